@@ -1,0 +1,6 @@
+//go:build freehold_heap
+
+package freehold
+
+// builtForHeap makes the heap mode permanent.
+const builtForHeap = true
