@@ -1,0 +1,62 @@
+//go:build freehold_nolinkname
+
+package percpu
+
+import (
+	"runtime"
+	"sync"
+)
+
+// Linkname says whether IDs come from the runtime by linkname.
+const Linkname = false
+
+// Pin is the right to use the state under one ID until Release.
+type Pin struct{ t *token }
+
+// A token is one ID. sync.Pool keeps a token near each P; the tokens that it drops at a
+// collection give their IDs back through a cleanup, so that the state under them is found again.
+type token struct{ id int }
+
+var (
+	tokens = sync.Pool{}
+	ids    struct {
+		sync.Mutex
+		free []int
+		next int
+	}
+)
+
+// Acquire takes an ID that nobody else holds.
+func Acquire() Pin {
+	if t, ok := tokens.Get().(*token); ok {
+		return Pin{t}
+	}
+	return Pin{newToken()}
+}
+
+func newToken() *token {
+	ids.Lock()
+	defer ids.Unlock()
+	var id int
+	if n := len(ids.free); n > 0 {
+		id, ids.free = ids.free[n-1], ids.free[:n-1]
+	} else {
+		id, ids.next = ids.next, ids.next+1
+	}
+	t := &token{id: id}
+	runtime.AddCleanup(t, giveBack, id)
+	return t
+}
+
+func giveBack(id int) {
+	ids.Lock()
+	ids.free = append(ids.free, id)
+	ids.Unlock()
+}
+
+// ID is a small number, reused lowest-recent first; there are about as many as goroutines that
+// ever held a Pin at once.
+func (p Pin) ID() int { return p.t.id }
+
+// Release gives the ID up.
+func (p Pin) Release() { tokens.Put(p.t) }

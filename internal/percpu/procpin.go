@@ -1,0 +1,29 @@
+//go:build !freehold_nolinkname
+
+package percpu
+
+import _ "unsafe" // For go:linkname.
+
+// Linkname says whether IDs come from the runtime by linkname.
+const Linkname = true
+
+// Pin is the right to use the state of one P until Release.
+type Pin struct{ id int }
+
+// Acquire pins the caller to its P.
+func Acquire() Pin { return Pin{procPin()} }
+
+// ID is the P's number: dense, from 0, below GOMAXPROCS at the time of the call (GC-2).
+func (p Pin) ID() int { return p.id }
+
+// Release ends what Acquire began.
+func (p Pin) Release() { procUnpin() }
+
+// Both are on the list of symbols that the linker lets packages pull without a flag, because
+// widely used packages do (see the comments on procPin in runtime/proc.go), in Go 1.25 and 1.26.
+
+//go:linkname procPin runtime.procPin
+func procPin() int
+
+//go:linkname procUnpin runtime.procUnpin
+func procUnpin()
