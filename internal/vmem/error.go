@@ -1,0 +1,67 @@
+package vmem
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// ErrNoMemory is what errors.Is finds in an error that says that the machine, or a limit, refused memory
+// or address space.
+var ErrNoMemory = errors.New("vmem: no memory")
+
+// The operations, as Error.Op and the fake's counters name them.
+const (
+	opReserve     = "reserve"
+	opCommit      = "commit"
+	opPurge       = "purge"
+	opSplitHuge   = "split huge pages of"
+	opHuge        = "ask for huge pages for"
+	opCollapse    = "collapse"
+	opRelease     = "release"
+	opProtect     = "protect"
+	opMapFile     = "map"
+	opSyncFile    = "sync"
+	opRetireFile  = "retire"
+	opPreallocate = "preallocate"
+)
+
+// Error is a call that failed: what was asked, what the system answered, and what can be done about it.
+type Error struct {
+	Op   string  // what was asked, as a verb: "reserve", "commit", "purge", ...
+	Addr uintptr // where the range starts, 0 if the system was to choose
+	Size uintptr // bytes asked for
+	Err  error   // what the system answered
+	Hint string  // which limit refused it and how to raise it, if we could find out
+}
+
+// Error says what was asked, what the system answered and what to do, in one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("vmem: " + e.Op + " " + strconv.FormatUint(uint64(e.Size), 10) + " bytes")
+	if e.Addr != 0 {
+		b.WriteString(" at 0x" + strconv.FormatUint(uint64(e.Addr), 16))
+	}
+	b.WriteString(": " + e.Err.Error())
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	return b.String()
+}
+
+// Unwrap returns what the system answered.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports that e is ErrNoMemory if the system's answer means that.
+func (e *Error) Is(target error) bool {
+	return target == ErrNoMemory && isNoMemory(e.Err)
+}
+
+// fail wraps err, unless it is nil, with what was asked and with the limit that explains it. Finding
+// that limit reads a few files of the system, which only this path pays for.
+func fail(op string, addr, size uintptr, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: op, Addr: addr, Size: size, Err: err, Hint: explain(op, size, err)}
+}

@@ -1,0 +1,80 @@
+package vmem
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+)
+
+// Preallocate makes f at least size bytes long and gives it the disk space, so that a full disk is an
+// error here and not a SIGBUS at the first touch of a mapped page; for the same reason it never just
+// truncates, which leaves holes. What f holds stays. If it fails, f has its old length.
+//
+// Where the system or the file system cannot allocate without writing, it writes: zeros behind the end,
+// and what lies before it back onto itself, so nobody else may write to f meanwhile. File systems that
+// copy on write or compress (btrfs, zfs) may still run full later; for them there is no such promise.
+func Preallocate(f *os.File, size int64) error {
+	if size < 0 {
+		return preallocateError(size, fmt.Errorf("negative size %d", size))
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return preallocateError(size, err)
+	}
+	if !info.Mode().IsRegular() {
+		return preallocateError(size, &os.PathError{Op: "fallocate", Path: f.Name(), Err: errors.New("not a regular file")})
+	}
+	if size == 0 {
+		return nil
+	}
+	err = fallocate(f, size)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = writeThrough(f, info.Size(), size)
+	}
+	if err == nil {
+		return nil
+	}
+	if now, statErr := f.Stat(); statErr == nil && now.Size() > info.Size() {
+		err = errors.Join(err, f.Truncate(info.Size()))
+	}
+	return preallocateError(size, err)
+}
+
+// preallocateError wraps err with what was asked; on 32-bit systems Error.Size saturates.
+func preallocateError(size int64, err error) error {
+	e := &Error{Op: opPreallocate, Size: uintptr(min(uint64(max(size, 0)), math.MaxUint>>1)), Err: err}
+	if isDiskFull(err) {
+		e.Hint = "the disk or the quota is full: free space, or choose a smaller size or another disk"
+	}
+	return e
+}
+
+// writeThrough makes [0, size) real by writing it: first what the file holds, onto itself, then zeros.
+func writeThrough(f *os.File, length, size int64) error {
+	buf := make([]byte, 1<<20)
+	held := min(length, size)
+	for off := int64(0); off < held; {
+		part := buf[:min(int64(len(buf)), held-off)]
+		if n, err := f.ReadAt(part, off); n < len(part) {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF // somebody truncates the file under us
+			}
+			return err
+		}
+		if _, err := f.WriteAt(part, off); err != nil {
+			return err
+		}
+		off += int64(len(part))
+	}
+	clear(buf)
+	for off := held; off < size; {
+		part := buf[:min(int64(len(buf)), size-off)]
+		if _, err := f.WriteAt(part, off); err != nil {
+			return err
+		}
+		off += int64(len(part))
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly || solaris || illumos
+
+package vmem
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Supported reports whether this system gives memory outside the Go heap.
+const Supported = true
+
+// errNoMemory is this system's answer when there is no memory or address space.
+const errNoMemory = syscall.ENOMEM
+
+func isNoMemory(err error) bool { return errors.Is(err, errNoMemory) }
+
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// Reserve implements Memory.
+func (system) Reserve(size, align uintptr, name string) (uintptr, error) {
+	if err := checkReserve(size, align); err != nil {
+		return 0, err
+	}
+	addr, err := reserveAligned(size, align)
+	if err != nil {
+		return 0, fail(opReserve, 0, size, err)
+	}
+	nameRange(addr, size, name)
+	return addr, nil
+}
+
+// reserveAligned first asks for just the size, because kernels often align large mappings by
+// themselves and a limit may leave no room for more. Otherwise it takes align more and trims both ends.
+func reserveAligned(size, align uintptr) (uintptr, error) {
+	addr, err := mapNone(0, size, 0)
+	if err != nil || addr&(align-1) == 0 {
+		return addr, err
+	}
+	if err := munmap(addr, size); err != nil {
+		return 0, err
+	}
+	extra := align - pageSize
+	wide, err := mapNone(0, size+extra, 0)
+	if err != nil {
+		return 0, err
+	}
+	addr = (wide + align - 1) &^ (align - 1)
+	if err := munmap(wide, addr-wide); err != nil {
+		return 0, errors.Join(err, munmap(wide, size+extra))
+	}
+	if err := munmap(addr+size, wide+extra-addr); err != nil {
+		return 0, errors.Join(err, munmap(addr, wide+size+extra-addr))
+	}
+	return addr, nil
+}
+
+// Commit implements Memory.
+func (system) Commit(addr, size uintptr) error {
+	if err := checkRange(opCommit, addr, size); err != nil {
+		return err
+	}
+	return fail(opCommit, addr, size, mprotect(addr, size, unix.PROT_READ|unix.PROT_WRITE))
+}
+
+// Purge implements Memory.
+func (system) Purge(addr, size uintptr) error {
+	if err := checkRange(opPurge, addr, size); err != nil {
+		return err
+	}
+	return fail(opPurge, addr, size, purge(addr, size))
+}
+
+// SplitHuge implements Memory.
+func (system) SplitHuge(addr, size uintptr) error {
+	if err := checkRange(opSplitHuge, addr, size); err != nil {
+		return err
+	}
+	return fail(opSplitHuge, addr, size, splitHuge(addr, size))
+}
+
+// Huge implements Memory.
+func (system) Huge(addr, size uintptr) error {
+	if err := checkRange(opHuge, addr, size); err != nil {
+		return err
+	}
+	return fail(opHuge, addr, size, wantHuge(addr, size))
+}
+
+// Collapse implements Memory.
+func (system) Collapse(addr, size uintptr) error {
+	if err := checkRange(opCollapse, addr, size); err != nil {
+		return err
+	}
+	return fail(opCollapse, addr, size, collapse(addr, size))
+}
+
+// Release implements Memory.
+func (system) Release(addr, size uintptr) error {
+	if err := checkRange(opRelease, addr, size); err != nil {
+		return err
+	}
+	return fail(opRelease, addr, size, munmap(addr, size))
+}
+
+// Protect implements Memory.
+func (system) Protect(addr, size uintptr, p Protection) error {
+	whole, err := checkFile(opProtect, addr, size)
+	if err != nil {
+		return err
+	}
+	if p > ReadWrite {
+		return &Error{Op: opProtect, Addr: addr, Size: size, Err: errBadProtection}
+	}
+	return fail(opProtect, addr, size, mprotect(addr, whole, protBits(p)))
+}
+
+// MapFile implements Memory.
+func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uintptr, error) {
+	if err := checkMapFile(offset, size, p); err != nil {
+		return 0, err
+	}
+	// SyscallConn, unlike Fd, leaves the mode of the file alone and keeps it open during the call.
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return 0, &Error{Op: opMapFile, Size: size, Err: err}
+	}
+	var addr uintptr
+	var mapErr error
+	err = conn.Control(func(fd uintptr) {
+		addr, mapErr = mmap(0, size, protBits(p), unix.MAP_SHARED, int(fd), offset)
+	})
+	if err == nil && mapErr != nil {
+		err = &os.PathError{Op: "mmap", Path: f.Name(), Err: mapErr}
+	}
+	if err != nil {
+		return 0, fail(opMapFile, 0, size, err)
+	}
+	return addr, nil
+}
+
+// SyncFile implements Memory.
+func (system) SyncFile(addr, size uintptr) error {
+	whole, err := checkFile(opSyncFile, addr, size)
+	if err != nil {
+		return err
+	}
+	return fail(opSyncFile, addr, size, msync(addr, whole))
+}
+
+// RetireFile implements Memory. Mapping over the file map replaces it in one step: there is no moment
+// at which somebody else could take the range.
+func (system) RetireFile(addr, size uintptr) error {
+	whole, err := checkFile(opRetireFile, addr, size)
+	if err != nil {
+		return err
+	}
+	if _, err := mapNone(addr, whole, unix.MAP_FIXED); err != nil {
+		return fail(opRetireFile, addr, size, err)
+	}
+	nameRange(addr, whole, "closed file")
+	return nil
+}
+
+// mapNone maps inaccessible address space, at addr if flags hold MAP_FIXED.
+func mapNone(addr, size uintptr, flags int) (uintptr, error) {
+	return mmap(addr, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|mapNoReserve|flags, -1, 0)
+}
+
+// mmap is the system call.
+func mmap(addr, size uintptr, prot, flags, fd int, offset int64) (uintptr, error) {
+	p, err := unix.MmapPtr(fd, offset, foreign(addr), size, prot, flags)
+	if err != nil {
+		return 0, err
+	}
+	return uintptr(p), nil
+}
+
+// munmap is the system call; an empty range is nothing to do.
+func munmap(addr, size uintptr) error {
+	if size == 0 {
+		return nil
+	}
+	return unix.MunmapPtr(foreign(addr), size)
+}
+
+// foreign makes a pointer of an address that lies outside Go's memory, for the calls that want one.
+func foreign(addr uintptr) unsafe.Pointer {
+	// SAFETY: addr is 0 or lies in a mapping of ours, where Go has no objects: the collector looks the
+	// pointer up, finds no span and forgets it. The pointer only lives until the system call.
+	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
+}
+
+func protBits(p Protection) int {
+	switch p {
+	case Read:
+		return unix.PROT_READ
+	case ReadWrite:
+		return unix.PROT_READ | unix.PROT_WRITE
+	}
+	return unix.PROT_NONE
+}

@@ -1,0 +1,152 @@
+package vmem
+
+import (
+	"errors"
+	"os"
+)
+
+// Memory is a source of address space and pages. [System] is the real one, [Fake] one that fails on
+// demand.
+type Memory interface {
+	// Reserve takes size bytes of address space, aligned to align, a power of two of at least PageSize.
+	// The range is inaccessible and takes no memory; it does count against RLIMIT_AS. Where the kernel
+	// can show names for mappings, as Linux does in /proc/self/maps, it shows "freehold " and name;
+	// the whole reservation bears one name, so that its mappings still merge.
+	Reserve(size, align uintptr, name string) (uintptr, error)
+
+	// Commit makes a reserved range readable and writable. A fresh range reads as zeros; a range that is
+	// committed already keeps what it holds. Where the machine does not overcommit, this is the call
+	// that is refused.
+	Commit(addr, size uintptr) error
+
+	// Purge gives the pages of a committed range back to the machine. The range stays committed and
+	// reads as zeros. Windows, and it alone, may refuse the pages anew: the range is then reserved and no
+	// longer committed, and the error says so.
+	Purge(addr, size uintptr) error
+
+	// SplitHuge splits every huge page that holds a page of the range, so that a Purge of a part of it
+	// returns memory to the machine. Contents stay as they are. A huge page takes about 0.15 ms. Where
+	// there is nothing to split, or the system (Linux before 5.4) does not know how, it does nothing.
+	SplitHuge(addr, size uintptr) error
+
+	// Huge asks for huge pages when the range is first touched. It does nothing where there are none.
+	// Linux keeps the wish with the mapping: asking for a whole reservation keeps that one mapping.
+	Huge(addr, size uintptr) error
+
+	// Collapse moves the populated part of the range into huge pages now. It is a matter of speed alone:
+	// an error means that some part stayed in small pages, for want of a free huge page or of support.
+	Collapse(addr, size uintptr) error
+
+	// Release unmaps a range that Reserve returned and that was never handed out; on Windows it must be
+	// the whole of it, elsewhere any part.
+	Release(addr, size uintptr) error
+
+	// Protect sets what a committed range or a file map may be used for. Contents stay.
+	Protect(addr, size uintptr, p Protection) error
+
+	// MapFile maps size bytes of f from offset, shared: writes reach the file and whoever else maps it.
+	// size need not be a multiple of PageSize; offset must be, and on Windows of 64 KiB. The file must be
+	// at least offset+size long: touching pages beyond its end raises SIGBUS. f may be closed afterwards.
+	MapFile(f *os.File, offset int64, size uintptr, p Protection) (uintptr, error)
+
+	// SyncFile returns when what was written to the mapped range has reached the file on disk.
+	SyncFile(addr, size uintptr) error
+
+	// RetireFile ends the use of a file map: the range becomes inaccessible address space, in place and
+	// for as long as the process lives. On Windows the file stays open until then.
+	RetireFile(addr, size uintptr) error
+}
+
+// Protection is what a range may be used for.
+type Protection uint8
+
+// The protections. The zero value is the strictest.
+const (
+	None      Protection = iota // any access faults
+	Read                        // writes fault
+	ReadWrite                   // nothing faults
+)
+
+// String returns the name of the constant.
+func (p Protection) String() string {
+	switch p {
+	case None:
+		return "None"
+	case Read:
+		return "Read"
+	case ReadWrite:
+		return "ReadWrite"
+	}
+	return "invalid protection"
+}
+
+// System returns the memory of the operating system. It is stateless: all values it returns are one.
+func System() Memory { return system{} }
+
+// system implements Memory by system calls; each kind of system adds its methods in a file of its own.
+type system struct{}
+
+// pageSize is read once: os.Getpagesize is a call, and every range is checked against it.
+var pageSize = uintptr(os.Getpagesize())
+
+// PageSize returns the size in bytes of a page of the operating system.
+func PageSize() uintptr { return pageSize }
+
+// HugePageSize returns the size in bytes of the huge pages that Huge and Collapse ask for, or 0 where
+// there are none or the system does not say.
+func HugePageSize() uintptr { return hugePageSize() }
+
+// AddressSpaceLimit returns the bytes of address space that this process may map (the soft limit of
+// RLIMIT_AS), or math.MaxUint64 if there is no limit. It asks the system each time.
+func AddressSpaceLimit() uint64 { return addressSpaceLimit() }
+
+var (
+	errBadRange      = errors.New("the range is empty, wraps around, or is not made of whole pages")
+	errBadAlign      = errors.New("the alignment is not a power of two of at least one page")
+	errBadProtection = errors.New("unknown protection")
+	errBadFileRange  = errors.New("the range is empty, wraps around, or does not start on a page")
+)
+
+// checkRange refuses what no system call should see: the kernel would round some of it silently.
+func checkRange(op string, addr, size uintptr) error {
+	if addr == 0 || size == 0 || (addr|size)&(pageSize-1) != 0 || addr+size < addr {
+		return &Error{Op: op, Addr: addr, Size: size, Err: errBadRange}
+	}
+	return nil
+}
+
+// checkReserve refuses sizes and alignments that Reserve cannot serve.
+func checkReserve(size, align uintptr) error {
+	if size == 0 || size&(pageSize-1) != 0 {
+		return &Error{Op: opReserve, Size: size, Err: errBadRange}
+	}
+	if align < pageSize || align&(align-1) != 0 {
+		return &Error{Op: opReserve, Size: size, Err: errBadAlign}
+	}
+	if size+align < size {
+		return &Error{Op: opReserve, Size: size, Err: errNoMemory, Hint: "more than the address space holds"}
+	}
+	return nil
+}
+
+// checkFile refuses ranges of file maps that do not start on a page; they may end anywhere. It returns
+// the size in whole pages.
+func checkFile(op string, addr, size uintptr) (uintptr, error) {
+	whole := (size + pageSize - 1) &^ (pageSize - 1)
+	if addr == 0 || size == 0 || addr&(pageSize-1) != 0 || whole < size || addr+whole < addr {
+		return 0, &Error{Op: op, Addr: addr, Size: size, Err: errBadFileRange}
+	}
+	return whole, nil
+}
+
+// checkMapFile refuses what MapFile cannot serve.
+func checkMapFile(offset int64, size uintptr, p Protection) error {
+	if p > ReadWrite {
+		return &Error{Op: opMapFile, Size: size, Err: errBadProtection}
+	}
+	end := offset + int64(size)
+	if size == 0 || int64(size) <= 0 || offset < 0 || uint64(offset)&uint64(pageSize-1) != 0 || end < offset {
+		return &Error{Op: opMapFile, Size: size, Err: errBadFileRange}
+	}
+	return nil
+}
