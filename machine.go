@@ -1,0 +1,190 @@
+package freehold
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/freehold-go/freehold/internal/machine"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// Machine is what this machine offers to an allocator. Sizes are in bytes. What the system does not say is "", 0 or, where the
+// comment says so, -1.
+type Machine struct {
+	OS, Arch   string // as GOOS and GOARCH
+	Kernel     string // release, Linux only
+	Go         string // version of the runtime
+	CPUs       int
+	GOMAXPROCS int
+
+	OffHeap bool // freehold can take memory from this system; if not, every block comes from the Go heap
+
+	PageSize       int64
+	HugePageSize   int64  // 0 if there are none
+	HugePages      string // "always", "madvise" (where a program asks for them, as freehold does) or "never"
+	HugePageDefrag string // how hard the kernel tries to find one at a page fault
+
+	Memory, MemoryAvailable int64 // of the whole machine
+
+	Overcommit  int   // vm.overcommit_memory: 0 refuses the absurd, 1 nothing, 2 what exceeds CommitLimit; -1 unknown
+	CommitLimit int64 // binds in mode 2 only
+	Committed   int64 // promised to all processes
+
+	Maps, MaxMaps int // mappings of this process and how many it may have (vm.max_map_count); -1 unknown
+
+	AddressSpaceLimit int64 // RLIMIT_AS; math.MaxInt64 if there is none
+
+	CgroupVersion int   // 1 or 2; 0 if no memory group can be seen
+	CgroupLimit   int64 // smallest limit of the group and those above it; math.MaxInt64 if there is none
+	CgroupCurrent int64 // charged to the group now; -1 unknown
+
+	MemoryLimit int64 // Go's soft limit as the user set it; math.MaxInt64 if there is none
+	Options     Options
+
+	// Costs are zero unless ReadMachine was asked to measure them.
+	Costs MachineCosts
+	// CostsErr says why a measurement could not be made; it may stand beside the costs measured before.
+	CostsErr error
+}
+
+// MachineCosts are the times of single operations, medians of a few on an otherwise busy process.
+type MachineCosts struct {
+	SmallFault time.Duration // first write to one page
+	HugeFault  time.Duration // writing to a whole huge page for the first time
+	SmallPurge time.Duration // giving 1 MiB of small pages back to the system
+	HugePurge  time.Duration // giving one huge page back
+	Refault    time.Duration // first write to a small page that was given back
+	Protect    time.Duration // changing the protection of one page
+}
+
+// ReadMachine reads what the system says, which takes well under a millisecond. With measure it also times page faults, purges and
+// protection changes, which takes a few milliseconds and for so long at most two huge pages of memory.
+func ReadMachine(measure bool) Machine {
+	root := os.DirFS("/")
+	huge, mem, group := machine.ReadHugePages(root), machine.ReadMemInfo(root), machine.ReadCgroup(root)
+	m := Machine{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: machine.ReadKernel(root), Go: runtime.Version(),
+		CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+		OffHeap:  vmem.Supported,
+		PageSize: int64(vmem.PageSize()), HugePageSize: int64(vmem.HugePageSize()),
+		HugePages: huge.Mode, HugePageDefrag: huge.Defrag,
+		Memory: mem.Total, MemoryAvailable: mem.Available,
+		Overcommit: machine.ReadOvercommit(root), CommitLimit: mem.CommitLimit, Committed: mem.Committed,
+		AddressSpaceLimit: int64(min(vmem.AddressSpaceLimit(), math.MaxInt64)),
+		CgroupVersion:     group.Version, CgroupLimit: group.Limit, CgroupCurrent: group.Current,
+		MemoryLimit: MemoryLimit(), Options: Modes(),
+	}
+	m.Maps, m.MaxMaps = machine.ReadMaps(root)
+	if measure {
+		costs, err := machine.Measure(vmem.System())
+		m.Costs, m.CostsErr = MachineCosts(costs), err
+	}
+	return m
+}
+
+// String is a table of a few lines that ends in a newline. Lines for which the system gave nothing are left out.
+func (m Machine) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("system", "%s", strings.TrimSpace(fmt.Sprintf("%s/%s %s", m.OS, m.Arch, m.Kernel)))
+	line("go", "%s, GOMAXPROCS %d of %d CPUs", m.Go, m.GOMAXPROCS, m.CPUs)
+	line("freehold", "%s", m.modeText())
+	if m.Memory > 0 {
+		line("memory", "%s, %s available", size(m.Memory), size(m.MemoryAvailable))
+	}
+	if m.CgroupVersion > 0 {
+		line("cgroup", "v%d, limit %s, %s charged now", m.CgroupVersion, size(m.CgroupLimit), size(m.CgroupCurrent))
+	}
+	line("GOMEMLIMIT", "%s", size(m.MemoryLimit))
+	line("RLIMIT_AS", "%s", size(m.AddressSpaceLimit))
+	line("pages", "%s", size(m.PageSize))
+	if m.HugePageSize > 0 {
+		line("huge pages", "%s, mode %s, defrag %s", size(m.HugePageSize), orUnknown(m.HugePages), orUnknown(m.HugePageDefrag))
+	}
+	if m.Overcommit >= 0 {
+		line("overcommit", "%s", m.overcommitText())
+	}
+	if m.Maps >= 0 {
+		line("mappings", "%d of at most %d", m.Maps, m.MaxMaps)
+	}
+	m.Costs.lines(line)
+	if m.CostsErr != nil {
+		line("not measured", "%v", m.CostsErr)
+	}
+	w.Flush()
+	return b.String()
+}
+
+func (m Machine) modeText() string {
+	switch {
+	case !m.OffHeap:
+		return "on the Go heap: this system has no off-heap memory"
+	case m.Options.bits() != 0:
+		return "modes " + names(m.Options.bits())
+	}
+	return "off heap, no modes set"
+}
+
+func (m Machine) overcommitText() string {
+	switch m.Overcommit {
+	case 0:
+		return "0 (only absurd requests are refused)"
+	case 1:
+		return "1 (nothing is refused)"
+	}
+	return fmt.Sprintf("%d (strict: %s of %s are committed)", m.Overcommit, size(m.Committed), size(m.CommitLimit))
+}
+
+func (c MachineCosts) lines(line func(name, format string, args ...any)) {
+	for _, l := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"page fault", c.SmallFault},
+		{"page fault again", c.Refault},
+		{"huge page fault", c.HugeFault},
+		{"purge 1 MiB", c.SmallPurge},
+		{"purge a huge page", c.HugePurge},
+		{"protect a page", c.Protect},
+	} {
+		if l.d > 0 {
+			line(l.name, "%.1f µs", float64(l.d.Nanoseconds())/1e3)
+		}
+	}
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+// size writes a number of bytes with the largest binary unit that keeps it at 1 or more.
+func size(n int64) string {
+	switch {
+	case n < 0:
+		return "unknown"
+	case n == math.MaxInt64:
+		return "none"
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	}
+	const units = "KMGTPE"
+	u := 0
+	f := float64(n) / (1 << 10)
+	for f >= 1<<10 {
+		f /= 1 << 10
+		u++
+	}
+	if f == math.Trunc(f) {
+		return fmt.Sprintf("%.0f %ciB", f, units[u])
+	}
+	return fmt.Sprintf("%.1f %ciB", f, units[u])
+}
