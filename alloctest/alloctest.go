@@ -1,0 +1,199 @@
+package alloctest
+
+import (
+	"errors"
+	"testing"
+)
+
+// Allocator is what the suite needs of an allocator. The package documentation states the contract.
+// Sizes are in bytes. An allocator may implement [Purger], [Limiter] and [Settler] too; the suite
+// finds them by type assertion.
+type Allocator interface {
+	// TryAlloc returns a zeroed block of n bytes.
+	TryAlloc(n int) ([]byte, error)
+	// TryAllocUninit returns a block of n bytes that may hold anything.
+	TryAllocUninit(n int) ([]byte, error)
+	// TryAllocAligned returns a zeroed block of n bytes whose address is a multiple of align.
+	TryAllocAligned(n, align int) ([]byte, error)
+	// TryRealloc gives the block b a length of n bytes, perhaps at another address.
+	TryRealloc(b []byte, n int) ([]byte, error)
+	// Free gives the block back, b or any b[:k].
+	Free(b []byte)
+	// InUse returns the bytes that blocks hold now. It may count a block by its length or by the
+	// larger size that it was rounded to, but by the same number when the block is freed.
+	InUse() int64
+}
+
+// Purger is an allocator that can give unused memory back to the operating system at once. The suite
+// calls Purge between operations: blocks in use must not change, and those handed out afterwards
+// must be zeroed as ever.
+type Purger interface{ Purge() }
+
+// Limiter is an allocator whose memory can be limited. SetLimit sets the bytes that may be in use
+// and returns the limit before; the suite puts that one back. It is called only with
+// [Config.Limits].
+type Limiter interface{ SetLimit(n int64) (old int64) }
+
+// Settler is an allocator whose InUse lags behind, because frees wait in a queue for example.
+// The suite calls Settle, with no other call under way, before it compares InUse.
+type Settler interface{ Settle() }
+
+// Config says what the allocator under test promises beyond the contract. Its zero value, with New
+// set, is the bare contract for one goroutine.
+type Config struct {
+	// New returns the allocator for one subtest. It may return the same one each time, as it must
+	// for an allocator that is a package. What has to be closed belongs in t.Cleanup. Ops and
+	// FailEach do not use it.
+	New func(t testing.TB) Allocator
+
+	// Misuse says that Free and TryRealloc panic for memory that is not a live block: for a block
+	// freed already (and not handed out again since) with a message that has "double free" or
+	// "already" in it, for an address inside a block with "interior" or "inside", for memory that
+	// the allocator does not own with "foreign" or "not allocated". Case does not matter.
+	Misuse bool
+
+	// Concurrent says that several goroutines may use the allocator at once, and that a block may
+	// be freed by another goroutine than the one that allocated it.
+	Concurrent bool
+
+	// GCStress runs the garbage collector again and again during the concurrent checks, and flips
+	// its target. It is slow, and finds memory that the collector should not see.
+	GCStress bool
+
+	// Limits runs the checks for an allocator that is a [Limiter].
+	Limits bool
+
+	// ExactCap says that the capacity of a block is its length.
+	ExactCap bool
+
+	// MaxAlign is the largest alignment promised, in bytes. Zero means 4096.
+	MaxAlign int
+
+	// MaxSize is the largest block that the suite asks for and expects to get, in bytes. Zero means
+	// 33 MiB, 4 MiB in -short mode.
+	MaxSize int
+
+	// MaxLive is how many bytes the blocks of an Ops stream hold together at most. Zero means
+	// 16 MiB.
+	MaxLive int
+
+	// MaxWaste, if not zero, is how much more than the length of a block InUse may rise by, as a
+	// share of that length, for blocks of more than 64 bytes: 0.125 for one eighth.
+	MaxWaste float64
+
+	// ErrOutOfMemory is what errors.Is finds in the error for a block that cannot be had. If it is
+	// nil, any error will do.
+	ErrOutOfMemory error
+
+	// ErrLimit is what errors.Is finds in the error for a block that a limit forbids. If it is nil,
+	// any error will do.
+	ErrLimit error
+}
+
+// withDefaults returns the configuration with its zero sizes replaced.
+func (c Config) withDefaults() Config {
+	if c.MaxAlign == 0 {
+		c.MaxAlign = 4096
+	}
+	if c.MaxSize == 0 {
+		c.MaxSize = 33 << 20
+		if testing.Short() {
+			c.MaxSize = 4 << 20
+		}
+	}
+	if c.MaxLive == 0 {
+		c.MaxLive = 16 << 20
+	}
+	return c
+}
+
+// isOOM reports whether err is the error promised for memory that cannot be had.
+func (c *Config) isOOM(err error) bool {
+	return err != nil && (c.ErrOutOfMemory == nil || errors.Is(err, c.ErrOutOfMemory))
+}
+
+// isLimit reports whether err is the error promised for a limit reached.
+func (c *Config) isLimit(err error) bool {
+	return err != nil && (c.ErrLimit == nil || errors.Is(err, c.ErrLimit))
+}
+
+// A check is one subtest. It takes a testing.TB, not a *testing.T, so that the tests of the suite
+// can run it with a stand-in that records failures.
+type check struct {
+	name string
+	run  func(t testing.TB, cfg *Config)
+	when func(cfg *Config) bool // nil means always
+}
+
+// checks returns the subtests in the order in which they run, cheap ones first: what they find
+// explains the failures of later ones.
+func checks() []check {
+	misuse := func(c *Config) bool { return c.Misuse }
+	concurrent := func(c *Config) bool { return c.Concurrent }
+	return []check{
+		{"Sizes", checkSizes, nil},
+		{"Zeroing", checkZeroing, nil},
+		{"Alignment", checkAlignment, nil},
+		{"BadAlignment", checkBadAlignment, nil},
+		{"BadLength", checkBadLength, nil},
+		{"Overlap", checkOverlap, nil},
+		{"Realloc", checkRealloc, nil},
+		{"ReallocEdges", checkReallocEdges, nil},
+		{"Free", checkFree, nil},
+		{"InUse", checkInUse, nil},
+		{"Purge", checkPurge, nil},
+		{"Model", checkModel, nil},
+		{"MisuseDouble", checkMisuseDouble, misuse},
+		{"MisuseInterior", checkMisuseInterior, misuse},
+		{"MisuseForeign", checkMisuseForeign, misuse},
+		{"MisuseNeighbours", checkMisuseNeighbours, misuse},
+		{"MisuseRealloc", checkMisuseRealloc, misuse},
+		{"MisuseGoroutine", checkMisuseGoroutine, func(c *Config) bool { return c.Misuse && c.Concurrent }},
+		{"Limits", checkLimits, func(c *Config) bool { return c.Limits }},
+		{"Own", checkOwn, concurrent},
+		{"HandOff", checkHandOff, concurrent},
+		{"Exchange", checkExchange, concurrent},
+	}
+}
+
+// Test runs the suite against the allocators that cfg.New returns, one subtest a property. Every
+// subtest ends with a leak check: InUse must be back where it was when New returned.
+func Test(t *testing.T, cfg Config) {
+	t.Helper()
+	if cfg.New == nil {
+		t.Fatal("alloctest: Config.New is nil, want a function that returns the allocator to test")
+	}
+	cfg = cfg.withDefaults()
+	for _, c := range checks() {
+		if c.when != nil && !c.when(&cfg) {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) { c.run(t, &cfg) })
+	}
+}
+
+// CheckLeaks notes how many bytes of a are in use, and makes the test fail if another number is in
+// use at its end. Call it before registering cleanups that free blocks: cleanups run last in, first
+// out. If a is a [Settler], Settle runs before each look.
+func CheckLeaks(t testing.TB, a interface{ InUse() int64 }) {
+	t.Helper()
+	before := settledInUse(a)
+	t.Cleanup(func() {
+		t.Helper()
+		if t.Failed() {
+			return // The test stopped early, so blocks in use say nothing new.
+		}
+		if after := settledInUse(a); after != before {
+			t.Errorf("alloctest: %d bytes in use at the end, %d at the start: %+d leaked",
+				after, before, after-before)
+		}
+	})
+}
+
+// settledInUse returns a.InUse() after letting a finish what it has put off.
+func settledInUse(a interface{ InUse() int64 }) int64 {
+	if s, ok := a.(Settler); ok {
+		s.Settle()
+	}
+	return a.InUse()
+}
