@@ -10,25 +10,25 @@ import (
 // or address space.
 var ErrNoMemory = errors.New("vmem: no memory")
 
-// The operations, as Error.Op and the fake's counters name them.
+// The operations, as Error.Op and Fake name them.
 const (
-	opReserve     = "reserve"
-	opCommit      = "commit"
-	opPurge       = "purge"
-	opSplitHuge   = "split huge pages of"
-	opHuge        = "ask for huge pages for"
-	opCollapse    = "collapse"
-	opRelease     = "release"
-	opProtect     = "protect"
-	opMapFile     = "map"
-	opSyncFile    = "sync"
-	opRetireFile  = "retire"
-	opPreallocate = "preallocate"
+	OpReserve     = "reserve"
+	OpCommit      = "commit"
+	OpPurge       = "purge"
+	OpSplitHuge   = "split huge pages of"
+	OpHuge        = "ask for huge pages for"
+	OpCollapse    = "collapse"
+	OpRelease     = "release"
+	OpProtect     = "protect"
+	OpMapFile     = "map"
+	OpSyncFile    = "sync"
+	OpRetireFile  = "retire"
+	OpPreallocate = "preallocate"
 )
 
 // Error is a call that failed: what was asked, what the system answered, and what can be done about it.
 type Error struct {
-	Op   string  // what was asked, as a verb: "reserve", "commit", "purge", ...
+	Op   string  // what was asked, one of the Op constants
 	Addr uintptr // where the range starts, 0 if the system was to choose
 	Size uintptr // bytes asked for
 	Err  error   // what the system answered

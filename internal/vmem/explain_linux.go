@@ -16,7 +16,7 @@ import (
 // and names a limit only if the figures say that the request goes beyond it.
 func explain(op string, size uintptr, err error) string {
 	switch {
-	case errors.Is(err, unix.EINVAL) && op == opPurge:
+	case errors.Is(err, unix.EINVAL) && op == OpPurge:
 		return "pages locked by mlock or mlockall cannot be given back: unlock them first"
 	case !errors.Is(err, unix.ENOMEM):
 		return ""
@@ -36,11 +36,11 @@ func explainLimits(op string, size uint64) string {
 	if !ok {
 		return ""
 	}
-	if limit := softLimit(unix.RLIMIT_AS); op != opCommit && limit != math.MaxUint64 && total+size > limit {
+	if limit := softLimit(unix.RLIMIT_AS); op != OpCommit && limit != math.MaxUint64 && total+size > limit {
 		return fmt.Sprintf("RLIMIT_AS allows %d bytes of address space and %d are in use: raise it with ulimit -v, "+
 			"or reserve less", limit, total)
 	}
-	if limit := softLimit(unix.RLIMIT_DATA); op == opCommit && limit != math.MaxUint64 && data+size > limit {
+	if limit := softLimit(unix.RLIMIT_DATA); op == OpCommit && limit != math.MaxUint64 && data+size > limit {
 		return fmt.Sprintf("RLIMIT_DATA allows %d bytes of writable memory and %d are in use: raise it with ulimit -d, "+
 			"or use less", limit, data)
 	}

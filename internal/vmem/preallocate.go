@@ -44,7 +44,7 @@ func Preallocate(f *os.File, size int64) error {
 
 // preallocateError wraps err with what was asked; on 32-bit systems Error.Size saturates.
 func preallocateError(size int64, err error) error {
-	e := &Error{Op: opPreallocate, Size: uintptr(min(uint64(max(size, 0)), math.MaxUint>>1)), Err: err}
+	e := &Error{Op: OpPreallocate, Size: uintptr(min(uint64(max(size, 0)), math.MaxUint>>1)), Err: err}
 	if isDiskFull(err) {
 		e.Hint = "the disk or the quota is full: free space, or choose a smaller size or another disk"
 	}

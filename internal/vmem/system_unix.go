@@ -30,7 +30,7 @@ func (system) Reserve(size, align uintptr, name string) (uintptr, error) {
 	}
 	addr, err := reserveAligned(size, align)
 	if err != nil {
-		return 0, fail(opReserve, 0, size, err)
+		return 0, fail(OpReserve, 0, size, err)
 	}
 	nameRange(addr, size, name)
 	return addr, nil
@@ -63,62 +63,62 @@ func reserveAligned(size, align uintptr) (uintptr, error) {
 
 // Commit implements Memory.
 func (system) Commit(addr, size uintptr) error {
-	if err := checkRange(opCommit, addr, size); err != nil {
+	if err := checkRange(OpCommit, addr, size); err != nil {
 		return err
 	}
-	return fail(opCommit, addr, size, mprotect(addr, size, unix.PROT_READ|unix.PROT_WRITE))
+	return fail(OpCommit, addr, size, mprotect(addr, size, unix.PROT_READ|unix.PROT_WRITE))
 }
 
 // Purge implements Memory.
 func (system) Purge(addr, size uintptr) error {
-	if err := checkRange(opPurge, addr, size); err != nil {
+	if err := checkRange(OpPurge, addr, size); err != nil {
 		return err
 	}
-	return fail(opPurge, addr, size, purge(addr, size))
+	return fail(OpPurge, addr, size, purge(addr, size))
 }
 
 // SplitHuge implements Memory.
 func (system) SplitHuge(addr, size uintptr) error {
-	if err := checkRange(opSplitHuge, addr, size); err != nil {
+	if err := checkRange(OpSplitHuge, addr, size); err != nil {
 		return err
 	}
-	return fail(opSplitHuge, addr, size, splitHuge(addr, size))
+	return fail(OpSplitHuge, addr, size, splitHuge(addr, size))
 }
 
 // Huge implements Memory.
 func (system) Huge(addr, size uintptr) error {
-	if err := checkRange(opHuge, addr, size); err != nil {
+	if err := checkRange(OpHuge, addr, size); err != nil {
 		return err
 	}
-	return fail(opHuge, addr, size, wantHuge(addr, size))
+	return fail(OpHuge, addr, size, wantHuge(addr, size))
 }
 
 // Collapse implements Memory.
 func (system) Collapse(addr, size uintptr) error {
-	if err := checkRange(opCollapse, addr, size); err != nil {
+	if err := checkRange(OpCollapse, addr, size); err != nil {
 		return err
 	}
-	return fail(opCollapse, addr, size, collapse(addr, size))
+	return fail(OpCollapse, addr, size, collapse(addr, size))
 }
 
 // Release implements Memory.
 func (system) Release(addr, size uintptr) error {
-	if err := checkRange(opRelease, addr, size); err != nil {
+	if err := checkRange(OpRelease, addr, size); err != nil {
 		return err
 	}
-	return fail(opRelease, addr, size, munmap(addr, size))
+	return fail(OpRelease, addr, size, munmap(addr, size))
 }
 
 // Protect implements Memory.
 func (system) Protect(addr, size uintptr, p Protection) error {
-	whole, err := checkFile(opProtect, addr, size)
+	whole, err := checkFile(OpProtect, addr, size)
 	if err != nil {
 		return err
 	}
 	if p > ReadWrite {
-		return &Error{Op: opProtect, Addr: addr, Size: size, Err: errBadProtection}
+		return &Error{Op: OpProtect, Addr: addr, Size: size, Err: errBadProtection}
 	}
-	return fail(opProtect, addr, size, mprotect(addr, whole, protBits(p)))
+	return fail(OpProtect, addr, size, mprotect(addr, whole, protBits(p)))
 }
 
 // MapFile implements Memory.
@@ -129,7 +129,7 @@ func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uin
 	// SyscallConn, unlike Fd, leaves the mode of the file alone and keeps it open during the call.
 	conn, err := f.SyscallConn()
 	if err != nil {
-		return 0, &Error{Op: opMapFile, Size: size, Err: err}
+		return 0, &Error{Op: OpMapFile, Size: size, Err: err}
 	}
 	var addr uintptr
 	var mapErr error
@@ -140,29 +140,29 @@ func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uin
 		err = &os.PathError{Op: "mmap", Path: f.Name(), Err: mapErr}
 	}
 	if err != nil {
-		return 0, fail(opMapFile, 0, size, err)
+		return 0, fail(OpMapFile, 0, size, err)
 	}
 	return addr, nil
 }
 
 // SyncFile implements Memory.
 func (system) SyncFile(addr, size uintptr) error {
-	whole, err := checkFile(opSyncFile, addr, size)
+	whole, err := checkFile(OpSyncFile, addr, size)
 	if err != nil {
 		return err
 	}
-	return fail(opSyncFile, addr, size, msync(addr, whole))
+	return fail(OpSyncFile, addr, size, msync(addr, whole))
 }
 
 // RetireFile implements Memory. Mapping over the file map replaces it in one step: there is no moment
 // at which somebody else could take the range.
 func (system) RetireFile(addr, size uintptr) error {
-	whole, err := checkFile(opRetireFile, addr, size)
+	whole, err := checkFile(OpRetireFile, addr, size)
 	if err != nil {
 		return err
 	}
 	if _, err := mapNone(addr, whole, unix.MAP_FIXED); err != nil {
-		return fail(opRetireFile, addr, size, err)
+		return fail(OpRetireFile, addr, size, err)
 	}
 	nameRange(addr, whole, "closed file")
 	return nil

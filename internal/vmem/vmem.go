@@ -118,13 +118,13 @@ func checkRange(op string, addr, size uintptr) error {
 // checkReserve refuses sizes and alignments that Reserve cannot serve.
 func checkReserve(size, align uintptr) error {
 	if size == 0 || size&(pageSize-1) != 0 {
-		return &Error{Op: opReserve, Size: size, Err: errBadRange}
+		return &Error{Op: OpReserve, Size: size, Err: errBadRange}
 	}
 	if align < pageSize || align&(align-1) != 0 {
-		return &Error{Op: opReserve, Size: size, Err: errBadAlign}
+		return &Error{Op: OpReserve, Size: size, Err: errBadAlign}
 	}
 	if size+align < size {
-		return &Error{Op: opReserve, Size: size, Err: errNoMemory, Hint: "more than the address space holds"}
+		return &Error{Op: OpReserve, Size: size, Err: errNoMemory, Hint: "more than the address space holds"}
 	}
 	return nil
 }
@@ -142,11 +142,11 @@ func checkFile(op string, addr, size uintptr) (uintptr, error) {
 // checkMapFile refuses what MapFile cannot serve.
 func checkMapFile(offset int64, size uintptr, p Protection) error {
 	if p > ReadWrite {
-		return &Error{Op: opMapFile, Size: size, Err: errBadProtection}
+		return &Error{Op: OpMapFile, Size: size, Err: errBadProtection}
 	}
 	end := offset + int64(size)
 	if size == 0 || int64(size) <= 0 || offset < 0 || uint64(offset)&uint64(pageSize-1) != 0 || end < offset {
-		return &Error{Op: opMapFile, Size: size, Err: errBadFileRange}
+		return &Error{Op: OpMapFile, Size: size, Err: errBadFileRange}
 	}
 	return nil
 }

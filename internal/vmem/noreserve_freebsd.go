@@ -1,0 +1,4 @@
+package vmem
+
+// mapNoReserve is not known to FreeBSD, which charges a mapping when it becomes writable.
+const mapNoReserve = 0
