@@ -1,0 +1,94 @@
+package lint
+
+import (
+	"strconv"
+	"strings"
+)
+
+// nested are the modules that live in folders of their own and stand on the library.
+var nested = []string{"cmd", "adapters", "sink", "benchmarks"}
+
+// thirdParty are the modules that the library itself may import.
+var thirdParty = []string{"golang.org/x/sys"}
+
+// Arrows checks which package imports which. Arrows point down: nested modules, then the library's packages, then offheap, then
+// the root package, then internal.
+func Arrows(r *Repo) (found []Finding) {
+	r.goFiles(func(f *File) {
+		for _, spec := range f.Syntax.Imports {
+			to, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				continue // the parser has seen to it
+			}
+			if why := forbidden(f, to); why != "" {
+				found = append(found, f.find(spec.Pos(), "imports %s: %s", to, why))
+			}
+		}
+	})
+	return found
+}
+
+// forbidden says why the file may not import the path, or "".
+func forbidden(f *File, to string) string {
+	from := f.Dir()
+	own, ours := strings.CutPrefix(to+"/", ModulePath+"/")
+	own = strings.TrimSuffix(own, "/")
+	switch {
+	case !ours && inside(from, nested...):
+		return "" // the list of dependencies has a golden file of its own
+	case !ours:
+		return forbiddenForeign(f, to)
+	case inside(from, nested...):
+		if inside(own, "internal") {
+			return "a nested module never imports the library's internal packages"
+		}
+		return ""
+	case inside(own, nested...):
+		return "nothing in the library imports a nested module"
+	case f.IsTest():
+		return "" // a test may look at the packages above its own
+	}
+	return forbiddenSideways(from, own)
+}
+
+// forbiddenForeign judges imports of the library's from outside it.
+func forbiddenForeign(f *File, to string) string {
+	first, _, _ := strings.Cut(to, "/")
+	if !strings.Contains(first, ".") {
+		return "" // the standard library
+	}
+	if inside(f.Dir(), "alloctest") {
+		return "alloctest stands on the standard library alone, because it ends up in its users' tests"
+	}
+	if inside(to, thirdParty...) {
+		return ""
+	}
+	return "the library depends on the standard library and " + strings.Join(thirdParty, ", ") + " alone"
+}
+
+// forbiddenSideways judges imports within the library. own is the imported folder, "" for the root package.
+func forbiddenSideways(from, own string) string {
+	room, _, _ := strings.Cut(from, "/")
+	switch {
+	case room == "internal":
+		if !inside(own, "internal") {
+			return "internal packages import internal packages only"
+		}
+	case room == ".":
+		if !inside(own, "internal") {
+			return "the root package imports internal packages only"
+		}
+	case room == "alloctest":
+		if !inside(own, "alloctest") {
+			return "alloctest stands on the standard library alone, because it ends up in its users' tests"
+		}
+	case room == "examples":
+		if inside(own, "internal") {
+			return "an example imports what its readers can import"
+		}
+	case own == "" || inside(own, "internal", "offheap", room):
+	default:
+		return "no library package imports one beside it, except offheap, the root and internal"
+	}
+	return ""
+}

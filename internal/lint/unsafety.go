@@ -1,0 +1,102 @@
+package lint
+
+import (
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+)
+
+// unsafeFolders may import unsafe in every file.
+var unsafeFolders = []string{
+	"internal/unsafex", "internal/vmem", "internal/typeinfo", "internal/percpu",
+	"offheap/jemalloc", // cgo
+	"benchmarks",       // rivals: cgo and raw memory
+}
+
+// unsafeFiles may import unsafe besides. Keep it short: each entry says what the file does that unsafex cannot do for it.
+var unsafeFiles = []string{
+	"alloctest/stack.go", // shows an allocator a slice of the stack that escape analysis does not see
+	"cmd/bench/bound.go", // the physical bound: an unchecked slab and free list
+}
+
+// UnsafePlaces checks that unsafe, linkname, cgo and assembly stand only where they may.
+func UnsafePlaces(r *Repo) (found []Finding) {
+	for _, f := range r.Files {
+		if path.Ext(f.Path) == ".s" || path.Ext(f.Path) == ".S" {
+			found = append(found, Finding{Path: f.Path, Text: "assembly: the promises hold for what the compiler checks"})
+		}
+	}
+	r.goFiles(func(f *File) {
+		for _, spec := range f.Syntax.Imports {
+			switch {
+			case spec.Path.Value == `"unsafe"` && !mayUseUnsafe(f):
+				found = append(found, f.find(spec.Pos(), "unsafe may not stand here; see internal/unsafex"))
+			case spec.Path.Value == `"C"` && !inside(f.Dir(), "offheap/jemalloc", "benchmarks"):
+				found = append(found, f.find(spec.Pos(), "cgo: the packages that everyone builds need none"))
+			}
+		}
+		for _, group := range f.Syntax.Comments {
+			for _, c := range group.List {
+				if strings.HasPrefix(c.Text, "//go:linkname ") && f.Dir() != "internal/percpu" {
+					found = append(found, f.find(c.Pos(), "linkname may stand in internal/percpu only"))
+				}
+			}
+		}
+	})
+	return found
+}
+
+func mayUseUnsafe(f *File) bool {
+	return inside(f.Dir(), unsafeFolders...) || slices.Contains(unsafeFiles, f.Path) ||
+		// What a test pretends to be, a caller with a stale or forged pointer, it cannot be without.
+		f.IsTest() && inside(f.Dir(), "offheap", "alloctest", "internal")
+}
+
+// harmless are the functions of unsafe that touch no memory.
+var harmless = []string{"Sizeof", "Alignof", "Offsetof"}
+
+// UnsafeReasons checks that a comment with SAFETY: stands above each unsafe operation: in the lines above it up to the next empty
+// one, or in the comment of the function around it.
+func UnsafeReasons(r *Repo) (found []Finding) {
+	r.goFiles(func(f *File) {
+		if inside(f.Dir(), "benchmarks") || f.IsTest() {
+			return
+		}
+		lines := strings.Split(f.Text, "\n")
+		for _, decl := range f.Syntax.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && strings.Contains(fn.Doc.Text(), "SAFETY:") {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok || !isUnsafe(call.Fun) || reasoned(lines, f.line(call.Pos())) {
+					return true
+				}
+				found = append(found, f.find(call.Pos(), "unsafe without a // SAFETY: comment above it"))
+				return false
+			})
+		}
+	})
+	return found
+}
+
+// isUnsafe reports whether e is an operation of package unsafe that can go wrong.
+func isUnsafe(e ast.Expr) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	return ok && pkg.Name == "unsafe" && !slices.Contains(harmless, sel.Sel.Name)
+}
+
+// reasoned looks upwards from the line (from 1) to the next empty one.
+func reasoned(lines []string, line int) bool {
+	for i := line - 1; i >= 0 && strings.TrimSpace(lines[i]) != ""; i-- {
+		if strings.Contains(lines[i], "SAFETY:") {
+			return true
+		}
+	}
+	return false
+}
