@@ -1,0 +1,128 @@
+package release
+
+import (
+	"go/version"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/lint"
+)
+
+// outside is a program of a user's.
+const outside = `package main
+
+import (
+	"fmt"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+func main() {
+	b := offheap.Alloc(1000)
+	fmt.Println(len(b), freehold.HeapMode())
+	offheap.Free(b)
+}
+`
+
+func TestOutsideModule(t *testing.T) {
+	p := serve(t)
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example.com/outside\n\ngo 1.25.0\n\nrequire "+lint.ModulePath+" "+p.version+"\n")
+	write(t, dir, "main.go", outside)
+	if got, want := p.run(t, dir, "go", "run", "."), "1000 false"; got != want {
+		t.Errorf("the program printed %q, want %q", got, want)
+	}
+	list := p.run(t, dir, "go", "list", "-m", "all")
+	for line := range strings.Lines(list) {
+		switch name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name {
+		case "example.com/outside", lint.ModulePath, "golang.org/x/sys":
+		default:
+			t.Errorf("the library brings %s along", strings.TrimSpace(line))
+		}
+	}
+}
+
+func TestInstallCommand(t *testing.T) {
+	p := serve(t)
+	if version.Compare(runtime.Version(), "go1.26") < 0 {
+		t.Skip("the command needs Go 1.26")
+	}
+	p.run(t, t.TempDir(), "go", "install", lint.ModulePath+"/cmd/freehold@"+p.version)
+	exe := filepath.Join(p.bin, "freehold")
+	if runtime.GOOS == "windows" {
+		exe += ".exe"
+	}
+	if got := p.run(t, t.TempDir(), exe, "--help"); !strings.Contains(got, "bench") {
+		t.Errorf("freehold --help does not name bench:\n%s", got)
+	}
+}
+
+// proxy is the environment of a user whose proxy serves our modules.
+type proxy struct {
+	version, bin string
+	env          []string
+}
+
+func serve(t *testing.T) proxy {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it builds everything anew")
+	}
+	root, err := lint.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Version(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Once in the cache they are served from there.
+	get := exec.Command("go", "mod", "download")
+	get.Dir = root
+	if out, err := get.CombinedOutput(); err != nil {
+		t.Skipf("what the modules depend on cannot be had here: %v\n%s", err, out)
+	}
+	dir := t.TempDir()
+	if err := Serve(root, dir, v, []Module{{lint.ModulePath, ""}, {lint.ModulePath + "/cmd", "cmd"}}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := strings.Fields(string(out))
+	bin, cache := t.TempDir(), t.TempDir()
+	return proxy{version: v, bin: bin, env: append(os.Environ(),
+		// A cache of its own: the usual one must not learn a version that is not tagged yet. Its downloads serve as a proxy.
+		"GOMODCACHE="+cache, "GOPROXY=file://"+filepath.ToSlash(dir)+",file://"+filepath.ToSlash(env[0])+"/cache/download,"+env[1],
+		"GOBIN="+bin, "GOWORK=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod -modcacherw", "FREEHOLD=",
+	)}
+}
+
+// run returns what the command prints, without surrounding space.
+func (p proxy) run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, p.env
+	out, err := cmd.Output()
+	if err != nil {
+		stderr := ""
+		if e, ok := err.(*exec.ExitError); ok {
+			stderr = string(e.Stderr)
+		}
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, stderr)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
