@@ -1,0 +1,39 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// childVariable carries the Spec to a child. A variable, not an argument, lets any program that calls RunChild be
+// its own child, a test binary included.
+const childVariable = "FREEHOLD_BENCH_CHILD"
+
+// RunChild does the work of a child and exits if this process was started as one; otherwise it returns at once. Call
+// it first in main, and in TestMain of a test that runs the command.
+func RunChild() {
+	text := os.Getenv(childVariable)
+	if text == "" {
+		return
+	}
+	os.Exit(childMain(text))
+}
+
+func childMain(text string) int {
+	var spec Spec
+	if err := json.Unmarshal([]byte(text), &spec); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %s is not a child's task: %v\n", childVariable, err)
+		return 2
+	}
+	sample, err := runSpec(spec)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(sample); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: write the result: %v\n", err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,16 @@
+// Package bench measures ways of allocating memory against each other, each in a process of its own.
+//
+// A [Workload] is a task with sizes; a [Contestant] is one way to do it. For every workload, size and contestant the
+// parent starts a child process (the same executable again), because what one contestant leaves on the heap makes the
+// next one's collector cheaper. Children are interleaved: each pass runs every contestant once, so that a machine that
+// slows down slows down everybody. Contestants of one workload and size must return the same checksums.
+//
+// Time is CPU time, user and system, of the whole child while it measures: what the collector does beside the program
+// counts. A row states the median over the passes, their spread, and the ratios to the Go heap and to the physical
+// bound, which is a hand-made allocator without any check that does only what the task needs.
+//
+// The package is not a general benchmark framework: use testing.B for a function. It is exported so that another
+// module can register rivals on the same workloads, with [Add], and run them behind the same command, with [Command].
+//
+// A program that uses it calls [RunChild] first thing in main, because the children are that program.
+package bench

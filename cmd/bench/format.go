@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// nanoseconds writes a time an operation with three significant digits in the unit that suits it.
+func nanoseconds(ns float64) string {
+	switch {
+	case ns < 1e4:
+		return significant(ns) + " ns"
+	case ns < 1e7:
+		return significant(ns/1e3) + " µs"
+	case ns < 1e10:
+		return significant(ns/1e6) + " ms"
+	}
+	return significant(ns/1e9) + " s"
+}
+
+// significant writes v with about three significant digits and without an exponent.
+func significant(v float64) string {
+	switch a := math.Abs(v); {
+	case a == 0:
+		return "0"
+	case a < 0.0005:
+		return "~0"
+	case a < 10:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case a < 100:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
+}
+
+// count writes a number of things, without decimals where it is whole.
+func count(v float64) string {
+	if v == math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return significant(v)
+}
+
+func byteSize(v float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for math.Abs(v) >= 1000 && i < len(units)-1 {
+		v /= 1024
+		i++
+	}
+	if i == 0 {
+		return fmt.Sprintf("%.0f B", v)
+	}
+	return significant(v) + " " + units[i]
+}
+
+// sizeText writes n the way people say it: "32 B", "2M".
+func (w *Workload) sizeText(n int) string {
+	if w.Size == "bytes" {
+		return exactSize(n)
+	}
+	switch {
+	case n >= 1_000_000 && n%100_000 == 0:
+		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64) + "M " + w.Size
+	case n >= 1000 && n%100 == 0:
+		return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + "k " + w.Size
+	}
+	return strconv.Itoa(n) + " " + w.Size
+}
+
+func exactSize(n int) string {
+	units := []string{"B", "KiB", "MiB", "GiB"}
+	i := 0
+	for n >= 1024 && n%1024 == 0 && i < len(units)-1 {
+		n /= 1024
+		i++
+	}
+	return fmt.Sprintf("%d %s", n, units[i])
+}
+
+// ratioText writes a ratio with its sign, or a dash where there is none.
+func ratioText(r *float64) string {
+	if r == nil {
+		return "–"
+	}
+	if *r > 0 && *r < 0.1 {
+		return strconv.FormatFloat(*r, 'g', 2, 64) + " ×"
+	}
+	return significant(*r) + " ×"
+}
+
+// barText draws value as a part of most in eighths of a character.
+func barText(value, most float64, width int) string {
+	if most <= 0 || value <= 0 {
+		return ""
+	}
+	eighths := int(math.Round(value / most * float64(width*8)))
+	eighths = max(1, min(eighths, width*8))
+	bar := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		bar += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return bar
+}

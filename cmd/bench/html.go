@@ -1,0 +1,209 @@
+package bench
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"os"
+	"strings"
+)
+
+// The charts are drawn by Chart.js 4.6.1 (MIT, licence in chart.LICENSE.md), which is part of the page, so that the
+// page needs no network and can be kept with a release.
+//
+//go:embed chart.umd.min.js
+var chartScript string
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.js
+var pageScript string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// pageData is what page.html shows.
+type pageData struct {
+	Report *report
+	Mark   string
+	Groups []pageGroup
+	Charts []pageChart // read by page.js
+	Script template.JS
+	Draw   template.JS
+}
+
+type pageGroup struct {
+	Name, Doc, Op string
+	Sizes         []pageSize
+	Bars          []int // indexes into Charts
+	Curves        []int
+}
+
+type pageSize struct {
+	Text string
+	Rows []pageRow
+}
+
+type pageRow struct {
+	Kind                                     string // the class of the row: heap, bound, failed or none
+	Contestant, Note, Time, Spread           string
+	Ratio, BoundRatio, Allocs, GCs, GCCPU    string
+	LiveHeap, PeakRSS, Extra, Error, Skipped string
+}
+
+// A pageChart is one chart. Kind is "bars", "sizes" or "curves".
+type pageChart struct {
+	Kind   string      `json:"kind"`
+	Title  string      `json:"title"`
+	Unit   string      `json:"unit"`
+	Labels []string    `json:"labels,omitempty"`
+	Sets   []pageCurve `json:"sets"`
+}
+
+type pageCurve struct {
+	Name   string    `json:"name"`
+	Kind   string    `json:"kind"`
+	X      []float64 `json:"x,omitempty"`
+	Values []float64 `json:"values"`
+}
+
+// chartSource is the library without the reference to its source map, which browsers would try to fetch.
+func chartSource() string {
+	source, _, _ := strings.Cut(chartScript, "//# sourceMappingURL=")
+	return source
+}
+
+// writeHTML writes the report as one page.
+func (rep *report) writeHTML(file string) error {
+	data := pageData{Report: rep, Script: template.JS(chartSource()), Draw: template.JS(pageScript)}
+	if rep.Quick {
+		data.Mark = quickMark
+	}
+	for _, g := range rep.groups() {
+		data.addGroup(g)
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("bench: -html: %w", err)
+	}
+	if err := pageTemplate.Execute(f, &data); err != nil {
+		f.Close()
+		return fmt.Errorf("bench: -html: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("bench: -html: %w", err)
+	}
+	return nil
+}
+
+func (d *pageData) addGroup(g group) {
+	pg := pageGroup{Name: g.w.Name, Doc: g.w.Doc, Op: g.w.Op}
+	for _, s := range g.sizes {
+		ps := pageSize{Text: g.w.sizeText(s.n)}
+		for _, r := range s.rows {
+			ps.Rows = append(ps.Rows, newPageRow(r))
+		}
+		pg.Sizes = append(pg.Sizes, ps)
+	}
+	if len(g.sizes) > 2 {
+		pg.Bars = append(pg.Bars, d.addChart(sizesChart(g)))
+	} else {
+		for _, s := range g.sizes {
+			pg.Bars = append(pg.Bars, d.addChart(barsChart(g, s)))
+		}
+	}
+	for _, s := range g.sizes {
+		for _, c := range curvesCharts(s) {
+			pg.Curves = append(pg.Curves, d.addChart(c))
+		}
+	}
+	d.Groups = append(d.Groups, pg)
+}
+
+func (d *pageData) addChart(c pageChart) int {
+	d.Charts = append(d.Charts, c)
+	return len(d.Charts) - 1
+}
+
+// kind is how a row is marked: by the part that it plays in the comparison.
+func (r *Row) kind() string {
+	switch {
+	case r.Error != "":
+		return "failed"
+	case r.Contestant == r.w.Heap:
+		return "heap"
+	case r.Contestant == r.w.Bound:
+		return "bound"
+	}
+	return "plain"
+}
+
+func newPageRow(r *Row) pageRow {
+	p := pageRow{Kind: r.kind(), Contestant: r.Contestant, Note: r.c.Note, Error: r.Error}
+	if r.Passes == 0 {
+		p.Skipped = r.Skipped
+		return p
+	}
+	p.Time, p.Spread = nanoseconds(r.NsOp), fmt.Sprintf("%.0f %%", r.Spread*100)
+	p.Ratio, p.BoundRatio = ratioText(r.Ratio), ratioText(r.BoundRatio)
+	p.Allocs, p.GCs, p.GCCPU = count(r.AllocsOp), count(r.GCCycles), significant(r.GCCPU)+" s"
+	p.LiveHeap, p.PeakRSS = byteSize(r.LiveHeap), byteSize(r.PeakRSS)
+	p.Extra = extraText(r.Extra)
+	return p
+}
+
+// barsChart compares the contestants at one size.
+func barsChart(g group, s sizeGroup) pageChart {
+	c := pageChart{Kind: "bars", Title: g.w.sizeText(s.n), Unit: "CPU ns/" + g.w.Op}
+	set := pageCurve{}
+	for _, r := range s.rows {
+		if r.Passes > 0 && !r.c.Baseline {
+			c.Labels = append(c.Labels, r.Contestant)
+			set.Values = append(set.Values, r.NsOp)
+			c.Sets = append(c.Sets, pageCurve{Name: r.Contestant, Kind: r.kind()})
+		}
+	}
+	// One data set with all bars; the others only say how each bar is coloured.
+	c.Sets = append([]pageCurve{set}, c.Sets...)
+	return c
+}
+
+// sizesChart draws time over size, a curve for each contestant.
+func sizesChart(g group) pageChart {
+	c := pageChart{Kind: "sizes", Title: "by size", Unit: "CPU ns/" + g.w.Op}
+	index := map[string]int{}
+	for _, s := range g.sizes {
+		for _, r := range s.rows {
+			if r.Passes == 0 || r.c.Baseline {
+				continue
+			}
+			i, ok := index[r.Contestant]
+			if !ok {
+				i = len(c.Sets)
+				index[r.Contestant] = i
+				c.Sets = append(c.Sets, pageCurve{Name: r.Contestant, Kind: r.kind()})
+			}
+			c.Sets[i].X = append(c.Sets[i].X, float64(s.n))
+			c.Sets[i].Values = append(c.Sets[i].Values, r.NsOp)
+		}
+	}
+	return c
+}
+
+// curvesCharts draws what children recorded over time: a chart for each name, a curve for each contestant.
+func curvesCharts(s sizeGroup) []pageChart {
+	var charts []pageChart
+	index := map[string]int{}
+	for _, r := range s.rows {
+		for _, series := range r.series {
+			i, ok := index[series.Name]
+			if !ok {
+				i = len(charts)
+				index[series.Name] = i
+				charts = append(charts, pageChart{Kind: "curves", Title: series.Name, Unit: series.Unit})
+			}
+			charts[i].Sets = append(charts[i].Sets, pageCurve{r.Contestant, r.kind(), series.Seconds, series.Values})
+		}
+	}
+	return charts
+}

@@ -1,0 +1,64 @@
+// Draws the charts of the page. `charts` is the list that the command wrote before this script.
+const style = getComputedStyle(document.documentElement);
+const colourOf = name => style.getPropertyValue("--" + name).trim();
+const palette = ["#1a7f8e", "#7b5ea7", "#2f9e5b", "#c2456b", "#3f6fd1", "#9a7b1c", "#0b8f6f", "#b0562b"];
+const named = { heap: colourOf("heap"), bound: colourOf("bound"), failed: colourOf("bad") };
+const brief = v => {
+  for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+    if (Math.abs(v) >= size) return Number((v / size).toPrecision(3)) + " " + unit;
+  }
+  return Number(v.toPrecision(3)).toString();
+};
+Chart.defaults.color = colourOf("soft");
+Chart.defaults.borderColor = colourOf("line");
+Chart.defaults.font.family = "system-ui, 'DejaVu Sans', sans-serif";
+Chart.defaults.animation = false;
+Chart.defaults.maintainAspectRatio = false;
+
+const axis = (text, more) => ({ title: { display: text !== "", text }, ticks: { callback: brief }, ...more });
+const title = text => ({ display: true, text, align: "start", color: colourOf("ink") });
+
+function bars(c) {
+  const [data, ...kinds] = c.sets;
+  return {
+    type: "bar",
+    data: { labels: c.labels, datasets: [{ data: data.values, backgroundColor: kinds.map(k => named[k.kind] || colourOf("plain")), maxBarThickness: 22 }] },
+    options: {
+      indexAxis: "y",
+      scales: { x: axis(c.unit, { beginAtZero: true }), y: { grid: { display: false }, ticks: { autoSkip: false, color: colourOf("ink") } } },
+      plugins: { legend: { display: false }, title: title(c.title),
+        tooltip: { callbacks: { label: item => brief(item.parsed.x) + " " + c.unit } } },
+    },
+  };
+}
+
+function lines(c, x, y) {
+  let next = 0;
+  return {
+    type: "line",
+    data: { datasets: c.sets.map(s => {
+      const colour = named[s.kind] || palette[next++ % palette.length];
+      return { label: s.name, data: s.x.map((v, i) => ({ x: v, y: s.values[i] })), borderColor: colour, backgroundColor: colour,
+        borderWidth: 2, pointRadius: c.kind === "sizes" ? 3 : 0 };
+    }) },
+    options: {
+      interaction: { mode: "nearest", axis: "x", intersect: false },
+      scales: { x, y },
+      plugins: { legend: { labels: { boxWidth: 12, boxHeight: 12 } }, title: title(c.title),
+        tooltip: { callbacks: { label: item => item.dataset.label + ": " + brief(item.parsed.y) + " " + c.unit } } },
+    },
+  };
+}
+
+const draw = {
+  bars,
+  sizes: c => lines(c, axis("size", { type: "logarithmic", ticks: { callback: v => Number.isInteger(Math.log2(v)) ? v : "" },
+      afterBuildTicks: a => { a.ticks = c.sets[0].x.map(value => ({ value })); } }), axis(c.unit, { type: "logarithmic" })),
+  curves: c => lines(c, axis("seconds", { type: "linear" }), axis(c.unit, { type: "linear", beginAtZero: true })),
+};
+
+charts.forEach((c, i) => {
+  const canvas = document.getElementById("chart" + i);
+  canvas.parentNode.style.height = (c.kind === "bars" ? 70 + 30 * c.labels.length : 340) + "px";
+  new Chart(canvas, draw[c.kind](c));
+});

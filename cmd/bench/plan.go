@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// Options say what to run. The zero value is the quick selection of everything.
+type Options struct {
+	// Full runs every size of every workload for as long as it takes. Only its figures count.
+	Full bool
+	// Run selects workloads by name; nil selects all. The name of a task selects its variants too.
+	Run *regexp.Regexp
+	// Contestants selects contestants by name; nil selects all. Ratios to a baseline that is left out are missing.
+	Contestants *regexp.Regexp
+	// Count is the number of passes, 0 for the default. The quick selection ends when its time is over, whatever
+	// passes are left, unless Count is given.
+	Count int
+	// MinTime is how long a child repeats its rounds, 0 for the default.
+	MinTime time.Duration
+	// Sizes replaces the sizes of a workload, by name, and gives that workload its full shape.
+	Sizes map[string][]int
+	// ProfileDir receives a CPU profile of each child of the first pass, if it is not empty.
+	ProfileDir string
+}
+
+// The defaults of the two kinds of run.
+const (
+	quickPasses  = 3
+	fullPasses   = 5
+	quickBudget  = 75 * time.Second // no child is started that would end after this
+	quickLimit   = 85 * time.Second // what still runs then is stopped
+	quickMinTime = 300 * time.Millisecond
+	leastMinTime = 20 * time.Millisecond
+	fullMinTime  = 500 * time.Millisecond
+	childLimit   = 20 * time.Minute
+)
+
+// A job is one contestant at one size, measured once in every pass.
+type job struct {
+	w     *Workload
+	c     *Contestant
+	n     int
+	quick bool // the shape of the quick selection
+
+	samples []Sample
+	longest time.Duration // of its children so far
+	failure string        // why a child failed, with what it printed
+	skipped string        // why there is no sample, when none failed
+}
+
+// A plan is what one call of the command is going to run.
+type plan struct {
+	Options
+	jobs    []*job
+	passes  int
+	minTime time.Duration
+	limited bool // the quick selection's time limit holds
+}
+
+var errNothingSelected = errors.New("no workload and contestant matches")
+
+// makePlan selects the jobs and divides the time among them.
+func makePlan(o Options) (*plan, error) {
+	p := &plan{Options: o, limited: !o.Full && o.Count == 0 && len(o.Sizes) == 0}
+	for _, w := range registry {
+		if o.Run != nil && !o.Run.MatchString(w.Name) && !o.Run.MatchString(w.family()) {
+			continue
+		}
+		p.addJobs(w)
+	}
+	if len(p.jobs) == 0 {
+		return nil, fmt.Errorf("bench: %w; the workloads are %q", errNothingSelected, Workloads())
+	}
+	p.passes, p.minTime = quickPasses, quickMinTime
+	if o.Full {
+		p.passes, p.minTime = fullPasses, fullMinTime
+	}
+	if p.limited {
+		// A fifth of the time for rounds leaves the rest for starting, preparing and warming up.
+		share := quickBudget / 5 / time.Duration(len(p.jobs)*p.passes)
+		p.minTime = min(quickMinTime, max(leastMinTime, share))
+	}
+	if o.Count > 0 {
+		p.passes = o.Count
+	}
+	if o.MinTime > 0 {
+		p.minTime = o.MinTime
+	}
+	return p, nil
+}
+
+func (p *plan) addJobs(w *Workload) {
+	sizes, quick := w.Quick, true
+	if p.Full {
+		sizes, quick = w.Full, false
+	}
+	if s, ok := p.Sizes[w.Name]; ok {
+		sizes, quick = s, false
+	}
+	for _, n := range sizes {
+		for _, c := range w.contestants {
+			if p.Contestants != nil && !p.Contestants.MatchString(c.Name) && !c.Baseline {
+				continue
+			}
+			if quick && c.FullOnly && p.Contestants == nil {
+				continue
+			}
+			p.jobs = append(p.jobs, &job{w: w, c: c, n: n, quick: quick, skipped: c.available()})
+		}
+	}
+}
+
+// passesOf is the number of passes that j takes part in.
+func (p *plan) passesOf(j *job) int {
+	if p.Count == 0 && j.w.MaxPasses > 0 {
+		return min(p.passes, j.w.MaxPasses)
+	}
+	return p.passes
+}
+
+// inOrder returns the jobs in the order of a pass. Every second pass goes backwards within a workload, so that no
+// contestant always runs behind the same one.
+func (p *plan) inOrder(pass int) []*job {
+	jobs := append([]*job(nil), p.jobs...)
+	if pass%2 == 0 {
+		return jobs
+	}
+	for from := 0; from < len(jobs); {
+		to := from
+		for to < len(jobs) && jobs[to].w == jobs[from].w && jobs[to].n == jobs[from].n {
+			to++
+		}
+		for i, k := from, to-1; i < k; i, k = i+1, k-1 {
+			jobs[i], jobs[k] = jobs[k], jobs[i]
+		}
+		from = to
+	}
+	return jobs
+}

@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+const quickMark = "Quick selection: small sizes and few passes, a first impression. Only figures of -full count."
+
+// A report is everything that one call of the command found out.
+type report struct {
+	Environment string
+	Quick       bool
+	Interrupted bool
+	Rows        []*Row
+	Bars        []BarResult
+}
+
+// newReport makes the report of a plan that has run.
+func newReport(p *plan, interrupted bool) *report {
+	rep := &report{Environment: environment(), Quick: !p.Full, Interrupted: interrupted, Rows: p.rows()}
+	if p.Full {
+		rep.Bars = judge(rep.Rows)
+	}
+	return rep
+}
+
+// environment is one line about what the figures were measured on.
+func environment() string {
+	parts := []string{
+		time.Now().Format("2006-01-02 15:04"), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
+		fmt.Sprintf("GOMAXPROCS=%d", runtime.GOMAXPROCS(0)),
+	}
+	if cpu := cpuName(); cpu != "" {
+		parts = append(parts, cpu)
+	}
+	for _, name := range []string{"GOGC", "GOMEMLIMIT", "GODEBUG", "GOEXPERIMENT", "FREEHOLD", "MALLOC_CONF"} {
+		if v := os.Getenv(name); v != "" {
+			parts = append(parts, name+"="+v)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// cpuName reads the model of the first CPU where Linux tells it.
+func cpuName() string {
+	data, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(data)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// failed says whether any row has an error.
+func (rep *report) failed() bool {
+	return slices.ContainsFunc(rep.Rows, func(r *Row) bool { return r.Error != "" })
+}
+
+// writeJSON writes one object a row, one row a line.
+func (rep *report) writeJSON(out io.Writer) error {
+	enc := json.NewEncoder(out)
+	for _, r := range rep.Rows {
+		if err := enc.Encode(r); err != nil {
+			return fmt.Errorf("bench: write JSON: %w", err)
+		}
+	}
+	return nil
+}
+
+// A group holds the rows of one workload, by size.
+type group struct {
+	w     *Workload
+	sizes []sizeGroup
+}
+
+type sizeGroup struct {
+	n    int
+	rows []*Row
+	most float64 // the largest ns_op
+}
+
+func (rep *report) groups() []group {
+	var groups []group
+	for _, r := range rep.Rows {
+		if len(groups) == 0 || groups[len(groups)-1].w != r.w {
+			groups = append(groups, group{w: r.w})
+		}
+		g := &groups[len(groups)-1]
+		if len(g.sizes) == 0 || g.sizes[len(g.sizes)-1].n != r.N {
+			g.sizes = append(g.sizes, sizeGroup{n: r.N})
+		}
+		s := &g.sizes[len(g.sizes)-1]
+		s.rows = append(s.rows, r)
+		s.most = max(s.most, r.NsOp)
+	}
+	return groups
+}
+
+// extraRows are the rows with values beyond the usual columns.
+func (g *group) extraRows() []*Row {
+	var rows []*Row
+	for _, s := range g.sizes {
+		for _, r := range s.rows {
+			if len(r.Extra) > 0 {
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+// extraText writes named values in the order of their names. The name says the unit.
+func extraText(extra map[string]float64) string {
+	var parts []string
+	for _, name := range slices.SortedFunc(maps.Keys(extra), cmp.Compare[string]) {
+		value := significant(extra[name])
+		label, isBytes := strings.CutSuffix(name, "_bytes")
+		if isBytes {
+			value = byteSize(extra[name])
+		}
+		parts = append(parts, strings.ReplaceAll(label, "_", " ")+" "+value)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,173 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// A Row is what one contestant did at one size: the medians over all passes. Its JSON form is the output of -json,
+// one object a line. A ratio is null where its baseline was not measured.
+type Row struct {
+	Workload   string   `json:"workload"`
+	N          int      `json:"n"`
+	Contestant string   `json:"contestant"`
+	NsOp       float64  `json:"ns_op"`           // CPU nanoseconds an operation, user and system
+	Spread     float64  `json:"spread"`          // largest less smallest pass, as a part of the median
+	Ratio      *float64 `json:"ratio"`           // to the Go heap
+	BoundRatio *float64 `json:"bound_ratio"`     // to the physical bound
+	AllocsOp   float64  `json:"allocs_op"`       // Go heap objects an operation
+	GCCycles   float64  `json:"gc_cycles"`       // in the measured rounds
+	GCCPU      float64  `json:"gc_cpu_s"`        // in the measured rounds
+	LiveHeap   float64  `json:"live_heap_bytes"` // what a collection leaves when most is in use
+	PeakRSS    float64  `json:"peak_rss_bytes"`  // of the child
+
+	Op       string             `json:"op"`
+	WallNsOp float64            `json:"wall_ns_op"`
+	CPU      float64            `json:"cpu_s"`
+	Ops      float64            `json:"ops"`
+	Passes   int                `json:"passes"`
+	Quick    bool               `json:"quick"`
+	NsOps    []float64          `json:"ns_ops,omitempty"` // of every pass, in order
+	Extra    map[string]float64 `json:"extra,omitempty"`
+	Error    string             `json:"error,omitempty"`   // a child failed, or its checksum disagrees
+	Skipped  string             `json:"skipped,omitempty"` // why nothing was measured
+
+	series []Series
+	w      *Workload
+	c      *Contestant
+}
+
+// rows turns what the jobs measured into rows: first checked against each other, then compared.
+func (p *plan) rows() []*Row {
+	checkSums(p.jobs)
+	rows := make([]*Row, len(p.jobs))
+	for i, j := range p.jobs {
+		rows[i] = j.row()
+	}
+	for _, r := range rows {
+		r.Ratio = ratioTo(r, findRow(rows, r.Workload, r.N, r.w.Heap))
+		r.BoundRatio = ratioTo(r, findRow(rows, r.Workload, r.N, r.w.Bound))
+	}
+	return rows
+}
+
+func (j *job) row() *Row {
+	r := &Row{
+		Workload: j.w.Name, N: j.n, Contestant: j.c.Name, Op: j.w.Op, Passes: len(j.samples), Quick: j.quick,
+		Error: j.failure, Skipped: j.skipped, w: j.w, c: j.c,
+	}
+	if len(j.samples) == 0 {
+		return r
+	}
+	of := func(value func(*Sample) float64) float64 { return median(j.values(value)) }
+	r.NsOps = j.values(func(s *Sample) float64 { return s.NsOp })
+	r.NsOp, r.Spread = median(r.NsOps), spread(r.NsOps)
+	r.WallNsOp = of(func(s *Sample) float64 { return s.WallNsOp })
+	r.AllocsOp = of(func(s *Sample) float64 { return s.AllocsOp })
+	r.GCCycles = of(func(s *Sample) float64 { return s.GCCycles })
+	r.GCCPU = of(func(s *Sample) float64 { return s.GCCPU })
+	r.LiveHeap = of(func(s *Sample) float64 { return s.LiveHeap })
+	r.PeakRSS = of(func(s *Sample) float64 { return s.PeakRSS })
+	r.CPU = of(func(s *Sample) float64 { return s.CPU })
+	r.Ops = of(func(s *Sample) float64 { return s.Ops })
+	for name := range j.samples[0].Extra {
+		if r.Extra == nil {
+			r.Extra = map[string]float64{}
+		}
+		r.Extra[name] = of(func(s *Sample) float64 { return s.Extra[name] })
+	}
+	r.series = j.samples[0].Series
+	return r
+}
+
+func (j *job) values(value func(*Sample) float64) []float64 {
+	vs := make([]float64, len(j.samples))
+	for i := range j.samples {
+		vs[i] = value(&j.samples[i])
+	}
+	return vs
+}
+
+// median makes no assumption about the distribution: times have a long tail on a shared machine.
+func median(values []float64) float64 {
+	s := benchmath.NewSample(append([]float64(nil), values...), &benchmath.DefaultThresholds)
+	return benchmath.AssumeNothing.Summary(s, 0.95).Center
+}
+
+// spread is the distance between the largest and the smallest value as a part of the median.
+func spread(values []float64) float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
+	if m := median(values); m > 0 {
+		return (high - low) / m
+	}
+	return 0
+}
+
+func findRow(rows []*Row, workload string, n int, contestant string) *Row {
+	for _, r := range rows {
+		if r.Workload == workload && r.N == n && r.Contestant == contestant {
+			return r
+		}
+	}
+	return nil
+}
+
+func ratioTo(r, base *Row) *float64 {
+	if base == nil || r.Passes == 0 || base.Passes == 0 || base.NsOp <= 0 {
+		return nil
+	}
+	ratio := r.NsOp / base.NsOp
+	return &ratio
+}
+
+// checkSums holds the checksums of contestants of the same workload and size against each other, round by round as
+// far as both went. The first job with samples is the reference; it is the Go heap wherever that was run.
+func checkSums(jobs []*job) {
+	type key struct {
+		w *Workload
+		n int
+	}
+	reference := map[key]*job{}
+	for _, j := range jobs {
+		if len(j.samples) == 0 || j.c.Baseline {
+			continue
+		}
+		k := key{j.w, j.n}
+		if reference[k] == nil {
+			reference[k] = j
+		}
+		want := longestSums(reference[k])
+		for _, s := range j.samples {
+			if round := firstDifference(s.Checksums, want); round >= 0 && j.failure == "" {
+				j.failure = fmt.Sprintf("checksum of round %d is %x, but %q has %x: the results do not agree",
+					round, s.Checksums[round], reference[k].c.Name, want[round])
+			}
+		}
+	}
+}
+
+// longestSums is the checksum list of the sample of j with the most rounds.
+func longestSums(j *job) []uint64 {
+	var longest []uint64
+	for _, s := range j.samples {
+		if len(s.Checksums) > len(longest) {
+			longest = s.Checksums
+		}
+	}
+	return longest
+}
+
+// firstDifference is the index of the first round on which a and b disagree, or -1.
+func firstDifference(a, b []uint64) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}

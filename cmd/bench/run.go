@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// A Spec is what a child is told to do. It travels from the parent as JSON.
+type Spec struct {
+	Workload   string        `json:"workload"`
+	N          int           `json:"n"`
+	Contestant string        `json:"contestant"`
+	MinTime    time.Duration `json:"min_time"`
+	// Quick is set in the quick selection: a workload that is its own clock does less.
+	Quick bool `json:"quick,omitempty"`
+	// Profile is a file to which the child writes a CPU profile of what it measured, or empty.
+	Profile string `json:"profile,omitempty"`
+}
+
+// A Series is a curve that a child recorded: a value every now and then.
+type Series struct {
+	Name    string    `json:"name"`
+	Unit    string    `json:"unit"`
+	Seconds []float64 `json:"seconds"`
+	Values  []float64 `json:"values"`
+}
+
+// A Sample is what a child reports: one pass of one contestant.
+type Sample struct {
+	NsOp      float64 `json:"ns_op"`      // CPU nanoseconds an operation, user and system
+	WallNsOp  float64 `json:"wall_ns_op"` // elapsed nanoseconds an operation
+	AllocsOp  float64 `json:"allocs_op"`  // objects allocated on the Go heap an operation
+	GCCycles  float64 `json:"gc_cycles"`  // in all measured rounds
+	GCCPU     float64 `json:"gc_cpu_s"`   // in all measured rounds, as the runtime accounts it
+	LiveHeap  float64 `json:"live_heap_bytes"`
+	PeakRSS   float64 `json:"peak_rss_bytes"`
+	Rounds    int     `json:"rounds"`
+	Ops       float64 `json:"ops"`
+	CPU       float64 `json:"cpu_s"`
+	Checksums []uint64           `json:"checksums"`
+	Extra     map[string]float64 `json:"extra,omitempty"`
+	Series    []Series           `json:"series,omitempty"`
+}
+
+// A Run is one contestant's run in its child process. It is used by one goroutine.
+type Run struct {
+	Spec
+	// Procs is GOMAXPROCS of the child.
+	Procs int
+
+	sample   Sample
+	atPeak   func()
+	cleanups []func()
+	fatal    error
+}
+
+// Peak is called by a round when most of its memory is in use. Once, after all measuring, the harness collects
+// garbage there and takes what is left as the live heap.
+func (r *Run) Peak() {
+	if r.atPeak != nil {
+		r.atPeak()
+	}
+}
+
+// Cleanup registers f to run after the last round, the last one first.
+func (r *Run) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+
+// Report adds a named value to the row. Values of several passes are reported as their median.
+func (r *Run) Report(name string, value float64) {
+	if r.sample.Extra == nil {
+		r.sample.Extra = map[string]float64{}
+	}
+	r.sample.Extra[name] = value
+}
+
+// Plot adds a curve to the row. The curve of the first pass is shown.
+func (r *Run) Plot(s Series) { r.sample.Series = append(r.sample.Series, s) }
+
+// Fail makes the run fail with err, after the round in which it is called.
+func (r *Run) Fail(err error) {
+	if r.fatal == nil {
+		r.fatal = err
+	}
+}
+
+// maxChecksums is how many rounds the parent compares.
+const maxChecksums = 64
+
+func (r *Run) addChecksum(sum uint64) {
+	if len(r.sample.Checksums) < maxChecksums {
+		r.sample.Checksums = append(r.sample.Checksums, sum)
+	}
+}
+
+// measureRounds is the usual measurement: one round to warm up, then rounds until the time is up, two at least. The
+// time an operation takes is the mean over the rounds, so that a collection which a round causes and a later one pays
+// for is not lost.
+func measureRounds(r *Run, w *Workload, c *Contestant) error {
+	round := c.Prepare(r)
+	r.addChecksum(round())
+	if r.fatal != nil {
+		return r.fatal
+	}
+	runtime.GC()
+	stop, err := r.startProfile()
+	if err != nil {
+		return err
+	}
+	m := startMeter()
+	for m.elapsed() < r.MinTime || r.sample.Rounds < 2 {
+		r.addChecksum(round())
+		r.sample.Rounds++
+	}
+	m.stop(&r.sample, float64(r.sample.Rounds)*float64(w.Ops(r.N)))
+	stop()
+	if r.fatal != nil {
+		return r.fatal
+	}
+	r.sample.LiveHeap = liveHeapAtPeak(r, round)
+	return nil
+}
+
+// liveHeapAtPeak runs one more round that collects garbage where it calls Peak. A round that never calls it leaves
+// everything that matters live at its end.
+func liveHeapAtPeak(r *Run, round func() uint64) float64 {
+	live := -1.0
+	r.atPeak = func() {
+		runtime.GC()
+		live = max(live, readHeapLive())
+	}
+	round()
+	r.atPeak = nil
+	if live < 0 {
+		runtime.GC()
+		live = readHeapLive()
+	}
+	return live
+}
+
+// runSpec does what a child is for, in this process.
+func runSpec(spec Spec) (Sample, error) {
+	w := find(spec.Workload)
+	if w == nil {
+		return Sample{}, fmt.Errorf("bench: there is no workload %q", spec.Workload)
+	}
+	c := w.contestant(spec.Contestant)
+	if c == nil {
+		return Sample{}, fmt.Errorf("bench: workload %q has no contestant %q", spec.Workload, spec.Contestant)
+	}
+	r := &Run{Spec: spec, Procs: runtime.GOMAXPROCS(0)}
+	var err error
+	if w.Measure != nil {
+		err = w.Measure(r, c)
+	} else {
+		err = measureRounds(r, w, c)
+	}
+	for i := len(r.cleanups) - 1; i >= 0; i-- {
+		r.cleanups[i]()
+	}
+	if err == nil {
+		err = r.fatal
+	}
+	return r.sample, err
+}

@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// barWidth is the width of the longest bar in the table, in characters.
+const barWidth = 20
+
+// A tableWriter prints rows as tables, one for each workload.
+type tableWriter struct {
+	out    io.Writer
+	colour bool
+}
+
+func (t *tableWriter) write(rep *report) {
+	fmt.Fprintf(t.out, "%s\n", rep.Environment)
+	if rep.Quick {
+		fmt.Fprintf(t.out, "%s\n", t.paint(text.FgYellow, quickMark))
+	}
+	for _, group := range rep.groups() {
+		t.writeGroup(group)
+	}
+	t.writeFailures(rep.Rows)
+	t.writeBars(rep.Bars)
+}
+
+func (t *tableWriter) paint(c text.Color, s string) string {
+	if !t.colour {
+		return s
+	}
+	return c.Sprint(s)
+}
+
+func (t *tableWriter) bold(s string) string { return t.paint(text.Bold, s) }
+
+// writeGroup prints the table of one workload.
+func (t *tableWriter) writeGroup(g group) {
+	fmt.Fprintf(t.out, "\n%s  %s\n", t.bold(g.w.Name), g.w.Doc)
+	tw := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Options.SeparateHeader = true
+	style.Format.Header = text.FormatDefault
+	tw.SetStyle(style)
+	header := table.Row{"contestant", "CPU/" + g.w.Op, "±", "", "× heap", "× bound", "allocs", "GCs", "GC CPU", "live heap", "peak RSS"}
+	tw.AppendHeader(header)
+	var configs []table.ColumnConfig
+	for i := range header {
+		if i != 0 && i != 3 {
+			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight})
+		}
+	}
+	tw.SetColumnConfigs(configs)
+	for i, size := range g.sizes {
+		if i > 0 {
+			tw.AppendSeparator()
+		}
+		tw.AppendRow(table.Row{t.bold(g.w.sizeText(size.n))})
+		for _, r := range size.rows {
+			tw.AppendRow(t.cells(r, size.most))
+		}
+	}
+	fmt.Fprintln(t.out, trimLines(tw.Render()))
+	for _, r := range g.extraRows() {
+		fmt.Fprintf(t.out, "   %s: %s\n", r.Contestant, extraText(r.Extra))
+	}
+}
+
+func (t *tableWriter) cells(r *Row, most float64) table.Row {
+	name := "  " + r.Contestant
+	if r.Passes == 0 {
+		why := "not run: " + r.Skipped
+		if r.Error != "" {
+			why = t.paint(text.FgRed, "failed")
+		}
+		return table.Row{name, why}
+	}
+	if r.Error != "" {
+		name = t.paint(text.FgRed, name+" (failed)")
+	}
+	colour := text.FgCyan
+	switch r.Contestant {
+	case r.w.Heap:
+		colour = text.FgYellow
+	case r.w.Bound:
+		colour = text.FgHiBlack
+	}
+	return table.Row{
+		name, nanoseconds(r.NsOp), fmt.Sprintf("%.0f %%", r.Spread*100), t.paint(colour, barText(r.NsOp, most, barWidth)),
+		ratioText(r.Ratio), ratioText(r.BoundRatio), count(r.AllocsOp), count(r.GCCycles),
+		significant(r.GCCPU) + " s", byteSize(r.LiveHeap), byteSize(r.PeakRSS),
+	}
+}
+
+// writeFailures repeats every failure in full, so that none is lost in a column.
+func (t *tableWriter) writeFailures(rows []*Row) {
+	for _, r := range rows {
+		if r.Error != "" {
+			fmt.Fprintf(t.out, "\n%s %s, %s, %s: %s\n", t.paint(text.FgRed, "FAILED"), r.Workload, r.w.sizeText(r.N), r.Contestant, r.Error)
+		}
+	}
+}
+
+func (t *tableWriter) writeBars(bars []BarResult) {
+	if len(bars) == 0 {
+		return
+	}
+	fmt.Fprintf(t.out, "\n%s\n", t.bold("bars"))
+	for _, b := range bars {
+		mark := t.paint(text.FgGreen, "met    ")
+		if !b.Met {
+			mark = t.paint(text.FgRed, "missed ")
+		}
+		fmt.Fprintf(t.out, "  %s %s: %s, at most %s (%s)\n", mark, b.Name, significant(b.Value), significant(b.Limit), b.Detail)
+	}
+}
+
+func trimLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/freehold-go/freehold"
+)
+
+// envCommand is the verb env: what the machine offers to an allocator and what each of it costs.
+func envCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "env",
+		Usage: "show what this machine offers and what each of it costs",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "nomeasure", Usage: "leave out the costs, which take a few milliseconds to measure"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+		},
+		Action: func(_ context.Context, c *cli.Command) error {
+			if c.Args().Len() > 0 {
+				return fmt.Errorf("freehold: env takes no arguments, but got %q", c.Args().First())
+			}
+			m := freehold.ReadMachine(!c.Bool("nomeasure"))
+			out := c.Root().Writer
+			if c.Bool("json") {
+				enc := json.NewEncoder(out)
+				enc.SetIndent("", "  ")
+				return enc.Encode(m)
+			}
+			_, err := fmt.Fprintln(out, m)
+			return err
+		},
+	}
+}
