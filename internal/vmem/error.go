@@ -17,6 +17,7 @@ const (
 	OpPurge       = "purge"
 	OpSplitHuge   = "split huge pages of"
 	OpHuge        = "ask for huge pages for"
+	OpNoHuge      = "refuse huge pages for"
 	OpCollapse    = "collapse"
 	OpRelease     = "release"
 	OpProtect     = "protect"

@@ -249,6 +249,14 @@ func (f *Fake) SplitHuge(addr, size uintptr) error {
 	return f.memory().SplitHuge(addr, size)
 }
 
+// NoHuge implements Memory.
+func (f *Fake) NoHuge(addr, size uintptr) error {
+	if err := f.enter(OpNoHuge, addr, size, f.mustBeReserved(addr, size)); err != nil {
+		return err
+	}
+	return f.memory().NoHuge(addr, size)
+}
+
 // Huge implements Memory.
 func (f *Fake) Huge(addr, size uintptr) error {
 	if err := f.enter(OpHuge, addr, size, f.mustBeReserved(addr, size)); err != nil {

@@ -25,6 +25,8 @@ func splitHuge(_, _ uintptr) error { return nil }
 
 func wantHuge(_, _ uintptr) error { return nil }
 
+func refuseHuge(_, _ uintptr) error { return nil }
+
 func collapse(_, _ uintptr) error { return nil }
 
 func hugePageSize() uintptr { return 0 }

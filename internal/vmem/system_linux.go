@@ -55,6 +55,16 @@ func wantHuge(addr, size uintptr) error {
 	return err
 }
 
+// refuseHuge stops khugepaged, which otherwise fills the holes that purges leave and makes the page
+// huge again.
+func refuseHuge(addr, size uintptr) error {
+	err := madvise(addr, size, unix.MADV_NOHUGEPAGE)
+	if errors.Is(err, unix.EINVAL) {
+		return nil // a kernel without transparent huge pages
+	}
+	return err
+}
+
 func collapse(addr, size uintptr) error {
 	return madvise(addr, size, unix.MADV_COLLAPSE)
 }

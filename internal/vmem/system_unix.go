@@ -85,6 +85,14 @@ func (system) SplitHuge(addr, size uintptr) error {
 	return fail(OpSplitHuge, addr, size, splitHuge(addr, size))
 }
 
+// NoHuge implements Memory.
+func (system) NoHuge(addr, size uintptr) error {
+	if err := checkRange(OpNoHuge, addr, size); err != nil {
+		return err
+	}
+	return fail(OpNoHuge, addr, size, refuseHuge(addr, size))
+}
+
 // Huge implements Memory.
 func (system) Huge(addr, size uintptr) error {
 	if err := checkRange(OpHuge, addr, size); err != nil {
@@ -126,19 +134,11 @@ func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uin
 	if err := checkMapFile(offset, size, p); err != nil {
 		return 0, err
 	}
-	// SyscallConn, unlike Fd, leaves the mode of the file alone and keeps it open during the call.
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return 0, &Error{Op: OpMapFile, Size: size, Err: err}
-	}
 	var addr uintptr
-	var mapErr error
-	err = conn.Control(func(fd uintptr) {
-		addr, mapErr = mmap(0, size, protBits(p), unix.MAP_SHARED, int(fd), offset)
+	err := withHandle(f, "mmap", func(fd uintptr) (err error) {
+		addr, err = mmap(0, size, protBits(p), unix.MAP_SHARED, int(fd), offset)
+		return err
 	})
-	if err == nil && mapErr != nil {
-		err = &os.PathError{Op: "mmap", Path: f.Name(), Err: mapErr}
-	}
 	if err != nil {
 		return 0, fail(OpMapFile, 0, size, err)
 	}

@@ -114,6 +114,9 @@ func (system) Purge(addr, size uintptr) error {
 // SplitHuge implements Memory: there is nothing to split.
 func (system) SplitHuge(addr, size uintptr) error { return checkRange(OpSplitHuge, addr, size) }
 
+// NoHuge implements Memory: there are no huge pages to refuse.
+func (system) NoHuge(addr, size uintptr) error { return checkRange(OpNoHuge, addr, size) }
+
 // Huge implements Memory: there are no huge pages to ask for.
 func (system) Huge(addr, size uintptr) error { return checkRange(OpHuge, addr, size) }
 
@@ -154,16 +157,11 @@ func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uin
 	if err := checkMapFile(offset, size, p); err != nil {
 		return 0, err
 	}
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return 0, &Error{Op: OpMapFile, Size: size, Err: err}
-	}
 	var addr uintptr
-	var mapErr error
-	err = conn.Control(func(fd uintptr) { addr, mapErr = mapView(windows.Handle(fd), offset, size, p) })
-	if err == nil && mapErr != nil {
-		err = &os.PathError{Op: "MapViewOfFile", Path: f.Name(), Err: mapErr}
-	}
+	err := withHandle(f, "MapViewOfFile", func(handle uintptr) (err error) {
+		addr, err = mapView(windows.Handle(handle), offset, size, p)
+		return err
+	})
 	if err != nil {
 		return 0, fail(OpMapFile, 0, size, err)
 	}

@@ -56,6 +56,9 @@ func (system) Purge(addr, size uintptr) error { return refuse(OpPurge, addr, siz
 // SplitHuge implements Memory.
 func (system) SplitHuge(addr, size uintptr) error { return refuse(OpSplitHuge, addr, size) }
 
+// NoHuge implements Memory.
+func (system) NoHuge(addr, size uintptr) error { return refuse(OpNoHuge, addr, size) }
+
 // Huge implements Memory.
 func (system) Huge(addr, size uintptr) error { return refuse(OpHuge, addr, size) }
 

@@ -33,6 +33,10 @@ type Memory interface {
 	// Linux keeps the wish with the mapping: asking for a whole reservation keeps that one mapping.
 	Huge(addr, size uintptr) error
 
+	// NoHuge takes the wish back and keeps the system from making huge pages of the range by itself,
+	// which would bring purged pages back to life. Huge pages that are there stay.
+	NoHuge(addr, size uintptr) error
+
 	// Collapse moves the populated part of the range into huge pages now. It is a matter of speed alone:
 	// an error means that some part stayed in small pages, for want of a free huge page or of support.
 	Collapse(addr, size uintptr) error

@@ -1,0 +1,272 @@
+package vmem
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// everyCall makes each call of Memory once, in an order that is lawful, and stops at the first error.
+// It releases and retires what it took, so that nothing is left over wherever it stops.
+func everyCall(m Memory, f *os.File) (err error) {
+	const size = 4 * granule
+	addr, err := m.Reserve(2*size, granule, "script")
+	if err != nil {
+		return err
+	}
+	// The second half is never committed. An injected failure does not repeat, so this Release succeeds.
+	defer func() { err = errors.Join(err, m.Release(addr+size, size)) }()
+	for _, call := range []func() error{
+		func() error { return m.Commit(addr, size) },
+		func() error { return m.Huge(addr, size) },
+		func() error { return m.SplitHuge(addr, size) },
+		func() error { return m.NoHuge(addr, size) },
+		func() error { return m.Protect(addr, size, ReadWrite) },
+		func() error { return m.Purge(addr, size) },
+	} {
+		if err := call(); err != nil {
+			return err
+		}
+	}
+	file, err := m.MapFile(f, 0, granule, ReadWrite)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.SyncFile(file, granule), m.RetireFile(file, granule))
+}
+
+// script is the order in which everyCall calls.
+var script = []string{OpReserve, OpCommit, OpHuge, OpSplitHuge, OpNoHuge, OpProtect, OpPurge, OpMapFile, OpSyncFile, OpRetireFile, OpRelease}
+
+func TestFakeFailsAtEveryCall(t *testing.T) {
+	skipUnsupported(t)
+	f := newFile(t, granule)
+	for n := 1; ; n++ {
+		under := &Fake{}
+		fake := NewFake(under)
+		fake.FailAt(n)
+		err := everyCall(fake, f)
+		if fake.Injected() == 0 {
+			must(t, err)
+			if n != len(script)+1 || fake.Calls() != len(script) {
+				t.Errorf("the script ends at call %d with %d calls, want %d", n, fake.Calls(), len(script))
+			}
+			return
+		}
+		var e *Error
+		if !errors.As(err, &e) || !errors.Is(err, ErrInjected) || !errors.Is(err, ErrNoMemory) {
+			t.Fatalf("call %d: %v", n, err)
+		}
+		if e.Op != script[n-1] || e.Size == 0 || fake.Injected() != 1 {
+			t.Errorf("call %d: %v, %d injected, want %q", n, e, fake.Injected(), script[n-1])
+		}
+		if fake.Calls()-under.Calls() != 1 || fake.Calls(e.Op)-under.Calls(e.Op) != 1 {
+			t.Errorf("call %d: the failed call reached the memory beneath, or another did not", n)
+		}
+		if v := fake.Violations(); len(v) > 0 {
+			t.Errorf("call %d: %v", n, v)
+		}
+	}
+}
+
+func TestFakeFailsByOperation(t *testing.T) {
+	skipUnsupported(t)
+	f := newFile(t, granule)
+	for _, op := range script {
+		fake := &Fake{}
+		fake.FailAt(2, op)
+		must(t, everyCall(fake, f))
+		err := everyCall(fake, f)
+		var e *Error
+		if !errors.As(err, &e) || e.Op != op || !errors.Is(err, ErrInjected) || fake.Calls(op) != 2 {
+			t.Errorf("second %s: %v", op, err)
+		}
+		if !strings.Contains(err.Error(), "call 2") {
+			t.Errorf("the message does not count: %v", err)
+		}
+		must(t, everyCall(fake, f)) // once only
+	}
+}
+
+func TestFakeFailsFromAndHeals(t *testing.T) {
+	skipUnsupported(t)
+	fake := &Fake{}
+	addr, err := fake.Reserve(4*pageSize, pageSize, "test")
+	must(t, err)
+	fake.FailFrom(2, OpCommit, OpPurge)
+	must(t, fake.Commit(addr, pageSize))
+	for range 3 {
+		if err := fake.Commit(addr, pageSize); !errors.Is(err, ErrInjected) {
+			t.Fatalf("Commit: %v", err)
+		}
+		if err := fake.Purge(addr, pageSize); !errors.Is(err, ErrInjected) {
+			t.Fatalf("Purge: %v", err)
+		}
+		must(t, fake.Protect(addr, pageSize, ReadWrite))
+	}
+	fake.FailAt(1)
+	fake.Heal()
+	must(t, fake.Commit(addr, pageSize))
+	if fake.Injected() != 6 {
+		t.Errorf("%d injected", fake.Injected())
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("FailAt(0) is accepted")
+		}
+	}()
+	fake.FailAt(0)
+}
+
+func TestFakeKeepsTheBooks(t *testing.T) {
+	skipUnsupported(t)
+	fake := &Fake{}
+	a, err := fake.Reserve(8*pageSize, pageSize, "a")
+	must(t, err)
+	b, err := fake.Reserve(2*pageSize, pageSize, "b")
+	must(t, err)
+	want := []Reservation{{a, 8 * pageSize, "a"}, {b, 2 * pageSize, "b"}}
+	slices.SortFunc(want, func(x, y Reservation) int { return int(int64(x.Addr) - int64(y.Addr)) })
+	if got := fake.Outstanding(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	fake.FailAt(1, OpRelease)
+	if err := fake.Release(b, 2*pageSize); !errors.Is(err, ErrInjected) || len(fake.Outstanding()) != 2 {
+		t.Errorf("a failed Release: %v, %v", err, fake.Outstanding())
+	}
+	must(t, fake.Release(b, 2*pageSize))
+	must(t, fake.Release(a, 8*pageSize))
+	if got := fake.Outstanding(); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+	f := newFile(t, granule)
+	m, err := fake.MapFile(f, 0, granule-1, ReadWrite)
+	must(t, err)
+	if fake.Files() != granule {
+		t.Errorf("%d bytes of files", fake.Files())
+	}
+	must(t, fake.RetireFile(m, granule-1))
+	if fake.Files() != 0 || len(fake.Violations()) != 0 {
+		t.Errorf("%d bytes of files, %v", fake.Files(), fake.Violations())
+	}
+}
+
+// refuser is a Memory whose Release fails after the books were changed.
+type refuser struct{ Memory }
+
+func (refuser) Release(uintptr, uintptr) error { return errors.New("no") }
+
+func TestFakeRemembersWhatWasNotReleased(t *testing.T) {
+	skipUnsupported(t)
+	fake := NewFake(refuser{System()})
+	addr, err := fake.Reserve(pageSize, pageSize, "kept")
+	must(t, err)
+	if fake.Release(addr, pageSize) == nil {
+		t.Fatal("Release succeeds")
+	}
+	if got := fake.Outstanding(); !slices.Equal(got, []Reservation{{addr, pageSize, "kept"}}) {
+		t.Errorf("%v", got)
+	}
+	must(t, fake.Commit(addr, pageSize)) // still known as reserved
+}
+
+func TestFakeFindsBrokenRules(t *testing.T) {
+	skipUnsupported(t)
+	fake := &Fake{}
+	addr, err := fake.Reserve(8*pageSize, pageSize, "test")
+	must(t, err)
+	must(t, fake.Commit(addr, 2*pageSize))
+	f := newFile(t, granule)
+	file, err := fake.MapFile(f, 0, granule, ReadWrite)
+	must(t, err)
+	broken := []func() error{
+		func() error { return fake.Commit(addr+7*pageSize, 2*pageSize) },
+		func() error { return fake.Commit(file, pageSize) },
+		func() error { return fake.Purge(addr+pageSize, 2*pageSize) },
+		func() error { return fake.Huge(addr-pageSize, 2*pageSize) },
+		func() error { return fake.NoHuge(addr+8*pageSize, pageSize) },
+		func() error { return fake.SplitHuge(addr+8*pageSize, pageSize) },
+		func() error { return fake.Collapse(file, pageSize) },
+		func() error { return fake.Protect(addr+2*pageSize, pageSize, None) },
+		func() error { return fake.Release(addr, 8*pageSize) },
+		func() error { return fake.Release(addr+pageSize, pageSize) },
+		func() error { return fake.Release(file, granule) },
+		func() error { return fake.SyncFile(addr, pageSize) },
+		func() error { return fake.RetireFile(addr, pageSize) },
+	}
+	for i, call := range broken {
+		if err := call(); err == nil || errors.Is(err, ErrInjected) || len(fake.Violations()) != i+1 {
+			t.Errorf("broken rule %d: %v, %d found", i, err, len(fake.Violations()))
+		}
+	}
+	bytesAt(addr, pageSize)[0] = 1 // nothing reached the system: it is still there
+	must(t, fake.RetireFile(file, granule))
+}
+
+func TestFakePartialRelease(t *testing.T) {
+	skipUnsupported(t)
+	fake := &Fake{}
+	addr, err := fake.Reserve(8*pageSize, pageSize, "test")
+	must(t, err)
+	if fake.Release(addr+2*pageSize, 2*pageSize) != nil {
+		t.Skip("this system releases whole reservations only")
+	}
+	want := []Reservation{{addr, 2 * pageSize, "test"}, {addr + 4*pageSize, 4 * pageSize, "test"}}
+	if got := fake.Outstanding(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	must(t, fake.Release(addr, 2*pageSize))
+	must(t, fake.Release(addr+4*pageSize, 4*pageSize))
+}
+
+func TestFakeConcurrently(t *testing.T) {
+	skipUnsupported(t)
+	fake := &Fake{}
+	fake.FailAt(100)
+	fake.FailFrom(200, OpHuge)
+	var wg sync.WaitGroup
+	const workers, rounds = 8, 50
+	failed := make([]int, workers)
+	for w := range workers {
+		wg.Go(func() {
+			for i := range rounds {
+				name := fmt.Sprintf("worker %d round %d", w, i)
+				if err := cycle(fake, name); errors.Is(err, ErrInjected) {
+					failed[w]++
+				} else if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	sum := 0
+	for _, n := range failed {
+		sum += n
+	}
+	if sum == 0 || sum != fake.Injected() {
+		t.Errorf("%d calls saw an injected failure, %d were injected", sum, fake.Injected())
+	}
+	if v := fake.Violations(); len(v) > 0 {
+		t.Errorf("%v", v)
+	}
+	for _, r := range fake.Outstanding() {
+		must(t, fake.Release(r.Addr, r.Size))
+	}
+}
+
+// cycle makes three calls and returns the first error; a failed Release is left to the caller.
+func cycle(m Memory, name string) error {
+	addr, err := m.Reserve(2*granule, granule, name)
+	if err != nil {
+		return err
+	}
+	if err := m.Huge(addr, 2*granule); err != nil {
+		return err
+	}
+	return m.Release(addr, 2*granule)
+}

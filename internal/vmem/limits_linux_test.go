@@ -1,0 +1,336 @@
+package vmem
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const childVariable = "FREEHOLD_VMEM_TEST_CHILD"
+
+// inChild runs the calling test again in a process of its own, where limits may be set that hold until
+// the process ends. It returns true there, and false to the parent after the child has passed.
+func inChild(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(childVariable) == t.Name() {
+		return true
+	}
+	exe, err := os.Executable()
+	must(t, err)
+	child := exec.Command(exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
+	child.Env = append(os.Environ(), childVariable+"="+t.Name())
+	out, err := child.CombinedOutput()
+	switch {
+	case errors.Is(err, unix.ENOEXEC):
+		t.Skip("we are emulated and cannot start ourselves")
+	case err != nil:
+		t.Fatalf("%v\n%s", err, out)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("in the child:\n%s", out)
+	case !strings.Contains(string(out), "--- PASS"):
+		t.Fatalf("the child did not run the test:\n%s", out)
+	}
+	t.Logf("%s", out)
+	return false
+}
+
+// wantExplained wants a refusal for want of memory that says what was asked and which limit refused it.
+func wantExplained(t *testing.T, err error, op string, size uintptr, limit string) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, ErrNoMemory) || !errors.Is(err, unix.ENOMEM) {
+		t.Fatalf("want a refusal, got %v", err)
+	}
+	if e.Op != op || e.Size != size || !strings.Contains(e.Hint, limit) || !strings.Contains(err.Error(), e.Hint) {
+		t.Fatalf("want %s of %d bytes refused by %s, got %v", op, size, limit, err)
+	}
+	t.Log(err)
+}
+
+func TestAddressSpaceLimit(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	m := System()
+	total, _, ok := processSizes()
+	if !ok {
+		t.Skip("no /proc/self/statm")
+	}
+	limit := total + 256<<20
+	setLimit(t, unix.RLIMIT_AS, limit)
+	if got := AddressSpaceLimit(); got != limit {
+		t.Errorf("AddressSpaceLimit() = %d, want %d", got, limit)
+	}
+	reserve(t, 32<<20, pageSize)
+	_, err := m.Reserve(512<<20, 4<<20, "too much")
+	wantExplained(t, err, OpReserve, 512<<20, fmt.Sprintf("RLIMIT_AS allows %d bytes", limit))
+	addr := reserve(t, 32<<20, pageSize) // and it works on
+	must(t, m.Commit(addr, 32<<20))
+}
+
+// setLimit sets a soft limit for the rest of the process, or skips.
+func setLimit(t *testing.T, resource int, bytes uint64) {
+	t.Helper()
+	var r unix.Rlimit
+	must(t, unix.Getrlimit(resource, &r))
+	r.Cur = bytes
+	if err := unix.Setrlimit(resource, &r); err != nil {
+		t.Skipf("setrlimit: %v", err)
+	}
+}
+
+func TestNoAddressSpaceLimit(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	setLimit(t, unix.RLIMIT_AS, math.MaxUint64)
+	if got := AddressSpaceLimit(); got != math.MaxUint64 {
+		t.Errorf("AddressSpaceLimit() = %d", got)
+	}
+}
+
+func TestDataLimit(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	m := System()
+	_, data, ok := processSizes()
+	if !ok {
+		t.Skip("no /proc/self/statm")
+	}
+	addr := reserve(t, 512<<20, pageSize)
+	setLimit(t, unix.RLIMIT_DATA, data+128<<20)
+	err := m.Commit(addr, 512<<20)
+	if err == nil {
+		t.Skip("this kernel does not count mappings against RLIMIT_DATA")
+	}
+	wantExplained(t, err, OpCommit, 512<<20, "RLIMIT_DATA")
+	must(t, m.Commit(addr, 16<<20)) // and it works on
+	touch(bytesAt(addr, 16<<20))
+}
+
+func TestMapCountLimit(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	limit, ok := procNumber("/proc/sys/vm/max_map_count")
+	if !ok || limit > 300_000 {
+		t.Skipf("vm.max_map_count is %d", limit)
+	}
+	m := System()
+	pages := uintptr(limit) + 1000
+	addr := reserve(t, 2*pages*pageSize, pageSize)
+	var err error
+	done := uintptr(0)
+	for ; done < pages && err == nil; done++ {
+		err = m.Commit(addr+2*done*pageSize, pageSize) // every second page
+	}
+	if err == nil {
+		t.Skip("this kernel does not limit mappings; are we emulated?")
+	}
+	wantExplained(t, err, OpCommit, pageSize, fmt.Sprintf("vm.max_map_count allows %d", limit))
+	must(t, m.Commit(addr, 2*(done-1)*pageSize)) // the gaps filled, it is one mapping, and it works on
+	must(t, m.Commit(addr+2*done*pageSize, pageSize))
+}
+
+// TestOvercommitRefusal changes settings of the whole machine for some milliseconds, so it must be
+// asked for. The limit that it sets, 8 TiB above what is promised, harms nobody else.
+func TestOvercommitRefusal(t *testing.T) {
+	const ask = "FREEHOLD_TEST_SYSCTL"
+	if os.Getenv(ask) != "1" {
+		t.Skipf("set %s=1 and be root to let this test set vm.overcommit_memory for a moment", ask)
+	}
+	if math.MaxInt == math.MaxInt32 {
+		t.Skip("8 TiB do not fit into this address space")
+	}
+	const room, size = uint64(8 << 40), uint64(16 << 40)
+	used, ok := meminfo("Committed_AS:")
+	if !ok {
+		t.Skip("no /proc/meminfo")
+	}
+	ratio, _ := procNumber("/proc/sys/vm/overcommit_ratio")
+	setSysctl(t, "overcommit_kbytes", (used+room)>>10)
+	if ratio != 0 {
+		// Runs before the overcommit_kbytes above is restored, which would be 0 then and set no ratio.
+		t.Cleanup(func() { must(t, writeSysctl("overcommit_ratio", ratio)) })
+	}
+	setSysctl(t, "overcommit_memory", 2)
+	m := System()
+	addr := reserve(t, uintptr(size), pageSize) // reserving is not charged
+	err := m.Commit(addr, uintptr(size))
+	wantExplained(t, err, OpCommit, uintptr(size), "vm.overcommit_memory=2")
+	must(t, m.Commit(addr, 1<<20)) // and it works on
+	touch(bytesAt(addr, 1<<20))
+}
+
+// setSysctl sets a number below /proc/sys/vm and puts the old one back at the end of the test, or skips.
+func setSysctl(t *testing.T, name string, n uint64) {
+	t.Helper()
+	old, ok := procNumber("/proc/sys/vm/" + name)
+	if !ok {
+		t.Skipf("no vm.%s", name)
+	}
+	if err := writeSysctl(name, n); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if now, _ := procNumber("/proc/sys/vm/" + name); now != old {
+			must(t, writeSysctl(name, old))
+		}
+	})
+}
+
+func writeSysctl(name string, n uint64) error {
+	return os.WriteFile("/proc/sys/vm/"+name, fmt.Appendln(nil, n), 0o644)
+}
+
+func TestHintNamesNoInnocentLimit(t *testing.T) {
+	if hint := explain(OpCommit, pageSize, unix.ENOMEM); !strings.HasPrefix(hint, "none of ") {
+		t.Errorf("one page, and plenty of all: %s", hint)
+	}
+	if hint := explain(OpCommit, pageSize, unix.EACCES); hint != "" {
+		t.Errorf("not for want of memory: %s", hint)
+	}
+}
+
+// onFileSystem runs f in a fresh directory on a file system of its own, which only its thread sees.
+func onFileSystem(t *testing.T, kind, options string, f func(dir string)) {
+	t.Helper()
+	dir := t.TempDir()
+	done := make(chan error)
+	go func() {
+		// The thread's view of the file systems is changed for good: never unlocked, it ends with us.
+		runtime.LockOSThread()
+		err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS)
+		if err == nil {
+			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil {
+			err = unix.Mount(kind, dir, kind, 0, options)
+		}
+		if err == nil {
+			defer func() { done <- nil }()
+			f(dir)
+			return
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Skipf("mounting takes root: %v", err)
+	}
+}
+
+// blocks returns the bytes that a file takes on disk.
+func blocks(t *testing.T, f *os.File) int64 {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		t.Error(err)
+	}
+	return 512 * int64(st.Blocks)
+}
+
+func TestPreallocateOnFullDisk(t *testing.T) {
+	onFileSystem(t, "tmpfs", "size=2m", func(dir string) {
+		for name, grow := range map[string]func(*os.File, int64) error{
+			"fallocate": Preallocate,
+			"writing": func(f *os.File, n int64) error {
+				return writeThrough(f, 0, n)
+			},
+		} {
+			f, err := os.Create(filepath.Join(dir, "file"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := grow(f, 1<<20); err != nil || blocks(t, f) < 1<<20 {
+				t.Errorf("%s: a file that fits: %v, %d bytes on disk", name, err, blocks(t, f))
+			}
+			if err := grow(f, 8<<20); !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), f.Name()) {
+				t.Errorf("%s: a file that does not fit: %v", name, err)
+			}
+			f.Close()
+			os.Remove(f.Name())
+		}
+	})
+}
+
+func TestPreallocateFailureLeavesLength(t *testing.T) {
+	onFileSystem(t, "tmpfs", "size=2m", func(dir string) {
+		f, err := os.Create(filepath.Join(dir, "file"))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer f.Close()
+		for _, length := range []int64{0, 5000} {
+			if err := f.Truncate(length); err != nil {
+				t.Error(err)
+			}
+			err = Preallocate(f, 8<<20)
+			if err == nil || !strings.Contains(err.Error(), "free space") {
+				t.Errorf("no hint: %v", err)
+			}
+			if info, statErr := f.Stat(); statErr != nil || info.Size() != length {
+				t.Errorf("a file of %d bytes: %v, %v", length, info.Size(), statErr)
+			}
+		}
+		if err := Preallocate(f, 1<<20); err != nil {
+			t.Errorf("what was taken is not given back: %v", err)
+		}
+	})
+}
+
+// TestPreallocateWithoutFallocate uses a file system that has no fallocate.
+func TestPreallocateWithoutFallocate(t *testing.T) {
+	onFileSystem(t, "ramfs", "", func(dir string) {
+		f, err := os.Create(filepath.Join(dir, "file"))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer f.Close()
+		if err := fallocate(f, 1<<20); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("fallocate: %v", err)
+		}
+		if _, err := f.WriteString("kept"); err != nil {
+			t.Error(err)
+		}
+		if err := Preallocate(f, 3<<20+1); err != nil {
+			t.Error(err)
+		}
+		b, err := os.ReadFile(f.Name())
+		if err != nil || len(b) != 3<<20+1 || string(b[:4]) != "kept" || !allZero(b[4:]) {
+			t.Errorf("%d bytes, %v", len(b), err)
+		}
+	})
+}
+
+func TestWritingFillsHoles(t *testing.T) {
+	onFileSystem(t, "tmpfs", "size=8m", func(dir string) {
+		for name, grow := range map[string]func(*os.File) error{
+			"fallocate": func(f *os.File) error { return Preallocate(f, 3<<20) },
+			"writing":   func(f *os.File) error { return writeThrough(f, 2<<20, 3<<20) },
+		} {
+			f, err := os.Create(filepath.Join(dir, "file"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := f.Truncate(2 << 20); err != nil || blocks(t, f) != 0 {
+				t.Errorf("%v, %d bytes on disk", err, blocks(t, f))
+			}
+			if err := grow(f); err != nil || blocks(t, f) != 3<<20 {
+				t.Errorf("%s: %v, %d bytes on disk", name, err, blocks(t, f))
+			}
+			f.Close()
+		}
+	})
+}
