@@ -151,7 +151,8 @@ func TestOvercommitRefusal(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("8 TiB do not fit into this address space")
 	}
-	const room, size = uint64(8 << 40), uint64(16 << 40)
+	room := uint64(8 << 40)
+	size := uintptr(2 * room)
 	used, ok := meminfo("Committed_AS:")
 	if !ok {
 		t.Skip("no /proc/meminfo")
@@ -159,14 +160,14 @@ func TestOvercommitRefusal(t *testing.T) {
 	ratio, _ := procNumber("/proc/sys/vm/overcommit_ratio")
 	setSysctl(t, "overcommit_kbytes", (used+room)>>10)
 	if ratio != 0 {
-		// Runs before the overcommit_kbytes above is restored, which would be 0 then and set no ratio.
+		// The kernel keeps one of the two and sets the other to 0: this restores both.
 		t.Cleanup(func() { must(t, writeSysctl("overcommit_ratio", ratio)) })
 	}
 	setSysctl(t, "overcommit_memory", 2)
 	m := System()
-	addr := reserve(t, uintptr(size), pageSize) // reserving is not charged
-	err := m.Commit(addr, uintptr(size))
-	wantExplained(t, err, OpCommit, uintptr(size), "vm.overcommit_memory=2")
+	addr := reserve(t, size, pageSize) // reserving is not charged
+	err := m.Commit(addr, size)
+	wantExplained(t, err, OpCommit, size, "vm.overcommit_memory=2")
 	must(t, m.Commit(addr, 1<<20)) // and it works on
 	touch(bytesAt(addr, 1<<20))
 }

@@ -230,6 +230,9 @@ func TestCollapse(t *testing.T) {
 		touch(b[i : i+pageSize]) // the first fault must not take a huge page for all
 	}
 	touch(b)
+	if madvise(addr, pageSize, 1<<20) == nil {
+		t.Skip("advice that does not exist is taken: we are emulated")
+	}
 	if err := m.Collapse(addr, size); err != nil {
 		t.Skipf("this kernel cannot, or has no huge page free: %v", err)
 	}
