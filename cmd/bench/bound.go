@@ -47,6 +47,13 @@ func (l *boundList) release(n *boundNode) {
 	l.free = n
 }
 
+// boundNodes maps n nodes for the workload scan, zeroed.
+func boundNodes(n int) []plainNode {
+	mem := mapMemory(n * int(unsafe.Sizeof(plainNode{})))
+	// SAFETY: mem is zeroed, page-aligned, large enough and never unmapped, and the nodes hold no pointers.
+	return unsafe.Slice((*plainNode)(unsafe.Pointer(unsafe.SliceData(mem))), n)
+}
+
 // A boundStack is an intrusive free list of blocks of one size of 16 bytes or more, for []byte and for *T alike.
 type boundStack struct {
 	free unsafe.Pointer

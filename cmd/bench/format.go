@@ -27,6 +27,8 @@ func significant(v float64) string {
 		return "0"
 	case a < 0.0005:
 		return "~0"
+	case a < 0.1:
+		return strconv.FormatFloat(v, 'f', 3, 64)
 	case a < 10:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	case a < 100:
@@ -85,8 +87,8 @@ func ratioText(r *float64) string {
 	if r == nil {
 		return "–"
 	}
-	if *r > 0 && *r < 0.1 {
-		return strconv.FormatFloat(*r, 'g', 2, 64) + " ×"
+	if *r > 0 && *r < 0.01 {
+		return strconv.FormatFloat(*r, 'f', 4, 64) + " ×"
 	}
 	return significant(*r) + " ×"
 }

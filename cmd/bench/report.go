@@ -104,7 +104,9 @@ func (rep *report) groups() []group {
 		}
 		s := &g.sizes[len(g.sizes)-1]
 		s.rows = append(s.rows, r)
-		s.most = max(s.most, r.NsOp)
+		if !r.c.Baseline {
+			s.most = max(s.most, r.NsOp)
+		}
 	}
 	return groups
 }

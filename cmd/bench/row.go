@@ -49,8 +49,25 @@ func (p *plan) rows() []*Row {
 	for _, r := range rows {
 		r.Ratio = ratioTo(r, findRow(rows, r.Workload, r.N, r.w.Heap))
 		r.BoundRatio = ratioTo(r, findRow(rows, r.Workload, r.N, r.w.Bound))
+		adjust(rows, r)
 	}
 	return rows
+}
+
+// adjust corrects r by the baseline of its workload. A ratio to a contestant that does nothing says nothing.
+func adjust(rows []*Row, r *Row) {
+	if r.c.Baseline {
+		r.Ratio, r.BoundRatio = nil, nil
+		return
+	}
+	if r.w.Adjust == nil || r.Passes == 0 {
+		return
+	}
+	for _, base := range rows {
+		if base.Workload == r.Workload && base.N == r.N && base.c.Baseline && base.Passes > 0 {
+			r.w.Adjust(r, base)
+		}
+	}
 }
 
 func (j *job) row() *Row {

@@ -28,16 +28,16 @@ type Series struct {
 
 // A Sample is what a child reports: one pass of one contestant.
 type Sample struct {
-	NsOp      float64 `json:"ns_op"`      // CPU nanoseconds an operation, user and system
-	WallNsOp  float64 `json:"wall_ns_op"` // elapsed nanoseconds an operation
-	AllocsOp  float64 `json:"allocs_op"`  // objects allocated on the Go heap an operation
-	GCCycles  float64 `json:"gc_cycles"`  // in all measured rounds
-	GCCPU     float64 `json:"gc_cpu_s"`   // in all measured rounds, as the runtime accounts it
-	LiveHeap  float64 `json:"live_heap_bytes"`
-	PeakRSS   float64 `json:"peak_rss_bytes"`
-	Rounds    int     `json:"rounds"`
-	Ops       float64 `json:"ops"`
-	CPU       float64 `json:"cpu_s"`
+	NsOp      float64            `json:"ns_op"`      // CPU nanoseconds an operation, user and system
+	WallNsOp  float64            `json:"wall_ns_op"` // elapsed nanoseconds an operation
+	AllocsOp  float64            `json:"allocs_op"`  // objects allocated on the Go heap an operation
+	GCCycles  float64            `json:"gc_cycles"`  // in all measured rounds
+	GCCPU     float64            `json:"gc_cpu_s"`   // in all measured rounds, as the runtime accounts it
+	LiveHeap  float64            `json:"live_heap_bytes"`
+	PeakRSS   float64            `json:"peak_rss_bytes"`
+	Rounds    int                `json:"rounds"`
+	Ops       float64            `json:"ops"`
+	CPU       float64            `json:"cpu_s"`
 	Checksums []uint64           `json:"checksums"`
 	Extra     map[string]float64 `json:"extra,omitempty"`
 	Series    []Series           `json:"series,omitempty"`
@@ -134,6 +134,7 @@ func liveHeapAtPeak(r *Run, round func() uint64) float64 {
 	if live < 0 {
 		runtime.GC()
 		live = readHeapLive()
+		runtime.KeepAlive(round) // and with it what the rounds share
 	}
 	return live
 }

@@ -12,6 +12,9 @@ import (
 // barWidth is the width of the longest bar in the table, in characters.
 const barWidth = 20
 
+// docWidth is where sentences are wrapped.
+const docWidth = 110
+
 // A tableWriter prints rows as tables, one for each workload.
 type tableWriter struct {
 	out    io.Writer
@@ -41,7 +44,7 @@ func (t *tableWriter) bold(s string) string { return t.paint(text.Bold, s) }
 
 // writeGroup prints the table of one workload.
 func (t *tableWriter) writeGroup(g group) {
-	fmt.Fprintf(t.out, "\n%s  %s\n", t.bold(g.w.Name), g.w.Doc)
+	fmt.Fprintf(t.out, "\n%s\n%s\n", t.bold(g.w.Name), text.WrapSoft(g.w.Doc, docWidth))
 	tw := table.NewWriter()
 	style := table.StyleLight
 	style.Options = table.OptionsNoBordersAndSeparators
@@ -68,7 +71,7 @@ func (t *tableWriter) writeGroup(g group) {
 	}
 	fmt.Fprintln(t.out, trimLines(tw.Render()))
 	for _, r := range g.extraRows() {
-		fmt.Fprintf(t.out, "   %s: %s\n", r.Contestant, extraText(r.Extra))
+		fmt.Fprintln(t.out, text.WrapSoft("   "+r.Contestant+": "+extraText(r.Extra), docWidth))
 	}
 }
 
@@ -90,6 +93,9 @@ func (t *tableWriter) cells(r *Row, most float64) table.Row {
 		colour = text.FgYellow
 	case r.w.Bound:
 		colour = text.FgHiBlack
+	}
+	if r.c.Baseline {
+		return table.Row{name, "", "", "", "", "", "", "", "", byteSize(r.LiveHeap), byteSize(r.PeakRSS)}
 	}
 	return table.Row{
 		name, nanoseconds(r.NsOp), fmt.Sprintf("%.0f %%", r.Spread*100), t.paint(colour, barText(r.NsOp, most, barWidth)),

@@ -32,6 +32,8 @@ type Workload struct {
 	MaxPasses int
 	// Measure replaces the usual measurement, which is rounds until the time is up, where a task is its own clock.
 	Measure func(r *Run, c *Contestant) error
+	// Adjust corrects a row by the row of the contestant that is marked as Baseline, if the workload has one.
+	Adjust func(row, baseline *Row)
 	// Order is the place in the report: less comes first.
 	Order int
 
