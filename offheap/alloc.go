@@ -1,0 +1,138 @@
+package offheap
+
+import (
+	"fmt"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// std is the allocator behind the package's functions. It starts with the first allocation.
+var std heap
+
+const (
+	// maxAlign is the largest alignment that AllocAligned takes: a huge page.
+	maxAlign = 2 << 20
+	// slabAlign is the largest alignment that slabs give.
+	slabAlign = 4096
+)
+
+func (h *heap) start() {
+	h.startOnce.Do(func() {
+		if h.mem != nil {
+			return // Made by newHeap.
+		}
+		h.mem = vmem.System()
+		h.init()
+		if freehold.HeapMode() || !vmem.Supported {
+			h.goHeap = newGoHeap()
+		}
+		freehold.Register("offheap", func() freehold.Totals {
+			s := h.stats()
+			return freehold.Totals{InUse: s.InUse, Reserved: s.Reserved, Retained: s.Retained + s.Metadata, Purged: s.Purged}
+		})
+		if h.goHeap == nil {
+			h.growthHook = freehold.SyncMemoryLimit
+		}
+	})
+}
+
+// A request is one allocation: n bytes of a kind.
+type request struct {
+	kind  *kind
+	n     uintptr
+	align uintptr
+	zero  bool
+	local *Local
+}
+
+// allocate serves any request. The result is the address of at least n bytes.
+func (h *heap) allocate(q request) (uintptr, error) {
+	h.start()
+	if h.goHeap != nil {
+		return h.goHeap.alloc(h, q)
+	}
+	class := uint32(largeClass)
+	if q.align <= 8 && q.n <= sizeclass.Max {
+		class = sizeclass.Of(q.n)
+	} else if q.align <= slabAlign {
+		if c, ok := sizeclass.OfAligned(q.n, q.align); ok {
+			class = c
+		}
+	}
+	if class == largeClass {
+		return h.allocLarge(q.kind, q.n, q.align, q.zero)
+	}
+	b := h.bin(q.kind, class)
+	var addr uintptr
+	if q.local != nil {
+		addr = q.local.pop(b.id)
+	} else {
+		addr = h.alloc(b.id)
+	}
+	if addr == 0 {
+		var err error
+		if addr, err = h.allocSlow(b, q.local); err != nil {
+			return 0, err
+		}
+	}
+	if q.zero {
+		unsafex.Clear(addr, q.n)
+	}
+	return addr, nil
+}
+
+// allocBytes is allocate for a slice of bytes.
+func (h *heap) allocBytes(op string, n int, q request) ([]byte, error) {
+	if n < 0 {
+		panic(fmt.Errorf("offheap: %s: negative length %d", op, n))
+	}
+	if n == 0 {
+		return unsafex.Bytes(zeroSizeAddr(), 0), nil
+	}
+	q.n = uintptr(n)
+	addr, err := h.allocate(q)
+	if err != nil {
+		return nil, err
+	}
+	return unsafex.Bytes(addr, q.n), nil
+}
+
+// usable is the number of bytes in the block at addr, which must begin one that is in use.
+func (h *heap) usable(op string, addr uintptr) (uintptr, *span) {
+	sp := h.spanOf(addr)
+	if sp == nil {
+		h.misuse(op, addr, nil)
+	}
+	if sp.size == 0 {
+		if addr != sp.base {
+			h.misuse(op, addr, sp)
+		}
+		return sp.bytes(), sp
+	}
+	if i, ok := sp.find(addr); !ok || h.isFree(sp, i) {
+		h.misuse(op, addr, sp)
+	}
+	return uintptr(sp.size), sp
+}
+
+// resize makes the block at addr hold n bytes where it is, if that is possible and not a waste.
+// Bytes from old on are zero afterwards.
+func (h *heap) resize(op string, addr, old, n uintptr) bool {
+	if h.goHeap != nil {
+		return h.goHeap.resize(addr, old, n, op)
+	}
+	have, sp := h.usable(op, addr)
+	if sp.size == 0 {
+		return n > sizeclass.Max && h.resizeLarge(h.binByID(sp.bin), sp, old, n)
+	}
+	if n > have || n < have/2 {
+		return false
+	}
+	if old < n {
+		unsafex.Clear(addr+old, n-old)
+	}
+	return true
+}

@@ -1,0 +1,143 @@
+package offheap
+
+import (
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/sizeclass"
+)
+
+// A kind is data that never shares slabs with other data: plain memory of one purpose, or values
+// of one type whose bits must stay those of its type (C1: types with bools, and types that
+// promise to be self-contained).
+type kind struct {
+	purpose *Purpose     // Nil for none.
+	typ     reflect.Type // Nil for plain memory.
+	wipe    bool         // Blocks are cleared when freed, too.
+
+	bins [sizeclass.Count + 1]atomic.Pointer[bin] // By class; largeClass is the last.
+
+	// Address ranges of a typed kind's freed large blocks. They never serve another kind, so
+	// they do not go back to the page heap. Guarded by the lock of the heap.
+	ranges []granuleRange
+}
+
+// typed says that the kind's memory lies in regions for typed data.
+func (k *kind) typed() bool { return k.typ != nil }
+
+const largeClass = sizeclass.Count
+
+// A bin is one size class of one kind: the geometry of its slabs and the list of those with free
+// blocks.
+type bin struct {
+	id       uint32
+	kind     *kind
+	class    uint32
+	size     uint32 // 0 for large blocks.
+	magic    uint32
+	blocks   uint32 // In a slab.
+	shift    uint32 // log2 of the blocks in a group.
+	granules uint32 // Of a slab.
+
+	// out counts blocks (bytes for large) handed out other than through slots.
+	out atomic.Int64
+
+	mu   sync.Mutex
+	list uintptr // The first span listed.
+}
+
+// newBin adds the bin of a class to a kind. The caller holds the heap's lock, or nobody else
+// knows the heap yet.
+func (h *heap) newBin(k *kind, class uint32) *bin {
+	old := *h.bins.Load()
+	b := &bin{id: uint32(len(old)), kind: k, class: class}
+	if class != largeClass {
+		b.shape(sizeclass.Size(class))
+	}
+	bins := append(old[:len(old):len(old)], b)
+	h.bins.Store(&bins)
+	k.bins[class].Store(b)
+	return b
+}
+
+// shape chooses the geometry of slabs of blocks of size bytes: at least 64 KiB and eight blocks,
+// with less than a block left over.
+func (b *bin) shape(size uintptr) {
+	b.size, b.magic = uint32(size), magicOf(size)
+	for 2<<b.shift <= groupMax && uintptr(2<<b.shift)*size <= groupBytes {
+		b.shift++
+	}
+	const least = 64 << 10
+	bytes := roundUp(max(least, 8*size), granule)
+	if size >= 1<<10 {
+		// The step of the octave divides the size: so many blocks fill their granules exactly.
+		step := size & -size
+		if n := granule / min(step, granule); n*size >= least && n >= 8 {
+			bytes = roundUp(n*size, granule)
+		}
+	}
+	b.granules = uint32(bytes / granule)
+	b.blocks = uint32(bytes / size)
+}
+
+// bin is the bin of a class of k, made on first use.
+func (h *heap) bin(k *kind, class uint32) *bin {
+	if b := k.bins[class].Load(); b != nil {
+		return b
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if b := k.bins[class].Load(); b != nil {
+		return b
+	}
+	return h.newBin(k, class)
+}
+
+func (h *heap) binByID(id uint32) *bin { return (*h.bins.Load())[id] }
+
+// push puts an unlisted slab at the head of the list. The caller holds b.mu.
+func (b *bin) push(s *span) {
+	s.prev, s.next = 0, b.list
+	if b.list != 0 {
+		spanAt(b.list).prev = s.addr()
+	}
+	b.list = s.addr()
+	s.state.Store(spanListed)
+}
+
+// remove takes a listed slab out of the list. The caller holds b.mu and sets the state.
+func (b *bin) remove(s *span) {
+	if s.prev != 0 {
+		spanAt(s.prev).next = s.next
+	} else {
+		b.list = s.next
+	}
+	if s.next != 0 {
+		spanAt(s.next).prev = s.prev
+	}
+	s.next, s.prev = 0, 0
+}
+
+// takeListed makes a listed slab current and returns it, or nil.
+func (b *bin) takeListed() *span {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.list == 0 {
+		return nil
+	}
+	s := spanAt(b.list)
+	b.remove(s)
+	s.state.Store(spanCurrent)
+	return s
+}
+
+// relist lists an unlisted slab if it has free blocks. A slab that was taken apart, or reused, in
+// the meantime is no harm: the list takes only unlisted slabs of the bin.
+func (b *bin) relist(s *span) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.bin == b.id && s.state.Load() == spanUnlisted && s.hasFree() {
+		b.push(s)
+	}
+}

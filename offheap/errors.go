@@ -1,0 +1,116 @@
+package offheap
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// ErrOutOfMemory says that the machine, or the address space that the process may use, gave no
+// memory. The allocator works on; freeing blocks helps, and so does what the message proposes.
+var ErrOutOfMemory = errors.New("offheap: out of memory")
+
+// ErrLimit says that a limit set by SetLimit would have been exceeded.
+var ErrLimit = errors.New("offheap: limit reached")
+
+var errTooLarge = errors.New("the length exceeds what this allocator hands out in one block")
+
+// An allocError carries what was asked for and why it was refused.
+type allocError struct {
+	kind  error // ErrOutOfMemory or ErrLimit.
+	text  string
+	cause error
+}
+
+func (e *allocError) Error() string {
+	if e.cause == nil {
+		return e.kind.Error() + ": " + e.text
+	}
+	return e.kind.Error() + ": " + e.text + ": " + e.cause.Error()
+}
+
+func (e *allocError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{e.kind}
+	}
+	return []error{e.kind, e.cause}
+}
+
+func outOfMemory(what string, n uintptr, cause error) error {
+	return &allocError{ErrOutOfMemory, fmt.Sprintf("%d bytes for %s", n, what), cause}
+}
+
+func limitReached(who string, n, held, limit int64) error {
+	return &allocError{kind: ErrLimit, text: fmt.Sprintf("%d more bytes for %s; it holds %d of at most %d: free blocks, or raise it with SetLimit", n, who, held, limit)}
+}
+
+// A MisuseError is the value of the panic that answers a mistake of the caller's: freeing what is
+// free already, what was never allocated, or the middle of a block. Nothing has been changed.
+type MisuseError struct {
+	Op     string  // The function that was called, such as "Free".
+	Addr   uintptr // The address that it was called with.
+	Kind   string  // "double free", "foreign pointer" or "interior pointer".
+	Detail string
+}
+
+// Error says what was wrong, where, and what to do about it.
+func (e *MisuseError) Error() string {
+	return fmt.Sprintf("offheap: %s of %#x: %s: %s", e.Op, e.Addr, e.Kind, e.Detail)
+}
+
+// misuse panics with what is wrong with freeing addr. sp is the span that was found, or nil.
+func (h *heap) misuse(op string, addr uintptr, sp *span) {
+	panic(h.diagnose(op, addr, sp))
+}
+
+func (h *heap) diagnose(op string, addr uintptr, sp *span) *MisuseError {
+	e := &MisuseError{Op: op, Addr: addr}
+	r := h.regionOf(addr)
+	switch {
+	case r == nil || addr-r.base >= r.used.Load():
+		e.Kind, e.Detail = "foreign pointer", "it was not allocated by offheap; memory of the Go heap, the stack or a mapped file must not be freed here"
+	case sp == nil || sp.state.Load() == spanDead:
+		e.Kind, e.Detail = "double free", "the block was freed before, and all of its slab is free; keep one owner for each block"
+	case sp.size == 0:
+		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x; free the slice that Alloc returned, or a prefix of it", addr-sp.base, sp.bytes(), sp.base)
+		if addr == sp.base {
+			e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
+		}
+	default:
+		h.diagnoseSlab(e, sp)
+	}
+	return e
+}
+
+func (h *heap) diagnoseSlab(e *MisuseError, sp *span) {
+	i, ok := sp.find(e.Addr)
+	block := sp.base + uintptr(i)*uintptr(sp.size)
+	if block > e.Addr { // The division rounds up for some offsets that are no multiples.
+		i, block = i-1, block-uintptr(sp.size)
+	}
+	switch {
+	case i >= sp.blocks:
+		e.Kind, e.Detail = "foreign pointer", "it lies behind the last block of a slab, where nothing was ever allocated"
+	case !ok && h.isFree(sp, i):
+		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x, which is free", e.Addr-block, sp.size, block)
+	case !ok:
+		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x; free the slice that Alloc returned, or a prefix of it", e.Addr-block, sp.size, block)
+	default:
+		e.Kind, e.Detail = "double free", fmt.Sprintf("the block of %d bytes was freed before; keep one owner for each block", sp.size)
+	}
+}
+
+// must turns an error into the panic of the functions that return none.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// wipeBlock clears a block of a kind whose blocks hold pointers while they live.
+func (h *heap) wipeBlock(sp *span, addr uintptr) {
+	if i, ok := sp.find(addr); ok && !h.isFree(sp, i) {
+		unsafex.Clear(addr, uintptr(sp.size))
+	}
+}

@@ -1,0 +1,193 @@
+package offheap
+
+import (
+	"math/bits"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// freed says how a free went.
+type freed int
+
+const (
+	freedBlock    freed = iota
+	freedLarge          // Not freed yet: the address begins a large block.
+	freedForeign        // The address was never handed out by the heap.
+	freedInterior       // It lies inside a block or a span, not at the beginning of a block.
+	freedTwice          // The block is free.
+	freedGone           // The block's whole slab or the large block is free.
+)
+
+// freeSlow frees the block at addr, whatever its bin, or panics and says what is wrong with it.
+//
+//go:noinline
+func (h *heap) freeSlow(addr uintptr, l *Local, op string) {
+	if h.goHeap != nil {
+		h.goHeap.free(addr, op)
+		return
+	}
+	sp := h.spanOf(addr)
+	if sp == nil {
+		h.misuse(op, addr, nil)
+	}
+	b := h.binByID(sp.bin)
+	if sp.size == 0 {
+		h.freeLarge(b, sp, addr, op)
+		return
+	}
+	if b.kind.wipe {
+		h.wipeBlock(sp, addr)
+	}
+	var settle [2]uintptr
+	pin, id, c := h.enter(l)
+	how := h.freeBlock(addr, b, id, c, &settle)
+	leave(pin, l)
+	if how != freedBlock {
+		h.misuse(op, addr, sp)
+	}
+	h.afterFree(settle)
+}
+
+func (h *heap) afterFree(settle [2]uintptr) {
+	for _, a := range settle {
+		if a != 0 {
+			sp := spanAt(a)
+			if sp.touched.Load() != touchedNow {
+				sp.touched.Store(touchedNow)
+				h.purge.arm()
+			}
+			h.settle(sp)
+		}
+	}
+}
+
+// freeBlock makes the block at addr free. The holder is pinned. settle receives the slabs that
+// the caller must settle afterwards. Every check is made anew here, against one reading of the
+// group's word, because the slab may have changed since the caller looked it up.
+func (h *heap) freeBlock(addr uintptr, b *bin, id int, c *slots, settle *[2]uintptr) freed {
+	for {
+		sp := h.spanOf(addr)
+		if sp == nil || sp.bin != b.id {
+			return freedGone
+		}
+		i, ok := sp.find(addr)
+		if !ok {
+			return freedInterior
+		}
+		g, bit := i>>sp.shift, uint32(1)<<(i&(1<<sp.shift-1))
+		w := sp.word(g)
+		v := unsafex.Load64(w)
+		if h.spanOf(addr) != sp {
+			continue // The slab was taken apart meanwhile; v may belong to another.
+		}
+		if freeBits(v)&bit != 0 {
+			return freedTwice
+		}
+		var s *slot
+		if c != nil && b.id < fastBins {
+			s = &c[b.id]
+			s.start(b)
+		}
+		switch holder := holderOf(v); {
+		case holder == 0 && s != nil && s.wants(w) && sp.shift >= 3:
+			if s.checkOutFree(sp, g, v, bit, id+1) {
+				return freedBlock
+			}
+			continue
+		case holder == id+1 && s != nil:
+			return s.freeOwn(addr)
+		case holder != 0 && holder != purger:
+			if m, ok := h.heldMask(holder-1, b, w); !ok {
+				continue // The holder changes this moment; so does the word.
+			} else if m&bit != 0 {
+				return freedTwice
+			}
+		}
+		if unsafex.CAS64(w, v, v|uint64(bit)) {
+			h.noteFree(b, s, sp, g, v|uint64(bit), settle)
+			return freedBlock
+		}
+	}
+}
+
+// noteFree does the accounts after a free went into the word of group g, now v.
+func (h *heap) noteFree(b *bin, s *slot, sp *span, g uint32, v uint64, settle *[2]uintptr) {
+	settle[0] = sp.addr()
+	if n := holderOf(v); (n == 0 || n == purger) && freeBits(v) == sp.mask(g) {
+		sp.full.Add(1)
+	}
+	if s == nil {
+		b.out.Add(-1)
+		return
+	}
+	s.out--
+	if s.fcount > 0 {
+		settle[1] = h.checkInFree(s)
+	}
+	s.fword = sp.word(g)
+}
+
+// checkInFree checks the group of the frees in and returns its slab. The holder is pinned.
+func (h *heap) checkInFree(s *slot) uintptr {
+	sp := h.spanOf(s.fbase)
+	i, _ := sp.find(s.fbase)
+	s.out -= int32(bits.OnesCount32(s.fmask))
+	if m := checkIn(s.fword, s.fmask); m == sp.mask(i>>sp.shift) {
+		sp.full.Add(1)
+	}
+	s.dropFree()
+	return sp.addr()
+}
+
+// wants says whether a free into the group at w is worth checking it out: the free before went
+// there too, and a group is large enough to see more of them.
+func (s *slot) wants(w uintptr) bool { return s.fcount == 0 && s.fword == w }
+
+// checkOutFree makes group g the one to free into, with the block of bit as its first.
+func (s *slot) checkOutFree(sp *span, g uint32, v uint64, bit uint32, holder int) bool {
+	s.fbase, s.fmask, s.fcount = sp.groupBase(g), freeBits(v)|bit, uint8(sp.count(g))
+	if unsafex.CAS64(sp.word(g), v, withHolder(v, holder)) {
+		s.out += int32(bits.OnesCount32(freeBits(v)))
+		return true
+	}
+	w := s.fword
+	s.dropFree()
+	s.fword = w
+	return false
+}
+
+// freeOwn frees a block of a group that this very slot holds, where push refused to.
+func (s *slot) freeOwn(addr uintptr) freed {
+	if s.push(addr) {
+		return freedBlock
+	}
+	return freedTwice
+}
+
+// heldMask is the mask that holder id keeps of the group at w, and whether it keeps one.
+func (h *heap) heldMask(id int, b *bin, w uintptr) (uint32, bool) {
+	c := h.cache(id)
+	if c == nil || b.id >= fastBins {
+		return 0, false
+	}
+	return c[b.id].heldMask(w)
+}
+
+// isFree says whether block i of a slab is free at present, for the holder's mask too.
+func (h *heap) isFree(sp *span, i uint32) bool {
+	g, bit := i>>sp.shift, uint32(1)<<(i&(1<<sp.shift-1))
+	for {
+		v := unsafex.Load64(sp.word(g))
+		if freeBits(v)&bit != 0 {
+			return true
+		}
+		holder := holderOf(v)
+		if holder == 0 || holder == purger {
+			return false
+		}
+		m, ok := h.heldMask(holder-1, h.binByID(sp.bin), sp.word(g))
+		if unsafex.Load64(sp.word(g)) == v && ok {
+			return m&bit != 0
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package offheap
+
+import "github.com/freehold-go/freehold/internal/unsafex"
+
+// A group is up to 32 neighbouring blocks of a slab; its word says which of them are free:
+//
+//	bits  0–31  free blocks that nobody has checked out
+//	bits 32–47  holder: 0 nobody, purger, or the number of the holder plus one
+//	bits 48–63  version: it counts check-outs and check-ins
+//
+// A holder that checks a group out takes the bits into its slot and leaves its number. Frees by
+// others go into the word. The word changes by compare-and-swap only, and each transition changes
+// the version: whoever reads the word, then the holder's mask, and then swaps the word
+// successfully, knows that the mask belonged to the word all along. That makes the check for
+// double frees exact without a lock.
+const (
+	groupMax    = 32
+	groupBits   = 1<<groupMax - 1
+	holderShift = 32
+	holderMask  = 0xffff << holderShift
+	versionOne  = 1 << 48
+
+	// purger holds a group while its pages are purged or its slab is taken apart. The bits stay in
+	// the word, where frees find them; only allocation keeps away.
+	purger = 0xffff
+
+	// groupBytes bounds what one check-out keeps from others.
+	groupBytes = 16 << 10
+)
+
+func freeBits(v uint64) uint32 { return uint32(v) }
+func holderOf(v uint64) int    { return int(v >> holderShift & 0xffff) }
+func withHolder(v uint64, n int) uint64 {
+	return v&^holderMask&^groupBits + versionOne | uint64(n)<<holderShift
+}
+
+// checkIn returns bits and the holder's claim. The result is the bits that are free now.
+func checkIn(w uintptr, mask uint32) uint32 {
+	for {
+		v := unsafex.Load64(w)
+		if freeBits(v)&mask != 0 {
+			// Unreachable: every free looks at both places first.
+			panic("offheap: internal error: a block is free in the slab and in the cache of its holder")
+		}
+		n := withHolder(v, 0) | uint64(freeBits(v)|mask)
+		if unsafex.CAS64(w, v, n) {
+			return freeBits(n)
+		}
+	}
+}
+
+// claim makes the purger the holder if nobody else is, and returns the free bits, which stay.
+func claim(w uintptr) (uint32, bool) {
+	for {
+		v := unsafex.Load64(w)
+		if holderOf(v) != 0 {
+			return 0, false
+		}
+		if unsafex.CAS64(w, v, withHolder(v, purger)|uint64(freeBits(v))) {
+			return freeBits(v), true
+		}
+	}
+}
+
+// disclaim ends what claim began. The result is the bits that are free now.
+func disclaim(w uintptr) uint32 {
+	for {
+		v := unsafex.Load64(w)
+		if unsafex.CAS64(w, v, withHolder(v, 0)|uint64(freeBits(v))) {
+			return freeBits(v)
+		}
+	}
+}
+
+// initGroup makes all blocks of mask free in a slab that nobody knows yet.
+func initGroup(w uintptr, mask uint32) {
+	unsafex.Store64(w, withHolder(unsafex.Load64(w), 0)|uint64(mask))
+}

@@ -1,0 +1,120 @@
+package offheap
+
+import (
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// allocLarge takes a block of more than sizeclass.Max bytes, or of an alignment above a granule,
+// straight from the page heap. It returns the block's address and, if zero is asked for, sees to
+// it that the first n bytes are zero: what is fresh from the machine is so already.
+func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error) {
+	if n > largestAlloc || align > maxAlign {
+		return 0, outOfMemory("blocks", n, errTooLarge)
+	}
+	b := h.bin(k, largeClass)
+	count := int(roundUp(max(n, 1), granule) / granule)
+	sp, dirty, err := h.allocSpan(b, count, max(align, granule), 0, func(sp *span) {
+		sp.full.Store(0)
+		sp.state.Store(spanLarge)
+	})
+	if err != nil {
+		return 0, err
+	}
+	b.out.Add(int64(sp.bytes()))
+	if zero {
+		for _, d := range dirty.runs[:dirty.n] {
+			if d.lo < sp.base+n {
+				unsafex.Clear(d.lo, min(d.hi, sp.base+n)-d.lo)
+			}
+		}
+	}
+	return sp.base, nil
+}
+
+func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
+	if addr != sp.base || !sp.state.CompareAndSwap(spanLarge, spanDead) {
+		h.misuse(op, addr, sp)
+	}
+	if b.kind.wipe {
+		unsafex.Clear(sp.base, sp.bytes())
+	}
+	b.out.Add(-int64(sp.bytes()))
+	h.freeSpan(b, sp)
+}
+
+// freeTyped keeps the address space of a large block for its kind and gives its memory back, so
+// that it reads as zeros, which are valid values of any type.
+func (h *heap) freeTyped(k *kind, g granuleRange) {
+	if h.purgeRange(g.r, g.addr(), g.addr()+g.bytes()) != nil {
+		unsafex.Clear(g.addr(), g.bytes())
+	}
+	h.mu.Lock()
+	k.putRange(g)
+	h.mu.Unlock()
+}
+
+// resizeLarge makes a large block hold n bytes where it is, if what follows it is free, and zeroes
+// what comes after the first old bytes. It never moves the mapping, as mremap would: a stale
+// pointer must go on to point into freehold's memory.
+func (h *heap) resizeLarge(b *bin, sp *span, old, n uintptr) bool {
+	if n > largestAlloc {
+		return false
+	}
+	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
+	var dirty dirtyRuns
+	h.mu.Lock()
+	ok := h.resizeLocked(b, sp, want, have, &dirty)
+	h.mu.Unlock()
+	if !ok {
+		return false
+	}
+	b.out.Add(int64(want-have) * granule)
+	if kept := min(n, uintptr(have)*granule); old < kept {
+		unsafex.Clear(sp.base+old, kept-old)
+	}
+	for _, d := range dirty.runs[:dirty.n] {
+		unsafex.Clear(d.lo, d.hi-d.lo)
+	}
+	if want < have {
+		h.purge.arm()
+	}
+	return true
+}
+
+func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) bool {
+	r := h.regionOf(sp.base)
+	i := int((sp.base-r.base)/granule) + min(want, have)
+	n, rec := max(want, have)-min(want, have), uintptr(0)
+	bytes := int64(want-have) * granule
+	switch {
+	case n == 0:
+		return true
+	case b.kind.typed():
+		return false // A tail given back could only serve the same type; not worth the trouble.
+	case want > have:
+		if h.checkLimit(b.kind.purpose, bytes) != nil || !r.runs.isFree(i, n) {
+			return false
+		}
+		r.runs.set(i, n, false)
+		h.clean(r, i, n, dirty)
+		rec = sp.addr()
+		if end := uintptr(i+n) * granule; end > r.used.Load() {
+			r.used.Store(end)
+		}
+	default:
+		r.runs.set(i, n, true)
+		setBits(r.fresh, i, n, true)
+		h.purge.freshBytes -= bytes
+	}
+	for k := range n {
+		atomic.StoreUintptr(r.pages.slot(uintptr(i+k)), rec)
+	}
+	sp.granules = uint32(want)
+	h.held += bytes
+	if p := b.kind.purpose; p != nil {
+		p.held += bytes
+	}
+	return true
+}

@@ -1,0 +1,126 @@
+package offheap
+
+import (
+	"fmt"
+
+	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// Alloc returns n zero bytes outside the Go heap; the slice's capacity is n too. The memory is
+// yours until Free. It panics with a value that errors.Is [ErrOutOfMemory] or [ErrLimit] if there
+// is none, and with a plain error if n is negative. Alloc(0) is an empty slice that needs no Free.
+func Alloc(n int) []byte {
+	if uint(n-1) < sizeclass.Max {
+		if addr := std.alloc(sizeclass.Of(uintptr(n))); addr != 0 {
+			b := unsafex.Bytes(addr, uintptr(n))
+			clear(b)
+			return b
+		}
+	}
+	return mustBytes(TryAlloc(n))
+}
+
+// TryAlloc is Alloc with an error instead of a panic for what the world may refuse.
+func TryAlloc(n int) ([]byte, error) {
+	return std.allocBytes("Alloc", n, std.request(8, true))
+}
+
+// AllocUninit is Alloc without the zeroing: the bytes may be what an earlier block left there, at
+// worst data that should not be seen by whoever reads these. For buffers of more than about a
+// kilobyte the zeroing is most of the cost of Alloc.
+func AllocUninit(n int) []byte {
+	if uint(n-1) < sizeclass.Max {
+		if addr := std.alloc(sizeclass.Of(uintptr(n))); addr != 0 {
+			return unsafex.Bytes(addr, uintptr(n))
+		}
+	}
+	return mustBytes(TryAllocUninit(n))
+}
+
+// TryAllocUninit is AllocUninit with an error.
+func TryAllocUninit(n int) ([]byte, error) {
+	return std.allocBytes("AllocUninit", n, std.request(8, false))
+}
+
+// AllocAligned returns n zero bytes whose address is a multiple of align, a power of two up to
+// 2 MiB. It panics if align is anything else, and otherwise as Alloc does.
+func AllocAligned(n, align int) []byte { return mustBytes(TryAllocAligned(n, align)) }
+
+// TryAllocAligned is AllocAligned with an error for what the world may refuse.
+func TryAllocAligned(n, align int) ([]byte, error) {
+	if align <= 0 || align&(align-1) != 0 || align > maxAlign {
+		panic(fmt.Errorf("offheap: AllocAligned: alignment %d; it must be a power of two up to %d", align, maxAlign))
+	}
+	return std.allocBytes("AllocAligned", n, std.request(uintptr(align), true))
+}
+
+// Free gives the block of b back. b is what Alloc, AllocUninit, AllocAligned, Realloc or Append
+// returned, or a prefix b[:k] of it, from any goroutine. A slice of capacity 0 is ignored. Any
+// other slice (b[k:] with 0 < k < cap(b), memory of the Go heap, a block that is free) panics with
+// a [*MisuseError] and changes nothing.
+//
+// Nobody may use the block afterwards. Whoever does reads and writes bits of a later block.
+func Free(b []byte) {
+	n := uintptr(cap(b))
+	if n == 0 {
+		return
+	}
+	addr := unsafex.SliceAddr(b)
+	if n <= sizeclass.Max && std.free(sizeclass.Of(n), addr) {
+		return
+	}
+	std.freeSlow(addr, nil, "Free")
+}
+
+// Realloc makes the block of b, which Free would take, hold n bytes, where it is or elsewhere, and
+// returns it; b must not be used any more. The first min(len(b), n) bytes are b's, the rest are
+// zero. Realloc of a slice of capacity 0 is Alloc(n); Realloc to 0 frees the block. On a panic, as
+// Alloc's, b is untouched.
+func Realloc(b []byte, n int) []byte { return mustBytes(TryRealloc(b, n)) }
+
+// TryRealloc is Realloc with an error; b is untouched if there is one.
+func TryRealloc(b []byte, n int) ([]byte, error) {
+	if n < 0 {
+		panic(fmt.Errorf("offheap: Realloc: negative length %d", n))
+	}
+	if cap(b) == 0 {
+		return TryAlloc(n)
+	}
+	if n == 0 {
+		Free(b)
+		return TryAlloc(0)
+	}
+	addr := unsafex.SliceAddr(b)
+	if std.resize("Realloc", addr, uintptr(len(b)), uintptr(n)) {
+		return unsafex.Bytes(addr, uintptr(n)), nil
+	}
+	q := std.requestLike(addr)
+	to, err := std.allocBytes("Realloc", n, q)
+	if err != nil {
+		return nil, err
+	}
+	clear(to[copy(to, b):])
+	std.freeSlow(addr, nil, "Realloc")
+	return to, nil
+}
+
+func mustBytes(b []byte, err error) []byte {
+	must(err)
+	return b
+}
+
+// request is one for plain memory without a purpose.
+func (h *heap) request(align uintptr, zero bool) request {
+	h.start()
+	return request{kind: h.plain, align: align, zero: zero}
+}
+
+// requestLike asks for memory of the same kind as the block at addr, not zeroed.
+func (h *heap) requestLike(addr uintptr) request {
+	q := h.request(8, false)
+	if sp := h.spanOf(addr); sp != nil {
+		q.kind = h.binByID(sp.bin).kind
+	}
+	return q
+}

@@ -1,0 +1,237 @@
+package offheap
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// granuleRange is n granules from i of a region.
+type granuleRange struct {
+	r    *region
+	i, n int
+}
+
+func (g granuleRange) addr() uintptr  { return g.r.base + uintptr(g.i)*granule }
+func (g granuleRange) bytes() uintptr { return uintptr(g.n) * granule }
+
+// allocSpan makes a span of n granules for bin b and shows it in the page map. words is how many
+// group words follow the record; setup writes them before anyone sees the span. dirty lists what
+// of the span may hold old data.
+func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(*span)) (*span, dirtyRuns, error) {
+	var dirty dirtyRuns
+	h.mu.Lock()
+	before := h.held
+	s, err := h.allocSpanLocked(b, n, align, words, setup, &dirty)
+	grew := h.held > before
+	h.mu.Unlock()
+	if err != nil {
+		return nil, dirty, err
+	}
+	if grew {
+		h.growthHook()
+	}
+	return s, dirty, nil
+}
+
+func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup func(*span), dirty *dirtyRuns) (*span, error) {
+	bytes := int64(n) * granule
+	if err := h.checkLimit(b.kind.purpose, bytes); err != nil {
+		return nil, err
+	}
+	rec, err := h.meta.alloc(h.mem, spanBytes+uintptr(words)*8)
+	if err != nil {
+		return nil, err
+	}
+	g, err := h.allocGranules(b.kind, n, align, dirty)
+	if err != nil {
+		h.meta.recycle(rec, spanBytes+uintptr(words)*8)
+		return nil, err
+	}
+	s := spanAt(rec)
+	s.base, s.granules, s.bin = g.addr(), uint32(n), b.id
+	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, b.blocks, b.shift
+	s.next, s.prev, s.purged = 0, 0, 0
+	s.touched.Store(0)
+	setup(s)
+	for i := range n {
+		atomic.StoreUintptr(g.r.pages.slot(uintptr(g.i+i)), rec)
+	}
+	h.held += bytes
+	if p := b.kind.purpose; p != nil {
+		p.held += bytes
+	}
+	return s, nil
+}
+
+// freeSpan takes a span apart whose blocks are all free and which no list and no holder knows.
+func (h *heap) freeSpan(b *bin, s *span) {
+	words := uint32(0)
+	if s.size != 0 {
+		words = s.groups()
+	}
+	h.mu.Lock()
+	r := h.regionOf(s.base)
+	g := granuleRange{r, int((s.base - r.base) / granule), int(s.granules)}
+	for i := range g.n {
+		atomic.StoreUintptr(r.pages.slot(uintptr(g.i+i)), 0)
+	}
+	h.held -= int64(s.bytes())
+	h.purge.slabPurged -= int64(s.purged) * granule
+	if p := b.kind.purpose; p != nil {
+		p.held -= int64(s.bytes())
+	}
+	s.state.Store(spanDead)
+	h.meta.recycle(s.addr(), spanBytes+uintptr(words)*8)
+	if !b.kind.typed() {
+		r.runs.set(g.i, g.n, true)
+		setBits(r.fresh, g.i, g.n, true)
+		h.purge.freshBytes += int64(g.bytes())
+	}
+	h.mu.Unlock()
+	if b.kind.typed() {
+		h.freeTyped(b.kind, g)
+	} else {
+		h.purge.arm()
+	}
+}
+
+// allocGranules takes n granules of a kind, at the lowest address that fits. The caller holds the lock.
+func (h *heap) allocGranules(k *kind, n int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
+	if g, ok := k.takeRange(n, align); ok {
+		return g, nil
+	}
+	extra := 0
+	if align > granule {
+		extra = int(align/granule) - 1
+	}
+	var full error
+	for i := range int(h.nregions.Load()) {
+		if r := &h.regions[i]; r.typed == k.typed() {
+			g, err := h.takeFrom(r, n, extra, align, dirty)
+			if err == nil {
+				return g, nil
+			}
+			if !errors.Is(err, errRegionFull) {
+				full = err
+			}
+		}
+	}
+	if full != nil {
+		return granuleRange{}, full
+	}
+	r, err := h.addRegion(uintptr(n+extra)*granule, k.typed())
+	if err != nil {
+		return granuleRange{}, err
+	}
+	return h.takeFrom(r, n, extra, align, dirty)
+}
+
+func (h *heap) takeFrom(r *region, n, extra int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
+	i, ok := r.runs.find(n + extra)
+	if !ok {
+		// What is free at the end counts towards the need.
+		tail := 0
+		if len(r.runs.tree) > 0 {
+			tail = r.tailFree()
+		}
+		if err := h.commit(r, uintptr(n+extra-tail)*granule); err != nil {
+			return granuleRange{}, err
+		}
+		if i, ok = r.runs.find(n + extra); !ok {
+			return granuleRange{}, errRegionFull
+		}
+	}
+	if extra > 0 {
+		addr := r.base + uintptr(i)*granule
+		i += int((roundUp(addr, align) - addr) / granule)
+	}
+	r.runs.set(i, n, false)
+	h.clean(r, i, n, dirty)
+	if end := uintptr(i+n) * granule; end > r.used.Load() {
+		r.used.Store(end)
+	}
+	return granuleRange{r, i, n}, nil
+}
+
+// tailFree is the number of free granules at the committed end.
+func (r *region) tailFree() int {
+	n := 0
+	for w := len(r.runs.free) - 1; w >= 0; w-- {
+		end := int(r.runs.tree[r.runs.leaves+w].end)
+		n += end
+		if end < wordBits {
+			break
+		}
+	}
+	return n
+}
+
+// clean takes the granules off the purge's lists and notes which of them hold old data.
+func (h *heap) clean(r *region, i, n int, dirty *dirtyRuns) {
+	for _, set := range [2][]uint64{r.fresh, r.stale} {
+		at := i
+		for {
+			start, k := nextRun(set, at, n)
+			if k == 0 || start >= i+n {
+				break
+			}
+			k = min(k, i+n-start)
+			setBits(set, start, k, false)
+			dirty.add(r.base+uintptr(start)*granule, uintptr(k)*granule)
+			if &set[0] == &r.fresh[0] {
+				h.purge.freshBytes -= int64(k) * granule
+			} else {
+				h.purge.staleBytes -= int64(k) * granule
+			}
+			at = start + k
+		}
+	}
+}
+
+// dirtyRuns is a list of ranges that hold old data. When it is full the last range swallows more.
+type dirtyRuns struct {
+	n    int
+	runs [8]struct{ lo, hi uintptr }
+}
+
+func (d *dirtyRuns) add(addr, size uintptr) {
+	if d.n < len(d.runs) {
+		d.runs[d.n].lo, d.runs[d.n].hi = addr, addr+size
+		d.n++
+		return
+	}
+	last := &d.runs[d.n-1]
+	last.lo, last.hi = min(last.lo, addr), max(last.hi, addr+size)
+}
+
+// takeRange reuses address space of a typed kind's freed large blocks. The caller holds the lock.
+func (k *kind) takeRange(n int, align uintptr) (granuleRange, bool) {
+	for j, g := range k.ranges {
+		if g.n < n || g.addr()&(align-1) != 0 {
+			continue
+		}
+		if g.n == n {
+			k.ranges = append(k.ranges[:j], k.ranges[j+1:]...)
+		} else {
+			k.ranges[j].i, k.ranges[j].n = g.i+n, g.n-n
+		}
+		return granuleRange{g.r, g.i, n}, true
+	}
+	return granuleRange{}, false
+}
+
+// putRange is the reverse of takeRange; neighbours become one.
+func (k *kind) putRange(g granuleRange) {
+	kept := k.ranges[:0]
+	for _, o := range k.ranges {
+		switch {
+		case o.r == g.r && o.i+o.n == g.i:
+			g.i, g.n = o.i, o.n+g.n
+		case o.r == g.r && g.i+g.n == o.i:
+			g.n += o.n
+		default:
+			kept = append(kept, o)
+		}
+	}
+	k.ranges = append(kept, g)
+}

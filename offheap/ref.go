@@ -1,0 +1,134 @@
+package offheap
+
+import (
+	"fmt"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A Ref is a link to a T outside the Go heap: 8 bytes that the collector takes for a number. A
+// pointer to an off-heap value, kept on the Go heap, costs the collector some nanoseconds each
+// cycle; a Ref costs it nothing, and it is the way for off-heap values to refer to each other.
+// The zero Ref is nil. Refs of equal T compare with ==.
+//
+// A Ref is an offset, not an address: into offheap's regions ([Ref.Ptr]), valid while the process
+// lives and the value is not deleted, or into a mapped file ([Ref.In]), valid in that file for
+// ever. Range and alignment are checked at each use; a wrong Ref panics or leads to other data of
+// kinds without pointers and bools, never elsewhere.
+type Ref[T any] struct {
+	_   [0]*T // Refs of different types do not convert to each other.
+	off uint64
+}
+
+// refBias is the offset of the first region, so that no Ref to a value is 0.
+const refBias = granule
+
+// NewRef is [New] that returns a Ref.
+func NewRef[T any]() Ref[T] { return RefOf(New[T]()) }
+
+// RefOf is the Ref to *p, which must lie in a block of offheap; it need not begin it. RefOf(nil)
+// is nil. It panics with a [*MisuseError] for any other pointer.
+func RefOf[T any](p *T) Ref[T] {
+	if p == nil {
+		return Ref[T]{}
+	}
+	addr := unsafex.Addr(p)
+	if n := std.nregions.Load(); n > 0 {
+		if r := &std.regions[0]; addr-r.base < r.used.Load() {
+			return Ref[T]{off: uint64(addr-r.base) + refBias}
+		}
+	}
+	return Ref[T]{off: std.refTo(addr)}
+}
+
+// refTo is RefOf for whatever is not in the first region.
+func (h *heap) refTo(addr uintptr) uint64 {
+	if h.goHeap != nil {
+		return h.goHeap.refTo(addr)
+	}
+	r := h.regionOf(addr)
+	if r == nil || addr-r.base >= r.used.Load() {
+		if addr == zeroSizeAddr() {
+			return refZeroSize
+		}
+		h.misuse("RefOf", addr, nil)
+	}
+	return uint64(addr-r.base) + r.refStart
+}
+
+// refZeroSize is the Ref to values of size zero. It lies below refBias.
+const refZeroSize = 8
+
+// IsNil says whether r is the zero Ref.
+func (r Ref[T]) IsNil() bool { return r.off == 0 }
+
+// Ptr is a pointer to the value, nil for the nil Ref. It panics if r cannot be a Ref to a T.
+func (r Ref[T]) Ptr() *T {
+	size, align := unsafex.Size[T](), unsafex.Align[T]()
+	d := describe[T]()
+	if off := uintptr(r.off - refBias); !d.typed && uint64(off) == r.off-refBias && off&(align-1) == 0 {
+		if reg := &std.regions[0]; !reg.typed {
+			if used := reg.used.Load(); off < used && size <= used-off {
+				return unsafex.At[T](reg.base + off)
+			}
+		}
+	}
+	if r.off == 0 {
+		return nil
+	}
+	return unsafex.At[T](std.resolve(r.off, d))
+}
+
+// resolve is Ptr for what is not in the first region. It returns the address or panics.
+//
+//go:noinline
+func (h *heap) resolve(off uint64, d *typeDesc) uintptr {
+	if off == refZeroSize && d.size == 0 {
+		return zeroSizeAddr()
+	}
+	if h.goHeap != nil {
+		return h.goHeap.resolve(off, d)
+	}
+	for i := range int(h.nregions.Load()) {
+		r := &h.regions[i]
+		if off < r.refStart || off-r.refStart >= uint64(r.used.Load()) {
+			continue
+		}
+		in := uintptr(off - r.refStart)
+		if r.typed != d.typed || d.size > r.used.Load()-in || in&(d.align-1) != 0 ||
+			d.typed && !h.holds(r.base+in, d) {
+			break
+		}
+		return r.base + in
+	}
+	panic(badRef(off, d))
+}
+
+func badRef(off uint64, d *typeDesc) error {
+	return fmt.Errorf("offheap: Ref %#x does not lead to a %s: it is damaged, or belongs to a mapped file (use In)", off, d.typ)
+}
+
+// holds says whether a value of a typed type lies at addr: in a slab or large block of the type,
+// at a place where an element of a block may be.
+func (h *heap) holds(addr uintptr, d *typeDesc) bool {
+	sp := h.spanOf(addr)
+	if sp == nil || sp.state.Load() == spanDead || h.binByID(sp.bin).kind.typ != d.typ {
+		return false
+	}
+	in, size := addr-sp.base, sp.bytes()
+	if sp.size != 0 {
+		if in/uintptr(sp.size) >= uintptr(sp.blocks) {
+			return false
+		}
+		in, size = in%uintptr(sp.size), uintptr(sp.size)
+	}
+	return in%d.size == 0 && d.size <= size-in
+}
+
+// DeleteRef is [Delete] of what r leads to. The nil Ref is ignored.
+func DeleteRef[T any](r Ref[T]) { Delete(r.Ptr()) }
+
+// String is for debugging: the type's name and the offset.
+func (r Ref[T]) String() string {
+	return fmt.Sprintf("Ref[%s](%#x)", describe[T]().typ, r.off)
+}

@@ -1,0 +1,177 @@
+package offheap
+
+import (
+	"errors"
+	"math"
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// A region is reserved address space, handed out in granules. It is never given back. Regions for
+// typed data are apart from the others: whatever lies there keeps the type that it was first
+// handed out for.
+type region struct {
+	base     uintptr
+	size     uintptr
+	refStart uint64 // What a Ref to its first byte says.
+	typed    bool
+	pages    pageMap
+	used     atomic.Uintptr // Bytes from base that were ever handed out; these are committed.
+
+	// Guarded by the lock of the heap.
+	committed uintptr // Bytes from base.
+	runs      pageRuns
+	fresh     []uint64 // Granules freed since the last tick of the purge.
+	stale     []uint64 // Granules freed before it; both hold data and memory.
+	huge      []uint64 // Units of 2 MiB that may be one huge page.
+	zones     []uint8  // What was asked of the system for each zone.
+}
+
+const (
+	granule      = 8 << 10
+	commitUnit   = wordBits * granule // 512 KiB
+	zone         = 64 << 20           // The unit in which huge pages are asked for or refused.
+	hugeUnit     = 2 << 20
+	hugeFrom     = 16 << 20 // Bytes of a region that stay in small pages: small programs stay small.
+	maxRegions   = 64
+	is64         = ptrSize == 8
+	firstRegion  = 256 << 30 * (is64Int) // Address space costs nothing where it is not limited.
+	smallRegion  = 32 << 20
+	typedRegion  = 64 << 30 * is64Int
+	is64Int      = int64(ptrSize / 8)
+	largestAlloc = math.MaxInt / 2
+)
+
+// regionOf is the region of an address, or nil for a foreign one. This is the range check that
+// comes before any record is read.
+func (h *heap) regionOf(addr uintptr) *region {
+	for i := range int(h.nregions.Load()) {
+		if r := &h.regions[i]; addr-r.base < r.size {
+			return r
+		}
+	}
+	return nil
+}
+
+// spanOf is the span that holds addr, or nil.
+func (h *heap) spanOf(addr uintptr) *span {
+	r := h.regionOf(addr)
+	if r == nil {
+		return nil
+	}
+	return r.span(addr)
+}
+
+func (r *region) span(addr uintptr) *span {
+	if addr-r.base >= r.used.Load() {
+		return nil // The page map is committed as far as granules were handed out.
+	}
+	return unsafex.At[span](atomic.LoadUintptr(r.pages.slot((addr - r.base) / granule)))
+}
+
+// addRegion reserves a region that holds at least n bytes. The caller holds the lock.
+func (h *heap) addRegion(n uintptr, typed bool) (*region, error) {
+	i := int(h.nregions.Load())
+	if i == maxRegions {
+		return nil, outOfMemory("address space", n, errors.New("all regions are in use"))
+	}
+	least := roundUp(max(n, smallRegion), commitUnit)
+	if least < n {
+		return nil, outOfMemory("address space", n, errors.New("the request exceeds the address space"))
+	}
+	var last error
+	for size := max(h.wishedRegion(i, typed), least); size >= least; size = size / 2 {
+		size = max(roundUp(size, commitUnit), least)
+		base, err := h.mem.Reserve(size, zone, "offheap blocks")
+		if err == nil {
+			var pages uintptr
+			pages, err = h.mem.Reserve(roundUp(size/granule*ptrSize, vmem.PageSize()), vmem.PageSize(), "offheap page map")
+			if err == nil {
+				return h.enterRegion(i, base, size, pages, typed), nil
+			}
+			_ = h.mem.Release(base, size) // Nobody saw it; the first error is the one to tell.
+		}
+		last = err
+		if size == least {
+			break
+		}
+	}
+	return nil, outOfMemory("address space", n, last)
+}
+
+// wishedRegion is the size to try first. Where address space is limited (32 bits, RLIMIT_AS) the
+// Go heap needs some of it too, so that regions start small and grow with what is in use.
+func (h *heap) wishedRegion(i int, typed bool) uintptr {
+	if is64 && vmem.AddressSpaceLimit() == math.MaxUint64 {
+		if typed {
+			return uintptr(typedRegion)
+		}
+		return uintptr(firstRegion)
+	}
+	var sum uintptr
+	for j := range i {
+		sum += h.regions[j].size
+	}
+	return roundUp(max(smallRegion, sum/2), zone)
+}
+
+func (h *heap) enterRegion(i int, base, size, pages uintptr, typed bool) *region {
+	r := &h.regions[i]
+	r.refStart = refBias
+	if i > 0 {
+		p := &h.regions[i-1]
+		r.refStart = p.refStart + uint64(p.size)
+	}
+	r.typed, r.pages, r.base, r.size = typed, pageMap{pages}, base, size
+	h.nregions.Store(int32(i + 1))
+	return r
+}
+
+// commit makes at least n more bytes at the end of r usable. The caller holds the lock.
+func (h *heap) commit(r *region, n uintptr) error {
+	step := min(max(n, r.committed/8, 2*commitUnit), max(n, zone))
+	step = min(roundUp(step, commitUnit), r.size-r.committed)
+	if step < n {
+		return errRegionFull
+	}
+	for {
+		err := h.commitExactly(r, step)
+		least := roundUp(n, commitUnit)
+		if err == nil || step == least {
+			return err
+		}
+		step = least // The machine may have less than we would like, and yet enough.
+	}
+}
+
+var errRegionFull = errors.New("region full")
+
+func (h *heap) commitExactly(r *region, step uintptr) error {
+	// The page map first: a span must never be without its entry.
+	if err := h.commitPageMap(r, r.committed+step); err != nil {
+		return outOfMemory("page map", step, err)
+	}
+	if err := h.mem.Commit(r.base+r.committed, step); err != nil {
+		return outOfMemory("blocks", step, err)
+	}
+	from := r.committed
+	r.committed += step
+	words := int(step / commitUnit)
+	r.runs.grow(words)
+	r.fresh = append(r.fresh, make([]uint64, words)...)
+	r.stale = append(r.stale, make([]uint64, words)...)
+	h.adviseNew(r, from)
+	return nil
+}
+
+func (h *heap) commitPageMap(r *region, upTo uintptr) error {
+	page := vmem.PageSize()
+	have := roundUp(r.committed/granule*ptrSize, page)
+	want := min(roundUp(upTo/granule*ptrSize, page), roundUp(r.size/granule*ptrSize, page))
+	if want <= have {
+		return nil
+	}
+	return h.mem.Commit(r.pages.base+have, want-have)
+}

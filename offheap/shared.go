@@ -1,0 +1,100 @@
+package offheap
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+)
+
+// A Shared is a block with several owners: it is freed when the last of them releases it. The
+// handle lies on the Go heap, the bytes do not. Its methods may be called from any goroutine.
+type Shared struct {
+	bytes []byte
+	refs  atomic.Int64
+	freed atomic.Pointer[stack] // Where the last owner released it.
+}
+
+// NewShared returns n zero bytes with one owner. It panics as [Alloc] does.
+func NewShared(n int) *Shared {
+	s := &Shared{bytes: Alloc(n)}
+	s.refs.Store(1)
+	return s
+}
+
+// Bytes are the block's bytes. They are valid until the caller's release.
+func (s *Shared) Bytes() []byte {
+	if s.refs.Load() <= 0 {
+		s.misuse("Bytes")
+	}
+	return s.bytes
+}
+
+// Retain adds an owner and returns s.
+func (s *Shared) Retain() *Shared {
+	for {
+		n := s.refs.Load()
+		if n <= 0 {
+			s.misuse("Retain")
+		}
+		if s.refs.CompareAndSwap(n, n+1) {
+			return s
+		}
+	}
+}
+
+// Release gives one ownership up, and the block back if it was the last. A release too many
+// panics; the message carries the stack of the one that freed the block and of this one.
+func (s *Shared) Release() {
+	for {
+		n := s.refs.Load()
+		if n <= 0 {
+			s.misuse("Release")
+		}
+		if n == 1 && s.freed.Load() == nil {
+			s.freed.CompareAndSwap(nil, callers())
+		}
+		if s.refs.CompareAndSwap(n, n-1) {
+			if n == 1 {
+				b := s.bytes
+				s.bytes = nil
+				Free(b)
+			}
+			return
+		}
+	}
+}
+
+func (s *Shared) misuse(op string) {
+	detail := "the block was freed already"
+	if at := s.freed.Load(); at != nil {
+		detail += "; last Release:\n" + at.String() + "this " + op + ":\n" + callers().String()
+	}
+	panic(&MisuseError{Op: "Shared." + op, Kind: "use after the last Release", Detail: detail})
+}
+
+// stack is where something happened.
+type stack struct {
+	pcs [16]uintptr
+	n   int
+}
+
+// callers is the stack of the exported function's caller.
+func callers() *stack {
+	s := new(stack)
+	s.n = runtime.Callers(3, s.pcs[:])
+	return s
+}
+
+// String lists the frames, a function and a place each.
+func (s *stack) String() string {
+	var b strings.Builder
+	frames := runtime.CallersFrames(s.pcs[:s.n])
+	for {
+		f, more := frames.Next()
+		fmt.Fprintf(&b, "\t%s\n\t\t%s:%d\n", f.Function, f.File, f.Line)
+		if !more {
+			return b.String()
+		}
+	}
+}

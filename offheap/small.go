@@ -1,0 +1,202 @@
+package offheap
+
+import (
+	"math/bits"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// allocSlow finds a block of b where the fast path found none. l is the Local that asks, or nil.
+//
+//go:noinline
+func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
+	for {
+		pin, id, c := h.enter(l)
+		if c == nil || b.id >= fastBins {
+			leave(pin, l)
+			if b.id < fastBins && (l != nil || id < maxPs) {
+				if err := h.makeCache(id); err != nil {
+					return 0, err
+				}
+				continue
+			}
+			return h.allocShared(b)
+		}
+		s := &c[b.id]
+		s.start(b)
+		addr, done := s.refill(b, id)
+		leave(pin, l)
+		h.settleCurrent(done)
+		if addr != 0 {
+			return addr, nil
+		}
+		sp, err := h.slab(b)
+		if err != nil {
+			return 0, err
+		}
+		h.install(b, l, sp)
+	}
+}
+
+// slab is a current slab with free blocks: a listed one or a new one.
+func (h *heap) slab(b *bin) (*span, error) {
+	if sp := b.takeListed(); sp != nil {
+		return sp, nil
+	}
+	words := (b.blocks + 1<<b.shift - 1) >> b.shift
+	sp, _, err := h.allocSpan(b, int(b.granules), granule, words, func(sp *span) {
+		for g := range words {
+			initGroup(sp.word(g), sp.mask(g))
+		}
+		sp.full.Store(words)
+		sp.state.Store(spanCurrent)
+	})
+	return sp, err
+}
+
+// install hands a current slab to the holder, unless that has got one in the meantime.
+func (h *heap) install(b *bin, l *Local, sp *span) {
+	pin, _, c := h.enter(l)
+	if c != nil && c[b.id].cur == 0 {
+		c[b.id].cur, c[b.id].hint = sp.addr(), 0
+		leave(pin, l)
+		return
+	}
+	leave(pin, l)
+	h.settleCurrent(sp.addr())
+}
+
+// refill finds a block for its holder in what the slot knows: its groups and its slab. It also
+// returns the slab that it is done with, or 0. The holder is pinned: nothing here blocks.
+func (s *slot) refill(b *bin, id int) (addr, done uintptr) {
+	if addr := s.pop(); addr != 0 {
+		return addr, 0
+	}
+	if s.fmask != 0 {
+		// An empty group stays behind with bits that others may have freed: check it in properly.
+		if s.aword == 0 || !s.retake() {
+			s.freeToAlloc()
+		}
+		return s.pop(), 0
+	}
+	if s.retake() {
+		return s.pop(), 0
+	}
+	if s.out > 1<<30 || s.out < -(1<<30) {
+		b.out.Add(int64(s.out)) // It must never overflow.
+		s.out = 0
+	}
+	if s.cur == 0 {
+		return 0, 0
+	}
+	sp := spanAt(s.cur)
+	for g := uint32(s.hint); g < sp.groups(); g++ {
+		m, ok := s.checkOut(sp.word(g), sp.groupBase(g), int(sp.count(g)), id+1)
+		if !ok {
+			continue
+		}
+		if m == sp.mask(g) {
+			sp.full.Add(^uint32(0))
+		}
+		s.hint = uint16(g + 1)
+		return s.pop(), 0
+	}
+	done, s.cur = s.cur, 0
+	return 0, done
+}
+
+// settleCurrent ends the use of a slab by its holder. Groups that the holder still has checked
+// out come back by themselves later.
+func (h *heap) settleCurrent(addr uintptr) {
+	if addr == 0 {
+		return
+	}
+	sp := spanAt(addr)
+	sp.state.Store(spanUnlisted)
+	h.settle(sp)
+}
+
+// settle brings a slab to where it belongs after blocks of it became free: into its bin's list,
+// or back to the page heap if all are. It is called without a pin, maybe late: the slab may be
+// anything by then, which relist and retire check under the bin's lock.
+func (h *heap) settle(sp *span) {
+	if sp.state.Load() == spanCurrent || sp.state.Load() == spanDead {
+		return
+	}
+	b := h.binByID(sp.bin)
+	if sp.allFree() && !b.kind.typed() {
+		h.retire(b, sp)
+		return
+	}
+	if sp.state.Load() == spanUnlisted {
+		b.relist(sp)
+	}
+}
+
+// retire gives a slab back to the page heap if all its blocks are free and nobody holds any.
+func (h *heap) retire(b *bin, sp *span) {
+	b.mu.Lock()
+	state := sp.state.Load()
+	if sp.bin != b.id || (state != spanListed && state != spanUnlisted) {
+		b.mu.Unlock()
+		return
+	}
+	for g := range sp.groups() {
+		m, ok := claim(sp.word(g))
+		if ok && m == sp.mask(g) {
+			continue
+		}
+		if ok {
+			disclaim(sp.word(g))
+		}
+		for k := range g {
+			disclaim(sp.word(k))
+		}
+		b.mu.Unlock()
+		b.relist(sp)
+		return
+	}
+	if state == spanListed {
+		b.remove(sp)
+	}
+	sp.state.Store(spanDead)
+	b.mu.Unlock()
+	h.freeSpan(b, sp)
+}
+
+// allocShared takes one block straight from a slab: for bins and goroutines without slots.
+func (h *heap) allocShared(b *bin) (uintptr, error) {
+	for {
+		sp, err := h.slab(b)
+		if err != nil {
+			return 0, err
+		}
+		addr := sp.takeOne()
+		h.settleCurrent(sp.addr())
+		if addr != 0 {
+			b.out.Add(1)
+			return addr, nil
+		}
+	}
+}
+
+// takeOne takes a single block out of the first group that has one, or returns 0.
+func (s *span) takeOne() uintptr {
+	for g := range s.groups() {
+		w := s.word(g)
+		for {
+			v := unsafex.Load64(w)
+			m := freeBits(v)
+			if holderOf(v) != 0 || m == 0 {
+				break
+			}
+			if unsafex.CAS64(w, v, v&^groupBits+versionOne|uint64(m&(m-1))) {
+				if m == s.mask(g) {
+					s.full.Add(^uint32(0))
+				}
+				return s.groupBase(g) + uintptr(bits.TrailingZeros32(m))*uintptr(s.size)
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,82 @@
+package offheap
+
+import (
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A span is the record of a run of granules: a slab of equal blocks or one large block. It lies in
+// metadata memory, 64 bytes, and a slab's group words follow it. Spans are known by their
+// address; span and *span are two views of one thing.
+//
+// base, granules, bin and the geometry are written before the page map shows the span and stay
+// until it is taken apart. next and prev are guarded by the bin's lock.
+type span struct {
+	base     uintptr
+	next     uintptr // Neighbours in the bin's list.
+	prev     uintptr
+	granules uint32
+	bin      uint32
+	size     uint32 // Of a block; 0 for a large block.
+	magic    uint32
+	blocks   uint32
+	shift    uint32 // log2 of the blocks in a group.
+	state    atomic.Uint32
+	full     atomic.Uint32 // Groups all of whose blocks are free in the word.
+	touched  atomic.Uint32 // What the purge knows of it: see purge.go.
+	purged   uint32        // Granules' worth of bytes given back inside, guarded by the purge's lock.
+}
+
+const spanBytes = 64
+
+// States of a span.
+const (
+	spanDead     = iota // In no use; its record may be recycled.
+	spanUnlisted        // A slab that no list holds: full, as far as its last user knows.
+	spanListed          // A slab in its bin's list.
+	spanCurrent         // A slab in use by one holder.
+	spanLarge           // A large block.
+)
+
+func spanAt(addr uintptr) *span { return unsafex.At[span](addr) }
+
+func (s *span) addr() uintptr { return unsafex.Addr(s) }
+
+func (s *span) bytes() uintptr { return uintptr(s.granules) * granule }
+
+func (s *span) groups() uint32 { return (s.blocks + 1<<s.shift - 1) >> s.shift }
+
+// word is the address of group g's word.
+func (s *span) word(g uint32) uintptr { return s.addr() + spanBytes + uintptr(g)*8 }
+
+// count is the number of blocks in group g.
+func (s *span) count(g uint32) uint32 { return min(1<<s.shift, s.blocks-g<<s.shift) }
+
+// groupBase is the address of the first block of group g.
+func (s *span) groupBase(g uint32) uintptr {
+	return s.base + uintptr(g<<s.shift)*uintptr(s.size)
+}
+
+// mask has a bit for each block of group g.
+func (s *span) mask(g uint32) uint32 { return uint32(1<<s.count(g) - 1) }
+
+// find is the number of the block at addr, and whether a block begins there.
+func (s *span) find(addr uintptr) (uint32, bool) {
+	d := addr - s.base
+	i := index(d, s.magic)
+	return i, i < s.blocks && uintptr(i)*uintptr(s.size) == d
+}
+
+// hasFree says whether a group can be checked out.
+func (s *span) hasFree() bool {
+	for g := range s.groups() {
+		if v := unsafex.Load64(s.word(g)); holderOf(v) == 0 && freeBits(v) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// allFree says whether every block is free and nobody holds a group, as far as the count goes.
+func (s *span) allFree() bool { return s.full.Load() == s.groups() }

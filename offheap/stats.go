@@ -1,0 +1,168 @@
+package offheap
+
+import (
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// Stats are bytes, as of about the same moment.
+type Stats struct {
+	// InUse is in blocks that were handed out and not freed, at the size of their size class or
+	// rounded up to 8 KiB. It is exact while nobody allocates or frees.
+	InUse int64
+	// Retained is free and still takes memory of the machine, or may do so.
+	Retained int64
+	// Purged is free and was given back to the machine (or never used); its address space stays.
+	Purged int64
+	// Reserved is the address space that blocks have ever been handed out from: the sum of InUse,
+	// Retained and Purged, up to concurrent changes. What the regions set aside beyond it, which
+	// takes nothing of the machine, is in [Regions].
+	Reserved int64
+	// Metadata is the allocator's own records. They are in none of the other figures.
+	Metadata int64
+	// Held is what counts towards SetLimit: slabs and large blocks in use at least in part.
+	Held int64
+	// Purposes are the accounts of each [Purpose], in the order of their making.
+	Purposes []PurposeStats
+}
+
+// PurposeStats are the bytes of one purpose; see [Stats].
+type PurposeStats struct {
+	Name  string
+	InUse int64
+	Held  int64
+}
+
+// ReadStats reads the counters. It takes some microseconds, more with many Ps, Locals and
+// purposes; polling it every 100 ms costs nothing that can be measured.
+func ReadStats() Stats {
+	std.start()
+	return std.stats()
+}
+
+func (h *heap) stats() Stats {
+	if h.goHeap != nil {
+		return h.goHeap.stats()
+	}
+	byPurpose := map[*Purpose]int64{}
+	var s Stats
+	for _, b := range *h.bins.Load() {
+		n := h.inUse(b)
+		byPurpose[b.kind.purpose] += n
+		s.InUse += n
+	}
+	h.mu.Lock()
+	var used int64
+	for i := range int(h.nregions.Load()) {
+		used += int64(h.regions[i].used.Load())
+	}
+	dirty := h.purge.freshBytes + h.purge.staleBytes
+	s.Held, s.Reserved, s.Metadata = h.held, used, h.meta.bytes
+	s.Retained = max(0, h.held-s.InUse-h.purge.slabPurged+dirty)
+	s.Purged = max(0, used-s.InUse-s.Retained)
+	purposeList := h.purposesLocked()
+	for _, p := range purposeList {
+		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held})
+	}
+	h.mu.Unlock()
+	return s
+}
+
+// purposesLocked lists the purposes of a heap, which are those of its kinds without a type.
+func (h *heap) purposesLocked() (list []*Purpose) {
+	for _, k := range h.kinds {
+		if k.purpose != nil && !k.typed() {
+			list = append(list, k.purpose)
+		}
+	}
+	return list
+}
+
+// inUse is the bytes of a bin's blocks that are handed out.
+func (h *heap) inUse(b *bin) int64 {
+	n := b.out.Load()
+	if b.size == 0 {
+		return n
+	}
+	if b.id < fastBins {
+		for i := range maxPs + h.locked(func() int { return h.nlocal }) {
+			if c := h.cache(i); c != nil {
+				n += c[b.id].outstanding()
+			}
+		}
+	}
+	return n * int64(b.size)
+}
+
+func (h *heap) locked(f func() int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return f()
+}
+
+// outstanding is the blocks that left through the slot and are not in it.
+func (s *slot) outstanding() int64 {
+	n := int64(atomic.LoadInt32(&s.out)) - int64(bits.OnesCount32(atomic.LoadUint32(&s.amask)))
+	return n - int64(bits.OnesCount32(atomic.LoadUint32(&s.fmask)))
+}
+
+// A Region is a range of address space that offheap holds.
+type Region struct {
+	Kind      string // "blocks", "typed blocks" or "file".
+	Name      string // Of the file.
+	Addr      uintptr
+	Reserved  int64 // Bytes of address space.
+	Committed int64 // Bytes that may be accessed.
+	Used      int64 // Bytes that were ever handed out.
+}
+
+// String is one line for people.
+func (r Region) String() string {
+	s := fmt.Sprintf("%#x %s: %d bytes reserved, %d committed, %d used", r.Addr, r.Kind, r.Reserved, r.Committed, r.Used)
+	if r.Name != "" {
+		s += " (" + r.Name + ")"
+	}
+	return s
+}
+
+// Regions lists the regions of blocks and the mapped files that are open.
+func Regions() []Region {
+	std.start()
+	list := std.listRegions()
+	return append(list, openFiles()...)
+}
+
+func (h *heap) listRegions() (list []Region) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range int(h.nregions.Load()) {
+		r := &h.regions[i]
+		kind := "blocks"
+		if r.typed {
+			kind = "typed blocks"
+		}
+		list = append(list, Region{Kind: kind, Addr: r.base, Reserved: int64(r.size),
+			Committed: int64(r.committed), Used: int64(r.used.Load())})
+	}
+	return list
+}
+
+// Purge gives all free memory back to the machine now: every free page outside slabs, and inside
+// slabs every page on which no block is in use and which no P or Local keeps for its next
+// allocations (at most 16 KiB or one block for each size and P that allocated it).
+func Purge() {
+	std.start()
+	if std.goHeap == nil {
+		std.purge.run(true)
+	}
+}
+
+// SetPurgeDelay sets how long memory stays free before it is given back in the background, and
+// returns the delay before; the default is 300 ms. 0 gives it back at the next opportunity, a
+// negative delay never. It takes effect from the next free on.
+func SetPurgeDelay(d time.Duration) (old time.Duration) {
+	std.start()
+	return time.Duration(std.purge.delay.Swap(int64(d)))
+}

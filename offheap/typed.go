@@ -1,0 +1,218 @@
+package offheap
+
+import (
+	"fmt"
+
+	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// New returns a zero T outside the Go heap; it is yours until Delete. T must not hold Go pointers:
+// New panics with the path of the field if it does, unless T is [UnsafeSelfContained]. It panics
+// as [Alloc] does if there is no memory. Pointers to values of size zero need no Delete.
+func New[T any]() *T {
+	d := describe[T]()
+	if addr := std.alloc(d.bin); addr != 0 {
+		p := unsafex.At[T](addr)
+		var zero T
+		*p = zero
+		return p
+	}
+	p, err := TryNew[T]()
+	must(err)
+	return p
+}
+
+// TryNew is New with an error for what the world may refuse.
+func TryNew[T any]() (*T, error) { return newIn[T]("New", nil, nil, true) }
+
+// NewUninit is New without the zeroing: the fields may be what an earlier block left there. A T
+// that holds a bool is zeroed all the same, because a bool must be 0 or 1.
+func NewUninit[T any]() *T {
+	d := describe[T]()
+	if addr := std.alloc(d.bin); addr != 0 {
+		p := unsafex.At[T](addr)
+		if d.typed {
+			var zero T
+			*p = zero
+		}
+		return p
+	}
+	p, err := newIn[T]("NewUninit", nil, nil, false)
+	must(err)
+	return p
+}
+
+// Delete gives the memory of *p back, which New, NewUninit, NewIn or NewFor returned. It may be
+// called from any goroutine. Delete(nil) does nothing; what Free would refuse panics likewise.
+func Delete[T any](p *T) {
+	if p == nil {
+		return
+	}
+	d := describe[T]()
+	addr := unsafex.Addr(p)
+	if std.free(d.bin, addr) {
+		return
+	}
+	deleteSlow(d, addr, nil)
+}
+
+//go:noinline
+func deleteSlow(d *typeDesc, addr uintptr, l *Local) {
+	if d.size != 0 {
+		std.freeSlow(addr, l, "Delete")
+	}
+}
+
+// newIn is every way to make one T but the fastest. The fast paths leave typed blocks to the
+// caller to zero; this one does it.
+func newIn[T any](op string, l *Local, p *Purpose, zero bool) (*T, error) {
+	d := describe[T]()
+	d.check(op)
+	if d.size == 0 {
+		return unsafex.At[T](zeroSizeAddr()), nil
+	}
+	addr, err := std.allocate(d.request(p, 1, l, zero))
+	if err != nil {
+		return nil, err
+	}
+	return unsafex.At[T](addr), nil
+}
+
+// request is one for n values.
+func (d *typeDesc) request(p *Purpose, n uintptr, l *Local, zero bool) request {
+	k := d.kind
+	if p != nil {
+		k = p.kindFor(d)
+	}
+	return request{kind: k, n: n * d.size, align: d.align, zero: zero || d.typed, local: l}
+}
+
+// MakeSlice returns a slice of zero values of T outside the Go heap, as make([]T, length,
+// capacity) does on it. It panics as [New] does, and as make does if length or capacity are
+// negative or length exceeds capacity. A slice of no bytes needs no FreeSlice.
+func MakeSlice[T any](length, capacity int) []T {
+	s, err := TryMakeSlice[T](length, capacity)
+	must(err)
+	return s
+}
+
+// TryMakeSlice is MakeSlice with an error for what the world may refuse; a capacity whose bytes
+// exceed the address space is such a thing.
+func TryMakeSlice[T any](length, capacity int) ([]T, error) {
+	return makeSlice[T]("MakeSlice", length, capacity, true)
+}
+
+// MakeSliceUninit is MakeSlice without the zeroing; see [NewUninit].
+func MakeSliceUninit[T any](length, capacity int) []T {
+	s, err := makeSlice[T]("MakeSliceUninit", length, capacity, false)
+	must(err)
+	return s
+}
+
+func tooMany(n uintptr, d *typeDesc) error {
+	return &allocError{ErrOutOfMemory, fmt.Sprintf("%d values of %s (%d bytes each)", n, d.typ, d.size), errTooLarge}
+}
+
+func makeSlice[T any](op string, length, capacity int, zero bool) ([]T, error) {
+	d := describe[T]()
+	d.check(op)
+	if length < 0 || length > capacity {
+		panic(fmt.Errorf("offheap: %s of %s: length %d out of range [0, capacity %d]", op, d.typ, length, capacity))
+	}
+	if d.size == 0 || capacity == 0 {
+		return unsafex.Slice[T](zeroSizeAddr(), length, capacity), nil
+	}
+	if uintptr(capacity) > largestAlloc/d.size {
+		return nil, tooMany(uintptr(capacity), d)
+	}
+	addr, err := std.allocate(d.request(nil, uintptr(capacity), nil, zero))
+	if err != nil {
+		return nil, err
+	}
+	return unsafex.Slice[T](addr, length, capacity), nil
+}
+
+// FreeSlice is [Free] for a slice of T that MakeSlice or Append returned, or a prefix of it.
+func FreeSlice[T any](s []T) {
+	d := describe[T]()
+	n := uintptr(cap(s)) * d.size
+	if n == 0 {
+		return
+	}
+	addr := unsafex.SliceAddr(s)
+	if !d.typed && n <= sizeclass.Max && std.free(sizeclass.Of(n), addr) {
+		return
+	}
+	std.freeSlow(addr, nil, "FreeSlice")
+}
+
+// Append is append for a slice that MakeSlice or Append returned, or for one of capacity 0. If
+// the slice must grow, its block is freed when the elements have been copied to a larger one, so
+// that other slices of it must not be used any more. It panics as [New] does.
+func Append[T any](s []T, elems ...T) []T {
+	s, err := TryAppend(s, elems...)
+	must(err)
+	return s
+}
+
+// TryAppend is Append with an error for what the world may refuse; s is untouched if there is one.
+func TryAppend[T any](s []T, elems ...T) ([]T, error) {
+	d := describe[T]()
+	n := len(s) + len(elems)
+	if n <= cap(s) || d.size == 0 {
+		return append(s, elems...), nil
+	}
+	d.check("Append")
+	if n < 0 || uintptr(n) > largestAlloc/d.size {
+		return nil, tooMany(uintptr(n), d)
+	}
+	old := unsafex.SliceAddr(s)
+	q := d.request(nil, grown(uintptr(n), uintptr(cap(s)), d.size), nil, false)
+	if cap(s) > 0 {
+		// Before anything is allocated: a slice that is not ours, or lies inside a block, panics here.
+		if std.resize("Append", old, uintptr(len(s))*d.size, uintptr(n)*d.size) {
+			room := std.room(old) / d.size
+			g := unsafex.Slice[T](old, n, int(room))
+			copy(g[len(s):], elems)
+			return g, nil
+		}
+		if !d.typed {
+			q.kind = std.requestLike(old).kind
+		}
+	}
+	addr, err := std.allocate(q)
+	if err != nil {
+		return nil, err
+	}
+	g := unsafex.Slice[T](addr, n, int(std.room(addr)/d.size))
+	copy(g[copy(g, s):], elems)
+	clear(g[n:cap(g)])
+	if cap(s) > 0 {
+		std.freeSlow(old, nil, "Append")
+	}
+	return g, nil
+}
+
+// grown is how many elements a slice of capacity old that must hold n gets: twice as many as
+// before while it is small, a quarter more later, as append does.
+func grown(n, old, size uintptr) uintptr {
+	const small = 64 << 10
+	want := old * 2
+	if old*size > small {
+		want = old + old/4
+	}
+	if want > largestAlloc/size {
+		want = n
+	}
+	return max(n, want)
+}
+
+// room is the bytes that the block at addr can hold.
+func (h *heap) room(addr uintptr) uintptr {
+	if h.goHeap != nil {
+		return h.goHeap.room(addr)
+	}
+	n, _ := h.usable("Append", addr)
+	return n
+}

@@ -1,0 +1,122 @@
+package offheap
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/typeinfo"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// UnsafeSelfContained is a marker: a struct type with a field of this type promises that its
+// pointers, strings, slices and so on only ever point to memory outside the Go heap. The
+// collector does not see them, and what they point to must be freed by hand. Memory of such a
+// type is zero when it is handed out and wiped when it is freed, and never serves another type.
+//
+//	type node struct {
+//		_     offheap.UnsafeSelfContained
+//		next  *node // Allocated by offheap, too.
+//	}
+//
+// A Go pointer stored in such a value is lost: the collector frees what it points to.
+type UnsafeSelfContained struct{}
+
+// typeDesc is what is known of a type, found once a type.
+type typeDesc struct {
+	key  uintptr
+	next *typeDesc // Of the same hash.
+	bin  uint32    // Of New without a purpose; noBin if the fast path must not serve it.
+
+	size  uintptr
+	align uintptr
+	typ   reflect.Type
+	typed bool // Blocks never serve another type: it holds bools or promises to be self-contained.
+	wipe  bool
+	kind  *kind  // Without a purpose.
+	path  string // Not empty: it holds Go pointers and is refused.
+}
+
+const noBin = ^uint32(0)
+
+// types finds descriptions by key. Entries are never removed: there are as many as types.
+var types struct {
+	table [1024]atomic.Pointer[typeDesc]
+	mu    sync.Mutex
+}
+
+func hashKey(key uintptr) uintptr { return (key>>5 ^ key>>15) % 1024 }
+
+// describe is the description of T.
+func describe[T any]() *typeDesc {
+	key := typeinfo.Key[T]()
+	if d := types.table[hashKey(key)].Load(); d != nil && d.key == key {
+		return d
+	}
+	return describeSlow(key, reflect.TypeFor[T]())
+}
+
+//go:noinline
+func describeSlow(key uintptr, t reflect.Type) *typeDesc {
+	head := &types.table[hashKey(key)]
+	for d := head.Load(); d != nil; d = d.next {
+		if d.key == key {
+			return d
+		}
+	}
+	types.mu.Lock()
+	defer types.mu.Unlock()
+	for d := head.Load(); d != nil; d = d.next {
+		if d.key == key {
+			return d
+		}
+	}
+	d := newDesc(key, t)
+	d.next = head.Load()
+	head.Store(d)
+	return d
+}
+
+func newDesc(key uintptr, t reflect.Type) *typeDesc {
+	std.start()
+	info := typeinfo.Describe(t, reflect.TypeFor[UnsafeSelfContained]())
+	d := &typeDesc{
+		key: key, typ: t, bin: noBin, path: info.PointerPath,
+		size: t.Size(), align: uintptr(t.Align()),
+		typed: info.Bools || info.SelfContained, wipe: info.SelfContained,
+		kind: std.plain,
+	}
+	if d.typed {
+		d.kind = std.newKind(nil, d)
+	}
+	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && !d.wipe {
+		d.bin = std.bin(d.kind, sizeclass.Of(d.size)).id
+	}
+	return d
+}
+
+// newKind makes a kind for a type, for a purpose or none.
+func (h *heap) newKind(p *Purpose, d *typeDesc) *kind {
+	k := &kind{purpose: p}
+	if d != nil {
+		k.typ, k.wipe = d.typ, d.wipe
+	}
+	h.mu.Lock()
+	h.kinds = append(h.kinds, k)
+	h.mu.Unlock()
+	return k
+}
+
+// check panics if values of the type must not live off the heap.
+func (d *typeDesc) check(op string) {
+	if d.path != "" {
+		panic(fmt.Errorf("offheap: %s of %s: the type holds a Go pointer, which the collector would not see: %s; use arena for it, replace pointers by offheap.Ref, or see UnsafeSelfContained", op, d.typ, d.path))
+	}
+}
+
+// zeroSize is where values of size zero lie.
+var zeroSize uint64
+
+func zeroSizeAddr() uintptr { return unsafex.Addr(&zeroSize) }
