@@ -29,6 +29,7 @@ func init() {
 		}(), true)},
 		Contestant{Name: boundName, Note: "unchecked free lists of size classes, and clear", Prepare: Churn(func() Bytes { return Zeroed(boundBytes()) }, true)},
 	)
+	addChurnOffheap()
 }
 
 const (

@@ -93,6 +93,14 @@ func ratioText(r *float64) string {
 	return significant(*r) + " ×"
 }
 
+// spreadText is empty where one pass has nothing to be compared with.
+func spreadText(r *Row) string {
+	if r.Passes < 2 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", r.Spread*100)
+}
+
 // barText draws value as a part of most in eighths of a character.
 func barText(value, most float64, width int) string {
 	if most <= 0 || value <= 0 {

@@ -31,6 +31,7 @@ func init() {
 	w.Name, w.Order = "fragmentation/big", 51
 	w.Doc = "The same with blocks of up to 32 MiB or n/32 (uniform), freed last in, first out."
 	Register(w, contestants...)
+	addFragmentationOffheap()
 }
 
 const (

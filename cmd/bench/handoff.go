@@ -21,7 +21,7 @@ func init() {
 		Contestant{Name: "sync.Pool", Note: "Get here, Put there", Prepare: Handoff(handoffPool, false)},
 		Contestant{Name: boundName, Note: "the batches themselves are the free list", Prepare: Handoff(handoffBound, false)},
 	)
-	AddBar(Bar{Name: "handoff, growth of the resident set while it runs, bytes", Limit: handoffGrowth, Value: handoffGrowthOf("offheap New")})
+	addHandoffOffheap()
 }
 
 const (

@@ -144,7 +144,7 @@ func newPageRow(r *Row) pageRow {
 		p.Skipped = r.Skipped
 		return p
 	}
-	p.Time, p.Spread = nanoseconds(r.NsOp), fmt.Sprintf("%.0f %%", r.Spread*100)
+	p.Time, p.Spread = nanoseconds(r.NsOp), spreadText(r)
 	p.Ratio, p.BoundRatio = ratioText(r.Ratio), ratioText(r.BoundRatio)
 	p.Allocs, p.GCs, p.GCCPU = count(r.AllocsOp), count(r.GCCycles), significant(r.GCCPU)+" s"
 	p.LiveHeap, p.PeakRSS = byteSize(r.LiveHeap), byteSize(r.PeakRSS)

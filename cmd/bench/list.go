@@ -20,6 +20,7 @@ func init() {
 		Contestant{Name: "sync.Pool", Note: "Get and Put of *node", Prepare: listSyncPool},
 		Contestant{Name: boundName, Note: "unchecked intrusive free list over one mapping, one goroutine", Prepare: listBound},
 	)
+	addListOffheap()
 }
 
 type listNode struct {

@@ -6,6 +6,11 @@ import "sync"
 // so that the size is a constant to the compiler for every contestant that takes a type.
 
 func init() {
+	ways := []pairWay{
+		{heapName, "new([n]byte)", pairHeapLoops},
+		{"sync.Pool", "Get and Put of *[n]byte", pairPoolLoops},
+		{boundName, "unchecked intrusive free list, one for each goroutine", pairBoundLoops},
+	}
 	sizes := []int{16, 32, 64, 128, 256, 512, 1024, 2048, 4096}
 	Register(Workload{
 		Name:  "pair",
@@ -16,7 +21,7 @@ func init() {
 		Full:  sizes,
 		Ops:   func(int) int { return pairsPerRound },
 		Order: 20,
-	}, pairContestants(func(*Run) int { return 1 })...)
+	}, pairContestants(ways, oneGoroutine)...)
 	Register(Workload{
 		Name:  "pair/all",
 		Doc:   "The same on as many goroutines as there are Ps at once; CPU time a pair.",
@@ -26,7 +31,8 @@ func init() {
 		Full:  sizes,
 		Ops:   func(int) int { return pairsPerRound },
 		Order: 21,
-	}, pairContestants(func(r *Run) int { return r.Procs })...)
+	}, pairContestants(ways, allGoroutines)...)
+	addPairOffheap()
 }
 
 // pairsPerRound is the number of pairs in a round, over all goroutines.
@@ -39,12 +45,10 @@ type pairWay struct {
 	loops      func(size int) (newLoop func() func(n int) uint64)
 }
 
-func pairContestants(goroutines func(*Run) int) []Contestant {
-	ways := []pairWay{
-		{heapName, "new([n]byte)", pairHeapLoops},
-		{"sync.Pool", "Get and Put of *[n]byte", pairPoolLoops},
-		{boundName, "unchecked intrusive free list, one for each goroutine", pairBoundLoops},
-	}
+func oneGoroutine(*Run) int    { return 1 }
+func allGoroutines(r *Run) int { return r.Procs }
+
+func pairContestants(ways []pairWay, goroutines func(*Run) int) []Contestant {
 	var cs []Contestant
 	for _, way := range ways {
 		cs = append(cs, Contestant{Name: way.name, Note: way.note, Prepare: func(r *Run) func() uint64 {

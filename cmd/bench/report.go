@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -124,16 +123,35 @@ func (g *group) extraRows() []*Row {
 	return rows
 }
 
-// extraText writes named values in the order of their names. The name says the unit.
+// extraNames are the names of all values beyond the usual columns, sorted.
+func (g *group) extraNames() []string {
+	names := map[string]bool{}
+	for _, r := range g.extraRows() {
+		for name := range r.Extra {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// extraLabel is what people read: the unit stands with the value.
+func extraLabel(name string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(name, "_bytes"), "_", " ")
+}
+
+// extraValue writes a named value. The end of the name says its unit.
+func extraValue(name string, v float64) string {
+	if strings.HasSuffix(name, "_bytes") {
+		return byteSize(v)
+	}
+	return significant(v)
+}
+
+// extraText writes named values in one line, in the order of their names.
 func extraText(extra map[string]float64) string {
 	var parts []string
-	for _, name := range slices.SortedFunc(maps.Keys(extra), cmp.Compare[string]) {
-		value := significant(extra[name])
-		label, isBytes := strings.CutSuffix(name, "_bytes")
-		if isBytes {
-			value = byteSize(extra[name])
-		}
-		parts = append(parts, strings.ReplaceAll(label, "_", " ")+" "+value)
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		parts = append(parts, extraLabel(name)+" "+extraValue(name, extra[name]))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -19,6 +19,7 @@ func init() {
 		Contestant{Name: "Go heap, plain", Note: "[]*node, nodes without pointers", Prepare: scanHeapPlain},
 		Contestant{Name: boundName, Note: "[]uint32 of indexes into one mapping", Prepare: scanBound},
 	)
+	addScanOffheap()
 }
 
 // A scanNode is 32 bytes with pointers in it.

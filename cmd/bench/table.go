@@ -44,13 +44,8 @@ func (t *tableWriter) bold(s string) string { return t.paint(text.Bold, s) }
 
 // writeGroup prints the table of one workload.
 func (t *tableWriter) writeGroup(g group) {
-	fmt.Fprintf(t.out, "\n%s\n%s\n", t.bold(g.w.Name), text.WrapSoft(g.w.Doc, docWidth))
-	tw := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Options.SeparateHeader = true
-	style.Format.Header = text.FormatDefault
-	tw.SetStyle(style)
+	fmt.Fprintf(t.out, "\n%s\n%s\n", t.bold(g.w.Name), trimLines(text.WrapSoft(g.w.Doc, docWidth)))
+	tw := newTable()
 	header := table.Row{"contestant", "CPU/" + g.w.Op, "±", "", "× heap", "× bound", "allocs", "GCs", "GC CPU", "live heap", "peak RSS"}
 	tw.AppendHeader(header)
 	var configs []table.ColumnConfig
@@ -70,9 +65,46 @@ func (t *tableWriter) writeGroup(g group) {
 		}
 	}
 	fmt.Fprintln(t.out, trimLines(tw.Render()))
-	for _, r := range g.extraRows() {
-		fmt.Fprintln(t.out, text.WrapSoft("   "+r.Contestant+": "+extraText(r.Extra), docWidth))
+	t.writeExtra(g)
+}
+
+// writeExtra prints the values that only this workload has, in a table of their own.
+func (t *tableWriter) writeExtra(g group) {
+	names := g.extraNames()
+	if len(names) == 0 {
+		return
 	}
+	tw := newTable()
+	header, configs := table.Row{""}, []table.ColumnConfig(nil)
+	for i, name := range names {
+		header = append(header, extraLabel(name))
+		configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	tw.AppendHeader(header)
+	tw.SetColumnConfigs(configs)
+	for _, r := range g.extraRows() {
+		cells := table.Row{"  " + r.Contestant}
+		for _, name := range names {
+			cell := ""
+			if v, ok := r.Extra[name]; ok {
+				cell = extraValue(name, v)
+			}
+			cells = append(cells, cell)
+		}
+		tw.AppendRow(cells)
+	}
+	fmt.Fprintf(t.out, "\n%s\n", trimLines(tw.Render()))
+}
+
+// newTable is an empty table in the style of the report.
+func newTable() table.Writer {
+	tw := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Options.SeparateHeader = true
+	style.Format.Header = text.FormatDefault
+	tw.SetStyle(style)
+	return tw
 }
 
 func (t *tableWriter) cells(r *Row, most float64) table.Row {
@@ -98,7 +130,7 @@ func (t *tableWriter) cells(r *Row, most float64) table.Row {
 		return table.Row{name, "", "", "", "", "", "", "", "", byteSize(r.LiveHeap), byteSize(r.PeakRSS)}
 	}
 	return table.Row{
-		name, nanoseconds(r.NsOp), fmt.Sprintf("%.0f %%", r.Spread*100), t.paint(colour, barText(r.NsOp, most, barWidth)),
+		name, nanoseconds(r.NsOp), spreadText(r), t.paint(colour, barText(r.NsOp, most, barWidth)),
 		ratioText(r.Ratio), ratioText(r.BoundRatio), count(r.AllocsOp), count(r.GCCycles),
 		significant(r.GCCPU) + " s", byteSize(r.LiveHeap), byteSize(r.PeakRSS),
 	}
