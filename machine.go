@@ -48,8 +48,8 @@ type Machine struct {
 
 	// Costs are zero unless ReadMachine was asked to measure them.
 	Costs MachineCosts
-	// CostsErr says why a measurement could not be made; it may stand beside the costs measured before.
-	CostsErr error
+	// CostsError says why a measurement could not be made, and is "" if it could. Costs measured before it stand.
+	CostsError string
 }
 
 // MachineCosts are the times of single operations, medians of a few on an otherwise busy process.
@@ -82,12 +82,15 @@ func ReadMachine(measure bool) Machine {
 	m.Maps, m.MaxMaps = machine.ReadMaps(root)
 	if measure {
 		costs, err := machine.Measure(vmem.System())
-		m.Costs, m.CostsErr = MachineCosts(costs), err
+		m.Costs = MachineCosts(costs)
+		if err != nil {
+			m.CostsError = err.Error()
+		}
 	}
 	return m
 }
 
-// String is a table of a few lines that ends in a newline. Lines for which the system gave nothing are left out.
+// String is a table of a few lines, without a newline at its end. What the system does not say has no line.
 func (m Machine) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -114,11 +117,11 @@ func (m Machine) String() string {
 		line("mappings", "%d of at most %d", m.Maps, m.MaxMaps)
 	}
 	m.Costs.lines(line)
-	if m.CostsErr != nil {
-		line("not measured", "%v", m.CostsErr)
+	if m.CostsError != "" {
+		line("not measured", "%s", m.CostsError)
 	}
 	w.Flush()
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (m Machine) modeText() string {

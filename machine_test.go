@@ -1,7 +1,6 @@
 package freehold
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -28,8 +27,8 @@ func TestReadMachine(t *testing.T) {
 
 func TestReadMachineMeasures(t *testing.T) {
 	m := ReadMachine(true)
-	if m.CostsErr != nil {
-		t.Fatal(m.CostsErr)
+	if m.CostsError != "" {
+		t.Fatal(m.CostsError)
 	}
 	if !vmem.Supported {
 		t.Skip("no off-heap memory on this system")
@@ -49,9 +48,9 @@ func TestMachineString(t *testing.T) {
 		Memory: 24 << 30, MemoryAvailable: 3 << 29,
 		Overcommit: 2, CommitLimit: 10 << 30, Committed: 5 << 30, Maps: 40, MaxMaps: 65530,
 		AddressSpaceLimit: math.MaxInt64, CgroupVersion: 2, CgroupLimit: 512 << 20, CgroupCurrent: -1, MemoryLimit: math.MaxInt64,
-		Options:  Options{NoMemLimit: true},
-		Costs:    MachineCosts{SmallFault: 250, HugeFault: 90 * time.Microsecond},
-		CostsErr: errors.New("no more"),
+		Options:    Options{NoMemLimit: true},
+		Costs:      MachineCosts{SmallFault: 250, HugeFault: 90 * time.Microsecond},
+		CostsError: "no more",
 	}
 	const want = `system           linux/amd64 6.1.0
 go               go1.26.0, GOMAXPROCS 4 of 8 CPUs
@@ -66,8 +65,7 @@ overcommit       2 (strict: 5 GiB of 10 GiB are committed)
 mappings         40 of at most 65530
 page fault       0.2 µs
 huge page fault  90.0 µs
-not measured     no more
-`
+not measured     no more`
 	if got := m.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
