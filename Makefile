@@ -1,0 +1,64 @@
+# The ordinary commands need no make: go test work, go run ./cmd/freehold bench, .ci/run. These are the slow ones.
+
+# Go's environment for nested modules is theirs; make must not pass its own.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.PHONY: fuzz stress bench-full rivals tidy cross golden
+
+library = $$(go list ./... | grep -v -e /internal/lint -e /internal/release)
+FUZZTIME ?= 10m
+
+# Each fuzz target of the workspace in turn.
+fuzz:
+	for dir in $$(git grep -l '^func Fuzz' -- '*_test.go' ':!benchmarks' | xargs -n1 dirname | sort -u); do \
+		for target in $$(cat $$dir/*_test.go | sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(f \*testing.F).*/\1/p'); do \
+			echo "=== $$dir $$target"; \
+			go test ./$$dir -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+		done; \
+	done
+
+# The whole suite while the collector runs without pause, and with each check that the runtime and the compiler have.
+stress:
+	GOGC=1 go test -count=1 $(library)
+	GOGC=1 GODEBUG=gccheckmark=1,clobberfree=1 go test -count=1 -timeout 30m $(library)
+	GOGC=1 go test -count=1 -gcflags=all=-d=checkptr $(library)
+	GOGC=1 GOEXPERIMENT=cgocheck2 go test -count=1 $(library)
+	GOGC=1 go test -count=1 -race -timeout 30m $(library)
+	GOGC=1 go test -count=1 -tags freehold_nolinkname $(library)
+
+# Every workload at full size. Only these figures count.
+bench-full:
+	go run ./cmd/freehold bench -full
+
+# The same beside the rivals; needs libjemalloc-dev and libmimalloc-dev.
+rivals:
+	cd benchmarks && go run . -full
+
+# The library and the command for every system that is promised.
+cross:
+	for target in linux/386 linux/arm linux/arm64 linux/riscv64 linux/ppc64le linux/s390x darwin/amd64 darwin/arm64 \
+			windows/386 windows/amd64 windows/arm64 freebsd/amd64 netbsd/amd64 openbsd/amd64 js/wasm wasip1/wasm plan9/amd64; do \
+		echo "=== $$target"; \
+		GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go vet ./...; \
+		case $$target in linux/*|darwin/*|windows/*|freebsd/*) \
+			GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go build ./cmd/... ;; esac; \
+	done
+
+# Tidies go.mod and go.sum of the nested modules, which require a version of the library that need not be tagged yet: on a copy with
+# a temporary replace. Never go work sync: it would raise the Go version of the library.
+tidy:
+	version=$$(sed -n 's/^replace github.com\/freehold-go\/freehold \(v[^ ]*\) => .*/\1/p' go.work); \
+	for dir in cmd adapters sink; do \
+		[ -f $$dir/go.mod ] || continue; \
+		copy=$$(mktemp -d); \
+		cp $$dir/go.mod $$copy/go.mod; [ ! -f $$dir/go.sum ] || cp $$dir/go.sum $$copy/go.sum; \
+		go mod edit -replace=github.com/freehold-go/freehold@$$version=$$PWD $$copy/go.mod; \
+		(cd $$dir && GOWORK=off go mod tidy -modfile=$$copy/go.mod); \
+		go mod edit -dropreplace=github.com/freehold-go/freehold@$$version $$copy/go.mod; \
+		cp $$copy/go.mod $$dir/go.mod; [ ! -f $$copy/go.sum ] || cp $$copy/go.sum $$dir/go.sum; \
+		rm -r $$copy; \
+	done
+
+# Writes the golden files of internal/lint anew.
+golden:
+	go test ./internal/lint -run 'TestAPI|TestDependencies' -update
