@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -64,6 +65,34 @@ func requirements(text string) (reqs []requirement) {
 		reqs = append(reqs, requirement{fields[0], fields[1], strings.TrimSpace(comment) == "indirect"})
 	}
 	return reqs
+}
+
+// replacedVersion finds the version of the library in go.work.
+var replacedVersion = regexp.MustCompile(`(?m)^replace ` + regexp.QuoteMeta(ModulePath) + ` (v\S+) => \./$`)
+
+// Modules checks that nested modules can be installed once the next version is tagged: each requires the library at the version
+// that go.work replaces, and none has a replace of its own. The module benchmarks is not installed, and stands outside the workspace.
+func Modules(r *Repo) (found []Finding) {
+	version := ""
+	for _, f := range r.Files {
+		if m := replacedVersion.FindStringSubmatch(f.Text); f.Path == "go.work" && m != nil {
+			version = m[1]
+		}
+	}
+	for _, f := range r.Files {
+		if path.Base(f.Path) != "go.mod" || !inside(f.Dir(), nested...) || inside(f.Dir(), "benchmarks") {
+			continue
+		}
+		if regexp.MustCompile(`(?m)^replace\b`).MatchString(f.Text) {
+			found = append(found, Finding{Path: f.Path, Text: "replace: whoever installs from here does not get it; go.work has it"})
+		}
+		for _, req := range requirements(f.Text) {
+			if req.path == ModulePath && req.version != version {
+				found = append(found, Finding{Path: f.Path, Text: "requires the library at " + req.version + ", go.work replaces " + version})
+			}
+		}
+	}
+	return found
 }
 
 // API lists the exported declarations of the package in a folder, as linux/amd64 without cgo sees them: sorted, without comments,

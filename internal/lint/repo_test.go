@@ -39,6 +39,7 @@ func TestRepository(t *testing.T) {
 		"UnsafeReasons": UnsafeReasons,
 		"Names":         Names,
 		"Marks":         Marks,
+		"Modules":       Modules,
 		"Docs":          Docs,
 		"Lengths":       func(r *Repo) []Finding { return Lengths(r, string(ratchet)) },
 	} {

@@ -173,6 +173,25 @@ func TestDependenciesGolden(t *testing.T) {
 	}
 }
 
+func TestModulesRule(t *testing.T) {
+	const work = "go 1.26\nreplace " + ModulePath + " v0.2.0 => ./\n"
+	for _, c := range []struct{ path, mod, says string }{
+		{"cmd/go.mod", "module m\nrequire " + ModulePath + " v0.2.0\n", ""},
+		{"cmd/go.mod", "module m\nrequire (\n\t" + ModulePath + " v0.1.0\n)\n", "v0.1.0"},
+		{"cmd/go.mod", "module m\nreplace x => ../\n", "replace"},
+		{"benchmarks/go.mod", "module m\nreplace x => ../\n", ""},
+	} {
+		r, err := New(map[string]string{"go.work": work, c.path: c.mod})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := Modules(r)
+		if c.says == "" && len(found) > 0 || c.says != "" && (len(found) != 1 || !strings.Contains(found[0].Text, c.says)) {
+			t.Errorf("%s: found %v, want %q\n%s", c.path, found, c.says, c.mod)
+		}
+	}
+}
+
 func TestAPIGolden(t *testing.T) {
 	r, err := New(map[string]string{
 		"p/a.go": "// Package p is p.\npackage p\n// F is.\nfunc F(n int) []byte { return nil }\nfunc g() {}\n" +

@@ -47,6 +47,33 @@ func TestOutsideModule(t *testing.T) {
 	}
 }
 
+// TestReadmeExample runs the example of the README as a reader would who copies it.
+func TestReadmeExample(t *testing.T) {
+	p := serve(t)
+	root, err := lint.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "\n```go\n")
+	example, _, found := strings.Cut(rest, "\n```\n")
+	if !found {
+		t.Fatal("the README has no example")
+	}
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example.com/reader\n\ngo 1.25.0\n\nrequire "+lint.ModulePath+" "+p.version+"\n")
+	write(t, dir, "main.go", example+"\n")
+	p.run(t, dir, "go", "get", lint.ModulePath+"@"+p.version)
+	p.run(t, dir, "go", "vet", ".")
+	p.run(t, dir, "go", "run", ".")
+	if out, err := exec.Command("gofmt", "-l", dir).Output(); err != nil || len(out) > 0 {
+		t.Errorf("the example is not in gofmt's form: %s %v", out, err)
+	}
+}
+
 func TestInstallCommand(t *testing.T) {
 	p := serve(t)
 	if version.Compare(runtime.Version(), "go1.26") < 0 {
