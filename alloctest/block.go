@@ -27,23 +27,29 @@ var zeros [4096]byte
 // places differ. Blocks are filled and compared by periods, not by bytes, because the suite writes
 // and reads gigabytes.
 func pattern(seed int) (p [period]byte) {
-	for i := range p {
-		p[i] = byte(seed*131+i) ^ byte(seed>>8)
-	}
+	patternInto(p[:], seed)
 	return p
+}
+
+// patternInto writes the start of a pattern, at most one period of it.
+func patternInto(b []byte, seed int) {
+	for i := range b[:min(len(b), period)] {
+		b[i] = byte(seed*131+i) ^ byte(seed>>8)
+	}
 }
 
 // fill writes the pattern of seed over all of b.
 func fill(b []byte, seed int) {
-	p := pattern(seed)
-	for len(b) > 0 {
-		b = b[copy(b, p[:]):]
+	patternInto(b, seed)
+	for at := period; at < len(b); at *= 2 {
+		copy(b[at:], b[:at]) // What is there is whole periods.
 	}
 }
 
 // firstDiff returns the first index at which b is not the pattern of seed, -1 if there is none.
 func firstDiff(b []byte, seed int) int {
-	p := pattern(seed)
+	var p [period]byte
+	patternInto(p[:min(len(b), period)], seed)
 	for at := 0; at < len(b); at += period {
 		if i := mismatch(b[at:min(len(b), at+period)], p[:]); i >= 0 {
 			return at + i

@@ -165,7 +165,7 @@ func runWorkers(t testing.TB, cfg *Config, a Allocator, body func(w *worker)) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			w := &worker{t: t, cfg: cfg, a: a, id: id, r: random(id*7919 + 88172645463325252)}
+			w := &worker{t: t, cfg: cfg, a: a, id: id, r: random(uint64(id)*7919 + 88172645463325252)}
 			err, panicked := try(func() error { body(w); return nil })
 			if panicked && err != nil {
 				w.fail("panic: %v", err)

@@ -27,16 +27,22 @@ func (s intervals) find(p uintptr) (int, bool) {
 // add puts in the range of b, up to its capacity, and fails the test if it meets another.
 func (s *intervals) add(t testing.TB, b []byte) {
 	t.Helper()
-	if cap(b) == 0 {
+	s.addRange(t, addr(b), uintptr(cap(b)))
+}
+
+// addRange puts in the range of size bytes at from, and fails the test if it meets another.
+func (s *intervals) addRange(t testing.TB, from, size uintptr) {
+	t.Helper()
+	if size == 0 {
 		return
 	}
-	v := interval{addr(b), addr(b) + uintptr(cap(b))}
+	v := interval{from, from + size}
 	if v.to < v.from {
-		t.Fatalf("alloctest: block of %d bytes at %#x runs over the end of the address space", cap(b), v.from)
+		t.Fatalf("alloctest: block of %d bytes at %#x runs over the end of the address space", size, v.from)
 	}
 	i, found := s.find(v.from)
 	if found || i > 0 && (*s)[i-1].to > v.from || i < len(*s) && (*s)[i].from < v.to {
-		o := (*s)[max(0, min(i, len(*s)-1))]
+		o := (*s)[min(i, len(*s)-1)]
 		if !found && i > 0 && (*s)[i-1].to > v.from {
 			o = (*s)[i-1]
 		}
@@ -45,12 +51,12 @@ func (s *intervals) add(t testing.TB, b []byte) {
 	*s = slices.Insert(*s, i, v)
 }
 
-// remove takes out the range that starts where b does.
-func (s *intervals) remove(b []byte) {
-	if cap(b) == 0 {
-		return
-	}
-	if i, found := s.find(addr(b)); found {
+// remove takes out the range that starts where b does. There is none for a block of no bytes.
+func (s *intervals) remove(b []byte) { s.removeAt(addr(b)) }
+
+// removeAt takes out the range that starts at from.
+func (s *intervals) removeAt(from uintptr) {
+	if i, found := s.find(from); found {
 		*s = slices.Delete(*s, i, i+1)
 	}
 }

@@ -4,7 +4,7 @@ import "testing"
 
 // limitRoom is what a limit leaves above the bytes in use. It is large beside what an allocator may
 // take ahead in one piece, because a limit may count that too.
-const limitRoom = 32 << 20
+const limitRoom = 16 << 20
 
 // checkLimits runs into a limit in the middle of a batch, with small blocks, large ones, aligned
 // ones and a block that grows, and works on below the limit and above the old one.
@@ -18,7 +18,7 @@ func checkLimits(t testing.TB, cfg *Config) {
 		// Few blocks of 16 bytes would fill much room only with much time.
 		room := int64(limitRoom)
 		if n < 1000 {
-			room = 4 << 20
+			room = 2 << 20
 		}
 		limit := settledInUse(a) + room
 		old := l.SetLimit(limit)
