@@ -1,12 +1,15 @@
 package release
 
 import (
+	"errors"
+	"fmt"
 	"go/version"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/lint"
@@ -95,40 +98,68 @@ type proxy struct {
 	env          []string
 }
 
+// scratch holds the proxy, a module cache and the installed command, once for all tests.
+var scratch string
+
+func TestMain(m *testing.M) {
+	code := 1
+	dir, err := os.MkdirTemp("", "freehold-release-")
+	if err == nil {
+		scratch = dir
+		code = m.Run()
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+var served = sync.OnceValues(func() (proxy, error) {
+	root, err := lint.Root()
+	if err != nil {
+		return proxy{}, err
+	}
+	v, err := Version(root)
+	if err != nil {
+		return proxy{}, err
+	}
+	// Once in the usual cache, what the modules depend on is served from there.
+	get := exec.Command("go", "mod", "download")
+	get.Dir = root
+	if out, err := get.CombinedOutput(); err != nil {
+		return proxy{}, fmt.Errorf("%w: %w\n%s", errOffline, err, out)
+	}
+	dir := filepath.Join(scratch, "proxy")
+	if err := Serve(root, dir, v, []Module{{lint.ModulePath, ""}, {lint.ModulePath + "/cmd", "cmd"}}); err != nil {
+		return proxy{}, err
+	}
+	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
+	if err != nil {
+		return proxy{}, err
+	}
+	env := strings.Fields(string(out))
+	bin := filepath.Join(scratch, "bin")
+	return proxy{version: v, bin: bin, env: append(os.Environ(),
+		// A cache of its own: the usual one must not learn a version that is not tagged yet.
+		"GOMODCACHE="+filepath.Join(scratch, "cache"),
+		"GOPROXY=file://"+filepath.ToSlash(dir)+",file://"+filepath.ToSlash(env[0])+"/cache/download,"+env[1],
+		"GOBIN="+bin, "GOWORK=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod -modcacherw", "FREEHOLD=",
+	)}, nil
+})
+
+var errOffline = errors.New("what the modules depend on cannot be had here")
+
 func serve(t *testing.T) proxy {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it builds everything anew")
 	}
-	root, err := lint.Root()
+	p, err := served()
+	if errors.Is(err, errOffline) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := Version(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Once in the cache they are served from there.
-	get := exec.Command("go", "mod", "download")
-	get.Dir = root
-	if out, err := get.CombinedOutput(); err != nil {
-		t.Skipf("what the modules depend on cannot be had here: %v\n%s", err, out)
-	}
-	dir := t.TempDir()
-	if err := Serve(root, dir, v, []Module{{lint.ModulePath, ""}, {lint.ModulePath + "/cmd", "cmd"}}); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := strings.Fields(string(out))
-	bin, cache := t.TempDir(), t.TempDir()
-	return proxy{version: v, bin: bin, env: append(os.Environ(),
-		// A cache of its own: the usual one must not learn a version that is not tagged yet. Its downloads serve as a proxy.
-		"GOMODCACHE="+cache, "GOPROXY=file://"+filepath.ToSlash(dir)+",file://"+filepath.ToSlash(env[0])+"/cache/download,"+env[1],
-		"GOBIN="+bin, "GOWORK=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod -modcacherw", "FREEHOLD=",
-	)}
+	return p
 }
 
 // run returns what the command prints, without surrounding space.
