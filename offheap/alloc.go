@@ -66,17 +66,9 @@ func (h *heap) allocate(q request) (uintptr, error) {
 		return h.allocLarge(q.kind, q.n, q.align, q.zero)
 	}
 	b := h.bin(q.kind, class)
-	var addr uintptr
-	if q.local != nil {
-		addr = q.local.pop(b.id)
-	} else {
-		addr = h.alloc(b.id)
-	}
-	if addr == 0 {
-		var err error
-		if addr, err = h.allocSlow(b, q.local); err != nil {
-			return 0, err
-		}
+	addr, err := h.allocSlow(b, q.local)
+	if err != nil {
+		return 0, err
 	}
 	if q.zero {
 		unsafex.Clear(addr, q.n)

@@ -89,10 +89,14 @@ func (h *heap) freeBlock(addr uintptr, b *bin, id int, c *slots, settle *[2]uint
 			s.start(b)
 		}
 		switch holder := holderOf(v); {
-		case holder == 0 && s != nil && s.wants(w) && sp.shift >= 3:
+		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w):
+			if s.fcount > 0 {
+				settle[1] = h.checkInFree(s)
+			}
 			if s.checkOutFree(sp, g, v, bit, id+1) {
 				return freedBlock
 			}
+			s.fword = w
 			continue
 		case holder == id+1 && s != nil:
 			return s.freeOwn(addr)
@@ -140,19 +144,22 @@ func (h *heap) checkInFree(s *slot) uintptr {
 }
 
 // wants says whether a free into the group at w is worth checking it out: the free before went
-// there too, and a group is large enough to see more of them.
-func (s *slot) wants(w uintptr) bool { return s.fcount == 0 && s.fword == w }
+// there too, or the group that is checked out for frees has seen some.
+func (s *slot) wants(w uintptr) bool {
+	if s.fcount > 0 {
+		return bits.OnesCount32(s.fmask) >= int(s.fcount)/2
+	}
+	return s.fword == w
+}
 
 // checkOutFree makes group g the one to free into, with the block of bit as its first.
 func (s *slot) checkOutFree(sp *span, g uint32, v uint64, bit uint32, holder int) bool {
-	s.fbase, s.fmask, s.fcount = sp.groupBase(g), freeBits(v)|bit, uint8(sp.count(g))
+	s.fbase, s.fword, s.fmask, s.fcount = sp.groupBase(g), sp.word(g), freeBits(v)|bit, uint8(sp.count(g))
 	if unsafex.CAS64(sp.word(g), v, withHolder(v, holder)) {
 		s.out += int32(bits.OnesCount32(freeBits(v)))
 		return true
 	}
-	w := s.fword
 	s.dropFree()
-	s.fword = w
 	return false
 }
 

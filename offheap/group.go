@@ -72,7 +72,9 @@ func disclaim(w uintptr) uint32 {
 	}
 }
 
-// initGroup makes all blocks of mask free in a slab that nobody knows yet.
+// initGroup makes all blocks of mask free in a slab that nobody knows yet. The store need not be
+// atomic: the page map publishes the slab later.
 func initGroup(w uintptr, mask uint32) {
-	unsafex.Store64(w, withHolder(unsafex.Load64(w), 0)|uint64(mask))
+	p := unsafex.At[uint64](w)
+	*p = withHolder(*p, 0) | uint64(mask)
 }

@@ -33,8 +33,10 @@ type heap struct {
 	// caches holds the address of each holder's slots, 0 until it first allocates. Holders below
 	// maxPs are Ps, the others Locals.
 	caches [maxHolders]atomic.Uintptr
-	bins   atomic.Pointer[[]*bin] // Copied when it grows.
-	plain  *kind                  // Pointer-free data without a purpose; its bins are the classes.
+	ps     atomic.Uint32            // Ps below this number have caches.
+	active atomic.Pointer[[]*slots] // The caches that were made. Copied when it grows, as bins.
+	bins   atomic.Pointer[[]*bin]
+	plain  *kind // Pointer-free data without a purpose; its bins are the classes.
 
 	regions  [maxRegions]region
 	nregions atomic.Int32
@@ -42,11 +44,12 @@ type heap struct {
 	limit      atomic.Int64 // Bytes that spans may take, 0 for none.
 	goHeap     *goHeap      // Not nil: the kill switch is on.
 	startOnce  sync.Once
-	growthHook func() // Called without locks after the heap took more from the machine.
+	growthHook func() // Called without locks when much was taken since the last call, and at ticks.
 
 	mu     sync.Mutex // Guards regions, meta and what follows.
 	meta   meta
 	held   int64 // Bytes in spans.
+	synced int64 // Bytes held when growthHook was last called.
 	kinds  []*kind
 	locals []int // IDs of closed Locals.
 	nlocal int
@@ -75,6 +78,7 @@ func (h *heap) init() {
 	h.purge.init(h)
 	bins := make([]*bin, 0, sizeclass.Count+1)
 	h.bins.Store(&bins)
+	h.active.Store(new([]*slots))
 	h.plain = &kind{}
 	h.kinds = append(h.kinds, h.plain)
 	for c := range uint32(sizeclass.Count) {
@@ -85,42 +89,19 @@ func (h *heap) init() {
 
 // cache returns the slots of a holder, or nil if it has none yet.
 func (h *heap) cache(id int) *slots {
-	addr := h.caches[id&(maxHolders-1)].Load()
+	addr := h.caches[id].Load()
 	if addr == 0 {
 		return nil
 	}
 	return unsafex.At[slots](addr)
 }
 
-// pcache is cache for the number of a P. Numbers beyond maxPs have no slots.
+// pcache is cache for the number of a P.
 func (h *heap) pcache(id int) *slots {
-	if uint(id) >= maxPs {
+	if uint32(id) >= h.ps.Load() {
 		return nil
 	}
-	return h.cache(id)
-}
-
-// alloc is the fast path of thread-safe allocation: a block of the bin, or 0 if the caller must
-// ask allocSlow.
-func (h *heap) alloc(bin uint32) uintptr {
-	p := percpu.Acquire()
-	var addr uintptr
-	if c := h.pcache(p.ID()); c != nil && bin < fastBins {
-		addr = c[bin].pop()
-	}
-	p.Release()
-	return addr
-}
-
-// free is the fast path of thread-safe freeing. It reports false if the caller must ask freeSlow.
-func (h *heap) free(bin uint32, addr uintptr) bool {
-	p := percpu.Acquire()
-	done := false
-	if c := h.pcache(p.ID()); c != nil && bin < fastBins {
-		done = c[bin].push(addr)
-	}
-	p.Release()
-	return done
+	return unsafex.At[slots](h.caches[id].Load())
 }
 
 // enter pins the caller, or takes the Local's number, and returns the holder's slots.
@@ -138,17 +119,29 @@ func leave(p percpu.Pin, l *Local) {
 	}
 }
 
-// makeCache gives holder id its slots. It reports an error if there is no memory for them.
+// makeCache gives holder id its slots; a P only after all Ps below it. It reports an error if
+// there is no memory for them.
 func (h *heap) makeCache(id int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.caches[id].Load() != 0 {
-		return nil
+	first := id
+	if id < maxPs {
+		first = int(h.ps.Load())
 	}
-	addr, err := h.meta.alloc(h.mem, unsafex.Size[slots]())
-	if err != nil {
-		return err
+	for i := first; i <= id; i++ {
+		if h.caches[i].Load() != 0 {
+			continue
+		}
+		addr, err := h.meta.alloc(h.mem, unsafex.Size[slots]())
+		if err != nil {
+			return err
+		}
+		active := append([]*slots{unsafex.At[slots](addr)}, *h.active.Load()...)
+		h.active.Store(&active)
+		h.caches[i].Store(addr)
+		if i < maxPs {
+			h.ps.Store(uint32(i + 1))
+		}
 	}
-	h.caches[id].Store(addr)
 	return nil
 }

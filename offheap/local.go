@@ -74,6 +74,15 @@ func (l *Local) pop(bin uint32) uintptr {
 	return l.slots[bin].pop()
 }
 
+// refillPlain is pop with a refill, for a plain class.
+//
+//go:noinline
+func (l *Local) refillPlain(class uint32) uintptr {
+	addr, err := std.allocSlow(std.plain.bins[class].Load(), l)
+	must(err)
+	return addr
+}
+
 // Alloc is [Alloc].
 func (l *Local) Alloc(n int) []byte {
 	b := l.AllocUninit(n)
@@ -115,6 +124,22 @@ func (l *Local) Free(b []byte) {
 
 // NewIn is [New] from a Local.
 func NewIn[T any](l *Local) *T {
+	if isPlain[T]() && l.slots != nil {
+		class := sizeclass.Of(unsafex.Size[T]())
+		addr := l.slots[class].pop()
+		if addr == 0 {
+			addr = l.refillPlain(class)
+		}
+		p := unsafex.At[T](addr)
+		var zero T
+		*p = zero
+		return p
+	}
+	return newInSlow[T](l)
+}
+
+//go:noinline
+func newInSlow[T any](l *Local) *T {
 	d := describe[T]()
 	if addr := l.pop(d.bin); addr != 0 {
 		p := unsafex.At[T](addr)
@@ -132,12 +157,12 @@ func DeleteIn[T any](l *Local, p *T) {
 	if p == nil {
 		return
 	}
-	d := describe[T]()
 	addr := unsafex.Addr(p)
-	if l.slots != nil && d.bin < fastBins && l.slots[d.bin].push(addr) {
+	n := unsafex.Size[T]()
+	if n <= sizeclass.Max && l.slots != nil && l.slots[sizeclass.Of(n)].push(addr) {
 		return
 	}
-	deleteSlow(d, addr, l.own("DeleteIn"))
+	deleteSlow(describe[T](), addr, l.own("DeleteIn"))
 }
 
 // Close gives the Local's free blocks back. Blocks that are in use stay so. Using the Local

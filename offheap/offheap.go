@@ -12,7 +12,7 @@ import (
 // is none, and with a plain error if n is negative. Alloc(0) is an empty slice that needs no Free.
 func Alloc(n int) []byte {
 	if uint(n-1) < sizeclass.Max {
-		if addr := std.alloc(sizeclass.Of(uintptr(n))); addr != 0 {
+		if addr := alloc(sizeclass.Of(uintptr(n))); addr != 0 {
 			b := unsafex.Bytes(addr, uintptr(n))
 			clear(b)
 			return b
@@ -31,7 +31,7 @@ func TryAlloc(n int) ([]byte, error) {
 // kilobyte the zeroing is most of the cost of Alloc.
 func AllocUninit(n int) []byte {
 	if uint(n-1) < sizeclass.Max {
-		if addr := std.alloc(sizeclass.Of(uintptr(n))); addr != 0 {
+		if addr := alloc(sizeclass.Of(uintptr(n))); addr != 0 {
 			return unsafex.Bytes(addr, uintptr(n))
 		}
 	}
@@ -67,7 +67,7 @@ func Free(b []byte) {
 		return
 	}
 	addr := unsafex.SliceAddr(b)
-	if n <= sizeclass.Max && std.free(sizeclass.Of(n), addr) {
+	if n <= sizeclass.Max && free(sizeclass.Of(n), addr) {
 		return
 	}
 	std.freeSlow(addr, nil, "Free")

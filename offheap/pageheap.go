@@ -20,9 +20,11 @@ func (g granuleRange) bytes() uintptr { return uintptr(g.n) * granule }
 func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(*span)) (*span, dirtyRuns, error) {
 	var dirty dirtyRuns
 	h.mu.Lock()
-	before := h.held
 	s, err := h.allocSpanLocked(b, n, align, words, setup, &dirty)
-	grew := h.held > before
+	grew := h.held-h.synced > syncStep
+	if grew {
+		h.synced = h.held
+	}
 	h.mu.Unlock()
 	if err != nil {
 		return nil, dirty, err
@@ -32,6 +34,10 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(
 	}
 	return s, dirty, nil
 }
+
+// syncStep is how many more bytes may be held before the memory limit follows; ticks of the purge
+// follow what is given back.
+const syncStep = 4 << 20
 
 func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup func(*span), dirty *dirtyRuns) (*span, error) {
 	bytes := int64(n) * granule
@@ -49,7 +55,7 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	}
 	s := spanAt(rec)
 	s.base, s.granules, s.bin = g.addr(), uint32(n), b.id
-	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, b.blocks, b.shift
+	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, b.blocks, uint16(b.shift)
 	s.next, s.prev, s.purged = 0, 0, 0
 	s.touched.Store(0)
 	setup(s)
@@ -70,6 +76,11 @@ func (h *heap) freeSpan(b *bin, s *span) {
 		words = s.groups()
 	}
 	h.mu.Lock()
+	if s.claimed {
+		s.state.Store(spanUnlisted) // The purge will settle it when it is done.
+		h.mu.Unlock()
+		return
+	}
 	r := h.regionOf(s.base)
 	g := granuleRange{r, int((s.base - r.base) / granule), int(s.granules)}
 	for i := range g.n {

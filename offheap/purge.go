@@ -68,6 +68,9 @@ func (p *purgeState) tick() {
 	if p.run(false) {
 		p.arm()
 	}
+	p.h.mu.Lock()
+	p.h.synced = p.h.held
+	p.h.mu.Unlock()
 	p.h.growthHook()
 }
 
@@ -290,6 +293,7 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bo
 		}
 		sp.touched.Store(touchedNot)
 		if sp.claimAll() {
+			sp.claimed = true
 			return sp, more
 		}
 	}
@@ -349,7 +353,7 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 	h.mu.Lock()
 	purged := uint32(bytes / granule)
 	h.purge.slabPurged += (int64(purged) - int64(sp.purged)) * granule
-	sp.purged = purged
+	sp.purged, sp.claimed = purged, false
 	h.mu.Unlock()
 	h.settle(sp)
 }

@@ -53,6 +53,13 @@ func (s *slot) push(addr uintptr) bool {
 			return true
 		}
 	}
+	return s.pushFree(addr)
+}
+
+// pushFree is push for the group of the frees alone.
+//
+//go:nosplit
+func (s *slot) pushFree(addr uintptr) bool {
 	if d := addr - s.fbase; d < windowMax {
 		i := index(d, s.magic)
 		if bit := uint32(1) << (i & 31); i < uint32(s.fcount) && i*s.size == uint32(d) &&

@@ -38,6 +38,15 @@ func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
 	}
 }
 
+// refillPlain is allocSlow for a plain class and panics where that returns an error.
+//
+//go:noinline
+func (h *heap) refillPlain(class uint32) uintptr {
+	addr, err := h.allocSlow(h.plain.bins[class].Load(), nil)
+	must(err)
+	return addr
+}
+
 // slab is a current slab with free blocks: a listed one or a new one.
 func (h *heap) slab(b *bin) (*span, error) {
 	if sp := b.takeListed(); sp != nil {
@@ -134,26 +143,15 @@ func (h *heap) settle(sp *span) {
 }
 
 // retire gives a slab back to the page heap if all its blocks are free and nobody holds any.
+//
+// A full count says just that once no holder has the slab as its current one: a group leaves the
+// count before its holder lets go of the slab, and a group whose blocks are all free is checked
+// out by nobody else. The purge alone claims groups of such a slab; freeSpan sees that.
 func (h *heap) retire(b *bin, sp *span) {
 	b.mu.Lock()
 	state := sp.state.Load()
-	if sp.bin != b.id || (state != spanListed && state != spanUnlisted) {
+	if sp.bin != b.id || (state != spanListed && state != spanUnlisted) || !sp.allFree() {
 		b.mu.Unlock()
-		return
-	}
-	for g := range sp.groups() {
-		m, ok := claim(sp.word(g))
-		if ok && m == sp.mask(g) {
-			continue
-		}
-		if ok {
-			disclaim(sp.word(g))
-		}
-		for k := range g {
-			disclaim(sp.word(k))
-		}
-		b.mu.Unlock()
-		b.relist(sp)
 		return
 	}
 	if state == spanListed {

@@ -1,6 +1,15 @@
 package offheap
 
-import "testing"
+import (
+	"syscall"
+	"testing"
+)
+
+func cpu() float64 {
+	var r syscall.Rusage
+	syscall.Getrusage(0, &r)
+	return float64(r.Utime.Nano() + r.Stime.Nano())
+}
 
 type lnode struct {
 	val  int64
@@ -13,6 +22,8 @@ type rnode struct {
 }
 
 func BenchmarkPair32(b *testing.B) {
+	c0 := cpu()
+	defer func() { b.ReportMetric((cpu()-c0)/float64(b.N), "cpu-ns") }()
 	for b.Loop() {
 		p := New[[4]int64]()
 		Delete(p)
@@ -21,12 +32,16 @@ func BenchmarkPair32(b *testing.B) {
 func BenchmarkPairLocal32(b *testing.B) {
 	l := NewLocal()
 	defer l.Close()
+	c0 := cpu()
+	defer func() { b.ReportMetric((cpu()-c0)/float64(b.N), "cpu-ns") }()
 	for b.Loop() {
 		p := NewIn[[4]int64](l)
 		DeleteIn(l, p)
 	}
 }
 func BenchmarkPairHeap32(b *testing.B) {
+	c0 := cpu()
+	defer func() { b.ReportMetric((cpu()-c0)/float64(b.N), "cpu-ns") }()
 	for b.Loop() {
 		sink = new([4]int64)
 	}
@@ -36,6 +51,7 @@ var sink *[4]int64
 
 func BenchmarkList(b *testing.B) {
 	const N = 2_000_000
+	c0 := cpu()
 	for b.Loop() {
 		var head *rnode
 		for i := range int64(N) {
@@ -57,12 +73,13 @@ func BenchmarkList(b *testing.B) {
 			b.Fatal(sum)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/N, "ns/node")
+	b.ReportMetric((cpu()-c0)/float64(b.N)/N, "cpu-ns/node")
 }
 func BenchmarkListLocal(b *testing.B) {
 	const N = 2_000_000
 	l := NewLocal()
 	defer l.Close()
+	c0 := cpu()
 	for b.Loop() {
 		var head *rnode
 		for i := range int64(N) {
@@ -84,7 +101,7 @@ func BenchmarkListLocal(b *testing.B) {
 			b.Fatal(sum)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/N, "ns/node")
+	b.ReportMetric((cpu()-c0)/float64(b.N)/N, "cpu-ns/node")
 }
 func TestSmoke(t *testing.T) {
 	p := New[rnode]()
@@ -123,4 +140,28 @@ func TestSmoke(t *testing.T) {
 	for _, r := range Regions() {
 		t.Log(r)
 	}
+}
+
+type hnode struct {
+	val  int64
+	next *hnode
+}
+
+func BenchmarkListHeap(b *testing.B) {
+	const N = 2_000_000
+	c0 := cpu()
+	for b.Loop() {
+		var head *hnode
+		for i := range int64(N) {
+			head = &hnode{i, head}
+		}
+		sum := int64(0)
+		for n := head; n != nil; n = n.next {
+			sum += n.val
+		}
+		if sum != N*(N-1)/2 {
+			b.Fatal(sum)
+		}
+	}
+	b.ReportMetric((cpu()-c0)/float64(b.N)/N, "cpu-ns/node")
 }

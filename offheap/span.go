@@ -21,11 +21,12 @@ type span struct {
 	size     uint32 // Of a block; 0 for a large block.
 	magic    uint32
 	blocks   uint32
-	shift    uint32 // log2 of the blocks in a group.
+	shift    uint16 // log2 of the blocks in a group.
+	claimed  bool   // The purge holds groups of it; guarded by the heap's lock.
 	state    atomic.Uint32
 	full     atomic.Uint32 // Groups all of whose blocks are free in the word.
 	touched  atomic.Uint32 // What the purge knows of it: see purge.go.
-	purged   uint32        // Granules' worth of bytes given back inside, guarded by the purge's lock.
+	purged   uint32        // Granules' worth of bytes given back inside; guarded by the heap's lock.
 }
 
 const spanBytes = 64

@@ -35,8 +35,8 @@ type PurposeStats struct {
 	Held  int64
 }
 
-// ReadStats reads the counters. It takes some microseconds, more with many Ps, Locals and
-// purposes; polling it every 100 ms costs nothing that can be measured.
+// ReadStats reads the counters: some microseconds for a few Ps and Locals, more with many of them
+// and with many purposes.
 func ReadStats() Stats {
 	std.start()
 	return std.stats()
@@ -87,19 +87,11 @@ func (h *heap) inUse(b *bin) int64 {
 		return n
 	}
 	if b.id < fastBins {
-		for i := range maxPs + h.locked(func() int { return h.nlocal }) {
-			if c := h.cache(i); c != nil {
-				n += c[b.id].outstanding()
-			}
+		for _, c := range *h.active.Load() {
+			n += c[b.id].outstanding()
 		}
 	}
 	return n * int64(b.size)
-}
-
-func (h *heap) locked(f func() int) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return f()
 }
 
 // outstanding is the blocks that left through the slot and are not in it.

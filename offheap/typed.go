@@ -11,12 +11,31 @@ import (
 // New panics with the path of the field if it does, unless T is [UnsafeSelfContained]. It panics
 // as [Alloc] does if there is no memory. Pointers to values of size zero need no Delete.
 func New[T any]() *T {
-	d := describe[T]()
-	if addr := std.alloc(d.bin); addr != 0 {
+	if isPlain[T]() {
+		class := sizeclass.Of(unsafex.Size[T]())
+		addr := alloc(class)
+		if addr == 0 {
+			addr = std.refillPlain(class)
+		}
 		p := unsafex.At[T](addr)
 		var zero T
 		*p = zero
 		return p
+	}
+	return newSlow[T]()
+}
+
+// newSlow is New for what is not plain, or not known to be yet.
+//
+//go:noinline
+func newSlow[T any]() *T {
+	if d := describe[T](); d.bin < fastBins {
+		if addr := alloc(d.bin); addr != 0 {
+			p := unsafex.At[T](addr)
+			var zero T
+			*p = zero
+			return p
+		}
 	}
 	p, err := TryNew[T]()
 	must(err)
@@ -29,14 +48,13 @@ func TryNew[T any]() (*T, error) { return newIn[T]("New", nil, nil, true) }
 // NewUninit is New without the zeroing: the fields may be what an earlier block left there. A T
 // that holds a bool is zeroed all the same, because a bool must be 0 or 1.
 func NewUninit[T any]() *T {
-	d := describe[T]()
-	if addr := std.alloc(d.bin); addr != 0 {
-		p := unsafex.At[T](addr)
-		if d.typed {
-			var zero T
-			*p = zero
+	if isPlain[T]() {
+		class := sizeclass.Of(unsafex.Size[T]())
+		addr := alloc(class)
+		if addr == 0 {
+			addr = std.refillPlain(class)
 		}
-		return p
+		return unsafex.At[T](addr)
 	}
 	p, err := newIn[T]("NewUninit", nil, nil, false)
 	must(err)
@@ -49,19 +67,20 @@ func Delete[T any](p *T) {
 	if p == nil {
 		return
 	}
-	d := describe[T]()
 	addr := unsafex.Addr(p)
-	if std.free(d.bin, addr) {
+	// A guess that is right for plain types; free does nothing if it is wrong.
+	if n := unsafex.Size[T](); n <= sizeclass.Max && free(sizeclass.Of(n), addr) {
 		return
 	}
-	deleteSlow(d, addr, nil)
+	deleteSlow(describe[T](), addr, nil)
 }
 
 //go:noinline
 func deleteSlow(d *typeDesc, addr uintptr, l *Local) {
-	if d.size != 0 {
-		std.freeSlow(addr, l, "Delete")
+	if d.size == 0 || d.bin < fastBins && l == nil && free(d.bin, addr) {
+		return
 	}
+	std.freeSlow(addr, l, "Delete")
 }
 
 // newIn is every way to make one T but the fastest. The fast paths leave typed blocks to the
@@ -141,7 +160,7 @@ func FreeSlice[T any](s []T) {
 		return
 	}
 	addr := unsafex.SliceAddr(s)
-	if !d.typed && n <= sizeclass.Max && std.free(sizeclass.Of(n), addr) {
+	if !d.typed && n <= sizeclass.Max && free(sizeclass.Of(n), addr) {
 		return
 	}
 	std.freeSlow(addr, nil, "FreeSlice")

@@ -41,6 +41,18 @@ type typeDesc struct {
 
 const noBin = ^uint32(0)
 
+// plainKeys holds the keys of types whose values New takes from the plain classes, by hash; of
+// two with one hash, the first. The fast paths ask it whether T needs no thought: one load off
+// the critical path, because a plain T's class is a constant. With the Go heap as the source it
+// stays empty.
+var plainKeys [1024]atomic.Uintptr
+
+// isPlain says whether T is known to be plain. It may say no to one that is.
+func isPlain[T any]() bool {
+	key := typeinfo.Key[T]()
+	return plainKeys[key>>5%uintptr(len(plainKeys))].Load() == key
+}
+
 // types finds descriptions by key. Entries are never removed: there are as many as types.
 var types struct {
 	table [1024]atomic.Pointer[typeDesc]
@@ -93,6 +105,9 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 	}
 	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && !d.wipe {
 		d.bin = std.bin(d.kind, sizeclass.Of(d.size)).id
+		if !d.typed && std.goHeap == nil {
+			plainKeys[key>>5%uintptr(len(plainKeys))].CompareAndSwap(0, key)
+		}
 	}
 	return d
 }

@@ -1,0 +1,51 @@
+package offheap
+
+import (
+	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// The fast paths of the thread-safe functions, for std alone: with its address a constant, and
+// pop and push written out, a pair costs about a quarter less than through methods of heap.
+
+// alloc is a block of the bin from the P's slot, or 0 if the caller must ask allocSlow. bin is
+// below fastBins.
+//
+//go:nosplit
+func alloc(bin uint32) uintptr {
+	p := percpu.Acquire()
+	id := p.ID()
+	if uint32(id) >= std.ps.Load() {
+		p.Release()
+		return 0
+	}
+	addr := unsafex.At[slots](std.caches[id&(maxPs-1)].Load())[bin&(fastBins-1)].pop()
+	p.Release()
+	return addr
+}
+
+// free gives a block of the bin to the P's slot. It reports false, and has done nothing, if the
+// caller must ask freeSlow. bin is below fastBins.
+//
+//go:nosplit
+func free(bin uint32, addr uintptr) bool {
+	p := percpu.Acquire()
+	id := p.ID()
+	if uint32(id) >= std.ps.Load() {
+		p.Release()
+		return false
+	}
+	s := &unsafex.At[slots](std.caches[id&(maxPs-1)].Load())[bin&(fastBins-1)]
+	if d := addr - s.abase; d < windowMax {
+		i := index(d, s.magic)
+		bit := uint32(1) << (i & 31)
+		if i < uint32(s.acount) && i*s.size == uint32(d) && (s.amask|uint32(unsafex.Load64(s.aword)))&bit == 0 {
+			s.amask |= bit
+			p.Release()
+			return true
+		}
+	}
+	done := s.pushFree(addr)
+	p.Release()
+	return done
+}
