@@ -21,7 +21,7 @@ func init() {
 		Full:  sizes,
 		Ops:   func(int) int { return pairsPerRound },
 		Order: 20,
-	}, pairContestants(ways, oneGoroutine)...)
+	}, pairContestants(ways, false)...)
 	Register(Workload{
 		Name:  "pair/all",
 		Doc:   "The same on as many goroutines as there are Ps at once; CPU time a pair.",
@@ -31,7 +31,7 @@ func init() {
 		Full:  sizes,
 		Ops:   func(int) int { return pairsPerRound },
 		Order: 21,
-	}, pairContestants(ways, allGoroutines)...)
+	}, pairContestants(ways, true)...)
 	addPairOffheap()
 }
 
@@ -45,15 +45,23 @@ type pairWay struct {
 	loops      func(size int) (newLoop func() func(n int) uint64)
 }
 
-func oneGoroutine(*Run) int    { return 1 }
-func allGoroutines(r *Run) int { return r.Procs }
+// Pair is the Prepare of a contestant of the workload pair, or of pair/all if all. For blocks of size bytes, newLoop
+// makes the loop of one goroutine: it allocates and frees n blocks one after the other, sets the first byte
+// of block i to byte(i) and returns the sum of what it reads back.
+func Pair(loops func(size int) (newLoop func() func(n int) uint64), all bool) func(r *Run) func() uint64 {
+	return func(r *Run) func() uint64 {
+		goroutines := 1
+		if all {
+			goroutines = r.Procs
+		}
+		return pairRound(goroutines, loops(r.N))
+	}
+}
 
-func pairContestants(ways []pairWay, goroutines func(*Run) int) []Contestant {
+func pairContestants(ways []pairWay, all bool) []Contestant {
 	var cs []Contestant
 	for _, way := range ways {
-		cs = append(cs, Contestant{Name: way.name, Note: way.note, Prepare: func(r *Run) func() uint64 {
-			return pairRound(goroutines(r), way.loops(r.N))
-		}})
+		cs = append(cs, Contestant{Name: way.name, Note: way.note, Prepare: Pair(way.loops, all)})
 	}
 	return cs
 }
