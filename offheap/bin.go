@@ -51,6 +51,9 @@ type bin struct {
 // knows the heap yet.
 func (h *heap) newBin(k *kind, class uint32) *bin {
 	old := *h.bins.Load()
+	if len(old) == nullBin {
+		old = append(old, &bin{id: nullBin, kind: k})
+	}
 	b := &bin{id: uint32(len(old)), kind: k, class: class}
 	if class != largeClass {
 		b.shape(sizeclass.Size(class))

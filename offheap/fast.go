@@ -24,6 +24,21 @@ func alloc(bin uint32) uintptr {
 	return addr
 }
 
+// freeWiped is free for a kind whose blocks are cleared when freed, before anyone else can get them.
+func freeWiped(bin uint32, addr uintptr) bool {
+	p := percpu.Acquire()
+	id := p.ID()
+	done := false
+	if uint32(id) < std.ps.Load() {
+		s := &unsafex.At[slots](std.caches[id&(maxPs-1)].Load())[bin&(fastBins-1)]
+		if done = s.push(addr); done {
+			unsafex.Clear(addr, uintptr(s.size))
+		}
+	}
+	p.Release()
+	return done
+}
+
 // free gives a block of the bin to the P's slot. It reports false, and has done nothing, if the
 // caller must ask freeSlow. bin is below fastBins.
 //

@@ -84,7 +84,7 @@ func (h *heap) freeBlock(addr uintptr, b *bin, id int, c *slots, settle *[2]uint
 			return freedTwice
 		}
 		var s *slot
-		if c != nil && b.id < fastBins {
+		if c != nil && b.id < nullBin {
 			s = &c[b.id]
 			s.start(b)
 		}
@@ -174,7 +174,7 @@ func (s *slot) freeOwn(addr uintptr) freed {
 // heldMask is the mask that holder id keeps of the group at w, and whether it keeps one.
 func (h *heap) heldMask(id int, b *bin, w uintptr) (uint32, bool) {
 	c := h.cache(id)
-	if c == nil || b.id >= fastBins {
+	if c == nil || b.id >= nullBin {
 		return 0, false
 	}
 	return c[b.id].heldMask(w)

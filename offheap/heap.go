@@ -62,6 +62,9 @@ const (
 	maxPs      = 1 << 12
 	// fastBins is how many bins have slots. Blocks of later bins are taken from the lists each time.
 	fastBins = 512
+	// nullBin is the last of them. It is no bin's: its slots never have a block, so that a fast
+	// path that is sent there finds nothing.
+	nullBin = fastBins - 1
 )
 
 // slots are all slots of one holder.

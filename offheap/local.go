@@ -74,15 +74,6 @@ func (l *Local) pop(bin uint32) uintptr {
 	return l.slots[bin].pop()
 }
 
-// refillPlain is pop with a refill, for a plain class.
-//
-//go:noinline
-func (l *Local) refillPlain(class uint32) uintptr {
-	addr, err := std.allocSlow(std.plain.bins[class].Load(), l)
-	must(err)
-	return addr
-}
-
 // Alloc is [Alloc].
 func (l *Local) Alloc(n int) []byte {
 	b := l.AllocUninit(n)
@@ -124,32 +115,28 @@ func (l *Local) Free(b []byte) {
 
 // NewIn is [New] from a Local.
 func NewIn[T any](l *Local) *T {
-	if isPlain[T]() && l.slots != nil {
-		class := sizeclass.Of(unsafex.Size[T]())
-		addr := l.slots[class].pop()
-		if addr == 0 {
-			addr = l.refillPlain(class)
-		}
-		p := unsafex.At[T](addr)
-		var zero T
-		*p = zero
-		return p
+	d := known[T]()
+	if d == nil {
+		d = describe[T]()
 	}
-	return newInSlow[T](l)
+	var addr uintptr
+	if l.slots != nil {
+		addr = l.slots[d.bin&(fastBins-1)].pop()
+	}
+	if addr == 0 {
+		addr = newInAddr(d, l)
+	}
+	p := unsafex.At[T](addr)
+	var zero T
+	*p = zero
+	return p
 }
 
 //go:noinline
-func newInSlow[T any](l *Local) *T {
-	d := describe[T]()
-	if addr := l.pop(d.bin); addr != 0 {
-		p := unsafex.At[T](addr)
-		var zero T
-		*p = zero
-		return p
-	}
-	p, err := newIn[T]("NewIn", l.own("NewIn"), nil, true)
+func newInAddr(d *typeDesc, l *Local) uintptr {
+	addr, err := d.alloc("NewIn", l.own("NewIn"), nil, true)
 	must(err)
-	return p
+	return addr
 }
 
 // DeleteIn is [Delete] through a Local.
@@ -157,12 +144,18 @@ func DeleteIn[T any](l *Local, p *T) {
 	if p == nil {
 		return
 	}
+	d := known[T]()
+	if d == nil {
+		d = describe[T]()
+	}
 	addr := unsafex.Addr(p)
-	n := unsafex.Size[T]()
-	if n <= sizeclass.Max && l.slots != nil && l.slots[sizeclass.Of(n)].push(addr) {
+	if l.slots != nil && l.slots[d.bin&(fastBins-1)].push(addr) {
+		if d.wipe {
+			unsafex.Clear(addr, d.size)
+		}
 		return
 	}
-	deleteSlow(describe[T](), addr, l.own("DeleteIn"))
+	deleteSlow(d, addr, l.own("DeleteIn"))
 }
 
 // Close gives the Local's free blocks back. Blocks that are in use stay so. Using the Local
@@ -176,7 +169,7 @@ func (l *Local) Close() {
 
 func (h *heap) closeLocal(l *Local) {
 	for _, b := range *h.bins.Load() {
-		if b.id < fastBins && l.slots[b.id].size != 0 {
+		if b.id < nullBin && l.slots[b.id].size != 0 {
 			h.emptySlot(b, &l.slots[b.id])
 		}
 	}

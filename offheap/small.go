@@ -12,9 +12,9 @@ import (
 func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
 	for {
 		pin, id, c := h.enter(l)
-		if c == nil || b.id >= fastBins {
+		if c == nil || b.id >= nullBin {
 			leave(pin, l)
-			if b.id < fastBins && (l != nil || id < maxPs) {
+			if b.id < nullBin && (l != nil || id < maxPs) {
 				if err := h.makeCache(id); err != nil {
 					return 0, err
 				}
@@ -36,15 +36,6 @@ func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
 		}
 		h.install(b, l, sp)
 	}
-}
-
-// refillPlain is allocSlow for a plain class and panics where that returns an error.
-//
-//go:noinline
-func (h *heap) refillPlain(class uint32) uintptr {
-	addr, err := h.allocSlow(h.plain.bins[class].Load(), nil)
-	must(err)
-	return addr
 }
 
 // slab is a current slab with free blocks: a listed one or a new one.

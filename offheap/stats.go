@@ -86,7 +86,7 @@ func (h *heap) inUse(b *bin) int64 {
 	if b.size == 0 {
 		return n
 	}
-	if b.id < fastBins {
+	if b.id < nullBin {
 		for _, c := range *h.active.Load() {
 			n += c[b.id].outstanding()
 		}

@@ -11,35 +11,27 @@ import (
 // New panics with the path of the field if it does, unless T is [UnsafeSelfContained]. It panics
 // as [Alloc] does if there is no memory. Pointers to values of size zero need no Delete.
 func New[T any]() *T {
-	if isPlain[T]() {
-		class := sizeclass.Of(unsafex.Size[T]())
-		addr := alloc(class)
-		if addr == 0 {
-			addr = std.refillPlain(class)
-		}
-		p := unsafex.At[T](addr)
-		var zero T
-		*p = zero
-		return p
+	d := known[T]()
+	if d == nil {
+		d = describe[T]()
 	}
-	return newSlow[T]()
+	addr := alloc(d.bin)
+	if addr == 0 {
+		addr = newAddr(d, true)
+	}
+	p := unsafex.At[T](addr)
+	var zero T
+	*p = zero
+	return p
 }
 
-// newSlow is New for what is not plain, or not known to be yet.
+// newAddr is the way of New and NewUninit beside the fast path.
 //
 //go:noinline
-func newSlow[T any]() *T {
-	if d := describe[T](); d.bin < fastBins {
-		if addr := alloc(d.bin); addr != 0 {
-			p := unsafex.At[T](addr)
-			var zero T
-			*p = zero
-			return p
-		}
-	}
-	p, err := TryNew[T]()
+func newAddr(d *typeDesc, zero bool) uintptr {
+	addr, err := d.alloc("New", nil, nil, zero)
 	must(err)
-	return p
+	return addr
 }
 
 // TryNew is New with an error for what the world may refuse.
@@ -48,17 +40,15 @@ func TryNew[T any]() (*T, error) { return newIn[T]("New", nil, nil, true) }
 // NewUninit is New without the zeroing: the fields may be what an earlier block left there. A T
 // that holds a bool is zeroed all the same, because a bool must be 0 or 1.
 func NewUninit[T any]() *T {
-	if isPlain[T]() {
-		class := sizeclass.Of(unsafex.Size[T]())
-		addr := alloc(class)
-		if addr == 0 {
-			addr = std.refillPlain(class)
-		}
-		return unsafex.At[T](addr)
+	d := describe[T]()
+	if d.typed {
+		return New[T]()
 	}
-	p, err := newIn[T]("NewUninit", nil, nil, false)
-	must(err)
-	return p
+	addr := alloc(d.bin)
+	if addr == 0 {
+		addr = newAddr(d, false)
+	}
+	return unsafex.At[T](addr)
 }
 
 // Delete gives the memory of *p back, which New, NewUninit, NewIn or NewFor returned. It may be
@@ -67,35 +57,43 @@ func Delete[T any](p *T) {
 	if p == nil {
 		return
 	}
-	addr := unsafex.Addr(p)
-	// A guess that is right for plain types; free does nothing if it is wrong.
-	if n := unsafex.Size[T](); n <= sizeclass.Max && free(sizeclass.Of(n), addr) {
-		return
+	d := known[T]()
+	if d == nil {
+		d = describe[T]()
 	}
-	deleteSlow(describe[T](), addr, nil)
+	addr := unsafex.Addr(p)
+	if !d.wipe {
+		if !free(d.bin, addr) {
+			deleteSlow(d, addr, nil)
+		}
+	} else if !freeWiped(d.bin, addr) {
+		deleteSlow(d, addr, nil)
+	}
 }
 
 //go:noinline
 func deleteSlow(d *typeDesc, addr uintptr, l *Local) {
-	if d.size == 0 || d.bin < fastBins && l == nil && free(d.bin, addr) {
-		return
+	if d.size != 0 {
+		std.freeSlow(addr, l, "Delete")
 	}
-	std.freeSlow(addr, l, "Delete")
 }
 
-// newIn is every way to make one T but the fastest. The fast paths leave typed blocks to the
-// caller to zero; this one does it.
+// newIn is every way to make one T but the fastest.
 func newIn[T any](op string, l *Local, p *Purpose, zero bool) (*T, error) {
-	d := describe[T]()
-	d.check(op)
-	if d.size == 0 {
-		return unsafex.At[T](zeroSizeAddr()), nil
-	}
-	addr, err := std.allocate(d.request(p, 1, l, zero))
+	addr, err := describe[T]().alloc(op, l, p, zero)
 	if err != nil {
 		return nil, err
 	}
 	return unsafex.At[T](addr), nil
+}
+
+// alloc makes room for one value, zero if asked for or if the type needs it.
+func (d *typeDesc) alloc(op string, l *Local, p *Purpose, zero bool) (uintptr, error) {
+	d.check(op)
+	if d.size == 0 {
+		return zeroSizeAddr(), nil
+	}
+	return std.allocate(d.request(p, 1, l, zero))
 }
 
 // request is one for n values.

@@ -28,7 +28,7 @@ type UnsafeSelfContained struct{}
 type typeDesc struct {
 	key  uintptr
 	next *typeDesc // Of the same hash.
-	bin  uint32    // Of New without a purpose; noBin if the fast path must not serve it.
+	bin  uint32    // Of New without a purpose; nullBin if the fast path must not serve it.
 
 	size  uintptr
 	align uintptr
@@ -39,35 +39,31 @@ type typeDesc struct {
 	path  string // Not empty: it holds Go pointers and is refused.
 }
 
-const noBin = ^uint32(0)
-
-// plainKeys holds the keys of types whose values New takes from the plain classes, by hash; of
-// two with one hash, the first. The fast paths ask it whether T needs no thought: one load off
-// the critical path, because a plain T's class is a constant. With the Go heap as the source it
-// stays empty.
-var plainKeys [1024]atomic.Uintptr
-
-// isPlain says whether T is known to be plain. It may say no to one that is.
-func isPlain[T any]() bool {
-	key := typeinfo.Key[T]()
-	return plainKeys[key>>5%uintptr(len(plainKeys))].Load() == key
-}
-
 // types finds descriptions by key. Entries are never removed: there are as many as types.
 var types struct {
 	table [1024]atomic.Pointer[typeDesc]
 	mu    sync.Mutex
 }
 
-func hashKey(key uintptr) uintptr { return (key>>5 ^ key>>15) % 1024 }
+// hashKey drops the bits that are the same in all descriptors: they are aligned and rarely
+// smaller than 64 bytes.
+func hashKey(key uintptr) uintptr { return key >> 5 % 1024 }
 
-// describe is the description of T.
-func describe[T any]() *typeDesc {
+// known is the description of T if it is the newest of its hash, or nil.
+func known[T any]() *typeDesc {
 	key := typeinfo.Key[T]()
 	if d := types.table[hashKey(key)].Load(); d != nil && d.key == key {
 		return d
 	}
-	return describeSlow(key, reflect.TypeFor[T]())
+	return nil
+}
+
+// describe is the description of T.
+func describe[T any]() *typeDesc {
+	if d := known[T](); d != nil {
+		return d
+	}
+	return describeSlow(typeinfo.Key[T](), reflect.TypeFor[T]())
 }
 
 //go:noinline
@@ -95,7 +91,7 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 	std.start()
 	info := typeinfo.Describe(t, reflect.TypeFor[UnsafeSelfContained]())
 	d := &typeDesc{
-		key: key, typ: t, bin: noBin, path: info.PointerPath,
+		key: key, typ: t, bin: nullBin, path: info.PointerPath,
 		size: t.Size(), align: uintptr(t.Align()),
 		typed: info.Bools || info.SelfContained, wipe: info.SelfContained,
 		kind: std.plain,
@@ -103,10 +99,9 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 	if d.typed {
 		d.kind = std.newKind(nil, d)
 	}
-	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && !d.wipe {
-		d.bin = std.bin(d.kind, sizeclass.Of(d.size)).id
-		if !d.typed && std.goHeap == nil {
-			plainKeys[key>>5%uintptr(len(plainKeys))].CompareAndSwap(0, key)
+	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && std.goHeap == nil {
+		if b := std.bin(d.kind, sizeclass.Of(d.size)); b.id < nullBin {
+			d.bin = b.id
 		}
 	}
 	return d
