@@ -17,7 +17,7 @@ func Names(r *Repo) (found []Finding) {
 		for part := range strings.SplitSeq(f.Path, "/") {
 			name := strings.TrimSuffix(part, path.Ext(part))
 			for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
-				if word = strings.ToLower(word); word == "z" || isBanned(word) {
+				if word = strings.ToLower(word); isBanned(word) || word == "z" && word == name {
 					found = append(found, Finding{Path: f.Path, Text: "the name says nothing: " + word})
 				}
 			}
