@@ -53,8 +53,8 @@ func mayUseUnsafe(f *File) bool {
 		f.IsTest() && inside(f.Dir(), "offheap", "alloctest", "internal")
 }
 
-// harmless are the functions of unsafe that touch no memory.
-var harmless = []string{"Sizeof", "Alignof", "Offsetof"}
+// harmless are the functions of unsafe that neither touch memory nor make a pointer that was none before.
+var harmless = []string{"Sizeof", "Alignof", "Offsetof", "SliceData"}
 
 // UnsafeReasons checks that a comment with SAFETY: stands above each unsafe operation: in the lines above it up to the next empty
 // one, or in the comment of the function around it.
