@@ -35,6 +35,7 @@ func TestRepository(t *testing.T) {
 	}
 	for name, rule := range map[string]func(*Repo) []Finding{
 		"Arrows":        Arrows,
+		"Assumptions":   Assumptions,
 		"UnsafePlaces":  UnsafePlaces,
 		"UnsafeReasons": UnsafeReasons,
 		"Names":         Names,

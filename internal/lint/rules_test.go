@@ -192,6 +192,23 @@ func TestModulesRule(t *testing.T) {
 	}
 }
 
+func TestAssumptionsRule(t *testing.T) {
+	for _, c := range []struct{ design, code, test, says string }{
+		{"| GC-1 | x |\n", "package p // see GC-1\n", "package p // GC-1\n", ""},
+		{"no list\n", "package p // see GC-1\n", "package p\n", "not on the list"},
+		{"| GC-1 | x |\n", "package p // see GC-1\n", "package p\n", "cited by no test"},
+	} {
+		r, err := New(map[string]string{"DESIGN.md": c.design, "p/a.go": c.code, "p/a_test.go": c.test})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := Assumptions(r)
+		if c.says == "" && len(found) > 0 || c.says != "" && (len(found) != 1 || !strings.Contains(found[0].Text, c.says)) {
+			t.Errorf("found %v, want %q", found, c.says)
+		}
+	}
+}
+
 func TestAPIGolden(t *testing.T) {
 	r, err := New(map[string]string{
 		"p/a.go": "// Package p is p.\npackage p\n// F is.\nfunc F(n int) []byte { return nil }\nfunc g() {}\n" +
