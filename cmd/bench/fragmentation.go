@@ -38,13 +38,15 @@ const (
 	idleName    = "idle"
 	fragShrink  = 16
 	fragCycles  = 8
-	fragSettle  = time.Second // after every shrink, before memory is read
 	fragSample  = 20 * time.Millisecond
 	fragSamples = 4096 // room for more than a minute, in every child alike
 	fragLow     = 64
 	fragHigh    = 256 << 10
 	fragLargest = 32 << 20
 )
+
+// fragSettle is how long an allocator has after every shrink, before memory is read. Tests do not wait that long.
+var fragSettle = time.Second
 
 // A fragmenter is a run of the workload. Its table of blocks is made and touched before anything is measured, and the
 // idle child has the same one.

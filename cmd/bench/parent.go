@@ -26,7 +26,7 @@ type event struct {
 func (p *plan) run(ctx context.Context, progress func(event)) {
 	begin := time.Now()
 	if p.limited {
-		limited, cancel := context.WithTimeout(ctx, quickLimit)
+		limited, cancel := context.WithTimeout(ctx, p.limit)
 		defer cancel()
 		ctx = limited
 	}
@@ -44,7 +44,7 @@ func (p *plan) run(ctx context.Context, progress func(event)) {
 				j.markUnrun(ctx)
 				continue
 			}
-			if p.limited && time.Since(begin)+j.longest > quickBudget {
+			if p.limited && time.Since(begin)+j.longest > p.budget {
 				j.markUnrun(ctx)
 				continue
 			}

@@ -30,8 +30,8 @@ type Options struct {
 const (
 	quickPasses  = 3
 	fullPasses   = 5
-	quickBudget  = 75 * time.Second // no child is started that would end after this
-	quickLimit   = 85 * time.Second // what still runs then is stopped
+	quickBudget  = 75 * time.Second
+	quickLimit   = 85 * time.Second
 	quickMinTime = 300 * time.Millisecond
 	leastMinTime = 20 * time.Millisecond
 	fullMinTime  = 500 * time.Millisecond
@@ -57,14 +57,17 @@ type plan struct {
 	jobs    []*job
 	passes  int
 	minTime time.Duration
-	limited bool // the quick selection's time limit holds
+	limited bool          // the quick selection's time limit holds:
+	budget  time.Duration // no child is started that would end after this
+	limit   time.Duration // what still runs then is stopped
 }
 
 var errNothingSelected = errors.New("no workload and contestant matches")
 
 // makePlan selects the jobs and divides the time among them.
 func makePlan(o Options) (*plan, error) {
-	p := &plan{Options: o, limited: !o.Full && o.Count == 0 && len(o.Sizes) == 0}
+	p := &plan{Options: o, budget: quickBudget, limit: quickLimit}
+	p.limited = !o.Full && o.Count == 0 && len(o.Sizes) == 0
 	for _, w := range registry {
 		if o.Run != nil && !o.Run.MatchString(w.Name) && !o.Run.MatchString(w.family()) {
 			continue

@@ -114,7 +114,7 @@ func (t *tableWriter) cells(r *Row, most float64) table.Row {
 		if r.Error != "" {
 			why = t.paint(text.FgRed, "failed")
 		}
-		return table.Row{name, why}
+		return table.Row{name, "", "", why}
 	}
 	if r.Error != "" {
 		name = t.paint(text.FgRed, name+" (failed)")
