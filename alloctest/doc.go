@@ -48,6 +48,9 @@
 //		})
 //	}
 //
+// Run such a target with -fuzzminimizetime=1x. By default the fuzzer spends up to a minute on making
+// each new input shorter, in which it tries no other.
+//
 // # Concurrency
 //
 // The functions of this package may run in several tests at once if each has an allocator of its
