@@ -27,7 +27,7 @@ func (h *heap) start() {
 		h.mem = vmem.System()
 		h.init()
 		if freehold.HeapMode() || !vmem.Supported {
-			h.goHeap = newGoHeap()
+			h.goHeap = newGoHeap(h)
 		}
 		freehold.Register("offheap", func() freehold.Totals {
 			s := h.stats()
@@ -52,7 +52,7 @@ type request struct {
 func (h *heap) allocate(q request) (uintptr, error) {
 	h.start()
 	if h.goHeap != nil {
-		return h.goHeap.alloc(h, q)
+		return h.goHeap.alloc(q)
 	}
 	class := uint32(largeClass)
 	if q.align <= 8 && q.n <= sizeclass.Max {
@@ -90,6 +90,31 @@ func (h *heap) allocBytes(op string, n int, q request) ([]byte, error) {
 		return nil, err
 	}
 	return unsafex.Bytes(addr, q.n), nil
+}
+
+// realloc is TryRealloc.
+func (h *heap) realloc(b []byte, n int) ([]byte, error) {
+	if n < 0 {
+		panic(fmt.Errorf("offheap: Realloc: negative length %d", n))
+	}
+	if cap(b) == 0 {
+		return h.allocBytes("Realloc", n, h.request(8, true))
+	}
+	addr := unsafex.SliceAddr(b)
+	if n == 0 {
+		h.freeSlow(addr, nil, "Realloc")
+		return h.allocBytes("Realloc", 0, request{})
+	}
+	if h.resize("Realloc", addr, uintptr(len(b)), uintptr(n)) {
+		return unsafex.Bytes(addr, uintptr(n)), nil
+	}
+	to, err := h.allocBytes("Realloc", n, h.requestLike(addr))
+	if err != nil {
+		return nil, err
+	}
+	clear(to[copy(to, b):])
+	h.freeSlow(addr, nil, "Realloc")
+	return to, nil
 }
 
 // usable is the number of bytes in the block at addr, which must begin one that is in use.

@@ -43,6 +43,8 @@ type bin struct {
 	// out counts blocks (bytes for large) handed out other than through slots.
 	out atomic.Int64
 
+	slabs atomic.Int64 // That exist.
+
 	mu   sync.Mutex
 	list uintptr // The first span listed.
 }

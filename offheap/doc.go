@@ -1,1 +1,54 @@
+// Package offheap allocates single blocks of memory outside the Go heap, which the garbage collector neither scans nor waits for.
+//
+// # Model
+//
+// [Alloc] returns bytes, [New] a value, [MakeSlice] a slice; [Free], [Delete] and [FreeSlice] give
+// them back. There is one allocator for the whole process. It takes address space from the
+// operating system in large regions and divides it into slabs of equal blocks, 87 size classes up
+// to 64 KiB, at most an eighth of a request above 64 bytes wasted; larger blocks are whole pages.
+//
+// Off-heap memory holds no Go pointers, because the collector would not see them: a T that holds
+// one is refused, by the path of the field. Links between off-heap values are [Ref]: 8 bytes, an
+// offset, checked at each use. A type that carries [UnsafeSelfContained] promises that its
+// pointers lead to off-heap memory only.
+//
+// [Local] is the fastest way for one goroutine, [Purpose] an account with a limit, [Shared] a
+// block with several owners, [File] memory that is a file.
+//
+// # Lifetime
+//
+// A block is the caller's until it is freed, and is never freed otherwise. Afterwards nobody may
+// use it. Whoever does sees bits of a later block: of the same type if the type holds bools or is
+// self-contained, of any data without pointers and bools otherwise; and may overwrite it. Nothing
+// worse happens: the allocator's records lie apart from the blocks, and address space that was
+// handed out once is never unmapped, so that a stale pointer never becomes one into the Go heap.
+//
+// Freeing what is not a block panics with a [*MisuseError] that says which mistake it is: an
+// interior or a foreign pointer always, a block that is free already as long as it has not been
+// handed out again. Freed memory goes back to the machine after a while ([SetPurgeDelay]), or by
+// [Purge] now.
+//
+// # Errors
+//
+// No memory is a panic whose value errors.Is [ErrOutOfMemory] or [ErrLimit], or an error of the
+// function with Try before its name. RLIMIT_AS, a machine that does not overcommit and
+// vm.max_map_count end in ErrOutOfMemory. A full cgroup does not: the kernel kills the process and
+// gives no error; SetLimit exists for that. After an error the allocator works on.
+//
+// # Concurrency
+//
+// All functions may be called from any goroutine, and a block may be freed by another than the one
+// that allocated it. A Local serves one goroutine at a time.
+//
+// # With FREEHOLD=heap
+//
+// All blocks come from the Go heap, with the same checks, slower. So they do where the system
+// offers no address space of one's own (js, wasip1, plan9).
+//
+// # What it is not
+//
+// It is no arena: what is born and dies together is better freed together. It is no cache: nothing
+// is ever evicted. It does not speed up a program whose collector has nothing to do, and memory
+// that is freed by hand is memory that can be freed too early; data of a few megabytes, or without
+// pointers and long-lived, is better left on the Go heap.
 package offheap

@@ -42,7 +42,7 @@ func outOfMemory(what string, n uintptr, cause error) error {
 }
 
 func limitReached(who string, n, held, limit int64) error {
-	return &allocError{kind: ErrLimit, text: fmt.Sprintf("%d more bytes for %s; it holds %d of at most %d: free blocks, or raise it with SetLimit", n, who, held, limit)}
+	return &allocError{kind: ErrLimit, text: fmt.Sprintf("%d more bytes for %s; %d of at most %d are taken: free blocks, or raise the limit with SetLimit", n, who, held, limit)}
 }
 
 // A MisuseError is the value of the panic that answers a mistake of the caller's: freeing what is

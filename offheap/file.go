@@ -1,6 +1,299 @@
 package offheap
 
-func openFiles() []Region { return nil }
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
 
-// A File is a mapped file.
-type File struct{}
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// A File is memory that is a file: values allocated in it are still there when the file is opened
+// again, and the Refs between them stay valid, because they are offsets. Values are never freed
+// one by one. Several processes may map one file to read it; one at a time may allocate in it.
+//
+// T must hold neither Go pointers nor bools: whatever bytes a file has must be a valid T. The
+// layout of T is Go's for the machine that wrote the file.
+//
+// The file has all its disk space from the start, so that a full disk is an error of CreateFile
+// and not a signal later. A file that someone else truncates while it is mapped ends the process
+// with SIGBUS at the next access; Go can turn that into a panic only with debug.SetPanicOnFault.
+// What was written reaches the disk some time, or by Sync at once; a kill loses nothing, a crash
+// of the machine what was not synced.
+//
+// New allocates safely from several goroutines; Close must not run at the same time as anything
+// else. After Close the addresses stay out of use for ever: a stale pointer faults, it never
+// reads what is not the file's.
+type File struct {
+	name string
+	addr uintptr
+	size uintptr
+	head *fileHeader
+	open atomic.Bool
+}
+
+// fileHeader begins a file. Numbers are in the byte order of the machine.
+type fileHeader struct {
+	magic   [8]byte
+	version uint32
+	order   uint32 // 0x01020304 as this machine writes it.
+	size    uint64
+	next    atomic.Uint64 // Offset of the first unused byte.
+	root    atomic.Uint64 // Offset of the value by which the others are found, 0 for none.
+}
+
+const (
+	fileMagic   = "freehold"
+	fileVersion = 1
+	fileOrder   = 0x01020304
+	fileStart   = 4096 // Offset of the first value.
+)
+
+var files struct {
+	sync.Mutex
+	open []*File
+}
+
+// CreateFile makes a file of size bytes, header of 4 KiB included, and maps it. The file must not
+// exist. On an error, such as a full disk, nothing is left behind.
+func CreateFile(path string, size int64) (*File, error) {
+	if size <= fileStart || int64(uintptr(size)) != size || size > largestAlloc {
+		return nil, fmt.Errorf("offheap: CreateFile %s: size %d; it must exceed the header's %d bytes and fit the address space", path, size, fileStart)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("offheap: CreateFile: %w", err)
+	}
+	m, err := mapNew(f, size)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("offheap: CreateFile: %w", err), os.Remove(path))
+	}
+	return m.enter(), nil
+}
+
+func mapNew(f *os.File, size int64) (*File, error) {
+	if err := vmem.Preallocate(f, size); err != nil {
+		return nil, err
+	}
+	m, err := mapFile(f, size)
+	if err != nil {
+		return nil, err
+	}
+	h := m.head
+	h.version, h.order, h.size = fileVersion, fileOrder, uint64(size)
+	h.next.Store(fileStart)
+	copy(h.magic[:], fileMagic) // Last: a file without it was never finished.
+	return m, nil
+}
+
+// OpenFile maps a file that CreateFile made. Whatever the file holds, an error or a wrong value is
+// the worst that follows.
+func OpenFile(path string) (*File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("offheap: OpenFile: %w", err)
+	}
+	defer f.Close()
+	size, err := checkHeader(f)
+	if err != nil {
+		return nil, fmt.Errorf("offheap: OpenFile %s: %w", path, err)
+	}
+	// A file with holes, copied by a tool that makes them, gets its space now and not by SIGBUS.
+	if err := vmem.Preallocate(f, size); err != nil {
+		return nil, fmt.Errorf("offheap: OpenFile: %w", err)
+	}
+	m, err := mapFile(f, size)
+	if err != nil {
+		return nil, fmt.Errorf("offheap: OpenFile: %w", err)
+	}
+	return m.enter(), nil
+}
+
+// checkHeader reads the header before anything is mapped and returns the file's size.
+func checkHeader(f *os.File) (int64, error) {
+	var b [40]byte
+	if _, err := f.ReadAt(b[:], 0); err != nil {
+		return 0, fmt.Errorf("no header: %w", err)
+	}
+	order := binary.NativeEndian
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return 0, err
+	case !bytes.Equal(b[:8], []byte(fileMagic)):
+		return 0, errors.New("it was not made by CreateFile, or CreateFile did not finish")
+	case order.Uint32(b[12:]) != fileOrder:
+		return 0, errors.New("it was written by a machine of the other byte order")
+	case order.Uint32(b[8:]) != fileVersion:
+		return 0, fmt.Errorf("its version is %d, this code reads %d", order.Uint32(b[8:]), fileVersion)
+	}
+	size, next := order.Uint64(b[16:]), order.Uint64(b[24:])
+	if size != uint64(info.Size()) || size <= fileStart || size > largestAlloc {
+		return 0, fmt.Errorf("it is %d bytes long, its header says %d: it was cut off or damaged", info.Size(), size)
+	}
+	if next < fileStart || next > size {
+		return 0, fmt.Errorf("its header says that %d of %d bytes are in use: it is damaged", next, size)
+	}
+	return int64(size), nil
+}
+
+func mapFile(f *os.File, size int64) (*File, error) {
+	std.start()
+	addr, err := vmem.System().MapFile(f, 0, uintptr(size), vmem.ReadWrite)
+	if err != nil {
+		return nil, outOfMemory("a mapped file", uintptr(size), err)
+	}
+	return &File{name: f.Name(), addr: addr, size: uintptr(size), head: unsafex.At[fileHeader](addr)}, nil
+}
+
+func (f *File) enter() *File {
+	f.open.Store(true)
+	files.Lock()
+	defer files.Unlock()
+	files.open = append(files.open, f)
+	return f
+}
+
+// Close ends the use of the file. Pointers into it fault from now on, Refs panic. It does not wait
+// for the disk; see Sync.
+func (f *File) Close() error {
+	if !f.open.CompareAndSwap(true, false) {
+		return fmt.Errorf("offheap: File %s is closed already", f.name)
+	}
+	files.Lock()
+	for i, o := range files.open {
+		if o == f {
+			files.open = append(files.open[:i], files.open[i+1:]...)
+			break
+		}
+	}
+	files.Unlock()
+	return vmem.System().RetireFile(f.addr, f.size)
+}
+
+// Sync returns when all that was written so far has reached the disk.
+func (f *File) Sync() error {
+	f.check("Sync")
+	return vmem.System().SyncFile(f.addr, f.size)
+}
+
+// Used is the number of bytes in use, and Size that of the whole file.
+func (f *File) Used() int64 { f.check("Used"); return f.used() }
+
+// Size is the number of bytes of the whole file.
+func (f *File) Size() int64 { return int64(f.size) }
+
+// used bounds what the header says by what is mapped: the file may say anything.
+func (f *File) used() int64 { return int64(min(f.head.next.Load(), uint64(f.size))) }
+
+func (f *File) check(op string) {
+	if !f.open.Load() {
+		panic(fmt.Errorf("offheap: %s of File %s, which is closed", op, f.name))
+	}
+}
+
+// NewInFile allocates a zero T in the file. It fails with [ErrLimit] if the file is full, and
+// panics if T holds Go pointers or bools.
+func NewInFile[T any](f *File) (Ref[T], error) {
+	d := describe[T]()
+	d.checkFile("NewInFile")
+	off, err := f.alloc(max(d.size, 1), d.align)
+	return Ref[T]{off: off}, err
+}
+
+// MakeSliceInFile allocates n zero values of T in a row. The Ref leads to the first; the others
+// are reached through [Ref.SliceIn].
+func MakeSliceInFile[T any](f *File, n int) (Ref[T], error) {
+	d := describe[T]()
+	d.checkFile("MakeSliceInFile")
+	if n < 0 {
+		panic(fmt.Errorf("offheap: MakeSliceInFile of %s: negative length %d", d.typ, n))
+	}
+	if d.size > 0 && uintptr(n) > largestAlloc/d.size {
+		return Ref[T]{}, tooMany(uintptr(n), d)
+	}
+	off, err := f.alloc(max(uintptr(n)*d.size, 1), d.align)
+	return Ref[T]{off: off}, err
+}
+
+func (d *typeDesc) checkFile(op string) {
+	d.check(op)
+	if d.typed {
+		panic(fmt.Errorf("offheap: %s of %s: the type holds a bool or is self-contained; the bytes of a file may be anything, and Go relies on a bool being 0 or 1: use a uint8", op, d.typ))
+	}
+}
+
+func (f *File) alloc(n, align uintptr) (uint64, error) {
+	f.check("allocation in")
+	for {
+		next := f.head.next.Load()
+		off := (next + uint64(align) - 1) &^ (uint64(align) - 1)
+		if off > uint64(f.size) || uint64(n) > uint64(f.size)-off {
+			return 0, limitReached("file "+f.name, int64(n), int64(next), int64(f.size))
+		}
+		if f.head.next.CompareAndSwap(next, off+uint64(n)) {
+			return off, nil
+		}
+	}
+}
+
+// In is a pointer to the value in f, nil for the nil Ref. It panics if r cannot lead to a T there.
+func (r Ref[T]) In(f *File) *T {
+	d := describe[T]()
+	d.checkFile("Ref.In")
+	f.check("Ref.In")
+	if r.off == 0 {
+		return nil
+	}
+	return unsafex.At[T](f.resolve(r.off, d, 1))
+}
+
+// SliceIn is the n values from r on in f.
+func (r Ref[T]) SliceIn(f *File, n int) []T {
+	d := describe[T]()
+	d.checkFile("Ref.SliceIn")
+	f.check("Ref.SliceIn")
+	if n < 0 {
+		panic(fmt.Errorf("offheap: Ref.SliceIn: negative length %d", n))
+	}
+	if r.off == 0 || n == 0 {
+		return nil
+	}
+	return unsafex.Slice[T](f.resolve(r.off, d, uintptr(n)), n, n)
+}
+
+func (f *File) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
+	used := uint64(f.used())
+	if off < fileStart || off > used || off&uint64(d.align-1) != 0 ||
+		d.size > 0 && uint64(n) > (used-off)/uint64(d.size) {
+		panic(fmt.Errorf("offheap: Ref %#x does not lead to %d of %s in %s, of which %d bytes are in use: it is damaged or belongs elsewhere", off, n, d.typ, f.name, used))
+	}
+	return f.addr + uintptr(off)
+}
+
+// SetRoot stores the Ref by which a later reader of the file finds the rest.
+func SetRoot[T any](f *File, r Ref[T]) {
+	f.check("SetRoot")
+	f.head.root.Store(r.off)
+}
+
+// Root is the Ref stored by SetRoot, nil if there is none. That it leads to a T is the program's
+// affair; In checks that it leads to bytes of the file.
+func Root[T any](f *File) Ref[T] {
+	f.check("Root")
+	return Ref[T]{off: f.head.root.Load()}
+}
+
+func openFiles() (list []Region) {
+	files.Lock()
+	defer files.Unlock()
+	for _, f := range files.open {
+		list = append(list, Region{Kind: "file", Name: f.name, Addr: f.addr, Reserved: f.Size(), Committed: f.Size(), Used: f.used()})
+	}
+	return list
+}

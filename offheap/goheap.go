@@ -33,8 +33,8 @@ type goBlock struct {
 
 const goPage = 4096
 
-func newGoHeap() *goHeap {
-	g := new(goHeap)
+func newGoHeap(h *heap) *goHeap {
+	g := &goHeap{h: h}
 	for i := range g.shards {
 		g.shards[i].pages = make(map[uintptr][]goBlock)
 	}
@@ -44,16 +44,16 @@ func newGoHeap() *goHeap {
 func (g *goHeap) shard(page uintptr) *goShard { return &g.shards[page%uintptr(len(g.shards))] }
 
 // alloc makes a block; it is zero whether asked for or not.
-func (g *goHeap) alloc(h *heap, q request) (uintptr, error) {
+func (g *goHeap) alloc(q request) (uintptr, error) {
 	if q.n > largestAlloc || q.align > maxAlign {
 		return 0, outOfMemory("blocks", q.n, errTooLarge)
 	}
-	h.mu.Lock()
-	err := h.checkLimit(q.kind.purpose, int64(q.n))
+	g.h.mu.Lock()
+	err := g.h.checkLimit(&bin{kind: q.kind}, int64(q.n))
 	if err == nil {
-		h.account(q.kind, int64(q.n))
+		g.h.account(q.kind, int64(q.n))
 	}
-	h.mu.Unlock()
+	g.h.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
@@ -132,19 +132,18 @@ func (g *goHeap) free(addr uintptr, op string) {
 		g.misuse(op, addr)
 	}
 	g.inUse.Add(-int64(b.size))
-	std.mu.Lock()
-	std.account(b.kind, -int64(b.size))
-	std.mu.Unlock()
+	g.h.mu.Lock()
+	g.h.account(b.kind, -int64(b.size))
+	g.h.mu.Unlock()
 }
 
 // misuse panics. Without memory of freed blocks a double free and a foreign pointer look alike.
 func (g *goHeap) misuse(op string, addr uintptr) {
 	e := &MisuseError{Op: op, Addr: addr, Kind: "double free or foreign pointer",
 		Detail: "no block begins there; with FREEHOLD=heap the two cannot be told apart"}
-	if b, ok := g.containing(addr); ok {
+	if _, ok := g.containing(addr); ok {
 		e.Kind = "interior pointer"
 		e.Detail = "it lies inside a block; free the slice that Alloc returned, or a prefix of it"
-		_ = b
 	}
 	panic(e)
 }
@@ -192,10 +191,10 @@ func (g *goHeap) resolve(off uint64, d *typeDesc) uintptr {
 func (g *goHeap) stats() Stats {
 	n := g.inUse.Load()
 	s := Stats{InUse: n, Reserved: n}
-	std.mu.Lock()
-	defer std.mu.Unlock()
-	s.Held = std.held
-	for _, p := range std.purposesLocked() {
+	g.h.mu.Lock()
+	defer g.h.mu.Unlock()
+	s.Held = g.h.held
+	for _, p := range g.h.purposesLocked() {
 		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: p.held, Held: p.held})
 	}
 	return s

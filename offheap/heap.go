@@ -1,6 +1,7 @@
 package offheap
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -45,6 +46,9 @@ type heap struct {
 	goHeap     *goHeap      // Not nil: the kill switch is on.
 	startOnce  sync.Once
 	growthHook func() // Called without locks when much was taken since the last call, and at ticks.
+
+	flushMu  sync.Mutex // Held while the Ps' slots are taken back. It comes before the other locks.
+	memStats runtime.MemStats
 
 	mu     sync.Mutex // Guards regions, meta and what follows.
 	meta   meta
@@ -125,6 +129,8 @@ func leave(p percpu.Pin, l *Local) {
 // makeCache gives holder id its slots; a P only after all Ps below it. It reports an error if
 // there is no memory for them.
 func (h *heap) makeCache(id int) error {
+	h.flushMu.Lock()
+	defer h.flushMu.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first := id

@@ -15,10 +15,17 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	}
 	b := h.bin(k, largeClass)
 	count := int(roundUp(max(n, 1), granule) / granule)
-	sp, dirty, err := h.allocSpan(b, count, max(align, granule), 0, func(sp *span) {
-		sp.full.Store(0)
-		sp.state.Store(spanLarge)
-	})
+	take := func() (*span, dirtyRuns, error) {
+		return h.allocSpan(b, count, max(align, granule), 0, func(sp *span) {
+			sp.full.Store(0)
+			sp.state.Store(spanLarge)
+		})
+	}
+	sp, dirty, err := take()
+	if err != nil && h.worthFlushing(b, int64(count)*granule) {
+		h.flushPs()
+		sp, dirty, err = take()
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +101,7 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	case b.kind.typed():
 		return false // A tail given back could only serve the same type; not worth the trouble.
 	case want > have:
-		if h.checkLimit(b.kind.purpose, bytes) != nil || !r.runs.isFree(i, n) {
+		if h.checkLimit(b, bytes) != nil || !r.runs.isFree(i, n) {
 			return false
 		}
 		r.runs.set(i, n, false)

@@ -95,9 +95,14 @@ func (l *Local) AllocUninit(n int) []byte {
 			return unsafex.Bytes(addr, uintptr(n))
 		}
 	}
+	return mustBytes(l.TryAllocUninit(n))
+}
+
+// TryAllocUninit is [TryAllocUninit].
+func (l *Local) TryAllocUninit(n int) ([]byte, error) {
 	q := std.request(8, false)
 	q.local = l.own("AllocUninit")
-	return mustBytes(std.allocBytes("AllocUninit", n, q))
+	return std.allocBytes("AllocUninit", n, q)
 }
 
 // Free is [Free].
@@ -168,11 +173,7 @@ func (l *Local) Close() {
 }
 
 func (h *heap) closeLocal(l *Local) {
-	for _, b := range *h.bins.Load() {
-		if b.id < nullBin && l.slots[b.id].size != 0 {
-			h.emptySlot(b, &l.slots[b.id])
-		}
-	}
+	h.emptyCache(l.slots)
 	h.mu.Lock()
 	h.locals = append(h.locals, l.id)
 	h.mu.Unlock()

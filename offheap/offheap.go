@@ -80,30 +80,7 @@ func Free(b []byte) {
 func Realloc(b []byte, n int) []byte { return mustBytes(TryRealloc(b, n)) }
 
 // TryRealloc is Realloc with an error; b is untouched if there is one.
-func TryRealloc(b []byte, n int) ([]byte, error) {
-	if n < 0 {
-		panic(fmt.Errorf("offheap: Realloc: negative length %d", n))
-	}
-	if cap(b) == 0 {
-		return TryAlloc(n)
-	}
-	if n == 0 {
-		Free(b)
-		return TryAlloc(0)
-	}
-	addr := unsafex.SliceAddr(b)
-	if std.resize("Realloc", addr, uintptr(len(b)), uintptr(n)) {
-		return unsafex.Bytes(addr, uintptr(n)), nil
-	}
-	q := std.requestLike(addr)
-	to, err := std.allocBytes("Realloc", n, q)
-	if err != nil {
-		return nil, err
-	}
-	clear(to[copy(to, b):])
-	std.freeSlow(addr, nil, "Realloc")
-	return to, nil
-}
+func TryRealloc(b []byte, n int) ([]byte, error) { return std.realloc(b, n) }
 
 func mustBytes(b []byte, err error) []byte {
 	must(err)

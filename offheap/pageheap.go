@@ -41,7 +41,7 @@ const syncStep = 4 << 20
 
 func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup func(*span), dirty *dirtyRuns) (*span, error) {
 	bytes := int64(n) * granule
-	if err := h.checkLimit(b.kind.purpose, bytes); err != nil {
+	if err := h.checkLimit(b, bytes); err != nil {
 		return nil, err
 	}
 	rec, err := h.meta.alloc(h.mem, spanBytes+uintptr(words)*8)
@@ -62,6 +62,7 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	for i := range n {
 		atomic.StoreUintptr(g.r.pages.slot(uintptr(g.i+i)), rec)
 	}
+	b.slabs.Add(1)
 	h.held += bytes
 	if p := b.kind.purpose; p != nil {
 		p.held += bytes
@@ -86,6 +87,7 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	for i := range g.n {
 		atomic.StoreUintptr(r.pages.slot(uintptr(g.i+i)), 0)
 	}
+	b.slabs.Add(-1)
 	h.held -= int64(s.bytes())
 	h.purge.slabPurged -= int64(s.purged) * granule
 	if p := b.kind.purpose; p != nil {

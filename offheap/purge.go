@@ -80,6 +80,7 @@ func (p *purgeState) run(all bool) bool {
 	defer p.mu.Unlock()
 	h := p.h
 	if all {
+		h.flushPs()
 		h.rotate()
 	}
 	more := h.purgeSlabs(all)

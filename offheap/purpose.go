@@ -65,8 +65,8 @@ func (p *Purpose) kindFor(d *typeDesc) *kind {
 	return k
 }
 
-// SetLimit bounds the bytes that the purpose's slabs and large blocks may take, 0 for no bound,
-// and returns the bound before. See [SetLimit] for what counts.
+// SetLimit bounds the purpose's bytes in use, 0 for no bound, and returns the bound before. See
+// [SetLimit] for what counts.
 func (p *Purpose) SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.mu.Lock()
@@ -116,10 +116,12 @@ func MakeSliceFor[T any](p *Purpose, length, capacity int) []T {
 	return unsafex.Slice[T](addr, length, capacity)
 }
 
-// SetLimit bounds the bytes that offheap may hold, 0 for no bound, and returns the bound before.
-// What counts is whole slabs (64 to 512 KiB) and large blocks, in use at least in part; a request
-// that needs one more than fits fails with [ErrLimit], and what is held stays as it is. Memory
-// that is free altogether does not count. Where a test needs one block, leave room for a slab.
+// SetLimit bounds the bytes in use, 0 for no bound, and returns the bound before. A request that
+// needs a new slab (64 to 512 KiB) or a large block fails with [ErrLimit] if that, with all blocks
+// in use and the free ones of the request's own size, would exceed the bound; what is in use stays
+// as it is. So the bound is kept to within a slab for each size. Free blocks of other sizes do not
+// count, nor does free memory; [Purge] gives it back. Where a test needs one block, leave room for
+// a slab.
 func SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.start()
@@ -132,13 +134,40 @@ func checkLimitArgument(n int64) {
 	}
 }
 
-// checkLimit says whether n more bytes may be held. The caller holds the heap's lock.
-func (h *heap) checkLimit(p *Purpose, n int64) error {
+// checkLimit says whether a span of n bytes may be added for b. The caller holds the heap's lock.
+// The scan of the counters comes only where what is held would exceed the limit: held is more than
+// what is in use by the slabs that Ps keep.
+func (h *heap) checkLimit(b *bin, n int64) error {
 	if l := h.limit.Load(); l > 0 && h.held+n > l {
-		return limitReached("offheap", n, h.held, l)
+		if used := h.inUseOf(nil) + h.spare(b); used+n > l {
+			return limitReached("offheap", n, used, l)
+		}
 	}
-	if p != nil && p.limit > 0 && p.held+n > p.limit {
-		return limitReached(fmt.Sprintf("purpose %q", p.name), n, p.held, p.limit)
+	if p := b.kind.purpose; p != nil && p.limit > 0 && p.held+n > p.limit {
+		if used := h.inUseOf(p) + h.spare(b); used+n > p.limit {
+			return limitReached(fmt.Sprintf("purpose %q", p.name), n, used, p.limit)
+		}
 	}
 	return nil
+}
+
+// inUseOf is the bytes in use of a purpose, or of all and none with nil.
+func (h *heap) inUseOf(p *Purpose) (sum int64) {
+	if h.goHeap != nil {
+		if p != nil {
+			return p.held
+		}
+		return h.held
+	}
+	for _, b := range *h.bins.Load() {
+		if p == nil || b.kind.purpose == p {
+			sum += h.inUse(b)
+		}
+	}
+	return sum
+}
+
+// spare is the bytes of the free blocks in b's slabs.
+func (h *heap) spare(b *bin) int64 {
+	return b.slabs.Load()*int64(b.blocks)*int64(b.size) - h.inUse(b)*int64(min(b.size, 1))
 }

@@ -10,7 +10,7 @@ import (
 //
 //go:noinline
 func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
-	for {
+	for flushed := false; ; {
 		pin, id, c := h.enter(l)
 		if c == nil || b.id >= nullBin {
 			leave(pin, l)
@@ -32,6 +32,11 @@ func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
 		}
 		sp, err := h.slab(b)
 		if err != nil {
+			if !flushed && h.worthFlushing(b, int64(b.granules)*granule) {
+				h.flushPs()
+				flushed = true
+				continue
+			}
 			return 0, err
 		}
 		h.install(b, l, sp)

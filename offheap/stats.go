@@ -22,7 +22,7 @@ type Stats struct {
 	Reserved int64
 	// Metadata is the allocator's own records. They are in none of the other figures.
 	Metadata int64
-	// Held is what counts towards SetLimit: slabs and large blocks in use at least in part.
+	// Held is slabs and large blocks in use at least in part, and the slabs that Ps and Locals keep.
 	Held int64
 	// Purposes are the accounts of each [Purpose], in the order of their making.
 	Purposes []PurposeStats
@@ -141,9 +141,9 @@ func (h *heap) listRegions() (list []Region) {
 	return list
 }
 
-// Purge gives all free memory back to the machine now: every free page outside slabs, and inside
-// slabs every page on which no block is in use and which no P or Local keeps for its next
-// allocations (at most 16 KiB or one block for each size and P that allocated it).
+// Purge gives all free memory back to the machine now: every page on which no block is in use,
+// but for what Locals keep. It stops the world for some microseconds to take back what the Ps
+// keep; the background purge does not.
 func Purge() {
 	std.start()
 	if std.goHeap == nil {

@@ -1,0 +1,95 @@
+package offheap
+
+import (
+	"testing"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+func addrOf(b []byte) uintptr { return unsafex.SliceAddr(b) }
+
+// config is what offheap promises. With the kill switch double frees and foreign pointers cannot
+// be told apart; the message names both.
+func config() alloctest.Config {
+	return alloctest.Config{
+		Misuse: true, Concurrent: true, ExactCap: true, Limits: true, MaxWaste: 0.126,
+		ErrOutOfMemory: ErrOutOfMemory, ErrLimit: ErrLimit,
+	}
+}
+
+func TestSuite(t *testing.T) {
+	cfg := config()
+	cfg.GCStress = true
+	cfg.New = func(testing.TB) alloctest.Allocator { return stdHeap{} }
+	alloctest.Test(t, cfg)
+}
+
+func TestSuiteOfLocal(t *testing.T) {
+	cfg := config()
+	cfg.Concurrent, cfg.Limits = false, false
+	cfg.New = func(t testing.TB) alloctest.Allocator {
+		l := NewLocal()
+		t.Cleanup(l.Close)
+		return localHeap{l}
+	}
+	alloctest.Test(t, cfg)
+}
+
+func needOwnMemory(t testing.TB) {
+	t.Helper()
+	if freehold.HeapMode() || !vmem.Supported {
+		t.Skip("blocks come from the Go heap here")
+	}
+}
+
+func TestSuiteOfFreshHeaps(t *testing.T) {
+	needOwnMemory(t)
+	cfg := config()
+	cfg.New = func(t testing.TB) alloctest.Allocator { return newTestHeap(vmem.System()) }
+	alloctest.Test(t, cfg)
+}
+
+// TestEveryCallFails lets the n-th call to the operating system fail, for each n.
+func TestEveryCallFails(t *testing.T) {
+	needOwnMemory(t)
+	alloctest.FailEach(t, config(), func(t testing.TB, failAt int) (alloctest.Allocator, func() bool) {
+		fake := &vmem.Fake{}
+		fake.FailAt(failAt)
+		t.Cleanup(func() {
+			for _, err := range fake.Violations() {
+				t.Error(err)
+			}
+		})
+		return newTestHeap(fake), func() bool { return fake.Injected() > 0 }
+	})
+}
+
+func FuzzOps(f *testing.F) {
+	alloctest.FuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		alloctest.Ops(t, stdHeap{}, ops, config())
+	})
+}
+
+type point struct{ X, Y int64 }
+
+type flags struct {
+	A bool
+	B uint8
+	C bool
+	N int64
+}
+
+func TestTyped(t *testing.T) {
+	t.Run("plain", func(t *testing.T) {
+		alloctest.TestTyped(t, alloctest.Typed[point]{New: New[point], NewUninit: NewUninit[point], Delete: Delete[point],
+			MakeSlice: MakeSlice[point], FreeSlice: FreeSlice[point]})
+	})
+	t.Run("bools", func(t *testing.T) {
+		alloctest.TestTyped(t, alloctest.Typed[flags]{New: New[flags], NewUninit: NewUninit[flags], Delete: Delete[flags],
+			MakeSlice: MakeSlice[flags], FreeSlice: FreeSlice[flags]})
+	})
+}
