@@ -59,10 +59,12 @@ func (e *Error) Is(target error) bool {
 }
 
 // fail wraps err, unless it is nil, with what was asked and with the limit that explains it. Finding
-// that limit reads a few files of the system, which only this path pays for.
+// that limit reads a few files of the system, which only this path pays for. It comes first, because on
+// Linux it also sees to it that the rest can be allocated.
 func fail(op string, addr, size uintptr, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Error{Op: op, Addr: addr, Size: size, Err: err, Hint: explain(op, size, err)}
+	hint := explain(op, size, err)
+	return &Error{Op: op, Addr: addr, Size: size, Err: err, Hint: hint}
 }

@@ -15,11 +15,16 @@ import (
 // explain finds out which limit refused op and says how to raise it. It is called after a failure only,
 // and names a limit only if the figures say that the request goes beyond it.
 func explain(op string, size uintptr, err error) string {
+	refused(err)
 	switch {
 	case errors.Is(err, unix.EINVAL) && op == OpPurge:
 		return "pages locked by mlock or mlockall cannot be given back: unlock them first"
 	case !errors.Is(err, unix.ENOMEM):
 		return ""
+	case errors.Is(err, errNoMappings):
+		limit, _ := procNumber("/proc/sys/vm/max_map_count")
+		return fmt.Sprintf("vm.max_map_count allows %d mappings and the last %d are kept for Go, which dies without: "+
+			"raise it with sysctl -w vm.max_map_count=%d", limit, sparePages, 4*limit)
 	}
 	for _, find := range []func(string, uint64) string{explainLimits, explainMapCount, explainOvercommit} {
 		if hint := find(op, uint64(size)); hint != "" {
@@ -62,10 +67,11 @@ func processSizes() (total, data uint64, ok bool) {
 	return total * uint64(pageSize), data * uint64(pageSize), err1 == nil && err2 == nil
 }
 
-// explainMapCount compares the number of mappings with the kernel's limit. A few are spared: splitting
-// one in the middle needs two, and other threads map and unmap while we count.
+// explainMapCount compares the number of mappings with the kernel's limit, less the spare that is kept
+// for Go. A few more are allowed for: splitting a mapping in the middle makes two more, and other threads
+// map and unmap while we count.
 func explainMapCount(_ string, _ uint64) string {
-	const slack = 8
+	const slack = sparePages + 8
 	limit, ok := procNumber("/proc/sys/vm/max_map_count")
 	if !ok {
 		return ""

@@ -34,6 +34,12 @@ func hugePageSize() uintptr { return 0 }
 // nameRange does nothing: these systems show no names for anonymous mappings.
 func nameRange(_, _ uintptr, _ string) {}
 
+// ready and refused do nothing: none of these systems counts mappings so closely that Go would starve.
+
+func ready() error { return nil }
+
+func refused(error) {}
+
 // addressSpaceLimit reads RLIMIT_AS. Its type is signed on some of these systems, and so is infinity.
 func addressSpaceLimit() uint64 {
 	var r unix.Rlimit

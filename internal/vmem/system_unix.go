@@ -28,7 +28,11 @@ func (system) Reserve(size, align uintptr, name string) (uintptr, error) {
 	if err := checkReserve(size, align); err != nil {
 		return 0, err
 	}
-	addr, err := reserveAligned(size, align)
+	err := ready()
+	var addr uintptr
+	if err == nil {
+		addr, err = reserveAligned(size, align)
+	}
 	if err != nil {
 		return 0, fail(OpReserve, 0, size, err)
 	}
@@ -66,7 +70,11 @@ func (system) Commit(addr, size uintptr) error {
 	if err := checkRange(OpCommit, addr, size); err != nil {
 		return err
 	}
-	return fail(OpCommit, addr, size, mprotect(addr, size, unix.PROT_READ|unix.PROT_WRITE))
+	err := ready()
+	if err == nil {
+		err = mprotect(addr, size, unix.PROT_READ|unix.PROT_WRITE)
+	}
+	return fail(OpCommit, addr, size, err)
 }
 
 // Purge implements Memory.
@@ -136,7 +144,10 @@ func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uin
 	}
 	var addr uintptr
 	err := withHandle(f, "mmap", func(fd uintptr) (err error) {
-		addr, err = mmap(0, size, protBits(p), unix.MAP_SHARED, int(fd), offset)
+		if err = ready(); err == nil {
+			addr, err = mmap(0, size, protBits(p), unix.MAP_SHARED, int(fd), offset)
+		}
+		refused(err)
 		return err
 	})
 	if err != nil {
