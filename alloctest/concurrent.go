@@ -13,7 +13,7 @@ import (
 // processors, so that some lose theirs in the middle of an operation.
 const (
 	workers    = 8
-	rounds     = 4000
+	rounds     = 20_000
 	liveBlocks = 40
 )
 
@@ -178,7 +178,7 @@ func runWorkers(t testing.TB, cfg *Config, a Allocator, body func(w *worker)) {
 // roundsFor returns how many operations a worker makes.
 func roundsFor() int {
 	if testing.Short() {
-		return rounds / 8
+		return rounds / 20
 	}
 	return rounds
 }

@@ -22,6 +22,7 @@ func checkLimits(t testing.TB, cfg *Config) {
 		}
 		limit := settledInUse(a) + room
 		old := l.SetLimit(limit)
+		t.Cleanup(func() { l.SetLimit(old) }) // A failure must not fail the checks after this one.
 		blocks := fillToLimit(t, cfg, a, n, room)
 		checkAtLimit(t, cfg, a, blocks)
 		if again := l.SetLimit(old); again != limit {

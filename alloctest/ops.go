@@ -114,6 +114,8 @@ func (m *model) size() int {
 		return shift<<8 | low
 	case shift < 24:
 		return low << (shift - 16)
+	case shift > 26 && k>>5 != 0:
+		return 1<<(shift-14) + int(int8(low)) // Most streams should be quick.
 	default:
 		return 1<<(shift-8) + int(int8(low))
 	}
