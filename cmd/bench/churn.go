@@ -34,7 +34,7 @@ func init() {
 
 const (
 	churnGoroutines = 2
-	churnSteps      = 1 << 14 // a goroutine in a round
+	churnSteps      = 1 << 13 // a goroutine in a round
 	churnLow        = 16
 	churnHigh       = 64 << 10
 )

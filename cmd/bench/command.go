@@ -39,6 +39,7 @@ func Command() *cli.Command {
 			&cli.IntFlag{Name: "scan-maps", Usage: "fill the maps of scan with `N` entries"},
 			&cli.BoolFlag{Name: "list", Usage: "list the workloads and their contestants"},
 		},
+		OnUsageError: UsageError,
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
 				return fmt.Errorf("bench: unknown argument %q; workloads are selected with -run", c.Args().First())
@@ -46,6 +47,11 @@ func Command() *cli.Command {
 			return runCommand(ctx, c)
 		},
 	}
+}
+
+// UsageError is what a wrong flag leads to: one line, where the library would print the whole help before it.
+func UsageError(_ context.Context, c *cli.Command, err error, _ bool) error {
+	return fmt.Errorf("%s: %w; see %s -help", c.Name, err, c.FullName())
 }
 
 func runCommand(ctx context.Context, c *cli.Command) error {

@@ -36,7 +36,7 @@ func init() {
 }
 
 // pairsPerRound is the number of pairs in a round, over all goroutines.
-const pairsPerRound = 1 << 20
+const pairsPerRound = 1 << 17
 
 // A pairWay is one way to do pairs of every size of the workload. A loop allocates and frees n blocks and returns the
 // sum of what it read back from them.

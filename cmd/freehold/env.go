@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/cmd/bench"
 )
 
 // envCommand is the verb env: what the machine offers to an allocator and what each of it costs.
@@ -19,6 +20,7 @@ func envCommand() *cli.Command {
 			&cli.BoolFlag{Name: "nomeasure", Usage: "leave out the costs, which take a few milliseconds to measure"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		},
+		OnUsageError: bench.UsageError,
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
 				return fmt.Errorf("freehold: env takes no arguments, but got %q", c.Args().First())

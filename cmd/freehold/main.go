@@ -25,9 +25,10 @@ func main() {
 // newCommand builds the command line. The library's own version is the module's, so none is kept here.
 func newCommand() *cli.Command {
 	return &cli.Command{
-		Name:     "freehold",
-		Usage:    "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
-		Commands: []*cli.Command{bench.Command(), envCommand()},
+		Name:         "freehold",
+		Usage:        "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
+		Commands:     []*cli.Command{bench.Command(), envCommand()},
+		OnUsageError: bench.UsageError,
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
 				return fmt.Errorf("freehold: unknown verb %q; the verbs are bench and env", c.Args().First())

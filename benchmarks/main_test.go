@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/freehold-go/freehold/cmd/bench"
+)
+
+// The children of the tests are this binary.
+func TestMain(m *testing.M) {
+	bench.RunChild()
+	os.Exit(m.Run())
+}
+
+// TestRivals runs every rival once, beside the Go heap, and relies on the harness to compare what they computed.
+func TestRivals(t *testing.T) {
+	var out bytes.Buffer
+	command := bench.Command()
+	command.Writer, command.ErrWriter = &out, io.Discard
+	err := command.Run(t.Context(), []string{
+		"benchmarks", "-json", "-count", "1", "-mintime", "1ms", "-run", "^(list|pair|churn|handoff)$",
+		"-contestants", "^Go heap$|cgo|modernc|ristretto",
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	measured := map[string]bool{}
+	for dec := json.NewDecoder(&out); dec.More(); {
+		var row bench.Row
+		if err := dec.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		if row.Error != "" {
+			t.Errorf("%s, %s: %s", row.Workload, row.Contestant, row.Error)
+		}
+		measured[row.Contestant] = measured[row.Contestant] || row.Passes > 0
+	}
+	for _, name := range []string{"Go heap", "modernc + mutex"} {
+		if !measured[name] {
+			t.Errorf("%s was not measured: %v", name, measured)
+		}
+	}
+}
