@@ -17,7 +17,8 @@
 //
 // A purge that leaves a part of a huge page in use lowers the resident set that the kernel reports and
 // returns nothing to the machine, until the huge page is split. [Memory.SplitHuge] splits it without
-// touching its contents; call it before such a purge.
+// touching its contents; call it before such a purge. The kernel may later fill the holes and make the
+// page huge again, unless [Memory.NoHuge] was called for it.
 //
 // # Rules
 //
@@ -32,13 +33,15 @@
 //
 // # Concurrency
 //
-// [System] holds no state. All methods and functions may be called from any goroutine at any time.
+// [System] holds no state of its callers. All methods and functions may be called from any goroutine at any time.
 // Calls on overlapping ranges happen in an order that the caller must arrange.
 //
 // # What it is not
 //
 // It is no allocator: every call is a system call of a microsecond or more, and every change of
-// protection may split a mapping, of which Linux grants 65530 by default. Where [Supported] is false
+// protection may split a mapping, of which Linux grants 65530 by default. (At that limit Go dies too, so on
+// Linux the package keeps 33 mappings in hand, gives them up at the first refusal, and refuses what would
+// take more until it has them back.) Where [Supported] is false
 // (js, wasip1, plan9 and systems that nobody has tried), every call returns an error that wraps
 // errors.ErrUnsupported, and callers use the Go heap.
 package vmem

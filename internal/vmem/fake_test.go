@@ -11,15 +11,19 @@ import (
 )
 
 // everyCall makes each call of Memory once, in an order that is lawful, and stops at the first error.
-// It releases and retires what it took, so that nothing is left over wherever it stops.
+// What it commits stays reserved: that is the rule.
 func everyCall(m Memory, f *os.File) (err error) {
 	const size = 4 * granule
-	addr, err := m.Reserve(2*size, granule, "script")
+	unused, err := m.Reserve(size, granule, "never committed")
 	if err != nil {
 		return err
 	}
-	// The second half is never committed. An injected failure does not repeat, so this Release succeeds.
-	defer func() { err = errors.Join(err, m.Release(addr+size, size)) }()
+	// An injected failure does not repeat, so this succeeds wherever the script stops.
+	defer func() { err = errors.Join(err, m.Release(unused, size)) }()
+	addr, err := m.Reserve(size, granule, "script")
+	if err != nil {
+		return err
+	}
 	for _, call := range []func() error{
 		func() error { return m.Commit(addr, size) },
 		func() error { return m.Huge(addr, size) },
@@ -40,7 +44,7 @@ func everyCall(m Memory, f *os.File) (err error) {
 }
 
 // script is the order in which everyCall calls.
-var script = []string{OpReserve, OpCommit, OpHuge, OpSplitHuge, OpNoHuge, OpProtect, OpPurge, OpMapFile, OpSyncFile, OpRetireFile, OpRelease}
+var script = []string{OpReserve, OpReserve, OpCommit, OpHuge, OpSplitHuge, OpNoHuge, OpProtect, OpPurge, OpMapFile, OpSyncFile, OpRetireFile, OpRelease}
 
 func TestFakeFailsAtEveryCall(t *testing.T) {
 	skipUnsupported(t)
@@ -78,14 +82,15 @@ func TestFakeFailsByOperation(t *testing.T) {
 	f := newFile(t, granule)
 	for _, op := range script {
 		fake := &Fake{}
-		fake.FailAt(2, op)
 		must(t, everyCall(fake, f))
+		before := fake.Calls(op)
+		fake.FailAt(1, op)
 		err := everyCall(fake, f)
 		var e *Error
-		if !errors.As(err, &e) || e.Op != op || !errors.Is(err, ErrInjected) || fake.Calls(op) != 2 {
-			t.Errorf("second %s: %v", op, err)
+		if !errors.As(err, &e) || e.Op != op || !errors.Is(err, ErrInjected) || fake.Calls(op) <= before {
+			t.Errorf("second round, %s: %v", op, err)
 		}
-		if !strings.Contains(err.Error(), "call 2") {
+		if !strings.Contains(err.Error(), fmt.Sprintf("call %d:", before+1)) {
 			t.Errorf("the message does not count: %v", err)
 		}
 		must(t, everyCall(fake, f)) // once only

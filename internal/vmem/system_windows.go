@@ -79,8 +79,14 @@ func (system) Reserve(size, align uintptr, _ string) (uintptr, error) {
 	return 0, fail(OpReserve, 0, size, err)
 }
 
+// reserveAt is the system call. Its arguments were checked, so that an invalid one can only be a size
+// which goes beyond the address space.
 func reserveAt(addr, size uintptr) (uintptr, error) {
-	return windows.VirtualAlloc(addr, size, windows.MEM_RESERVE, windows.PAGE_NOACCESS)
+	addr, err := windows.VirtualAlloc(addr, size, windows.MEM_RESERVE, windows.PAGE_NOACCESS)
+	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
+		err = fmt.Errorf("%w (%w)", errNoMemory, err)
+	}
+	return addr, err
 }
 
 // Commit implements Memory. Committing what is committed already keeps its contents.

@@ -84,7 +84,7 @@ func (p Protection) String() string {
 	return "invalid protection"
 }
 
-// System returns the memory of the operating system. It is stateless: all values it returns are one.
+// System returns the memory of the operating system. All values that it returns are one and the same.
 func System() Memory { return system{} }
 
 // system implements Memory by system calls; each kind of system adds its methods in a file of its own.
