@@ -11,39 +11,19 @@ import (
 //
 // The fast paths have no lock that could keep them out. But each asks first whether its P has
 // slots. So the answer is made no, and then the world is stopped for a moment: a goroutine that
-// asked before is pinned, which keeps the world from stopping until it has finished (GC-3).
-// Whoever asks afterwards takes the slow way and waits in makeCache for this to end.
+// asked before is pinned, which keeps the world from stopping until it has finished (GC-3), or,
+// with the fallback of percpu, says that it is busy, and is passed over. Whoever asks afterwards takes the slow way and waits in makeCache for this to end.
 func (h *heap) flushPs() {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
-	if !percpu.Linkname {
-		h.flushIdle()
-		return
-	}
 	n := h.ps.Swap(0)
 	runtime.ReadMemStats(&h.memStats)
 	for id := range int(n) {
-		h.emptyCache(h.cache(id))
+		if !percpu.Busy(id) {
+			h.emptyCache(h.cache(id))
+		}
 	}
 	h.ps.Store(n)
-}
-
-// flushIdle does it without linkname: a holder's number is a token in a pool, and who has the
-// token has the slots. Tokens in use at the moment are passed over.
-func (h *heap) flushIdle() {
-	var pins []percpu.Pin
-	for {
-		p := percpu.Acquire()
-		pins = append(pins, p)
-		c := h.pcache(p.ID())
-		if c == nil || len(pins) > maxPs {
-			break
-		}
-		h.emptyCache(c)
-	}
-	for _, p := range pins {
-		p.Release()
-	}
 }
 
 // emptyCache checks in everything of a holder. The caller has the right to its slots and is not pinned.

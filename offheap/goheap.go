@@ -2,6 +2,7 @@ package offheap
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,12 +17,40 @@ type goHeap struct {
 	shards [64]goShard
 	inUse  atomic.Int64
 	large  atomic.Int64 // Size of the largest block ever: how far back an interior pointer may reach.
+	freed  quarantine
 	h      *heap
 }
 
 type goShard struct {
 	mu    sync.Mutex
 	pages map[uintptr][]goBlock
+}
+
+// quarantine keeps the last blocks freed from the collector, so that their addresses stay theirs
+// and a double free of one is known from a foreign pointer: at least 8 blocks, at most 1024 or
+// 16 MiB.
+type quarantine struct {
+	mu     sync.Mutex
+	blocks []goBlock
+	bytes  uintptr
+}
+
+func (q *quarantine) put(b goBlock) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.blocks = append(q.blocks, b)
+	q.bytes += b.size
+	for len(q.blocks) > 8 && (len(q.blocks) > 1024 || q.bytes > 16<<20) {
+		q.bytes -= q.blocks[0].size
+		q.blocks[0] = goBlock{}
+		q.blocks = q.blocks[1:]
+	}
+}
+
+func (q *quarantine) has(addr uintptr) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.ContainsFunc(q.blocks, func(b goBlock) bool { return addr-b.addr < b.size })
 }
 
 type goBlock struct {
@@ -31,7 +60,12 @@ type goBlock struct {
 	keep any // The slice that the block is, so that the collector keeps it.
 }
 
-const goPage = 4096
+const (
+	goPage = 4096
+	// goHeapMax bounds a block: 64 GiB, or 512 MiB on 32-bit systems. What the Go heap cannot give
+	// ends the process without an error, so that the impossible must be refused before.
+	goHeapMax = 1 << (29 + 7*is64Int)
+)
 
 func newGoHeap(h *heap) *goHeap {
 	g := &goHeap{h: h}
@@ -45,7 +79,7 @@ func (g *goHeap) shard(page uintptr) *goShard { return &g.shards[page%uintptr(le
 
 // alloc makes a block; it is zero whether asked for or not.
 func (g *goHeap) alloc(q request) (uintptr, error) {
-	if q.n > largestAlloc || q.align > maxAlign {
+	if q.n > goHeapMax || q.align > maxAlign {
 		return 0, outOfMemory("blocks", q.n, errTooLarge)
 	}
 	g.h.mu.Lock()
@@ -131,16 +165,21 @@ func (g *goHeap) free(addr uintptr, op string) {
 	if !ok {
 		g.misuse(op, addr)
 	}
+	g.freed.put(b)
 	g.inUse.Add(-int64(b.size))
 	g.h.mu.Lock()
 	g.h.account(b.kind, -int64(b.size))
 	g.h.mu.Unlock()
 }
 
-// misuse panics. Without memory of freed blocks a double free and a foreign pointer look alike.
+// misuse panics and says what addr is. A block freed long ago is taken for a foreign pointer: the
+// Go heap has it.
 func (g *goHeap) misuse(op string, addr uintptr) {
-	e := &MisuseError{Op: op, Addr: addr, Kind: "double free or foreign pointer",
-		Detail: "no block begins there; with FREEHOLD=heap the two cannot be told apart"}
+	e := &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer",
+		Detail: "no block of offheap begins there; memory of the Go heap, the stack or a mapped file must not be freed here"}
+	if g.freed.has(addr) {
+		e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
+	}
 	if _, ok := g.containing(addr); ok {
 		e.Kind = "interior pointer"
 		e.Detail = "it lies inside a block; free the slice that Alloc returned, or a prefix of it"

@@ -11,8 +11,8 @@ import (
 // lets a pinned goroutine be preempted or gives two running goroutines one P id (GC-2).
 func TestExclusive(t *testing.T) {
 	const workers = 8
-	var inside [4096]atomic.Int32
-	var plain [4096]int // Without synchronisation of its own: it counts right only if the Pin protects it.
+	const ids = 1 << 18                                          // Under the race detector sync.Pool drops tokens, and numbers grow.
+	inside, plain := make([]atomic.Int32, ids), make([]int, ids) // Without synchronisation of its own: it counts right only if the Pin protects it.
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	for range workers {
@@ -47,6 +47,35 @@ func TestExclusive(t *testing.T) {
 	}
 	if int64(sum) != total.Load() {
 		t.Fatalf("plain counters under Pins sum up to %d, want %d", sum, total.Load())
+	}
+}
+
+// TestStopWaits is GC-3: the world does not stop while a goroutine is pinned, or, with the
+// fallback, it is seen to be busy.
+func TestStopWaits(t *testing.T) {
+	var pinned, done atomic.Bool
+	var id atomic.Int64
+	go func() {
+		p := Acquire()
+		id.Store(int64(p.ID()))
+		pinned.Store(true)
+		for i := range 1 << 28 {
+			if i == 1<<28-1 {
+				done.Store(true)
+			}
+		}
+		p.Release()
+	}()
+	for !pinned.Load() {
+		runtime.Gosched()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if !done.Load() && !Busy(int(id.Load())) {
+		t.Fatal("the world stopped while a goroutine was pinned")
+	}
+	for !done.Load() {
+		runtime.Gosched()
 	}
 }
 

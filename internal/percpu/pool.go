@@ -5,6 +5,7 @@ package percpu
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // Linkname says whether IDs come from the runtime by linkname.
@@ -26,12 +27,35 @@ var (
 	}
 )
 
+// busy says which IDs are held. It is written without synchronisation: who reads it has stopped
+// the world first.
+var busy [maxIDs]uint32
+
+const maxIDs = 1 << 12
+
 // Acquire takes an ID that nobody else holds.
 func Acquire() Pin {
-	if t, ok := tokens.Get().(*token); ok {
-		return Pin{t}
+	t, ok := tokens.Get().(*token)
+	if !ok {
+		t = newToken()
 	}
-	return Pin{newToken()}
+	setBusy(t.id, 1)
+	return Pin{t}
+}
+
+// Busy says whether somebody who acquired the ID before the world was last stopped has not
+// released it yet. IDs beyond the first few thousand are always busy.
+func Busy(id int) bool { return id >= maxIDs || atomic.LoadUint32(&busy[id]) != 0 }
+
+func setBusy(id int, v uint32) {
+	if id >= maxIDs {
+		return
+	}
+	if raceEnabled {
+		atomic.StoreUint32(&busy[id], v)
+	} else {
+		busy[id] = v
+	}
 }
 
 func newToken() *token {
@@ -59,4 +83,7 @@ func giveBack(id int) {
 func (p Pin) ID() int { return p.t.id }
 
 // Release gives the ID up.
-func (p Pin) Release() { tokens.Put(p.t) }
+func (p Pin) Release() {
+	setBusy(p.t.id, 0)
+	tokens.Put(p.t)
+}

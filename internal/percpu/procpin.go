@@ -19,6 +19,10 @@ func (p Pin) ID() int { return p.id }
 // Release ends what Acquire began.
 func (p Pin) Release() { procUnpin() }
 
+// Busy says whether somebody who acquired the ID before the world was last stopped has not
+// released it yet: never, because the world does not stop while a goroutine is pinned (GC-3).
+func Busy(int) bool { return false }
+
 // Both are on the list of symbols that the linker lets packages pull without a flag, because
 // widely used packages do (see the comments on procPin in runtime/proc.go), in Go 1.25 and 1.26.
 

@@ -1,0 +1,5 @@
+//go:build !race && freehold_nolinkname
+
+package percpu
+
+const raceEnabled = false
