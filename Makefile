@@ -32,7 +32,7 @@ bench-full:
 
 # The same beside the rivals; needs libjemalloc-dev and libmimalloc-dev.
 rivals:
-	cd benchmarks && go run . -full
+	cd benchmarks && GOWORK=off go run . -full
 
 # The library and the command for every system that is promised.
 cross:
