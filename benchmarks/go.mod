@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/dgraph-io/ristretto/v2 v2.4.2
+	github.com/freehold-go/freehold v0.1.0
 	github.com/freehold-go/freehold/cmd v0.1.0
 	modernc.org/memory v1.12.1
 )
@@ -14,7 +15,6 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
-	github.com/freehold-go/freehold v0.1.0 // indirect
 	github.com/jedib0t/go-pretty/v6 v6.8.3 // indirect
 	github.com/mattn/go-runewidth v0.0.20 // indirect
 	github.com/urfave/cli/v3 v3.14.0 // indirect

@@ -8,7 +8,7 @@
 // looks for the archive in a fixed place and for functions that start with je_, which Debian's header has on request:
 //
 //	ln -s /usr/lib/x86_64-linux-gnu/libjemalloc.a /usr/local/lib/libjemalloc.a
-//	cd benchmarks && CGO_CFLAGS="-O2 -g -DJEMALLOC_NO_DEMANGLE" go run -tags jemalloc . -full
+//	cd benchmarks && CGO_CFLAGS="-O2 -g -DJEMALLOC_NO_DEMANGLE=" go run -tags jemalloc . -full
 package main
 
 import (

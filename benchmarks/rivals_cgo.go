@@ -13,6 +13,10 @@ import (
 // for ten seconds, and longer while nobody calls it.
 const tunedConf = "MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"
 
+// defaultConf spells out jemalloc's own defaults, because a build with the tag jemalloc also has freehold's package of
+// that name, which asks for others.
+const defaultConf = "MALLOC_CONF=background_thread:false,metadata_thp:disabled"
+
 const (
 	jemallocName = "jemalloc (cgo)"
 	tunedName    = "jemalloc (cgo), tuned"
@@ -21,7 +25,7 @@ const (
 
 func init() {
 	je := rival{
-		name: jemallocName, note: "mallocx and dallocx, default options",
+		name: jemallocName, note: "mallocx and dallocx, default options", env: []string{defaultConf},
 		zeroed: way{cmalloc.JeCalloc, sizeless(cmalloc.JeFree)}, plain: way{cmalloc.JeMalloc, sizeless(cmalloc.JeFree)},
 	}
 	je.register()

@@ -1,4 +1,4 @@
-//go:build jemalloc
+//go:build cgo && jemalloc
 
 package main
 
@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/offheap/jemalloc"
 )
 
 const zName = "ristretto z (jemalloc)"
@@ -15,10 +16,17 @@ const zName = "ristretto z (jemalloc)"
 func init() {
 	rival{
 		name: zName, note: "z.Calloc and z.Free, default options, leak tracking always on", slow: true,
+		env: []string{defaultConf},
 		zeroed: way{
 			alloc: func(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(z.Calloc(n, "bench"))) },
 			free:  func(p unsafe.Pointer, n int) { z.Free(unsafe.Slice((*byte)(p), n)) },
 		},
+	}.register()
+	free := func(p unsafe.Pointer, n int) { jemalloc.Free(unsafe.Slice((*byte)(p), n)) }
+	rival{
+		name: "offheap/jemalloc (cgo)", note: "freehold's interface over jemalloc, with the options that it sets",
+		zeroed: way{func(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(jemalloc.Alloc(n))) }, free},
+		plain:  way{func(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(jemalloc.AllocUninit(n))) }, free},
 	}.register()
 	bench.AddBar(bench.Bar{
 		Name: "churn/zeroed, offheap by z.Calloc", Limit: 0.7, Value: bench.TimeRatio("churn/zeroed", 0, "offheap", zName),

@@ -1,4 +1,4 @@
-//go:build !jemalloc
+//go:build !cgo || !jemalloc
 
 package main
 

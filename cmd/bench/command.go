@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"regexp"
@@ -98,6 +99,9 @@ func writers(c *cli.Command) (stdout, stderr io.Writer) {
 	return stdout, stderr
 }
 
+// maxGiB is how far fragmentation may grow: what an int of this machine holds, and at most a TiB.
+const maxGiB = min(1024, math.MaxInt>>30)
+
 func readOptions(c *cli.Command) (Options, error) {
 	o := Options{
 		Full: c.Bool("full"), Count: int(c.Int("count")), MinTime: c.Duration("mintime"),
@@ -115,8 +119,8 @@ func readOptions(c *cli.Command) (Options, error) {
 	}
 	if c.IsSet("fragmentation-gib") {
 		gib := c.Float("fragmentation-gib")
-		if !(gib > 0 && gib <= 1024) {
-			return o, fmt.Errorf("bench: -fragmentation-gib is %g; it must be more than 0 and at most 1024", gib)
+		if !(gib > 0 && gib <= maxGiB) {
+			return o, fmt.Errorf("bench: -fragmentation-gib is %g; it must be more than 0 and at most %d", gib, maxGiB)
 		}
 		o.Sizes["fragmentation/log"] = []int{int(gib * (1 << 30))}
 		o.Sizes["fragmentation/big"] = o.Sizes["fragmentation/log"]
