@@ -31,7 +31,11 @@ func freeWiped(bin uint32, addr uintptr) bool {
 	done := false
 	if uint32(id) < std.ps.Load() {
 		s := &unsafex.At[slots](std.caches[id&(maxPs-1)].Load())[bin&(fastBins-1)]
-		if done = s.push(addr); done {
+		if done = s.push(addr); done && s.size <= 64 {
+			for a := addr; a < addr+uintptr(s.size); a += 8 {
+				*unsafex.At[uint64](a) = 0
+			}
+		} else if done {
 			unsafex.Clear(addr, uintptr(s.size))
 		}
 	}

@@ -40,7 +40,7 @@ func (h *heap) freeSlow(addr uintptr, l *Local, op string) {
 	}
 	var settle [2]uintptr
 	pin, id, c := h.enter(l)
-	how := h.freeBlock(addr, b, id, c, &settle)
+	how := h.freeBlock(addr, sp, b, id, c, &settle)
 	leave(pin, l)
 	if how != freedBlock {
 		h.misuse(op, addr, sp)
@@ -64,9 +64,8 @@ func (h *heap) afterFree(settle [2]uintptr) {
 // freeBlock makes the block at addr free. The holder is pinned. settle receives the slabs that
 // the caller must settle afterwards. Every check is made anew here, against one reading of the
 // group's word, because the slab may have changed since the caller looked it up.
-func (h *heap) freeBlock(addr uintptr, b *bin, id int, c *slots, settle *[2]uintptr) freed {
-	for {
-		sp := h.spanOf(addr)
+func (h *heap) freeBlock(addr uintptr, sp *span, b *bin, id int, c *slots, settle *[2]uintptr) freed {
+	for ; ; sp = h.spanOf(addr) {
 		if sp == nil || sp.bin != b.id {
 			return freedGone
 		}

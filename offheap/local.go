@@ -139,7 +139,13 @@ func NewIn[T any](l *Local) *T {
 
 //go:noinline
 func newInAddr(d *typeDesc, l *Local) uintptr {
-	addr, err := d.alloc("NewIn", l.own("NewIn"), nil, true)
+	l = l.own("NewIn")
+	if d.bin != nullBin {
+		addr, err := std.allocSlow(std.binByID(d.bin), l)
+		must(err)
+		return addr
+	}
+	addr, err := d.alloc("NewIn", l, nil, true)
 	must(err)
 	return addr
 }
@@ -156,7 +162,8 @@ func DeleteIn[T any](l *Local, p *T) {
 	addr := unsafex.Addr(p)
 	if l.slots != nil && l.slots[d.bin&(fastBins-1)].push(addr) {
 		if d.wipe {
-			unsafex.Clear(addr, d.size)
+			var zero T
+			*p = zero // Nobody but this Local can hand the block out yet.
 		}
 		return
 	}

@@ -184,11 +184,10 @@ func (h *heap) clean(r *region, i, n int, dirty *dirtyRuns) {
 	for _, set := range [2][]uint64{r.fresh, r.stale} {
 		at := i
 		for {
-			start, k := nextRun(set, at, n)
-			if k == 0 || start >= i+n {
+			start, k := nextRun(set, at, i+n, n)
+			if k == 0 {
 				break
 			}
-			k = min(k, i+n-start)
 			setBits(set, start, k, false)
 			dirty.add(r.base+uintptr(start)*granule, uintptr(k)*granule)
 			if &set[0] == &r.fresh[0] {

@@ -120,7 +120,7 @@ func (h *heap) purgePages() {
 			h.mu.Lock()
 			start, n := 0, 0
 			if h.purge.staleBytes > 0 {
-				start, n = nextRun(r.stale, at, zone/granule)
+				start, n = nextRun(r.stale, at, len(r.stale)*wordBits, zone/granule)
 			}
 			if n == 0 {
 				h.mu.Unlock()

@@ -57,17 +57,24 @@ func (h *heap) regionOf(addr uintptr) *region {
 
 // spanOf is the span that holds addr, or nil.
 func (h *heap) spanOf(addr uintptr) *span {
-	r := h.regionOf(addr)
-	if r == nil {
-		return nil
+	// The first region is nearly always the only one. Its base is set before used is more than 0.
+	r := &h.regions[0]
+	if used := r.used.Load(); used != 0 && addr-r.base < used {
+		return r.entry(addr)
 	}
-	return r.span(addr)
+	return h.spanBeyond(addr)
 }
 
-func (r *region) span(addr uintptr) *span {
-	if addr-r.base >= r.used.Load() {
+func (h *heap) spanBeyond(addr uintptr) *span {
+	r := h.regionOf(addr)
+	if r == nil || addr-r.base >= r.used.Load() {
 		return nil // The page map is committed as far as granules were handed out.
 	}
+	return r.entry(addr)
+}
+
+// entry is what the page map says of an address that was handed out.
+func (r *region) entry(addr uintptr) *span {
 	return unsafex.At[span](atomic.LoadUintptr(r.pages.slot((addr - r.base) / granule)))
 }
 

@@ -152,9 +152,9 @@ func spanWords(i, n int) func(yield func(int, uint64) bool) {
 	}
 }
 
-// nextRun is the first run of set bits in words at or after i, at most limit long; n is 0 at the end.
-func nextRun(words []uint64, i, limit int) (start, n int) {
-	end := len(words) * wordBits
+// nextRun is the first run of set bits of words in [i, end), at most limit long; n is 0 if there is
+// none.
+func nextRun(words []uint64, i, end, limit int) (start, n int) {
 	for i < end {
 		w := words[i/wordBits] >> (i % wordBits)
 		if w != 0 {
@@ -172,5 +172,5 @@ func nextRun(words []uint64, i, limit int) (start, n int) {
 			break
 		}
 	}
-	return start, min(n, limit)
+	return start, max(0, min(n, limit, end-start))
 }

@@ -71,17 +71,23 @@ func TestNextRun(t *testing.T) {
 	want := [][2]int{{0, 1}, {3, 60}, {64, 64}, {130, 70}, {255, 1}}
 	i := 0
 	for _, w := range want {
-		start, n := nextRun(words, i, 1000)
+		start, n := nextRun(words, i, 256, 1000)
 		if start != w[0] || n != w[1] {
 			t.Fatalf("from %d: run %d+%d, want %d+%d", i, start, n, w[0], w[1])
 		}
 		i = start + n
 	}
-	if _, n := nextRun(words, i, 1000); n != 0 {
+	if _, n := nextRun(words, i, 256, 1000); n != 0 {
 		t.Fatalf("a run of %d after the last", n)
 	}
-	if s, n := nextRun(words, 64, 10); s != 64 || n != 10 {
+	if s, n := nextRun(words, 64, 256, 10); s != 64 || n != 10 {
 		t.Fatalf("limited run is %d+%d", s, n)
+	}
+	if s, n := nextRun(words, 100, 110, 1000); s != 100 || n != 10 {
+		t.Fatalf("run cut off at the end is %d+%d", s, n)
+	}
+	if _, n := nextRun(words, 1, 3, 1000); n != 0 {
+		t.Fatalf("a run of %d where there is none", n)
 	}
 	if got := countBits(words, 0, 256); got != 196 {
 		t.Fatalf("%d bits set, want 196", got)

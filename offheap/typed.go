@@ -29,6 +29,11 @@ func New[T any]() *T {
 //
 //go:noinline
 func newAddr(d *typeDesc, zero bool) uintptr {
+	if d.bin != nullBin {
+		addr, err := std.allocSlow(std.binByID(d.bin), nil)
+		must(err)
+		return addr
+	}
 	addr, err := d.alloc("New", nil, nil, zero)
 	must(err)
 	return addr
