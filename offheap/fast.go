@@ -5,8 +5,8 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// The fast paths of the thread-safe functions, for std alone: with its address a constant, and
-// pop and push written out, a pair costs about a quarter less than through methods of heap.
+// The fast paths of the thread-safe functions, for std alone: with its address a constant a
+// pair costs about a fifth less than through methods of heap.
 
 // alloc is a block of the bin from the P's slot, or 0 if the caller must ask allocSlow. bin is
 // below fastBins.
@@ -55,16 +55,7 @@ func free(bin uint32, addr uintptr) bool {
 		return false
 	}
 	s := &unsafex.At[slots](std.caches[id&(maxPs-1)].Load())[bin&(fastBins-1)]
-	if d := addr - s.abase; d < windowMax {
-		i := index(d, s.magic)
-		bit := uint32(1) << (i & 31)
-		if i < uint32(s.acount) && i*s.size == uint32(d) && (s.amask|uint32(unsafex.Load64(s.aword)))&bit == 0 {
-			s.amask |= bit
-			p.Release()
-			return true
-		}
-	}
-	done := s.pushFree(addr)
+	done := s.push(addr)
 	p.Release()
 	return done
 }

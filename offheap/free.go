@@ -89,7 +89,7 @@ func (h *heap) freeBlock(addr uintptr, sp *span, b *bin, id int, c *slots, settl
 		}
 		switch holder := holderOf(v); {
 		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w):
-			if s.fcount > 0 {
+			if s.fbase != 0 {
 				settle[1] = h.checkInFree(s)
 			}
 			if s.checkOutFree(sp, g, v, bit, id+1) {
@@ -124,7 +124,7 @@ func (h *heap) noteFree(b *bin, s *slot, sp *span, g uint32, v uint64, settle *[
 		return
 	}
 	s.out--
-	if s.fcount > 0 {
+	if s.fbase != 0 {
 		settle[1] = h.checkInFree(s)
 	}
 	s.fword = sp.word(g)
@@ -145,15 +145,15 @@ func (h *heap) checkInFree(s *slot) uintptr {
 // wants says whether a free into the group at w is worth checking it out: the free before went
 // there too, or the group that is checked out for frees has seen some.
 func (s *slot) wants(w uintptr) bool {
-	if s.fcount > 0 {
-		return bits.OnesCount32(s.fmask) >= int(s.fcount)/2
+	if s.fbase != 0 {
+		return uintptr(bits.OnesCount32(s.fmask))*uintptr(s.size)*2 > uintptr(s.flast)
 	}
 	return s.fword == w
 }
 
 // checkOutFree makes group g the one to free into, with the block of bit as its first.
 func (s *slot) checkOutFree(sp *span, g uint32, v uint64, bit uint32, holder int) bool {
-	s.fbase, s.fword, s.fmask, s.fcount = sp.groupBase(g), sp.word(g), freeBits(v)|bit, uint8(sp.count(g))
+	s.fbase, s.fword, s.fmask, s.flast = sp.groupBase(g), sp.word(g), freeBits(v)|bit, sp.last(g)
 	if unsafex.CAS64(sp.word(g), v, withHolder(v, holder)) {
 		s.out += int32(bits.OnesCount32(freeBits(v)))
 		return true

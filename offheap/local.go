@@ -189,7 +189,7 @@ func (h *heap) closeLocal(l *Local) {
 // emptySlot checks everything of a slot in. Its holder calls it, not pinned.
 func (h *heap) emptySlot(b *bin, s *slot) {
 	var done [3]uintptr
-	if s.fcount > 0 {
+	if s.fbase != 0 {
 		done[0] = h.checkInFree(s)
 	}
 	if s.aword != 0 {

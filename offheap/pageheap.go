@@ -55,7 +55,7 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	}
 	s := spanAt(rec)
 	s.base, s.granules, s.bin = g.addr(), uint32(n), b.id
-	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, b.blocks, uint16(b.shift)
+	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, b.blocks, uint8(b.shift)
 	s.next, s.prev, s.purged = 0, 0, 0
 	s.touched.Store(0)
 	setup(s)

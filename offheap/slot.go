@@ -16,21 +16,17 @@ type slot struct {
 	abase uintptr // Address of the group's first block, 0 for none.
 	aword uintptr // Address of its word.
 	fbase uintptr
-	fword uintptr // With fcount 0: the word of the last free that hit no window.
+	fword uintptr // With fbase 0: the word of the last free that went to neither group.
 	cur   uintptr // The slab in use, 0 for none.
 	amask uint32
 	fmask uint32
 	size  uint32 // Of a block; 0 until the slot is first used.
 	magic uint32 // For division by size.
 
-	out    int32 // Blocks that left through this slot, less those that came back; see bin.out.
-	acount uint8 // Blocks in the group.
-	fcount uint8
-	hint   uint16 // The next group of cur to look at.
+	out   int32  // Blocks that left through this slot, less those that came back; see bin.out.
+	alast uint16 // The bytes of the group less one.
+	flast uint16
 }
-
-// windowMax bounds the bytes of a group: groupBytes, or one block of the largest class.
-const windowMax = 64 << 10
 
 // pop takes a block of the checked-out group, or returns 0.
 func (s *slot) pop() uintptr {
@@ -44,26 +40,19 @@ func (s *slot) pop() uintptr {
 
 // push frees a block that lies in one of the two groups. It reports false, and has done nothing,
 // if it lies elsewhere or something is wrong with it.
+//
+//go:nosplit
 func (s *slot) push(addr uintptr) bool {
-	if d := addr - s.abase; d < windowMax {
-		i := index(d, s.magic)
-		if bit := uint32(1) << (i & 31); i < uint32(s.acount) && i*s.size == uint32(d) &&
-			(s.amask|uint32(unsafex.Load64(s.aword)))&bit == 0 {
+	if d := addr - s.abase; d <= uintptr(s.alast) {
+		i, ok := divide(d, s.magic)
+		if bit := uint32(1) << (i & 31); ok && (s.amask|uint32(unsafex.Load64(s.aword)))&bit == 0 {
 			s.amask |= bit
 			return true
 		}
 	}
-	return s.pushFree(addr)
-}
-
-// pushFree is push for the group of the frees alone.
-//
-//go:nosplit
-func (s *slot) pushFree(addr uintptr) bool {
-	if d := addr - s.fbase; d < windowMax {
-		i := index(d, s.magic)
-		if bit := uint32(1) << (i & 31); i < uint32(s.fcount) && i*s.size == uint32(d) &&
-			(s.fmask|uint32(unsafex.Load64(s.fword)))&bit == 0 {
+	if d := addr - s.fbase; d <= uintptr(s.flast) {
+		i, ok := divide(d, s.magic)
+		if bit := uint32(1) << (i & 31); ok && (s.fmask|uint32(unsafex.Load64(s.fword)))&bit == 0 {
 			s.fmask |= bit
 			return true
 		}
@@ -71,10 +60,16 @@ func (s *slot) pushFree(addr uintptr) bool {
 	return false
 }
 
-// index divides an offset by a block size through the size's magic, ceil(2^32/size). It is exact
-// for multiples of the size; for other offsets below 2^32/size the result times the size differs
-// from the offset, which is what callers check.
-func index(d uintptr, magic uint32) uint32 { return uint32(uint64(d) * uint64(magic) >> 32) }
+// divide divides an offset by a block size through the size's magic, ceil(2^32/size), and says
+// whether it is a multiple. It is exact for the offsets within a slab as far as the quotient of
+// multiples goes, and as far as the answer goes for offsets within a group: for d = q*size + r the
+// low half of the product is q*e + r*magic with e = size*magic - 2^32 < size, which is below magic
+// only if r is 0, as (q+1)*e < magic there. (Lemire, Kaser, Kurz: Faster Remainder by Direct
+// Computation, 2019, section 3.2, with 32 bits.)
+func divide(d uintptr, magic uint32) (q uint32, multiple bool) {
+	x := uint64(d) * uint64(magic)
+	return uint32(x >> 32), uint32(x) < magic
+}
 
 func magicOf(size uintptr) uint32 { return uint32((1<<32 + uint64(size) - 1) / uint64(size)) }
 
@@ -87,14 +82,14 @@ func (s *slot) start(b *bin) {
 
 // checkOut makes the group at w the one to allocate from, if it has free blocks and no holder.
 // The slot is written first, so that whoever finds the holder in the word finds the mask too.
-func (s *slot) checkOut(w, base uintptr, count int, holder int) (uint32, bool) {
+func (s *slot) checkOut(w, base uintptr, last uint16, holder int) (uint32, bool) {
 	for {
 		v := unsafex.Load64(w)
 		if holderOf(v) != 0 || freeBits(v) == 0 {
 			s.dropAlloc()
 			return 0, false
 		}
-		s.abase, s.aword, s.amask, s.acount = base, w, freeBits(v), uint8(count)
+		s.abase, s.aword, s.amask, s.alast = base, w, freeBits(v), last
 		if unsafex.CAS64(w, v, withHolder(v, holder)) {
 			s.out += int32(bits.OnesCount32(freeBits(v)))
 			return freeBits(v), true
@@ -123,12 +118,12 @@ func (s *slot) retake() bool {
 	return false
 }
 
-func (s *slot) dropAlloc() { s.abase, s.aword, s.amask, s.acount = 0, 0, 0, 0 }
-func (s *slot) dropFree()  { s.fbase, s.fword, s.fmask, s.fcount = 0, 0, 0, 0 }
+func (s *slot) dropAlloc() { s.abase, s.aword, s.amask = 0, 0, 0 }
+func (s *slot) dropFree()  { s.fbase, s.fword, s.fmask = 0, 0, 0 }
 
 // freeToAlloc makes the group of the frees the one to allocate from.
 func (s *slot) freeToAlloc() {
-	s.abase, s.aword, s.acount, s.amask = s.fbase, s.fword, s.fcount, s.fmask
+	s.abase, s.aword, s.alast, s.amask = s.fbase, s.fword, s.flast, s.fmask
 	s.dropFree()
 }
 
@@ -137,7 +132,7 @@ func (s *slot) heldMask(w uintptr) (uint32, bool) {
 	if atomic.LoadUintptr(&s.aword) == w {
 		return atomic.LoadUint32(&s.amask), true
 	}
-	if atomic.LoadUintptr(&s.fword) == w && s.fcount > 0 {
+	if atomic.LoadUintptr(&s.fword) == w && atomic.LoadUintptr(&s.fbase) != 0 {
 		return atomic.LoadUint32(&s.fmask), true
 	}
 	return 0, false

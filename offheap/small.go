@@ -63,7 +63,8 @@ func (h *heap) slab(b *bin) (*span, error) {
 func (h *heap) install(b *bin, l *Local, sp *span) {
 	pin, _, c := h.enter(l)
 	if c != nil && c[b.id].cur == 0 {
-		c[b.id].cur, c[b.id].hint = sp.addr(), 0
+		sp.hint = 0
+		c[b.id].cur = sp.addr()
 		leave(pin, l)
 		return
 	}
@@ -95,15 +96,15 @@ func (s *slot) refill(b *bin, id int) (addr, done uintptr) {
 		return 0, 0
 	}
 	sp := spanAt(s.cur)
-	for g := uint32(s.hint); g < sp.groups(); g++ {
-		m, ok := s.checkOut(sp.word(g), sp.groupBase(g), int(sp.count(g)), id+1)
+	for g := uint32(sp.hint); g < sp.groups(); g++ {
+		m, ok := s.checkOut(sp.word(g), sp.groupBase(g), sp.last(g), id+1)
 		if !ok {
 			continue
 		}
 		if m == sp.mask(g) {
 			sp.full.Add(^uint32(0))
 		}
-		s.hint = uint16(g + 1)
+		sp.hint = uint16(g + 1)
 		return s.pop(), 0
 	}
 	done, s.cur = s.cur, 0

@@ -21,8 +21,9 @@ type span struct {
 	size     uint32 // Of a block; 0 for a large block.
 	magic    uint32
 	blocks   uint32
-	shift    uint16 // log2 of the blocks in a group.
+	shift    uint8  // log2 of the blocks in a group.
 	claimed  bool   // The purge holds groups of it; guarded by the heap's lock.
+	hint     uint16 // The next group that the holder of a current slab looks at.
 	state    atomic.Uint32
 	full     atomic.Uint32 // Groups all of whose blocks are free in the word.
 	touched  atomic.Uint32 // What the purge knows of it: see purge.go.
@@ -59,13 +60,16 @@ func (s *span) groupBase(g uint32) uintptr {
 	return s.base + uintptr(g<<s.shift)*uintptr(s.size)
 }
 
+// last is the number of bytes in group g less one.
+func (s *span) last(g uint32) uint16 { return uint16(s.count(g)*s.size - 1) }
+
 // mask has a bit for each block of group g.
 func (s *span) mask(g uint32) uint32 { return uint32(1<<s.count(g) - 1) }
 
 // find is the number of the block at addr, and whether a block begins there.
 func (s *span) find(addr uintptr) (uint32, bool) {
 	d := addr - s.base
-	i := index(d, s.magic)
+	i, _ := divide(d, s.magic)
 	return i, i < s.blocks && uintptr(i)*uintptr(s.size) == d
 }
 
