@@ -1,6 +1,10 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A Bar is what a contestant must reach, computed from the rows of a full run.
 type Bar struct {
@@ -71,5 +75,11 @@ func judge(rows []*Row) []BarResult {
 			results = append(results, BarResult{b.Name, b.Limit, value, detail, value <= b.Limit})
 		}
 	}
+	slices.SortStableFunc(results, func(a, b BarResult) int { return barOrder(a.Name) - barOrder(b.Name) })
 	return results
+}
+
+// barOrder is the place of the first workload whose task the bar's name starts with.
+func barOrder(name string) int {
+	return slices.IndexFunc(registry, func(w *Workload) bool { return strings.HasPrefix(name, w.family()) })
 }

@@ -146,6 +146,20 @@ func (c *boundClasses) release(b []byte) {
 	c.stacks[class].push(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
+// A boundPile serves blocks that are freed last in, first out: a bump pointer that goes both ways over one mapping.
+type boundPile struct {
+	mem []byte
+	top int
+}
+
+func (p *boundPile) alloc(n int) []byte {
+	b := p.mem[p.top : p.top+n : p.top+n]
+	p.top += n
+	return b
+}
+
+func (p *boundPile) release(b []byte) { p.top -= len(b) }
+
 // pooledBytes turns the pointer that a sync.Pool keeps back into its block. Pools keep pointers, because a slice in
 // an interface value would be an allocation of its own.
 func pooledBytes(p *byte, size int) []byte {

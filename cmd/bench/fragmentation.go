@@ -25,12 +25,21 @@ func init() {
 		{Name: idleName, Note: "holds an empty table of blocks: the others are corrected by it", Prepare: Fragmentation(nil, nil), Baseline: true},
 		{Name: heapName, Note: "make([]byte, n)", Prepare: Fragmentation(heapBytes, nil)},
 		{Name: "Go heap, returned", Note: "debug.FreeOSMemory after every shrink", Prepare: Fragmentation(heapBytes, debug.FreeOSMemory), FullOnly: true},
-		{Name: boundName, Note: "bound of the time: unchecked free lists that give nothing back", Prepare: Fragmentation(boundBytes, nil)},
 	}
-	Register(w, contestants...)
+	Register(w, append(contestants, Contestant{
+		Name: boundName, Note: "bound of the time: unchecked free lists that give nothing back", Prepare: Fragmentation(boundBytes, nil),
+	})...)
 	w.Name, w.Order = "fragmentation/big", 51
 	w.Doc = "The same with blocks of up to 32 MiB or n/32 (uniform), freed last in, first out."
-	Register(w, contestants...)
+	Register(w, append(contestants, Contestant{
+		Name: boundName, Note: "bound of the time: one unchecked stack that gives nothing back",
+		Prepare: func(r *Run) func() uint64 {
+			return Fragmentation(func() Bytes {
+				pile := &boundPile{mem: mapMemory(r.N)}
+				return Bytes{Alloc: pile.alloc, Free: pile.release}
+			}, nil)(r)
+		},
+	})...)
 	addFragmentationOffheap()
 }
 

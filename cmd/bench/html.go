@@ -37,6 +37,7 @@ type pageGroup struct {
 	Sizes         []pageSize
 	Bars          []int // indexes into Charts
 	Curves        []int
+	Extra         [][]string // values of this workload alone: a header, then a row for each contestant
 }
 
 type pageSize struct {
@@ -45,10 +46,10 @@ type pageSize struct {
 }
 
 type pageRow struct {
-	Kind                                     string // the class of the row: heap, bound, failed or none
-	Contestant, Note, Time, Spread           string
-	Ratio, BoundRatio, Allocs, GCs, GCCPU    string
-	LiveHeap, PeakRSS, Extra, Error, Skipped string
+	Kind                                  string // the class of the row: heap, bound, own, failed or plain
+	Contestant, Note, Time, Spread        string
+	Ratio, BoundRatio, Allocs, GCs, GCCPU string
+	LiveHeap, PeakRSS, Error, Skipped     string
 }
 
 // A pageChart is one chart. Kind is "bars", "sizes" or "curves".
@@ -105,6 +106,7 @@ func (d *pageData) addGroup(g group) {
 		}
 		pg.Sizes = append(pg.Sizes, ps)
 	}
+	pg.Extra = g.extraTable()
 	if len(g.sizes) > 2 {
 		pg.Bars = append(pg.Bars, d.addChart(sizesChart(g)))
 	} else {
@@ -134,6 +136,8 @@ func (r *Row) kind() string {
 		return "heap"
 	case r.Contestant == r.w.Bound:
 		return "bound"
+	case r.c.Own:
+		return "own"
 	}
 	return "plain"
 }
@@ -144,11 +148,13 @@ func newPageRow(r *Row) pageRow {
 		p.Skipped = r.Skipped
 		return p
 	}
+	p.LiveHeap, p.PeakRSS = byteSize(r.LiveHeap), byteSize(r.PeakRSS)
+	if r.c.Baseline {
+		return p
+	}
 	p.Time, p.Spread = nanoseconds(r.NsOp), spreadText(r)
 	p.Ratio, p.BoundRatio = ratioText(r.Ratio), ratioText(r.BoundRatio)
 	p.Allocs, p.GCs, p.GCCPU = count(r.AllocsOp), count(r.GCCycles), significant(r.GCCPU)+" s"
-	p.LiveHeap, p.PeakRSS = byteSize(r.LiveHeap), byteSize(r.PeakRSS)
-	p.Extra = extraText(r.Extra)
 	return p
 }
 

@@ -4,7 +4,7 @@ import "github.com/freehold-go/freehold/offheap"
 
 // addListOffheap adds the ways of freehold to list.
 func addListOffheap() {
-	Add("list",
+	addOwn("list",
 		Contestant{Name: "offheap New", Note: "New and Delete of nodes with pointers, safe for all goroutines", Prepare: listOffheap},
 		Contestant{Name: "offheap Local", Note: "NewIn and DeleteIn of nodes with pointers, one goroutine", Prepare: listLocal},
 		Contestant{Name: "offheap Ref", Note: "New and Delete of pointer-free nodes linked by Ref", Prepare: listRef},

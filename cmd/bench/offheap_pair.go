@@ -11,8 +11,8 @@ func addPairOffheap() {
 		{"offheap AllocUninit", "AllocUninit and Free of n bytes", pairAllocUninitLoops},
 		{"offheap Local", "NewIn and DeleteIn of [n]byte, a Local for each goroutine", pairLocalLoops},
 	}
-	Add("pair", pairContestants(ways, false)...)
-	Add("pair/all", pairContestants(ways, true)...)
+	addOwn("pair", pairContestants(ways, false)...)
+	addOwn("pair/all", pairContestants(ways, true)...)
 	AddBar(Bar{"pair of 32 B, offheap New by the Go heap", 0.5, TimeRatio("pair", 32, "offheap New", heapName)})
 	AddBar(Bar{"pair of 32 B on all Ps, offheap New by the Go heap", 0.5, TimeRatio("pair/all", 32, "offheap New", heapName)})
 }

@@ -8,8 +8,8 @@ func addFragmentationOffheap() {
 		{Name: "offheap", Note: "AllocUninit and Free", Prepare: Fragmentation(offheapUninit, nil)},
 		{Name: "offheap, purged", Note: "and Purge after every shrink", Prepare: Fragmentation(offheapUninit, offheap.Purge), FullOnly: true},
 	}
-	Add("fragmentation/log", freed...)
-	Add("fragmentation/big", freed...)
+	addOwn("fragmentation/log", freed...)
+	addOwn("fragmentation/big", freed...)
 	addFragmentationBars("offheap")
 }
 
@@ -20,11 +20,11 @@ func offheapLocalZeroed() Bytes { l := offheap.NewLocal(); return Bytes{Alloc: l
 
 // addChurnOffheap adds the ways of freehold to churn and churn/zeroed.
 func addChurnOffheap() {
-	Add("churn",
+	addOwn("churn",
 		Contestant{Name: "offheap", Note: "AllocUninit and Free", Prepare: Churn(offheapUninit, false)},
 		Contestant{Name: "offheap Local", Note: "AllocUninit and Free of a Local for each goroutine", Prepare: Churn(offheapLocal, false)},
 	)
-	Add("churn/zeroed",
+	addOwn("churn/zeroed",
 		Contestant{Name: "offheap", Note: "Alloc and Free", Prepare: Churn(offheapZeroed, true)},
 		Contestant{Name: "offheap Local", Note: "Alloc and Free of a Local for each goroutine", Prepare: Churn(offheapLocalZeroed, true)},
 	)
@@ -32,12 +32,12 @@ func addChurnOffheap() {
 
 // addHandoffOffheap adds the ways of freehold to handoff.
 func addHandoffOffheap() {
-	Add("handoff",
+	addOwn("handoff",
 		Contestant{Name: handoffNew, Note: "New here, Delete there", Prepare: Handoff(handoffOffheap, false)},
 		Contestant{Name: handoffHome, Note: "New here, Delete here, after the same way there and back", Prepare: Handoff(handoffOffheap, true)},
 	)
 	AddBar(Bar{"handoff, offheap New by the local pair in the same shape", 2, TimeRatio("handoff", 0, handoffNew, handoffHome)})
-	AddBar(Bar{"handoff, growth of the resident set while it runs, bytes", handoffGrowth, handoffGrowthOf(handoffNew)})
+	AddBar(Bar{"handoff, growth of the resident set while it runs, MiB", handoffGrowth >> 20, handoffGrowthOf(handoffNew)})
 }
 
 const (
@@ -65,7 +65,7 @@ func handoffOffheap() HandoffWay {
 
 // addScanOffheap adds the ways of freehold to scan/nodes.
 func addScanOffheap() {
-	Add("scan/nodes",
+	addOwn("scan/nodes",
 		Contestant{Name: "offheap *node", Note: "[]*node, nodes outside of the Go heap", Prepare: scanPointers},
 		Contestant{Name: "offheap Ref", Note: "[]Ref[node], nodes outside of the Go heap", Prepare: scanRefs},
 	)

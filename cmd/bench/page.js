@@ -1,14 +1,18 @@
 // Draws the charts of the page. `charts` is the list that the command wrote before this script.
 const style = getComputedStyle(document.documentElement);
 const colourOf = name => style.getPropertyValue("--" + name).trim();
-const palette = ["#1a7f8e", "#7b5ea7", "#2f9e5b", "#c2456b", "#3f6fd1", "#9a7b1c", "#0b8f6f", "#b0562b"];
-const named = { heap: colourOf("heap"), bound: colourOf("bound"), failed: colourOf("bad") };
+// Curves beyond the palette are dashed in the same colours.
+const palette = ["#7b5ea7", "#2f9e5b", "#c2456b", "#3f6fd1", "#9a7b1c", "#b0562b"];
+const ownPalette = [colourOf("own"), "#4f8ff0", "#35b48a", "#2b5fb8", "#7fb3c8"];
+const named = { heap: colourOf("heap"), bound: colourOf("bound"), own: colourOf("own"), failed: colourOf("bad") };
 const brief = v => {
   for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
     if (Math.abs(v) >= size) return Number((v / size).toPrecision(3)) + " " + unit;
   }
   return Number(v.toPrecision(3)).toString();
 };
+// Of the many ticks of a logarithmic axis only 1, 2 and 5 of each decade get a label.
+const decades = v => [1, 2, 5].includes(Math.round(v / 10 ** Math.floor(Math.log10(v)))) ? brief(v) : "";
 Chart.defaults.color = colourOf("soft");
 Chart.defaults.borderColor = colourOf("line");
 Chart.defaults.font.family = "system-ui, 'DejaVu Sans', sans-serif";
@@ -33,18 +37,21 @@ function bars(c) {
 }
 
 function lines(c, x, y) {
-  let next = 0;
+  let next = 0, owns = 0;
   return {
     type: "line",
     data: { datasets: c.sets.map(s => {
-      const colour = named[s.kind] || palette[next++ % palette.length];
+      const own = s.kind === "own";
+      const colours = own ? ownPalette : palette;
+      const index = own ? owns++ : named[s.kind] ? 0 : next++;
+      const colour = own || !named[s.kind] ? colours[index % colours.length] : named[s.kind];
       return { label: s.name, data: s.x.map((v, i) => ({ x: v, y: s.values[i] })), borderColor: colour, backgroundColor: colour,
-        borderWidth: 2, pointRadius: c.kind === "sizes" ? 3 : 0 };
+        borderWidth: s.kind === "own" ? 3 : 1.5, borderDash: [[], [6, 3], [2, 2]][Math.floor(index / colours.length) % 3], pointRadius: c.kind === "sizes" ? 3 : 0 };
     }) },
     options: {
       interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: { x, y },
-      plugins: { legend: { labels: { boxWidth: 12, boxHeight: 12 } }, title: title(c.title),
+      plugins: { legend: { labels: { usePointStyle: true, pointStyle: "line", boxWidth: 28 } }, title: title(c.title),
         tooltip: { callbacks: { label: item => item.dataset.label + ": " + brief(item.parsed.y) + " " + c.unit } } },
     },
   };
@@ -53,7 +60,7 @@ function lines(c, x, y) {
 const draw = {
   bars,
   sizes: c => lines(c, axis("size", { type: "logarithmic", ticks: { callback: v => Number.isInteger(Math.log2(v)) ? v : "" },
-      afterBuildTicks: a => { a.ticks = c.sets[0].x.map(value => ({ value })); } }), axis(c.unit, { type: "logarithmic" })),
+      afterBuildTicks: a => { a.ticks = c.sets[0].x.map(value => ({ value })); } }), axis(c.unit, { type: "logarithmic", ticks: { callback: decades } })),
   curves: c => lines(c, axis("seconds", { type: "linear" }), axis(c.unit, { type: "linear", beginAtZero: true })),
 };
 

@@ -147,11 +147,28 @@ func extraValue(name string, v float64) string {
 	return significant(v)
 }
 
-// extraText writes named values in one line, in the order of their names.
-func extraText(extra map[string]float64) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		parts = append(parts, extraLabel(name)+" "+extraValue(name, extra[name]))
+// extraTable holds those values as text: the names first, then a line for each contestant that has any. It is empty if
+// none has.
+func (g *group) extraTable() [][]string {
+	names := g.extraNames()
+	if len(names) == 0 {
+		return nil
 	}
-	return strings.Join(parts, ", ")
+	header := []string{""}
+	for _, name := range names {
+		header = append(header, extraLabel(name))
+	}
+	lines := [][]string{header}
+	for _, r := range g.extraRows() {
+		line := []string{r.Contestant}
+		for _, name := range names {
+			cell := ""
+			if v, ok := r.Extra[name]; ok {
+				cell = extraValue(name, v)
+			}
+			line = append(line, cell)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

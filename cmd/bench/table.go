@@ -34,7 +34,7 @@ func (t *tableWriter) write(rep *report) {
 }
 
 func (t *tableWriter) paint(c text.Color, s string) string {
-	if !t.colour {
+	if !t.colour || c == text.Reset {
 		return s
 	}
 	return c.Sprint(s)
@@ -70,28 +70,29 @@ func (t *tableWriter) writeGroup(g group) {
 
 // writeExtra prints the values that only this workload has, in a table of their own.
 func (t *tableWriter) writeExtra(g group) {
-	names := g.extraNames()
-	if len(names) == 0 {
+	lines := g.extraTable()
+	if len(lines) == 0 {
 		return
 	}
 	tw := newTable()
-	header, configs := table.Row{""}, []table.ColumnConfig(nil)
-	for i, name := range names {
-		header = append(header, extraLabel(name))
-		configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	tw.AppendHeader(header)
-	tw.SetColumnConfigs(configs)
-	for _, r := range g.extraRows() {
-		cells := table.Row{"  " + r.Contestant}
-		for _, name := range names {
-			cell := ""
-			if v, ok := r.Extra[name]; ok {
-				cell = extraValue(name, v)
-			}
-			cells = append(cells, cell)
+	var configs []table.ColumnConfig
+	for i := range lines[0] {
+		if i > 0 {
+			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
 		}
-		tw.AppendRow(cells)
+	}
+	tw.SetColumnConfigs(configs)
+	for i, line := range lines {
+		cells := make(table.Row, len(line))
+		for k, cell := range line {
+			cells[k] = cell
+		}
+		if i == 0 {
+			tw.AppendHeader(cells)
+		} else {
+			cells[0] = "  " + line[0]
+			tw.AppendRow(cells)
+		}
 	}
 	fmt.Fprintf(t.out, "\n%s\n", trimLines(tw.Render()))
 }
@@ -119,13 +120,7 @@ func (t *tableWriter) cells(r *Row, most float64) table.Row {
 	if r.Error != "" {
 		name = t.paint(text.FgRed, name+" (failed)")
 	}
-	colour := text.FgCyan
-	switch r.Contestant {
-	case r.w.Heap:
-		colour = text.FgYellow
-	case r.w.Bound:
-		colour = text.FgHiBlack
-	}
+	colour := map[string]text.Color{"heap": text.FgYellow, "bound": text.FgHiBlack, "own": text.FgCyan, "failed": text.FgRed}[r.kind()]
 	if r.c.Baseline {
 		return table.Row{name, "", "", "", "", "", "", "", "", byteSize(r.LiveHeap), byteSize(r.PeakRSS)}
 	}

@@ -55,6 +55,8 @@ type Contestant struct {
 	Unavailable func() string
 	// FullOnly keeps the contestant out of the quick selection.
 	FullOnly bool
+	// Own marks a way of freehold, which the report shows in a colour of its own.
+	Own bool
 	// Baseline marks a contestant that does nothing: it is measured for what the others are corrected by.
 	Baseline bool
 }
@@ -76,6 +78,14 @@ func Register(w Workload, contestants ...Contestant) {
 	registry = append(registry, &w)
 	slices.SortStableFunc(registry, func(a, b *Workload) int { return a.Order - b.Order })
 	Add(w.Name, contestants...)
+}
+
+// addOwn adds freehold's ways to a registered workload.
+func addOwn(workload string, contestants ...Contestant) {
+	for i := range contestants {
+		contestants[i].Own = true
+	}
+	Add(workload, contestants...)
 }
 
 // Add adds contestants to a registered workload. It is called from init functions and panics if there is no such
