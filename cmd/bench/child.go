@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 )
 
 // childVariable carries the Spec to a child. A variable, not an argument, lets any program that calls RunChild be
@@ -17,6 +18,9 @@ func RunChild() {
 	if text == "" {
 		return
 	}
+	// Ctrl-C reaches every process of the terminal. The parent ends the child itself; one that died first would look
+	// like a failure.
+	signal.Ignore(os.Interrupt)
 	os.Exit(childMain(text))
 }
 
