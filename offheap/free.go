@@ -89,20 +89,20 @@ func (h *heap) freeBlock(addr uintptr, sp *span, b *bin, id int, c *slots, settl
 		}
 		switch holder := holderOf(v); {
 		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w):
-			if s.fbase != 0 {
-				settle[1] = h.checkInFree(s)
-			}
-			if s.checkOutFree(sp, g, v, bit, id+1) {
+			settle[1] = s.checkIn(h)
+			s.miss = w
+			if s.checkOut(sp, g, v, bit, id+1) {
 				return freedBlock
 			}
-			s.fword = w
 			continue
 		case holder == id+1 && s != nil:
 			return s.freeOwn(addr)
 		case holder != 0 && holder != purger:
-			if m, ok := h.heldMask(holder-1, b, w); !ok {
-				continue // The holder changes this moment; so does the word.
-			} else if m&bit != 0 {
+			m, ok := h.heldMask(holder-1, b, w)
+			if !ok || unsafex.Load64(w) != v {
+				continue // The holder changes this moment; the mask may be another group's.
+			}
+			if m&bit != 0 {
 				return freedTwice
 			}
 		}
@@ -124,42 +124,13 @@ func (h *heap) noteFree(b *bin, s *slot, sp *span, g uint32, v uint64, settle *[
 		return
 	}
 	s.out--
-	if s.fbase != 0 {
-		settle[1] = h.checkInFree(s)
-	}
-	s.fword = sp.word(g)
+	s.miss = sp.word(g)
 }
 
-// checkInFree checks the group of the frees in and returns its slab. The holder is pinned.
-func (h *heap) checkInFree(s *slot) uintptr {
-	sp := h.spanOf(s.fbase)
-	i, _ := sp.find(s.fbase)
-	s.out -= int32(bits.OnesCount32(s.fmask))
-	if m := checkIn(s.fword, s.fmask); m == sp.mask(i>>sp.shift) {
-		sp.full.Add(1)
-	}
-	s.dropFree()
-	return sp.addr()
-}
-
-// wants says whether a free into the group at w is worth checking it out: the free before went
-// there too, or the group that is checked out for frees has seen some.
+// wants says whether a free into the group at w is worth checking that out in place of the slot's:
+// the free before went there too, or the slot's group is mostly free and probably was freed into.
 func (s *slot) wants(w uintptr) bool {
-	if s.fbase != 0 {
-		return uintptr(bits.OnesCount32(s.fmask))*uintptr(s.size)*2 > uintptr(s.flast)
-	}
-	return s.fword == w
-}
-
-// checkOutFree makes group g the one to free into, with the block of bit as its first.
-func (s *slot) checkOutFree(sp *span, g uint32, v uint64, bit uint32, holder int) bool {
-	s.fbase, s.fword, s.fmask, s.flast = sp.groupBase(g), sp.word(g), freeBits(v)|bit, sp.last(g)
-	if unsafex.CAS64(sp.word(g), v, withHolder(v, holder)) {
-		s.out += int32(bits.OnesCount32(freeBits(v)))
-		return true
-	}
-	s.dropFree()
-	return false
+	return s.miss == w || uintptr(bits.OnesCount32(s.mask))*uintptr(s.size)*2 > uintptr(s.last)
 }
 
 // freeOwn frees a block of a group that this very slot holds, where push refused to.

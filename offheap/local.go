@@ -2,7 +2,6 @@ package offheap
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -15,9 +14,12 @@ import (
 //
 // Two goroutines that use one Local at the same time make a data race.
 type Local struct {
-	id    int // Holder number, or closedLocal, or sharedLocal.
-	slots *slots
+	id    int    // Holder number, or closedLocal, or sharedLocal.
+	slots *slots // Never nil: without slots of its own it is noSlots.
 }
+
+// noSlots never have a block.
+var noSlots slots
 
 const (
 	closedLocal = -1 - iota
@@ -31,7 +33,7 @@ func NewLocal() *Local { return std.newLocal() }
 func (h *heap) newLocal() *Local {
 	h.start()
 	if h.goHeap != nil {
-		return &Local{id: sharedLocal}
+		return &Local{id: sharedLocal, slots: &noSlots}
 	}
 	h.mu.Lock()
 	id := sharedLocal
@@ -48,7 +50,7 @@ func (h *heap) newLocal() *Local {
 		h.mu.Unlock()
 		id = sharedLocal
 	}
-	l := &Local{id: id}
+	l := &Local{id: id, slots: &noSlots}
 	if id >= 0 {
 		l.slots = h.cache(id)
 	}
@@ -64,14 +66,6 @@ func (l *Local) own(op string) *Local {
 		return nil
 	}
 	return l
-}
-
-// pop is the fast path: a block of the bin or 0.
-func (l *Local) pop(bin uint32) uintptr {
-	if l.slots == nil || bin >= fastBins {
-		return 0
-	}
-	return l.slots[bin].pop()
 }
 
 // Alloc is [Alloc].
@@ -91,7 +85,7 @@ func (l *Local) TryAlloc(n int) ([]byte, error) {
 // AllocUninit is [AllocUninit].
 func (l *Local) AllocUninit(n int) []byte {
 	if uint(n-1) < sizeclass.Max {
-		if addr := l.pop(sizeclass.Of(uintptr(n))); addr != 0 {
+		if addr := l.slots[sizeclass.Of(uintptr(n))].pop(); addr != 0 {
 			return unsafex.Bytes(addr, uintptr(n))
 		}
 	}
@@ -112,7 +106,7 @@ func (l *Local) Free(b []byte) {
 		return
 	}
 	addr := unsafex.SliceAddr(b)
-	if n <= sizeclass.Max && l.slots != nil && l.slots[sizeclass.Of(n)].push(addr) {
+	if n <= sizeclass.Max && l.slots[sizeclass.Of(n)].push(addr) {
 		return
 	}
 	std.freeSlow(addr, l.own("Free"), "Free")
@@ -124,10 +118,7 @@ func NewIn[T any](l *Local) *T {
 	if d == nil {
 		d = describe[T]()
 	}
-	var addr uintptr
-	if l.slots != nil {
-		addr = l.slots[d.bin&(fastBins-1)].pop()
-	}
+	addr := l.slots[d.bin&(fastBins-1)].pop()
 	if addr == 0 {
 		addr = newInAddr(d, l)
 	}
@@ -160,7 +151,7 @@ func DeleteIn[T any](l *Local, p *T) {
 		d = describe[T]()
 	}
 	addr := unsafex.Addr(p)
-	if l.slots != nil && l.slots[d.bin&(fastBins-1)].push(addr) {
+	if l.slots[d.bin&(fastBins-1)].push(addr) {
 		if d.wipe {
 			var zero T
 			*p = zero // Nobody but this Local can hand the block out yet.
@@ -176,7 +167,7 @@ func (l *Local) Close() {
 	if l.id >= 0 {
 		std.closeLocal(l)
 	}
-	l.id, l.slots = closedLocal, nil
+	l.id, l.slots = closedLocal, &noSlots
 }
 
 func (h *heap) closeLocal(l *Local) {
@@ -188,24 +179,10 @@ func (h *heap) closeLocal(l *Local) {
 
 // emptySlot checks everything of a slot in. Its holder calls it, not pinned.
 func (h *heap) emptySlot(b *bin, s *slot) {
-	var done [3]uintptr
-	if s.fbase != 0 {
-		done[0] = h.checkInFree(s)
-	}
-	if s.aword != 0 {
-		sp := h.spanOf(s.abase)
-		g := uint32(s.aword-sp.word(0)) / 8
-		s.out -= int32(bits.OnesCount32(s.amask))
-		if m := checkIn(s.aword, s.amask); m == sp.mask(g) {
-			sp.full.Add(1)
-		}
-		s.dropAlloc()
-		done[1] = sp.addr()
-	}
-	s.dropFree()
-	done[2], s.cur = s.cur, 0
-	b.out.Add(int64(s.out))
+	group, cur := s.checkIn(h), s.cur
+	s.cur, s.miss = 0, 0
+	b.out.Add(s.out)
 	s.out = 0
-	h.afterFree([2]uintptr{done[0], done[1]})
-	h.settleCurrent(done[2])
+	h.afterFree([2]uintptr{group})
+	h.settleCurrent(cur)
 }

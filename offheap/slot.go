@@ -7,57 +7,51 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A slot is what one holder keeps of one bin: a group to allocate from (a…), a group to free into
-// (f…), and the slab in use. Only the holder writes it. Others read a mask to find double frees:
-// while the word at aword names this holder, amask holds the group's remaining free blocks.
+// A slot is what one holder keeps of one bin: a group that is checked out, to allocate from and to
+// free into, and the slab in use. Only the holder writes it. Others read the mask to find double
+// frees: while the word at word names this holder, mask holds the group's remaining free blocks.
 //
 // It is one cache line on 64-bit systems.
 type slot struct {
-	abase uintptr // Address of the group's first block, 0 for none.
-	aword uintptr // Address of its word.
-	fbase uintptr
-	fword uintptr // With fbase 0: the word of the last free that went to neither group.
-	cur   uintptr // The slab in use, 0 for none.
-	amask uint32
-	fmask uint32
-	size  uint32 // Of a block; 0 until the slot is first used.
-	magic uint32 // For division by size.
+	out   int64   // Blocks that left through this slot, less those that came back; see bin.out.
+	base  uintptr // Address of the group's first block, 0 for none.
+	word  uintptr // Address of its word.
+	mask  uint32  // Its free blocks.
+	size  uint32  // Of a block; 0 until the slot is first used.
+	magic uint32  // For division by size.
+	last  uint32  // The bytes of the group less one.
 
-	out   int32  // Blocks that left through this slot, less those that came back; see bin.out.
-	alast uint16 // The bytes of the group less one.
-	flast uint16
+	cur  uintptr // The slab in use, 0 for none.
+	miss uintptr // The word of the last free that went elsewhere.
+	_    [8 + 4*(8-ptrSize)]byte
 }
 
-// pop takes a block of the checked-out group, or returns 0.
+// pop takes a block of the group, or returns 0.
 func (s *slot) pop() uintptr {
-	m := s.amask
+	m := s.mask
 	if m == 0 {
 		return 0
 	}
-	s.amask = m & (m - 1)
-	return s.abase + uintptr(bits.TrailingZeros32(m))*uintptr(s.size)
+	s.mask = m & (m - 1)
+	return s.base + uintptr(bits.TrailingZeros32(m))*uintptr(s.size)
 }
 
-// push frees a block that lies in one of the two groups. It reports false, and has done nothing,
-// if it lies elsewhere or something is wrong with it.
+// push frees a block of the group. It reports false, and has done nothing, if the block lies
+// elsewhere or something is wrong with it.
 //
 //go:nosplit
 func (s *slot) push(addr uintptr) bool {
-	if d := addr - s.abase; d <= uintptr(s.alast) {
-		i, ok := divide(d, s.magic)
-		if bit := uint32(1) << (i & 31); ok && (s.amask|uint32(unsafex.Load64(s.aword)))&bit == 0 {
-			s.amask |= bit
-			return true
-		}
+	d := addr - s.base
+	if d > uintptr(s.last) {
+		return false
 	}
-	if d := addr - s.fbase; d <= uintptr(s.flast) {
-		i, ok := divide(d, s.magic)
-		if bit := uint32(1) << (i & 31); ok && (s.fmask|uint32(unsafex.Load64(s.fword)))&bit == 0 {
-			s.fmask |= bit
-			return true
-		}
+	i, ok := divide(d, s.magic)
+	bit := uint32(1) << (i & 31)
+	if !ok || (s.mask|uint32(unsafex.Load64(s.word)))&bit != 0 {
+		return false
 	}
-	return false
+	s.mask |= bit
+	return true
 }
 
 // divide divides an offset by a block size through the size's magic, ceil(2^32/size), and says
@@ -80,60 +74,66 @@ func (s *slot) start(b *bin) {
 	}
 }
 
-// checkOut makes the group at w the one to allocate from, if it has free blocks and no holder.
-// The slot is written first, so that whoever finds the holder in the word finds the mask too.
-func (s *slot) checkOut(w, base uintptr, last uint16, holder int) (uint32, bool) {
-	for {
-		v := unsafex.Load64(w)
-		if holderOf(v) != 0 || freeBits(v) == 0 {
-			s.dropAlloc()
-			return 0, false
-		}
-		s.abase, s.aword, s.amask, s.alast = base, w, freeBits(v), last
-		if unsafex.CAS64(w, v, withHolder(v, holder)) {
-			s.out += int32(bits.OnesCount32(freeBits(v)))
-			return freeBits(v), true
-		}
+// checkOut makes group g the slot's, with what is free in it and the blocks of more, if it has
+// free blocks then and its word is still v. The slot, which is empty, is written first, so that
+// whoever finds the holder in the word finds the mask too.
+func (s *slot) checkOut(sp *span, g uint32, v uint64, more uint32, holder int) bool {
+	s.base, s.word, s.last = sp.groupBase(g), sp.word(g), sp.last(g)
+	s.mask = freeBits(v) | more
+	if unsafex.CAS64(s.word, v, withHolder(v, holder)) {
+		s.out += int64(bits.OnesCount32(freeBits(v)))
+		return true
 	}
+	s.drop()
+	return false
 }
 
-// retake moves blocks that others freed into the checked-out group to the slot. If there are none
-// the group is checked in. The bits that are free there afterwards are returned with it.
+// retake moves blocks that others freed into the group to the empty slot. If there are none the
+// group is checked in.
 func (s *slot) retake() bool {
-	for s.aword != 0 {
-		v := unsafex.Load64(s.aword)
+	for s.word != 0 {
+		v := unsafex.Load64(s.word)
 		if m := freeBits(v); m != 0 {
-			s.amask = m
-			if unsafex.CAS64(s.aword, v, v&^groupBits+versionOne) {
-				s.out += int32(bits.OnesCount32(m))
+			s.mask = m
+			if unsafex.CAS64(s.word, v, v&^groupBits+versionOne) {
+				s.out += int64(bits.OnesCount32(m))
 				return true
 			}
-			s.amask = 0
+			s.mask = 0
 			continue
 		}
-		if unsafex.CAS64(s.aword, v, withHolder(v, 0)) {
-			s.dropAlloc()
+		if unsafex.CAS64(s.word, v, withHolder(v, 0)) {
+			s.drop()
 		}
 	}
 	return false
 }
 
-func (s *slot) dropAlloc() { s.abase, s.aword, s.amask = 0, 0, 0 }
-func (s *slot) dropFree()  { s.fbase, s.fword, s.fmask = 0, 0, 0 }
-
-// freeToAlloc makes the group of the frees the one to allocate from.
-func (s *slot) freeToAlloc() {
-	s.abase, s.aword, s.alast, s.amask = s.fbase, s.fword, s.flast, s.fmask
-	s.dropFree()
+// checkIn gives the group back and returns its slab, 0 if there was none. It does not block.
+func (s *slot) checkIn(h *heap) uintptr {
+	if s.base == 0 {
+		return 0
+	}
+	sp := h.spanOf(s.base)
+	s.out -= int64(bits.OnesCount32(s.mask))
+	if m := checkIn(s.word, s.mask); m == sp.mask(uint32(s.word-sp.word(0))/8) {
+		sp.full.Add(1)
+	}
+	s.drop()
+	return sp.addr()
 }
+
+func (s *slot) drop() { s.base, s.word, s.mask = 0, 0, 0 }
 
 // heldMask is the mask of the group at w in the slot of its holder, and whether it is there.
 func (s *slot) heldMask(w uintptr) (uint32, bool) {
-	if atomic.LoadUintptr(&s.aword) == w {
-		return atomic.LoadUint32(&s.amask), true
-	}
-	if atomic.LoadUintptr(&s.fword) == w && atomic.LoadUintptr(&s.fbase) != 0 {
-		return atomic.LoadUint32(&s.fmask), true
+	if atomic.LoadUintptr(&s.word) == w {
+		return atomic.LoadUint32(&s.mask), true
 	}
 	return 0, false
+}
+
+// outstanding is the blocks that left through the slot and are not in it.
+func (s *slot) outstanding() int64 {
+	return atomic.LoadInt64(&s.out) - int64(bits.OnesCount32(atomic.LoadUint32(&s.mask)))
 }

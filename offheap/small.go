@@ -24,7 +24,7 @@ func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
 		}
 		s := &c[b.id]
 		s.start(b)
-		addr, done := s.refill(b, id)
+		addr, done := s.refill(id)
 		leave(pin, l)
 		h.settleCurrent(done)
 		if addr != 0 {
@@ -74,34 +74,26 @@ func (h *heap) install(b *bin, l *Local, sp *span) {
 
 // refill finds a block for its holder in what the slot knows: its groups and its slab. It also
 // returns the slab that it is done with, or 0. The holder is pinned: nothing here blocks.
-func (s *slot) refill(b *bin, id int) (addr, done uintptr) {
+func (s *slot) refill(id int) (addr, done uintptr) {
 	if addr := s.pop(); addr != 0 {
 		return addr, 0
 	}
-	if s.fmask != 0 {
-		// An empty group stays behind with bits that others may have freed: check it in properly.
-		if s.aword == 0 || !s.retake() {
-			s.freeToAlloc()
-		}
-		return s.pop(), 0
-	}
 	if s.retake() {
 		return s.pop(), 0
-	}
-	if s.out > 1<<30 || s.out < -(1<<30) {
-		b.out.Add(int64(s.out)) // It must never overflow.
-		s.out = 0
 	}
 	if s.cur == 0 {
 		return 0, 0
 	}
 	sp := spanAt(s.cur)
 	for g := uint32(sp.hint); g < sp.groups(); g++ {
-		m, ok := s.checkOut(sp.word(g), sp.groupBase(g), sp.last(g), id+1)
-		if !ok {
+		v := unsafex.Load64(sp.word(g))
+		for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(sp, g, v, 0, id+1) {
+			v = unsafex.Load64(sp.word(g))
+		}
+		if s.base == 0 {
 			continue
 		}
-		if m == sp.mask(g) {
+		if s.mask == sp.mask(g) {
 			sp.full.Add(^uint32(0))
 		}
 		sp.hint = uint16(g + 1)

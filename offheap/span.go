@@ -61,7 +61,7 @@ func (s *span) groupBase(g uint32) uintptr {
 }
 
 // last is the number of bytes in group g less one.
-func (s *span) last(g uint32) uint16 { return uint16(s.count(g)*s.size - 1) }
+func (s *span) last(g uint32) uint32 { return s.count(g)*s.size - 1 }
 
 // mask has a bit for each block of group g.
 func (s *span) mask(g uint32) uint32 { return uint32(1<<s.count(g) - 1) }

@@ -2,8 +2,6 @@ package offheap
 
 import (
 	"fmt"
-	"math/bits"
-	"sync/atomic"
 	"time"
 )
 
@@ -92,12 +90,6 @@ func (h *heap) inUse(b *bin) int64 {
 		}
 	}
 	return n * int64(b.size)
-}
-
-// outstanding is the blocks that left through the slot and are not in it.
-func (s *slot) outstanding() int64 {
-	n := int64(atomic.LoadInt32(&s.out)) - int64(bits.OnesCount32(atomic.LoadUint32(&s.amask)))
-	return n - int64(bits.OnesCount32(atomic.LoadUint32(&s.fmask)))
 }
 
 // A Region is a range of address space that offheap holds.

@@ -45,6 +45,14 @@ var types struct {
 	mu    sync.Mutex
 }
 
+func init() {
+	for i := range types.table {
+		types.table[i].Store(&noType) // So that the fast paths need not ask for nil.
+	}
+}
+
+var noType typeDesc
+
 // hashKey drops the bits that are the same in all descriptors: they are aligned and rarely
 // smaller than 64 bytes.
 func hashKey(key uintptr) uintptr { return key >> 5 % 1024 }
@@ -52,7 +60,7 @@ func hashKey(key uintptr) uintptr { return key >> 5 % 1024 }
 // known is the description of T if it is the newest of its hash, or nil.
 func known[T any]() *typeDesc {
 	key := typeinfo.Key[T]()
-	if d := types.table[hashKey(key)].Load(); d != nil && d.key == key {
+	if d := types.table[hashKey(key)].Load(); d.key == key {
 		return d
 	}
 	return nil

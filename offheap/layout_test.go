@@ -1,0 +1,22 @@
+package offheap
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// TestLayout holds what the fast paths and the metadata rely on.
+func TestLayout(t *testing.T) {
+	if n := unsafe.Sizeof(span{}); n > spanBytes {
+		t.Errorf("a span's record is %d bytes, more than the %d that group words follow", n, spanBytes)
+	}
+	if n := unsafe.Sizeof(slot{}); n != 64 {
+		t.Errorf("a slot is %d bytes, want a cache line of 64", n)
+	}
+	if n := unsafe.Sizeof(Ref[int]{}); n != 8 {
+		t.Errorf("a Ref is %d bytes, want 8", n)
+	}
+	if n := unsafe.Sizeof(fileHeader{}); n != 40 {
+		t.Errorf("a file header is %d bytes, checkHeader reads 40", n)
+	}
+}
