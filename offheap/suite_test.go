@@ -84,23 +84,3 @@ func FuzzOps(f *testing.F) {
 		alloctest.Ops(t, stdHeap{}, ops, config())
 	})
 }
-
-type point struct{ X, Y int64 }
-
-type flags struct {
-	A bool
-	B uint8
-	C bool
-	N int64
-}
-
-func TestTyped(t *testing.T) {
-	t.Run("plain", func(t *testing.T) {
-		alloctest.TestTyped(t, alloctest.Typed[point]{New: New[point], NewUninit: NewUninit[point], Delete: Delete[point],
-			MakeSlice: MakeSlice[point], FreeSlice: FreeSlice[point]})
-	})
-	t.Run("bools", func(t *testing.T) {
-		alloctest.TestTyped(t, alloctest.Typed[flags]{New: New[flags], NewUninit: NewUninit[flags], Delete: Delete[flags],
-			MakeSlice: MakeSlice[flags], FreeSlice: FreeSlice[flags]})
-	})
-}

@@ -1,0 +1,76 @@
+package offheap
+
+import (
+	"errors"
+	"testing"
+)
+
+// caught is the value that f panics with, or nil.
+func caught(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+// wantMisuse wants f to panic with a MisuseError of the kind.
+func wantMisuse(t testing.TB, what, kind string, f func()) *MisuseError {
+	t.Helper()
+	v := caught(f)
+	err, ok := v.(error)
+	var m *MisuseError
+	if !ok || !errors.As(err, &m) {
+		t.Fatalf("%s: panic value %v, want a *MisuseError", what, v)
+	}
+	if m.Kind != kind {
+		t.Fatalf("%s: %v, want a %s", what, m, kind)
+	}
+	return m
+}
+
+// wantPanic wants f to panic with an error that errors.Is the sentinel.
+func wantPanic(t testing.TB, what string, sentinel error, f func()) {
+	t.Helper()
+	v := caught(f)
+	if err, ok := v.(error); !ok || !errors.Is(err, sentinel) {
+		t.Fatalf("%s: panic value %v, want %v", what, v, sentinel)
+	}
+}
+
+// fill writes a pattern that depends on n.
+func fill(b []byte, n int) {
+	for i := range b {
+		b[i] = byte(n + i*7)
+	}
+}
+
+// filled says whether b still has the pattern.
+func filled(b []byte, n int) bool {
+	for i := range b {
+		if b[i] != byte(n+i*7) {
+			return false
+		}
+	}
+	return true
+}
+
+func allZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// quiet is a test in which no background purge runs; leaks are an error.
+func quiet(t testing.TB) {
+	t.Helper()
+	old := SetPurgeDelay(-1)
+	before := ReadStats().InUse
+	t.Cleanup(func() {
+		SetPurgeDelay(old)
+		if now := ReadStats().InUse; now != before && !t.Failed() {
+			t.Errorf("%d bytes are in use, %d were before the test", now, before)
+		}
+	})
+}
