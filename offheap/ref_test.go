@@ -1,0 +1,218 @@
+package offheap
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+func TestRefRoundTrip(t *testing.T) {
+	quiet(t)
+	roundTrip[byte](t)
+	roundTrip[point](t)
+	roundTrip[flags](t)
+	roundTrip[link](t)
+	roundTrip[wideLink](t)
+	roundTrip[[9000]byte](t)
+	roundTrip[[70_000]int16](t)
+	roundTrip[manyFlags](t)
+}
+
+func roundTrip[T any](t *testing.T) {
+	t.Helper()
+	var none Ref[T]
+	if !none.IsNil() || none.Ptr() != nil || RefOf[T](nil) != none {
+		t.Errorf("%v: the zero Ref is not nil", none)
+	}
+	DeleteRef(none)
+	seen := map[Ref[T]]*T{}
+	for range 50 {
+		r := NewRef[T]()
+		p := r.Ptr()
+		if r.IsNil() || p == nil || RefOf(p) != r || seen[r] != nil {
+			t.Fatalf("%v: does not lead back, or comes twice", r)
+		}
+		seen[r] = p
+	}
+	s := MakeSlice[T](11, 11)
+	for i := range s {
+		r := RefOf(&s[i])
+		if r.Ptr() != &s[i] || r != RefOf(&s[i]) || seen[r] != nil {
+			t.Fatalf("%v to element %d: does not lead back", r, i)
+		}
+	}
+	FreeSlice(s)
+	for r, p := range seen {
+		if r.Ptr() != p {
+			t.Fatalf("%v leads elsewhere after a while", r)
+		}
+		DeleteRef(r)
+	}
+}
+
+// TestRefList links values by Refs, the way that pointers are replaced.
+func TestRefList(t *testing.T) {
+	quiet(t)
+	type node struct {
+		next Ref[node]
+		n    int
+	}
+	var head Ref[node]
+	for i := range 10_000 {
+		r := NewRef[node]()
+		*r.Ptr() = node{head, i}
+		head = r
+	}
+	for want := 9_999; !head.IsNil(); want-- {
+		v := head.Ptr()
+		if v.n != want {
+			t.Fatalf("value %d, want %d", v.n, want)
+		}
+		next := v.next
+		DeleteRef(head)
+		head = next
+	}
+}
+
+func TestRefOfForeignPointers(t *testing.T) {
+	onHeap, b := new(point), Alloc(64)
+	defer Free(b)
+	var onStack point
+	wantMisuse(t, "the Go heap", "foreign pointer", func() { RefOf(onHeap) })
+	wantMisuse(t, "the stack", "foreign pointer", func() { RefOf(&onStack) })
+	wantMisuse(t, "a global", "foreign pointer", func() { RefOf(&noType.size) })
+	f := tempFile(t, 1<<16)
+	r, err := NewInFile[point](f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantMisuse(t, "a file", "foreign pointer", func() { RefOf(r.In(f)) })
+}
+
+// badOffsets are those that never lead to a T. The live blocks lie below end.
+func badOffsets(end uint64) []uint64 {
+	return []uint64{1, 2, 4, 7, 8, 9, 4095, 4096, refBias - 8, refBias - 1, end, end + 8, end + 1<<20, 1 << 31, 1 << 33, 1 << 47, 1 << 48,
+		1 << 62, 1 << 63, math.MaxUint64, math.MaxUint64 - 7, math.MaxUint64 - refBias, math.MaxUint64 - refBias + 1}
+}
+
+func TestDamagedRefs(t *testing.T) {
+	quiet(t)
+	p := New[point]()
+	defer Delete(p)
+	f := New[flags]()
+	defer Delete(f)
+	end := uint64(1) << 62
+	if n := int(std.nregions.Load()); n > 0 {
+		r := &std.regions[n-1]
+		end = r.refStart + uint64(r.size)
+	}
+	for _, off := range badOffsets(end) {
+		damaged[point](t, off)
+		damaged[flags](t, off)
+		damaged[link](t, off)
+		damaged[[64]uint64](t, off)
+	}
+	good := RefOf(p).off
+	for _, step := range []uint64{1, 2, 3} { // Misaligned even where an int64 needs only 4.
+		damaged[point](t, good+step)
+		damaged[point](t, good-step)
+	}
+	if used := std.regions[0].used.Load(); used > 0 && !std.regions[0].typed {
+		// The last bytes handed out are too few for a larger value.
+		damaged[[100]uint64](t, refBias+uint64(used)-8)
+	}
+}
+
+func damaged[T any](t *testing.T, off uint64) {
+	t.Helper()
+	r := Ref[T]{off: off}
+	alloctest.MustPanic(t, func() { r.Ptr() }, "offheap: Ref", fmt.Sprintf("%#x", off), "does not lead to a")
+	if r.IsNil() || r.String() == "" {
+		t.Errorf("a damaged Ref %#x is nil, or has no String", off)
+	}
+}
+
+// TestRefsToOtherTypes: bits that are not a valid bool must never be read as one.
+func TestRefsToOtherTypes(t *testing.T) {
+	quiet(t)
+	p, l := New[point](), New[link]()
+	defer Delete(p)
+	defer Delete(l)
+	a, b := MakeSlice[flags](9, 9), MakeSlice[flags2](9, 9)
+	big, big2 := MakeSlice[flags](10_000, 10_000), MakeSlice[flags2](10_000, 10_000)
+	raw := AllocUninit(1 << 20)
+	plain := []uint64{RefOf(p).off, RefOf(&raw[0]).off, RefOf(&raw[1<<19]).off}
+	for _, off := range plain {
+		damaged[flags](t, off)
+		damaged[bool](t, off)
+		damaged[link](t, off)
+	}
+	for _, off := range []uint64{RefOf(&a[0]).off, RefOf(&a[8]).off, RefOf(&big[0]).off, RefOf(&big[9_999]).off} {
+		damaged[flags2](t, off)
+		damaged[bool](t, off)
+		damaged[point](t, off) // Writing foreign bits there would be as bad.
+		damaged[byte](t, off)
+		damaged[link](t, off)
+		for _, step := range []uint64{1, 4, 8} { // Inside a value.
+			damaged[flags](t, off+step)
+		}
+	}
+	damaged[flags](t, RefOf(&b[3]).off)
+	damaged[flags](t, RefOf(&big2[3]).off)
+	damaged[flags](t, RefOf(l).off)
+	damaged[point](t, RefOf(l).off)
+	gone := RefOf(&big[500])
+	FreeSlice(big)
+	damaged[flags](t, gone.off)
+	FreeSlice(a)
+	FreeSlice(b)
+	FreeSlice(big2)
+	Free(raw)
+}
+
+// TestRefsOfFilesAndMemory mixes up the two worlds of Refs.
+func TestRefsOfFilesAndMemory(t *testing.T) {
+	f := tempFile(t, 1<<16)
+	r, err := NewInFile[point](f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alloctest.MustPanic(t, func() { r.Ptr() }, "does not lead to a offheap.point", "use In")
+	p := NewRef[point]()
+	defer DeleteRef(p)
+	alloctest.MustPanic(t, func() { p.In(f) }, "does not lead to", f.name, "belongs elsewhere")
+	alloctest.MustPanic(t, func() { p.SliceIn(f, 2) }, "does not lead to", f.name)
+	alloctest.MustPanic(t, func() { Ref[flags]{off: r.off}.In(f) }, "bool")
+	alloctest.MustPanic(t, func() { Ref[link]{off: r.off}.In(f) }, "self-contained")
+	alloctest.MustPanic(t, func() { Ref[*int]{off: r.off}.In(f) }, "*int itself")
+}
+
+// tempFile is a File that is closed when the test ends.
+func tempFile(t testing.TB, size int64) *File {
+	t.Helper()
+	needFiles(t)
+	f, err := CreateFile(filepath.Join(t.TempDir(), "values"), size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if f.open.Load() {
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return f
+}
+
+// needFiles skips where files cannot be mapped. The kill switch does not matter to them.
+func needFiles(t testing.TB) {
+	t.Helper()
+	if !vmem.Supported {
+		t.Skip("this system maps no files")
+	}
+}
