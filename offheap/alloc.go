@@ -30,6 +30,9 @@ func (h *heap) start() {
 			h.goHeap = newGoHeap(h)
 		}
 		freehold.Register("offheap", func() freehold.Totals {
+			if h.goHeap != nil {
+				return freehold.Totals{} // Go counts these bytes.
+			}
 			s := h.stats()
 			return freehold.Totals{InUse: s.InUse, Reserved: s.Reserved, Retained: s.Retained + s.Metadata, Purged: s.Purged}
 		})

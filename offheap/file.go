@@ -278,6 +278,7 @@ func (f *File) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 
 // SetRoot stores the Ref by which a later reader of the file finds the rest.
 func SetRoot[T any](f *File, r Ref[T]) {
+	describe[T]().checkFile("SetRoot")
 	f.check("SetRoot")
 	f.head.root.Store(r.off)
 }
@@ -285,6 +286,7 @@ func SetRoot[T any](f *File, r Ref[T]) {
 // Root is the Ref stored by SetRoot, nil if there is none. That it leads to a T is the program's
 // affair; In checks that it leads to bytes of the file.
 func Root[T any](f *File) Ref[T] {
+	describe[T]().checkFile("Root")
 	f.check("Root")
 	return Ref[T]{off: f.head.root.Load()}
 }

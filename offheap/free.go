@@ -89,7 +89,9 @@ func (h *heap) freeBlock(addr uintptr, sp *span, b *bin, id int, c *slots, settl
 		}
 		switch holder := holderOf(v); {
 		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w):
-			settle[1] = s.checkIn(h)
+			if a := s.checkIn(h); a != 0 { // Not in a second round, when the slot is empty.
+				settle[1] = a
+			}
 			s.miss = w
 			if s.checkOut(sp, g, v, bit, id+1) {
 				return freedBlock

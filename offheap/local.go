@@ -123,8 +123,10 @@ func NewIn[T any](l *Local) *T {
 		addr = newInAddr(d, l)
 	}
 	p := unsafex.At[T](addr)
-	var zero T
-	*p = zero
+	if unsafex.Size[T]() <= sizeclass.Max {
+		var zero T
+		*p = zero
+	}
 	return p
 }
 
@@ -152,7 +154,7 @@ func DeleteIn[T any](l *Local, p *T) {
 	}
 	addr := unsafex.Addr(p)
 	if l.slots[d.bin&(fastBins-1)].push(addr) {
-		if d.wipe {
+		if d.wipe && unsafex.Size[T]() <= sizeclass.Max {
 			var zero T
 			*p = zero // Nobody but this Local can hand the block out yet.
 		}

@@ -96,6 +96,12 @@ func (h *heap) request(align uintptr, zero bool) request {
 // requestLike asks for memory of the same kind as the block at addr, not zeroed.
 func (h *heap) requestLike(addr uintptr) request {
 	q := h.request(8, false)
+	if h.goHeap != nil {
+		if b, ok := h.goHeap.find(addr, false); ok {
+			q.kind = b.kind
+		}
+		return q
+	}
 	if sp := h.spanOf(addr); sp != nil {
 		q.kind = h.binByID(sp.bin).kind
 	}

@@ -83,6 +83,7 @@ func (r Ref[T]) Ptr() *T {
 //
 //go:noinline
 func (h *heap) resolve(off uint64, d *typeDesc) uintptr {
+	d.check("Ref.Ptr")
 	if off == refZeroSize && d.size == 0 {
 		return zeroSizeAddr()
 	}

@@ -20,8 +20,10 @@ func New[T any]() *T {
 		addr = newAddr(d, true)
 	}
 	p := unsafex.At[T](addr)
-	var zero T
-	*p = zero
+	if unsafex.Size[T]() <= sizeclass.Max { // A large zero would be made on the Go heap.
+		var zero T
+		*p = zero
+	}
 	return p
 }
 
@@ -193,14 +195,15 @@ func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 	q := d.request(nil, grown(uintptr(n), uintptr(cap(s)), d.size), nil, false)
 	if cap(s) > 0 {
 		// Before anything is allocated: a slice that is not ours, or lies inside a block, panics here.
-		if std.resize("Append", old, uintptr(len(s))*d.size, uintptr(n)*d.size) {
-			room := std.room(old) / d.size
-			g := unsafex.Slice[T](old, n, int(room))
+		// Nothing is cleared before elems is copied, which may be a part of the block.
+		if std.resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size) {
+			g := unsafex.Slice[T](old, n, int(std.room(old)/d.size))
 			copy(g[len(s):], elems)
+			clear(g[n:cap(g)])
 			return g, nil
 		}
-		if !d.typed {
-			q.kind = std.requestLike(old).kind
+		if k := std.requestLike(old).kind; k.typ == q.kind.typ {
+			q.kind = k // The old block's purpose.
 		}
 	}
 	addr, err := std.allocate(q)

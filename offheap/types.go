@@ -33,7 +33,7 @@ type typeDesc struct {
 	size  uintptr
 	align uintptr
 	typ   reflect.Type
-	typed bool // Blocks never serve another type: it holds bools or promises to be self-contained.
+	typed bool // Blocks never serve another type: it holds bools or promises to be self-contained. Also of refused types, whose Refs must lead nowhere.
 	wipe  bool
 	kind  *kind  // Without a purpose.
 	path  string // Not empty: it holds Go pointers and is refused.
@@ -101,10 +101,10 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 	d := &typeDesc{
 		key: key, typ: t, bin: nullBin, path: info.PointerPath,
 		size: t.Size(), align: uintptr(t.Align()),
-		typed: info.Bools || info.SelfContained, wipe: info.SelfContained,
+		typed: info.Bools || info.SelfContained || info.PointerPath != "", wipe: info.SelfContained,
 		kind: std.plain,
 	}
-	if d.typed {
+	if d.typed && d.path == "" {
 		d.kind = std.newKind(nil, d)
 	}
 	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && std.goHeap == nil {
