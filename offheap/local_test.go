@@ -1,0 +1,210 @@
+package offheap
+
+import (
+	"testing"
+
+	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// TestLocalExchangesBlocks frees blocks of one holder by another, in all directions.
+func TestLocalExchangesBlocks(t *testing.T) {
+	quiet(t)
+	a, b := NewLocal(), NewLocal()
+	defer a.Close()
+	defer b.Close()
+	type way struct {
+		name  string
+		alloc func(n int) []byte
+		free  func(b []byte)
+	}
+	ways := []way{{"a", a.AllocUninit, a.Free}, {"b", b.AllocUninit, b.Free}, {"package", AllocUninit, Free}}
+	before := ReadStats().InUse
+	for round := range 20 {
+		for i, from := range ways {
+			for j, to := range ways {
+				var live [][]byte
+				for k := range 300 {
+					c := from.alloc(1 + (k*k+round)%70_000)
+					fill(c[:min(len(c), 100)], k)
+					live = append(live, c)
+				}
+				for k, c := range live {
+					if !filled(c[:min(len(c), 100)], k) {
+						t.Fatalf("round %d: block %d of %s changed", round, k, from.name)
+					}
+					if (k+i+j)%2 == 0 {
+						to.free(c)
+					} else {
+						from.free(c)
+					}
+				}
+			}
+		}
+		if now := ReadStats().InUse; now != before {
+			t.Fatalf("round %d: %d bytes in use, %d before", round, now, before)
+		}
+	}
+}
+
+// TestLocalFreedElsewhere hands the blocks of a Local to a goroutine that frees them.
+func TestLocalFreedElsewhere(t *testing.T) {
+	quiet(t)
+	blocks, ended := make(chan []byte, 100), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for b := range blocks {
+			if !filled(b, len(b)) {
+				t.Error("a block changed on the way")
+			}
+			Free(b)
+		}
+	}()
+	l := NewLocal()
+	for i := range 50_000 {
+		b := l.AllocUninit(1 + i%300)
+		fill(b, len(b))
+		blocks <- b
+	}
+	l.Close() // With blocks under way.
+	close(blocks)
+	<-ended
+}
+
+func TestLocalCloseWithLiveBlocks(t *testing.T) {
+	quiet(t)
+	var live [][]byte
+	var values []*flags
+	for i := range 200 {
+		l := NewLocal()
+		b := l.Alloc(1 + i*10)
+		fill(b, i)
+		v := NewIn[flags](l)
+		v.N = int64(i)
+		l.Close()
+		l.Close()
+		live, values = append(live, b), append(values, v)
+	}
+	other := NewLocal()
+	defer other.Close()
+	for i, b := range live {
+		if !filled(b, i) || values[i].N != int64(i) {
+			t.Fatalf("block %d changed after the Close of its Local", i)
+		}
+		other.Free(b)
+		Delete(values[i])
+	}
+}
+
+func TestLocalUseAfterClose(t *testing.T) {
+	quiet(t)
+	l := NewLocal()
+	b, p, w := l.Alloc(100), NewIn[point](l), NewIn[link](l)
+	large := l.Alloc(100_000)
+	fill(b, 9)
+	l.Close()
+	for what, f := range map[string]func(){
+		"Alloc":               func() { l.Alloc(100) },
+		"Alloc of much":       func() { l.Alloc(100_000) },
+		"TryAlloc":            func() { _, _ = l.TryAlloc(1) },
+		"AllocUninit":         func() { l.AllocUninit(100) },
+		"TryAllocUninit":      func() { _, _ = l.TryAllocUninit(100) },
+		"Free":                func() { l.Free(b) },
+		"Free of a large one": func() { l.Free(large) },
+		"NewIn":               func() { NewIn[point](l) },
+		"NewIn of 100 KB":     func() { NewIn[[100_000]byte](l) },
+		"DeleteIn":            func() { DeleteIn(l, p) },
+		"DeleteIn with wipe":  func() { DeleteIn(l, w) },
+	} {
+		alloctest.MustPanic(t, f, "offheap: ", "Local that is closed")
+		if t.Failed() {
+			t.Fatal(what)
+		}
+	}
+	if !filled(b, 9) {
+		t.Error("a Free that was refused changed the block")
+	}
+	Free(b)
+	Free(large)
+	Delete(p)
+	Delete(w)
+}
+
+// TestMoreLocalsThanNumbers makes so many Locals that the last ones have no slots of their own.
+func TestMoreLocalsThanNumbers(t *testing.T) {
+	needOwnMemory(t)
+	if !is64 {
+		t.Skip("the slots of so many Locals take most of the address space")
+	}
+	if testing.Short() {
+		t.Skip("makes 12,288 Locals")
+	}
+	h := releasedHeap(t, &vmem.Fake{})
+	var all []*Local
+	for range maxHolders - maxPs {
+		l := h.newLocal()
+		if l.id == sharedLocal {
+			t.Fatalf("Local %d has no slots", len(all))
+		}
+		all = append(all, l)
+	}
+	for range 10 {
+		if l := h.newLocal(); l.id != sharedLocal {
+			t.Fatalf("more Locals than numbers: %d", l.id)
+		}
+	}
+	h.closeLocal(all[17])
+	if l := h.newLocal(); l.id != all[17].id {
+		t.Errorf("the number of a closed Local is not used again: %d, want %d", l.id, all[17].id)
+	}
+}
+
+// TestLocalWithoutSlots uses a Local as NewLocal returns it when there are no numbers left.
+func TestLocalWithoutSlots(t *testing.T) {
+	quiet(t)
+	cfg := config()
+	cfg.Concurrent, cfg.Limits = false, false
+	for _, ops := range alloctest.Seeds() {
+		l := &Local{id: sharedLocal, slots: &noSlots}
+		alloctest.Ops(t, localHeap{l}, ops, cfg)
+		v := NewIn[link](l)
+		if *v != (link{}) {
+			t.Fatalf("NewIn: %+v", *v)
+		}
+		DeleteIn(l, v)
+		wantMisuse(t, "second DeleteIn", "double free", func() { DeleteIn(l, v) })
+		l.Close()
+		alloctest.MustPanic(t, func() { NewIn[link](l) }, "closed")
+	}
+	if noSlots != (slots{}) {
+		t.Error("something was put into the slots that are nobody's")
+	}
+}
+
+// TestLocalDoubleFree frees through one holder what another has freed.
+func TestLocalDoubleFree(t *testing.T) {
+	quiet(t)
+	a, b := NewLocal(), NewLocal()
+	defer a.Close()
+	defer b.Close()
+	ways := []func([]byte){a.Free, b.Free, Free, func(c []byte) { Realloc(c, 0) }}
+	for _, n := range []int{1, 8, 48, 1000, 4096, 65_536, 70_000} {
+		for i, first := range ways {
+			for j, second := range ways {
+				for k, alloc := range []func(int) []byte{a.Alloc, b.Alloc, Alloc} {
+					c, neighbour := alloc(n), alloc(n)
+					first(c)
+					m := wantMisuse(t, "second free", "double free", func() { second(c) })
+					if m.Addr != addrOf(c) {
+						t.Fatalf("%d bytes, %d then %d, allocated by %d: the message names %#x, want %#x", n, i, j, k, m.Addr, addrOf(c))
+					}
+					first(neighbour)
+				}
+			}
+		}
+	}
+	p := NewIn[link](a)
+	DeleteIn(b, p)
+	wantMisuse(t, "Delete", "double free", func() { Delete(p) })
+	wantMisuse(t, "DeleteIn", "double free", func() { DeleteIn(a, p) })
+}

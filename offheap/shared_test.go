@@ -1,0 +1,103 @@
+package offheap
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/freehold-go/freehold/alloctest"
+)
+
+func TestSharedManyOwners(t *testing.T) {
+	quiet(t)
+	for round := range 50 {
+		n := 1 + round*round*50
+		before := ReadStats().InUse
+		s := NewShared(n)
+		if len(s.Bytes()) != n || !allZero(s.Bytes()) {
+			t.Fatalf("%d bytes, want %d zero ones", len(s.Bytes()), n)
+		}
+		fill(s.Bytes(), round)
+		var owners sync.WaitGroup
+		for range 8 {
+			mine := s.Retain()
+			owners.Go(func() {
+				for range 200 {
+					other := mine.Retain()
+					if !filled(other.Bytes(), round) {
+						t.Error("the bytes changed under an owner")
+					}
+					other.Release()
+					if n > 10_000 {
+						break // One look at so much is enough.
+					}
+				}
+				mine.Release()
+			})
+		}
+		s.Release() // The others go on without the first owner.
+		owners.Wait()
+		if now := ReadStats().InUse; now != before {
+			t.Fatalf("%d bytes are left after the last release", now-before)
+		}
+	}
+}
+
+//go:noinline
+func releaseLast(s *Shared) { s.Release() }
+
+//go:noinline
+func releaseTooMany(s *Shared) { s.Release() }
+
+//go:noinline
+func readTooLate(s *Shared) { s.Bytes() }
+
+//go:noinline
+func retainTooLate(s *Shared) { s.Retain() }
+
+// TestSharedNamesBothPlaces looks for the functions that released it, first and once too often.
+func TestSharedNamesBothPlaces(t *testing.T) {
+	quiet(t)
+	s := NewShared(100)
+	s.Retain()
+	s.Release()
+	ended := make(chan struct{})
+	go func() {
+		releaseLast(s)
+		close(ended)
+	}()
+	<-ended
+	for what, f := range map[string]func(*Shared){"releaseTooMany": releaseTooMany, "readTooLate": readTooLate, "retainTooLate": retainTooLate} {
+		m := wantMisuse(t, what, "use after the last Release", func() { f(s) })
+		message := m.Error()
+		first, second := strings.Index(message, "releaseLast"), strings.Index(message, what)
+		if first < 0 || second < first || !strings.Contains(message, "shared_test.go:") || !strings.HasPrefix(m.Op, "Shared.") {
+			t.Errorf("%s: the message names not both places, the release before this call:\n%s", what, message)
+		}
+	}
+	// What was refused changed nothing: the block is not freed twice, and another may have it.
+	b := Alloc(100)
+	fill(b, 1)
+	alloctest.MustPanic(t, func() { s.Release() }, "last Release")
+	if !filled(b, 1) {
+		t.Error("a release too many changed a block of somebody else")
+	}
+	Free(b)
+}
+
+// TestSharedLastReleaseRaces lets all owners release at once: exactly one frees.
+func TestSharedLastReleaseRaces(t *testing.T) {
+	quiet(t)
+	for range 500 {
+		s := NewShared(1000)
+		for range 3 {
+			s.Retain()
+		}
+		var owners sync.WaitGroup
+		for range 4 {
+			owners.Go(s.Release)
+		}
+		owners.Wait()
+		wantMisuse(t, "fifth release", "use after the last Release", s.Release)
+	}
+}
