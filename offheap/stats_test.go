@@ -1,0 +1,167 @@
+package offheap
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// balanced wants the figures to add up while nothing goes on.
+func balanced(t *testing.T, when string) Stats {
+	t.Helper()
+	s := ReadStats()
+	if s.Reserved != s.InUse+s.Retained+s.Purged || min(s.InUse, s.Retained, s.Purged, s.Metadata) < 0 || s.Held < s.InUse {
+		t.Errorf("%s: %+v does not add up", when, s)
+	}
+	return s
+}
+
+func TestStatsAddUp(t *testing.T) {
+	quiet(t)
+	start := balanced(t, "at the start")
+	var live [][]byte
+	asked := int64(0)
+	for i := range 2000 {
+		n := 1 + i*37
+		live = append(live, AllocUninit(n))
+		asked += int64(n)
+	}
+	full := balanced(t, "with blocks")
+	if n := full.InUse - start.InUse; n < asked || n > asked+asked/8 {
+		t.Errorf("%d bytes in use for blocks of %d bytes", n, asked)
+	}
+	for i, b := range live {
+		if i%2 == 0 {
+			Free(b)
+		}
+	}
+	half := balanced(t, "with every second block freed")
+	Purge()
+	purged := balanced(t, "purged")
+	if purged.InUse != half.InUse || purged.Reserved != half.Reserved {
+		t.Errorf("a purge changed what is in use: %+v, then %+v", half, purged)
+	}
+	for i, b := range live {
+		if i%2 == 1 {
+			Free(b)
+		}
+	}
+	balanced(t, "all freed")
+	Purge()
+	if end := balanced(t, "all freed and purged"); end.InUse != start.InUse {
+		t.Errorf("%d bytes in use, %d at the start", end.InUse, start.InUse)
+	}
+}
+
+// TestPurgeMovesRetained: what is freed is Retained, and Purged after a Purge.
+func TestPurgeMovesRetained(t *testing.T) {
+	needOwnMemory(t)
+	quiet(t)
+	const size = 64 << 20
+	Purge()
+	b := AllocUninit(size)
+	used := ReadStats()
+	Free(b)
+	freed := ReadStats()
+	if freed.Retained-used.Retained < size {
+		t.Errorf("after the free %d bytes are retained, %d before", freed.Retained, used.Retained)
+	}
+	Purge()
+	purged := ReadStats()
+	if purged.Retained > freed.Retained-size || purged.Purged < freed.Purged+size {
+		t.Errorf("Purge: %+v, then %+v", freed, purged)
+	}
+	if b = Alloc(size); !allZero(b) {
+		t.Error("purged memory is not zero")
+	}
+	Free(b)
+}
+
+// settled waits until no background purge is due any more.
+func settled(t *testing.T) {
+	t.Helper()
+	for range 3000 {
+		if !std.purge.armed.Load() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the background purge never ends")
+}
+
+func TestSetPurgeDelay(t *testing.T) {
+	needOwnMemory(t)
+	old := SetPurgeDelay(7 * time.Millisecond)
+	defer SetPurgeDelay(old)
+	if got := SetPurgeDelay(-1); got != 7*time.Millisecond {
+		t.Errorf("the delay was %v", got)
+	}
+	settled(t)
+	Purge()
+	const size = 32 << 20
+	before := ReadStats().Retained
+	Free(AllocUninit(size))
+	time.Sleep(50 * time.Millisecond) // Long enough for a purge with the delay before.
+	if n := ReadStats().Retained; n < before+size {
+		t.Errorf("with a negative delay %d bytes are retained, want %d", n, before+size)
+	}
+	SetPurgeDelay(5 * time.Millisecond)
+	Free(AllocUninit(size)) // The delay is in force from the next free on.
+	for range 3000 {
+		if ReadStats().Retained < before+size {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("nothing is given back: %d bytes retained, %d before", ReadStats().Retained, before)
+}
+
+// TestRegions looks for live blocks in the list.
+func TestRegions(t *testing.T) {
+	needOwnMemory(t)
+	quiet(t)
+	b, v := Alloc(100), New[flags]()
+	f := tempFile(t, 1<<16)
+	r, err := NewInFile[point](f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]uintptr{"blocks": addrOf(b), "typed blocks": unsafex.Addr(v), "file": unsafex.Addr(r.In(f))}
+	for _, r := range Regions() {
+		if r.Used < 0 || r.Used > r.Committed || r.Committed > r.Reserved || !strings.Contains(r.String(), r.Kind) {
+			t.Errorf("%v: more used than committed than reserved", r)
+		}
+		if addr, ok := places[r.Kind]; ok && addr-r.Addr < uintptr(r.Used) {
+			if r.Kind == "file" && (r.Name != f.name || r.Used != f.Used() || !strings.Contains(r.String(), f.name)) {
+				t.Errorf("%v is not %s", r, f.name)
+			}
+			delete(places, r.Kind)
+		}
+	}
+	if len(places) > 0 {
+		t.Errorf("not in any region: %v of %v", places, Regions())
+	}
+	Free(b)
+	Delete(v)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Regions() {
+		if r.Kind == "file" && r.Name == f.name {
+			t.Errorf("%v is listed after Close", r)
+		}
+	}
+}
+
+// TestStatsAreCopies: who changes a reading changes nothing else.
+func TestStatsAreCopies(t *testing.T) {
+	NewPurpose("copied")
+	a := ReadStats()
+	a.Purposes[0].InUse = -1
+	if b := ReadStats(); b.Purposes[0].InUse == -1 || unsafe.SliceData(a.Purposes) == unsafe.SliceData(b.Purposes) {
+		t.Error("two readings share their list of purposes")
+	}
+}
