@@ -19,34 +19,13 @@ func alloc(bin uint32) uintptr {
 		p.Release()
 		return 0
 	}
-	addr := unsafex.At[slots](std.caches[id&(maxPs-1)].Load())[bin&(fastBins-1)].pop()
+	addr := unsafex.At[slots](std.caches[id&(maxPs-1)].Load()).bins[bin&(fastBins-1)].pop()
 	p.Release()
 	return addr
 }
 
-// freeWiped is free for a kind whose blocks are cleared when freed, before anyone else can get them.
-func freeWiped(bin uint32, addr uintptr) bool {
-	p := percpu.Acquire()
-	id := p.ID()
-	done := false
-	if uint32(id) < std.ps.Load() {
-		s := &unsafex.At[slots](std.caches[id&(maxPs-1)].Load())[bin&(fastBins-1)]
-		if done = s.push(addr); done && s.size <= 64 {
-			for a := addr; a < addr+uintptr(s.size); a += 8 {
-				*unsafex.At[uint64](a) = 0
-			}
-		} else if done {
-			unsafex.Clear(addr, uintptr(s.size))
-		}
-	}
-	p.Release()
-	return done
-}
-
-// free gives a block of the bin to the P's slot. It reports false, and has done nothing, if the
-// caller must ask freeSlow. bin is below fastBins.
-//
-//go:nosplit
+// free gives a block to the P's slots, to that of the bin if it does not belong to the hot one. It
+// reports false, and has done nothing, if the caller must ask freeSlow. bin is below fastBins.
 func free(bin uint32, addr uintptr) bool {
 	p := percpu.Acquire()
 	id := p.ID()
@@ -54,8 +33,14 @@ func free(bin uint32, addr uintptr) bool {
 		p.Release()
 		return false
 	}
-	s := &unsafex.At[slots](std.caches[id&(maxPs-1)].Load())[bin&(fastBins-1)]
+	c := unsafex.At[slots](std.caches[id&(maxPs-1)].Load())
+	s := c.hottest()
 	done := s.push(addr)
+	if !done {
+		done = c.push(bin, addr)
+	} else if s.wipe {
+		s.clear(addr)
+	}
 	p.Release()
 	return done
 }

@@ -29,8 +29,8 @@ func (h *heap) flushPs() {
 // emptyCache checks in everything of a holder. The caller has the right to its slots and is not pinned.
 func (h *heap) emptyCache(c *slots) {
 	for _, b := range *h.bins.Load() {
-		if b.id < nullBin && c[b.id].size != 0 {
-			h.emptySlot(b, &c[b.id])
+		if b.id < nullBin && c.bins[b.id].size != 0 {
+			h.emptySlot(b, &c.bins[b.id])
 		}
 	}
 }

@@ -84,8 +84,9 @@ func (h *heap) freeBlock(addr uintptr, sp *span, b *bin, id int, c *slots, settl
 		}
 		var s *slot
 		if c != nil && b.id < nullBin {
-			s = &c[b.id]
+			s = &c.bins[b.id]
 			s.start(b)
+			c.hot = unsafex.Addr(s)
 		}
 		switch holder := holderOf(v); {
 		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w):
@@ -149,7 +150,7 @@ func (h *heap) heldMask(id int, b *bin, w uintptr) (uint32, bool) {
 	if c == nil || b.id >= nullBin {
 		return 0, false
 	}
-	return c[b.id].heldMask(w)
+	return c.bins[b.id].heldMask(w)
 }
 
 // isFree says whether block i of a slab is free at present, for the holder's mask too.

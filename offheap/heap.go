@@ -72,7 +72,33 @@ const (
 )
 
 // slots are all slots of one holder.
-type slots [fastBins]slot
+type slots struct {
+	bins [fastBins]slot
+	// hot is the address of the slot that was last refilled or freed into. Frees look there first:
+	// where a block belongs is told by its address, and the last bin is usually the next one, too.
+	hot uintptr
+}
+
+func (c *slots) start() { c.hot = unsafex.Addr(&c.bins[nullBin]) }
+
+func (c *slots) hottest() *slot { return unsafex.At[slot](c.hot) }
+
+// push frees a block into the hot slot or into that of the bin, which is below fastBins. It reports
+// false, and has done nothing, if it lies in neither.
+func (c *slots) push(bin uint32, addr uintptr) bool {
+	s := c.hottest()
+	if !s.push(addr) {
+		s = &c.bins[bin&(fastBins-1)]
+		if !s.push(addr) {
+			return false
+		}
+		c.hot = unsafex.Addr(s)
+	}
+	if s.wipe {
+		s.clear(addr)
+	}
+	return true
+}
 
 func newHeap(mem vmem.Memory) *heap {
 	h := &heap{mem: mem}
@@ -145,6 +171,7 @@ func (h *heap) makeCache(id int) error {
 		if err != nil {
 			return err
 		}
+		unsafex.At[slots](addr).start()
 		active := append([]*slots{unsafex.At[slots](addr)}, *h.active.Load()...)
 		h.active.Store(&active)
 		h.caches[i].Store(addr)

@@ -21,6 +21,8 @@ type Local struct {
 // noSlots never have a block.
 var noSlots slots
 
+func init() { noSlots.start() }
+
 const (
 	closedLocal = -1 - iota
 	sharedLocal // There is none left, or the blocks come from the Go heap: use the shared way.
@@ -85,7 +87,7 @@ func (l *Local) TryAlloc(n int) ([]byte, error) {
 // AllocUninit is [AllocUninit].
 func (l *Local) AllocUninit(n int) []byte {
 	if uint(n-1) < sizeclass.Max {
-		if addr := l.slots[sizeclass.Of(uintptr(n))].pop(); addr != 0 {
+		if addr := l.slots.bins[sizeclass.Of(uintptr(n))].pop(); addr != 0 {
 			return unsafex.Bytes(addr, uintptr(n))
 		}
 	}
@@ -106,7 +108,7 @@ func (l *Local) Free(b []byte) {
 		return
 	}
 	addr := unsafex.SliceAddr(b)
-	if n <= sizeclass.Max && l.slots[sizeclass.Of(n)].push(addr) {
+	if n <= sizeclass.Max && l.slots.push(sizeclass.Of(n), addr) {
 		return
 	}
 	std.freeSlow(addr, l.own("Free"), "Free")
@@ -118,7 +120,7 @@ func NewIn[T any](l *Local) *T {
 	if d == nil {
 		d = describe[T]()
 	}
-	addr := l.slots[d.bin&(fastBins-1)].pop()
+	addr := l.slots.bins[d.bin&(fastBins-1)].pop()
 	if addr == 0 {
 		addr = newInAddr(d, l)
 	}
@@ -148,19 +150,18 @@ func DeleteIn[T any](l *Local, p *T) {
 	if p == nil {
 		return
 	}
-	d := known[T]()
-	if d == nil {
-		d = describe[T]()
-	}
 	addr := unsafex.Addr(p)
-	if l.slots[d.bin&(fastBins-1)].push(addr) {
-		if d.wipe && unsafex.Size[T]() <= sizeclass.Max {
+	if s := l.slots.hottest(); s.push(addr) {
+		if s.wipe && unsafex.Size[T]() <= sizeclass.Max {
 			var zero T
 			*p = zero // Nobody but this Local can hand the block out yet.
 		}
 		return
 	}
-	deleteSlow(d, addr, l.own("DeleteIn"))
+	d := describe[T]()
+	if !l.slots.push(d.bin, addr) {
+		deleteSlow(d, addr, l.own("DeleteIn"))
+	}
 }
 
 // Close gives the Local's free blocks back. Blocks that are in use stay so. Using the Local

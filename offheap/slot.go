@@ -23,7 +23,8 @@ type slot struct {
 
 	cur  uintptr // The slab in use, 0 for none.
 	miss uintptr // The word of the last free that went elsewhere.
-	_    [8 + 4*(8-ptrSize)]byte
+	wipe bool    // Blocks are cleared when freed.
+	_    [7 + 4*(8-ptrSize)]byte
 }
 
 // pop takes a block of the group, or returns 0.
@@ -54,6 +55,17 @@ func (s *slot) push(addr uintptr) bool {
 	return true
 }
 
+// clear wipes a block that nobody can get yet.
+func (s *slot) clear(addr uintptr) {
+	if s.size > 64 {
+		unsafex.Clear(addr, uintptr(s.size))
+		return
+	}
+	for a := addr; a < addr+uintptr(s.size); a += 8 {
+		*unsafex.At[uint64](a) = 0
+	}
+}
+
 // divide divides an offset by a block size through the size's magic, ceil(2^32/size), and says
 // whether it is a multiple. It is exact for the offsets within a slab as far as the quotient of
 // multiples goes, and as far as the answer goes for offsets within a group: for d = q*size + r the
@@ -70,7 +82,7 @@ func magicOf(size uintptr) uint32 { return uint32((1<<32 + uint64(size) - 1) / u
 // start sets what never changes.
 func (s *slot) start(b *bin) {
 	if s.size == 0 {
-		s.size, s.magic = b.size, b.magic
+		s.size, s.magic, s.wipe = b.size, b.magic, b.kind.wipe
 	}
 }
 

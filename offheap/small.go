@@ -22,8 +22,9 @@ func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
 			}
 			return h.allocShared(b)
 		}
-		s := &c[b.id]
+		s := &c.bins[b.id]
 		s.start(b)
+		c.hot = unsafex.Addr(s)
 		addr, done := s.refill(id)
 		leave(pin, l)
 		h.settleCurrent(done)
@@ -62,9 +63,9 @@ func (h *heap) slab(b *bin) (*span, error) {
 // install hands a current slab to the holder, unless that has got one in the meantime.
 func (h *heap) install(b *bin, l *Local, sp *span) {
 	pin, _, c := h.enter(l)
-	if c != nil && c[b.id].cur == 0 {
+	if c != nil && c.bins[b.id].cur == 0 {
 		sp.hint = 0
-		c[b.id].cur = sp.addr()
+		c.bins[b.id].cur = sp.addr()
 		leave(pin, l)
 		return
 	}

@@ -86,7 +86,7 @@ func (h *heap) inUse(b *bin) int64 {
 	}
 	if b.id < nullBin {
 		for _, c := range *h.active.Load() {
-			n += c[b.id].outstanding()
+			n += c.bins[b.id].outstanding()
 		}
 	}
 	return n * int64(b.size)

@@ -64,25 +64,19 @@ func Delete[T any](p *T) {
 	if p == nil {
 		return
 	}
-	d := known[T]()
-	if d == nil {
-		d = describe[T]()
-	}
 	addr := unsafex.Addr(p)
-	if !d.wipe {
-		if !free(d.bin, addr) {
-			deleteSlow(d, addr, nil)
-		}
-	} else if !freeWiped(d.bin, addr) {
-		deleteSlow(d, addr, nil)
+	// The class is a guess, right for plain types; free does nothing if it is wrong.
+	if n := unsafex.Size[T](); n > sizeclass.Max || !free(sizeclass.Of(n), addr) {
+		deleteSlow(describe[T](), addr, nil)
 	}
 }
 
 //go:noinline
 func deleteSlow(d *typeDesc, addr uintptr, l *Local) {
-	if d.size != 0 {
-		std.freeSlow(addr, l, "Delete")
+	if d.size == 0 || d.typed && l == nil && free(d.bin, addr) {
+		return
 	}
+	std.freeSlow(addr, l, "Delete")
 }
 
 // newIn is every way to make one T but the fastest.
