@@ -57,12 +57,9 @@ func (s *slot) push(addr uintptr) bool {
 
 // clear wipes a block that nobody can get yet.
 func (s *slot) clear(addr uintptr) {
-	if s.size > 64 {
-		unsafex.Clear(addr, uintptr(s.size))
-		return
-	}
-	for a := addr; a < addr+uintptr(s.size); a += 8 {
-		*unsafex.At[uint64](a) = 0
+	*unsafex.At[[2]uint64](addr) = [2]uint64{} // Most are small, and none is smaller.
+	if s.size > 16 {
+		unsafex.Clear(addr+16, uintptr(s.size)-16)
 	}
 }
 
