@@ -2,6 +2,7 @@ package offheap
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -164,15 +165,16 @@ func (h *heap) makeCache(id int) error {
 		first = int(h.ps.Load())
 	}
 	for i := first; i <= id; i++ {
-		if h.caches[i].Load() != 0 {
-			continue
+		addr := h.caches[i].Load()
+		if addr == 0 {
+			var err error
+			if addr, err = h.meta.alloc(h.mem, unsafex.Size[slots]()); err != nil {
+				return err
+			}
 		}
-		addr, err := h.meta.alloc(h.mem, unsafex.Size[slots]())
-		if err != nil {
-			return err
-		}
-		unsafex.At[slots](addr).start()
-		active := append([]*slots{unsafex.At[slots](addr)}, *h.active.Load()...)
+		c := unsafex.At[slots](addr)
+		c.start()
+		active := append([]*slots{c}, *h.active.Load()...)
 		h.active.Store(&active)
 		h.caches[i].Store(addr)
 		if i < maxPs {
@@ -180,4 +182,15 @@ func (h *heap) makeCache(id int) error {
 		}
 	}
 	return nil
+}
+
+// retireCache takes the empty slots of a Local off the list of those that count. They stay for the
+// next Local of that number.
+func (h *heap) retireCache(id int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.cache(id)
+	active := slices.DeleteFunc(slices.Clone(*h.active.Load()), func(o *slots) bool { return o == c })
+	h.active.Store(&active)
+	h.locals = append(h.locals, id)
 }

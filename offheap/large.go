@@ -58,7 +58,7 @@ func (h *heap) freeTyped(k *kind, g granuleRange) {
 		unsafex.Clear(g.addr(), g.bytes())
 	}
 	h.mu.Lock()
-	k.putRange(g)
+	k.ranges = append(k.ranges, g)
 	h.mu.Unlock()
 }
 

@@ -175,9 +175,7 @@ func (l *Local) Close() {
 
 func (h *heap) closeLocal(l *Local) {
 	h.emptyCache(l.slots)
-	h.mu.Lock()
-	h.locals = append(h.locals, l.id)
-	h.mu.Unlock()
+	h.retireCache(l.id)
 }
 
 // emptySlot checks everything of a slot in. Its holder calls it, not pinned.

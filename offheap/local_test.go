@@ -176,7 +176,7 @@ func TestLocalWithoutSlots(t *testing.T) {
 		l.Close()
 		alloctest.MustPanic(t, func() { NewIn[link](l) }, "closed")
 	}
-	if noSlots != (slots{}) {
+	if noSlots.bins != ([fastBins]slot{}) {
 		t.Error("something was put into the slots that are nobody's")
 	}
 }

@@ -2,6 +2,7 @@ package offheap
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 )
 
@@ -54,6 +55,7 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 		return nil, err
 	}
 	s := spanAt(rec)
+	n, bytes = g.n, int64(g.bytes()) // A typed range may be larger.
 	s.base, s.granules, s.bin = g.addr(), uint32(n), b.id
 	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, b.blocks, uint8(b.shift)
 	s.next, s.prev, s.purged = 0, 0, 0
@@ -216,34 +218,21 @@ func (d *dirtyRuns) add(addr, size uintptr) {
 	last.lo, last.hi = min(last.lo, addr), max(last.hi, addr+size)
 }
 
-// takeRange reuses address space of a typed kind's freed large blocks. The caller holds the lock.
+// takeRange reuses the address space of one of a typed kind's freed large blocks: the smallest that
+// holds n granules and is not much larger. A range is used again from its start and as a whole:
+// values that began elsewhere would lie across those before, and a stale bool over other bytes.
+// The caller holds the lock.
 func (k *kind) takeRange(n int, align uintptr) (granuleRange, bool) {
+	best := -1
 	for j, g := range k.ranges {
-		if g.n < n || g.addr()&(align-1) != 0 {
-			continue
-		}
-		if g.n == n {
-			k.ranges = append(k.ranges[:j], k.ranges[j+1:]...)
-		} else {
-			k.ranges[j].i, k.ranges[j].n = g.i+n, g.n-n
-		}
-		return granuleRange{g.r, g.i, n}, true
-	}
-	return granuleRange{}, false
-}
-
-// putRange is the reverse of takeRange; neighbours become one.
-func (k *kind) putRange(g granuleRange) {
-	kept := k.ranges[:0]
-	for _, o := range k.ranges {
-		switch {
-		case o.r == g.r && o.i+o.n == g.i:
-			g.i, g.n = o.i, o.n+g.n
-		case o.r == g.r && g.i+g.n == o.i:
-			g.n += o.n
-		default:
-			kept = append(kept, o)
+		if g.n >= n && g.n <= n+n/4 && g.addr()&(align-1) == 0 && (best < 0 || g.n < k.ranges[best].n) {
+			best = j
 		}
 	}
-	k.ranges = append(kept, g)
+	if best < 0 {
+		return granuleRange{}, false
+	}
+	g := k.ranges[best]
+	k.ranges = slices.Delete(k.ranges, best, best+1)
+	return g, true
 }
