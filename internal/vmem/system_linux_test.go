@@ -147,6 +147,8 @@ func TestSplitHugeLetsPartialPurgeReturnMemory(t *testing.T) {
 	addr, size := hugeRange(t, 4)
 	huge := HugePageSize()
 	b := bytesAt(addr, size)
+	// Otherwise khugepaged, which looks around every ten seconds, may make what was split huge again before the test has looked.
+	must(t, m.NoHuge(addr, size))
 	// A range that starts and ends within huge pages, over three of the four.
 	must(t, m.SplitHuge(addr+pageSize, size-huge-2*pageSize))
 	per := huge / pageSize

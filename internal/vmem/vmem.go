@@ -27,6 +27,8 @@ type Memory interface {
 	// SplitHuge splits every huge page that holds a page of the range, so that a Purge of a part of it
 	// returns memory to the machine. Contents stay as they are. A huge page takes about 0.15 ms. Where
 	// there is nothing to split, or the system (Linux before 5.4) does not know how, it does nothing.
+	// NoHuge comes first: in a range that still wishes for huge pages khugepaged may fill the holes
+	// again at any moment.
 	SplitHuge(addr, size uintptr) error
 
 	// Huge asks for huge pages when the range is first touched. It does nothing where there are none.
