@@ -30,9 +30,9 @@ stress:
 bench-full:
 	go run ./cmd/freehold bench -full
 
-# The same beside the rivals; needs libjemalloc-dev and libmimalloc-dev.
+# The same beside the rivals. benchmarks/README.md says what they need, and more for TAGS=jemalloc.
 rivals:
-	cd benchmarks && GOWORK=off go run . -full
+	cd benchmarks && CGO_CFLAGS="-O2 -g -DJEMALLOC_NO_DEMANGLE=" go run -tags "$(TAGS)" . -full
 
 # The library and the command for every system that is promised.
 cross:
