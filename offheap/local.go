@@ -151,7 +151,7 @@ func DeleteIn[T any](l *Local, p *T) {
 		return
 	}
 	addr := unsafex.Addr(p)
-	if s := l.slots.hottest(); s.push(addr) {
+	if s := l.slots.hottest(); unsafex.Size[T]() != 0 && s.push(addr) {
 		if s.wipe && unsafex.Size[T]() <= sizeclass.Max {
 			var zero T
 			*p = zero // Nobody but this Local can hand the block out yet.
@@ -159,7 +159,7 @@ func DeleteIn[T any](l *Local, p *T) {
 		return
 	}
 	d := describe[T]()
-	if !l.slots.push(d.bin, addr) {
+	if d.size == 0 || !l.slots.push(d.bin, addr) {
 		deleteSlow(d, addr, l.own("DeleteIn"))
 	}
 }

@@ -49,7 +49,7 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	if err != nil {
 		return nil, err
 	}
-	g, err := h.allocGranules(b.kind, n, align, dirty)
+	g, err := h.allocGranules(b, n, align, dirty)
 	if err != nil {
 		h.meta.recycle(rec, spanBytes+uintptr(words)*8)
 		return nil, err
@@ -110,10 +110,13 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	}
 }
 
-// allocGranules takes n granules of a kind, at the lowest address that fits. The caller holds the lock.
-func (h *heap) allocGranules(k *kind, n int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
-	if g, ok := k.takeRange(n, align); ok {
-		return g, nil
+// allocGranules takes n granules for a span of b, at the lowest address that fits. The caller holds the lock.
+func (h *heap) allocGranules(b *bin, n int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
+	k := b.kind
+	if b.size == 0 { // A slab over a large block's address space would lay its values across the old ones.
+		if g, ok := k.takeRange(n, align); ok {
+			return g, nil
+		}
 	}
 	extra := 0
 	if align > granule {

@@ -66,7 +66,8 @@ func Delete[T any](p *T) {
 	}
 	addr := unsafex.Addr(p)
 	// The class is a guess, right for plain types; free does nothing if it is wrong.
-	if n := unsafex.Size[T](); n > sizeclass.Max || !free(sizeclass.Of(n), addr) {
+	// A pointer to a field of size zero may have a block's address, and yet must not free it.
+	if n := unsafex.Size[T](); n-1 >= sizeclass.Max || !free(sizeclass.Of(n), addr) {
 		deleteSlow(describe[T](), addr, nil)
 	}
 }
