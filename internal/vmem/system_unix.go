@@ -34,7 +34,8 @@ func (system) Reserve(size, align uintptr, name string) (uintptr, error) {
 		addr, err = reserveAligned(size, align)
 	}
 	if err != nil {
-		return 0, fail(OpReserve, 0, size, err)
+		// Alignment may take align more for a moment: a limit that forbids that is the one to name.
+		return 0, &Error{Op: OpReserve, Size: size, Err: err, Hint: explain(OpReserve, size+align-pageSize, err)}
 	}
 	nameRange(addr, size, name)
 	return addr, nil
