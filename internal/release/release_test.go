@@ -142,6 +142,8 @@ var served = sync.OnceValues(func() (proxy, error) {
 		"GOMODCACHE="+filepath.Join(scratch, "cache"),
 		"GOPROXY=file://"+filepath.ToSlash(dir)+",file://"+filepath.ToSlash(env[0])+"/cache/download,"+env[1],
 		"GOBIN="+bin, "GOWORK=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod -modcacherw", "FREEHOLD=",
+		// Built for this machine, whatever system the tests are built for: go install refuses others where GOBIN is set.
+		"GOOS=", "GOARCH=",
 	)}, nil
 })
 

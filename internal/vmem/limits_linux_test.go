@@ -76,6 +76,26 @@ func TestAddressSpaceLimit(t *testing.T) {
 	must(t, m.Commit(addr, 32<<20))
 }
 
+// TestAddressSpaceLimitAndAlignment has room for what is asked, and not for what it takes to align that.
+func TestAddressSpaceLimitAndAlignment(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	total, _, ok := processSizes()
+	if !ok {
+		t.Skip("no /proc/self/statm")
+	}
+	limit := total + 80<<20
+	setLimit(t, unix.RLIMIT_AS, limit)
+	var err error
+	for range 4 { // The kernel may happen to find an aligned address, but not more often than there is room.
+		if _, err = System().Reserve(32<<20, 64<<20, "aligned"); err != nil {
+			break
+		}
+	}
+	wantExplained(t, err, OpReserve, 32<<20, fmt.Sprintf("RLIMIT_AS allows %d bytes", limit))
+}
+
 // setLimit sets a soft limit for the rest of the process, or skips.
 func setLimit(t *testing.T, resource int, bytes uint64) {
 	t.Helper()

@@ -35,7 +35,9 @@ func (system) Reserve(size, align uintptr, name string) (uintptr, error) {
 	}
 	if err != nil {
 		// Alignment may take align more for a moment: a limit that forbids that is the one to name.
-		return 0, &Error{Op: OpReserve, Size: size, Err: err, Hint: explain(OpReserve, size+align-pageSize, err)}
+		e := fail(OpReserve, 0, size+align-pageSize, err).(*Error)
+		e.Size = size
+		return 0, e
 	}
 	nameRange(addr, size, name)
 	return addr, nil
