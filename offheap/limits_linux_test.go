@@ -135,16 +135,22 @@ func exhaust(t *testing.T, most int, limit string) {
 }
 
 func TestAddressSpaceLimit(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector dies where its own memory is refused")
+	}
 	if !inChild(t) {
 		return
 	}
 	roomForGo()
 	total, _ := sizes(t)
 	setLimit(t, unix.RLIMIT_AS, total+300<<20)
-	exhaust(t, 400<<20, "RLIMIT_AS")
+	exhaust(t, 400<<20, "RLIMIT_AS allows")
 }
 
 func TestDataLimit(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector dies where its own memory is refused")
+	}
 	if !inChild(t) {
 		return
 	}
@@ -156,6 +162,9 @@ func TestDataLimit(t *testing.T) {
 
 // TestMapCountLimit uses up the mappings before the allocator starts.
 func TestMapCountLimit(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector dies where its own memory is refused")
+	}
 	if !inChild(t) {
 		return
 	}
