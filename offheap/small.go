@@ -50,13 +50,18 @@ func (h *heap) slab(b *bin) (*span, error) {
 		return sp, nil
 	}
 	words := (b.blocks + 1<<b.shift - 1) >> b.shift
-	sp, _, err := h.allocSpan(b, int(b.granules), granule, words, func(sp *span) {
+	sp, dirty, err := h.allocSpan(b, int(b.granules), granule, words, func(sp *span) {
 		for g := range words {
 			initGroup(sp.word(g), sp.mask(g))
 		}
 		sp.full.Store(words)
 		sp.state.Store(spanCurrent)
 	})
+	if err == nil && dirty.n > 0 {
+		// Its free blocks lie on pages that hold memory: the purge must come by.
+		sp.touched.Store(touchedNow)
+		h.purge.arm()
+	}
 	return sp, err
 }
 
