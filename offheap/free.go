@@ -11,8 +11,6 @@ type freed int
 
 const (
 	freedBlock    freed = iota
-	freedLarge          // Not freed yet: the address begins a large block.
-	freedForeign        // The address was never handed out by the heap.
 	freedInterior       // It lies inside a block or a span, not at the beginning of a block.
 	freedTwice          // The block is free.
 	freedGone           // The block's whole slab or the large block is free.

@@ -166,13 +166,11 @@ func (h *heap) purgeRange(r *region, lo, hi uintptr) error {
 	for _, u := range split {
 		if u != 0 {
 			// Splitting is a matter of what the machine gets back; the purge is right without.
-			_ = h.mem.SplitHuge(max(u, r.base), min(hugeUnit, r.base+r.committedNow()-u))
+			_ = h.mem.SplitHuge(max(u, r.base), min(hugeUnit, r.base+r.used.Load()-u))
 		}
 	}
 	return h.mem.Purge(lo, hi-lo)
 }
-
-func (r *region) committedNow() uintptr { return r.used.Load() }
 
 // takeHuge says whether the unit may be a huge page that [lo, hi) covers in part only, and if so
 // notes that it is none any more. The caller holds the heap's lock.

@@ -3,8 +3,6 @@ package offheap
 import (
 	"fmt"
 	"sync"
-
-	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // A Purpose is an account: what is allocated through it is counted apart in [Stats] and may have
@@ -100,20 +98,9 @@ func NewFor[T any](p *Purpose) *T {
 
 // MakeSliceFor is [MakeSlice] for a purpose.
 func MakeSliceFor[T any](p *Purpose, length, capacity int) []T {
-	d := describe[T]()
-	d.check("MakeSliceFor")
-	if length < 0 || length > capacity {
-		panic(fmt.Errorf("offheap: MakeSliceFor of %s: length %d out of range [0, capacity %d]", d.typ, length, capacity))
-	}
-	if d.size == 0 || capacity == 0 {
-		return unsafex.Slice[T](zeroSizeAddr(), length, capacity)
-	}
-	if uintptr(capacity) > largestAlloc/d.size {
-		must(tooMany(uintptr(capacity), d))
-	}
-	addr, err := std.allocate(d.request(p, uintptr(capacity), nil, true))
+	s, err := makeSlice[T]("MakeSliceFor", p, length, capacity, true)
 	must(err)
-	return unsafex.Slice[T](addr, length, capacity)
+	return s
 }
 
 // SetLimit bounds the bytes in use, 0 for no bound, and returns the bound before. A request that

@@ -119,12 +119,12 @@ func MakeSlice[T any](length, capacity int) []T {
 // TryMakeSlice is MakeSlice with an error for what the world may refuse; a capacity whose bytes
 // exceed the address space is such a thing.
 func TryMakeSlice[T any](length, capacity int) ([]T, error) {
-	return makeSlice[T]("MakeSlice", length, capacity, true)
+	return makeSlice[T]("MakeSlice", nil, length, capacity, true)
 }
 
 // MakeSliceUninit is MakeSlice without the zeroing; see [NewUninit].
 func MakeSliceUninit[T any](length, capacity int) []T {
-	s, err := makeSlice[T]("MakeSliceUninit", length, capacity, false)
+	s, err := makeSlice[T]("MakeSliceUninit", nil, length, capacity, false)
 	must(err)
 	return s
 }
@@ -133,7 +133,7 @@ func tooMany(n uintptr, d *typeDesc) error {
 	return &allocError{ErrOutOfMemory, fmt.Sprintf("%d values of %s (%d bytes each)", n, d.typ, d.size), errTooLarge}
 }
 
-func makeSlice[T any](op string, length, capacity int, zero bool) ([]T, error) {
+func makeSlice[T any](op string, p *Purpose, length, capacity int, zero bool) ([]T, error) {
 	d := describe[T]()
 	d.check(op)
 	if length < 0 || length > capacity {
@@ -145,7 +145,7 @@ func makeSlice[T any](op string, length, capacity int, zero bool) ([]T, error) {
 	if uintptr(capacity) > largestAlloc/d.size {
 		return nil, tooMany(uintptr(capacity), d)
 	}
-	addr, err := std.allocate(d.request(nil, uintptr(capacity), nil, zero))
+	addr, err := std.allocate(d.request(p, uintptr(capacity), nil, zero))
 	if err != nil {
 		return nil, err
 	}
