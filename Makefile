@@ -18,6 +18,8 @@ fuzz:
 	done
 
 # The whole suite while the collector runs without pause, and with each check that the runtime and the compiler have.
+# FREEHOLD_TEST_STRESS is how long the tests run that do everything at once.
+stress: export FREEHOLD_TEST_STRESS ?= 30s
 stress:
 	GOGC=1 go test -count=1 $(library)
 	GOGC=1 GODEBUG=gccheckmark=1,clobberfree=1 go test -count=1 -timeout 30m $(library)
