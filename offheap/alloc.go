@@ -69,7 +69,7 @@ func (h *heap) allocate(q request) (uintptr, error) {
 		return h.allocLarge(q.kind, q.n, q.align, q.zero)
 	}
 	b := h.bin(q.kind, class)
-	addr, err := h.allocSlow(b, q.local)
+	addr, err := h.allocSlow(b, q.local, 0)
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // ErrOutOfMemory says that the machine, or the address space that the process may use, gave no
@@ -105,12 +104,5 @@ func (h *heap) diagnoseSlab(e *MisuseError, sp *span) {
 func must(err error) {
 	if err != nil {
 		panic(err)
-	}
-}
-
-// wipeBlock clears a block of a kind whose blocks hold pointers while they live.
-func (h *heap) wipeBlock(sp *span, addr uintptr) {
-	if i, ok := sp.find(addr); ok && !h.isFree(sp, i) {
-		unsafex.Clear(addr, uintptr(sp.size))
 	}
 }

@@ -2,11 +2,11 @@ package offheap
 
 import (
 	"github.com/freehold-go/freehold/internal/percpu"
-	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // The fast paths of the thread-safe functions, for std alone: with its address a constant a
-// pair costs about a fifth less than through methods of heap.
+// pair costs about a fifth less than through methods of heap. Those of New and Delete stand in
+// typed.go.
 
 // alloc is a block of the bin from the P's slot, or 0 if the caller must ask allocSlow. bin is
 // below fastBins.
@@ -14,12 +14,7 @@ import (
 //go:nosplit
 func alloc(bin uint32) uintptr {
 	p := percpu.Acquire()
-	id := p.ID()
-	if uint32(id) >= std.ps.Load() {
-		p.Release()
-		return 0
-	}
-	addr := unsafex.At[slots](std.caches[id&(maxPs-1)].Load()).bins[bin&(fastBins-1)].pop()
+	addr := std.pslots(p.ID()).bins[bin&(fastBins-1)].pop()
 	p.Release()
 	return addr
 }
@@ -28,18 +23,16 @@ func alloc(bin uint32) uintptr {
 // reports false, and has done nothing, if the caller must ask freeSlow. bin is below fastBins.
 func free(bin uint32, addr uintptr) bool {
 	p := percpu.Acquire()
-	id := p.ID()
-	if uint32(id) >= std.ps.Load() {
-		p.Release()
-		return false
-	}
-	c := unsafex.At[slots](std.caches[id&(maxPs-1)].Load())
+	c := std.pslots(p.ID())
 	s := c.hottest()
-	done := s.push(addr)
-	if !done {
+	done := true
+	if bit := s.find(addr); bit != 0 {
+		s.mask |= bit
+		if s.wipe {
+			s.clear(addr)
+		}
+	} else {
 		done = c.push(bin, addr)
-	} else if s.wipe {
-		s.clear(addr)
 	}
 	p.Release()
 	return done

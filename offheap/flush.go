@@ -9,21 +9,22 @@ import (
 // flushPs takes back what the Ps have checked out. It is for the rare moments when free blocks
 // must be found wherever they are: Purge, and a limit or the end of memory.
 //
-// The fast paths have no lock that could keep them out. But each asks first whether its P has
-// slots. So the answer is made no, and then the world is stopped for a moment: a goroutine that
-// asked before is pinned, which keeps the world from stopping until it has finished (GC-3), or,
-// with the fallback of percpu, says that it is busy, and is passed over. Whoever asks afterwards takes the slow way and waits in makeCache for this to end.
+// The fast paths have no lock that could keep them out. But each asks first for its
+// P's slots. So noSlots are put in their place, and then the world is stopped for a moment: a
+// goroutine that asked before is pinned, which keeps the world from stopping until it has finished
+// (GC-3), or, with the fallback of percpu, says that it is busy, and is passed over. Whoever asks
+// afterwards takes the slow way and waits in makeCache for this to end.
 func (h *heap) flushPs() {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
-	n := h.ps.Swap(0)
+	h.closeAll()
 	runtime.ReadMemStats(&h.memStats)
-	for id := range int(n) {
+	for id := range h.nps {
 		if !percpu.Busy(id) {
 			h.emptyCache(h.cache(id))
 		}
+		h.open[id].Store(h.caches[id].Load())
 	}
-	h.ps.Store(n)
 }
 
 // emptyCache checks in everything of a holder. The caller has the right to its slots and is not pinned.

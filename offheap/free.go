@@ -33,36 +33,40 @@ func (h *heap) freeSlow(addr uintptr, l *Local, op string) {
 		h.freeLarge(b, sp, addr, op)
 		return
 	}
-	if b.kind.wipe {
-		h.wipeBlock(sp, addr)
-	}
-	var settle [2]uintptr
+	var f freeing
 	pin, id, c := h.enter(l)
-	how := h.freeBlock(addr, sp, b, id, c, &settle)
+	how := f.free(h, addr, sp, b, id, c)
 	leave(pin, l)
 	if how != freedBlock {
 		h.misuse(op, addr, sp)
 	}
-	h.afterFree(settle)
-}
-
-func (h *heap) afterFree(settle [2]uintptr) {
-	for _, a := range settle {
-		if a != 0 {
-			sp := spanAt(a)
-			if sp.touched.Load() != touchedNow {
-				sp.touched.Store(touchedNow)
-				h.purge.arm()
-			}
-			h.settle(sp)
-		}
+	if f.left != 0 {
+		h.afterFree(f.left)
+	}
+	if f.freed != 0 {
+		h.afterFree(f.freed)
 	}
 }
 
-// freeBlock makes the block at addr free. The holder is pinned. settle receives the slabs that
-// the caller must settle afterwards. Every check is made anew here, against one reading of the
-// group's word, because the slab may have changed since the caller looked it up.
-func (h *heap) freeBlock(addr uintptr, sp *span, b *bin, id int, c *slots, settle *[2]uintptr) freed {
+// afterFree tells the purge of a slab in which blocks became free, and settles it.
+func (h *heap) afterFree(slab uintptr) {
+	sp := spanAt(slab)
+	if sp.touched.Load() != touchedNow {
+		sp.touched.Store(touchedNow)
+		h.purge.arm()
+	}
+	h.settle(sp)
+}
+
+// freeing makes a block free. It leaves the slabs that the caller must settle afterwards, or 0:
+// that which the holder's slot has left and that in whose word the block is free now.
+type freeing struct {
+	left, freed uintptr
+}
+
+// free makes the block at addr free. The holder is pinned. Every check is made anew here, against
+// one reading of the group's word, because the slab may have changed since the caller looked it up.
+func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots) freed {
 	for ; ; sp = h.spanOf(addr) {
 		if sp == nil || sp.bin != b.id {
 			return freedGone
@@ -88,12 +92,21 @@ func (h *heap) freeBlock(addr uintptr, sp *span, b *bin, id int, c *slots, settl
 		}
 		switch holder := holderOf(v); {
 		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w):
-			if a := s.checkIn(h); a != 0 { // Not in a second round, when the slot is empty.
-				settle[1] = a
+			if s.base-sp.base < sp.bytes() {
+				s.checkIn(sp) // To a neighbour. It does not have to leave.
+			} else if a := s.leave(h); a != 0 { // Not in a second round, when the slot is empty.
+				f.left = a
 			}
 			s.miss = w
 			if s.checkOut(sp, g, v, bit, id+1) {
+				if s.wipe {
+					s.clear(addr)
+				}
 				return freedBlock
+			}
+			if s.untold { // The slot is empty now.
+				s.tell(sp)
+				f.left = sp.addr()
 			}
 			continue
 		case holder == id+1 && s != nil:
@@ -107,16 +120,19 @@ func (h *heap) freeBlock(addr uintptr, sp *span, b *bin, id int, c *slots, settl
 				return freedTwice
 			}
 		}
+		if b.kind.wipe {
+			unsafex.Clear(addr, uintptr(sp.size))
+		}
 		if unsafex.CAS64(w, v, v|uint64(bit)) {
-			h.noteFree(b, s, sp, g, v|uint64(bit), settle)
+			f.freed = sp.addr()
+			noteFree(b, s, sp, g, v|uint64(bit))
 			return freedBlock
 		}
 	}
 }
 
 // noteFree does the accounts after a free went into the word of group g, now v.
-func (h *heap) noteFree(b *bin, s *slot, sp *span, g uint32, v uint64, settle *[2]uintptr) {
-	settle[0] = sp.addr()
+func noteFree(b *bin, s *slot, sp *span, g uint32, v uint64) {
 	if n := holderOf(v); (n == 0 || n == purger) && freeBits(v) == sp.mask(g) {
 		sp.full.Add(1)
 	}
@@ -136,10 +152,15 @@ func (s *slot) wants(w uintptr) bool {
 
 // freeOwn frees a block of a group that this very slot holds, where push refused to.
 func (s *slot) freeOwn(addr uintptr) freed {
-	if s.push(addr) {
-		return freedBlock
+	bit := s.find(addr)
+	if bit == 0 {
+		return freedTwice
 	}
-	return freedTwice
+	s.mask |= bit
+	if s.wipe {
+		s.clear(addr)
+	}
+	return freedBlock
 }
 
 // heldMask is the mask that holder id keeps of the group at w, and whether it keeps one.

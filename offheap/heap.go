@@ -35,7 +35,10 @@ type heap struct {
 	// caches holds the address of each holder's slots, 0 until it first allocates. Holders below
 	// maxPs are Ps, the others Locals.
 	caches [maxHolders]atomic.Uintptr
-	ps     atomic.Uint32            // Ps below this number have caches.
+	// open holds the address of the slots that a P may use now: its own, or noSlots until it first
+	// allocates and while flushPs is at work.
+	open   [maxPs]atomic.Uintptr
+	nps    int                      // Ps below this number have slots. Guarded by flushMu.
 	active atomic.Pointer[[]*slots] // The caches that were made. Copied when it grows, as bins.
 	bins   atomic.Pointer[[]*bin]
 	plain  *kind // Pointer-free data without a purpose; its bins are the classes.
@@ -78,27 +81,53 @@ type slots struct {
 	// hot is the address of the slot that was last refilled or freed into. Frees look there first:
 	// where a block belongs is told by its address, and the last bin is usually the next one, too.
 	hot uintptr
+	// newest is the type T whose New last refilled a slot, as a nil *T, and the slot's address. New
+	// looks there first: to compare types costs less than to find one.
+	newest struct {
+		typ  any
+		slot uintptr
+	}
 }
 
-func (c *slots) start() { c.hot = unsafex.Addr(&c.bins[nullBin]) }
+// noSlots never have a block. They are those of whoever has no others, and nobody writes them.
+var noSlots slots
+
+func init() {
+	noSlots.start()
+	std.closeAll() // Its functions may be called before it has started.
+}
+
+func (c *slots) start() {
+	none := unsafex.Addr(&c.bins[nullBin])
+	c.hot, c.newest.slot = none, none
+}
 
 func (c *slots) hottest() *slot { return unsafex.At[slot](c.hot) }
 
-// push frees a block into the hot slot or into that of the bin, which is below fastBins. It reports
-// false, and has done nothing, if it lies in neither.
+// push frees a block into the slot of the bin, which is below fastBins. It reports false, and has
+// done nothing, if the block does not lie there.
 func (c *slots) push(bin uint32, addr uintptr) bool {
-	s := c.hottest()
-	if !s.push(addr) {
-		s = &c.bins[bin&(fastBins-1)]
-		if !s.push(addr) {
-			return false
-		}
-		c.hot = unsafex.Addr(s)
+	s := &c.bins[bin&(fastBins-1)]
+	bit := s.find(addr)
+	if bit == 0 {
+		return false
 	}
+	s.mask |= bit
 	if s.wipe {
 		s.clear(addr)
 	}
+	c.hot = unsafex.Addr(s)
 	return true
+}
+
+// served notes that a slot was refilled: for the type of that key, or for 0.
+func (c *slots) served(s *slot, key uintptr) {
+	c.hot = unsafex.Addr(s)
+	if key != 0 {
+		// Written as bits, because whoever is pinned must not enter the write barrier.
+		*unsafex.At[[2]uintptr](unsafex.Addr(&c.newest.typ)) = [2]uintptr{key}
+		c.newest.slot = c.hot
+	}
 }
 
 func newHeap(mem vmem.Memory) *heap {
@@ -109,6 +138,7 @@ func newHeap(mem vmem.Memory) *heap {
 
 func (h *heap) init() {
 	h.growthHook = func() {}
+	h.closeAll()
 	h.purge.init(h)
 	bins := make([]*bin, 0, sizeclass.Count+1)
 	h.bins.Store(&bins)
@@ -130,21 +160,33 @@ func (h *heap) cache(id int) *slots {
 	return unsafex.At[slots](addr)
 }
 
-// pcache is cache for the number of a P.
-func (h *heap) pcache(id int) *slots {
-	if uint32(id) >= h.ps.Load() {
-		return nil
+// pslots returns the slots that a P may use now, maybe noSlots. The caller is pinned to it.
+func (h *heap) pslots(id int) *slots {
+	if uint(id) >= maxPs {
+		return &noSlots
 	}
-	return unsafex.At[slots](h.caches[id].Load())
+	return unsafex.At[slots](h.open[id].Load())
 }
 
-// enter pins the caller, or takes the Local's number, and returns the holder's slots.
+// closeAll keeps the Ps from their slots.
+func (h *heap) closeAll() {
+	for id := range h.open {
+		h.open[id].Store(unsafex.Addr(&noSlots))
+	}
+}
+
+// enter pins the caller, or takes the Local's number, and returns the holder's slots, or nil if it
+// has none now.
 func (h *heap) enter(l *Local) (percpu.Pin, int, *slots) {
 	if l != nil {
 		return percpu.Pin{}, l.id, h.cache(l.id)
 	}
 	p := percpu.Acquire()
-	return p, p.ID(), h.pcache(p.ID())
+	c := h.pslots(p.ID())
+	if c == &noSlots {
+		c = nil
+	}
+	return p, p.ID(), c
 }
 
 func leave(p percpu.Pin, l *Local) {
@@ -162,7 +204,7 @@ func (h *heap) makeCache(id int) error {
 	defer h.mu.Unlock()
 	first := id
 	if id < maxPs {
-		first = int(h.ps.Load())
+		first = h.nps
 	}
 	for i := first; i <= id; i++ {
 		addr := h.caches[i].Load()
@@ -178,7 +220,8 @@ func (h *heap) makeCache(id int) error {
 		h.active.Store(&active)
 		h.caches[i].Store(addr)
 		if i < maxPs {
-			h.ps.Store(uint32(i + 1))
+			h.open[i].Store(addr)
+			h.nps = i + 1
 		}
 	}
 	return nil

@@ -18,11 +18,6 @@ type Local struct {
 	slots *slots // Never nil: without slots of its own it is noSlots.
 }
 
-// noSlots never have a block.
-var noSlots slots
-
-func init() { noSlots.start() }
-
 const (
 	closedLocal = -1 - iota
 	sharedLocal // There is none left, or the blocks come from the Go heap: use the shared way.
@@ -108,6 +103,14 @@ func (l *Local) Free(b []byte) {
 		return
 	}
 	addr := unsafex.SliceAddr(b)
+	s := l.slots.hottest()
+	if bit := s.find(addr); bit != 0 {
+		s.mask |= bit
+		if s.wipe {
+			s.clear(addr)
+		}
+		return
+	}
 	if n <= sizeclass.Max && l.slots.push(sizeclass.Of(n), addr) {
 		return
 	}
@@ -116,13 +119,15 @@ func (l *Local) Free(b []byte) {
 
 // NewIn is [New] from a Local.
 func NewIn[T any](l *Local) *T {
-	d := known[T]()
-	if d == nil {
-		d = describe[T]()
+	c := l.slots
+	var addr uintptr
+	if _, ok := c.newest.typ.(*T); ok {
+		addr = unsafex.At[slot](c.newest.slot).pop()
+	} else if d := known[T](); d != nil {
+		addr = c.bins[d.bin&(fastBins-1)].pop()
 	}
-	addr := l.slots.bins[d.bin&(fastBins-1)].pop()
 	if addr == 0 {
-		addr = newInAddr(d, l)
+		addr = newInAddr(describe[T](), l)
 	}
 	p := unsafex.At[T](addr)
 	if unsafex.Size[T]() <= sizeclass.Max {
@@ -136,7 +141,7 @@ func NewIn[T any](l *Local) *T {
 func newInAddr(d *typeDesc, l *Local) uintptr {
 	l = l.own("NewIn")
 	if d.bin != nullBin {
-		addr, err := std.allocSlow(std.binByID(d.bin), l)
+		addr, err := std.allocSlow(std.binByID(d.bin), l, d.key)
 		must(err)
 		return addr
 	}
@@ -151,16 +156,22 @@ func DeleteIn[T any](l *Local, p *T) {
 		return
 	}
 	addr := unsafex.Addr(p)
-	if s := l.slots.hottest(); unsafex.Size[T]() != 0 && s.push(addr) {
-		if s.wipe && unsafex.Size[T]() <= sizeclass.Max {
-			var zero T
-			*p = zero // Nobody but this Local can hand the block out yet.
+	s := l.slots.hottest()
+	// A pointer to a field of size zero may have a block's address, and yet must not free it.
+	if bit := s.find(addr); bit != 0 && unsafex.Size[T]() != 0 {
+		s.mask |= bit
+		if s.wipe {
+			s.clear(addr)
 		}
 		return
 	}
-	d := describe[T]()
-	if d.size == 0 || !l.slots.push(d.bin, addr) {
-		deleteSlow(d, addr, l.own("DeleteIn"))
+	deleteInSlow(describe[T](), addr, l)
+}
+
+//go:noinline
+func deleteInSlow(d *typeDesc, addr uintptr, l *Local) {
+	if d.size != 0 && !l.slots.push(d.bin, addr) {
+		std.freeSlow(addr, l.own("DeleteIn"), "DeleteIn")
 	}
 }
 
@@ -180,10 +191,12 @@ func (h *heap) closeLocal(l *Local) {
 
 // emptySlot checks everything of a slot in. Its holder calls it, not pinned.
 func (h *heap) emptySlot(b *bin, s *slot) {
-	group, cur := s.checkIn(h), s.cur
+	group, cur := s.leave(h), s.cur
 	s.cur, s.miss = 0, 0
 	b.out.Add(s.out)
 	s.out = 0
-	h.afterFree([2]uintptr{group})
+	if group != 0 {
+		h.afterFree(group)
+	}
 	h.settleCurrent(cur)
 }

@@ -350,7 +350,7 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 		}
 	}
 	h.mu.Lock()
-	purged := uint32(bytes / granule)
+	purged := uint16(bytes / granule)
 	h.purge.slabPurged += (int64(purged) - int64(sp.purged)) * granule
 	sp.purged, sp.claimed = purged, false
 	h.mu.Unlock()

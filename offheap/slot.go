@@ -24,7 +24,12 @@ type slot struct {
 	cur  uintptr // The slab in use, 0 for none.
 	miss uintptr // The word of the last free that went elsewhere.
 	wipe bool    // Blocks are cleared when freed.
-	_    [7 + 4*(8-ptrSize)]byte
+
+	// Groups of the slab that base lies in were checked in of which the rest of the heap has not
+	// been told; fulls is how many of them were full. See leave.
+	untold bool
+	fulls  uint16
+	_      [4 + 4*(8-ptrSize)]byte
 }
 
 // pop takes a block of the group, or returns 0.
@@ -37,25 +42,21 @@ func (s *slot) pop() uintptr {
 	return s.base + uintptr(bits.TrailingZeros32(m))*uintptr(s.size)
 }
 
-// push frees a block of the group. It reports false, and has done nothing, if the block lies
-// elsewhere or something is wrong with it.
-//
-//go:nosplit
-func (s *slot) push(addr uintptr) bool {
+// find is the bit of a block of the group that may be freed, which is done by setting it in the
+// mask and, if s.wipe, by clear; it is 0 if the block lies elsewhere or something is wrong with it.
+func (s *slot) find(addr uintptr) uint32 {
 	d := addr - s.base
 	if d > uintptr(s.last) {
-		return false
+		return 0
 	}
 	i, ok := divide(d, s.magic)
-	bit := uint32(1) << (i & 31)
-	if !ok || (s.mask|uint32(unsafex.Load64(s.word)))&bit != 0 {
-		return false
+	if !ok {
+		return 0
 	}
-	s.mask |= bit
-	return true
+	return 1 << (i & 31) &^ (s.mask | uint32(unsafex.Load64(s.word)))
 }
 
-// clear wipes a block that nobody can get yet.
+// clear wipes a block that was just freed: nobody but the holder can hand it out yet.
 func (s *slot) clear(addr uintptr) {
 	*unsafex.At[[2]uint64](addr) = [2]uint64{} // Most are small, and none is smaller.
 	if s.size > 16 {
@@ -98,36 +99,59 @@ func (s *slot) checkOut(sp *span, g uint32, v uint64, more uint32, holder int) b
 }
 
 // retake moves blocks that others freed into the group to the empty slot. If there are none the
-// group is checked in.
-func (s *slot) retake() bool {
+// group is checked in, and the caller must settle the slab left, if that is not 0.
+func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 	for s.word != 0 {
 		v := unsafex.Load64(s.word)
 		if m := freeBits(v); m != 0 {
 			s.mask = m
 			if unsafex.CAS64(s.word, v, v&^groupBits+versionOne) {
 				s.out += int64(bits.OnesCount32(m))
-				return true
+				return true, 0
 			}
 			s.mask = 0
 			continue
 		}
 		if unsafex.CAS64(s.word, v, withHolder(v, 0)) {
+			if s.untold {
+				sp := h.spanOf(s.base)
+				s.tell(sp)
+				left = sp.addr()
+			}
 			s.drop()
 		}
 	}
-	return false
+	return false, left
 }
 
-// checkIn gives the group back and returns its slab, 0 if there was none. It does not block.
-func (s *slot) checkIn(h *heap) uintptr {
+// checkIn gives the group, which lies in sp, back. The slot does not change.
+func (s *slot) checkIn(sp *span) {
+	s.out -= int64(bits.OnesCount32(s.mask))
+	if m := checkIn(s.word, s.mask); m == sp.mask(uint32(s.word-sp.word(0))/8) {
+		s.fulls++
+	}
+	s.untold = true
+}
+
+// tell adds to the slab's count what was not told.
+func (s *slot) tell(sp *span) {
+	if s.fulls != 0 {
+		sp.full.Add(uint32(s.fulls))
+	}
+	s.untold, s.fulls = false, 0
+}
+
+// leave gives the group back and returns its slab, which the caller must settle, or 0 if there was
+// none. Only here the heap is told of groups that were checked in: from one group to its
+// neighbour, as frees often go, the slab stays the slot's, and nothing could be done with it anyway.
+// leave does not block.
+func (s *slot) leave(h *heap) uintptr {
 	if s.base == 0 {
 		return 0
 	}
 	sp := h.spanOf(s.base)
-	s.out -= int64(bits.OnesCount32(s.mask))
-	if m := checkIn(s.word, s.mask); m == sp.mask(uint32(s.word-sp.word(0))/8) {
-		sp.full.Add(1)
-	}
+	s.checkIn(sp)
+	s.tell(sp)
 	s.drop()
 	return sp.addr()
 }

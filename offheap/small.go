@@ -6,10 +6,11 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// allocSlow finds a block of b where the fast path found none. l is the Local that asks, or nil.
+// allocSlow finds a block of b where the fast path found none. l is the Local that asks, or nil; key
+// is that of the type asked for, or 0.
 //
 //go:noinline
-func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
+func (h *heap) allocSlow(b *bin, l *Local, key uintptr) (uintptr, error) {
 	for flushed := false; ; {
 		pin, id, c := h.enter(l)
 		if c == nil || b.id >= nullBin {
@@ -24,9 +25,12 @@ func (h *heap) allocSlow(b *bin, l *Local) (uintptr, error) {
 		}
 		s := &c.bins[b.id]
 		s.start(b)
-		c.hot = unsafex.Addr(s)
-		addr, done := s.refill(id)
+		c.served(s, key)
+		addr, left, done := s.refill(h, id)
 		leave(pin, l)
+		if left != 0 {
+			h.afterFree(left)
+		}
 		h.settleCurrent(done)
 		if addr != 0 {
 			return addr, nil
@@ -69,7 +73,6 @@ func (h *heap) slab(b *bin) (*span, error) {
 func (h *heap) install(b *bin, l *Local, sp *span) {
 	pin, _, c := h.enter(l)
 	if c != nil && c.bins[b.id].cur == 0 {
-		sp.hint = 0
 		c.bins[b.id].cur = sp.addr()
 		leave(pin, l)
 		return
@@ -78,17 +81,19 @@ func (h *heap) install(b *bin, l *Local, sp *span) {
 	h.settleCurrent(sp.addr())
 }
 
-// refill finds a block for its holder in what the slot knows: its groups and its slab. It also
-// returns the slab that it is done with, or 0. The holder is pinned: nothing here blocks.
-func (s *slot) refill(id int) (addr, done uintptr) {
+// refill finds a block for its holder in what the slot knows: its group and its slab. It also
+// returns the slab that it has left and the one in use that has no more blocks for it, or 0, for
+// the caller to settle. The holder is pinned: nothing here blocks.
+func (s *slot) refill(h *heap, id int) (addr, left, done uintptr) {
 	if addr := s.pop(); addr != 0 {
-		return addr, 0
+		return addr, 0, 0
 	}
-	if s.retake() {
-		return s.pop(), 0
+	ok, left := s.retake(h)
+	if ok {
+		return s.pop(), 0, 0
 	}
 	if s.cur == 0 {
-		return 0, 0
+		return 0, left, 0
 	}
 	sp := spanAt(s.cur)
 	for g := uint32(sp.hint); g < sp.groups(); g++ {
@@ -100,13 +105,13 @@ func (s *slot) refill(id int) (addr, done uintptr) {
 			continue
 		}
 		if s.mask == sp.mask(g) {
-			sp.full.Add(^uint32(0))
+			sp.taken++
 		}
 		sp.hint = uint16(g + 1)
-		return s.pop(), 0
+		return s.pop(), left, 0
 	}
 	done, s.cur = s.cur, 0
-	return 0, done
+	return 0, left, done
 }
 
 // settleCurrent ends the use of a slab by its holder. Groups that the holder still has checked
@@ -116,6 +121,8 @@ func (h *heap) settleCurrent(addr uintptr) {
 		return
 	}
 	sp := spanAt(addr)
+	sp.full.Add(-uint32(sp.taken))
+	sp.taken, sp.hint = 0, 0
 	sp.state.Store(spanUnlisted)
 	h.settle(sp)
 }

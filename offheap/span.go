@@ -23,11 +23,12 @@ type span struct {
 	blocks   uint32
 	shift    uint8  // log2 of the blocks in a group.
 	claimed  bool   // The purge holds groups of it; guarded by the heap's lock.
-	hint     uint16 // The next group that the holder of a current slab looks at.
+	hint     uint16 // The next group that the holder of a current slab looks at; 0 in others.
 	state    atomic.Uint32
-	full     atomic.Uint32 // Groups all of whose blocks are free in the word.
+	full     atomic.Uint32 // Groups all of whose blocks are free in the word, and those of taken.
 	touched  atomic.Uint32 // What the purge knows of it: see purge.go.
-	purged   uint32        // Granules' worth of bytes given back inside; guarded by the heap's lock.
+	purged   uint16        // Granules' worth of bytes given back inside; guarded by the heap's lock.
+	taken    uint16        // Full groups that the holder of a current slab has checked out; 0 in others.
 }
 
 const spanBytes = 64

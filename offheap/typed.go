@@ -3,6 +3,7 @@ package offheap
 import (
 	"fmt"
 
+	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -11,13 +12,17 @@ import (
 // New panics with the path of the field if it does, unless T is [UnsafeSelfContained]. It panics
 // as [Alloc] does if there is no memory. Pointers to values of size zero need no Delete.
 func New[T any]() *T {
-	d := known[T]()
-	if d == nil {
-		d = describe[T]()
+	pin := percpu.Acquire()
+	c := std.pslots(pin.ID())
+	var addr uintptr
+	if _, ok := c.newest.typ.(*T); ok {
+		addr = unsafex.At[slot](c.newest.slot).pop()
+	} else if d := known[T](); d != nil {
+		addr = c.bins[d.bin&(fastBins-1)].pop()
 	}
-	addr := alloc(d.bin)
+	pin.Release()
 	if addr == 0 {
-		addr = newAddr(d, true)
+		addr = newAddr(describe[T](), true)
 	}
 	p := unsafex.At[T](addr)
 	if unsafex.Size[T]() <= sizeclass.Max { // A large zero would be made on the Go heap.
@@ -32,7 +37,7 @@ func New[T any]() *T {
 //go:noinline
 func newAddr(d *typeDesc, zero bool) uintptr {
 	if d.bin != nullBin {
-		addr, err := std.allocSlow(std.binByID(d.bin), nil)
+		addr, err := std.allocSlow(std.binByID(d.bin), nil, d.key)
 		must(err)
 		return addr
 	}
@@ -65,19 +70,32 @@ func Delete[T any](p *T) {
 		return
 	}
 	addr := unsafex.Addr(p)
-	// The class is a guess, right for plain types; free does nothing if it is wrong.
+	pin := percpu.Acquire()
+	c := std.pslots(pin.ID())
+	s := c.hottest()
 	// A pointer to a field of size zero may have a block's address, and yet must not free it.
-	if n := unsafex.Size[T](); n-1 >= sizeclass.Max || !free(sizeclass.Of(n), addr) {
-		deleteSlow(describe[T](), addr, nil)
+	if bit := s.find(addr); bit != 0 && unsafex.Size[T]() != 0 {
+		s.mask |= bit
+		if s.wipe {
+			s.clear(addr)
+		}
+		pin.Release()
+		return
+	}
+	// The class is a guess, right for plain types; nothing is done if it is wrong.
+	done := unsafex.Size[T]()-1 < sizeclass.Max && c.push(sizeclass.Of(unsafex.Size[T]()), addr)
+	pin.Release()
+	if !done {
+		deleteSlow(describe[T](), addr)
 	}
 }
 
 //go:noinline
-func deleteSlow(d *typeDesc, addr uintptr, l *Local) {
-	if d.size == 0 || d.typed && l == nil && free(d.bin, addr) {
+func deleteSlow(d *typeDesc, addr uintptr) {
+	if d.size == 0 || d.typed && free(d.bin, addr) {
 		return
 	}
-	std.freeSlow(addr, l, "Delete")
+	std.freeSlow(addr, nil, "Delete")
 }
 
 // newIn is every way to make one T but the fastest.
