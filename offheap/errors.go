@@ -3,7 +3,6 @@ package offheap
 import (
 	"errors"
 	"fmt"
-
 )
 
 // ErrOutOfMemory says that the machine, or the address space that the process may use, gave no

@@ -26,8 +26,7 @@ func free(bin uint32, addr uintptr) bool {
 	c := std.pslots(p.ID())
 	s := c.hottest()
 	done := true
-	if bit := s.find(addr); bit != 0 {
-		s.mask |= bit
+	if s.push(addr) {
 		if s.wipe {
 			s.clear(addr)
 		}

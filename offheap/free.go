@@ -152,11 +152,9 @@ func (s *slot) wants(w uintptr) bool {
 
 // freeOwn frees a block of a group that this very slot holds, where push refused to.
 func (s *slot) freeOwn(addr uintptr) freed {
-	bit := s.find(addr)
-	if bit == 0 {
+	if !s.push(addr) {
 		return freedTwice
 	}
-	s.mask |= bit
 	if s.wipe {
 		s.clear(addr)
 	}

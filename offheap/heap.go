@@ -108,11 +108,9 @@ func (c *slots) hottest() *slot { return unsafex.At[slot](c.hot) }
 // done nothing, if the block does not lie there.
 func (c *slots) push(bin uint32, addr uintptr) bool {
 	s := &c.bins[bin&(fastBins-1)]
-	bit := s.find(addr)
-	if bit == 0 {
+	if !s.push(addr) {
 		return false
 	}
-	s.mask |= bit
 	if s.wipe {
 		s.clear(addr)
 	}

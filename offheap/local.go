@@ -104,8 +104,7 @@ func (l *Local) Free(b []byte) {
 	}
 	addr := unsafex.SliceAddr(b)
 	s := l.slots.hottest()
-	if bit := s.find(addr); bit != 0 {
-		s.mask |= bit
+	if s.push(addr) {
 		if s.wipe {
 			s.clear(addr)
 		}
@@ -158,8 +157,7 @@ func DeleteIn[T any](l *Local, p *T) {
 	addr := unsafex.Addr(p)
 	s := l.slots.hottest()
 	// A pointer to a field of size zero may have a block's address, and yet must not free it.
-	if bit := s.find(addr); bit != 0 && unsafex.Size[T]() != 0 {
-		s.mask |= bit
+	if unsafex.Size[T]() != 0 && s.push(addr) {
 		if s.wipe {
 			s.clear(addr)
 		}

@@ -42,18 +42,17 @@ func (s *slot) pop() uintptr {
 	return s.base + uintptr(bits.TrailingZeros32(m))*uintptr(s.size)
 }
 
-// find is the bit of a block of the group that may be freed, which is done by setting it in the
-// mask and, if s.wipe, by clear; it is 0 if the block lies elsewhere or something is wrong with it.
-func (s *slot) find(addr uintptr) uint32 {
+// push frees a block of the group, all but the wiping. It reports false, and has done nothing, if
+// the block lies elsewhere or something is wrong with it.
+func (s *slot) push(addr uintptr) bool {
 	d := addr - s.base
-	if d > uintptr(s.last) {
-		return 0
+	x := uint64(d) * uint64(s.magic) // As divide does, which would keep this from being inlined.
+	bit := uint32(1) << (x >> 32 & 31)
+	if d > uintptr(s.last) || uint32(x) >= s.magic || (s.mask|uint32(unsafex.Load64(s.word)))&bit != 0 {
+		return false
 	}
-	i, ok := divide(d, s.magic)
-	if !ok {
-		return 0
-	}
-	return 1 << (i & 31) &^ (s.mask | uint32(unsafex.Load64(s.word)))
+	s.mask |= bit
+	return true
 }
 
 // clear wipes a block that was just freed: nobody but the holder can hand it out yet.

@@ -74,8 +74,7 @@ func Delete[T any](p *T) {
 	c := std.pslots(pin.ID())
 	s := c.hottest()
 	// A pointer to a field of size zero may have a block's address, and yet must not free it.
-	if bit := s.find(addr); bit != 0 && unsafex.Size[T]() != 0 {
-		s.mask |= bit
+	if unsafex.Size[T]() != 0 && s.push(addr) {
 		if s.wipe {
 			s.clear(addr)
 		}
