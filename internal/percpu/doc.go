@@ -7,8 +7,8 @@
 //
 // Two implementations stand side by side. The ordinary one takes runtime.procPin by linkname,
 // one nanosecond for the pair (GC-2). With the build tag freehold_nolinkname the IDs come from a
-// sync.Pool instead, about ten nanoseconds, with nothing assumed of the runtime. This package is
-// the only one of freehold that uses linkname.
+// sync.Pool instead, about ten nanoseconds, with nothing assumed of the runtime, or, under the race
+// detector, from a list of flags. This package is the only one of freehold that uses linkname.
 //
 // It is not a lock for long sections, and not a way to run code on a certain core.
 package percpu

@@ -11,7 +11,7 @@ import (
 // lets a pinned goroutine be preempted or gives two running goroutines one P id (GC-2).
 func TestExclusive(t *testing.T) {
 	const workers = 8
-	const ids = 1 << 18                                          // Under the race detector sync.Pool drops tokens, and numbers grow.
+	const ids = 1 << 12
 	inside, plain := make([]atomic.Int32, ids), make([]int, ids) // Without synchronisation of its own: it counts right only if the Pin protects it.
 	var total atomic.Int64
 	var wg sync.WaitGroup
@@ -90,6 +90,32 @@ func TestDense(t *testing.T) {
 		if id < 0 || id >= runtime.GOMAXPROCS(0) {
 			t.Fatalf("ID %d outside [0, GOMAXPROCS=%d)", id, runtime.GOMAXPROCS(0))
 		}
+	}
+}
+
+// TestFewIDs: what few goroutines hold at once takes few IDs, however often they take one, so that
+// the state under them stays small.
+func TestFewIDs(t *testing.T) {
+	if Linkname {
+		t.Skip("IDs are those of the Ps")
+	}
+	var largest atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5000 {
+				p := Acquire()
+				id := int64(p.ID())
+				p.Release()
+				for old := largest.Load(); id > old && !largest.CompareAndSwap(old, id); old = largest.Load() {
+				}
+			}
+		})
+	}
+	wg.Wait()
+	// The other tests hold no more than eight at once; a collection may take some away for a while.
+	if n := largest.Load(); n >= 100 {
+		t.Fatalf("four goroutines use %d IDs", n+1)
 	}
 }
 

@@ -1,15 +1,11 @@
-//go:build freehold_nolinkname
+//go:build freehold_nolinkname && !race
 
 package percpu
 
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 )
-
-// Linkname says whether IDs come from the runtime by linkname.
-const Linkname = false
 
 // Pin is the right to use the state under one ID until Release.
 type Pin struct{ t *token }
@@ -27,12 +23,6 @@ var (
 	}
 )
 
-// busy says which IDs are held. It is written without synchronisation: who reads it has stopped
-// the world first.
-var busy [maxIDs]uint32
-
-const maxIDs = 1 << 12
-
 // Acquire takes an ID that nobody else holds.
 func Acquire() Pin {
 	t, ok := tokens.Get().(*token)
@@ -43,17 +33,9 @@ func Acquire() Pin {
 	return Pin{t}
 }
 
-// Busy says whether somebody who acquired the ID before the world was last stopped has not
-// released it yet. IDs beyond the first few thousand are always busy.
-func Busy(id int) bool { return id >= maxIDs || atomic.LoadUint32(&busy[id]) != 0 }
-
+// setBusy needs no synchronisation: who reads busy has stopped the world first.
 func setBusy(id int, v uint32) {
-	if id >= maxIDs {
-		return
-	}
-	if raceEnabled {
-		atomic.StoreUint32(&busy[id], v)
-	} else {
+	if id < maxIDs {
 		busy[id] = v
 	}
 }

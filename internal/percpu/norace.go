@@ -1,5 +1,0 @@
-//go:build !race && freehold_nolinkname
-
-package percpu
-
-const raceEnabled = false
