@@ -209,8 +209,8 @@ func wantWiped(t *testing.T, what string, stale []link) {
 	}
 }
 
-// TestSelfContainedUnderGC changes pointers between off-heap values while the collector marks, so
-// that its write barriers see old and new ones.
+// TestSelfContainedUnderGC is GC-4. It changes pointers between off-heap values while the collector
+// marks, so that its write barriers see old and new ones, and finds others on stacks and on the heap.
 func TestSelfContainedUnderGC(t *testing.T) {
 	quiet(t)
 	var stop, done sync.WaitGroup
@@ -229,14 +229,15 @@ func TestSelfContainedUnderGC(t *testing.T) {
 		done.Go(func() {
 			for round := range 30 {
 				var head *link
+				onHeap := make([]*link, 500) // The collector reads these, too.
 				for i := range 500 {
 					v := New[link]()
 					v.Next, v.N = head, int64(i+g)
-					head = v
+					head, onHeap[i] = v, v
 				}
 				head = reversed(head)
 				for i := range 500 {
-					if head.N != int64(i+g) {
+					if head.N != int64(i+g) || onHeap[i] != head {
 						t.Errorf("round %d: value %d, want %d", round, head.N, i+g)
 						return
 					}

@@ -11,8 +11,8 @@ import (
 )
 
 // Pointer turns an address into a pointer. The caller guarantees that the address lies in memory
-// that freehold mapped and committed, so that neither the collector nor checkptr ever takes the
-// result for a pointer into the Go heap.
+// that freehold mapped and committed, so that neither the collector (GC-4) nor checkptr ever takes
+// the result for a pointer into the Go heap.
 func Pointer(addr uintptr) unsafe.Pointer {
 	// SAFETY: reads the bits of a local variable; see the function's comment for the value.
 	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
@@ -37,7 +37,7 @@ func Slice[T any](addr uintptr, length, capacity int) []T {
 }
 
 // Clear writes zeros over [addr, addr+n) without write barriers. The range must be committed and,
-// if it held pointers, these must be pointers that the collector has no interest in.
+// if it held pointers, these must be pointers that the collector has no interest in (GC-4).
 func Clear(addr, n uintptr) { clear(Bytes(addr, n)) }
 
 // Addr is the address of *p. The result keeps nothing alive.
