@@ -10,6 +10,10 @@ import (
 // Alloc returns n zero bytes outside the Go heap; the slice's capacity is n too. The memory is
 // yours until Free. It panics with a value that errors.Is [ErrOutOfMemory] or [ErrLimit] if there
 // is none, and with a plain error if n is negative. Alloc(0) is an empty slice that needs no Free.
+//
+// The bytes are zero as long as nobody writes to memory that he has freed: pages that came from the
+// machine, or went back to it, are taken for zero and not cleared again, so that a write through a
+// stale slice may be found in a later block.
 func Alloc(n int) []byte {
 	if uint(n-1) < sizeclass.Max {
 		if addr := alloc(sizeclass.Of(uintptr(n))); addr != 0 {
