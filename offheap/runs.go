@@ -129,14 +129,6 @@ func anyBits(words []uint64, i, n int, flip uint64) bool {
 	return false
 }
 
-// countBits counts the set bits among n from i.
-func countBits(words []uint64, i, n int) (sum int) {
-	for w, mask := range spanWords(i, n) {
-		sum += bits.OnesCount64(words[w] & mask)
-	}
-	return sum
-}
-
 // spanWords yields each word that holds some of the n bits from i, with a mask of these bits.
 func spanWords(i, n int) func(yield func(int, uint64) bool) {
 	return func(yield func(int, uint64) bool) {
