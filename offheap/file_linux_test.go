@@ -4,38 +4,18 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/freehold-go/freehold/internal/testenv"
 )
 
-// TestFileOnFullDisk makes files on a small disk that only its thread sees.
+// TestFileOnFullDisk makes files on a disk of 2 MiB.
 func TestFileOnFullDisk(t *testing.T) {
 	needFiles(t)
-	dir := t.TempDir()
-	skip := make(chan error)
-	go func() {
-		// The thread's view of the file systems is changed for good: never unlocked, it ends with us.
-		runtime.LockOSThread()
-		err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS)
-		if err == nil {
-			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-		}
-		if err == nil {
-			err = unix.Mount("tmpfs", dir, "tmpfs", 0, "size=2m")
-		}
-		if err == nil {
-			defer func() { skip <- nil }()
-			fullDisk(t, dir)
-			return
-		}
-		skip <- err
-	}()
-	if err := <-skip; err != nil {
-		t.Skipf("mounting takes root: %v", err)
-	}
+	testenv.OnFileSystem(t, "tmpfs", "size=2m", func(dir string) { fullDisk(t, dir) })
 }
 
 func fullDisk(t *testing.T, dir string) {

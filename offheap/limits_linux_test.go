@@ -3,10 +3,8 @@ package offheap
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -14,38 +12,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/freehold-go/freehold/internal/testenv"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-const childVariable = "FREEHOLD_OFFHEAP_TEST_CHILD"
-
-// inChild runs the calling test again in a process of its own, where limits hold until the process
-// ends and the allocator has not started. It returns true there, and false to the parent.
+// inChild is testenv.InChild for tests of what the allocator takes from the system.
 func inChild(t *testing.T) bool {
 	t.Helper()
 	needOwnMemory(t)
-	if os.Getenv(childVariable) == t.Name() {
-		return true
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	child := exec.Command(exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
-	child.Env = append(os.Environ(), childVariable+"="+t.Name())
-	out, err := child.CombinedOutput()
-	switch {
-	case errors.Is(err, unix.ENOEXEC):
-		t.Skip("we are emulated and cannot start ourselves")
-	case err != nil:
-		t.Fatalf("%v\n%s", err, out)
-	case strings.Contains(string(out), "--- SKIP"):
-		t.Skipf("in the child:\n%s", out)
-	case !strings.Contains(string(out), "--- PASS"):
-		t.Fatalf("the child did not run the test:\n%s", out)
-	}
-	t.Logf("%s", out)
-	return false
+	return testenv.InChild(t)
 }
 
 // roomForGo makes Go map memory that it keeps, so that a limit set next meets us and not it.
@@ -69,18 +44,6 @@ func sizes(t *testing.T) (total, data uint64) {
 	}
 	page := uint64(os.Getpagesize())
 	return total * page, data * page
-}
-
-func setLimit(t *testing.T, resource int, bytes uint64) {
-	t.Helper()
-	var r unix.Rlimit
-	if err := unix.Getrlimit(resource, &r); err != nil {
-		t.Fatal(err)
-	}
-	r.Cur = bytes
-	if err := unix.Setrlimit(resource, &r); err != nil {
-		t.Skipf("setrlimit: %v", err)
-	}
 }
 
 // exhaust allocates until the machine refuses, for which it must name the limit, frees everything,
@@ -143,7 +106,7 @@ func TestAddressSpaceLimit(t *testing.T) {
 	}
 	roomForGo()
 	total, _ := sizes(t)
-	setLimit(t, unix.RLIMIT_AS, total+300<<20)
+	testenv.SetLimit(t, unix.RLIMIT_AS, total+300<<20)
 	exhaust(t, 400<<20, "RLIMIT_AS allows")
 }
 
@@ -156,7 +119,7 @@ func TestDataLimit(t *testing.T) {
 	}
 	roomForGo()
 	_, data := sizes(t)
-	setLimit(t, unix.RLIMIT_DATA, data+300<<20)
+	testenv.SetLimit(t, unix.RLIMIT_DATA, data+300<<20)
 	exhaust(t, 400<<20, "RLIMIT_DATA allows")
 }
 
@@ -168,7 +131,7 @@ func TestMapCountLimit(t *testing.T) {
 	if !inChild(t) {
 		return
 	}
-	limit, ok := sysctl("max_map_count")
+	limit, ok := testenv.Sysctl("max_map_count")
 	if !ok || limit > 300_000 {
 		t.Skipf("vm.max_map_count is %d", limit)
 	}
@@ -202,41 +165,8 @@ func TestMapCountLimit(t *testing.T) {
 	Free(Alloc(300 << 20))
 }
 
-func sysctl(name string) (uint64, bool) {
-	b, err := os.ReadFile("/proc/sys/vm/" + name)
-	if err != nil {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-	return n, err == nil
-}
-
-func setSysctl(t *testing.T, name string, n uint64) {
-	t.Helper()
-	old, ok := sysctl(name)
-	write := func(n uint64) error { return os.WriteFile("/proc/sys/vm/"+name, fmt.Appendln(nil, n), 0o644) }
-	if !ok {
-		t.Skipf("no vm.%s", name)
-	}
-	if err := write(n); err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() {
-		if now, _ := sysctl(name); now != old {
-			if err := write(old); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-}
-
-// TestOvercommitRefusal changes settings of the whole machine for some milliseconds, so it must be
-// asked for. What it asks for, 16 TiB where 8 are left, nobody else needs.
+// TestOvercommitRefusal asks for 16 TiB where 8 are left.
 func TestOvercommitRefusal(t *testing.T) {
-	const ask = "FREEHOLD_TEST_SYSCTL"
-	if os.Getenv(ask) != "1" {
-		t.Skipf("set %s=1 and be root to let this test set vm.overcommit_memory for a moment", ask)
-	}
 	if !is64 {
 		t.Skip("8 TiB do not fit into this address space")
 	}
@@ -244,27 +174,8 @@ func TestOvercommitRefusal(t *testing.T) {
 		return
 	}
 	room := int64(8) << 40
-	info, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		t.Skip(err)
-	}
-	_, line, found := bytes.Cut(info, []byte("Committed_AS:"))
-	var used int64
-	if _, err := fmt.Sscan(string(line), &used); !found || err != nil {
-		t.Skipf("no Committed_AS: %v", err)
-	}
-	ratio, _ := sysctl("overcommit_ratio")
-	setSysctl(t, "overcommit_kbytes", uint64(used+room>>10))
-	if ratio != 0 {
-		// The kernel keeps one of the two and sets the other to 0: this restores both.
-		t.Cleanup(func() {
-			if err := os.WriteFile("/proc/sys/vm/overcommit_ratio", fmt.Appendln(nil, ratio), 0o644); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	setSysctl(t, "overcommit_memory", 2)
-	_, err = TryAllocUninit(int(min(2*room, math.MaxInt)))
+	testenv.RefuseOvercommit(t, uint64(room))
+	_, err := TryAllocUninit(int(min(2*room, math.MaxInt)))
 	t.Log(err)
 	if !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "vm.overcommit_memory=2") {
 		t.Errorf("want ErrOutOfMemory for vm.overcommit_memory, got %v", err)

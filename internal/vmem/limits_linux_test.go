@@ -5,42 +5,15 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/freehold-go/freehold/internal/testenv"
 )
-
-const childVariable = "FREEHOLD_VMEM_TEST_CHILD"
-
-// inChild runs the calling test again in a process of its own, where limits may be set that hold until
-// the process ends. It returns true there, and false to the parent after the child has passed.
-func inChild(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(childVariable) == t.Name() {
-		return true
-	}
-	exe, err := os.Executable()
-	must(t, err)
-	child := exec.Command(exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
-	child.Env = append(os.Environ(), childVariable+"="+t.Name())
-	out, err := child.CombinedOutput()
-	switch {
-	case errors.Is(err, unix.ENOEXEC):
-		t.Skip("we are emulated and cannot start ourselves")
-	case err != nil:
-		t.Fatalf("%v\n%s", err, out)
-	case strings.Contains(string(out), "--- SKIP"):
-		t.Skipf("in the child:\n%s", out)
-	case !strings.Contains(string(out), "--- PASS"):
-		t.Fatalf("the child did not run the test:\n%s", out)
-	}
-	t.Logf("%s", out)
-	return false
-}
 
 // wantExplained wants a refusal for want of memory that says what was asked and which limit refused it.
 func wantExplained(t *testing.T, err error, op string, size uintptr, limit string) {
@@ -55,7 +28,7 @@ func wantExplained(t *testing.T, err error, op string, size uintptr, limit strin
 }
 
 func TestAddressSpaceLimit(t *testing.T) {
-	if !inChild(t) {
+	if !testenv.InChild(t) {
 		return
 	}
 	m := System()
@@ -64,7 +37,7 @@ func TestAddressSpaceLimit(t *testing.T) {
 		t.Skip("no /proc/self/statm")
 	}
 	limit := total + 256<<20
-	setLimit(t, unix.RLIMIT_AS, limit)
+	testenv.SetLimit(t, unix.RLIMIT_AS, limit)
 	if got := AddressSpaceLimit(); got != limit {
 		t.Errorf("AddressSpaceLimit() = %d, want %d", got, limit)
 	}
@@ -78,7 +51,7 @@ func TestAddressSpaceLimit(t *testing.T) {
 
 // TestAddressSpaceLimitAndAlignment has room for what is asked, and not for what it takes to align that.
 func TestAddressSpaceLimitAndAlignment(t *testing.T) {
-	if !inChild(t) {
+	if !testenv.InChild(t) {
 		return
 	}
 	total, _, ok := processSizes()
@@ -86,7 +59,7 @@ func TestAddressSpaceLimitAndAlignment(t *testing.T) {
 		t.Skip("no /proc/self/statm")
 	}
 	limit := total + 80<<20
-	setLimit(t, unix.RLIMIT_AS, limit)
+	testenv.SetLimit(t, unix.RLIMIT_AS, limit)
 	var err error
 	for range 4 { // The kernel may happen to find an aligned address, but not more often than there is room.
 		if _, err = System().Reserve(32<<20, 64<<20, "aligned"); err != nil {
@@ -96,29 +69,18 @@ func TestAddressSpaceLimitAndAlignment(t *testing.T) {
 	wantExplained(t, err, OpReserve, 32<<20, fmt.Sprintf("RLIMIT_AS allows %d bytes", limit))
 }
 
-// setLimit sets a soft limit for the rest of the process, or skips.
-func setLimit(t *testing.T, resource int, bytes uint64) {
-	t.Helper()
-	var r unix.Rlimit
-	must(t, unix.Getrlimit(resource, &r))
-	r.Cur = bytes
-	if err := unix.Setrlimit(resource, &r); err != nil {
-		t.Skipf("setrlimit: %v", err)
-	}
-}
-
 func TestNoAddressSpaceLimit(t *testing.T) {
-	if !inChild(t) {
+	if !testenv.InChild(t) {
 		return
 	}
-	setLimit(t, unix.RLIMIT_AS, math.MaxUint64)
+	testenv.SetLimit(t, unix.RLIMIT_AS, math.MaxUint64)
 	if got := AddressSpaceLimit(); got != math.MaxUint64 {
 		t.Errorf("AddressSpaceLimit() = %d", got)
 	}
 }
 
 func TestDataLimit(t *testing.T) {
-	if !inChild(t) {
+	if !testenv.InChild(t) {
 		return
 	}
 	m := System()
@@ -127,7 +89,7 @@ func TestDataLimit(t *testing.T) {
 		t.Skip("no /proc/self/statm")
 	}
 	addr := reserve(t, 512<<20, pageSize)
-	setLimit(t, unix.RLIMIT_DATA, data+128<<20)
+	testenv.SetLimit(t, unix.RLIMIT_DATA, data+128<<20)
 	err := m.Commit(addr, 512<<20)
 	if err == nil {
 		t.Skip("this kernel does not count mappings against RLIMIT_DATA")
@@ -138,7 +100,7 @@ func TestDataLimit(t *testing.T) {
 }
 
 func TestMapCountLimit(t *testing.T) {
-	if !inChild(t) {
+	if !testenv.InChild(t) {
 		return
 	}
 	limit, ok := procNumber("/proc/sys/vm/max_map_count")
@@ -200,29 +162,14 @@ func useGo(t *testing.T) {
 	}
 }
 
-// TestOvercommitRefusal changes settings of the whole machine for some milliseconds, so it must be
-// asked for. The limit that it sets, 8 TiB above what is promised, harms nobody else.
+// TestOvercommitRefusal asks for 16 TiB where 8 are left.
 func TestOvercommitRefusal(t *testing.T) {
-	const ask = "FREEHOLD_TEST_SYSCTL"
-	if os.Getenv(ask) != "1" {
-		t.Skipf("set %s=1 and be root to let this test set vm.overcommit_memory for a moment", ask)
-	}
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("8 TiB do not fit into this address space")
 	}
 	room := uint64(8 << 40)
 	size := uintptr(2 * room)
-	used, ok := meminfo("Committed_AS:")
-	if !ok {
-		t.Skip("no /proc/meminfo")
-	}
-	ratio, _ := procNumber("/proc/sys/vm/overcommit_ratio")
-	setSysctl(t, "overcommit_kbytes", (used+room)>>10)
-	if ratio != 0 {
-		// The kernel keeps one of the two and sets the other to 0: this restores both.
-		t.Cleanup(func() { must(t, writeSysctl("overcommit_ratio", ratio)) })
-	}
-	setSysctl(t, "overcommit_memory", 2)
+	testenv.RefuseOvercommit(t, room)
 	m := System()
 	addr := reserve(t, size, pageSize) // reserving is not charged
 	err := m.Commit(addr, size)
@@ -231,60 +178,12 @@ func TestOvercommitRefusal(t *testing.T) {
 	touch(bytesAt(addr, 1<<20))
 }
 
-// setSysctl sets a number below /proc/sys/vm and puts the old one back at the end of the test, or skips.
-func setSysctl(t *testing.T, name string, n uint64) {
-	t.Helper()
-	old, ok := procNumber("/proc/sys/vm/" + name)
-	if !ok {
-		t.Skipf("no vm.%s", name)
-	}
-	if err := writeSysctl(name, n); err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() {
-		if now, _ := procNumber("/proc/sys/vm/" + name); now != old {
-			must(t, writeSysctl(name, old))
-		}
-	})
-}
-
-func writeSysctl(name string, n uint64) error {
-	return os.WriteFile("/proc/sys/vm/"+name, fmt.Appendln(nil, n), 0o644)
-}
-
 func TestHintNamesNoInnocentLimit(t *testing.T) {
 	if hint := explain(OpCommit, pageSize, unix.ENOMEM); !strings.HasPrefix(hint, "none of ") {
 		t.Errorf("one page, and plenty of all: %s", hint)
 	}
 	if hint := explain(OpCommit, pageSize, unix.EACCES); hint != "" {
 		t.Errorf("not for want of memory: %s", hint)
-	}
-}
-
-// onFileSystem runs f in a fresh directory on a file system of its own, which only its thread sees.
-func onFileSystem(t *testing.T, kind, options string, f func(dir string)) {
-	t.Helper()
-	dir := t.TempDir()
-	done := make(chan error)
-	go func() {
-		// The thread's view of the file systems is changed for good: never unlocked, it ends with us.
-		runtime.LockOSThread()
-		err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS)
-		if err == nil {
-			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-		}
-		if err == nil {
-			err = unix.Mount(kind, dir, kind, 0, options)
-		}
-		if err == nil {
-			defer func() { done <- nil }()
-			f(dir)
-			return
-		}
-		done <- err
-	}()
-	if err := <-done; err != nil {
-		t.Skipf("mounting takes root: %v", err)
 	}
 }
 
@@ -298,7 +197,7 @@ func blocks(t *testing.T, f *os.File) int64 {
 }
 
 func TestPreallocateOnFullDisk(t *testing.T) {
-	onFileSystem(t, "tmpfs", "size=2m", func(dir string) {
+	testenv.OnFileSystem(t, "tmpfs", "size=2m", func(dir string) {
 		for name, grow := range map[string]func(*os.File, int64) error{
 			"fallocate": Preallocate,
 			"writing": func(f *os.File, n int64) error {
@@ -323,7 +222,7 @@ func TestPreallocateOnFullDisk(t *testing.T) {
 }
 
 func TestPreallocateFailureLeavesLength(t *testing.T) {
-	onFileSystem(t, "tmpfs", "size=2m", func(dir string) {
+	testenv.OnFileSystem(t, "tmpfs", "size=2m", func(dir string) {
 		f, err := os.Create(filepath.Join(dir, "file"))
 		if err != nil {
 			t.Error(err)
@@ -350,7 +249,7 @@ func TestPreallocateFailureLeavesLength(t *testing.T) {
 
 // TestPreallocateWithoutFallocate uses a file system that has no fallocate.
 func TestPreallocateWithoutFallocate(t *testing.T) {
-	onFileSystem(t, "ramfs", "", func(dir string) {
+	testenv.OnFileSystem(t, "ramfs", "", func(dir string) {
 		f, err := os.Create(filepath.Join(dir, "file"))
 		if err != nil {
 			t.Error(err)
@@ -374,7 +273,7 @@ func TestPreallocateWithoutFallocate(t *testing.T) {
 }
 
 func TestWritingFillsHoles(t *testing.T) {
-	onFileSystem(t, "tmpfs", "size=8m", func(dir string) {
+	testenv.OnFileSystem(t, "tmpfs", "size=8m", func(dir string) {
 		for name, grow := range map[string]func(*os.File) error{
 			"fallocate": func(f *os.File) error { return Preallocate(f, 3<<20) },
 			"writing":   func(f *os.File) error { return writeThrough(f, 2<<20, 3<<20) },
