@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -158,6 +159,38 @@ func TestOverflowingSlices(t *testing.T) {
 		alloctest.MustPanic(t, func() { MakeSliceFor[point](p, bad[0], bad[1]) }, "offheap: MakeSliceFor", "out of range")
 	}
 	works(t)
+}
+
+// TestAppendOverflow appends more than an int can count, for which Append panics as append does.
+func TestAppendOverflow(t *testing.T) {
+	quiet(t)
+	appendTooMuch(t, MakeSlice[struct{}](math.MaxInt, math.MaxInt))
+	b, s := Alloc(100), MakeSlice[flags](3, 5)
+	fill(b, 4)
+	s[2].N = 9
+	appendTooMuch(t, b)
+	appendTooMuch(t, b[:1])
+	appendTooMuch(t, s)
+	if !filled(b, 4) || len(s) != 3 || s[2] != (flags{N: 9}) {
+		t.Error("an Append that was refused changed its argument")
+	}
+	Free(b)
+	FreeSlice(s)
+	works(t)
+}
+
+func appendTooMuch[T any](t *testing.T, s []T) {
+	t.Helper()
+	before := ReadStats().InUse
+	for _, more := range []int{math.MaxInt, math.MaxInt - len(s) + 1} {
+		v := caught(func() { Append(s, pretended[T](more)...) })
+		if err, ok := v.(runtime.Error); !ok || !strings.Contains(err.Error(), "out of range") {
+			t.Errorf("%d elements and %d more: panic value %v, want append's", len(s), more, v)
+		}
+	}
+	if now := ReadStats().InUse; now != before {
+		t.Errorf("%d bytes in use after a refused Append, %d before", now, before)
+	}
 }
 
 func TestZeroSizeTypes(t *testing.T) {

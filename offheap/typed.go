@@ -196,11 +196,11 @@ func Append[T any](s []T, elems ...T) []T {
 func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 	d := describe[T]()
 	n := len(s) + len(elems)
-	if n <= cap(s) || d.size == 0 {
+	if n <= cap(s) || d.size == 0 { // Or the sum overflows and is negative, for which append panics.
 		return append(s, elems...), nil
 	}
 	d.check("Append")
-	if n < 0 || uintptr(n) > largestAlloc/d.size {
+	if uintptr(n) > largestAlloc/d.size {
 		return nil, tooMany(uintptr(n), d)
 	}
 	old := unsafex.SliceAddr(s)
