@@ -1,6 +1,8 @@
 package offheap
 
 import (
+	"iter"
+	"math/bits"
 	"reflect"
 	"slices"
 	"sync"
@@ -13,17 +15,63 @@ import (
 // way, at a price: every block is registered, which keeps it alive while nothing but a Ref or
 // another block leads to it, and finds bad frees and counts bytes. Blocks are found by the 4 KiB
 // page that they begin in; the Go heap does not move what it holds.
+//
+// Blocks larger than a page are noted a second time, by the power of two that holds them: a block
+// of at most 1<<k bytes begins in the unit of 1<<k bytes that an address inside it lies in, or in
+// the one before. So what an interior pointer lies in is found in two places for each power.
 type goHeap struct {
 	shards [64]goShard
+	powers [goPowers]goShard // The first is that of two pages.
+	used   atomic.Uint64     // A bit for each power that was ever noted.
 	inUse  atomic.Int64
-	large  atomic.Int64 // Size of the largest block ever: how far back an interior pointer may reach.
 	freed  quarantine
 	h      *heap
 }
 
+// goShard is a table of blocks by the page, or the larger unit, that they begin in.
 type goShard struct {
 	mu    sync.Mutex
-	pages map[uintptr][]goBlock
+	units map[uintptr][]goBlock
+}
+
+func (s *goShard) put(unit uintptr, b goBlock) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.units == nil {
+		s.units = make(map[uintptr][]goBlock)
+	}
+	s.units[unit] = append(s.units[unit], b)
+}
+
+// find is the block of the unit that begins at addr, and with inside one that addr lies in.
+func (s *goShard) find(unit, addr uintptr, inside bool) (goBlock, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.units[unit] {
+		if b.addr == addr || inside && addr-b.addr < b.size {
+			return b, true
+		}
+	}
+	return goBlock{}, false
+}
+
+// take strikes the block of the unit off that begins at addr.
+func (s *goShard) take(unit, addr uintptr) (goBlock, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.units[unit]
+	i := slices.IndexFunc(list, func(b goBlock) bool { return b.addr == addr })
+	if i < 0 {
+		return goBlock{}, false
+	}
+	b, last := list[i], len(list)-1
+	list[i], list[last] = list[last], goBlock{}
+	if last == 0 {
+		delete(s.units, unit)
+	} else {
+		s.units[unit] = list[:last]
+	}
+	return b, true
 }
 
 // quarantine keeps the last blocks freed from the collector, so that their addresses stay theirs
@@ -61,21 +109,24 @@ type goBlock struct {
 }
 
 const (
-	goPage = 4096
+	goPage = 1 << goPageBits
 	// goHeapMax bounds a block: 64 GiB, or 512 MiB on 32-bit systems. What the Go heap cannot give
 	// ends the process without an error, so that the impossible must be refused before.
-	goHeapMax = 1 << (29 + 7*is64Int)
+	goHeapMax  = 1 << goHeapBits
+	goHeapBits = 29 + 7*is64Int
+	goPageBits = 12
+	goPowers   = goHeapBits - goPageBits
 )
 
-func newGoHeap(h *heap) *goHeap {
-	g := &goHeap{h: h}
-	for i := range g.shards {
-		g.shards[i].pages = make(map[uintptr][]goBlock)
-	}
-	return g
-}
+func newGoHeap(h *heap) *goHeap { return &goHeap{h: h} }
 
 func (g *goHeap) shard(page uintptr) *goShard { return &g.shards[page%uintptr(len(g.shards))] }
+
+// power is where a block of n bytes, which is more than a page, is noted besides.
+func power(n uintptr) int { return bits.Len64(uint64(n-1)) - goPageBits - 1 }
+
+// unit is the number of the unit of a power that addr lies in.
+func unit(addr uintptr, power int) uintptr { return addr >> (power + goPageBits + 1) }
 
 // alloc makes a block; it is zero whether asked for or not.
 func (g *goHeap) alloc(q request) (uintptr, error) {
@@ -100,12 +151,7 @@ func (g *goHeap) alloc(q request) (uintptr, error) {
 		s := make([]uint64, (q.n+q.align+7)/8) // Words, so that it is aligned to 8 at least.
 		b.keep, b.addr = s, roundUp(unsafex.SliceAddr(s), q.align)
 	}
-	for l := g.large.Load(); int64(q.n) > l && !g.large.CompareAndSwap(l, int64(q.n)); l = g.large.Load() {
-	}
-	s := g.shard(b.addr / goPage)
-	s.mu.Lock()
-	s.pages[b.addr/goPage] = append(s.pages[b.addr/goPage], b)
-	s.mu.Unlock()
+	g.note(b)
 	g.inUse.Add(int64(q.n))
 	return b.addr, nil
 }
@@ -118,50 +164,59 @@ func (h *heap) account(k *kind, n int64) {
 	}
 }
 
-// find is the block that begins at addr. With take it is struck off.
-func (g *goHeap) find(addr uintptr, take bool) (goBlock, bool) {
-	s := g.shard(addr / goPage)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := s.pages[addr/goPage]
-	for i, b := range list {
-		if b.addr != addr {
-			continue
-		}
-		if take {
-			list[i] = list[len(list)-1]
-			list[len(list)-1] = goBlock{}
-			if list = list[:len(list)-1]; len(list) == 0 {
-				delete(s.pages, addr/goPage)
-			} else {
-				s.pages[addr/goPage] = list
-			}
-		}
-		return b, true
+// note enters a block into the tables.
+func (g *goHeap) note(b goBlock) {
+	if b.size > goPage {
+		p := power(b.size)
+		g.powers[p].put(unit(b.addr, p), b)
+		g.used.Or(1 << p)
 	}
-	return goBlock{}, false
+	g.shard(b.addr/goPage).put(b.addr/goPage, b)
+}
+
+// take strikes the block off that begins at addr.
+func (g *goHeap) take(addr uintptr) (goBlock, bool) {
+	b, ok := g.shard(addr/goPage).take(addr/goPage, addr)
+	if ok && b.size > goPage {
+		p := power(b.size)
+		g.powers[p].take(unit(addr, p), addr)
+	}
+	return b, ok
+}
+
+// find is the block that begins at addr.
+func (g *goHeap) find(addr uintptr) (goBlock, bool) {
+	return g.shard(addr/goPage).find(addr/goPage, addr, false)
 }
 
 // containing is the block that addr lies in, which it need not begin.
 func (g *goHeap) containing(addr uintptr) (goBlock, bool) {
-	for page, back := addr/goPage, uintptr(g.large.Load())/goPage+1; ; page, back = page-1, back-1 {
-		s := g.shard(page)
-		s.mu.Lock()
-		for _, b := range s.pages[page] {
-			if addr-b.addr < b.size {
-				s.mu.Unlock()
-				return b, true
-			}
+	for s, unit := range g.places(addr) {
+		if b, ok := s.find(unit, addr, true); ok {
+			return b, true
 		}
-		s.mu.Unlock()
-		if back == 0 || page == 0 {
-			return goBlock{}, false
+	}
+	return goBlock{}, false
+}
+
+// places yields the tables, and the units in them, in which the block around addr may be.
+func (g *goHeap) places(addr uintptr) iter.Seq2[*goShard, uintptr] {
+	return func(yield func(*goShard, uintptr) bool) {
+		page := addr / goPage
+		if !yield(g.shard(page), page) || !yield(g.shard(page-1), page-1) {
+			return
+		}
+		for used := g.used.Load(); used != 0; used &= used - 1 {
+			p := bits.TrailingZeros64(used)
+			if s, u := &g.powers[p], unit(addr, p); !yield(s, u) || !yield(s, u-1) {
+				return
+			}
 		}
 	}
 }
 
 func (g *goHeap) free(addr uintptr, op string) {
-	b, ok := g.find(addr, true)
+	b, ok := g.take(addr)
 	if !ok {
 		g.misuse(op, addr)
 	}
@@ -188,7 +243,7 @@ func (g *goHeap) misuse(op string, addr uintptr) {
 }
 
 func (g *goHeap) resize(addr, old, n uintptr, op string) bool {
-	b, ok := g.find(addr, false)
+	b, ok := g.find(addr)
 	if !ok {
 		g.misuse(op, addr)
 	}
@@ -202,7 +257,7 @@ func (g *goHeap) resize(addr, old, n uintptr, op string) bool {
 }
 
 func (g *goHeap) room(addr uintptr) uintptr {
-	b, _ := g.find(addr, false)
+	b, _ := g.find(addr)
 	return b.size
 }
 

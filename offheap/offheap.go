@@ -101,7 +101,7 @@ func (h *heap) request(align uintptr, zero bool) request {
 func (h *heap) requestLike(addr uintptr) request {
 	q := h.request(8, false)
 	if h.goHeap != nil {
-		if b, ok := h.goHeap.find(addr, false); ok {
+		if b, ok := h.goHeap.find(addr); ok {
 			q.kind = b.kind
 		}
 		return q
