@@ -85,7 +85,6 @@ func (p *purgeState) run(all bool) bool {
 	}
 	more := h.purgeSlabs(all)
 	h.purgePages()
-	h.wantHugeAgain()
 	if !all {
 		h.rotate()
 	}
@@ -227,25 +226,6 @@ func (h *heap) refuseHuge(r *region, unit uintptr) {
 	lo, hi := z*zone, min((z+1)*zone, r.committed)
 	if h.mem.NoHuge(r.base+lo, hi-lo) == nil { // On failure khugepaged may fill holes; no more.
 		r.zones[z] = hugeRefused
-	}
-}
-
-// wantHugeAgain asks for huge pages in refused zones that have become free altogether.
-func (h *heap) wantHugeAgain() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range int(h.nregions.Load()) {
-		r := &h.regions[i]
-		for z, state := range r.zones {
-			lo, hi := uintptr(z)*zone, min(uintptr(z+1)*zone, r.committed)
-			if state != hugeRefused || !r.runs.isFree(int(lo/granule), int((hi-lo)/granule)) {
-				continue
-			}
-			r.zones[z] = hugeUnasked
-			first := int(lo / hugeUnit)
-			setBits(r.huge, first, int((hi+hugeUnit-1)/hugeUnit)-first, true)
-			h.askHuge(r, lo, hi)
-		}
 	}
 }
 
