@@ -42,13 +42,6 @@ const (
 	touchedBefore // Before it.
 )
 
-// States of a zone's huge pages.
-const (
-	hugeUnasked = iota
-	hugeWanted
-	hugeRefused
-)
-
 func (p *purgeState) init(h *heap) {
 	p.h = h
 	p.delay.Store(int64(defaultPurgeDelay))
@@ -195,8 +188,8 @@ func (h *heap) adviseNew(r *region, from uintptr) {
 	// Every unit counts as maybe huge: the system may make them without being asked.
 	first := int(from / hugeUnit)
 	setBits(r.huge, first, units-first, true)
-	for len(r.zones) < int((r.committed+zone-1)/zone) {
-		r.zones = append(r.zones, hugeUnasked)
+	for len(r.noHuge) < int((r.committed+zone-1)/zone) {
+		r.noHuge = append(r.noHuge, false)
 	}
 	h.askHuge(r, from, r.committed)
 }
@@ -207,25 +200,23 @@ func (h *heap) askHuge(r *region, from, to uintptr) {
 		return
 	}
 	for z := from / zone; z*zone < to; z++ {
-		if r.zones[z] == hugeRefused {
+		if r.noHuge[z] {
 			continue
 		}
 		lo, hi := max(from, z*zone), min(to, (z+1)*zone)
-		if h.mem.Huge(r.base+lo, hi-lo) == nil { // Only speed depends on it.
-			r.zones[z] = hugeWanted
-		}
+		_ = h.mem.Huge(r.base+lo, hi-lo) // Only speed depends on it.
 	}
 }
 
 // refuseHuge keeps the kernel from making huge pages in the unit's zone. It runs under the lock.
 func (h *heap) refuseHuge(r *region, unit uintptr) {
 	z := (unit - r.base) / zone
-	if r.zones[z] == hugeRefused {
+	if r.noHuge[z] {
 		return
 	}
 	lo, hi := z*zone, min((z+1)*zone, r.committed)
 	if h.mem.NoHuge(r.base+lo, hi-lo) == nil { // On failure khugepaged may fill holes; no more.
-		r.zones[z] = hugeRefused
+		r.noHuge[z] = true
 	}
 }
 

@@ -26,7 +26,7 @@ type region struct {
 	fresh     []uint64 // Granules freed since the last tick of the purge.
 	stale     []uint64 // Granules freed before it; both hold data and memory.
 	huge      []uint64 // Units of 2 MiB that may be one huge page.
-	zones     []uint8  // What was asked of the system for each zone.
+	noHuge    []bool   // Zones in which the system was asked not to make huge pages.
 }
 
 const (
