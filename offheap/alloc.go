@@ -2,6 +2,7 @@ package offheap
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/sizeclass"
@@ -108,7 +109,7 @@ func (h *heap) realloc(b []byte, n int) ([]byte, error) {
 		h.freeSlow(addr, nil, "Realloc")
 		return h.allocBytes("Realloc", 0, request{})
 	}
-	if h.resize("Realloc", addr, uintptr(len(b)), uintptr(n)) {
+	if h.resize("Realloc", addr, uintptr(len(b)), uintptr(n), nil) {
 		return unsafex.Bytes(addr, uintptr(n)), nil
 	}
 	to, err := h.allocBytes("Realloc", n, h.requestLike(addr))
@@ -139,14 +140,20 @@ func (h *heap) usable(op string, addr uintptr) (uintptr, *span) {
 }
 
 // resize makes the block at addr hold n bytes where it is, if that is possible and not a waste.
-// Bytes from old on are zero afterwards.
-func (h *heap) resize(op string, addr, old, n uintptr) bool {
+// Bytes from old on are zero afterwards. It panics if the block is not of the type, nil for plain
+// memory: a slice of the first field of a value has the block's address, but more elements would
+// lie over the other fields, and those may be bools.
+func (h *heap) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
 	if h.goHeap != nil {
-		return h.goHeap.resize(addr, old, n, op)
+		return h.goHeap.resize(addr, old, n, op, typ)
 	}
 	have, sp := h.usable(op, addr)
+	b := h.binByID(sp.bin)
+	if b.kind.typ != typ {
+		panic(fieldMisuse(op, addr, b.kind.typ))
+	}
 	if sp.size == 0 {
-		return n > sizeclass.Max && h.resizeLarge(h.binByID(sp.bin), sp, old, n)
+		return n > sizeclass.Max && h.resizeLarge(op, b, sp, addr, old, n)
 	}
 	if n > have || n < have/2 {
 		return false

@@ -3,6 +3,7 @@ package offheap
 import (
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // ErrOutOfMemory says that the machine, or the address space that the process may use, gave no
@@ -60,6 +61,12 @@ func (e *MisuseError) Error() string {
 // misuse panics with what is wrong with freeing addr. sp is the span that was found, or nil.
 func (h *heap) misuse(op string, addr uintptr, sp *span) {
 	panic(h.diagnose(op, addr, sp))
+}
+
+// fieldMisuse is for a slice that is a field of a value of the type.
+func fieldMisuse(op string, addr uintptr, typ reflect.Type) *MisuseError {
+	return &MisuseError{Op: op, Addr: addr, Kind: "interior pointer",
+		Detail: fmt.Sprintf("it is a part of the block that holds a %s, and cannot grow or shrink by itself; copy it", typ)}
 }
 
 func (h *heap) diagnose(op string, addr uintptr, sp *span) *MisuseError {

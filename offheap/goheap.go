@@ -242,10 +242,13 @@ func (g *goHeap) misuse(op string, addr uintptr) {
 	panic(e)
 }
 
-func (g *goHeap) resize(addr, old, n uintptr, op string) bool {
+func (g *goHeap) resize(addr, old, n uintptr, op string, typ reflect.Type) bool {
 	b, ok := g.find(addr)
 	if !ok {
 		g.misuse(op, addr)
+	}
+	if b.kind.typ != typ {
+		panic(fieldMisuse(op, addr, b.kind.typ))
 	}
 	if n > b.size || n < b.size/2 {
 		return false

@@ -41,7 +41,10 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 }
 
 func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
-	if addr != sp.base || !sp.state.CompareAndSwap(spanLarge, spanDead) {
+	h.mu.Lock() // So that nobody resizes the block meanwhile.
+	ok := addr == sp.base && sp.state.CompareAndSwap(spanLarge, spanDead)
+	h.mu.Unlock()
+	if !ok {
 		h.misuse(op, addr, sp)
 	}
 	if b.kind.wipe {
@@ -65,13 +68,17 @@ func (h *heap) freeTyped(k *kind, g granuleRange) {
 // resizeLarge makes a large block hold n bytes where it is, if what follows it is free, and zeroes
 // what comes after the first old bytes. It never moves the mapping, as mremap would: a stale
 // pointer must go on to point into freehold's memory.
-func (h *heap) resizeLarge(b *bin, sp *span, old, n uintptr) bool {
+func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bool {
 	if n > largestAlloc {
 		return false
 	}
-	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
 	var dirty dirtyRuns
 	h.mu.Lock()
+	if h.spanOf(addr) != sp || sp.bin != b.id || sp.base != addr || sp.state.Load() != spanLarge {
+		h.mu.Unlock() // It was freed after the caller has looked, and sp may be another block's by now.
+		h.misuse(op, addr, nil)
+	}
+	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
 	ok := h.resizeLocked(b, sp, want, have, &dirty)
 	h.mu.Unlock()
 	if !ok {
@@ -79,7 +86,7 @@ func (h *heap) resizeLarge(b *bin, sp *span, old, n uintptr) bool {
 	}
 	b.out.Add(int64(want-have) * granule)
 	if kept := min(n, uintptr(have)*granule); old < kept {
-		unsafex.Clear(sp.base+old, kept-old)
+		unsafex.Clear(addr+old, kept-old)
 	}
 	for _, d := range dirty.runs[:dirty.n] {
 		unsafex.Clear(d.lo, d.hi-d.lo)

@@ -56,6 +56,9 @@ func (h *heap) newLocal() *Local {
 
 // own is the Local for the allocator's inner functions: nil says the shared way.
 func (l *Local) own(op string) *Local {
+	if l.slots == nil {
+		panic(fmt.Errorf("offheap: %s on a Local that NewLocal did not make", op)) // Its number would be that of a P.
+	}
 	switch l.id {
 	case closedLocal:
 		panic(fmt.Errorf("offheap: %s on a Local that is closed", op))
@@ -176,7 +179,7 @@ func deleteInSlow(d *typeDesc, addr uintptr, l *Local) {
 // Close gives the Local's free blocks back. Blocks that are in use stay so. Using the Local
 // afterwards panics; closing it again does nothing.
 func (l *Local) Close() {
-	if l.id >= 0 {
+	if l.id >= 0 && l.slots != nil {
 		std.closeLocal(l)
 	}
 	l.id, l.slots = closedLocal, &noSlots

@@ -208,7 +208,7 @@ func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 	if cap(s) > 0 {
 		// Before anything is allocated: a slice that is not ours, or lies inside a block, panics here.
 		// Nothing is cleared before elems is copied, which may be a part of the block.
-		if std.resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size) {
+		if std.resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
 			g := unsafex.Slice[T](old, n, int(std.room(old)/d.size))
 			copy(g[len(s):], elems)
 			clear(g[n:cap(g)])
