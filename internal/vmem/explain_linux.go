@@ -35,8 +35,9 @@ func explain(op string, size uintptr, err error) string {
 		"vm.overcommit_memory explains it: the address space has no gap of this size, or the machine has no memory"
 }
 
-// explainLimits compares with the process's resource limits.
+// explainLimits compares with the process's resource limits, less the spare that is kept for Go.
 func explainLimits(op string, size uint64) string {
+	size += spareBytes
 	total, data, ok := processSizes()
 	if !ok {
 		return ""

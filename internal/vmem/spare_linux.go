@@ -8,28 +8,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spare keeps mappings in hand for the moment in which vm.max_map_count is reached. Go's runtime maps
-// memory for itself, for a growing heap as well as for its tables, and dies of the first refusal:
-// without a spare, a refused Commit would in most programs end in "runtime: cannot allocate memory"
-// before its error has a message. So a few pages of address space alternate between two protections,
-// and are as many mappings. A refusal makes them one, and the difference is Go's to live on. Until it
-// can be taken back, Commit, Reserve and MapFile are refused, lest we eat that up as well.
+// spare keeps mappings and memory in hand for the moment in which a limit is reached: vm.max_map_count,
+// RLIMIT_DATA, RLIMIT_AS or that of overcommitment. Go's runtime maps memory for itself, for a growing
+// heap as well as for its tables, and dies of the first refusal: without a spare, a refused Commit would
+// in most programs end in "runtime: cannot allocate memory" before its error has a message. So a few
+// pages of address space alternate between two protections, and are as many mappings, and a writable
+// mapping is never touched. A refusal makes the former one and unmaps the latter, and the difference is
+// Go's to live on. Until it can be taken back, Commit, Reserve and MapFile are refused, lest we eat that
+// up as well.
 var spare spareMappings
 
 // sparePages is odd: the outer pages then differ from the inaccessible neighbours that the kernel would
 // merge them with, and making them one never splits a neighbour, which would be refused at the limit.
 const sparePages = 33
 
-// errNoMappings is the refusal of a call that the system might still have granted.
-var errNoMappings = fmt.Errorf("no mapping to spare: %w", unix.ENOMEM)
+// spareBytes is room for the tables of the runtime, which it maps 256 KiB at a time.
+const spareBytes = 1 << 20
+
+// Refusals of calls that the system might still have granted.
+var (
+	errNoMappings = fmt.Errorf("no mapping to spare: %w", unix.ENOMEM)
+	errNoRoom     = fmt.Errorf("no memory to spare: %w", unix.ENOMEM)
+)
 
 type spareMappings struct {
 	armed atomic.Bool // what the calls that succeed look at
 	mu    sync.Mutex
-	base  uintptr // 0: not reserved yet
+	base  uintptr // Of the pages; 0: not reserved yet.
+	room  uintptr // The writable mapping.
 }
 
-// ready returns nil if the spare is in hand or could be taken back, else errNoMappings.
+// ready returns nil if the spare is in hand or could be taken back, else errNoMappings or errNoRoom.
 func (s *spareMappings) ready() error {
 	if s.armed.Load() {
 		return nil
@@ -53,6 +62,13 @@ func (s *spareMappings) ready() error {
 			return errNoMappings
 		}
 	}
+	room, err := mmap(0, spareBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON, -1, 0)
+	if err != nil {
+		s.merge()
+		return errNoRoom
+	}
+	s.room = room
+	nameRange(room, spareBytes, "spare memory")
 	s.armed.Store(true)
 	return nil
 }
@@ -63,6 +79,7 @@ func (s *spareMappings) spend() {
 	defer s.mu.Unlock()
 	if s.armed.Load() {
 		s.merge()
+		_ = munmap(s.room, spareBytes) // It was never handed out.
 		s.armed.Store(false)
 	}
 }
@@ -73,7 +90,7 @@ func (s *spareMappings) merge() {
 	_ = mprotect(s.base, sparePages*pageSize, unix.PROT_NONE)
 }
 
-// ready makes sure that Go has mappings left to live on if the coming call takes the last one.
+// ready makes sure that Go has something left to live on if the coming call takes the last of it.
 func ready() error { return spare.ready() }
 
 // refused is called as soon as the system has refused something, before anything is allocated.
