@@ -2,7 +2,6 @@ package offheap
 
 import (
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -39,7 +38,7 @@ type heap struct {
 	// allocates and while flushPs is at work.
 	open   [maxPs]atomic.Uintptr
 	nps    int                      // Ps below this number have slots. Guarded by flushMu.
-	active atomic.Pointer[[]*slots] // The caches that were made. Copied when it grows, as bins.
+	active atomic.Pointer[[]*slots] // The slots that count, and some retired ones, which are empty.
 	bins   atomic.Pointer[[]*bin]
 	plain  *kind // Pointer-free data without a purpose; its bins are the classes.
 
@@ -54,13 +53,14 @@ type heap struct {
 	flushMu  sync.Mutex // Held while the Ps' slots are taken back. It comes before the other locks.
 	memStats runtime.MemStats
 
-	mu     sync.Mutex // Guards regions, meta and what follows.
-	meta   meta
-	held   int64 // Bytes in spans.
-	synced int64 // Bytes held when growthHook was last called.
-	kinds  []*kind
-	locals []int // IDs of closed Locals.
-	nlocal int
+	mu      sync.Mutex // Guards regions, meta and what follows.
+	meta    meta
+	retired int   // Of the active slots.
+	held    int64 // Bytes in spans.
+	synced  int64 // Bytes held when growthHook was last called.
+	kinds   []*kind
+	locals  []int // IDs of closed Locals.
+	nlocal  int
 
 	purge purgeState
 }
@@ -87,6 +87,9 @@ type slots struct {
 		typ  any
 		slot uintptr
 	}
+	// Guarded by the heap's lock: whether they are among the active ones, and whether they are
+	// there without a holder.
+	listed, retired bool
 }
 
 // noSlots never have a block. They are those of whoever has no others, and nobody writes them.
@@ -214,8 +217,7 @@ func (h *heap) makeCache(id int) error {
 		}
 		c := unsafex.At[slots](addr)
 		c.start()
-		active := append([]*slots{c}, *h.active.Load()...)
-		h.active.Store(&active)
+		h.activate(c)
 		h.caches[i].Store(addr)
 		if i < maxPs {
 			h.open[i].Store(addr)
@@ -225,13 +227,37 @@ func (h *heap) makeCache(id int) error {
 	return nil
 }
 
-// retireCache takes the empty slots of a Local off the list of those that count. They stay for the
-// next Local of that number.
+// activate puts slots among those that count. The caller holds the heap's lock.
+func (h *heap) activate(c *slots) {
+	if c.retired {
+		c.retired = false
+		h.retired--
+	}
+	if !c.listed {
+		c.listed = true
+		active := append(*h.active.Load(), c) // Whoever reads the shorter list does not see the new end.
+		h.active.Store(&active)
+	}
+}
+
+// retireCache notes that the empty slots of a Local need not count. They stay for the next Local of
+// that number. Half of the list may be such, so that to close many Locals is not to copy it each time.
 func (h *heap) retireCache(id int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := h.cache(id)
-	active := slices.DeleteFunc(slices.Clone(*h.active.Load()), func(o *slots) bool { return o == c })
-	h.active.Store(&active)
 	h.locals = append(h.locals, id)
+	h.cache(id).retired = true
+	h.retired++
+	if old := *h.active.Load(); h.retired > len(old)/2 {
+		active := make([]*slots, 0, len(old)-h.retired)
+		for _, c := range old {
+			if c.retired {
+				c.listed, c.retired = false, false
+				continue
+			}
+			active = append(active, c)
+		}
+		h.active.Store(&active)
+		h.retired = 0
+	}
 }

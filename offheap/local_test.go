@@ -1,6 +1,7 @@
 package offheap
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/freehold-go/freehold/alloctest"
@@ -207,4 +208,36 @@ func TestLocalDoubleFree(t *testing.T) {
 	DeleteIn(b, p)
 	wantMisuse(t, "Delete", "double free", func() { Delete(p) })
 	wantMisuse(t, "DeleteIn", "double free", func() { DeleteIn(a, p) })
+}
+
+// TestActiveSlots opens and closes Locals in random order: those that are open are listed once, and
+// closed ones are at most as many.
+func TestActiveSlots(t *testing.T) {
+	if std.start(); std.goHeap != nil {
+		t.Skip("the Go heap serves all")
+	}
+	var open []*Local
+	for range 3000 {
+		if n := len(open); n > 0 && rand.IntN(2) == 0 {
+			i := rand.IntN(n)
+			open[i].Close()
+			open[i], open = open[n-1], open[:n-1]
+		} else {
+			open = append(open, NewLocal())
+		}
+	}
+	listed := map[*slots]int{}
+	for _, c := range *std.active.Load() {
+		listed[c]++
+	}
+	for _, l := range open {
+		if listed[l.slots] != 1 {
+			t.Fatalf("the slots of an open Local are listed %d times", listed[l.slots])
+		}
+		delete(listed, l.slots)
+		l.Close()
+	}
+	if most := len(open) + std.nps; len(listed) > most+1 {
+		t.Errorf("%d slots are listed without a Local, want at most %d", len(listed), most)
+	}
 }
