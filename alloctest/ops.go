@@ -41,17 +41,18 @@ type modelBlock struct {
 
 // model runs a stream of operations against an allocator and a list of plain slices.
 type model struct {
-	t     testing.TB
-	cfg   Config
-	a     Allocator
-	ops   []byte
-	live  []modelBlock
-	where intervals
-	held  int64 // Sum of the lengths.
-	base  int64 // InUse at the start.
-	seed  int
-	next  int // The block to look at next, when not all are.
-	inert []byte
+	t      testing.TB
+	cfg    Config
+	a      Allocator
+	ops    []byte
+	live   []modelBlock
+	where  intervals
+	held   int64 // Sum of the lengths.
+	base   int64 // InUse at the start.
+	seed   int
+	next   int   // The block that was looked at last.
+	budget int64 // The bytes that may be looked at.
+	inert  []byte
 
 	// mayFail says that ErrOutOfMemory is no failure: the operating system's calls fail.
 	mayFail bool
@@ -195,24 +196,27 @@ func (m *model) stepRare(op opCode) {
 }
 
 // look compares live blocks with the model: all of them if there is little to compare or if all is
-// set, else a few in turn.
+// set, else as many in turn as lookBytes for each call have allowed.
 func (m *model) look(all bool) {
 	m.t.Helper()
 	if used := settledInUse(m.a); used-m.base < m.held {
 		m.t.Fatalf("alloctest: InUse is %d, %d at the start, with %d bytes live", used, m.base, m.held)
 	}
-	n := len(m.live)
-	if !all && m.held > 64<<10 {
-		n = min(n, 4)
-	}
-	for range n {
-		if len(m.live) == 0 {
-			return
+	m.budget = min(m.budget+lookBytes, max(m.held, lookBytes))
+	for range len(m.live) {
+		next := (m.next + 1) % len(m.live)
+		if v := &m.live[next]; all || int64(len(v.b)) <= m.budget {
+			m.same(v)
+			m.budget -= int64(len(v.b))
+			m.next = next
+			continue
 		}
-		m.next = (m.next + 1) % len(m.live)
-		m.same(&m.live[m.next])
+		return
 	}
 }
+
+// lookBytes is how much is compared after each operation, on average.
+const lookBytes = 64 << 10
 
 // same compares one block with the model.
 func (m *model) same(v *modelBlock) {
