@@ -1,0 +1,130 @@
+package arena
+
+import (
+	"fmt"
+)
+
+// Free gives up all values of a and recycles their memory at once. Nobody may use one of them
+// afterwards; whoever does sees bits of a later value, of the same type if the type holds pointers
+// or bools. Every use of a afterwards panics, a second Free included.
+func (a *Arena) Free() {
+	if a == nil {
+		return
+	}
+	a.check("Free")
+	if a.kind == kindShared {
+		a.freeShared()
+		return
+	}
+	a.end()
+	unregister(a.rec)
+}
+
+// end gives everything back and makes every later use panic.
+func (a *Arena) end() {
+	a.kind = kindFreed
+	a.slots, a.mask = &noSlot, 0
+	a.inline = [8]slot{}
+	a.each(func(b *bump) { b.giveBack(0) })
+	a.typed, a.byDesc, a.marks = nil, nil, nil
+}
+
+// each calls f for every bump.
+func (a *Arena) each(f func(*bump)) {
+	f(&a.words)
+	f(&a.bytes)
+	for _, b := range a.typed {
+		f(b)
+	}
+}
+
+// A Mode says what Reset does with an arena's chunks.
+type Mode struct{ keep int64 }
+
+// The modes of Reset, beside [KeepUpTo].
+var (
+	// Keep leaves all chunks with the arena: the next round allocates nothing.
+	Keep = Mode{1<<63 - 1}
+	// GiveBack gives all chunks to the store, where any arena finds them; after some seconds they
+	// are the collector's.
+	GiveBack = Mode{0}
+)
+
+// KeepUpTo leaves chunks of up to n bytes with the arena and gives back the others.
+func KeepUpTo(n int64) Mode {
+	if n < 0 {
+		panic(fmt.Errorf("arena: KeepUpTo: negative number of bytes %d", n))
+	}
+	return Mode{n}
+}
+
+// Reset gives up all values of a, as Free does, but a can be used again.
+func (a *Arena) Reset(m Mode) {
+	if a == nil {
+		return
+	}
+	a.check("Reset")
+	if a.kind == kindShared {
+		a.resetShared(m)
+		return
+	}
+	a.reset(m.keep)
+}
+
+// reset returns how many of the bytes to keep were not needed.
+func (a *Arena) reset(keep int64) int64 {
+	a.clearSlots()
+	clear(a.marks)
+	a.marks = a.marks[:0]
+	if a.kind == kindHeap {
+		a.rec.held.Store(0)
+		return keep
+	}
+	if a.kind == kindFixed {
+		keep = Keep.keep
+	}
+	a.each(func(b *bump) { keep = b.giveBack(keep) })
+	return keep
+}
+
+// giveBack empties all chunks of the bump, keeps the largest up to keep bytes, gives back the others
+// and returns what is left of keep.
+func (b *bump) giveBack(keep int64) int64 {
+	b.empty()
+	b.spareLarge, keep = b.keepUpTo(b.spareLarge, keep)
+	b.spare, keep = b.keepUpTo(b.spare, keep)
+	return keep
+}
+
+// empty makes all chunks of the bump spare ones.
+func (b *bump) empty() {
+	if c := b.chunk; c != &noChunk {
+		c.close(b.flow)
+		c.next, b.full, b.chunk = b.full, c, &noChunk
+	}
+	b.emptyUntil(&b.full, nil, &b.spare)
+	b.emptyUntil(&b.large, nil, &b.spareLarge)
+}
+
+// emptyUntil moves the chunks of a list before end to a list of spare ones.
+func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
+	for c := *list; c != end; c = *list {
+		*list = c.next
+		c.close(b.flow)
+		c.rewind(b.flow, 0)
+		b.keep(c, spare)
+	}
+}
+
+// keepUpTo cuts a list of spare chunks where it exceeds keep bytes and gives back the rest.
+func (b *bump) keepUpTo(list *chunk, keep int64) (*chunk, int64) {
+	at := &list
+	for *at != nil && (*at).bytes() <= keep {
+		keep -= (*at).bytes()
+		at = &(*at).next
+	}
+	rest := *at
+	*at = nil
+	b.a.giveUp(rest)
+	return list, keep
+}
