@@ -201,6 +201,7 @@ func TestSelection(t *testing.T) {
 // tiny are the sizes at which every workload runs in the tests, by task.
 var tiny = map[string]int{
 	"list": 100, "pair": 32, "churn": 50, "handoff": 4 * handoffBatch, "fragmentation": 4 << 20, "scan": 1000,
+	"objects": 1000, "tree": 1000, "map": 1000, "frame": 1000, "json": 0,
 }
 
 // TestWorkloads runs every contestant of every workload, so that none rots, and compares their results.
@@ -309,8 +310,8 @@ func sampleReport() *report {
 		}),
 	}
 	for _, r := range rows {
-		r.Ratio = ratioTo(r, findRow(rows, r.Workload, r.N, heapName))
-		r.BoundRatio = ratioTo(r, findRow(rows, r.Workload, r.N, boundName))
+		r.Ratio = ratioTo(r, findRow(rows, r, heapName))
+		r.BoundRatio = ratioTo(r, findRow(rows, r, boundName))
 		adjust(rows, r)
 	}
 	return &report{Environment: "2026-01-02 15:04 · go1.26 · linux/amd64", Quick: true, Rows: rows, Bars: []BarResult{
