@@ -17,6 +17,9 @@ type crossover struct {
 
 type point struct{ X, Y float64 }
 
+// crossoverNoise is how far a ratio may be on the other side of 1 before it counts as a crossing.
+const crossoverNoise = 0.05
+
 // leastCurve is how many sizes make a curve.
 const leastCurve = 3
 
@@ -57,7 +60,7 @@ func (w *Workload) winning(curve []*Row) (where string, points []point) {
 	open := false
 	for i, r := range curve {
 		wins := *r.Ratio < 1
-		if wins == open {
+		if wins == open || i > 0 && math.Abs(*r.Ratio-1) < crossoverNoise {
 			continue
 		}
 		at := ""
@@ -97,6 +100,7 @@ func stretch(from, to string) string {
 // crossing is where the line between two points of a curve meets the heap's.
 func crossing(a, b *Row) point {
 	part := math.Log(*a.Ratio) / (math.Log(*a.Ratio) - math.Log(*b.Ratio))
+	part = max(0, min(part, 1)) // a may lie on b's side of the heap, by less than the noise
 	between := func(x, y float64) float64 { return math.Exp(math.Log(x) + part*(math.Log(y)-math.Log(x))) }
 	return point{between(float64(a.N), float64(b.N)), between(a.NsOp, b.NsOp)}
 }

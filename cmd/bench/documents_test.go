@@ -43,8 +43,11 @@ func (n *JSONNode) plain() any {
 // TestReader holds what each way builds, and builds again in the same memory, against encoding/json.
 func TestReader(t *testing.T) {
 	texts := []string{string(sampleDocument), `{"a\u0062":["\ud83d\ude00\n",[],{},"",null,true,false,-1.5e3],"ä":{"b":{"c":[[[1]]]}}}`, `7`}
-	for name, newWay := range map[string]func(*Run) JSONWay{"heap": jsonHeap, "scratch": jsonHeapScratch, "pool": jsonPool, "slab": jsonSlab} {
-		way, reader := newWay(nil), jsonReader{}
+	for name, newWay := range map[string]func(*Run) JSONWay{
+		"heap": jsonHeap, "scratch": jsonHeapScratch, "pool": jsonPool, "slab": jsonSlab,
+		"arena New": jsonNew, "arena Of": jsonOf(arenaReused), "arena fresh": jsonOf(arenaFresh),
+	} {
+		way, reader := newWay(new(Run)), jsonReader{}
 		for range 3 {
 			for _, text := range texts {
 				var want any

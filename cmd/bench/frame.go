@@ -29,6 +29,7 @@ func init() {
 		Contestant{Name: "sync.Pool", Note: "Get and Put of *object", Prepare: Frame(framePool)},
 		Contestant{Name: slabName, Note: "the bound: one slice on the Go heap, cleared and filled again", Prepare: Frame(frameSlab)},
 	)
+	addFrameArena()
 }
 
 const (

@@ -28,6 +28,7 @@ func init() {
 		Contestant{Name: "sync.Pool", Note: "Get and Put of nodes that keep their slices; Token.String", Prepare: JSON(jsonPool)},
 		Contestant{Name: slabName, Note: "the bound: chunks of nodes, slices and text for each document, cleared and filled again", Prepare: JSON(jsonSlab)},
 	)
+	addJSONArena()
 }
 
 // jsonAlive is how many documents are alive at a time.

@@ -34,6 +34,7 @@ func init() {
 			Prepare: Objects(objectsSlabHuge),
 		},
 	)
+	addObjectsArena()
 }
 
 // The names of the bound where it is a slab.

@@ -32,6 +32,7 @@ func init() {
 			Prepare: Tree(treeSlabHuge),
 		},
 	)
+	addTreeArena()
 }
 
 // TreeNode is what the workload tree makes.
