@@ -7,6 +7,7 @@ require (
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/freehold-go/freehold v0.1.0
 	github.com/freehold-go/freehold/cmd v0.1.0
+	github.com/ortuman/nuke v1.3.0
 	modernc.org/memory v1.12.1
 )
 
