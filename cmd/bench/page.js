@@ -3,7 +3,7 @@ const style = getComputedStyle(document.documentElement);
 const colourOf = name => style.getPropertyValue("--" + name).trim();
 // Curves beyond the palette are dashed in the same colours.
 const palette = ["#7b5ea7", "#2f9e5b", "#c2456b", "#3f6fd1", "#9a7b1c", "#b0562b"];
-const ownPalette = [colourOf("own"), "#4f8ff0", "#35b48a", "#2b5fb8", "#7fb3c8"];
+const ownPalette = [colourOf("own"), "#4f8ff0", "#35b48a", "#2b5fb8", "#7fb3c8", "#0d4a73"];
 const named = { heap: colourOf("heap"), bound: colourOf("bound"), own: colourOf("own"), failed: colourOf("bad") };
 const brief = v => {
   for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
@@ -92,6 +92,6 @@ const draw = {
 
 charts.forEach((c, i) => {
   const canvas = document.getElementById("chart" + i);
-  canvas.parentNode.style.height = (c.kind === "bars" ? 70 + 30 * c.labels.length : 340) + "px";
+  canvas.parentNode.style.height = ({ bars: 70 + 30 * c.labels.length, sizes: 460 }[c.kind] ?? 340) + "px";
   new Chart(canvas, draw[c.kind](c));
 });
