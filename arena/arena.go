@@ -47,10 +47,10 @@ type kind uint8
 
 const (
 	kindFreed kind = iota
+	kindShared
 	kindGo
 	kindOffHeap
 	kindFixed
-	kindShared
 	kindHeap // The kill switch: every value is one of the Go heap.
 )
 
@@ -73,8 +73,8 @@ func (a *Arena) start(k kind, skip int) {
 
 // prepare makes a an arena of its kind without chunks.
 func (a *Arena) prepare() {
-	a.words.init(a, words, nil)
-	a.bytes.init(a, bytes, nil)
+	a.words.init(a, wordFlow, nil)
+	a.bytes.init(a, byteFlow, nil)
 	a.slots, a.mask = &a.inline[0], uintptr(len(a.inline)-1)
 	if a.kind == kindHeap || a.kind == kindShared {
 		a.slots, a.mask = &noSlot, 0
@@ -160,6 +160,23 @@ func TryNewOf(a *Arena, t reflect.Type) (any, error) {
 // heap. It panics as New does, and as make does if length or capacity are negative or length
 // exceeds capacity.
 func MakeSlice[T any](a *Arena, length, capacity int) []T {
+	// Whole words, and not so many that their bytes could overflow.
+	if size := unsafex.Size[T](); a != nil && size%8 == 0 && uint(length) <= uint(capacity) && uint(capacity-1) < smallSlice/(uint(size)|1) {
+		key := typeinfo.Key[T]()
+		if s := unsafex.Elem(a.slots, hashSlot(key)&a.mask); s.key == key {
+			if p := s.chunk.take(uintptr(capacity) * size); p != nil {
+				return unsafex.SliceOf[T](p, length, capacity)
+			}
+		}
+	}
+	return makeSliceSlow[T](a, length, capacity)
+}
+
+// smallSlice bounds the bytes of slices that are made the fast way.
+const smallSlice = 1 << 20
+
+//go:noinline
+func makeSliceSlow[T any](a *Arena, length, capacity int) []T {
 	s, err := makeSlice[T]("MakeSlice", a, length, capacity)
 	must(err)
 	return s
@@ -239,9 +256,9 @@ func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, er
 // bumpFor is the bump that values of a type are cut from.
 func (a *Arena) bumpFor(d *typeDesc) *bump {
 	switch d.flow {
-	case words:
+	case wordFlow:
 		return &a.words
-	case bytes:
+	case byteFlow:
 		return &a.bytes
 	}
 	if a.byDesc != nil {
@@ -263,7 +280,7 @@ const manyTypes = 24
 
 func (a *Arena) addBump(d *typeDesc) *bump {
 	b := new(bump)
-	b.init(a, typed, d)
+	b.init(a, typedFlow, d)
 	a.typed = append(a.typed, b)
 	if a.byDesc != nil {
 		a.byDesc[d] = b

@@ -30,7 +30,7 @@ const (
 func (b *bump) init(a *Arena, f flow, d *typeDesc) {
 	b.chunk, b.a, b.flow, b.desc = &noChunk, a, f, d
 	first := uintptr(firstWords)
-	if f == typed {
+	if f == typedFlow {
 		first = min(max(firstTyped, 4*d.size+goHeader), firstMost)
 	}
 	b.grow = classOf(first)
@@ -55,11 +55,11 @@ func (b *bump) cut(n, align uintptr, zero bool) (unsafex.Ptr, error) {
 // claim moves the bump position of c to end and sees to the bytes from u on.
 func (b *bump) claim(c *chunk, u, end uintptr, zero bool) {
 	switch {
-	case b.flow == words && zero:
+	case b.flow == wordFlow && zero:
 		c.zeroed(end)
-	case b.flow == words:
+	case b.flow == wordFlow:
 		c.limit = max(c.limit, end)
-	case b.flow == bytes && zero && u < c.dirty:
+	case b.flow == byteFlow && zero && u < c.dirty:
 		unsafex.ClearAt(unsafex.Add(c.base, u), min(end, c.dirty)-u)
 	}
 	c.used = end

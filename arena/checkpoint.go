@@ -34,9 +34,13 @@ func (a *Arena) Checkpoint() Checkpoint {
 }
 
 func (a *Arena) checkpoint(c Checkpoint) {
+	at := len(a.marks)
 	a.each(func(b *bump) {
 		a.marks = append(a.marks, mark{c.serial, b.chunk, b.full, b.large, b.chunk.used})
 	})
+	if a.kind == kindHeap { // There are no chunks; what counts is what SetLimit bounds.
+		a.marks[at].used = uintptr(a.rec.held.Load())
+	}
 }
 
 // Rewind gives up all values that were made since c was noted and keeps their memory for the next
@@ -74,13 +78,14 @@ func (a *Arena) rewind(c Checkpoint) {
 	if from == to {
 		panic(fmt.Errorf("arena: Rewind of arena %d to a stale checkpoint: the arena was reset or rewound beyond it", a.rec.id))
 	}
-	if a.kind == kindHeap {
-		return
-	}
-	a.clearSlots()
 	marks := a.marks[from:to]
 	clear(a.marks[to:])
 	a.marks = a.marks[:to]
+	if a.kind == kindHeap {
+		a.rec.held.Store(int64(marks[0].used))
+		return
+	}
+	a.clearSlots()
 	a.each(func(b *bump) { // In the order of the marks; bumps that came later have none.
 		if len(marks) == 0 {
 			b.empty()

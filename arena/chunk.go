@@ -37,6 +37,17 @@ var noChunk chunk
 // window is how much is cleared ahead at once: it should stay in the fastest cache.
 const window = 8 << 10
 
+// take is the fast way to cut n bytes, or nil if that needs the slow one.
+func (c *chunk) take(n uintptr) unsafex.Ptr {
+	end := c.used + n
+	if end > c.limit {
+		return nil
+	}
+	p := unsafex.Add(c.base, c.used)
+	c.used = end
+	return p
+}
+
 // zeroed makes [used, end) of a chunk of words zero and lets the fast path cut it.
 func (c *chunk) zeroed(end uintptr) {
 	from := max(c.limit, c.used)
@@ -56,7 +67,7 @@ func (c *chunk) zeroed(end uintptr) {
 // open makes the chunk one that the fast paths cut.
 func (c *chunk) open(f flow) {
 	c.limit = c.size
-	if f == words && c.used < c.dirty {
+	if f == wordFlow && c.used < c.dirty {
 		c.limit = c.used
 	}
 }
@@ -65,14 +76,14 @@ func (c *chunk) open(f flow) {
 // still lead to it.
 func (c *chunk) close(f flow) {
 	c.limit = 0
-	if f != typed {
+	if f != typedFlow {
 		c.dirty = max(c.dirty, c.used)
 	}
 }
 
 // rewind gives up, in a closed chunk, what lies behind position to.
 func (c *chunk) rewind(f flow, to uintptr) {
-	if f == typed {
+	if f == typedFlow {
 		c.wipe(to)
 	}
 	c.used = min(c.used, to)
@@ -89,6 +100,12 @@ func (c *chunk) wipe(from uintptr) {
 	case from == 0 && c.used <= wipeStep:
 		c.mem.SetLen(int(c.used / c.desc.size))
 		c.mem.Clear()
+	case c.used-from <= 64*c.desc.size: // One by one, which needs no slice on the heap.
+		end := int(c.used / c.desc.size)
+		c.mem.SetLen(end)
+		for i := int(from / c.desc.size); i < end; i++ {
+			c.mem.Index(i).SetZero()
+		}
 	default:
 		c.wipeSteps(from)
 	}

@@ -87,7 +87,7 @@ func (a *Arena) allocFixed(op string, d *typeDesc, size uintptr, zero bool) (uns
 		return nil, nil
 	}
 	p, err := a.words.cut((size+7)&^7, 8, zero)
-	if err == nil && d.flow == words {
+	if err == nil && d.flow == wordFlow {
 		a.cache(d.key, a.words.chunk)
 	}
 	return p, err

@@ -82,7 +82,7 @@ func unregister(r *record) {
 
 func (k kind) offHeap() bool { return k == kindOffHeap || k == kindFixed }
 
-var kindNames = [...]string{"freed", "Go memory", "off-heap", "fixed", "shared", "Go heap"}
+var kindNames = [...]string{"freed", "shared", "Go memory", "off-heap", "fixed", "Go heap"}
 
 // ID is a number that no other arena of the process has or had. The nil arena's is 0.
 func (a *Arena) ID() uint64 {

@@ -10,9 +10,9 @@ import (
 // a is reset or freed. Appending bit by bit to the slice that was made last copies nothing. It
 // panics as [New] does.
 func Append[T any](a *Arena, s []T, elems ...T) []T {
-	if n := len(s) + len(elems); uint(n) <= uint(cap(s)) && (a == nil || a.kind != kindFreed) {
-		s = s[:n]
-		copy(s[n-len(elems):], elems)
+	if n := len(s); len(elems) <= cap(s)-n && (a == nil || a.kind > kindShared) {
+		s = s[:n+len(elems)]
+		copy(s[n:], elems)
 		return s
 	}
 	s, err := appendTo("Append", a, s, elems)
@@ -31,12 +31,12 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 		return append(s, elems...), nil
 	}
 	a.check(op)
-	n := len(s) + len(elems)
-	if n >= 0 && n <= cap(s) {
+	if len(elems) <= cap(s)-len(s) {
 		return append(s, elems...), nil
 	}
 	d := describe[T]()
-	if n < 0 || d.size != 0 && uintptr(n) > maxBytes/d.size {
+	n := len(s) + len(elems)
+	if most := maxBytes / max(d.size, 1); uintptr(len(elems)) > most || uintptr(n) > most {
 		return nil, outOfMemory("%s: a slice of %d and %d more values of %s (%d bytes each)", op, len(s), len(elems), d.typ, d.size)
 	}
 	g, err := reserve(op, a, d, s, n)
@@ -45,7 +45,7 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 	}
 	g = g[:n]
 	copy(g[len(s):], elems)
-	if d.flow != typed { // Behind the values of a type its chunk is zero anyway.
+	if d.flow != typedFlow { // Behind the values of a type its chunk is zero anyway.
 		clear(g[n:cap(g)])
 	}
 	return g, nil
@@ -85,7 +85,7 @@ func (a *Arena) growing(op string, d *typeDesc) *bump {
 	switch {
 	case a.kind == kindHeap || d.size == 0:
 		return nil
-	case a.kind == kindFixed && d.flow == bytes:
+	case a.kind == kindFixed && d.flow == byteFlow:
 		return &a.words
 	case a.kind.offHeap():
 		d.checkOffHeap(op)
@@ -125,7 +125,7 @@ func (b *bump) extend(addr, old, need, want, size uintptr) uintptr {
 	if room := c.size - start; want > room {
 		want = room - room%size
 	}
-	if want < need || b.flow == words && want%8 != 0 {
+	if want < need || b.flow == wordFlow && want%8 != 0 {
 		return 0
 	}
 	b.claim(c, c.used, start+want, false)

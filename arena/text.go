@@ -7,9 +7,14 @@ import (
 // String copies s, a string or bytes, to a. The result is valid as long as a's values are: nothing
 // that outlives them may keep it, and map keys are such a thing (see [Clone]).
 func String[S ~string | ~[]byte](a *Arena, s S) string {
-	p := text("String", a, len(s))
+	var p unsafex.Ptr
+	if a != nil && len(s) != 0 {
+		p = a.bytes.chunk.take(uintptr(len(s)))
+	}
 	if p == nil {
-		return string(s)
+		if p = text("String", a, len(s)); p == nil {
+			return string(s)
+		}
 	}
 	copy(unsafex.SliceOf[byte](p, len(s), len(s)), s)
 	return unsafex.StringOf(p, len(s))
@@ -17,7 +22,13 @@ func String[S ~string | ~[]byte](a *Arena, s S) string {
 
 // Bytes copies s, a string or bytes, to a. The slice's capacity is its length.
 func Bytes[S ~string | ~[]byte](a *Arena, s S) []byte {
-	p := text("Bytes", a, len(s))
+	var p unsafex.Ptr
+	if a != nil && len(s) != 0 {
+		p = a.bytes.chunk.take(uintptr(len(s)))
+	}
+	if p == nil {
+		p = text("Bytes", a, len(s))
+	}
 	if p == nil {
 		return append(make([]byte, 0, len(s)), s...)
 	}
@@ -52,20 +63,9 @@ func Concat(a *Arena, parts ...string) string {
 }
 
 // text is n bytes for a copy, or nil if they must come from the Go heap or are none.
-func text(op string, a *Arena, n int) unsafex.Ptr {
-	if a != nil && n > 0 {
-		c := a.bytes.chunk
-		u := c.used
-		if end := u + uintptr(n); end <= c.limit {
-			c.used = end
-			return unsafex.Add(c.base, u)
-		}
-	}
-	return textSlow(op, a, n)
-}
-
+//
 //go:noinline
-func textSlow(op string, a *Arena, n int) unsafex.Ptr {
+func text(op string, a *Arena, n int) unsafex.Ptr {
 	p, err := a.alloc(op, describe[byte](), n, false)
 	must(err)
 	return p

@@ -30,14 +30,14 @@ type typeDesc struct {
 type flow uint8
 
 const (
-	// words: sizes are multiples of 8, without pointers and bools. What lies behind the bump
+	// wordFlow: sizes are multiples of 8, without pointers and bools. What lies behind the bump
 	// position is cleared ahead of it, a window at a time, so that it is in the cache when it is used.
-	words flow = iota
-	// bytes: any size, without pointers and bools. Whoever cuts clears what it does not overwrite.
-	bytes
-	// typed: values of one type that holds pointers, which the collector scans, or bools, whose
+	wordFlow flow = iota
+	// byteFlow: any size, without pointers and bools. Whoever cuts clears what it does not overwrite.
+	byteFlow
+	// typedFlow: values of one type that holds pointers, which the collector scans, or bools, whose
 	// bits Go code trusts (C1). What lies behind the bump position is zero.
-	typed
+	typedFlow
 )
 
 // types finds descriptions by key. Entries are never removed: there are as many as types.
@@ -56,7 +56,7 @@ func describe[T any]() *typeDesc {
 	if d == nil || d.key != key {
 		d = describeSlow(key, reflect.TypeFor[T]())
 	}
-	if d.flow == typed && d.path == "" && d.offMem.Load() == nil {
+	if d.flow == typedFlow && d.path == "" && d.offMem.Load() == nil {
 		d.offMem.Store(&offHeapMaker{make: makeOffHeap[T], free: freeOffHeap[T]})
 	}
 	return d
@@ -92,11 +92,11 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 	info := typeinfo.Describe(t, nil)
 	switch {
 	case info.PointerPath != "" || info.Bools:
-		d.flow = typed
+		d.flow = typedFlow
 	case d.size%8 == 0:
-		d.flow = words
+		d.flow = wordFlow
 	default:
-		d.flow = bytes
+		d.flow = byteFlow
 	}
 	off := typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]())
 	d.path, d.wipe = off.PointerPath, off.SelfContained
@@ -114,7 +114,7 @@ func (d *typeDesc) checkOffHeap(op string) {
 // type and is other data's afterwards.
 func (d *typeDesc) checkFixed(op string) {
 	d.checkOffHeap(op)
-	if d.flow == typed {
+	if d.flow == typedFlow {
 		panic(fmt.Errorf("arena: %s of %s in a fixed arena: the type holds a bool or is self-contained, so that its memory must stay its own; use a number for the bool, or NewOffHeap", op, d.typ))
 	}
 }
