@@ -25,7 +25,8 @@ type Arena struct {
 	rec    *record
 	kind   kind // Of a shared arena it never changes: whether it is freed, its parts know.
 
-	typed  []*bump
+	typed  []*bump // In the order of their making, in few at first.
+	few    [4]*bump
 	byDesc map[*typeDesc]*bump // Of typed, once they are many.
 	marks  []mark              // Of checkpoints, the oldest first.
 
@@ -75,6 +76,7 @@ func (a *Arena) start(k kind, skip int) {
 func (a *Arena) prepare() {
 	a.words.init(a, wordFlow, nil)
 	a.bytes.init(a, byteFlow, nil)
+	a.typed = a.few[:0]
 	a.slots, a.mask = &a.inline[0], uintptr(len(a.inline)-1)
 	if a.kind == kindHeap || a.kind == kindShared {
 		a.slots, a.mask = &noSlot, 0

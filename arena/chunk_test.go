@@ -198,7 +198,7 @@ func TestNothingReachable(t *testing.T) {
 }
 
 // TestForgotten: an arena on Go memory that nobody frees is the collector's, chunks and all; its
-// values live as long as somebody holds them.
+// values live as long as somebody holds them (GC-5).
 func TestForgotten(t *testing.T) {
 	var id uint64
 	var last *node

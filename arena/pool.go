@@ -133,8 +133,7 @@ func (k *kit) each(f func(*bump)) {
 // release gives the chunks to the store.
 func (k *kit) release() {
 	pooled.Add(-k.held)
-	k.each(func(b *bump) {
-		store.put(b.spare)
-		store.put(b.spareLarge)
-	})
+	var out *chunk
+	k.each(func(b *bump) { b.giveBack(0, &out) })
+	store.put(out)
 }

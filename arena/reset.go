@@ -25,8 +25,10 @@ func (a *Arena) end() {
 	a.kind = kindFreed
 	a.slots, a.mask = &noSlot, 0
 	a.inline = [8]slot{}
-	a.each(func(b *bump) { b.giveBack(0) })
-	a.typed, a.byDesc, a.marks = nil, nil, nil
+	var out *chunk
+	a.each(func(b *bump) { b.giveBack(0, &out) })
+	a.giveUp(out)
+	a.typed, a.few, a.byDesc, a.marks = nil, [4]*bump{}, nil, nil
 }
 
 // each calls f for every bump.
@@ -83,17 +85,18 @@ func (a *Arena) reset(keep int64) int64 {
 	if a.kind == kindFixed {
 		keep = Keep.keep
 	}
-	a.each(func(b *bump) { keep = b.giveBack(keep) })
+	var out *chunk
+	a.each(func(b *bump) { keep = b.giveBack(keep, &out) })
+	a.giveUp(out)
 	return keep
 }
 
-// giveBack empties all chunks of the bump, keeps the largest up to keep bytes, gives back the others
-// and returns what is left of keep.
-func (b *bump) giveBack(keep int64) int64 {
+// giveBack empties all chunks of the bump, keeps the largest up to keep bytes, moves the others to
+// out and returns what is left of keep.
+func (b *bump) giveBack(keep int64, out **chunk) int64 {
 	b.empty()
-	b.spareLarge, keep = b.keepUpTo(b.spareLarge, keep)
-	b.spare, keep = b.keepUpTo(b.spare, keep)
-	return keep
+	keep = keepUpTo(&b.spareLarge, keep, out)
+	return keepUpTo(&b.spare, keep, out)
 }
 
 // empty makes all chunks of the bump spare ones.
@@ -116,15 +119,16 @@ func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
 	}
 }
 
-// keepUpTo cuts a list of spare chunks where it exceeds keep bytes and gives back the rest.
-func (b *bump) keepUpTo(list *chunk, keep int64) (*chunk, int64) {
-	at := &list
-	for *at != nil && (*at).bytes() <= keep {
-		keep -= (*at).bytes()
-		at = &(*at).next
+// keepUpTo moves what exceeds keep bytes from a list of spare chunks to out, and returns what is
+// left of keep.
+func keepUpTo(list **chunk, keep int64, out **chunk) int64 {
+	for *list != nil && (*list).bytes() <= keep {
+		keep -= (*list).bytes()
+		list = &(*list).next
 	}
-	rest := *at
-	*at = nil
-	b.a.giveUp(rest)
-	return list, keep
+	for c := *list; c != nil; c = *list {
+		*list = c.next
+		c.next, *out = *out, c
+	}
+	return keep
 }

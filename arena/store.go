@@ -198,6 +198,7 @@ func (c *chunk) bytes() int64 { return int64(classBytes(c.class)) }
 const goHeader = 8
 
 // makeChunk makes a chunk of a class on the Go heap. A class of typed chunks has room for a value.
+// A typed chunk is a []T to the collector (GC-5).
 func makeChunk(d *typeDesc, class uint8) *chunk {
 	c := &chunk{desc: d, class: class}
 	bytes := classBytes(class)

@@ -16,6 +16,7 @@ type typeDesc struct {
 	next *typeDesc // Of the same hash.
 
 	size  uintptr
+	most  uintptr // As many values are no more than maxBytes.
 	align uintptr
 	typ   reflect.Type
 	slice reflect.Type // []T, which typed chunks are.
@@ -88,6 +89,7 @@ func describeSlow(key uintptr, t reflect.Type) *typeDesc {
 
 func newDesc(key uintptr, t reflect.Type) *typeDesc {
 	d := &typeDesc{key: key, typ: t, slice: reflect.SliceOf(t), size: t.Size(), align: uintptr(t.Align())}
+	d.most = maxBytes / max(d.size, 1)
 	// In Go memory the collector follows every pointer, also what a type promises to lead elsewhere.
 	info := typeinfo.Describe(t, nil)
 	switch {
@@ -125,7 +127,7 @@ const maxBytes = 1 << (29 + 7*(^uint(0)>>63))
 
 // bytesFor is the size of n values, or an error.
 func (d *typeDesc) bytesFor(n int) (uintptr, error) {
-	if d.size != 0 && uintptr(n) > maxBytes/d.size {
+	if uintptr(n) > d.most && d.size != 0 {
 		return 0, outOfMemory("%d values of %s (%d bytes each)", n, d.typ, d.size)
 	}
 	return uintptr(n) * d.size, nil

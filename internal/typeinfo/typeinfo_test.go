@@ -92,3 +92,15 @@ func TestKey(t *testing.T) {
 
 //go:noinline
 func generic[T any]() uintptr { return Key[T]() }
+
+func TestKeyOf(t *testing.T) {
+	for _, ok := range []bool{
+		KeyOf(reflect.TypeFor[int]()) == Key[int](), KeyOf(reflect.TypeFor[node]()) == Key[node](),
+		KeyOf(reflect.TypeFor[[]*outer]()) == Key[[]*outer](), KeyOf(reflect.TypeFor[error]()) == Key[error](),
+		KeyOf(reflect.TypeFor[int]()) != Key[uint](),
+	} {
+		if !ok {
+			t.Error("KeyOf does not find the key of a type")
+		}
+	}
+}
