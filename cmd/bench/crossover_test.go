@@ -2,6 +2,8 @@ package bench
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +70,21 @@ func TestCheapest(t *testing.T) {
 	}
 	if c := sizesChart(g); len(c.Marks) != 1 || c.Marks[0].Text != "sync.Pool crosses Go heap at 10k" {
 		t.Errorf("marks are %+v", c.Marks)
+	}
+	file := filepath.Join(t.TempDir(), "page.html")
+	if err := rep.writeHTML(file); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"cheaper than Go heap</th>", `<td class="text">up to 10k</td>`, "Cheapest but for the bound: sync.Pool at 1k", `"text":"sync.Pool crosses`,
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %q", want)
+		}
 	}
 }
 
