@@ -3,6 +3,7 @@ package arena
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/typeinfo"
@@ -58,18 +59,21 @@ const (
 // NewArena makes an arena on memory of the Go heap, for values of any type.
 func NewArena() *Arena {
 	a := &Arena{}
-	a.start(kindGo, 1)
+	// Called here and not further down, because each frame to unwind costs as much as some ten values.
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	a.start(kindGo, made)
 	return a
 }
 
-// start makes a an arena of a kind, with the caller's caller as the place where it was made.
-func (a *Arena) start(k kind, skip int) {
+// start makes a an arena of a kind. made is the program counter of whoever asked for it.
+func (a *Arena) start(k kind, made [1]uintptr) {
 	if k != kindHeap && freehold.HeapMode() {
 		k = kindHeap
 	}
 	a.kind = k
 	a.prepare()
-	register(a, skip+1)
+	register(a, made[0])
 }
 
 // prepare makes a an arena of its kind without chunks.

@@ -32,7 +32,9 @@ func NewOffHeap(o Options) *Arena {
 	if a.off == nil {
 		a.off = offheap.NewPurpose("arena")
 	}
-	a.start(kindOffHeap, 1)
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	a.start(kindOffHeap, made)
 	a.rec.limit.Store(o.Limit)
 	return a
 }
@@ -60,7 +62,9 @@ func newFixed(n int) (*Arena, error) {
 	}
 	n = (max(n, 8) + 7) &^ 7
 	a := &Arena{off: offheap.NewPurpose("arena")}
-	a.start(kindFixed, 2)
+	var made [1]uintptr
+	runtime.Callers(3, made[:])
+	a.start(kindFixed, made)
 	if a.kind == kindHeap {
 		a.rec.limit.Store(int64(n))
 		return a, nil

@@ -34,7 +34,9 @@ var pooled atomic.Int64
 // Get is an arena for the caller, who gives it to Put, or frees it.
 func (p *Pool) Get() *Arena {
 	a := &Arena{}
-	a.start(kindGo, 1)
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	a.start(kindGo, made)
 	p.mu.Lock()
 	var k kit
 	if n := len(p.kits); n > 0 {

@@ -35,12 +35,9 @@ type registryShard struct {
 
 func shardOf(id uint64) *registryShard { return &registry.shards[id%uint64(len(registry.shards))] }
 
-// register gives a its record. skip counts the callers between it and the place to name.
-func register(a *Arena, skip int) {
-	r := &record{id: registry.last.Add(1), arena: weak.Make(a), kind: a.kind}
-	var pc [1]uintptr
-	runtime.Callers(skip+2, pc[:])
-	r.made = pc[0]
+// register gives a its record.
+func register(a *Arena, made uintptr) {
+	r := &record{id: registry.last.Add(1), arena: weak.Make(a), kind: a.kind, made: made}
 	a.rec = r
 	s := shardOf(r.id)
 	s.mu.Lock()

@@ -17,7 +17,9 @@ type sharedPart struct {
 // Free.
 func NewShared() *Arena {
 	a := &Arena{}
-	a.start(kindShared, 1)
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	a.start(kindShared, made)
 	if a.kind == kindHeap { // The kill switch: a part's checks are needed, its memory is not.
 		a.kind = kindShared
 		a.slots, a.mask = &noSlot, 0
