@@ -107,8 +107,12 @@ func New[T any](a *Arena) *T {
 				if n := u + size; n <= c.limit {
 					c.used = n
 					p := unsafex.As[T](unsafex.Add(c.base, u))
-					var zero T
-					*p = zero
+					if size <= 1<<10 { // A large zero would be made on the Go heap.
+						var zero T
+						*p = zero
+					} else if c.desc == nil {
+						unsafex.ClearAt(unsafex.PtrOf(p), size)
+					}
 					return p
 				}
 			}

@@ -70,7 +70,13 @@ func (a *Arena) Owns(v any) bool {
 	default:
 		panic(fmt.Errorf("arena: Owns of a %T: only pointers, slices and strings lead to values", v))
 	}
-	return a != nil && p != nil && a.owns(p)
+	if a == nil || p == nil {
+		return false
+	}
+	if a.kind == kindShared {
+		defer a.lockAll("Owns")()
+	}
+	return a.owns(p)
 }
 
 // owns says whether p leads to a value in a.

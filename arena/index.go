@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"weak"
@@ -12,7 +13,7 @@ import (
 // never when values are, and keeps no chunk alive: an entry counts only while its chunk is
 // reachable, because as long as it is, its memory cannot be anything else (GC-4).
 type chunkIndex struct {
-	mu    sync.Mutex // Guards changes.
+	mu    sync.Mutex // Guards the making of leafs.
 	leafs atomic.Pointer[map[uintptr]*leaf]
 }
 
@@ -23,7 +24,10 @@ const (
 )
 
 // A leaf has the entries of each of its pages.
-type leaf [leafSize]atomic.Pointer[entry]
+type leaf struct {
+	mu    sync.Mutex // Guards changes of the pages.
+	pages [leafSize]atomic.Pointer[entry]
+}
 
 // An entry is one chunk that lies in a page, at least in part.
 type entry struct {
@@ -37,12 +41,33 @@ var index chunkIndex
 // add enters a chunk.
 func (x *chunkIndex) add(c *chunk) {
 	base := unsafex.PtrAddr(c.base)
-	w := weak.Make(c)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for page := base >> pageBits; page <= (base+c.size-1)>>pageBits; page++ {
-		at := &x.leaf(page, true)[page%leafSize]
-		at.Store(&entry{base, base + c.size, w, living(at.Load(), nil)})
+	alone := &entry{base: base, end: base + c.size, chunk: weak.Make(c)}
+	x.change(c, func(old *entry) *entry {
+		rest := living(old, nil)
+		if rest == nil {
+			return alone // One entry serves all pages that the chunk has for itself.
+		}
+		return &entry{alone.base, alone.end, alone.chunk, rest}
+	})
+}
+
+// remove strikes a chunk off.
+func (x *chunkIndex) remove(c *chunk) {
+	x.change(c, func(old *entry) *entry { return living(old, c) })
+}
+
+// change replaces the entries of all pages that c lies in.
+func (x *chunkIndex) change(c *chunk, f func(*entry) *entry) {
+	first := unsafex.PtrAddr(c.base) >> pageBits
+	last := (unsafex.PtrAddr(c.base) + c.size - 1) >> pageBits
+	for page := first; page <= last; {
+		l := x.leaf(page)
+		l.mu.Lock()
+		for end := min(last, page|(leafSize-1)); page <= end; page++ {
+			at := &l.pages[page%leafSize]
+			at.Store(f(at.Load()))
+		}
+		l.mu.Unlock()
 	}
 }
 
@@ -61,43 +86,41 @@ func living(e *entry, c *chunk) *entry {
 	return &entry{e.base, e.end, e.chunk, rest}
 }
 
-// remove strikes a chunk off.
-func (x *chunkIndex) remove(c *chunk) {
-	base := unsafex.PtrAddr(c.base)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for page := base >> pageBits; page <= (base+c.size-1)>>pageBits; page++ {
-		at := &x.leaf(page, true)[page%leafSize]
-		at.Store(living(at.Load(), c))
+// known is the leaf of a page, or nil.
+func (x *chunkIndex) known(page uintptr) *leaf {
+	if m := x.leafs.Load(); m != nil {
+		return (*m)[page>>leafBits]
 	}
+	return nil
 }
 
-// leaf is the leaf of a page. With grow the caller holds the lock.
-func (x *chunkIndex) leaf(page uintptr, grow bool) *leaf {
-	var old map[uintptr]*leaf
+// leaf is the leaf of a page, made if there is none.
+func (x *chunkIndex) leaf(page uintptr) *leaf {
+	if l := x.known(page); l != nil {
+		return l
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if l := x.known(page); l != nil {
+		return l
+	}
+	leafs := make(map[uintptr]*leaf)
 	if m := x.leafs.Load(); m != nil {
-		old = *m
+		maps.Copy(leafs, *m)
 	}
-	l := old[page>>leafBits]
-	if l == nil && grow {
-		leafs := make(map[uintptr]*leaf, len(old)+1)
-		for k, v := range old {
-			leafs[k] = v
-		}
-		l = new(leaf)
-		leafs[page>>leafBits] = l
-		x.leafs.Store(&leafs)
-	}
+	l := new(leaf)
+	leafs[page>>leafBits] = l
+	x.leafs.Store(&leafs)
 	return l
 }
 
 // find is the chunk that addr lies in, or nil.
 func (x *chunkIndex) find(addr uintptr) *chunk {
-	l := x.leaf(addr>>pageBits, false)
+	l := x.known(addr >> pageBits)
 	if l == nil {
 		return nil
 	}
-	for e := l[addr>>pageBits%leafSize].Load(); e != nil; e = e.next {
+	for e := l.pages[addr>>pageBits%leafSize].Load(); e != nil; e = e.next {
 		if addr >= e.base && addr < e.end {
 			if c := e.chunk.Value(); c != nil {
 				return c

@@ -133,7 +133,12 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 		c.base, c.size, c.dirty = unsafex.DataOf(block), bytes, bytes
 	} else {
 		n := (bytes - goHeader) / b.desc.size
-		c.base, err = b.desc.offMem.Load().make(a.off, int(n))
+		maker := b.desc.offMem.Load()
+		if maker == nil {
+			a.rec.held.Add(-int64(bytes))
+			panic(fmt.Errorf("arena: NewOf of %s in an off-heap arena: the type holds a bool or is self-contained, and package arena has not seen it as a type parameter yet: call Of once with it", b.desc.typ))
+		}
+		c.base, err = maker.make(a.off, int(n))
 		c.size = n * b.desc.size
 	}
 	if err != nil {

@@ -23,7 +23,6 @@ type typeDesc struct {
 	flow  flow         // Which chunks values of the type are cut from.
 
 	path   string // Off the heap it is refused: where it holds a Go pointer.
-	wipe   bool   // Off the heap it may hold pointers to off-heap memory.
 	offMem atomic.Pointer[offHeapMaker]
 }
 
@@ -100,8 +99,7 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 	default:
 		d.flow = byteFlow
 	}
-	off := typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]())
-	d.path, d.wipe = off.PointerPath, off.SelfContained
+	d.path = typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]()).PointerPath
 	return d
 }
 
