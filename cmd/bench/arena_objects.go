@@ -27,12 +27,12 @@ func addObjectsArena() {
 			{Name: arenaNew, Note: "New[T] in the default arena, on Go memory", Prepare: Objects(objectsNew(defaultArena, life))},
 			{Name: arenaOf, Note: "a handle that has looked T up", Prepare: Objects(objectsOf(defaultArena, life))},
 			{Name: arenaOffHeap, Note: "a handle to an arena outside of the Go heap", Prepare: Objects(objectsOf(offHeapArena, life))},
-			{Name: arenaFixed, Note: "New[T] in an arena of so many bytes outside of the Go heap", Prepare: Objects(objectsNew(fixedArena, life))},
+			{Name: arenaFixed, Note: "New[T] in an arena of so many bytes outside of the Go heap", Prepare: Objects(objectsNew(fixedArena, life)), FullOnly: true},
 			{Name: arenaShared, Note: "New[T] in an arena for many goroutines", Prepare: Objects(objectsNew(sharedArena, life)), FullOnly: true},
 		}
 	}
 	addOwn("objects", append(ways(arenaReused), Contestant{
-		Name: arenaPool, Note: "Get and Put of an arena for each round, and a handle", Prepare: Objects(objectsPooled),
+		Name: arenaPool, Note: "Get and Put of an arena for each round, and a handle", Prepare: Objects(objectsPooled), FullOnly: true,
 	})...)
 	addOwn("objects/fresh", ways(arenaFresh)...)
 	addObjectsGoArena()

@@ -24,7 +24,7 @@ func init() {
 		Order:  108,
 	},
 		Contestant{Name: heapName, Note: "new, Token.String, slices.Clone; freed by the collector", Prepare: JSON(jsonHeap)},
-		Contestant{Name: "Go heap, scratch", Note: "strings unescaped in a scratch buffer, as all ways below have them", Prepare: JSON(jsonHeapScratch)},
+		Contestant{Name: "Go heap, scratch", Note: "strings unescaped in a scratch buffer, as all ways below have them", Prepare: JSON(jsonHeapScratch), FullOnly: true},
 		Contestant{Name: "sync.Pool", Note: "Get and Put of nodes that keep their slices; Token.String", Prepare: JSON(jsonPool)},
 		Contestant{Name: slabName, Note: "the bound: chunks of nodes, slices and text for each document, cleared and filled again", Prepare: JSON(jsonSlab)},
 	)

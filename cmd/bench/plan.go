@@ -34,8 +34,8 @@ type Options struct {
 const (
 	quickPasses  = 3
 	fullPasses   = 5
-	quickBudget  = 75 * time.Second
-	quickLimit   = 85 * time.Second
+	quickBudget  = 65 * time.Second
+	quickLimit   = 75 * time.Second
 	quickMinTime = 300 * time.Millisecond
 	leastMinTime = 20 * time.Millisecond
 	fullMinTime  = 500 * time.Millisecond
