@@ -12,7 +12,11 @@ import (
 func Append[T any](a *Arena, s []T, elems ...T) []T {
 	if n := len(s); len(elems) <= cap(s)-n && (a == nil || a.kind > kindShared) {
 		s = s[:n+len(elems)]
-		copy(s[n:], elems)
+		if len(elems) == 1 { // A copy of pointers is a call of the runtime's.
+			s[n] = elems[0]
+		} else {
+			copy(s[n:], elems)
+		}
 		return s
 	}
 	s, err := appendTo("Append", a, s, elems)
