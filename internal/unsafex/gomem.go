@@ -69,3 +69,13 @@ func ClearAt(p Ptr, n uintptr) {
 	// SAFETY: the caller vouches for the range.
 	clear(unsafe.Slice((*byte)(p), n))
 }
+
+// Unescaped is p without escape analysis knowing: what p leads to may stay on the caller's stack. The
+// caller guarantees that nothing keeps the result.
+//
+//go:nosplit
+func Unescaped(p Ptr) Ptr {
+	// SAFETY: the number is a pointer again before the stack can move, since nothing is called.
+	addr := uintptr(p)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
+}
