@@ -16,6 +16,12 @@ import (
 //
 // An Arena serves one goroutine at a time, except one made by [NewShared].
 type Arena struct {
+	// recent is the type T that took the slow way last, as a nil *T, and its chunk. New looks there first:
+	// to compare types costs less than to find one.
+	recent struct {
+		typ   any
+		chunk *chunk
+	}
 	// slots is the first of mask+1 slots, in which a type is found by its key.
 	slots *slot
 	mask  uintptr
@@ -83,8 +89,14 @@ func (a *Arena) prepare() {
 	a.typed = a.few[:0]
 	a.slots, a.mask = &a.inline[0], uintptr(len(a.inline)-1)
 	if a.kind == kindHeap || a.kind == kindShared {
-		a.slots, a.mask = &noSlot, 0
+		a.closeSlots()
 	}
+}
+
+// closeSlots makes every call take the slow way.
+func (a *Arena) closeSlots() {
+	a.slots, a.mask = &noSlot, 0
+	a.recent.typ, a.recent.chunk = nil, &noChunk
 }
 
 // New returns a zero T in a. It may hold pointers to anything; the collector follows them.
@@ -92,33 +104,40 @@ func (a *Arena) prepare() {
 func New[T any](a *Arena) *T {
 	size := unsafex.Size[T]()
 	if a != nil && size != 0 {
-		key := typeinfo.Key[T]()
-		s := unsafex.Elem(a.slots, hashSlot(key)&a.mask)
-		if s.key == key {
-			c := s.chunk
-			if size%8 == 0 {
-				u := c.used
-				if n := u + size; n <= c.limit {
-					c.used = n
-					return unsafex.As[T](unsafex.Add(c.base, u))
+		c := a.recent.chunk
+		if _, ok := a.recent.typ.(*T); !ok {
+			c = a.chunkOf(typeinfo.Key[T]())
+		}
+		if size%8 == 0 {
+			u := c.used
+			if n := u + size; n <= c.limit {
+				c.used = n
+				return unsafex.As[T](unsafex.Add(c.base, u))
+			}
+		} else {
+			u := (c.used + unsafex.Align[T]() - 1) &^ (unsafex.Align[T]() - 1)
+			if n := u + size; n <= c.limit {
+				c.used = n
+				p := unsafex.As[T](unsafex.Add(c.base, u))
+				if size <= 1<<10 { // A large zero would be made on the Go heap.
+					var zero T
+					*p = zero
+				} else if c.desc == nil {
+					unsafex.ClearAt(unsafex.PtrOf(p), size)
 				}
-			} else {
-				u := (c.used + unsafex.Align[T]() - 1) &^ (unsafex.Align[T]() - 1)
-				if n := u + size; n <= c.limit {
-					c.used = n
-					p := unsafex.As[T](unsafex.Add(c.base, u))
-					if size <= 1<<10 { // A large zero would be made on the Go heap.
-						var zero T
-						*p = zero
-					} else if c.desc == nil {
-						unsafex.ClearAt(unsafex.PtrOf(p), size)
-					}
-					return p
-				}
+				return p
 			}
 		}
 	}
 	return newSlow[T](a)
+}
+
+// chunkOf is the chunk that the values of the type of that key are cut from, or noChunk.
+func (a *Arena) chunkOf(key uintptr) *chunk {
+	if s := unsafex.Elem(a.slots, hashSlot(key)&a.mask); s.key == key {
+		return s.chunk
+	}
+	return &noChunk
 }
 
 func hashSlot(key uintptr) uintptr { return key >> 5 }
@@ -171,12 +190,9 @@ func TryNewOf(a *Arena, t reflect.Type) (any, error) {
 // exceeds capacity.
 func MakeSlice[T any](a *Arena, length, capacity int) []T {
 	// Whole words, and not so many that their bytes could overflow.
-	if size := unsafex.Size[T](); a != nil && size%8 == 0 && uint(length) <= uint(capacity) && uint(capacity-1) < smallSlice/(uint(size)|1) {
-		key := typeinfo.Key[T]()
-		if s := unsafex.Elem(a.slots, hashSlot(key)&a.mask); s.key == key {
-			if p := s.chunk.take(uintptr(capacity) * size); p != nil {
-				return unsafex.SliceOf[T](p, length, capacity)
-			}
+	if size := unsafex.Size[T](); a != nil && size != 0 && size%8 == 0 && uint(length) <= uint(capacity) && uint(capacity-1) < smallSlice/(uint(size)|1) {
+		if p := a.chunkOf(typeinfo.Key[T]()).take(uintptr(capacity) * size); p != nil {
+			return unsafex.SliceOf[T](p, length, capacity)
 		}
 	}
 	return makeSliceSlow[T](a, length, capacity)
@@ -321,6 +337,7 @@ func (a *Arena) cache(key uintptr, c *chunk) {
 		s = unsafex.Elem(a.slots, hashSlot(key)&a.mask)
 	}
 	s.key, s.chunk = key, c
+	a.recent.typ, a.recent.chunk = typeinfo.Nil(key), c
 }
 
 func (a *Arena) growSlots() {
@@ -339,5 +356,6 @@ func (a *Arena) clearSlots() {
 	if a.slots == &noSlot {
 		return
 	}
+	a.recent.typ = nil
 	clear(unsafex.SliceOf[slot](unsafex.PtrOf(a.slots), int(a.mask+1), int(a.mask+1)))
 }

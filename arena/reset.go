@@ -23,7 +23,7 @@ func (a *Arena) Free() {
 // end gives everything back and makes every later use panic.
 func (a *Arena) end() {
 	a.kind = kindFreed
-	a.slots, a.mask = &noSlot, 0
+	a.closeSlots()
 	a.inline = [8]slot{}
 	var out *chunk
 	a.each(func(b *bump) { b.giveBack(0, &out) })

@@ -22,7 +22,7 @@ func NewShared() *Arena {
 	a.start(kindShared, made)
 	if a.kind == kindHeap { // The kill switch: a part's checks are needed, its memory is not.
 		a.kind = kindShared
-		a.slots, a.mask = &noSlot, 0
+		a.closeSlots()
 	}
 	for range min(runtime.GOMAXPROCS(0), storeShards) {
 		p := &sharedPart{}

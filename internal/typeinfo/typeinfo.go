@@ -40,6 +40,14 @@ func KeyOf(t reflect.Type) uintptr {
 	return *(*uintptr)(unsafe.Pointer(&v))
 }
 
+// Nil is a nil *T in an interface, for the T of that key: a type assertion on it compares types for less
+// than Key costs.
+func Nil(key uintptr) any {
+	words := [2]uintptr{key, 0}
+	// SAFETY: as in Key, and the second word of an interface that holds a nil pointer is zero.
+	return *(*any)(unsafe.Pointer(&words))
+}
+
 // Describe walks t. A struct with a field of type marker promises that its pointers lead only to
 // memory outside the Go heap; a nil marker is on no type. It is meant to be called once a type.
 func Describe(t, marker reflect.Type) Info {

@@ -104,3 +104,15 @@ func TestKeyOf(t *testing.T) {
 		}
 	}
 }
+
+func TestNil(t *testing.T) {
+	type a struct{ x int }
+	type b struct{ x int }
+	v := Nil(Key[a]())
+	if p, ok := v.(*a); !ok || p != nil {
+		t.Errorf("the key of a gives %T %v", v, v)
+	}
+	if _, ok := v.(*b); ok {
+		t.Error("the key of a gives a *b")
+	}
+}

@@ -1,0 +1,134 @@
+package arena
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A place is where a block lies in the original.
+type place struct {
+	span
+	block uint32
+	wide  bool // As of a block.
+}
+
+// layOut finds the blocks that are parts of others: interior pointers, slices of one array.
+func (c *cloner) layOut() {
+	places := make([]place, 0, len(c.blocks))
+	for i := range c.blocks {
+		if b := &c.blocks[i]; b.kind == isMemory || b.kind == isArray {
+			from := unsafex.PtrAddr(b.src)
+			places = append(places, place{span{from, from + b.room*b.plan.size}, uint32(i), false})
+		}
+	}
+	slices.SortFunc(places, func(x, y place) int {
+		if x.from != y.from {
+			return cmp.Compare(x.from, y.from)
+		}
+		return cmp.Compare(y.end, x.end) // The larger one first.
+	})
+	if len(places) == 0 {
+		return
+	}
+	whole := places[0]
+	for _, p := range places[1:] {
+		if p.from >= whole.end {
+			c.finish(whole)
+			whole = p
+			continue
+		}
+		whole = c.join(whole, p)
+	}
+	c.finish(whole)
+}
+
+// finish notes how much memory a block with all its parts takes.
+func (c *cloner) finish(p place) {
+	b := &c.blocks[p.block]
+	b.room = (p.end - p.from + b.plan.size - 1) / b.plan.size
+	b.wide = p.wide
+}
+
+// join makes p, which begins in whole, a part of it, and returns what there is then.
+func (c *cloner) join(whole, p place) place {
+	w, b := &c.blocks[whole.block], &c.blocks[p.block]
+	offset := p.from - whole.from
+	plain := w.desc().flow != typedFlow && b.desc().flow != typedFlow
+	switch {
+	case p.end <= whole.end && (plain || b.partOf(w, offset)):
+	case p.span == whole.span && w.partOf(b, 0):
+		whole.block, p.block = p.block, whole.block
+	case p.end > whole.end && sameLayout(w.plan.typ, b.plan.typ) && offset%w.plan.size == 0:
+		whole.end = p.end
+	case plain: // Views of memory that unsafe code made.
+		whole.end, whole.wide = max(whole.end, p.end), true
+	default:
+		c.current = p.block
+		panic(refusal{fmt.Errorf("arena: %s of %s: the variable at %s, a %s, lies over a %s that is no part of it and has no part like it: %w",
+			c.op, c.blocks[0].plan.whole, c.path(b.parent, b.at, nil), b.plan.whole, w.plan.whole, ErrUncloneable)})
+	}
+	c.blocks[p.block].in = whole.block
+	if a := c.blocks[p.block].desc().align; plain && a > c.blocks[whole.block].desc().align {
+		whole.wide = true // Unsafe code again: a byte slice that is used as numbers.
+	}
+	return whole
+}
+
+func (b *block) desc() *typeDesc { return b.plan.desc }
+
+// partOf says whether block b is a part of w at an offset, as its type has it.
+func (b *block) partOf(w *block, offset uintptr) bool {
+	t, size := b.plan.typ, b.plan.size
+	if sameLayout(w.plan.typ, t) && offset%size == 0 {
+		return true
+	}
+	offset %= w.plan.size
+	return offset+b.room*size <= w.plan.size && contains(w.plan.typ, offset, t, b.room)
+}
+
+// contains says whether n values of part in a row stand at an offset in a t.
+func contains(t reflect.Type, offset uintptr, part reflect.Type, n uintptr) bool {
+	for {
+		if offset == 0 && n == 1 && sameLayout(t, part) {
+			return true
+		}
+		switch t.Kind() {
+		case reflect.Struct:
+			f, ok := fieldAt(t, offset)
+			if !ok {
+				return false
+			}
+			t, offset = f.Type, offset-f.Offset
+		case reflect.Array:
+			e := t.Elem()
+			for e.Kind() == reflect.Array && e.Len() > 0 {
+				e = e.Elem()
+			}
+			if sameLayout(e, part) && offset%part.Size() == 0 {
+				return offset+n*part.Size() <= t.Size()
+			}
+			t, offset = t.Elem(), offset%t.Elem().Size()
+		default:
+			return false
+		}
+	}
+}
+
+// fieldAt is the field of a struct with the byte at offset.
+func fieldAt(t reflect.Type, offset uintptr) (reflect.StructField, bool) {
+	for i := range t.NumField() {
+		if f := t.Field(i); offset >= f.Offset && offset < f.Offset+f.Type.Size() {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+// sameLayout says whether Go converts a pointer to the one to a pointer to the other.
+func sameLayout(t, u reflect.Type) bool {
+	return t == u || t.Size() == u.Size() && t.Kind() == u.Kind() && reflect.PointerTo(t).ConvertibleTo(reflect.PointerTo(u))
+}
