@@ -7,6 +7,7 @@ SHELL := /bin/bash
 
 library = $$(go list ./... | grep -v -e /internal/lint -e /internal/release)
 FUZZTIME ?= 10m
+STRESSTIME ?= 10m
 
 # Each fuzz target of the workspace in turn.
 fuzz:
@@ -17,14 +18,17 @@ fuzz:
 		done; \
 	done
 
-# The whole suite while the collector runs without pause, and with each check that the runtime and the compiler have.
+# The whole suite while the collector runs without pause, and with each check that the runtime and the compiler have. The stress
+# tests, which read what was freed, run for STRESSTIME in each.
+stress: export FREEHOLD_STRESS = $(STRESSTIME)
 stress:
-	GOGC=1 go test -count=1 $(library)
-	GOGC=1 GODEBUG=gccheckmark=1,clobberfree=1 go test -count=1 -timeout 30m $(library)
-	GOGC=1 go test -count=1 -gcflags=all=-d=checkptr $(library)
-	GOGC=1 GOEXPERIMENT=cgocheck2 go test -count=1 $(library)
-	GOGC=1 go test -count=1 -race -timeout 30m $(library)
-	GOGC=1 go test -count=1 -tags freehold_nolinkname $(library)
+	GOGC=1 go test -count=1 -timeout 1h $(library)
+	GOGC=1 GODEBUG=gccheckmark=1,clobberfree=1 go test -count=1 -timeout 2h $(library)
+	GOGC=1 go test -count=1 -timeout 1h -gcflags=all=-d=checkptr $(library)
+	GOGC=1 GOEXPERIMENT=cgocheck2 go test -count=1 -timeout 1h $(library)
+	GOGC=1 GOEXPERIMENT=nogreenteagc go test -count=1 -timeout 1h $(library)
+	GOGC=1 go test -count=1 -race -timeout 2h $(library)
+	GOGC=1 go test -count=1 -timeout 1h -tags freehold_nolinkname $(library)
 
 # Every workload at full size. Only these figures count.
 bench-full:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/alloctest"
@@ -30,14 +31,15 @@ type (
 	}
 )
 
-// bits is the byte of a bool, which no compiler may take for 0 or 1 here.
+// bits is the byte of a bool: the compiler makes the condition a copy of it, and trusts it to be 0 or 1.
 //
 //go:noinline
 func bits(b bool) int {
+	i := 0
 	if b {
-		return 1
+		i = 1
 	}
-	return 0
+	return i
 }
 
 func newLeaf(i int) *leaf { return &leaf{id: i, twin: ^i, name: fmt.Sprint(i)} }
@@ -173,6 +175,7 @@ func suiteArena(a *arena.Arena, pointers, bools bool) *alloctest.Arena {
 		Held:       func() int64 { return a.Stats().Held },
 		InUse:      func() int64 { return a.Stats().InUse },
 		Uses:       usesOf(a),
+		Iterate:    loopsOf(a),
 	}
 	if bools {
 		f := funcsOf(a, byFunction, func(i int) mixed { return mixed{int32(i), true} })
@@ -219,6 +222,7 @@ func usesOf(a *arena.Arena) map[string]func() {
 		return nil
 	}
 	typed, b := arena.Of[pair](a), arena.NewBuilder(a)
+	m := sync.OnceValue(func() *arena.Map[int, int] { return arena.NewMap[int, int](a, 0) })
 	return map[string]func(){
 		"New":          func() { arena.New[leaf](a) },
 		"TryNew":       func() { _, _ = arena.TryNew[pair](a) },
@@ -236,7 +240,44 @@ func usesOf(a *arena.Arena) map[string]func() {
 		"Stats":        func() { a.Stats() },
 		"SetLimit":     func() { a.SetLimit(1) },
 		"ID":           func() { a.ID() },
+		"NewMap":       func() { arena.NewMap[int, int](a, 0) },
+		"Map":          func() { m().Set(1, 2) },
 		"Put":          func() { new(arena.Pool).Put(a) },
+	}
+}
+
+// loopsOf are the iterations of what is in an arena. The suite ends the arena inside them.
+func loopsOf(a *arena.Arena) map[string]func(n int, visit func()) {
+	filled := func(n int) *arena.Map[int64, int64] {
+		m := arena.NewMap[int64, int64](a, 0)
+		for i := range n {
+			m.Set(int64(i), -int64(i))
+		}
+		return m
+	}
+	return map[string]func(n int, visit func()){
+		"Map.All": func(n int, visit func()) {
+			for range filled(n).All() {
+				visit()
+			}
+		},
+		"Map.Keys, grown and shrunk meanwhile": func(n int, visit func()) {
+			m, i := filled(n), int64(0)
+			for k := range m.Keys() {
+				visit()
+				if i++; i < 50 {
+					m.Set(k+1000*i, k)
+					m.Delete(k)
+				}
+			}
+		},
+		"Map.Get": func(n int, visit func()) {
+			m := filled(n)
+			for i := range n {
+				m.Get(int64(i))
+				visit()
+			}
+		},
 	}
 }
 
@@ -253,6 +294,11 @@ func holdsOf(a *arena.Arena) map[string]func(p *alloctest.Held) {
 			s[0][0], s[1999][3] = p, p
 		},
 		"closure": func(p *alloctest.Held) { *arena.New[func() *alloctest.Held](a) = func() *alloctest.Held { return p } },
-		"map":     func(p *alloctest.Held) { *arena.New[map[int]any](a) = map[int]any{1: p} },
+		"Map": func(p *alloctest.Held) {
+			m := arena.NewMap[any, *alloctest.Held](a, 0)
+			m.Set(p, p)
+			m.Set(p.Text, p)
+		},
+		"Go map": func(p *alloctest.Held) { *arena.New[map[int]any](a) = map[int]any{1: p} },
 	}
 }
