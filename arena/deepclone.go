@@ -96,7 +96,9 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 	if p.flat() {
 		return v, nil
 	}
-	c := &cloner{op: op, a: a}
+	c := idle.Get().(*cloner)
+	defer c.release()
+	c.op, c.a = op, a
 	c.configure(options)
 	if err := c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out)); err != nil {
 		var zero T
@@ -159,7 +161,7 @@ func (a *Arena) attempt(op string) (end func(keep bool)) {
 
 // refuse ends the clone because of the value of type t that lies at w in the current block.
 func (c *cloner) refuse(t reflect.Type, w unsafex.Ptr, why string) {
-	path := c.path(c.current, unsafex.PtrAddr(w)-unsafex.PtrAddr(c.blocks[c.current].src), t)
+	path := c.path(c.current, unsafex.PtrAddr(w)-unsafex.PtrAddr(c.at(c.current).src), t)
 	panic(refusal{fmt.Errorf("arena: %s of %s: %s: %s %s: %w; what is to be shared can be named in CloneOptions",
-		c.op, c.blocks[0].plan.whole, path, t, why, ErrUncloneable)})
+		c.op, c.at(0).plan.whole, path, t, why, ErrUncloneable)})
 }

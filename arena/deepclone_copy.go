@@ -25,13 +25,13 @@ func (c *cloner) allocate() error {
 	if !heap {
 		c.addUp()
 	}
-	for i := range c.blocks {
-		b := &c.blocks[i]
-		if b.in != uint32(i) || b.kind == isScratch || b.kind == isShared {
+	for i := range c.count {
+		b := c.at(i)
+		if b.in != i || b.kind == isScratch || b.kind == isShared {
 			continue
 		}
 		if b.kind == isMap {
-			c.blocks[i].dst = reflect.MakeMapWithSize(b.plan.whole, 0).UnsafePointer()
+			b.dst = reflect.MakeMapWithSize(b.plan.whole, 0).UnsafePointer()
 			continue
 		}
 		d, n := b.memory()
@@ -45,12 +45,12 @@ func (c *cloner) allocate() error {
 			return err
 		}
 	}
-	for i := range c.blocks {
-		if b := &c.blocks[i]; b.in != uint32(i) {
-			w := &c.blocks[b.in]
+	for i := range c.count {
+		if b := c.at(i); b.in != i {
+			w := c.at(b.in)
 			for w.in != b.in {
 				b.in = w.in
-				w = &c.blocks[b.in]
+				w = c.at(b.in)
 			}
 			b.dst = unsafex.Add(w.dst, unsafex.PtrAddr(b.src)-unsafex.PtrAddr(w.src))
 		}
@@ -68,10 +68,12 @@ func (b *block) memory() (*typeDesc, uintptr) {
 
 // addUp finds how much of each type is needed.
 func (c *cloner) addUp() {
-	c.lots = make(map[*typeDesc]*lot)
-	for i := range c.blocks {
-		b := &c.blocks[i]
-		if b.in == uint32(i) && (b.kind == isMemory || b.kind == isBox || b.kind == isArray) {
+	if c.lots == nil {
+		c.lots = make(map[*typeDesc]*lot)
+	}
+	for i := range c.count {
+		b := c.at(i)
+		if b.in == i && (b.kind == isMemory || b.kind == isBox || b.kind == isArray) {
 			d, n := b.memory()
 			c.lot(d).total += n
 		}
@@ -79,15 +81,16 @@ func (c *cloner) addUp() {
 }
 
 func (c *cloner) lot(d *typeDesc) *lot {
-	if l := c.lastLot; l != nil && l.desc == d {
-		return l
+	near := &c.lotsOf[hashKey(d.key)%uintptr(len(c.lotsOf))]
+	if *near != nil && (*near).desc == d {
+		return *near
 	}
 	l := c.lots[d]
 	if l == nil {
 		l = &lot{desc: d}
 		c.lots[d] = l
 	}
-	c.lastLot = l
+	*near = l
 	return l
 }
 
@@ -126,13 +129,13 @@ func (c *cloner) onHeap(d *typeDesc, n uintptr) (unsafex.Ptr, error) {
 
 // copyAll fills the memory of all blocks.
 func (c *cloner) copyAll() {
-	for i := range c.blocks {
-		if b := &c.blocks[i]; b.plan.flat() && b.dst != nil && b.kind != isShared && b.kind != isMap && !c.covered(b, 0, b.live) {
+	for i := range c.count {
+		if b := c.at(i); b.plan.flat() && b.dst != nil && b.kind != isShared && b.kind != isMap && !c.covered(b, 0, b.live) {
 			copyBytes(b.dst, b.src, b.live*b.plan.size)
 		}
 	}
 	for _, s := range c.todo {
-		b := &c.blocks[s.block]
+		b := c.at(s.block)
 		if c.covered(b, s.from, s.to) {
 			continue
 		}
@@ -149,7 +152,7 @@ func (c *cloner) copyAll() {
 
 // covered says whether the block that b is a part of copies units [from, to) of b.
 func (c *cloner) covered(b *block, from, to uintptr) bool {
-	w := &c.blocks[b.in]
+	w := c.at(b.in)
 	if w == b || b.kind == isScratch {
 		return false
 	}
@@ -220,16 +223,16 @@ func (c *cloner) follow(q unsafex.Ptr) unsafex.Ptr {
 			return q
 		case r == refEmpty:
 			return unsafex.PtrOf(&empty)
-		case c.blocks[r].src == q:
-			return c.blocks[r].dst
+		case c.at(r).src == q:
+			return c.at(r).dst
 		}
 	}
-	panic(fmt.Errorf("arena: %s of %s: the value was changed while it was copied", c.op, c.blocks[0].plan.whole))
+	panic(fmt.Errorf("arena: %s of %s: the value was changed while it was copied", c.op, c.at(0).plan.whole))
 }
 
 // fill puts the copied entries into a map. All that they lead to is complete, so that keys hash as they will.
 func (c *cloner) fill(m mapCopy) {
-	b := &c.blocks[m.block]
+	b := c.at(m.block)
 	to := reflect.NewAt(b.plan.whole, unsafex.PtrOf(&b.dst)).Elem()
 	for i := range m.keysTo.Len() {
 		to.SetMapIndex(m.keysTo.Index(i), m.elemsTo.Index(i))

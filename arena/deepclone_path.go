@@ -13,7 +13,7 @@ func badShareAt(v any) error {
 // path names the place at an offset in a block as Go code would: "order.items[3].mu". Of what begins there,
 // stop is the type that is meant; nil is the innermost.
 func (c *cloner) path(i uint32, offset uintptr, stop reflect.Type) string {
-	b := &c.blocks[i]
+	b := c.at(i)
 	index, field := offset/b.plan.size, offset%b.plan.size
 	inner, _ := fieldPath(b.plan.typ, field, stop)
 	if i == 0 {
@@ -23,7 +23,7 @@ func (c *cloner) path(i uint32, offset uintptr, stop reflect.Type) string {
 		}
 		return rootName(t) + inner
 	}
-	parent := &c.blocks[b.parent]
+	parent := c.at(b.parent)
 	if b.kind == isScratch {
 		return c.path(b.parent, 0, nil) + c.entry(b, index/b.plan.units) + inner
 	}

@@ -1,8 +1,8 @@
 package arena
 
 import (
-	"math/bits"
 	"reflect"
+	"sync"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -19,8 +19,10 @@ type cloner struct {
 	keep    []span // ShareAt.
 	globals bool   // CopyGlobals.
 
-	blocks []block
-	table  []uint32 // Finds blocks by address; 0 is empty, else one more than the block's number.
+	blocks [][]block // In pieces, which stay where they are; see at.
+	count  uint32
+	table  []found // Finds blocks by address.
+	empty  []found // All zero.
 	shift  uint
 	todo   []stretch // What has been or must be walked, in this order.
 	refs   []uint32  // The blocks of the pointers in it, in this order.
@@ -31,12 +33,17 @@ type cloner struct {
 	lastPlan  *plan
 	dynamic   map[unsafex.Ptr]*plan // By the first word of an interface.
 	lots      map[*typeDesc]*lot
-	lastLot   *lot
-	lastDesc  *typeDesc
+	lotsOf    [32]*lot // Of lots, by key.
+	recent    [128]found // Blocks of plain data.
+	places    []place
+	spare     []place
 	foreign   map[uintptr]bool // Pages without package-level variables.
 	nextRef   int
 	rootsLead uint32 // The block that the root points to, or 0.
 }
+
+// A found is one more than a block's number, and bits of its address's hash; 0 is none.
+type found struct{ number, hash uint32 }
 
 // A span is a range of addresses.
 type span struct{ from, end uintptr }
@@ -88,6 +95,36 @@ type mapCopy struct {
 	keysTo, elemsTo reflect.Value
 }
 
+// pieceBits: a piece of the list of blocks has a power of 2 of them.
+const (
+	pieceBits = 8
+	piece     = 1 << pieceBits
+)
+
+// at is block i.
+func (c *cloner) at(i uint32) *block { return &c.blocks[i>>pieceBits][i%piece] }
+
+// idle are cloners for reuse. The collector takes them if nobody does.
+var idle = sync.Pool{New: func() any { return &cloner{table: make([]found, 64)} }}
+
+// release leaves c, without anything of the value it copied, for another clone, if it is not too large.
+func (c *cloner) release() {
+	const most = 1 << 19
+	if c.count > most {
+		return
+	}
+	for i, n := 0, int(c.count); n > 0; i, n = i+1, n-piece {
+		clear(c.blocks[i][:min(n, piece)])
+	}
+	if c.count > 1 {
+		clear(c.table)
+	}
+	clear(c.maps)
+	clear(c.lots)
+	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare}
+	idle.Put(c)
+}
+
 func (c *cloner) configure(options []CloneOptions) {
 	c.plans = plansFor(options)
 	for _, o := range options {
@@ -105,14 +142,13 @@ func (c *cloner) configure(options []CloneOptions) {
 
 // discover walks all that the value at src, of p's type, leads to.
 func (c *cloner) discover(p *plan, src, dst unsafex.Ptr) {
-	c.grow(64)
-	c.blocks = append(make([]block, 0, 16), block{src: src, dst: dst, plan: p, room: p.units, live: p.units, kind: isScratch})
+	c.add(block{src: src, dst: dst, plan: p, room: p.units, live: p.units, kind: isScratch})
 	c.todo = append(c.todo, stretch{to: p.units})
 	for i := 0; i < len(c.todo); i++ {
 		c.todo[i].refs = len(c.refs)
 		s := c.todo[i]
 		c.current = s.block
-		b := &c.blocks[s.block]
+		b := c.at(s.block)
 		p, at := b.plan, unsafex.Add(b.src, s.from*b.plan.size)
 		for n := s.from; n < s.to; n++ {
 			c.walk(p, at)
@@ -180,8 +216,8 @@ func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
 		return refEmpty
 	}
 	i, old := c.block(q, to, isMemory, w)
-	b := &c.blocks[i]
-	if root := c.current == 0 && c.blocks[0].plan.whole.Kind() == reflect.Pointer; root {
+	b := c.at(i)
+	if root := c.current == 0 && c.at(0).plan.whole.Kind() == reflect.Pointer; root {
 		c.rootsLead = i
 	} else if !old && c.isShared(q) {
 		b.kind = isShared
@@ -212,7 +248,7 @@ func (c *cloner) inRootsLead(q unsafex.Ptr) bool {
 	if c.rootsLead == 0 {
 		return false
 	}
-	b := &c.blocks[c.rootsLead]
+	b := c.at(c.rootsLead)
 	from := unsafex.PtrAddr(b.src)
 	return span{from, from + b.room*b.plan.size}.has(unsafex.PtrAddr(q))
 }
@@ -230,14 +266,34 @@ func (c *cloner) memory(o *op, q unsafex.Ptr, n, room uintptr, w unsafex.Ptr) ui
 	if o.kind == opSlice && c.isShared(q) {
 		kind = isArray
 	}
-	i, _ := c.block(q, to, kind, w)
+	var i uint32
+	if to.flat() && kind == isMemory {
+		i = c.plain(q, to, w)
+	} else {
+		i, _ = c.block(q, to, kind, w)
+	}
 	c.cover(i, n*to.units, room*to.units)
+	return i
+}
+
+// plain is block for plain data in slices and strings. It asks no table, which would be half of the time for
+// strings, but may make a second block for the same memory: the layout makes one a part of the other.
+func (c *cloner) plain(q unsafex.Ptr, p *plan, w unsafex.Ptr) uint32 {
+	h := hashOf(q)
+	near := &c.recent[h%uint32(len(c.recent))]
+	if near.number != 0 && near.hash == h {
+		if b := c.at(near.number - 1); b.src == q && b.same(p, isMemory) {
+			return near.number - 1
+		}
+	}
+	i := c.add(block{src: q, plan: p, kind: isMemory, parent: c.current, at: unsafex.PtrAddr(w) - unsafex.PtrAddr(c.at(c.current).src)})
+	*near = found{i + 1, h}
 	return i
 }
 
 // cover makes block i at least so large, and sees to it that what is new of it is walked.
 func (c *cloner) cover(i uint32, live, room uintptr) {
-	b := &c.blocks[i]
+	b := c.at(i)
 	b.room = max(b.room, room)
 	if live > b.live {
 		if !b.plan.flat() {
@@ -330,19 +386,20 @@ func (c *cloner) scratch(i uint32, p *plan, s reflect.Value) reflect.Value {
 
 // block is the number of the block at q, and whether it was known before. w is where the pointer stands.
 func (c *cloner) block(q unsafex.Ptr, p *plan, kind blockKind, w unsafex.Ptr) (i uint32, old bool) {
-	if len(c.blocks) >= len(c.table)/2 {
-		c.grow(2 * len(c.table))
+	if int(c.count) >= len(c.table)/2 {
+		c.grow(4 * len(c.table))
 	}
-	mask := uint32(len(c.table) - 1)
-	slot := c.home(q)
-	for ; c.table[slot] != 0; slot = (slot + 1) & mask {
-		i := c.table[slot] - 1
-		if b := &c.blocks[i]; b.src == q && b.same(p, kind) {
-			return i, true
+	mask, h := uint32(len(c.table)-1), hashOf(q)
+	slot := h & mask
+	for ; c.table[slot].number != 0; slot = (slot + 1) & mask {
+		if f := c.table[slot]; f.hash == h {
+			if b := c.at(f.number - 1); b.src == q && b.same(p, kind) {
+				return f.number - 1, true
+			}
 		}
 	}
-	i = c.add(block{src: q, plan: p, kind: kind, parent: c.current, at: unsafex.PtrAddr(w) - unsafex.PtrAddr(c.blocks[c.current].src)})
-	c.table[slot] = i + 1
+	i = c.add(block{src: q, plan: p, kind: kind, parent: c.current, at: unsafex.PtrAddr(w) - unsafex.PtrAddr(c.at(c.current).src)})
+	c.table[slot] = found{i + 1, h}
 	return i, false
 }
 
@@ -355,34 +412,43 @@ func (b *block) same(p *plan, kind blockKind) bool {
 }
 
 func (c *cloner) add(b block) uint32 {
-	i := uint32(len(c.blocks))
+	i := c.count
 	if i >= refLimit {
 		panic(refusal{outOfMemory("%s: more than %d variables", c.op, i)})
 	}
+	if int(i>>pieceBits) == len(c.blocks) {
+		c.blocks = append(c.blocks, make([]block, piece))
+	}
 	b.in = i
-	c.blocks = append(c.blocks, b)
+	*c.at(i) = b
+	c.count++
 	return i
 }
 
-// home is where the search for an address begins.
-func (c *cloner) home(q unsafex.Ptr) uint32 {
+// hashOf is where the search for an address begins.
+func hashOf(q unsafex.Ptr) uint32 {
 	const odd = 0x9E3779B97F4A7C15 // 2^64 by the golden ratio.
-	return uint32(uint64(unsafex.PtrAddr(q)) * odd >> c.shift)
+	h := uint64(unsafex.PtrAddr(q)) * odd
+	return uint32(h >> 32)
 }
 
 // grow makes the table one of n slots, a power of 2.
 func (c *cloner) grow(n int) {
-	c.table = make([]uint32, n)
-	c.shift = uint(64 - bits.Len(uint(n-1)))
-	for i := 1; i < len(c.blocks); i++ {
-		b := &c.blocks[i]
-		if b.kind == isScratch {
-			continue
-		}
-		slot := c.home(b.src)
-		for c.table[slot] != 0 {
-			slot = (slot + 1) & uint32(n-1)
-		}
-		c.table[slot] = uint32(i) + 1
+	old := c.table
+	if n <= cap(c.empty) {
+		c.table = c.empty[:n]
+	} else {
+		c.table = make([]found, n)
 	}
+	for _, f := range old {
+		if f.number != 0 {
+			slot := f.hash & uint32(n-1)
+			for c.table[slot].number != 0 {
+				slot = (slot + 1) & uint32(n-1)
+			}
+			c.table[slot] = f
+		}
+	}
+	clear(old)
+	c.empty = old
 }
