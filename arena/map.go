@@ -37,6 +37,7 @@ type Map[K comparable, V any] struct {
 	a       *Arena // To allocate from.
 	keys    *keyInfo
 	scanned bool           // Slots hold pointers that must not outlive their entries.
+	direct  bool           // Keys are words, and zero in all slots that are not full.
 	clears  uint           // How often Clear was called.
 	loops   int            // Iterations that are under way.
 	pinned  bool           // One of them looks at the table.
@@ -79,6 +80,7 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 		}
 	}
 	m.kind = m.keys.kind
+	m.direct = m.kind == hashWord && slot.size <= maxDirect
 	m.hasher.init()
 	if hint == 0 {
 		return m, nil
@@ -132,7 +134,17 @@ func (m *Map[K, V]) Len() int {
 // Get is the value of key, and whether there is one.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	m.check("Map.Get")
-	if s := m.t.find(key, m.hash(key)); s != nil {
+	var h uint64
+	if m.direct {
+		w := unsafex.Word(&key)
+		h = m.word(w)
+		if s := m.t.favorite(h); s != nil && s.key == key && w != 0 {
+			return s.value, true
+		}
+	} else {
+		h = m.hash(key)
+	}
+	if s := m.t.find(key, h); s != nil {
 		return s.value, true
 	}
 	return value, false
@@ -162,7 +174,7 @@ func (m *Map[K, V]) set(op string, key K, value V) error {
 			}
 		}
 		if vacant < 0 && ^w&fullBits != 0 {
-			vacant = at*8 + lowest(^w&fullBits)
+			vacant = at*8 + t.pick(^w&fullBits, h)
 		}
 		if empties(w) != 0 {
 			break
@@ -215,7 +227,7 @@ func (m *Map[K, V]) Delete(key K) bool {
 	if t.vacate(t.index(s)) {
 		m.room++
 	}
-	if m.scanned {
+	if m.scanned || m.direct {
 		*s = mapSlot[K, V]{}
 	}
 	m.n--
@@ -226,7 +238,7 @@ func (m *Map[K, V]) Delete(key K) bool {
 func (m *Map[K, V]) Clear() {
 	m.check("Map.Clear")
 	clear(m.t.ctrl)
-	if m.scanned {
+	if m.scanned || m.direct {
 		clear(m.t.slots)
 	}
 	m.n, m.room = 0, m.t.most()

@@ -146,29 +146,13 @@ func (h *hasher) word(x uint64) uint64 {
 func (m *Map[K, V]) hash(key K) uint64 {
 	switch m.kind {
 	case hashWord:
-		return m.hashWord(key)
+		return m.word(unsafex.Word(&key))
 	case hashString:
 		return maphash.String(m.seed, *unsafex.As[string](unsafex.PtrOf(&key)))
 	case hashBytes:
 		return maphash.Bytes(m.seed, unsafex.SliceOf[byte](unsafex.PtrOf(&key), int(unsafex.Size[K]()), int(unsafex.Size[K]())))
 	}
 	return maphash.Comparable(m.seed, key)
-}
-
-// hashWord is hash for keys that are words.
-func (m *Map[K, V]) hashWord(key K) uint64 {
-	p := unsafex.PtrOf(&key)
-	switch unsafex.Size[K]() {
-	case 8:
-		return m.word(*unsafex.As[uint64](p))
-	case 4:
-		return m.word(uint64(*unsafex.As[uint32](p)))
-	case 2:
-		return m.word(uint64(*unsafex.As[uint16](p)))
-	case 1:
-		return m.word(uint64(*unsafex.As[uint8](p)))
-	}
-	return 0
 }
 
 // GetBytes is [Map.Get] with a key in a buffer, which it does not copy.

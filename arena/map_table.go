@@ -59,6 +59,30 @@ func (t *mapTable[K, V]) home(hash uint64) int {
 	return int(hash>>(t.shift&63)) & (len(t.ctrl) - 1)
 }
 
+// favorite is the slot that a hash gets if it is vacant, or else perhaps nil. Where slots that are not full have
+// keys of zero, a look at it finds most keys without one at the control bytes: in a large table either
+// takes a cache miss.
+func (t *mapTable[K, V]) favorite(hash uint64) *mapSlot[K, V] {
+	i := hash>>(t.shift&63)*8 + hash>>7&7
+	if i < uint64(len(t.slots)) { // Of a lone group it need not be one.
+		return &t.slots[i]
+	}
+	return nil
+}
+
+// maxDirect is how large slots may be that are cleared for that.
+const maxDirect = 64
+
+// pick is which of the vacant slots of a group a hash gets: its favorite one or the next. The first
+// table has not all eight and fills from the first one on.
+func (t *mapTable[K, V]) pick(vacant, hash uint64) int {
+	if len(t.ctrl) <= 1 {
+		return lowest(vacant)
+	}
+	first := int(hash >> 7 & 7)
+	return (first + lowest(bits.RotateLeft64(vacant, -8*first))) & 7
+}
+
 // find is the slot of a key, or nil.
 func (t *mapTable[K, V]) find(key K, hash uint64) *mapSlot[K, V] {
 	at := t.home(hash)
@@ -90,7 +114,7 @@ func (t *mapTable[K, V]) vacancy(hash uint64) int {
 	at := t.home(hash)
 	for range t.ctrl {
 		if e := ^t.ctrl[at] & fullBits; e != 0 {
-			return at*8 + lowest(e)
+			return at*8 + t.pick(e, hash)
 		}
 		at = (at + 1) & (len(t.ctrl) - 1)
 	}
@@ -138,7 +162,7 @@ func tableFor(n int) (groups, slots int) {
 
 func (m *Map[K, V]) newTable(op string, groups, slots int) (t mapTable[K, V], err error) {
 	// The slots come first: they are the most, and without them nothing is taken.
-	if t.slots, err = mapMemory[mapSlot[K, V]](op, m.a, slots, m.scanned); err != nil {
+	if t.slots, err = mapMemory[mapSlot[K, V]](op, m.a, slots, m.scanned || m.direct); err != nil {
 		return t, err
 	}
 	if t.ctrl, err = mapMemory[uint64](op, m.a, groups, true); err != nil {
@@ -166,6 +190,9 @@ func mapMemory[T any](op string, a *Arena, n int, zero bool) ([]T, error) {
 	return unsafex.SliceOf[T](p, n, n), nil
 }
 
+// smallTable is up to how many bytes of slots a table counts as small.
+const smallTable = 16 << 10
+
 // grow makes room for one more entry at least.
 func (m *Map[K, V]) grow(op string) error {
 	old := m.t
@@ -178,7 +205,13 @@ func (m *Map[K, V]) grow(op string) error {
 	case groups > 1 && m.n <= groups*5: // Of the 7 that are taken 2 were full: sweeping will do for a while.
 		spare = m.spare.ctrl != nil
 	default:
-		groups, slots = 2*groups, 16*groups
+		// Small tables grow by four: all of them together take as much on average, and moving less.
+		by := 4
+		if uintptr(slots)*unsafex.Size[mapSlot[K, V]]() > smallTable {
+			by = 2
+		}
+		groups *= by
+		slots = 8 * groups
 	}
 	if uint(slots) > maxBytes {
 		return outOfMemory("%s: a Map of %d entries", op, m.n+1)
@@ -198,10 +231,11 @@ func (m *Map[K, V]) grow(op string) error {
 		m.stale(op)
 	}
 	if m.spare = (mapTable[K, V]{}); !m.pinned {
-		if m.scanned { // What the entries lead to must not live longer than they do.
+		swept := len(old.ctrl) == groups && groups > 1
+		if m.scanned || m.direct && swept { // What entries lead to must not live longer than they do.
 			clear(old.slots)
 		}
-		if len(old.ctrl) == groups && groups > 1 {
+		if swept {
 			m.spare = old
 		}
 	}
@@ -225,7 +259,7 @@ func (m *Map[K, V]) move(op string, to *mapTable[K, V]) (n int) {
 			if from.hashes != nil {
 				h = uint64(from.hashes[i])<<32 | uint64(from.tag(i))
 			} else {
-				h = m.hashWord(s.key)
+				h = m.word(unsafex.Word(&s.key))
 			}
 			at := to.vacancy(h)
 			if at < 0 {

@@ -79,3 +79,20 @@ func Unescaped(p Ptr) Ptr {
 	addr := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
 }
+
+// Word is the bits of *p, a value of 1, 2, 4 or 8 bytes that is aligned to its size or to that of a
+// pointer; it is 0 for all of another size.
+func Word[T any](p *T) uint64 {
+	// SAFETY: reads as many bytes as *p has.
+	switch unsafe.Sizeof(*p) {
+	case 8:
+		return *(*uint64)(unsafe.Pointer(p))
+	case 4:
+		return uint64(*(*uint32)(unsafe.Pointer(p)))
+	case 2:
+		return uint64(*(*uint16)(unsafe.Pointer(p)))
+	case 1:
+		return uint64(*(*uint8)(unsafe.Pointer(p)))
+	}
+	return 0
+}
