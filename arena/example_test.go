@@ -263,3 +263,37 @@ func ExampleNewOf() {
 	fmt.Printf("%T %s\n", v, v.(*employee).Name)
 	// Output: *arena_test.employee Ada
 }
+
+func ExampleDeepClone() {
+	ada := &employee{Name: "Ada"}
+	ada.Reports = []*employee{{Name: "Bo", Boss: ada}}
+	a := arena.NewArena()
+	defer a.Free()
+	copied := arena.DeepClone(a, ada) // With all that it leads to, cycles too.
+	ada.Name = "Eve"
+	fmt.Println(copied.Reports[0].Boss.Name)
+	// Output: Ada
+}
+
+func ExampleHeap() {
+	a := arena.NewArena()
+	boss := arena.New[employee](a)
+	boss.Name = arena.String(a, "Ada")
+	boss.Reports = arena.Append(a, boss.Reports, arena.New[employee](a))
+	kept := arena.Heap(boss) // The way back: nothing of it is in the arena.
+	a.Free()
+	fmt.Println(kept.Name, len(kept.Reports))
+	// Output: Ada 1
+}
+
+func ExampleCloneOptions() {
+	type job struct{ Done chan bool }
+	a := arena.NewArena()
+	defer a.Free()
+	j := &job{make(chan bool, 1)}
+	if _, err := arena.TryDeepClone(a, j); errors.Is(err, arena.ErrUncloneable) {
+		copied := arena.DeepClone(a, j, arena.CloneOptions{Share: []reflect.Type{reflect.TypeFor[chan bool]()}})
+		fmt.Println(copied.Done == j.Done)
+	}
+	// Output: true
+}

@@ -261,7 +261,7 @@ func (s *stress) make(w *stressWorld) {
 		makers = append(makers, stressBools, stressBoolSlice)
 	}
 	if w.pointers {
-		makers = append(makers, stressLeaf, stressLeaf, stressLeaves, stressStrings, stressAny, stressFunc, stressMap, stressTree)
+		makers = append(makers, stressLeaf, stressLeaf, stressLeaves, stressStrings, stressAny, stressFunc, stressMap, stressTree, stressClone)
 	}
 	if w.arena.Stats().InUse > 700_000 {
 		w.arena.Reset(arena.GiveBack)

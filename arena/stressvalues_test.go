@@ -102,6 +102,15 @@ func stressFunc(s *stress, w *stressWorld) relic {
 	}}
 }
 
+// stressClone copies a value into the arena with all that it leads to, and out again.
+func stressClone(s *stress, w *stressWorld) relic {
+	v, want := leafValue(s.seed), leafValue(s.seed)
+	p := arena.DeepClone(w.arena, &v)
+	out := arena.Heap(p)
+	s.heap = append(s.heap, relic{live: func() error { return differ(out, &want) }})
+	return relic{func() error { return differ(p, &want) }, func() error { return staleLeaf(p, 3) }}
+}
+
 // stressTree is a tree that is all in the arena; deep ones are what the collector follows for long.
 func stressTree(s *stress, w *stressWorld) relic {
 	var build func(depth, seed int) *leaf
