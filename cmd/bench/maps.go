@@ -39,6 +39,7 @@ func init() {
 		Contestant{Name: "Go map, cleared", Note: "one map, cleared after each round: it keeps its size, and nothing grows", Prepare: mapStringsCleared},
 		Contestant{Name: boundName, Note: "open addressing over one text of all keys, memory kept, no deletion", Prepare: mapStringsBound},
 	)
+	addMapArena()
 }
 
 const goMapName = "Go map"
