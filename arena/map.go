@@ -24,7 +24,7 @@ import (
 //
 // A Map serves one goroutine at a time, and many that only look up. It ends with its arena's values: after
 // Free every use panics. After Reset, or Rewind to a checkpoint before the Map or its last growth, it is
-// stale as any value is, and shows entries that never were, or panics. The Map itself, some 200
+// stale as any value is, and shows entries that never were, or panics. The Map itself, some 300
 // bytes, is on the Go heap, so that it can say so.
 type Map[K comparable, V any] struct {
 	life *Arena // Its kind says whether the arena was freed.
@@ -38,6 +38,7 @@ type Map[K comparable, V any] struct {
 	keys    *keyInfo
 	scanned bool           // Slots hold pointers that must not outlive their entries.
 	direct  bool           // Keys are words, and zero in all slots that are not full.
+	far     bool           // Likewise, and the table is so large that looking at favorites pays.
 	clears  uint           // How often Clear was called.
 	loops   int            // Iterations that are under way.
 	pinned  bool           // One of them looks at the table.
@@ -93,7 +94,7 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 	if err != nil {
 		return nil, err
 	}
-	m.t, m.room = t, t.most()
+	m.use(t, t.most())
 	return m, nil
 }
 
@@ -135,11 +136,13 @@ func (m *Map[K, V]) Len() int {
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	m.check("Map.Get")
 	var h uint64
-	if m.direct {
+	if m.kind == hashWord {
 		w := unsafex.Word(&key)
 		h = m.word(w)
-		if s := m.t.favorite(h); s != nil && s.key == key && w != 0 {
-			return s.value, true
+		if m.far {
+			if s := m.t.favorite(h); s != nil && s.key == key && w != 0 {
+				return s.value, true
+			}
 		}
 	} else {
 		h = m.hash(key)

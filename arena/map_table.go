@@ -239,9 +239,19 @@ func (m *Map[K, V]) grow(op string) error {
 			m.spare = old
 		}
 	}
-	m.t, m.room, m.pinned = t, room, false
+	m.use(t, room)
+	m.pinned = false
 	return nil
 }
+
+func (m *Map[K, V]) use(t mapTable[K, V], room int) {
+	m.t, m.room = t, room
+	m.far = m.direct && uintptr(len(t.slots))*unsafex.Size[mapSlot[K, V]]() >= farTable
+}
+
+// farTable is how many bytes of slots no longer stay near the processor. In less, a wrong guess of it that a key
+// is in its favorite slot costs more than the slot.
+const farTable = 4 << 20
 
 // firstSlots is how many slots the first table has: all eight of a group unless they are large.
 func (m *Map[K, V]) firstSlots() int {
