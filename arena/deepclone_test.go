@@ -195,7 +195,7 @@ type Base struct{ inner []string }
 type mixed struct {
 	Base
 	*member
-	pair    [2]*member
+	duo     [2]*member
 	many    [9]struct{ s string }
 	count   atomic.Int64
 	ptr     atomic.Pointer[member]
@@ -214,7 +214,7 @@ type circuit struct{ next, prev *circuit }
 func TestDeepCloneFields(t *testing.T) {
 	cloners(t, func(t *testing.T, clone func(*mixed, ...CloneOptions) *mixed) {
 		n := &member{id: 8}
-		d := &mixed{Base: Base{[]string{"a"}}, member: n, pair: [2]*member{n, nil}, zero: &struct{}{}, zeroes: make([]struct{}, 5)}
+		d := &mixed{Base: Base{[]string{"a"}}, member: n, duo: [2]*member{n, nil}, zero: &struct{}{}, zeroes: make([]struct{}, 5)}
 		d.many[8].s = "last"
 		d.count.Store(4)
 		d.ptr.Store(n)
@@ -225,7 +225,7 @@ func TestDeepCloneFields(t *testing.T) {
 		d.sb.WriteString("built")
 		d.circuit.next, d.circuit.prev = &d.circuit, &d.circuit
 		c := clone(d)
-		if c.inner[0] != "a" || c.member == n || c.pair[0] != c.member || c.many[8].s != "last" || c.count.Load() != 4 || c.ptr.Load() != c.member {
+		if c.inner[0] != "a" || c.member == n || c.duo[0] != c.member || c.many[8].s != "last" || c.count.Load() != 4 || c.ptr.Load() != c.member {
 			t.Errorf("the copy is %+v", c)
 		}
 		if v := c.val.Load().([]int); v[0] != 1 || &v[0] == &d.val.Load().([]int)[0] {
@@ -332,4 +332,99 @@ func TestDeepCloneRoot(t *testing.T) {
 	if v := DeepClone(a, map[string]string{"k": "v"}); v["k"] != "v" {
 		t.Error("a map was not cloned")
 	}
+}
+
+// around has parts of which slices and pointers of several types lead to the first byte.
+type around struct {
+	parts [2]leafy
+	all   []leafy
+	flat  [2]duo
+	pairs []duo
+	first []int
+	views struct {
+		whole, part any
+		byteOf      *[2]duo
+		other       *duoToo
+	}
+}
+
+type leafy struct {
+	p *int
+	s string
+}
+type duo struct{ nums [2]int }
+type duoToo duo
+
+var globalAround around
+
+func TestDeepCloneSameAddress(t *testing.T) {
+	cloners(t, func(t *testing.T, clone func(*around, ...CloneOptions) *around) {
+		for _, w := range []*around{{}, &globalAround} {
+			w.all, w.pairs, w.first = w.parts[:], w.flat[:], w.flat[0].nums[:]
+			w.views.byteOf, w.views.other = &w.flat, (*duoToo)(&w.flat[0])
+			w.views.whole, w.views.part = &w.parts, &w.parts[0]
+			w.parts[1].p, w.flat[1].nums[1] = &w.flat[1].nums[1], 9
+			c := clone(w)
+			if &c.all[1] != &c.parts[1] || &c.pairs[1] != &c.flat[1] || &c.first[1] != &c.flat[0].nums[1] || c.views.byteOf != &c.flat ||
+				c.views.other != (*duoToo)(&c.flat[0]) || c.views.whole != &c.parts || c.views.part != &c.parts[0] || c.parts[1].p != &c.flat[1].nums[1] || *c.parts[1].p != 9 {
+				t.Errorf("the parts lie elsewhere: %+v", c)
+			}
+		}
+		// The same without the whole: what is largest comes to be it, in whatever order they are found.
+		for turn := range 3 {
+			w := &around{}
+			h := &around{}
+			h.views.whole, h.views.part, h.all = &w.parts, &w.parts[0], w.parts[:1]
+			if turn == 1 {
+				h.views.whole, h.views.part = h.views.part, h.views.whole
+			}
+			h.pairs, h.first, h.views.byteOf = w.flat[:1:1], w.flat[0].nums[:], &w.flat
+			if turn == 2 {
+				h.views.byteOf, h.views.other = nil, (*duoToo)(&w.flat[0])
+			}
+			c := clone(h)
+			whole, part := c.views.whole, c.views.part
+			if turn == 1 {
+				whole, part = part, whole
+			}
+			if &whole.(*[2]leafy)[0] != part.(*leafy) || &c.all[0] != part.(*leafy) || &c.first[0] != &c.pairs[0].nums[0] {
+				t.Errorf("the parts lie elsewhere: %+v", c)
+			}
+			if turn == 2 && &c.views.other.nums[0] != &c.first[0] || turn != 2 && &c.views.byteOf[0] != &c.pairs[0] {
+				t.Errorf("the parts lie elsewhere: %+v", c)
+			}
+		}
+	})
+}
+
+// TestDeepCloneViews has what only unsafe code makes.
+func TestDeepCloneViews(t *testing.T) {
+	type views struct {
+		bytes  []byte
+		words  []uint64
+		text   string
+		nums   *[2]uint32
+		inside []byte
+		box    *leafy
+	}
+	cloners(t, func(t *testing.T, clone func(*views, ...CloneOptions) *views) {
+		back := make([]uint64, 4)
+		base := unsafex.DataOf(back)
+		v := &views{bytes: unsafex.SliceOf[byte](base, 20, 20), words: unsafex.SliceOf[uint64](unsafex.Add(base, 8), 3, 3),
+			text: unsafex.StringOf(unsafex.Add(base, 3), 7), nums: unsafex.As[[2]uint32](unsafex.Add(base, 4))}
+		for i := range v.bytes {
+			v.bytes[i] = byte(i)
+		}
+		c := clone(v)
+		at := unsafex.PtrAddr(unsafex.DataOf(c.bytes))
+		if at%8 != 0 && wordSize == 8 || unsafex.PtrAddr(unsafex.DataOf(c.words)) != at+8 || unsafex.PtrAddr(unsafex.StringData(c.text)) != at+3 || unsafex.Addr(c.nums) != at+4 {
+			t.Error("views of plain memory do not lie over each other")
+		}
+		if c.text != v.text || !reflect.DeepEqual(c, v) {
+			t.Errorf("the copy is %v, want %v", c, v)
+		}
+		v.box = &leafy{new(int), "x"}
+		v.inside = unsafex.SliceOf[byte](unsafex.PtrOf(v.box), wordSize, wordSize)
+		mustPanic(t, "what views.inside leads to, of type uint8, lies in memory of type arena.leafy", func() { clone(v) })
+	})
 }

@@ -33,7 +33,7 @@ type cloner struct {
 	lastPlan  *plan
 	dynamic   map[unsafex.Ptr]*plan // By the first word of an interface.
 	lots      map[*typeDesc]*lot
-	lotsOf    [32]*lot // Of lots, by key.
+	lotsOf    [32]*lot   // Of lots, by key.
 	recent    [128]found // Blocks of plain data.
 	places    []place
 	spare     []place

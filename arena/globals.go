@@ -65,11 +65,11 @@ func askGround(p *byte) (g ground) {
 	return onHeap
 }
 
-// isGlobal says whether q leads to a package-level variable.
-func (c *cloner) isGlobal(q unsafex.Ptr) bool {
+// groundNear is groundOf, which remembers what is elsewhere: asking costs a panic then.
+func (c *cloner) groundNear(q unsafex.Ptr) ground {
 	page := unsafex.PtrAddr(q) >> 12
 	if c.foreign[page] {
-		return false
+		return elsewhere
 	}
 	g := groundOf(q)
 	if g == elsewhere {
@@ -78,5 +78,8 @@ func (c *cloner) isGlobal(q unsafex.Ptr) bool {
 		}
 		c.foreign[page] = true
 	}
-	return g == inGlobals
+	return g
 }
+
+// isGlobal says whether q leads to a package-level variable.
+func (c *cloner) isGlobal(q unsafex.Ptr) bool { return c.groundNear(q) == inGlobals }
