@@ -18,15 +18,16 @@ fuzz:
 	done
 
 # The whole suite while the collector runs without pause, and with each check that the runtime and the compiler have.
-# FREEHOLD_TEST_STRESS is how long the tests run that do everything at once.
+# FREEHOLD_TEST_STRESS is how long the stress tests of offheap and arena run in each.
 stress: export FREEHOLD_TEST_STRESS ?= 30s
 stress:
-	GOGC=1 go test -count=1 $(library)
-	GOGC=1 GODEBUG=gccheckmark=1,clobberfree=1 go test -count=1 -timeout 30m $(library)
-	GOGC=1 go test -count=1 -gcflags=all=-d=checkptr $(library)
-	GOGC=1 GOEXPERIMENT=cgocheck2 go test -count=1 $(library)
-	GOGC=1 go test -count=1 -race -timeout 30m $(library)
-	GOGC=1 go test -count=1 -tags freehold_nolinkname $(library)
+	GOGC=1 go test -count=1 -timeout 1h $(library)
+	GOGC=1 GODEBUG=gccheckmark=1,clobberfree=1 go test -count=1 -timeout 2h $(library)
+	GOGC=1 go test -count=1 -timeout 1h -gcflags=all=-d=checkptr $(library)
+	GOGC=1 GOEXPERIMENT=cgocheck2 go test -count=1 -timeout 1h $(library)
+	GOGC=1 GOEXPERIMENT=nogreenteagc go test -count=1 -timeout 1h $(library)
+	GOGC=1 go test -count=1 -race -timeout 2h $(library)
+	GOGC=1 go test -count=1 -timeout 1h -tags freehold_nolinkname $(library)
 
 # Every workload at full size. Only these figures count.
 bench-full:

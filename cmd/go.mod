@@ -4,7 +4,9 @@ go 1.26.0
 
 require (
 	github.com/freehold-go/freehold v0.1.0
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/jedib0t/go-pretty/v6 v6.8.3
+	github.com/klauspost/compress v1.20.3
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/urfave/cli/v3 v3.14.0
 	golang.org/x/perf v0.0.0-20250813145418-2f7363a06fe1

@@ -44,15 +44,35 @@ func (rows Rows) Find(workload string, n int, contestant string) *Row {
 	return nil
 }
 
+// FindInput returns the measured row of a contestant on an input, or nil.
+func (rows Rows) FindInput(workload, input, contestant string) *Row {
+	for _, r := range rows {
+		if r.Workload == workload && r.Contestant == contestant && r.Input == input && r.Passes > 0 && r.Error == "" {
+			return r
+		}
+	}
+	return nil
+}
+
 // TimeRatio is the Value of a bar on the CPU time of one contestant as a part of another's.
 func TimeRatio(workload string, n int, contestant, base string) func(Rows) (float64, string, bool) {
 	return func(rows Rows) (float64, string, bool) {
-		a, b := rows.Find(workload, n, contestant), rows.Find(workload, n, base)
-		if a == nil || b == nil || b.NsOp == 0 {
-			return 0, "", false
-		}
-		return a.NsOp / b.NsOp, fmt.Sprintf("%s: %s, %s: %s", contestant, nanoseconds(a.NsOp), base, nanoseconds(b.NsOp)), true
+		return timeRatio(rows.Find(workload, n, contestant), rows.Find(workload, n, base))
 	}
+}
+
+// InputRatio is TimeRatio on an input, for a workload that has inputs in place of sizes.
+func InputRatio(workload, input, contestant, base string) func(Rows) (float64, string, bool) {
+	return func(rows Rows) (float64, string, bool) {
+		return timeRatio(rows.FindInput(workload, input, contestant), rows.FindInput(workload, input, base))
+	}
+}
+
+func timeRatio(a, b *Row) (float64, string, bool) {
+	if a == nil || b == nil || b.NsOp == 0 {
+		return 0, "", false
+	}
+	return a.NsOp / b.NsOp, fmt.Sprintf("%s: %s, %s: %s", a.Contestant, nanoseconds(a.NsOp), b.Contestant, nanoseconds(b.NsOp)), true
 }
 
 // ExtraValue is the Value of a bar on a named value of a row.
@@ -64,6 +84,18 @@ func ExtraValue(workload, contestant, name string) func(Rows) (float64, string, 
 		}
 		v, ok := r.Extra[name]
 		return v, workload + ", " + contestant, ok
+	}
+}
+
+// ExtraRatio is the Value of a bar on a named value of one contestant as a part of another's.
+func ExtraRatio(workload, contestant, base, name string) func(Rows) (float64, string, bool) {
+	return func(rows Rows) (float64, string, bool) {
+		a, b := rows.Find(workload, 0, contestant), rows.Find(workload, 0, base)
+		if a == nil || b == nil || b.Extra[name] == 0 {
+			return 0, "", false
+		}
+		detail := fmt.Sprintf("%s: %s, %s: %s", contestant, extraValue(name, a.Extra[name]), base, extraValue(name, b.Extra[name]))
+		return a.Extra[name] / b.Extra[name], detail, true
 	}
 }
 

@@ -166,3 +166,37 @@ func pooledBytes(p *byte, size int) []byte {
 	// SAFETY: p is the first byte of a block of size bytes on the Go heap; the result keeps it alive.
 	return unsafe.Slice(p, size)
 }
+
+// hugePage is the size of a transparent huge page where they have one size. A wrong guess costs the bound some
+// nanoseconds and nothing else.
+const hugePage = 2 << 20
+
+// A hugeMapping is memory that begins at a multiple of a huge page, within a larger mapping.
+type hugeMapping struct {
+	whole, mem []byte
+}
+
+func addressOf(b []byte) uintptr {
+	// SAFETY: the address is only calculated with.
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
+// sizeOf is the size of n values.
+func sizeOf[T any](n int) int {
+	var zero T
+	return n * int(unsafe.Sizeof(zero))
+}
+
+// mappedSlice lays a slice of n values over the beginning of a mapping.
+func mappedSlice[T any](mem []byte, n int) []T {
+	_ = mem[:sizeOf[T](n)]
+	// SAFETY: mem is mapped, zeroed when T needs it, begins at a page and is large enough. What T's pointers lead to is
+	// the caller's promise: nothing on the Go heap that nobody else holds.
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), n)
+}
+
+// textOf is b as a string that shares its bytes.
+func textOf(b []byte) string {
+	// SAFETY: nobody writes to b while the string is in use: a slab is filled again after its round only.
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}

@@ -38,6 +38,8 @@ func Command() *cli.Command {
 			&cli.StringFlag{Name: "cpuprofile", Usage: "write a CPU profile of every contestant into `DIR`"},
 			&cli.FloatFlag{Name: "fragmentation-gib", Usage: "let fragmentation grow to `GIB`"},
 			&cli.IntFlag{Name: "scan-maps", Usage: "fill the maps of scan with `N` entries"},
+			&cli.StringFlag{Name: "docs", Usage: "let json read the files that match `GLOB`, .zst and .gz too, in place of the Go distribution's"},
+			&cli.FloatFlag{Name: "frame-hz", Usage: "begin `N` frames of frame a second, 0 for no pauses; the default is 60 with -full, 0 without"},
 			&cli.BoolFlag{Name: "list", Usage: "list the workloads and their contestants"},
 		},
 		OnUsageError: UsageError,
@@ -105,7 +107,10 @@ const maxGiB = min(1024, math.MaxInt>>30)
 func readOptions(c *cli.Command) (Options, error) {
 	o := Options{
 		Full: c.Bool("full"), Count: int(c.Int("count")), MinTime: c.Duration("mintime"),
-		ProfileDir: c.String("cpuprofile"), Sizes: map[string][]int{},
+		ProfileDir: c.String("cpuprofile"), Sizes: map[string][]int{}, Docs: c.String("docs"),
+	}
+	if o.Full {
+		o.FrameHz = frameHz
 	}
 	var err error
 	if o.Run, err = readRegexp(c, "run"); err != nil {
@@ -124,6 +129,11 @@ func readOptions(c *cli.Command) (Options, error) {
 		}
 		o.Sizes["fragmentation/log"] = []int{int(gib * (1 << 30))}
 		o.Sizes["fragmentation/big"] = o.Sizes["fragmentation/log"]
+	}
+	if c.IsSet("frame-hz") {
+		if o.FrameHz = c.Float("frame-hz"); !(o.FrameHz >= 0 && o.FrameHz <= maxFrameHz) {
+			return o, fmt.Errorf("bench: -frame-hz is %g; it must be from 0 to %d", o.FrameHz, maxFrameHz)
+		}
 	}
 	if c.IsSet("scan-maps") {
 		n := int(c.Int("scan-maps"))

@@ -63,13 +63,18 @@ func (w *Workload) sizeText(n int) string {
 	if w.Size == "bytes" {
 		return exactSize(n)
 	}
+	return countText(n) + " " + w.Size
+}
+
+// countText writes a number of things: "2M", "1.5k", "1234".
+func countText(n int) string {
 	switch {
 	case n >= 1_000_000 && n%100_000 == 0:
-		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64) + "M " + w.Size
+		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64) + "M"
 	case n >= 1000 && n%100 == 0:
-		return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + "k " + w.Size
+		return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + "k"
 	}
-	return strconv.Itoa(n) + " " + w.Size
+	return strconv.Itoa(n)
 }
 
 func exactSize(n int) string {

@@ -38,6 +38,9 @@ type pageGroup struct {
 	Bars          []int // indexes into Charts
 	Curves        []int
 	Extra         [][]string // values of this workload alone: a header, then a row for each contestant
+	Crossovers    []pageCrossover
+	Heap          string // what crossovers are about
+	Cheapest      string
 }
 
 type pageSize struct {
@@ -52,13 +55,25 @@ type pageRow struct {
 	LiveHeap, PeakRSS, Error, Skipped     string
 }
 
-// A pageChart is one chart. Kind is "bars", "sizes" or "curves".
+// A pageCrossover says where a contestant costs less than the Go heap.
+type pageCrossover struct{ Kind, Contestant, Where string }
+
+// A pageChart is one chart. Kind is "bars", "sizes", "ratios" or "curves".
 type pageChart struct {
 	Kind   string      `json:"kind"`
 	Title  string      `json:"title"`
 	Unit   string      `json:"unit"`
 	Labels []string    `json:"labels,omitempty"`
 	Sets   []pageCurve `json:"sets"`
+	// Exact is set where sizes are shown as they are, and Marks are where curves cross the heap's.
+	Exact bool       `json:"exact,omitempty"`
+	Marks []pageMark `json:"marks,omitempty"`
+}
+
+type pageMark struct {
+	Text string  `json:"text"`
+	X    float64 `json:"x"`
+	Y    float64 `json:"y"`
 }
 
 type pageCurve struct {
@@ -100,16 +115,20 @@ func (rep *report) writeHTML(file string) error {
 func (d *pageData) addGroup(g group) {
 	pg := pageGroup{Name: g.w.Name, Doc: g.w.Doc, Op: g.w.Op}
 	for _, s := range g.sizes {
-		ps := pageSize{Text: g.w.sizeText(s.n)}
+		ps := pageSize{Text: g.w.placeText(s.n, s.input)}
 		for _, r := range s.rows {
 			ps.Rows = append(ps.Rows, newPageRow(r))
 		}
 		pg.Sizes = append(pg.Sizes, ps)
 	}
 	pg.Extra = g.extraTable()
-	if len(g.sizes) > 2 {
+	switch {
+	case g.w.Inputs != nil && len(g.sizes) > 1:
+		pg.Bars = append(pg.Bars, d.addChart(ratiosChart(g)))
+	case len(g.sizes) >= leastCurve:
 		pg.Bars = append(pg.Bars, d.addChart(sizesChart(g)))
-	} else {
+		pg.addCrossovers(g)
+	default:
 		for _, s := range g.sizes {
 			pg.Bars = append(pg.Bars, d.addChart(barsChart(g, s)))
 		}
@@ -120,6 +139,13 @@ func (d *pageData) addGroup(g group) {
 		}
 	}
 	d.Groups = append(d.Groups, pg)
+}
+
+func (p *pageGroup) addCrossovers(g group) {
+	for _, c := range g.crossovers() {
+		p.Crossovers = append(p.Crossovers, pageCrossover{c.Row.kind(), c.Row.Contestant, c.Where})
+	}
+	p.Heap, p.Cheapest = g.w.Heap, g.cheapest()
 }
 
 func (d *pageData) addChart(c pageChart) int {
@@ -134,7 +160,7 @@ func (r *Row) kind() string {
 		return "failed"
 	case r.Contestant == r.w.Heap:
 		return "heap"
-	case r.Contestant == r.w.Bound:
+	case r.Contestant == r.w.Bound || r.c.Bound:
 		return "bound"
 	case r.c.Own:
 		return "own"
@@ -160,7 +186,7 @@ func newPageRow(r *Row) pageRow {
 
 // barsChart compares the contestants at one size.
 func barsChart(g group, s sizeGroup) pageChart {
-	c := pageChart{Kind: "bars", Title: g.w.sizeText(s.n), Unit: "CPU ns/" + g.w.Op}
+	c := pageChart{Kind: "bars", Title: g.w.placeText(s.n, s.input), Unit: "CPU ns/" + g.w.Op}
 	set := pageCurve{}
 	for _, r := range s.rows {
 		if r.Passes > 0 && !r.c.Baseline {
@@ -176,7 +202,13 @@ func barsChart(g group, s sizeGroup) pageChart {
 
 // sizesChart draws time over size, a curve for each contestant.
 func sizesChart(g group) pageChart {
-	c := pageChart{Kind: "sizes", Title: "by size", Unit: "CPU ns/" + g.w.Op}
+	c := pageChart{Kind: "sizes", Title: "by size", Unit: "CPU ns/" + g.w.Op, Exact: g.w.Size == "bytes"}
+	for _, cross := range g.crossovers() {
+		for _, p := range cross.Points {
+			text := fmt.Sprintf("%s crosses %s at %s", cross.Row.Contestant, g.w.Heap, roundCount(p.X))
+			c.Marks = append(c.Marks, pageMark{text, p.X, p.Y})
+		}
+	}
 	index := map[string]int{}
 	for _, s := range g.sizes {
 		for _, r := range s.rows {
@@ -191,6 +223,28 @@ func sizesChart(g group) pageChart {
 			}
 			c.Sets[i].X = append(c.Sets[i].X, float64(s.n))
 			c.Sets[i].Values = append(c.Sets[i].Values, r.NsOp)
+		}
+	}
+	return c
+}
+
+// ratiosChart compares the contestants on every input, as parts of the heap's time.
+func ratiosChart(g group) pageChart {
+	c := pageChart{Kind: "ratios", Title: "CPU time by input", Unit: "× " + g.w.Heap}
+	sets := map[string]int{}
+	for i, s := range g.sizes {
+		c.Labels = append(c.Labels, s.input)
+		for _, r := range s.rows {
+			if r.Ratio == nil {
+				continue
+			}
+			k, ok := sets[r.Contestant]
+			if !ok {
+				k = len(c.Sets)
+				sets[r.Contestant] = k
+				c.Sets = append(c.Sets, pageCurve{Name: r.Contestant, Kind: r.kind(), Values: make([]float64, len(g.sizes))})
+			}
+			c.Sets[k].Values[i] = *r.Ratio
 		}
 	}
 	return c

@@ -23,6 +23,13 @@ type meter struct {
 	gc     gcReading
 }
 
+// automaticCycles counts the collections that the runtime began by itself.
+func automaticCycles() float64 {
+	s := []metrics.Sample{{Name: "/gc/cycles/automatic:gc-cycles"}}
+	metrics.Read(s)
+	return float64(s[0].Value.Uint64())
+}
+
 type gcReading struct{ cycles, cpuSeconds float64 }
 
 func readGC() gcReading {

@@ -84,7 +84,7 @@ func (p *plan) runChild(ctx context.Context, j *job, pass int) {
 }
 
 func (p *plan) spec(j *job, pass int) Spec {
-	s := Spec{Workload: j.w.Name, N: j.n, Contestant: j.c.Name, MinTime: p.minTime, Quick: j.quick}
+	s := Spec{Workload: j.w.Name, N: j.n, Input: j.input, Contestant: j.c.Name, MinTime: p.minTime, FrameHz: p.FrameHz, Quick: j.quick}
 	if p.ProfileDir != "" && pass == 0 {
 		s.Profile = filepath.Join(p.ProfileDir, profileName(j))
 	}
@@ -94,7 +94,7 @@ func (p *plan) spec(j *job, pass int) Spec {
 var notInFileNames = regexp.MustCompile(`[^a-zA-Z0-9.]+`)
 
 func profileName(j *job) string {
-	name := fmt.Sprintf("%s %d %s", j.w.Name, j.n, j.c.Name)
+	name := fmt.Sprintf("%s %s %d %s", j.w.Name, j.input.Name, j.n, j.c.Name)
 	return strings.Trim(notInFileNames.ReplaceAllString(name, "-"), "-") + ".prof"
 }
 

@@ -22,6 +22,10 @@ type Options struct {
 	MinTime time.Duration
 	// Sizes replaces the sizes of a workload, by name, and gives that workload its full shape.
 	Sizes map[string][]int
+	// Docs is the pattern of the files that json reads, or empty for the Go distribution's corpus.
+	Docs string
+	// FrameHz is how many frames of frame begin in a second; 0 is one right after the other.
+	FrameHz float64
 	// ProfileDir receives a CPU profile of each child of the first pass, if it is not empty.
 	ProfileDir string
 }
@@ -30,8 +34,8 @@ type Options struct {
 const (
 	quickPasses  = 3
 	fullPasses   = 5
-	quickBudget  = 75 * time.Second
-	quickLimit   = 85 * time.Second
+	quickBudget  = 65 * time.Second
+	quickLimit   = 75 * time.Second
 	quickMinTime = 300 * time.Millisecond
 	leastMinTime = 20 * time.Millisecond
 	fullMinTime  = 500 * time.Millisecond
@@ -43,7 +47,8 @@ type job struct {
 	w     *Workload
 	c     *Contestant
 	n     int
-	quick bool // the shape of the quick selection
+	input Input // of a workload that has inputs
+	quick bool  // the shape of the quick selection
 
 	samples []Sample
 	longest time.Duration // of its children so far
@@ -72,7 +77,9 @@ func makePlan(o Options) (*plan, error) {
 		if o.Run != nil && !o.Run.MatchString(w.Name) && !o.Run.MatchString(w.family()) {
 			continue
 		}
-		p.addJobs(w)
+		if err := p.addJobs(w); err != nil {
+			return nil, err
+		}
 	}
 	if len(p.jobs) == 0 {
 		return nil, fmt.Errorf("bench: %w; the workloads are %q", errNothingSelected, Workloads())
@@ -95,15 +102,12 @@ func makePlan(o Options) (*plan, error) {
 	return p, nil
 }
 
-func (p *plan) addJobs(w *Workload) {
-	sizes, quick := w.Quick, true
-	if p.Full {
-		sizes, quick = w.Full, false
+func (p *plan) addJobs(w *Workload) error {
+	places, quick, err := w.places(&p.Options)
+	if err != nil {
+		return err
 	}
-	if s, ok := p.Sizes[w.Name]; ok {
-		sizes, quick = s, false
-	}
-	for _, n := range sizes {
+	for _, at := range places {
 		for _, c := range w.contestants {
 			if p.Contestants != nil && !p.Contestants.MatchString(c.Name) && !c.Baseline {
 				continue
@@ -111,10 +115,14 @@ func (p *plan) addJobs(w *Workload) {
 			if quick && c.FullOnly && p.Contestants == nil {
 				continue
 			}
-			p.jobs = append(p.jobs, &job{w: w, c: c, n: n, quick: quick, skipped: c.available()})
+			p.jobs = append(p.jobs, &job{w: w, c: c, n: at.n, input: at.input, quick: quick, skipped: c.available()})
 		}
 	}
+	return nil
 }
+
+// samePlace says whether two jobs are held against each other.
+func (j *job) samePlace(k *job) bool { return j.w == k.w && j.n == k.n && j.input == k.input }
 
 // passesOf is the number of passes that j takes part in.
 func (p *plan) passesOf(j *job) int {
@@ -133,7 +141,7 @@ func (p *plan) inOrder(pass int) []*job {
 	}
 	for from := 0; from < len(jobs); {
 		to := from
-		for to < len(jobs) && jobs[to].w == jobs[from].w && jobs[to].n == jobs[from].n {
+		for to < len(jobs) && jobs[to].samePlace(jobs[from]) {
 			to++
 		}
 		for i, k := from, to-1; i < k; i, k = i+1, k-1 {

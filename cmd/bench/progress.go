@@ -27,7 +27,7 @@ const logEvery = 10 * time.Second
 
 func (p *progressLine) show(e event) {
 	line := fmt.Sprintf("[%d/%d] pass %d, %.0f s: %s, %s, %s", e.done, e.total, e.pass+1, e.elapsed.Seconds(),
-		e.job.w.Name, e.job.w.sizeText(e.job.n), e.job.c.Name)
+		e.job.w.Name, e.job.w.placeText(e.job.n, e.job.input.Name), e.job.c.Name)
 	if p.terminal {
 		fmt.Fprintf(p.out, "\r\x1b[K%s", line)
 		return

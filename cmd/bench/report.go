@@ -86,9 +86,10 @@ type group struct {
 }
 
 type sizeGroup struct {
-	n    int
-	rows []*Row
-	most float64 // the largest ns_op
+	n     int
+	input string
+	rows  []*Row
+	most  float64 // the largest ns_op
 }
 
 func (rep *report) groups() []group {
@@ -98,8 +99,8 @@ func (rep *report) groups() []group {
 			groups = append(groups, group{w: r.w})
 		}
 		g := &groups[len(groups)-1]
-		if len(g.sizes) == 0 || g.sizes[len(g.sizes)-1].n != r.N {
-			g.sizes = append(g.sizes, sizeGroup{n: r.N})
+		if len(g.sizes) == 0 || !g.sizes[len(g.sizes)-1].rows[0].samePlace(r) {
+			g.sizes = append(g.sizes, sizeGroup{n: r.N, input: r.Input})
 		}
 		s := &g.sizes[len(g.sizes)-1]
 		s.rows = append(s.rows, r)
@@ -136,13 +137,17 @@ func (g *group) extraNames() []string {
 
 // extraLabel is what people read: the unit stands with the value.
 func extraLabel(name string) string {
-	return strings.ReplaceAll(strings.TrimSuffix(name, "_bytes"), "_", " ")
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "_bytes"), "_ns")
+	return strings.ReplaceAll(name, "_", " ")
 }
 
 // extraValue writes a named value. The end of the name says its unit.
 func extraValue(name string, v float64) string {
-	if strings.HasSuffix(name, "_bytes") {
+	switch {
+	case strings.HasSuffix(name, "_bytes"):
 		return byteSize(v)
+	case strings.HasSuffix(name, "_ns"):
+		return nanoseconds(v)
 	}
 	return significant(v)
 }

@@ -12,6 +12,7 @@ import (
 type Row struct {
 	Workload   string   `json:"workload"`
 	N          int      `json:"n"`
+	Input      string   `json:"input,omitempty"` // the file, where the workload has inputs; n is its size
 	Contestant string   `json:"contestant"`
 	NsOp       float64  `json:"ns_op"`           // CPU nanoseconds an operation, user and system
 	Spread     float64  `json:"spread"`          // largest less smallest pass, as a part of the median
@@ -47,8 +48,8 @@ func (p *plan) rows() []*Row {
 		rows[i] = j.row()
 	}
 	for _, r := range rows {
-		r.Ratio = ratioTo(r, findRow(rows, r.Workload, r.N, r.w.Heap))
-		r.BoundRatio = ratioTo(r, findRow(rows, r.Workload, r.N, r.w.Bound))
+		r.Ratio = ratioTo(r, findRow(rows, r, r.w.Heap))
+		r.BoundRatio = ratioTo(r, findRow(rows, r, r.w.Bound))
 		adjust(rows, r)
 	}
 	return rows
@@ -64,7 +65,7 @@ func adjust(rows []*Row, r *Row) {
 		return
 	}
 	for _, base := range rows {
-		if base.Workload == r.Workload && base.N == r.N && base.c.Baseline && base.Passes > 0 {
+		if base.samePlace(r) && base.c.Baseline && base.Passes > 0 {
 			r.w.Adjust(r, base)
 		}
 	}
@@ -72,7 +73,7 @@ func adjust(rows []*Row, r *Row) {
 
 func (j *job) row() *Row {
 	r := &Row{
-		Workload: j.w.Name, N: j.n, Contestant: j.c.Name, Op: j.w.Op, Passes: len(j.samples), Quick: j.quick,
+		Workload: j.w.Name, N: j.n, Input: j.input.Name, Contestant: j.c.Name, Op: j.w.Op, Passes: len(j.samples), Quick: j.quick,
 		Error: j.failure, Skipped: j.skipped, w: j.w, c: j.c,
 	}
 	if len(j.samples) == 0 {
@@ -125,9 +126,15 @@ func spread(values []float64) float64 {
 	return 0
 }
 
-func findRow(rows []*Row, workload string, n int, contestant string) *Row {
+// samePlace says whether two rows are held against each other.
+func (r *Row) samePlace(s *Row) bool {
+	return r.Workload == s.Workload && r.N == s.N && r.Input == s.Input
+}
+
+// findRow finds the row of a contestant at the place of another row.
+func findRow(rows []*Row, at *Row, contestant string) *Row {
 	for _, r := range rows {
-		if r.Workload == workload && r.N == n && r.Contestant == contestant {
+		if r.samePlace(at) && r.Contestant == contestant {
 			return r
 		}
 	}
@@ -147,14 +154,14 @@ func ratioTo(r, base *Row) *float64 {
 func checkSums(jobs []*job) {
 	type key struct {
 		w *Workload
-		n int
+		place
 	}
 	reference := map[key]*job{}
 	for _, j := range jobs {
 		if len(j.samples) == 0 || j.c.Baseline {
 			continue
 		}
-		k := key{j.w, j.n}
+		k := key{j.w, place{j.n, j.input}}
 		if reference[k] == nil {
 			reference[k] = j
 		}

@@ -12,6 +12,10 @@ type Spec struct {
 	N          int           `json:"n"`
 	Contestant string        `json:"contestant"`
 	MinTime    time.Duration `json:"min_time"`
+	// Input is the file to work on, where the workload has inputs.
+	Input Input `json:"input,omitzero"`
+	// FrameHz is how many frames begin in a second; 0 is one right after the other.
+	FrameHz float64 `json:"frame_hz,omitempty"`
 	// Quick is set in the quick selection: a workload that is its own clock does less.
 	Quick bool `json:"quick,omitempty"`
 	// Profile is a file to which the child writes a CPU profile of what it measured, or empty.

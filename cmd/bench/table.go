@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -59,13 +60,33 @@ func (t *tableWriter) writeGroup(g group) {
 		if i > 0 {
 			tw.AppendSeparator()
 		}
-		tw.AppendRow(table.Row{t.bold(g.w.sizeText(size.n))})
+		tw.AppendRow(table.Row{t.bold(g.w.placeText(size.n, size.input))})
 		for _, r := range size.rows {
 			tw.AppendRow(t.cells(r, size.most))
 		}
 	}
 	fmt.Fprintln(t.out, trimLines(tw.Render()))
+	t.writeCrossovers(g)
 	t.writeExtra(g)
+}
+
+// writeCrossovers says from which size on each contestant costs less than the heap.
+func (t *tableWriter) writeCrossovers(g group) {
+	found := g.crossovers()
+	if len(found) == 0 {
+		return
+	}
+	width := 0
+	for _, c := range found {
+		width = max(width, utf8.RuneCountInString(c.Row.Contestant))
+	}
+	fmt.Fprintf(t.out, "\n Cheaper than %s:\n", g.w.Heap)
+	for _, c := range found {
+		fmt.Fprintf(t.out, "   %-*s  %s\n", width, c.Row.Contestant, c.Where)
+	}
+	if best := g.cheapest(); best != "" {
+		fmt.Fprintf(t.out, "%s\n", text.WrapSoft(" Cheapest but for the bound: "+best+".", docWidth))
+	}
 }
 
 // writeExtra prints the values that only this workload has, in a table of their own.
@@ -135,7 +156,7 @@ func (t *tableWriter) cells(r *Row, most float64) table.Row {
 func (t *tableWriter) writeFailures(rows []*Row) {
 	for _, r := range rows {
 		if r.Error != "" {
-			fmt.Fprintf(t.out, "\n%s %s, %s, %s: %s\n", t.paint(text.FgRed, "FAILED"), r.Workload, r.w.sizeText(r.N), r.Contestant, r.Error)
+			fmt.Fprintf(t.out, "\n%s %s, %s, %s: %s\n", t.paint(text.FgRed, "FAILED"), r.Workload, r.w.placeText(r.N, r.Input), r.Contestant, r.Error)
 		}
 	}
 }

@@ -26,6 +26,9 @@ type Workload struct {
 	Size string
 	// Ops is the number of operations in one round at size n.
 	Ops func(n int) int
+	// Inputs lists the files that the workload runs on, in place of sizes; n is then the size of the file. It is called
+	// in the parent, and a child finds its file in the Spec.
+	Inputs func(o *Options) ([]Input, error)
 	// Heap and Bound name the contestants that rows are held against. The defaults are "Go heap" and "bound".
 	Heap, Bound string
 	// MaxPasses limits the passes of a full run where one is long; 0 means no limit.
@@ -57,6 +60,8 @@ type Contestant struct {
 	FullOnly bool
 	// Own marks a way of freehold, which the report shows in a colour of its own.
 	Own bool
+	// Bound marks a way that is a bound beside the workload's own: nothing that a program would choose.
+	Bound bool
 	// Baseline marks a contestant that does nothing: it is measured for what the others are corrected by.
 	Baseline bool
 }

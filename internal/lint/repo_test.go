@@ -65,7 +65,7 @@ func TestDependencies(t *testing.T) {
 
 func TestAPI(t *testing.T) {
 	root, r := load(t)
-	for name, dir := range map[string]string{"freehold": ".", "offheap": "offheap", "alloctest": "alloctest"} {
+	for name, dir := range map[string]string{"freehold": ".", "offheap": "offheap", "arena": "arena", "alloctest": "alloctest"} {
 		got, err := API(r, dir)
 		if err != nil {
 			t.Fatal(err)

@@ -50,7 +50,7 @@ func UnsafePlaces(r *Repo) (found []Finding) {
 func mayUseUnsafe(f *File) bool {
 	return inside(f.Dir(), unsafeFolders...) || slices.Contains(unsafeFiles, f.Path) ||
 		// What a test pretends to be, a caller with a stale or forged pointer, it cannot be without.
-		f.IsTest() && inside(f.Dir(), "offheap", "alloctest", "internal")
+		f.IsTest() && inside(f.Dir(), "offheap", "arena", "alloctest", "internal")
 }
 
 // harmless are the functions of unsafe that neither touch memory nor make a pointer that was none before.

@@ -33,8 +33,23 @@ func Key[T any]() uintptr {
 	return *(*uintptr)(unsafe.Pointer(&v))
 }
 
+// KeyOf is Key for a type that is known at run time only.
+func KeyOf(t reflect.Type) uintptr {
+	v := reflect.Zero(reflect.PointerTo(t)).Interface()
+	// SAFETY: as in Key; the interface holds a nil *T.
+	return *(*uintptr)(unsafe.Pointer(&v))
+}
+
+// Nil is a nil *T in an interface, for the T of that key: a type assertion on it compares types for less
+// than Key costs.
+func Nil(key uintptr) any {
+	words := [2]uintptr{key, 0}
+	// SAFETY: as in Key, and the second word of an interface that holds a nil pointer is zero.
+	return *(*any)(unsafe.Pointer(&words))
+}
+
 // Describe walks t. A struct with a field of type marker promises that its pointers lead only to
-// memory outside the Go heap. It is meant to be called once a type.
+// memory outside the Go heap; a nil marker is on no type. It is meant to be called once a type.
 func Describe(t, marker reflect.Type) Info {
 	info := Info{Type: t}
 	walk(t, marker, t.String(), &info)

@@ -92,3 +92,27 @@ func TestKey(t *testing.T) {
 
 //go:noinline
 func generic[T any]() uintptr { return Key[T]() }
+
+func TestKeyOf(t *testing.T) {
+	for _, ok := range []bool{
+		KeyOf(reflect.TypeFor[int]()) == Key[int](), KeyOf(reflect.TypeFor[node]()) == Key[node](),
+		KeyOf(reflect.TypeFor[[]*outer]()) == Key[[]*outer](), KeyOf(reflect.TypeFor[error]()) == Key[error](),
+		KeyOf(reflect.TypeFor[int]()) != Key[uint](),
+	} {
+		if !ok {
+			t.Error("KeyOf does not find the key of a type")
+		}
+	}
+}
+
+func TestNil(t *testing.T) {
+	type a struct{ x int }
+	type b struct{ x int }
+	v := Nil(Key[a]())
+	if p, ok := v.(*a); !ok || p != nil {
+		t.Errorf("the key of a gives %T %v", v, v)
+	}
+	if _, ok := v.(*b); ok {
+		t.Error("the key of a gives a *b")
+	}
+}

@@ -1,0 +1,337 @@
+package alloctest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// look compares live values with the model: all of them if they are few or if all is set, else some in
+// turn.
+func (m *arenaModel) look(all bool) {
+	m.t.Helper()
+	n := len(m.live)
+	if !all {
+		n = min(n, 8)
+	}
+	for range n {
+		m.next = (m.next + 1) % len(m.live)
+		if err := m.live[m.next].check(); err != nil {
+			m.t.Fatalf("alloctest: value %d of %d: %v", m.next, len(m.live), err)
+		}
+	}
+	if k := len(m.live); k > 0 {
+		if err := m.live[k-1].check(); err != nil {
+			m.t.Fatalf("alloctest: the last of %d values: %v", k, err)
+		}
+	}
+	if all {
+		for _, check := range m.kept {
+			if err := check(); err != nil {
+				m.t.Fatalf("alloctest: %v", err)
+			}
+		}
+	}
+	if a := m.a; !m.sharing && a.Held != nil && a.InUse != nil {
+		held, used := a.Held(), a.InUse()
+		if used < 0 || held < used {
+			m.t.Fatalf("alloctest: %d bytes in use of %d held", used, held)
+		}
+		if m.limited && held > m.bound && !m.cfg.LooseLimits {
+			m.t.Fatalf("alloctest: %d bytes held with a limit of %d", held, m.bound)
+		}
+	}
+}
+
+// die is what happens to the values from the n-th on when they are given up.
+func (m *arenaModel) die(n int) {
+	for _, v := range m.live[n:] {
+		m.seed++ // Any number will do.
+		if len(m.stale) < maxStaleValues {
+			m.stale = append(m.stale, v)
+		} else {
+			m.stale[m.seed%len(m.stale)] = v
+		}
+	}
+	clear(m.live[n:])
+	m.live = m.live[:n]
+}
+
+// pass makes the checkpoints from the n-th on stale.
+func (m *arenaModel) pass(n int) {
+	for _, p := range m.points[n:] {
+		if len(m.passed) < 10 {
+			m.passed = append(m.passed, p.checkpoint)
+		}
+	}
+	m.points = m.points[:n]
+}
+
+// readStale reads some values that were given up.
+func (m *arenaModel) readStale(x int) {
+	m.t.Helper()
+	for i := range min(len(m.stale), 20) {
+		if err := m.stale[(x*7+i)%len(m.stale)].stale(); err != nil {
+			m.t.Fatalf("alloctest: %v", err)
+		}
+	}
+}
+
+// reset gives up everything; the arena is used again.
+func (m *arenaModel) reset(mode int) {
+	if m.sharing || len(m.a.Resets) == 0 {
+		return
+	}
+	m.look(true)
+	m.a.Resets[mode%len(m.a.Resets)]()
+	m.die(0)
+	m.pass(0)
+}
+
+// rewind goes back to one of the checkpoints.
+func (m *arenaModel) rewind(x byte) {
+	if len(m.points) == 0 {
+		return
+	}
+	i := int(x) % len(m.points)
+	m.a.Rewind(m.points[i].checkpoint)
+	m.die(m.points[i].live)
+	m.pass(i + 1)
+}
+
+// free ends the arena and takes another.
+func (m *arenaModel) free() {
+	m.t.Helper()
+	m.look(true)
+	m.liftLimit()
+	m.a.Free()
+	m.die(0)
+	if m.cfg.Misuse {
+		m.mustSayFreed("Free", m.a.Free)
+		m.useFreed(m.seed)
+	}
+	m.points, m.passed = nil, nil
+	m.a = m.cfg.New(m.t)
+}
+
+// useFreed calls one of the functions of an arena that was freed.
+func (m *arenaModel) useFreed(x int) {
+	m.t.Helper()
+	for what, f := range m.a.Uses {
+		if x++; x%8 == 0 { // The order of a map is another each time; which one is called does not matter.
+			m.mustSayFreed(what, f)
+		}
+	}
+}
+
+func (m *arenaModel) mustSayFreed(what string, f func()) {
+	m.t.Helper()
+	sayFreed(m.t, what, f)
+}
+
+// sayFreed fails the test unless f panics with a message that says that the arena was freed.
+func sayFreed(t testing.TB, what string, f func()) {
+	t.Helper()
+	if message := MustPanic(t, f, "freed"); message == "" {
+		t.Errorf("alloctest: the call that did not panic: %s after Free", what)
+	}
+}
+
+// limit sets a limit near what is held, or lifts it.
+func (m *arenaModel) limit(x byte) {
+	if m.a.SetLimit == nil || m.a.Held == nil {
+		return
+	}
+	if x%4 == 0 {
+		m.liftLimit()
+		return
+	}
+	m.setLimit(m.a.Held() + int64(x)*64)
+}
+
+func (m *arenaModel) setLimit(n int64) {
+	m.bound = max(1, n, m.a.Held())
+	old := m.a.SetLimit(m.bound)
+	if !m.limited {
+		m.limited, m.unlimited = true, old
+	}
+}
+
+// liftLimit puts the limit back that was there at the start.
+func (m *arenaModel) liftLimit() {
+	if m.limited {
+		m.a.SetLimit(m.unlimited)
+		m.limited = false
+	}
+}
+
+// badLength asks for a slice that cannot be.
+func (m *arenaModel) badLength(k ArenaType, x byte) {
+	m.t.Helper()
+	f := k.limits()
+	if f == nil {
+		return
+	}
+	length, capacity := 0, 0
+	switch x % 4 {
+	case 0:
+		length = -1 - int(x)
+	case 1:
+		capacity = -1 - int(x)
+	case 2:
+		length, capacity = 5+int(x), 4+int(x)
+	case 3:
+		capacity = math.MaxInt - int(x)*100
+	}
+	m.badSlice(f, k.name(), length, capacity)
+}
+
+// badSlice asks for one such slice: a bug of the caller's panics, a size that cannot be had is an error.
+func (m *arenaModel) badSlice(f func(length, capacity int) error, name string, length, capacity int) {
+	m.t.Helper()
+	err, panicked := try(func() error { return f(length, capacity) })
+	what := fmt.Sprintf("MakeSlice(%d, %d) of %s", length, capacity, name)
+	if length < 0 || capacity < length {
+		if !panicked {
+			m.t.Errorf("alloctest: %s: no panic, but %v", what, err)
+		} else if m.cfg.isOOM(err) && m.cfg.ErrOutOfMemory != nil || m.cfg.isLimit(err) && m.cfg.ErrLimit != nil {
+			m.t.Errorf("alloctest: %s panicked with %q, want what says that the caller is wrong", what, err)
+		}
+		return
+	}
+	if err == nil || !m.cfg.isOOM(err) && !m.cfg.isLimit(err) {
+		m.t.Errorf("alloctest: %s: error %v, want that for memory that cannot be had", what, err)
+	}
+}
+
+// misuse rewinds to what is no checkpoint of the arena any more. Nothing may change.
+func (m *arenaModel) misuse(x byte) {
+	m.t.Helper()
+	if len(m.passed) == 0 || m.a.Rewind == nil {
+		return
+	}
+	c := m.passed[int(x)%len(m.passed)]
+	if MustPanic(m.t, func() { m.a.Rewind(c) }, "checkpoint") == "" {
+		m.t.Error("alloctest: Rewind to a stale checkpoint")
+	}
+}
+
+// finish shows that the arena works on, and frees it.
+func (m *arenaModel) finish() {
+	m.t.Helper()
+	m.liftLimit()
+	m.readStale(0)
+	m.reset(0)
+	for _, k := range m.a.Types {
+		v, err := k.make(m.newSeed(), true)
+		m.keep("New of "+k.name(), v, err)
+	}
+	m.look(true)
+	m.a.Free()
+	m.die(0)
+	m.readStale(1)
+	for _, check := range m.kept {
+		if err := check(); err != nil {
+			m.t.Errorf("alloctest: after Free: %v", err)
+		}
+	}
+}
+
+// ArenaSeeds returns streams for [ArenaOps], for the corpus of a fuzz target and for tests without a
+// fuzzer: each operation at least once, and noise.
+func ArenaSeeds() [][]byte {
+	var each, grow, rounds []byte
+	for op := range arenaOpCount {
+		for i := range byte(12) {
+			each = append(each, byte(op), i, i*5, i*29, byte(arenaNew), i, i*17)
+		}
+	}
+	for i := range byte(100) {
+		grow = append(grow, byte(arenaMakeSlice), i, 0x11, 3, byte(arenaAppend), 0, i, 7, byte(arenaAppend), 0, 1, 170+i%80, 0)
+	}
+	for i := range byte(20) {
+		rounds = append(rounds, byte(arenaMany), i, 40, byte(arenaCheckpoint), byte(arenaMany), i+1, 60, byte(arenaText), i, 3, 200, 200, 255,
+			byte(arenaStale), i, byte(arenaRewind), i, byte(arenaMakeSlice), i, 0, 240, 3, byte(arenaReset), i*4, byte(arenaStale), i)
+	}
+	seeds := [][]byte{nil, {0}, each, grow, rounds}
+	for i := range 5 {
+		r := random(i*104729 + 54321)
+		noise := make([]byte, 300*(i+1))
+		for k := range noise {
+			noise[k] = byte(r.next(256))
+		}
+		seeds = append(seeds, noise)
+	}
+	return seeds
+}
+
+// checkArenaModel runs the seeds.
+func checkArenaModel(t testing.TB, cfg *ArenaConfig) {
+	seeds := ArenaSeeds()
+	if testing.Short() {
+		seeds = seeds[:6]
+	}
+	for _, s := range seeds {
+		ArenaOps(t, s, *cfg)
+	}
+}
+
+// FailEachArena shows that an arena survives each refusal of memory. It runs streams of operations
+// once to see where the arena grows, and then again for each growth, which a limit that is set just
+// below it refuses: one time for good, one time the limit is lifted after the first refusal. An
+// error that errors.Is cfg.ErrLimit is then no failure, and each value that is alive must be whole.
+// The arena must have SetLimit and Held.
+func FailEachArena(t *testing.T, cfg ArenaConfig) {
+	t.Helper()
+	streams := ArenaSeeds()[2:5]
+	if testing.Short() {
+		streams = streams[:2]
+	}
+	for i, ops := range streams {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { failArena(t, cfg, ops[:min(len(ops), 300)]) })
+	}
+}
+
+func failArena(t testing.TB, cfg ArenaConfig, ops []byte) {
+	t.Helper()
+	var steps []int64
+	m := newArenaModel(t, ops, cfg)
+	if m.a.SetLimit == nil || m.a.Held == nil {
+		t.Fatal("alloctest: FailEachArena of an arena without SetLimit and Held")
+	}
+	m.watch = func() {
+		if held := m.a.Held(); held > 0 && (len(steps) == 0 || held > steps[len(steps)-1]) {
+			steps = append(steps, held)
+		}
+	}
+	m.run()
+	m.finish()
+	if len(steps) == 0 {
+		t.Fatal("alloctest: the arena holds nothing after a stream of operations, so nothing was tested")
+	}
+	refused := 0
+	for _, held := range steps {
+		for _, once := range []bool{true, false} {
+			refused += failArenaOnce(t, cfg, ops, held-1, once)
+		}
+	}
+	if refused == 0 && !cfg.LooseLimits {
+		t.Fatal("alloctest: the limit refused nothing, so nothing was tested")
+	}
+	t.Logf("alloctest: %d refusals at %d limits", refused, len(steps))
+}
+
+// failArenaOnce runs a stream with a limit and returns how often it refused memory.
+func failArenaOnce(t testing.TB, cfg ArenaConfig, ops []byte, limit int64, once bool) int {
+	t.Helper()
+	m := newArenaModel(t, ops, cfg)
+	m.setLimit(limit)
+	m.watch = func() {
+		if once && m.failures > 0 {
+			m.liftLimit()
+		}
+	}
+	m.run()
+	m.finish()
+	return m.failures
+}

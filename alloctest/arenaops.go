@@ -1,0 +1,369 @@
+package alloctest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// An arenaOp is what the first byte of an operation on an arena selects, modulo arenaOpCount. The
+// order is fixed, as that of opCode.
+type arenaOp byte
+
+const (
+	arenaNew arenaOp = iota
+	arenaNewOf
+	arenaMakeSlice
+	arenaAppend
+	arenaAppendHeap // To a slice of the Go heap.
+	arenaText
+	arenaMany // Many values of one type.
+	arenaRewrite
+	arenaClone
+	arenaOwns
+	arenaCheckpoint
+	arenaRewind
+	arenaReset
+	arenaFree  // Free, and go on with a new arena.
+	arenaStale // Read what was given up.
+	arenaLimit // Set a limit near what is held, or lift it.
+	arenaBadLength
+	arenaMisuse // If ArenaConfig.Misuse says so.
+	arenaCollect
+	arenaOpCount
+)
+
+const (
+	maxLiveValues  = 300
+	maxStaleValues = 200
+)
+
+// arenaPoint is a checkpoint and how many values were alive.
+type arenaPoint struct {
+	checkpoint any
+	live       int
+}
+
+// arenaModel runs a stream of operations against an arena and lists of what must be.
+type arenaModel struct {
+	t     testing.TB
+	cfg   ArenaConfig
+	a     *Arena
+	ops   []byte
+	live  []*arenaValue // The oldest first.
+	stale []*arenaValue
+	kept  []func() error // Clones: alive for good.
+
+	points []arenaPoint
+	passed []any // Checkpoints that are stale.
+
+	seed, next int
+	made       int // Calls that made something.
+	sharing    bool
+
+	limited   bool
+	unlimited int64
+	bound     int64  // The limit, if limited.
+	watch     func() // Called after each operation.
+	failures  int    // Calls that the limit refused.
+}
+
+// ArenaOps runs the operations that the bytes of ops describe on arenas that cfg.New returns, beside
+// a naive model: a list of what is alive, each value of which can be made again for comparison. After
+// each operation it compares; values that were given up it keeps, and reads again and again. Any bytes
+// are a valid stream, so that it suits a fuzz target; equal bytes make the same calls.
+func ArenaOps(t testing.TB, ops []byte, cfg ArenaConfig) {
+	t.Helper()
+	m := newArenaModel(t, ops, cfg)
+	m.run()
+	m.finish()
+}
+
+func newArenaModel(t testing.TB, ops []byte, cfg ArenaConfig) *arenaModel {
+	cfg = cfg.withDefaults()
+	return &arenaModel{t: t, cfg: cfg, a: cfg.New(t), ops: ops}
+}
+
+// run executes the operations until the bytes are used up.
+func (m *arenaModel) run() {
+	m.t.Helper()
+	all := len(m.ops)
+	for len(m.ops) > 0 {
+		op := arenaOp(m.byte()) % arenaOpCount
+		m.step(op)
+		if m.watch != nil {
+			m.watch()
+		}
+		m.look(false)
+		if m.t.Failed() {
+			m.t.Fatalf("alloctest: failed after %d of %d bytes of operations, in operation %d", all-len(m.ops), all, op)
+		}
+		if len(m.live) >= maxLiveValues {
+			m.reset(0)
+		}
+	}
+	m.look(true)
+}
+
+// byte takes the next byte of the stream, 0 at its end.
+func (m *arenaModel) byte() byte {
+	if len(m.ops) == 0 {
+		return 0
+	}
+	b := m.ops[0]
+	m.ops = m.ops[1:]
+	return b
+}
+
+// length takes a number of elements of size bytes from the stream, mostly a small one.
+func (m *arenaModel) length(size uintptr) int {
+	k := m.byte()
+	n := int(k & 7)
+	if k >= 160 {
+		n = int(k&31)<<(k>>5) + int(m.byte()%8)
+	}
+	if k >= 250 {
+		n = m.cfg.MaxBytes / int(max(size, 1))
+	}
+	return min(n, m.cfg.MaxBytes/int(max(size, 8)), 4000)
+}
+
+// next seeds are far enough apart for the elements of a slice.
+func (m *arenaModel) newSeed() int {
+	m.seed += 1 << 13
+	return m.seed
+}
+
+func (m *arenaModel) kind() ArenaType { return m.a.Types[int(m.byte())%len(m.a.Types)] }
+
+// failed looks at an error, and reports whether there is one that the state of the model allows.
+// Another one fails the test.
+func (m *arenaModel) failed(what string, err error) bool {
+	m.t.Helper()
+	if err == nil {
+		return false
+	}
+	if _, is := err.(broken); !is && (m.limited || m.cfg.Full) && (m.cfg.isLimit(err) || m.cfg.isOOM(err)) {
+		m.failures++
+		return true
+	}
+	m.t.Fatalf("alloctest: %s with %d values live: %v", what, len(m.live), err)
+	return true
+}
+
+// keep puts a value into the model. An error may come with one: that its parts did not fit.
+func (m *arenaModel) keep(what string, v *arenaValue, err error) {
+	m.t.Helper()
+	full := m.failed(what, err)
+	if v != nil {
+		m.made++
+		m.live = append(m.live, v)
+	} else if full && m.cfg.Full && !m.limited {
+		m.reset(0)
+	}
+}
+
+// step executes one operation.
+func (m *arenaModel) step(op arenaOp) {
+	m.t.Helper()
+	if m.sharing && op > arenaOwns {
+		op = arenaNew // Others use the arena.
+	}
+	switch op {
+	case arenaNew:
+		k, x := m.kind(), m.byte()
+		v, err := k.make(m.newSeed(), x&1 == 0)
+		m.keep("New of "+k.name(), v, err)
+	case arenaNewOf:
+		m.newOf(m.kind())
+	case arenaMakeSlice:
+		k, x := m.kind(), m.byte()
+		n := m.length(k.typ().Size())
+		v, err := k.makeSlice(m.newSeed(), n, n+int(x>>4), x&2 == 0, x&1 == 0)
+		m.keep("MakeSlice of "+k.name(), v, err)
+	case arenaAppend:
+		m.append()
+	case arenaAppendHeap:
+		k := m.kind()
+		v, err := k.grow(appendOf{at: int(m.byte() % 8), n: m.length(k.typ().Size()), seed: m.newSeed()})
+		m.keep("Append of "+k.name()+" to a slice of the Go heap", v, err)
+	case arenaText:
+		m.text()
+	case arenaMany:
+		k, x := m.kind(), m.byte()
+		for range x % 64 {
+			v, err := k.make(m.newSeed(), false)
+			m.keep("New of "+k.name(), v, err)
+		}
+	case arenaRewrite:
+		if v := m.pick(); v != nil && v.rewrite != nil {
+			v.rewrite(m.newSeed())
+			v.inner = false
+		}
+	case arenaClone:
+		m.clone()
+	case arenaOwns:
+		if v := m.pick(); v != nil && m.a.Owns != nil && reflect.ValueOf(v.value).Kind() == reflect.Pointer && v.kind.typ().Size() > 0 && !m.a.Owns(v.value) {
+			m.t.Errorf("alloctest: Owns denies a live %T of the arena", v.value)
+		}
+	default:
+		m.stepRare(op)
+	}
+}
+
+// stepRare executes the operations that give up values, and those that leave them as they are.
+func (m *arenaModel) stepRare(op arenaOp) {
+	m.t.Helper()
+	switch op {
+	case arenaCheckpoint:
+		if m.a.Checkpoint != nil && len(m.points) < 20 {
+			m.points = append(m.points, arenaPoint{m.a.Checkpoint(), len(m.live)})
+		}
+	case arenaRewind:
+		m.rewind(m.byte())
+	case arenaReset:
+		if x := m.byte(); x%4 == 0 && len(m.a.Resets) > 0 { // Else little would ever be alive.
+			m.reset(int(x / 4))
+		}
+	case arenaFree:
+		if m.byte()%4 == 0 {
+			m.free()
+		}
+	case arenaStale:
+		m.readStale(int(m.byte()))
+	case arenaLimit:
+		m.limit(m.byte())
+	case arenaBadLength:
+		m.badLength(m.kind(), m.byte())
+	case arenaMisuse:
+		if m.cfg.Misuse {
+			m.misuse(m.byte())
+		}
+	case arenaCollect:
+		if m.byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
+			runtime.GC()
+		}
+	}
+}
+
+// pick takes a live value from the stream, nil if there is none.
+func (m *arenaModel) pick() *arenaValue {
+	if len(m.live) == 0 {
+		return nil
+	}
+	return m.live[(int(m.byte())|int(m.byte())<<8)%len(m.live)]
+}
+
+// newOf makes a value of a type that is known at run time only.
+func (m *arenaModel) newOf(k ArenaType) {
+	m.t.Helper()
+	if m.a.NewOf == nil {
+		return
+	}
+	var p any
+	err := tryOnly(func() (err error) { p, err = m.a.NewOf(k.typ()); return err })
+	if err != nil {
+		m.keep("NewOf("+k.name()+")", nil, err)
+		return
+	}
+	v, err := k.adopt(p, m.newSeed())
+	m.keep("NewOf("+k.name()+")", v, err)
+}
+
+// append appends to a live slice, often to the youngest, which is the one that can grow in place.
+func (m *arenaModel) append() {
+	m.t.Helper()
+	var v *arenaValue
+	if x := m.byte(); x%2 == 0 && len(m.live) > 0 {
+		v = m.live[len(m.live)-1]
+	} else if v = m.pick(); v == nil {
+		return
+	}
+	x := m.byte()
+	s := reflect.ValueOf(v.value)
+	if s.Kind() != reflect.Slice {
+		return
+	}
+	a := appendOf{to: v, at: s.Len(), n: m.length(v.kind.typ().Size()), seed: m.newSeed(), inner: v.inner}
+	if x%4 == 0 && s.Len() > 0 { // A part of it, whose capacity ends in its middle.
+		a.from = int(m.byte()) % s.Len()
+		a.at = a.from + int(x/4)%(s.Len()-a.from+1)
+		a.clip = true
+	}
+	a.clip = a.clip || s.Cap() > s.Len() && !v.room
+	g, err := v.kind.grow(a)
+	m.keep("Append of "+v.kind.name(), g, err)
+}
+
+// text makes a string of parts.
+func (m *arenaModel) text() {
+	m.t.Helper()
+	if len(m.a.Texts) == 0 {
+		return
+	}
+	f := m.a.Texts[int(m.byte())%len(m.a.Texts)]
+	parts := make([]string, m.byte()%5)
+	for i := range parts {
+		seed := strconv.Itoa(m.newSeed())
+		parts[i] = strings.Repeat(seed, 1+m.length(1)/len(seed))[m.byte()%2:]
+	}
+	want := strings.Join(parts, "")
+	var s string
+	if err := tryOnly(func() (err error) { s, err = f(parts...); return err }); err != nil {
+		m.keep(fmt.Sprintf("a string of %d bytes", len(want)), nil, err)
+		return
+	}
+	v := &arenaValue{value: s, check: func() error {
+		if s != want {
+			return fmt.Errorf("a live string of %d bytes changed", len(want))
+		}
+		return nil
+	}}
+	v.stale = func() error { _ = strings.Count(s, "x"); return nil }
+	if err := v.check(); err != nil {
+		m.t.Fatalf("alloctest: a new string of %d bytes has other bytes", len(want))
+	}
+	m.keep("a string", v, nil)
+}
+
+// clone copies a value to where it outlives the arena.
+func (m *arenaModel) clone() {
+	v := m.pick()
+	if v == nil || m.a.Clone == nil || v.inner || len(m.kept) > 100 {
+		return
+	}
+	v.rewrite = nil // What is not in an arena may be its own clone.
+	switch c := m.a.Clone(v.value).(type) {
+	case string:
+		want := strings.Clone(v.value.(string))
+		m.kept = append(m.kept, func() error {
+			if c != want {
+				return errors.New("the clone of a string changed")
+			}
+			return nil
+		})
+	default:
+		got, want := reflect.Indirect(reflect.ValueOf(c)), detach(v.value)
+		m.kept = append(m.kept, func() error {
+			if !reflect.DeepEqual(got.Interface(), want) {
+				return fmt.Errorf("the clone of a %T is %+v, the model has %+v", c, got, want)
+			}
+			return nil
+		})
+	}
+}
+
+// detach copies what a pointer or a slice leads to.
+func detach(v any) any {
+	rv := reflect.ValueOf(v)
+	if rv.Kind() == reflect.Slice {
+		c := reflect.MakeSlice(rv.Type(), rv.Len(), rv.Len())
+		reflect.Copy(c, rv)
+		return c.Interface()
+	}
+	return rv.Elem().Interface()
+}

@@ -1,0 +1,361 @@
+package arena
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/typeinfo"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// An Arena holds values that are born one by one and die together. A nil *Arena is one, too: it
+// allocates from the Go heap, and freeing and resetting it does nothing.
+//
+// An Arena serves one goroutine at a time, except one made by [NewShared].
+type Arena struct {
+	// recent is the type T that took the slow way last, as a nil *T, and its chunk. New looks there first:
+	// to compare types costs less than to find one.
+	recent struct {
+		typ   any
+		chunk *chunk
+	}
+	// slots is the first of mask+1 slots, in which a type is found by its key.
+	slots *slot
+	mask  uintptr
+
+	words, bytes bump // Data without pointers and bools.
+
+	inline [8]slot // The first slots.
+	rec    *record
+	kind   kind // Of a shared arena it never changes: whether it is freed, its parts know.
+
+	typed  []*bump // In the order of their making, in few at first.
+	few    [4]*bump
+	byDesc map[*typeDesc]*bump // Of typed, once they are many.
+	marks  []mark              // Of checkpoints, the oldest first.
+
+	parts []*sharedPart    // If shared.
+	off   *offheap.Purpose // If off-heap.
+}
+
+// A slot leads from the key of a type to the chunk that its values are cut from.
+type slot struct {
+	key   uintptr
+	chunk *chunk
+}
+
+// noSlot is the only slot of arenas for which every call takes the slow way.
+var noSlot slot
+
+// kind says how an arena works. It is kindFreed after Free.
+type kind uint8
+
+const (
+	kindFreed kind = iota
+	kindShared
+	kindGo
+	kindOffHeap
+	kindFixed
+	kindHeap // The kill switch: every value is one of the Go heap.
+)
+
+// NewArena makes an arena on memory of the Go heap, for values of any type.
+func NewArena() *Arena {
+	a := &Arena{}
+	// Called here and not further down, because each frame to unwind costs as much as some ten values.
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	a.start(kindGo, made)
+	return a
+}
+
+// start makes a an arena of a kind. made is the program counter of whoever asked for it.
+func (a *Arena) start(k kind, made [1]uintptr) {
+	if k != kindHeap && freehold.HeapMode() {
+		k = kindHeap
+	}
+	a.kind = k
+	a.prepare()
+	register(a, made[0])
+}
+
+// prepare makes a an arena of its kind without chunks.
+func (a *Arena) prepare() {
+	a.words.init(a, wordFlow, nil)
+	a.bytes.init(a, byteFlow, nil)
+	a.typed = a.few[:0]
+	a.slots, a.mask = &a.inline[0], uintptr(len(a.inline)-1)
+	if a.kind == kindHeap || a.kind == kindShared {
+		a.closeSlots()
+	}
+}
+
+// closeSlots makes every call take the slow way.
+func (a *Arena) closeSlots() {
+	a.slots, a.mask = &noSlot, 0
+	a.recent.typ, a.recent.chunk = nil, &noChunk
+}
+
+// New returns a zero T in a. It may hold pointers to anything; the collector follows them.
+// It panics with a value that errors.Is [offheap.ErrLimit] if a has a limit that does not allow it.
+func New[T any](a *Arena) *T {
+	size := unsafex.Size[T]()
+	if a != nil && size != 0 {
+		c := a.recent.chunk
+		if _, ok := a.recent.typ.(*T); !ok {
+			c = a.chunkOf(typeinfo.Key[T]())
+		}
+		if size%8 == 0 {
+			u := c.used
+			if n := u + size; n <= c.limit {
+				c.used = n
+				return unsafex.As[T](unsafex.Add(c.base, u))
+			}
+		} else {
+			u := (c.used + unsafex.Align[T]() - 1) &^ (unsafex.Align[T]() - 1)
+			if n := u + size; n <= c.limit {
+				c.used = n
+				p := unsafex.As[T](unsafex.Add(c.base, u))
+				if size <= 1<<10 { // A large zero would be made on the Go heap.
+					var zero T
+					*p = zero
+				} else if c.desc == nil {
+					unsafex.ClearAt(unsafex.PtrOf(p), size)
+				}
+				return p
+			}
+		}
+	}
+	return newSlow[T](a)
+}
+
+// chunkOf is the chunk that the values of the type of that key are cut from, or noChunk.
+func (a *Arena) chunkOf(key uintptr) *chunk {
+	if s := unsafex.Elem(a.slots, hashSlot(key)&a.mask); s.key == key {
+		return s.chunk
+	}
+	return &noChunk
+}
+
+func hashSlot(key uintptr) uintptr { return key >> 5 }
+
+//go:noinline
+func newSlow[T any](a *Arena) *T {
+	p, err := newValue[T]("New", a)
+	must(err)
+	return p
+}
+
+// TryNew is New with an error instead of a panic for what the world may refuse.
+func TryNew[T any](a *Arena) (*T, error) { return newValue[T]("TryNew", a) }
+
+func newValue[T any](op string, a *Arena) (*T, error) {
+	if a == nil {
+		return new(T), nil
+	}
+	p, err := a.alloc(op, describe[T](), 1, true)
+	if p == nil {
+		if err != nil {
+			return nil, err
+		}
+		return new(T), nil
+	}
+	return unsafex.As[T](p), nil
+}
+
+// NewOf is New for a type that is known at run time only: the result is a *T for the T that t is.
+func NewOf(a *Arena, t reflect.Type) any {
+	v, err := TryNewOf(a, t)
+	must(err)
+	return v
+}
+
+// TryNewOf is NewOf with an error.
+func TryNewOf(a *Arena, t reflect.Type) (any, error) {
+	if t == nil {
+		panic(fmt.Errorf("arena: NewOf of a nil reflect.Type"))
+	}
+	p, err := allocType("NewOf", a, t, 1)
+	if err != nil {
+		return nil, err
+	}
+	return reflect.NewAt(t, p).Interface(), nil
+}
+
+// MakeSlice returns a slice of zero values of T in a, as make([]T, length, capacity) does on the Go
+// heap. It panics as New does, and as make does if length or capacity are negative or length
+// exceeds capacity.
+func MakeSlice[T any](a *Arena, length, capacity int) []T {
+	// Whole words, and not so many that their bytes could overflow.
+	if size := unsafex.Size[T](); a != nil && size != 0 && size%8 == 0 && uint(length) <= uint(capacity) && uint(capacity-1) < smallSlice/(uint(size)|1) {
+		if p := a.chunkOf(typeinfo.Key[T]()).take(uintptr(capacity) * size); p != nil {
+			return unsafex.SliceOf[T](p, length, capacity)
+		}
+	}
+	return makeSliceSlow[T](a, length, capacity)
+}
+
+// smallSlice bounds the bytes of slices that are made the fast way.
+const smallSlice = 1 << 20
+
+//go:noinline
+func makeSliceSlow[T any](a *Arena, length, capacity int) []T {
+	s, err := makeSlice[T]("MakeSlice", a, length, capacity)
+	must(err)
+	return s
+}
+
+// TryMakeSlice is MakeSlice with an error for what the world may refuse; a capacity whose bytes
+// exceed the address space is such a thing.
+func TryMakeSlice[T any](a *Arena, length, capacity int) ([]T, error) {
+	return makeSlice[T]("TryMakeSlice", a, length, capacity)
+}
+
+// makeSlice is the typed way for other parts of the package to allocate: a slice of zero values in
+// a, or on the Go heap if a is nil or the kill switch is on.
+func makeSlice[T any](op string, a *Arena, length, capacity int) ([]T, error) {
+	if length < 0 || length > capacity {
+		panic(fmt.Errorf("arena: %s of %s: length %d out of range [0, capacity %d]", op, reflect.TypeFor[T](), length, capacity))
+	}
+	d := describe[T]()
+	p, err := a.alloc(op, d, capacity, true)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return make([]T, length, capacity), nil
+	}
+	return unsafex.SliceOf[T](p, length, capacity), nil
+}
+
+// allocType is the untyped way for other parts of the package to allocate: memory for n zero values
+// of t in a row in a, or on the Go heap if a is nil or the kill switch is on. op is the exported
+// function that was called.
+func allocType(op string, a *Arena, t reflect.Type, n int) (unsafex.Ptr, error) {
+	d := describeType(t)
+	p, err := a.alloc(op, d, n, true)
+	if p == nil && err == nil {
+		p = reflect.MakeSlice(d.slice, n, n).UnsafePointer()
+	}
+	return p, err
+}
+
+// alloc is memory for n values, zero if zero says so; otherwise the caller overwrites all of it. It
+// is nil without an error if the values must come from the Go heap: a is nil, the kill switch is
+// on, or there are no bytes.
+func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, error) {
+	size, err := d.bytesFor(n)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return nil, nil
+	}
+	switch a.kind {
+	case kindFreed:
+		a.check(op)
+	case kindShared:
+		p := a.part(op)
+		defer p.mu.Unlock()
+		return p.alloc(op, d, n, zero)
+	case kindHeap:
+		return nil, a.rec.charge(int64(size))
+	case kindOffHeap:
+		d.checkOffHeap(op)
+	case kindFixed:
+		return a.allocFixed(op, d, size, zero)
+	}
+	if size == 0 {
+		return nil, nil
+	}
+	b := a.bumpFor(d)
+	p, err := b.cut(size, d.align, zero)
+	if err == nil && b.chunk != &noChunk {
+		a.cache(d.key, b.chunk)
+	}
+	return p, err
+}
+
+// bumpFor is the bump that values of a type are cut from.
+func (a *Arena) bumpFor(d *typeDesc) *bump {
+	switch d.flow {
+	case wordFlow:
+		return &a.words
+	case byteFlow:
+		return &a.bytes
+	}
+	if a.byDesc != nil {
+		if b := a.byDesc[d]; b != nil {
+			return b
+		}
+	} else {
+		for _, b := range a.typed {
+			if b.desc == d {
+				return b
+			}
+		}
+	}
+	return a.addBump(d)
+}
+
+// manyTypes is when a list of bumps is no longer searched from end to end.
+const manyTypes = 24
+
+func (a *Arena) addBump(d *typeDesc) *bump {
+	b := new(bump)
+	b.init(a, typedFlow, d)
+	a.typed = append(a.typed, b)
+	if a.byDesc != nil {
+		a.byDesc[d] = b
+	} else {
+		a.indexBumps()
+	}
+	return b
+}
+
+// indexBumps makes the index of the bumps once they are many.
+func (a *Arena) indexBumps() {
+	if len(a.typed) < manyTypes {
+		return
+	}
+	a.byDesc = make(map[*typeDesc]*bump, 2*len(a.typed))
+	for _, b := range a.typed {
+		a.byDesc[b.desc] = b
+	}
+}
+
+const maxSlots = 1 << 10
+
+// cache puts a type's chunk in its slot, and makes more slots if another type has it.
+func (a *Arena) cache(key uintptr, c *chunk) {
+	s := unsafex.Elem(a.slots, hashSlot(key)&a.mask)
+	for s.key != key && s.key != 0 && a.mask < maxSlots-1 {
+		a.growSlots()
+		s = unsafex.Elem(a.slots, hashSlot(key)&a.mask)
+	}
+	s.key, s.chunk = key, c
+	a.recent.typ, a.recent.chunk = typeinfo.Nil(key), c
+}
+
+func (a *Arena) growSlots() {
+	old := unsafex.SliceOf[slot](unsafex.PtrOf(a.slots), int(a.mask+1), int(a.mask+1))
+	more := make([]slot, 2*len(old))
+	for _, s := range old {
+		if s.key != 0 {
+			more[hashSlot(s.key)&uintptr(len(more)-1)] = s
+		}
+	}
+	a.slots, a.mask = &more[0], uintptr(len(more)-1)
+}
+
+// clearSlots makes every type look for its chunk again.
+func (a *Arena) clearSlots() {
+	if a.slots == &noSlot {
+		return
+	}
+	a.recent.typ = nil
+	clear(unsafex.SliceOf[slot](unsafex.PtrOf(a.slots), int(a.mask+1), int(a.mask+1)))
+}

@@ -1,0 +1,333 @@
+package arena
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A Report says what the values in an arena point to outside of it. [Audit] makes it.
+type Report struct {
+	Arena  uint64 // ID.
+	Made   string // Function, file and line of the call that made it.
+	Values int64  // With pointers, that were looked at.
+	// Inside counts pointers to the arena's own memory, Constant those to package-level
+	// variables, constants and memory off the heap. Neither costs anything.
+	Inside, Constant int64
+	// Leaks are the others, those with the most bytes first.
+	Leaks []Leak
+	// Note says why there may be nothing to see, if there is a reason.
+	Note string
+}
+
+// A Leak is one field of one type through which values in the arena point out of it.
+type Leak struct {
+	// Path names the field: "node.tags[]" is what the elements of an array in it have.
+	Path string
+	// Type is the field's, or that of the value in it if it is an interface.
+	Type reflect.Type
+	// To is where it leads: "Go heap", "arena 7", or "freed arena" for what is stale.
+	To string
+	// Pointers counts the values of the field that lead there, Objects the different addresses.
+	Pointers, Objects int64
+	// Bytes are those that the objects have at least: what lies at the address itself, not what it
+	// leads to in turn. Of a map it is keys and elements, of a function nothing.
+	Bytes int64
+}
+
+// Bytes is the sum over all leaks.
+func (r *Report) Bytes() (n int64) {
+	for _, l := range r.Leaks {
+		n += l.Bytes
+	}
+	return n
+}
+
+// String is a table for people.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "arena %d, made by %s: %d values with pointers", r.Arena, r.Made, r.Values)
+	if len(r.Leaks) == 0 {
+		b.WriteString(", none of which leads out of it.\n")
+	} else {
+		fmt.Fprintf(&b, " keep at least %s outside of it:\n\n", bytesText(r.Bytes()))
+		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(w, "  bytes\tobjects\tpointers\tlead to\tfield\ttype\tinstead\n")
+		for _, l := range r.Leaks {
+			fmt.Fprintf(w, "  %s\t%d\t%d\t%s\t%s\t%s\t%s\n", bytesText(l.Bytes), l.Objects, l.Pointers, l.To, l.Path, l.Type, l.instead())
+		}
+		w.Flush()
+	}
+	if r.Note != "" {
+		fmt.Fprintf(&b, "\n%s\n", r.Note)
+	}
+	return b.String()
+}
+
+// instead is what to do about a leak.
+func (l *Leak) instead() string {
+	if l.To == toFreed {
+		return "a bug: the memory may be another value's by now"
+	}
+	switch l.Type.Kind() {
+	case reflect.String:
+		return "arena.String"
+	case reflect.Slice:
+		return "arena.MakeSlice, Append"
+	case reflect.Map:
+		return "arena.Map"
+	case reflect.Pointer:
+		return "arena.New"
+	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
+		return "-"
+	}
+	return "arena.New, and a pointer to it"
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n < 10<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 10<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 10<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+const (
+	toHeap  = "Go heap"
+	toFreed = "freed arena"
+)
+
+// Audit looks at all values in a and says what they point to outside of it: strings and slices that
+// were not allocated in the arena, above all, which the collector still has to mark and to
+// sweep, one by one, and which live as long as the arena. It takes time in proportion to the values
+// with pointers, and nobody may change them meanwhile.
+//
+// What an identity stands for, such as a *time.Location or a reflect.Type (see [DeepClone]), is no leak, nor
+// is what is not on the Go heap. An arena for which everything is on the Go heap, a nil one or one
+// of the kill switch, has a report with a note.
+func Audit(a *Arena) *Report {
+	if a == nil {
+		return &Report{Made: "nobody", Note: "The nil arena allocates on the Go heap and knows no values."}
+	}
+	r := &Report{}
+	if a.kind == kindShared {
+		defer a.lockAll("Audit")()
+	} else {
+		a.check("Audit")
+	}
+	r.Arena, r.Made = a.rec.id, a.rec.place()
+	switch {
+	case a.rec.kind == kindHeap:
+		r.Note = "With FREEHOLD=heap every value is on the Go heap by itself, and the arena knows none."
+	case a.rec.kind.offHeap():
+		r.Note = "An arena off the Go heap holds no Go pointers."
+	default:
+		au := &auditor{report: r, id: a.rec.id, found: make(map[leakKey]*leak)}
+		au.arena(a)
+		for _, p := range a.parts {
+			au.arena(&p.Arena)
+		}
+		au.finish()
+	}
+	return r
+}
+
+// An auditor gathers a report.
+type auditor struct {
+	report  *Report
+	id      uint64
+	dynamic cloner // For the types in interfaces.
+	found   map[leakKey]*leak
+	desc    *typeDesc // Of the value that is looked at.
+	value   uintptr   // Its address.
+}
+
+// A leakKey is a field: where it stands in values of a type, index 0 for all of an array's, and what is in it.
+type leakKey struct {
+	desc   *typeDesc
+	offset uintptr
+	typ    reflect.Type
+	to     string
+}
+
+type leak struct {
+	Leak
+	seen map[uintptr]int64 // Bytes by address.
+}
+
+// arena looks at every value of the arena that may hold pointers.
+func (au *auditor) arena(a *Arena) {
+	for _, b := range a.typed {
+		p := defaultPlans.plan(b.desc.typ)
+		if p.flat() {
+			continue
+		}
+		au.desc = b.desc
+		if b.chunk != &noChunk {
+			au.chunk(p, b.chunk)
+		}
+		for _, list := range []*chunk{b.full, b.large} {
+			for c := list; c != nil; c = c.next {
+				au.chunk(p, c)
+			}
+		}
+	}
+}
+
+func (au *auditor) chunk(p *plan, c *chunk) {
+	size := p.size * p.units
+	for u := uintptr(0); u+size <= c.used; u += size {
+		au.report.Values++
+		at := unsafex.Add(c.base, u)
+		for n := range p.units {
+			au.unit(p, unsafex.Add(at, n*p.size), 0)
+		}
+	}
+}
+
+// unit looks at one unit. offset is where it, or the first of its array, stands in the value.
+func (au *auditor) unit(p *plan, at unsafex.Ptr, offset uintptr) {
+	for i := range p.ops {
+		o := &p.ops[i]
+		w, field := unsafex.Add(at, o.off), offset+o.off
+		switch o.kind {
+		case opPointer, opMap:
+			au.lead(o.typ, w, field, bytesAt)
+		case opString, opSlice:
+			if *unsafex.As[uintptr](unsafex.Add(w, wordSize)) != 0 || o.kind == opSlice {
+				au.lead(o.typ, w, field, bytesAt)
+			}
+		case opInterface:
+			au.inInterface(o, w, field)
+		case opRepeat:
+			for n := range o.n {
+				au.unit(o.to, unsafex.Add(w, n*o.to.size), field)
+			}
+		case opRefuse:
+			switch o.typ.Kind() {
+			case reflect.Chan, reflect.Func, reflect.UnsafePointer:
+				au.lead(o.typ, w, field, bytesAt)
+			}
+		}
+	}
+}
+
+// inInterface looks at what is in the interface at w.
+func (au *auditor) inInterface(o *op, w unsafex.Ptr, field uintptr) {
+	au.dynamic.plans = &defaultPlans
+	p := au.dynamic.dynamicPlan(o, w)
+	if p == nil {
+		return
+	}
+	data := unsafex.Add(w, wordSize)
+	switch {
+	case !p.direct:
+		if p.size != 0 {
+			au.lead(p.whole, data, field, bytesInBox)
+		}
+	case p.whole.Kind() == reflect.Pointer || p.whole.Kind() == reflect.Map:
+		if !p.flat() && p.ops[0].kind != opKeep {
+			au.lead(p.whole, data, field, bytesAt)
+		}
+	default:
+		au.unit(p, data, field)
+	}
+}
+
+// lead counts the pointer at w, with which a value of type t begins. bytes says how much it leads to.
+func (au *auditor) lead(t reflect.Type, w unsafex.Ptr, field uintptr, bytes func(reflect.Type, unsafex.Ptr) int64) {
+	q := load(w)
+	if q == nil {
+		return
+	}
+	var to string
+	if c := index.find(unsafex.PtrAddr(q)); c != nil {
+		switch owner := c.owner.Load(); owner {
+		case au.id:
+			au.report.Inside++
+			return
+		case 0:
+			to = toFreed
+		default:
+			to = fmt.Sprintf("arena %d", owner)
+		}
+	} else if au.dynamic.groundNear(q) == onHeap {
+		to = toHeap
+	} else {
+		au.report.Constant++
+		return
+	}
+	k := leakKey{au.desc, field, t, to}
+	l := au.found[k]
+	if l == nil {
+		l = &leak{Leak{Path: leakPath(au.desc.typ, field), Type: t, To: to}, make(map[uintptr]int64)}
+		au.found[k] = l
+	}
+	l.Pointers++
+	l.seen[unsafex.PtrAddr(q)] = max(l.seen[unsafex.PtrAddr(q)], bytes(t, w))
+}
+
+// bytesAt is how many bytes what the t at w leads to has at least.
+func bytesAt(t reflect.Type, w unsafex.Ptr) int64 {
+	switch t.Kind() {
+	case reflect.String:
+		return int64(*unsafex.As[uintptr](unsafex.Add(w, wordSize)))
+	case reflect.Slice:
+		return int64(*unsafex.As[uintptr](unsafex.Add(w, 2*wordSize)) * t.Elem().Size())
+	case reflect.Pointer:
+		return int64(t.Elem().Size())
+	case reflect.Map:
+		return int64(uintptr(reflect.NewAt(t, w).Elem().Len()) * (t.Key().Size() + t.Elem().Size()))
+	case reflect.Chan:
+		return int64(uintptr(reflect.NewAt(t, w).Elem().Cap()) * t.Elem().Size())
+	}
+	return 0
+}
+
+// bytesInBox is how many bytes the t has whose address stands at w, with those of a string.
+func bytesInBox(t reflect.Type, w unsafex.Ptr) int64 {
+	n := int64(t.Size())
+	if t.Kind() == reflect.String {
+		n += bytesAt(t, load(w))
+	}
+	return n
+}
+
+// leakPath names the field at an offset of a t, without the indices of arrays.
+func leakPath(t reflect.Type, offset uintptr) string {
+	path, _ := fieldPath(t, offset, nil)
+	var b strings.Builder
+	b.WriteString(t.String())
+	for i := 0; i < len(path); i++ {
+		b.WriteByte(path[i])
+		if path[i] == '[' {
+			i += strings.IndexByte(path[i:], ']')
+			b.WriteByte(']')
+		}
+	}
+	return b.String()
+}
+
+// finish orders what was found.
+func (au *auditor) finish() {
+	for _, l := range au.found {
+		l.Objects = int64(len(l.seen))
+		for _, n := range l.seen {
+			l.Bytes += n
+		}
+		au.report.Leaks = append(au.report.Leaks, l.Leak)
+	}
+	slices.SortFunc(au.report.Leaks, func(x, y Leak) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(y.Pointers, x.Pointers), strings.Compare(x.Path, y.Path),
+			strings.Compare(x.Type.String(), y.Type.String()), strings.Compare(x.To, y.To))
+	})
+}

@@ -1,0 +1,114 @@
+package arena
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A Builder builds a string in an arena, as [strings.Builder] does on the Go heap. It is an io.Writer,
+// io.StringWriter, io.ByteWriter and io.ReaderFrom. As long as nothing else is made in the arena
+// meanwhile, growing copies nothing. [NewBuilder] makes it.
+//
+// [strings.Builder]: https://pkg.go.dev/strings#Builder
+type Builder struct {
+	a   *Arena
+	buf []byte
+}
+
+var _ interface {
+	io.Writer
+	io.StringWriter
+	io.ByteWriter
+	io.ReaderFrom
+} = (*Builder)(nil)
+
+// NewBuilder makes an empty Builder that writes to a.
+func NewBuilder(a *Arena) *Builder { return &Builder{a: a} }
+
+// String is what was written so far. It stays as it is when more is written.
+func (b *Builder) String() string {
+	if len(b.buf) == 0 {
+		return ""
+	}
+	return unsafex.StringOf(unsafex.DataOf(b.buf), len(b.buf))
+}
+
+// Len is how many bytes were written.
+func (b *Builder) Len() int { return len(b.buf) }
+
+// Cap is how many bytes the Builder has room for.
+func (b *Builder) Cap() int { return cap(b.buf) }
+
+// Reset begins a new string. Strings that were built stay valid.
+func (b *Builder) Reset() { b.buf = nil }
+
+// Grow makes room for n more bytes. It panics if n is negative.
+func (b *Builder) Grow(n int) {
+	if n < 0 {
+		panic(fmt.Errorf("arena: Builder.Grow: negative number of bytes %d", n))
+	}
+	if b.a != nil {
+		b.a.check("Builder.Grow")
+	}
+	if cap(b.buf)-len(b.buf) >= n {
+		return
+	}
+	if n > maxBytes-len(b.buf) {
+		panic(outOfMemory("Builder.Grow: %d bytes and %d more", len(b.buf), n))
+	}
+	if b.a == nil {
+		b.buf = slices.Grow(b.buf, n)
+		return
+	}
+	buf, err := reserve("Builder.Grow", b.a, describe[byte](), b.buf, len(b.buf)+n)
+	must(err)
+	b.buf = buf
+}
+
+// Write appends p. The error is always nil.
+func (b *Builder) Write(p []byte) (int, error) {
+	b.buf = Append(b.a, b.buf, p...)
+	return len(p), nil
+}
+
+// WriteString appends s. The error is always nil.
+func (b *Builder) WriteString(s string) (int, error) {
+	b.buf = Append(b.a, b.buf, unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))...)
+	return len(s), nil
+}
+
+// WriteByte appends c. The error is always nil.
+func (b *Builder) WriteByte(c byte) error {
+	b.buf = Append(b.a, b.buf, c)
+	return nil
+}
+
+// WriteRune appends the UTF-8 form of r and returns its length. The error is always nil.
+func (b *Builder) WriteRune(r rune) (int, error) {
+	var p [utf8.UTFMax]byte
+	return b.Write(utf8.AppendRune(p[:0], r))
+}
+
+// ReadFrom appends all that r has to give.
+func (b *Builder) ReadFrom(r io.Reader) (total int64, err error) {
+	const least = 512
+	for {
+		b.Grow(least)
+		n, err := r.Read(b.buf[len(b.buf):cap(b.buf)])
+		if n < 0 || n > cap(b.buf)-len(b.buf) {
+			panic(fmt.Errorf("arena: Builder.ReadFrom: a Read of at most %d bytes returned %d", cap(b.buf)-len(b.buf), n))
+		}
+		b.buf = b.buf[:len(b.buf)+n]
+		total += int64(n)
+		if err == io.EOF {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+}

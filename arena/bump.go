@@ -1,0 +1,126 @@
+package arena
+
+import (
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A bump cuts values of one flow, and of one type if typed, for one arena. It serves no other arena
+// ever, so that a Typed may keep it.
+type bump struct {
+	chunk *chunk // The current one; never nil.
+	a     *Arena
+	desc  *typeDesc // If typed.
+	flow  flow
+	grow  uint8 // Class of the next chunk.
+
+	full  *chunk // Were current before, the last one first.
+	large *chunk // Hold one block each, the last one first.
+
+	spare      *chunk // Empty, kept by Reset or Rewind, the largest first.
+	spareLarge *chunk // Likewise, of those that held one block each.
+}
+
+const (
+	firstWords = 1 << 10 // Bytes of the first chunk of words and of bytes.
+	firstTyped = 256     // Of the first typed chunk, or room for four values up to the next.
+	firstMost  = 4 << 10
+	maxChunk   = 1 << 20 // Of the largest that is not made for one block.
+)
+
+func (b *bump) init(a *Arena, f flow, d *typeDesc) {
+	b.chunk, b.a, b.flow, b.desc = &noChunk, a, f, d
+	first := uintptr(firstWords)
+	if f == typedFlow {
+		first = min(max(firstTyped, 4*d.size+goHeader), firstMost)
+	}
+	b.grow = classOf(first)
+}
+
+// cut hands out n bytes at a multiple of align. They are zero if zero says so; otherwise the caller
+// overwrites them all. It is the slow way of everything that is not of size 0.
+func (b *bump) cut(n, align uintptr, zero bool) (unsafex.Ptr, error) {
+	c := b.chunk
+	u := (c.used + align - 1) &^ (align - 1)
+	if u > c.size || n > c.size-u {
+		var err error
+		if c, err = b.more(n); err != nil {
+			return nil, err
+		}
+		u = 0
+	}
+	b.claim(c, u, u+n, zero)
+	return unsafex.Add(c.base, u), nil
+}
+
+// claim moves the bump position of c to end and sees to the bytes from u on.
+func (b *bump) claim(c *chunk, u, end uintptr, zero bool) {
+	switch {
+	case b.flow == wordFlow && zero:
+		c.zeroed(end)
+	case b.flow == wordFlow:
+		c.limit = max(c.limit, end)
+	case b.flow == byteFlow && zero && u < c.dirty:
+		unsafex.ClearAt(unsafex.Add(c.base, u), min(end, c.dirty)-u)
+	}
+	c.used = end
+}
+
+// more is a chunk with room for n bytes: a new current one, or one for this block alone.
+func (b *bump) more(n uintptr) (*chunk, error) {
+	if n > classBytes(b.grow)/4 {
+		return b.moreLarge(n)
+	}
+	c := b.spare
+	if c != nil && c.size >= n {
+		b.spare = c.next
+	} else {
+		var err error
+		if c, err = b.a.acquire(b, b.grow, n); err != nil {
+			return nil, err
+		}
+		b.growNext()
+	}
+	if old := b.chunk; old != &noChunk {
+		old.close(b.flow)
+		old.next, b.full = b.full, old
+	}
+	c.open(b.flow)
+	c.next, b.chunk = nil, c
+	return c, nil
+}
+
+// moreLarge leaves the current chunk to smaller blocks.
+func (b *bump) moreLarge(n uintptr) (*chunk, error) {
+	at := &b.spareLarge
+	for *at != nil && ((*at).size < n || (*at).size/2 > n) {
+		at = &(*at).next
+	}
+	c := *at
+	if c != nil {
+		*at = c.next
+	} else {
+		var err error
+		if c, err = b.a.acquire(b, classOf(n+goHeader), n); err != nil {
+			return nil, err
+		}
+		b.growNext()
+	}
+	c.open(b.flow)
+	c.next, b.large = b.large, c
+	return c, nil
+}
+
+func (b *bump) growNext() {
+	if classBytes(b.grow) < maxChunk {
+		b.grow += 8
+	}
+}
+
+// keep puts an empty chunk aside for later.
+func (b *bump) keep(c *chunk, list **chunk) {
+	at := list
+	for *at != nil && (*at).class > c.class {
+		at = &(*at).next
+	}
+	c.next, *at = *at, c
+}

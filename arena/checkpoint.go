@@ -1,0 +1,119 @@
+package arena
+
+import (
+	"fmt"
+	"sort"
+)
+
+// A Checkpoint is a moment in the life of an arena, to which Rewind takes it back.
+type Checkpoint struct {
+	arena  uint64
+	serial uint64 // Of the marks; rises.
+}
+
+// A mark is where one bump stood at a checkpoint.
+type mark struct {
+	serial             uint64
+	chunk, full, large *chunk
+	used               uintptr
+}
+
+// Checkpoint notes how far a is filled. It costs some bytes for each type in use, until a is
+// rewound to an earlier one or reset.
+func (a *Arena) Checkpoint() Checkpoint {
+	if a == nil {
+		return Checkpoint{}
+	}
+	a.check("Checkpoint")
+	if a.kind == kindShared {
+		return a.checkpointShared()
+	}
+	c := Checkpoint{a.rec.id, registry.last.Add(1)}
+	a.checkpoint(c)
+	return c
+}
+
+func (a *Arena) checkpoint(c Checkpoint) {
+	at := len(a.marks)
+	a.each(func(b *bump) {
+		a.marks = append(a.marks, mark{c.serial, b.chunk, b.full, b.large, b.chunk.used})
+	})
+	if a.kind == kindHeap { // There are no chunks; what counts is what SetLimit bounds.
+		a.marks[at].used = uintptr(a.rec.held.Load())
+	}
+}
+
+// Rewind gives up all values that were made since c was noted and keeps their memory for the next
+// ones. Older values that point to them see what Free promises of stale ones. Checkpoints noted
+// later than c are stale from then on, as all are after a Reset; c itself can be used again. A stale
+// checkpoint and one of another arena panic and change nothing.
+func (a *Arena) Rewind(c Checkpoint) {
+	if a == nil {
+		if c != (Checkpoint{}) {
+			panic(fmt.Errorf("arena: Rewind of a nil Arena to a checkpoint of arena %d", c.arena))
+		}
+		return
+	}
+	a.check("Rewind")
+	if c.arena != a.rec.id {
+		panic(fmt.Errorf("arena: Rewind of arena %d to a checkpoint of arena %d: a checkpoint is for the arena that noted it", a.rec.id, c.arena))
+	}
+	if a.kind == kindShared {
+		a.rewindShared(c)
+		return
+	}
+	a.rewind(c)
+}
+
+// marksOf finds the marks [from, to) of a checkpoint, none if it is stale.
+func (a *Arena) marksOf(c Checkpoint) (from, to int) {
+	from = sort.Search(len(a.marks), func(i int) bool { return a.marks[i].serial >= c.serial })
+	for to = from; to < len(a.marks) && a.marks[to].serial == c.serial; to++ {
+	}
+	return from, to
+}
+
+func (a *Arena) rewind(c Checkpoint) {
+	from, to := a.marksOf(c)
+	if from == to {
+		panic(fmt.Errorf("arena: Rewind of arena %d to a stale checkpoint: the arena was reset or rewound beyond it", a.rec.id))
+	}
+	marks := a.marks[from:to]
+	clear(a.marks[to:])
+	a.marks = a.marks[:to]
+	if a.kind == kindHeap {
+		a.rec.held.Store(int64(marks[0].used))
+		return
+	}
+	a.clearSlots()
+	a.each(func(b *bump) { // In the order of the marks; bumps that came later have none.
+		if len(marks) == 0 {
+			b.empty()
+			return
+		}
+		b.rewind(&marks[0])
+		marks = marks[1:]
+	})
+}
+
+func (b *bump) rewind(m *mark) {
+	if b.chunk != m.chunk {
+		if b.chunk != &noChunk {
+			b.chunk.close(b.flow)
+			b.chunk.next, b.full = b.full, b.chunk
+		}
+		// What was current then is in the list of the full ones now, right above what was full then.
+		end := m.full
+		if m.chunk != &noChunk {
+			end = m.chunk
+		}
+		b.emptyUntil(&b.full, end, &b.spare)
+		b.full, b.chunk = m.full, m.chunk
+	}
+	b.emptyUntil(&b.large, m.large, &b.spareLarge)
+	if c := b.chunk; c != &noChunk {
+		c.close(b.flow)
+		c.rewind(b.flow, m.used)
+		c.open(b.flow)
+	}
+}

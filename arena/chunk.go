@@ -1,0 +1,141 @@
+package arena
+
+import (
+	"math/bits"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A chunk is a run of memory from which values are cut, one behind the other. Its base and size
+// never change, and whoever cuts checks against them what it has read of the rest, so that not even
+// a data race makes it hand out memory outside the chunk.
+type chunk struct {
+	base unsafex.Ptr
+	used uintptr // Values lie in [0, used).
+	// The fast paths cut up to here. In words, what lies between used and limit is zero; in a chunk
+	// that is not current, limit is 0, so that a slot that still leads to it finds it full.
+	limit uintptr
+	size  uintptr
+	dirty uintptr // Words and bytes: what lies behind it is zero. It lags behind used.
+
+	next *chunk
+	desc *typeDesc     // Of typed chunks.
+	mem  reflect.Value // Of typed chunks on the Go heap: a variable of type []T that holds them.
+
+	class uint8  // Chunks of one class have one size.
+	off   bool   // Off the Go heap.
+	tick  uint32 // When it entered the store.
+
+	owner atomic.Uint64 // The ID of the arena, or 0.
+}
+
+// noChunk is the chunk of a bump that has none. It is never written to.
+var noChunk chunk
+
+// window is how much is cleared ahead at once: it should stay in the fastest cache.
+const window = 8 << 10
+
+// take is the fast way to cut n bytes, or nil if that needs the slow one.
+func (c *chunk) take(n uintptr) unsafex.Ptr {
+	end := c.used + n
+	if end > c.limit {
+		return nil
+	}
+	p := unsafex.Add(c.base, c.used)
+	c.used = end
+	return p
+}
+
+// zeroed makes [used, end) of a chunk of words zero and lets the fast path cut it.
+func (c *chunk) zeroed(end uintptr) {
+	from := max(c.limit, c.used)
+	if end <= c.limit {
+		return
+	}
+	to := max(end, from+window)
+	if to >= c.dirty {
+		to = max(from, c.dirty)
+		c.limit = c.size
+	} else {
+		c.limit = to
+	}
+	unsafex.ClearAt(unsafex.Add(c.base, from), to-from)
+}
+
+// open makes the chunk one that the fast paths cut.
+func (c *chunk) open(f flow) {
+	c.limit = c.size
+	if f == wordFlow && c.used < c.dirty {
+		c.limit = c.used
+	}
+}
+
+// close makes it one that they do not cut: noscan types share a chunk, so that several slots may
+// still lead to it.
+func (c *chunk) close(f flow) {
+	c.limit = 0
+	if f != typedFlow {
+		c.dirty = max(c.dirty, c.used)
+	}
+}
+
+// rewind gives up, in a closed chunk, what lies behind position to.
+func (c *chunk) rewind(f flow, to uintptr) {
+	if f == typedFlow {
+		c.wipe(to)
+	}
+	c.used = min(c.used, to)
+}
+
+// wipe clears [from, used) of a typed chunk, so that nothing that lay there is reachable any more.
+func (c *chunk) wipe(from uintptr) {
+	if c.used <= from {
+		return
+	}
+	switch {
+	case c.off:
+		unsafex.ClearAt(unsafex.Add(c.base, from), c.used-from)
+	case from == 0 && c.used <= wipeStep:
+		c.mem.SetLen(int(c.used / c.desc.size))
+		c.mem.Clear()
+	case c.used-from <= 64*c.desc.size: // One by one, which needs no slice on the heap.
+		end := int(c.used / c.desc.size)
+		c.mem.SetLen(end)
+		for i := int(from / c.desc.size); i < end; i++ {
+			c.mem.Index(i).SetZero()
+		}
+	default:
+		c.wipeSteps(from)
+	}
+}
+
+// wipeStep is how much is cleared without letting the scheduler in.
+const wipeStep = 1 << 20
+
+func (c *chunk) wipeSteps(from uintptr) {
+	step := max(1, wipeStep/c.desc.size) * c.desc.size
+	for ; from < c.used; from += step {
+		n := min(step, c.used-from) / c.desc.size
+		reflect.SliceAt(c.desc.typ, unsafex.Add(c.base, from), int(n)).Clear()
+	}
+}
+
+// Chunks have sizes of classes, eight to an octave from minChunk on, so that a chunk that is given
+// back fits the next one who asks.
+const minChunk = 256
+
+// classOf is the smallest class of at least n bytes.
+func classOf(n uintptr) uint8 {
+	if n <= minChunk {
+		return 0
+	}
+	octave := bits.Len64(uint64(n-1)) - 9
+	return uint8(octave*8+int((n-1)>>(octave+5)&7)) + 1
+}
+
+// classBytes is the size of a class.
+func classBytes(class uint8) uintptr {
+	return minChunk / 8 * uintptr(8+class&7) << (class >> 3)
+}

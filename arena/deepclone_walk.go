@@ -1,0 +1,454 @@
+package arena
+
+import (
+	"reflect"
+	"sync"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A cloner copies one value in four steps. It walks the original and notes every block of memory that it
+// leads to, and for each pointer the block; it finds which blocks are parts of others; it allocates
+// them all; and it copies, walking in the same order as before, so that a pointer's block is
+// the next one on the list. Memory that is found is kept alive by the list of blocks.
+type cloner struct {
+	op string
+	a  *Arena
+	*plans
+
+	keep    []span // ShareAt.
+	globals bool   // CopyGlobals.
+
+	blocks [][]block // In pieces, which stay where they are; see at.
+	count  uint32
+	table  []found // Finds blocks by address.
+	empty  []found // All zero.
+	shift  uint
+	todo   []stretch // What has been or must be walked, in this order.
+	refs   []uint32  // The blocks of the pointers in it, in this order.
+	maps   []mapCopy
+
+	current   uint32 // The block that is walked.
+	lastType  unsafex.Ptr
+	lastPlan  *plan
+	dynamic   map[unsafex.Ptr]*plan // By the first word of an interface.
+	lots      map[*typeDesc]*lot
+	lotsOf    [32]*lot   // Of lots, by key.
+	recent    [128]found // Blocks of plain data.
+	places    []place
+	spare     []place
+	foreign   map[uintptr]bool // Pages without package-level variables.
+	nextRef   int
+	rootsLead uint32 // The block that the root points to, or 0.
+}
+
+// A found is one more than a block's number, and bits of its address's hash; 0 is none.
+type found struct{ number, hash uint32 }
+
+// A span is a range of addresses.
+type span struct{ from, end uintptr }
+
+func (s span) has(p uintptr) bool { return p >= s.from && p < s.end }
+
+// A block is memory of one or more values of a type in a row.
+type block struct {
+	src, dst unsafex.Ptr
+	plan     *plan
+	room     uintptr // Units that there is memory for.
+	live     uintptr // Units that are copied.
+	parent   uint32  // The block that leads to it, for paths.
+	in       uint32  // The block that it is a part of; its own number if of none.
+	at       uintptr // Where in the parent.
+	kind     blockKind
+	wide     bool // Plain memory that is aligned as any number must be.
+}
+
+type blockKind uint8
+
+const (
+	isMemory  blockKind = iota // Variables, which may be parts of others.
+	isBox                      // The value in an interface. Nobody can have its address.
+	isScratch                  // Memory of the clone itself: the root, keys and elements of maps.
+	isMap
+	isArray  // As isMemory, but of package-level variables: slices lead to it, pointers to it are shared.
+	isShared // Not copied.
+)
+
+// What refs has for pointers without a block.
+const (
+	refSame  uint32 = 1<<32 - 1 - iota // Shared.
+	refEmpty                           // To no bytes.
+	refLimit
+)
+
+// A stretch is a part of a block.
+type stretch struct {
+	block    uint32
+	from, to uintptr // Units.
+	refs     int     // How many refs there were before.
+}
+
+// A mapCopy is a map with its contents on the way.
+type mapCopy struct {
+	block           uint32
+	keys, elems     reflect.Value // Slices.
+	keysTo, elemsTo reflect.Value
+}
+
+// pieceBits: a piece of the list of blocks has a power of 2 of them.
+const (
+	pieceBits = 8
+	piece     = 1 << pieceBits
+)
+
+// at is block i.
+func (c *cloner) at(i uint32) *block { return &c.blocks[i>>pieceBits][i%piece] }
+
+// idle are cloners for reuse. The collector takes them if nobody does.
+var idle = sync.Pool{New: func() any { return &cloner{table: make([]found, 64)} }}
+
+// release leaves c, without anything of the value it copied, for another clone, if it is not too large.
+func (c *cloner) release() {
+	const most = 1 << 19
+	if c.count > most {
+		return
+	}
+	for i, n := 0, int(c.count); n > 0; i, n = i+1, n-piece {
+		clear(c.blocks[i][:min(n, piece)])
+	}
+	if c.count > 1 {
+		clear(c.table)
+	}
+	clear(c.maps)
+	clear(c.lots)
+	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare}
+	idle.Put(c)
+}
+
+func (c *cloner) configure(options []CloneOptions) {
+	c.plans = plansFor(options)
+	for _, o := range options {
+		c.globals = c.globals || o.CopyGlobals
+		for _, v := range o.ShareAt {
+			rv := reflect.ValueOf(v)
+			if rv.Kind() != reflect.Pointer {
+				panic(badShareAt(v))
+			}
+			from := rv.Pointer()
+			c.keep = append(c.keep, span{from, from + max(1, rv.Type().Elem().Size())})
+		}
+	}
+}
+
+// discover walks all that the value at src, of p's type, leads to.
+func (c *cloner) discover(p *plan, src, dst unsafex.Ptr) {
+	c.add(block{src: src, dst: dst, plan: p, room: p.units, live: p.units, kind: isScratch})
+	c.todo = append(c.todo, stretch{to: p.units})
+	for i := 0; i < len(c.todo); i++ {
+		c.todo[i].refs = len(c.refs)
+		s := c.todo[i]
+		c.current = s.block
+		b := c.at(s.block)
+		p, at := b.plan, unsafex.Add(b.src, s.from*b.plan.size)
+		for n := s.from; n < s.to; n++ {
+			c.walk(p, at)
+			if n+1 < s.to {
+				at = unsafex.Add(at, p.size)
+			}
+		}
+	}
+}
+
+// walk notes what the unit at at leads to.
+func (c *cloner) walk(p *plan, at unsafex.Ptr) {
+	for i := range p.ops {
+		o := &p.ops[i]
+		w := unsafex.Add(at, o.off)
+		switch o.kind {
+		case opPointer:
+			if q := load(w); q != nil {
+				c.refs = append(c.refs, c.pointer(o, q, w))
+			}
+		case opString:
+			if n := *unsafex.As[uintptr](unsafex.Add(w, wordSize)); n != 0 {
+				c.refs = append(c.refs, c.memory(o, load(w), n, n, w))
+			}
+		case opSlice:
+			if q := load(w); q != nil {
+				n, room := *unsafex.As[uintptr](unsafex.Add(w, wordSize)), *unsafex.As[uintptr](unsafex.Add(w, 2*wordSize))
+				c.refs = append(c.refs, c.memory(o, q, n, room, w))
+			}
+		case opMap:
+			if q := load(w); q != nil {
+				c.refs = append(c.refs, c.mapAt(o.to, q, w))
+			}
+		case opInterface:
+			c.walkInterface(o, w)
+		case opRepeat:
+			for n := range o.n {
+				c.walk(o.to, unsafex.Add(w, n*o.to.size))
+			}
+		case opRefuse:
+			if !isZero(w, o.n) {
+				c.refuse(o.typ, w, o.why)
+			}
+		}
+	}
+}
+
+// isZero says whether the n bytes at w are zero.
+func isZero(w unsafex.Ptr, n uintptr) bool {
+	for _, x := range unsafex.SliceOf[byte](w, int(n), int(n)) {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// pointer is the block of a pointer.
+func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
+	to := o.to
+	if c.keep != nil && c.isKept(unsafex.PtrAddr(q)) {
+		return refSame
+	}
+	if to.size == 0 {
+		return refEmpty
+	}
+	i, old := c.block(q, to, isMemory, w)
+	b := c.at(i)
+	if root := c.current == 0 && c.at(0).plan.whole.Kind() == reflect.Pointer; root {
+		c.rootsLead = i
+	} else if !old && c.isShared(q) {
+		b.kind = isShared
+	}
+	if b.kind == isShared {
+		return refSame
+	}
+	c.cover(i, to.units, to.units)
+	return i
+}
+
+func (c *cloner) isKept(addr uintptr) bool {
+	for _, s := range c.keep {
+		if s.has(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// isShared says whether q leads to a package-level variable that is not copied.
+func (c *cloner) isShared(q unsafex.Ptr) bool {
+	return !c.globals && c.isGlobal(q) && !c.inRootsLead(q)
+}
+
+// inRootsLead says whether q leads into the variable that the root points to.
+func (c *cloner) inRootsLead(q unsafex.Ptr) bool {
+	if c.rootsLead == 0 {
+		return false
+	}
+	b := c.at(c.rootsLead)
+	from := unsafex.PtrAddr(b.src)
+	return span{from, from + b.room*b.plan.size}.has(unsafex.PtrAddr(q))
+}
+
+// memory is the block of n elements in a row, with room for more.
+func (c *cloner) memory(o *op, q unsafex.Ptr, n, room uintptr, w unsafex.Ptr) uint32 {
+	if c.keep != nil && c.isKept(unsafex.PtrAddr(q)) {
+		return refSame
+	}
+	to := o.to
+	if room == 0 || to.size == 0 {
+		return refEmpty
+	}
+	kind := isMemory
+	if o.kind == opSlice && c.isShared(q) {
+		kind = isArray
+	}
+	var i uint32
+	if to.flat() && kind == isMemory {
+		i = c.plain(q, to, w)
+	} else {
+		i, _ = c.block(q, to, kind, w)
+	}
+	c.cover(i, n*to.units, room*to.units)
+	return i
+}
+
+// plain is block for plain data in slices and strings. It asks no table, which would be half of the time for
+// strings, but may make a second block for the same memory: the layout makes one a part of the other.
+func (c *cloner) plain(q unsafex.Ptr, p *plan, w unsafex.Ptr) uint32 {
+	h := hashOf(q)
+	near := &c.recent[h%uint32(len(c.recent))]
+	if near.number != 0 && near.hash == h {
+		if b := c.at(near.number - 1); b.src == q && b.same(p, isMemory) {
+			return near.number - 1
+		}
+	}
+	i := c.add(block{src: q, plan: p, kind: isMemory, parent: c.current, at: unsafex.PtrAddr(w) - unsafex.PtrAddr(c.at(c.current).src)})
+	*near = found{i + 1, h}
+	return i
+}
+
+// cover makes block i at least so large, and sees to it that what is new of it is walked.
+func (c *cloner) cover(i uint32, live, room uintptr) {
+	b := c.at(i)
+	b.room = max(b.room, room)
+	if live > b.live {
+		if !b.plan.flat() {
+			c.todo = append(c.todo, stretch{block: i, from: b.live, to: live})
+		}
+		b.live = live
+	}
+}
+
+// walkInterface notes what the interface at w leads to.
+func (c *cloner) walkInterface(o *op, w unsafex.Ptr) {
+	p := c.dynamicPlan(o, w)
+	if p == nil {
+		return
+	}
+	data := unsafex.Add(w, wordSize)
+	if p.direct {
+		c.walk(p, data)
+		return
+	}
+	if p.size == 0 {
+		c.refs = append(c.refs, refEmpty)
+		return
+	}
+	i, _ := c.block(load(data), p, isBox, w)
+	c.cover(i, p.units, p.units)
+	c.refs = append(c.refs, i)
+}
+
+// dynamicPlan is the plan for the value in the interface at w, nil if there is none. An interface is two words:
+// the first says of what type the value in it is, also to interfaces with methods, if in another way (GC-8).
+func (c *cloner) dynamicPlan(o *op, w unsafex.Ptr) *plan {
+	word := load(w)
+	if word == nil {
+		return nil
+	}
+	if word == c.lastType {
+		return c.lastPlan
+	}
+	p := c.dynamic[word]
+	if p == nil {
+		var t reflect.Type
+		if o.typ.NumMethod() == 0 {
+			t = reflect.TypeOf(*unsafex.As[any](w))
+		} else {
+			t = reflect.NewAt(o.typ, w).Elem().Elem().Type()
+		}
+		p = c.plan(t)
+		if c.dynamic == nil {
+			c.dynamic = make(map[unsafex.Ptr]*plan)
+		}
+		c.dynamic[word] = p
+	}
+	c.lastType, c.lastPlan = word, p
+	return p
+}
+
+// mapAt is the block of the map q, whose pointer stands at w.
+func (c *cloner) mapAt(p *plan, q, w unsafex.Ptr) uint32 {
+	i, old := c.block(q, p, isMap, w)
+	if old {
+		return i
+	}
+	m := reflect.NewAt(p.whole, w).Elem()
+	n := m.Len()
+	keys, elems := reflect.MakeSlice(reflect.SliceOf(p.key.whole), n, n), reflect.MakeSlice(reflect.SliceOf(p.elem.whole), n, n)
+	k := 0
+	for it := m.MapRange(); it.Next() && k < n; k++ {
+		keys.Index(k).SetIterKey(it)
+		elems.Index(k).SetIterValue(it)
+	}
+	x := mapCopy{block: i, keys: keys, elems: elems}
+	x.keysTo = c.scratch(i, p.key, keys)
+	x.elemsTo = c.scratch(i, p.elem, elems)
+	c.maps = append(c.maps, x)
+	return i
+}
+
+// scratch notes the keys or the elements of the map with number i, and returns where their copies go.
+func (c *cloner) scratch(i uint32, p *plan, s reflect.Value) reflect.Value {
+	if p.flat() || s.Len() == 0 {
+		return s
+	}
+	to := reflect.MakeSlice(s.Type(), s.Len(), s.Len())
+	n := uintptr(s.Len()) * p.units
+	x := c.add(block{src: s.UnsafePointer(), dst: to.UnsafePointer(), plan: p, kind: isScratch, parent: i})
+	c.cover(x, n, n)
+	return to
+}
+
+// block is the number of the block at q, and whether it was known before. w is where the pointer stands.
+func (c *cloner) block(q unsafex.Ptr, p *plan, kind blockKind, w unsafex.Ptr) (i uint32, old bool) {
+	if int(c.count) >= len(c.table)/2 {
+		c.grow(4 * len(c.table))
+	}
+	mask, h := uint32(len(c.table)-1), hashOf(q)
+	slot := h & mask
+	for ; c.table[slot].number != 0; slot = (slot + 1) & mask {
+		if f := c.table[slot]; f.hash == h {
+			if b := c.at(f.number - 1); b.src == q && b.same(p, kind) {
+				return f.number - 1, true
+			}
+		}
+	}
+	i = c.add(block{src: q, plan: p, kind: kind, parent: c.current, at: unsafex.PtrAddr(w) - unsafex.PtrAddr(c.at(c.current).src)})
+	c.table[slot] = found{i + 1, h}
+	return i, false
+}
+
+// same says whether what a pointer to a p leads to, found at the block's address, is the block.
+func (b *block) same(p *plan, kind blockKind) bool {
+	if b.plan.typ != p.typ {
+		return false
+	}
+	return b.kind == kind || kind == isMemory && b.kind == isShared
+}
+
+func (c *cloner) add(b block) uint32 {
+	i := c.count
+	if i >= refLimit {
+		panic(refusal{outOfMemory("%s: more than %d variables", c.op, i)})
+	}
+	if int(i>>pieceBits) == len(c.blocks) {
+		c.blocks = append(c.blocks, make([]block, piece))
+	}
+	b.in = i
+	*c.at(i) = b
+	c.count++
+	return i
+}
+
+// hashOf is where the search for an address begins.
+func hashOf(q unsafex.Ptr) uint32 {
+	const odd = 0x9E3779B97F4A7C15 // 2^64 by the golden ratio.
+	h := uint64(unsafex.PtrAddr(q)) * odd
+	return uint32(h >> 32)
+}
+
+// grow makes the table one of n slots, a power of 2.
+func (c *cloner) grow(n int) {
+	old := c.table
+	if n <= cap(c.empty) {
+		c.table = c.empty[:n]
+	} else {
+		c.table = make([]found, n)
+	}
+	for _, f := range old {
+		if f.number != 0 {
+			slot := f.hash & uint32(n-1)
+			for c.table[slot].number != 0 {
+				slot = (slot + 1) & uint32(n-1)
+			}
+			c.table[slot] = f
+		}
+	}
+	clear(old)
+	c.empty = old
+}

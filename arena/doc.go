@@ -1,0 +1,59 @@
+// Package arena allocates values of any Go type that are born one by one and die together.
+//
+// # Model
+//
+// An [Arena] cuts values from chunks, one behind the other: [New], [MakeSlice], [Append], [String]
+// and the like. [Arena.Free] gives all of them up at once, [Arena.Reset] does the same and goes on,
+// [Arena.Rewind] gives up what was made since a [Checkpoint]. Chunks are recycled, within the arena
+// and through a store that all arenas share, so that rounds of work allocate nothing on the Go heap.
+//
+// Values may hold pointers, strings, maps, interfaces, to the Go heap, to this arena or to another:
+// a type with pointers has chunks of its own, which the collector scans as the slices of that type
+// that they are, one object where there would be thousands. Data without pointers lies in chunks
+// that the collector skips.
+//
+// [NewArena] is the ordinary kind. [NewShared] serves many goroutines, [Pool] hands out arenas for
+// requests. [NewOffHeap] and [NewFixed] lie outside the Go heap and take no Go pointers. The nil
+// *Arena allocates from the Go heap. [Of] is the fastest way to make many values of one type.
+//
+// # Lifetime
+//
+// Forgetting to free is safe: an arena on Go memory is collected with its values when nobody holds
+// them. An off-heap arena must be freed; its memory is lost otherwise, and [List] says so.
+//
+// Freeing is a promise that nobody uses the values any more. Whoever does sees bits of a later value,
+// of the same type if the type holds pointers or bools, of other data without pointers if not, and may
+// change it. Nothing worse happens: memory never changes its type in a way that would forge a
+// pointer, and no record of the arena lies in it. The same holds for values that Reset and Rewind
+// gave up. What a freed value pointed to is not kept alive by arena or store. Using an arena after its
+// Free, a second Free included, panics.
+//
+// To outlive its arena a value is copied: [Clone].
+//
+// # Errors
+//
+// A limit that was set ([Arena.SetLimit]), a fixed arena that is full, and a length that no machine
+// has are panics with a value that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory], or errors
+// of the function with Try before its name. When the Go heap itself is exhausted, Go ends the
+// process, as ever.
+//
+// runtime.SetFinalizer on a value in an arena is a fatal error of Go's, weak pointers and cleanups follow
+// the whole chunk.
+//
+// # Concurrency
+//
+// An Arena, with the Typed values and Builders on it, serves one goroutine at a time, except for the
+// shared kind. The functions of the package may be called from any goroutine, and a value may be
+// used wherever its type allows it.
+//
+// # With FREEHOLD=heap
+//
+// All values come from the Go heap, one by one, and nothing is reused. Limits count bytes that were
+// asked for, checks of misuse stay, Clone returns everything untouched, and no arena owns anything.
+//
+// # What it is not
+//
+// It is no allocator for values that die one by one: see packages offheap and pool. A single object, or
+// a few that die at once, are cheaper on the Go heap, which also needs no promise. It does not make
+// a program faster whose collector has nothing to do.
+package arena

@@ -1,0 +1,48 @@
+package arena
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+var (
+	inData    = &member{id: 1}
+	inBss     member
+	inNoptr   = [3]int{1, 2, 3}
+	inNoptrBs [100]int
+)
+
+// TestGround keeps GC-7.
+func TestGround(t *testing.T) {
+	large := make([]member, 10000)
+	tiny := new(byte)
+	for name, p := range map[string]unsafex.Ptr{"data": unsafex.PtrOf(inData), "bss": unsafex.PtrOf(&inBss), "noptrdata": unsafex.PtrOf(&inNoptr[2]),
+		"noptrbss": unsafex.PtrOf(&inNoptrBs[50]), "a field": unsafex.PtrOf(&inBss.next)} {
+		if g := groundOf(p); g != inGlobals {
+			t.Errorf("%s: %d", name, g)
+		}
+	}
+	for name, p := range map[string]unsafex.Ptr{"a small object": unsafex.PtrOf(new(member)), "a tiny one": unsafex.PtrOf(tiny),
+		"an element": unsafex.PtrOf(&large[7777]), "a string": unsafex.StringData(strings.Repeat("x", 100))} {
+		for range 2 { // The second time from memory.
+			if g := groundOf(p); g != onHeap {
+				t.Errorf("%s: %d", name, g)
+			}
+		}
+	}
+	if g := groundOf(unsafex.StringData("a constant")); g != elsewhere {
+		t.Errorf("a constant: %d", g)
+	}
+	if v := offheap.MakeSlice[int](8, 8); v != nil {
+		if g := groundOf(unsafex.DataOf(v)); g == inGlobals {
+			t.Errorf("off the heap: %d", g)
+		}
+		offheap.FreeSlice(v)
+	}
+	runtime.GC() // No cleanup runs, and nothing of the runtime's is out of order.
+	runtime.KeepAlive(large)
+}

@@ -1,0 +1,168 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// Options are those of [NewOffHeap]. The zero value is good.
+type Options struct {
+	// Purpose is the account that the arena's memory is on; nil is one that is called "arena".
+	Purpose *offheap.Purpose
+	// Limit is the first limit; see [Arena.SetLimit].
+	Limit int64
+}
+
+// NewOffHeap makes an arena on memory outside the Go heap, for values without Go pointers, which the
+// collector neither scans nor waits for. Links between them are [offheap.Ref]. A T that holds Go
+// pointers makes New and the like panic with the path of the field; one that is
+// [offheap.UnsafeSelfContained] does not.
+//
+// The arena must be freed. One that is dropped keeps its memory for ever, because values in it may
+// still be in use, and is listed as leaked by [List].
+func NewOffHeap(o Options) *Arena {
+	if o.Limit < 0 {
+		panic(fmt.Errorf("arena: NewOffHeap: negative limit %d; 0 means none", o.Limit))
+	}
+	a := &Arena{off: o.Purpose}
+	if a.off == nil {
+		a.off = offheap.NewPurpose("arena")
+	}
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	a.start(kindOffHeap, made)
+	a.rec.limit.Store(o.Limit)
+	return a
+}
+
+// NewFixed makes an arena of so many bytes outside the Go heap, as [NewOffHeap], all of which are
+// there when it returns: from then on it asks the system for nothing, and what does not fit is
+// refused with [offheap.ErrLimit]. Types that hold bools or are self-contained are refused as well as those
+// with Go pointers. Reset keeps the memory in any mode. NewFixed panics if bytes is negative, and if
+// there is no memory with a value that errors.Is [offheap.ErrOutOfMemory].
+func NewFixed(bytes int) *Arena {
+	a, err := newFixed(bytes)
+	must(err)
+	return a
+}
+
+// TryNewFixed is NewFixed with an error for what the world may refuse.
+func TryNewFixed(bytes int) (*Arena, error) { return newFixed(bytes) }
+
+func newFixed(n int) (*Arena, error) {
+	if n < 0 {
+		panic(fmt.Errorf("arena: NewFixed: negative number of bytes %d", n))
+	}
+	if uint(n) > maxBytes {
+		return nil, outOfMemory("NewFixed: %d bytes", n)
+	}
+	n = (max(n, 8) + 7) &^ 7
+	a := &Arena{off: offheap.NewPurpose("arena")}
+	var made [1]uintptr
+	runtime.Callers(3, made[:])
+	a.start(kindFixed, made)
+	if a.kind == kindHeap {
+		a.rec.limit.Store(int64(n))
+		return a, nil
+	}
+	block, err := a.off.TryAllocUninit(n)
+	if err != nil {
+		unregister(a.rec)
+		return nil, fmt.Errorf("arena: NewFixed: %w", err)
+	}
+	clear(block) // The system lends the pages now.
+	c := &chunk{base: unsafex.DataOf(block), size: uintptr(n), off: true}
+	c.owner.Store(a.rec.id)
+	index.add(c)
+	a.words.grow = classOf(uintptr(n)) + 24 // No block has a chunk of its own.
+	a.words.spare = c
+	a.rec.held.Store(int64(n))
+	return a, nil
+}
+
+// allocFixed is alloc in a fixed arena, where data of all kinds shares the one chunk, in whole words.
+func (a *Arena) allocFixed(op string, d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
+	d.checkFixed(op)
+	if size == 0 {
+		return nil, nil
+	}
+	p, err := a.words.cut((size+7)&^7, 8, zero)
+	if err == nil && d.flow == wordFlow {
+		a.cache(d.key, a.words.chunk)
+	}
+	return p, err
+}
+
+// An offHeapMaker makes and frees chunks of one type off the heap.
+type offHeapMaker struct {
+	make func(p *offheap.Purpose, n int) (unsafex.Ptr, error)
+	free func(p unsafex.Ptr, n int)
+}
+
+func makeOffHeap[T any](p *offheap.Purpose, n int) (at unsafex.Ptr, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e, ok := v.(error)
+			if !ok || !errors.Is(e, offheap.ErrOutOfMemory) && !errors.Is(e, offheap.ErrLimit) {
+				panic(v)
+			}
+			err = e
+		}
+	}()
+	return unsafex.DataOf(offheap.MakeSliceFor[T](p, n, n)), nil
+}
+
+func freeOffHeap[T any](p unsafex.Ptr, n int) { offheap.FreeSlice(unsafex.SliceOf[T](p, n, n)) }
+
+// acquireOffHeap is acquire for memory outside the Go heap.
+func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
+	bytes := classBytes(class)
+	if a.kind == kindFixed {
+		a.rec.held.Add(-int64(bytes))
+		return nil, fmt.Errorf("arena: arena %d, which has %d bytes for good (NewFixed) and was made by %s, is full: %w", a.rec.id, a.rec.held.Load(), a.rec.place(), offheap.ErrLimit)
+	}
+	c := &chunk{desc: b.desc, class: class, off: true}
+	var err error
+	if b.desc == nil {
+		var block []byte
+		block, err = a.off.TryAllocUninit(int(bytes))
+		c.base, c.size, c.dirty = unsafex.DataOf(block), bytes, bytes
+	} else {
+		n := (bytes - goHeader) / b.desc.size
+		maker := b.desc.offMem.Load()
+		if maker == nil {
+			a.rec.held.Add(-int64(bytes))
+			panic(fmt.Errorf("arena: NewOf of %s in an off-heap arena: the type holds a bool or is self-contained, and package arena has not seen it as a type parameter yet: call Of once with it", b.desc.typ))
+		}
+		c.base, err = maker.make(a.off, int(n))
+		c.size = n * b.desc.size
+	}
+	if err != nil {
+		a.rec.held.Add(-int64(bytes))
+		return nil, fmt.Errorf("arena: %w", err)
+	}
+	c.owner.Store(a.rec.id)
+	index.add(c)
+	return c, nil
+}
+
+// giveUpOffHeap gives empty chunks, linked by next, back to offheap.
+func (a *Arena) giveUpOffHeap(list *chunk) {
+	for c := list; c != nil; c = c.next {
+		c.owner.Store(0)
+		index.remove(c)
+		if c.desc != nil {
+			c.desc.offMem.Load().free(c.base, int(c.size/c.desc.size))
+		} else {
+			offheap.Free(unsafex.SliceOf[byte](c.base, int(c.size), int(c.size)))
+		}
+		if a.kind != kindFixed {
+			a.rec.held.Add(-c.bytes())
+		}
+		runtime.KeepAlive(c)
+	}
+}

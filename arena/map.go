@@ -1,0 +1,310 @@
+package arena
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A Map is a hash table in an arena. It does what a Go map does, for NaN, for zeros of both signs
+// and for interface keys too: a key whose dynamic type cannot be compared panics and changes
+// nothing. [NewMap] makes it.
+//
+// Strings that a key is or holds in its fields and elements are copied to the arena when the key comes
+// into the map; what an interface in a key holds is not, and values are kept as they are. Tables whose keys and values are free of
+// pointers and bools lie in memory that the collector does not scan, and off the heap where the
+// arena does; others lie in memory of their own type that it scans.
+//
+// When a Map outgrows its table, the next one is twice as large, and the old one stays in the arena,
+// unused, until the arena is reset or freed: all old tables together take at most what the last one
+// takes, and [Arena.Stats] counts them as InUse. A good hint avoids them. One that loses as many entries as it gains
+// does not take more memory for it.
+//
+// A Map serves one goroutine at a time, and many that only look up. It ends with its arena's values: after
+// Free every use panics. After Reset, or Rewind to a checkpoint before the Map or its last growth, it is
+// stale as any value is, and shows entries that never were, or panics. The Map itself, some 300
+// bytes, is on the Go heap, so that it can say so.
+type Map[K comparable, V any] struct {
+	life *Arena // Its kind says whether the arena was freed.
+	t    mapTable[K, V]
+	kind hashKind
+	room int // Empty slots that may be taken before the table is full.
+	n    int
+	hasher
+
+	a       *Arena // To allocate from.
+	keys    *keyInfo
+	scanned bool           // Slots hold pointers that must not outlive their entries.
+	direct  bool           // Keys are words, and zero in all slots that are not full.
+	far     bool           // Likewise, and the table is so large that looking at favorites pays.
+	clears  uint           // How often Clear was called.
+	loops   int            // Iterations that are under way.
+	pinned  bool           // One of them looks at the table.
+	spare   mapTable[K, V] // Of the table's size, empty, if there is one.
+}
+
+// plainHeap is the life of Maps that belong to no arena.
+var plainHeap = Arena{kind: kindHeap}
+
+// NewMap makes an empty Map in a, with room for hint entries. It panics with a value that errors.Is
+// [offheap.ErrLimit] or [offheap.ErrOutOfMemory] if there is no memory for them, and if hint is
+// negative.
+func NewMap[K comparable, V any](a *Arena, hint int) *Map[K, V] {
+	m, err := newMap[K, V]("NewMap", a, hint)
+	must(err)
+	return m
+}
+
+// TryNewMap is NewMap with an error for what the world may refuse.
+func TryNewMap[K comparable, V any](a *Arena, hint int) (*Map[K, V], error) {
+	return newMap[K, V]("TryNewMap", a, hint)
+}
+
+func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], error) {
+	if hint < 0 {
+		panic(fmt.Errorf("arena: %s: negative number of entries %d", op, hint))
+	}
+	slot := describe[mapSlot[K, V]]()
+	m := &Map[K, V]{a: a, life: &plainHeap, keys: keysOf[K](), scanned: slot.flow == typedFlow}
+	if a != nil {
+		a.check(op)
+		switch a.kind {
+		case kindOffHeap:
+			slot.checkOffHeap(op)
+		case kindFixed:
+			slot.checkFixed(op)
+		}
+		if m.life = a; a.kind == kindShared {
+			m.life = &a.parts[0].Arena
+		}
+	}
+	m.kind = m.keys.kind
+	m.direct = m.kind == hashWord && slot.size <= maxDirect
+	m.hasher.init()
+	if hint == 0 {
+		return m, nil
+	}
+	if uint(hint) > maxBytes {
+		return nil, outOfMemory("%s: %d entries", op, hint)
+	}
+	groups, slots := tableFor(hint)
+	t, err := m.newTable(op, groups, slots)
+	if err != nil {
+		return nil, err
+	}
+	m.use(t, t.most())
+	return m, nil
+}
+
+// check panics if the arena was freed.
+func (m *Map[K, V]) check(op string) {
+	if l := m.life; l == nil || l.kind == kindFreed {
+		m.misused(op)
+	}
+}
+
+//go:noinline
+func (m *Map[K, V]) misused(op string) {
+	if m.life == nil {
+		panic(fmt.Errorf("arena: %s on a Map that no function of the package made; use NewMap", op))
+	}
+	m.life.check(op)
+}
+
+// stale panics because the table is not what the Map left in it.
+func (m *Map[K, V]) stale(op string) {
+	panic(fmt.Errorf("arena: %s on a Map of %s whose memory holds something else by now: it was made, or has grown, before a Reset or after the checkpoint of a Rewind: use no value of an arena after that", op, m.life.name()))
+}
+
+// name is what messages call the arena.
+func (a *Arena) name() string {
+	if a.rec == nil {
+		return "the Go heap"
+	}
+	return fmt.Sprintf("arena %d", a.rec.id)
+}
+
+// Len is how many entries there are.
+func (m *Map[K, V]) Len() int {
+	m.check("Map.Len")
+	return m.n
+}
+
+// Get is the value of key, and whether there is one.
+func (m *Map[K, V]) Get(key K) (value V, ok bool) {
+	m.check("Map.Get")
+	var h uint64
+	if m.kind == hashWord {
+		w := unsafex.Word(&key)
+		h = m.word(w)
+		if m.far {
+			if s := m.t.favorite(h); s != nil && s.key == key && w != 0 {
+				return s.value, true
+			}
+		}
+	} else {
+		h = m.hash(key)
+	}
+	if s := m.t.find(key, h); s != nil {
+		return s.value, true
+	}
+	return value, false
+}
+
+// Set makes value the value of key. It panics with a value that errors.Is [offheap.ErrLimit] or
+// [offheap.ErrOutOfMemory] if the Map must grow and cannot; then it is as it was.
+func (m *Map[K, V]) Set(key K, value V) { must(m.set("Map.Set", key, value)) }
+
+// TrySet is Set with an error for what the world may refuse.
+func (m *Map[K, V]) TrySet(key K, value V) error { return m.set("Map.TrySet", key, value) }
+
+func (m *Map[K, V]) set(op string, key K, value V) error {
+	m.check(op)
+	h := m.hash(key)
+	t, vacant := &m.t, -1
+	at := t.home(h)
+	for range t.ctrl {
+		w := t.ctrl[at]
+		for e := matches(w, h); e != 0; e &= e - 1 {
+			if s := &t.slots[at*8+lowest(e)]; s.key == key {
+				if m.keys.rewritten {
+					m.rewrite(&s.key, key)
+				}
+				s.value = value
+				return nil
+			}
+		}
+		if vacant < 0 && ^w&fullBits != 0 {
+			vacant = at*8 + t.pick(^w&fullBits, h)
+		}
+		if empties(w) != 0 {
+			break
+		}
+		at = (at + 1) & (len(t.ctrl) - 1)
+	}
+	if m.room == 0 && (vacant < 0 || t.tag(vacant) != wasFull) {
+		if err := m.grow(op); err != nil {
+			return err
+		}
+		vacant = t.vacancy(h)
+	}
+	if vacant < 0 {
+		m.stale(op)
+	}
+	if m.keys.strings != nil {
+		if err := m.keys.own(op, m.a, unsafex.PtrOf(&key)); err != nil {
+			return err
+		}
+	}
+	s := &t.slots[vacant]
+	if t.tag(vacant) != wasFull {
+		m.room--
+	}
+	t.fill(vacant, h)
+	s.key, s.value = key, value
+	m.n++
+	return nil
+}
+
+// rewrite makes key the key of an entry whose key is equal, but may have other bits: a zero of the
+// other sign. Its strings stay the arena's.
+func (m *Map[K, V]) rewrite(to *K, key K) {
+	old := *to
+	for _, at := range m.keys.strings {
+		*unsafex.As[string](unsafex.Add(unsafex.PtrOf(&key), at)) = *unsafex.As[string](unsafex.Add(unsafex.PtrOf(&old), at))
+	}
+	*to = key
+}
+
+// Delete removes the entry of key and says whether there was one.
+func (m *Map[K, V]) Delete(key K) bool {
+	m.check("Map.Delete")
+	h := m.hash(key)
+	t := &m.t
+	s := t.find(key, h)
+	if s == nil {
+		return false
+	}
+	if t.vacate(t.index(s)) {
+		m.room++
+	}
+	if m.scanned || m.direct {
+		*s = mapSlot[K, V]{}
+	}
+	m.n--
+	return true
+}
+
+// Clear removes all entries, those with NaN in their keys too. The table stays.
+func (m *Map[K, V]) Clear() {
+	m.check("Map.Clear")
+	clear(m.t.ctrl)
+	if m.scanned || m.direct {
+		clear(m.t.slots)
+	}
+	m.n, m.room = 0, m.t.most()
+	m.clears++
+}
+
+// All are the entries, in no order. The Map may be changed meanwhile, as a Go map may: an entry that is
+// removed before it was reached is not produced, one that is changed is with its latest value, and
+// one that is new may be. If the arena is freed, the iteration panics when it goes on.
+func (m *Map[K, V]) All() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) { m.loop("Map.All", "the next step of Map.All", yield) }
+}
+
+// Keys are the keys of [Map.All].
+func (m *Map[K, V]) Keys() iter.Seq[K] {
+	return func(yield func(K) bool) {
+		m.loop("Map.Keys", "the next step of Map.Keys", func(k K, _ V) bool { return yield(k) })
+	}
+}
+
+// Values are the values of [Map.All].
+func (m *Map[K, V]) Values() iter.Seq[V] {
+	return func(yield func(V) bool) {
+		m.loop("Map.Values", "the next step of Map.Values", func(_ K, v V) bool { return yield(v) })
+	}
+}
+
+func (m *Map[K, V]) loop(op, next string, yield func(K, V) bool) {
+	m.check(op)
+	// If the Map grows, the table that the loop began with says which entries are to come, and the
+	// new one what they are. Nobody changes the old one, since it is pinned.
+	t, clears := m.t, m.clears
+	m.loops++
+	m.pinned = true
+	defer m.loopEnds()
+	from := rand.Uint32()
+	for i := range len(t.ctrl) * 8 {
+		at := (i/8+int(from>>3))&(len(t.ctrl)-1)*8 + (i+int(from))&7
+		if t.tag(at) < isFull {
+			continue
+		}
+		s := &t.slots[at]
+		key, value := s.key, s.value
+		if t.serial != m.t.serial {
+			if key != key { // It cannot be found, nor changed, nor removed but by Clear.
+				if m.clears != clears {
+					continue
+				}
+			} else if s = m.t.find(key, m.hash(key)); s == nil {
+				continue
+			} else {
+				key, value = s.key, s.value
+			}
+		}
+		if !yield(key, value) {
+			return
+		}
+		m.check(next)
+	}
+}
+
+func (m *Map[K, V]) loopEnds() {
+	if m.loops--; m.loops == 0 {
+		m.pinned = false
+	}
+}

@@ -1,0 +1,141 @@
+package arena
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// A Pool hands out arenas, one for each request, and keeps the chunks of those that come back, so
+// that an arena from Get begins with what an earlier one ended with. The arenas themselves are not
+// used again: one that was put back panics, and so does whoever still has it. The zero value is
+// good; a Pool may be used by many goroutines at once.
+type Pool struct {
+	// Arenas is for how many arenas a Pool keeps chunks, 0 for GOMAXPROCS.
+	Arenas int
+	// Bytes is how many bytes of chunks it keeps for each, 0 for 4 MiB.
+	Bytes int64
+
+	mu   sync.Mutex
+	kits []kit
+}
+
+// A kit is what an arena leaves in a Pool: bumps with nothing but spare chunks.
+type kit struct {
+	words, bytes bump
+	typed        []*bump
+	held         int64
+}
+
+// pooled is the bytes in the kits of all Pools.
+var pooled atomic.Int64
+
+// Get is an arena for the caller, who gives it to Put, or frees it.
+func (p *Pool) Get() *Arena {
+	a := &Arena{}
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	a.start(kindGo, made)
+	p.mu.Lock()
+	var k kit
+	if n := len(p.kits); n > 0 {
+		k, p.kits[n-1] = p.kits[n-1], kit{}
+		p.kits = p.kits[:n-1]
+	}
+	p.mu.Unlock()
+	if k.held > 0 {
+		a.adopt(&k)
+	}
+	return a
+}
+
+// Put takes an arena back that Get handed out. All its values are given up, as by [Arena.Free].
+// A nil arena is ignored.
+func (p *Pool) Put(a *Arena) {
+	if a == nil {
+		return
+	}
+	a.check("Pool.Put")
+	limit, most := p.Bytes, p.Arenas
+	if limit == 0 {
+		limit = 4 << 20
+	}
+	if most == 0 {
+		most = runtime.GOMAXPROCS(0)
+	}
+	if limit < 0 || most < 0 {
+		panic(fmt.Errorf("arena: Pool with Arenas %d and Bytes %d; 0 means the default", p.Arenas, p.Bytes))
+	}
+	if a.kind != kindGo {
+		a.Free()
+		return
+	}
+	a.reset(limit)
+	k := a.leave()
+	p.mu.Lock()
+	full := len(p.kits) >= most
+	if !full {
+		p.kits = append(p.kits, k)
+	}
+	p.mu.Unlock()
+	if full {
+		k.release()
+	}
+}
+
+// leave ends an arena that was reset and returns what it held.
+func (a *Arena) leave() kit {
+	k := kit{words: a.words, bytes: a.bytes, held: a.rec.held.Swap(0)}
+	for _, b := range a.typed {
+		// Stale Typed values keep their bump: the kit has one of its own.
+		o := *b
+		k.typed = append(k.typed, &o)
+		b.spare, b.spareLarge = nil, nil
+	}
+	a.words.spare, a.words.spareLarge, a.bytes.spare, a.bytes.spareLarge = nil, nil, nil, nil
+	k.own(0)
+	store.charge(-k.held)
+	pooled.Add(k.held)
+	a.end()
+	unregister(a.rec)
+	return k
+}
+
+// adopt makes a kit's chunks those of a new arena.
+func (a *Arena) adopt(k *kit) {
+	a.words, a.bytes, a.typed = k.words, k.bytes, k.typed
+	a.each(func(b *bump) { b.a = a })
+	a.indexBumps()
+	k.own(a.rec.id)
+	pooled.Add(-k.held)
+	store.charge(k.held)
+	a.rec.held.Store(k.held)
+}
+
+// own says to whom the chunks belong.
+func (k *kit) own(id uint64) {
+	k.each(func(b *bump) {
+		for _, list := range []*chunk{b.spare, b.spareLarge} {
+			for c := list; c != nil; c = c.next {
+				c.owner.Store(id)
+			}
+		}
+	})
+}
+
+func (k *kit) each(f func(*bump)) {
+	f(&k.words)
+	f(&k.bytes)
+	for _, b := range k.typed {
+		f(b)
+	}
+}
+
+// release gives the chunks to the store.
+func (k *kit) release() {
+	pooled.Add(-k.held)
+	var out *chunk
+	k.each(func(b *bump) { b.giveBack(0, &out) })
+	store.put(out)
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package arena
+
+// raceEnabled says that the race detector changes what allocates and how much.
+const raceEnabled = true

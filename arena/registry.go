@@ -1,0 +1,161 @@
+package arena
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"weak"
+)
+
+// A record is what is known of an arena that is not freed, also when nobody holds it any more.
+type record struct {
+	id    uint64
+	arena weak.Pointer[Arena]
+	made  uintptr // The program counter of the call that made it.
+	kind  kind
+	held  atomic.Int64 // Bytes in chunks.
+	limit atomic.Int64 // Of held; 0 for none.
+}
+
+// registry finds records by ID. Records of arenas on Go memory that the collector took are struck
+// off when the registry has doubled, and when somebody asks.
+var registry struct {
+	last   atomic.Uint64
+	shards [16]registryShard
+}
+
+type registryShard struct {
+	mu    sync.Mutex
+	byID  map[uint64]*record
+	prune int // Length at which to look for arenas that are gone.
+}
+
+func shardOf(id uint64) *registryShard { return &registry.shards[id%uint64(len(registry.shards))] }
+
+// register gives a its record.
+func register(a *Arena, made uintptr) {
+	r := &record{id: registry.last.Add(1), arena: weak.Make(a), kind: a.kind, made: made}
+	a.rec = r
+	s := shardOf(r.id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID == nil {
+		s.byID, s.prune = make(map[uint64]*record), 64
+	}
+	s.byID[r.id] = r
+	if len(s.byID) >= s.prune {
+		s.pruneLocked()
+		s.prune = max(64, 2*len(s.byID))
+	}
+}
+
+// pruneLocked strikes off arenas that the collector took. Their memory is the Go heap's again;
+// off-heap memory is not, and its records stay, as leaks.
+func (s *registryShard) pruneLocked() {
+	for id, r := range s.byID {
+		if r.arena.Value() == nil && !r.kind.offHeap() {
+			delete(s.byID, id)
+			r.forget()
+		}
+	}
+}
+
+// forget takes the bytes of a record that is struck off out of the sums.
+func (r *record) forget() {
+	if n := r.held.Swap(0); r.kind != kindHeap {
+		store.charge(-n)
+	}
+}
+
+func unregister(r *record) {
+	s := shardOf(r.id)
+	s.mu.Lock()
+	delete(s.byID, r.id)
+	s.mu.Unlock()
+}
+
+func (k kind) offHeap() bool { return k == kindOffHeap || k == kindFixed }
+
+var kindNames = [...]string{"freed", "shared", "Go memory", "off-heap", "fixed", "Go heap"}
+
+// ID is a number that no other arena of the process has or had. The nil arena's is 0.
+func (a *Arena) ID() uint64 {
+	if a == nil {
+		return 0
+	}
+	a.check("ID")
+	return a.rec.id
+}
+
+// ByID is the arena with that ID, or nil if it was freed or collected, or never was. It does not
+// keep the arena from being collected: somebody must hold it.
+func ByID(id uint64) *Arena {
+	s := shardOf(id)
+	s.mu.Lock()
+	r := s.byID[id]
+	s.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	return r.arena.Value()
+}
+
+// Info describes an arena that is not freed.
+type Info struct {
+	ID   uint64
+	Kind string // "Go memory", "off-heap", "fixed", "shared" or, with the kill switch, "Go heap".
+	Made string // Function, file and line of the call that made it.
+	Held int64  // Bytes in its chunks.
+	// Leaked says that an off-heap arena was dropped without Free. Its memory is lost.
+	Leaked bool
+}
+
+// String is one line for people.
+func (i Info) String() string {
+	s := fmt.Sprintf("arena %d (%s): %d bytes, made by %s", i.ID, i.Kind, i.Held, i.Made)
+	if i.Leaked {
+		s += ", dropped without Free"
+	}
+	return s
+}
+
+// List describes all arenas that are not freed, by ID. Arenas on Go memory that nobody holds leave
+// the list when the collector has found them.
+func List() (list []Info) {
+	for i := range registry.shards {
+		s := &registry.shards[i]
+		s.mu.Lock()
+		s.pruneLocked()
+		for _, r := range s.byID {
+			list = append(list, Info{ID: r.id, Kind: kindNames[r.kind], Made: r.place(), Held: r.held.Load(),
+				Leaked: r.arena.Value() == nil})
+		}
+		s.mu.Unlock()
+	}
+	slices.SortFunc(list, func(x, y Info) int { return cmp.Compare(x.ID, y.ID) })
+	return list
+}
+
+// place is where the arena was made.
+func (r *record) place() string {
+	f, _ := runtime.CallersFrames([]uintptr{r.made}).Next()
+	return fmt.Sprintf("%s at %s:%d", f.Function, f.File, f.Line)
+}
+
+// check panics if a was freed.
+func (a *Arena) check(op string) {
+	if a.kind == kindShared {
+		a.part(op).mu.Unlock()
+		return
+	}
+	if a.kind != kindFreed {
+		return
+	}
+	if a.rec == nil {
+		panic(fmt.Errorf("arena: %s on an Arena that no function of the package made; use NewArena", op))
+	}
+	panic(fmt.Errorf("arena: %s on arena %d, which was freed; it was made by %s: use no arena after its Free, which is called once", op, a.rec.id, a.rec.place()))
+}

@@ -1,0 +1,134 @@
+package arena
+
+import (
+	"fmt"
+)
+
+// Free gives up all values of a and recycles their memory at once. Nobody may use one of them
+// afterwards; whoever does sees bits of a later value, of the same type if the type holds pointers
+// or bools. Every use of a afterwards panics, a second Free included.
+func (a *Arena) Free() {
+	if a == nil {
+		return
+	}
+	a.check("Free")
+	if a.kind == kindShared {
+		a.freeShared()
+		return
+	}
+	a.end()
+	unregister(a.rec)
+}
+
+// end gives everything back and makes every later use panic.
+func (a *Arena) end() {
+	a.kind = kindFreed
+	a.closeSlots()
+	a.inline = [8]slot{}
+	var out *chunk
+	a.each(func(b *bump) { b.giveBack(0, &out) })
+	a.giveUp(out)
+	a.typed, a.few, a.byDesc, a.marks = nil, [4]*bump{}, nil, nil
+}
+
+// each calls f for every bump.
+func (a *Arena) each(f func(*bump)) {
+	f(&a.words)
+	f(&a.bytes)
+	for _, b := range a.typed {
+		f(b)
+	}
+}
+
+// A Mode says what Reset does with an arena's chunks.
+type Mode struct{ keep int64 }
+
+// The modes of Reset, beside [KeepUpTo].
+var (
+	// Keep leaves all chunks with the arena: the next round allocates nothing.
+	Keep = Mode{1<<63 - 1}
+	// GiveBack gives all chunks to the store, where any arena finds them; after some seconds they
+	// are the collector's.
+	GiveBack = Mode{0}
+)
+
+// KeepUpTo leaves chunks of up to n bytes with the arena and gives back the others.
+func KeepUpTo(n int64) Mode {
+	if n < 0 {
+		panic(fmt.Errorf("arena: KeepUpTo: negative number of bytes %d", n))
+	}
+	return Mode{n}
+}
+
+// Reset gives up all values of a, as Free does, but a can be used again.
+func (a *Arena) Reset(m Mode) {
+	if a == nil {
+		return
+	}
+	a.check("Reset")
+	if a.kind == kindShared {
+		a.resetShared(m)
+		return
+	}
+	a.reset(m.keep)
+}
+
+// reset returns how many of the bytes to keep were not needed.
+func (a *Arena) reset(keep int64) int64 {
+	a.clearSlots()
+	clear(a.marks)
+	a.marks = a.marks[:0]
+	if a.kind == kindHeap {
+		a.rec.held.Store(0)
+		return keep
+	}
+	if a.kind == kindFixed {
+		keep = Keep.keep
+	}
+	var out *chunk
+	a.each(func(b *bump) { keep = b.giveBack(keep, &out) })
+	a.giveUp(out)
+	return keep
+}
+
+// giveBack empties all chunks of the bump, keeps the largest up to keep bytes, moves the others to
+// out and returns what is left of keep.
+func (b *bump) giveBack(keep int64, out **chunk) int64 {
+	b.empty()
+	keep = keepUpTo(&b.spareLarge, keep, out)
+	return keepUpTo(&b.spare, keep, out)
+}
+
+// empty makes all chunks of the bump spare ones.
+func (b *bump) empty() {
+	if c := b.chunk; c != &noChunk {
+		c.close(b.flow)
+		c.next, b.full, b.chunk = b.full, c, &noChunk
+	}
+	b.emptyUntil(&b.full, nil, &b.spare)
+	b.emptyUntil(&b.large, nil, &b.spareLarge)
+}
+
+// emptyUntil moves the chunks of a list before end to a list of spare ones.
+func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
+	for c := *list; c != end; c = *list {
+		*list = c.next
+		c.close(b.flow)
+		c.rewind(b.flow, 0)
+		b.keep(c, spare)
+	}
+}
+
+// keepUpTo moves what exceeds keep bytes from a list of spare chunks to out, and returns what is
+// left of keep.
+func keepUpTo(list **chunk, keep int64, out **chunk) int64 {
+	for *list != nil && (*list).bytes() <= keep {
+		keep -= (*list).bytes()
+		list = &(*list).next
+	}
+	for c := *list; c != nil; c = *list {
+		*list = c.next
+		c.next, *out = *out, c
+	}
+	return keep
+}

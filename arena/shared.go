@@ -1,0 +1,105 @@
+package arena
+
+import (
+	"runtime"
+	"sync"
+)
+
+// A sharedPart is one of the arenas that a shared one consists of, behind a lock.
+type sharedPart struct {
+	mu sync.Mutex
+	Arena
+	_ [64]byte // Parts of different Ps do not share a cache line.
+}
+
+// NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. It costs
+// a lock for each value. Free panics in whoever is late: in a New that comes after it as in a second
+// Free.
+func NewShared() *Arena {
+	a := &Arena{}
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	a.start(kindShared, made)
+	if a.kind == kindHeap { // The kill switch: a part's checks are needed, its memory is not.
+		a.kind = kindShared
+		a.closeSlots()
+	}
+	for range min(runtime.GOMAXPROCS(0), storeShards) {
+		p := &sharedPart{}
+		p.kind = kindGo
+		if a.rec.kind == kindHeap {
+			p.kind = kindHeap
+		}
+		p.prepare()
+		p.rec = a.rec
+		a.parts = append(a.parts, p)
+	}
+	return a
+}
+
+// part locks the part for the caller's P. The caller unlocks it.
+func (a *Arena) part(op string) *sharedPart {
+	p := a.parts[home()%len(a.parts)]
+	p.mu.Lock()
+	if p.kind == kindFreed {
+		p.mu.Unlock()
+		p.check(op)
+	}
+	return p
+}
+
+// lockAll locks all parts. The caller calls what it returns to unlock them.
+func (a *Arena) lockAll(op string) (unlock func()) {
+	for _, p := range a.parts {
+		p.mu.Lock()
+	}
+	unlock = func() {
+		for _, p := range a.parts {
+			p.mu.Unlock()
+		}
+	}
+	if p := a.parts[0]; p.kind == kindFreed {
+		unlock()
+		p.check(op)
+	}
+	return unlock
+}
+
+func (a *Arena) freeShared() {
+	defer a.lockAll("Free")()
+	for _, p := range a.parts {
+		p.end()
+	}
+	unregister(a.rec)
+}
+
+func (a *Arena) resetShared(m Mode) {
+	defer a.lockAll("Reset")()
+	for _, p := range a.parts {
+		m.keep = p.reset(m.keep)
+	}
+}
+
+func (a *Arena) checkpointShared() Checkpoint {
+	defer a.lockAll("Checkpoint")()
+	c := Checkpoint{a.rec.id, registry.last.Add(1)}
+	for _, p := range a.parts {
+		p.checkpoint(c)
+	}
+	return c
+}
+
+func (a *Arena) rewindShared(c Checkpoint) {
+	defer a.lockAll("Rewind")()
+	for _, p := range a.parts {
+		p.rewind(c)
+	}
+}
+
+func (a *Arena) statsShared() (s Stats) {
+	defer a.lockAll("Stats")()
+	for _, p := range a.parts {
+		p.addStats(&s)
+	}
+	return s
+}

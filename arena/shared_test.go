@@ -1,0 +1,143 @@
+package arena
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/freehold-go/freehold"
+)
+
+func TestSharedParallel(t *testing.T) {
+	a := NewShared()
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			var list *node
+			nodes := Of[node](a)
+			for i := range 3000 {
+				n := nodes.New()
+				n.name, n.next = String(a, strings.Repeat("x", worker)), list
+				n.kids = Append(a, MakeSlice[*node](a, 0, 1), n, list)
+				list = n
+				p := New[point](a)
+				p.x = int64(i)
+				if i%500 == 0 {
+					a.Stats()
+					List()
+				}
+			}
+			count := 0
+			for n := list; n != nil; n = n.next {
+				if count++; len(n.name) != worker || n.kids[0] != n {
+					t.Errorf("worker %d: value %d is another's", worker, count)
+					return
+				}
+			}
+			if count != 3000 {
+				t.Errorf("worker %d: %d values", worker, count)
+			}
+		})
+	}
+	wg.Wait()
+	a.Free()
+}
+
+// TestSharedFree: Free while others allocate panics in them, and in nobody else; one of several
+// Frees succeeds.
+func TestSharedFree(t *testing.T) {
+	for range 20 {
+		a := NewShared()
+		var late, freed atomic.Int32
+		var wg sync.WaitGroup
+		for worker := range 6 {
+			wg.Go(func() {
+				err, _ := caught(func() {
+					for i := range 1 << 20 {
+						*New[*int](a) = new(int)
+						String(a, "text")
+						if worker < 2 && i == 500 {
+							a.Free()
+							freed.Add(1)
+							return
+						}
+					}
+				}).(error)
+				if err != nil {
+					late.Add(1)
+					if !strings.Contains(err.Error(), "freed") {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if freed.Load() != 1 || late.Load() != 5 {
+			t.Fatalf("%d Frees succeeded, %d goroutines were late", freed.Load(), late.Load())
+		}
+	}
+}
+
+func TestPool(t *testing.T) {
+	p := &Pool{Arenas: 2, Bytes: 1 << 20}
+	var ids []uint64
+	for range 5 {
+		a, b, c := p.Get(), p.Get(), p.Get()
+		for i, a := range []*Arena{a, b, c} {
+			ids = append(ids, a.ID())
+			for range 1000 {
+				if n := New[node](a); n.next != nil || n.name != "" {
+					t.Fatal("a value from a Pool's arena is not zero")
+				} else {
+					n.next, n.name = n, String(a, "x")
+				}
+			}
+			MakeSlice[int](a, 1<<i*100_000, 1<<i*100_000)
+		}
+		for _, a := range []*Arena{a, b, c} {
+			p.Put(a)
+			if caught(func() { p.Put(a) }) == nil {
+				t.Error("an arena is put back twice")
+			}
+		}
+		if len(p.kits) != 2 && !freehold.HeapMode() {
+			t.Errorf("%d kits", len(p.kits))
+		}
+		for _, k := range p.kits {
+			if k.held > p.Bytes {
+				t.Errorf("a kit of %d bytes", k.held)
+			}
+		}
+		p.Put(nil)
+	}
+	for i, id := range ids {
+		if i > 0 && id <= ids[i-1] {
+			t.Error("an ID is used again")
+		}
+	}
+}
+
+func TestPoolParallel(t *testing.T) {
+	p := new(Pool)
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := range 300 {
+				a := p.Get()
+				nodes := make([]*node, i%50)
+				for j := range nodes {
+					nodes[j] = New[node](a)
+					nodes[j].name = String(a, strings.Repeat("w", worker))
+				}
+				for _, n := range nodes {
+					if len(n.name) != worker {
+						t.Error("a value is another request's")
+					}
+				}
+				p.Put(a)
+			}
+		})
+	}
+	wg.Wait()
+}

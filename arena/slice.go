@@ -1,0 +1,137 @@
+package arena
+
+import (
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// Append is append in an arena: s may lie in a, in another arena or on the Go heap, where it stays if
+// its capacity suffices. Otherwise s grows where it is if its capacity ends at the very position
+// where a goes on to allocate, and is copied to a if not; then the old elements stay as they are, until
+// a is reset or freed. Appending bit by bit to the slice that was made last copies nothing. It
+// panics as [New] does.
+func Append[T any](a *Arena, s []T, elems ...T) []T {
+	if n := len(s); len(elems) <= cap(s)-n && (a == nil || a.kind > kindShared) {
+		s = s[:n+len(elems)]
+		if len(elems) == 1 { // A copy of pointers is a call of the runtime's.
+			s[n] = elems[0]
+		} else {
+			copy(s[n:], elems)
+		}
+		return s
+	}
+	s, err := appendTo("Append", a, s, elems)
+	must(err)
+	return s
+}
+
+// TryAppend is Append with an error for what the world may refuse; s is untouched if there is one.
+func TryAppend[T any](a *Arena, s []T, elems ...T) ([]T, error) {
+	return appendTo("TryAppend", a, s, elems)
+}
+
+//go:noinline
+func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
+	if a == nil {
+		return append(s, elems...), nil
+	}
+	a.check(op)
+	if len(elems) <= cap(s)-len(s) {
+		return append(s, elems...), nil
+	}
+	d := describe[T]()
+	n := len(s) + len(elems)
+	if most := maxBytes / max(d.size, 1); uintptr(len(elems)) > most || uintptr(n) > most {
+		return nil, outOfMemory("%s: a slice of %d and %d more values of %s (%d bytes each)", op, len(s), len(elems), d.typ, d.size)
+	}
+	g, err := reserve(op, a, d, s, n)
+	if err != nil {
+		return nil, err
+	}
+	g = g[:n]
+	copy(g[len(s):], elems)
+	if d.flow != typedFlow { // Behind the values of a type its chunk is zero anyway.
+		clear(g[n:cap(g)])
+	}
+	return g, nil
+}
+
+// reserve is s with room for n elements in all, more than it has: s itself, longer, or a copy. What
+// lies behind its length may be anything that is no pointer and no bool.
+func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error) {
+	if a.kind == kindShared {
+		p := a.part(op)
+		defer p.mu.Unlock()
+		return reserve(op, &p.Arena, d, s, n)
+	}
+	want := grown(uintptr(n), uintptr(cap(s)), d.size)
+	if b := a.growing(op, d); b != nil {
+		old := unsafex.DataOf(s)
+		if more := b.extend(unsafex.PtrAddr(old), uintptr(cap(s))*d.size, uintptr(n)*d.size, want*d.size, d.size); more != 0 {
+			return unsafex.SliceOf[T](old, len(s), int(more/d.size)), nil
+		}
+	}
+	p, err := a.alloc(op, d, int(want), false)
+	if err != nil {
+		return nil, err
+	}
+	var g []T
+	if p == nil {
+		g = make([]T, len(s), want)
+	} else {
+		g = unsafex.SliceOf[T](p, len(s), int(want))
+	}
+	copy(g, s)
+	return g, nil
+}
+
+// growing is the bump in whose chunk a slice of the type could grow, or nil.
+func (a *Arena) growing(op string, d *typeDesc) *bump {
+	switch {
+	case a.kind == kindHeap || d.size == 0:
+		return nil
+	case a.kind == kindFixed && d.flow == byteFlow:
+		return &a.words
+	case a.kind.offHeap():
+		d.checkOffHeap(op)
+	}
+	return a.bumpFor(d)
+}
+
+// grown is how many elements a slice of capacity old that must hold n gets: twice as many as before
+// while it is small, a quarter more later, as append does.
+func grown(n, old, size uintptr) uintptr {
+	const small = 64 << 10
+	want := old * 2
+	if old*size > small {
+		want = old + old/4
+	}
+	if size != 0 && want > maxBytes/size {
+		want = n
+	}
+	want = max(n, want)
+	if size != 0 && size < 8 && 8%size == 0 {
+		want = (want + 8/size - 1) &^ (8/size - 1) // Whole words.
+	}
+	return want
+}
+
+// extend makes the block [addr, addr+old) end further behind, at best with want bytes and at least
+// with need, all multiples of size, if it ends at the bump position. It returns the bytes, or 0 if
+// it cannot. The caller overwrites what is new.
+func (b *bump) extend(addr, old, need, want, size uintptr) uintptr {
+	c := b.chunk
+	base := unsafex.PtrAddr(c.base)
+	// The second condition keeps out a block of somebody else's that ends where the chunk begins.
+	if addr+old != base+c.used || addr < base || old == 0 {
+		return 0
+	}
+	start := addr - base
+	if room := c.size - start; want > room {
+		want = room - room%size
+	}
+	if want < need || b.flow == wordFlow && want%8 != 0 {
+		return 0
+	}
+	b.claim(c, c.used, start+want, false)
+	return want
+}

@@ -1,0 +1,102 @@
+package arena_test
+
+import (
+	"runtime/debug"
+	"testing"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// suites are what each kind of arena promises.
+func suites() map[string]alloctest.ArenaConfig {
+	config := func(f func(t testing.TB) *alloctest.Arena) alloctest.ArenaConfig {
+		return alloctest.ArenaConfig{
+			New: f, Misuse: true, ErrOutOfMemory: offheap.ErrOutOfMemory, ErrLimit: offheap.ErrLimit,
+		}
+	}
+	onHeap := func(f func(t testing.TB) *alloctest.Arena) alloctest.ArenaConfig {
+		c := config(f)
+		c.Drops, c.Forgets = true, true
+		return c
+	}
+	pool := new(arena.Pool)
+	list := map[string]alloctest.ArenaConfig{
+		"NewArena":  onHeap(func(testing.TB) *alloctest.Arena { return suiteArena(arena.NewArena(), true, true) }),
+		"NewShared": onHeap(func(testing.TB) *alloctest.Arena { return suiteArena(arena.NewShared(), true, true) }),
+		"Pool": onHeap(func(testing.TB) *alloctest.Arena {
+			a := pool.Get()
+			s := suiteArena(a, true, true)
+			s.Free = func() { pool.Put(a) }
+			return s
+		}),
+		"NewOffHeap": config(func(testing.TB) *alloctest.Arena {
+			return suiteArena(arena.NewOffHeap(arena.Options{}), false, true)
+		}),
+		"NewFixed": config(func(testing.TB) *alloctest.Arena {
+			return suiteArena(arena.NewFixed(2<<20), false, false)
+		}),
+		"nil": onHeap(func(testing.TB) *alloctest.Arena { return suiteArena(nil, true, true) }),
+	}
+	set := func(name string, change func(c *alloctest.ArenaConfig)) {
+		c := list[name]
+		change(&c)
+		list[name] = c
+	}
+	set("NewShared", func(c *alloctest.ArenaConfig) { c.Concurrent = true })
+	set("NewFixed", func(c *alloctest.ArenaConfig) { c.Full = true })
+	set("nil", func(c *alloctest.ArenaConfig) {
+		c.Misuse, c.Concurrent = false, true
+		make := c.New
+		c.New = func(t testing.TB) *alloctest.Arena {
+			s := make(t)
+			s.Held, s.SetLimit = nil, nil // There is nothing that could be limited.
+			return s
+		}
+	})
+	return list
+}
+
+func TestArenaSuite(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	for name, c := range suites() {
+		t.Run(name, func(t *testing.T) { alloctest.TestArena(t, c) })
+	}
+}
+
+// TestArenaRefused refuses the memory for each growth of an arena in turn.
+func TestArenaRefused(t *testing.T) {
+	for _, name := range []string{"NewArena", "NewShared", "NewOffHeap"} {
+		t.Run(name, func(t *testing.T) { alloctest.FailEachArena(t, suites()[name]) })
+	}
+	t.Run("purpose", func(t *testing.T) {
+		if freehold.HeapMode() {
+			t.Skip("there is no purpose whose limit an arena could reach")
+		}
+		// What refuses is offheap, not the arena.
+		c := suites()["NewOffHeap"]
+		c.LooseLimits = true
+		c.New = func(testing.TB) *alloctest.Arena {
+			p := offheap.NewPurpose("arena suite")
+			s := suiteArena(arena.NewOffHeap(arena.Options{Purpose: p}), false, true)
+			s.SetLimit = p.SetLimit
+			return s
+		}
+		alloctest.FailEachArena(t, c)
+	})
+}
+
+func FuzzArena(f *testing.F) {
+	all := suites()
+	names := []string{"NewArena", "NewShared", "Pool", "NewOffHeap", "NewFixed", "nil"}
+	for i := range names {
+		for _, s := range alloctest.ArenaSeeds()[:6] { // TestArenaSuite runs them all.
+			f.Add(byte(i), s)
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind byte, ops []byte) {
+		alloctest.ArenaOps(t, ops, all[names[int(kind)%len(names)]])
+	})
+}

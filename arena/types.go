@@ -1,0 +1,132 @@
+package arena
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/typeinfo"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// typeDesc is what is known of a type, found once a type.
+type typeDesc struct {
+	key  uintptr
+	next *typeDesc // Of the same hash.
+
+	size  uintptr
+	most  uintptr // As many values are no more than maxBytes.
+	align uintptr
+	typ   reflect.Type
+	slice reflect.Type // []T, which typed chunks are.
+	flow  flow         // Which chunks values of the type are cut from.
+
+	path   string // Off the heap it is refused: where it holds a Go pointer.
+	offMem atomic.Pointer[offHeapMaker]
+}
+
+// A flow is a kind of data that shares chunks.
+type flow uint8
+
+const (
+	// wordFlow: sizes are multiples of 8, without pointers and bools. What lies behind the bump
+	// position is cleared ahead of it, a window at a time, so that it is in the cache when it is used.
+	wordFlow flow = iota
+	// byteFlow: any size, without pointers and bools. Whoever cuts clears what it does not overwrite.
+	byteFlow
+	// typedFlow: values of one type that holds pointers, which the collector scans, or bools, whose
+	// bits Go code trusts (C1). What lies behind the bump position is zero.
+	typedFlow
+)
+
+// types finds descriptions by key. Entries are never removed: there are as many as types.
+var types struct {
+	table [1024]atomic.Pointer[typeDesc]
+	mu    sync.Mutex
+}
+
+// hashKey drops the bits that are the same in all descriptors.
+func hashKey(key uintptr) uintptr { return key >> 5 % 1024 }
+
+// describe is the description of T.
+func describe[T any]() *typeDesc {
+	key := typeinfo.Key[T]()
+	d := types.table[hashKey(key)].Load()
+	if d == nil || d.key != key {
+		d = describeSlow(key, reflect.TypeFor[T]())
+	}
+	if d.flow == typedFlow && d.path == "" && d.offMem.Load() == nil {
+		d.offMem.Store(&offHeapMaker{make: makeOffHeap[T], free: freeOffHeap[T]})
+	}
+	return d
+}
+
+// describeType is describe for a type that is known at run time only.
+func describeType(t reflect.Type) *typeDesc { return describeSlow(typeinfo.KeyOf(t), t) }
+
+//go:noinline
+func describeSlow(key uintptr, t reflect.Type) *typeDesc {
+	head := &types.table[hashKey(key)]
+	for d := head.Load(); d != nil; d = d.next {
+		if d.key == key {
+			return d
+		}
+	}
+	types.mu.Lock()
+	defer types.mu.Unlock()
+	for d := head.Load(); d != nil; d = d.next {
+		if d.key == key {
+			return d
+		}
+	}
+	d := newDesc(key, t)
+	d.next = head.Load()
+	head.Store(d)
+	return d
+}
+
+func newDesc(key uintptr, t reflect.Type) *typeDesc {
+	d := &typeDesc{key: key, typ: t, slice: reflect.SliceOf(t), size: t.Size(), align: uintptr(t.Align())}
+	d.most = maxBytes / max(d.size, 1)
+	// In Go memory the collector follows every pointer, also what a type promises to lead elsewhere.
+	info := typeinfo.Describe(t, nil)
+	switch {
+	case info.PointerPath != "" || info.Bools:
+		d.flow = typedFlow
+	case d.size%8 == 0:
+		d.flow = wordFlow
+	default:
+		d.flow = byteFlow
+	}
+	d.path = typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]()).PointerPath
+	return d
+}
+
+// checkOffHeap panics if values of the type must not live off the heap.
+func (d *typeDesc) checkOffHeap(op string) {
+	if d.path != "" {
+		panic(fmt.Errorf("arena: %s of %s in an off-heap arena: the type holds a Go pointer, which the collector would not see: %s; use NewArena for it, or replace pointers by offheap.Ref", op, d.typ, d.path))
+	}
+}
+
+// checkFixed panics if values of the type must not live in a fixed arena, whose memory serves any
+// type and is other data's afterwards.
+func (d *typeDesc) checkFixed(op string) {
+	d.checkOffHeap(op)
+	if d.flow == typedFlow {
+		panic(fmt.Errorf("arena: %s of %s in a fixed arena: the type holds a bool or is self-contained, so that its memory must stay its own; use a number for the bool, or NewOffHeap", op, d.typ))
+	}
+}
+
+// maxBytes bounds one block: 64 GiB, or 512 MiB on 32-bit systems. What the Go heap cannot give
+// ends the process without an error, so that the impossible must be refused before.
+const maxBytes = 1 << (29 + 7*(^uint(0)>>63))
+
+// bytesFor is the size of n values, or an error.
+func (d *typeDesc) bytesFor(n int) (uintptr, error) {
+	if uintptr(n) > d.most && d.size != 0 {
+		return 0, outOfMemory("%d values of %s (%d bytes each)", n, d.typ, d.size)
+	}
+	return uintptr(n) * d.size, nil
+}

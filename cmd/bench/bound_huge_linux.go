@@ -1,0 +1,38 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// noHugePages returns why mappings cannot have huge pages here, or "".
+func noHugePages() string {
+	const file = "/sys/kernel/mm/transparent_hugepage/enabled"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "the kernel has no transparent huge pages"
+	}
+	if bytes.Contains(text, []byte("[never]")) {
+		return file + " says never"
+	}
+	return ""
+}
+
+// mapHuge maps n bytes from a multiple of the huge page on, and asks for huge pages.
+func mapHuge(n int) hugeMapping {
+	whole := mapMemory((n+hugePage-1)&^(hugePage-1) + hugePage)
+	skip := -addressOf(whole) & (hugePage - 1)
+	m := hugeMapping{whole, whole[skip:][:n:n]}
+	if err := syscall.Madvise(whole[skip:len(whole)-hugePage+int(skip)], syscall.MADV_HUGEPAGE); err != nil {
+		panic(fmt.Sprintf("bench: ask for huge pages: %v", err))
+	}
+	return m
+}
+
+func (m hugeMapping) unmap() {
+	if err := syscall.Munmap(m.whole); err != nil {
+		panic(fmt.Sprintf("bench: unmap %d bytes of the bound: %v", len(m.whole), err))
+	}
+}

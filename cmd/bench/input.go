@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+)
+
+// An Input is a file that a workload works on, where sizes are not what its rows differ by.
+type Input struct {
+	// Name identifies the input in the report.
+	Name string `json:"name"`
+	// File is its path, or empty for what the command carries in itself.
+	File string `json:"file,omitempty"`
+	// Bytes is its size, decoded.
+	Bytes int `json:"bytes"`
+	// Quick keeps the input in the quick selection.
+	Quick bool `json:"-"`
+}
+
+// inputName is what people call a file: its name without folders and endings.
+func inputName(file string) string {
+	name, _, _ := strings.Cut(filepath.Base(file), ".")
+	return cmp.Or(name, filepath.Base(file))
+}
+
+// A place is one size, or one input with its size, at which all contestants of a workload run.
+type place struct {
+	n     int
+	input Input
+}
+
+// places returns where w runs under the options, and whether in the shape of the quick selection.
+func (w *Workload) places(o *Options) (places []place, quick bool, err error) {
+	quick = !o.Full
+	if w.Inputs != nil {
+		inputs, err := w.Inputs(o)
+		for _, in := range inputs {
+			if !quick || in.Quick {
+				places = append(places, place{in.Bytes, in})
+			}
+		}
+		return places, quick, err
+	}
+	sizes := w.Full
+	if quick {
+		sizes = w.Quick
+	}
+	if s, ok := o.Sizes[w.Name]; ok {
+		sizes, quick = s, false
+	}
+	for _, n := range sizes {
+		places = append(places, place{n: n})
+	}
+	return places, quick, nil
+}
+
+// placeText names a place: the input, or the size.
+func (w *Workload) placeText(n int, input string) string {
+	if input == "" {
+		return w.sizeText(n)
+	}
+	return input + ", " + byteSize(float64(n))
+}

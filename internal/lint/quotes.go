@@ -1,0 +1,65 @@
+package lint
+
+import (
+	"go/ast"
+	"regexp"
+	"strings"
+)
+
+// quote stands above a block of code on a page and says which function it shows.
+var quote = regexp.MustCompile("^<!-- ([^ #]+)#([A-Za-z0-9_]+) -->$")
+
+// Quotes checks that the Go code on the pages in docs is code that tests compile: a line
+//
+//	<!-- path/to/file.go#function -->
+//
+// stands above each block, and the block is that function.
+func Quotes(r *Repo) (found []Finding) {
+	functions := map[string]string{}
+	r.goFiles(func(f *File) {
+		for _, decl := range f.Syntax.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil {
+				from, to := f.fset.Position(fn.Pos()).Offset, f.fset.Position(fn.End()).Offset
+				functions[f.Path+"#"+fn.Name.Name] = f.Text[from:to]
+			}
+		}
+	})
+	for _, f := range r.Files {
+		if inside(f.Dir(), "docs") && strings.HasSuffix(f.Path, ".md") {
+			found = append(found, f.quotes(functions)...)
+		}
+	}
+	return found
+}
+
+// quotes compares the blocks of one page.
+func (f *File) quotes(functions map[string]string) (found []Finding) {
+	lines := strings.Split(f.Text, "\n")
+	for i, line := range lines {
+		if line != "```go" {
+			continue
+		}
+		add := func(what string) { found = append(found, Finding{Path: f.Path, Line: i + 1, Text: what}) }
+		var named []string
+		if i > 0 {
+			named = quote.FindStringSubmatch(lines[i-1])
+		}
+		if named == nil {
+			add("code that says of no function that it shows it; no test compiles it")
+			continue
+		}
+		want, ok := functions[named[1]+"#"+named[2]]
+		if !ok {
+			add("there is no function " + named[2] + " in " + named[1])
+			continue
+		}
+		end := i + 1
+		for end < len(lines) && lines[end] != "```" {
+			end++
+		}
+		if strings.Join(lines[i+1:end], "\n") != want {
+			add("not what " + named[1] + " has:\n" + want)
+		}
+	}
+	return found
+}

@@ -1,0 +1,34 @@
+package lint
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestQuotes(t *testing.T) {
+	_, r := load(t)
+	for _, f := range Quotes(r) {
+		t.Error(f)
+	}
+}
+
+func TestQuotesRule(t *testing.T) {
+	const code = "package p\n\n// f says 1.\nfunc f() int {\n\treturn 1\n}\n"
+	block := func(above, body string) string { return "# Page\n\n" + above + "\n```go\n" + body + "\n```\n" }
+	for _, e := range []struct{ page, says string }{
+		{block("<!-- a/a.go#f -->", "func f() int {\n\treturn 1\n}"), ""},
+		{block("<!-- a/a.go#f -->", "func f() int {\n\treturn 2\n}"), "not what a/a.go has"},
+		{block("<!-- a/a.go#g -->", "func g() {}"), "no function g"},
+		{block("", "func f() int {\n\treturn 1\n}"), "no test compiles it"},
+		{"Text without code.\n\n    make stress\n", ""},
+	} {
+		r, err := New(map[string]string{"a/a.go": code, "docs/page.md": e.page, "README.md": block("", "anything")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := Quotes(r)
+		if e.says == "" && len(found) > 0 || e.says != "" && (len(found) != 1 || !strings.Contains(found[0].String(), e.says)) {
+			t.Errorf("found %v, want one with %q\n%s", found, e.says, e.page)
+		}
+	}
+}
