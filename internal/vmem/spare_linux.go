@@ -67,8 +67,10 @@ func (s *spareMappings) ready() error {
 		s.merge()
 		return errNoRoom
 	}
+	if s.room == 0 { // Later on there is nothing left to allocate with.
+		nameRange(room, spareBytes, "spare memory")
+	}
 	s.room = room
-	nameRange(room, spareBytes, "spare memory")
 	s.armed.Store(true)
 	return nil
 }
