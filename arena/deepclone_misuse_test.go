@@ -199,6 +199,19 @@ func TestDeepCloneMisuse(t *testing.T) {
 		if s := DeepClone(off, []int{1, 2}); s[1] != 2 || !off.Owns(s) {
 			t.Errorf("%v is not in the arena off the heap", s)
 		}
+		type flag struct{ on bool }
+		flags := []flag{{true}}
+		if off.kind == kindFixed {
+			mustPanic(t, "holds a bool", func() { DeepClone(off, flags) })
+		} else {
+			if describeType(reflect.TypeFor[flag]()).offMem.Load() == nil { // In the first round.
+				mustPanic(t, "call Of for it", func() { DeepClone(off, flags) })
+			}
+			Of[flag](off)
+			if f := DeepClone(off, flags); !f[0].on || !off.Owns(f) {
+				t.Error("a bool is not in the arena off the heap")
+			}
+		}
 		before := off.Stats()
 		mustPanic(t, "Go pointer", func() { DeepClone(off, []string{"a"}) })
 		mustPanic(t, "Go pointer", func() { TryDeepClone(off, &member{}) })

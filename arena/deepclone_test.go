@@ -339,8 +339,8 @@ type around struct {
 	parts [2]leafy
 	all   []leafy
 	flat  [2]duo
-	pairs []duo
 	first []int
+	pairs []duo
 	views struct {
 		whole, part any
 		byteOf      *[2]duo
@@ -378,7 +378,8 @@ func TestDeepCloneSameAddress(t *testing.T) {
 			if turn == 1 {
 				h.views.whole, h.views.part = h.views.part, h.views.whole
 			}
-			h.pairs, h.first, h.views.byteOf = w.flat[:1:1], w.flat[0].nums[:], &w.flat
+			h.pairs, h.first, h.views.byteOf = w.flat[:2:2], w.flat[0].nums[:], &w.flat
+			w.flat[1].nums[1] = 4
 			if turn == 2 {
 				h.views.byteOf, h.views.other = nil, (*duoToo)(&w.flat[0])
 			}
@@ -387,7 +388,7 @@ func TestDeepCloneSameAddress(t *testing.T) {
 			if turn == 1 {
 				whole, part = part, whole
 			}
-			if &whole.(*[2]leafy)[0] != part.(*leafy) || &c.all[0] != part.(*leafy) || &c.first[0] != &c.pairs[0].nums[0] {
+			if &whole.(*[2]leafy)[0] != part.(*leafy) || &c.all[0] != part.(*leafy) || &c.first[0] != &c.pairs[0].nums[0] || c.pairs[1].nums[1] != 4 {
 				t.Errorf("the parts lie elsewhere: %+v", c)
 			}
 			if turn == 2 && &c.views.other.nums[0] != &c.first[0] || turn != 2 && &c.views.byteOf[0] != &c.pairs[0] {
@@ -397,9 +398,39 @@ func TestDeepCloneSameAddress(t *testing.T) {
 	})
 }
 
+// TestDeepCloneOneRange has a struct that is nothing but an array, and a slice of it.
+func TestDeepCloneOneRange(t *testing.T) {
+	type wrap struct{ parts [2]leafy }
+	type both struct {
+		slice []leafy
+		whole *wrap
+		later []leafy
+	}
+	cloners(t, func(t *testing.T, clone func([]both, ...CloneOptions) []both) {
+		v := make([]both, 40)
+		for i := range v {
+			w := &wrap{}
+			w.parts[1].s = "last"
+			v[i].whole = w
+			if i%2 == 0 {
+				v[i].slice = w.parts[:]
+			} else {
+				v[i].later = w.parts[:]
+			}
+		}
+		for i, c := range clone(v) {
+			if s := append(c.slice, c.later...); len(s) != 2 || c.whole.parts[1].s != "last" || i%2 == 0 && &s[1] != &c.whole.parts[1] || i%2 == 1 && &c.later[1] != &c.whole.parts[1] {
+				t.Errorf("%d: %+v", i, c)
+			}
+		}
+	})
+}
+
 // TestDeepCloneViews has what only unsafe code makes.
 func TestDeepCloneViews(t *testing.T) {
 	type views struct {
+		odd    string
+		all    []byte
 		bytes  []byte
 		words  []uint64
 		text   string
@@ -419,6 +450,11 @@ func TestDeepCloneViews(t *testing.T) {
 		at := unsafex.PtrAddr(unsafex.DataOf(c.bytes))
 		if at%8 != 0 && wordSize == 8 || unsafex.PtrAddr(unsafex.DataOf(c.words)) != at+8 || unsafex.PtrAddr(unsafex.StringData(c.text)) != at+3 || unsafex.Addr(c.nums) != at+4 {
 			t.Error("views of plain memory do not lie over each other")
+		}
+		back2 := make([]uint64, 4)
+		v2 := &views{odd: strings.Repeat("x", 3), all: unsafex.SliceOf[byte](unsafex.DataOf(back2), 32, 32), words: back2[1:]}
+		if c := clone(v2); unsafex.PtrAddr(unsafex.DataOf(c.words))%wordSize != 0 || unsafex.PtrAddr(unsafex.DataOf(c.words)) != unsafex.PtrAddr(unsafex.DataOf(c.all))+8 {
+			t.Error("numbers among bytes lie where none may")
 		}
 		if c.text != v.text || !reflect.DeepEqual(c, v) {
 			t.Errorf("the copy is %v, want %v", c, v)
