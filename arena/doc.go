@@ -28,7 +28,9 @@
 // gave up. What a freed value pointed to is not kept alive by arena or store. Using an arena after its
 // Free, a second Free included, panics.
 //
-// To outlive its arena a value is copied: [Clone].
+// To outlive its arena a value is copied: [Clone] copies the value itself, [Heap] all that it leads to,
+// and [DeepClone] does so from the heap or one arena into another. [Audit] tells what values in an
+// arena still keep on the Go heap.
 //
 // # Errors
 //
@@ -53,7 +55,7 @@
 //
 // # What it is not
 //
-// It is no allocator for values that die one by one: see packages offheap and pool. A single object, or
+// It is no allocator for values that die one by one: see package offheap, and sync.Pool. A single object, or
 // a few that die at once, are cheaper on the Go heap, which also needs no promise. It does not make
 // a program faster whose collector has nothing to do.
 package arena
