@@ -271,6 +271,7 @@ func (a *refArena) arena() *Arena {
 		}},
 		NewOf: func(t reflect.Type) (any, error) {
 			alive("NewOf")
+			defer a.guard()()
 			p := reflect.New(t)
 			a.owned[p.Pointer()] = true
 			return p.Interface(), nil
@@ -289,7 +290,10 @@ func (a *refArena) arena() *Arena {
 		Iterate:  map[string]func(int, func()){"list": a.iterate},
 		Holds:    map[string]func(*Held){"pointer": func(p *Held) { q, _ := held.New(); *q = p }},
 		Clone:    func(v any) any { return a.clone(reflect.ValueOf(v)).Interface() },
-		Owns:     func(v any) bool { return a.owned[reflect.ValueOf(v).Pointer()] && !a.disowns },
+		Owns: func(v any) bool {
+			defer a.guard()()
+			return a.owned[reflect.ValueOf(v).Pointer()] && !a.disowns
+		},
 	}
 }
 
