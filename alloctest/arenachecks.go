@@ -3,6 +3,7 @@ package alloctest
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"reflect"
 	"runtime"
 	"sync"
@@ -330,7 +331,7 @@ func checkParallel(t testing.TB, cfg *ArenaConfig) {
 	var wg sync.WaitGroup
 	seeds := ArenaSeeds()
 	for worker := range 6 {
-		m := &arenaModel{t: t, cfg: *cfg, a: a, ops: seeds[len(seeds)-1-worker%4][:500], sharing: true, seed: worker << 40 >> (64 - 32<<(^uint(0)>>63))}
+		m := &arenaModel{t: t, cfg: *cfg, a: a, ops: seeds[len(seeds)-1-worker%4][:500], sharing: true, seed: worker << (bits.UintSize - 24)}
 		wg.Go(func() {
 			for len(m.ops) > 0 && !t.Failed() {
 				m.step(arenaOp(m.byte()) % arenaOpCount)
