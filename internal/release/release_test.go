@@ -61,14 +61,14 @@ func TestReadmeExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "\n```go\n")
+	_, rest, _ := strings.Cut(string(readme), "\n```go\npackage main\n")
 	example, _, found := strings.Cut(rest, "\n```\n")
 	if !found {
 		t.Fatal("the README has no example")
 	}
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/reader\n\ngo 1.25.0\n\nrequire "+lint.ModulePath+" "+p.version+"\n")
-	write(t, dir, "main.go", example+"\n")
+	write(t, dir, "main.go", "package main\n"+example+"\n")
 	p.run(t, dir, "go", "get", lint.ModulePath+"@"+p.version)
 	p.run(t, dir, "go", "vet", ".")
 	p.run(t, dir, "go", "run", ".")
