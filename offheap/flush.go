@@ -17,7 +17,7 @@ import (
 func (h *heap) flushPs() {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
-	h.closeAll()
+	h.closePs(h.nps)
 	runtime.ReadMemStats(&h.memStats)
 	for id := range h.nps {
 		if !percpu.Busy(id) {

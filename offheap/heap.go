@@ -97,7 +97,7 @@ var noSlots slots
 
 func init() {
 	noSlots.start()
-	std.closeAll() // Its functions may be called before it has started.
+	std.closePs(maxPs) // Its functions may be called before it has started.
 }
 
 func (c *slots) start() {
@@ -139,7 +139,7 @@ func newHeap(mem vmem.Memory) *heap {
 
 func (h *heap) init() {
 	h.growthHook = func() {}
-	h.closeAll()
+	h.closePs(maxPs)
 	h.purge.init(h)
 	bins := make([]*bin, 0, sizeclass.Count+1)
 	h.bins.Store(&bins)
@@ -169,9 +169,9 @@ func (h *heap) pslots(id int) *slots {
 	return unsafex.At[slots](h.open[id].Load())
 }
 
-// closeAll keeps the Ps from their slots.
-func (h *heap) closeAll() {
-	for id := range h.open {
+// closePs keeps the first n Ps from their slots.
+func (h *heap) closePs(n int) {
+	for id := range n {
 		h.open[id].Store(unsafex.Addr(&noSlots))
 	}
 }
