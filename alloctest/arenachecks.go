@@ -334,7 +334,7 @@ func checkParallel(t testing.TB, cfg *ArenaConfig) {
 		m := &arenaModel{t: t, cfg: *cfg, a: a, ops: seeds[len(seeds)-1-worker%4][:500], sharing: true, seed: worker << (bits.UintSize - 24)}
 		wg.Go(func() {
 			for len(m.ops) > 0 && !t.Failed() {
-				m.step(arenaOp(m.byte()) % arenaOpCount)
+				m.step(arenaOp(m.ops.byte()) % arenaOpCount)
 				m.look(false)
 			}
 			m.look(true)

@@ -255,12 +255,7 @@ func ArenaSeeds() [][]byte {
 	}
 	seeds := [][]byte{nil, {0}, each, grow, rounds}
 	for i := range 5 {
-		r := random(i*104729 + 54321)
-		noise := make([]byte, 300*(i+1))
-		for k := range noise {
-			noise[k] = byte(r.next(256))
-		}
-		seeds = append(seeds, noise)
+		seeds = append(seeds, noise(i*104729+54321, 300*(i+1)))
 	}
 	return seeds
 }

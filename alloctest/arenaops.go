@@ -53,7 +53,7 @@ type arenaModel struct {
 	t     testing.TB
 	cfg   ArenaConfig
 	a     *Arena
-	ops   []byte
+	ops   stream
 	live  []*arenaValue // The oldest first.
 	stale []*arenaValue
 	kept  []func() error // Clones: alive for good.
@@ -93,7 +93,7 @@ func (m *arenaModel) run() {
 	m.t.Helper()
 	all := len(m.ops)
 	for len(m.ops) > 0 {
-		op := arenaOp(m.byte()) % arenaOpCount
+		op := arenaOp(m.ops.byte()) % arenaOpCount
 		m.step(op)
 		if m.watch != nil {
 			m.watch()
@@ -109,22 +109,12 @@ func (m *arenaModel) run() {
 	m.look(true)
 }
 
-// byte takes the next byte of the stream, 0 at its end.
-func (m *arenaModel) byte() byte {
-	if len(m.ops) == 0 {
-		return 0
-	}
-	b := m.ops[0]
-	m.ops = m.ops[1:]
-	return b
-}
-
 // length takes a number of elements of size bytes from the stream, mostly a small one.
 func (m *arenaModel) length(size uintptr) int {
-	k := m.byte()
+	k := m.ops.byte()
 	n := int(k & 7)
 	if k >= 160 {
-		n = int(k&31)<<(k>>5) + int(m.byte()%8)
+		n = int(k&31)<<(k>>5) + int(m.ops.byte()%8)
 	}
 	if k >= 250 {
 		n = m.cfg.MaxBytes / int(max(size, 1))
@@ -138,7 +128,7 @@ func (m *arenaModel) newSeed() int {
 	return m.seed
 }
 
-func (m *arenaModel) kind() ArenaType { return m.a.Types[int(m.byte())%len(m.a.Types)] }
+func (m *arenaModel) kind() ArenaType { return m.a.Types[int(m.ops.byte())%len(m.a.Types)] }
 
 // failed looks at an error, and reports whether there is one that the state of the model allows.
 // Another one fails the test.
@@ -175,13 +165,13 @@ func (m *arenaModel) step(op arenaOp) {
 	}
 	switch op {
 	case arenaNew:
-		k, x := m.kind(), m.byte()
+		k, x := m.kind(), m.ops.byte()
 		v, err := k.make(m.newSeed(), x&1 == 0)
 		m.keep("New of "+k.name(), v, err)
 	case arenaNewOf:
 		m.newOf(m.kind())
 	case arenaMakeSlice:
-		k, x := m.kind(), m.byte()
+		k, x := m.kind(), m.ops.byte()
 		n := m.length(k.typ().Size())
 		v, err := k.makeSlice(m.newSeed(), n, n+int(x>>4), x&2 == 0, x&1 == 0)
 		m.keep("MakeSlice of "+k.name(), v, err)
@@ -189,12 +179,12 @@ func (m *arenaModel) step(op arenaOp) {
 		m.append()
 	case arenaAppendHeap:
 		k := m.kind()
-		v, err := k.grow(appendOf{at: int(m.byte() % 8), n: m.length(k.typ().Size()), seed: m.newSeed()})
+		v, err := k.grow(appendOf{at: int(m.ops.byte() % 8), n: m.length(k.typ().Size()), seed: m.newSeed()})
 		m.keep("Append of "+k.name()+" to a slice of the Go heap", v, err)
 	case arenaText:
 		m.text()
 	case arenaMany:
-		k, x := m.kind(), m.byte()
+		k, x := m.kind(), m.ops.byte()
 		for range x % 64 {
 			v, err := k.make(m.newSeed(), false)
 			m.keep("New of "+k.name(), v, err)
@@ -224,27 +214,27 @@ func (m *arenaModel) stepRare(op arenaOp) {
 			m.points = append(m.points, arenaPoint{m.a.Checkpoint(), len(m.live)})
 		}
 	case arenaRewind:
-		m.rewind(m.byte())
+		m.rewind(m.ops.byte())
 	case arenaReset:
-		if x := m.byte(); x%4 == 0 && len(m.a.Resets) > 0 { // Else little would ever be alive.
+		if x := m.ops.byte(); x%4 == 0 && len(m.a.Resets) > 0 { // Else little would ever be alive.
 			m.reset(int(x / 4))
 		}
 	case arenaFree:
-		if m.byte()%4 == 0 {
+		if m.ops.byte()%4 == 0 {
 			m.free()
 		}
 	case arenaStale:
-		m.readStale(int(m.byte()))
+		m.readStale(int(m.ops.byte()))
 	case arenaLimit:
-		m.limit(m.byte())
+		m.limit(m.ops.byte())
 	case arenaBadLength:
-		m.badLength(m.kind(), m.byte())
+		m.badLength(m.kind(), m.ops.byte())
 	case arenaMisuse:
 		if m.cfg.Misuse {
-			m.misuse(m.byte())
+			m.misuse(m.ops.byte())
 		}
 	case arenaCollect:
-		if m.byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
+		if m.ops.byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
 			runtime.GC()
 		}
 	}
@@ -255,7 +245,7 @@ func (m *arenaModel) pick() *arenaValue {
 	if len(m.live) == 0 {
 		return nil
 	}
-	return m.live[(int(m.byte())|int(m.byte())<<8)%len(m.live)]
+	return m.live[(int(m.ops.byte())|int(m.ops.byte())<<8)%len(m.live)]
 }
 
 // newOf makes a value of a type that is known at run time only.
@@ -278,19 +268,19 @@ func (m *arenaModel) newOf(k ArenaType) {
 func (m *arenaModel) append() {
 	m.t.Helper()
 	var v *arenaValue
-	if x := m.byte(); x%2 == 0 && len(m.live) > 0 {
+	if x := m.ops.byte(); x%2 == 0 && len(m.live) > 0 {
 		v = m.live[len(m.live)-1]
 	} else if v = m.pick(); v == nil {
 		return
 	}
-	x := m.byte()
+	x := m.ops.byte()
 	s := reflect.ValueOf(v.value)
 	if s.Kind() != reflect.Slice {
 		return
 	}
 	a := appendOf{to: v, at: s.Len(), n: m.length(v.kind.typ().Size()), seed: m.newSeed(), inner: v.inner}
 	if x%4 == 0 && s.Len() > 0 { // A part of it, whose capacity ends in its middle.
-		a.from = int(m.byte()) % s.Len()
+		a.from = int(m.ops.byte()) % s.Len()
 		a.at = a.from + int(x/4)%(s.Len()-a.from+1)
 		a.clip = true
 	}
@@ -305,11 +295,11 @@ func (m *arenaModel) text() {
 	if len(m.a.Texts) == 0 {
 		return
 	}
-	f := m.a.Texts[int(m.byte())%len(m.a.Texts)]
-	parts := make([]string, m.byte()%5)
+	f := m.a.Texts[int(m.ops.byte())%len(m.a.Texts)]
+	parts := make([]string, m.ops.byte()%5)
 	for i := range parts {
 		seed := strconv.Itoa(m.newSeed())
-		parts[i] = strings.Repeat(seed, 1+m.length(1)/len(seed))[m.byte()%2:]
+		parts[i] = strings.Repeat(seed, 1+m.length(1)/len(seed))[m.ops.byte()%2:]
 	}
 	want := strings.Join(parts, "")
 	var s string

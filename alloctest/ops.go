@@ -44,7 +44,7 @@ type model struct {
 	t      testing.TB
 	cfg    Config
 	a      Allocator
-	ops    []byte
+	ops    stream
 	live   []modelBlock
 	where  intervals
 	held   int64 // Sum of the lengths.
@@ -86,7 +86,7 @@ func (m *model) run() {
 	m.t.Helper()
 	all := len(m.ops)
 	for len(m.ops) > 0 {
-		m.step(opCode(m.byte()) % opCount)
+		m.step(opCode(m.ops.byte()) % opCount)
 		if m.t.Failed() {
 			m.t.Fatalf("alloctest: failed after %d of %d bytes of operations", all-len(m.ops), all)
 		}
@@ -95,21 +95,11 @@ func (m *model) run() {
 	m.look(true)
 }
 
-// byte takes the next byte of the stream, 0 at its end.
-func (m *model) byte() byte {
-	if len(m.ops) == 0 {
-		return 0
-	}
-	b := m.ops[0]
-	m.ops = m.ops[1:]
-	return b
-}
-
 // size takes a length from the stream: a magnitude and a place within it. Lengths are mostly small,
 // and every one up to 4 KiB can come, as can powers of two and their neighbours up to 8 MiB.
 func (m *model) size() int {
-	k := m.byte()
-	low := int(m.byte())
+	k := m.ops.byte()
+	low := int(m.ops.byte())
 	switch shift := int(k & 31); {
 	case shift < 16:
 		return shift<<8 | low
@@ -124,9 +114,9 @@ func (m *model) size() int {
 
 // pick takes the index of a live block from the stream. There must be one.
 func (m *model) pick() int {
-	i := int(m.byte())
+	i := int(m.ops.byte())
 	if len(m.live) > 256 {
-		i |= int(m.byte()) << 8
+		i |= int(m.ops.byte()) << 8
 	}
 	return i % len(m.live)
 }
@@ -144,7 +134,7 @@ func (m *model) step(op opCode) {
 		m.alloc(op, m.size())
 	case opAllocMany:
 		n := m.size()
-		for range m.byte() % 64 {
+		for range m.ops.byte() % 64 {
 			m.alloc(opAlloc, n)
 		}
 	case opRealloc:
@@ -153,7 +143,7 @@ func (m *model) step(op opCode) {
 		m.free(m.pick(), -1)
 	case opFreeShort:
 		i := m.pick()
-		m.free(i, int(m.byte()))
+		m.free(i, int(m.ops.byte()))
 	case opFreeMany:
 		m.freeMany()
 	case opWrite:
@@ -179,7 +169,7 @@ func (m *model) stepRare(op opCode) {
 		m.badLength()
 	case opMisuse:
 		if m.cfg.Misuse {
-			m.misuse(m.byte())
+			m.misuse(m.ops.byte())
 		}
 	case opIgnored:
 		m.a.Free(nil)
@@ -189,7 +179,7 @@ func (m *model) stepRare(op opCode) {
 			m.a.Free(b[cap(b):])
 		}
 	case opCollect:
-		if m.byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
+		if m.ops.byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
 			runtime.GC()
 		}
 	}

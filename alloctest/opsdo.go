@@ -31,7 +31,7 @@ func (m *model) alloc(op opCode, n int) {
 	case opAllocUninit:
 		b, err = m.a.TryAllocUninit(n)
 	case opAllocAligned:
-		align := 1 << (m.byte() % 16)
+		align := 1 << (m.ops.byte() % 16)
 		for align > m.cfg.MaxAlign {
 			align /= 2
 		}
@@ -107,7 +107,7 @@ func (m *model) free(i, k int) {
 // freeMany frees several blocks in a row, the youngest first or the oldest first.
 func (m *model) freeMany() {
 	m.t.Helper()
-	k := m.byte()
+	k := m.ops.byte()
 	for range min(int(k&63), len(m.live)) {
 		if k&64 == 0 {
 			m.free(len(m.live)-1, -1)
@@ -142,8 +142,8 @@ func (m *model) write(i int) {
 	if len(v.b) == 0 {
 		return
 	}
-	at := (int(m.byte()) | int(m.byte())<<8) * 37 % len(v.b)
-	end := min(len(v.b), at+1+int(m.byte()))
+	at := (int(m.ops.byte()) | int(m.ops.byte())<<8) * 37 % len(v.b)
+	end := min(len(v.b), at+1+int(m.ops.byte()))
 	m.seed++
 	fill(v.b[at:end], m.seed)
 	fill(v.want[at:end], m.seed)
@@ -152,7 +152,7 @@ func (m *model) write(i int) {
 // badLength asks for what cannot be had.
 func (m *model) badLength() {
 	m.t.Helper()
-	k := m.byte()
+	k := m.ops.byte()
 	call, name := m.a.TryAlloc, "TryAlloc"
 	switch k >> 6 {
 	case 1:
@@ -194,7 +194,7 @@ func (m *model) misuse(k byte) {
 		if len(b) < 2 {
 			return
 		}
-		at := 1 + (int(m.byte())|int(m.byte())<<8)*37%(len(b)-1)
+		at := 1 + (int(m.ops.byte())|int(m.ops.byte())<<8)*37%(len(b)-1)
 		mustRefuse(m.t, "Free(b[k:])", func() { m.a.Free(b[at:]) }, interior)
 	case 2:
 		if m.inert == nil {
@@ -210,7 +210,7 @@ func (m *model) limit() {
 	if !ok || !m.cfg.Limits {
 		return
 	}
-	k := m.byte()
+	k := m.ops.byte()
 	if k%4 == 0 {
 		m.liftLimit()
 		return
@@ -272,12 +272,7 @@ func Seeds() [][]byte {
 		{byte(opAlloc), 0, 9, byte(opLimit), 1, byte(opAllocMany), 8, 0, 63, byte(opFree), 0, byte(opAlloc), 0, 9, byte(opLimit), 0, byte(opAlloc), 26, 0},
 	}
 	for i := range 6 {
-		r := random(i*104729 + 12345)
-		noise := make([]byte, 400*(i+1))
-		for k := range noise {
-			noise[k] = byte(r.next(256))
-		}
-		seeds = append(seeds, noise)
+		seeds = append(seeds, noise(i*104729+12345, 400*(i+1)))
 	}
 	return seeds
 }
