@@ -13,6 +13,12 @@ func Add(p Ptr, n uintptr) Ptr {
 	return unsafe.Add(p, n)
 }
 
+// Before is the address n bytes before p. The caller guarantees that it lies in the same block.
+func Before(p Ptr, n uintptr) Ptr {
+	// SAFETY: the caller vouches for the range.
+	return unsafe.Add(p, -int(n))
+}
+
 // PtrAddr is the number of p. It keeps nothing alive.
 func PtrAddr(p Ptr) uintptr { return uintptr(p) }
 
@@ -68,6 +74,15 @@ func Elem[T any](p *T, i uintptr) *T {
 func ClearAt(p Ptr, n uintptr) {
 	// SAFETY: the caller vouches for the range.
 	clear(unsafe.Slice((*byte)(p), n))
+}
+
+// FillAt writes v over n bytes at p without write barriers; what ClearAt demands holds here, too.
+func FillAt(p Ptr, n uintptr, v byte) {
+	// SAFETY: the caller vouches for the range.
+	mem := unsafe.Slice((*byte)(p), n)
+	for i := range mem {
+		mem[i] = v
+	}
 }
 
 // Unescaped is p without escape analysis knowing: what p leads to may stay on the caller's stack. The

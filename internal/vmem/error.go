@@ -15,6 +15,7 @@ const (
 	OpReserve     = "reserve"
 	OpCommit      = "commit"
 	OpPurge       = "purge"
+	OpDecommit    = "decommit"
 	OpSplitHuge   = "split huge pages of"
 	OpHuge        = "ask for huge pages for"
 	OpNoHuge      = "refuse huge pages for"

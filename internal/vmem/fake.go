@@ -241,6 +241,14 @@ func (f *Fake) Purge(addr, size uintptr) error {
 	return f.memory().Purge(addr, size)
 }
 
+// Decommit implements Memory. The range still counts as one that was committed once, which must not be unmapped.
+func (f *Fake) Decommit(addr, size uintptr, name string) error {
+	if err := f.enter(OpDecommit, addr, size, f.mustBeCommitted(addr, size)); err != nil {
+		return err
+	}
+	return f.memory().Decommit(addr, size, name)
+}
+
 // SplitHuge implements Memory.
 func (f *Fake) SplitHuge(addr, size uintptr) error {
 	if err := f.enter(OpSplitHuge, addr, size, f.mustBeReserved(addr, size)); err != nil {

@@ -31,6 +31,7 @@ func everyCall(m Memory, f *os.File) (err error) {
 		func() error { return m.NoHuge(addr, size) },
 		func() error { return m.Protect(addr, size, ReadWrite) },
 		func() error { return m.Purge(addr, size) },
+		func() error { return m.Decommit(addr, size, "script") },
 	} {
 		if err := call(); err != nil {
 			return err
@@ -44,7 +45,7 @@ func everyCall(m Memory, f *os.File) (err error) {
 }
 
 // script is the order in which everyCall calls.
-var script = []string{OpReserve, OpReserve, OpCommit, OpHuge, OpSplitHuge, OpNoHuge, OpProtect, OpPurge, OpMapFile, OpSyncFile, OpRetireFile, OpRelease}
+var script = []string{OpReserve, OpReserve, OpCommit, OpHuge, OpSplitHuge, OpNoHuge, OpProtect, OpPurge, OpDecommit, OpMapFile, OpSyncFile, OpRetireFile, OpRelease}
 
 func TestFakeFailsAtEveryCall(t *testing.T) {
 	skipUnsupported(t)
@@ -192,6 +193,7 @@ func TestFakeFindsBrokenRules(t *testing.T) {
 		func() error { return fake.Commit(addr+7*pageSize, 2*pageSize) },
 		func() error { return fake.Commit(file, pageSize) },
 		func() error { return fake.Purge(addr+pageSize, 2*pageSize) },
+		func() error { return fake.Decommit(addr+pageSize, 2*pageSize, "test") },
 		func() error { return fake.Huge(addr-pageSize, 2*pageSize) },
 		func() error { return fake.NoHuge(addr+8*pageSize, pageSize) },
 		func() error { return fake.SplitHuge(addr+8*pageSize, pageSize) },

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -94,16 +95,23 @@ func softLimit(resource int) uint64 {
 }
 
 // nameRange names a mapping in /proc/self/maps. Names are a help for people, and kernels before 5.17 or
-// built without CONFIG_ANON_VMA_NAME refuse them, so errors are ignored.
+// built without CONFIG_ANON_VMA_NAME refuse them: such a kernel is not asked again. Other errors are ignored.
 func nameRange(addr, size uintptr, name string) {
-	p, err := unix.BytePtrFromString("freehold " + name)
-	if err != nil {
+	if unnamed.Load() {
 		return
 	}
-	// SAFETY: p points to a NUL-terminated Go string that the conversion in the call keeps alive; the
-	// kernel copies it.
-	_ = unix.Prctl(unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, addr, size, uintptr(unsafe.Pointer(p)))
+	// The functions that make C strings look for a NUL in steps of 16 bytes, which Valgrind takes for reads beyond the end.
+	text := append([]byte("freehold "), name...)
+	text = append(text, 0)
+	// SAFETY: it points to a NUL-terminated text that the conversion in the call keeps alive; the kernel copies it.
+	err := unix.Prctl(unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, addr, size, uintptr(unsafe.Pointer(&text[0])))
+	if err == unix.EINVAL {
+		unnamed.Store(true)
+	}
 }
+
+// unnamed says that the kernel knows no names.
+var unnamed atomic.Bool
 
 // The calls below take the address as the number that it is; x/sys wants slices, which on 32-bit
 // systems cannot be longer than 2 GiB.

@@ -102,6 +102,28 @@ func TestReservationTakesNoMemory(t *testing.T) {
 	}
 }
 
+// TestDecommittedRangesMerge: a range that was in use and is decommitted is no mapping of its own, in whatever order.
+func TestDecommittedRangesMerge(t *testing.T) {
+	m, size := System(), 64*pageSize
+	addr := reserve(t, size, pageSize)
+	for i := uintptr(1); i < 63; i += 2 {
+		must(t, m.Commit(addr+i*pageSize, pageSize))
+		bytesAt(addr+i*pageSize, pageSize)[0] = 1
+	}
+	if got := smaps(t, addr, size); got.count == 0 {
+		t.Skip("/proc/self/smaps does not show our addresses; are we emulated?")
+	} else if got.count != 63 || got.rss != 31*pageSize {
+		t.Fatalf("with every other page in use: %+v", got)
+	}
+	for i := uintptr(1); i < 63; i += 2 {
+		at := 1 + 2*(i/2*12%31) // all of them, out of order
+		must(t, m.Decommit(addr+at*pageSize, pageSize, "test"))
+	}
+	if got := smaps(t, addr, size); got.count > 1 || got.rss != 0 || got.count == 1 && got.perms != "---p" {
+		t.Errorf("with no page in use: %+v", got)
+	}
+}
+
 // TestCommittedRangesMerge keeps us from spending the mappings that vm.max_map_count grants.
 func TestCommittedRangesMerge(t *testing.T) {
 	m, size := System(), 64*pageSize

@@ -165,6 +165,35 @@ func TestProtect(t *testing.T) {
 	}
 }
 
+// readByte keeps reads that only may fault.
+var readByte byte
+
+func TestDecommit(t *testing.T) {
+	skipUnsupported(t)
+	m, size := System(), 4*pageSize
+	addr := reserve(t, size, pageSize)
+	must(t, m.Commit(addr, size))
+	b := bytesAt(addr, size)
+	for i := uintptr(0); i < size; i += pageSize {
+		b[i] = 7
+	}
+	must(t, m.Decommit(addr+pageSize, 2*pageSize, "test"))
+	for i, want := range []bool{false, true, true, false} {
+		if got := faults(func() { readByte = b[uintptr(i)*pageSize] }); got != want {
+			t.Errorf("page %d: a read faults: %v, want %v", i, got, want)
+		}
+	}
+	if b[0] != 7 || b[3*pageSize] != 7 {
+		t.Error("pages beside the range have changed")
+	}
+	must(t, m.Commit(addr, size))
+	for i, want := range []byte{7, 0, 0, 7} {
+		if got := b[uintptr(i)*pageSize]; got != want {
+			t.Errorf("page %d is %d after another Commit, want %d", i, got, want)
+		}
+	}
+}
+
 func TestHugeCallsKeepContents(t *testing.T) {
 	skipUnsupported(t)
 	m, size := System(), max(4*HugePageSize(), 64*pageSize)
@@ -195,6 +224,7 @@ func TestBadArguments(t *testing.T) {
 	ranges := map[string]func(addr, size uintptr) error{
 		OpCommit: m.Commit, OpPurge: m.Purge, OpSplitHuge: m.SplitHuge, OpHuge: m.Huge, OpNoHuge: m.NoHuge,
 		OpCollapse: m.Collapse, OpRelease: m.Release,
+		OpDecommit: func(addr, size uintptr) error { return m.Decommit(addr, size, "bad") },
 	}
 	for op, call := range ranges {
 		for _, r := range [][2]uintptr{{0, page}, {page, 0}, {page + 1, page}, {page, page + 1}, {top, 2 * page}} {

@@ -88,6 +88,19 @@ func (system) Purge(addr, size uintptr) error {
 	return fail(OpPurge, addr, size, purge(addr, size))
 }
 
+// Decommit implements Memory. Changing the protection would need a second call that drops the pages, and would leave
+// a mapping of its own where the kernel accounts what was writable.
+func (system) Decommit(addr, size uintptr, name string) error {
+	if err := checkRange(OpDecommit, addr, size); err != nil {
+		return err
+	}
+	if _, err := mapNone(addr, size, unix.MAP_FIXED); err != nil {
+		return fail(OpDecommit, addr, size, err)
+	}
+	nameRange(addr, size, name)
+	return nil
+}
+
 // SplitHuge implements Memory.
 func (system) SplitHuge(addr, size uintptr) error {
 	if err := checkRange(OpSplitHuge, addr, size); err != nil {

@@ -117,6 +117,14 @@ func (system) Purge(addr, size uintptr) error {
 	return nil
 }
 
+// Decommit implements Memory.
+func (system) Decommit(addr, size uintptr, _ string) error {
+	if err := checkRange(OpDecommit, addr, size); err != nil {
+		return err
+	}
+	return fail(OpDecommit, addr, size, windows.VirtualFree(addr, size, windows.MEM_DECOMMIT))
+}
+
 // SplitHuge implements Memory: there is nothing to split.
 func (system) SplitHuge(addr, size uintptr) error { return checkRange(OpSplitHuge, addr, size) }
 

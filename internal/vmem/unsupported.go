@@ -53,6 +53,9 @@ func (system) Commit(addr, size uintptr) error { return refuse(OpCommit, addr, s
 // Purge implements Memory.
 func (system) Purge(addr, size uintptr) error { return refuse(OpPurge, addr, size) }
 
+// Decommit implements Memory.
+func (system) Decommit(addr, size uintptr, _ string) error { return refuse(OpDecommit, addr, size) }
+
 // SplitHuge implements Memory.
 func (system) SplitHuge(addr, size uintptr) error { return refuse(OpSplitHuge, addr, size) }
 

@@ -24,6 +24,11 @@ type Memory interface {
 	// longer committed, and the error says so.
 	Purge(addr, size uintptr) error
 
+	// Decommit makes a committed range what it was when it was reserved: inaccessible and without memory. On Unix it
+	// is mapped anew in place, so that it becomes one mapping with reserved neighbours; name is that of the
+	// reservation, because kernels that show names keep mappings of different ones apart.
+	Decommit(addr, size uintptr, name string) error
+
 	// SplitHuge splits every huge page that holds a page of the range, so that a Purge of a part of it
 	// returns memory to the machine. Contents stay as they are. A huge page takes about 0.15 ms. Where
 	// there is nothing to split, or the system (Linux before 5.4) does not know how, it does nothing.

@@ -1,0 +1,16 @@
+package testenv
+
+import (
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/sanitize"
+)
+
+// MisusesMemory skips a test in a build with a sanitizer: one that touches on purpose what the sanitizer forbids, or that needs what its
+// instructions or its address space leave no room for.
+func MisusesMemory(t testing.TB) {
+	t.Helper()
+	if sanitize.Enabled {
+		t.Skip("not with a sanitizer compiled in")
+	}
+}
