@@ -129,6 +129,27 @@ func TestReadCgroup(t *testing.T) {
 			"sys/fs/cgroup/memory.max":     "4096\n",
 			"sys/fs/cgroup/memory.current": "5\n",
 		}, Cgroup{2, 4096, 5}},
+		{"v2, the controller ends above the group", map[string]string{
+			"proc/self/cgroup":                        "0::/user/session\n",
+			"proc/self/mountinfo":                     mountV2,
+			"sys/fs/cgroup/user/session/cgroup.procs": "1\n",
+			"sys/fs/cgroup/user/memory.max":           "4096\n",
+			"sys/fs/cgroup/user/memory.current":       "9\n",
+		}, Cgroup{2, 4096, 9}},
+		{"v1 with the hierarchy of another container below this one's files", map[string]string{
+			"proc/self/cgroup": "5:memory:/pod/work\n",
+			"proc/self/mountinfo": "41 30 0:37 /pod/work /run/rootfs/cgroup/memory rw - cgroup cgroup rw,memory\n" +
+				"42 30 0:38 /other /mnt/cgroup rw - cgroup cgroup rw,memory\n" +
+				"43 30 0:37 /pod /sys/fs/my\\040cgroup rw - cgroup cgroup rw,memory\n",
+			"run/rootfs/cgroup/memory/memory.limit_in_bytes": "8192\n",
+			"run/rootfs/cgroup/memory/memory.usage_in_bytes": "5\n",
+			"mnt/cgroup/memory.limit_in_bytes":               "1024\n",
+			"mnt/cgroup/memory.usage_in_bytes":               "5\n",
+			"sys/fs/my cgroup/memory.limit_in_bytes":         "4096\n",
+			"sys/fs/my cgroup/memory.usage_in_bytes":         "6\n",
+			"sys/fs/my cgroup/work/memory.limit_in_bytes":    "8192\n",
+			"sys/fs/my cgroup/work/memory.usage_in_bytes":    "5\n",
+		}, Cgroup{1, 4096, 5}},
 	} {
 		if got := ReadCgroup(files(c.files)); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)

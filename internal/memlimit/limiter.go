@@ -1,0 +1,206 @@
+package memlimit
+
+import (
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+)
+
+const (
+	floorShare      = 10 // the floor is 1/10 of what Go and the memory off its heap share
+	hysteresisShare = 64 // changes under 1/64 of that wait
+)
+
+// Process is the limiter of this process.
+var Process = New(debug.SetMemoryLimit, newGoNeed())
+
+// New returns a limiter over a runtime: set is [debug.SetMemoryLimit] or like it, need tells the bytes under which Go's heap cannot work.
+func New(set func(int64) int64, need func() int64) *Limiter { return &Limiter{set: set, need: need} }
+
+// A Budget is what a tuner found that this program may take: Go's memory and what is off its heap together, in bytes. The zero Budget is none.
+type Budget struct {
+	// Soft is what the two should stay within, Hard what they must not exceed, because somebody is killed then. Hard is at least Soft.
+	Soft, Hard int64
+	// Min is the least limit for Go, as long as Hard allows it.
+	Min int64
+}
+
+// none reports whether there is no budget.
+func (b Budget) none() bool { return b == Budget{} }
+
+// Limiter keeps Go's limit at the user's limit, or the budget if that is less, less what is off the heap. Tests make their own, with a
+// pretended runtime. Any number of goroutines may use one.
+type Limiter struct {
+	mu   sync.Mutex
+	set  func(int64) int64 // debug.SetMemoryLimit
+	need func() int64      // bytes under which Go's heap cannot work
+
+	budget Budget
+
+	user    int64 // the user's limit
+	ours    int64 // what we set last; meaningful if applied
+	applied bool  // ours is in force, as far as we know
+
+	// past remembers, for each limit that the user replaced, what we had made of it: the value that the user's code read then and
+	// may put back later.
+	past    [8]struct{ ours, user int64 }
+	pastLen int // ever written; the ring's next slot is pastLen % len(past)
+}
+
+func (l *Limiter) get() int64 { return l.set(-1) }
+
+// User returns the limit as the user set it, math.MaxInt64 if there is none.
+func (l *Limiter) User() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notice(l.get())
+	return l.user
+}
+
+// SetBudget replaces the budget and sets the limit that follows from it. Other than Sync it waits for whoever is at work.
+func (l *Limiter) SetBudget(b Budget, offHeap int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.budget = b
+	l.sync(offHeap)
+}
+
+// Preview returns the limit that Sync would set for b and offHeap bytes, and changes nothing.
+func (l *Limiter) Preview(b Budget, offHeap int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notice(l.get())
+	return l.target(b, offHeap)
+}
+
+// Sync sets the limit that Go should have while offHeap bytes lie outside its heap. Of concurrent calls one does the work; the others
+// return at once. It allocates nothing.
+func (l *Limiter) Sync(offHeap int64) {
+	if !l.mu.TryLock() {
+		return
+	}
+	defer l.mu.Unlock()
+	l.sync(offHeap)
+}
+
+// sync is Sync for the holder of the lock.
+func (l *Limiter) sync(offHeap int64) {
+	// Twice: the user may set a limit between our look and our change, and the second round takes it in.
+	for range 2 {
+		cur := l.get()
+		l.notice(cur)
+		want := l.target(l.budget, offHeap)
+		if want == cur || want != l.user && abs(want-cur) < l.base(l.budget)/hysteresisShare {
+			return
+		}
+		old := l.set(want)
+		l.ours, l.applied = want, true
+		if old == cur {
+			return
+		}
+		l.replaced(cur, old)
+	}
+}
+
+// notice finds out whose limit cur, the one in force, is.
+func (l *Limiter) notice(cur int64) {
+	if l.applied && cur == l.ours {
+		return
+	}
+	if l.applied {
+		l.remember(l.ours)
+		l.applied = false
+	}
+	l.user = l.restored(cur)
+	if l.user != cur {
+		l.ours, l.applied = cur, true
+	}
+}
+
+// replaced takes in that our change has overwritten a limit that the user had just set in place of cur. The next round puts
+// things right.
+func (l *Limiter) replaced(cur, user int64) {
+	l.remember(cur)
+	l.user = l.restored(user)
+}
+
+// remember keeps the value that the user's code got back when it set a limit of its own.
+func (l *Limiter) remember(ours int64) {
+	l.past[l.pastLen%len(l.past)] = struct{ ours, user int64 }{ours, l.user}
+	l.pastLen++
+}
+
+// restored returns the user's limit that stood behind cur if cur is a value of ours put back, and cur if it is not.
+func (l *Limiter) restored(cur int64) int64 {
+	for i := l.pastLen - 1; i >= 0 && i >= l.pastLen-len(l.past); i-- {
+		if p := l.past[i%len(l.past)]; p.ours == cur {
+			return p.user
+		}
+	}
+	return cur
+}
+
+// base is what Go's memory and the bytes off its heap share: the user's limit, or the budget if that is less.
+func (l *Limiter) base(b Budget) int64 {
+	if b.none() {
+		return l.user
+	}
+	return min(l.user, b.Soft)
+}
+
+// target is the limit that Go should have while offHeap bytes lie outside its heap.
+func (l *Limiter) target(b Budget, offHeap int64) int64 {
+	base := l.base(b)
+	if base == math.MaxInt64 {
+		return l.user
+	}
+	offHeap = max(offHeap, 0)
+	want := base - offHeap
+	least := base / floorShare
+	if floor := max(least, b.Min); offHeap > 0 || !b.none() {
+		if floor = max(floor, l.need()); want < floor {
+			top := base
+			if !b.none() {
+				top = max(b.Hard-offHeap, least)
+			}
+			want = min(floor, top, l.user)
+		}
+	}
+	if want == l.user || want <= 1 {
+		return want
+	}
+	// Odd, so that a limit of the user's, nearly always a round number, is not mistaken for one of ours.
+	return (want - 1) | 1
+}
+
+// newGoNeed returns a function that tells what Go needs: the heap that the last collection found live and a quarter of it, and what
+// the runtime itself takes (stacks, its tables). It allocates nothing after its first call.
+func newGoNeed() func() int64 {
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+	}
+	return func() int64 {
+		metrics.Read(samples)
+		var v [6]int64
+		for i, s := range samples {
+			if s.Value.Kind() == metrics.KindUint64 {
+				v[i] = int64(s.Value.Uint64())
+			}
+		}
+		live := v[0]
+		return live + live/4 + max(0, v[1]-v[2]-v[3]-v[4]-v[5])
+	}
+}
+
+func abs(n int64) int64 {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
