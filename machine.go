@@ -128,8 +128,8 @@ func (m Machine) modeText() string {
 	switch {
 	case !m.OffHeap:
 		return "on the Go heap: this system has no off-heap memory"
-	case m.Options.bits() != 0:
-		return "modes " + names(m.Options.bits())
+	case m.Options != Options{}:
+		return "modes " + m.Options.names()
 	}
 	return "off heap, no modes set"
 }

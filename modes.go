@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
 // The bits of modes.bits.
@@ -16,31 +18,25 @@ const (
 	modeFrozen
 )
 
-// words are the known words of FREEHOLD, in the order in which they are listed to the user.
-var words = []struct {
-	name string
-	bit  uint32
-}{
-	{"heap", modeHeap},
-	{"nomemlimit", modeNoMemLimit},
-}
-
 // modes is the state behind the package's functions; tests make their own, with their own environment.
 type modes struct {
-	bits atomic.Uint32 // complete once modeFrozen is set; before that only under mu
+	bits atomic.Uint32 // 0 until the modes are frozen
 
-	mu     sync.Mutex
-	parsed bool // the variable has been read
-	getenv func(string) string
-	stderr io.Writer
+	mu       sync.Mutex
+	parsed   bool    // the variable has been read
+	fromEnv  Options // what it says
+	fromCode Options // what configure was given
+	getenv   func(string) string
+	stderr   io.Writer
+	start    func(debugmode.Config) // called once, when the modes are frozen
 }
 
 // process holds the modes of this process.
-var process = modes{getenv: os.Getenv, stderr: os.Stderr}
+var process = modes{getenv: os.Getenv, stderr: os.Stderr, start: debugmode.Start}
 
-// frozen returns the bits and makes sure that they never change again.
+// frozen returns the bits and makes sure that the modes never change again.
 func (m *modes) frozen() uint32 {
-	if b := m.bits.Load(); b&modeFrozen != 0 {
+	if b := m.bits.Load(); b != 0 {
 		return b
 	}
 	return m.freezeSlow()
@@ -50,31 +46,69 @@ func (m *modes) frozen() uint32 {
 func (m *modes) freezeSlow() uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.parse()
-	b := m.bits.Load() | modeFrozen
+	if b := m.bits.Load(); b != 0 {
+		return b
+	}
+	o := m.inForce()
+	b := modeFrozen
+	if o.Heap {
+		b |= modeHeap
+	}
+	if o.NoMemLimit {
+		b |= modeNoMemLimit
+	}
+	m.start(m.debugConfig(o))
 	m.bits.Store(b)
 	return b
+}
+
+// debugConfig is the part of o that internal/debugmode deals with. The kill switch comes first: on the Go heap there is nothing to guard.
+func (m *modes) debugConfig(o Options) debugmode.Config {
+	c := debugmode.Config{
+		Guard: o.Guard, Poison: o.Poison, Leaks: o.Leaks, Pointers: o.Pointers,
+		Sample: o.Sample, SampleRate: o.SampleRate, GuardMaps: o.GuardMaps, GuardBytes: o.GuardBytes,
+	}
+	switch {
+	case c.SampleRate == 0:
+		c.SampleRate = defaultSampleRate
+	case c.SampleRate < 0:
+		c.SampleRate = 0
+	}
+	if !o.Heap || !c.Asked() {
+		return c
+	}
+	ignored := o
+	ignored.Heap, ignored.NoMemLimit = false, false
+	fmt.Fprintf(m.stderr, "freehold: heap sends every block to the Go heap, where the debug modes do not reach: ignored %s\n", ignored.names())
+	return debugmode.Config{}
 }
 
 // current returns the modes that hold so far.
 func (m *modes) current() Options {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.inForce()
+}
+
+// inForce is the union of what is asked for; of two numbers the variable's counts, because whoever runs the program set it. The caller
+// holds mu.
+func (m *modes) inForce() Options {
 	m.parse()
-	b := m.bits.Load()
-	return Options{Heap: b&modeHeap != 0, NoMemLimit: b&modeNoMemLimit != 0}
+	return m.fromEnv.with(m.fromCode)
 }
 
 func (m *modes) configure(o Options) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.parse()
-	old := m.bits.Load()
-	b := old | o.bits()
-	if b != old && old&modeFrozen != 0 {
-		return fmt.Errorf("%w (asked for: %s)", ErrStarted, names(b&^old))
+	old := m.inForce()
+	code := o.with(m.fromCode)
+	if m.bits.Load() != 0 && m.fromEnv.with(code) != old {
+		return fmt.Errorf("%w (asked for: %s; in force: %s)", ErrStarted, o.names(), old.names())
 	}
-	m.bits.Store(b)
+	m.fromCode = code
 	return nil
 }
 
@@ -84,55 +118,16 @@ func (m *modes) parse() {
 		return
 	}
 	m.parsed = true
-	bits, unknown := parseWords(m.getenv("FREEHOLD"))
+	o, unknown, bad := parseWords(m.getenv("FREEHOLD"))
+	// A typing error in a kill switch must be seen, but must not take the service down.
 	if len(unknown) > 0 {
-		// A typing error in a kill switch must be seen, but must not take the service down.
-		fmt.Fprintf(m.stderr, "freehold: FREEHOLD: unknown %s ignored; known words: %s\n", quoted(unknown), names(^uint32(0)))
+		fmt.Fprintf(m.stderr, "freehold: FREEHOLD: unknown %s ignored; known words: %s\n", quoted(unknown), knownWords())
 	}
-	if builtForHeap {
-		bits |= modeHeap
+	for _, err := range bad {
+		fmt.Fprintf(m.stderr, "freehold: FREEHOLD: %v\n", err)
 	}
-	m.bits.Store(m.bits.Load() | bits)
-}
-
-// parseWords returns the bits that the comma-separated words of s stand for, and the words that stand for none.
-func parseWords(s string) (bits uint32, unknown []string) {
-next:
-	for word := range strings.SplitSeq(s, ",") {
-		word = strings.TrimSpace(word)
-		if word == "" {
-			continue
-		}
-		for _, w := range words {
-			if w.name == word {
-				bits |= w.bit
-				continue next
-			}
-		}
-		unknown = append(unknown, word)
-	}
-	return bits, unknown
-}
-
-func (o Options) bits() (b uint32) {
-	if o.Heap {
-		b |= modeHeap
-	}
-	if o.NoMemLimit {
-		b |= modeNoMemLimit
-	}
-	return b
-}
-
-// names lists the words whose bits are set in b.
-func names(b uint32) string {
-	var list []string
-	for _, w := range words {
-		if b&w.bit != 0 {
-			list = append(list, w.name)
-		}
-	}
-	return strings.Join(list, ", ")
+	o.Heap = o.Heap || builtForHeap
+	m.fromEnv = o
 }
 
 func quoted(list []string) string {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
 // newModes returns modes of a pretended process, and what it writes to standard error.
@@ -14,6 +16,7 @@ func newModes(env string) (*modes, *strings.Builder, *int) {
 	reads := new(int)
 	return &modes{
 		stderr: &stderr,
+		start:  func(debugmode.Config) {},
 		getenv: func(name string) string {
 			*reads++
 			if name != "FREEHOLD" {
@@ -36,7 +39,20 @@ func TestModesFromEnvironment(t *testing.T) {
 		{"heap,heap", Options{Heap: true}, ""},
 		{",,", Options{}, ""},
 		{"Heap,nomemlimit,x=1", Options{NoMemLimit: true},
-			"freehold: FREEHOLD: unknown \"Heap\", \"x=1\" ignored; known words: heap, nomemlimit\n"},
+			"freehold: FREEHOLD: unknown \"Heap\", \"x=1\" ignored; known words: heap, nomemlimit, guard, poison, leaks, pointers, " +
+				"sample=N, samplerate=R, guardmaps=N, guardbytes=SIZE\n"},
+		{"guard,poison", Options{Guard: true, Poison: true}, ""},
+		{"leaks,pointers", Options{Leaks: true, Pointers: true}, ""},
+		{"sample=1000, samplerate=0,guardmaps=12,guardbytes=3MiB",
+			Options{Sample: 1000, SampleRate: -1, GuardMaps: 12, GuardBytes: 3 << 20}, ""},
+		{"samplerate=7,guardbytes=4096", Options{SampleRate: 7, GuardBytes: 4096}, ""},
+		{"sample=x,guard", Options{Guard: true}, "freehold: FREEHOLD: sample=x ignored: want a whole number of at least 1\n"},
+		{"sample=0", Options{}, "freehold: FREEHOLD: sample=0 ignored: want a whole number of at least 1\n"},
+		{"sample", Options{}, "freehold: FREEHOLD: sample ignored: it needs a value, as in sample=N\n"},
+		{"guard=1,samplerate=-1", Options{}, "freehold: FREEHOLD: guard=1 ignored: it takes no value\n" +
+			"freehold: FREEHOLD: samplerate=-1 ignored: want a whole number of at least 0\n"},
+		{"guardbytes=9999999T", Options{}, "freehold: FREEHOLD: guardbytes=9999999T ignored: want a number of bytes, such as 1048576, 512M or 4GiB\n"},
+		{"guardbytes=B", Options{}, "freehold: FREEHOLD: guardbytes=B ignored: want a number of bytes, such as 1048576, 512M or 4GiB\n"},
 	} {
 		m, stderr, reads := newModes(c.env)
 		m.frozen()
@@ -46,7 +62,8 @@ func TestModesFromEnvironment(t *testing.T) {
 		if got := m.current(); got != want {
 			t.Errorf("FREEHOLD=%q: %+v, want %+v", c.env, got, want)
 		}
-		if stderr.String() != c.stderr {
+		// Built for the Go heap, debug modes are ignored, which is said behind the rest.
+		if text := stderr.String(); text != c.stderr && !(builtForHeap && strings.HasPrefix(text, c.stderr+"freehold: heap sends")) {
 			t.Errorf("FREEHOLD=%q: standard error %q, want %q", c.env, stderr, c.stderr)
 		}
 		if *reads != 1 {
@@ -110,8 +127,8 @@ func TestModesFreezeOnce(t *testing.T) {
 
 // TestHeapMode checks the functions of this process against its environment.
 func TestHeapMode(t *testing.T) {
-	bits, _ := parseWords(os.Getenv("FREEHOLD"))
-	want := bits&modeHeap != 0 || builtForHeap
+	env, _, _ := parseWords(os.Getenv("FREEHOLD"))
+	want := env.Heap || builtForHeap
 	if got := HeapMode(); got != want {
 		t.Fatalf("HeapMode() = %v, want %v", got, want)
 	}
@@ -130,5 +147,73 @@ func TestHeapMode(t *testing.T) {
 func BenchmarkHeapMode(b *testing.B) {
 	for b.Loop() {
 		HeapMode()
+	}
+}
+
+// TestDebugModesStart checks what the debug modes are started with, and that it happens once.
+func TestDebugModesStart(t *testing.T) {
+	for _, c := range []struct {
+		env    string
+		code   Options
+		want   debugmode.Config
+		stderr string
+	}{
+		{"", Options{}, debugmode.Config{SampleRate: defaultSampleRate}, ""},
+		{"guard,leaks", Options{Poison: true, Pointers: true},
+			debugmode.Config{Guard: true, Leaks: true, Poison: true, Pointers: true, SampleRate: defaultSampleRate}, ""},
+		{"sample=10,samplerate=0", Options{Sample: 99, GuardMaps: 7, GuardBytes: 8192},
+			debugmode.Config{Sample: 10, GuardMaps: 7, GuardBytes: 8192}, ""},
+		{"sample=10", Options{SampleRate: -1}, debugmode.Config{Sample: 10}, ""},
+		{"heap,guard", Options{Sample: 3}, debugmode.Config{},
+			"freehold: heap sends every block to the Go heap, where the debug modes do not reach: ignored guard, sample=3\n"},
+	} {
+		if builtForHeap {
+			t.Skip("built for the Go heap")
+		}
+		m, stderr, _ := newModes(c.env)
+		var got []debugmode.Config
+		m.start = func(c debugmode.Config) { got = append(got, c) }
+		if err := m.configure(c.code); err != nil {
+			t.Fatal(err)
+		}
+		m.frozen()
+		m.frozen()
+		if len(got) != 1 || got[0] != c.want {
+			t.Errorf("FREEHOLD=%s and %+v: started with %+v, want once %+v", c.env, c.code, got, c.want)
+		}
+		if stderr.String() != c.stderr {
+			t.Errorf("FREEHOLD=%s: standard error %q, want %q", c.env, stderr, c.stderr)
+		}
+	}
+}
+
+// TestConfigureNumbers checks which of several numbers counts.
+func TestConfigureNumbers(t *testing.T) {
+	m, _, _ := newModes("sample=10")
+	for _, n := range []int{20, 30} {
+		if err := m.configure(Options{Sample: n, GuardMaps: n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := m.current(); got.Sample != 10 || got.GuardMaps != 30 {
+		t.Errorf("sample %d and guardmaps %d, want the variable's 10 and the last call's 30", got.Sample, got.GuardMaps)
+	}
+	m.frozen()
+	if err := m.configure(Options{Sample: 40, GuardMaps: 30}); err != nil {
+		t.Errorf("after the start, changing nothing: %v", err)
+	}
+	if err := m.configure(Options{GuardMaps: 31}); !errors.Is(err, ErrStarted) || !strings.Contains(err.Error(), "guardmaps=31") {
+		t.Errorf("after the start: %v, want ErrStarted with guardmaps=31", err)
+	}
+	if got := m.current().GuardMaps; got != 30 {
+		t.Errorf("guardmaps %d after a refusal", got)
+	}
+	m, _, _ = newModes("")
+	err := m.configure(Options{Guard: true, Sample: -1, GuardBytes: -5})
+	if err == nil || !strings.Contains(err.Error(), "Options.Sample is -1") || !strings.Contains(err.Error(), "Options.GuardBytes is -5") {
+		t.Errorf("negative numbers: %v", err)
+	}
+	if m.current() != (Options{Heap: builtForHeap}) {
+		t.Errorf("after a refusal: %+v", m.current())
 	}
 }

@@ -1,0 +1,52 @@
+package freehold
+
+import (
+	"errors"
+	"os"
+	"runtime/debug"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
+)
+
+// Explain returns an error that says what is known of the memory that a fault was about: which block, how far into it or from it, and
+// the Go stacks of the access, the allocation and the free. err is what recover returned after a fault, which needs
+// [debug.SetPanicOnFault], by itself or wrapped; any other error is returned as it is, and so is a fault at an address of which nothing
+// is known. errors.Is and errors.As find err in the result.
+//
+// The stack of the access is there only in the deferred function that recovers, and in what it calls. Blocks are known in the modes
+// guard and sample; without them Explain costs next to nothing.
+func Explain(err error) error {
+	var fault interface {
+		error
+		Addr() uintptr
+	}
+	if !errors.As(err, &fault) {
+		return err
+	}
+	r, ok := debugmode.Explain(fault.Addr())
+	if !ok {
+		return err
+	}
+	return &explained{r, err}
+}
+
+// explained is a fault with its report.
+type explained struct {
+	report debugmode.Report
+	fault  error
+}
+
+func (e *explained) Error() string { return e.report.Error() }
+func (e *explained) Unwrap() error { return e.fault }
+
+// SetCrashOutput makes f receive what Go writes when the program crashes and, in the modes guard, poison, sample and leaks, freehold's report
+// of it. It stands in for [debug.SetCrashOutput], which Go has only one of and nobody can read: those modes use it themselves, to hand
+// the text to the copy of the program that makes the report. So the last direct call of debug.SetCrashOutput wins: made after the first
+// allocation it takes the crash from freehold, and there is no report; made before, it is overridden. A call of this function may come
+// at any time, and again; the last file counts.
+//
+// f is duplicated and may be closed. A nil f ends it. opts is passed on to debug.SetCrashOutput where no copy is involved. In a mode
+// with a copy, each call starts a new one, which takes some milliseconds.
+func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
+	return debugmode.SetCrashOutput(f, opts)
+}

@@ -1,0 +1,140 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly || solaris || illumos
+
+package debugmode
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// What the watching copy must see lies in two files without a name: the records, mapped, and the texts, written one behind the other as
+// length and bytes. The kernel keeps both until the last process is done with them, however this one ends.
+type sharedFiles struct {
+	records, texts *os.File
+}
+
+// share makes the tables of this process shared ones. It must come before the first Add and the first Callers.
+func share() (files sharedFiles, err error) {
+	if files.records, err = sharedFile("freehold-blocks"); err != nil {
+		return sharedFiles{}, err
+	}
+	if files.texts, err = sharedFile("freehold-texts"); err != nil {
+		files.close()
+		return sharedFiles{}, err
+	}
+	if err := blocks.share(files.records); err != nil {
+		files.close()
+		return sharedFiles{}, err
+	}
+	texts.share(files.texts)
+	return files, nil
+}
+
+func sharedFile(name string) (*os.File, error) {
+	f, err := namelessFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return duplicate(f)
+}
+
+func (s sharedFiles) close() {
+	for _, f := range []*os.File{s.records, s.texts} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// recordSize is the size of a record in the file.
+var recordSize = unsafex.Size[record]()
+
+// share makes f the memory of the records. The whole range is mapped at once, as far as the address space allows; the file grows with
+// use, and a page is given its memory before it is touched, so that a full disk is no signal.
+func (t *table) share(f *os.File) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limit := min(uintptr(t.limit), affordable(uintptr(t.limit)*recordSize, recordsChunk*recordSize)/recordSize)
+	var base uintptr
+	var err error
+	for {
+		if base, err = vmem.System().MapFile(f, 0, limit*recordSize, vmem.ReadWrite); err == nil {
+			break
+		}
+		if limit /= 4; limit < recordsChunk {
+			return err
+		}
+	}
+	t.limit = uint32(limit)
+	t.grow = func(n int) []record {
+		end := uintptr(n+1) * recordsChunk * recordSize
+		if vmem.Preallocate(f, int64(end)) != nil {
+			return nil
+		}
+		return unsafex.Slice[record](base+end-recordsChunk*recordSize, recordsChunk, recordsChunk)
+	}
+	return nil
+}
+
+// share makes the table write what is added to f as well.
+func (t *textTable) share(f *os.File) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.file = f
+}
+
+// load reads what write wrote.
+func (t *textTable) load(f *os.File) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, info.Size()))
+	if err != nil {
+		return err
+	}
+	for len(data) >= 4 {
+		n := binary.NativeEndian.Uint32(data)
+		data = data[4:]
+		if n == 0 || uint64(n-1) > uint64(len(data)) {
+			break
+		}
+		t.list = append(t.list, string(data[:n-1]))
+		data = data[n-1:]
+	}
+	return nil
+}
+
+// loadRecords maps the records that another process wrote.
+func loadRecords(f *os.File) ([]record, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() < int64(recordSize) {
+		return nil, err
+	}
+	base, err := vmem.System().MapFile(f, 0, uintptr(info.Size()), vmem.Read)
+	if err != nil {
+		return nil, err
+	}
+	n := int(uintptr(info.Size()) / recordSize)
+	return unsafex.Slice[record](base, n, n), nil
+}
+
+// removedFile makes a temporary file and removes its name.
+func removedFile(name string) (*os.File, error) {
+	f, err := os.CreateTemp("", name)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,325 @@
+package debugmode
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+)
+
+// A record is a Block in the table.
+type record struct {
+	addr, size      uint64
+	lo, hi          uint64 // the addresses at which an access is this block's: it and the inaccessible pages around it
+	arena           uint64
+	serial          uint64 // grows with each Add and each Freed
+	allocBy, freeBy int64
+	alloc, free     uint32
+	owner, typ      uint32
+	freeOp          uint32
+	flags           uint32
+}
+
+// The bits of record.flags; 0 is a record without a block.
+const (
+	flagUsed uint32 = 1 << iota
+	flagFreed
+	flagLeak
+	flagGuarded
+	flagTomb
+)
+
+func (r *record) holds(addr uint64) bool { return addr-r.addr < max(r.size, 1) }
+
+func (r *record) block() Block {
+	return Block{
+		Addr: uintptr(r.addr), Size: uintptr(r.size), Arena: r.arena,
+		Owner: texts.get(r.owner), Type: texts.get(r.typ), FreeOp: texts.get(r.freeOp),
+		Alloc: Stack(r.alloc), Free: Stack(r.free), AllocBy: r.allocBy, FreeBy: r.freeBy,
+		Leak: r.flags&flagLeak != 0, Guarded: r.flags&flagGuarded != 0, tomb: r.flags&flagTomb != 0,
+	}
+}
+
+// nearer reports whether r explains an access at addr better than q does: a block that holds it before its neighbours, one
+// that is alive before freed ones, then the nearest, then the latest. q may be nil.
+func (r *record) nearer(q *record, addr uint64) bool {
+	switch {
+	case q == nil:
+		return true
+	case r.holds(addr) != q.holds(addr):
+		return r.holds(addr)
+	case r.holds(addr) && (r.flags^q.flags)&flagFreed != 0:
+		return r.flags&flagFreed == 0
+	case !r.holds(addr) && r.distance(addr) != q.distance(addr):
+		return r.distance(addr) < q.distance(addr)
+	}
+	return r.serial > q.serial
+}
+
+// distance is how far addr lies outside the block.
+func (r *record) distance(addr uint64) uint64 {
+	if addr < r.addr {
+		return r.addr - addr
+	}
+	return addr - (r.addr + r.size)
+}
+
+// The table holds so many records. The freed ones are kept as long as this many newer ones allow, or their quarantine.
+const (
+	maxRecords   = 1<<16 + 1<<22*(math.MaxUint>>63)
+	keptRecords  = 1 << 12 << (4 * (math.MaxUint >> 63))
+	recordsChunk = 1 << 10
+)
+
+// table finds records by address. Each is noted under the first of the two units of 1<<class bytes that its extent lo to hi can lie in;
+// so whatever holds an address is found in two units for each class.
+type table struct {
+	mu      sync.RWMutex
+	chunks  [][]record
+	grow    func(n int) []record // makes the n-th chunk, nil if there is no memory; nil: on the Go heap
+	used    uint32               // records that were ever used
+	limit   uint32
+	idle    []uint32          // records without a block
+	exact   map[uint64]uint32 // by block address
+	heads   map[unit]uint32   // the first record of each unit
+	next    []uint32          // the next record of the same unit, by record
+	classes uint64            // those that were ever used
+	serial  uint64
+	old     []oldRecord // freed ones without a quarantine, oldest first
+	alive   int
+	dropped uint64
+}
+
+type unit struct {
+	class uint8
+	index uint64
+}
+
+type oldRecord struct {
+	id     uint32
+	serial uint64
+}
+
+// leastClass keeps the number of classes small.
+const leastClass = 8
+
+// blocks is the table of this process.
+var blocks = table{limit: maxRecords}
+
+func (t *table) at(id uint32) *record {
+	return &t.chunks[id/recordsChunk][id%recordsChunk]
+}
+
+// take returns a record without a block, 0 if there is none left.
+func (t *table) take() uint32 {
+	if n := len(t.idle); n > 0 {
+		id := t.idle[n-1]
+		t.idle = t.idle[:n-1]
+		return id
+	}
+	if t.used+1 >= t.limit {
+		return 0
+	}
+	if n := int((t.used + 1) / recordsChunk); n >= len(t.chunks) {
+		chunk := t.newChunk(n)
+		if chunk == nil {
+			t.limit = t.used + 1
+			return 0
+		}
+		t.chunks = append(t.chunks, chunk)
+	}
+	t.used++ // Number 0 stays unused.
+	for len(t.next) <= int(t.used) {
+		t.next = append(t.next, 0)
+	}
+	return t.used
+}
+
+func (t *table) newChunk(n int) []record {
+	if t.grow != nil {
+		return t.grow(n)
+	}
+	return make([]record, recordsChunk)
+}
+
+func (t *table) add(b Block) {
+	r := record{
+		addr: uint64(b.Addr), size: uint64(b.Size), arena: b.Arena, allocBy: b.AllocBy, freeBy: b.FreeBy,
+		alloc: uint32(b.Alloc), free: uint32(b.Free), flags: flagUsed,
+		owner: texts.intern(b.Owner), typ: texts.intern(b.Type), freeOp: texts.intern(b.FreeOp),
+	}
+	r.lo, r.hi = extent(b)
+	for _, f := range []struct {
+		on   bool
+		flag uint32
+	}{{b.FreeOp != "", flagFreed}, {b.Leak, flagLeak}, {b.Guarded, flagGuarded}, {b.tomb, flagTomb}} {
+		if f.on {
+			r.flags |= f.flag
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if id := t.exact[r.addr]; id != 0 {
+		t.drop(id)
+	}
+	id := t.take()
+	if id == 0 {
+		if t.dropped++; t.dropped == 1 {
+			say("the table of blocks is full at %d: what comes now is not reported with its stacks", t.limit)
+		}
+		return
+	}
+	t.serial++
+	r.serial = t.serial
+	*t.at(id) = r
+	if r.flags&(flagFreed|flagTomb) == 0 {
+		t.alive++
+	}
+	t.link(id)
+}
+
+// unitOf is where a record is noted.
+func (r *record) unit() unit {
+	class := uint8(max(leastClass, bits.Len64(r.hi-r.lo-1)))
+	return unit{class, r.lo >> class}
+}
+
+func (t *table) link(id uint32) {
+	if t.exact == nil {
+		t.exact, t.heads = make(map[uint64]uint32), make(map[unit]uint32)
+	}
+	r := t.at(id)
+	u := r.unit()
+	t.exact[r.addr] = id
+	t.next[id] = t.heads[u]
+	t.heads[u] = id
+	t.classes |= 1 << u.class
+}
+
+// drop strikes a record off.
+func (t *table) drop(id uint32) {
+	r := t.at(id)
+	u := r.unit()
+	if t.exact[r.addr] == id {
+		delete(t.exact, r.addr)
+	}
+	if t.heads[u] == id {
+		if t.next[id] == 0 {
+			delete(t.heads, u)
+		} else {
+			t.heads[u] = t.next[id]
+		}
+	} else {
+		before := t.heads[u]
+		for t.next[before] != id {
+			before = t.next[before]
+		}
+		t.next[before] = t.next[id]
+	}
+	if r.flags&(flagFreed|flagTomb) == 0 {
+		t.alive--
+	}
+	*r = record{}
+	t.idle = append(t.idle, id)
+}
+
+func (t *table) freed(addr uintptr, op string, free Stack, by int64) (Block, bool) {
+	name := texts.intern(op)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := t.exact[uint64(addr)]
+	if id == 0 {
+		return Block{}, false
+	}
+	r := t.at(id)
+	if r.flags&flagFreed != 0 {
+		return r.block(), false
+	}
+	t.serial++
+	r.serial, r.free, r.freeBy = t.serial, uint32(free), by
+	if r.freeOp == 0 {
+		r.freeOp = name
+	}
+	r.flags |= flagFreed
+	t.alive--
+	if r.flags&flagGuarded == 0 {
+		t.age(id)
+	}
+	return r.block(), true
+}
+
+func (t *table) freeing(addr uintptr, op string) {
+	name := texts.intern(op)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if id := t.exact[uint64(addr)]; id != 0 && t.at(id).flags&flagFreed == 0 {
+		t.at(id).freeOp = name
+	}
+}
+
+// age makes a freed record the next of those that newer ones push out.
+func (t *table) age(id uint32) {
+	t.old = append(t.old, oldRecord{id, t.at(id).serial})
+	if len(t.old) > keptRecords {
+		oldest := t.old[0]
+		t.old = t.old[1:]
+		if r := t.at(oldest.id); r.serial == oldest.serial {
+			t.drop(oldest.id)
+		}
+	}
+}
+
+func (t *table) forget(addr uintptr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if id := t.exact[uint64(addr)]; id != 0 {
+		t.drop(id)
+	}
+}
+
+func (t *table) find(addr uintptr) (Block, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var best *record
+	a := uint64(addr)
+	for classes := t.classes; classes != 0; classes &= classes - 1 {
+		class := uint8(bits.TrailingZeros64(classes))
+		index := a >> class
+		best = t.search(unit{class, index}, a, best)
+		if index > 0 {
+			best = t.search(unit{class, index - 1}, a, best)
+		}
+	}
+	if best == nil {
+		return Block{}, false
+	}
+	return best.block(), true
+}
+
+// search returns the record that explains addr best: one of the unit's, or best.
+func (t *table) search(u unit, addr uint64, best *record) *record {
+	for id := t.heads[u]; id != 0; id = t.next[id] {
+		if r := t.at(id); addr-r.lo < r.hi-r.lo && r.nearer(best, addr) {
+			best = r
+		}
+	}
+	return best
+}
+
+// live yields blocks without holding the lock, so that yield may call anything.
+func (t *table) live(yield func(Block) bool) {
+	for id := uint32(1); ; id++ {
+		t.mu.RLock()
+		end := id > t.used
+		var b Block
+		ok := false
+		if !end {
+			if r := t.at(id); r.flags&(flagUsed|flagFreed|flagTomb) == flagUsed {
+				b, ok = r.block(), true
+			}
+		}
+		t.mu.RUnlock()
+		if end || ok && !yield(b) {
+			return
+		}
+	}
+}
