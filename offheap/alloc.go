@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
@@ -27,17 +28,17 @@ func (h *heap) start() {
 		}
 		h.mem = vmem.System()
 		h.init()
-		if freehold.HeapMode() || !vmem.Supported {
-			h.goHeap = newGoHeap(h)
-		}
+		h.other = chooseTracked(h)
 		freehold.Register("offheap", func() freehold.Totals {
-			if h.goHeap != nil {
-				return freehold.Totals{} // Go counts these bytes.
+			if h.other != nil {
+				return h.other.totals()
 			}
-			s := h.stats()
-			return freehold.Totals{InUse: s.InUse, Reserved: s.Reserved, Retained: s.Retained + s.Metadata, Purged: s.Purged}
+			return h.stats().totals()
 		})
-		if h.goHeap == nil {
+		if every := debugmode.Current().Sample; every > 0 && h.other == nil {
+			h.startSampling(every)
+		}
+		if h.other == nil {
 			h.growthHook = freehold.SyncMemoryLimit
 		}
 	})
@@ -46,6 +47,7 @@ func (h *heap) start() {
 // A request is one allocation: n bytes of a kind.
 type request struct {
 	kind  *kind
+	desc  *typeDesc // Of the values that it is for, nil for bytes.
 	n     uintptr
 	align uintptr
 	zero  bool
@@ -55,8 +57,8 @@ type request struct {
 // allocate serves any request. The result is the address of at least n bytes.
 func (h *heap) allocate(q request) (uintptr, error) {
 	h.start()
-	if h.goHeap != nil {
-		return h.goHeap.alloc(q)
+	if h.other != nil {
+		return h.other.alloc(q)
 	}
 	class := uint32(largeClass)
 	if q.align <= 8 && q.n <= sizeclass.Max {
@@ -67,10 +69,13 @@ func (h *heap) allocate(q request) (uintptr, error) {
 		}
 	}
 	if class == largeClass {
+		if addr := h.guardLarge(q); addr != 0 {
+			return addr, nil
+		}
 		return h.allocLarge(q.kind, q.n, q.align, q.zero)
 	}
 	b := h.bin(q.kind, class)
-	addr, err := h.allocSlow(b, q.local, 0)
+	addr, err := h.allocSlow(b, q, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -116,7 +121,8 @@ func (h *heap) realloc(b []byte, n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	clear(to[copy(to, b):])
+	allowCopy(b)
+	clearRest(to, copy(to, b))
 	h.freeSlow(addr, nil, "Realloc")
 	return to, nil
 }
@@ -144,8 +150,11 @@ func (h *heap) usable(op string, addr uintptr) (uintptr, *span) {
 // memory: a slice of the first field of a value has the block's address, but more elements would
 // lie over the other fields, and those may be bools.
 func (h *heap) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
-	if h.goHeap != nil {
-		return h.goHeap.resize(addr, old, n, op, typ)
+	if h.other != nil {
+		return h.other.resize(op, addr, old, n, typ)
+	}
+	if t := h.sampledPages(addr); t != nil {
+		return t.resize(op, addr, old, n, typ)
 	}
 	have, sp := h.usable(op, addr)
 	b := h.binByID(sp.bin)

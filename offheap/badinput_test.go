@@ -311,6 +311,7 @@ func TestAlignment(t *testing.T) {
 	for _, align := range []int{0, -1, -64, 3, 48, 4097, 2 * maxAlign, math.MaxInt, math.MinInt} {
 		alloctest.MustPanic(t, func() { AllocAligned(64, align) }, "offheap: AllocAligned", fmt.Sprint(align), "power of two", fmt.Sprint(maxAlign))
 		alloctest.MustPanic(t, func() { AllocAligned(0, align) }, "power of two")
+		alloctest.MustPanic(t, func() { NewPurpose("bad alignment").AllocAligned(64, align) }, "power of two")
 	}
 	works(t)
 }

@@ -2,6 +2,7 @@ package offheap
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -15,6 +16,9 @@ type kind struct {
 	purpose *Purpose     // Nil for none.
 	typ     reflect.Type // Nil for plain memory.
 	wipe    bool         // Blocks are cleared when freed, too.
+
+	twin   atomic.Pointer[kind] // Serves sampled blocks; made on first use. See sample.go.
+	origin *kind                // Not nil in a twin.
 
 	bins [sizeclass.Count + 1]atomic.Pointer[bin] // By class; largeClass is the last.
 
@@ -50,17 +54,23 @@ type bin struct {
 }
 
 // newBin adds the bin of a class to a kind. The caller holds the heap's lock, or nobody else
-// knows the heap yet.
+// knows the heap yet. Twins have their numbers behind those of bins with slots, where gaps are
+// filled by a bin that has no blocks.
 func (h *heap) newBin(k *kind, class uint32) *bin {
-	old := *h.bins.Load()
-	if len(old) == nullBin {
-		old = append(old, &bin{id: nullBin, kind: k})
+	bins := slices.Clone(*h.bins.Load()) // Whoever reads the old ones does not see the change.
+	b := &bin{id: h.nfast, kind: k, class: class}
+	if k.origin != nil || h.nfast == nullBin {
+		b.id = uint32(max(len(bins), fastBins))
+	} else {
+		h.nfast++
 	}
-	b := &bin{id: uint32(len(old)), kind: k, class: class}
 	if class != largeClass {
 		b.shape(sizeclass.Size(class))
 	}
-	bins := append(old[:len(old):len(old)], b)
+	for uint32(len(bins)) <= b.id {
+		bins = append(bins, &bin{id: nullBin, kind: h.plain})
+	}
+	bins[b.id] = b
 	h.bins.Store(&bins)
 	k.bins[class].Store(b)
 	return b
@@ -109,10 +119,12 @@ func (b *bin) push(s *span) {
 	}
 	b.list = s.addr()
 	s.state.Store(spanListed)
+	b.checkListed(s)
 }
 
 // remove takes a listed slab out of the list. The caller holds b.mu and sets the state.
 func (b *bin) remove(s *span) {
+	b.checkListed(s)
 	if s.prev != 0 {
 		spanAt(s.prev).next = s.next
 	} else {

@@ -40,6 +40,26 @@
 // All functions may be called from any goroutine, and a block may be freed by another than the one
 // that allocated it. A Local serves one goroutine at a time.
 //
+// # Debug modes
+//
+// Words in the variable FREEHOLD, or fields of [github.com/freehold-go/freehold.Options], make mistakes visible without a rebuild. Each block
+// then has a record with the stack that allocated it, and a [*MisuseError] tells it, and the one that freed the block.
+//
+//   - guard: each block lies at the end of pages of its own. Accesses after its free, and beyond its pages, fault and are explained;
+//     bytes written beside it on its pages are found at its free and by [Check]. A block takes at least a page, and its allocation and free
+//     some 10 µs. Past the budgets (guardmaps, guardbytes), and where an alignment exceeds a page, blocks come unguarded.
+//   - poison: memory that need not be zero (Uninit) is 0xF5, freed memory 0xDD. Behind each block is a canary, and freed blocks stay in a
+//     quarantine of up to a sixteenth of guardbytes; both are checked at frees, when a block leaves the quarantine, and by Check.
+//     In memory of types with bools or of self-contained types the pattern is 1, which is a valid bool and no address.
+//   - leaks: [Leaks], [WriteLeaks] and the end of the process list what is in use by the stack that allocated it; [CheckLeaks] is for tests.
+//   - pointers: frees and Check search blocks for addresses of the Go heap, which the collector does not see there.
+//
+// In each of them Realloc moves a block whose size changes, Refs to freed blocks are told from damaged ones, the functions of a Local
+// are those of the package, and blocks count in [Stats] by the length that was asked for. Limits hold by that length, too.
+//
+// Under the race detector blocks come from the Go heap, where it sees them, and a free counts as a write to the block, so that whoever uses
+// it without being ordered before is reported; guard and pointers need memory of their own and go before this.
+//
 // # With FREEHOLD=heap
 //
 // All blocks come from the Go heap, with the same checks, slower. So they do where the system

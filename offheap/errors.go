@@ -46,15 +46,29 @@ func limitReached(who string, n, held, limit int64) error {
 
 // A MisuseError is the value of the panic that answers a mistake of the caller's: freeing what is
 // free already, what was never allocated, or the middle of a block. Nothing has been changed.
+//
+// The debug modes find more, and give the stacks: "damaged canary" and "heap pointer in off-heap memory" at a free, which is not carried out, or by
+// [Check]; "use after Free" (or another operation) of a Ref; and "write after Free" by [Check], or when a freed block leaves the quarantine:
+// then a later free panics, which is not to blame and was carried out.
 type MisuseError struct {
 	Op     string  // The function that was called, such as "Free".
-	Addr   uintptr // The address that it was called with.
-	Kind   string  // "double free", "foreign pointer" or "interior pointer".
+	Addr   uintptr // The address that it was called with, or at which the mistake was found.
+	Kind   string  // "double free", "foreign pointer" or "interior pointer"; in the debug modes others, too.
 	Detail string
+
+	// The stacks of this call, and of those that allocated and freed the block: a line for each function, the innermost first, and one for file and
+	// line. They are empty where nobody knows, as always without a debug mode.
+	Here, Allocated, Freed string
+
+	// Report is all of it, as Error returns it, in the debug modes, and empty without one.
+	Report string
 }
 
-// Error says what was wrong, where, and what to do about it.
+// Error says what was wrong, where, and what to do about it: in one line, or, in the debug modes, in one followed by the stacks.
 func (e *MisuseError) Error() string {
+	if e.Report != "" {
+		return e.Report
+	}
 	return fmt.Sprintf("offheap: %s of %#x: %s: %s", e.Op, e.Addr, e.Kind, e.Detail)
 }
 

@@ -3,7 +3,6 @@ package offheap
 import (
 	"errors"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/testenv"
 )
 
 // TestEverything lets all that the package does happen at once: workers allocate in every way what
@@ -42,25 +42,11 @@ func TestEverything(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(stressTime(t))
+	time.Sleep(testenv.StressTime(t, 2*time.Second))
 	f.over.Store(true)
 	others.Wait()
 	workers.Wait()
 	f.close()
-}
-
-func stressTime(t *testing.T) time.Duration {
-	switch s := os.Getenv("FREEHOLD_TEST_STRESS"); {
-	case s != "":
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	case testing.Short():
-		return 300 * time.Millisecond
-	}
-	return 2 * time.Second
 }
 
 // A fair is where the workers of TestEverything meet.
@@ -125,7 +111,7 @@ func (f *fair) close() {
 		}
 		p.SetLimit(0)
 	}
-	if std.goHeap == nil {
+	if std.other == nil {
 		balanced(f.t, "at the end")
 		Purge()
 		balanced(f.t, "purged at the end")

@@ -38,7 +38,7 @@ func (h *heap) emptyCache(c *slots) {
 
 // worthFlushing says whether free blocks that Ps hold could help b get n more bytes.
 func (h *heap) worthFlushing(b *bin, n int64) bool {
-	if h.spare(b) > 0 {
+	if h.free(b) > 0 {
 		return true
 	}
 	h.mu.Lock()

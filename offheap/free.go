@@ -20,12 +20,15 @@ const (
 //
 //go:noinline
 func (h *heap) freeSlow(addr uintptr, l *Local, op string) {
-	if h.goHeap != nil {
-		h.goHeap.free(addr, op)
+	if h.other != nil {
+		h.other.free(addr, op)
 		return
 	}
 	sp := h.spanOf(addr)
 	if sp == nil {
+		if h.freeGuarded(addr, op) {
+			return
+		}
 		h.misuse(op, addr, nil)
 	}
 	b := h.binByID(sp.bin)
@@ -33,10 +36,13 @@ func (h *heap) freeSlow(addr uintptr, l *Local, op string) {
 		h.freeLarge(b, sp, addr, op)
 		return
 	}
+	b.forget(addr)
 	var f freeing
 	pin, id, c := h.enter(l)
 	how := f.free(h, addr, sp, b, id, c)
+	fault := h.slotFault(b, c, id)
 	leave(pin, l)
+	checkSlot(b, fault)
 	if how != freedBlock {
 		h.misuse(op, addr, sp)
 	}
@@ -97,7 +103,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 			} else if a := s.leave(h); a != 0 { // Not in a second round, when the slot is empty.
 				f.left = a
 			}
-			s.miss = w
+			s.miss = uint32(w)
 			if s.checkOut(sp, g, v, bit, id+1) {
 				if s.wipe {
 					s.clear(addr)
@@ -141,13 +147,13 @@ func noteFree(b *bin, s *slot, sp *span, g uint32, v uint64) {
 		return
 	}
 	s.out--
-	s.miss = sp.word(g)
+	s.miss = uint32(sp.word(g))
 }
 
 // wants says whether a free into the group at w is worth checking that out in place of the slot's:
 // the free before went there too, or the slot's group is mostly free and probably was freed into.
 func (s *slot) wants(w uintptr) bool {
-	return s.miss == w || uintptr(bits.OnesCount32(s.mask))*uintptr(s.size)*2 > uintptr(s.last)
+	return s.miss == uint32(w) || uintptr(bits.OnesCount32(s.mask()))*uintptr(s.size)*2 > uintptr(s.last)
 }
 
 // freeOwn frees a block of a group that this very slot holds, where push refused to.

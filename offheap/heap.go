@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -40,13 +41,16 @@ type heap struct {
 	nps    int                      // Ps below this number have slots. Guarded by flushMu.
 	active atomic.Pointer[[]*slots] // The slots that count, and some retired ones, which are empty.
 	bins   atomic.Pointer[[]*bin]
-	plain  *kind // Pointer-free data without a purpose; its bins are the classes.
+	rates  atomic.Pointer[allocsample.Rates] // Nil while nothing is sampled.
+	plain  *kind                             // Pointer-free data without a purpose; its bins are the classes.
 
 	regions  [maxRegions]region
 	nregions atomic.Int32
 
 	limit      atomic.Int64 // Bytes that spans may take, 0 for none.
-	goHeap     *goHeap      // Not nil: the kill switch is on.
+	guards     *tracked     // Not nil: one allocation in some is guarded, and it has those.
+	other      *tracked     // Not nil: it serves every block, and the slabs none.
+	announces  bool         // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce  sync.Once
 	growthHook func() // Called without locks when much was taken since the last call, and at ticks.
 
@@ -55,9 +59,10 @@ type heap struct {
 
 	mu      sync.Mutex // Guards regions, meta and what follows.
 	meta    meta
-	retired int   // Of the active slots.
-	held    int64 // Bytes in spans.
-	synced  int64 // Bytes held when growthHook was last called.
+	retired int    // Of the active slots.
+	held    int64  // Bytes in spans.
+	synced  int64  // Bytes held when growthHook was last called.
+	nfast   uint32 // Numbers of bins below this one are in use, among those with slots.
 	kinds   []*kind
 	locals  []int // IDs of closed Locals.
 	nlocal  int

@@ -3,6 +3,7 @@ package offheap
 import (
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -30,6 +31,9 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 		return 0, err
 	}
 	b.out.Add(int64(sp.bytes()))
+	if h.chosen(sp.bytes()) {
+		h.sampleLarge(k, sp)
+	}
 	if zero {
 		for _, d := range dirty.runs[:dirty.n] {
 			if d.lo < sp.base+n {
@@ -46,6 +50,9 @@ func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	h.mu.Unlock()
 	if !ok {
 		h.misuse(op, addr, sp)
+	}
+	if sp.full.Load() != 0 {
+		allocsample.Remove(addr)
 	}
 	if b.kind.wipe {
 		unsafex.Clear(sp.base, sp.bytes())
@@ -85,6 +92,7 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 		return false
 	}
 	b.out.Add(int64(want-have) * granule)
+	h.resampleLarge(b.kind, sp, uintptr(have)*granule)
 	if kept := min(n, uintptr(have)*granule); old < kept {
 		unsafex.Clear(addr+old, kept-old)
 	}

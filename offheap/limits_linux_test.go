@@ -98,6 +98,8 @@ func exhaust(t *testing.T, most int, limit string) {
 }
 
 func TestAddressSpaceLimit(t *testing.T) {
+	testenv.MisusesMemory(t)
+	needNoSamples(t)
 	if raceEnabled {
 		t.Skip("the race detector dies where its own memory is refused")
 	}
@@ -111,6 +113,7 @@ func TestAddressSpaceLimit(t *testing.T) {
 }
 
 func TestDataLimit(t *testing.T) {
+	testenv.MisusesMemory(t)
 	if raceEnabled {
 		t.Skip("the race detector dies where its own memory is refused")
 	}

@@ -3,6 +3,7 @@ package offheap
 import (
 	"fmt"
 
+	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -29,7 +30,7 @@ func NewLocal() *Local { return std.newLocal() }
 
 func (h *heap) newLocal() *Local {
 	h.start()
-	if h.goHeap != nil {
+	if h.other != nil {
 		return &Local{id: sharedLocal, slots: &noSlots}
 	}
 	h.mu.Lock()
@@ -72,6 +73,9 @@ func (l *Local) own(op string) *Local {
 func (l *Local) Alloc(n int) []byte {
 	b := l.AllocUninit(n)
 	clear(b)
+	if sanitize.Enabled { // See clearRest.
+		sanitize.Unpoison(unsafex.SliceAddr(b), uintptr(len(b)))
+	}
 	return b
 }
 
@@ -143,7 +147,7 @@ func NewIn[T any](l *Local) *T {
 func newInAddr(d *typeDesc, l *Local) uintptr {
 	l = l.own("NewIn")
 	if d.bin != nullBin {
-		addr, err := std.allocSlow(std.binByID(d.bin), l, d.key)
+		addr, err := std.allocSlow(std.binByID(d.bin), d.request(nil, 1, l, true), d.key)
 		must(err)
 		return addr
 	}
@@ -194,6 +198,8 @@ func (h *heap) closeLocal(l *Local) {
 func (h *heap) emptySlot(b *bin, s *slot) {
 	group, cur := s.leave(h), s.cur
 	s.cur, s.miss = 0, 0
+	s.setLeft(0)
+	s.drawn = undrawn
 	b.out.Add(s.out)
 	s.out = 0
 	if group != 0 {

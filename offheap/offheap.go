@@ -53,10 +53,14 @@ func AllocAligned(n, align int) []byte { return mustBytes(TryAllocAligned(n, ali
 
 // TryAllocAligned is AllocAligned with an error for what the world may refuse.
 func TryAllocAligned(n, align int) ([]byte, error) {
+	checkAlign(align)
+	return std.allocBytes("AllocAligned", n, std.request(uintptr(align), true))
+}
+
+func checkAlign(align int) {
 	if align <= 0 || align&(align-1) != 0 || align > maxAlign {
 		panic(fmt.Errorf("offheap: AllocAligned: alignment %d; it must be a power of two up to %d", align, maxAlign))
 	}
-	return std.allocBytes("AllocAligned", n, std.request(uintptr(align), true))
 }
 
 // Free gives the block of b back. b is what Alloc, AllocUninit, AllocAligned, Realloc or Append
@@ -100,14 +104,20 @@ func (h *heap) request(align uintptr, zero bool) request {
 // requestLike asks for memory of the same kind as the block at addr, not zeroed.
 func (h *heap) requestLike(addr uintptr) request {
 	q := h.request(8, false)
-	if h.goHeap != nil {
-		if b, ok := h.goHeap.find(addr); ok {
-			q.kind = b.kind
+	if h.other != nil {
+		if k := h.other.kindOf(addr); k != nil {
+			q.kind = k
+		}
+		return q
+	}
+	if t := h.sampledPages(addr); t != nil {
+		if k := t.kindOf(addr); k != nil {
+			q.kind = k
 		}
 		return q
 	}
 	if sp := h.spanOf(addr); sp != nil {
-		q.kind = h.binByID(sp.bin).kind
+		q.kind = h.binByID(sp.bin).kind.self()
 	}
 	return q
 }

@@ -69,6 +69,7 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	if p := b.kind.purpose; p != nil {
 		p.held += bytes
 	}
+	h.checkNewSpan(b, s)
 	return s, nil
 }
 
@@ -84,6 +85,7 @@ func (h *heap) freeSpan(b *bin, s *span) {
 		h.mu.Unlock()
 		return
 	}
+	h.checkFreeSpan(b, s)
 	r := h.regionOf(s.base)
 	g := granuleRange{r, int((s.base - r.base) / granule), int(s.granules)}
 	for i := range g.n {

@@ -15,7 +15,8 @@ type odd struct {
 // TestSlabsKeepAwayFromLargeBlocks: a stale slice of a freed large block must see bools that are 0
 // or 1 for ever, also when slabs of the same type, whose values begin elsewhere, come after it.
 func TestSlabsKeepAwayFromLargeBlocks(t *testing.T) {
-	needOwnMemory(t)
+	needSlabs(t)
+	needNoSamples(t)
 	defer SetPurgeDelay(SetPurgeDelay(-1))
 	s := MakeSlice[odd](80<<10/17, 80<<10/17)
 	FreeSlice(s)

@@ -17,7 +17,7 @@ type oddSized struct {
 // TestTypedBlocksKeepTheirPhase: where a bool of a freed large block lay, only bools of the same field
 // may lie ever after, or else a stale write puts other bits into it.
 func TestTypedBlocksKeepTheirPhase(t *testing.T) {
-	needOwnMemory(t)
+	needMapped(t)
 	quiet(t)
 	const size = unsafe.Sizeof(oddSized{})
 	phases := map[uintptr]uintptr{} // Of a granule: where in it elements begin, modulo their size.

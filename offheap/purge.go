@@ -83,6 +83,7 @@ func (p *purgeState) run(all bool) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.checkPages()
 	return more || p.freshBytes+p.staleBytes > 0
 }
 

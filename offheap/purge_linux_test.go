@@ -48,7 +48,7 @@ func burden(t *testing.T) (before, peak int64) {
 const few = 32 << 20
 
 func TestPurgeReturnsMemory(t *testing.T) {
-	needOwnMemory(t)
+	needSlabs(t)
 	quiet(t)
 	Purge()
 	before, peak := burden(t)
@@ -59,7 +59,7 @@ func TestPurgeReturnsMemory(t *testing.T) {
 }
 
 func TestBackgroundPurgeReturnsMemory(t *testing.T) {
-	needOwnMemory(t)
+	needSlabs(t)
 	old := SetPurgeDelay(10 * time.Millisecond)
 	defer SetPurgeDelay(old)
 	Purge()

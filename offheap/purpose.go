@@ -89,6 +89,15 @@ func (p *Purpose) TryAllocUninit(n int) ([]byte, error) {
 	return std.allocBytes("AllocUninit", n, request{kind: p.plain, align: 8})
 }
 
+// AllocAligned is [AllocAligned] for the purpose.
+func (p *Purpose) AllocAligned(n, align int) []byte { return mustBytes(p.TryAllocAligned(n, align)) }
+
+// TryAllocAligned is [TryAllocAligned] for the purpose.
+func (p *Purpose) TryAllocAligned(n, align int) ([]byte, error) {
+	checkAlign(align)
+	return std.allocBytes("AllocAligned", n, request{kind: p.plain, align: uintptr(align), zero: true})
+}
+
 // NewFor is [New] for a purpose.
 func NewFor[T any](p *Purpose) *T {
 	v, err := newIn[T]("NewFor", nil, p, true)
@@ -140,11 +149,8 @@ func (h *heap) checkLimit(b *bin, n int64) error {
 
 // inUseOf is the bytes in use of a purpose, or of all and none with nil.
 func (h *heap) inUseOf(p *Purpose) (sum int64) {
-	if h.goHeap != nil {
-		if p != nil {
-			return p.held
-		}
-		return h.held
+	if h.other != nil {
+		return h.other.inUseOf(p)
 	}
 	for _, b := range *h.bins.Load() {
 		if p == nil || b.kind.purpose == p {
@@ -154,7 +160,17 @@ func (h *heap) inUseOf(p *Purpose) (sum int64) {
 	return sum
 }
 
-// spare is the bytes of the free blocks in b's slabs.
+// spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for others: each may be handed out later,
+// and no limit is asked then.
 func (h *heap) spare(b *bin) int64 {
+	n := h.free(b)
+	if other := b.partner(); other != nil {
+		n += h.free(other)
+	}
+	return n
+}
+
+// free is the bytes of the free blocks in b's slabs.
+func (h *heap) free(b *bin) int64 {
 	return b.slabs.Load()*int64(b.blocks)*int64(b.size) - h.inUse(b)*int64(min(b.size, 1))
 }

@@ -43,13 +43,16 @@ func RefOf[T any](p *T) Ref[T] {
 
 // refTo is RefOf for whatever is not in the first region.
 func (h *heap) refTo(addr uintptr) uint64 {
-	if h.goHeap != nil {
-		return h.goHeap.refTo(addr)
+	if h.other != nil {
+		return h.other.refTo(addr)
 	}
 	r := h.regionOf(addr)
 	if r == nil || addr-r.base >= r.used.Load() {
 		if addr == zeroSizeAddr() {
 			return refZeroSize
+		}
+		if t := h.sampledPages(addr); t != nil {
+			return t.refTo(addr) | guardedRef
 		}
 		h.misuse("RefOf", addr, nil)
 	}
@@ -87,8 +90,11 @@ func (h *heap) resolve(off uint64, d *typeDesc) uintptr {
 	if off == refZeroSize && d.size == 0 {
 		return zeroSizeAddr()
 	}
-	if h.goHeap != nil {
-		return h.goHeap.resolve(off, d)
+	if h.other != nil {
+		return h.other.resolve(off, d)
+	}
+	if addr, ok := h.resolveGuarded(off, d); ok {
+		return addr
 	}
 	for i := range int(h.nregions.Load()) {
 		r := &h.regions[i]

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -165,6 +166,9 @@ func (h *heap) commitExactly(r *region, step uintptr) error {
 	}
 	from := r.committed
 	r.committed += step
+	if h.announces {
+		sanitize.Reserve(r.base+from, step)
+	}
 	words := int(step / commitUnit)
 	r.runs.grow(words)
 	r.fresh = append(r.fresh, make([]uint64, words)...)

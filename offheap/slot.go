@@ -11,49 +11,67 @@ import (
 // free into, and the slab in use. Only the holder writes it. Others read the mask to find double
 // frees: while the word at word names this holder, mask holds the group's remaining free blocks.
 //
+// The mask and the count of sample.go are one word, because an allocation changes both, and to load and store one costs less.
+// Others read all of it and use the mask alone, which even a 32-bit processor stores at once.
+//
 // It is one cache line on 64-bit systems.
 type slot struct {
 	out   int64   // Blocks that left through this slot, less those that came back; see bin.out.
 	base  uintptr // Address of the group's first block, 0 for none.
 	word  uintptr // Address of its word.
-	mask  uint32  // Its free blocks.
+	state uint64  // Low half: its free blocks, see mask. High half: the count less one, see left.
 	size  uint32  // Of a block; 0 until the slot is first used.
 	magic uint32  // For division by size.
 	last  uint32  // The bytes of the group less one.
-
-	cur  uintptr // The slab in use, 0 for none.
-	miss uintptr // The word of the last free that went elsewhere.
-	wipe bool    // Blocks are cleared when freed.
+	miss  uint32  // The low bits of the address of the word of the last free that went elsewhere.
+	cur   uintptr // The slab in use, 0 for none.
+	wipe  bool    // Blocks are cleared when freed.
+	drawn drawing // What left was drawn for.
 
 	// Groups of the slab that base lies in were checked in of which the rest of the heap has not
 	// been told; fulls is how many of them were full. See leave.
 	untold bool
 	fulls  uint16
-	_      [4 + 4*(8-ptrSize)]byte
+	_      [2 + 3*(8-ptrSize)]byte
 }
 
-// pop takes a block of the group, or returns 0.
+// pop takes a block of the group, or returns 0 if there is none or the slow way must be asked.
 func (s *slot) pop() uintptr {
-	m := s.mask
-	if m == 0 {
+	v := s.state
+	if uint32(v) == 0 || hooks != 0 && int64(v) < 0 {
 		return 0
 	}
-	s.mask = m & (m - 1)
-	return s.base + uintptr(bits.TrailingZeros32(m))*uintptr(s.size)
+	s.state = v&(v-1) - hooks<<leftShift
+	return s.base + uintptr(bits.TrailingZeros32(uint32(v)))*uintptr(s.size)
 }
 
 // push frees a block of the group, all but the wiping. It reports false, and has done nothing, if
 // the block lies elsewhere or something is wrong with it.
 func (s *slot) push(addr uintptr) bool {
 	d := addr - s.base
-	x := uint64(d) * uint64(s.magic) // As divide does, which would keep this from being inlined.
-	bit := uint32(1) << (x >> 32 & 31)
-	if d > uintptr(s.last) || uint32(x) >= s.magic || (s.mask|uint32(unsafex.Load64(s.word)))&bit != 0 {
+	x := uint64(d) * uint64(s.magic)   // As divide does, which would keep this from being inlined.
+	bit := uint64(1) << (x >> 32 & 63) // Below 1<<32, if d is that of a block of the group.
+	v := s.state
+	if d > uintptr(s.last) || uint32(x) >= s.magic || (v|unsafex.Load64(s.word))&bit != 0 {
 		return false
 	}
-	s.mask |= bit
+	s.state = v | bit
 	return true
 }
+
+// leftShift is where the count begins in a slot's state.
+const leftShift = groupMax
+
+// mask is the group's free blocks.
+func (s *slot) mask() uint32 { return uint32(s.state) }
+
+func (s *slot) setMask(m uint32) { s.state = s.state&^groupBits | uint64(m) }
+
+// left is how many blocks are handed out before the slow way is asked, at most 1<<31; see sample.go. It is
+// stored less one, so that pop knows by the sign when there are none.
+func (s *slot) left() uint32 { return uint32(s.state>>leftShift) + hooks }
+
+func (s *slot) setLeft(n uint32) { s.state = uint64(n-hooks)<<leftShift | uint64(s.mask()) }
 
 // clear wipes a block that was just freed: nobody but the holder can hand it out yet.
 func (s *slot) clear(addr uintptr) {
@@ -80,6 +98,7 @@ func magicOf(size uintptr) uint32 { return uint32((1<<32 + uint64(size) - 1) / u
 func (s *slot) start(b *bin) {
 	if s.size == 0 {
 		s.size, s.magic, s.wipe = b.size, b.magic, b.kind.wipe
+		s.setLeft(0)
 	}
 }
 
@@ -88,7 +107,7 @@ func (s *slot) start(b *bin) {
 // whoever finds the holder in the word finds the mask too.
 func (s *slot) checkOut(sp *span, g uint32, v uint64, more uint32, holder int) bool {
 	s.base, s.word, s.last = sp.groupBase(g), sp.word(g), sp.last(g)
-	s.mask = freeBits(v) | more
+	s.setMask(freeBits(v) | more)
 	if unsafex.CAS64(s.word, v, withHolder(v, holder)) {
 		s.out += int64(bits.OnesCount32(freeBits(v)))
 		return true
@@ -103,12 +122,12 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 	for s.word != 0 {
 		v := unsafex.Load64(s.word)
 		if m := freeBits(v); m != 0 {
-			s.mask = m
+			s.setMask(m)
 			if unsafex.CAS64(s.word, v, v&^groupBits+versionOne) {
 				s.out += int64(bits.OnesCount32(m))
 				return true, 0
 			}
-			s.mask = 0
+			s.setMask(0)
 			continue
 		}
 		if unsafex.CAS64(s.word, v, withHolder(v, 0)) {
@@ -125,8 +144,8 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 
 // checkIn gives the group, which lies in sp, back. The slot does not change.
 func (s *slot) checkIn(sp *span) {
-	s.out -= int64(bits.OnesCount32(s.mask))
-	if m := checkIn(s.word, s.mask); m == sp.mask(uint32(s.word-sp.word(0))/8) {
+	s.out -= int64(bits.OnesCount32(s.mask()))
+	if m := checkIn(s.word, s.mask()); m == sp.mask(uint32(s.word-sp.word(0))/8) {
 		s.fulls++
 	}
 	s.untold = true
@@ -155,17 +174,20 @@ func (s *slot) leave(h *heap) uintptr {
 	return sp.addr()
 }
 
-func (s *slot) drop() { s.base, s.word, s.mask = 0, 0, 0 }
+func (s *slot) drop() {
+	s.base, s.word = 0, 0
+	s.setMask(0)
+}
 
 // heldMask is the mask of the group at w in the slot of its holder, and whether it is there.
 func (s *slot) heldMask(w uintptr) (uint32, bool) {
 	if atomic.LoadUintptr(&s.word) == w {
-		return atomic.LoadUint32(&s.mask), true
+		return uint32(atomic.LoadUint64(&s.state)), true
 	}
 	return 0, false
 }
 
 // outstanding is the blocks that left through the slot and are not in it.
 func (s *slot) outstanding() int64 {
-	return atomic.LoadInt64(&s.out) - int64(bits.OnesCount32(atomic.LoadUint32(&s.mask)))
+	return atomic.LoadInt64(&s.out) - int64(bits.OnesCount32(uint32(atomic.LoadUint64(&s.state))))
 }

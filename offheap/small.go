@@ -6,12 +6,13 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// allocSlow finds a block of b where the fast path found none. l is the Local that asks, or nil; key
-// is that of the type asked for, or 0.
+// allocSlow finds a block of b for q where the fast path found none. key is that of the type that New was
+// called for, or 0.
 //
 //go:noinline
-func (h *heap) allocSlow(b *bin, l *Local, key uintptr) (uintptr, error) {
-	for flushed := false; ; {
+func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
+	l := q.local
+	for flushed, refused := false, false; ; {
 		pin, id, c := h.enter(l)
 		if c == nil || b.id >= nullBin {
 			leave(pin, l)
@@ -21,22 +22,38 @@ func (h *heap) allocSlow(b *bin, l *Local, key uintptr) (uintptr, error) {
 				}
 				continue
 			}
-			return h.allocShared(b)
+			return h.allocUnslotted(b, q)
 		}
 		s := &c.bins[b.id]
 		s.start(b)
 		c.served(s, key)
-		addr, left, done := s.refill(h, id)
-		leave(pin, l)
-		if left != 0 {
-			h.afterFree(left)
+		if refused {
+			s.setLeft(s.left() + 1) // For this allocation, which was not sampled after all.
+			refused = false
 		}
-		h.settleCurrent(done)
-		if addr != 0 {
-			return addr, nil
+		f := s.refill(h, id)
+		fault := h.slotFault(b, c, id)
+		leave(pin, l)
+		checkSlot(b, fault)
+		if f.left != 0 {
+			h.afterFree(f.left)
+		}
+		h.settleCurrent(f.done)
+		if f.sampled {
+			f.addr = h.sample(b, q)
+			refused = f.addr == 0
+		}
+		if f.addr != 0 {
+			return f.addr, nil
+		}
+		if f.sampled {
+			continue
 		}
 		sp, err := h.slab(b)
 		if err != nil {
+			if addr := h.takeTwins(b); addr != 0 {
+				return addr, nil
+			}
 			if !flushed && h.worthFlushing(b, int64(b.granules)*granule) {
 				h.flushPs()
 				flushed = true
@@ -81,19 +98,30 @@ func (h *heap) install(b *bin, l *Local, sp *span) {
 	h.settleCurrent(sp.addr())
 }
 
-// refill finds a block for its holder in what the slot knows: its group and its slab. It also
-// returns the slab that it has left and the one in use that has no more blocks for it, or 0, for
-// the caller to settle. The holder is pinned: nothing here blocks.
-func (s *slot) refill(h *heap, id int) (addr, left, done uintptr) {
-	if addr := s.pop(); addr != 0 {
-		return addr, 0, 0
+// refilling is what refill found: a block, or that the allocation is to be sampled, or neither.
+// left is the slab that the slot has left, and done the one in use that has no more blocks for it, or 0: they
+// are for the caller to settle.
+type refilling struct {
+	addr, left, done uintptr
+	sampled          bool
+}
+
+// refill finds a block for its holder in what the slot knows: its group and its slab. The holder
+// is pinned: nothing here blocks.
+func (s *slot) refill(h *heap, id int) (f refilling) {
+	if f.sampled = s.due(h.rates.Load()); f.sampled {
+		return f
 	}
-	ok, left := s.retake(h)
-	if ok {
-		return s.pop(), 0, 0
+	if f.addr = s.pop(); f.addr != 0 {
+		return f
+	}
+	var ok bool
+	if ok, f.left = s.retake(h); ok {
+		f.addr = s.pop()
+		return f
 	}
 	if s.cur == 0 {
-		return 0, left, 0
+		return f
 	}
 	sp := spanAt(s.cur)
 	for g := uint32(sp.hint); g < sp.groups(); g++ {
@@ -104,14 +132,15 @@ func (s *slot) refill(h *heap, id int) (addr, left, done uintptr) {
 		if s.base == 0 {
 			continue
 		}
-		if s.mask == sp.mask(g) {
+		if s.mask() == sp.mask(g) {
 			sp.taken++
 		}
 		sp.hint = uint16(g + 1)
-		return s.pop(), left, 0
+		f.addr = s.pop()
+		return f
 	}
-	done, s.cur = s.cur, 0
-	return 0, left, done
+	f.done, s.cur = s.cur, 0
+	return f
 }
 
 // settleCurrent ends the use of a slab by its holder. Groups that the holder still has checked
@@ -135,7 +164,7 @@ func (h *heap) settle(sp *span) {
 		return
 	}
 	b := h.binByID(sp.bin)
-	if sp.allFree() && !b.kind.typed() {
+	if sp.allFree() && !b.kind.typed() && !b.keeps(sp) {
 		h.retire(b, sp)
 		return
 	}
@@ -164,11 +193,24 @@ func (h *heap) retire(b *bin, sp *span) {
 	h.freeSpan(b, sp)
 }
 
+// allocUnslotted serves bins and goroutines without slots.
+func (h *heap) allocUnslotted(b *bin, q request) (uintptr, error) {
+	if r := h.rates.Load(); r != nil && r.Gap(uintptr(b.size)) == 0 {
+		if addr := h.sample(b, q); addr != 0 {
+			return addr, nil
+		}
+	}
+	return h.allocShared(b)
+}
+
 // allocShared takes one block straight from a slab: for bins and goroutines without slots.
 func (h *heap) allocShared(b *bin) (uintptr, error) {
 	for {
 		sp, err := h.slab(b)
 		if err != nil {
+			if addr := h.takeTwins(b); addr != 0 {
+				return addr, nil
+			}
 			return 0, err
 		}
 		addr := sp.takeOne()

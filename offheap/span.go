@@ -25,7 +25,7 @@ type span struct {
 	claimed  bool   // The purge holds groups of it; guarded by the heap's lock.
 	hint     uint16 // The next group that the holder of a current slab looks at; 0 in others.
 	state    atomic.Uint32
-	full     atomic.Uint32 // Groups all of whose blocks are free in the word, and those of taken.
+	full     atomic.Uint32 // Groups all of whose blocks are free in the word, and those of taken. In a large block: 1 if it is sampled.
 	touched  atomic.Uint32 // What the purge knows of it: see purge.go.
 	purged   uint16        // Granules' worth of bytes given back inside; guarded by the heap's lock.
 	taken    uint16        // Full groups that the holder of a current slab has checked out; 0 in others.

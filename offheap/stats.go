@@ -3,6 +3,8 @@ package offheap
 import (
 	"fmt"
 	"time"
+
+	"github.com/freehold-go/freehold"
 )
 
 // Stats are bytes, as of about the same moment.
@@ -22,6 +24,8 @@ type Stats struct {
 	Metadata int64
 	// Held is slabs and large blocks in use at least in part, and the slabs that Ps and Locals keep.
 	Held int64
+	// Limit is the bound that [SetLimit] set, 0 for none.
+	Limit int64
 	// Purposes are the accounts of each [Purpose], in the order of their making.
 	Purposes []PurposeStats
 }
@@ -31,6 +35,7 @@ type PurposeStats struct {
 	Name  string
 	InUse int64
 	Held  int64
+	Limit int64 // That [Purpose.SetLimit] set, 0 for none.
 }
 
 // ReadStats reads the counters: some microseconds for a few Ps and Locals, more with many of them
@@ -41,8 +46,8 @@ func ReadStats() Stats {
 }
 
 func (h *heap) stats() Stats {
-	if h.goHeap != nil {
-		return h.goHeap.stats()
+	if h.other != nil {
+		return h.other.stats()
 	}
 	byPurpose := map[*Purpose]int64{}
 	var s Stats
@@ -51,6 +56,7 @@ func (h *heap) stats() Stats {
 		byPurpose[b.kind.purpose] += n
 		s.InUse += n
 	}
+	s.Limit = h.limit.Load()
 	h.mu.Lock()
 	var used int64
 	for i := range int(h.nregions.Load()) {
@@ -62,10 +68,15 @@ func (h *heap) stats() Stats {
 	s.Purged = max(0, used-s.InUse-s.Retained)
 	purposeList := h.purposesLocked()
 	for _, p := range purposeList {
-		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held})
+		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held, Limit: p.limit})
 	}
 	h.mu.Unlock()
 	return s
+}
+
+// totals are the figures for the whole program.
+func (s Stats) totals() freehold.Totals {
+	return freehold.Totals{InUse: s.InUse, Reserved: s.Reserved, Retained: s.Retained + s.Metadata, Purged: s.Purged}
 }
 
 // purposesLocked lists the purposes of a heap, which are those of its kinds without a type.
@@ -114,8 +125,16 @@ func (r Region) String() string {
 // Regions lists the regions of blocks and the mapped files that are open.
 func Regions() []Region {
 	std.start()
-	list := std.listRegions()
+	list := std.slabs().listRegions()
 	return append(list, openFiles()...)
+}
+
+// slabs is the heap that blocks come from in the end.
+func (h *heap) slabs() *heap {
+	if h.other != nil && h.other.under != nil {
+		return h.other.under
+	}
+	return h
 }
 
 func (h *heap) listRegions() (list []Region) {
@@ -138,9 +157,11 @@ func (h *heap) listRegions() (list []Region) {
 // keep; the background purge does not.
 func Purge() {
 	std.start()
-	if std.goHeap == nil {
-		std.purge.run(true)
+	if std.other != nil {
+		std.other.purge()
+		return
 	}
+	std.purge.run(true)
 }
 
 // SetPurgeDelay sets how long memory stays free before it is given back in the background, and
@@ -148,5 +169,5 @@ func Purge() {
 // negative delay never. It takes effect from the next free on.
 func SetPurgeDelay(d time.Duration) (old time.Duration) {
 	std.start()
-	return time.Duration(std.purge.delay.Swap(int64(d)))
+	return time.Duration(std.slabs().purge.delay.Swap(int64(d)))
 }

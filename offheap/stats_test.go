@@ -58,7 +58,8 @@ func TestStatsAddUp(t *testing.T) {
 
 // TestPurgeMovesRetained: what is freed is Retained, and Purged after a Purge.
 func TestPurgeMovesRetained(t *testing.T) {
-	needOwnMemory(t)
+	needSlabs(t)
+	needNoSamples(t)
 	quiet(t)
 	const size = 64 << 20
 	Purge()
@@ -93,7 +94,8 @@ func settled(t *testing.T) {
 }
 
 func TestSetPurgeDelay(t *testing.T) {
-	needOwnMemory(t)
+	needSlabs(t)
+	needNoSamples(t)
 	old := SetPurgeDelay(7 * time.Millisecond)
 	defer SetPurgeDelay(old)
 	if got := SetPurgeDelay(-1); got != 7*time.Millisecond {
@@ -121,7 +123,8 @@ func TestSetPurgeDelay(t *testing.T) {
 
 // TestRegions looks for live blocks in the list.
 func TestRegions(t *testing.T) {
-	needOwnMemory(t)
+	needSlabs(t)
+	needNoSamples(t)
 	quiet(t)
 	b, v := Alloc(100), New[flags]()
 	f := tempFile(t, 1<<16)

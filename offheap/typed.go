@@ -37,7 +37,7 @@ func New[T any]() *T {
 //go:noinline
 func newAddr(d *typeDesc, zero bool) uintptr {
 	if d.bin != nullBin {
-		addr, err := std.allocSlow(std.binByID(d.bin), nil, d.key)
+		addr, err := std.allocSlow(std.binByID(d.bin), d.request(nil, 1, nil, zero), d.key)
 		must(err)
 		return addr
 	}
@@ -121,7 +121,7 @@ func (d *typeDesc) request(p *Purpose, n uintptr, l *Local, zero bool) request {
 	if p != nil {
 		k = p.kindFor(d)
 	}
-	return request{kind: k, n: n * d.size, align: d.align, zero: zero || d.typed, local: l}
+	return request{kind: k, desc: d, n: n * d.size, align: d.align, zero: zero || d.typed, local: l}
 }
 
 // MakeSlice returns a slice of zero values of T outside the Go heap, as make([]T, length,
@@ -211,7 +211,7 @@ func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 		if std.resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
 			g := unsafex.Slice[T](old, n, int(std.room(old)/d.size))
 			copy(g[len(s):], elems)
-			clear(g[n:cap(g)])
+			clearRest(g[:cap(g)], n)
 			return g, nil
 		}
 		if k := std.requestLike(old).kind; k.typ == q.kind.typ {
@@ -223,8 +223,9 @@ func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 		return nil, err
 	}
 	g := unsafex.Slice[T](addr, n, int(std.room(addr)/d.size))
+	allowCopy(s)
 	copy(g[copy(g, s):], elems)
-	clear(g[n:cap(g)])
+	clearRest(g[:cap(g)], n)
 	if cap(s) > 0 {
 		std.freeSlow(old, nil, "Append")
 	}
@@ -247,8 +248,11 @@ func grown(n, old, size uintptr) uintptr {
 
 // room is the bytes that the block at addr can hold.
 func (h *heap) room(addr uintptr) uintptr {
-	if h.goHeap != nil {
-		return h.goHeap.room(addr)
+	if h.other != nil {
+		return h.other.room(addr)
+	}
+	if t := h.sampledPages(addr); t != nil {
+		return t.room(addr)
 	}
 	n, _ := h.usable("Append", addr)
 	return n

@@ -126,7 +126,7 @@ func herd[T any](t *testing.T, m territory, kind string, rng *rand.Rand) (step f
 
 // TestTypedMemoryStaysApart is the part of C1 that bools and self-contained types need.
 func TestTypedMemoryStaysApart(t *testing.T) {
-	needOwnMemory(t)
+	needMapped(t)
 	quiet(t)
 	m := territory{}
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -152,7 +152,8 @@ func TestTypedMemoryStaysApart(t *testing.T) {
 
 // TestSelfContainedIsWiped reads freed values through stale pointers.
 func TestSelfContainedIsWiped(t *testing.T) {
-	needOwnMemory(t)
+	needSlabs(t)
+	needNoSamples(t)
 	quiet(t)
 	l := NewLocal()
 	defer l.Close()

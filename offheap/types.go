@@ -37,6 +37,7 @@ type typeDesc struct {
 	wipe  bool
 	kind  *kind  // Without a purpose.
 	path  string // Not empty: it holds Go pointers and is refused.
+	names struct{ one, slice string }
 }
 
 // types finds descriptions by key. Entries are never removed: there are as many as types.
@@ -104,10 +105,11 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 		typed: info.Bools || info.SelfContained || info.PointerPath != "", wipe: info.SelfContained,
 		kind: std.plain,
 	}
+	d.names.one, d.names.slice = t.String(), "[]"+t.String()
 	if d.typed && d.path == "" {
 		d.kind = std.newKind(nil, d)
 	}
-	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && std.goHeap == nil {
+	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && std.other == nil {
 		if b := std.bin(d.kind, sizeclass.Of(d.size)); b.id < nullBin {
 			d.bin = b.id
 		}

@@ -9,7 +9,7 @@ import (
 // TestWaste asks for sizes up to 4 MiB: none takes more than an eighth above what was asked for.
 // Large blocks take whole granules, which is what they occupy of the machine at most.
 func TestWaste(t *testing.T) {
-	needOwnMemory(t)
+	needSlabs(t)
 	quiet(t)
 	p := NewPurpose("waste")
 	for n := 65; n <= 4<<20; n += 1 + n/100 {
@@ -27,7 +27,8 @@ func TestWaste(t *testing.T) {
 
 // TestNoHeapAllocations: nothing on the fast paths, nor for large blocks, allocates on the Go heap.
 func TestNoHeapAllocations(t *testing.T) {
-	needOwnMemory(t)
+	needSlabs(t)
+	needNoSamples(t)
 	l := NewLocal()
 	defer l.Close()
 	p := NewPurpose("no heap allocations")

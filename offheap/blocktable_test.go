@@ -7,12 +7,12 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// goHeapAlone is the kill switch's allocator beside whatever serves the package.
-func goHeapAlone() (*goHeap, *kind) { return newGoHeap(&heap{}), &kind{} }
+// trackedAlone is the kill switch's allocator beside whatever serves the package.
+func trackedAlone() (*tracked, *kind) { return newTracked(&heap{}), &kind{} }
 
-// TestGoHeapFindsBlocks compares the tables with a list of blocks, for addresses in all parts of them.
-func TestGoHeapFindsBlocks(t *testing.T) {
-	g, k := goHeapAlone()
+// TestBlockTable compares the tables with a list of blocks, for addresses in all parts of them.
+func TestBlockTable(t *testing.T) {
+	g, k := trackedAlone()
 	rng := rand.New(rand.NewPCG(21, 22))
 	type block struct{ addr, size uintptr }
 	var live []block
@@ -43,34 +43,34 @@ func TestGoHeapFindsBlocks(t *testing.T) {
 		}
 		for _, b := range live {
 			for _, addr := range []uintptr{b.addr, b.addr + b.size - 1, b.addr + uintptr(rng.Uint64N(uint64(b.size))), b.addr + b.size, b.addr - 1} {
-				got, ok := g.containing(addr)
+				got, ok := g.blocks.containing(addr)
 				if want := inside(addr); ok != (want.size != 0) || got.addr != want.addr || got.size != want.size {
 					t.Fatalf("step %d: %#x lies in %d bytes at %#x, want %d at %#x", step, addr, got.size, got.addr, want.size, want.addr)
 				}
 			}
-			if got, ok := g.find(b.addr); !ok || got.size != b.size {
+			if got, ok := g.blocks.find(b.addr); !ok || got.size != b.size {
 				t.Fatalf("step %d: no block of %d bytes at %#x", step, b.size, b.addr)
 			}
 		}
 	}
 }
 
-// TestGoHeapLooksInFewPlaces: a large block that there was once does not make each diagnosis slow.
-func TestGoHeapLooksInFewPlaces(t *testing.T) {
-	g, k := goHeapAlone()
+// TestBlockTableLooksInFewPlaces: a large block that there was once does not make each diagnosis slow.
+func TestBlockTableLooksInFewPlaces(t *testing.T) {
+	g, k := trackedAlone()
 	addr, err := g.alloc(request{kind: k, n: 64 << 20, align: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, ok := g.containing(addr + 63<<20); !ok || b.addr != addr {
+	if b, ok := g.blocks.containing(addr + 63<<20); !ok || b.addr != addr {
 		t.Error("the end of a large block is not found")
 	}
 	g.free(addr, "Free")
 	n := 0
-	for range g.places(unsafex.Addr(new(int))) {
+	for range g.blocks.places(unsafex.Addr(new(int))) {
 		n++
 	}
-	if n > 2+2*int(goPowers) {
+	if n > 2+2*int(tablePowers) {
 		t.Errorf("%d places to look for the block around an address", n)
 	}
 }

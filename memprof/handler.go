@@ -1,0 +1,58 @@
+package memprof
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strconv"
+)
+
+// Handler serves the profile as net/http/pprof serves Go's; the usual path is /debug/pprof/offheap:
+//
+//	http.Handle("/debug/pprof/offheap", memprof.Handler())
+//
+// With ?debug=1 it is text, with ?merge=1 it is [WriteMerged]'s, and ?gc=1 runs a collection before, so that Go's part is as of now. A parameter that
+// is no number is answered with status 400, merge with debug likewise.
+func Handler() http.Handler { return http.HandlerFunc(serve) }
+
+func serve(w http.ResponseWriter, r *http.Request) {
+	var numbers [3]int
+	for i, name := range [...]string{"debug", "merge", "gc"} {
+		v := r.FormValue(name)
+		if v == "" {
+			continue
+		}
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			http.Error(w, fmt.Sprintf("memprof: %s=%q is no number", name, v), http.StatusBadRequest)
+			return
+		}
+		numbers[i] = n
+	}
+	debug, merge, gc := numbers[0], numbers[1] != 0, numbers[2] != 0
+	if merge && debug != 0 {
+		http.Error(w, "memprof: there is no text of the merged profile; leave debug out", http.StatusBadRequest)
+		return
+	}
+	if gc {
+		runtime.GC()
+	}
+	var body bytes.Buffer // So that an error can still be told.
+	write := func() error { return WriteTo(&body, debug) }
+	if merge {
+		write = func() error { return WriteMerged(&body) }
+	}
+	if err := write(); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if debug != 0 {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	} else {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Disposition", `attachment; filename="offheap"`)
+	}
+	_, _ = w.Write(body.Bytes()) // Nobody is left to tell of an error.
+}

@@ -1,0 +1,103 @@
+package offheap
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// goRanges knows which addresses belong to the Go heap, where goroutines' stacks lie, too. The runtime tells nobody, so it is
+// put together from what can be seen from outside. The heap takes address space in units of goUnit, so that all of the unit
+// around a known object is the heap's. Linux shows the mappings of the process besides: those that adjoin the one around such a
+// unit, without a file or a name of somebody else's, are the heap's, too, because it grows upwards from where it began, far
+// from everything else on 64-bit systems; and newer kernels show the runtime's own names for them. On 32-bit systems without such
+// names a unit can stay unknown.
+type goRanges struct {
+	mu   sync.Mutex
+	list []addrRange // Sorted, apart from each other.
+}
+
+// addrRange is the addresses from lo up to, but not including, hi.
+type addrRange struct{ lo, hi uintptr }
+
+// goUnit is the least of the units in which the heap takes address space, on the systems that there are; it is 64 MiB on most.
+const goUnit = 4 << 20
+
+// goWindow is how far apart two addresses of the heap may lie before the second is not looked for: where the ranges may be out
+// of date they are read anew, which takes long.
+const goWindow = 1 << (24 + 16*is64Int)
+
+// refresh finds the ranges anew. What was known stays: the heap never gives up address space.
+func (g *goRanges) refresh() {
+	known := probeGoHeap()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := g.list
+	for _, addr := range known {
+		list = append(list, addrRange{addr &^ (goUnit - 1), addr&^(goUnit-1) + goUnit})
+	}
+	list = append(list, mappedGoHeap(known)...)
+	g.list = mergeRanges(list)
+}
+
+// largestProbe is the size of the largest objects by which the heap's units are found: larger ones where these alone tell.
+const largestProbe = 64 << 10 << (4 * (1 - is64Int))
+
+// probeGoHeap returns addresses of objects on the Go heap of sizes for which it has different places, and of the stack.
+func probeGoHeap() (addrs []uintptr) {
+	for n := 16; n <= largestProbe; n *= 4 {
+		addrs = append(addrs, unsafex.SliceAddr(make([]byte, n)), unsafex.SliceAddr(make([]*byte, n/8)))
+	}
+	var here byte
+	return append(addrs, unsafex.Addr(&here))
+}
+
+// mergeRanges sorts ranges and joins those that touch.
+func mergeRanges(list []addrRange) (merged []addrRange) {
+	slices.SortFunc(list, func(a, b addrRange) int {
+		if a.lo < b.lo {
+			return -1
+		}
+		return int(min(a.lo-b.lo, 1))
+	})
+	for _, r := range list {
+		if n := len(merged); n > 0 && r.lo <= merged[n-1].hi {
+			merged[n-1].hi = max(merged[n-1].hi, r.hi)
+			continue
+		}
+		merged = append(merged, r)
+	}
+	return merged
+}
+
+// lookup is goRanges for one search: it reads the ranges anew once at most.
+type lookup struct {
+	ranges    *goRanges
+	list      []addrRange
+	refreshed bool
+}
+
+func (g *goRanges) lookup() lookup {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return lookup{ranges: g, list: g.list}
+}
+
+// has says whether addr is the Go heap's.
+func (l *lookup) has(addr uintptr) bool {
+	near := false
+	for _, r := range l.list {
+		if addr-r.lo < r.hi-r.lo {
+			return true
+		}
+		near = near || addr-r.lo < goWindow
+	}
+	if !near || l.refreshed {
+		return false
+	}
+	l.refreshed = true
+	l.ranges.refresh()
+	l.list = l.ranges.lookup().list
+	return l.has(addr)
+}

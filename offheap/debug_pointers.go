@@ -1,0 +1,96 @@
+package offheap
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// inspectPointers looks through a block for an address of the Go heap.
+func (t *tracked) inspectPointers(b *block, op string, look *lookup) *MisuseError {
+	off, word, found := look.search(b.addr, b.size, 0)
+	if !found {
+		return nil
+	}
+	known := b.known()
+	r := misuseReport("heap pointer in off-heap memory",
+		fmt.Sprintf("%s, %s into a %s, holds %#x, an address of the Go heap", b.field(off), bytesText(int(off)), known, word), op, b.addr+off, known)
+	r.Advice = "The collector does not see it, and frees what it leads to: keep the value off the heap, too, or use package arena."
+	return newMisuse(op, r)
+}
+
+// field names what lies off bytes into the block: "main.node.next", "[]main.node[3].next", "bytes of []byte".
+func (b *block) field(off uintptr) string {
+	if b.desc == nil {
+		return fmt.Sprintf("[]byte[%d:%d]", off, off+ptrSize)
+	}
+	path := b.desc.typ.String()
+	if b.size > b.desc.size {
+		path = fmt.Sprintf("[]%s[%d]", path, off/b.desc.size)
+	}
+	return path + fieldAt(b.desc.typ, off%b.desc.size)
+}
+
+// fieldAt is the path to what lies off bytes into a value of type t: ".next", "[3].name".
+func fieldAt(t reflect.Type, off uintptr) string {
+	switch t.Kind() {
+	case reflect.Array:
+		if size := t.Elem().Size(); size > 0 {
+			return fmt.Sprintf("[%d]%s", off/size, fieldAt(t.Elem(), off%size))
+		}
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); off-f.Offset < f.Type.Size() {
+				return "." + f.Name + fieldAt(f.Type, off-f.Offset)
+			}
+		}
+	}
+	return ""
+}
+
+// Check looks at all memory outside the Go heap for the traces of mistakes that the debug modes can find: bytes written behind a block, or
+// to a freed one (FREEHOLD=poison), beside a block on its guarded pages (guard), and addresses of the Go heap (pointers).
+// The error joins a [*MisuseError] for each block; it is nil if all is well, or no such mode is on.
+//
+// It reads each block once, at about the speed of memory, and may be called at any time by any goroutine; a block that somebody
+// writes at the same moment is read as it is. Frees wait meanwhile.
+//
+// What pointers can tell: on 64-bit Linux all of the Go heap is known, and goroutines' stacks lie in it, too; elsewhere those parts of it
+// that hold some objects of about the present, so that a word that leads to another part is not found. A number that happens to be an
+// address of the Go heap is taken for one. Package-level variables and constants are not on the heap, and pointers to them are allowed.
+func Check() error {
+	std.start()
+	if std.guards != nil {
+		return std.guards.check()
+	}
+	if std.other == nil {
+		return nil
+	}
+	return std.other.check()
+}
+
+func (t *tracked) check() error {
+	if !t.marked() {
+		return nil
+	}
+	var found []error
+	note := func(e *MisuseError) {
+		if e != nil {
+			found = append(found, e)
+		}
+	}
+	var look lookup
+	if t.modes.Pointers {
+		t.goes.refresh()
+		look = t.goes.lookup()
+	}
+	t.blocks.each(func(b *block) {
+		note(t.inspectCanary(b, "Check"))
+		if t.modes.Pointers {
+			note(t.inspectPointers(b, "Check", &look))
+		}
+	})
+	t.freed.each(func(b *block) { note(t.inspectFreed(b)) })
+	note(t.late.Swap(nil))
+	return errors.Join(found...)
+}

@@ -1,0 +1,5 @@
+//go:build freehold_nohooks
+
+package offheap
+
+const hooks = 0

@@ -1,0 +1,55 @@
+package offheap
+
+import (
+	"slices"
+	"sync"
+)
+
+// quarantine keeps the last blocks freed from being used again, so that their addresses stay theirs: a double free of one is known
+// from a foreign pointer, and what is written to one damages nobody. It keeps 8 blocks at least, and otherwise no more than its
+// bounds allow.
+type quarantine struct {
+	most      int     // Blocks.
+	bytesMost uintptr // Bytes that they take.
+
+	mu     sync.Mutex
+	blocks []block // The oldest first.
+	bytes  uintptr
+}
+
+func (q *quarantine) put(b block) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.blocks = append(q.blocks, b)
+	q.bytes += b.room
+}
+
+// pop takes the oldest block out if the bounds are exceeded, or if its memory is needed.
+func (q *quarantine) pop(needed bool) (b block, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.blocks)
+	if n == 0 || !needed && (n <= 8 || n <= q.most && q.bytes <= q.bytesMost) {
+		return block{}, false
+	}
+	b, q.blocks[0] = q.blocks[0], block{}
+	q.blocks = q.blocks[1:]
+	q.bytes -= b.room
+	return b, true
+}
+
+// has says whether addr lies in a block that was freed not long ago.
+func (q *quarantine) has(addr uintptr) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.ContainsFunc(q.blocks, func(b block) bool { return addr-b.addr < b.size })
+}
+
+// each calls f for each block while none can leave.
+func (q *quarantine) each(f func(b *block)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range q.blocks {
+		f(&q.blocks[i])
+	}
+}

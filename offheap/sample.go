@@ -1,0 +1,295 @@
+package offheap
+
+import (
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/internal/debugmode"
+)
+
+// Sampling.
+//
+// Some allocations are to be looked at more closely, chosen at random: for the profile, so that every byte
+// is as likely as any other to make its block one of them, and for guarded pages every so many blocks. Each slot
+// counts down how many blocks it hands out before the next such one (slot.left, in one word with its free blocks), so that exactly that
+// allocation takes the slow way. Without sampling it counts down likewise, from a number that makes the slow way's
+// share nothing, to see then whether there is sampling meanwhile.
+//
+// All blocks of a slot have one size. That the number of blocks before the next sampled one is drawn
+// anew for each slot, each time, therefore gives what a single stream of bytes with exponential gaps would:
+// each block is sampled with a probability that depends on its size alone, whatever happened before.
+//
+// A sampled block comes from a bin of its own, that of its kind's twin, which has no slots. So a free of
+// it finds no slot, takes the slow way, and there the record of the block is dropped. Large blocks
+// take the slow way anyway, and bear a mark.
+
+// drawing says what the count of a slot was drawn for.
+type drawing uint8
+
+const (
+	undrawn       drawing = iota
+	drawnIdle             // For no sampling.
+	drawnSampling         // The allocation after the last that counts is sampled.
+)
+
+// idle is how many blocks of a slot are handed out before the slot looks whether there is sampling: so few that
+// a Local, whose slots nobody else may touch, notices soon, and so many that it costs nothing.
+const idle = 1 << 16
+
+// setRates makes the sampler's rates those of the heap. What Ps have checked out is taken back,
+// so that they notice at once.
+func (h *heap) setRates(r *allocsample.Rates) {
+	h.rates.Store(r)
+	if h.bins.Load() != nil {
+		h.flushPs()
+	}
+}
+
+func init() {
+	if hooks != 0 {
+		allocsample.OnChange(std.setRates)
+	}
+}
+
+// due says whether the allocation for which the slot is asked, in the slow way, is to be sampled with the rates r. It draws the
+// slot's next count if the last has run out or was drawn for something else.
+func (s *slot) due(r *allocsample.Rates) bool {
+	if hooks == 0 {
+		return false
+	}
+	want := drawnIdle
+	if r != nil {
+		want = drawnSampling
+	}
+	if s.left() != 0 && s.drawn == want {
+		return false
+	}
+	return s.draw(r, want)
+}
+
+//go:noinline
+func (s *slot) draw(r *allocsample.Rates, want drawing) bool {
+	if r == nil {
+		s.setLeft(idle)
+		s.drawn = want
+		return false
+	}
+	gap := r.Gap(uintptr(s.size))
+	due := s.drawn == want
+	if !due && gap == 0 {
+		due, gap = true, r.Gap(uintptr(s.size))
+	}
+	s.setLeft(gap)
+	s.drawn = want
+	return due
+}
+
+// chosen says whether a block of n bytes that comes from no slot is to be in the profile.
+func (h *heap) chosen(n uintptr) bool {
+	r := h.rates.Load()
+	return r != nil && r.ByBytes(n)
+}
+
+// sample serves one allocation of b's blocks that is sampled. It returns 0 if it cannot: sampling never makes
+// an allocation fail.
+func (h *heap) sample(b *bin, q request) (addr uintptr) {
+	r := h.rates.Load()
+	if r == nil {
+		return 0
+	}
+	profile, guard := r.Pick(uintptr(b.size))
+	if guard {
+		addr = h.guardOne(b, q)
+	}
+	if addr == 0 && profile {
+		addr, _ = h.allocShared(h.bin(h.twin(b.kind), b.class)) // An error leaves 0.
+	}
+	if addr != 0 && profile {
+		allocsample.Add(addr, uintptr(b.size), b.kind.account())
+	}
+	return addr
+}
+
+// guardOne serves an allocation, which bin would serve otherwise, on guarded pages, if their bounds and the limits allow it, or returns 0.
+func (h *heap) guardOne(bin *bin, q request) uintptr {
+	if h.guards == nil || q.n > largestAlloc || !debugmode.TakeSample() {
+		return 0
+	}
+	b := block{size: q.n, room: q.n, kind: q.kind, desc: q.desc}
+	if b.kind.typed() && b.desc == nil || !h.charge(bin, b.size) {
+		return 0
+	}
+	if !h.guards.guard(&b, q.align) {
+		h.guards.unaccount(&b)
+		return 0
+	}
+	h.guardedBytes(b.kind).Add(int64(b.size))
+	b.stack = debugmode.Callers(0)
+	h.guards.enter(&b, true)
+	return b.addr
+}
+
+// charge counts n bytes, which b would serve otherwise, as held if no limit is in the way. If one is, the ordinary way may still have a free block.
+func (h *heap) charge(b *bin, n uintptr) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.checkLimit(b, int64(n)) != nil {
+		return false
+	}
+	h.account(b.kind, int64(n))
+	return true
+}
+
+// guardLarge serves a large block on guarded pages if chance picks it and the bounds allow it, or returns 0.
+func (h *heap) guardLarge(q request) (addr uintptr) {
+	r := h.rates.Load()
+	if r == nil || !r.ByCount() {
+		return 0
+	}
+	if addr = h.guardOne(h.bin(q.kind, largeClass), q); addr != 0 && h.chosen(q.n) {
+		allocsample.Add(addr, q.n, q.kind.account())
+	}
+	return addr
+}
+
+// guardedBytes counts the bytes of a kind's blocks that are guarded because they were sampled.
+func (h *heap) guardedBytes(k *kind) *atomic.Int64 { return &h.bin(h.twin(k), largeClass).out }
+
+// A guardedRef, with this bit and an address, leads to a sampled guarded block: these lie in no region.
+const guardedRef = 1 << 63
+
+// resolveGuarded is resolve for a guardedRef. It panics if a block of that kind was freed, and returns false for what is no such Ref.
+func (h *heap) resolveGuarded(off uint64, d *typeDesc) (uintptr, bool) {
+	addr := uintptr(off &^ guardedRef)
+	if off&guardedRef == 0 || h.sampledPages(addr) == nil {
+		return 0, false
+	}
+	if at, ok := h.guards.lookUp(addr, d); ok {
+		return at, true
+	}
+	h.guards.staleRef(uint64(addr), d)
+	panic(badRef(off, d))
+}
+
+// sampledPages is who knows the sampled guarded block that addr lies in, alive or not, or nil.
+func (h *heap) sampledPages(addr uintptr) *tracked {
+	if h.guards == nil {
+		return nil
+	}
+	if b, ok := debugmode.Find(addr); !ok || !b.Guarded || b.Owner != "offheap" {
+		return nil
+	}
+	return h.guards
+}
+
+// freeGuarded frees a sampled guarded block. It reports false if addr has nothing to do with any.
+func (h *heap) freeGuarded(addr uintptr, op string) bool {
+	t := h.guards
+	if t == nil {
+		return false
+	}
+	b, alive := t.blocks.find(addr)
+	if !alive && h.sampledPages(addr) == nil {
+		return false
+	}
+	if alive {
+		allocsample.Remove(addr)
+		h.guardedBytes(b.kind).Add(-int64(b.size))
+	}
+	t.free(addr, op) // It panics if no block begins there.
+	return true
+}
+
+// startSampling guards one allocation in n from now on.
+func (h *heap) startSampling(n int) {
+	h.guards = newTracked(h)
+	h.guards.debug(debugmode.Config{Sample: n})
+	allocsample.SetEvery(n)
+}
+
+// sampleLarge notes that the large block of sp, which nobody else knows yet, is sampled.
+func (h *heap) sampleLarge(k *kind, sp *span) {
+	sp.full.Store(1)
+	allocsample.Add(sp.base, sp.bytes(), k.account())
+}
+
+// resampleLarge notes that the large block of sp was resized from old bytes. Whether it is sampled
+// is as likely then as if it had been of the larger size from the beginning.
+func (h *heap) resampleLarge(k *kind, sp *span, old uintptr) {
+	n := sp.bytes()
+	if sp.full.Load() != 0 {
+		allocsample.Resize(sp.base, n)
+	} else if n > old && h.chosen(n-old) {
+		h.sampleLarge(k, sp)
+	}
+}
+
+// forget drops the record of the block at addr, if there is one. It comes before the block is freed, or
+// else the next block there might lose its record.
+func (b *bin) forget(addr uintptr) {
+	if b.kind.origin != nil {
+		allocsample.Remove(addr)
+	}
+}
+
+// twin is the kind that serves sampled blocks of k.
+func (h *heap) twin(k *kind) *kind {
+	if t := k.twin.Load(); t != nil {
+		return t
+	}
+	k.twin.CompareAndSwap(nil, &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, origin: k})
+	return k.twin.Load()
+}
+
+// keeps says whether an empty slab stays the bin's until the purge comes by: one of sampled blocks, of which so few live at a time
+// that otherwise most samples would make a slab.
+func (b *bin) keeps(sp *span) bool {
+	return b.kind.origin != nil && sp.touched.Load() == touchedNow && b.slabs.Load() == 1
+}
+
+// takeTwins takes a free block, if there is one, of those that are kept for sampled blocks of b. When no other can
+// be had they must serve: what is free of a size may be allocated, whatever a limit says.
+func (h *heap) takeTwins(b *bin) uintptr {
+	twins := b.partner()
+	if twins == nil || twins.kind.origin == nil {
+		return 0
+	}
+	sp := twins.takeListed()
+	if sp == nil {
+		return 0
+	}
+	addr := sp.takeOne()
+	h.settleCurrent(sp.addr())
+	if addr != 0 {
+		twins.out.Add(1)
+	}
+	return addr
+}
+
+// partner is the bin of b's size in the kind whose twin b's is, or in its twin, or nil.
+func (b *bin) partner() *bin {
+	k := b.kind.origin
+	if k == nil {
+		k = b.kind.twin.Load()
+	}
+	if k == nil {
+		return nil
+	}
+	return k.bins[b.class].Load()
+}
+
+// self is the kind that allocations ask for: k itself, or that of which it is the twin.
+func (k *kind) self() *kind {
+	if k.origin != nil {
+		return k.origin
+	}
+	return k
+}
+
+// account is the name of the kind's purpose, or "".
+func (k *kind) account() string {
+	if k.purpose == nil {
+		return ""
+	}
+	return k.purpose.name
+}

@@ -1,0 +1,312 @@
+package offheap
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/internal/sizeclass"
+)
+
+// sampling samples with a period until the test ends, with numbers that are the same each time if what is drawn
+// comes in the same order.
+func sampling(t testing.TB, period int64) {
+	needSlabs(t)
+	if hooks == 0 {
+		t.Skip("built without the hooks")
+	}
+	rng := rand.New(rand.NewPCG(1, uint64(period)))
+	t.Cleanup(allocsample.SetSource(rng.ExpFloat64))
+	old := allocsample.SetPeriod(period)
+	t.Cleanup(func() { allocsample.SetPeriod(old) })
+}
+
+// samplingAtRandom is sampling for tests of several goroutines.
+func samplingAtRandom(t testing.TB, period int64) {
+	needSlabs(t)
+	if hooks == 0 {
+		t.Skip("built without the hooks")
+	}
+	old := allocsample.SetPeriod(period)
+	t.Cleanup(func() { allocsample.SetPeriod(old) })
+}
+
+// sampled is how many blocks were sampled, and how many of them are in use.
+func sampled() (allocs, live int64) {
+	for _, s := range allocsample.Sites() {
+		allocs += s.Allocs
+		live += s.Allocs - s.Frees
+	}
+	return allocs, live
+}
+
+// TestSuiteSampled runs the suite while all blocks are sampled, and while few are.
+func TestSuiteSampled(t *testing.T) {
+	for _, period := range []int64{1, 5000} {
+		t.Run(fmt.Sprintf("period=%d", period), func(t *testing.T) {
+			samplingAtRandom(t, period)
+			_, before := sampled()
+			cfg := config()
+			cfg.New = func(testing.TB) alloctest.Allocator { return stdHeap{} }
+			alloctest.Test(t, cfg)
+			if _, live := sampled(); live != before {
+				t.Errorf("%d blocks are noted as in use, %d were before the test", live, before)
+			}
+		})
+	}
+}
+
+// TestSuiteOfLocalSampled does so with a Local.
+func TestSuiteOfLocalSampled(t *testing.T) {
+	samplingAtRandom(t, 300)
+	TestSuiteOfLocal(t)
+}
+
+// TestEverythingSampled lets everything happen at once and samples besides, or not.
+func TestEverythingSampled(t *testing.T) {
+	samplingAtRandom(t, 3000)
+	_, before := sampled()
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			select {
+			case <-over:
+				return
+			default:
+				allocsample.SetPeriod([]int64{0, 3000, 1, 500}[i%4])
+				Purge()
+			}
+		}
+	}()
+	TestEverything(t)
+	close(over)
+	<-ended
+	if _, live := sampled(); live != before {
+		t.Errorf("%d blocks are noted as in use, %d were before the test", live, before)
+	}
+}
+
+// within fails the test if got is further than five standard deviations from what was expected.
+func within(t *testing.T, what string, got, want, deviation float64) {
+	t.Helper()
+	if math.Abs(got-want) > 5*deviation+1e-9 {
+		t.Errorf("%s: %.1f, want %.1f with a standard deviation of %.1f", what, got, want, deviation)
+	}
+}
+
+// TestSampledShare compares how many blocks of each size are sampled to the probability that the size gives,
+// for blocks that come and go and for blocks that stay, of slots and without.
+func TestSampledShare(t *testing.T) {
+	quiet(t)
+	const period = 16 << 10
+	sampling(t, period)
+	l := NewLocal()
+	defer l.Close()
+	ways := []struct {
+		name  string
+		alloc func(int) []byte
+		free  func([]byte)
+	}{{"Local", l.AllocUninit, l.Free}, {"package", AllocUninit, Free}}
+	for _, size := range []int{16, 48, 512, 4096, 16 << 10, 64 << 10, 72 << 10} {
+		block := float64(size)
+		if size > sizeclass.Max {
+			block = float64(roundUp(uintptr(size), granule))
+		}
+		p := allocsample.Probability(uintptr(block), period)
+		for _, way := range ways {
+			const n, stay = 20_000, 40
+			before, live := sampled()
+			var kept [][]byte
+			for i := range n {
+				b := way.alloc(size)
+				if i%(n/stay) == 0 {
+					kept = append(kept, b)
+				} else {
+					way.free(b)
+				}
+			}
+			allocs, _ := sampled()
+			within(t, fmt.Sprintf("%s, %d bytes: sampled", way.name, size), float64(allocs-before), n*p, math.Sqrt(n*p*(1-p)))
+			for _, b := range kept {
+				way.free(b)
+			}
+			if _, now := sampled(); now != live {
+				t.Errorf("%s, %d bytes: %d blocks are noted as in use, %d were before", way.name, size, now, live)
+			}
+		}
+	}
+}
+
+// TestSampledPairs frees the one block that it allocates, again and again: the fast path serves it where it can.
+// Sampling that begins in the midst of that must be noticed.
+func TestSampledPairs(t *testing.T) {
+	quiet(t)
+	for range 100 {
+		Delete(New[point]())
+	}
+	const n, period = 100_000, 1000
+	sampling(t, period)
+	before, _ := sampled()
+	for range n {
+		Delete(New[point]())
+	}
+	during, live := sampled()
+	p := allocsample.Probability(16, period)
+	within(t, "sampled", float64(during-before), n*p, math.Sqrt(n*p*(1-p)))
+	allocsample.SetPeriod(0)
+	kept := New[point]()
+	for range n {
+		Delete(New[point]())
+	}
+	Delete(kept)
+	if allocs, now := sampled(); allocs != during || now != live {
+		t.Errorf("%d blocks were sampled after the end", allocs-during)
+	}
+}
+
+// TestSampledKinds samples each value of types that must keep to themselves, and blocks of a purpose.
+func TestSampledKinds(t *testing.T) {
+	quiet(t)
+	sampling(t, 1)
+	if std.guards != nil {
+		t.Skip("guarded blocks count as large as they were asked for")
+	}
+	before, live := sampled()
+	f, k := New[flags](), New[link]()
+	f.A, k.Next, k.N = true, k, 1
+	r := RefOf(f)
+	if r.Ptr() != f {
+		t.Error("the Ref to a sampled value leads elsewhere")
+	}
+	Delete(f)
+	Delete(k)
+	if f := New[flags](); *f != (flags{}) {
+		t.Errorf("a new value is %v", *f)
+	} else {
+		DeleteRef(RefOf(f))
+	}
+	p := NewPurpose("sampled")
+	was := account(t, "sampled").InUse
+	b := p.Alloc(1000)
+	if now := account(t, "sampled").InUse; now != was+1024 {
+		t.Errorf("the purpose has %d bytes in use, %d before a block of 1000", now, was)
+	}
+	b = Realloc(b, 3000) // Elsewhere, for the same purpose.
+	if now := account(t, "sampled").InUse; now != was+3072 {
+		t.Errorf("the purpose has %d bytes in use, %d before a block of 3000", now, was)
+	}
+	m := wantMisuse(t, "Free(b[8:])", "interior pointer", func() { Free(b[8:]) })
+	if m.Addr != addrOf(b)+8 {
+		t.Errorf("the message names %#x", m.Addr)
+	}
+	names := 0
+	for _, s := range allocsample.Sites() {
+		if s.Purpose == "sampled" {
+			names++
+		}
+	}
+	if names != 2 {
+		t.Errorf("%d sites bear the purpose, want that of Alloc and that of Realloc", names)
+	}
+	Free(b)
+	wantMisuse(t, "second Free", "double free", func() { Free(b) })
+	if allocs, now := sampled(); allocs-before != 5 || now != live {
+		t.Errorf("%d blocks were sampled, %d are noted as in use, want 5 and %d", allocs-before, now, live)
+	}
+}
+
+// TestSampledResize grows and shrinks large blocks in place: their records follow.
+func TestSampledResize(t *testing.T) {
+	quiet(t)
+	sampling(t, 1)
+	size := func() (sum uintptr) {
+		for _, s := range allocsample.Sites() {
+			sum += s.Size * uintptr(s.Allocs-s.Frees)
+		}
+		return sum
+	}
+	before := size()
+	b := Alloc(100 << 10)
+	for _, n := range []int{300 << 10, 90 << 10, 1 << 20} {
+		b = Realloc(b, n)
+		if got := size() - before; got != roundUp(uintptr(n), granule) {
+			t.Errorf("resized to %d bytes, %d are noted", n, got)
+		}
+	}
+	Free(b)
+	allocsample.SetPeriod(1 << 50) // So that the block is sampled when it grows or never.
+	b = Alloc(100 << 10)
+	allocsample.SetPeriod(1)
+	b = Realloc(b, 200<<10)
+	if got := size() - before; got != 200<<10 && ReadStats().InUse > 0 {
+		t.Errorf("grown to 200 KiB, %d bytes are noted", got)
+	}
+	Free(b)
+	if got := size(); got != before {
+		t.Errorf("%d bytes are noted at the end, %d before", got, before)
+	}
+}
+
+// TestSamplingIsNoReasonToFail lets samples find no memory of their own: the slots serve.
+func TestSamplingIsNoReasonToFail(t *testing.T) {
+	needSlabs(t) // Before a block is allocated that a skip would leave.
+	needNoSamples(t)
+	quiet(t)
+	p := NewPurpose("sampled at the limit")
+	first := p.Alloc(4000)
+	defer p.SetLimit(p.SetLimit(1))
+	sampling(t, 1)
+	for range 3 { // There is a slab with room for them, and must be no other.
+		defer Free(p.Alloc(4000))
+	}
+	Free(first)
+}
+
+// TestSampledLocalNotices switches sampling on while a Local allocates and frees one block again and again.
+func TestSampledLocalNotices(t *testing.T) {
+	quiet(t)
+	l := NewLocal()
+	defer l.Close()
+	pairs := func(n int) {
+		for range n {
+			DeleteIn(l, NewIn[point](l))
+		}
+	}
+	pairs(100)
+	sampling(t, 1000)
+	pairs(idle)
+	before, _ := sampled()
+	const n = 100_000
+	pairs(n)
+	allocs, _ := sampled()
+	p := allocsample.Probability(16, 1000)
+	within(t, "sampled", float64(allocs-before), n*p, math.Sqrt(n*p*(1-p)))
+}
+
+// TestSampledSlabStays: a slab for sampled blocks outlives the last of them until the purge.
+func TestSampledSlabStays(t *testing.T) {
+	needSlabs(t)
+	needNoSamples(t)
+	quiet(t)
+	defer SetPurgeDelay(SetPurgeDelay(-1))
+	sampling(t, 1)
+	p := NewPurpose("a slab that stays")
+	Free(p.Alloc(100))
+	b := std.bin(std.twin(p.plain), sizeclass.Of(100))
+	if n := b.slabs.Load(); n != 1 {
+		t.Errorf("%d slabs for sampled blocks after the free, want 1", n)
+	}
+	first := b.list
+	Free(p.Alloc(100))
+	if b.list != first || b.slabs.Load() != 1 {
+		t.Errorf("the next sample made a slab: there are %d", b.slabs.Load())
+	}
+	Purge()
+	if n := b.slabs.Load(); n != 0 {
+		t.Errorf("%d slabs for sampled blocks after the purge", n)
+	}
+}

@@ -1,0 +1,324 @@
+package offheap
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// tracked serves every block where the slabs do not: with the kill switch, in the debug modes, and under the race detector.
+// Then nobody has slots, so that each call misses the fast path and comes here.
+//
+// It keeps the promises of the ordinary way, at a price: a record of each block keeps it alive
+// while nothing but a Ref or another block leads to it, and finds bad frees and counts bytes.
+// Where blocks lie is another matter (see memory), and what is done to them besides stands in debug*.go.
+type tracked struct {
+	blocks blockTable
+	inUse  atomic.Int64
+	made   atomic.Uint64 // Blocks, ever.
+	pages  atomic.Int64  // Bytes of the pages of guarded blocks.
+	freed  quarantine
+	late   atomic.Pointer[MisuseError] // Found in a block that left the quarantine, and not told yet.
+	h      *heap
+
+	modes debugmode.Config // Zero for the kill switch and the race detector alone.
+	under *heap            // It gives the memory of blocks that are not guarded; nil: the Go heap does.
+	kinds sync.Map         // From a kind of h to its twin of under.
+	goes  goRanges
+}
+
+func newTracked(h *heap) *tracked {
+	t := &tracked{h: h}
+	t.freed.most, t.freed.bytesMost = 1024, 16<<20
+	return t
+}
+
+// alloc makes a block.
+func (t *tracked) alloc(q request) (uintptr, error) {
+	if q.n > trackedMax || q.align > maxAlign {
+		return 0, outOfMemory("blocks", q.n, errTooLarge)
+	}
+	t.h.mu.Lock()
+	err := t.h.checkLimit(&bin{kind: q.kind}, int64(q.n))
+	if err == nil {
+		t.h.account(q.kind, int64(q.n))
+	}
+	t.h.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	b, err := t.memory(q)
+	if err != nil {
+		t.unaccount(&b)
+		return 0, err
+	}
+	t.enter(&b, q.zero)
+	return b.addr, nil
+}
+
+// enter makes b one of the blocks in use.
+func (t *tracked) enter(b *block, zero bool) {
+	if b.guarded {
+		t.pages.Add(int64(roundUp(b.size, vmem.PageSize())))
+	}
+	b.number = t.made.Add(1)
+	if t.marked() {
+		t.mark(b, zero)
+	}
+	t.announce(b, zero)
+	t.blocks.note(*b)
+	t.inUse.Add(int64(b.size))
+}
+
+// account adds n bytes to what is held. The caller holds the lock.
+func (h *heap) account(k *kind, n int64) {
+	h.held += n
+	if k.purpose != nil {
+		k.purpose.held += n
+	}
+}
+
+func (t *tracked) unaccount(b *block) {
+	t.h.mu.Lock()
+	defer t.h.mu.Unlock()
+	t.h.account(b.kind, -int64(b.size))
+}
+
+// memory finds a place for a block: on guarded pages, in a heap of slabs, or on the Go heap. It is zero if that was asked for.
+func (t *tracked) memory(q request) (b block, err error) {
+	b = block{size: q.n, room: q.n, kind: q.kind, desc: q.desc}
+	if t.modes.Guard {
+		if t.guard(&b, q.align) {
+			return b, nil
+		}
+	}
+	b.room += t.margin(q)
+	if t.under == nil {
+		b.onGoHeap(q.align)
+		return b, nil
+	}
+	// Under a sanitizer nobody may write to the block yet.
+	in := request{kind: t.twin(q.kind), n: b.room, align: q.align, zero: q.zero && !sanitize.Enabled}
+	for {
+		if b.addr, err = t.under.allocate(in); err == nil || !t.releaseOldest() {
+			return b, err
+		}
+	}
+}
+
+// onGoHeap takes the memory of b from the Go heap, zeroed.
+func (b *block) onGoHeap(align uintptr) {
+	if t := b.kind.typ; t != nil {
+		n := int(b.room / t.Size())
+		s := reflect.MakeSlice(reflect.SliceOf(t), n, n)
+		b.keep, b.addr = s.Interface(), s.Pointer()
+		return
+	}
+	s := make([]uint64, (b.room+align+7)/8) // Words, so that it is aligned to 8 at least.
+	b.keep, b.addr = s, roundUp(unsafex.SliceAddr(s), align)
+}
+
+// twin is the kind in the heap under t that stands for k. It has no purpose: t keeps the accounts.
+func (t *tracked) twin(k *kind) *kind {
+	if !k.typed() {
+		return t.under.plain
+	}
+	if v, ok := t.kinds.Load(k); ok {
+		return v.(*kind)
+	}
+	v, _ := t.kinds.LoadOrStore(k, &kind{typ: k.typ, wipe: k.wipe})
+	return v.(*kind)
+}
+
+// free takes the block back that begins at addr, or panics and says what is wrong with it or the address.
+func (t *tracked) free(addr uintptr, op string) {
+	b, ok := t.blocks.take(addr)
+	if !ok {
+		t.misuse(op, addr)
+	}
+	if t.under == nil && !b.guarded {
+		sanitize.RaceFree(addr, b.size)
+	}
+	if t.marked() {
+		if e := t.inspect(&b, op); e != nil {
+			t.blocks.note(b)
+			panic(e)
+		}
+		debugmode.Freed(addr, op, 0)
+	}
+	t.inUse.Add(-int64(b.size))
+	t.unaccount(&b)
+	t.retire(b)
+	if e := t.late.Swap(nil); e != nil {
+		panic(e)
+	}
+}
+
+// retire keeps a freed block from being used again for a while, and gives back the memory of those that have been kept for
+// long enough.
+func (t *tracked) retire(b block) {
+	switch {
+	case b.guarded:
+		debugmode.GuardFree(b.addr) // Guarded pages have a quarantine of their own.
+		t.pages.Add(-int64(roundUp(b.size, vmem.PageSize())))
+		return
+	case t.modes.Poison:
+		t.poison(&b)
+	case t.sanitized(&b):
+		sanitize.Freed(b.addr, b.size)
+	case t.under != nil:
+		t.release(b)
+		return
+	}
+	t.freed.put(b)
+	for old, ok := t.freed.pop(false); ok; old, ok = t.freed.pop(false) {
+		t.release(old)
+	}
+}
+
+// releaseOldest gives the memory of the block back that is in quarantine for longest. It reports false if there is none.
+func (t *tracked) releaseOldest() bool {
+	b, ok := t.freed.pop(true)
+	if ok {
+		t.release(b)
+	}
+	return ok
+}
+
+// release gives the memory of a freed block back. What was written to it after the free, a later free or Check tells.
+func (t *tracked) release(b block) {
+	if e := t.inspectFreed(&b); e != nil {
+		t.late.Store(e)
+	}
+	if b.keep == nil {
+		t.giveBack(&b)
+	}
+}
+
+// misuse panics and says what addr is. A block that was freed long ago is taken for a foreign pointer: its memory is used again.
+func (t *tracked) misuse(op string, addr uintptr) {
+	if t.marked() {
+		panic(t.diagnose(op, addr))
+	}
+	e := &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer",
+		Detail: "no block of offheap begins there; memory of the Go heap, the stack or a mapped file must not be freed here"}
+	if t.freed.has(addr) {
+		e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
+	}
+	if b, ok := t.blocks.containing(addr); ok {
+		e.Kind = "interior pointer"
+		e.Detail = fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x; free the slice that Alloc returned, or a prefix of it", addr-b.addr, b.size, b.addr)
+	}
+	panic(e)
+}
+
+// resize is heap.resize. In the debug modes a block that changes its size moves, so that the old one is found in use.
+func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
+	b, ok := t.blocks.find(addr)
+	if !ok {
+		t.misuse(op, addr)
+	}
+	if b.kind.typ != typ {
+		panic(fieldMisuse(op, addr, b.kind.typ))
+	}
+	if n > b.size || n < b.size/2 || t.marked() && n != b.size {
+		return false
+	}
+	if old < n {
+		unsafex.Clear(addr+old, n-old)
+	}
+	return true
+}
+
+// room is the bytes that the block at addr can hold, 0 if none begins there.
+func (t *tracked) room(addr uintptr) uintptr {
+	b, _ := t.blocks.find(addr)
+	return b.size
+}
+
+// kindOf is the kind of the block that begins at addr, or nil.
+func (t *tracked) kindOf(addr uintptr) *kind {
+	b, _ := t.blocks.find(addr)
+	return b.kind
+}
+
+// refTo makes a Ref of an address: here the address itself, which never is below refBias.
+func (t *tracked) refTo(addr uintptr) uint64 {
+	if _, ok := t.blocks.containing(addr); !ok {
+		if addr == zeroSizeAddr() {
+			return refZeroSize
+		}
+		t.misuse("RefOf", addr)
+	}
+	return uint64(addr)
+}
+
+func (t *tracked) resolve(off uint64, d *typeDesc) uintptr {
+	addr, ok := t.lookUp(uintptr(off), d)
+	if !ok || uint64(addr) != off {
+		t.staleRef(off, d)
+		panic(badRef(off, d))
+	}
+	return addr
+}
+
+// lookUp says whether a value of the type can lie at addr, which it returns.
+func (t *tracked) lookUp(addr uintptr, d *typeDesc) (uintptr, bool) {
+	b, ok := t.blocks.containing(addr)
+	in := addr - b.addr
+	if !ok || d.size > b.size-in || in&(d.align-1) != 0 ||
+		b.kind.typed() != d.typed || d.typed && (b.kind.typ != d.typ || in%d.size != 0) {
+		return 0, false
+	}
+	return addr, true
+}
+
+// inUseOf is the bytes in use of a purpose, or of all and none with nil. The caller holds the heap's lock.
+func (t *tracked) inUseOf(p *Purpose) int64 {
+	if p != nil {
+		return p.held
+	}
+	return t.h.held
+}
+
+func (t *tracked) stats() Stats {
+	n := t.inUse.Load()
+	s := Stats{InUse: n, Reserved: n, Limit: t.h.limit.Load()}
+	if t.under != nil {
+		u := t.under.stats()
+		s.Metadata = u.Metadata
+		// What blocks take beyond their lengths, and what is in quarantine, nobody can use now.
+		s.Retained = max(0, u.InUse+u.Retained+t.pages.Load()-n)
+		s.Purged = u.Purged
+		s.Reserved = n + s.Retained + s.Purged
+	}
+	t.h.mu.Lock()
+	defer t.h.mu.Unlock()
+	s.Held = t.h.held
+	for _, p := range t.h.purposesLocked() {
+		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: p.held, Held: p.held, Limit: p.limit})
+	}
+	return s
+}
+
+// totals is what the blocks take of the machine beside the Go heap.
+func (t *tracked) totals() freehold.Totals {
+	if t.under == nil {
+		return freehold.Totals{} // Go counts these bytes.
+	}
+	return t.stats().totals()
+}
+
+// purge gives free memory back to the machine. What is in quarantine stays there.
+func (t *tracked) purge() {
+	if t.under != nil {
+		t.under.purge.run(true)
+	}
+}
