@@ -39,6 +39,7 @@ type Arena struct {
 
 	parts []*sharedPart    // If shared.
 	off   *offheap.Purpose // If off-heap.
+	debug *debugState      // If a debug mode concerns it.
 }
 
 // A slot leads from the key of a type to the chunk that its values are cut from.
@@ -88,7 +89,8 @@ func (a *Arena) prepare() {
 	a.bytes.init(a, byteFlow, nil)
 	a.typed = a.few[:0]
 	a.slots, a.mask = &a.inline[0], uintptr(len(a.inline)-1)
-	if a.kind == kindHeap || a.kind == kindShared {
+	a.debug = newDebugState(a.kind)
+	if a.kind == kindHeap || a.kind == kindShared || a.debug.apart() {
 		a.closeSlots()
 	}
 }
@@ -258,18 +260,19 @@ func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, er
 	case kindFreed:
 		a.check(op)
 	case kindShared:
-		p := a.part(op)
-		defer p.mu.Unlock()
-		return p.alloc(op, d, n, zero)
+		return a.allocShared(op, d, n, zero)
 	case kindHeap:
 		return nil, a.rec.charge(int64(size))
 	case kindOffHeap:
 		d.checkOffHeap(op)
 	case kindFixed:
-		return a.allocFixed(op, d, size, zero)
+		return a.allocFixed(op, d, n, size, zero)
 	}
 	if size == 0 {
 		return nil, nil
+	}
+	if a.debug != nil {
+		return a.allocDebug(op, d, n, size, zero)
 	}
 	b := a.bumpFor(d)
 	p, err := b.cut(size, d.align, zero)

@@ -2,7 +2,10 @@ package arena
 
 import (
 	"reflect"
+	"runtime/debug"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/sanitize"
 
 	"github.com/freehold-go/freehold"
 )
@@ -24,6 +27,22 @@ func caught(f func()) (v any) {
 	defer func() { v = recover() }()
 	f()
 	return nil
+}
+
+// faultless runs f, which may read what was given up: that a debug mode lets it fault is fine. A sanitizer would end the program.
+func faultless(f func()) {
+	if sanitize.Enabled {
+		return
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			if fault, ok := r.(interface{ Addr() uintptr }); !ok || fault.Addr() < 1<<12 {
+				panic(r)
+			}
+		}
+	}()
+	f()
 }
 
 func TestNew(t *testing.T) {

@@ -250,8 +250,8 @@ func (au *auditor) lead(t reflect.Type, w unsafex.Ptr, field uintptr, bytes func
 		return
 	}
 	var to string
-	if c := index.find(unsafex.PtrAddr(q)); c != nil {
-		switch owner := c.owner.Load(); owner {
+	if owner, known := ownerOf(unsafex.PtrAddr(q)); known {
+		switch owner {
 		case au.id:
 			au.report.Inside++
 			return

@@ -18,6 +18,8 @@ type bump struct {
 
 	spare      *chunk // Empty, kept by Reset or Rewind, the largest first.
 	spareLarge *chunk // Likewise, of those that held one block each.
+
+	sample *sampler // If values are sampled.
 }
 
 const (
@@ -49,6 +51,7 @@ func (b *bump) cut(n, align uintptr, zero bool) (unsafex.Ptr, error) {
 		u = 0
 	}
 	b.claim(c, u, u+n, zero)
+	b.checkCut(c, u, u+n)
 	return unsafex.Add(c.base, u), nil
 }
 
@@ -111,7 +114,7 @@ func (b *bump) moreLarge(n uintptr) (*chunk, error) {
 }
 
 func (b *bump) growNext() {
-	if classBytes(b.grow) < maxChunk {
+	if classBytes(b.grow) < b.a.debug.maxChunk() {
 		b.grow += 8
 	}
 }

@@ -16,6 +16,7 @@ type mark struct {
 	serial             uint64
 	chunk, full, large *chunk
 	used               uintptr
+	values             int // How many the debug mode knew.
 }
 
 // Checkpoint notes how far a is filled. It costs some bytes for each type in use, until a is
@@ -36,8 +37,11 @@ func (a *Arena) Checkpoint() Checkpoint {
 func (a *Arena) checkpoint(c Checkpoint) {
 	at := len(a.marks)
 	a.each(func(b *bump) {
-		a.marks = append(a.marks, mark{c.serial, b.chunk, b.full, b.large, b.chunk.used})
+		a.marks = append(a.marks, mark{serial: c.serial, chunk: b.chunk, full: b.full, large: b.large, used: b.chunk.used})
 	})
+	if a.debug != nil {
+		a.marks[at].values = len(a.debug.values)
+	}
 	if a.kind == kindHeap { // There are no chunks; what counts is what SetLimit bounds.
 		a.marks[at].used = uintptr(a.rec.held.Load())
 	}
@@ -50,19 +54,19 @@ func (a *Arena) checkpoint(c Checkpoint) {
 func (a *Arena) Rewind(c Checkpoint) {
 	if a == nil {
 		if c != (Checkpoint{}) {
-			panic(fmt.Errorf("arena: Rewind of a nil Arena to a checkpoint of arena %d", c.arena))
+			panic(fmt.Errorf("arena: Rewind of a nil Arena to a checkpoint of arena %d: a checkpoint is for the arena that noted it: rewind that one", c.arena))
 		}
 		return
 	}
 	a.check("Rewind")
 	if c.arena != a.rec.id {
-		panic(fmt.Errorf("arena: Rewind of arena %d to a checkpoint of arena %d: a checkpoint is for the arena that noted it", a.rec.id, c.arena))
+		panic(fmt.Errorf("arena: Rewind of arena %d to a checkpoint of arena %d: a checkpoint is for the arena that noted it: rewind that one, or to one of this arena's own", a.rec.id, c.arena))
 	}
 	if a.kind == kindShared {
 		a.rewindShared(c)
 		return
 	}
-	a.rewind(c)
+	a.rewind("Rewind", c)
 }
 
 // marksOf finds the marks [from, to) of a checkpoint, none if it is stale.
@@ -73,12 +77,13 @@ func (a *Arena) marksOf(c Checkpoint) (from, to int) {
 	return from, to
 }
 
-func (a *Arena) rewind(c Checkpoint) {
+func (a *Arena) rewind(op string, c Checkpoint) {
 	from, to := a.marksOf(c)
 	if from == to {
-		panic(fmt.Errorf("arena: Rewind of arena %d to a stale checkpoint: the arena was reset or rewound beyond it", a.rec.id))
+		panic(fmt.Errorf("arena: Rewind of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", a.rec.id))
 	}
 	marks := a.marks[from:to]
+	a.giveUpValues(op, marks[0].values)
 	clear(a.marks[to:])
 	a.marks = a.marks[:to]
 	if a.kind == kindHeap {
@@ -94,9 +99,14 @@ func (a *Arena) rewind(c Checkpoint) {
 		b.rewind(&marks[0])
 		marks = marks[1:]
 	})
+	if a.debug.apart() {
+		a.giveUpSpare()
+	}
+	a.checkChunks()
 }
 
 func (b *bump) rewind(m *mark) {
+	b.look()
 	if b.chunk != m.chunk {
 		if b.chunk != &noChunk {
 			b.chunk.close(b.flow)
@@ -113,7 +123,13 @@ func (b *bump) rewind(m *mark) {
 	b.emptyUntil(&b.large, m.large, &b.spareLarge)
 	if c := b.chunk; c != &noChunk {
 		c.close(b.flow)
+		if b.a.debug.apart() { // What was given up is poisoned, and must not be used again.
+			c.used = m.used
+			c.next, b.full, b.chunk = b.full, c, &noChunk
+			return
+		}
 		c.rewind(b.flow, m.used)
 		c.open(b.flow)
+		b.arm()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -83,6 +84,9 @@ func (c *chunk) close(f flow) {
 
 // rewind gives up, in a closed chunk, what lies behind position to.
 func (c *chunk) rewind(f flow, to uintptr) {
+	if sanitize.Race && c.used > to { // Blocks of offheap are Go memory then, too.
+		sanitize.RaceFree(unsafex.PtrAddr(c.base)+to, c.used-to)
+	}
 	if f == typedFlow {
 		c.wipe(to)
 	}

@@ -10,6 +10,9 @@ import (
 	"weak"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/testenv"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -17,10 +20,28 @@ import (
 // chunked skips a test of what chunks do where the kill switch leaves none.
 func chunked(t *testing.T) {
 	t.Helper()
-	if freehold.HeapMode() {
-		t.Skip("the kill switch: there are no chunks")
+	owning(t)
+	if keptApart() {
+		t.Skip("a debug mode: values are kept apart")
 	}
 }
+
+// owning skips a test of what arenas own where the kill switch lets them own nothing.
+func owning(t *testing.T) {
+	t.Helper()
+	if freehold.HeapMode() {
+		t.Skip("the kill switch: arenas own nothing")
+	}
+}
+
+// keptApart says that a debug mode keeps the values of some arenas apart.
+func keptApart() bool {
+	c := debugmode.Current()
+	return c.Guard || c.Poison || c.Pointers || sanitize.Enabled
+}
+
+// sampling says that some values lie on guarded pages instead of in chunks.
+func sampling() bool { return debugmode.Current().Sample > 0 }
 
 func TestClasses(t *testing.T) {
 	for c := range uint8(200) {
@@ -40,8 +61,8 @@ func TestClasses(t *testing.T) {
 // TestNoAllocations: no fast path allocates on the Go heap, nor does a round in a warm arena.
 func TestNoAllocations(t *testing.T) {
 	chunked(t)
-	if raceEnabled {
-		t.Skip("the race detector allocates")
+	if raceEnabled || debugmode.Current().On() {
+		t.Skip("the race detector and the debug modes allocate")
 	}
 	a := NewArena()
 	defer a.Free()
@@ -237,10 +258,42 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
+// TestForgottenCount: arenas on Go memory that die unfreed are counted. Freed ones are not, nor are off-heap ones, which leak.
+func TestForgottenCount(t *testing.T) {
+	owning(t)
+	const n = 20
+	grown := func(drop func()) uint64 {
+		before := ReadStats().Forgotten
+		for range n {
+			drop()
+		}
+		for range 3 {
+			runtime.GC()
+		}
+		return ReadStats().Forgotten - before
+	}
+	for what, c := range map[string]struct {
+		drop func()
+		want bool
+	}{
+		"NewArena":           {func() { New[node](NewArena()) }, true},
+		"NewShared":          {func() { New[node](NewShared()) }, true},
+		"Pool.Get":           {func() { New[node](new(Pool).Get()) }, true},
+		"freed":              {func() { NewArena().Free() }, false},
+		"put back to a Pool": {func() { p := new(Pool); p.Put(p.Get()) }, false},
+		"NewOffHeap":         {func() { NewOffHeap(Options{}) }, false},
+	} {
+		// The last one may still be in a register, and arenas of earlier tests may die only now.
+		if got := grown(c.drop); (got >= n-1) != c.want {
+			t.Errorf("%s: %d arenas were dropped, %d are counted as forgotten", what, n, got)
+		}
+	}
+}
+
 // TestIndexForgets checks GC-5: while a chunk's record is reachable its memory is nothing else, and
 // when the record is gone the index does not lead to it.
 func TestIndexForgets(t *testing.T) {
-	chunked(t)
+	owning(t)
 	var addrs []uintptr
 	func() {
 		a := NewArena()
@@ -265,6 +318,9 @@ func TestIndexForgets(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
+	testenv.MisusesMemory(t)
+	// A shared arena has a chunk for each P: one may have room where another has met the limit.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, k := range kinds {
 		a := k.make()
 		if old := a.SetLimit(100_000); k.name == "NewFixed" { // It holds its bytes from the beginning.
@@ -280,7 +336,10 @@ func TestLimit(t *testing.T) {
 		if !errors.Is(err, offheap.ErrLimit) || !strings.Contains(err.Error(), "chunk_test.go") && !strings.Contains(err.Error(), "misuse_test.go") {
 			t.Errorf("%s: after %d values: %v, want ErrLimit", k.name, n, err)
 		}
-		if k.name != "NewFixed" && (n < 3000 || n > 100_000/16+1) {
+		if !strings.Contains(fmt.Sprint(err), ": Reset it, or ") {
+			t.Errorf("%s: the error does not say what to do: %v", k.name, err)
+		}
+		if k.name != "NewFixed" && (n < 2000 || n > 100_000/16+1) {
 			t.Errorf("%s: %d values of 16 bytes in 100,000", k.name, n)
 		}
 		for what, f := range map[string]func(){
@@ -324,7 +383,7 @@ func TestListAndIDs(t *testing.T) {
 }
 
 func TestLeak(t *testing.T) {
-	chunked(t)
+	owning(t)
 	var id uint64
 	var p *point
 	func() {
@@ -335,6 +394,9 @@ func TestLeak(t *testing.T) {
 	}()
 	for range 3 {
 		runtime.GC()
+	}
+	if s := ReadStats(); s.Leaked < 1 || s.LeakedBytes <= 0 || s.OffHeap < s.LeakedBytes || s.Held < s.OffHeap {
+		t.Errorf("an off-heap arena that was dropped, in the sums: %+v", s)
 	}
 	for _, i := range List() {
 		if i.ID == id {

@@ -50,8 +50,17 @@ func as[T any](v reflect.Value) (t T) {
 
 // inArena says whether p lies in a chunk that an arena has.
 func inArena(p unsafex.Ptr) bool {
-	c := index.find(unsafex.PtrAddr(p))
-	return c != nil && c.owner.Load() != 0
+	owner, known := ownerOf(unsafex.PtrAddr(p))
+	return known && owner != 0
+}
+
+// ownerOf is the ID of the arena that has the memory at addr, 0 if it was one's and is no longer. It is
+// not known if it is in no chunk.
+func ownerOf(addr uintptr) (id uint64, known bool) {
+	if c := index.find(addr); c != nil {
+		return c.owner.Load(), true
+	}
+	return debugOwnerOf(addr)
 }
 
 // Owns says whether v, a pointer, a slice or a string, leads to a value in a. It panics if v is
@@ -82,5 +91,9 @@ func (a *Arena) Owns(v any) bool {
 // owns says whether p leads to a value in a.
 func (a *Arena) owns(p unsafex.Ptr) bool {
 	c := index.find(unsafex.PtrAddr(p))
-	return c != nil && c.owner.Load() == a.rec.id && unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
+	if c == nil {
+		owner, _ := debugOwnerOf(unsafex.PtrAddr(p))
+		return owner == a.rec.id
+	}
+	return c.owner.Load() == a.rec.id && unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
 }

@@ -151,7 +151,7 @@ func (a *Arena) attempt(op string) (end func(keep bool)) {
 	return func(keep bool) {
 		if !keep {
 			a.check(op)
-			a.rewind(at)
+			a.rewind(op, at)
 		}
 		from, _ := a.marksOf(at)
 		clear(a.marks[from:])

@@ -102,7 +102,10 @@ func (c *cloner) fromLot(d *typeDesc, n uintptr) (unsafex.Ptr, error) {
 			// Only generic code makes such memory.
 			panic(fmt.Errorf("arena: %s of %s to an off-heap arena: the type %s holds a bool or is self-contained, and its memory must stay its own: call Of for it and the arena once before", c.op, c.at(0).plan.whole, d.typ))
 		}
-		want := max(n, min(l.total, lotBytes/d.size))
+		want := n
+		if !c.a.debug.apart() {
+			want = max(n, min(l.total, lotBytes/d.size))
+		}
 		p, err := c.a.alloc(c.op, d, int(want), true)
 		if err != nil {
 			return nil, err

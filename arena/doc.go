@@ -19,7 +19,7 @@
 // # Lifetime
 //
 // Forgetting to free is safe: an arena on Go memory is collected with its values when nobody holds
-// them. An off-heap arena must be freed; its memory is lost otherwise, and [List] says so.
+// them, and [Totals] count it as Forgotten. An off-heap arena must be freed; its memory is lost otherwise, and [List] says so.
 //
 // Freeing is a promise that nobody uses the values any more. Whoever does sees bits of a later value,
 // of the same type if the type holds pointers or bools, of other data without pointers if not, and may
@@ -42,6 +42,9 @@
 // runtime.SetFinalizer on a value in an arena is a fatal error of Go's, weak pointers and cleanups follow
 // the whole chunk.
 //
+// On 32-bit systems a value lies at a multiple of its type's alignment and no more. What is accessed with functions of sync/atomic as 64 bits is
+// an atomic.Int64 or atomic.Uint64, which Go aligns, and no int64 at the beginning of a struct.
+//
 // # Concurrency
 //
 // An Arena, with the Typed values and Builders on it, serves one goroutine at a time, except for the
@@ -52,6 +55,19 @@
 //
 // All values come from the Go heap, one by one, and nothing is reused. Limits count bytes that were
 // asked for, checks of misuse stay, Clone returns everything untouched, and no arena owns anything.
+//
+// # With the debug modes
+//
+// FREEHOLD=guard makes every use of a value without pointers fault after it was given up, and every access behind it; of
+// a value with pointers, every use of a pointer, slice, string, map, function or interface that it held. Numbers in such
+// values read as poison. [freehold.Explain] names the value, and where it was made and given up. FREEHOLD=poison overwrites what was
+// given up and finds writes beside values: when these are given up, with a panic, or by [Arena.Check]. FREEHOLD=leaks
+// reports off-heap arenas that were never freed, FREEHOLD=pointers finds Go pointers in them, FREEHOLD=sample=N guards one
+// in N values without pointers and bools on Go memory and costs little.
+//
+// With guard and poison nothing is reused at once: Reset keeps no chunks, and Append always copies. An arena on Go memory that is
+// forgotten instead of freed keeps its guarded values for good, within the budget; with sample, within half of it, so that offheap goes
+// on being sampled.
 //
 // # What it is not
 //

@@ -65,7 +65,7 @@ func newFixed(n int) (*Arena, error) {
 	var made [1]uintptr
 	runtime.Callers(3, made[:])
 	a.start(kindFixed, made)
-	if a.kind == kindHeap {
+	if a.kind == kindHeap || a.debug.apart() {
 		a.rec.limit.Store(int64(n))
 		return a, nil
 	}
@@ -76,19 +76,24 @@ func newFixed(n int) (*Arena, error) {
 	}
 	clear(block) // The system lends the pages now.
 	c := &chunk{base: unsafex.DataOf(block), size: uintptr(n), off: true}
+	a.noteChunk(c)
 	c.owner.Store(a.rec.id)
 	index.add(c)
 	a.words.grow = classOf(uintptr(n)) + 24 // No block has a chunk of its own.
 	a.words.spare = c
 	a.rec.held.Store(int64(n))
+	a.rec.noteLeak()
 	return a, nil
 }
 
 // allocFixed is alloc in a fixed arena, where data of all kinds shares the one chunk, in whole words.
-func (a *Arena) allocFixed(op string, d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
+func (a *Arena) allocFixed(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
 	d.checkFixed(op)
 	if size == 0 {
 		return nil, nil
+	}
+	if a.debug != nil {
+		return a.allocDebug(op, d, n, size, zero)
 	}
 	p, err := a.words.cut((size+7)&^7, 8, zero)
 	if err == nil && d.flow == wordFlow {
@@ -118,13 +123,24 @@ func makeOffHeap[T any](p *offheap.Purpose, n int) (at unsafex.Ptr, err error) {
 
 func freeOffHeap[T any](p unsafex.Ptr, n int) { offheap.FreeSlice(unsafex.SliceOf[T](p, n, n)) }
 
-// acquireOffHeap is acquire for memory outside the Go heap.
+// maker makes and frees memory of the type off the heap. It panics if the type was never a type parameter.
+func (d *typeDesc) maker() *offHeapMaker {
+	m := d.offMem.Load()
+	if m == nil {
+		panic(fmt.Errorf("arena: NewOf of %s in an off-heap arena: the type holds a bool or is self-contained, and package arena has not seen it as a type parameter yet: call Of once with it", d.typ))
+	}
+	return m
+}
+
+// full is the error of a fixed arena for what does not fit.
+func (a *Arena) full() error {
+	return fmt.Errorf("arena: arena %d, which has %d bytes for good (NewFixed) and was made by %s, is full: Reset it, or make it larger: %w",
+		a.rec.id, a.rec.held.Load(), a.rec.place(), offheap.ErrLimit)
+}
+
+// acquireOffHeap is tryAcquire for memory outside the Go heap.
 func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	bytes := classBytes(class)
-	if a.kind == kindFixed {
-		a.rec.held.Add(-int64(bytes))
-		return nil, fmt.Errorf("arena: arena %d, which has %d bytes for good (NewFixed) and was made by %s, is full: %w", a.rec.id, a.rec.held.Load(), a.rec.place(), offheap.ErrLimit)
-	}
 	c := &chunk{desc: b.desc, class: class, off: true}
 	var err error
 	if b.desc == nil {
@@ -133,18 +149,15 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 		c.base, c.size, c.dirty = unsafex.DataOf(block), bytes, bytes
 	} else {
 		n := (bytes - goHeader) / b.desc.size
-		maker := b.desc.offMem.Load()
-		if maker == nil {
-			a.rec.held.Add(-int64(bytes))
-			panic(fmt.Errorf("arena: NewOf of %s in an off-heap arena: the type holds a bool or is self-contained, and package arena has not seen it as a type parameter yet: call Of once with it", b.desc.typ))
-		}
-		c.base, err = maker.make(a.off, int(n))
+		c.base, err = b.desc.maker().make(a.off, int(n))
 		c.size = n * b.desc.size
 	}
 	if err != nil {
 		a.rec.held.Add(-int64(bytes))
 		return nil, fmt.Errorf("arena: %w", err)
 	}
+	a.noteChunk(c)
+	a.rec.noteLeak()
 	c.owner.Store(a.rec.id)
 	index.add(c)
 	return c, nil
@@ -165,4 +178,5 @@ func (a *Arena) giveUpOffHeap(list *chunk) {
 		}
 		runtime.KeepAlive(c)
 	}
+	a.rec.noteLeak()
 }

@@ -10,7 +10,8 @@ import (
 
 // A Map is a hash table in an arena. It does what a Go map does, for NaN, for zeros of both signs
 // and for interface keys too: a key whose dynamic type cannot be compared panics and changes
-// nothing. [NewMap] makes it.
+// nothing. [NewMap] makes it; unlike a nil map, a nil *Map cannot be read either: every use of one ends in Go's panic
+// for a nil pointer.
 //
 // Strings that a key is or holds in its fields and elements are copied to the arena when the key comes
 // into the map; what an interface in a key holds is not, and values are kept as they are. Tables whose keys and values are free of

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/testenv"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -189,6 +191,8 @@ func TestMapAfterFree(t *testing.T) {
 // TestMapStale goes on with maps after Reset, whose memory holds other maps by then. Nothing must
 // loop for ever or damage anything but those maps; what Go may panic with is an error.
 func TestMapStale(t *testing.T) {
+	testenv.MisusesMemory(t)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // Under FREEHOLD=guard the memory is gone.
 	for _, k := range kinds {
 		for round := range 30 {
 			a := k.make()

@@ -234,6 +234,30 @@ func TestMapLarge(t *testing.T) {
 	}
 }
 
+// TestMapSpread: whatever numbers a Map drew for its hashes, keys in a row collide no more than others do. It
+// fills a table to three quarters, one slot at a time, for which theory expects 1.5 occupied slots before each key's.
+func TestMapSpread(t *testing.T) {
+	const n, slots = 3 << 13, 4 << 13
+	for _, stride := range []uint64{1, 8, 4096, 1 << 32} {
+		for range 50 {
+			var h hasher
+			h.init()
+			used, probes := make([]bool, slots), 0
+			for i := range uint64(n) {
+				at := h.word(i*stride) / (1 << 64 / slots)
+				for used[at] && probes < 10*n {
+					at = (at + 1) % slots
+					probes++
+				}
+				used[at] = true
+			}
+			if probes > 3*n {
+				t.Errorf("stride %d: a key passes %.1f occupied slots or more", stride, float64(probes)/n)
+			}
+		}
+	}
+}
+
 // TestMapBigValues: the first table is small, and the map is not much larger than what it holds.
 func TestMapBigValues(t *testing.T) {
 	type big [100 << 10]byte

@@ -51,6 +51,8 @@ func uses(a *Arena) map[string]func() {
 		"Builder.Grow":      func() { b.Grow(10) },
 		"Builder.ReadFrom":  func() { _, _ = b.ReadFrom(strings.NewReader("x")) },
 		"Of":                func() { Of[int](a) },
+		"TryNewMap":         func() { _, _ = TryNewMap[int, int](a, 0) },
+		"Check":             func() { _ = a.Check() },
 		"Reset":             func() { a.Reset(Keep) },
 		"Checkpoint":        func() { a.Checkpoint() },
 		"Rewind":            func() { a.Rewind(Checkpoint{}) },
@@ -75,6 +77,8 @@ func TestUseAfterFree(t *testing.T) {
 		all := uses(a)
 		all["Typed.New"] = func() { typed.New() }
 		all["Typed.MakeSlice"] = func() { typed.MakeSlice(1, 1) }
+		all["Typed.TryNew"] = func() { _, _ = typed.TryNew() }
+		all["Typed.Append"] = func() { typed.Append(nil, 1) }
 		all["Builder.WriteByte"] = func() { _ = builder.WriteByte('y') }
 		for what, f := range all {
 			err, ok := caught(f).(error)
@@ -93,6 +97,31 @@ func TestZeroArena(t *testing.T) {
 	for what, f := range uses(&Arena{}) {
 		if v := caught(f); v == nil {
 			t.Errorf("%s on an Arena of nobody's making does not panic", what)
+		}
+	}
+}
+
+// TestNoHandle: a Typed and a Map that nobody made panic; with a nil pointer it is Go that says so.
+func TestNoHandle(t *testing.T) {
+	var typed Typed[int]
+	var none *Map[int, int]
+	for what, f := range map[string]func(){
+		"Typed.New":       func() { typed.New() },
+		"Typed.TryNew":    func() { _, _ = typed.TryNew() },
+		"Typed.MakeSlice": func() { typed.MakeSlice(1, 1) },
+		"Typed.Append":    func() { typed.Append(nil, 1) },
+		"Map.Get":         func() { none.Get(1) },
+		"Map.Set":         func() { none.Set(1, 1) },
+		"Map.Len":         func() { none.Len() },
+		"Map.All": func() {
+			for range none.All() {
+				t.Error("nothing has an entry")
+			}
+		},
+		"Map of zero": func() { new(Map[int, int]).Len() },
+	} {
+		if _, ok := caught(f).(error); !ok {
+			t.Errorf("%s does not panic with an error", what)
 		}
 	}
 }
@@ -136,11 +165,11 @@ func TestCheckpointMisuse(t *testing.T) {
 			}
 		}
 		wants("another arena's checkpoint", fmt.Sprint(b.ID()), foreign)
-		wants("no checkpoint", "for the arena that noted it", Checkpoint{})
+		wants("no checkpoint", "for the arena that noted it: rewind that one", Checkpoint{})
 		a.Rewind(second)
 		a.Rewind(second)
 		a.Rewind(first)
-		wants("a later checkpoint", "stale", second)
+		wants("a later checkpoint", "stale checkpoint: the arena was reset or rewound beyond it: note another", second)
 		a.Rewind(first)
 		a.Reset(Keep)
 		wants("one before Reset", "stale", first)

@@ -71,7 +71,7 @@ func (p *Pool) Put(a *Arena) {
 		a.Free()
 		return
 	}
-	a.reset(limit)
+	a.reset("Pool.Put", limit)
 	k := a.leave()
 	p.mu.Lock()
 	full := len(p.kits) >= most
@@ -97,7 +97,7 @@ func (a *Arena) leave() kit {
 	k.own(0)
 	store.charge(-k.held)
 	pooled.Add(k.held)
-	a.end()
+	a.end("Pool.Put")
 	unregister(a.rec)
 	return k
 }

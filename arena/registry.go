@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"weak"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
 // A record is what is known of an arena that is not freed, also when nobody holds it any more.
@@ -16,15 +18,17 @@ type record struct {
 	arena weak.Pointer[Arena]
 	made  uintptr // The program counter of the call that made it.
 	kind  kind
-	held  atomic.Int64 // Bytes in chunks.
-	limit atomic.Int64 // Of held; 0 for none.
+	held  atomic.Int64    // Bytes in chunks.
+	limit atomic.Int64    // Of held; 0 for none.
+	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
 }
 
 // registry finds records by ID. Records of arenas on Go memory that the collector took are struck
 // off when the registry has doubled, and when somebody asks.
 var registry struct {
-	last   atomic.Uint64
-	shards [16]registryShard
+	last      atomic.Uint64
+	forgotten atomic.Uint64 // Arenas on Go memory that died without Free.
+	shards    [16]registryShard
 }
 
 type registryShard struct {
@@ -38,6 +42,7 @@ func shardOf(id uint64) *registryShard { return &registry.shards[id%uint64(len(r
 // register gives a its record.
 func register(a *Arena, made uintptr) {
 	r := &record{id: registry.last.Add(1), arena: weak.Make(a), kind: a.kind, made: made}
+	r.noteLeak()
 	a.rec = r
 	s := shardOf(r.id)
 	s.mu.Lock()
@@ -63,14 +68,18 @@ func (s *registryShard) pruneLocked() {
 	}
 }
 
-// forget takes the bytes of a record that is struck off out of the sums.
+// forget takes the bytes of a record that is struck off out of the sums, and counts its arena.
 func (r *record) forget() {
+	if r.kind == kindGo || r.kind == kindShared {
+		registry.forgotten.Add(1)
+	}
 	if n := r.held.Swap(0); r.kind != kindHeap {
 		store.charge(-n)
 	}
 }
 
 func unregister(r *record) {
+	r.noLeak()
 	s := shardOf(r.id)
 	s.mu.Lock()
 	delete(s.byID, r.id)
@@ -111,6 +120,8 @@ type Info struct {
 	Held int64  // Bytes in its chunks.
 	// Leaked says that an off-heap arena was dropped without Free. Its memory is lost.
 	Leaked bool
+	// Stack is the calls that made an off-heap arena, the innermost first, in the debug mode leaks.
+	Stack string
 }
 
 // String is one line for people.
@@ -125,18 +136,25 @@ func (i Info) String() string {
 // List describes all arenas that are not freed, by ID. Arenas on Go memory that nobody holds leave
 // the list when the collector has found them.
 func List() (list []Info) {
+	eachRecord(func(r *record, leaked bool) {
+		list = append(list, Info{ID: r.id, Kind: kindNames[r.kind], Made: r.place(), Held: r.held.Load(), Leaked: leaked, Stack: r.stack.String()})
+	})
+	slices.SortFunc(list, func(x, y Info) int { return cmp.Compare(x.ID, y.ID) })
+	return list
+}
+
+// eachRecord calls f for each arena that is not freed, in no order, under a lock of the registry's.
+// An off-heap arena that nobody holds any more is leaked.
+func eachRecord(f func(r *record, leaked bool)) {
 	for i := range registry.shards {
 		s := &registry.shards[i]
 		s.mu.Lock()
 		s.pruneLocked()
 		for _, r := range s.byID {
-			list = append(list, Info{ID: r.id, Kind: kindNames[r.kind], Made: r.place(), Held: r.held.Load(),
-				Leaked: r.arena.Value() == nil})
+			f(r, r.arena.Value() == nil)
 		}
 		s.mu.Unlock()
 	}
-	slices.SortFunc(list, func(x, y Info) int { return cmp.Compare(x.ID, y.ID) })
-	return list
 }
 
 // place is where the arena was made.

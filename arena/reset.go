@@ -16,12 +16,14 @@ func (a *Arena) Free() {
 		a.freeShared()
 		return
 	}
-	a.end()
+	a.end("Free")
 	unregister(a.rec)
 }
 
-// end gives everything back and makes every later use panic.
-func (a *Arena) end() {
+// end gives everything back and makes every later use panic. op is what did it.
+func (a *Arena) end(op string) {
+	a.giveUpValues(op, 0)
+	a.checkChunks()
 	a.kind = kindFreed
 	a.closeSlots()
 	a.inline = [8]slot{}
@@ -70,11 +72,12 @@ func (a *Arena) Reset(m Mode) {
 		a.resetShared(m)
 		return
 	}
-	a.reset(m.keep)
+	a.reset("Reset", m.keep)
 }
 
-// reset returns how many of the bytes to keep were not needed.
-func (a *Arena) reset(keep int64) int64 {
+// reset returns how many of the bytes to keep were not needed. op is what did it.
+func (a *Arena) reset(op string, keep int64) int64 {
+	a.giveUpValues(op, 0)
 	a.clearSlots()
 	clear(a.marks)
 	a.marks = a.marks[:0]
@@ -82,12 +85,15 @@ func (a *Arena) reset(keep int64) int64 {
 		a.rec.held.Store(0)
 		return keep
 	}
-	if a.kind == kindFixed {
+	if a.debug.apart() {
+		keep = 0 // What was given up is quarantined.
+	} else if a.kind == kindFixed {
 		keep = Keep.keep
 	}
 	var out *chunk
 	a.each(func(b *bump) { keep = b.giveBack(keep, &out) })
 	a.giveUp(out)
+	a.checkChunks()
 	return keep
 }
 
@@ -101,6 +107,7 @@ func (b *bump) giveBack(keep int64, out **chunk) int64 {
 
 // empty makes all chunks of the bump spare ones.
 func (b *bump) empty() {
+	b.look()
 	if c := b.chunk; c != &noChunk {
 		c.close(b.flow)
 		c.next, b.full, b.chunk = b.full, c, &noChunk
@@ -114,7 +121,11 @@ func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
 	for c := *list; c != end; c = *list {
 		*list = c.next
 		c.close(b.flow)
-		c.rewind(b.flow, 0)
+		if b.a.debug.apart() { // It is poisoned, and goes to the quarantine.
+			c.used = 0
+		} else {
+			c.rewind(b.flow, 0)
+		}
 		b.keep(c, spare)
 	}
 }

@@ -3,6 +3,8 @@ package arena
 import (
 	"runtime"
 	"sync"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // A sharedPart is one of the arenas that a shared one consists of, behind a lock.
@@ -65,10 +67,37 @@ func (a *Arena) lockAll(op string) (unlock func()) {
 	return unlock
 }
 
+func (a *Arena) allocShared(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, error) {
+	p, err := a.allocInPart(op, d, n, zero)
+	if err != nil && a.giveUpSpareParts(op) {
+		p, err = a.allocInPart(op, d, n, zero)
+	}
+	return p, err
+}
+
+func (a *Arena) allocInPart(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, error) {
+	p := a.part(op)
+	defer p.mu.Unlock()
+	return p.alloc(op, d, n, zero)
+}
+
+// giveUpSpareParts gives up what all parts have spare, since they share the limit that has refused something, and says
+// whether there was some.
+func (a *Arena) giveUpSpareParts(op string) (some bool) {
+	defer a.lockAll(op)()
+	for _, p := range a.parts {
+		some = p.giveUpSpare() || some
+	}
+	return some
+}
+
 func (a *Arena) freeShared() {
 	defer a.lockAll("Free")()
 	for _, p := range a.parts {
-		p.end()
+		p.debug.check("Free", a.rec.id, 0) // Before anything is changed.
+	}
+	for _, p := range a.parts {
+		p.end("Free")
 	}
 	unregister(a.rec)
 }
@@ -76,7 +105,10 @@ func (a *Arena) freeShared() {
 func (a *Arena) resetShared(m Mode) {
 	defer a.lockAll("Reset")()
 	for _, p := range a.parts {
-		m.keep = p.reset(m.keep)
+		p.debug.check("Reset", a.rec.id, 0)
+	}
+	for _, p := range a.parts {
+		m.keep = p.reset("Reset", m.keep)
 	}
 }
 
@@ -92,7 +124,12 @@ func (a *Arena) checkpointShared() Checkpoint {
 func (a *Arena) rewindShared(c Checkpoint) {
 	defer a.lockAll("Rewind")()
 	for _, p := range a.parts {
-		p.rewind(c)
+		if from, to := p.marksOf(c); from < to { // All parts have it, or none.
+			p.debug.check("Rewind", a.rec.id, p.marks[from].values)
+		}
+	}
+	for _, p := range a.parts {
+		p.rewind("Rewind", c)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/sanitize"
 )
 
 func TestSharedParallel(t *testing.T) {
@@ -54,9 +55,13 @@ func TestSharedFree(t *testing.T) {
 		for worker := range 6 {
 			wg.Go(func() {
 				err, _ := caught(func() {
-					for i := range 1 << 20 {
-						*New[*int](a) = new(int)
-						String(a, "text")
+					for i := 0; ; i++ {
+						p := New[*int](a)
+						MakeSlice[int](a, 2, 2)
+						if !sanitize.Race { // It would see, rightly, that what is written here may be freed by now.
+							*p = new(int)
+							String(a, "text")
+						}
 						if worker < 2 && i == 500 {
 							a.Free()
 							freed.Add(1)

@@ -59,9 +59,11 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 // lies behind its length may be anything that is no pointer and no bool.
 func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error) {
 	if a.kind == kindShared {
-		p := a.part(op)
-		defer p.mu.Unlock()
-		return reserve(op, &p.Arena, d, s, n)
+		g, err := reserveInPart(op, a, d, s, n)
+		if err != nil && a.giveUpSpareParts(op) {
+			g, err = reserveInPart(op, a, d, s, n)
+		}
+		return g, err
 	}
 	want := grown(uintptr(n), uintptr(cap(s)), d.size)
 	if b := a.growing(op, d); b != nil {
@@ -84,10 +86,16 @@ func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error)
 	return g, nil
 }
 
+func reserveInPart[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error) {
+	p := a.part(op)
+	defer p.mu.Unlock()
+	return reserve(op, &p.Arena, d, s, n)
+}
+
 // growing is the bump in whose chunk a slice of the type could grow, or nil.
 func (a *Arena) growing(op string, d *typeDesc) *bump {
 	switch {
-	case a.kind == kindHeap || d.size == 0:
+	case a.kind == kindHeap || a.debug.apart() || d.size == 0:
 		return nil
 	case a.kind == kindFixed && d.flow == byteFlow:
 		return &a.words
@@ -126,12 +134,18 @@ func (b *bump) extend(addr, old, need, want, size uintptr) uintptr {
 		return 0
 	}
 	start := addr - base
-	if room := c.size - start; want > room {
-		want = room - room%size
+	if b.flow == wordFlow { // The next value begins at a whole word, wherever in one this slice does.
+		want = (start+want+7)&^7 - start
 	}
-	if want < need || b.flow == wordFlow && want%8 != 0 {
+	if room := c.size - start; want > room {
+		want = room
+	}
+	want -= want % size
+	if want < need || b.flow == wordFlow && (start+want)%8 != 0 {
 		return 0
 	}
-	b.claim(c, c.used, start+want, false)
+	u := c.used
+	b.claim(c, u, start+want, false)
+	b.checkCut(c, u, start+want)
 	return want
 }

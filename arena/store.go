@@ -74,6 +74,7 @@ func (s *chunkStore) get(k shelf) *chunk {
 				delete(sh.lists, k)
 			}
 			sh.bytes.Add(-c.bytes())
+			c.checkKept(k)
 		}
 		sh.mu.Unlock()
 		if c != nil {
@@ -110,6 +111,7 @@ func (s *chunkStore) put(list *chunk) {
 			drop(c)
 		} else {
 			k := shelf{c.desc, c.class}
+			c.checkKept(k)
 			if sh.lists == nil {
 				sh.lists = make(map[shelf]*chunk)
 			}
@@ -167,6 +169,7 @@ func (s *chunkStore) expire() {
 		for k, c := range sh.lists {
 			sh.expire(s, k, c, now)
 		}
+		sh.checkShelves(s)
 		sh.mu.Unlock()
 	}
 }

@@ -3,10 +3,8 @@ package arena_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -14,23 +12,8 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/testenv"
 )
-
-// stressTime is how long TestStress runs: a second or so, or what FREEHOLD_TEST_STRESS says, 10m for example.
-func stressTime(t *testing.T) time.Duration {
-	t.Helper()
-	if s := os.Getenv("FREEHOLD_TEST_STRESS"); s != "" {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatalf("FREEHOLD_TEST_STRESS is %q: %v", s, err)
-		}
-		return d
-	}
-	if testing.Short() {
-		return 300 * time.Millisecond
-	}
-	return 1500 * time.Millisecond
-}
 
 // TestStress is a program that breaks the promise of Free all the time: it keeps values of every
 // kind that were given up and reads them, while other arenas recycle their memory and the
@@ -40,10 +23,10 @@ func stressTime(t *testing.T) time.Duration {
 // Goroutines take turns: what one reads that another has now would be a data race, for which nothing
 // is promised. The collector takes no turns.
 func TestStress(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	testenv.LowerGCPercent(t, 20)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	until := time.Now().Add(stressTime(t))
+	until := time.Now().Add(testenv.StressTime(t, 1500*time.Millisecond))
 	var turn sync.Mutex
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
@@ -201,7 +184,7 @@ func (s *stress) bury(w *stressWorld, n int) {
 func (s *stress) look(n int) {
 	for range min(n, len(s.stale)) {
 		s.looks++
-		if err := s.stale[s.rng.IntN(len(s.stale))].stale(); err != nil && s.typed {
+		if err := faultless(s.stale[s.rng.IntN(len(s.stale))].stale); err != nil && s.typed {
 			s.t.Errorf("a stale value: %v", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -42,6 +43,9 @@ func bits(b bool) int {
 	return i
 }
 
+// poisoned is an int of nothing but bytes 0xDD, which debug modes write over what was given up.
+const poisoned = ^int(0x2222222222222222 >> (64 - strconv.IntSize))
+
 func newLeaf(i int) *leaf { return &leaf{id: i, twin: ^i, name: fmt.Sprint(i)} }
 
 func leafValue(i int) leaf {
@@ -54,9 +58,9 @@ func leafValue(i int) leaf {
 	return l
 }
 
-// staleLeaf looks at a leaf that was given up: another may be in its place, half of one must not.
+// staleLeaf looks at a leaf that was given up: another may be in its place, or poison, half of one must not.
 func staleLeaf(l *leaf, depth int) error {
-	if l.id != ^l.twin && (l.id != 0 || l.twin != 0) {
+	if l.id != ^l.twin && l.id != poisoned && (l.id != 0 || l.twin != 0) {
 		return fmt.Errorf("it has the parts of two: %+v", *l)
 	}
 	_ = strings.Count(l.name, "0") // Reads it. The bytes may be another string's.
@@ -152,6 +156,8 @@ func suiteArena(a *arena.Arena, pointers, bools bool) *alloctest.Arena {
 			funcsOf(a, byFunction, pairs), funcsOf(a, byTry, pairs), funcsOf(a, byTyped, pairs),
 			funcsOf(a, byFunction, threes), funcsOf(a, byTyped, threes),
 			funcsOf(a, byTry, func(i int) uint16 { return uint16(i>>13)<<3 | uint16(i&7) | 1<<15 }),
+			funcsOf(a, byFunction, func(i int) byte { return byte(1 + i%251) }),
+			funcsOf(a, byTyped, func(i int) uint32 { return uint32(i) | 1<<31 }),
 			funcsOf(a, byFunction, func(i int) [150]uint64 { return [150]uint64{0: uint64(i), 149: ^uint64(i)} }),
 			funcsOf(a, byFunction, func(int) struct{} { return struct{}{} }),
 		},

@@ -1,17 +1,22 @@
 package arena_test
 
 import (
-	"runtime/debug"
 	"testing"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/alloctest"
 	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/testenv"
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// suites are what each kind of arena promises.
-func suites() map[string]alloctest.ArenaConfig {
+// suites are what each kind of arena promises. The suite uses values that were given up, for which a sanitizer ends the program: then
+// the test is skipped.
+func suites(t testing.TB) map[string]alloctest.ArenaConfig {
+	if sanitize.Enabled {
+		t.Skip("not with a sanitizer compiled in")
+	}
 	config := func(f func(t testing.TB) *alloctest.Arena) alloctest.ArenaConfig {
 		return alloctest.ArenaConfig{
 			New: f, Misuse: true, ErrOutOfMemory: offheap.ErrOutOfMemory, ErrLimit: offheap.ErrLimit,
@@ -60,8 +65,8 @@ func suites() map[string]alloctest.ArenaConfig {
 }
 
 func TestArenaSuite(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	for name, c := range suites() {
+	testenv.LowerGCPercent(t, 50)
+	for name, c := range suites(t) {
 		t.Run(name, func(t *testing.T) { alloctest.TestArena(t, c) })
 	}
 }
@@ -69,14 +74,14 @@ func TestArenaSuite(t *testing.T) {
 // TestArenaRefused refuses the memory for each growth of an arena in turn.
 func TestArenaRefused(t *testing.T) {
 	for _, name := range []string{"NewArena", "NewShared", "NewOffHeap"} {
-		t.Run(name, func(t *testing.T) { alloctest.FailEachArena(t, suites()[name]) })
+		t.Run(name, func(t *testing.T) { alloctest.FailEachArena(t, suites(t)[name]) })
 	}
 	t.Run("purpose", func(t *testing.T) {
 		if freehold.HeapMode() {
 			t.Skip("there is no purpose whose limit an arena could reach")
 		}
 		// What refuses is offheap, not the arena.
-		c := suites()["NewOffHeap"]
+		c := suites(t)["NewOffHeap"]
 		c.LooseLimits = true
 		c.New = func(testing.TB) *alloctest.Arena {
 			p := offheap.NewPurpose("arena suite")
@@ -89,7 +94,7 @@ func TestArenaRefused(t *testing.T) {
 }
 
 func FuzzArena(f *testing.F) {
-	all := suites()
+	all := suites(f)
 	names := []string{"NewArena", "NewShared", "Pool", "NewOffHeap", "NewFixed", "nil"}
 	for i := range names {
 		for _, s := range alloctest.ArenaSeeds()[:6] { // TestArenaSuite runs them all.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -20,6 +21,7 @@ type typeDesc struct {
 	align uintptr
 	typ   reflect.Type
 	slice reflect.Type // []T, which typed chunks are.
+	scan  bool         // On the Go heap the collector must look at values.
 	flow  flow         // Which chunks values of the type are cut from.
 
 	path   string // Off the heap it is refused: where it holds a Go pointer.
@@ -56,7 +58,7 @@ func describe[T any]() *typeDesc {
 	if d == nil || d.key != key {
 		d = describeSlow(key, reflect.TypeFor[T]())
 	}
-	if d.flow == typedFlow && d.path == "" && d.offMem.Load() == nil {
+	if d.path == "" && (d.flow == typedFlow || debugmode.On()) && d.offMem.Load() == nil {
 		d.offMem.Store(&offHeapMaker{make: makeOffHeap[T], free: freeOffHeap[T]})
 	}
 	return d
@@ -91,6 +93,7 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 	d.most = maxBytes / max(d.size, 1)
 	// In Go memory the collector follows every pointer, also what a type promises to lead elsewhere.
 	info := typeinfo.Describe(t, nil)
+	d.scan = info.PointerPath != ""
 	switch {
 	case info.PointerPath != "" || info.Bools:
 		d.flow = typedFlow

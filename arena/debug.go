@@ -1,0 +1,250 @@
+package arena
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// A debugState is what an arena keeps under a debug mode: which values it has made, and where. Arenas
+// that no mode concerns have none.
+//
+// With guard or poison the values are kept apart: no slot leads to a chunk, so that every call takes the
+// slow way. On Go memory, values without pointers then lie on guarded pages, or, where there are no
+// more or only poison is on, in chunks between canaries. Values with pointers must lie where the
+// collector sees them, so that they stay in chunks; what is given up of these is overwritten and never
+// used again, and chunks go to the quarantine instead of the store. Off-heap values are a block of
+// offheap each, which does the rest by itself.
+//
+// A sanitizer that is compiled in is served like poison, but that it watches over the fences itself.
+//
+// With sample alone, arenas work as ever, and the chosen values lie on guarded pages. Values of off-heap arenas are never chosen:
+// an offheap.Ref leads to blocks of offheap alone.
+type debugState struct {
+	config   debugmode.Config
+	separate bool
+	off      bool
+	values   []value // In the order in which they were made, so that a checkpoint is a number of them.
+	held     int64   // Bytes of those that lie in no chunk.
+}
+
+// A value is what one call has made: some values of one type in a row.
+type value struct {
+	at    unsafex.Ptr
+	size  uintptr
+	desc  *typeDesc
+	name  string // For reports: the type, "[]" and the type, or "string".
+	alloc debugmode.Stack
+	in    memory
+	maker *offHeapMaker // Of typed blocks of offheap.
+}
+
+// memory is where a value lies.
+type memory uint8
+
+const (
+	inChunk  memory = iota
+	inFenced        // In a chunk, between canaries.
+	inGuard         // On guarded pages.
+	inBlock         // In a block of offheap.
+)
+
+// newDebugState is the state of a new arena, nil if no mode concerns its kind.
+func newDebugState(k kind) *debugState {
+	if !debugmode.On() || k == kindHeap || k == kindShared {
+		return nil
+	}
+	c := debugmode.Current()
+	s := &debugState{config: c, off: k.offHeap()}
+	s.separate = c.Guard || c.Poison || c.Pointers && s.off || sanitize.Enabled
+	if !s.separate && (c.Sample == 0 || s.off) {
+		return nil
+	}
+	return s
+}
+
+// apart says whether every call must take the slow way.
+func (s *debugState) apart() bool { return s != nil && s.separate }
+
+// bytes are those of values that lie in no chunk.
+func (s *debugState) bytes() int64 {
+	if s == nil || s.off {
+		return 0
+	}
+	return s.held
+}
+
+// apartMost bounds the chunks of values that are kept apart: what a Rewind gives up of one is not used again.
+const apartMost = 4 << 10
+
+// maxChunk is up to what size the chunks of a bump grow.
+func (s *debugState) maxChunk() uintptr {
+	if s.apart() {
+		return apartMost
+	}
+	return maxChunk
+}
+
+// allocDebug is alloc for n > 0 values of some size in an arena that a mode concerns.
+func (a *Arena) allocDebug(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
+	s := a.debug
+	if !s.separate {
+		return a.allocSampled(op, d, n, size, zero)
+	}
+	v := value{size: size, desc: d, name: typeName(op, d, n), alloc: debugmode.Callers(0)}
+	var err error
+	switch {
+	case s.off:
+		err = a.allocBlock(&v, n)
+	case !s.config.Guard || d.scan:
+		err = a.allocChunk(&v)
+	default:
+		if err = a.allocGuarded(&v); err == nil && v.at == nil {
+			err = a.allocChunk(&v)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.announce(&v)
+	s.values = append(s.values, v)
+	return v.at, nil
+}
+
+// allocGuarded puts a value without pointers on guarded pages. It leaves it without a place if there are no more.
+func (a *Arena) allocGuarded(v *value) error {
+	if err := a.rec.charge(int64(v.size)); err != nil {
+		return err
+	}
+	var addr uintptr
+	var ok bool
+	if v.desc.flow == typedFlow { // Bools: the addresses must stay the type's (C1).
+		addr, ok = debugmode.GuardAllocFor(v.desc.key, v.size, v.desc.align)
+	} else {
+		addr, ok = debugmode.GuardAlloc(v.size, v.desc.align)
+	}
+	if !ok {
+		a.rec.held.Add(-int64(v.size))
+		return nil
+	}
+	store.charge(int64(v.size))
+	a.debug.held += int64(v.size)
+	v.at, v.in = unsafex.Pointer(addr), inGuard
+	debugmode.Add(v.block(a.rec.id))
+	return nil
+}
+
+// block is what reports say of a value in the arena with that ID.
+func (v *value) block(id uint64) debugmode.Block {
+	return debugmode.Block{Addr: unsafex.PtrAddr(v.at), Size: v.size, Owner: "arena", Type: v.name, Arena: id, Alloc: v.alloc}
+}
+
+// cut takes memory for values of a type from a chunk, as alloc does without a mode.
+func (a *Arena) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
+	b := a.bumpFor(d)
+	p, err := b.cut(size, d.align, zero)
+	if err == nil && b.chunk != &noChunk && !a.debug.separate {
+		a.cache(d.key, b.chunk)
+	}
+	return p, err
+}
+
+// allocChunk puts a value in a chunk, with canaries around it if it may have some: the collector takes
+// a chunk of values with pointers for an array of them.
+func (a *Arena) allocChunk(v *value) error {
+	var err error
+	if v.desc.flow == typedFlow || !a.debug.config.Poison && !sanitize.Enabled {
+		v.at, err = a.cut(v.desc, v.size, true)
+		return err
+	}
+	room := fence + v.size + fence
+	if v.desc.flow == wordFlow {
+		room = (room + 7) &^ 7
+	}
+	p, err := a.cut(v.desc, room, true)
+	if err != nil {
+		return err
+	}
+	v.at = unsafex.Add(p, fence)
+	if a.debug.config.Poison {
+		v.in = inFenced
+		v.raiseFences()
+	}
+	return nil
+}
+
+// allocBlock puts a value in a block of offheap, which knows its type if it can be told: if the type was ever a type parameter.
+func (a *Arena) allocBlock(v *value, n int) error {
+	v.maker = v.desc.offMem.Load()
+	if v.desc.flow == typedFlow {
+		v.maker = v.desc.maker() // There must be one.
+	}
+	charged := v.charged(a.kind)
+	err := a.rec.charge(charged)
+	if err != nil {
+		return err
+	}
+	if v.maker != nil {
+		v.at, err = v.maker.make(a.off, n)
+	} else {
+		var b []byte
+		b, err = a.off.TryAlloc(int(v.size))
+		v.at = unsafex.DataOf(b)
+	}
+	if err != nil {
+		a.rec.held.Add(-charged)
+		return fmt.Errorf("arena: %w", err)
+	}
+	a.debug.held += charged
+	v.in = inBlock
+	debugmode.Add(v.block(a.rec.id)) // Offheap has noted it by now; reports shall name the arena.
+	a.rec.noteLeak()
+	return nil
+}
+
+// charged is how much of its limit a block takes in an off-heap arena of a kind.
+func (v *value) charged(k kind) int64 {
+	if k == kindFixed { // As where all values share one chunk of words.
+		return int64((v.size + 7) &^ 7)
+	}
+	return int64(v.size)
+}
+
+// typeName is what reports call n values of a type that a function has made.
+func typeName(op string, d *typeDesc, n int) string {
+	switch {
+	case d.typ.Kind() == reflect.Uint8 && (op == "String" || op == "Concat"):
+		return "string"
+	case n == 1:
+		return d.typ.String()
+	}
+	return d.slice.String()
+}
+
+// debugOwnerOf is ownerOf for values that lie in no chunk.
+func debugOwnerOf(addr uintptr) (id uint64, known bool) {
+	if !debugmode.On() {
+		return 0, false
+	}
+	b, ok := debugmode.Find(addr)
+	if !ok || b.Arena == 0 || addr-b.Addr >= b.Size {
+		return 0, false
+	}
+	if b.FreeOp != "" {
+		return 0, true
+	}
+	return b.Arena, true
+}
+
+// freeBlock gives a block back to offheap.
+func (v *value) freeBlock() {
+	if v.maker != nil {
+		v.maker.free(v.at, int(v.size/v.desc.size))
+		return
+	}
+	offheap.Free(unsafex.SliceOf[byte](v.at, int(v.size), int(v.size)))
+}

@@ -1,0 +1,115 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// fence is how many bytes a canary has.
+const fence = 16
+
+// raiseFences writes the canaries before and behind a value.
+func (v *value) raiseFences() {
+	unsafex.FillAt(unsafex.Before(v.at, fence), fence, debugmode.Canary)
+	unsafex.FillAt(unsafex.Add(v.at, v.size), fence, debugmode.Canary)
+}
+
+// damage is the offset of the first damaged byte of a value's canaries, the one nearest to the value.
+func (v *value) damage() (offset int, damaged bool) {
+	switch v.in {
+	case inGuard:
+		at, ok := debugmode.CheckCanary(unsafex.PtrAddr(v.at))
+		return at, !ok
+	case inFenced:
+		for i, c := range unsafex.SliceOf[byte](unsafex.Add(v.at, v.size), fence, fence) {
+			if c != debugmode.Canary {
+				return int(v.size) + i, true
+			}
+		}
+		before := unsafex.SliceOf[byte](unsafex.Before(v.at, fence), fence, fence)
+		for i := range before {
+			if before[fence-1-i] != debugmode.Canary {
+				return -1 - i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// check panics if a canary of the values from the n-th on is damaged.
+func (s *debugState) check(op string, id uint64, n int) {
+	if s == nil {
+		return
+	}
+	for i := range s.values[n:] {
+		if e := s.values[n+i].checked(op, id); e != nil {
+			panic(e)
+		}
+	}
+}
+
+// checked is nil if the canaries of a value are whole.
+func (v *value) checked(op string, id uint64) *offheap.MisuseError {
+	at, damaged := v.damage()
+	if !damaged {
+		return nil
+	}
+	where := "right behind"
+	switch n := at - int(v.size); {
+	case at < 0:
+		where = countBytes(-at) + " before"
+	case n > 0:
+		where = countBytes(n) + " behind"
+	}
+	b := v.block(id)
+	r := debugmode.Misuse("damaged canary", fmt.Sprintf("a byte %s a %s was written", where, b), "found in arena."+op+", called", b.Addr, b, 0)
+	r.Advice = "Look for a write beside the value between its allocation and now: an index that nobody checked, or C code."
+	return &offheap.MisuseError{Op: op, Addr: b.Addr, Kind: r.Kind, Detail: r.What, Report: r.Error(),
+		Here: r.Access, Allocated: v.alloc.String()}
+}
+
+func countBytes(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Check looks for writes outside the values of a: with the debug mode guard or poison, canaries before and behind
+// values without pointers are compared. It returns a [*offheap.MisuseError] for each value around which somebody has written,
+// joined, and nil if all is well or no such mode is on. Free, Reset and Rewind do the same for the values that they
+// give up, and panic. Values of off-heap arenas are blocks, which [offheap.Check] looks at.
+//
+// It takes time in proportion to the values.
+func (a *Arena) Check() error {
+	if a == nil {
+		return nil
+	}
+	a.check("Check")
+	if a.kind == kindShared {
+		defer a.lockAll("Check")()
+		var all []error
+		for _, p := range a.parts {
+			all = append(all, p.checkValues())
+		}
+		return errors.Join(all...)
+	}
+	return a.checkValues()
+}
+
+func (a *Arena) checkValues() error {
+	if a.debug == nil {
+		return nil
+	}
+	var all []error
+	for i := range a.debug.values {
+		if e := a.debug.values[i].checked("Check", a.rec.id); e != nil {
+			all = append(all, e)
+		}
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,151 @@
+package arena
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// giveUpValues makes every use of the values from the n-th on one that faults or is seen to be stale, as
+// far as the mode can. op is the function that gives them up. A damaged canary panics before anything is changed.
+func (a *Arena) giveUpValues(op string, n int) {
+	if a.debug != nil && n < len(a.debug.values) {
+		a.giveUpValuesSlow(op, n)
+	}
+}
+
+//go:noinline
+func (a *Arena) giveUpValuesSlow(op string, n int) {
+	s := a.debug
+	s.check(op, a.rec.id, n)
+	g := grave{a: a, op: op, free: debugmode.Callers(0)}
+	for i := range s.values[n:] {
+		g.take(&s.values[n+i])
+	}
+	a.rec.noteLeak()
+	clear(s.values[n:])
+	s.values = s.values[:n]
+}
+
+// A grave is one giving up of values.
+type grave struct {
+	a     *Arena
+	op    string
+	free  debugmode.Stack
+	by    int64 // The goroutine, known if there are tombs.
+	tombs map[epitaph]uintptr
+}
+
+// An epitaph is what is told apart of values with pointers that are given up together.
+type epitaph struct {
+	desc  *typeDesc
+	size  uintptr
+	alloc debugmode.Stack
+}
+
+func (g *grave) take(v *value) {
+	a, s := g.a, g.a.debug
+	switch v.in {
+	case inGuard:
+		addr := unsafex.PtrAddr(v.at)
+		debugmode.Freed(addr, g.op, 0)
+		debugmode.GuardFree(addr)
+		if !s.separate {
+			debugmode.DropSample(v.size)
+		}
+		s.held -= int64(v.size)
+		a.rec.held.Add(-int64(v.size))
+		store.charge(-int64(v.size))
+	case inBlock:
+		charged := v.charged(a.rec.kind)
+		debugmode.Freeing(unsafex.PtrAddr(v.at), g.op)
+		v.freeBlock()
+		s.held -= charged
+		a.rec.held.Add(-charged)
+	default:
+		if v.desc.flow == typedFlow {
+			l := layoutOf(v.desc)
+			var tomb uintptr
+			if v.desc.scan {
+				tomb = g.tombOf(v)
+			}
+			l.bury(v.at, v.size, tomb)
+		} else {
+			unsafex.FillAt(v.at, v.size, debugmode.PoisonFreed)
+		}
+		v.forbid(g.op)
+	}
+}
+
+// tombOf is the tomb for the pointers in a value.
+func (g *grave) tombOf(v *value) uintptr {
+	k := epitaph{v.desc, v.size, v.alloc}
+	tomb, ok := g.tombs[k]
+	if !ok {
+		if g.tombs == nil {
+			g.tombs = make(map[epitaph]uintptr)
+			g.by = debugmode.Goroutine()
+		}
+		b := v.block(g.a.rec.id)
+		b.FreeOp, b.Free, b.FreeBy = g.op, g.free, g.by
+		tomb = debugmode.NewTomb(b)
+		g.tombs[k] = tomb
+	}
+	return tomb
+}
+
+// The chunks in the quarantine take at most the budget of guarded bytes divided by quarantineShare, because the collector waits for
+// the heap to grow in proportion, and at most quarantineMost, because it scans all of them in each cycle.
+const (
+	quarantineShare = 8
+	quarantineMost  = 64 << 20
+)
+
+// quarantined is how many bytes of chunks the quarantine keeps.
+func (s *debugState) quarantined() int64 {
+	return min(s.config.GuardBytes/quarantineShare, quarantineMost)
+}
+
+// quarantine keeps chunks that were given up, so that nobody gets their memory and stale pointers lead to
+// what it was overwritten with. When it is full, the oldest are cleared and left to the collector.
+var quarantine cellar
+
+type cellar struct {
+	mu          sync.Mutex
+	first, last *chunk
+	bytes       int64
+}
+
+// put takes chunks, linked by next, and keeps those given up last up to so many bytes.
+func (q *cellar) put(list *chunk, most int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for c := list; c != nil; {
+		next := c.next
+		c.next = nil
+		if q.last == nil {
+			q.first = c
+		} else {
+			q.last.next = c
+		}
+		q.last = c
+		q.bytes += c.bytes()
+		c = next
+	}
+	for q.bytes > most {
+		c := q.first
+		if q.first = c.next; q.first == nil {
+			q.last = nil
+		}
+		q.bytes -= c.bytes()
+		c.allow()
+		if c.desc != nil {
+			c.mem.SetLen(c.mem.Cap())
+			c.mem.Clear()
+		}
+		drop(c)
+		runtime.KeepAlive(c)
+	}
+}

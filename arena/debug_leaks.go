@@ -1,0 +1,68 @@
+package arena
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// noteLeak says what would be lost if the process ended now, if the arena must be freed and the mode asks for it.
+func (r *record) noteLeak() {
+	if !r.kind.offHeap() || !debugmode.On() || !debugmode.Current().Leaks {
+		return
+	}
+	if r.stack == 0 {
+		r.stack = debugmode.Callers(0)
+	}
+	debugmode.Add(debugmode.Block{Addr: unsafex.Addr(r), Size: uintptr(r.held.Load()), Owner: "arena", Arena: r.id,
+		Type: kindNames[r.kind], Alloc: r.stack, Leak: true, Whole: true})
+}
+
+// noLeak takes it back.
+func (r *record) noLeak() {
+	if r.kind.offHeap() && debugmode.On() && debugmode.Current().Leaks {
+		debugmode.Forget(unsafex.Addr(r))
+	}
+}
+
+// noteChunk says that a block of offheap is an arena's, which is the leak, and not each of its chunks.
+func (a *Arena) noteChunk(c *chunk) {
+	if debugmode.On() && debugmode.Current().Leaks {
+		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base), Size: c.size, Owner: "arena", Arena: a.rec.id, Type: "chunk", Alloc: a.rec.stack})
+	}
+}
+
+// CheckLeaks makes a test fail at its end if off-heap arenas that were made since the call have not been freed, whoever
+// holds them. The failure lists them with the calls that made them if the test runs in the debug mode leaks (FREEHOLD=leaks), and with
+// the place that made them otherwise. Arenas on Go memory are the collector's when nobody holds them, and so no leaks; with the kill
+// switch all are.
+//
+// Call it before cleanups that free arenas are registered: cleanups run last in, first out. Arenas of tests that run in
+// parallel count, too.
+func CheckLeaks(t offheap.TB) {
+	t.Helper()
+	before := registry.last.Load()
+	t.Cleanup(func() {
+		t.Helper()
+		if text := leaksSince(before); text != "" {
+			t.Errorf("%s", text)
+		}
+	})
+}
+
+// leaksSince lists the off-heap arenas with IDs above a number, one line each, and the stack.
+func leaksSince(id uint64) string {
+	var b strings.Builder
+	for _, i := range List() {
+		if i.ID > id && (i.Kind == kindNames[kindOffHeap] || i.Kind == kindNames[kindFixed]) {
+			fmt.Fprintf(&b, "freehold: leak: %s, not freed\n", i)
+			if i.Stack != "" {
+				b.WriteString("  made by:\n" + i.Stack)
+			}
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,97 @@
+package arena
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// TestSampleKinds: where every value is sampled, a use of one without pointers and bools faults after it was given up, in all
+// kinds of arenas on Go memory; the counts of bytes stay right. Off-heap arenas work as ever.
+func TestSampleKinds(t *testing.T) {
+	testenv.MisusesMemory(t)
+	if !inModes(t, "sample=1,samplerate=0,guardmaps=20000,guardbytes=1G") {
+		return
+	}
+	for _, k := range kinds {
+		for _, s := range stales() {
+			for _, g := range giveUps {
+				if s.goMem || s.name == "bool" || g.op == "Pool.Put" && !strings.Contains("NewArena Pool", k.name) {
+					continue
+				}
+				a := k.make()
+				New[int](a)
+				c, before := a.Checkpoint(), a.Stats()
+				use := s.make(a)
+				if err := fault(use); err != nil {
+					t.Errorf("%s, %s: before %s: %v", k.name, s.name, g.op, err)
+				}
+				if during := a.Stats(); during.InUse <= before.InUse || during.InUse > during.Held {
+					t.Errorf("%s, %s: bytes %+v, before that %+v", k.name, s.name, during, before)
+				}
+				if g.op == "Rewind" {
+					if a.Rewind(c); a.Stats().InUse != before.InUse {
+						t.Errorf("%s, %s: bytes %+v after Rewind, want %+v", k.name, s.name, a.Stats(), before)
+					}
+				} else {
+					g.end(a, c)
+				}
+				if !k.pointers { // Whether it faults depends on whether offheap has sampled the chunk.
+					continue
+				}
+				if err := fault(use); err == nil || !strings.Contains(err.Error(), "freehold: use after "+g.op+": ") {
+					t.Errorf("%s, %s: after %s: %v", k.name, s.name, g.op, err)
+				}
+			}
+		}
+	}
+}
+
+// TestSampleForgotten: arenas that nobody frees keep their sampled values, but leave enough of the budgets to offheap.
+func TestSampleForgotten(t *testing.T) {
+	testenv.MisusesMemory(t)
+	for _, words := range []string{"sample=10,samplerate=0,guardmaps=400", "sample=10,samplerate=0,guardbytes=1M", "sample=10,samplerate=0"} {
+		t.Run(words, func(t *testing.T) {
+			if inModes(t, words) {
+				testSampleForgotten(t)
+			}
+		})
+	}
+}
+
+func testSampleForgotten(t *testing.T) {
+	for _, made := range []func() *Arena{NewArena, NewShared} {
+		for range 300 {
+			a := made()
+			for range 100 {
+				New[point](a)
+			}
+		}
+		runtime.GC()
+	}
+	if sanitize.Race {
+		t.Skip("blocks of offheap come from the Go heap")
+	}
+	before, skipped := debugmode.ReadGuardStats().Live, debugmode.SkippedSamples()
+	if skipped == 0 {
+		t.Error("no sample was skipped, so that this test shows nothing")
+	}
+	for range 500 {
+		offheap.Alloc(100)
+	}
+	if n := debugmode.ReadGuardStats().Live - before; n < 10 || debugmode.ReadGuardStats().Refused != 0 {
+		t.Errorf("%d of 500 blocks of offheap are guarded beside %d values in forgotten arenas, want about 50", n, before)
+	}
+	a := NewArena()
+	for range 1000 {
+		New[point](a)
+	}
+	if n := len(a.debug.values); n != 0 {
+		t.Errorf("%d values are guarded although arenas have their half", n)
+	}
+}

@@ -1,0 +1,46 @@
+package arena
+
+import (
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// Sanitizers are told of values in chunks on the Go heap; what lies in blocks of offheap, offheap tells them.
+
+// watched says whether the sanitizer is told of a value. Valgrind sees the collector's reads, too, so that values with pointers, which the
+// collector goes on reading, must stay allowed there; and it takes for red zones what others of one type may lie in.
+func (v *value) watched() bool {
+	return sanitize.Enabled && v.in == inChunk && (sanitize.Kind != "valgrind" || v.desc.flow != typedFlow)
+}
+
+// announce tells the sanitizer of a new value, and of the fences around it if it has some. Values of one type with pointers or bools lie
+// side by side, because the collector takes them for an array.
+func (a *Arena) announce(v *value) {
+	if !v.watched() {
+		return
+	}
+	addr := unsafex.PtrAddr(v.at)
+	debugmode.Add(v.block(a.rec.id))
+	sanitize.Fresh(addr, v.size, true)
+	if v.desc.flow != typedFlow {
+		sanitize.Poison(addr-fence, fence)
+		sanitize.Poison(addr+v.size, fence)
+	}
+}
+
+// forbid tells the sanitizer that nobody may touch the value any more. op is what gave it up.
+func (v *value) forbid(op string) {
+	if v.watched() {
+		addr := unsafex.PtrAddr(v.at)
+		debugmode.Freed(addr, op, 0)
+		sanitize.Freed(addr, v.size)
+	}
+}
+
+// allow takes back what the sanitizer was told of the chunk's memory, which the collector gets.
+func (c *chunk) allow() {
+	if sanitize.Enabled {
+		sanitize.Unpoison(unsafex.PtrAddr(c.base), c.size)
+	}
+}

@@ -1,0 +1,157 @@
+package arena
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// rounds are ways to use memory for some values of one type, each of which fits a limit that no two of them fit together.
+var rounds = []struct {
+	name     string
+	pointers bool
+	run      func(a *Arena) error
+}{
+	{"nodes", true, func(a *Arena) error { return many[node](a, 600_000/56) }},
+	{"words", false, func(a *Arena) error { return many[point](a, 600_000/16) }},
+	{"flags", false, func(a *Arena) error { return many[[5]flag](a, 600_000/5) }},
+	{"odd", false, func(a *Arena) error { return many[odd](a, 600_000/3) }},
+	{"large", false, func(a *Arena) error { _, err := TryMakeSlice[int64](a, 70_000, 70_000); return err }},
+	{"larger", false, func(a *Arena) error { _, err := TryMakeSlice[int64](a, 75_000, 75_000); return err }},
+	{"appended", true, func(a *Arena) (err error) {
+		for s := []*node(nil); len(s) < 30_000 && err == nil; {
+			s, err = TryAppend(a, s, nil, nil)
+		}
+		return err
+	}},
+}
+
+func many[T any](a *Arena, n int) error {
+	for range n {
+		if _, err := TryNew[T](a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestLimitForgetsRounds: what one round may take the next one may, whatever chunks the one before it left.
+func TestLimitForgetsRounds(t *testing.T) {
+	chunked(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // Or more parts of a shared arena than one may want a chunk.
+	for _, k := range kinds {
+		if k.name == "NewFixed" || k.name == "Pool" {
+			continue
+		}
+		a := k.make()
+		a.SetLimit(1_000_000)
+		for range 3 {
+			for i, r := range rounds {
+				if r.pointers && !k.pointers {
+					continue
+				}
+				c := a.Checkpoint()
+				if err := r.run(a); err != nil {
+					t.Errorf("%s: %s: %v", k.name, r.name, err)
+				}
+				if held := a.Stats().Held; held > 1_000_000 {
+					t.Errorf("%s: %s: %d bytes held with a limit of 1000000", k.name, r.name, held)
+				}
+				if i%2 == 0 {
+					a.Rewind(c)
+				} else {
+					a.Reset(Keep)
+				}
+			}
+		}
+		a.Free()
+	}
+}
+
+// TestLimitForgetsPool is the same for arenas that begin with the chunks of others.
+func TestLimitForgetsPool(t *testing.T) {
+	chunked(t)
+	pool := &Pool{Arenas: 1}
+	for range 3 {
+		for _, r := range rounds {
+			a := pool.Get()
+			a.SetLimit(1_000_000)
+			if err := r.run(a); err != nil {
+				t.Errorf("%s: %v", r.name, err)
+			}
+			pool.Put(a)
+		}
+	}
+}
+
+// TestLimitForgetsParts: the parts of a shared arena have one limit, so that what any of them has spare is no reason to refuse.
+func TestLimitForgetsParts(t *testing.T) {
+	chunked(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, r := range rounds {
+		a := NewShared()
+		for len(a.parts) < 4 {
+			p := &sharedPart{}
+			p.kind, p.rec = a.parts[0].kind, a.rec
+			p.prepare()
+			a.parts = append(a.parts, p)
+		}
+		a.SetLimit(1_000_000)
+		for _, p := range a.parts {
+			if err := many[[3]int32](&p.Arena, 800_000/12/len(a.parts)); err != nil {
+				t.Fatalf("before %s: %v", r.name, err)
+			}
+		}
+		a.Reset(Keep)
+		if err := r.run(a); err != nil {
+			t.Errorf("%s: %v", r.name, err)
+		}
+		a.Free()
+	}
+}
+
+// TestLimitUsed: an arena uses what its limit allows, in chunks that are as large as it allows.
+func TestLimitUsed(t *testing.T) {
+	chunked(t)
+	if debugmode.Current().On() {
+		t.Skip("a mode keeps values elsewhere")
+	}
+	for _, k := range kinds {
+		if k.name == "NewFixed" || k.name == "NewShared" {
+			continue
+		}
+		a := k.make()
+		a.SetLimit(1_000_000)
+		err := many[point](a, 1_000_000)
+		if s := a.Stats(); !errors.Is(err, offheap.ErrLimit) || s.InUse < 999_000 || s.Held > 1_000_000 || s.Chunks > 40 {
+			t.Errorf("%s: with a limit of 1000000 bytes: %+v and %v", k.name, s, err)
+		}
+		a.Free()
+	}
+}
+
+// TestLimitOfPurpose: where it is the account of an off-heap arena that refuses a chunk, spare ones go, too, and
+// smaller ones are tried.
+func TestLimitOfPurpose(t *testing.T) {
+	chunked(t)
+	p := offheap.NewPurpose("arena limits")
+	a := NewOffHeap(Options{Purpose: p})
+	defer a.Free()
+	p.SetLimit(1_000_000)
+	for _, r := range rounds {
+		if r.pointers {
+			continue
+		}
+		if err := r.run(a); err != nil {
+			t.Errorf("%s: %v", r.name, err)
+		}
+		a.Reset(Keep)
+	}
+	_ = many[point](a, 1_000_000)
+	if s := a.Stats(); s.InUse < 800_000 || s.Chunks > 60 {
+		t.Errorf("with a purpose of 1000000 bytes: %+v", s)
+	}
+}
