@@ -71,7 +71,7 @@ func (m *arenaModel) pass(n int) {
 func (m *arenaModel) readStale(x int) {
 	m.t.Helper()
 	for i := range min(len(m.stale), 20) {
-		if err := m.stale[(x*7+i)%len(m.stale)].stale(); err != nil {
+		if err := m.stale[(x*7+i)%len(m.stale)].readStale(); err != nil {
 			m.t.Fatalf("alloctest: %v", err)
 		}
 	}
@@ -248,6 +248,9 @@ func ArenaSeeds() [][]byte {
 	}
 	for i := range byte(100) {
 		grow = append(grow, byte(arenaMakeSlice), i, 0x11, 3, byte(arenaAppend), 0, i, 7, byte(arenaAppend), 0, 1, 170+i%80, 0)
+	}
+	for i := range byte(48) { // What is made behind a slice that grew from an odd element on.
+		grow = append(grow, byte(arenaNew), i%4, i, byte(arenaMakeSlice), i/4, 2, 161, 0, byte(arenaAppend), 0, 5, 1, byte(arenaNew), i%4, i)
 	}
 	for i := range byte(20) {
 		rounds = append(rounds, byte(arenaMany), i, 40, byte(arenaCheckpoint), byte(arenaMany), i+1, 60, byte(arenaText), i, 3, 200, 200, 255,

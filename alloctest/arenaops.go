@@ -279,10 +279,13 @@ func (m *arenaModel) append() {
 		return
 	}
 	a := appendOf{to: v, at: s.Len(), n: m.length(v.kind.typ().Size()), seed: m.newSeed(), inner: v.inner}
-	if x%4 == 0 && s.Len() > 0 { // A part of it, whose capacity ends in its middle.
+	switch {
+	case x%4 == 0 && s.Len() > 0: // A part of it, whose capacity ends in its middle.
 		a.from = int(m.ops.byte()) % s.Len()
 		a.at = a.from + int(x/4)%(s.Len()-a.from+1)
 		a.clip = true
+	case x%4 == 1 && s.Len() > 0: // Its end, which can grow where it is.
+		a.from = int(x/4) % s.Len()
 	}
 	a.clip = a.clip || s.Cap() > s.Len() && !v.room
 	g, err := v.kind.grow(a)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 )
 
 // arenaFaults are the ways in which the reference arena can be made to break its promises. Each must
@@ -15,6 +16,7 @@ import (
 type arenaFaults struct {
 	dirty         bool // Memory that is used again is not cleared.
 	dirtySlice    bool
+	crooked       bool // A value lies where its type must not.
 	alias         bool // Now and then a value is handed out twice.
 	growOver      bool // Append grows a slice where it is although others lie behind it.
 	sharedClip    bool // Append ignores that a capacity was cut.
@@ -187,6 +189,9 @@ func refFuncs[T any](a *refArena, value func(i int) T) ArenaFuncs[T] {
 			if err != nil {
 				return nil, err
 			}
+			if a.crooked {
+				return crooked[T](), nil
+			}
 			return &s[0], nil
 		},
 		MakeSlice: func(length, capacity int) ([]T, error) {
@@ -208,6 +213,13 @@ func refFuncs[T any](a *refArena, value func(i int) T) ArenaFuncs[T] {
 		},
 		Append: func(s []T, elems ...T) ([]T, error) { return f.append(s, elems) },
 	}
+}
+
+// crooked is a zero value of a type without pointers that lies between two words.
+func crooked[T any]() *T {
+	var words [4]uint64
+	// SAFETY: a T of up to three words lies within the four; the processors that tests run on read it there.
+	return (*T)(unsafe.Add(unsafe.Pointer(&words), 1))
 }
 
 func (f *refOf[T]) append(s, elems []T) ([]T, error) {

@@ -79,6 +79,9 @@ func (f ArenaFuncs[T]) take(p *T, seed int, inner bool) (*arenaValue, error) {
 	if p == nil {
 		return nil, brokenf("New of %s returned nil and no error", f.name())
 	}
+	if err := f.aligned("a new value", p); err != nil {
+		return nil, err
+	}
 	var zero T
 	if !reflect.DeepEqual(*p, zero) {
 		return nil, brokenf("a new %s at %p is %+v, want the zero value", f.name(), p, *p)
@@ -98,6 +101,18 @@ func (f ArenaFuncs[T]) take(p *T, seed int, inner bool) (*arenaValue, error) {
 		},
 	}, err
 }
+
+// aligned says whether a value lies where one of its type may.
+func (f ArenaFuncs[T]) aligned(what string, p *T) error {
+	if align := f.typ().Align(); reflect.ValueOf(p).Pointer()%uintptr(align) != 0 {
+		return brokenf("%s of %s lies at %p, want a multiple of %d: it is misaligned", what, f.name(), p, align)
+	}
+	return nil
+}
+
+// readStale looks at a value that was given up. That it cannot even be read is as good as it gets: an arena may
+// make the memory of what was given up inaccessible.
+func (v *arenaValue) readStale() error { return unlessItFaults(v.stale) }
 
 // detached is what checks need. It does not keep the arena alive.
 func (f ArenaFuncs[T]) detached() ArenaFuncs[T] {
@@ -134,6 +149,11 @@ func (f ArenaFuncs[T]) makeSlice(seed, length, capacity int, full, inner bool) (
 	}
 	if len(s) != length || cap(s) != capacity {
 		return nil, brokenf("MakeSlice of %s: length %d and capacity %d, want %d and %d", f.name(), len(s), cap(s), length, capacity)
+	}
+	if capacity > 0 {
+		if err := f.aligned("the first element of a new slice", &s[:1][0]); err != nil {
+			return nil, err
+		}
 	}
 	for i := range s[:capacity] {
 		var zero T
@@ -209,6 +229,11 @@ func (f ArenaFuncs[T]) grow(m appendOf) (*arenaValue, error) {
 	}
 	if len(g) != len(s)+m.n || cap(g) < len(g) {
 		return nil, brokenf("Append of %d to %d %s: length %d, capacity %d", m.n, len(s), f.name(), len(g), cap(g))
+	}
+	if len(g) > 0 {
+		if err := f.aligned("the first element of an appended slice", &g[0]); err != nil {
+			return nil, err
+		}
 	}
 	want := append(old, elems...)
 	if !reflect.DeepEqual(g, want) && len(g) > 0 {

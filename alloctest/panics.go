@@ -2,6 +2,7 @@ package alloctest
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,6 +27,23 @@ func try(f func() error) (err error, panicked bool) {
 	err = f()
 	panicked = false
 	return err, false
+}
+
+// unlessItFaults calls f and returns its error, or nil if memory that f uses is inaccessible.
+func unlessItFaults(f func() error) error {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil && !isFault(r) {
+			panic(r)
+		}
+	}()
+	return f()
+}
+
+// isFault says that a panic is that of an access to inaccessible memory, and not to what nil leads to.
+func isFault(v any) bool {
+	f, ok := v.(interface{ Addr() uintptr })
+	return ok && f.Addr() >= 1<<12
 }
 
 // MustPanic calls f, and makes the test fail unless f panics with a message that contains each of
