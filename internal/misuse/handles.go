@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+
+	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// handles are uses of arenas, Maps, Locals and the like that have ended. Checks that are always on find most of them.
+func handles() []Case {
+	freed := always("arena", "which was freed")
+	return []Case{
+		{Name: "arena-new", Text: "allocates from an arena after Free", Run: two(newAfterFree), Seen: freed},
+		{Name: "arena-free-twice", Text: "frees an arena twice", Run: two(freeArenaTwice), Seen: freed},
+		{Name: "typed-handle", Text: "allocates through a Typed after Free of its arena", Run: three(typedAfterFree[node], typedAfterFree[point]), Seen: freed},
+		{Name: "builder-handle", Text: "writes to a Builder after Free of its arena", Run: two(builderAfterFree), Seen: freed},
+		{Name: "map-get", Text: "looks up an arena's Map after Free", Run: three(mapAfterFree[string], mapAfterFree[int64]), Seen: freed},
+		{Name: "map-reset-get", Text: "looks up an arena's Map after Reset", Run: three(mapAfter[string](byReset), mapAfter[int64](byReset)), Seen: goneMap(byReset), Loose: true},
+		{Name: "map-rewind-set", Text: "sets an entry of an arena's Map after Rewind", Run: three(mapSetAfter[string](byRewind), mapSetAfter[int64](byRewind)), Seen: goneMap(byRewind), Loose: true},
+		{Name: "map-iterate-reset", Text: "resets the arena of a Map while iterating over it", Run: three(mapIterate[string](byReset), mapIterate[int64](byReset)), Seen: goneMap(byReset), Loose: true},
+		{Name: "map-iterate-free", Text: "frees the arena of a Map while iterating over it", Run: three(mapIterate[string](byFree), mapIterate[int64](byFree)), Seen: freed},
+		{Name: "context-stale", Text: "allocates from an arena in a context after Free", Run: two(contextStale), Seen: freed},
+		{Name: "pool-put-twice", Text: "puts an arena into a Pool twice", Run: only(Plain, putTwice), Seen: freed},
+		{Name: "pool-new-after-put", Text: "allocates from an arena after Put", Run: only(Plain, newAfterPut), Seen: freed},
+		{Name: "pool-free-after-put", Text: "frees an arena after Put", Run: only(Plain, freeAfterPut), Seen: freed},
+		{Name: "checkpoint-stale", Text: "rewinds to a checkpoint from before a Reset", Run: two(checkpointStale), Seen: always("arena", "checkpoint", "stale")},
+		{Name: "checkpoint-foreign", Text: "rewinds to another arena's checkpoint", Run: two(checkpointForeign), Seen: always("arena", "checkpoint")},
+		{Name: "local-closed", Text: "allocates from a Local after Close", Run: only(OffHeap, localClosed), Seen: always("offheap", "Local that is closed")},
+		{Name: "shared-release", Text: "releases a Shared once too often", Run: only(OffHeap, sharedReleased), Seen: always("offheap", "use after the last Release")},
+		{Name: "shared-handle", Text: "asks a Shared for its bytes after the last Release", Run: only(OffHeap, sharedHandle), Seen: always("offheap", "use after the last Release")},
+		{Name: "shared-bytes", Text: "reads the bytes of a Shared after the last Release", Run: only(OffHeap, sharedBytes), Seen: gone(byFree, "Free", reads)},
+		{Name: "ref-deleted", Text: "follows a Ref after DeleteRef", Run: only(OffHeap, refDeleted), Seen: staleRef()},
+		{Name: "ref-delete-twice", Text: "deletes by a Ref twice", Run: only(OffHeap, refDeletedTwice), Seen: append(staleRef(), always("double free")...)},
+		{Name: "type-with-pointers", Text: "makes a value with Go pointers off the heap", Run: only(OffHeap, refusedType), Seen: always("Go pointer", "node.next: *main.node")},
+	}
+}
+
+// goneMap is who catches the use of a Map whose table was given up. What poison leaves in a table looks like an empty one.
+func goneMap(how way) []Sight {
+	list := gone(how, string(how), readsText)
+	list[0].By = []Mode{Guard, Sample}
+	return append(list, Sight{By: []Mode{ASan, MSan}, Says: list[0].Says, Stacks: Allocated | Freed})
+}
+
+// staleRef is who catches a Ref to a value that was deleted: each mode that knows all blocks.
+func staleRef() []Sight {
+	known := Sight{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: use after Delete:"}, Stacks: everything}
+	race := Sight{By: []Mode{Race}, Says: []string{"offheap: Ref", "does not lead to"}} // Blocks are on the Go heap, and known.
+	return []Sight{known, race}
+}
+
+func newAfterFree(v Variant) {
+	h := openArena(v, byFree)
+	giveUp(h)
+	allocate[point](h)
+}
+
+func freeArenaTwice(v Variant) {
+	h := openArena(v, byFree)
+	giveUp(h)
+	giveUp(h)
+}
+
+func typedAfterFree[T any](v Variant) {
+	h := openArena(v, byFree)
+	typed := arena.Of[T](h.a)
+	typed.New()
+	giveUp(h)
+	typed.New()
+}
+
+func builderAfterFree(v Variant) {
+	h := openArena(v, byFree)
+	b := arena.NewBuilder(h.a)
+	_, _ = b.WriteString(text)
+	giveUp(h)
+	_, _ = b.WriteString(text)
+}
+
+// numbers is a Map with some entries. A value is as long as a key; strings hold pointers, numbers none.
+//
+//go:noinline
+func allocateMap[E comparable](h *home) *arena.Map[int64, E] {
+	m := arena.NewMap[int64, E](h.a, 100)
+	var e E
+	if s, ok := any(&e).(*string); ok {
+		*s = allocateString(h, text)
+	}
+	for i := range int64(100) {
+		m.Set(i, e)
+	}
+	return m
+}
+
+func mapAfterFree[E comparable](v Variant) {
+	h := openArena(v, byFree)
+	m := allocateMap[E](h)
+	giveUp(h)
+	accessMap(m)
+}
+
+func mapAfter[E comparable](how way) func(Variant) {
+	return func(v Variant) {
+		h := openArena(v, how)
+		m := allocateMap[E](h)
+		giveUp(h)
+		accessMap(m)
+	}
+}
+
+func mapSetAfter[E comparable](how way) func(Variant) {
+	return func(v Variant) {
+		h := openArena(v, how)
+		m := allocateMap[E](h)
+		giveUp(h)
+		accessMapSet(m)
+	}
+}
+
+func mapIterate[E comparable](how way) func(Variant) {
+	return func(v Variant) {
+		h := openArena(v, how)
+		accessAll(h, allocateMap[E](h))
+	}
+}
+
+//go:noinline
+func accessMap[E comparable](m *arena.Map[int64, E]) {
+	if e, ok := m.Get(50); ok {
+		consume(e)
+	}
+}
+
+//go:noinline
+func accessMapSet[E comparable](m *arena.Map[int64, E]) {
+	var e E
+	m.Set(50, e)
+}
+
+//go:noinline
+func accessAll[E comparable](h *home, m *arena.Map[int64, E]) {
+	given := false
+	for _, e := range m.All() {
+		consume(e)
+		if !given {
+			given = true
+			giveUp(h)
+		}
+	}
+}
+
+// consume reads e, and what it leads to.
+func consume[E comparable](e E) {
+	if s, ok := any(e).(string); ok && s == text {
+		sum++
+	}
+}
+
+func contextStale(v Variant) {
+	h := openArena(v, byFree)
+	ctx := arena.NewContext(context.Background(), h.a)
+	giveUp(h)
+	arena.New[point](arena.FromContext(ctx))
+}
+
+func putTwice(v Variant) {
+	h := openArena(v, byPut)
+	giveUp(h)
+	giveUp(h)
+}
+
+func newAfterPut(v Variant) {
+	h := openArena(v, byPut)
+	giveUp(h)
+	allocate[point](h)
+}
+
+func freeAfterPut(v Variant) {
+	h := openArena(v, byPut)
+	giveUp(h)
+	h.a.Free()
+}
+
+func checkpointStale(v Variant) {
+	h := openArena(v, byReset)
+	giveUp(h)
+	h.a.Rewind(h.since)
+}
+
+func checkpointForeign(v Variant) {
+	h, other := openArena(v, byRewind), openArena(v, byRewind)
+	h.since = other.since
+	giveUp(h)
+}
+
+func localClosed(Variant) {
+	l := offheap.NewLocal()
+	p := offheap.NewIn[point](l)
+	offheap.DeleteIn(l, p)
+	l.Close()
+	offheap.NewIn[point](l)
+}
+
+func sharedReleased(Variant) {
+	s := offheap.NewShared(100)
+	s.Release()
+	s.Release()
+}
+
+func sharedHandle(Variant) {
+	s := offheap.NewShared(100)
+	s.Release()
+	s.Bytes()
+}
+
+func sharedBytes(Variant) {
+	s := allocateShared()
+	b := s.Bytes()
+	giveUpShared(s)
+	accessByte(&b[50])
+}
+
+//go:noinline
+func allocateShared() *offheap.Shared { return offheap.NewShared(100).Retain() }
+
+//go:noinline
+func giveUpShared(s *offheap.Shared) {
+	s.Release()
+	s.Release()
+}
+
+//go:noinline
+func allocateRef() offheap.Ref[point] { return offheap.NewRef[point]() }
+
+//go:noinline
+func giveUpRef(r offheap.Ref[point]) { offheap.DeleteRef(r) }
+
+func refDeleted(Variant) {
+	r := allocateRef()
+	giveUpRef(r)
+	accessRef(r)
+}
+
+//go:noinline
+func accessRef(r offheap.Ref[point]) { sum += r.Ptr().x }
+
+func refDeletedTwice(Variant) {
+	r := allocateRef()
+	giveUpRef(r)
+	accessDeleteRef(r)
+}
+
+//go:noinline
+func accessDeleteRef(r offheap.Ref[point]) { offheap.DeleteRef(r) }
+
+func refusedType(Variant) { offheap.New[node]() }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"time"
+
+	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// raced is who catches a race, whatever else the program does.
+func raced() []Sight { return []Sight{{By: []Mode{Race}, Says: []string{"DATA RACE"}}} }
+
+// races are programs in which goroutines use memory at the same time. Those that also use it after it is free are caught by what
+// catches that, if the goroutines happen to come in this order, as they do here.
+func races() []Case {
+	free := append(gone(byFree, "Delete", reads), raced()...)
+	reset := append(gone(byReset, "Reset", reads), raced()...)
+	return []Case{
+		{Name: "race-value", Text: "writes a value in two goroutines at once", Run: three(raceValue[node], raceValue[point]), Seen: raced()},
+		{Name: "race-bytes", Text: "writes the same bytes in two goroutines at once", Run: two(raceBytes), Seen: raced()},
+		{Name: "race-read-write", Text: "reads a value while another goroutine writes it", Run: three(raceReadWrite[node], raceReadWrite[point]), Seen: raced()},
+		{Name: "race-arena", Text: "allocates from an arena for one goroutine in two", Run: only(Plain, raceArena), Seen: raced(), Loose: true},
+		{Name: "race-free", Text: "frees a value that another goroutine reads, with nothing that orders them", Run: three(raceFree[node](byFree), raceFree[point](byFree)), Seen: free},
+		{Name: "race-reset", Text: "resets the arena of a value that another goroutine reads", Run: three(raceFree[node](byReset), raceFree[point](byReset)), Seen: reset},
+		{Name: "race-shared-block", Text: "writes the bytes of a Shared by two of its owners", Run: only(OffHeap, raceShared), Seen: raced()},
+	}
+}
+
+// atOnce runs both in goroutines of their own.
+func atOnce(f, g func()) {
+	first := spawn(f)
+	spawn(g)()
+	first()
+}
+
+func raceValue[T any, P value[T]](v Variant) {
+	h := open(v, byFree)
+	p := allocate[T, P](h)
+	atOnce(func() { accessWrite(p) }, func() { accessWrite(p) })
+	giveUp(h)
+}
+
+func raceBytes(v Variant) {
+	h := open(v, byFree)
+	b := allocateBytes(h, 64)
+	atOnce(func() { accessByteWrite(&b[8]) }, func() { accessByteWrite(&b[8]) })
+	giveUp(h)
+}
+
+func raceReadWrite[T any, P value[T]](v Variant) {
+	h := open(v, byFree)
+	p := allocate[T, P](h)
+	atOnce(func() { accessRead(p) }, func() { accessWrite(p) })
+	giveUp(h)
+}
+
+func raceArena(Variant) {
+	a := arena.NewArena()
+	work := func() {
+		for range 1000 {
+			arena.New[point](a)
+		}
+	}
+	atOnce(work, work)
+}
+
+// raceFree reads a value after it was given up, by the clock and by nothing that orders goroutines.
+func raceFree[T any, P value[T]](how way) func(Variant) {
+	return func(v Variant) {
+		h := open(v, how)
+		p := allocate[T, P](h)
+		wait := spawn(func() {
+			time.Sleep(250 * time.Millisecond) // Under Valgrind all that comes before takes more than a tenth of it.
+			accessRead(p)
+		})
+		giveUp(h)
+		wait()
+	}
+}
+
+func raceShared(Variant) {
+	s := offheap.NewShared(100)
+	b, c := s.Bytes(), s.Retain().Bytes()
+	atOnce(func() { accessByteWrite(&b[50]) }, func() { accessByteWrite(&c[50]) })
+	s.Release()
+	s.Release()
+}

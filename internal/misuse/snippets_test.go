@@ -1,0 +1,55 @@
+package main
+
+import (
+	"log"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/memprof"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// What docs/finding-mistakes.md shows.
+
+func debugFromTheStart() {
+	if err := freehold.Configure(freehold.Options{Guard: true}); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func survive(work func()) {
+	debug.SetPanicOnFault(true)
+	defer func() {
+		if err, ok := recover().(error); ok {
+			log.Print(freehold.Explain(err))
+		}
+	}()
+	work()
+}
+
+func serveProfile(mux *http.ServeMux) {
+	mux.Handle("/debug/pprof/offheap", memprof.Handler())
+}
+
+// TestSnippets runs what the page shows, except for what concerns the whole process.
+func TestSnippets(t *testing.T) {
+	_ = debugFromTheStart
+	var text strings.Builder
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(&text)
+	b := offheap.Alloc(100)
+	survive(func() { offheap.Free(b[8:]) })
+	offheap.Free(b)
+	if !strings.Contains(text.String(), "interior pointer") {
+		t.Errorf("recovered: %q", text.String())
+	}
+	mux := http.NewServeMux()
+	serveProfile(mux)
+	r, _ := http.NewRequest("GET", "/debug/pprof/offheap", nil)
+	if _, pattern := mux.Handler(r); pattern == "" {
+		t.Error("nobody serves the profile")
+	}
+}

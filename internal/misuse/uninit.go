@@ -1,0 +1,62 @@
+package main
+
+import "github.com/freehold-go/freehold/offheap"
+
+// uninitialised are reads of memory that nobody has written yet.
+func uninitialised() []Case {
+	seen := []Sight{
+		{By: []Mode{MSan}, Says: []string{"MemorySanitizer", "use-of-uninitialized-value"}},
+		{By: []Mode{Valgrind}, Says: []string{"uninitialised"}},
+	}
+	return []Case{
+		{Name: "uninit-bytes", Text: "reads bytes of AllocUninit before it writes them", Run: only(OffHeap, uninitBytes), Seen: seen},
+		{Name: "uninit-value", Text: "reads a field of NewUninit before it writes it", Run: only(OffHeap, uninitValue), Seen: seen},
+		{Name: "uninit-slice", Text: "reads the rest of MakeSliceUninit that it has not written", Run: only(OffHeap, uninitSlice), Seen: seen},
+		{Name: "uninit-local", Text: "reads bytes of Local.AllocUninit before it writes them", Run: only(OffHeap, uninitLocal), Seen: seen},
+	}
+}
+
+// branch makes a decision by what was read: reading alone is no mistake to Valgrind.
+//
+//go:noinline
+func branch(n int64) {
+	if n > 1000 {
+		sum++
+	}
+}
+
+func uninitBytes(Variant) {
+	b := offheap.AllocUninit(64)
+	accessUninit(&b[5])
+	offheap.Free(b)
+}
+
+//go:noinline
+func accessUninit(p *byte) { branch(int64(*p) << 8) }
+
+func uninitValue(Variant) {
+	p := offheap.NewUninit[point]()
+	p.x, p.y = 1, 2
+	accessField64(&p.z)
+	offheap.Delete(p)
+}
+
+//go:noinline
+func accessField64(p *int64) { branch(*p) }
+
+func uninitSlice(Variant) {
+	s := offheap.MakeSliceUninit[int64](100, 100)
+	for i := range 50 {
+		s[i] = int64(i)
+	}
+	accessField64(&s[50])
+	offheap.FreeSlice(s)
+}
+
+func uninitLocal(Variant) {
+	l := offheap.NewLocal()
+	defer l.Close()
+	b := l.AllocUninit(64)
+	accessUninit(&b[5])
+	l.Free(b)
+}
