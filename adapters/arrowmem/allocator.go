@@ -1,0 +1,61 @@
+package arrowmem
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// alignment is what arrow's format recommends for buffers, and its kernels count on.
+const alignment = 64
+
+// Options are those of [NewAllocator]. The zero value is good.
+type Options struct {
+	// Purpose is the account that the buffers are on; nil is one that is called "arrow". Its limit bounds them.
+	Purpose *offheap.Purpose
+}
+
+// An Allocator is a [memory.Allocator] on memory outside the Go heap. [NewAllocator] makes one.
+type Allocator struct{ purpose *offheap.Purpose }
+
+var _ memory.Allocator = (*Allocator)(nil)
+
+// NewAllocator makes an allocator. It needs no end; its memory is freed buffer by buffer.
+func NewAllocator(o Options) *Allocator {
+	if o.Purpose == nil {
+		o.Purpose = offheap.NewPurpose("arrow")
+	}
+	return &Allocator{purpose: o.Purpose}
+}
+
+// Allocate returns size zero bytes at an address that is a multiple of 64. It panics as [offheap.Alloc] does.
+func (a *Allocator) Allocate(size int) []byte {
+	check("Allocate", size)
+	return a.purpose.AllocAligned(size, alignment)
+}
+
+// Reallocate makes b, which Allocate or Reallocate returned, hold size bytes, where it is or elsewhere, and returns it; b must not
+// be used any more. The first min(len(b), size) bytes are b's. The others are zero if they were never part of b, and otherwise
+// what was written there. On a panic, as Allocate's, b is untouched.
+func (a *Allocator) Reallocate(size int, b []byte) []byte {
+	check("Reallocate", size)
+	// Arrow shrinks a buffer once it knows how much a builder wrote. A block that is half empty or more goes back.
+	if size <= cap(b) && size > cap(b)/2 {
+		return b[:size]
+	}
+	to := a.Allocate(size)
+	copy(to, b)
+	a.Free(b)
+	return to
+}
+
+// Free gives a block back that Allocate or Reallocate returned, or a prefix of it. Empty slices are ignored.
+func (a *Allocator) Free(b []byte) { offheap.Free(b) }
+
+func check(op string, size int) {
+	if size < 0 {
+		panic(fmt.Errorf("arrowmem: %s: negative size %d", op, size))
+	}
+}

@@ -1,0 +1,18 @@
+package slogleaks_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/freehold-go/freehold/adapters/slogleaks"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+func Example() {
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	defer slogleaks.Log(context.Background(), logger) // At the end of main, what is in use was forgotten.
+
+	forgotten := offheap.NewPurpose("thumbnails").Alloc(1 << 20)
+	copy(forgotten, "…")
+}
