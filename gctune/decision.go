@@ -1,0 +1,237 @@
+package gctune
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+)
+
+// State says how the room for the heap relates to what is live on it.
+type State int
+
+const (
+	// Ample is a room of at least 1.5 times what is live, or no limit.
+	Ample State = iota
+	// Tight is less: collections follow one another closely.
+	Tight
+	// Thrashing is less than 1.3 times what is live, or a collector whose share of CPU the runtime had to bound since the last look: most work
+	// goes into collecting.
+	Thrashing
+)
+
+// String returns ample, tight or thrashing.
+func (s State) String() string {
+	switch s {
+	case Tight:
+		return "tight"
+	case Thrashing:
+		return "thrashing"
+	}
+	return "ample"
+}
+
+const (
+	tightBelow  = 1.5
+	thrashBelow = 1.3
+	// A state is left at a tenth more than where it begins, so that it does not change back and forth at every look.
+	leaveAbove = 0.1
+
+	// The runtime's limiter aims this share of the limit below it, and so does what we call room.
+	runtimeHeadroom = 0.03
+)
+
+// next returns the state that follows s when the heap may grow to ratio times what is live.
+func (s State) next(ratio float64) State {
+	tight, thrash := tightBelow, thrashBelow
+	if s >= Tight {
+		tight += leaveAbove
+	}
+	if s >= Thrashing {
+		thrash += leaveAbove
+	}
+	switch {
+	case ratio < thrash:
+		return Thrashing
+	case ratio < tight:
+		return Tight
+	}
+	return Ample
+}
+
+// A Decision is how the memory that the program may use is shared out, and why. Sizes are in bytes.
+type Decision struct {
+	// Source is whose limit counts, with the file that it stands in, and Total that limit; without one they are "" and math.MaxInt64.
+	Source string
+	Total  int64
+
+	// Headroom stays free: what Options.Ratio and Reserve ask for, and Squeezed, which is added while work waits for memory.
+	Headroom, Squeezed int64
+
+	// OffHeap is held by freehold's packages, Other by whoever else counts against the same limit outside Go's memory: C libraries, maps,
+	// the kernel on our behalf, other processes of the group.
+	OffHeap, Other int64
+
+	// User is the limit that GOMEMLIMIT or debug.SetMemoryLimit gave for Go and off-heap memory together, math.MaxInt64 if none. It is
+	// never exceeded.
+	User int64
+
+	// Limit is the value of GOMEMLIMIT, math.MaxInt64 for none. If Off says that nothing is set it is what would be.
+	Limit int64
+
+	// Policy and what it makes of GOGC; -1 is off. GOGCWhy says why it was left alone, and is "" if it was not.
+	Policy  Policy
+	GOGC    int
+	GOGCWhy string
+
+	// Live is what the last collection found on the heap, Runtime what Go takes beside the heap (stacks, tables), and Room what is left
+	// of Limit for the heap: less Runtime and the 3 % by which the collector stays below a limit. Room is math.MaxInt64 without a limit.
+	Live, Runtime, Room int64
+
+	// State compares Room with Live. If it is not Ample, Wanted is the Total at which it would be.
+	State  State
+	Wanted int64
+
+	// GCShare is the collector's share of CPU since the look before, by the runtime's own clock, without what it did on idle processors.
+	// On a machine that is busy with others it reads too high.
+	GCShare float64
+
+	// Pressure is that of the control group or the machine whose limit counts.
+	Pressure Pressure
+
+	// Off says why nothing is set, "" if something is: the variable GCTUNE, a mode of freehold, or a dry run.
+	Off string
+}
+
+// Ratio is Room divided by Live, +Inf if either is not known.
+func (d *Decision) Ratio() float64 {
+	if d.Live <= 0 || d.Room == none {
+		return math.Inf(1)
+	}
+	return float64(d.Room) / float64(d.Live)
+}
+
+// String explains the decision in one paragraph.
+func (d Decision) String() string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	if d.Off != "" {
+		say("Nothing is set (%s). ", d.Off)
+	}
+	d.explainLimit(say)
+	if d.Limit != none && d.Live > 0 {
+		say(" The last collection found %s live; beside the heap Go takes %s, which leaves the heap room for %.1f times what is live: %s.",
+			size(d.Live), size(d.Runtime), d.Ratio(), d.State)
+	}
+	if d.State != Ample {
+		d.advise(say)
+	}
+	d.explainGOGC(say)
+	if d.Pressure.Some > 0 {
+		say(" Work waited for memory in %.1f %% of the last ten seconds.", d.Pressure.Some)
+	}
+	return b.String()
+}
+
+func (d *Decision) explainLimit(say func(string, ...any)) {
+	switch {
+	case d.Source == "" && d.User == none:
+		say("There is no limit on memory that can be seen, so GOMEMLIMIT stays off.")
+		return
+	case d.Source == "":
+		say("There is no limit on memory that can be seen but the program's own GOMEMLIMIT of %s.", size(d.User))
+	default:
+		say("%s allows %s. Of that %s stay free as headroom, %s are held off the heap and %s by other memory outside Go's runtime.",
+			capital(d.Source), size(d.Total), size(d.Headroom), size(d.OffHeap), size(d.Other))
+		if d.Squeezed > 0 {
+			say(" The headroom is %s larger than usual, because work waits for memory.", size(d.Squeezed))
+		}
+		if d.User != none {
+			say(" The program's own GOMEMLIMIT of %s for Go and off-heap memory together counts if it is less.", size(d.User))
+		}
+	}
+	if d.Off != "" {
+		say(" GOMEMLIMIT would be %s.", size(d.Limit))
+	} else {
+		say(" GOMEMLIMIT is %s.", size(d.Limit))
+	}
+	// The limit moves in steps of 1/64, so that much more is no sign of anything.
+	left := d.Total - min(d.Total, d.Headroom) - d.Other
+	if d.Source != "" && d.Limit > left+left/64-d.OffHeap {
+		say(" That is more than is left, because the collector could not work with less: the headroom shrinks instead.")
+	}
+}
+
+func (d *Decision) explainGOGC(say func(string, ...any)) {
+	gogc := fmt.Sprint(d.GOGC)
+	if d.GOGC < 0 {
+		gogc = "off"
+	}
+	if d.GOGCWhy != "" {
+		say(" GOGC stays %s: %s.", gogc, d.GOGCWhy)
+		return
+	}
+	if d.Off != "" {
+		say(" Policy %s would make GOGC %s.", d.Policy, gogc)
+		return
+	}
+	say(" Policy %s makes GOGC %s.", d.Policy, gogc)
+}
+
+// advise says what would help.
+func (d *Decision) advise(say func(string, ...any)) {
+	if d.State == Thrashing {
+		say(" The collector runs again and again, and frees little each time.")
+	} else {
+		say(" Collections follow one another closely.")
+	}
+	if d.Source != "" && d.Wanted > d.Total {
+		say(" It would have room with a limit of %s, or with about %s less live or off the heap.", size(d.Wanted), size(d.lack()))
+	} else if d.lack() > 0 {
+		say(" It would have room with a GOMEMLIMIT higher by %s, or with so much less live or off the heap.", size(d.lack()))
+	}
+}
+
+// lack is what the room lacks to tightBelow times what is live.
+func (d *Decision) lack() int64 {
+	if d.Live <= 0 || d.Room == none {
+		return 0
+	}
+	return max(0, int64(tightBelow*float64(d.Live))-d.Room)
+}
+
+// LogValue gives the numbers apart, for structured logs.
+func (d Decision) LogValue() slog.Value {
+	attrs := []slog.Attr{
+		slog.String("source", d.Source), slog.Int64("total", d.Total), slog.Int64("headroom", d.Headroom),
+		slog.Int64("off_heap", d.OffHeap), slog.Int64("other", d.Other), slog.Int64("limit", d.Limit), slog.Int("gogc", d.GOGC),
+		slog.String("policy", d.Policy.String()), slog.Int64("live", d.Live), slog.Int64("room", d.Room), slog.String("state", d.State.String()),
+	}
+	if d.Off != "" {
+		attrs = append(attrs, slog.String("off", d.Off))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// size writes bytes for people.
+func size(n int64) string {
+	switch {
+	case n == none:
+		return "no limit"
+	case n < 0:
+		return "-" + size(-n)
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	}
+	f, unit := float64(n)/(1<<10), 0
+	for f >= 1<<10 {
+		f, unit = f/(1<<10), unit+1
+	}
+	if f >= 100 || f == math.Trunc(f) {
+		return fmt.Sprintf("%.0f %ciB", f, "KMGTPE"[unit])
+	}
+	return fmt.Sprintf("%.1f %ciB", f, "KMGTPE"[unit])
+}
+
+// capital begins a sentence.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

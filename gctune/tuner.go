@@ -1,0 +1,341 @@
+package gctune
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/memlimit"
+)
+
+// A Tuner looks at regular times and keeps GOMEMLIMIT and GOGC where the Options want them. [Start] makes one. Its methods may be called
+// from any goroutine.
+type Tuner struct {
+	o       Options
+	off     string // why nothing is set, "" if something is
+	env     environment
+	done    chan struct{}
+	gogc    gogc
+	peak    map[string]int64 // other memory by level: the highest of late
+	squeeze float64          // share of the limit that stays free because work waits for memory
+	last    goState          // at the look before
+	lastErr string           // so that an error is logged once
+	logged  int64            // limit that was logged last
+	mu      sync.Mutex       // guards what follows
+	stats   Stats
+}
+
+// environment is the world around a tuner; tests pretend one.
+type environment struct {
+	limiter *memlimit.Limiter
+	current func() int64 // GOMEMLIMIT in force
+	setGC   func(int) int
+	read    func() goState
+	offHeap func() int64
+	getenv  func(string) (string, bool)
+}
+
+func process() environment {
+	return environment{
+		limiter: memlimit.Process,
+		current: func() int64 { return debug.SetMemoryLimit(-1) },
+		setGC:   debug.SetGCPercent,
+		read:    newGoReader(),
+		offHeap: func() int64 { held, _ := freehold.ReadTotals(); return held.Resident() },
+		getenv:  os.LookupEnv,
+	}
+}
+
+// Stats are the last decision and counts since Start.
+type Stats struct {
+	Decision
+	Looks     uint64 // decisions made
+	Changes   uint64 // looks that found or made GOMEMLIMIT another than at the look before
+	Errors    uint64 // looks at which a limit could not be read; the one before went on
+	Thrashing uint64 // looks that found the State Thrashing
+}
+
+// running is the tuner of this process.
+var running atomic.Pointer[Tuner]
+
+// Start makes the first decision, puts it in force, and keeps to it until ctx ends; then GOMEMLIMIT and GOGC get back what the program had
+// set. It takes well under a millisecond and is best called at the top of main.
+//
+// An error means that nothing was set: an Option without a meaning, a limit that cannot be read, or [ErrRunning]. That there is no limit is
+// no error; one that appears later is followed.
+//
+// The environment has the last word. GCTUNE=off makes the tuner do nothing but say so in its Stats; dryrun, the name of a policy and a number
+// such as 0.8 stand for Options.DryRun, Policy and Ratio; several are separated by commas. A limit in GOMEMLIMIT is never exceeded, and a
+// GOGC is left alone. FREEHOLD=nomemlimit acts like GCTUNE=off.
+func Start(ctx context.Context, o Options) (*Tuner, error) {
+	t, err := newTuner(o, process())
+	if err != nil {
+		return nil, err
+	}
+	if !running.CompareAndSwap(nil, t) {
+		return nil, ErrRunning
+	}
+	if err := t.look(); err != nil {
+		running.Store(nil)
+		return nil, err
+	}
+	go t.run(ctx)
+	return t, nil
+}
+
+// Decide returns the decision that [Start] would begin with, and sets nothing. While a tuner runs, the GOGC that it has set is taken for the
+// program's own.
+func Decide(o Options) (Decision, error) {
+	o.DryRun, o.OnThrash = true, nil
+	t, err := newTuner(o, process())
+	if err != nil {
+		return Decision{}, err
+	}
+	err = t.look()
+	return t.Stats().Decision, err
+}
+
+// ReadStats returns the figures of the tuner that runs in this process; ok is false if none does.
+func ReadStats() (s Stats, ok bool) {
+	t := running.Load()
+	if t == nil {
+		return s, false
+	}
+	return t.Stats(), true
+}
+
+// Stats returns the last decision and the counts.
+func (t *Tuner) Stats() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stats
+}
+
+// Done is closed when the context has ended and everything is back as the program had it.
+func (t *Tuner) Done() <-chan struct{} { return t.done }
+
+func newTuner(o Options, env environment) (*Tuner, error) {
+	words, _ := env.getenv(variable)
+	off := o.override(words, os.Stderr)
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	o.fill()
+	t := &Tuner{o: o, env: env, done: make(chan struct{}), peak: map[string]int64{}}
+	switch {
+	case off:
+		t.off = variable + "=off"
+	case freehold.Modes().NoMemLimit:
+		t.off = "FREEHOLD=nomemlimit"
+	case o.DryRun:
+		t.off = "a dry run"
+	}
+	t.last = env.read()
+	t.gogc.init(&t.o, t.last.gogc, env.getenv)
+	return t, nil
+}
+
+// run looks until the context ends.
+func (t *Tuner) run(ctx context.Context) {
+	defer close(t.done)
+	defer t.restore()
+	if t.o.Interval < 0 {
+		<-ctx.Done()
+		return
+	}
+	ticker := time.NewTicker(t.o.Interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := t.look(); err != nil && err.Error() != t.lastErr {
+			t.lastErr = err.Error()
+			t.o.Logger.Warn("gctune: the last decision stays in force", "error", err)
+		}
+	}
+}
+
+// restore gives the program back what it had set.
+func (t *Tuner) restore() {
+	if t.off == "" {
+		t.env.limiter.SetBudget(memlimit.Budget{}, t.env.offHeap())
+		t.gogc.restore(t.env.setGC, t.env.read().gogc)
+	}
+	running.CompareAndSwap(t, nil)
+}
+
+// look reads the world, decides, and puts the decision in force.
+func (t *Tuner) look() error {
+	levels, err := t.levels()
+	if err != nil {
+		t.mu.Lock()
+		t.stats.Errors++
+		t.mu.Unlock()
+		return err
+	}
+	t.lastErr = ""
+	now := t.env.read()
+	was := t.Stats()
+	d, budget := t.decide(levels, now)
+	if t.off == "" {
+		t.env.limiter.SetBudget(budget, d.OffHeap)
+		d.Limit = t.env.current()
+	}
+	t.assess(&d, now, was.State)
+	t.adaptSqueeze(d.Pressure, d.State)
+	d.GOGC, d.GOGCWhy = t.gogc.decide(&d, now)
+	if t.off == "" {
+		t.gogc.set(d.GOGC, t.env.setGC)
+	}
+	t.last = now
+	t.record(d, was)
+	return nil
+}
+
+// levels are the bounds on this process's memory.
+func (t *Tuner) levels() ([]level, error) {
+	if t.o.Limit == nil {
+		return readLevels(t.o.Root, t.o.Source)
+	}
+	n, err := t.o.Limit()
+	if err != nil {
+		return nil, fmt.Errorf("gctune: Options.Limit: %w", err)
+	}
+	if n <= 0 {
+		return nil, fmt.Errorf("gctune: Options.Limit: %d bytes; want more than 0, and math.MaxInt64 for no limit", n)
+	}
+	if n == none {
+		return nil, nil
+	}
+	return []level{{name: "Options.Limit", limit: n, hard: n, used: ownMemory(t.o.Root)}}, nil
+}
+
+// peakDecay is what other memory that is gone keeps counting for at each look: it often comes back, and taking headroom away and giving it
+// back costs collections.
+const peakDecay = 0.9
+
+// decide shares out the least of the levels.
+//
+//	soft = limit·Ratio − Reserve − squeeze·limit − other
+//	hard = limit that kills, less a quarter of the headroom, − other
+//	other = used − Go's memory − off-heap memory, at least Options.Other
+//
+// Off-heap memory is subtracted by the limiter, and only there. Where the limit is the machine's, others never push Go below what it takes with
+// GOGC=100: a group's memory is promised to its members, the machine's to nobody, and a program that starved whenever its neighbours
+// grow would burn CPU to leave them little.
+func (t *Tuner) decide(levels []level, now goState) (d Decision, budget memlimit.Budget) {
+	d = Decision{Total: none, OffHeap: t.env.offHeap(), User: t.env.limiter.User(), Policy: t.o.Policy, Off: t.off}
+	told := int64(0)
+	if t.o.Other != nil {
+		told = max(0, t.o.Other())
+	}
+	for _, l := range levels {
+		other := max(0, told, l.used-now.taken-d.OffHeap, int64(float64(t.peak[l.name])*peakDecay))
+		t.peak[l.name] = other
+		share := 1 - t.o.Ratio
+		squeezed := int64(t.squeeze * float64(l.limit))
+		headroom := int64(share*float64(l.limit)) + min(t.o.Reserve, l.limit) + squeezed
+		soft := max(l.limit-headroom-other, l.limit/leastShare, 1)
+		if l.machine {
+			soft = max(soft, min(now.unlimited()+d.OffHeap, l.limit-headroom))
+		}
+		hard := max(l.hard-int64(share/4*float64(l.hard))-other, soft)
+		if d.Source == "" || soft < budget.Soft {
+			d.Source, d.Total, d.Headroom, d.Squeezed, d.Other = l.name, l.limit, headroom, squeezed, other
+			d.Pressure = readPressure(t.o.Root, l.pressure)
+			budget.Soft = soft
+		}
+		if budget.Hard == 0 || hard < budget.Hard {
+			budget.Hard = hard
+		}
+	}
+	if d.Source != "" {
+		budget.Min = t.o.Min
+		budget.Hard = max(budget.Hard, budget.Soft)
+	}
+	d.Limit = t.env.limiter.Preview(budget, d.OffHeap)
+	return d, budget
+}
+
+// leastShare of a limit is left to Go and off-heap memory whatever others take; less than a tenth would only burn CPU.
+const leastShare = 10
+
+// Work that waits for memory more than pressureHigh percent of the time gets squeezeStep more of the limit free at each look, up to
+// squeezeMost; below pressureLow it is given back at half the pace. Processes wait when page cache that they need was taken back, or
+// above memory.high.
+const (
+	pressureHigh = 10
+	pressureLow  = 1
+	squeezeStep  = 0.02
+	squeezeMost  = 0.2
+)
+
+func (t *Tuner) adaptSqueeze(p Pressure, state State) {
+	switch {
+	case !p.Known || p.Some < pressureLow:
+		t.squeeze = max(0, t.squeeze-squeezeStep/2)
+	case p.Some >= pressureHigh && state == Ample: // A smaller heap would cost more CPU than the waiting.
+		t.squeeze = min(squeezeMost, t.squeeze+squeezeStep)
+	}
+}
+
+// assess compares the limit with what is live.
+func (t *Tuner) assess(d *Decision, now goState, was State) {
+	d.Live, d.Runtime, d.Room = now.live, now.beside, none
+	if d.Limit != none {
+		d.Room = max(0, int64(float64(d.Limit)*(1-runtimeHeadroom))-now.beside)
+	}
+	if cpu := now.cpuAll - t.last.cpuAll; cpu > 0 {
+		d.GCShare = max(0, min(1, (now.cpuGC-t.last.cpuGC)/cpu))
+	}
+	d.State = was.next(d.Ratio())
+	if d.Limit != none && now.limiter > t.last.limiter {
+		d.State = Thrashing
+	}
+	if lack := d.lack(); d.State != Ample && d.Total != none {
+		d.Wanted = d.Total + int64(math.Ceil(float64(lack)/t.o.Ratio))
+	}
+}
+
+// record keeps the figures and tells the log of what is new.
+func (t *Tuner) record(d Decision, was Stats) {
+	first := was.Looks == 0
+	changed := first || abs(d.Limit-t.logged) > t.logged/64
+	t.mu.Lock()
+	s := &t.stats
+	s.Decision = d
+	s.Looks++
+	if d.Limit != was.Limit {
+		s.Changes++
+	}
+	if d.State == Thrashing {
+		s.Thrashing++
+	}
+	now := *s
+	t.mu.Unlock()
+
+	entered := d.State == Thrashing && (first || was.State != Thrashing)
+	switch {
+	case entered:
+		t.o.Logger.Warn("gctune: the memory limit is too near to what is live", "why", d.String(), "decision", d)
+	case changed || d.State != was.State:
+		t.o.Logger.Info("gctune: memory limit", "why", d.String(), "decision", d)
+	}
+	if changed {
+		t.logged = d.Limit
+	}
+	if entered && t.o.OnThrash != nil {
+		t.o.OnThrash(now)
+	}
+}
+
+func abs(n int64) int64 { return max(n, -n) }
