@@ -1,0 +1,55 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+func TestFigures(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Nanoseconds(12.34), "12.3 ns"}, {Nanoseconds(45678), "45.7 µs"}, {Nanoseconds(2e9), "2000 ms"}, {Nanoseconds(2e10), "20.0 s"},
+		{Significant(0), "0"}, {Significant(0.0001), "~0"}, {Significant(-0.05), "-0.050"}, {Significant(123.6), "124"},
+		{Count(7), "7"}, {Count(7.5), "7.50"},
+		{Bytes(12), "12 B"}, {Bytes(1 << 20), "1.00 MiB"}, {Bytes(1000), "0.98 KiB"}, {Bytes(1 << 50), "1024 TiB"},
+		{TrimLines("a  \n b \n"), "a\n b\n"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestPainter(t *testing.T) {
+	text.EnableColors()
+	if got := (Painter{}).Bold("x"); got != "x" {
+		t.Errorf("off: %q", got)
+	}
+	if got := (Painter{On: true}).Paint(text.FgRed, "x"); !strings.Contains(got, "\x1b[31m") {
+		t.Errorf("on: %q", got)
+	}
+}
+
+func TestTable(t *testing.T) {
+	tw := NewTable()
+	tw.AppendHeader([]any{"measure", "A"})
+	tw.AppendRow([]any{"cpu", 1})
+	if got, want := TrimLines(tw.Render()), " measure  A\n────────────\n cpu      1"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNanosecondsOf(t *testing.T) {
+	for _, c := range []struct {
+		a, b         float64
+		wantA, wantB string
+	}{
+		{15.9e6, 6.725e6, "15.9 ms", "6.72 ms"}, {39e3, 6e3, "39.0 µs", "6.00 µs"}, {6e3, 39e3, "6.00 µs", "39.0 µs"}, {12, 9, "12.0 ns", "9.00 ns"},
+		{586e6, 838e3, "586 ms", "0.84 ms"}, {3.6e9, 900, "3600 ms", "900 ns"}, {0, 5e7, "0 ms", "50.0 ms"},
+	} {
+		if a, b := NanosecondsOf(c.a, c.b); a != c.wantA || b != c.wantB {
+			t.Errorf("%v and %v: %s and %s, want %s and %s", c.a, c.b, a, b, c.wantA, c.wantB)
+		}
+	}
+}
