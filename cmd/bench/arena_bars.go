@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"math"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // addObjectsBars adds what the arenas must reach in objects and objects/fresh.
@@ -44,7 +46,7 @@ func mostRatio(workload string, n int, contestant string, limits ...part) func(R
 		if r == nil || most == 0 {
 			return 0, "", false
 		}
-		detail := fmt.Sprintf("%s: %s, %s × %s: %s", contestant, nanoseconds(r.NsOp), significant(from.share), from.contestant, nanoseconds(most))
+		detail := fmt.Sprintf("%s: %s, %s × %s: %s", contestant, terminal.Nanoseconds(r.NsOp), terminal.Significant(from.share), from.contestant, terminal.Nanoseconds(most))
 		return r.NsOp / most, detail, true
 	}
 }
@@ -73,7 +75,7 @@ func cycleRatio(workload, input, contestant, base string) func(Rows) (float64, s
 			return 0, "", false
 		}
 		detail := fmt.Sprintf("%s: %s cycles in %s operations, %s: %s in %s",
-			contestant, count(a.GCCycles), count(math.Round(a.Ops)), base, count(b.GCCycles), count(math.Round(b.Ops)))
+			contestant, terminal.Count(a.GCCycles), terminal.Count(math.Round(a.Ops)), base, terminal.Count(b.GCCycles), terminal.Count(math.Round(b.Ops)))
 		return a.GCCycles / a.Ops * b.Ops / b.GCCycles, detail, true
 	}
 }

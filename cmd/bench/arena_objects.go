@@ -58,26 +58,23 @@ func (life arenaLife) keepArena(r *Run, make newArena, bytes int) *arena.Arena {
 }
 
 func objectsNew(make newArena, life arenaLife) func(r *Run) ObjectsWay {
-	return func(r *Run) ObjectsWay {
-		bytes := sizeOf[Object](r.N)
-		a := life.keepArena(r, make, bytes)
-		return ObjectsWay{
-			Fill: func(objects []*Object, k int) {
-				if life == arenaFresh {
-					a = make(bytes)
-				}
-				for i := range objects {
-					o := arena.New[Object](a)
-					o.A, o.B = i, k
-					objects[i] = o
-				}
-			},
-			Free: func() { life.end(a) },
+	return objectsArena(make, life, func(a *arena.Arena, objects []*Object, k int) {
+		for i := range objects {
+			o := arena.New[Object](a)
+			o.A, o.B = i, k
+			objects[i] = o
 		}
-	}
+	})
 }
 
 func objectsOf(make newArena, life arenaLife) func(r *Run) ObjectsWay {
+	return objectsArena(make, life, func(a *arena.Arena, objects []*Object, k int) {
+		fillOf(arena.Of[Object](a), objects, k)
+	})
+}
+
+// objectsArena is the way of arenas of a kind, in which fill makes the objects.
+func objectsArena(make newArena, life arenaLife, fill func(a *arena.Arena, objects []*Object, k int)) func(r *Run) ObjectsWay {
 	return func(r *Run) ObjectsWay {
 		bytes := sizeOf[Object](r.N)
 		a := life.keepArena(r, make, bytes)
@@ -86,7 +83,7 @@ func objectsOf(make newArena, life arenaLife) func(r *Run) ObjectsWay {
 				if life == arenaFresh {
 					a = make(bytes)
 				}
-				fillOf(arena.Of[Object](a), objects, k)
+				fill(a, objects, k)
 			},
 			Free: func() { life.end(a) },
 		}

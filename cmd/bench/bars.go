@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // A Bar is what a contestant must reach, computed from the rows of a full run.
@@ -72,7 +74,7 @@ func timeRatio(a, b *Row) (float64, string, bool) {
 	if a == nil || b == nil || b.NsOp == 0 {
 		return 0, "", false
 	}
-	return a.NsOp / b.NsOp, fmt.Sprintf("%s: %s, %s: %s", a.Contestant, nanoseconds(a.NsOp), b.Contestant, nanoseconds(b.NsOp)), true
+	return a.NsOp / b.NsOp, fmt.Sprintf("%s: %s, %s: %s", a.Contestant, terminal.Nanoseconds(a.NsOp), b.Contestant, terminal.Nanoseconds(b.NsOp)), true
 }
 
 // ExtraValue is the Value of a bar on a named value of a row.

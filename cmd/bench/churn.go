@@ -51,6 +51,7 @@ func Churn(newWay func() Bytes, zeroed bool) func(r *Run) func() uint64 {
 		churners := make([]*churner, churnGoroutines)
 		for i := range churners {
 			churners[i] = newChurner(newWay(), uint64(i), r.N, zeroed)
+			r.Cleanup(churners[i].free)
 		}
 		return func() uint64 {
 			sums := make([]uint64, len(churners))
@@ -133,4 +134,11 @@ func (c *churner) round() (sum uint64) {
 		sum += c.add(int(step.size)) << 32
 	}
 	return sum
+}
+
+// free frees what is live.
+func (c *churner) free() {
+	for ; c.first != c.next; c.first++ {
+		c.way.Free(c.ring[c.first&(len(c.ring)-1)])
+	}
 }

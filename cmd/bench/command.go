@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // exitInterrupted is what shells report for a program that Ctrl-C ended.
@@ -38,7 +40,7 @@ func Command() *cli.Command {
 			&cli.StringFlag{Name: "cpuprofile", Usage: "write a CPU profile of every contestant into `DIR`"},
 			&cli.FloatFlag{Name: "fragmentation-gib", Usage: "let fragmentation grow to `GIB`"},
 			&cli.IntFlag{Name: "scan-maps", Usage: "fill the maps of scan with `N` entries"},
-			&cli.StringFlag{Name: "docs", Usage: "let json read the files that match `GLOB`, .zst and .gz too, in place of the Go distribution's"},
+			&cli.StringFlag{Name: "docs", Usage: "let json and decode read the files that match `GLOB`, .zst and .gz too, in place of the Go distribution's"},
 			&cli.FloatFlag{Name: "frame-hz", Usage: "begin `N` frames of frame a second, 0 for no pauses; the default is 60 with -full, 0 without"},
 			&cli.BoolFlag{Name: "list", Usage: "list the workloads and their contestants"},
 		},
@@ -72,9 +74,9 @@ func runCommand(ctx context.Context, c *cli.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	line := &progressLine{out: stderr, terminal: isTerminal(stderr)}
-	p.run(ctx, line.show)
-	line.end()
+	line := terminal.NewProgress(stderr)
+	p.run(ctx, func(e event) { line.Show(e.line()) })
+	line.End()
 	interrupted := ctx.Err() != nil
 	rep := newReport(p, interrupted)
 	if err := writeReport(c, rep, stdout, stderr); err != nil {
@@ -168,11 +170,11 @@ func writeReport(c *cli.Command, rep *report, stdout, stderr io.Writer) error {
 			return err
 		}
 		// The rows keep stdout for themselves; failures and bars are for who watches.
-		t := &tableWriter{out: stderr, colour: isTerminal(stderr)}
+		t := &tableWriter{out: stderr, Painter: terminal.Painter{On: terminal.Colours(stderr)}}
 		t.writeFailures(rep.Rows)
 		t.writeBars(rep.Bars)
 	} else {
-		t := &tableWriter{out: stdout, colour: isTerminal(stdout)}
+		t := &tableWriter{out: stdout, Painter: terminal.Painter{On: terminal.Colours(stdout)}}
 		t.write(rep)
 	}
 	if file := c.String("html"); file != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The documents of the workload json: the user's files, or the corpus that the Go distribution tests its own JSON
+// The documents of the workloads json and decode: the user's files, or the corpus that the Go distribution tests its own JSON
 // packages with, or where there is no Go, a small one that the command carries.
 
 //go:embed sample.json

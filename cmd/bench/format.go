@@ -5,58 +5,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
-
-// nanoseconds writes a time an operation with three significant digits in the unit that suits it.
-func nanoseconds(ns float64) string {
-	switch {
-	case ns < 1e4:
-		return significant(ns) + " ns"
-	case ns < 1e7:
-		return significant(ns/1e3) + " µs"
-	case ns < 1e10:
-		return significant(ns/1e6) + " ms"
-	}
-	return significant(ns/1e9) + " s"
-}
-
-// significant writes v with about three significant digits and without an exponent.
-func significant(v float64) string {
-	switch a := math.Abs(v); {
-	case a == 0:
-		return "0"
-	case a < 0.0005:
-		return "~0"
-	case a < 0.1:
-		return strconv.FormatFloat(v, 'f', 3, 64)
-	case a < 10:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	case a < 100:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 0, 64)
-}
-
-// count writes a number of things, without decimals where it is whole.
-func count(v float64) string {
-	if v == math.Trunc(v) {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return significant(v)
-}
-
-func byteSize(v float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for math.Abs(v) >= 1000 && i < len(units)-1 {
-		v /= 1024
-		i++
-	}
-	if i == 0 {
-		return fmt.Sprintf("%.0f B", v)
-	}
-	return significant(v) + " " + units[i]
-}
 
 // sizeText writes n the way people say it: "32 B", "2M".
 func (w *Workload) sizeText(n int) string {
@@ -95,7 +46,7 @@ func ratioText(r *float64) string {
 	if *r > 0 && *r < 0.01 {
 		return strconv.FormatFloat(*r, 'f', 4, 64) + " ×"
 	}
-	return significant(*r) + " ×"
+	return terminal.Significant(*r) + " ×"
 }
 
 // spreadText is empty where one pass has nothing to be compared with.

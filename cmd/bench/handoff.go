@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"sync"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 func init() {
@@ -169,6 +171,6 @@ func handoffGrowthOf(contestant string) func(Rows) (float64, string, bool) {
 			return 0, "", false
 		}
 		growth, ok := r.Extra["rss_growth_bytes"]
-		return growth / (1 << 20), fmt.Sprintf("%s: %s more after handing over %s", contestant, byteSize(growth), byteSize(r.Extra["handed_over_bytes"])), ok
+		return growth / (1 << 20), fmt.Sprintf("%s: %s more after handing over %s", contestant, terminal.Bytes(growth), terminal.Bytes(r.Extra["handed_over_bytes"])), ok
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"os"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // The charts are drawn by Chart.js 4.6.1 (MIT, licence in chart.LICENSE.md), which is part of the page, so that the
@@ -174,13 +176,13 @@ func newPageRow(r *Row) pageRow {
 		p.Skipped = r.Skipped
 		return p
 	}
-	p.LiveHeap, p.PeakRSS = byteSize(r.LiveHeap), byteSize(r.PeakRSS)
+	p.LiveHeap, p.PeakRSS = terminal.Bytes(r.LiveHeap), terminal.Bytes(r.PeakRSS)
 	if r.c.Baseline {
 		return p
 	}
-	p.Time, p.Spread = nanoseconds(r.NsOp), spreadText(r)
+	p.Time, p.Spread = terminal.Nanoseconds(r.NsOp), spreadText(r)
 	p.Ratio, p.BoundRatio = ratioText(r.Ratio), ratioText(r.BoundRatio)
-	p.Allocs, p.GCs, p.GCCPU = count(r.AllocsOp), count(r.GCCycles), significant(r.GCCPU)+" s"
+	p.Allocs, p.GCs, p.GCCPU = terminal.Count(r.AllocsOp), terminal.Count(r.GCCycles), terminal.Significant(r.GCCPU)+" s"
 	return p
 }
 

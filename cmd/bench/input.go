@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"path/filepath"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // An Input is a file that a workload works on, where sizes are not what its rows differ by.
@@ -60,5 +62,5 @@ func (w *Workload) placeText(n int, input string) string {
 	if input == "" {
 		return w.sizeText(n)
 	}
-	return input + ", " + byteSize(float64(n))
+	return input + ", " + terminal.Bytes(float64(n))
 }

@@ -9,6 +9,7 @@ func addListOffheap() {
 		Contestant{Name: "offheap Local", Note: "NewIn and DeleteIn of nodes with pointers, one goroutine", Prepare: listLocal},
 		Contestant{Name: "offheap Ref", Note: "New and Delete of pointer-free nodes linked by Ref", Prepare: listRef},
 	)
+	addSampled("list", 0, "offheap New", listOffheap, 1.02, 0)
 	AddBar(Bar{"list, offheap New by the Go heap", listBar, TimeRatio("list", 0, "offheap New", heapName)})
 	AddBar(Bar{"list, offheap Local by the bound", 1.6, TimeRatio("list", 0, "offheap Local", boundName)})
 }

@@ -28,6 +28,8 @@ func addChurnOffheap() {
 		Contestant{Name: "offheap", Note: "Alloc and Free", Prepare: Churn(offheapZeroed, true)},
 		Contestant{Name: "offheap Local", Note: "Alloc and Free of a Local for each goroutine", Prepare: Churn(offheapLocalZeroed, true)},
 	)
+	addSampled("churn", 0, "offheap", Churn(offheapUninit, false), 1.03, 1.03)
+	addSampled("churn/zeroed", 0, "offheap", Churn(offheapZeroed, true), 1.02, 1.01)
 }
 
 // addHandoffOffheap adds the ways of freehold to handoff.
@@ -79,6 +81,11 @@ func scanPointers(r *Run) func() uint64 {
 		nodes[i] = offheap.New[plainNode]()
 		nodes[i].a = uint64(i)
 	}
+	r.Cleanup(func() {
+		for _, n := range nodes {
+			offheap.Delete(n)
+		}
+	})
 	return scanRound(func() (sum uint64) {
 		for _, n := range nodes {
 			sum = sum*31 + n.a
@@ -94,6 +101,11 @@ func scanRefs(r *Run) func() uint64 {
 		nodes[i] = offheap.NewRef[plainNode]()
 		nodes[i].Ptr().a = uint64(i)
 	}
+	r.Cleanup(func() {
+		for _, n := range nodes {
+			offheap.DeleteRef(n)
+		}
+	})
 	return scanRound(func() (sum uint64) {
 		for _, n := range nodes {
 			sum = sum*31 + n.Ptr().a

@@ -22,7 +22,7 @@ type Options struct {
 	MinTime time.Duration
 	// Sizes replaces the sizes of a workload, by name, and gives that workload its full shape.
 	Sizes map[string][]int
-	// Docs is the pattern of the files that json reads, or empty for the Go distribution's corpus.
+	// Docs is the pattern of the files that json and decode read, or empty for the Go distribution's corpus.
 	Docs string
 	// FrameHz is how many frames of frame begin in a second; 0 is one right after the other.
 	FrameHz float64

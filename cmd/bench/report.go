@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const quickMark = "Quick selection: small sizes and few passes, a first impression. Only figures of -full count."
@@ -145,11 +147,11 @@ func extraLabel(name string) string {
 func extraValue(name string, v float64) string {
 	switch {
 	case strings.HasSuffix(name, "_bytes"):
-		return byteSize(v)
+		return terminal.Bytes(v)
 	case strings.HasSuffix(name, "_ns"):
-		return nanoseconds(v)
+		return terminal.Nanoseconds(v)
 	}
-	return significant(v)
+	return terminal.Significant(v)
 }
 
 // extraTable holds those values as text: the names first, then a line for each contestant that has any. It is empty if
@@ -166,6 +168,9 @@ func (g *group) extraTable() [][]string {
 	lines := [][]string{header}
 	for _, r := range g.extraRows() {
 		line := []string{r.Contestant}
+		if g.w.Inputs != nil {
+			line[0] = r.Input + ", " + r.Contestant
+		}
 		for _, name := range names {
 			cell := ""
 			if v, ok := r.Extra[name]; ok {

@@ -3,11 +3,12 @@ package bench
 import (
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // barWidth is the width of the longest bar in the table, in characters.
@@ -18,14 +19,14 @@ const docWidth = 110
 
 // A tableWriter prints rows as tables, one for each workload.
 type tableWriter struct {
-	out    io.Writer
-	colour bool
+	terminal.Painter
+	out io.Writer
 }
 
 func (t *tableWriter) write(rep *report) {
 	fmt.Fprintf(t.out, "%s\n", rep.Environment)
 	if rep.Quick {
-		fmt.Fprintf(t.out, "%s\n", t.paint(text.FgYellow, quickMark))
+		fmt.Fprintf(t.out, "%s\n", t.Paint(text.FgYellow, quickMark))
 	}
 	for _, group := range rep.groups() {
 		t.writeGroup(group)
@@ -34,19 +35,10 @@ func (t *tableWriter) write(rep *report) {
 	t.writeBars(rep.Bars)
 }
 
-func (t *tableWriter) paint(c text.Color, s string) string {
-	if !t.colour || c == text.Reset {
-		return s
-	}
-	return c.Sprint(s)
-}
-
-func (t *tableWriter) bold(s string) string { return t.paint(text.Bold, s) }
-
 // writeGroup prints the table of one workload.
 func (t *tableWriter) writeGroup(g group) {
-	fmt.Fprintf(t.out, "\n%s\n%s\n", t.bold(g.w.Name), trimLines(text.WrapSoft(g.w.Doc, docWidth)))
-	tw := newTable()
+	fmt.Fprintf(t.out, "\n%s\n%s\n", t.Bold(g.w.Name), terminal.TrimLines(text.WrapSoft(g.w.Doc, docWidth)))
+	tw := terminal.NewTable()
 	header := table.Row{"contestant", "CPU/" + g.w.Op, "±", "", "× heap", "× bound", "allocs", "GCs", "GC CPU", "live heap", "peak RSS"}
 	tw.AppendHeader(header)
 	var configs []table.ColumnConfig
@@ -60,12 +52,12 @@ func (t *tableWriter) writeGroup(g group) {
 		if i > 0 {
 			tw.AppendSeparator()
 		}
-		tw.AppendRow(table.Row{t.bold(g.w.placeText(size.n, size.input))})
+		tw.AppendRow(table.Row{t.Bold(g.w.placeText(size.n, size.input))})
 		for _, r := range size.rows {
 			tw.AppendRow(t.cells(r, size.most))
 		}
 	}
-	fmt.Fprintln(t.out, trimLines(tw.Render()))
+	fmt.Fprintln(t.out, terminal.TrimLines(tw.Render()))
 	t.writeCrossovers(g)
 	t.writeExtra(g)
 }
@@ -95,7 +87,7 @@ func (t *tableWriter) writeExtra(g group) {
 	if len(lines) == 0 {
 		return
 	}
-	tw := newTable()
+	tw := terminal.NewTable()
 	var configs []table.ColumnConfig
 	for i := range lines[0] {
 		if i > 0 {
@@ -115,18 +107,7 @@ func (t *tableWriter) writeExtra(g group) {
 			tw.AppendRow(cells)
 		}
 	}
-	fmt.Fprintf(t.out, "\n%s\n", trimLines(tw.Render()))
-}
-
-// newTable is an empty table in the style of the report.
-func newTable() table.Writer {
-	tw := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Options.SeparateHeader = true
-	style.Format.Header = text.FormatDefault
-	tw.SetStyle(style)
-	return tw
+	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
 }
 
 func (t *tableWriter) cells(r *Row, most float64) table.Row {
@@ -134,21 +115,21 @@ func (t *tableWriter) cells(r *Row, most float64) table.Row {
 	if r.Passes == 0 {
 		why := "not run: " + r.Skipped
 		if r.Error != "" {
-			why = t.paint(text.FgRed, "failed")
+			why = t.Paint(text.FgRed, "failed")
 		}
 		return table.Row{name, "", "", why}
 	}
 	if r.Error != "" {
-		name = t.paint(text.FgRed, name+" (failed)")
+		name = t.Paint(text.FgRed, name+" (failed)")
 	}
 	colour := map[string]text.Color{"heap": text.FgYellow, "bound": text.FgHiBlack, "own": text.FgCyan, "failed": text.FgRed}[r.kind()]
 	if r.c.Baseline {
-		return table.Row{name, "", "", "", "", "", "", "", "", byteSize(r.LiveHeap), byteSize(r.PeakRSS)}
+		return table.Row{name, "", "", "", "", "", "", "", "", terminal.Bytes(r.LiveHeap), terminal.Bytes(r.PeakRSS)}
 	}
 	return table.Row{
-		name, nanoseconds(r.NsOp), spreadText(r), t.paint(colour, barText(r.NsOp, most, barWidth)),
-		ratioText(r.Ratio), ratioText(r.BoundRatio), count(r.AllocsOp), count(r.GCCycles),
-		significant(r.GCCPU) + " s", byteSize(r.LiveHeap), byteSize(r.PeakRSS),
+		name, terminal.Nanoseconds(r.NsOp), spreadText(r), t.Paint(colour, barText(r.NsOp, most, barWidth)),
+		ratioText(r.Ratio), ratioText(r.BoundRatio), terminal.Count(r.AllocsOp), terminal.Count(r.GCCycles),
+		terminal.Significant(r.GCCPU) + " s", terminal.Bytes(r.LiveHeap), terminal.Bytes(r.PeakRSS),
 	}
 }
 
@@ -156,7 +137,7 @@ func (t *tableWriter) cells(r *Row, most float64) table.Row {
 func (t *tableWriter) writeFailures(rows []*Row) {
 	for _, r := range rows {
 		if r.Error != "" {
-			fmt.Fprintf(t.out, "\n%s %s, %s, %s: %s\n", t.paint(text.FgRed, "FAILED"), r.Workload, r.w.placeText(r.N, r.Input), r.Contestant, r.Error)
+			fmt.Fprintf(t.out, "\n%s %s, %s, %s: %s\n", t.Paint(text.FgRed, "FAILED"), r.Workload, r.w.placeText(r.N, r.Input), r.Contestant, r.Error)
 		}
 	}
 }
@@ -165,20 +146,12 @@ func (t *tableWriter) writeBars(bars []BarResult) {
 	if len(bars) == 0 {
 		return
 	}
-	fmt.Fprintf(t.out, "\n%s\n", t.bold("bars"))
+	fmt.Fprintf(t.out, "\n%s\n", t.Bold("bars"))
 	for _, b := range bars {
-		mark := t.paint(text.FgGreen, "met    ")
+		mark := t.Paint(text.FgGreen, "met    ")
 		if !b.Met {
-			mark = t.paint(text.FgRed, "missed ")
+			mark = t.Paint(text.FgRed, "missed ")
 		}
-		fmt.Fprintf(t.out, "  %s %s: %s, at most %s (%s)\n", mark, b.Name, significant(b.Value), significant(b.Limit), b.Detail)
+		fmt.Fprintf(t.out, "  %s %s: %s, at most %s (%s)\n", mark, b.Name, terminal.Significant(b.Value), terminal.Significant(b.Limit), b.Detail)
 	}
-}
-
-func trimLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	return strings.Join(lines, "\n")
 }

@@ -11,7 +11,7 @@ func init() {
 		Op:    "node",
 		Size:  "nodes",
 		Quick: []int{100_000},
-		Full:  []int{1000, 10_000, 100_000, 1_000_000},
+		Full:  []int{1000, 10_000, 100_000, 256_000, 1_000_000, 10_000_000},
 		Ops:   func(n int) int { return n * repeats(n) },
 		Bound: slabName,
 		Order: 102,
