@@ -1,0 +1,161 @@
+package doctor
+
+import "time"
+
+// An account is what a program's memory management costs, by class and by site. Recognisers see nothing else. It is not changed
+// after it was made, but for the claims on sites.
+type account struct {
+	ev   *Evidence
+	code *code
+	src  lazySource
+
+	// CPU time in nanoseconds: in all, and by class. Zero without a CPU profile.
+	total float64
+	cpu   [numClasses]float64
+	// period is the CPU time between samples of the profile.
+	period float64
+	// stacks are the samples of the CPU profile.
+	stacks []*stack
+	// sites are all places that allocate, the dearest first.
+	sites []*site
+
+	// window is the time that the heap profiles span, 0 if not known.
+	window time.Duration
+	// What was allocated in the window.
+	allocBytes, allocObjects float64
+	// Bytes: what a collection found live, the roots (stacks and globals), and all that it scans: heap, stacks, globals.
+	live, roots, scan float64
+	// mark and sweep are the collector's CPU time, M and W of the formulas in gain.go; W has the scavenger's, too.
+	mark, sweep float64
+	// cycles is the number of collections in the window, 0 if not known; heapRate the bytes between two samples of the heap profile.
+	cycles, heapRate float64
+	// overtraced is the collector's CPU time in nanoseconds by its trace if that is more than the process took in all, which is processCPU; 0 if not.
+	overtraced, processCPU float64
+	// traced are values that follow from the collector's trace, for those that the metrics lack.
+	traced Metrics
+}
+
+// A stack is a sample of the CPU profile.
+type stack struct {
+	frames []*frame // innermost first
+	ns     float64  // CPU time
+	class  class
+	site   *site  // the place that called the allocator, nil outside; assists have one, too
+	entry  string // the outermost function of the allocator, such as runtime.growslice; "" outside
+}
+
+// A site is a line that allocates, told apart by its owner.
+type site struct {
+	at    *frame // first frame outside the runtime
+	owner *frame // first frame in the user's module; the site itself if there is none
+	// frames is the stack that allocates most here, innermost first, from the site outwards.
+	frames []*frame
+	// traces are the stacks of the heap profile at the window's end that allocate here.
+	traces []trace
+	// In the window, by the heap profiles.
+	allocBytes, allocObjects float64
+	// At the window's end, by the heap profile.
+	inuseBytes, inuseObjects float64
+	// CPU time in nanoseconds: in the allocator, in zeroing what it hands out, and in what functions such as runtime.growslice and
+	// runtime.mapassign do besides (copying, hashing).
+	allocCPU, zeroCPU, copyCPU float64
+	// touchCPU is what the line spends outside the allocator, at most as much as inside: mostly the first write to new memory, a cache miss.
+	touchCPU float64
+	// entries is the sum of these three by the function of the runtime that the program called, such as runtime.growslice.
+	entries map[string]float64
+	// sizes are the objects allocated in the window, by the size in bytes that the profile gives.
+	sizes map[int64]float64
+	// scan is the part of the bytes that holds pointers, between 0 and 1, and scanKnown whether the profile tells.
+	scan      float64
+	scanKnown bool
+	// age is how long an object lives on average, by Little's law: objects in use over objects allocated in a second. It is
+	// negative if it is not known.
+	age time.Duration
+	// claimed is the id of the finding that has the site, "" as long as there is none.
+	claimed string
+}
+
+// A trace is a stack that allocates, from the site outwards, with what it allocated since the program's start and what is in use of it.
+type trace struct {
+	frames                 []*frame
+	allocBytes, inuseBytes float64
+}
+
+// cpuNow is the CPU time that the allocator spends for the site.
+func (s *site) cpuNow() float64 { return s.allocCPU + s.zeroCPU }
+
+// objectSize is the mean size of an object in bytes, 0 if nothing is known.
+func (s *site) objectSize() float64 {
+	switch {
+	case s.allocObjects > 0:
+		return s.allocBytes / s.allocObjects
+	case s.inuseObjects > 0:
+		return s.inuseBytes / s.inuseObjects
+	}
+	return 0
+}
+
+// mainSize is the size in bytes that most of the site's bytes come in, or the mean size if the profile has no sizes.
+func (s *site) mainSize() float64 {
+	top, most := s.objectSize(), 0.0
+	for size, n := range s.sizes {
+		if bytes := n * float64(size); bytes > most || bytes == most && float64(size) > top {
+			top, most = float64(size), bytes
+		}
+	}
+	return top
+}
+
+// share is CPU time as a share of the program's, 0 without a CPU profile.
+func (a *account) share(ns float64) float64 {
+	if a.total == 0 {
+		return 0
+	}
+	return ns / a.total
+}
+
+// metric is a value at the window's end, and whether it is known.
+func (a *account) metric(name string) (float64, bool) {
+	if v, ok := a.ev.Metrics[1].Get(name); ok {
+		return v, true
+	}
+	return a.traced.Get(name)
+}
+
+// counter is how much a value grew in the window, and whether that is known.
+func (a *account) counter(name string) (float64, bool) {
+	e := a.ev
+	end, ok := e.Metrics[1].Get(name)
+	if !ok {
+		return a.traced.Get(name)
+	}
+	if e.Window == 0 && e.Heap[0] == nil && e.Heap[1] != nil {
+		return end, true // The window began with the program.
+	}
+	if start, ok := e.Metrics[0].Get(name); ok {
+		return end - start, end >= start
+	}
+	if e.Heap[0] == nil {
+		return end, true
+	}
+	// The value counts from the program's start, the window lies between the heap profiles: so much of it, if the program was always the same.
+	up, ok := e.Metrics[1].Get(MetricUptime)
+	if !ok || up <= 0 {
+		return 0, false
+	}
+	return end * min(a.window.Seconds()/up, 1), true
+}
+
+// liveAndGoal are the live heap and the size at which a collection begins, and whether both are known.
+func (a *account) liveAndGoal() (live, goal float64, ok bool) {
+	goal, ok = a.metric(MetricHeapGoal)
+	return a.live, goal, ok && a.live > 0
+}
+
+// between is the time from one collection to the next, 0 if it is not known.
+func (a *account) between() time.Duration {
+	if a.cycles == 0 {
+		return 0
+	}
+	return time.Duration(float64(a.window) / a.cycles)
+}

@@ -1,0 +1,118 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// sums are a profile's totals by sample type.
+func sums(p *profile.Profile) []int64 {
+	list := make([]int64, len(p.SampleType))
+	for _, s := range p.Sample {
+		for i, v := range s.Value {
+			list[i] += v
+		}
+	}
+	return list
+}
+
+// Whatever the stacks are, nothing is lost and nothing added, and no time of the collector stays where it was.
+func TestAttributedTotal(t *testing.T) {
+	leaves := []string{
+		"main.work", "runtime.mallocgc", "runtime.memclrNoHeapPointers;runtime.mallocgcLarge;runtime.makeslice", "runtime.gcAssistAlloc;runtime.mallocgc",
+		"runtime.(*sweepLocked).sweep;runtime.mallocgc", "runtime.scanobject;runtime.gcBgMarkWorker", "runtime.sweepone;runtime.bgsweep", "runtime.gcWriteBarrier",
+		"runtime.mProf_Malloc;runtime.mallocgc", "runtime.gcStart;runtime.mallocgc",
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 300 {
+		f := newFake()
+		for range 1 + r.IntN(20) {
+			f.ran(fmt.Sprintf("%s;example.com/shop.f%d;main.main", leaves[r.IntN(len(leaves))], r.IntN(5)), r.Int64N(1000))
+		}
+		e := &Evidence{CPU: f.cpu}
+		if r.IntN(4) > 0 {
+			for range r.IntN(10) {
+				f.made(fmt.Sprintf("example.com/shop.f%d;main.main", r.IntN(5)), 1+r.Int64N(5000), r.Int64N(1e6), r.Int64N(1e5))
+			}
+			e = f.evidence()
+		}
+		if r.IntN(2) > 0 {
+			e.with(map[string]float64{MetricScanHeap: float64(r.IntN(1e8)), MetricScanStack: float64(r.IntN(1e6)), MetricLiveHeap: 1e8})
+		}
+		if _, err := json.Marshal(Diagnose(e)); err != nil {
+			t.Fatalf("round %d: the report is no JSON: %v", round, err)
+		}
+		p := Attributed(e)
+		if got, want := fmt.Sprint(sums(p)), fmt.Sprint(sums(f.cpu)); got != want {
+			t.Fatalf("round %d: totals %s, want %s", round, got, want)
+		}
+		if err := p.CheckValid(); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if _, err := profile.ParseData(written(t, p, true)); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+}
+
+func TestAttributed(t *testing.T) {
+	f := newFake()
+	f.ran("main.work;main.main", 500)
+	f.ran("runtime.mallocgcSmallScanNoHeader;runtime.newobject;main.tree;main.main", 100)
+	f.ran("runtime.mallocgcSmallScanNoHeader;runtime.newobject;main.cache;main.main", 0)
+	f.collector(300, 100)
+	f.made("main.tree;main.main", 64, 1_000_000, 0)
+	f.made("main.cache;main.main", 64, 0, 1_000_000)
+	p := Attributed(f.evidence().with(map[string]float64{MetricScanHeap: 64e6, MetricScanStack: 16e6, MetricScanGlobals: 0, MetricLiveHeap: 64e6}))
+	got := map[string]int64{}
+	for _, s := range p.Sample {
+		name := ""
+		for _, l := range s.Location[:min(2, len(s.Location))] {
+			name += l.Line[0].Function.Name + ";"
+		}
+		got[strings.TrimSuffix(name, ";")+" "+s.Label[CostLabel][0]] += s.Value[0]
+	}
+	// Half of marking goes by bytes allocated: all of them the tree's. The other half by what is read: four fifths of it the cache's.
+	for name, want := range map[string]int64{
+		"main.work;main.main program":                                    500,
+		"runtime.mallocgcSmallScanNoHeader;runtime.newobject allocation": 100,
+		ChargedMark + ";main.tree mark":                                  150,
+		ChargedMark + ";main.cache mark":                                 120,
+		ChargedRoots + " mark":                                           30,
+		ChargedSweep + ";main.tree sweep":                                100,
+	} {
+		if math.Abs(float64(got[name]-want)) > 1 {
+			t.Errorf("%s: %d samples, want %d", name, got[name], want)
+		}
+	}
+	if Attributed(&Evidence{}) != nil {
+		t.Error("a profile without a CPU profile")
+	}
+}
+
+func TestSplit(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 1000 {
+		causes := make([]cause, 1+r.IntN(50))
+		for i := range causes {
+			causes[i].weight = r.ExpFloat64() * math.Pow(10, float64(r.IntN(20)-10))
+		}
+		total := r.Int64N(math.MaxInt64 >> r.IntN(63))
+		sum := int64(0)
+		for _, p := range split(total, causes) {
+			if p < 0 {
+				t.Fatalf("a part of %d", p)
+			}
+			sum += p
+		}
+		if sum != total {
+			t.Fatalf("%d split into parts of %d", total, sum)
+		}
+	}
+}

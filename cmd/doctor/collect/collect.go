@@ -1,0 +1,318 @@
+// Package collect gathers what the doctor judges by: from files, a running program, a package's benchmarks, a command, or the sample service.
+//
+// Errors say in one line what was wrong, where, and what to do.
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+)
+
+// Options say how to collect. The zero value is good.
+type Options struct {
+	// Duration is how long to watch: a running program or the sample service ten seconds if it is 0, a benchmark three seconds each, a
+	// command until it ends.
+	Duration time.Duration
+	// Bench selects benchmarks by a regular expression, as in go test -bench. If it is not empty, inputs that are neither files nor
+	// addresses are packages.
+	Bench string
+	// Source is the folder of the program's source. If it is empty, the source is looked for where the profiles say that it lay.
+	Source string
+	// Save is a folder into which all that was collected is written, "" for none. Naming it as an input reads it again.
+	Save string
+	// Stdin is read for the input "-".
+	Stdin io.Reader
+	// Output gets what started programs write, nil for nobody.
+	Output io.Writer
+	// Progress is called with a line about what is being done, now and then; it may be nil.
+	Progress func(line string)
+}
+
+// Durations that are used if none is given.
+const (
+	watchTime = 10 * time.Second
+	benchTime = 3 * time.Second
+)
+
+// From collects from every input, and from the command if there is one, into one Evidence. An input is a file, a folder of files, the
+// address of a program with net/http/pprof, "-", or with Options.Bench a package. Without input and command the sample service is
+// watched; then service.RunChild must have been called first in main.
+func From(ctx context.Context, inputs, command []string, o Options) (*doctor.Evidence, error) {
+	c := &collector{Options: o, ev: &doctor.Evidence{}}
+	if c.Progress == nil {
+		c.Progress = func(string) {}
+	}
+	if c.Output == nil {
+		c.Output = io.Discard
+	}
+	c.Output = &lockedWriter{out: c.Output}
+	if err := c.from(ctx, inputs, command); err != nil {
+		return nil, err
+	}
+	if err := c.findSource(); err != nil {
+		return nil, err
+	}
+	if err := c.save(); err != nil {
+		return nil, err
+	}
+	return c.ev, nil
+}
+
+// A lockedWriter lets the two streams of a program go to one writer.
+type lockedWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(b)
+}
+
+// A collector gathers the pieces of one Evidence.
+type collector struct {
+	Options
+	ev      *doctor.Evidence
+	pieces  []piece
+	sources []string
+	client  http.Client
+}
+
+// A piece is one file's worth of evidence as it was collected.
+type piece struct {
+	name string
+	data []byte
+}
+
+// inputs, sorted by what they are.
+type sorted struct {
+	files, addresses, packages []string
+	named                      []string // the files and folders as they were given
+}
+
+func (c *collector) from(ctx context.Context, inputs, command []string) error {
+	in, err := c.sort(inputs)
+	if err != nil {
+		return err
+	}
+	if err := c.checkMix(in, command); err != nil {
+		return err
+	}
+	c.sources = append(c.sources, in.named...)
+	for _, file := range in.files {
+		if err := c.file(file); err != nil {
+			return err
+		}
+	}
+	if watched := slices.Concat(in.addresses, in.packages); len(watched) > 0 && (c.ev.Heap[1] != nil || !c.ev.Metrics[1].Empty()) {
+		return fmt.Errorf("doctor: there are heap profiles and metrics of %s, but %s is watched for its own; give one or the other",
+			strings.Join(in.named, ", "), shown(watched[0]))
+	}
+	switch {
+	case len(in.addresses) > 0 && len(command) > 0:
+		err = c.commandAt(ctx, in.addresses[0], command)
+	case len(in.addresses) > 0:
+		err = c.address(ctx, in.addresses[0])
+	case len(in.packages) > 0:
+		err = c.benchmarks(ctx, in.packages[0])
+	case len(command) > 0:
+		err = c.command(ctx, command)
+	case len(in.files) == 0:
+		err = c.service(ctx)
+	}
+	c.ev.Source = strings.Join(c.sources, ", ")
+	return err
+}
+
+// sort tells inputs apart, and refuses what cannot be one program.
+func (c *collector) sort(inputs []string) (in sorted, err error) {
+	for _, input := range inputs {
+		info, err := os.Stat(input)
+		switch {
+		case input == "-":
+			in.files, in.named = append(in.files, input), append(in.named, "standard input")
+		case strings.HasPrefix(input, "http://") || strings.HasPrefix(input, "https://"):
+			in.addresses = append(in.addresses, input)
+		case err == nil && !info.IsDir():
+			in.files, in.named = append(in.files, input), append(in.named, input)
+		case c.Bench != "":
+			in.packages = append(in.packages, input)
+		case err == nil:
+			files, err := filesIn(input)
+			if err != nil {
+				return in, err
+			}
+			in.files, in.named = append(in.files, files...), append(in.named, input)
+		case errors.Is(err, os.ErrPermission):
+			return in, fmt.Errorf("doctor: %s: permission denied; run the doctor as somebody who may read it, or copy it", input)
+		default:
+			return in, noSuchInput(input)
+		}
+	}
+	if len(in.addresses) > 1 || len(in.packages) > 1 || len(in.packages) > 0 && len(in.addresses) > 0 {
+		var names []string
+		for _, input := range slices.Concat(in.addresses, in.packages) {
+			names = append(names, shown(input))
+		}
+		return in, fmt.Errorf("doctor: %s are different programs; diagnose one at a time, and compare two by -before", strings.Join(names, " and "))
+	}
+	return in, nil
+}
+
+// checkMix refuses what would be left out.
+func (c *collector) checkMix(in sorted, command []string) error {
+	switch {
+	case len(in.packages) > 0 && len(command) > 0:
+		return fmt.Errorf("doctor: the package %s and the command %s are different programs; diagnose one at a time", in.packages[0], command[0])
+	case c.Duration > 0 && len(in.files) > 0 && len(in.addresses)+len(in.packages)+len(command) == 0:
+		return errors.New("doctor: -duration: nothing is watched; what was read from files is as long as it is")
+	case c.Bench == "" || len(in.packages) > 0:
+		return nil
+	}
+	if others := slices.Concat(in.addresses, in.named); len(others) > 0 {
+		return fmt.Errorf("doctor: -bench needs a package, and %s is none", shown(others[0]))
+	}
+	return errors.New("doctor: -bench needs a package, such as ./ or example.com/module/package")
+}
+
+// shown is an input as messages name it: an address without its password.
+func shown(input string) string {
+	if base, err := baseOf(input); err == nil {
+		return base.Redacted()
+	}
+	return input
+}
+
+// noSuchInput says what an input could have been meant for.
+func noSuchInput(input string) error {
+	switch {
+	case strings.Contains(input, "://"):
+		return fmt.Errorf("doctor: %s: only http:// and https:// addresses of a program with net/http/pprof can be read", input)
+	case strings.Contains(input, ":") && !strings.ContainsAny(input, `/\`):
+		return fmt.Errorf("doctor: there is no file %s; for a running program write http://%s", input, input)
+	}
+	return fmt.Errorf("doctor: there is no file %s; to diagnose a package's benchmarks, add -bench . ; to start a command, put -- before it", input)
+}
+
+// Names of files in a folder that Options.Save filled. Others are read too, if their name ends like one of these.
+const (
+	fileCPU     = "cpu.pb.gz"
+	fileHeap0   = "heap0.pb.gz"
+	fileHeap1   = "heap1.pb.gz"
+	fileMetric0 = "metrics0.json"
+	fileMetric1 = "metrics1.json"
+	fileTrace   = "gctrace.txt"
+)
+
+// evidenceEndings are the endings of files in a folder that are taken for evidence.
+var evidenceEndings = []string{".pb.gz", ".pb", ".prof", ".pprof", "metrics.json", fileMetric0, fileMetric1, "vars.json", "gctrace.txt"}
+
+// filesIn are the pieces of evidence in a folder, by name.
+func filesIn(dir string) (files []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("doctor: %w", err)
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && slices.ContainsFunc(evidenceEndings, func(end string) bool { return strings.HasSuffix(e.Name(), end) }) {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("doctor: there are no profiles in the folder %s; to diagnose the benchmarks of a package there, add -bench .", dir)
+	}
+	return files, nil
+}
+
+// mostInput is the size in bytes above which a file is not read. What has no size beforehand is read up to it.
+const mostInput = 512 << 20
+
+// file reads one file.
+func (c *collector) file(name string) error {
+	if name == "-" {
+		return c.readFrom("standard input", c.Stdin)
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("doctor: %s: permission denied; run the doctor as somebody who may read it, or copy it", name)
+	}
+	if err != nil {
+		return fmt.Errorf("doctor: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > mostInput {
+		return fmt.Errorf("doctor: %s: larger than 512 MiB, so no profile; give profiles, metrics or a log of the collector's trace", name)
+	}
+	return c.readFrom(name, f)
+}
+
+// readFrom takes a piece of evidence of unknown kind and size.
+func (c *collector) readFrom(name string, r io.Reader) error {
+	if err := c.ev.Read(name, r); err != nil {
+		return fmt.Errorf("doctor: %w", err)
+	}
+	return nil
+}
+
+// read is readFrom of what is in memory.
+func (c *collector) read(name string, data []byte) error {
+	if err := c.ev.ReadBytes(name, data); err != nil {
+		return fmt.Errorf("doctor: %w", err)
+	}
+	return nil
+}
+
+// alone reads a piece of evidence by itself.
+func alone(name string, data []byte) (*doctor.Evidence, error) {
+	e := &doctor.Evidence{}
+	if err := e.ReadBytes(name, data); err != nil {
+		return nil, fmt.Errorf("doctor: %w", err)
+	}
+	return e, nil
+}
+
+// keep remembers a piece as it was collected, for Options.Save.
+func (c *collector) keep(name string, data []byte) {
+	if c.Save != "" {
+		c.pieces = append(c.pieces, piece{name, data})
+	}
+}
+
+// save writes the pieces.
+func (c *collector) save() error {
+	if c.Save == "" {
+		return nil
+	}
+	if len(c.pieces) == 0 {
+		return errors.New("doctor: -save: nothing was collected; what was read from files is kept already")
+	}
+	if err := os.MkdirAll(c.Save, 0o755); err != nil {
+		return fmt.Errorf("doctor: -save: %w", err)
+	}
+	for _, p := range c.pieces {
+		if err := os.WriteFile(filepath.Join(c.Save, p.name), p.data, 0o644); err != nil {
+			return fmt.Errorf("doctor: -save: %w", err)
+		}
+	}
+	return nil
+}
+
+// duration is how long to watch.
+func (c *collector) duration(otherwise time.Duration) time.Duration {
+	if c.Duration > 0 {
+		return c.Duration
+	}
+	return otherwise
+}

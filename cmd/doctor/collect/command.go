@@ -1,0 +1,260 @@
+package collect
+
+import (
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/process"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// grace is how long a command may take to end after it was interrupted.
+const grace = 5 * time.Second
+
+// command runs a command with GODEBUG=gctrace=1 until it ends or ctx does, and reads the trace from its standard error.
+func (c *collector) command(ctx context.Context, argv []string) error {
+	cmd, traced, err := c.prepare(ctx, argv)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return cannotStart(argv[0], err)
+	}
+	wait := c.ticking("running " + argv[0])
+	interrupt := stopAfter(cmd, c.Duration)
+	err = cmd.Wait()
+	c.ev.Window = time.Since(begin)
+	wait()
+	interrupt()
+	if process.Kill(cmd) == nil {
+		c.Progress(argv[0] + " left a process running, which was ended; its CPU time is not known, so give the program itself")
+	} else {
+		c.noteCPU(cmd.ProcessState)
+	}
+	traced.End()
+	if err := c.ended(argv, traced, err); err != nil {
+		return err
+	}
+	return c.keepRun()
+}
+
+// commandAt runs a command with a trace, watches it at its address, and ends it.
+func (c *collector) commandAt(ctx context.Context, address string, argv []string) error {
+	cmd, traced, err := c.prepare(ctx, argv)
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return cannotStart(argv[0], err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	err = c.reached(ctx, address, ended)
+	if err == nil {
+		err = c.address(ctx, address)
+	}
+	stop := stopAfter(cmd, time.Nanosecond)
+	<-ended
+	stop()
+	_ = process.Kill(cmd) // what it left running
+	traced.End()
+	if err != nil {
+		return err
+	}
+	if len(traced.Trace()) > 0 {
+		return c.trace(argv, traced)
+	}
+	return nil
+}
+
+// noteCPU notes how much CPU time a process took, of which the trace then is a share.
+func (c *collector) noteCPU(state *os.ProcessState) {
+	if state != nil {
+		c.ev.Metrics[1].Set(doctor.MetricProcessCPU, (state.UserTime() + state.SystemTime()).Seconds())
+	}
+}
+
+// keepRun keeps what profiles and trace do not tell of a run that was watched from its start to its end, in the form of the metrics.
+func (c *collector) keepRun() error {
+	c.noteSettings()
+	run := doctor.Evidence{Main: c.ev.Main, Go: c.ev.Go}
+	run.Metrics[1].Set(doctor.MetricUptime, c.ev.Window.Seconds())
+	for _, name := range []string{doctor.MetricProcessCPU, doctor.MetricGOGC, doctor.MetricMemoryLimit} {
+		if v, ok := c.ev.Metrics[1].Get(name); ok {
+			run.Metrics[1].Set(name, v)
+		}
+	}
+	return c.keepMetrics(fileMetric1, &run)
+}
+
+// answerAfter is how long a command may take until it answers at its address.
+const answerAfter = 20 * time.Second
+
+// reached waits until the command answers at its address.
+func (c *collector) reached(ctx context.Context, address string, ended chan error) error {
+	base, err := baseOf(address)
+	if err != nil {
+		return err
+	}
+	limit := time.Now().Add(answerAfter)
+	for {
+		_, err := c.get(ctx, base, pprofPath+"/", answerAfter)
+		var status *statusError
+		if err == nil || errors.As(err, &status) || ctx.Err() != nil || time.Now().After(limit) {
+			return err
+		}
+		select {
+		case result := <-ended:
+			ended <- result
+			return fmt.Errorf("doctor: the command ended (%s) before it answered at %s", howEnded(result), base.Redacted())
+		case <-time.After(100 * time.Millisecond):
+			c.Progress("waiting for " + base.Redacted())
+		}
+	}
+}
+
+// prepare makes the command ready to start: the trace on, its output passed on, an interrupt for its end.
+func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *doctor.TraceFilter, error) {
+	if tool := filepath.Base(argv[0]); (tool == "go" || tool == "go.exe") && len(argv) > 1 && (argv[1] == "run" || argv[1] == "test") {
+		return nil, nil, fmt.Errorf("doctor: %s %s would be traced together with the program that it builds; "+
+			"build it with go build (go test -c) and give the binary, or a package with -bench", tool, argv[1])
+	}
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, nil, cannotStart(argv[0], err)
+	}
+	c.sources = append(c.sources, strings.Join(argv, " "))
+	if info, err := buildinfo.ReadFile(path); err == nil {
+		c.ev.Main, c.ev.Go = info.Main.Path, info.GoVersion
+	}
+	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd.Env = doctor.TraceEnvironment(os.Environ())
+	traced := &doctor.TraceFilter{Rest: c.Output}
+	cmd.Stdout, cmd.Stderr = c.Output, traced
+	if f, ok := c.Stdin.(*os.File); !ok || !terminal.Is(f) { // a group in the background would be stopped when it reads one
+		cmd.Stdin = c.Stdin
+	}
+	process.Own(cmd)
+	cmd.Cancel = func() error { return process.Interrupt(cmd) }
+	cmd.WaitDelay = grace
+	return cmd, traced, nil
+}
+
+// stopAfter interrupts the command after a while, and kills it if it goes on. It does nothing if d is 0. The function that it returns
+// takes the order back.
+func stopAfter(cmd *exec.Cmd, d time.Duration) func() {
+	if d <= 0 {
+		return func() {}
+	}
+	kill := time.AfterFunc(d+grace, func() { _ = process.Kill(cmd) })
+	ask := time.AfterFunc(d, func() { _ = process.Interrupt(cmd) })
+	return func() {
+		ask.Stop()
+		kill.Stop()
+	}
+}
+
+// cannotStart says why a command does not run.
+func cannotStart(name string, err error) error {
+	var failed *exec.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("doctor: cannot run %s: permission denied; is it an executable file?", name)
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("doctor: there is no command %s; give its path, like ./%s", name, filepath.Base(name))
+	}
+	return fmt.Errorf("doctor: cannot run %s: %w", name, err)
+}
+
+// ended looks at what the command left.
+func (c *collector) ended(argv []string, traced *doctor.TraceFilter, err error) error {
+	if len(traced.Trace()) > 0 {
+		return c.trace(argv, traced) // however it ended: by itself, by a signal, by an interrupt of ours
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return fmt.Errorf("doctor: run %s: %w", argv[0], err)
+	}
+	seconds := c.ev.Window.Seconds()
+	switch {
+	case exit != nil && exit.ExitCode() > 0:
+		return fmt.Errorf("doctor: %s failed (%s) before a collection ran%s", argv[0], howEnded(err), lastWords(traced.Tail()))
+	case c.ev.Go == "":
+		return fmt.Errorf("doctor: %s printed no trace of Go's collector in %.1f s; is it a Go program?", argv[0], seconds)
+	}
+	return fmt.Errorf("doctor: %s ran %.1f s without a collection: there is nothing to judge; let it do more work", argv[0], seconds)
+}
+
+// trace reads what was traced. Of several programs it is of no use, and missed only where there is no CPU profile.
+func (c *collector) trace(argv []string, traced *doctor.TraceFilter) error {
+	name, data := "the trace of "+argv[0], traced.Trace()
+	e, err := alone(name, data)
+	if err != nil {
+		return err
+	}
+	last := 0
+	for _, cycle := range e.Trace.Cycles {
+		if cycle.Number <= last {
+			if c.ev.CPU != nil {
+				c.Progress(argv[0] + " started more than one Go program: their traces cannot be told apart, and are left out")
+				return nil
+			}
+			return fmt.Errorf("doctor: %s started more than one Go program, and their traces cannot be told apart; give the program itself", argv[0])
+		}
+		last = cycle.Number
+	}
+	c.keep(fileTrace, data)
+	return c.read(name, data)
+}
+
+// howEnded is the way in which a process ended, in words.
+func howEnded(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
+}
+
+// ticking shows how long something has been running, until the returned function is called.
+func (c *collector) ticking(what string) func() {
+	begin := time.Now()
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				c.Progress(fmt.Sprintf("%s: %.0f s", what, time.Since(begin).Seconds()))
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-stopped
+	}
+}
+
+// lastWords is the last line of what a program said, for an error.
+func lastWords(said []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		return "; its last words: " + last
+	}
+	return ""
+}

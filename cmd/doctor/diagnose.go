@@ -1,0 +1,152 @@
+package doctor
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Diagnose says what memory management costs the program, and what would win it back.
+func Diagnose(e *Evidence) *Report { return diagnose(newAccount(e)) }
+
+func diagnose(a *account) *Report {
+	r := &Report{
+		Version: ReportVersion, Source: a.ev.Source, Missing: a.missing(), Findings: []Finding{}, Classes: []ClassShare{},
+		CPUSeconds: a.total / 1e9, WindowSeconds: a.window.Seconds(), Heap: a.heapState(),
+	}
+	for c, ns := range a.cpu {
+		share := a.share(ns)
+		switch c := class(c); {
+		case c.isGC():
+			r.GCShare += share
+		case c == classAlloc || c == classZero:
+			r.AllocShare += share
+		}
+		if share > 0 {
+			r.Classes = append(r.Classes, ClassShare{Name: class(c).String(), Share: share})
+		}
+	}
+	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })
+	for _, known := range recognisers {
+		// Shares of next to nothing matter to nobody; what an idle program is kept busy with is its profiler.
+		if !a.idle() || known.id == profilerID {
+			r.add(known, a)
+		}
+	}
+	if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Gain.Best() >= minGain }) {
+		r.add(notGC, a)
+	}
+	a.credit(r.Findings)
+	slices.SortStableFunc(r.Findings, rank)
+	r.Confidence = a.confidence()
+	r.WinnableShare = a.winnable(r.Findings)
+	r.Verdict = a.verdict(r)
+	r.Missing = append(r.Missing, a.missingSource()...) // it changes no figure, so it does not count for the confidence
+	return r
+}
+
+// add asks a recogniser. A gain that is less than its error may as well be none: with few samples each of them would be a finding.
+func (r *Report) add(known recogniser, a *account) {
+	for _, f := range known.find(a) {
+		if best := f.Gain.Best(); f.Severity == "" && best > 0 && best < f.Gain.Error { // warnings have a severity already
+			continue
+		}
+		for _, s := range f.sites {
+			if s.claimed == "" {
+				s.claimed = known.id
+			}
+		}
+		f.ID, f.Title, f.Remedy.Doc = known.id, known.title, docBase+known.id+".md"
+		if f.Severity == "" {
+			f.Severity = severityOf(f.Gain)
+		}
+		a.explain(&f)
+		if f.Check == nil {
+			f.Check = []string{}
+		}
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// credit says what of each gain is the finding's own. To mark long-lived data less often, one can allocate less, and to make it cheap, one
+// can take the data away; most of either gain is then the same time. It is the data's: whatever else is allocated, the data stays and is read.
+func (a *account) credit(findings []Finding) {
+	kept := 0.0
+	for _, f := range findings {
+		if f.ID == longLivedID && a.scan > 0 {
+			kept += a.sum(f.sites).scanned / a.scan
+		}
+	}
+	for i := range findings {
+		f := &findings[i]
+		f.own = f.Gain.Best()
+		if f.ID != longLivedID && len(f.sites) > 0 && a.allocBytes > 0 {
+			f.own = max(f.own-a.share(a.mark)*min(kept, 1)*min(a.sum(f.sites).allocBytes/a.allocBytes, 1), 0)
+		}
+	}
+}
+
+// rank puts the largest gain first, and before that settings that are out of order, since all other gains shrink when they are mended.
+func rank(f, g Finding) int {
+	if f.first != g.first {
+		if f.first {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(g.own, f.own)
+}
+
+// winnable is what the findings gain together. Those about sites count as one change of all these sites, so that bytes under two
+// findings count once; where a finding gains more than its sites' memory, as a faster decoder does, the rest is added. A setting's gain
+// overlaps with that of every site, so of both the larger counts.
+func (a *account) winnable(findings []Finding) float64 {
+	var sites []*site
+	seen := map[*site]bool{}
+	var beyond, rest, alone, settings float64
+	for _, f := range findings {
+		best := f.Gain.Best()
+		switch {
+		case best <= 0:
+			continue
+		case f.setting:
+			settings = max(settings, best)
+			continue
+		case len(f.sites) == 0:
+			alone += best
+			continue
+		}
+		// Only what is not counted yet.
+		var fresh []*site
+		for _, s := range f.sites {
+			if !seen[s] {
+				seen[s] = true
+				fresh = append(fresh, s)
+			}
+		}
+		if len(fresh) == 0 {
+			continue
+		}
+		sites = append(sites, fresh...)
+		memory := a.gain(f.sites, 0).Best()
+		part := total(fresh, a.cost) / max(total(f.sites, a.cost), 1)
+		beyond += max(best-memory, 0) * part
+		rest += max(memory-best, 0) * part
+	}
+	together := 0.0
+	if len(sites) > 0 {
+		together = max(a.gain(sites, 0).Best()-rest, 0) + beyond
+	}
+	// What is left of the CPU time after one change is all that the other can win a part of.
+	return 1 - (1-min(max(together, settings), 1))*(1-min(alone, 1))
+}
+
+func (a *account) heapState() HeapState {
+	h := HeapState{LiveBytes: a.live, ScanBytes: a.scan, MemoryLimit: a.memoryLimit()}
+	_, h.GoalBytes, _ = a.liveAndGoal()
+	h.GOGC, _ = a.gogc()
+	if seconds := a.window.Seconds(); seconds > 0 {
+		h.AllocBytesPerSecond = a.allocBytes / seconds
+		h.CyclesPerSecond = a.cycles / seconds
+	}
+	return h
+}

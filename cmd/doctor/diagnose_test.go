@@ -1,0 +1,281 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const newSmall = "runtime.mallocgcSmallScanNoHeader;runtime.mallocgc;runtime.newobject;"
+
+// patterns are programs with a cost, and each the same program without its cause.
+var patterns = []struct {
+	id     string
+	before func(f *fake) map[string]float64
+	after  func(f *fake) map[string]float64
+}{
+	{"short-lived-objects", func(f *fake) map[string]float64 {
+		f.ran("main.use;main.handle;main.main", 500)
+		f.ran(newSmall+"main.tree;main.tree;main.handle;main.main", 200)
+		f.ran(newSmall+"main.list;main.handle;main.main", 100)
+		f.collector(100, 50)
+		f.made("main.tree;main.tree;main.handle;main.main", 32, 50_000_000, 100)
+		f.made("main.list;main.handle;main.main", 64, 10_000_000, 100)
+		return nil
+	}, func(f *fake) map[string]float64 {
+		f.ran("main.use;main.handle;main.main", 500)
+		f.made("main.tree;main.tree;main.handle;main.main", 32, 1000, 100)
+		return nil
+	}},
+	{"recycled-type", func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.ran(newSmall+"main.newState;main.main", 100)
+		f.ran("runtime.memclrNoHeapPointers;runtime.mallocgc;runtime.newobject;main.newState;main.main", 50)
+		f.collector(100, 50)
+		f.made("main.newState;main.main", 2048, 1_000_000, 3)
+		return nil
+	}, func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.made("main.newState;main.main", 2048, 8, 3)
+		return nil
+	}},
+	{"large-buffers", func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.ran("runtime.memclrNoHeapPointers;runtime.mallocgcLarge;runtime.mallocgc;runtime.makeslice;main.read;main.main", 200)
+		f.collector(50, 50)
+		f.made("main.read;main.main", 64<<10, 100_000, 2)
+		return nil
+	}, func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.made("main.read;main.main", 64<<10, 2, 2)
+		return nil
+	}},
+	{"long-lived-pointers", func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.ran(newSmall+"example.com/codec.Decode;main.main", 30)
+		f.collector(300, 20)
+		f.made("main.fill;main.main", 64, 0, 2_000_000)
+		f.made("example.com/codec.Decode;main.main", 128, 8_000_000, 0)
+		return map[string]float64{MetricLiveHeap: 128e6, MetricScanHeap: 128e6, MetricHeapInUse: 128e6, MetricScanStack: 1e5, MetricCyclesTotal: 8}
+	}, func(f *fake) map[string]float64 { // the cache is gone, the garbage is not
+		f.ran("main.use;main.main", 500)
+		f.ran(newSmall+"example.com/codec.Decode;main.main", 30)
+		f.collector(3, 20)
+		f.made("main.fill;main.main", 64, 0, 2000)
+		f.made("example.com/codec.Decode;main.main", 128, 8_000_000, 0)
+		return map[string]float64{MetricLiveHeap: 128e6, MetricScanHeap: 128e3, MetricHeapInUse: 128e6, MetricScanStack: 1e5, MetricCyclesTotal: 8}
+	}},
+	{"pointer-free-ballast", func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.ran(newSmall+"main.list;main.main", 50)
+		f.collector(50, 5)
+		f.made("main.read;main.load;main.main", 200<<20, 0, 1)
+		f.made("main.keep;main.load;main.main", 64, 0, 400_000) // beside it, under the same function
+		f.made("main.list;main.main", 64, 50_000_000, 0)
+		return map[string]float64{MetricLiveHeap: 240e6, MetricScanHeap: 26e6, MetricHeapInUse: 240e6, MetricScanStack: 1e5, MetricCyclesTotal: 12}
+	}, func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.ran(newSmall+"main.list;main.main", 50)
+		f.collector(50, 5)
+		f.made("main.keep;main.main", 64, 0, 4_000_000)
+		f.made("main.list;main.main", 64, 50_000_000, 0)
+		return map[string]float64{MetricLiveHeap: 256e6, MetricScanHeap: 256e6, MetricHeapInUse: 256e6, MetricScanStack: 1e5, MetricCyclesTotal: 12}
+	}},
+	{"gc-too-often", func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.collector(300, 20)
+		return map[string]float64{MetricGOGC: 20, MetricLiveHeap: 100e6, MetricHeapGoal: 120e6, MetricCyclesTotal: 100}
+	}, func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.collector(60, 20)
+		return map[string]float64{MetricGOGC: 100, MetricLiveHeap: 100e6, MetricHeapGoal: 200e6, MetricCyclesTotal: 20}
+	}},
+	{"limit-thrash", func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 300)
+		f.collector(600, 20)
+		return map[string]float64{MetricGOGC: -1, MetricMemoryLimit: 130e6, MetricLiveHeap: 100e6, MetricHeapGoal: 110e6, MetricCyclesTotal: 500, MetricAllocBytes: 4e9}
+	}, func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 300)
+		f.collector(60, 20)
+		return map[string]float64{MetricGOGC: -1, MetricMemoryLimit: 300e6, MetricLiveHeap: 100e6, MetricHeapGoal: 270e6, MetricCyclesTotal: 25, MetricAllocBytes: 4e9}
+	}},
+	{"profiler-cost", func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.ran("runtime.callers;runtime.mProf_Malloc;runtime.profilealloc;runtime.mallocgc;runtime.newobject;main.f;main.main", 200)
+		return map[string]float64{MetricMemProfileRate: 1}
+	}, func(f *fake) map[string]float64 {
+		f.ran("main.use;main.main", 500)
+		f.ran("runtime.callers;runtime.mProf_Malloc;runtime.profilealloc;runtime.mallocgc;runtime.newobject;main.f;main.main", 1)
+		return map[string]float64{MetricMemProfileRate: 512 << 10}
+	}},
+}
+
+func TestPatterns(t *testing.T) {
+	for _, c := range patterns {
+		t.Run(c.id, func(t *testing.T) {
+			f := newFake()
+			values := c.before(f)
+			r := Diagnose(f.evidence().with(values))
+			found := findingOf(r, c.id)
+			if found == nil {
+				t.Fatalf("not found; %s", list(r))
+			}
+			warning := c.id == "pointer-free-ballast"
+			if first := r.Findings[0].ID; first != c.id && !warning {
+				t.Errorf("%s stands first; %s", first, list(r))
+			}
+			if warning != (found.Gain.SameGOGC < 0) {
+				t.Errorf("the gain is %+v", found.Gain)
+			}
+			if found.Detail == "" || found.Remedy.Text == "" || found.Remedy.Snippet == "" || len(found.Check) == 0 || len(found.Evidence) == 0 {
+				t.Errorf("incomplete: %+v", found)
+			}
+			if !warning && (r.WinnableShare < found.Gain.Best()-1e-9 || r.WinnableShare > 1) {
+				t.Errorf("%.3f can be won, and the finding alone gains %.3f", r.WinnableShare, found.Gain.Best())
+			}
+
+			f = newFake()
+			values = c.after(f)
+			r = Diagnose(f.evidence().with(values))
+			if findingOf(r, c.id) != nil {
+				t.Errorf("found without its cause; %s", list(r))
+			}
+		})
+	}
+}
+
+func findingOf(r *Report, id string) *Finding {
+	for i := range r.Findings {
+		if r.Findings[i].ID == id {
+			return &r.Findings[i]
+		}
+	}
+	return nil
+}
+
+func list(r *Report) string {
+	var b strings.Builder
+	b.WriteString(r.Verdict)
+	for _, f := range r.Findings {
+		b.WriteString("\n\t" + f.ID + ": " + f.Detail)
+	}
+	return b.String()
+}
+
+// Where memory costs nothing, nothing is found, and the verdict names what takes the time.
+func TestElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		do         func(f *fake)
+	}{
+		{"work", "50 % of it into main.hash", func(f *fake) {
+			f.ran("main.hash;main.main", 500)
+			f.ran("main.read;main.main", 300)
+			f.ran("main.write;main.main", 200)
+		}},
+		{"system calls", "goes into system calls, most of it for main.store", func(f *fake) {
+			f.ran("main.hash;main.main", 100)
+			f.ran("internal/runtime/syscall.Syscall6;syscall.RawSyscall6;syscall.write;os.(*File).Write;main.store;main.main", 600)
+		}},
+		{"locks", "goes into locks, most of it for main.count", func(f *fake) {
+			f.ran("main.hash;main.main", 100)
+			f.ran("runtime.procyield;sync.(*Mutex).lockSlow;sync.(*Mutex).Lock;main.count;main.main", 600)
+		}},
+		{"cgo", "goes into cgo and C code, most of it for main.compress", func(f *fake) {
+			f.ran("main.hash;main.main", 100)
+			f.ran("runtime.cgocall;main._Cfunc_compress;main.compress;main.main", 600)
+		}},
+		{"idle", "the program is idle: it used 1.0 % of one processor", func(f *fake) {
+			f.ran("runtime.futex;runtime.findRunnable;runtime.schedule;runtime.park_m;runtime.mcall", 7)
+			f.ran("runtime.mallocgc;runtime.newobject;main.main", 3)
+		}},
+		{"nothing at all", "the program is idle", func(*fake) {}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFake()
+			c.do(f)
+			f.made("main.main", 1<<20, 1, 1)
+			r := Diagnose(f.evidence())
+			if len(r.Findings) != 1 || r.Findings[0].ID != "not-gc" || r.WinnableShare != 0 {
+				t.Errorf("found: %s", list(r))
+			}
+			if !strings.HasPrefix(r.Verdict, "GC is not your problem: ") || !strings.Contains(r.Verdict, c.want) {
+				t.Errorf("%q, want %q in it", r.Verdict, c.want)
+			}
+		})
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	f := newFake()
+	f.ran("main.use;main.handle;main.main", 690)
+	f.ran(newSmall+"main.tree;main.handle;main.main", 200)
+	f.collector(100, 10)
+	f.made("main.tree;main.handle;main.main", 32, 50_000_000, 100)
+	r := Diagnose(f.evidence())
+	if want := "Collection and allocation take 31 % of CPU; at most 29 % can be won back; one site makes up 100 % of what collection and allocation take."; r.Verdict != want {
+		t.Errorf("%q, want %q", r.Verdict, want)
+	}
+	if r.Confidence != Medium {
+		t.Errorf("confidence %s without metrics, want medium", r.Confidence)
+	}
+	if r := Diagnose(&Evidence{}); r.Confidence != None || r.Verdict != "Could not tell: there is no CPU profile." {
+		t.Errorf("of nothing: %s, %q", r.Confidence, r.Verdict)
+	}
+}
+
+// Without a profile of CPU time no place can be named, but that is not to say that there is none.
+func TestUnprofiled(t *testing.T) {
+	cycle := GCCycle{Number: 1, At: time.Second, CPUBackground: 300 * time.Millisecond, Live: 100e6, Goal: 120e6, Procs: 2}
+	traced := &Evidence{Trace: &GCTrace{Cycles: []GCCycle{cycle}}}
+	for _, c := range []struct {
+		name, verdict, findings string
+		e                       *Evidence
+		values                  map[string]float64
+	}{
+		{"metrics", "Collections take 44 % of CPU by the runtime's own figures; which places cause it, a CPU profile tells.", "",
+			&Evidence{}, map[string]float64{MetricCPUUser: 56, MetricCPUGC: 44}},
+		{"trace", "Collections take 30 % of CPU by the runtime's own figures; which places cause it, a CPU profile tells.", "",
+			traced, map[string]float64{MetricProcessCPU: 1}},
+		{"little", "GC is not your problem: collections take 0.5 % of CPU by the runtime's own figures; what allocation takes, a CPU profile tells.", "",
+			&Evidence{}, map[string]float64{MetricCPUUser: 99.5, MetricCPUGC: 0.5}},
+		{"a setting", "Collections take 30 % of CPU by the runtime's own figures; what was found could win back 24 %; which places cause it, a CPU profile tells.", "gc-too-often",
+			traced, map[string]float64{MetricProcessCPU: 1, MetricGOGC: 20}},
+		{"more than there is", "What collections take of the CPU is not known: by the trace, whose clock runs on while other work has the processors, it is 0.3 s, " +
+			"and the whole process took 0.1 s; a CPU profile tells, and which places cause it.", "", traced, map[string]float64{MetricProcessCPU: 0.1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.e.Metrics = [2]Metrics{}
+			r := Diagnose(c.e.with(c.values))
+			if r.Verdict != c.verdict {
+				t.Errorf("the verdict is %q, want %q", r.Verdict, c.verdict)
+			}
+			var found []string
+			for _, f := range r.Findings {
+				found = append(found, f.ID)
+			}
+			if got := strings.Join(found, " "); got != c.findings || r.Confidence != Low || r.Missing[0].What != "CPU profile" {
+				t.Errorf("found %q, want %q; confidence %s, missing %+v", got, c.findings, r.Confidence, r.Missing)
+			}
+		})
+	}
+}
+
+// A program's functions that allocate in one package under one call are one group, whatever recursion does, and main is no unit of work.
+func TestGroups(t *testing.T) {
+	f := newFake()
+	f.made("main.node;main.build;main.build;main.handle;main.serve;main.main", 32, 1000, 0)
+	f.made("main.leaf;main.build;main.handle;main.serve;main.main", 32, 1000, 0)
+	f.made("example.com/log.Line;main.audit;main.main", 32, 1000, 0)
+	a := newAccount(f.evidence())
+	groups := a.groups(a.sites, func(s *site) float64 { return s.allocBytes }, 1)
+	if len(groups) != 2 {
+		t.Fatalf("%d groups, want 2", len(groups))
+	}
+	if g := groups[0]; len(g.sites) != 2 || g.scope.fn != "main.build" {
+		t.Errorf("%d sites under %s, want 2 under main.build", len(g.sites), g.scope.fn)
+	}
+	if g := groups[1]; len(g.sites) != 1 || g.sites[0].owner.fn != "example.com/log.Line" {
+		t.Errorf("the second group is %s of %s", g.sites[0].at.fn, g.sites[0].owner.fn)
+	}
+}

@@ -1,0 +1,98 @@
+package doctor
+
+import "fmt"
+
+const (
+	// finalizersPerSecond is the least number of finalizers and cleanups a second, where the runtime counts them.
+	finalizersPerSecond = 100
+	// finalizersDoubt is the uncertain part of the gain: closing by hand costs a little, and some objects may need what they have.
+	finalizersDoubt = 0.1
+)
+
+// Functions that attach a finalizer or cleanup to an object, and those that carry them through the collection and run them.
+var (
+	finalizerSetters = []string{"runtime.SetFinalizer", "runtime.AddCleanup", "runtime.addfinalizer", "runtime.removefinalizer", "runtime.addCleanup", "runtime.createfing"}
+	finalizerWork    = []string{"runtime.freeSpecial", "runtime.queuefinalizer", "runtime.runFinalizers", "runtime.runfinq", "runtime.runCleanups", "runtime.markrootSpans",
+		"runtime.gcScanFinalizer", "runtime.finq", "runtime.(*cleanupQueue)", "runtime.(*mspan).specialFindSplicePoint", "runtime.addspecial", "runtime.removespecial"}
+)
+
+// findFinalizers finds objects with finalizers in numbers: each costs a record under a lock when it is set, is looked up by marking and sweeping, and keeps its
+// object alive for one collection more.
+func findFinalizers(a *account) []Finding {
+	setters, work := prefixed(finalizerSetters...), prefixed(finalizerWork...)
+	lines := map[*frame]float64{}
+	var setting, carrying float64
+	for _, st := range a.stacks {
+		if st.class == classProfiler {
+			continue // its records of sampled objects are carried like finalizers, and belong to profiler-cost
+		}
+		if i := outermost(st.frames, setters); i >= 0 {
+			setting += st.ns
+			if owner := callerOf(st.frames, i+1); owner != nil {
+				lines[owner] += st.ns
+			}
+			continue
+		}
+		// A finalizer's own work is the user's, and would be done by hand as well.
+		if i := outermost(st.frames, work); i >= 0 && !userBelow(st.frames[:i]) {
+			carrying += st.ns
+		}
+	}
+	rate, known := a.finalizerRate()
+	if known && rate < finalizersPerSecond || !known && setting == 0 {
+		return nil // records are of other kinds, too: the memory profiler's, and weak pointers
+	}
+	var owner *frame
+	for line, ns := range lines {
+		if owner == nil || ns > lines[owner] || ns == lines[owner] && line.fn < owner.fn {
+			owner = line
+		}
+	}
+	f := a.findingAt(owner, nil, a.gainWith(toll{}, setting+carrying, finalizersDoubt), setting+carrying)
+	f.Evidence["setting_cpu_share"] = round(a.share(setting))
+	f.Evidence["collecting_cpu_share"] = round(a.share(carrying))
+	what := "Finalizers and cleanups take "
+	if known {
+		f.Evidence["finalizers_per_second"] = round(rate)
+		what = fmt.Sprintf("Finalizers and cleanups, %.0f a second, take ", rate)
+	}
+	f.Detail = what + percent(a.share(setting+carrying)) + " of the CPU time"
+	if owner != nil {
+		f.Detail += "; most are set by " + owner.place()
+	}
+	f.Detail += "."
+	f.Remedy = Remedy{
+		Text: "Close what is closed in time by hand (defer h.Close()) and set no finalizer for it, or take it off again in Close (runtime.SetFinalizer(h, nil), Cleanup.Stop). " +
+			"Where one must stay as a net, put it on few objects: on a table of handles, not on each handle.",
+		Snippet: "- runtime.SetFinalizer(h, (*handle).Close)\n+ defer h.Close() // in the function that h does not leave",
+	}
+	f.Check = []string{
+		"/gc/finalizers/executed:finalizers and /gc/cleanups/executed:cleanups of runtime/metrics.",
+		"That nothing stays open: the process's open descriptors, or a count of your own, under load.",
+	}
+	return ranked([]Finding{f})
+}
+
+// userBelow reports whether the frames leave the runtime.
+func userBelow(frames []*frame) bool {
+	for _, f := range frames {
+		if !f.runtime {
+			return true
+		}
+	}
+	return false
+}
+
+// finalizerRate is how many finalizers and cleanups became due in a second of the window, and whether the runtime told.
+func (a *account) finalizerRate() (float64, bool) {
+	seconds := a.window.Seconds()
+	if seconds == 0 {
+		return 0, false
+	}
+	finalizers, ok1 := a.counter(MetricFinalizersQueued)
+	cleanups, ok2 := a.counter(MetricCleanupsQueued)
+	if !ok1 && !ok2 {
+		return 0, false
+	}
+	return (max(finalizers, 0) + max(cleanups, 0)) / seconds, true
+}

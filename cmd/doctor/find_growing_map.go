@@ -1,0 +1,101 @@
+package doctor
+
+import "fmt"
+
+const (
+	// growingMapShare is the least share of CPU time that growing must take.
+	growingMapShare = 0.01
+	// growingMapOutgrown is the part of a map's memory that it has outgrown when it stops: each table has twice the size of the one before, so all before
+	// the last add up to as much as the last.
+	growingMapOutgrown = 0.5
+	// growingMapDoubt is the uncertain part of the gain: a map that begins large may have been given too much or too little.
+	growingMapDoubt = 0.25
+)
+
+// mapGrowth are the functions that move a map's entries to larger tables: of Go 1.24 and later, and of those before.
+var mapGrowth = []string{
+	"internal/runtime/maps.(*table).rehash", "internal/runtime/maps.(*table).grow", "internal/runtime/maps.(*table).split", "internal/runtime/maps.(*Map).growTo",
+	"runtime.hashGrow", "runtime.growWork", "runtime.evacuate",
+}
+
+// growingUse is what one function of the user's spends on growing maps.
+type growingUse struct {
+	*bundle
+	moving, allocating float64        // CPU time in growth: outside and in the allocator
+	seen               map[*site]bool // sites whose allocations happen in growth
+	lines              map[*frame]float64
+}
+
+// findGrowingMap finds maps that begin small and are filled: with each doubling all entries are hashed and moved again.
+func findGrowingMap(a *account) []Finding {
+	growing := prefixed(mapGrowth...)
+	var all bundles
+	uses := map[*bundle]*growingUse{}
+	for _, st := range a.stacks {
+		// A map that the code of others fills is theirs to size.
+		if st.site == nil || !ownMap(st.site.at) || st.site.claimed != "" || st.class.isGC() || outermost(st.frames, growing) < 0 {
+			continue
+		}
+		u := all.of(st.site.owner)
+		use := uses[u]
+		if use == nil {
+			use = &growingUse{bundle: u, seen: map[*site]bool{}, lines: map[*frame]float64{}}
+			uses[u] = use
+		}
+		use.lines[st.site.owner] += st.ns
+		if st.class == classMutator {
+			use.moving += st.ns
+		} else {
+			use.allocating += st.ns
+		}
+		if !use.seen[st.site] {
+			use.seen[st.site] = true
+			u.sites = append(u.sites, st.site)
+		}
+	}
+	var found []Finding
+	for _, u := range all.list {
+		if use := uses[u]; a.share(use.moving+use.allocating) >= growingMapShare {
+			found = append(found, use.finding(a))
+		}
+	}
+	return ranked(found)
+}
+
+// ownMap reports whether the map is filled by code of the user's, or for it by package maps.
+func ownMap(at *frame) bool { return at.user || at.std && at.pkg == "maps" }
+
+func (u *growingUse) finding(a *account) Finding {
+	t := a.sum(u.sites)
+	part := t.dead().times(growingMapOutgrown)
+	part.cpu = min(growingMapOutgrown*u.allocating, t.cpu)
+	f := a.findingAt(u.owner, u.sites, a.gainWith(part, u.moving, growingMapDoubt), u.moving)
+	f.Evidence["growth_cpu_share"] = round(a.share(u.moving + u.allocating))
+	at := u.owner
+	for line, ns := range u.lines {
+		if ns > u.lines[at] {
+			at = line
+		}
+	}
+	f.Owner, f.Site = at.site(), u.sites[0].at.site()
+	f.Detail = fmt.Sprintf("%s fills maps that begin empty: making them larger step by step takes %s of the CPU time.", at.place(), percent(a.share(u.moving+u.allocating)))
+	f.Remedy = Remedy{
+		Text:    "Make the map with room for as many entries as it will get. If maps of this kind come and go, keep one and clear(m) it: it keeps its tables.",
+		Snippet: a.mapSnippet(at),
+	}
+	f.Check = []string{
+		"internal/runtime/maps.(*table).rehash in a new CPU profile.",
+		"That the size is near what is needed: a map never shrinks, and room for far too many entries costs memory and caches.",
+	}
+	return f
+}
+
+// mapSnippet shows the type of the map if the source is at hand.
+func (a *account) mapSnippet(at *frame) string {
+	for _, m := range a.allocatesAt(at) {
+		if m.how == byMapAssign || m.how == byMap {
+			return fmt.Sprintf("- m := %s{}\n+ m := make(%s, n) // n: how many entries it will get", typeName(m.typ), typeName(m.typ))
+		}
+	}
+	return "- m := map[K]V{}\n+ m := make(map[K]V, len(input))"
+}

@@ -1,0 +1,99 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	// growingSliceOnTheWay is the least part of the bytes that must be objects that the slice outgrew.
+	growingSliceOnTheWay = 0.3
+	// growingSliceSizes is the least number of sizes over which a site's objects are spread: a slice that grows passes through several.
+	growingSliceSizes = 3
+	// growingSliceEntry is the part of a site's CPU time that must be in append's growth.
+	growingSliceEntry = 0.5
+	// growingSliceDoubt is the part of the copying that may remain, because the length is not known well in advance.
+	growingSliceDoubt = 0.3
+)
+
+// findGrowingSlice finds appends that begin with no capacity: objects of ever larger sizes, all but the last of them copied and dropped.
+func findGrowingSlice(a *account) []Finding {
+	var all bundles
+	for _, s := range a.free() {
+		if ownGrowth(s.at) && grows(s) {
+			all.add(s)
+		}
+	}
+	var found []Finding
+	for _, u := range all.list {
+		var t toll
+		var moved, bytes float64
+		sizes := 0
+		for _, s := range u.sites {
+			onTheWay, objects, steps := ladder(s.sizes)
+			part := a.sum([]*site{s}).dead().times(onTheWay)
+			// What a call costs goes with the number of objects, and clearing with their bytes.
+			part.cpu = s.allocCPU*objects + s.zeroCPU*onTheWay
+			t = t.plus(part)
+			moved += s.copyCPU
+			bytes += s.allocBytes * onTheWay
+			sizes = max(sizes, steps)
+		}
+		f := a.findingAt(u.owner, u.sites, a.gainWith(t, moved, growingSliceDoubt), moved)
+		f.Evidence["outgrown_bytes_share"] = round(bytes / max(a.sum(u.sites).allocBytes, 1))
+		f.Evidence["sizes"] = sizes
+		f.Evidence["copy_cpu_share"] = round(a.share(moved))
+		at := u.sites[0].at
+		f.Detail = fmt.Sprintf("%s grows a slice from nothing: of the bytes that it allocates %s are outgrown, copied and dropped.", at.place(), percent(bytes/max(a.sum(u.sites).allocBytes, 1)))
+		f.Remedy = Remedy{
+			Text:    "Give the slice its capacity: the length of what it is made from, or what the last one needed. If it does not outlive the call, keep it and begin with s[:0].",
+			Snippet: a.growingSnippet(at),
+		}
+		f.Check = []string{
+			"runtime.growslice in a new CPU profile, and the objects of this line in a heap profile (-sample_index=alloc_objects).",
+			"That the capacity is no guess far too high: memory that is never used is cleared all the same.",
+		}
+		found = append(found, f)
+	}
+	return ranked(found)
+}
+
+// ownGrowth reports whether the user decides over the capacity: in code of the module, and in the standard library's growing buffers. In the code of others it
+// is theirs.
+func ownGrowth(at *frame) bool {
+	switch at.pkg {
+	case "bytes", "strings", "slices", "io", "os":
+		return at.std
+	}
+	return at.user
+}
+
+// grows reports whether a site's objects are steps of growing slices.
+func grows(s *site) bool {
+	var growth, all float64
+	for entry, ns := range s.entries {
+		all += ns
+		if strings.HasSuffix(entry, ".growslice") {
+			growth += ns
+		}
+	}
+	if all == 0 || growth < growingSliceEntry*all {
+		return false
+	}
+	onTheWay, _, steps := ladder(s.sizes)
+	return onTheWay >= growingSliceOnTheWay && steps >= growingSliceSizes
+}
+
+func (t toll) plus(u toll) toll {
+	return toll{t.allocBytes + u.allocBytes, t.allocObjects + u.allocObjects, t.inuseBytes + u.inuseBytes, t.scanned + u.scanned, t.cpu + u.cpu, t.zero + u.zero, t.touch + u.touch, t.blur + u.blur}
+}
+
+// growingSnippet shows the append of the line if the source is at hand.
+func (a *account) growingSnippet(at *frame) string {
+	for _, m := range a.allocatesAt(at) {
+		if m.how == byAppend {
+			return fmt.Sprintf("+ %s = make([]%s, 0, n) // before the loop; n: how many there will be\n  %s = %s", m.into, typeName(m.typ), m.into, m.text)
+		}
+	}
+	return "- var list []T\n+ list := make([]T, 0, len(input))\n  for _, v := range input {\n      list = append(list, f(v))\n  }"
+}

@@ -1,0 +1,210 @@
+package doctor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+const (
+	// jsonShare is the least share of CPU time that encoding or decoding must take, allocation included.
+	jsonShare = 0.05
+	// jsonReflection is the least part of that time that must be spent in package reflect, or below functions that make trees of any. Generated code
+	// has no more of either than what asks once for the type; allocation through reflect does not count, since others allocate by it, too.
+	jsonReflection = 0.08
+	// jsonAny is the part of decoding from which on it counts as decoding into maps and slices of any.
+	jsonAny = 0.3
+	// jsonDoubt is the part of the gain that is uncertain: decoders differ by that much from what one pass over the text takes.
+	jsonDoubt = 0.2
+)
+
+// jsonUse is what one place spends in a package for JSON that works by reflection.
+type jsonUse struct {
+	*bundle
+	entry   *frame // the function of the package that it calls
+	inner   float64
+	reflect float64 // CPU time in reflect, and for trees of any
+	check   float64 // CPU time of a pass that only looks whether the text is valid
+	numbers float64 // CPU time that parses and prints numbers
+	any     float64 // CPU time below functions that decode into any
+	// sites are those of all; boxes those that make the tree of any.
+	boxes []*site
+}
+
+// findJSON finds encoding and decoding of JSON by reflection. What it would cost without is read off the same profile: encoding/json checks
+// a document before it decodes it, so what the check takes is what reading the text once takes. What remains besides are the values themselves and the
+// parsing of numbers; values of any do not remain, since nobody needs them who knows which fields to read.
+func findJSON(a *account) []Finding {
+	pkgs := jsonPackages(a)
+	inPackage := matcher(func(f *frame) bool { return pkgs[f.pkg] })
+	uses := map[string]*jsonUse{}
+	var list []*jsonUse
+	useOf := func(frames []*frame) (*jsonUse, int) {
+		i := outermost(frames, inPackage)
+		if i < 0 || i+1 == len(frames) {
+			return nil, -1
+		}
+		owner := callerOf(frames, i+1)
+		u := uses[owner.fn]
+		if u == nil {
+			u = &jsonUse{bundle: &bundle{owner: owner}, entry: frames[i]}
+			uses[owner.fn] = u
+			list = append(list, u)
+		}
+		return u, i
+	}
+	for _, st := range a.stacks {
+		if u, i := useOf(st.frames); u != nil && !st.class.isGC() && st.class != classProfiler {
+			u.spend(st, i, inPackage)
+		}
+	}
+	for _, s := range a.free() {
+		if u, i := useOf(s.frames); u != nil {
+			u.sites = append(u.sites, s)
+			if slices.ContainsFunc(s.frames[:i], decodesAny) {
+				u.boxes = append(u.boxes, s)
+			}
+		}
+	}
+	var found []Finding
+	for _, u := range list {
+		if a.share(u.spent) >= jsonShare && u.reflect >= jsonReflection*u.spent {
+			found = append(found, u.finding(a))
+		}
+	}
+	return ranked(found)
+}
+
+// jsonPackages are the packages of the profile that are for JSON: by a word of their path, or, for a copy under another name, by the
+// types that all copies of encoding/json have. The user's own packages may bear the word without being one, so for them the types decide.
+func jsonPackages(a *account) map[string]bool {
+	pkgs := map[string]bool{}
+	for _, f := range a.code.known {
+		switch {
+		case f.runtime:
+		case strings.Contains(f.fn, ".(*decodeState)."), strings.Contains(f.fn, ".(*encodeState)."):
+			pkgs[f.pkg] = true
+		case !f.user && strings.Contains(f.pkg, "json"):
+			pkgs[f.pkg] = true
+		}
+	}
+	return pkgs
+}
+
+// spend adds a sample's time. frames[i] is the outermost one of the package.
+func (u *jsonUse) spend(st *stack, i int, inPackage func(*frame) bool) {
+	u.spent += st.ns
+	if st.site == nil || st.class == classMutator {
+		u.inner += st.ns
+	}
+	var reflects, checks, numbers, boxed bool
+	for _, f := range st.frames[:i+1] {
+		reflects = reflects || strings.HasPrefix(f.pkg, "reflect") || strings.HasSuffix(f.pkg, "/reflect2")
+		boxed = boxed || decodesAny(f)
+		if inPackage(f) {
+			name := f.fn[len(f.pkg):]
+			checks = checks || name == ".checkValid" || strings.HasSuffix(name, ".CheckNextValue")
+			continue
+		}
+		numbers = numbers || strings.HasSuffix(f.pkg, "strconv")
+	}
+	if reflects && st.class == classMutator && st.site == nil || boxed {
+		u.reflect += st.ns
+	}
+	if boxed {
+		u.any += st.ns
+	}
+	switch mutator := st.site == nil || st.class == classMutator; {
+	case !mutator:
+	case checks:
+		u.check += st.ns
+	case numbers:
+		u.numbers += st.ns
+	}
+}
+
+// decodesAny reports whether a function decodes into any: its results are maps, slices and values in interfaces.
+func decodesAny(f *frame) bool {
+	for _, name := range []string{"objectInterface", "arrayInterface", "literalInterface", "unmarshalObjectAny", "unmarshalArrayAny", "unmarshalValueAny"} {
+		if strings.HasSuffix(f.fn, "."+name) {
+			return true
+		}
+	}
+	return false
+}
+
+// decoding reports whether the place decodes: by the package's function that it calls.
+func (u *jsonUse) decoding() bool {
+	name := strings.ToLower(u.entry.fn[len(u.entry.pkg):])
+	return strings.Contains(name, "decode") || strings.Contains(name, "unmarshal") || u.check > 0
+}
+
+func (u *jsonUse) finding(a *account) Finding {
+	slices.SortStableFunc(u.sites, func(s, t *site) int { return cmp.Compare(t.cpuNow(), s.cpuNow()) })
+	gone, outside := u.sites, u.reflectOutside()
+	anyTree := u.any >= jsonAny*u.spent
+	switch {
+	case u.decoding() && u.check > 0:
+		outside = u.inner - u.check - u.numbers
+		if anyTree {
+			outside, gone = u.inner-u.check, u.sites
+		} else {
+			gone = nil // the values stay
+		}
+	case u.decoding() && !anyTree:
+		gone = nil
+	case u.decoding():
+		gone = u.boxes
+	}
+	g := a.gainWith(a.sum(gone).dead(), outside, jsonDoubt)
+	f := a.findingAt(u.owner, u.sites, g, u.inner)
+	f.Site = u.owner.site()
+	f.Evidence["json_cpu_share"] = round(a.share(u.spent))
+	f.Evidence["reflection_share"] = round(u.reflect / u.spent)
+	f.Evidence["validation_cpu_share"] = round(a.share(u.check))
+	f.Evidence["decodes_into_any"] = anyTree
+	f.Evidence["entry"] = u.entry.fn
+	u.remedy(&f, a, anyTree)
+	return f
+}
+
+// reflectOutside is the CPU time of reflection without what it allocates, for packages that do not check a document before.
+func (u *jsonUse) reflectOutside() float64 {
+	if u.spent == 0 {
+		return 0
+	}
+	return u.reflect * u.inner / u.spent
+}
+
+func (u *jsonUse) remedy(f *Finding, a *account, anyTree bool) {
+	verb := "encodes"
+	if u.decoding() {
+		verb = "decodes"
+	}
+	f.Detail = u.owner.place() + " " + verb + " JSON by reflection, through " + shortName(u.entry.fn) + ": " + percent(a.share(u.spent)) + " of the CPU time"
+	switch {
+	case anyTree:
+		f.Detail += ", most of it to make maps and slices of any."
+		f.Remedy = Remedy{
+			Text: "Decode into a struct that has the fields you read, or read them from the text with jsontext or gjson; maps of any cost an allocation a value.",
+			Snippet: "- var doc map[string]any\n+ var doc struct{ Amount float64 `json:\"amount\"` } // or gjson.GetBytes(data, \"amount\").Float()\n" +
+				"  err := json.Unmarshal(data, &doc)\n- amount := doc[\"amount\"].(float64)\n+ amount := doc.Amount",
+		}
+	case u.decoding():
+		f.Detail += ", of which " + percent(a.share(u.check)) + " checks the text before it is read."
+		f.Remedy = Remedy{
+			Text:    "Use a decoder that is made once for the type: goccy/go-json, sonic, or jsontext by hand. `freehold bench -run decode -docs 'GLOB'` measures them on your documents.",
+			Snippet: "- import \"encoding/json\"\n+ import json \"github.com/goccy/go-json\"",
+		}
+	default:
+		f.Detail += "."
+		f.Remedy = Remedy{
+			Text:    "Append the fields by hand to a slice that is kept (strconv.AppendInt, jsontext.AppendQuote), or use an encoder that is made once for the type, such as goccy/go-json.",
+			Snippet: "- out, err := json.Marshal(v)\n+ buf = v.appendJSON(buf[:0]) // strconv.AppendInt, jsontext.AppendQuote",
+		}
+	}
+	f.Check = []string{
+		"A test that both decoders give the same values for your documents, the odd ones included: unknown fields, null, large numbers, invalid UTF-8.",
+		"The share of " + packageOf(u.entry.fn) + " in a new CPU profile.",
+	}
+}

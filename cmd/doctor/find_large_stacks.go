@@ -1,0 +1,122 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+const (
+	// stackScanShare is the least share of CPU time in scanning stacks at which their depth is reported.
+	stackScanShare = 0.03
+	// stackGrowthDoubt is the uncertain part of what growing stacks costs: goroutines that stay cost the hand-over.
+	stackGrowthDoubt = 0.1
+	// stackScanDoubt is the uncertain part of what scanning costs: how far stacks can shrink the profile does not tell.
+	stackScanDoubt = 0.5
+)
+
+// findLargeStacks finds stacks that are copied to larger ones again and again, each time a new goroutine descends, and stacks so deep that reading them is a
+// good part of a collection.
+func findLargeStacks(a *account) []Finding {
+	return ranked(append(a.growingStacks(), a.deepStacks()...))
+}
+
+// growingStacks finds the functions in which stacks are found too small.
+func (a *account) growingStacks() (found []Finding) {
+	growth := prefixed("runtime.newstack", "runtime.copystack", "runtime.morestack")
+	preemption := prefixed("runtime.gopreempt_m", "runtime.preemptPark", "runtime.gosched")
+	var all bundles
+	lines := map[*frame]float64{}
+	total := 0.0
+	for _, st := range a.stacks {
+		i := outermost(st.frames, growth)
+		if i < 0 || st.class != classMutator && st.class != classAlloc {
+			continue
+		}
+		// runtime.newstack also serves preemption, which copies nothing.
+		if outermost(st.frames[:i+1], preemption) >= 0 {
+			continue
+		}
+		owner := callerOf(st.frames, i+1)
+		if i+1 == len(st.frames) {
+			owner = nil // the profiler lost the user's part of the stack while it was copied
+		}
+		total += st.ns
+		if owner != nil {
+			all.of(owner).ns += st.ns
+			lines[owner] += st.ns
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	var owner *frame
+	slices.SortFunc(all.list, func(u, v *bundle) int { return cmp.Compare(v.ns, u.ns) })
+	if len(all.list) > 0 {
+		owner = all.list[0].owner
+		for line, ns := range lines {
+			if line.fn == owner.fn && ns > lines[owner] {
+				owner = line
+			}
+		}
+	}
+	f := a.findingAt(owner, nil, a.gainWith(toll{}, total, stackGrowthDoubt), total)
+	f.Evidence["stack_growth_cpu_share"] = round(a.share(total))
+	a.stackEvidence(&f)
+	f.Detail = "Goroutines outgrow their stacks, which are copied to larger ones: " + percent(a.share(total)) + " of the CPU time"
+	if owner != nil {
+		f.Detail += ", most of it in " + owner.place()
+	}
+	f.Detail += "."
+	f.Remedy = Remedy{
+		Text: "Let goroutines stay and take work from a channel: their stacks have grown already. Or need less of it: a loop instead of recursion, large arrays not as local " +
+			"variables but in a slice that is kept.",
+		Snippet: "- for _, r := range requests {\n-     go func() { done <- handle(r) }()\n- }\n" +
+			"+ for range runtime.GOMAXPROCS(0) { // once\n+     go func() {\n+         for r := range work {\n+             done <- handle(r)\n+         }\n+     }()\n+ }",
+	}
+	f.Check = []string{"runtime.copystack in a new CPU profile.", "/sched/goroutines-created:goroutines of runtime/metrics."}
+	return []Finding{f}
+}
+
+// deepStacks finds stacks whose scanning is a good part of marking. Smaller ones scan faster, and they count for the heap's goal, so that at the same GOGC
+// collections become more frequent.
+func (a *account) deepStacks() []Finding {
+	scanning := prefixed("runtime.scanstack")
+	ns := 0.0
+	for _, st := range a.stacks {
+		if st.class.isGC() && outermost(st.frames, scanning) >= 0 {
+			ns += st.ns
+		}
+	}
+	if a.share(ns) < stackScanShare {
+		return nil
+	}
+	g := a.gainWith(toll{}, ns, stackScanDoubt)
+	if stacks, ok := a.metric(MetricScanStack); ok && a.live+a.roots > stacks {
+		more := (a.live + a.roots) / (a.live + a.roots - stacks)
+		g.SameGOGC = a.share(a.mark - more*(a.mark-min(ns, a.mark)))
+	}
+	f := a.findingAt(nil, nil, g, ns)
+	f.Evidence["stack_scan_cpu_share"] = round(a.share(ns))
+	a.stackEvidence(&f)
+	f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading stacks.", percent(a.share(ns)))
+	if n, ok := a.metric(MetricGoroutines); ok {
+		f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading the stacks of %.0f goroutines.", percent(a.share(ns)), n)
+	}
+	f.Remedy = Remedy{
+		Text:    "Keep fewer goroutines, or shallower ones: let a pool of them take work from a channel, wait without a goroutine for each connection's idle time, and keep no large arrays as local variables.",
+		Snippet: "- go serve(conn)   // waits for most of its life, deep in the stack\n+ workers <- conn  // a goroutine takes it when there is something to read",
+	}
+	f.Check = []string{"/gc/scan/stack:bytes and /sched/goroutines:goroutines of runtime/metrics.", "runtime.scanstack in a new CPU profile."}
+	return []Finding{f}
+}
+
+func (a *account) stackEvidence(f *Finding) {
+	for name, metric := range map[string]string{
+		"stack_scan_bytes": MetricScanStack, "stack_bytes": MetricStackBytes, "goroutines": MetricGoroutines,
+	} {
+		if v, ok := a.metric(metric); ok {
+			f.Evidence[name] = v
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package doctor
+
+import (
+	"fmt"
+	"time"
+)
+
+// longLivedID names the finding that marking of long-lived data belongs to.
+const longLivedID = "long-lived-pointers"
+
+const (
+	// longCycles is how many collections an object must live through on average to count as long-lived.
+	longCycles = 3
+	// pointerFree is the part of bytes with pointers up to which memory counts as free of them: what the estimate cannot tell from none.
+	pointerFree = 0.1
+	// ballastPart is the part of the live heap from which memory without pointers decides how often the collector runs.
+	ballastPart = 0.2
+)
+
+// longLived reports whether the site's memory lives through many collections.
+func (a *account) longLived(s *site) bool {
+	if s.inuseBytes == 0 {
+		return false
+	}
+	if s.age < 0 {
+		return s.inuseBytes > s.allocBytes/2
+	}
+	between := a.between()
+	if between == 0 {
+		between = time.Second
+	}
+	return s.age >= shortLife && s.age >= longCycles*between
+}
+
+// keeps is what a group keeps alive: the weight by which long-lived sites are grouped.
+func keeps(s *site) float64 { return s.inuseBytes }
+
+func findLongLived(a *account) (found []Finding) {
+	var sites []*site
+	for _, s := range a.sites {
+		if s.claimed == "" && a.longLived(s) && !a.ballast(s) {
+			sites = append(sites, s)
+		}
+	}
+	for _, g := range a.groups(sites, keeps, leastKept*a.live) {
+		t := a.sum(g.sites)
+		if t.scanned < pointerFree*t.inuseBytes {
+			continue
+		}
+		gain := a.gainOf(t, 0)
+		if gain.Best() < minGain {
+			continue
+		}
+		f := a.finding(g.sites, gain)
+		part := 0.0
+		if a.scan > 0 {
+			part = min(t.scanned/a.scan, 1)
+		}
+		f.Detail = fmt.Sprintf("%s that live long, made at %s, are %s of what each of the %scollections reads.",
+			bytesText(t.inuseBytes), a.places(g.sites), percent(part), a.cycleCount())
+		f.Evidence["scanned_bytes"] = t.scanned
+		f.Evidence["scan_share"] = part
+		f.Remedy = Remedy{
+			Text: "Keep it out of the collector's sight: in memory off the heap (offheap, links as offheap.Ref), or in a map or slice whose keys and values hold no pointers " +
+				"(numbers, arrays of bytes, indexes into one slice). The heap is then smaller and would be collected more often: raise GOGC, or set a memory limit, in the same change.",
+			Snippet: "- cache map[string]*entry\n" +
+				"+ index   map[uint64]uint32      // hash of the key to an index: no pointers, so never scanned\n" +
+				"+ records []record               // offheap.MakeSlice[record](n, n); strings as [32]byte or offheap.Ref",
+		}
+		f.Check = []string{"The scanned bytes (/gc/scan/heap:bytes) fall by about as much as the figure says.",
+			"Collections a second: with a smaller heap they come more often at the same GOGC, which is what the smaller of the two gains shows."}
+		found = append(found, f)
+	}
+	return found
+}
+
+// ballast reports whether a site alone is ballast. Small strings beside structs are not: they go where the structs go.
+func (a *account) ballast(s *site) bool {
+	return s.scan < pointerFree && s.objectSize() >= largeObject && s.inuseBytes >= ballastPart*(a.live+a.roots)
+}
+
+func findBallast(a *account) (found []Finding) {
+	var sites []*site
+	for _, s := range a.sites {
+		if s.claimed == "" && a.longLived(s) && s.scan < pointerFree {
+			sites = append(sites, s)
+		}
+	}
+	for _, g := range a.groups(sites, keeps, leastKept*a.live) {
+		t := a.sum(g.sites)
+		part := t.inuseBytes / max(a.live+a.roots, 1)
+		if part < ballastPart {
+			continue
+		}
+		gain := a.gainOf(t, 0)
+		if gain.SameGOGC > -minGain {
+			continue
+		}
+		f := a.finding(g.sites, gain)
+		f.Severity = SeverityInfo
+		f.Detail = fmt.Sprintf("%s without pointers, made at %s, are %s of the live heap. The collector does not read them, but runs less often for their sake: "+
+			"taken off the heap at the same GOGC, the program would take %s more CPU.", bytesText(t.inuseBytes), a.places(g.sites), percent(min(part, 1)), percent(-gain.SameGOGC))
+		f.Evidence["live_share"] = min(part, 1)
+		f.Remedy = Remedy{
+			Text:    "Leave it where it is. If it must go off the heap to save memory, raise GOGC in the same change, so that the program keeps the total that it has now.",
+			Snippet: fmt.Sprintf("  data := offheap.MakeSlice[byte](n, n)\n+ debug.SetGCPercent(%.0f)", a.gogcWithout(t.inuseBytes)),
+		}
+		f.Check = []string{"Collections a second before and after: they must not rise."}
+		found = append(found, f)
+	}
+	return found
+}
+
+// gogcWithout is the GOGC at which the heap may grow by as much as now when the given bytes have left it, and as much again as they were.
+func (a *account) gogcWithout(bytes float64) float64 {
+	gogc, ok := a.gogc()
+	if !ok || gogc < 0 {
+		gogc = 100
+	}
+	base := a.live + a.roots
+	stays := max(base-bytes, base/20)
+	return (base*gogc/100 + bytes) / stays * 100
+}

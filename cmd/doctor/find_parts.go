@@ -1,0 +1,185 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// times is a part of a toll.
+func (t toll) times(k float64) toll {
+	return toll{allocBytes: k * t.allocBytes, allocObjects: k * t.allocObjects, inuseBytes: k * t.inuseBytes, scanned: k * t.scanned, cpu: k * t.cpu, zero: k * t.zero, touch: k * t.touch, blur: k * k * t.blur}
+}
+
+// dead is the toll without what is in use: of memory that dies and is allocated anew only the allocation can be saved.
+func (t toll) dead() toll {
+	t.inuseBytes, t.scanned = 0, 0
+	return t
+}
+
+// gainWith is the gain of taking a toll away, and CPU time in nanoseconds outside the allocator besides, of which the part doubt is uncertain beyond what sampling
+// makes it. The time that the sites' lines take themselves is left to ns.
+func (a *account) gainWith(t toll, ns, doubt float64) Gain {
+	t.touch = 0
+	g := a.gainOf(t, 0)
+	share, sampled := a.share(ns), a.share(a.samplingError(ns))
+	g.SameGOGC += share
+	g.SameMemory += share
+	g.Error = math.Sqrt(g.Error*g.Error + sampled*sampled + doubt*share*doubt*share)
+	return g
+}
+
+// outermost is the index of the outermost frame that matches, -1 if none does.
+func outermost(frames []*frame, match func(*frame) bool) int {
+	for i := len(frames) - 1; i >= 0; i-- {
+		if match(frames[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// matcher remembers which functions match, by their numbers, because an account has each of them many times.
+func matcher(match func(*frame) bool) func(*frame) bool {
+	const unknown, yes, no = 0, 1, 2
+	var known []uint8
+	return func(f *frame) bool {
+		if f.id >= len(known) {
+			known = append(known, make([]uint8, max(f.id+1-len(known), 1024))...)
+		}
+		if known[f.id] == unknown {
+			known[f.id] = no
+			if match(f) {
+				known[f.id] = yes
+			}
+		}
+		return known[f.id] == yes
+	}
+}
+
+// prefixed matches functions by the beginnings of their names.
+func prefixed(prefixes ...string) func(*frame) bool {
+	return matcher(func(f *frame) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(f.fn, p) })
+	})
+}
+
+// callerOf is the frame that a remedy is about: the first of the user's module from index i outwards, or else the first that is neither the
+// runtime's nor the standard library's, or else the outermost.
+func callerOf(frames []*frame, i int) *frame {
+	if i >= len(frames) {
+		i = len(frames) - 1
+	}
+	if i < 0 {
+		return nil
+	}
+	return ownerOf(frames[i:])
+}
+
+// free are the sites that no finding has yet.
+func (a *account) free() (list []*site) {
+	for _, s := range a.sites {
+		if s.claimed == "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// bundle is sites that one place in the user's code causes, and CPU time that goes there besides.
+type bundle struct {
+	owner *frame
+	sites []*site
+	ns    float64 // CPU time that the remedy saves outside the allocator
+	spent float64 // CPU time that the pattern takes outside the allocator
+}
+
+// bundles collects sites and CPU time by function of the user's.
+type bundles struct {
+	list []*bundle
+	by   map[string]*bundle
+}
+
+func (b *bundles) of(owner *frame) *bundle {
+	if b.by == nil {
+		b.by = map[string]*bundle{}
+	}
+	u := b.by[owner.fn]
+	if u == nil {
+		u = &bundle{owner: owner}
+		b.by[owner.fn] = u
+		b.list = append(b.list, u)
+	}
+	return u
+}
+
+// add puts a site to its owner's, whose dearest line stands for all: an account has the dearest sites first.
+func (b *bundles) add(s *site) *bundle {
+	u := b.of(s.owner)
+	u.sites = append(u.sites, s)
+	return u
+}
+
+// findingAt is a finding about sites, or about CPU time alone, that a place in the user's code causes: it is the owner whatever the sites'
+// own are. cost is the CPU time in nanoseconds that the pattern takes outside the sites' memory, that of the sites' lines included.
+func (a *account) findingAt(owner *frame, sites []*site, g Gain, cost float64) Finding {
+	f := a.finding(sites, g)
+	f.CPUShare += a.share(cost - a.sum(sites).touch)
+	if owner != nil {
+		f.Owner = owner.site()
+		if len(sites) == 0 {
+			f.Site = owner.site()
+		}
+	}
+	return f
+}
+
+// round keeps three digits behind the point: what a profile with a hundred samples a second can tell.
+func round(x float64) float64 { return math.Round(x*1000) / 1000 }
+
+// place writes a frame for a sentence: the function, file and line.
+func (f *frame) place() string {
+	if f.file == "" {
+		return shortName(f.fn)
+	}
+	return fmt.Sprintf("%s (%s:%d)", shortName(f.fn), base(f.file), f.line)
+}
+
+// ranked sorts findings by gain and leaves out those that are not worth a line.
+func ranked(list []Finding) []Finding {
+	list = slices.DeleteFunc(list, func(f Finding) bool { return f.Gain.Best() < minGain })
+	slices.SortStableFunc(list, func(f, g Finding) int { return cmp.Compare(g.Gain.Best(), f.Gain.Best()) })
+	return list
+}
+
+// ladder judges sizes as those of memory that grows step by step, each step a new and larger object: what the last steps take is
+// needed, the rest is on the way. It returns the part of the bytes and of the objects that is on the way, and over how many sizes the objects are spread.
+//
+// An object of one size was followed by one of the next larger size, or was the last: so of the n(s) objects of size s, n(s) - n(s') were the last, if s' is
+// the next larger size and as long as that is not negative.
+func ladder(sizes map[int64]float64) (bytes, objects float64, steps int) {
+	var list []int64
+	for s, n := range sizes {
+		if n > 0 && s > 0 {
+			list = append(list, s)
+		}
+	}
+	slices.Sort(list)
+	var all, last, allObjects, lastObjects float64
+	for i, s := range list {
+		n, next := sizes[s], 0.0
+		if i+1 < len(list) {
+			next = sizes[list[i+1]]
+		}
+		all += n * float64(s)
+		allObjects += n
+		last += max(n-next, 0) * float64(s)
+		lastObjects += max(n-next, 0)
+	}
+	if all == 0 {
+		return 0, 0, 0
+	}
+	return 1 - last/all, 1 - lastObjects/allObjects, len(list)
+}

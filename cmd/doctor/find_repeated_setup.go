@@ -1,0 +1,127 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// setupShare is the least share of CPU time that making such things must take.
+	setupShare = 0.02
+	// setupTime is the least CPU time that it must take in all: more than a hundred regular expressions need, so that it happens again and again.
+	setupTime = 50 * time.Millisecond
+	// setupDoubt is the uncertain part of the gain: looking up what was made before costs a little.
+	setupDoubt = 0.1
+)
+
+// A setup is work of the standard library's, or a copy's, that makes something which can be used for ever by all goroutines.
+type setup struct {
+	pkg, fn string // last element of the package's path; function
+	what    string
+	snippet string
+}
+
+var setups = []setup{
+	{"regexp", "compile", "regular expressions", "- re := regexp.MustCompile(`^a+$`) // in the function\n+ var re = regexp.MustCompile(`^a+$`) // at package level"},
+	{"template", "(*Template).Parse", "templates", "- t := template.Must(template.New(\"page\").Parse(text)) // in the function\n+ var page = template.Must(template.New(\"page\").Parse(text)) // at package level"},
+	{"strings", "(*Replacer).build", "replacers", "- s = strings.NewReplacer(\"<\", \"&lt;\").Replace(s)\n+ var escape = strings.NewReplacer(\"<\", \"&lt;\") // at package level\n+ s = escape.Replace(s)"},
+	{"time", "LoadLocation", "time zones", "- zone, err := time.LoadLocation(name) // reads a file each time\n+ zone, err := zones.get(name)         // a map, filled once for each name"},
+}
+
+// setupOf is the setup that a function does, nil if it does none.
+func setupOf(f *frame) *setup {
+	name := strings.TrimPrefix(f.fn[len(f.pkg):], ".")
+	for i := range setups {
+		s := &setups[i]
+		if name == s.fn && (f.pkg == s.pkg || strings.HasSuffix(f.pkg, "/"+s.pkg)) {
+			return s
+		}
+	}
+	return nil
+}
+
+// setupUse is what one function of the user's spends on one kind of setup.
+type setupUse struct {
+	*bundle
+	kind  *setup
+	lines map[*frame]float64
+}
+
+// findRepeatedSetup finds what should be made once and is made for each request.
+func findRepeatedSetup(a *account) []Finding {
+	type key struct {
+		owner string
+		kind  *setup
+	}
+	uses := map[key]*setupUse{}
+	var list []*setupUse
+	does := matcher(func(f *frame) bool { return setupOf(f) != nil })
+	useOf := func(frames []*frame) *setupUse {
+		i := outermost(frames, does)
+		if i < 0 || i+1 == len(frames) || slices.ContainsFunc(frames[i:], initialises) {
+			return nil
+		}
+		owner, kind := callerOf(frames, i+1), setupOf(frames[i])
+		k := key{owner.fn, kind}
+		if uses[k] == nil {
+			uses[k] = &setupUse{bundle: &bundle{owner: owner}, kind: kind, lines: map[*frame]float64{}}
+			list = append(list, uses[k])
+		}
+		uses[k].lines[owner] = max(uses[k].lines[owner], 0)
+		return uses[k]
+	}
+	for _, st := range a.stacks {
+		if u := useOf(st.frames); u != nil && !st.class.isGC() && st.class != classProfiler {
+			u.spent += st.ns
+			u.lines[callerOf(st.frames, outermost(st.frames, does)+1)] += st.ns
+			if st.class == classMutator {
+				u.ns += st.ns
+			}
+		}
+	}
+	for _, s := range a.free() {
+		if u := useOf(s.frames); u != nil {
+			u.sites = append(u.sites, s)
+		}
+	}
+	var found []Finding
+	for _, u := range list {
+		if a.share(u.spent) >= setupShare && u.spent >= float64(setupTime) {
+			found = append(found, u.finding(a))
+		}
+	}
+	return ranked(found)
+}
+
+// initialises reports whether a function runs once, before main.
+func initialises(f *frame) bool {
+	name := declaredName(f.fn)
+	return name == "init" || strings.HasPrefix(name, "init.") || strings.HasPrefix(f.fn, "runtime.doInit")
+}
+
+func (u *setupUse) finding(a *account) Finding {
+	slices.SortStableFunc(u.sites, func(s, t *site) int { return cmp.Compare(t.cpuNow(), s.cpuNow()) })
+	at := u.owner
+	for line, ns := range u.lines {
+		if ns > u.lines[at] || ns == u.lines[at] && line.line < at.line {
+			at = line
+		}
+	}
+	f := a.findingAt(at, u.sites, a.gainWith(a.sum(u.sites).dead(), u.ns, setupDoubt), u.ns)
+	f.Site = at.site()
+	f.Evidence["setup_cpu_share"] = round(a.share(u.spent))
+	f.Evidence["makes"] = u.kind.what
+	f.Detail = fmt.Sprintf("%s makes %s again and again: %s of the CPU time.", at.place(), u.kind.what, percent(a.share(u.spent)))
+	f.Remedy = Remedy{
+		Text:    "Make it once, at package level or when the program starts; it serves all goroutines. Where it depends on a value of which there are few, keep one for each in a map.",
+		Snippet: u.kind.snippet,
+	}
+	f.Check = []string{
+		"Its share in a new CPU profile.",
+		"That a map of them is bounded, where the values come from outside.",
+	}
+	return f
+}

@@ -1,0 +1,246 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// shortLife is how long the objects of one request or one batch live at most. What lives longer is state of the program.
+	shortLife = 2 * time.Second
+	// largeObject is the size in bytes from which clearing and sweeping a buffer costs more than finding it, so that a pool of buffers pays.
+	largeObject = 4 << 10
+	// hugeObject is the size above which Go has no size classes: each such object is a span of its own, whatever type it has.
+	hugeObject = 32 << 10
+	// pooledObject is the size in bytes from which one object is worth a Get and a Put: allocating it costs some 50 ns and more, these two 15 ns.
+	pooledObject = 256
+	// arenaPart is what an arena's allocation costs beside the Go heap's, without clearing, which costs the same in both.
+	arenaPart = 0.1
+	// poolNanoseconds is what a Get and a Put of sync.Pool take together.
+	poolNanoseconds = 15
+)
+
+// shortLived reports whether what the site allocates dies soon. Where no age is known, what is in use must be little beside what was allocated.
+func (a *account) shortLived(s *site) bool {
+	switch {
+	case s.cpuNow() == 0 && s.allocBytes == 0:
+		return false
+	case s.age >= 0:
+		return s.age < shortLife
+	case s.allocBytes > 0:
+		return s.inuseBytes < 0.2*s.allocBytes
+	}
+	return true // in the CPU profile alone
+}
+
+// cost is what a site costs now: its allocator's time and its part of the collector's, as Attributed charges it.
+func (a *account) cost(s *site) float64 {
+	allocated, scanned := 0.0, 0.0
+	switch all := a.cpu[classAlloc] + a.cpu[classZero]; {
+	case a.allocBytes > 0:
+		allocated = s.allocBytes / a.allocBytes
+	case all > 0:
+		allocated = s.cpuNow() / all
+	}
+	if a.scan > 0 {
+		scanned = s.inuseBytes * s.scan / a.scan
+	}
+	return s.cpuNow() + a.mark/2*(allocated+scanned) + a.sweep*allocated
+}
+
+// A remedyKind is what becomes of short-lived memory.
+type remedyKind int
+
+const (
+	wayArena remedyKind = iota
+	wayPool
+	wayBuffers
+)
+
+// shortWay says what suits a group, by the sizes of the objects that make up most of its cost.
+func (a *account) shortWay(g group) remedyKind {
+	var buffers, pooled, all float64
+	for _, s := range g.sites {
+		c := a.cost(s)
+		all += c
+		switch {
+		case s.isBuffer():
+			buffers += c
+		case s.objectSize() >= pooledObject && s.oneSize():
+			pooled += c
+		}
+	}
+	switch {
+	case buffers > all/2:
+		return wayBuffers
+	case pooled+buffers > all/2 && pooledObjects(g) <= 4:
+		return wayPool
+	}
+	return wayArena
+}
+
+// isBuffer reports whether the site makes large slices, or what is so large that its type does not matter.
+func (s *site) isBuffer() bool {
+	size := s.objectSize()
+	return size >= hugeObject || size >= largeObject && s.isSlice()
+}
+
+// pooledObjects is how many sites of the group's a pool would have to replace. A pool holds one type; of many sites an arena is made more easily.
+func pooledObjects(g group) (n int) {
+	top := total(g.sites, (*site).cpuNow)
+	for _, s := range g.sites {
+		if s.cpuNow() > 0.1*top {
+			n++
+		}
+	}
+	return n
+}
+
+// isSlice reports whether the site makes slices or strings rather than single values, as far as the stacks tell.
+func (s *site) isSlice() bool {
+	slice, sum := 0.0, 0.0
+	for entry, ns := range s.entries {
+		sum += ns
+		switch entry {
+		case "runtime.newobject", "reflect.unsafe_New":
+		default:
+			slice += ns
+		}
+	}
+	if sum == 0 {
+		return !s.oneSize()
+	}
+	return slice > sum/2
+}
+
+// oneSize reports whether nearly all objects have one size, as those of one type have.
+func (s *site) oneSize() bool {
+	top, sum := 0.0, 0.0
+	for _, n := range s.sizes {
+		top = max(top, n)
+		sum += max(n, 0)
+	}
+	return sum == 0 || top >= most*sum
+}
+
+// shortGroups are the groups of short-lived sites that nobody has claimed, for which the way fits.
+func (a *account) shortGroups(want remedyKind) (list []group) {
+	var sites []*site
+	for _, s := range a.sites {
+		if s.claimed == "" && a.shortLived(s) {
+			sites = append(sites, s)
+		}
+	}
+	for _, g := range a.groups(sites, a.cost, minGain/3*a.total) {
+		if a.shortWay(g) == want {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+func findShortLived(a *account) (found []Finding) {
+	for _, g := range a.shortGroups(wayArena) {
+		t := a.sum(g.sites)
+		gain := a.gainOf(t, t.zero+arenaPart*(t.cpu-t.zero))
+		if gain.Best() < minGain {
+			continue
+		}
+		f := a.finding(g.sites, gain)
+		f.Detail = fmt.Sprintf("%s from %s%s; %s.", a.made(t), a.places(g.sites), a.under(g), lifetime(a, g.sites))
+		f.Evidence["mean_object_bytes"] = meanSize(t)
+		u := a.unitOf(g)
+		f.Remedy = arenaRemedy(g, u)
+		f.Check = []string{
+			"Nothing of it is kept after " + u.end() + ": results, and values in maps, channels, caches and goroutines, are copied out before (arena.Clone).",
+			"FREEHOLD=guard in the tests finds a value that is used after its arena.",
+			"Compare CPU per operation before and after: freehold compare.",
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func arenaRemedy(g group, u unit) Remedy {
+	at := g.sites[0]
+	if !at.at.user {
+		return Remedy{
+			Text: fmt.Sprintf("The memory is made inside %s: look there for a form that appends to or decodes into memory of yours, or reuse its object with Reset; "+
+				"what your own code makes goes into an arena that is reset when %s.", at.at.pkg, u.end()),
+			Snippet: "- x := lib.New(…)        // for each unit of work\n+ x.Reset(…)             // one for each worker, or from a sync.Pool\n" +
+				"- out := x.Encode(v)\n+ out = x.AppendEncode(out[:0], v)",
+		}
+	}
+	return Remedy{
+		Text: fmt.Sprintf("Allocate it in an arena that is made, or reset, for %s.", u.each()),
+		Snippet: u.arena() +
+			"  // where the memory is made, with a as a parameter:\n" +
+			"- n := &node{…}\n" +
+			"+ n := arena.New[node](a)\n" +
+			"+ *n = node{…}\n" +
+			"- list := make([]item, 0, n)\n" +
+			"+ list := arena.MakeSlice[item](a, 0, n)",
+	}
+}
+
+func findRecycledType(a *account) (found []Finding) {
+	for _, g := range a.shortGroups(wayPool) {
+		t := a.sum(g.sites)
+		gain := a.gainOf(t, poolNanoseconds*t.allocObjects)
+		if gain.Best() < minGain {
+			continue
+		}
+		f := a.finding(g.sites, gain)
+		f.Detail = fmt.Sprintf("%s of one type (%s each) come and go at %s; %s in use at a time.",
+			a.madeObjects(t), bytesText(g.sites[0].mainSize()), a.places(g.sites), about(inFlight(g.sites)))
+		f.Evidence["mean_object_bytes"] = meanSize(t)
+		f.Evidence["in_use_objects"] = inFlight(g.sites)
+		f.Remedy = Remedy{
+			Text: "Keep the objects in a sync.Pool, and reset what was written to them; or keep one object where only one goroutine works at a time. " + putText(g),
+			Snippet: "+ var states = sync.Pool{New: func() any { return new(state) }}\n" +
+				"- s := &state{…}\n" +
+				"+ s := states.Get().(*state)\n" +
+				"  // behind the last use of s, wherever that is:\n" +
+				"+ s.reset()\n" +
+				"+ states.Put(s)",
+		}
+		f.Check = []string{"Nobody keeps a pointer to the object after Put.", "Reset clears every field that the next user reads, and pointers, so that they keep nothing alive."}
+		found = append(found, f)
+	}
+	return found
+}
+
+// putText says where memory goes back to a pool: never in a function that returns it.
+func putText(g group) string {
+	return "Put it back behind its last use: if " + shortName(g.sites[0].at.fn) + " returns it, that is in a caller, not by a defer beside Get."
+}
+
+func findLargeBuffers(a *account) (found []Finding) {
+	for _, g := range a.shortGroups(wayBuffers) {
+		// The small objects beside them are for the recognisers that follow.
+		g.sites = slices.DeleteFunc(g.sites, func(s *site) bool { return !s.isBuffer() })
+		t := a.sum(g.sites)
+		gain := a.gainOf(t, poolNanoseconds*t.allocObjects)
+		if gain.Best() < minGain {
+			continue
+		}
+		f := a.finding(g.sites, gain)
+		f.Detail = fmt.Sprintf("%s in buffers of %s from %s; clearing them alone takes %s of CPU.",
+			a.madeBytes(t), bytesText(g.sites[0].mainSize()), a.places(g.sites), percent(a.share(t.zero)))
+		f.Evidence["mean_object_bytes"] = meanSize(t)
+		f.Evidence["zeroing_cpu_share"] = a.share(t.zero)
+		f.Remedy = Remedy{
+			Text: "Use buffers again: a sync.Pool of pointers to slices, or one buffer for each worker. " + putText(g),
+			Snippet: "+ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, size); return &b }}\n" +
+				"- buf := make([]byte, size)\n" +
+				"+ p := buffers.Get().(*[]byte)\n" +
+				"+ buf := (*p)[:size]\n" +
+				"  // behind the last use of buf, wherever that is:\n" +
+				"+ buffers.Put(p)",
+		}
+		f.Check = []string{"Nobody keeps a slice of the buffer after Put.", "Buffers that grew far beyond the usual are not put back, or the pool keeps the largest ever seen."}
+		found = append(found, f)
+	}
+	return found
+}

@@ -1,0 +1,88 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	// procsFactor is by how much GOMAXPROCS must exceed the processors that there are, or those that the program uses.
+	procsFactor = 2
+	// procsUnused is the least GOMAXPROCS of a program that does not use its processors at which that is reported.
+	procsUnused = 8
+	// procsIdleFactor is by how much GOMAXPROCS must exceed the processors used, where there are enough.
+	procsIdleFactor = 4
+	// procsShare is the least share of CPU time in looking for work, background work on idle Ps included.
+	procsShare = 0.05
+	// procsRemains is the part of that work that remains with fewer Ps: somebody must do what has a use.
+	procsRemains = 0.5
+	// procsDoubt is the uncertain part of the gain: it may be all or nothing.
+	procsDoubt = 0.5
+)
+
+// procsWork are the functions whose cost goes with the number of Ps and not with the work that there is: looking for it at every other P, and what the
+// runtime does in the background as long as a P is idle, which it always is when there are more Ps than processors.
+var procsWork = []string{
+	"runtime.findRunnable", "runtime.stealWork", "runtime.bgsweep", "runtime.gcDrainMarkWorkerIdle", "runtime.stopTheWorldWithSema", "runtime.startTheWorldWithSema",
+	"runtime.procresize", "runtime.osyield", "runtime.wakep", "runtime.gcMarkDone", "runtime.forEachP",
+}
+
+// findTooManyProcs finds a GOMAXPROCS above what the machine, or a container's quota, gives.
+func findTooManyProcs(a *account) []Finding {
+	procs, ok := a.metric(MetricProcs)
+	if !ok {
+		return nil
+	}
+	work := prefixed(procsWork...)
+	spent := 0.0
+	for _, st := range a.stacks {
+		if outermost(st.frames, work) >= 0 {
+			spent += st.ns
+		}
+	}
+	used := a.processorsUsed()
+	enough, why := a.enoughProcs(procs, used)
+	if why == "" || a.share(spent) < procsShare {
+		return nil
+	}
+	ns := spent * (1 - enough/procs) * procsRemains
+	f := a.findingAt(nil, nil, a.gainWith(toll{}, ns, procsDoubt), spent)
+	f.setting, f.first = true, strings.HasPrefix(why, "there are")
+	f.Evidence["gomaxprocs"] = procs
+	f.Evidence["processors_used"] = round(used)
+	f.Evidence["background_cpu_share"] = round(a.share(spent))
+	if n, ok := a.metric(MetricNumCPU); ok {
+		f.Evidence["processors"] = n
+	}
+	f.Detail = fmt.Sprintf("GOMAXPROCS is %.0f, but %s. Looking for work on the others, and what the runtime does on Ps that seem idle, take %s of the CPU time.", procs, why, percent(a.share(spent)))
+	f.Remedy = Remedy{
+		Text: fmt.Sprintf("Set GOMAXPROCS to %.0f, or leave it unset: since Go 1.25 the runtime takes the container's quota into account. Before, set it from the quota in the "+
+			"environment or by go.uber.org/automaxprocs.", enough),
+		Snippet: fmt.Sprintf("- GOMAXPROCS=%.0f ./program\n+ GOMAXPROCS=%.0f ./program", procs, enough),
+	}
+	f.Check = []string{
+		"CPU time and latency under load: fewer Ps may delay what runs at once.",
+		"runtime.findRunnable and runtime.bgsweep in a new CPU profile.",
+	}
+	return ranked([]Finding{f})
+}
+
+// processorsUsed is how many processors the program kept busy in the window of the CPU profile, 0 if that is not known.
+func (a *account) processorsUsed() float64 {
+	if a.ev.CPU == nil || a.ev.CPU.DurationNanos <= 0 {
+		return 0
+	}
+	return a.total / float64(a.ev.CPU.DurationNanos)
+}
+
+// enoughProcs is how many Ps would do, and why those that there are do not fit, "" if they do.
+func (a *account) enoughProcs(procs, used float64) (enough float64, why string) {
+	if n, ok := a.metric(MetricNumCPU); ok && n > 0 && procs >= procsFactor*n {
+		return n, fmt.Sprintf("there are %.0f processors", n)
+	}
+	if used > 0 && procs >= procsUnused && procs >= procsIdleFactor*used {
+		// Twice what is used leaves room for what comes at once.
+		return max(2, float64(int(2*used)+1)), fmt.Sprintf("the program keeps %.1f processors busy", used)
+	}
+	return 0, ""
+}

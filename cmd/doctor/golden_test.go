@@ -1,0 +1,126 @@
+package doctor
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// files are what a program under testdata has written: its CPU profile, and heap profiles and metrics from both ends of the window.
+var files = []string{"cpu.pb.gz", "heap0.pb.gz", "heap1.pb.gz", "metrics0.json", "metrics1.json"}
+
+// warning is the finding that gains nothing, so that others come before it.
+const warning = "pointer-free-ballast"
+
+// TestGolden diagnoses real profiles, one program for each finding, of which benchmarks/samples has the source. What is found, where, and what it gains is in
+// report.txt beside the profiles; -update writes it anew. The finding must be the first in any case, if it is no warning. The profiles come from
+//
+//	cd benchmarks && GOFLAGS=-trimpath go run ./accuracy -golden ../cmd/doctor/testdata
+func TestGolden(t *testing.T) {
+	for _, r := range append([]recogniser{notGC}, recognisers...) {
+		t.Run(r.id, func(t *testing.T) {
+			if r.id == "field-order" && bits.UintSize == 32 {
+				t.Skip("the source is laid out for this machine, and the profiles are of a 64-bit one")
+			}
+			report := Diagnose(goldenEvidence(t, r.id))
+			place := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.ID == r.id })
+			if place < 0 || place > 0 && r.id != warning {
+				t.Errorf("%s is finding %d", r.id, place)
+			}
+			got := goldenText(report, r.id)
+			file := filepath.Join("testdata", r.id, "report.txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s\nIf that is right, go test ./doctor -run TestGolden -update writes it", got, want)
+			}
+		})
+	}
+}
+
+// goldenEvidence reads a program's files, and gives it its source if that lies beside them.
+func goldenEvidence(t *testing.T, id string) *Evidence {
+	t.Helper()
+	e := keptEvidence(t, id, files...)
+	if archive, err := txtar.ParseFile(filepath.Join("testdata", id, "source.txtar")); err == nil {
+		e.Root = t.TempDir()
+		unpack(t, archive, e.Root)
+		if strconv.IntSize == 32 {
+			t.Setenv("GOARCH", "amd64") // which the program ran on: structs have another layout here
+		}
+	}
+	return e
+}
+
+// unpack writes the files of an archive below a folder.
+func unpack(t *testing.T, archive *txtar.Archive, root string) {
+	t.Helper()
+	for _, f := range archive.Files {
+		name := filepath.Join(root, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// goldenText is a report in short: the ids of what was found, and the finding that the program stands for in full.
+func goldenText(r *Report, id string) string {
+	var b strings.Builder
+	b.WriteString("found:")
+	for _, f := range r.Findings {
+		b.WriteString(" " + f.ID)
+	}
+	b.WriteByte('\n')
+	for _, f := range r.Findings {
+		if f.ID != id {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s\nseverity: %s\n", f.Title, f.Severity)
+		if f.Site.Func != "" {
+			fmt.Fprintf(&b, "site: %s:%d\nowner: %s:%d\n", f.Site.Func, f.Site.Line, f.Owner.Func, f.Owner.Line)
+		}
+		fmt.Fprintf(&b, "gain: %.0f %% at the same GOGC, %.0f %% in the same memory, ± %.0f %%\n%s\n%s\n\n%s\n",
+			100*f.Gain.SameGOGC, 100*f.Gain.SameMemory, 100*f.Gain.Error, f.Detail, f.Remedy.Text, f.Remedy.Snippet)
+		if reason, ok := f.Evidence["escape_reason"]; ok {
+			fmt.Fprintln(&b, reason)
+		}
+		break
+	}
+	return b.String()
+}
+
+// keptEvidence reads some of a program's files.
+func keptEvidence(t *testing.T, id string, files ...string) *Evidence {
+	t.Helper()
+	e := &Evidence{Source: id, Main: "github.com/freehold-go/freehold/benchmarks"}
+	for _, name := range files {
+		f, err := os.Open(filepath.Join("testdata", id, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = e.Read(name, f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}

@@ -1,0 +1,364 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/pprof/profile"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/internal/golden"
+)
+
+// sample is a report in which every field says something.
+func sample() *doctor.Report {
+	return &doctor.Report{
+		Version: doctor.ReportVersion, Source: "http://localhost:6060", Verdict: "Collection and allocation take 31 % of CPU; at most 19 % can be won back; two sites make up 84 % of what collection and allocation take",
+		GCShare: 0.2, AllocShare: 0.11, WinnableShare: 0.19, Confidence: doctor.Medium,
+		Missing: []doctor.Missing{{What: "heap profiles", Why: "which bytes the collector scans.", How: "Add http://localhost:6060/debug/pprof/heap."}},
+		Classes: []doctor.ClassShare{{Name: "program", Share: 0.69}, {Name: "allocation", Share: 0.11}, {Name: "mark", Share: 0.1996}, {Name: "pause", Share: 0.0004}},
+		Heap:    doctor.HeapState{LiveBytes: 80 << 20, GoalBytes: 160 << 20, ScanBytes: 61 << 20, AllocBytesPerSecond: 200 << 20, CyclesPerSecond: 2.5, GOGC: 100},
+
+		CPUSeconds: 18.4, WindowSeconds: 10,
+		Findings: []doctor.Finding{
+			{
+				ID: "short-lived-objects", Severity: doctor.SeverityHigh, Title: "Many small objects die together", Detail: "They live 3 ms.",
+				Site: doctor.Site{Func: "example.com/a/b.newNode", File: "/src/a/b/node.go", Line: 12}, Owner: doctor.Site{Func: "example.com/a/b.(*Tree[example.com/x/y.Key]).Build", File: "/src/a/b/tree.go", Line: 40},
+				CPUShare: 0.14, Gain: doctor.Gain{SameGOGC: 0.123, SameMemory: 0.09, Error: 0.02},
+				Evidence: map[string]any{"alloc_bytes_per_second": 1.5e8, "age_seconds": 0.003, "objects_per_second": 2000000, "alloc_share": 0.5, "types": []string{"node", "leaf"}, "pooled": false, "exported": true},
+				Remedy: doctor.Remedy{Text: "Make them in an arena that each request frees.", Doc: "https://example.com/docs/short-lived-objects.md",
+					Snippet: "-n := &node{}\n+n := arena.New[node](a)\n \tn.<left> = nil\n"},
+				Check: []string{"Nothing keeps a node.", "The arena is freed."},
+			},
+			{ID: "gc-too-often", Severity: doctor.SeverityLow, Title: "GOGC is low", CPUShare: 0.05, Check: []string{"RSS"}, Gain: doctor.Gain{SameGOGC: -0.01}, Remedy: doctor.Remedy{Text: "Set GOGC=200."}},
+			{ID: "gc-too-often", Severity: doctor.SeverityInfo, Title: "GOGC is low", Remedy: doctor.Remedy{Text: "Set GOGC=200."}, Check: []string{"RSS"}},
+		},
+	}
+}
+
+func TestText(t *testing.T) {
+	before := sample()
+	before.GCShare = 0.3
+	before.Findings[0].Owner = doctor.Site{Func: "example.com/a/b.Old", File: "/src/a/b/old.go", Line: 7}
+	for name, c := range map[string]struct {
+		before *doctor.Report
+		width  int
+	}{"wide.txt": {nil, 130}, "narrow.txt": {before, 80}} {
+		var b bytes.Buffer
+		if err := Text(&b, sample(), c.before, Style{Width: c.width}); err != nil {
+			t.Fatal(err)
+		}
+		golden.Check(t, name, b.Bytes())
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > c.width {
+				t.Errorf("%s: a line of %d columns, more than %d: %s", name, n, c.width, line)
+			}
+		}
+	}
+}
+
+// A finding that is only information is neither counted nor come or gone: it stands there because others are gone.
+func TestComparedInformation(t *testing.T) {
+	before, after := sample(), sample()
+	after.Findings = []doctor.Finding{{ID: "not-gc", Severity: doctor.SeverityInfo}, after.Findings[2]}
+	var b bytes.Buffer
+	if err := Text(&b, after, before, Style{Width: 120}); err != nil {
+		t.Fatal(err)
+	}
+	counts := regexp.MustCompile(`(?m)^ findings +2 +0$`)
+	if text := b.String(); !counts.MatchString(text) || !strings.Contains(text, " gone: short-lived-objects in b.(*Tree[…]).Build\n") || strings.Contains(text, " new: ") {
+		t.Errorf("not what changed:\n%s", text)
+	}
+}
+
+// Of many findings the first are told in full, the others in a line each.
+func TestTextMany(t *testing.T) {
+	r := sample()
+	for range 10 {
+		r.Findings = append(r.Findings, r.Findings[0])
+	}
+	var b bytes.Buffer
+	if err := Text(&b, r, nil, Style{Width: 110}); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]int{"\n13  short-lived-objects  high": 0, "\n 13  short-lived-objects  high": 1, "details of all 13 findings": 1, "\n6  ": 1, "\n7  ": 0} {
+		if got := strings.Count(b.String(), line); got != want {
+			t.Errorf("%q is there %d times, want %d", line, got, want)
+		}
+	}
+}
+
+func TestTextColours(t *testing.T) {
+	text.EnableColors()
+	var plain, coloured bytes.Buffer
+	if err := Text(&plain, sample(), nil, Style{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Text(&coloured, sample(), nil, Style{Width: 100, Colours: true}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(plain.String(), "\x1b") || !strings.Contains(coloured.String(), "\x1b[") {
+		t.Error("colours are where they should not be, or are not where they should")
+	}
+	if got := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(coloured.String(), ""); got != plain.String() {
+		t.Errorf("colours change the text:\n%s", got)
+	}
+}
+
+// Where nothing is wrong there is little to read.
+func TestTextHealthy(t *testing.T) {
+	var b bytes.Buffer
+	r := &doctor.Report{Verdict: "GC is not your problem; it is compress/flate", Source: "cpu.pb.gz", Confidence: doctor.High}
+	if err := Text(&b, r, nil, Style{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "GC is not your problem; it is compress/flate\ncpu.pb.gz · confidence high\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := JSON(&b, sample(), nil); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "report.json", b.Bytes())
+	b.Reset()
+	before := sample()
+	before.Source = "earlier"
+	if err := JSON(&b, sample(), before); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Source string
+		Before struct{ Source string }
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil || got.Source != "http://localhost:6060" || got.Before.Source != "earlier" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// Every field that -json prints is explained on the doctor's page.
+func TestJSONDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/doctor.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := 0
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[withBefore](), reflect.TypeFor[doctor.Report](), reflect.TypeFor[doctor.Missing](), reflect.TypeFor[doctor.ClassShare](),
+		reflect.TypeFor[doctor.HeapState](), reflect.TypeFor[doctor.Finding](), reflect.TypeFor[doctor.Site](), reflect.TypeFor[doctor.Gain](), reflect.TypeFor[doctor.Remedy](),
+	} {
+		for i := range of.NumField() {
+			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+			if name == "" {
+				continue
+			}
+			fields++
+			if !strings.Contains(string(page), "`"+name+"`") {
+				t.Errorf("docs/doctor.md does not explain %s.%s", of.Name(), name)
+			}
+		}
+	}
+	if fields < 40 {
+		t.Errorf("%d fields, want all", fields)
+	}
+	for _, c := range classOrder {
+		if !strings.Contains(string(page), "`"+c+"`") {
+			t.Errorf("docs/doctor.md does not name the class %s", c)
+		}
+	}
+}
+
+func TestSARIF(t *testing.T) {
+	var b bytes.Buffer
+	if err := SARIF(&b, sample(), "/src/a", "example.com/a"); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "report.sarif", b.Bytes())
+}
+
+// A file of the main module is named relative to its root, whether the binary has the folder's path or, built with -trimpath, the module's.
+func TestSARIFFiles(t *testing.T) {
+	known, unknown := module{"/src/a", "example.com/a"}, module{"", "example.com/a"}
+	for _, c := range []struct {
+		m         module
+		file, uri string
+		based     bool
+	}{
+		{known, "/src/a/b/x y.go", "b/x%20y.go", true},
+		{known, "example.com/a/b/c.go", "b/c.go", true},
+		{known, "/src/other/c.go", "file:///src/other/c.go", false},
+		{unknown, "example.com/a/b/c.go", "b/c.go", true},
+		{unknown, "example.com/ab/c.go", "example.com/ab/c.go", false},
+		{unknown, "example.com/a/lib@v1.2.0/c.go", "example.com/a/lib@v1.2.0/c.go", false},
+		{unknown, "encoding/json/decode.go", "encoding/json/decode.go", false},
+		{module{}, "/src/a/c.go", "file:///src/a/c.go", false},
+		{module{}, "example.com/a/c.go", "example.com/a/c.go", false},
+	} {
+		want := sarifArtifact{URI: c.uri}
+		if c.based {
+			want.Base = baseID
+		}
+		if got := c.m.artifact(c.file); got != want {
+			t.Errorf("%+v: %s is %+v, want %+v", c.m, c.file, got, want)
+		}
+	}
+}
+
+func TestFileURI(t *testing.T) {
+	for file, want := range map[string]string{"/a b/c.go": "file:///a%20b/c.go", "example.com/m@v1/x y.go": "example.com/m@v1/x%20y.go"} {
+		if got := fileURI(file); got != want {
+			t.Errorf("%s becomes %s, want %s", file, got, want)
+		}
+	}
+}
+
+func TestShortened(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{shortFunc("github.com/a/b.(*T).M"), "b.(*T).M"}, {shortFunc("main.main"), "main.main"}, {shortFunc("a/b.(*F[c/d.T]).M"), "b.(*F[…]).M"},
+		{shortFile("/x/pkg/mod/example.com/m@v1.2.3/f.go"), "example.com/m@v1.2.3/f.go"}, {shortFile("/usr/lib/go/src/encoding/json/decode.go"), "encoding/json/decode.go"},
+		{shortFile("/one/two/three/four/f.go"), "…/three/four/f.go"}, {shortFile("f.go"), "f.go"},
+		{percent(0), "0 %"}, {percent(0.0004), "~0 %"}, {percent(-0.034), "-3.4 %"}, {percent(0.314), "31 %"}, {gainText(0.1, 0.02), "10 ± 2 %"}, {gainText(-0.02, 0.004), "-2.0 ± 0.4 %"}, {seconds(0.0031), "3.10 ms"}, {seconds(9000), "2.50 h"}, {count(2e6), "2.00 M"}, {count(12), "12"}, {gainText(0.1, 0), "10 %"},
+		{where(doctor.Finding{}), "the whole program"}, {where(doctor.Finding{Site: doctor.Site{Func: "a/b.F"}}), "b.F"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}
+
+// cpuProfile has samples below main: one of the program's, one of marking that was charged, an allocation, one too small to be drawn.
+func cpuProfile() *profile.Profile {
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}}
+	at := func(names ...string) *profile.Location {
+		l := &profile.Location{ID: uint64(len(p.Location) + 1)}
+		for _, name := range names {
+			f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
+			p.Function = append(p.Function, f)
+			l.Line = append(l.Line, profile.Line{Function: f})
+		}
+		p.Location = append(p.Location, l)
+		return l
+	}
+	root, inlined, leaf := at("main.main"), at("main.inlined</script>", "main.caller"), at("gc: marking (charged)")
+	add := func(ns int64, cost string, stack ...*profile.Location) {
+		p.Sample = append(p.Sample, &profile.Sample{Location: stack, Value: []int64{1, ns}, Label: map[string][]string{doctor.CostLabel: {cost}}})
+	}
+	add(7e9, "program", inlined, root)
+	add(2e9, "mark", leaf, root)
+	add(1e9, "allocation", at("runtime.mallocgc"), at("runtime.newobject"), root)
+	add(1e5, "program", at("main.tiny"), root)
+	return p
+}
+
+func TestFlame(t *testing.T) {
+	f := newFlame("now", cpuProfile())
+	main := f.Root.Children[0]
+	if f.Root.Total != 10_000_100_000 || f.Root.Memory != 3e9 || main.Total != f.Root.Total || f.Names[main.Name] != "main.main" {
+		t.Errorf("the root is %+v, below it %+v", f.Root, main)
+	}
+	if len(main.Children) != 3 {
+		t.Fatalf("main has %d children, want 3: what is too small is left out", len(main.Children))
+	}
+	caller, mark, alloc := main.Children[0], main.Children[1], main.Children[2]
+	if f.Names[alloc.Name] != "runtime.newobject" || len(alloc.Children) != 0 {
+		t.Errorf("the allocation is drawn as %+v, want its entry alone", alloc)
+	}
+	if f.Names[caller.Name] != "main.caller" || caller.Memory != 0 || len(caller.Children) != 1 || mark.Total != mark.Memory {
+		t.Errorf("caller %+v, mark %+v", caller, mark)
+	}
+	if slices.Contains(f.Names, "main.tiny") || len(f.Names) != 6 {
+		t.Errorf("the names are %q, want those that are drawn", f.Names)
+	}
+	if newFlame("", nil) != nil || newFlame("", &profile.Profile{}) != nil {
+		t.Error("a graph of nothing")
+	}
+}
+
+// The goroutine of main begins in the runtime, and so may a callback from C: what the program allocates below is drawn all the same, up to the allocator.
+func TestFlameBelowRuntime(t *testing.T) {
+	p := cpuProfile()
+	root := &profile.Location{ID: 100, Line: []profile.Line{{Function: &profile.Function{ID: 100, Name: "runtime.main"}}}}
+	grow := &profile.Location{ID: 101, Line: []profile.Line{{Function: &profile.Function{ID: 101, Name: "internal/runtime/maps.(*Map).grow"}}}}
+	for _, s := range p.Sample {
+		s.Location = append(s.Location, root)
+	}
+	p.Sample[2].Location = slices.Insert(p.Sample[2].Location, 1, grow) // runtime.mallocgc below grow below runtime.newobject
+	f := newFlame("now", p)
+	main := f.Root.Children[0].Children[0]
+	if f.Names[main.Name] != "main.main" || main.Memory != 3e9 || len(main.Children) != 3 {
+		t.Fatalf("below runtime.main is %s, %+v", f.Names[main.Name], main)
+	}
+	if alloc := main.Children[2]; f.Names[alloc.Name] != "runtime.newobject" || len(alloc.Children) != 0 {
+		t.Errorf("the allocation is drawn as %s, %+v", f.Names[alloc.Name], alloc)
+	}
+}
+
+// external finds what a browser would fetch; links that a reader may follow are not among it.
+var external = regexp.MustCompile(`(?i)(\bsrc\s*=|@import|url\(|<link|<iframe|fetch\(|XMLHttpRequest|import\()`)
+
+func TestHTML(t *testing.T) {
+	var b bytes.Buffer
+	before := sample()
+	before.Source = "the <old> state"
+	before.Findings[1].ID, before.Findings[2].ID = "finalizers", "finalizers"
+	if err := HTML(&b, Subject{sample(), cpuProfile()}, &Subject{before, cpuProfile()}); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if at := external.FindString(page); at != "" {
+		t.Errorf("the page needs something else: %q", at)
+	}
+	for _, want := range []string{sample().Verdict, "Before and after", "<span class=\"quiet\">gone:</span> finalizers</p>", "new:</span> gc-too-often</p>", "short-lived-objects", `class="new"`, "n.&lt;left&gt;", "the &lt;old&gt; state", "To know more", "12 ± 2 %", `the same as for <a href="#finding-2">`, `id="flame"`,
+		`<div class="scroll"><table class="findings">`, `<div class="scroll"><table class="changes">`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(page, "</script>"); n != 2 {
+		t.Errorf("%d ends of scripts, want 2: a name broke out", n)
+	}
+	_, data, _ := strings.Cut(page, "const data = ")
+	data, _, _ = strings.Cut(data, ";</script>")
+	var got struct {
+		Report doctor.Report
+		Flames []flame
+	}
+	if err := json.Unmarshal([]byte(data), &got); err != nil || got.Report.Verdict != sample().Verdict || len(got.Flames) != 2 {
+		t.Errorf("the data in the page: %v", err)
+	}
+	b.Reset()
+	if err := HTML(&b, Subject{Report: &doctor.Report{Verdict: "v"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, no := range []string{`id="flame"`, "What to change", "The heap", "Where the CPU"} {
+		if strings.Contains(b.String(), no) {
+			t.Errorf("the page of an empty report has %q", no)
+		}
+	}
+}
+
+// TestGains wants memory named as the price of what is gained alone.
+func TestGains(t *testing.T) {
+	for _, c := range []struct {
+		gain        doctor.Gain
+		text, table string
+	}{
+		{doctor.Gain{SameGOGC: 0.31, SameMemory: 0.31, Error: 0.05}, "31 ± 5 % of CPU at the same GOGC, 31 ± 5 % at the same memory", "31 %"},
+		{doctor.Gain{SameGOGC: 0.31, Error: 0.05}, "31 ± 5 % of CPU, for more memory", "–"},
+		{doctor.Gain{SameGOGC: -0.47, Error: 0.09}, "-47 ± 9 % of CPU at the same GOGC, 0.0 ± 9.0 % at the same memory", "0 %"},
+	} {
+		if text, table := gains(c.gain), inSameMemory(c.gain); text != c.text || table != c.table {
+			t.Errorf("%+v: %q and %q, want %q and %q", c.gain, text, table, c.text, c.table)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// percent writes a share.
+func percent(share float64) string {
+	p := share * 100
+	switch a := math.Abs(p); {
+	case a == 0:
+		return "0 %"
+	case a < 0.05:
+		return "~0 %"
+	case a < 10:
+		return fmt.Sprintf("%.1f %%", p)
+	}
+	return fmt.Sprintf("%.0f %%", p)
+}
+
+// gainText writes a gain with its error, both with the decimals that suit the gain.
+func gainText(gain, margin float64) string {
+	if margin == 0 {
+		return percent(gain)
+	}
+	decimals := 1
+	if math.Abs(gain) >= 0.0995 {
+		decimals = 0
+	}
+	return fmt.Sprintf("%.*f ± %.*f %%", decimals, gain*100, decimals, margin*100)
+}
+
+// buysWithMemory reports whether the gain is that of a setting which lets the heap grow: in the same memory it is none, by definition. Where nothing is gained, as
+// by taking data without pointers off the heap, no memory is paid with.
+func buysWithMemory(g doctor.Gain) bool { return g.SameGOGC > 0 && g.SameMemory == 0 }
+
+// gains says what a finding gains, in a sentence without its end.
+func gains(g doctor.Gain) string {
+	if buysWithMemory(g) {
+		return gainText(g.SameGOGC, g.Error) + " of CPU, for more memory"
+	}
+	return fmt.Sprintf("%s of CPU at the same GOGC, %s at the same memory", gainText(g.SameGOGC, g.Error), gainText(g.SameMemory, g.Error))
+}
+
+// inSameMemory is the gain in the same memory as a table has it.
+func inSameMemory(g doctor.Gain) string {
+	if buysWithMemory(g) {
+		return "–"
+	}
+	return percent(g.SameMemory)
+}
+
+// inWords are the units of large and small figures.
+func inWords(v float64, steps []step) string {
+	for _, s := range steps {
+		if math.Abs(v) >= s.from {
+			return terminal.Significant(v/s.by) + s.unit
+		}
+	}
+	return terminal.Count(v)
+}
+
+type step struct {
+	from, by float64
+	unit     string
+}
+
+// count writes a number of things.
+func count(v float64) string {
+	return inWords(v, []step{{1e9, 1e9, " G"}, {1e6, 1e6, " M"}, {1e4, 1e3, " k"}})
+}
+
+// seconds writes a time.
+func seconds(v float64) string {
+	return inWords(v, []step{{7200, 3600, " h"}, {120, 60, " min"}, {1, 1, " s"}, {1e-3, 1e-3, " ms"}, {1e-6, 1e-6, " µs"}, {1e-12, 1e-9, " ns"}})
+}
+
+// shortFunc is a function's name with the last element of its package's path alone, and without type arguments.
+func shortFunc(fn string) string {
+	head := fn
+	if i := strings.IndexByte(fn, '['); i >= 0 { // type arguments hold slashes
+		head = fn[:i]
+	}
+	fn = fn[strings.LastIndexByte(head, '/')+1:]
+	if i, j := strings.IndexByte(fn, '['), strings.LastIndexByte(fn, ']'); i >= 0 && i < j {
+		fn = fn[:i] + "[…]" + fn[j+1:]
+	}
+	return fn
+}
+
+// shortFile is the part of a file's path that tells where to look: below the working directory, the module cache or Go's own source.
+func shortFile(file string) string {
+	file = filepath.ToSlash(file)
+	if dir, err := os.Getwd(); err == nil {
+		if rest, ok := strings.CutPrefix(file, filepath.ToSlash(dir)+"/"); ok {
+			return rest
+		}
+	}
+	for _, above := range []string{"/pkg/mod/", "/src/"} {
+		if _, rest, ok := strings.Cut(file, above); ok {
+			return rest
+		}
+	}
+	if parts := strings.Split(file, "/"); len(parts) > 3 {
+		return "…/" + strings.Join(parts[len(parts)-3:], "/")
+	}
+	return file
+}
+
+// place is where a site is, for people.
+func place(s doctor.Site) string {
+	if s.Func == "" && s.File == "" {
+		return ""
+	}
+	if s.File == "" {
+		return shortFunc(s.Func)
+	}
+	return fmt.Sprintf("%s  %s:%d", shortFunc(s.Func), shortFile(s.File), s.Line)
+}
+
+// where is the place that a finding is named after: the owner, which is the user's own code, else the site.
+func where(f doctor.Finding) string {
+	for _, s := range []doctor.Site{f.Owner, f.Site} {
+		switch {
+		case s.File != "":
+			return fmt.Sprintf("%s:%d %s", filepath.Base(filepath.ToSlash(s.File)), s.Line, shortFunc(s.Func))
+		case s.Func != "":
+			return shortFunc(s.Func)
+		}
+	}
+	return "the whole program"
+}
+
+// A figure is a piece of a finding's evidence, ready to be read.
+type figure struct{ Name, Value string }
+
+// units are the endings of names in a finding's evidence and how such values are written. The first that fits counts.
+var units = []struct {
+	ending string
+	write  func(float64) string
+}{
+	{"_bytes_per_second", func(v float64) string { return terminal.Bytes(v) + "/s" }},
+	{"_per_second", func(v float64) string { return count(v) + "/s" }},
+	{"_bytes", terminal.Bytes},
+	{"_share", percent},
+	{"_percent", func(v float64) string { return terminal.Count(v) + " %" }},
+	{"_seconds", seconds},
+	{"_ns", func(v float64) string { return seconds(v * 1e-9) }},
+}
+
+// figures are the evidence of a finding by name.
+func figures(evidence map[string]any) (list []figure) {
+	for _, name := range slices.Sorted(maps.Keys(evidence)) {
+		value, words := evidence[name], name
+		if value == false {
+			continue // that something does not hold is no evidence
+		}
+		text := fmt.Sprint(value)
+		if list, ok := value.([]string); ok {
+			text = strings.Join(list, " and ")
+		}
+		if v, ok := number(value); ok {
+			text = count(v)
+			for _, u := range units {
+				if before, ok := strings.CutSuffix(name, u.ending); ok {
+					words, text = before, u.write(v)
+					break
+				}
+			}
+		}
+		list = append(list, figure{strings.ReplaceAll(words, "_", " "), text})
+	}
+	return list
+}
+
+// number is a value as a floating-point number, if it is one.
+func number(value any) (float64, bool) {
+	switch v := value.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// collected says what the report rests on: where it comes from, how much CPU time, how sure.
+func collected(r *doctor.Report) string {
+	parts := []string{r.Source}
+	switch {
+	case r.CPUSeconds > 0 && r.WindowSeconds > 0:
+		parts = append(parts, fmt.Sprintf("%.1f s of CPU in %.1f s", r.CPUSeconds, r.WindowSeconds))
+	case r.CPUSeconds > 0:
+		parts = append(parts, fmt.Sprintf("%.1f s of CPU", r.CPUSeconds))
+	case r.WindowSeconds > 0:
+		parts = append(parts, fmt.Sprintf("%.1f s", r.WindowSeconds))
+	}
+	return strings.Join(append(parts, "confidence "+string(r.Confidence)), " · ")
+}
+
+// heapFigures is what is known of the heap.
+func heapFigures(h doctor.HeapState) (list []figure) {
+	add := func(name string, known bool, value string) {
+		if known {
+			list = append(list, figure{name, value})
+		}
+	}
+	add("live", h.LiveBytes > 0, terminal.Bytes(h.LiveBytes))
+	add("collected again at", h.GoalBytes > 0, terminal.Bytes(h.GoalBytes))
+	add("scanned by a collection", h.ScanBytes > 0, terminal.Bytes(h.ScanBytes))
+	add("allocated", h.AllocBytesPerSecond > 0, terminal.Bytes(h.AllocBytesPerSecond)+"/s")
+	add("collections", h.CyclesPerSecond > 0, terminal.Significant(h.CyclesPerSecond)+"/s")
+	switch {
+	case h.GOGC < 0:
+		add("GOGC", true, "off")
+	case h.GOGC > 0:
+		add("GOGC", true, terminal.Count(h.GOGC))
+	}
+	add("limit", h.MemoryLimit > 0, terminal.Bytes(h.MemoryLimit))
+	return list
+}
+
+// sameRemedy is the number of the first finding before the i-th, both from 1 on, whose remedy is the same word for word; 0 if there is
+// none. Readers need it once.
+func sameRemedy(findings []doctor.Finding, i int) int {
+	for k := range i - 1 {
+		if findings[k].Remedy == findings[i-1].Remedy && slices.Equal(findings[k].Check, findings[i-1].Check) {
+			return k + 1
+		}
+	}
+	return 0
+}
+
+// moved are the findings of one report that another lacks, told apart by pattern and function, because lines move when a program is changed. Those that are
+// information alone may stay or go.
+func moved(from, to *doctor.Report) (list []string) {
+	name := func(f doctor.Finding) string {
+		fn := cmp.Or(f.Owner.Func, f.Site.Func)
+		if fn == "" {
+			return f.ID
+		}
+		return f.ID + " in " + shortFunc(fn)
+	}
+	has := map[string]bool{}
+	for _, f := range to.Findings {
+		has[name(f)] = true
+	}
+	for _, f := range from.Findings {
+		if n := name(f); !has[n] && f.Severity != doctor.SeverityInfo {
+			has[n] = true
+			list = append(list, n)
+		}
+	}
+	return list
+}

@@ -1,0 +1,143 @@
+package doctor
+
+// ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or goes away, not when one is added.
+const ReportVersion = 1
+
+// A Report is what Diagnose found. Its JSON is a stable contract. Shares are fractions of the program's CPU time.
+type Report struct {
+	// Version is ReportVersion.
+	Version int `json:"version"`
+	// Source is the evidence's.
+	Source string `json:"source"`
+	// Verdict is the answer in one line.
+	Verdict string `json:"verdict"`
+	// GCShare is what the collector takes: marking, assists, sweeping, write barriers, pauses.
+	GCShare float64 `json:"gc_cpu_share"`
+	// AllocShare is what allocation takes: the allocator and the zeroing of its memory.
+	AllocShare float64 `json:"alloc_cpu_share"`
+	// WinnableShare is what the findings could win back together. Gains that overlap are not added up.
+	WinnableShare float64 `json:"winnable_share"`
+	// Confidence says how far the evidence carries: high, medium, low or none.
+	Confidence Confidence `json:"confidence"`
+	// Missing are the pieces of evidence that would raise the confidence.
+	Missing []Missing `json:"missing"`
+	// Findings are ranked by gain, the largest first. What several would win counts for one of them: marking of long-lived data for the
+	// finding about that data, and settings that are out of order come before everything, because they make all other gains look large.
+	Findings []Finding `json:"findings"`
+	// Classes is the program's CPU time by what it was spent on; the shares add up to 1. It is empty without a CPU profile.
+	Classes []ClassShare `json:"classes"`
+	// CPUSeconds is the CPU time in the profile, and WindowSeconds the time that it was collected over; 0 if not known.
+	CPUSeconds    float64 `json:"cpu_seconds"`
+	WindowSeconds float64 `json:"window_seconds"`
+	// Heap is what is known of the program's heap.
+	Heap HeapState `json:"heap"`
+}
+
+// A Confidence says how far the evidence carries.
+type Confidence string
+
+// The confidences.
+const (
+	High   Confidence = "high"
+	Medium Confidence = "medium"
+	Low    Confidence = "low"
+	// None is the confidence of a report that could not tell: there were no CPU times to judge by.
+	None Confidence = "none"
+)
+
+// Missing is a piece of evidence that would raise the confidence.
+type Missing struct {
+	// What is the piece, Why is what it would tell, and How is the way to get it.
+	What string `json:"what"`
+	Why  string `json:"why"`
+	How  string `json:"how"`
+}
+
+// ClassShare is the share of CPU time that went into one class.
+type ClassShare struct {
+	Name  string  `json:"name"`
+	Share float64 `json:"cpu_share"`
+}
+
+// HeapState are figures of the heap over the window. What is not known is 0.
+type HeapState struct {
+	// LiveBytes is what the last collection found live, GoalBytes the size at which the next begins.
+	LiveBytes float64 `json:"live_bytes"`
+	GoalBytes float64 `json:"goal_bytes"`
+	// ScanBytes is what a collection reads: the heap up to each object's last pointer, stacks, and globals.
+	ScanBytes float64 `json:"scan_bytes"`
+	// AllocBytesPerSecond and CyclesPerSecond are rates over the window.
+	AllocBytesPerSecond float64 `json:"alloc_bytes_per_second"`
+	CyclesPerSecond     float64 `json:"cycles_per_second"`
+	// GOGC is in percent, -1 if it is off. MemoryLimit is in bytes, 0 if there is none.
+	GOGC        float64 `json:"gogc"`
+	MemoryLimit float64 `json:"memory_limit"`
+}
+
+// A Finding is a pattern that was recognised in the program, what it costs, and what to do.
+type Finding struct {
+	// ID names the pattern; docs/findings has a page for each.
+	ID string `json:"id"`
+	// Severity follows from the gain: high, medium, low; info is worth knowing and gains nothing by itself.
+	Severity Severity `json:"severity"`
+	// Title is the pattern in a few words, Detail the finding in one or two sentences with its figures.
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	// Site is where the allocation stands, Owner the place in the user's module that leads to it. Both are empty for findings about the whole program.
+	Site  Site `json:"site"`
+	Owner Site `json:"owner"`
+	// CPUShare is what the pattern costs now, collector included.
+	CPUShare float64 `json:"cpu_share"`
+	// Gain is what the remedy would win.
+	Gain Gain `json:"gain"`
+	// Evidence are the figures that it rests on; names end in their unit.
+	Evidence map[string]any `json:"evidence"`
+	// Remedy is what to do.
+	Remedy Remedy `json:"remedy"`
+	// Check is what to look at before and after the change.
+	Check []string `json:"check"`
+
+	sites   []*site // whose cost the gain is about, so that overlapping gains are not added up
+	own     float64 // the gain without what belongs to other findings; findings are ranked by it
+	setting bool    // the remedy is a setting of the program, and its gain overlaps with that of every site
+	first   bool    // stands before findings with a larger gain, because their gains shrink when this one is mended
+}
+
+// A Severity says how much there is to gain.
+type Severity string
+
+// The severities.
+const (
+	SeverityHigh   Severity = "high"
+	SeverityMedium Severity = "medium"
+	SeverityLow    Severity = "low"
+	SeverityInfo   Severity = "info"
+)
+
+// A Site is a line of source.
+type Site struct {
+	Func string `json:"func"`
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// Gain is how much less CPU the program would take, as a share of what it takes now. It is negative where the change costs.
+type Gain struct {
+	// SameGOGC is the gain if GOGC stays as it is.
+	SameGOGC float64 `json:"same_gogc"`
+	// SameMemory is the gain if GOGC or the limit is then set so that the program takes the memory that it takes now.
+	SameMemory float64 `json:"same_memory"`
+	// Error is the half-width of the interval around both that holds in two cases of three.
+	Error float64 `json:"error"`
+}
+
+// Best is the larger of the two gains.
+func (g Gain) Best() float64 { return max(g.SameGOGC, g.SameMemory) }
+
+// A Remedy is what to do about a finding.
+type Remedy struct {
+	// Text is the remedy in a sentence, Snippet code before and after in the form of a diff, and Doc the page about the finding.
+	Text    string `json:"text"`
+	Snippet string `json:"snippet"`
+	Doc     string `json:"doc"`
+}

@@ -1,0 +1,48 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestProfilerAlone reads parts of a program that spends nine tenths of its time in the memory profiler: without metrics. The records that are freed with
+// sampled objects are no finalizers, and a rate that nobody tells is not made up.
+func TestProfilerAlone(t *testing.T) {
+	for _, c := range []struct {
+		files  []string
+		known  bool
+		detail string
+	}{
+		{[]string{"cpu.pb.gz"}, false, "The memory profiler takes 91 % of CPU."},
+		{[]string{"cpu.pb.gz", "heap1.pb.gz"}, true, "it notes one allocation in 1 B on average."},
+	} {
+		r := Diagnose(keptEvidence(t, profilerID, c.files...))
+		f := r.Findings[0]
+		if f.ID != profilerID || !strings.Contains(f.Detail, c.detail) || !strings.Contains(f.Remedy.Snippet, "+     runtime.MemProfileRate = 524288 ") {
+			t.Errorf("%q: %s, %s\n%s", c.files, f.ID, f.Detail, f.Remedy.Snippet)
+		}
+		if _, ok := f.Evidence["mem_profile_rate_bytes"]; ok != c.known || strings.Contains(f.Remedy.Snippet, "-     ") != c.known {
+			t.Errorf("%q: evidence %v and\n%s", c.files, f.Evidence, f.Remedy.Snippet)
+		}
+		for _, g := range r.Findings[1:] {
+			if g.ID == "finalizers" {
+				t.Errorf("%q: %s", c.files, g.Detail)
+			}
+		}
+		if r.WinnableShare > 0.97 {
+			t.Errorf("%q: %s", c.files, r.Verdict)
+		}
+	}
+}
+
+// TestProfilerOff wants no smaller rate where the memory profiler is off.
+func TestProfilerOff(t *testing.T) {
+	f := newFake()
+	f.ran("runtime/pprof.(*profileBuilder).flush;runtime/pprof.profileWriter", 50)
+	f.ran("main.work;main.main", 50)
+	for _, found := range Diagnose(f.evidence().with(map[string]float64{MetricMemProfileRate: 0})).Findings {
+		if found.ID == profilerID {
+			t.Errorf("%s\n%s", found.Detail, found.Remedy.Snippet)
+		}
+	}
+}

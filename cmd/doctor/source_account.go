@@ -1,0 +1,105 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"go/types"
+	"slices"
+)
+
+// sourceSites is how many of the sites that matter most the source is read for.
+const sourceSites = 60
+
+// lazySource is an account's source, read when a recogniser first asks for it.
+type lazySource struct {
+	tried bool
+	*source
+	err error
+}
+
+// sources is the source at hand, nil if there is none.
+func (a *account) sources() *source {
+	if !a.src.tried && a.ev.Root != "" {
+		a.src.tried = true
+		a.src.source, a.src.err = openSource(context.Background(), a.ev.Root, a.hotFrames())
+	}
+	return a.src.source
+}
+
+// missingSource says what the program's source would tell, or which parts of it could not be read.
+func (a *account) missingSource() (list []Missing) {
+	if len(a.sites) == 0 {
+		return nil
+	}
+	const why = "it says why values escape to the heap, and which structs would be smaller in another order"
+	s := a.sources()
+	switch {
+	case s == nil && a.src.err == nil:
+		return []Missing{{"the program's source", why, "run the doctor in the folder of the program's module, or name the folder with -source"}}
+	case s == nil:
+		return []Missing{{"the program's source", why, a.src.err.Error()}}
+	}
+	for _, problem := range s.problems {
+		list = append(list, Missing{"a part of the program's source", why, problem})
+	}
+	return list
+}
+
+// hotFrames are the places of the sites that matter most, by time in the allocator, bytes allocated, or bytes in use.
+func (a *account) hotFrames() (hot []*frame) {
+	inuse := 0.0
+	for _, s := range a.sites {
+		inuse += s.inuseBytes
+	}
+	weight := func(s *site) float64 {
+		w := a.share(s.cpuNow())
+		if a.allocBytes > 0 {
+			w = max(w, s.allocBytes/a.allocBytes)
+		}
+		if inuse > 0 {
+			w = max(w, s.inuseBytes/inuse)
+		}
+		return w
+	}
+	sites := slices.Clone(a.sites)
+	slices.SortStableFunc(sites, func(s, t *site) int { return cmp.Compare(weight(t), weight(s)) })
+	for _, s := range sites[:min(len(sites), sourceSites)] {
+		for _, f := range []*frame{s.at, s.owner} {
+			if !f.std && !f.runtime {
+				hot = append(hot, f)
+			}
+		}
+	}
+	return hot
+}
+
+// allocatesAt lists what a line allocates, as far as its source is at hand.
+func (a *account) allocatesAt(at *frame) []made {
+	if s := a.sources(); s != nil {
+		return s.madeAt(at)
+	}
+	return nil
+}
+
+// explain adds to a finding what the compiler says about its site, and its source's expressions.
+func (a *account) explain(f *Finding) {
+	s := a.sources()
+	if s == nil || f.Site.Func == "" {
+		return
+	}
+	at := a.code.frame(f.Site.Func, f.Site.File, f.Site.Line)
+	var sites []*site
+	for _, site := range f.sites {
+		if site.at == at {
+			sites = append(sites, site)
+		}
+	}
+	if reason := s.escapeReason(at, madeBy(sites)); reason != "" {
+		f.Evidence["escape_reason"] = reason
+	}
+}
+
+// typeName is a type as it is written in a package that imports those of its parts.
+func typeName(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
+}

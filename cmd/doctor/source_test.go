@@ -1,0 +1,229 @@
+package doctor
+
+import (
+	"context"
+	"go/types"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// openShop writes the module of testdata/source.txtar to a folder and opens it at the given functions' marks.
+func openShop(t *testing.T) (*source, func(fn, mark string) *frame) {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/source.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	lines := map[string]int{}
+	unpack(t, archive, root)
+	for _, f := range archive.Files {
+		for i, line := range strings.Split(string(f.Data), "\n") {
+			if _, mark, ok := strings.Cut(line, "// MARK "); ok {
+				lines[mark] = i + 1
+			}
+		}
+	}
+	s, err := openSource(context.Background(), root, []*frame{
+		{fn: "main.main", file: "/build/shop/main.go", line: 11},
+		{fn: "example.com/shop/store.Bytes", file: "/build/shop/store/store.go", line: lines["make"]},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.problems) > 0 {
+		t.Fatal(s.problems)
+	}
+	return s, func(fn, mark string) *frame {
+		if lines[mark] == 0 {
+			t.Fatalf("no mark %q", mark)
+		}
+		return &frame{fn: "example.com/shop/store." + fn, file: "/build/shop/store/store.go", line: lines[mark]}
+	}
+}
+
+func TestSource(t *testing.T) {
+	s, at := openShop(t)
+	for _, c := range []struct {
+		fn, mark string
+		how      how
+		typ      string
+		reason   string // a part of it
+	}{
+		{"fresh", "new", byNew, "example.com/shop/store.Order", "Order{...} escapes to the heap by append("},
+		{"(*Store[...]).Add", "append", byAppend, "*example.com/shop/store.Order", ""},
+		{"(*Store[go.shape.int]).Add", "makemap", byMap, "map[string]*example.com/shop/store.Order", ""},
+		{"(*Store[...]).Add", "assign", byMapAssign, "map[string]*example.com/shop/store.Order", ""},
+		{"(*Store[...]).Add.func1", "concat", byString, "string", ""},
+		{"Bytes", "make", bySlice, "byte", "make([]byte, n) escapes to the heap by return b (return)"},
+		{"(*Store[...]).Pop", "return", byInterface, "example.com/shop/store.Order", "escapes to the heap by return"},
+		{"See", "key", byInterface, "int", ""},
+		{"See", "argument", byInterface, "int", "escapes to the heap"},
+		{"Keep", "several", byNew, "example.com/shop/store.Order", ""}, // of which the compiler says nothing
+		{"Keep", "several", byInterface, "int", "c * 4 + v escapes to the heap by fmt.Sprintf("},
+		{"init", "initial", bySlice, "*example.com/shop/store.Order", ""},
+	} {
+		place := at(c.fn, c.mark)
+		var got []string
+		found := false
+		for _, m := range s.madeAt(place) {
+			got = append(got, string(m.how)+" "+m.typ.String())
+			found = found || m.how == c.how && m.typ.String() == c.typ
+		}
+		if !found {
+			t.Errorf("%s: makes %q, want %s %s", c.mark, got, c.how, c.typ)
+		}
+		if reason := s.escapeReason(place, c.how); !strings.Contains(reason, c.reason) || (c.reason != "") != (reason != "") && c.mark != "concat" && c.mark != "initial" {
+			t.Errorf("%s: reason %q, want %q in it", c.mark, reason, c.reason)
+		}
+	}
+}
+
+// TestSourceSeveral wants no reason where several expressions of a line may be the one.
+func TestSourceSeveral(t *testing.T) {
+	s, at := openShop(t)
+	if reason := s.escapeReason(at("Keep", "several"), ""); reason != "" {
+		t.Errorf("reason %q", reason)
+	}
+	for want, entries := range map[how]map[string]float64{
+		byNew:       {"runtime.newobject": 2, "runtime.growslice": 5, "runtime.convT64": 1},
+		byInterface: {"runtime.convTstring": 2, "runtime.mallocgcTinySC2": 1},
+		byAppend:    {"runtime.growslice": 5},
+		"":          {},
+	} {
+		if got := madeBy([]*site{{entries: entries}}); got != want {
+			t.Errorf("%v: %q, want %q", entries, got, want)
+		}
+	}
+}
+
+// TestSourceOtherVersion: a line whose function is another one now says nothing about the profiled program.
+func TestSourceOtherVersion(t *testing.T) {
+	s, at := openShop(t)
+	s.compare([]*frame{at("Old", "new"), at("Older", "new"), at("fresh", "new")})
+	if len(s.problems) != 1 || !strings.Contains(s.problems[0], "is not in store.Old; the profiled program was built from another version") {
+		t.Errorf("problems %q", s.problems)
+	}
+	for _, fn := range []string{"Old", "(*Store[...]).fresh", "Store.Bytes", "init"} {
+		place := at(fn, "new")
+		if got := s.madeAt(place); got != nil {
+			t.Errorf("%s: %v", fn, got)
+		}
+		if got := s.escapeReason(place, ""); got != "" {
+			t.Errorf("%s: %s", fn, got)
+		}
+	}
+}
+
+func TestSourceMissing(t *testing.T) {
+	if _, err := openSource(context.Background(), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
+		t.Errorf("no module: %v", err)
+	}
+	root := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module example.com/broken\n\ngo 1.26\n")
+	write("main.go", "package main\n\nfunc main() {\n\tx := missing\n}\n")
+	s, err := openSource(context.Background(), root, []*frame{{fn: "main.main", file: "/elsewhere/main.go", line: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(s.problems, "\n"); !strings.Contains(text, "undefined: missing") && !strings.Contains(text, "not used: x") {
+		t.Errorf("problems of source that does not build: %q", text)
+	}
+	if got := s.escapeReason(&frame{fn: "main.main", file: "/elsewhere/main.go", line: 4}, ""); got != "" {
+		t.Errorf("reason %q", got)
+	}
+}
+
+func TestDeclaredName(t *testing.T) {
+	for fn, want := range map[string]string{
+		"main.main":                        "main",
+		"a.b/c.F.func1.2":                  "F",
+		"a.b/c.(*T).M":                     "T.M",
+		"a.b/c.(*T[go.shape.int]).M.func1": "T.M",
+		"a.b/c.T.M-fm":                     "T.M",
+		"a.b/c.F[go.shape.struct { a.b/d.X int }]":  "F",
+		"a.b/c.F[...].func2":                        "F",
+		"a.b/c.F.gowrap1":                           "F",
+		"a.b/c.F.deferwrap2":                        "F",
+		"a.b/c.glob..func1":                         "glob",
+		"gopkg.in/yaml%2ev3.(*parser).parse":        "parser.parse",
+		"a.b/c.Outer.Inner.func3":                   "Outer.Inner",
+		"a.b/c.init.0":                              "init",
+		"a.b/c.(*Tree[go.shape.*a.b/c.K,...]).Walk": "Tree.Walk",
+	} {
+		if got := declaredName(fn); got != want {
+			t.Errorf("%s: %s, want %s", fn, got, want)
+		}
+	}
+	if got := importPath("gopkg.in/yaml%2ev3.(*parser).parse"); got != "gopkg.in/yaml.v3" {
+		t.Error(got)
+	}
+}
+
+// TestReordered compares with every order that there is.
+func TestReordered(t *testing.T) {
+	sizes := types.SizesFor("gc", "amd64")
+	empty := types.NewStruct(nil, nil)
+	pool := []types.Type{
+		types.Typ[types.Bool], types.Typ[types.Int16], types.Typ[types.Int32], types.Typ[types.Int64], types.Typ[types.String],
+		types.NewPointer(empty), types.NewSlice(types.Typ[types.Int]), empty, types.NewArray(types.NewPointer(empty), 2),
+		types.NewArray(types.Typ[types.Byte], 3), types.NewInterfaceType(nil, nil),
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		fields := make([]*types.Var, 1+r.IntN(5))
+		for i := range fields {
+			fields[i] = types.NewField(0, nil, string(rune('a'+i)), pool[r.IntN(len(pool))], false)
+		}
+		u := types.NewStruct(fields, nil)
+		got := layoutOf(reordered(u, sizes), sizes)
+		least := layoutOf(u, sizes)
+		permute(fields, func(order []*types.Var) {
+			l := layoutOf(types.NewStruct(append([]*types.Var(nil), order...), nil), sizes)
+			if l.size < least.size || l.size == least.size && l.pointers < least.pointers {
+				least = l
+			}
+		})
+		if got.size != least.size || got.pointers > least.pointers {
+			t.Fatalf("%v: %+v, possible is %+v", u, got, least)
+		}
+	}
+}
+
+func permute(list []*types.Var, do func([]*types.Var)) {
+	var swap func(k int)
+	swap = func(k int) {
+		if k == len(list) {
+			do(list)
+			return
+		}
+		for i := k; i < len(list); i++ {
+			list[k], list[i] = list[i], list[k]
+			swap(k + 1)
+			list[k], list[i] = list[i], list[k]
+		}
+	}
+	swap(0)
+}
+
+func TestSizeClass(t *testing.T) {
+	for _, c := range []struct {
+		size     int64
+		pointers bool
+		want     int64
+	}{{1, false, 8}, {24, false, 24}, {25, true, 32}, {65, true, 80}, {512, true, 512}, {520, true, 576}, {600, false, 640}, {0, true, 0}} {
+		if got := sizeClass(c.size, c.pointers); got != c.want {
+			t.Errorf("%d bytes, pointers %v: %d, want %d", c.size, c.pointers, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package doctor
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// made is an expression on a line of the source that can allocate.
+type made struct {
+	how  how
+	typ  types.Type // what each object, or each element of it, is
+	text string     // the expression in short
+	into string     // the slice or map that grows, for byAppend and byMapAssign; the function that is called, for byInterface
+}
+
+// how says by which kind of expression memory is asked for.
+type how string
+
+// The kinds of expressions.
+const (
+	byNew       how = "new"        // new(T), &T{}, a variable that is moved to the heap: one T
+	bySlice     how = "slice"      // make([]T, n), []T{...}: any number of T
+	byAppend    how = "append"     // append([]T, ...): any number of T
+	byMap       how = "map"        // make(map[K]V), a map literal; the type is the map's
+	byMapAssign how = "map-assign" // m[k] = v; the type is the map's
+	byString    how = "string"     // concatenation and conversion; the type is that of the result
+	byInterface how = "interface"  // a value that is no pointer becomes an interface; the type is the value's
+	byClosure   how = "closure"
+)
+
+// madeAt lists what the line of a frame can allocate, as far as its source is at hand and the same as the profiled one.
+func (s *source) madeAt(at *frame) (list []made) {
+	f := s.file(at)
+	if f == nil {
+		return nil
+	}
+	var within ast.Node = f.syntax
+	fn, ok := f.function(at)
+	if !ok {
+		return nil
+	}
+	if fn != nil {
+		within = fn
+	}
+	v := &visitor{sourceFile: f, line: at.line}
+	ast.Inspect(within, func(n ast.Node) bool {
+		if n == nil || f.line(n.Pos()) > at.line || f.line(n.End()) < at.line {
+			return n == nil || f.line(n.Pos()) <= at.line // what ends before may have neighbours that do not
+		}
+		v.visit(n)
+		return true
+	})
+	return v.list
+}
+
+// visitor collects what one line makes.
+type visitor struct {
+	*sourceFile
+	line int
+	sig  *types.Signature // of the innermost function around the line
+	list []made
+}
+
+func (v *visitor) on(p token.Pos) bool { return v.sourceFile.line(p) == v.line }
+
+func (v *visitor) add(h how, t types.Type, e ast.Expr) {
+	if t != nil {
+		v.list = append(v.list, made{how: h, typ: t, text: types.ExprString(e)})
+	}
+}
+
+func (v *visitor) visit(n ast.Node) {
+	info := v.pkg.TypesInfo
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		v.sig = signatureOf(info.TypeOf(n.Name))
+	case *ast.ReturnStmt:
+		for i, e := range n.Results {
+			if v.sig != nil && len(n.Results) == v.sig.Results().Len() {
+				v.implicit(e, v.sig.Results().At(i).Type(), "return")
+			}
+		}
+	case *ast.IndexExpr:
+		if t := info.TypeOf(n.X); t != nil {
+			if m, ok := t.Underlying().(*types.Map); ok {
+				v.implicit(n.Index, m.Key(), types.ExprString(n.X))
+			}
+		}
+	case *ast.UnaryExpr:
+		if lit, ok := n.X.(*ast.CompositeLit); ok && n.Op == token.AND && v.on(n.Pos()) {
+			v.add(byNew, info.TypeOf(lit), n)
+		}
+	case *ast.CompositeLit:
+		if v.on(n.Pos()) {
+			v.literal(n)
+		}
+	case *ast.CallExpr:
+		// The compiler gives a call the line of its opening parenthesis.
+		if v.on(n.Lparen) {
+			v.call(n)
+		}
+	case *ast.BinaryExpr:
+		if t := info.TypeOf(n); n.Op == token.ADD && v.on(n.OpPos) && t != nil && isString(t) && info.Types[n].Value == nil {
+			v.add(byString, t, n)
+		}
+	case *ast.AssignStmt:
+		v.assign(n)
+	case *ast.FuncLit:
+		v.sig = signatureOf(info.TypeOf(n))
+		if v.on(n.Pos()) {
+			v.add(byClosure, info.TypeOf(n), &ast.FuncLit{Type: n.Type, Body: &ast.BlockStmt{}})
+		}
+	case *ast.Ident:
+		// A variable's declaration allocates if the variable is moved to the heap.
+		if obj, ok := info.Defs[n].(*types.Var); ok && !obj.IsField() && v.on(n.Pos()) {
+			v.list = append(v.list, made{how: byNew, typ: obj.Type(), text: "variable " + n.Name})
+		}
+	}
+}
+
+func (v *visitor) literal(n *ast.CompositeLit) {
+	t := v.pkg.TypesInfo.TypeOf(n)
+	if t == nil {
+		return
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		v.add(bySlice, u.Elem(), n)
+	case *types.Map:
+		v.add(byMap, t, n)
+	}
+}
+
+func (v *visitor) call(n *ast.CallExpr) {
+	info := v.pkg.TypesInfo
+	t := info.TypeOf(n)
+	if t == nil {
+		return
+	}
+	fun := info.Types[n.Fun]
+	switch name, _ := ast.Unparen(n.Fun).(*ast.Ident); {
+	case fun.IsBuiltin() && name != nil && name.Name == "new":
+		v.add(byNew, info.TypeOf(n).Underlying().(*types.Pointer).Elem(), n)
+	case fun.IsBuiltin() && name != nil && name.Name == "make":
+		switch u := t.Underlying().(type) {
+		case *types.Slice:
+			v.add(bySlice, u.Elem(), n)
+		case *types.Map:
+			v.add(byMap, t, n)
+		}
+	case fun.IsBuiltin() && name != nil && name.Name == "append":
+		if u, ok := t.Underlying().(*types.Slice); ok {
+			v.list = append(v.list, made{how: byAppend, typ: u.Elem(), text: types.ExprString(n), into: types.ExprString(n.Args[0])})
+		}
+	case fun.IsType() && len(n.Args) == 1:
+		v.conversion(n, t)
+	default:
+		v.boxed(n, fun.Type)
+	}
+}
+
+// conversion is between strings and slices, or to an interface.
+func (v *visitor) conversion(n *ast.CallExpr, t types.Type) {
+	from := v.pkg.TypesInfo.TypeOf(n.Args[0])
+	switch {
+	case from == nil:
+	case isString(t) != isString(from):
+		v.add(byString, t, n)
+	case types.IsInterface(t) && boxes(from):
+		v.add(byInterface, from, n.Args[0])
+	}
+}
+
+// boxed notes the arguments of a call that become interfaces.
+func (v *visitor) boxed(n *ast.CallExpr, fun types.Type) {
+	if fun == nil {
+		return
+	}
+	sig, ok := fun.Underlying().(*types.Signature)
+	if !ok {
+		return
+	}
+	for i, arg := range n.Args {
+		v.implicit(arg, parameter(sig, i, n.Ellipsis.IsValid()), types.ExprString(n.Fun))
+	}
+}
+
+// implicit notes an expression that becomes an interface without a conversion being written. A constant does not: the compiler has it ready.
+func (v *visitor) implicit(e ast.Expr, to types.Type, into string) {
+	from := v.pkg.TypesInfo.Types[e]
+	if to != nil && from.Type != nil && from.Value == nil && types.IsInterface(to) && !isTypeParam(to) && boxes(from.Type) {
+		v.list = append(v.list, made{how: byInterface, typ: from.Type, text: types.ExprString(e), into: into})
+	}
+}
+
+func isTypeParam(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.TypeParam)
+	return ok
+}
+
+func signatureOf(t types.Type) *types.Signature {
+	sig, _ := t.(*types.Signature)
+	return sig
+}
+
+// parameter is the type of the i-th argument's parameter.
+func parameter(sig *types.Signature, i int, spread bool) types.Type {
+	n := sig.Params().Len()
+	switch {
+	case n == 0:
+		return nil
+	case sig.Variadic() && i >= n-1 && !spread:
+		if s, ok := sig.Params().At(n - 1).Type().(*types.Slice); ok {
+			return s.Elem()
+		}
+		return nil
+	case i < n:
+		return sig.Params().At(i).Type()
+	}
+	return nil
+}
+
+// assign notes m[k] = v and s += t.
+func (v *visitor) assign(n *ast.AssignStmt) {
+	info := v.pkg.TypesInfo
+	for i, left := range n.Lhs {
+		if index, ok := ast.Unparen(left).(*ast.IndexExpr); ok && v.on(index.Pos()) {
+			if t := info.TypeOf(index.X); t != nil {
+				if _, isMap := t.Underlying().(*types.Map); isMap {
+					v.list = append(v.list, made{how: byMapAssign, typ: t, text: types.ExprString(index), into: types.ExprString(index.X)})
+				}
+			}
+		}
+		if len(n.Lhs) == len(n.Rhs) && n.Tok == token.ASSIGN && v.on(n.Rhs[i].Pos()) {
+			v.implicit(n.Rhs[i], info.TypeOf(left), types.ExprString(left))
+		}
+		if t := info.TypeOf(left); n.Tok == token.ADD_ASSIGN && t != nil && isString(t) && v.on(n.TokPos) {
+			v.add(byString, t, left)
+		}
+	}
+}
+
+// boxes reports whether a value of the type needs memory of its own in an interface: whatever is no pointer and no interface already.
+func boxes(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Interface, *types.Pointer, *types.Map, *types.Chan, *types.Signature:
+		return false
+	case *types.Basic:
+		return u.Kind() != types.UnsafePointer && u.Kind() != types.UntypedNil
+	}
+	return true
+}
+
+func isString(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}

@@ -1,0 +1,232 @@
+package doctor
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// finish computes what follows from the sums.
+func (b *builder) finish() {
+	b.heapRate = heapRate(b.ev)
+	seconds := b.window.Seconds()
+	for _, s := range b.sites {
+		// Both ends are estimates from the same samples, so that a difference is below 0 by rounding alone.
+		s.allocBytes, s.allocObjects = max(s.allocBytes, 0), max(s.allocObjects, 0)
+		b.allocBytes += s.allocBytes
+		b.allocObjects += s.allocObjects
+		if seconds > 0 && s.allocObjects > 0 {
+			s.age = time.Duration(min(s.inuseObjects/s.allocObjects*seconds, maxAge.Seconds()) * float64(time.Second))
+		} else if seconds > 0 && s.inuseObjects > 0 {
+			s.age = maxAge
+		}
+	}
+	b.addCPUOfMetrics()
+	b.mark = b.cpu[classMark] + b.cpu[classMarkIdle] + b.cpu[classAssist] + b.cpu[classBarrier] + b.cpu[classPause]
+	// The scavenger works on pages that sweeping made free, so both go by the bytes allocated.
+	b.sweep = b.cpu[classSweep] + b.cpu[classScavenge]
+	for key, ns := range b.touched {
+		if s := b.byKey[key]; s != nil {
+			s.touchCPU = min(ns, s.cpuNow())
+		}
+	}
+	b.cycles, _ = b.counter(MetricCyclesTotal)
+	b.addState()
+	slices.SortFunc(b.sites, func(s, t *site) int {
+		return cmp.Or(cmp.Compare(t.cpuNow(), s.cpuNow()), cmp.Compare(t.allocBytes, s.allocBytes), cmp.Compare(t.inuseBytes, s.inuseBytes),
+			cmp.Compare(s.at.fn, t.at.fn), cmp.Compare(s.at.line, t.at.line), cmp.Compare(s.owner.fn, t.owner.fn), cmp.Compare(s.owner.line, t.owner.line))
+	})
+}
+
+// maxAge stands for the age of what was in use and not allocated in the window at all.
+const maxAge = 1000 * time.Hour
+
+// heapRate is the number of bytes for which the heap profile has one sample.
+func heapRate(e *Evidence) float64 {
+	if p := e.Heap[1]; p != nil && p.Period > 0 {
+		return float64(p.Period)
+	}
+	return 512 << 10
+}
+
+// addCPUOfMetrics fills in the CPU times in the absence of a CPU profile, as far as the process's own CPU time and the trace of the
+// collector tell them. The trace's times are wall time on a P; where other work disturbs the machine they are too high.
+func (b *builder) addCPUOfMetrics() {
+	if b.total > 0 {
+		return
+	}
+	if cpu, ok := b.counter(MetricProcessCPU); ok && b.ev.Trace != nil {
+		for _, c := range b.ev.Trace.Cycles {
+			b.cpu[classMark] += float64(c.CPUBackground)
+			b.cpu[classAssist] += float64(c.CPUAssist)
+			b.cpu[classPause] += float64(c.CPUSweepTermination + c.CPUMarkTermination)
+		}
+		b.total = cpu * 1e9
+		if gc := b.cpu[classMark] + b.cpu[classAssist] + b.cpu[classPause]; gc > b.total {
+			b.overtraced, b.processCPU = gc, b.total
+		}
+	} else {
+		user, ok1 := b.counter(MetricCPUUser)
+		gc, ok2 := b.counter(MetricCPUGC)
+		idle, _ := b.counter(MetricCPUMarkIdle)
+		if !ok1 || !ok2 {
+			return
+		}
+		b.cpu[classMark], b.cpu[classMarkIdle] = (gc-idle)*1e9, idle*1e9
+		b.total = (user + gc) * 1e9
+	}
+	known := b.cpu[classMark] + b.cpu[classMarkIdle] + b.cpu[classAssist] + b.cpu[classPause]
+	b.cpu[classMutator] = max(b.total-known, 0)
+	b.total = max(b.total, known)
+}
+
+// addState fills in live, roots and scan from the runtime's values, or estimates them from the heap profile.
+func (b *builder) addState() {
+	var inuse float64
+	for _, s := range b.sites {
+		inuse += s.inuseBytes
+	}
+	var ok bool
+	if b.live, ok = b.metric(MetricLiveHeap); !ok || b.live == 0 {
+		b.live = inuse
+	}
+	stack, _ := b.metric(MetricScanStack)
+	globals, _ := b.metric(MetricScanGlobals)
+	b.roots = stack + globals
+	heap, known := b.scanOfLive()
+	b.spreadScan(heap, known)
+	if !known {
+		for _, s := range b.sites {
+			heap += s.inuseBytes * s.scan
+		}
+	}
+	b.scan = heap + b.roots
+}
+
+// scanOfLive is how many bytes of the live heap a collection scans, and whether the runtime tells. Its counter (/gc/scan/heap:bytes) holds what
+// was found at the last collection and what was allocated since. Of the window's ends that one is taken where less was; the rest is taken
+// off by the part of allocations that holds pointers. What comes out is scaled
+// by how the heap in use grew from there to the window's end.
+func (b *builder) scanOfLive() (float64, bool) {
+	best, scan := math.Inf(1), 0.0
+	for end, m := range b.ev.Metrics {
+		heap, ok := m.Get(MetricScanHeap)
+		live, ok2 := m.Get(MetricLiveHeap)
+		if !ok || heap == 0 {
+			continue
+		}
+		objects, ok3 := m.Get(MetricHeapInUse)
+		if !ok2 || !ok3 || live == 0 {
+			if math.IsInf(best, 1) {
+				scan = heap
+			}
+			continue
+		}
+		fresh := max(objects-live, 0)
+		if part := fresh / live; part < best {
+			best = part
+			scan = min(max(heap-fresh*b.pointerPart(), 0), live)
+			if start, now := inuse(b.ev.Heap[0]), inuse(b.ev.Heap[1]); end == 0 && start > 0 {
+				scan *= now / start
+			}
+		}
+	}
+	return scan, scan > 0
+}
+
+// inuse is the sum of what a heap profile has in use, 0 without one.
+func inuse(p *profile.Profile) (sum float64) {
+	if p == nil {
+		return 0
+	}
+	if i := valueIndex(p, "inuse_space"); i >= 0 {
+		for _, s := range p.Sample {
+			sum += float64(s.Value[i])
+		}
+	}
+	return sum
+}
+
+// pointerPart is the part of allocated bytes that holds pointers, as far as stacks tell; half if they tell nothing.
+func (b *builder) pointerPart() float64 {
+	with, all := 0.0, 0.0
+	for _, s := range b.sites {
+		w := b.scanned[s]
+		switch {
+		case s.plain():
+			all += s.allocBytes
+		case w[0]+w[1] > 0:
+			all += s.allocBytes
+			with += s.allocBytes * w[1] / (w[0] + w[1])
+		}
+	}
+	if all == 0 {
+		return 0.5
+	}
+	return with / all
+}
+
+// sureSamples is the number of samples in the allocator from which a site's stacks tell whether its memory holds pointers.
+const sureSamples = 20
+
+// spreadScan decides which part of each site's memory holds pointers. Many samples in the allocator tell, and so does what makes strings and
+// numbers alone. Of the other sites together it is known how much there must be for the heap's scanned bytes to come out: that is given
+// to those with the smallest objects first, because large blocks are data more often than pointers. Where it is not known either, few
+// samples count, and without any all is taken for scanned.
+func (b *builder) spreadScan(heap float64, known bool) {
+	var unknown []*site
+	for _, s := range b.sites {
+		w := b.scanned[s]
+		told := w[0] + w[1]
+		switch {
+		case s.plain():
+			s.scan, s.scanKnown = 0, true
+		case told >= sureSamples*b.period && told > 0, told > 0 && !known:
+			s.scan, s.scanKnown = w[1]/told, true
+		default:
+			s.scan = 1
+			unknown = append(unknown, s)
+		}
+		if s.scanKnown {
+			heap -= s.inuseBytes * s.scan
+		}
+	}
+	if !known {
+		return
+	}
+	slices.SortStableFunc(unknown, func(s, t *site) int { return cmp.Compare(s.objectSize(), t.objectSize()) })
+	for _, s := range unknown {
+		if s.inuseBytes > 0 {
+			s.scan = math.Min(math.Max(heap/s.inuseBytes, 0), 1)
+			heap -= s.inuseBytes * s.scan
+		}
+	}
+}
+
+// plain reports whether the site makes nothing but strings, bytes and boxed numbers.
+func (s *site) plain() bool {
+	switch s.at.pkg {
+	case "strings", "strconv", "internal/strconv", "encoding/hex", "encoding/base64":
+		return s.at.std
+	}
+	if strings.HasPrefix(s.at.fn, "fmt.Sprint") {
+		return true
+	}
+	for entry := range s.entries {
+		if !plainEntry[entry] {
+			return false
+		}
+	}
+	return len(s.entries) > 0
+}
+
+var plainEntry = map[string]bool{
+	"runtime.slicebytetostring": true, "runtime.stringtoslicebyte": true, "runtime.stringtoslicerune": true, "runtime.slicerunetostring": true,
+	"runtime.concatstrings": true, "runtime.concatstring2": true, "runtime.concatstring3": true, "runtime.concatstring4": true, "runtime.concatstring5": true,
+	"runtime.concatbytes": true, "runtime.intstring": true, "runtime.rawstring": true, "runtime.rawbyteslice": true, "runtime.rawstringtmp": true,
+	"internal/bytealg.MakeNoZero": true,
+}

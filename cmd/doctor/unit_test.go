@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// remedyOf is the finding that a program gets which spends half of its time in allocating objects of a size on a stack.
+func remedyOf(t *testing.T, id string, size int64, entry string, stacks ...string) Finding {
+	t.Helper()
+	f := newFake()
+	for _, s := range stacks {
+		f.ran("runtime.mallocgc;"+entry+";"+s, 50/int64(len(stacks)))
+		f.made(s, size, 1_000_000, 0)
+		if len(stacks) > 1 {
+			f.made(s, size*2, 500_000, 0)
+		}
+	}
+	f.ran("main.work;main.main", 50)
+	for _, found := range Diagnose(f.evidence().with(nil)).Findings {
+		if found.ID == id {
+			return found
+		}
+	}
+	t.Fatalf("no finding %s", id)
+	return Finding{}
+}
+
+// TestArenaUnit wants no arena in a function that may return what is made in it: that would be given up before it is used.
+func TestArenaUnit(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		stacks []string
+		unit   string // what the arena is made or reset for
+		code   string // part of the snippet
+	}{
+		{"a recursive builder called by main", []string{"main.build;main.build;main.build;main.main"},
+			"each round of the loop in main.main that calls main.build.", "… main.build(a, …)\n"},
+		{"its helper", []string{"main.newNode;main.build;main.build;main.main"}, "each round of the loop in main.main that calls main.build.", "a.Reset(arena.Keep)"},
+		{"two that call each other", []string{"main.build;main.walk;main.build;main.serve;main.main"}, "each call of main.serve, or of what calls that, if it returns any of it.", "// in main.serve:\n"},
+		{"a function and its helper", []string{"main.build;main.serve;main.main", "main.newNode;main.build;main.serve;main.main"},
+			"each call of main.serve, or of what calls that", "// in main.serve:\n"},
+		{"main itself", []string{"main.main"}, "each round of the loop in main.main.", "a.Reset(arena.Keep)"},
+		{"a goroutine of main's", []string{"main.build;main.main.func1"}, "each round of the loop in main.main.func1 that calls main.build.", "a.Reset(arena.Keep)"},
+		{"a goroutine's own", []string{"main.worker"}, "each round of the loop in main.worker.", "a.Reset(arena.Keep)"},
+		{"a handler", []string{"main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve"}, "each call of main.handle, or of what calls that, if it returns any of it.", ""},
+		{"a benchmark", []string{"main.build;main.BenchmarkBuild;testing.(*B).runN"}, "each round of the loop in main.BenchmarkBuild that calls main.build.", "a.Reset(arena.Keep)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := remedyOf(t, "short-lived-objects", 48, "runtime.newobject", c.stacks...).Remedy
+			if !strings.Contains(r.Text, " for "+c.unit) || !strings.Contains(r.Snippet, c.code) {
+				t.Errorf("%s\n%s\nwant %q and %q", r.Text, r.Snippet, c.unit, c.code)
+			}
+		})
+	}
+}
+
+// TestPutUnit wants no Put deferred where the memory is made: its function may return it.
+func TestPutUnit(t *testing.T) {
+	for _, f := range []Finding{
+		remedyOf(t, "recycled-type", 1024, "runtime.newobject", "main.newState;main.main"),
+		remedyOf(t, "large-buffers", 64<<10, "runtime.makeslice", "main.newBuffer;main.main"),
+	} {
+		if strings.Contains(f.Remedy.Snippet, "defer") || !strings.Contains(f.Remedy.Snippet, "behind the last use") || !strings.Contains(f.Remedy.Text, "returns it") {
+			t.Errorf("%s: %s\n%s", f.ID, f.Remedy.Text, f.Remedy.Snippet)
+		}
+	}
+}
+
+// TestCostHasFirstWrites wants the time of the first writes to new memory in what a finding costs, as it is in its gain.
+func TestCostHasFirstWrites(t *testing.T) {
+	f := newFake()
+	f.ran("runtime.mallocgc;runtime.newobject;main.build;main.serve;main.main", 30)
+	f.ran("main.build;main.serve;main.main", 20)
+	f.ran("main.work;main.main", 50)
+	f.made("main.build;main.serve;main.main", 48, 1_000_000, 0)
+	found := findingOf(Diagnose(f.evidence().with(nil)), "short-lived-objects")
+	if found == nil || math.Abs(found.CPUShare-0.5) > 1e-9 || found.Gain.Best() > found.CPUShare {
+		t.Errorf("%+v, want a cost of 0.5 and a gain below it", found)
+	}
+}

@@ -1,0 +1,154 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+const (
+	// enoughSamples is the number of CPU samples from which shares of a few percent are known well: 300 give 3 % of CPU as 3 ± 1.
+	enoughSamples = 300
+	// smallShare is the share of collection and allocation up to which memory is not what a program should be looked at for.
+	smallShare = 0.05
+)
+
+// missing are the pieces of evidence that would raise the confidence, the most important first.
+func (a *account) missing() []Missing {
+	list := []Missing{}
+	e := a.ev
+	switch {
+	case e.CPU == nil:
+		list = append(list, Missing{"CPU profile", "it says what allocation and collection take, and where; without it no gain can be told",
+			"curl -o cpu.pb.gz 'http://HOST:6060/debug/pprof/profile?seconds=30', or go test -bench=. -cpuprofile cpu.pb.gz"})
+	case a.period > 0 && a.total < enoughSamples*a.period && !a.idle():
+		list = append(list, Missing{"longer CPU profile", fmt.Sprintf("this one has %.0f samples, so that small shares are chance", a.total/a.period),
+			"profile for longer, or under more load: /debug/pprof/profile?seconds=60"})
+	}
+	switch {
+	case e.Heap[1] == nil:
+		list = append(list, Missing{"heap profile", "it says which places allocate how much, and what lives; marking is charged by it",
+			"curl -o heap.pb.gz http://HOST:6060/debug/pprof/heap, at the start and at the end of the CPU profile; or go test -bench=. -memprofile heap.pb.gz"})
+	case e.Heap[0] == nil:
+		list = append(list, Missing{"heap profile from the start of the window", "without it everything since the program's start counts, set-up included",
+			"take /debug/pprof/heap before and after the CPU profile"})
+	case a.window == 0:
+		list = append(list, Missing{"time between the heap profiles", "without it objects' ages are unknown", "give profiles that runtime/pprof wrote; they bear their time"})
+	}
+	_, live := a.metric(MetricLiveHeap)
+	_, scan := a.metric(MetricScanHeap)
+	if _, gogc := a.metric(MetricGOGC); !live || !scan || !gogc {
+		list = append(list, Missing{"metrics of the runtime", "they say what the collector reads, the roots, GOGC and the memory limit; now these are estimated",
+			"serve gctune.Handler at /debug/freehold/metrics and give the program's address, or its answer as a file"})
+	}
+	return list
+}
+
+// confidence follows from what there is: high with everything, medium with a heap profile and a third of the samples that are enough, none without CPU times.
+func (a *account) confidence() Confidence {
+	switch {
+	case a.total == 0 && !a.idle():
+		return None
+	case len(a.missing()) == 0:
+		return High
+	case a.ev.CPU != nil && a.ev.Heap[1] != nil && (a.total >= enoughSamples/3*a.period || a.idle()):
+		return Medium
+	}
+	return Low
+}
+
+// verdict is the report's first line.
+func (a *account) verdict(r *Report) string {
+	share := r.GCShare + r.AllocShare
+	if r.Confidence == None {
+		return a.verdictWithoutCPU()
+	}
+	if len(a.stacks) == 0 && !a.idle() {
+		return a.verdictUnprofiled(r)
+	}
+	if len(r.Findings) > 0 && r.Findings[0].ID != notGC.id && r.WinnableShare >= minGain {
+		text := fmt.Sprintf("Collection and allocation take %s of CPU; at most %s can be won back", percent(share), percent(r.WinnableShare))
+		if r.WinnableShare > share+minGain {
+			text = fmt.Sprintf("Collection and allocation take %s of CPU; with the work that goes with them, at most %s can be won back", percent(share), percent(r.WinnableShare))
+		}
+		if n, part := a.concentration(); n > 0 {
+			text += fmt.Sprintf("; %s up %s of what collection and allocation take", makesUp(n), percent(part))
+		}
+		return text + "."
+	}
+	where, _ := a.elsewhere()
+	if a.idle() {
+		return fmt.Sprintf("GC is not your problem: %s.", where)
+	}
+	if share > smallShare {
+		return fmt.Sprintf("Collection and allocation take %s of CPU, but no single change that wins %s of it was found; %s.", percent(share), percent(minGain), where)
+	}
+	return fmt.Sprintf("GC is not your problem: collection and allocation take %s of CPU; %s.", percent(share), where)
+}
+
+// verdictWithoutCPU says what the trace or the statistics tell.
+func (a *account) verdictWithoutCPU() string {
+	part := -1.0
+	if t := a.ev.Trace; t != nil && len(t.Cycles) > 0 {
+		part = t.Cycles[len(t.Cycles)-1].Percent / 100
+	} else if v, ok := a.metric(MetricGCFraction); ok {
+		part = v
+	}
+	if part < 0 {
+		return "Could not tell: there is no CPU profile."
+	}
+	return fmt.Sprintf("Could not tell what can be won back: there is no CPU profile. By the runtime's own figure, collections took %s of the CPU time that was available.", percent(part))
+}
+
+// verdictUnprofiled is made from the runtime's figures alone. They tell nothing of allocation and of places.
+func (a *account) verdictUnprofiled(r *Report) string {
+	if a.overtraced > 0 {
+		return fmt.Sprintf("What collections take of the CPU is not known: by the trace, whose clock runs on while other work has the processors, it is %.2g s, "+
+			"and the whole process took %.2g s; a CPU profile tells, and which places cause it.", a.overtraced/1e9, a.processCPU/1e9)
+	}
+	take := fmt.Sprintf("take %s of CPU by the runtime's own figures", percent(r.GCShare))
+	switch {
+	case r.WinnableShare >= minGain:
+		unknown := "which places cause it"
+		if a.ev.Heap[1] != nil { // which names the places
+			unknown = "what allocation takes"
+		}
+		return fmt.Sprintf("Collections %s; what was found could win back %s; %s, a CPU profile tells.", take, percent(r.WinnableShare), unknown)
+	case r.GCShare > smallShare:
+		return "Collections " + take + "; which places cause it, a CPU profile tells."
+	}
+	return "GC is not your problem: collections " + take + "; what allocation takes, a CPU profile tells."
+}
+
+// concentration is how few sites have most of the cost of memory: at most three, or five if three are less than half of it; 0 if even these are not.
+func (a *account) concentration() (int, float64) {
+	costs, sum := topCosts(a)
+	if sum <= 0 {
+		return 0, 0
+	}
+	part := 0.0
+	for i, c := range costs {
+		part += c / sum
+		if n := i + 1; part >= 0.8 && n <= 3 || n == 3 && part >= 0.5 || n == 5 && part >= 0.5 {
+			return n, part
+		}
+		if i == 4 {
+			break
+		}
+	}
+	return 0, 0
+}
+
+func makesUp(n int) string {
+	words := []string{"one site makes", "two sites make", "three sites make", "four sites make", "five sites make"}
+	return words[n-1]
+}
+
+// topCosts are the costs of all sites, the largest first, and the sum of what collection and allocation take.
+func topCosts(a *account) (costs []float64, sum float64) {
+	for _, s := range a.sites {
+		costs = append(costs, a.cost(s))
+	}
+	slices.SortFunc(costs, func(x, y float64) int { return cmp.Compare(y, x) })
+	return costs, a.mark + a.sweep + a.cpu[classAlloc] + a.cpu[classZero]
+}

@@ -1,0 +1,99 @@
+package doctor
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// Values that count from the program's start are put in proportion to the window that the heap profiles have, and the other way round.
+func TestCounterAndWindow(t *testing.T) {
+	metrics := func(uptime, cycles float64) (m Metrics) {
+		m.Set(MetricUptime, uptime)
+		m.Set(MetricCyclesTotal, cycles)
+		return m
+	}
+	both := func() *Evidence { return newFake().evidence() } // ten seconds
+	one := func() *Evidence {
+		e := both()
+		e.Heap[0] = nil
+		return e
+	}
+	none := func() *Evidence {
+		e := one()
+		e.Heap[1] = nil
+		return e
+	}
+	for _, c := range []struct {
+		name   string
+		e      *Evidence
+		m      [2]Metrics
+		window time.Duration
+		cycles float64
+	}{
+		{"both ends of both", both(), [2]Metrics{metrics(90, 100), metrics(100, 130)}, 10 * time.Second, 30},
+		{"metrics of the end alone", both(), [2]Metrics{{}, metrics(86400, 86400)}, 10 * time.Second, 10},
+		{"one heap profile", one(), [2]Metrics{metrics(90, 100), metrics(100, 130)}, 100 * time.Second, 130},
+		{"one of each", one(), [2]Metrics{{}, metrics(100, 130)}, 100 * time.Second, 130},
+		{"metrics alone", none(), [2]Metrics{metrics(90, 100), metrics(100, 130)}, 10 * time.Second, 30},
+	} {
+		c.e.Metrics = c.m
+		if a := newAccount(c.e); a.window != c.window || math.Abs(a.cycles-c.cycles) > 1e-9 {
+			t.Errorf("%s: %v cycles in %v, want %v in %v", c.name, a.cycles, a.window, c.cycles, c.window)
+		}
+	}
+}
+
+// A heap that is collected early may have a low GOGC or a limit. Only where there is no limit the one follows from the other.
+func TestGOGCBehindALimit(t *testing.T) {
+	find := func(limit float64) *Finding {
+		f := newFake()
+		f.ran("main.use;main.main", 500)
+		f.collector(300, 20)
+		values := map[string]float64{MetricLiveHeap: 100e6, MetricHeapGoal: 120e6, MetricCyclesTotal: 100}
+		if limit > 0 {
+			values[MetricMemoryLimit] = limit
+		}
+		return findingOf(Diagnose(f.evidence().with(values)), "gc-too-often")
+	}
+	if f := find(0); f != nil {
+		t.Errorf("the limit is not known: %+v", f)
+	}
+	if f := find(150e6); f != nil {
+		t.Errorf("there is a limit: %+v", f)
+	}
+	if f := find(math.MaxInt64); f == nil || f.Evidence["gogc_percent"] != 20.0 {
+		t.Errorf("there is no limit: %+v", f)
+	}
+}
+
+// Profiles made by others may have the largest number there is for a function.
+func TestLargeIDs(t *testing.T) {
+	f := newFake()
+	f.ran("main.use;main.main", 500)
+	f.ran(newSmall+"main.list;main.main", 50)
+	f.collector(300, 20)
+	for i, fn := range f.cpu.Function {
+		fn.ID = math.MaxUint64 - uint64(i)
+	}
+	for i, l := range f.cpu.Location {
+		l.ID = math.MaxUint64 - uint64(i)
+	}
+	var e Evidence
+	if err := e.Read("cpu", bytes.NewReader(written(t, f.cpu, true))); err != nil {
+		t.Fatal(err)
+	}
+	if p := Attributed(&e); nanoseconds(p) != nanoseconds(e.CPU) {
+		t.Errorf("the attributed profile has %d ns of %d", nanoseconds(p), nanoseconds(e.CPU))
+	}
+}
+
+func nanoseconds(p *profile.Profile) (sum int64) {
+	for _, s := range p.Sample {
+		sum += s.Value[1]
+	}
+	return sum
+}

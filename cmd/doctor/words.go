@@ -1,0 +1,215 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// finding is a finding about sites, with what every such finding has.
+func (a *account) finding(sites []*site, g Gain) Finding {
+	f := Finding{Gain: g, Evidence: map[string]any{}, sites: sites}
+	if len(sites) == 0 {
+		return f
+	}
+	t := a.sum(sites)
+	f.Site, f.Owner = sites[0].at.site(), sites[0].owner.site()
+	f.CPUShare = a.share(total(sites, a.cost) + t.touch)
+	f.Evidence["alloc_cpu_share"] = a.share(t.cpu)
+	f.Evidence["in_use_bytes"] = t.inuseBytes
+	if a.window > 0 {
+		f.Evidence["alloc_bytes_per_second"] = t.allocBytes / a.window.Seconds()
+		f.Evidence["alloc_objects_per_second"] = t.allocObjects / a.window.Seconds()
+	}
+	if age, ok := a.ageOf(sites); ok {
+		f.Evidence["age_seconds"] = age.Seconds()
+	}
+	if len(sites) > 1 {
+		f.Evidence["sites"] = len(sites)
+	}
+	return f
+}
+
+// ageOf is the mean age over sites, and whether it is known.
+func (a *account) ageOf(sites []*site) (time.Duration, bool) {
+	objects, inuse := 0.0, 0.0
+	for _, s := range sites {
+		objects += s.allocObjects
+		inuse += s.inuseObjects
+	}
+	if a.window == 0 || objects == 0 {
+		return 0, false
+	}
+	return time.Duration(min(inuse/objects*a.window.Seconds(), maxAge.Seconds()) * float64(time.Second)), true
+}
+
+// lifetime says how long the objects of the sites live.
+func lifetime(a *account, sites []*site) string {
+	age, ok := a.ageOf(sites)
+	switch {
+	case !ok:
+		return "how long they live is not known"
+	case age < time.Millisecond:
+		return "they live less than a millisecond on average"
+	case age < 10*time.Second:
+		return "they live " + age.Round(time.Millisecond).String() + " on average"
+	}
+	return "they live " + age.Round(time.Second).String() + " on average"
+}
+
+// places names the first sites of a finding.
+func (a *account) places(sites []*site) string {
+	text := placeText(sites[0])
+	switch n := len(sites) - 1; {
+	case n == 1:
+		text += " and one more place"
+	case n > 1:
+		text += fmt.Sprintf(" and %d more places", n)
+	}
+	return text
+}
+
+// placeText is a site with its owner if that is another line.
+func placeText(s *site) string {
+	text := shortName(s.at.fn)
+	if s.owner != s.at {
+		text += fmt.Sprintf(" (called from %s, %s:%d)", shortName(s.owner.fn), base(s.owner.file), s.owner.line)
+	} else if s.at.file != "" {
+		text += fmt.Sprintf(" (%s:%d)", base(s.at.file), s.at.line)
+	}
+	return text
+}
+
+func (a *account) under(g group) string {
+	if len(g.sites) > 1 && g.scope != nil && g.scope.fn != g.sites[0].at.fn {
+		return ", all under " + shortName(g.scope.fn)
+	}
+	return ""
+}
+
+func scopeName(g group) string {
+	if g.scope != nil {
+		return g.scope.fn
+	}
+	return g.sites[0].owner.fn
+}
+
+// shortName is a function's name without its package's directories, and with type arguments left out.
+func shortName(fn string) string {
+	if i := strings.IndexByte(fn, '['); i >= 0 {
+		if j := strings.LastIndexByte(fn, ']'); j > i {
+			fn = fn[:i] + fn[j+1:]
+		}
+	}
+	return fn[strings.LastIndexByte(fn, '/')+1:]
+}
+
+func base(file string) string {
+	file = slashed(file)
+	return file[strings.LastIndexByte(file, '/')+1:]
+}
+
+func meanSize(t toll) float64 {
+	if t.allocObjects == 0 {
+		return 0
+	}
+	return t.allocBytes / t.allocObjects
+}
+
+func inFlight(sites []*site) (n float64) {
+	for _, s := range sites {
+		n += s.inuseObjects
+	}
+	return n
+}
+
+// about is how many objects are in use.
+func about(n float64) string {
+	if n < 1 {
+		return "hardly any is"
+	}
+	return "about " + countText(n) + " are"
+}
+
+// made says how much is allocated, by objects and bytes.
+func (a *account) made(t toll) string {
+	if t.allocObjects == 0 {
+		return "Objects"
+	}
+	return fmt.Sprintf("%s of %s each", a.madeObjects(t), bytesText(meanSize(t)))
+}
+
+func (a *account) madeObjects(t toll) string {
+	switch {
+	case t.allocObjects == 0:
+		return "Objects"
+	case a.window == 0:
+		return countText(t.allocObjects) + " objects"
+	}
+	return countText(t.allocObjects/a.window.Seconds()) + " objects a second"
+}
+
+func (a *account) madeBytes(t toll) string {
+	switch {
+	case t.allocBytes == 0:
+		return "Memory"
+	case a.window == 0:
+		return bytesText(t.allocBytes)
+	}
+	return bytesText(t.allocBytes/a.window.Seconds()) + " a second"
+}
+
+func (a *account) cycleRate() string {
+	if a.cycles == 0 || a.window == 0 {
+		return "more often than need be"
+	}
+	return fmt.Sprintf("%.3g times a second", a.cycles/a.window.Seconds())
+}
+
+func (a *account) cycleCount() string {
+	if a.cycles == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f ", a.cycles)
+}
+
+// percent is a share in words: whole percents, and a decimal below two.
+func percent(share float64) string {
+	switch p := 100 * share; {
+	case p < 0.05 && p > -0.05:
+		return "0 %"
+	case p < 2 && p > -2:
+		return fmt.Sprintf("%.1f %%", p)
+	default:
+		return fmt.Sprintf("%.0f %%", p)
+	}
+}
+
+func bytesText(v float64) string {
+	unit := 0
+	for v >= 1024 && unit < 4 {
+		v /= 1024
+		unit++
+	}
+	return threeDigits(v) + " " + [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit]
+}
+
+func countText(v float64) string {
+	switch {
+	case v >= 1e9:
+		return threeDigits(v/1e9) + " billion"
+	case v >= 1e6:
+		return threeDigits(v/1e6) + " million"
+	case v >= 1e4:
+		return threeDigits(v/1e3) + " thousand"
+	}
+	return threeDigits(v)
+}
+
+// threeDigits has a decimal where it is one of the first three digits, and is not 0.
+func threeDigits(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%.1f", v), "0"), ".")
+}
