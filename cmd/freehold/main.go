@@ -1,5 +1,7 @@
 // Command freehold measures what memory costs on this machine.
 //
+//	freehold doctor   what the collector costs a program, what to change, and how much that would save
+//	freehold compare  whether a change made a program cheaper, and how sure that is
 //	freehold bench    the field's classic measurements, quick; -full for figures that count
 //	freehold env      what the machine offers
 package main
@@ -12,26 +14,30 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/cmd/doctor/service"
 )
 
 func main() {
 	bench.RunChild()
-	if err := newCommand().Run(context.Background(), os.Args); err != nil {
+	service.RunChild()
+	args, program := splitProgram(os.Args)
+	if err := newCommand(program).Run(context.Background(), args); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// newCommand builds the command line. The library's own version is the module's, so none is kept here.
-func newCommand() *cli.Command {
+// newCommand builds the command line. The library's own version is the module's, so none is kept here. Program is the
+// command line behind "--".
+func newCommand(program []string) *cli.Command {
 	return &cli.Command{
 		Name:         "freehold",
 		Usage:        "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
-		Commands:     []*cli.Command{bench.Command(), envCommand()},
+		Commands:     []*cli.Command{doctorCommand(program), compareCommand(), bench.Command(), envCommand()},
 		OnUsageError: bench.UsageError,
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
-				return fmt.Errorf("freehold: unknown verb %q; the verbs are bench and env", c.Args().First())
+				return fmt.Errorf("freehold: unknown verb %q; the verbs are doctor, compare, bench and env", c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},

@@ -1,16 +1,96 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // The scripts run this test binary as the command freehold, and so do the children that bench starts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"freehold": main})
+	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless})
+}
+
+// collector is a program for the doctor to trace: it collects garbage and names its arguments.
+func collector() {
+	for range 5 {
+		runtime.GC()
+	}
+	fmt.Println("arguments:", strings.Join(os.Args[1:], " "))
+}
+
+// endless is a program that collects garbage until it is ended.
+func endless() {
+	for i := 0; ; i++ {
+		runtime.GC()
+		if i == 5 {
+			fmt.Println("up and running")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			sample, err := filepath.Abs("testdata/sample") // kept by freehold doctor -save
+			env.Setenv("SAMPLE", sample)
+			env.Setenv("HOME", env.WorkDir) // the go command writes there
+			return errors.Join(err, setGo(env))
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// setGo gives scripts the caches of the go command, by which the doctor reads source; they have no home folder to find them in.
+func setGo(env *testscript.Env) error {
+	names := []string{"GOCACHE", "GOMODCACHE", "GOPATH"}
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		return fmt.Errorf("go env: %w", err)
+	}
+	for i, value := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		env.Setenv(names[i], strings.TrimSpace(value))
+	}
+	return nil
+}
+
+// exits runs a command that must end with a given exit code: exits 2 freehold doctor nothing.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARGUMENT...]")
+	}
+	got := 0
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(got) != args[0] {
+		ts.Fatalf("%q ended with %d, want %s", args[1:], got, args[0])
+	}
+}
+
+// Each flag of the doctor has a row on its page.
+func TestDoctorFlagsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/doctor.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range doctorCommand(nil).Flags {
+		if row := "\n| `-" + f.Names()[0]; !strings.Contains(string(page), row) {
+			t.Errorf("docs/doctor.md has no row for -%s", f.Names()[0])
+		}
+	}
 }

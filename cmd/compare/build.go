@@ -1,0 +1,117 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// sideNames are what the sides are called.
+var sideNames = [2]string{"A", "B"}
+
+// A workshop is where test binaries are made. Its folder and what stands in it are taken away by close.
+type workshop struct {
+	temp    string
+	closers []func()
+}
+
+func newWorkshop() (*workshop, error) {
+	temp, err := os.MkdirTemp("", "freehold-compare-")
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	return &workshop{temp: temp}, nil
+}
+
+// close takes away worktrees, then the folder.
+func (w *workshop) close() {
+	for i := len(w.closers) - 1; i >= 0; i-- {
+		w.closers[i]()
+	}
+	os.RemoveAll(w.temp)
+}
+
+// binary makes side i's test binary of what the user named: a test binary, or a package.
+func (w *workshop) binary(ctx context.Context, i int, what string, o *Options) (*testBinary, error) {
+	name := "compare: " + sideNames[i]
+	if info, err := os.Stat(what); err == nil && info.Mode().IsRegular() {
+		file, err := filepath.Abs(what)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return &testBinary{name: name, file: file}, nil
+	}
+	o.progress(fmt.Sprintf("%s: building the tests of %s", name, what))
+	dir, err := goOutput(ctx, "", "list", "-f", "{{.Dir}}", "--", what)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %q is neither a test binary nor a package: %w", name, what, err)
+	}
+	if strings.Contains(dir, "\n") {
+		return nil, fmt.Errorf("%s: %q is more than one package; name one", name, what)
+	}
+	return w.build(ctx, i, what, "", dir)
+}
+
+// revision makes side i's test binary of the package at a revision.
+func (w *workshop) revision(ctx context.Context, i int, r *repository, revision, commit string, o *Options) (*testBinary, error) {
+	name := fmt.Sprintf("compare: %s (%s)", sideNames[i], revision)
+	o.progress(name + ": building the tests")
+	dir := r.dir
+	if revision != WorkingTree {
+		temp := filepath.Join(w.temp, sideNames[i])
+		if err := os.Mkdir(temp, 0o700); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		tree, remove, err := r.checkOut(ctx, temp, commit)
+		if err != nil {
+			return nil, err
+		}
+		w.closers = append(w.closers, remove)
+		dir = tree
+	}
+	t, err := w.build(ctx, i, ".", dir, dir)
+	if err != nil {
+		return nil, err
+	}
+	t.name, t.pkg = name, r.dir+" at "+revision
+	return t, nil
+}
+
+// build runs go test -c. The package is named as seen from the folder from; dir is the folder that its tests run in.
+func (w *workshop) build(ctx context.Context, i int, pkg, from, dir string) (*testBinary, error) {
+	name := "compare: " + sideNames[i]
+	file := filepath.Join(w.temp, sideNames[i]+".test")
+	if _, err := goOutput(ctx, from, "test", "-c", "-o", file, pkg); err != nil {
+		return nil, fmt.Errorf("%s: build the tests of %s: %w", name, pkg, err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		return nil, fmt.Errorf("%s: package %s has no tests and no benchmarks", name, pkg)
+	}
+	return &testBinary{name: name, file: file, dir: dir, pkg: pkg}, nil
+}
+
+// goOutput runs the go command in a folder. Its error holds what the go command says.
+func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return "", errors.New("there is no go command in PATH")
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if said := strings.TrimSpace(stderr.String()); said != "" && !strings.Contains(said, "\n") {
+			return "", errors.New(said)
+		}
+		return "", fmt.Errorf("%w%s", err, tail(stderr.Bytes(), stdout.Bytes()))
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}

@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mattn/go-shellwords"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+)
+
+// A commandSide is a program with fixed work: what counts is what a whole process takes.
+type commandSide struct{ process }
+
+// newCommandSide divides a command line into words as a shell does. Variables may stand in front: "GOGC=400 ./prog -n 5".
+func newCommandSide(name, line string) (*commandSide, error) {
+	env, args, err := parseWords(line)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %s, %q: %w", name, line, err)
+	}
+	return &commandSide{process{name: "compare: " + name, args: args, env: env}}, nil
+}
+
+func parseWords(line string) (env, args []string, err error) {
+	parser := shellwords.NewParser()
+	words, err := parser.Parse(line)
+	if err != nil {
+		return nil, nil, fmt.Errorf("it cannot be divided into words (%w): is a quote left open?", err)
+	}
+	if parser.Position >= 0 {
+		return nil, nil, errors.New("pipes, redirections and lists are the shell's: write sh -c '...'")
+	}
+	env, args, err = shellwords.ParseWithEnvs(line)
+	if err != nil || len(args) == 0 || len(words) == 0 {
+		return nil, nil, errors.New("it names no command")
+	}
+	return env, args, nil
+}
+
+func (c *commandSide) measure(ctx context.Context, traced bool) (sample, error) {
+	o, err := c.run(ctx, traced)
+	if err != nil {
+		return nil, err
+	}
+	if !traced {
+		return o.plain(), nil
+	}
+	cycles, err := o.cycles(c.name)
+	if err != nil {
+		return nil, err
+	}
+	s := collectorSample(cycles, o.wall)
+	if allocated, ok := allocatedBytes(cycles); ok {
+		s[MeasureAllocBytes] = allocated
+	}
+	return s, nil
+}
+
+// plain is what the system says of a process.
+func (o *outcome) plain() sample {
+	s := sample{MeasureWall: o.wall.Seconds(), MeasureCPU: o.cpu.Seconds()}
+	if o.peakRSS > 0 {
+		s[MeasurePeakRSS] = o.peakRSS
+	}
+	return s
+}
+
+// cycles reads the collector's trace.
+func (o *outcome) cycles(name string) ([]doctor.GCCycle, error) {
+	if len(o.trace) == 0 {
+		return nil, nil
+	}
+	var e doctor.Evidence
+	if err := e.Read(name+", trace", bytes.NewReader(o.trace)); err != nil {
+		return nil, err
+	}
+	if e.Trace == nil {
+		return nil, nil
+	}
+	return e.Trace.Cycles, nil
+}
+
+// collectorSample sums up cycles. A cycle stops the world twice.
+func collectorSample(cycles []doctor.GCCycle, wall time.Duration) sample {
+	s := sample{MeasureGCCycles: float64(len(cycles)), MeasureGCCPU: 0}
+	var pauses []float64
+	for _, c := range cycles {
+		s[MeasureGCCPU] += (c.CPUSweepTermination + c.CPUAssist + c.CPUBackground + c.CPUIdle + c.CPUMarkTermination).Seconds()
+		pauses = append(pauses, c.SweepTermination.Seconds(), c.MarkTermination.Seconds())
+	}
+	addPauses(s, pauses, wall)
+	return s
+}
+
+// addPauses adds what is to be said of the collector's pauses, given in seconds, in a time.
+func addPauses(s sample, pauses []float64, wall time.Duration) {
+	if wall > 0 {
+		sum := 0.0
+		for _, p := range pauses {
+			sum += p
+		}
+		s[MeasurePausesRate] = float64(len(pauses)) / wall.Minutes()
+		s[MeasurePausedTime] = sum / wall.Minutes()
+	}
+	if len(pauses) == 0 {
+		return
+	}
+	slices.Sort(pauses)
+	s[MeasurePauseP50] = quantile(pauses, 0.5)
+	s[MeasurePauseP99] = quantile(pauses, 0.99)
+	s[MeasurePauseMax] = pauses[len(pauses)-1]
+}
+
+// leastCycles is from how many cycles on the trace says how much was allocated: it rounds to MiB, and leaves out what comes after
+// the last cycle.
+const leastCycles = 20
+
+// allocatedBytes adds up by how much the heap grew between the end of a cycle, when what it found live is left, and the end of the next.
+// The live bytes of the trace include what was allocated while it marked. It returns false if there are too few cycles, or if the lines
+// of several processes are mixed.
+func allocatedBytes(cycles []doctor.GCCycle) (float64, bool) {
+	if len(cycles) < leastCycles {
+		return 0, false
+	}
+	var sum, live int64
+	for i, c := range cycles {
+		if c.Number != i+1 {
+			return 0, false
+		}
+		sum += max(0, c.HeapEnd-live)
+		live = c.Live
+	}
+	return float64(sum), sum > 0
+}

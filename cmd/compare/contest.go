@@ -1,0 +1,210 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// minPairs are run before an interval may be taken for tight: the width of one from fewer says little.
+	minPairs = 8
+	// tracedPairs is how many pairs are run for the collector's figures: enough for an interval.
+	tracedPairs = leastPairs
+	// mostPairs are run at most: an interval takes time and memory by the square of their number, 16 MB of these.
+	mostPairs = 2000
+)
+
+// A contest is one comparison: a pair of commands, one benchmark on both sides, or a pair of servers.
+type contest struct {
+	name string // of the benchmark, or empty
+	per  string // what the work is counted in: process, op, second
+	// pair measures both sides, B first if swapped. If traced, the samples have the collector's figures and no others.
+	pair func(ctx context.Context, swapped, traced bool) ([2]sample, error)
+	// traces says that the collector's figures need pairs of their own.
+	traces bool
+	// warm says that the first pair meets caches that are cold, and does not count.
+	warm  bool
+	notes []string
+	ops   int // of a benchmark: operations in a run
+	// prepare does what is needed before the first pair and takes time, or is nil.
+	prepare func(ctx context.Context, c *contest) error
+
+	share, deadline time.Duration // of the budget: how long, and until when since the beginning
+	first           bool
+	plain, traced   [][2]sample
+	runs            int // pairs so far, whether they count or not
+	longest         time.Duration
+	ended           string // why no more pairs are run
+	estimate        estimate
+}
+
+// An estimate is the interval of the decisive measure, as it was after a number of pairs.
+type estimate struct {
+	pairs int
+	name  string
+	interval
+	ok bool
+}
+
+// The reasons to end.
+const (
+	endTight       = "tight"
+	endCount       = "count"
+	endBudget      = "budget"
+	endPairs       = "pairs"
+	endInterrupted = "interrupted"
+)
+
+// run runs one contest after the other, each until its interval is tight or its share of what is left of the budget is over. What was
+// measured until an error or a cancelled ctx is kept.
+func run(ctx context.Context, contests []*contest, o *Options) error {
+	begin := time.Now()
+	for i, c := range contests {
+		elapsed := time.Since(begin)
+		c.share = max(0, o.Budget-elapsed) / time.Duration(len(contests)-i)
+		c.deadline = elapsed + c.share
+		c.first = i == 0
+		for c.ended == "" {
+			if c.ended = c.reasonToEnd(ctx, o, time.Since(begin)); c.ended != "" {
+				break
+			}
+			o.progress(c.line(time.Since(begin), o))
+			if err := c.step(ctx, o); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reasonToEnd looks whether c needs another pair, and whether there is time for one. The first contest gets one in any case.
+func (c *contest) reasonToEnd(ctx context.Context, o *Options, elapsed time.Duration) string {
+	done := !c.traces || len(c.traced) >= min(len(c.plain), tracedPairs)
+	switch {
+	case ctx.Err() != nil:
+		return endInterrupted
+	case o.Count > 0:
+		if len(c.plain) >= o.Count && done {
+			return endCount
+		}
+	case (len(c.plain) > 0 || !c.first) && elapsed+c.longest > c.deadline:
+		return endBudget
+	case len(c.plain) >= minPairs && done && c.width() <= o.Precision:
+		return endTight
+	case len(c.plain) >= mostPairs && done:
+		return endPairs
+	}
+	return ""
+}
+
+// step prepares what is not prepared yet, or runs one pair. Plain pairs and traced ones alternate until there are enough of the latter.
+func (c *contest) step(ctx context.Context, o *Options) error {
+	if prepare := c.prepare; prepare != nil {
+		c.prepare = nil
+		return c.prepareWithin(ctx, prepare, o)
+	}
+	traced := c.traces && len(c.traced) < min(len(c.plain), tracedPairs)
+	begin := time.Now()
+	both, err := c.pair(ctx, c.runs%2 == 1, traced)
+	if err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	c.longest = max(c.longest, took)
+	c.runs++
+	switch {
+	case c.warm && c.runs == 1 && (o.Count > 0 || took < c.share/10):
+		c.runs, c.warm = 0, false
+	case traced:
+		c.traced = append(c.traced, both)
+	default:
+		c.plain = append(c.plain, both)
+	}
+	return nil
+}
+
+// prepareWithin prepares, for as long as the contest's share of the budget lasts.
+func (c *contest) prepareWithin(ctx context.Context, prepare func(context.Context, *contest) error, o *Options) error {
+	if o.Count > 0 {
+		return prepare(ctx, c)
+	}
+	limited, cancel := context.WithTimeout(ctx, c.share)
+	defer cancel()
+	err := prepare(limited, c)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		c.ended = endBudget
+		c.notes = append(c.notes, "finding the number of operations took longer than its share of the budget")
+		return nil
+	}
+	return err
+}
+
+// decisive is the measure whose interval ends the runs: the CPU time, or the time where a side does not tell it. Beyond exactRanks
+// pairs it is computed anew when there are 5 % more of them: less does not change it to speak of.
+func (c *contest) decisive() (string, interval, bool) {
+	n, e := len(c.plain), &c.estimate
+	if n == e.pairs || n > exactRanks && n < mostPairs && float64(n) < 1.05*float64(e.pairs) {
+		return e.name, e.interval, e.ok
+	}
+	*e = estimate{pairs: n}
+	all := measured(c.plain)
+	for _, name := range []string{MeasureCPU, MeasureWall} {
+		if s := all[name]; s != nil {
+			if i, ok := ratioOf(s.a, s.b); ok {
+				e.name, e.interval, e.ok = name, i, true
+				break
+			}
+		}
+	}
+	return e.name, e.interval, e.ok
+}
+
+// width of the decisive interval; more than any precision while there is none.
+func (c *contest) width() float64 {
+	if _, i, ok := c.decisive(); ok && i.known() {
+		return i.width()
+	}
+	return 1e9
+}
+
+// line is what the progress line says while a pair runs.
+func (c *contest) line(elapsed time.Duration, o *Options) string {
+	line := fmt.Sprintf("%.0f s: ", elapsed.Seconds())
+	if c.name != "" {
+		line += c.name + ", "
+	}
+	if c.prepare != nil {
+		return line + "how many operations?"
+	}
+	line += fmt.Sprintf("pair %d", len(c.plain)+len(c.traced)+1)
+	if _, i, ok := c.decisive(); ok && i.known() {
+		line += fmt.Sprintf(", B/A %.3f ±%.1f %%", i.ratio, 100*i.width())
+	}
+	if o.Count == 0 {
+		line += fmt.Sprintf(" (until ±%g %%, or %.0f s)", 100*o.Precision, c.deadline.Seconds())
+	}
+	return line
+}
+
+// inTurn measures two sides one after the other.
+func inTurn(sides [2]side) func(ctx context.Context, swapped, traced bool) ([2]sample, error) {
+	return func(ctx context.Context, swapped, traced bool) (both [2]sample, err error) {
+		order := [2]int{0, 1}
+		if swapped {
+			order = [2]int{1, 0}
+		}
+		for _, i := range order {
+			if both[i], err = sides[i].measure(ctx, traced); err != nil {
+				return both, err
+			}
+		}
+		return both, nil
+	}
+}
+
+// A side runs once and says what it took. If traced, the sample has the collector's figures and no others.
+type side interface {
+	measure(ctx context.Context, traced bool) (sample, error)
+}

@@ -1,0 +1,229 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+)
+
+// Options say what to compare. A and B are of one kind: commands, addresses, test binaries or packages (with Bench), or revisions (with
+// Package).
+type Options struct {
+	// A and B are the two sides. A command is divided into words as a shell does; variables may stand in front of it.
+	A, B string
+	// Bench selects benchmarks, as go test -bench does. With it A and B are test binaries or packages.
+	Bench string
+	// Package is the folder of a package. With it A and B are revisions of the git repository that it is in, or "." for the files as
+	// they are. Bench is "." if it is empty.
+	Package string
+	// Budget is how long measuring may take: no pair is begun that would end later, but for one. Building comes before. Several benchmarks
+	// share it; one whose number of operations is not found within its share has no pair. 0 is two minutes.
+	Budget time.Duration
+	// Precision is the width of the interval at which runs end: the farther bound's distance from the ratio, as a part of it. 0 is 0.02.
+	Precision float64
+	// Count is the number of pairs, 2000 at most, whatever their interval and the time they take; 0 leaves it to the others. Pairs for the collector's
+	// figures come on top.
+	Count int
+	// Benchtime is how long a run of the slower side of a benchmark should last. 0 is half a second.
+	Benchtime time.Duration
+	// Window is how long a running server is watched at a time. 0 is ten seconds.
+	Window time.Duration
+	// Per names a counter in /debug/vars of servers, such as the requests answered: what they take is then divided by it.
+	Per string
+	// Doctor is what the doctor found in A, or nil: the gain that it predicts then stands beside what was measured. Finding is the finding's
+	// id, or empty for the first with a gain or a loss.
+	Doctor  *doctor.Report
+	Finding string
+	// Progress is told what is going on, one line at a time, or nil.
+	Progress func(line string)
+}
+
+// The defaults of the options, and their limits.
+const (
+	DefaultBudget    = 2 * time.Minute
+	DefaultPrecision = 0.02
+	DefaultBenchtime = 500 * time.Millisecond
+	DefaultWindow    = 10 * time.Second
+	leastPrecision   = 0.0001
+	leastWindow      = time.Second
+	leastBenchtime   = time.Millisecond
+)
+
+func (o *Options) progress(line string) {
+	if o.Progress != nil {
+		o.Progress(line)
+	}
+}
+
+// The kinds of sides.
+const (
+	KindCommands   = "commands"
+	KindBenchmarks = "benchmarks"
+	KindRevisions  = "revisions"
+	KindServers    = "servers"
+)
+
+// prepare fills in defaults and refuses what makes no sense.
+func (o *Options) prepare() error {
+	if o.Budget == 0 {
+		o.Budget = DefaultBudget
+	}
+	if o.Precision == 0 {
+		o.Precision = DefaultPrecision
+	}
+	if o.Benchtime == 0 {
+		o.Benchtime = DefaultBenchtime
+	}
+	if o.Window == 0 {
+		o.Window = DefaultWindow
+	}
+	switch {
+	case strings.TrimSpace(o.A) == "" || strings.TrimSpace(o.B) == "":
+		return errors.New("compare: A and B must not be empty")
+	case o.Budget < 0 || o.Count < 0:
+		return errors.New("compare: -budget and -count must not be negative")
+	case o.Count > mostPairs:
+		return fmt.Errorf("compare: -count is %d; it must be %d at most", o.Count, mostPairs)
+	case !(o.Precision >= leastPrecision && o.Precision < 1):
+		return fmt.Errorf("compare: -precision is %g; it must be from %g to less than 1: 0.02 is ±2 %%", o.Precision, leastPrecision)
+	case o.Benchtime < leastBenchtime:
+		return fmt.Errorf("compare: -benchtime is %s; it must be %s at least", o.Benchtime, leastBenchtime)
+	case o.Window < leastWindow || o.Window%time.Second != 0:
+		return fmt.Errorf("compare: -window is %s; it must be whole seconds, because servers profile for whole seconds", o.Window)
+	}
+	return o.checkKind()
+}
+
+// checkKind sees to it that A and B are of one kind, and that what else is given belongs to it.
+func (o *Options) checkKind() error {
+	if o.Package != "" && o.Bench == "" {
+		o.Bench = "."
+	}
+	if _, err := regexp.Compile(o.Bench); err != nil {
+		return fmt.Errorf("compare: -bench: %w", err)
+	}
+	a, b := isAddress(o.A), isAddress(o.B)
+	switch {
+	case a != b:
+		names := sideNames
+		if b {
+			names = [2]string{"B", "A"}
+		}
+		return fmt.Errorf("compare: %s is an address and %s is none; both sides must be of one kind", names[0], names[1])
+	case a && o.Bench != "":
+		return errors.New("compare: -bench and -package are for benchmarks, and A and B are addresses")
+	case o.Per != "" && !a:
+		return errors.New("compare: -per names a counter of running servers, and A and B are no addresses")
+	case o.Finding != "" && o.Doctor == nil:
+		return errors.New("compare: -finding names a finding of the report that -doctor gives, and there is none")
+	}
+	return nil
+}
+
+// kind is what A and B are.
+func (o *Options) kind() string {
+	switch {
+	case o.Package != "":
+		return KindRevisions
+	case o.Bench != "":
+		return KindBenchmarks
+	case isAddress(o.A):
+		return KindServers
+	}
+	return KindCommands
+}
+
+func isAddress(s string) bool {
+	s = strings.ToLower(s)
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
+}
+
+// Run compares A and B until the interval of each comparison is tight, or the budget ends. If ctx is cancelled, the report holds what
+// was measured until then, and says so. An error is one line, but for the end of what a failing program wrote.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if err := o.prepare(); err != nil {
+		return nil, err
+	}
+	finding, err := o.chooseFinding()
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWorkshop()
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	contests, notes, err := w.contests(ctx, &o)
+	if err == nil {
+		err = run(ctx, contests, &o)
+	}
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	contests = slices.DeleteFunc(contests, func(c *contest) bool { return c == nil }) // one that was interrupted while it was prepared
+	return newReport(&o, contests, notes, finding, ctx.Err() != nil), nil
+}
+
+// contests prepares what is to be compared.
+func (w *workshop) contests(ctx context.Context, o *Options) ([]*contest, []string, error) {
+	switch o.kind() {
+	case KindServers:
+		c, err := serverContest(ctx, o)
+		return []*contest{c}, nil, err
+	case KindBenchmarks:
+		var binaries [2]*testBinary
+		for i, what := range [2]string{o.A, o.B} {
+			var err error
+			if binaries[i], err = w.binary(ctx, i, what, o); err != nil {
+				return nil, nil, err
+			}
+		}
+		return benchContests(ctx, binaries, o)
+	case KindRevisions:
+		binaries, err := w.revisions(ctx, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return benchContests(ctx, binaries, o)
+	}
+	var sides [2]side
+	for i, line := range [2]string{o.A, o.B} {
+		var err error
+		if sides[i], err = newCommandSide(sideNames[i], line); err != nil {
+			return nil, nil, err
+		}
+	}
+	return []*contest{{per: "process", pair: inTurn(sides), traces: true, warm: true}}, nil, nil
+}
+
+// revisions makes the test binaries of two revisions.
+func (w *workshop) revisions(ctx context.Context, o *Options) (binaries [2]*testBinary, err error) {
+	r, err := openRepository(ctx, o.Package)
+	if err != nil {
+		return binaries, err
+	}
+	names, commits := [2]string{o.A, o.B}, [2]string{}
+	for i, name := range names {
+		if name == WorkingTree {
+			continue
+		}
+		if commits[i], err = r.commit(ctx, name); err != nil {
+			return binaries, err
+		}
+	}
+	if err := r.checkDirty(ctx, names, commits); err != nil {
+		return binaries, err
+	}
+	for i := range names {
+		if binaries[i], err = w.revision(ctx, i, r, names[i], commits[i], o); err != nil {
+			return binaries, err
+		}
+	}
+	return binaries, nil
+}

@@ -1,0 +1,104 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+)
+
+// A Prediction holds the gain that the doctor predicted against the one that was measured. Gains are shares of the CPU time of A.
+type Prediction struct {
+	// Finding and Title are the doctor's.
+	Finding string `json:"finding"`
+	Title   string `json:"title"`
+	// SameGOGC is predicted for a B that runs with the same GOGC, SameMemory for one whose GOGC or limit is set so that it takes the memory
+	// that A takes. Error is the half-width of the interval around both that holds in two cases of three.
+	SameGOGC   float64 `json:"same_gogc"`
+	SameMemory float64 `json:"same_memory"`
+	Error      float64 `json:"error"`
+	// Measured is 1 less the ratio of the CPU times, with the bounds of its 95 % interval; all null where the ratio has none.
+	Measured *float64 `json:"measured"`
+	Low      *float64 `json:"low"`
+	High     *float64 `json:"high"`
+	// Agrees says of both predictions whether their interval and the measured one have a point in common.
+	AgreesSameGOGC   bool `json:"agrees_same_gogc"`
+	AgreesSameMemory bool `json:"agrees_same_memory"`
+}
+
+// ReadDoctorReport reads what freehold doctor -json printed.
+func ReadDoctorReport(name string, r io.Reader) (*doctor.Report, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("compare: -doctor: %w", err)
+	}
+	var report doctor.Report
+	if err := json.Unmarshal(data, &report); err != nil {
+		return nil, fmt.Errorf("compare: -doctor: %s is no report in JSON (%w); freehold doctor -json writes one", name, err)
+	}
+	if report.Version == 0 || report.Version > doctor.ReportVersion {
+		return nil, fmt.Errorf("compare: -doctor: %s is no doctor's report of version %d; freehold doctor -json writes one", name, doctor.ReportVersion)
+	}
+	return &report, nil
+}
+
+// chosen is the finding whose remedy B has.
+type chosen struct{ doctor.Finding }
+
+// chooseFinding picks the finding that -finding names, or the first that promises or costs anything. It is nil without a report.
+func (o *Options) chooseFinding() (*chosen, error) {
+	if o.Doctor == nil {
+		return nil, nil
+	}
+	var ids []string
+	for _, f := range o.Doctor.Findings {
+		if o.Finding == f.ID || o.Finding == "" && (f.Gain.SameGOGC != 0 || f.Gain.SameMemory != 0) {
+			return &chosen{f}, nil
+		}
+		if !slices.Contains(ids, f.ID) {
+			ids = append(ids, f.ID)
+		}
+	}
+	if o.Finding == "" && len(ids) > 0 {
+		return nil, fmt.Errorf("compare: -doctor: no finding of the report promises or costs anything; name one with -finding: %s", strings.Join(ids, ", "))
+	}
+	if o.Finding == "" {
+		return nil, fmt.Errorf("compare: -doctor: the report has no findings to hold against what is measured: %q", o.Doctor.Verdict)
+	}
+	return nil, fmt.Errorf("compare: -finding: the report has no finding %q; it has %s", o.Finding, orNone(ids))
+}
+
+func orNone(ids []string) string {
+	if len(ids) == 0 {
+		return "none"
+	}
+	return strings.Join(ids, ", ")
+}
+
+// against holds the finding's gain against the measured ratio of the CPU times.
+func (f *chosen) against(c *Comparison) *Prediction {
+	p := &Prediction{Finding: f.ID, Title: f.Title, SameGOGC: f.Gain.SameGOGC, SameMemory: f.Gain.SameMemory, Error: math.Abs(f.Gain.Error)}
+	m := c.Measure(MeasureCPU)
+	if m == nil || m.Ratio == nil {
+		return p
+	}
+	measured := 1 - *m.Ratio
+	p.Measured = &measured
+	low, high := measured, measured
+	if m.Low != nil {
+		low, high = 1-*m.High, 1-*m.Low
+		p.Low, p.High = &low, &high
+	}
+	p.AgreesSameGOGC = overlaps(p.SameGOGC, p.Error, low, high)
+	p.AgreesSameMemory = overlaps(p.SameMemory, p.Error, low, high)
+	return p
+}
+
+// overlaps says whether predicted ± err and low to high have a point in common.
+func overlaps(predicted, err, low, high float64) bool {
+	return predicted-err <= high && low <= predicted+err
+}

@@ -1,0 +1,244 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// This test binary is the program that its tests compare: what it does is in the variable.
+const actVariable = "FREEHOLD_COMPARE_ACT"
+
+func TestMain(m *testing.M) {
+	switch act, argument, _ := strings.Cut(os.Getenv(actVariable), "="); act {
+	case "":
+		os.Exit(m.Run())
+	case "allocate":
+		n, err := strconv.Atoi(argument)
+		if err != nil {
+			panic(err)
+		}
+		allocate(n)
+	case "fail":
+		os.Stderr.WriteString("first line\n" + strings.Repeat("more\n", 100) + "the last words\n")
+		os.Exit(7)
+	case "mumble":
+		os.Stdout.WriteString("told nobody but stdout\n")
+		os.Exit(1)
+	case "serve":
+		serve()
+	case "hang":
+		time.Sleep(time.Hour)
+	}
+}
+
+var sink []byte
+
+// allocate makes n MiB of garbage, so that collections run.
+func allocate(n int) {
+	for range n << 6 {
+		sink = make([]byte, 16<<10)
+	}
+}
+
+// own is the command line of this binary doing something.
+func own(t *testing.T, act string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return actVariable + "=" + act + " '" + self + "'"
+}
+
+// TestCommands compares a program with itself, and with one that allocates twice as much: bytes, not times.
+func TestCommands(t *testing.T) {
+	r, err := Run(t.Context(), Options{A: "GOGC=25 " + own(t, "allocate=40"), B: "GOGC=25 " + own(t, "allocate=80"), Count: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &r.Comparisons[0]
+	if r.Kind != KindCommands || c.Per != "process" || c.Ended != endCount || c.Prediction != nil {
+		t.Errorf("%+v", r)
+	}
+	for _, name := range []string{MeasureCPU, MeasureWall, MeasureGCCPU, MeasureGCCycles, MeasurePauseP50, MeasurePauseP99, MeasurePauseMax,
+		MeasurePausesRate, MeasurePausedTime, MeasureAllocBytes} {
+		m := c.Measure(name)
+		if m == nil || len(m.AValues) != 6 || slices.Min(m.AValues) <= 0 || m.Ratio == nil || m.Low == nil {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	m := c.Measure(MeasureAllocBytes)
+	if m == nil || math.Abs(*m.Ratio-2) > 0.3 || math.Abs(m.A-40<<20) > 12<<20 {
+		t.Errorf("40 and 80 MiB allocated are measured as %+v", m)
+	}
+	if runtime.GOOS == "linux" {
+		if rss := c.Measure(MeasurePeakRSS); rss == nil || rss.A < 1<<20 || rss.A > 4<<30 {
+			t.Errorf("peak RSS: %+v", rss)
+		}
+	}
+}
+
+func TestProgramWithoutCollector(t *testing.T) {
+	r, err := Run(t.Context(), Options{A: own(t, "allocate=0"), B: own(t, "allocate=0"), Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &r.Comparisons[0]
+	if c.Measure(MeasureGCCPU) != nil || c.Measure(MeasureWall) == nil || len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "no collection was traced") {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestFailingCommands(t *testing.T) {
+	expectError(t, Options{A: own(t, "allocate=0"), B: own(t, "fail")}, "compare: B failed: exit status 7")
+	_, err := Run(t.Context(), Options{A: own(t, "fail"), B: own(t, "allocate=0")})
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != 1+tailLines || lines[len(lines)-1] != "    the last words" {
+		t.Errorf("the end of what the child wrote is not told: %q", err)
+	}
+	_, err = Run(t.Context(), Options{A: own(t, "mumble"), B: own(t, "allocate=0")})
+	if !strings.Contains(err.Error(), "told nobody but stdout") && !strings.Contains(err.Error(), "wrote nothing to its standard error") {
+		t.Errorf("error is %q", err)
+	}
+}
+
+// TestInterrupt ends a child that would not end by itself.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	r, err := Run(ctx, Options{A: own(t, "hang"), B: own(t, "hang")})
+	if err != nil || !r.Interrupted || r.Comparisons[0].Ended != endInterrupted || r.Verdict != "interrupted before a pair was measured" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestBackground wants an end to what a command leaves running, and a word about it where that holds the command's output open.
+func TestBackground(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" || runtime.GOOS == "js" {
+		t.Skip("groups of processes are a matter of Unix")
+	}
+	file := filepath.Join(t.TempDir(), "pid")
+	p := process{name: "compare: A", args: []string{"sh", "-c", `sleep 60 >/dev/null 2>&1 & echo $! >"$0"`, file}}
+	if _, err := p.run(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	expectEnded(t, file)
+	p.args[2] = `sleep 60 & echo $! >"$0"`
+	_, err := p.run(t.Context(), false)
+	if err == nil || !strings.HasPrefix(err.Error(), "compare: A left a process running in the background") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error is %v", err)
+	}
+	expectEnded(t, file)
+}
+
+// expectEnded waits for the end of the process whose number is in the file; what is left of it may be a zombie that nobody waits for.
+func expectEnded(t *testing.T, file string) {
+	t.Helper()
+	pid, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := strings.TrimSpace(string(pid))
+	for range 100 {
+		state, err := exec.Command("ps", "-o", "stat=", "-p", number).Output()
+		if errors.Is(err, exec.ErrNotFound) {
+			t.Skip("there is no ps")
+		}
+		if err != nil || strings.HasPrefix(string(state), "Z") {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("process %s goes on", number)
+	if err := exec.Command("kill", number).Run(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("GODEBUG", "gctrace=0,madvdontneed=1")
+	last := func(env []string) (value string) {
+		for _, e := range env {
+			if v, ok := strings.CutPrefix(e, "GODEBUG="); ok {
+				value = v
+			}
+		}
+		return value
+	}
+	p := process{}
+	if got := last(p.environment(false)); got != "gctrace=0,madvdontneed=1" {
+		t.Errorf("untraced: %q", got)
+	}
+	if got := last(p.environment(true)); got != "gctrace=0,madvdontneed=1,gctrace=1" {
+		t.Errorf("traced: %q", got)
+	}
+	p.env = []string{"GODEBUG=a=b"}
+	if got := last(p.environment(true)); got != "a=b,gctrace=1" {
+		t.Errorf("traced, with the command's own: %q", got)
+	}
+	t.Setenv("GODEBUG", "")
+	p.env = nil
+	if got := last(p.environment(true)); got != "gctrace=1" {
+		t.Errorf("traced, without: %q", got)
+	}
+}
+
+// TestTrace reads a trace of Go 1.26 by hand: clock times are the pauses, cpu times are added up, MB are MiB.
+func TestTrace(t *testing.T) {
+	const one = `gc 1 @0.001s 2%: 0.10+0.20+0.30 ms clock, 0.20+0.01/0.02/0.03+0.60 ms cpu, 3->5->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P
+`
+	const two = `gc 2 @60.002s 2%: 0.50+0.20+0.70 ms clock, 1.00+0.10/0.20/0.30+1.40 ms cpu, 4->6->1 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)
+`
+	cycles, err := (&outcome{trace: []byte(one + two)}).cycles("test")
+	if err != nil || len(cycles) != 2 || cycles[0].Forced || !cycles[1].Forced {
+		t.Fatalf("%+v, %v", cycles, err)
+	}
+	got := collectorSample(cycles, 2*time.Minute)
+	for name, want := range map[string]float64{
+		MeasureGCCycles: 2, MeasureGCCPU: 0.00386, MeasurePauseP50: 0.0003, MeasurePauseP99: 0.0007, MeasurePauseMax: 0.0007,
+		MeasurePausesRate: 2, MeasurePausedTime: 0.0008,
+	} {
+		if math.Abs(got[name]-want) > 1e-12 {
+			t.Errorf("%s is %g, want %g", name, got[name], want)
+		}
+	}
+	if _, ok := allocatedBytes(cycles); ok {
+		t.Error("two cycles are too few to tell what was allocated")
+	}
+	many := slices.Repeat(cycles[:1], leastCycles)
+	for i := range many {
+		many[i].Number = i + 1
+	}
+	// 5 MiB at the end of the first, and then 3 more than the 2 that were left, each time.
+	if sum, ok := allocatedBytes(many); !ok || sum != float64(5+3*(leastCycles-1))*(1<<20) {
+		t.Errorf("allocated %g, %v", sum, ok)
+	}
+	many[4].Number = 1 // another process
+	if sum, ok := allocatedBytes(many); ok {
+		t.Errorf("of two processes: %g", sum)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	file := t.TempDir() + "/plain"
+	if err := os.WriteFile(file, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no execute permission here")
+	}
+	expectError(t, Options{A: "'" + file + "'", B: "x"}, "may not be run: is it a program, and executable?")
+	var exit interface{ ExitCode() int }
+	if _, err := Run(t.Context(), Options{A: own(t, "fail"), B: "x"}); !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("the child's status is lost in %v", err)
+	}
+}

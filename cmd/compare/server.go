@@ -1,0 +1,217 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+)
+
+// A server is a running program with net/http/pprof.
+type server struct {
+	name string // in messages
+	base *url.URL
+	per  string
+}
+
+// serverContest prepares the comparison of two servers. They are watched at the same time, so that both meet the same load and the same
+// weather.
+func serverContest(ctx context.Context, o *Options) (*contest, error) {
+	var servers [2]*server
+	for i, address := range [2]string{o.A, o.B} {
+		base, err := baseOf(address)
+		if err != nil {
+			return nil, fmt.Errorf("compare: %s: %w", sideNames[i], err)
+		}
+		servers[i] = &server{name: "compare: " + sideNames[i] + ", " + base.Redacted(), base: base, per: o.Per}
+		o.progress(servers[i].name + ": asking")
+		if _, err := servers[i].read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if sameServer(servers[0].base, servers[1].base) {
+		return nil, fmt.Errorf("compare: A and B are the same server, %s; two at a time cannot profile one", servers[0].base.Redacted())
+	}
+	c := &contest{per: "second", notes: []string{"peak RSS is that since the start of each server"}}
+	if o.Per != "" {
+		c.per = o.Per
+	}
+	c.pair = func(ctx context.Context, _, _ bool) (both [2]sample, err error) {
+		var wg sync.WaitGroup
+		var errs [2]error
+		for i, s := range servers {
+			wg.Go(func() { both[i], errs[i] = s.watch(ctx, o.Window) })
+		}
+		wg.Wait()
+		for _, err := range errs {
+			if err != nil {
+				return both, err
+			}
+		}
+		return both, nil
+	}
+	return c, nil
+}
+
+// A reading is what a server says of itself at one moment.
+type reading struct {
+	at      time.Time
+	metrics doctor.Metrics
+	pauses  []float64 // seconds, those of the last 256 cycles, by number of the cycle modulo 256
+	maxRSS  float64
+	work    float64 // the counter that is divided by
+}
+
+// read asks for the statistics of the heap profile's text form, which every server with net/http/pprof has.
+func (s *server) read(ctx context.Context) (*reading, error) {
+	text, err := s.get(ctx, "/debug/pprof/heap?debug=1", 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{at: time.Now()}
+	var e doctor.Evidence
+	if err := e.Read(s.name+"/debug/pprof/heap?debug=1", bytes.NewReader(text)); err != nil {
+		return nil, err
+	}
+	r.metrics = e.Metrics[1]
+	r.pauses = pausesOf(text)
+	r.maxRSS = numberOf(text, maxRSSLine)
+	if s.per == "" {
+		return r, nil
+	}
+	vars, err := s.get(ctx, "/debug/vars", 0)
+	if err != nil {
+		return nil, err
+	}
+	r.work, err = counterOf(vars, s.per)
+	if err != nil {
+		return nil, fmt.Errorf("%s/debug/vars: %w", s.name, err)
+	}
+	return r, nil
+}
+
+// counterOf finds a number in the JSON of expvar.
+func counterOf(vars []byte, name string) (float64, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(vars, &fields); err != nil {
+		return 0, fmt.Errorf("no JSON of package expvar: %w", err)
+	}
+	raw, ok := fields[name]
+	if !ok {
+		var names []string
+		for name, raw := range fields {
+			if _, err := numberIn(raw); err == nil {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return 0, fmt.Errorf("there is no variable %q; the numbers are %q", name, names)
+	}
+	v, err := numberIn(raw)
+	if err != nil {
+		return 0, fmt.Errorf("the variable %q is no number", name)
+	}
+	return v, nil
+}
+
+func numberIn(raw json.RawMessage) (v float64, err error) {
+	err = json.Unmarshal(raw, &v)
+	return v, err
+}
+
+// watch profiles the server for a window and reads its counters at both ends.
+func (s *server) watch(ctx context.Context, window time.Duration) (sample, error) {
+	before, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", int(window.Seconds()))
+	data, err := s.get(ctx, path, window)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &doctor.Evidence{Source: s.base.Redacted()}
+	if err := e.Read(s.name+path, bytes.NewReader(data)); err != nil {
+		return nil, err
+	}
+	if e.CPU == nil {
+		return nil, fmt.Errorf("%s%s: no CPU profile", s.name, path)
+	}
+	elapsed := after.at.Sub(before.at).Seconds()
+	work, profiled := elapsed, window.Seconds()
+	values := sample{}
+	if s.per != "" {
+		if work = after.work - before.work; work <= 0 {
+			return nil, fmt.Errorf("%s: the counter %q did not rise in %.0f s; is the server under load?", s.name, s.per, elapsed)
+		}
+		values[s.per+" per second"] = work / elapsed
+		profiled = window.Seconds() * work / elapsed
+	}
+	cpu := cpuSeconds(e.CPU) / profiled
+	values[MeasureCPU] = cpu
+	values[MeasureGCCPU] = doctor.Diagnose(e).GCShare * cpu
+	addDifferences(values, before, after, work)
+	return values, nil
+}
+
+// addDifferences adds by how much counters rose between two readings, by the work done.
+func addDifferences(values sample, before, after *reading, work float64) {
+	rise := func(name string) (float64, bool) {
+		a, okA := before.metrics.Get(name)
+		b, okB := after.metrics.Get(name)
+		return b - a, okA && okB && b >= a
+	}
+	for measure, name := range map[string]string{MeasureAllocBytes: doctor.MetricAllocBytes, MeasureAllocs: doctor.MetricAllocObjects} {
+		if v, ok := rise(name); ok {
+			values[measure] = v / work
+		}
+	}
+	if after.maxRSS > 0 {
+		values[MeasurePeakRSS] = after.maxRSS
+	}
+	cycles, ok := rise(doctor.MetricCyclesTotal)
+	if !ok {
+		return
+	}
+	values[MeasureGCCycles] = cycles / work
+	last, _ := after.metrics.Get(doctor.MetricCyclesTotal)
+	if pauses := pausesBetween(after.pauses, int(last), int(cycles)); len(pauses) > 0 {
+		// Of more cycles than the ring holds, the last ones stand for all.
+		part := float64(len(pauses)) / cycles
+		addPauses(values, pauses, time.Duration(part*float64(after.at.Sub(before.at))))
+	}
+}
+
+// pausesBetween takes the last n pauses out of the ring in which runtime.MemStats keeps them, or all that it holds: that of cycle number
+// k lies at (k+255)%256.
+func pausesBetween(ring []float64, last, n int) (pauses []float64) {
+	for k := last; k > last-min(n, len(ring)); k-- {
+		pauses = append(pauses, ring[(k+len(ring)-1)%len(ring)])
+	}
+	return pauses
+}
+
+// cpuSeconds is the total of a CPU profile.
+func cpuSeconds(p *profile.Profile) float64 {
+	i := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" && t.Unit == "nanoseconds" })
+	if i < 0 {
+		return 0
+	}
+	sum := int64(0)
+	for _, s := range p.Sample {
+		sum += s.Value[i]
+	}
+	return float64(sum) / 1e9
+}

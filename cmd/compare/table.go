@@ -1,0 +1,193 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// WriteJSON writes the report as one indented JSON object.
+func (r *Report) WriteJSON(out io.Writer) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(r); err != nil {
+		return fmt.Errorf("compare: write JSON: %w", err)
+	}
+	return nil
+}
+
+// A writer prints reports for people.
+type writer struct {
+	terminal.Painter
+	out   io.Writer
+	width int
+	err   error
+}
+
+// WriteText writes the verdict and the tables, with colours or without, in lines of at most width columns where words can be broken.
+func (r *Report) WriteText(out io.Writer, colours bool, width int) error {
+	w := &writer{Painter: terminal.Painter{On: colours}, out: out, width: width}
+	w.wrapped(w.Bold(r.Verdict))
+	w.wrapped("A: " + r.A)
+	w.wrapped("B: " + r.B)
+	w.wrapped(r.Environment)
+	for i := range r.Comparisons {
+		w.comparison(&r.Comparisons[i], r, len(r.Comparisons) > 1)
+	}
+	for _, note := range r.Notes {
+		w.wrapped("Note: " + note + ".")
+	}
+	if slices.ContainsFunc(r.Comparisons, func(c Comparison) bool { return c.Measure(MeasureGCCPU) != nil }) && r.Kind != KindServers {
+		w.wrapped("The collector's CPU is wall time of each P, as its trace has it: on a busy machine it says too much.")
+	}
+	if r.Interrupted {
+		w.wrapped(w.Paint(text.FgYellow, "Interrupted: the figures are of what was done until then."))
+	}
+	return w.err
+}
+
+func (w *writer) line(s string) {
+	if _, err := fmt.Fprintln(w.out, terminal.TrimLines(s)); err != nil && w.err == nil {
+		w.err = fmt.Errorf("compare: write the report: %w", err)
+	}
+}
+
+func (w *writer) wrapped(s string) { w.line(text.WrapSoft(s, w.width)) }
+
+func (w *writer) comparison(c *Comparison, r *Report, several bool) {
+	w.line("")
+	if c.Name != "" {
+		w.line(w.Bold(c.Name))
+	}
+	if several {
+		w.wrapped(c.Verdict)
+	}
+	if len(c.Measures) > 0 {
+		w.line(w.table(c, r.Precision))
+		for i := range c.Measures {
+			if m := &c.Measures[i]; m.crossed() {
+				w.wrapped("A and B are medians over the runs and B / A is over pairs of them, which scatter: so one can be above and the other below (" +
+					kindOf(m.Name).label + ").")
+				break
+			}
+		}
+	}
+	if c.Prediction != nil {
+		w.prediction(c.Prediction)
+	}
+	for _, note := range c.Notes {
+		w.wrapped("Note: " + note + ".")
+	}
+}
+
+// table has a line for each measure.
+func (w *writer) table(c *Comparison, precision float64) string {
+	tw := terminal.NewTable()
+	tw.AppendHeader(table.Row{"by " + c.Per, "A", "B", "B / A", "95 % interval", "±"})
+	var right []table.ColumnConfig
+	for i := 2; i <= 6; i++ {
+		right = append(right, table.ColumnConfig{Number: i, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	tw.SetColumnConfigs(right)
+	for i := range c.Measures {
+		m := &c.Measures[i]
+		a, b := m.valueTexts()
+		tw.AppendRow(table.Row{kindOf(m.Name).label, a, b, w.ratioText(m), m.intervalText(), w.widthText(m, precision)})
+	}
+	return tw.Render()
+}
+
+// crossed says whether the medians and the ratio point different ways, as they can where the runs scatter: the ratio is of pairs.
+func (m *Measure) crossed() bool { return m.Ratio != nil && (m.B-m.A)*(*m.Ratio-1) < 0 }
+
+// valueTexts writes both values in the unit that suits them.
+func (m *Measure) valueTexts() (a, b string) {
+	if kindOf(m.Name).unit == "s" {
+		return terminal.NanosecondsOf(m.A*1e9, m.B*1e9)
+	}
+	return m.valueText(m.A), m.valueText(m.B)
+}
+
+func (m *Measure) valueText(v float64) string {
+	switch kindOf(m.Name).unit {
+	case "B":
+		return terminal.Bytes(v)
+	}
+	if v != 0 && math.Abs(v) < 0.1 { // collections an operation
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return terminal.Count(v)
+}
+
+// ratioText is green where B is known to take less, and red where it is known to take more. Of a benchmark's own metrics nobody knows
+// which way is good.
+func (w *writer) ratioText(m *Measure) string {
+	if m.Ratio == nil {
+		return "–"
+	}
+	s := "× " + fmt.Sprintf("%.3f", *m.Ratio)
+	switch {
+	case m.Low == nil || !isListed(m.Name):
+		return s
+	case *m.High < 1:
+		return w.Paint(text.FgGreen, s)
+	case *m.Low > 1:
+		return w.Paint(text.FgRed, s)
+	}
+	return s
+}
+
+func (m *Measure) intervalText() string {
+	if m.Low == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f – %.3f", *m.Low, *m.High)
+}
+
+// widthText is yellow where the interval is wider than was asked for.
+func (w *writer) widthText(m *Measure, precision float64) string {
+	if m.Width == nil {
+		return "–"
+	}
+	s := percent(*m.Width)
+	if *m.Width > precision {
+		s = w.Paint(text.FgYellow, s)
+	}
+	return s
+}
+
+// prediction sets the doctor's gain beside the measured one.
+func (w *writer) prediction(p *Prediction) {
+	w.line("")
+	w.wrapped(fmt.Sprintf("%s %s, %s", w.Bold("The doctor's prediction:"), p.Finding, p.Title))
+	if p.Measured == nil {
+		w.wrapped("  There is no ratio of CPU times to hold it against.")
+		return
+	}
+	tw := terminal.NewTable()
+	tw.AppendHeader(table.Row{"gain in CPU time", "predicted", "measured", ""})
+	measured := percent(*p.Measured)
+	if p.Low != nil {
+		measured += fmt.Sprintf(" (%s to %s)", percent(*p.Low), percent(*p.High))
+	}
+	for _, row := range []struct {
+		label  string
+		gain   float64
+		agrees bool
+	}{{"at the same GOGC", p.SameGOGC, p.AgreesSameGOGC}, {"at the same memory", p.SameMemory, p.AgreesSameMemory}} {
+		mark := w.Paint(text.FgGreen, "agrees")
+		if !row.agrees {
+			mark = w.Paint(text.FgYellow, "differs")
+		}
+		tw.AppendRow(table.Row{row.label, fmt.Sprintf("%s ±%s", percent(row.gain), percent(p.Error)), measured, mark})
+	}
+	w.line(tw.Render())
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/cmd/compare"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// The exit statuses of compare. 130 is what shells report for a program that Ctrl-C ended.
+const (
+	exitSlower      = 1
+	exitNoResult    = 2
+	exitInterrupted = 130
+)
+
+// compareCommand is the verb compare: whether a change made a program cheaper.
+func compareCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "compare",
+		Usage:     "measure whether B takes less than A, and how sure that is",
+		ArgsUsage: "A B",
+		Description: "A and B are two commands in quotes, two addresses of running servers with net/http/pprof, with -bench two test\n" +
+			"binaries or packages, or with -package two revisions of a git repository (. is the files as they are). They run in\n" +
+			"turns until the 95 % interval of the ratio of their CPU times is as narrow as -precision asks for, or -budget ends.\n\n" +
+			"Exit status: 0 compared; 1 with -fail-above alone, and B above it; 2 no result; 130 interrupted.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "bench", Usage: "compare the benchmarks that match `REGEXP`, as go test -bench takes it, of two test binaries or packages"},
+			&cli.StringFlag{Name: "package", Usage: "compare the benchmarks of the package in folder `DIR` at two revisions"},
+			&cli.DurationFlag{Name: "budget", Value: compare.DefaultBudget, Usage: "begin no run that would end after `DURATION`"},
+			&cli.FloatFlag{Name: "precision", Value: compare.DefaultPrecision, Usage: "end when the interval is no wider than ±`SHARE`"},
+			&cli.IntFlag{Name: "count", Usage: "run `N` pairs, 2000 at most, whatever time they take"},
+			&cli.DurationFlag{Name: "benchtime", Value: compare.DefaultBenchtime, Usage: "let a run of a benchmark last `DURATION` on the slower side"},
+			&cli.DurationFlag{Name: "window", Value: compare.DefaultWindow, Usage: "watch servers for `DURATION` at a time"},
+			&cli.StringFlag{Name: "per", Usage: "divide what servers take by the counter `NAME` in their /debug/vars"},
+			&cli.StringFlag{Name: "doctor", Usage: "hold the gain that the doctor's report in `FILE` (from -json, of A) predicts against what is measured"},
+			&cli.StringFlag{Name: "finding", Usage: "take the prediction of the finding `ID`, not of the first that has a gain or a loss"},
+			&cli.FloatFlag{Name: "fail-above", Usage: "exit with status 1 if B is known to take more than `SHARE` above A: 0.05 is 5 %"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object in place of tables"},
+		},
+		OnUsageError: func(ctx context.Context, c *cli.Command, err error, sub bool) error {
+			return cli.Exit(bench.UsageError(ctx, c, err, sub), exitNoResult)
+		},
+		Action: func(ctx context.Context, c *cli.Command) error {
+			err := runCompare(ctx, c)
+			if _, ok := err.(cli.ExitCoder); ok || err == nil { // not errors.As: a child's exit status is not ours
+				return err
+			}
+			return cli.Exit(err, exitNoResult)
+		},
+	}
+}
+
+func runCompare(ctx context.Context, c *cli.Command) error {
+	if n := c.Args().Len(); n != 2 {
+		return fmt.Errorf("compare: want two sides, A and B, but got %d; a command with arguments stands in quotes", n)
+	}
+	if c.IsSet("fail-above") && !(c.Float("fail-above") >= 0) {
+		return fmt.Errorf("compare: -fail-above is %g; it must not be negative", c.Float("fail-above"))
+	}
+	for _, name := range []string{"budget", "benchtime", "window", "precision"} {
+		if v := c.Value(name); v == time.Duration(0) || v == 0.0 {
+			return fmt.Errorf("compare: -%s is 0; leave it out for the default", name)
+		}
+	}
+	o := compare.Options{
+		A: c.Args().Get(0), B: c.Args().Get(1), Bench: c.String("bench"), Package: c.String("package"),
+		Budget: c.Duration("budget"), Precision: c.Float("precision"), Count: int(c.Int("count")),
+		Benchtime: c.Duration("benchtime"), Window: c.Duration("window"), Per: c.String("per"), Finding: c.String("finding"),
+	}
+	if err := readDoctorReport(&o, c.String("doctor")); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	line := terminal.NewProgress(c.Root().ErrWriter)
+	o.Progress = line.Show
+	report, err := compare.Run(ctx, o)
+	line.End()
+	if err != nil {
+		return err
+	}
+	out := c.Root().Writer
+	if c.Bool("json") {
+		err = report.WriteJSON(out)
+	} else {
+		err = report.WriteText(out, terminal.Colours(out), terminal.Width(out))
+	}
+	switch {
+	case err != nil:
+		return err
+	case report.Interrupted:
+		return cli.Exit("compare: interrupted; the report holds what was done", exitInterrupted)
+	case c.IsSet("fail-above") && report.Slower(c.Float("fail-above")):
+		return cli.Exit(fmt.Sprintf("compare: B takes more than %g %% above A", 100*c.Float("fail-above")), exitSlower)
+	}
+	return nil
+}
+
+func readDoctorReport(o *compare.Options, file string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("compare: -doctor: %w", err)
+	}
+	defer f.Close()
+	o.Doctor, err = compare.ReadDoctorReport(file, f)
+	return err
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/doctor/collect"
+	"github.com/freehold-go/freehold/cmd/doctor/render"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// Exit codes of the doctor beside 0: a finding is above the share of -fail-above, or there is no answer.
+const (
+	exitAbove   = 1
+	exitNoIdea  = 2
+	doctorUsage = "[flags] [FILE | FOLDER | URL | PACKAGE ...] [-- COMMAND ARGUMENT ...]"
+)
+
+// doctorCommand is the verb doctor: what the collector costs a program, what to change, and how much that would save. Program is the
+// command line behind "--".
+func doctorCommand(program []string) *cli.Command {
+	return &cli.Command{
+		Name:      "doctor",
+		Usage:     "say what garbage collection costs a program, what to change, and how much that would save",
+		ArgsUsage: doctorUsage,
+		Description: "Inputs are profiles (CPU and heap), metrics and traces in files or folders; the address of a running program with\n" +
+			"net/http/pprof; with -bench a package; behind -- a command, which runs with GODEBUG=gctrace=1. All of them are taken for\n" +
+			"pieces of one program. Without any, a sample service is profiled for ten seconds.",
+		Flags: []cli.Flag{
+			&cli.DurationFlag{Name: "duration", Usage: "watch for `DURATION`: a running program 10s by default, each benchmark 3s, a command until it ends"},
+			&cli.StringFlag{Name: "bench", Usage: "run the benchmarks that match `REGEXP` of the package that is given"},
+			&cli.StringSliceFlag{Name: "before", Usage: "compare with an earlier state: `FILE` or folder, more than once for its pieces"},
+			&cli.StringFlag{Name: "source", Usage: "look for the program's source in `DIR`; by default where the profiles say it lay"},
+			&cli.StringFlag{Name: "save", Usage: "keep what was collected in `DIR`, to be read again"},
+			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
+			&cli.BoolFlag{Name: "sarif", Usage: "print the findings as SARIF 2.1.0"},
+			&cli.StringFlag{Name: "html", Usage: "write one self-contained page with a flame graph to `FILE`"},
+			&cli.StringFlag{Name: "pprof", Usage: "write the CPU profile, with the collector's work charged to its causes, to `FILE`"},
+			&cli.StringFlag{Name: "fail-above", Usage: "exit with 1 if a finding's gain is above `SHARE`, such as 0.05 or 5%"},
+		},
+		DisableSliceFlagSeparator: true, // a file's name may hold a comma
+		OnUsageError: func(_ context.Context, c *cli.Command, err error, _ bool) error {
+			return cli.Exit(fmt.Sprintf("doctor: %v; see %s -help", err, c.FullName()), exitNoIdea)
+		},
+		Action: func(ctx context.Context, c *cli.Command) error {
+			// Large profiles are many small objects that live to the end: with a smaller heap, one of 20 MB stays below 300 MB of memory.
+			if os.Getenv("GOGC") == "" {
+				debug.SetGCPercent(35)
+			}
+			err := runDoctor(ctx, c, program)
+			var exit cli.ExitCoder
+			if err != nil && !errors.As(err, &exit) {
+				return cli.Exit(err, exitNoIdea)
+			}
+			return err
+		},
+	}
+}
+
+// splitProgram cuts a command line at "--", which the library for flags would swallow. Only the doctor has something behind it.
+func splitProgram(args []string) (own, program []string) {
+	if len(args) < 2 || args[1] != "doctor" {
+		return args, nil
+	}
+	for i, a := range args {
+		if a == "--" {
+			return args[:i], args[i+1:]
+		}
+	}
+	return args, nil
+}
+
+func runDoctor(ctx context.Context, c *cli.Command, program []string) error {
+	threshold, err := 0.0, error(nil)
+	if c.IsSet("fail-above") {
+		if threshold, err = readShare(c.String("fail-above")); err != nil {
+			return err
+		}
+	}
+	if c.Bool("json") && c.Bool("sarif") {
+		return errors.New("doctor: -json and -sarif both print to the standard output; choose one")
+	}
+	if program != nil && len(program) == 0 {
+		return errors.New("doctor: there is no command behind --")
+	}
+	if c.Duration("duration") < 0 {
+		return errors.New("doctor: -duration must not be negative")
+	}
+	if len(c.StringSlice("before")) > 0 && c.Args().Len() == 0 && program == nil {
+		return errors.New("doctor: -before has nothing to be compared with; give the state after the change as well: files, an address, or a command behind --")
+	}
+	after, before, err := examine(ctx, c, program)
+	if err != nil {
+		return err
+	}
+	if err := writeDoctor(c, after, before); err != nil {
+		return err
+	}
+	if after.report.Confidence == doctor.None {
+		return cli.Exit("doctor: could not tell; the report says which evidence is missing", exitNoIdea)
+	}
+	if c.IsSet("fail-above") {
+		return gate(after, threshold, c.String("fail-above"))
+	}
+	return nil
+}
+
+// gate is the exit code of -fail-above. Evidence without a profile of CPU time shows no places, so that the lack of findings about them is no
+// answer where there is something to be found.
+func gate(p *patient, threshold float64, text string) error {
+	r := p.report
+	if worst := worstFinding(r); worst != nil && worst.Gain.Best() > threshold {
+		return cli.Exit(fmt.Sprintf("doctor: %s would gain %.1f %% of CPU, which is above -fail-above %s", worst.ID, 100*worst.Gain.Best(), text), exitAbove)
+	}
+	profiled := p.evidence.CPU != nil && len(p.evidence.CPU.Sample) > 0
+	if share := r.GCShare + r.AllocShare; !profiled && share > threshold {
+		return cli.Exit(fmt.Sprintf("doctor: could not tell: collections take %.1f %% of CPU, which is above -fail-above %s, and without a CPU profile their causes are not known",
+			100*share, text), exitNoIdea)
+	}
+	return nil
+}
+
+// A patient is a program that was diagnosed.
+type patient struct {
+	evidence *doctor.Evidence
+	report   *doctor.Report
+}
+
+// subject is what a page shows of it. The attributed profile is made here alone, because it is as large as the original.
+func (p *patient) subject() render.Subject {
+	return render.Subject{Report: p.report, Attributed: doctor.Attributed(p.evidence)}
+}
+
+// examine collects from what the command line names and diagnoses it. Before is nil without -before.
+func examine(ctx context.Context, c *cli.Command, program []string) (after, before *patient, err error) {
+	stderr := c.Root().ErrWriter
+	progress := terminal.NewProgress(stderr)
+	defer progress.End()
+	o := collect.Options{Source: c.String("source"), Stdin: os.Stdin, Progress: progress.Show, Output: stderr}
+	if list := c.StringSlice("before"); len(list) > 0 {
+		if before, err = diagnose(ctx, list, nil, o, stderr); err != nil {
+			return nil, nil, err
+		}
+	}
+	o.Duration, o.Bench, o.Save = c.Duration("duration"), c.String("bench"), c.String("save")
+	after, err = diagnose(ctx, c.Args().Slice(), program, o, stderr)
+	return after, before, err
+}
+
+// diagnose collects from one state of a program, and judges it.
+func diagnose(ctx context.Context, inputs, program []string, o collect.Options, stderr io.Writer) (*patient, error) {
+	e, err := gather(ctx, inputs, program, o)
+	if err != nil {
+		return nil, err
+	}
+	if terminal.Is(stderr) { // in a log it would be the only line for inputs that are read at once
+		o.Progress("diagnosing " + e.Source)
+	}
+	return &patient{evidence: e, report: doctor.Diagnose(e)}, nil
+}
+
+// gather collects until an interrupt. A second one ends the doctor at once, unless a command must be ended first, for which there is
+// a limit. Afterwards one is enough again: nothing is left that was started.
+func gather(ctx context.Context, inputs, program []string, o collect.Options) (*doctor.Evidence, error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(program) == 0 {
+		context.AfterFunc(ctx, stop)
+	}
+	e, err := collect.From(ctx, inputs, program, o)
+	if err == nil && len(program) == 0 && ctx.Err() != nil {
+		return nil, errors.New("doctor: interrupted")
+	}
+	return e, err
+}
+
+// writeDoctor writes the report in each of the forms that were asked for.
+func writeDoctor(c *cli.Command, after, before *patient) error {
+	stdout := c.Root().Writer
+	var old *doctor.Report
+	if before != nil {
+		old = before.report
+	}
+	if file := c.String("html"); file != "" {
+		if err := writePage(file, after, before); err != nil {
+			return err
+		}
+	}
+	if file := c.String("pprof"); file != "" {
+		attributed := doctor.Attributed(after.evidence)
+		if attributed == nil {
+			return errors.New("doctor: -pprof: there is no CPU profile to charge the collector's work in")
+		}
+		if err := writeFile("pprof", file, attributed.Write); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Bool("json"):
+		return render.JSON(stdout, after.report, old)
+	case c.Bool("sarif"):
+		return render.SARIF(stdout, after.report, after.evidence.Root, after.evidence.Main)
+	}
+	return render.Text(stdout, after.report, old, render.Style{Width: terminal.Width(stdout), Colours: terminal.Colours(stdout)})
+}
+
+func writePage(file string, after, before *patient) error {
+	var old *render.Subject
+	if before != nil {
+		subject := before.subject()
+		old = &subject
+	}
+	return writeFile("html", file, func(w io.Writer) error { return render.HTML(w, after.subject(), old) })
+}
+
+// writeFile writes what a flag asked for.
+func writeFile(flag, file string, write func(io.Writer) error) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("doctor: -%s: %w", flag, err)
+	}
+	if err := write(f); err != nil {
+		f.Close()
+		return fmt.Errorf("doctor: -%s: %w", flag, err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("doctor: -%s: %w", flag, err)
+	}
+	return nil
+}
+
+// worstFinding is the finding with the largest gain, nil if there is none.
+func worstFinding(r *doctor.Report) (worst *doctor.Finding) {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; worst == nil || f.Gain.Best() > worst.Gain.Best() {
+			worst = f
+		}
+	}
+	return worst
+}
+
+// readShare reads a share: a fraction, or a percentage with its sign.
+func readShare(text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if isPercent {
+		share /= 100
+	}
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, fmt.Errorf("doctor: -fail-above is %q; it must be a share of the CPU between 0 and 1, or 0%% and 100%%", text)
+	}
+	return share, nil
+}
