@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: fuzz stress bench-full rivals tidy cross golden
+.PHONY: fuzz stress sanitizers ramp bench-full rivals accuracy large tidy cross golden
 
 library = $$(go list ./... | grep -v -e /internal/lint -e /internal/release)
 FUZZTIME ?= 10m
@@ -29,6 +29,30 @@ stress:
 	GOGC=1 go test -count=1 -race -timeout 2h $(library)
 	GOGC=1 go test -count=1 -timeout 1h -tags freehold_nolinkname $(library)
 
+# What each sanitizer must see, and the suites of offheap, arena and debugmode in builds for AddressSanitizer and MemorySanitizer. Only kept test
+# binaries (-o) have the debug information that reports are compared by. As root it installs what is missing.
+CLANG ?= clang-19
+sanitizers: export CGO_ENABLED = 1
+sanitizers:
+	want=""; \
+	command -v gcc >/dev/null || want+=" gcc libc6-dev"; \
+	command -v $(CLANG) >/dev/null || want+=" $(CLANG) $(CLANG:clang%=llvm%) lib$(CLANG:clang%=clang-rt%)-dev"; \
+	command -v valgrind >/dev/null || want+=" valgrind"; \
+	if [ -n "$$want" ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$want; fi
+	bin=$$(mktemp -d); trap 'rm -r "$$bin"' EXIT; \
+	go test -count=1 -race ./internal/sanitize; \
+	go test -count=1 -asan -o "$$bin/asan.test" ./internal/sanitize; \
+	CC=$(CLANG) go test -count=1 -msan -o "$$bin/msan.test" ./internal/sanitize; \
+	GOEXPERIMENT=nodwarf5 go test -count=1 -tags valgrind -o "$$bin/valgrind.test" -timeout 20m ./internal/sanitize
+	FREEHOLD_TEST_SANITIZERS=race,asan,msan,valgrind go test -count=1 -timeout 1h -run '^TestBuilds$$' ./internal/misuse
+	go test -count=1 -asan -short -timeout 1h ./offheap ./arena ./internal/debugmode
+	CC=$(CLANG) go test -count=1 -msan -short -timeout 1h ./offheap ./arena ./internal/debugmode
+
+# A program that grows for a minute in a control group of 256 MiB, half of it off the heap: it lives with a tuner and dies without.
+# It takes root, or a delegated group. Under four minutes.
+ramp:
+	FREEHOLD_TEST_STRESS=60s go test -count=1 -v -run '^TestRampInCgroup$$' ./gctune
+
 # Every workload at full size. Only these figures count.
 bench-full:
 	go run ./cmd/freehold bench -full
@@ -37,14 +61,25 @@ bench-full:
 rivals:
 	cd benchmarks && CGO_CFLAGS="-O2 -g -DJEMALLOC_NO_DEMANGLE=" go run -tags "$(TAGS)" . -full
 
-# The library and the command for every system that is promised.
+# What the doctor predicts beside what is measured, on the sample programs; writes the tables of docs/doctor-accuracy.md.
+accuracy:
+	cd benchmarks && go run ./accuracy -doc ../docs/doctor-accuracy.md
+
+# The doctor on profiles of 20 MB, three times: elapsed time (2 s at most) and peak RSS (300 MB at most, 286 MiB).
+large:
+	dir=$$(mktemp -d); trap 'rm -r "$$dir"' EXIT; \
+	cd cmd; FREEHOLD_TEST_LARGE=$$dir go test -run '^$$' -bench '^BenchmarkLarge$$' -benchtime 1x ./doctor; \
+	go build -o "$$dir/freehold" ./freehold; \
+	"$$dir/freehold" compare -count 3 "$$dir/freehold doctor $$dir/cpu.pb $$dir/heap.pb" "$$dir/freehold doctor $$dir/cpu.pb $$dir/heap.pb"
+
+# The library, the adapters and the command for every system that is promised.
 cross:
 	for target in linux/386 linux/arm linux/arm64 linux/riscv64 linux/ppc64le linux/s390x darwin/amd64 darwin/arm64 \
 			windows/386 windows/amd64 windows/arm64 freebsd/amd64 netbsd/amd64 openbsd/amd64 js/wasm wasip1/wasm plan9/amd64; do \
 		echo "=== $$target"; \
 		GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go vet ./...; \
 		case $$target in linux/*|darwin/*|windows/*|freebsd/*) \
-			GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go build ./cmd/... ;; esac; \
+			GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go build ./cmd/... ./adapters/... ;; esac; \
 	done
 
 # Tidies go.mod and go.sum of the nested modules, which require a version of the library that need not be tagged yet: on a copy with

@@ -11,6 +11,9 @@ var nested = []string{"cmd", "adapters", "sink", "benchmarks"}
 // thirdParty are the modules that the library itself may import.
 var thirdParty = []string{"golang.org/x/sys"}
 
+// profileFormat is what package memprof may import besides: pprof's format, which is no part of the standard library.
+const profileFormat = "github.com/google/pprof/profile"
+
 // Arrows checks which package imports which. Arrows point down: nested modules, then the library's packages, then offheap, then
 // the root package, then internal.
 func Arrows(r *Repo) (found []Finding) {
@@ -60,7 +63,7 @@ func forbiddenForeign(f *File, to string) string {
 	if inside(f.Dir(), "alloctest") {
 		return "alloctest stands on the standard library alone, because it ends up in its users' tests"
 	}
-	if inside(to, thirdParty...) {
+	if inside(to, thirdParty...) || to == profileFormat && f.Dir() == "memprof" {
 		return ""
 	}
 	return "the library depends on the standard library and " + strings.Join(thirdParty, ", ") + " alone"
@@ -70,6 +73,8 @@ func forbiddenForeign(f *File, to string) string {
 func forbiddenSideways(from, own string) string {
 	room, _, _ := strings.Cut(from, "/")
 	switch {
+	case inside(from, "internal/misuse"):
+		// It stands above the library: programs that use it.
 	case room == "internal":
 		if !inside(own, "internal") {
 			return "internal packages import internal packages only"

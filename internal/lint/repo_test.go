@@ -65,7 +65,11 @@ func TestDependencies(t *testing.T) {
 
 func TestAPI(t *testing.T) {
 	root, r := load(t)
-	for name, dir := range map[string]string{"freehold": ".", "offheap": "offheap", "arena": "arena", "alloctest": "alloctest"} {
+	packages := map[string]string{"freehold": ".", "offheap": "offheap", "arena": "arena", "memprof": "memprof", "gctune": "gctune", "alloctest": "alloctest"}
+	for _, name := range []string{"arrowmem", "expvarstats", "grpcmem", "httparena", "promstats", "slogleaks"} {
+		packages["adapters-"+name] = "adapters/" + name
+	}
+	for name, dir := range packages {
 		got, err := API(r, dir)
 		if err != nil {
 			t.Fatal(err)

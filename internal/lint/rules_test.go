@@ -75,6 +75,12 @@ func TestUnsafePlacesRule(t *testing.T) {
 		{"internal/percpu/a.go", "package p\n//go:linkname pin runtime.procPin\nfunc pin() int\n", ""},
 		{"internal/vmem/a.go", "package p\n//go:linkname pin runtime.procPin\nfunc pin() int\n", "linkname"},
 		{"internal/percpu/a.s", "TEXT ·f(SB), 0, $0\n", "assembly"},
+		{"internal/percpu/a.s", "//go:build valgrind\n\nTEXT ·f(SB), 0, $0\n", "assembly"},
+		{"internal/sanitize/a.s", "//go:build valgrind && !asan\n\nTEXT ·f(SB), 0, $0\n", ""},
+		{"internal/sanitize/a.s", "//go:build !asan\n\nTEXT ·f(SB), 0, $0\n", "assembly"},
+		{"internal/sanitize/a.go", "//go:build asan || msan\n\npackage p\nimport \"C\"\n", ""},
+		{"internal/sanitize/a.go", "//go:build asan || cgo\n\npackage p\nimport \"C\"\n", "cgo"},
+		{"internal/sanitize/a.go", "package p\nimport \"C\"\n", "cgo"},
 	})
 }
 

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"go/ast"
+	"go/build/constraint"
 	"path"
 	"slices"
 	"strings"
@@ -16,14 +17,27 @@ var unsafeFolders = []string{
 
 // unsafeFiles may import unsafe besides. Keep it short: each entry says what the file does that unsafex cannot do for it.
 var unsafeFiles = []string{
-	"alloctest/stack.go", // shows an allocator a slice of the stack that escape analysis does not see
-	"cmd/bench/bound.go", // the physical bound: an unchecked slab and free list
+	"alloctest/stack.go",     // shows an allocator a slice of the stack that escape analysis does not see
+	"internal/misuse/raw.go", // does what a mistake in unsafe code does
+	"cmd/bench/bound.go",     // the physical bound: an unchecked slab and free list
+}
+
+// onlySanitized reports whether the file is compiled in builds with a sanitizer alone, which need C or its instructions anyway.
+func onlySanitized(f *File) bool {
+	before, _, _ := strings.Cut(f.Text, "\n\n")
+	line, ok := strings.CutPrefix(before, "//go:build ")
+	if !ok || !inside(path.Dir(f.Path), "internal/sanitize") {
+		return false
+	}
+	e, err := constraint.Parse("//go:build " + line)
+	// Every other tag may be set: without these four the file must stay out.
+	return err == nil && !e.Eval(func(tag string) bool { return !slices.Contains([]string{"asan", "msan", "valgrind", "race"}, tag) })
 }
 
 // UnsafePlaces checks that unsafe, linkname, cgo and assembly stand only where they may.
 func UnsafePlaces(r *Repo) (found []Finding) {
 	for _, f := range r.Files {
-		if path.Ext(f.Path) == ".s" || path.Ext(f.Path) == ".S" {
+		if (path.Ext(f.Path) == ".s" || path.Ext(f.Path) == ".S") && !onlySanitized(&f) {
 			found = append(found, Finding{Path: f.Path, Text: "assembly: the promises hold for what the compiler checks"})
 		}
 	}
@@ -32,7 +46,7 @@ func UnsafePlaces(r *Repo) (found []Finding) {
 			switch {
 			case spec.Path.Value == `"unsafe"` && !mayUseUnsafe(f):
 				found = append(found, f.find(spec.Pos(), "unsafe may not stand here; see internal/unsafex"))
-			case spec.Path.Value == `"C"` && !inside(f.Dir(), "offheap/jemalloc", "benchmarks"):
+			case spec.Path.Value == `"C"` && !inside(f.Dir(), "offheap/jemalloc", "benchmarks") && !onlySanitized(f):
 				found = append(found, f.find(spec.Pos(), "cgo: the packages that everyone builds need none"))
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,12 +41,59 @@ func TestOutsideModule(t *testing.T) {
 	if got, want := p.run(t, dir, "go", "run", "."), "1000 false"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
+	p.builds(t, dir, "example.com/outside", lint.ModulePath, "golang.org/x/sys")
 	list := p.run(t, dir, "go", "list", "-m", "all")
 	for line := range strings.Lines(list) {
 		switch name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name {
-		case "example.com/outside", lint.ModulePath, "golang.org/x/sys":
+		case "example.com/outside", lint.ModulePath, "golang.org/x/sys", "github.com/google/pprof": // The last for memprof.
 		default:
 			t.Errorf("the library brings %s along", strings.TrimSpace(line))
+		}
+	}
+}
+
+// service is a program of a user's with an adapter.
+const service = `package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/freehold-go/freehold/adapters/httparena"
+	"github.com/freehold-go/freehold/arena"
+)
+
+func main() {
+	w := httptest.NewRecorder()
+	httparena.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, arena.Concat(arena.FromContext(r.Context()), "served ", r.URL.Path))
+	}), httparena.Options{}).ServeHTTP(w, httptest.NewRequest("GET", "/x", nil))
+	fmt.Println(w.Body)
+}
+`
+
+// TestOutsideAdapter: who uses one adapter builds nothing that the others stand on.
+func TestOutsideAdapter(t *testing.T) {
+	p := serve(t)
+	if version.Compare(runtime.Version(), "go1.26") < 0 {
+		t.Skip("the adapters need Go 1.26")
+	}
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example.com/service\n\ngo 1.26.0\n\nrequire "+lint.ModulePath+"/adapters "+p.version+"\n")
+	write(t, dir, "main.go", service)
+	if got, want := p.run(t, dir, "go", "run", "."), "served /x"; got != want {
+		t.Errorf("the program printed %q, want %q", got, want)
+	}
+	p.builds(t, dir, "example.com/service", lint.ModulePath, lint.ModulePath+"/adapters", "golang.org/x/sys")
+}
+
+// builds checks that the program in dir is built from packages of the standard library and of the modules alone.
+func (p proxy) builds(t *testing.T, dir string, modules ...string) {
+	t.Helper()
+	for line := range strings.Lines(p.run(t, dir, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")) {
+		if name := strings.TrimSpace(line); name != "" && !slices.Contains(modules, name) {
+			t.Errorf("the program is built from %s, too", name)
 		}
 	}
 }
@@ -128,7 +176,7 @@ var served = sync.OnceValues(func() (proxy, error) {
 		return proxy{}, fmt.Errorf("%w: %w\n%s", errOffline, err, out)
 	}
 	dir := filepath.Join(scratch, "proxy")
-	if err := Serve(root, dir, v, []Module{{lint.ModulePath, ""}, {lint.ModulePath + "/cmd", "cmd"}}); err != nil {
+	if err := Serve(root, dir, v, []Module{{lint.ModulePath, ""}, {lint.ModulePath + "/cmd", "cmd"}, {lint.ModulePath + "/adapters", "adapters"}}); err != nil {
 		return proxy{}, err
 	}
 	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
