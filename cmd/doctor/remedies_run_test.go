@@ -63,6 +63,8 @@ func TestRemedies(t *testing.T) {
 	counts := map[string]int{}
 	var pool sync.Pool
 	modes := os.Getenv("FREEHOLD") != "" // nothing is reused in some of them
+	// The race detector drops a quarter of what is put into a sync.Pool, at random: in 200 runs never half of it.
+	const runs = 200
 	for _, r := range []remedy{
 		{"short-lived-objects", func() any { return treeBefore(values) }, func() any { return treeAfter(values) }},
 		{"recycled-type", func() any { return requestBefore(words) }, func() any { return requestAfter(words) }},
@@ -90,7 +92,7 @@ func TestRemedies(t *testing.T) {
 		if before, after := r.before(), r.after(); before != after {
 			t.Errorf("%s: %v before, %v after", r.id, before, after)
 		}
-		if before, after := testing.AllocsPerRun(20, func() { r.before() }), testing.AllocsPerRun(20, func() { r.after() }); after >= before && !modes {
+		if before, after := testing.AllocsPerRun(runs, func() { r.before() }), testing.AllocsPerRun(runs, func() { r.after() }); after >= before && !modes {
 			t.Errorf("%s: %.0f objects before, %.0f after", r.id, before, after)
 		}
 	}
