@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: fuzz stress sanitizers ramp bench-full rivals accuracy large tidy cross golden
+.PHONY: fuzz stress sanitizers modes ramp bench-full rivals accuracy large tidy cross golden
 
 library = $$(go list ./... | grep -v -e /internal/lint -e /internal/release)
 FUZZTIME ?= 10m
@@ -47,6 +47,10 @@ sanitizers:
 	FREEHOLD_TEST_SANITIZERS=race,asan,msan,valgrind go test -count=1 -timeout 1h -run '^TestBuilds$$' ./internal/misuse
 	go test -count=1 -asan -short -timeout 1h ./offheap ./arena ./internal/debugmode
 	CC=$(CLANG) go test -count=1 -msan -short -timeout 1h ./offheap ./arena ./internal/debugmode
+
+# Every workload of freehold bench in every debug mode: none may report a mistake. Half an hour.
+modes:
+	cd cmd && FREEHOLD_TEST_MODES=1 go test -count=1 -v -timeout 3h -run '^TestWorkloadsInModes$$' ./bench
 
 # A program that grows for a minute in a control group of 256 MiB, half of it off the heap: it lives with a tuner and dies without.
 # It takes root, or a delegated group. Under four minutes.
