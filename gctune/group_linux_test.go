@@ -26,7 +26,7 @@ func memoryGroup(t *testing.T, bytes int64) (dir string) {
 	}
 	t.Cleanup(func() {
 		err := os.Remove(dir)
-		for range 100 { // A process that was killed may be on its way out.
+		for range 6000 { // A process that was killed may be on its way out.
 			if err == nil {
 				return
 			}
