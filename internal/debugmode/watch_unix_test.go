@@ -112,7 +112,7 @@ var programs = map[string]func(){
 		Start(Config{Guard: true, Leaks: true})
 		leaker(100)
 		// A child that outlives us must not hold up the report: it inherits no pipe.
-		cmd := exec.Command("sleep", "60")
+		cmd := exec.Command("sleep", "600")
 		check(cmd.Start())
 		fmt.Fprintln(os.Stderr, "child", cmd.Process.Pid)
 	},
@@ -197,7 +197,7 @@ func runProgram(t *testing.T, name string, env ...string) (stderr string, state 
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var text strings.Builder
 	cmd.Stderr = &text
-	cmd.WaitDelay = 20 * time.Second // If the copy hung, it would keep the pipe open.
+	cmd.WaitDelay = 2 * time.Minute // If the copy hung, it would keep the pipe open.
 	switch err := cmd.Run(); {
 	case errors.Is(err, unix.ENOEXEC):
 		t.Skip("we are emulated and cannot start ourselves")
@@ -266,7 +266,7 @@ func TestWatch(t *testing.T) {
 			for name, want := range c.files {
 				text, err := os.ReadFile(filepath.Join(dir, name))
 				// A copy that has no standard error of ours to hold open may be at work still.
-				for end := time.Now().Add(10 * time.Second); !regexp.MustCompile(want).Match(text) && time.Now().Before(end); {
+				for end := time.Now().Add(time.Minute); !regexp.MustCompile(want).Match(text) && time.Now().Before(end); {
 					time.Sleep(time.Millisecond)
 					text, err = os.ReadFile(filepath.Join(dir, name))
 				}
