@@ -1,7 +1,6 @@
 package promstats
 
 import (
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -67,7 +66,10 @@ func TestValues(t *testing.T) {
 	const mib = 1 << 20
 	if !freehold.Modes().Heap && !testenv.Race { // Else Go counts these bytes.
 		rise(`freehold_in_use_bytes{package="offheap"}`, 12*mib, 16*mib)
-		rise(`freehold_reserved_bytes{package="offheap"}`, 1, 100*mib)
+		// What other tests have reserved may do.
+		if r, used := after[`freehold_reserved_bytes{package="offheap"}`], after[`freehold_in_use_bytes{package="offheap"}`]; r < used {
+			t.Errorf("%.0f bytes are reserved and %.0f in use", r, used)
+		}
 	}
 	if !freehold.Modes().Heap { // Else arenas do not tell where values lie.
 		rise(`freehold_purpose_in_use_bytes{purpose="prometheus"}`, 12*mib, 16*mib)
@@ -99,12 +101,11 @@ func TestLeakedArena(t *testing.T) {
 		t.Skip("the collector takes what nobody holds")
 	}
 	before := gather(t)
-	func() { arena.New[int](arena.NewOffHeap(arena.Options{})) }()
-	for range 3 {
-		runtime.GC()
-	}
-	after := gather(t)
-	if after["freehold_arenas_leaked"]-before["freehold_arenas_leaked"] != 1 || after["freehold_arena_leaked_bytes"] <= before["freehold_arena_leaked_bytes"] {
+	elsewhere(func() { arena.New[int](arena.NewOffHeap(arena.Options{})) })
+	var after map[string]float64
+	rise := func(name string) float64 { return after[name] - before[name] }
+	if !testenv.Collect(func() bool { after = gather(t); return rise("freehold_arenas_leaked") > 0 }) ||
+		rise("freehold_arenas_leaked") != 1 || rise("freehold_arena_leaked_bytes") <= 0 {
 		t.Errorf("one arena was leaked; before %v, after %v", before, after)
 	}
 }
@@ -114,16 +115,25 @@ func TestForgottenArena(t *testing.T) {
 		t.Skip("arenas own nothing")
 	}
 	before := gather(t)
-	for range 10 {
-		arena.New[int](arena.NewArena())
-	}
-	for range 3 {
-		runtime.GC()
-	}
-	after := gather(t)
-	if n := after["freehold_arenas_forgotten_total"] - before["freehold_arenas_forgotten_total"]; n < 9 {
+	elsewhere(func() {
+		for range 10 {
+			arena.New[int](arena.NewArena())
+		}
+	})
+	var n float64
+	if !testenv.Collect(func() bool {
+		n = gather(t)["freehold_arenas_forgotten_total"] - before["freehold_arenas_forgotten_total"]
+		return n >= 10
+	}) || n != 10 {
 		t.Errorf("10 arenas were forgotten, %.0f counted", n)
 	}
+}
+
+// elsewhere runs f in a goroutine of its own, whose stack is gone afterwards, and with it all that f left there.
+func elsewhere(f func()) {
+	done := make(chan bool)
+	go func() { defer close(done); f() }()
+	<-done
 }
 
 // TestAllPresent: the documentation lists what a collection has, and no more. Limits are set for it.
