@@ -34,6 +34,12 @@ func TestMain(m *testing.M) {
 	case "mumble":
 		os.Stdout.WriteString("told nobody but stdout\n")
 		os.Exit(1)
+	case "touch":
+		n, err := strconv.Atoi(argument)
+		if err != nil {
+			panic(err)
+		}
+		touch(n)
 	case "serve":
 		serve()
 	case "hang":
@@ -50,19 +56,29 @@ func allocate(n int) {
 	}
 }
 
-// own is the command line of this binary doing something.
+// touch makes n MiB resident.
+func touch(n int) {
+	sink = make([]byte, n<<20)
+	for i := 0; i < len(sink); i += 4 << 10 {
+		sink[i] = 1
+	}
+}
+
+// own is the command line of this binary doing something. With the race detector a program sleeps for a second before it ends, unless it is told not to.
 func own(t *testing.T, act string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return actVariable + "=" + act + " '" + self + "'"
+	return "GORACE=atexit_sleep_ms=0 " + actVariable + "=" + act + " '" + self + "'"
 }
 
-// TestCommands compares a program with itself, and with one that allocates twice as much: bytes, not times.
+// TestCommands compares a program with itself, and with one that allocates twice as much: bytes, not times. On one P each MiB of garbage is
+// one collection; on several the program runs on while another marks, as far as the machine lets it.
 func TestCommands(t *testing.T) {
-	r, err := Run(t.Context(), Options{A: "GOGC=25 " + own(t, "allocate=40"), B: "GOGC=25 " + own(t, "allocate=80"), Count: 6})
+	const settings = "GOMAXPROCS=1 GOGC=25 "
+	r, err := Run(t.Context(), Options{A: settings + own(t, "allocate=40"), B: settings + own(t, "allocate=80"), Count: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +86,11 @@ func TestCommands(t *testing.T) {
 	if r.Kind != KindCommands || c.Per != "process" || c.Ended != endCount || c.Prediction != nil {
 		t.Errorf("%+v", r)
 	}
-	for _, name := range []string{MeasureCPU, MeasureWall, MeasureGCCPU, MeasureGCCycles, MeasurePauseP50, MeasurePauseP99, MeasurePauseMax,
+	// The trace has 0 for a pause of less than a microsecond, which half of them may have, but not all.
+	if m := c.Measure(MeasurePauseP50); m == nil || len(m.AValues) != 6 || slices.Min(m.AValues) < 0 {
+		t.Errorf("%s: %+v", MeasurePauseP50, m)
+	}
+	for _, name := range []string{MeasureCPU, MeasureWall, MeasureGCCPU, MeasureGCCycles, MeasurePauseP99, MeasurePauseMax,
 		MeasurePausesRate, MeasurePausedTime, MeasureAllocBytes} {
 		m := c.Measure(name)
 		if m == nil || len(m.AValues) != 6 || slices.Min(m.AValues) <= 0 || m.Ratio == nil || m.Low == nil {
@@ -78,13 +98,8 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	m := c.Measure(MeasureAllocBytes)
-	if m == nil || math.Abs(*m.Ratio-2) > 0.3 || math.Abs(m.A-40<<20) > 12<<20 {
+	if m == nil || m.Ratio == nil || math.Abs(*m.Ratio-2) > 0.3 || math.Abs(m.A-40<<20) > 12<<20 {
 		t.Errorf("40 and 80 MiB allocated are measured as %+v", m)
-	}
-	if runtime.GOOS == "linux" {
-		if rss := c.Measure(MeasurePeakRSS); rss == nil || rss.A < 1<<20 || rss.A > 4<<30 {
-			t.Errorf("peak RSS: %+v", rss)
-		}
 	}
 }
 
@@ -127,12 +142,14 @@ func TestBackground(t *testing.T) {
 		t.Skip("groups of processes are a matter of Unix")
 	}
 	file := filepath.Join(t.TempDir(), "pid")
-	p := process{name: "compare: A", args: []string{"sh", "-c", `sleep 60 >/dev/null 2>&1 & echo $! >"$0"`, file}}
+	// What is left has closed the command's output before the command ends.
+	const closing = `sh -c 'exec >/dev/null 2>&1; echo $$ >"$0"; exec sleep 600' "$0" & while ! [ -s "$0" ]; do sleep 0.01; done`
+	p := process{name: "compare: A", args: []string{"sh", "-c", closing, file}}
 	if _, err := p.run(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	expectEnded(t, file)
-	p.args[2] = `sleep 60 & echo $! >"$0"`
+	p.args[2] = `sleep 600 & echo $! >"$0"`
 	_, err := p.run(t.Context(), false)
 	if err == nil || !strings.HasPrefix(err.Error(), "compare: A left a process running in the background") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error is %v", err)
@@ -148,7 +165,7 @@ func expectEnded(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	number := strings.TrimSpace(string(pid))
-	for range 100 {
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(20 * time.Millisecond) {
 		state, err := exec.Command("ps", "-o", "stat=", "-p", number).Output()
 		if errors.Is(err, exec.ErrNotFound) {
 			t.Skip("there is no ps")
@@ -156,7 +173,6 @@ func expectEnded(t *testing.T, file string) {
 		if err != nil || strings.HasPrefix(string(state), "Z") {
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	t.Errorf("process %s goes on", number)
 	if err := exec.Command("kill", number).Run(); err != nil {

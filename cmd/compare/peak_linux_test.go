@@ -1,0 +1,51 @@
+package compare
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestPeakRSS runs children that need more memory than this process ever did: then the system's figure is theirs. Where there are many
+// processors it is some MiB too low.
+func TestPeakRSS(t *testing.T) {
+	n := int(ownPeak()/(1<<20)) + 128
+	r, err := Run(t.Context(), Options{A: own(t, "touch="+strconv.Itoa(n)), B: own(t, "touch="+strconv.Itoa(2*n)), Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	least := float64(n) * (1 << 20) * 3 / 4
+	if m := r.Comparisons[0].Measure(MeasurePeakRSS); m == nil || m.A < least || m.B < 2*least || m.B > 4<<30 {
+		t.Errorf("peak RSS of %d and %d MiB: %+v", n, 2*n, m)
+	}
+}
+
+// TestPeakWatch looks at a child that needs less than this process: then what was seen while it ran must do.
+func TestPeakWatch(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), actVariable+"=hang")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0.0
+	for begin := time.Now(); seen == 0 && time.Since(begin) < time.Minute; { // until the watch has had its turn
+		w := watchPeak(cmd.Process.Pid)
+		time.Sleep(5 * time.Millisecond)
+		seen = w.stop()
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // killed
+	if peak := childPeak(cmd.ProcessState, math.Inf(1), seen); seen < 1<<16 || peak != seen {
+		t.Errorf("seen are %g bytes, and the peak is %g", seen, peak)
+	}
+	if peak := childPeak(cmd.ProcessState, 0, 0); peak < 1<<16 {
+		t.Errorf("the system's figure is %g bytes", peak)
+	}
+}
