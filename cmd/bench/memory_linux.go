@@ -80,8 +80,11 @@ func openMachineMemory() machineMemory {
 		}
 		stat := filepath.Join(g.dir, "memory.stat")
 		return machineMemory{current, func() float64 {
-			// The page cache of files that anybody in the group reads or writes is not this process's memory.
-			return readNumber(current) - statField(stat, g.cache)
+			// The page cache of files that anybody in the group reads or writes is not this process's memory. It may grow or shrink
+			// by more than all the rest between two reads.
+			cache := statField(stat, g.cache)
+			used := readNumber(current)
+			return used - min(cache, statField(stat, g.cache))
 		}}
 	}
 	return machineMemory{"/proc/meminfo", func() float64 {

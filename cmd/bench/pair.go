@@ -35,8 +35,8 @@ func init() {
 	addPairOffheap()
 }
 
-// pairsPerRound is the number of pairs in a round, over all goroutines.
-const pairsPerRound = 1 << 17
+// pairsPerRound is the number of pairs in a round, over all goroutines. Tests set less.
+var pairsPerRound = 1 << 17
 
 // A pairWay is one way to do pairs of every size of the workload. A loop allocates and frees n blocks and returns the
 // sum of what it read back from them.

@@ -14,9 +14,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/freehold-go/freehold/gctune"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -139,9 +141,17 @@ func TestRemedyOfSettings(t *testing.T) {
 	if err := tuneAfter(ctx, nil); err != nil {
 		t.Error(err)
 	}
+	cancel() // it gives back what the program had set, not in the middle of another test
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
+		if _, ok := gctune.ReadStats(); !ok {
+			return
+		}
+	}
+	t.Error("the tuner goes on")
 }
 
 func TestRemedyOfFinalizers(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var table [64]int
 	useAfter(&table)
 	if table[0] != 0 {

@@ -17,10 +17,10 @@ import (
 )
 
 // How much of the source is looked at: a diagnosis is to end in seconds, and the packages of the sites that matter are few.
-const (
-	sourcePackages = 12
-	sourceTimeout  = 60 * time.Second
-)
+const sourcePackages = 12
+
+// sourceTimeout is how long reading the source may take. Tests set more: with an empty build cache the go command compiles what is imported.
+var sourceTimeout = 60 * time.Second
 
 // source is the program's source at hand: the packages of its hot sites, with types, and what the compiler says of their allocations.
 // What it does not know it does not guess: a line whose function has another name than in the profile is of another version, and is left out.

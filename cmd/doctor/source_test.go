@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 )
+
+func init() { sourceTimeout = 8 * time.Minute }
 
 // openShop writes the module of testdata/source.txtar to a folder and opens it at the given functions' marks.
 func openShop(t *testing.T) (*source, func(fn, mark string) *frame) {

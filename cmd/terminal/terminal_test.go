@@ -3,6 +3,7 @@ package terminal
 import (
 	"bytes"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -21,13 +22,16 @@ func TestLog(t *testing.T) {
 	if Is(&b) || Colours(&b) {
 		t.Error("a buffer is taken for a terminal")
 	}
-	p := NewProgress(&b)
-	p.Show("first")
-	p.Show("too soon")
-	p.Say("kept")
-	p.last = time.Now().Add(-logEvery)
-	p.Show("later")
-	p.End()
+	synctest.Test(t, func(t *testing.T) { // whose clock stands still but for Sleep
+		p := NewProgress(&b)
+		p.Show("first")
+		time.Sleep(logEvery - 1)
+		p.Show("too soon")
+		p.Say("kept")
+		time.Sleep(1)
+		p.Show("later")
+		p.End()
+	})
 	if got, want := b.String(), "first\nkept\nlater\n"; got != want {
 		t.Errorf("the log is %q, want %q", got, want)
 	}
