@@ -108,6 +108,7 @@ func (c *collector) cpu(ctx context.Context, base *url.URL) error {
 	if err != nil {
 		return err
 	}
+	c.Progress(fmt.Sprintf("profiling %s: %.0f of %.0f s", base.Redacted(), duration.Seconds(), duration.Seconds()))
 	c.keep(fileCPU, data)
 	return c.read(base.Redacted()+pprofPath+"/profile", data)
 }
@@ -212,6 +213,9 @@ func (c *collector) get(ctx context.Context, base *url.URL, path string, limit t
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, answerSize+1))
+	if err != nil && ctx.Err() != nil { // ours, not the program's end
+		return nil, unreachable(base, ctx.Err())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("doctor: %s%s: the answer broke off: %w; is the program still running?", base.Redacted(), path, cause(err))
 	}

@@ -87,8 +87,7 @@ func answer(status int, text string) http.HandlerFunc {
 }
 
 func TestAddressRefused(t *testing.T) {
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
+	const closed = "http://127.0.0.1:1" // no port that was free a moment ago: the next server may get it
 	empty := httptest.NewServer(http.NotFoundHandler())
 	defer empty.Close()
 	private := httptest.NewServer(answer(http.StatusUnauthorized, "no"))
@@ -96,7 +95,7 @@ func TestAddressRefused(t *testing.T) {
 	page := httptest.NewServer(answer(http.StatusOK, "<html>please log in</html>"))
 	defer page.Close()
 	second := Options{Duration: time.Second}
-	wantError(t, []string{closed.URL}, nil, second, `cannot reach http://.*: connection refused; is the program running`)
+	wantError(t, []string{closed}, nil, second, `cannot reach http://.*: connection refused; is the program running`)
 	wantError(t, []string{empty.URL}, nil, second, `answers "404 Not Found"; import _ "net/http/pprof"`)
 	wantError(t, []string{strings.Replace(private.URL, "//", "//me:secret@", 1)}, nil, second, `//me:xxxxx@.*answers "401 Unauthorized"; write user and password`)
 	wantError(t, []string{page.URL}, nil, second, `/debug/pprof/heap`)
@@ -123,12 +122,23 @@ func TestAddressRefused(t *testing.T) {
 
 // Who interrupts gets an error, not a report of half the evidence.
 func TestAddressInterrupted(t *testing.T) {
-	s := debugServer(t, "", nil)
-	ctx, cancel := context.WithCancel(context.Background())
-	timer := time.AfterFunc(200*time.Millisecond, cancel)
-	defer timer.Stop()
-	_, err := From(ctx, []string{s.URL}, nil, Options{Duration: 20 * time.Second})
-	if err == nil || !strings.Contains(err.Error(), "interrupted") {
-		t.Errorf("the error is %v", err)
+	for name, part := range map[string]string{"before the answer": "", "within the answer": "a part of it"} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			s := debugServer(t, "", map[string]http.HandlerFunc{"/debug/pprof/profile": func(w http.ResponseWriter, r *http.Request) {
+				if part != "" {
+					_, _ = w.Write([]byte(part))
+					w.(http.Flusher).Flush()
+					time.Sleep(100 * time.Millisecond) // so that it has arrived, as a rule
+				}
+				cancel()
+				<-r.Context().Done()
+			}})
+			_, err := From(ctx, []string{s.URL}, nil, Options{Duration: 20 * time.Second})
+			if err == nil || !strings.Contains(err.Error(), "interrupted") {
+				t.Errorf("the error is %v", err)
+			}
+		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"net"
 	"net/http"
 	"os"
@@ -25,7 +24,11 @@ import (
 const (
 	roleVariable    = "FREEHOLD_COLLECT_ROLE"
 	addressVariable = "FREEHOLD_COLLECT_ADDRESS" // where the one that serves listens
+	socketVariable  = "FREEHOLD_COLLECT_SOCKET"  // where the one that runs for good listens, a file
 )
+
+// upAndRunning is what the command that runs for good says once a collection was traced.
+const upAndRunning = "up and running"
 
 var sink []byte
 
@@ -56,16 +59,23 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	case "for good":
-		if address := os.Getenv(addressVariable); address != "" { // by which a test sees it
-			if _, err := net.Listen("tcp", address); err != nil {
+		if socket := os.Getenv(socketVariable); socket != "" { // by which a test sees it
+			l, err := net.Listen("unix", socket)
+			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
+			defer l.Close() // not by the collector
 		}
-		for {
+		for i := 0; ; i++ {
 			sink = make([]byte, 1<<20)
-			_ = bytes.Count(sink, sink[:1]) // some CPU time
+			for range 500 { // some CPU time
+				_ = bytes.Count(sink, sink[:1])
+			}
 			runtime.GC()
+			if i == 1 {
+				fmt.Println(upAndRunning)
+			}
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
@@ -180,180 +190,6 @@ func TestMixesRefused(t *testing.T) {
 		wantError(t, []string{sample + file, "http://a"}, nil, Options{}, `heap profiles and metrics of .*, but http://a is watched for its own; give one or the other`)
 	}
 	wantError(t, []string{sample + "heap1.pb.gz", "."}, nil, Options{Bench: "."}, `but \. is watched for its own`)
-}
-
-func asRole(t *testing.T, role string) []string {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(roleVariable, role)
-	return []string{self}
-}
-
-// The trace is taken out of what a command writes, and the rest passed on. How it ends does not matter.
-func TestCommand(t *testing.T) {
-	command := asRole(t, "collects")
-	var out bytes.Buffer
-	dir := filepath.Join(t.TempDir(), "kept")
-	e := collected(t, nil, command, Options{Output: &out, Save: dir})
-	if e.Trace == nil || len(e.Trace.Cycles) < 4 || !e.Trace.Cycles[3].Forced {
-		t.Fatalf("the trace is %+v, want four forced cycles", e.Trace)
-	}
-	for _, want := range []string{"its output\n", "gc is not what this line is about\n", "its last words"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the output lacks %q: %q", want, out.String())
-		}
-	}
-	if cpu, _ := e.Metrics[1].Get(doctor.MetricProcessCPU); e.Window <= 0 || cpu <= 0 || e.Go != runtime.Version() {
-		t.Errorf("window %v, CPU %v s, Go %q", e.Window, cpu, e.Go)
-	}
-	sameReport(t, e, dir)
-}
-
-// sameReport checks that what was kept in a folder is judged like the evidence itself.
-func sameReport(t *testing.T, e *doctor.Evidence, dir string) {
-	t.Helper()
-	again := collected(t, []string{dir}, nil, Options{})
-	if again.Main != e.Main || again.Go != e.Go {
-		t.Errorf("main %q, Go %q; want %q, %q", again.Main, again.Go, e.Main, e.Go)
-	}
-	got, want := doctor.Diagnose(again), doctor.Diagnose(e)
-	if got.Verdict != want.Verdict || got.CPUSeconds != want.CPUSeconds || math.Abs(got.WindowSeconds-want.WindowSeconds) > 1e-6 {
-		t.Errorf("read again: %q, %v s of CPU in %v s; want %q, %v s in %v s", got.Verdict, got.CPUSeconds, got.WindowSeconds,
-			want.Verdict, want.CPUSeconds, want.WindowSeconds)
-	}
-}
-
-func TestCommandStopped(t *testing.T) {
-	e := collected(t, nil, asRole(t, "for good"), Options{Duration: 300 * time.Millisecond})
-	if len(e.Trace.Cycles) == 0 {
-		t.Error("nothing was traced")
-	}
-}
-
-// freeAddress is a loopback address at which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// wantFree checks that nobody listens at an address any more.
-func wantFree(t *testing.T, address string) {
-	t.Helper()
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatalf("the command goes on: %v", err)
-	}
-	l.Close()
-}
-
-// What a script started ends with it, and its CPU time counts.
-func TestScriptStopped(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no shell")
-	}
-	self := asRole(t, "for good")[0]
-	address := freeAddress(t)
-	t.Setenv(addressVariable, address)
-	e := collected(t, nil, []string{"/bin/sh", "-c", self + "; true"}, Options{Duration: 500 * time.Millisecond})
-	wantFree(t, address)
-	if cpu, _ := e.Metrics[1].Get(doctor.MetricProcessCPU); len(e.Trace.Cycles) == 0 || cpu < 0.01 { // a shell takes 1 ms
-		t.Errorf("%d cycles, %v s of CPU", len(e.Trace.Cycles), cpu)
-	}
-}
-
-// What a command leaves running is ended; how much CPU time that took is not known, so that no share is told of it.
-func TestScriptLeaves(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no shell")
-	}
-	self := asRole(t, "collects")[0]
-	address := freeAddress(t)
-	t.Setenv(addressVariable, address)
-	script := roleVariable + "='for good' " + self + " >/dev/null 2>&1 & sleep 0.5; " + self
-	var told []string
-	e := collected(t, nil, []string{"/bin/sh", "-c", script}, Options{Progress: func(line string) { told = append(told, line) }})
-	wantFree(t, address)
-	if cpu, ok := e.Metrics[1].Get(doctor.MetricProcessCPU); ok {
-		t.Errorf("%v s of CPU are taken for all", cpu)
-	}
-	if text := strings.Join(told, "\n"); !strings.Contains(text, "left a process running") {
-		t.Errorf("it says nothing of what it ended: %q", text)
-	}
-}
-
-// A server is started, watched at its address once it answers, and ended.
-func TestCommandAt(t *testing.T) {
-	command := asRole(t, "serves")
-	address := freeAddress(t)
-	t.Setenv(addressVariable, address)
-	e := collected(t, []string{"http://" + address}, command, Options{Duration: time.Second})
-	if e.CPU == nil || e.Heap[0] == nil || e.Heap[1] == nil || e.Trace == nil || e.Source != command[0]+", http://"+address {
-		t.Errorf("pieces are missing: %+v", e)
-	}
-	wantFree(t, address)
-	wantError(t, []string{"http://" + address}, asRole(t, "fails"), Options{}, `the command ended \(exit status 4\) before it answered`)
-}
-
-// Who presses Ctrl-C wants to see what there is up to then.
-func TestCommandInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	timer := time.AfterFunc(300*time.Millisecond, cancel)
-	defer timer.Stop()
-	e, err := From(ctx, nil, asRole(t, "for good"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(e.Trace.Cycles) == 0 {
-		t.Error("nothing was traced")
-	}
-}
-
-func TestCommandRefused(t *testing.T) {
-	wantError(t, nil, []string{"no-such-command"}, Options{}, `there is no command no-such-command; give its path`)
-	wantError(t, nil, []string{"go", "run", "."}, Options{}, `go run would be traced .* go build`)
-	wantError(t, nil, asRole(t, "quiet"), Options{}, `without a collection: there is nothing to judge`)
-	wantError(t, nil, asRole(t, "fails"), Options{}, `failed \(exit status 4\) before a collection ran; its last words: no such table`)
-	self := asRole(t, "collects")[0]
-	if runtime.GOOS != "windows" {
-		wantError(t, nil, []string{"/bin/sh", "-c", self + "; " + self}, Options{}, `/bin/sh started more than one Go program, .* give the program itself`)
-	}
-	plain := filepath.Join(t.TempDir(), "plain")
-	if err := os.WriteFile(plain, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if runtime.GOOS != "windows" {
-		wantError(t, nil, []string{plain}, Options{}, `cannot run .*: permission denied; is it an executable file\?`)
-		wantError(t, nil, []string{"/bin/sh", "-c", "exit 0"}, Options{}, `no trace of Go's collector .* is it a Go program\?`)
-	}
-}
-
-// Where a CPU profile tells the costs, the traces of several programs are no loss.
-func TestTraceOfSeveral(t *testing.T) {
-	const line = "gc 1 @0.001s 2%: 0.1+0.2+0.3 ms clock, 0.2+0.1/0.2/0.3+0.6 ms cpu, 3->5->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P\n"
-	for name, cpu := range map[string]*profile.Profile{"with": {}, "without": nil} {
-		told := ""
-		c := &collector{ev: &doctor.Evidence{CPU: cpu}, Options: Options{Save: "kept", Progress: func(line string) { told = line }}}
-		traced := &doctor.TraceFilter{}
-		_, _ = traced.Write([]byte(line + line))
-		err := c.trace([]string{"script"}, traced)
-		if len(c.pieces) != 0 || c.ev.Trace != nil {
-			t.Errorf("%s a profile: the trace is taken", name)
-		}
-		if cpu != nil && (err != nil || !strings.Contains(told, "script started more than one Go program")) {
-			t.Errorf("with a profile: %v, and it says %q", err, told)
-		}
-		if cpu == nil && (err == nil || !strings.Contains(err.Error(), "give the program itself")) {
-			t.Errorf("without a profile: %v", err)
-		}
-	}
 }
 
 // A module of its own, outside of every workspace.
