@@ -19,6 +19,7 @@ type Pool struct {
 
 	mu   sync.Mutex
 	kits []kit
+	held *atomic.Int64 // Bytes in the kits. Made by the first Put, it outlives the Pool.
 }
 
 // A kit is what an arena leaves in a Pool: bumps with nothing but spare chunks.
@@ -42,6 +43,7 @@ func (p *Pool) Get() *Arena {
 	if n := len(p.kits); n > 0 {
 		k, p.kits[n-1] = p.kits[n-1], kit{}
 		p.kits = p.kits[:n-1]
+		p.held.Add(-k.held)
 	}
 	p.mu.Unlock()
 	if k.held > 0 {
@@ -77,11 +79,21 @@ func (p *Pool) Put(a *Arena) {
 	full := len(p.kits) >= most
 	if !full {
 		p.kits = append(p.kits, k)
+		p.count(k.held)
 	}
 	p.mu.Unlock()
 	if full {
 		k.release()
 	}
+}
+
+// count counts the bytes of a kit. Those of a Pool that nobody has any more are the collector's.
+func (p *Pool) count(n int64) {
+	if p.held == nil {
+		p.held = new(atomic.Int64)
+		runtime.AddCleanup(p, func(held *atomic.Int64) { pooled.Add(-held.Load()) }, p.held)
+	}
+	p.held.Add(n)
 }
 
 // leave ends an arena that was reset and returns what it held.

@@ -1,10 +1,12 @@
 package arena
 
 import (
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/sanitize"
@@ -120,6 +122,27 @@ func TestPool(t *testing.T) {
 		if i > 0 && id <= ids[i-1] {
 			t.Error("an ID is used again")
 		}
+	}
+}
+
+// TestPoolForgotten: what a Pool that nobody has any more kept is not counted for ever.
+func TestPoolForgotten(t *testing.T) {
+	chunked(t)
+	const n, size = 20, 1 << 20
+	before := pooled.Load()
+	for range n {
+		p := new(Pool)
+		a := p.Get()
+		MakeSlice[byte](a, size, size)
+		p.Put(a)
+	}
+	// The last one may still be in a register, and other tests' Pools may die now.
+	for deadline := time.Now().Add(time.Minute); pooled.Load() > before+2*size && time.Now().Before(deadline); {
+		runtime.GC()
+		time.Sleep(time.Millisecond) // The cleanups run some time after the collection.
+	}
+	if left := pooled.Load() - before; left > 2*size {
+		t.Errorf("%d bytes are counted for Pools that are gone", left)
 	}
 }
 
