@@ -11,7 +11,7 @@ import (
 )
 
 // TestRaceGivenUp: under the race detector the use of a value by another goroutine, which nothing orders before or after its giving
-// up, is a race, for each way to give up and each flow; one that is ordered is none.
+// up, is a race, whichever of them comes first, for each way to give up and each flow; one that is ordered is none.
 func TestRaceGivenUp(t *testing.T) {
 	const variable = "FREEHOLD_ARENA_RACE"
 	if how := os.Getenv(variable); how != "" {
@@ -24,12 +24,12 @@ func TestRaceGivenUp(t *testing.T) {
 	}
 	for _, op := range []string{"Free", "Reset", "Rewind"} {
 		for _, what := range []string{"words", "bytes", "typed"} {
-			for _, order := range []string{"none", "ordered"} {
+			for _, order := range []string{"before", "after", "ordered"} {
 				child := exec.Command(exe, "-test.run=^TestRaceGivenUp$", "-test.count=1")
 				child.Env = append(os.Environ(), variable+"="+op+","+what+","+order, "GORACE=atexit_sleep_ms=0")
 				out, err := child.CombinedOutput()
 				raced := strings.Contains(string(out), "WARNING: DATA RACE") && strings.Contains(string(out), "raceGivenUp")
-				if raced != (order == "none") || (err != nil) != raced {
+				if raced != (order != "ordered") || (err != nil) != raced {
 					t.Errorf("%s of %s, order %s: %v\n%s", op, what, order, err, out)
 				}
 			}
@@ -52,16 +52,21 @@ func raceGivenUp(how []string) {
 		p := New[node](a)
 		use = func() { p.name = "x" }
 	}
-	used := make(chan bool, 1)
+	var givenUp, used unordered
+	done := make(chan bool, 1)
 	go func() {
-		if how[2] == "none" {
-			time.Sleep(50 * time.Millisecond)
+		if how[2] == "after" {
+			givenUp.wait()
 		}
 		use()
-		used <- true
+		used.set()
+		done <- true
 	}()
-	if how[2] == "ordered" {
-		<-used
+	switch how[2] {
+	case "before":
+		used.wait()
+	case "ordered":
+		<-done
 	}
 	switch how[0] {
 	case "Free":
@@ -71,5 +76,23 @@ func raceGivenUp(how []string) {
 	case "Rewind":
 		a.Rewind(c)
 	}
-	time.Sleep(100 * time.Millisecond) // Nothing but time orders what comes.
+	givenUp.set()
+	used.wait()
+}
+
+// unordered lets one goroutine wait for another without an order that the race detector sees.
+type unordered struct{ happened bool }
+
+//go:norace
+//go:noinline
+func (u *unordered) set() { u.happened = true }
+
+//go:norace
+//go:noinline
+func (u *unordered) get() bool { return u.happened }
+
+func (u *unordered) wait() {
+	for !u.get() {
+		time.Sleep(time.Millisecond)
+	}
 }
