@@ -55,6 +55,9 @@ func TestSampleKinds(t *testing.T) {
 // TestSampleForgotten: arenas that nobody frees keep their sampled values, but leave enough of the budgets to offheap.
 func TestSampleForgotten(t *testing.T) {
 	testenv.MisusesMemory(t)
+	if sanitize.Race {
+		t.Skip("blocks of offheap come from the Go heap")
+	}
 	for _, words := range []string{"sample=10,samplerate=0,guardmaps=400", "sample=10,samplerate=0,guardbytes=1M", "sample=10,samplerate=0"} {
 		t.Run(words, func(t *testing.T) {
 			if inModes(t, words) {
@@ -73,9 +76,6 @@ func testSampleForgotten(t *testing.T) {
 			}
 		}
 		runtime.GC()
-	}
-	if sanitize.Race {
-		t.Skip("blocks of offheap come from the Go heap")
 	}
 	before, skipped := debugmode.ReadGuardStats().Live, debugmode.SkippedSamples()
 	if skipped == 0 {

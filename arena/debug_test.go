@@ -414,8 +414,8 @@ func TestSampleRate(t *testing.T) {
 			a.Free()
 		}
 		want := 40 * n / 50
-		// Four standard deviations of a binomial distribution.
-		if d := guarded - want; d*d > 16*want {
+		// Seven standard deviations of a binomial distribution: 3e-12.
+		if d := guarded - want; d*d > 49*want {
 			t.Errorf("%s: %d of %d values are guarded, want about %d", what, guarded, 40*n, want)
 		}
 	}

@@ -25,14 +25,19 @@ func TestFixedFaults(t *testing.T) {
 		}
 		return int64(u.Minflt) + int64(u.Majflt)
 	}
-	a := NewFixed(size)
-	defer a.Free()
-	before := faults()
-	for range size / 4096 {
-		New[[512]int64](a)[511] = 1
+	least := int64(size)
+	// The system may take pages back for a moment of its own accord, to balance nodes or to swap, but hardly again and again.
+	for round := 0; round < 10 && least > 64; round++ {
+		a := NewFixed(size)
+		defer a.Free() // Not before: each round needs memory that no other had.
+		before := faults()
+		for range size / 4096 {
+			New[[512]int64](a)[511] = 1
+		}
+		least = min(least, faults()-before)
 	}
 	// Huge pages would hide that they come late only where the system grants them unasked.
-	if n := faults() - before; n > 64 {
-		t.Errorf("filling %d pages that NewFixed has promised took %d page faults", size/4096, n)
+	if least > 64 {
+		t.Errorf("filling %d pages that NewFixed has promised took %d page faults", size/4096, least)
 	}
 }

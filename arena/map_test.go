@@ -223,12 +223,12 @@ func TestMapLarge(t *testing.T) {
 			}
 			h := m.hash(i * stride)
 			at := m.t.home(h)
-			for ; m.t.ctrl[at]&fullBits == fullBits && probes < n; at = (at + 1) & (len(m.t.ctrl) - 1) {
+			for ; m.t.ctrl[at]&fullBits == fullBits && probes < 10*n; at = (at + 1) & (len(m.t.ctrl) - 1) {
 				probes++
 			}
 		}
-		if probes > n {
-			t.Errorf("stride %d: a search for a key goes through more than %.1f full groups", stride, float64(probes)/n)
+		if probes > 2*n { // Of 200 Maps each needed 1.1 to 1.3.
+			t.Errorf("stride %d: a search for a key goes through %.1f full groups or more", stride, float64(probes)/n)
 		}
 		a.Reset(Keep)
 	}

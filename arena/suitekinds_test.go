@@ -96,8 +96,12 @@ func TestArenaRefused(t *testing.T) {
 func FuzzArena(f *testing.F) {
 	all := suites(f)
 	names := []string{"NewArena", "NewShared", "Pool", "NewOffHeap", "NewFixed", "nil"}
+	seeds := alloctest.ArenaSeeds()[:6]
+	if testing.Short() { // TestArenaSuite runs them all.
+		seeds = seeds[:2]
+	}
 	for i := range names {
-		for _, s := range alloctest.ArenaSeeds()[:6] { // TestArenaSuite runs them all.
+		for _, s := range seeds {
 			f.Add(byte(i), s)
 		}
 	}

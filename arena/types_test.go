@@ -95,7 +95,9 @@ func TestOffHeapTypes(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	type unseen struct{ ok bool }
-	if err, ok := caught(func() { NewOf(a, reflect.TypeFor[unseen]()) }).(error); !ok || !strings.Contains(err.Error(), "unseen") {
+	if describeType(reflect.TypeFor[unseen]()).offMem.Load() != nil {
+		t.Log("the test ran before")
+	} else if err, ok := caught(func() { NewOf(a, reflect.TypeFor[unseen]()) }).(error); !ok || !strings.Contains(err.Error(), "unseen") {
 		t.Errorf("NewOf of a type that was never a type parameter: %v", err)
 	}
 	Of[unseen](a)
