@@ -27,6 +27,9 @@ func InChild(t *testing.T, env ...string) bool {
 	}
 	child := exec.Command(exe, "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v", "-test.count=1")
 	child.Env = append(append(os.Environ(), childVariable+"="+t.Name()), env...)
+	if os.Getenv("GORACE") == "" {
+		child.Env = append(child.Env, "GORACE=atexit_sleep_ms=0") // Or the race detector waits for a second at the end.
+	}
 	out, err := child.CombinedOutput()
 	switch {
 	case err != nil && Emulated(err):
