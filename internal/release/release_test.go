@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/freehold-go/freehold/internal/lint"
 )
@@ -35,6 +36,7 @@ func main() {
 
 func TestOutsideModule(t *testing.T) {
 	p := serve(t)
+	p.fetch(t, lint.ModulePath, "1.25.0", "/...")
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/outside\n\ngo 1.25.0\n\nrequire "+lint.ModulePath+" "+p.version+"\n")
 	write(t, dir, "main.go", outside)
@@ -79,6 +81,7 @@ func TestOutsideAdapter(t *testing.T) {
 	if version.Compare(runtime.Version(), "go1.26") < 0 {
 		t.Skip("the adapters need Go 1.26")
 	}
+	p.fetch(t, lint.ModulePath+"/adapters", "1.26.0", "/httparena")
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/service\n\ngo 1.26.0\n\nrequire "+lint.ModulePath+"/adapters "+p.version+"\n")
 	write(t, dir, "main.go", service)
@@ -101,6 +104,7 @@ func (p proxy) builds(t *testing.T, dir string, modules ...string) {
 // TestReadmeExample runs the example of the README as a reader would who copies it.
 func TestReadmeExample(t *testing.T) {
 	p := serve(t)
+	p.fetch(t, lint.ModulePath, "1.25.0", "/...")
 	root, err := lint.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +134,7 @@ func TestInstallCommand(t *testing.T) {
 	if version.Compare(runtime.Version(), "go1.26") < 0 {
 		t.Skip("the command needs Go 1.26")
 	}
+	p.fetch(t, lint.ModulePath+"/cmd", "1.26.0", "/freehold")
 	p.run(t, t.TempDir(), "go", "install", lint.ModulePath+"/cmd/freehold@"+p.version)
 	exe := filepath.Join(p.bin, "freehold")
 	if runtime.GOOS == "windows" {
@@ -210,6 +215,24 @@ func serve(t *testing.T) proxy {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// fetch downloads what a user of the module's packages gets, who selects other versions than this workspace. Three times a network may fail;
+// whether it was the network, what the test does then shows.
+func (p proxy) fetch(t *testing.T, module, goVersion, packages string) {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example.com/fetch\n\ngo "+goVersion+"\n\nrequire "+module+" "+p.version+"\n")
+	for pause := range 3 {
+		time.Sleep(time.Duration(pause) * 5 * time.Second)
+		cmd := exec.Command("go", "list", "-deps", module+packages)
+		cmd.Dir, cmd.Env = dir, p.env
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			return
+		}
+		t.Logf("%v\n%s", err, out)
+	}
 }
 
 // run returns what the command prints, without surrounding space.
