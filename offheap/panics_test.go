@@ -3,6 +3,7 @@ package offheap
 import (
 	"errors"
 	"testing"
+	"time"
 )
 
 // caught is the value that f panics with, or nil.
@@ -62,13 +63,37 @@ func allZero(b []byte) bool {
 	return true
 }
 
+// unpurged ends the background purge until the test ends, that of earlier tests' frees, too: a tick that comes late would move
+// bytes from one figure to another between two readings.
+func unpurged(t testing.TB) {
+	t.Helper()
+	old := SetPurgeDelay(-1)
+	t.Cleanup(func() { SetPurgeDelay(old) })
+	settled(t)
+}
+
+// settled waits until no background purge is due or under way any more; the delay must be negative.
+func settled(t testing.TB) {
+	t.Helper()
+	p := &std.slabs().purge
+	for range 6000 {
+		p.mu.Lock() // A tick that runs has it.
+		armed := p.armed.Load()
+		p.mu.Unlock()
+		if !armed {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the background purge never ends")
+}
+
 // quiet is a test in which no background purge runs; leaks are an error.
 func quiet(t testing.TB) {
 	t.Helper()
-	old := SetPurgeDelay(-1)
+	unpurged(t)
 	before := ReadStats().InUse
 	t.Cleanup(func() {
-		SetPurgeDelay(old)
 		if now := ReadStats().InUse; now != before && !t.Failed() {
 			t.Errorf("%d bytes are in use, %d were before the test", now, before)
 		}

@@ -17,7 +17,7 @@ type odd struct {
 func TestSlabsKeepAwayFromLargeBlocks(t *testing.T) {
 	needSlabs(t)
 	needNoSamples(t)
-	defer SetPurgeDelay(SetPurgeDelay(-1))
+	unpurged(t)
 	s := MakeSlice[odd](80<<10/17, 80<<10/17)
 	FreeSlice(s)
 	for range 20000 {

@@ -57,10 +57,12 @@ func (p *purgeState) arm() {
 }
 
 func (p *purgeState) tick() {
-	p.armed.Store(false)
-	if p.run(false) {
+	p.mu.Lock()
+	p.armed.Store(false) // Under the lock: who finds neither armed nor locked knows that no tick is under way.
+	if p.runLocked(false) {
 		p.arm()
 	}
+	p.mu.Unlock()
 	p.h.mu.Lock()
 	p.h.synced = p.h.held
 	p.h.mu.Unlock()
@@ -71,6 +73,11 @@ func (p *purgeState) tick() {
 func (p *purgeState) run(all bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.runLocked(all)
+}
+
+// runLocked is run for who holds the purge's lock.
+func (p *purgeState) runLocked(all bool) bool {
 	h := p.h
 	if all {
 		h.flushPs()
