@@ -19,7 +19,10 @@ import (
 // they can, check it, change it, free it or send it to each other, while the limit comes and goes,
 // memory is purged, statistics are read and the collector runs. FREEHOLD_TEST_STRESS says for how
 // long, such as 30s.
-func TestEverything(t *testing.T) {
+func TestEverything(t *testing.T) { everything(t) }
+
+// everything is TestEverything with more bystanders. They are gone when it looks at the figures, which are exact only then.
+func everything(t *testing.T, more ...func(*rand.Rand)) {
 	quiet(t)
 	SetPurgeDelay(2 * time.Millisecond) // The background purge runs as well; quiet puts the delay back.
 	alloctest.StressGC(t)
@@ -33,7 +36,7 @@ func TestEverything(t *testing.T) {
 	for i := range 6 {
 		workers.Go(func() { f.work(uint64(i)) })
 	}
-	for _, bystander := range []func(*rand.Rand){f.purge, f.poll, f.squeeze, f.reschedule} {
+	for _, bystander := range append(more, f.purge, f.poll, f.squeeze, f.reschedule) {
 		others.Go(func() {
 			rng := rand.New(rand.NewPCG(11, 12))
 			for !f.over.Load() {
@@ -43,6 +46,9 @@ func TestEverything(t *testing.T) {
 		})
 	}
 	time.Sleep(testenv.StressTime(t, 2*time.Second))
+	for i := 0; f.made.Load() == 0 && i < 6000; i++ { // The machine may have let none of them run so far.
+		time.Sleep(10 * time.Millisecond)
+	}
 	f.over.Store(true)
 	others.Wait()
 	workers.Wait()
