@@ -24,7 +24,11 @@ func TestBlockTable(t *testing.T) {
 		}
 		return block{}
 	}
-	for step := range 3000 {
+	steps := 3000
+	if testing.Short() {
+		steps = 600 // Each looks at all blocks: a minute under the race detector on a slow machine.
+	}
+	for step := range steps {
 		if len(live) > 0 && (len(live) > 60 || rng.IntN(3) == 0) {
 			i := rng.IntN(len(live))
 			g.free(live[i].addr, "Free")
