@@ -249,3 +249,34 @@ func TestActiveSlots(t *testing.T) {
 		t.Errorf("of %d slots %d are retired, %d are counted", len(active), retired, std.retired)
 	}
 }
+
+// TestNoMemoryForSlots: a P that first allocates when the machine gives no more memory has no slots, and what is free serves it all the same.
+func TestNoMemoryForSlots(t *testing.T) {
+	needOwnMemory(t)
+	fake := &vmem.Fake{}
+	h := releasedHeap(t, fake)
+	l := h.newLocal()
+	q := h.request(8, false)
+	q.local = l
+	b, err := h.allocBytes("AllocUninit", 1000, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Free(b)
+	h.closeLocal(l)
+	h.mu.Lock()
+	h.meta.next = h.meta.end // What records there are must do.
+	h.mu.Unlock()
+	fake.FailFrom(1, vmem.OpReserve, vmem.OpCommit)
+	for range 100 {
+		b, err := h.TryAlloc(1000)
+		if err != nil || !allZero(b) {
+			t.Fatalf("%v, or bytes of the block before", err)
+		}
+		fill(b, 1)
+		h.Free(b)
+	}
+	if n := h.InUse(); n != 0 {
+		t.Errorf("%d bytes are in use at the end", n)
+	}
+}

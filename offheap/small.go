@@ -17,10 +17,9 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 		if c == nil || b.id >= nullBin {
 			leave(pin, l)
 			if b.id < nullBin && (l != nil || id < maxPs) {
-				if err := h.makeCache(id); err != nil {
-					return 0, err
-				}
-				continue
+				if h.makeCache(id) == nil {
+					continue
+				} // There is no memory for them, but what is free may do.
 			}
 			return h.allocUnslotted(b, q)
 		}
