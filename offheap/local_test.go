@@ -2,6 +2,8 @@ package offheap
 
 import (
 	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/freehold-go/freehold/alloctest"
@@ -279,4 +281,34 @@ func TestNoMemoryForSlots(t *testing.T) {
 	if n := h.InUse(); n != 0 {
 		t.Errorf("%d bytes are in use at the end", n)
 	}
+}
+
+// TestNoMemoryBesideAnother: the only slab is in use by another P, and this one has neither slots nor memory for them.
+func TestNoMemoryBesideAnother(t *testing.T) {
+	needOwnMemory(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	fake := &vmem.Fake{}
+	h := releasedHeap(t, fake)
+	kept, err := h.TryAlloc(1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.mu.Lock()
+	h.meta.next = h.meta.end
+	h.mu.Unlock()
+	fake.FailFrom(1, vmem.OpReserve, vmem.OpCommit)
+	runtime.GOMAXPROCS(2)
+	var done atomic.Bool
+	go func() {
+		defer done.Store(true)
+		b, err := h.TryAlloc(1000)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		h.Free(b)
+	}()
+	for !done.Load() { // It stays on its P, so that the other goroutine gets the other one.
+	}
+	h.Free(kept)
 }

@@ -19,21 +19,31 @@ func (g granuleRange) bytes() uintptr { return uintptr(g.n) * granule }
 // group words follow the record; setup writes them before anyone sees the span. dirty lists what
 // of the span may hold old data.
 func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(*span)) (*span, dirtyRuns, error) {
-	var dirty dirtyRuns
-	h.mu.Lock()
-	s, err := h.allocSpanLocked(b, n, align, words, setup, &dirty)
-	grew := h.held-h.synced > syncStep
-	if grew {
-		h.synced = h.held
+	grew := false
+	try := func() (*span, dirtyRuns, error) {
+		var dirty dirtyRuns
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		s, err := h.allocSpanLocked(b, n, align, words, setup, &dirty)
+		if grew = h.held-h.synced > syncStep; grew {
+			h.synced = h.held
+		}
+		return s, dirty, err
 	}
-	h.mu.Unlock()
-	if err != nil {
-		return nil, dirty, err
+	runs := h.purge.runs.Load()
+	s, dirty, err := try()
+	if err != nil && !(b.size == 0 && errors.Is(err, ErrLimit)) { // A limit counts large blocks by what is in use.
+		// What a purge has in hand nobody can have: a request that failed meanwhile may find room when it is over.
+		h.purge.mu.Lock()
+		if runs%2 != 0 || h.purge.runs.Load() != runs {
+			s, dirty, err = try()
+		}
+		h.purge.mu.Unlock()
 	}
-	if grew {
+	if err == nil && grew {
 		h.growthHook()
 	}
-	return s, dirty, nil
+	return s, dirty, err
 }
 
 // syncStep is how many more bytes may be held before the memory limit follows; ticks of the purge

@@ -27,6 +27,7 @@ type purgeState struct {
 	armed atomic.Bool
 	delay atomic.Int64 // Nanoseconds; negative: never.
 	mu    sync.Mutex   // One purge at a time. It comes before the heap's lock.
+	runs  atomic.Int64 // Beginnings and ends of purges: odd while one runs.
 
 	// Guarded by the lock of the heap.
 	freshBytes, staleBytes int64 // In granules freed since the last tick, and before it.
@@ -58,7 +59,7 @@ func (p *purgeState) arm() {
 
 func (p *purgeState) tick() {
 	p.mu.Lock()
-	p.armed.Store(false) // Under the lock: who finds neither armed nor locked knows that no tick is under way.
+	p.armed.Store(false) // Under the lock: who finds neither armed nor locked knows that no tick is purging.
 	if p.runLocked(false) {
 		p.arm()
 	}
@@ -79,6 +80,8 @@ func (p *purgeState) run(all bool) bool {
 // runLocked is run for who holds the purge's lock.
 func (p *purgeState) runLocked(all bool) bool {
 	h := p.h
+	p.runs.Add(1)
+	defer p.runs.Add(1)
 	if all {
 		h.flushPs()
 		h.rotate()

@@ -16,12 +16,17 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 		pin, id, c := h.enter(l)
 		if c == nil || b.id >= nullBin {
 			leave(pin, l)
-			if b.id < nullBin && (l != nil || id < maxPs) {
-				if h.makeCache(id) == nil {
-					continue
-				} // There is no memory for them, but what is free may do.
+			// Without memory for slots, what is free may do.
+			if b.id < nullBin && (l != nil || id < maxPs) && h.makeCache(id) == nil {
+				continue
 			}
-			return h.allocUnslotted(b, q)
+			addr, err := h.allocUnslotted(b, q)
+			if err != nil && !flushed && h.worthFlushing(b, int64(b.granules)*granule) {
+				h.flushPs()
+				flushed = true
+				continue
+			}
+			return addr, err
 		}
 		s := &c.bins[b.id]
 		s.start(b)
@@ -77,12 +82,19 @@ func (h *heap) slab(b *bin) (*span, error) {
 		sp.full.Store(words)
 		sp.state.Store(spanCurrent)
 	})
-	if err == nil && dirty.n > 0 {
+	if err != nil {
+		// One may be on the list by now: a purge that allocSpan has waited for had its free blocks in hand.
+		if sp := b.takeListed(); sp != nil {
+			return sp, nil
+		}
+		return nil, err
+	}
+	if dirty.n > 0 {
 		// Its free blocks lie on pages that hold memory: the purge must come by.
 		sp.touched.Store(touchedNow)
 		h.purge.arm()
 	}
-	return sp, err
+	return sp, nil
 }
 
 // install hands a current slab to the holder, unless that has got one in the meantime.

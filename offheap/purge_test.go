@@ -1,0 +1,58 @@
+package offheap
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// slowPurge holds the first purge until it is told to go on.
+type slowPurge struct {
+	vmem.Memory
+	once        sync.Once
+	begun, goOn chan bool
+}
+
+func (m *slowPurge) Purge(addr, size uintptr) error {
+	m.once.Do(func() {
+		close(m.begun)
+		<-m.goOn
+	})
+	return m.Memory.Purge(addr, size)
+}
+
+// TestAllocWaitsForPurge: what a purge has in hand nobody can have, but it is free, and a request that finds nothing else waits for it.
+func TestAllocWaitsForPurge(t *testing.T) {
+	needOwnMemory(t)
+	slow := &slowPurge{Memory: vmem.System(), begun: make(chan bool), goOn: make(chan bool)}
+	fake := vmem.NewFake(slow)
+	h := releasedHeap(t, fake)
+	const size = 1 << 20
+	b, err := h.TryAlloc(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Free(b)
+	fake.FailFrom(1, vmem.OpReserve, vmem.OpCommit)
+	var wg sync.WaitGroup
+	wg.Go(h.Purge)
+	<-slow.begun
+	wg.Go(func() {
+		b, err := h.TryAlloc(size)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		h.Free(b)
+	})
+	for end := time.Now().Add(time.Minute); fake.Injected() == 0 && time.Now().Before(end); { // It has asked the machine, in vain.
+		time.Sleep(time.Millisecond)
+	}
+	if fake.Injected() == 0 {
+		t.Error("the request did not ask the machine")
+	}
+	close(slow.goOn)
+	wg.Wait()
+}
