@@ -19,7 +19,7 @@ type Pool struct {
 
 	mu   sync.Mutex
 	kits []kit
-	held *atomic.Int64 // Bytes in the kits. Made by the first Put, it outlives the Pool.
+	held *poolBytes // Made by the first Put.
 }
 
 // A kit is what an arena leaves in a Pool: bumps with nothing but spare chunks.
@@ -32,6 +32,9 @@ type kit struct {
 // pooled is the bytes in the kits of all Pools.
 var pooled atomic.Int64
 
+// poolBytes is the bytes in the kits of one Pool, which alone holds it: it dies with the Pool, wherever that lies. The count outlives both.
+type poolBytes struct{ n *atomic.Int64 }
+
 // Get is an arena for the caller, who gives it to Put, or frees it.
 func (p *Pool) Get() *Arena {
 	a := &Arena{}
@@ -43,7 +46,7 @@ func (p *Pool) Get() *Arena {
 	if n := len(p.kits); n > 0 {
 		k, p.kits[n-1] = p.kits[n-1], kit{}
 		p.kits = p.kits[:n-1]
-		p.held.Add(-k.held)
+		p.held.n.Add(-k.held)
 	}
 	p.mu.Unlock()
 	if k.held > 0 {
@@ -90,10 +93,10 @@ func (p *Pool) Put(a *Arena) {
 // count counts the bytes of a kit. Those of a Pool that nobody has any more are the collector's.
 func (p *Pool) count(n int64) {
 	if p.held == nil {
-		p.held = new(atomic.Int64)
-		runtime.AddCleanup(p, func(held *atomic.Int64) { pooled.Add(-held.Load()) }, p.held)
+		p.held = &poolBytes{new(atomic.Int64)}
+		runtime.AddCleanup(p.held, func(n *atomic.Int64) { pooled.Add(-n.Load()) }, p.held.n)
 	}
-	p.held.Add(n)
+	p.held.n.Add(n)
 }
 
 // leave ends an arena that was reset and returns what it held.
