@@ -81,7 +81,7 @@ func openMachineMemory() machineMemory {
 		stat := filepath.Join(g.dir, "memory.stat")
 		return machineMemory{current, func() float64 {
 			// The page cache of files that anybody in the group reads or writes is not this process's memory. It may grow or shrink
-			// by more than all the rest between two reads.
+			// by more than all the rest between two reads: rather too much than less than nothing.
 			cache := statField(stat, g.cache)
 			used := readNumber(current)
 			return used - min(cache, statField(stat, g.cache))

@@ -213,7 +213,7 @@ func (c *collector) get(ctx context.Context, base *url.URL, path string, limit t
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, answerSize+1))
-	if err != nil && ctx.Err() != nil { // ours, not the program's end
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // by the user, and not the program's end
 		return nil, unreachable(base, ctx.Err())
 	}
 	if err != nil {
