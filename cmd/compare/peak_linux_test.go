@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// TestPeakRSS runs children that need more memory than this process ever did: then the system's figure is theirs. Where there are many
-// processors it is some MiB too low.
+// TestPeakRSS runs children that need more memory than this process ever did: then the system's figure is theirs, up to some
+// MiB: where there are many processors it is too low.
 func TestPeakRSS(t *testing.T) {
-	n := int(ownPeak()/(1<<20)) + 128
+	before := ownPeak()
+	n := int(before/(1<<20)) + 128
 	r, err := Run(t.Context(), Options{A: own(t, "touch="+strconv.Itoa(n)), B: own(t, "touch="+strconv.Itoa(n+64)), Count: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	least := float64(n) * (1 << 20) * 3 / 4
+	least := before + 64<<20 // Half of what they need more: 64 MiB are for the kernel's error, and neither is this process's own figure.
 	if m := r.Comparisons[0].Measure(MeasurePeakRSS); m == nil || m.A < least || m.B < least || m.B > 4<<30 {
 		t.Errorf("peak RSS of %d and %d MiB: %+v", n, n+64, m)
 	}
@@ -35,7 +36,7 @@ func TestPeakWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0.0
-	for begin := time.Now(); seen == 0 && time.Since(begin) < time.Minute; { // until the watch has had its turn
+	for begin := time.Now(); seen < 1<<16 && time.Since(begin) < time.Minute; { // until the watch has had its turn and the child its first pages
 		w := watchPeak(cmd.Process.Pid)
 		time.Sleep(5 * time.Millisecond)
 		seen = w.stop()
