@@ -35,7 +35,7 @@ func TestExperiment(t *testing.T) {
 	// The test must be in the module. It is so for the compiler alone: a file in the tree, half written or gone the next moment, would
 	// be met by other tests that read all files there.
 	dir := t.TempDir()
-	file, binary := filepath.Join(dir, "arena_test.go"), filepath.Join(dir, "experiment.test")
+	file, binary := filepath.Join(dir, "arena_test.go"), filepath.Join(dir, "experiment.test.exe")
 	if err := os.WriteFile(file, []byte(s), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +51,11 @@ func TestExperiment(t *testing.T) {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Vet would go to the folder.
+	// Windows wants the .exe. Vet would go to the folder.
 	if out, err := exec.Command(gocmd, "test", "-c", "-vet=off", "-overlay", list, "-o", binary, "./_experiment").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	out, err := exec.Command(binary, "-test.v").CombinedOutput()
+	out, err := exec.Command(binary, "-test.v", "-test.timeout=10m").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestSmokeLarge") {
 		t.Fatalf("%v\n%s", err, out)
 	}
