@@ -55,7 +55,9 @@ func TestRampInCgroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			program := exec.Command(exe, "-test.run=^TestRampProgram$", "-test.v", "-test.count=1")
+			// It waits for the tuner's looks: without a limit it could outlive us.
+			limit := "-test.timeout=" + (took + 5*time.Minute).String()
+			program := exec.Command(exe, "-test.run=^TestRampProgram$", "-test.v", "-test.count=1", limit)
 			program.Env = append(withoutKnobs(os.Environ()), "GCTUNE_TEST_GROUP="+group, "GCTUNE_TEST_RAMP="+took.String())
 			program.Env = append(program.Env, c.env...)
 			out, err := program.CombinedOutput()
