@@ -1,6 +1,7 @@
 package release
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/version"
@@ -217,17 +218,19 @@ func serve(t *testing.T) proxy {
 	return p
 }
 
-// fetch downloads what a user of the module's packages gets, who selects other versions than this workspace. Three times a network may fail;
-// whether it was the network, what the test does then shows.
+// fetch downloads what a user of the module's packages gets, who selects other versions than this workspace. Three times a network may fail,
+// or say nothing for three minutes; whether it was the network, what the test does then shows.
 func (p proxy) fetch(t *testing.T, module, goVersion, packages string) {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/fetch\n\ngo "+goVersion+"\n\nrequire "+module+" "+p.version+"\n")
 	for pause := range 3 {
 		time.Sleep(time.Duration(pause) * 5 * time.Second)
-		cmd := exec.Command("go", "list", "-deps", module+packages)
-		cmd.Dir, cmd.Env = dir, p.env
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		cmd := exec.CommandContext(ctx, "go", "list", "-deps", module+packages)
+		cmd.Dir, cmd.Env, cmd.WaitDelay = dir, p.env, 10*time.Second
 		out, err := cmd.CombinedOutput()
+		cancel()
 		if err == nil {
 			return
 		}
