@@ -50,8 +50,8 @@ func (s *secret) wait() {
 func atOnce(f, g func()) {
 	var over secret
 	first := spawn(func() {
+		defer over.tell() // Also when f panics and that is caught: g would wait for good.
 		f()
-		over.tell()
 	})
 	spawn(func() {
 		over.wait()
