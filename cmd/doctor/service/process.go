@@ -110,6 +110,7 @@ type Process struct {
 	stdin  io.Closer
 	cmd    *exec.Cmd
 	cancel context.CancelFunc
+	stop   time.Duration // how long Stop lets it end by itself
 }
 
 // stopTime is how long a child may take to end by itself.
@@ -140,7 +141,7 @@ func Start(ctx context.Context) (*Process, error) {
 		}
 		return nil, fmt.Errorf("start the sample service: %w", err)
 	}
-	p.cancel = cancel
+	p.cancel, p.stop = cancel, stopTime
 	return p, nil
 }
 
@@ -167,7 +168,7 @@ func start(cmd *exec.Cmd) (*Process, error) {
 // Stop ends the service and waits for that.
 func (p *Process) Stop() {
 	_ = p.stdin.Close() // asks it to end
-	timer := time.AfterFunc(stopTime, p.cancel)
+	timer := time.AfterFunc(p.stop, p.cancel)
 	_ = p.cmd.Wait() // how it ended does not matter any more
 	timer.Stop()
 	p.cancel()
