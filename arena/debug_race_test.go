@@ -3,6 +3,7 @@
 package arena
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"strings"
@@ -22,11 +23,12 @@ func TestRaceGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	race := "GORACE=" + cmp.Or(os.Getenv("GORACE"), "atexit_sleep_ms=0") // Or each child sleeps for a second before it ends.
 	for _, op := range []string{"Free", "Reset", "Rewind"} {
 		for _, what := range []string{"words", "bytes", "typed"} {
 			for _, order := range []string{"before", "after", "ordered"} {
 				child := exec.Command(exe, "-test.run=^TestRaceGivenUp$", "-test.count=1")
-				child.Env = append(os.Environ(), variable+"="+op+","+what+","+order, "GORACE=atexit_sleep_ms=0")
+				child.Env = append(os.Environ(), variable+"="+op+","+what+","+order, race)
 				out, err := child.CombinedOutput()
 				raced := strings.Contains(string(out), "WARNING: DATA RACE") && strings.Contains(string(out), "raceGivenUp")
 				if raced != (order != "ordered") || (err != nil) != raced {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,7 @@ import (
 // The workloads of these tests are registered beside the real ones, because a child is this test binary again.
 func TestMain(m *testing.M) {
 	fragSettle = time.Millisecond
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // or each child with the race detector sleeps for a second before it ends
+	os.Setenv("GORACE", cmp.Or(os.Getenv("GORACE"), "atexit_sleep_ms=0")) // or each child with the race detector sleeps for a second before it ends
 	same := func(sum uint64) func(*Run) func() uint64 {
 		return func(*Run) func() uint64 { return func() uint64 { return sum } }
 	}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -21,6 +22,7 @@ const actVariable = "FREEHOLD_COMPARE_ACT"
 func TestMain(m *testing.M) {
 	switch act, argument, _ := strings.Cut(os.Getenv(actVariable), "="); act {
 	case "":
+		os.Setenv("GORACE", cmp.Or(os.Getenv("GORACE"), "atexit_sleep_ms=0")) // or children with the race detector sleep for a second before they end
 		os.Exit(m.Run())
 	case "allocate":
 		n, err := strconv.Atoi(argument)
@@ -66,14 +68,14 @@ func touch(n int) {
 	}
 }
 
-// own is the command line of this binary doing something. With the race detector a program sleeps for a second before it ends, unless it is told not to.
+// own is the command line of this binary doing something.
 func own(t *testing.T, act string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "GORACE=atexit_sleep_ms=0 " + actVariable + "=" + act + " '" + self + "'"
+	return actVariable + "=" + act + " '" + self + "'"
 }
 
 // TestCommands compares a program with itself, and with one that allocates twice as much: bytes, not times. On one P each MiB of garbage is

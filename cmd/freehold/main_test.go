@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -44,8 +45,9 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			sample, err := filepath.Abs("testdata/sample") // kept by freehold doctor -save
 			env.Setenv("SAMPLE", sample)
-			env.Setenv("HOME", env.WorkDir)           // the go command writes there
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each program with the race detector sleeps for a second before it ends
+			env.Setenv("HOME", env.WorkDir) // the go command writes there
+			// Or each program with the race detector sleeps for a second before it ends.
+			env.Setenv("GORACE", cmp.Or(os.Getenv("GORACE"), "atexit_sleep_ms=0"))
 			return errors.Join(err, setGo(env))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},

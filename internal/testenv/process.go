@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"runtime"
@@ -26,10 +27,8 @@ func InChild(t *testing.T, env ...string) bool {
 		t.Fatal(err)
 	}
 	child := exec.Command(exe, "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v", "-test.count=1")
-	child.Env = append(append(os.Environ(), childVariable+"="+t.Name()), env...)
-	if os.Getenv("GORACE") == "" {
-		child.Env = append(child.Env, "GORACE=atexit_sleep_ms=0") // Or the race detector waits for a second at the end.
-	}
+	race := cmp.Or(os.Getenv("GORACE"), "atexit_sleep_ms=0") // Or the race detector waits for a second at the end.
+	child.Env = append(append(os.Environ(), childVariable+"="+t.Name(), "GORACE="+race), env...)
 	out, err := child.CombinedOutput()
 	switch {
 	case err != nil && Emulated(err):
