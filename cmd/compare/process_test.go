@@ -147,7 +147,8 @@ func TestBackground(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "pid")
 	// What is left has closed the command's output before the command ends.
-	const closing = `sh -c 'exec >/dev/null 2>&1; echo $$ >"$0"; exec sleep 600' "$0" & while ! [ -s "$0" ]; do sleep 0.01; done`
+	const closing = `sh -c 'exec >/dev/null 2>&1; echo $$ >"$0"; exec sleep 600' "$0" &
+		i=0; while ! [ -s "$0" ] && [ $((i+=1)) -lt 6000 ]; do sleep 0.01; done`
 	p := process{name: "compare: A", args: []string{"sh", "-c", closing, file}}
 	if _, err := p.run(t.Context(), false); err != nil {
 		t.Fatal(err)

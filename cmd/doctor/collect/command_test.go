@@ -153,7 +153,8 @@ func TestScriptLeaves(t *testing.T) {
 	self := asRole(t, "collects")[0]
 	socket := freeSocket(t)
 	t.Setenv(socketVariable, socket)
-	script := roleVariable + "='for good' " + self + " >/dev/null 2>&1 & while ! [ -e " + socket + " ]; do sleep 0.01; done; " + self
+	script := roleVariable + "='for good' " + self + " >/dev/null 2>&1 & i=0; " +
+		"while ! [ -e " + socket + " ] && [ $((i+=1)) -lt 6000 ]; do sleep 0.01; done; " + self
 	var told []string
 	e := collected(t, nil, []string{"/bin/sh", "-c", script}, Options{Progress: func(line string) { told = append(told, line) }})
 	wantEnded(t, socket)
