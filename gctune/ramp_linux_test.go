@@ -35,6 +35,7 @@ func TestRampInCgroup(t *testing.T) {
 	if freehold.Modes() != (freehold.Options{}) || sanitize.Enabled || sanitize.Race {
 		t.Skip("blocks do not lie off the heap in this build or mode")
 	}
+	testenv.StartsPrograms(t)
 	took := testenv.StressTime(t, 3*time.Second)
 	for _, c := range []struct {
 		name   string

@@ -185,6 +185,7 @@ func leaker(size uintptr) {
 // runProgram runs one of programs and returns what it and the copy wrote, its exit status, and the folder of its files.
 func runProgram(t *testing.T, name string, env ...string) (stderr string, state *os.ProcessState, dir string) {
 	t.Helper()
+	testenv.StartsPrograms(t)
 	exe, err := os.Executable()
 	check(err)
 	dir = t.TempDir()

@@ -56,6 +56,7 @@ func build(t *testing.T, env []string, flags ...string) string {
 	if runtime.GOOS != "linux" {
 		t.Skip("what the corpus expects is what Linux can tell")
 	}
+	testenv.StartsPrograms(t)
 	path := filepath.Join(t.TempDir(), "program")
 	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), ".")...)
 	cmd.Env = append(os.Environ(), env...)

@@ -11,6 +11,18 @@ import (
 
 const childVariable = "FREEHOLD_TEST_CHILD"
 
+// StartsPrograms skips a test that starts programs where nobody can: on systems that cannot, and where FREEHOLD_TEST_EMULATED is set, since
+// qemu's user mode copies itself for each program that it starts, and now and then the copy hangs on a lock that another thread had.
+func StartsPrograms(t testing.TB) {
+	t.Helper()
+	switch {
+	case runtime.GOOS == "js" || runtime.GOOS == "wasip1":
+		t.Skip("a process cannot start another here")
+	case os.Getenv("FREEHOLD_TEST_EMULATED") != "":
+		t.Skip("we are emulated and do not start programs")
+	}
+}
+
 // InChild runs the calling test again in a process of its own, where limits hold until the process
 // ends and nothing has been allocated yet, with the variables env (name=value) besides those of this one. It returns
 // true there, and false to the parent after the child has passed.
@@ -19,9 +31,7 @@ func InChild(t *testing.T, env ...string) bool {
 	if os.Getenv(childVariable) == t.Name() {
 		return true
 	}
-	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
-		t.Skip("a process cannot start another here")
-	}
+	StartsPrograms(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
