@@ -3,10 +3,14 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: fuzz stress sanitizers modes ramp bench-full rivals accuracy large tidy cross golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp bench-full rivals accuracy large tidy cross golden
 
 library = $$(go list ./... | grep -v -e /internal/lint -e /internal/release)
 FUZZTIME ?= 10m
+
+# All that .ci/run can check, before a release and before an issue is closed. About an hour with cold caches.
+ci-full:
+	FREEHOLD_CI=full .ci/run
 
 # Each fuzz target of the workspace in turn.
 fuzz:
