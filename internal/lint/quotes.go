@@ -9,7 +9,7 @@ import (
 // quote stands above a block of code on a page and says which function it shows.
 var quote = regexp.MustCompile("^<!-- ([^ #]+)#([A-Za-z0-9_]+) -->$")
 
-// Quotes checks that the Go code on the pages in docs is code that tests compile: a line
+// Quotes checks that tests compile the Go code of the README and of the pages in docs: a line
 //
 //	<!-- path/to/file.go#function -->
 //
@@ -25,7 +25,7 @@ func Quotes(r *Repo) (found []Finding) {
 		}
 	})
 	for _, f := range r.Files {
-		if inside(f.Dir(), "docs") && strings.HasSuffix(f.Path, ".md") {
+		if (f.Path == "README.md" || inside(f.Dir(), "docs")) && strings.HasSuffix(f.Path, ".md") {
 			found = append(found, f.quotes(functions)...)
 		}
 	}

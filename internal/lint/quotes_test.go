@@ -22,7 +22,7 @@ func TestQuotesRule(t *testing.T) {
 		{block("", "func f() int {\n\treturn 1\n}"), "no test compiles it"},
 		{"Text without code.\n\n    make stress\n", ""},
 	} {
-		r, err := New(map[string]string{"a/a.go": code, "docs/page.md": e.page, "README.md": block("", "anything")})
+		r, err := New(map[string]string{"a/a.go": code, "docs/page.md": e.page, "README.md": "# Project\n", "other.md": block("", "anything")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,8 +102,8 @@ func (p proxy) builds(t *testing.T, dir string, modules ...string) {
 	}
 }
 
-// TestReadmeExample runs the example of the README as a reader would who copies it.
-func TestReadmeExample(t *testing.T) {
+// TestReadmeExamples runs the examples of the README in a module of their own, as a reader would who copies them.
+func TestReadmeExamples(t *testing.T) {
 	p := serve(t)
 	p.fetch(t, lint.ModulePath, "1.25.0", "/...")
 	root, err := lint.Root()
@@ -114,21 +114,49 @@ func TestReadmeExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "\n```go\npackage main\n")
-	example, _, found := strings.Cut(rest, "\n```\n")
-	if !found {
-		t.Fatal("the README has no example")
+	main := "package main\n\nimport (\n\t\"iter\"\n\t\"slices\"\n\n\t\"" + lint.ModulePath + "/arena\"\n\t\"" + lint.ModulePath + "/offheap\"\n)\n" + aroundReadme
+	blocks := strings.Split(string(readme), "\n```go\n")[1:]
+	if len(blocks) != 2 {
+		t.Fatalf("the README has %d examples; this test knows what surrounds two", len(blocks))
+	}
+	for _, rest := range blocks {
+		example, _, found := strings.Cut(rest, "\n```\n")
+		if !found {
+			t.Fatal("an example has no end")
+		}
+		main += "\n" + example + "\n"
 	}
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.com/reader\n\ngo 1.25.0\n\nrequire "+lint.ModulePath+" "+p.version+"\n")
-	write(t, dir, "main.go", "package main\n"+example+"\n")
+	write(t, dir, "main.go", main)
 	p.run(t, dir, "go", "get", lint.ModulePath+"@"+p.version)
 	p.run(t, dir, "go", "vet", ".")
 	p.run(t, dir, "go", "run", ".")
 	if out, err := exec.Command("gofmt", "-l", dir).Output(); err != nil || len(out) > 0 {
-		t.Errorf("the example is not in gofmt's form: %s %v", out, err)
+		t.Errorf("the examples are not in gofmt's form: %s %v", out, err)
 	}
 }
+
+// aroundReadme is what the examples of the README leave to the reader.
+const aroundReadme = `
+type incoming struct{ text string }
+
+type node struct {
+	key  uint64
+	next offheap.Ref[node]
+}
+
+func handle(orders []*incoming) int { return len(orders) }
+
+func main() {
+	if n := batches(slices.Values([][]string{{"one", "two"}, {"three"}})); n != 3 {
+		panic(n)
+	}
+	if head := pushAll([]uint64{1, 2, 3}); head.Ptr().key != 3 {
+		panic(head.Ptr().key)
+	}
+}
+`
 
 func TestInstallCommand(t *testing.T) {
 	p := serve(t)
