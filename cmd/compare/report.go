@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/debugport"
 )
 
 // ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or goes away, not when one is added.
@@ -111,7 +113,7 @@ func newReport(o *Options, contests []*contest, notes []string, finding *chosen,
 		Interrupted: interrupted, Comparisons: []Comparison{}, Notes: append([]string{}, notes...),
 	}
 	if r.Kind == KindServers {
-		r.A, r.B = shown(o.A), shown(o.B)
+		r.A, r.B = debugport.Redacted(o.A), debugport.Redacted(o.B)
 	}
 	for _, c := range contests {
 		r.Comparisons = append(r.Comparisons, c.comparison(o, finding))

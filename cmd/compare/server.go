@@ -5,20 +5,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/doctor"
 )
 
 // A server is a running program with net/http/pprof.
 type server struct {
-	name string // in messages
-	base *url.URL
+	*debugport.Server
+	side string // In messages.
 	per  string
 }
 
@@ -27,18 +28,18 @@ type server struct {
 func serverContest(ctx context.Context, o *Options) (*contest, error) {
 	var servers [2]*server
 	for i, address := range [2]string{o.A, o.B} {
-		base, err := baseOf(address)
+		port, err := debugport.Parse(address)
 		if err != nil {
 			return nil, fmt.Errorf("compare: %s: %w", sideNames[i], err)
 		}
-		servers[i] = &server{name: "compare: " + sideNames[i] + ", " + base.Redacted(), base: base, per: o.Per}
-		o.progress(servers[i].name + ": asking")
+		servers[i] = &server{Server: port, side: sideNames[i], per: o.Per}
+		o.progress("compare: " + sideNames[i] + ": asking " + port.String())
 		if _, err := servers[i].read(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if sameServer(servers[0].base, servers[1].base) {
-		return nil, fmt.Errorf("compare: A and B are the same server, %s; two at a time cannot profile one", servers[0].base.Redacted())
+	if servers[0].Same(servers[1].Server) {
+		return nil, fmt.Errorf("compare: A and B are the same server, %s; two at a time cannot profile one", servers[0])
 	}
 	c := &contest{per: "second", notes: []string{"peak RSS is that since the start of each server"}}
 	if o.Per != "" {
@@ -61,6 +62,21 @@ func serverContest(ctx context.Context, o *Options) (*contest, error) {
 	return c, nil
 }
 
+// name is the server as messages name it.
+func (s *server) name() string { return "compare: " + s.side + ", " + s.String() }
+
+// get reads an answer that covers a window.
+func (s *server) get(ctx context.Context, path string, window time.Duration) ([]byte, error) {
+	data, err := s.Get(ctx, path, window)
+	if path == debugport.Vars && debugport.Status(err) == http.StatusNotFound {
+		return nil, fmt.Errorf("compare: %s: %w, or leave out -per", s.side, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare: %s: %w", s.side, err)
+	}
+	return data, nil
+}
+
 // A reading is what a server says of itself at one moment.
 type reading struct {
 	at      time.Time
@@ -72,13 +88,13 @@ type reading struct {
 
 // read asks for the statistics of the heap profile's text form, which every server with net/http/pprof has.
 func (s *server) read(ctx context.Context) (*reading, error) {
-	text, err := s.get(ctx, "/debug/pprof/heap?debug=1", 0)
+	text, err := s.get(ctx, debugport.HeapText, 0)
 	if err != nil {
 		return nil, err
 	}
 	r := &reading{at: time.Now()}
 	var e doctor.Evidence
-	if err := e.Read(s.name+"/debug/pprof/heap?debug=1", bytes.NewReader(text)); err != nil {
+	if err := e.Read(s.name()+debugport.HeapText, bytes.NewReader(text)); err != nil {
 		return nil, err
 	}
 	r.metrics = e.Metrics[1]
@@ -87,13 +103,13 @@ func (s *server) read(ctx context.Context) (*reading, error) {
 	if s.per == "" {
 		return r, nil
 	}
-	vars, err := s.get(ctx, "/debug/vars", 0)
+	vars, err := s.get(ctx, debugport.Vars, 0)
 	if err != nil {
 		return nil, err
 	}
 	r.work, err = counterOf(vars, s.per)
 	if err != nil {
-		return nil, fmt.Errorf("%s/debug/vars: %w", s.name, err)
+		return nil, fmt.Errorf("%s%s: %w", s.name(), debugport.Vars, err)
 	}
 	return r, nil
 }
@@ -133,7 +149,7 @@ func (s *server) watch(ctx context.Context, window time.Duration) (sample, error
 	if err != nil {
 		return nil, err
 	}
-	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", int(window.Seconds()))
+	path := debugport.CPU(int(window.Seconds()))
 	data, err := s.get(ctx, path, window)
 	if err != nil {
 		return nil, err
@@ -142,19 +158,19 @@ func (s *server) watch(ctx context.Context, window time.Duration) (sample, error
 	if err != nil {
 		return nil, err
 	}
-	e := &doctor.Evidence{Source: s.base.Redacted()}
-	if err := e.Read(s.name+path, bytes.NewReader(data)); err != nil {
+	e := &doctor.Evidence{Source: s.String()}
+	if err := e.Read(s.name()+path, bytes.NewReader(data)); err != nil {
 		return nil, err
 	}
 	if e.CPU == nil {
-		return nil, fmt.Errorf("%s%s: no CPU profile", s.name, path)
+		return nil, fmt.Errorf("%s%s: no CPU profile", s.name(), path)
 	}
 	elapsed := after.at.Sub(before.at).Seconds()
 	work, profiled := elapsed, window.Seconds()
 	values := sample{}
 	if s.per != "" {
 		if work = after.work - before.work; work <= 0 {
-			return nil, fmt.Errorf("%s: the counter %q did not rise in %.0f s; is the server under load?", s.name, s.per, elapsed)
+			return nil, fmt.Errorf("%s: the counter %q did not rise in %.0f s; is the server under load?", s.name(), s.per, elapsed)
 		}
 		values[s.per+" per second"] = work / elapsed
 		profiled = window.Seconds() * work / elapsed

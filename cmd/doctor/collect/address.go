@@ -3,75 +3,50 @@ package collect
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/doctor/service"
 	"github.com/freehold-go/freehold/gctune"
 )
 
-// Limits on what a running program may answer.
-const (
-	answerTime = 30 * time.Second
-	answerSize = 256 << 20 // bytes; the largest profiles of large programs have some tens of MiB
-)
-
-// pprofPath is where net/http/pprof answers.
-const pprofPath = "/debug/pprof"
-
 // address watches the running program at an address.
 func (c *collector) address(ctx context.Context, address string) error {
-	base, err := baseOf(address)
+	server, err := debugport.Parse(address)
 	if err != nil {
-		return err
+		return fmt.Errorf("doctor: %w", err)
 	}
-	c.sources = append(c.sources, base.Redacted())
-	return c.watch(ctx, base)
-}
-
-// baseOf is the part of an address before /debug/pprof.
-func baseOf(address string) (*url.URL, error) {
-	base, err := url.Parse(address)
-	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("doctor: %q is no address; write it like http://localhost:6060", address)
-	}
-	path, _, _ := strings.Cut(base.Path, pprofPath)
-	base.Path, base.RawQuery, base.Fragment = strings.TrimSuffix(path, "/"), "", ""
-	return base, nil
+	c.sources = append(c.sources, server.String())
+	return c.watch(ctx, server)
 }
 
 // watch takes the program's state, a CPU profile, and the state again. The heap profiles are taken right after a collection, outside of
 // the CPU profile: Go's heap profile tells what was allocated up to the last collection, so that their difference is then exact.
-func (c *collector) watch(ctx context.Context, base *url.URL) error {
-	c.Progress("asking " + base.Redacted())
-	if _, err := c.get(ctx, base, pprofPath+"/", answerTime); err != nil {
+func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
+	c.Progress("asking " + server.String())
+	if _, err := c.get(ctx, server, debugport.Pprof+"/", 0); err != nil {
 		return err
 	}
-	metrics := c.metricsPath(ctx, base)
-	before, err := c.heap(ctx, base, fileHeap0)
+	metrics := c.metricsPath(ctx, server)
+	before, err := c.heap(ctx, server, fileHeap0)
 	if err != nil {
 		return err
 	}
-	if c.ev.Metrics[0], err = c.metrics(ctx, base, metrics, fileMetric0); err != nil {
+	if c.ev.Metrics[0], err = c.metrics(ctx, server, metrics, fileMetric0); err != nil {
 		return err
 	}
-	if err := c.cpu(ctx, base); err != nil {
+	if err := c.cpu(ctx, server); err != nil {
 		return err
 	}
-	if c.ev.Metrics[1], err = c.metrics(ctx, base, metrics, fileMetric1); err != nil {
+	if c.ev.Metrics[1], err = c.metrics(ctx, server, metrics, fileMetric1); err != nil {
 		return err
 	}
-	after, err := c.heap(ctx, base, fileHeap1)
+	after, err := c.heap(ctx, server, fileHeap1)
 	if err != nil {
 		return err
 	}
@@ -83,7 +58,7 @@ func (c *collector) watch(ctx context.Context, base *url.URL) error {
 }
 
 // cpu takes the CPU profile, and shows how far it is.
-func (c *collector) cpu(ctx context.Context, base *url.URL) error {
+func (c *collector) cpu(ctx context.Context, server *debugport.Server) error {
 	duration := c.duration(watchTime).Round(time.Second)
 	duration = max(duration, time.Second) // net/http/pprof takes whole seconds
 	begin := time.Now()
@@ -94,7 +69,7 @@ func (c *collector) cpu(ctx context.Context, base *url.URL) error {
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			c.Progress(fmt.Sprintf("profiling %s: %.0f of %.0f s", base.Redacted(), min(time.Since(begin), duration).Seconds(), duration.Seconds()))
+			c.Progress(fmt.Sprintf("profiling %s: %.0f of %.0f s", server.String(), min(time.Since(begin), duration).Seconds(), duration.Seconds()))
 			select {
 			case <-done:
 				return
@@ -102,27 +77,27 @@ func (c *collector) cpu(ctx context.Context, base *url.URL) error {
 			}
 		}
 	}()
-	data, err := c.get(ctx, base, fmt.Sprintf("%s/profile?seconds=%d", pprofPath, int(duration.Seconds())), duration+answerTime)
+	data, err := c.get(ctx, server, debugport.CPU(int(duration.Seconds())), duration)
 	close(done)
 	<-stopped
 	if err != nil {
 		return err
 	}
-	c.Progress(fmt.Sprintf("profiling %s: %.0f of %.0f s", base.Redacted(), duration.Seconds(), duration.Seconds()))
+	c.Progress(fmt.Sprintf("profiling %s: %.0f of %.0f s", server.String(), duration.Seconds(), duration.Seconds()))
 	c.keep(fileCPU, data)
-	return c.read(base.Redacted()+pprofPath+"/profile", data)
+	return c.read(server.String()+debugport.Pprof+"/profile", data)
 }
 
 // heap takes a heap profile. One that the program does not serve is left out; the report then says so.
-func (c *collector) heap(ctx context.Context, base *url.URL, name string) (*profile.Profile, error) {
-	data, err := c.get(ctx, base, pprofPath+"/heap?gc=1", answerTime)
+func (c *collector) heap(ctx context.Context, server *debugport.Server, name string) (*profile.Profile, error) {
+	data, err := c.get(ctx, server, debugport.Heap, 0)
 	if isMissing(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	e, err := alone(base.Redacted()+pprofPath+"/heap", data)
+	e, err := alone(server.String()+debugport.Pprof+"/heap", data)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +107,9 @@ func (c *collector) heap(ctx context.Context, base *url.URL, name string) (*prof
 
 // metricsPath is where the program tells its metrics best: gctune's handler has all of them, expvar and the text form of the heap
 // profile have runtime.MemStats.
-func (c *collector) metricsPath(ctx context.Context, base *url.URL) string {
-	for _, path := range []string{gctune.HandlerPath, "/debug/vars"} {
-		data, err := c.get(ctx, base, path, answerTime)
+func (c *collector) metricsPath(ctx context.Context, server *debugport.Server) string {
+	for _, path := range []string{gctune.HandlerPath, debugport.Vars} {
+		data, err := c.get(ctx, server, path, 0)
 		if err != nil {
 			continue
 		}
@@ -142,19 +117,19 @@ func (c *collector) metricsPath(ctx context.Context, base *url.URL) string {
 			return path
 		}
 	}
-	return pprofPath + "/heap?debug=1"
+	return debugport.HeapText
 }
 
 // metrics reads the metrics at one end of the window.
-func (c *collector) metrics(ctx context.Context, base *url.URL, path, name string) (doctor.Metrics, error) {
-	data, err := c.get(ctx, base, path, answerTime)
+func (c *collector) metrics(ctx context.Context, server *debugport.Server, path, name string) (doctor.Metrics, error) {
+	data, err := c.get(ctx, server, path, 0)
 	if isMissing(err) {
 		return doctor.Metrics{}, nil
 	}
 	if err != nil {
 		return doctor.Metrics{}, err
 	}
-	e, err := alone(base.Redacted()+path, data)
+	e, err := alone(server.String()+path, data)
 	if err != nil {
 		return doctor.Metrics{}, err
 	}
@@ -185,96 +160,17 @@ func (c *collector) keepMetrics(name string, e *doctor.Evidence) error {
 	return nil
 }
 
-// A statusError is an answer other than 200.
-type statusError struct {
-	status int
-	text   string
-}
-
-func (e *statusError) Error() string { return e.text }
-
-// isMissing reports whether the program does not serve the path.
-func isMissing(err error) bool {
-	var status *statusError
-	return errors.As(err, &status) && status.status == http.StatusNotFound
-}
-
-// get reads one answer of the program.
-func (c *collector) get(ctx context.Context, base *url.URL, path string, limit time.Duration) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.String()+path, nil)
+// get reads one answer of the program, which covers a window of time.
+func (c *collector) get(ctx context.Context, server *debugport.Server, path string, window time.Duration) ([]byte, error) {
+	data, err := server.Get(ctx, path, window)
 	if err != nil {
-		return nil, fmt.Errorf("doctor: %q is no address; write it like http://localhost:6060", base.Redacted())
-	}
-	resp, err := c.client.Do(req)
-	if err != nil {
-		return nil, unreachable(base, err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, answerSize+1))
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // by the user, and not the program's end
-		return nil, unreachable(base, ctx.Err())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("doctor: %s%s: the answer broke off: %w; is the program still running?", base.Redacted(), path, cause(err))
-	}
-	if len(data) > answerSize {
-		return nil, fmt.Errorf("doctor: %s%s: the answer has more than %d MiB, which no profile has", base.Redacted(), path, answerSize>>20)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, refused(base, path, resp, data)
+		return nil, fmt.Errorf("doctor: %w", err)
 	}
 	return data, nil
 }
 
-// unreachable says why there was no answer.
-func unreachable(base *url.URL, err error) error {
-	var dns *net.DNSError
-	switch {
-	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("doctor: %s: interrupted: %w", base.Redacted(), context.Canceled)
-	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
-		return fmt.Errorf("doctor: %s does not answer in time; is that the address of its debug port?", base.Redacted())
-	case errors.As(err, &dns):
-		return fmt.Errorf("doctor: there is no host %s; check the address", base.Hostname())
-	}
-	return fmt.Errorf("doctor: cannot reach %s: %w; is the program running, and does it listen there?", base.Redacted(), cause(err))
-}
-
-// cause is an error without the request around it.
-func cause(err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		err = outer.Err
-	}
-	var syscall *os.SyscallError
-	if errors.As(err, &syscall) {
-		return syscall.Err
-	}
-	return err
-}
-
-// refused says why the program did not answer with what was asked for.
-func refused(base *url.URL, path string, resp *http.Response, data []byte) error {
-	text := fmt.Sprintf("doctor: %s%s answers %q", base.Redacted(), path, resp.Status)
-	first, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
-	switch {
-	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		text += "; write user and password into the address, like http://user:password@host, or ask for permission"
-	case resp.StatusCode == http.StatusNotFound:
-		text += `; import _ "net/http/pprof" in the program and serve http.DefaultServeMux, or give the address of its debug port`
-	case strings.Contains(first, "already in use"):
-		text += "; somebody else is taking a CPU profile: try again when that is done"
-	case strings.Contains(first, "WriteTimeout"):
-		text += "; the server's WriteTimeout is shorter than the profile: give a shorter -duration"
-	case first != "" && len(first) < 200 && resp.Header.Get("X-Go-Pprof") == "1":
-		text += ": " + first
-	default:
-		text += "; is there a Go program with net/http/pprof?"
-	}
-	return &statusError{resp.StatusCode, text}
-}
+// isMissing reports whether the program does not serve the path.
+func isMissing(err error) bool { return debugport.Status(err) == http.StatusNotFound }
 
 // serviceModule is the module of the sample service.
 const serviceModule = "github.com/freehold-go/freehold/cmd"
@@ -296,11 +192,11 @@ func (c *collector) service(ctx context.Context) error {
 		return fmt.Errorf("doctor: the sample service: interrupted: %w", ctx.Err())
 	case <-time.After(warmUp):
 	}
-	base, err := baseOf(child.URL)
+	server, err := debugport.Parse(child.URL)
 	if err != nil {
-		return err
+		return fmt.Errorf("doctor: %w", err)
 	}
-	err = c.watch(ctx, base)
+	err = c.watch(ctx, server)
 	c.ev.Main = serviceModule
 	return err
 }

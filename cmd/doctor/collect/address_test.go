@@ -111,7 +111,7 @@ func TestAddressRefused(t *testing.T) {
 		w.Header().Set("X-Go-Pprof", "1")
 		http.Error(w, "Could not enable CPU profiling: cpu profiling already in use", http.StatusInternalServerError)
 	}})
-	wantError(t, []string{busy.URL}, nil, second, `somebody else is taking a CPU profile`)
+	wantError(t, []string{busy.URL}, nil, second, `another CPU profile is being taken`)
 	// Servers built by Go before 1.23 refuse what takes longer than their WriteTimeout.
 	hasty := debugServer(t, "", map[string]http.HandlerFunc{"/debug/pprof/profile": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Go-Pprof", "1")

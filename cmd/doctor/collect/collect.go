@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/doctor"
 )
 
@@ -87,7 +87,6 @@ type collector struct {
 	ev      *doctor.Evidence
 	pieces  []piece
 	sources []string
-	client  http.Client
 }
 
 // A piece is one file's worth of evidence as it was collected.
@@ -118,7 +117,7 @@ func (c *collector) from(ctx context.Context, inputs, command []string) error {
 	}
 	if watched := slices.Concat(in.addresses, in.packages); len(watched) > 0 && (c.ev.Heap[1] != nil || !c.ev.Metrics[1].Empty()) {
 		return fmt.Errorf("doctor: there are heap profiles and metrics of %s, but %s is watched for its own; give one or the other",
-			strings.Join(in.named, ", "), shown(watched[0]))
+			strings.Join(in.named, ", "), debugport.Redacted(watched[0]))
 	}
 	switch {
 	case len(in.addresses) > 0 && len(command) > 0:
@@ -164,7 +163,7 @@ func (c *collector) sort(inputs []string) (in sorted, err error) {
 	if len(in.addresses) > 1 || len(in.packages) > 1 || len(in.packages) > 0 && len(in.addresses) > 0 {
 		var names []string
 		for _, input := range slices.Concat(in.addresses, in.packages) {
-			names = append(names, shown(input))
+			names = append(names, debugport.Redacted(input))
 		}
 		return in, fmt.Errorf("doctor: %s are different programs; diagnose one at a time, and compare two by -before", strings.Join(names, " and "))
 	}
@@ -182,17 +181,9 @@ func (c *collector) checkMix(in sorted, command []string) error {
 		return nil
 	}
 	if others := slices.Concat(in.addresses, in.named); len(others) > 0 {
-		return fmt.Errorf("doctor: -bench needs a package, and %s is none", shown(others[0]))
+		return fmt.Errorf("doctor: -bench needs a package, and %s is none", debugport.Redacted(others[0]))
 	}
 	return errors.New("doctor: -bench needs a package, such as ./ or example.com/module/package")
-}
-
-// shown is an input as messages name it: an address without its password.
-func shown(input string) string {
-	if base, err := baseOf(input); err == nil {
-		return base.Redacted()
-	}
-	return input
 }
 
 // noSuchInput says what an input could have been meant for.

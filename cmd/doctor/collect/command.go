@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/process"
 	"github.com/freehold-go/freehold/cmd/terminal"
@@ -101,23 +102,25 @@ const answerAfter = 20 * time.Second
 
 // reached waits until the command answers at its address.
 func (c *collector) reached(ctx context.Context, address string, ended chan error) error {
-	base, err := baseOf(address)
+	server, err := debugport.Parse(address)
 	if err != nil {
-		return err
+		return fmt.Errorf("doctor: %w", err)
 	}
 	limit := time.Now().Add(answerAfter)
 	for {
-		_, err := c.get(ctx, base, pprofPath+"/", answerAfter)
-		var status *statusError
-		if err == nil || errors.As(err, &status) || ctx.Err() != nil || time.Now().After(limit) {
-			return err
+		_, err := server.GetWithin(ctx, debugport.Pprof+"/", answerAfter)
+		if err == nil {
+			return nil
+		}
+		if debugport.Status(err) != 0 || ctx.Err() != nil || time.Now().After(limit) {
+			return fmt.Errorf("doctor: %w", err)
 		}
 		select {
 		case result := <-ended:
 			ended <- result
-			return fmt.Errorf("doctor: the command ended (%s) before it answered at %s", howEnded(result), base.Redacted())
+			return fmt.Errorf("doctor: the command ended (%s) before it answered at %s", howEnded(result), server.String())
 		case <-time.After(100 * time.Millisecond):
-			c.Progress("waiting for " + base.Redacted())
+			c.Progress("waiting for " + server.String())
 		}
 	}
 }
