@@ -12,10 +12,12 @@ type DebugStats struct {
 	Guarded, Quarantined int
 	GuardBytes           int64
 
-	// Unguarded allocations came without guarded pages, because GuardMaps or GuardBytes was used up or the system refused.
+	// Unguarded allocations came without guarded pages, because GuardMaps or GuardBytes was used up, or nearly so and chance decided, or
+	// because the system refused.
 	Unguarded uint64
 
-	// SkippedSamples were not guarded because of SampleRate, or because values in arenas that are not freed had half of GuardMaps or GuardBytes.
+	// SkippedSamples were not guarded because of SampleRate, or because values in arenas that are not freed had nearly used their part of GuardMaps or
+	// GuardBytes.
 	SkippedSamples uint64
 
 	// Unknown blocks and LostStacks were not kept, because there were too many: about four million blocks, 65536 different stacks.

@@ -37,19 +37,20 @@ type Options struct {
 	// pointers and bools in arenas on Go memory. The word sample=N.
 	Sample int
 
-	// SampleRate bounds the allocations that are guarded because of Sample, in a second: 0 means 1000, a negative number no bound.
-	// The word samplerate=R, where R 0 means no bound.
+	// SampleRate bounds the allocations that are guarded because of Sample, in a second: 0 means 1000, a negative number no bound. What
+	// was not used of the last 16 seconds may be used at once. The word samplerate=R, where R 0 means no bound.
 	SampleRate int
 
-	// GuardMaps bounds the mappings that guarded blocks take of the system: two for each that is in use. Past it blocks come unguarded,
-	// are counted, and one line on standard error says so. 0 means half of what the system allows (vm.max_map_count on Linux), with
-	// Sample and without Guard at most 4096. Sampled values in arenas take at most half of the bound. The word guardmaps=N.
+	// GuardMaps bounds the mappings that guarded blocks take of the system: two for each that is in use. When 7/8 of the bound are used,
+	// chance decides which blocks are guarded: its probability halves 16 times up to the bound and never is 0 below it. Blocks that come
+	// unguarded are counted, and one line on standard error says so. 0 means half of what the system allows (vm.max_map_count on Linux).
+	// Sampled values in arenas take at most 7/8 of the bound. The word guardmaps=N.
 	GuardMaps int
 
 	// GuardBytes bounds the bytes of guarded blocks in use and of freed ones that are kept inaccessible, each counted in whole pages;
-	// when it is reached, the addresses freed first are used again. 0 means a quarter of the memory that the process may use, at most 4
-	// GiB (128 MiB on systems of 32 bits), and with Sample and without Guard at most 64 MiB. Sampled values in arenas take at most half
-	// of the bound. The word guardbytes=SIZE, with K, M, G or T for powers of 1024.
+	// when it is reached, the addresses freed first are used again. Blocks in use take at most 7/8 of the bound, and near that are guarded
+	// by chance, as with GuardMaps. 0 means a quarter of the memory that the process may use, at most 4 GiB (128 MiB on systems of 32
+	// bits), and with Sample and without Guard an eighth, at most 256 MiB. The word guardbytes=SIZE, with K, M, G or T for powers of 1024.
 	GuardBytes int64
 }
 

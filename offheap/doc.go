@@ -47,7 +47,8 @@
 //
 //   - guard: each block lies at the end of pages of its own. Accesses after its free, and beyond its pages, fault and are explained;
 //     bytes written beside it on its pages are found at its free and by [Check]. A block takes at least a page, and its allocation and free
-//     some 10 µs. Past the budgets (guardmaps, guardbytes), and where an alignment exceeds a page, blocks come unguarded.
+//     some 10 µs. Near the end of the budgets (guardmaps, guardbytes) fewer and fewer
+//     blocks are guarded, by chance; those whose alignment exceeds a page never are.
 //   - poison: memory that need not be zero (Uninit) is 0xF5, freed memory 0xDD. Behind each block is a canary, and freed blocks stay in a
 //     quarantine of up to a sixteenth of guardbytes; both are checked at frees, when a block leaves the quarantine, and by Check.
 //     In memory of types with bools or of self-contained types the pattern is 1, which is a valid bool and no address.

@@ -3,6 +3,7 @@ package offheap
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -160,4 +161,45 @@ func TestSampledGuardsWithinLimits(t *testing.T) {
 		t.Errorf("a Ref of another type: %s, want %s in it", text, want)
 	}
 	DeleteRef(r)
+}
+
+// TestRepeatedMistakeAmongManyBlocks makes the same mistake again and again beside a million blocks that live: some use after a free must
+// fault. The numbers that chance draws are the same in each run. With sample=100 this is what sample=1000 is with ten million blocks and
+// ten times as many mistakes.
+func TestRepeatedMistakeAmongManyBlocks(t *testing.T) {
+	testenv.MisusesMemory(t)
+	for _, c := range []struct {
+		words           string
+		alive, mistakes int
+	}{
+		{"sample=100,samplerate=0", 1_000_000, 1000},
+		{"sample=100", 100_000, 1000},
+		{"guard,guardmaps=400", 1_000, 2_000},
+	} {
+		t.Run(c.words, func(t *testing.T) {
+			needOwnMemory(t)
+			if hooks == 0 || raceEnabled {
+				t.Skip("the slabs do not serve here, or built without the hooks")
+			}
+			if !testenv.InChild(t, "FREEHOLD="+c.words, "GOMAXPROCS=1", "GOGC=off") {
+				return
+			}
+			rng := rand.New(rand.NewPCG(1, 2))
+			t.Cleanup(allocsample.SetSource(rng.ExpFloat64))
+			t.Cleanup(debugmode.SetDraw(rng.Float64))
+			for range c.alive {
+				New[point]()
+			}
+			for i := range c.mistakes {
+				p := New[point]()
+				Delete(p)
+				if at := fault(func() { p.X = 1 }); at != 0 {
+					t.Logf("mistake %d faults", i)
+					return
+				}
+				New[point]() // It would be at the same place.
+			}
+			t.Errorf("none of %d uses after a free faults: %+v", c.mistakes, debugmode.ReadStats())
+		})
+	}
 }

@@ -12,25 +12,24 @@ import (
 const (
 	fallbackMaps  = 65530 / 2 // half of what Linux allows by itself
 	fallbackBytes = 256 << 20
+	guardPart     = 4 // of the memory
 	mostBytes     = 4 << 30
 	mostBytes32   = 128 << 20 // address space is what there is little of
 
-	// Samples alone: a few thousand blocks, which is what production can afford without a thought.
-	sampleMaps  = 4096
-	sampleBytes = 64 << 20
+	// Samples alone. They take as much of it as the samples need, at sample=1000 four bytes for each block in use; see thin.go for what
+	// these suffice for.
+	samplePart  = 8 // of the memory
+	sampleBytes = 256 << 20
 )
 
 // withDefaults fills in the budgets: half of the mappings that the system allows, and a quarter of the memory that the process may
-// use; for samples alone less.
+// use; for samples alone less of the memory.
 func (c Config) withDefaults() Config {
 	root := os.DirFS("/")
 	if c.GuardMaps == 0 {
 		c.GuardMaps = fallbackMaps
 		if _, limit := machine.ReadMaps(root); limit > 0 {
 			c.GuardMaps = limit / 2
-		}
-		if !c.Guard && c.Sample > 0 {
-			c.GuardMaps = min(c.GuardMaps, sampleMaps)
 		}
 	}
 	if c.GuardBytes == 0 {
@@ -40,13 +39,13 @@ func (c Config) withDefaults() Config {
 		}
 		c.GuardBytes = fallbackBytes
 		if memory != math.MaxInt64 {
-			c.GuardBytes = min(memory/4, mostBytes)
+			c.GuardBytes = min(memory/guardPart, mostBytes)
 		}
 		if math.MaxUint>>32 == 0 {
 			c.GuardBytes = min(c.GuardBytes, mostBytes32)
 		}
 		if !c.Guard && c.Sample > 0 {
-			c.GuardBytes = min(c.GuardBytes, sampleBytes)
+			c.GuardBytes = min(c.GuardBytes/(samplePart/guardPart), sampleBytes)
 		}
 	}
 	return c

@@ -36,8 +36,10 @@ type guards struct {
 	idle       map[slotKind][]*guardSlot // slots whose addresses may be used again
 	quarantine []*guardSlot              // oldest first
 	live       int                       // blocks
-	held       int64                     // bytes of pages, of live blocks and of the quarantine
+	liveHeld   int64                     // bytes of their pages
+	held       int64                     // liveHeld, and the pages of the quarantine
 	refused    uint64
+	told       error // why the last refusal that the operator knows of
 }
 
 type guardRegion struct {
@@ -126,7 +128,11 @@ func ReadGuardStats() GuardStats {
 	return GuardStats{Live: guarded.live, Quarantine: len(guarded.quarantine), Bytes: guarded.held, Refused: guarded.refused}
 }
 
-var errBudget = errors.New("the budget is used up")
+// Why a block comes unguarded although the system has pages: there is no room, or there is a little and chance was against the block.
+var (
+	errBudget = errors.New("the budget is used up")
+	errThin   = errors.New("the budget is nearly used up")
+)
 
 func (g *guards) alloc(size, align uintptr) (uintptr, bool) { return g.allocFor(0, size, align) }
 
@@ -165,15 +171,12 @@ func (g *guards) take(need, typ uintptr) (*guardSlot, error) {
 	page := int64(vmem.PageSize())
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps, limit := g.budget()
-	if (g.live+1)*mapsPerBlock > maps {
-		return nil, errBudget
+	_, limit := g.budget()
+	if err := g.admit(int64(need) * page); err != nil {
+		return nil, err
 	}
 	for g.held+int64(need)*page > limit && len(g.quarantine) > 0 {
 		g.release()
-	}
-	if g.held+int64(need)*page > limit {
-		return nil, errBudget
 	}
 	kind := slotKind{capacity(need), typ}
 	s, err := g.slot(kind)
@@ -185,8 +188,33 @@ func (g *guards) take(need, typ uintptr) (*guardSlot, error) {
 		return nil, err
 	}
 	g.live++
+	g.liveHeld += int64(need) * page
 	g.held += int64(need) * page
 	return s, nil
+}
+
+// A block of more than 1/largePart of the bytes must fit below thinFrom, or a single one would leave nothing to the others.
+const largePart = 64
+
+// admit says whether there is room for a block with pages of so many bytes, and whether chance lets it have that (see thin.go).
+func (g *guards) admit(bytes int64) error {
+	maps, limit := g.budget()
+	most := liveBytes(limit)
+	if (g.live+1)*mapsPerBlock > maps || g.liveHeld+bytes > most {
+		return errBudget
+	}
+	if bytes > most/largePart && bytes > int64(vmem.PageSize()) && float64(g.liveHeld+bytes) > thinFrom*float64(most) {
+		return errBudget
+	}
+	if !lucky(max(float64(g.live*mapsPerBlock)/float64(maps), float64(g.liveHeld)/float64(most))) {
+		return errThin
+	}
+	return nil
+}
+
+// liveBytes is the part of a budget of bytes that blocks in use may take; an eighth stays for the quarantine.
+func liveBytes(budget int64) int64 {
+	return budget - budget/8&^int64(vmem.PageSize()-1)
 }
 
 func (g *guards) budget() (maps int, bytes int64) {
@@ -202,24 +230,31 @@ func (g *guards) untake(s *guardSlot, need uintptr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.live--
+	g.liveHeld -= int64(need * vmem.PageSize())
 	g.held -= int64(need * vmem.PageSize())
 	g.idle[s.kind] = append(g.idle[s.kind], s)
 }
 
-// refuse counts, and tells the operator once. It returns false.
+// refuse counts, and tells the operator of each reason once, unless a worse one is known. It returns false.
 func (g *guards) refuse(why error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.refused++; g.refused > 1 {
+	g.refused++
+	if g.told != nil && (g.told != errThin || why == errThin) {
 		return false
 	}
-	if errors.Is(why, errBudget) {
-		maps, bytes := g.budget()
+	g.told = why
+	maps, bytes := g.budget()
+	switch {
+	case errors.Is(why, errThin):
+		say("the budget of guarded memory is nearly used up (guardmaps=%d, guardbytes=%d; %s guarded): from now on some blocks come unguarded, and more the less is left",
+			maps, bytes, count(uint64(g.live), "block"))
+	case errors.Is(why, errBudget):
 		say("the budget of guarded memory is used up (guardmaps=%d, guardbytes=%d; %s guarded): further blocks come unguarded",
 			maps, bytes, count(uint64(g.live), "block"))
-		return false
+	default:
+		say("no guarded memory: further blocks may come unguarded: %v", why)
 	}
-	say("no guarded memory: further blocks may come unguarded: %v", why)
 	return false
 }
 
@@ -319,6 +354,7 @@ func (g *guards) free(addr uintptr) {
 		return
 	}
 	g.live--
+	g.liveHeld -= int64(was.end() - was.first)
 	g.quarantine = append(g.quarantine, s)
 }
 

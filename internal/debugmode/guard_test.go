@@ -192,17 +192,19 @@ func TestGuardBudgets(t *testing.T) {
 		t.Error("nothing after a free")
 	}
 
-	g, left := newGuards(vmem.System(), 1000, 4*page)
-	if _, ok := g.alloc(uintptr(4*page)+1, 1); ok {
+	g, left := newGuards(vmem.System(), 1000, 5*page)
+	if _, ok := g.alloc(uintptr(5*page)+1, 1); ok {
 		t.Error("a block beyond the budget")
 	}
 	a, _ = g.alloc(uintptr(2*page), 1)
 	b, _ := g.alloc(uintptr(2*page), 1)
+	last, _ := g.alloc(1, 1)
 	if _, ok := g.alloc(1, 1); ok {
 		t.Error("live blocks beyond the budget")
 	}
 	g.free(a)
 	g.free(b)
+	g.free(last)
 	if len(*left) != 0 {
 		t.Error("the quarantine let go without need")
 	}
@@ -213,7 +215,7 @@ func TestGuardBudgets(t *testing.T) {
 	if d, _ := g.alloc(uintptr(page)+8, 1); d != a+uintptr(page)-8 {
 		t.Errorf("%#x, want the address that left the quarantine, %#x", d, a)
 	}
-	if g.held > 4*page || g.live != 2 {
+	if g.held > 5*page || g.liveHeld != 3*page || g.live != 2 {
 		t.Errorf("held %d, live %d", g.held, g.live)
 	}
 	g.free(c)

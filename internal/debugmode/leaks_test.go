@@ -49,27 +49,3 @@ func TestLeaks(t *testing.T) {
 		t.Errorf("of many leaks: %v\n%s", err, &text)
 	}
 }
-
-func TestSampleRate(t *testing.T) {
-	var s sampler
-	count := func(rate int, second int64) (n int) {
-		for range 10 {
-			if s.take(rate, second) {
-				n++
-			}
-		}
-		return n
-	}
-	for _, c := range []struct {
-		rate   int
-		second int64
-		want   int
-	}{{3, 0, 3}, {3, 0, 0}, {3, 1, 3}, {4, 1, 0}, {3, 7, 3}, {3, 6, 0}, {0, 7, 10}} {
-		if got := count(c.rate, c.second); got != c.want {
-			t.Errorf("%+v: %d samples", c, got)
-		}
-	}
-	if got := s.skipped.Load(); got != 7+10+7+10+7+10 {
-		t.Errorf("%d skipped", got)
-	}
-}

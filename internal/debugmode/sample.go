@@ -7,31 +7,55 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// sampler bounds the samples of each second. The zero value is ready.
+// sampler bounds the samples of a second. What was not used of the last burst seconds may be used
+// at once, so that the blocks that a program makes at its start are as likely to be sampled as
+// later ones; beyond 7/8 of that chance decides (see thin.go). The zero value is ready.
 type sampler struct {
-	second  atomic.Int64 // the current one, since start
-	taken   atomic.Int64 // in it
+	// used is the moment, in nanoseconds since start, until which the samples taken so far would
+	// have come one by one, at the rate.
+	used    atomic.Int64
 	skipped atomic.Uint64
 }
+
+// burst is how much unused rate is kept: 16 seconds of it.
+const burst = 16 * time.Second
 
 // samples is the sampler of this process.
 var samples sampler
 
-// start is what seconds are counted from, on the monotonic clock.
+// start is what moments are counted from, on the monotonic clock.
 var start = time.Now()
 
-// TakeSample reports whether an allocation that was chosen by its number may be guarded now: fewer than Config.SampleRate were in this
-// second. If not, it is counted as skipped.
-func TakeSample() bool {
-	return samples.take(Current().SampleRate, int64(time.Since(start)/time.Second))
+// TakeSample reports whether an allocation that was chosen by its number may be guarded now, as far
+// as Config.SampleRate goes. If not, it is counted as skipped.
+func TakeSample() bool { return samples.take(Current().SampleRate, time.Since(start)) }
+
+// take counts a sample at a moment.
+func (s *sampler) take(rate int, now time.Duration) bool {
+	if rate <= 0 {
+		return true
+	}
+	each := int64(time.Second) / int64(rate)
+	for {
+		used := s.used.Load()
+		ahead := max(0, used-int64(now))
+		if !lucky(float64(ahead) / float64(burst)) {
+			s.skipped.Add(1)
+			return false
+		}
+		if s.used.CompareAndSwap(used, int64(now)+ahead+each) {
+			return true
+		}
+	}
 }
 
 // arenas is what sampled blocks in arenas hold of the budgets.
-var arenas half
+var arenas portion
 
-// HoldSample is TakeSample for a block of so many bytes in an arena. Arenas need not be freed, so that such blocks may stay for good: they
-// get half of each budget, and other samples the rest. What does not fit is counted as skipped, which the operator is told the first time.
-// DropSample must follow when the block is freed, or did not come to be.
+// HoldSample is TakeSample for a block of so many bytes in an arena. Arenas need not be freed, so
+// that such blocks may stay for good: they get the part of each budget up to which other blocks are
+// served without chance. What does not fit is counted as skipped, which the operator is told the
+// first time. DropSample must follow when the block is freed, or did not come to be.
 func HoldSample(size uintptr) bool {
 	if !arenas.take(size, Current()) {
 		return false
@@ -46,28 +70,30 @@ func HoldSample(size uintptr) bool {
 // DropSample takes back what HoldSample counted.
 func DropSample(size uintptr) { arenas.drop(size) }
 
-// half is one of each budget.
-type half struct {
+// portion is what some blocks hold of thinFrom of each budget.
+type portion struct {
 	maps, bytes atomic.Int64
 	told        atomic.Bool
 }
 
-// take counts a block unless there would be more than half of a budget.
-func (h *half) take(size uintptr, c Config) bool {
+// take counts a block if there is room for it and chance is for it.
+func (h *portion) take(size uintptr, c Config) bool {
 	maps, bytes := h.maps.Add(mapsPerBlock), h.bytes.Add(pageBytes(size))
-	if maps <= int64(c.GuardMaps)/2 && bytes <= c.GuardBytes/2 {
+	mostMaps, mostBytes := thinFrom*float64(c.GuardMaps), thinFrom*float64(liveBytes(c.GuardBytes))
+	fill := max(float64(maps-mapsPerBlock)/mostMaps, float64(bytes-pageBytes(size))/mostBytes)
+	if float64(maps) <= mostMaps && float64(bytes) <= mostBytes && lucky(fill) {
 		return true
 	}
 	h.drop(size)
 	samples.skipped.Add(1)
 	if h.told.CompareAndSwap(false, true) {
-		say("values in arenas that are not freed take their half of the budget of guarded memory (guardmaps=%d, guardbytes=%d): further ones are not sampled",
-			c.GuardMaps, c.GuardBytes)
+		say("values in arenas that are not freed have nearly used their part of the budget of guarded memory (guardmaps=%d, guardbytes=%d): "+
+			"from now on fewer are sampled, the more of them there are", c.GuardMaps, c.GuardBytes)
 	}
 	return false
 }
 
-func (h *half) drop(size uintptr) {
+func (h *portion) drop(size uintptr) {
 	h.maps.Add(-mapsPerBlock)
 	h.bytes.Add(-pageBytes(size))
 }
@@ -75,20 +101,6 @@ func (h *half) drop(size uintptr) {
 // pageBytes is what a guarded block of so many bytes takes of Config.GuardBytes.
 func pageBytes(size uintptr) int64 { return int64(pagesOf(size) * vmem.PageSize()) }
 
-// SkippedSamples returns how many samples the rate forbade, or the share of the budgets that arenas have.
+// SkippedSamples returns how many samples the rate forbade, or the share of the budgets that arenas
+// have.
 func SkippedSamples() uint64 { return samples.skipped.Load() }
-
-// take counts a sample in the second. At its turn, samples of both seconds may be counted for the new one: the bound holds.
-func (s *sampler) take(rate int, second int64) bool {
-	if rate <= 0 {
-		return true
-	}
-	if last := s.second.Load(); last < second && s.second.CompareAndSwap(last, second) {
-		s.taken.Store(0)
-	}
-	if s.taken.Add(1) > int64(rate) {
-		s.skipped.Add(1)
-		return false
-	}
-	return true
-}
