@@ -1,10 +1,10 @@
 // Package sizeclass is the table of size classes and the arithmetic on it.
 //
 // Classes are 16, 24, … 64 bytes, and from there eight to an octave up to [Max]: 72, 80, … 128,
-// 144, … 64 KiB. So a request above 64 bytes wastes at most a ninth of its own size (65 → 72 is
-// the worst at the bottom, 32 KiB + 1 → 36 KiB at the top: 12.5 % of the request, never more),
-// and every class is a multiple of 8 bytes. The spacing is jemalloc's with eight steps instead of
-// four (jemalloc(3), "Size classes").
+// 144, … 64 KiB. Every class is a multiple of 8 bytes. A request above 64 bytes wastes less than
+// an eighth (12.5 %) of its size, which is less than a ninth of its block. The waste is largest
+// just above a power of two: 65 bytes take 72 (10.8 %), and 32 KiB + 1 byte take 36 KiB (12.5 %).
+// The spacing is jemalloc's with eight steps instead of four (jemalloc(3), "Size classes").
 package sizeclass
 
 import "math/bits"
