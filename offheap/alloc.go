@@ -167,8 +167,11 @@ func (h *heap) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
 	if n > have || n < have/2 {
 		return false
 	}
-	if old < n {
+	switch {
+	case old < n:
 		unsafex.Clear(addr+old, n-old)
+	case n < old && b.kind.wipe:
+		unsafex.Clear(addr+n, have-n)
 	}
 	return true
 }

@@ -13,9 +13,10 @@ import (
 // of one type whose bits must stay those of its type (C1: types with bools, and types that
 // promise to be self-contained).
 type kind struct {
-	purpose *Purpose     // Nil for none.
-	typ     reflect.Type // Nil for plain memory.
-	wipe    bool         // Blocks are cleared when freed, too.
+	purpose  *Purpose     // Nil for none.
+	typ      reflect.Type // Nil for plain memory.
+	wipe     bool         // Blocks are cleared when freed, too.
+	pointers bool         // Values of typ hold pointers, off the heap: their blocks are always wiped.
 
 	twin   atomic.Pointer[kind] // Serves sampled blocks; made on first use. See sample.go.
 	origin *kind                // Not nil in a twin.

@@ -102,7 +102,7 @@ func (t *tracked) margin(q request) uintptr {
 	switch {
 	case !t.modes.Poison && !sanitize.Enabled:
 		return 0
-	case t.under == nil && q.kind.wipe:
+	case t.under == nil && q.kind.pointers:
 		return 0 // The collector follows the pointers in it.
 	case t.under == nil && q.kind.typed():
 		return roundUpTo(canaryLen, q.kind.typ.Size())
@@ -129,7 +129,7 @@ func (t *tracked) poison(b *block) {
 }
 
 // bare says that nothing may be written over b, because the collector follows the pointers in it.
-func (t *tracked) bare(b *block) bool { return t.under == nil && b.kind.wipe }
+func (t *tracked) bare(b *block) bool { return t.under == nil && b.kind.pointers }
 
 // inspect looks at a block that is alive for what nobody should have done to it.
 func (t *tracked) inspect(b *block, op string) *MisuseError {

@@ -49,3 +49,8 @@ func (l *lookup) search(addr, n, from uintptr) (off, word uintptr, found bool) {
 	}
 	return 0, 0, false
 }
+
+// wipe writes zeros over n bytes at addr.
+//
+//go:norace
+func wipe(addr, n uintptr) { unsafex.Clear(addr, n) }

@@ -96,6 +96,9 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 	if kept := min(n, uintptr(have)*granule); old < kept {
 		unsafex.Clear(addr+old, kept-old)
 	}
+	if n < old && b.kind.wipe {
+		unsafex.Clear(addr+n, uintptr(have)*granule-n)
+	}
 	for _, d := range dirty.runs[:dirty.n] {
 		unsafex.Clear(d.lo, d.hi-d.lo)
 	}
@@ -113,6 +116,8 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	switch {
 	case n == 0:
 		return true
+	case b.kind.wipe && want < have:
+		return false // The tail would have to be wiped under the lock; the block moves instead.
 	case b.kind.typed():
 		return false // A tail given back could only serve the same type; not worth the trouble.
 	case want > have:

@@ -133,7 +133,7 @@ func (t *tracked) twin(k *kind) *kind {
 	if v, ok := t.kinds.Load(k); ok {
 		return v.(*kind)
 	}
-	v, _ := t.kinds.LoadOrStore(k, &kind{typ: k.typ, wipe: k.wipe})
+	v, _ := t.kinds.LoadOrStore(k, &kind{typ: k.typ, wipe: k.wipe, pointers: k.pointers})
 	return v.(*kind)
 }
 
@@ -153,12 +153,24 @@ func (t *tracked) free(addr uintptr, op string) {
 		}
 		debugmode.Freed(addr, op, 0)
 	}
+	if b.kind.wipe {
+		b.wipe()
+	}
 	t.inUse.Add(-int64(b.size))
 	t.unaccount(&b)
 	t.retire(b)
 	if e := t.late.Swap(nil); e != nil {
 		panic(e)
 	}
+}
+
+// wipe clears a freed block, before any other use of its memory.
+func (b *block) wipe() {
+	if b.keep != nil && b.kind.pointers {
+		reflect.ValueOf(b.keep).Clear() // With the write barriers that the collector needs.
+		return
+	}
+	wipe(b.addr, b.size)
 }
 
 // retire keeps a freed block from being used again for a while, and gives back the memory of those that have been kept for
@@ -231,8 +243,11 @@ func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) bool
 	if n > b.size || n < b.size/2 || t.marked() && n != b.size {
 		return false
 	}
-	if old < n {
+	switch {
+	case old < n:
 		unsafex.Clear(addr+old, n-old)
+	case n < old && b.kind.wipe:
+		wipe(addr+n, b.size-n)
 	}
 	return true
 }

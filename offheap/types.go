@@ -30,14 +30,14 @@ type typeDesc struct {
 	next *typeDesc // Of the same hash.
 	bin  uint32    // Of New without a purpose; nullBin if the fast path must not serve it.
 
-	size  uintptr
-	align uintptr
-	typ   reflect.Type
-	typed bool // Blocks never serve another type: it holds bools or promises to be self-contained. Also of refused types, whose Refs must lead nowhere.
-	wipe  bool
-	kind  *kind  // Without a purpose.
-	path  string // Not empty: it holds Go pointers and is refused.
-	names struct{ one, slice string }
+	size     uintptr
+	align    uintptr
+	typ      reflect.Type
+	pointers bool   // Values hold pointers: the type promises to be self-contained.
+	typed    bool   // Blocks never serve another type: it holds bools or promises to be self-contained. Also of refused types, whose Refs must lead nowhere.
+	kind     *kind  // Without a purpose.
+	path     string // Not empty: it holds Go pointers and is refused.
+	names    struct{ one, slice string }
 }
 
 // types finds descriptions by key. Entries are never removed: there are as many as types.
@@ -102,7 +102,7 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 	d := &typeDesc{
 		key: key, typ: t, bin: nullBin, path: info.PointerPath,
 		size: t.Size(), align: uintptr(t.Align()),
-		typed: info.Bools || info.SelfContained || info.PointerPath != "", wipe: info.SelfContained,
+		typed: info.Bools || info.SelfContained || info.PointerPath != "", pointers: info.SelfContained,
 		kind: std.plain,
 	}
 	d.names.one, d.names.slice = t.String(), "[]"+t.String()
@@ -120,8 +120,11 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 // newKind makes a kind for a type, for a purpose or none.
 func (h *heap) newKind(p *Purpose, d *typeDesc) *kind {
 	k := &kind{purpose: p}
+	if p != nil {
+		k.wipe = p.options.Wipe
+	}
 	if d != nil {
-		k.typ, k.wipe = d.typ, d.wipe
+		k.typ, k.pointers, k.wipe = d.typ, d.pointers, k.wipe || d.pointers
 	}
 	h.mu.Lock()
 	h.kinds = append(h.kinds, k)
