@@ -171,6 +171,10 @@ func copyBytes(dst, src unsafex.Ptr, n uintptr) {
 }
 
 // copyUnit copies one unit, with its pointers led to the copies. dst is zero.
+//
+// The unit may have changed since the walk: a value of an arena that was reset or freed lies in memory that
+// the clone itself may have been given. So a header is read once and compared with what the walk found, and
+// it is written when it is complete, the pointer first.
 func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 	for _, r := range p.runs {
 		copyBytes(unsafex.Add(dst, r.off), unsafex.Add(src, r.off), r.n)
@@ -179,16 +183,20 @@ func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 		o := &p.ops[i]
 		from, to := unsafex.Add(src, o.off), unsafex.Add(dst, o.off)
 		switch o.kind {
-		case opPointer, opSlice, opMap:
+		case opPointer, opMap:
 			if q := load(from); q != nil {
-				put(to, c.follow(q))
+				put(to, c.follow(q, o.to, 1))
 			}
 		case opString:
-			if *unsafex.As[uintptr](unsafex.Add(from, wordSize)) != 0 {
-				put(to, c.follow(load(from)))
+			q, n := load(from), loadWord(from, 1)
+			if n != 0 {
+				put(to, c.follow(q, o.to, n))
+				putWord(to, 1, n)
 			}
+		case opSlice:
+			c.copySlice(o, from, to)
 		case opInterface:
-			c.copyInterface(o, from, to)
+			c.copyInterface(from, to)
 		case opRepeat:
 			for n := range o.n {
 				c.copyUnit(o.to, unsafex.Add(from, n*o.to.size), unsafex.Add(to, n*o.to.size))
@@ -203,38 +211,65 @@ func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 	}
 }
 
-func (c *cloner) copyInterface(o *op, from, to unsafex.Ptr) {
-	p := c.dynamicPlan(o, from)
-	if p == nil {
+func (c *cloner) copySlice(o *op, from, to unsafex.Ptr) {
+	q, n, room := load(from), loadWord(from, 1), loadWord(from, 2)
+	if q == nil {
 		return
 	}
-	put(to, load(from))
-	from, to = unsafex.Add(from, wordSize), unsafex.Add(to, wordSize)
-	if p.direct {
-		c.copyUnit(p, from, to)
+	if n > room {
+		panic(c.changed())
+	}
+	put(to, c.follow(q, o.to, room))
+	putWord(to, 2, room)
+	putWord(to, 1, n)
+}
+
+// copyInterface writes the second word before the first: it is nil to all until then.
+func (c *cloner) copyInterface(from, to unsafex.Ptr) {
+	word, data := load(from), unsafex.Add(from, wordSize)
+	if word == nil {
 		return
 	}
-	put(to, c.follow(load(from)))
+	p := c.dynamic[word]
+	switch {
+	case p == nil:
+		panic(c.changed())
+	case p.direct:
+		c.copyUnit(p, data, unsafex.Add(to, wordSize))
+	default:
+		put(unsafex.Add(to, wordSize), c.follow(load(data), p, 1))
+	}
+	put(to, word)
 }
 
 // empty is where pointers to no bytes lead.
 var empty struct{}
 
-// follow is the copy of what q, the next pointer of the walk, leads to.
-func (c *cloner) follow(q unsafex.Ptr) unsafex.Ptr {
+// follow is the copy of what q, the next pointer of the walk, leads to: n values of p's type.
+func (c *cloner) follow(q unsafex.Ptr, p *plan, n uintptr) unsafex.Ptr {
 	if c.nextRef < len(c.refs) {
 		r := c.refs[c.nextRef]
 		c.nextRef++
-		switch {
-		case r == refSame:
+		switch r {
+		case refSame:
 			return q
-		case r == refEmpty:
-			return unsafex.PtrOf(&empty)
-		case c.at(r).src == q:
-			return c.at(r).dst
+		case refEmpty:
+			if n == 0 || p.size == 0 {
+				return unsafex.PtrOf(&empty)
+			}
+		default:
+			b := c.at(r)
+			if b.src == q && b.plan.typ == p.typ && n <= b.room/p.units {
+				return b.dst
+			}
 		}
 	}
-	panic(fmt.Errorf("arena: %s of %s: the value was changed while it was copied", c.op, c.at(0).plan.whole))
+	panic(c.changed())
+}
+
+func (c *cloner) changed() error {
+	return fmt.Errorf("arena: %s of %s: the value changed while it was copied: another goroutine writes to it, or a part of it belongs to an arena that was reset or freed before",
+		c.op, c.at(0).plan.whole)
 }
 
 // fill puts the copied entries into a map. All that they lead to is complete, so that keys hash as they will.

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -116,6 +117,36 @@ func refused(t *testing.T, o *order, want string) {
 	}
 	if _, err := TryHeap(o); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Heap: %v, want: %s", err, want)
+	}
+}
+
+// TestDeepCloneRefusesDeep refuses the last node of a long list, whose path is as long.
+func TestDeepCloneRefusesDeep(t *testing.T) {
+	type node struct {
+		next *node
+		ch   chan int
+	}
+	n := 300_000
+	if testing.Short() || raceEnabled {
+		n = 50_000
+	}
+	list := &node{ch: make(chan int)}
+	for range n - 1 {
+		list = &node{next: list}
+	}
+	want := fmt.Sprintf("TryHeap of *arena.node: node%s… (%d more) …%s.ch: chan int cannot be copied", strings.Repeat(".next", 7), n+1-16, strings.Repeat(".next", 7))
+	c, err := TryHeap(list)
+	if c != nil || !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %.1000v, want: %s", err, want)
+	}
+	// A path of this length is not abbreviated.
+	list = &node{ch: make(chan int)}
+	for range 10 {
+		list = &node{next: list}
+	}
+	want = "node" + strings.Repeat(".next", 10) + ".ch: chan int"
+	if _, err = TryHeap(list); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want: %s", err, want)
 	}
 }
 

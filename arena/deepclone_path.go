@@ -3,40 +3,87 @@ package arena
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 func badShareAt(v any) error {
 	return fmt.Errorf("arena: CloneOptions.ShareAt with a %T: only pointers lead to variables", v)
 }
 
-// path names the place at an offset in a block as Go code would: "order.items[3].mu". Of what begins there,
-// stop is the type that is meant; nil is the innermost.
+// Of a path with more blocks than pathHead and pathTail, the blocks between are counted.
+const (
+	pathHead = 8
+	pathTail = 8
+)
+
+// path names the place at an offset in block i as Go code would: "order.items[3].mu". Of the values that
+// begin there, stop is the type that is meant; nil is the innermost. A list may have millions of
+// nodes, so path neither recurses nor builds the names of all.
 func (c *cloner) path(i uint32, offset uintptr, stop reflect.Type) string {
+	type step struct {
+		block  uint32
+		offset uintptr
+		stop   reflect.Type
+	}
+	var tail []step // From the place on towards the root.
+	var last [pathHead]step
+	more := 0
+	for {
+		s := step{i, offset, stop}
+		if len(tail) < pathTail {
+			tail = append(tail, s)
+		} else {
+			last[more%pathHead] = s
+			more++
+		}
+		if i == 0 {
+			break
+		}
+		b := c.at(i)
+		i, offset, stop = b.parent, b.at, nil
+	}
+	var path strings.Builder
+	add := func(s step) { path.WriteString(c.step(s.block, s.offset, s.stop)) }
+	for n := range min(more, pathHead) {
+		add(last[(more-1-n)%pathHead])
+	}
+	if more > pathHead {
+		fmt.Fprintf(&path, "… (%d more) …", more-pathHead)
+	}
+	for _, s := range slices.Backward(tail) {
+		add(s)
+	}
+	return path.String()
+}
+
+// step is what block i and the place at an offset in it add to a path.
+func (c *cloner) step(i uint32, offset uintptr, stop reflect.Type) string {
 	b := c.at(i)
+	if b.kind == isMap {
+		return ""
+	}
 	index, field := offset/b.plan.size, offset%b.plan.size
 	inner, _ := fieldPath(b.plan.typ, field, stop)
 	if i == 0 {
-		t := b.plan.whole
-		if t.Kind() == reflect.Array {
-			return rootName(t) + fmt.Sprintf("[%d]", index) + inner
+		way := rootName(b.plan.whole)
+		if b.plan.whole.Kind() == reflect.Array {
+			way += fmt.Sprintf("[%d]", index)
 		}
-		return rootName(t) + inner
+		return way + inner
 	}
 	parent := c.at(b.parent)
 	if b.kind == isScratch {
-		return c.path(b.parent, 0, nil) + c.entry(b, index/b.plan.units) + inner
+		return c.entry(b, index/b.plan.units) + inner
 	}
-	if parent.kind == isMap || b.kind == isMap {
-		return c.path(b.parent, b.at, nil)
-	}
-	way := c.path(b.parent, b.at, nil)
+	way := ""
 	_, t := fieldPath(parent.plan.typ, b.at%parent.plan.size, nil)
 	switch {
 	case t.Kind() == reflect.Interface && b.kind == isBox:
-		way += ".(" + b.plan.whole.String() + ")"
+		way = ".(" + b.plan.whole.String() + ")"
 	case t.Kind() == reflect.Interface:
-		way += ".(*" + b.plan.whole.String() + ")"
+		way = ".(*" + b.plan.whole.String() + ")"
 	}
 	if t.Kind() == reflect.Slice || b.plan.units > 1 {
 		way += fmt.Sprintf("[%d]", index)

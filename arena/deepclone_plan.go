@@ -288,14 +288,16 @@ func (b *planner) emitArray(p *plan, t reflect.Type, off uintptr) {
 // copies is how many bytes of the value the op sees to.
 func (o *op) copies() uintptr {
 	switch o.kind {
-	case opInterface:
+	case opInterface, opString:
 		return 2 * wordSize
+	case opSlice:
+		return 3 * wordSize
 	case opRepeat:
 		return o.n * o.to.size
 	case opKeep, opRefuse:
 		return o.n
 	}
-	return wordSize // Of slices and strings the lengths are plain data.
+	return wordSize
 }
 
 // findRuns finds what the ops leave.
@@ -328,3 +330,11 @@ func load(p unsafex.Ptr) unsafex.Ptr { return *unsafex.As[unsafex.Ptr](p) }
 
 // put writes the pointer at p.
 func put(p, v unsafex.Ptr) { *unsafex.As[unsafex.Ptr](p) = v }
+
+// loadWord reads the i-th word behind p.
+func loadWord(p unsafex.Ptr, i uintptr) uintptr {
+	return *unsafex.As[uintptr](unsafex.Add(p, i*wordSize))
+}
+
+// putWord writes the i-th word behind p.
+func putWord(p unsafex.Ptr, i, v uintptr) { *unsafex.As[uintptr](unsafex.Add(p, i*wordSize)) = v }

@@ -357,6 +357,7 @@ func (c *cloner) mapAt(p *plan, q, w unsafex.Ptr) uint32 {
 	if old {
 		return i
 	}
+	c.at(i).room = 1
 	m := reflect.NewAt(p.whole, w).Elem()
 	n := m.Len()
 	keys, elems := reflect.MakeSlice(reflect.SliceOf(p.key.whole), n, n), reflect.MakeSlice(reflect.SliceOf(p.elem.whole), n, n)

@@ -1,0 +1,145 @@
+package arena
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A remnant leads to values of an arena that was reset. The clone's own values get the memory of
+// old, so that old changes after the walk: fresh is copied there before old is copied.
+type remnant[T any] struct {
+	fresh []T
+	old   []T
+	none  *struct{ empty []struct{} }
+}
+
+// farAway is a length that reaches beyond the memory of small values.
+const farAway = 1 << 16
+
+type colossus [farAway]byte
+
+func (c *colossus) String() string { return "colossus" }
+
+type colossal struct {
+	p     *int
+	bytes colossus
+}
+
+func (c colossal) String() string { return "colossal" }
+
+// TestDeepCloneStale clones headers that change between walk and copy, in one goroutine.
+func TestDeepCloneStale(t *testing.T) {
+	if debugmode.On() {
+		t.Skip("the debug modes report the stale value")
+	}
+	for name, kind := range map[string]func() *Arena{"arena": NewArena, "shared": NewShared} {
+		t.Run(name, func(t *testing.T) {
+			cloneRemnant(t, kind, "slice", bytes.Repeat([]byte{7}, farAway))
+			cloneRemnant(t, kind, "string", strings.Repeat("s", farAway))
+			cloneRemnant(t, kind, "pointer", &colossus{})
+			cloneRemnant(t, kind, "map", map[string]*colossus{"k": {}})
+			cloneRemnant[any](t, kind, "pointer in any", &colossus{})
+			cloneRemnant[any](t, kind, "value in any", colossal{p: new(int)})
+			cloneRemnant[any](t, kind, "number in any", 1<<30)
+			cloneRemnant[fmt.Stringer](t, kind, "pointer in interface", &colossus{})
+			cloneRemnant[fmt.Stringer](t, kind, "value in interface", colossal{p: new(int)})
+			cloneRemnant(t, kind, "struct", struct {
+				s    string
+				list []*colossus
+			}{strings.Repeat("s", farAway), make([]*colossus, farAway)})
+			cloneRemnant(t, kind, "array", [6][]*int{5: make([]*int, farAway)})
+		})
+	}
+}
+
+// cloneRemnant clones a remnant of a's values, once so that the clone succeeds or is refused within old, once
+// so that it is refused within fresh.
+func cloneRemnant[T any](t *testing.T, kind func() *Arena, name string, value T) {
+	for n := 1; n <= 3; n++ {
+		a := kind()
+		all := MakeSlice[T](a, 3*n, 3*n)
+		a.Reset(Keep)
+		r := &remnant[T]{make([]T, n), all[:n:n], &struct{ empty []struct{} }{make([]struct{}, 3)}}
+		for i := range r.fresh {
+			r.fresh[i] = value
+		}
+		c := cloneStale(t, a, r)
+		soundHeaders(t, name+", what was there", all)
+		if c != nil {
+			soundHeaders(t, name+", the copy", c.old)
+			soundHeaders(t, name+", the copy", c.fresh)
+			if !reflect.DeepEqual(c.fresh, r.fresh) {
+				t.Errorf("%s: what is alive became another value", name)
+			}
+		}
+		runtime.KeepAlive(all)
+		a.Free()
+	}
+}
+
+// cloneStale is the clone, or nil if DeepClone says that the value changed.
+func cloneStale[T any](t *testing.T, a *Arena, v *T) (c *T) {
+	defer func() {
+		if r := recover(); r != nil {
+			if e, ok := r.(error); !ok || !strings.Contains(e.Error(), "reset or freed before") {
+				t.Errorf("the panic is %v", r)
+			}
+		}
+	}()
+	return DeepClone(a, v)
+}
+
+// soundHeaders says which values have a header without memory: a length over nil, or a pointer to no bytes.
+func soundHeaders[T any](t *testing.T, name string, values []T) {
+	t.Helper()
+	words := unsafex.SliceOf[uintptr](unsafex.DataOf(values), len(values)*int(unsafex.Size[T]())/wordSize, len(values)*int(unsafex.Size[T]())/wordSize)
+	for i, w := range words {
+		if w == unsafex.Addr(&empty) {
+			t.Errorf("%s: word %d leads to a variable of no bytes: %#x", name, i, words)
+		}
+	}
+	for i := range values {
+		if why := unsound(reflect.ValueOf(&values[i]).Elem()); why != "" {
+			t.Errorf("%s: value %d %s: %#x", name, i, why, words)
+		}
+	}
+}
+
+// unsound says what is wrong with the headers in v.
+func unsound(v reflect.Value) string {
+	word := func(i uintptr) uintptr { return loadWord(v.Addr().UnsafePointer(), i) }
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if why := unsound(v.Field(i)); why != "" {
+				return why
+			}
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			if why := unsound(v.Index(i)); why != "" {
+				return why
+			}
+		}
+	case reflect.Slice:
+		if word(0) == 0 && word(2) != 0 || word(1) > word(2) {
+			return "is a slice without memory"
+		}
+	case reflect.String:
+		if word(0) == 0 && word(1) != 0 {
+			return "is a string without memory"
+		}
+	case reflect.Interface:
+		if word(0) != 0 && word(1) == 0 {
+			return "is an interface without a value"
+		}
+	}
+	return ""
+}
