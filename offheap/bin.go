@@ -97,6 +97,9 @@ func (b *bin) shape(size uintptr) {
 	b.blocks = uint32(bytes / size)
 }
 
+// groups is the number of groups in a slab, 0 for large blocks.
+func (b *bin) groups() uint32 { return (b.blocks + 1<<b.shift - 1) >> b.shift }
+
 // bin is the bin of a class of k, made on first use.
 func (h *heap) bin(k *kind, class uint32) *bin {
 	if b := k.bins[class].Load(); b != nil {

@@ -1,9 +1,12 @@
 package offheap
 
 import (
+	"errors"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // flushPs takes back what the Ps have checked out. It is for the rare moments when free blocks
@@ -17,6 +20,7 @@ import (
 func (h *heap) flushPs() {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
+	h.flushes.Add(1)
 	h.closePs(h.nps)
 	runtime.ReadMemStats(&h.memStats)
 	for id := range h.nps {
@@ -36,12 +40,129 @@ func (h *heap) emptyCache(c *slots) {
 	}
 }
 
-// worthFlushing says whether free blocks that Ps hold could help b get n more bytes.
-func (h *heap) worthFlushing(b *bin, n int64) bool {
-	if h.free(b) > 0 {
+// worthFlushing says whether taking back what the Ps hold could serve a request of b that failed
+// with err. It looks at what the Ps hold at this moment, and does not stop the world: a flush stops
+// every goroutine of the process, and a request that is refused is often made again at once.
+//
+// Free blocks of b serve any request for one. Other sizes serve a request that failed for want of
+// memory: a slab that is free but for what Ps hold becomes granules. They never serve one that
+// failed at a limit, because a limit counts blocks in use, wherever the free ones are.
+//
+// A free that happened before the request is seen here, whatever P it was on. Locals do not count:
+// a flush leaves them alone.
+func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
+	if b.id < nullBin && b.size != 0 {
+		for c := range h.pcaches {
+			if c.bins[b.id].holdsFree(b) {
+				return true
+			}
+		}
+	}
+	return !errors.Is(err, ErrLimit) && h.couldRetire(b, n)
+}
+
+// pcaches yields the slots of each P that has any.
+func (h *heap) pcaches(yield func(*slots) bool) {
+	for id := range maxPs {
+		if c := h.cache(id); c == nil || !yield(c) { // A P gets slots only after all below it.
+			return
+		}
+	}
+}
+
+// holdsFree says whether the slot of a P, for blocks of b, holds a free one. Its P may change it
+// meanwhile. Its slab may be taken apart, too, and the record serve another span: so the geometry
+// is b's, with which no read goes beyond the record, because a record keeps its length for good.
+func (s *slot) holdsFree(b *bin) bool {
+	if uint32(atomic.LoadUint64(&s.state)) != 0 {
 		return true
 	}
+	if w := atomic.LoadUintptr(&s.word); w != 0 && freeBits(unsafex.Load64(w)) != 0 {
+		return true
+	}
+	cur := atomic.LoadUintptr(&s.cur)
+	if cur == 0 {
+		return false
+	}
+	for g := range b.groups() {
+		if v := unsafex.Load64(spanAt(cur).word(g)); holderOf(v) == 0 && freeBits(v) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// couldRetire says whether a flush would retire slabs that give the bin n bytes in a row, or the
+// record of a span of n bytes. It tries: under the heap's lock it marks the granules of such slabs
+// as free, looks for a run, and takes the marks off.
+func (h *heap) couldRetire(b *bin, n uintptr) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.held-h.inUseOf(nil) >= n
+	found, record := false, roundUp(recordBytes(b.groups()), metaAlign)
+	noRecord := !h.meta.has(record)
+	var marks []granuleRange
+	for c := range h.pcaches {
+		for _, other := range *h.bins.Load() {
+			if other.id >= nullBin || other.size == 0 || other.kind.typed() {
+				continue // Typed slabs are never retired.
+			}
+			before := len(marks)
+			marks = h.markRetired(other, &c.bins[other.id], marks)
+			found = found || noRecord && len(marks) > before && roundUp(recordBytes(other.groups()), metaAlign) == record
+		}
+	}
+	for _, g := range marks {
+		if !b.kind.typed() {
+			_, run := g.r.runs.find(int(roundUp(n, granule) / granule))
+			// At the end of what is committed, less would have to be committed.
+			end := g.r.runs.isFree(g.i, len(g.r.runs.free)*wordBits-g.i)
+			found = found || run || end
+		}
+	}
+	for _, g := range marks {
+		g.r.runs.set(g.i, g.n, false)
+	}
+	return found
+}
+
+// markRetired marks the granules of the slot's slabs that a flush would retire, and lists them
+// behind marks. The caller holds the heap's lock.
+func (h *heap) markRetired(b *bin, s *slot, marks []granuleRange) []granuleRange {
+	slabs := [2]*span{}
+	if base := atomic.LoadUintptr(&s.base); base != 0 {
+		slabs[0] = h.spanOf(base)
+	}
+	if cur := atomic.LoadUintptr(&s.cur); cur != 0 {
+		slabs[1] = h.spanOf(spanAt(cur).base)
+	}
+	for _, sp := range slabs {
+		if sp == nil || sp.bin != b.id || !h.freeButForPs(b, sp) {
+			continue
+		}
+		r := h.regionOf(sp.base)
+		g := granuleRange{r, int((sp.base - r.base) / granule), int(sp.granules)}
+		if !r.runs.isFree(g.i, 1) { // Else it is marked already.
+			r.runs.set(g.i, g.n, true)
+			marks = append(marks, g)
+		}
+	}
+	return marks
+}
+
+// freeButForPs says whether all blocks of a slab are free, in its words or with Ps.
+func (h *heap) freeButForPs(b *bin, sp *span) bool {
+	for g := range sp.groups() {
+		v := unsafex.Load64(sp.word(g))
+		free := freeBits(v)
+		if holder := holderOf(v); holder > maxPs {
+			return false // A Local, or the purge, which retires the slab by itself.
+		} else if holder != 0 {
+			m, _ := h.heldMask(holder-1, b, sp.word(g))
+			free |= m
+		}
+		if free != sp.mask(g) {
+			return false
+		}
+	}
+	return true
 }

@@ -56,6 +56,7 @@ type heap struct {
 
 	flushMu  sync.Mutex // Held while the Ps' slots are taken back. It comes before the other locks.
 	memStats runtime.MemStats
+	flushes  atomic.Int64 // Calls of flushPs. Each stops the world once.
 
 	mu      sync.Mutex // Guards regions, meta and what follows.
 	meta    meta

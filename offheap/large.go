@@ -23,7 +23,7 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 		})
 	}
 	sp, dirty, err := take()
-	if err != nil && h.worthFlushing(b, int64(count)*granule) {
+	if err != nil && h.worthFlushing(b, uintptr(count)*granule+max(align, granule)-granule, err) {
 		h.flushPs()
 		sp, dirty, err = take()
 	}

@@ -44,6 +44,12 @@ func (m *meta) alloc(mem vmem.Memory, size uintptr) (uintptr, error) {
 	return addr, nil
 }
 
+// has says whether alloc can serve a record of that size without asking the system.
+func (m *meta) has(size uintptr) bool {
+	size = roundUp(size, metaAlign)
+	return len(m.free[size]) > 0 || m.end-m.next >= size
+}
+
 // recycle takes a record back. Its contents stay: group words keep their versions, so that a
 // compare-and-swap on a word of the record's earlier life fails.
 func (m *meta) recycle(addr, size uintptr) {

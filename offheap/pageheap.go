@@ -55,13 +55,13 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	if err := h.checkLimit(b, bytes); err != nil {
 		return nil, err
 	}
-	rec, err := h.meta.alloc(h.mem, spanBytes+uintptr(words)*8)
+	rec, err := h.meta.alloc(h.mem, recordBytes(words))
 	if err != nil {
 		return nil, err
 	}
 	g, err := h.allocGranules(b, n, align, dirty)
 	if err != nil {
-		h.meta.recycle(rec, spanBytes+uintptr(words)*8)
+		h.meta.recycle(rec, recordBytes(words))
 		return nil, err
 	}
 	s := spanAt(rec)
@@ -108,7 +108,7 @@ func (h *heap) freeSpan(b *bin, s *span) {
 		p.held -= int64(s.bytes())
 	}
 	s.state.Store(spanDead)
-	h.meta.recycle(s.addr(), spanBytes+uintptr(words)*8)
+	h.meta.recycle(s.addr(), recordBytes(words))
 	if !b.kind.typed() {
 		r.runs.set(g.i, g.n, true)
 		setBits(r.fresh, g.i, g.n, true)

@@ -21,7 +21,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 				continue
 			}
 			addr, err := h.allocUnslotted(b, q)
-			if err != nil && !flushed && h.worthFlushing(b, int64(b.granules)*granule) {
+			if err != nil && !flushed && h.worthFlushing(b, uintptr(b.granules)*granule, err) {
 				h.flushPs()
 				flushed = true
 				continue
@@ -58,7 +58,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 			if addr := h.takeTwins(b); addr != 0 {
 				return addr, nil
 			}
-			if !flushed && h.worthFlushing(b, int64(b.granules)*granule) {
+			if !flushed && h.worthFlushing(b, uintptr(b.granules)*granule, err) {
 				h.flushPs()
 				flushed = true
 				continue
@@ -74,7 +74,7 @@ func (h *heap) slab(b *bin) (*span, error) {
 	if sp := b.takeListed(); sp != nil {
 		return sp, nil
 	}
-	words := (b.blocks + 1<<b.shift - 1) >> b.shift
+	words := b.groups()
 	sp, dirty, err := h.allocSpan(b, int(b.granules), granule, words, func(sp *span) {
 		for g := range words {
 			initGroup(sp.word(g), sp.mask(g))

@@ -33,6 +33,9 @@ type span struct {
 
 const spanBytes = 64
 
+// recordBytes is the length of a span's record with that many group words behind it.
+func recordBytes(groups uint32) uintptr { return spanBytes + uintptr(groups)*8 }
+
 // States of a span.
 const (
 	spanDead     = iota // In no use; its record may be recycled.
