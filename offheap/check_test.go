@@ -90,7 +90,7 @@ func TestSlotChecks(t *testing.T) {
 		}},
 	} {
 		h := releasedHeap(t, &vmem.Fake{})
-		l := h.newLocal()
+		l := openLocal(t, h)
 		q := h.request(8, false)
 		q.local = l
 		block, err := h.allocBytes("AllocUninit", 1000, q)

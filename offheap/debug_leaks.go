@@ -64,6 +64,9 @@ func (t *tracked) leaks(after uint64) []debugmode.LeakGroup {
 				more = yield(debugmode.Block{Owner: "offheap", Type: b.holds(), Alloc: b.stack, Size: b.size, Leak: true})
 			}
 		})
+		if more {
+			openHandles(after, yield)
+		}
 	})
 }
 

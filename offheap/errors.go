@@ -69,6 +69,9 @@ func (e *MisuseError) Error() string {
 	if e.Report != "" {
 		return e.Report
 	}
+	if e.Addr == 0 { // The mistake is in a handle, such as a Local.
+		return fmt.Sprintf("offheap: %s: %s: %s", e.Op, e.Kind, e.Detail)
+	}
 	return fmt.Sprintf("offheap: %s of %#x: %s: %s", e.Op, e.Addr, e.Kind, e.Detail)
 }
 

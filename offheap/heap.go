@@ -47,12 +47,13 @@ type heap struct {
 	regions  [maxRegions]region
 	nregions atomic.Int32
 
-	limit      atomic.Int64 // Bytes that spans may take, 0 for none.
-	guards     *tracked     // Not nil: one allocation in some is guarded, and it has those.
-	other      *tracked     // Not nil: it serves every block, and the slabs none.
-	announces  bool         // A sanitizer must hear of all memory that blocks are cut from.
-	startOnce  sync.Once
-	growthHook func() // Called without locks when much was taken since the last call, and at ticks.
+	limit         atomic.Int64 // Bytes that spans may take, 0 for none.
+	guards        *tracked     // Not nil: one allocation in some is guarded, and it has those.
+	other         *tracked     // Not nil: it serves every block, and the slabs none.
+	localsDropped atomic.Int64
+	announces     bool // A sanitizer must hear of all memory that blocks are cut from.
+	startOnce     sync.Once
+	growthHook    func() // Called without locks when much was taken since the last call, and at ticks.
 
 	flushMu  sync.Mutex // Held while the Ps' slots are taken back. It comes before the other locks.
 	memStats runtime.MemStats
@@ -83,7 +84,6 @@ const (
 
 // slots are all slots of one holder.
 type slots struct {
-	bins [fastBins]slot
 	// hot is the address of the slot that was last refilled or freed into. Frees look there first:
 	// where a block belongs is told by its address, and the last bin is usually the next one, too.
 	hot uintptr
@@ -96,6 +96,10 @@ type slots struct {
 	// Guarded by the heap's lock: whether they are among the active ones, and whether they are
 	// there without a holder.
 	listed, retired bool
+	_               [62 - 4*ptrSize]byte
+
+	// bins come last: the compiler adds no nil check to an access within the first page.
+	bins [fastBins]slot
 }
 
 // noSlots never have a block. They are those of whoever has no others, and nobody writes them.
@@ -200,6 +204,7 @@ func leave(p percpu.Pin, l *Local) {
 	if l == nil {
 		p.Release()
 	}
+	runtime.KeepAlive(l) // Its slots were in use up to here.
 }
 
 // makeCache gives holder id its slots; a P only after all Ps below it. It reports an error if

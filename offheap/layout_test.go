@@ -13,6 +13,9 @@ func TestLayout(t *testing.T) {
 	if n := unsafe.Sizeof(slot{}); n != 64 {
 		t.Errorf("a slot is %d bytes, want a cache line of 64", n)
 	}
+	if n := unsafe.Offsetof(slots{}.bins); n != 64 {
+		t.Errorf("the slots of a holder begin at offset %d, want a whole cache line, 64", n)
+	}
 	if n := unsafe.Sizeof(Ref[int]{}); n != 8 {
 		t.Errorf("a Ref is %d bytes, want 8", n)
 	}

@@ -1,7 +1,7 @@
 package offheap
 
 import (
-	"fmt"
+	"runtime"
 
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/sizeclass"
@@ -9,64 +9,73 @@ import (
 )
 
 // A Local allocates for one goroutine at a time, without finding out each time which P runs it:
-// the fastest way to allocate single blocks. Its blocks are ordinary blocks, which any goroutine
-// may free by any way, and it may free any block. A Local keeps up to 32 free blocks of each size
-// and kind, at most 16 KiB or one block, to itself until Close.
+// the fastest way to allocate single blocks. Its blocks are ordinary blocks: any goroutine may free
+// them in any way, and a Local may free any block. Until Close a Local keeps up to 32 free blocks
+// of each size and kind to itself, at most 16 KiB or one block.
 //
-// Two goroutines that use one Local at the same time make a data race.
+// A Local must not be copied; pass the pointer that NewLocal returned. Every call of a copy panics
+// with a [*MisuseError], and so does every call of a zero Local and of one that is closed.
+//
+// Two goroutines that use one Local at the same time make a data race. Built with -race, each call
+// writes to the Local, so that the race detector reports them.
 type Local struct {
+	_     noCopy
+	self  *Local // The Local itself. A copy and the zero Local have another value here.
+	slots *slots // noSlots if the Local has no slots of its own.
 	id    int    // Holder number, or closedLocal, or sharedLocal.
-	slots *slots // Never nil: without slots of its own it is noSlots.
+	calls int    // Written by each call under the race detector.
+
+	handle  *handle         // What is left of the Local when the program drops it.
+	cleanup runtime.Cleanup // Reclaims the slots of a dropped Local.
 }
+
+// noCopy makes go vet report copies of a struct that has a field of this type.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
 
 const (
 	closedLocal = -1 - iota
-	sharedLocal // There is none left, or the blocks come from the Go heap: use the shared way.
+	sharedLocal // No holder number is left, or the blocks come from the Go heap: use the shared way.
 )
 
-// NewLocal makes a Local. It must be closed; a Local that is dropped keeps its few free blocks
-// for ever. There can be about 12,000; further ones work at the speed of the package's functions.
+// NewLocal makes a Local. Close it after the last use. If the program drops a Local instead, the
+// collector finds that out some time later and offheap takes the Local's free blocks back;
+// [Stats].LocalsDropped counts such Locals, and with FREEHOLD=leaks [Leaks] lists the places that
+// made them.
+//
+// About 12,000 Locals can be open; further ones work at the speed of the package's functions.
 func NewLocal() *Local { return std.newLocal() }
 
-func (h *heap) newLocal() *Local {
-	h.start()
-	if h.other != nil {
-		return &Local{id: sharedLocal, slots: &noSlots}
-	}
-	h.mu.Lock()
-	id := sharedLocal
-	if n := len(h.locals); n > 0 {
-		id, h.locals = h.locals[n-1], h.locals[:n-1]
-	} else if maxPs+h.nlocal < maxHolders {
-		id = maxPs + h.nlocal
-		h.nlocal++
-	}
-	h.mu.Unlock()
-	if id >= 0 && h.makeCache(id) != nil {
-		h.mu.Lock()
-		h.locals = append(h.locals, id)
-		h.mu.Unlock()
-		id = sharedLocal
-	}
-	l := &Local{id: id, slots: &noSlots}
-	if id >= 0 {
-		l.slots = h.cache(id)
+// own is the Local for the allocator's inner functions; nil means the shared way. It panics if l
+// must not be used. Every call that the fast path does not serve comes here, and the fast path
+// serves a Local only if it is not a copy.
+func (l *Local) own(op string) *Local {
+	l.check(op)
+	if l.id == sharedLocal {
+		return nil
 	}
 	return l
 }
 
-// own is the Local for the allocator's inner functions: nil says the shared way.
-func (l *Local) own(op string) *Local {
-	if l.slots == nil {
-		panic(fmt.Errorf("offheap: %s on a Local that NewLocal did not make", op)) // Its number would be that of a P.
+// check panics if op must not use l.
+func (l *Local) check(op string) {
+	switch {
+	case l.self == nil:
+		panic(localMisuse(op, "a Local that NewLocal did not make", "call NewLocal and use the pointer that it returns"))
+	case l.self != l:
+		panic(localMisuse(op, "a copied Local", "a copy and its original would allocate the same blocks; use the pointer that NewLocal returned everywhere"))
+	case l.id == closedLocal:
+		panic(localMisuse(op, "a Local that is closed", "call Close after the last use, or make another Local"))
 	}
-	switch l.id {
-	case closedLocal:
-		panic(fmt.Errorf("offheap: %s on a Local that is closed", op))
-	case sharedLocal:
-		return nil
+	if sanitize.Race {
+		l.calls++ // Two goroutines that use the Local meet here.
 	}
-	return l
+}
+
+func localMisuse(op, what, todo string) *MisuseError {
+	return &MisuseError{Op: op, Kind: "use of " + what, Detail: todo}
 }
 
 // Alloc is [Alloc].
@@ -81,15 +90,18 @@ func (l *Local) Alloc(n int) []byte {
 
 // TryAlloc is [TryAlloc].
 func (l *Local) TryAlloc(n int) ([]byte, error) {
+	own := l.own("Alloc")
 	q := std.request(8, true)
-	q.local = l.own("TryAlloc")
+	q.local = own
 	return std.allocBytes("Alloc", n, q)
 }
 
 // AllocUninit is [AllocUninit].
 func (l *Local) AllocUninit(n int) []byte {
-	if uint(n-1) < sizeclass.Max {
-		if addr := l.slots.bins[sizeclass.Of(uintptr(n))].pop(); addr != 0 {
+	if uint(n-1) < sizeclass.Max && l.self == l {
+		addr := l.slots.bins[sizeclass.Of(uintptr(n))].pop()
+		runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
+		if addr != 0 {
 			return unsafex.Bytes(addr, uintptr(n))
 		}
 	}
@@ -98,8 +110,9 @@ func (l *Local) AllocUninit(n int) []byte {
 
 // TryAllocUninit is [TryAllocUninit].
 func (l *Local) TryAllocUninit(n int) ([]byte, error) {
+	own := l.own("AllocUninit")
 	q := std.request(8, false)
-	q.local = l.own("AllocUninit")
+	q.local = own
 	return std.allocBytes("AllocUninit", n, q)
 }
 
@@ -110,27 +123,35 @@ func (l *Local) Free(b []byte) {
 		return
 	}
 	addr := unsafex.SliceAddr(b)
-	s := l.slots.hottest()
-	if s.push(addr) {
-		if s.wipe {
-			s.clear(addr)
+	if l.self == l {
+		s := l.slots.hottest()
+		done := s.push(addr)
+		if done {
+			if s.wipe {
+				s.clear(addr)
+			}
+		} else {
+			done = n <= sizeclass.Max && l.slots.push(sizeclass.Of(n), addr)
 		}
-		return
-	}
-	if n <= sizeclass.Max && l.slots.push(sizeclass.Of(n), addr) {
-		return
+		runtime.KeepAlive(l)
+		if done {
+			return
+		}
 	}
 	std.freeSlow(addr, l.own("Free"), "Free")
 }
 
 // NewIn is [New] from a Local.
 func NewIn[T any](l *Local) *T {
-	c := l.slots
 	var addr uintptr
-	if _, ok := c.newest.typ.(*T); ok {
-		addr = unsafex.At[slot](c.newest.slot).pop()
-	} else if d := known[T](); d != nil {
-		addr = c.bins[d.bin&(fastBins-1)].pop()
+	if l.self == l {
+		c := l.slots
+		if _, ok := c.newest.typ.(*T); ok {
+			addr = unsafex.At[slot](c.newest.slot).pop()
+		} else if d := known[T](); d != nil {
+			addr = c.bins[d.bin&(fastBins-1)].pop()
+		}
+		runtime.KeepAlive(l)
 	}
 	if addr == 0 {
 		addr = newInAddr(describe[T](), l)
@@ -162,48 +183,37 @@ func DeleteIn[T any](l *Local, p *T) {
 		return
 	}
 	addr := unsafex.Addr(p)
-	s := l.slots.hottest()
 	// A pointer to a field of size zero may have a block's address, and yet must not free it.
-	if unsafex.Size[T]() != 0 && s.push(addr) {
-		if s.wipe {
-			s.clear(addr)
+	if unsafex.Size[T]() != 0 && l.self == l {
+		s := l.slots.hottest()
+		if s.push(addr) {
+			if s.wipe {
+				s.clear(addr)
+			}
+			runtime.KeepAlive(l)
+			return
 		}
-		return
 	}
 	deleteInSlow(describe[T](), addr, l)
 }
 
 //go:noinline
 func deleteInSlow(d *typeDesc, addr uintptr, l *Local) {
-	if d.size != 0 && !l.slots.push(d.bin, addr) {
-		std.freeSlow(addr, l.own("DeleteIn"), "DeleteIn")
+	l = l.own("DeleteIn")
+	if d.size == 0 || l != nil && l.slots.push(d.bin, addr) {
+		return
 	}
+	std.freeSlow(addr, l, "DeleteIn")
 }
 
-// Close gives the Local's free blocks back. Blocks that are in use stay so. Using the Local
-// afterwards panics; closing it again does nothing.
+// Close gives the Local's free blocks back. Blocks that are in use stay in use. Closing a Local
+// again does nothing; every other use after Close panics.
 func (l *Local) Close() {
-	if l.id >= 0 && l.slots != nil {
-		std.closeLocal(l)
+	if l.self == l && l.id == closedLocal {
+		return
 	}
-	l.id, l.slots = closedLocal, &noSlots
-}
-
-func (h *heap) closeLocal(l *Local) {
-	h.emptyCache(l.slots)
-	h.retireCache(l.id)
-}
-
-// emptySlot checks everything of a slot in. Its holder calls it, not pinned.
-func (h *heap) emptySlot(b *bin, s *slot) {
-	group, cur := s.leave(h), s.cur
-	s.cur, s.miss = 0, 0
-	s.setLeft(0)
-	s.drawn = undrawn
-	b.out.Add(s.out)
-	s.out = 0
-	if group != 0 {
-		h.afterFree(group)
-	}
-	h.settleCurrent(cur)
+	l.check("Close")
+	l.cleanup.Stop()
+	l.handle.close()
+	l.slots, l.id = &noSlots, closedLocal
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -145,21 +146,36 @@ func TestMoreLocalsThanNumbers(t *testing.T) {
 	h := releasedHeap(t, &vmem.Fake{})
 	var all []*Local
 	for range maxHolders - maxPs {
-		l := h.newLocal()
+		l := openLocal(t, h)
 		if l.id == sharedLocal {
 			t.Fatalf("Local %d has no slots", len(all))
 		}
 		all = append(all, l)
 	}
 	for range 10 {
-		if l := h.newLocal(); l.id != sharedLocal {
+		if l := openLocal(t, h); l.id != sharedLocal {
 			t.Fatalf("more Locals than numbers: %d", l.id)
 		}
 	}
-	h.closeLocal(all[17])
-	if l := h.newLocal(); l.id != all[17].id {
-		t.Errorf("the number of a closed Local is not used again: %d, want %d", l.id, all[17].id)
+	id := all[17].id
+	all[17].Close()
+	if l := openLocal(t, h); l.id != id {
+		t.Errorf("the number of a closed Local is not used again: %d, want %d", l.id, id)
 	}
+}
+
+// openLocal makes a Local of h, whose memory is gone after the test: the collector must not close
+// the Local then.
+func openLocal(t testing.TB, h testHeap) *Local {
+	l := h.newLocal()
+	t.Cleanup(l.cleanup.Stop)
+	return l
+}
+
+func localWithoutSlots() *Local {
+	l := &Local{id: sharedLocal, slots: &noSlots}
+	l.self, l.handle = l, newHandle(debugmode.OwnerLocal, &std, sharedLocal)
+	return l
 }
 
 // TestLocalWithoutSlots uses a Local as NewLocal returns it when there are no numbers left.
@@ -168,7 +184,7 @@ func TestLocalWithoutSlots(t *testing.T) {
 	cfg := config()
 	cfg.Concurrent, cfg.Limits = false, false
 	for _, ops := range alloctest.Seeds() {
-		l := &Local{id: sharedLocal, slots: &noSlots}
+		l := localWithoutSlots()
 		alloctest.Ops(t, localHeap{l}, ops, cfg)
 		v := NewIn[link](l)
 		if *v != (link{}) {
@@ -257,7 +273,7 @@ func TestNoMemoryForSlots(t *testing.T) {
 	needOwnMemory(t)
 	fake := &vmem.Fake{}
 	h := releasedHeap(t, fake)
-	l := h.newLocal()
+	l := openLocal(t, h)
 	q := h.request(8, false)
 	q.local = l
 	b, err := h.allocBytes("AllocUninit", 1000, q)
@@ -265,7 +281,7 @@ func TestNoMemoryForSlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Free(b)
-	h.closeLocal(l)
+	l.Close()
 	h.mu.Lock()
 	h.meta.next = h.meta.end // What records there are must do.
 	h.mu.Unlock()

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/freehold-go/freehold/alloctest"
 )
 
 // numbered begins with what Append and Realloc could take for a slice of its own.
@@ -36,29 +34,6 @@ func TestPartsDoNotGrow(t *testing.T) {
 		Delete(big)
 	}
 	works(t)
-}
-
-// TestLocalOfNobody uses Locals that NewLocal did not make. Their zero number is that of a P.
-func TestLocalOfNobody(t *testing.T) {
-	quiet(t)
-	b := Alloc(100_000)
-	for _, f := range []func(l *Local){
-		func(l *Local) { _, _ = l.TryAlloc(100) },
-		func(l *Local) { _, _ = l.TryAllocUninit(100_000) },
-		func(l *Local) { l.Alloc(100_000) },
-	} {
-		alloctest.MustPanic(t, func() { f(new(Local)) }, "offheap: ", "NewLocal did not make")
-	}
-	for what, f := range map[string]func(l *Local){
-		"Alloc": func(l *Local) { l.Alloc(1) }, "Free": func(l *Local) { l.Free(b) },
-		"NewIn": func(l *Local) { NewIn[point](l) }, "DeleteIn": func(l *Local) { DeleteIn(l, &b[0]) },
-	} {
-		if caught(func() { f(new(Local)) }) == nil {
-			t.Errorf("%s does not panic", what)
-		}
-	}
-	new(Local).Close()
-	Free(b)
 }
 
 // TestFreeWhileRealloc lets two goroutines free and resize one large block at the same time. One of

@@ -26,6 +26,9 @@ type Stats struct {
 	Held int64
 	// Limit is the bound that [SetLimit] set, 0 for none.
 	Limit int64
+	// LocalsDropped counts the Locals that the program dropped without Close and that the collector
+	// has found so far. It is a number of Locals, not of bytes. Their free blocks were taken back.
+	LocalsDropped int64
 	// Purposes are the accounts of each [Purpose], in the order of their making.
 	Purposes []PurposeStats
 }
@@ -56,7 +59,7 @@ func (h *heap) stats() Stats {
 		byPurpose[b.kind.purpose] += n
 		s.InUse += n
 	}
-	s.Limit = h.limit.Load()
+	s.Limit, s.LocalsDropped = h.limit.Load(), h.localsDropped.Load()
 	h.mu.Lock()
 	var used int64
 	for i := range int(h.nregions.Load()) {

@@ -305,7 +305,7 @@ func (t *tracked) inUseOf(p *Purpose) int64 {
 
 func (t *tracked) stats() Stats {
 	n := t.inUse.Load()
-	s := Stats{InUse: n, Reserved: n, Limit: t.h.limit.Load()}
+	s := Stats{InUse: n, Reserved: n, Limit: t.h.limit.Load(), LocalsDropped: t.h.localsDropped.Load()}
 	if t.under != nil {
 		u := t.under.stats()
 		s.Metadata = u.Metadata

@@ -60,19 +60,12 @@ func WriteLeaks(w io.Writer, groups []LeakGroup) error {
 	if len(groups) == 0 {
 		return nil
 	}
-	var blocks, arenas int
-	var bytes int64
+	var total amounts
 	for _, g := range groups {
-		if g.arenas() {
-			arenas += g.Blocks
-		} else {
-			blocks += g.Blocks
-		}
-		bytes += g.Bytes
+		total.add(g)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "freehold: leak: %s of %s in all, from %s, not freed\n",
-		blocksAndArenas(blocks, arenas), count(uint64(bytes), "byte"), count(uint64(len(groups)), "place"))
+	fmt.Fprintf(&b, "freehold: leak: %s, from %s, not freed\n", total, count(uint64(len(groups)), "place"))
 	for i, g := range groups {
 		if i == maxLeakGroups {
 			fmt.Fprintf(&b, "  ... and %s more\n", count(uint64(len(groups)-i), "place"))
@@ -88,9 +81,12 @@ func WriteLeaks(w io.Writer, groups []LeakGroup) error {
 // String is the paragraph of the group in the report: how many and how large, and the stack.
 func (g LeakGroup) String() string {
 	var b strings.Builder
-	if g.arenas() {
-		fmt.Fprintf(&b, "  %s, %s allocated by:\n", count(uint64(g.Blocks), "off-heap arena"), count(uint64(g.Bytes), "byte"))
-	} else {
+	switch noun := g.noun(); {
+	case g.handles():
+		fmt.Fprintf(&b, "  %s, not closed, allocated by:\n", count(uint64(g.Blocks), noun))
+	case noun != "block":
+		fmt.Fprintf(&b, "  %s, %s allocated by:\n", count(uint64(g.Blocks), noun), count(uint64(g.Bytes), "byte"))
+	default:
 		what := g.Owner
 		if g.Type != "" {
 			what = g.Type + ", " + g.Owner
@@ -104,16 +100,54 @@ func (g LeakGroup) String() string {
 	return b.String()
 }
 
-// arenas says whether the group is of arenas, each of which counts as a block.
-func (g LeakGroup) arenas() bool { return g.Owner == "arena" }
+// The owners of what must be closed and takes no bytes of its own.
+const (
+	OwnerLocal = "Local"
+	OwnerFile  = "File"
+)
 
-// blocksAndArenas names those that there are any of.
-func blocksAndArenas(blocks, arenas int) string {
-	switch {
-	case arenas == 0:
-		return count(uint64(blocks), "block")
-	case blocks == 0:
-		return count(uint64(arenas), "off-heap arena")
+// noun is the word for one thing of the group.
+func (g LeakGroup) noun() string {
+	switch g.Owner {
+	case "arena":
+		return "off-heap arena"
+	case OwnerLocal, OwnerFile:
+		return g.Owner
 	}
-	return count(uint64(blocks), "block") + " and " + count(uint64(arenas), "off-heap arena")
+	return "block"
+}
+
+// handles says whether the group is of things that are closed, not freed.
+func (g LeakGroup) handles() bool { return g.Owner == OwnerLocal || g.Owner == OwnerFile }
+
+// amounts counts what a report lists.
+type amounts struct {
+	number [len(leakNouns)]int
+	bytes  int64
+}
+
+// leakNouns are the nouns of groups, in the order of a report's first line.
+var leakNouns = [...]string{"block", "off-heap arena", OwnerLocal, OwnerFile}
+
+func (a *amounts) add(g LeakGroup) {
+	a.number[slices.Index(leakNouns[:], g.noun())] += g.Blocks
+	a.bytes += g.Bytes
+}
+
+// String names the things that there are: "3 blocks, 1 Local and 2 Files of 100 bytes in all".
+func (a amounts) String() string {
+	var parts []string
+	for i, n := range a.number {
+		if n > 0 {
+			parts = append(parts, count(uint64(n), leakNouns[i]))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if i := strings.LastIndex(text, ", "); i >= 0 {
+		text = text[:i] + " and " + text[i+2:]
+	}
+	if a.number[0]+a.number[1] > 0 { // A Local or File has no bytes of its own.
+		text += " of " + count(uint64(a.bytes), "byte") + " in all"
+	}
+	return text
 }

@@ -38,6 +38,16 @@ func TestLeaks(t *testing.T) {
 		}
 	}
 	text.Reset()
+	handles := []LeakGroup{{Owner: "offheap", Blocks: 1, Bytes: 5}, {Owner: OwnerFile, Blocks: 2}, {Owner: OwnerLocal, Blocks: 1}}
+	if err := WriteLeaks(&text, handles); err != nil || !strings.Contains(text.String(), "leak: 1 block, 1 Local and 2 Files of 5 bytes in all, from 3 places") ||
+		!strings.Contains(text.String(), "  2 Files, not closed, allocated by:\n") {
+		t.Errorf("of handles: %v\n%s", err, &text)
+	}
+	text.Reset()
+	if err := WriteLeaks(&text, handles[1:]); err != nil || !strings.Contains(text.String(), "leak: 1 Local and 2 Files, from 2 places") {
+		t.Errorf("of handles alone: %v\n%s", err, &text)
+	}
+	text.Reset()
 	if err := WriteLeaks(&text, nil); err != nil || text.Len() > 0 {
 		t.Errorf("of no leaks: %v, %q", err, &text)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/offheap"
@@ -27,6 +28,9 @@ func handles() []Case {
 		{Name: "checkpoint-stale", Text: "rewinds to a checkpoint from before a Reset", Run: two(checkpointStale), Seen: always("arena", "checkpoint", "stale")},
 		{Name: "checkpoint-foreign", Text: "rewinds to another arena's checkpoint", Run: two(checkpointForeign), Seen: always("arena", "checkpoint")},
 		{Name: "local-closed", Text: "allocates from a Local after Close", Run: only(OffHeap, localClosed), Seen: always("offheap", "Local that is closed")},
+		{Name: "local-copied", Text: "allocates from a copy of a Local", Run: only(OffHeap, localCopied), Seen: always("offheap", "use of a copied Local")},
+		{Name: "local-copied-close", Text: "closes a copy of a Local that is closed", Run: only(OffHeap, localCopiedClose), Seen: always("offheap", "use of a copied Local")},
+		{Name: "local-zero", Text: "allocates from a Local that NewLocal did not make", Run: only(OffHeap, localZero), Seen: always("offheap", "a Local that NewLocal did not make")},
 		{Name: "shared-release", Text: "releases a Shared once too often", Run: only(OffHeap, sharedReleased), Seen: always("offheap", "use after the last Release")},
 		{Name: "shared-handle", Text: "asks a Shared for its bytes after the last Release", Run: only(OffHeap, sharedHandle), Seen: always("offheap", "use after the last Release")},
 		{Name: "shared-bytes", Text: "reads the bytes of a Shared after the last Release", Run: only(OffHeap, sharedBytes), Seen: gone(byFree, "Free", reads)},
@@ -194,6 +198,30 @@ func localClosed(Variant) {
 	l.Close()
 	offheap.NewIn[point](l)
 }
+
+// copied is a copy of *p, made so that go vet does not see it.
+func copied[T any](p *T) *T {
+	c := new(T)
+	reflect.ValueOf(c).Elem().Set(reflect.ValueOf(p).Elem())
+	return c
+}
+
+func localCopied(Variant) {
+	l := offheap.NewLocal()
+	defer l.Close()
+	c := copied(l)
+	offheap.DeleteIn(l, offheap.NewIn[point](l))
+	offheap.NewIn[point](c)
+}
+
+func localCopiedClose(Variant) {
+	l := offheap.NewLocal()
+	c := copied(l)
+	l.Close()
+	c.Close()
+}
+
+func localZero(Variant) { new(offheap.Local).Alloc(100) }
 
 func sharedReleased(Variant) {
 	s := offheap.NewShared(100)

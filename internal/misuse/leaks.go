@@ -20,6 +20,7 @@ func leaks() []Case {
 		{Name: "leak-overwritten", Text: "overwrites a slice with what Go's append made of it", Run: only(OffHeap, leakOverwritten), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-shared", Text: "retains a Shared once more than it releases it", Run: only(OffHeap, leakShared), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-local", Text: "closes a Local and forgets a value from it", Run: only(OffHeap, leakLocal), Seen: leaked("1 block", "100 bytes")},
+		{Name: "leak-local-open", Text: "drops a Local without Close", Run: only(OffHeap, leakLocalOpen), Seen: leaked("1 Local")},
 		{Name: "leak-ref", Text: "frees the head of a list and forgets the rest", Run: only(OffHeap, leakRest), Seen: leaked("9 blocks", "144 bytes")},
 		{Name: "leak-arena", Text: "drops an off-heap arena without Free", Run: only(OffHeap, leakArena), Seen: leaked("1 off-heap arena")},
 		{Name: "leak-fixed", Text: "drops a fixed arena without Free", Run: only(OffHeap, leakFixed), Seen: leaked("1 off-heap arena")},
@@ -60,6 +61,14 @@ func leakLocal(Variant) {
 	allocateLocal(l)
 	l.Close()
 }
+
+func leakLocalOpen(Variant) {
+	l := allocateNewLocal()
+	l.Free(l.Alloc(100))
+}
+
+//go:noinline
+func allocateNewLocal() *offheap.Local { return offheap.NewLocal() }
 
 // A link is an element of a list off the heap.
 type link struct {

@@ -20,6 +20,7 @@ func races() []Case {
 		{Name: "race-bytes", Text: "writes the same bytes in two goroutines at once", Run: two(raceBytes), Seen: raced()},
 		{Name: "race-read-write", Text: "reads a value while another goroutine writes it", Run: three(raceReadWrite[node], raceReadWrite[point]), Seen: raced()},
 		{Name: "race-arena", Text: "allocates from an arena for one goroutine in two", Run: only(Plain, raceArena), Seen: raced(), Loose: true},
+		{Name: "race-local", Text: "allocates from one Local in two goroutines", Run: only(OffHeap, raceLocal), Seen: raced(), Loose: true},
 		{Name: "race-free", Text: "frees a value that another goroutine reads, with nothing that orders them", Run: three(raceFree[node](byFree), raceFree[point](byFree)), Seen: free},
 		{Name: "race-reset", Text: "resets the arena of a value that another goroutine reads", Run: three(raceFree[node](byReset), raceFree[point](byReset)), Seen: reset},
 		{Name: "race-shared-block", Text: "writes the bytes of a Shared by two of its owners", Run: only(OffHeap, raceShared), Seen: raced()},
@@ -89,6 +90,17 @@ func raceArena(Variant) {
 		}
 	}
 	atOnce(work, work)
+}
+
+func raceLocal(Variant) {
+	l := offheap.NewLocal()
+	work := func() {
+		for range 100 {
+			l.Free(l.Alloc(100))
+		}
+	}
+	atOnce(work, work)
+	l.Close()
 }
 
 // raceFree reads a value after it was given up, by nothing that orders goroutines.
