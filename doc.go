@@ -13,6 +13,7 @@
 //
 //	heap             every block comes from the Go heap: the kill switch
 //	nomemlimit       GOMEMLIMIT is left alone
+//	noreuse          arenas on Go memory leave what they give up to the collector
 //	guard            every access outside a block or after its free faults, as far as pages can tell
 //	poison           fresh and freed memory bears patterns, blocks have canaries
 //	leaks            what is not freed is listed at the end, by Go stack

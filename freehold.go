@@ -17,6 +17,13 @@ type Options struct {
 	// word nomemlimit in FREEHOLD.
 	NoMemLimit bool
 
+	// NoReuse makes all arenas on Go memory leave what they give up to the collector: a value that is used after its arena's Free,
+	// Reset or Rewind stays what it was, and a data race through it can tear nothing of another owner's. Off-heap memory is reused as
+	// ever; one line on standard error says so if there is an off-heap arena. With Heap it changes nothing, because every value is the
+	// collector's then; Guard, Poison and Sample report and overwrite values that are used too late in such arenas, too. The word
+	// noreuse.
+	NoReuse bool
+
 	// Guard puts each off-heap block and each arena value without pointers on pages of its own, between inaccessible ones: an access
 	// behind it, or after its free, faults at once and is explained. Values with pointers stay where the collector sees them; when they
 	// are given up, each of their pointers is made one that faults. An allocation takes some 10 µs and at least one page. The word
@@ -85,3 +92,6 @@ func Modes() Options { return process.current() }
 // HeapMode reports whether blocks must come from the Go heap. The first call freezes the modes for the life of the process, so
 // only a package that is about to allocate calls it. Later calls cost one atomic load.
 func HeapMode() bool { return process.frozen()&modeHeap != 0 }
+
+// NoReuseMode reports whether arenas on Go memory leave what they give up to the collector. It freezes the modes as [HeapMode] does.
+func NoReuseMode() bool { return process.frozen()&modeNoReuse != 0 }

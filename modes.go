@@ -15,6 +15,7 @@ import (
 const (
 	modeHeap uint32 = 1 << iota
 	modeNoMemLimit
+	modeNoReuse
 	modeFrozen
 )
 
@@ -57,6 +58,9 @@ func (m *modes) freezeSlow() uint32 {
 	if o.NoMemLimit {
 		b |= modeNoMemLimit
 	}
+	if o.NoReuse {
+		b |= modeNoReuse
+	}
 	m.start(m.debugConfig(o))
 	m.bits.Store(b)
 	return b
@@ -78,7 +82,7 @@ func (m *modes) debugConfig(o Options) debugmode.Config {
 		return c
 	}
 	ignored := o
-	ignored.Heap, ignored.NoMemLimit = false, false
+	ignored.Heap, ignored.NoMemLimit, ignored.NoReuse = false, false, false
 	fmt.Fprintf(m.stderr, "freehold: heap sends every block to the Go heap, where the debug modes do not reach: ignored %s\n", ignored.names())
 	return debugmode.Config{}
 }

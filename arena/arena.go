@@ -31,6 +31,8 @@ type Arena struct {
 	inline [8]slot // The first slots.
 	rec    *record
 	kind   kind // Of a shared arena it never changes: whether it is freed, its parts know.
+	// noReuse: what is given up goes to the collector; see noreuse.go.
+	noReuse bool
 
 	typed  []*bump // In the order of their making, in few at first.
 	few    [4]*bump
@@ -63,24 +65,29 @@ const (
 	kindHeap // The kill switch: every value is one of the Go heap.
 )
 
-// NewArena makes an arena on memory of the Go heap, for values of any type.
+// NewArena makes an arena on memory of the Go heap, for values of any type. [NewWith] makes one with
+// options.
 func NewArena() *Arena {
 	a := &Arena{}
 	// Called here and not further down, because each frame to unwind costs as much as some ten values.
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
-	a.start(kindGo, made)
+	a.start(kindGo, made, Options{})
 	return a
 }
 
 // start makes a an arena of a kind. made is the program counter of whoever asked for it.
-func (a *Arena) start(k kind, made [1]uintptr) {
+func (a *Arena) start(k kind, made [1]uintptr, o Options) {
 	if k != kindHeap && freehold.HeapMode() {
 		k = kindHeap
 	}
 	a.kind = k
+	a.resolve(o)
 	a.prepare()
 	register(a, made[0])
+	if o.Limit > 0 {
+		a.rec.limit.Store(o.Limit)
+	}
 }
 
 // prepare makes a an arena of its kind without chunks.
@@ -351,6 +358,7 @@ func (a *Arena) growSlots() {
 			more[hashSlot(s.key)&uintptr(len(more)-1)] = s
 		}
 	}
+	clear(old) // The first ones are part of the arena, and would keep chunks alive that it gives up.
 	a.slots, a.mask = &more[0], uintptr(len(more)-1)
 }
 
@@ -359,6 +367,6 @@ func (a *Arena) clearSlots() {
 	if a.slots == &noSlot {
 		return
 	}
-	a.recent.typ = nil
+	a.recent.typ, a.recent.chunk = nil, &noChunk
 	clear(unsafex.SliceOf[slot](unsafex.PtrOf(a.slots), int(a.mask+1), int(a.mask+1)))
 }

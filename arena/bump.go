@@ -20,6 +20,9 @@ type bump struct {
 	spareLarge *chunk // Likewise, of those that held one block each.
 
 	sample *sampler // If values are sampled.
+
+	// Without reuse: the bytes that a round is expected to take, and those of the round's chunks.
+	expect, round uintptr
 }
 
 const (
@@ -31,11 +34,15 @@ const (
 
 func (b *bump) init(a *Arena, f flow, d *typeDesc) {
 	b.chunk, b.a, b.flow, b.desc = &noChunk, a, f, d
-	first := uintptr(firstWords)
-	if f == typedFlow {
-		first = min(max(firstTyped, 4*d.size+goHeader), firstMost)
+	b.grow = classOf(b.first())
+}
+
+// first is how many bytes the first chunk has at least.
+func (b *bump) first() uintptr {
+	if b.flow == typedFlow {
+		return min(max(firstTyped, 4*b.desc.size+goHeader), firstMost)
 	}
-	b.grow = classOf(first)
+	return firstWords
 }
 
 // cut hands out n bytes at a multiple of align. They are zero if zero says so; otherwise the caller
@@ -70,7 +77,11 @@ func (b *bump) claim(c *chunk, u, end uintptr, zero bool) {
 
 // more is a chunk with room for n bytes: a new current one, or one for this block alone.
 func (b *bump) more(n uintptr) (*chunk, error) {
-	if n > classBytes(b.grow)/4 {
+	most := classBytes(b.grow) / 4
+	if b.a.noReuse || b.expect > 0 {
+		most = b.plan()
+	}
+	if n > most {
 		return b.moreLarge(n)
 	}
 	c := b.spare
@@ -78,18 +89,24 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 		b.spare = c.next
 	} else {
 		var err error
-		if c, err = b.a.acquire(b, b.grow, n); err != nil {
+		if c, err = b.a.acquire(b, max(b.grow, classOf(n+goHeader)), n); err != nil {
 			return nil, err
 		}
+		b.round += c.size
 		b.growNext()
 	}
-	if old := b.chunk; old != &noChunk {
-		old.close(b.flow)
-		old.next, b.full = b.full, old
-	}
+	b.retire()
 	c.open(b.flow)
 	c.next, b.chunk = nil, c
 	return c, nil
+}
+
+// retire closes the current chunk and leaves the bump without one.
+func (b *bump) retire() {
+	if c := b.chunk; c != &noChunk {
+		c.close(b.flow)
+		c.next, b.full, b.chunk = b.full, c, &noChunk
+	}
 }
 
 // moreLarge leaves the current chunk to smaller blocks.

@@ -56,7 +56,7 @@ func TestChecks(t *testing.T) {
 
 func cutWord(a *Arena) { _, _ = a.words.cut(8, 8, true) }
 
-func reset(a *Arena) { a.reset("Reset", Keep.keep) }
+func reset(a *Arena) { a.reset("Reset", Keep) }
 
 func TestStoreChecks(t *testing.T) {
 	if !invariants.Enabled {

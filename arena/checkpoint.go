@@ -19,6 +19,9 @@ type mark struct {
 	values             int // How many the debug mode knew.
 }
 
+// noMark is the mark of a bump that came after the checkpoint.
+var noMark = mark{chunk: &noChunk}
+
 // Checkpoint notes how far a is filled. It costs some bytes for each type in use, until a is
 // rewound to an earlier one or reset.
 func (a *Arena) Checkpoint() Checkpoint {
@@ -30,6 +33,7 @@ func (a *Arena) Checkpoint() Checkpoint {
 		return a.checkpointShared()
 	}
 	c := Checkpoint{a.rec.id, registry.last.Add(1)}
+	a.partChunks()
 	a.checkpoint(c)
 	return c
 }
@@ -48,7 +52,7 @@ func (a *Arena) checkpoint(c Checkpoint) {
 }
 
 // Rewind gives up all values that were made since c was noted and keeps their memory for the next
-// ones. Older values that point to them see what Free promises of stale ones. Checkpoints noted
+// ones, unless a is without reuse ([Options]): then their memory is left to the collector. Older values that point to them see what Free promises of stale ones. Checkpoints noted
 // later than c are stale from then on, as all are after a Reset; c itself can be used again. A stale
 // checkpoint and one of another arena panic and change nothing.
 func (a *Arena) Rewind(c Checkpoint) {
@@ -91,13 +95,17 @@ func (a *Arena) rewind(op string, c Checkpoint) {
 		return
 	}
 	a.clearSlots()
+	abandons := a.abandons(GiveBack)
 	a.each(func(b *bump) { // In the order of the marks; bumps that came later have none.
-		if len(marks) == 0 {
-			b.empty()
-			return
+		m := &noMark
+		if len(marks) > 0 {
+			m, marks = &marks[0], marks[1:]
 		}
-		b.rewind(&marks[0])
-		marks = marks[1:]
+		if abandons {
+			b.abandonSince(m)
+		} else {
+			b.rewind(m)
+		}
 	})
 	if a.debug.apart() {
 		a.giveUpSpare()
@@ -108,10 +116,7 @@ func (a *Arena) rewind(op string, c Checkpoint) {
 func (b *bump) rewind(m *mark) {
 	b.look()
 	if b.chunk != m.chunk {
-		if b.chunk != &noChunk {
-			b.chunk.close(b.flow)
-			b.chunk.next, b.full = b.full, b.chunk
-		}
+		b.retire()
 		// What was current then is in the list of the full ones now, right above what was full then.
 		end := m.full
 		if m.chunk != &noChunk {

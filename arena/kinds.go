@@ -9,12 +9,45 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// Options are those of [NewOffHeap]. The zero value is good.
+// Options are those of [NewWith] and [NewOffHeap]. The zero value is good.
 type Options struct {
-	// Purpose is the account that the arena's memory is on; nil is one that is called "arena".
+	// Purpose is the account that an off-heap arena's memory is on; nil is one that is called
+	// "arena". Arenas on Go memory have no account: NewWith takes nil alone.
 	Purpose *offheap.Purpose
 	// Limit is the first limit; see [Arena.SetLimit].
 	Limit int64
+	// Shared makes an arena that many goroutines may use at once, as [NewShared] does. NewOffHeap
+	// refuses it.
+	Shared bool
+	// NoReuse makes Free, Reset, Rewind and [Pool.Put] leave memory to the collector, as the mode
+	// [NoReuse] of Reset does, whatever mode Reset is called with. The arena takes no memory from
+	// other arenas either. NewOffHeap refuses it, because the collector sees no pointer to off-heap
+	// memory.
+	NoReuse bool
+}
+
+// NewWith makes an arena on memory of the Go heap by options. It panics if they have a Purpose or a
+// negative Limit.
+func NewWith(o Options) *Arena {
+	if o.Purpose != nil {
+		panic(fmt.Errorf("arena: NewWith with a Purpose: only memory outside the Go heap is on the account of one; use NewOffHeap"))
+	}
+	o.checkLimit("NewWith")
+	a := &Arena{}
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	if o.Shared {
+		a.startShared(made, o)
+	} else {
+		a.start(kindGo, made, o)
+	}
+	return a
+}
+
+func (o Options) checkLimit(op string) {
+	if o.Limit < 0 {
+		panic(fmt.Errorf("arena: %s: negative limit %d; 0 means none", op, o.Limit))
+	}
 }
 
 // NewOffHeap makes an arena on memory outside the Go heap, for values without Go pointers, which the
@@ -25,8 +58,12 @@ type Options struct {
 // The arena must be freed. One that is dropped keeps its memory for ever, because values in it may
 // still be in use, and is listed as leaked by [List].
 func NewOffHeap(o Options) *Arena {
-	if o.Limit < 0 {
-		panic(fmt.Errorf("arena: NewOffHeap: negative limit %d; 0 means none", o.Limit))
+	o.checkLimit("NewOffHeap")
+	switch {
+	case o.NoReuse:
+		refuseNoReuse("NewOffHeap")
+	case o.Shared:
+		panic(fmt.Errorf("arena: NewOffHeap with Shared: an off-heap arena serves one goroutine at a time; use one for each, or NewShared"))
 	}
 	a := &Arena{off: o.Purpose}
 	if a.off == nil {
@@ -34,8 +71,7 @@ func NewOffHeap(o Options) *Arena {
 	}
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
-	a.start(kindOffHeap, made)
-	a.rec.limit.Store(o.Limit)
+	a.start(kindOffHeap, made, o)
 	return a
 }
 
@@ -64,7 +100,7 @@ func newFixed(n int) (*Arena, error) {
 	a := &Arena{off: offheap.NewPurpose("arena")}
 	var made [1]uintptr
 	runtime.Callers(3, made[:])
-	a.start(kindFixed, made)
+	a.start(kindFixed, made, Options{})
 	if a.kind == kindHeap || a.debug.apart() {
 		a.rec.limit.Store(int64(n))
 		return a, nil

@@ -17,6 +17,10 @@ type Pool struct {
 	// Bytes is how many bytes of chunks it keeps for each, 0 for 4 MiB.
 	Bytes int64
 
+	// NoReuse makes the Pool's arenas leave their memory to the collector when they come back, as
+	// [Options] say; the Pool then keeps no chunks, only what sizes the next arenas begin with.
+	NoReuse bool
+
 	mu   sync.Mutex
 	kits []kit
 	held *poolBytes // Made by the first Put.
@@ -40,7 +44,7 @@ func (p *Pool) Get() *Arena {
 	a := &Arena{}
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
-	a.start(kindGo, made)
+	a.start(kindGo, made, Options{NoReuse: p.NoReuse})
 	p.mu.Lock()
 	var k kit
 	if n := len(p.kits); n > 0 {
@@ -49,7 +53,10 @@ func (p *Pool) Get() *Arena {
 		p.held.n.Add(-k.held)
 	}
 	p.mu.Unlock()
-	if k.held > 0 {
+	if a.noReuse && k.held > 0 { // Of an arena that came from elsewhere.
+		k.release()
+	}
+	if k.held > 0 || a.noReuse && k.words.chunk != nil {
 		a.adopt(&k)
 	}
 	return a
@@ -73,10 +80,13 @@ func (p *Pool) Put(a *Arena) {
 		panic(fmt.Errorf("arena: Pool with Arenas %d and Bytes %d; 0 means the default", p.Arenas, p.Bytes))
 	}
 	if a.kind != kindGo {
+		if p.NoReuse && a.kind == kindShared {
+			a.resetShared(NoReuse)
+		}
 		a.Free()
 		return
 	}
-	a.reset("Pool.Put", limit)
+	a.reset("Pool.Put", Mode{keep: limit, noReuse: p.NoReuse})
 	k := a.leave()
 	p.mu.Lock()
 	full := len(p.kits) >= most
@@ -150,6 +160,7 @@ func (k *kit) each(f func(*bump)) {
 // release gives the chunks to the store.
 func (k *kit) release() {
 	pooled.Add(-k.held)
+	k.held = 0
 	var out *chunk
 	k.each(func(b *bump) { b.giveBack(0, &out) })
 	store.put(out)

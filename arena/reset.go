@@ -24,12 +24,17 @@ func (a *Arena) Free() {
 func (a *Arena) end(op string) {
 	a.giveUpValues(op, 0)
 	a.checkChunks()
+	abandons := a.abandons(GiveBack)
 	a.kind = kindFreed
 	a.closeSlots()
 	a.inline = [8]slot{}
-	var out *chunk
-	a.each(func(b *bump) { b.giveBack(0, &out) })
-	a.giveUp(out)
+	if abandons {
+		a.abandonAll()
+	} else {
+		var out *chunk
+		a.each(func(b *bump) { b.giveBack(0, &out) })
+		a.giveUp(out)
+	}
 	a.typed, a.few, a.byDesc, a.marks = nil, [4]*bump{}, nil, nil
 }
 
@@ -43,15 +48,24 @@ func (a *Arena) each(f func(*bump)) {
 }
 
 // A Mode says what Reset does with an arena's chunks.
-type Mode struct{ keep int64 }
+type Mode struct {
+	keep    int64
+	noReuse bool
+}
 
 // The modes of Reset, beside [KeepUpTo].
 var (
 	// Keep leaves all chunks with the arena: the next round allocates nothing.
-	Keep = Mode{1<<63 - 1}
+	Keep = Mode{keep: 1<<63 - 1}
 	// GiveBack gives all chunks to the store, where any arena finds them; after some seconds they
 	// are the collector's.
-	GiveBack = Mode{0}
+	GiveBack = Mode{}
+	// NoReuse leaves all chunks to the collector, neither wiped nor reused: a value that is still in
+	// use stays what it was, and its chunk lives as long as a pointer leads into it. The next round
+	// allocates new chunks, as large as the last rounds were. Off-heap and fixed arenas, whose memory
+	// the collector does not see, panic. [Options] and [Pool] have a field for arenas that always do
+	// so, the word noreuse of FREEHOLD is for all arenas on Go memory.
+	NoReuse = Mode{noReuse: true}
 )
 
 // KeepUpTo leaves chunks of up to n bytes with the arena and gives back the others.
@@ -59,7 +73,7 @@ func KeepUpTo(n int64) Mode {
 	if n < 0 {
 		panic(fmt.Errorf("arena: KeepUpTo: negative number of bytes %d", n))
 	}
-	return Mode{n}
+	return Mode{keep: n}
 }
 
 // Reset gives up all values of a, as Free does, but a can be used again.
@@ -72,19 +86,28 @@ func (a *Arena) Reset(m Mode) {
 		a.resetShared(m)
 		return
 	}
-	a.reset("Reset", m.keep)
+	if m.noReuse && a.off != nil {
+		refuseNoReuse("Reset")
+	}
+	a.reset("Reset", m)
 }
 
 // reset returns how many of the bytes to keep were not needed. op is what did it.
-func (a *Arena) reset(op string, keep int64) int64 {
+func (a *Arena) reset(op string, m Mode) int64 {
 	a.giveUpValues(op, 0)
 	a.clearSlots()
 	clear(a.marks)
 	a.marks = a.marks[:0]
 	if a.kind == kindHeap {
 		a.rec.held.Store(0)
-		return keep
+		return m.keep
 	}
+	if a.abandons(m) {
+		a.abandonAll()
+		a.checkChunks()
+		return m.keep
+	}
+	keep := m.keep
 	if a.debug.apart() {
 		keep = 0 // What was given up is quarantined.
 	} else if a.kind == kindFixed {
@@ -108,10 +131,7 @@ func (b *bump) giveBack(keep int64, out **chunk) int64 {
 // empty makes all chunks of the bump spare ones.
 func (b *bump) empty() {
 	b.look()
-	if c := b.chunk; c != &noChunk {
-		c.close(b.flow)
-		c.next, b.full, b.chunk = b.full, c, &noChunk
-	}
+	b.retire()
 	b.emptyUntil(&b.full, nil, &b.spare)
 	b.emptyUntil(&b.large, nil, &b.spareLarge)
 }

@@ -21,13 +21,20 @@ func NewShared() *Arena {
 	a := &Arena{}
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
-	a.start(kindShared, made)
+	a.startShared(made, Options{})
+	return a
+}
+
+// startShared is start for a shared arena, and makes its parts.
+func (a *Arena) startShared(made [1]uintptr, o Options) {
+	a.start(kindShared, made, o)
 	if a.kind == kindHeap { // The kill switch: a part's checks are needed, its memory is not.
 		a.kind = kindShared
 		a.closeSlots()
 	}
 	for range min(runtime.GOMAXPROCS(0), storeShards) {
 		p := &sharedPart{}
+		p.noReuse = a.noReuse
 		p.kind = kindGo
 		if a.rec.kind == kindHeap {
 			p.kind = kindHeap
@@ -36,7 +43,6 @@ func NewShared() *Arena {
 		p.rec = a.rec
 		a.parts = append(a.parts, p)
 	}
-	return a
 }
 
 // part locks the part for the caller's P. The caller unlocks it.
@@ -108,7 +114,7 @@ func (a *Arena) resetShared(m Mode) {
 		p.debug.check("Reset", a.rec.id, 0)
 	}
 	for _, p := range a.parts {
-		m.keep = p.reset("Reset", m.keep)
+		m.keep = p.reset("Reset", m)
 	}
 }
 
@@ -116,6 +122,7 @@ func (a *Arena) checkpointShared() Checkpoint {
 	defer a.lockAll("Checkpoint")()
 	c := Checkpoint{a.rec.id, registry.last.Add(1)}
 	for _, p := range a.parts {
+		p.partChunks()
 		p.checkpoint(c)
 	}
 	return c

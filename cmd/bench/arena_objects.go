@@ -10,6 +10,7 @@ const (
 	arenaShared  = "arena shared"
 	arenaFixed   = "arena fixed"
 	arenaPool    = "arena Pool"
+	arenaNoReuse = "arena no reuse"
 )
 
 // A newArena makes an arena for so many bytes of values, which only a fixed one needs to know.
@@ -20,12 +21,16 @@ func offHeapArena(int) *arena.Arena { return arena.NewOffHeap(arena.Options{}) }
 func sharedArena(int) *arena.Arena  { return arena.NewShared() }
 func fixedArena(n int) *arena.Arena { return arena.NewFixed(n) }
 
+// noReuseArena makes an arena whose memory goes to the collector when it is reset or freed.
+func noReuseArena(int) *arena.Arena { return arena.NewWith(arena.Options{NoReuse: true}) }
+
 // addObjectsArena adds the ways of freehold to objects and objects/fresh.
 func addObjectsArena() {
 	ways := func(life arenaLife) []Contestant {
 		return []Contestant{
 			{Name: arenaNew, Note: "New[T] in the default arena, on Go memory", Prepare: Objects(objectsNew(defaultArena, life))},
 			{Name: arenaOf, Note: "a handle that has looked T up", Prepare: Objects(objectsOf(defaultArena, life))},
+			{Name: arenaNoReuse, Note: "a handle to an arena that leaves its memory to the collector", Prepare: Objects(objectsOf(noReuseArena, life))},
 			{Name: arenaOffHeap, Note: "a handle to an arena outside of the Go heap", Prepare: Objects(objectsOf(offHeapArena, life))},
 			{Name: arenaFixed, Note: "New[T] in an arena of so many bytes outside of the Go heap", Prepare: Objects(objectsNew(fixedArena, life)), FullOnly: true},
 			{Name: arenaShared, Note: "New[T] in an arena for many goroutines", Prepare: Objects(objectsNew(sharedArena, life)), FullOnly: true},

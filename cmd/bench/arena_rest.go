@@ -64,8 +64,9 @@ func framePooled(r *Run) FrameWay {
 func addJSONArena() {
 	addOwn("json",
 		Contestant{Name: arenaNew, Note: "New, String and MakeSlice in an arena for each document that is alive, reset", Prepare: JSON(jsonNew)},
-		Contestant{Name: arenaOf, Note: "handles that have looked the types up, and String; reset", Prepare: JSON(jsonOf(arenaReused))},
-		Contestant{Name: "arena Of, fresh", Note: "the same with an arena made for each document, and freed", Prepare: JSON(jsonOf(arenaFresh))},
+		Contestant{Name: arenaOf, Note: "handles that have looked the types up, and String; reset", Prepare: JSON(jsonOf(defaultArena, arenaReused))},
+		Contestant{Name: arenaNoReuse, Note: "handles to an arena that leaves its memory to the collector, and String; reset", Prepare: JSON(jsonOf(noReuseArena, arenaReused))},
+		Contestant{Name: "arena Of, fresh", Note: "the same with an arena made for each document, and freed", Prepare: JSON(jsonOf(defaultArena, arenaFresh))},
 	)
 	addJSONGoArena()
 	for _, document := range structuredDocuments {
@@ -106,9 +107,9 @@ func jsonTypesOf(a *arena.Arena) jsonTypes {
 	return jsonTypes{a, arena.Of[JSONNode](a), arena.Of[*JSONNode](a), arena.Of[JSONMember](a)}
 }
 
-func jsonOf(life arenaLife) func(r *Run) JSONWay {
+func jsonOf(make newArena, life arenaLife) func(r *Run) JSONWay {
 	return func(r *Run) JSONWay {
-		types := jsonTypesOf(arena.NewArena())
+		types := jsonTypesOf(make(0))
 		r.Cleanup(func() { types.arena.Free() })
 		return JSONWay{
 			Node: func() *JSONNode { return types.nodes.New() },
@@ -124,7 +125,7 @@ func jsonOf(life arenaLife) func(r *Run) JSONWay {
 			Drop: func(*JSONNode) {
 				life.end(types.arena)
 				if life == arenaFresh {
-					types = jsonTypesOf(arena.NewArena())
+					types = jsonTypesOf(make(0))
 				}
 			},
 		}

@@ -7,7 +7,8 @@ func addTreeArena() {
 	ways := func(life arenaLife) []Contestant {
 		return []Contestant{
 			{Name: arenaNew, Note: "New, String and MakeSlice in the default arena", Prepare: Tree(treeNew(defaultArena, life))},
-			{Name: arenaOf, Note: "handles that have looked the types up, and String", Prepare: Tree(treeOf(life))},
+			{Name: arenaOf, Note: "handles that have looked the types up, and String", Prepare: Tree(treeOf(defaultArena, life))},
+			{Name: arenaNoReuse, Note: "handles to an arena that leaves its memory to the collector, and String", Prepare: Tree(treeOf(noReuseArena, life))},
 			{Name: arenaShared, Note: "New, String and MakeSlice in an arena for many goroutines", Prepare: Tree(treeNew(sharedArena, life)), FullOnly: true},
 		}
 	}
@@ -72,13 +73,13 @@ func (t *treeTypes) build(names *TreeNames, n int, parent *TreeNode) *TreeNode {
 	return node
 }
 
-func treeOf(life arenaLife) func(r *Run) TreeWay {
+func treeOf(make newArena, life arenaLife) func(r *Run) TreeWay {
 	return func(r *Run) TreeWay {
-		a := life.keepArena(r, defaultArena, 0)
+		a := life.keepArena(r, make, 0)
 		return TreeWay{
 			Build: func(names *TreeNames, n int, parent *TreeNode) *TreeNode {
 				if life == arenaFresh {
-					a = arena.NewArena()
+					a = make(0)
 				}
 				return treeTypesOf(a).build(names, n, parent)
 			},

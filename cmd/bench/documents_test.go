@@ -45,7 +45,7 @@ func TestReader(t *testing.T) {
 	texts := []string{string(sampleDocument), `{"a\u0062":["\ud83d\ude00\n",[],{},"",null,true,false,-1.5e3],"ä":{"b":{"c":[[[1]]]}}}`, `7`}
 	for name, newWay := range map[string]func(*Run) JSONWay{
 		"heap": jsonHeap, "scratch": jsonHeapScratch, "pool": jsonPool, "slab": jsonSlab,
-		"arena New": jsonNew, "arena Of": jsonOf(arenaReused), "arena fresh": jsonOf(arenaFresh),
+		"arena New": jsonNew, "arena Of": jsonOf(defaultArena, arenaReused), "arena fresh": jsonOf(defaultArena, arenaFresh), "arena no reuse": jsonOf(noReuseArena, arenaReused),
 	} {
 		way, reader := newWay(new(Run)), jsonReader{}
 		for range 3 {

@@ -1,0 +1,183 @@
+package arena
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// An arena without reuse gives its memory up to the collector. The life of such a chunk:
+//
+//  1. The arena takes it from the Go heap, or from proven, never from the store: a stale pointer of
+//     another arena could lead into a chunk of the store.
+//  2. The arena cuts values from it, as from any chunk.
+//  3. Free, Reset, Rewind and Pool.Put unlink it. They write nothing into it, so that a stale value
+//     stays what it was, and the collector frees the chunk with the last pointer into it.
+//  4. A large chunk without pointers has a finalizer from then on. When the collector has proved that
+//     no pointer is left, the finalizer puts the chunk into proven, with its pages warm and not
+//     cleared. A chunk with pointers cannot come back that way: its finalizer would keep alive what
+//     it points to, itself included.
+//
+// A chunk costs about a microsecond, so each bump makes its chunks as large as the last rounds were.
+
+// resolve is a's options and the process's: whether a goes without reuse.
+func (a *Arena) resolve(o Options) {
+	switch {
+	case a.kind == kindGo || a.kind == kindShared:
+		a.noReuse = o.NoReuse || freehold.NoReuseMode()
+	case a.kind.offHeap() && freehold.NoReuseMode():
+		sayOffHeapReuses()
+	}
+}
+
+// sayOffHeapReuses tells the operator which arenas FREEHOLD=noreuse leaves as they are.
+var sayOffHeapReuses = sync.OnceFunc(func() {
+	fmt.Fprintln(os.Stderr, "freehold: noreuse: off-heap and fixed arenas reuse their memory all the same, because the collector sees no pointer to it")
+})
+
+// refuseNoReuse panics because the collector cannot have the memory of an off-heap arena.
+func refuseNoReuse(op string) {
+	panic(fmt.Errorf("arena: %s with NoReuse: the memory of off-heap and fixed arenas cannot go to the collector, which sees no pointer to it; use NewWith or another mode", op))
+}
+
+// abandons says whether the chunks that the arena gives up go to the collector untouched. A debug mode that finds stale
+// values overwrites them instead and keeps them apart.
+func (a *Arena) abandons(m Mode) bool {
+	return (a.noReuse || m.noReuse) && a.kind == kindGo && !a.debug.apart()
+}
+
+// abandonAll leaves all chunks of a to the collector, and those that are empty to the store.
+func (a *Arena) abandonAll() {
+	var empty *chunk
+	a.each(func(b *bump) {
+		b.look()
+		used := b.abandon(&b.full, nil) + b.abandon(&b.large, nil)
+		if c := b.chunk; c != &noChunk {
+			b.chunk = &noChunk
+			used += c.used
+			b.a.abandonChunk(c, b.flow)
+		}
+		b.learn(used)
+		keepUpTo(&b.spareLarge, 0, &empty)
+		keepUpTo(&b.spare, 0, &empty)
+	})
+	a.giveUp(empty)
+}
+
+// abandon leaves the chunks of a list before end to the collector, and returns how many bytes of values they held, but for
+// those that a block fills alone.
+func (b *bump) abandon(list **chunk, end *chunk) (used uintptr) {
+	for c := *list; c != end; c = *list {
+		*list = c.next
+		if c.used <= maxChunk/4 || list == &b.full {
+			used += c.used
+		}
+		b.a.abandonChunk(c, b.flow)
+	}
+	return used
+}
+
+// abandonChunk leaves a chunk to the collector. Slots of the arena that still lead to it find it full.
+func (a *Arena) abandonChunk(c *chunk, f flow) {
+	c.close(f)
+	n := c.bytes()
+	a.rec.held.Add(-n)
+	store.charge(-n)
+	c.owner.Store(0)
+	drop(c)
+	c.await()
+}
+
+// partChunks makes values with pointers that come after a checkpoint lie in chunks of their own, so that Rewind can leave
+// these to the collector with all that they point to.
+func (a *Arena) partChunks() {
+	if !a.abandons(GiveBack) {
+		return
+	}
+	for _, b := range a.typed {
+		if b.desc.scan && b.chunk != &noChunk {
+			b.look()
+			b.retire()
+			b.expect, b.round = 0, 0 // What follows has a size of its own.
+		}
+	}
+}
+
+// abandonSince leaves what was made since a mark to the collector. The chunk that was current then is not used again if a
+// value was made behind the mark.
+func (b *bump) abandonSince(m *mark) {
+	b.look()
+	var used uintptr
+	c := m.chunk
+	if b.chunk != c || b.full != m.full {
+		b.retire()
+		end := m.full
+		if c != &noChunk {
+			end = c
+		}
+		used = b.abandon(&b.full, end)
+	} else if c.used > m.used {
+		b.retire()
+	}
+	if c != &noChunk {
+		used += c.used - m.used
+		c.used = m.used
+	}
+	b.learn(used + b.abandon(&b.large, m.large))
+	b.arm()
+}
+
+// learn notes how many bytes a round took, so that the next one starts with a chunk of that size. A large round counts at
+// once, and is forgotten by a quarter in each smaller one.
+func (b *bump) learn(used uintptr) {
+	if used >= b.expect {
+		b.expect = used
+	} else {
+		b.expect -= (b.expect - used + 3) / 4
+	}
+	b.round = 0
+}
+
+// plan sets the class of the next chunk to what the round is expected to need still, and returns the largest block that is
+// cut from such a chunk and has none of its own.
+func (b *bump) plan() (most uintptr) {
+	expect := b.expect + b.expect/16
+	next, share := b.round/2, uintptr(4)
+	switch {
+	case b.round < expect:
+		next, share = expect-b.round, 1
+	case b.round < 2*expect:
+		next = expect / 8
+	}
+	next = min(max(next, b.first()), maxChunk)
+	b.grow = classOf(next)
+	return min(next/share, maxChunk/4)
+}
+
+// proven keeps chunks without pointers that the collector has proved unreachable, for arenas without reuse, for some
+// seconds.
+var proven chunkStore
+
+// leastProven is the size from which on a chunk is worth a finalizer.
+const leastProven = 64 << 10
+
+// await makes the chunk's memory come back when no pointer into it is left. The race detector would report races between
+// those who used the memory before and those who use it then, because nothing that it sees orders them.
+func (c *chunk) await() {
+	if c.desc != nil || c.size < leastProven || sanitize.Race {
+		return
+	}
+	class, dirty := c.class, c.dirty
+	first := unsafex.As[uint64](c.base)
+	runtime.SetFinalizer(first, nil) // One of the program's, on the first value, would end the process.
+	runtime.SetFinalizer(first, func(first *uint64) {
+		c := &chunk{class: class, dirty: dirty, base: unsafex.PtrOf(first), size: classBytes(class)}
+		index.add(c)
+		proven.put(c)
+	})
+}
