@@ -108,7 +108,7 @@ func limitMemory(h *heap, fake *vmem.Fake) (request, error) {
 func TestRefusalsBesideLocal(t *testing.T) {
 	needOwnMemory(t)
 	h := releasedHeap(t, &vmem.Fake{}).heap
-	l := h.newLocal()
+	l := openLocal(t, testHeap{h})
 	q := h.request(8, true)
 	q.local = l
 	if _, err := h.allocBytes("Alloc", 100, q); err != nil {
@@ -122,7 +122,7 @@ func TestRefusalsBesideLocal(t *testing.T) {
 	if n := wantRefusals(t, h, h.request(8, true), 100, ErrLimit); n > 1 {
 		t.Errorf("100 refusals in a row flushed the Ps %d times", n)
 	}
-	h.closeLocal(l)
+	l.Close()
 	if _, err := h.allocBytes("Alloc", 100, h.request(8, true)); err != nil {
 		t.Errorf("what the Local gave back is refused: %v", err)
 	}
