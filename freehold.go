@@ -24,6 +24,11 @@ type Options struct {
 	// noreuse.
 	NoReuse bool
 
+	// Random chooses at random which free block a small allocation (up to 64 KiB) off the heap gets, so
+	// that an attacker who controls allocations cannot arrange which blocks are neighbours, or who gets
+	// a freed block. Each small allocation takes the slow way, some 50 ns. The word random.
+	Random bool
+
 	// Guard puts each off-heap block and each arena value without pointers on pages of its own, between inaccessible ones: an access
 	// behind it, or after its free, faults at once and is explained. Values with pointers stay where the collector sees them; when they
 	// are given up, each of their pointers is made one that faults. An allocation takes some 10 µs and at least one page. The word

@@ -39,7 +39,7 @@ func TestModesFromEnvironment(t *testing.T) {
 		{"heap,heap", Options{Heap: true}, ""},
 		{",,", Options{}, ""},
 		{"Heap,nomemlimit,x=1", Options{NoMemLimit: true},
-			"freehold: FREEHOLD: unknown \"Heap\", \"x=1\" ignored; known words: heap, nomemlimit, noreuse, guard, poison, leaks, pointers, " +
+			"freehold: FREEHOLD: unknown \"Heap\", \"x=1\" ignored; known words: heap, nomemlimit, noreuse, random, guard, poison, leaks, pointers, " +
 				"sample=N, samplerate=R, guardmaps=N, guardbytes=SIZE\n"},
 		{"noreuse", Options{NoReuse: true}, ""},
 		{"guard,poison", Options{Guard: true, Poison: true}, ""},

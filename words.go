@@ -21,6 +21,7 @@ var words = []word{
 	flag("heap", func(o *Options) *bool { return &o.Heap }),
 	flag("nomemlimit", func(o *Options) *bool { return &o.NoMemLimit }),
 	flag("noreuse", func(o *Options) *bool { return &o.NoReuse }),
+	flag("random", func(o *Options) *bool { return &o.Random }),
 	flag("guard", func(o *Options) *bool { return &o.Guard }),
 	flag("poison", func(o *Options) *bool { return &o.Poison }),
 	flag("leaks", func(o *Options) *bool { return &o.Leaks }),

@@ -29,6 +29,7 @@ func (h *heap) start() {
 		h.mem = vmem.System()
 		h.init()
 		h.other = chooseTracked(h)
+		h.slabs().randomize()
 		freehold.Register("offheap", func() freehold.Totals {
 			if h.other != nil {
 				return h.other.totals()

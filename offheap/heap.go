@@ -53,7 +53,8 @@ type heap struct {
 	localsDropped atomic.Int64
 	announces     bool // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
-	growthHook    func() // Called without locks when much was taken since the last call, and at ticks.
+	random        func() uint64 // With random placement: draws numbers. Nil without.
+	growthHook    func()        // Called without locks when much was taken since the last call, and at ticks.
 
 	flushMu  sync.Mutex // Held while the Ps' slots are taken back. It comes before the other locks.
 	memStats runtime.MemStats

@@ -254,11 +254,11 @@ func (h *heap) takeTwins(b *bin) uintptr {
 	if twins == nil || twins.kind.origin == nil {
 		return 0
 	}
-	sp := twins.takeListed()
+	sp := twins.takeListed(h.roll())
 	if sp == nil {
 		return 0
 	}
-	addr := sp.takeOne()
+	addr := sp.takeOne(h.roll())
 	h.settleCurrent(sp.addr())
 	if addr != 0 {
 		twins.out.Add(1)

@@ -1,8 +1,6 @@
 package offheap
 
 import (
-	"math/bits"
-
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -71,7 +69,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 
 // slab is a current slab with free blocks: a listed one or a new one.
 func (h *heap) slab(b *bin) (*span, error) {
-	if sp := b.takeListed(); sp != nil {
+	if sp := b.takeListed(h.roll()); sp != nil {
 		return sp, nil
 	}
 	words := b.groups()
@@ -84,7 +82,7 @@ func (h *heap) slab(b *bin) (*span, error) {
 	})
 	if err != nil {
 		// One may be on the list by now: a purge that allocSpan has waited for had its free blocks in hand.
-		if sp := b.takeListed(); sp != nil {
+		if sp := b.takeListed(h.roll()); sp != nil {
 			return sp, nil
 		}
 		return nil, err
@@ -120,6 +118,9 @@ type refilling struct {
 // refill finds a block for its holder in what the slot knows: its group and its slab. The holder
 // is pinned: nothing here blocks.
 func (s *slot) refill(h *heap, id int) (f refilling) {
+	if h.random != nil {
+		return s.refillRandom(h, id)
+	}
 	if f.sampled = s.due(h.rates.Load()); f.sampled {
 		return f
 	}
@@ -224,7 +225,7 @@ func (h *heap) allocShared(b *bin) (uintptr, error) {
 			}
 			return 0, err
 		}
-		addr := sp.takeOne()
+		addr := sp.takeOne(h.roll())
 		h.settleCurrent(sp.addr())
 		if addr != 0 {
 			b.out.Add(1)
@@ -233,9 +234,13 @@ func (h *heap) allocShared(b *bin) (uintptr, error) {
 	}
 }
 
-// takeOne takes a single block out of the first group that has one, or returns 0.
-func (s *span) takeOne() uintptr {
-	for g := range s.groups() {
+// takeOne takes a single block, or returns 0. Without random placement roll is 0, and the block is
+// the first free one.
+func (s *span) takeOne(roll uint64) uintptr {
+	n := s.groups()
+	first := uint32(roll>>8) & 0xffff % n
+	for i := range n {
+		g := (first + i) % n
 		w := s.word(g)
 		for {
 			v := unsafex.Load64(w)
@@ -243,11 +248,12 @@ func (s *span) takeOne() uintptr {
 			if holderOf(v) != 0 || m == 0 {
 				break
 			}
-			if unsafex.CAS64(w, v, v&^groupBits+versionOne|uint64(m&(m-1))) {
+			bit := nthBit(m, uint32(roll>>32))
+			if unsafex.CAS64(w, v, v&^groupBits+versionOne|uint64(m&^(1<<bit))) {
 				if m == s.mask(g) {
 					s.full.Add(^uint32(0))
 				}
-				return s.groupBase(g) + uintptr(bits.TrailingZeros32(m))*uintptr(s.size)
+				return s.groupBase(g) + uintptr(bit)*uintptr(s.size)
 			}
 		}
 	}
