@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/typeinfo"
@@ -15,14 +16,18 @@ import (
 // allocates from the Go heap, and freeing and resetting it does nothing.
 //
 // An Arena serves one goroutine at a time, except one made by [NewShared].
+//
+// An Arena must not be copied. A copy panics when it needs memory of a chunk, and at every other use.
 type Arena struct {
-	// recent is the type T that took the slow way last, as a nil *T, and its chunk. New looks there first:
-	// to compare types costs less than to find one.
+	_ noCopy
+	// recent is the type T that took the slow way last, as a nil *T, and its chunk's cursor. New looks
+	// there first: to compare types costs less than to find one.
 	recent struct {
-		typ   any
-		chunk *chunk
+		typ    any
+		cursor *cursor
 	}
-	// slots is the first of mask+1 slots, in which a type is found by its key.
+	// slots is the first of mask+1 slots, in which a type is found by its key. A mask of 0 means that there are
+	// none: every call takes the slow path.
 	slots *slot
 	mask  uintptr
 
@@ -30,7 +35,9 @@ type Arena struct {
 
 	inline [8]slot // The first slots.
 	rec    *record
-	kind   kind // Of a shared arena it never changes: whether it is freed, its parts know.
+	kind   kind          // Of a shared arena it never changes: whether it is freed, its parts know.
+	seal                 // What tells the arena from a copy.
+	round  atomic.Uint32 // Rises with each Reset, and with Free.
 	// noReuse: what is given up goes to the collector; see noreuse.go.
 	noReuse bool
 
@@ -44,14 +51,11 @@ type Arena struct {
 	debug *debugState      // If a debug mode concerns it.
 }
 
-// A slot leads from the key of a type to the chunk that its values are cut from.
+// A slot leads from the key of a type to the cursor of the chunk that its values are cut from.
 type slot struct {
-	key   uintptr
-	chunk *chunk
+	key    uintptr
+	cursor *cursor
 }
-
-// noSlot is the only slot of arenas for which every call takes the slow way.
-var noSlot slot
 
 // kind says how an arena works. It is kindFreed after Free.
 type kind uint8
@@ -88,6 +92,7 @@ func (a *Arena) start(k kind, made [1]uintptr, o Options) {
 	if o.Limit > 0 {
 		a.rec.limit.Store(o.Limit)
 	}
+	a.seal = seal{self: a, last: &a.rec.version}
 }
 
 // prepare makes a an arena of its kind without chunks.
@@ -104,8 +109,8 @@ func (a *Arena) prepare() {
 
 // closeSlots makes every call take the slow way.
 func (a *Arena) closeSlots() {
-	a.slots, a.mask = &noSlot, 0
-	a.recent.typ, a.recent.chunk = nil, &noChunk
+	a.slots, a.mask = nil, 0
+	a.recent.typ, a.recent.cursor = nil, &noCursor
 }
 
 // New returns a zero T in a. It may hold pointers to anything; the collector follows them.
@@ -113,9 +118,9 @@ func (a *Arena) closeSlots() {
 func New[T any](a *Arena) *T {
 	size := unsafex.Size[T]()
 	if a != nil && size != 0 {
-		c := a.recent.chunk
+		c := a.recent.cursor
 		if _, ok := a.recent.typ.(*T); !ok {
-			c = a.chunkOf(typeinfo.Key[T]())
+			c = a.cursorOf(typeinfo.Key[T]())
 		}
 		if size%8 == 0 {
 			u := c.used
@@ -131,7 +136,7 @@ func New[T any](a *Arena) *T {
 				if size <= 1<<10 { // A large zero would be made on the Go heap.
 					var zero T
 					*p = zero
-				} else if c.desc == nil {
+				} else if !c.typed {
 					unsafex.ClearAt(unsafex.PtrOf(p), size)
 				}
 				return p
@@ -141,12 +146,14 @@ func New[T any](a *Arena) *T {
 	return newSlow[T](a)
 }
 
-// chunkOf is the chunk that the values of the type of that key are cut from, or noChunk.
-func (a *Arena) chunkOf(key uintptr) *chunk {
-	if s := unsafex.Elem(a.slots, hashSlot(key)&a.mask); s.key == key {
-		return s.chunk
+// cursorOf is the cursor of the chunk that the values of the type of that key are cut from, or noCursor.
+func (a *Arena) cursorOf(key uintptr) *cursor {
+	if a.mask != 0 {
+		if s := unsafex.Elem(a.slots, hashSlot(key)&a.mask); s.key == key {
+			return s.cursor
+		}
 	}
-	return &noChunk
+	return &noCursor
 }
 
 func hashSlot(key uintptr) uintptr { return key >> 5 }
@@ -200,7 +207,7 @@ func TryNewOf(a *Arena, t reflect.Type) (any, error) {
 func MakeSlice[T any](a *Arena, length, capacity int) []T {
 	// Whole words, and not so many that their bytes could overflow.
 	if size := unsafex.Size[T](); a != nil && size != 0 && size%8 == 0 && uint(length) <= uint(capacity) && uint(capacity-1) < smallSlice/(uint(size)|1) {
-		if p := a.chunkOf(typeinfo.Key[T]()).take(uintptr(capacity) * size); p != nil {
+		if p := a.cursorOf(typeinfo.Key[T]()).take(uintptr(capacity) * size); p != nil {
 			return unsafex.SliceOf[T](p, length, capacity)
 		}
 	}
@@ -263,9 +270,10 @@ func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, er
 	if a == nil {
 		return nil, nil
 	}
+	if a.broken() {
+		a.misused(op)
+	}
 	switch a.kind {
-	case kindFreed:
-		a.check(op)
 	case kindShared:
 		return a.allocShared(op, d, n, zero)
 	case kindHeap:
@@ -284,7 +292,7 @@ func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, er
 	b := a.bumpFor(d)
 	p, err := b.cut(size, d.align, zero)
 	if err == nil && b.chunk != &noChunk {
-		a.cache(d.key, b.chunk)
+		a.cache(d.key, b.cursor)
 	}
 	return p, err
 }
@@ -340,14 +348,14 @@ func (a *Arena) indexBumps() {
 const maxSlots = 1 << 10
 
 // cache puts a type's chunk in its slot, and makes more slots if another type has it.
-func (a *Arena) cache(key uintptr, c *chunk) {
+func (a *Arena) cache(key uintptr, c *cursor) {
 	s := unsafex.Elem(a.slots, hashSlot(key)&a.mask)
 	for s.key != key && s.key != 0 && a.mask < maxSlots-1 {
 		a.growSlots()
 		s = unsafex.Elem(a.slots, hashSlot(key)&a.mask)
 	}
-	s.key, s.chunk = key, c
-	a.recent.typ, a.recent.chunk = typeinfo.Nil(key), c
+	s.key, s.cursor = key, c
+	a.recent.typ, a.recent.cursor = typeinfo.Nil(key), c
 }
 
 func (a *Arena) growSlots() {
@@ -364,9 +372,9 @@ func (a *Arena) growSlots() {
 
 // clearSlots makes every type look for its chunk again.
 func (a *Arena) clearSlots() {
-	if a.slots == &noSlot {
+	if a.mask == 0 {
 		return
 	}
-	a.recent.typ, a.recent.chunk = nil, &noChunk
+	a.recent.typ, a.recent.cursor = nil, &noCursor
 	clear(unsafex.SliceOf[slot](unsafex.PtrOf(a.slots), int(a.mask+1), int(a.mask+1)))
 }

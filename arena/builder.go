@@ -13,10 +13,16 @@ import (
 // io.StringWriter, io.ByteWriter and io.ReaderFrom. As long as nothing else is made in the arena
 // meanwhile, growing copies nothing. [NewBuilder] makes it.
 //
+// A Builder must not be copied once it was used; a copy panics at every use. So does a Builder whose arena was freed,
+// and one that was written to before the last Reset of the arena, until its own Reset.
+//
 // [strings.Builder]: https://pkg.go.dev/strings#Builder
 type Builder struct {
-	a   *Arena
-	buf []byte
+	_     noCopy
+	self  *Builder // What tells the Builder from a copy, set by the first use.
+	a     *Arena
+	round uint32 // Of the arena, when buf was empty.
+	buf   []byte
 }
 
 var _ interface {
@@ -29,8 +35,33 @@ var _ interface {
 // NewBuilder makes an empty Builder that writes to a.
 func NewBuilder(a *Arena) *Builder { return &Builder{a: a} }
 
+// check panics if the Builder is a copy, or holds bytes that the arena gave up.
+func (b *Builder) check(op string) {
+	if b.self != b || b.a != nil && b.a.round.Load() != b.round {
+		b.checkSlow(op)
+	}
+}
+
+//go:noinline
+func (b *Builder) checkSlow(op string) {
+	if b.self != nil && b.self != b {
+		panic(fmt.Errorf("arena: %s on a copy of a Builder of %s; use *Builder, never copy the value", op, b.a.name()))
+	}
+	b.self = b
+	if b.a == nil {
+		return
+	}
+	b.a.check(op)
+	if round := b.a.round.Load(); cap(b.buf) == 0 {
+		b.round = round
+	} else if b.round != round {
+		panic(fmt.Errorf("arena: %s on a Builder that was written to before %s was reset; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset", op, b.a.name(), b.a.rec.place()))
+	}
+}
+
 // String is what was written so far. It stays as it is when more is written.
 func (b *Builder) String() string {
+	b.check("Builder.String")
 	if len(b.buf) == 0 {
 		return ""
 	}
@@ -44,16 +75,17 @@ func (b *Builder) Len() int { return len(b.buf) }
 func (b *Builder) Cap() int { return cap(b.buf) }
 
 // Reset begins a new string. Strings that were built stay valid.
-func (b *Builder) Reset() { b.buf = nil }
+func (b *Builder) Reset() {
+	b.buf = nil
+	b.check("Builder.Reset")
+}
 
 // Grow makes room for n more bytes. It panics if n is negative.
 func (b *Builder) Grow(n int) {
 	if n < 0 {
 		panic(fmt.Errorf("arena: Builder.Grow: negative number of bytes %d", n))
 	}
-	if b.a != nil {
-		b.a.check("Builder.Grow")
-	}
+	b.check("Builder.Grow")
 	if cap(b.buf)-len(b.buf) >= n {
 		return
 	}
@@ -71,18 +103,21 @@ func (b *Builder) Grow(n int) {
 
 // Write appends p. The error is always nil.
 func (b *Builder) Write(p []byte) (int, error) {
+	b.check("Builder.Write")
 	b.buf = Append(b.a, b.buf, p...)
 	return len(p), nil
 }
 
 // WriteString appends s. The error is always nil.
 func (b *Builder) WriteString(s string) (int, error) {
+	b.check("Builder.WriteString")
 	b.buf = Append(b.a, b.buf, unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))...)
 	return len(s), nil
 }
 
 // WriteByte appends c. The error is always nil.
 func (b *Builder) WriteByte(c byte) error {
+	b.check("Builder.WriteByte")
 	b.buf = Append(b.a, b.buf, c)
 	return nil
 }

@@ -7,11 +7,12 @@ import (
 // A bump cuts values of one flow, and of one type if typed, for one arena. It serves no other arena
 // ever, so that a Typed may keep it.
 type bump struct {
-	chunk *chunk // The current one; never nil.
-	a     *Arena
-	desc  *typeDesc // If typed.
-	flow  flow
-	grow  uint8 // Class of the next chunk.
+	*cursor        // The current chunk's; never nil.
+	chunk   *chunk // The current one; never nil.
+	a       *Arena
+	desc    *typeDesc // If typed.
+	flow    flow
+	grow    uint8 // Class of the next chunk.
 
 	full  *chunk // Were current before, the last one first.
 	large *chunk // Hold one block each, the last one first.
@@ -33,7 +34,8 @@ const (
 )
 
 func (b *bump) init(a *Arena, f flow, d *typeDesc) {
-	b.chunk, b.a, b.flow, b.desc = &noChunk, a, f, d
+	b.a, b.flow, b.desc = a, f, d
+	b.use(&noChunk)
 	b.grow = classOf(b.first())
 }
 
@@ -44,6 +46,9 @@ func (b *bump) first() uintptr {
 	}
 	return firstWords
 }
+
+// use makes c the current chunk.
+func (b *bump) use(c *chunk) { b.chunk, b.cursor = c, c.cursor }
 
 // cut hands out n bytes at a multiple of align. They are zero if zero says so; otherwise the caller
 // overwrites them all. It is the slow way of everything that is not of size 0.
@@ -97,7 +102,9 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 	}
 	b.retire()
 	c.open(b.flow)
-	c.next, b.chunk = nil, c
+	c.next = nil
+	b.use(c)
+	b.a.changed()
 	return c, nil
 }
 
@@ -105,7 +112,8 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 func (b *bump) retire() {
 	if c := b.chunk; c != &noChunk {
 		c.close(b.flow)
-		c.next, b.full, b.chunk = b.full, c, &noChunk
+		c.next, b.full = b.full, c
+		b.use(&noChunk)
 	}
 }
 
@@ -127,6 +135,7 @@ func (b *bump) moreLarge(n uintptr) (*chunk, error) {
 	}
 	c.open(b.flow)
 	c.next, b.large = b.large, c
+	b.a.changed()
 	return c, nil
 }
 

@@ -40,6 +40,7 @@ func (a *Arena) Checkpoint() Checkpoint {
 
 func (a *Arena) checkpoint(c Checkpoint) {
 	at := len(a.marks)
+	a.changed()
 	a.each(func(b *bump) {
 		a.marks = append(a.marks, mark{serial: c.serial, chunk: b.chunk, full: b.full, large: b.large, used: b.chunk.used})
 	})
@@ -88,6 +89,7 @@ func (a *Arena) rewind(op string, c Checkpoint) {
 	}
 	marks := a.marks[from:to]
 	a.giveUpValues(op, marks[0].values)
+	a.changed()
 	clear(a.marks[to:])
 	a.marks = a.marks[:to]
 	if a.kind == kindHeap {
@@ -123,14 +125,16 @@ func (b *bump) rewind(m *mark) {
 			end = m.chunk
 		}
 		b.emptyUntil(&b.full, end, &b.spare)
-		b.full, b.chunk = m.full, m.chunk
+		b.full = m.full
+		b.use(m.chunk)
 	}
 	b.emptyUntil(&b.large, m.large, &b.spareLarge)
 	if c := b.chunk; c != &noChunk {
 		c.close(b.flow)
 		if b.a.debug.apart() { // What was given up is poisoned, and must not be used again.
 			c.used = m.used
-			c.next, b.full, b.chunk = b.full, c, &noChunk
+			c.next, b.full = b.full, c
+			b.use(&noChunk)
 			return
 		}
 		c.rewind(b.flow, m.used)

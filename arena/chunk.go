@@ -13,11 +13,9 @@ import (
 // never change, and whoever cuts checks against them what it has read of the rest, so that not even
 // a data race makes it hand out memory outside the chunk.
 type chunk struct {
-	base unsafex.Ptr
-	used uintptr // Values lie in [0, used).
-	// The fast paths cut up to here. In words, what lies between used and limit is zero; in a chunk
-	// that is not current, limit is 0, so that a slot that still leads to it finds it full.
-	limit uintptr
+	*cursor
+	lent bool // The cursor is that of the present owner.
+
 	size  uintptr
 	dirty uintptr // Words and bytes: what lies behind it is zero. It lags behind used.
 
@@ -32,14 +30,45 @@ type chunk struct {
 	owner atomic.Uint64 // The ID of the arena, or 0.
 }
 
-// noChunk is the chunk of a bump that has none. It is never written to.
-var noChunk chunk
+// A cursor is the part of a chunk that the fast paths read and write. Arenas, their slots and their bumps refer to
+// cursors. Each arena that a chunk belongs to, one after the other, gets a cursor of its own: the limit of
+// the earlier ones stays 0 for good. So a copy of an arena, made before its Free, cuts nothing from a
+// chunk that is another arena's by now.
+type cursor struct {
+	base unsafex.Ptr
+	used uintptr // Values lie in [0, used).
+	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a chunk
+	// that is not current, limit is 0, so that a slot that still leads to it finds it full.
+	limit uintptr
+	typed bool // Behind used all is zero. So it is in chunks of one type.
+	_     [cursorPad]byte
+}
+
+// cursorPad makes a cursor a cache line, so that arenas of two Ps do not share one.
+const cursorPad = 64 - 3*wordSize - 1
+
+// noChunk is the chunk of a bump that has none, and noCursor its cursor. They are never written to.
+var (
+	noChunk  = chunk{cursor: &noCursor}
+	noCursor cursor
+)
+
+// newChunk makes the record of a chunk.
+func newChunk(d *typeDesc, class uint8, base unsafex.Ptr, size uintptr) *chunk {
+	return &chunk{cursor: &cursor{base: base, typed: d != nil}, lent: true, desc: d, class: class, size: size}
+}
+
+// disown says that the chunk belongs to no arena. The next one that opens it gets a cursor of its own.
+func (c *chunk) disown() {
+	c.owner.Store(0)
+	c.lent = false
+}
 
 // window is how much is cleared ahead at once: it should stay in the fastest cache.
 const window = 8 << 10
 
 // take is the fast way to cut n bytes, or nil if that needs the slow one.
-func (c *chunk) take(n uintptr) unsafex.Ptr {
+func (c *cursor) take(n uintptr) unsafex.Ptr {
 	end := c.used + n
 	if end > c.limit {
 		return nil
@@ -67,6 +96,9 @@ func (c *chunk) zeroed(end uintptr) {
 
 // open makes the chunk one that the fast paths cut.
 func (c *chunk) open(f flow) {
+	if !c.lent {
+		c.cursor, c.lent = &cursor{base: c.base, typed: c.typed}, true
+	}
 	c.limit = c.size
 	if f == wordFlow && c.used < c.dirty {
 		c.limit = c.used

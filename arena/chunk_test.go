@@ -95,9 +95,9 @@ func TestNoAllocations(t *testing.T) {
 	}
 	a := NewArena()
 	defer a.Free()
+	b := NewBuilder(a)
 	round := func() {
 		nodes := Of[node](a)
-		b := Builder{a: a}
 		for range 2000 {
 			New[point](a)
 			New[odd](a)
@@ -114,6 +114,7 @@ func TestNoAllocations(t *testing.T) {
 		MakeSlice[int](a, 100_000, 100_000)
 		a.Rewind(c)
 		a.Reset(Keep)
+		b.Reset()
 	}
 	for range 3 { // Until the chunks are there, and the slots.
 		round()
@@ -197,7 +198,8 @@ func TestStoreBound(t *testing.T) {
 	s.timing.Store(true) // No clock.
 	chunks := func(n int) (list *chunk) {
 		for range n {
-			list = &chunk{base: unsafex.PtrOf(new(uint64)), size: 8, class: classOf(maxChunk), next: list}
+			c := newChunk(nil, classOf(maxChunk), unsafex.PtrOf(new(uint64)), 8)
+			c.next, list = list, c
 			s.charge(list.bytes())
 		}
 		return list

@@ -142,7 +142,8 @@ func TestAppendForeign(t *testing.T) {
 // TestAppendBefore: a slice of somebody else's that ends where the chunk begins is not extended.
 func TestAppendBefore(t *testing.T) {
 	block := make([]int64, 16)
-	c := &chunk{base: unsafe.Pointer(&block[8]), size: 64, limit: 64}
+	c := newChunk(nil, 0, unsafe.Pointer(&block[8]), 64)
+	c.limit = 64
 	b := &bump{chunk: c, flow: wordFlow}
 	addr := uintptr(unsafe.Pointer(&block[6]))
 	if n := b.extend(addr, 16, 24, 32, 8); n != 0 || c.used != 0 {

@@ -148,7 +148,7 @@ func (a *Arena) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
 	b := a.bumpFor(d)
 	p, err := b.cut(size, d.align, zero)
 	if err == nil && b.chunk != &noChunk && !a.debug.separate {
-		a.cache(d.key, b.chunk)
+		a.cache(d.key, b.cursor)
 	}
 	return p, err
 }

@@ -111,7 +111,8 @@ func newFixed(n int) (*Arena, error) {
 		return nil, fmt.Errorf("arena: NewFixed: %w", err)
 	}
 	clear(block) // The system lends the pages now.
-	c := &chunk{base: unsafex.DataOf(block), size: uintptr(n), off: true}
+	c := newChunk(nil, 0, unsafex.DataOf(block), uintptr(n))
+	c.off = true
 	a.noteChunk(c)
 	c.owner.Store(a.rec.id)
 	index.add(c)
@@ -133,7 +134,7 @@ func (a *Arena) allocFixed(op string, d *typeDesc, n int, size uintptr, zero boo
 	}
 	p, err := a.words.cut((size+7)&^7, 8, zero)
 	if err == nil && d.flow == wordFlow {
-		a.cache(d.key, a.words.chunk)
+		a.cache(d.key, a.words.cursor)
 	}
 	return p, err
 }
@@ -177,12 +178,13 @@ func (a *Arena) full() error {
 // acquireOffHeap is tryAcquire for memory outside the Go heap.
 func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	bytes := classBytes(class)
-	c := &chunk{desc: b.desc, class: class, off: true}
+	c := newChunk(b.desc, class, nil, bytes)
+	c.off = true
 	var err error
 	if b.desc == nil {
 		var block []byte
 		block, err = a.off.TryAllocUninit(int(bytes))
-		c.base, c.size, c.dirty = unsafex.DataOf(block), bytes, bytes
+		c.base, c.dirty = unsafex.DataOf(block), bytes
 	} else {
 		n := (bytes - goHeader) / b.desc.size
 		c.base, err = b.desc.maker().make(a.off, int(n))
@@ -202,7 +204,7 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 // giveUpOffHeap gives empty chunks, linked by next, back to offheap.
 func (a *Arena) giveUpOffHeap(list *chunk) {
 	for c := list; c != nil; c = c.next {
-		c.owner.Store(0)
+		c.disown()
 		index.remove(c)
 		if c.desc != nil {
 			c.desc.offMem.Load().free(c.base, int(c.size/c.desc.size))

@@ -94,10 +94,7 @@ func TestLimitForgetsParts(t *testing.T) {
 	for _, r := range rounds {
 		a := NewShared()
 		for len(a.parts) < 4 {
-			p := &sharedPart{}
-			p.kind, p.rec = a.parts[0].kind, a.rec
-			p.prepare()
-			a.parts = append(a.parts, p)
+			a.addPart()
 		}
 		a.SetLimit(1_000_000)
 		for _, p := range a.parts {

@@ -24,15 +24,18 @@ import (
 // does not take more memory for it.
 //
 // A Map serves one goroutine at a time, and many that only look up. It ends with its arena's values: after
-// Free every use panics. After Reset, or Rewind to a checkpoint before the Map or its last growth, it is
+// Free and after Reset every use panics. After Rewind to a checkpoint before the Map or its last growth, it is
 // stale as any value is, and shows entries that never were, or panics. The Map itself, some 300
-// bytes, is on the Go heap, so that it can say so.
+// bytes, is on the Go heap, so that it can say so. A copy of a Map panics.
 type Map[K comparable, V any] struct {
-	life *Arena // Its kind says whether the arena was freed.
-	t    mapTable[K, V]
-	kind hashKind
-	room int // Empty slots that may be taken before the table is full.
-	n    int
+	_     noCopy
+	self  *Map[K, V] // What tells the Map from a copy.
+	life  *Arena     // Its round says whether the arena was freed or reset.
+	round uint32     // Of life, when the Map was made.
+	t     mapTable[K, V]
+	kind  hashKind
+	room  int // Empty slots that may be taken before the table is full.
+	n     int
 	hasher
 
 	a       *Arena // To allocate from.
@@ -77,10 +80,9 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 		case kindFixed:
 			slot.checkFixed(op)
 		}
-		if m.life = a; a.kind == kindShared {
-			m.life = &a.parts[0].Arena
-		}
+		m.life, m.round = a, a.round.Load()
 	}
+	m.self = m
 	m.kind = m.keys.kind
 	m.direct = m.kind == hashWord && slot.size <= maxDirect
 	m.hasher.init()
@@ -99,19 +101,23 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 	return m, nil
 }
 
-// check panics if the arena was freed.
+// check panics if the arena was freed or reset since the Map was made, and if the Map is a copy.
 func (m *Map[K, V]) check(op string) {
-	if l := m.life; l == nil || l.kind == kindFreed {
+	if m.self != m || m.life.round.Load() != m.round {
 		m.misused(op)
 	}
 }
 
 //go:noinline
 func (m *Map[K, V]) misused(op string) {
-	if m.life == nil {
+	if m.self == nil {
 		panic(fmt.Errorf("arena: %s on a Map that no function of the package made; use NewMap", op))
 	}
+	if m.self != m {
+		panic(fmt.Errorf("arena: %s on a copy of a Map of %s; use *Map, never copy the value", op, m.life.name()))
+	}
 	m.life.check(op)
+	panic(fmt.Errorf("arena: %s on a Map of %s, which was reset since; it was made by %s: make a new Map with NewMap after each Reset", op, m.life.name(), m.life.rec.place()))
 }
 
 // stale panics because the table is not what the Map left in it.
@@ -121,7 +127,7 @@ func (m *Map[K, V]) stale(op string) {
 
 // name is what messages call the arena.
 func (a *Arena) name() string {
-	if a.rec == nil {
+	if a == nil || a.rec == nil {
 		return "the Go heap"
 	}
 	return fmt.Sprintf("arena %d", a.rec.id)

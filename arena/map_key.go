@@ -110,7 +110,7 @@ func ownString(op string, a *Arena, s string) (string, error) {
 	}
 	var p unsafex.Ptr
 	if a != nil {
-		p = a.bytes.chunk.take(uintptr(len(s)))
+		p = a.bytes.take(uintptr(len(s)))
 	}
 	if p == nil {
 		var err error

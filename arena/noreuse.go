@@ -58,7 +58,7 @@ func (a *Arena) abandonAll() {
 		b.look()
 		used := b.abandon(&b.full, nil) + b.abandon(&b.large, nil)
 		if c := b.chunk; c != &noChunk {
-			b.chunk = &noChunk
+			b.use(&noChunk)
 			used += c.used
 			b.a.abandonChunk(c, b.flow)
 		}
@@ -88,7 +88,7 @@ func (a *Arena) abandonChunk(c *chunk, f flow) {
 	n := c.bytes()
 	a.rec.held.Add(-n)
 	store.charge(-n)
-	c.owner.Store(0)
+	c.disown()
 	drop(c)
 	c.await()
 }
@@ -176,7 +176,8 @@ func (c *chunk) await() {
 	first := unsafex.As[uint64](c.base)
 	runtime.SetFinalizer(first, nil) // One of the program's, on the first value, would end the process.
 	runtime.SetFinalizer(first, func(first *uint64) {
-		c := &chunk{class: class, dirty: dirty, base: unsafex.PtrOf(first), size: classBytes(class)}
+		c := newChunk(nil, class, unsafex.PtrOf(first), classBytes(class))
+		c.dirty = dirty
 		index.add(c)
 		proven.put(c)
 	})

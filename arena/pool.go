@@ -10,8 +10,9 @@ import (
 // A Pool hands out arenas, one for each request, and keeps the chunks of those that come back, so
 // that an arena from Get begins with what an earlier one ended with. The arenas themselves are not
 // used again: one that was put back panics, and so does whoever still has it. The zero value is
-// good; a Pool may be used by many goroutines at once.
+// good; a Pool may be used by many goroutines at once. It must not be copied once it was used; a copy panics.
 type Pool struct {
+	_ noCopy
 	// Arenas is for how many arenas a Pool keeps chunks, 0 for GOMAXPROCS.
 	Arenas int
 	// Bytes is how many bytes of chunks it keeps for each, 0 for 4 MiB.
@@ -21,9 +22,17 @@ type Pool struct {
 	// [Options] say; the Pool then keeps no chunks, only what sizes the next arenas begin with.
 	NoReuse bool
 
-	mu   sync.Mutex
-	kits []kit
-	held *poolBytes // Made by the first Put.
+	shelf atomic.Pointer[poolShelf] // Made by the first use.
+}
+
+// A poolShelf holds the kits of one Pool. A copy of the Pool would hold the same shelf, and so no kit twice, but it has
+// another address than the shelf's owner. The shelf dies with the Pool, wherever that lies; the count of its bytes
+// outlives both.
+type poolShelf struct {
+	owner *Pool
+	mu    sync.Mutex
+	kits  []kit
+	bytes *atomic.Int64 // In the kits; a part of pooled.
 }
 
 // A kit is what an arena leaves in a Pool: bumps with nothing but spare chunks.
@@ -36,23 +45,38 @@ type kit struct {
 // pooled is the bytes in the kits of all Pools.
 var pooled atomic.Int64
 
-// poolBytes is the bytes in the kits of one Pool, which alone holds it: it dies with the Pool, wherever that lies. The count outlives both.
-type poolBytes struct{ n *atomic.Int64 }
+// open is the shelf. It panics if p is a copy of a Pool that was used.
+func (p *Pool) open(op string) *poolShelf {
+	s := p.shelf.Load()
+	if s == nil {
+		s = &poolShelf{owner: p, bytes: new(atomic.Int64)}
+		if p.shelf.CompareAndSwap(nil, s) {
+			runtime.AddCleanup(s, func(n *atomic.Int64) { pooled.Add(-n.Load()) }, s.bytes)
+		} else {
+			s = p.shelf.Load()
+		}
+	}
+	if s.owner != p {
+		panic(fmt.Errorf("arena: %s on a copy of a Pool; use *Pool, never copy the value", op))
+	}
+	return s
+}
 
 // Get is an arena for the caller, who gives it to Put, or frees it.
 func (p *Pool) Get() *Arena {
+	s := p.open("Pool.Get")
 	a := &Arena{}
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
 	a.start(kindGo, made, Options{NoReuse: p.NoReuse})
-	p.mu.Lock()
+	s.mu.Lock()
 	var k kit
-	if n := len(p.kits); n > 0 {
-		k, p.kits[n-1] = p.kits[n-1], kit{}
-		p.kits = p.kits[:n-1]
-		p.held.n.Add(-k.held)
+	if n := len(s.kits); n > 0 {
+		k, s.kits[n-1] = s.kits[n-1], kit{}
+		s.kits = s.kits[:n-1]
+		s.bytes.Add(-k.held)
 	}
-	p.mu.Unlock()
+	s.mu.Unlock()
 	if a.noReuse && k.held > 0 { // Of an arena that came from elsewhere.
 		k.release()
 	}
@@ -68,6 +92,7 @@ func (p *Pool) Put(a *Arena) {
 	if a == nil {
 		return
 	}
+	s := p.open("Pool.Put")
 	a.check("Pool.Put")
 	limit, most := p.Bytes, p.Arenas
 	if limit == 0 {
@@ -88,25 +113,16 @@ func (p *Pool) Put(a *Arena) {
 	}
 	a.reset("Pool.Put", Mode{keep: limit, noReuse: p.NoReuse})
 	k := a.leave()
-	p.mu.Lock()
-	full := len(p.kits) >= most
+	s.mu.Lock()
+	full := len(s.kits) >= most
 	if !full {
-		p.kits = append(p.kits, k)
-		p.count(k.held)
+		s.kits = append(s.kits, k)
+		s.bytes.Add(k.held)
 	}
-	p.mu.Unlock()
+	s.mu.Unlock()
 	if full {
 		k.release()
 	}
-}
-
-// count counts the bytes of a kit. Those of a Pool that nobody has any more are the collector's.
-func (p *Pool) count(n int64) {
-	if p.held == nil {
-		p.held = &poolBytes{new(atomic.Int64)}
-		runtime.AddCleanup(p.held, func(n *atomic.Int64) { pooled.Add(-n.Load()) }, p.held.n)
-	}
-	p.held.n.Add(n)
 }
 
 // leave ends an arena that was reset and returns what it held.
@@ -130,6 +146,7 @@ func (a *Arena) leave() kit {
 // adopt makes a kit's chunks those of a new arena.
 func (a *Arena) adopt(k *kit) {
 	a.words, a.bytes, a.typed = k.words, k.bytes, k.typed
+	a.changed()
 	a.each(func(b *bump) { b.a = a })
 	a.indexBumps()
 	k.own(a.rec.id)
@@ -143,6 +160,7 @@ func (k *kit) own(id uint64) {
 	k.each(func(b *bump) {
 		for _, list := range []*chunk{b.spare, b.spareLarge} {
 			for c := list; c != nil; c = c.next {
+				c.disown()
 				c.owner.Store(id)
 			}
 		}

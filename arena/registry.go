@@ -21,6 +21,8 @@ type record struct {
 	held  atomic.Int64    // Bytes in chunks.
 	limit atomic.Int64    // Of held; 0 for none.
 	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
+
+	version uint64 // Of the arena's seal.
 }
 
 // registry finds records by ID. Records of arenas on Go memory that the collector took are struck
@@ -161,19 +163,4 @@ func eachRecord(f func(r *record, leaked bool)) {
 func (r *record) place() string {
 	f, _ := runtime.CallersFrames([]uintptr{r.made}).Next()
 	return fmt.Sprintf("%s at %s:%d", f.Function, f.File, f.Line)
-}
-
-// check panics if a was freed.
-func (a *Arena) check(op string) {
-	if a.kind == kindShared {
-		a.part(op).mu.Unlock()
-		return
-	}
-	if a.kind != kindFreed {
-		return
-	}
-	if a.rec == nil {
-		panic(fmt.Errorf("arena: %s on an Arena that no function of the package made; use NewArena", op))
-	}
-	panic(fmt.Errorf("arena: %s on arena %d, which was freed; it was made by %s: use no arena after its Free, which is called once", op, a.rec.id, a.rec.place()))
 }

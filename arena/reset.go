@@ -26,6 +26,8 @@ func (a *Arena) end(op string) {
 	a.checkChunks()
 	abandons := a.abandons(GiveBack)
 	a.kind = kindFreed
+	a.outdate()
+	a.round.Add(1)
 	a.closeSlots()
 	a.inline = [8]slot{}
 	if abandons {
@@ -95,6 +97,8 @@ func (a *Arena) Reset(m Mode) {
 // reset returns how many of the bytes to keep were not needed. op is what did it.
 func (a *Arena) reset(op string, m Mode) int64 {
 	a.giveUpValues(op, 0)
+	a.changed()
+	a.round.Add(1)
 	a.clearSlots()
 	clear(a.marks)
 	a.marks = a.marks[:0]

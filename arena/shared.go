@@ -9,7 +9,8 @@ import (
 
 // A sharedPart is one of the arenas that a shared one consists of, behind a lock.
 type sharedPart struct {
-	mu sync.Mutex
+	mu      sync.Mutex
+	version uint64 // Of its seal.
 	Arena
 	_ [64]byte // Parts of different Ps do not share a cache line.
 }
@@ -33,16 +34,21 @@ func (a *Arena) startShared(made [1]uintptr, o Options) {
 		a.closeSlots()
 	}
 	for range min(runtime.GOMAXPROCS(0), storeShards) {
-		p := &sharedPart{}
-		p.noReuse = a.noReuse
-		p.kind = kindGo
-		if a.rec.kind == kindHeap {
-			p.kind = kindHeap
-		}
-		p.prepare()
-		p.rec = a.rec
-		a.parts = append(a.parts, p)
+		a.addPart()
 	}
+}
+
+func (a *Arena) addPart() {
+	p := &sharedPart{}
+	p.noReuse = a.noReuse
+	p.kind = kindGo
+	if a.rec.kind == kindHeap {
+		p.kind = kindHeap
+	}
+	p.prepare()
+	p.rec = a.rec
+	p.seal = seal{self: &p.Arena, last: &p.version}
+	a.parts = append(a.parts, p)
 }
 
 // part locks the part for the caller's P. The caller unlocks it.
@@ -105,6 +111,7 @@ func (a *Arena) freeShared() {
 	for _, p := range a.parts {
 		p.end("Free")
 	}
+	a.round.Add(1)
 	unregister(a.rec)
 }
 
@@ -116,6 +123,7 @@ func (a *Arena) resetShared(m Mode) {
 	for _, p := range a.parts {
 		m.keep = p.reset("Reset", m)
 	}
+	a.round.Add(1)
 }
 
 func (a *Arena) checkpointShared() Checkpoint {

@@ -108,10 +108,10 @@ func TestPool(t *testing.T) {
 				t.Error("an arena is put back twice")
 			}
 		}
-		if len(p.kits) != 2 && !freehold.HeapMode() {
-			t.Errorf("%d kits", len(p.kits))
+		if len(p.open("").kits) != 2 && !freehold.HeapMode() {
+			t.Errorf("%d kits", len(p.open("").kits))
 		}
-		for _, k := range p.kits {
+		for _, k := range p.open("").kits {
 			if k.held > p.Bytes {
 				t.Errorf("a kit of %d bytes", k.held)
 			}

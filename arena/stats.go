@@ -190,6 +190,7 @@ func (a *Arena) giveUpSpare() bool {
 		return false
 	}
 	var out *chunk
+	a.changed()
 	a.each(func(b *bump) {
 		keepUpTo(&b.spareLarge, 0, &out)
 		keepUpTo(&b.spare, 0, &out)
@@ -210,7 +211,7 @@ func (a *Arena) giveUp(list *chunk) {
 	var n int64
 	for c := list; c != nil; c = c.next {
 		n += c.bytes()
-		c.owner.Store(0)
+		c.disown()
 	}
 	a.rec.held.Add(-n)
 	store.charge(-n)

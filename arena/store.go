@@ -203,11 +203,10 @@ const goHeader = 8
 // makeChunk makes a chunk of a class on the Go heap. A class of typed chunks has room for a value.
 // A typed chunk is a []T to the collector (GC-6).
 func makeChunk(d *typeDesc, class uint8) *chunk {
-	c := &chunk{desc: d, class: class}
 	bytes := classBytes(class)
+	c := newChunk(d, class, nil, bytes)
 	if d == nil {
-		words := make([]uint64, bytes/8)
-		c.base, c.size = unsafex.DataOf(words), bytes
+		c.base = unsafex.DataOf(make([]uint64, bytes/8))
 	} else {
 		n := (bytes - goHeader) / d.size
 		c.mem = reflect.New(d.slice).Elem()

@@ -8,8 +8,8 @@ import (
 // that outlives them may keep it, and map keys are such a thing (see [Clone]).
 func String[S ~string | ~[]byte](a *Arena, s S) string {
 	var p unsafex.Ptr
-	if a != nil && len(s) != 0 {
-		p = a.bytes.chunk.take(uintptr(len(s)))
+	if a != nil && len(s) != 0 && a.bytes.cursor != nil {
+		p = a.bytes.take(uintptr(len(s)))
 	}
 	if p == nil {
 		if p = text("String", a, len(s)); p == nil {
@@ -23,8 +23,8 @@ func String[S ~string | ~[]byte](a *Arena, s S) string {
 // Bytes copies s, a string or bytes, to a. The slice's capacity is its length.
 func Bytes[S ~string | ~[]byte](a *Arena, s S) []byte {
 	var p unsafex.Ptr
-	if a != nil && len(s) != 0 {
-		p = a.bytes.chunk.take(uintptr(len(s)))
+	if a != nil && len(s) != 0 && a.bytes.cursor != nil {
+		p = a.bytes.take(uintptr(len(s)))
 	}
 	if p == nil {
 		p = text("Bytes", a, len(s))

@@ -13,7 +13,7 @@ import (
 type Typed[T any] struct{ b *bump }
 
 // heapBump is the bump of the nil arena.
-var heapBump = bump{chunk: &noChunk}
+var heapBump = bump{chunk: &noChunk, cursor: &noCursor}
 
 // Of is a's Typed for T.
 func Of[T any](a *Arena) Typed[T] {
@@ -26,14 +26,14 @@ func Of[T any](a *Arena) Typed[T] {
 		d.checkOffHeap("Of")
 	}
 	if a.kind != kindGo && a.kind != kindOffHeap {
-		return Typed[T]{&bump{chunk: &noChunk, a: a}} // Every call takes the slow way.
+		return Typed[T]{&bump{chunk: &noChunk, cursor: &noCursor, a: a}} // Every call takes the slow way.
 	}
 	return Typed[T]{a.bumpFor(d)}
 }
 
 // New is [New] in the arena.
 func (t Typed[T]) New() *T {
-	c, size := t.b.chunk, unsafex.Size[T]()
+	c, size := t.b.cursor, unsafex.Size[T]()
 	if size%8 == 0 {
 		u := c.used
 		if n := u + size; n <= c.limit && size != 0 {

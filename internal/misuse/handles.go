@@ -11,15 +11,24 @@ import (
 // handles are uses of arenas, Maps, Locals and the like that have ended. Checks that are always on find most of them.
 func handles() []Case {
 	freed := always("arena", "which was freed")
+	reset := always("arena", "was reset")
+	copied := always("arena", "on a copy of", "never copy the value")
 	return []Case{
 		{Name: "arena-new", Text: "allocates from an arena after Free", Run: two(newAfterFree), Seen: freed},
 		{Name: "arena-free-twice", Text: "frees an arena twice", Run: two(freeArenaTwice), Seen: freed},
 		{Name: "typed-handle", Text: "allocates through a Typed after Free of its arena", Run: three(typedAfterFree[node], typedAfterFree[point]), Seen: freed},
 		{Name: "builder-handle", Text: "writes to a Builder after Free of its arena", Run: two(builderAfterFree), Seen: freed},
+		{Name: "builder-string", Text: "asks a Builder for its string after Free of its arena", Run: two(builderStringAfter(byFree)), Seen: freed},
+		{Name: "builder-reset", Text: "writes to a Builder after Reset of its arena", Run: two(builderWriteAfter(byReset)), Seen: reset},
+		{Name: "arena-copy-new", Text: "allocates from a copy of an arena after Free of the arena", Run: two(newFromCopy), Seen: copied},
+		{Name: "arena-copy-free", Text: "frees a copy of an arena", Run: two(freeCopy), Seen: copied},
+		{Name: "pool-copy", Text: "gets an arena from a copy of a Pool", Run: only(Plain, getFromCopy), Seen: copied},
+		{Name: "builder-copy", Text: "writes to a copy of a Builder", Run: two(writeToCopy), Seen: copied},
+		{Name: "map-copy", Text: "looks up a copy of an arena's Map", Run: three(mapCopied[string], mapCopied[int64]), Seen: copied},
 		{Name: "map-get", Text: "looks up an arena's Map after Free", Run: three(mapAfter[string](byFree), mapAfter[int64](byFree)), Seen: freed},
-		{Name: "map-reset-get", Text: "looks up an arena's Map after Reset", Run: three(mapAfter[string](byReset), mapAfter[int64](byReset)), Seen: goneMap(byReset), Loose: true},
+		{Name: "map-reset-get", Text: "looks up an arena's Map after Reset", Run: three(mapAfter[string](byReset), mapAfter[int64](byReset)), Seen: reset},
 		{Name: "map-rewind-set", Text: "sets an entry of an arena's Map after Rewind", Run: three(mapSetAfter[string](byRewind), mapSetAfter[int64](byRewind)), Seen: goneMap(byRewind), Loose: true},
-		{Name: "map-iterate-reset", Text: "resets the arena of a Map while iterating over it", Run: three(mapIterate[string](byReset), mapIterate[int64](byReset)), Seen: goneMap(byReset), Loose: true},
+		{Name: "map-iterate-reset", Text: "resets the arena of a Map while iterating over it", Run: three(mapIterate[string](byReset), mapIterate[int64](byReset)), Seen: reset},
 		{Name: "map-iterate-free", Text: "frees the arena of a Map while iterating over it", Run: three(mapIterate[string](byFree), mapIterate[int64](byFree)), Seen: freed},
 		{Name: "context-stale", Text: "allocates from an arena in a context after Free", Run: two(contextStale), Seen: freed},
 		{Name: "pool-put-twice", Text: "puts an arena into a Pool twice", Run: only(Plain, putTwice), Seen: freed},
@@ -72,6 +81,63 @@ func typedAfterFree[T any](v Variant) {
 	typed.New()
 	giveUp(h)
 	typed.New()
+}
+
+func builderStringAfter(how way) func(Variant) {
+	return func(v Variant) {
+		h := openArena(v, how)
+		b := arena.NewBuilder(h.a)
+		_, _ = b.WriteString(text)
+		giveUp(h)
+		sum += int64(len(b.String()))
+	}
+}
+
+func builderWriteAfter(how way) func(Variant) {
+	return func(v Variant) {
+		h := openArena(v, how)
+		b := arena.NewBuilder(h.a)
+		_, _ = b.WriteString(text)
+		giveUp(h)
+		_ = b.WriteByte('x')
+	}
+}
+
+// copyOf is a copy of *p that `go vet` does not see.
+func copyOf[T any](p *T) *T {
+	c := new(T)
+	*c = *p
+	return c
+}
+
+func newFromCopy(v Variant) {
+	h := openArena(v, byFree)
+	c := copyOf(h.a)
+	giveUp(h)
+	arena.New[point](c)
+}
+
+func freeCopy(v Variant) {
+	h := openArena(v, byFree)
+	copyOf(h.a).Free()
+}
+
+func getFromCopy(v Variant) {
+	h := openArena(v, byPut)
+	giveUp(h)
+	copyOf(&h.pool).Get()
+}
+
+func writeToCopy(v Variant) {
+	h := openArena(v, byFree)
+	b := arena.NewBuilder(h.a)
+	_ = b.WriteByte('x')
+	_ = copyOf(b).WriteByte('y')
+}
+
+func mapCopied[E comparable](v Variant) {
+	h := openArena(v, byFree)
+	accessMap(copyOf(allocateMap[E](h)))
 }
 
 func builderAfterFree(v Variant) {

@@ -1,0 +1,60 @@
+package arena
+
+import "fmt"
+
+// noCopy makes `go vet` report copies of the struct that has it as a field.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// A seal tells an arena from a copy of it. Two arenas with the same chunks would hand out the same memory.
+//
+//   - A copy has the self of its original.
+//   - A copy that is written over its original has the self of the original, but an old version: each change of an
+//     arena's lists of chunks, and Free, makes the version in the record a new one.
+//
+// Slow paths compare both. The fast paths compare neither: what a copy's fast paths lead to is a
+// cursor, which is closed once its chunk is given up.
+type seal struct {
+	self    *Arena  // Keeps the original from being collected, so that its address stays its own.
+	last    *uint64 // The version, where every copy looks.
+	version uint64
+}
+
+// changed gives the arena a new version. Its lists of chunks are about to change, or have just changed.
+func (a *Arena) changed() {
+	a.version++
+	*a.last = a.version
+}
+
+// outdate makes the arena, and every copy of it, one that [Arena.broken] finds.
+func (a *Arena) outdate() { *a.last = ^uint64(0) }
+
+// broken says that a is not an arena in use: it is freed, a copy, or no function of the package made it.
+func (a *Arena) broken() bool { return a.self != a || a.version != *a.last }
+
+// check panics if a is not an arena in use.
+func (a *Arena) check(op string) {
+	if a.broken() {
+		a.misused(op)
+	}
+	if a.kind == kindShared {
+		a.part(op).mu.Unlock()
+	}
+}
+
+// misused panics with what is wrong with an arena that is broken.
+//
+//go:noinline
+func (a *Arena) misused(op string) {
+	switch {
+	case a.rec == nil:
+		panic(fmt.Errorf("arena: %s on an Arena that no function of the package made; use NewArena", op))
+	case a.self != a:
+		panic(fmt.Errorf("arena: %s on a copy of arena %d, which was made by %s; use *Arena, never copy the value", op, a.rec.id, a.rec.place()))
+	case a.kind != kindFreed:
+		panic(fmt.Errorf("arena: %s on arena %d, over which an older copy of it was written; it was made by %s; use *Arena, never copy the value", op, a.rec.id, a.rec.place()))
+	}
+	panic(fmt.Errorf("arena: %s on arena %d, which was freed; it was made by %s: use no arena after its Free, which is called once", op, a.rec.id, a.rec.place()))
+}

@@ -1,0 +1,357 @@
+package arena
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// copyOf is a copy of what p points to, without `go vet` seeing that it must not be copied.
+func copyOf[T any](p *T) *T {
+	c := new(T)
+	*c = *p
+	return c
+}
+
+// wantPanic expects f to panic with a text that has all the parts.
+func wantPanic(t *testing.T, what string, f func(), parts ...string) {
+	t.Helper()
+	got := caught(f)
+	for _, p := range parts {
+		if got == nil || !strings.Contains(fmt.Sprint(got), p) {
+			t.Errorf("%s: panic %v, want one with %q", what, got, p)
+			return
+		}
+	}
+}
+
+// TestVetSeesCopies: each handle has what the copylocks analyzer of vet looks for: a field whose pointer has Lock and
+// Unlock.
+func TestVetSeesCopies(t *testing.T) {
+	for _, h := range []reflect.Type{reflect.TypeFor[Arena](), reflect.TypeFor[Pool](), reflect.TypeFor[Builder](), reflect.TypeFor[Map[int, int]]()} {
+		f := h.Field(0)
+		p := reflect.PointerTo(f.Type)
+		_, locks := p.MethodByName("Lock")
+		_, unlocks := p.MethodByName("Unlock")
+		if !locks || !unlocks || f.Type.Size() != 0 {
+			t.Errorf("the first field of %s is %s %s, which vet does not take for a lock of no size", h, f.Name, f.Type)
+		}
+	}
+}
+
+// TestCopiedArena: every call on a copy of an arena panics and says so, whether the original is in use, reset or freed.
+// The original is none the worse.
+func TestCopiedArena(t *testing.T) {
+	for _, k := range kinds {
+		for _, state := range []struct {
+			name string
+			f    func(a *Arena)
+		}{
+			{"in use", func(*Arena) {}},
+			{"reset", func(a *Arena) { a.Reset(Keep) }},
+			{"freed", (*Arena).Free},
+		} {
+			a := k.make()
+			if a == nil || a.rec == nil {
+				continue
+			}
+			c0 := a.Checkpoint()
+			id := fmt.Sprintf("a copy of arena %d", a.ID())
+			b := copyOf(a)
+			state.f(a)
+			for name, f := range map[string]func(){
+				"Free":       b.Free,
+				"Reset":      func() { b.Reset(Keep) },
+				"Checkpoint": func() { b.Checkpoint() },
+				"Rewind":     func() { b.Rewind(c0) },
+				"New":        func() { New[[3]int](b) },
+				"TryNew":     func() { _, _ = TryNew[[3]int](b) },
+				"NewOf":      func() { NewOf(b, reflect.TypeFor[int]()) },
+				"MakeSlice":  func() { MakeSlice[int](b, 1000, 1000) },
+				"Append":     func() { Append(b, []int{1}, 2) },
+				"String":     func() { String(b, "text") },
+				"Bytes":      func() { Bytes(b, "text") },
+				"Concat":     func() { Concat(b, "te", "xt") },
+				"Of":         func() { Of[int](b) },
+				"NewMap":     func() { NewMap[int, int](b, 0) },
+				"Builder":    func() { _ = NewBuilder(b).WriteByte(1) },
+				"ID":         func() { b.ID() },
+				"Stats":      func() { b.Stats() },
+				"SetLimit":   func() { b.SetLimit(1) },
+				"Owns":       func() { b.Owns(new(int)) },
+				"Check":      func() { _ = b.Check() },
+				"Pool.Put":   func() { new(Pool).Put(b) },
+			} {
+				wantPanic(t, fmt.Sprintf("%s, %s: %s", k.name, state.name, name), f, "arena: ", name, id, "never copy")
+			}
+			if state.name != "freed" {
+				New[int](a)
+				a.Free()
+			}
+		}
+	}
+}
+
+// TestOverwrittenArena: an arena over which an older copy of itself was written panics, too. Its lists would lead to
+// chunks that others have.
+func TestOverwrittenArena(t *testing.T) {
+	for _, change := range []struct {
+		name string
+		f    func(a *Arena)
+	}{
+		{"growth", func(a *Arena) { MakeSlice[int](a, 5000, 5000) }},
+		{"Reset", func(a *Arena) { a.Reset(GiveBack) }},
+		{"Free", (*Arena).Free},
+		{"Put", func(a *Arena) { new(Pool).Put(a) }},
+	} {
+		chunked(t)
+		a := NewArena()
+		New[int](a)
+		New[node](a)
+		old := copyOf(a)
+		change.f(a)
+		reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem())
+		wantPanic(t, change.name, a.Free, "an older copy of it was written")
+		wantPanic(t, change.name, func() { a.Reset(Keep) }, "an older copy of it was written")
+		wantPanic(t, change.name, func() { MakeSlice[int](a, 9000, 9000) }, "an older copy of it was written")
+	}
+}
+
+// TestCopiesShareNothing: a copy never cuts memory from a chunk that is another arena's by now. Copies are made at random
+// moments of the life of an arena, which gives its chunks up in every way; other arenas get the chunks; and
+// values are made through copies, by all fast paths. No value of another arena changes, and no two values overlap.
+func TestCopiesShareNothing(t *testing.T) {
+	chunked(t)
+	rounds := 400
+	if testing.Short() {
+		rounds = 100
+	}
+	for seed := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var pool Pool
+		var copies []*Arena
+		a := pool.Get()
+		fillArena(a, r)
+		checkpoint := a.Checkpoint()
+		for range r.IntN(3) + 1 {
+			copies = append(copies, copyOf(a))
+			fillArena(a, r)
+		}
+		switch r.IntN(5) {
+		case 0:
+			a.Free()
+		case 1:
+			a.Reset(GiveBack)
+		case 2:
+			a.Reset(Keep)
+			pool.Put(a)
+		case 3:
+			a.Rewind(checkpoint)
+			copies = append(copies, copyOf(a))
+			a.Free()
+		case 4:
+			pool.Put(a)
+		}
+		// They get what a had, from the Pool and from the store.
+		third := []*Arena{pool.Get(), NewArena(), NewArena()}
+		var mine []*owned
+		for i := range 3 {
+			for _, b := range third {
+				mine = append(mine, fillOwned(b, i))
+			}
+			for _, c := range copies {
+				useCopy(c)
+			}
+		}
+		for _, o := range mine {
+			o.check(t, seed)
+		}
+		for _, c := range copies {
+			for name, f := range map[string]func(){"Free": c.Free, "Reset": func() { c.Reset(Keep) }, "Put": func() { pool.Put(c) }, "New": func() { MakeSlice[int](c, 9000, 9000) }} {
+				wantPanic(t, name, f, "a copy of arena")
+			}
+		}
+		for _, b := range third {
+			b.Free()
+		}
+	}
+}
+
+// fillArena makes values by which fast paths are found, of so many types that slots grow.
+func fillArena(a *Arena, r *rand.Rand) {
+	for range 1 + r.IntN(40) {
+		New[point](a)
+		New[node](a)
+		String(a, "some text")
+		MakeSlice[int32](a, 2, 2)
+	}
+	if r.IntN(2) == 0 {
+		New[[1]*int](a)
+		New[[2]*int](a)
+		New[[3]*int](a)
+		New[[4]*int](a)
+		New[[5]*int](a)
+		New[[6]*int](a)
+		New[[7]*int](a)
+		New[[8]*int](a)
+		New[[9]*int](a)
+		New[point](a)
+	}
+}
+
+// useCopy makes values through all fast paths of a copy, some of which panic.
+func useCopy(c *Arena) {
+	for range 3 {
+		caught(func() {
+			if p := New[point](c); p != nil {
+				p.x, p.y = -1, -1
+			}
+		})
+		caught(func() { New[node](c).name = "copy" })
+		caught(func() { New[[3]*int](c)[0] = new(int) })
+		caught(func() { String(c, "COPYCOPY") })
+		caught(func() { clear(Bytes(c, "copycopy")) })
+		caught(func() { MakeSlice[point](c, 2, 2)[1].x = -1 })
+		caught(func() { MakeSlice[int32](c, 2, 2)[1] = -1 })
+	}
+}
+
+// owned is values that nobody but the test changes.
+type owned struct {
+	points []*point
+	nodes  []*node
+	texts  []string
+	bytes  [][]byte
+}
+
+func fillOwned(a *Arena, n int) *owned {
+	o := &owned{}
+	for i := range 50 {
+		p, q := New[point](a), New[node](a)
+		p.x, p.y = int64(n), int64(i)
+		q.name = "mine"
+		o.points, o.nodes = append(o.points, p), append(o.nodes, q)
+		o.texts = append(o.texts, String(a, fmt.Sprint("text ", i)))
+		o.bytes = append(o.bytes, Bytes(a, fmt.Sprint("byte ", i)))
+	}
+	o.points[0].x = int64(n)
+	return o
+}
+
+func (o *owned) check(t *testing.T, seed uint64) {
+	t.Helper()
+	seen := make(map[*point]bool)
+	for i, p := range o.points {
+		if seen[p] || p.y != int64(i) || p.x != o.points[0].x || o.nodes[i].name != "mine" ||
+			o.texts[i] != fmt.Sprint("text ", i) || string(o.bytes[i]) != fmt.Sprint("byte ", i) {
+			t.Fatalf("seed %d: value %d is %+v, %q, %q, %q", seed, i, *p, o.nodes[i].name, o.texts[i], o.bytes[i])
+		}
+		seen[p] = true
+	}
+}
+
+// TestCopyOwnsNoForeignMemory: what a copy's fast paths make after Free never lies in a chunk of the arena that has it now.
+func TestCopyOwnsNoForeignMemory(t *testing.T) {
+	chunked(t)
+	a := NewArena()
+	for range 9 { // The fast path of points leads to the chunk.
+		New[point](a)
+		String(a, "text")
+		MakeSlice[int](a, 1, 1)
+	}
+	b := copyOf(a)
+	a.Free()
+	c := NewArena()
+	New[point](c)
+	String(c, "text")
+	before := c.Stats().InUse
+	for name, f := range map[string]func(){
+		"New":       func() { New[point](b) },
+		"String":    func() { String(b, "text") },
+		"MakeSlice": func() { MakeSlice[int](b, 1, 1) },
+		"Bytes":     func() { Bytes(b, "text") },
+	} {
+		wantPanic(t, name, f, "a copy of arena")
+	}
+	if n := c.Stats().InUse; n != before {
+		t.Errorf("a copy has cut %d bytes from another arena's chunks", n-before)
+	}
+	c.Free()
+}
+
+// TestCopiedPool: a copy of a Pool that was used panics, and no kit is handed out twice.
+func TestCopiedPool(t *testing.T) {
+	p := &Pool{Arenas: 8}
+	unused := copyOf(p)
+	p.Put(p.Get())
+	b := copyOf(p)
+	a := NewArena()
+	wantPanic(t, "Get", func() { b.Get() }, "Pool.Get on a copy of a Pool")
+	wantPanic(t, "Put", func() { b.Put(a) }, "Pool.Put on a copy of a Pool")
+	a.Free() // It was not put anywhere.
+	unused.Put(unused.Get())
+	p.Get().Free()
+}
+
+// TestCopiedBuilder: a copy of a Builder panics, and what the original has built stays as it is.
+func TestCopiedBuilder(t *testing.T) {
+	for _, k := range kinds {
+		a := k.make()
+		b := NewBuilder(a)
+		_, _ = b.WriteString("one ")
+		c := copyOf(b)
+		_, _ = b.WriteString("two")
+		s := b.String()
+		for name, f := range map[string]func(){
+			"Builder.Write":       func() { _, _ = c.Write([]byte("x")) },
+			"Builder.WriteString": func() { _, _ = c.WriteString("x") },
+			"Builder.WriteByte":   func() { _ = c.WriteByte('x') },
+			"Builder.Grow":        func() { c.Grow(1) },
+			"Builder.String":      func() { _ = c.String() },
+			"Builder.Reset":       c.Reset,
+		} {
+			wantPanic(t, k.name+" "+name, f, name+" on a copy of a Builder")
+		}
+		if s != "one two" || b.String() != s {
+			t.Errorf("%s: %q became %q", k.name, s, b.String())
+		}
+		a.Free()
+	}
+	var zero Builder // Of the Go heap.
+	other := copyOf(&zero)
+	_ = zero.WriteByte('x')
+	_ = other.WriteByte('y')
+	if zero.String() != "x" || other.String() != "y" {
+		t.Errorf("%q and %q", zero.String(), other.String())
+	}
+	wantPanic(t, "Go heap", func() { _ = copyOf(&zero).String() }, "copy of a Builder of the Go heap")
+}
+
+// TestCopiedMap: a copy of a Map panics.
+func TestCopiedMap(t *testing.T) {
+	for _, k := range kinds {
+		a := k.make()
+		m := NewMap[int, int](a, 0)
+		m.Set(1, 1)
+		c := copyOf(m)
+		for name, f := range map[string]func(){
+			"Map.Get":    func() { c.Get(1) },
+			"Map.Set":    func() { c.Set(2, 2) },
+			"Map.Delete": func() { c.Delete(1) },
+			"Map.Clear":  c.Clear,
+			"Map.Len":    func() { c.Len() },
+			"Map.All": func() {
+				for range c.All() {
+				}
+			},
+		} {
+			wantPanic(t, k.name+" "+name, f, name+" on a copy of a Map")
+		}
+		if v, _ := m.Get(1); v != 1 || m.Len() != 1 {
+			t.Errorf("%s: the original has changed", k.name)
+		}
+		a.Free()
+	}
+}
