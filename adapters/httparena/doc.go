@@ -10,9 +10,11 @@
 //
 // # Model
 //
-// [Handler] takes an arena from a pool, puts it in the request's context, calls the handler, and gives the arena back. The next
-// request begins with the same memory. What the pool keeps is bounded, and so is, on request, what one arena may take. Without the
-// middleware [arena.FromContext] is the nil arena, which allocates from the Go heap, so that handlers work in either case.
+// [Handler] takes an arena from a pool, puts it in the request's context, calls the handler, and gives the arena back. The collector
+// then gets the arena's memory, because a handler calls code of others, which may keep a pointer: a value that is used after its
+// request stays what it was, and shows the data of no other request. With [Options].Reuse the next request gets the memory at once.
+//
+// The bytes that one arena may take can be bounded, and with Reuse also the bytes that the pool keeps. Without the middleware [arena.FromContext] is the nil arena, which allocates from the Go heap, so that handlers work in either case.
 //
 // The ResponseWriter is passed on as it is, with all that it can do.
 //
@@ -33,8 +35,9 @@
 //   - After a panic, http.ErrAbortHandler included, and after runtime.Goexit, the arena is left to the collector, because what was
 //     thrown may lead into it.
 //
-// Whoever breaks this sees other data, of this request or another one, but never damages memory; and an arena that is used after
-// its end panics. With FREEHOLD=guard the use of a value that outlived its request is a report with the stacks of the use, of the
+// A program that breaks these rules sees its old data, or panics if it allocates from an arena after the arena's end. With
+// [Options].Reuse it sees data of another request instead, and does not damage memory as long as it has no data race; but a data race
+// through such a value reads torn slices and interfaces, and with them memory can be forged. With FREEHOLD=guard the use of a value that outlived its request is a report with the stacks of the use, of the
 // allocation and of the end.
 //
 // # Concurrency

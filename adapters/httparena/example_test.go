@@ -32,8 +32,7 @@ func search(w http.ResponseWriter, r *http.Request) {
 
 func Example() {
 	handler := httparena.Handler(http.HandlerFunc(search), httparena.Options{
-		Pool:  &arena.Pool{Arenas: 8, Bytes: 1 << 20}, // What stays for the next requests.
-		Limit: 64 << 20,                               // What one request may take.
+		Limit: 64 << 20, // What one request may take.
 	})
 	// A timeout stands outside: its handler runs on when time is up, and has its arena until it returns.
 	server := httptest.NewServer(http.TimeoutHandler(handler, time.Minute, "late"))

@@ -12,9 +12,13 @@ import (
 
 // Options are those of [Handler]. The zero value is good.
 type Options struct {
-	// Pool is where arenas come from and go back to; nil is a pool of the handler's own. Its fields bound what it keeps: for how many
-	// requests at once, and how many bytes for each.
+	// Pool is where arenas come from and go back to; nil is a pool of the handler's own. Its field NoReuse must be set, unless Reuse is.
+	// With Reuse its other fields bound what it keeps: for how many requests at once, and how many bytes for each.
 	Pool *arena.Pool
+	// Reuse gives the memory of a request to the next ones at once. That is the fastest way, for handlers whose values nothing keeps:
+	// code that keeps one sees the data of another request, and a data race through it can tear a slice header and forge memory.
+	// Without Reuse the collector gets the memory, as [arena.NoReuse] says, and a value that was kept stays what it was.
+	Reuse bool
 	// Limit bounds the bytes that one request's arena may take, 0 for no bound. arena.New and the like panic beyond it with a value
 	// that errors.Is [offheap.ErrLimit], which net/http answers by ending the connection; those with Try return it.
 	//
@@ -24,8 +28,8 @@ type Options struct {
 	Shared bool
 }
 
-// Handler returns next with an arena in the context of each request; see [arena.FromContext]. It panics if next is nil or the
-// limit negative.
+// Handler returns next with an arena in the context of each request; see [arena.FromContext]. It panics if next is nil, the limit
+// is negative, or the pool reuses memory and Reuse is not set.
 func Handler(next http.Handler, o Options) http.Handler {
 	if next == nil {
 		panic("httparena: Handler of a nil http.Handler")
@@ -33,8 +37,11 @@ func Handler(next http.Handler, o Options) http.Handler {
 	if o.Limit < 0 {
 		panic(fmt.Errorf("httparena: Handler: negative limit %d; 0 means none", o.Limit))
 	}
-	if o.Pool == nil {
-		o.Pool = new(arena.Pool)
+	switch {
+	case o.Pool == nil:
+		o.Pool = &arena.Pool{NoReuse: !o.Reuse}
+	case !o.Pool.NoReuse && !o.Reuse:
+		panic(errors.New("httparena: Handler with a Pool that reuses memory: set NoReuse of the Pool, or Reuse of the Options"))
 	}
 	return &handler{next: next, options: o}
 }
@@ -63,7 +70,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *handler) arena() *arena.Arena {
 	var a *arena.Arena
 	if h.options.Shared {
-		a = arena.NewShared()
+		a = arena.NewWith(arena.Options{Shared: true, NoReuse: !h.options.Reuse})
 	} else {
 		a = h.options.Pool.Get()
 	}

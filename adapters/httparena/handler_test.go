@@ -93,7 +93,7 @@ func settled(done func() bool) bool {
 // TestManyRequests: each request has values of its own, whoever had the memory before.
 func TestManyRequests(t *testing.T) {
 	pool := &arena.Pool{Arenas: 2, Bytes: 1 << 20}
-	s := serve(t, Options{Pool: pool}, func(w http.ResponseWriter, r *http.Request) {
+	s := serve(t, Options{Pool: pool, Reuse: true}, func(w http.ResponseWriter, r *http.Request) {
 		a := arena.FromContext(r.Context())
 		var parts []string
 		for i := range 100 {
@@ -130,7 +130,7 @@ func TestLimit(t *testing.T) {
 func TestLimitForEach(t *testing.T) {
 	answer := func(w http.ResponseWriter, err error) { fmt.Fprint(w, err) }
 	for _, shared := range []bool{false, true} {
-		s := serve(t, Options{Limit: 1 << 20, Pool: &arena.Pool{Arenas: 1}, Shared: shared}, func(w http.ResponseWriter, r *http.Request) {
+		s := serve(t, Options{Limit: 1 << 20, Pool: &arena.Pool{Arenas: 1}, Reuse: true, Shared: shared}, func(w http.ResponseWriter, r *http.Request) {
 			a := arena.FromContext(r.Context())
 			if r.URL.Path == "/strings" {
 				_, err := arena.TryMakeSlice[string](a, 50_000, 50_000)

@@ -38,7 +38,7 @@ func readText() byte { return keptText[0] }
 
 //go:noinline
 func readEntry() (name string) {
-	if keptEntry.name != nil { // It is nil by now: memory with pointers is cleared when it is given up.
+	if keptEntry.name != nil { // Where memory is reused it is nil by now.
 		name = *keptEntry.name
 	}
 	return name
