@@ -156,7 +156,7 @@ func (p otherP) alloc(b *bin) uintptr {
 		if f.addr != 0 {
 			return f.addr
 		}
-		sp := b.takeListed()
+		sp := b.takeListed(0)
 		if sp == nil {
 			return 0
 		}
