@@ -167,7 +167,7 @@ type leak struct {
 // arena looks at every value of the arena that may hold pointers.
 func (au *auditor) arena(a *Arena) {
 	for _, b := range a.typed {
-		p := defaultPlans.plan(b.desc.typ)
+		p := auditPlans.plan(b.desc.typ)
 		if p.flat() {
 			continue
 		}
@@ -223,7 +223,7 @@ func (au *auditor) unit(p *plan, at unsafex.Ptr, offset uintptr) {
 
 // inInterface looks at what is in the interface at w.
 func (au *auditor) inInterface(o *op, w unsafex.Ptr, field uintptr) {
-	au.dynamic.plans = &defaultPlans
+	au.dynamic.plans = &auditPlans
 	p := au.dynamic.dynamicPlan(o, w)
 	if p == nil {
 		return

@@ -13,23 +13,30 @@ import (
 // value has no copy. The message has the path to it.
 var ErrUncloneable = errors.New("a part of the value cannot be copied")
 
-// CloneOptions are those of [DeepClone] and [Heap]. The zero value is good; of several all count.
+// CloneOptions are options of [DeepClone] and [Heap]. The zero value is good; if several are given,
+// they add up.
 type CloneOptions struct {
 	// Share names types whose values are shared, not copied: a pointer to one is kept as it is,
 	// and where a value stands in another one its bits are copied, so that it leads to what the
-	// original leads to. Channels, functions and anything else that is refused otherwise can be named.
+	// original leads to. Channels, functions and anything else that is refused otherwise can be named,
+	// except that a time.Timer, a time.Ticker and freehold's own handles are shared behind pointers only.
 	Share []reflect.Type
 	// ShareAt lists pointers (also in interfaces, as errors are), each to a variable that is
 	// shared: the clone keeps pointers to it and into it as they are.
 	ShareAt []any
-	// CopyGlobals copies package-level variables that pointers lead to as all else. Whoever clones
-	// a template that is a package-level variable with pointers to others wants that.
+	// UnsafeTrust names types of other modules. DeepClone then copies the unexported fields of every
+	// type of their packages. The caller vouches that these packages do not use package unsafe to
+	// store in such a field something other than the field's type says. If one does, the clone
+	// corrupts memory.
+	UnsafeTrust []reflect.Type
+	// CopyGlobals copies package-level variables that pointers lead to like all other variables. It
+	// serves to clone a template that is a package-level variable with pointers to others.
 	CopyGlobals bool
 }
 
 // DeepClone copies v and everything that can be reached from it to a: all that pointers, slices,
-// strings, maps and interfaces lead to, unexported fields included. What is reached twice is
-// copied once, so that the copy has the shape of the original:
+// strings, maps and interfaces lead to. What is reached twice is copied once, so that the copy has
+// the shape of the original:
 //
 //   - Cycles stay cycles, and equal pointers stay equal.
 //   - A pointer into a struct, an array or a slice that is copied as well points to the same place in
@@ -39,14 +46,34 @@ type CloneOptions struct {
 //     looked at, because others may be writing there: it is zero in the copy.
 //   - Nil stays nil, and empty stays empty.
 //
+// Exported fields are always copied; unexported fields are copied if their struct type is declared in
+// the main module or in the module that calls DeepClone, is a value type of the standard library that
+// DeepClone knows, or has the method UnsafeCloneFields, or if CloneOptions.UnsafeTrust names a type of
+// its package. The unexported fields of all other types are copied by their bits, as an assignment
+// does, if they lead to nothing but strings, immutable values and memory that lives as long as the
+// program; if not, DeepClone refuses the value.
+//
+// The reason: a package may use package unsafe to store in its unexported fields something other
+// than their types say, as log/slog and time do. The types of the caller's own module must not do so,
+// or must be named in CloneOptions.Share. Known are the types of bytes, container, errors, math/big,
+// strings, sync, sync/atomic and net/url that hold values, and others. A type says that its fields
+// are what they seem by the method
+//
+//	func (T) UnsafeCloneFields() (_ T)
+//
+// which is never called.
+//
 // Some of it is not copied but shared by address, because it is an identity and not a value:
 //
-//   - what a reflect.Type, a *time.Location, an unique.Handle, a weak.Pointer, an *Arena and an
-//     *offheap.Purpose stand for, and errors made by errors.New;
+//   - what a reflect.Type, a *time.Location, a *regexp.Regexp, a *strings.Replacer, a unique.Handle and a
+//     weak.Pointer stand for, and errors made by errors.New;
+//   - an Arena, a [Pool], an offheap.Local, File, Shared or Purpose that pointers lead to;
 //   - package-level variables that pointers lead to, such as error sentinels, except the one that v itself
 //     points to. What the linker lays out for composite literals in their initial values counts as
 //     such. A sentinel that is made when the program starts, as by fmt.Errorf, cannot be told from
 //     another value: name it in CloneOptions.ShareAt. Slices and strings are always copied;
+//   - what pointers lead to in memory that neither Go nor freehold allocated, such as C's, and what has no
+//     size, such as an incomplete type of C;
 //   - what pointers in a type that is offheap.UnsafeSelfContained lead to;
 //   - what the options name.
 //
@@ -55,8 +82,9 @@ type CloneOptions struct {
 //
 // DeepClone refuses, with a value that errors.Is [ErrUncloneable] and names the path of the field:
 // channels, functions and unsafe.Pointers that are not nil, sync types that are in use (a sync.Mutex
-// that is locked; one at rest is copied, as atomic values are), open files, and an [arena.Map].
-// Nobody may change v meanwhile. It panics as [New] does besides. If it panics, a is as it was
+// that is locked; one at rest is copied, as atomic values are), contexts, timers, open files, a [Map]
+// or a [Builder], and those handles of freehold that it shares behind pointers if they stand in v by
+// value. Nobody may change v meanwhile. It panics as [New] does besides. If it panics, a is as it was
 // before, except that memory of an arena made by [NewShared] is not used again before Reset.
 //
 // A value that holds pointers cannot go to an arena off the heap; strings and slices of pointer-free
@@ -92,14 +120,15 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 		a.check(op)
 	}
 	var out T
-	p := plansFor(options).plan(reflect.TypeFor[T]())
+	plans := callerPlans(2).with(options)
+	p := plans.plan(reflect.TypeFor[T]())
 	if p.flat() {
 		return v, nil
 	}
 	c := idle.Get().(*cloner)
 	defer c.release()
 	c.op, c.a = op, a
-	c.configure(options)
+	c.configure(plans, options)
 	if err := c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out)); err != nil {
 		var zero T
 		return zero, err
@@ -159,9 +188,13 @@ func (a *Arena) attempt(op string) (end func(keep bool)) {
 	}
 }
 
-// refuse ends the clone because of the value of type t that lies at w in the current block.
-func (c *cloner) refuse(t reflect.Type, w unsafex.Ptr, why string) {
-	path := c.path(c.current, unsafex.PtrAddr(w)-unsafex.PtrAddr(c.at(c.current).src), t)
-	panic(refusal{fmt.Errorf("arena: %s of %s: %s: %s %s: %w; what is to be shared can be named in CloneOptions",
-		c.op, c.at(0).plan.whole, path, t, why, ErrUncloneable)})
+// refuse ends the clone because of the value at w, in the current block, that o is for.
+func (c *cloner) refuse(o *op, w unsafex.Ptr) {
+	path := c.path(c.current, unsafex.PtrAddr(w)-unsafex.PtrAddr(c.at(c.current).src), o.typ)
+	why, advice := o.why, "CloneOptions.Share names types that are to be shared"
+	if o.kind == opHold {
+		why = "leads to memory from an unexported field of " + o.why + ", a type of another module"
+		advice = "name " + o.why + " in CloneOptions.Share, or in UnsafeTrust if its package keeps nothing else in the field by package unsafe"
+	}
+	panic(refusal{fmt.Errorf("arena: %s of %s: %s: %s %s: %w; %s", c.op, c.at(0).plan.whole, path, o.typ, why, ErrUncloneable, advice)})
 }

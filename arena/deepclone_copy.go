@@ -201,6 +201,11 @@ func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 			for n := range o.n {
 				c.copyUnit(o.to, unsafex.Add(from, n*o.to.size), unsafex.Add(to, n*o.to.size))
 			}
+		case opHold:
+			if !c.holdsAsIs(o, from) {
+				panic(c.changed())
+			}
+			reflect.NewAt(o.typ, to).Elem().Set(reflect.NewAt(o.typ, from).Elem())
 		case opKeep:
 			if o.n == wordSize {
 				put(to, load(from))

@@ -23,7 +23,7 @@ type op struct {
 	to   *plan        // What it leads to, or the element that repeats.
 	n    uintptr      // Repetitions, or bytes of what is kept or must be zero.
 	typ  reflect.Type // Of the part.
-	why  string       // For a refusal.
+	why  string       // For a refusal. Of opHold it is the type with the unexported field.
 }
 
 type opKind uint8
@@ -37,6 +37,7 @@ const (
 	opRepeat // An array.
 	opKeep   // Shared: the bits are copied.
 	opRefuse // Refused if it is not zero, and zero in the copy.
+	opHold   // In an unexported field of a type that is not opened: as opKeep if holdsAsIs, or else refused.
 )
 
 // A plan says how values of a type are copied. It is made once a type and never changes.
@@ -49,8 +50,9 @@ type plan struct {
 	ops   []op      // Of the unit, by offset.
 	runs  []run     // Of the unit: what no op copies.
 
-	direct    bool  // In an interface the value stands itself, not its address.
-	key, elem *plan // Of a map.
+	direct    bool   // In an interface the value stands itself, not its address.
+	key, elem *plan  // Of a map.
+	held      string // Of the elements of an array: as in emit.
 	filled    bool
 }
 
@@ -60,45 +62,67 @@ type run struct{ off, n uintptr }
 // flat says that values are plain data.
 func (p *plan) flat() bool { return len(p.ops) == 0 }
 
-// plans are those for one set of types that callers named.
+// plans are those for one set of options and for the callers of one module.
 type plans struct {
-	named map[reflect.Type]bool
-	ready sync.Map // From reflect.Type to *plan.
-	mu    sync.Mutex
+	module  string                // Of the callers.
+	named   map[reflect.Type]bool // CloneOptions.Share.
+	trusted map[string]bool       // The packages of CloneOptions.UnsafeTrust.
+	all     bool                  // Every struct type is opened and none refused, for Audit.
+	ready   sync.Map              // From reflect.Type to *plan.
+	mu      sync.Mutex
 }
 
-// planSets finds plans by the names of types. There are as many as sets of types in the program.
+// planSets finds plans by the caller's module and the keys of types. There are as many as sets of
+// types in the program.
 var planSets sync.Map
 
-var defaultPlans plans
+// auditPlans see all pointers of a value.
+var auditPlans = plans{all: true}
 
-func plansFor(options []CloneOptions) *plans {
-	var types []reflect.Type
+// with is the plans for the options and the module of s.
+func (s *plans) with(options []CloneOptions) *plans {
+	var share, trust []reflect.Type
 	for _, o := range options {
-		for _, t := range o.Share {
-			if t != nil {
-				types = append(types, t)
-			}
-		}
+		share = append(share, o.Share...)
+		trust = append(trust, o.UnsafeTrust...)
 	}
-	if len(types) == 0 {
-		return &defaultPlans
+	if len(share) == 0 && len(trust) == 0 {
+		return s
 	}
-	slices.SortFunc(types, func(x, y reflect.Type) int { return cmp.Compare(typeinfo.KeyOf(x), typeinfo.KeyOf(y)) })
-	key := make([]byte, 0, 8*len(types))
-	named := make(map[reflect.Type]bool, len(types))
-	for _, t := range slices.Compact(types) {
-		named[t] = true
-		for k := typeinfo.KeyOf(t); k != 0; k >>= 7 {
-			key = append(key, byte(k&127)|128)
-		}
-		key = append(key, 0)
-	}
+	key := []byte(s.module + "\x00")
+	share, key = distinct(share, key)
+	trust, key = distinct(trust, append(key, 0))
 	if s, ok := planSets.Load(string(key)); ok {
 		return s.(*plans)
 	}
-	s, _ := planSets.LoadOrStore(string(key), &plans{named: named})
-	return s.(*plans)
+	made := &plans{module: s.module, named: make(map[reflect.Type]bool), trusted: make(map[string]bool)}
+	for _, t := range share {
+		made.named[t] = true
+	}
+	for _, t := range trust {
+		for t.Name() == "" && t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if pkg := t.PkgPath(); pkg != "" {
+			made.trusted[pkg] = true
+		}
+	}
+	found, _ := planSets.LoadOrStore(string(key), made)
+	return found.(*plans)
+}
+
+// distinct is the types without nil and without repetitions, and key with a name for them appended.
+func distinct(types []reflect.Type, key []byte) ([]reflect.Type, []byte) {
+	types = slices.DeleteFunc(types, func(t reflect.Type) bool { return t == nil })
+	slices.SortFunc(types, func(x, y reflect.Type) int { return cmp.Compare(typeinfo.KeyOf(x), typeinfo.KeyOf(y)) })
+	types = slices.Compact(types)
+	for _, t := range types {
+		for k := typeinfo.KeyOf(t); k != 0; k >>= 7 {
+			key = append(key, byte(k&127)|128)
+		}
+		key = append(key, 1)
+	}
+	return types, key
 }
 
 // plan is the plan for t.
@@ -164,7 +188,7 @@ func (b *planner) fill(p *plan) {
 	if t.Kind() == reflect.Map {
 		p.key, p.elem = b.ref(t.Key()), b.ref(t.Elem())
 	}
-	b.emit(p, t, 0)
+	b.emit(p, t, 0, p.held)
 	p.findRuns()
 }
 
@@ -175,7 +199,7 @@ func (b *planner) shares(t reflect.Type) bool {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return b.named[t.Elem()] || identities[t.Elem()]
+		return b.named[t.Elem()] || b.isIdentity(t.Elem())
 	case reflect.Struct:
 		switch t.PkgPath() {
 		case "unique":
@@ -188,15 +212,22 @@ func (b *planner) shares(t reflect.Type) bool {
 	return false
 }
 
+// isIdentity says whether values of t are known by their address.
+func (b *planner) isIdentity(t reflect.Type) bool {
+	if identities[t] || sharedNames[t.PkgPath()+"."+t.Name()] {
+		return true
+	}
+	h := handleOf(t)
+	return h != nil && h.pointers
+}
+
 // identities are the types of what is known by its address.
 var identities = map[reflect.Type]bool{
 	reflect.TypeOf(reflect.TypeFor[int]()).Elem():         true, // What a reflect.Type leads to.
 	reflect.TypeFor[reflect.Value]().Field(0).Type.Elem(): true, // What a reflect.Value's type is.
 	reflect.TypeOf(errors.New("")).Elem():                 true,
 	reflect.TypeFor[time.Location]():                      true,
-	reflect.TypeFor[Arena]():                              true,
 	reflect.TypeFor[bump]():                               true, // Of a Typed.
-	reflect.TypeFor[offheap.Purpose]():                    true,
 }
 
 // isSelfContained says whether the struct type t has the marker among its fields.
@@ -218,7 +249,7 @@ func inUse(t reflect.Type) string {
 		return "is waited for"
 	case "sync.notifyList", "sync.copyChecker":
 		return "of a sync.Cond that was used cannot be copied"
-	case "internal/poll.FD":
+	case "internal/poll.FD", "os.file":
 		return "is an open file"
 	}
 	if t.PkgPath() == reflect.TypeFor[Arena]().PkgPath() && strings.HasPrefix(t.Name(), "Map[") {
@@ -227,20 +258,26 @@ func inUse(t reflect.Type) string {
 	return ""
 }
 
-// emit adds the ops for a value of type t at off in p's unit.
-func (b *planner) emit(p *plan, t reflect.Type, off uintptr) {
+// emit adds the ops for a value of type t at off in p's unit. If it stands in an unexported field of a
+// type that is not opened, held is the name of this type.
+func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 	add := func(o op) {
 		o.off, o.typ = off, t
 		p.ops = append(p.ops, o)
 	}
-	if b.shares(t) {
+	why, final := b.refusal(t)
+	switch {
+	case final || why != "" && !b.shares(t):
+		add(op{kind: opRefuse, n: t.Size(), why: why})
+		return
+	case b.shares(t):
 		if typeinfo.Describe(t, nil).PointerPath != "" {
 			add(op{kind: opKeep, n: t.Size()})
 		}
 		return
 	}
-	if why := inUse(t); why != "" {
-		add(op{kind: opRefuse, n: t.Size(), why: why})
+	if held != "" && isLeading(t) {
+		add(op{kind: opHold, n: t.Size(), why: held})
 		return
 	}
 	switch t.Kind() {
@@ -257,29 +294,55 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr) {
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
 		add(op{kind: opRefuse, n: wordSize, why: "cannot be copied"})
 	case reflect.Array:
-		b.emitArray(p, t, off)
+		b.emitArray(p, t, off, held)
 	case reflect.Struct:
-		if t.PkgPath() == "sync/atomic" && strings.HasPrefix(t.Name(), "Pointer[") { // Its first field is a [0]*T.
-			off += t.Size() - wordSize
-			add(op{kind: opPointer, to: b.ref(t.Field(0).Type.Elem().Elem())})
-			return
-		}
-		for i := range t.NumField() {
-			f := t.Field(i)
-			b.emit(p, f.Type, off+f.Offset)
+		b.emitStruct(p, t, off, held)
+	}
+}
+
+// isLeading says whether a value of t leads to memory, and is neither a struct nor an array.
+func isLeading(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.String, reflect.Slice, reflect.Map, reflect.Interface, reflect.Chan, reflect.Func, reflect.UnsafePointer:
+		return true
+	}
+	return false
+}
+
+func (b *planner) emitStruct(p *plan, t reflect.Type, off uintptr, held string) {
+	if t.PkgPath() == "sync/atomic" && strings.HasPrefix(t.Name(), "Pointer[") { // Its first field is a [0]*T.
+		b.emit(p, t.Field(0).Type.Elem(), off+t.Size()-wordSize, held)
+		return
+	}
+	unexported := held
+	if held == "" && !b.opens(t) {
+		unexported = t.String()
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.IsExported() {
+			b.emit(p, f.Type, off+f.Offset, held)
+		} else {
+			b.emit(p, f.Type, off+f.Offset, unexported)
 		}
 	}
 }
 
-func (b *planner) emitArray(p *plan, t reflect.Type, off uintptr) {
+func (b *planner) emitArray(p *plan, t reflect.Type, off uintptr, held string) {
 	const few = 4
 	if t.Len() <= few {
 		for i := range t.Len() {
-			b.emit(p, t.Elem(), off+uintptr(i)*t.Elem().Size())
+			b.emit(p, t.Elem(), off+uintptr(i)*t.Elem().Size(), held)
 		}
 		return
 	}
-	e := b.full(t.Elem())
+	var e *plan
+	if held == "" {
+		e = b.full(t.Elem())
+	} else { // Other than for a t elsewhere.
+		e = &plan{whole: t.Elem(), typ: t.Elem(), units: 1, held: held}
+		b.fill(e)
+	}
 	if !e.flat() {
 		p.ops = append(p.ops, op{kind: opRepeat, off: off, to: e, n: uintptr(t.Len()) * e.units, typ: t})
 	}
@@ -294,7 +357,7 @@ func (o *op) copies() uintptr {
 		return 3 * wordSize
 	case opRepeat:
 		return o.n * o.to.size
-	case opKeep, opRefuse:
+	case opKeep, opRefuse, opHold:
 		return o.n
 	}
 	return wordSize

@@ -38,6 +38,7 @@ type cloner struct {
 	places    []place
 	spare     []place
 	foreign   map[uintptr]bool // Pages without package-level variables.
+	regions   []span           // Of package offheap; nil if not asked yet.
 	nextRef   int
 	rootsLead uint32 // The block that the root points to, or 0.
 }
@@ -125,8 +126,8 @@ func (c *cloner) release() {
 	idle.Put(c)
 }
 
-func (c *cloner) configure(options []CloneOptions) {
-	c.plans = plansFor(options)
+func (c *cloner) configure(plans *plans, options []CloneOptions) {
+	c.plans = plans
 	for _, o := range options {
 		c.globals = c.globals || o.CopyGlobals
 		for _, v := range o.ShareAt {
@@ -190,7 +191,11 @@ func (c *cloner) walk(p *plan, at unsafex.Ptr) {
 			}
 		case opRefuse:
 			if !isZero(w, o.n) {
-				c.refuse(o.typ, w, o.why)
+				c.refuse(o, w)
+			}
+		case opHold:
+			if !c.holdsAsIs(o, w) {
+				c.refuse(o, w)
 			}
 		}
 	}
@@ -212,14 +217,14 @@ func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
 	if c.keep != nil && c.isKept(unsafex.PtrAddr(q)) {
 		return refSame
 	}
-	if to.size == 0 {
-		return refEmpty
+	if to.size == 0 { // Incomplete types of C, runtime.Func: an identity.
+		return refSame
 	}
 	i, old := c.block(q, to, isMemory, w)
 	b := c.at(i)
 	if root := c.current == 0 && c.at(0).plan.whole.Kind() == reflect.Pointer; root {
 		c.rootsLead = i
-	} else if !old && c.isShared(q) {
+	} else if !old && (c.isShared(q) || c.isOutside(q)) {
 		b.kind = isShared
 	}
 	if b.kind == isShared {
