@@ -120,20 +120,14 @@ func (a *Arena) allocGuarded(v *value) error {
 	if err := a.rec.charge(int64(v.size)); err != nil {
 		return err
 	}
-	var addr uintptr
-	var ok bool
-	if v.desc.flow == typedFlow { // Bools: the addresses must stay the type's (C1).
-		addr, ok = debugmode.GuardAllocFor(v.desc.key, v.size, v.desc.align)
-	} else {
-		addr, ok = debugmode.GuardAlloc(v.size, v.desc.align)
-	}
+	p, ok := debugmode.NewObject(v.size, v.desc.align, v.desc.flow == typedFlow, !a.debug.separate)
 	if !ok {
 		a.rec.held.Add(-int64(v.size))
 		return nil
 	}
 	store.charge(int64(v.size))
 	a.debug.held += int64(v.size)
-	v.at, v.in = unsafex.Pointer(addr), inGuard
+	v.at, v.in = p, inGuard
 	debugmode.Add(v.block(a.rec.id))
 	return nil
 }

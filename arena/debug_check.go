@@ -22,7 +22,7 @@ func (v *value) raiseFences() {
 func (v *value) damage() (offset int, damaged bool) {
 	switch v.in {
 	case inGuard:
-		at, ok := debugmode.CheckCanary(unsafex.PtrAddr(v.at))
+		at, ok := debugmode.CheckObject(v.at)
 		return at, !ok
 	case inFenced:
 		for i, c := range unsafex.SliceOf[byte](unsafex.Add(v.at, v.size), fence, fence) {

@@ -51,10 +51,7 @@ func (g *grave) take(v *value) {
 	case inGuard:
 		addr := unsafex.PtrAddr(v.at)
 		debugmode.Freed(addr, g.op, 0)
-		debugmode.GuardFree(addr)
-		if !s.separate {
-			debugmode.DropSample(v.size)
-		}
+		debugmode.FreeObject(v.at)
 		s.held -= int64(v.size)
 		a.rec.held.Add(-int64(v.size))
 		store.charge(-int64(v.size))

@@ -52,8 +52,8 @@ func TestSampleKinds(t *testing.T) {
 	}
 }
 
-// TestSampleForgotten: arenas that nobody frees keep their sampled values, but leave enough of the budgets to offheap.
-func TestSampleForgotten(t *testing.T) {
+// TestSampleLongLived: sampled values of arenas that live leave enough of the budgets to offheap.
+func TestSampleLongLived(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if sanitize.Race {
 		t.Skip("blocks of offheap come from the Go heap")
@@ -61,16 +61,19 @@ func TestSampleForgotten(t *testing.T) {
 	for _, words := range []string{"sample=10,samplerate=0,guardmaps=2000", "sample=10,samplerate=0,guardbytes=8M"} {
 		t.Run(words, func(t *testing.T) {
 			if inModes(t, words) {
-				testSampleForgotten(t)
+				testSampleLongLived(t)
 			}
 		})
 	}
 }
 
-func testSampleForgotten(t *testing.T) {
+func testSampleLongLived(t *testing.T) {
+	var alive []*Arena
+	defer func() { runtime.KeepAlive(alive) }()
 	for _, made := range []func() *Arena{NewArena, NewShared} {
 		for range 300 {
 			a := made()
+			alive = append(alive, a)
 			for range 100 {
 				New[point](a)
 			}
@@ -85,7 +88,7 @@ func testSampleForgotten(t *testing.T) {
 		offheap.Alloc(100)
 	}
 	if n := debugmode.ReadGuardStats().Live - before; n < 10 {
-		t.Errorf("%d of 500 blocks of offheap are guarded beside %d values in forgotten arenas, want about 50", n, before)
+		t.Errorf("%d of 500 blocks of offheap are guarded beside %d values in arenas, want about 50", n, before)
 	}
 	a := NewArena()
 	for range 1000 {

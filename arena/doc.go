@@ -40,7 +40,8 @@
 // process, as ever.
 //
 // runtime.SetFinalizer on a value in an arena is a fatal error of Go's, weak pointers and cleanups follow
-// the whole chunk.
+// the whole chunk. Go ends the process if weak.Make, runtime.AddCleanup or ed25519.Sign (with a private
+// key) is called with a value in an off-heap arena, because they take pointers to the Go heap alone.
 //
 // On 32-bit systems a value lies at a multiple of its type's alignment and no more. What is accessed with functions of sync/atomic as 64 bits is
 // an atomic.Int64 or atomic.Uint64, which Go aligns, and no int64 at the beginning of a struct.
@@ -66,8 +67,7 @@
 // in N values without pointers and bools on Go memory and costs little.
 //
 // With guard and poison nothing is reused at once: Reset keeps no chunks, and Append always copies. An arena on Go memory that is
-// forgotten instead of freed keeps its guarded values for good, within the budget; with sample, within half of it, so that offheap goes
-// on being sampled.
+// forgotten instead of freed is collected with its guarded values.
 //
 // # What it is not
 //

@@ -28,6 +28,13 @@
 // handed out again. Freed memory goes back to the machine after a while ([SetPurgeDelay]), or by
 // [Purge] now.
 //
+// # Functions that take pointers to the Go heap alone
+//
+// Go ends the process if one of these is called with off-heap memory: weak.Make, runtime.AddCleanup,
+// runtime.SetFinalizer, and of crypto/ed25519 ed25519.Sign and PrivateKey.Sign, which keep a weak
+// pointer to the private key. Copy the key to the Go heap, or to an arena on Go memory. No other
+// function of the standard library is known to need a pointer to the Go heap that its caller chooses.
+//
 // # Errors
 //
 // No memory is a panic whose value errors.Is [ErrOutOfMemory] or [ErrLimit], or an error of the

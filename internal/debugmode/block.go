@@ -22,6 +22,8 @@ type Block struct {
 	Whole   bool // it stands for many, such as all of an arena's: Addr tells it from others, and accesses near it are not its
 	Guarded bool // it lies on guarded pages; set by Add
 	tomb    bool // Addr is a tomb's
+
+	outer, outerEnd uintptr // the pages of a guarded object with the inaccessible ones around; set by Add
 }
 
 // String names the block: "block of 64 bytes ([]byte, offheap)".
@@ -60,7 +62,8 @@ func Add(b Block) {
 	if b.AllocBy == 0 && wantGoroutines() {
 		b.AllocBy = Goroutine()
 	}
-	b.Guarded = Guarded(b.Addr)
+	b.Guarded = false
+	guarded.describe(&b)
 	blocks.add(b)
 	if sanitize.Enabled {
 		sanitize.Record(b.Addr, b.Size, b.what(), b.AllocBy, b.Alloc.String())

@@ -36,10 +36,12 @@ type guards struct {
 	idle       map[slotKind][]*guardSlot // slots whose addresses may be used again
 	quarantine []*guardSlot              // oldest first
 	live       int                       // blocks
+	liveMaps   int                       // their mappings
 	liveHeld   int64                     // bytes of their pages
 	held       int64                     // liveHeld, and the pages of the quarantine
 	refused    uint64
 	told       error // why the last refusal that the operator knows of
+	objects    objects
 }
 
 type guardRegion struct {
@@ -61,6 +63,8 @@ type guardSlot struct {
 	state      guardState
 	addr, size uintptr // the block that is or was there
 	first      uintptr // the first of its pages that are accessible
+
+	*objectSlot // of a value on the Go heap, nil for others
 }
 
 type guardState uint8
@@ -100,12 +104,26 @@ func GuardAllocFor(typ, size, align uintptr) (addr uintptr, ok bool) {
 // again while the quarantine has room. Nothing else may be freed; that panics.
 func GuardFree(addr uintptr) { guarded.free(addr) }
 
-// Guarded reports whether addr is the address of a block that GuardAlloc returned, alive or in quarantine.
+// Guarded reports whether addr is the address of a block that GuardAlloc or NewObject returned, alive or in quarantine.
 func Guarded(addr uintptr) bool {
-	guarded.mu.Lock()
-	defer guarded.mu.Unlock()
-	s := guarded.slotOf(addr)
-	return s != nil && s.addr == addr && s.state != slotIdle
+	var b Block
+	b.Addr = addr
+	guarded.describe(&b)
+	return b.Guarded
+}
+
+// describe fills in whether b is guarded, and the pages of an object.
+func (g *guards) describe(b *Block) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.slotOf(b.Addr)
+	if s == nil || s.addr != b.Addr || s.state == slotIdle {
+		return
+	}
+	b.Guarded = true
+	if s.objectSlot != nil {
+		b.outer, b.outerEnd = s.outer, s.outerEnd
+	}
 }
 
 // CheckCanary looks for bytes that were written beside the block that GuardAlloc returned at addr and that is alive: on its own pages,
@@ -125,7 +143,8 @@ type GuardStats struct {
 func ReadGuardStats() GuardStats {
 	guarded.mu.Lock()
 	defer guarded.mu.Unlock()
-	return GuardStats{Live: guarded.live, Quarantine: len(guarded.quarantine), Bytes: guarded.held, Refused: guarded.refused}
+	return GuardStats{Live: guarded.live, Quarantine: len(guarded.quarantine) + len(guarded.objects.quarantine),
+		Bytes: guarded.held + guarded.objects.held, Refused: guarded.refused}
 }
 
 // Why a block comes unguarded although the system has pages: there is no room, or there is a little and chance was against the block.
@@ -172,7 +191,7 @@ func (g *guards) take(need, typ uintptr) (*guardSlot, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, limit := g.budget()
-	if err := g.admit(int64(need) * page); err != nil {
+	if err := g.admit(int64(need)*page, mapsPerBlock); err != nil {
 		return nil, err
 	}
 	for g.held+int64(need)*page > limit && len(g.quarantine) > 0 {
@@ -187,26 +206,32 @@ func (g *guards) take(need, typ uintptr) (*guardSlot, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.live++
-	g.liveHeld += int64(need) * page
-	g.held += int64(need) * page
+	g.count(1, int64(need)*page, mapsPerBlock)
 	return s, nil
+}
+
+// count counts live blocks, their pages and mappings.
+func (g *guards) count(blocks int, bytes int64, maps int) {
+	g.live += blocks
+	g.liveMaps += maps
+	g.liveHeld += bytes
+	g.held += bytes
 }
 
 // A block of more than 1/largePart of the bytes must fit below thinFrom, or a single one would leave nothing to the others.
 const largePart = 64
 
-// admit says whether there is room for a block with pages of so many bytes, and whether chance lets it have that (see thin.go).
-func (g *guards) admit(bytes int64) error {
+// admit says whether there is room for a block with pages of so many bytes and so many mappings, and whether chance lets it have that (see thin.go).
+func (g *guards) admit(bytes int64, more int) error {
 	maps, limit := g.budget()
 	most := liveBytes(limit)
-	if (g.live+1)*mapsPerBlock > maps || g.liveHeld+bytes > most {
+	if g.liveMaps+more > maps || g.liveHeld+bytes > most {
 		return errBudget
 	}
 	if bytes > most/largePart && bytes > int64(vmem.PageSize()) && float64(g.liveHeld+bytes) > thinFrom*float64(most) {
 		return errBudget
 	}
-	if !lucky(max(float64(g.live*mapsPerBlock)/float64(maps), float64(g.liveHeld)/float64(most))) {
+	if !lucky(max(float64(g.liveMaps)/float64(maps), float64(g.liveHeld)/float64(most))) {
 		return errThin
 	}
 	return nil
@@ -229,9 +254,7 @@ func (g *guards) budget() (maps int, bytes int64) {
 func (g *guards) untake(s *guardSlot, need uintptr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.live--
-	g.liveHeld -= int64(need * vmem.PageSize())
-	g.held -= int64(need * vmem.PageSize())
+	g.count(-1, -int64(need*vmem.PageSize()), -mapsPerBlock)
 	g.idle[s.kind] = append(g.idle[s.kind], s)
 }
 
@@ -315,8 +338,11 @@ func (g *guards) reserve(least uintptr) (*guardRegion, error) {
 	return r, nil
 }
 
-// slotOf returns the slot whose pages hold addr, or nil.
+// slotOf returns the slot whose pages hold addr, or nil; of an object it knows the address of its value alone.
 func (g *guards) slotOf(addr uintptr) *guardSlot {
+	if s := g.objects.byAddr[addr]; s != nil {
+		return s
+	}
 	i := sort.Search(len(g.regions), func(i int) bool { return g.regions[i].end > addr })
 	if i == len(g.regions) || addr < g.regions[i].base {
 		return nil
@@ -353,8 +379,9 @@ func (g *guards) free(addr uintptr) {
 		say("a freed block could not be made inaccessible: %v", err)
 		return
 	}
-	g.live--
-	g.liveHeld -= int64(was.end() - was.first)
+	bytes := int64(was.end() - was.first)
+	g.count(-1, -bytes, -mapsPerBlock)
+	g.held += bytes
 	g.quarantine = append(g.quarantine, s)
 }
 
@@ -371,14 +398,17 @@ func (g *guards) release() {
 
 func (g *guards) check(addr uintptr) (int, bool) {
 	_, s := g.liveSlot(addr, "CheckCanary", slotLive)
-	first, end, size := s.first, s.end(), s.size
-	behind, before := unsafex.Bytes(addr+size, end-addr-size), unsafex.Bytes(first, addr-first)
+	return s.damage(unsafex.Bytes(s.first, addr-s.first), unsafex.Bytes(addr+s.size, s.end()-addr-s.size))
+}
+
+// damage looks at the canaries before and behind the block.
+func (s *guardSlot) damage(before, behind []byte) (int, bool) {
 	if whole(behind) && whole(before) {
 		return 0, true
 	}
 	for i, c := range behind {
 		if c != s.canary() {
-			return int(size) + i, false
+			return int(s.size) + i, false
 		}
 	}
 	for i := len(before) - 1; i >= 0; i-- {
@@ -409,6 +439,8 @@ func extent(b Block) (lo, hi uint64) {
 		return lo, lo + 1
 	case b.tomb:
 		return lo - tombFront, lo - tombFront + tombWindow
+	case b.outerEnd > 0:
+		return uint64(b.outer), uint64(b.outerEnd)
 	case b.Guarded:
 		return lo&^(page-1) - gapPages*page, (uint64(b.Addr)+uint64(b.Size)+page-1)&^(page-1) + gapPages*page
 	}

@@ -52,10 +52,10 @@ func (s *sampler) take(rate int, now time.Duration) bool {
 // arenas is what sampled blocks in arenas hold of the budgets.
 var arenas portion
 
-// HoldSample is TakeSample for a block of so many bytes in an arena. Arenas need not be freed, so
-// that such blocks may stay for good: they get the part of each budget up to which other blocks are
-// served without chance. What does not fit is counted as skipped, which the operator is told the
-// first time. DropSample must follow when the block is freed, or did not come to be.
+// HoldSample is TakeSample for a value of so many bytes in an arena. Values live until their arena
+// ends, so they get the part of each budget up to which other blocks are served without chance. What
+// does not fit is counted as skipped, which the operator is told the first time. NewObject takes the
+// count back when the value ends; if the value does not come to be, DropSample must follow.
 func HoldSample(size uintptr) bool {
 	if !arenas.take(size, Current()) {
 		return false

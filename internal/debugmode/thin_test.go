@@ -25,15 +25,14 @@ const (
 
 // admitOne and dropOne are the bookkeeping of guarded blocks without the pages.
 func (g *guards) admitOne(bytes int64) bool {
-	if g.admit(bytes) != nil {
+	if g.admit(bytes, mapsPerBlock) != nil {
 		return false
 	}
-	g.live++
-	g.liveHeld += bytes
+	g.count(1, bytes, mapsPerBlock)
 	return true
 }
 
-func (g *guards) dropOne(bytes int64) { g.live--; g.liveHeld -= bytes }
+func (g *guards) dropOne(bytes int64) { g.count(-1, -bytes, -mapsPerBlock) }
 
 // TestThinningFindsRepeatedMistake runs programs that make the same mistake 10000 times, with
 // sample=1000, after and among millions of other blocks. In each of the histories at least 95 of
@@ -123,8 +122,7 @@ func TestThinningNeverEnds(t *testing.T) {
 	g := guards{maps: 2000 * mapsPerBlock, limit: 1 << 40}
 	n, b := 2000.0, 128*math.Ln2
 	asked := 0
-	for ; g.admit(1) == nil; asked++ {
-		g.live++
+	for ; g.admitOne(1); asked++ {
 	}
 	if float64(asked) < thinFrom*n {
 		t.Fatalf("after %d of %v blocks one was refused, want none below %v", asked, n, thinFrom*n)
@@ -146,10 +144,10 @@ func TestThinningNeverEnds(t *testing.T) {
 func TestLargeBlockLeavesRoom(t *testing.T) {
 	page := int64(vmem.PageSize())
 	g := guards{maps: 1000, limit: 8000 * page}
-	if err := g.admit(6900 * page); err != errBudget {
+	if err := g.admit(6900*page, mapsPerBlock); err != errBudget {
 		t.Errorf("a block of 6900 of 7000 pages: %v", err)
 	}
-	if err := g.admit(6000 * page); err != nil {
+	if err := g.admit(6000*page, mapsPerBlock); err != nil {
 		t.Errorf("a block of 6000 of 7000 pages: %v", err)
 	}
 }

@@ -14,7 +14,11 @@ func overflow(kind string, write bool) []Sight {
 
 // farAway is who catches an access so far from a block that it may lead to another.
 func farAway(kind string) []Sight {
-	return []Sight{{By: []Mode{Guard, Sample}, Says: []string{"freehold: " + kind + ":"}, Stacks: Accessed | Allocated}}
+	says := []string{"freehold: " + kind + ":"}
+	return []Sight{
+		{By: []Mode{Guard}, Says: says, Stacks: Accessed | Allocated},
+		{By: []Mode{Sample}, In: []Variant{OffHeap}, Says: says, Stacks: Accessed | Allocated},
+	}
 }
 
 // damage is who catches a write beside a block when it looks at the block later.
