@@ -18,9 +18,21 @@ type crash struct {
 //
 //	goroutine 1 gp=0x3561891841e0 m=0 mp=0x75ac40 [running]:
 //
+// or, if C or assembly called by cgo faulted:
+//
+//	SIGSEGV: segmentation violation
+//	PC=0x46c6a1 m=0 sigcode=2 addr=0x7f2d99404fd0
+//	signal arrived during cgo execution
+//
+//	goroutine 1 gp=0x3561891841e0 m=0 mp=0x75ac40 [syscall]:
+//
 // Regular expressions would be compiled in every program, for the sake of those that crash.
 func parseCrash(text string) (c crash, ok bool) {
-	_, text, found := cutLine(text, "[signal ", " addr=0x")
+	all := text
+	_, text, found := cutLine(all, "[signal ", " addr=0x")
+	if !found {
+		_, text, found = cutLine(all, "PC=0x", " addr=0x")
+	}
 	digits := text[:len(text)-len(strings.TrimLeft(text, "0123456789abcdef"))]
 	addr, err := strconv.ParseUint(digits, 16, strconv.IntSize)
 	if !found || err != nil {
