@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/realtime"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -141,14 +142,14 @@ func (s *chunkStore) charge(n int64) {
 // wake starts the clock if it stands still.
 func (s *chunkStore) wake() {
 	if !s.timing.Load() && s.timing.CompareAndSwap(false, true) {
-		time.AfterFunc(tickEvery, s.ticked)
+		realtime.AfterFunc(tickEvery, s.ticked)
 	}
 }
 
 func (s *chunkStore) ticked() {
 	s.expire()
 	if s.kept.Load() > 0 || s.peak.Load() > max(s.held.Load(), storeSlack) {
-		time.AfterFunc(tickEvery, s.ticked)
+		realtime.AfterFunc(tickEvery, s.ticked)
 		return
 	}
 	s.timing.Store(false)

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/freehold-go/freehold/internal/realtime"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -54,7 +55,7 @@ func (p *purgeState) arm() {
 	if d < 0 || p.armed.Load() || !p.armed.CompareAndSwap(false, true) {
 		return
 	}
-	time.AfterFunc(max(d/2, time.Millisecond), p.tick)
+	realtime.AfterFunc(max(d/2, time.Millisecond), p.tick)
 }
 
 func (p *purgeState) tick() {

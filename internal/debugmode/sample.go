@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/freehold-go/freehold/internal/realtime"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -23,12 +24,16 @@ const burst = 16 * time.Second
 // samples is the sampler of this process.
 var samples sampler
 
-// start is what moments are counted from, on the monotonic clock.
-var start = time.Now()
-
 // TakeSample reports whether an allocation that was chosen by its number may be guarded now, as far
-// as Config.SampleRate goes. If not, it is counted as skipped.
-func TakeSample() bool { return samples.take(Current().SampleRate, time.Since(start)) }
+// as Config.SampleRate goes. If not, it is counted as skipped. In a bubble of testing/synctest, whose clock says
+// nothing about the rate, time stands still at the last sample.
+func TakeSample() bool {
+	now, ok := realtime.Elapsed()
+	if !ok {
+		now = time.Duration(samples.used.Load())
+	}
+	return samples.take(Current().SampleRate, now)
+}
 
 // take counts a sample at a moment.
 func (s *sampler) take(rate int, now time.Duration) bool {
