@@ -58,6 +58,9 @@ type request struct {
 // allocate serves any request. The result is the address of at least n bytes.
 func (h *heap) allocate(q request) (uintptr, error) {
 	h.start()
+	if q.kind.verify {
+		q.kind.purpose.tellLate()
+	}
 	if h.other != nil {
 		return h.other.alloc(q)
 	}
@@ -79,6 +82,9 @@ func (h *heap) allocate(q request) (uintptr, error) {
 	addr, err := h.allocSlow(b, q, 0)
 	if err != nil {
 		return 0, err
+	}
+	if q.kind.verify {
+		h.checkAllocated(addr)
 	}
 	if q.zero {
 		unsafex.Clear(addr, q.n)

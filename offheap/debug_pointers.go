@@ -61,10 +61,10 @@ func fieldAt(t reflect.Type, off uintptr) string {
 func Check() error {
 	std.start()
 	if std.guards != nil {
-		return std.guards.check()
+		return errors.Join(lateWrites(), std.guards.check())
 	}
 	if std.other == nil {
-		return nil
+		return lateWrites()
 	}
 	return std.other.check()
 }

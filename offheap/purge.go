@@ -302,8 +302,12 @@ func (s *span) claimAll() bool {
 func (h *heap) purgeSlab(r *region, sp *span) {
 	page := vmem.PageSize()
 	var lo, hi, bytes uintptr
+	verify := h.binByID(sp.bin).kind.verify
 	flush := func() {
 		from, to := roundUp(lo, page), hi&^(page-1)
+		if from < to && verify {
+			h.inspectFree(sp, from, to)
+		}
 		if from < to && h.purgeRange(r, from, to) == nil {
 			bytes += to - from
 		}

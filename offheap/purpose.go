@@ -3,6 +3,7 @@ package offheap
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // A Purpose is an account: what is allocated through it is counted apart in [Stats] and may have
@@ -17,6 +18,8 @@ type Purpose struct {
 
 	mu    sync.Mutex
 	kinds map[*typeDesc]*kind // Of typed values.
+
+	late atomic.Pointer[MisuseError] // A write to a freed block that nobody was told of.
 
 	held  int64 // Bytes in spans; guarded by the lock of the heap.
 	limit int64 // 0 for none; likewise.
@@ -35,6 +38,13 @@ type PurposeOptions struct {
 	// An off-heap arena that has the Purpose wipes its memory when it frees it, but not when Reset
 	// keeps it. A free takes as long as clearing the block. Wipe works with FREEHOLD=heap, too.
 	Wipe bool
+
+	// CheckFreed finds writes to freed blocks of up to 64 KiB; it includes Wipe. When a freed block is
+	// allocated again and is no longer zero, the allocation panics with a [*MisuseError] of the kind
+	// "write after Free", and the block stays out of use for good, counted as in use. A write that is
+	// found before free memory goes back to the machine makes the Purpose's next allocation panic, and
+	// [Check] returns it. An allocation takes as long as reading the block.
+	CheckFreed bool
 }
 
 // NewPurpose returns the Purpose of that name, a new one without options if there is none yet.

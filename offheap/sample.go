@@ -237,7 +237,7 @@ func (h *heap) twin(k *kind) *kind {
 	if t := k.twin.Load(); t != nil {
 		return t
 	}
-	k.twin.CompareAndSwap(nil, &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, pointers: k.pointers, origin: k})
+	k.twin.CompareAndSwap(nil, &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, verify: k.verify, pointers: k.pointers, origin: k})
 	return k.twin.Load()
 }
 

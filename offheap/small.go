@@ -87,6 +87,11 @@ func (h *heap) slab(b *bin) (*span, error) {
 		}
 		return nil, err
 	}
+	if b.kind.verify {
+		for _, d := range dirty.runs[:dirty.n] {
+			unsafex.Clear(d.lo, d.hi-d.lo)
+		}
+	}
 	if dirty.n > 0 {
 		// Its free blocks lie on pages that hold memory: the purge must come by.
 		sp.touched.Store(touchedNow)
@@ -202,6 +207,9 @@ func (h *heap) retire(b *bin, sp *span) {
 	}
 	sp.state.Store(spanDead)
 	b.mu.Unlock()
+	if b.kind.verify {
+		h.inspectFree(sp, sp.base, sp.base+uintptr(sp.blocks)*uintptr(sp.size))
+	}
 	h.freeSpan(b, sp)
 }
 

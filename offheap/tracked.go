@@ -185,6 +185,7 @@ func (t *tracked) retire(b block) {
 		t.poison(&b)
 	case t.sanitized(&b):
 		sanitize.Freed(b.addr, b.size)
+	case b.kind.verify: // Its quarantine is when it is looked for writes.
 	case t.under != nil:
 		t.release(b)
 		return

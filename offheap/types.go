@@ -121,7 +121,8 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 func (h *heap) newKind(p *Purpose, d *typeDesc) *kind {
 	k := &kind{purpose: p}
 	if p != nil {
-		k.wipe = p.options.Wipe
+		k.verify = p.options.CheckFreed
+		k.wipe = p.options.Wipe || k.verify
 	}
 	if d != nil {
 		k.typ, k.pointers, k.wipe = d.typ, d.pointers, k.wipe || d.pointers

@@ -1,0 +1,156 @@
+package offheap
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// checked is the Purpose of the tests here.
+func checked(t *testing.T) *Purpose {
+	t.Helper()
+	needStaleReads(t)
+	unpurged(t)
+	return NewPurposeWith("checked when freed", PurposeOptions{CheckFreed: true})
+}
+
+// writeStale writes to a freed block, as a program with a stale pointer does.
+//
+//go:norace
+func writeStale(addr uintptr) { *unsafex.At[byte](addr) = 0xEE }
+
+// misuseOf calls f and returns the MisuseError that it panics with, or nil.
+func misuseOf(f func()) (e *MisuseError) {
+	defer func() {
+		if v := recover(); v != nil {
+			e = v.(*MisuseError)
+		}
+	}()
+	f()
+	return nil
+}
+
+// TestCheckFreed: the allocation that would hand a written block out panics, and the block is set aside.
+func TestCheckFreed(t *testing.T) {
+	p := checked(t)
+	needSlabs(t)
+	for _, n := range []int{16, 100, 5000, 65_536} {
+		b, other := p.Alloc(n), p.Alloc(n)
+		addr := addrOf(b)
+		Free(b)
+		writeStale(addr + uintptr(n)/2)
+		var later [][]byte
+		var e *MisuseError
+		for range 200 { // The block is one of those that are free; it comes in its turn.
+			if e = misuseOf(func() { later = append(later, p.AllocUninit(n)) }); e != nil {
+				break
+			}
+		}
+		if e == nil {
+			t.Fatalf("%d bytes: no allocation told of the write", n)
+		}
+		if e.Kind != "write after Free" || e.Addr != addr+uintptr(n)/2 || !strings.Contains(e.Error(), "ee") || !strings.Contains(e.Here, "TestCheckFreed") {
+			t.Errorf("%d bytes: %v, called at %s", n, e, e.Here)
+		}
+		for range 200 {
+			later = append(later, p.AllocUninit(n))
+		}
+		for _, c := range later {
+			if addrOf(c) == addr {
+				t.Errorf("%d bytes: the written block was handed out after all", n)
+			}
+			Free(c)
+		}
+		Free(other)
+		Free(unsafex.Bytes(addr, uintptr(n))) // Back into use, for the other tests.
+	}
+}
+
+// TestCheckFreedClean: without a write nothing is told, whatever memory the slabs are made of.
+func TestCheckFreedClean(t *testing.T) {
+	p := checked(t)
+	for round := range 3 {
+		var blocks [][]byte
+		for range 2000 { // Dirty granules for the slabs of the Purpose.
+			blocks = append(blocks, fillSecret(Alloc(1000)))
+		}
+		for _, b := range blocks {
+			Free(b)
+		}
+		blocks = blocks[:0]
+		for i := range 2000 {
+			blocks = append(blocks, fillSecret(p.AllocUninit(1000)))
+			if i%3 == 0 {
+				Free(blocks[i])
+				blocks[i] = fillSecret(p.Alloc(1000))
+			}
+		}
+		for _, b := range blocks {
+			Free(b)
+		}
+		if round == 1 {
+			Purge()
+		}
+	}
+	if err := Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCheckFreedLate: a write to a block whose memory is given away is told by the next allocation, or by Check.
+func TestCheckFreedLate(t *testing.T) {
+	p := checked(t)
+	needSlabs(t)
+	for how, tell := range map[string]func() error{
+		"Alloc": func() error {
+			if e := misuseOf(func() { Free(p.Alloc(5000)) }); e != nil {
+				return e
+			}
+			return nil
+		},
+		"Check": Check,
+	} {
+		b := p.Alloc(5000)
+		writable := addrOf(b)
+		Free(b)
+		writeStale(writable + 4999)
+		Purge()
+		var e *MisuseError
+		if err := tell(); !errors.As(err, &e) || e.Kind != "write after Free" || e.Addr != writable+4999 {
+			t.Errorf("%s tells %v", how, err)
+		}
+		if err := tell(); err != nil {
+			t.Errorf("%s tells it twice: %v", how, err)
+		}
+	}
+}
+
+// TestCheckFreedTracked: where blocks have records, a write is told when the block leaves the quarantine.
+func TestCheckFreedTracked(t *testing.T) {
+	p := checked(t)
+	if std.other == nil {
+		t.Skip("the slabs serve here")
+	}
+	b := p.Alloc(100)
+	addr := addrOf(b)
+	Free(b)
+	writeStale(addr + 50)
+	e := misuseOf(func() {
+		for range 40 {
+			Free(p.Alloc(2 << 20)) // More than the quarantine keeps, and more than it keeps of poisoned blocks.
+		}
+		for range 2000 {
+			Free(p.Alloc(1))
+		}
+	})
+	if e == nil {
+		if !errors.As(Check(), &e) {
+			t.Fatal("nobody told of the write")
+		}
+	}
+	if e.Kind != "write after Free" || e.Addr != addr+50 {
+		t.Errorf("%v", e)
+	}
+}
