@@ -64,6 +64,9 @@ func (h *heap) allocate(q request) (uintptr, error) {
 	if h.other != nil {
 		return h.other.alloc(q)
 	}
+	if q.kind.secret {
+		return h.allocSecret(q)
+	}
 	class := uint32(largeClass)
 	if q.align <= 8 && q.n <= sizeclass.Max {
 		class = sizeclass.Of(q.n)

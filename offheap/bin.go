@@ -17,6 +17,7 @@ type kind struct {
 	typ      reflect.Type // Nil for plain memory.
 	wipe     bool         // Blocks are cleared when freed, too.
 	verify   bool         // Freed blocks are checked for writes; they are wiped, too.
+	secret   bool         // Blocks lie in the vault; they are wiped, too.
 	pointers bool         // Values of typ hold pointers, off the heap: their blocks are always wiped.
 
 	twin   atomic.Pointer[kind] // Serves sampled blocks; made on first use. See sample.go.

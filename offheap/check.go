@@ -137,8 +137,8 @@ func (h *heap) checkPages() {
 		r.checkTree(i)
 		c.addRegion(h, r)
 	}
-	if c.held != h.held || c.purged != h.purge.slabPurged {
-		invariants.Broken("spans have %d bytes, of which %d are purged; counted were %d and %d", c.held, c.purged, h.held, h.purge.slabPurged)
+	if c.held+h.beside != h.held || c.purged != h.purge.slabPurged {
+		invariants.Broken("spans have %d bytes, of which %d are purged; counted were %d and %d", c.held, c.purged, h.held-h.beside, h.purge.slabPurged)
 	}
 	if c.fresh != h.purge.freshBytes || c.stale != h.purge.staleBytes {
 		invariants.Broken("%d bytes were freed lately and %d before; counted were %d and %d", c.fresh, c.stale, h.purge.freshBytes, h.purge.staleBytes)

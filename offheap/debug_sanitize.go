@@ -18,7 +18,7 @@ func (t *tracked) marked() bool { return t.modes.Asked() || sanitize.Enabled && 
 
 // sanitized says whether a sanitizer is told of b. Over blocks on the Go heap the runtime watches.
 func (t *tracked) sanitized(b *block) bool {
-	return sanitize.Enabled && t.under != nil && !b.guarded
+	return sanitize.Enabled && t.under != nil && !b.guarded && !b.kind.secret
 }
 
 // announce tells the sanitizer of a new block, and makes it zero if that was asked for.

@@ -26,7 +26,7 @@ func (h *heap) freeSlow(addr uintptr, l *Local, op string) {
 	}
 	sp := h.spanOf(addr)
 	if sp == nil {
-		if h.freeGuarded(addr, op) {
+		if h.freeGuarded(addr, op) || h.freeSecret(addr, op) {
 			return
 		}
 		h.misuse(op, addr, nil)

@@ -48,8 +48,10 @@ type heap struct {
 	nregions atomic.Int32
 
 	limit         atomic.Int64 // Bytes that spans may take, 0 for none.
-	guards        *tracked     // Not nil: one allocation in some is guarded, and it has those.
-	other         *tracked     // Not nil: it serves every block, and the slabs none.
+	vault         vault
+	secrets       atomic.Pointer[tracked] // Not nil: beside the slabs there are secret blocks, and it has those.
+	guards        *tracked                // Not nil: one allocation in some is guarded, and it has those.
+	other         *tracked                // Not nil: it serves every block, and the slabs none.
 	localsDropped atomic.Int64
 	announces     bool // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
@@ -63,7 +65,8 @@ type heap struct {
 	mu      sync.Mutex // Guards regions, meta and what follows.
 	meta    meta
 	retired int    // Of the active slots.
-	held    int64  // Bytes in spans.
+	held    int64  // Bytes in spans, and beside.
+	beside  int64  // Bytes of blocks that lie in no span.
 	synced  int64  // Bytes held when growthHook was last called.
 	nfast   uint32 // Numbers of bins below this one are in use, among those with slots.
 	kinds   []*kind

@@ -45,6 +45,15 @@ type PurposeOptions struct {
 	// found before free memory goes back to the machine makes the Purpose's next allocation panic, and
 	// [Check] returns it. An allocation takes as long as reading the block.
 	CheckFreed bool
+
+	// Secret is for keys and passwords; it includes Wipe. Each block lies on pages of its own between
+	// inaccessible ones, which are locked in memory and left out of core dumps, forked children and
+	// huge pages, and which are made inaccessible when the block is freed. [Purpose.Protection] says
+	// which of these the system can do. A block takes at least a page, and its allocation and free
+	// some 10 µs together. Locked memory is limited (RLIMIT_MEMLOCK, often 8 MiB): an allocation
+	// beyond it fails with [ErrLimit] and a message that names the limit. Secret works in each mode,
+	// FREEHOLD=heap included; where a system gives no memory of one's own, blocks are wiped and no more.
+	Secret bool
 }
 
 // NewPurpose returns the Purpose of that name, a new one without options if there is none yet.
@@ -70,6 +79,9 @@ func findPurpose(name string, o PurposeOptions) (p *Purpose, isNew bool) {
 	defer purposes.Unlock()
 	if p := purposes.byName[name]; p != nil {
 		return p, false
+	}
+	if o.Secret && std.other == nil {
+		std.secrets.CompareAndSwap(nil, newTracked(&std))
 	}
 	p = &Purpose{name: name, options: o, kinds: make(map[*typeDesc]*kind)}
 	p.plain = std.newKind(p, nil)

@@ -161,18 +161,22 @@ const guardedRef = 1 << 63
 // resolveGuarded is resolve for a guardedRef. It panics if a block of that kind was freed, and returns false for what is no such Ref.
 func (h *heap) resolveGuarded(off uint64, d *typeDesc) (uintptr, bool) {
 	addr := uintptr(off &^ guardedRef)
-	if off&guardedRef == 0 || h.sampledPages(addr) == nil {
+	t := h.sampledPages(addr)
+	if off&guardedRef == 0 || t == nil {
 		return 0, false
 	}
-	if at, ok := h.guards.lookUp(addr, d); ok {
+	if at, ok := t.lookUp(addr, d); ok {
 		return at, true
 	}
-	h.guards.staleRef(uint64(addr), d)
+	t.staleRef(uint64(addr), d)
 	panic(badRef(off, d))
 }
 
-// sampledPages is who knows the sampled guarded block that addr lies in, alive or not, or nil.
+// sampledPages is what has the record of the block at addr if that is a sampled guarded one or a secret one, alive or not, or nil.
 func (h *heap) sampledPages(addr uintptr) *tracked {
+	if t := h.secrets.Load(); t != nil && h.vault.owns(addr) {
+		return t
+	}
 	if h.guards == nil {
 		return nil
 	}

@@ -68,7 +68,13 @@ func (h *heap) stats() Stats {
 	dirty := h.purge.freshBytes + h.purge.staleBytes
 	s.Held, s.Reserved, s.Metadata = h.held, used, h.meta.bytes
 	s.Retained = max(0, h.held-s.InUse-h.purge.slabPurged+dirty)
-	s.Purged = max(0, used-s.InUse-s.Retained)
+	s.Purged = max(0, used-(s.InUse-h.beside)-s.Retained)
+	slack := int64(0)
+	if t := h.secrets.Load(); t != nil {
+		slack = h.vault.slack(t.inUse.Load())
+	}
+	s.Retained += slack
+	s.Reserved += h.beside + slack
 	purposeList := h.purposesLocked()
 	for _, p := range purposeList {
 		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held, Limit: p.limit})

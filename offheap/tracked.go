@@ -80,6 +80,7 @@ func (t *tracked) enter(b *block, zero bool) {
 // account adds n bytes to what is held. The caller holds the lock.
 func (h *heap) account(k *kind, n int64) {
 	h.held += n
+	h.beside += n
 	if k.purpose != nil {
 		k.purpose.held += n
 	}
@@ -94,6 +95,11 @@ func (t *tracked) unaccount(b *block) {
 // memory finds a place for a block: on guarded pages, in a heap of slabs, or on the Go heap. It is zero if that was asked for.
 func (t *tracked) memory(q request) (b block, err error) {
 	b = block{size: q.n, room: q.n, kind: q.kind, desc: q.desc}
+	if q.kind.secret {
+		b.align = q.align
+		err = t.h.lock(&b)
+		return b, err
+	}
 	if t.modes.Guard {
 		if t.guard(&b, q.align) {
 			return b, nil
@@ -143,7 +149,7 @@ func (t *tracked) free(addr uintptr, op string) {
 	if !ok {
 		t.misuse(op, addr)
 	}
-	if t.under == nil && !b.guarded {
+	if t.under == nil && !b.guarded && !b.kind.secret {
 		sanitize.RaceFree(addr, b.size)
 	}
 	if t.marked() {
@@ -177,6 +183,9 @@ func (b *block) wipe() {
 // long enough.
 func (t *tracked) retire(b block) {
 	switch {
+	case b.kind.secret:
+		t.h.unlock(&b)
+		return
 	case b.guarded:
 		debugmode.GuardFree(b.addr) // Guarded pages have a quarantine of their own.
 		t.pages.Add(-int64(roundUp(b.size, vmem.PageSize())))
@@ -222,7 +231,7 @@ func (t *tracked) misuse(op string, addr uintptr) {
 	}
 	e := &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer",
 		Detail: "no block of offheap begins there; memory of the Go heap, the stack or a mapped file must not be freed here"}
-	if t.freed.has(addr) {
+	if t.freed.has(addr) || t.h.vault.wasFreed(addr) {
 		e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
 	}
 	if b, ok := t.blocks.containing(addr); ok {

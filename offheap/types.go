@@ -9,6 +9,7 @@ import (
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // UnsafeSelfContained is a marker: a struct type with a field of this type promises that its
@@ -122,7 +123,8 @@ func (h *heap) newKind(p *Purpose, d *typeDesc) *kind {
 	k := &kind{purpose: p}
 	if p != nil {
 		k.verify = p.options.CheckFreed
-		k.wipe = p.options.Wipe || k.verify
+		k.secret = p.options.Secret && vmem.Supported
+		k.wipe = p.options.Wipe || p.options.CheckFreed || p.options.Secret
 	}
 	if d != nil {
 		k.typ, k.pointers, k.wipe = d.typ, d.pointers, k.wipe || d.pointers

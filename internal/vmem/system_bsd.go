@@ -51,6 +51,9 @@ func addressSpaceLimit() uint64 {
 
 // explain knows the one limit that all these systems have.
 func explain(op string, size uintptr, err error) string {
+	if op == OpSecure {
+		return "RLIMIT_MEMLOCK bounds locked memory: raise it with ulimit -l"
+	}
 	if !isNoMemory(err) {
 		return ""
 	}

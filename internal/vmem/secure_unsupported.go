@@ -1,0 +1,7 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly || solaris || illumos || windows)
+
+package vmem
+
+import "errors"
+
+func secure(_, _ uintptr) (Secrecy, error) { return Secrecy{}, errors.ErrUnsupported }

@@ -1,0 +1,186 @@
+package offheap
+
+import (
+	"errors"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// secrets is the Purpose of the tests here.
+func secrets(t *testing.T) *Purpose {
+	t.Helper()
+	quiet(t)
+	if !vmem.Supported {
+		t.Skip("no memory outside the Go heap here")
+	}
+	p := NewPurposeWith("secrets of the tests", PurposeOptions{Secret: true})
+	if _, err := p.Protection(); err != nil {
+		t.Skipf("this process may lock no memory: %v", err)
+	}
+	return p
+}
+
+// faultsAt says whether an access to the byte at addr faults.
+//
+//go:norace
+func faultsAt(addr uintptr) (yes bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { yes = recover() != nil }()
+	*unsafex.At[byte](addr) = 1
+	return false
+}
+
+// TestSecretGuards: a secret block lies between inaccessible pages, and is inaccessible after its free.
+func TestSecretGuards(t *testing.T) {
+	p := secrets(t)
+	page := vmem.PageSize()
+	for _, n := range []uintptr{1, 8, 32, page - 8, page, page + 8, 3*page - 16, 100_000} {
+		b := p.Alloc(int(n))
+		addr := addrOf(b)
+		if left := leftOver(addr, n); left != 0 {
+			t.Errorf("%d bytes: %d bytes of an earlier secret are in a fresh block", n, left)
+		}
+		fillSecret(b)
+		behind, before := roundUp(addr+n, page), addr&^(page-1)-1
+		if behind-(addr+n) > 7 {
+			t.Errorf("%d bytes: %d bytes lie between the block and the page behind", n, behind-(addr+n))
+		}
+		if !faultsAt(behind) || !faultsAt(before) {
+			t.Errorf("%d bytes: an access to the pages beside the block does not fault", n)
+		}
+		Free(b)
+		if !faultsAt(addr) || !faultsAt(addr+n-1) {
+			t.Errorf("%d bytes: an access after the free does not fault", n)
+		}
+	}
+}
+
+// TestSecretIsABlock: secrets are freed, resized, linked, counted and refused as other blocks are.
+func TestSecretIsABlock(t *testing.T) {
+	p := secrets(t)
+	type key struct {
+		bytes [32]byte
+		used  bool
+	}
+	before := account(t, p.Name()).InUse
+	v, s, b := NewFor[key](p), MakeSliceFor[uint64](p, 3, 3), p.AllocAligned(100, 4*int(vmem.PageSize()))
+	if addrOf(b)%(4*vmem.PageSize()) != 0 {
+		t.Errorf("AllocAligned gave %#x", addrOf(b))
+	}
+	r := RefOf(v)
+	v.bytes[0] = 7
+	if r.Ptr() != v || r.Ptr().bytes[0] != 7 {
+		t.Error("a Ref to a secret does not lead there")
+	}
+	s = Append(s, 1, 2, 3)
+	if !std.secretAt(unsafex.SliceAddr(s)) {
+		t.Error("Append moved a secret elsewhere")
+	}
+	b = Realloc(b, 9000)
+	b = Realloc(b, 10)
+	if !std.secretAt(addrOf(b)) {
+		t.Error("Realloc moved a secret elsewhere")
+	}
+	if got := account(t, p.Name()).InUse - before; got < int64(unsafex.Size[key]()+48+10) || got > 20_000 {
+		t.Errorf("%d bytes are counted", got)
+	}
+	if e := misuseOf(func() { Free(b[1:]) }); e == nil || e.Kind != "interior pointer" {
+		t.Errorf("the free of an interior pointer: %v", e)
+	}
+	DeleteRef(r)
+	FreeSlice(s)
+	Free(b)
+	if e := misuseOf(func() { Free(b) }); e == nil || e.Kind != "double free" {
+		t.Errorf("a second free: %v", e)
+	}
+	if got := account(t, p.Name()).InUse; got != before {
+		t.Errorf("%d bytes are counted after all frees, want %d", got, before)
+	}
+	if c := NewFor[key](p); c.used || c.bytes[0] != 0 {
+		t.Error("a fresh secret is not zero")
+	} else {
+		Delete(c)
+	}
+	old := p.SetLimit(int64(50))
+	if _, err := p.TryAlloc(51); !errors.Is(err, ErrLimit) {
+		t.Errorf("beyond the Purpose's limit: %v", err)
+	}
+	p.SetLimit(old)
+}
+
+// secretAt says whether addr lies in the vault.
+func (h *heap) secretAt(addr uintptr) bool { return h.vault.owns(addr) }
+
+// TestSecretKeepsTypes: address space of a type with bools serves no other type.
+func TestSecretKeepsTypes(t *testing.T) {
+	p := secrets(t)
+	flags := NewFor[[8]bool](p)
+	addr := unsafex.Addr(flags) &^ (vmem.PageSize() - 1)
+	Delete(flags)
+	for range 20 {
+		b := p.Alloc(8)
+		if addrOf(b)&^(vmem.PageSize()-1) == addr {
+			t.Error("bytes lie where bools lay")
+		}
+		defer Free(b)
+	}
+}
+
+// TestSecretRefusals: whatever call the system refuses, there is an error, nothing stays taken, and later calls succeed.
+func TestSecretRefusals(t *testing.T) {
+	if !vmem.Supported {
+		t.Skip("no memory outside the Go heap here")
+	}
+	for _, op := range []string{vmem.OpReserve, vmem.OpCommit, vmem.OpSecure} {
+		fake := vmem.NewFake(vmem.System())
+		h := newTestHeap(fake)
+		k := h.newKind(&Purpose{name: "refused"}, nil)
+		k.secret, k.wipe = true, true
+		h.secrets.Store(newTracked(h.heap))
+		q := request{kind: k, align: 8, zero: true}
+		fake.FailAt(1, op)
+		_, err := h.allocBytes("Alloc", 100, q)
+		want := ErrOutOfMemory
+		if op == vmem.OpSecure {
+			want = ErrLimit
+		}
+		if !errors.Is(err, want) || fake.Injected() != 1 {
+			t.Fatalf("%s: %v", op, err)
+		}
+		if op == vmem.OpSecure && !strings.Contains(err.Error(), `"refused"`) {
+			t.Errorf("%s: the message does not name the Purpose: %v", op, err)
+		}
+		if s := h.stats(); s.InUse != 0 || s.Held != 0 || s.Retained != 0 {
+			t.Errorf("%s: after the refusal %d bytes are in use, %d held, %d retained", op, s.InUse, s.Held, s.Retained)
+		}
+		b, err := h.allocBytes("Alloc", 100, q)
+		if errors.Is(err, ErrLimit) {
+			t.Skipf("this process may lock no memory: %v", err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := h.stats(); s.InUse != 100 || s.Retained != int64(vmem.PageSize())-100 {
+			t.Errorf("%s: %d bytes are in use and %d retained, want 100 and the rest of a page", op, s.InUse, s.Retained)
+		}
+		fake.FailAt(1, vmem.OpDecommit)
+		h.Free(b)
+		if left := fake.Violations(); len(left) > 0 {
+			t.Errorf("%s: %v", op, left)
+		}
+		if s := h.stats(); s.InUse != 0 || s.Retained != 0 {
+			t.Errorf("%s: after the free %d bytes are in use and %d retained", op, s.InUse, s.Retained)
+		}
+	}
+}
+
+// TestProtectionOfOthers: an ordinary Purpose has no protection.
+func TestProtectionOfOthers(t *testing.T) {
+	if got, err := NewPurpose("unprotected").Protection(); err != nil || got != (Protection{}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
