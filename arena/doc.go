@@ -23,10 +23,18 @@
 //
 // Freeing is a promise that nobody uses the values any more. Whoever does sees bits of a later value,
 // of the same type if the type holds pointers or bools, of other data without pointers if not, and may
-// change it. Nothing worse happens: memory never changes its type in a way that would forge a
-// pointer, and no record of the arena lies in it. The same holds for values that Reset and Rewind
-// gave up. What a freed value pointed to is not kept alive by arena or store. Using an arena after its
+// change it. Nothing worse happens without a data race: memory never changes its type in a way that
+// would forge a pointer, and no record of the arena lies in it. A data race through a stale value can
+// read a torn slice, string or interface of the new owner's, and so forge memory; an arena without
+// reuse closes that. The same holds for values that Reset and Rewind gave up. What a freed value pointed to is not kept alive by arena or store. Using an arena after its
 // Free, a second Free included, panics.
+//
+// An arena without reuse leaves what it gives up to the collector: a stale value stays what it was,
+// and keeps alive its chunk with all that the chunk's values point to. [NoReuse] is the mode of
+// Reset, [Options] and [Pool] have it for arenas that always do so, the word noreuse of FREEHOLD is for
+// all arenas on Go memory. It is for code that calls code of others, which may keep a pointer. After
+// Rewind, data without pointers that was made behind the checkpoint in the same chunk waits for the
+// chunk's older values.
 //
 // To outlive its arena a value is copied: [Clone] copies the value itself, [Heap] all that it leads to,
 // and [DeepClone] does so from the heap or one arena into another. [Audit] tells what values in an
@@ -65,6 +73,9 @@
 // given up and finds writes beside values: when these are given up, with a panic, or by [Arena.Check]. FREEHOLD=leaks
 // reports off-heap arenas that were never freed, FREEHOLD=pointers finds Go pointers in them, FREEHOLD=sample=N guards one
 // in N values without pointers and bools on Go memory and costs little.
+//
+// The modes find late uses in arenas without reuse, too: what they overwrite or make inaccessible there
+// does not stay what it was.
 //
 // With guard and poison nothing is reused at once: Reset keeps no chunks, and Append always copies. An arena on Go memory that is
 // forgotten instead of freed is collected with its guarded values.

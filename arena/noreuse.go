@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/sanitize"
@@ -23,7 +24,7 @@ import (
 //     cleared. A chunk with pointers cannot come back that way: its finalizer would keep alive what
 //     it points to, itself included.
 //
-// A chunk costs about a microsecond, so each bump makes its chunks as large as the last rounds were.
+// A chunk costs about a microsecond, so a bump makes its chunks as large as the last rounds were.
 
 // resolve is a's options and the process's: whether a goes without reuse.
 func (a *Arena) resolve(o Options) {
@@ -63,6 +64,9 @@ func (a *Arena) abandonAll() {
 			b.a.abandonChunk(c, b.flow)
 		}
 		b.learn(used)
+		if a.kind == kindFreed {
+			b.remember()
+		}
 		keepUpTo(&b.spareLarge, 0, &empty)
 		keepUpTo(&b.spare, 0, &empty)
 	})
@@ -143,9 +147,45 @@ func (b *bump) learn(used uintptr) {
 	b.round = 0
 }
 
+// lessons are what the last rounds of arenas took, in units of 8 bytes, by the place that made the arena and by the data, so
+// that an arena that serves one round alone begins with a chunk of the right size. The upper half of an entry tells whose it
+// is; of two that want the same entry, the last one has it.
+var lessons [1 << 10]atomic.Uint64
+
+func (b *bump) lesson() (entry *atomic.Uint64, owner uint64) {
+	h := uint64(b.a.rec.made)*0x9E3779B97F4A7C15 ^ uint64(b.flow)
+	if b.desc != nil {
+		h ^= uint64(b.desc.key)
+	}
+	h *= 0xBF58476D1CE4E5B9
+	return &lessons[h>>54], h & (1<<32 - 1) << 32
+}
+
+// remember notes what b expects, for the next arena of the same place.
+func (b *bump) remember() {
+	if b.expect == 0 {
+		return
+	}
+	entry, owner := b.lesson()
+	if v := owner | min(uint64(b.expect/8), 1<<32-1); entry.Load() != v { // Or Ps would fight for it without need.
+		entry.Store(v)
+	}
+}
+
+// recall expects what b's predecessor did.
+func (b *bump) recall() {
+	entry, owner := b.lesson()
+	if v := entry.Load(); v&^(1<<32-1) == owner {
+		b.expect = uintptr(v&(1<<32-1)) * 8
+	}
+}
+
 // plan sets the class of the next chunk to what the round is expected to need still, and returns the largest block that is
 // cut from such a chunk and has none of its own.
 func (b *bump) plan() (most uintptr) {
+	if b.expect|b.round == 0 && b.full == nil {
+		b.recall()
+	}
 	expect := b.expect + b.expect/16
 	next, share := b.round/2, uintptr(4)
 	switch {
@@ -153,6 +193,9 @@ func (b *bump) plan() (most uintptr) {
 		next, share = expect-b.round, 1
 	case b.round < 2*expect:
 		next = expect / 8
+	}
+	if room, limited := b.a.rec.room(); limited { // A round that differs from the last must not fail for this.
+		next = min(next, room/8)
 	}
 	next = min(max(next, b.first()), maxChunk)
 	b.grow = classOf(next)

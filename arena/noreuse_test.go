@@ -361,6 +361,23 @@ func TestNoReuseFollowsRounds(t *testing.T) {
 		}
 		a.Free()
 	}
+	// Arenas that are made for each round learn from those that the same place made before.
+	pool := &Pool{NoReuse: true}
+	for name, way := range map[string]struct {
+		make func() *Arena
+		end  func(*Arena)
+	}{
+		"fresh": {func() *Arena { return NewWith(Options{NoReuse: true}) }, (*Arena).Free},
+		"Pool":  {pool.Get, pool.Put},
+	} {
+		for i := range 4 {
+			a := way.make()
+			if s := round(a, 3000); i > 0 && (s.Chunks > 3 || s.Held > s.InUse+s.InUse/2) {
+				t.Errorf("%s: round %d of 3000 values has %d chunks of %d bytes for %d in use", name, i, s.Chunks, s.Held, s.InUse)
+			}
+			way.end(a)
+		}
+	}
 }
 
 // TestNoReuseRefused: off-heap arenas name the mode that they refuse, and work on.

@@ -19,7 +19,7 @@ type Pool struct {
 	Bytes int64
 
 	// NoReuse makes the Pool's arenas leave their memory to the collector when they come back, as
-	// [Options] say; the Pool then keeps no chunks, only what sizes the next arenas begin with.
+	// [Options] say; the Pool then keeps no chunks.
 	NoReuse bool
 
 	shelf atomic.Pointer[poolShelf] // Made by the first use.
@@ -69,6 +69,9 @@ func (p *Pool) Get() *Arena {
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
 	a.start(kindGo, made, Options{NoReuse: p.NoReuse})
+	if a.noReuse {
+		return a
+	}
 	s.mu.Lock()
 	var k kit
 	if n := len(s.kits); n > 0 {
@@ -77,10 +80,7 @@ func (p *Pool) Get() *Arena {
 		s.bytes.Add(-k.held)
 	}
 	s.mu.Unlock()
-	if a.noReuse && k.held > 0 { // Of an arena that came from elsewhere.
-		k.release()
-	}
-	if k.held > 0 || a.noReuse && k.words.chunk != nil {
+	if k.held > 0 {
 		a.adopt(&k)
 	}
 	return a
@@ -111,7 +111,13 @@ func (p *Pool) Put(a *Arena) {
 		a.Free()
 		return
 	}
-	a.reset("Pool.Put", Mode{keep: limit, noReuse: p.NoReuse})
+	m := Mode{keep: limit, noReuse: p.NoReuse}
+	if a.abandons(m) {
+		a.end("Pool.Put", m)
+		unregister(a.rec)
+		return
+	}
+	a.reset("Pool.Put", m)
 	k := a.leave()
 	s.mu.Lock()
 	full := len(s.kits) >= most
@@ -138,7 +144,7 @@ func (a *Arena) leave() kit {
 	k.own(0)
 	store.charge(-k.held)
 	pooled.Add(k.held)
-	a.end("Pool.Put")
+	a.end("Pool.Put", GiveBack)
 	unregister(a.rec)
 	return k
 }
@@ -178,7 +184,6 @@ func (k *kit) each(f func(*bump)) {
 // release gives the chunks to the store.
 func (k *kit) release() {
 	pooled.Add(-k.held)
-	k.held = 0
 	var out *chunk
 	k.each(func(b *bump) { b.giveBack(0, &out) })
 	store.put(out)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 )
 
-// Free gives up all values of a and recycles their memory at once. Nobody may use one of them
-// afterwards; whoever does sees bits of a later value, of the same type if the type holds pointers
-// or bools. Every use of a afterwards panics, a second Free included.
+// Free gives up all values of a and recycles their memory at once, unless a is without reuse
+// ([Options]). Nobody may use one of them afterwards; whoever does sees bits of a later value, of the
+// same type if the type holds pointers or bools; without reuse the value stays what it was. Every use of a afterwards panics, a second Free included.
 func (a *Arena) Free() {
 	if a == nil {
 		return
@@ -16,15 +16,15 @@ func (a *Arena) Free() {
 		a.freeShared()
 		return
 	}
-	a.end("Free")
+	a.end("Free", GiveBack)
 	unregister(a.rec)
 }
 
 // end gives everything back and makes every later use panic. op is what did it.
-func (a *Arena) end(op string) {
+func (a *Arena) end(op string, m Mode) {
 	a.giveUpValues(op, 0)
 	a.checkChunks()
-	abandons := a.abandons(GiveBack)
+	abandons := a.abandons(m)
 	a.kind = kindFreed
 	a.outdate()
 	a.round.Add(1)

@@ -109,7 +109,7 @@ func (a *Arena) freeShared() {
 		p.debug.check("Free", a.rec.id, 0) // Before anything is changed.
 	}
 	for _, p := range a.parts {
-		p.end("Free")
+		p.end("Free", GiveBack)
 	}
 	a.round.Add(1)
 	unregister(a.rec)

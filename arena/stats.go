@@ -129,6 +129,12 @@ func (r *record) fits(n int64) bool {
 	}
 }
 
+// room is how many more bytes the limit allows, if there is one.
+func (r *record) room() (n uintptr, limited bool) {
+	l := r.limit.Load()
+	return uintptr(max(0, l-r.held.Load())), l > 0
+}
+
 // beyond is the error for n bytes that do not fit.
 func (r *record) beyond(n int64) error {
 	return fmt.Errorf("arena: %d more bytes for arena %d, which was made by %s; %d of at most %d are taken: Reset it, or raise the limit with SetLimit: %w",

@@ -8,7 +8,12 @@ import (
 
 func main() {
 	explain := flag.Bool("explain", false, "recover from faults and explain them")
+	stale := flag.Bool("stale", false, "run all programs that use a value too late, one behind the other, and print what they read")
 	flag.Parse()
+	if *stale {
+		readStale()
+		return
+	}
 	c := Find(flag.Arg(0))
 	if c == nil || c.Run[Variant(flag.Arg(1))] == nil {
 		fmt.Fprintf(os.Stderr, "no program %q of variant %q\n", flag.Arg(0), flag.Arg(1))

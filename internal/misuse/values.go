@@ -99,6 +99,7 @@ func openArena(v Variant, how way) *home {
 //
 //go:noinline
 func giveUp(h *home) {
+	defer churn()
 	for _, free := range h.frees {
 		free()
 	}
