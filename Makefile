@@ -17,7 +17,7 @@ fuzz:
 	for dir in $$(git grep -l '^func Fuzz' -- '*_test.go' ':!benchmarks' | xargs -n1 dirname | sort -u); do \
 		for target in $$(cat $$dir/*_test.go | sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(f \*testing.F).*/\1/p'); do \
 			echo "=== $$dir $$target"; \
-			go test ./$$dir -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+			go test ./$$dir -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
 		done; \
 	done
 

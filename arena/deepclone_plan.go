@@ -329,6 +329,9 @@ func (b *planner) emitStruct(p *plan, t reflect.Type, off uintptr, held string) 
 }
 
 func (b *planner) emitArray(p *plan, t reflect.Type, off uintptr, held string) {
+	if t.Size() == 0 { // An array of arrays may have very many elements and no size.
+		return
+	}
 	const few = 4
 	if t.Len() <= few {
 		for i := range t.Len() {
