@@ -164,17 +164,17 @@ func (c *pageCount) addRegion(h *heap, r *region) {
 		c.fresh += int64(bits.OnesCount64(r.fresh[w])) * granule
 		c.stale += int64(bits.OnesCount64(r.stale[w])) * granule
 	}
-	for at := uintptr(0); at < r.used.Load(); {
-		addr := r.base + at
-		s := r.entry(addr)
-		if s == nil {
-			// What a typed kind has given back stays its own; nobody else has granules that are no span's.
-			if i := int(at / granule); !r.typed && !r.runs.isFree(i, 1) {
-				invariants.Broken("the granule at %#x is neither free nor a span's", addr)
-			}
-			at += granule
-			continue
+	end := r.used.Load() / granule
+	for i := uintptr(0); ; {
+		at, rec := r.pages.next(i, end)
+		// What a typed kind has given back stays its own; no other granules are neither free nor a span's.
+		if !r.typed && !r.runs.isFree(int(i), int(at-i)) {
+			invariants.Broken("granules of the %d at %#x are neither free nor a span's", at-i, r.base+i*granule)
 		}
+		if rec == 0 {
+			break
+		}
+		addr, s := r.base+at*granule, spanAt(rec)
 		if s.base != addr || s.granules == 0 {
 			invariants.Broken("the page map leads from %#x to the span of %#x", addr, s.base)
 		}
@@ -182,7 +182,7 @@ func (c *pageCount) addRegion(h *heap, r *region) {
 		c.held += int64(s.bytes())
 		c.purged += int64(s.purged) * granule
 		c.spans[s.bin]++
-		at += s.bytes()
+		i = at + uintptr(s.granules)
 	}
 }
 

@@ -19,7 +19,7 @@ func TestChecks(t *testing.T) {
 		then       func(h testHeap, block []byte, sp *span)
 	}{
 		{"page map", "does not lead from granule", func(h testHeap, _ []byte, sp *span) {
-			*h.regionOf(sp.base).pages.slot((sp.base-h.regionOf(sp.base).base)/granule + 1) = 0
+			*h.regionOf(sp.base).pages.slot(0, (sp.base-h.regionOf(sp.base).base)/granule+1) = 0
 		}, purgeAll},
 		{"span of another bin", "and not like bin", func(_ testHeap, _ []byte, sp *span) { sp.blocks-- }, purgeAll},
 		{"bytes held", "counted were", func(h testHeap, _ []byte, _ *span) { h.held++ }, purgeAll},

@@ -39,7 +39,12 @@
 //
 // No memory is a panic whose value errors.Is [ErrOutOfMemory] or [ErrLimit], or an error of the
 // function with Try before its name. RLIMIT_AS, a machine that does not overcommit and
-// vm.max_map_count end in ErrOutOfMemory. A full cgroup does not: the kernel kills the process and
+// vm.max_map_count end in ErrOutOfMemory. So does a block of more than 16 TiB and, on Linux, one of
+// more than 1 GiB that exceeds the machine's memory and swap, unless vm.overcommit_memory is 1; it
+// costs nothing. Under RLIMIT_DATA or RLIMIT_AS an eighth of the process's writable memory, or
+// 96 MiB if that is more, at most an eighth of the limit, is kept for the Go heap, which dies where
+// it cannot grow: the refusal comes that much earlier, and the Go heap has that much until memory is
+// freed. A full cgroup does not: the kernel kills the process and
 // gives no error; SetLimit exists for that. After an error the allocator works on.
 //
 // # Concurrency

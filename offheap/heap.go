@@ -64,14 +64,16 @@ type heap struct {
 
 	mu      sync.Mutex // Guards regions, meta and what follows.
 	meta    meta
-	retired int    // Of the active slots.
-	held    int64  // Bytes in spans, and beside.
-	beside  int64  // Bytes of blocks that lie in no span.
-	synced  int64  // Bytes held when growthHook was last called.
-	nfast   uint32 // Numbers of bins below this one are in use, among those with slots.
-	kinds   []*kind
-	locals  []int // IDs of closed Locals.
-	nlocal  int
+	retired int   // Of the active slots.
+	held    int64 // Bytes in spans, and beside.
+	beside  int64 // Bytes of blocks that lie in no span.
+	// mapBytes is the bytes of the page maps that take memory.
+	mapBytes int64
+	synced   int64  // Bytes held when growthHook was last called.
+	nfast    uint32 // Numbers of bins below this one are in use, among those with slots.
+	kinds    []*kind
+	locals   []int // IDs of closed Locals.
+	nlocal   int
 
 	purge purgeState
 }

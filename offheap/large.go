@@ -1,10 +1,11 @@
 package offheap
 
 import (
-	"sync/atomic"
+	"fmt"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // allocLarge takes a block of more than sizeclass.Max bytes, or of an alignment above a granule,
@@ -13,6 +14,9 @@ import (
 func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error) {
 	if n > largestAlloc || align > maxAlign {
 		return 0, outOfMemory("blocks", n, errTooLarge)
+	}
+	if err := checkMachine(n); err != nil {
+		return 0, err
 	}
 	b := h.bin(k, largeClass)
 	count := int(roundUp(max(n, 1), granule) / granule)
@@ -44,6 +48,20 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	return sp.base, nil
 }
 
+// checkMachine refuses a block that is larger than all memory of the machine, as the kernel does by
+// default for mappings that it accounts. Such a block costs nothing then: no address space, and no
+// records for it.
+func checkMachine(n uintptr) error {
+	const small = 1 << 30 // No system call for these; their records are small.
+	if n <= small {
+		return nil
+	}
+	if most := vmem.MachineMemory(); uint64(n) > most {
+		return outOfMemory("blocks", n, fmt.Errorf("the machine has %d bytes of memory and swap: map a file with CreateFile for more, or set vm.overcommit_memory=1 if most of the block stays unused", most))
+	}
+	return nil
+}
+
 func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	h.mu.Lock() // So that nobody resizes the block meanwhile.
 	ok := addr == sp.base && sp.state.CompareAndSwap(spanLarge, spanDead)
@@ -69,6 +87,7 @@ func (h *heap) freeTyped(k *kind, g granuleRange) {
 	}
 	h.mu.Lock()
 	k.ranges = append(k.ranges, g)
+	h.purgeMap(g)
 	h.mu.Unlock()
 }
 
@@ -111,7 +130,7 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) bool {
 	r := h.regionOf(sp.base)
 	i := int((sp.base-r.base)/granule) + min(want, have)
-	n, rec := max(want, have)-min(want, have), uintptr(0)
+	n := max(want, have) - min(want, have)
 	bytes := int64(want-have) * granule
 	switch {
 	case n == 0:
@@ -126,7 +145,6 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 		}
 		r.runs.set(i, n, false)
 		h.clean(r, i, n, dirty)
-		rec = sp.addr()
 		if end := uintptr(i+n) * granule; end > r.used.Load() {
 			r.used.Store(end)
 		}
@@ -135,9 +153,8 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 		setBits(r.fresh, i, n, true)
 		h.purge.freshBytes -= bytes
 	}
-	for k := range n {
-		atomic.StoreUintptr(r.pages.slot(uintptr(i+k)), rec)
-	}
+	first := (sp.base - r.base) / granule
+	h.mapBytes += r.pages.renote(first, first+uintptr(have), first+uintptr(want), sp.addr())
 	sp.granules = uint32(want)
 	h.held += bytes
 	if p := b.kind.purpose; p != nil {

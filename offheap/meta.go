@@ -1,7 +1,6 @@
 package offheap
 
 import (
-	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -61,12 +60,3 @@ func (m *meta) recycle(addr, size uintptr) {
 }
 
 func roundUp(n, align uintptr) uintptr { return (n + align - 1) &^ (align - 1) }
-
-// pageMap leads from a granule of a region to the record of its span: one uintptr a granule.
-type pageMap struct{ base uintptr }
-
-const ptrSize = 4 << (^uintptr(0) >> 63)
-
-func (m pageMap) slot(granule uintptr) *uintptr {
-	return unsafex.At[uintptr](m.base + granule*ptrSize)
-}

@@ -3,7 +3,6 @@ package offheap
 import (
 	"errors"
 	"slices"
-	"sync/atomic"
 )
 
 // granuleRange is n granules from i of a region.
@@ -71,9 +70,7 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	s.next, s.prev, s.purged = 0, 0, 0
 	s.touched.Store(0)
 	setup(s)
-	for i := range n {
-		atomic.StoreUintptr(g.r.pages.slot(uintptr(g.i+i)), rec)
-	}
+	h.mapBytes += g.r.pages.note(uintptr(g.i), uintptr(g.i+n), rec)
 	b.slabs.Add(1)
 	h.held += bytes
 	if p := b.kind.purpose; p != nil {
@@ -98,9 +95,7 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	h.checkFreeSpan(b, s)
 	r := h.regionOf(s.base)
 	g := granuleRange{r, int((s.base - r.base) / granule), int(s.granules)}
-	for i := range g.n {
-		atomic.StoreUintptr(r.pages.slot(uintptr(g.i+i)), 0)
-	}
+	r.pages.note(uintptr(g.i), uintptr(g.i+g.n), 0)
 	b.slabs.Add(-1)
 	h.held -= int64(s.bytes())
 	h.purge.slabPurged -= int64(s.purged) * granule
@@ -153,7 +148,11 @@ func (h *heap) allocGranules(b *bin, n int, align uintptr, dirty *dirtyRuns) (gr
 	if err != nil {
 		return granuleRange{}, err
 	}
-	return h.takeFrom(r, n, extra, align, dirty)
+	g, err := h.takeFrom(r, n, extra, align, dirty)
+	if errors.Is(err, errRegionFull) {
+		err = outOfMemory("blocks", uintptr(n)*granule, err)
+	}
+	return g, err
 }
 
 func (h *heap) takeFrom(r *region, n, extra int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {

@@ -144,10 +144,17 @@ func (h *heap) purgePages() {
 				setBits(r.fresh, start, n, true) // Its contents are unknown now: not zero, at any rate.
 				h.purge.freshBytes += int64(n) * granule
 			}
+			h.purgeMap(granuleRange{r, start, n})
 			h.mu.Unlock()
 			at = start + n
 		}
 	}
+}
+
+// purgeMap gives the pages of the map back that led to spans in the range and have no entry any
+// more. The caller holds the heap's lock.
+func (h *heap) purgeMap(g granuleRange) {
+	h.mapBytes -= g.r.pages.purge(h.mem, uintptr(g.i), uintptr(g.i+g.n))
 }
 
 // purgeRange gives the pages of [lo, hi) back, splitting huge pages that it covers in part. Both
@@ -212,11 +219,13 @@ func (h *heap) askHuge(r *region, from, to uintptr) {
 		return
 	}
 	for z := from / zone; z*zone < to; z++ {
-		if r.noHuge[z] {
-			continue
+		lo := z * zone
+		for z*zone < to && !r.noHuge[z] {
+			z++
 		}
-		lo, hi := max(from, z*zone), min(to, (z+1)*zone)
-		_ = h.mem.Huge(r.base+lo, hi-lo) // Only speed depends on it.
+		if lo, hi := max(from, lo), min(to, z*zone); lo < hi {
+			_ = h.mem.Huge(r.base+lo, hi-lo) // Only speed depends on it.
+		}
 	}
 }
 
@@ -257,13 +266,12 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bo
 	defer h.mu.Unlock()
 	end := r.used.Load() / granule
 	for *at < end {
-		addr := atomic.LoadUintptr(r.pages.slot(*at))
-		if addr == 0 {
-			*at++
-			continue
+		i, rec := r.pages.next(*at, end)
+		if rec == 0 {
+			break
 		}
-		sp := spanAt(addr)
-		*at += uintptr(sp.granules)
+		sp := spanAt(rec)
+		*at = i + uintptr(sp.granules)
 		t := sp.touched.Load()
 		if sp.size == 0 || t == touchedNot {
 			continue

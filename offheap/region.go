@@ -31,18 +31,20 @@ type region struct {
 }
 
 const (
-	granule      = 8 << 10
-	commitUnit   = wordBits * granule // 512 KiB
-	zone         = 64 << 20           // The unit in which huge pages are asked for or refused.
-	hugeUnit     = 2 << 20
-	hugeFrom     = 16 << 20 // Bytes of a region that stay in small pages: small programs stay small.
-	maxRegions   = 64
-	is64         = ptrSize == 8
-	firstRegion  = 256 << 30 * (is64Int) // Address space costs nothing where it is not limited.
-	smallRegion  = 32 << 20
-	typedRegion  = 64 << 30 * is64Int
-	is64Int      = int64(ptrSize / 8)
-	largestAlloc = math.MaxInt / 2
+	granule     = 8 << 10
+	commitUnit  = wordBits * granule // 512 KiB
+	zone        = 64 << 20           // The unit in which huge pages are asked for or refused.
+	hugeUnit    = 2 << 20
+	hugeFrom    = 16 << 20 // Bytes of a region that stay in small pages: small programs stay small.
+	maxRegions  = 64
+	is64        = ptrSize == 8
+	firstRegion = 256 << 30 * (is64Int) // Address space costs nothing where it is not limited.
+	smallRegion = 32 << 20
+	typedRegion = 64 << 30 * is64Int
+	is64Int     = int64(ptrSize / 8)
+	// largestAlloc bounds a block: 16 TiB, or half of a 32-bit address space. Counts of granules
+	// are 32 bits wide.
+	largestAlloc = min(1<<(31+13*is64Int)-1, math.MaxInt/2)
 )
 
 // regionOf is the region of an address, or nil for a foreign one. This is the range check that
@@ -76,7 +78,7 @@ func (h *heap) spanBeyond(addr uintptr) *span {
 
 // entry is what the page map says of an address that was handed out.
 func (r *region) entry(addr uintptr) *span {
-	return unsafex.At[span](atomic.LoadUintptr(r.pages.slot((addr - r.base) / granule)))
+	return unsafex.At[span](r.pages.lookUp((addr - r.base) / granule))
 }
 
 // addRegion reserves a region that holds at least n bytes. The caller holds the lock.
@@ -94,9 +96,8 @@ func (h *heap) addRegion(n uintptr, typed bool) (*region, error) {
 		size = max(roundUp(size, commitUnit), least)
 		base, err := h.mem.Reserve(size, zone, "offheap blocks")
 		if err == nil {
-			var pages uintptr
-			pages, err = h.mem.Reserve(roundUp(size/granule*ptrSize, vmem.PageSize()), vmem.PageSize(), "offheap page map")
-			if err == nil {
+			var pages pageMap
+			if pages, err = newPageMap(h.mem, size); err == nil {
 				return h.enterRegion(i, base, size, pages, typed), nil
 			}
 			_ = h.mem.Release(base, size) // Nobody saw it; the first error is the one to tell.
@@ -125,14 +126,14 @@ func (h *heap) wishedRegion(i int, typed bool) uintptr {
 	return roundUp(max(smallRegion, sum/2), zone)
 }
 
-func (h *heap) enterRegion(i int, base, size, pages uintptr, typed bool) *region {
+func (h *heap) enterRegion(i int, base, size uintptr, pages pageMap, typed bool) *region {
 	r := &h.regions[i]
 	r.refStart = refBias
 	if i > 0 {
 		p := &h.regions[i-1]
 		r.refStart = p.refStart + uint64(p.size)
 	}
-	r.typed, r.pages, r.base, r.size = typed, pageMap{pages}, base, size
+	r.typed, r.pages, r.base, r.size = typed, pages, base, size
 	h.nregions.Store(int32(i + 1))
 	return r
 }
@@ -154,14 +155,15 @@ func (h *heap) commit(r *region, n uintptr) error {
 	}
 }
 
-var errRegionFull = errors.New("region full")
+var errRegionFull = errors.New("the regions are full")
 
 func (h *heap) commitExactly(r *region, step uintptr) error {
 	// The page map first: a span must never be without its entry.
-	if err := h.commitPageMap(r, r.committed+step); err != nil {
+	if err := r.pages.commit(h.mem, r.committed, r.committed+step); err != nil {
 		return outOfMemory("page map", step, err)
 	}
 	if err := h.mem.Commit(r.base+r.committed, step); err != nil {
+		r.pages.decommit(h.mem, r.committed, r.committed+step)
 		return outOfMemory("blocks", step, err)
 	}
 	from := r.committed
@@ -175,14 +177,4 @@ func (h *heap) commitExactly(r *region, step uintptr) error {
 	r.stale = append(r.stale, make([]uint64, words)...)
 	h.adviseNew(r, from)
 	return nil
-}
-
-func (h *heap) commitPageMap(r *region, upTo uintptr) error {
-	page := vmem.PageSize()
-	have := roundUp(r.committed/granule*ptrSize, page)
-	want := min(roundUp(upTo/granule*ptrSize, page), roundUp(r.size/granule*ptrSize, page))
-	if want <= have {
-		return nil
-	}
-	return h.mem.Commit(r.pages.base+have, want-have)
 }

@@ -66,7 +66,7 @@ func (h *heap) stats() Stats {
 		used += int64(h.regions[i].used.Load())
 	}
 	dirty := h.purge.freshBytes + h.purge.staleBytes
-	s.Held, s.Reserved, s.Metadata = h.held, used, h.meta.bytes
+	s.Held, s.Reserved, s.Metadata = h.held, used, h.meta.bytes+h.mapBytes
 	s.Retained = max(0, h.held-s.InUse-h.purge.slabPurged+dirty)
 	s.Purged = max(0, used-(s.InUse-h.beside)-s.Retained)
 	slack := int64(0)

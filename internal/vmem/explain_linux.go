@@ -39,7 +39,7 @@ func explain(op string, size uintptr, err error) string {
 
 // explainLimits compares with the process's resource limits, less the spare that is kept for Go.
 func explainLimits(op string, size uint64) string {
-	size += spareBytes
+	size += spare.bytes()
 	total, data, ok := processSizes()
 	if !ok {
 		return ""

@@ -106,6 +106,54 @@ func TestDataLimit(t *testing.T) {
 	touch(bytesAt(addr, 16<<20))
 }
 
+// TestGoGrowsAfterRefusal: after a refusal the Go heap can still grow by a share of what the limit
+// allows, again and again. Without room the runtime ends the process.
+func TestGoGrowsAfterRefusal(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		resource int
+	}{{"data", unix.RLIMIT_DATA}, {"address space", unix.RLIMIT_AS}} {
+		t.Run(c.name, func(t *testing.T) {
+			if !inChild(t) {
+				return
+			}
+			m := System()
+			const step = 1 << 20
+			addr := reserve(t, 1<<30, pageSize)
+			total, data, ok := processSizes()
+			if !ok {
+				t.Skip("no /proc/self/statm")
+			}
+			limit := data + 600<<20
+			if c.resource == unix.RLIMIT_AS {
+				limit = total + 600<<20
+			}
+			testenv.SetLimit(t, c.resource, limit)
+			used := uintptr(0)
+			var keep []byte
+			for range 3 { // The first needs new memory; the collector gives it to the others.
+				err := error(nil)
+				for err == nil && used < 1<<30 {
+					if c.resource == unix.RLIMIT_AS {
+						_, err = m.Reserve(step, pageSize, "test")
+					} else {
+						err = m.Commit(addr+used, step)
+					}
+					used += step
+				}
+				if err == nil {
+					t.Skip("this kernel has no such limit")
+				}
+				keep = make([]byte, 20<<20)
+				runtime.GC()
+			}
+			if len(keep) == 0 || !allZero(keep) {
+				t.Error("the heap is broken")
+			}
+		})
+	}
+}
+
 func TestMapCountLimit(t *testing.T) {
 	if !inChild(t) {
 		return

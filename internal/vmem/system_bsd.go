@@ -36,9 +36,11 @@ func nameRange(_, _ uintptr, _ string) {}
 
 // ready and refused do nothing: none of these systems counts mappings so closely that Go would starve.
 
-func ready() error { return nil }
+func ready(uintptr) error { return nil }
 
 func refused(error) {}
+
+func machineMemory() uint64 { return math.MaxUint64 }
 
 // addressSpaceLimit reads RLIMIT_AS. Its type is signed on some of these systems, and so is infinity.
 func addressSpaceLimit() uint64 {

@@ -85,6 +85,15 @@ var hugePageSize = sync.OnceValue(func() uintptr {
 
 func addressSpaceLimit() uint64 { return softLimit(unix.RLIMIT_AS) }
 
+// machineMemory is what the kernel compares with before it promises memory, unless it was told not to.
+func machineMemory() uint64 {
+	var info unix.Sysinfo_t
+	if mode, ok := procNumber("/proc/sys/vm/overcommit_memory"); ok && mode != 0 || unix.Sysinfo(&info) != nil {
+		return math.MaxUint64
+	}
+	return (uint64(info.Totalram) + uint64(info.Totalswap)) * uint64(info.Unit)
+}
+
 // softLimit returns a resource limit in bytes, math.MaxUint64 if there is none.
 func softLimit(resource int) uint64 {
 	var r unix.Rlimit

@@ -28,7 +28,7 @@ func (system) Reserve(size, align uintptr, name string) (uintptr, error) {
 	if err := checkReserve(size, align); err != nil {
 		return 0, err
 	}
-	err := ready()
+	err := ready(size)
 	var addr uintptr
 	if err == nil {
 		addr, err = reserveAligned(size, align)
@@ -73,7 +73,7 @@ func (system) Commit(addr, size uintptr) error {
 	if err := checkRange(OpCommit, addr, size); err != nil {
 		return err
 	}
-	err := ready()
+	err := ready(size)
 	if err == nil {
 		err = mprotect(addr, size, unix.PROT_READ|unix.PROT_WRITE)
 	}
@@ -160,7 +160,7 @@ func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uin
 	}
 	var addr uintptr
 	err := withHandle(f, "mmap", func(fd uintptr) (err error) {
-		if err = ready(); err == nil {
+		if err = ready(0); err == nil {
 			addr, err = mmap(0, size, protBits(p), unix.MAP_SHARED, int(fd), offset)
 		}
 		refused(err)

@@ -34,6 +34,8 @@ func hugePageSize() uintptr { return 0 }
 
 func addressSpaceLimit() uint64 { return math.MaxUint64 }
 
+func machineMemory() uint64 { return math.MaxUint64 }
+
 func explain(op string, _ uintptr, err error) string {
 	switch {
 	case op == OpSecure:

@@ -24,6 +24,8 @@ func hugePageSize() uintptr { return 0 }
 
 func addressSpaceLimit() uint64 { return math.MaxUint64 }
 
+func machineMemory() uint64 { return math.MaxUint64 }
+
 func explain(_ string, _ uintptr, err error) string {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return "this system gives no memory outside the Go heap: use the Go heap"

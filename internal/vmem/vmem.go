@@ -116,6 +116,12 @@ func HugePageSize() uintptr { return hugePageSize() }
 // RLIMIT_AS), or math.MaxUint64 if there is no limit. It asks the system each time.
 func AddressSpaceLimit() uint64 { return addressSpaceLimit() }
 
+// MachineMemory returns the bytes of memory and swap of the machine, which no program can exceed. It
+// is math.MaxUint64 where the system does not say, where Commit is refused by the system if there is
+// too little (Linux with vm.overcommit_memory=2, Windows), and where the system was told to promise
+// anything (Linux with vm.overcommit_memory=1). It asks the system each time.
+func MachineMemory() uint64 { return machineMemory() }
+
 var (
 	errBadRange      = errors.New("the range is empty, wraps around, or is not made of whole pages")
 	errBadAlign      = errors.New("the alignment is not a power of two of at least one page")
