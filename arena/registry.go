@@ -30,6 +30,7 @@ type record struct {
 var registry struct {
 	last      atomic.Uint64
 	forgotten atomic.Uint64 // Arenas on Go memory that died without Free.
+	places    forgottenPlaces
 	shards    [16]registryShard
 }
 
@@ -74,6 +75,7 @@ func (s *registryShard) pruneLocked() {
 func (r *record) forget() {
 	if r.kind == kindGo || r.kind == kindShared {
 		registry.forgotten.Add(1)
+		registry.places.add(r.made)
 	}
 	if n := r.held.Swap(0); r.kind != kindHeap {
 		store.charge(-n)
@@ -160,7 +162,10 @@ func eachRecord(f func(r *record, leaked bool)) {
 }
 
 // place is where the arena was made.
-func (r *record) place() string {
-	f, _ := runtime.CallersFrames([]uintptr{r.made}).Next()
+func (r *record) place() string { return placeOf(r.made) }
+
+// placeOf names the place of a call.
+func placeOf(pc uintptr) string {
+	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
 	return fmt.Sprintf("%s at %s:%d", f.Function, f.File, f.Line)
 }

@@ -70,6 +70,7 @@ type Totals struct {
 	LeakedBytes int64
 	// Forgotten is how many arenas on Go memory died without Free so far. That is no mistake, but the collector takes their
 	// memory later than Free does, and nothing recycles it. It grows when the collector has found such an arena.
+	// [ForgottenPlaces] says where they were made.
 	Forgotten uint64
 }
 

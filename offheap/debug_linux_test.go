@@ -254,6 +254,39 @@ func TestQuarantineIsChecked(t *testing.T) {
 	t.Error("nothing was told")
 }
 
+// TestQuarantineIsCheckedInTurn: a write after a free is told by one of the next frees, long before the block
+// would leave the quarantine.
+func TestQuarantineIsCheckedInTurn(t *testing.T) {
+	testenv.MisusesMemory(t)
+	if !inMode(t, "poison") {
+		return
+	}
+	const blocks = 1000
+	var list [blocks][]byte
+	for i := range list {
+		list[i] = allocatesHere(64)
+	}
+	for _, b := range list {
+		freesHere(b)
+	}
+	for _, i := range []int{0, 499, blocks - 1} {
+		list[i][3] = 0
+		told := false
+		for range 2 * blocks / looksPerFree {
+			b := Alloc(8)
+			if v := caught(func() { Free(b) }); v != nil {
+				wantText(t, v.(*MisuseError).Error(), "freehold: write after Free: byte 3 of a block of 64 bytes ([]byte, offheap) that was freed was written\n",
+					"allocatesHere", "freesHere")
+				told = true
+				break
+			}
+		}
+		if !told {
+			t.Errorf("nothing was told of block %d in %d frees", i, 2*blocks/looksPerFree)
+		}
+	}
+}
+
 // TestQuarantineYields: what is in quarantine is given back where memory is short.
 func TestQuarantineYields(t *testing.T) {
 	if !inMode(t, "poison") {

@@ -62,7 +62,8 @@
 //     some 10 µs. Near the end of the budgets (guardmaps, guardbytes) fewer and fewer
 //     blocks are guarded, by chance; those whose alignment exceeds a page never are.
 //   - poison: memory that need not be zero (Uninit) is 0xF5, freed memory 0xDD. Behind each block is a canary, and freed blocks stay in a
-//     quarantine of up to a sixteenth of guardbytes; both are checked at frees, when a block leaves the quarantine, and by Check.
+//     quarantine of up to a sixteenth of guardbytes; both are checked at frees, each of which also looks at
+//     two blocks of the quarantine in turn, when a block leaves it, and by Check.
 //     In memory of types with bools or of self-contained types the pattern is 1, which is a valid bool and no address.
 //   - leaks: [Leaks], [WriteLeaks] and the end of the process list what is in use by the stack that allocated it; [CheckLeaks] is for tests.
 //   - pointers: frees and Check search blocks for addresses of the Go heap, which the collector does not see there.

@@ -15,6 +15,7 @@ type quarantine struct {
 	mu     sync.Mutex
 	blocks []block // The oldest first.
 	bytes  uintptr
+	seen   int // The first so many have been looked at in this round, by some.
 }
 
 func (q *quarantine) put(b block) {
@@ -35,7 +36,21 @@ func (q *quarantine) pop(needed bool) (b block, ok bool) {
 	b, q.blocks[0] = q.blocks[0], block{}
 	q.blocks = q.blocks[1:]
 	q.bytes -= b.room
+	q.seen = max(0, q.seen-1)
 	return b, true
+}
+
+// some calls f for n blocks, each time for the next ones in turn, while none can leave.
+func (q *quarantine) some(n int, f func(b *block)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for range min(n, len(q.blocks)) {
+		if q.seen >= len(q.blocks) {
+			q.seen = 0
+		}
+		f(&q.blocks[q.seen])
+		q.seen++
+	}
 }
 
 // has says whether addr lies in a block that was freed not long ago.

@@ -179,6 +179,10 @@ func (b *block) wipe() {
 	wipe(b.addr, b.size)
 }
 
+// looksPerFree is how many blocks of the quarantine each free looks at for writes after their free: all
+// of them in turn, at about twice the price of poisoning the block that is freed.
+const looksPerFree = 2
+
 // retire keeps a freed block from being used again for a while, and gives back the memory of those that have been kept for
 // long enough.
 func (t *tracked) retire(b block) {
@@ -200,6 +204,13 @@ func (t *tracked) retire(b block) {
 		return
 	}
 	t.freed.put(b)
+	if t.modes.Poison {
+		t.freed.some(looksPerFree, func(old *block) {
+			if e := t.inspectFreed(old); e != nil {
+				t.late.Store(e)
+			}
+		})
+	}
 	for old, ok := t.freed.pop(false); ok; old, ok = t.freed.pop(false) {
 		t.release(old)
 	}

@@ -1,0 +1,62 @@
+package arena
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// A ForgottenPlace is a call that made arenas on Go memory that died without Free.
+type ForgottenPlace struct {
+	Made   string // Function, file and line of the call, as in Info.
+	Arenas uint64 // That were made there and died without Free so far.
+}
+
+// ForgottenPlaces lists where the arenas that [Totals] counts as Forgotten were made, those with the most
+// arenas first. It needs no debug mode. An arena without Free is no mistake; with Free its memory is
+// recycled, and does not wait for the collector. Of more than 1024 places, arenas of the later ones count
+// as made at "other places".
+func ForgottenPlaces() []ForgottenPlace {
+	eachRecord(func(*record, bool) {}) // Finds those that the collector took meanwhile.
+	p := &registry.places
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	byName := make(map[string]uint64, len(p.count)) // Calls that were inlined share a place.
+	for pc, n := range p.count {
+		byName[placeOf(pc)] += n
+	}
+	if p.others > 0 {
+		byName["other places"] = p.others
+	}
+	list := make([]ForgottenPlace, 0, len(byName))
+	for name, n := range byName {
+		list = append(list, ForgottenPlace{name, n})
+	}
+	slices.SortFunc(list, func(x, y ForgottenPlace) int {
+		return cmp.Or(cmp.Compare(y.Arenas, x.Arenas), cmp.Compare(x.Made, y.Made))
+	})
+	return list
+}
+
+// mostPlaces bounds the memory for places.
+const mostPlaces = 1024
+
+// forgottenPlaces counts arenas by the program counter of the call that made them.
+type forgottenPlaces struct {
+	mu     sync.Mutex
+	count  map[uintptr]uint64
+	others uint64
+}
+
+func (p *forgottenPlaces) add(pc uintptr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count == nil {
+		p.count = make(map[uintptr]uint64)
+	}
+	if _, known := p.count[pc]; !known && len(p.count) == mostPlaces {
+		p.others++
+		return
+	}
+	p.count[pc]++
+}
