@@ -22,6 +22,7 @@
 //	samplerate=R     at most R of them a second; 0 means no bound
 //	guardmaps=N      bound of the mappings that guarded blocks take
 //	guardbytes=SIZE  bound of the bytes that are guarded or kept inaccessible
+//	evidence=DIR     keep what a report of a crash needs in DIR, for freehold explain
 //
 // [Options] has the details of each. A word that is not known is reported in one line on standard error, and the program goes on.
 // [Configure] does the same from inside the program. What is in force is the union of both: neither can switch off what the other asks

@@ -2,6 +2,7 @@ package freehold
 
 import (
 	"errors"
+	"io"
 	"os"
 	"runtime/debug"
 
@@ -49,4 +50,33 @@ func (e *explained) Unwrap() error { return e.fault }
 // with a copy, each call starts a new one, which takes some milliseconds.
 func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
 	return debugmode.SetCrashOutput(f, opts)
+}
+
+// ExplainEvidence writes to w what the evidence in a folder says, which a process with [Options].Evidence has left: whose it is, the
+// report of its crash, and in the mode leaks what it had not freed at its end. A folder of such folders stands for the latest in it. crash
+// is the text that Go wrote when the process crashed; nil means the one in the folder. The evidence may come from another machine with the
+// same byte order, and from a process that is still running.
+//
+// It returns the number of mistakes that it has written: 1 for a crash, and the number of blocks and arenas that were not freed.
+func ExplainEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, err error) {
+	return debugmode.WriteEvidence(w, folder, crash)
+}
+
+// StatusMistakes is the exit status that [ExitStatus] gives to a program that made mistakes. It is that of LeakSanitizer.
+const StatusMistakes = 23
+
+// ExitStatus is for the end of main in a program that shall fail in the debug modes if it made a mistake that ends nothing by itself:
+//
+//	func main() { os.Exit(freehold.ExitStatus(run())) }
+//
+// It makes the checks that the modes allow: of canaries, of freed blocks that were written to (poison), of addresses of the Go heap
+// (pointers), and in the mode leaks for blocks and off-heap arenas that were not freed. It writes what it finds to standard error, and
+// returns [StatusMistakes] if it finds anything and status is 0, or else status. Without a mode it returns status. In a test binary it goes into
+// TestMain, around m.Run. Go runs no code at the end of a process, so without it the checks are not made at the end, and the leaks are
+// listed by the process that watches, which cannot change the exit status.
+func ExitStatus(status int) int {
+	if debugmode.CheckAtEnd(os.Stderr) && status == 0 {
+		return StatusMistakes
+	}
+	return status
 }

@@ -64,6 +64,12 @@ type Options struct {
 	// by chance, as with GuardMaps. 0 means a quarter of the memory that the process may use, at most 4 GiB (128 MiB on systems of 32
 	// bits), and with Sample and without Guard an eighth, at most 256 MiB. The word guardbytes=SIZE, with K, M, G or T for powers of 1024.
 	GuardBytes int64
+
+	// Evidence is a folder in which the process makes one for what a report of a crash needs, with Guard, Poison, Leaks or Sample: the
+	// table of blocks, their stacks, and the text of the crash. So there is a report later, by [ExplainEvidence] or freehold explain, where
+	// there is none at once: of process 1 of a container, and where standard error is lost. Of each program the latest 20 are kept. "" keeps
+	// none. The word evidence=DIR, in which DIR has no comma. It works on Unix.
+	Evidence string
 }
 
 // defaultSampleRate is what SampleRate 0 stands for: at 10 µs for a guarded block, a hundredth of a processor.

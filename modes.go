@@ -71,12 +71,16 @@ func (m *modes) debugConfig(o Options) debugmode.Config {
 	c := debugmode.Config{
 		Guard: o.Guard, Poison: o.Poison, Leaks: o.Leaks, Pointers: o.Pointers,
 		Sample: o.Sample, SampleRate: o.SampleRate, GuardMaps: o.GuardMaps, GuardBytes: o.GuardBytes,
+		Evidence: o.Evidence, Words: strings.ReplaceAll(o.names(), ", ", ","),
 	}
 	switch {
 	case c.SampleRate == 0:
 		c.SampleRate = defaultSampleRate
 	case c.SampleRate < 0:
 		c.SampleRate = 0
+	}
+	if c.Evidence != "" && !c.Guard && !c.Poison && !c.Leaks && c.Sample == 0 {
+		fmt.Fprintf(m.stderr, "freehold: evidence=%s ignored: it is kept with guard, poison, leaks and sample\n", c.Evidence)
 	}
 	if !o.Heap || !c.Asked() {
 		return c

@@ -30,6 +30,17 @@ var words = []word{
 	number("samplerate", "R", 0, func(o *Options) *int { return &o.SampleRate }),
 	number("guardmaps", "N", 1, func(o *Options) *int { return &o.GuardMaps }),
 	{
+		name: "evidence", form: "=DIR",
+		set: func(o *Options, value string) error {
+			if value == "" {
+				return errors.New("want a folder")
+			}
+			o.Evidence = value
+			return nil
+		},
+		get: func(o Options) string { return o.Evidence },
+	},
+	{
 		name: "guardbytes", form: "=SIZE",
 		set: func(o *Options, value string) (err error) {
 			o.GuardBytes, err = parseSize(value)

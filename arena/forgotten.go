@@ -12,10 +12,10 @@ type ForgottenPlace struct {
 	Arenas uint64 // That were made there and died without Free so far.
 }
 
-// ForgottenPlaces lists where the arenas that [Totals] counts as Forgotten were made, those with the most
-// arenas first. It needs no debug mode. An arena without Free is no mistake; with Free its memory is
-// recycled, and does not wait for the collector. Of more than 1024 places, arenas of the later ones count
-// as made at "other places".
+// ForgottenPlaces lists where the arenas that [Totals] counts as Forgotten were made, those with
+// the most arenas first. It needs no debug mode. An arena without Free is no mistake; with Free its
+// memory is recycled, and does not wait for the collector. Of more than 1024 places, arenas of the
+// later ones count as made at "other places".
 func ForgottenPlaces() []ForgottenPlace {
 	eachRecord(func(*record, bool) {}) // Finds those that the collector took meanwhile.
 	p := &registry.places

@@ -10,6 +10,8 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
+func init() { debugmode.OnEnd(Check) }
+
 // chooseTracked returns what serves the blocks of h in place of its slabs, or nil if nothing does.
 //
 // With the kill switch, and where there is no other memory, blocks come from the Go heap; then there are no guarded pages, and

@@ -3,6 +3,7 @@
 //	freehold doctor   what the collector costs a program, what to change, and how much that would save
 //	freehold compare  whether a change made a program cheaper, and how sure that is
 //	freehold bench    the field's classic measurements, quick; -full for figures that count
+//	freehold explain  which mistake ended a process, from the evidence that it left
 //	freehold env      what the machine offers
 package main
 
@@ -33,11 +34,11 @@ func newCommand(program []string) *cli.Command {
 	return &cli.Command{
 		Name:         "freehold",
 		Usage:        "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
-		Commands:     []*cli.Command{doctorCommand(program), compareCommand(), bench.Command(), envCommand()},
+		Commands:     []*cli.Command{doctorCommand(program), compareCommand(), bench.Command(), explainCommand(), envCommand()},
 		OnUsageError: bench.UsageError,
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
-				return fmt.Errorf("freehold: unknown verb %q; the verbs are doctor, compare, bench and env", c.Args().First())
+				return fmt.Errorf("freehold: unknown verb %q; the verbs are doctor, compare, bench, explain and env", c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},

@@ -13,11 +13,14 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // The scripts run this test binary as the command freehold, and so do the children that bench starts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless})
+	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless, "stale": stale})
 }
 
 // collector is a program for the doctor to trace: it collects garbage and names its arguments.
@@ -37,6 +40,16 @@ func endless() {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// stale reads a block after its free, or with the argument leak, frees one of two.
+func stale() {
+	b, kept := offheap.Alloc(100), offheap.Alloc(10)
+	offheap.Free(b)
+	if len(os.Args) > 1 {
+		os.Exit(freehold.ExitStatus(0))
+	}
+	fmt.Println(b[7], kept[0])
 }
 
 func TestScripts(t *testing.T) {

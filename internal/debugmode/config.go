@@ -19,7 +19,10 @@ type Config struct {
 	Sample     int // one allocation in Sample is guarded; 0: none
 	SampleRate int // at most so many of them a second; 0: no bound
 
-	GuardMaps  int   // bound of the mappings that guarded blocks make; 0: the default
+	GuardMaps int    // bound of the mappings that guarded blocks make; 0: the default
+	Evidence  string // the folder in which the process makes one for evidence; "": none
+	Words     string // the words that ask for all this, for people
+
 	GuardBytes int64 // bound of the bytes that are guarded or in quarantine, in whole pages; 0: the default
 }
 

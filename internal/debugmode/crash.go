@@ -89,20 +89,29 @@ func parseTrace(trace string) string {
 
 // explainCrash makes the report of a crash from the records that the process left.
 func explainCrash(c crash, records []record) (Report, bool) {
-	var best *record
-	for i := range records {
-		r := &records[i]
-		if r.flags&flagUsed != 0 && uint64(c.addr)-r.lo < r.hi-r.lo && r.nearer(best, uint64(c.addr)) {
-			best = r
-		}
-	}
+	best := nearest(uint64(c.addr), records)
 	if best == nil {
 		return Report{}, false
 	}
-	r := describe(c.addr, best.block())
+	return c.report(best.block()), true
+}
+
+// nearest is the record that explains an access best, nil if none does.
+func nearest(addr uint64, records []record) (best *record) {
+	for i := range records {
+		if r := &records[i]; r.flags&flagUsed != 0 && addr-r.lo < r.hi-r.lo && r.nearer(best, addr) {
+			best = r
+		}
+	}
+	return best
+}
+
+// report is the report of a crash by an access to or near a block.
+func (c crash) report(b Block) Report {
+	r := describe(c.addr, b)
 	r.Access, r.AccessBy = c.stack, c.goroutine
 	if r.Access == "" {
 		r.Access = "    (the text of the crash has no stack: see GOTRACEBACK)\n"
 	}
-	return r, true
+	return r
 }

@@ -3,7 +3,6 @@
 package debugmode
 
 import (
-	"encoding/binary"
 	"io"
 	"os"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// What the watching copy must see lies in two files without a name: the records, mapped, and the texts, written one behind the other as
+// What the watching copy must see lies in two files, without a name or in a folder of evidence: the records, mapped, and the texts, written one behind the other as
 // length and bytes. The kernel keeps both until the last process is done with them, however this one ends.
 type sharedFiles struct {
 	records, texts *os.File
@@ -19,10 +18,15 @@ type sharedFiles struct {
 
 // share makes the tables of this process shared ones. It must come before the first Add and the first Callers.
 func share() (files sharedFiles, err error) {
-	if files.records, err = sharedFile("freehold-blocks"); err != nil {
+	return shareIn(func(name string) (*os.File, error) { return namelessFile("freehold-" + name) })
+}
+
+// shareIn is share with files that make makes.
+func shareIn(make func(name string) (*os.File, error)) (files sharedFiles, err error) {
+	if files.records, err = sharedFile(blocksFile, make); err != nil {
 		return sharedFiles{}, err
 	}
-	if files.texts, err = sharedFile("freehold-texts"); err != nil {
+	if files.texts, err = sharedFile(textsFile, make); err != nil {
 		files.close()
 		return sharedFiles{}, err
 	}
@@ -34,8 +38,8 @@ func share() (files sharedFiles, err error) {
 	return files, nil
 }
 
-func sharedFile(name string) (*os.File, error) {
-	f, err := namelessFile(name)
+func sharedFile(name string, make func(name string) (*os.File, error)) (*os.File, error) {
+	f, err := make(name)
 	if err != nil {
 		return nil, err
 	}
@@ -100,15 +104,7 @@ func (t *textTable) load(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	for len(data) >= 4 {
-		n := binary.NativeEndian.Uint32(data)
-		data = data[4:]
-		if n == 0 || uint64(n-1) > uint64(len(data)) {
-			break
-		}
-		t.list = append(t.list, string(data[:n-1]))
-		data = data[n-1:]
-	}
+	t.list = append(t.list, decodeTexts(data)...)
 	return nil
 }
 

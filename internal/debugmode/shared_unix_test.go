@@ -9,7 +9,7 @@ import (
 
 // TestSharedTable writes a table that another process could read, and reads it as that would.
 func TestSharedTable(t *testing.T) {
-	f, err := sharedFile("freehold-test")
+	f, err := sharedFile("freehold-test", namelessFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestSharedTableFull(t *testing.T) {
 
 // TestSharedTexts writes texts and reads them as another process would, also where the last one is torn.
 func TestSharedTexts(t *testing.T) {
-	f, err := sharedFile("freehold-test")
+	f, err := sharedFile("freehold-test", namelessFile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,10 +30,16 @@ const (
 
 func (r *record) holds(addr uint64) bool { return addr-r.addr < max(r.size, 1) }
 
-func (r *record) block() Block {
+// inUse reports whether the record is of a block that is not freed.
+func (r *record) inUse() bool { return r.flags&(flagUsed|flagFreed|flagTomb) == flagUsed }
+
+func (r *record) block() Block { return r.blockOf(texts.get) }
+
+// blockOf is the block of the record, whose texts text knows by number.
+func (r *record) blockOf(text func(uint32) string) Block {
 	return Block{
 		Addr: uintptr(r.addr), Size: uintptr(r.size), Arena: r.arena,
-		Owner: texts.get(r.owner), Type: texts.get(r.typ), FreeOp: texts.get(r.freeOp),
+		Owner: text(r.owner), Type: text(r.typ), FreeOp: text(r.freeOp),
 		Alloc: Stack(r.alloc), Free: Stack(r.free), AllocBy: r.allocBy, FreeBy: r.freeBy,
 		Leak: r.flags&flagLeak != 0, Guarded: r.flags&flagGuarded != 0, tomb: r.flags&flagTomb != 0,
 	}
@@ -313,7 +319,7 @@ func (t *table) live(yield func(Block) bool) {
 		var b Block
 		ok := false
 		if !end {
-			if r := t.at(id); r.flags&(flagUsed|flagFreed|flagTomb) == flagUsed {
+			if r := t.at(id); r.inUse() {
 				b, ok = r.block(), true
 			}
 		}

@@ -4,6 +4,7 @@ package debugmode
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,6 +30,7 @@ const (
 	watchCrash  = "crash"  // explain a crash; always there
 	watchLeaks  = "leaks"  // without one, list the leaks
 	watchOutput = "output" // fdOutput is open
+	watchFile   = "file"   // fdCrash is open
 )
 
 // The files that the copy is started with, behind standard input, which is the pipe of the crash, and standard error, which is the
@@ -38,6 +40,7 @@ const (
 	fdRecords = 4
 	fdTexts   = 5
 	fdOutput  = 6
+	fdCrash   = 7
 )
 
 // watcher is the copy that watches this process.
@@ -46,6 +49,7 @@ var watcher struct {
 	files  sharedFiles // none: there is no copy
 	life   *os.File    // its end is the end of this process
 	output *os.File    // a duplicate of what SetCrashOutput was given
+	crash  *os.File    // that of the evidence, nil if there is none
 }
 
 func init() {
@@ -59,18 +63,38 @@ func init() {
 func startWatch() error {
 	watcher.mu.Lock()
 	defer watcher.mu.Unlock()
-	files, err := share()
+	files, err := shareTables()
 	if err != nil {
 		return err
 	}
+	if os.Getpid() == 1 {
+		if watcher.crash != nil {
+			return crashToFile(watcher.crash)
+		}
+		say("this is process 1, and when it ends the system ends all others: no report of a crash. Keep evidence with FREEHOLD=...,evidence=DIR, " +
+			"or start the program under an init, such as docker run --init")
+	}
 	if err := startCopy(files); err != nil {
+		if watcher.crash != nil {
+			err = errors.Join(err, crashToFile(watcher.crash))
+		}
 		return err
 	}
 	watcher.files = files
-	if os.Getpid() == 1 {
-		say("this is process 1, and when it ends the system ends all others: no report of a crash. Start the program under an init, such as docker run --init")
-	}
 	return nil
+}
+
+// shareTables shares the tables in a folder of evidence, if there is to be one and it can be made. The
+// caller holds watcher.mu.
+func shareTables() (files sharedFiles, err error) {
+	c := Current()
+	if c.Evidence != "" {
+		if files, watcher.crash, err = shareEvidence(c); err == nil {
+			return files, nil
+		}
+		say("no evidence can be kept: %v", err)
+	}
+	return share()
 }
 
 // startCopy starts a copy, makes it the one that hears of a crash, and dismisses the one before. The caller holds watcher.mu.
@@ -91,7 +115,7 @@ func startCopy(files sharedFiles) error {
 	if err != nil {
 		return err
 	}
-	p, err := launch([]*os.File{crashRead, nil, os.Stderr, lifeRead, files.records, files.texts, watcher.output})
+	p, err := launch([]*os.File{crashRead, nil, os.Stderr, lifeRead, files.records, files.texts, watcher.output, watcher.crash})
 	if err == nil {
 		_ = p.Release() // Its end is nobody's business.
 		err = debug.SetCrashOutput(crashWrite, debug.CrashOptions{})
@@ -106,6 +130,15 @@ func startCopy(files sharedFiles) error {
 	}
 	watcher.life = lifeWrite
 	return nil
+}
+
+// leaksAreTold keeps the copy from listing the leaks. It goes on waiting for a crash.
+func leaksAreTold() {
+	watcher.mu.Lock()
+	defer watcher.mu.Unlock()
+	if watcher.life != nil {
+		_, _ = watcher.life.Write([]byte{0}) // If the copy is dead, that is fine, too.
+	}
 }
 
 // launch starts the program itself as a copy with the files, of which nil ones stay closed: by a way that finds it even if its file has
@@ -124,6 +157,9 @@ func launch(files []*os.File) (*os.Process, error) {
 	}
 	if files[fdOutput] != nil {
 		task += "," + watchOutput
+	}
+	if files[fdCrash] != nil {
+		task += "," + watchFile
 	}
 	args := append(os.Args[:min(1, len(os.Args)):1], fmt.Sprintf("[freehold: watches process %d]", os.Getpid()))
 	var env []string
@@ -201,6 +237,9 @@ func watch(task []string) {
 		crashText = both{&text, f}
 		out = both{f, os.Stderr} // A standard error that is a broken pipe ends the copy.
 	}
+	if slices.Contains(task, watchFile) {
+		crashText = both{os.NewFile(fdCrash, "crash of the evidence"), crashText}
+	}
 	_, _ = io.Copy(crashText, os.Stdin)
 	replaced, _ := io.ReadAll(os.NewFile(fdLife, "life"))
 	if text.Len() > 0 {
@@ -235,7 +274,7 @@ func reportLeaks(out io.Writer) {
 	}
 	_ = WriteLeaks(out, Leaks(func(yield func(Block) bool) {
 		for i := range records {
-			if r := &records[i]; r.flags&(flagUsed|flagFreed|flagTomb) == flagUsed && !yield(r.block()) {
+			if r := &records[i]; r.inUse() && !yield(r.block()) {
 				return
 			}
 		}

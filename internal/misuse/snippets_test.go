@@ -3,6 +3,7 @@ package main
 import (
 	"log"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -30,13 +31,17 @@ func survive(work func()) {
 	work()
 }
 
+func failForMistakes(run func() int) {
+	os.Exit(freehold.ExitStatus(run()))
+}
+
 func serveProfile(mux *http.ServeMux) {
 	mux.Handle("/debug/pprof/offheap", memprof.Handler())
 }
 
 // TestSnippets runs what the page shows, except for what concerns the whole process.
 func TestSnippets(t *testing.T) {
-	_ = debugFromTheStart
+	_, _ = debugFromTheStart, failForMistakes
 	var text strings.Builder
 	defer log.SetOutput(log.Writer())
 	log.SetOutput(&text)

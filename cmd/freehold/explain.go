@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/cmd/bench"
+)
+
+// The exit statuses of explain.
+const (
+	exitMistake    = 1
+	exitUnreadable = 2
+)
+
+// explainCommand is the verb explain: what a process has left that ran with FREEHOLD=...,evidence=DIR.
+func explainCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "explain",
+		Usage:     "say which mistake ended a process, from the evidence that it left",
+		ArgsUsage: "FOLDER",
+		Description: "FOLDER is what a process wrote that was started with FREEHOLD=sample=1000,evidence=DIR (or guard, poison, leaks),\n" +
+			"or DIR itself, for the latest process. The folder may be copied from another machine, and the process may still run.\n" +
+			"The text of the crash is in the folder, unless the program set a crash output of its own: then pass it with -crash.\n\n" +
+			"    freehold explain /var/tmp/evidence\n" +
+			"    kubectl logs --previous POD | freehold explain -crash - ./evidence\n\n" +
+			"Exit status: 0 no mistake is known; 1 a mistake was explained, or leaks are listed; 2 there is no evidence to read.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "crash", Usage: "read what the process wrote to standard error from `FILE`; - is standard input"},
+		},
+		OnUsageError: func(ctx context.Context, c *cli.Command, err error, sub bool) error {
+			return cli.Exit(bench.UsageError(ctx, c, err, sub), exitUnreadable)
+		},
+		Action: func(_ context.Context, c *cli.Command) error {
+			mistakes, err := explain(c)
+			switch {
+			case err != nil:
+				return cli.Exit(err, exitUnreadable)
+			case mistakes > 0:
+				return cli.Exit("", exitMistake)
+			}
+			return nil
+		},
+	}
+}
+
+func explain(c *cli.Command) (mistakes int, err error) {
+	if n := c.Args().Len(); n != 1 {
+		return 0, fmt.Errorf("explain: want one folder of evidence, but got %d arguments", n)
+	}
+	var crash io.Reader
+	switch file := c.String("crash"); file {
+	case "":
+	case "-":
+		crash = os.Stdin
+	default:
+		f, err := os.Open(file)
+		if err != nil {
+			return 0, fmt.Errorf("explain: -crash: %w", err)
+		}
+		defer f.Close()
+		crash = f
+	}
+	return freehold.ExplainEvidence(c.Root().Writer, c.Args().First(), crash)
+}

@@ -1,0 +1,45 @@
+package debugmode
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// ends are the checks for the end of the program.
+var ends struct {
+	mu     sync.Mutex
+	checks []func() error
+}
+
+// OnEnd has check called by CheckAtEnd.
+func OnEnd(check func() error) {
+	ends.mu.Lock()
+	defer ends.mu.Unlock()
+	ends.checks = append(ends.checks, check)
+}
+
+// CheckAtEnd makes the checks for the end of the program, and reports whether it has found a
+// mistake. It writes each to w. The list of leaks that the watching copy would write later is left
+// out there.
+func CheckAtEnd(w io.Writer) (found bool) {
+	if !On() {
+		return false
+	}
+	ends.mu.Lock()
+	checks := ends.checks
+	ends.mu.Unlock()
+	for _, check := range checks {
+		if err := check(); err != nil {
+			found = true
+			fmt.Fprintf(w, "%v\n", err)
+		}
+	}
+	if Current().Leaks {
+		groups := Leaks(Live())
+		found = found || len(groups) > 0
+		_ = WriteLeaks(w, groups)
+		leaksAreTold()
+	}
+	return found
+}

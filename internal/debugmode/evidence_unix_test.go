@@ -1,0 +1,161 @@
+// go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly || solaris || illumos
+
+package debugmode
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/freehold-go/freehold/internal/testenv"
+)
+
+func init() {
+	programs["evidence"] = func() {
+		Start(Config{Guard: true, Evidence: evidenceFolder(), Words: "guard"})
+		useAfterFree()
+	}
+	programs["evidence of leaks"] = func() {
+		Start(Config{Leaks: true, Evidence: evidenceFolder(), Words: "leaks"})
+		leaker(100)
+	}
+	programs["evidence of a panic"] = func() {
+		Start(Config{Leaks: true, Evidence: evidenceFolder(), Words: "leaks"})
+		panic(Misuse("double free", "Free of a block", "found", 0x100, Block{}, 0))
+	}
+	programs["no evidence"] = func() {
+		check(os.WriteFile(evidenceFolder(), nil, 0o600)) // A file where the folder should be.
+		Start(Config{Guard: true, Evidence: evidenceFolder()})
+		useAfterFree()
+	}
+	programs["told leaks"] = func() {
+		Start(Config{Guard: true, Leaks: true})
+		leaker(100)
+		if !CheckAtEnd(os.Stdout) {
+			panic("no leak")
+		}
+	}
+	programs["crash after told leaks"] = func() {
+		Start(Config{Guard: true, Leaks: true})
+		CheckAtEnd(os.Stdout)
+		useAfterFree()
+	}
+}
+
+func evidenceFolder() string { return filepath.Join(os.Getenv(outputVariable), "evidence") }
+
+// TestEvidence reads what processes have left.
+func TestEvidence(t *testing.T) {
+	testenv.MisusesMemory(t)
+	needPages(t)
+	for _, c := range []struct {
+		name     string
+		mistakes int
+		want     string
+	}{
+		{"evidence", 1, `^\S+, process \d+, started \S+ \S+ UTC \(go\S+, \S+/\S+, FREEHOLD=guard\)` + faultReport},
+		{"evidence of leaks", 1, `FREEHOLD=leaks\)\n\nThere is no text of a crash\. .*\n\nfreehold: leak: 1 block of 100 bytes in all, from 1 place, not freed\n`},
+		{"evidence of a panic", 1, `(?s)FREEHOLD=leaks\)\n\nfreehold: double free: Free of a block\n  found by goroutine 1:\n.*\n\nEverything off the heap was freed\.\n$`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			stderr, _, dir := runProgram(t, c.name)
+			folder := filepath.Join(dir, "evidence")
+			if !strings.HasPrefix(stderr, "freehold: evidence of mistakes goes to "+folder) {
+				t.Errorf("standard error:\n%s", stderr)
+			}
+			var b strings.Builder
+			n, err := WriteEvidence(&b, folder, nil)
+			if err != nil || n != c.mistakes || !regexp.MustCompile(c.want).MatchString(b.String()) {
+				t.Errorf("%v, %d mistakes:\n%s\nwant %d and %s", err, n, b.String(), c.mistakes, c.want)
+			}
+		})
+	}
+}
+
+// TestNoEvidence: where none can be kept a line says so, and all else works.
+func TestNoEvidence(t *testing.T) {
+	testenv.MisusesMemory(t)
+	needPages(t)
+	stderr, _, _ := runProgram(t, "no evidence")
+	if !strings.HasPrefix(stderr, "freehold: no evidence can be kept: ") || !regexp.MustCompile(faultReport).MatchString(stderr) {
+		t.Errorf("standard error:\n%s", stderr)
+	}
+}
+
+// TestToldLeaks: what the program lists at its end the copy does not list again, but it explains a
+// crash.
+func TestToldLeaks(t *testing.T) {
+	testenv.MisusesMemory(t)
+	needPages(t)
+	if stderr, state, _ := runProgram(t, "told leaks"); stderr != "" || state.ExitCode() != 0 {
+		t.Errorf("status %d, standard error:\n%s", state.ExitCode(), stderr)
+	}
+	if stderr, _, _ := runProgram(t, "crash after told leaks"); !regexp.MustCompile(faultReport).MatchString(stderr) {
+		t.Errorf("standard error:\n%s", stderr)
+	}
+}
+
+// TestPruneEvidence: of each program the latest folders stay, those of processes that run, and what
+// is no evidence.
+func TestPruneEvidence(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	prefix := filepath.Base(newAbout(Config{}, now).Program) + "-"
+	others := []string{prefix + "of-the-user", "other-20300102T030405.000Z-1"}
+	for _, name := range others {
+		check(os.Mkdir(filepath.Join(dir, name), 0o700))
+	}
+	var folders []string
+	for i := range keptEvidence + 5 {
+		folder, err := makeEvidence(Config{Evidence: dir}, now.Add(time.Duration(i)*time.Second))
+		check(err)
+		check(os.WriteFile(filepath.Join(folder, blocksFile), nil, 0o600))
+		folders = append(folders, folder)
+	}
+	check(os.WriteFile(filepath.Join(folders[7], "mine"), nil, 0o600))
+	entries, err := os.ReadDir(dir)
+	check(err)
+	if len(entries) != keptEvidence+len(others) {
+		t.Errorf("%d folders, want %d", len(entries), keptEvidence+len(others))
+	}
+	if _, err := os.Stat(folders[4]); err == nil {
+		t.Error("an old folder is there")
+	}
+	if latest, err := latestEvidence(dir); err != nil || latest != folders[len(folders)-1] {
+		t.Errorf("the latest is %s, %v", latest, err)
+	}
+	pruneEvidence(dir, prefix)
+	if _, err := os.Stat(filepath.Join(folders[7], "mine")); err != nil {
+		t.Error("a file that is no evidence is gone")
+	}
+}
+
+// TestEvidenceInUse: the folder of a process that runs is not removed.
+func TestEvidenceInUse(t *testing.T) {
+	testenv.StartsPrograms(t)
+	if folder := os.Getenv("FREEHOLD_TEST_LOCKED"); folder != "" {
+		fmt.Println(unlocked(filepath.Join(folder, blocksFile)))
+		return
+	}
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, blocksFile))
+	check(err)
+	defer f.Close()
+	for _, want := range []string{"true\n", "false\n"} {
+		self := exec.Command(os.Args[0], "-test.run=^TestEvidenceInUse$")
+		self.Env = append(os.Environ(), "FREEHOLD_TEST_LOCKED="+dir)
+		text, err := self.CombinedOutput()
+		out := string(text)
+		check(err)
+		if !strings.HasPrefix(out, want) {
+			t.Errorf("unlocked reports %s, want %s", out, want)
+		}
+		check(lock(f))
+	}
+}
