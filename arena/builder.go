@@ -45,17 +45,18 @@ func (b *Builder) check(op string) {
 //go:noinline
 func (b *Builder) checkSlow(op string) {
 	if b.self != nil && b.self != b {
-		panic(fmt.Errorf("arena: %s on a copy of a Builder of %s; use *Builder, never copy the value", op, b.a.name()))
+		panic(misuse(op, useOfCopy, "on a copy of a Builder of %s; use *Builder, never copy the value", b.a.name()))
 	}
-	b.self = b
 	if b.a == nil {
+		b.self = b
 		return
 	}
 	b.a.check(op)
+	b.self = b
 	if round := b.a.round.Load(); cap(b.buf) == 0 {
 		b.round = round
 	} else if b.round != round {
-		panic(fmt.Errorf("arena: %s on a Builder that was written to before %s was reset; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset", op, b.a.name(), b.a.rec.place()))
+		panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was reset; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset", b.a.name(), b.a.rec.place()))
 	}
 }
 
@@ -128,16 +129,22 @@ func (b *Builder) WriteRune(r rune) (int, error) {
 	return b.Write(utf8.AppendRune(p[:0], r))
 }
 
-// ReadFrom appends all that r has to give.
+// ReadFrom appends all that r has to give. It reads into a buffer of its own on the Go heap, of at most 32 KiB, and copies from there: a
+// reader that keeps the buffer of a Read, and writes to it later, must not change strings that were built. If r is an
+// io.WriterTo, r writes to b instead, without that buffer.
 func (b *Builder) ReadFrom(r io.Reader) (total int64, err error) {
-	const least = 512
+	b.check("Builder.ReadFrom")
+	if w, ok := r.(io.WriterTo); ok {
+		return w.WriteTo(onlyWriter{b})
+	}
+	const least, most = 512, 32 << 10
+	buf := make([]byte, least)
 	for {
-		b.Grow(least)
-		n, err := r.Read(b.buf[len(b.buf):cap(b.buf)])
-		if n < 0 || n > cap(b.buf)-len(b.buf) {
-			panic(fmt.Errorf("arena: Builder.ReadFrom: a Read of at most %d bytes returned %d", cap(b.buf)-len(b.buf), n))
+		n, err := r.Read(buf)
+		if n < 0 || n > len(buf) {
+			panic(fmt.Errorf("arena: Builder.ReadFrom: a Read of at most %d bytes returned %d", len(buf), n))
 		}
-		b.buf = b.buf[:len(b.buf)+n]
+		b.buf = Append(b.a, b.buf, buf[:n]...)
 		total += int64(n)
 		if err == io.EOF {
 			return total, nil
@@ -145,5 +152,14 @@ func (b *Builder) ReadFrom(r io.Reader) (total int64, err error) {
 		if err != nil {
 			return total, err
 		}
+		if n == len(buf) && n < most {
+			buf = make([]byte, 2*n)
+		}
 	}
 }
+
+// An onlyWriter hides ReadFrom, which an io.WriterTo might call in turn.
+type onlyWriter struct{ b *Builder }
+
+func (w onlyWriter) Write(p []byte) (int, error)       { return w.b.Write(p) }
+func (w onlyWriter) WriteString(s string) (int, error) { return w.b.WriteString(s) }

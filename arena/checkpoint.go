@@ -1,7 +1,6 @@
 package arena
 
 import (
-	"fmt"
 	"sort"
 )
 
@@ -59,13 +58,13 @@ func (a *Arena) checkpoint(c Checkpoint) {
 func (a *Arena) Rewind(c Checkpoint) {
 	if a == nil {
 		if c != (Checkpoint{}) {
-			panic(fmt.Errorf("arena: Rewind of a nil Arena to a checkpoint of arena %d: a checkpoint is for the arena that noted it: rewind that one", c.arena))
+			panic(misuse("Rewind", useOfMark, "of a nil Arena to a checkpoint of arena %d: a checkpoint is for the arena that noted it: rewind that one", c.arena))
 		}
 		return
 	}
 	a.check("Rewind")
 	if c.arena != a.rec.id {
-		panic(fmt.Errorf("arena: Rewind of arena %d to a checkpoint of arena %d: a checkpoint is for the arena that noted it: rewind that one, or to one of this arena's own", a.rec.id, c.arena))
+		panic(misuse("Rewind", useOfMark, "of arena %d to a checkpoint of arena %d: a checkpoint is for the arena that noted it: rewind that one, or to one of this arena's own", a.rec.id, c.arena))
 	}
 	if a.kind == kindShared {
 		a.rewindShared(c)
@@ -85,7 +84,7 @@ func (a *Arena) marksOf(c Checkpoint) (from, to int) {
 func (a *Arena) rewind(op string, c Checkpoint) {
 	from, to := a.marksOf(c)
 	if from == to {
-		panic(fmt.Errorf("arena: Rewind of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", a.rec.id))
+		panic(misuse("Rewind", useOfMark, "of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", a.rec.id))
 	}
 	marks := a.marks[from:to]
 	a.giveUpValues(op, marks[0].values)

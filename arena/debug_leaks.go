@@ -31,7 +31,7 @@ func (r *record) noLeak() {
 // noteChunk says that a block of offheap is an arena's, which is the leak, and not each of its chunks.
 func (a *Arena) noteChunk(c *chunk) {
 	if debugmode.On() && debugmode.Current().Leaks {
-		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base), Size: c.size, Owner: "arena", Arena: a.rec.id, Type: "chunk", Alloc: a.rec.stack})
+		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base) - uintptr(c.lead), Size: c.size + uintptr(c.lead), Owner: "arena", Arena: a.rec.id, Type: "chunk", Alloc: a.rec.stack})
 	}
 }
 

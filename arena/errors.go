@@ -11,6 +11,21 @@ func outOfMemory(format string, args ...any) error {
 	return fmt.Errorf("arena: %s: more than the machine can give: %w", fmt.Sprintf(format, args...), offheap.ErrOutOfMemory)
 }
 
+// misuse is what a panic says of a mistake with an arena, a Pool, a Builder, a Map or a checkpoint.
+func misuse(op, kind, format string, args ...any) *offheap.MisuseError {
+	detail := fmt.Sprintf(format, args...)
+	return &offheap.MisuseError{Op: op, Kind: kind, Detail: detail, Report: "arena: " + op + " " + detail}
+}
+
+// The kinds of misuse. offheap.MisuseError lists them.
+const (
+	useAfterFree  = "use after Free"
+	useAfterReset = "use after Reset"
+	useOfCopy     = "use of a copy"
+	useOfZero     = "use of a zero value"
+	useOfMark     = "stale or foreign checkpoint"
+)
+
 // must turns an error into the panic of the functions that return none.
 func must(err error) {
 	if err != nil {

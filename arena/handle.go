@@ -1,7 +1,5 @@
 package arena
 
-import "fmt"
-
 // noCopy makes `go vet` report copies of the struct that has it as a field.
 type noCopy struct{}
 
@@ -50,11 +48,11 @@ func (a *Arena) check(op string) {
 func (a *Arena) misused(op string) {
 	switch {
 	case a.rec == nil:
-		panic(fmt.Errorf("arena: %s on an Arena that no function of the package made; use NewArena", op))
+		panic(misuse(op, useOfZero, "on an Arena that no function of the package made; use NewArena"))
 	case a.self != a:
-		panic(fmt.Errorf("arena: %s on a copy of arena %d, which was made by %s; use *Arena, never copy the value", op, a.rec.id, a.rec.place()))
+		panic(misuse(op, useOfCopy, "on a copy of arena %d, which was made by %s; use *Arena, never copy the value", a.rec.id, a.rec.place()))
 	case a.kind != kindFreed:
-		panic(fmt.Errorf("arena: %s on arena %d, over which an older copy of it was written; it was made by %s; use *Arena, never copy the value", op, a.rec.id, a.rec.place()))
+		panic(misuse(op, useOfCopy, "on arena %d, over which an older copy of it was written; it was made by %s; use *Arena, never copy the value", a.rec.id, a.rec.place()))
 	}
-	panic(fmt.Errorf("arena: %s on arena %d, which was freed; it was made by %s: use no arena after its Free, which is called once", op, a.rec.id, a.rec.place()))
+	panic(misuse(op, useAfterFree, "on arena %d, which was freed; it was made by %s: use no arena after its Free, which is called once", a.rec.id, a.rec.place()))
 }

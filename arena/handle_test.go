@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
 // copyOf is a copy of what p points to, without `go vet` seeing that it must not be copied.
@@ -107,6 +109,9 @@ func TestOverwrittenArena(t *testing.T) {
 		{"Put", func(a *Arena) { new(Pool).Put(a) }},
 	} {
 		chunked(t)
+		if debugmode.Current().On() {
+			t.Skip("a mode keeps the values elsewhere, so that lists do not change")
+		}
 		a := NewArena()
 		New[int](a)
 		New[node](a)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/owner"
+	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -105,14 +108,15 @@ func newFixed(n int) (*Arena, error) {
 		a.rec.limit.Store(int64(n))
 		return a, nil
 	}
-	block, err := a.off.TryAllocUninit(n)
+	block, err := a.off.TryAllocUninit(n + goHeader)
 	if err != nil {
 		unregister(a.rec)
 		return nil, fmt.Errorf("arena: NewFixed: %w", err)
 	}
 	clear(block) // The system lends the pages now.
-	c := newChunk(nil, 0, unsafex.DataOf(block), uintptr(n))
+	c := newChunk(nil, 0, nil, uintptr(n))
 	c.off = true
+	c.leave(unsafex.DataOf(block), goHeader)
 	a.noteChunk(c)
 	c.owner.Store(a.rec.id)
 	index.add(c)
@@ -175,6 +179,27 @@ func (a *Arena) full() error {
 		a.rec.id, a.rec.held.Load(), a.rec.place(), offheap.ErrLimit)
 }
 
+// A value at the beginning of a block of offheap could be freed as the block, under the arena. So chunks leave the
+// first bytes of their block free, those of types with bools a whole value. Typed chunks that are too large for a slab
+// do not: offheap asks before it frees a block that large (see internal/owner).
+
+// leave makes the chunk begin so many bytes behind the beginning of its block.
+func (c *chunk) leave(block unsafex.Ptr, lead uintptr) {
+	c.base, c.lead = unsafex.Add(block, lead), uint32(lead)
+}
+
+// block is the block of offheap that the chunk lies in.
+func (c *chunk) block() unsafex.Ptr { return unsafex.Before(c.base, uintptr(c.lead)) }
+
+func init() {
+	owner.Register(func(addr uintptr) string {
+		if id, known := ownerOf(addr); known && id != 0 {
+			return fmt.Sprintf("arena %d", id)
+		}
+		return ""
+	})
+}
+
 // acquireOffHeap is tryAcquire for memory outside the Go heap.
 func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	bytes := classBytes(class)
@@ -183,11 +208,20 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	var err error
 	if b.desc == nil {
 		var block []byte
-		block, err = a.off.TryAllocUninit(int(bytes))
-		c.base, c.dirty = unsafex.DataOf(block), bytes
+		if block, err = a.off.TryAllocUninit(int(bytes)); err == nil {
+			c.leave(unsafex.DataOf(block), goHeader)
+		}
+		c.size = bytes - goHeader
+		c.dirty = c.size
 	} else {
-		n := (bytes - goHeader) / b.desc.size
-		c.base, err = b.desc.maker().make(a.off, int(n))
+		n, lead := (bytes-goHeader)/b.desc.size, uintptr(0)
+		if n*b.desc.size <= sizeclass.Max {
+			lead = 1
+		}
+		var block unsafex.Ptr
+		if block, err = b.desc.maker().make(a.off, int(n+lead)); err == nil {
+			c.leave(block, lead*b.desc.size)
+		}
 		c.size = n * b.desc.size
 	}
 	if err != nil {
@@ -206,10 +240,14 @@ func (a *Arena) giveUpOffHeap(list *chunk) {
 	for c := list; c != nil; c = c.next {
 		c.disown()
 		index.remove(c)
+		if debugmode.On() { // So that it counts as the arena's no longer.
+			debugmode.Freeing(unsafex.PtrAddr(c.block()), "Free")
+		}
 		if c.desc != nil {
-			c.desc.offMem.Load().free(c.base, int(c.size/c.desc.size))
+			c.desc.offMem.Load().free(c.block(), int((c.size+uintptr(c.lead))/c.desc.size))
 		} else {
-			offheap.Free(unsafex.SliceOf[byte](c.base, int(c.size), int(c.size)))
+			n := int(c.size + uintptr(c.lead))
+			offheap.Free(unsafex.SliceOf[byte](c.block(), n, n))
 		}
 		if a.kind != kindFixed {
 			a.rec.held.Add(-c.bytes())

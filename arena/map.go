@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"reflect"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -74,11 +75,8 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 	m := &Map[K, V]{a: a, life: &plainHeap, keys: keysOf[K](), scanned: slot.flow == typedFlow}
 	if a != nil {
 		a.check(op)
-		switch a.kind {
-		case kindOffHeap:
-			slot.checkOffHeap(op)
-		case kindFixed:
-			slot.checkFixed(op)
+		if a.kind.offHeap() {
+			a.checkEntries(op, reflect.TypeFor[K](), reflect.TypeFor[V]())
 		}
 		m.life, m.round = a, a.round.Load()
 	}
@@ -101,6 +99,21 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 	return m, nil
 }
 
+// checkEntries panics if keys or values of the types must not live in an off-heap or fixed arena.
+func (a *Arena) checkEntries(op string, key, value reflect.Type) {
+	for i, t := range []reflect.Type{key, value} {
+		d := describeType(t)
+		if d.path == "" && (a.kind == kindOffHeap || d.flow != typedFlow) {
+			continue
+		}
+		op = fmt.Sprintf("%s of a Map[%s, %s], %s", op, key, value, []string{"with keys", "with values"}[i])
+		if a.kind == kindFixed {
+			d.checkFixed(op)
+		}
+		d.checkOffHeap(op)
+	}
+}
+
 // check panics if the arena was freed or reset since the Map was made, and if the Map is a copy.
 func (m *Map[K, V]) check(op string) {
 	if m.self != m || m.life.round.Load() != m.round {
@@ -111,18 +124,18 @@ func (m *Map[K, V]) check(op string) {
 //go:noinline
 func (m *Map[K, V]) misused(op string) {
 	if m.self == nil {
-		panic(fmt.Errorf("arena: %s on a Map that no function of the package made; use NewMap", op))
+		panic(misuse(op, useOfZero, "on a Map that no function of the package made; use NewMap"))
 	}
 	if m.self != m {
-		panic(fmt.Errorf("arena: %s on a copy of a Map of %s; use *Map, never copy the value", op, m.life.name()))
+		panic(misuse(op, useOfCopy, "on a copy of a Map of %s; use *Map, never copy the value", m.life.name()))
 	}
 	m.life.check(op)
-	panic(fmt.Errorf("arena: %s on a Map of %s, which was reset since; it was made by %s: make a new Map with NewMap after each Reset", op, m.life.name(), m.life.rec.place()))
+	panic(misuse(op, useAfterReset, "on a Map of %s, which was reset since; the arena was made by %s: make a new Map with NewMap after each Reset", m.life.name(), m.life.rec.place()))
 }
 
 // stale panics because the table is not what the Map left in it.
 func (m *Map[K, V]) stale(op string) {
-	panic(fmt.Errorf("arena: %s on a Map of %s whose memory holds something else by now: it was made, or has grown, before a Reset or after the checkpoint of a Rewind: use no value of an arena after that", op, m.life.name()))
+	panic(misuse(op, useAfterReset, "on a Map of %s whose memory holds something else by now: it was made, or has grown, after the checkpoint of a Rewind: use no value of an arena after that", m.life.name()))
 }
 
 // name is what messages call the arena.

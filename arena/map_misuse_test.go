@@ -274,9 +274,9 @@ func TestMapRefusedTypes(t *testing.T) {
 	defer off.Free()
 	defer fixed.Free()
 	for what, f := range map[string]func(){
-		"key: string":  func() { NewMap[string, int](off, 0) },
-		"value.name":   func() { NewMap[int, node](off, 0) },
-		"holds a bool": func() { NewMap[int, bool](fixed, 0) },
+		"with keys of string":     func() { NewMap[string, int](off, 0) },
+		"arena.node.name: string": func() { NewMap[int, node](off, 0) },
+		"holds a bool":            func() { NewMap[int, bool](fixed, 0) },
 	} {
 		if err, ok := caught(f).(error); !ok || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want an error that says %q", err, what)

@@ -95,8 +95,8 @@ func TestUseAfterFree(t *testing.T) {
 
 func TestZeroArena(t *testing.T) {
 	for what, f := range uses(&Arena{}) {
-		if v := caught(f); v == nil {
-			t.Errorf("%s on an Arena of nobody's making does not panic", what)
+		if v := caught(f); v == nil || !strings.Contains(fmt.Sprint(v), "no function of the package made") {
+			t.Errorf("%s on an Arena of nobody's making: panic %v, want one that says so", what, v)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (p *Pool) open(op string) *poolShelf {
 		}
 	}
 	if s.owner != p {
-		panic(fmt.Errorf("arena: %s on a copy of a Pool; use *Pool, never copy the value", op))
+		panic(misuse(op, useOfCopy, "on a copy of a Pool; use *Pool, never copy the value"))
 	}
 	return s
 }

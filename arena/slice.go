@@ -24,7 +24,7 @@ func Append[T any](a *Arena, s []T, elems ...T) []T {
 	return s
 }
 
-// TryAppend is Append with an error for what the world may refuse; s is untouched if there is one.
+// TryAppend is Append with an error for what the world may refuse. If there is one, the result is s, unchanged.
 func TryAppend[T any](a *Arena, s []T, elems ...T) ([]T, error) {
 	return appendTo("TryAppend", a, s, elems)
 }
@@ -41,11 +41,11 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 	d := describe[T]()
 	n := len(s) + len(elems)
 	if most := maxBytes / max(d.size, 1); uintptr(len(elems)) > most || uintptr(n) > most {
-		return nil, outOfMemory("%s: a slice of %d and %d more values of %s (%d bytes each)", op, len(s), len(elems), d.typ, d.size)
+		return s, outOfMemory("%s: a slice of %d and %d more values of %s (%d bytes each)", op, len(s), len(elems), d.typ, d.size)
 	}
 	g, err := reserve(op, a, d, s, n)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	g = g[:n]
 	copy(g[len(s):], elems)

@@ -3,6 +3,7 @@ package arena
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -129,7 +130,13 @@ const maxBytes = 1 << (29 + 7*(^uint(0)>>63))
 // bytesFor is the size of n values, or an error.
 func (d *typeDesc) bytesFor(n int) (uintptr, error) {
 	if uintptr(n) > d.most && d.size != 0 {
-		return 0, outOfMemory("%d values of %s (%d bytes each)", n, d.typ, d.size)
+		name := d.typ.String()
+		if strings.HasPrefix(name, "arena.mapSlot[") {
+			name = "entries of a Map"
+		} else {
+			name = "values of " + name
+		}
+		return 0, outOfMemory("%d %s (%d bytes each)", n, name, d.size)
 	}
 	return uintptr(n) * d.size, nil
 }

@@ -144,6 +144,7 @@ func (h *heap) usable(op string, addr uintptr) (uintptr, *span) {
 		h.misuse(op, addr, nil)
 	}
 	if sp.size == 0 {
+		refuseOwned(op, addr)
 		if addr != sp.base {
 			h.misuse(op, addr, sp)
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/freehold-go/freehold/internal/owner"
 )
 
 // ErrOutOfMemory says that the machine, or the address space that the process may use, gave no
@@ -50,17 +52,20 @@ func limitReached(who string, n, held, limit int64) error {
 // The debug modes find more, and give the stacks: "damaged canary" and "heap pointer in off-heap memory" at a free, which is not carried out, or by
 // [Check]; "use after Free" (or another operation) of a Ref; and "write after Free" by [Check], or when a freed block leaves the quarantine:
 // then a later free panics, which is not to blame and was carried out.
+//
+// Package arena panics with it, too: "use after Free", "use after Reset", "use of a copy" and "use of a zero value" of an Arena, Pool, Builder or
+// Map, and "stale or foreign checkpoint". Addr is 0 there.
 type MisuseError struct {
 	Op     string  // The function that was called, such as "Free".
 	Addr   uintptr // The address that it was called with, or at which the mistake was found.
-	Kind   string  // "double free", "foreign pointer" or "interior pointer"; in the debug modes others, too.
+	Kind   string  // "double free", "foreign pointer" or "interior pointer"; in the debug modes, and of arenas, others, too.
 	Detail string
 
 	// The stacks of this call, and of those that allocated and freed the block: a line for each function, the innermost first, and one for file and
 	// line. They are empty where nobody knows, as always without a debug mode.
 	Here, Allocated, Freed string
 
-	// Report is all of it, as Error returns it, in the debug modes, and empty without one.
+	// Report is all of it, as Error returns it, in the debug modes and for mistakes with arenas, and empty otherwise.
 	Report string
 }
 
@@ -86,7 +91,27 @@ func fieldMisuse(op string, addr uintptr, typ reflect.Type) *MisuseError {
 		Detail: fmt.Sprintf("it is a part of the block that holds a %s, and cannot grow or shrink by itself; copy it", typ)}
 }
 
+// refuseOwned panics if the block at addr is an arena's, which alone frees it.
+func refuseOwned(op string, addr uintptr) {
+	if e := ownedMisuse(op, addr); e != nil {
+		panic(e)
+	}
+}
+
+// ownedMisuse is what is wrong with freeing addr if it is an arena's, and nil otherwise.
+func ownedMisuse(op string, addr uintptr) *MisuseError {
+	name := owner.Of(addr)
+	if name == "" {
+		return nil
+	}
+	return &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer",
+		Detail: fmt.Sprintf("it belongs to %s; values of an arena end together, with its Free, Reset or Rewind, and are not freed by themselves", name)}
+}
+
 func (h *heap) diagnose(op string, addr uintptr, sp *span) *MisuseError {
+	if e := ownedMisuse(op, addr); e != nil {
+		return e
+	}
 	e := &MisuseError{Op: op, Addr: addr}
 	r := h.regionOf(addr)
 	switch {

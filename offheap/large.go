@@ -63,6 +63,7 @@ func checkMachine(n uintptr) error {
 }
 
 func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
+	refuseOwned(op, addr)
 	h.mu.Lock() // So that nobody resizes the block meanwhile.
 	ok := addr == sp.base && sp.state.CompareAndSwap(spanLarge, spanDead)
 	h.mu.Unlock()

@@ -145,6 +145,7 @@ func (t *tracked) twin(k *kind) *kind {
 
 // free takes the block back that begins at addr, or panics and says what is wrong with it or the address.
 func (t *tracked) free(addr uintptr, op string) {
+	refuseOwned(op, addr)
 	b, ok := t.blocks.take(addr)
 	if !ok {
 		t.misuse(op, addr)
@@ -254,6 +255,7 @@ func (t *tracked) misuse(op string, addr uintptr) {
 
 // resize is heap.resize. In the debug modes a block that changes its size moves, so that the old one is found in use.
 func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
+	refuseOwned(op, addr)
 	b, ok := t.blocks.find(addr)
 	if !ok {
 		t.misuse(op, addr)

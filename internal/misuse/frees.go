@@ -51,6 +51,7 @@ func frees() []Case {
 		{Name: "free-global", Text: "frees a package-level variable", Seen: foreign()},
 		{Name: "free-mapped", Text: "frees memory of a mapped file", Seen: foreign()},
 		{Name: "free-arena-value", Text: "deletes a value that an arena on Go memory made", Seen: foreign()},
+		{Name: "free-offheap-arena-value", Text: "deletes the first value of an off-heap arena", Seen: always("foreign pointer", "it belongs to arena")},
 		{Name: "free-interior", Text: "frees a slice without its first bytes", Seen: interior()},
 		{Name: "free-subslice", Text: "frees a slice of values without its first one", Seen: interior()},
 		{Name: "delete-field", Text: "deletes a field of a value", Seen: interior()},
@@ -137,6 +138,10 @@ var freePrograms = map[string]func(){
 	"free-mapped": freeMapped,
 	"free-arena-value": func() {
 		a := arena.NewArena()
+		accessDelete(arena.New[point](a))
+	},
+	"free-offheap-arena-value": func() {
+		a := arena.NewOffHeap(arena.Options{})
 		accessDelete(arena.New[point](a))
 	},
 	"free-interior":    func() { accessFree(allocateBlock(100)[8:]) },
