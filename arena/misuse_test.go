@@ -25,6 +25,7 @@ var kinds = []struct {
 	{"NewOffHeap", func() *Arena { return NewOffHeap(Options{}) }, false},
 	{"NewFixed", func() *Arena { return NewFixed(4 << 20) }, false},
 	{"Pool", new(Pool).Get, true},
+	{"NoReuse", func() *Arena { return NewWith(Options{NoReuse: true}) }, true},
 }
 
 // uses are all functions that use an arena.

@@ -17,6 +17,7 @@ import (
 type tracked struct {
 	check func() error
 	spoil func() // Writes to the value after it died, as a caller who breaks the promise may.
+	kept  bool   // It died without reuse: it must still be what it was.
 }
 
 type tree struct {
@@ -69,7 +70,7 @@ func addNumber[T comparable](w *world, v, junk T) {
 			return mismatch(fmt.Sprintf("a %T at %p", v, p), *p, v)
 		}
 		return nil
-	}, func() { *p = junk }})
+	}, func() { *p = junk }, false})
 }
 
 func addSlice[T comparable](w *world, v, junk T) {
@@ -107,7 +108,7 @@ func addSlice[T comparable](w *world, v, junk T) {
 		for i := range s[:cap(s)] {
 			s[:cap(s)][i] = junk
 		}
-	}})
+	}, false})
 }
 
 func (w *world) addText() {
@@ -129,7 +130,7 @@ func (w *world) addText() {
 			return fmt.Errorf("a text of %d bytes changed", len(text))
 		}
 		return nil
-	}, func() { copy(b, bytes.Repeat([]byte{200}, len(b))) }})
+	}, func() { copy(b, bytes.Repeat([]byte{200}, len(b))) }, false})
 }
 
 // addTree makes a tree of Go pointers, some of which lead to the Go heap.
@@ -155,7 +156,7 @@ func (w *world) addTree() {
 	n, m := build(w.rng.IntN(5))
 	w.add(tracked{func() error { return sameTree(n, m) }, func() {
 		*n = tree{id: -1, name: strings.Repeat("j", 1+w.rng.IntN(5)), left: n, list: []*tree{n, {}}}
-	}})
+	}, false})
 }
 
 func sameTree(a, b *tree) error {
@@ -215,6 +216,7 @@ func (w *world) allocate() {
 // die is what happens to the values from the n-th on when they are given up.
 func (w *world) die(n int) {
 	for _, t := range w.live[n:] {
+		t.kept = w.a.noReuse && newDebugState(kindGo) == nil
 		if len(w.stale) < 200 {
 			w.stale = append(w.stale, t)
 		} else {
@@ -239,9 +241,14 @@ func (w *world) step() {
 		w.die(w.counts[i])
 		w.points, w.counts = w.points[:i+1], w.counts[:i+1]
 	case k < 30 && len(w.stale) > 0 && !w.forgets:
-		if stale := w.stale[w.rng.IntN(len(w.stale))]; w.spoils && !debugmode.Current().On() {
+		switch stale := w.stale[w.rng.IntN(len(w.stale))]; {
+		case w.spoils && !debugmode.Current().On():
 			stale.spoil()
-		} else {
+		case stale.kept:
+			if err := stale.check(); err != nil {
+				panic(fmt.Sprintf("without reuse, after it was given up: %v", err))
+			}
+		default:
 			faultless(func() { _ = stale.check() }) // Reads whatever is there.
 		}
 	case k == 30:
@@ -283,9 +290,9 @@ func TestStaleWrites(t *testing.T) {
 
 func model(t *testing.T, workers int, spoils bool) {
 	testenv.LowerGCPercent(t, 10)
-	steps, passes := 1000, 10
+	steps, passes := 1000, 2*len(kinds)
 	if testing.Short() {
-		steps, passes = 300, 5
+		steps, passes = 300, len(kinds)
 	}
 	var wg sync.WaitGroup
 	for worker := range workers {

@@ -31,6 +31,12 @@ func suites(t testing.TB) map[string]alloctest.ArenaConfig {
 	list := map[string]alloctest.ArenaConfig{
 		"NewArena":  onHeap(func(testing.TB) *alloctest.Arena { return suiteArena(arena.NewArena(), true, true) }),
 		"NewShared": onHeap(func(testing.TB) *alloctest.Arena { return suiteArena(arena.NewShared(), true, true) }),
+		"NoReuse": onHeap(func(testing.TB) *alloctest.Arena {
+			return suiteArena(arena.NewWith(arena.Options{NoReuse: true}), true, true)
+		}),
+		"NoReuse shared": onHeap(func(testing.TB) *alloctest.Arena {
+			return suiteArena(arena.NewWith(arena.Options{NoReuse: true, Shared: true}), true, true)
+		}),
 		"Pool": onHeap(func(testing.TB) *alloctest.Arena {
 			a := pool.Get()
 			s := suiteArena(a, true, true)
@@ -51,6 +57,7 @@ func suites(t testing.TB) map[string]alloctest.ArenaConfig {
 		list[name] = c
 	}
 	set("NewShared", func(c *alloctest.ArenaConfig) { c.Concurrent = true })
+	set("NoReuse shared", func(c *alloctest.ArenaConfig) { c.Concurrent = true })
 	set("NewFixed", func(c *alloctest.ArenaConfig) { c.Full = true })
 	set("nil", func(c *alloctest.ArenaConfig) {
 		c.Misuse, c.Concurrent = false, true
@@ -73,7 +80,7 @@ func TestArenaSuite(t *testing.T) {
 
 // TestArenaRefused refuses the memory for each growth of an arena in turn.
 func TestArenaRefused(t *testing.T) {
-	for _, name := range []string{"NewArena", "NewShared", "NewOffHeap"} {
+	for _, name := range []string{"NewArena", "NewShared", "NewOffHeap", "NoReuse"} {
 		t.Run(name, func(t *testing.T) { alloctest.FailEachArena(t, suites(t)[name]) })
 	}
 	t.Run("purpose", func(t *testing.T) {
@@ -95,7 +102,7 @@ func TestArenaRefused(t *testing.T) {
 
 func FuzzArena(f *testing.F) {
 	all := suites(f)
-	names := []string{"NewArena", "NewShared", "Pool", "NewOffHeap", "NewFixed", "nil"}
+	names := []string{"NewArena", "NewShared", "Pool", "NewOffHeap", "NewFixed", "nil", "NoReuse"}
 	seeds := alloctest.ArenaSeeds()[:6]
 	if testing.Short() { // TestArenaSuite runs them all.
 		seeds = seeds[:2]
