@@ -50,7 +50,7 @@ type PurposeOptions struct {
 	// inaccessible ones, which are locked in memory and left out of core dumps, forked children and
 	// huge pages, and which are made inaccessible when the block is freed. [Purpose.Protection] says
 	// which of these the system can do. A block takes at least a page, and its allocation and free
-	// some 10 µs together. Locked memory is limited (RLIMIT_MEMLOCK, often 8 MiB): an allocation
+	// some 20 µs together. Locked memory is limited (RLIMIT_MEMLOCK, often 8 MiB): an allocation
 	// beyond it fails with [ErrLimit] and a message that names the limit. Secret works in each mode,
 	// FREEHOLD=heap included; where a system gives no memory of one's own, blocks are wiped and no more.
 	Secret bool

@@ -348,3 +348,21 @@ func TestTotals(t *testing.T) {
 		t.Errorf("the totals are %+v, want %+v", got, want)
 	}
 }
+
+// BenchmarkPurposePair is an allocation and its free by the options of a Purpose.
+func BenchmarkPurposePair(b *testing.B) {
+	for name, o := range map[string]PurposeOptions{"plain": {}, "wipe": {Wipe: true}, "check": {CheckFreed: true}, "secret": {Secret: true}} {
+		for _, n := range []int{64, 4096} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				p := NewPurposeWith("benchmark of "+name, o)
+				for b.Loop() {
+					c, err := p.TryAllocUninit(n)
+					if err != nil {
+						b.Skip(err)
+					}
+					Free(c)
+				}
+			})
+		}
+	}
+}

@@ -43,7 +43,7 @@ func TestCheckFreed(t *testing.T) {
 		writeStale(addr + uintptr(n)/2)
 		var later [][]byte
 		var e *MisuseError
-		for range 200 { // The block is one of those that are free; it comes in its turn.
+		for range max(200, 300_000/n) { // The block is one of those that are free; it comes in its turn.
 			if e = misuseOf(func() { later = append(later, p.AllocUninit(n)) }); e != nil {
 				break
 			}
@@ -103,24 +103,26 @@ func TestCheckFreedClean(t *testing.T) {
 func TestCheckFreedLate(t *testing.T) {
 	p := checked(t)
 	needSlabs(t)
+	const n = 60_000 // The middle of such a block lies on pages of its own, which the purge takes.
 	for how, tell := range map[string]func() error{
 		"Alloc": func() error {
-			if e := misuseOf(func() { Free(p.Alloc(5000)) }); e != nil {
+			if e := misuseOf(func() { Free(p.Alloc(n)) }); e != nil {
 				return e
 			}
 			return nil
 		},
 		"Check": Check,
 	} {
-		b := p.Alloc(5000)
+		b, other := p.Alloc(n), p.Alloc(n) // The other keeps the slab, which would go back at the free otherwise.
 		writable := addrOf(b)
 		Free(b)
-		writeStale(writable + 4999)
+		writeStale(writable + n/2)
 		Purge()
 		var e *MisuseError
-		if err := tell(); !errors.As(err, &e) || e.Kind != "write after Free" || e.Addr != writable+4999 {
+		if err := tell(); !errors.As(err, &e) || e.Kind != "write after Free" || e.Addr != writable+n/2 {
 			t.Errorf("%s tells %v", how, err)
 		}
+		Free(other)
 		if err := tell(); err != nil {
 			t.Errorf("%s tells it twice: %v", how, err)
 		}
