@@ -56,8 +56,9 @@ type CloneOptions struct {
 // The reason: a package may use package unsafe to store in its unexported fields something other
 // than their types say, as log/slog and time do. The types of the caller's own module must not do so,
 // or must be named in CloneOptions.Share. Known are the types of bytes, container, errors, math/big,
-// strings, sync, sync/atomic and net/url that hold values, and others. A type says that its fields
-// are what they seem by the method
+// strings, sync, sync/atomic and net/url that hold values, and others. Generated messages of
+// google.golang.org/protobuf are copied, except that those of other modules are refused if they have
+// unknown fields or extensions. A type says that its fields are what they seem by the method
 //
 //	func (T) UnsafeCloneFields() (_ T)
 //

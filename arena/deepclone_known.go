@@ -46,8 +46,9 @@ var refusedTypes = map[string]refusedType{
 const timerWhy = "is known to the runtime by its address, with more memory than its fields: hold it by a pointer"
 
 // sharedNames are the types, by package and name, to which pointers are shared: values of these
-// types never change after they are made.
+// types do not change for those who use them. To share is sound whatever fields the type has.
 var sharedNames = set(
+	"google.golang.org/protobuf/internal/impl.MessageInfo", // Each generated message leads to its type's.
 	"regexp.Regexp",
 	"strings.Replacer",
 )
