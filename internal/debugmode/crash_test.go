@@ -35,10 +35,10 @@ main.main()
 			stack + "    created by main.main in goroutine 1\n        /home dir/a.go:30\n"}, true},
 		{"panic: x\n[signal SIGBUS: bus error code=0x2 addr=0x10 pc=0x4]\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:3 +0x1\n", crash{0x10, 1, "    main.main\n        /a.go:3\n"}, true},
 		{"[signal SIGSEGV: segmentation violation code=0x2 addr=0x10 pc=0x4]\n", crash{addr: 0x10}, true},
-		{"SIGSEGV: segmentation violation\nPC=0x5003b2 m=0 sigcode=2 addr=0x7f693da04f9f\nsignal arrived during cgo execution\n\n" +
+		{"SIGSEGV: segmentation violation\nPC=0x5003b2 m=0 sigcode=2 addr=0x7f693da0\nsignal arrived during cgo execution\n\n" +
 			"goroutine 5 gp=0x1 m=0 mp=0x2 [syscall]:\nruntime.cgocall(0x5003a0, 0x27a8a769f18)\n\t/go/cgocall.go:167 +0x4b fp=0x1 sp=0x2 pc=0x3\n" +
 			"main._Cfunc_read(0x7f693da04f9f)\n\t_cgo_gotypes.go:48 +0x3f fp=0x1\nmain.main()\n\t/a.go:3 +0x1\n\nrax    0x7f693da04f9f\n",
-			crash{0x7f693da04f9f, 5, "    main._Cfunc_read\n        _cgo_gotypes.go:48\n    main.main\n        /a.go:3\n"}, true},
+			crash{0x7f693da0, 5, "    main._Cfunc_read\n        _cgo_gotypes.go:48\n    main.main\n        /a.go:3\n"}, true},
 		{"SIGTRAP: trace trap\nPC=0x5003b2 m=0 sigcode=1\n", crash{}, false},
 		{"[signal SIGSEGV: segmentation violation code=0x2 addr=0x", crash{}, false},
 		{"[signal SIGSEGV: segmentation violation code=0x2 addr=0xfffffffffffffffff pc=0x1]", crash{}, false},

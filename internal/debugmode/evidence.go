@@ -53,7 +53,7 @@ func newAbout(c Config, now time.Time) about {
 	return about{
 		Evidence: evidenceVersion, Program: program, PID: os.Getpid(), Started: now.UTC().Truncate(time.Second),
 		Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Modes: c.Words, Leaks: c.Leaks,
-		ByteOrder: binary.NativeEndian.String(), RecordSize: recordBytes,
+		ByteOrder: byteOrder(), RecordSize: recordBytes,
 	}
 }
 
@@ -72,7 +72,7 @@ func WriteEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, e
 		if err != nil {
 			return 0, fmt.Errorf("freehold: the text of the crash: %w", err)
 		}
-		e.crash = string(text)
+		e.crash = withoutPrefixes(string(text))
 	}
 	var b strings.Builder
 	a := &e.about
@@ -85,6 +85,45 @@ func WriteEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, e
 	}
 	_, err = io.WriteString(w, b.String())
 	return mistakes, err
+}
+
+// byteOrder is that of this machine.
+func byteOrder() string {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return "little"
+	}
+	return "big"
+}
+
+// withoutPrefixes takes away what a log has put before each line, such as a time. It is known from the
+// line about the signal: as many words as stand before that.
+func withoutPrefixes(text string) string {
+	words := 0
+	for line := range strings.Lines(text) {
+		at := strings.Index(line, "[signal SIG")
+		if at < 0 {
+			if at = strings.Index(line, "PC=0x"); at < 0 || !strings.Contains(line, " sigcode=") {
+				continue
+			}
+		}
+		words = strings.Count(line[:at], " ")
+		break
+	}
+	if words == 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		rest, found := line, true
+		for range words {
+			if _, rest, found = strings.Cut(rest, " "); !found {
+				rest = "\n" // A line of the prefix alone.
+				break
+			}
+		}
+		b.WriteString(rest)
+	}
+	return b.String()
 }
 
 // evidence is what a folder holds.
@@ -113,7 +152,7 @@ func readEvidence(folder string) (*evidence, error) {
 		return nil, fmt.Errorf("freehold: %s is no evidence of freehold's", filepath.Join(folder, aboutFile))
 	}
 	a := &e.about
-	if a.Evidence != evidenceVersion || a.RecordSize != recordBytes || a.ByteOrder != binary.NativeEndian.String() {
+	if a.Evidence != evidenceVersion || a.RecordSize != recordBytes || a.ByteOrder != byteOrder() {
 		return nil, fmt.Errorf("freehold: the evidence in %s was written by another version of freehold, or on a machine with another byte order (%s)", folder, a.ByteOrder)
 	}
 	blocks, err1 := os.ReadFile(filepath.Join(folder, blocksFile))

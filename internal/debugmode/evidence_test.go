@@ -1,7 +1,6 @@
 package debugmode
 
 import (
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +31,7 @@ func TestDecodeRecords(t *testing.T) {
 // TestBrokenEvidence: what is no evidence, or damaged, is an error that says so or has no report,
 // and never a panic.
 func TestBrokenEvidence(t *testing.T) {
-	about := `{"freehold_evidence":1,"byte_order":"` + binary.NativeEndian.String() + `","record_size":88}`
+	about := `{"freehold_evidence":1,"byte_order":"` + byteOrder() + `","record_size":88}`
 	used := make([]byte, recordBytes)
 	used[recordBytes-4], used[recordBytes-1] = 1, 1 // In use, in both byte orders.
 	used[recordBytes-5] = 255                       // The number of a text that does not exist.
@@ -42,6 +41,7 @@ func TestBrokenEvidence(t *testing.T) {
 		{`{"x":1}`, "", "", "", "is no evidence of freehold's"},
 		{`{"freehold_evidence":2}`, "", "", "", "another version"},
 		{strings.Replace(about, "88", "96", 1), "", "", "", "another version"},
+		{`{"freehold_evidence":1,"byte_order":"middle","record_size":88}`, "", "", "", "another byte order"},
 		{about, "", "", "", "There is no text of a crash"},
 		{about, string(used), "\xff\xff\xff\x7f", "[signal SIGSEGV: x addr=0x10 pc=0x1]\n", "of which nothing is known"},
 		{about, string(used[:50]), "\x01", "[signal SIGSEGV: x addr=0x", "for a reason that is no invalid access"},
@@ -59,5 +59,26 @@ func TestBrokenEvidence(t *testing.T) {
 		if text := b.String(); err != nil && !strings.Contains(err.Error(), c.want) || err == nil && !strings.Contains(text, c.want) {
 			t.Errorf("%.60q: %v\n%s\nwant %q", c.about, err, text, c.want)
 		}
+	}
+}
+
+// TestWithoutPrefixes reads texts of crashes from logs.
+func TestWithoutPrefixes(t *testing.T) {
+	const text = "fatal error: fault\n[signal SIGSEGV: segmentation violation code=0x2 addr=0x7f0 pc=0x4]\n\ngoroutine 1 [running]:\nmain.main()\n\t/a b.go:3 +0x1\n\nx\n"
+	want, _ := parseCrash(text)
+	for _, prefix := range []string{"", "2026-11-22T15:29:55.123Z ", "2026-11-22T15:29:55Z stderr F ", "app | "} {
+		var b strings.Builder
+		for line := range strings.Lines(text) {
+			b.WriteString(prefix + line)
+		}
+		if got, ok := parseCrash(withoutPrefixes(b.String())); !ok || got != want || got.stack == "" {
+			t.Errorf("with %q: %+v, want %+v", prefix, got, want)
+		}
+		if got := withoutPrefixes(strings.ReplaceAll(b.String(), " \n", "\n")); !strings.HasPrefix(got, "fatal error") {
+			t.Errorf("with %q: %q", prefix, got)
+		}
+	}
+	if got := withoutPrefixes("no crash\n"); got != "no crash\n" {
+		t.Errorf("%q", got)
 	}
 }

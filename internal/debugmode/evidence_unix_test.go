@@ -47,6 +47,9 @@ func init() {
 	}
 }
 
+// noRaceSleep keeps the race detector from sleeping at the end of a program.
+const noRaceSleep = "GORACE=atexit_sleep_ms=0"
+
 func evidenceFolder() string { return filepath.Join(os.Getenv(outputVariable), "evidence") }
 
 // TestEvidence reads what processes have left.
@@ -82,7 +85,7 @@ func TestEvidence(t *testing.T) {
 func TestNoEvidence(t *testing.T) {
 	testenv.MisusesMemory(t)
 	needPages(t)
-	stderr, _, _ := runProgram(t, "no evidence")
+	stderr, _, _ := runProgram(t, "no evidence", noRaceSleep)
 	if !strings.HasPrefix(stderr, "freehold: no evidence can be kept: ") || !regexp.MustCompile(faultReport).MatchString(stderr) {
 		t.Errorf("standard error:\n%s", stderr)
 	}
@@ -93,10 +96,10 @@ func TestNoEvidence(t *testing.T) {
 func TestToldLeaks(t *testing.T) {
 	testenv.MisusesMemory(t)
 	needPages(t)
-	if stderr, state, _ := runProgram(t, "told leaks"); stderr != "" || state.ExitCode() != 0 {
+	if stderr, state, _ := runProgram(t, "told leaks", noRaceSleep); stderr != "" || state.ExitCode() != 0 {
 		t.Errorf("status %d, standard error:\n%s", state.ExitCode(), stderr)
 	}
-	if stderr, _, _ := runProgram(t, "crash after told leaks"); !regexp.MustCompile(faultReport).MatchString(stderr) {
+	if stderr, _, _ := runProgram(t, "crash after told leaks", noRaceSleep); !regexp.MustCompile(faultReport).MatchString(stderr) {
 		t.Errorf("standard error:\n%s", stderr)
 	}
 }
@@ -149,7 +152,7 @@ func TestEvidenceInUse(t *testing.T) {
 	defer f.Close()
 	for _, want := range []string{"true\n", "false\n"} {
 		self := exec.Command(os.Args[0], "-test.run=^TestEvidenceInUse$")
-		self.Env = append(os.Environ(), "FREEHOLD_TEST_LOCKED="+dir)
+		self.Env = append(os.Environ(), "FREEHOLD_TEST_LOCKED="+dir, noRaceSleep)
 		text, err := self.CombinedOutput()
 		out := string(text)
 		check(err)
