@@ -16,8 +16,8 @@
 //   - No two live blocks share a byte, capacity included.
 //   - TryRealloc(b, n) keeps the first min(len(b), n) bytes, and zeroes what is new; if it fails, b
 //     is untouched and still held. A nil b makes it TryAlloc.
-//   - Free takes b or b[:k], from any goroutine where [Config.Concurrent] says so. A slice of
-//     capacity 0 is ignored.
+//   - Free takes b or b[:k], from any goroutine where [Config.Concurrent] says so. It
+//     ignores nil and an empty slice that is no part of a block. The suite does not try b[cap(b):].
 //   - A length that cannot be had is an error that errors.Is [Config.ErrOutOfMemory]. A negative
 //     length, or an alignment that is not a power of two, is the caller's bug: a panic or an error,
 //     in either case with a message that says so.

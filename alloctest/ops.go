@@ -25,7 +25,7 @@ const (
 	opMisuse    // If Config.Misuse says so.
 	opLimit     // If Config.Limits says so: set a limit near what is in use, or lift it.
 	opElsewhere // Free in another goroutine if Config.Concurrent says so.
-	opIgnored   // Free what has capacity 0.
+	opIgnored   // Free nil and an empty slice.
 	opCollect   // Run the garbage collector.
 	opCount
 )
@@ -174,10 +174,6 @@ func (m *model) stepRare(op opCode) {
 	case opIgnored:
 		m.a.Free(nil)
 		m.a.Free([]byte{})
-		if len(m.live) > 0 {
-			b := m.live[m.pick()].b
-			m.a.Free(b[cap(b):])
-		}
 	case opCollect:
 		if m.ops.byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
 			runtime.GC()

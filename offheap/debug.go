@@ -3,6 +3,7 @@ package offheap
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
@@ -216,7 +217,10 @@ func (t *tracked) diagnose(op string, addr uintptr) *MisuseError {
 	switch {
 	case !ok || known.Owner != "offheap" || in >= max(known.Size, 1):
 		r = misuseReport("foreign pointer", fmt.Sprintf("%s of %#x, where no block of offheap lies", op, addr), op, addr, debugmode.Block{})
-		r.Advice = "Memory of the Go heap, the stack or a mapped file must not be freed here."
+		r.Advice = sentence(foreignDetail(op))
+	case op == "RefOf":
+		r = misuseReport("use after free", fmt.Sprintf("RefOf of a pointer to a %s that was freed", known), op, addr, known)
+		r.Advice = "Make a Ref of a value that is in use."
 	case in == 0:
 		r = misuseReport("double free", fmt.Sprintf("%s of a %s that was freed already", op, known), op, addr, known)
 		r.Advice = "Keep one owner for each block."
@@ -230,12 +234,20 @@ func (t *tracked) diagnose(op string, addr uintptr) *MisuseError {
 	return newMisuse(op, r)
 }
 
+// sentence is a detail as a sentence of its own.
+func sentence(detail string) string {
+	return strings.ToUpper(detail[:1]) + detail[1:] + "."
+}
+
 // staleRef panics with what is known of a Ref that leads into a block that was freed.
 func (t *tracked) staleRef(off uint64, d *typeDesc) {
+	addr := uintptr(off)
 	if !t.marked() {
+		if t.freed.has(addr) {
+			panic(fmt.Errorf("offheap: Ref %#x does not lead to a %s: the value was deleted; let no Ref to it live longer", off, d.typ))
+		}
 		return
 	}
-	addr := uintptr(off)
 	known, ok := debugmode.Find(addr)
 	if !ok || known.FreeOp == "" || addr-known.Addr >= known.Size {
 		return

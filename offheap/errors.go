@@ -108,6 +108,18 @@ func ownedMisuse(op string, addr uintptr) *MisuseError {
 		Detail: fmt.Sprintf("it belongs to %s; values of an arena end together, with its Free, Reset or Rewind, and are not freed by themselves", name)}
 }
 
+// foreignDetail says what is wrong with handing memory to op that is no block's.
+func foreignDetail(op string) string {
+	const where = "no block of offheap lies there; "
+	switch op {
+	case "RefOf":
+		return where + "a Ref leads to blocks of offheap alone, not to the Go heap, the stack or a mapped file: allocate the value with NewRef or New, or keep the Ref that NewInFile returned"
+	case "Append", "Realloc":
+		return where + "memory of the Go heap, the stack or a mapped file cannot grow here: use Go's append, or copy it to a block first"
+	}
+	return where + "memory of the Go heap, the stack or a mapped file must not be freed here"
+}
+
 func (h *heap) diagnose(op string, addr uintptr, sp *span) *MisuseError {
 	if e := ownedMisuse(op, addr); e != nil {
 		return e
@@ -116,7 +128,7 @@ func (h *heap) diagnose(op string, addr uintptr, sp *span) *MisuseError {
 	r := h.regionOf(addr)
 	switch {
 	case r == nil || addr-r.base >= r.used.Load():
-		e.Kind, e.Detail = "foreign pointer", "it was not allocated by offheap; memory of the Go heap, the stack or a mapped file must not be freed here"
+		e.Kind, e.Detail = "foreign pointer", foreignDetail(op)
 	case sp == nil || sp.state.Load() == spanDead:
 		e.Kind, e.Detail = "double free", "the block was freed before, and all of its slab is free; keep one owner for each block"
 	case sp.size == 0:

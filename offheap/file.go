@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -18,7 +20,11 @@ import (
 // one by one. Several processes may map one file to read it; one at a time may allocate in it.
 //
 // T must hold neither Go pointers nor bools: whatever bytes a file has must be a valid T. The
-// layout of T is Go's for the machine that wrote the file.
+// layout of T is Go's for the machine that wrote the file. The file keeps the layout of its root
+// and of the types that Refs lead to from there; [TryRoot] refuses a root of another layout.
+//
+// A File must be closed, and must not be copied; every call of a copy panics. [Regions] lists the
+// files that are open, and with FREEHOLD=leaks [Leaks] lists the places that opened them.
 //
 // The file has all its disk space from the start, so that a full disk is an error of CreateFile
 // and not a signal later. A file that someone else truncates while it is mapped ends the process
@@ -30,11 +36,16 @@ import (
 // else. After Close the addresses stay out of use for ever: a stale pointer faults, it never
 // reads what is not the file's.
 type File struct {
-	name string
-	addr uintptr
-	size uintptr
-	head *fileHeader
-	open atomic.Bool
+	_        noCopy
+	self     *File // The File itself. A copy and the zero File have another value here.
+	name     string
+	addr     uintptr
+	size     uintptr
+	head     *fileHeader
+	readOnly bool
+	open     atomic.Bool
+	layouts  sync.Mutex // Held while the layout of the root changes.
+	handle   *handle
 }
 
 // fileHeader begins a file. Numbers are in the byte order of the machine.
@@ -45,11 +56,16 @@ type fileHeader struct {
 	size    uint64
 	next    atomic.Uint64 // Offset of the first unused byte.
 	root    atomic.Uint64 // Offset of the value by which the others are found, 0 for none.
+
+	layout     atomic.Uint64 // Digest of the root's layout, 0 for none; see layout.
+	layoutLen  atomic.Uint32
+	_          [12]byte
+	layoutText [fileStart - 64]byte // As much of its text as there is room for.
 }
 
 const (
 	fileMagic   = "freehold"
-	fileVersion = 1
+	fileVersion = 2
 	fileOrder   = 0x01020304
 	fileStart   = 4096 // Offset of the first value.
 )
@@ -80,7 +96,7 @@ func mapNew(f *os.File, size int64) (*File, error) {
 	if err := vmem.Preallocate(f, size); err != nil {
 		return nil, err
 	}
-	m, err := mapFile(f, size)
+	m, err := mapFile(f, size, vmem.ReadWrite)
 	if err != nil {
 		return nil, err
 	}
@@ -91,25 +107,49 @@ func mapNew(f *os.File, size int64) (*File, error) {
 	return m, nil
 }
 
-// OpenFile maps a file that CreateFile made. Whatever the file holds, an error or a wrong value is
-// the worst that follows.
-func OpenFile(path string) (*File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+// OpenFile maps a file that CreateFile made, to read and to write. Whatever the file holds, an error
+// or a wrong value is the worst that follows. It needs permission to write the file; see
+// [OpenFileReadOnly].
+func OpenFile(path string) (*File, error) { return openFile("OpenFile", path, os.O_RDWR) }
+
+// OpenFileReadOnly maps a file that CreateFile made, to read it. A write to a value in it faults,
+// which ends the program; NewInFile and MakeSliceInFile return an error and SetRoot panics.
+func OpenFileReadOnly(path string) (*File, error) {
+	return openFile("OpenFileReadOnly", path, os.O_RDONLY)
+}
+
+func openFile(op, path string, flag int) (*File, error) {
+	// Before it is opened, because that waits for a writer if the file is a named pipe.
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("offheap: OpenFile: %w", err)
+		return nil, fmt.Errorf("offheap: %s: %w", op, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("offheap: %s %s: it is not a regular file but %s", op, path, info.Mode().Type())
+	}
+	f, err := os.OpenFile(path, flag, 0)
+	switch {
+	case errors.Is(err, fs.ErrPermission) && flag == os.O_RDWR:
+		return nil, fmt.Errorf("offheap: %s: %w; to read the file needs less, see OpenFileReadOnly", op, err)
+	case err != nil:
+		return nil, fmt.Errorf("offheap: %s: %w", op, err)
 	}
 	defer f.Close()
 	size, err := checkHeader(f)
 	if err != nil {
-		return nil, fmt.Errorf("offheap: OpenFile %s: %w", path, err)
+		return nil, fmt.Errorf("offheap: %s %s: %w", op, path, err)
 	}
-	// A file with holes, copied by a tool that makes them, gets its space now and not by SIGBUS.
-	if err := vmem.Preallocate(f, size); err != nil {
-		return nil, fmt.Errorf("offheap: OpenFile: %w", err)
+	access := vmem.Read
+	if flag == os.O_RDWR {
+		access = vmem.ReadWrite
+		// A file with holes, copied by a tool that makes them, gets its space now and not by SIGBUS.
+		if err := vmem.Preallocate(f, size); err != nil {
+			return nil, fmt.Errorf("offheap: %s: %w", op, err)
+		}
 	}
-	m, err := mapFile(f, size)
+	m, err := mapFile(f, size, access)
 	if err != nil {
-		return nil, fmt.Errorf("offheap: OpenFile: %w", err)
+		return nil, fmt.Errorf("offheap: %s: %w", op, err)
 	}
 	return m.enter(), nil
 }
@@ -117,8 +157,8 @@ func OpenFile(path string) (*File, error) {
 // checkHeader reads the header before anything is mapped and returns the file's size.
 func checkHeader(f *os.File) (int64, error) {
 	var b [40]byte
-	if _, err := f.ReadAt(b[:], 0); err != nil {
-		return 0, fmt.Errorf("no header: %w", err)
+	if n, err := f.ReadAt(b[:], 0); err != nil {
+		return 0, fmt.Errorf("no header, %d of its first %d bytes: CreateFile did not make it, or it was cut off: %w", n, len(b), err)
 	}
 	order := binary.NativeEndian
 	info, err := f.Stat()
@@ -142,17 +182,20 @@ func checkHeader(f *os.File) (int64, error) {
 	return int64(size), nil
 }
 
-func mapFile(f *os.File, size int64) (*File, error) {
+func mapFile(f *os.File, size int64, access vmem.Protection) (*File, error) {
 	std.start()
-	addr, err := vmem.System().MapFile(f, 0, uintptr(size), vmem.ReadWrite)
+	addr, err := vmem.System().MapFile(f, 0, uintptr(size), access)
 	if err != nil {
 		return nil, outOfMemory("a mapped file", uintptr(size), err)
 	}
-	return &File{name: f.Name(), addr: addr, size: uintptr(size), head: unsafex.At[fileHeader](addr)}, nil
+	m := &File{name: f.Name(), addr: addr, size: uintptr(size), head: unsafex.At[fileHeader](addr), readOnly: access == vmem.Read}
+	m.self = m
+	return m, nil
 }
 
 func (f *File) enter() *File {
 	f.open.Store(true)
+	f.handle = newHandle(debugmode.OwnerFile, &std, sharedLocal)
 	files.Lock()
 	defer files.Unlock()
 	files.open = append(files.open, f)
@@ -162,6 +205,7 @@ func (f *File) enter() *File {
 // Close ends the use of the file. Pointers into it fault from now on, Refs panic. It does not wait
 // for the disk; see Sync.
 func (f *File) Close() error {
+	f.checkCopy("Close")
 	if !f.open.CompareAndSwap(true, false) {
 		return fmt.Errorf("offheap: File %s is closed already", f.name)
 	}
@@ -173,12 +217,16 @@ func (f *File) Close() error {
 		}
 	}
 	files.Unlock()
+	f.handle.close()
 	return vmem.System().RetireFile(f.addr, f.size)
 }
 
 // Sync returns when all that was written so far has reached the disk.
 func (f *File) Sync() error {
 	f.check("Sync")
+	if f.readOnly {
+		return nil
+	}
 	return vmem.System().SyncFile(f.addr, f.size)
 }
 
@@ -192,8 +240,20 @@ func (f *File) Size() int64 { return int64(f.size) }
 func (f *File) used() int64 { return int64(min(f.head.next.Load(), uint64(f.size))) }
 
 func (f *File) check(op string) {
+	f.checkCopy(op)
 	if !f.open.Load() {
-		panic(fmt.Errorf("offheap: %s of File %s, which is closed", op, f.name))
+		panic(&MisuseError{Op: op, Kind: "use of a File that is closed", Detail: f.name})
+	}
+}
+
+// checkCopy panics if op must not use f, open or not.
+func (f *File) checkCopy(op string) {
+	switch f.self {
+	case f:
+	case nil:
+		panic(&MisuseError{Op: op, Kind: "use of a File that CreateFile or OpenFile did not make", Detail: "use the pointer that they return"})
+	default:
+		panic(&MisuseError{Op: op, Kind: "use of a copied File", Detail: "use the pointer that CreateFile or OpenFile returned for " + f.name})
 	}
 }
 
@@ -229,7 +289,10 @@ func (d *typeDesc) checkFile(op string) {
 }
 
 func (f *File) alloc(n, align uintptr) (uint64, error) {
-	f.check("allocation in")
+	f.check("NewInFile")
+	if f.readOnly {
+		return 0, fmt.Errorf("offheap: NewInFile in %s: %w: it was opened by OpenFileReadOnly", f.name, fs.ErrPermission)
+	}
 	for {
 		next := f.head.next.Load()
 		off := (next + uint64(align) - 1) &^ (uint64(align) - 1)
@@ -276,19 +339,54 @@ func (f *File) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 	return f.addr + uintptr(off)
 }
 
-// SetRoot stores the Ref by which a later reader of the file finds the rest.
+// SetRoot stores the Ref by which a later reader of the file finds the rest, and the layout of T. It
+// panics if the file is open for reading only.
 func SetRoot[T any](f *File, r Ref[T]) {
-	describe[T]().checkFile("SetRoot")
-	f.check("SetRoot")
-	f.head.root.Store(r.off)
+	d := describe[T]()
+	d.checkFile("SetRoot")
+	f.setRoot(d, r.off)
 }
 
-// Root is the Ref stored by SetRoot, nil if there is none. That it leads to a T is the program's
-// affair; In checks that it leads to bytes of the file.
+func (f *File) setRoot(d *typeDesc, off uint64) {
+	f.check("SetRoot")
+	if f.readOnly {
+		panic(&MisuseError{Op: "SetRoot", Kind: "change of a File that is open for reading only", Detail: f.name + " was opened by OpenFileReadOnly"})
+	}
+	if l := d.layout(); f.head.layout.Load() != l.digest {
+		f.layouts.Lock()
+		defer f.layouts.Unlock()
+		if f.head.layout.Load() != l.digest {
+			f.head.store(l)
+		}
+	}
+	f.head.root.Store(off)
+}
+
+// Root is [TryRoot] for a file whose layout is known to be right: it panics with TryRoot's error.
 func Root[T any](f *File) Ref[T] {
-	describe[T]().checkFile("Root")
+	r, err := TryRoot[T](f)
+	must(err)
+	return r
+}
+
+// TryRoot is the Ref stored by SetRoot, nil if there is none. The error is [ErrLayout], and names the
+// first field that differs, if values of T, or of a type that Refs lead to from T, lie otherwise in
+// memory than in the program that stored the root. Names may differ: that the root means what T
+// means is the program's affair.
+func TryRoot[T any](f *File) (Ref[T], error) {
+	d := describe[T]()
+	d.checkFile("Root")
+	off, err := f.rootOf(d)
+	return Ref[T]{off: off}, err
+}
+
+func (f *File) rootOf(d *typeDesc) (uint64, error) {
 	f.check("Root")
-	return Ref[T]{off: f.head.root.Load()}
+	off := f.head.root.Load()
+	if l := d.layout(); off != 0 && f.head.layout.Load() != l.digest {
+		return 0, fmt.Errorf("%w: Root of %s in %s: %s", ErrLayout, d.typ, f.name, f.head.difference(l))
+	}
+	return off, nil
 }
 
 func openFiles() (list []Region) {

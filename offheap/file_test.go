@@ -227,6 +227,7 @@ func TestFileDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	SetRoot(f, Ref[point]{off: fileStart}) // With a layout.
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,21 +17,30 @@ const (
 )
 
 // freeSlow frees the block at addr, whatever its bin, or panics and says what is wrong with it.
+func (h *heap) freeSlow(addr uintptr, l *Local, op string) { h.freeAs(addr, l, op, nil, false) }
+
+// freeAs is freeSlow for values of d, nil for bytes; one says that it is for one value and not
+// for a slice.
 //
 //go:noinline
-func (h *heap) freeSlow(addr uintptr, l *Local, op string) {
+func (h *heap) freeAs(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
 	if h.other != nil {
+		h.other.checkType(op, addr, d, one)
 		h.other.free(addr, op)
 		return
 	}
 	sp := h.spanOf(addr)
 	if sp == nil {
+		if t := h.sampledPages(addr); t != nil {
+			t.checkType(op, addr, d, one)
+		}
 		if h.freeGuarded(addr, op) || h.freeSecret(addr, op) {
 			return
 		}
 		h.misuse(op, addr, nil)
 	}
 	b := h.binByID(sp.bin)
+	d.checkBin(op, addr, b)
 	if sp.size == 0 {
 		h.freeLarge(b, sp, addr, op)
 		return

@@ -19,7 +19,7 @@ func TestLayout(t *testing.T) {
 	if n := unsafe.Sizeof(Ref[int]{}); n != 8 {
 		t.Errorf("a Ref is %d bytes, want 8", n)
 	}
-	if n := unsafe.Sizeof(fileHeader{}); n != 40 {
-		t.Errorf("a file header is %d bytes, checkHeader reads 40", n)
+	if n, end := unsafe.Sizeof(fileHeader{}), unsafe.Offsetof(fileHeader{}.layout); n != fileStart || end != 40 {
+		t.Errorf("a file header is %d bytes, want %d; its first part is %d, checkHeader reads 40", n, fileStart, end)
 	}
 }

@@ -119,10 +119,11 @@ func (l *Local) TryAllocUninit(n int) ([]byte, error) {
 // Free is [Free].
 func (l *Local) Free(b []byte) {
 	n := uintptr(cap(b))
+	addr := unsafex.SliceAddr(b)
 	if n == 0 {
+		std.checkConsumed("Free", addr)
 		return
 	}
-	addr := unsafex.SliceAddr(b)
 	if l.self == l {
 		s := l.slots.hottest()
 		done := s.push(addr)
@@ -203,7 +204,7 @@ func deleteInSlow(d *typeDesc, addr uintptr, l *Local) {
 	if d.size == 0 || l != nil && l.slots.push(d.bin, addr) {
 		return
 	}
-	std.freeSlow(addr, l, "DeleteIn")
+	std.freeAs(addr, l, "DeleteIn", d, true)
 }
 
 // Close gives the Local's free blocks back. Blocks that are in use stay in use. Closing a Local

@@ -64,17 +64,19 @@ func checkAlign(align int) {
 }
 
 // Free gives the block of b back. b is what Alloc, AllocUninit, AllocAligned, Realloc or Append
-// returned, or a prefix b[:k] of it, from any goroutine. A slice of capacity 0 is ignored. Any
-// other slice (b[k:] with 0 < k < cap(b), memory of the Go heap, a block that is free) panics with
-// a [*MisuseError] and changes nothing.
+// returned, or a prefix b[:k] of it, from any goroutine. Free ignores nil, Alloc(0) and other slices
+// of capacity 0 that are no part of a block. Any other slice panics with a [*MisuseError] and
+// changes nothing: b[k:] with 0 < k < cap(b), b[cap(b):], which has no capacity left, memory of the
+// Go heap, and a block that is free.
 //
 // Nobody may use the block afterwards. Whoever does reads and writes bits of a later block.
 func Free(b []byte) {
 	n := uintptr(cap(b))
+	addr := unsafex.SliceAddr(b)
 	if n == 0 {
+		std.checkConsumed("Free", addr)
 		return
 	}
-	addr := unsafex.SliceAddr(b)
 	if n <= sizeclass.Max && free(sizeclass.Of(n), addr) {
 		return
 	}

@@ -112,7 +112,7 @@ func (h *heap) resolve(off uint64, d *typeDesc) uintptr {
 }
 
 func badRef(off uint64, d *typeDesc) error {
-	return fmt.Errorf("offheap: Ref %#x does not lead to a %s: it is damaged, or belongs to a mapped file (use In)", off, d.typ)
+	return fmt.Errorf("offheap: Ref %#x does not lead to a %s: the value was deleted, or the Ref belongs to a mapped file (use In) or is damaged", off, d.typ)
 }
 
 // holds says whether a value of a typed type lies at addr: in a slab or large block of the type,

@@ -241,10 +241,12 @@ func (t *tracked) misuse(op string, addr uintptr) {
 	if t.marked() {
 		panic(t.diagnose(op, addr))
 	}
-	e := &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer",
-		Detail: "no block of offheap begins there; memory of the Go heap, the stack or a mapped file must not be freed here"}
+	e := &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer", Detail: foreignDetail(op)}
 	if t.freed.has(addr) || t.h.vault.wasFreed(addr) {
 		e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
+		if op == "RefOf" {
+			e.Kind, e.Detail = "use after free", "the block was freed before; a Ref must lead to a value that is in use"
+		}
 	}
 	if b, ok := t.blocks.containing(addr); ok {
 		e.Kind = "interior pointer"
@@ -255,6 +257,21 @@ func (t *tracked) misuse(op string, addr uintptr) {
 
 // resize is heap.resize. In the debug modes a block that changes its size moves, so that the old one is found in use.
 func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
+	size := t.roomOf(op, addr, typ)
+	if n > size || n < size/2 || t.marked() && n != size {
+		return false
+	}
+	switch {
+	case old < n:
+		unsafex.Clear(addr+old, n-old)
+	case n < old && t.kindOf(addr).wipe:
+		wipe(addr+n, size-n)
+	}
+	return true
+}
+
+// roomOf is heap.roomOf.
+func (t *tracked) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
 	refuseOwned(op, addr)
 	b, ok := t.blocks.find(addr)
 	if !ok {
@@ -263,16 +280,7 @@ func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) bool
 	if b.kind.typ != typ {
 		panic(fieldMisuse(op, addr, b.kind.typ))
 	}
-	if n > b.size || n < b.size/2 || t.marked() && n != b.size {
-		return false
-	}
-	switch {
-	case old < n:
-		unsafex.Clear(addr+old, n-old)
-	case n < old && b.kind.wipe:
-		wipe(addr+n, b.size-n)
-	}
-	return true
+	return b.size
 }
 
 // room is the bytes that the block at addr can hold, 0 if none begins there.

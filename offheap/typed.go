@@ -2,6 +2,7 @@ package offheap
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/sizeclass"
@@ -94,7 +95,7 @@ func deleteSlow(d *typeDesc, addr uintptr) {
 	if d.size == 0 || d.typed && free(d.bin, addr) {
 		return
 	}
-	std.freeSlow(addr, nil, "Delete")
+	std.freeAs(addr, nil, "Delete", d, true)
 }
 
 // newIn is every way to make one T but the fastest.
@@ -173,19 +174,24 @@ func makeSlice[T any](op string, p *Purpose, length, capacity int, zero bool) ([
 func FreeSlice[T any](s []T) {
 	d := describe[T]()
 	n := uintptr(cap(s)) * d.size
+	addr := unsafex.SliceAddr(s)
 	if n == 0 {
+		if d.size != 0 {
+			std.checkConsumed("FreeSlice", addr)
+		}
 		return
 	}
-	addr := unsafex.SliceAddr(s)
 	if !d.typed && n <= sizeclass.Max && free(sizeclass.Of(n), addr) {
 		return
 	}
-	std.freeSlow(addr, nil, "FreeSlice")
+	std.freeAs(addr, nil, "FreeSlice", d, false)
 }
 
-// Append is append for a slice that MakeSlice or Append returned, or for one of capacity 0. If
-// the slice must grow, its block is freed when the elements have been copied to a larger one, so
-// that other slices of it must not be used any more. It panics as [New] does.
+// Append is append for a slice that MakeSlice or Append returned, for a prefix of one, or for one of
+// capacity 0. Like append it never writes behind cap(s). If the elements do not fit, Append copies
+// s to a larger block and frees the block of s, also if s is t[:k:k], a prefix that hides the rest
+// of t: no other slice of that block may be used any more. Append([]T(nil), t...) makes a copy
+// instead and leaves t alone. Append panics as [New] does.
 func Append[T any](s []T, elems ...T) []T {
 	s, err := TryAppend(s, elems...)
 	must(err)
@@ -207,8 +213,10 @@ func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 	q := d.request(nil, grown(uintptr(n), uintptr(cap(s)), d.size), nil, false)
 	if cap(s) > 0 {
 		// Before anything is allocated: a slice that is not ours, or lies inside a block, panics here.
-		// Nothing is cleared before elems is copied, which may be a part of the block.
-		if std.resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
+		// A block that holds more than s may have been cut to s to keep the rest: it never grows in
+		// place. Nothing is cleared before elems is copied, which may be a part of the block.
+		whole := std.roomOf("Append", old, q.kind.typ)/d.size <= uintptr(cap(s))
+		if whole && std.resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
 			g := unsafex.Slice[T](old, n, int(std.room(old)/d.size))
 			copy(g[len(s):], elems)
 			clearRest(g[:cap(g)], n)
@@ -244,6 +252,23 @@ func grown(n, old, size uintptr) uintptr {
 		want = n
 	}
 	return max(n, want)
+}
+
+// roomOf is room for op, which panics unless the block at addr is one of the type, nil for plain
+// memory.
+func (h *heap) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
+	t := h.other
+	if t == nil {
+		t = h.sampledPages(addr)
+	}
+	if t != nil {
+		return t.roomOf(op, addr, typ)
+	}
+	n, sp := h.usable(op, addr)
+	if has := h.binByID(sp.bin).kind.typ; has != typ {
+		panic(fieldMisuse(op, addr, has))
+	}
+	return n
 }
 
 // room is the bytes that the block at addr can hold.

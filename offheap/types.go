@@ -39,6 +39,7 @@ type typeDesc struct {
 	kind     *kind  // Without a purpose.
 	path     string // Not empty: it holds Go pointers and is refused.
 	names    struct{ one, slice string }
+	lay      atomic.Pointer[layout] // See filelayout.go.
 }
 
 // types finds descriptions by key. Entries are never removed: there are as many as types.

@@ -32,6 +32,14 @@ func reusedFree() []Sight {
 	return []Sight{{By: []Mode{Guard, Poison, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: double free:"}, Stacks: everything}}
 }
 
+// wrongType is who catches the free of a block as another type: each mode that knows what blocks hold.
+func wrongType() []Sight {
+	return []Sight{
+		{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: wrong type:"}, Stacks: Accessed | Allocated},
+		{By: []Mode{Race}, Says: []string{"wrong type"}},
+	}
+}
+
 // frees are frees of what must not be freed.
 func frees() []Case {
 	list := []Case{
@@ -56,6 +64,13 @@ func frees() []Case {
 		{Name: "free-subslice", Text: "frees a slice of values without its first one", Seen: interior()},
 		{Name: "delete-field", Text: "deletes a field of a value", Seen: interior()},
 		{Name: "delete-element", Text: "deletes an element of a slice", Seen: interior()},
+		{Name: "free-consumed", Text: "frees a slice that was cut to its end", Seen: []Sight{
+			{By: []Mode{Guard, Poison, Leaks, HeapPointers}, Says: []string{"freehold: consumed slice:"}, Stacks: Accessed | Allocated},
+			{By: []Mode{Always}, Says: []string{"consumed slice"}},
+		}},
+		{Name: "delete-first-field", Text: "deletes the first field of a value, which has the value's address", Seen: wrongType()},
+		{Name: "delete-other-type", Text: "deletes a value as one of another type", Seen: wrongType()},
+		{Name: "delete-first-element", Text: "deletes the first element of a slice", Seen: wrongType()},
 		{Name: "realloc-interior", Text: "reallocates a part of a block", Seen: interior()},
 	}
 	for i := range list {
@@ -144,12 +159,28 @@ var freePrograms = map[string]func(){
 		a := arena.NewOffHeap(arena.Options{})
 		accessDelete(arena.New[point](a))
 	},
-	"free-interior":    func() { accessFree(allocateBlock(100)[8:]) },
-	"free-subslice":    func() { accessFreeSlice(allocateSlice[point](open(OffHeap, byFree), 10)[1:]) },
-	"delete-field":     func() { accessDeleteField(&allocate[point](open(OffHeap, byFree)).z) },
-	"delete-element":   func() { accessDelete(&allocateSlice[point](open(OffHeap, byFree), 10)[3]) },
-	"realloc-interior": func() { accessRealloc(allocateBlock(100)[8:]) },
+	"free-interior":  func() { accessFree(allocateBlock(100)[8:]) },
+	"free-subslice":  func() { accessFreeSlice(allocateSlice[point](open(OffHeap, byFree), 10)[1:]) },
+	"delete-field":   func() { accessDeleteField(&allocate[point](open(OffHeap, byFree)).z) },
+	"delete-element": func() { accessDelete(&allocateSlice[point](open(OffHeap, byFree), 10)[3]) },
+	"free-consumed": func() {
+		b := allocateBlock(100)
+		for len(b) > 0 {
+			b = b[10:]
+		}
+		accessFree(b)
+	},
+	"delete-first-field":   func() { accessDeleteField(&allocate[point](open(OffHeap, byFree)).x) },
+	"delete-other-type":    func() { accessDelete(asPoint(allocateOther())) },
+	"delete-first-element": func() { accessDelete(&allocateSlice[point](open(OffHeap, byFree), 10)[0]) },
+	"realloc-interior":     func() { accessRealloc(allocateBlock(100)[8:]) },
 }
+
+// An other is as large as a point.
+type other struct{ a, b, c float64 }
+
+//go:noinline
+func allocateOther() *other { return offheap.New[other]() }
 
 var global [100]byte
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"reflect"
 
 	"github.com/freehold-go/freehold/arena"
@@ -40,6 +42,9 @@ func handles() []Case {
 		{Name: "local-copied", Text: "allocates from a copy of a Local", Run: only(OffHeap, localCopied), Seen: always("offheap", "use of a copied Local")},
 		{Name: "local-copied-close", Text: "closes a copy of a Local that is closed", Run: only(OffHeap, localCopiedClose), Seen: always("offheap", "use of a copied Local")},
 		{Name: "local-zero", Text: "allocates from a Local that NewLocal did not make", Run: only(OffHeap, localZero), Seen: always("offheap", "a Local that NewLocal did not make")},
+		{Name: "file-copied", Text: "allocates from a copy of a File", Run: only(OffHeap, fileCopied), Seen: always("offheap", "use of a copied File")},
+		{Name: "file-closed", Text: "allocates from a File after Close", Run: only(OffHeap, fileClosed), Seen: always("offheap", "use of a File that is closed")},
+		{Name: "file-layout", Text: "reads the root of a mapped file as a type of another layout", Run: only(OffHeap, fileLayout), Seen: always("offheap", "another layout")},
 		{Name: "shared-release", Text: "releases a Shared once too often", Run: only(OffHeap, sharedReleased), Seen: always("offheap", "use after the last Release")},
 		{Name: "shared-handle", Text: "asks a Shared for its bytes after the last Release", Run: only(OffHeap, sharedHandle), Seen: always("offheap", "use after the last Release")},
 		{Name: "shared-bytes", Text: "reads the bytes of a Shared after the last Release", Run: only(OffHeap, sharedBytes), Seen: gone(byFree, "Free", reads)},
@@ -288,6 +293,43 @@ func localCopiedClose(Variant) {
 }
 
 func localZero(Variant) { new(offheap.Local).Alloc(100) }
+
+// withFile runs f with a new mapped file, which it closes and removes.
+func withFile(f func(*offheap.File)) {
+	dir, err := os.MkdirTemp("", "misuse")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	file, err := offheap.CreateFile(filepath.Join(dir, "file"), 1<<16)
+	if err != nil {
+		panic(err)
+	}
+	defer file.Close() // It may be closed.
+	f(file)
+}
+
+func fileCopied(Variant) {
+	withFile(func(f *offheap.File) { _, _ = offheap.NewInFile[point](copied(f)) })
+}
+
+func fileClosed(Variant) {
+	withFile(func(f *offheap.File) {
+		_ = f.Close()
+		_, _ = offheap.NewInFile[point](f)
+	})
+}
+
+func fileLayout(Variant) {
+	withFile(func(f *offheap.File) {
+		r, err := offheap.NewInFile[point](f)
+		if err != nil {
+			panic(err)
+		}
+		offheap.SetRoot(f, r)
+		offheap.Root[other](f)
+	})
+}
 
 func sharedReleased(Variant) {
 	s := offheap.NewShared(100)

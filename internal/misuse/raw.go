@@ -32,3 +32,9 @@ func lengthened[T any](s []T, n int) []T {
 	// SAFETY: there is none, as above.
 	return unsafe.Slice(unsafe.SliceData(s), n)
 }
+
+// asPoint is what a program does that keeps values of several types as one.
+func asPoint(o *other) *point {
+	// SAFETY: both types are three numbers of 64 bits.
+	return (*point)(unsafe.Pointer(o))
+}

@@ -1,0 +1,115 @@
+package offheap
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/freehold-go/freehold/internal/sanitize"
+)
+
+// This file finds frees that name the right address and the wrong type: Delete(&p.first), which has
+// the address of p, and Delete of a pointer that unsafe code converted.
+//
+// The slabs know the type of a block only if the type has memory of its own, as types with bools
+// have, and only on the slow path of a free. The debug modes and the race detector know the type of
+// every block. With the kill switch alone there is no check that the slabs do not make: a
+// program that works must keep working.
+
+// differs says whether a pointer to a value of one type must not free a value of the other. Types
+// with the same underlying type pass, because Go converts pointers to them.
+func differs(a, b reflect.Type) bool {
+	return a != b && !reflect.PointerTo(a).ConvertibleTo(reflect.PointerTo(b))
+}
+
+// checkBin panics if a free of values of d, nil for bytes, is of a block of another type's bin.
+func (d *typeDesc) checkBin(op string, addr uintptr, b *bin) {
+	if d == nil || b.kind.typ == d.kind.typ {
+		return
+	}
+	has := b.kind.typ
+	if has != nil && d.kind.typ != nil && !differs(has, d.kind.typ) {
+		return
+	}
+	refuseOwned(op, addr)
+	name := "other values"
+	if has != nil {
+		name = has.String()
+	}
+	panic(&MisuseError{Op: op, Addr: addr, Kind: "wrong type", Detail: fmt.Sprintf(
+		"a block for %s begins there, and not one for %s; if the pointer leads to the first field of a value, free the value", name, d.typ)})
+}
+
+// checkType panics if a free of values of d, nil for bytes, is of a block that holds something else.
+// one says that it is of one value and not of a slice.
+func (t *tracked) checkType(op string, addr uintptr, d *typeDesc, one bool) {
+	if d == nil || !t.modes.Asked() && !sanitize.Enabled && !sanitize.Race {
+		return
+	}
+	b, ok := t.blocks.find(addr)
+	if !ok || d.size == 0 {
+		return // The free says what is wrong.
+	}
+	has := reflect.TypeFor[byte]()
+	if b.desc != nil {
+		has = b.desc.typ
+	}
+	if !differs(has, d.typ) && (!one || b.size == d.size) {
+		return
+	}
+	refuseOwned(op, addr)
+	what := d.names.one
+	if !one {
+		what = d.names.slice
+	}
+	e := &MisuseError{Op: op, Addr: addr, Kind: "wrong type", Detail: fmt.Sprintf(
+		"a block for %s begins there, and not one for %s; if the pointer leads to the first field of a value, free the value", b.holds(), what)}
+	if t.marked() {
+		r := misuseReport(e.Kind, fmt.Sprintf("%s of a %s in a %s", op, what, b.known()), op, addr, b.known())
+		r.Advice = "Free a value by the pointer that New returned, not by one to its first field, and a slice by FreeSlice."
+		e = newMisuse(op, r)
+	}
+	panic(e)
+}
+
+// checkConsumed panics if a free is of a slice of capacity 0 that was cut to the end of a block in
+// use: the caller means that block, which would stay allocated.
+func (h *heap) checkConsumed(op string, addr uintptr) {
+	if addr == 0 || addr == zeroSizeAddr() || !h.inUseAt(addr) {
+		return
+	}
+	refuseOwned(op, addr)
+	e := &MisuseError{Op: op, Addr: addr, Kind: "consumed slice",
+		Detail: "its capacity is 0, because it was cut to the end of its block, which is still allocated; free the slice that Alloc, MakeSlice or Append returned"}
+	if t := h.other; t != nil && t.marked() {
+		b, _ := t.blocks.containing(addr)
+		r := misuseReport(e.Kind, fmt.Sprintf("%s of a slice of capacity 0, cut from a %s", op, b.known()), op, addr, b.known())
+		r.Advice = "Free the slice that Alloc, MakeSlice or Append returned, and cut a copy of it."
+		e = newMisuse(op, r)
+	}
+	panic(e)
+}
+
+// inUseAt says whether addr lies in a block that is in use.
+func (h *heap) inUseAt(addr uintptr) bool {
+	if t := h.other; t != nil {
+		_, ok := t.blocks.containing(addr)
+		return ok
+	}
+	sp := h.spanOf(addr)
+	if sp == nil {
+		t := h.sampledPages(addr)
+		if t == nil {
+			return false
+		}
+		_, ok := t.blocks.containing(addr)
+		return ok
+	}
+	if sp.state.Load() == spanDead {
+		return false
+	}
+	if sp.size == 0 {
+		return true
+	}
+	i := uint32((addr - sp.base) / uintptr(sp.size))
+	return i < sp.blocks && !h.isFree(sp, i)
+}
