@@ -47,9 +47,13 @@
 // of the function with Try before its name. When the Go heap itself is exhausted, Go ends the
 // process, as ever.
 //
-// runtime.SetFinalizer on a value in an arena is a fatal error of Go's, weak pointers and cleanups follow
-// the whole chunk. Go ends the process if weak.Make, runtime.AddCleanup or ed25519.Sign (with a private
-// key) is called with a value in an off-heap arena, because they take pointers to the Go heap alone.
+// To the collector a chunk is one object, and a value in it is a part of that object:
+//   - runtime.SetFinalizer on a value is a fatal error of Go's ("pointer not at beginning of allocated block"). Go accepts it for the
+//     first value of a chunk; then the finalizer runs, if at all, when the chunk is collected, and sees the value that lies there by then, of
+//     the same type if the type holds pointers or bools.
+//   - A cleanup (runtime.AddCleanup) runs when the chunk is collected, which may be long after Free, or never.
+//   - A weak pointer (weak.Make) leads to the value as long as the chunk lives, after Free to what lies there by then.
+//   - Off-heap memory is no object: there SetFinalizer, AddCleanup and weak.Make end the process.
 //
 // On 32-bit systems a value lies at a multiple of its type's alignment and no more. What is accessed with functions of sync/atomic as 64 bits is
 // an atomic.Int64 or atomic.Uint64, which Go aligns, and no int64 at the beginning of a struct.

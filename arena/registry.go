@@ -103,8 +103,10 @@ func (a *Arena) ID() uint64 {
 	return a.rec.id
 }
 
-// ByID is the arena with that ID, or nil if it was freed or collected, or never was. It does not
-// keep the arena from being collected: somebody must hold it.
+// ByID is the arena with that ID, or nil if it was freed or collected, or never was. The registry
+// holds no arena, because an arena on Go memory that is dropped must be collected. Values do not hold their
+// arena either: they keep their chunks alive, which the collector scans as values and nothing else. So the
+// program must hold each *Arena that it looks up by ID.
 func ByID(id uint64) *Arena {
 	s := shardOf(id)
 	s.mu.Lock()

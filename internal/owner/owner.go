@@ -1,4 +1,6 @@
-// Package owner tells package offheap which of its blocks belong to arenas, which stand above it. Only an arena may free them.
+// Package owner tells package offheap which of its blocks belong to arenas, which stand above it.
+//
+// Only an arena may free its blocks. Package offheap asks before it frees a large block, and where it explains a mistake.
 package owner
 
 import "sync/atomic"
