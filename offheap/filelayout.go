@@ -127,7 +127,7 @@ func (h *fileHeader) store(l *layout) {
 
 // difference says what the layout of the root in the file has in place of l.
 func (h *fileHeader) difference(l *layout) string {
-	n := min(int(h.layoutLen.Load()), len(h.layoutText))
+	n := int(min(h.layoutLen.Load(), uint32(len(h.layoutText))))
 	if n == 0 {
 		return "its header names none: it is damaged"
 	}
