@@ -22,6 +22,12 @@ func BenchmarkGuarded(b *testing.B) {
 			GuardFree(addr)
 		}
 	})
+	b.Run("object", func(b *testing.B) {
+		for b.Loop() {
+			p, _ := NewObject(64, 8, false, true)
+			FreeObject(p)
+		}
+	})
 	b.Run("record", func(b *testing.B) {
 		for b.Loop() {
 			Add(Block{Addr: 0x100, Size: 64, Owner: "offheap"})
