@@ -1,4 +1,4 @@
-// go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly || solaris || illumos
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly || solaris || illumos
 
 package debugmode
 
