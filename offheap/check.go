@@ -137,8 +137,8 @@ func (h *heap) checkPages() {
 		r.checkTree(i)
 		c.addRegion(h, r)
 	}
-	if c.held+h.beside != h.held || c.purged != h.purge.slabPurged {
-		invariants.Broken("spans have %d bytes, of which %d are purged; counted were %d and %d", c.held, c.purged, h.held-h.beside, h.purge.slabPurged)
+	if c.held+h.beside != h.held {
+		invariants.Broken("spans have %d bytes; counted were %d", c.held, h.held-h.beside)
 	}
 	if c.fresh != h.purge.freshBytes || c.stale != h.purge.staleBytes {
 		invariants.Broken("%d bytes were freed lately and %d before; counted were %d and %d", c.fresh, c.stale, h.purge.freshBytes, h.purge.staleBytes)
@@ -152,8 +152,8 @@ func (h *heap) checkPages() {
 
 // A pageCount is what checkPages finds in the regions.
 type pageCount struct {
-	held, purged, fresh, stale int64
-	spans                      map[uint32]int64 // By bin.
+	held, fresh, stale int64
+	spans              map[uint32]int64 // By bin.
 }
 
 func (c *pageCount) addRegion(h *heap, r *region) {
@@ -180,7 +180,6 @@ func (c *pageCount) addRegion(h *heap, r *region) {
 		}
 		h.mustBeSpan(h.binByID(s.bin), s)
 		c.held += int64(s.bytes())
-		c.purged += int64(s.purged) * granule
 		c.spans[s.bin]++
 		i = at + uintptr(s.granules)
 	}

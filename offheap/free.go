@@ -113,7 +113,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 				f.left = a
 			}
 			s.miss = uint32(w)
-			if s.checkOut(sp, g, v, bit, id+1) {
+			if s.checkOut(h, sp, g, v, bit, id+1) {
 				if s.wipe {
 					s.clear(addr)
 				}

@@ -67,9 +67,12 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	n, bytes = g.n, int64(g.bytes()) // A typed range may be larger.
 	s.base, s.granules, s.bin = g.addr(), uint32(n), b.id
 	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, b.blocks, uint8(b.shift)
-	s.next, s.prev, s.purged = 0, 0, 0
+	s.next, s.prev = 0, 0
 	s.touched.Store(0)
 	setup(s)
+	if s.size != 0 {
+		h.initIdle(g.r, s, dirty)
+	}
 	h.mapBytes += g.r.pages.note(uintptr(g.i), uintptr(g.i+n), rec)
 	b.slabs.Add(1)
 	h.held += bytes
@@ -98,7 +101,6 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	r.pages.note(uintptr(g.i), uintptr(g.i+g.n), 0)
 	b.slabs.Add(-1)
 	h.held -= int64(s.bytes())
-	h.purge.slabPurged -= int64(s.purged) * granule
 	if p := b.kind.purpose; p != nil {
 		p.held -= int64(s.bytes())
 	}
@@ -106,8 +108,12 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	h.meta.recycle(s.addr(), recordBytes(words))
 	if !b.kind.typed() {
 		r.runs.set(g.i, g.n, true)
-		setBits(r.fresh, g.i, g.n, true)
-		h.purge.freshBytes += int64(g.bytes())
+		if s.size != 0 {
+			h.endIdle(s, g)
+		} else {
+			setBits(r.fresh, g.i, g.n, true)
+			h.purge.freshBytes += int64(g.bytes())
+		}
 	}
 	h.mu.Unlock()
 	if b.kind.typed() {

@@ -32,7 +32,8 @@ type purgeState struct {
 
 	// Guarded by the lock of the heap.
 	freshBytes, staleBytes int64 // In granules freed since the last tick, and before it.
-	slabPurged             int64 // Given back inside slabs, as of their last purge.
+
+	idle atomic.Int64 // Bytes of idle pages inside slabs.
 }
 
 const defaultPurgeDelay = 300 * time.Millisecond
@@ -65,6 +66,11 @@ func (p *purgeState) tick() {
 		p.arm()
 	}
 	p.mu.Unlock()
+	p.follow()
+}
+
+// follow makes the memory limit follow what is left.
+func (p *purgeState) follow() {
 	p.h.mu.Lock()
 	p.h.synced = p.h.held
 	p.h.mu.Unlock()
@@ -74,8 +80,10 @@ func (p *purgeState) tick() {
 // run purges what has been free long enough, or everything. It reports whether more is to come.
 func (p *purgeState) run(all bool) bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.runLocked(all)
+	more := p.runLocked(all)
+	p.mu.Unlock()
+	p.follow()
+	return more
 }
 
 // runLocked is run for who holds the purge's lock.
@@ -309,7 +317,7 @@ func (s *span) claimAll() bool {
 // purgeSlab purges the pages of a slab that lie in claimed free blocks, and ends the claims.
 func (h *heap) purgeSlab(r *region, sp *span) {
 	page := vmem.PageSize()
-	var lo, hi, bytes uintptr
+	var lo, hi uintptr
 	verify := h.binByID(sp.bin).kind.verify
 	flush := func() {
 		from, to := roundUp(lo, page), hi&^(page-1)
@@ -317,7 +325,7 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 			h.inspectFree(sp, from, to)
 		}
 		if from < to && h.purgeRange(r, from, to) == nil {
-			bytes += to - from
+			sp.setIdle(h, from, to)
 		}
 	}
 	for g := range sp.groups() {
@@ -345,9 +353,7 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 		}
 	}
 	h.mu.Lock()
-	purged := uint16(bytes / granule)
-	h.purge.slabPurged += (int64(purged) - int64(sp.purged)) * granule
-	sp.purged, sp.claimed = purged, false
+	sp.claimed = false
 	h.mu.Unlock()
 	h.settle(sp)
 }

@@ -64,7 +64,7 @@ func (s *slot) refillRandom(h *heap, id int) (f refilling) {
 			f.left = left
 		}
 	}
-	if s.mask() == 0 && s.cur != 0 && !s.checkOutRandom(spanAt(s.cur), id, roll>>8) {
+	if s.mask() == 0 && s.cur != 0 && !s.checkOutRandom(h, spanAt(s.cur), id, roll>>8) {
 		f.done, s.cur = s.cur, 0
 	}
 	if m := s.mask(); m != 0 {
@@ -77,13 +77,13 @@ func (s *slot) refillRandom(h *heap, id int) (f refilling) {
 
 // checkOutRandom makes the first group of the slab that has free blocks the slot's, beginning at a
 // random group. It reports false if there is none.
-func (s *slot) checkOutRandom(sp *span, id int, roll uint64) bool {
+func (s *slot) checkOutRandom(h *heap, sp *span, id int, roll uint64) bool {
 	n := sp.groups()
 	first := uint32(roll) & 0xffff % n
 	for i := range n {
 		g := (first + i) % n
 		v := unsafex.Load64(sp.word(g))
-		for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(sp, g, v, 0, id+1) {
+		for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {
 			v = unsafex.Load64(sp.word(g))
 		}
 		if s.base == 0 {

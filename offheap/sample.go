@@ -262,7 +262,7 @@ func (h *heap) takeTwins(b *bin) uintptr {
 	if sp == nil {
 		return 0
 	}
-	addr := sp.takeOne(h.roll())
+	addr := sp.takeOne(h, h.roll())
 	h.settleCurrent(sp.addr())
 	if addr != 0 {
 		twins.out.Add(1)

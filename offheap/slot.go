@@ -104,12 +104,21 @@ func (s *slot) start(b *bin) {
 
 // checkOut makes group g the slot's, with what is free in it and the blocks of more, if it has
 // free blocks then and its word is still v. The slot, which is empty, is written first, so that
-// whoever finds the holder in the word finds the mask too.
-func (s *slot) checkOut(sp *span, g uint32, v uint64, more uint32, holder int) bool {
+// whoever finds the holder in the word finds the mask too. Where a free checks the group out, and
+// not an allocation, free blocks on idle pages stay in the word, and with them the group's others:
+// retake moves them if they are needed.
+func (s *slot) checkOut(h *heap, sp *span, g uint32, v uint64, more uint32, holder int) bool {
+	take := freeBits(v)
+	if more != 0 && sp.isIdle(g) {
+		take = 0
+	}
 	s.base, s.word, s.last = sp.groupBase(g), sp.word(g), sp.last(g)
-	s.setMask(freeBits(v) | more)
-	if unsafex.CAS64(s.word, v, withHolder(v, holder)) {
-		s.out += int64(bits.OnesCount32(freeBits(v)))
+	s.setMask(take | more)
+	if unsafex.CAS64(s.word, v, withHolder(v, holder)|uint64(freeBits(v)&^take)) {
+		s.out += int64(bits.OnesCount32(take))
+		if take != 0 {
+			sp.wake(h, g)
+		}
 		return true
 	}
 	s.drop()
@@ -125,6 +134,8 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 			s.setMask(m)
 			if unsafex.CAS64(s.word, v, v&^groupBits+versionOne) {
 				s.out += int64(bits.OnesCount32(m))
+				sp := h.spanOf(s.base)
+				sp.wake(h, sp.groupAt(s.word))
 				return true, 0
 			}
 			s.setMask(0)
@@ -145,7 +156,7 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 // checkIn gives the group, which lies in sp, back. The slot does not change.
 func (s *slot) checkIn(sp *span) {
 	s.out -= int64(bits.OnesCount32(s.mask()))
-	if m := checkIn(s.word, s.mask()); m == sp.mask(uint32(s.word-sp.word(0))/8) {
+	if m := checkIn(s.word, s.mask()); m == sp.mask(sp.groupAt(s.word)) {
 		s.fulls++
 	}
 	s.untold = true

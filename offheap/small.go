@@ -143,7 +143,7 @@ func (s *slot) refill(h *heap, id int) (f refilling) {
 	sp := spanAt(s.cur)
 	for g := uint32(sp.hint); g < sp.groups(); g++ {
 		v := unsafex.Load64(sp.word(g))
-		for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(sp, g, v, 0, id+1) {
+		for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {
 			v = unsafex.Load64(sp.word(g))
 		}
 		if s.base == 0 {
@@ -233,7 +233,7 @@ func (h *heap) allocShared(b *bin) (uintptr, error) {
 			}
 			return 0, err
 		}
-		addr := sp.takeOne(h.roll())
+		addr := sp.takeOne(h, h.roll())
 		h.settleCurrent(sp.addr())
 		if addr != 0 {
 			b.out.Add(1)
@@ -244,7 +244,7 @@ func (h *heap) allocShared(b *bin) (uintptr, error) {
 
 // takeOne takes a single block, or returns 0. Without random placement roll is 0, and the block is
 // the first free one.
-func (s *span) takeOne(roll uint64) uintptr {
+func (s *span) takeOne(h *heap, roll uint64) uintptr {
 	n := s.groups()
 	first := uint32(roll>>8) & 0xffff % n
 	for i := range n {
@@ -261,6 +261,7 @@ func (s *span) takeOne(roll uint64) uintptr {
 				if m == s.mask(g) {
 					s.full.Add(^uint32(0))
 				}
+				s.wake(h, g)
 				return s.groupBase(g) + uintptr(bit)*uintptr(s.size)
 			}
 		}

@@ -27,14 +27,19 @@ type span struct {
 	state    atomic.Uint32
 	full     atomic.Uint32 // Groups all of whose blocks are free in the word, and those of taken. In a large block: 1 if it is sampled.
 	touched  atomic.Uint32 // What the purge knows of it: see purge.go.
-	purged   uint16        // Granules' worth of bytes given back inside; guarded by the heap's lock.
 	taken    uint16        // Full groups that the holder of a current slab has checked out; 0 in others.
 }
 
 const spanBytes = 64
 
-// recordBytes is the length of a span's record with that many group words behind it.
-func recordBytes(groups uint32) uintptr { return spanBytes + uintptr(groups)*8 }
+// recordBytes is the length of a span's record with that many group words, and those of its idle
+// pages, behind it.
+func recordBytes(groups uint32) uintptr {
+	if groups == 0 {
+		return spanBytes // A large block.
+	}
+	return spanBytes + uintptr(groups+idleWords)*8
+}
 
 // States of a span.
 const (
@@ -55,6 +60,9 @@ func (s *span) groups() uint32 { return (s.blocks + 1<<s.shift - 1) >> s.shift }
 
 // word is the address of group g's word.
 func (s *span) word(g uint32) uintptr { return s.addr() + spanBytes + uintptr(g)*8 }
+
+// groupAt is the group whose word is at w.
+func (s *span) groupAt(w uintptr) uint32 { return uint32(w-s.word(0)) / 8 }
 
 // count is the number of blocks in group g.
 func (s *span) count(g uint32) uint32 { return min(1<<s.shift, s.blocks-g<<s.shift) }

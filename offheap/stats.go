@@ -12,7 +12,9 @@ type Stats struct {
 	// InUse is in blocks that were handed out and not freed, at the size of their size class or
 	// rounded up to 8 KiB. It is exact while nobody allocates or frees.
 	InUse int64
-	// Retained is free and still takes memory of the machine, or may do so.
+	// Retained is free and takes memory of the machine, as far as the allocator knows: pages of 8 KiB
+	// that were written and not purged, and of slabs pages of the system's size. Where huge pages are
+	// in use the first write to one gives memory to 2 MiB; a part of it that no span has is Purged.
 	Retained int64
 	// Purged is free and was given back to the machine (or never used); its address space stays.
 	Purged int64
@@ -20,7 +22,8 @@ type Stats struct {
 	// Retained and Purged, up to concurrent changes. What the regions set aside beyond it, which
 	// takes nothing of the machine, is in [Regions].
 	Reserved int64
-	// Metadata is the allocator's own records. They are in none of the other figures.
+	// Metadata is the allocator's own records, the pages of the page map that were written among
+	// them. They are in none of the other figures.
 	Metadata int64
 	// Held is slabs and large blocks in use at least in part, and the slabs that Ps and Locals keep.
 	Held int64
@@ -67,7 +70,7 @@ func (h *heap) stats() Stats {
 	}
 	dirty := h.purge.freshBytes + h.purge.staleBytes
 	s.Held, s.Reserved, s.Metadata = h.held, used, h.meta.bytes+h.mapBytes
-	s.Retained = max(0, h.held-s.InUse-h.purge.slabPurged+dirty)
+	s.Retained = max(0, h.held-s.InUse-h.purge.idle.Load()+dirty)
 	s.Purged = max(0, used-(s.InUse-h.beside)-s.Retained)
 	slack := int64(0)
 	if t := h.secrets.Load(); t != nil {

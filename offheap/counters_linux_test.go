@@ -1,0 +1,148 @@
+package offheap
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/testenv"
+)
+
+// resides is the memory that the system says blocks and the allocator's records take. The records
+// count if the kernel names mappings.
+func resides(t *testing.T) (blocks, records int64, named bool) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	inside := false
+	for line := range strings.Lines(string(text)) {
+		if _, _, ok := parseMapping(line); ok {
+			inside = strings.Contains(line, "offheap metadata") || strings.Contains(line, "offheap page map")
+			named = named || inside
+			continue
+		}
+		var kb int64
+		if key, rest, _ := strings.Cut(line, ":"); inside && key == "Rss" {
+			if _, err := fmt.Sscan(rest, &kb); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			records += kb << 10
+		}
+	}
+	return resident(t), records, named
+}
+
+// wantCounted wants InUse and Retained to be what the system says, within 2 % and 4 MiB, and so the
+// records.
+func wantCounted(t *testing.T, when string) {
+	t.Helper()
+	s := ReadStats()
+	blocks, records, named := resides(t)
+	t.Logf("%s: blocks %d MiB of %d (in use %d, retained %d), records %d KiB of %d", when,
+		(s.InUse+s.Retained)>>20, blocks>>20, s.InUse>>20, s.Retained>>20, s.Metadata>>10, records>>10)
+	near := func(what string, have, want int64) {
+		if d := max(have-want, want-have); d > want/50+4<<20 {
+			t.Errorf("%s: counted are %d bytes of %s, and the system says %d", when, have, what, want)
+		}
+	}
+	near("blocks", s.InUse+s.Retained, blocks)
+	if named {
+		near("records", s.Metadata, records)
+	}
+}
+
+// phases is the work of a service: each phase has its own sizes, leaves one block in some behind,
+// and the next allocates from what it freed.
+func phases(t *testing.T, workers int) {
+	kept := make([][][]byte, workers)
+	sizes := [][]int{{96, 1000}, {48, 5000}, {200, 24 << 10}, {96, 2000}, {1000, 128 << 10}}
+	for phase, of := range sizes {
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Go(func() {
+				var live [][]byte
+				for _, size := range of {
+					for range 32 << 20 / workers / size {
+						b := AllocUninit(size)
+						fill(b, w)
+						live = append(live, b)
+					}
+				}
+				for i, b := range live { // One in 40, and one in three of some stretches.
+					if i%40 == 7 || i/500%4 == 1 && i%3 == 0 {
+						kept[w] = append(kept[w], b)
+					} else {
+						Free(b)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		wantCounted(t, fmt.Sprintf("phase %d", phase))
+		if phase%2 == 0 {
+			Purge()
+			wantCounted(t, fmt.Sprintf("phase %d, purged", phase))
+		}
+		if phase == 2 {
+			for w := range kept {
+				for _, b := range kept[w][:len(kept[w])/2] {
+					Free(b)
+				}
+				kept[w] = kept[w][len(kept[w])/2:]
+			}
+			wantCounted(t, "half of what was left freed")
+		}
+	}
+	for _, list := range kept {
+		for _, b := range list {
+			Free(b)
+		}
+	}
+	Purge()
+	wantCounted(t, "all freed")
+}
+
+// TestCountersAreTheSystems compares the counters with what the system says, over phases.
+func TestCountersAreTheSystems(t *testing.T) {
+	testenv.MisusesMemory(t)
+	needSlabs(t)
+	needNoSamples(t)
+	for _, procs := range []int{1, 2, 64} {
+		t.Run(fmt.Sprint(procs), func(t *testing.T) {
+			if !inChild(t) {
+				return
+			}
+			runtime.GOMAXPROCS(procs)
+			SetPurgeDelay(-1)
+			phases(t, procs)
+		})
+	}
+}
+
+// TestMemoryLimitComesBack: what was freed and purged is the Go heap's again at once, also without
+// purges in the background.
+func TestMemoryLimitComesBack(t *testing.T) {
+	needSlabs(t)
+	needNoSamples(t)
+	if !inChild(t) {
+		return
+	}
+	const limit = 1024 << 20
+	debug.SetMemoryLimit(limit)
+	SetPurgeDelay(-1)
+	b := Alloc(600 << 20)
+	if got := debug.SetMemoryLimit(-1); got > limit-600<<20 {
+		t.Fatalf("with 600 MiB in use GOMEMLIMIT is %d", got)
+	}
+	Free(b)
+	Purge()
+	if got, least := debug.SetMemoryLimit(-1), int64(limit-limit/64-4<<20); got < least {
+		t.Errorf("after Free and Purge GOMEMLIMIT is %d MiB, want %d", got>>20, least>>20)
+	}
+}
