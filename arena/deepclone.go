@@ -141,9 +141,13 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 // refusal is the panic in the midst of a clone that becomes its error.
 type refusal struct{ error }
 
-// run clones the value at src to dst. There is no error and no panic after the arena's memory has been
-// written to but for the bugs of others, so that nobody sees a half.
+// run clones the value at src to dst, in one pass or the long way. An error or a panic leaves the arena as it was
+// before; in a shared arena the memory stays in use. In the long way only a value that changes
+// meanwhile is refused after memory was written to.
 func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
+	if c.tryOnePass(p, src, dst) {
+		return nil
+	}
 	done := false
 	undo := c.a.attempt(c.op)
 	defer func() {

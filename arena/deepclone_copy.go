@@ -37,7 +37,8 @@ func (c *cloner) allocate() error {
 		d, n := b.memory()
 		var err error
 		if heap {
-			b.dst, err = c.onHeap(d, n)
+			_, err = c.a.alloc(c.op, d, int(n), true) // The limits and the kill switch count.
+			b.dst = makeOnHeap(d, n)
 		} else {
 			b.dst, err = c.fromLot(d, n)
 		}
@@ -120,18 +121,24 @@ func (c *cloner) fromLot(d *typeDesc, n uintptr) (unsafex.Ptr, error) {
 	return p, nil
 }
 
-// onHeap is memory for n values on the Go heap.
-func (c *cloner) onHeap(d *typeDesc, n uintptr) (unsafex.Ptr, error) {
-	if _, err := c.a.alloc(c.op, d, int(n), true); err != nil { // The kill switch counts.
-		return nil, err
+// makeOnHeap is memory for n values on the Go heap. Package unsafe lets memory be made as one type and used
+// as another of equal layout, so that types with a common layout need no call of package reflect.
+func makeOnHeap(d *typeDesc, n uintptr) unsafex.Ptr {
+	if !d.scan {
+		return unsafex.DataOf(make([]byte, n*d.size))
 	}
-	switch {
-	case d.typ.Kind() == reflect.Uint8:
-		return unsafex.DataOf(make([]byte, n)), nil
-	case n == 1:
-		return reflect.New(d.typ).UnsafePointer(), nil
+	switch d.typ.Kind() {
+	case reflect.Pointer, reflect.Map:
+		return unsafex.DataOf(make([]unsafex.Ptr, n))
+	case reflect.String:
+		return unsafex.DataOf(make([]string, n))
+	case reflect.Interface:
+		return unsafex.DataOf(make([]any, n))
 	}
-	return reflect.MakeSlice(d.slice, int(n), int(n)).UnsafePointer(), nil
+	if n == 1 {
+		return reflect.New(d.typ).UnsafePointer()
+	}
+	return reflect.MakeSlice(d.slice, int(n), int(n)).UnsafePointer()
 }
 
 // copyAll fills the memory of all blocks.
@@ -152,8 +159,9 @@ func (c *cloner) copyAll() {
 			c.copyUnit(p, unsafex.Add(b.src, n*p.size), unsafex.Add(b.dst, n*p.size))
 		}
 	}
-	for _, m := range c.maps {
-		c.fill(m)
+	for i := range c.maps {
+		c.maps[i].to = reflect.NewAt(c.at(c.maps[i].block).plan.whole, unsafex.PtrOf(&c.at(c.maps[i].block).dst)).Elem()
+		c.maps[i].fill()
 	}
 }
 
@@ -166,6 +174,18 @@ func (c *cloner) covered(b *block, from, to uintptr) bool {
 	return unsafex.PtrAddr(b.src)+to*b.plan.size <= unsafex.PtrAddr(w.src)+w.live*w.plan.size
 }
 
+// copyRun copies a run, a few words without a call.
+func copyRun(r *run, src, dst unsafex.Ptr) {
+	from, to := unsafex.Add(src, r.off), unsafex.Add(dst, r.off)
+	if (r.off|r.n)%wordSize != 0 || r.n > 4*wordSize {
+		copyBytes(to, from, r.n)
+		return
+	}
+	for i := range r.n / wordSize {
+		putWord(to, i, loadWord(from, i))
+	}
+}
+
 func copyBytes(dst, src unsafex.Ptr, n uintptr) {
 	copy(unsafex.SliceOf[byte](dst, int(n), int(n)), unsafex.SliceOf[byte](src, int(n), int(n)))
 }
@@ -176,8 +196,8 @@ func copyBytes(dst, src unsafex.Ptr, n uintptr) {
 // the clone itself may have been given. So a header is read once and compared with what the walk found, and
 // it is written when it is complete, the pointer first.
 func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
-	for _, r := range p.runs {
-		copyBytes(unsafex.Add(dst, r.off), unsafex.Add(src, r.off), r.n)
+	for i := range p.runs {
+		copyRun(&p.runs[i], src, dst)
 	}
 	for i := range p.ops {
 		o := &p.ops[i]
@@ -205,15 +225,20 @@ func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 			if !c.holdsAsIs(o, from) {
 				panic(c.changed())
 			}
-			reflect.NewAt(o.typ, to).Elem().Set(reflect.NewAt(o.typ, from).Elem())
+			copyKept(o, from, to)
 		case opKeep:
-			if o.n == wordSize {
-				put(to, load(from))
-			} else {
-				reflect.NewAt(o.typ, to).Elem().Set(reflect.NewAt(o.typ, from).Elem())
-			}
+			copyKept(o, from, to)
 		}
 	}
+}
+
+// copyKept copies the bits of a part that is shared.
+func copyKept(o *op, from, to unsafex.Ptr) {
+	if o.n == wordSize {
+		put(to, load(from))
+		return
+	}
+	reflect.NewAt(o.typ, to).Elem().Set(reflect.NewAt(o.typ, from).Elem())
 }
 
 func (c *cloner) copySlice(o *op, from, to unsafex.Ptr) {
@@ -278,10 +303,8 @@ func (c *cloner) changed() error {
 }
 
 // fill puts the copied entries into a map. All that they lead to is complete, so that keys hash as they will.
-func (c *cloner) fill(m mapCopy) {
-	b := c.at(m.block)
-	to := reflect.NewAt(b.plan.whole, unsafex.PtrOf(&b.dst)).Elem()
+func (m *mapCopy) fill() {
 	for i := range m.keysTo.Len() {
-		to.SetMapIndex(m.keysTo.Index(i), m.elemsTo.Index(i))
+		m.to.SetMapIndex(m.keysTo.Index(i), m.elemsTo.Index(i))
 	}
 }

@@ -280,6 +280,7 @@ func (m *matcher) mapValue(path string, x, y reflect.Value) {
 func cloneBothWays(t *testing.T, a *Arena, script []byte, collect bool) {
 	v := grow(script)
 	o := CloneOptions{CopyGlobals: len(script)%2 == 0}
+	onlyLongWay(v, len(script)%3 == 0, nil)
 	c := DeepClone(a, v, o)
 	if err := match(v, c); err != nil {
 		t.Fatalf("DeepClone: %v\nscript %q", err, script)
@@ -289,6 +290,7 @@ func cloneBothWays(t *testing.T, a *Arena, script []byte, collect bool) {
 			t.Fatalf("the clone leads out of its arena: %+v\nscript %q", l, script)
 		}
 	}
+	onlyLongWay(v, len(script)%3 == 1, nil)
 	h := Heap(c, o)
 	if err := match(v, h); err != nil {
 		t.Fatalf("Heap of DeepClone: %v\nscript %q", err, script)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/freehold-go/freehold/internal/typeinfo"
@@ -54,6 +55,8 @@ type plan struct {
 	key, elem *plan  // Of a map.
 	held      string // Of the elements of an array: as in emit.
 	filled    bool
+
+	tangled atomic.Int32 // How many clones of the type take the long way at once.
 }
 
 // A run is plain data in a value.

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
@@ -27,10 +28,20 @@ func cloners[T any](t *testing.T, do func(t *testing.T, clone func(T, ...CloneOp
 		t.Run(name, func(t *testing.T) {
 			a := make()
 			defer a.Free()
-			do(t, func(v T, o ...CloneOptions) T { return DeepClone(a, v, o...) })
+			do(t, func(v T, o ...CloneOptions) T {
+				onlyLongWay(v, false, o)
+				return DeepClone(a, v, o...)
+			})
 		})
 	}
-	t.Run("heap", func(t *testing.T) { do(t, Heap[T]) })
+	for _, long := range []bool{false, true} {
+		t.Run(fmt.Sprint("heap, long way ", long), func(t *testing.T) {
+			do(t, func(v T, o ...CloneOptions) T {
+				onlyLongWay(v, long, o)
+				return Heap(v, o...)
+			})
+		})
+	}
 }
 
 type member struct {

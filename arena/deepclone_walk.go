@@ -7,10 +7,15 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A cloner copies one value in four steps. It walks the original and notes every block of memory that it
-// leads to, and for each pointer the block; it finds which blocks are parts of others; it allocates
-// them all; and it copies, walking in the same order as before, so that a pointer's block is
-// the next one on the list. Memory that is found is kept alive by the list of blocks.
+// A cloner copies one value. It tries to do so in one pass (deepclone_onepass.go). If variables
+// overlap, it takes the long way, which has four steps:
+//
+//  1. The walk notes every block of memory that the original leads to, and for each pointer the
+//     block. The list of blocks keeps the memory alive.
+//  2. The layout finds the blocks that are parts of others (deepclone_layout.go).
+//  3. All blocks are allocated (deepclone_copy.go).
+//  4. The copy goes through the original in the order of the walk, so that a pointer's block is the
+//     next one on the list. It compares each header with what the walk found.
 type cloner struct {
 	op string
 	a  *Arena
@@ -27,6 +32,13 @@ type cloner struct {
 	todo   []stretch // What has been or must be walked, in this order.
 	refs   []uint32  // The blocks of the pointers in it, in this order.
 	maps   []mapCopy
+
+	ledger    ledger
+	tasks     []task
+	mostTasks int
+	depth     int
+	mapWord   unsafex.Ptr // A map of which a reflect.Value is made.
+	failed    bool        // The copy in one pass.
 
 	current   uint32 // The block that is walked.
 	lastType  unsafex.Ptr
@@ -91,7 +103,8 @@ type stretch struct {
 
 // A mapCopy is a map with its contents on the way.
 type mapCopy struct {
-	block           uint32
+	block           uint32        // In the long way.
+	to              reflect.Value // The copy.
 	keys, elems     reflect.Value // Slices.
 	keysTo, elemsTo reflect.Value
 }
@@ -108,7 +121,8 @@ func (c *cloner) at(i uint32) *block { return &c.blocks[i>>pieceBits][i%piece] }
 // idle are cloners for reuse. The collector takes them if nobody does.
 var idle = sync.Pool{New: func() any { return &cloner{table: make([]found, 64)} }}
 
-// release leaves c, without anything of the value it copied, for another clone, if it is not too large.
+// release leaves c, without anything of the value it copied, for another clone, if it is not too
+// large.
 func (c *cloner) release() {
 	const most = 1 << 19
 	if c.count > most {
@@ -122,7 +136,7 @@ func (c *cloner) release() {
 	}
 	clear(c.maps)
 	clear(c.lots)
-	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare}
+	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks}
 	idle.Put(c)
 }
 
@@ -281,8 +295,9 @@ func (c *cloner) memory(o *op, q unsafex.Ptr, n, room uintptr, w unsafex.Ptr) ui
 	return i
 }
 
-// plain is block for plain data in slices and strings. It asks no table, which would be half of the time for
-// strings, but may make a second block for the same memory: the layout makes one a part of the other.
+// plain is block for plain data in slices and strings. It asks no table, which would be half of the
+// time for strings, but may make a second block for the same memory: the layout makes one a part of
+// the other.
 func (c *cloner) plain(q unsafex.Ptr, p *plan, w unsafex.Ptr) uint32 {
 	h := hashOf(q)
 	near := &c.recent[h%uint32(len(c.recent))]
@@ -328,8 +343,9 @@ func (c *cloner) walkInterface(o *op, w unsafex.Ptr) {
 	c.refs = append(c.refs, i)
 }
 
-// dynamicPlan is the plan for the value in the interface at w, nil if there is none. An interface is two words:
-// the first says of what type the value in it is, also to interfaces with methods, if in another way (GC-8).
+// dynamicPlan is the plan for the value in the interface at w, nil if there is none. An interface
+// is two words: the first says of what type the value in it is, also to interfaces with methods, if
+// in another way (GC-8).
 func (c *cloner) dynamicPlan(o *op, w unsafex.Ptr) *plan {
 	word := load(w)
 	if word == nil {
@@ -364,6 +380,16 @@ func (c *cloner) mapAt(p *plan, q, w unsafex.Ptr) uint32 {
 	}
 	c.at(i).room = 1
 	m := reflect.NewAt(p.whole, w).Elem()
+	x := entriesOf(p, m)
+	x.block = i
+	x.keysTo = c.scratch(i, p.key, x.keys)
+	x.elemsTo = c.scratch(i, p.elem, x.elems)
+	c.maps = append(c.maps, x)
+	return i
+}
+
+// entriesOf copies the keys and the elements of m.
+func entriesOf(p *plan, m reflect.Value) mapCopy {
 	n := m.Len()
 	keys, elems := reflect.MakeSlice(reflect.SliceOf(p.key.whole), n, n), reflect.MakeSlice(reflect.SliceOf(p.elem.whole), n, n)
 	k := 0
@@ -371,14 +397,11 @@ func (c *cloner) mapAt(p *plan, q, w unsafex.Ptr) uint32 {
 		keys.Index(k).SetIterKey(it)
 		elems.Index(k).SetIterValue(it)
 	}
-	x := mapCopy{block: i, keys: keys, elems: elems}
-	x.keysTo = c.scratch(i, p.key, keys)
-	x.elemsTo = c.scratch(i, p.elem, elems)
-	c.maps = append(c.maps, x)
-	return i
+	return mapCopy{keys: keys, elems: elems}
 }
 
-// scratch notes the keys or the elements of the map with number i, and returns where their copies go.
+// scratch notes the keys or the elements of the map with number i, and returns where their copies
+// go.
 func (c *cloner) scratch(i uint32, p *plan, s reflect.Value) reflect.Value {
 	if p.flat() || s.Len() == 0 {
 		return s
@@ -390,7 +413,8 @@ func (c *cloner) scratch(i uint32, p *plan, s reflect.Value) reflect.Value {
 	return to
 }
 
-// block is the number of the block at q, and whether it was known before. w is where the pointer stands.
+// block is the number of the block at q, and whether it was known before. w is where the pointer
+// stands.
 func (c *cloner) block(q unsafex.Ptr, p *plan, kind blockKind, w unsafex.Ptr) (i uint32, old bool) {
 	if int(c.count) >= len(c.table)/2 {
 		c.grow(4 * len(c.table))

@@ -1,0 +1,248 @@
+package arena
+
+import (
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A ledger finds the copies of variables by the addresses of the variables, and notices when two
+// variables overlap. It serves the copy in one pass.
+//
+// The ledger divides the address space into lines of 512 bytes. Variables that were allocated one
+// after the other share a line, so that most look-ups use the line of the look-up before. A line
+// has two parts:
+//
+//   - the words of 8 bytes that belong to a variable, one bit each, and for words of which only
+//     some bytes belong to one, as happens with strings, the bytes;
+//   - for each word the twins of the variables that begin in it, as a list.
+type ledger struct {
+	table   []line // Open addressing by number. A power of 2, at most half full.
+	lines   int
+	last    *line // The line that was used last, or noLine.
+	starts  [][]firsts
+	begun   int // How many starts are used.
+	partial []byteMasks
+	twins   [][]twin
+	copies  [][]unsafex.Ptr // Of the twins.
+	count   uint32
+	region  uintptr // A part of the address space that has no package-level variables.
+}
+
+const (
+	lineBits  = 9
+	lineBytes = 1 << lineBits
+	lineWords = lineBytes / 8
+)
+
+type line struct {
+	number uintptr // The line's first address by lineBytes. 0: no line.
+	whole  uint64  // Words that belong to variables.
+	partly uint64  // Of these, those of which only some bytes do.
+	starts *firsts // Nil: no variable begins here.
+	masks  uint32  // One more than the index of its byteMasks. 0: none.
+}
+
+// firsts has one more than the number of a twin for each word of a line. 0: none.
+type firsts [lineWords]uint32
+
+// byteMasks has the bytes that belong to variables for each word of a line.
+type byteMasks [lineWords]byte
+
+// A twin is one variable, or several in a row, that has a copy. It holds numbers only, so that the
+// collector does not look at it; the ledger has the addresses of the copies apart.
+type twin struct {
+	src  uintptr
+	key  uintptr // Of the type of the unit.
+	room uint32  // Units.
+	live uint32  // Units that are copied.
+	next uint32  // One more than the number of another twin that begins in the same word.
+	kind blockKind
+}
+
+// noLine is the last line of a ledger without lines.
+var noLine line
+
+const (
+	fewLines    = 64
+	startsPiece = 64
+	twinPiece   = 256
+	mostUnits   = 1<<32 - 1 // Of a twin.
+)
+
+// open makes an empty ledger usable.
+func (l *ledger) open() {
+	if l.table == nil {
+		l.table = make([]line, fewLines)
+	}
+	l.last = &noLine
+}
+
+// close empties the ledger and keeps its memory for the next clone, within limits.
+func (l *ledger) close() {
+	const mostTwins = 1 << 19
+	if l.count > mostTwins {
+		*l = ledger{}
+		return
+	}
+	for i, n := 0, int(l.count); n > 0; i, n = i+1, n-twinPiece {
+		clear(l.copies[i][:min(n, twinPiece)])
+	}
+	if len(l.table) > max(fewLines, 16*l.lines) { // Clearing it would cost a small clone too much.
+		l.table = make([]line, fewLines)
+	} else {
+		clear(l.table)
+	}
+	l.partial = l.partial[:0]
+	l.lines, l.begun, l.count, l.last, l.region = 0, 0, 0, nil, 0
+}
+
+// line is the line of an address.
+func (l *ledger) line(addr uintptr) *line {
+	if n := addr >> lineBits; l.last.number == n {
+		return l.last
+	}
+	return l.lineSlow(addr >> lineBits)
+}
+
+func (l *ledger) lineSlow(number uintptr) *line {
+	if l.lines >= len(l.table)/2 {
+		l.grow()
+	}
+	ln := l.slot(number)
+	if ln.number == 0 {
+		ln.number = number
+		l.lines++
+	}
+	l.last = ln
+	return ln
+}
+
+// slot is where the line of that number is or belongs.
+func (l *ledger) slot(number uintptr) *line {
+	const odd = 0x9E3779B97F4A7C15 // 2^64 by the golden ratio.
+	mask := uint64(len(l.table) - 1)
+	for i := uint64(number) * odd >> 32; ; i++ {
+		ln := &l.table[i&mask]
+		if ln.number == number || ln.number == 0 {
+			return ln
+		}
+	}
+}
+
+func (l *ledger) grow() {
+	old := l.table
+	l.table = make([]line, 4*len(old))
+	for i := range old {
+		if old[i].number != 0 {
+			*l.slot(old[i].number) = old[i]
+		}
+	}
+}
+
+// first is where the list of the twins that begin at an address, or in the same word, has its head.
+func (l *ledger) first(addr uintptr) *uint32 {
+	ln := l.line(addr)
+	if ln.starts == nil {
+		l.begin(ln)
+	}
+	return &ln.starts[addr%lineBytes/8]
+}
+
+// begin gives a line its starts.
+func (l *ledger) begin(ln *line) {
+	i := l.begun
+	if i/startsPiece == len(l.starts) {
+		l.starts = append(l.starts, make([]firsts, startsPiece))
+	}
+	l.begun++
+	ln.starts = &l.starts[i/startsPiece][i%startsPiece]
+	*ln.starts = firsts{}
+}
+
+// find is the twin in a list for the variable of that type at addr, and its copy. The twin is nil
+// if there is none.
+func (l *ledger) find(first *uint32, addr uintptr, d *typeDesc, kind blockKind) (*twin, unsafex.Ptr) {
+	for i := *first; i != 0; {
+		t := &l.twins[(i-1)/twinPiece][(i-1)%twinPiece]
+		if t.src == addr && t.key == d.key && (t.kind == kind || kind == isMemory && t.kind == isShared) {
+			return t, l.copies[(i-1)/twinPiece][(i-1)%twinPiece]
+		}
+		i = t.next
+	}
+	return nil, nil
+}
+
+// add puts a twin on a list.
+func (l *ledger) add(first *uint32, addr uintptr, d *typeDesc, kind blockKind, room, live uint32, dst unsafex.Ptr) {
+	i := l.count
+	if int(i/twinPiece) == len(l.twins) {
+		l.twins = append(l.twins, make([]twin, twinPiece))
+		l.copies = append(l.copies, make([]unsafex.Ptr, twinPiece))
+	}
+	t := &l.twins[i/twinPiece][i%twinPiece]
+	t.src, t.key, t.room, t.live, t.next, t.kind = addr, d.key, room, live, *first, kind
+	l.copies[i/twinPiece][i%twinPiece] = dst
+	l.count++
+	*first = l.count
+}
+
+// claim notes that the n bytes at addr belong to one variable, and says whether none did to
+// another.
+func (l *ledger) claim(addr, n uintptr) bool {
+	if ln, off := l.last, addr%lineBytes; ln.number == addr>>lineBits && (off|n)%8 == 0 && off+n <= lineBytes {
+		words := ^uint64(0) >> (lineWords - n/8) << (off / 8)
+		free := ln.whole&words == 0
+		ln.whole |= words
+		return free
+	}
+	return l.claimSlow(addr, n)
+}
+
+func (l *ledger) claimSlow(addr, n uintptr) bool {
+	for {
+		ln, off := l.line(addr), addr%lineBytes
+		k := min(n, lineBytes-off)
+		if !l.claimIn(ln, off, k) {
+			return false
+		}
+		if n -= k; n == 0 {
+			return true
+		}
+		addr += k
+	}
+}
+
+// claimIn is claim within a line.
+func (l *ledger) claimIn(ln *line, off, n uintptr) bool {
+	first, last := off/8, (off+n-1)/8
+	words := ^uint64(0) << first & (^uint64(0) >> (lineWords - 1 - last))
+	if (off|n)%8 == 0 {
+		free := ln.whole&words == 0
+		ln.whole |= words
+		return free
+	}
+	if ln.masks == 0 {
+		l.partial = append(l.partial, byteMasks{})
+		ln.masks = uint32(len(l.partial))
+	}
+	head, tail := byte(0xFF)<<(off%8), byte(0xFF)>>(7-(off+n-1)%8)
+	if first == last {
+		return l.claimBytes(ln, first, head&tail)
+	}
+	inner := words &^ (1<<first | 1<<last)
+	free := ln.whole&inner == 0
+	ln.whole |= inner
+	return free && l.claimBytes(ln, first, head) && l.claimBytes(ln, last, tail)
+}
+
+// claimBytes is claim within a word.
+func (l *ledger) claimBytes(ln *line, word uintptr, mask byte) bool {
+	bit := uint64(1) << word
+	taken := &l.partial[ln.masks-1][word]
+	if ln.whole&bit != 0 && (ln.partly&bit == 0 || *taken&mask != 0) {
+		return false
+	}
+	*taken |= mask
+	ln.whole |= bit
+	ln.partly |= bit
+	return true
+}

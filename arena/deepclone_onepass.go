@@ -1,0 +1,337 @@
+package arena
+
+import (
+	"reflect"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// The copy in one pass serves most values: those in which no two variables overlap, so that each is
+// copied as the object that it was found as. The pass reads each variable once. For a pointer in it
+// the pass looks the address up in the ledger. If the address has no twin yet, the pass allocates
+// the copy, makes a twin, copies the variable, and then writes the pointer to the copy. It goes 64
+// variables deep in this way; what is deeper becomes a task for later.
+//
+// The pass gives up when it finds an interior pointer, two slices of one array, a part that is
+// refused, or no memory. The caller then undoes it and takes the long way, which copes with the
+// first two and has good messages for the others.
+//
+// Whatever the source is, each header in the copy has the memory that it says: the pass reads a
+// header once, allocates what the header says, and writes the new header when it is complete.
+
+// A task is a row of units that must be copied yet. The memory of the copy is zero.
+type task struct {
+	plan     *plan
+	src, dst unsafex.Ptr
+	n        uintptr
+}
+
+// tryOnePass copies the value at src to dst in one pass, and says whether that worked. If not,
+// everything is as it was before.
+func (c *cloner) tryOnePass(p *plan, src, dst unsafex.Ptr) (done bool) {
+	if !c.suitsOnePass(p, src) {
+		return false
+	}
+	undo := c.a.attempt(c.op)
+	defer func() {
+		undo(done)
+		c.ledger.close()
+		c.endOnePass()
+	}()
+	c.ledger.open()
+	if c.onePass(p, src, dst) {
+		return true
+	}
+	p.tangled.Store(tangledFor)
+	reflect.NewAt(p.whole, dst).Elem().SetZero()
+	return false
+}
+
+// endOnePass forgets the value.
+func (c *cloner) endOnePass() {
+	c.ledger.close()
+	const mostTasks = 1 << 14
+	if cap(c.tasks) > mostTasks {
+		c.tasks = nil
+	} else {
+		clear(c.tasks[:max(c.mostTasks, len(c.tasks))])
+	}
+	clear(c.maps)
+	c.tasks, c.maps, c.failed, c.mostTasks, c.mapWord = c.tasks[:0], c.maps[:0], false, 0, nil
+}
+
+// tangledFor is how many clones of a type take the long way at once after one had to.
+const tangledFor = 15
+
+// suitsOnePass says whether a copy in one pass is worth trying.
+func (c *cloner) suitsOnePass(p *plan, src unsafex.Ptr) bool {
+	if c.a != nil && (c.a.kind != kindGo || c.a.debug != nil) {
+		return false // In a shared arena what was made in vain would stay.
+	}
+	if p.tangled.Load() > 0 && p.tangled.Add(-1) >= 0 {
+		return false
+	}
+	// The variable that the root points to is copied wherever it lies, and its parts with it: the
+	// long way does that.
+	return p.whole.Kind() != reflect.Pointer || load(src) == nil || c.groundNear(load(src)) == onHeap
+}
+
+func (c *cloner) onePass(p *plan, src, dst unsafex.Ptr) bool {
+	c.tasks = append(c.tasks, task{p, src, dst, p.units})
+	for len(c.tasks) > 0 && !c.failed {
+		c.mostTasks = max(c.mostTasks, len(c.tasks))
+		t := c.tasks[len(c.tasks)-1]
+		c.tasks = c.tasks[:len(c.tasks)-1]
+		c.depth = 0
+		c.copyRow(t.plan, t.src, t.dst, t.n)
+	}
+	if c.failed {
+		return false
+	}
+	for i := range c.maps {
+		c.maps[i].fill()
+	}
+	return true
+}
+
+// copyOnce copies one unit and makes tasks for what it leads to.
+func (c *cloner) copyOnce(p *plan, src, dst unsafex.Ptr) {
+	for i := range p.runs {
+		r := &p.runs[i]
+		copyRun(r, src, dst)
+	}
+	for i := range p.ops {
+		o := &p.ops[i]
+		from, to := unsafex.Add(src, o.off), unsafex.Add(dst, o.off)
+		switch o.kind {
+		case opPointer:
+			if q := load(from); q != nil {
+				put(to, c.pointerOnce(o.to, q))
+			}
+		case opString:
+			if q, n := load(from), loadWord(from, 1); n != 0 {
+				if row := c.rowOnce(o.to, q, isMemory, n, n); row != nil {
+					put(to, row)
+					putWord(to, 1, n)
+				}
+			}
+		case opSlice:
+			c.sliceOnce(o, from, to)
+		case opMap:
+			if q := load(from); q != nil {
+				put(to, c.mapOnce(o.to, q))
+			}
+		case opInterface:
+			c.interfaceOnce(o, from, to)
+		case opRepeat:
+			for n := range o.n {
+				c.copyOnce(o.to, unsafex.Add(from, n*o.to.size), unsafex.Add(to, n*o.to.size))
+			}
+		case opKeep:
+			copyKept(o, from, to)
+		case opHold:
+			if !c.holdsAsIs(o, from) {
+				c.failed = true
+				return
+			}
+			copyKept(o, from, to)
+		case opRefuse:
+			if !isZero(from, o.n) {
+				c.failed = true
+			}
+		}
+	}
+}
+
+// pointerOnce is the copy of the variable at q.
+func (c *cloner) pointerOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
+	addr := unsafex.PtrAddr(q)
+	if c.keep != nil && c.isKept(addr) {
+		return q
+	}
+	if p.size == 0 {
+		return q
+	}
+	first := c.ledger.first(addr)
+	if *first != 0 {
+		if t, dst := c.ledger.find(first, addr, p.desc, isMemory); t != nil && p.units <= uintptr(t.live) {
+			return dst
+		}
+	}
+	if addr>>regionBits != c.ledger.region && (c.isGlobalOnce(q) || c.isOutside(q)) {
+		c.ledger.add(first, addr, p.desc, isShared, mostUnits, mostUnits, q)
+		return q
+	}
+	return c.newCopy(p, q, first, isMemory, p.units, p.units)
+}
+
+// isGlobalOnce says whether q leads to a package-level variable that is shared.
+func (c *cloner) isGlobalOnce(q unsafex.Ptr) bool {
+	g := c.groundNear(q)
+	if g == onHeap {
+		c.ledger.region = unsafex.PtrAddr(q) >> regionBits
+	}
+	return g == inGlobals && !c.globals
+}
+
+func (c *cloner) sliceOnce(o *op, from, to unsafex.Ptr) {
+	q, n, room := load(from), loadWord(from, 1), loadWord(from, 2)
+	if q == nil {
+		return
+	}
+	kind := isMemory
+	if unsafex.PtrAddr(q)>>regionBits != c.ledger.region && c.isGlobalOnce(q) {
+		kind = isArray
+	}
+	if row := c.rowOnce(o.to, q, kind, n, room); row != nil {
+		put(to, row)
+		putWord(to, 2, room)
+		putWord(to, 1, n)
+	}
+}
+
+// rowOnce is the copy of n elements in a row, with room for more.
+func (c *cloner) rowOnce(p *plan, q unsafex.Ptr, kind blockKind, n, room uintptr) unsafex.Ptr {
+	if c.keep != nil && c.isKept(unsafex.PtrAddr(q)) {
+		return q
+	}
+	if room == 0 || p.size == 0 {
+		return unsafex.PtrOf(&empty)
+	}
+	n, room = n*p.units, room*p.units
+	addr := unsafex.PtrAddr(q)
+	first := c.ledger.first(addr)
+	t, dst := c.ledger.find(first, addr, p.desc, kind)
+	if t == nil {
+		return c.newCopy(p, q, first, kind, n, room)
+	}
+	if room > uintptr(t.room) || t.kind != kind {
+		return c.giveUp()
+	}
+	if live := uintptr(t.live); n > live {
+		t.live = uint32(n)
+		c.copyRow(p, unsafex.Add(q, live*p.size), unsafex.Add(dst, live*p.size), n-live)
+	}
+	return dst
+}
+
+// newCopy allocates and fills the copy of n units at q, with room for more. The twin goes on the
+// list at first.
+func (c *cloner) newCopy(p *plan, q unsafex.Ptr, first *uint32, kind blockKind, n, room uintptr) unsafex.Ptr {
+	addr := unsafex.PtrAddr(q)
+	if room > mostUnits || kind != isBox && !c.ledger.claim(addr, room*p.size) {
+		return c.giveUp()
+	}
+	dst := c.take(p.desc, room)
+	if dst == nil {
+		return c.giveUp()
+	}
+	c.ledger.add(first, addr, p.desc, kind, uint32(room), uint32(n), dst)
+	if n != 0 {
+		c.copyRow(p, q, dst, n)
+	}
+	return dst
+}
+
+// giveUp ends the pass after this unit, in which the pointer is nil.
+func (c *cloner) giveUp() unsafex.Ptr {
+	c.failed = true
+	return nil
+}
+
+// mostDepth is how many variables deep the pass recurses. What is deeper waits as a task.
+const mostDepth = 64
+
+// copyRow copies n units, or makes a task for them.
+func (c *cloner) copyRow(p *plan, src, dst unsafex.Ptr, n uintptr) {
+	switch {
+	case p.flat():
+		copyBytes(dst, src, n*p.size)
+	case c.depth == mostDepth:
+		c.tasks = append(c.tasks, task{p, src, dst, n})
+	default:
+		c.depth++
+		c.copyOnce(p, src, dst)
+		for i := uintptr(1); i < n && !c.failed; i++ {
+			c.copyOnce(p, unsafex.Add(src, i*p.size), unsafex.Add(dst, i*p.size))
+		}
+		c.depth--
+	}
+}
+
+// take is memory for n values, or nil if there is none.
+func (c *cloner) take(d *typeDesc, n uintptr) unsafex.Ptr {
+	if c.a == nil {
+		return makeOnHeap(d, n)
+	}
+	if size := d.size * n; d.size%8 == 0 && n <= d.most && size < smallSlice {
+		if p := c.a.cursorOf(d.key).take(size); p != nil {
+			return p
+		}
+	}
+	p, err := c.a.alloc(c.op, d, int(n), true)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+func (c *cloner) interfaceOnce(o *op, from, to unsafex.Ptr) {
+	word, data := load(from), unsafex.Add(from, wordSize)
+	p := c.dynamicPlan(o, from)
+	switch {
+	case p == nil:
+		return
+	case p.direct:
+		c.copyOnce(p, data, unsafex.Add(to, wordSize))
+	case p.size == 0:
+		put(unsafex.Add(to, wordSize), unsafex.PtrOf(&empty))
+	default:
+		put(unsafex.Add(to, wordSize), c.boxOnce(p, load(data)))
+		if c.failed {
+			return
+		}
+	}
+	put(to, word)
+}
+
+// boxOnce is the copy of the value in an interface.
+func (c *cloner) boxOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
+	addr := unsafex.PtrAddr(q)
+	first := c.ledger.first(addr)
+	if t, dst := c.ledger.find(first, addr, p.desc, isBox); t != nil && p.units <= uintptr(t.live) {
+		return dst
+	}
+	return c.newCopy(p, q, first, isBox, p.units, p.units)
+}
+
+// mapOnce is the copy of the map q, which is filled at the end.
+func (c *cloner) mapOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
+	addr := unsafex.PtrAddr(q)
+	first := c.ledger.first(addr)
+	if t, dst := c.ledger.find(first, addr, p.desc, isMap); t != nil {
+		return dst
+	}
+	to := reflect.MakeMapWithSize(p.whole, 0)
+	c.ledger.add(first, addr, p.desc, isMap, 1, 1, to.UnsafePointer())
+	c.mapWord = q
+	m := reflect.NewAt(p.whole, unsafex.PtrOf(&c.mapWord)).Elem()
+	if m.Len() == 0 {
+		return to.UnsafePointer()
+	}
+	x := entriesOf(p, m)
+	x.to = to
+	x.keysTo, x.elemsTo = c.scratchOnce(p.key, x.keys), c.scratchOnce(p.elem, x.elems)
+	c.maps = append(c.maps, x)
+	return to.UnsafePointer()
+}
+
+// scratchOnce is where the copies of the keys or the elements of a map go.
+func (c *cloner) scratchOnce(p *plan, s reflect.Value) reflect.Value {
+	if p.flat() || s.Len() == 0 {
+		return s
+	}
+	to := reflect.MakeSlice(s.Type(), s.Len(), s.Len())
+	c.tasks = append(c.tasks, task{p, s.UnsafePointer(), to.UnsafePointer(), uintptr(s.Len()) * p.units})
+	return to
+}
