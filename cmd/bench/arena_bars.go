@@ -19,6 +19,8 @@ func addObjectsBars() {
 		name := fmt.Sprintf("objects, %s reused, %s by the Go heap", countText(n), arenaOf)
 		AddBar(Bar{name, 0.125, TimeRatio("objects", n, arenaOf, heapName)})
 	}
+	AddBar(Bar{"objects, 1M reset, " + arenaNoReuse + " by the Go heap", 0.6, TimeRatio("objects", million, arenaNoReuse, heapName)})
+	AddBar(Bar{"objects, made and freed, " + arenaNoReuse + " by the Go heap, the worst N", 1, worstRatio("objects/fresh", arenaNoReuse, heapName)})
 	AddBar(Bar{"objects, made and freed, " + arenaOf + " by the Go heap, the worst N", 1, worstRatio("objects/fresh", arenaOf, heapName)})
 	AddBar(Bar{
 		"objects, 1M made and freed, " + arenaOf + " by 1/8 of the Go heap or 1.5 × a slab on huge pages, whichever is more", 1,

@@ -73,7 +73,11 @@ func addJSONArena() {
 		AddBar(Bar{"json, " + document + ", " + arenaOf + " by the Go heap", 0.6, InputRatio("json", document, arenaOf, heapName)})
 		AddBar(Bar{"json, " + document + ", GC cycles of " + arenaOf + " by the Go heap's", 0.2, cycleRatio("json", document, arenaOf, heapName)})
 	}
+	for _, document := range structuredDocuments {
+		AddBar(Bar{"json, " + document + ", " + arenaNoReuse + " by the Go heap", 0.8, InputRatio("json", document, arenaNoReuse, heapName)})
+	}
 	for _, document := range stringDocuments {
+		AddBar(Bar{"json, " + document + ", " + arenaNoReuse + " by the Go heap", 1, InputRatio("json", document, arenaNoReuse, heapName)})
 		AddBar(Bar{"json, " + document + ", " + arenaOf + " by the Go heap", 0.9, InputRatio("json", document, arenaOf, heapName)})
 	}
 }

@@ -18,6 +18,7 @@ func addTreeArena() {
 	addOwn("tree/fresh", ways(arenaFresh)...)
 	addTreeGoArena()
 	AddBar(Bar{"tree of 1M, reused, " + arenaOf + " by the Go heap", 0.25, TimeRatio("tree", 1_000_000, arenaOf, heapName)})
+	AddBar(Bar{"tree of 1M, reset, " + arenaNoReuse + " by the Go heap", 0.5, TimeRatio("tree", 1_000_000, arenaNoReuse, heapName)})
 	AddBar(Bar{"tree of 1M, made and freed, " + arenaOf + " by the Go heap", 0.3, TimeRatio("tree/fresh", 1_000_000, arenaOf, heapName)})
 }
 
