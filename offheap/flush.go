@@ -53,7 +53,7 @@ func (h *heap) emptyCache(c *slots) {
 func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
 	if b.id < nullBin && b.size != 0 {
 		for c := range h.pcaches {
-			if c.bins[b.id].holdsFree(b) {
+			if h.holdsFree(&c.bins[b.id], b) {
 				return true
 			}
 		}
@@ -70,22 +70,31 @@ func (h *heap) pcaches(yield func(*slots) bool) {
 	}
 }
 
-// holdsFree says whether the slot of a P, for blocks of b, holds a free one. Its P may change it
-// meanwhile. Its slab may be taken apart, too, and the record serve another span: so the geometry
-// is b's, with which no read goes beyond the record, because a record keeps its length for good.
-func (s *slot) holdsFree(b *bin) bool {
+// holdsFree says whether a flush of the slot of a P, for blocks of b, would bring a free one forth. Its
+// P may change it meanwhile.
+func (h *heap) holdsFree(s *slot, b *bin) bool {
 	if uint32(atomic.LoadUint64(&s.state)) != 0 {
 		return true
 	}
 	if w := atomic.LoadUintptr(&s.word); w != 0 && freeBits(unsafex.Load64(w)) != 0 {
 		return true
 	}
-	cur := atomic.LoadUintptr(&s.cur)
-	if cur == 0 {
-		return false
+	// The slab of the group may have others that the P has checked in and not told of; see slot.leave.
+	if base := atomic.LoadUintptr(&s.base); base != 0 {
+		if sp := h.spanOf(base); sp != nil && sp.bin == b.id && b.hasFree(sp) {
+			return true
+		}
 	}
+	cur := atomic.LoadUintptr(&s.cur)
+	return cur != 0 && b.hasFree(spanAt(cur))
+}
+
+// hasFree is span.hasFree for a slab of b that may be taken apart meanwhile, and the record serve
+// another span: so the geometry is b's, with which no read goes beyond the record, because a record
+// keeps its length for good.
+func (b *bin) hasFree(sp *span) bool {
 	for g := range b.groups() {
-		if v := unsafex.Load64(spanAt(cur).word(g)); holderOf(v) == 0 && freeBits(v) != 0 {
+		if v := unsafex.Load64(sp.word(g)); holderOf(v) == 0 && freeBits(v) != 0 {
 			return true
 		}
 	}

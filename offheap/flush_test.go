@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -245,6 +246,43 @@ func TestFreedBlocksAreNeverRefused(t *testing.T) {
 		}
 		if h.flushes.Load() == 0 {
 			t.Errorf("%d bytes: no request needed a flush, and the test shows nothing", n)
+		}
+	}
+}
+
+// TestUntoldGroupsAreNotRefused: a P that frees one group of a slab after the other is the only one
+// to know of the free blocks, because it tells the slab when it leaves it. A request gets them all
+// the same, though the P's last group has none.
+func TestUntoldGroupsAreNotRefused(t *testing.T) {
+	needOwnMemory(t)
+	h := releasedHeap(t, &vmem.Fake{}).heap
+	q := h.request(8, false)
+	h.limit.Store(1 << 20)
+	blocks := allocUntilRefused(t, h, q, 100)
+	sp := h.spanOf(addrOf(blocks[0]))
+	b := h.binByID(sp.bin)
+	p, other := newOtherP(t, h, 0), newOtherP(t, h, 1)
+	at := func(g, i uint32) uintptr { return sp.groupBase(g) + uintptr(i*sp.size) }
+
+	p.free(t, b, at(0, 0))
+	p.free(t, b, at(0, 1)) // The second free checks the group out.
+	if other.alloc(b) != 0 || sp.state.Load() != spanUnlisted {
+		t.Fatal("the slab has free blocks for the other P")
+	}
+	for i := uint32(2); i < sp.count(0); i++ {
+		p.free(t, b, at(0, i))
+	}
+	p.free(t, b, at(1, 0)) // The P moves on to the neighbour.
+	s := &h.cache(p.id).bins[b.id]
+	for s.mask() != 0 {
+		s.setMask(s.mask() & (s.mask() - 1)) // As pop does.
+	}
+	if !s.untold || freeBits(unsafex.Load64(sp.word(0))) != sp.mask(0) {
+		t.Fatal("the first group is not free, or the slab was told")
+	}
+	for range sp.count(0) {
+		if _, err := h.allocBytes("AllocUninit", 100, q); err != nil {
+			t.Fatalf("a group is free, and a request is refused: %v", err)
 		}
 	}
 }

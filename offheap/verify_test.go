@@ -2,6 +2,7 @@ package offheap
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -14,6 +15,17 @@ func checked(t *testing.T) *Purpose {
 	needStaleReads(t)
 	unpurged(t)
 	return NewPurposeWith("checked when freed", PurposeOptions{CheckFreed: true})
+}
+
+// neighbours are two blocks of one slab, which the second one keeps from going back when the first is freed.
+func neighbours(p *Purpose, n int) (b, other []byte) {
+	b, other = p.Alloc(n), p.Alloc(n)
+	if std.spanOf(addrOf(b)) == std.spanOf(addrOf(other)) {
+		return b, other
+	}
+	defer Free(b)
+	defer Free(other)
+	return neighbours(p, n)
 }
 
 // writeStale writes to a freed block, as a program with a stale pointer does.
@@ -36,8 +48,9 @@ func misuseOf(f func()) (e *MisuseError) {
 func TestCheckFreed(t *testing.T) {
 	p := checked(t)
 	needSlabs(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // Or the block may wait with a P that serves no request here.
 	for _, n := range []int{16, 100, 5000, 65_536} {
-		b, other := p.Alloc(n), p.Alloc(n)
+		b, other := neighbours(p, n)
 		addr := addrOf(b)
 		Free(b)
 		writeStale(addr + uintptr(n)/2)
@@ -113,7 +126,7 @@ func TestCheckFreedLate(t *testing.T) {
 		},
 		"Check": Check,
 	} {
-		b, other := p.Alloc(n), p.Alloc(n) // The other keeps the slab, which would go back at the free otherwise.
+		b, other := neighbours(p, n)
 		writable := addrOf(b)
 		Free(b)
 		writeStale(writable + n/2)
