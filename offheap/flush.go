@@ -46,7 +46,9 @@ func (h *heap) emptyCache(c *slots) {
 //
 // Free blocks of b serve any request for one. Other sizes serve a request that failed for want of
 // memory: a slab that is free but for what Ps hold becomes granules. They never serve one that
-// failed at a limit, because a limit counts blocks in use, wherever the free ones are.
+// failed at a limit, because a limit counts blocks in use, wherever the free ones are. But a limit
+// is kept to within the slabs that Ps hold, so a flush that gives many of those back makes it
+// tighter; see loose.
 //
 // A free that happened before the request is seen here, whatever P it was on. Locals do not count:
 // a flush leaves them alone.
@@ -58,7 +60,34 @@ func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
 			}
 		}
 	}
-	return !errors.Is(err, ErrLimit) && h.couldRetire(b, n)
+	if errors.Is(err, ErrLimit) {
+		return h.loose(b.kind.purpose)
+	}
+	return h.couldRetire(b, n)
+}
+
+// loose says whether the slabs have grown by more than an eighth of a limit, that of p or that of the
+// heap, since a flush made it tight. Ps may hold such slabs with free blocks of other sizes, for
+// which no limit is asked. A program that stays at its limit adds no slabs, and so causes no flush.
+func (h *heap) loose(p *Purpose) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	grown := h.tight.grown(h.held, h.limit.Load())
+	return p != nil && p.tight.grown(p.held, p.limit) || grown
+}
+
+// tightness is the fewest bytes that spans had at a refusal since the last flush at a limit.
+type tightness int64
+
+// grown says whether held has grown by more than an eighth of the limit since then. If so, the
+// caller flushes.
+func (t *tightness) grown(held, limit int64) bool {
+	if limit > 0 && held-int64(*t) > limit/8 {
+		*t = tightness(held)
+		return true
+	}
+	*t = min(*t, tightness(held))
+	return false
 }
 
 // pcaches yields the slots of each P that has any.

@@ -88,6 +88,41 @@ func TestRefusalsFlushOnce(t *testing.T) {
 	}
 }
 
+// TestLimitIsTight: Ps hold slabs with free blocks of many sizes when a limit first refuses a request.
+// Requests of these sizes do not go beyond the limit from then on.
+func TestLimitIsTight(t *testing.T) {
+	needOwnMemory(t)
+	const limit = 4 << 20
+	for name, set := range map[string]func(h *heap) request{
+		"heap":    func(h *heap) request { h.limit.Store(limit); return h.request(8, true) },
+		"purpose": func(h *heap) request { q, _ := limitPurpose(h, nil); q.kind.purpose.limit = limit; return q },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := releasedHeap(t, &vmem.Fake{}).heap
+			q := set(h)
+			var sizes []int
+			for n := 16; n < 64<<10; n += n/2 + 8 {
+				sizes = append(sizes, n)
+				b, err := h.allocBytes("Alloc", n, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.freeSlow(addrOf(b), nil, "Free")
+			}
+			allocUntilRefused(t, h, q, 64<<10)
+			for _, n := range sizes {
+				allocUntilRefused(t, h, q, n)
+			}
+			h.mu.Lock()
+			used := h.inUseOf(q.kind.purpose)
+			h.mu.Unlock()
+			if used > limit {
+				t.Errorf("%d bytes are in use with a limit of %d", used, int64(limit))
+			}
+		})
+	}
+}
+
 func limitHeap(h *heap, _ *vmem.Fake) (request, error) {
 	h.limit.Store(8 << 20)
 	return h.request(8, true), ErrLimit

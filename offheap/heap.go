@@ -64,9 +64,10 @@ type heap struct {
 
 	mu      sync.Mutex // Guards regions, meta and what follows.
 	meta    meta
-	retired int   // Of the active slots.
-	held    int64 // Bytes in spans, and beside.
-	beside  int64 // Bytes of blocks that lie in no span.
+	retired int       // Of the active slots.
+	held    int64     // Bytes in spans, and beside.
+	tight   tightness // At the limit of the heap.
+	beside  int64     // Bytes of blocks that lie in no span.
 	// mapBytes is the bytes of the page maps that take memory.
 	mapBytes int64
 	synced   int64  // Bytes held when growthHook was last called.

@@ -21,8 +21,9 @@ type Purpose struct {
 
 	late atomic.Pointer[MisuseError] // A write to a freed block that nobody was told of.
 
-	held  int64 // Bytes in spans; guarded by the lock of the heap.
-	limit int64 // 0 for none; likewise.
+	held  int64     // Bytes in spans; guarded by the lock of the heap.
+	limit int64     // 0 for none; likewise.
+	tight tightness // Likewise.
 }
 
 var purposes struct {
