@@ -295,8 +295,11 @@ func (f *File) alloc(n, align uintptr) (uint64, error) {
 	}
 	for {
 		next := f.head.next.Load()
+		if next < fileStart {
+			return 0, fmt.Errorf("offheap: NewInFile in %s: its header says that %d bytes are in use, which are less than the header: it was damaged while it was open", f.name, next)
+		}
 		off := (next + uint64(align) - 1) &^ (uint64(align) - 1)
-		if off > uint64(f.size) || uint64(n) > uint64(f.size)-off {
+		if next > uint64(f.size) || off > uint64(f.size) || uint64(n) > uint64(f.size)-off {
 			return 0, limitReached("file "+f.name, int64(n), int64(next), int64(f.size))
 		}
 		if f.head.next.CompareAndSwap(next, off+uint64(n)) {
@@ -332,7 +335,8 @@ func (r Ref[T]) SliceIn(f *File, n int) []T {
 
 func (f *File) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 	used := uint64(f.used())
-	if off < fileStart || off > used || off&uint64(d.align-1) != 0 ||
+	if off < fileStart || off >= used || // A value of no bytes takes one.
+		off&uint64(d.align-1) != 0 ||
 		d.size > 0 && uint64(n) > (used-off)/uint64(d.size) {
 		panic(fmt.Errorf("offheap: Ref %#x does not lead to %d of %s in %s, of which %d bytes are in use: it is damaged or belongs elsewhere", off, n, d.typ, f.name, used))
 	}

@@ -333,3 +333,24 @@ func TestFilePaths(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFileDamagedWhileOpen: another process that writes to a header that is in use gets an error
+// and never the header's bytes as a value.
+func TestFileDamagedWhileOpen(t *testing.T) {
+	needFiles(t)
+	f, err := CreateFile(filepath.Join(t.TempDir(), "damaged"), 1<<16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, next := range []uint64{0, 8, fileStart - 1, 1<<16 + 1, 1 << 63, 1<<64 - 1} {
+		f.head.next.Store(next)
+		if r, err := NewInFile[record](f); err == nil {
+			t.Errorf("with %#x in use: a Ref %#x", next, r.off)
+		}
+	}
+	f.head.next.Store(1 << 16)
+	if v := caught(func() { Ref[struct{}]{off: 1 << 16}.In(f) }); v == nil {
+		t.Error("a Ref leads behind the mapping")
+	}
+}

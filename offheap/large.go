@@ -107,7 +107,11 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 	}
 	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
 	ok := h.resizeLocked(b, sp, want, have, &dirty)
+	grew := h.hasGrown()
 	h.mu.Unlock()
+	if grew {
+		h.growthHook()
+	}
 	if !ok {
 		return false
 	}

@@ -121,6 +121,7 @@ func (l *Local) Free(b []byte) {
 	n := uintptr(cap(b))
 	addr := unsafex.SliceAddr(b)
 	if n == 0 {
+		l.check("Free")
 		std.checkConsumed("Free", addr)
 		return
 	}
@@ -181,6 +182,7 @@ func newInAddr(d *typeDesc, l *Local) uintptr {
 // DeleteIn is [Delete] through a Local.
 func DeleteIn[T any](l *Local, p *T) {
 	if p == nil {
+		l.check("DeleteIn")
 		return
 	}
 	addr := unsafex.Addr(p)
@@ -201,10 +203,10 @@ func DeleteIn[T any](l *Local, p *T) {
 //go:noinline
 func deleteInSlow(d *typeDesc, addr uintptr, l *Local) {
 	l = l.own("DeleteIn")
-	if d.size == 0 || l != nil && l.slots.push(d.bin, addr) {
-		return
+	if d.size != 0 && (l == nil || !l.slots.push(d.bin, addr)) {
+		std.freeAs(addr, l, "DeleteIn", d, true)
 	}
-	std.freeAs(addr, l, "DeleteIn", d, true)
+	runtime.KeepAlive(l)
 }
 
 // Close gives the Local's free blocks back. Blocks that are in use stay in use. Closing a Local

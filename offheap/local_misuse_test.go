@@ -32,6 +32,8 @@ func localCalls(l *Local, b []byte, p *point) map[string]func() {
 		"DeleteIn":            func() { DeleteIn(l, p) },
 		"NewIn of size zero":  func() { NewIn[struct{}](l) },
 		"DeleteIn, size zero": func() { DeleteIn(l, new(struct{})) },
+		"Free of nothing":     func() { l.Free(nil) },
+		"DeleteIn of nil":     func() { DeleteIn[point](l, nil) },
 		"Close":               l.Close,
 	}
 }

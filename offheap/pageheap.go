@@ -24,9 +24,7 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		s, err := h.allocSpanLocked(b, n, align, words, setup, &dirty)
-		if grew = h.held-h.synced > syncStep; grew {
-			h.synced = h.held
-		}
+		grew = h.hasGrown()
 		return s, dirty, err
 	}
 	runs := h.purge.runs.Load()
@@ -48,6 +46,16 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(
 // syncStep is how many more bytes may be held before the memory limit follows; ticks of the purge
 // follow what is given back.
 const syncStep = 4 << 20
+
+// hasGrown says whether the memory limit must follow, which the caller sees to when it has given up
+// the heap's lock.
+func (h *heap) hasGrown() bool {
+	grew := h.held-h.synced > syncStep
+	if grew {
+		h.synced = h.held
+	}
+	return grew
+}
 
 func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup func(*span), dirty *dirtyRuns) (*span, error) {
 	bytes := int64(n) * granule

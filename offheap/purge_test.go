@@ -56,3 +56,28 @@ func TestAllocWaitsForPurge(t *testing.T) {
 	close(slow.goOn)
 	wg.Wait()
 }
+
+// TestLimitFollowsRealloc: Go's memory limit follows a block that grows where it is.
+func TestLimitFollowsRealloc(t *testing.T) {
+	needOwnMemory(t)
+	h := releasedHeap(t, &vmem.Fake{})
+	h.purge.delay.Store(-1)
+	b, err := h.TryAlloc(64 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Free(b)
+	h.purge.run(true)
+	if b, err = h.TryAlloc(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	held := int64(0) // As of the last call.
+	h.growthHook = func() { held = h.stats().Held }
+	to, err := h.realloc(b, 60<<20)
+	if err != nil || addrOf(to) != addrOf(b) {
+		t.Fatalf("the block moved, or error %v", err)
+	}
+	if held != 60<<20 {
+		t.Errorf("after a block grew to %d bytes the limit reckons with %d", 60<<20, held)
+	}
+}

@@ -53,20 +53,27 @@ func (b *block) vaultSlot() vaultSlot {
 
 // lock gives b pages of the vault.
 func (h *heap) lock(b *block) error {
+	// Who may lock as much as there is would have the kernel kill processes for a larger block.
+	if err := checkMachine(b.size); err != nil {
+		return err
+	}
 	v, s := &h.vault, b.vaultSlot()
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	next := v.next
 	pages, err := v.slot(h.mem, s)
 	if err != nil {
 		return outOfMemory("secret blocks", b.size, err)
 	}
+	unused := v.next != next // No block ever lay there.
 	if err := h.mem.Commit(pages, s.bytes); err != nil {
-		v.free[s] = append(v.free[s], pages)
+		v.undo(pages, s, unused)
 		return outOfMemory("secret blocks", b.size, err)
 	}
 	achieved, err := h.mem.Secure(pages, s.bytes)
 	if err != nil {
-		v.close(h.mem, pages, s)
+		_ = h.mem.Decommit(pages, s.bytes, vaultName)
+		v.undo(pages, s, unused)
 		return &allocError{ErrLimit, fmt.Sprintf("%d bytes of locked memory for purpose %q", s.bytes, b.kind.purpose.name), err}
 	}
 	v.achieved = achieved
@@ -86,6 +93,16 @@ func (h *heap) unlock(b *block) {
 	v.bytes -= int64(s.bytes)
 	v.freed[b.addr] = true
 	v.close(h.mem, pages, s)
+}
+
+// undo takes a slot back in which a block was to lie. One that is unused becomes part of what serves
+// slots of any size, so that refused requests of many sizes take no address space.
+func (v *vault) undo(pages uintptr, s vaultSlot, unused bool) {
+	if unused {
+		v.next = pages - vmem.PageSize()
+		return
+	}
+	v.free[s] = append(v.free[s], pages)
 }
 
 // close ends the use of a slot's pages. If the system refuses, they stay accessible, but wiped.

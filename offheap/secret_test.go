@@ -184,3 +184,33 @@ func TestProtectionOfOthers(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestSecretTooLarge: a refused block takes no address space, whatever its size, and one that is
+// larger than the machine's memory is not locked first.
+func TestSecretTooLarge(t *testing.T) {
+	needOwnMemory(t)
+	fake := &vmem.Fake{}
+	h := releasedHeap(t, fake)
+	k := h.newKind(&Purpose{name: "too large"}, nil)
+	k.secret, k.wipe = true, true
+	h.secrets.Store(newTracked(h.heap))
+	q := request{kind: k, align: 8}
+	fake.FailFrom(1, vmem.OpSecure)
+	page := int(vmem.PageSize())
+	for n := page; n < 1<<20; n += page {
+		if _, err := h.allocBytes("Alloc", n, q); !errors.Is(err, ErrLimit) {
+			t.Fatal(err)
+		}
+	}
+	v := &h.vault
+	if r := v.ranges; len(r) != 1 || v.next != r[0].lo || len(v.free) != 0 {
+		t.Errorf("after the refusals %d ranges are reserved, %d bytes of the last in use, and there are free slots of %d sizes", len(r), v.next-r[len(r)-1].lo, len(v.free))
+	}
+	most := vmem.MachineMemory()
+	if most >= trackedMax {
+		t.Skip("a block of the machine's memory is too large anyway, or the system does not say how much it has")
+	}
+	if _, err := h.allocBytes("Alloc", int(most)+1, q); !errors.Is(err, ErrOutOfMemory) {
+		t.Errorf("a block larger than the machine's memory: %v", err)
+	}
+}
