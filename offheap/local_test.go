@@ -164,11 +164,14 @@ func TestMoreLocalsThanNumbers(t *testing.T) {
 	}
 }
 
-// openLocal makes a Local of h, whose memory is gone after the test: the collector must not close
-// the Local then.
+// openLocal makes a Local of h, whose memory is released after the test. The collector must not
+// close the Local then, so it stays reachable until its cleanup is stopped.
 func openLocal(t testing.TB, h testHeap) *Local {
 	l := h.newLocal()
-	t.Cleanup(l.cleanup.Stop)
+	t.Cleanup(func() {
+		l.cleanup.Stop()
+		runtime.KeepAlive(l)
+	})
 	return l
 }
 
