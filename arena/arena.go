@@ -33,11 +33,12 @@ type Arena struct {
 
 	words, bytes bump // Data without pointers and bools.
 
-	inline [8]slot // The first slots.
-	rec    *record
-	kind   kind          // Of a shared arena it never changes: whether it is freed, its parts know.
-	seal                 // What tells the arena from a copy.
-	round  atomic.Uint32 // Rises with each Reset, and with Free.
+	inline  [8]slot // The first slots.
+	rec     *record
+	kind    kind                    // Of a shared arena it never changes: whether it is freed, its parts know.
+	seal                            // What tells the arena from a copy.
+	round   atomic.Uint64           // Rises with each Checkpoint, Rewind and Reset, and with Free; the parts of a shared arena have none.
+	history atomic.Pointer[history] // Of the rounds, once there was a checkpoint.
 	// noReuse: what is given up goes to the collector; see noreuse.go.
 	noReuse bool
 

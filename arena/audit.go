@@ -119,10 +119,9 @@ func Audit(a *Arena) *Report {
 		return &Report{Made: "nobody", Note: "The nil arena allocates on the Go heap and knows no values."}
 	}
 	r := &Report{}
+	a.check("Audit")
 	if a.kind == kindShared {
 		defer a.lockAll("Audit")()
-	} else {
-		a.check("Audit")
 	}
 	r.Arena, r.Made = a.rec.id, a.rec.place()
 	switch {

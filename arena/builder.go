@@ -14,14 +14,16 @@ import (
 // meanwhile, growing copies nothing. [NewBuilder] makes it.
 //
 // A Builder must not be copied once it was used; a copy panics at every use. So does a Builder whose arena was freed,
-// and one that was written to before the last Reset of the arena, until its own Reset.
+// and one that was written to before the last Reset of the arena, or after the checkpoint of a later Rewind, until its own
+// Reset.
 //
 // [strings.Builder]: https://pkg.go.dev/strings#Builder
 type Builder struct {
 	_     noCopy
 	self  *Builder // What tells the Builder from a copy, set by the first use.
 	a     *Arena
-	round uint32 // Of the arena, when buf was empty.
+	round uint64 // Of the arena, at the last use.
+	grown uint64 // The round in which buf got its memory.
 	buf   []byte
 }
 
@@ -53,11 +55,19 @@ func (b *Builder) checkSlow(op string) {
 	}
 	b.a.check(op)
 	b.self = b
-	if round := b.a.round.Load(); cap(b.buf) == 0 {
-		b.round = round
-	} else if b.round != round {
-		panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was reset; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset", b.a.name(), b.a.rec.place()))
+	how, now := b.a.since(b.grown)
+	if cap(b.buf) != 0 && how != "" {
+		panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was %s; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset and Rewind", b.a.name(), how, b.a.rec.place()))
 	}
+	b.round = now
+}
+
+// use makes buf the Builder's, and notes when it got its memory.
+func (b *Builder) use(buf []byte) {
+	if cap(buf) != cap(b.buf) && b.a != nil {
+		b.grown = b.a.round.Load()
+	}
+	b.buf = buf
 }
 
 // String is what was written so far. It stays as it is when more is written.
@@ -99,27 +109,27 @@ func (b *Builder) Grow(n int) {
 	}
 	buf, err := reserve("Builder.Grow", b.a, describe[byte](), b.buf, len(b.buf)+n)
 	must(err)
-	b.buf = buf
+	b.use(buf)
 }
 
 // Write appends p. The error is always nil.
 func (b *Builder) Write(p []byte) (int, error) {
 	b.check("Builder.Write")
-	b.buf = Append(b.a, b.buf, p...)
+	b.use(Append(b.a, b.buf, p...))
 	return len(p), nil
 }
 
 // WriteString appends s. The error is always nil.
 func (b *Builder) WriteString(s string) (int, error) {
 	b.check("Builder.WriteString")
-	b.buf = Append(b.a, b.buf, unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))...)
+	b.use(Append(b.a, b.buf, unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))...))
 	return len(s), nil
 }
 
 // WriteByte appends c. The error is always nil.
 func (b *Builder) WriteByte(c byte) error {
 	b.check("Builder.WriteByte")
-	b.buf = Append(b.a, b.buf, c)
+	b.use(Append(b.a, b.buf, c))
 	return nil
 }
 
@@ -144,7 +154,8 @@ func (b *Builder) ReadFrom(r io.Reader) (total int64, err error) {
 		if n < 0 || n > len(buf) {
 			panic(fmt.Errorf("arena: Builder.ReadFrom: a Read of at most %d bytes returned %d", len(buf), n))
 		}
-		b.buf = Append(b.a, b.buf, buf[:n]...)
+		b.check("Builder.ReadFrom") // The reader may have used the arena.
+		b.use(Append(b.a, b.buf, buf[:n]...))
 		total += int64(n)
 		if err == io.EOF {
 			return total, nil

@@ -34,6 +34,7 @@ func (a *Arena) Checkpoint() Checkpoint {
 	c := Checkpoint{a.rec.id, registry.last.Add(1)}
 	a.partChunks()
 	a.checkpoint(c)
+	a.noteCheckpoint(c.serial)
 	return c
 }
 
@@ -71,6 +72,7 @@ func (a *Arena) Rewind(c Checkpoint) {
 		return
 	}
 	a.rewind("Rewind", c)
+	a.noteRewind(c.serial)
 }
 
 // marksOf finds the marks [from, to) of a checkpoint, none if it is stale.

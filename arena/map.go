@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -25,14 +26,15 @@ import (
 // does not take more memory for it.
 //
 // A Map serves one goroutine at a time, and many that only look up. It ends with its arena's values: after
-// Free and after Reset every use panics. After Rewind to a checkpoint before the Map or its last growth, it is
-// stale as any value is, and shows entries that never were, or panics. The Map itself, some 300
+// Free and after Reset every use panics, and so it does after Rewind to a checkpoint from before the Map was made, grew or got its
+// last key with a string. The Map itself, some 300
 // bytes, is on the Go heap, so that it can say so. A copy of a Map panics.
 type Map[K comparable, V any] struct {
 	_     noCopy
-	self  *Map[K, V] // What tells the Map from a copy.
-	life  *Arena     // Its round says whether the arena was freed or reset.
-	round uint32     // Of life, when the Map was made.
+	self  *Map[K, V]    // What tells the Map from a copy.
+	life  *Arena        // Its round says whether something was given up.
+	round atomic.Uint64 // Of life, at the last use.
+	grown uint64        // The round in which the Map last took memory of the arena.
 	t     mapTable[K, V]
 	kind  hashKind
 	room  int // Empty slots that may be taken before the table is full.
@@ -78,7 +80,9 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 		if a.kind.offHeap() {
 			a.checkEntries(op, reflect.TypeFor[K](), reflect.TypeFor[V]())
 		}
-		m.life, m.round = a, a.round.Load()
+		m.life = a
+		m.tookMemory()
+		m.round.Store(m.grown)
 	}
 	m.self = m
 	m.kind = m.keys.kind
@@ -114,24 +118,31 @@ func (a *Arena) checkEntries(op string, key, value reflect.Type) {
 	}
 }
 
-// check panics if the arena was freed or reset since the Map was made, and if the Map is a copy.
+// check panics if the arena gave memory of the Map up, and if the Map is a copy.
 func (m *Map[K, V]) check(op string) {
-	if m.self != m || m.life.round.Load() != m.round {
-		m.misused(op)
+	if m.self != m || m.life.round.Load() != m.round.Load() {
+		m.checkSlow(op)
 	}
 }
 
 //go:noinline
-func (m *Map[K, V]) misused(op string) {
+func (m *Map[K, V]) checkSlow(op string) {
 	if m.self == nil {
 		panic(misuse(op, useOfZero, "on a Map that no function of the package made; use NewMap"))
 	}
 	if m.self != m {
 		panic(misuse(op, useOfCopy, "on a copy of a Map of %s; use *Map, never copy the value", m.life.name()))
 	}
-	m.life.check(op)
-	panic(misuse(op, useAfterReset, "on a Map of %s, which was reset since; the arena was made by %s: make a new Map with NewMap after each Reset", m.life.name(), m.life.rec.place()))
+	how, now := m.life.since(m.grown)
+	if how != "" { // Otherwise the arena may be in use, beside goroutines that look up.
+		m.life.check(op)
+		panic(misuse(op, useAfterReset, "on a Map of %s, which was %s since the Map was made or took more memory; the arena was made by %s: make a new Map with NewMap after each Reset and Rewind", m.life.name(), how, m.life.rec.place()))
+	}
+	m.round.Store(now)
 }
+
+// tookMemory notes that memory which the arena has made now is the Map's.
+func (m *Map[K, V]) tookMemory() { m.grown = m.life.round.Load() }
 
 // stale panics because the table is not what the Map left in it.
 func (m *Map[K, V]) stale(op string) {
@@ -217,6 +228,7 @@ func (m *Map[K, V]) set(op string, key K, value V) error {
 		if err := m.keys.own(op, m.a, unsafex.PtrOf(&key)); err != nil {
 			return err
 		}
+		m.tookMemory()
 	}
 	s := &t.slots[vacant]
 	if t.tag(vacant) != wasFull {

@@ -173,6 +173,7 @@ func (m *Map[K, V]) newTable(op string, groups, slots int) (t mapTable[K, V], er
 			return t, err
 		}
 	}
+	m.tookMemory()
 	t.shift = uint8(min(63, 65-bits.Len(uint(groups))))
 	t.serial = m.t.serial + 1
 	return t, nil

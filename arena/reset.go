@@ -27,7 +27,7 @@ func (a *Arena) end(op string, m Mode) {
 	abandons := a.abandons(m)
 	a.kind = kindFreed
 	a.outdate()
-	a.round.Add(1)
+	a.noteReset()
 	a.closeSlots()
 	a.inline = [8]slot{}
 	if abandons {
@@ -92,13 +92,13 @@ func (a *Arena) Reset(m Mode) {
 		refuseNoReuse("Reset")
 	}
 	a.reset("Reset", m)
+	a.noteReset()
 }
 
 // reset returns how many of the bytes to keep were not needed. op is what did it.
 func (a *Arena) reset(op string, m Mode) int64 {
 	a.giveUpValues(op, 0)
 	a.changed()
-	a.round.Add(1)
 	a.clearSlots()
 	clear(a.marks)
 	a.marks = a.marks[:0]

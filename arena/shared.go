@@ -111,7 +111,7 @@ func (a *Arena) freeShared() {
 	for _, p := range a.parts {
 		p.end("Free", GiveBack)
 	}
-	a.round.Add(1)
+	a.noteReset()
 	unregister(a.rec)
 }
 
@@ -123,7 +123,7 @@ func (a *Arena) resetShared(m Mode) {
 	for _, p := range a.parts {
 		m.keep = p.reset("Reset", m)
 	}
-	a.round.Add(1)
+	a.noteReset()
 }
 
 func (a *Arena) checkpointShared() Checkpoint {
@@ -133,6 +133,7 @@ func (a *Arena) checkpointShared() Checkpoint {
 		p.partChunks()
 		p.checkpoint(c)
 	}
+	a.noteCheckpoint(c.serial)
 	return c
 }
 
@@ -146,6 +147,7 @@ func (a *Arena) rewindShared(c Checkpoint) {
 	for _, p := range a.parts {
 		p.rewind("Rewind", c)
 	}
+	a.noteRewind(c.serial)
 }
 
 func (a *Arena) statsShared() (s Stats) {
