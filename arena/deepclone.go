@@ -121,8 +121,12 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 		a.check(op)
 	}
 	var out T
-	plans := callerPlans(2).with(options)
+	plans := mainPlans().with(options)
 	p := plans.plan(reflect.TypeFor[T]())
+	if p.asks { // To find the caller costs more than a small clone.
+		plans = callerPlans(2).with(options)
+		p = plans.plan(reflect.TypeFor[T]())
+	}
 	if p.flat() {
 		return v, nil
 	}

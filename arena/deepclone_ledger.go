@@ -1,6 +1,9 @@
 package arena
 
 import (
+	"slices"
+	"sort"
+
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -21,6 +24,7 @@ type ledger struct {
 	starts  [][]firsts
 	begun   int // How many starts are used.
 	partial []byteMasks
+	wide    []span // Of line numbers, in order: lines that belong to large variables. Few are in table.
 	twins   [][]twin
 	copies  [][]unsafex.Ptr // Of the twins.
 	count   uint32
@@ -66,6 +70,7 @@ const (
 	startsPiece = 64
 	twinPiece   = 256
 	mostUnits   = 1<<32 - 1 // Of a twin.
+	wideBytes   = 16 << 10  // Of a large variable.
 )
 
 // open makes an empty ledger usable.
@@ -91,7 +96,7 @@ func (l *ledger) close() {
 	} else {
 		clear(l.table)
 	}
-	l.partial = l.partial[:0]
+	l.partial, l.wide = l.partial[:0], l.wide[:0]
 	l.lines, l.begun, l.count, l.last, l.region = 0, 0, 0, nil, 0
 }
 
@@ -111,6 +116,9 @@ func (l *ledger) lineSlow(number uintptr) *line {
 	if ln.number == 0 {
 		ln.number = number
 		l.lines++
+		if i := l.wideFrom(number); i < len(l.wide) && l.wide[i].has(number) {
+			ln.whole = ^uint64(0)
+		}
 	}
 	l.last = ln
 	return ln
@@ -198,6 +206,9 @@ func (l *ledger) claim(addr, n uintptr) bool {
 }
 
 func (l *ledger) claimSlow(addr, n uintptr) bool {
+	if n >= wideBytes {
+		return l.claimWide(addr, n)
+	}
 	for {
 		ln, off := l.line(addr), addr%lineBytes
 		k := min(n, lineBytes-off)
@@ -209,6 +220,40 @@ func (l *ledger) claimSlow(addr, n uintptr) bool {
 		}
 		addr += k
 	}
+}
+
+// claimWide is claim for a large variable. It makes no lines except those of which the variable has a
+// part only, because the ledger would become as large as the variable.
+func (l *ledger) claimWide(addr, n uintptr) bool {
+	lines := span{(addr + lineBytes - 1) >> lineBits, (addr + n) >> lineBits}
+	if head := lines.from<<lineBits - addr; head != 0 && !l.claimIn(l.line(addr), lineBytes-head, head) {
+		return false
+	}
+	if tail := (addr + n) % lineBytes; tail != 0 && !l.claimIn(l.line(addr+n), 0, tail) {
+		return false
+	}
+	i := l.wideFrom(lines.from)
+	if i < len(l.wide) && l.wide[i].from < lines.end {
+		return false
+	}
+	for number := lines.from; number < lines.end; number++ {
+		if ln := l.slot(number); ln.number != 0 {
+			if ln.whole != 0 {
+				return false
+			}
+			ln.whole = ^uint64(0)
+		}
+	}
+	l.wide = slices.Insert(l.wide, i, lines)
+	return true
+}
+
+// wideFrom is the index of the first wide span that ends behind the line of that number.
+func (l *ledger) wideFrom(number uintptr) int {
+	if len(l.wide) == 0 {
+		return 0
+	}
+	return sort.Search(len(l.wide), func(i int) bool { return l.wide[i].end > number })
 }
 
 // claimIn is claim within a line.

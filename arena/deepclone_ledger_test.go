@@ -11,14 +11,18 @@ import (
 func TestLedgerClaims(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		const from, size = 5 << lineBits, 6 << lineBits
-		var taken [size]bool
+		const from = 5 << lineBits
+		size, most := 6<<lineBits, 11
+		if seed%2 == 1 {
+			size, most = 8*wideBytes, 17
+		}
+		taken := make([]bool, size)
 		var l ledger
 		for round := range 2 {
 			l.open()
 			clear(taken[:])
 			for range 300 {
-				at, n := rng.IntN(size-1), 1+rng.IntN(1<<rng.IntN(11))
+				at, n := rng.IntN(size-1), 1+rng.IntN(1<<rng.IntN(most))
 				if rng.IntN(2) == 0 {
 					at, n = at&^7, (n+7)&^7
 				}
@@ -39,6 +43,26 @@ func TestLedgerClaims(t *testing.T) {
 			}
 			l.close()
 		}
+	}
+}
+
+// TestLedgerWide holds that a large variable takes no more of the ledger than a small one.
+func TestLedgerWide(t *testing.T) {
+	var l ledger
+	l.open()
+	if !l.claim(1000, 1<<20-7) || !l.claim(8<<20+512, 1<<20) || !l.claim(1<<20+993, 1<<20) || !l.claim(4<<20, 8) {
+		t.Error("a claim of what is free failed")
+	}
+	for _, addr := range []uintptr{1000, 1<<20 + 992, 1<<20 + 993, 8<<20 + 512, 9<<20 + 511} {
+		if l.claim(addr, 1) {
+			t.Errorf("%#x has two owners", addr)
+		}
+	}
+	if l.claim(4<<20-512, wideBytes) {
+		t.Error("a large variable may overlap a small one")
+	}
+	if l.lines > 12 {
+		t.Errorf("four variables took %d lines", l.lines)
 	}
 }
 

@@ -35,7 +35,6 @@ func (c *cloner) tryOnePass(p *plan, src, dst unsafex.Ptr) (done bool) {
 	undo := c.a.attempt(c.op)
 	defer func() {
 		undo(done)
-		c.ledger.close()
 		c.endOnePass()
 	}()
 	c.ledger.open()
@@ -219,7 +218,7 @@ func (c *cloner) rowOnce(p *plan, q unsafex.Ptr, kind blockKind, n, room uintptr
 // list at first.
 func (c *cloner) newCopy(p *plan, q unsafex.Ptr, first *uint32, kind blockKind, n, room uintptr) unsafex.Ptr {
 	addr := unsafex.PtrAddr(q)
-	if room > mostUnits || kind != isBox && !c.ledger.claim(addr, room*p.size) {
+	if c.failed || room > mostUnits || kind != isBox && !c.ledger.claim(addr, room*p.size) {
 		return c.giveUp()
 	}
 	dst := c.take(p.desc, room)
@@ -307,6 +306,9 @@ func (c *cloner) boxOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 
 // mapOnce is the copy of the map q, which is filled at the end.
 func (c *cloner) mapOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
+	if c.failed {
+		return nil
+	}
 	addr := unsafex.PtrAddr(q)
 	first := c.ledger.first(addr)
 	if t, dst := c.ledger.find(first, addr, p.desc, isMap); t != nil {

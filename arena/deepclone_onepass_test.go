@@ -8,6 +8,7 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // onlyLongWay makes the next clone of a T try to do without the long way, or not.
@@ -62,6 +63,70 @@ func TestDeepCloneOnePass(t *testing.T) {
 		}
 		if d := clone(inner); d.next.number != &d.next.next.value || tangled.Load() != tangledFor && !freehold.HeapMode() && !debugmode.On() {
 			t.Error("a value with an interior pointer did not take the long way")
+		}
+	}
+}
+
+// TestDeepCloneOnePassEnds holds that a pass that fails goes on with nothing.
+func TestDeepCloneOnePassEnds(t *testing.T) {
+	type value struct {
+		refused chan int
+		list    []*int
+		byName  map[string]*int
+	}
+	v, out := &value{make(chan int), []*int{new(int), new(int)}, map[string]*int{"a": new(int)}}, (*value)(nil)
+	c := &cloner{op: "Heap", plans: callerPlans(0)}
+	c.ledger.open()
+	if c.onePass(c.plan(reflect.TypeFor[*value]()), unsafex.PtrOf(&v), unsafex.PtrOf(&out)) {
+		t.Fatal("a channel was copied")
+	}
+	if c.ledger.count != 1 || len(c.maps) != 0 {
+		t.Errorf("after the refusal it made %d copies and %d maps", c.ledger.count-1, len(c.maps))
+	}
+}
+
+// TestDeepCloneKeepsLedger holds that one clone after the other does not make the ledger anew.
+func TestDeepCloneKeepsLedger(t *testing.T) {
+	type node struct {
+		next *node
+		room [lineBytes]byte
+	}
+	var v, out *node
+	for range 4 * fewLines {
+		v = &node{next: v}
+	}
+	c := &cloner{op: "Heap", plans: callerPlans(0)}
+	p := c.plan(reflect.TypeFor[*node]())
+	if !c.tryOnePass(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out)) {
+		t.Fatal("a list took the long way")
+	}
+	if c.ledger.lines != 0 || len(c.ledger.table) <= fewLines {
+		t.Errorf("a ledger of %d lines remains with %d slots", c.ledger.lines, len(c.ledger.table))
+	}
+}
+
+// TestDeepCloneAsks has the types for which it matters what module calls, and others.
+func TestDeepCloneAsks(t *testing.T) {
+	type own struct {
+		next *own
+		list []map[string]*[5]own
+	}
+	stranger := reflect.StructOf([]reflect.StructField{{Name: "x", PkgPath: "example.com/stranger", Type: reflect.TypeFor[*int]()}})
+	number := reflect.StructOf([]reflect.StructField{{Name: "x", PkgPath: "example.com/stranger", Type: reflect.TypeFor[int]()}})
+	s := mainPlans()
+	for typ, want := range map[reflect.Type]bool{
+		reflect.TypeFor[own]():                       false,
+		reflect.TypeFor[*strings.Reader]():           false,
+		reflect.TypeFor[*any]():                      true,
+		reflect.TypeFor[map[string]error]():          true,
+		stranger:                                     true,
+		reflect.SliceOf(reflect.PointerTo(stranger)): true,
+		reflect.MapOf(reflect.PointerTo(stranger), reflect.TypeFor[int]()): true,
+		reflect.ArrayOf(9, stranger):                                       true,
+		reflect.PointerTo(number):                                          false,
+	} {
+		if got := s.plan(typ).asks; got != want {
+			t.Errorf("%s asks: %v", typ, got)
 		}
 	}
 }

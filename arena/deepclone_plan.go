@@ -55,6 +55,7 @@ type plan struct {
 	key, elem *plan  // Of a map.
 	held      string // Of the elements of an array: as in emit.
 	filled    bool
+	asks      bool // The caller's module matters, or may matter for what stands in an interface.
 
 	tangled atomic.Int32 // How many clones of the type take the long way at once.
 }
@@ -142,10 +143,27 @@ func (s *plans) plan(t reflect.Type) *plan {
 		b.open = b.open[:len(b.open)-1]
 		b.fill(next)
 	}
+	b.spreadAsking()
 	for t, p := range b.made {
 		s.ready.Store(t, p)
 	}
 	return p
+}
+
+// spreadAsking makes plans ask that lead to one that asks.
+func (b *planner) spreadAsking() {
+	leads := func(p *plan) bool {
+		return p.key != nil && (p.key.asks || p.elem.asks) ||
+			slices.ContainsFunc(p.ops, func(o op) bool { return o.to != nil && o.to.asks })
+	}
+	for more := true; more; {
+		more = false
+		for _, p := range b.made {
+			if !p.asks && leads(p) {
+				p.asks, more = true, true
+			}
+		}
+	}
 }
 
 // A planner makes the plan for a type and those that it leads to.
@@ -294,6 +312,7 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 		add(op{kind: opMap, to: b.ref(t)})
 	case reflect.Interface:
 		add(op{kind: opInterface})
+		p.asks = true
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
 		add(op{kind: opRefuse, n: wordSize, why: "cannot be copied"})
 	case reflect.Array:
@@ -320,6 +339,7 @@ func (b *planner) emitStruct(p *plan, t reflect.Type, off uintptr, held string) 
 	unexported := held
 	if held == "" && !b.opens(t) {
 		unexported = t.String()
+		p.asks = p.asks || moduleOf(declaredIn(t)) != "" && typeinfo.Describe(t, nil).PointerPath != ""
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
