@@ -39,6 +39,7 @@ func CheckAtEnd(w io.Writer) (found bool) {
 		groups := Leaks(Live())
 		found = found || len(groups) > 0
 		_ = WriteLeaks(w, groups)
+		_, _ = io.WriteString(w, lostLeaks(blocks.lost()))
 		leaksAreTold()
 	}
 	return found

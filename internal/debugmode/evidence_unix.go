@@ -36,7 +36,11 @@ func makeEvidence(c Config, now time.Time) (folder string, err error) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, aboutFile), append(text, '\n'), 0o600)
 	}
-	return folder, err
+	if err != nil {
+		removeEvidence(folder)
+		return "", err
+	}
+	return folder, nil
 }
 
 // pruneEvidence removes the oldest folders of a program that no process writes to.
@@ -55,12 +59,17 @@ func pruneEvidence(dir, prefix string) {
 		folder := filepath.Join(dir, entries[0].Name()) // They are sorted by name, and so by time.
 		entries = entries[1:]
 		if free := unlocked(filepath.Join(folder, blocksFile)); free {
-			for _, name := range []string{aboutFile, blocksFile, textsFile, crashFile} {
-				_ = os.Remove(filepath.Join(folder, name))
-			}
-			_ = os.Remove(folder) // Fails if there is something else in it.
+			removeEvidence(folder)
 		}
 	}
+}
+
+// removeEvidence removes a folder of evidence, but for what else is in it.
+func removeEvidence(folder string) {
+	for _, name := range []string{aboutFile, blocksFile, textsFile, crashFile} {
+		_ = os.Remove(filepath.Join(folder, name))
+	}
+	_ = os.Remove(folder) // Fails if there is something else in it.
 }
 
 // lock marks a file as in use until the process ends or closes it.
@@ -68,7 +77,7 @@ func lock(f *os.File) error { return lockCall(f, unix.F_SETLK, &unix.Flock_t{Typ
 
 // unlocked reports whether no process has locked the file with that name.
 func unlocked(name string) bool {
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // It may have become a pipe.
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}
@@ -95,6 +104,11 @@ func shareEvidence(c Config) (files sharedFiles, crash *os.File, err error) {
 	if err != nil {
 		return sharedFiles{}, nil, err
 	}
+	defer func() {
+		if err != nil {
+			removeEvidence(folder)
+		}
+	}()
 	make := func(name string) (*os.File, error) {
 		return os.OpenFile(filepath.Join(folder, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
@@ -110,6 +124,10 @@ func shareEvidence(c Config) (files sharedFiles, crash *os.File, err error) {
 		err = lock(files.records)
 	}
 	if err != nil {
+		if crash != nil {
+			crash.Close()
+		}
+		files.close()
 		return sharedFiles{}, nil, err
 	}
 	say("evidence of mistakes goes to %s: freehold explain %s", folder, folder)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,6 +33,20 @@ func init() {
 		check(os.WriteFile(evidenceFolder(), nil, 0o600)) // A file where the folder should be.
 		Start(Config{Guard: true, Evidence: evidenceFolder()})
 		useAfterFree()
+	}
+	programs["evidence on a full disk"] = func() {
+		real := preallocate
+		preallocate = func(f *os.File, size int64) error {
+			if strings.HasPrefix(f.Name(), evidenceFolder()) {
+				return &os.PathError{Op: "fallocate", Path: f.Name(), Err: syscall.ENOSPC}
+			}
+			return real(f, size)
+		}
+		Start(Config{Guard: true, Leaks: true, Evidence: evidenceFolder()})
+		leaker(100)
+		if CheckAtEnd(os.Stderr) {
+			os.Exit(23)
+		}
 	}
 	programs["told leaks"] = func() {
 		Start(Config{Guard: true, Leaks: true})
@@ -88,6 +103,21 @@ func TestNoEvidence(t *testing.T) {
 	stderr, _, _ := runProgram(t, "no evidence", noRaceSleep)
 	if !strings.HasPrefix(stderr, "freehold: no evidence can be kept: ") || !regexp.MustCompile(faultReport).MatchString(stderr) {
 		t.Errorf("standard error:\n%s", stderr)
+	}
+}
+
+// TestFullDisk: a disk without room for evidence costs the evidence alone: the leaks are listed, the
+// disk is named, and no folder is left that would be read as a process without mistakes.
+func TestFullDisk(t *testing.T) {
+	testenv.MisusesMemory(t)
+	needPages(t)
+	stderr, state, dir := runProgram(t, "evidence on a full disk", noRaceSleep)
+	if state.ExitCode() != 23 || !strings.Contains(stderr, "freehold: no evidence can be kept: fallocate "+filepath.Join(dir, "evidence")) ||
+		!strings.Contains(stderr, "no space left on device") || !strings.Contains(stderr, "freehold: leak: 1 block of 100 bytes") {
+		t.Errorf("status %d, standard error:\n%s", state.ExitCode(), stderr)
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, "evidence")); err != nil || len(entries) != 0 {
+		t.Errorf("what is left of the evidence: %v, %v", entries, err)
 	}
 }
 

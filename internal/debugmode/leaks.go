@@ -78,6 +78,14 @@ func WriteLeaks(w io.Writer, groups []LeakGroup) error {
 	return err
 }
 
+// lostLeaks is the line about blocks that had no room in the table, "" for none.
+func lostLeaks(lost uint64) string {
+	if lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf("freehold: the table of blocks was full: whether %s more were freed is not known\n", count(lost, "block"))
+}
+
 // String is the paragraph of the group in the report: how many and how large, and the stack.
 func (g LeakGroup) String() string {
 	var b strings.Builder

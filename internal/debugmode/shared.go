@@ -58,11 +58,18 @@ func (s sharedFiles) close() {
 // recordSize is the size of a record in the file.
 var recordSize = unsafex.Size[record]()
 
+// preallocate gives a file its place on the disk. Tests replace it by a full disk.
+var preallocate = vmem.Preallocate
+
 // share makes f the memory of the records. The whole range is mapped at once, as far as the address space allows; the file grows with
 // use, and a page is given its memory before it is touched, so that a full disk is no signal.
 func (t *table) share(f *os.File) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// A disk that is full from the start is an error here, so that the caller can take another file.
+	if err := preallocate(f, int64(recordsChunk*recordSize)); err != nil {
+		return err
+	}
 	limit := min(uintptr(t.limit), affordable(uintptr(t.limit)*recordSize, recordsChunk*recordSize)/recordSize)
 	var base uintptr
 	var err error
@@ -75,12 +82,12 @@ func (t *table) share(f *os.File) error {
 		}
 	}
 	t.limit = uint32(limit)
-	t.grow = func(n int) []record {
+	t.grow = func(n int) ([]record, error) {
 		end := uintptr(n+1) * recordsChunk * recordSize
-		if vmem.Preallocate(f, int64(end)) != nil {
-			return nil
+		if err := preallocate(f, int64(end)); err != nil {
+			return nil, err
 		}
-		return unsafex.Slice[record](base+end-recordsChunk*recordSize, recordsChunk, recordsChunk)
+		return unsafex.Slice[record](base+end-recordsChunk*recordSize, recordsChunk, recordsChunk), nil
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package debugmode
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,7 @@ func TestSharedTable(t *testing.T) {
 	if err := tab.share(f); err != nil {
 		t.Fatal(err)
 	}
-	if records, err := loadRecords(f); err != nil || len(records) != 0 {
+	if records, err := loadRecords(f); err != nil || len(records) != recordsChunk || nearest(0, records) != nil {
 		t.Errorf("of an empty table: %d records, %v", len(records), err)
 	}
 	const n = 2*recordsChunk + 7
@@ -51,19 +52,19 @@ func TestSharedTable(t *testing.T) {
 func TestSharedTableFull(t *testing.T) {
 	said.take()
 	tab := table{limit: maxRecords}
-	tab.grow = func(n int) []record {
+	tab.grow = func(n int) ([]record, error) {
 		if n == 1 {
-			return nil
+			return nil, errors.New("fallocate blocks: no space left on device")
 		}
-		return make([]record, recordsChunk)
+		return make([]record, recordsChunk), nil
 	}
 	for i := range uintptr(recordsChunk + 10) {
 		tab.add(Block{Addr: 0x10000 + i*64, Size: 64})
 	}
-	if tab.dropped != 11 { // Record 0 is never used.
+	if head := tab.at(0); tab.dropped != 11 || head.serial != 11 || head.size != recordsChunk-1 || head.flags != 0 {
 		t.Errorf("%d dropped, want 11", tab.dropped)
 	}
-	if got := said.take(); strings.Count(got, "the table of blocks is full at 1024") != 1 {
+	if got := said.take(); strings.Count(got, "the table of blocks is full at 1024 (fallocate blocks: no space left on device): ") != 1 {
 		t.Errorf("said %q", got)
 	}
 	tab.forget(0x10000)

@@ -1,6 +1,7 @@
 package debugmode
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"sync"
@@ -81,8 +82,9 @@ const (
 type table struct {
 	mu      sync.RWMutex
 	chunks  [][]record
-	grow    func(n int) []record // makes the n-th chunk, nil if there is no memory; nil: on the Go heap
-	used    uint32               // records that were ever used
+	grow    func(n int) ([]record, error) // makes the n-th chunk; nil: on the Go heap
+	full    error                         // why there is no more memory, nil if there is
+	used    uint32                        // records that were ever used
 	limit   uint32
 	idle    []uint32          // records without a block
 	exact   map[uint64]uint32 // by block address
@@ -126,25 +128,50 @@ func (t *table) take() uint32 {
 		return 0
 	}
 	if n := int((t.used + 1) / recordsChunk); n >= len(t.chunks) {
-		chunk := t.newChunk(n)
-		if chunk == nil {
-			t.limit = t.used + 1
+		chunk, err := t.newChunk(n)
+		if err != nil {
+			t.limit, t.full = t.used+1, err
 			return 0
 		}
 		t.chunks = append(t.chunks, chunk)
 	}
-	t.used++ // Number 0 stays unused.
+	t.used++ // Number 0 is the head.
+	t.at(0).size = uint64(t.used)
 	for len(t.next) <= int(t.used) {
 		t.next = append(t.next, 0)
 	}
 	return t.used
 }
 
-func (t *table) newChunk(n int) []record {
+func (t *table) newChunk(n int) ([]record, error) {
 	if t.grow != nil {
 		return t.grow(n)
 	}
-	return make([]record, recordsChunk)
+	return make([]record, recordsChunk), nil
+}
+
+// lose counts a block that has no room. Record 0 holds no block: its size is the number of records
+// that were ever used, and its serial the number of lost blocks, for processes that read the table.
+func (t *table) lose() {
+	t.dropped++
+	if len(t.chunks) > 0 {
+		t.at(0).serial = t.dropped
+	}
+	if t.dropped > 1 {
+		return
+	}
+	why := ""
+	if t.full != nil {
+		why = fmt.Sprintf(" (%v)", t.full)
+	}
+	say("the table of blocks is full at %d%s: what comes now is not reported with its stacks, nor as a leak", t.limit, why)
+}
+
+// lost is how many blocks had no room.
+func (t *table) lost() uint64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.dropped
 }
 
 func (t *table) add(b Block) {
@@ -169,9 +196,7 @@ func (t *table) add(b Block) {
 	}
 	id := t.take()
 	if id == 0 {
-		if t.dropped++; t.dropped == 1 {
-			say("the table of blocks is full at %d: what comes now is not reported with its stacks", t.limit)
-		}
+		t.lose()
 		return
 	}
 	t.serial++

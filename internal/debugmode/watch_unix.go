@@ -279,6 +279,9 @@ func reportLeaks(out io.Writer) {
 			}
 		}
 	}))
+	if len(records) > 0 {
+		_, _ = io.WriteString(out, lostLeaks(records[0].serial))
+	}
 }
 
 // loadTables reads what the process has left.
