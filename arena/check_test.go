@@ -45,7 +45,7 @@ func TestChecks(t *testing.T) {
 			}
 			defer func() { noChunk.used = 0 }()
 			a := NewArena()
-			New[int](a)
+			New[int64](a)
 			New[node](a)
 			a.Checkpoint()
 			c.harm(a)

@@ -44,13 +44,14 @@ func TestDeepCloneRefuses(t *testing.T) {
 	used := sync.NewCond(&sync.Mutex{})
 	used.Signal()
 	used.L.Lock()
-	waited := make(chan bool)
-	go func() { used.L.Lock(); close(waited); used.Wait() }()
+	waited, done := make(chan bool), make(chan bool)
+	go func() { used.L.Lock(); close(waited); used.Wait(); used.L.Unlock(); close(done) }()
 	used.L.Unlock()
 	<-waited
 	used.L.Lock()
 	used.Signal()
 	used.L.Unlock()
+	<-done
 	file, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
