@@ -36,7 +36,7 @@ func (h *heap) checkFreeSpan(b *bin, s *span) {
 // mustBeSpan panics unless the record, the page map and the bitmap of free granules agree.
 func (h *heap) mustBeSpan(b *bin, s *span) {
 	r := h.regionOf(s.base)
-	if r == nil || (s.base-r.base)%granule != 0 || s.base-r.base+s.bytes() > r.used.Load() {
+	if r == nil || (s.base-r.base)%granule != 0 || uint64(s.base-r.base)+uint64(s.granules)*granule > uint64(r.used.Load()) {
 		invariants.Broken("a span at %#x of %d granules lies outside of what was handed out", s.base, s.granules)
 	}
 	if s.bin != b.id || s.size != b.size || s.blocks != b.blocks || uint32(s.shift) != b.shift || s.magic != b.magic || r.typed != b.kind.typed() {
