@@ -57,7 +57,9 @@ func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
 // is the text that Go wrote when the process crashed; nil means the one in the folder. The evidence may come from another machine with the
 // same byte order, and from a process that is still running.
 //
-// It returns the number of mistakes that it has written: 1 for a crash, and the number of blocks and arenas that were not freed.
+// It returns the number of mistakes that it has written: 1 for a crash, and the number of blocks and arenas that were not freed. Evidence
+// that is cut off or damaged is reported as far as it goes, and called incomplete; if what is left names no mistake, that is an error, too.
+// Files that are not regular are refused, and those of more than some hundred MiB; control characters are written as Go's syntax has them.
 func ExplainEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, err error) {
 	return debugmode.WriteEvidence(w, folder, crash)
 }

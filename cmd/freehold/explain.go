@@ -29,7 +29,8 @@ func explainCommand() *cli.Command {
 			"The text of the crash is in the folder, unless the program set a crash output of its own: then pass it with -crash.\n\n" +
 			"    freehold explain /var/tmp/evidence\n" +
 			"    kubectl logs --previous POD | freehold explain -crash - ./evidence\n\n" +
-			"Exit status: 0 no mistake is known; 1 a mistake was explained, or leaks are listed; 2 there is no evidence to read.",
+			"Exit status: 0 no mistake is known; 1 a mistake was explained, or leaks are listed; 2 there is no evidence to read,\n" +
+			"or it is incomplete and what is left names no mistake.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "crash", Usage: "read what the process wrote to standard error from `FILE`; - is standard input"},
 		},

@@ -61,14 +61,15 @@ func newAbout(c Config, now time.Time) about {
 // and what was not freed if the mode leaks was on. A folder of such folders stands for the latest
 // of them. The text of the crash is read from crash, or from the folder if crash is nil. It returns
 // the number of mistakes: of blocks and arenas that were not freed, and one for a crash that memory
-// of freehold's is known to have to do with.
+// of freehold's is known to have to do with. If the evidence is incomplete the report says so, and
+// so does the error if what is left names no mistake.
 func WriteEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, err error) {
 	e, err := readEvidence(folder)
 	if err != nil {
 		return 0, err
 	}
 	if crash != nil {
-		text, err := io.ReadAll(crash)
+		text, err := readBounded(crash, "it", maxText)
 		if err != nil {
 			return 0, fmt.Errorf("freehold: the text of the crash: %w", err)
 		}
@@ -77,13 +78,20 @@ func WriteEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, e
 	var b strings.Builder
 	a := &e.about
 	fmt.Fprintf(&b, "%s, process %d, started %s (%s, %s, FREEHOLD=%s)\n\n",
-		a.Program, a.PID, a.Started.Format("2006-01-02 15:04:05 UTC"), a.Go, a.System, a.Modes)
+		oneLine(a.Program), a.PID, a.Started.Format("2006-01-02 15:04:05 UTC"), oneLine(a.Go), oneLine(a.System), oneLine(a.Modes))
+	flaws := strings.Join(e.flaws, ", ")
+	if flaws != "" {
+		fmt.Fprintf(&b, "The evidence is incomplete: %s.\n\n", flaws)
+	}
 	mistakes = e.writeCrash(&b)
 	if a.Leaks {
 		b.WriteString("\n")
 		mistakes += e.writeLeaks(&b)
 	}
-	_, err = io.WriteString(w, b.String())
+	_, err = io.WriteString(w, printable(b.String()))
+	if err == nil && mistakes == 0 && flaws != "" {
+		err = fmt.Errorf("freehold: the evidence in %s is incomplete (%s), and what is left names no mistake", folder, flaws)
+	}
 	return mistakes, err
 }
 
@@ -132,18 +140,25 @@ type evidence struct {
 	records []record
 	texts   []string
 	crash   string
+	lost    uint64   // blocks that the table had no room for
+	flaws   []string // what is cut off or damaged
 }
 
 // readEvidence reads a folder, or the latest in it.
 func readEvidence(folder string) (*evidence, error) {
-	if _, err := os.Stat(filepath.Join(folder, aboutFile)); errors.Is(err, os.ErrNotExist) {
+	if info, err := os.Stat(folder); err != nil {
+		return nil, fmt.Errorf("freehold: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("freehold: %s is no folder: pass the folder of the evidence, which has the files %s, %s, %s and %s, or the one of all evidence", folder, aboutFile, blocksFile, textsFile, crashFile)
+	}
+	if _, err := os.Lstat(filepath.Join(folder, aboutFile)); errors.Is(err, os.ErrNotExist) {
 		latest, err := latestEvidence(folder)
 		if err != nil {
 			return nil, err
 		}
 		folder = latest
 	}
-	data, err := os.ReadFile(filepath.Join(folder, aboutFile))
+	data, err := readRegular(folder, aboutFile, maxAbout)
 	if err != nil {
 		return nil, fmt.Errorf("freehold: %w", err)
 	}
@@ -153,18 +168,19 @@ func readEvidence(folder string) (*evidence, error) {
 	}
 	a := &e.about
 	if a.Evidence != evidenceVersion || a.RecordSize != recordBytes || a.ByteOrder != byteOrder() {
-		return nil, fmt.Errorf("freehold: the evidence in %s was written by another version of freehold, or on a machine with another byte order (%s)", folder, a.ByteOrder)
+		return nil, fmt.Errorf("freehold: the evidence in %s was written by another version of freehold, or on a machine with another byte order (%.20q)", folder, a.ByteOrder)
 	}
-	blocks, err1 := os.ReadFile(filepath.Join(folder, blocksFile))
-	texts, err2 := os.ReadFile(filepath.Join(folder, textsFile))
-	crash, err3 := os.ReadFile(filepath.Join(folder, crashFile))
+	blocks, err1 := readRegular(folder, blocksFile, maxBlocks)
+	texts, err2 := readRegular(folder, textsFile, maxText)
+	crash, err3 := readRegular(folder, crashFile, maxText)
 	if errors.Is(err3, os.ErrNotExist) {
 		err3 = nil
 	}
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, fmt.Errorf("freehold: %w", err)
 	}
-	e.records, e.texts, e.crash = decodeRecords(blocks), decodeTexts(texts), string(crash)
+	e.load(blocks, texts)
+	e.crash = string(crash)
 	return &e, nil
 }
 
@@ -198,8 +214,14 @@ func (e *evidence) text(n uint32) string {
 
 // block is the block of a record, with its texts in this process.
 func (e *evidence) block(r *record) Block {
-	b := r.blockOf(e.text)
-	b.Alloc, b.Free = Stack(texts.intern(e.text(r.alloc))), Stack(texts.intern(e.text(r.free)))
+	b := r.blockOf(e.line)
+	if b.Owner == "" {
+		b.Owner = "of an owner that is not known"
+	}
+	if b.FreeOp == "" && r.flags&(flagFreed|flagTomb) != 0 { // Its name is lost, but not that it was freed.
+		b.FreeOp = "free"
+	}
+	b.Alloc, b.Free = Stack(texts.intern(cut(e.text(r.alloc), maxStack))), Stack(texts.intern(cut(e.text(r.free), maxStack)))
 	return b
 }
 
@@ -216,10 +238,18 @@ func (e *evidence) writeCrash(b *strings.Builder) int {
 			return 1
 		}
 		first, _, _ := strings.Cut(strings.TrimSpace(e.crash), "\n")
-		fmt.Fprintf(b, "The process ended for a reason that is no invalid access to memory: %s\n", first)
+		if strings.HasPrefix(first, "goroutine ") { // Go says why before it begins to write to the crash output.
+			fmt.Fprintf(b, "The process ended for a reason that is no invalid access to memory. It stands in what the process wrote to standard error; here are only the stacks, from: %s\n", oneLine(first))
+			return 0
+		}
+		fmt.Fprintf(b, "The process ended for a reason that is no invalid access to memory: %s\n", oneLine(first))
 		return 0
 	}
 	best := nearest(uint64(c.addr), e.records)
+	if best == nil && !e.complete() {
+		fmt.Fprintf(b, "The process ended by an access at %#x, of which nothing is known, because the evidence is incomplete.\n", c.addr)
+		return 0
+	}
 	if best == nil {
 		fmt.Fprintf(b, "The process ended by an access at %#x, of which nothing is known: it is no guarded block, alive or freed not long before.\n", c.addr)
 		return 0
@@ -248,25 +278,33 @@ func (e *evidence) writeLeaks(b *strings.Builder) (leaks int) {
 	for _, g := range groups {
 		leaks += g.Blocks
 	}
-	if leaks == 0 {
+	switch {
+	case leaks == 0 && e.complete():
 		b.WriteString("Everything off the heap was freed.\n")
+	case leaks == 0:
+		b.WriteString("No leak is known, because the evidence is incomplete.\n")
 	}
 	_ = WriteLeaks(b, groups) // A Builder takes everything.
+	b.WriteString(lostLeaks(e.lost))
 	return leaks
 }
 
-// decodeTexts reads what textTable.write wrote.
-func decodeTexts(data []byte) (list []string) {
+// decodeTexts reads what textTable.write wrote, and reports whether the end is that of a write, done or
+// begun.
+func decodeTexts(data []byte) (list []string, whole bool) {
 	for len(data) >= 4 {
 		n := binary.NativeEndian.Uint32(data)
 		data = data[4:]
-		if n == 0 || uint64(n-1) > uint64(len(data)) {
-			break
+		if n == 0 {
+			return list, true
+		}
+		if uint64(n-1) > uint64(len(data)) {
+			return list, false
 		}
 		list = append(list, string(data[:n-1]))
 		data = data[n-1:]
 	}
-	return list
+	return list, len(data) == 0 && len(list) == 0
 }
 
 // recordBytes is the size of a record: the same on all systems.

@@ -4,6 +4,7 @@ package debugmode
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/freehold-go/freehold/internal/testenv"
 )
@@ -190,5 +193,24 @@ func TestEvidenceInUse(t *testing.T) {
 			t.Errorf("unlocked reports %s, want %s", out, want)
 		}
 		check(lock(f))
+	}
+}
+
+// TestPipesAsEvidence: a pipe in the place of a file stops neither the report nor the next process.
+func TestPipesAsEvidence(t *testing.T) {
+	folder := evidenceOf(t, false)
+	path := filepath.Join(folder, blocksFile)
+	check(os.Remove(path))
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Skipf("no pipe can be made here: %v", err)
+	}
+	if _, err := WriteEvidence(io.Discard, folder, nil); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+		t.Errorf("a pipe: %v", err)
+	}
+	unlocked(path) // Returns.
+	check(os.Remove(path))
+	check(os.Symlink("/dev/zero", path))
+	if _, err := WriteEvidence(io.Discard, folder, nil); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+		t.Errorf("a link to a device: %v", err)
 	}
 }

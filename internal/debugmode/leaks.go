@@ -83,7 +83,7 @@ func lostLeaks(lost uint64) string {
 	if lost == 0 {
 		return ""
 	}
-	return fmt.Sprintf("freehold: the table of blocks was full: whether %s more were freed is not known\n", count(lost, "block"))
+	return fmt.Sprintf("freehold: the table of blocks was full: it had no room for %s, and more may not be freed\n", count(lost, "block"))
 }
 
 // String is the paragraph of the group in the report: how many and how large, and the stack.

@@ -111,7 +111,8 @@ func (t *textTable) load(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	t.list = append(t.list, decodeTexts(data)...)
+	list, _ := decodeTexts(data)
+	t.list = append(t.list, list...)
 	return nil
 }
 
