@@ -67,6 +67,12 @@ var (
 	// allocates new chunks, as large as the last rounds were. Off-heap and fixed arenas, whose memory
 	// the collector does not see, panic. [Options] and [Pool] have a field for arenas that always do
 	// so, the word noreuse of FREEHOLD is for all arenas on Go memory.
+	//
+	// Chunks of 64 KiB and more that hold no pointers are taken over by a finalizer, once the
+	// collector has proved that no pointer leads into them. Go runs all finalizers in one goroutine:
+	// a finalizer of the program that blocks keeps them all. And a cleanup (runtime.AddCleanup) of a
+	// value in such a chunk does not run while arenas take the chunk over, but when it leaves their
+	// use.
 	NoReuse = Mode{noReuse: true}
 )
 
