@@ -89,16 +89,18 @@ func moduleOf(pkg string) string {
 }
 
 func moduleAmong(pkg string, modules []string, main string) string {
-	pkg = strings.TrimSuffix(pkg, "_test") // An external test is of the same module.
-	if pkg == "main" || pkg == "command-line-arguments" {
+	tested := strings.TrimSuffix(pkg, "_test") // An external test is of the same module.
+	if tested == "main" || tested == "command-line-arguments" {
 		if main == "" {
 			return "main"
 		}
 		return main
 	}
-	for _, m := range modules {
-		if pkg == m || strings.HasPrefix(pkg, m) && pkg[len(m)] == '/' {
-			return m
+	for _, p := range []string{pkg, tested} { // A module's own path may end like that.
+		for _, m := range modules {
+			if p == m || strings.HasPrefix(p, m) && p[len(m)] == '/' {
+				return m
+			}
 		}
 	}
 	parts := strings.SplitN(pkg, "/", 4)

@@ -3,6 +3,7 @@ package arena
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -107,9 +108,10 @@ func (s *plans) with(options []CloneOptions) *plans {
 		for t.Name() == "" && t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
-		if pkg := t.PkgPath(); pkg != "" {
-			made.trusted[pkg] = true
+		if t.PkgPath() == "" {
+			panic(fmt.Errorf("arena: CloneOptions.UnsafeTrust names %s, which no package declares: name a type of the package that is trusted", t))
 		}
+		made.trusted[t.PkgPath()] = true
 	}
 	found, _ := planSets.LoadOrStore(string(key), made)
 	return found.(*plans)
