@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/samegraph"
 )
 
 // A vertex has a field for every way to lead somewhere. IDs are unique.
@@ -147,142 +147,13 @@ func grow(script []byte) *vertex {
 	return g.vertices[0]
 }
 
-// A matcher walks original and copy side by side, by reflection alone. Every cell of memory, that is a number, a byte of
-// a string, a header, must have one cell in the copy, whichever way leads to it, and the other way round.
-type matcher struct {
-	to, from map[uintptr]uintptr
-	maps     map[uintptr]uintptr
-	err      error
-}
-
-func match(x, y *vertex) error {
-	m := &matcher{map[uintptr]uintptr{}, map[uintptr]uintptr{}, map[uintptr]uintptr{}, nil}
-	m.value("v", reflect.ValueOf(x).Elem(), reflect.ValueOf(y).Elem())
-	for a := range m.to {
-		if _, both := m.from[a]; both && m.err == nil {
-			return fmt.Errorf("a cell at %#x is in original and copy", a)
-		}
-	}
-	return m.err
-}
-
-func (m *matcher) fail(path, format string, args ...any) {
-	if m.err == nil {
-		m.err = fmt.Errorf(path+": "+format, args...)
-	}
-}
-
-// cell notes that a stands for b, and says whether it was known.
-func (m *matcher) cell(path string, a, b uintptr) (known bool) {
-	to, known := m.to[a]
-	from, known2 := m.from[b]
-	if known != known2 || known && (to != b || from != a) {
-		m.fail(path, "the cell at %#x is %#x in the copy, and was %#x; that was %#x", a, b, to, from)
-	}
-	m.to[a], m.from[b] = b, a
-	return known
-}
-
-func (m *matcher) value(path string, x, y reflect.Value) {
-	if m.err != nil {
-		return
-	}
-	if x.Type() != y.Type() {
-		m.fail(path, "%s became %s", x.Type(), y.Type())
-		return
-	}
-	switch x.Kind() {
-	case reflect.Struct:
-		for i := range x.NumField() {
-			m.value(path+"."+x.Type().Field(i).Name, x.Field(i), y.Field(i))
-		}
-		return
-	case reflect.Array:
-		for i := range x.Len() {
-			m.value(fmt.Sprintf("%s[%d]", path, i), x.Index(i), y.Index(i))
-		}
-		return
-	}
-	if x.CanAddr() && y.CanAddr() && m.cell(path, x.Addr().Pointer(), y.Addr().Pointer()) {
-		return
-	}
-	switch x.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if x.IsNil() || y.IsNil() {
-			if x.IsNil() != y.IsNil() {
-				m.fail(path, "%v became %v", x, y)
-			}
-			return
-		}
-		m.value(path, x.Elem(), y.Elem())
-	case reflect.Slice:
-		if x.Len() != y.Len() || x.Cap() != y.Cap() || x.IsNil() != y.IsNil() {
-			m.fail(path, "a slice of %d of %d became one of %d of %d", x.Len(), x.Cap(), y.Len(), y.Cap())
-			return
-		}
-		for i := range x.Len() {
-			m.value(fmt.Sprintf("%s[%d]", path, i), x.Index(i), y.Index(i))
-		}
-	case reflect.Map:
-		m.mapValue(path, x, y)
-	case reflect.String:
-		if x.String() != y.String() {
-			m.fail(path, "%q became %q", x.String(), y.String())
-			return
-		}
-		a, b := unsafex.PtrAddr(unsafex.StringData(x.String())), unsafex.PtrAddr(unsafex.StringData(y.String()))
-		for i := range uintptr(x.Len()) {
-			m.cell(path, a+i, b+i)
-		}
-	default:
-		if x.Interface() != y.Interface() {
-			m.fail(path, "%v became %v", x, y)
-		}
-	}
-}
-
-func (m *matcher) mapValue(path string, x, y reflect.Value) {
-	if x.Len() != y.Len() || x.IsNil() != y.IsNil() {
-		m.fail(path, "a map of %d became one of %d", x.Len(), y.Len())
-		return
-	}
-	if known, ok := m.maps[x.Pointer()]; ok || x.IsNil() {
-		if known != y.Pointer() {
-			m.fail(path, "one map became two")
-		}
-		return
-	}
-	m.maps[x.Pointer()] = y.Pointer()
-	name := func(k reflect.Value) string {
-		if v, ok := k.Interface().(*vertex); ok {
-			return fmt.Sprint("vertex ", v.ID)
-		}
-		return fmt.Sprintf("%T %v", k.Interface(), k.Interface())
-	}
-	keys := map[string]reflect.Value{}
-	for _, k := range y.MapKeys() {
-		keys[name(k)] = k
-	}
-	for _, k := range x.MapKeys() {
-		other, ok := keys[name(k)]
-		if !ok || !y.MapIndex(other).IsValid() {
-			m.fail(path, "the key %s is lost", name(k))
-			return
-		}
-		if k.Kind() == reflect.Pointer {
-			m.value(path+" key", k, other)
-		}
-		m.value(path+"["+name(k)+"]", x.MapIndex(k), y.MapIndex(other))
-	}
-}
-
 // cloneBothWays clones the graph to an arena and back and compares, also when the original is gone.
 func cloneBothWays(t *testing.T, a *Arena, script []byte, collect bool) {
 	v := grow(script)
 	o := CloneOptions{CopyGlobals: len(script)%2 == 0}
 	onlyLongWay(v, len(script)%3 == 0, nil)
 	c := DeepClone(a, v, o)
-	if err := match(v, c); err != nil {
+	if err := samegraph.Compare(v, c); err != nil {
 		t.Fatalf("DeepClone: %v\nscript %q", err, script)
 	}
 	for _, l := range Audit(a).Leaks {
@@ -292,17 +163,17 @@ func cloneBothWays(t *testing.T, a *Arena, script []byte, collect bool) {
 	}
 	onlyLongWay(v, len(script)%3 == 1, nil)
 	h := Heap(c, o)
-	if err := match(v, h); err != nil {
+	if err := samegraph.Compare(v, h); err != nil {
 		t.Fatalf("Heap of DeepClone: %v\nscript %q", err, script)
 	}
 	if v = nil; collect {
 		runtime.GC()
 	}
-	if err := match(c, h); err != nil {
+	if err := samegraph.Compare(c, h); err != nil {
 		t.Fatalf("after the original was collected: %v\nscript %q", err, script)
 	}
 	a.Reset(Keep)
-	if err := match(grow(script), h); err != nil {
+	if err := samegraph.Compare(grow(script), h); err != nil {
 		t.Fatalf("after the arena was reset: %v\nscript %q", err, script)
 	}
 }
@@ -311,11 +182,7 @@ func FuzzDeepClone(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 2, 3, 4})
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 8 {
-		script := make([]byte, 400)
-		for i := range script {
-			script[i] = byte(rng.Uint32())
-		}
-		f.Add(script)
+		f.Add(randomScript(rng, 400))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
 		a := NewArena()
@@ -335,10 +202,6 @@ func TestDeepCloneGraphs(t *testing.T) {
 		rounds = 30
 	}
 	for i := range rounds {
-		script := make([]byte, rng.IntN(1500))
-		for i := range script {
-			script[i] = byte(rng.Uint32())
-		}
-		cloneBothWays(t, kinds[i%len(kinds)], script, true)
+		cloneBothWays(t, kinds[i%len(kinds)], randomScript(rng, rng.IntN(1500)), true)
 	}
 }
