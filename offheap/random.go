@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // Random placement (FREEHOLD=random, Options.Random).
@@ -82,11 +81,7 @@ func (s *slot) checkOutRandom(h *heap, sp *span, id int, roll uint64) bool {
 	first := uint32(roll) & 0xffff % n
 	for i := range n {
 		g := (first + i) % n
-		v := unsafex.Load64(sp.word(g))
-		for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {
-			v = unsafex.Load64(sp.word(g))
-		}
-		if s.base == 0 {
+		if !s.checkOutFree(h, sp, g, id) {
 			continue
 		}
 		if s.mask() == sp.mask(g) {

@@ -142,11 +142,7 @@ func (s *slot) refill(h *heap, id int) (f refilling) {
 	}
 	sp := spanAt(s.cur)
 	for g := uint32(sp.hint); g < sp.groups(); g++ {
-		v := unsafex.Load64(sp.word(g))
-		for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {
-			v = unsafex.Load64(sp.word(g))
-		}
-		if s.base == 0 {
+		if !s.checkOutFree(h, sp, g, id) {
 			continue
 		}
 		if s.mask() == sp.mask(g) {
@@ -158,6 +154,16 @@ func (s *slot) refill(h *heap, id int) (f refilling) {
 	}
 	f.done, s.cur = s.cur, 0
 	return f
+}
+
+// checkOutFree makes group g of the slab the slot's, which has none, if the group has free blocks and
+// no holder.
+func (s *slot) checkOutFree(h *heap, sp *span, g uint32, id int) bool {
+	v := unsafex.Load64(sp.word(g))
+	for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {
+		v = unsafex.Load64(sp.word(g))
+	}
+	return s.base != 0
 }
 
 // settleCurrent ends the use of a slab by its holder. Groups that the holder still has checked
