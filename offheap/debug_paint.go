@@ -22,12 +22,18 @@ func paint(addr, n uintptr, with byte) {
 //
 //go:norace
 func unpainted(addr, n uintptr, with byte) (off uintptr, whole bool) {
-	if n == 0 {
-		return 0, true
+	if addr%8 == 0 { // Whole words first.
+		word := uint64(with) * 0x0101010101010101
+		for _, w := range unsafex.Slice[uint64](addr, int(n/8), int(n/8)) {
+			if w != word {
+				break
+			}
+			off += 8
+		}
 	}
-	for i, c := range unsafex.Bytes(addr, n) {
-		if c != with {
-			return uintptr(i), false
+	for ; off < n; off++ {
+		if *unsafex.At[byte](addr + off) != with {
+			return off, false
 		}
 	}
 	return 0, true

@@ -50,11 +50,11 @@ func (h *heap) inspectFree(sp *span, lo, hi uintptr) {
 
 // writtenIn says which of the free blocks in [lo, hi) of a slab was written, or returns nil.
 func (h *heap) writtenIn(sp *span, lo, hi uintptr) *MisuseError {
-	addr, found := firstNonZero(lo, hi)
-	if !found {
+	off, zero := unpainted(lo, hi-lo, 0)
+	if zero {
 		return nil
 	}
-	size := uintptr(sp.size)
+	addr, size := lo+off, uintptr(sp.size)
 	block := sp.base + (addr-sp.base)/size*size
 	shown := min(16, block+size-addr)
 	return &MisuseError{Addr: addr, Kind: "write after Free",
@@ -73,21 +73,6 @@ func lateWrites() error {
 		}
 	}
 	return errors.Join(found...)
-}
-
-// firstNonZero is the address of the first byte in [lo, hi) that is not zero. Both ends are multiples of 8.
-//
-//go:norace
-func firstNonZero(lo, hi uintptr) (addr uintptr, found bool) {
-	for i, w := range unsafex.Slice[uint64](lo, int(hi-lo)/8, int(hi-lo)/8) {
-		if w == 0 {
-			continue
-		}
-		for addr = lo + uintptr(i)*8; *unsafex.At[byte](addr) == 0 && addr+1 < hi; addr++ {
-		}
-		return addr, true
-	}
-	return 0, false
 }
 
 // bytesAt copies n bytes at addr.
