@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .PHONY: ci-full fuzz stress sanitizers modes ramp bench-full rivals accuracy large tidy cross golden
 
-library = $$(go list ./... | grep -v -e /internal/lint -e /internal/release)
+library = $$(go list ./... | grep -v /internal/checks/lint)
 FUZZTIME ?= 10m
 
 # All that .ci/run can check, before a release and before an issue is closed. About an hour with cold caches.
@@ -48,7 +48,7 @@ sanitizers:
 	go test -count=1 -asan -o "$$bin/asan.test" ./internal/sanitize; \
 	CC=$(CLANG) go test -count=1 -msan -o "$$bin/msan.test" ./internal/sanitize; \
 	GOEXPERIMENT=nodwarf5 go test -count=1 -tags valgrind -o "$$bin/valgrind.test" -timeout 20m ./internal/sanitize
-	FREEHOLD_TEST_SANITIZERS=race,asan,msan,valgrind go test -count=1 -timeout 1h -run '^TestBuilds$$' ./internal/misuse
+	FREEHOLD_TEST_SANITIZERS=race,asan,msan,valgrind go test -count=1 -timeout 1h -run '^TestBuilds$$' ./internal/checks/misuse
 	go test -count=1 -asan -short -timeout 1h ./offheap ./arena ./internal/debugmode
 	CC=$(CLANG) go test -count=1 -msan -short -timeout 1h ./offheap ./arena ./internal/debugmode
 
@@ -105,6 +105,6 @@ tidy:
 		rm -r $$copy; \
 	done
 
-# Writes the golden files of internal/lint anew.
+# Writes the golden files of internal/checks/lint anew.
 golden:
-	go test ./internal/lint -run 'TestAPI|TestDependencies' -update
+	go test ./internal/checks/lint -run 'TestAPI|TestDependencies' -update

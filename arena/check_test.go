@@ -3,9 +3,9 @@ package arena
 import (
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/invariants"
-	"github.com/freehold-go/freehold/internal/testenv"
 )
 
 // TestChecks breaks each invariant of an arena or of a store of its own and expects the check that stands for it to say so.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sanitize"
-	"github.com/freehold-go/freehold/internal/testenv"
 	"github.com/freehold-go/freehold/offheap"
 )
 

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/samegraph"
+	"github.com/freehold-go/freehold/internal/checks/samegraph"
 )
 
 // A vertex has a field for every way to lead somewhere. IDs are unique.

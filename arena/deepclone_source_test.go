@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // This test writes programs with named types, which package reflect cannot make: recursive types, embedded
@@ -266,7 +266,7 @@ import (
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/arena"
-	"github.com/freehold-go/freehold/internal/samegraph"
+	"github.com/freehold-go/freehold/internal/checks/samegraph"
 )
 
 var _ atomic.Pointer[int]

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/samegraph"
+	"github.com/freehold-go/freehold/internal/checks/samegraph"
 )
 
 // A modeler makes types and values of what a string of bytes says.

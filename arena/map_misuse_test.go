@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/offheap"
 )
 

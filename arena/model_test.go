@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/debugmode"
-	"github.com/freehold-go/freehold/internal/testenv"
 )
 
 // A tracked value is one in an arena beside what it must still be.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // TestStringsInGuardMode: the compiler and the assembly of the runtime leave strings out of what AddressSanitizer and MemorySanitizer see.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/invariants"
-	"github.com/freehold-go/freehold/internal/testenv"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )

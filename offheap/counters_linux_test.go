@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // resides is the memory that the system says blocks and the allocator's records take. The records

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/alloctest"
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // TestEverything lets all that the package does happen at once: workers allocate in every way what

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // TestFileOnFullDisk makes files on a disk of 2 MiB.

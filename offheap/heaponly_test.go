@@ -12,7 +12,7 @@ import (
 	"unique"
 	"weak"
 
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // heapOnly are the functions of the standard library that take pointers to the Go heap alone, with

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/alloctest"
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 

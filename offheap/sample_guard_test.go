@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/debugmode"
-	"github.com/freehold-go/freehold/internal/testenv"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // TestFaultInC checks that a fault in C has a report: Go writes another text there than for its own.

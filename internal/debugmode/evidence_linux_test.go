@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // TestEvidenceOfProcess1: process 1 of a container, with which the system ends all others, leaves

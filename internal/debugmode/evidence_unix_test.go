@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 func init() {

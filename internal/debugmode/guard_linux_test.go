@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/machine"
-	"github.com/freehold-go/freehold/internal/testenv"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 

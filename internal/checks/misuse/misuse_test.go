@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/freehold-go/freehold/internal/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // TestCorpus checks the corpus itself: that it is as large as it is meant to be, and that nothing in it is left without a mode.

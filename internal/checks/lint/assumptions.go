@@ -27,7 +27,7 @@ func Assumptions(r *Repo) (found []Finding) {
 		}
 	}
 	r.goFiles(func(f *File) {
-		if inside(f.Dir(), "internal/lint") {
+		if inside(f.Dir(), "internal/checks/lint") {
 			return
 		}
 		for _, group := range f.Syntax.Comments {

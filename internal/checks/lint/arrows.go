@@ -73,7 +73,7 @@ func forbiddenForeign(f *File, to string) string {
 func forbiddenSideways(from, own string) string {
 	room, _, _ := strings.Cut(from, "/")
 	switch {
-	case inside(from, "internal/misuse"):
+	case inside(from, "internal/checks/misuse"):
 		// It stands above the library: programs that use it.
 	case room == "internal":
 		if !inside(own, "internal") {

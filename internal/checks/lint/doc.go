@@ -9,7 +9,7 @@
 //
 // # Changing a golden file
 //
-// go test ./internal/lint -update writes api/*.txt and the lists of dependencies anew; the diff is then part of the review.
+// go test ./internal/checks/lint -update writes api/*.txt and the lists of dependencies anew; the diff is then part of the review.
 //
 // # What it is not
 //

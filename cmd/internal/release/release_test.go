@@ -15,8 +15,53 @@ import (
 	"testing"
 	"time"
 
-	"github.com/freehold-go/freehold/internal/lint"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
 )
+
+// library is the import path of the library; the other modules lie below it.
+const library = "github.com/freehold-go/freehold"
+
+var modules = []Module{{library, ""}, {library + "/cmd", "cmd"}, {library + "/adapters", "adapters"}}
+
+// repository finds the folder that git keeps.
+func repository() (string, error) {
+	out, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// TestZips: each module has its go.mod and a licence, and no file of another module.
+func TestZips(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Skipf("no git, or no repository: %v", err)
+	}
+	dir := t.TempDir()
+	if err := Serve(root, dir, "v0.1.0", modules); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range modules {
+		file := filepath.Join(dir, filepath.FromSlash(m.Path), "@v", "v0.1.0.zip")
+		checked, err := zip.CheckZip(module.Version{Path: m.Path, Version: "v0.1.0"}, file)
+		if err != nil || len(checked.Invalid) > 0 || len(checked.Omitted) > 0 {
+			t.Errorf("%s: %v, invalid %v, omitted %v", m.Path, err, checked.Invalid, checked.Omitted)
+		}
+		prefix, mods := m.Path+"@v0.1.0/", 0
+		for _, name := range checked.Valid {
+			if filepath.Base(name) == "go.mod" {
+				mods++
+			}
+		}
+		for _, name := range []string{"go.mod", "LICENSE"} {
+			if !slices.Contains(checked.Valid, prefix+name) {
+				t.Errorf("%s has no %s", m.Path, name)
+			}
+		}
+		if mods != 1 {
+			t.Errorf("%s has %d files go.mod", m.Path, mods)
+		}
+	}
+}
 
 // outside is a program of a user's.
 const outside = `package main
@@ -37,18 +82,18 @@ func main() {
 
 func TestOutsideModule(t *testing.T) {
 	p := serve(t)
-	p.fetch(t, lint.ModulePath, "1.25.0", "/...")
+	p.fetch(t, library, "1.25.0", "/...")
 	dir := t.TempDir()
-	write(t, dir, "go.mod", "module example.com/outside\n\ngo 1.25.0\n\nrequire "+lint.ModulePath+" "+p.version+"\n")
+	write(t, dir, "go.mod", "module example.com/outside\n\ngo 1.25.0\n\nrequire "+library+" "+p.version+"\n")
 	write(t, dir, "main.go", outside)
 	if got, want := p.run(t, dir, "go", "run", "."), "1000 false"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
-	p.builds(t, dir, "example.com/outside", lint.ModulePath, "golang.org/x/sys")
+	p.builds(t, dir, "example.com/outside", library, "golang.org/x/sys")
 	list := p.run(t, dir, "go", "list", "-m", "all")
 	for line := range strings.Lines(list) {
 		switch name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name {
-		case "example.com/outside", lint.ModulePath, "golang.org/x/sys", "github.com/google/pprof": // The last for memprof.
+		case "example.com/outside", library, "golang.org/x/sys", "github.com/google/pprof": // The last for memprof.
 		default:
 			t.Errorf("the library brings %s along", strings.TrimSpace(line))
 		}
@@ -82,14 +127,14 @@ func TestOutsideAdapter(t *testing.T) {
 	if version.Compare(runtime.Version(), "go1.26") < 0 {
 		t.Skip("the adapters need Go 1.26")
 	}
-	p.fetch(t, lint.ModulePath+"/adapters", "1.26.0", "/httparena")
+	p.fetch(t, library+"/adapters", "1.26.0", "/httparena")
 	dir := t.TempDir()
-	write(t, dir, "go.mod", "module example.com/service\n\ngo 1.26.0\n\nrequire "+lint.ModulePath+"/adapters "+p.version+"\n")
+	write(t, dir, "go.mod", "module example.com/service\n\ngo 1.26.0\n\nrequire "+library+"/adapters "+p.version+"\n")
 	write(t, dir, "main.go", service)
 	if got, want := p.run(t, dir, "go", "run", "."), "served /x"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
-	p.builds(t, dir, "example.com/service", lint.ModulePath, lint.ModulePath+"/adapters", "golang.org/x/sys")
+	p.builds(t, dir, "example.com/service", library, library+"/adapters", "golang.org/x/sys")
 }
 
 // builds checks that the program in dir is built from packages of the standard library and of the modules alone.
@@ -105,8 +150,8 @@ func (p proxy) builds(t *testing.T, dir string, modules ...string) {
 // TestReadmeExamples runs the examples of the README in a module of their own, as a reader would who copies them.
 func TestReadmeExamples(t *testing.T) {
 	p := serve(t)
-	p.fetch(t, lint.ModulePath, "1.25.0", "/...")
-	root, err := lint.Root()
+	p.fetch(t, library, "1.25.0", "/...")
+	root, err := repository()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +159,7 @@ func TestReadmeExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	main := "package main\n\nimport (\n\t\"iter\"\n\t\"slices\"\n\n\t\"" + lint.ModulePath + "/arena\"\n\t\"" + lint.ModulePath + "/offheap\"\n)\n" + aroundReadme
+	main := "package main\n\nimport (\n\t\"iter\"\n\t\"slices\"\n\n\t\"" + library + "/arena\"\n\t\"" + library + "/offheap\"\n)\n" + aroundReadme
 	blocks := strings.Split(string(readme), "\n```go\n")[1:]
 	if len(blocks) != 2 {
 		t.Fatalf("the README has %d examples; this test knows what surrounds two", len(blocks))
@@ -127,9 +172,9 @@ func TestReadmeExamples(t *testing.T) {
 		main += "\n" + example + "\n"
 	}
 	dir := t.TempDir()
-	write(t, dir, "go.mod", "module example.com/reader\n\ngo 1.25.0\n\nrequire "+lint.ModulePath+" "+p.version+"\n")
+	write(t, dir, "go.mod", "module example.com/reader\n\ngo 1.25.0\n\nrequire "+library+" "+p.version+"\n")
 	write(t, dir, "main.go", main)
-	p.run(t, dir, "go", "get", lint.ModulePath+"@"+p.version)
+	p.run(t, dir, "go", "get", library+"@"+p.version)
 	p.run(t, dir, "go", "vet", ".")
 	p.run(t, dir, "go", "run", ".")
 	if out, err := exec.Command("gofmt", "-l", dir).Output(); err != nil || len(out) > 0 {
@@ -163,8 +208,8 @@ func TestInstallCommand(t *testing.T) {
 	if version.Compare(runtime.Version(), "go1.26") < 0 {
 		t.Skip("the command needs Go 1.26")
 	}
-	p.fetch(t, lint.ModulePath+"/cmd", "1.26.0", "/freehold")
-	p.run(t, t.TempDir(), "go", "install", lint.ModulePath+"/cmd/freehold@"+p.version)
+	p.fetch(t, library+"/cmd", "1.26.0", "/freehold")
+	p.run(t, t.TempDir(), "go", "install", library+"/cmd/freehold@"+p.version)
 	exe := filepath.Join(p.bin, "freehold")
 	if runtime.GOOS == "windows" {
 		exe += ".exe"
@@ -195,7 +240,7 @@ func TestMain(m *testing.M) {
 }
 
 var served = sync.OnceValues(func() (proxy, error) {
-	root, err := lint.Root()
+	root, err := repository()
 	if err != nil {
 		return proxy{}, err
 	}
@@ -210,7 +255,7 @@ var served = sync.OnceValues(func() (proxy, error) {
 		return proxy{}, fmt.Errorf("%w: %w\n%s", errOffline, err, out)
 	}
 	dir := filepath.Join(scratch, "proxy")
-	if err := Serve(root, dir, v, []Module{{lint.ModulePath, ""}, {lint.ModulePath + "/cmd", "cmd"}, {lint.ModulePath + "/adapters", "adapters"}}); err != nil {
+	if err := Serve(root, dir, v, modules); err != nil {
 		return proxy{}, err
 	}
 	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()

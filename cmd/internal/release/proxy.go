@@ -1,8 +1,8 @@
 package release
 
 import (
-	"archive/zip"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -10,9 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
 )
 
-// Module is one module of the repository.
+// A Module is one module of the repository.
 type Module struct {
 	Path string // import path
 	Dir  string // from the repository's root; "" is the root itself
@@ -61,65 +64,61 @@ func Serve(root, dir, version string, modules []Module) error {
 	return nil
 }
 
-// tracked lists the files that git knows or would add.
-func tracked(root string) ([]string, error) {
+// tracked lists the files that git knows or would add, and that are there.
+func tracked(root string) (names []string, err error) {
 	out, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
 		return nil, fmt.Errorf("release: git ls-files: %w", err)
 	}
-	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), nil
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name))); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
-// pack writes a module's zip: its files under path@version/, without those of modules nested in it.
+// pack writes a module's zip. The files of modules nested in it are left out by package zip, which also refuses names and
+// sizes that the go command would refuse. A module in a folder gets the repository's licence, as the go command gives it.
 func pack(root, file string, m Module, version string, files []string) (err error) {
-	nested := map[string]bool{}
+	var list []zip.File
+	licensed := false
 	for _, name := range files {
-		if path.Base(name) == "go.mod" && path.Dir(name) != path.Clean(m.Dir) {
-			nested[path.Dir(name)] = true
+		inner, ok := name, true
+		if m.Dir != "" {
+			inner, ok = strings.CutPrefix(name, m.Dir+"/")
 		}
+		if ok {
+			list = append(list, source{root, name, inner})
+			licensed = licensed || inner == licence
+		}
+	}
+	if !licensed {
+		list = append(list, source{root, licence, licence})
 	}
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	w := zip.NewWriter(f)
-	prefix := ""
-	if m.Dir != "" {
-		prefix = m.Dir + "/"
-	}
-	for _, name := range files {
-		inner, ok := strings.CutPrefix(name, prefix)
-		if !ok || within(name, m.Dir, nested) {
-			continue
-		}
-		b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		if os.IsNotExist(err) {
-			continue // deleted, not yet committed
-		}
-		if err != nil {
-			return err
-		}
-		to, err := w.Create(m.Path + "@" + version + "/" + inner)
-		if err != nil {
-			return err
-		}
-		if _, err := to.Write(b); err != nil {
-			return err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return err
+	if err := zip.Create(f, module.Version{Path: m.Path, Version: version}, list); err != nil {
+		return fmt.Errorf("release: %w", err)
 	}
 	return f.Close()
 }
 
-// within reports whether a folder between the module's and the file is a module of its own.
-func within(name, module string, nested map[string]bool) bool {
-	for dir := path.Dir(name); dir != "." && dir != module; dir = path.Dir(dir) {
-		if nested[dir] {
-			return true
-		}
-	}
-	return false
-}
+const licence = "LICENSE"
+
+// A source is a file of the repository, under its name in the module. It is a [zip.File].
+type source struct{ root, name, inner string }
+
+func (s source) where() string { return filepath.Join(s.root, filepath.FromSlash(s.name)) }
+
+// Path is the name within the module.
+func (s source) Path() string { return path.Clean(s.inner) }
+
+// Lstat describes the file.
+func (s source) Lstat() (os.FileInfo, error) { return os.Lstat(s.where()) }
+
+// Open opens the file.
+func (s source) Open() (io.ReadCloser, error) { return os.Open(s.where()) }

@@ -17,9 +17,9 @@ var unsafeFolders = []string{
 
 // unsafeFiles may import unsafe besides. Keep it short: each entry says what the file does that unsafex cannot do for it.
 var unsafeFiles = []string{
-	"alloctest/stack.go",     // shows an allocator a slice of the stack that escape analysis does not see
-	"internal/misuse/raw.go", // does what a mistake in unsafe code does
-	"cmd/bench/bound.go",     // the physical bound: an unchecked slab and free list
+	"alloctest/stack.go",            // shows an allocator a slice of the stack that escape analysis does not see
+	"internal/checks/misuse/raw.go", // does what a mistake in unsafe code does
+	"cmd/bench/bound.go",            // the physical bound: an unchecked slab and free list
 }
 
 // onlySanitized reports whether the file is compiled in builds with a sanitizer alone, which need C or its instructions anyway.

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the page anew where it differs")
 
-const page = "../../docs/finding-mistakes.md"
+const page = "../../../docs/finding-mistakes.md"
 
 // TestPageTable holds the page's tables to the corpus.
 func TestPageTable(t *testing.T) {
@@ -20,7 +20,7 @@ func TestPageTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- table: made by internal/misuse -->\n", "<!-- end of table -->\n"
+	const begin, end = "<!-- table: made by internal/checks/misuse -->\n", "<!-- end of table -->\n"
 	before, rest, ok := strings.Cut(string(text), begin)
 	old, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
@@ -28,7 +28,7 @@ func TestPageTable(t *testing.T) {
 	}
 	if want := "\n" + Table() + "\n"; old != want {
 		if !*update {
-			t.Fatal("the table is not the corpus's: go test ./internal/misuse -run TestPage -update")
+			t.Fatal("the table is not the corpus's: go test ./internal/checks/misuse -run TestPage -update")
 		}
 		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o666); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestPageReports(t *testing.T) {
 			return block
 		}
 		if !*update {
-			t.Errorf("the report of %s with %s and FREEHOLD=%s is not the page's (go test ./internal/misuse -run TestPage -update):\n%s", m[1], m[2], m[3], got)
+			t.Errorf("the report of %s with %s and FREEHOLD=%s is not the page's (go test ./internal/checks/misuse -run TestPage -update):\n%s", m[1], m[2], m[3], got)
 		}
 		return fmt.Sprintf("<!-- report: %s %s %s -->\n\n```text\n%s```\n", m[1], m[2], regexp.MustCompile(`-- report: \S+ \S+ (\S+) --`).FindStringSubmatch(block)[1], got)
 	})
@@ -84,7 +84,7 @@ func stable(report string) string {
 
 var (
 	folder    = regexp.MustCompile(`(?m)^(\s+)\S*/([^/\s]+\.go:\d+)( .*)?$`)
-	module    = regexp.MustCompile(`github\.com/freehold-go/freehold/(?:internal/)?`)
+	module    = regexp.MustCompile(`github\.com/freehold-go/freehold/(?:internal/(?:checks/)?)?`)
 	goroutine = regexp.MustCompile(`goroutine \d+`)
 	arenaID   = regexp.MustCompile(`arena \d+`)
 	heapAddr  = regexp.MustCompile(`0x[0-9a-f]+`)

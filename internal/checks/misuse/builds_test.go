@@ -20,7 +20,7 @@ var kits = map[Mode]kit{
 	Race: {flags: []string{"-race"}, env: []string{"CGO_ENABLED=1"}, compiler: []string{"gcc", "clang"}},
 	ASan: {flags: []string{"-asan"}, env: []string{"CGO_ENABLED=1"}, compiler: []string{"gcc", "clang"}},
 	MSan: {flags: []string{"-msan"}, env: []string{"CGO_ENABLED=1"}, compiler: []string{"clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-14"}},
-	Valgrind: {flags: []string{"-tags=valgrind"}, env: []string{"CGO_ENABLED=1", "GOEXPERIMENT=nodwarf5"}, compiler: []string{"gcc", "clang"}, runner: []string{"valgrind", "-q", "--error-exitcode=9", "--leak-check=no", "--vex-guest-chase=no", "--suppressions=../sanitize/valgrind.supp"},
+	Valgrind: {flags: []string{"-tags=valgrind"}, env: []string{"CGO_ENABLED=1", "GOEXPERIMENT=nodwarf5"}, compiler: []string{"gcc", "clang"}, runner: []string{"valgrind", "-q", "--error-exitcode=9", "--leak-check=no", "--vex-guest-chase=no", "--suppressions=../../sanitize/valgrind.supp"},
 		// A goroutine that is interrupted saves its registers below what Valgrind takes for its stack.
 		variables: []string{"GODEBUG=asyncpreemptoff=1"}},
 }

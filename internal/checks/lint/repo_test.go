@@ -95,11 +95,11 @@ func golden(t *testing.T, file, got string) {
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		t.Errorf("%v\nto write it: go test ./internal/lint -update", err)
+		t.Errorf("%v\nto write it: go test ./internal/checks/lint -update", err)
 		return
 	}
 	if want := string(b); got != want {
-		t.Errorf("%s is not what the code says\n%s\nif the change is meant: go test ./internal/lint -update", file, difference(want, got))
+		t.Errorf("%s is not what the code says\n%s\nif the change is meant: go test ./internal/checks/lint -update", file, difference(want, got))
 	}
 }
 
