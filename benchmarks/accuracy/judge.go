@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // The bars: what the doctor must reach.
@@ -38,7 +39,9 @@ func (o *outcome) predicted() float64 {
 }
 
 // measured is the gain in CPU time, as a share of that before the change.
-func (o *outcome) measured() float64 { return 1 - median(o.runs.After)/median(o.runs.Before) }
+func (o *outcome) measured() float64 {
+	return 1 - terminal.Median(o.runs.After)/terminal.Median(o.runs.Before)
+}
 
 // off is the error of the prediction as a share of what was measured; 1 where nothing was predicted.
 func (o *outcome) off() float64 {
@@ -151,7 +154,7 @@ func bars(outcomes []*outcome) []bar {
 	}
 	var all []bar
 	if finding > 0 {
-		m := median(off)
+		m := terminal.Median(off)
 		all = append(all,
 			bar{"the right finding first, in all but one", of(first, finding, missed), first >= finding-mayMiss},
 			bar{"the sign of the gain right, in all", of(sign, finding, wrong), sign == finding},

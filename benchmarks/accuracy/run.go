@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -248,13 +247,6 @@ func evidence(dir string) (*doctor.Evidence, error) {
 		}
 	}
 	return e, nil
-}
-
-// median of at least one value.
-func median(values []float64) float64 {
-	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare)
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 func writeJSON(path string, v any) error {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"golang.org/x/perf/benchmath"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // A Row is what one contestant did at one size: the medians over all passes. Its JSON form is the output of -json,
@@ -79,9 +79,9 @@ func (j *job) row() *Row {
 	if len(j.samples) == 0 {
 		return r
 	}
-	of := func(value func(*Sample) float64) float64 { return median(j.values(value)) }
+	of := func(value func(*Sample) float64) float64 { return terminal.Median(j.values(value)) }
 	r.NsOps = j.values(func(s *Sample) float64 { return s.NsOp })
-	r.NsOp, r.Spread = median(r.NsOps), spread(r.NsOps)
+	r.NsOp, r.Spread = terminal.Median(r.NsOps), spread(r.NsOps)
 	r.WallNsOp = of(func(s *Sample) float64 { return s.WallNsOp })
 	r.AllocsOp = of(func(s *Sample) float64 { return s.AllocsOp })
 	r.GCCycles = of(func(s *Sample) float64 { return s.GCCycles })
@@ -108,19 +108,13 @@ func (j *job) values(value func(*Sample) float64) []float64 {
 	return vs
 }
 
-// median makes no assumption about the distribution: times have a long tail on a shared machine.
-func median(values []float64) float64 {
-	s := benchmath.NewSample(append([]float64(nil), values...), &benchmath.DefaultThresholds)
-	return benchmath.AssumeNothing.Summary(s, 0.95).Center
-}
-
 // spread is the distance between the largest and the smallest value as a part of the median.
 func spread(values []float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
 		low, high = min(low, v), max(high, v)
 	}
-	if m := median(values); m > 0 {
+	if m := terminal.Median(values); m > 0 {
 		return (high - low) / m
 	}
 	return 0

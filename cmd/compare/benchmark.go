@@ -15,6 +15,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // A testBinary is a program made by go test -c, and the folder that its tests run in.
@@ -257,7 +258,7 @@ func (b *benchSide) measureBase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.base, b.baseTraced = sample{MeasureCPU: median(cpu)}, traced
+	b.base, b.baseTraced = sample{MeasureCPU: terminal.Median(cpu)}, traced
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const (
@@ -180,10 +182,10 @@ func (c *contest) line(elapsed time.Duration, o *Options) string {
 	}
 	line += fmt.Sprintf("pair %d", len(c.plain)+len(c.traced)+1)
 	if _, i, ok := c.decisive(); ok && i.known() {
-		line += fmt.Sprintf(", B/A %.3f ±%.1f %%", i.ratio, 100*i.width())
+		line += fmt.Sprintf(", B/A %.3f ±%s", i.ratio, terminal.Percent(i.width()))
 	}
 	if o.Count == 0 {
-		line += fmt.Sprintf(" (until ±%g %%, or %.0f s)", 100*o.Precision, c.deadline.Seconds())
+		line += fmt.Sprintf(" (until ±%s, or %.0f s)", terminal.Percent(o.Precision), c.deadline.Seconds())
 	}
 	return line
 }

@@ -3,8 +3,6 @@ package compare
 import (
 	"math"
 	"slices"
-
-	"golang.org/x/perf/benchmath"
 )
 
 // leastPairs is the least number of pairs for which a 95 % interval exists: 2/2⁶ is less than 0.05.
@@ -90,12 +88,6 @@ func criticalRank(n int) int {
 		}
 	}
 	return -1
-}
-
-// median is the middle of values, of which there is one at least.
-func median(values []float64) float64 {
-	s := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
-	return benchmath.AssumeNothing.Summary(s, 0.95).Center
 }
 
 // quantile is the value that a part q of the sorted values does not exceed; NaN if there is none.

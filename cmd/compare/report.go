@@ -3,12 +3,11 @@ package compare
 import (
 	"fmt"
 	"maps"
-	"math"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/freehold-go/freehold/cmd/debugport"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or goes away, not when one is added.
@@ -159,7 +158,7 @@ func noCollections(c *Comparison) bool {
 
 func newMeasure(name, per string, s *series) Measure {
 	k := kindOf(name)
-	m := Measure{Name: name, Unit: k.unit, A: median(s.a), B: median(s.b), AValues: s.a, BValues: s.b}
+	m := Measure{Name: name, Unit: k.unit, A: terminal.Median(s.a), B: terminal.Median(s.b), AValues: s.a, BValues: s.b}
 	if m.Unit == "" {
 		m.Unit = "1"
 	}
@@ -204,13 +203,13 @@ func (c *Comparison) verdict(o *Options) string {
 	text := fmt.Sprintf("no difference shown: B takes %.3f × the %s of A", ratio, what)
 	switch {
 	case *m.High < 1:
-		text = fmt.Sprintf("B takes %s less %s than A", percent(1-ratio), what)
+		text = fmt.Sprintf("B takes %s less %s than A", terminal.Percent(1-ratio), what)
 	case *m.Low > 1:
-		text = fmt.Sprintf("B takes %s more %s than A", percent(ratio-1), what)
+		text = fmt.Sprintf("B takes %s more %s than A", terminal.Percent(ratio-1), what)
 	}
 	text += fmt.Sprintf(" (× %.3f, 95 %% interval %.3f to %.3f, %s)", ratio, *m.Low, *m.High, pairsText(len(m.AValues)))
 	if *m.Width > o.Precision {
-		text += fmt.Sprintf("; the interval is ±%s, wider than ±%s", percent(*m.Width), percent(o.Precision))
+		text += fmt.Sprintf("; the interval is ±%s, wider than ±%s", terminal.Percent(*m.Width), terminal.Percent(o.Precision))
 		switch c.Ended {
 		case endBudget:
 			text += ": -budget ended the runs"
@@ -230,18 +229,6 @@ func pairsText(n int) string {
 		return "1 pair"
 	}
 	return fmt.Sprintf("%d pairs", n)
-}
-
-// percent writes a share with as many digits as it deserves.
-func percent(share float64) string {
-	p := 100 * share
-	switch {
-	case math.Abs(p) >= 99.5:
-		return fmt.Sprintf("%.0f %%", p)
-	case math.Abs(p) >= 0.095:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", p), ".0") + " %"
-	}
-	return fmt.Sprintf("%.2f %%", p)
 }
 
 // verdict of the whole report: the only comparison's, or how many went which way.

@@ -157,7 +157,7 @@ func (w *writer) widthText(m *Measure, precision float64) string {
 	if m.Width == nil {
 		return "–"
 	}
-	s := percent(*m.Width)
+	s := terminal.Percent(*m.Width)
 	if *m.Width > precision {
 		s = w.Paint(text.FgYellow, s)
 	}
@@ -174,9 +174,9 @@ func (w *writer) prediction(p *Prediction) {
 	}
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{"gain in CPU time", "predicted", "measured", ""})
-	measured := percent(*p.Measured)
+	measured := terminal.Percent(*p.Measured)
 	if p.Low != nil {
-		measured += fmt.Sprintf(" (%s to %s)", percent(*p.Low), percent(*p.High))
+		measured += fmt.Sprintf(" (%s to %s)", terminal.Percent(*p.Low), terminal.Percent(*p.High))
 	}
 	for _, row := range []struct {
 		label  string
@@ -187,7 +187,7 @@ func (w *writer) prediction(p *Prediction) {
 		if !row.agrees {
 			mark = w.Paint(text.FgYellow, "differs")
 		}
-		tw.AppendRow(table.Row{row.label, fmt.Sprintf("%s ±%s", percent(row.gain), percent(p.Error)), measured, mark})
+		tw.AppendRow(table.Row{row.label, terminal.PercentError(row.gain, p.Error), measured, mark})
 	}
 	w.line(tw.Render())
 }

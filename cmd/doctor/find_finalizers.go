@@ -1,6 +1,10 @@
 package doctor
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
 
 const (
 	// finalizersPerSecond is the least number of finalizers and cleanups a second, where the runtime counts them.
@@ -56,7 +60,7 @@ func findFinalizers(a *account) []Finding {
 		f.Evidence["finalizers_per_second"] = round(rate)
 		what = fmt.Sprintf("Finalizers and cleanups, %.0f a second, take ", rate)
 	}
-	f.Detail = what + percent(a.share(setting+carrying)) + " of the CPU time"
+	f.Detail = what + terminal.Percent(a.share(setting+carrying)) + " of the CPU time"
 	if owner != nil {
 		f.Detail += "; most are set by " + owner.place()
 	}

@@ -1,6 +1,10 @@
 package doctor
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
 
 const (
 	// growingMapShare is the least share of CPU time that growing must take.
@@ -78,7 +82,7 @@ func (u *growingUse) finding(a *account) Finding {
 		}
 	}
 	f.Owner, f.Site = at.site(), u.sites[0].at.site()
-	f.Detail = fmt.Sprintf("%s fills maps that begin empty: making them larger step by step takes %s of the CPU time.", at.place(), percent(a.share(u.moving+u.allocating)))
+	f.Detail = fmt.Sprintf("%s fills maps that begin empty: making them larger step by step takes %s of the CPU time.", at.place(), terminal.Percent(a.share(u.moving+u.allocating)))
 	f.Remedy = Remedy{
 		Text:    "Make the map with room for as many entries as it will get. If maps of this kind come and go, keep one and clear(m) it: it keeps its tables.",
 		Snippet: a.mapSnippet(at),

@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const (
@@ -44,7 +46,7 @@ func findGrowingSlice(a *account) []Finding {
 		f.Evidence["sizes"] = sizes
 		f.Evidence["copy_cpu_share"] = round(a.share(moved))
 		at := u.sites[0].at
-		f.Detail = fmt.Sprintf("%s grows a slice from nothing: of the bytes that it allocates %s are outgrown, copied and dropped.", at.place(), percent(bytes/max(a.sum(u.sites).allocBytes, 1)))
+		f.Detail = fmt.Sprintf("%s grows a slice from nothing: of the bytes that it allocates %s are outgrown, copied and dropped.", at.place(), terminal.Percent(bytes/max(a.sum(u.sites).allocBytes, 1)))
 		f.Remedy = Remedy{
 			Text:    "Give the slice its capacity: the length of what it is made from, or what the last one needed. If it does not outlive the call, keep it and begin with s[:0].",
 			Snippet: a.growingSnippet(at),

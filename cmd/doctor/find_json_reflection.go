@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const (
@@ -181,7 +183,7 @@ func (u *jsonUse) remedy(f *Finding, a *account, anyTree bool) {
 	if u.decoding() {
 		verb = "decodes"
 	}
-	f.Detail = u.owner.place() + " " + verb + " JSON by reflection, through " + shortName(u.entry.fn) + ": " + percent(a.share(u.spent)) + " of the CPU time"
+	f.Detail = u.owner.place() + " " + verb + " JSON by reflection, through " + shortName(u.entry.fn) + ": " + terminal.Percent(a.share(u.spent)) + " of the CPU time"
 	switch {
 	case anyTree:
 		f.Detail += ", most of it to make maps and slices of any."
@@ -191,7 +193,7 @@ func (u *jsonUse) remedy(f *Finding, a *account, anyTree bool) {
 				"  err := json.Unmarshal(data, &doc)\n- amount := doc[\"amount\"].(float64)\n+ amount := doc.Amount",
 		}
 	case u.decoding():
-		f.Detail += ", of which " + percent(a.share(u.check)) + " checks the text before it is read."
+		f.Detail += ", of which " + terminal.Percent(a.share(u.check)) + " checks the text before it is read."
 		f.Remedy = Remedy{
 			Text:    "Use a decoder that is made once for the type: goccy/go-json, sonic, or jsontext by hand. `freehold bench -run decode -docs 'GLOB'` measures them on your documents.",
 			Snippet: "- import \"encoding/json\"\n+ import json \"github.com/goccy/go-json\"",

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const (
@@ -63,7 +65,7 @@ func (a *account) growingStacks() (found []Finding) {
 	f := a.findingAt(owner, nil, a.gainWith(toll{}, total, stackGrowthDoubt), total)
 	f.Evidence["stack_growth_cpu_share"] = round(a.share(total))
 	a.stackEvidence(&f)
-	f.Detail = "Goroutines outgrow their stacks, which are copied to larger ones: " + percent(a.share(total)) + " of the CPU time"
+	f.Detail = "Goroutines outgrow their stacks, which are copied to larger ones: " + terminal.Percent(a.share(total)) + " of the CPU time"
 	if owner != nil {
 		f.Detail += ", most of it in " + owner.place()
 	}
@@ -99,9 +101,9 @@ func (a *account) deepStacks() []Finding {
 	f := a.findingAt(nil, nil, g, ns)
 	f.Evidence["stack_scan_cpu_share"] = round(a.share(ns))
 	a.stackEvidence(&f)
-	f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading stacks.", percent(a.share(ns)))
+	f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading stacks.", terminal.Percent(a.share(ns)))
 	if n, ok := a.metric(MetricGoroutines); ok {
-		f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading the stacks of %.0f goroutines.", percent(a.share(ns)), n)
+		f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading the stacks of %.0f goroutines.", terminal.Percent(a.share(ns)), n)
 	}
 	f.Remedy = Remedy{
 		Text:    "Keep fewer goroutines, or shallower ones: let a pool of them take work from a channel, wait without a goroutine for each connection's idle time, and keep no large arrays as local variables.",

@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // longLivedID names the finding that marking of long-lived data belongs to.
@@ -57,7 +59,7 @@ func findLongLived(a *account) (found []Finding) {
 			part = min(t.scanned/a.scan, 1)
 		}
 		f.Detail = fmt.Sprintf("%s that live long, made at %s, are %s of what each of the %scollections reads.",
-			bytesText(t.inuseBytes), a.places(g.sites), percent(part), a.cycleCount())
+			terminal.Bytes(t.inuseBytes), a.places(g.sites), terminal.Percent(part), a.cycleCount())
 		f.Evidence["scanned_bytes"] = t.scanned
 		f.Evidence["scan_share"] = part
 		f.Remedy = Remedy{
@@ -99,7 +101,7 @@ func findBallast(a *account) (found []Finding) {
 		f := a.finding(g.sites, gain)
 		f.Severity = SeverityInfo
 		f.Detail = fmt.Sprintf("%s without pointers, made at %s, are %s of the live heap. The collector does not read them, but runs less often for their sake: "+
-			"taken off the heap at the same GOGC, the program would take %s more CPU.", bytesText(t.inuseBytes), a.places(g.sites), percent(min(part, 1)), percent(-gain.SameGOGC))
+			"taken off the heap at the same GOGC, the program would take %s more CPU.", terminal.Bytes(t.inuseBytes), a.places(g.sites), terminal.Percent(min(part, 1)), terminal.Percent(-gain.SameGOGC))
 		f.Evidence["live_share"] = min(part, 1)
 		f.Remedy = Remedy{
 			Text:    "Leave it where it is. If it must go off the heap to save memory, raise GOGC in the same change, so that the program keeps the total that it has now.",

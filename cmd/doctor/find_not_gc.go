@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const (
@@ -42,7 +44,7 @@ func (a *account) idle() bool {
 func (a *account) elsewhere() (string, map[string]any) {
 	if a.idle() {
 		used := a.total / float64(a.ev.CPU.DurationNanos)
-		return fmt.Sprintf("the program is idle: it used %s of one processor, and waited the rest of the time", percent(used)),
+		return fmt.Sprintf("the program is idle: it used %s of one processor, and waited the rest of the time", terminal.Percent(used)),
 			map[string]any{"processor_share": used}
 	}
 	kind, share := a.topKind()
@@ -51,10 +53,10 @@ func (a *account) elsewhere() (string, map[string]any) {
 	if fn != "" {
 		evidence["function"], evidence["function_cpu_share"] = fn, own
 	}
-	text := fmt.Sprintf("%s of CPU goes into %s", percent(share), kind)
+	text := fmt.Sprintf("%s of CPU goes into %s", terminal.Percent(share), kind)
 	switch {
 	case kind == kindProgram && fn != "":
-		text = fmt.Sprintf("the CPU goes into the program's own work, %s of it into %s", percent(own), shortName(fn))
+		text = fmt.Sprintf("the CPU goes into the program's own work, %s of it into %s", terminal.Percent(own), shortName(fn))
 	case kind == kindProgram:
 		text = "the CPU goes into the program's own work, spread over many functions"
 	case fn != "":

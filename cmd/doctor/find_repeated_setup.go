@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const (
@@ -114,7 +116,7 @@ func (u *setupUse) finding(a *account) Finding {
 	f.Site = at.site()
 	f.Evidence["setup_cpu_share"] = round(a.share(u.spent))
 	f.Evidence["makes"] = u.kind.what
-	f.Detail = fmt.Sprintf("%s makes %s again and again: %s of the CPU time.", at.place(), u.kind.what, percent(a.share(u.spent)))
+	f.Detail = fmt.Sprintf("%s makes %s again and again: %s of the CPU time.", at.place(), u.kind.what, terminal.Percent(a.share(u.spent)))
 	f.Remedy = Remedy{
 		Text:    "Make it once, at package level or when the program starts; it serves all goroutines. Where it depends on a value of which there are few, keep one for each in a map.",
 		Snippet: u.kind.snippet,

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // profilerID names the finding that idle programs have, too.
@@ -110,7 +112,7 @@ func findGCTooOften(a *account) []Finding {
 	more := a.roomAt(to) - a.room()
 	f.Evidence["more_memory_bytes"] = max(more, 0)
 	f.Detail = fmt.Sprintf("GOGC is %.0f, the live heap %s, and the collector runs %s; with GOGC=%.0f that would be %s of it, for about %s more memory.",
-		gogc, bytesText(live), a.cycleRate(), to, percent(left), bytesText(max(more, 0)))
+		gogc, terminal.Bytes(live), a.cycleRate(), to, terminal.Percent(left), terminal.Bytes(max(more, 0)))
 	f.Remedy = Remedy{
 		Text:    "Let the heap grow further before it is collected: set GOGC, or leave it to gctune, which keeps the program below its memory limit.",
 		Snippet: fmt.Sprintf("- GOGC=%.0f ./program\n+ GOGC=%.0f ./program        # or: gctune.Start(ctx, gctune.Options{})", gogc, to),
@@ -141,7 +143,7 @@ func findLimitThrash(a *account) []Finding {
 		f.Evidence["limiter_last_enabled_cycle"] = cycle
 	}
 	f.Detail = fmt.Sprintf("The memory limit of %s leaves the heap %s for a live heap of %s, so the collector runs %s; the runtime says nothing of it until it takes half of the CPU.",
-		bytesText(limit), bytesText(goal), bytesText(live), a.cycleRate())
+		terminal.Bytes(limit), terminal.Bytes(goal), terminal.Bytes(live), a.cycleRate())
 	f.Remedy = Remedy{
 		Text:    "Raise the limit to what lets the live heap double, or take memory off: a limit below 1.5 times the live heap costs more CPU than it saves memory. gctune sets the limit from the cgroup, and says when it is too tight.",
 		Snippet: fmt.Sprintf("- GOMEMLIMIT=%s\n+ GOMEMLIMIT=%s", limitText(limit), limitText(proposed)),
@@ -177,11 +179,11 @@ func findProfilerCost(a *account) []Finding {
 	f := a.finding(nil, g)
 	f.CPUShare = share
 	f.Evidence["proposed_rate_bytes"] = to
-	f.Detail = fmt.Sprintf("The memory profiler takes %s of CPU", percent(share))
+	f.Detail = fmt.Sprintf("The memory profiler takes %s of CPU", terminal.Percent(share))
 	snippet := "  func main() {\n"
 	if known {
 		f.Evidence["mem_profile_rate_bytes"] = rate
-		f.Detail += fmt.Sprintf(": it notes one allocation in %s on average", bytesText(rate))
+		f.Detail += fmt.Sprintf(": it notes one allocation in %s on average", terminal.Bytes(rate))
 		snippet += fmt.Sprintf("-     runtime.MemProfileRate = %.0f\n", rate)
 	}
 	f.Detail += "."

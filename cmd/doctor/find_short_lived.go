@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const (
@@ -193,7 +195,7 @@ func findRecycledType(a *account) (found []Finding) {
 		}
 		f := a.finding(g.sites, gain)
 		f.Detail = fmt.Sprintf("%s of one type (%s each) come and go at %s; %s in use at a time.",
-			a.madeObjects(t), bytesText(g.sites[0].mainSize()), a.places(g.sites), about(inFlight(g.sites)))
+			a.madeObjects(t), terminal.Bytes(g.sites[0].mainSize()), a.places(g.sites), about(inFlight(g.sites)))
 		f.Evidence["mean_object_bytes"] = meanSize(t)
 		f.Evidence["in_use_objects"] = inFlight(g.sites)
 		f.Remedy = Remedy{
@@ -227,7 +229,7 @@ func findLargeBuffers(a *account) (found []Finding) {
 		}
 		f := a.finding(g.sites, gain)
 		f.Detail = fmt.Sprintf("%s in buffers of %s from %s; clearing them alone takes %s of CPU.",
-			a.madeBytes(t), bytesText(g.sites[0].mainSize()), a.places(g.sites), percent(a.share(t.zero)))
+			a.madeBytes(t), terminal.Bytes(g.sites[0].mainSize()), a.places(g.sites), terminal.Percent(a.share(t.zero)))
 		f.Evidence["mean_object_bytes"] = meanSize(t)
 		f.Evidence["zeroing_cpu_share"] = a.share(t.zero)
 		f.Remedy = Remedy{

@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const (
@@ -54,7 +56,7 @@ func findTooManyProcs(a *account) []Finding {
 	if n, ok := a.metric(MetricNumCPU); ok {
 		f.Evidence["processors"] = n
 	}
-	f.Detail = fmt.Sprintf("GOMAXPROCS is %.0f, but %s. Looking for work on the others, and what the runtime does on Ps that seem idle, take %s of the CPU time.", procs, why, percent(a.share(spent)))
+	f.Detail = fmt.Sprintf("GOMAXPROCS is %.0f, but %s. Looking for work on the others, and what the runtime does on Ps that seem idle, take %s of the CPU time.", procs, why, terminal.Percent(a.share(spent)))
 	f.Remedy = Remedy{
 		Text: fmt.Sprintf("Set GOMAXPROCS to %.0f, or leave it unset: since Go 1.25 the runtime takes the container's quota into account. Before, set it from the quota in the "+
 			"environment or by go.uber.org/automaxprocs.", enough),

@@ -233,8 +233,8 @@ func TestReadTrace(t *testing.T) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 	r := Diagnose(&e)
-	if r.Confidence != None || !strings.Contains(r.Verdict, "8 %") {
-		t.Errorf("confidence %s, verdict %q; want none, and the trace's 8 %%", r.Confidence, r.Verdict)
+	if r.Confidence != None || !strings.Contains(r.Verdict, "8.0 %") {
+		t.Errorf("confidence %s, verdict %q; want none, and the trace's 8.0 %%", r.Confidence, r.Verdict)
 	}
 	// With the time of the process the times of the trace have something to be a share of: 31.6 ms of 316 ms.
 	e.Metrics[1].Set(MetricProcessCPU, 0.31586)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 const (
@@ -67,12 +69,12 @@ func (a *account) verdict(r *Report) string {
 		return a.verdictUnprofiled(r)
 	}
 	if len(r.Findings) > 0 && r.Findings[0].ID != notGC.id && r.WinnableShare >= minGain {
-		text := fmt.Sprintf("Collection and allocation take %s of CPU; at most %s can be won back", percent(share), percent(r.WinnableShare))
+		text := fmt.Sprintf("Collection and allocation take %s of CPU; at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
 		if r.WinnableShare > share+minGain {
-			text = fmt.Sprintf("Collection and allocation take %s of CPU; with the work that goes with them, at most %s can be won back", percent(share), percent(r.WinnableShare))
+			text = fmt.Sprintf("Collection and allocation take %s of CPU; with the work that goes with them, at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
 		}
 		if n, part := a.concentration(); n > 0 {
-			text += fmt.Sprintf("; %s up %s of what collection and allocation take", makesUp(n), percent(part))
+			text += fmt.Sprintf("; %s up %s of what collection and allocation take", makesUp(n), terminal.Percent(part))
 		}
 		return text + "."
 	}
@@ -81,9 +83,9 @@ func (a *account) verdict(r *Report) string {
 		return fmt.Sprintf("GC is not your problem: %s.", where)
 	}
 	if share > smallShare {
-		return fmt.Sprintf("Collection and allocation take %s of CPU, but no single change that wins %s of it was found; %s.", percent(share), percent(minGain), where)
+		return fmt.Sprintf("Collection and allocation take %s of CPU, but no single change that wins %s of it was found; %s.", terminal.Percent(share), terminal.Percent(minGain), where)
 	}
-	return fmt.Sprintf("GC is not your problem: collection and allocation take %s of CPU; %s.", percent(share), where)
+	return fmt.Sprintf("GC is not your problem: collection and allocation take %s of CPU; %s.", terminal.Percent(share), where)
 }
 
 // verdictWithoutCPU says what the trace or the statistics tell.
@@ -97,7 +99,7 @@ func (a *account) verdictWithoutCPU() string {
 	if part < 0 {
 		return "Could not tell: there is no CPU profile."
 	}
-	return fmt.Sprintf("Could not tell what can be won back: there is no CPU profile. By the runtime's own figure, collections took %s of the CPU time that was available.", percent(part))
+	return fmt.Sprintf("Could not tell what can be won back: there is no CPU profile. By the runtime's own figure, collections took %s of the CPU time that was available.", terminal.Percent(part))
 }
 
 // verdictUnprofiled is made from the runtime's figures alone. They tell nothing of allocation and of places.
@@ -106,14 +108,14 @@ func (a *account) verdictUnprofiled(r *Report) string {
 		return fmt.Sprintf("What collections take of the CPU is not known: by the trace, whose clock runs on while other work has the processors, it is %.2g s, "+
 			"and the whole process took %.2g s; a CPU profile tells, and which places cause it.", a.overtraced/1e9, a.processCPU/1e9)
 	}
-	take := fmt.Sprintf("take %s of CPU by the runtime's own figures", percent(r.GCShare))
+	take := fmt.Sprintf("take %s of CPU by the runtime's own figures", terminal.Percent(r.GCShare))
 	switch {
 	case r.WinnableShare >= minGain:
 		unknown := "which places cause it"
 		if a.ev.Heap[1] != nil { // which names the places
 			unknown = "what allocation takes"
 		}
-		return fmt.Sprintf("Collections %s; what was found could win back %s; %s, a CPU profile tells.", take, percent(r.WinnableShare), unknown)
+		return fmt.Sprintf("Collections %s; what was found could win back %s; %s, a CPU profile tells.", take, terminal.Percent(r.WinnableShare), unknown)
 	case r.GCShare > smallShare:
 		return "Collections " + take + "; which places cause it, a CPU profile tells."
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // finding is a finding about sites, with what every such finding has.
@@ -51,10 +53,8 @@ func lifetime(a *account, sites []*site) string {
 		return "how long they live is not known"
 	case age < time.Millisecond:
 		return "they live less than a millisecond on average"
-	case age < 10*time.Second:
-		return "they live " + age.Round(time.Millisecond).String() + " on average"
 	}
-	return "they live " + age.Round(time.Second).String() + " on average"
+	return "they live " + terminal.Seconds(age.Seconds()) + " on average"
 }
 
 // places names the first sites of a finding.
@@ -128,7 +128,7 @@ func about(n float64) string {
 	if n < 1 {
 		return "hardly any is"
 	}
-	return "about " + countText(n) + " are"
+	return "about " + terminal.Quantity(n) + " are"
 }
 
 // made says how much is allocated, by objects and bytes.
@@ -136,7 +136,7 @@ func (a *account) made(t toll) string {
 	if t.allocObjects == 0 {
 		return "Objects"
 	}
-	return fmt.Sprintf("%s of %s each", a.madeObjects(t), bytesText(meanSize(t)))
+	return fmt.Sprintf("%s of %s each", a.madeObjects(t), terminal.Bytes(meanSize(t)))
 }
 
 func (a *account) madeObjects(t toll) string {
@@ -144,9 +144,9 @@ func (a *account) madeObjects(t toll) string {
 	case t.allocObjects == 0:
 		return "Objects"
 	case a.window == 0:
-		return countText(t.allocObjects) + " objects"
+		return terminal.Quantity(t.allocObjects) + " objects"
 	}
-	return countText(t.allocObjects/a.window.Seconds()) + " objects a second"
+	return terminal.Quantity(t.allocObjects/a.window.Seconds()) + " objects a second"
 }
 
 func (a *account) madeBytes(t toll) string {
@@ -154,16 +154,16 @@ func (a *account) madeBytes(t toll) string {
 	case t.allocBytes == 0:
 		return "Memory"
 	case a.window == 0:
-		return bytesText(t.allocBytes)
+		return terminal.Bytes(t.allocBytes)
 	}
-	return bytesText(t.allocBytes/a.window.Seconds()) + " a second"
+	return terminal.Bytes(t.allocBytes/a.window.Seconds()) + " a second"
 }
 
 func (a *account) cycleRate() string {
 	if a.cycles == 0 || a.window == 0 {
 		return "more often than need be"
 	}
-	return fmt.Sprintf("%.3g times a second", a.cycles/a.window.Seconds())
+	return terminal.Significant(a.cycles/a.window.Seconds()) + " times a second"
 }
 
 func (a *account) cycleCount() string {
@@ -171,45 +171,4 @@ func (a *account) cycleCount() string {
 		return ""
 	}
 	return fmt.Sprintf("%.0f ", a.cycles)
-}
-
-// percent is a share in words: whole percents, and a decimal below two.
-func percent(share float64) string {
-	switch p := 100 * share; {
-	case p < 0.05 && p > -0.05:
-		return "0 %"
-	case p < 2 && p > -2:
-		return fmt.Sprintf("%.1f %%", p)
-	default:
-		return fmt.Sprintf("%.0f %%", p)
-	}
-}
-
-func bytesText(v float64) string {
-	unit := 0
-	for v >= 1024 && unit < 4 {
-		v /= 1024
-		unit++
-	}
-	return threeDigits(v) + " " + [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit]
-}
-
-func countText(v float64) string {
-	switch {
-	case v >= 1e9:
-		return threeDigits(v/1e9) + " billion"
-	case v >= 1e6:
-		return threeDigits(v/1e6) + " million"
-	case v >= 1e4:
-		return threeDigits(v/1e3) + " thousand"
-	}
-	return threeDigits(v)
-}
-
-// threeDigits has a decimal where it is one of the first three digits, and is not 0.
-func threeDigits(v float64) string {
-	if v >= 100 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%.1f", v), "0"), ".")
 }

@@ -100,7 +100,7 @@ func runCompare(ctx context.Context, c *cli.Command) error {
 	case report.Interrupted:
 		return cli.Exit("compare: interrupted; the report holds what was done", exitInterrupted)
 	case c.IsSet("fail-above") && report.Slower(c.Float("fail-above")):
-		return cli.Exit(fmt.Sprintf("compare: B takes more than %g %% above A", 100*c.Float("fail-above")), exitSlower)
+		return cli.Exit(fmt.Sprintf("compare: B takes more than %s above A", terminal.Percent(c.Float("fail-above"))), exitSlower)
 	}
 	return nil
 }

@@ -1,3 +1,6 @@
+// The one place that decides how a figure is written: every table, verdict and finding asks here, so that a figure looks the same
+// wherever it stands.
+
 package terminal
 
 import (
@@ -49,6 +52,68 @@ func Significant(v float64) string {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 0, 64)
+}
+
+// Percent writes a share as a percentage: two decimals below 0.1 %, one below 10 %, none above. A share that is not 0 is never written
+// as 0 %.
+func Percent(share float64) string {
+	p := share * 100
+	if p != 0 && math.Abs(p) < 0.005 {
+		return "~0 %"
+	}
+	return strconv.FormatFloat(p, 'f', percentDecimals(p), 64) + " %"
+}
+
+// PercentError writes a share and its error, both with the decimals that suit the share: 12 ± 2 %. An error of 0 is left out.
+func PercentError(share, err float64) string {
+	if err == 0 {
+		return Percent(share)
+	}
+	decimals := 1
+	if math.Abs(share*100) >= wholePercents {
+		decimals = 0
+	}
+	return fmt.Sprintf("%.*f ± %.*f %%", decimals, share*100, decimals, err*100)
+}
+
+// wholePercents is the percentage from which on no decimals are written: what rounds to 10.
+const wholePercents = 9.95
+
+// percentDecimals is the number of decimals of a percentage that has no error beside it.
+func percentDecimals(p float64) int {
+	switch a := math.Abs(p); {
+	case a == 0 || a >= wholePercents:
+		return 0
+	case a >= 0.095:
+		return 1
+	}
+	return 2
+}
+
+// Seconds writes a time in the unit that suits it, hours included. Use [Nanoseconds] for times that are to be compared with others.
+func Seconds(s float64) string {
+	return scaled(s, []step{{7200, 3600, " h"}, {120, 60, " min"}, {1, 1, " s"}, {1e-3, 1e-3, " ms"}, {1e-6, 1e-6, " µs"}, {1e-12, 1e-9, " ns"}})
+}
+
+// Quantity writes a number of things with about three significant digits, large numbers in words: 12.5 million.
+func Quantity(v float64) string {
+	return scaled(v, []step{{1e9, 1e9, " billion"}, {1e6, 1e6, " million"}, {1e4, 1e3, " thousand"}})
+}
+
+// A step is the unit from which on a figure is written in it, and what the figure is divided by then.
+type step struct {
+	from, by float64
+	unit     string
+}
+
+// scaled writes v in the first unit that it reaches, and as a [Count] below all of them.
+func scaled(v float64, steps []step) string {
+	for _, s := range steps {
+		if math.Abs(v) >= s.from {
+			return Significant(v/s.by) + s.unit
+		}
+	}
+	return Count(v)
 }
 
 // Count writes a number of things, without decimals where it is whole.

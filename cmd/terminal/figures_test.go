@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,11 @@ func TestFigures(t *testing.T) {
 		{Significant(0), "0"}, {Significant(0.0001), "~0"}, {Significant(-0.05), "-0.050"}, {Significant(123.6), "124"},
 		{Count(7), "7"}, {Count(7.5), "7.50"},
 		{Bytes(12), "12 B"}, {Bytes(1 << 20), "1.00 MiB"}, {Bytes(1000), "0.98 KiB"}, {Bytes(1 << 50), "1024 TiB"},
+		{Percent(0), "0 %"}, {Percent(0.00004), "~0 %"}, {Percent(0.0004), "0.04 %"}, {Percent(0.00095), "0.1 %"}, {Percent(-0.0449), "-4.5 %"},
+		{Percent(0.09949), "9.9 %"}, {Percent(0.0995), "10 %"}, {Percent(1), "100 %"},
+		{PercentError(0.1, 0.02), "10 ± 2 %"}, {PercentError(0.0995, 0.01), "10 ± 1 %"}, {PercentError(-0.012, 0.0004), "-1.2 ± 0.0 %"}, {PercentError(0.2, 0), "20 %"},
+		{Seconds(0), "0"}, {Seconds(0.0032), "3.20 ms"}, {Seconds(90), "90.0 s"}, {Seconds(600), "10.0 min"}, {Seconds(86400), "24.0 h"},
+		{Quantity(7), "7"}, {Quantity(7.25), "7.25"}, {Quantity(9999), "9999"}, {Quantity(12345), "12.3 thousand"}, {Quantity(2e6), "2.00 million"}, {Quantity(-3e9), "-3.00 billion"},
 		{TrimLines("a  \n b \n"), "a\n b\n"},
 	} {
 		if c.got != c.want {
@@ -50,6 +56,15 @@ func TestNanosecondsOf(t *testing.T) {
 	} {
 		if a, b := NanosecondsOf(c.a, c.b); a != c.wantA || b != c.wantB {
 			t.Errorf("%v and %v: %s and %s, want %s and %s", c.a, c.b, a, b, c.wantA, c.wantB)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for want, values := range map[float64][]float64{3: {9, 3, 1}, 2.5: {4, 1, 2, 3}, 7: {7}} {
+		before := slices.Clone(values)
+		if got := Median(values); got != want || !slices.Equal(values, before) {
+			t.Errorf("the median of %v is %v, want %v; afterwards they are %v", before, got, want, values)
 		}
 	}
 }

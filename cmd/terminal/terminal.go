@@ -1,4 +1,9 @@
-// Package terminal is what the command's verbs know of the terminal that they write to.
+// Package terminal writes for people: every verb of the command takes its figures, tables, colours and progress lines from here.
+//
+// Start with [Percent], [Bytes], [Nanoseconds] and [Quantity] for figures, [NewTable] for tables and [NewProgress] for the line that tells
+// what is being done. Figures are formatted nowhere else, so that a figure looks the same in a verdict, a finding and a table.
+//
+// [Width] and [Colours] ask the terminal what it can show.
 package terminal
 
 import (

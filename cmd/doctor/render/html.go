@@ -14,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 //go:embed page.html
@@ -26,7 +27,7 @@ var pageStyle string
 var pageScript string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"percent": percent, "gain": gainText, "gains": gains, "inSameMemory": inSameMemory, "place": place, "where": where, "figures": figures, "collected": collected,
+	"percent": terminal.Percent, "gain": terminal.PercentError, "gains": gains, "inSameMemory": inSameMemory, "place": place, "where": where, "figures": figures, "collected": collected,
 	"heap": heapFigures, "diff": diffLines, "next": func(i int) int { return i + 1 }, "same": sameRemedy,
 }).Parse(pageText))
 
@@ -116,7 +117,7 @@ func (d *pageData) addBar(title string, r *doctor.Report) {
 		if c.Share < leastShown {
 			continue
 		}
-		share := percent(c.Share)
+		share := terminal.Percent(c.Share)
 		b.Parts = append(b.Parts, pagePart{
 			Name: c.Name, Kind: strings.NewReplacer(" ", "-", "(", "", ")", "").Replace(c.Name), Share: share,
 			Width: template.CSS(fmt.Sprintf("%.3f%%", c.Share*100)), Label: c.Share >= letterWidth*float64(len(c.Name)+len(share)+2),

@@ -16,6 +16,7 @@ import (
 
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/internal/golden"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // sample is a report in which every field says something.
@@ -227,7 +228,7 @@ func TestShortened(t *testing.T) {
 		{shortFunc("github.com/a/b.(*T).M"), "b.(*T).M"}, {shortFunc("main.main"), "main.main"}, {shortFunc("a/b.(*F[c/d.T]).M"), "b.(*F[…]).M"},
 		{shortFile("/x/pkg/mod/example.com/m@v1.2.3/f.go"), "example.com/m@v1.2.3/f.go"}, {shortFile("/usr/lib/go/src/encoding/json/decode.go"), "encoding/json/decode.go"},
 		{shortFile("/one/two/three/four/f.go"), "…/three/four/f.go"}, {shortFile("f.go"), "f.go"},
-		{percent(0), "0 %"}, {percent(0.0004), "~0 %"}, {percent(-0.034), "-3.4 %"}, {percent(0.314), "31 %"}, {gainText(0.1, 0.02), "10 ± 2 %"}, {gainText(-0.02, 0.004), "-2.0 ± 0.4 %"}, {seconds(0.0031), "3.10 ms"}, {seconds(9000), "2.50 h"}, {count(2e6), "2.00 M"}, {count(12), "12"}, {gainText(0.1, 0), "10 %"},
+		{terminal.Percent(0), "0 %"}, {terminal.Percent(0.00004), "~0 %"}, {terminal.Percent(-0.034), "-3.4 %"}, {terminal.Percent(0.314), "31 %"}, {terminal.PercentError(0.1, 0.02), "10 ± 2 %"}, {terminal.PercentError(-0.02, 0.004), "-2.0 ± 0.4 %"}, {terminal.Seconds(0.0031), "3.10 ms"}, {terminal.Seconds(9000), "2.50 h"}, {terminal.Quantity(2e6), "2.00 million"}, {terminal.Quantity(12), "12"}, {terminal.PercentError(0.1, 0), "10 %"},
 		{where(doctor.Finding{}), "the whole program"}, {where(doctor.Finding{Site: doctor.Site{Func: "a/b.F"}}), "b.F"},
 	} {
 		if c.got != c.want {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // The types below are the part of SARIF 2.1.0 that the doctor needs, with the names of the standard:
@@ -131,7 +132,7 @@ func SARIF(w io.Writer, r *doctor.Report, root, main string) error {
 
 func newSarifResult(f *doctor.Finding, rule int, m module) sarifResult {
 	message := f.Title + "."
-	for _, s := range []string{f.Detail, "Gain: " + gainText(f.Gain.Best(), f.Gain.Error) + " of CPU.", f.Remedy.Text} {
+	for _, s := range []string{f.Detail, "Gain: " + terminal.PercentError(f.Gain.Best(), f.Gain.Error) + " of CPU.", f.Remedy.Text} {
 		if s != "" {
 			message += " " + s
 		}

@@ -104,7 +104,7 @@ func (t *textWriter) classes(r *doctor.Report) {
 		if c.Name == programClass {
 			colour = text.FgHiBlack
 		}
-		fmt.Fprintf(t.out, "  %-14s %6s  %s\n", c.Name, percent(c.Share), t.Paint(colour, bar(c.Share, width)))
+		fmt.Fprintf(t.out, "  %-14s %6s  %s\n", c.Name, terminal.Percent(c.Share), t.Paint(colour, bar(c.Share, width)))
 	}
 	var parts []string
 	for _, f := range heapFigures(r.Heap) {
@@ -146,9 +146,9 @@ type change struct{ Name, Before, After string }
 // compared are the figures of two reports that tell whether a change was one for the better.
 func compared(r, before *doctor.Report) []change {
 	list := []change{
-		{"collector, of the CPU", percent(before.GCShare), percent(r.GCShare)},
-		{"allocation, of the CPU", percent(before.AllocShare), percent(r.AllocShare)},
-		{"could be won back", percent(before.WinnableShare), percent(r.WinnableShare)},
+		{"collector, of the CPU", terminal.Percent(before.GCShare), terminal.Percent(r.GCShare)},
+		{"allocation, of the CPU", terminal.Percent(before.AllocShare), terminal.Percent(r.AllocShare)},
+		{"could be won back", terminal.Percent(before.WinnableShare), terminal.Percent(r.WinnableShare)},
 		{"findings", fmt.Sprint(worthAChange(before)), fmt.Sprint(worthAChange(r))},
 	}
 	old := map[string]string{}
@@ -208,8 +208,8 @@ func (t *textWriter) table(r *doctor.Report) {
 	tw.SetColumnConfigs(configs)
 	for i, f := range r.Findings {
 		tw.AppendRow(table.Row{
-			i + 1, f.ID, t.Paint(severityColour[f.Severity], string(f.Severity)), percent(f.CPUShare),
-			gainText(f.Gain.SameGOGC, f.Gain.Error), inSameMemory(f.Gain), text.Snip(where(f), room, "…"),
+			i + 1, f.ID, t.Paint(severityColour[f.Severity], string(f.Severity)), terminal.Percent(f.CPUShare),
+			terminal.PercentError(f.Gain.SameGOGC, f.Gain.Error), inSameMemory(f.Gain), text.Snip(where(f), room, "…"),
 		})
 	}
 	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
@@ -240,7 +240,7 @@ func (t *textWriter) finding(n int, f *doctor.Finding, same int) {
 		t.labelled("owner", place(f.Owner))
 	}
 	if f.CPUShare != 0 {
-		t.labelled("costs", percent(f.CPUShare)+" of CPU now")
+		t.labelled("costs", terminal.Percent(f.CPUShare)+" of CPU now")
 	}
 	if f.Gain != (doctor.Gain{}) {
 		t.labelled("gain", gains(f.Gain))

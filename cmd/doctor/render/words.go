@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,32 +13,6 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// percent writes a share.
-func percent(share float64) string {
-	p := share * 100
-	switch a := math.Abs(p); {
-	case a == 0:
-		return "0 %"
-	case a < 0.05:
-		return "~0 %"
-	case a < 10:
-		return fmt.Sprintf("%.1f %%", p)
-	}
-	return fmt.Sprintf("%.0f %%", p)
-}
-
-// gainText writes a gain with its error, both with the decimals that suit the gain.
-func gainText(gain, margin float64) string {
-	if margin == 0 {
-		return percent(gain)
-	}
-	decimals := 1
-	if math.Abs(gain) >= 0.0995 {
-		decimals = 0
-	}
-	return fmt.Sprintf("%.*f ± %.*f %%", decimals, gain*100, decimals, margin*100)
-}
-
 // buysWithMemory reports whether the gain is that of a setting which lets the heap grow: in the same memory it is none, by definition. Where nothing is gained, as
 // by taking data without pointers off the heap, no memory is paid with.
 func buysWithMemory(g doctor.Gain) bool { return g.SameGOGC > 0 && g.SameMemory == 0 }
@@ -47,9 +20,9 @@ func buysWithMemory(g doctor.Gain) bool { return g.SameGOGC > 0 && g.SameMemory 
 // gains says what a finding gains, in a sentence without its end.
 func gains(g doctor.Gain) string {
 	if buysWithMemory(g) {
-		return gainText(g.SameGOGC, g.Error) + " of CPU, for more memory"
+		return terminal.PercentError(g.SameGOGC, g.Error) + " of CPU, for more memory"
 	}
-	return fmt.Sprintf("%s of CPU at the same GOGC, %s at the same memory", gainText(g.SameGOGC, g.Error), gainText(g.SameMemory, g.Error))
+	return fmt.Sprintf("%s of CPU at the same GOGC, %s at the same memory", terminal.PercentError(g.SameGOGC, g.Error), terminal.PercentError(g.SameMemory, g.Error))
 }
 
 // inSameMemory is the gain in the same memory as a table has it.
@@ -57,32 +30,7 @@ func inSameMemory(g doctor.Gain) string {
 	if buysWithMemory(g) {
 		return "–"
 	}
-	return percent(g.SameMemory)
-}
-
-// inWords are the units of large and small figures.
-func inWords(v float64, steps []step) string {
-	for _, s := range steps {
-		if math.Abs(v) >= s.from {
-			return terminal.Significant(v/s.by) + s.unit
-		}
-	}
-	return terminal.Count(v)
-}
-
-type step struct {
-	from, by float64
-	unit     string
-}
-
-// count writes a number of things.
-func count(v float64) string {
-	return inWords(v, []step{{1e9, 1e9, " G"}, {1e6, 1e6, " M"}, {1e4, 1e3, " k"}})
-}
-
-// seconds writes a time.
-func seconds(v float64) string {
-	return inWords(v, []step{{7200, 3600, " h"}, {120, 60, " min"}, {1, 1, " s"}, {1e-3, 1e-3, " ms"}, {1e-6, 1e-6, " µs"}, {1e-12, 1e-9, " ns"}})
+	return terminal.Percent(g.SameMemory)
 }
 
 // shortFunc is a function's name with the last element of its package's path alone, and without type arguments.
@@ -150,12 +98,12 @@ var units = []struct {
 	write  func(float64) string
 }{
 	{"_bytes_per_second", func(v float64) string { return terminal.Bytes(v) + "/s" }},
-	{"_per_second", func(v float64) string { return count(v) + "/s" }},
+	{"_per_second", func(v float64) string { return terminal.Quantity(v) + "/s" }},
 	{"_bytes", terminal.Bytes},
-	{"_share", percent},
+	{"_share", terminal.Percent},
 	{"_percent", func(v float64) string { return terminal.Count(v) + " %" }},
-	{"_seconds", seconds},
-	{"_ns", func(v float64) string { return seconds(v * 1e-9) }},
+	{"_seconds", terminal.Seconds},
+	{"_ns", func(v float64) string { return terminal.Seconds(v * 1e-9) }},
 }
 
 // figures are the evidence of a finding by name.
@@ -170,7 +118,7 @@ func figures(evidence map[string]any) (list []figure) {
 			text = strings.Join(list, " and ")
 		}
 		if v, ok := number(value); ok {
-			text = count(v)
+			text = terminal.Quantity(v)
 			for _, u := range units {
 				if before, ok := strings.CutSuffix(name, u.ending); ok {
 					words, text = before, u.write(v)
