@@ -109,15 +109,15 @@ type Family struct {
 // Families are all programs, the correct ones last. No two programs have the same name.
 func Families() []Family {
 	return []Family{
-		{"Use of what was given up", stale()},
-		{"Arenas, Maps, Locals and the like that have ended", handles()},
-		{"Access beside a block, by unsafe code", bounds()},
-		{"Frees of what must not be freed", frees()},
+		{"Uses of freed values", stale()},
+		{"Uses of freed or copied arenas, Maps, Pools, Locals and Files", handles()},
+		{"Accesses beside a block, by unsafe code", bounds()},
+		{"Wrong frees", frees()},
 		{"Leaks", leaks()},
 		{"Go pointers off the heap", heapPointers()},
-		{"Memory that nobody has written", uninitialised()},
+		{"Reads of uninitialised memory", uninitialised()},
 		{"Goroutines", races()},
-		{"Seen by nothing", blind()},
+		{"Mistakes that no mode finds", blind()},
 		{"Correct, though it looks wrong", correct()},
 	}
 }

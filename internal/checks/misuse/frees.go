@@ -47,7 +47,7 @@ func frees() []Case {
 		{Name: "double-free-alias", Text: "frees a block through two slices of it", Seen: doubleFree()},
 		{Name: "double-free-deferred", Text: "frees a block, and again by a deferred call", Seen: doubleFree()},
 		{Name: "double-free-goroutines", Text: "frees a block in two goroutines", Seen: doubleFree()},
-		{Name: "double-free-reused", Text: "frees a block again that is another by now", Seen: reusedFree(), Loose: true},
+		{Name: "double-free-reused", Text: "frees a block again after its address has a new block", Seen: reusedFree(), Loose: true},
 		{Name: "double-free-large", Text: "frees a block of a mebibyte twice", Seen: doubleFree()},
 		{Name: "double-delete", Text: "deletes a value twice", Seen: doubleFree()},
 		{Name: "double-free-local", Text: "frees a block twice through a Local", Seen: doubleFree()},

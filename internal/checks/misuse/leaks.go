@@ -20,7 +20,7 @@ func leaks() []Case {
 		{Name: "leak-many", Text: "ends without freeing a hundred blocks that one place allocated", Run: only(OffHeap, leakMany), Seen: leaked("100 blocks", "10000 bytes")},
 		{Name: "leak-value", Text: "drops the only pointer to a value", Run: only(OffHeap, leakValue), Seen: leaked("1 block", "24 bytes")},
 		{Name: "leak-purpose", Text: "ends without freeing a block of a Purpose", Run: only(OffHeap, leakPurpose), Seen: leaked("1 block", "100 bytes")},
-		{Name: "leak-overwritten", Text: "overwrites a slice with what Go's append made of it", Run: only(OffHeap, leakOverwritten), Seen: leaked("1 block", "100 bytes")},
+		{Name: "leak-overwritten", Text: "overwrites a slice with the result of Go's append", Run: only(OffHeap, leakOverwritten), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-shared", Text: "retains a Shared once more than it releases it", Run: only(OffHeap, leakShared), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-local", Text: "closes a Local and forgets a value from it", Run: only(OffHeap, leakLocal), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-local-open", Text: "drops a Local without Close", Run: only(OffHeap, leakLocalOpen), Seen: leaked("1 Local")},

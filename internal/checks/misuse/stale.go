@@ -85,7 +85,7 @@ func stale() []Case {
 		{Name: "realloc-old-slice", Text: "reads the old slice after Realloc moved the block", Run: only(OffHeap, reallocMoved), Seen: gone(byFree, "Realloc", reads)},
 		{Name: "append-old-slice", Text: "reads the old slice after offheap.Append moved the block", Run: only(OffHeap, appendMoved), Seen: gone(byFree, "Append", reads)},
 		{Name: "free-large", Text: "reads a block of a megabyte after Free", Run: two(largeAfter(byFree)), Seen: gone(byFree, "Free", reads)},
-		{Name: "free-reused", Text: "writes through a stale pointer to what is another value by now", Run: three(reusedAfter[node](byFree), reusedAfter[point](byFree)), Seen: gone(byFree, "Delete", writes)},
+		{Name: "free-reused", Text: "writes through a stale pointer to memory that holds another value", Run: three(reusedAfter[node](byFree), reusedAfter[point](byFree)), Seen: gone(byFree, "Delete", writes)},
 	}
 }
 

@@ -16,7 +16,7 @@ func Table() string {
 		}
 		fmt.Fprintf(&b, "**%s**\n\n", f.Title)
 		if f.Cases[0].Blind != "" {
-			b.WriteString("| the program | why nothing sees it |\n|---|---|\n")
+			b.WriteString("| the program | why no mode finds it |\n|---|---|\n")
 			for _, c := range f.Cases {
 				fmt.Fprintf(&b, "| %s | %s |\n", c.Text, c.Blind)
 			}
