@@ -54,8 +54,10 @@ func bounds() []Case {
 	}
 }
 
-// neighbours lie before and behind the block that matters, so that programs that nobody watches do no harm.
-const neighbours = 100
+// neighbours is the number of blocks of size bytes that lie before the block that matters, and as many behind it, so that
+// without a debug mode the programs do no harm. All of them fit into the budget of guarded memory, which is 128 MiB on
+// 32-bit systems.
+func neighbours(size int) int { return min(100, 32<<20/size) }
 
 // readBeside reads a byte, n from the beginning of a block of size bytes.
 func readBeside(size, n int) func(Variant) {
@@ -71,11 +73,11 @@ func writeBeside(size, n int) func(Variant) {
 func withBlock(v Variant, size int, access func(*byte)) {
 	h, around := open(v, byFree), &home{how: byFree}
 	around.a = h.a
-	for range neighbours {
+	for range neighbours(size) {
 		allocateBytes(around, size)
 	}
 	b := allocateBytes(h, size)
-	for range neighbours {
+	for range neighbours(size) {
 		allocateBytes(around, size)
 	}
 	access(&b[0])

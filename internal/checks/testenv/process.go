@@ -11,14 +11,17 @@ import (
 
 const childVariable = "FREEHOLD_TEST_CHILD"
 
-// StartsPrograms skips a test that starts programs where nobody can: on systems that cannot, and where FREEHOLD_TEST_EMULATED is set, since
-// qemu's user mode copies itself for each program that it starts, and now and then the copy hangs on a lock that another thread had.
+// UnderQEMU says that FREEHOLD_TEST_EMULATED is set: the test runs in qemu's user mode. qemu drops most advice to the kernel
+// (madvise), and its copy for a program that the test starts hangs now and then on a lock that another thread had.
+func UnderQEMU() bool { return os.Getenv("FREEHOLD_TEST_EMULATED") != "" }
+
+// StartsPrograms skips a test that starts programs on systems that cannot start any, and under UnderQEMU.
 func StartsPrograms(t testing.TB) {
 	t.Helper()
 	switch {
 	case runtime.GOOS == "js" || runtime.GOOS == "wasip1":
 		t.Skip("a process cannot start another here")
-	case os.Getenv("FREEHOLD_TEST_EMULATED") != "":
+	case UnderQEMU():
 		t.Skip("we are emulated and do not start programs")
 	}
 }
