@@ -72,8 +72,11 @@ func removeEvidence(folder string) {
 	_ = os.Remove(folder) // Fails if there is something else in it.
 }
 
-// lock marks a file as in use until the process ends or closes it.
-func lock(f *os.File) error { return lockCall(f, unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}) }
+// lock marks a file as in use until the last descriptor of this opening of it is closed: by this
+// process and by the watching copy, which inherits one. It takes the whole file by flock: a POSIX
+// record lock ends when the process closes any other descriptor of the file, as it does when it
+// explains its own evidence. It waits for the moment in which another process asks (unlocked).
+func lock(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
 // unlocked reports whether no process has locked the file with that name.
 func unlocked(name string) bool {
@@ -82,17 +85,21 @@ func unlocked(name string) bool {
 		return errors.Is(err, os.ErrNotExist)
 	}
 	defer f.Close()
-	l := unix.Flock_t{Type: unix.F_WRLCK}
-	return lockCall(f, unix.F_GETLK, &l) == nil && l.Type == unix.F_UNLCK
+	return flock(f, unix.LOCK_SH|unix.LOCK_NB) == nil
 }
 
-func lockCall(f *os.File, cmd int, l *unix.Flock_t) error {
+func flock(f *os.File, how int) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var lockErr error
-	if err := conn.Control(func(fd uintptr) { lockErr = unix.FcntlFlock(fd, cmd, l) }); err != nil {
+	call := func(fd uintptr) {
+		for lockErr = unix.EINTR; lockErr == unix.EINTR; {
+			lockErr = unix.Flock(int(fd), how)
+		}
+	}
+	if err := conn.Control(call); err != nil {
 		return err
 	}
 	return lockErr

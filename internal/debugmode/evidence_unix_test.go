@@ -172,28 +172,40 @@ func TestPruneEvidence(t *testing.T) {
 	}
 }
 
-// TestEvidenceInUse: the folder of a process that runs is not removed.
+// TestEvidenceInUse: the folder of a process that runs is not removed, also if the process has read
+// its own evidence, as a program does that shows its leaks.
 func TestEvidenceInUse(t *testing.T) {
 	testenv.StartsPrograms(t)
 	if folder := os.Getenv("FREEHOLD_TEST_LOCKED"); folder != "" {
 		fmt.Println(unlocked(filepath.Join(folder, blocksFile)))
 		return
 	}
-	dir := t.TempDir()
-	f, err := os.Create(filepath.Join(dir, blocksFile))
+	folder := evidenceOf(t, true)
+	wantUnlocked := func(when string, want bool) {
+		t.Helper()
+		self := exec.Command(os.Args[0], "-test.run=^TestEvidenceInUse$")
+		self.Env = append(os.Environ(), "FREEHOLD_TEST_LOCKED="+folder, noRaceSleep)
+		out, err := self.CombinedOutput()
+		check(err)
+		if !strings.HasPrefix(string(out), fmt.Sprintln(want)) {
+			t.Errorf("%s: unlocked reports %s, want %t", when, out, want)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(folder, blocksFile), os.O_RDWR, 0)
 	check(err)
 	defer f.Close()
-	for _, want := range []string{"true\n", "false\n"} {
-		self := exec.Command(os.Args[0], "-test.run=^TestEvidenceInUse$")
-		self.Env = append(os.Environ(), "FREEHOLD_TEST_LOCKED="+dir, noRaceSleep)
-		text, err := self.CombinedOutput()
-		out := string(text)
-		check(err)
-		if !strings.HasPrefix(out, want) {
-			t.Errorf("unlocked reports %s, want %s", out, want)
-		}
-		check(lock(f))
+	wantUnlocked("before the lock", true)
+	check(lock(f))
+	wantUnlocked("after the lock", false)
+	if unlocked(f.Name()) {
+		t.Error("this process does not see its own lock")
 	}
+	if _, err := WriteEvidence(io.Discard, folder, nil); err != nil {
+		t.Error(err)
+	}
+	wantUnlocked("after the process has explained its own evidence", false)
+	f.Close()
+	wantUnlocked("after the end", true)
 }
 
 // TestPipesAsEvidence: a pipe in the place of a file stops neither the report nor the next process.
