@@ -193,7 +193,7 @@ func (h *heap) freeGuarded(addr uintptr, op string) bool {
 		return false
 	}
 	b, alive := t.blocks.find(addr)
-	if !alive && h.sampledPages(addr) == nil {
+	if !alive && h.sampledPages(addr) != t {
 		return false
 	}
 	if alive {
