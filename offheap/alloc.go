@@ -127,12 +127,16 @@ func (h *heap) realloc(b []byte, n int) ([]byte, error) {
 	if h.resize("Realloc", addr, uintptr(len(b)), uintptr(n), nil) {
 		return unsafex.Bytes(addr, uintptr(n)), nil
 	}
-	to, err := h.allocBytes("Realloc", n, h.requestLike(addr))
+	q := h.requestLike(addr)
+	q.zero = n >= sparseFrom // Most of it is fresh from the machine, and so zero without a write.
+	to, err := h.allocBytes("Realloc", n, q)
 	if err != nil {
 		return nil, err
 	}
 	allowCopy(b)
-	clearRest(to, copy(to, b))
+	if k := copy(to, b); !q.zero {
+		clearRest(to, k)
+	}
 	h.freeSlow(addr, nil, "Realloc")
 	return to, nil
 }

@@ -2,8 +2,8 @@ package offheap
 
 import "github.com/freehold-go/freehold/internal/unsafex"
 
-// The race detector must not take what these functions do for accesses of the program: they look at memory that is the program's, and
-// may do so while it writes there.
+// These functions read and write memory that is the program's, maybe while the program writes to it.
+// The race detector must not report that.
 
 // paint writes the byte over n bytes at addr.
 //
@@ -18,7 +18,7 @@ func paint(addr, n uintptr, with byte) {
 	}
 }
 
-// unpainted finds the first of n bytes at addr that is another than the byte, and says whether there is none.
+// unpainted finds the first of n bytes at addr that differs from the byte. whole says that none does.
 //
 //go:norace
 func unpainted(addr, n uintptr, with byte) (off uintptr, whole bool) {
@@ -56,7 +56,30 @@ func (l *lookup) search(addr, n, from uintptr) (off, word uintptr, found bool) {
 	return 0, 0, false
 }
 
-// wipe writes zeros over n bytes at addr.
+// wipe looks at the parts, of sparsePart bytes, of a range of at least sparseFrom bytes.
+const (
+	sparseFrom = 1 << 20
+	sparsePart = 64 << 10
+)
+
+// wipe writes zeros over n bytes at addr. Of a long range it reads each part first and leaves a part
+// that is zero alone. So pages that the program never wrote take no memory on Linux, which shows one
+// page of zeros to readers. A part that is not zero is mostly known by its first word.
+//
+// To give the pages back to the system would be faster for a sparse range. But then the bytes stay
+// in the machine's memory until the kernel uses the pages again, and locked pages cannot be given
+// back.
 //
 //go:norace
-func wipe(addr, n uintptr) { unsafex.Clear(addr, n) }
+func wipe(addr, n uintptr) {
+	if n >= sparseFrom {
+		head := -addr & (sparsePart - 1)
+		unsafex.Clear(addr, head)
+		for addr, n = addr+head, n-head; n >= sparsePart; addr, n = addr+sparsePart, n-sparsePart {
+			if _, zero := unpainted(addr, sparsePart, 0); !zero {
+				unsafex.Clear(addr, sparsePart)
+			}
+		}
+	}
+	unsafex.Clear(addr, n)
+}

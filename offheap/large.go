@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
-	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -41,7 +40,7 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	if zero {
 		for _, d := range dirty.runs[:dirty.n] {
 			if d.lo < sp.base+n {
-				unsafex.Clear(d.lo, min(d.hi, sp.base+n)-d.lo)
+				wipe(d.lo, min(d.hi, sp.base+n)-d.lo)
 			}
 		}
 	}
@@ -74,7 +73,7 @@ func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 		allocsample.Remove(addr)
 	}
 	if b.kind.wipe {
-		unsafex.Clear(sp.base, sp.bytes())
+		wipe(sp.base, sp.bytes())
 	}
 	b.out.Add(-int64(sp.bytes()))
 	h.freeSpan(b, sp)
@@ -84,7 +83,7 @@ func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 // that it reads as zeros, which are valid values of any type.
 func (h *heap) freeTyped(k *kind, g granuleRange) {
 	if h.purgeRange(g.r, g.addr(), g.addr()+g.bytes()) != nil {
-		unsafex.Clear(g.addr(), g.bytes())
+		wipe(g.addr(), g.bytes())
 	}
 	h.mu.Lock()
 	k.ranges = append(k.ranges, g)
@@ -118,13 +117,13 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 	b.out.Add(int64(want-have) * granule)
 	h.resampleLarge(b.kind, sp, uintptr(have)*granule)
 	if kept := min(n, uintptr(have)*granule); old < kept {
-		unsafex.Clear(addr+old, kept-old)
+		wipe(addr+old, kept-old)
 	}
 	if n < old && b.kind.wipe {
-		unsafex.Clear(addr+n, uintptr(have)*granule-n)
+		wipe(addr+n, uintptr(have)*granule-n)
 	}
 	for _, d := range dirty.runs[:dirty.n] {
-		unsafex.Clear(d.lo, d.hi-d.lo)
+		wipe(d.lo, d.hi-d.lo)
 	}
 	if want < have {
 		h.purge.arm()

@@ -37,8 +37,9 @@ type PurposeOptions struct {
 	// Wipe overwrites each block with zeros when it is freed, before any other allocation can get
 	// it. Realloc and Append wipe the block that they leave, and Realloc the bytes that it cuts off.
 	// An off-heap arena that has the Purpose wipes its memory when it frees it, but not when Reset
-	// keeps it. A free takes as long as clearing the block, and the pages that the program never wrote
-	// take memory then, too, until free memory goes back to the machine. Wipe works with FREEHOLD=heap.
+	// keeps it. A free takes as long as clearing the block. In a block of 1 MiB and more, pages that the
+	// program never wrote are read and not written, so on Linux they take no memory. Wipe works with
+	// FREEHOLD=heap.
 	Wipe bool
 
 	// CheckFreed finds writes to freed blocks of up to 64 KiB; it includes Wipe. When a freed block is
