@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// State says how the room for the heap relates to what is live on it.
+// State compares the room for the heap with the live heap.
 type State int
 
 const (
-	// Ample is a room of at least 1.5 times what is live, or no limit.
+	// Ample is a room of at least 1.5 times the live heap, or no limit.
 	Ample State = iota
-	// Tight is less: collections follow one another closely.
+	// Tight is a smaller room: collections follow one another closely.
 	Tight
-	// Thrashing is less than 1.3 times what is live, or a collector whose share of CPU the runtime had to bound since the last look: most work
-	// goes into collecting.
+	// Thrashing is a room below 1.3 times the live heap, or a collector whose share of CPU the
+	// runtime had to limit since the last measurement: collections take most of the work.
 	Thrashing
 )
 
@@ -34,14 +34,15 @@ func (s State) String() string {
 const (
 	tightBelow  = 1.5
 	thrashBelow = 1.3
-	// A state is left at a tenth more than where it begins, so that it does not change back and forth at every look.
+	// A state ends a tenth above its threshold, so that it does not change at every measurement.
 	leaveAbove = 0.1
 
-	// The runtime's limiter aims this share of the limit below it, and so does what we call room.
+	// The runtime's limiter stays below the limit by this share of it, so Room is smaller by it,
+	// too.
 	runtimeHeadroom = 0.03
 )
 
-// next returns the state that follows s when the heap may grow to ratio times what is live.
+// next returns the state that follows s if the heap may grow to ratio times the live heap.
 func (s State) next(ratio float64) State {
 	tight, thrash := tightBelow, thrashBelow
 	if s >= Tight {
@@ -59,51 +60,60 @@ func (s State) next(ratio float64) State {
 	return Ample
 }
 
-// A Decision is how the memory that the program may use is shared out, and why. Sizes are in bytes.
+// A Decision is the division of the memory that the program may use, with its reasons. Sizes are in
+// bytes.
 type Decision struct {
-	// Source is whose limit counts, with the file that it stands in, and Total that limit; without one they are "" and math.MaxInt64.
+	// Source names the limit that counts, with the file that holds it. Total is that limit. Without
+	// a limit they are "" and math.MaxInt64.
 	Source string
 	Total  int64
 
-	// Headroom stays free: what Options.Ratio and Reserve ask for, and Squeezed, which is added while work waits for memory.
+	// Headroom stays free, as Options.Ratio and Reserve demand. Squeezed is a part of it that is
+	// added while work waits for memory.
 	Headroom, Squeezed int64
 
-	// OffHeap is held by freehold's packages, Other by whoever else counts against the same limit outside Go's memory: C libraries, maps,
-	// the kernel on our behalf, other processes of the group.
+	// OffHeap is the memory of freehold's packages. Other is all other memory outside Go's that
+	// counts against the same limit: C libraries, mappings, the kernel's memory for the process,
+	// other processes of the group.
 	OffHeap, Other int64
 
-	// User is the limit that GOMEMLIMIT or debug.SetMemoryLimit gave for Go and off-heap memory together, math.MaxInt64 if none. It is
-	// never exceeded.
+	// User is the limit that GOMEMLIMIT or debug.SetMemoryLimit set for Go and off-heap memory
+	// together, math.MaxInt64 if none. The tuner never exceeds it.
 	User int64
 
-	// Limit is the value of GOMEMLIMIT, math.MaxInt64 for none. If Off says that nothing is set it is what would be.
+	// Limit is the value of GOMEMLIMIT, math.MaxInt64 for none. If Off is not "", it is the value
+	// that the tuner would set.
 	Limit int64
 
-	// Policy and what it makes of GOGC; -1 is off. GOGCWhy says why it was left alone, and is "" if it was not.
+	// Policy determines GOGC; -1 is off. If the tuner left GOGC alone, GOGCWhy gives the reason;
+	// otherwise it is "".
 	Policy  Policy
 	GOGC    int
 	GOGCWhy string
 
-	// Live is what the last collection found on the heap, Runtime what Go takes beside the heap (stacks, tables), and Room what is left
-	// of Limit for the heap: less Runtime and the 3 % by which the collector stays below a limit. Room is math.MaxInt64 without a limit.
+	// Live is the live heap of the last collection. Runtime is Go's memory beside the heap (stacks,
+	// tables). Room is the rest of Limit for the heap: Limit less Runtime, less the 3 % by which
+	// the collector stays below a limit. Without a limit Room is math.MaxInt64.
 	Live, Runtime, Room int64
 
-	// State compares Room with Live. If it is not Ample, Wanted is the Total at which it would be.
+	// State compares Room with Live. If State is not Ample, Wanted is the Total at which it would
+	// be.
 	State  State
 	Wanted int64
 
-	// GCShare is the collector's share of CPU since the look before, by the runtime's own clock, without what it did on idle processors.
-	// On a machine that is busy with others it reads too high.
+	// GCShare is the collector's share of CPU since the last measurement, by the runtime's own
+	// clock, without its work on idle processors. On a busy machine it is too high.
 	GCShare float64
 
 	// Pressure is that of the control group or the machine whose limit counts.
 	Pressure Pressure
 
-	// Off says why nothing is set, "" if something is: the variable GCTUNE, a mode of freehold, or a dry run.
+	// Off says why the tuner sets nothing: the variable GCTUNE, a mode of freehold, or a dry run.
+	// It is "" if the tuner sets the values.
 	Off string
 }
 
-// Ratio is Room divided by Live, +Inf if either is not known.
+// Ratio is Room divided by Live, +Inf if either is unknown.
 func (d *Decision) Ratio() float64 {
 	if d.Live <= 0 || d.Room == none {
 		return math.Inf(1)
@@ -178,7 +188,7 @@ func (d *Decision) explainGOGC(say func(string, ...any)) {
 	say(" Policy %s makes GOGC %s.", d.Policy, gogc)
 }
 
-// advise says what would help.
+// advise names the changes that would help.
 func (d *Decision) advise(say func(string, ...any)) {
 	if d.State == Thrashing {
 		say(" The collector runs again and again, and frees little each time.")
@@ -192,7 +202,7 @@ func (d *Decision) advise(say func(string, ...any)) {
 	}
 }
 
-// lack is what the room lacks to tightBelow times what is live.
+// lack is the difference between the room and tightBelow times the live heap.
 func (d *Decision) lack() int64 {
 	if d.Live <= 0 || d.Room == none {
 		return 0
@@ -200,7 +210,7 @@ func (d *Decision) lack() int64 {
 	return max(0, int64(tightBelow*float64(d.Live))-d.Room)
 }
 
-// LogValue gives the numbers apart, for structured logs.
+// LogValue returns the numbers as separate attributes, for structured logs.
 func (d Decision) LogValue() slog.Value {
 	attrs := []slog.Attr{
 		slog.String("source", d.Source), slog.Int64("total", d.Total), slog.Int64("headroom", d.Headroom),
@@ -213,7 +223,7 @@ func (d Decision) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// size writes bytes for people.
+// size formats bytes for people.
 func size(n int64) string {
 	switch {
 	case n == none:
@@ -233,5 +243,5 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", f, "KMGTPE"[unit])
 }
 
-// capital begins a sentence.
+// capital makes the first letter upper case.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,30 +1,39 @@
-// Package gctune keeps a Go program within the memory that its control group or machine allows, by setting GOMEMLIMIT and GOGC.
+// Package gctune sets GOMEMLIMIT and GOGC so that a Go program stays within the memory of its
+// control group or machine.
 //
 //	tuner, err := gctune.Start(ctx, gctune.Options{Logger: slog.Default()})
 //
 // # Model
 //
-// A tuner looks every second at the control group (versions 1 and 2, every level that can be seen, memory.high and memory.max) or the
-// machine, at what Go has taken, at what freehold's packages hold off the heap, and at what others take. From the limit it subtracts
-// headroom and all that is not Go's, and makes the rest Go's soft memory limit:
+// Every second a tuner measures four things: the limit of the control group (versions 1 and 2,
+// every visible level, memory.high and memory.max) or of the machine, Go's memory, the off-heap
+// memory of freehold's packages, and the memory of others. It subtracts headroom and all memory
+// that is not Go's from the limit. The rest is Go's soft memory limit:
 //
 //	GOMEMLIMIT = limit·Ratio − Reserve − other − off-heap
 //	other      = charged − reclaimable page cache − Go's memory − off-heap
 //
-// for the level at which that is least. GOMEMLIMIT never falls under what is live with a quarter on top and what the runtime itself takes,
-// as long as all together stay below the limit: starved collectors burn CPU and free nothing. A [Policy] says what the memory between live
-// data and the limit is for, and sets GOGC. Where the room for the heap is below 1.5 times what is live the [State] is Tight, below 1.3 times
-// Thrashing, and the log, [Stats] and Options.OnThrash say so, with the limit that would help.
+// The level with the smallest result counts. GOMEMLIMIT has a floor: the live heap with a quarter
+// on top, plus the runtime's own memory, as long as all memory together stays below the limit.
+// Below the floor the collector would use CPU time and free nothing.
 //
-// Off-heap memory of freehold's packages is subtracted in one place only, with and without a tuner, and follows their growth at once. A
-// limit that the program or GOMEMLIMIT has set is never exceeded, and a GOGC that somebody else has chosen stays.
+// A [Policy] says how much of the memory between live data and the limit the heap may use; it
+// determines GOGC. If the room for the heap is below 1.5 times the live heap, the [State] is Tight;
+// below 1.3 times it is Thrashing. The log, [Stats] and Options.OnThrash then report it, with a
+// limit that would suffice.
 //
-// [Decide] explains the decision in a paragraph and sets nothing. The blank import of gctune/auto does what [Start] does, before main.
-// [Handler] serves every metric of the runtime as JSON, for freehold doctor and others.
+// Only one place subtracts the off-heap memory of freehold's packages, with and without a tuner,
+// and the limit follows its growth at once. The tuner never exceeds a limit that the program or
+// GOMEMLIMIT has set. It leaves a GOGC alone that the program or the environment has chosen.
+//
+// [Decide] explains the decision in a paragraph and sets nothing. The blank import of gctune/auto
+// calls [Start] before main. [Handler] serves every metric of the runtime as JSON, for freehold
+// doctor and other tools.
 //
 // # Lifetime
 //
-// One tuner runs in a process at a time, from [Start] until its context ends. Then both values are what the program had set.
+// One tuner runs in a process at a time, from [Start] until its context ends. Then the tuner
+// restores the program's own values.
 //
 // # Concurrency
 //
@@ -32,6 +41,7 @@
 //
 // # What it is not
 //
-// It is no hard limit: GOMEMLIMIT is a goal of the collector, and live data above it stays. It does not shrink what is off the heap. It
-// reads Linux's files; on other systems no limit is found, and Options.Limit is the way to give one.
+// It is no hard limit: GOMEMLIMIT is a goal of the collector, and live data may exceed it. It does
+// not shrink off-heap memory. It reads Linux's files; on other systems it finds no limit, so set
+// Options.Limit there.
 package gctune

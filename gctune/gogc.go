@@ -1,18 +1,19 @@
 package gctune
 
-// gogc keeps GOGC at what the policy wants, unless somebody else has chosen a value.
+// gogc sets GOGC by the policy, unless the program or the environment has chosen a value.
 type gogc struct {
-	why     string // why it is left alone, "" if it is not
-	before  int    // in force before the first change
-	ours    int    // what was set last; meaningful if applied
+	why     string // why the tuner leaves GOGC alone, "" if it sets it
+	before  int    // the value before the first change
+	ours    int    // the value set last; meaningful if applied
 	applied bool
 }
 
-// defaultGOGC is in force when nobody has chosen.
+// defaultGOGC is in force if neither the program nor the environment has chosen a value.
 const defaultGOGC = 100
 
-// policies say to which share of its room the heap may grow, and between which values of GOGC. The heap of a small program may
-// grow to floor bytes, as long as that is within the share, because a collection has a cost of its own, however little is live.
+// policies are the share of its room that the heap may grow to, and the bounds of GOGC. The heap of
+// a small program may grow to floor bytes, as long as that is within the share, because each
+// collection has a fixed cost.
 var policies = [...]struct {
 	share     float64
 	low, high int
@@ -23,7 +24,7 @@ var policies = [...]struct {
 	Small:      {share: 0, low: 50, high: 50},
 }
 
-// init finds out whether GOGC is ours to set: inForce is its value now.
+// init finds out whether the tuner may set GOGC. inForce is the present value.
 func (g *gogc) init(o *Options, inForce int, getenv func(string) (string, bool)) {
 	g.before = inForce
 	_, set := getenv("GOGC")
@@ -37,7 +38,7 @@ func (g *gogc) init(o *Options, inForce int, getenv func(string) (string, bool))
 	}
 }
 
-// decide returns the value that should be in force, and why it is not the policy's, if it is not.
+// decide returns the value for GOGC. If it is not the policy's, why gives the reason.
 func (g *gogc) decide(d *Decision, now goState) (percent int, why string) {
 	expected := g.before
 	if g.applied {
@@ -51,7 +52,7 @@ func (g *gogc) decide(d *Decision, now goState) (percent int, why string) {
 	}
 	p := policies[d.Policy]
 	if d.Room == none {
-		return p.low, "" // Nobody knows how much memory there is.
+		return p.low, "" // The limit of memory is unknown.
 	}
 	room := int64(p.share * float64(d.Room))
 	percent = max(p.low, min(percentFor(room, d.Live, now.roots), p.high), percentFor(min(room, p.floor), d.Live, now.roots))
@@ -62,7 +63,8 @@ func (g *gogc) decide(d *Decision, now goState) (percent int, why string) {
 	return percent, ""
 }
 
-// percentFor returns the GOGC with which the heap grows to goal bytes. From Go's guide to the collector, and the runtime's gcController:
+// percentFor returns the GOGC with which the heap grows to goal bytes. From Go's guide to the
+// collector, and the runtime's gcController:
 //
 //	goal = max(live + (live + roots)·GOGC/100, 4 MiB·GOGC/100)
 func percentFor(goal, live, roots int64) int {
@@ -72,7 +74,7 @@ func percentFor(goal, live, roots int64) int {
 	return int(max(0, min(byLive, byLeast)))
 }
 
-// set puts the value in force, unless it is somebody else's.
+// set puts the value in force, unless the program has changed GOGC meanwhile.
 func (g *gogc) set(percent int, setGC func(int) int) {
 	if g.why != "" || g.applied && percent == g.ours || !g.applied && percent == g.before {
 		return
@@ -81,7 +83,7 @@ func (g *gogc) set(percent int, setGC func(int) int) {
 	setGC(percent)
 }
 
-// restore puts back what was there before, unless somebody has changed it since.
+// restore sets the value from before the first change, unless the program has changed GOGC since.
 func (g *gogc) restore(setGC func(int) int, inForce int) {
 	if g.applied && inForce == g.ours {
 		setGC(g.before)

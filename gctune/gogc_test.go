@@ -44,7 +44,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestPercentFor holds the formula against what the runtime makes of it: goal = live + (live + roots)·GOGC/100.
+// TestPercentFor holds the formula against what the runtime makes of it: goal = live + (live +
+// roots)·GOGC/100.
 func TestPercentFor(t *testing.T) {
 	for _, c := range []struct {
 		goal, live, roots int64
@@ -90,7 +91,8 @@ func TestGOGCOfOthersStays(t *testing.T) {
 	}
 }
 
-// TestGOGCSetSinceStays: whoever sets GOGC while the tuner runs keeps it, also past the tuner's end.
+// TestGOGCSetSinceStays: whoever sets GOGC while the tuner runs keeps it, also past the tuner's
+// end.
 func TestGOGCSetSinceStays(t *testing.T) {
 	for _, live := range []int64{40 * mib, 200 * mib} { // the policy's value at first is 393, or the default
 		w := newWorld()

@@ -5,26 +5,28 @@ import (
 	"runtime/metrics"
 )
 
-// goState is what the runtime tells of itself. Bytes, unless it says otherwise.
+// goState has the runtime's own figures, in bytes unless a field says otherwise.
 type goState struct {
 	live   int64 // marked by the last collection; 0 before the first
 	roots  int64 // stacks and globals that a collection scans
-	taken  int64 // from the system and not given back: what GOMEMLIMIT counts
-	beside int64 // the part of it that is no heap: stacks, tables, buffers
+	taken  int64 // taken from the system and not returned; GOMEMLIMIT bounds this
+	beside int64 // the part of taken that is not heap: stacks, tables, buffers
 
 	gogc    int    // in force, -1 for off
 	limiter uint64 // the last cycle in which the runtime bounded the collector's share of CPU
 	cycles  uint64
 
-	cpuGC, cpuAll float64 // seconds, without the collector's work on processors that had nothing else to do
+	cpuGC, cpuAll float64 // seconds, without the collector's work on idle processors
 }
 
-// unlimited is what Go takes with GOGC=100 and no limit, and what the runtime keeps below a limit.
+// unlimited is the memory that Go takes with GOGC=100 and no limit, plus the part by which the
+// runtime stays below a limit.
 func (g *goState) unlimited() int64 {
 	return int64(float64(2*g.live+g.roots+g.beside) / (1 - runtimeHeadroom))
 }
 
-// newGoReader returns a function that reads the state. It reuses its buffer and is for one goroutine at a time.
+// newGoReader returns a function that reads the state. It reuses its buffer and is for one
+// goroutine at a time.
 func newGoReader() func() goState {
 	names := [...]string{
 		"/gc/heap/live:bytes",

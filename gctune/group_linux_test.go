@@ -11,9 +11,10 @@ import (
 	"github.com/freehold-go/freehold/internal/machine"
 )
 
-// memoryGroup makes a control group with a limit on memory below the test's own, and removes it when the test has ended and the group is
-// empty. It returns the group's directory: a process joins by writing its number to the file cgroup.procs there. Where no group can be made
-// the test is skipped, with a line that says how one can be had.
+// memoryGroup makes a control group with a limit on memory below the test's own, and removes it
+// when the test has ended and the group is empty. It returns the group's directory: a process joins
+// by writing its number to the file cgroup.procs there. Where no group can be made the test is
+// skipped, with a line that says how one can be had.
 func memoryGroup(t *testing.T, bytes int64) (dir string) {
 	t.Helper()
 	version, dirs := machine.Groups(os.DirFS("/"))
@@ -36,7 +37,8 @@ func memoryGroup(t *testing.T, bytes int64) (dir string) {
 		t.Errorf("a control group stays behind: %v", err)
 	})
 	if err := limitGroup(dir, bytes); err != nil {
-		// Version 2 gives a group the controller only if its parent passes it on, which it cannot while processes are in it.
+		// Version 2 gives a group the controller only if its parent passes it on, which it cannot
+		// while processes are in it.
 		t.Skipf("%v: the group of this test does not pass the memory controller on; run it in a group below one with +memory in cgroup.subtree_control", err)
 	}
 	// Without this the kernel would swap before it kills. Not every kernel has it.
@@ -60,7 +62,8 @@ func limitGroup(dir string, bytes int64) error {
 	return first
 }
 
-// joinGroup moves the calling process into a group. Memory that it has touched before stays on the account of the former one.
+// joinGroup moves the calling process into a group. Memory that it has touched before stays on the
+// account of the former one.
 func joinGroup(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), fmt.Appendln(nil, os.Getpid()), 0)
 }

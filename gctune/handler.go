@@ -16,37 +16,41 @@ import (
 	"github.com/freehold-go/freehold"
 )
 
-// HandlerPath is where tools look for [Handler].
+// HandlerPath is the path where tools look for [Handler].
 const HandlerPath = "/debug/freehold/metrics"
 
-// Handler serves every metric of [runtime/metrics] as one JSON object, for tools that look at a running program:
+// Handler serves every metric of runtime/metrics as one JSON object, for tools that watch a running
+// program:
 //
 //	http.Handle(gctune.HandlerPath, gctune.Handler())
 //
-// Each metric stands under its own name. Integers and floating-point numbers are JSON numbers:
+// Each metric has its own name. Integers and floating-point numbers are JSON numbers:
 //
 //	"/gc/heap/live:bytes": 41943040,
 //
-// and a histogram is an object with the fields of [metrics.Float64Histogram], into which it can be decoded as it stands:
+// A histogram is an object with the fields of [metrics.Float64Histogram], so a program can decode
+// it into that type:
 //
 //	"/sched/pauses/total/gc:seconds": {"counts": [0, 3, 1], "buckets": [0, 6.4e-08, 1.28e-07, 1.7976931348623157e+308]},
 //
-// where counts[i] values were at least buckets[i] and less than buckets[i+1]. JSON has no infinity: plus and minus
-// [math.MaxFloat64] stand for it. Further fields say what the metrics do not:
+// Here counts[i] values were at least buckets[i] and less than buckets[i+1]. JSON has no infinity:
+// plus and minus math.MaxFloat64 stand for it. Further fields are not metrics of the runtime:
 //
 //	"go":   "go1.26.1",                              version of the runtime
 //	"main": "example.com/service",                   path of the main module, "" if the program was built without one
 //	"path": "example.com/service/cmd/api",           import path of the main package
 //	"/freehold/memprofilerate:bytes": 524288         runtime.MemProfileRate
 //	"/freehold/numcpu:cpus": 8                       logical CPUs that the process may use
-//	"/freehold/offheap/resident:bytes": 1048576      held by freehold's packages outside the Go heap, free blocks included
+//	"/freehold/offheap/resident:bytes": 1048576      memory of freehold's packages outside the Go heap, free blocks included
 //	"/freehold/uptime:seconds": 86400.5              since the initialisation of this package
 //
-// Metrics that count are sums since the program's start, so a window takes two requests. With ?gc=1 a collection runs first, so
-// that live bytes are as of now. A parameter that is no number is answered with status 400, another method than GET and HEAD with 405.
+// Counters are sums since the program's start, so a window takes two requests. With ?gc=1 a
+// collection runs first, so that live bytes are current. The answer to a parameter that is not a
+// number is status 400; to a method other than GET and HEAD, 405.
 //
-// A request takes some 0.3 ms of CPU and does not stop the program, but for the collection that gc=1 asks for.
-// Who may see the path may see what the program's memory looks like: serve it where net/http/pprof is served.
+// A request takes some 0.3 ms of CPU and does not stop the program, except for the collection of
+// gc=1. The figures describe the program's memory, so serve the path where net/http/pprof is
+// served.
 func Handler() http.Handler { return http.HandlerFunc(serve) }
 
 func serve(w http.ResponseWriter, r *http.Request) {
@@ -73,10 +77,10 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(body) // Nobody is left to tell of an error.
+	_, _ = w.Write(body) // An error here means that the client has gone.
 }
 
-// encode writes a line for each field, in the order of their names, so that people can read it too.
+// encode writes a line for each field, sorted by name, so that people can read it, too.
 func encode(fields map[string]any) ([]byte, error) {
 	b := []byte("{")
 	for i, name := range slices.Sorted(maps.Keys(fields)) {
@@ -101,7 +105,8 @@ type histogram struct {
 	Buckets []float64 `json:"buckets"`
 }
 
-// snapshot returns the fields of the answer. Each request has samples of its own, because histograms are read into them.
+// snapshot returns the fields of the answer. Each request has samples of its own, because
+// histograms are read into them.
 func snapshot() map[string]any {
 	all := metrics.All()
 	samples := make([]metrics.Sample, len(all))
@@ -141,7 +146,7 @@ func toHistogram(h *metrics.Float64Histogram) histogram {
 	return histogram{h.Counts, buckets}
 }
 
-// finite puts the largest number in the place of infinity, and 0 in that of what is no number.
+// finite replaces infinity by the largest number, and NaN by 0.
 func finite(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0

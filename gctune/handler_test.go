@@ -80,7 +80,8 @@ func TestHandlerHasEveryMetric(t *testing.T) {
 	}
 }
 
-// held is what a package of this test claims to hold. A name is registered once in a process, however often a test runs.
+// held is what a package of this test claims to hold. A name is registered once in a process,
+// however often a test runs.
 var held = func() *int64 {
 	n := new(int64)
 	freehold.Register("gctune_test", func() freehold.Totals { return freehold.Totals{InUse: *n, Retained: *n / 2} })

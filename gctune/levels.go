@@ -12,22 +12,23 @@ import (
 	"github.com/freehold-go/freehold/internal/machine"
 )
 
-// A level is one bound on the memory of this process, alone or together with others. Bytes; none is math.MaxInt64.
+// A level is one bound on the memory of this process, alone or together with others. Bytes; none is
+// math.MaxInt64.
 type level struct {
 	name  string // for people
-	limit int64  // above it somebody is slowed down or killed
-	hard  int64  // above it somebody is killed
-	used  int64  // counted against the limit now, without what the kernel can take back at once; -1 if unknown
+	limit int64  // above it the kernel slows down or kills a process
+	hard  int64  // above it the kernel kills a process
+	used  int64  // counted against the limit now, without memory that the kernel can reclaim at once; -1 if unknown
 
-	pressure string // file that tells how long processes wait for memory, "" if there is none
+	pressure string // file with the time that processes wait for memory, "" if there is none
 
-	// machine says that the limit is promised to nobody: others may take all of it at any time.
+	// machine says that the limit is the machine's: other programs may take all of it at any time.
 	machine bool
 }
 
 const none = math.MaxInt64
 
-// readLevels lists the bounds that source asks for; those without a limit are left out.
+// readLevels lists the bounds of source, except those without a limit.
 func readLevels(root fs.FS, source Source) (levels []level, err error) {
 	if source != Machine {
 		version, dirs := machine.Groups(root)
@@ -56,7 +57,8 @@ func readLevels(root fs.FS, source Source) (levels []level, err error) {
 	return bound, nil
 }
 
-// readGroup reads one control group. own is the process's, top the highest that can be seen.
+// readGroup reads one control group. own marks the process's own group, top the highest visible
+// one.
 func readGroup(root fs.FS, dir string, version int, own, top bool) (level, error) {
 	if version == 1 {
 		return readV1(root, dir, own, top)
@@ -76,14 +78,16 @@ func readGroup(root fs.FS, dir string, version int, own, top bool) (level, error
 	}
 	l.used = files.bytes("memory.current", -1)
 	if l.used >= 0 {
-		// Kernel documentation, cgroup-v2.rst: these two leave out tmpfs and shared memory, which swap alone can take back.
+		// Kernel documentation, cgroup-v2.rst: these two leave out tmpfs and shared memory, which
+		// only swap can reclaim.
 		stat := files.stat("inactive_file", "active_file", "slab_reclaimable")
 		l.used = max(0, l.used-stat[0]-stat[1]-stat[2])
 	}
 	return l, files.err
 }
 
-// readV1 reads a group of version 1, where a large number stands for no limit, and groups above count only if the hierarchy is on.
+// readV1 reads a group of version 1, where a large number stands for no limit, and groups above
+// count only if the hierarchy is on.
 func readV1(root fs.FS, dir string, own, top bool) (level, error) {
 	l := level{name: "cgroup v1 /" + dir + " (memory.limit_in_bytes)", limit: none, hard: none, used: -1}
 	files := reader{root: root, dir: dir}
@@ -94,7 +98,8 @@ func readV1(root fs.FS, dir string, own, top bool) (level, error) {
 		l.limit = n
 	}
 	stat := files.stat("hierarchical_memory_limit", "total_inactive_file", "total_active_file")
-	// The kernel tells the least limit from here to the root: the only sight of groups above what can be seen.
+	// The kernel reports the smallest limit from here to the root. This is the only figure of
+	// groups above the visible ones.
 	if n := stat[0]; top && n > 0 && n < min(l.limit, unlimitedV1) {
 		l.limit = n
 		l.name = "cgroup v1 /" + dir + " (hierarchical_memory_limit)"
@@ -106,7 +111,8 @@ func readV1(root fs.FS, dir string, own, top bool) (level, error) {
 	return l, files.err
 }
 
-// unlimitedV1 is where version 1 puts "no limit": the largest multiple of a page below 1<<63, whatever the page's size.
+// unlimitedV1 means "no limit" in version 1: the largest multiple of a page below 1<<63, for any
+// page size.
 const unlimitedV1 = 1 << 62
 
 // reader reads small files of one directory and keeps the first error.
@@ -116,7 +122,8 @@ type reader struct {
 	err  error
 }
 
-// text returns a file's contents; ok is false if there is no such file, or the kernel says that it has nothing to tell.
+// text returns a file's contents. If there is no such file, or the kernel has no figure for it, ok
+// is false.
 func (r *reader) text(name string) (s string, ok bool) {
 	b, err := fs.ReadFile(r.root, path.Join(r.dir, name))
 	if err == nil {
@@ -155,7 +162,8 @@ func (r *reader) stat(names ...string) []int64 {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		for i := range names {
 			if names[i] == name {
-				// What is no number is 0: nothing is taken for reclaimable that might not be.
+				// A field that is no number counts as 0, so that no memory counts as reclaimable by
+				// mistake.
 				n, _ := strconv.ParseUint(value, 10, 63)
 				values[i] = int64(n)
 			}
@@ -164,7 +172,7 @@ func (r *reader) stat(names ...string) []int64 {
 	return values
 }
 
-// ownMemory returns the bytes of this process that no file stands behind, -1 if the system does not say.
+// ownMemory returns the bytes of this process that no file backs, -1 if the system has no figure.
 func ownMemory(root fs.FS) int64 {
 	b, err := fs.ReadFile(root, "proc/self/status")
 	if err != nil {
@@ -188,15 +196,16 @@ func ownMemory(root fs.FS) int64 {
 	return sum
 }
 
-// Pressure is how much of the time work waited for memory, as the kernel's pressure stall information has it: averages over the last ten
-// seconds, in percent.
+// Pressure is the part of the time in which work waited for memory, from the kernel's pressure
+// stall information: averages over the last ten seconds, in percent.
 type Pressure struct {
-	Known bool    // whether the system tells
+	Known bool    // false if the system has no such figures
 	Some  float64 // at least one task waited
 	Full  float64 // all tasks waited
 }
 
-// readPressure reads a file such as /proc/pressure/memory. Systems without it, or with it switched off, have nothing to tell.
+// readPressure reads a file such as /proc/pressure/memory. If the system lacks the file, or has
+// switched it off, the result is zero.
 func readPressure(root fs.FS, name string) (p Pressure) {
 	if name == "" {
 		return p

@@ -102,7 +102,8 @@ func (r refusing) Open(name string) (fs.File, error) {
 	return r.FS.Open(name)
 }
 
-// TestV1WithoutHierarchy: limits above a group do not bind it where use_hierarchy is 0, as in kernels before 5.11.
+// TestV1WithoutHierarchy: limits above a group do not bind it where use_hierarchy is 0, as in
+// kernels before 5.11.
 func TestV1WithoutHierarchy(t *testing.T) {
 	const top = "sys/fs/cgroup/memory/"
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }

@@ -13,68 +13,77 @@ import (
 	"time"
 )
 
-// Options say how memory is shared between the collector, the rest of the program and others. The zero value is what nearly every service
-// wants: nine tenths of what the control group or the machine allows, looked at every second.
+// Options say how the collector, the rest of the program and other processes share memory. The zero
+// value is right for nearly every service: nine tenths of the limit of the control group or the
+// machine, measured every second.
 type Options struct {
-	// Policy says what spare memory is for: Balanced unless set.
+	// Policy says how the heap may use spare memory. The default is Balanced.
 	Policy Policy
 
-	// Ratio is the share of the limit that Go, off-heap and other memory may take together, above 0 and at most 1. 0 means 0.9. The rest is
-	// headroom: for what grows between two looks, and for the kernel's own account, which runs some hundred kilobytes ahead for each CPU.
+	// Ratio is the share of the limit that Go, off-heap and other memory may take together, above 0
+	// and at most 1. 0 means 0.9. The rest is headroom, for growth between two measurements, and
+	// for the kernel's own account, which runs some hundred kilobytes ahead for each CPU.
 	Ratio float64
 
-	// Reserve are bytes to leave free besides, for example for the page cache of files that the program maps or reads again and again.
+	// Reserve is a number of bytes to leave free besides, for example for the page cache of files
+	// that the program maps or reads again and again.
 	Reserve int64
 
-	// Min is the least value of GOMEMLIMIT in bytes, whatever else takes memory. It is kept as long as all together stay under the limit
-	// less a quarter of the headroom; 0 sets none. Live data with a quarter on top, and what the runtime takes, count as such a bound anyway.
+	// Min is the smallest value of GOMEMLIMIT in bytes, for any amount of other memory. It holds as
+	// long as all memory together stays below the limit less a quarter of the headroom. 0 sets
+	// none. The live heap with a quarter on top, plus the runtime's memory, is always such a bound.
 	Min int64
 
-	// Source says whose limit counts: Auto unless set.
+	// Source says which limit counts. The default is Auto.
 	Source Source
 
-	// Limit gives the limit in bytes in place of Source: math.MaxInt64 for none. It is asked at every look. What the process takes beyond
-	// Go's memory and freehold's is then read from /proc/self/status, where there is one.
+	// Limit returns the limit in bytes, in place of Source; math.MaxInt64 means none. The tuner
+	// calls it at every measurement. It then reads the process's memory besides Go's and freehold's
+	// from /proc/self/status, if the system has that file.
 	Limit func() (int64, error)
 
-	// Other tells bytes that the program knows it takes outside Go's runtime and freehold, such as those of a C library. Most programs need
-	// not say: such memory is measured. The larger of the two numbers counts, so that nothing is subtracted twice.
+	// Other returns the number of bytes that the program takes outside Go's runtime and freehold,
+	// such as the memory of a C library. Most programs need no Other, because the tuner measures
+	// such memory. The larger of the two numbers counts, so that nothing is subtracted twice.
 	Other func() int64
 
-	// Interval is the time between two looks. 0 means a second; a negative one means a single look, at Start. Off-heap memory of freehold's
-	// packages is followed when it grows, not only at looks.
+	// Interval is the time between two measurements. 0 means a second; a negative value means one
+	// measurement, in Start. GOMEMLIMIT follows growth of freehold's off-heap memory at once, not
+	// only at measurements.
 	Interval time.Duration
 
-	// KeepGOGC leaves GOGC alone; only GOMEMLIMIT is set. A GOGC that the environment or the program has set to another value than 100 is
-	// left alone anyway.
+	// KeepGOGC leaves GOGC alone, so that the tuner sets only GOMEMLIMIT. It always leaves a GOGC
+	// alone that the environment or the program has set to a value other than 100.
 	KeepGOGC bool
 
-	// DryRun looks, decides, logs and counts, and sets nothing.
+	// DryRun measures, decides, logs and counts, and sets nothing.
 	DryRun bool
 
-	// Logger hears of the first decision and of changes (Info), of limits that cannot be read and of a limit too near to what is live (Warn).
-	// nil logs nothing.
+	// Logger receives the first decision and changes (Info), limits that cannot be read, and a
+	// limit too near to the live heap (Warn). nil logs nothing.
 	Logger *slog.Logger
 
-	// OnThrash is called when the limit comes too near to what is live (State Thrashing), once for each time that it does. It runs on the
-	// tuner's goroutine, or inside Start; the next look waits for it. A program can shed load here, or end itself with a clear word.
+	// OnThrash is called once each time that the State becomes Thrashing: the limit is too near to
+	// the live heap. It runs on the tuner's goroutine, or inside Start, and the next measurement
+	// waits for it. A program can shed load here, or end itself with a clear message.
 	OnThrash func(Stats)
 
-	// Root is the file system in which /proc and /sys are read; nil is the machine's. It is for tests.
+	// Root is the file system from which /proc and /sys are read; nil is the machine's. It is for
+	// tests.
 	Root fs.FS
 }
 
-// Policy says what the memory between live data and the limit is used for.
+// Policy says how the heap may use the memory between live data and the limit.
 type Policy int
 
 const (
-	// Balanced lets the heap grow to half of what the limit leaves it, with a GOGC from 100 to 400; more, up to
-	// 800, as long as the heap is below 32 MiB.
+	// Balanced lets the heap grow to half of its room below the limit, with a GOGC from 100 to 400.
+	// While the heap is below 32 MiB, GOGC may be up to 800.
 	Balanced Policy = iota
-	// Throughput lets the heap grow to eight tenths of what the limit leaves it, with a GOGC from 100 to 800; more, up to
-	// 1600, as long as the heap is below 64 MiB.
+	// Throughput lets the heap grow to eight tenths of its room below the limit, with a GOGC from
+	// 100 to 800. While the heap is below 64 MiB, GOGC may be up to 1600.
 	Throughput
-	// Small keeps GOGC at 50: the least memory at some more work for the collector.
+	// Small keeps GOGC at 50: the least memory, at more work for the collector.
 	Small
 )
 
@@ -88,10 +97,11 @@ func (p Policy) String() string {
 	return policyNames[p]
 }
 
-// MarshalText returns what String returns.
+// MarshalText returns the result of String.
 func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText takes what String returns, so that a Policy can be a flag (flag.TextVar) and part of a configuration file.
+// UnmarshalText parses the result of String, so that a Policy can be a flag (flag.TextVar) and part
+// of a configuration file.
 func (p *Policy) UnmarshalText(text []byte) error {
 	for i, name := range policyNames {
 		if name == string(text) {
@@ -102,13 +112,15 @@ func (p *Policy) UnmarshalText(text []byte) error {
 	return fmt.Errorf("gctune: policy %q; want %s", text, strings.Join(policyNames[:], ", "))
 }
 
-// Source says whose limit counts.
+// Source says which limit counts.
 type Source int
 
 const (
-	// Auto is the least of the control group, those above it that can be seen, and the machine.
+	// Auto is the smallest limit of the control group, the visible groups above it, and the
+	// machine.
 	Auto Source = iota
-	// Cgroup is the control group and those above it. Where none has a limit, none is set.
+	// Cgroup is the control group and the visible groups above it. If none has a limit, the tuner
+	// sets none.
 	Cgroup
 	// Machine is the physical memory, as if there were no control group.
 	Machine
@@ -163,8 +175,8 @@ func (o *Options) fill() {
 // variable is the operator's word: it counts before what the program's code says.
 const variable = "GCTUNE"
 
-// override takes in the words of the variable, and reports whether one of them is off. A word that is not known costs a line and nothing
-// else, because a typing error must not take a service down.
+// override takes in the words of the variable, and reports whether one of them is off. A word that
+// is not known costs a line and nothing else, because a typing error must not take a service down.
 func (o *Options) override(words string, stderr io.Writer) (off bool) {
 	for word := range strings.SplitSeq(words, ",") {
 		word = strings.TrimSpace(word)

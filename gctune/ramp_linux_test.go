@@ -28,9 +28,10 @@ const (
 	rampLooks   = 30 // of the tuner while the program grows, at least
 )
 
-// TestRampInCgroup lets a program grow in a control group of 256 MiB, 96 of which it takes off the heap: with a tuner it lives through it.
-// Without one, and with the fixed nine tenths that tools set which do not know of off-heap memory, the kernel kills it, or else the test
-// would show nothing. FREEHOLD_TEST_STRESS=60s is the long form.
+// TestRampInCgroup lets a program grow in a control group of 256 MiB, 96 of which it takes off the
+// heap: with a tuner it lives through it. Without one, and with the fixed nine tenths that tools
+// set which do not know of off-heap memory, the kernel kills it, or else the test would show
+// nothing. FREEHOLD_TEST_STRESS=60s is the long form.
 func TestRampInCgroup(t *testing.T) {
 	if freehold.Modes() != (freehold.Options{}) || sanitize.Enabled || sanitize.Race {
 		t.Skip("blocks do not lie off the heap in this build or mode")
@@ -88,8 +89,8 @@ func withoutKnobs(env []string) (kept []string) {
 	return kept
 }
 
-// TestRampProgram is the program that grows: in the first half of the time off-heap memory and live data grow, then they stay, and garbage
-// is made all the while.
+// TestRampProgram is the program that grows: in the first half of the time off-heap memory and live
+// data grow, then they stay, and garbage is made all the while.
 func TestRampProgram(t *testing.T) {
 	group := os.Getenv("GCTUNE_TEST_GROUP")
 	if group == "" {
@@ -161,8 +162,9 @@ func mapBlock(n int) []byte {
 	return b
 }
 
-// ramp grows by the clock, but at each of the tuner's looks by no more than a share: a machine that stood still for a moment would otherwise catch
-// up between two looks, which nobody could follow. It returns when the time is over and, however slow the machine, all has grown, a gibibyte of
+// ramp grows by the clock, but at each of the tuner's looks by no more than a share: a machine that
+// stood still for a moment would otherwise catch up between two looks, which nobody could follow.
+// It returns when the time is over and, however slow the machine, all has grown, a gibibyte of
 // garbage have come after it, and the tuner has seen that.
 func ramp(took time.Duration, take func(int) []byte, looks func() int) (offHeap [][]byte, live []*[rampPage]byte) {
 	start, first, grown := time.Now(), looks(), 0

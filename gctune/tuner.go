@@ -14,24 +14,24 @@ import (
 	"github.com/freehold-go/freehold/internal/memlimit"
 )
 
-// A Tuner looks at regular times and keeps GOMEMLIMIT and GOGC where the Options want them. [Start] makes one. Its methods may be called
-// from any goroutine.
+// A Tuner measures memory at regular times and sets GOMEMLIMIT and GOGC by its Options. [Start]
+// makes one. Its methods may be called from any goroutine.
 type Tuner struct {
 	o       Options
-	off     string // why nothing is set, "" if something is
+	off     string // why the tuner sets nothing, "" if it sets the values
 	env     environment
 	done    chan struct{}
 	gogc    gogc
 	peak    map[string]int64 // other memory by level: the highest of late
 	squeeze float64          // share of the limit that stays free because work waits for memory
-	last    goState          // at the look before
+	last    goState          // at the last measurement
 	lastErr string           // so that an error is logged once
 	logged  int64            // limit that was logged last
-	mu      sync.Mutex       // guards what follows
+	mu      sync.Mutex       // guards the fields below
 	stats   Stats
 }
 
-// environment is the world around a tuner; tests pretend one.
+// environment is the system that a tuner reads and sets; tests replace it.
 type environment struct {
 	limiter *memlimit.Limiter
 	current func() int64 // GOMEMLIMIT in force
@@ -52,27 +52,29 @@ func process() environment {
 	}
 }
 
-// Stats are the last decision and counts since Start.
+// Stats are the last decision and counts since [Start].
 type Stats struct {
 	Decision
-	Looks     uint64 // decisions made
-	Changes   uint64 // looks that found or made GOMEMLIMIT another than at the look before
-	Errors    uint64 // looks at which a limit could not be read; the one before went on
-	Thrashing uint64 // looks that found the State Thrashing
+	Looks     uint64 // measurements, each with a decision
+	Changes   uint64 // measurements after which GOMEMLIMIT differed from the one before
+	Errors    uint64 // measurements that could not read a limit; the last decision stayed in force
+	Thrashing uint64 // measurements that found the State Thrashing
 }
 
 // running is the tuner of this process.
 var running atomic.Pointer[Tuner]
 
-// Start makes the first decision, puts it in force, and keeps to it until ctx ends; then GOMEMLIMIT and GOGC get back what the program had
-// set. It takes well under a millisecond and is best called at the top of main.
+// Start makes the first decision, puts it in force, and adjusts it until ctx ends. Then it restores
+// the program's own GOMEMLIMIT and GOGC. Start takes well under a millisecond; call it at the top
+// of main.
 //
-// An error means that nothing was set: an Option without a meaning, a limit that cannot be read, or [ErrRunning]. That there is no limit is
-// no error; one that appears later is followed.
+// An error means that nothing was set: an option is meaningless, a limit cannot be read, or
+// ErrRunning. It is no error if there is no limit; the tuner follows a limit that appears later.
 //
-// The environment has the last word. GCTUNE=off makes the tuner do nothing but say so in its Stats; dryrun, the name of a policy and a number
-// such as 0.8 stand for Options.DryRun, Policy and Ratio; several are separated by commas. A limit in GOMEMLIMIT is never exceeded, and a
-// GOGC is left alone. FREEHOLD=nomemlimit acts like GCTUNE=off.
+// The environment overrides the options. GCTUNE=off makes the tuner do nothing but report that in
+// its Stats. The words dryrun, the name of a policy, and a number such as 0.8 stand for
+// Options.DryRun, Policy and Ratio; commas separate several words. The tuner never exceeds a limit
+// in GOMEMLIMIT, and leaves a GOGC alone. FREEHOLD=nomemlimit acts like GCTUNE=off.
 func Start(ctx context.Context, o Options) (*Tuner, error) {
 	t, err := newTuner(o, process())
 	if err != nil {
@@ -89,8 +91,8 @@ func Start(ctx context.Context, o Options) (*Tuner, error) {
 	return t, nil
 }
 
-// Decide returns the decision that [Start] would begin with, and sets nothing. While a tuner runs, the GOGC that it has set is taken for the
-// program's own.
+// Decide returns the decision that [Start] would begin with, and sets nothing. While a tuner runs,
+// Decide takes the GOGC that the tuner has set for the program's own.
 func Decide(o Options) (Decision, error) {
 	o.DryRun, o.OnThrash = true, nil
 	t, err := newTuner(o, process())
@@ -101,7 +103,7 @@ func Decide(o Options) (Decision, error) {
 	return t.Stats().Decision, err
 }
 
-// ReadStats returns the figures of the tuner that runs in this process; ok is false if none does.
+// ReadStats returns the figures of the tuner that runs in this process. If none runs, ok is false.
 func ReadStats() (s Stats, ok bool) {
 	t := running.Load()
 	if t == nil {
@@ -117,7 +119,7 @@ func (t *Tuner) Stats() Stats {
 	return t.stats
 }
 
-// Done is closed when the context has ended and everything is back as the program had it.
+// Done is closed when the context has ended and the tuner has restored the program's values.
 func (t *Tuner) Done() <-chan struct{} { return t.done }
 
 func newTuner(o Options, env environment) (*Tuner, error) {
@@ -141,7 +143,7 @@ func newTuner(o Options, env environment) (*Tuner, error) {
 	return t, nil
 }
 
-// run looks until the context ends.
+// run measures until the context ends.
 func (t *Tuner) run(ctx context.Context) {
 	defer close(t.done)
 	defer t.restore()
@@ -164,7 +166,7 @@ func (t *Tuner) run(ctx context.Context) {
 	}
 }
 
-// restore gives the program back what it had set.
+// restore sets the program's own values again.
 func (t *Tuner) restore() {
 	if t.off == "" {
 		t.env.limiter.SetBudget(memlimit.Budget{}, t.env.offHeap())
@@ -173,7 +175,7 @@ func (t *Tuner) restore() {
 	running.CompareAndSwap(t, nil)
 }
 
-// look reads the world, decides, and puts the decision in force.
+// look measures, decides, and puts the decision in force.
 func (t *Tuner) look() error {
 	levels, err := t.levels()
 	if err != nil {
@@ -219,19 +221,20 @@ func (t *Tuner) levels() ([]level, error) {
 	return []level{{name: "Options.Limit", limit: n, hard: n, used: ownMemory(t.o.Root)}}, nil
 }
 
-// peakDecay is what other memory that is gone keeps counting for at each look: it often comes back, and taking headroom away and giving it
-// back costs collections.
+// peakDecay is the factor by which the figure of other memory may fall at each measurement. Such
+// memory often returns, and each change of the limit costs collections.
 const peakDecay = 0.9
 
-// decide shares out the least of the levels.
+// decide computes the limit by the level that leaves the least.
 //
 //	soft = limit·Ratio − Reserve − squeeze·limit − other
 //	hard = limit that kills, less a quarter of the headroom, − other
 //	other = used − Go's memory − off-heap memory, at least Options.Other
 //
-// Off-heap memory is subtracted by the limiter, and only there. Where the limit is the machine's, others never push Go below what it takes with
-// GOGC=100: a group's memory is promised to its members, the machine's to nobody, and a program that starved whenever its neighbours
-// grow would burn CPU to leave them little.
+// Only the limiter subtracts off-heap memory. If the limit is the machine's, other programs never
+// push Go below the memory that it takes with GOGC=100. A group's memory belongs to its members,
+// but the machine's belongs to no program in particular. A program that starved whenever its
+// neighbours grow would use CPU time to leave them little memory.
 func (t *Tuner) decide(levels []level, now goState) (d Decision, budget memlimit.Budget) {
 	d = Decision{Total: none, OffHeap: t.env.offHeap(), User: t.env.limiter.User(), Policy: t.o.Policy, Off: t.off}
 	told := int64(0)
@@ -266,12 +269,14 @@ func (t *Tuner) decide(levels []level, now goState) (d Decision, budget memlimit
 	return d, budget
 }
 
-// leastShare of a limit is left to Go and off-heap memory whatever others take; less than a tenth would only burn CPU.
+// leastShare of a limit stays with Go and off-heap memory, for any memory of others: with less than
+// a tenth the collector would only use CPU time.
 const leastShare = 10
 
-// Work that waits for memory more than pressureHigh percent of the time gets squeezeStep more of the limit free at each look, up to
-// squeezeMost; below pressureLow it is given back at half the pace. Processes wait when page cache that they need was taken back, or
-// above memory.high.
+// If work waits for memory more than pressureHigh percent of the time, each measurement adds
+// squeezeStep of the limit to the headroom, up to squeezeMost. Below pressureLow the headroom
+// shrinks at half the pace. Processes wait if the kernel has reclaimed page cache that they need,
+// or above memory.high.
 const (
 	pressureHigh = 10
 	pressureLow  = 1
@@ -288,7 +293,7 @@ func (t *Tuner) adaptSqueeze(p Pressure, state State) {
 	}
 }
 
-// assess compares the limit with what is live.
+// assess compares the limit with the live heap.
 func (t *Tuner) assess(d *Decision, now goState, was State) {
 	d.Live, d.Runtime, d.Room = now.live, now.beside, none
 	if d.Limit != none {
@@ -306,7 +311,7 @@ func (t *Tuner) assess(d *Decision, now goState, was State) {
 	}
 }
 
-// record keeps the figures and tells the log of what is new.
+// record keeps the figures and logs changes.
 func (t *Tuner) record(d Decision, was Stats) {
 	first := was.Looks == 0
 	changed := first || abs(d.Limit-t.logged) > t.logged/64

@@ -66,7 +66,8 @@ func (w *world) look(t *testing.T, tuner *Tuner) Stats {
 
 func layout(name string) fs.FS { return os.DirFS(filepath.Join("testdata", name)) }
 
-// about reports whether got is want or the odd number under it, by which the limiter knows its own values.
+// about reports whether got is want or the odd number under it, by which the limiter knows its own
+// values.
 func about(got, want int64) bool { return got == want || got == want-1 }
 
 func fixed(n int64) func() (int64, error) { return func() (int64, error) { return n, nil } }
@@ -94,7 +95,8 @@ func TestDecideLayouts(t *testing.T) {
 		{"v2, told of more", "v2", Options{Other: func() int64 { return 80 * mib }}, 64 * mib, none, "(memory.max)", 80 * mib, 512*mib*9/10 - (80+64)*mib},
 		{"v2, user's limit is less", "v2", Options{}, 64 * mib, 200 * mib, "(memory.max)", 54 * mib, 136 * mib},
 		{"v2, user's limit is more", "v2", Options{}, 64 * mib, 500 * mib, "(memory.max)", 54 * mib, 512*mib*9/10 - (54+64)*mib},
-		// The group alone would leave 536 MiB; the other container of the pod takes 563 MiB of the pod's limit.
+		// The group alone would leave 536 MiB; the other container of the pod takes 563 MiB of the
+		// pod's limit.
 		{"v2 nested", "v2-nested", Options{}, 64 * mib, none, "pod1.slice (memory.max)", 563 * mib, 1024*mib*9/10 - (563+64)*mib},
 		{"the machine", "v1", Options{Source: Machine}, 64 * mib, none, "the machine", 24684044<<10 - 23592960<<10 - 164*mib,
 			24684044<<10*9/10 - (24684044<<10 - 23592960<<10 - 164*mib) - 64*mib},
@@ -127,7 +129,8 @@ func TestDecideLayouts(t *testing.T) {
 	}
 }
 
-// TestFullMachine: others on the machine take from what a program might use, and leave it what it takes by default.
+// TestFullMachine: others on the machine take from what a program might use, and leave it what it
+// takes by default.
 func TestFullMachine(t *testing.T) {
 	const total = 1000 * mib
 	for _, c := range []struct{ available, want int64 }{
@@ -175,7 +178,8 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// TestOffHeapCountsOnce: between two looks the packages themselves have the limit follow, as they do without a tuner.
+// TestOffHeapCountsOnce: between two looks the packages themselves have the limit follow, as they
+// do without a tuner.
 func TestOffHeapCountsOnce(t *testing.T) {
 	w := newWorld()
 	w.offHeap = 50 * mib
@@ -194,7 +198,8 @@ func TestOffHeapCountsOnce(t *testing.T) {
 	}
 }
 
-// TestFloor: what the collector cannot work without is kept, and never so much that the group is full.
+// TestFloor: what the collector cannot work without is kept, and never so much that the group is
+// full.
 func TestFloor(t *testing.T) {
 	for _, c := range []struct{ offHeap, live, want int64 }{
 		{100 * mib, 40 * mib, 80 * mib},               // 0.9·200 − 100

@@ -1,10 +1,11 @@
-// Package auto starts a tuner of package gctune before main, for programs that want nothing but an import.
+// Package auto starts a tuner of package gctune before main, for programs that need only an import.
 //
 //	import _ "github.com/freehold-go/freehold/gctune/auto"
 //
-// It is gctune.Start with the zero Options and [slog.Default], for the life of the process. The variable GCTUNE switches it off or changes the
-// policy and the ratio. What cannot be done is logged, and the program goes on. A program with settings of its own calls gctune.Start instead;
-// both together are an error of the second, gctune.ErrRunning.
+// It calls gctune.Start with the zero Options and [slog.Default], for the life of the process. The
+// variable GCTUNE switches the tuner off, or changes the policy and the ratio. If Start fails, the
+// package logs the error, and the program goes on. A program with settings of its own calls
+// gctune.Start instead. If a program uses both, its own Start returns gctune.ErrRunning.
 package auto
 
 import (
