@@ -17,6 +17,7 @@ import (
 
 	"github.com/freehold-go/freehold/benchmarks/samples/load"
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // module is the path of the module that the samples are in.
@@ -218,7 +219,7 @@ func diagnose(dir string, p program, after bool) (*doctor.Report, error) {
 	if after {
 		form = "after"
 	}
-	e, err := evidence(filepath.Join(dir, form))
+	e, err := evidenceIn(filepath.Join(dir, form))
 	if err != nil {
 		return nil, err
 	}
@@ -226,12 +227,12 @@ func diagnose(dir string, p program, after bool) (*doctor.Report, error) {
 	return doctor.Diagnose(e), nil
 }
 
-func evidence(dir string) (*doctor.Evidence, error) {
+func evidenceIn(dir string) (*evidence.Evidence, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return nil, err
 	}
-	e := &doctor.Evidence{Main: module, Root: root, Go: runtime.Version()}
+	e := &evidence.Evidence{Main: module, Root: root, Go: runtime.Version()}
 	for _, name := range load.Files {
 		f, err := os.Open(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {

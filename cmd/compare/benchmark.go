@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -153,7 +153,7 @@ func (b *benchSide) sample(ctx context.Context, n int, traced bool) (sample, err
 			return nil, err
 		}
 		// The collections that go test forces before each call belong to nobody.
-		cycles = slices.DeleteFunc(cycles, func(c doctor.GCCycle) bool { return c.Forced })
+		cycles = slices.DeleteFunc(cycles, func(c evidence.GCCycle) bool { return c.Forced })
 		return collectorSample(cycles, o.wall), nil
 	}
 	found, err := results(o.stdout)

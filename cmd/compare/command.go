@@ -10,7 +10,7 @@ import (
 
 	"github.com/mattn/go-shellwords"
 
-	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // A commandSide is a program with fixed work: what counts is what a whole process takes.
@@ -70,11 +70,11 @@ func (o *outcome) plain() sample {
 }
 
 // cycles reads the collector's trace.
-func (o *outcome) cycles(name string) ([]doctor.GCCycle, error) {
+func (o *outcome) cycles(name string) ([]evidence.GCCycle, error) {
 	if len(o.trace) == 0 {
 		return nil, nil
 	}
-	var e doctor.Evidence
+	var e evidence.Evidence
 	if err := e.Read(name+", trace", bytes.NewReader(o.trace)); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (o *outcome) cycles(name string) ([]doctor.GCCycle, error) {
 }
 
 // collectorSample sums up cycles. A cycle stops the world twice.
-func collectorSample(cycles []doctor.GCCycle, wall time.Duration) sample {
+func collectorSample(cycles []evidence.GCCycle, wall time.Duration) sample {
 	s := sample{MeasureGCCycles: float64(len(cycles)), MeasureGCCPU: 0}
 	var pauses []float64
 	for _, c := range cycles {
@@ -122,7 +122,7 @@ const leastCycles = 20
 // allocatedBytes adds up by how much the heap grew between the end of a cycle, when what it found live is left, and the end of the next.
 // The live bytes of the trace include what was allocated while it marked. It returns false if there are too few cycles, or if the lines
 // of several processes are mixed.
-func allocatedBytes(cycles []doctor.GCCycle) (float64, bool) {
+func allocatedBytes(cycles []evidence.GCCycle) (float64, bool) {
 	if len(cycles) < leastCycles {
 		return 0, false
 	}

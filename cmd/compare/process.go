@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	group "github.com/freehold-go/freehold/cmd/process"
 )
 
@@ -36,7 +36,7 @@ type outcome struct {
 // run starts the child and waits for its end. Its input is empty. What it leaves running is killed; if ctx is cancelled, the child as well.
 func (p *process) run(ctx context.Context, traced bool) (*outcome, error) {
 	var stdout bytes.Buffer
-	var stderr doctor.TraceFilter
+	var stderr evidence.TraceFilter
 	cmd := exec.CommandContext(ctx, p.args[0], p.args[1:]...)
 	cmd.Dir = p.dir
 	cmd.Env = p.environment(traced)
@@ -76,7 +76,7 @@ func (p *process) run(ctx context.Context, traced bool) (*outcome, error) {
 func (p *process) environment(traced bool) []string {
 	env := append(os.Environ(), p.env...)
 	if traced {
-		return doctor.TraceEnvironment(env)
+		return evidence.TraceEnvironment(env)
 	}
 	return env
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // A server is a running program with net/http/pprof.
@@ -80,7 +81,7 @@ func (s *server) get(ctx context.Context, path string, window time.Duration) ([]
 // A reading is what a server says of itself at one moment.
 type reading struct {
 	at      time.Time
-	metrics doctor.Metrics
+	metrics evidence.Metrics
 	pauses  []float64 // seconds, those of the last 256 cycles, by number of the cycle modulo 256
 	maxRSS  float64
 	work    float64 // the counter that is divided by
@@ -93,7 +94,7 @@ func (s *server) read(ctx context.Context) (*reading, error) {
 		return nil, err
 	}
 	r := &reading{at: time.Now()}
-	var e doctor.Evidence
+	var e evidence.Evidence
 	if err := e.Read(s.name()+debugport.HeapText, bytes.NewReader(text)); err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (s *server) watch(ctx context.Context, window time.Duration) (sample, error
 	if err != nil {
 		return nil, err
 	}
-	e := &doctor.Evidence{Source: s.String()}
+	e := &evidence.Evidence{Source: s.String()}
 	if err := e.Read(s.name()+path, bytes.NewReader(data)); err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func addDifferences(values sample, before, after *reading, work float64) {
 		b, okB := after.metrics.Get(name)
 		return b - a, okA && okB && b >= a
 	}
-	for measure, name := range map[string]string{MeasureAllocBytes: doctor.MetricAllocBytes, MeasureAllocs: doctor.MetricAllocObjects} {
+	for measure, name := range map[string]string{MeasureAllocBytes: evidence.MetricAllocBytes, MeasureAllocs: evidence.MetricAllocObjects} {
 		if v, ok := rise(name); ok {
 			values[measure] = v / work
 		}
@@ -197,12 +198,12 @@ func addDifferences(values sample, before, after *reading, work float64) {
 	if after.maxRSS > 0 {
 		values[MeasurePeakRSS] = after.maxRSS
 	}
-	cycles, ok := rise(doctor.MetricCyclesTotal)
+	cycles, ok := rise(evidence.MetricCyclesTotal)
 	if !ok {
 		return
 	}
 	values[MeasureGCCycles] = cycles / work
-	last, _ := after.metrics.Get(doctor.MetricCyclesTotal)
+	last, _ := after.metrics.Get(evidence.MetricCyclesTotal)
 	if pauses := pausesBetween(after.pauses, int(last), int(cycles)); len(pauses) > 0 {
 		// Of more cycles than the ring holds, the last ones stand for all.
 		part := float64(len(pauses)) / cycles

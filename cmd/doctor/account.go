@@ -1,21 +1,26 @@
 package doctor
 
-import "time"
+import (
+	"time"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
+)
 
 // An account is what a program's memory management costs, by class and by site. Recognisers see nothing else. It is not changed
 // after it was made, but for the claims on sites.
 type account struct {
-	ev   *Evidence
-	code *code
+	ev   *evidence.Evidence
+	code *stack.Table
 	src  lazySource
 
 	// CPU time in nanoseconds: in all, and by class. Zero without a CPU profile.
 	total float64
-	cpu   [numClasses]float64
+	cpu   [stack.NumClasses]float64
 	// period is the CPU time between samples of the profile.
 	period float64
-	// stacks are the samples of the CPU profile.
-	stacks []*stack
+	// samples are those of the CPU profile.
+	samples []*sample
 	// sites are all places that allocate, the dearest first.
 	sites []*site
 
@@ -32,24 +37,24 @@ type account struct {
 	// overtraced is the collector's CPU time in nanoseconds by its trace if that is more than the process took in all, which is processCPU; 0 if not.
 	overtraced, processCPU float64
 	// traced are values that follow from the collector's trace, for those that the metrics lack.
-	traced Metrics
+	traced evidence.Metrics
 }
 
-// A stack is a sample of the CPU profile.
-type stack struct {
-	frames []*frame // innermost first
-	ns     float64  // CPU time
-	class  class
+// A sample is one of the CPU profile.
+type sample struct {
+	frames []*stack.Frame // innermost first
+	ns     float64        // CPU time
+	class  stack.Class
 	site   *site  // the place that called the allocator, nil outside; assists have one, too
 	entry  string // the outermost function of the allocator, such as runtime.growslice; "" outside
 }
 
 // A site is a line that allocates, told apart by its owner.
 type site struct {
-	at    *frame // first frame outside the runtime
-	owner *frame // first frame in the user's module; the site itself if there is none
+	at    *stack.Frame // first frame outside the runtime
+	owner *stack.Frame // first frame in the user's module; the site itself if there is none
 	// frames is the stack that allocates most here, innermost first, from the site outwards.
-	frames []*frame
+	frames []*stack.Frame
 	// traces are the stacks of the heap profile at the window's end that allocate here.
 	traces []trace
 	// In the window, by the heap profiles.
@@ -77,7 +82,7 @@ type site struct {
 
 // A trace is a stack that allocates, from the site outwards, with what it allocated since the program's start and what is in use of it.
 type trace struct {
-	frames                 []*frame
+	frames                 []*stack.Frame
 	allocBytes, inuseBytes float64
 }
 
@@ -139,7 +144,7 @@ func (a *account) counter(name string) (float64, bool) {
 		return end, true
 	}
 	// The value counts from the program's start, the window lies between the heap profiles: so much of it, if the program was always the same.
-	up, ok := e.Metrics[1].Get(MetricUptime)
+	up, ok := e.Metrics[1].Get(evidence.MetricUptime)
 	if !ok || up <= 0 {
 		return 0, false
 	}
@@ -148,7 +153,7 @@ func (a *account) counter(name string) (float64, bool) {
 
 // liveAndGoal are the live heap and the size at which a collection begins, and whether both are known.
 func (a *account) liveAndGoal() (live, goal float64, ok bool) {
-	goal, ok = a.metric(MetricHeapGoal)
+	goal, ok = a.metric(evidence.MetricHeapGoal)
 	return a.live, goal, ok && a.live > 0
 }
 

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // Names of the functions that stand at the leaf of stacks to which the collector's time is charged. They are no functions of the program.
@@ -30,7 +33,7 @@ const CostLabel = "cost"
 // profile the stacks of the allocator in the CPU profile take the place of the heap profile's, by their time.
 //
 // The result shares stacks and functions with e.CPU, so that the two are not to be written at once.
-func Attributed(e *Evidence) *profile.Profile {
+func Attributed(e *evidence.Evidence) *profile.Profile {
 	if e.CPU == nil {
 		return nil
 	}
@@ -39,7 +42,7 @@ func Attributed(e *Evidence) *profile.Profile {
 
 func attributed(a *account) *profile.Profile {
 	p := shallow(a.ev.CPU)
-	if len(a.stacks) != len(p.Sample) {
+	if len(a.samples) != len(p.Sample) {
 		return p // no CPU times in it
 	}
 	marks, sweeps := a.causes()
@@ -47,12 +50,12 @@ func attributed(a *account) *profile.Profile {
 	marked := labels{}
 	mark, sweep := make([]int64, len(p.SampleType)), make([]int64, len(p.SampleType))
 	for i, s := range p.Sample {
-		c := a.stacks[i].class
+		c := a.samples[i].class
 		to := mark
 		switch {
-		case (c == classSweep || c == classScavenge) && len(sweeps) > 0:
+		case (c == stack.Sweep || c == stack.Scavenge) && len(sweeps) > 0:
 			to = sweep
-		case !c.isGC() || c == classSweep || c == classScavenge || len(marks) == 0:
+		case !c.IsGC() || c == stack.Sweep || c == stack.Scavenge || len(marks) == 0:
 			marked.label(s, c.String())
 			kept = append(kept, s)
 			continue
@@ -107,8 +110,8 @@ func (n labels) label(s *profile.Sample, cost string) {
 
 // A cause is a stack that a part of the collector's time is charged to.
 type cause struct {
-	name   string   // function at the leaf
-	frames []*frame // nil for the roots
+	name   string         // function at the leaf
+	frames []*stack.Frame // nil for the roots
 	weight float64
 }
 
@@ -119,8 +122,8 @@ func (a *account) causes() (marks, sweeps []cause) {
 		switch {
 		case a.allocBytes > 0:
 			allocated = s.allocBytes / a.allocBytes
-		case a.cpu[classAlloc]+a.cpu[classZero] > 0:
-			allocated = s.cpuNow() / (a.cpu[classAlloc] + a.cpu[classZero])
+		case a.cpu[stack.Alloc]+a.cpu[stack.Zero] > 0:
+			allocated = s.cpuNow() / (a.cpu[stack.Alloc] + a.cpu[stack.Zero])
 		}
 		if a.scan > 0 {
 			scanned = s.inuseBytes * s.scan / a.scan
@@ -204,10 +207,10 @@ func split(total int64, causes []cause) []int64 {
 type ids struct {
 	p         *profile.Profile
 	functions map[string]*profile.Function
-	locations map[*frame]*profile.Location
+	locations map[*stack.Frame]*profile.Location
 	location  uint64
 	function  uint64
-	virtual   map[string]*frame
+	virtual   map[string]*stack.Frame
 	marked    labels
 }
 
@@ -215,7 +218,7 @@ type ids struct {
 type labels map[string]map[string][]string
 
 func newIDs(p *profile.Profile, marked labels) *ids {
-	n := &ids{p: p, marked: marked, functions: map[string]*profile.Function{}, locations: map[*frame]*profile.Location{}, virtual: map[string]*frame{}}
+	n := &ids{p: p, marked: marked, functions: map[string]*profile.Function{}, locations: map[*stack.Frame]*profile.Location{}, virtual: map[string]*stack.Frame{}}
 	for _, f := range p.Function {
 		n.function = max(n.function, f.ID)
 		n.functions[f.Name+"\x00"+f.Filename] = f
@@ -226,20 +229,20 @@ func newIDs(p *profile.Profile, marked labels) *ids {
 	return n
 }
 
-func (n *ids) at(f *frame) *profile.Location {
+func (n *ids) at(f *stack.Frame) *profile.Location {
 	if l := n.locations[f]; l != nil {
 		return l
 	}
-	key := f.fn + "\x00" + f.file
+	key := f.Func + "\x00" + f.File
 	fn := n.functions[key]
 	if fn == nil {
 		n.function++
-		fn = &profile.Function{ID: n.function, Name: f.fn, SystemName: f.fn, Filename: f.file}
+		fn = &profile.Function{ID: n.function, Name: f.Func, SystemName: f.Func, Filename: f.File}
 		n.functions[key] = fn
 		n.p.Function = append(n.p.Function, fn)
 	}
 	n.location++
-	l := &profile.Location{ID: n.location, Line: []profile.Line{{Function: fn, Line: int64(f.line)}}}
+	l := &profile.Location{ID: n.location, Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
 	if len(n.p.Mapping) > 0 {
 		l.Mapping = n.p.Mapping[0]
 	}
@@ -269,16 +272,16 @@ func (n *ids) charge(causes []cause, totals []int64) {
 		}
 		leaf := n.virtual[c.name]
 		if leaf == nil {
-			leaf = &frame{fn: c.name}
+			leaf = &stack.Frame{Func: c.name}
 			n.virtual[c.name] = leaf
 		}
 		s.Location = append(s.Location, n.at(leaf))
 		for _, f := range c.frames {
 			s.Location = append(s.Location, n.at(f))
 		}
-		cost := classMark
+		cost := stack.Mark
 		if c.name == ChargedSweep {
-			cost = classSweep
+			cost = stack.Sweep
 		}
 		n.marked.label(s, cost.String())
 		n.p.Sample = append(n.p.Sample, s)

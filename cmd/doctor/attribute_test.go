@@ -9,18 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
-)
 
-// sums are a profile's totals by sample type.
-func sums(p *profile.Profile) []int64 {
-	list := make([]int64, len(p.SampleType))
-	for _, s := range p.Sample {
-		for i, v := range s.Value {
-			list[i] += v
-		}
-	}
-	return list
-}
+	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/internal/profiletest"
+)
 
 // Whatever the stacks are, nothing is lost and nothing added, and no time of the collector stays where it was.
 func TestAttributedTotal(t *testing.T) {
@@ -33,29 +25,29 @@ func TestAttributedTotal(t *testing.T) {
 	for round := range 300 {
 		f := newFake()
 		for range 1 + r.IntN(20) {
-			f.ran(fmt.Sprintf("%s;example.com/shop.f%d;main.main", leaves[r.IntN(len(leaves))], r.IntN(5)), r.Int64N(1000))
+			f.Ran(fmt.Sprintf("%s;example.com/shop.f%d;main.main", leaves[r.IntN(len(leaves))], r.IntN(5)), r.Int64N(1000))
 		}
-		e := &Evidence{CPU: f.cpu}
+		e := &evidence.Evidence{CPU: f.CPU}
 		if r.IntN(4) > 0 {
 			for range r.IntN(10) {
-				f.made(fmt.Sprintf("example.com/shop.f%d;main.main", r.IntN(5)), 1+r.Int64N(5000), r.Int64N(1e6), r.Int64N(1e5))
+				f.Made(fmt.Sprintf("example.com/shop.f%d;main.main", r.IntN(5)), 1+r.Int64N(5000), r.Int64N(1e6), r.Int64N(1e5))
 			}
 			e = f.evidence()
 		}
 		if r.IntN(2) > 0 {
-			e.with(map[string]float64{MetricScanHeap: float64(r.IntN(1e8)), MetricScanStack: float64(r.IntN(1e6)), MetricLiveHeap: 1e8})
+			with(e, map[string]float64{evidence.MetricScanHeap: float64(r.IntN(1e8)), evidence.MetricScanStack: float64(r.IntN(1e6)), evidence.MetricLiveHeap: 1e8})
 		}
 		if _, err := json.Marshal(Diagnose(e)); err != nil {
 			t.Fatalf("round %d: the report is no JSON: %v", round, err)
 		}
 		p := Attributed(e)
-		if got, want := fmt.Sprint(sums(p)), fmt.Sprint(sums(f.cpu)); got != want {
+		if got, want := fmt.Sprint(profiletest.Sums(p)), fmt.Sprint(profiletest.Sums(f.CPU)); got != want {
 			t.Fatalf("round %d: totals %s, want %s", round, got, want)
 		}
 		if err := p.CheckValid(); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
-		if _, err := profile.ParseData(written(t, p, true)); err != nil {
+		if _, err := profile.ParseData(profiletest.Written(t, p, true)); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}
@@ -63,13 +55,13 @@ func TestAttributedTotal(t *testing.T) {
 
 func TestAttributed(t *testing.T) {
 	f := newFake()
-	f.ran("main.work;main.main", 500)
-	f.ran("runtime.mallocgcSmallScanNoHeader;runtime.newobject;main.tree;main.main", 100)
-	f.ran("runtime.mallocgcSmallScanNoHeader;runtime.newobject;main.cache;main.main", 0)
-	f.collector(300, 100)
-	f.made("main.tree;main.main", 64, 1_000_000, 0)
-	f.made("main.cache;main.main", 64, 0, 1_000_000)
-	p := Attributed(f.evidence().with(map[string]float64{MetricScanHeap: 64e6, MetricScanStack: 16e6, MetricScanGlobals: 0, MetricLiveHeap: 64e6}))
+	f.Ran("main.work;main.main", 500)
+	f.Ran("runtime.mallocgcSmallScanNoHeader;runtime.newobject;main.tree;main.main", 100)
+	f.Ran("runtime.mallocgcSmallScanNoHeader;runtime.newobject;main.cache;main.main", 0)
+	f.Collector(300, 100)
+	f.Made("main.tree;main.main", 64, 1_000_000, 0)
+	f.Made("main.cache;main.main", 64, 0, 1_000_000)
+	p := Attributed(with(f.evidence(), map[string]float64{evidence.MetricScanHeap: 64e6, evidence.MetricScanStack: 16e6, evidence.MetricScanGlobals: 0, evidence.MetricLiveHeap: 64e6}))
 	got := map[string]int64{}
 	for _, s := range p.Sample {
 		name := ""
@@ -91,7 +83,7 @@ func TestAttributed(t *testing.T) {
 			t.Errorf("%s: %d samples, want %d", name, got[name], want)
 		}
 	}
-	if Attributed(&Evidence{}) != nil {
+	if Attributed(&evidence.Evidence{}) != nil {
 		t.Error("a profile without a CPU profile")
 	}
 }

@@ -3,10 +3,13 @@ package doctor
 import (
 	"cmp"
 	"slices"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // Diagnose says what memory management costs the program, and what would win it back.
-func Diagnose(e *Evidence) *Report { return diagnose(newAccount(e)) }
+func Diagnose(e *evidence.Evidence) *Report { return diagnose(newAccount(e)) }
 
 func diagnose(a *account) *Report {
 	r := &Report{
@@ -15,14 +18,14 @@ func diagnose(a *account) *Report {
 	}
 	for c, ns := range a.cpu {
 		share := a.share(ns)
-		switch c := class(c); {
-		case c.isGC():
+		switch c := stack.Class(c); {
+		case c.IsGC():
 			r.GCShare += share
-		case c == classAlloc || c == classZero:
+		case c == stack.Alloc || c == stack.Zero:
 			r.AllocShare += share
 		}
 		if share > 0 {
-			r.Classes = append(r.Classes, ClassShare{Name: class(c).String(), Share: share})
+			r.Classes = append(r.Classes, ClassShare{Name: stack.Class(c).String(), Share: share})
 		}
 	}
 	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 const newSmall = "runtime.mallocgcSmallScanNoHeader;runtime.mallocgc;runtime.newobject;"
@@ -15,98 +17,98 @@ var patterns = []struct {
 	after  func(f *fake) map[string]float64
 }{
 	{"short-lived-objects", func(f *fake) map[string]float64 {
-		f.ran("main.use;main.handle;main.main", 500)
-		f.ran(newSmall+"main.tree;main.tree;main.handle;main.main", 200)
-		f.ran(newSmall+"main.list;main.handle;main.main", 100)
-		f.collector(100, 50)
-		f.made("main.tree;main.tree;main.handle;main.main", 32, 50_000_000, 100)
-		f.made("main.list;main.handle;main.main", 64, 10_000_000, 100)
+		f.Ran("main.use;main.handle;main.main", 500)
+		f.Ran(newSmall+"main.tree;main.tree;main.handle;main.main", 200)
+		f.Ran(newSmall+"main.list;main.handle;main.main", 100)
+		f.Collector(100, 50)
+		f.Made("main.tree;main.tree;main.handle;main.main", 32, 50_000_000, 100)
+		f.Made("main.list;main.handle;main.main", 64, 10_000_000, 100)
 		return nil
 	}, func(f *fake) map[string]float64 {
-		f.ran("main.use;main.handle;main.main", 500)
-		f.made("main.tree;main.tree;main.handle;main.main", 32, 1000, 100)
+		f.Ran("main.use;main.handle;main.main", 500)
+		f.Made("main.tree;main.tree;main.handle;main.main", 32, 1000, 100)
 		return nil
 	}},
 	{"recycled-type", func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.ran(newSmall+"main.newState;main.main", 100)
-		f.ran("runtime.memclrNoHeapPointers;runtime.mallocgc;runtime.newobject;main.newState;main.main", 50)
-		f.collector(100, 50)
-		f.made("main.newState;main.main", 2048, 1_000_000, 3)
+		f.Ran("main.use;main.main", 500)
+		f.Ran(newSmall+"main.newState;main.main", 100)
+		f.Ran("runtime.memclrNoHeapPointers;runtime.mallocgc;runtime.newobject;main.newState;main.main", 50)
+		f.Collector(100, 50)
+		f.Made("main.newState;main.main", 2048, 1_000_000, 3)
 		return nil
 	}, func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.made("main.newState;main.main", 2048, 8, 3)
+		f.Ran("main.use;main.main", 500)
+		f.Made("main.newState;main.main", 2048, 8, 3)
 		return nil
 	}},
 	{"large-buffers", func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.ran("runtime.memclrNoHeapPointers;runtime.mallocgcLarge;runtime.mallocgc;runtime.makeslice;main.read;main.main", 200)
-		f.collector(50, 50)
-		f.made("main.read;main.main", 64<<10, 100_000, 2)
+		f.Ran("main.use;main.main", 500)
+		f.Ran("runtime.memclrNoHeapPointers;runtime.mallocgcLarge;runtime.mallocgc;runtime.makeslice;main.read;main.main", 200)
+		f.Collector(50, 50)
+		f.Made("main.read;main.main", 64<<10, 100_000, 2)
 		return nil
 	}, func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.made("main.read;main.main", 64<<10, 2, 2)
+		f.Ran("main.use;main.main", 500)
+		f.Made("main.read;main.main", 64<<10, 2, 2)
 		return nil
 	}},
 	{"long-lived-pointers", func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.ran(newSmall+"example.com/codec.Decode;main.main", 30)
-		f.collector(300, 20)
-		f.made("main.fill;main.main", 64, 0, 2_000_000)
-		f.made("example.com/codec.Decode;main.main", 128, 8_000_000, 0)
-		return map[string]float64{MetricLiveHeap: 128e6, MetricScanHeap: 128e6, MetricHeapInUse: 128e6, MetricScanStack: 1e5, MetricCyclesTotal: 8}
+		f.Ran("main.use;main.main", 500)
+		f.Ran(newSmall+"example.com/codec.Decode;main.main", 30)
+		f.Collector(300, 20)
+		f.Made("main.fill;main.main", 64, 0, 2_000_000)
+		f.Made("example.com/codec.Decode;main.main", 128, 8_000_000, 0)
+		return map[string]float64{evidence.MetricLiveHeap: 128e6, evidence.MetricScanHeap: 128e6, evidence.MetricHeapInUse: 128e6, evidence.MetricScanStack: 1e5, evidence.MetricCyclesTotal: 8}
 	}, func(f *fake) map[string]float64 { // the cache is gone, the garbage is not
-		f.ran("main.use;main.main", 500)
-		f.ran(newSmall+"example.com/codec.Decode;main.main", 30)
-		f.collector(3, 20)
-		f.made("main.fill;main.main", 64, 0, 2000)
-		f.made("example.com/codec.Decode;main.main", 128, 8_000_000, 0)
-		return map[string]float64{MetricLiveHeap: 128e6, MetricScanHeap: 128e3, MetricHeapInUse: 128e6, MetricScanStack: 1e5, MetricCyclesTotal: 8}
+		f.Ran("main.use;main.main", 500)
+		f.Ran(newSmall+"example.com/codec.Decode;main.main", 30)
+		f.Collector(3, 20)
+		f.Made("main.fill;main.main", 64, 0, 2000)
+		f.Made("example.com/codec.Decode;main.main", 128, 8_000_000, 0)
+		return map[string]float64{evidence.MetricLiveHeap: 128e6, evidence.MetricScanHeap: 128e3, evidence.MetricHeapInUse: 128e6, evidence.MetricScanStack: 1e5, evidence.MetricCyclesTotal: 8}
 	}},
 	{"pointer-free-ballast", func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.ran(newSmall+"main.list;main.main", 50)
-		f.collector(50, 5)
-		f.made("main.read;main.load;main.main", 200<<20, 0, 1)
-		f.made("main.keep;main.load;main.main", 64, 0, 400_000) // beside it, under the same function
-		f.made("main.list;main.main", 64, 50_000_000, 0)
-		return map[string]float64{MetricLiveHeap: 240e6, MetricScanHeap: 26e6, MetricHeapInUse: 240e6, MetricScanStack: 1e5, MetricCyclesTotal: 12}
+		f.Ran("main.use;main.main", 500)
+		f.Ran(newSmall+"main.list;main.main", 50)
+		f.Collector(50, 5)
+		f.Made("main.read;main.load;main.main", 200<<20, 0, 1)
+		f.Made("main.keep;main.load;main.main", 64, 0, 400_000) // beside it, under the same function
+		f.Made("main.list;main.main", 64, 50_000_000, 0)
+		return map[string]float64{evidence.MetricLiveHeap: 240e6, evidence.MetricScanHeap: 26e6, evidence.MetricHeapInUse: 240e6, evidence.MetricScanStack: 1e5, evidence.MetricCyclesTotal: 12}
 	}, func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.ran(newSmall+"main.list;main.main", 50)
-		f.collector(50, 5)
-		f.made("main.keep;main.main", 64, 0, 4_000_000)
-		f.made("main.list;main.main", 64, 50_000_000, 0)
-		return map[string]float64{MetricLiveHeap: 256e6, MetricScanHeap: 256e6, MetricHeapInUse: 256e6, MetricScanStack: 1e5, MetricCyclesTotal: 12}
+		f.Ran("main.use;main.main", 500)
+		f.Ran(newSmall+"main.list;main.main", 50)
+		f.Collector(50, 5)
+		f.Made("main.keep;main.main", 64, 0, 4_000_000)
+		f.Made("main.list;main.main", 64, 50_000_000, 0)
+		return map[string]float64{evidence.MetricLiveHeap: 256e6, evidence.MetricScanHeap: 256e6, evidence.MetricHeapInUse: 256e6, evidence.MetricScanStack: 1e5, evidence.MetricCyclesTotal: 12}
 	}},
 	{"gc-too-often", func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.collector(300, 20)
-		return map[string]float64{MetricGOGC: 20, MetricLiveHeap: 100e6, MetricHeapGoal: 120e6, MetricCyclesTotal: 100}
+		f.Ran("main.use;main.main", 500)
+		f.Collector(300, 20)
+		return map[string]float64{evidence.MetricGOGC: 20, evidence.MetricLiveHeap: 100e6, evidence.MetricHeapGoal: 120e6, evidence.MetricCyclesTotal: 100}
 	}, func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.collector(60, 20)
-		return map[string]float64{MetricGOGC: 100, MetricLiveHeap: 100e6, MetricHeapGoal: 200e6, MetricCyclesTotal: 20}
+		f.Ran("main.use;main.main", 500)
+		f.Collector(60, 20)
+		return map[string]float64{evidence.MetricGOGC: 100, evidence.MetricLiveHeap: 100e6, evidence.MetricHeapGoal: 200e6, evidence.MetricCyclesTotal: 20}
 	}},
 	{"limit-thrash", func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 300)
-		f.collector(600, 20)
-		return map[string]float64{MetricGOGC: -1, MetricMemoryLimit: 130e6, MetricLiveHeap: 100e6, MetricHeapGoal: 110e6, MetricCyclesTotal: 500, MetricAllocBytes: 4e9}
+		f.Ran("main.use;main.main", 300)
+		f.Collector(600, 20)
+		return map[string]float64{evidence.MetricGOGC: -1, evidence.MetricMemoryLimit: 130e6, evidence.MetricLiveHeap: 100e6, evidence.MetricHeapGoal: 110e6, evidence.MetricCyclesTotal: 500, evidence.MetricAllocBytes: 4e9}
 	}, func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 300)
-		f.collector(60, 20)
-		return map[string]float64{MetricGOGC: -1, MetricMemoryLimit: 300e6, MetricLiveHeap: 100e6, MetricHeapGoal: 270e6, MetricCyclesTotal: 25, MetricAllocBytes: 4e9}
+		f.Ran("main.use;main.main", 300)
+		f.Collector(60, 20)
+		return map[string]float64{evidence.MetricGOGC: -1, evidence.MetricMemoryLimit: 300e6, evidence.MetricLiveHeap: 100e6, evidence.MetricHeapGoal: 270e6, evidence.MetricCyclesTotal: 25, evidence.MetricAllocBytes: 4e9}
 	}},
 	{"profiler-cost", func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.ran("runtime.callers;runtime.mProf_Malloc;runtime.profilealloc;runtime.mallocgc;runtime.newobject;main.f;main.main", 200)
-		return map[string]float64{MetricMemProfileRate: 1}
+		f.Ran("main.use;main.main", 500)
+		f.Ran("runtime.callers;runtime.mProf_Malloc;runtime.profilealloc;runtime.mallocgc;runtime.newobject;main.f;main.main", 200)
+		return map[string]float64{evidence.MetricMemProfileRate: 1}
 	}, func(f *fake) map[string]float64 {
-		f.ran("main.use;main.main", 500)
-		f.ran("runtime.callers;runtime.mProf_Malloc;runtime.profilealloc;runtime.mallocgc;runtime.newobject;main.f;main.main", 1)
-		return map[string]float64{MetricMemProfileRate: 512 << 10}
+		f.Ran("main.use;main.main", 500)
+		f.Ran("runtime.callers;runtime.mProf_Malloc;runtime.profilealloc;runtime.mallocgc;runtime.newobject;main.f;main.main", 1)
+		return map[string]float64{evidence.MetricMemProfileRate: 512 << 10}
 	}},
 }
 
@@ -115,7 +117,7 @@ func TestPatterns(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			f := newFake()
 			values := c.before(f)
-			r := Diagnose(f.evidence().with(values))
+			r := Diagnose(with(f.evidence(), values))
 			found := findingOf(r, c.id)
 			if found == nil {
 				t.Fatalf("not found; %s", list(r))
@@ -136,7 +138,7 @@ func TestPatterns(t *testing.T) {
 
 			f = newFake()
 			values = c.after(f)
-			r = Diagnose(f.evidence().with(values))
+			r = Diagnose(with(f.evidence(), values))
 			if findingOf(r, c.id) != nil {
 				t.Errorf("found without its cause; %s", list(r))
 			}
@@ -169,32 +171,32 @@ func TestElsewhere(t *testing.T) {
 		do         func(f *fake)
 	}{
 		{"work", "50 % of it into main.hash", func(f *fake) {
-			f.ran("main.hash;main.main", 500)
-			f.ran("main.read;main.main", 300)
-			f.ran("main.write;main.main", 200)
+			f.Ran("main.hash;main.main", 500)
+			f.Ran("main.read;main.main", 300)
+			f.Ran("main.write;main.main", 200)
 		}},
 		{"system calls", "goes into system calls, most of it for main.store", func(f *fake) {
-			f.ran("main.hash;main.main", 100)
-			f.ran("internal/runtime/syscall.Syscall6;syscall.RawSyscall6;syscall.write;os.(*File).Write;main.store;main.main", 600)
+			f.Ran("main.hash;main.main", 100)
+			f.Ran("internal/runtime/syscall.Syscall6;syscall.RawSyscall6;syscall.write;os.(*File).Write;main.store;main.main", 600)
 		}},
 		{"locks", "goes into locks, most of it for main.count", func(f *fake) {
-			f.ran("main.hash;main.main", 100)
-			f.ran("runtime.procyield;sync.(*Mutex).lockSlow;sync.(*Mutex).Lock;main.count;main.main", 600)
+			f.Ran("main.hash;main.main", 100)
+			f.Ran("runtime.procyield;sync.(*Mutex).lockSlow;sync.(*Mutex).Lock;main.count;main.main", 600)
 		}},
 		{"cgo", "goes into cgo and C code, most of it for main.compress", func(f *fake) {
-			f.ran("main.hash;main.main", 100)
-			f.ran("runtime.cgocall;main._Cfunc_compress;main.compress;main.main", 600)
+			f.Ran("main.hash;main.main", 100)
+			f.Ran("runtime.cgocall;main._Cfunc_compress;main.compress;main.main", 600)
 		}},
 		{"idle", "the program is idle: it used 1.0 % of one processor", func(f *fake) {
-			f.ran("runtime.futex;runtime.findRunnable;runtime.schedule;runtime.park_m;runtime.mcall", 7)
-			f.ran("runtime.mallocgc;runtime.newobject;main.main", 3)
+			f.Ran("runtime.futex;runtime.findRunnable;runtime.schedule;runtime.park_m;runtime.mcall", 7)
+			f.Ran("runtime.mallocgc;runtime.newobject;main.main", 3)
 		}},
 		{"nothing at all", "the program is idle", func(*fake) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFake()
 			c.do(f)
-			f.made("main.main", 1<<20, 1, 1)
+			f.Made("main.main", 1<<20, 1, 1)
 			r := Diagnose(f.evidence())
 			if len(r.Findings) != 1 || r.Findings[0].ID != "not-gc" || r.WinnableShare != 0 {
 				t.Errorf("found: %s", list(r))
@@ -208,10 +210,10 @@ func TestElsewhere(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	f := newFake()
-	f.ran("main.use;main.handle;main.main", 690)
-	f.ran(newSmall+"main.tree;main.handle;main.main", 200)
-	f.collector(100, 10)
-	f.made("main.tree;main.handle;main.main", 32, 50_000_000, 100)
+	f.Ran("main.use;main.handle;main.main", 690)
+	f.Ran(newSmall+"main.tree;main.handle;main.main", 200)
+	f.Collector(100, 10)
+	f.Made("main.tree;main.handle;main.main", 32, 50_000_000, 100)
 	r := Diagnose(f.evidence())
 	if want := "Collection and allocation take 31 % of CPU; at most 29 % can be won back; one site makes up 100 % of what collection and allocation take."; r.Verdict != want {
 		t.Errorf("%q, want %q", r.Verdict, want)
@@ -219,34 +221,34 @@ func TestVerdict(t *testing.T) {
 	if r.Confidence != Medium {
 		t.Errorf("confidence %s without metrics, want medium", r.Confidence)
 	}
-	if r := Diagnose(&Evidence{}); r.Confidence != None || r.Verdict != "Could not tell: there is no CPU profile." {
+	if r := Diagnose(&evidence.Evidence{}); r.Confidence != None || r.Verdict != "Could not tell: there is no CPU profile." {
 		t.Errorf("of nothing: %s, %q", r.Confidence, r.Verdict)
 	}
 }
 
 // Without a profile of CPU time no place can be named, but that is not to say that there is none.
 func TestUnprofiled(t *testing.T) {
-	cycle := GCCycle{Number: 1, At: time.Second, CPUBackground: 300 * time.Millisecond, Live: 100e6, Goal: 120e6, Procs: 2}
-	traced := &Evidence{Trace: &GCTrace{Cycles: []GCCycle{cycle}}}
+	cycle := evidence.GCCycle{Number: 1, At: time.Second, CPUBackground: 300 * time.Millisecond, Live: 100e6, Goal: 120e6, Procs: 2}
+	traced := &evidence.Evidence{Trace: &evidence.GCTrace{Cycles: []evidence.GCCycle{cycle}}}
 	for _, c := range []struct {
 		name, verdict, findings string
-		e                       *Evidence
+		e                       *evidence.Evidence
 		values                  map[string]float64
 	}{
 		{"metrics", "Collections take 44 % of CPU by the runtime's own figures; which places cause it, a CPU profile tells.", "",
-			&Evidence{}, map[string]float64{MetricCPUUser: 56, MetricCPUGC: 44}},
+			&evidence.Evidence{}, map[string]float64{evidence.MetricCPUUser: 56, evidence.MetricCPUGC: 44}},
 		{"trace", "Collections take 30 % of CPU by the runtime's own figures; which places cause it, a CPU profile tells.", "",
-			traced, map[string]float64{MetricProcessCPU: 1}},
+			traced, map[string]float64{evidence.MetricProcessCPU: 1}},
 		{"little", "GC is not your problem: collections take 0.5 % of CPU by the runtime's own figures; what allocation takes, a CPU profile tells.", "",
-			&Evidence{}, map[string]float64{MetricCPUUser: 99.5, MetricCPUGC: 0.5}},
+			&evidence.Evidence{}, map[string]float64{evidence.MetricCPUUser: 99.5, evidence.MetricCPUGC: 0.5}},
 		{"a setting", "Collections take 30 % of CPU by the runtime's own figures; what was found could win back 24 %; which places cause it, a CPU profile tells.", "gc-too-often",
-			traced, map[string]float64{MetricProcessCPU: 1, MetricGOGC: 20}},
+			traced, map[string]float64{evidence.MetricProcessCPU: 1, evidence.MetricGOGC: 20}},
 		{"more than there is", "What collections take of the CPU is not known: by the trace, whose clock runs on while other work has the processors, it is 0.3 s, " +
-			"and the whole process took 0.1 s; a CPU profile tells, and which places cause it.", "", traced, map[string]float64{MetricProcessCPU: 0.1}},
+			"and the whole process took 0.1 s; a CPU profile tells, and which places cause it.", "", traced, map[string]float64{evidence.MetricProcessCPU: 0.1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.e.Metrics = [2]Metrics{}
-			r := Diagnose(c.e.with(c.values))
+			c.e.Metrics = [2]evidence.Metrics{}
+			r := Diagnose(with(c.e, c.values))
 			if r.Verdict != c.verdict {
 				t.Errorf("the verdict is %q, want %q", r.Verdict, c.verdict)
 			}
@@ -264,18 +266,18 @@ func TestUnprofiled(t *testing.T) {
 // A program's functions that allocate in one package under one call are one group, whatever recursion does, and main is no unit of work.
 func TestGroups(t *testing.T) {
 	f := newFake()
-	f.made("main.node;main.build;main.build;main.handle;main.serve;main.main", 32, 1000, 0)
-	f.made("main.leaf;main.build;main.handle;main.serve;main.main", 32, 1000, 0)
-	f.made("example.com/log.Line;main.audit;main.main", 32, 1000, 0)
+	f.Made("main.node;main.build;main.build;main.handle;main.serve;main.main", 32, 1000, 0)
+	f.Made("main.leaf;main.build;main.handle;main.serve;main.main", 32, 1000, 0)
+	f.Made("example.com/log.Line;main.audit;main.main", 32, 1000, 0)
 	a := newAccount(f.evidence())
 	groups := a.groups(a.sites, func(s *site) float64 { return s.allocBytes }, 1)
 	if len(groups) != 2 {
 		t.Fatalf("%d groups, want 2", len(groups))
 	}
-	if g := groups[0]; len(g.sites) != 2 || g.scope.fn != "main.build" {
-		t.Errorf("%d sites under %s, want 2 under main.build", len(g.sites), g.scope.fn)
+	if g := groups[0]; len(g.sites) != 2 || g.scope.Func != "main.build" {
+		t.Errorf("%d sites under %s, want 2 under main.build", len(g.sites), g.scope.Func)
 	}
-	if g := groups[1]; len(g.sites) != 1 || g.sites[0].owner.fn != "example.com/log.Line" {
-		t.Errorf("the second group is %s of %s", g.sites[0].at.fn, g.sites[0].owner.fn)
+	if g := groups[1]; len(g.sites) != 1 || g.sites[0].owner.Func != "example.com/log.Line" {
+		t.Errorf("the second group is %s of %s", g.sites[0].at.Func, g.sites[0].owner.Func)
 	}
 }

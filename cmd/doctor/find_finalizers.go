@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -23,22 +25,22 @@ var (
 // findFinalizers finds objects with finalizers in numbers: each costs a record under a lock when it is set, is looked up by marking and sweeping, and keeps its
 // object alive for one collection more.
 func findFinalizers(a *account) []Finding {
-	setters, work := prefixed(finalizerSetters...), prefixed(finalizerWork...)
-	lines := map[*frame]float64{}
+	setters, work := stack.Prefixed(finalizerSetters...), stack.Prefixed(finalizerWork...)
+	lines := map[*stack.Frame]float64{}
 	var setting, carrying float64
-	for _, st := range a.stacks {
-		if st.class == classProfiler {
+	for _, st := range a.samples {
+		if st.class == stack.Profiler {
 			continue // its records of sampled objects are carried like finalizers, and belong to profiler-cost
 		}
-		if i := outermost(st.frames, setters); i >= 0 {
+		if i := stack.Outermost(st.frames, setters); i >= 0 {
 			setting += st.ns
-			if owner := callerOf(st.frames, i+1); owner != nil {
+			if owner := stack.Caller(st.frames, i+1); owner != nil {
 				lines[owner] += st.ns
 			}
 			continue
 		}
 		// A finalizer's own work is the user's, and would be done by hand as well.
-		if i := outermost(st.frames, work); i >= 0 && !userBelow(st.frames[:i]) {
+		if i := stack.Outermost(st.frames, work); i >= 0 && !userBelow(st.frames[:i]) {
 			carrying += st.ns
 		}
 	}
@@ -46,9 +48,9 @@ func findFinalizers(a *account) []Finding {
 	if known && rate < finalizersPerSecond || !known && setting == 0 {
 		return nil // records are of other kinds, too: the memory profiler's, and weak pointers
 	}
-	var owner *frame
+	var owner *stack.Frame
 	for line, ns := range lines {
-		if owner == nil || ns > lines[owner] || ns == lines[owner] && line.fn < owner.fn {
+		if owner == nil || ns > lines[owner] || ns == lines[owner] && line.Func < owner.Func {
 			owner = line
 		}
 	}
@@ -62,7 +64,7 @@ func findFinalizers(a *account) []Finding {
 	}
 	f.Detail = what + terminal.Percent(a.share(setting+carrying)) + " of the CPU time"
 	if owner != nil {
-		f.Detail += "; most are set by " + owner.place()
+		f.Detail += "; most are set by " + owner.Place()
 	}
 	f.Detail += "."
 	f.Remedy = Remedy{
@@ -78,9 +80,9 @@ func findFinalizers(a *account) []Finding {
 }
 
 // userBelow reports whether the frames leave the runtime.
-func userBelow(frames []*frame) bool {
+func userBelow(frames []*stack.Frame) bool {
 	for _, f := range frames {
-		if !f.runtime {
+		if !f.Runtime {
 			return true
 		}
 	}
@@ -93,8 +95,8 @@ func (a *account) finalizerRate() (float64, bool) {
 	if seconds == 0 {
 		return 0, false
 	}
-	finalizers, ok1 := a.counter(MetricFinalizersQueued)
-	cleanups, ok2 := a.counter(MetricCleanupsQueued)
+	finalizers, ok1 := a.counter(evidence.MetricFinalizersQueued)
+	cleanups, ok2 := a.counter(evidence.MetricCleanupsQueued)
 	if !ok1 && !ok2 {
 		return 0, false
 	}

@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 
+	"github.com/freehold-go/freehold/cmd/doctor/source"
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -27,27 +29,27 @@ type growingUse struct {
 	*bundle
 	moving, allocating float64        // CPU time in growth: outside and in the allocator
 	seen               map[*site]bool // sites whose allocations happen in growth
-	lines              map[*frame]float64
+	lines              map[*stack.Frame]float64
 }
 
 // findGrowingMap finds maps that begin small and are filled: with each doubling all entries are hashed and moved again.
 func findGrowingMap(a *account) []Finding {
-	growing := prefixed(mapGrowth...)
+	growing := stack.Prefixed(mapGrowth...)
 	var all bundles
 	uses := map[*bundle]*growingUse{}
-	for _, st := range a.stacks {
+	for _, st := range a.samples {
 		// A map that the code of others fills is theirs to size.
-		if st.site == nil || !ownMap(st.site.at) || st.site.claimed != "" || st.class.isGC() || outermost(st.frames, growing) < 0 {
+		if st.site == nil || !ownMap(st.site.at) || st.site.claimed != "" || st.class.IsGC() || stack.Outermost(st.frames, growing) < 0 {
 			continue
 		}
 		u := all.of(st.site.owner)
 		use := uses[u]
 		if use == nil {
-			use = &growingUse{bundle: u, seen: map[*site]bool{}, lines: map[*frame]float64{}}
+			use = &growingUse{bundle: u, seen: map[*site]bool{}, lines: map[*stack.Frame]float64{}}
 			uses[u] = use
 		}
 		use.lines[st.site.owner] += st.ns
-		if st.class == classMutator {
+		if st.class == stack.Mutator {
 			use.moving += st.ns
 		} else {
 			use.allocating += st.ns
@@ -67,7 +69,7 @@ func findGrowingMap(a *account) []Finding {
 }
 
 // ownMap reports whether the map is filled by code of the user's, or for it by package maps.
-func ownMap(at *frame) bool { return at.user || at.std && at.pkg == "maps" }
+func ownMap(at *stack.Frame) bool { return at.User || at.Std && at.Package == "maps" }
 
 func (u *growingUse) finding(a *account) Finding {
 	t := a.sum(u.sites)
@@ -81,8 +83,8 @@ func (u *growingUse) finding(a *account) Finding {
 			at = line
 		}
 	}
-	f.Owner, f.Site = at.site(), u.sites[0].at.site()
-	f.Detail = fmt.Sprintf("%s fills maps that begin empty: making them larger step by step takes %s of the CPU time.", at.place(), terminal.Percent(a.share(u.moving+u.allocating)))
+	f.Owner, f.Site = siteAt(at), siteAt(u.sites[0].at)
+	f.Detail = fmt.Sprintf("%s fills maps that begin empty: making them larger step by step takes %s of the CPU time.", at.Place(), terminal.Percent(a.share(u.moving+u.allocating)))
 	f.Remedy = Remedy{
 		Text:    "Make the map with room for as many entries as it will get. If maps of this kind come and go, keep one and clear(m) it: it keeps its tables.",
 		Snippet: a.mapSnippet(at),
@@ -95,10 +97,10 @@ func (u *growingUse) finding(a *account) Finding {
 }
 
 // mapSnippet shows the type of the map if the source is at hand.
-func (a *account) mapSnippet(at *frame) string {
+func (a *account) mapSnippet(at *stack.Frame) string {
 	for _, m := range a.allocatesAt(at) {
-		if m.how == byMapAssign || m.how == byMap {
-			return fmt.Sprintf("- m := %s{}\n+ m := make(%s, n) // n: how many entries it will get", typeName(m.typ), typeName(m.typ))
+		if m.Kind == source.KindMapAssign || m.Kind == source.KindMap {
+			return fmt.Sprintf("- m := %s{}\n+ m := make(%s, n) // n: how many entries it will get", source.TypeName(m.Type), source.TypeName(m.Type))
 		}
 	}
 	return "- m := map[K]V{}\n+ m := make(map[K]V, len(input))"

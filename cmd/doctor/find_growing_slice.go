@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/freehold-go/freehold/cmd/doctor/source"
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -46,7 +48,7 @@ func findGrowingSlice(a *account) []Finding {
 		f.Evidence["sizes"] = sizes
 		f.Evidence["copy_cpu_share"] = round(a.share(moved))
 		at := u.sites[0].at
-		f.Detail = fmt.Sprintf("%s grows a slice from nothing: of the bytes that it allocates %s are outgrown, copied and dropped.", at.place(), terminal.Percent(bytes/max(a.sum(u.sites).allocBytes, 1)))
+		f.Detail = fmt.Sprintf("%s grows a slice from nothing: of the bytes that it allocates %s are outgrown, copied and dropped.", at.Place(), terminal.Percent(bytes/max(a.sum(u.sites).allocBytes, 1)))
 		f.Remedy = Remedy{
 			Text:    "Give the slice its capacity: the length of what it is made from, or what the last one needed. If it does not outlive the call, keep it and begin with s[:0].",
 			Snippet: a.growingSnippet(at),
@@ -62,12 +64,12 @@ func findGrowingSlice(a *account) []Finding {
 
 // ownGrowth reports whether the user decides over the capacity: in code of the module, and in the standard library's growing buffers. In the code of others it
 // is theirs.
-func ownGrowth(at *frame) bool {
-	switch at.pkg {
+func ownGrowth(at *stack.Frame) bool {
+	switch at.Package {
 	case "bytes", "strings", "slices", "io", "os":
-		return at.std
+		return at.Std
 	}
-	return at.user
+	return at.User
 }
 
 // grows reports whether a site's objects are steps of growing slices.
@@ -91,10 +93,10 @@ func (t toll) plus(u toll) toll {
 }
 
 // growingSnippet shows the append of the line if the source is at hand.
-func (a *account) growingSnippet(at *frame) string {
+func (a *account) growingSnippet(at *stack.Frame) string {
 	for _, m := range a.allocatesAt(at) {
-		if m.how == byAppend {
-			return fmt.Sprintf("+ %s = make([]%s, 0, n) // before the loop; n: how many there will be\n  %s = %s", m.into, typeName(m.typ), m.into, m.text)
+		if m.Kind == source.KindAppend {
+			return fmt.Sprintf("+ %s = make([]%s, 0, n) // before the loop; n: how many there will be\n  %s = %s", m.Into, source.TypeName(m.Type), m.Into, m.Text)
 		}
 	}
 	return "- var list []T\n+ list := make([]T, 0, len(input))\n  for _, v := range input {\n      list = append(list, f(v))\n  }"

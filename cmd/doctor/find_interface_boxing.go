@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"go/types"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/doctor/source"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 func findBoxing(a *account) []Finding {
 	var sites []*site
 	for _, s := range a.free() {
-		if s.at.user && boxed(s) && s.inuseBytes < boxingKept*s.allocBytes {
+		if s.at.User && boxed(s) && s.inuseBytes < boxingKept*s.allocBytes {
 			sites = append(sites, s)
 		}
 	}
@@ -32,14 +34,14 @@ func findBoxing(a *account) []Finding {
 			Snippet: "- func add(queue *heap.Interface, v any)\n+ func add[T any](queue *queue[T], v T)",
 		}
 		for _, m := range a.allocatesAt(at) {
-			if m.how != byInterface {
+			if m.Kind != source.KindInterface {
 				continue
 			}
-			what = fmt.Sprintf("%s (%s)", m.text, typeName(m.typ))
-			f.Evidence["expression"], f.Evidence["type"] = m.text, m.typ.String()
-			if _, isSlice := m.typ.Underlying().(*types.Slice); isSlice && strings.HasSuffix(m.into, ".Put") {
+			what = fmt.Sprintf("%s (%s)", m.Text, source.TypeName(m.Type))
+			f.Evidence["expression"], f.Evidence["type"] = m.Text, m.Type.String()
+			if _, isSlice := m.Type.Underlying().(*types.Slice); isSlice && strings.HasSuffix(m.Into, ".Put") {
 				f.Remedy.Text = "Put a pointer to the slice into the pool: a slice is boxed anew at each Put, which costs what the pool saves."
-				f.Remedy.Snippet = fmt.Sprintf("- %s(%s)\n+ %s(&%s) // and New returns a pointer", m.into, m.text, m.into, m.text)
+				f.Remedy.Snippet = fmt.Sprintf("- %s(%s)\n+ %s(&%s) // and New returns a pointer", m.Into, m.Text, m.Into, m.Text)
 			}
 			break
 		}

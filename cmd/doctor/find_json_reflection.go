@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -23,7 +24,7 @@ const (
 // jsonUse is what one place spends in a package for JSON that works by reflection.
 type jsonUse struct {
 	*bundle
-	entry   *frame // the function of the package that it calls
+	entry   *stack.Frame // the function of the package that it calls
 	inner   float64
 	reflect float64 // CPU time in reflect, and for trees of any
 	check   float64 // CPU time of a pass that only looks whether the text is valid
@@ -38,25 +39,25 @@ type jsonUse struct {
 // parsing of numbers; values of any do not remain, since nobody needs them who knows which fields to read.
 func findJSON(a *account) []Finding {
 	pkgs := jsonPackages(a)
-	inPackage := matcher(func(f *frame) bool { return pkgs[f.pkg] })
+	inPackage := stack.Matching(func(f *stack.Frame) bool { return pkgs[f.Package] })
 	uses := map[string]*jsonUse{}
 	var list []*jsonUse
-	useOf := func(frames []*frame) (*jsonUse, int) {
-		i := outermost(frames, inPackage)
+	useOf := func(frames []*stack.Frame) (*jsonUse, int) {
+		i := stack.Outermost(frames, inPackage)
 		if i < 0 || i+1 == len(frames) {
 			return nil, -1
 		}
-		owner := callerOf(frames, i+1)
-		u := uses[owner.fn]
+		owner := stack.Caller(frames, i+1)
+		u := uses[owner.Func]
 		if u == nil {
 			u = &jsonUse{bundle: &bundle{owner: owner}, entry: frames[i]}
-			uses[owner.fn] = u
+			uses[owner.Func] = u
 			list = append(list, u)
 		}
 		return u, i
 	}
-	for _, st := range a.stacks {
-		if u, i := useOf(st.frames); u != nil && !st.class.isGC() && st.class != classProfiler {
+	for _, st := range a.samples {
+		if u, i := useOf(st.frames); u != nil && !st.class.IsGC() && st.class != stack.Profiler {
 			u.spend(st, i, inPackage)
 		}
 	}
@@ -81,42 +82,42 @@ func findJSON(a *account) []Finding {
 // types that all copies of encoding/json have. The user's own packages may bear the word without being one, so for them the types decide.
 func jsonPackages(a *account) map[string]bool {
 	pkgs := map[string]bool{}
-	for _, f := range a.code.known {
+	for f := range a.code.Frames() {
 		switch {
-		case f.runtime:
-		case strings.Contains(f.fn, ".(*decodeState)."), strings.Contains(f.fn, ".(*encodeState)."):
-			pkgs[f.pkg] = true
-		case !f.user && strings.Contains(f.pkg, "json"):
-			pkgs[f.pkg] = true
+		case f.Runtime:
+		case strings.Contains(f.Func, ".(*decodeState)."), strings.Contains(f.Func, ".(*encodeState)."):
+			pkgs[f.Package] = true
+		case !f.User && strings.Contains(f.Package, "json"):
+			pkgs[f.Package] = true
 		}
 	}
 	return pkgs
 }
 
 // spend adds a sample's time. frames[i] is the outermost one of the package.
-func (u *jsonUse) spend(st *stack, i int, inPackage func(*frame) bool) {
+func (u *jsonUse) spend(st *sample, i int, inPackage func(*stack.Frame) bool) {
 	u.spent += st.ns
-	if st.site == nil || st.class == classMutator {
+	if st.site == nil || st.class == stack.Mutator {
 		u.inner += st.ns
 	}
 	var reflects, checks, numbers, boxed bool
 	for _, f := range st.frames[:i+1] {
-		reflects = reflects || strings.HasPrefix(f.pkg, "reflect") || strings.HasSuffix(f.pkg, "/reflect2")
+		reflects = reflects || strings.HasPrefix(f.Package, "reflect") || strings.HasSuffix(f.Package, "/reflect2")
 		boxed = boxed || decodesAny(f)
 		if inPackage(f) {
-			name := f.fn[len(f.pkg):]
+			name := f.Func[len(f.Package):]
 			checks = checks || name == ".checkValid" || strings.HasSuffix(name, ".CheckNextValue")
 			continue
 		}
-		numbers = numbers || strings.HasSuffix(f.pkg, "strconv")
+		numbers = numbers || strings.HasSuffix(f.Package, "strconv")
 	}
-	if reflects && st.class == classMutator && st.site == nil || boxed {
+	if reflects && st.class == stack.Mutator && st.site == nil || boxed {
 		u.reflect += st.ns
 	}
 	if boxed {
 		u.any += st.ns
 	}
-	switch mutator := st.site == nil || st.class == classMutator; {
+	switch mutator := st.site == nil || st.class == stack.Mutator; {
 	case !mutator:
 	case checks:
 		u.check += st.ns
@@ -126,9 +127,9 @@ func (u *jsonUse) spend(st *stack, i int, inPackage func(*frame) bool) {
 }
 
 // decodesAny reports whether a function decodes into any: its results are maps, slices and values in interfaces.
-func decodesAny(f *frame) bool {
+func decodesAny(f *stack.Frame) bool {
 	for _, name := range []string{"objectInterface", "arrayInterface", "literalInterface", "unmarshalObjectAny", "unmarshalArrayAny", "unmarshalValueAny"} {
-		if strings.HasSuffix(f.fn, "."+name) {
+		if strings.HasSuffix(f.Func, "."+name) {
 			return true
 		}
 	}
@@ -137,7 +138,7 @@ func decodesAny(f *frame) bool {
 
 // decoding reports whether the place decodes: by the package's function that it calls.
 func (u *jsonUse) decoding() bool {
-	name := strings.ToLower(u.entry.fn[len(u.entry.pkg):])
+	name := strings.ToLower(u.entry.Func[len(u.entry.Package):])
 	return strings.Contains(name, "decode") || strings.Contains(name, "unmarshal") || u.check > 0
 }
 
@@ -160,12 +161,12 @@ func (u *jsonUse) finding(a *account) Finding {
 	}
 	g := a.gainWith(a.sum(gone).dead(), outside, jsonDoubt)
 	f := a.findingAt(u.owner, u.sites, g, u.inner)
-	f.Site = u.owner.site()
+	f.Site = siteAt(u.owner)
 	f.Evidence["json_cpu_share"] = round(a.share(u.spent))
 	f.Evidence["reflection_share"] = round(u.reflect / u.spent)
 	f.Evidence["validation_cpu_share"] = round(a.share(u.check))
 	f.Evidence["decodes_into_any"] = anyTree
-	f.Evidence["entry"] = u.entry.fn
+	f.Evidence["entry"] = u.entry.Func
 	u.remedy(&f, a, anyTree)
 	return f
 }
@@ -183,7 +184,7 @@ func (u *jsonUse) remedy(f *Finding, a *account, anyTree bool) {
 	if u.decoding() {
 		verb = "decodes"
 	}
-	f.Detail = u.owner.place() + " " + verb + " JSON by reflection, through " + shortName(u.entry.fn) + ": " + terminal.Percent(a.share(u.spent)) + " of the CPU time"
+	f.Detail = u.owner.Place() + " " + verb + " JSON by reflection, through " + stack.ShortName(u.entry.Func) + ": " + terminal.Percent(a.share(u.spent)) + " of the CPU time"
 	switch {
 	case anyTree:
 		f.Detail += ", most of it to make maps and slices of any."
@@ -207,6 +208,6 @@ func (u *jsonUse) remedy(f *Finding, a *account, anyTree bool) {
 	}
 	f.Check = []string{
 		"A test that both decoders give the same values for your documents, the odd ones included: unknown fields, null, large numbers, invalid UTF-8.",
-		"The share of " + packageOf(u.entry.fn) + " in a new CPU profile.",
+		"The share of " + stack.PackageOf(u.entry.Func) + " in a new CPU profile.",
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -25,21 +27,21 @@ func findLargeStacks(a *account) []Finding {
 
 // growingStacks finds the functions in which stacks are found too small.
 func (a *account) growingStacks() (found []Finding) {
-	growth := prefixed("runtime.newstack", "runtime.copystack", "runtime.morestack")
-	preemption := prefixed("runtime.gopreempt_m", "runtime.preemptPark", "runtime.gosched")
+	growth := stack.Prefixed("runtime.newstack", "runtime.copystack", "runtime.morestack")
+	preemption := stack.Prefixed("runtime.gopreempt_m", "runtime.preemptPark", "runtime.gosched")
 	var all bundles
-	lines := map[*frame]float64{}
+	lines := map[*stack.Frame]float64{}
 	total := 0.0
-	for _, st := range a.stacks {
-		i := outermost(st.frames, growth)
-		if i < 0 || st.class != classMutator && st.class != classAlloc {
+	for _, st := range a.samples {
+		i := stack.Outermost(st.frames, growth)
+		if i < 0 || st.class != stack.Mutator && st.class != stack.Alloc {
 			continue
 		}
 		// runtime.newstack also serves preemption, which copies nothing.
-		if outermost(st.frames[:i+1], preemption) >= 0 {
+		if stack.Outermost(st.frames[:i+1], preemption) >= 0 {
 			continue
 		}
-		owner := callerOf(st.frames, i+1)
+		owner := stack.Caller(st.frames, i+1)
 		if i+1 == len(st.frames) {
 			owner = nil // the profiler lost the user's part of the stack while it was copied
 		}
@@ -52,12 +54,12 @@ func (a *account) growingStacks() (found []Finding) {
 	if total == 0 {
 		return nil
 	}
-	var owner *frame
+	var owner *stack.Frame
 	slices.SortFunc(all.list, func(u, v *bundle) int { return cmp.Compare(v.ns, u.ns) })
 	if len(all.list) > 0 {
 		owner = all.list[0].owner
 		for line, ns := range lines {
-			if line.fn == owner.fn && ns > lines[owner] {
+			if line.Func == owner.Func && ns > lines[owner] {
 				owner = line
 			}
 		}
@@ -67,7 +69,7 @@ func (a *account) growingStacks() (found []Finding) {
 	a.stackEvidence(&f)
 	f.Detail = "Goroutines outgrow their stacks, which are copied to larger ones: " + terminal.Percent(a.share(total)) + " of the CPU time"
 	if owner != nil {
-		f.Detail += ", most of it in " + owner.place()
+		f.Detail += ", most of it in " + owner.Place()
 	}
 	f.Detail += "."
 	f.Remedy = Remedy{
@@ -83,10 +85,10 @@ func (a *account) growingStacks() (found []Finding) {
 // deepStacks finds stacks whose scanning is a good part of marking. Smaller ones scan faster, and they count for the heap's goal, so that at the same GOGC
 // collections become more frequent.
 func (a *account) deepStacks() []Finding {
-	scanning := prefixed("runtime.scanstack")
+	scanning := stack.Prefixed("runtime.scanstack")
 	ns := 0.0
-	for _, st := range a.stacks {
-		if st.class.isGC() && outermost(st.frames, scanning) >= 0 {
+	for _, st := range a.samples {
+		if st.class.IsGC() && stack.Outermost(st.frames, scanning) >= 0 {
 			ns += st.ns
 		}
 	}
@@ -94,7 +96,7 @@ func (a *account) deepStacks() []Finding {
 		return nil
 	}
 	g := a.gainWith(toll{}, ns, stackScanDoubt)
-	if stacks, ok := a.metric(MetricScanStack); ok && a.live+a.roots > stacks {
+	if stacks, ok := a.metric(evidence.MetricScanStack); ok && a.live+a.roots > stacks {
 		more := (a.live + a.roots) / (a.live + a.roots - stacks)
 		g.SameGOGC = a.share(a.mark - more*(a.mark-min(ns, a.mark)))
 	}
@@ -102,7 +104,7 @@ func (a *account) deepStacks() []Finding {
 	f.Evidence["stack_scan_cpu_share"] = round(a.share(ns))
 	a.stackEvidence(&f)
 	f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading stacks.", terminal.Percent(a.share(ns)))
-	if n, ok := a.metric(MetricGoroutines); ok {
+	if n, ok := a.metric(evidence.MetricGoroutines); ok {
 		f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading the stacks of %.0f goroutines.", terminal.Percent(a.share(ns)), n)
 	}
 	f.Remedy = Remedy{
@@ -115,7 +117,7 @@ func (a *account) deepStacks() []Finding {
 
 func (a *account) stackEvidence(f *Finding) {
 	for name, metric := range map[string]string{
-		"stack_scan_bytes": MetricScanStack, "stack_bytes": MetricStackBytes, "goroutines": MetricGoroutines,
+		"stack_scan_bytes": evidence.MetricScanStack, "stack_bytes": evidence.MetricStackBytes, "goroutines": evidence.MetricGoroutines,
 	} {
 		if v, ok := a.metric(metric); ok {
 			f.Evidence[name] = v

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -19,7 +20,7 @@ const (
 // findNotGC says what takes the time where nothing else was found. Diagnose asks it last, and only then. Without a profile that is not known, since what
 // causes collections would not be found either.
 func findNotGC(a *account) []Finding {
-	if len(a.stacks) == 0 && !a.idle() {
+	if len(a.samples) == 0 && !a.idle() {
 		return nil
 	}
 	where, evidence := a.elsewhere()
@@ -47,7 +48,7 @@ func (a *account) elsewhere() (string, map[string]any) {
 		return fmt.Sprintf("the program is idle: it used %s of one processor, and waited the rest of the time", terminal.Percent(used)),
 			map[string]any{"processor_share": used}
 	}
-	kind, share := a.topKind()
+	kind, share := a.topActivity()
 	fn, own := a.topFunction(kind)
 	evidence := map[string]any{"kind": string(kind), "kind_cpu_share": share}
 	if fn != "" {
@@ -55,78 +56,28 @@ func (a *account) elsewhere() (string, map[string]any) {
 	}
 	text := fmt.Sprintf("%s of CPU goes into %s", terminal.Percent(share), kind)
 	switch {
-	case kind == kindProgram && fn != "":
-		text = fmt.Sprintf("the CPU goes into the program's own work, %s of it into %s", terminal.Percent(own), shortName(fn))
-	case kind == kindProgram:
+	case kind == stack.OwnWork && fn != "":
+		text = fmt.Sprintf("the CPU goes into the program's own work, %s of it into %s", terminal.Percent(own), stack.ShortName(fn))
+	case kind == stack.OwnWork:
 		text = "the CPU goes into the program's own work, spread over many functions"
 	case fn != "":
-		text += ", most of it for " + shortName(fn)
+		text += ", most of it for " + stack.ShortName(fn)
 	}
 	return text, evidence
 }
 
-// A kind is what the program's own CPU time goes into.
-type kind string
-
-const (
-	kindProgram  kind = "the program's own work"
-	kindSyscall  kind = "system calls"
-	kindCgo      kind = "cgo and C code"
-	kindLock     kind = "locks"
-	kindSchedule kind = "the scheduler: goroutines that stop and start"
-	kindStack    kind = "growing and copying stacks"
-)
-
-// kindsOf are functions that tell a kind wherever they stand on a stack. The first kind that fits counts: a goroutine that waits for a
-// lock ends in the scheduler, which ends in a system call.
-var kindsOf = []struct {
-	kind     kind
-	prefixes []string
-}{
-	{kindCgo, []string{"runtime.cgocall", "runtime.asmcgocall", "runtime.cgocallback"}},
-	{kindStack, []string{"runtime.newstack", "runtime.copystack", "runtime.morestack"}},
-	{kindLock, []string{"sync.(*Mutex)", "sync.(*RWMutex)", "internal/sync.(*Mutex)", "sync.(*Cond)", "runtime.lock2", "runtime.unlock2", "runtime.semacquire", "runtime.semrelease",
-		"sync.runtime_Sem", "internal/sync.runtime_", "runtime.procyield"}},
-	{kindSyscall, []string{"syscall.Syscall", "syscall.RawSyscall", "syscall.syscall", "internal/runtime/syscall", "runtime/internal/syscall", "runtime.entersyscall", "runtime.exitsyscall"}},
-	{kindSchedule, []string{"runtime.schedule", "runtime.findRunnable", "runtime.mcall", "runtime.park_m", "runtime.goready", "runtime.futex", "runtime.netpoll", "runtime.epollwait", "runtime.usleep", "runtime.mstart"}},
-}
-
-// kindOf is the index in kindsOf of the kind that the function tells, len(kindsOf) if it tells none.
-func kindOf(fn string) int {
-	for i, k := range kindsOf {
-		for _, p := range k.prefixes {
-			if strings.HasPrefix(fn, p) {
-				return i
-			}
+// topActivity is the kind with the largest share, if that is worth naming; the program's own work otherwise, with its share.
+func (a *account) topActivity() (stack.Activity, float64) {
+	sums := map[stack.Activity]float64{}
+	for _, st := range a.samples {
+		if st.class == stack.Mutator {
+			sums[stack.ActivityOf(st.frames)] += st.ns
 		}
 	}
-	return len(kindsOf)
-}
-
-// kind is what a stack of the mutator was doing.
-func (st *stack) kind() kind {
-	best := len(kindsOf)
-	for _, f := range st.frames {
-		best = min(best, f.kind)
-	}
-	if best == len(kindsOf) {
-		return kindProgram
-	}
-	return kindsOf[best].kind
-}
-
-// topKind is the kind with the largest share, if that is worth naming; the program's own work otherwise, with its share.
-func (a *account) topKind() (kind, float64) {
-	sums := map[kind]float64{}
-	for _, st := range a.stacks {
-		if st.class == classMutator {
-			sums[st.kind()] += st.ns
-		}
-	}
-	top := kindProgram
-	for _, k := range kindsOf {
-		if sums[k.kind] >= kindPart*a.total && (top == kindProgram || sums[k.kind] > sums[top]) {
-			top = k.kind
+	top := stack.OwnWork
+	for _, k := range stack.Activities() {
+		if sums[k] >= kindPart*a.total && (top == stack.OwnWork || sums[k] > sums[top]) {
+			top = k
 		}
 	}
 	return top, a.share(sums[top])
@@ -134,17 +85,17 @@ func (a *account) topKind() (kind, float64) {
 
 // topFunction is the function that most of the kind's time is spent in or below: for the program's own work the one that does it itself, for others
 // the first that is not the standard library's. It is "" where no function has a tenth of the program's time.
-func (a *account) topFunction(k kind) (string, float64) {
+func (a *account) topFunction(k stack.Activity) (string, float64) {
 	sums := map[string]float64{}
-	for _, st := range a.stacks {
-		if st.class != classMutator || st.kind() != k {
+	for _, st := range a.samples {
+		if st.class != stack.Mutator || stack.ActivityOf(st.frames) != k {
 			continue
 		}
 		for _, f := range st.frames {
-			if f.runtime || k != kindProgram && f.std || strings.Contains(f.fn, "._Cfunc_") {
+			if f.Runtime || k != stack.OwnWork && f.Std || strings.Contains(f.Func, "._Cfunc_") {
 				continue
 			}
-			sums[f.fn] += st.ns
+			sums[f.Func] += st.ns
 			break
 		}
 	}

@@ -2,10 +2,10 @@ package doctor
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
 // times is a part of a toll.
@@ -31,53 +31,6 @@ func (a *account) gainWith(t toll, ns, doubt float64) Gain {
 	return g
 }
 
-// outermost is the index of the outermost frame that matches, -1 if none does.
-func outermost(frames []*frame, match func(*frame) bool) int {
-	for i := len(frames) - 1; i >= 0; i-- {
-		if match(frames[i]) {
-			return i
-		}
-	}
-	return -1
-}
-
-// matcher remembers which functions match, by their numbers, because an account has each of them many times.
-func matcher(match func(*frame) bool) func(*frame) bool {
-	const unknown, yes, no = 0, 1, 2
-	var known []uint8
-	return func(f *frame) bool {
-		if f.id >= len(known) {
-			known = append(known, make([]uint8, max(f.id+1-len(known), 1024))...)
-		}
-		if known[f.id] == unknown {
-			known[f.id] = no
-			if match(f) {
-				known[f.id] = yes
-			}
-		}
-		return known[f.id] == yes
-	}
-}
-
-// prefixed matches functions by the beginnings of their names.
-func prefixed(prefixes ...string) func(*frame) bool {
-	return matcher(func(f *frame) bool {
-		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(f.fn, p) })
-	})
-}
-
-// callerOf is the frame that a remedy is about: the first of the user's module from index i outwards, or else the first that is neither the
-// runtime's nor the standard library's, or else the outermost.
-func callerOf(frames []*frame, i int) *frame {
-	if i >= len(frames) {
-		i = len(frames) - 1
-	}
-	if i < 0 {
-		return nil
-	}
-	return ownerOf(frames[i:])
-}
-
 // free are the sites that no finding has yet.
 func (a *account) free() (list []*site) {
 	for _, s := range a.sites {
@@ -90,7 +43,7 @@ func (a *account) free() (list []*site) {
 
 // bundle is sites that one place in the user's code causes, and CPU time that goes there besides.
 type bundle struct {
-	owner *frame
+	owner *stack.Frame
 	sites []*site
 	ns    float64 // CPU time that the remedy saves outside the allocator
 	spent float64 // CPU time that the pattern takes outside the allocator
@@ -102,14 +55,14 @@ type bundles struct {
 	by   map[string]*bundle
 }
 
-func (b *bundles) of(owner *frame) *bundle {
+func (b *bundles) of(owner *stack.Frame) *bundle {
 	if b.by == nil {
 		b.by = map[string]*bundle{}
 	}
-	u := b.by[owner.fn]
+	u := b.by[owner.Func]
 	if u == nil {
 		u = &bundle{owner: owner}
-		b.by[owner.fn] = u
+		b.by[owner.Func] = u
 		b.list = append(b.list, u)
 	}
 	return u
@@ -124,13 +77,13 @@ func (b *bundles) add(s *site) *bundle {
 
 // findingAt is a finding about sites, or about CPU time alone, that a place in the user's code causes: it is the owner whatever the sites'
 // own are. cost is the CPU time in nanoseconds that the pattern takes outside the sites' memory, that of the sites' lines included.
-func (a *account) findingAt(owner *frame, sites []*site, g Gain, cost float64) Finding {
+func (a *account) findingAt(owner *stack.Frame, sites []*site, g Gain, cost float64) Finding {
 	f := a.finding(sites, g)
 	f.CPUShare += a.share(cost - a.sum(sites).touch)
 	if owner != nil {
-		f.Owner = owner.site()
+		f.Owner = siteAt(owner)
 		if len(sites) == 0 {
-			f.Site = owner.site()
+			f.Site = siteAt(owner)
 		}
 	}
 	return f
@@ -138,14 +91,6 @@ func (a *account) findingAt(owner *frame, sites []*site, g Gain, cost float64) F
 
 // round keeps three digits behind the point: what a profile with a hundred samples a second can tell.
 func round(x float64) float64 { return math.Round(x*1000) / 1000 }
-
-// place writes a frame for a sentence: the function, file and line.
-func (f *frame) place() string {
-	if f.file == "" {
-		return shortName(f.fn)
-	}
-	return fmt.Sprintf("%s (%s:%d)", shortName(f.fn), base(f.file), f.line)
-}
 
 // ranked sorts findings by gain and leaves out those that are not worth a line.
 func ranked(list []Finding) []Finding {

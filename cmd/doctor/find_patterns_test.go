@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // pattern is a program's profile and what must be found in it.
@@ -23,7 +25,7 @@ func checkPatterns(t *testing.T, list []pattern) {
 		t.Run(p.name, func(t *testing.T) {
 			f := newFake()
 			p.fake(f)
-			r := Diagnose(f.evidence().with(p.metrics))
+			r := Diagnose(with(f.evidence(), p.metrics))
 			id, absent := strings.CutPrefix(p.id, "-")
 			var got *Finding
 			var ids []string
@@ -65,28 +67,28 @@ func TestJSON(t *testing.T) {
 	decode := func(pkg string) func(*fake) {
 		return func(f *fake) {
 			in := ";" + pkg + ".(*decodeState).object;" + pkg + ".Unmarshal;main.handle;main.main"
-			f.ran(pkg+".stateInString;"+pkg+".checkValid;"+pkg+".Unmarshal;main.handle;main.main", 20)
-			f.ran("reflect.Value.Set"+in, 20)
-			f.ran("strconv.ParseFloat"+in, 10)
-			f.ran(pkg+".(*decodeState).object;"+pkg+".Unmarshal;main.handle;main.main", 20)
-			f.ran("runtime.mallocgc;runtime.slicebytetostring"+in, 10)
-			f.ran("main.work;main.main", 20)
-			f.made(pkg+".(*decodeState).object;"+pkg+".Unmarshal;main.handle;main.main", 64, 1_000_000, 100)
+			f.Ran(pkg+".stateInString;"+pkg+".checkValid;"+pkg+".Unmarshal;main.handle;main.main", 20)
+			f.Ran("reflect.Value.Set"+in, 20)
+			f.Ran("strconv.ParseFloat"+in, 10)
+			f.Ran(pkg+".(*decodeState).object;"+pkg+".Unmarshal;main.handle;main.main", 20)
+			f.Ran("runtime.mallocgc;runtime.slicebytetostring"+in, 10)
+			f.Ran("main.work;main.main", 20)
+			f.Made(pkg+".(*decodeState).object;"+pkg+".Unmarshal;main.handle;main.main", 64, 1_000_000, 100)
 		}
 	}
 	anyTree := func(f *fake) {
 		in := ";encoding/json.(*decodeState).objectInterface;encoding/json.Unmarshal;main.handle;main.main"
-		f.ran("encoding/json.stateInString;encoding/json.checkValid;encoding/json.Unmarshal;main.handle;main.main", 20)
-		f.ran("encoding/json.(*decodeState).convertNumber"+in, 30)
-		f.ran("runtime.mallocgc;runtime.convT64"+in, 30)
-		f.ran("main.work;main.main", 10)
-		f.collector(10, 0)
-		f.made("encoding/json.(*decodeState).objectInterface;encoding/json.Unmarshal;main.handle;main.main", 64, 1_000_000, 0)
+		f.Ran("encoding/json.stateInString;encoding/json.checkValid;encoding/json.Unmarshal;main.handle;main.main", 20)
+		f.Ran("encoding/json.(*decodeState).convertNumber"+in, 30)
+		f.Ran("runtime.mallocgc;runtime.convT64"+in, 30)
+		f.Ran("main.work;main.main", 10)
+		f.Collector(10, 0)
+		f.Made("encoding/json.(*decodeState).objectInterface;encoding/json.Unmarshal;main.handle;main.main", 64, 1_000_000, 0)
 	}
 	generated := func(f *fake) {
-		f.ran("main.(*order).UnmarshalJSON;main.handle;main.main", 50)
-		f.ran("example.com/fastjson.(*Lexer).String;example.com/fastjson.Decode;main.handle;main.main", 30)
-		f.ran("reflect.TypeOf;example.com/fastjson.Decode;main.handle;main.main", 1)
+		f.Ran("main.(*order).UnmarshalJSON;main.handle;main.main", 50)
+		f.Ran("example.com/fastjson.(*Lexer).String;example.com/fastjson.Decode;main.handle;main.main", 30)
+		f.Ran("reflect.TypeOf;example.com/fastjson.Decode;main.handle;main.main", 1)
 	}
 	checkPatterns(t, []pattern{
 		// All but the check, the numbers and the values stays away: 70 of 100 samples outside the allocator, less 20 and 10.
@@ -96,13 +98,13 @@ func TestJSON(t *testing.T) {
 		{"decoding into any", anyTree, nil, "json-reflection", 0.30 + 0.30 + 0.10, "main.handle", "maps and slices of any"},
 		{"without reflection", generated, nil, "-json-reflection", 0, "", ""},
 		{"encoding", func(f *fake) {
-			f.ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 40)
-			f.ran("encoding/json.appendString;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 20)
-			f.ran("main.work;main.main", 40)
+			f.Ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 40)
+			f.Ran("encoding/json.appendString;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 20)
+			f.Ran("main.work;main.main", 40)
 		}, nil, "json-reflection", 0.40, "main.handle", "encodes JSON"},
 		{"little of it", func(f *fake) {
-			f.ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 2)
-			f.ran("main.work;main.main", 98)
+			f.Ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 2)
+			f.Ran("main.work;main.main", 98)
 		}, nil, "-json-reflection", 0, "", ""},
 	})
 }
@@ -110,21 +112,21 @@ func TestJSON(t *testing.T) {
 func TestGrowing(t *testing.T) {
 	slice := func(in string, counts ...int64) func(*fake) {
 		return func(f *fake) {
-			f.ran("runtime.mallocgc;runtime.growslice;"+in, 30)
-			f.ran("runtime.memmove;runtime.growslice;"+in, 10)
-			f.ran("main.work;main.main", 60)
+			f.Ran("runtime.mallocgc;runtime.growslice;"+in, 30)
+			f.Ran("runtime.memmove;runtime.growslice;"+in, 10)
+			f.Ran("main.work;main.main", 60)
 			for i, n := range counts {
-				f.made(in, 1024<<i, n, 0)
+				f.Made(in, 1024<<i, n, 0)
 			}
 		}
 	}
 	mapped := func(in string, samples int64) func(*fake) {
 		return func(f *fake) {
 			grow := "internal/runtime/maps.(*table).rehash;internal/runtime/maps.(*table).grow;runtime.mapassign_faststr;" + in
-			f.ran("runtime.memhash;"+grow, samples)
-			f.ran("runtime.mallocgc;"+grow, 10)
-			f.ran("main.work;main.main", 90-samples)
-			f.made(in, 4096, 100_000, 0)
+			f.Ran("runtime.memhash;"+grow, samples)
+			f.Ran("runtime.mallocgc;"+grow, 10)
+			f.Ran("main.work;main.main", 90-samples)
+			f.Made(in, 4096, 100_000, 0)
 		}
 	}
 	checkPatterns(t, []pattern{
@@ -137,8 +139,8 @@ func TestGrowing(t *testing.T) {
 		// The moves, and half of what is allocated for them.
 		{"map", mapped("main.count;main.main", 30), nil, "growing-map", 0.30 + 0.05, "main.count", "make(map[K]V, len(input))"},
 		{"map that has room", func(f *fake) {
-			f.ran("runtime.memhash;runtime.mapassign_faststr;main.count;main.main", 50)
-			f.ran("main.work;main.main", 50)
+			f.Ran("runtime.memhash;runtime.mapassign_faststr;main.count;main.main", 50)
+			f.Ran("main.work;main.main", 50)
 		}, nil, "-growing-map", 0, "", ""},
 		{"map of others", mapped("net/textproto.readMIMEHeader;main.main", 30), nil, "-growing-map", 0, "", ""},
 	})
@@ -147,10 +149,10 @@ func TestGrowing(t *testing.T) {
 func TestStrings(t *testing.T) {
 	made := func(entry, in string, kept int64) func(*fake) {
 		return func(f *fake) {
-			f.ran("runtime.mallocgc;"+entry+";"+in, 30)
-			f.ran("runtime.memmove;"+entry+";"+in, 10)
-			f.ran("main.work;main.main", 60)
-			f.made(in, 64, 1_000_000, kept)
+			f.Ran("runtime.mallocgc;"+entry+";"+in, 30)
+			f.Ran("runtime.memmove;"+entry+";"+in, 10)
+			f.Ran("main.work;main.main", 60)
+			f.Made(in, 64, 1_000_000, kept)
 		}
 	}
 	checkPatterns(t, []pattern{
@@ -167,44 +169,44 @@ func TestStrings(t *testing.T) {
 func TestStacksAndFinalizers(t *testing.T) {
 	setting := func(samples int64) func(*fake) {
 		return func(f *fake) {
-			f.ran("runtime.addspecial;runtime.addfinalizer;runtime.SetFinalizer.func2;runtime.systemstack;runtime.SetFinalizer;main.open;main.main", samples)
-			f.ran("runtime.queuefinalizer;runtime.freeSpecial;runtime.(*sweepLocked).sweep;runtime.bgsweep", samples)
-			f.ran("main.(*handle).close;runtime.runFinalizers", 10)
-			f.ran("main.work;main.main", 90-2*samples)
+			f.Ran("runtime.addspecial;runtime.addfinalizer;runtime.SetFinalizer.func2;runtime.systemstack;runtime.SetFinalizer;main.open;main.main", samples)
+			f.Ran("runtime.queuefinalizer;runtime.freeSpecial;runtime.(*sweepLocked).sweep;runtime.bgsweep", samples)
+			f.Ran("main.(*handle).close;runtime.runFinalizers", 10)
+			f.Ran("main.work;main.main", 90-2*samples)
 		}
 	}
 	growth := "runtime.adjustframe;runtime.copystack;runtime.newstack;main.descend;main.serve"
 	checkPatterns(t, []pattern{
-		{"finalizers", setting(20), map[string]float64{MetricFinalizersQueued: 1e6}, "finalizers", 0.40, "main.open", "defer h.Close()"},
+		{"finalizers", setting(20), map[string]float64{evidence.MetricFinalizersQueued: 1e6}, "finalizers", 0.40, "main.open", "defer h.Close()"},
 		{"finalizers that nobody counts", setting(20), nil, "finalizers", 0.40, "main.open", ""},
-		{"few finalizers", setting(20), map[string]float64{MetricFinalizersQueued: 10}, "-finalizers", 0, "", ""},
-		{"a finalizer's own work", setting(0), map[string]float64{MetricFinalizersQueued: 1e6}, "-finalizers", 0, "", ""},
-		{"stacks that grow", func(f *fake) { f.ran(growth, 30); f.ran("main.work;main.main", 70) }, nil, "large-stacks", 0.30, "main.descend", "from a channel"},
+		{"few finalizers", setting(20), map[string]float64{evidence.MetricFinalizersQueued: 10}, "-finalizers", 0, "", ""},
+		{"a finalizer's own work", setting(0), map[string]float64{evidence.MetricFinalizersQueued: 1e6}, "-finalizers", 0, "", ""},
+		{"stacks that grow", func(f *fake) { f.Ran(growth, 30); f.Ran("main.work;main.main", 70) }, nil, "large-stacks", 0.30, "main.descend", "from a channel"},
 		{"preemption", func(f *fake) {
-			f.ran("runtime.schedule;runtime.goschedImpl;runtime.gopreempt_m;runtime.newstack;main.work;main.main", 30)
-			f.ran("main.work;main.main", 70)
+			f.Ran("runtime.schedule;runtime.goschedImpl;runtime.gopreempt_m;runtime.newstack;main.work;main.main", 30)
+			f.Ran("main.work;main.main", 70)
 		}, nil, "-large-stacks", 0, "", ""},
 		{"stacks that are deep", func(f *fake) {
-			f.ran("runtime.scanframeworker;runtime.scanstack;runtime.markroot;runtime.gcDrain;runtime.gcBgMarkWorker", 20)
-			f.ran("main.work;main.main", 80)
-		}, map[string]float64{MetricScanStack: 50e6, MetricLiveHeap: 50e6, MetricGoroutines: 10_000}, "large-stacks", 0.20, "", "10000 goroutines"},
+			f.Ran("runtime.scanframeworker;runtime.scanstack;runtime.markroot;runtime.gcDrain;runtime.gcBgMarkWorker", 20)
+			f.Ran("main.work;main.main", 80)
+		}, map[string]float64{evidence.MetricScanStack: 50e6, evidence.MetricLiveHeap: 50e6, evidence.MetricGoroutines: 10_000}, "large-stacks", 0.20, "", "10000 goroutines"},
 	})
 }
 
 func TestProcs(t *testing.T) {
 	crowd := func(samples int64) func(*fake) {
 		return func(f *fake) {
-			f.ran("runtime.lock2;runtime.bgsweep", samples)
-			f.ran("main.work;main.main", 1000-samples)
+			f.Ran("runtime.lock2;runtime.bgsweep", samples)
+			f.Ran("main.work;main.main", 1000-samples)
 		}
 	}
 	checkPatterns(t, []pattern{
 		// Half of what goes with the number of Ps, for the 62 of 64 that have no processor.
-		{"more than there are", crowd(500), map[string]float64{MetricProcs: 64, MetricNumCPU: 2}, "too-many-procs", 0.5 * 0.5 * 62 / 64, "", "there are 2 processors"},
-		{"as many as there are", crowd(500), map[string]float64{MetricProcs: 2, MetricNumCPU: 2}, "-too-many-procs", 0, "", ""},
+		{"more than there are", crowd(500), map[string]float64{evidence.MetricProcs: 64, evidence.MetricNumCPU: 2}, "too-many-procs", 0.5 * 0.5 * 62 / 64, "", "there are 2 processors"},
+		{"as many as there are", crowd(500), map[string]float64{evidence.MetricProcs: 2, evidence.MetricNumCPU: 2}, "-too-many-procs", 0, "", ""},
 		// Ten seconds of CPU in ten seconds: one processor of 64, so that three would do.
-		{"more than are used", crowd(500), map[string]float64{MetricProcs: 64, MetricNumCPU: 64}, "too-many-procs", 0.5 * 0.5 * 61 / 64, "", "keeps 1.0 processors busy"},
-		{"they do no harm", crowd(20), map[string]float64{MetricProcs: 64, MetricNumCPU: 2}, "-too-many-procs", 0, "", ""},
+		{"more than are used", crowd(500), map[string]float64{evidence.MetricProcs: 64, evidence.MetricNumCPU: 64}, "too-many-procs", 0.5 * 0.5 * 61 / 64, "", "keeps 1.0 processors busy"},
+		{"they do no harm", crowd(20), map[string]float64{evidence.MetricProcs: 64, evidence.MetricNumCPU: 2}, "-too-many-procs", 0, "", ""},
 		{"nobody says how many", crowd(500), nil, "-too-many-procs", 0, "", ""},
 	})
 }
@@ -229,29 +231,29 @@ func TestLadder(t *testing.T) {
 func TestSetupAndBoxing(t *testing.T) {
 	compiling := func(in string, samples int64) func(*fake) {
 		return func(f *fake) {
-			f.ran("regexp/syntax.(*parser).parse;regexp/syntax.Parse;regexp.compile;regexp.MustCompile;"+in, samples)
-			f.ran("runtime.mallocgc;runtime.newobject;regexp/syntax.(*compiler).init;regexp.compile;regexp.MustCompile;"+in, samples/2)
-			f.ran("main.work;main.main", 100)
-			f.made("regexp/syntax.(*compiler).init;regexp.compile;regexp.MustCompile;"+in, 64, 100_000, 0)
+			f.Ran("regexp/syntax.(*parser).parse;regexp/syntax.Parse;regexp.compile;regexp.MustCompile;"+in, samples)
+			f.Ran("runtime.mallocgc;runtime.newobject;regexp/syntax.(*compiler).init;regexp.compile;regexp.MustCompile;"+in, samples/2)
+			f.Ran("main.work;main.main", 100)
+			f.Made("regexp/syntax.(*compiler).init;regexp.compile;regexp.MustCompile;"+in, 64, 100_000, 0)
 		}
 	}
 	boxing := func(in string, kept int64) func(*fake) {
 		return func(f *fake) {
-			f.ran("runtime.mallocgc;runtime.convT64;"+in, 20)
-			f.ran("main.work;main.main", 80)
-			f.made(in, 8, 10_000_000, kept)
+			f.Ran("runtime.mallocgc;runtime.convT64;"+in, 20)
+			f.Ran("main.work;main.main", 80)
+			f.Made(in, 8, 10_000_000, kept)
 		}
 	}
 	checkPatterns(t, []pattern{
 		{"regular expression", compiling("main.handle;main.main", 20), nil, "repeated-setup", 30.0 / 130, "main.handle", "regexp.MustCompile"},
 		{"a copy of the package", func(f *fake) {
-			f.ran("example.com/fork/regexp.onepass;example.com/fork/regexp.compile;main.handle;main.main", 20)
-			f.ran("main.work;main.main", 80)
+			f.Ran("example.com/fork/regexp.onepass;example.com/fork/regexp.compile;main.handle;main.main", 20)
+			f.Ran("main.work;main.main", 80)
 		}, nil, "repeated-setup", 0.20, "main.handle", "at package level"},
 		{"before main", compiling("main.init;runtime.doInit1;runtime.main", 20), nil, "-repeated-setup", 0, "", ""},
 		{"once", compiling("main.handle;main.main", 2), nil, "-repeated-setup", 0, "", ""},
 		{"matching", func(f *fake) {
-			f.ran("regexp.(*Regexp).backtrack;regexp.(*Regexp).MatchString;main.handle;main.main", 100)
+			f.Ran("regexp.(*Regexp).backtrack;regexp.(*Regexp).MatchString;main.handle;main.main", 100)
 		}, nil, "-repeated-setup", 0, "", ""},
 		{"boxing", boxing("main.push;main.main", 0), nil, "interface-boxing", 0.20, "main.push", "become interfaces"},
 		{"boxes that are kept", boxing("main.push;main.main", 9_000_000), nil, "-interface-boxing", 0, "", ""},

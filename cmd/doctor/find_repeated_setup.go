@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/doctor/source"
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -34,11 +36,11 @@ var setups = []setup{
 }
 
 // setupOf is the setup that a function does, nil if it does none.
-func setupOf(f *frame) *setup {
-	name := strings.TrimPrefix(f.fn[len(f.pkg):], ".")
+func setupOf(f *stack.Frame) *setup {
+	name := strings.TrimPrefix(f.Func[len(f.Package):], ".")
 	for i := range setups {
 		s := &setups[i]
-		if name == s.fn && (f.pkg == s.pkg || strings.HasSuffix(f.pkg, "/"+s.pkg)) {
+		if name == s.fn && (f.Package == s.pkg || strings.HasSuffix(f.Package, "/"+s.pkg)) {
 			return s
 		}
 	}
@@ -49,7 +51,7 @@ func setupOf(f *frame) *setup {
 type setupUse struct {
 	*bundle
 	kind  *setup
-	lines map[*frame]float64
+	lines map[*stack.Frame]float64
 }
 
 // findRepeatedSetup finds what should be made once and is made for each request.
@@ -60,26 +62,26 @@ func findRepeatedSetup(a *account) []Finding {
 	}
 	uses := map[key]*setupUse{}
 	var list []*setupUse
-	does := matcher(func(f *frame) bool { return setupOf(f) != nil })
-	useOf := func(frames []*frame) *setupUse {
-		i := outermost(frames, does)
+	does := stack.Matching(func(f *stack.Frame) bool { return setupOf(f) != nil })
+	useOf := func(frames []*stack.Frame) *setupUse {
+		i := stack.Outermost(frames, does)
 		if i < 0 || i+1 == len(frames) || slices.ContainsFunc(frames[i:], initialises) {
 			return nil
 		}
-		owner, kind := callerOf(frames, i+1), setupOf(frames[i])
-		k := key{owner.fn, kind}
+		owner, kind := stack.Caller(frames, i+1), setupOf(frames[i])
+		k := key{owner.Func, kind}
 		if uses[k] == nil {
-			uses[k] = &setupUse{bundle: &bundle{owner: owner}, kind: kind, lines: map[*frame]float64{}}
+			uses[k] = &setupUse{bundle: &bundle{owner: owner}, kind: kind, lines: map[*stack.Frame]float64{}}
 			list = append(list, uses[k])
 		}
 		uses[k].lines[owner] = max(uses[k].lines[owner], 0)
 		return uses[k]
 	}
-	for _, st := range a.stacks {
-		if u := useOf(st.frames); u != nil && !st.class.isGC() && st.class != classProfiler {
+	for _, st := range a.samples {
+		if u := useOf(st.frames); u != nil && !st.class.IsGC() && st.class != stack.Profiler {
 			u.spent += st.ns
-			u.lines[callerOf(st.frames, outermost(st.frames, does)+1)] += st.ns
-			if st.class == classMutator {
+			u.lines[stack.Caller(st.frames, stack.Outermost(st.frames, does)+1)] += st.ns
+			if st.class == stack.Mutator {
 				u.ns += st.ns
 			}
 		}
@@ -99,24 +101,24 @@ func findRepeatedSetup(a *account) []Finding {
 }
 
 // initialises reports whether a function runs once, before main.
-func initialises(f *frame) bool {
-	name := declaredName(f.fn)
-	return name == "init" || strings.HasPrefix(name, "init.") || strings.HasPrefix(f.fn, "runtime.doInit")
+func initialises(f *stack.Frame) bool {
+	name := source.DeclaredName(f.Func)
+	return name == "init" || strings.HasPrefix(name, "init.") || strings.HasPrefix(f.Func, "runtime.doInit")
 }
 
 func (u *setupUse) finding(a *account) Finding {
 	slices.SortStableFunc(u.sites, func(s, t *site) int { return cmp.Compare(t.cpuNow(), s.cpuNow()) })
 	at := u.owner
 	for line, ns := range u.lines {
-		if ns > u.lines[at] || ns == u.lines[at] && line.line < at.line {
+		if ns > u.lines[at] || ns == u.lines[at] && line.Line < at.Line {
 			at = line
 		}
 	}
 	f := a.findingAt(at, u.sites, a.gainWith(a.sum(u.sites).dead(), u.ns, setupDoubt), u.ns)
-	f.Site = at.site()
+	f.Site = siteAt(at)
 	f.Evidence["setup_cpu_share"] = round(a.share(u.spent))
 	f.Evidence["makes"] = u.kind.what
-	f.Detail = fmt.Sprintf("%s makes %s again and again: %s of the CPU time.", at.place(), u.kind.what, terminal.Percent(a.share(u.spent)))
+	f.Detail = fmt.Sprintf("%s makes %s again and again: %s of the CPU time.", at.Place(), u.kind.what, terminal.Percent(a.share(u.spent)))
 	f.Remedy = Remedy{
 		Text:    "Make it once, at package level or when the program starts; it serves all goroutines. Where it depends on a value of which there are few, keep one for each in a map.",
 		Snippet: u.kind.snippet,

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -32,7 +34,7 @@ const (
 // gogc is the percentage in force, -1 if it is off, and whether it is known. Where nobody tells it, it follows from the heap's goal, but only
 // if it is known that no memory limit has a part in that.
 func (a *account) gogc() (float64, bool) {
-	if v, ok := a.metric(MetricGOGC); ok {
+	if v, ok := a.metric(evidence.MetricGOGC); ok {
 		// Off is a number above all that anybody sets.
 		if v < 0 || v > 1e9 {
 			return -1, true
@@ -40,7 +42,7 @@ func (a *account) gogc() (float64, bool) {
 		return v, true
 	}
 	live, goal, ok := a.liveAndGoal()
-	if _, told := a.metric(MetricMemoryLimit); !told || a.memoryLimit() != 0 {
+	if _, told := a.metric(evidence.MetricMemoryLimit); !told || a.memoryLimit() != 0 {
 		return 0, false
 	}
 	if !ok || goal <= live || goal <= 4<<20 || a.live+a.roots == 0 {
@@ -51,7 +53,7 @@ func (a *account) gogc() (float64, bool) {
 
 // memoryLimit is the limit in bytes, 0 if there is none or it is not known.
 func (a *account) memoryLimit() float64 {
-	if v, ok := a.metric(MetricMemoryLimit); ok && v > 0 && v < 1<<62 {
+	if v, ok := a.metric(evidence.MetricMemoryLimit); ok && v > 0 && v < 1<<62 {
 		return v
 	}
 	return 0
@@ -69,7 +71,7 @@ func (a *account) limited() bool {
 
 // room is how many bytes are allocated from one collection to the next: as counted, or else as the goal has it.
 func (a *account) room() float64 {
-	if bytes, ok := a.counter(MetricAllocBytes); ok && a.cycles >= 5 {
+	if bytes, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 {
 		return bytes / a.cycles
 	}
 	live, goal, ok := a.liveAndGoal()
@@ -139,7 +141,7 @@ func findLimitThrash(a *account) []Finding {
 	f.CPUShare = a.share(a.mark)
 	f.Evidence["memory_limit_bytes"], f.Evidence["proposed_limit_bytes"] = limit, proposed
 	f.Evidence["live_bytes"], f.Evidence["goal_bytes"] = live, goal
-	if cycle, ok := a.metric(MetricLimiterCycle); ok && cycle > 0 {
+	if cycle, ok := a.metric(evidence.MetricLimiterCycle); ok && cycle > 0 {
 		f.Evidence["limiter_last_enabled_cycle"] = cycle
 	}
 	f.Detail = fmt.Sprintf("The memory limit of %s leaves the heap %s for a live heap of %s, so the collector runs %s; the runtime says nothing of it until it takes half of the CPU.",
@@ -158,7 +160,7 @@ func roundUp(v, unit float64) float64 { return math.Ceil(v/unit) * unit }
 func limitText(v float64) string { return fmt.Sprintf("%.0fMiB", v/(1<<20)) }
 
 func findProfilerCost(a *account) []Finding {
-	share := a.share(a.cpu[classProfiler])
+	share := a.share(a.cpu[stack.Profiler])
 	if share < settingGain {
 		return nil
 	}
@@ -198,7 +200,7 @@ func findProfilerCost(a *account) []Finding {
 // memProfileRate is how many bytes are allocated for one sample of the memory profiler, 0 if it is off, and whether that is known. Heap profiles bear it
 // as their period.
 func (a *account) memProfileRate() (float64, bool) {
-	if rate, ok := a.metric(MetricMemProfileRate); ok {
+	if rate, ok := a.metric(evidence.MetricMemProfileRate); ok {
 		return rate, true
 	}
 	for _, p := range []*profile.Profile{a.ev.Heap[1], a.ev.Heap[0]} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -39,7 +40,7 @@ func (a *account) shortLived(s *site) bool {
 // cost is what a site costs now: its allocator's time and its part of the collector's, as Attributed charges it.
 func (a *account) cost(s *site) float64 {
 	allocated, scanned := 0.0, 0.0
-	switch all := a.cpu[classAlloc] + a.cpu[classZero]; {
+	switch all := a.cpu[stack.Alloc] + a.cpu[stack.Zero]; {
 	case a.allocBytes > 0:
 		allocated = s.allocBytes / a.allocBytes
 	case all > 0:
@@ -166,10 +167,10 @@ func findShortLived(a *account) (found []Finding) {
 
 func arenaRemedy(g group, u unit) Remedy {
 	at := g.sites[0]
-	if !at.at.user {
+	if !at.at.User {
 		return Remedy{
 			Text: fmt.Sprintf("The memory is made inside %s: look there for a form that appends to or decodes into memory of yours, or reuse its object with Reset; "+
-				"what your own code makes goes into an arena that is reset when %s.", at.at.pkg, u.end()),
+				"what your own code makes goes into an arena that is reset when %s.", at.at.Package, u.end()),
 			Snippet: "- x := lib.New(…)        // for each unit of work\n+ x.Reset(…)             // one for each worker, or from a sync.Pool\n" +
 				"- out := x.Encode(v)\n+ out = x.AppendEncode(out[:0], v)",
 		}
@@ -215,7 +216,7 @@ func findRecycledType(a *account) (found []Finding) {
 
 // putText says where memory goes back to a pool: never in a function that returns it.
 func putText(g group) string {
-	return "Put it back behind its last use: if " + shortName(g.sites[0].at.fn) + " returns it, that is in a caller, not by a defer beside Get."
+	return "Put it back behind its last use: if " + stack.ShortName(g.sites[0].at.Func) + " returns it, that is in a caller, not by a defer beside Get."
 }
 
 func findLargeBuffers(a *account) (found []Finding) {

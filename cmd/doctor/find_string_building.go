@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
 const (
@@ -15,18 +17,12 @@ const (
 	stringDoubt = 0.3
 )
 
-// stringEntries are the functions of the runtime that concatenate and convert, and what strings.Builder and strings.Repeat allocate by.
-var stringEntries = []string{
-	"runtime.concatstring", "runtime.concatbyte", "runtime.slicebytetostring", "runtime.stringtoslicebyte", "runtime.stringtoslicerune", "runtime.slicerunetostring",
-	"runtime.intstring", "runtime.rawstring", "runtime.rawbyteslice", "internal/bytealg.MakeNoZero",
-}
-
 // findStringBuilding finds strings that are made only to be copied into the next one, or read once: concatenation, fmt, strconv, conversions.
 func findStringBuilding(a *account) []Finding {
 	var all bundles
 	for _, s := range a.free() {
 		// What the code of others makes its caller cannot leave out.
-		if (s.at.user || s.at.std) && makesStrings(s) && s.inuseBytes < stringKept*s.allocBytes {
+		if (s.at.User || s.at.Std) && makesStrings(s) && s.inuseBytes < stringKept*s.allocBytes {
 			u := all.add(s)
 			u.ns += s.copyCPU
 		}
@@ -46,7 +42,7 @@ func findStringBuilding(a *account) []Finding {
 		kinds := stringKinds(u.sites)
 		f.Evidence["copy_cpu_share"] = round(a.share(u.ns))
 		f.Evidence["by"] = kinds
-		f.Detail = fmt.Sprintf("%s in strings that are dropped at once, made by %s: %s.", a.madeBytes(t), u.sites[0].owner.place(), strings.Join(kinds, ", "))
+		f.Detail = fmt.Sprintf("%s in strings that are dropped at once, made by %s: %s.", a.madeBytes(t), u.sites[0].owner.Place(), strings.Join(kinds, ", "))
 		f.Remedy = Remedy{
 			Text: "Append the parts to a slice of bytes that is kept from call to call, and make one string at the end, or none: fmt.Appendf, strconv.AppendInt and " +
 				"io.Writer take bytes. Make no text that nobody reads, as of messages below the log's level.",
@@ -64,8 +60,8 @@ func findStringBuilding(a *account) []Finding {
 // intermediate reports whether the site makes text that becomes part of other text: by concatenation, by functions that format, or by a copy of a string as bytes.
 // A conversion to a string alone may well be the result that is asked for.
 func intermediate(s *site) bool {
-	if s.at.std {
-		switch s.at.pkg {
+	if s.at.Std {
+		switch s.at.Package {
 		case "fmt", "strconv", "internal/strconv", "strings":
 			return true
 		}
@@ -85,7 +81,7 @@ func makesStrings(s *site) bool {
 	var text, all float64
 	for entry, ns := range s.entries {
 		all += ns
-		if slices.ContainsFunc(stringEntries, func(p string) bool { return strings.HasPrefix(entry, p) }) {
+		if stack.MakesText(entry) {
 			text += ns
 		}
 	}
@@ -98,8 +94,8 @@ func stringKinds(sites []*site) (kinds []string) {
 		for entry := range s.entries {
 			kind := ""
 			switch {
-			case !s.at.user:
-				kind = shortName(s.at.fn)
+			case !s.at.User:
+				kind = stack.ShortName(s.at.Func)
 			case strings.HasPrefix(entry, "runtime.concat"):
 				kind = "concatenation"
 			case strings.Contains(entry, "tostring"):

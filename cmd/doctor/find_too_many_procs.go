@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -31,14 +33,14 @@ var procsWork = []string{
 
 // findTooManyProcs finds a GOMAXPROCS above what the machine, or a container's quota, gives.
 func findTooManyProcs(a *account) []Finding {
-	procs, ok := a.metric(MetricProcs)
+	procs, ok := a.metric(evidence.MetricProcs)
 	if !ok {
 		return nil
 	}
-	work := prefixed(procsWork...)
+	work := stack.Prefixed(procsWork...)
 	spent := 0.0
-	for _, st := range a.stacks {
-		if outermost(st.frames, work) >= 0 {
+	for _, st := range a.samples {
+		if stack.Outermost(st.frames, work) >= 0 {
 			spent += st.ns
 		}
 	}
@@ -53,7 +55,7 @@ func findTooManyProcs(a *account) []Finding {
 	f.Evidence["gomaxprocs"] = procs
 	f.Evidence["processors_used"] = round(used)
 	f.Evidence["background_cpu_share"] = round(a.share(spent))
-	if n, ok := a.metric(MetricNumCPU); ok {
+	if n, ok := a.metric(evidence.MetricNumCPU); ok {
 		f.Evidence["processors"] = n
 	}
 	f.Detail = fmt.Sprintf("GOMAXPROCS is %.0f, but %s. Looking for work on the others, and what the runtime does on Ps that seem idle, take %s of the CPU time.", procs, why, terminal.Percent(a.share(spent)))
@@ -79,7 +81,7 @@ func (a *account) processorsUsed() float64 {
 
 // enoughProcs is how many Ps would do, and why those that there are do not fit, "" if they do.
 func (a *account) enoughProcs(procs, used float64) (enough float64, why string) {
-	if n, ok := a.metric(MetricNumCPU); ok && n > 0 && procs >= procsFactor*n {
+	if n, ok := a.metric(evidence.MetricNumCPU); ok && n > 0 && procs >= procsFactor*n {
 		return n, fmt.Sprintf("there are %.0f processors", n)
 	}
 	if used > 0 && procs >= procsUnused && procs >= procsIdleFactor*used {

@@ -1,6 +1,10 @@
 package doctor
 
-import "math"
+import (
+	"math"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+)
 
 // gain estimates what it would win to take all that the sites allocate away from the collector. rest is the CPU time in nanoseconds that
 // the replacement costs: an arena still clears memory (zeroCPU), a pool whose users reset by hand costs next to nothing.
@@ -52,7 +56,7 @@ func (a *account) gainOf(t toll, rest float64) Gain {
 	left := 1.0
 	if a.allocBytes > 0 {
 		left = 1 - min(t.allocBytes/a.allocBytes, 1)
-	} else if all := a.cpu[classAlloc] + a.cpu[classZero]; all > 0 {
+	} else if all := a.cpu[stack.Alloc] + a.cpu[stack.Zero]; all > 0 {
 		left = 1 - min(t.cpu/all, 1) // without a heap profile the allocator's time stands for the bytes
 	}
 	unscanned := 1.0

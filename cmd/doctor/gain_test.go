@@ -3,6 +3,8 @@ package doctor
 import (
 	"math"
 	"testing"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // model is an account with round figures: 100 s of CPU, 20 of them marking and 10 sweeping; 1000 MB allocated, 100 MB live, 80 MB of it with
@@ -12,7 +14,7 @@ func model() (a *account, short, cache, blob *site) {
 	cache = &site{allocBytes: 0, inuseBytes: 80e6, scan: 1}
 	blob = &site{allocBytes: 0, inuseBytes: 20e6, scan: 0}
 	a = &account{
-		ev: &Evidence{}, total: 100e9, period: 10e6, mark: 20e9, sweep: 10e9, allocBytes: 1000e6, live: 100e6, roots: 20e6, scan: 100e6,
+		ev: &evidence.Evidence{}, total: 100e9, period: 10e6, mark: 20e9, sweep: 10e9, allocBytes: 1000e6, live: 100e6, roots: 20e6, scan: 100e6,
 		sites: []*site{short, cache, blob},
 	}
 	return a, short, cache, blob

@@ -9,8 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
 
 // files are what a program under testdata has written: its CPU profile, and heap profiles and metrics from both ends of the window.
@@ -29,7 +33,7 @@ func TestGolden(t *testing.T) {
 			if r.id == "field-order" && bits.UintSize == 32 {
 				t.Skip("the source is laid out for this machine, and the profiles are of a 64-bit one")
 			}
-			report := Diagnose(goldenEvidence(t, r.id))
+			report := diagnosePatiently(goldenEvidence(t, r.id))
 			place := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.ID == r.id })
 			if place < 0 || place > 0 && r.id != warning {
 				t.Errorf("%s is finding %d", r.id, place)
@@ -53,32 +57,25 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// diagnosePatiently is Diagnose with more time to read the source: with an empty build cache the go command compiles what is imported.
+func diagnosePatiently(e *evidence.Evidence) *Report {
+	a := newAccount(e)
+	a.src.limit = 8 * time.Minute
+	return diagnose(a)
+}
+
 // goldenEvidence reads a program's files, and gives it its source if that lies beside them.
-func goldenEvidence(t *testing.T, id string) *Evidence {
+func goldenEvidence(t *testing.T, id string) *evidence.Evidence {
 	t.Helper()
 	e := keptEvidence(t, id, files...)
 	if archive, err := txtar.ParseFile(filepath.Join("testdata", id, "source.txtar")); err == nil {
 		e.Root = t.TempDir()
-		unpack(t, archive, e.Root)
+		profiletest.Unpack(t, archive, e.Root)
 		if strconv.IntSize == 32 {
 			t.Setenv("GOARCH", "amd64") // which the program ran on: structs have another layout here
 		}
 	}
 	return e
-}
-
-// unpack writes the files of an archive below a folder.
-func unpack(t *testing.T, archive *txtar.Archive, root string) {
-	t.Helper()
-	for _, f := range archive.Files {
-		name := filepath.Join(root, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // goldenText is a report in short: the ids of what was found, and the finding that the program stands for in full.
@@ -108,9 +105,9 @@ func goldenText(r *Report, id string) string {
 }
 
 // keptEvidence reads some of a program's files.
-func keptEvidence(t *testing.T, id string, files ...string) *Evidence {
+func keptEvidence(t *testing.T, id string, files ...string) *evidence.Evidence {
 	t.Helper()
-	e := &Evidence{Source: id, Main: "github.com/freehold-go/freehold/benchmarks"}
+	e := &evidence.Evidence{Source: id, Main: "github.com/freehold-go/freehold/benchmarks"}
 	for _, name := range files {
 		f, err := os.Open(filepath.Join("testdata", id, name))
 		if err != nil {

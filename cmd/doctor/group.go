@@ -3,12 +3,14 @@ package doctor
 import (
 	"cmp"
 	"slices"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
 // A group is sites that one change would take care of.
 type group struct {
-	sites []*site // the dearest first
-	scope *frame  // function of the user's that all of it happens under; nil where there is none
+	sites []*site      // the dearest first
+	scope *stack.Frame // function of the user's that all of it happens under; nil where there is none
 }
 
 // groups puts sites together whose memory is made under one function of the user's, so that one arena, pool or cache would serve them.
@@ -19,7 +21,7 @@ type group struct {
 // What weighs less than least is left out.
 func (a *account) groups(sites []*site, weigh func(*site) float64, least float64) (list []group) {
 	root := &node{}
-	seen := make([]int, len(a.code.ids))
+	seen := make([]int, a.code.Functions())
 	for i, s := range sites {
 		w := weigh(s)
 		if w <= 0 {
@@ -35,8 +37,8 @@ func (a *account) groups(sites []*site, weigh func(*site) float64, least float64
 
 // node is a function in the tree of the user's functions. The tree is made as far as it is looked at.
 type node struct {
-	at     *frame // nil at the root
-	ways   []way  // sites under it
+	at     *stack.Frame // nil at the root
+	ways   []way        // sites under it
 	weight float64
 }
 
@@ -44,15 +46,15 @@ type node struct {
 type way struct {
 	site   *site
 	weight float64
-	rest   []*frame
+	rest   []*stack.Frame
 }
 
 // scopes are the user's functions on a site's stack, outermost first, each once however often it calls itself. seen has, by function, the last
 // round that met it.
-func scopes(s *site, seen []int, round int) (list []*frame) {
+func scopes(s *site, seen []int, round int) (list []*stack.Frame) {
 	for _, f := range slices.Backward(s.frames) {
-		if f.user && seen[f.id] != round {
-			seen[f.id] = round
+		if f.User && seen[f.ID] != round {
+			seen[f.ID] = round
 			list = append(list, f)
 		}
 	}
@@ -71,10 +73,10 @@ func (n *node) children() (list []*node, own []way) {
 			continue
 		}
 		f := w.rest[0]
-		c := byID[f.id]
+		c := byID[f.ID]
 		if c == nil {
 			c = &node{at: f}
-			byID[f.id] = c
+			byID[f.ID] = c
 			list = append(list, c)
 		}
 		w.rest = w.rest[1:]
@@ -100,7 +102,7 @@ func (n *node) cut(least float64, list *[]group) {
 	switch {
 	case main && len(own) == 0:
 		// The others are small, and groups of their own.
-	case n.at != nil && (len(children) == 0 || n.at.fn != "main.main" && onePackage(n.ways)):
+	case n.at != nil && (len(children) == 0 || n.at.Func != "main.main" && onePackage(n.ways)):
 		*list = append(*list, groupOf(n.ways, n.at))
 		return
 	case len(own) > 0:
@@ -111,7 +113,7 @@ func (n *node) cut(least float64, list *[]group) {
 	}
 }
 
-func groupOf(ways []way, scope *frame) group {
+func groupOf(ways []way, scope *stack.Frame) group {
 	slices.SortStableFunc(ways, func(v, w way) int { return cmp.Compare(w.weight, v.weight) })
 	g := group{scope: scope}
 	for _, w := range ways {
@@ -124,7 +126,7 @@ func groupOf(ways []way, scope *frame) group {
 func onePackage(ways []way) bool {
 	byPackage, sum := map[string]float64{}, 0.0
 	for _, w := range ways {
-		byPackage[w.site.owner.pkg] += w.weight
+		byPackage[w.site.owner.Package] += w.weight
 		sum += w.weight
 	}
 	for _, w := range byPackage {

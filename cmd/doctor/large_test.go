@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // large is a CPU profile of some 20 MB uncompressed, with stacks 10 to 70 deep through 20,000 functions, and a heap profile of a tenth of that.
@@ -25,16 +27,16 @@ func large(tb testing.TB) (cpu, heap []byte) {
 		}
 		stack.WriteString("main.main;runtime.main")
 		if r.IntN(10) == 0 {
-			f.made(stack.String(), 16<<r.IntN(8), 1+r.Int64N(10_000), r.Int64N(100))
+			f.Made(stack.String(), 16<<r.IntN(8), 1+r.Int64N(10_000), r.Int64N(100))
 		} else {
-			f.ran(stack.String(), 1+r.Int64N(5))
+			f.Ran(stack.String(), 1+r.Int64N(5))
 		}
 	}
-	f.collector(10_000, 2000)
+	f.Collector(10_000, 2000)
 	for _, w := range []struct {
 		to  *[]byte
 		put func(*bytes.Buffer) error
-	}{{&cpu, func(b *bytes.Buffer) error { return f.cpu.WriteUncompressed(b) }}, {&heap, func(b *bytes.Buffer) error { return f.heap.WriteUncompressed(b) }}} {
+	}{{&cpu, func(b *bytes.Buffer) error { return f.CPU.WriteUncompressed(b) }}, {&heap, func(b *bytes.Buffer) error { return f.Heap.WriteUncompressed(b) }}} {
 		var b bytes.Buffer
 		if err := w.put(&b); err != nil {
 			tb.Fatal(err)
@@ -57,7 +59,7 @@ func BenchmarkLarge(b *testing.B) {
 	b.SetBytes(int64(len(cpu) + len(heap)))
 	b.ReportAllocs()
 	for b.Loop() {
-		var e Evidence
+		var e evidence.Evidence
 		for _, data := range [][]byte{cpu, heap} {
 			if err := e.Read("file", bytes.NewReader(data)); err != nil {
 				b.Fatal(err)

@@ -3,6 +3,8 @@ package doctor
 import (
 	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // TestProfilerAlone reads parts of a program that spends nine tenths of its time in the memory profiler: without metrics. The records that are freed with
@@ -38,9 +40,9 @@ func TestProfilerAlone(t *testing.T) {
 // TestProfilerOff wants no smaller rate where the memory profiler is off.
 func TestProfilerOff(t *testing.T) {
 	f := newFake()
-	f.ran("runtime/pprof.(*profileBuilder).flush;runtime/pprof.profileWriter", 50)
-	f.ran("main.work;main.main", 50)
-	for _, found := range Diagnose(f.evidence().with(map[string]float64{MetricMemProfileRate: 0})).Findings {
+	f.Ran("runtime/pprof.(*profileBuilder).flush;runtime/pprof.profileWriter", 50)
+	f.Ran("main.work;main.main", 50)
+	for _, found := range Diagnose(with(f.evidence(), map[string]float64{evidence.MetricMemProfileRate: 0})).Findings {
 		if found.ID == profilerID {
 			t.Errorf("%s\n%s", found.Detail, found.Remedy.Snippet)
 		}

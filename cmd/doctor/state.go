@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // finish computes what follows from the sums.
@@ -26,19 +29,19 @@ func (b *builder) finish() {
 		}
 	}
 	b.addCPUOfMetrics()
-	b.mark = b.cpu[classMark] + b.cpu[classMarkIdle] + b.cpu[classAssist] + b.cpu[classBarrier] + b.cpu[classPause]
+	b.mark = b.cpu[stack.Mark] + b.cpu[stack.MarkIdle] + b.cpu[stack.Assist] + b.cpu[stack.Barrier] + b.cpu[stack.Pause]
 	// The scavenger works on pages that sweeping made free, so both go by the bytes allocated.
-	b.sweep = b.cpu[classSweep] + b.cpu[classScavenge]
+	b.sweep = b.cpu[stack.Sweep] + b.cpu[stack.Scavenge]
 	for key, ns := range b.touched {
 		if s := b.byKey[key]; s != nil {
 			s.touchCPU = min(ns, s.cpuNow())
 		}
 	}
-	b.cycles, _ = b.counter(MetricCyclesTotal)
+	b.cycles, _ = b.counter(evidence.MetricCyclesTotal)
 	b.addState()
 	slices.SortFunc(b.sites, func(s, t *site) int {
 		return cmp.Or(cmp.Compare(t.cpuNow(), s.cpuNow()), cmp.Compare(t.allocBytes, s.allocBytes), cmp.Compare(t.inuseBytes, s.inuseBytes),
-			cmp.Compare(s.at.fn, t.at.fn), cmp.Compare(s.at.line, t.at.line), cmp.Compare(s.owner.fn, t.owner.fn), cmp.Compare(s.owner.line, t.owner.line))
+			cmp.Compare(s.at.Func, t.at.Func), cmp.Compare(s.at.Line, t.at.Line), cmp.Compare(s.owner.Func, t.owner.Func), cmp.Compare(s.owner.Line, t.owner.Line))
 	})
 }
 
@@ -46,7 +49,7 @@ func (b *builder) finish() {
 const maxAge = 1000 * time.Hour
 
 // heapRate is the number of bytes for which the heap profile has one sample.
-func heapRate(e *Evidence) float64 {
+func heapRate(e *evidence.Evidence) float64 {
 	if p := e.Heap[1]; p != nil && p.Period > 0 {
 		return float64(p.Period)
 	}
@@ -59,28 +62,28 @@ func (b *builder) addCPUOfMetrics() {
 	if b.total > 0 {
 		return
 	}
-	if cpu, ok := b.counter(MetricProcessCPU); ok && b.ev.Trace != nil {
+	if cpu, ok := b.counter(evidence.MetricProcessCPU); ok && b.ev.Trace != nil {
 		for _, c := range b.ev.Trace.Cycles {
-			b.cpu[classMark] += float64(c.CPUBackground)
-			b.cpu[classAssist] += float64(c.CPUAssist)
-			b.cpu[classPause] += float64(c.CPUSweepTermination + c.CPUMarkTermination)
+			b.cpu[stack.Mark] += float64(c.CPUBackground)
+			b.cpu[stack.Assist] += float64(c.CPUAssist)
+			b.cpu[stack.Pause] += float64(c.CPUSweepTermination + c.CPUMarkTermination)
 		}
 		b.total = cpu * 1e9
-		if gc := b.cpu[classMark] + b.cpu[classAssist] + b.cpu[classPause]; gc > b.total {
+		if gc := b.cpu[stack.Mark] + b.cpu[stack.Assist] + b.cpu[stack.Pause]; gc > b.total {
 			b.overtraced, b.processCPU = gc, b.total
 		}
 	} else {
-		user, ok1 := b.counter(MetricCPUUser)
-		gc, ok2 := b.counter(MetricCPUGC)
-		idle, _ := b.counter(MetricCPUMarkIdle)
+		user, ok1 := b.counter(evidence.MetricCPUUser)
+		gc, ok2 := b.counter(evidence.MetricCPUGC)
+		idle, _ := b.counter(evidence.MetricCPUMarkIdle)
 		if !ok1 || !ok2 {
 			return
 		}
-		b.cpu[classMark], b.cpu[classMarkIdle] = (gc-idle)*1e9, idle*1e9
+		b.cpu[stack.Mark], b.cpu[stack.MarkIdle] = (gc-idle)*1e9, idle*1e9
 		b.total = (user + gc) * 1e9
 	}
-	known := b.cpu[classMark] + b.cpu[classMarkIdle] + b.cpu[classAssist] + b.cpu[classPause]
-	b.cpu[classMutator] = max(b.total-known, 0)
+	known := b.cpu[stack.Mark] + b.cpu[stack.MarkIdle] + b.cpu[stack.Assist] + b.cpu[stack.Pause]
+	b.cpu[stack.Mutator] = max(b.total-known, 0)
 	b.total = max(b.total, known)
 }
 
@@ -91,11 +94,11 @@ func (b *builder) addState() {
 		inuse += s.inuseBytes
 	}
 	var ok bool
-	if b.live, ok = b.metric(MetricLiveHeap); !ok || b.live == 0 {
+	if b.live, ok = b.metric(evidence.MetricLiveHeap); !ok || b.live == 0 {
 		b.live = inuse
 	}
-	stack, _ := b.metric(MetricScanStack)
-	globals, _ := b.metric(MetricScanGlobals)
+	stack, _ := b.metric(evidence.MetricScanStack)
+	globals, _ := b.metric(evidence.MetricScanGlobals)
 	b.roots = stack + globals
 	heap, known := b.scanOfLive()
 	b.spreadScan(heap, known)
@@ -114,12 +117,12 @@ func (b *builder) addState() {
 func (b *builder) scanOfLive() (float64, bool) {
 	best, scan := math.Inf(1), 0.0
 	for end, m := range b.ev.Metrics {
-		heap, ok := m.Get(MetricScanHeap)
-		live, ok2 := m.Get(MetricLiveHeap)
+		heap, ok := m.Get(evidence.MetricScanHeap)
+		live, ok2 := m.Get(evidence.MetricLiveHeap)
 		if !ok || heap == 0 {
 			continue
 		}
-		objects, ok3 := m.Get(MetricHeapInUse)
+		objects, ok3 := m.Get(evidence.MetricHeapInUse)
 		if !ok2 || !ok3 || live == 0 {
 			if math.IsInf(best, 1) {
 				scan = heap
@@ -143,7 +146,7 @@ func inuse(p *profile.Profile) (sum float64) {
 	if p == nil {
 		return 0
 	}
-	if i := valueIndex(p, "inuse_space"); i >= 0 {
+	if i := evidence.SampleIndex(p, "inuse_space"); i >= 0 {
 		for _, s := range p.Sample {
 			sum += float64(s.Value[i])
 		}
@@ -209,11 +212,11 @@ func (b *builder) spreadScan(heap float64, known bool) {
 
 // plain reports whether the site makes nothing but strings, bytes and boxed numbers.
 func (s *site) plain() bool {
-	switch s.at.pkg {
+	switch s.at.Package {
 	case "strings", "strconv", "internal/strconv", "encoding/hex", "encoding/base64":
-		return s.at.std
+		return s.at.Std
 	}
-	if strings.HasPrefix(s.at.fn, "fmt.Sprint") {
+	if strings.HasPrefix(s.at.Func, "fmt.Sprint") {
 		return true
 	}
 	for entry := range s.entries {

@@ -2,9 +2,10 @@ package doctor
 
 import (
 	"fmt"
-	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
 // A unit of work is what memory that dies together lives for: a call of a function that returns none of it, or a round of a loop.
@@ -21,33 +22,33 @@ type unit struct {
 // functions return what they make. Where the source is at hand, its functions' results tell the same of others.
 func (a *account) unitOf(g group) unit {
 	frames, scope := g.sites[0].frames, scopeName(g)
-	from := max(outermost(frames, func(f *frame) bool { return f.fn == scope }), 0)
+	from := max(stack.Outermost(frames, func(f *stack.Frame) bool { return f.Func == scope }), 0)
 	makers := makersOf(g)
 	last, inner := -1, ""
 	for i, f := range frames {
-		if !f.user {
+		if !f.User {
 			continue
 		}
-		if last = i; i < from || makers[f.fn] {
-			inner = f.fn
+		if last = i; i < from || makers[f.Func] {
+			inner = f.Func
 			continue
 		}
 		if runsOnce(frames, i) {
-			return unit{fn: f.fn, loop: true, calls: inner}
+			return unit{fn: f.Func, loop: true, calls: inner}
 		}
 		pointers, known := a.returnsPointers(f)
 		if !pointers {
-			return unit{fn: f.fn, may: !known}
+			return unit{fn: f.Func, may: !known}
 		}
-		inner = f.fn
+		inner = f.Func
 	}
 	switch {
 	case last < 0:
 		return unit{fn: scope, may: true}
-	case slices.ContainsFunc(frames[last+1:], func(f *frame) bool { return !f.runtime }):
-		return unit{fn: frames[last].fn, may: true} // a handler, or what else the code of others calls
+	case slices.ContainsFunc(frames[last+1:], func(f *stack.Frame) bool { return !f.Runtime }):
+		return unit{fn: frames[last].Func, may: true} // a handler, or what else the code of others calls
 	}
-	return unit{fn: frames[last].fn, loop: true} // what it returns nobody gets
+	return unit{fn: frames[last].Func, loop: true} // what it returns nobody gets
 }
 
 // makersOf are the functions that may hand a group's memory from one to the other: those that make it, and on each stack all that lie inside
@@ -55,18 +56,18 @@ func (a *account) unitOf(g group) unit {
 func makersOf(g group) map[string]bool {
 	makes, makers := map[string]bool{}, map[string]bool{}
 	for _, s := range g.sites {
-		makes[s.at.fn] = true
+		makes[s.at.Func] = true
 	}
 	for _, s := range g.sites {
 		last, seen := 0, map[string]bool{}
 		for i, f := range s.frames {
-			if f.user && (makes[f.fn] || seen[f.fn]) {
+			if f.User && (makes[f.Func] || seen[f.Func]) {
 				last = i
 			}
-			seen[f.fn] = true
+			seen[f.Func] = true
 		}
 		for _, f := range s.frames[:min(last+1, len(s.frames))] {
-			makers[f.fn] = true
+			makers[f.Func] = true
 		}
 	}
 	return makers
@@ -74,53 +75,33 @@ func makersOf(g group) map[string]bool {
 
 // runsOnce reports whether a function is called once in the program's life, as far as names tell: main and the goroutines that it starts,
 // and benchmarks, which have a loop as well.
-func runsOnce(frames []*frame, i int) bool {
+func runsOnce(frames []*stack.Frame, i int) bool {
 	f := frames[i]
 	switch {
-	case f.fn == "main.main":
+	case f.Func == "main.main":
 		return true
-	case i+1 == len(frames) || frames[i+1].runtime:
-		return strings.HasPrefix(f.fn, "main.main.")
+	case i+1 == len(frames) || frames[i+1].Runtime:
+		return strings.HasPrefix(f.Func, "main.main.")
 	}
-	name := f.fn[len(f.pkg):]
-	return frames[i+1].pkg == "testing" && (strings.HasPrefix(name, ".Benchmark") || strings.HasPrefix(name, ".Test"))
+	name := f.Func[len(f.Package):]
+	return frames[i+1].Package == "testing" && (strings.HasPrefix(name, ".Benchmark") || strings.HasPrefix(name, ".Test"))
 }
 
 // returnsPointers reports whether a function's results lead to memory, errors and strings aside, and whether its source tells.
-func (a *account) returnsPointers(at *frame) (yes, known bool) {
+func (a *account) returnsPointers(at *stack.Frame) (yes, known bool) {
 	s := a.sources()
-	if s == nil || strings.Contains(at.fn, ".func") {
+	if s == nil {
 		return false, false
 	}
-	f := s.file(at)
-	if f == nil {
-		return false, false
-	}
-	decl, ok := f.function(at)
-	if !ok || decl == nil {
-		return false, false
-	}
-	sig := signatureOf(f.pkg.TypesInfo.TypeOf(decl.Name))
-	if sig == nil {
-		return false, false
-	}
-	for i := range sig.Results().Len() {
-		switch t := sig.Results().At(i).Type(); u := t.Underlying().(type) {
-		case *types.Basic:
-			yes = yes || u.Kind() == types.UnsafePointer
-		default:
-			yes = yes || !types.Identical(t, types.Universe.Lookup("error").Type())
-		}
-	}
-	return yes, true
+	return s.ReturnsPointers(at)
 }
 
 // each names the unit behind "for": each call of main.serve, each round of the loop in main.main that calls main.build.
 func (u unit) each() string {
-	fn := shortName(u.fn)
+	fn := stack.ShortName(u.fn)
 	switch {
 	case u.loop && u.calls != "":
-		return fmt.Sprintf("each round of the loop in %s that calls %s", fn, shortName(u.calls))
+		return fmt.Sprintf("each round of the loop in %s that calls %s", fn, stack.ShortName(u.calls))
 	case u.loop:
 		return fmt.Sprintf("each round of the loop in %s", fn)
 	case u.may:
@@ -132,20 +113,20 @@ func (u unit) each() string {
 // end says when the unit is over.
 func (u unit) end() string {
 	if u.loop {
-		return "a round of the loop in " + shortName(u.fn) + " is over"
+		return "a round of the loop in " + stack.ShortName(u.fn) + " is over"
 	}
-	return shortName(u.fn) + " returns"
+	return stack.ShortName(u.fn) + " returns"
 }
 
 // arena is how an arena for the unit is made and given up.
 func (u unit) arena() string {
 	const made = "+ a := arena.NewArena()\n+ defer a.Free()\n"
 	if !u.loop {
-		return "  // in " + shortName(u.fn) + ":\n" + made
+		return "  // in " + stack.ShortName(u.fn) + ":\n" + made
 	}
 	round := "      …\n"
 	if u.calls != "" {
-		round = "      … " + shortName(u.calls) + "(a, …)\n"
+		round = "      … " + stack.ShortName(u.calls) + "(a, …)\n"
 	}
-	return "  // in " + shortName(u.fn) + ":\n" + made + "  for … {\n+     a.Reset(arena.Keep) // what the last round made is used no more\n" + round + "  }\n"
+	return "  // in " + stack.ShortName(u.fn) + ":\n" + made + "  for … {\n+     a.Reset(arena.Keep) // what the last round made is used no more\n" + round + "  }\n"
 }

@@ -11,14 +11,14 @@ func remedyOf(t *testing.T, id string, size int64, entry string, stacks ...strin
 	t.Helper()
 	f := newFake()
 	for _, s := range stacks {
-		f.ran("runtime.mallocgc;"+entry+";"+s, 50/int64(len(stacks)))
-		f.made(s, size, 1_000_000, 0)
+		f.Ran("runtime.mallocgc;"+entry+";"+s, 50/int64(len(stacks)))
+		f.Made(s, size, 1_000_000, 0)
 		if len(stacks) > 1 {
-			f.made(s, size*2, 500_000, 0)
+			f.Made(s, size*2, 500_000, 0)
 		}
 	}
-	f.ran("main.work;main.main", 50)
-	for _, found := range Diagnose(f.evidence().with(nil)).Findings {
+	f.Ran("main.work;main.main", 50)
+	for _, found := range Diagnose(with(f.evidence(), nil)).Findings {
 		if found.ID == id {
 			return found
 		}
@@ -71,11 +71,11 @@ func TestPutUnit(t *testing.T) {
 // TestCostHasFirstWrites wants the time of the first writes to new memory in what a finding costs, as it is in its gain.
 func TestCostHasFirstWrites(t *testing.T) {
 	f := newFake()
-	f.ran("runtime.mallocgc;runtime.newobject;main.build;main.serve;main.main", 30)
-	f.ran("main.build;main.serve;main.main", 20)
-	f.ran("main.work;main.main", 50)
-	f.made("main.build;main.serve;main.main", 48, 1_000_000, 0)
-	found := findingOf(Diagnose(f.evidence().with(nil)), "short-lived-objects")
+	f.Ran("runtime.mallocgc;runtime.newobject;main.build;main.serve;main.main", 30)
+	f.Ran("main.build;main.serve;main.main", 20)
+	f.Ran("main.work;main.main", 50)
+	f.Made("main.build;main.serve;main.main", 48, 1_000_000, 0)
+	found := findingOf(Diagnose(with(f.evidence(), nil)), "short-lived-objects")
 	if found == nil || math.Abs(found.CPUShare-0.5) > 1e-9 || found.Gain.Best() > found.CPUShare {
 		t.Errorf("%+v, want a cost of 0.5 and a gain below it", found)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -37,9 +39,9 @@ func (a *account) missing() []Missing {
 	case a.window == 0:
 		list = append(list, Missing{"time between the heap profiles", "without it objects' ages are unknown", "give profiles that runtime/pprof wrote; they bear their time"})
 	}
-	_, live := a.metric(MetricLiveHeap)
-	_, scan := a.metric(MetricScanHeap)
-	if _, gogc := a.metric(MetricGOGC); !live || !scan || !gogc {
+	_, live := a.metric(evidence.MetricLiveHeap)
+	_, scan := a.metric(evidence.MetricScanHeap)
+	if _, gogc := a.metric(evidence.MetricGOGC); !live || !scan || !gogc {
 		list = append(list, Missing{"metrics of the runtime", "they say what the collector reads, the roots, GOGC and the memory limit; now these are estimated",
 			"serve gctune.Handler at /debug/freehold/metrics and give the program's address, or its answer as a file"})
 	}
@@ -65,7 +67,7 @@ func (a *account) verdict(r *Report) string {
 	if r.Confidence == None {
 		return a.verdictWithoutCPU()
 	}
-	if len(a.stacks) == 0 && !a.idle() {
+	if len(a.samples) == 0 && !a.idle() {
 		return a.verdictUnprofiled(r)
 	}
 	if len(r.Findings) > 0 && r.Findings[0].ID != notGC.id && r.WinnableShare >= minGain {
@@ -93,7 +95,7 @@ func (a *account) verdictWithoutCPU() string {
 	part := -1.0
 	if t := a.ev.Trace; t != nil && len(t.Cycles) > 0 {
 		part = t.Cycles[len(t.Cycles)-1].Percent / 100
-	} else if v, ok := a.metric(MetricGCFraction); ok {
+	} else if v, ok := a.metric(evidence.MetricGCFraction); ok {
 		part = v
 	}
 	if part < 0 {
@@ -152,5 +154,5 @@ func topCosts(a *account) (costs []float64, sum float64) {
 		costs = append(costs, a.cost(s))
 	}
 	slices.SortFunc(costs, func(x, y float64) int { return cmp.Compare(y, x) })
-	return costs, a.mark + a.sweep + a.cpu[classAlloc] + a.cpu[classZero]
+	return costs, a.mark + a.sweep + a.cpu[stack.Alloc] + a.cpu[stack.Zero]
 }

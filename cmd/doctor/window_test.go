@@ -7,38 +7,41 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
 
 // Values that count from the program's start are put in proportion to the window that the heap profiles have, and the other way round.
 func TestCounterAndWindow(t *testing.T) {
-	metrics := func(uptime, cycles float64) (m Metrics) {
-		m.Set(MetricUptime, uptime)
-		m.Set(MetricCyclesTotal, cycles)
+	metrics := func(uptime, cycles float64) (m evidence.Metrics) {
+		m.Set(evidence.MetricUptime, uptime)
+		m.Set(evidence.MetricCyclesTotal, cycles)
 		return m
 	}
-	both := func() *Evidence { return newFake().evidence() } // ten seconds
-	one := func() *Evidence {
+	both := func() *evidence.Evidence { return newFake().evidence() } // ten seconds
+	one := func() *evidence.Evidence {
 		e := both()
 		e.Heap[0] = nil
 		return e
 	}
-	none := func() *Evidence {
+	none := func() *evidence.Evidence {
 		e := one()
 		e.Heap[1] = nil
 		return e
 	}
 	for _, c := range []struct {
 		name   string
-		e      *Evidence
-		m      [2]Metrics
+		e      *evidence.Evidence
+		m      [2]evidence.Metrics
 		window time.Duration
 		cycles float64
 	}{
-		{"both ends of both", both(), [2]Metrics{metrics(90, 100), metrics(100, 130)}, 10 * time.Second, 30},
-		{"metrics of the end alone", both(), [2]Metrics{{}, metrics(86400, 86400)}, 10 * time.Second, 10},
-		{"one heap profile", one(), [2]Metrics{metrics(90, 100), metrics(100, 130)}, 100 * time.Second, 130},
-		{"one of each", one(), [2]Metrics{{}, metrics(100, 130)}, 100 * time.Second, 130},
-		{"metrics alone", none(), [2]Metrics{metrics(90, 100), metrics(100, 130)}, 10 * time.Second, 30},
+		{"both ends of both", both(), [2]evidence.Metrics{metrics(90, 100), metrics(100, 130)}, 10 * time.Second, 30},
+		{"metrics of the end alone", both(), [2]evidence.Metrics{{}, metrics(86400, 86400)}, 10 * time.Second, 10},
+		{"one heap profile", one(), [2]evidence.Metrics{metrics(90, 100), metrics(100, 130)}, 100 * time.Second, 130},
+		{"one of each", one(), [2]evidence.Metrics{{}, metrics(100, 130)}, 100 * time.Second, 130},
+		{"metrics alone", none(), [2]evidence.Metrics{metrics(90, 100), metrics(100, 130)}, 10 * time.Second, 30},
 	} {
 		c.e.Metrics = c.m
 		if a := newAccount(c.e); a.window != c.window || math.Abs(a.cycles-c.cycles) > 1e-9 {
@@ -51,13 +54,13 @@ func TestCounterAndWindow(t *testing.T) {
 func TestGOGCBehindALimit(t *testing.T) {
 	find := func(limit float64) *Finding {
 		f := newFake()
-		f.ran("main.use;main.main", 500)
-		f.collector(300, 20)
-		values := map[string]float64{MetricLiveHeap: 100e6, MetricHeapGoal: 120e6, MetricCyclesTotal: 100}
+		f.Ran("main.use;main.main", 500)
+		f.Collector(300, 20)
+		values := map[string]float64{evidence.MetricLiveHeap: 100e6, evidence.MetricHeapGoal: 120e6, evidence.MetricCyclesTotal: 100}
 		if limit > 0 {
-			values[MetricMemoryLimit] = limit
+			values[evidence.MetricMemoryLimit] = limit
 		}
-		return findingOf(Diagnose(f.evidence().with(values)), "gc-too-often")
+		return findingOf(Diagnose(with(f.evidence(), values)), "gc-too-often")
 	}
 	if f := find(0); f != nil {
 		t.Errorf("the limit is not known: %+v", f)
@@ -73,17 +76,17 @@ func TestGOGCBehindALimit(t *testing.T) {
 // Profiles made by others may have the largest number there is for a function.
 func TestLargeIDs(t *testing.T) {
 	f := newFake()
-	f.ran("main.use;main.main", 500)
-	f.ran(newSmall+"main.list;main.main", 50)
-	f.collector(300, 20)
-	for i, fn := range f.cpu.Function {
+	f.Ran("main.use;main.main", 500)
+	f.Ran(newSmall+"main.list;main.main", 50)
+	f.Collector(300, 20)
+	for i, fn := range f.CPU.Function {
 		fn.ID = math.MaxUint64 - uint64(i)
 	}
-	for i, l := range f.cpu.Location {
+	for i, l := range f.CPU.Location {
 		l.ID = math.MaxUint64 - uint64(i)
 	}
-	var e Evidence
-	if err := e.Read("cpu", bytes.NewReader(written(t, f.cpu, true))); err != nil {
+	var e evidence.Evidence
+	if err := e.Read("cpu", bytes.NewReader(profiletest.Written(t, f.CPU, true))); err != nil {
 		t.Fatal(err)
 	}
 	if p := Attributed(&e); nanoseconds(p) != nanoseconds(e.CPU) {

@@ -2,9 +2,9 @@ package doctor
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -15,7 +15,7 @@ func (a *account) finding(sites []*site, g Gain) Finding {
 		return f
 	}
 	t := a.sum(sites)
-	f.Site, f.Owner = sites[0].at.site(), sites[0].owner.site()
+	f.Site, f.Owner = siteAt(sites[0].at), siteAt(sites[0].owner)
 	f.CPUShare = a.share(total(sites, a.cost) + t.touch)
 	f.Evidence["alloc_cpu_share"] = a.share(t.cpu)
 	f.Evidence["in_use_bytes"] = t.inuseBytes
@@ -71,42 +71,27 @@ func (a *account) places(sites []*site) string {
 
 // placeText is a site with its owner if that is another line.
 func placeText(s *site) string {
-	text := shortName(s.at.fn)
+	text := stack.ShortName(s.at.Func)
 	if s.owner != s.at {
-		text += fmt.Sprintf(" (called from %s, %s:%d)", shortName(s.owner.fn), base(s.owner.file), s.owner.line)
-	} else if s.at.file != "" {
-		text += fmt.Sprintf(" (%s:%d)", base(s.at.file), s.at.line)
+		text += fmt.Sprintf(" (called from %s, %s:%d)", stack.ShortName(s.owner.Func), stack.Base(s.owner.File), s.owner.Line)
+	} else if s.at.File != "" {
+		text += fmt.Sprintf(" (%s:%d)", stack.Base(s.at.File), s.at.Line)
 	}
 	return text
 }
 
 func (a *account) under(g group) string {
-	if len(g.sites) > 1 && g.scope != nil && g.scope.fn != g.sites[0].at.fn {
-		return ", all under " + shortName(g.scope.fn)
+	if len(g.sites) > 1 && g.scope != nil && g.scope.Func != g.sites[0].at.Func {
+		return ", all under " + stack.ShortName(g.scope.Func)
 	}
 	return ""
 }
 
 func scopeName(g group) string {
 	if g.scope != nil {
-		return g.scope.fn
+		return g.scope.Func
 	}
-	return g.sites[0].owner.fn
-}
-
-// shortName is a function's name without its package's directories, and with type arguments left out.
-func shortName(fn string) string {
-	if i := strings.IndexByte(fn, '['); i >= 0 {
-		if j := strings.LastIndexByte(fn, ']'); j > i {
-			fn = fn[:i] + fn[j+1:]
-		}
-	}
-	return fn[strings.LastIndexByte(fn, '/')+1:]
-}
-
-func base(file string) string {
-	file = slashed(file)
-	return file[strings.LastIndexByte(file, '/')+1:]
+	return g.sites[0].owner.Func
 }
 
 func meanSize(t toll) float64 {
@@ -172,3 +157,6 @@ func (a *account) cycleCount() string {
 	}
 	return fmt.Sprintf("%.0f ", a.cycles)
 }
+
+// siteAt is the line of a frame as the report has it.
+func siteAt(f *stack.Frame) Site { return Site{Func: f.Func, File: f.File, Line: f.Line} }

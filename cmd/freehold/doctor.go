@@ -17,6 +17,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/doctor/collect"
 	"github.com/freehold-go/freehold/cmd/doctor/render"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -133,7 +134,7 @@ func gate(p *patient, threshold float64, text string) error {
 
 // A patient is a program that was diagnosed.
 type patient struct {
-	evidence *doctor.Evidence
+	evidence *evidence.Evidence
 	report   *doctor.Report
 }
 
@@ -172,7 +173,7 @@ func diagnose(ctx context.Context, inputs, program []string, o collect.Options, 
 
 // gather collects until an interrupt. A second one ends the doctor at once, unless a command must be ended first, for which there is
 // a limit. Afterwards one is enough again: nothing is left that was started.
-func gather(ctx context.Context, inputs, program []string, o collect.Options) (*doctor.Evidence, error) {
+func gather(ctx context.Context, inputs, program []string, o collect.Options) (*evidence.Evidence, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(program) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/freehold-go/freehold/cmd/debugport"
-	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/doctor/service"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/gctune"
 )
 
@@ -121,17 +121,17 @@ func (c *collector) metricsPath(ctx context.Context, server *debugport.Server) s
 }
 
 // metrics reads the metrics at one end of the window.
-func (c *collector) metrics(ctx context.Context, server *debugport.Server, path, name string) (doctor.Metrics, error) {
+func (c *collector) metrics(ctx context.Context, server *debugport.Server, path, name string) (evidence.Metrics, error) {
 	data, err := c.get(ctx, server, path, 0)
 	if isMissing(err) {
-		return doctor.Metrics{}, nil
+		return evidence.Metrics{}, nil
 	}
 	if err != nil {
-		return doctor.Metrics{}, err
+		return evidence.Metrics{}, err
 	}
 	e, err := alone(server.String()+path, data)
 	if err != nil {
-		return doctor.Metrics{}, err
+		return evidence.Metrics{}, err
 	}
 	if e.Main != "" {
 		c.ev.Main = e.Main
@@ -144,7 +144,7 @@ func (c *collector) metrics(ctx context.Context, server *debugport.Server, path,
 }
 
 // keepMetrics keeps the values of an Evidence in the form of gctune.Handler, which has a place for all of them.
-func (c *collector) keepMetrics(name string, e *doctor.Evidence) error {
+func (c *collector) keepMetrics(name string, e *evidence.Evidence) error {
 	fields := map[string]any{"main": e.Main, "go": e.Go}
 	for metric, v := range e.Metrics[1].Values {
 		fields[metric] = v

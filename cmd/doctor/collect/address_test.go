@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/gctune"
 )
 
@@ -45,7 +45,7 @@ func TestAddress(t *testing.T) {
 				t.Fatalf("pieces are missing: %+v", e)
 			}
 			for i := range e.Metrics {
-				if v, ok := e.Metrics[i].Get(doctor.MetricAllocBytes); !ok || v <= 0 {
+				if v, ok := e.Metrics[i].Get(evidence.MetricAllocBytes); !ok || v <= 0 {
 					t.Errorf("metrics %d lack the allocated bytes: %+v", i, e.Metrics[i].Values)
 				}
 			}

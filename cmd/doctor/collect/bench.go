@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/process"
 )
 
@@ -63,9 +63,9 @@ func (c *collector) runBenchmarks(ctx context.Context, pkg goPackage, binary, di
 	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench="+c.Bench, "-test.benchtime="+c.duration(benchTime).String(),
 		"-test.benchmem", "-test.cpuprofile="+cpu, "-test.memprofile="+heap)
 	cmd.Dir = pkg.dir
-	cmd.Env = doctor.TraceEnvironment(os.Environ())
+	cmd.Env = evidence.TraceEnvironment(os.Environ())
 	var out bytes.Buffer
-	traced := &doctor.TraceFilter{Rest: c.Output}
+	traced := &evidence.TraceFilter{Rest: c.Output}
 	cmd.Stdout, cmd.Stderr = &out, traced
 	cmd.WaitDelay = grace
 	process.Own(cmd)

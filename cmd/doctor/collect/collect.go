@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/debugport"
-	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // Options say how to collect. The zero value is good.
@@ -48,8 +48,8 @@ const (
 // From collects from every input, and from the command if there is one, into one Evidence. An input is a file, a folder of files, the
 // address of a program with net/http/pprof, "-", or with Options.Bench a package. Without input and command the sample service is
 // watched; then service.RunChild must have been called first in main.
-func From(ctx context.Context, inputs, command []string, o Options) (*doctor.Evidence, error) {
-	c := &collector{Options: o, ev: &doctor.Evidence{}}
+func From(ctx context.Context, inputs, command []string, o Options) (*evidence.Evidence, error) {
+	c := &collector{Options: o, ev: &evidence.Evidence{}}
 	if c.Progress == nil {
 		c.Progress = func(string) {}
 	}
@@ -84,7 +84,7 @@ func (w *lockedWriter) Write(b []byte) (int, error) {
 // A collector gathers the pieces of one Evidence.
 type collector struct {
 	Options
-	ev      *doctor.Evidence
+	ev      *evidence.Evidence
 	pieces  []piece
 	sources []string
 }
@@ -266,8 +266,8 @@ func (c *collector) read(name string, data []byte) error {
 }
 
 // alone reads a piece of evidence by itself.
-func alone(name string, data []byte) (*doctor.Evidence, error) {
-	e := &doctor.Evidence{}
+func alone(name string, data []byte) (*evidence.Evidence, error) {
+	e := &evidence.Evidence{}
 	if err := e.ReadBytes(name, data); err != nil {
 		return nil, fmt.Errorf("doctor: %w", err)
 	}

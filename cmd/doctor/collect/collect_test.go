@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/doctor/service"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // Variables that make this test binary the command that is traced.
@@ -82,7 +82,7 @@ func TestMain(m *testing.M) {
 }
 
 // collected runs From and fails the test on an error.
-func collected(t *testing.T, inputs, command []string, o Options) *doctor.Evidence {
+func collected(t *testing.T, inputs, command []string, o Options) *evidence.Evidence {
 	t.Helper()
 	e, err := From(context.Background(), inputs, command, o)
 	if err != nil {
@@ -113,8 +113,8 @@ func TestService(t *testing.T) {
 	if e.CPU == nil || e.Heap[0] == nil || e.Heap[1] == nil || e.Window < time.Second {
 		t.Fatalf("pieces are missing: %+v", e)
 	}
-	start, _ := e.Metrics[0].Get(doctor.MetricAllocBytes)
-	end, _ := e.Metrics[1].Get(doctor.MetricAllocBytes)
+	start, _ := e.Metrics[0].Get(evidence.MetricAllocBytes)
+	end, _ := e.Metrics[1].Get(evidence.MetricAllocBytes)
 	if start <= 0 || end <= start {
 		t.Errorf("allocated bytes go from %v to %v", start, end)
 	}
@@ -128,10 +128,10 @@ func TestService(t *testing.T) {
 	if again.CPU.DurationNanos != e.CPU.DurationNanos || again.Heap[0].TimeNanos != e.Heap[0].TimeNanos || again.Heap[1].TimeNanos != e.Heap[1].TimeNanos {
 		t.Error("the profiles that were kept are others")
 	}
-	if v, _ := again.Metrics[0].Get(doctor.MetricAllocBytes); v != start {
+	if v, _ := again.Metrics[0].Get(evidence.MetricAllocBytes); v != start {
 		t.Errorf("the metrics of the start that were kept say %v, want %v", v, start)
 	}
-	if v, _ := again.Metrics[1].Get(doctor.MetricAllocBytes); v != end {
+	if v, _ := again.Metrics[1].Get(evidence.MetricAllocBytes); v != end {
 		t.Errorf("the metrics of the end that were kept say %v, want %v", v, end)
 	}
 	if again.Main != serviceModule || again.Root != e.Root {
@@ -275,7 +275,7 @@ func TestSourceHere(t *testing.T) {
 		{"main.main", "/elsewhere/f.go"}: false, {"main.main", "example.com/words/f.go"}: true, {"main.main", "example.com/wordsmith/f.go"}: false, // of a binary built with -trimpath
 	} {
 		fn := at[0]
-		c := &collector{ev: &doctor.Evidence{CPU: &profile.Profile{Function: []*profile.Function{{Name: fn, Filename: at[1]}}}}}
+		c := &collector{ev: &evidence.Evidence{CPU: &profile.Profile{Function: []*profile.Function{{Name: fn, Filename: at[1]}}}}}
 		if err := c.findSource(); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/debugport"
-	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/process"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -80,16 +80,16 @@ func (c *collector) commandAt(ctx context.Context, address string, argv []string
 // noteCPU notes how much CPU time a process took, of which the trace then is a share.
 func (c *collector) noteCPU(state *os.ProcessState) {
 	if state != nil {
-		c.ev.Metrics[1].Set(doctor.MetricProcessCPU, (state.UserTime() + state.SystemTime()).Seconds())
+		c.ev.Metrics[1].Set(evidence.MetricProcessCPU, (state.UserTime() + state.SystemTime()).Seconds())
 	}
 }
 
 // keepRun keeps what profiles and trace do not tell of a run that was watched from its start to its end, in the form of the metrics.
 func (c *collector) keepRun() error {
 	c.noteSettings()
-	run := doctor.Evidence{Main: c.ev.Main, Go: c.ev.Go}
-	run.Metrics[1].Set(doctor.MetricUptime, c.ev.Window.Seconds())
-	for _, name := range []string{doctor.MetricProcessCPU, doctor.MetricGOGC, doctor.MetricMemoryLimit} {
+	run := evidence.Evidence{Main: c.ev.Main, Go: c.ev.Go}
+	run.Metrics[1].Set(evidence.MetricUptime, c.ev.Window.Seconds())
+	for _, name := range []string{evidence.MetricProcessCPU, evidence.MetricGOGC, evidence.MetricMemoryLimit} {
 		if v, ok := c.ev.Metrics[1].Get(name); ok {
 			run.Metrics[1].Set(name, v)
 		}
@@ -126,7 +126,7 @@ func (c *collector) reached(ctx context.Context, address string, ended chan erro
 }
 
 // prepare makes the command ready to start: the trace on, its output passed on, an interrupt for its end.
-func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *doctor.TraceFilter, error) {
+func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *evidence.TraceFilter, error) {
 	if tool := filepath.Base(argv[0]); (tool == "go" || tool == "go.exe") && len(argv) > 1 && (argv[1] == "run" || argv[1] == "test") {
 		return nil, nil, fmt.Errorf("doctor: %s %s would be traced together with the program that it builds; "+
 			"build it with go build (go test -c) and give the binary, or a package with -bench", tool, argv[1])
@@ -140,8 +140,8 @@ func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *doc
 		c.ev.Main, c.ev.Go = info.Main.Path, info.GoVersion
 	}
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
-	cmd.Env = doctor.TraceEnvironment(os.Environ())
-	traced := &doctor.TraceFilter{Rest: c.Output}
+	cmd.Env = evidence.TraceEnvironment(os.Environ())
+	traced := &evidence.TraceFilter{Rest: c.Output}
 	cmd.Stdout, cmd.Stderr = c.Output, traced
 	if f, ok := c.Stdin.(*os.File); !ok || !terminal.Is(f) { // a group in the background would be stopped when it reads one
 		cmd.Stdin = c.Stdin
@@ -182,7 +182,7 @@ func cannotStart(name string, err error) error {
 }
 
 // ended looks at what the command left.
-func (c *collector) ended(argv []string, traced *doctor.TraceFilter, err error) error {
+func (c *collector) ended(argv []string, traced *evidence.TraceFilter, err error) error {
 	if len(traced.Trace()) > 0 {
 		return c.trace(argv, traced) // however it ended: by itself, by a signal, by an interrupt of ours
 	}
@@ -201,7 +201,7 @@ func (c *collector) ended(argv []string, traced *doctor.TraceFilter, err error) 
 }
 
 // trace reads what was traced. Of several programs it is of no use, and missed only where there is no CPU profile.
-func (c *collector) trace(argv []string, traced *doctor.TraceFilter) error {
+func (c *collector) trace(argv []string, traced *evidence.TraceFilter) error {
 	name, data := "the trace of "+argv[0], traced.Trace()
 	e, err := alone(name, data)
 	if err != nil {

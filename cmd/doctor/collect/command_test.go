@@ -18,6 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 func asRole(t *testing.T, role string) []string {
@@ -44,14 +45,14 @@ func TestCommand(t *testing.T) {
 			t.Errorf("the output lacks %q: %q", want, out.String())
 		}
 	}
-	if cpu, _ := e.Metrics[1].Get(doctor.MetricProcessCPU); e.Window <= 0 || cpu <= 0 || e.Go != runtime.Version() {
+	if cpu, _ := e.Metrics[1].Get(evidence.MetricProcessCPU); e.Window <= 0 || cpu <= 0 || e.Go != runtime.Version() {
 		t.Errorf("window %v, CPU %v s, Go %q", e.Window, cpu, e.Go)
 	}
 	sameReport(t, e, dir)
 }
 
 // sameReport checks that what was kept in a folder is judged like the evidence itself.
-func sameReport(t *testing.T, e *doctor.Evidence, dir string) {
+func sameReport(t *testing.T, e *evidence.Evidence, dir string) {
 	t.Helper()
 	again := collected(t, []string{dir}, nil, Options{})
 	if again.Main != e.Main || again.Go != e.Go {
@@ -66,7 +67,7 @@ func sameReport(t *testing.T, e *doctor.Evidence, dir string) {
 
 // stopped runs a command that goes on for good until its duration is over. That is longer each time until it has got as far as a collection,
 // for which a busy machine may need seconds.
-func stopped(t *testing.T, command []string) *doctor.Evidence {
+func stopped(t *testing.T, command []string) *evidence.Evidence {
 	t.Helper()
 	for d := 300 * time.Millisecond; ; d *= 4 {
 		var out bytes.Buffer
@@ -140,7 +141,7 @@ func TestScriptStopped(t *testing.T) {
 	t.Setenv(socketVariable, socket)
 	e := stopped(t, []string{"/bin/sh", "-c", "rm -f " + socket + "; " + self + "; true"})
 	wantEnded(t, socket)
-	if cpu, _ := e.Metrics[1].Get(doctor.MetricProcessCPU); cpu < 0.01 { // a shell takes 1 ms
+	if cpu, _ := e.Metrics[1].Get(evidence.MetricProcessCPU); cpu < 0.01 { // a shell takes 1 ms
 		t.Errorf("%v s of CPU", cpu)
 	}
 }
@@ -158,7 +159,7 @@ func TestScriptLeaves(t *testing.T) {
 	var told []string
 	e := collected(t, nil, []string{"/bin/sh", "-c", script}, Options{Progress: func(line string) { told = append(told, line) }})
 	wantEnded(t, socket)
-	if cpu, ok := e.Metrics[1].Get(doctor.MetricProcessCPU); ok {
+	if cpu, ok := e.Metrics[1].Get(evidence.MetricProcessCPU); ok {
 		t.Errorf("%v s of CPU are taken for all", cpu)
 	}
 	if text := strings.Join(told, "\n"); !strings.Contains(text, "left a process running") {
@@ -234,8 +235,8 @@ func TestTraceOfSeveral(t *testing.T) {
 	const line = "gc 1 @0.001s 2%: 0.1+0.2+0.3 ms clock, 0.2+0.1/0.2/0.3+0.6 ms cpu, 3->5->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P\n"
 	for name, cpu := range map[string]*profile.Profile{"with": {}, "without": nil} {
 		told := ""
-		c := &collector{ev: &doctor.Evidence{CPU: cpu}, Options: Options{Save: "kept", Progress: func(line string) { told = line }}}
-		traced := &doctor.TraceFilter{}
+		c := &collector{ev: &evidence.Evidence{CPU: cpu}, Options: Options{Save: "kept", Progress: func(line string) { told = line }}}
+		traced := &evidence.TraceFilter{}
 		_, _ = traced.Write([]byte(line + line))
 		err := c.trace([]string{"script"}, traced)
 		if len(c.pieces) != 0 || c.ev.Trace != nil {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // noteSettings notes GOGC and GOMEMLIMIT as what was run found them in its environment: a trace does not tell one from the other. What a program
@@ -14,10 +14,10 @@ import (
 func (c *collector) noteSettings() {
 	m := &c.ev.Metrics[1]
 	if gogc, ok := parseGOGC(os.Getenv("GOGC")); ok {
-		m.Set(doctor.MetricGOGC, gogc)
+		m.Set(evidence.MetricGOGC, gogc)
 	}
 	if limit, ok := parseLimit(os.Getenv("GOMEMLIMIT")); ok {
-		m.Set(doctor.MetricMemoryLimit, limit)
+		m.Set(evidence.MetricMemoryLimit, limit)
 	}
 }
 

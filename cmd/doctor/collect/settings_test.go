@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 func TestSettings(t *testing.T) {
@@ -33,9 +33,9 @@ func TestSettingsOfCommand(t *testing.T) {
 		t.Setenv("GOGC", text)
 		t.Setenv("GOMEMLIMIT", "500MiB")
 		dir := filepath.Join(t.TempDir(), "kept")
-		for _, e := range []*doctor.Evidence{collected(t, nil, command, Options{Save: dir}), collected(t, []string{dir}, nil, Options{})} {
-			gogc, _ := e.Metrics[1].Get(doctor.MetricGOGC)
-			limit, _ := e.Metrics[1].Get(doctor.MetricMemoryLimit)
+		for _, e := range []*evidence.Evidence{collected(t, nil, command, Options{Save: dir}), collected(t, []string{dir}, nil, Options{})} {
+			gogc, _ := e.Metrics[1].Get(evidence.MetricGOGC)
+			limit, _ := e.Metrics[1].Get(evidence.MetricMemoryLimit)
 			if gogc != want || limit != 500<<20 {
 				t.Errorf("of %s GOGC is %v and the limit %v", e.Source, gogc, limit)
 			}

@@ -3,11 +3,11 @@ package render
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
 // A flame is a flame graph: the calls of a CPU profile as a tree, with what of each is memory management.
@@ -77,7 +77,8 @@ type call struct {
 // calls are the samples of a profile. In the allocator they end at its entry: what it does inside is of no use to who calls it.
 func (f *flame) calls(p *profile.Profile, value int) []call {
 	list := make([]call, 0, len(p.Sample))
-	known := map[string]int32{}
+	known := map[*profile.Function]flameFunc{}
+	names := map[string]int32{}
 	for _, s := range p.Sample {
 		c := call{total: s.Value[value], names: make([]int32, 0, len(s.Location))}
 		if isMemoryCost(s) {
@@ -89,19 +90,17 @@ func (f *flame) calls(p *profile.Profile, value int) []call {
 				if line.Function == nil {
 					continue
 				}
-				name := line.Function.Name
-				index, ok := known[name]
+				fn, ok := known[line.Function]
 				if !ok {
-					index = int32(len(f.Names))
-					f.Names = append(f.Names, name)
-					known[name] = index
+					fn = f.function(line.Function, names)
+					known[line.Function] = fn
 				}
-				if !isRuntime(name) {
+				if !fn.runtime {
 					entry = -1
 				} else if entry < 0 {
 					entry = len(c.names)
 				}
-				c.names = append(c.names, index)
+				c.names = append(c.names, fn.name)
 			}
 		}
 		if c.memory > 0 && entry >= 0 {
@@ -112,9 +111,21 @@ func (f *flame) calls(p *profile.Profile, value int) []call {
 	return list
 }
 
-// isRuntime reports whether a function is the runtime's, maps included.
-func isRuntime(fn string) bool {
-	return strings.HasPrefix(fn, "runtime.") || strings.HasPrefix(fn, "internal/runtime/") || strings.HasPrefix(fn, "runtime/internal/")
+// A flameFunc is what a graph needs to know of a function.
+type flameFunc struct {
+	name    int32 // index into flame.Names
+	runtime bool
+}
+
+// function adds a function to the graph's names, which are in the map already if another function has its name.
+func (f *flame) function(fn *profile.Function, names map[string]int32) flameFunc {
+	name, ok := names[fn.Name]
+	if !ok {
+		name = int32(len(f.Names))
+		f.Names = append(f.Names, fn.Name)
+		names[fn.Name] = name
+	}
+	return flameFunc{name, stack.IsRuntime(fn.Name, fn.Filename)}
 }
 
 func (n *flameNode) add(c call) {

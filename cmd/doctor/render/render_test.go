@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/internal/golden"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -301,6 +302,21 @@ func TestFlameBelowRuntime(t *testing.T) {
 	}
 	if alloc := main.Children[2]; f.Names[alloc.Name] != "runtime.newobject" || len(alloc.Children) != 0 {
 		t.Errorf("the allocation is drawn as %s, %+v", f.Names[alloc.Name], alloc)
+	}
+}
+
+// A function that another package has by linkname is the runtime's, as package stack classifies it: the flame graph ends there, and not a frame further inside.
+func TestFlameLinkname(t *testing.T) {
+	p := cpuProfile()
+	byName := &profile.Function{ID: 100, Name: "reflect.unsafe_New", Filename: "/usr/lib/go/src/runtime/malloc.go"}
+	leaf := p.Sample[2].Location
+	leaf[len(leaf)-2] = &profile.Location{ID: 100, Line: []profile.Line{{Function: byName}}} // in place of runtime.newobject
+	f := newFlame("now", p)
+	if alloc := f.Root.Children[0].Children[2]; f.Names[alloc.Name] != byName.Name || len(alloc.Children) != 0 {
+		t.Errorf("the allocation is drawn as %s, %+v", f.Names[alloc.Name], alloc)
+	}
+	if !stack.IsRuntime(byName.Name, byName.Filename) {
+		t.Error("it is none of the runtime's in the figures")
 	}
 }
 

@@ -1,4 +1,4 @@
-package doctor
+package source
 
 import (
 	"archive/zip"
@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
 // mirror is a module proxy in a folder, with the module example.com/dep.
@@ -59,7 +61,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 }
 
 // openApp opens a module of the files, for a user who lets the go command fetch modules and write go.sum. It returns the module's folder and the cache of modules.
-func openApp(t *testing.T, files map[string]string) (s *source, root, cache string) {
+func openApp(t *testing.T, files map[string]string) (s *Module, root, cache string) {
 	t.Helper()
 	root, cache = t.TempDir(), t.TempDir()
 	writeFiles(t, root, files)
@@ -68,7 +70,7 @@ func openApp(t *testing.T, files map[string]string) (s *source, root, cache stri
 	} {
 		t.Setenv(name, value)
 	}
-	s, err := openSource(context.Background(), root, []*frame{{fn: "example.com/app.Use", file: "/build/app/app.go", line: 9}})
+	s, err := Open(context.Background(), root, []*stack.Frame{{Func: "example.com/app.Use", File: "/build/app/app.go", Line: 9}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,12 +80,12 @@ func openApp(t *testing.T, files map[string]string) (s *source, root, cache stri
 // What is not at hand is not fetched to read the source, and no file of the module changes, whatever the user lets the go command do.
 func TestSourceFetchesNothing(t *testing.T) {
 	s, root, cache := openApp(t, map[string]string{"go.mod": appMod, "app.go": appCode, "special.go": tagged})
-	for _, problem := range s.problems {
+	for _, problem := range s.Problems {
 		if !strings.Contains(problem, "example.com/dep") || !strings.HasSuffix(problem, "; nothing is fetched to read the source: go mod tidy and go mod download do that") {
 			t.Errorf("the problem is not told: %q", problem)
 		}
 	}
-	if len(s.problems) == 0 {
+	if len(s.Problems) == 0 {
 		t.Error("there is no problem")
 	}
 	if _, err := os.Stat(filepath.Join(root, "go.sum")); err == nil {
@@ -108,10 +110,10 @@ func TestSourceVendored(t *testing.T) {
 		"go.mod": appMod, "app.go": appCode, "special.go": tagged,
 		"vendor/modules.txt": "# example.com/dep v1.0.0\n## explicit; go 1.25\nexample.com/dep\n", "vendor/example.com/dep/dep.go": depCode,
 	})
-	if len(s.problems) > 0 {
-		t.Errorf("problems: %q", s.problems)
+	if len(s.Problems) > 0 {
+		t.Errorf("problems: %q", s.Problems)
 	}
-	if got := s.escapeReason(&frame{fn: "example.com/app.Use", file: "/build/app/app.go", line: 8}, ""); !strings.Contains(got, "new(int) escapes to the heap") {
+	if got := s.EscapeReason(&stack.Frame{Func: "example.com/app.Use", File: "/build/app/app.go", Line: 8}, ""); !strings.Contains(got, "new(int) escapes to the heap") {
 		t.Errorf("reason %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package doctor
+package evidence
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -142,13 +143,13 @@ func (e *Evidence) addProfile(data []byte) error {
 	}
 	renumber(p)
 	switch {
-	case valueIndex(p, "cpu") >= 0:
+	case SampleIndex(p, "cpu") >= 0:
 		return e.addCPU(p)
-	case valueIndex(p, "inuse_space") >= 0 && valueIndex(p, "alloc_space") >= 0:
+	case SampleIndex(p, "inuse_space") >= 0 && SampleIndex(p, "alloc_space") >= 0:
 		return e.addHeap(p)
-	case valueIndex(p, "contentions") >= 0:
+	case SampleIndex(p, "contentions") >= 0:
 		return inputError("a mutex or block profile; give /debug/pprof/profile (CPU) and /debug/pprof/heap instead")
-	case valueIndex(p, "goroutine") >= 0, valueIndex(p, "threadcreate") >= 0:
+	case SampleIndex(p, "goroutine") >= 0, SampleIndex(p, "threadcreate") >= 0:
 		return inputError("a goroutine profile; give /debug/pprof/profile (CPU) and /debug/pprof/heap instead")
 	}
 	types := ""
@@ -202,7 +203,7 @@ func checkGo(p *profile.Profile) error {
 }
 
 func (e *Evidence) addCPU(p *profile.Profile) error {
-	i := valueIndex(p, "cpu")
+	i := SampleIndex(p, "cpu")
 	if unit := p.SampleType[i].Unit; unit != "nanoseconds" {
 		return inputError("a CPU profile in " + unit + " instead of nanoseconds; give one that runtime/pprof wrote")
 	}
@@ -225,7 +226,7 @@ func (e *Evidence) addCPU(p *profile.Profile) error {
 
 // addHeap keeps two heap profiles in the order of their times.
 func (e *Evidence) addHeap(p *profile.Profile) error {
-	i, j := valueIndex(p, "inuse_space"), valueIndex(p, "alloc_space")
+	i, j := SampleIndex(p, "inuse_space"), SampleIndex(p, "alloc_space")
 	for _, s := range p.Sample {
 		if s.Value[i] < 0 || s.Value[j] < 0 {
 			return inputError("a difference of two heap profiles, as heap?seconds=N gives; give both profiles, from the start and the end of the window")
@@ -274,4 +275,9 @@ func (e *Evidence) addJSON(data []byte) error {
 		}
 	}
 	return e.addMetrics(m)
+}
+
+// SampleIndex is the index of a sample type, -1 if the profile lacks it.
+func SampleIndex(p *profile.Profile, name string) int {
+	return slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == name })
 }

@@ -1,4 +1,4 @@
-package doctor
+package evidence
 
 import (
 	"bytes"
@@ -84,13 +84,13 @@ func (e *Evidence) addTrace(t *GCTrace) {
 	e.Trace.Cycles = append(e.Trace.Cycles, t.Cycles...)
 }
 
-// CPU is the CPU time of a cycle; workers on Ps that had nothing else to do are left out.
+// CPU returns the CPU time of a cycle, without that of workers on Ps that had nothing else to do.
 func (c GCCycle) CPU() time.Duration {
 	return c.CPUSweepTermination + c.CPUAssist + c.CPUBackground + c.CPUMarkTermination
 }
 
-// metrics are the values that follow from the trace, as of its last cycle.
-func (t *GCTrace) metrics() Metrics {
+// Metrics returns the values that follow from the trace, as of its last cycle. A nil trace has none.
+func (t *GCTrace) Metrics() Metrics {
 	m := Metrics{Source: "gctrace"}
 	if t == nil || len(t.Cycles) == 0 {
 		return m

@@ -1,4 +1,4 @@
-package doctor
+package source
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
 
-func init() { sourceTimeout = 8 * time.Minute }
-
 // openShop writes the module of testdata/source.txtar to a folder and opens it at the given functions' marks.
-func openShop(t *testing.T) (*source, func(fn, mark string) *frame) {
+func openShop(t *testing.T) (*Module, func(fn, mark string) *stack.Frame) {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/source.txtar")
 	if err != nil {
@@ -24,7 +24,7 @@ func openShop(t *testing.T) (*source, func(fn, mark string) *frame) {
 	}
 	root := t.TempDir()
 	lines := map[string]int{}
-	unpack(t, archive, root)
+	profiletest.Unpack(t, archive, root)
 	for _, f := range archive.Files {
 		for i, line := range strings.Split(string(f.Data), "\n") {
 			if _, mark, ok := strings.Cut(line, "// MARK "); ok {
@@ -32,21 +32,21 @@ func openShop(t *testing.T) (*source, func(fn, mark string) *frame) {
 			}
 		}
 	}
-	s, err := openSource(context.Background(), root, []*frame{
-		{fn: "main.main", file: "/build/shop/main.go", line: 11},
-		{fn: "example.com/shop/store.Bytes", file: "/build/shop/store/store.go", line: lines["make"]},
+	s, err := Open(context.Background(), root, []*stack.Frame{
+		{Func: "main.main", File: "/build/shop/main.go", Line: 11},
+		{Func: "example.com/shop/store.Bytes", File: "/build/shop/store/store.go", Line: lines["make"]},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.problems) > 0 {
-		t.Fatal(s.problems)
+	if len(s.Problems) > 0 {
+		t.Fatal(s.Problems)
 	}
-	return s, func(fn, mark string) *frame {
+	return s, func(fn, mark string) *stack.Frame {
 		if lines[mark] == 0 {
 			t.Fatalf("no mark %q", mark)
 		}
-		return &frame{fn: "example.com/shop/store." + fn, file: "/build/shop/store/store.go", line: lines[mark]}
+		return &stack.Frame{Func: "example.com/shop/store." + fn, File: "/build/shop/store/store.go", Line: lines[mark]}
 	}
 }
 
@@ -54,34 +54,34 @@ func TestSource(t *testing.T) {
 	s, at := openShop(t)
 	for _, c := range []struct {
 		fn, mark string
-		how      how
+		how      Kind
 		typ      string
 		reason   string // a part of it
 	}{
-		{"fresh", "new", byNew, "example.com/shop/store.Order", "Order{...} escapes to the heap by append("},
-		{"(*Store[...]).Add", "append", byAppend, "*example.com/shop/store.Order", ""},
-		{"(*Store[go.shape.int]).Add", "makemap", byMap, "map[string]*example.com/shop/store.Order", ""},
-		{"(*Store[...]).Add", "assign", byMapAssign, "map[string]*example.com/shop/store.Order", ""},
-		{"(*Store[...]).Add.func1", "concat", byString, "string", ""},
-		{"Bytes", "make", bySlice, "byte", "make([]byte, n) escapes to the heap by return b (return)"},
-		{"(*Store[...]).Pop", "return", byInterface, "example.com/shop/store.Order", "escapes to the heap by return"},
-		{"See", "key", byInterface, "int", ""},
-		{"See", "argument", byInterface, "int", "escapes to the heap"},
-		{"Keep", "several", byNew, "example.com/shop/store.Order", ""}, // of which the compiler says nothing
-		{"Keep", "several", byInterface, "int", "c * 4 + v escapes to the heap by fmt.Sprintf("},
-		{"init", "initial", bySlice, "*example.com/shop/store.Order", ""},
+		{"fresh", "new", KindNew, "example.com/shop/store.Order", "Order{...} escapes to the heap by append("},
+		{"(*Store[...]).Add", "append", KindAppend, "*example.com/shop/store.Order", ""},
+		{"(*Store[go.shape.int]).Add", "makemap", KindMap, "map[string]*example.com/shop/store.Order", ""},
+		{"(*Store[...]).Add", "assign", KindMapAssign, "map[string]*example.com/shop/store.Order", ""},
+		{"(*Store[...]).Add.func1", "concat", KindString, "string", ""},
+		{"Bytes", "make", KindSlice, "byte", "make([]byte, n) escapes to the heap by return b (return)"},
+		{"(*Store[...]).Pop", "return", KindInterface, "example.com/shop/store.Order", "escapes to the heap by return"},
+		{"See", "key", KindInterface, "int", ""},
+		{"See", "argument", KindInterface, "int", "escapes to the heap"},
+		{"Keep", "several", KindNew, "example.com/shop/store.Order", ""}, // of which the compiler says nothing
+		{"Keep", "several", KindInterface, "int", "c * 4 + v escapes to the heap by fmt.Sprintf("},
+		{"init", "initial", KindSlice, "*example.com/shop/store.Order", ""},
 	} {
 		place := at(c.fn, c.mark)
 		var got []string
 		found := false
-		for _, m := range s.madeAt(place) {
-			got = append(got, string(m.how)+" "+m.typ.String())
-			found = found || m.how == c.how && m.typ.String() == c.typ
+		for _, m := range s.Expressions(place) {
+			got = append(got, string(m.Kind)+" "+m.Type.String())
+			found = found || m.Kind == c.how && m.Type.String() == c.typ
 		}
 		if !found {
 			t.Errorf("%s: makes %q, want %s %s", c.mark, got, c.how, c.typ)
 		}
-		if reason := s.escapeReason(place, c.how); !strings.Contains(reason, c.reason) || (c.reason != "") != (reason != "") && c.mark != "concat" && c.mark != "initial" {
+		if reason := s.EscapeReason(place, c.how); !strings.Contains(reason, c.reason) || (c.reason != "") != (reason != "") && c.mark != "concat" && c.mark != "initial" {
 			t.Errorf("%s: reason %q, want %q in it", c.mark, reason, c.reason)
 		}
 	}
@@ -90,16 +90,16 @@ func TestSource(t *testing.T) {
 // TestSourceSeveral wants no reason where several expressions of a line may be the one.
 func TestSourceSeveral(t *testing.T) {
 	s, at := openShop(t)
-	if reason := s.escapeReason(at("Keep", "several"), ""); reason != "" {
+	if reason := s.EscapeReason(at("Keep", "several"), ""); reason != "" {
 		t.Errorf("reason %q", reason)
 	}
-	for want, entries := range map[how]map[string]float64{
-		byNew:       {"runtime.newobject": 2, "runtime.growslice": 5, "runtime.convT64": 1},
-		byInterface: {"runtime.convTstring": 2, "runtime.mallocgcTinySC2": 1},
-		byAppend:    {"runtime.growslice": 5},
-		"":          {},
+	for want, entries := range map[Kind]map[string]float64{
+		KindNew:       {"runtime.newobject": 2, "runtime.growslice": 5, "runtime.convT64": 1},
+		KindInterface: {"runtime.convTstring": 2, "runtime.mallocgcTinySC2": 1},
+		KindAppend:    {"runtime.growslice": 5},
+		"":            {},
 	} {
-		if got := madeBy([]*site{{entries: entries}}); got != want {
+		if got := KindOf(entries); got != want {
 			t.Errorf("%v: %q, want %q", entries, got, want)
 		}
 	}
@@ -108,23 +108,23 @@ func TestSourceSeveral(t *testing.T) {
 // TestSourceOtherVersion: a line whose function is another one now says nothing about the profiled program.
 func TestSourceOtherVersion(t *testing.T) {
 	s, at := openShop(t)
-	s.compare([]*frame{at("Old", "new"), at("Older", "new"), at("fresh", "new")})
-	if len(s.problems) != 1 || !strings.Contains(s.problems[0], "is not in store.Old; the profiled program was built from another version") {
-		t.Errorf("problems %q", s.problems)
+	s.compare([]*stack.Frame{at("Old", "new"), at("Older", "new"), at("fresh", "new")})
+	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0], "is not in store.Old; the profiled program was built from another version") {
+		t.Errorf("problems %q", s.Problems)
 	}
 	for _, fn := range []string{"Old", "(*Store[...]).fresh", "Store.Bytes", "init"} {
 		place := at(fn, "new")
-		if got := s.madeAt(place); got != nil {
+		if got := s.Expressions(place); got != nil {
 			t.Errorf("%s: %v", fn, got)
 		}
-		if got := s.escapeReason(place, ""); got != "" {
+		if got := s.EscapeReason(place, ""); got != "" {
 			t.Errorf("%s: %s", fn, got)
 		}
 	}
 }
 
 func TestSourceMissing(t *testing.T) {
-	if _, err := openSource(context.Background(), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
+	if _, err := Open(context.Background(), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
 		t.Errorf("no module: %v", err)
 	}
 	root := t.TempDir()
@@ -135,14 +135,14 @@ func TestSourceMissing(t *testing.T) {
 	}
 	write("go.mod", "module example.com/broken\n\ngo 1.26\n")
 	write("main.go", "package main\n\nfunc main() {\n\tx := missing\n}\n")
-	s, err := openSource(context.Background(), root, []*frame{{fn: "main.main", file: "/elsewhere/main.go", line: 4}})
+	s, err := Open(context.Background(), root, []*stack.Frame{{Func: "main.main", File: "/elsewhere/main.go", Line: 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(s.problems, "\n"); !strings.Contains(text, "undefined: missing") && !strings.Contains(text, "not used: x") {
+	if text := strings.Join(s.Problems, "\n"); !strings.Contains(text, "undefined: missing") && !strings.Contains(text, "not used: x") {
 		t.Errorf("problems of source that does not build: %q", text)
 	}
-	if got := s.escapeReason(&frame{fn: "main.main", file: "/elsewhere/main.go", line: 4}, ""); got != "" {
+	if got := s.EscapeReason(&stack.Frame{Func: "main.main", File: "/elsewhere/main.go", Line: 4}, ""); got != "" {
 		t.Errorf("reason %q", got)
 	}
 }
@@ -164,7 +164,7 @@ func TestDeclaredName(t *testing.T) {
 		"a.b/c.init.0":                              "init",
 		"a.b/c.(*Tree[go.shape.*a.b/c.K,...]).Walk": "Tree.Walk",
 	} {
-		if got := declaredName(fn); got != want {
+		if got := DeclaredName(fn); got != want {
 			t.Errorf("%s: %s, want %s", fn, got, want)
 		}
 	}
@@ -189,15 +189,15 @@ func TestReordered(t *testing.T) {
 			fields[i] = types.NewField(0, nil, string(rune('a'+i)), pool[r.IntN(len(pool))], false)
 		}
 		u := types.NewStruct(fields, nil)
-		got := layoutOf(reordered(u, sizes), sizes)
-		least := layoutOf(u, sizes)
+		got := LayoutOf(Reordered(u, sizes), sizes)
+		least := LayoutOf(u, sizes)
 		permute(fields, func(order []*types.Var) {
-			l := layoutOf(types.NewStruct(append([]*types.Var(nil), order...), nil), sizes)
-			if l.size < least.size || l.size == least.size && l.pointers < least.pointers {
+			l := LayoutOf(types.NewStruct(append([]*types.Var(nil), order...), nil), sizes)
+			if l.Size < least.Size || l.Size == least.Size && l.Pointers < least.Pointers {
 				least = l
 			}
 		})
-		if got.size != least.size || got.pointers > least.pointers {
+		if got.Size != least.Size || got.Pointers > least.Pointers {
 			t.Fatalf("%v: %+v, possible is %+v", u, got, least)
 		}
 	}
@@ -225,7 +225,7 @@ func TestSizeClass(t *testing.T) {
 		pointers bool
 		want     int64
 	}{{1, false, 8}, {24, false, 24}, {25, true, 32}, {65, true, 80}, {512, true, 512}, {520, true, 576}, {600, false, 640}, {0, true, 0}} {
-		if got := sizeClass(c.size, c.pointers); got != c.want {
+		if got := SizeClass(c.size, c.pointers); got != c.want {
 			t.Errorf("%d bytes, pointers %v: %d, want %d", c.size, c.pointers, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package doctor
+package source
 
 import (
 	"cmp"
@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// layout is what a struct takes: its bytes, and how many of them the collector reads, which is up to the end of the last pointer.
-type layout struct {
-	size, pointers int64
+// A Layout is the memory that a value takes: its size in bytes, and how many of these bytes the collector
+// reads, which is up to the end of the last pointer.
+type Layout struct {
+	Size, Pointers int64
 }
 
-// layoutOf is the layout of a type, by the sizes of the compiler and machine that the package was loaded for.
-func layoutOf(t types.Type, sizes types.Sizes) layout {
-	return layout{size: sizes.Sizeof(t), pointers: pointerBytes(t, sizes)}
+// LayoutOf is the layout of a type, by the sizes of the compiler and machine that the package was loaded for.
+func LayoutOf(t types.Type, sizes types.Sizes) Layout {
+	return Layout{Size: sizes.Sizeof(t), Pointers: pointerBytes(t, sizes)}
 }
 
 // pointerBytes is where a type's last pointer ends: abi.Type.PtrBytes of Go's type descriptors.
@@ -62,10 +63,10 @@ func fieldsOf(u *types.Struct) []*types.Var {
 	return fields
 }
 
-// reordered is the struct with its fields in the order that takes the fewest bytes and, among those, lets the collector stop soonest:
+// Reordered is the struct with its fields in the order that takes the fewest bytes and, among those, lets the collector stop soonest:
 // nothing first, so that it needs no padding at the end; then by alignment, the largest first; then those with pointers, those with the shortest tail
 // behind their last pointer first. This is the order of x/tools' fieldalignment, whose results are in words.
-func reordered(u *types.Struct, sizes types.Sizes) *types.Struct {
+func Reordered(u *types.Struct, sizes types.Sizes) *types.Struct {
 	fields := fieldsOf(u)
 	tags := map[*types.Var]string{}
 	for i, f := range fields {
@@ -108,16 +109,16 @@ func before(first bool) int {
 }
 
 const (
-	// maxHeaderless is the largest object with pointers that the allocator gives no header on 64-bit systems, runtime.minSizeForMallocHeader.
-	maxHeaderless = 512
+	// MaxHeaderless is the largest object with pointers that the allocator gives no header on 64-bit systems, runtime.minSizeForMallocHeader.
+	MaxHeaderless = 512
 	// headerSize is the header's size.
 	headerSize = 8
 )
 
-// sizeClass is what the allocator takes for an object of the size on a 64-bit system. The doctor's own allocator is asked: classes are the same
+// SizeClass is what the allocator takes for an object of the size on a 64-bit system. The doctor's own allocator is asked: classes are the same
 // everywhere, and have hardly changed since Go 1.2.
-func sizeClass(size int64, pointers bool) int64 {
-	if pointers && size > maxHeaderless {
+func SizeClass(size int64, pointers bool) int64 {
+	if pointers && size > MaxHeaderless {
 		size += headerSize
 	}
 	if size <= 0 || size > 1<<20 {
@@ -126,8 +127,8 @@ func sizeClass(size int64, pointers bool) int64 {
 	return int64(cap(append([]byte(nil), make([]byte, size)...)))
 }
 
-// structText writes a struct type's declaration as gofmt does, one field a line.
-func structText(name string, u *types.Struct, qualify types.Qualifier) string {
+// StructText writes a struct type's declaration as gofmt does, one field a line.
+func StructText(name string, u *types.Struct, qualify types.Qualifier) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "type %s struct {\n", name)
 	for i := range u.NumFields() {

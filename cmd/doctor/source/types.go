@@ -1,52 +1,55 @@
-package doctor
+package source
 
 import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// made is an expression on a line of the source that can allocate.
-type made struct {
-	how  how
-	typ  types.Type // what each object, or each element of it, is
-	text string     // the expression in short
-	into string     // the slice or map that grows, for byAppend and byMapAssign; the function that is called, for byInterface
+// An Expression is an expression on a line of the source that can allocate.
+type Expression struct {
+	Kind Kind
+	Type types.Type // what each object, or each element of it, is
+	Text string     // the expression in short
+	Into string     // the slice or map that grows, for KindAppend and KindMapAssign; the function that is called, for KindInterface
 }
 
-// how says by which kind of expression memory is asked for.
-type how string
+// A Kind is a kind of expression that allocates.
+type Kind string
 
 // The kinds of expressions.
 const (
-	byNew       how = "new"        // new(T), &T{}, a variable that is moved to the heap: one T
-	bySlice     how = "slice"      // make([]T, n), []T{...}: any number of T
-	byAppend    how = "append"     // append([]T, ...): any number of T
-	byMap       how = "map"        // make(map[K]V), a map literal; the type is the map's
-	byMapAssign how = "map-assign" // m[k] = v; the type is the map's
-	byString    how = "string"     // concatenation and conversion; the type is that of the result
-	byInterface how = "interface"  // a value that is no pointer becomes an interface; the type is the value's
-	byClosure   how = "closure"
+	KindNew       Kind = "new"        // new(T), &T{}, a variable that is moved to the heap: one T
+	KindSlice     Kind = "slice"      // make([]T, n), []T{...}: any number of T
+	KindAppend    Kind = "append"     // append([]T, ...): any number of T
+	KindMap       Kind = "map"        // make(map[K]V), a map literal; the type is the map's
+	KindMapAssign Kind = "map-assign" // m[k] = v; the type is the map's
+	KindString    Kind = "string"     // concatenation and conversion; the type is that of the result
+	KindInterface Kind = "interface"  // a value that is no pointer becomes an interface; the type is the value's
+	KindClosure   Kind = "closure"
 )
 
-// madeAt lists what the line of a frame can allocate, as far as its source is at hand and the same as the profiled one.
-func (s *source) madeAt(at *frame) (list []made) {
+// Expressions lists what the line of a frame can allocate. It is empty if the source of the line is not at hand or not the profiled one.
+func (s *Module) Expressions(at *stack.Frame) (list []Expression) {
 	f := s.file(at)
 	if f == nil {
 		return nil
 	}
-	var within ast.Node = f.syntax
+	var scope ast.Node = f.syntax
 	fn, ok := f.function(at)
 	if !ok {
 		return nil
 	}
 	if fn != nil {
-		within = fn
+		scope = fn
 	}
-	v := &visitor{sourceFile: f, line: at.line}
-	ast.Inspect(within, func(n ast.Node) bool {
-		if n == nil || f.line(n.Pos()) > at.line || f.line(n.End()) < at.line {
-			return n == nil || f.line(n.Pos()) <= at.line // what ends before may have neighbours that do not
+	v := &visitor{sourceFile: f, line: at.Line}
+	ast.Inspect(scope, func(n ast.Node) bool {
+		if n == nil || f.line(n.Pos()) > at.Line || f.line(n.End()) < at.Line {
+			return n == nil || f.line(n.Pos()) <= at.Line // what ends before may have neighbours that do not
 		}
 		v.visit(n)
 		return true
@@ -59,14 +62,14 @@ type visitor struct {
 	*sourceFile
 	line int
 	sig  *types.Signature // of the innermost function around the line
-	list []made
+	list []Expression
 }
 
 func (v *visitor) on(p token.Pos) bool { return v.sourceFile.line(p) == v.line }
 
-func (v *visitor) add(h how, t types.Type, e ast.Expr) {
+func (v *visitor) add(h Kind, t types.Type, e ast.Expr) {
 	if t != nil {
-		v.list = append(v.list, made{how: h, typ: t, text: types.ExprString(e)})
+		v.list = append(v.list, Expression{Kind: h, Type: t, Text: types.ExprString(e)})
 	}
 }
 
@@ -89,7 +92,7 @@ func (v *visitor) visit(n ast.Node) {
 		}
 	case *ast.UnaryExpr:
 		if lit, ok := n.X.(*ast.CompositeLit); ok && n.Op == token.AND && v.on(n.Pos()) {
-			v.add(byNew, info.TypeOf(lit), n)
+			v.add(KindNew, info.TypeOf(lit), n)
 		}
 	case *ast.CompositeLit:
 		if v.on(n.Pos()) {
@@ -102,19 +105,19 @@ func (v *visitor) visit(n ast.Node) {
 		}
 	case *ast.BinaryExpr:
 		if t := info.TypeOf(n); n.Op == token.ADD && v.on(n.OpPos) && t != nil && isString(t) && info.Types[n].Value == nil {
-			v.add(byString, t, n)
+			v.add(KindString, t, n)
 		}
 	case *ast.AssignStmt:
 		v.assign(n)
 	case *ast.FuncLit:
 		v.sig = signatureOf(info.TypeOf(n))
 		if v.on(n.Pos()) {
-			v.add(byClosure, info.TypeOf(n), &ast.FuncLit{Type: n.Type, Body: &ast.BlockStmt{}})
+			v.add(KindClosure, info.TypeOf(n), &ast.FuncLit{Type: n.Type, Body: &ast.BlockStmt{}})
 		}
 	case *ast.Ident:
 		// A variable's declaration allocates if the variable is moved to the heap.
 		if obj, ok := info.Defs[n].(*types.Var); ok && !obj.IsField() && v.on(n.Pos()) {
-			v.list = append(v.list, made{how: byNew, typ: obj.Type(), text: "variable " + n.Name})
+			v.list = append(v.list, Expression{Kind: KindNew, Type: obj.Type(), Text: "variable " + n.Name})
 		}
 	}
 }
@@ -126,9 +129,9 @@ func (v *visitor) literal(n *ast.CompositeLit) {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
-		v.add(bySlice, u.Elem(), n)
+		v.add(KindSlice, u.Elem(), n)
 	case *types.Map:
-		v.add(byMap, t, n)
+		v.add(KindMap, t, n)
 	}
 }
 
@@ -141,17 +144,17 @@ func (v *visitor) call(n *ast.CallExpr) {
 	fun := info.Types[n.Fun]
 	switch name, _ := ast.Unparen(n.Fun).(*ast.Ident); {
 	case fun.IsBuiltin() && name != nil && name.Name == "new":
-		v.add(byNew, info.TypeOf(n).Underlying().(*types.Pointer).Elem(), n)
+		v.add(KindNew, info.TypeOf(n).Underlying().(*types.Pointer).Elem(), n)
 	case fun.IsBuiltin() && name != nil && name.Name == "make":
 		switch u := t.Underlying().(type) {
 		case *types.Slice:
-			v.add(bySlice, u.Elem(), n)
+			v.add(KindSlice, u.Elem(), n)
 		case *types.Map:
-			v.add(byMap, t, n)
+			v.add(KindMap, t, n)
 		}
 	case fun.IsBuiltin() && name != nil && name.Name == "append":
 		if u, ok := t.Underlying().(*types.Slice); ok {
-			v.list = append(v.list, made{how: byAppend, typ: u.Elem(), text: types.ExprString(n), into: types.ExprString(n.Args[0])})
+			v.list = append(v.list, Expression{Kind: KindAppend, Type: u.Elem(), Text: types.ExprString(n), Into: types.ExprString(n.Args[0])})
 		}
 	case fun.IsType() && len(n.Args) == 1:
 		v.conversion(n, t)
@@ -166,9 +169,9 @@ func (v *visitor) conversion(n *ast.CallExpr, t types.Type) {
 	switch {
 	case from == nil:
 	case isString(t) != isString(from):
-		v.add(byString, t, n)
+		v.add(KindString, t, n)
 	case types.IsInterface(t) && boxes(from):
-		v.add(byInterface, from, n.Args[0])
+		v.add(KindInterface, from, n.Args[0])
 	}
 }
 
@@ -190,7 +193,7 @@ func (v *visitor) boxed(n *ast.CallExpr, fun types.Type) {
 func (v *visitor) implicit(e ast.Expr, to types.Type, into string) {
 	from := v.pkg.TypesInfo.Types[e]
 	if to != nil && from.Type != nil && from.Value == nil && types.IsInterface(to) && !isTypeParam(to) && boxes(from.Type) {
-		v.list = append(v.list, made{how: byInterface, typ: from.Type, text: types.ExprString(e), into: into})
+		v.list = append(v.list, Expression{Kind: KindInterface, Type: from.Type, Text: types.ExprString(e), Into: into})
 	}
 }
 
@@ -228,7 +231,7 @@ func (v *visitor) assign(n *ast.AssignStmt) {
 		if index, ok := ast.Unparen(left).(*ast.IndexExpr); ok && v.on(index.Pos()) {
 			if t := info.TypeOf(index.X); t != nil {
 				if _, isMap := t.Underlying().(*types.Map); isMap {
-					v.list = append(v.list, made{how: byMapAssign, typ: t, text: types.ExprString(index), into: types.ExprString(index.X)})
+					v.list = append(v.list, Expression{Kind: KindMapAssign, Type: t, Text: types.ExprString(index), Into: types.ExprString(index.X)})
 				}
 			}
 		}
@@ -236,7 +239,7 @@ func (v *visitor) assign(n *ast.AssignStmt) {
 			v.implicit(n.Rhs[i], info.TypeOf(left), types.ExprString(left))
 		}
 		if t := info.TypeOf(left); n.Tok == token.ADD_ASSIGN && t != nil && isString(t) && v.on(n.TokPos) {
-			v.add(byString, t, left)
+			v.add(KindString, t, left)
 		}
 	}
 }
@@ -255,4 +258,37 @@ func boxes(t types.Type) bool {
 func isString(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsString != 0
+}
+
+// ReturnsPointers reports whether a function's results lead to memory, errors and strings aside, and whether that is known.
+func (s *Module) ReturnsPointers(at *stack.Frame) (yes, known bool) {
+	if strings.Contains(at.Func, ".func") {
+		return false, false
+	}
+	f := s.file(at)
+	if f == nil {
+		return false, false
+	}
+	decl, ok := f.function(at)
+	if !ok || decl == nil {
+		return false, false
+	}
+	sig := signatureOf(f.pkg.TypesInfo.TypeOf(decl.Name))
+	if sig == nil {
+		return false, false
+	}
+	for i := range sig.Results().Len() {
+		switch t := sig.Results().At(i).Type(); u := t.Underlying().(type) {
+		case *types.Basic:
+			yes = yes || u.Kind() == types.UnsafePointer
+		default:
+			yes = yes || !types.Identical(t, types.Universe.Lookup("error").Type())
+		}
+	}
+	return yes, true
+}
+
+// TypeName is a type as it is written in a package that imports the packages of its parts.
+func TypeName(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
 }

@@ -1,4 +1,4 @@
-package doctor
+package source
 
 import (
 	"bufio"
@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
 // escape is what the compiler says of one allocation: what goes to the heap, and by which way it gets out of the function.
@@ -61,10 +63,10 @@ type location struct {
 
 // askCompiler compiles the packages once more with -json=0, which writes what the compiler knows of each line, and returns what it says of
 // allocations. The results of the build are thrown away.
-func (s *source) askCompiler(ctx context.Context, patterns []string) map[string][]escape {
+func (s *Module) askCompiler(ctx context.Context, patterns []string) map[string][]escape {
 	dir, err := os.MkdirTemp("", "freehold-escapes-")
 	if err != nil {
-		s.problems = append(s.problems, "no escape reasons: "+err.Error())
+		s.Problems = append(s.Problems, "no escape reasons: "+err.Error())
 		return nil
 	}
 	defer os.RemoveAll(dir)
@@ -75,13 +77,13 @@ func (s *source) askCompiler(ctx context.Context, patterns []string) map[string]
 	cmd.Dir, cmd.Env = s.root, s.env
 	if text, err := cmd.CombinedOutput(); err != nil {
 		// What was compiled before the failure is of use all the same.
-		s.problems = append(s.problems, "no escape reasons of some packages: "+firstLine(fmt.Errorf("%s\n%w", text, err)))
+		s.Problems = append(s.Problems, "no escape reasons of some packages: "+firstLine(fmt.Errorf("%s\n%w", text, err)))
 	}
 	return s.readEscapes(out)
 }
 
 // readEscapes reads what the compiler wrote: a folder for each package, a file in it for each of its files.
-func (s *source) readEscapes(dir string) map[string][]escape {
+func (s *Module) readEscapes(dir string) map[string][]escape {
 	found := map[string][]escape{}
 	folders, err := os.ReadDir(dir)
 	if err != nil {
@@ -90,7 +92,7 @@ func (s *source) readEscapes(dir string) map[string][]escape {
 	for _, folder := range folders {
 		files, err := os.ReadDir(filepath.Join(dir, folder.Name()))
 		if err != nil {
-			s.problems = append(s.problems, "no escape reasons: "+err.Error())
+			s.Problems = append(s.Problems, "no escape reasons: "+err.Error())
 			continue
 		}
 		for _, f := range files {
@@ -99,7 +101,7 @@ func (s *source) readEscapes(dir string) map[string][]escape {
 				err = s.parseEscapes(text, found)
 			}
 			if err != nil {
-				s.problems = append(s.problems, "no escape reasons: "+err.Error())
+				s.Problems = append(s.Problems, "no escape reasons: "+err.Error())
 			}
 		}
 	}
@@ -107,7 +109,7 @@ func (s *source) readEscapes(dir string) map[string][]escape {
 }
 
 // parseEscapes adds what one file of the compiler's says. The key is that of files, a colon and the line.
-func (s *source) parseEscapes(text []byte, found map[string][]escape) error {
+func (s *Module) parseEscapes(text []byte, found map[string][]escape) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 16<<20)
 	key := ""
@@ -150,7 +152,7 @@ func (s *source) parseEscapes(text []byte, found map[string][]escape) error {
 }
 
 // keyOf is the key of a file of this machine in source.files, or "" if its package was not asked for.
-func (s *source) keyOf(file string) string {
+func (s *Module) keyOf(file string) string {
 	for key, f := range s.files {
 		if f.pkg.Fset.Position(f.syntax.Package).Filename == file {
 			return key
@@ -181,9 +183,10 @@ func uriFile(uri string) (string, error) {
 	return filepath.FromSlash(u.Path), nil
 }
 
-// escapeReason says why the allocation at a frame is on the heap, or "" if the compiler does not know, or knows several of the kind: allocations of the
-// runtime's own, as in append and maps, never could be anywhere else. want is the kind of expression that allocates, "" if that is not known.
-func (s *source) escapeReason(at *frame, want how) string {
+// EscapeReason says why the allocation at a frame is on the heap. It is "" if the compiler does not know, or
+// knows several of the kind. What append and maps allocate could be nowhere else. want is the kind of
+// expression that allocates, "" if that is not known.
+func (s *Module) EscapeReason(at *stack.Frame, want Kind) string {
 	f := s.file(at)
 	if f == nil {
 		return ""
@@ -191,9 +194,9 @@ func (s *source) escapeReason(at *frame, want how) string {
 	if _, ok := f.function(at); !ok {
 		return ""
 	}
-	key := fmt.Sprintf("%s/%s:%d", f.pkg.PkgPath, path.Base(filepath.ToSlash(f.pkg.Fset.Position(f.syntax.Package).Filename)), at.line)
+	key := fmt.Sprintf("%s/%s:%d", f.pkg.PkgPath, path.Base(filepath.ToSlash(f.pkg.Fset.Position(f.syntax.Package).Filename)), at.Line)
 	var best *escape
-	list, chosen := s.madeAt(at), ""
+	list, chosen := s.Expressions(at), ""
 	if want == "" && expressions(list) > 1 {
 		return ""
 	}
@@ -202,7 +205,7 @@ func (s *source) escapeReason(at *frame, want how) string {
 		// Where it was inlined, names have their package.
 		what := strings.ReplaceAll(e.What, f.pkg.Name+".", "")
 		switch {
-		case what == "", want != "" && howEscapes(what, list) != want: // a repetition without text, or another kind
+		case what == "", want != "" && kindEscaping(what, list) != want: // a repetition without text, or another kind
 		case best == nil:
 			best, chosen = e, what
 		case chosen != what:
@@ -220,77 +223,74 @@ func (s *source) escapeReason(at *frame, want how) string {
 
 // expressions is how many of what a line makes can be the one that the compiler tells of: not what append and maps allocate, nor variables, which stand beside
 // the expression that they are set to.
-func expressions(list []made) (n int) {
+func expressions(list []Expression) (n int) {
 	for _, m := range list {
-		if m.how != byAppend && m.how != byMapAssign && !strings.HasPrefix(m.text, "variable ") {
+		if m.Kind != KindAppend && m.Kind != KindMapAssign && !strings.HasPrefix(m.Text, "variable ") {
 			n++
 		}
 	}
 	return n
 }
 
-// howEscapes is the kind of expression that escapes, among those that its line makes.
-func howEscapes(what string, list []made) how {
+// kindEscaping is the kind of expression that escapes, among those that its line makes.
+func kindEscaping(what string, list []Expression) Kind {
 	for _, m := range list {
-		if m.text == what {
-			return m.how
+		if m.Text == what {
+			return m.Kind
 		}
 	}
 	begins := func(p string) bool { return strings.HasPrefix(what, p) }
 	switch {
 	case what == "... argument", what == "func literal", begins("&"), begins("new("):
-		return byNew
+		return KindNew
 	case begins("make(map["), begins("map["):
-		return byMap
+		return KindMap
 	case begins("[]") && strings.HasSuffix(what, "}"), begins("make([]"):
-		return bySlice
+		return KindSlice
 	case begins("string("), begins("[]byte("), begins("[]rune("):
-		return byString
+		return KindString
 	}
-	if slices.ContainsFunc(list, func(m made) bool { return m.how == byInterface }) {
+	if slices.ContainsFunc(list, func(m Expression) bool { return m.Kind == KindInterface }) {
 		return "" // a constant beside what is boxed
 	}
-	return byInterface
+	return KindInterface
 }
 
-// madeBy is the kind of expression that most of the sites' time in the allocator goes to, "" if the stacks do not tell. What append and maps allocate is left
-// out beside others, since the compiler does not tell of it.
-func madeBy(sites []*site) how {
-	kinds := map[how]float64{}
-	for _, s := range sites {
-		for entry, ns := range s.entries {
-			kinds[howOf(entry)] += ns
-		}
+// KindOf returns the kind of expression that took most of the time in the allocator, "" if the entries do not
+// tell. Entries are the times by the runtime's function that the program called. KindAppend is the answer only
+// if there is no other kind, because the compiler says nothing about what append and maps allocate.
+func KindOf(entries map[string]float64) Kind {
+	kinds := map[Kind]float64{}
+	for entry, ns := range entries {
+		kinds[kindOfEntry(entry)] += ns
 	}
-	best := how("")
-	for _, k := range []how{byNew, bySlice, byString, byInterface, byMap} {
+	best := Kind("")
+	for _, k := range []Kind{KindNew, KindSlice, KindString, KindInterface, KindMap} {
 		if kinds[k] > kinds[best] || best == "" && kinds[k] > 0 {
 			best = k
 		}
 	}
-	if best == "" && kinds[byAppend] > 0 {
-		best = byAppend
+	if best == "" && kinds[KindAppend] > 0 {
+		best = KindAppend
 	}
 	return best
 }
 
-// howOf is the kind of expression that comes to the allocator by a function of the runtime.
-func howOf(entry string) how {
+// kindOfEntry is the kind of expression that comes to the allocator by a function of the runtime.
+func kindOfEntry(entry string) Kind {
 	for _, k := range []struct {
 		prefix string
-		how    how
+		kind   Kind
 	}{
-		{"runtime.newobject", byNew}, {"runtime.malloc", byNew}, {"runtime.makeslice", bySlice}, {"runtime.convT", byInterface}, {"runtime.makemap", byMap},
-		{"runtime.growslice", byAppend}, {"runtime.mapassign", byAppend},
+		{"runtime.newobject", KindNew}, {"runtime.malloc", KindNew}, {"runtime.makeslice", KindSlice}, {"runtime.convT", KindInterface}, {"runtime.makemap", KindMap},
+		{"runtime.growslice", KindAppend}, {"runtime.mapassign", KindAppend},
 	} {
 		if strings.HasPrefix(entry, k.prefix) {
-			return k.how
+			return k.kind
 		}
 	}
-	for _, p := range stringEntries {
-		if strings.HasPrefix(entry, p) {
-			return byString
-		}
+	if stack.MakesText(entry) {
+		return KindString
 	}
 	return ""
 }

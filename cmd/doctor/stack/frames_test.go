@@ -1,4 +1,4 @@
-package doctor
+package stack
 
 import (
 	"testing"
@@ -39,9 +39,9 @@ func TestFrames(t *testing.T) {
 		{"Go's own command", "", "runtime/proc.go", "cmd/compile/internal/ssa.Compile", "cmd/compile/internal/ssa/compile.go", user},
 	} {
 		p := &profile.Profile{Function: []*profile.Function{{Name: "runtime.schedule", Filename: c.runtime}}}
-		f := codeOf(c.main, p).frame(c.fn, c.file, 1)
+		f := NewTable(c.main, p).Frame(c.fn, c.file, 1)
 		got := 0
-		for bit, is := range map[int]bool{inRuntime: f.runtime, std: f.std, user: f.user} {
+		for bit, is := range map[int]bool{inRuntime: f.Runtime, std: f.Std, user: f.User} {
 			if is {
 				got |= bit
 			}
@@ -50,7 +50,7 @@ func TestFrames(t *testing.T) {
 			got = none
 		}
 		if got != c.want {
-			t.Errorf("%s: runtime %t, std %t, user %t", c.name, f.runtime, f.std, f.user)
+			t.Errorf("%s: runtime %t, std %t, user %t", c.name, f.Runtime, f.Std, f.User)
 		}
 	}
 }

@@ -1,0 +1,62 @@
+package stack
+
+import "strings"
+
+// An Activity is what the program's own CPU time goes into.
+type Activity string
+
+// The activities. All but the first are told by a function on the stack.
+const (
+	OwnWork     Activity = "the program's own work"
+	Syscalls    Activity = "system calls"
+	Cgo         Activity = "cgo and C code"
+	Locks       Activity = "locks"
+	Scheduling  Activity = "the scheduler: goroutines that stop and start"
+	StackGrowth Activity = "growing and copying stacks"
+)
+
+// activities are functions that tell an activity wherever they stand on a stack. The first that fits counts: a goroutine that waits for a
+// lock ends in the scheduler, which ends in a system call.
+var activities = []struct {
+	activity Activity
+	prefixes []string
+}{
+	{Cgo, []string{"runtime.cgocall", "runtime.asmcgocall", "runtime.cgocallback"}},
+	{StackGrowth, []string{"runtime.newstack", "runtime.copystack", "runtime.morestack"}},
+	{Locks, []string{"sync.(*Mutex)", "sync.(*RWMutex)", "internal/sync.(*Mutex)", "sync.(*Cond)", "runtime.lock2", "runtime.unlock2", "runtime.semacquire", "runtime.semrelease",
+		"sync.runtime_Sem", "internal/sync.runtime_", "runtime.procyield"}},
+	{Syscalls, []string{"syscall.Syscall", "syscall.RawSyscall", "syscall.syscall", "internal/runtime/syscall", "runtime/internal/syscall", "runtime.entersyscall", "runtime.exitsyscall"}},
+	{Scheduling, []string{"runtime.schedule", "runtime.findRunnable", "runtime.mcall", "runtime.park_m", "runtime.goready", "runtime.futex", "runtime.netpoll", "runtime.epollwait", "runtime.usleep", "runtime.mstart"}},
+}
+
+// activityRank is the index in activities of the one that the function tells, len(activities) if it tells none.
+func activityRank(fn string) int {
+	for i, k := range activities {
+		for _, p := range k.prefixes {
+			if strings.HasPrefix(fn, p) {
+				return i
+			}
+		}
+	}
+	return len(activities)
+}
+
+// ActivityOf returns what a stack of the class Mutator was doing.
+func ActivityOf(frames []*Frame) Activity {
+	best := len(activities)
+	for _, f := range frames {
+		best = min(best, f.activity)
+	}
+	if best == len(activities) {
+		return OwnWork
+	}
+	return activities[best].activity
+}
+
+// Activities lists all activities but OwnWork, in the order in which they are looked for.
+func Activities() (list []Activity) {
+	for _, k := range activities {
+		list = append(list, k.activity)
+	}
+	return list
+}
