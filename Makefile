@@ -54,7 +54,7 @@ sanitizers:
 
 # Every workload of freehold bench in every debug mode: none may report a mistake. Half an hour.
 modes:
-	cd cmd && FREEHOLD_TEST_MODES=1 go test -count=1 -v -timeout 3h -run '^TestWorkloadsInModes$$' ./bench
+	cd cmd && FREEHOLD_TEST_MODES=1 go test -count=1 -v -timeout 3h -run '^TestWorkloadsInModes$$' ./bench/workloads
 
 # A program that grows for a minute in a control group of 256 MiB, half of it off the heap: it lives with a tuner and dies without.
 # It takes root, or a delegated group. Under four minutes.

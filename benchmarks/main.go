@@ -11,12 +11,15 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
+// set has the workloads of freehold. The files of this package add the rivals in their init functions, which run after it is made.
+var set = workloads.All()
+
 func main() {
-	bench.RunChild()
-	command := bench.Command()
+	set.RunChild()
+	command := set.Command()
 	command.Name = "benchmarks"
 	command.Usage = "freehold's workloads with rivals"
 	if err := command.Run(context.Background(), os.Args); err != nil {

@@ -12,14 +12,14 @@ import (
 
 // The children of the tests are this binary.
 func TestMain(m *testing.M) {
-	bench.RunChild()
+	set.RunChild()
 	os.Exit(m.Run())
 }
 
 // TestRivals runs every rival once, beside the Go heap, and relies on the harness to compare what they computed.
 func TestRivals(t *testing.T) {
 	var out bytes.Buffer
-	command := bench.Command()
+	command := set.Command()
 	command.Writer, command.ErrWriter = &out, io.Discard
 	err := command.Run(t.Context(), []string{
 		"benchmarks", "-json", "-count", "1", "-mintime", "1ms", "-run", "^(list|pair|churn|handoff|objects|decode)$",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/freehold-go/freehold/benchmarks/cmalloc"
 	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
 // tunedConf makes jemalloc give memory back by itself, about as soon as freehold does. Without it jemalloc keeps pages
@@ -32,10 +33,8 @@ func init() {
 	tuned := je
 	tuned.name, tuned.note, tuned.env = tunedName, "background_thread, decay of one second", []string{tunedConf}
 	for _, w := range []string{"fragmentation/log", "fragmentation/big"} {
-		bench.Add(w, tuned.contestant(bench.Fragmentation(tuned.plain.bytes, nil)))
-		bench.AddBar(bench.Bar{
-			Name: w + ", CPU by tuned jemalloc", Limit: 0.7, Value: bench.TimeRatio(w, 0, "offheap", tunedName),
-		})
+		set.Add(w, tuned.contestant(workloads.Fragmentation(tuned.plain.bytes, nil)))
+		set.AddBars(w, bench.AtMost(w+", CPU by tuned jemalloc", 0.7, bench.TimeRatio(w, 0, "offheap", tunedName)))
 	}
 	rival{
 		name: mimallocName, note: "mi_malloc or mi_calloc, and mi_free",
@@ -45,12 +44,8 @@ func init() {
 		name: "glibc (cgo)", note: "malloc or calloc, and free",
 		zeroed: way{cmalloc.Calloc, sizeless(cmalloc.Free)}, plain: way{cmalloc.Malloc, sizeless(cmalloc.Free)},
 	}.register()
-	bench.AddBar(bench.Bar{
-		Name: "list, offheap New by jemalloc through cgo", Limit: 1.0 / 6, Value: bench.TimeRatio("list", 0, "offheap New", jemallocName),
-	})
-	bench.AddBar(bench.Bar{
-		Name: "churn, offheap by mimalloc through cgo", Limit: 1.3, Value: bench.TimeRatio("churn", 0, "offheap", mimallocName),
-	})
+	set.AddBars("list", bench.AtMost("list, offheap New by jemalloc through cgo", 1.0/6, bench.TimeRatio("list", 0, "offheap New", jemallocName)))
+	set.AddBars("churn", bench.AtMost("churn, offheap by mimalloc through cgo", 1.3, bench.TimeRatio("churn", 0, "offheap", mimallocName)))
 }
 
 // sizeless makes a free that does not want to know the size.

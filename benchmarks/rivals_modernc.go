@@ -34,7 +34,7 @@ func init() {
 		name: "modernc + mutex", note: "UnsafeMalloc or UnsafeCalloc, and UnsafeFree, under one sync.Mutex",
 		zeroed: locked(shared.UnsafeCalloc), plain: locked(shared.UnsafeMalloc),
 	}.register()
-	bench.Add("list", bench.Contestant{
+	set.Add("list", bench.Contestant{
 		Name: "modernc", Note: "UnsafeCalloc and UnsafeFree, one goroutine", Prepare: listModernc,
 	})
 }

@@ -28,7 +28,5 @@ func init() {
 		zeroed: way{func(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(jemalloc.Alloc(n))) }, free},
 		plain:  way{func(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(jemalloc.AllocUninit(n))) }, free},
 	}.register()
-	bench.AddBar(bench.Bar{
-		Name: "churn/zeroed, offheap by z.Calloc", Limit: 0.7, Value: bench.TimeRatio("churn/zeroed", 0, "offheap", zName),
-	})
+	set.AddBars("churn/zeroed", bench.AtMost("churn/zeroed, offheap by z.Calloc", 0.7, bench.TimeRatio("churn/zeroed", 0, "offheap", zName)))
 }

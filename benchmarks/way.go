@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
 // A way is a rival's pair of functions on raw blocks. They are called through function values, which costs about a
@@ -71,18 +72,18 @@ func pair(w way) func(size int) func() func(n int) uint64 {
 }
 
 // handoff fills and empties the batches of the workload handoff.
-func handoff(w way) func() bench.HandoffWay {
-	const size = int(unsafe.Sizeof(bench.HandoffBlock{}))
-	return func() bench.HandoffWay {
-		return bench.HandoffWay{
-			Fill: func(b *bench.HandoffBatch, seq uint64) {
+func handoff(w way) func() workloads.HandoffWay {
+	const size = int(unsafe.Sizeof(workloads.HandoffBlock{}))
+	return func() workloads.HandoffWay {
+		return workloads.HandoffWay{
+			Fill: func(b *workloads.HandoffBatch, seq uint64) {
 				for i := range b {
-					p := (*bench.HandoffBlock)(w.alloc(size))
+					p := (*workloads.HandoffBlock)(w.alloc(size))
 					p.Seq = seq + uint64(i)
 					b[i] = p
 				}
 			},
-			Empty: func(b *bench.HandoffBatch) {
+			Empty: func(b *workloads.HandoffBatch) {
 				for i, p := range b {
 					w.free(unsafe.Pointer(p), size)
 					b[i] = nil
@@ -93,8 +94,8 @@ func handoff(w way) func() bench.HandoffWay {
 }
 
 // bytes is the way of the workloads with blocks of any size.
-func (w way) bytes() bench.Bytes {
-	return bench.Bytes{
+func (w way) bytes() workloads.Bytes {
+	return workloads.Bytes{
 		Alloc: func(n int) []byte { return unsafe.Slice((*byte)(w.alloc(n)), n) },
 		Free:  func(b []byte) { w.free(unsafe.Pointer(unsafe.SliceData(b)), len(b)) },
 	}
@@ -123,17 +124,17 @@ func (v rival) register() {
 	}
 	checked(v.name, unzeroed)
 	checked(v.name, v.zeroed)
-	bench.Add("list", v.contestant(list(v.zeroed)))
-	bench.Add("pair", v.contestant(bench.Pair(pair(v.zeroed), false)))
-	bench.Add("fragmentation/log", v.contestant(bench.Fragmentation(unzeroed.bytes, nil)))
-	bench.Add("fragmentation/big", v.contestant(bench.Fragmentation(unzeroed.bytes, nil)))
+	set.Add("list", v.contestant(list(v.zeroed)))
+	set.Add("pair", v.contestant(workloads.Pair(pair(v.zeroed), false)))
+	set.Add("fragmentation/log", v.contestant(workloads.Fragmentation(unzeroed.bytes, nil)))
+	set.Add("fragmentation/big", v.contestant(workloads.Fragmentation(unzeroed.bytes, nil)))
 	if v.oneOnly {
 		return
 	}
-	bench.Add("pair/all", v.contestant(bench.Pair(pair(v.zeroed), true)))
-	bench.Add("churn", v.contestant(bench.Churn(unzeroed.bytes, false)))
-	bench.Add("churn/zeroed", v.contestant(bench.Churn(v.zeroed.bytes, true)))
-	bench.Add("handoff", v.contestant(bench.Handoff(handoff(v.zeroed), false)))
+	set.Add("pair/all", v.contestant(workloads.Pair(pair(v.zeroed), true)))
+	set.Add("churn", v.contestant(workloads.Churn(unzeroed.bytes, false)))
+	set.Add("churn/zeroed", v.contestant(workloads.Churn(v.zeroed.bytes, true)))
+	set.Add("handoff", v.contestant(workloads.Handoff(handoff(v.zeroed), false)))
 }
 
 // checked panics early on a rival that is not filled in.

@@ -16,44 +16,93 @@ import (
 	"testing"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/bench/usage"
 	"github.com/freehold-go/freehold/cmd/internal/golden"
 )
 
-// The workloads of these tests are registered beside the real ones, because a child is this test binary again.
+// tests are the workloads that a child of these tests knows: this test binary is started again. The first have the
+// names and the words of real ones, for the tests of what is selected and shown.
+var tests = testSet()
+
 func TestMain(m *testing.M) {
-	fragSettle = time.Millisecond
 	os.Setenv("GORACE", cmp.Or(os.Getenv("GORACE"), "atexit_sleep_ms=0")) // or each child with the race detector sleeps for a second before it ends
+	tests.RunChild()
+	os.Exit(m.Run())
+}
+
+func testSet() *Set {
 	same := func(sum uint64) func(*Run) func() uint64 {
 		return func(*Run) func() uint64 { return func() uint64 { return sum } }
 	}
-	register := func(name string, cs ...Contestant) {
-		Register(Workload{
-			Name: name, Doc: "A workload of the tests.", Op: "call", Size: "things", Quick: []int{3}, Full: []int{4},
-			Ops: func(int) int { return 1 }, Order: 1000,
-		}, cs...)
+	names := func(names ...string) (list []Contestant) {
+		for _, name := range names {
+			list = append(list, Contestant{Name: name, Prepare: same(1)})
+		}
+		return list
 	}
-	register("test/good", Contestant{Name: heapName, Prepare: busy}, Contestant{Name: boundName, Prepare: busy})
-	register("test/mismatch", Contestant{Name: heapName, Prepare: same(1)}, Contestant{Name: "other", Prepare: same(2)})
-	register("test/crash", Contestant{Name: heapName, Prepare: func(*Run) func() uint64 { panic("boom: the child's last words") }})
-	register("test/fail", Contestant{Name: heapName, Prepare: func(r *Run) func() uint64 {
-		r.Fail(errors.New("this contestant gave up"))
-		return func() uint64 { return 0 }
-	}})
-	register("test/missing",
-		Contestant{Name: heapName, Prepare: same(1)},
-		Contestant{Name: "absent", Prepare: same(1), Unavailable: func() string { return "the library is not installed" }})
-	register("test/environment", Contestant{Name: heapName, Env: []string{"BENCH_TEST=set"}, Prepare: func(r *Run) func() uint64 {
-		r.Report("set", float64(len(os.Getenv("BENCH_TEST"))))
-		return func() uint64 { return 0 }
-	}})
-	RunChild()
-	os.Exit(m.Run())
+	test := func(name string, contestants ...Contestant) Workload {
+		return Workload{
+			Name: name, Doc: "A workload of the tests.", Op: "call", Size: "things", Quick: []int{3}, Full: []int{4},
+			Ops: func(int) int { return 1 }, Contestants: contestants,
+		}
+	}
+	list := test("list", names(HeapName, "sync.Pool", BoundName, "offheap New", "offheap Ref")...)
+	list.Doc, list.Op, list.Size = "Build a linked list of n nodes of 16 bytes, walk it, free every node.", "node", "nodes"
+	list.Bars = []Bar{AtMost("list, offheap New by the Go heap", 0.25, TimeRatio("list", 0, "offheap New", HeapName))}
+	log := test("fragmentation/log", names(idleName, HeapName)...)
+	log.Doc = "Grow to n live bytes, shrink to a sixteenth, eight times (twice in the quick selection): blocks of 64 B to " +
+		"256 KiB (log-uniform), written in full, freed in random order."
+	log.Op, log.Size, log.Contestants[0].Baseline = "block", "bytes", true
+	objects := test("objects", names(HeapName, "sync.Pool", slabName)...)
+	objects.Size, objects.Bound = "objects", slabName
+	json := test("json", names(HeapName, slabName)...)
+	json.Bound = slabName
+	json.Inputs = func(*Options) ([]Input, error) { return []Input{{Name: "one", Bytes: 10, Quick: true}}, nil }
+	missing := Contestant{Name: "absent", Prepare: same(1), Unavailable: func() string { return "the library is not installed" }}
+	return NewSet(list, test("pair", names(HeapName)...), test("pair/all", names(HeapName)...),
+		test("churn", names("offheap", "other")...), test("churn/zeroed", names("offheap")...), log, objects, json,
+		test("test/good", Contestant{Name: HeapName, Prepare: busy}, Contestant{Name: BoundName, Prepare: busy}),
+		test("test/mismatch", Contestant{Name: HeapName, Prepare: same(1)}, Contestant{Name: "other", Prepare: same(2)}),
+		test("test/crash", Contestant{Name: HeapName, Prepare: func(*Run) func() uint64 { panic("boom: the child's last words") }}),
+		test("test/fail", Contestant{Name: HeapName, Prepare: func(r *Run) func() uint64 {
+			r.Fail(errors.New("this contestant gave up"))
+			return func() uint64 { return 0 }
+		}}),
+		test("test/missing", Contestant{Name: HeapName, Prepare: same(1)}, missing),
+		test("test/environment", Contestant{Name: HeapName, Env: []string{"BENCH_TEST=set"}, Prepare: func(r *Run) func() uint64 {
+			r.Report("set", float64(len(os.Getenv("BENCH_TEST"))))
+			return func() uint64 { return 0 }
+		}}))
+}
+
+const (
+	idleName = "idle"
+	slabName = "slab"
+)
+
+// TestSetRefuses: names in a set are one of a kind, and must be there to be added to.
+func TestSetRefuses(t *testing.T) {
+	w := Workload{Name: "w", Contestants: []Contestant{{Name: "c"}}}
+	for want, f := range map[string]func(){
+		`bench: two workloads are called "w"`:         func() { NewSet(w, w) },
+		`bench: workload "w" has two contestants "c"`: func() { NewSet(w).Add("w", Contestant{Name: "c"}) },
+		`bench: there is no workload "v"`:             func() { NewSet(w).AddBars("v") },
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("panics with %v, want %q", got, want)
+				}
+			}()
+			f()
+		}()
+	}
 }
 
 // busy is the Prepare of a contestant that takes time by the clock that is read, which has microseconds.
 func busy(*Run) func() uint64 {
 	return func() uint64 {
-		for begin := processCPU(); processCPU() == begin; {
+		for begin := usage.CPU(); usage.CPU() == begin; {
 		}
 		return 1
 	}
@@ -62,7 +111,7 @@ func busy(*Run) func() uint64 {
 // runPlan measures the workloads that match, once and shortly.
 func runPlan(t *testing.T, workloads string) []*Row {
 	t.Helper()
-	p, err := makePlan(Options{Run: regexp.MustCompile(workloads), Count: 1, MinTime: time.Nanosecond})
+	p, err := tests.makePlan(Options{Run: regexp.MustCompile(workloads), Count: 1, MinTime: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +177,7 @@ func TestChildGetsItsEnvironment(t *testing.T) {
 
 // TestCancelKeepsWhatIsDone interrupts a run at its fourth child.
 func TestCancelKeepsWhatIsDone(t *testing.T) {
-	p, err := makePlan(Options{Run: regexp.MustCompile("^test/(good|missing|environment)$"), Count: 2, MinTime: time.Nanosecond})
+	p, err := tests.makePlan(Options{Run: regexp.MustCompile("^test/(good|missing|environment)$"), Count: 2, MinTime: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +198,7 @@ func TestCancelKeepsWhatIsDone(t *testing.T) {
 
 // TestQuickSelectionEnds gives the quick selection no time at all: nothing may start, and every row must say why.
 func TestQuickSelectionEnds(t *testing.T) {
-	p, err := makePlan(Options{})
+	p, err := tests.makePlan(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +215,7 @@ func TestQuickSelectionEnds(t *testing.T) {
 }
 
 func TestPassesAlternate(t *testing.T) {
-	p, err := makePlan(Options{Run: regexp.MustCompile("^test/good$|^test/missing$")})
+	p, err := tests.makePlan(Options{Run: regexp.MustCompile("^test/good$|^test/missing$")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +240,7 @@ func TestSelection(t *testing.T) {
 		{Options{Run: regexp.MustCompile("^pair/all$")}, []string{"pair/all"}},
 		{Options{Run: regexp.MustCompile("churn"), Contestants: regexp.MustCompile("^offheap$")}, []string{"churn", "churn/zeroed"}},
 	} {
-		p, err := makePlan(test.options)
+		p, err := tests.makePlan(test.options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,73 +252,8 @@ func TestSelection(t *testing.T) {
 			t.Errorf("%+v selects %q, want %q", test.options, got, test.want)
 		}
 	}
-	if _, err := makePlan(Options{Run: regexp.MustCompile("^nothing$")}); !errors.Is(err, errNothingSelected) {
+	if _, err := tests.makePlan(Options{Run: regexp.MustCompile("^nothing$")}); !errors.Is(err, errNothingSelected) {
 		t.Errorf("an empty selection gives %v", err)
-	}
-}
-
-// tiny are the sizes at which every workload runs in the tests, by task.
-var tiny = map[string]int{
-	"list": 100, "pair": 32, "churn": 50, "handoff": 4 * handoffBatch, "fragmentation": 4 << 20, "scan": 1000,
-	"objects": 1000, "tree": 1000, "map": 1000, "frame": 1000, "json": 0,
-}
-
-// TestWorkloads runs every contestant of every workload, so that none rots, and compares their results.
-func TestWorkloads(t *testing.T) {
-	defer func(n int) { pairsPerRound = n }(pairsPerRound)
-	pairsPerRound = 1 << 12 // with the race detector more take minutes
-	for _, w := range registry {
-		if w.Order >= 1000 {
-			continue
-		}
-		t.Run(w.Name, func(t *testing.T) {
-			var jobs []*job
-			for _, c := range w.contestants {
-				s, err := runSpec(Spec{Workload: w.Name, N: tiny[w.family()], Contestant: c.Name, Quick: true})
-				if err != nil {
-					t.Errorf("%s: %v", c.Name, err)
-					continue
-				}
-				if len(s.Checksums) == 0 || s.Ops <= 0 {
-					t.Errorf("%s measured nothing: %+v", c.Name, s)
-				}
-				jobs = append(jobs, &job{w: w, c: c, n: tiny[w.family()], samples: []Sample{s}})
-			}
-			checkSums(jobs)
-			for _, j := range jobs {
-				if j.failure != "" {
-					t.Errorf("%s: %s", j.c.Name, j.failure)
-				}
-			}
-		})
-	}
-}
-
-// mostAllocs is how many Go heap objects an operation may leave: chunks are made now and then, and a frame is a whole round.
-var mostAllocs = map[string]float64{"list": 0.01, "pair": 0.01, "handoff": 0.01, "objects": 0.01, "tree": 0.01, "frame": 20}
-
-// TestFastPathsDoNotAllocate holds the workloads to what the harness measured: freehold's ways leave the Go heap alone.
-func TestFastPathsDoNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs children that run for a while")
-	}
-	if !onFastPaths() {
-		t.Skip("the fast paths do not serve here")
-	}
-	for workload, n := range map[string]int{
-		"list": 100_000, "pair": 32, "handoff": 200 * handoffBatch, "objects": 100_000, "tree": 100_000, "frame": 10_000,
-	} {
-		for _, c := range find(workload).contestants {
-			if !c.Own {
-				continue
-			}
-			s, err := startChild(t.Context(), Spec{Workload: workload, N: n, Contestant: c.Name, MinTime: time.Millisecond, Quick: true}, nil)
-			if err != nil {
-				t.Errorf("%s, %s: %v", workload, c.Name, err)
-			} else if s.AllocsOp > mostAllocs[workload] {
-				t.Errorf("%s, %s: %g Go heap objects an operation", workload, c.Name, s.AllocsOp)
-			}
-		}
 	}
 }
 
@@ -305,7 +289,7 @@ func TestJSONContract(t *testing.T) {
 
 // sampleReport is a report with every kind of row.
 func sampleReport() *report {
-	list, frag := find("list"), find("fragmentation/log")
+	list, frag := tests.find("list"), tests.find("fragmentation/log")
 	of := func(w *Workload, n int, name string, ns float64, more func(*Row)) *Row {
 		r := &Row{
 			Workload: w.Name, N: n, Contestant: name, Op: w.Op, NsOp: ns, NsOps: []float64{ns, ns}, Passes: 2, Spread: 0.1,
@@ -317,20 +301,20 @@ func sampleReport() *report {
 		return r
 	}
 	rows := []*Row{
-		of(list, 2_000_000, heapName, 50.25, nil),
-		of(list, 2_000_000, boundName, 6, func(r *Row) { r.AllocsOp, r.GCCycles, r.GCCPU = 0, 0, 0 }),
+		of(list, 2_000_000, HeapName, 50.25, nil),
+		of(list, 2_000_000, BoundName, 6, func(r *Row) { r.AllocsOp, r.GCCycles, r.GCCPU = 0, 0, 0 }),
 		of(list, 2_000_000, "offheap New", 12.125, func(r *Row) { r.AllocsOp = 0.00001 }),
 		of(list, 2_000_000, "offheap Ref", 0, func(r *Row) { r.Passes, r.Error = 0, "child failed: exit status 2\n    panic: <boom>" }),
 		of(list, 2_000_000, "sync.Pool", 0, func(r *Row) { r.Passes, r.Skipped = 0, "interrupted" }),
 		of(frag, 1<<30, idleName, 1e6, nil),
-		of(frag, 1<<30, heapName, 18e3, func(r *Row) {
+		of(frag, 1<<30, HeapName, 18e3, func(r *Row) {
 			r.Extra = map[string]float64{"trough_rss_bytes": 1e9, "trough_rss_ratio": 16.5}
 			r.series = []Series{{Name: "resident set over time", Unit: "MiB", Seconds: []float64{0, 1, 2}, Values: []float64{5, 1024, 900}}}
 		}),
 	}
 	for _, r := range rows {
-		r.Ratio = ratioTo(r, findRow(rows, r, heapName))
-		r.BoundRatio = ratioTo(r, findRow(rows, r, boundName))
+		r.Ratio = ratioTo(r, findRow(rows, r, HeapName))
+		r.BoundRatio = ratioTo(r, findRow(rows, r, BoundName))
 		adjust(rows, r)
 	}
 	return &report{Environment: "2026-01-02 15:04 · go1.26 · linux/amd64", Quick: true, Rows: rows, Bars: []BarResult{
@@ -375,9 +359,9 @@ func TestPage(t *testing.T) {
 
 func TestBars(t *testing.T) {
 	rep := sampleReport()
-	for _, b := range judge(rep.Rows) {
+	for _, b := range tests.Judge(rep.Rows) {
 		if b.Name == "list, offheap New by the Go heap" {
-			if want := 12.125 / 50.25; b.Value != want || !b.Met && listBar == 0.25 {
+			if want := 12.125 / 50.25; b.Value != want || !b.Met {
 				t.Errorf("%+v, want %g", b, want)
 			}
 			return
@@ -389,7 +373,7 @@ func TestBars(t *testing.T) {
 // TestSignal sends a real interrupt to the command and wants the report of what was done.
 func TestSignal(t *testing.T) {
 	if os.Getenv("BENCH_TEST_COMMAND") != "" {
-		if err := Command().Run(context.Background(), strings.Fields("bench -run ^test/good$ -count 100000 -mintime 1ms")); err != nil {
+		if err := tests.Command().Run(context.Background(), strings.Fields("bench -run ^test/good$ -count 100000 -mintime 1ms")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -432,27 +416,4 @@ func (w *firstWrite) Write(p []byte) (int, error) {
 		close(w.done)
 	}
 	return len(p), nil
-}
-
-func TestMemoryReadings(t *testing.T) {
-	if rss, peak := currentRSS(), peakRSS(); rss <= 0 || peak < rss/2 {
-		t.Errorf("resident set %g, peak %g", rss, peak)
-	}
-	if m := openMachineMemory(); m.Source == "" || m.read() <= 0 {
-		t.Errorf("machine memory from %q is %g", m.Source, m.read())
-	}
-}
-
-func TestBoundClasses(t *testing.T) {
-	previous := 0
-	for n := 1; n <= 1<<20; n++ {
-		class, size := boundClass(n)
-		if size < n || class < previous || class > previous+1 || class >= boundClassCount {
-			t.Fatalf("%d bytes: class %d of %d bytes, after class %d", n, class, size, previous)
-		}
-		if n > 64 && float64(size) > 1.25*float64(n) {
-			t.Fatalf("%d bytes: a block of %d", n, size)
-		}
-		previous = class
-	}
 }

@@ -12,8 +12,8 @@ import (
 const childVariable = "FREEHOLD_BENCH_CHILD"
 
 // RunChild does the work of a child and exits if this process was started as one; otherwise it returns at once. Call
-// it first in main, and in TestMain of a test that runs the command.
-func RunChild() {
+// it first in main, and in TestMain of a test that runs the command, with the set that the command has.
+func (s *Set) RunChild() {
 	text := os.Getenv(childVariable)
 	if text == "" {
 		return
@@ -21,16 +21,25 @@ func RunChild() {
 	// Ctrl-C reaches every process of the terminal. The parent ends the child itself; one that died first would look
 	// like a failure.
 	signal.Ignore(os.Interrupt)
-	os.Exit(childMain(text))
+	os.Exit(s.childMain(text))
 }
 
-func childMain(text string) int {
+// ChildEnv is the variable, as "NAME=value", that makes a program which calls RunChild a child with this task.
+func ChildEnv(spec Spec) (string, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return "", fmt.Errorf("encode the child's task: %w", err)
+	}
+	return childVariable + "=" + string(text), nil
+}
+
+func (s *Set) childMain(text string) int {
 	var spec Spec
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %s is not a child's task: %v\n", childVariable, err)
 		return 2
 	}
-	sample, err := runSpec(spec)
+	sample, err := s.Run(spec)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -22,14 +22,15 @@ const exitInterrupted = 130
 // errFailed ends the command with an error after the report, which has told what failed.
 var errFailed = errors.New("bench: a contestant failed, see the report")
 
-// Command returns the verb bench for a command line. Flags may be written with one dash or two.
-func Command() *cli.Command {
+// Command returns the verb bench for a command line, over the workloads of the set. Flags may be written with one dash
+// or two.
+func (s *Set) Command() *cli.Command {
 	return &cli.Command{
 		Name:  "bench",
 		Usage: "measure ways to allocate memory on this machine",
 		Description: "Each contestant runs in child processes of its own, interleaved with the others. Without flags a quick\n" +
 			"selection ends in less than 90 seconds; only the figures of -full count. Time is CPU time, user and system.",
-		Flags: []cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "full", Usage: "run everything at full size, and judge the bars"},
 			&cli.StringFlag{Name: "run", Usage: "run only the workloads whose name matches `REGEXP`"},
 			&cli.StringFlag{Name: "contestants", Usage: "run only the contestants whose name matches `REGEXP`"},
@@ -38,18 +39,15 @@ func Command() *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a row instead of tables"},
 			&cli.StringFlag{Name: "html", Usage: "write one self-contained page with charts to `FILE`"},
 			&cli.StringFlag{Name: "cpuprofile", Usage: "write a CPU profile of every contestant into `DIR`"},
-			&cli.FloatFlag{Name: "fragmentation-gib", Usage: "let fragmentation grow to `GIB`"},
-			&cli.IntFlag{Name: "scan-maps", Usage: "fill the maps of scan with `N` entries"},
-			&cli.StringFlag{Name: "docs", Usage: "let json and decode read the files that match `GLOB`, .zst and .gz too, in place of the Go distribution's"},
-			&cli.FloatFlag{Name: "frame-hz", Usage: "begin `N` frames of frame a second, 0 for no pauses; the default is 60 with -full, 0 without"},
+		}, s.flags(), []cli.Flag{
 			&cli.BoolFlag{Name: "list", Usage: "list the workloads and their contestants"},
-		},
+		}),
 		OnUsageError: UsageError,
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
 				return fmt.Errorf("bench: unknown argument %q; workloads are selected with -run", c.Args().First())
 			}
-			return runCommand(ctx, c)
+			return s.run(ctx, c)
 		},
 	}
 }
@@ -59,16 +57,16 @@ func UsageError(_ context.Context, c *cli.Command, err error, _ bool) error {
 	return fmt.Errorf("%s: %w; see %s -help", c.Name, err, c.FullName())
 }
 
-func runCommand(ctx context.Context, c *cli.Command) error {
+func (s *Set) run(ctx context.Context, c *cli.Command) error {
 	stdout, stderr := writers(c)
 	if c.Bool("list") {
-		return listContestants(stdout)
+		return s.list(stdout)
 	}
-	options, err := readOptions(c)
+	options, err := s.readOptions(c)
 	if err != nil {
 		return err
 	}
-	p, err := makePlan(options)
+	p, err := s.makePlan(options)
 	if err != nil {
 		return err
 	}
@@ -103,16 +101,34 @@ func writers(c *cli.Command) (stdout, stderr io.Writer) {
 	return stdout, stderr
 }
 
-// maxGiB is how far fragmentation may grow: what an int of this machine holds, and at most a TiB.
-const maxGiB = min(1024, math.MaxInt>>30)
+// flags are the flags of the workloads.
+func (s *Set) flags() (flags []cli.Flag) {
+	for _, w := range s.workloads {
+		for _, f := range w.Flags {
+			flags = append(flags, f.Flag)
+		}
+	}
+	return flags
+}
 
-func readOptions(c *cli.Command) (Options, error) {
+// readFlags notes what the flags of the workloads say.
+func (s *Set) readFlags(c *cli.Command, o *Options) error {
+	for _, w := range s.workloads {
+		for _, f := range w.Flags {
+			if c.IsSet(f.Names()[0]) {
+				if err := f.Read(c, o); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Set) readOptions(c *cli.Command) (Options, error) {
 	o := Options{
 		Full: c.Bool("full"), Count: int(c.Int("count")), MinTime: c.Duration("mintime"),
-		ProfileDir: c.String("cpuprofile"), Sizes: map[string][]int{}, Docs: c.String("docs"),
-	}
-	if o.Full {
-		o.FrameHz = frameHz
+		ProfileDir: c.String("cpuprofile"), Sizes: map[string][]int{}, Flags: map[string]string{},
 	}
 	var err error
 	if o.Run, err = readRegexp(c, "run"); err != nil {
@@ -124,25 +140,8 @@ func readOptions(c *cli.Command) (Options, error) {
 	if o.Count < 0 || o.MinTime < 0 || o.MinTime > time.Hour {
 		return o, errors.New("bench: -count must not be negative, and -mintime must be between 0 and an hour")
 	}
-	if c.IsSet("fragmentation-gib") {
-		gib := c.Float("fragmentation-gib")
-		if !(gib > 0 && gib <= maxGiB) {
-			return o, fmt.Errorf("bench: -fragmentation-gib is %g; it must be more than 0 and at most %d", gib, maxGiB)
-		}
-		o.Sizes["fragmentation/log"] = []int{int(gib * (1 << 30))}
-		o.Sizes["fragmentation/big"] = o.Sizes["fragmentation/log"]
-	}
-	if c.IsSet("frame-hz") {
-		if o.FrameHz = c.Float("frame-hz"); !(o.FrameHz >= 0 && o.FrameHz <= maxFrameHz) {
-			return o, fmt.Errorf("bench: -frame-hz is %g; it must be from 0 to %d", o.FrameHz, maxFrameHz)
-		}
-	}
-	if c.IsSet("scan-maps") {
-		n := int(c.Int("scan-maps"))
-		if n < 1 || n > 1<<31-1 {
-			return o, fmt.Errorf("bench: -scan-maps is %d; it must be from 1 to %d, because keys are int32", n, 1<<31-1)
-		}
-		o.Sizes["scan/maps"] = []int{n}
+	if err := s.readFlags(c, &o); err != nil {
+		return o, err
 	}
 	if o.ProfileDir != "" {
 		if err := os.MkdirAll(o.ProfileDir, 0o755); err != nil {
@@ -183,13 +182,13 @@ func writeReport(c *cli.Command, rep *report, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// listContestants prints what there is to run.
-func listContestants(out io.Writer) error {
-	for _, w := range registry {
+// list prints what there is to run.
+func (s *Set) list(out io.Writer) error {
+	for _, w := range s.workloads {
 		if _, err := fmt.Fprintf(out, "%s: %s\n", w.Name, w.Doc); err != nil {
 			return err
 		}
-		for _, c := range w.contestants {
+		for _, c := range w.Contestants {
 			fmt.Fprintf(out, "    %-28s %s\n", c.Name, c.Note)
 		}
 	}

@@ -29,7 +29,7 @@ func (g *group) crossovers() []crossover {
 		return nil
 	}
 	var found []crossover
-	for _, c := range g.w.contestants {
+	for _, c := range g.w.Contestants {
 		if c.Name == g.w.Heap || c.Baseline {
 			continue
 		}

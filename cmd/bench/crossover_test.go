@@ -6,22 +6,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // curveReport is a report of objects with a curve for each contestant: ns an object at 1k, 100k and 1M.
 func curveReport(curves map[string][3]float64) *report {
-	w := find("objects")
+	w := tests.find("objects")
 	var rows []*Row
 	for i, n := range []int{1000, 100_000, 1_000_000} {
-		for _, c := range w.contestants {
+		for k := range w.Contestants {
+			c := &w.Contestants[k]
 			if ns, ok := curves[c.Name]; ok {
 				rows = append(rows, &Row{Workload: w.Name, N: n, Contestant: c.Name, NsOp: ns[i], Passes: 1, Op: w.Op, w: w, c: c})
 			}
 		}
 	}
 	for _, r := range rows {
-		r.Ratio = ratioTo(r, findRow(rows, r, heapName))
+		r.Ratio = ratioTo(r, findRow(rows, r, HeapName))
 	}
 	return &report{Rows: rows}
 }
@@ -41,7 +41,7 @@ func TestCrossovers(t *testing.T) {
 		{[3]float64{9, 10.4, 9}, "everywhere"},
 		{[3]float64{9, 10.4, 11}, "up to 100k"},
 	} {
-		rep := curveReport(map[string][3]float64{heapName: {10, 10, 10}, "sync.Pool": test.curve, slabName: {1, 1, 1}})
+		rep := curveReport(map[string][3]float64{HeapName: {10, 10, 10}, "sync.Pool": test.curve, slabName: {1, 1, 1}})
 		g := rep.groups()[0]
 		found := g.crossovers()
 		if len(found) != 2 || found[0].Row.Contestant != "sync.Pool" || found[0].Where != test.want {
@@ -56,7 +56,7 @@ func TestCrossovers(t *testing.T) {
 }
 
 func TestCheapest(t *testing.T) {
-	rep := curveReport(map[string][3]float64{heapName: {10, 10, 10}, "sync.Pool": {5, 20, 20}, slabName: {1, 1, 1}})
+	rep := curveReport(map[string][3]float64{HeapName: {10, 10, 10}, "sync.Pool": {5, 20, 20}, slabName: {1, 1, 1}})
 	g := rep.groups()[0]
 	if got, want := g.cheapest(), "sync.Pool at 1k; Go heap at 100k, 1M"; got != want {
 		t.Errorf("cheapest is %q, want %q", got, want)
@@ -89,16 +89,16 @@ func TestCheapest(t *testing.T) {
 }
 
 func TestRatiosChart(t *testing.T) {
-	w := find("json")
+	w := tests.find("json")
 	var rows []*Row
 	for _, input := range []string{"one", "two"} {
 		rows = append(rows,
-			&Row{Workload: w.Name, N: 10, Input: input, Contestant: heapName, NsOp: 10, Passes: 1, w: w, c: w.contestant(heapName)},
+			&Row{Workload: w.Name, N: 10, Input: input, Contestant: HeapName, NsOp: 10, Passes: 1, w: w, c: w.contestant(HeapName)},
 			&Row{Workload: w.Name, N: 10, Input: input, Contestant: slabName, NsOp: 4, Passes: 1, w: w, c: w.contestant(slabName)})
 	}
 	rows[3].NsOp = 5
 	for _, r := range rows {
-		r.Ratio = ratioTo(r, findRow(rows, r, heapName))
+		r.Ratio = ratioTo(r, findRow(rows, r, HeapName))
 	}
 	groups := (&report{Rows: rows}).groups()
 	if len(groups[0].sizes) != 2 {
@@ -107,37 +107,5 @@ func TestRatiosChart(t *testing.T) {
 	c := ratiosChart(groups[0])
 	if len(c.Labels) != 2 || len(c.Sets) != 2 || c.Sets[1].Values[0] != 0.4 || c.Sets[1].Values[1] != 0.5 {
 		t.Errorf("%+v", c)
-	}
-}
-
-func TestPercentile(t *testing.T) {
-	times := make([]time.Duration, 10_000)
-	for i := range times {
-		times[i] = time.Duration(i + 1)
-	}
-	for p, want := range map[float64]time.Duration{0.5: 5000, 0.999: 9990, 1: 10_000, 0: 1} {
-		if got := percentile(times, p); got != want {
-			t.Errorf("percentile %g is %d, want %d", p, got, want)
-		}
-	}
-	if got := percentile(times[:1], 0.999); got != 1 {
-		t.Errorf("of one frame: %d", got)
-	}
-}
-
-// TestLateFrames runs frames that take longer than their time, and frames that have no rate.
-func TestLateFrames(t *testing.T) {
-	slow := func() uint64 { time.Sleep(2 * time.Millisecond); return 0 }
-	r := &Run{Spec: Spec{FrameHz: 10_000}}
-	times := make([]time.Duration, 5)
-	if late := r.runFrames(slow, times); late != len(times)-1 {
-		t.Errorf("%d of %d frames were late", late, len(times)-1)
-	}
-	r.FrameHz = 0
-	if late := r.runFrames(slow, times); late != 0 {
-		t.Errorf("without a rate %d frames were late", late)
-	}
-	if len(r.sample.Checksums) != 2*len(times) {
-		t.Errorf("%d checksums of %d frames", len(r.sample.Checksums), 2*len(times))
 	}
 }

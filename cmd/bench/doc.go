@@ -10,7 +10,8 @@
 // bound, which is a hand-made allocator without any check that does only what the task needs.
 //
 // The package is not a general benchmark framework: use testing.B for a function. It is exported so that another
-// module can register rivals on the same workloads, with [Add], and run them behind the same command, with [Command].
+// module can add rivals to the same workloads, with [Set.Add], and run them behind the same command, with [Set.Command].
 //
-// A program that uses it calls [RunChild] first thing in main, because the children are that program.
+// The package knows no workload: a [Set] is handed to it. Package workloads has those of freehold. A program that uses a
+// set calls [Set.RunChild] first thing in main, because the children are that program.
 package bench

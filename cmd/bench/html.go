@@ -117,7 +117,7 @@ func (rep *report) writeHTML(file string) error {
 func (d *pageData) addGroup(g group) {
 	pg := pageGroup{Name: g.w.Name, Doc: g.w.Doc, Op: g.w.Op}
 	for _, s := range g.sizes {
-		ps := pageSize{Text: g.w.placeText(s.n, s.input)}
+		ps := pageSize{Text: g.w.PlaceText(s.n, s.input)}
 		for _, r := range s.rows {
 			ps.Rows = append(ps.Rows, newPageRow(r))
 		}
@@ -188,7 +188,7 @@ func newPageRow(r *Row) pageRow {
 
 // barsChart compares the contestants at one size.
 func barsChart(g group, s sizeGroup) pageChart {
-	c := pageChart{Kind: "bars", Title: g.w.placeText(s.n, s.input), Unit: "CPU ns/" + g.w.Op}
+	c := pageChart{Kind: "bars", Title: g.w.PlaceText(s.n, s.input), Unit: "CPU ns/" + g.w.Op}
 	set := pageCurve{}
 	for _, r := range s.rows {
 		if r.Passes > 0 && !r.c.Baseline {

@@ -20,26 +20,26 @@ type Input struct {
 	Quick bool `json:"-"`
 }
 
-// inputName is what people call a file: its name without folders and endings.
-func inputName(file string) string {
+// InputName is what people call a file: its name without folders and endings.
+func InputName(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(file), ".")
 	return cmp.Or(name, filepath.Base(file))
 }
 
-// A place is one size, or one input with its size, at which all contestants of a workload run.
-type place struct {
-	n     int
-	input Input
+// A Place is one size, or one input with its size, at which all contestants of a workload run.
+type Place struct {
+	N     int
+	Input Input
 }
 
-// places returns where w runs under the options, and whether in the shape of the quick selection.
-func (w *Workload) places(o *Options) (places []place, quick bool, err error) {
+// Places returns where w runs under the options, and whether in the shape of the quick selection.
+func (w *Workload) Places(o *Options) (places []Place, quick bool, err error) {
 	quick = !o.Full
 	if w.Inputs != nil {
 		inputs, err := w.Inputs(o)
 		for _, in := range inputs {
 			if !quick || in.Quick {
-				places = append(places, place{in.Bytes, in})
+				places = append(places, Place{in.Bytes, in})
 			}
 		}
 		return places, quick, err
@@ -52,13 +52,13 @@ func (w *Workload) places(o *Options) (places []place, quick bool, err error) {
 		sizes, quick = s, false
 	}
 	for _, n := range sizes {
-		places = append(places, place{n: n})
+		places = append(places, Place{N: n})
 	}
 	return places, quick, nil
 }
 
-// placeText names a place: the input, or the size.
-func (w *Workload) placeText(n int, input string) string {
+// PlaceText names a place: the input, or the size.
+func (w *Workload) PlaceText(n int, input string) string {
 	if input == "" {
 		return w.sizeText(n)
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime/metrics"
 	"runtime/pprof"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/bench/usage"
 )
 
 const (
@@ -15,19 +17,14 @@ const (
 	metricLiveHeap = "/gc/heap/live:bytes"
 )
 
-// A meter holds the readings at the start of what is measured.
-type meter struct {
+// A Meter holds the readings at the start of what is measured.
+type Meter struct {
+	run    *Run
+	end    func() // of the CPU profile
 	begin  time.Time
 	cpu    time.Duration
 	allocs uint64
 	gc     gcReading
-}
-
-// automaticCycles counts the collections that the runtime began by itself.
-func automaticCycles() float64 {
-	s := []metrics.Sample{{Name: "/gc/cycles/automatic:gc-cycles"}}
-	metrics.Read(s)
-	return float64(s[0].Value.Uint64())
 }
 
 type gcReading struct{ cycles, cpuSeconds float64 }
@@ -53,26 +50,33 @@ func readAllocs() uint64 {
 	return m.Mallocs
 }
 
-func startMeter() *meter {
-	m := &meter{gc: readGC(), allocs: readAllocs()}
-	m.begin, m.cpu = time.Now(), processCPU()
-	return m
+// Start begins to measure: it reads the clocks and counters, and starts the CPU profile if one is wanted.
+func (r *Run) Start() (*Meter, error) {
+	end, err := r.startProfile()
+	if err != nil {
+		return nil, err
+	}
+	m := &Meter{run: r, end: end, gc: readGC(), allocs: readAllocs()}
+	m.begin, m.cpu = time.Now(), usage.CPU()
+	return m, nil
 }
 
-func (m *meter) elapsed() time.Duration { return time.Since(m.begin) }
+func (m *Meter) elapsed() time.Duration { return time.Since(m.begin) }
 
-// stop writes what happened since startMeter into s.
-func (m *meter) stop(s *Sample, ops float64) {
-	cpu, wall := processCPU()-m.cpu, time.Since(m.begin)
+// Stop notes in the run's sample what happened since Start.
+func (m *Meter) Stop(rounds int, ops float64) {
+	cpu, wall := usage.CPU()-m.cpu, time.Since(m.begin)
 	allocs, gc := readAllocs(), readGC()
-	s.Ops = ops
+	s := &m.run.sample
+	s.Rounds, s.Ops = rounds, ops
 	s.CPU = cpu.Seconds()
 	s.NsOp = float64(cpu.Nanoseconds()) / ops
 	s.WallNsOp = float64(wall.Nanoseconds()) / ops
 	s.AllocsOp = float64(allocs-m.allocs) / ops
 	s.GCCycles = gc.cycles - m.gc.cycles
 	s.GCCPU = gc.cpuSeconds - m.gc.cpuSeconds
-	s.PeakRSS = peakRSS()
+	s.PeakRSS = usage.PeakRSS()
+	m.end()
 }
 
 // startProfile starts a CPU profile if one is wanted and returns the function that ends it.

@@ -70,7 +70,7 @@ func (p *plan) runChild(ctx context.Context, j *job, pass int) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, childLimit)
 	defer cancel()
-	sample, err := startChild(ctx, p.spec(j, pass), j.c.Env)
+	sample, err := StartChild(ctx, p.spec(j, pass), j.c.Env)
 	j.longest = max(j.longest, time.Since(begin))
 	switch {
 	case err == nil:
@@ -84,7 +84,7 @@ func (p *plan) runChild(ctx context.Context, j *job, pass int) {
 }
 
 func (p *plan) spec(j *job, pass int) Spec {
-	s := Spec{Workload: j.w.Name, N: j.n, Input: j.input, Contestant: j.c.Name, MinTime: p.minTime, FrameHz: p.FrameHz, Quick: j.quick}
+	s := Spec{Workload: j.w.Name, N: j.n, Input: j.input, Contestant: j.c.Name, MinTime: p.minTime, Flags: p.Flags, Quick: j.quick}
 	if p.ProfileDir != "" && pass == 0 {
 		s.Profile = filepath.Join(p.ProfileDir, profileName(j))
 	}
@@ -98,19 +98,19 @@ func profileName(j *job) string {
 	return strings.Trim(notInFileNames.ReplaceAllString(name, "-"), "-") + ".prof"
 }
 
-// startChild runs one child to its end. Its error holds what the child wrote to stderr.
-func startChild(ctx context.Context, spec Spec, env []string) (Sample, error) {
+// StartChild runs one child to its end, with more variables in its environment. Its error holds what the child wrote to stderr.
+func StartChild(ctx context.Context, spec Spec, env []string) (Sample, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return Sample{}, fmt.Errorf("find the executable to start as a child: %w", err)
 	}
-	text, err := json.Marshal(spec)
+	task, err := ChildEnv(spec)
 	if err != nil {
-		return Sample{}, fmt.Errorf("encode the child's task: %w", err)
+		return Sample{}, err
 	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(append(os.Environ(), env...), childVariable+"="+string(text))
+	cmd.Env = append(append(os.Environ(), env...), task)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = 2 * time.Second
 	if err := cmd.Run(); err != nil {

@@ -22,10 +22,8 @@ type Options struct {
 	MinTime time.Duration
 	// Sizes replaces the sizes of a workload, by name, and gives that workload its full shape.
 	Sizes map[string][]int
-	// Docs is the pattern of the files that json and decode read, or empty for the Go distribution's corpus.
-	Docs string
-	// FrameHz is how many frames of frame begin in a second; 0 is one right after the other.
-	FrameHz float64
+	// Flags are the values of flags that belong to workloads, by their names. Children see them too.
+	Flags map[string]string
 	// ProfileDir receives a CPU profile of each child of the first pass, if it is not empty.
 	ProfileDir string
 }
@@ -59,6 +57,7 @@ type job struct {
 // A plan is what one call of the command is going to run.
 type plan struct {
 	Options
+	set     *Set
 	jobs    []*job
 	passes  int
 	minTime time.Duration
@@ -70,11 +69,11 @@ type plan struct {
 var errNothingSelected = errors.New("no workload and contestant matches")
 
 // makePlan selects the jobs and divides the time among them.
-func makePlan(o Options) (*plan, error) {
-	p := &plan{Options: o, budget: quickBudget, limit: quickLimit}
+func (s *Set) makePlan(o Options) (*plan, error) {
+	p := &plan{Options: o, set: s, budget: quickBudget, limit: quickLimit}
 	p.limited = !o.Full && o.Count == 0 && len(o.Sizes) == 0
-	for _, w := range registry {
-		if o.Run != nil && !o.Run.MatchString(w.Name) && !o.Run.MatchString(w.family()) {
+	for _, w := range s.workloads {
+		if o.Run != nil && !o.Run.MatchString(w.Name) && !o.Run.MatchString(w.Family()) {
 			continue
 		}
 		if err := p.addJobs(w); err != nil {
@@ -82,7 +81,7 @@ func makePlan(o Options) (*plan, error) {
 		}
 	}
 	if len(p.jobs) == 0 {
-		return nil, fmt.Errorf("bench: %w; the workloads are %q", errNothingSelected, Workloads())
+		return nil, fmt.Errorf("bench: %w; the workloads are %q", errNothingSelected, s.Names())
 	}
 	p.passes, p.minTime = quickPasses, quickMinTime
 	if o.Full {
@@ -103,19 +102,20 @@ func makePlan(o Options) (*plan, error) {
 }
 
 func (p *plan) addJobs(w *Workload) error {
-	places, quick, err := w.places(&p.Options)
+	places, quick, err := w.Places(&p.Options)
 	if err != nil {
 		return err
 	}
 	for _, at := range places {
-		for _, c := range w.contestants {
+		for i := range w.Contestants {
+			c := &w.Contestants[i]
 			if p.Contestants != nil && !p.Contestants.MatchString(c.Name) && !c.Baseline {
 				continue
 			}
 			if quick && c.FullOnly && p.Contestants == nil {
 				continue
 			}
-			p.jobs = append(p.jobs, &job{w: w, c: c, n: at.n, input: at.input, quick: quick, skipped: c.available()})
+			p.jobs = append(p.jobs, &job{w: w, c: c, n: at.N, input: at.Input, quick: quick, skipped: c.available()})
 		}
 	}
 	return nil

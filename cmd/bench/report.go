@@ -29,7 +29,7 @@ type report struct {
 func newReport(p *plan, interrupted bool) *report {
 	rep := &report{Environment: environment(), Quick: !p.Full, Interrupted: interrupted, Rows: p.rows()}
 	if p.Full {
-		rep.Bars = judge(rep.Rows)
+		rep.Bars = p.set.Judge(rep.Rows)
 	}
 	return rep
 }

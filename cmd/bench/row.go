@@ -148,14 +148,14 @@ func ratioTo(r, base *Row) *float64 {
 func checkSums(jobs []*job) {
 	type key struct {
 		w *Workload
-		place
+		Place
 	}
 	reference := map[key]*job{}
 	for _, j := range jobs {
 		if len(j.samples) == 0 || j.c.Baseline {
 			continue
 		}
-		k := key{j.w, place{j.n, j.input}}
+		k := key{j.w, Place{j.n, j.input}}
 		if reference[k] == nil {
 			reference[k] = j
 		}

@@ -14,8 +14,8 @@ type Spec struct {
 	MinTime    time.Duration `json:"min_time"`
 	// Input is the file to work on, where the workload has inputs.
 	Input Input `json:"input,omitzero"`
-	// FrameHz is how many frames begin in a second; 0 is one right after the other.
-	FrameHz float64 `json:"frame_hz,omitempty"`
+	// Flags are the values of flags that belong to workloads.
+	Flags map[string]string `json:"flags,omitempty"`
 	// Quick is set in the quick selection: a workload that is its own clock does less.
 	Quick bool `json:"quick,omitempty"`
 	// Profile is a file to which the child writes a CPU profile of what it measured, or empty.
@@ -52,7 +52,10 @@ type Run struct {
 	Spec
 	// Procs is GOMAXPROCS of the child.
 	Procs int
+	// Done is how many operations a round has done, where the size does not say. The round sets it for its Measure.
+	Done int
 
+	w        *Workload
 	sample   Sample
 	atPeak   func()
 	cleanups []func()
@@ -91,39 +94,52 @@ func (r *Run) Fail(err error) {
 // maxChecksums is how many rounds the parent compares.
 const maxChecksums = 64
 
-func (r *Run) addChecksum(sum uint64) {
+// Checksum notes the checksum of the next round.
+func (r *Run) Checksum(sum uint64) {
 	if len(r.sample.Checksums) < maxChecksums {
 		r.sample.Checksums = append(r.sample.Checksums, sum)
 	}
 }
 
-// measureRounds is the usual measurement: one round to warm up, then rounds until the time is up, two at least. The
+// Err is what made the run fail, or nil.
+func (r *Run) Err() error { return r.fatal }
+
+// Sample is what has been measured so far.
+func (r *Run) Sample() Sample { return r.sample }
+
+// Rounds is the usual measurement: one round to warm up, then rounds until the time is up, two at least. The
 // time an operation takes is the mean over the rounds, so that a collection which a round causes and a later one pays
 // for is not lost.
-func measureRounds(r *Run, w *Workload, c *Contestant) error {
+func (r *Run) Rounds(c *Contestant) error {
 	round := c.Prepare(r)
-	r.addChecksum(round())
+	r.Checksum(round())
 	if r.fatal != nil {
 		return r.fatal
 	}
 	runtime.GC()
-	stop, err := r.startProfile()
+	m, err := r.Start()
 	if err != nil {
 		return err
 	}
-	m := startMeter()
-	for m.elapsed() < r.MinTime || r.sample.Rounds < 2 {
-		r.addChecksum(round())
-		r.sample.Rounds++
+	rounds := 0
+	for m.elapsed() < r.MinTime || rounds < 2 {
+		r.Checksum(round())
+		rounds++
 	}
-	m.stop(&r.sample, float64(r.sample.Rounds)*float64(w.Ops(r.N)))
-	stop()
+	m.Stop(rounds, float64(rounds)*float64(r.w.Ops(r.N)))
 	if r.fatal != nil {
 		return r.fatal
 	}
-	r.sample.LiveHeap = liveHeapAtPeak(r, round)
+	r.LiveHeap(round)
 	return nil
 }
+
+// LiveHeap runs one more round and notes the live heap at its Peak: what a collection leaves there. A round that
+// never calls Peak leaves everything that matters live at its end.
+func (r *Run) LiveHeap(round func() uint64) { r.sample.LiveHeap = liveHeapAtPeak(r, round) }
+
+// LastLiveHeap notes as the live heap what the last collection has marked, for a task that cannot do one more round.
+func (r *Run) LastLiveHeap() { r.sample.LiveHeap = readHeapLive() }
 
 // liveHeapAtPeak runs one more round that collects garbage where it calls Peak. A round that never calls it leaves
 // everything that matters live at its end.
@@ -143,9 +159,9 @@ func liveHeapAtPeak(r *Run, round func() uint64) float64 {
 	return live
 }
 
-// runSpec does what a child is for, in this process.
-func runSpec(spec Spec) (Sample, error) {
-	w := find(spec.Workload)
+// Run does what a child is for, in this process.
+func (s *Set) Run(spec Spec) (Sample, error) {
+	w := s.find(spec.Workload)
 	if w == nil {
 		return Sample{}, fmt.Errorf("bench: there is no workload %q", spec.Workload)
 	}
@@ -153,13 +169,12 @@ func runSpec(spec Spec) (Sample, error) {
 	if c == nil {
 		return Sample{}, fmt.Errorf("bench: workload %q has no contestant %q", spec.Workload, spec.Contestant)
 	}
-	r := &Run{Spec: spec, Procs: runtime.GOMAXPROCS(0)}
-	var err error
-	if w.Measure != nil {
-		err = w.Measure(r, c)
-	} else {
-		err = measureRounds(r, w, c)
+	r := &Run{Spec: spec, Procs: runtime.GOMAXPROCS(0), w: w}
+	measure := w.Measure
+	if measure == nil {
+		measure = (*Run).Rounds
 	}
+	err := measure(r, c)
 	for i := len(r.cleanups) - 1; i >= 0; i-- {
 		r.cleanups[i]()
 	}

@@ -52,7 +52,7 @@ func (t *tableWriter) writeGroup(g group) {
 		if i > 0 {
 			tw.AppendSeparator()
 		}
-		tw.AppendRow(table.Row{t.Bold(g.w.placeText(size.n, size.input))})
+		tw.AppendRow(table.Row{t.Bold(g.w.PlaceText(size.n, size.input))})
 		for _, r := range size.rows {
 			tw.AppendRow(t.cells(r, size.most))
 		}
@@ -137,7 +137,7 @@ func (t *tableWriter) cells(r *Row, most float64) table.Row {
 func (t *tableWriter) writeFailures(rows []*Row) {
 	for _, r := range rows {
 		if r.Error != "" {
-			fmt.Fprintf(t.out, "\n%s %s, %s, %s: %s\n", t.Paint(text.FgRed, "FAILED"), r.Workload, r.w.placeText(r.N, r.Input), r.Contestant, r.Error)
+			fmt.Fprintf(t.out, "\n%s %s, %s, %s: %s\n", t.Paint(text.FgRed, "FAILED"), r.Workload, r.w.PlaceText(r.N, r.Input), r.Contestant, r.Error)
 		}
 	}
 }

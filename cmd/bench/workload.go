@@ -1,15 +1,18 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/urfave/cli/v3"
 )
 
 // The names that baselines go by. A workload may name others.
 const (
-	heapName  = "Go heap"
-	boundName = "bound"
+	HeapName  = "Go heap"
+	BoundName = "bound"
 )
 
 // A Workload is a task that contestants do in different ways.
@@ -33,14 +36,17 @@ type Workload struct {
 	Heap, Bound string
 	// MaxPasses limits the passes of a full run where one is long; 0 means no limit.
 	MaxPasses int
-	// Measure replaces the usual measurement, which is rounds until the time is up, where a task is its own clock.
+	// Measure replaces [Run.Rounds], the usual measurement, where a task is its own clock.
 	Measure func(r *Run, c *Contestant) error
 	// Adjust corrects a row by the row of the contestant that is marked as Baseline, if the workload has one.
 	Adjust func(row, baseline *Row)
-	// Order is the place in the report: less comes first.
-	Order int
+	// Flags are flags of the command that only this workload has, or that it shares with the workloads behind it.
+	Flags []Flag
 
-	contestants []*Contestant
+	// Contestants are the ways to do the task, in the order of the report.
+	Contestants []Contestant
+	// Bars are what the contestants must reach.
+	Bars []Bar
 }
 
 // A Contestant is one way to do the task of a workload.
@@ -66,59 +72,65 @@ type Contestant struct {
 	Baseline bool
 }
 
-// The registry is filled by init functions and read-only after that.
-var registry []*Workload
-
-// Register adds a workload with its contestants. It is called from init functions and panics if the name is taken.
-func Register(w Workload, contestants ...Contestant) {
-	if find(w.Name) != nil {
-		panic(fmt.Sprintf("bench: workload %q is registered twice", w.Name))
-	}
-	if w.Heap == "" {
-		w.Heap = heapName
-	}
-	if w.Bound == "" {
-		w.Bound = boundName
-	}
-	registry = append(registry, &w)
-	slices.SortStableFunc(registry, func(a, b *Workload) int { return a.Order - b.Order })
-	Add(w.Name, contestants...)
+// A Flag is a flag of the command that belongs to a workload.
+type Flag struct {
+	cli.Flag
+	// Read checks the flag's value and notes it in the options. It is called if the flag is given.
+	Read func(c *cli.Command, o *Options) error
 }
 
-// addOwn adds freehold's ways to a registered workload.
-func addOwn(workload string, contestants ...Contestant) {
-	for i := range contestants {
-		contestants[i].Own = true
+// A Set is the workloads that a command has, in the order of the report. It must not change once the command runs.
+type Set struct{ workloads []*Workload }
+
+// NewSet returns a set. It panics if two workloads, or two contestants of one, have the same name.
+func NewSet(workloads ...Workload) *Set {
+	s := new(Set)
+	for _, w := range workloads {
+		if s.find(w.Name) != nil {
+			panic(fmt.Sprintf("bench: two workloads are called %q", w.Name))
+		}
+		w.Heap, w.Bound = cmp.Or(w.Heap, HeapName), cmp.Or(w.Bound, BoundName)
+		contestants := w.Contestants
+		w.Contestants = nil
+		s.workloads = append(s.workloads, &w)
+		s.Add(w.Name, contestants...)
 	}
-	Add(workload, contestants...)
+	return s
 }
 
-// Add adds contestants to a registered workload. It is called from init functions and panics if there is no such
-// workload or if the workload has a contestant of that name.
-func Add(workload string, contestants ...Contestant) {
-	w := find(workload)
-	if w == nil {
-		panic(fmt.Sprintf("bench: there is no workload %q", workload))
-	}
+// Add adds contestants to a workload. It panics if there is no such workload, or if the workload has a contestant of
+// that name.
+func (s *Set) Add(workload string, contestants ...Contestant) {
+	w := s.named(workload)
 	for _, c := range contestants {
 		if w.contestant(c.Name) != nil {
 			panic(fmt.Sprintf("bench: workload %q has two contestants %q", workload, c.Name))
 		}
-		w.contestants = append(w.contestants, &c)
+		w.Contestants = append(w.Contestants, c)
 	}
 }
 
-// Workloads returns the names of all workloads in the order of the report.
-func Workloads() []string {
-	names := make([]string, len(registry))
-	for i, w := range registry {
+// AddBars adds bars to a workload. It panics if there is no such workload.
+func (s *Set) AddBars(workload string, bars ...Bar) {
+	w := s.named(workload)
+	w.Bars = append(w.Bars, bars...)
+}
+
+// Names returns the names of all workloads.
+func (s *Set) Names() []string {
+	names := make([]string, len(s.workloads))
+	for i, w := range s.workloads {
 		names[i] = w.Name
 	}
 	return names
 }
 
-func find(name string) *Workload {
-	for _, w := range registry {
+// Workloads returns the workloads.
+func (s *Set) Workloads() []*Workload { return slices.Clone(s.workloads) }
+
+// find returns the workload of that name, or nil.
+func (s *Set) find(name string) *Workload {
+	for _, w := range s.workloads {
 		if w.Name == name {
 			return w
 		}
@@ -126,17 +138,25 @@ func find(name string) *Workload {
 	return nil
 }
 
+func (s *Set) named(name string) *Workload {
+	w := s.find(name)
+	if w == nil {
+		panic(fmt.Sprintf("bench: there is no workload %q", name))
+	}
+	return w
+}
+
 func (w *Workload) contestant(name string) *Contestant {
-	for _, c := range w.contestants {
-		if c.Name == name {
-			return c
+	for i := range w.Contestants {
+		if w.Contestants[i].Name == name {
+			return &w.Contestants[i]
 		}
 	}
 	return nil
 }
 
-// family is the name without the variant: "pair" of "pair/all".
-func (w *Workload) family() string {
+// Family is the name without the variant: "pair" of "pair/all".
+func (w *Workload) Family() string {
 	name, _, _ := strings.Cut(w.Name, "/")
 	return name
 }

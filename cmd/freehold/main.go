@@ -15,11 +15,12 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/cmd/bench/workloads"
 	"github.com/freehold-go/freehold/cmd/doctor/service"
 )
 
 func main() {
-	bench.RunChild()
+	workloads.All().RunChild()
 	service.RunChild()
 	args, program := splitProgram(os.Args)
 	if err := newCommand(program).Run(context.Background(), args); err != nil {
@@ -34,7 +35,7 @@ func newCommand(program []string) *cli.Command {
 	return &cli.Command{
 		Name:         "freehold",
 		Usage:        "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
-		Commands:     []*cli.Command{doctorCommand(program), compareCommand(), bench.Command(), explainCommand(), envCommand()},
+		Commands:     []*cli.Command{doctorCommand(program), compareCommand(), workloads.All().Command(), explainCommand(), envCommand()},
 		OnUsageError: bench.UsageError,
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {

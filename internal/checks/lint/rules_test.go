@@ -66,7 +66,7 @@ func TestArrowsRule(t *testing.T) {
 func TestUnsafePlacesRule(t *testing.T) {
 	check(t, UnsafePlaces, []broken{
 		{"internal/unsafex/a.go", "package p\nimport _ \"unsafe\"\n", ""},
-		{"cmd/bench/bound.go", "package p\nimport _ \"unsafe\"\n", ""},
+		{"cmd/bench/bound/bound.go", "package p\nimport _ \"unsafe\"\n", ""},
 		{"cmd/bench/other.go", "package p\nimport _ \"unsafe\"\n", "unsafe may not stand here"},
 		{"offheap/a.go", "package p\nimport _ \"unsafe\"\n", "unsafe may not stand here"},
 		{"offheap/a_test.go", "package p\nimport _ \"unsafe\"\n", ""},

@@ -19,7 +19,7 @@ var unsafeFolders = []string{
 var unsafeFiles = []string{
 	"alloctest/stack.go",            // shows an allocator a slice of the stack that escape analysis does not see
 	"internal/checks/misuse/raw.go", // does what a mistake in unsafe code does
-	"cmd/bench/bound.go",            // the physical bound: an unchecked slab and free list
+	"cmd/bench/bound/bound.go",      // the physical bound: an unchecked slab and free list
 }
 
 // onlySanitized reports whether the file is compiled in builds with a sanitizer alone, which need C or its instructions anyway.

@@ -1,6 +1,0 @@
-//go:build freehold_nolinkname
-
-package bench
-
-// listBar is what list with New may cost as a part of the Go heap's time with the fallback that needs no linkname.
-const listBar = 0.5

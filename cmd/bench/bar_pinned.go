@@ -1,6 +1,0 @@
-//go:build !freehold_nolinkname
-
-package bench
-
-// listBar is what list with New may cost as a part of the Go heap's time, where a goroutine can be pinned to its P.
-const listBar = 0.25

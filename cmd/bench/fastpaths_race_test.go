@@ -1,6 +1,0 @@
-//go:build race
-
-package bench
-
-// onFastPaths says whether freehold's fast paths serve: the race detector sees the Go heap alone.
-func onFastPaths() bool { return false }

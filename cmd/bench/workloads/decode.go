@@ -1,0 +1,174 @@
+package workloads
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/metrics"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	goccy "github.com/goccy/go-json"
+
+	"github.com/freehold-go/freehold/cmd/bench"
+)
+
+// What decoding JSON costs with different libraries, on the user's own documents. Each contestant decodes as its users call it, with the
+// settings that it has by itself. The bound reads the tokens with jsontext and builds nothing: what is left of a decoder on top of it
+// that neither reflects nor allocates. Scanners with vector instructions may stay below.
+
+// The contestants that others are held against.
+const (
+	encodingJSON = "encoding/json"
+	tokensOnly   = "jsontext"
+)
+
+func decodeWorkloads() []bench.Workload {
+	return []bench.Workload{
+		decodeWorkload("decode", "Decode a file of JSON into maps, slices and interfaces, as programs do that know nothing of it, and keep the four latest.", false),
+		decodeWorkload("decode/struct", "Decode a file of JSON into structs whose fields are made from it, as programs do that know it, and keep the four latest.", true),
+	}
+}
+
+func decodeWorkload(name, doc string, typed bool) bench.Workload {
+	return bench.Workload{
+		Name: name, Doc: doc, Op: "document", Size: "bytes",
+		Inputs:  documents,
+		Ops:     func(int) int { return decodeAlive },
+		Heap:    encodingJSON,
+		Bound:   tokensOnly,
+		Measure: measureDecode,
+		Contestants: slices.Concat([]bench.Contestant{
+			{Name: encodingJSON, Note: "Unmarshal of the standard library", Prepare: Decode(stdjson.Unmarshal, typed)},
+			{Name: "json/v2", Note: "Unmarshal of go-json-experiment, which is encoding/json/v2 of Go", Prepare: Decode(func(data []byte, v any) error {
+				return json.Unmarshal(data, v)
+			}, typed)},
+			{Name: "goccy/go-json", Note: "Unmarshal", Prepare: Decode(func(data []byte, v any) error {
+				return goccy.Unmarshal(data, v)
+			}, typed)},
+		}, sonicContestants(typed), []bench.Contestant{{
+			Name: tokensOnly, Note: "the bound: its tokens are read and nothing is built, which is what is left if decoding allocates nothing", Prepare: decodeTokens, Bound: true,
+		}}),
+	}
+}
+
+// decodeAlive is how many documents are alive at a time, and how many a round decodes.
+const decodeAlive = 4
+
+// Decode is the Prepare of a contestant of the workload decode, or of decode/struct if typed. unmarshal decodes data into what v points
+// to: an empty interface, or a struct, slice or map that is made for the document.
+func Decode(unmarshal func(data []byte, v any) error, typed bool) func(r *bench.Run) func() uint64 {
+	return func(r *bench.Run) func() uint64 {
+		data, newTarget, err := decodeInput(r.Input, typed)
+		if err != nil {
+			r.Fail(err)
+			return func() uint64 { return 0 }
+		}
+		var alive [decodeAlive]any
+		first := true
+		return func() (sum uint64) {
+			for i := range alive {
+				target := newTarget()
+				if err := unmarshal(data, target); err != nil {
+					r.Fail(fmt.Errorf("bench: decode: %w", err))
+					return 0
+				}
+				alive[i] = target
+			}
+			r.Peak()
+			if !first {
+				return uint64(len(data))
+			}
+			// The round that warms up is not measured: there what was decoded is looked at in full.
+			first = false
+			return decodedSum(alive[0])
+		}
+	}
+}
+
+// decodeInput reads the document, and returns what makes targets for it.
+func decodeInput(in bench.Input, typed bool) (data []byte, newTarget func() any, err error) {
+	if data, err = readDocument(in); err != nil {
+		return nil, nil, err
+	}
+	if !typed {
+		return data, func() any { return new(any) }, nil
+	}
+	t, err := documentType(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("bench: decode: %w", err)
+	}
+	return data, func() any { return newOf(t) }, nil
+}
+
+// decodeTokens reads tokens, and sums up in the first round what the decoders must have found.
+func decodeTokens(r *bench.Run) func() uint64 {
+	data, err := readDocument(r.Input)
+	if err != nil {
+		r.Fail(err)
+		return func() uint64 { return 0 }
+	}
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(nil))
+	first := true
+	return func() (sum uint64) {
+		if first {
+			first = false
+			decoder.Reset(bytes.NewBuffer(data))
+			sum, err := tokenSum(decoder)
+			if err != nil {
+				r.Fail(fmt.Errorf("bench: decode: %w", err))
+			}
+			return sum
+		}
+		for range decodeAlive {
+			decoder.Reset(bytes.NewBuffer(data))
+			if err := readTokens(decoder); err != nil {
+				r.Fail(fmt.Errorf("bench: decode: %w", err))
+				return 0
+			}
+		}
+		return uint64(len(data))
+	}
+}
+
+// readTokens reads to the end.
+func readTokens(decoder *jsontext.Decoder) error {
+	for {
+		switch _, err := decoder.ReadToken(); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// measureDecode adds what a decision between libraries needs besides time and allocations: the part of the time that the collector took, and
+// the speed.
+func measureDecode(r *bench.Run, c *bench.Contestant) error {
+	before := readCPUClasses()
+	if err := r.Rounds(c); err != nil {
+		return err
+	}
+	after := readCPUClasses()
+	if busy := after.busy - before.busy; busy > 0 {
+		r.Report("collector's_share", (after.gc-before.gc)/busy)
+	}
+	if s := r.Sample(); s.CPU > 0 && r.N > 0 {
+		r.Report("per_CPU_second_bytes", float64(r.N)*s.Ops/s.CPU)
+	}
+	return nil
+}
+
+// cpuClasses are seconds that Ps were busy, with anything and with collecting. Both are wall time, so that on a busy machine only their
+// ratio means something: what is not the program's own time is in both.
+type cpuClasses struct{ busy, gc float64 }
+
+func readCPUClasses() cpuClasses {
+	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}, {Name: "/cpu/classes/gc/total:cpu-seconds"}}
+	metrics.Read(s)
+	return cpuClasses{s[0].Value.Float64() - s[1].Value.Float64(), s[2].Value.Float64()}
+}

@@ -1,0 +1,22 @@
+//go:build (amd64 || arm64) && !go1.28
+
+package workloads
+
+import (
+	"github.com/bytedance/sonic"
+
+	"github.com/freehold-go/freehold/cmd/bench"
+)
+
+// sonicContestants are sonic where it is itself: on other processors, and with a Go that it does not know yet, it is encoding/json under its own name.
+// As users call it by default, its strings are parts of the document, which they keep alive; with ConfigStd it copies them, as all others do.
+func sonicContestants(typed bool) []bench.Contestant {
+	return []bench.Contestant{
+		{Name: "sonic", Note: "Unmarshal; strings are parts of the document, which is kept alive", Prepare: Decode(func(data []byte, v any) error {
+			return sonic.Unmarshal(data, v)
+		}, typed)},
+		{Name: "sonic, ConfigStd", Note: "as encoding/json does it: strings are copied and checked", Prepare: Decode(func(data []byte, v any) error {
+			return sonic.ConfigStd.Unmarshal(data, v)
+		}, typed)},
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !(amd64 || arm64) || go1.28
+
+package workloads
+
+import "github.com/freehold-go/freehold/cmd/bench"
+
+// sonicContestants are none: sonic would be encoding/json here.
+func sonicContestants(bool) []bench.Contestant { return nil }

@@ -1,0 +1,6 @@
+//go:build freehold_nolinkname
+
+package workloads
+
+// listBar is what list with New may cost as a part of the Go heap's time with the fallback that needs no linkname.
+const listBar = 0.5

@@ -1,0 +1,39 @@
+package workloads
+
+import (
+	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/memprof"
+)
+
+// What sampling costs: the ways of freehold again, with the profile, and with guarded samples without a bound of their number
+// in a second. What the hooks cost while they are off takes two builds: see the tag freehold_nohooks in benchmarks/README.md.
+
+func init() { memprof.SetPeriod(0) } // Importing the package has switched it on, for every contestant.
+
+// sampled are the contestants with sampling beside the contestant base.
+func sampled(base string, prepare func(*bench.Run) func() uint64) []bench.Contestant {
+	return own(
+		bench.Contestant{Name: base + ", memprof", Note: "the same with the profile on, at its default period", Prepare: withProfile(prepare), FullOnly: true},
+		bench.Contestant{Name: base + ", sample=1000", Note: "the same with one allocation in 1000 guarded", Prepare: prepare,
+			Env: []string{"FREEHOLD=sample=1000,samplerate=0"}, FullOnly: true},
+		bench.Contestant{Name: base + ", sample=100000", Note: "the same with one in 100000", Prepare: prepare,
+			Env: []string{"FREEHOLD=sample=100000,samplerate=0"}, FullOnly: true},
+	)
+}
+
+// sampledBars are the bars of sampling: profiled is the profile's limit, guarded that of one sample in 1000, 0 for none.
+func sampledBars(workload, base string, profiled, guarded float64) []bench.Bar {
+	bars := []bench.Bar{bench.AtMost(workload+", memprof by none", profiled, bench.TimeRatio(workload, 0, base+", memprof", base))}
+	if guarded > 0 {
+		bars = append(bars, bench.AtMost(workload+", sample=1000 by none", guarded, bench.TimeRatio(workload, 0, base+", sample=1000", base)))
+	}
+	return bars
+}
+
+func withProfile(prepare func(*bench.Run) func() uint64) func(*bench.Run) func() uint64 {
+	return func(r *bench.Run) func() uint64 {
+		old := memprof.SetPeriod(memprof.DefaultPeriod)
+		r.Cleanup(func() { memprof.SetPeriod(old) })
+		return prepare(r)
+	}
+}

@@ -1,0 +1,31 @@
+package workloads
+
+import (
+	"slices"
+
+	"github.com/freehold-go/freehold/cmd/bench"
+)
+
+// All returns freehold's workloads, in a set of the caller's own.
+func All() *bench.Set {
+	return bench.NewSet(slices.Concat(
+		listWorkloads(), pairWorkloads(), churnWorkloads(), handoffWorkloads(), fragmentationWorkloads(),
+		scanWorkloads(), scanMapWorkloads(),
+		objectsWorkloads(), treeWorkloads(), mapWorkloads(), frameWorkloads(),
+		jsonWorkloads(), decodeWorkloads(),
+	)...)
+}
+
+// The names that baselines go by.
+const (
+	heapName  = bench.HeapName
+	boundName = bench.BoundName
+)
+
+// own marks the ways of freehold.
+func own(contestants ...bench.Contestant) []bench.Contestant {
+	for i := range contestants {
+		contestants[i].Own = true
+	}
+	return contestants
+}
