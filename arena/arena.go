@@ -35,11 +35,11 @@ type Arena struct {
 
 	inline  [8]slot // The first slots.
 	rec     *record
-	kind    kind                    // Of a shared arena it never changes: whether it is freed, its parts know.
-	seal                            // What tells the arena from a copy.
-	round   atomic.Uint64           // Rises with each Checkpoint, Rewind and Reset, and with Free; the parts of a shared arena have none.
+	kind    kind                    // Of a shared arena it never changes; Free marks the parts.
+	seal                            // Tells the arena from a copy.
+	round   atomic.Uint64           // Checkpoint, Rewind, Reset and Free count it up. A part has none.
 	history atomic.Pointer[history] // Of the rounds, once there was a checkpoint.
-	// noReuse: what is given up goes to the collector; see noreuse.go.
+	// noReuse: the collector gets the chunks after Free, Reset and Rewind; see noreuse.go.
 	noReuse bool
 
 	typed  []*bump // In the order of their making, in few at first.
@@ -81,7 +81,7 @@ func NewArena() *Arena {
 	return a
 }
 
-// start makes a an arena of a kind. made is the program counter of whoever asked for it.
+// start makes a an arena of a kind. made is the program counter of the caller.
 func (a *Arena) start(k kind, made [1]uintptr, o Options) {
 	if k != kindHeap && freehold.HeapMode() {
 		k = kindHeap

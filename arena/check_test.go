@@ -32,7 +32,7 @@ func TestChecks(t *testing.T) {
 		{"index", "the index does not lead", func(a *Arena) { index.remove(a.words.chunk) }, reset},
 		{"bytes held", "counted were", func(a *Arena) { a.rec.held.Add(8) }, reset},
 		{"a lost chunk", "counted were", func(a *Arena) { a.words.chunk = &noChunk }, reset},
-		{"rewind", "counted were", func(a *Arena) { a.rec.held.Add(8) }, func(a *Arena) { a.rewind("Rewind", Checkpoint{a.rec.id, a.marks[0].serial}) }},
+		{"rewind", "counted were", func(a *Arena) { a.rec.held.Add(8) }, func(a *Arena) { a.rewind("Rewind", Checkpoint{a.rec.id, a.marks[0].serial}, false) }},
 		{"free", "counted were", func(a *Arena) { a.rec.held.Add(8) }, (*Arena).Free},
 		{"spare", "with position 8", func(a *Arena) {
 			reset(a)

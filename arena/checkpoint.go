@@ -18,6 +18,15 @@ type mark struct {
 	values             int // How many the debug mode knew.
 }
 
+// end is where the chunks that were filled since the mark end in the list of the full ones: at the
+// chunk that was current at the mark, or, if there was none, at the one that was full last.
+func (m *mark) end() *chunk {
+	if m.chunk != &noChunk {
+		return m.chunk
+	}
+	return m.full
+}
+
 // noMark is the mark of a bump that came after the checkpoint.
 var noMark = mark{chunk: &noChunk}
 
@@ -53,9 +62,10 @@ func (a *Arena) checkpoint(c Checkpoint) {
 }
 
 // Rewind gives up all values that were made since c was noted and keeps their memory for the next
-// ones, unless a is without reuse ([Options]): then their memory is left to the collector. Older values that point to them see what Free promises of stale ones. Checkpoints noted
-// later than c are stale from then on, as all are after a Reset; c itself can be used again. A stale
-// checkpoint and one of another arena panic and change nothing.
+// ones. An arena without reuse ([Options]) leaves their memory to the collector instead. Older
+// values that point to them see what Free promises of stale values. Checkpoints noted later than c
+// are stale from then on, as all are after a Reset; c itself can be used again. A stale checkpoint
+// and a checkpoint of another arena panic and change nothing.
 func (a *Arena) Rewind(c Checkpoint) {
 	if a == nil {
 		if c != (Checkpoint{}) {
@@ -71,7 +81,7 @@ func (a *Arena) Rewind(c Checkpoint) {
 		a.rewindShared(c)
 		return
 	}
-	a.rewind("Rewind", c)
+	a.rewind("Rewind", c, a.abandons(GiveBack))
 	a.noteRewind(c.serial)
 }
 
@@ -83,7 +93,8 @@ func (a *Arena) marksOf(c Checkpoint) (from, to int) {
 	return from, to
 }
 
-func (a *Arena) rewind(op string, c Checkpoint) {
+// rewind gives up what was made since c. If abandons, it goes to the collector.
+func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 	from, to := a.marksOf(c)
 	if from == to {
 		panic(misuse("Rewind", useOfMark, "of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", a.rec.id))
@@ -98,7 +109,6 @@ func (a *Arena) rewind(op string, c Checkpoint) {
 		return
 	}
 	a.clearSlots()
-	abandons := a.abandons(GiveBack)
 	a.each(func(b *bump) { // In the order of the marks; bumps that came later have none.
 		m := &noMark
 		if len(marks) > 0 {
@@ -120,12 +130,7 @@ func (b *bump) rewind(m *mark) {
 	b.look()
 	if b.chunk != m.chunk {
 		b.retire()
-		// What was current then is in the list of the full ones now, right above what was full then.
-		end := m.full
-		if m.chunk != &noChunk {
-			end = m.chunk
-		}
-		b.emptyUntil(&b.full, end, &b.spare)
+		b.emptyUntil(&b.full, m.end(), &b.spare)
 		b.full = m.full
 		b.use(m.chunk)
 	}

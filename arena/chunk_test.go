@@ -28,6 +28,14 @@ func chunked(t *testing.T) {
 	}
 }
 
+// reusing skips a test of memory that arenas reuse where FREEHOLD=noreuse leaves it to the collector.
+func reusing(t *testing.T) {
+	t.Helper()
+	if freehold.NoReuseMode() {
+		t.Skip("FREEHOLD=noreuse: arenas leave their chunks to the collector")
+	}
+}
+
 // owning skips a test of what arenas own where the kill switch lets them own nothing.
 func owning(t *testing.T) {
 	t.Helper()
@@ -90,6 +98,7 @@ func TestClasses(t *testing.T) {
 // TestNoAllocations: no fast path allocates on the Go heap, nor does a round in a warm arena.
 func TestNoAllocations(t *testing.T) {
 	chunked(t)
+	reusing(t)
 	if raceEnabled || debugmode.Current().On() {
 		t.Skip("the race detector and the debug modes allocate")
 	}
@@ -152,6 +161,7 @@ func TestWaste(t *testing.T) {
 // TestManyTypes uses 10,000 types once; the store forgets them again.
 func TestManyTypes(t *testing.T) {
 	chunked(t)
+	reusing(t)
 	stopClock(t)
 	// The collector may at any time take a Pool that an earlier test left, or give back a chunk of an arena without reuse. Neither counts.
 	others := func() int64 { return pooled.Load() + proven.kept.Load() }

@@ -134,7 +134,7 @@ func TestGuardStale(t *testing.T) {
 					continue
 				}
 				op := g.op
-				if op == "Pool.Put" && !strings.Contains("NewArena Pool NoReuse", k.name) {
+				if op == "Pool.Put" && !strings.Contains("NewArena NewShared Pool NoReuse", k.name) {
 					op = "Free"
 				}
 				a := k.make()

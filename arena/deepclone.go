@@ -35,8 +35,8 @@ type CloneOptions struct {
 }
 
 // DeepClone copies v and everything that can be reached from it to a: all that pointers, slices,
-// strings, maps and interfaces lead to. What is reached twice is copied once, so that the copy has
-// the shape of the original:
+// strings, maps and interfaces lead to. DeepClone copies each variable once, so that the copy has the
+// shape of the original:
 //
 //   - Cycles stay cycles, and equal pointers stay equal.
 //   - A pointer into a struct, an array or a slice that is copied as well points to the same place in
@@ -85,8 +85,8 @@ type CloneOptions struct {
 // channels, functions and unsafe.Pointers that are not nil, sync types that are in use (a sync.Mutex
 // that is locked; one at rest is copied, as atomic values are), contexts, timers, open files, a [Map]
 // or a [Builder], and those handles of freehold that it shares behind pointers if they stand in v by
-// value. Nobody may change v meanwhile. It panics as [New] does besides. If it panics, a is as it was
-// before, except that memory of an arena made by [NewShared] is not used again before Reset.
+// value. The program must not change v meanwhile. DeepClone also panics where [New] does. After a
+// panic a is as before, except that an arena made by [NewShared] does not use the memory again before Reset.
 //
 // A value that holds pointers cannot go to an arena off the heap; strings and slices of pointer-free
 // elements can.
@@ -189,7 +189,7 @@ func (a *Arena) attempt(op string) (end func(keep bool)) {
 	return func(keep bool) {
 		if !keep {
 			a.check(op)
-			a.rewind(op, at)
+			a.rewind(op, at, false) // No pointer to a failed copy has left the package.
 		}
 		from, _ := a.marksOf(at)
 		clear(a.marks[from:])

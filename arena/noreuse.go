@@ -46,8 +46,8 @@ func refuseNoReuse(op string) {
 	panic(fmt.Errorf("arena: %s with NoReuse: the memory of off-heap and fixed arenas cannot go to the collector, which sees no pointer to it; use NewWith or another mode", op))
 }
 
-// abandons says whether the chunks that the arena gives up go to the collector untouched. A debug mode that finds stale
-// values overwrites them instead and keeps them apart.
+// abandons says whether the chunks that the arena gives up go to the collector untouched. A debug
+// mode that finds stale values overwrites them instead and keeps them apart.
 func (a *Arena) abandons(m Mode) bool {
 	return (a.noReuse || m.noReuse) && a.kind == kindGo && !a.debug.apart()
 }
@@ -73,8 +73,8 @@ func (a *Arena) abandonAll() {
 	a.giveUp(empty)
 }
 
-// abandon leaves the chunks of a list before end to the collector, and returns how many bytes of values they held, but for
-// those that a block fills alone.
+// abandon leaves the chunks of a list before end to the collector, and returns how many bytes of
+// values they held, but for those that a block fills alone.
 func (b *bump) abandon(list **chunk, end *chunk) (used uintptr) {
 	for c := *list; c != end; c = *list {
 		*list = c.next
@@ -86,7 +86,8 @@ func (b *bump) abandon(list **chunk, end *chunk) (used uintptr) {
 	return used
 }
 
-// abandonChunk leaves a chunk to the collector. Slots of the arena that still lead to it find it full.
+// abandonChunk leaves a chunk to the collector. Slots of the arena that still lead to it find it
+// full.
 func (a *Arena) abandonChunk(c *chunk, f flow) {
 	c.close(f)
 	n := c.bytes()
@@ -97,8 +98,8 @@ func (a *Arena) abandonChunk(c *chunk, f flow) {
 	c.await()
 }
 
-// partChunks makes values with pointers that come after a checkpoint lie in chunks of their own, so that Rewind can leave
-// these to the collector with all that they point to.
+// partChunks makes values with pointers that come after a checkpoint lie in chunks of their own, so
+// that Rewind can leave these to the collector with all that they point to.
 func (a *Arena) partChunks() {
 	if !a.abandons(GiveBack) {
 		return
@@ -112,19 +113,15 @@ func (a *Arena) partChunks() {
 	}
 }
 
-// abandonSince leaves what was made since a mark to the collector. The chunk that was current then is not used again if a
-// value was made behind the mark.
+// abandonSince leaves what was made since a mark to the collector. The chunk that was current then
+// is not used again if a value was made behind the mark.
 func (b *bump) abandonSince(m *mark) {
 	b.look()
 	var used uintptr
 	c := m.chunk
 	if b.chunk != c || b.full != m.full {
 		b.retire()
-		end := m.full
-		if c != &noChunk {
-			end = c
-		}
-		used = b.abandon(&b.full, end)
+		used = b.abandon(&b.full, m.end())
 	} else if c.used > m.used {
 		b.retire()
 	}
@@ -136,8 +133,8 @@ func (b *bump) abandonSince(m *mark) {
 	b.arm()
 }
 
-// learn notes how many bytes a round took, so that the next one starts with a chunk of that size. A large round counts at
-// once, and is forgotten by a quarter in each smaller one.
+// learn notes how many bytes a round took, so that the next one starts with a chunk of that size. A
+// large round counts at once, and is forgotten by a quarter in each smaller one.
 func (b *bump) learn(used uintptr) {
 	if used >= b.expect {
 		b.expect = used
@@ -147,9 +144,10 @@ func (b *bump) learn(used uintptr) {
 	b.round = 0
 }
 
-// lessons are what the last rounds of arenas took, in units of 8 bytes, by the place that made the arena and by the data, so
-// that an arena that serves one round alone begins with a chunk of the right size. The upper half of an entry tells whose it
-// is; of two that want the same entry, the last one has it.
+// lessons are what the last rounds of arenas took, in units of 8 bytes, by the place that made the
+// arena and by the data, so that an arena that serves one round alone begins with a chunk of the
+// right size. The upper half of an entry tells whose it is; of two that want the same entry, the
+// last one has it.
 var lessons [1 << 10]atomic.Uint64
 
 func (b *bump) lesson() (entry *atomic.Uint64, owner uint64) {
@@ -180,8 +178,11 @@ func (b *bump) recall() {
 	}
 }
 
-// plan sets the class of the next chunk to what the round is expected to need still, and returns the largest block that is
-// cut from such a chunk and has none of its own.
+// plan sets the class of the next chunk to the bytes that the round is expected to need still, and
+// returns the size of the largest block that is cut from such a chunk; a larger block gets a chunk
+// of its own. A limit bounds what all plans of the arena take together: a round that differs from
+// the last one must not be refused because of chunks that it does not fill. Beyond that bound
+// chunks grow with the round, as those of arenas that reuse memory do.
 func (b *bump) plan() (most uintptr) {
 	if b.expect|b.round == 0 && b.full == nil {
 		b.recall()
@@ -194,23 +195,24 @@ func (b *bump) plan() (most uintptr) {
 	case b.round < 2*expect:
 		next = expect / 8
 	}
-	if room, limited := b.a.rec.room(); limited { // A round that differs from the last must not fail for this.
-		next = min(next, room/8)
+	if room, ahead, limited := b.a.rec.room(); limited && next > min(ahead, room/8) {
+		next, share = min(max(b.round/2, ahead), room/8), 4
 	}
 	next = min(max(next, b.first()), maxChunk)
 	b.grow = classOf(next)
 	return min(next/share, maxChunk/4)
 }
 
-// proven keeps chunks without pointers that the collector has proved unreachable, for arenas without reuse, for some
-// seconds.
+// proven keeps chunks without pointers that the collector has proved unreachable, for arenas
+// without reuse, for some seconds.
 var proven chunkStore
 
 // leastProven is the size from which on a chunk is worth a finalizer.
 const leastProven = 64 << 10
 
-// await makes the chunk's memory come back when no pointer into it is left. The race detector would report races between
-// those who used the memory before and those who use it then, because nothing that it sees orders them.
+// await makes the chunk's memory come back when no pointer into it is left. The race detector would
+// report races between those who used the memory before and those who use it then, because nothing
+// that it sees orders them.
 func (c *chunk) await() {
 	if c.desc != nil || c.size < leastProven || sanitize.Race {
 		return

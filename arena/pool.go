@@ -9,8 +9,8 @@ import (
 
 // A Pool hands out arenas, one for each request, and keeps the chunks of those that come back, so
 // that an arena from Get begins with what an earlier one ended with. The arenas themselves are not
-// used again: one that was put back panics, and so does whoever still has it. The zero value is
-// good; a Pool may be used by many goroutines at once. It must not be copied once it was used; a copy panics.
+// used again: an arena that was put back panics at every use. The zero value is good; a Pool may be
+// used by many goroutines at once. It must not be copied once it was used; a copy panics.
 type Pool struct {
 	_ noCopy
 	// Arenas is for how many arenas a Pool keeps chunks, 0 for GOMAXPROCS.
@@ -25,9 +25,9 @@ type Pool struct {
 	shelf atomic.Pointer[poolShelf] // Made by the first use.
 }
 
-// A poolShelf holds the kits of one Pool. A copy of the Pool would hold the same shelf, and so no kit twice, but it has
-// another address than the shelf's owner. The shelf dies with the Pool, wherever that lies; the count of its bytes
-// outlives both.
+// A poolShelf holds the kits of one Pool. A copy of the Pool would hold the same shelf, and so no
+// kit twice, but it has another address than the shelf's owner. The shelf dies with the Pool,
+// wherever that lies; the count of its bytes outlives both.
 type poolShelf struct {
 	owner *Pool
 	mu    sync.Mutex
@@ -104,14 +104,15 @@ func (p *Pool) Put(a *Arena) {
 	if limit < 0 || most < 0 {
 		panic(fmt.Errorf("arena: Pool with Arenas %d and Bytes %d; 0 means the default", p.Arenas, p.Bytes))
 	}
-	if a.kind != kindGo {
-		if p.NoReuse && a.kind == kindShared {
-			a.resetShared(NoReuse)
-		}
+	m := Mode{keep: limit, noReuse: p.NoReuse}
+	switch {
+	case a.kind == kindShared:
+		a.freeShared("Pool.Put", m)
+		return
+	case a.kind != kindGo:
 		a.Free()
 		return
 	}
-	m := Mode{keep: limit, noReuse: p.NoReuse}
 	if a.abandons(m) {
 		a.end("Pool.Put", m)
 		unregister(a.rec)

@@ -4,16 +4,18 @@ import (
 	"fmt"
 )
 
-// Free gives up all values of a and recycles their memory at once, unless a is without reuse
-// ([Options]). Nobody may use one of them afterwards; whoever does sees bits of a later value, of the
-// same type if the type holds pointers or bools; without reuse the value stays what it was. Every use of a afterwards panics, a second Free included.
+// Free ends all values of a and recycles their memory at once. The program must not use a value
+// afterwards: the value may show the bits of a later one, of the same type if the type holds
+// pointers or bools. An arena without reuse ([Options]) leaves the memory to the collector, and a
+// value that is still in use keeps its bits. Every use of a afterwards panics, a second Free
+// included.
 func (a *Arena) Free() {
 	if a == nil {
 		return
 	}
 	a.check("Free")
 	if a.kind == kindShared {
-		a.freeShared()
+		a.freeShared("Free", GiveBack)
 		return
 	}
 	a.end("Free", GiveBack)
@@ -62,17 +64,17 @@ var (
 	// GiveBack gives all chunks to the store, where any arena finds them; after some seconds they
 	// are the collector's.
 	GiveBack = Mode{}
-	// NoReuse leaves all chunks to the collector, neither wiped nor reused: a value that is still in
-	// use stays what it was, and its chunk lives as long as a pointer leads into it. The next round
-	// allocates new chunks, as large as the last rounds were. Off-heap and fixed arenas, whose memory
-	// the collector does not see, panic. [Options] and [Pool] have a field for arenas that always do
-	// so, the word noreuse of FREEHOLD is for all arenas on Go memory.
+	// NoReuse leaves all chunks to the collector, neither wiped nor reused: a value that is still
+	// in use keeps its bits, and its chunk lives as long as a pointer leads into it. The next round
+	// allocates new chunks, as large as the last rounds were. Off-heap and fixed arenas, whose
+	// memory the collector does not see, panic. [Options] and [Pool] have a field for arenas that
+	// always do so, the word noreuse of FREEHOLD is for all arenas on Go memory.
 	//
 	// Chunks of 64 KiB and more that hold no pointers are taken over by a finalizer, once the
-	// collector has proved that no pointer leads into them. Go runs all finalizers in one goroutine:
-	// a finalizer of the program that blocks keeps them all. And a cleanup (runtime.AddCleanup) of a
-	// value in such a chunk does not run while arenas take the chunk over, but when it leaves their
-	// use.
+	// collector has proved that no pointer leads into them. Go runs all finalizers in one
+	// goroutine: a finalizer of the program that blocks keeps them all. And a cleanup
+	// (runtime.AddCleanup) of a value in such a chunk does not run while arenas take the chunk
+	// over, but when it leaves their use.
 	NoReuse = Mode{noReuse: true}
 )
 

@@ -15,9 +15,8 @@ type sharedPart struct {
 	_ [64]byte // Parts of different Ps do not share a cache line.
 }
 
-// NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. It costs
-// a lock for each value. Free panics in whoever is late: in a New that comes after it as in a second
-// Free.
+// NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. It
+// costs a lock for each value. A New that comes after Free panics, and so does a second Free.
 func NewShared() *Arena {
 	a := &Arena{}
 	var made [1]uintptr
@@ -93,8 +92,8 @@ func (a *Arena) allocInPart(op string, d *typeDesc, n int, zero bool) (unsafex.P
 	return p.alloc(op, d, n, zero)
 }
 
-// giveUpSpareParts gives up what all parts have spare, since they share the limit that has refused something, and says
-// whether there was some.
+// giveUpSpareParts gives up what all parts have spare, since they share the limit that has refused
+// something, and says whether there was some.
 func (a *Arena) giveUpSpareParts(op string) (some bool) {
 	defer a.lockAll(op)()
 	for _, p := range a.parts {
@@ -103,13 +102,13 @@ func (a *Arena) giveUpSpareParts(op string) (some bool) {
 	return some
 }
 
-func (a *Arena) freeShared() {
-	defer a.lockAll("Free")()
+func (a *Arena) freeShared(op string, m Mode) {
+	defer a.lockAll(op)()
 	for _, p := range a.parts {
-		p.debug.check("Free", a.rec.id, 0) // Before anything is changed.
+		p.debug.check(op, a.rec.id, 0) // Before anything is changed.
 	}
 	for _, p := range a.parts {
-		p.end("Free", GiveBack)
+		p.end(op, m)
 	}
 	a.noteReset()
 	unregister(a.rec)
@@ -145,7 +144,7 @@ func (a *Arena) rewindShared(c Checkpoint) {
 		}
 	}
 	for _, p := range a.parts {
-		p.rewind("Rewind", c)
+		p.rewind("Rewind", c, p.abandons(GiveBack))
 	}
 	a.noteRewind(c.serial)
 }

@@ -10,7 +10,8 @@ import (
 type Stats struct {
 	// InUse is what values take, with what their alignment cost.
 	InUse int64
-	// Retained is the rest of the arena's chunks: what is left of each, and what Reset and Rewind kept.
+	// Retained is the rest of the arena's chunks: what is left of each, and what Reset and Rewind
+	// kept.
 	Retained int64
 	// Held is the sum of both.
 	Held int64
@@ -64,13 +65,14 @@ type Totals struct {
 	Held     int64 // In their chunks, on the Go heap and off it.
 	OffHeap  int64 // The part of Held that lies off the Go heap; [offheap.Stats] count it, too.
 	Retained int64 // In Pools, and in the store, which keeps it for some seconds.
-	// Leaked is how many off-heap arenas were dropped without Free, and LeakedBytes what they hold for
-	// ever. Both are parts of the figures above, and grow when the collector finds such an arena.
+	// Leaked is how many off-heap arenas were dropped without Free, and LeakedBytes what they hold
+	// for ever. Both are parts of the figures above, and grow when the collector finds such an
+	// arena.
 	Leaked      int
 	LeakedBytes int64
-	// Forgotten is how many arenas on Go memory died without Free so far. That is no mistake, but the collector takes their
-	// memory later than Free does, and nothing recycles it. It grows when the collector has found such an arena.
-	// [ForgottenPlaces] says where they were made.
+	// Forgotten is how many arenas on Go memory died without Free so far. That is no mistake, but
+	// the collector takes their memory later than Free does, and nothing recycles it. It grows when
+	// the collector has found such an arena. [ForgottenPlaces] says where they were made.
 	Forgotten uint64
 }
 
@@ -95,8 +97,8 @@ func ReadStats() Totals {
 
 // SetLimit bounds the bytes that a's chunks may take, 0 for no bound, and returns the bound before.
 // A value for which a needs a chunk beyond the bound is refused with [offheap.ErrLimit]; what there
-// is stays, and a works on. Empty chunks that Reset, Rewind or a [Pool] left with a count, but a gives
-// them back before it refuses a value.
+// is stays, and a works on. Empty chunks that Reset, Rewind or a [Pool] left with a count, but a
+// gives them back before it refuses a value.
 func (a *Arena) SetLimit(n int64) (old int64) {
 	if n < 0 {
 		panic(fmt.Errorf("arena: SetLimit: negative limit %d; 0 means none", n))
@@ -116,8 +118,8 @@ func (r *record) charge(n int64) error {
 	return nil
 }
 
-// fits counts n more bytes, unless the limit forbids them. Several parts of a shared arena may ask at once: nobody
-// is refused for what another was, too.
+// fits counts n more bytes, unless the limit forbids them. Several parts of a shared arena may ask
+// at once: nobody is refused for what another was, too.
 func (r *record) fits(n int64) bool {
 	for {
 		held, l := r.held.Load(), r.limit.Load()
@@ -130,10 +132,15 @@ func (r *record) fits(n int64) bool {
 	}
 }
 
-// room is how many more bytes the limit allows, if there is one.
-func (r *record) room() (n uintptr, limited bool) {
-	l := r.limit.Load()
-	return uintptr(max(0, l-r.held.Load())), l > 0
+// aheadShare is the share of a limit that plans of arenas without reuse may fill ([bump.plan]).
+// Half of the distance between two classes of chunks: a block that fits the limit is hardly refused
+// for it.
+const aheadShare = 16
+
+// room is how many more bytes the limit allows, if there is one, and how many of them plans may take.
+func (r *record) room() (n, ahead uintptr, limited bool) {
+	l, held := r.limit.Load(), r.held.Load()
+	return uintptr(max(0, l-held)), uintptr(max(0, l/aheadShare-held)), l > 0
 }
 
 // beyond is the error for n bytes that do not fit.
@@ -142,8 +149,9 @@ func (r *record) beyond(n int64) error {
 		n, r.id, r.place(), r.held.Load(), r.limit.Load(), offheap.ErrLimit)
 }
 
-// acquire is an empty chunk of a class for b. Where one is refused, spare chunks go first, so that no round fails for
-// what the one before it left; then it is a smaller one, down to one that just holds n bytes.
+// acquire is an empty chunk of a class for b. Where one is refused, spare chunks go first, so that
+// no round fails for what the one before it left; then it is a smaller one, down to one that just
+// holds n bytes.
 func (a *Arena) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
 	switch {
 	case a.kind == kindFixed:
@@ -190,8 +198,8 @@ func (a *Arena) tryAcquire(b *bump, class uint8) (*chunk, error) {
 	return c, nil
 }
 
-// giveUpSpare gives up the chunks that Reset, Rewind or a Pool left empty, and says whether there were some. A fixed
-// arena keeps its one chunk.
+// giveUpSpare gives up the chunks that Reset, Rewind or a Pool left empty, and says whether there
+// were some. A fixed arena keeps its one chunk.
 func (a *Arena) giveUpSpare() bool {
 	if a.kind == kindFixed {
 		return false
