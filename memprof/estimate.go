@@ -10,7 +10,7 @@ import (
 	"github.com/freehold-go/freehold/internal/allocsample"
 )
 
-// An estimate is what the samples of one site stand for.
+// An estimate is the number and the bytes of blocks that the samples of one site stand for.
 type estimate struct {
 	stack   []runtime.Frame // innermost first
 	purpose string

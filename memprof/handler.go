@@ -8,12 +8,13 @@ import (
 	"strconv"
 )
 
-// Handler serves the profile as net/http/pprof serves Go's; the usual path is /debug/pprof/offheap:
+// Handler serves the profile as net/http/pprof serves Go's. The usual path is /debug/pprof/offheap:
 //
 //	http.Handle("/debug/pprof/offheap", memprof.Handler())
 //
-// With ?debug=1 it is text, with ?merge=1 it is [WriteMerged]'s, and ?gc=1 runs a collection before, so that Go's part is as of now. A parameter that
-// is no number is answered with status 400, merge with debug likewise.
+// With ?debug=1 the answer is text. With ?merge=1 it is the profile of [WriteMerged]. With ?gc=1 a
+// collection runs first, so that Go's part is current. The answer to a parameter that is not a
+// number is status 400, as is that to merge with debug.
 func Handler() http.Handler { return http.HandlerFunc(serve) }
 
 func serve(w http.ResponseWriter, r *http.Request) {

@@ -7,15 +7,17 @@ import (
 	"github.com/freehold-go/freehold/internal/allocsample"
 )
 
-// DefaultPeriod is the period that holds once the package is imported: 2 MiB.
+// DefaultPeriod is the period after the package is imported: 2 MiB.
 const DefaultPeriod = 2 << 20
 
 func init() { allocsample.SetPeriod(DefaultPeriod) }
 
-// SetPeriod sets how many bytes are allocated between samples on average, 0 for no samples at all, and returns the period before. A
-// period of 1 samples each block. It takes effect at once, but for an offheap.Local, which looks when it samples a block, when it needs more
-// blocks, and every 65536 allocations of a size. Blocks sampled before count with the period that they were sampled with. SetPeriod stops the
-// world for some microseconds. It panics if bytes is negative.
+// SetPeriod sets the average number of bytes allocated between two samples, and returns the old
+// period. 0 means no samples; a period of 1 samples each block. It takes effect at once, except in
+// an offheap.Local: a Local reads the period when it samples a block, when it needs more blocks,
+// and every 65536 allocations of a size. Earlier samples count with the period that was in force
+// when they were taken. SetPeriod stops the world for some microseconds. It panics if bytes is
+// negative.
 func SetPeriod(bytes int64) (old int64) {
 	if bytes < 0 {
 		panic(fmt.Errorf("memprof: SetPeriod: negative period %d; 0 switches sampling off", bytes))
@@ -23,11 +25,11 @@ func SetPeriod(bytes int64) (old int64) {
 	return allocsample.SetPeriod(bytes)
 }
 
-// Period is the period that is in force, 0 if nothing is sampled.
+// Period is the period in force, 0 if nothing is sampled.
 func Period() int64 { return allocsample.Period() }
 
-// WriteTo writes the profile: with debug 0 in the compressed format that `go tool pprof` reads, otherwise as text for people. It returns
-// the error of w.
+// WriteTo writes the profile. With debug 0 it writes the compressed format that `go tool pprof`
+// reads, otherwise text for people. It returns the error of w.
 func WriteTo(w io.Writer, debug int) error {
 	if debug != 0 {
 		return writeText(w, estimates())
@@ -35,8 +37,9 @@ func WriteTo(w io.Writer, debug int) error {
 	return wrap(build(estimates()).Write(w))
 }
 
-// WriteMerged writes one profile of all memory, in the compressed format: this one and Go's own heap profile, which has samples
-// with the label memory=goheap. Both have the same four figures. Go's is as of the end of its last collection. It returns the error of w.
+// WriteMerged writes one profile of all memory, in the compressed format: this profile, and Go's
+// own heap profile, whose samples have the label memory=goheap. Both have the same four figures.
+// Go's figures are as of the end of its last collection. WriteMerged returns the error of w.
 func WriteMerged(w io.Writer) error {
 	p, err := merged()
 	if err != nil {

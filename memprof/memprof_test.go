@@ -82,9 +82,9 @@ func mixed(l *offheap.Local, sizes []int) (blocks [][]byte) {
 	return blocks
 }
 
-// TestEstimates allocates blocks of many sizes, frees some of them, and compares the profile with what
-// was done: within five standard deviations of the sum of independent samples, each weighted by the reciprocal
-// of its probability p, whose variance is size² (1-p)/p.
+// TestEstimates allocates blocks of many sizes, frees some of them, and compares the profile with
+// what was done: within five standard deviations of the sum of independent samples, each weighted
+// by the reciprocal of its probability p, whose variance is size² (1-p)/p.
 func TestEstimates(t *testing.T) {
 	const period = 64 << 10
 	sampleEach(t, period)

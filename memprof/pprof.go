@@ -103,7 +103,8 @@ func merged() (*profile.Profile, error) {
 	if len(ours.Sample) == 0 {
 		return goheap, nil
 	}
-	// The period of a merged profile is the larger one. Nothing reads it: the figures of both are scaled already.
+	// The period of a merged profile is the larger one. Nothing reads it: the figures of both are
+	// scaled already.
 	p, err := profile.Merge([]*profile.Profile{goheap, ours})
 	if err != nil {
 		return nil, fmt.Errorf("memprof: merge with Go's heap profile: %w", err)

@@ -11,9 +11,9 @@ import (
 // alignment is what arrow's format recommends for buffers, and its kernels count on.
 const alignment = 64
 
-// Options are those of [NewAllocator]. The zero value is good.
+// Options configure [NewAllocator]. The zero value is a good choice.
 type Options struct {
-	// Purpose is the account that the buffers are on; nil is one that is called "arrow". Its limit bounds them.
+	// Purpose is the account of the buffers; nil means one called "arrow". Its limit bounds them.
 	Purpose *offheap.Purpose
 }
 
@@ -22,7 +22,7 @@ type Allocator struct{ purpose *offheap.Purpose }
 
 var _ memory.Allocator = (*Allocator)(nil)
 
-// NewAllocator makes an allocator. It needs no end; its memory is freed buffer by buffer.
+// NewAllocator makes an allocator. It needs no Close; its memory is freed buffer by buffer.
 func NewAllocator(o Options) *Allocator {
 	if o.Purpose == nil {
 		o.Purpose = offheap.NewPurpose("arrow")
@@ -30,18 +30,21 @@ func NewAllocator(o Options) *Allocator {
 	return &Allocator{purpose: o.Purpose}
 }
 
-// Allocate returns size zero bytes at an address that is a multiple of 64. It panics as [offheap.Alloc] does.
+// Allocate returns size zero bytes at an address that is a multiple of 64. It panics as
+// [offheap.Alloc] does.
 func (a *Allocator) Allocate(size int) []byte {
 	check("Allocate", size)
 	return a.purpose.AllocAligned(size, alignment)
 }
 
-// Reallocate makes b, which Allocate or Reallocate returned, hold size bytes, where it is or elsewhere, and returns it; b must not
-// be used any more. The first min(len(b), size) bytes are b's. The others are zero if they were never part of b, and otherwise
-// what was written there. On a panic, as Allocate's, b is untouched.
+// Reallocate changes the length of b, which Allocate or Reallocate returned, to size bytes, in
+// place or by moving it, and returns the result; the program must not use b any more. The first
+// min(len(b), size) bytes are b's. Of the others, bytes that were never part of b are zero, and the
+// rest are as the program left them. If Reallocate panics, as Allocate does, b is untouched.
 func (a *Allocator) Reallocate(size int, b []byte) []byte {
 	check("Reallocate", size)
-	// Arrow shrinks a buffer once it knows how much a builder wrote. A block that is half empty or more goes back.
+	// Arrow shrinks a buffer once it knows how much a builder wrote. A block that is half empty or
+	// more goes back.
 	if size <= cap(b) && size > cap(b)/2 {
 		return b[:size]
 	}
@@ -51,7 +54,8 @@ func (a *Allocator) Reallocate(size int, b []byte) []byte {
 	return to
 }
 
-// Free gives a block back that Allocate or Reallocate returned, or a prefix of it. Empty slices are ignored.
+// Free frees a block that Allocate or Reallocate returned, given as the block or a prefix of it. It
+// ignores empty slices.
 func (a *Allocator) Free(b []byte) { offheap.Free(b) }
 
 func check(op string, size int) {

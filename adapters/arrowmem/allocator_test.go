@@ -33,8 +33,9 @@ func address(b []byte) uintptr { return reflect.ValueOf(b).Pointer() }
 
 func allZero(b []byte) bool { return !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) }
 
-// The sizes and pairs of sizes of arrow's own tests of its allocators: arrow/memory/go_allocator_test.go and
-// arrow/memory/mallocator/mallocator_test.go of arrow-go v18.8.0, and larger ones.
+// The sizes and pairs of sizes of arrow's own tests of its allocators:
+// arrow/memory/go_allocator_test.go and arrow/memory/mallocator/mallocator_test.go of arrow-go
+// v18.8.0, and larger ones.
 var (
 	sizes = []int{0, 1, 4, 33, 64, 65, 4095, 4096, 4097, 8192, 8193, 70_000, 1 << 20}
 	pairs = [][2]int{{0, 1}, {1, 0}, {1, 2}, {1, 33}, {4, 4}, {32, 16}, {32, 1}, {200, 100}, {200, 200}, {200, 300},

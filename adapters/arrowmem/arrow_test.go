@@ -52,7 +52,8 @@ func build(t testing.TB, m memory.Allocator, n int) arrow.RecordBatch {
 	return b.NewRecordBatch()
 }
 
-// TestRecords builds the same rows by this allocator and by arrow's own, sends them through arrow's file format, and compares.
+// TestRecords builds the same rows by this allocator and by arrow's own, sends them through arrow's
+// file format, and compares.
 func TestRecords(t *testing.T) {
 	checked := memory.NewCheckedAllocator(newAllocator(t))
 	defer checked.AssertSize(t, 0)

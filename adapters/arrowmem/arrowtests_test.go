@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// arrowModule is the module file of the tests, for the folders of the library, of the adapters, and the version of arrow.
+// arrowModule is the module file of the tests, for the folders of the library, of the adapters, and
+// the version of arrow.
 const arrowModule = `module arrowtests
 
 go 1.25.0
@@ -28,7 +29,8 @@ replace (
 )
 `
 
-// standIn takes the places of arrow's allocators, by their names in arrow's tests. Those count bytes by the lengths of slices.
+// standIn takes the places of arrow's allocators, by their names in arrow's tests. Those count
+// bytes by the lengths of slices.
 const standIn = `
 var mallocator makers
 
@@ -74,7 +76,8 @@ func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(&b[0])) }
 // arrowPanics are tests that want the text with which arrow's own allocator panics.
 var arrowPanics = []string{"TestMallocatorAllocateNegative", "TestMallocatorReallocateNegative"}
 
-// TestArrowsOwn runs arrow's tests of its allocators, from the module cache, on ours: with other imports and nothing else changed.
+// TestArrowsOwn runs arrow's tests of its allocators, from the module cache, on ours: with other
+// imports and nothing else changed.
 func TestArrowsOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

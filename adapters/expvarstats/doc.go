@@ -1,11 +1,13 @@
-// Package expvarstats publishes as one expvar variable what freehold holds: off-heap memory, its purposes and limits, and arenas.
+// Package expvarstats publishes freehold's figures as one expvar variable: off-heap memory, its
+// purposes and limits, and arenas.
 //
 //	expvarstats.Publish("freehold")
 //
-// The variable then appears at /debug/vars, where package expvar has its handler, as the JSON of [Figures].
+// The variable then appears at /debug/vars, where package expvar has its handler, as the JSON of
+// [Figures].
 //
 // # What it is not
 //
-// It depends on the standard library alone, and stands here all the same and not in the root package, because importing expvar
-// brings net/http along and adds a handler to http.DefaultServeMux. Who does not ask for that shall not get it.
+// It depends only on the standard library, but it is no part of the root package: importing expvar
+// imports net/http and adds a handler to http.DefaultServeMux, and a program must ask for that.
 package expvarstats

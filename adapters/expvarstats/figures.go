@@ -10,15 +10,15 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// Figures are what the variable shows, all in bytes except where it says otherwise. Names of fields are added in later versions,
-// and none is taken away or gets another meaning within a major version.
+// Figures are the contents of the variable, in bytes unless a field says otherwise. Later versions
+// may add fields. Within a major version no field goes away or changes its meaning.
 type Figures struct {
 	// Total is the sum over Packages, each the part of one package of freehold.
 	Total    Totals            `json:"total"`
 	Packages map[string]Totals `json:"packages"`
 	// GoMemoryLimit is GOMEMLIMIT as the user set it, 0 for none.
 	GoMemoryLimit int64 `json:"go_memory_limit"`
-	// Modes tells which words of the variable FREEHOLD are in force.
+	// Modes has the words of the variable FREEHOLD; those in force are true.
 	Modes map[string]bool `json:"modes"`
 
 	Offheap Offheap `json:"offheap"`
@@ -34,7 +34,7 @@ type Totals struct {
 	Reserved int64 `json:"reserved"`
 }
 
-// Offheap is what package offheap says besides, as [offheap.Stats] describes it.
+// Offheap has further figures of package offheap, as offheap.Stats describes them.
 type Offheap struct {
 	Held     int64 `json:"held"`
 	Metadata int64 `json:"metadata"`
@@ -61,7 +61,7 @@ type Arenas struct {
 	Forgotten   uint64 `json:"forgotten"` // Arenas, not bytes.
 }
 
-// Debug is counts of the debug modes, as [freehold.DebugStats] describes them.
+// Debug has counts of the debug modes, as freehold.DebugStats describes them.
 type Debug struct {
 	Blocks         int    `json:"blocks"`
 	Guarded        int    `json:"guarded"`     // Blocks.
@@ -71,14 +71,15 @@ type Debug struct {
 	SkippedSamples uint64 `json:"skipped_samples"` // Allocations.
 }
 
-// Publish makes the variable of that name. It panics, through log.Panicln as [expvar.Publish] does, if there is one of that name
-// already. The figures are read when somebody asks for them: some microseconds, and 0.1 µs more for each arena.
+// Publish publishes the figures under the name. Like expvar.Publish it panics, through log.Panicln,
+// if the name is taken. Each request reads the figures. This takes some microseconds, and 0.1 µs
+// more for each arena.
 func Publish(name string) {
 	expvar.Publish(name, expvar.Func(func() any { return Read() }))
 }
 
-// Read reads the figures. It may be called from any goroutine. It freezes the modes, as an allocation does: call
-// [freehold.Configure] before.
+// Read reads the figures. It may be called from any goroutine. It freezes the modes, as an
+// allocation does: call [freehold.Configure] before.
 func Read() Figures {
 	sum, packages := freehold.ReadTotals()
 	f := Figures{

@@ -71,7 +71,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestFields: names of fields are a promise to whoever reads them.
+// TestFields: the names of fields are a promise to the readers of the JSON.
 func TestFields(t *testing.T) {
 	got, err := json.Marshal(Figures{
 		Total: Totals{1, 2, 3, 4}, Packages: map[string]Totals{"p": {}}, GoMemoryLimit: 5, Modes: map[string]bool{"heap": true},

@@ -10,8 +10,8 @@ import (
 	"github.com/freehold-go/freehold/arena"
 )
 
-// TestDeepCloneOfMessages clones messages of packages of other modules. Each message that was used has an
-// unexported pointer to the description of its type.
+// TestDeepCloneOfMessages clones messages of packages of other modules. Each message that was used
+// has an unexported pointer to the description of its type.
 func TestDeepCloneOfMessages(t *testing.T) {
 	list, err := structpb.NewStruct(map[string]any{"a": []any{1.5, "x", nil}, "b": map[string]any{"c": true}})
 	if err != nil {

@@ -1,40 +1,44 @@
-// Package grpcmem gives gRPC its message buffers outside the Go heap.
+// Package grpcmem gives gRPC message buffers outside the Go heap.
 //
 //	pool := grpcmem.NewPool(grpcmem.Options{})
 //	server := grpc.NewServer(experimental.BufferPool(pool))
 //	client, err := grpc.NewClient(target, experimental.WithBufferPool(pool), ...)
 //
-// or, for all clients and servers and for the proto codec, in an init function,
+// Or, in an init function, for all clients and servers and for the proto codec:
 //
 //	experimental.SetDefaultBufferPool(pool)
 //
 // # Model
 //
-// A buffer of more than a kilobyte is one block of package offheap, on the account of a purpose. There are no tiers: a buffer has
-// the size that was asked for, in the size class that fits it, and when it comes back its memory serves any other size. Smaller
-// ones come from the Go heap, because gRPC neither counts references to them nor gives them back (mem.NewBuffer).
+// A buffer of more than a kilobyte is one block of package offheap, on the account of a purpose.
+// There are no tiers: a buffer has the requested size, rounded to its size class, and after Put its
+// memory serves any other size. Smaller buffers come from the Go heap, because gRPC neither counts
+// references to them nor puts them back (mem.NewBuffer).
 //
 // # Lifetime
 //
-// A buffer is gRPC's from Get to Put, and Put frees it. These may hold it in between:
+// A buffer belongs to gRPC from Get to Put, and Put frees it. Between the two, these hold it:
 //
-//   - A mem.Buffer, its slices and its references. The last Free of them calls Put. Data read from a Buffer
-//     (ReadOnlyData) must not be used after one's own Free of it, with this pool as with any other.
-//   - A codec, until its Unmarshal returns; one that keeps the data takes a reference (Ref) that it frees later, as
-//     encoding.CodecV2 demands. The proto codec copies.
-//   - Nobody. gRPC drops buffers without Put: messages that nobody read from a stream that was cancelled or ended early.
-//     With gRPC's own pool they are garbage. Here they are found when the collector finds what Get returned unreachable,
-//     and freed then; Stats counts them as Dropped.
+//   - A mem.Buffer, its slices and its references. The last Free of them calls Put. Code must not
+//     use data from a Buffer (ReadOnlyData) after its own Free of the Buffer, with this pool as
+//     with any other.
+//   - A codec, until its Unmarshal returns. A codec that keeps the data takes a reference (Ref) and
+//     frees it later, as encoding.CodecV2 demands. The proto codec copies.
+//   - gRPC drops some buffers without Put: unread messages of a stream that was cancelled or ended
+//     early. With gRPC's own pool they are garbage. This pool frees such a buffer when the
+//     collector finds the pointer from Get unreachable; Stats counts it as Dropped.
 //
-// The last point asks for one thing more than gRPC's own pool does: who keeps the bytes of a Buffer must keep the Buffer. A codec or
-// a handler that takes ReadOnlyData, forgets the Buffer without freeing it, and reads the bytes later, sees other data.
+// The last point adds one rule to those of gRPC's own pool: code that keeps the bytes of a Buffer
+// must keep the Buffer. If a codec or a handler takes ReadOnlyData, drops the Buffer without
+// freeing it, and reads the bytes later, it sees other data.
 //
-// With FREEHOLD=guard a use after Put is a report with the stacks of Get, Put and the use.
+// FREEHOLD=guard reports a use after Put with the stacks of Get, Put and the use.
 //
 // # Errors
 //
-// gRPC's interface has none. Where a limit or the machine refuses a block, the buffer comes from the Go heap, and Stats counts it
-// as Refused. A second Put, and a Put of what Get never returned, panic with an [*offheap.MisuseError].
+// gRPC's interface returns no errors. If a limit or the machine refuses a block, the buffer comes
+// from the Go heap, and Stats counts it as Refused. A second Put, and a Put of a buffer that Get
+// never returned, panic with an [*offheap.MisuseError].
 //
 // # Concurrency
 //
@@ -42,7 +46,9 @@
 //
 // # What it is not
 //
-// It does not make calls faster where the collector has little to do: see the package's benchmarks. It pays where many large messages are
-// in flight beside a large heap, because their buffers do not count for the collector's pace, are not dropped at each collection, as what
-// lies in a sync.Pool is, and have their own size and not that of a tier: of gRPC's pool, a message of 40 KB takes and clears 1 MiB.
+// It does not make calls faster if the collector has little to do: see the package's benchmarks. It
+// pays if many large messages are in flight beside a large heap. Then its buffers have three
+// advantages: the collector does not count them, a collection does not drop them as it drops the
+// contents of a sync.Pool, and they have the size of the message and not that of a tier. From
+// gRPC's own pool, a message of 40 KB takes and clears 1 MiB.
 package grpcmem

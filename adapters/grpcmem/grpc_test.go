@@ -18,7 +18,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// echo is a service that returns what it gets, by a call and by a stream; quit is a stream that ends after the first message.
+// echo is a service that returns what it gets, by a call and by a stream; quit is a stream that
+// ends after the first message.
 var echo = grpc.ServiceDesc{
 	ServiceName: "test.Echo",
 	HandlerType: (*any)(nil),
@@ -47,7 +48,8 @@ var echo = grpc.ServiceDesc{
 	},
 }
 
-// connect starts a server on the loopback device and a client, which use the pool for what they receive.
+// connect starts a server on the loopback device and a client, which use the pool for what they
+// receive.
 func connect(t testing.TB, pool mem.BufferPool) *grpc.ClientConn {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +91,8 @@ func call(ctx context.Context, c *grpc.ClientConn, m *wrapperspb.BytesValue) err
 	return nil
 }
 
-// emptied waits until the pool has all buffers back, those that gRPC dropped by way of the collector.
+// emptied waits until the pool has all buffers back, those that gRPC dropped by way of the
+// collector.
 func emptied(t testing.TB, p *Pool) {
 	t.Helper()
 	collect(t, func() bool { return inUse(t, p) == 0 })
@@ -134,11 +137,13 @@ func TestStream(t *testing.T) {
 	emptied(t, p)
 }
 
-// TestUnreadMessages: gRPC drops what nobody reads. Its buffers must come back all the same.
+// TestUnreadMessages: gRPC drops the buffers of unread messages. The pool must free them all the
+// same.
 func TestUnreadMessages(t *testing.T) {
 	p := newPool(t, Options{})
 	client := connect(t, p)
-	// gRPC works in goroutines of its own: on a slow machine it takes more rounds until something has arrived when we end a stream.
+	// gRPC works in goroutines of its own: on a slow machine it takes more rounds until something
+	// has arrived when we end a stream.
 	begin := time.Now()
 	for round := 0; round < 20 || p.Stats().Dropped == 0 && time.Since(begin) < time.Minute; round++ {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -13,12 +13,14 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// Options are those of [NewPool]. The zero value is good.
+// Options configure [NewPool]. The zero value is a good choice.
 type Options struct {
-	// Purpose is the account that the buffers are on; nil is one that is called "grpc". Its limit bounds what the pool takes.
+	// Purpose is the account of the buffers; nil means one called "grpc". Its limit bounds the
+	// pool's memory.
 	Purpose *offheap.Purpose
-	// Uninit leaves out clearing a buffer before it is handed out. gRPC overwrites what it then reads; a codec or compressor of
-	// somebody else's that does not would see what an earlier message left there.
+	// Uninit omits clearing a buffer before Get returns it. gRPC overwrites the bytes that it
+	// reads. A foreign codec or compressor that reads bytes before it writes them would see those
+	// of an earlier message.
 	Uninit bool
 }
 
@@ -26,7 +28,8 @@ type Options struct {
 type Pool struct {
 	purpose *offheap.Purpose
 	uninit  bool
-	// leases are the buffers that are out, a *lease by the *byte that is their first.
+	// leases are the buffers between Get and Put: a *lease by the address of the buffer's first
+	// byte.
 	leases sync.Map
 
 	dropped, refused atomic.Int64
@@ -34,8 +37,8 @@ type Pool struct {
 
 var _ mem.BufferPool = (*Pool)(nil)
 
-// A lease is one buffer that is out. Nothing in it leads to the header that the caller has, so that the collector can tell when
-// nobody has it any more.
+// A lease is one buffer between Get and Put. It has no pointer to the slice header that the caller
+// holds, so the collector can find that header unreachable.
 type lease struct {
 	block   []byte
 	offHeap bool
@@ -43,7 +46,7 @@ type lease struct {
 	cleanup runtime.Cleanup
 }
 
-// NewPool makes a pool. It has no buffers of its own, and needs no end.
+// NewPool makes a pool. The pool holds no buffers of its own and needs no Close.
 func NewPool(o Options) *Pool {
 	p := &Pool{purpose: o.Purpose, uninit: o.Uninit}
 	if p.purpose == nil {
@@ -52,8 +55,10 @@ func NewPool(o Options) *Pool {
 	return p
 }
 
-// Get returns a buffer of n bytes, all zero unless the pool was asked not to clear them, whose capacity is n too. It is the
-// caller's until Put, and is freed when the collector finds that nobody has the pointer any more. Get panics if n is negative.
+// Get returns a buffer of n bytes, whose capacity is n, too. The bytes are zero unless
+// Options.Uninit is set. The buffer belongs to the caller until Put. If the caller drops the
+// pointer, the pool frees the buffer when the collector finds that no pointer is left. Get panics
+// if n is negative.
 func (p *Pool) Get(n int) *[]byte {
 	if n < 0 {
 		panic(fmt.Errorf("grpcmem: Get: negative length %d", n))
@@ -88,12 +93,14 @@ func (p *Pool) alloc(n int) (block []byte, offHeap bool) {
 	return make([]byte, n), false
 }
 
-// spent is what a pointer leads to after Put: nothing to read, and a second Put is known, whoever has the block by then.
+// spent is the slice that a pointer leads to after Put. It has no bytes to read, and Put recognises
+// it, so a second Put is found even if the block has a new owner.
 var spent = make([]byte, 1)
 
-// Put frees a buffer that Get returned. b leads to it or to a prefix of it, and afterwards to an empty slice. A second Put of a
-// pointer, and one of a buffer that Get did not return, panics with an [*offheap.MisuseError] and changes nothing. Buffers that
-// are too small to be pooled are left to the collector.
+// Put frees a buffer that Get returned. b points to the buffer or to a prefix of it, and afterwards
+// to an empty slice. A second Put of a pointer, and a Put of a buffer that Get did not return,
+// panic with an [*offheap.MisuseError] and change nothing. Put leaves buffers that are too small
+// for the pool to the collector.
 func (p *Pool) Put(b *[]byte) {
 	if cap(*b) == 0 {
 		return
@@ -116,7 +123,7 @@ func (p *Pool) Put(b *[]byte) {
 	l.free()
 }
 
-// drop frees a buffer that nobody has any more.
+// drop frees a buffer whose pointer the collector found unreachable.
 func (l *lease) drop() {
 	// The block can be out again by now, under a lease of its own.
 	if l.pool.leases.CompareAndDelete(&l.block[0], l) {
@@ -135,11 +142,14 @@ func misuse(at *byte, kind, detail string) *offheap.MisuseError {
 	return &offheap.MisuseError{Op: "grpcmem.Pool.Put", Addr: reflect.ValueOf(at).Pointer(), Kind: kind, Detail: detail}
 }
 
-// Stats are counts since the pool was made. What its buffers take is in the account of its purpose.
+// Stats are counts since the pool was made. The memory of its buffers is in the account of its
+// purpose.
 type Stats struct {
-	// Dropped is how many buffers came back through the collector, because nobody put them back.
+	// Dropped counts the buffers that the collector returned, because they were dropped without
+	// Put.
 	Dropped int64
-	// Refused is how many came from the Go heap, because a limit or the machine allowed no more.
+	// Refused counts the buffers that came from the Go heap, because a limit or the machine refused
+	// off-heap memory.
 	Refused int64
 }
 

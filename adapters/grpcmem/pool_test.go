@@ -158,13 +158,15 @@ func TestUninit(t *testing.T) {
 	if pool(newPool(t, Options{})) {
 		t.Error("a buffer shows what an earlier one held")
 	}
-	// With the kill switch, a debug mode or the race detector there is nothing to be seen in any case.
+	// With the kill switch, a debug mode or the race detector there is nothing to be seen in any
+	// case.
 	if stale(func() []byte { return offheap.AllocUninit(5000) }, offheap.Free) && !pool(newPool(t, Options{Uninit: true})) {
 		t.Error("buffers are cleared all the same")
 	}
 }
 
-// collect runs the collector until done, which cleanups do in a goroutine of theirs, or for a minute.
+// collect runs the collector until done, which cleanups do in a goroutine of theirs, or for a
+// minute.
 func collect(t testing.TB, done func() bool) {
 	t.Helper()
 	if !testenv.Collect(done) {
@@ -172,7 +174,8 @@ func collect(t testing.TB, done func() bool) {
 	}
 }
 
-// TestDropped: what nobody put back comes back through the collector, and what somebody has does not.
+// TestDropped: the collector returns buffers that were dropped without Put, and keeps buffers in
+// use.
 func TestDropped(t *testing.T) {
 	p := newPool(t, Options{})
 	kept := p.Get(5000)

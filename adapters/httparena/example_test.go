@@ -32,9 +32,10 @@ func search(w http.ResponseWriter, r *http.Request) {
 
 func Example() {
 	handler := httparena.Handler(http.HandlerFunc(search), httparena.Options{
-		Limit: 64 << 20, // What one request may take.
+		Limit: 64 << 20, // The bound of one request's arena.
 	})
-	// A timeout stands outside: its handler runs on when time is up, and has its arena until it returns.
+	// The timeout is outside: its handler runs on when time is up, and keeps its arena until it
+	// returns.
 	server := httptest.NewServer(http.TimeoutHandler(handler, time.Minute, "late"))
 	defer server.Close()
 

@@ -10,26 +10,32 @@ import (
 	"github.com/freehold-go/freehold/arena"
 )
 
-// Options are those of [Handler]. The zero value is good.
+// Options configure [Handler]. The zero value is a good choice.
 type Options struct {
-	// Pool is where arenas come from and go back to; nil is a pool of the handler's own. Its field NoReuse must be set, unless Reuse is.
-	// With Reuse its other fields bound what it keeps: for how many requests at once, and how many bytes for each.
+	// Pool is the source of the arenas; nil is a pool of the handler's own. Its field NoReuse must
+	// be set, unless Reuse is. With Reuse its other fields bound the memory that it keeps: the
+	// number of arenas, and the bytes of each.
 	Pool *arena.Pool
-	// Reuse gives the memory of a request to the next ones at once. That is the fastest way, for handlers whose values nothing keeps:
-	// code that keeps one sees the data of another request, and a data race through it can tear a slice header and forge memory.
-	// Without Reuse the collector gets the memory, as [arena.NoReuse] says, and a value that was kept stays what it was.
+	// Reuse gives the memory of a request to the next one at once. This is the fastest way, for
+	// handlers whose values no other code keeps. Code that keeps a value sees the data of another
+	// request, and a data race through the value can tear a slice header and forge memory. Without
+	// Reuse the collector gets the memory, as with [arena.NoReuse], and a kept value does not
+	// change.
 	Reuse bool
-	// Limit bounds the bytes that one request's arena may take, 0 for no bound. arena.New and the like panic beyond it with a value
-	// that errors.Is [offheap.ErrLimit], which net/http answers by ending the connection; those with Try return it.
+	// Limit bounds the bytes of one request's arena; 0 means no bound. Beyond it arena.New and
+	// similar functions panic with a value that errors.Is [offheap.ErrLimit], which net/http
+	// answers by closing the connection; functions with Try return it.
 	//
 	// [offheap.ErrLimit]: https://pkg.go.dev/github.com/freehold-go/freehold/offheap#ErrLimit
 	Limit int64
-	// Shared makes arenas that many goroutines may use at once, which costs a lock for each value. They do not come from the pool.
+	// Shared makes arenas that many goroutines may use at once, at the cost of a lock for each
+	// value. Such arenas do not come from the pool.
 	Shared bool
 }
 
-// Handler returns next with an arena in the context of each request; see [arena.FromContext]. It panics if next is nil, the limit
-// is negative, or the pool reuses memory and Reuse is not set.
+// Handler returns next with an arena in the context of each request; see [arena.FromContext]. It
+// panics if next is nil, if the limit is negative, or if the pool reuses memory and Reuse is not
+// set.
 func Handler(next http.Handler, o Options) http.Handler {
 	if next == nil {
 		panic("httparena: Handler of a nil http.Handler")
@@ -55,7 +61,8 @@ type handler struct {
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := h.arena()
 	t := new(tenancy)
-	// Without this after a panic, and after Goexit, which recover would not tell: then the collector has the arena.
+	// Without this after a panic, and after Goexit, which recover would not tell: then the
+	// collector has the arena.
 	returned := false
 	defer func() {
 		if returned && t.end(a, w.Header()) {
@@ -89,17 +96,19 @@ const (
 
 type tenancyKey struct{}
 
-// end says whether the arena ends here. It does not if somebody may still read what is in it.
+// end reports whether the arena ends here. It does not if a reader of its values may remain.
 func (t *tenancy) end(a *arena.Arena, header http.Header) bool {
 	// Who kept the arena may be using it, so that we may not.
 	return t.state.Load() == running && !inHeader(a, header) && t.state.CompareAndSwap(running, ended)
 }
 
-// Keep lets the arena of a request outlive its handler: it is not given back, but left to the collector, which frees it when nobody
-// has a value of it any more. So a goroutine that the handler leaves behind may go on using it. Keep must be called before the
-// handler returns, and panics if the arena has ended already. If ctx has no arena of this package's, it does nothing.
+// Keep lets the arena of a request outlive its handler: the arena does not go back to the pool. The
+// collector frees it when no pointer to one of its values is left. So a goroutine that outlives the
+// handler may go on using the arena. Call Keep before the handler returns; it panics if the arena
+// has ended already. If ctx has no arena of this package, Keep does nothing.
 //
-// An arena that is not Shared still serves one goroutine at a time: after the goroutine has begun, the handler uses it no more.
+// An arena that is not Shared still serves one goroutine at a time. Once the goroutine has begun,
+// the handler must not use the arena.
 func Keep(ctx context.Context) {
 	t, ok := ctx.Value(tenancyKey{}).(*tenancy)
 	if ok && !t.state.CompareAndSwap(running, kept) && t.state.Load() == ended {
@@ -107,7 +116,8 @@ func Keep(ctx context.Context) {
 	}
 }
 
-// inHeader says whether a key or a value of a response's header lies in the arena. The server reads them after the handler.
+// inHeader says whether a key or a value of a response's header lies in the arena. The server reads
+// them after the handler.
 func inHeader(a *arena.Arena, header http.Header) bool {
 	for key, values := range header {
 		if a.Owns(key) || a.Owns(values) {

@@ -90,7 +90,7 @@ func settled(done func() bool) bool {
 	return done()
 }
 
-// TestManyRequests: each request has values of its own, whoever had the memory before.
+// TestManyRequests: each request has values of its own, also in memory that another request used.
 func TestManyRequests(t *testing.T) {
 	pool := &arena.Pool{Arenas: 2, Bytes: 1 << 20}
 	s := serve(t, Options{Pool: pool, Reuse: true}, func(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +126,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLimitForEach: each handler may take what the limit allows, whatever chunks the requests of another left in the pool.
+// TestLimitForEach: each handler may take what the limit allows, whatever chunks the requests of
+// another left in the pool.
 func TestLimitForEach(t *testing.T) {
 	answer := func(w http.ResponseWriter, err error) { fmt.Fprint(w, err) }
 	for _, shared := range []bool{false, true} {
@@ -171,7 +172,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestPanic: what was thrown, and what else leads into the arena, stays good.
+// TestPanic: a panic's value, and other pointers into the arena, stay valid.
 func TestPanic(t *testing.T) {
 	for name, leave := range map[string]func(v any){
 		"panic":  func(v any) { panic(v) },
@@ -213,7 +214,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestHeader: the server writes a header after the handler, which must not show another request's strings.
+// TestHeader: the server writes a header after the handler, which must not show another request's
+// strings.
 func TestHeader(t *testing.T) {
 	for name, set := range map[string]func(a *arena.Arena, h http.Header, v string){
 		"value":  func(a *arena.Arena, h http.Header, v string) { h.Set("X-Path", arena.String(a, v)) },
@@ -310,7 +312,8 @@ func TestKeepTooLate(t *testing.T) {
 	Keep(ctx)
 }
 
-// TestTimeoutInside is the order that the documentation asks for: the handler that is late has its arena until it returns.
+// TestTimeoutInside is the order that the documentation asks for: the handler that is late has its
+// arena until it returns.
 func TestTimeoutInside(t *testing.T) {
 	late, arenas := make(chan bool), make(chan tenant, 1)
 	results := make(chan string, 1)
@@ -335,7 +338,8 @@ func TestTimeoutInside(t *testing.T) {
 	}
 }
 
-// TestTimeoutOutside is the wrong order: the late handler finds its arena ended, by a panic, and nobody is harmed.
+// TestTimeoutOutside is the wrong order: the late handler panics because its arena has ended, and
+// no memory is damaged.
 func TestTimeoutOutside(t *testing.T) {
 	late, results := make(chan bool), make(chan any, 1)
 	h := Handler(http.TimeoutHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -350,7 +354,8 @@ func TestTimeoutOutside(t *testing.T) {
 	}
 }
 
-// TestHijack: the middleware passes the writer on as it is, and the arena is good while the handler has the connection.
+// TestHijack: the middleware passes the writer on as it is, and the arena is good while the handler
+// has the connection.
 func TestHijack(t *testing.T) {
 	arenas := make(chan tenant, 1)
 	s := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {

@@ -35,8 +35,8 @@ func (s *secret) is(path string) bool {
 // requestPath is as long for each request, so that memory that is reused fits.
 func requestPath(i int) string { return fmt.Sprintf("/request-%04d", i) }
 
-// TestKept: a value that code keeps stays what it was, whatever requests follow. With Reuse it does not, which shows that this
-// test can tell.
+// TestKept: a value that code keeps stays what it was, whatever requests follow. With Reuse it does
+// not, which shows that this test can tell.
 func TestKept(t *testing.T) {
 	for _, o := range []Options{{}, {Shared: true}, {Pool: &arena.Pool{NoReuse: true}}, {Reuse: true}} {
 		var kept []*secret
@@ -61,8 +61,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: a goroutine that a handler leaves behind reads its own text and nothing else while other requests write theirs,
-// and the race detector has nothing to say.
+// TestLeftBehind: a goroutine that a handler leaves behind reads its own text and nothing else
+// while other requests write theirs, and the race detector has nothing to say.
 func TestLeftBehind(t *testing.T) {
 	if m := freehold.Modes(); m.Guard || m.Poison || m.Sample != 0 {
 		t.Skip("the mode makes the use fault")

@@ -83,7 +83,8 @@ func run(t *testing.T, name, mode string) (failed bool, stderr string) {
 	return err != nil, b.String()
 }
 
-// TestOutlive: in guard mode the use of a value that outlived its request is reported, and without it nothing happens.
+// TestOutlive: in guard mode the use of a value that outlived its request is reported, and without
+// it nothing happens.
 func TestOutlive(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reports of faults are tested on Linux")

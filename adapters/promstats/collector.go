@@ -14,59 +14,63 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// A Collector reads the figures of the whole process, of which there is one set, so one Collector in a registry is enough; a
-// second one there is refused as a duplicate. It has no state, and any number of goroutines may collect at once. A collection takes
-// some microseconds, and 0.1 µs more for each arena.
+// A Collector reads the figures of the whole process. There is one set of figures, so a registry
+// needs one Collector and refuses a second one as a duplicate. It has no state, and any number of
+// goroutines may collect at once. A collection takes some microseconds, and 0.1 µs more for each
+// arena.
 //
-//	freehold_in_use_bytes{package}            handed out and not yet freed
+//	freehold_in_use_bytes{package}            allocated and not yet freed
 //	freehold_retained_bytes{package}          freed, kept for the next allocation, still taking memory
-//	freehold_purged_bytes{package}            freed and given back to the system; only address space
-//	freehold_reserved_bytes{package}          address space that was ever handed out
+//	freehold_purged_bytes{package}            freed and returned to the system; only address space
+//	freehold_reserved_bytes{package}          address space that blocks have ever used: the sum of these three
 //	freehold_go_memory_limit_bytes            GOMEMLIMIT as the user set it; absent if there is none
 //	freehold_mode{mode}                       1 if a mode of the variable FREEHOLD is in force, else 0
 //	freehold_offheap_held_bytes               slabs and large blocks in use at least in part
 //	freehold_offheap_metadata_bytes           the allocator's own records
 //	freehold_offheap_limit_bytes              set by offheap.SetLimit; absent if there is none
-//	freehold_purpose_in_use_bytes{purpose}    handed out on the account of a purpose
+//	freehold_purpose_in_use_bytes{purpose}    allocated on the account of a purpose
 //	freehold_purpose_held_bytes{purpose}      in slabs and large blocks of a purpose
 //	freehold_purpose_limit_bytes{purpose}     set by Purpose.SetLimit; absent if there is none
-//	freehold_arenas                           not freed
+//	freehold_arenas                           arenas that are not freed
 //	freehold_arena_held_bytes{memory}         in their chunks, "go" on the Go heap, "offheap" off it
 //	freehold_arena_retained_bytes             kept by pools and by the store for the next arenas
 //	freehold_arenas_leaked                    off-heap arenas that were dropped without Free
-//	freehold_arena_leaked_bytes               what those hold for ever
+//	freehold_arena_leaked_bytes               memory of the leaked arenas
+//	freehold_arenas_forgotten_total           arenas on Go memory that the collector took without Free
 //	freehold_debug_blocks                     known to the debug modes, with their stack
 //	freehold_guarded_blocks{state}            on guarded pages, "live" or, in quarantine, "freed"
 //	freehold_guarded_bytes                    pages of both
-//	freehold_unguarded_allocations_total      without guarded pages, past a budget
-//	freehold_samples_skipped_total            not guarded, past their rate
+//	freehold_unguarded_allocations_total      without guarded pages, beyond a budget
+//	freehold_samples_skipped_total            not guarded, beyond their rate or the arenas' part of a budget
 //
-// While a tuner of [gctune] runs there are besides, each as [gctune.Decision] and [gctune.Stats] describe it:
+// While a tuner of [gctune] runs there are more metrics; [gctune.Decision] and [gctune.Stats]
+// describe them:
 //
-//	freehold_gctune_total_bytes               the limit that it keeps to; absent if there is none, as are the next two
+//	freehold_gctune_total_bytes               the limit that the tuner keeps; absent if there is none, as are the next two
 //	freehold_gctune_limit_bytes               GOMEMLIMIT
-//	freehold_gctune_room_bytes                what that leaves to the heap
+//	freehold_gctune_room_bytes                the rest of GOMEMLIMIT for the heap
 //	freehold_gctune_headroom_bytes            left free
 //	freehold_gctune_other_bytes               neither Go's nor freehold's
-//	freehold_gctune_live_bytes                found on the heap by the last collection
+//	freehold_gctune_live_bytes                the live heap of the last collection
 //	freehold_gctune_gogc_percent              GOGC; -1 is off
-//	freehold_gctune_state{state}              1 for the one of ample, tight and thrashing that holds, else 0
-//	freehold_gctune_pressure_percent{tasks}   of the last ten seconds in which "some" or all ("full") waited for memory; absent if not known
-//	freehold_gctune_looks_total               decisions
-//	freehold_gctune_limit_changes_total       looks with another GOMEMLIMIT than before
-//	freehold_gctune_errors_total              looks without a limit that could be read
-//	freehold_gctune_thrashing_looks_total     looks in the state thrashing
+//	freehold_gctune_state{state}              1 for the present state of ample, tight and thrashing, else 0
+//	freehold_gctune_pressure_percent{tasks}   of the last ten seconds in which "some" or all ("full") tasks waited for memory; absent if unknown
+//	freehold_gctune_looks_total               measurements, each with a decision
+//	freehold_gctune_limit_changes_total       measurements after which GOMEMLIMIT differed from the one before
+//	freehold_gctune_errors_total              measurements that could not read a limit
+//	freehold_gctune_thrashing_looks_total     measurements in the state thrashing
 //
-// Memory of the machine is the sum of in use and retained. Off-heap arenas take their chunks from package offheap, so that
-// memory="offheap" is a part of what package="offheap" has in use. With the kill switch (FREEHOLD=heap) Go counts all bytes, and
-// the first four are zero.
+// Freehold's memory of the machine is the sum of in use and retained. Off-heap arenas take their
+// chunks from package offheap, so memory="offheap" is a part of the bytes in use of
+// package="offheap". With the kill switch (FREEHOLD=heap) Go counts all bytes, and the first four
+// are zero.
 //
 // A collection freezes the modes, as an allocation does: call [freehold.Configure] before.
 //
 // A purpose or package whose name is not valid UTF-8 appears quoted as a Go string.
 type Collector struct{}
 
-// NewCollector is a Collector, to be registered once.
+// NewCollector makes a [Collector]. Register it once.
 func NewCollector() *Collector { return &Collector{} }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -74,19 +78,19 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	inUse    = desc("in_use_bytes", "Bytes that a package of freehold holds outside the Go heap, handed out and not yet freed.", "package")
+	inUse    = desc("in_use_bytes", "Bytes that a package of freehold holds outside the Go heap, allocated and not yet freed.", "package")
 	retained = desc("retained_bytes", "Bytes that were freed, are kept for the next allocation, and still take memory.", "package")
-	purged   = desc("purged_bytes", "Bytes that were freed and given back to the system; their address space stays.", "package")
-	reserved = desc("reserved_bytes", "Bytes of address space that blocks were ever handed out from.", "package")
+	purged   = desc("purged_bytes", "Bytes that were freed and returned to the system; their address space stays.", "package")
+	reserved = desc("reserved_bytes", "Bytes of address space that blocks have ever used.", "package")
 
-	goLimit = desc("go_memory_limit_bytes", "Go's soft memory limit as the user set it, before off-heap memory is taken from it.")
+	goLimit = desc("go_memory_limit_bytes", "Go's soft memory limit as the user set it, before off-heap memory is subtracted.")
 	mode    = desc("mode", "Whether a mode of the variable FREEHOLD is in force (1) or not (0).", "mode")
 
 	held     = desc("offheap_held_bytes", "Bytes of slabs and large blocks that are in use at least in part.")
 	metadata = desc("offheap_metadata_bytes", "Bytes of the off-heap allocator's own records.")
 	limit    = desc("offheap_limit_bytes", "The bound on off-heap bytes in use, if there is one.")
 
-	purposeInUse = desc("purpose_in_use_bytes", "Off-heap bytes handed out on the account of a purpose and not yet freed.", "purpose")
+	purposeInUse = desc("purpose_in_use_bytes", "Off-heap bytes allocated on the account of a purpose and not yet freed.", "purpose")
 	purposeHeld  = desc("purpose_held_bytes", "Bytes of slabs and large blocks of a purpose.", "purpose")
 	purposeLimit = desc("purpose_limit_bytes", "The bound on a purpose's bytes in use, if there is one.", "purpose")
 
@@ -101,7 +105,7 @@ var (
 	guardedBlocks = desc("guarded_blocks", "Blocks on guarded pages, live or freed and kept inaccessible.", "state")
 	guardedBytes  = desc("guarded_bytes", "Bytes of guarded pages.")
 	unguarded     = desc("unguarded_allocations_total", "Allocations without guarded pages because a budget was used up or the system refused.")
-	skipped       = desc("samples_skipped_total", "Samples that were not guarded because enough were taken in that second, or arenas had their half of a budget.")
+	skipped       = desc("samples_skipped_total", "Samples that were not guarded because of the bound on samples in a second, or because arenas had used their part of a budget.")
 
 	descs = []*prometheus.Desc{inUse, retained, purged, reserved, goLimit, mode, held, metadata, limit,
 		purposeInUse, purposeHeld, purposeLimit, arenas, arenaHeld, arenaRetained, arenasLeaked, arenaLeaked, forgotten,

@@ -129,14 +129,16 @@ func TestForgottenArena(t *testing.T) {
 	}
 }
 
-// elsewhere runs f in a goroutine of its own, whose stack is gone afterwards, and with it all that f left there.
+// elsewhere runs f in a goroutine of its own, whose stack is gone afterwards, and with it all that
+// f left there.
 func elsewhere(f func()) {
 	done := make(chan bool)
 	go func() { defer close(done); f() }()
 	<-done
 }
 
-// TestAllPresent: the documentation lists what a collection has, and no more. Limits are set for it.
+// TestAllPresent: the documentation lists what a collection has, and no more. Limits are set for
+// it.
 func TestAllPresent(t *testing.T) {
 	defer offheap.SetLimit(offheap.SetLimit(1 << 40))
 	p := offheap.NewPurpose("all present")

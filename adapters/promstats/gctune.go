@@ -7,19 +7,19 @@ import (
 )
 
 var (
-	tuneTotal    = desc("gctune_total_bytes", "Limit of the control group or the machine that the tuner keeps to.")
+	tuneTotal    = desc("gctune_total_bytes", "Limit of the control group or the machine that the tuner keeps.")
 	tuneHeadroom = desc("gctune_headroom_bytes", "Part of the total that the tuner leaves free.")
 	tuneOther    = desc("gctune_other_bytes", "Memory on the account of the total that is neither Go's nor freehold's.")
 	tuneLimit    = desc("gctune_limit_bytes", "GOMEMLIMIT as the tuner has set it.")
-	tuneRoom     = desc("gctune_room_bytes", "What the limit leaves to the heap.")
-	tuneLive     = desc("gctune_live_bytes", "What the last collection found on the heap, at the tuner's last look.")
+	tuneRoom     = desc("gctune_room_bytes", "The rest of GOMEMLIMIT for the heap.")
+	tuneLive     = desc("gctune_live_bytes", "Live heap of the last collection, at the tuner's last measurement.")
 	tuneGOGC     = desc("gctune_gogc_percent", "GOGC in force; -1 is off.")
 	tuneState    = desc("gctune_state", "Whether the room for the heap is in this state (1) or not (0).", "state")
 	tunePressure = desc("gctune_pressure_percent", "Part of the last ten seconds in which work waited for memory, some tasks or all.", "tasks")
-	tuneLooks    = desc("gctune_looks_total", "Decisions of the tuner.")
-	tuneChanges  = desc("gctune_limit_changes_total", "Looks that found or made GOMEMLIMIT another than before.")
-	tuneErrors   = desc("gctune_errors_total", "Looks at which a limit could not be read.")
-	tuneThrash   = desc("gctune_thrashing_looks_total", "Looks that found the limit too near to what is live.")
+	tuneLooks    = desc("gctune_looks_total", "Measurements of the tuner, each with a decision.")
+	tuneChanges  = desc("gctune_limit_changes_total", "Measurements after which GOMEMLIMIT differed from the one before.")
+	tuneErrors   = desc("gctune_errors_total", "Measurements that could not read a limit.")
+	tuneThrash   = desc("gctune_thrashing_looks_total", "Measurements that found the limit too near to the live heap.")
 
 	tuneDescs = []*prometheus.Desc{tuneTotal, tuneHeadroom, tuneOther, tuneLimit, tuneRoom, tuneLive, tuneGOGC, tuneState, tunePressure,
 		tuneLooks, tuneChanges, tuneErrors, tuneThrash}

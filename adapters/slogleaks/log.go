@@ -10,16 +10,19 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// Log writes to logger what is in use off the heap and returns how many records it wrote: none if nothing is. Records are
-// warnings, except for the last kind:
+// Log writes the off-heap memory in use to logger, and returns the number of records: 0 if no
+// memory is in use. Records are warnings, except for the last kind:
 //
-//   - "off-heap blocks not freed", with bytes, blocks, type and stack, in the debug modes guard, poison, leaks and pointers;
-//   - "off-heap arenas not freed", with bytes, arenas, made (function, file and line), and dropped, which says whether nobody can free
-//     them any more;
-//   - "off-heap memory in use", information, with bytes and, in a group, the bytes of each purpose, where no debug mode tells more.
+//   - "off-heap blocks not freed", with bytes, blocks, type and stack, in the debug modes guard,
+//     poison, leaks and pointers;
+//   - "off-heap arenas not freed", with bytes, arenas, made (function, file and line), and dropped,
+//     which is true if no pointer to the arena is left to free it by;
+//   - "off-heap memory in use", at level information, if no debug mode has more detail: bytes and,
+//     in a group, the bytes of each purpose.
 //
-// The memory of arenas is in their records, and in the others as well. Log may be called from any goroutine. It takes
-// about 1.5 µs for each arena, and less than 1 µs for each block that a debug mode knows.
+// The memory of arenas is in their records, and in the others as well. Log may be called from any
+// goroutine. It takes about 1.5 µs for each arena, and less than 1 µs for each block that a debug
+// mode knows.
 func Log(ctx context.Context, logger *slog.Logger) (records int) {
 	list := blocks()
 	told := len(list) > 0
@@ -42,7 +45,8 @@ type record struct {
 	attrs   []slog.Attr
 }
 
-// blocks are those that are not freed, by the stack that allocated them, as far as a debug mode knows.
+// blocks are the blocks that a debug mode knows and that are not freed, by the stack of their
+// allocation.
 func blocks() (list []record) {
 	for _, l := range offheap.Leaks() {
 		list = append(list, record{slog.LevelWarn, "off-heap blocks not freed", l.Bytes,

@@ -50,7 +50,8 @@ func makeArena(purpose *offheap.Purpose) *arena.Arena {
 	return a
 }
 
-// TestArenas: arenas of one line are one record, those that somebody can still free apart from the others.
+// TestArenas: arenas of one line are one record. Arenas that the program can still free have a
+// record of their own.
 func TestArenas(t *testing.T) {
 	if freehold.Modes().Heap {
 		t.Skip("with the kill switch no arena is off the heap")
@@ -142,7 +143,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestSummary: what is in use is in the log, by purpose.
+// TestSummary: the log has the memory in use, by purpose.
 func TestSummary(t *testing.T) {
 	if debug() {
 		t.Skip("a debug mode tells more")

@@ -2,5 +2,6 @@
 
 package testenv
 
-// Race says whether blocks come from the Go heap, where the race detector sees them, so that totals are zero.
+// Race says whether blocks come from the Go heap, where the race detector sees them, so that totals
+// are zero.
 const Race = false
