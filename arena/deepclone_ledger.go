@@ -24,7 +24,8 @@ type ledger struct {
 	starts  [][]firsts
 	begun   int // How many starts are used.
 	partial []byteMasks
-	wide    []span // Of line numbers, in order: lines that belong to large variables. Few are in table.
+	wide    []span // Of whole words, in order: large variables, few of whose lines are in table, and chunks.
+	narrow  span   // Of addresses, without any of wide.
 	twins   [][]twin
 	copies  [][]unsafex.Ptr // Of the twins.
 	count   uint32
@@ -65,6 +66,9 @@ type twin struct {
 // noLine is the last line of a ledger without lines.
 var noLine line
 
+// golden is 2^64 by the golden ratio. Products with it have hashes of the other factor in their upper bits.
+const golden = 0x9E3779B97F4A7C15
+
 const (
 	fewLines    = 64
 	startsPiece = 64
@@ -78,7 +82,7 @@ func (l *ledger) open() {
 	if l.table == nil {
 		l.table = make([]line, fewLines)
 	}
-	l.last = &noLine
+	l.last, l.narrow = &noLine, span{0, ^uintptr(0)}
 }
 
 // close empties the ledger and keeps its memory for the next clone, within limits.
@@ -116,9 +120,7 @@ func (l *ledger) lineSlow(number uintptr) *line {
 	if ln.number == 0 {
 		ln.number = number
 		l.lines++
-		if i := l.wideFrom(number); i < len(l.wide) && l.wide[i].has(number) {
-			ln.whole = ^uint64(0)
-		}
+		ln.whole = l.wideIn(number << lineBits)
 	}
 	l.last = ln
 	return ln
@@ -126,9 +128,8 @@ func (l *ledger) lineSlow(number uintptr) *line {
 
 // slot is where the line of that number is or belongs.
 func (l *ledger) slot(number uintptr) *line {
-	const odd = 0x9E3779B97F4A7C15 // 2^64 by the golden ratio.
 	mask := uint64(len(l.table) - 1)
-	for i := uint64(number) * odd >> 32; ; i++ {
+	for i := uint64(number) * golden >> 32; ; i++ {
 		ln := &l.table[i&mask]
 		if ln.number == number || ln.number == 0 {
 			return ln
@@ -225,18 +226,14 @@ func (l *ledger) claimSlow(addr, n uintptr) bool {
 // claimWide is claim for a large variable. It makes no lines except those of which the variable has a
 // part only, because the ledger would become as large as the variable.
 func (l *ledger) claimWide(addr, n uintptr) bool {
-	lines := span{(addr + lineBytes - 1) >> lineBits, (addr + n) >> lineBits}
-	if head := lines.from<<lineBits - addr; head != 0 && !l.claimIn(l.line(addr), lineBytes-head, head) {
+	lines := span{(addr + lineBytes - 1) &^ (lineBytes - 1), (addr + n) &^ (lineBytes - 1)}
+	if head := lines.from - addr; head != 0 && !l.claimIn(l.line(addr), lineBytes-head, head) {
 		return false
 	}
 	if tail := (addr + n) % lineBytes; tail != 0 && !l.claimIn(l.line(addr+n), 0, tail) {
 		return false
 	}
-	i := l.wideFrom(lines.from)
-	if i < len(l.wide) && l.wide[i].from < lines.end {
-		return false
-	}
-	for number := lines.from; number < lines.end; number++ {
+	for number := lines.from >> lineBits; number < lines.end>>lineBits; number++ {
 		if ln := l.slot(number); ln.number != 0 {
 			if ln.whole != 0 {
 				return false
@@ -244,22 +241,61 @@ func (l *ledger) claimWide(addr, n uintptr) bool {
 			ln.whole = ^uint64(0)
 		}
 	}
-	l.wide = slices.Insert(l.wide, i, lines)
+	return l.widen(lines)
+}
+
+// claimChunk notes that the n bytes at addr are a chunk for copies, and says whether no large variable
+// lies there. Variables in the chunk are stale ones. The ledger does not look for those in lines that
+// exist already, because they are few and a chunk has many lines.
+func (l *ledger) claimChunk(addr, n uintptr) bool {
+	return l.widen(span{(addr + 7) &^ 7, (addr + n) &^ 7})
+}
+
+// widen puts a span among the wide ones, and says whether it overlaps none.
+func (l *ledger) widen(s span) bool {
+	i := l.wideFrom(s.from)
+	if i < len(l.wide) && l.wide[i].from < s.end {
+		return false
+	}
+	l.wide = slices.Insert(l.wide, i, s)
+	l.narrow = span{}
 	return true
 }
 
-// wideFrom is the index of the first wide span that ends behind the line of that number.
-func (l *ledger) wideFrom(number uintptr) int {
-	if len(l.wide) == 0 {
+// wideFrom is the index of the first wide span that ends behind addr.
+func (l *ledger) wideFrom(addr uintptr) int {
+	return sort.Search(len(l.wide), func(i int) bool { return l.wide[i].end > addr })
+}
+
+// wideIn is the words of the line at addr that belong to wide spans.
+func (l *ledger) wideIn(addr uintptr) (words uint64) {
+	end := addr + lineBytes
+	if addr >= l.narrow.from && end <= l.narrow.end {
 		return 0
 	}
-	return sort.Search(len(l.wide), func(i int) bool { return l.wide[i].end > number })
+	i := l.wideFrom(addr)
+	l.narrow = span{0, ^uintptr(0)}
+	if i > 0 {
+		l.narrow.from = l.wide[i-1].end
+	}
+	if i < len(l.wide) {
+		l.narrow.end = l.wide[i].from
+	}
+	for ; i < len(l.wide) && l.wide[i].from < end; i++ {
+		from := max(addr, l.wide[i].from)
+		words |= wordsAt(from-addr, min(end, l.wide[i].end)-from)
+	}
+	return words
+}
+
+// wordsAt is the words of a line that have some of the n bytes at off.
+func wordsAt(off, n uintptr) uint64 {
+	return ^uint64(0) << (off / 8) & (^uint64(0) >> (lineWords - 1 - (off+n-1)/8))
 }
 
 // claimIn is claim within a line.
 func (l *ledger) claimIn(ln *line, off, n uintptr) bool {
-	first, last := off/8, (off+n-1)/8
-	words := ^uint64(0) << first & (^uint64(0) >> (lineWords - 1 - last))
+	words := wordsAt(off, n)
 	if (off|n)%8 == 0 {
 		free := ln.whole&words == 0
 		ln.whole |= words
@@ -269,6 +305,7 @@ func (l *ledger) claimIn(ln *line, off, n uintptr) bool {
 		l.partial = append(l.partial, byteMasks{})
 		ln.masks = uint32(len(l.partial))
 	}
+	first, last := off/8, (off+n-1)/8
 	head, tail := byte(0xFF)<<(off%8), byte(0xFF)>>(7-(off+n-1)%8)
 	if first == last {
 		return l.claimBytes(ln, first, head&tail)

@@ -99,3 +99,32 @@ func TestLedgerTwins(t *testing.T) {
 		t.Error("a twin outlives its clone")
 	}
 }
+
+// TestLedgerChunks holds that a claimed chunk takes its words and no others, in lines that it has in
+// part, too.
+func TestLedgerChunks(t *testing.T) {
+	var l ledger
+	l.open()
+	const from, end = 5*lineBytes + 40, 9*lineBytes + 104
+	if !l.claim(from-8, 4) || !l.claimChunk(from, end-from) || !l.claimChunk(end+16, 64) {
+		t.Fatal("a claim of what is free failed")
+	}
+	if l.claimChunk(end-8, 24) || l.claimChunk(from-8, 16) {
+		t.Error("a chunk may overlap another one")
+	}
+	for addr := uintptr(lineBytes); addr < 12*lineBytes; addr += 8 {
+		first := addr < 6*lineBytes && addr >= 5*lineBytes // The line of the claim before the chunk's.
+		taken := addr >= from && addr < end && !first || addr >= end+16 && addr < end+80 || addr == from-8
+		if got := l.claim(addr, 8); got == taken {
+			t.Errorf("the claim of word %#x says %v", addr, got)
+		}
+	}
+	if l.claim(from+lineBytes-100, 3*wideBytes) {
+		t.Error("a large variable may overlap a chunk")
+	}
+	l.close()
+	l.open()
+	if !l.claim(from, end-from) {
+		t.Error("a chunk outlives its clone")
+	}
+}

@@ -13,8 +13,14 @@ import (
 // variables deep in this way; what is deeper becomes a task for later.
 //
 // The pass gives up when it finds an interior pointer, two slices of one array, a part that is
-// refused, or no memory. The caller then undoes it and takes the long way, which copes with the
-// first two and has good messages for the others.
+// refused, a variable in a chunk that the arena acquired for the copy, or no memory. The caller then
+// undoes it and takes the long way, which copes with the first two and has good messages for the
+// others.
+//
+// The pass ends, because it copies each address once. Values of an arena that was reset are no
+// exception, although their memory may be that of the copies: the ledger claims each chunk that the
+// pass acquires, so that the pass copies copies only in the rest of the chunks that were there
+// before.
 //
 // Whatever the source is, each header in the copy has the memory that it says: the pass reads a
 // header once, allocates what the header says, and writes the new header when it is complete.
@@ -268,11 +274,23 @@ func (c *cloner) take(d *typeDesc, n uintptr) unsafex.Ptr {
 			return p
 		}
 	}
+	version := c.a.version
 	p, err := c.a.alloc(c.op, d, int(n), true)
-	if err != nil {
+	if err != nil || c.a.version != version && !c.claimChunk(d, p) {
 		return nil
 	}
 	return p
+}
+
+// claimChunk claims the chunk that begins with p, the newest for values of the type.
+func (c *cloner) claimChunk(d *typeDesc, p unsafex.Ptr) bool {
+	b := c.a.bumpFor(d)
+	for _, ch := range []*chunk{b.chunk, b.large} {
+		if ch != nil && ch.base == p {
+			return c.ledger.claimChunk(unsafex.PtrAddr(ch.base), ch.size)
+		}
+	}
+	return true
 }
 
 func (c *cloner) interfaceOnce(o *op, from, to unsafex.Ptr) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -142,4 +143,38 @@ func unsound(v reflect.Value) string {
 		}
 	}
 	return ""
+}
+
+// TestDeepCloneStaleEnds clones lists whose last node is a stale one, into the arena that it belongs
+// to. The first node of the copy has the memory of the stale node. A pass that copies what it has
+// just written never ends.
+func TestDeepCloneStaleEnds(t *testing.T) {
+	if debugmode.On() || freehold.HeapMode() {
+		t.Skip("the arena does not reuse the memory")
+	}
+	type node struct {
+		next *node
+		_    [6]uintptr
+	}
+	const limit = 16 << 20
+	for length := mostDepth - 2; length <= mostDepth+2; length++ {
+		for _, skip := range []int{0, 1, 5} { // The stale node is this one of its chunk.
+			a := NewArena()
+			a.SetLimit(limit)
+			var list *node
+			for range skip + 1 {
+				list = New[node](a)
+			}
+			a.Reset(Keep)
+			held := a.Stats().Held
+			for range length {
+				list = &node{next: list}
+			}
+			cloneStale(t, a, list)
+			if s := a.Stats(); s.Held > held+1<<20 || s.InUse > 1<<20 {
+				t.Errorf("the clone of %d nodes with a stale one took %d bytes", length+1, s.Held-held)
+			}
+			a.Free()
+		}
+	}
 }

@@ -185,13 +185,12 @@ func (c *cloner) walk(p *plan, at unsafex.Ptr) {
 				c.refs = append(c.refs, c.pointer(o, q, w))
 			}
 		case opString:
-			if n := *unsafex.As[uintptr](unsafex.Add(w, wordSize)); n != 0 {
+			if n := loadWord(w, 1); n != 0 {
 				c.refs = append(c.refs, c.memory(o, load(w), n, n, w))
 			}
 		case opSlice:
 			if q := load(w); q != nil {
-				n, room := *unsafex.As[uintptr](unsafex.Add(w, wordSize)), *unsafex.As[uintptr](unsafex.Add(w, 2*wordSize))
-				c.refs = append(c.refs, c.memory(o, q, n, room, w))
+				c.refs = append(c.refs, c.memory(o, q, loadWord(w, 1), loadWord(w, 2), w))
 			}
 		case opMap:
 			if q := load(w); q != nil {
@@ -457,9 +456,7 @@ func (c *cloner) add(b block) uint32 {
 
 // hashOf is where the search for an address begins.
 func hashOf(q unsafex.Ptr) uint32 {
-	const odd = 0x9E3779B97F4A7C15 // 2^64 by the golden ratio.
-	h := uint64(unsafex.PtrAddr(q)) * odd
-	return uint32(h >> 32)
+	return uint32(uint64(unsafex.PtrAddr(q)) * golden >> 32)
 }
 
 // grow makes the table one of n slots, a power of 2.

@@ -142,7 +142,7 @@ func (h *hasher) init() {
 // in a few places. The second product breaks the progression up.
 func (h *hasher) word(x uint64) uint64 {
 	hi, lo := bits.Mul64(x^h.add, h.mul)
-	return (hi ^ lo) * 0x9e3779b97f4a7c15
+	return (hi ^ lo) * golden
 }
 
 func (m *Map[K, V]) hash(key K) uint64 {

@@ -151,7 +151,7 @@ func (b *bump) learn(used uintptr) {
 var lessons [1 << 10]atomic.Uint64
 
 func (b *bump) lesson() (entry *atomic.Uint64, owner uint64) {
-	h := uint64(b.a.rec.made)*0x9E3779B97F4A7C15 ^ uint64(b.flow)
+	h := uint64(b.a.rec.made)*golden ^ uint64(b.flow)
 	if b.desc != nil {
 		h ^= uint64(b.desc.key)
 	}
