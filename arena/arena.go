@@ -41,6 +41,8 @@ type Arena struct {
 	history atomic.Pointer[history] // Of the rounds, once there was a checkpoint.
 	// noReuse: the collector gets the chunks after Free, Reset and Rewind; see noreuse.go.
 	noReuse bool
+	lent    uint8    // How many of cursors chunks have or had, and those of earlier arrays.
+	cursors *cursors // For the next chunks.
 
 	typed  []*bump // In the order of their making, in few at first.
 	few    [4]*bump

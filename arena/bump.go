@@ -101,7 +101,7 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 		b.growNext()
 	}
 	b.retire()
-	c.open(b.flow)
+	b.open(c)
 	c.next = nil
 	b.use(c)
 	b.a.changed()
@@ -133,7 +133,7 @@ func (b *bump) moreLarge(n uintptr) (*chunk, error) {
 		}
 		b.growNext()
 	}
-	c.open(b.flow)
+	b.open(c)
 	c.next, b.large = b.large, c
 	b.a.changed()
 	return c, nil

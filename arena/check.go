@@ -79,7 +79,7 @@ func (c *chunk) checkKept(k shelf) {
 	if !invariants.Enabled {
 		return
 	}
-	if (shelf{c.desc, c.class}) != k || c.off || c.owner.Load() != 0 || c.used != 0 || c.limit != 0 {
+	if (shelf{c.desc, c.class}) != k || c.off || c.owner.Load() != 0 || c.cursor != &noCursor || c.used != 0 || c.limit != 0 {
 		invariants.Broken("a chunk of class %d on a shelf of class %d has owner %d, position %d and limit %d", c.class, k.class, c.owner.Load(), c.used, c.limit)
 	}
 }

@@ -79,7 +79,7 @@ func TestStoreChecks(t *testing.T) {
 		{"-8 in all", func(s *chunkStore, _ *shard, _ *chunk) { s.kept.Store(-8) }},
 		{"on a shelf of class 3", func(_ *chunkStore, _ *shard, c *chunk) { c.class++ }},
 		{"has owner 7", func(_ *chunkStore, _ *shard, c *chunk) { c.owner.Store(7) }},
-		{"position 8", func(_ *chunkStore, _ *shard, c *chunk) { c.used = 8 }},
+		{"position 8", func(_ *chunkStore, _ *shard, c *chunk) { c.cursor = &cursor{used: 8} }},
 		{"an empty shelf of class 9", func(_ *chunkStore, sh *shard, _ *chunk) { sh.lists[shelf{nil, 9}] = nil }},
 	} {
 		s := &chunkStore{}

@@ -144,7 +144,7 @@ func (b *bump) rewind(m *mark) {
 			return
 		}
 		c.rewind(b.flow, m.used)
-		c.open(b.flow)
+		b.open(c)
 		b.arm()
 	}
 }

@@ -13,9 +13,9 @@ import (
 // never change, and whoever cuts checks against them what it has read of the rest, so that not even
 // a data race makes it hand out memory outside the chunk.
 type chunk struct {
-	*cursor
-	lent bool // The cursor is that of the present owner.
+	*cursor // That of the present owner; noCursor until the owner opens the chunk.
 
+	base  unsafex.Ptr
 	size  uintptr
 	dirty uintptr // Words and bytes: what lies behind it is zero. It lags behind used.
 
@@ -35,18 +35,22 @@ type chunk struct {
 // cursors. Each arena that a chunk belongs to, one after the other, gets a cursor of its own: the limit of
 // the earlier ones stays 0 for good. So a copy of an arena, made before its Free, cuts nothing from a
 // chunk that is another arena's by now.
+//
+// An arena makes its cursors some at a time, and no cursor serves twice. They do not lie in the Arena, because
+// a copy that is written over its original would bring old limits back, and arenas share no array of them,
+// because each cursor keeps the whole array alive, and so the memory that its cursors lead to. An array is whole cache
+// lines, so that arenas of two Ps do not share one.
 type cursor struct {
-	base unsafex.Ptr
-	used uintptr // Values lie in [0, used).
+	base unsafex.Ptr // Of the chunk; nil once the chunk is given up, so that nothing keeps its memory alive.
+	used uintptr     // Values lie in [0, used).
 	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a chunk
 	// that is not current, limit is 0, so that a slot that still leads to it finds it full.
 	limit uintptr
 	typed bool // Behind used all is zero. So it is in chunks of one type.
-	_     [cursorPad]byte
 }
 
-// cursorPad makes a cursor a cache line, so that arenas of two Ps do not share one.
-const cursorPad = 64 - 3*wordSize - 1
+// cursors are what an arena makes at a time. More would be garbage in arenas of few chunks.
+type cursors [4]cursor
 
 // noChunk is the chunk of a bump that has none, and noCursor its cursor. They are never written to.
 var (
@@ -56,13 +60,26 @@ var (
 
 // newChunk makes the record of a chunk.
 func newChunk(d *typeDesc, class uint8, base unsafex.Ptr, size uintptr) *chunk {
-	return &chunk{cursor: &cursor{base: base, typed: d != nil}, lent: true, desc: d, class: class, size: size}
+	return &chunk{cursor: &noCursor, base: base, desc: d, class: class, size: size}
 }
 
-// disown says that the chunk belongs to no arena. The next one that opens it gets a cursor of its own.
+// disown says that the chunk, which is closed, belongs to no arena. Its cursor leads to nothing from then on.
 func (c *chunk) disown() {
 	c.owner.Store(0)
-	c.lent = false
+	if c.cursor != &noCursor {
+		*c.cursor = cursor{}
+		c.cursor = &noCursor
+	}
+}
+
+// newCursor is a cursor that no chunk of a had.
+func (a *Arena) newCursor() *cursor {
+	at := int(a.lent) % len(a.cursors)
+	if at == 0 {
+		a.cursors = new(cursors)
+	}
+	a.lent++
+	return &a.cursors[at]
 }
 
 // window is how much is cleared ahead at once: it should stay in the fastest cache.
@@ -95,13 +112,14 @@ func (c *chunk) zeroed(end uintptr) {
 	unsafex.ClearAt(unsafex.Add(c.base, from), to-from)
 }
 
-// open makes the chunk one that the fast paths cut.
-func (c *chunk) open(f flow) {
-	if !c.lent {
-		c.cursor, c.lent = &cursor{base: c.base, typed: c.typed}, true
+// open makes a chunk of the bump's one that the fast paths cut.
+func (b *bump) open(c *chunk) {
+	if c.cursor == &noCursor {
+		c.cursor = b.a.newCursor()
+		c.cursor.base, c.typed = c.base, c.desc != nil
 	}
 	c.limit = c.size
-	if f == wordFlow && c.used < c.dirty {
+	if b.flow == wordFlow && c.used < c.dirty {
 		c.limit = c.used
 	}
 }

@@ -287,6 +287,46 @@ func TestCopyOwnsNoForeignMemory(t *testing.T) {
 	c.Free()
 }
 
+// TestCursorsServeOnce: an arena gives each chunk that it opens a cursor which no chunk had before, and a cursor of a
+// chunk that the arena gave up leads to nothing, so that neither a copy nor the rest of its array keeps memory alive.
+func TestCursorsServeOnce(t *testing.T) {
+	chunked(t)
+	for _, m := range []Mode{GiveBack, NoReuse} {
+		a := NewArena()
+		seen := map[*cursor]bool{}
+		for range 10 {
+			for i := range 10 {
+				MakeSlice[int](a, 100<<i, 100<<i)
+				MakeSlice[*int](a, 100<<i, 100<<i)
+			}
+			var open []*cursor
+			a.each(func(b *bump) {
+				for _, list := range []*chunk{b.full, b.large, b.chunk} {
+					for c := list; c != nil && c != &noChunk; c = c.next {
+						open = append(open, c.cursor)
+					}
+				}
+			})
+			for _, c := range open {
+				if seen[c] || c.base == nil {
+					t.Errorf("a chunk has cursor %p: had another chunk it %v, base %p", c, seen[c], c.base)
+				}
+				seen[c] = true
+			}
+			a.Reset(m)
+			for _, c := range open {
+				if *c != (cursor{}) {
+					t.Errorf("the cursor of a chunk that was given up is %+v", *c)
+				}
+			}
+		}
+		a.Free()
+		if len(seen) <= 2*len(cursors{}) {
+			t.Errorf("only %d chunks", len(seen))
+		}
+	}
+}
+
 // TestCopiedPool: a copy of a Pool that was used panics, and no kit is handed out twice.
 func TestCopiedPool(t *testing.T) {
 	p := &Pool{Arenas: 8}
