@@ -39,7 +39,7 @@ func (h *heap) mustBeSpan(b *bin, s *span) {
 	if r == nil || (s.base-r.base)%granule != 0 || uint64(s.base-r.base)+uint64(s.granules)*granule > uint64(r.used.Load()) {
 		invariants.Broken("a span at %#x of %d granules lies outside of what was handed out", s.base, s.granules)
 	}
-	if s.bin != b.id || s.size != b.size || s.blocks != b.blocks || uint32(s.shift) != b.shift || s.magic != b.magic || r.typed != b.kind.typed() {
+	if s.bin != b.id || s.size != b.size || uint32(s.blocks) != b.blocks || uint32(s.shift) != b.shift || s.magic != b.magic || r.typed != b.kind.typed() {
 		invariants.Broken("the span at %#x is bin %d's, with %d blocks of %d bytes, and not like bin %d, with %d of %d", s.base, s.bin, s.blocks, s.size, b.id, b.blocks, b.size)
 	}
 	if uintptr(s.blocks)*uintptr(s.size) > s.bytes() {

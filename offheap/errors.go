@@ -149,7 +149,7 @@ func (h *heap) diagnoseSlab(e *MisuseError, sp *span) {
 		i, block = i-1, block-uintptr(sp.size)
 	}
 	switch {
-	case i >= sp.blocks:
+	case i >= uint32(sp.blocks):
 		e.Kind, e.Detail = "foreign pointer", "it lies behind the last block of a slab, where nothing was ever allocated"
 	case !ok && h.isFree(sp, i):
 		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x, which is free", e.Addr-block, sp.size, block)

@@ -16,6 +16,11 @@ import (
 // A page becomes idle in allocSpan, before anyone knows the slab, and in purgeSlab, which holds the
 // groups of all its blocks meanwhile. It ceases to be idle when a holder checks a group out that
 // lies on it in part, or takes a block: by an atomic operation, because several groups share a page.
+//
+// The record's first line, which each slow free reads anyway, counts the idle pages, so that a slab
+// without idle pages costs no look at the bits. The count rises behind the bits and before the groups
+// are free again, and falls behind the bits: it is not 0 for a holder that can check out a group
+// which lies on an idle page.
 const idleWords = 2 // A slab has at most 512 KiB, which is 128 pages of 4 KiB.
 
 func (s *span) idleWord(i int) *uint64 {
@@ -39,13 +44,12 @@ func (s *span) setIdle(h *heap, lo, hi uintptr) {
 			n += bits.OnesCount64(m &^ atomic.OrUint64(s.idleWord(i), m))
 		}
 	}
+	s.idle.Add(uint32(n))
 	h.purge.idle.Add(int64(n) * int64(vmem.PageSize()))
 }
 
 // hasIdle says whether any page is idle.
-func (s *span) hasIdle() bool {
-	return atomic.LoadUint64(s.idleWord(0))|atomic.LoadUint64(s.idleWord(1)) != 0
-}
+func (s *span) hasIdle() bool { return s.idle.Load() != 0 }
 
 // groupPages are the bits of the pages that group g lies on.
 func (s *span) groupPages(g uint32) [idleWords]uint64 {
@@ -74,6 +78,7 @@ func (s *span) wake(h *heap, g uint32) {
 		}
 	}
 	if n != 0 {
+		s.idle.Add(-uint32(n))
 		h.purge.idle.Add(-int64(n) * int64(vmem.PageSize()))
 	}
 }
@@ -84,6 +89,7 @@ func (h *heap) initIdle(r *region, s *span, dirty *dirtyRuns) {
 	for i := range idleWords {
 		*s.idleWord(i) = 0
 	}
+	s.idle.Store(0)
 	off := s.base - r.base
 	if vmem.PageSize() > granule || !r.typed && off >= hugeFrom && vmem.HugePageSize() == hugeUnit && !r.noHuge[off/zone] {
 		return

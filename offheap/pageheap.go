@@ -74,7 +74,7 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	s := spanAt(rec)
 	n, bytes = g.n, int64(g.bytes()) // A typed range may be larger.
 	s.base, s.granules, s.bin = g.addr(), uint32(n), b.id
-	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, b.blocks, uint8(b.shift)
+	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, uint16(b.blocks), uint8(b.shift)
 	s.next, s.prev = 0, 0
 	s.touched.Store(0)
 	setup(s)

@@ -20,14 +20,15 @@ type span struct {
 	bin      uint32
 	size     uint32 // Of a block; 0 for a large block.
 	magic    uint32
-	blocks   uint32
+	blocks   uint16
+	hint     uint16 // The next group that the holder of a current slab looks at; 0 in others.
+	taken    uint16 // Full groups that the holder of a current slab has checked out; 0 in others.
 	shift    uint8  // log2 of the blocks in a group.
 	claimed  bool   // The purge holds groups of it; guarded by the heap's lock.
-	hint     uint16 // The next group that the holder of a current slab looks at; 0 in others.
 	state    atomic.Uint32
 	full     atomic.Uint32 // Groups all of whose blocks are free in the word, and those of taken. In a large block: 1 if it is sampled.
 	touched  atomic.Uint32 // What the purge knows of it: see purge.go.
-	taken    uint16        // Full groups that the holder of a current slab has checked out; 0 in others.
+	idle     atomic.Uint32 // Idle pages: see idle.go.
 }
 
 const spanBytes = 64
@@ -56,7 +57,7 @@ func (s *span) addr() uintptr { return unsafex.Addr(s) }
 
 func (s *span) bytes() uintptr { return uintptr(s.granules) * granule }
 
-func (s *span) groups() uint32 { return (s.blocks + 1<<s.shift - 1) >> s.shift }
+func (s *span) groups() uint32 { return (uint32(s.blocks) + 1<<s.shift - 1) >> s.shift }
 
 // word is the address of group g's word.
 func (s *span) word(g uint32) uintptr { return s.addr() + spanBytes + uintptr(g)*8 }
@@ -65,7 +66,7 @@ func (s *span) word(g uint32) uintptr { return s.addr() + spanBytes + uintptr(g)
 func (s *span) groupAt(w uintptr) uint32 { return uint32(w-s.word(0)) / 8 }
 
 // count is the number of blocks in group g.
-func (s *span) count(g uint32) uint32 { return min(1<<s.shift, s.blocks-g<<s.shift) }
+func (s *span) count(g uint32) uint32 { return min(1<<s.shift, uint32(s.blocks)-g<<s.shift) }
 
 // groupBase is the address of the first block of group g.
 func (s *span) groupBase(g uint32) uintptr {
@@ -82,7 +83,7 @@ func (s *span) mask(g uint32) uint32 { return uint32(1<<s.count(g) - 1) }
 func (s *span) find(addr uintptr) (uint32, bool) {
 	d := addr - s.base
 	i, _ := divide(d, s.magic)
-	return i, i < s.blocks && uintptr(i)*uintptr(s.size) == d
+	return i, i < uint32(s.blocks) && uintptr(i)*uintptr(s.size) == d
 }
 
 // hasFree says whether a group can be checked out.

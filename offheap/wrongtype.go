@@ -111,5 +111,5 @@ func (h *heap) inUseAt(addr uintptr) bool {
 		return true
 	}
 	i := uint32((addr - sp.base) / uintptr(sp.size))
-	return i < sp.blocks && !h.isFree(sp, i)
+	return i < uint32(sp.blocks) && !h.isFree(sp, i)
 }
