@@ -8,8 +8,8 @@ import (
 	"github.com/freehold-go/freehold"
 )
 
-// A server that survives a fault of one request, and says which mistake it was. With FREEHOLD=guard or sample=N the error has the stacks
-// of the access, the allocation and the free.
+// A server that survives a fault of one request, and says which mistake it was. With FREEHOLD=guard
+// or sample=N the error has the stacks of the access, the allocation and the free.
 func ExampleExplain() {
 	handle := func(request func()) (err error) {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

@@ -9,13 +9,15 @@ import (
 	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
-// Explain returns an error that says what is known of the memory that a fault was about: which block, how far into it or from it, and
-// the Go stacks of the access, the allocation and the free. err is what recover returned after a fault, which needs
-// [debug.SetPanicOnFault], by itself or wrapped; any other error is returned as it is, and so is a fault at an address of which nothing
-// is known. errors.Is and errors.As find err in the result.
+// Explain returns an error with a report of the block that a fault was about: the block, the offset
+// of the access, and the Go stacks of the access, the allocation and the free. err is the result of
+// recover after a fault, by itself or wrapped; recovering needs [debug.SetPanicOnFault]. Explain
+// returns any other error unchanged, as well as a fault at an address of no known block. errors.Is
+// and errors.As find err in the result.
 //
-// The stack of the access is there only in the deferred function that recovers, and in what it calls. Blocks are known in the modes
-// guard and sample; without them Explain costs next to nothing.
+// The report has the stack of the access only in the deferred function that recovers, and in
+// functions that it calls. Blocks are known in the modes guard and sample. Without these modes
+// Explain costs next to nothing.
 func Explain(err error) error {
 	var fault interface {
 		error
@@ -40,42 +42,52 @@ type explained struct {
 func (e *explained) Error() string { return e.report.Error() }
 func (e *explained) Unwrap() error { return e.fault }
 
-// SetCrashOutput makes f receive what Go writes when the program crashes and, in the modes guard, poison, sample and leaks, freehold's report
-// of it. It stands in for [debug.SetCrashOutput], which Go has only one of and nobody can read: those modes use it themselves, to hand
-// the text to the copy of the program that makes the report. So the last direct call of debug.SetCrashOutput wins: made after the first
-// allocation it takes the crash from freehold, and there is no report; made before, it is overridden. A call of this function may come
-// at any time, and again; the last file counts.
+// SetCrashOutput makes f receive the text that Go writes when the program crashes and, in the modes
+// guard, poison, sample and leaks, freehold's report of the crash. Use it in place of
+// [debug.SetCrashOutput]. Go has only one crash output, and no function that returns it. The debug
+// modes use it themselves, to pass the text to the copy of the program that makes the report. So
+// the last direct call of debug.SetCrashOutput wins. After the first allocation, such a call takes
+// the crash from freehold, and there is no report. Before it, freehold overrides the call. This
+// function may be called at any time, and again; the last file counts.
 //
-// f is duplicated and may be closed. A nil f ends it. opts is passed on to debug.SetCrashOutput where no copy is involved. In a mode
-// with a copy, each call starts a new one, which takes some milliseconds.
+// SetCrashOutput duplicates f, so f may be closed. A nil f ends the output. opts is passed on to
+// debug.SetCrashOutput if no copy is involved. In a mode with a copy, each call starts a new copy,
+// which takes some milliseconds.
 func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
 	return debugmode.SetCrashOutput(f, opts)
 }
 
-// ExplainEvidence writes to w what the evidence in a folder says, which a process with [Options].Evidence has left: whose it is, the
-// report of its crash, and in the mode leaks what it had not freed at its end. A folder of such folders stands for the latest in it. crash
-// is the text that Go wrote when the process crashed; nil means the one in the folder. The evidence may come from another machine with the
-// same byte order, and from a process that is still running.
+// ExplainEvidence writes a report of the evidence in a folder, which a process with
+// Options.Evidence has left: the process, the report of its crash, and, in the mode leaks, the
+// memory that it had not freed at its end. If the folder holds several such folders, the latest
+// counts. crash is the text that Go wrote when the process crashed; nil means the text in the
+// folder. The evidence may come from another machine with the same byte order, and from a process
+// that still runs.
 //
-// It returns the number of mistakes that it has written: 1 for a crash, and the number of blocks and arenas that were not freed. Evidence
-// that is cut off or damaged is reported as far as it goes, and called incomplete; if what is left names no mistake, that is an error, too.
-// Files that are not regular are refused, and those of more than some hundred MiB; control characters are written as Go's syntax has them.
+// ExplainEvidence returns the number of mistakes in the report: 1 for a crash, plus the number of
+// blocks and arenas that were not freed. It reports evidence that is cut off or damaged as far as
+// possible, and calls it incomplete; if the rest names no mistake, it returns an error. It refuses
+// files that are not regular, and files of more than some hundred MiB. It writes control characters
+// in Go's syntax.
 func ExplainEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, err error) {
 	return debugmode.WriteEvidence(w, folder, crash)
 }
 
-// StatusMistakes is the exit status that [ExitStatus] gives to a program that made mistakes. It is that of LeakSanitizer.
+// StatusMistakes is the status that [ExitStatus] returns if it finds mistakes.
 const StatusMistakes = 23
 
-// ExitStatus is for the end of main in a program that shall fail in the debug modes if it made a mistake that ends nothing by itself:
+// ExitStatus is for the end of main in a program that must fail in the debug modes because of
+// mistakes that do not end it:
 //
 //	func main() { os.Exit(freehold.ExitStatus(run())) }
 //
-// It makes the checks that the modes allow: of canaries, of freed blocks that were written to (poison), of addresses of the Go heap
-// (pointers), and in the mode leaks for blocks and off-heap arenas that were not freed. It writes what it finds to standard error, and
-// returns [StatusMistakes] if it finds anything and status is 0, or else status. Without a mode it returns status. In a test binary it goes into
-// TestMain, around m.Run. Go runs no code at the end of a process, so without it the checks are not made at the end, and the leaks are
-// listed by the process that watches, which cannot change the exit status.
+// It makes the checks that the modes allow: of canaries and of writes to freed blocks (poison), of
+// addresses of the Go heap (pointers), and in the mode leaks of blocks and off-heap arenas that
+// were not freed. It writes its findings to standard error. If there are any and status is 0, it
+// returns [StatusMistakes], otherwise status. Without a mode it returns status. In a test binary,
+// call it in TestMain, around m.Run. Go runs no code at the end of a process. So without this call
+// there are no checks at the end, and the copy of the program that lists the leaks cannot change
+// the exit status.
 func ExitStatus(status int) int {
 	if debugmode.CheckAtEnd(os.Stderr) && status == 0 {
 		return StatusMistakes

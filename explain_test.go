@@ -80,7 +80,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestSetCrashOutput checks the function where no copy runs: that of the copies is checked where they are.
+// TestSetCrashOutput checks the function where no copy runs: that of the copies is checked where
+// they are.
 func TestSetCrashOutput(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("Go has no crash output here")

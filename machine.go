@@ -13,8 +13,8 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// Machine is what this machine offers to an allocator. Sizes are in bytes. What the system does not say is "", 0 or, where the
-// comment says so, -1.
+// Machine has the machine's memory settings. Sizes are in bytes. A value that the system does not
+// report is "", 0 or, if the comment says so, -1.
 type Machine struct {
 	OS, Arch   string // as GOOS and GOARCH
 	Kernel     string // release, Linux only
@@ -26,44 +26,46 @@ type Machine struct {
 
 	PageSize       int64
 	HugePageSize   int64  // 0 if there are none
-	HugePages      string // "always", "madvise" (where a program asks for them, as freehold does) or "never"
-	HugePageDefrag string // how hard the kernel tries to find one at a page fault
+	HugePages      string // "always", "madvise" (if a program asks for them, as freehold does) or "never"
+	HugePageDefrag string // the kernel's effort to find one at a page fault
 
 	Memory, MemoryAvailable int64 // of the whole machine
 
-	Overcommit  int   // vm.overcommit_memory: 0 refuses the absurd, 1 nothing, 2 what exceeds CommitLimit; -1 unknown
+	Overcommit  int   // vm.overcommit_memory: 0 refuses absurd requests, 1 none, 2 requests beyond CommitLimit; -1 unknown
 	CommitLimit int64 // binds in mode 2 only
 	Committed   int64 // promised to all processes
 
-	Maps, MaxMaps int // mappings of this process and how many it may have (vm.max_map_count); -1 unknown
+	Maps, MaxMaps int // mappings of this process, and their bound (vm.max_map_count); -1 unknown
 
 	AddressSpaceLimit int64 // RLIMIT_AS; math.MaxInt64 if there is none
 
-	CgroupVersion int   // 1 or 2; 0 if no memory group can be seen
-	CgroupLimit   int64 // smallest limit of the group and those above it; math.MaxInt64 if there is none
+	CgroupVersion int   // 1 or 2; 0 if no memory group is visible
+	CgroupLimit   int64 // smallest limit of the group and the groups above it; math.MaxInt64 if there is none
 	CgroupCurrent int64 // charged to the group now; -1 unknown
 
 	MemoryLimit int64 // Go's soft limit as the user set it; math.MaxInt64 if there is none
 	Options     Options
 
-	// Costs are zero unless ReadMachine was asked to measure them.
+	// Costs are zero unless [ReadMachine] measured them.
 	Costs MachineCosts
-	// CostsError says why a measurement could not be made, and is "" if it could. Costs measured before it stand.
+	// CostsError says why a measurement failed, and is "" if none failed. Costs measured before it
+	// are valid.
 	CostsError string
 }
 
-// MachineCosts are the times of single operations, medians of a few on an otherwise busy process.
+// MachineCosts are the times of single operations, medians of a few in an otherwise busy process.
 type MachineCosts struct {
 	SmallFault time.Duration // first write to one page
-	HugeFault  time.Duration // writing to a whole huge page for the first time
-	SmallPurge time.Duration // giving 1 MiB of small pages back to the system
-	HugePurge  time.Duration // giving one huge page back
-	Refault    time.Duration // first write to a small page that was given back
+	HugeFault  time.Duration // first write to a whole huge page
+	SmallPurge time.Duration // returning 1 MiB of small pages to the system
+	HugePurge  time.Duration // returning one huge page
+	Refault    time.Duration // first write to a small page that was returned
 	Protect    time.Duration // changing the protection of one page
 }
 
-// ReadMachine reads what the system says, which takes well under a millisecond. With measure it also times page faults, purges and
-// protection changes, which takes a few milliseconds and for so long at most two huge pages of memory.
+// ReadMachine reads the system's settings, which takes well under a millisecond. With measure it
+// also times page faults, purges and protection changes, which takes a few milliseconds, and at
+// most two huge pages of memory for that time.
 func ReadMachine(measure bool) Machine {
 	root := os.DirFS("/")
 	huge, mem, group := machine.ReadHugePages(root), machine.ReadMemInfo(root), machine.ReadCgroup(root)
@@ -90,7 +92,8 @@ func ReadMachine(measure bool) Machine {
 	return m
 }
 
-// String is a table of a few lines, without a newline at its end. What the system does not say has no line.
+// String is a table of a few lines, without a newline at its end. A value that the system does not
+// report has no line.
 func (m Machine) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -19,14 +19,15 @@ const (
 	modeFrozen
 )
 
-// modes is the state behind the package's functions; tests make their own, with their own environment.
+// modes is the state behind the package's functions; tests make their own, with their own
+// environment.
 type modes struct {
 	bits atomic.Uint32 // 0 until the modes are frozen
 
 	mu       sync.Mutex
 	parsed   bool    // the variable has been read
-	fromEnv  Options // what it says
-	fromCode Options // what configure was given
+	fromEnv  Options // the modes of the variable
+	fromCode Options // the modes of the calls of configure
 	getenv   func(string) string
 	stderr   io.Writer
 	start    func(debugmode.Config) // called once, when the modes are frozen
@@ -66,7 +67,8 @@ func (m *modes) freezeSlow() uint32 {
 	return b
 }
 
-// debugConfig is the part of o that internal/debugmode deals with. The kill switch comes first: on the Go heap there is nothing to guard.
+// debugConfig is the part of o for internal/debugmode. The kill switch comes first, because the
+// debug modes guard no memory of the Go heap.
 func (m *modes) debugConfig(o Options) debugmode.Config {
 	c := debugmode.Config{
 		Guard: o.Guard, Poison: o.Poison, Leaks: o.Leaks, Pointers: o.Pointers,
@@ -98,8 +100,8 @@ func (m *modes) current() Options {
 	return m.inForce()
 }
 
-// inForce is the union of what is asked for; of two numbers the variable's counts, because whoever runs the program set it. The caller
-// holds mu.
+// inForce is the union of the modes of the variable and of the calls. Of two numbers the variable's
+// counts, because the operator of the program has set it. The caller holds mu.
 func (m *modes) inForce() Options {
 	m.parse()
 	return m.fromEnv.with(m.fromCode)

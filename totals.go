@@ -7,13 +7,13 @@ import (
 
 // Totals are bytes that a package holds outside the Go heap.
 type Totals struct {
-	InUse    int64 // handed out and not yet freed
-	Reserved int64 // address space taken from the system, whether memory stands behind it or not
+	InUse    int64 // allocated and not yet freed
+	Reserved int64 // address space that blocks have ever used, with memory behind it or not
 	Retained int64 // freed, kept for the next allocation, still taking memory
-	Purged   int64 // freed and given back to the system; its address space stays
+	Purged   int64 // freed and returned to the system; its address space stays
 }
 
-// Resident is what takes memory of the machine: InUse and Retained.
+// Resident is the memory of the machine that the package takes: InUse plus Retained.
 func (t Totals) Resident() int64 { return t.InUse + t.Retained }
 
 // Add returns the sum of t and u, field by field.
@@ -32,7 +32,8 @@ type PackageTotals struct {
 	Totals Totals
 }
 
-// registry is the list of packages. A list is never changed in place, so that it can be walked without the lock.
+// registry is the list of packages. A list is never changed in place, so that it can be walked
+// without the lock.
 var registry struct {
 	mu   sync.Mutex
 	list []source
@@ -43,12 +44,13 @@ type source struct {
 	read func() Totals
 }
 
-// Register adds a package to the totals, usually from its init function. read is called at any time, from any goroutine and under
-// no lock of this package; it must be quick and must not allocate off the heap. A package counts only what it took from the system
-// itself, never blocks that it got from another registered package: these would count twice. In heap mode it reports zero, because
-// the Go heap counts those bytes already.
+// Register adds a package to the totals, usually from its init function. read may be called at any
+// time, from any goroutine and under no lock of this package; it must be fast and must not allocate
+// off the heap. A package counts only memory that it took from the system itself, and never blocks
+// of another registered package, which would count twice. In heap mode it reports zero, because the
+// Go heap counts those bytes already.
 //
-// It panics if name is empty or taken, or if read is nil.
+// Register panics if name is empty or taken, or if read is nil.
 func Register(name string, read func() Totals) {
 	if name == "" || read == nil {
 		panic("freehold: Register needs a name and a function")
@@ -64,8 +66,9 @@ func Register(name string, read func() Totals) {
 	registry.list = append(registry.list[:n:n], source{name, read})
 }
 
-// ReadTotals returns the sum over all registered packages, and each package's part in the order of registration. The parts are
-// read one after the other while the program runs, so the sum is not a snapshot of one moment.
+// ReadTotals returns the sum over all registered packages, and each package's part in the order of
+// registration. The parts are read one after the other while the program runs, so the sum is not a
+// snapshot of one moment.
 func ReadTotals() (sum Totals, packages []PackageTotals) {
 	list := sources()
 	packages = make([]PackageTotals, len(list))

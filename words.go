@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// A word is one of those that FREEHOLD may hold, and the field of Options that it stands for.
+// A word is one word of the variable FREEHOLD, and the field of Options that it stands for.
 type word struct {
 	name string
-	form string // what follows the name: "" or "=N"
+	form string // the text behind the name: "" or "=N"
 	set  func(o *Options, value string) error
 	get  func(o Options) string // the value in o, "" if it is the zero value
 }
@@ -77,7 +77,8 @@ func flag(name string, field func(*Options) *bool) word {
 	}
 }
 
-// number is a word with a whole number of at least least. Where 0 is one, it means "no bound", which the field says as -1.
+// number is a word with a whole number of at least least. Where 0 is one, it means "no bound",
+// which the field says as -1.
 func number(name, form string, least int, field func(*Options) *int) word {
 	return word{
 		name: name, form: "=" + form,
@@ -101,7 +102,8 @@ func number(name, form string, least int, field func(*Options) *int) word {
 	}
 }
 
-// parseSize reads a number of bytes: digits, and K, M, G or T for powers of 1024, which may be followed by iB or B.
+// parseSize reads a number of bytes: digits, and K, M, G or T for powers of 1024, which may be
+// followed by iB or B.
 func parseSize(s string) (int64, error) {
 	number, shift := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "i"), 0
 	for i, unit := range []string{"K", "M", "G", "T"} {
@@ -117,8 +119,8 @@ func parseSize(s string) (int64, error) {
 	return n << shift, nil
 }
 
-// parseWords returns what the comma-separated words of s stand for, the words that stand for nothing, and what is wrong with the values
-// of others.
+// parseWords returns what the comma-separated words of s stand for, the words that stand for
+// nothing, and what is wrong with the values of others.
 func parseWords(s string) (o Options, unknown []string, bad []error) {
 next:
 	for text := range strings.SplitSeq(s, ",") {
