@@ -117,19 +117,17 @@ func runDoctor(ctx context.Context, c *cli.Command, program []string) error {
 	return nil
 }
 
-// gate is the exit code of -fail-above. Evidence without a profile of CPU time shows no places, so that the lack of findings about them is no
-// answer where there is something to be found.
-func gate(p *patient, threshold float64, text string) error {
-	r := p.report
-	if worst := worstFinding(r); worst != nil && worst.Gain.Best() > threshold {
-		return cli.Exit(fmt.Sprintf("doctor: %s would gain %.1f %% of CPU, which is above -fail-above %s", worst.ID, 100*worst.Gain.Best(), text), exitAbove)
+// gate is the exit code of -fail-above.
+func gate(p *patient, limit float64, text string) error {
+	err := doctor.Gate(p.evidence, p.report, limit, "-fail-above "+text)
+	var failed *doctor.GateError
+	switch {
+	case !errors.As(err, &failed):
+		return err
+	case failed.Undecided:
+		return cli.Exit(fmt.Errorf("doctor: %w", err), exitNoIdea)
 	}
-	profiled := p.evidence.CPU != nil && len(p.evidence.CPU.Sample) > 0
-	if share := r.GCShare + r.AllocShare; !profiled && share > threshold {
-		return cli.Exit(fmt.Sprintf("doctor: could not tell: collections take %.1f %% of CPU, which is above -fail-above %s, and without a CPU profile their causes are not known",
-			100*share, text), exitNoIdea)
-	}
-	return nil
+	return cli.Exit(fmt.Errorf("doctor: %w", err), exitAbove)
 }
 
 // A patient is a program that was diagnosed.
@@ -239,16 +237,6 @@ func writeFile(flag, file string, write func(io.Writer) error) error {
 		return fmt.Errorf("doctor: -%s: %w", flag, err)
 	}
 	return nil
-}
-
-// worstFinding is the finding with the largest gain, nil if there is none.
-func worstFinding(r *doctor.Report) (worst *doctor.Finding) {
-	for i := range r.Findings {
-		if f := &r.Findings[i]; worst == nil || f.Gain.Best() > worst.Gain.Best() {
-			worst = f
-		}
-	}
-	return worst
 }
 
 // readShare reads a share: a fraction, or a percentage with its sign.
