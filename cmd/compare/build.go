@@ -11,9 +11,6 @@ import (
 	"strings"
 )
 
-// sideNames are what the sides are called.
-var sideNames = [2]string{"A", "B"}
-
 // A workshop is where test binaries are made. Its folder and what stands in it are taken away by close.
 type workshop struct {
 	temp    string

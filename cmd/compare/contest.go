@@ -14,8 +14,6 @@ const (
 	minPairs = 8
 	// tracedPairs is how many pairs are run for the collector's figures: enough for an interval.
 	tracedPairs = leastPairs
-	// mostPairs are run at most: an interval takes time and memory by the square of their number, 16 MB of these.
-	mostPairs = 2000
 )
 
 // A contest is one comparison: a pair of commands, one benchmark on both sides, or a pair of servers.

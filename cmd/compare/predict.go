@@ -11,25 +11,6 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor"
 )
 
-// A Prediction holds the gain that the doctor predicted against the one that was measured. Gains are shares of the CPU time of A.
-type Prediction struct {
-	// Finding and Title are the doctor's.
-	Finding string `json:"finding"`
-	Title   string `json:"title"`
-	// SameGOGC is predicted for a B that runs with the same GOGC, SameMemory for one whose GOGC or limit is set so that it takes the memory
-	// that A takes. Error is the half-width of the interval around both that holds in two cases of three.
-	SameGOGC   float64 `json:"same_gogc"`
-	SameMemory float64 `json:"same_memory"`
-	Error      float64 `json:"error"`
-	// Measured is 1 less the ratio of the CPU times, with the bounds of its 95 % interval; all null where the ratio has none.
-	Measured *float64 `json:"measured"`
-	Low      *float64 `json:"low"`
-	High     *float64 `json:"high"`
-	// Agrees says of both predictions whether their interval and the measured one have a point in common.
-	AgreesSameGOGC   bool `json:"agrees_same_gogc"`
-	AgreesSameMemory bool `json:"agrees_same_memory"`
-}
-
 // ReadDoctorReport reads what freehold doctor -json printed.
 func ReadDoctorReport(name string, r io.Reader) (*doctor.Report, error) {
 	data, err := io.ReadAll(r)

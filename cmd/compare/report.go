@@ -1,13 +1,7 @@
 package compare
 
 import (
-	"fmt"
-	"maps"
-	"runtime"
 	"slices"
-
-	"github.com/freehold-go/freehold/cmd/debugport"
-	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or goes away, not when one is added.
@@ -106,156 +100,21 @@ func (r *Report) Slower(share float64) bool {
 	})
 }
 
-func newReport(o *Options, contests []*contest, notes []string, finding *chosen, interrupted bool) *Report {
-	r := &Report{
-		Version: ReportVersion, Kind: o.kind(), A: o.A, B: o.B, Environment: environment(), Confidence: 0.95, Precision: o.Precision,
-		Interrupted: interrupted, Comparisons: []Comparison{}, Notes: append([]string{}, notes...),
-	}
-	if r.Kind == KindServers {
-		r.A, r.B = debugport.Redacted(o.A), debugport.Redacted(o.B)
-	}
-	for _, c := range contests {
-		r.Comparisons = append(r.Comparisons, c.comparison(o, finding))
-	}
-	r.Verdict = r.verdict()
-	return r
-}
-
-// environment is what the figures depend on besides the programs.
-func environment() string {
-	return fmt.Sprintf("%s/%s · %d CPUs · GOMAXPROCS=%d", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0))
-}
-
-func (c *contest) comparison(o *Options, finding *chosen) Comparison {
-	r := Comparison{Name: c.name, Per: c.per, Operations: c.ops, Ended: c.ended, Notes: append([]string{}, c.notes...)}
-	all := measured(c.plain)
-	maps.Copy(all, measured(c.traced)) // no measure is in both
-	for _, name := range slices.SortedFunc(maps.Keys(all), kindOrder) {
-		r.Measures = append(r.Measures, newMeasure(name, c.per, all[name]))
-	}
-	if c.traces && len(c.traced) > 0 && noCollections(&r) {
-		r.Notes = append(r.Notes, "no collection was traced: the programs collect nothing, or are not Go's")
-		r.Measures = slices.DeleteFunc(r.Measures, func(m Measure) bool { return !slices.Contains(plainMeasures, m.Name) && isListed(m.Name) })
-	}
-	r.Verdict = r.verdict(o)
-	if finding != nil {
-		r.Prediction = finding.against(&r)
-	}
-	return r
-}
-
-// plainMeasures do not come from the collector's trace.
-var plainMeasures = []string{MeasureCPU, MeasureWall, MeasurePeakRSS, MeasureAllocBytes, MeasureAllocs}
-
-func isListed(name string) bool {
-	return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name })
-}
-
-func noCollections(c *Comparison) bool {
-	m := c.Measure(MeasureGCCycles)
-	return m != nil && m.A == 0 && m.B == 0
-}
-
-func newMeasure(name, per string, s *series) Measure {
-	k := kindOf(name)
-	m := Measure{Name: name, Unit: k.unit, A: terminal.Median(s.a), B: terminal.Median(s.b), AValues: s.a, BValues: s.b}
-	if m.Unit == "" {
-		m.Unit = "1"
-	}
-	if k.per {
-		m.Unit += "/" + per
-	}
-	if !isListed(name) {
-		m.Unit = name
-	}
-	i, ok := ratioOf(s.a, s.b)
-	if !ok {
-		return m
-	}
-	m.Ratio = &i.ratio
-	if i.known() {
-		width := i.width()
-		m.Low, m.High, m.Width = &i.low, &i.high, &width
-	}
-	return m
-}
-
-// verdict says in one line which side takes less, and how sure that is.
-func (c *Comparison) verdict(o *Options) string {
-	m := c.Decisive()
-	if m == nil {
-		switch {
-		case len(c.Measures) > 0:
-			return "nothing to compare: a side took no CPU time that could be measured"
-		case c.Ended == endInterrupted:
-			return "interrupted before a pair was measured"
-		}
-		return "not measured: there was no time left; raise -budget, or select less with -bench"
-	}
-	what := "CPU time"
-	if m.Name == MeasureWall {
-		what = "time"
-	}
-	ratio := *m.Ratio
-	if m.Low == nil {
-		return fmt.Sprintf("B takes %.3f × the %s of A in %s, too few for an interval", ratio, what, pairsText(len(m.AValues)))
-	}
-	text := fmt.Sprintf("no difference shown: B takes %.3f × the %s of A", ratio, what)
-	switch {
-	case *m.High < 1:
-		text = fmt.Sprintf("B takes %s less %s than A", terminal.Percent(1-ratio), what)
-	case *m.Low > 1:
-		text = fmt.Sprintf("B takes %s more %s than A", terminal.Percent(ratio-1), what)
-	}
-	text += fmt.Sprintf(" (× %.3f, 95 %% interval %.3f to %.3f, %s)", ratio, *m.Low, *m.High, pairsText(len(m.AValues)))
-	if *m.Width > o.Precision {
-		text += fmt.Sprintf("; the interval is ±%s, wider than ±%s", terminal.Percent(*m.Width), terminal.Percent(o.Precision))
-		switch c.Ended {
-		case endBudget:
-			text += ": -budget ended the runs"
-		case endInterrupted:
-			text += ": the runs were interrupted"
-		case endCount:
-			text += ": -count ended the runs"
-		case endPairs:
-			text += fmt.Sprintf(": %d pairs are the most", mostPairs)
-		}
-	}
-	return text
-}
-
-func pairsText(n int) string {
-	if n == 1 {
-		return "1 pair"
-	}
-	return fmt.Sprintf("%d pairs", n)
-}
-
-// verdict of the whole report: the only comparison's, or how many went which way.
-func (r *Report) verdict() string {
-	switch len(r.Comparisons) {
-	case 0:
-		return "interrupted before anything was measured"
-	case 1:
-		return r.Comparisons[0].Verdict
-	}
-	less, more, same, unknown := 0, 0, 0, 0
-	for i := range r.Comparisons {
-		m := r.Comparisons[i].Decisive()
-		switch {
-		case m == nil || m.Low == nil:
-			unknown++
-		case *m.High < 1:
-			less++
-		case *m.Low > 1:
-			more++
-		default:
-			same++
-		}
-	}
-	text := fmt.Sprintf("of %d benchmarks B takes less in %d, more in %d, and shows no difference in %d", len(r.Comparisons), less, more, same)
-	if unknown > 0 {
-		text += fmt.Sprintf("; for %d the time was too short to tell", unknown)
-	}
-	return text
+// A Prediction holds the gain that the doctor predicted against the one that was measured. Gains are shares of the CPU time of A.
+type Prediction struct {
+	// Finding and Title are the doctor's.
+	Finding string `json:"finding"`
+	Title   string `json:"title"`
+	// SameGOGC is predicted for a B that runs with the same GOGC, SameMemory for one whose GOGC or limit is set so that it takes the memory
+	// that A takes. Error is the half-width of the interval around both that holds in two cases of three.
+	SameGOGC   float64 `json:"same_gogc"`
+	SameMemory float64 `json:"same_memory"`
+	Error      float64 `json:"error"`
+	// Measured is 1 less the ratio of the CPU times, with the bounds of its 95 % interval; all null where the ratio has none.
+	Measured *float64 `json:"measured"`
+	Low      *float64 `json:"low"`
+	High     *float64 `json:"high"`
+	// Agrees says of both predictions whether their interval and the measured one have a point in common.
+	AgreesSameGOGC   bool `json:"agrees_same_gogc"`
+	AgreesSameMemory bool `json:"agrees_same_memory"`
 }

@@ -3,7 +3,6 @@ package compare
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -82,8 +81,7 @@ func (s *server) get(ctx context.Context, path string, window time.Duration) ([]
 type reading struct {
 	at      time.Time
 	metrics evidence.Metrics
-	pauses  []float64 // seconds, those of the last 256 cycles, by number of the cycle modulo 256
-	maxRSS  float64
+	stats   evidence.MemStats
 	work    float64 // the counter that is divided by
 }
 
@@ -99,8 +97,7 @@ func (s *server) read(ctx context.Context) (*reading, error) {
 		return nil, err
 	}
 	r.metrics = e.Metrics[1]
-	r.pauses = pausesOf(text)
-	r.maxRSS = numberOf(text, maxRSSLine)
+	r.stats = evidence.ReadMemStats(text)
 	if s.per == "" {
 		return r, nil
 	}
@@ -108,40 +105,11 @@ func (s *server) read(ctx context.Context) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.work, err = counterOf(vars, s.per)
+	r.work, err = evidence.Counter(vars, s.per)
 	if err != nil {
 		return nil, fmt.Errorf("%s%s: %w", s.name(), debugport.Vars, err)
 	}
 	return r, nil
-}
-
-// counterOf finds a number in the JSON of expvar.
-func counterOf(vars []byte, name string) (float64, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(vars, &fields); err != nil {
-		return 0, fmt.Errorf("no JSON of package expvar: %w", err)
-	}
-	raw, ok := fields[name]
-	if !ok {
-		var names []string
-		for name, raw := range fields {
-			if _, err := numberIn(raw); err == nil {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		return 0, fmt.Errorf("there is no variable %q; the numbers are %q", name, names)
-	}
-	v, err := numberIn(raw)
-	if err != nil {
-		return 0, fmt.Errorf("the variable %q is no number", name)
-	}
-	return v, nil
-}
-
-func numberIn(raw json.RawMessage) (v float64, err error) {
-	err = json.Unmarshal(raw, &v)
-	return v, err
 }
 
 // watch profiles the server for a window and reads its counters at both ends.
@@ -195,8 +163,8 @@ func addDifferences(values sample, before, after *reading, work float64) {
 			values[measure] = v / work
 		}
 	}
-	if after.maxRSS > 0 {
-		values[MeasurePeakRSS] = after.maxRSS
+	if after.stats.MaxRSS > 0 {
+		values[MeasurePeakRSS] = after.stats.MaxRSS
 	}
 	cycles, ok := rise(evidence.MetricCyclesTotal)
 	if !ok {
@@ -204,20 +172,11 @@ func addDifferences(values sample, before, after *reading, work float64) {
 	}
 	values[MeasureGCCycles] = cycles / work
 	last, _ := after.metrics.Get(evidence.MetricCyclesTotal)
-	if pauses := pausesBetween(after.pauses, int(last), int(cycles)); len(pauses) > 0 {
+	if pauses := after.stats.LastPauses(int(last), int(cycles)); len(pauses) > 0 {
 		// Of more cycles than the ring holds, the last ones stand for all.
 		part := float64(len(pauses)) / cycles
 		addPauses(values, pauses, time.Duration(part*float64(after.at.Sub(before.at))))
 	}
-}
-
-// pausesBetween takes the last n pauses out of the ring in which runtime.MemStats keeps them, or all that it holds: that of cycle number
-// k lies at (k+255)%256.
-func pausesBetween(ring []float64, last, n int) (pauses []float64) {
-	for k := last; k > last-min(n, len(ring)); k-- {
-		pauses = append(pauses, ring[(k+len(ring)-1)%len(ring)])
-	}
-	return pauses
 }
 
 // cpuSeconds is the total of a CPU profile.

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,25 +185,6 @@ func TestPasswords(t *testing.T) {
 	}
 	if !strings.Contains(told.String(), "user:xxxxx@127.0.0.1") || !strings.Contains(told.String(), "A and B are the same server") {
 		t.Errorf("told:\n%s", told.String())
-	}
-}
-
-func TestPausesBetween(t *testing.T) {
-	ring := make([]float64, 256)
-	for i := range ring {
-		ring[i] = float64(i + 1) // the pause of cycle 1 lies at 0
-	}
-	if got := pausesBetween(ring, 3, 2); !slices.Equal(got, []float64{3, 2}) {
-		t.Errorf("%v", got)
-	}
-	if got := pausesBetween(ring, 257, 2); !slices.Equal(got, []float64{1, 256}) {
-		t.Errorf("around the end: %v", got)
-	}
-	if got := pausesBetween(ring, 1000, 300); len(got) != 256 {
-		t.Errorf("the ring holds 256, not %d", len(got))
-	}
-	if got := pausesBetween(nil, 5, 3); got != nil {
-		t.Errorf("of an empty ring: %v", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package doctor
 import (
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
@@ -164,3 +165,15 @@ func (a *account) between() time.Duration {
 	}
 	return time.Duration(float64(a.window) / a.cycles)
 }
+
+// lazySource is an account's source, read when a recogniser first asks for it.
+type lazySource struct {
+	tried  bool
+	module *source.Module
+	err    error
+	limit  time.Duration // how long reading it may take
+}
+
+// sourceLimit is how long reading the source may take. Tests set more: with an empty build cache the go command compiles what is
+// imported.
+const sourceLimit = 60 * time.Second

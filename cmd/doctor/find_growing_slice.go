@@ -88,10 +88,6 @@ func grows(s *site) bool {
 	return onTheWay >= growingSliceOnTheWay && steps >= growingSliceSizes
 }
 
-func (t toll) plus(u toll) toll {
-	return toll{t.allocBytes + u.allocBytes, t.allocObjects + u.allocObjects, t.inuseBytes + u.inuseBytes, t.scanned + u.scanned, t.cpu + u.cpu, t.zero + u.zero, t.touch + u.touch, t.blur + u.blur}
-}
-
 // growingSnippet shows the append of the line if the source is at hand.
 func (a *account) growingSnippet(at *stack.Frame) string {
 	for _, m := range a.allocatesAt(at) {

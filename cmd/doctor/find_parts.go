@@ -8,29 +8,6 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// times is a part of a toll.
-func (t toll) times(k float64) toll {
-	return toll{allocBytes: k * t.allocBytes, allocObjects: k * t.allocObjects, inuseBytes: k * t.inuseBytes, scanned: k * t.scanned, cpu: k * t.cpu, zero: k * t.zero, touch: k * t.touch, blur: k * k * t.blur}
-}
-
-// dead is the toll without what is in use: of memory that dies and is allocated anew only the allocation can be saved.
-func (t toll) dead() toll {
-	t.inuseBytes, t.scanned = 0, 0
-	return t
-}
-
-// gainWith is the gain of taking a toll away, and CPU time in nanoseconds outside the allocator besides, of which the part doubt is uncertain beyond what sampling
-// makes it. The time that the sites' lines take themselves is left to ns.
-func (a *account) gainWith(t toll, ns, doubt float64) Gain {
-	t.touch = 0
-	g := a.gainOf(t, 0)
-	share, sampled := a.share(ns), a.share(a.samplingError(ns))
-	g.SameGOGC += share
-	g.SameMemory += share
-	g.Error = math.Sqrt(g.Error*g.Error + sampled*sampled + doubt*share*doubt*share)
-	return g
-}
-
 // free are the sites that no finding has yet.
 func (a *account) free() (list []*site) {
 	for _, s := range a.sites {

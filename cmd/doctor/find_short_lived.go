@@ -37,21 +37,6 @@ func (a *account) shortLived(s *site) bool {
 	return true // in the CPU profile alone
 }
 
-// cost is what a site costs now: its allocator's time and its part of the collector's, as Attributed charges it.
-func (a *account) cost(s *site) float64 {
-	allocated, scanned := 0.0, 0.0
-	switch all := a.cpu[stack.Alloc] + a.cpu[stack.Zero]; {
-	case a.allocBytes > 0:
-		allocated = s.allocBytes / a.allocBytes
-	case all > 0:
-		allocated = s.cpuNow() / all
-	}
-	if a.scan > 0 {
-		scanned = s.inuseBytes * s.scan / a.scan
-	}
-	return s.cpuNow() + a.mark/2*(allocated+scanned) + a.sweep*allocated
-}
-
 // A remedyKind is what becomes of short-lived memory.
 type remedyKind int
 

@@ -114,3 +114,58 @@ func (a *account) cyclesTo(left float64) Gain {
 	e.Error = math.Sqrt(sampled*sampled + modelError*g*modelError*g)
 	return e
 }
+
+// Gain is how much less CPU the program would take, as a share of what it takes now. It is negative where the change costs.
+type Gain struct {
+	// SameGOGC is the gain if GOGC stays as it is.
+	SameGOGC float64 `json:"same_gogc"`
+	// SameMemory is the gain if GOGC or the limit is then set so that the program takes the memory that it takes now.
+	SameMemory float64 `json:"same_memory"`
+	// Error is the half-width of the interval around both that holds in two cases of three.
+	Error float64 `json:"error"`
+}
+
+// Best is the larger of the two gains.
+func (g Gain) Best() float64 { return max(g.SameGOGC, g.SameMemory) }
+
+// cost is what a site costs now: its allocator's time and its part of the collector's, as Attributed charges it.
+func (a *account) cost(s *site) float64 {
+	allocated, scanned := 0.0, 0.0
+	switch all := a.cpu[stack.Alloc] + a.cpu[stack.Zero]; {
+	case a.allocBytes > 0:
+		allocated = s.allocBytes / a.allocBytes
+	case all > 0:
+		allocated = s.cpuNow() / all
+	}
+	if a.scan > 0 {
+		scanned = s.inuseBytes * s.scan / a.scan
+	}
+	return s.cpuNow() + a.mark/2*(allocated+scanned) + a.sweep*allocated
+}
+
+func (t toll) plus(u toll) toll {
+	return toll{t.allocBytes + u.allocBytes, t.allocObjects + u.allocObjects, t.inuseBytes + u.inuseBytes, t.scanned + u.scanned, t.cpu + u.cpu, t.zero + u.zero, t.touch + u.touch, t.blur + u.blur}
+}
+
+// times is a part of a toll.
+func (t toll) times(k float64) toll {
+	return toll{allocBytes: k * t.allocBytes, allocObjects: k * t.allocObjects, inuseBytes: k * t.inuseBytes, scanned: k * t.scanned, cpu: k * t.cpu, zero: k * t.zero, touch: k * t.touch, blur: k * k * t.blur}
+}
+
+// dead is the toll without what is in use: of memory that dies and is allocated anew only the allocation can be saved.
+func (t toll) dead() toll {
+	t.inuseBytes, t.scanned = 0, 0
+	return t
+}
+
+// gainWith is the gain of taking a toll away, and CPU time in nanoseconds outside the allocator besides, of which the part doubt is uncertain beyond what sampling
+// makes it. The time that the sites' lines take themselves is left to ns.
+func (a *account) gainWith(t toll, ns, doubt float64) Gain {
+	t.touch = 0
+	g := a.gainOf(t, 0)
+	share, sampled := a.share(ns), a.share(a.samplingError(ns))
+	g.SameGOGC += share
+	g.SameMemory += share
+	g.Error = math.Sqrt(g.Error*g.Error + sampled*sampled + doubt*share*doubt*share)
+	return g
+}

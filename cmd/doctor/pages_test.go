@@ -33,7 +33,7 @@ func thresholds(t *testing.T) map[string]threshold {
 		t.Fatal(err)
 	}
 	found := map[string]threshold{}
-	for _, name := range append(files, "recognise.go") {
+	for _, name := range append(files, "recogniser.go") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}

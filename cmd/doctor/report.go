@@ -121,19 +121,6 @@ type Site struct {
 	Line int    `json:"line"`
 }
 
-// Gain is how much less CPU the program would take, as a share of what it takes now. It is negative where the change costs.
-type Gain struct {
-	// SameGOGC is the gain if GOGC stays as it is.
-	SameGOGC float64 `json:"same_gogc"`
-	// SameMemory is the gain if GOGC or the limit is then set so that the program takes the memory that it takes now.
-	SameMemory float64 `json:"same_memory"`
-	// Error is the half-width of the interval around both that holds in two cases of three.
-	Error float64 `json:"error"`
-}
-
-// Best is the larger of the two gains.
-func (g Gain) Best() float64 { return max(g.SameGOGC, g.SameMemory) }
-
 // A Remedy is what to do about a finding.
 type Remedy struct {
 	// Text is the remedy in a sentence, Snippet code before and after in the form of a diff, and Doc the page about the finding.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
@@ -12,18 +11,6 @@ import (
 
 // sourceSites is how many of the sites that matter most the source is read for.
 const sourceSites = 60
-
-// lazySource is an account's source, read when a recogniser first asks for it.
-type lazySource struct {
-	tried  bool
-	module *source.Module
-	err    error
-	limit  time.Duration // how long reading it may take
-}
-
-// sourceLimit is how long reading the source may take. Tests set more: with an empty build cache the go command compiles what is
-// imported.
-const sourceLimit = 60 * time.Second
 
 // sources is the source at hand, nil if there is none.
 func (a *account) sources() *source.Module {

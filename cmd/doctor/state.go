@@ -5,48 +5,12 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
-
-// finish computes what follows from the sums.
-func (b *builder) finish() {
-	b.heapRate = heapRate(b.ev)
-	seconds := b.window.Seconds()
-	for _, s := range b.sites {
-		// Both ends are estimates from the same samples, so that a difference is below 0 by rounding alone.
-		s.allocBytes, s.allocObjects = max(s.allocBytes, 0), max(s.allocObjects, 0)
-		b.allocBytes += s.allocBytes
-		b.allocObjects += s.allocObjects
-		if seconds > 0 && s.allocObjects > 0 {
-			s.age = time.Duration(min(s.inuseObjects/s.allocObjects*seconds, maxAge.Seconds()) * float64(time.Second))
-		} else if seconds > 0 && s.inuseObjects > 0 {
-			s.age = maxAge
-		}
-	}
-	b.addCPUOfMetrics()
-	b.mark = b.cpu[stack.Mark] + b.cpu[stack.MarkIdle] + b.cpu[stack.Assist] + b.cpu[stack.Barrier] + b.cpu[stack.Pause]
-	// The scavenger works on pages that sweeping made free, so both go by the bytes allocated.
-	b.sweep = b.cpu[stack.Sweep] + b.cpu[stack.Scavenge]
-	for key, ns := range b.touched {
-		if s := b.byKey[key]; s != nil {
-			s.touchCPU = min(ns, s.cpuNow())
-		}
-	}
-	b.cycles, _ = b.counter(evidence.MetricCyclesTotal)
-	b.addState()
-	slices.SortFunc(b.sites, func(s, t *site) int {
-		return cmp.Or(cmp.Compare(t.cpuNow(), s.cpuNow()), cmp.Compare(t.allocBytes, s.allocBytes), cmp.Compare(t.inuseBytes, s.inuseBytes),
-			cmp.Compare(s.at.Func, t.at.Func), cmp.Compare(s.at.Line, t.at.Line), cmp.Compare(s.owner.Func, t.owner.Func), cmp.Compare(s.owner.Line, t.owner.Line))
-	})
-}
-
-// maxAge stands for the age of what was in use and not allocated in the window at all.
-const maxAge = 1000 * time.Hour
 
 // heapRate is the number of bytes for which the heap profile has one sample.
 func heapRate(e *evidence.Evidence) float64 {

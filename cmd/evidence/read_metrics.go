@@ -149,3 +149,13 @@ func metricsOfText(data []byte) Metrics {
 	}
 	return m
 }
+
+// textRate is the sampling rate in the first line. The line has twice the rate, for the sake of tools that know the format from C++.
+func textRate(line []byte) (float64, bool) {
+	_, rate, ok := bytes.Cut(line, []byte("@ heap/"))
+	if !ok {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(string(bytes.TrimSpace(rate)), 64)
+	return v / 2, err == nil && v >= 2 && v < 1<<60
+}

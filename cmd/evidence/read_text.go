@@ -73,16 +73,6 @@ func heapOfText(data []byte) *profile.Profile {
 	return h.p
 }
 
-// textRate is the sampling rate in the first line. The line has twice the rate, for the sake of tools that know the format from C++.
-func textRate(line []byte) (float64, bool) {
-	_, rate, ok := bytes.Cut(line, []byte("@ heap/"))
-	if !ok {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(string(bytes.TrimSpace(rate)), 64)
-	return v / 2, err == nil && v >= 2 && v < 1<<60
-}
-
 // stack begins a sample with the figures of a line, scaled from what was sampled to what there was, as pprof does: a block of n bytes is
 // sampled with the probability 1-exp(-n/rate).
 func (h *heapText) stack(line []byte) {

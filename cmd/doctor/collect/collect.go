@@ -12,37 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/evidence"
-)
-
-// Options say how to collect. The zero value is good.
-type Options struct {
-	// Duration is how long to watch: a running program or the sample service ten seconds if it is 0, a benchmark three seconds each, a
-	// command until it ends.
-	Duration time.Duration
-	// Bench selects benchmarks by a regular expression, as in go test -bench. If it is not empty, inputs that are neither files nor
-	// addresses are packages.
-	Bench string
-	// Source is the folder of the program's source. If it is empty, the source is looked for where the profiles say that it lay.
-	Source string
-	// Save is a folder into which all that was collected is written, "" for none. Naming it as an input reads it again.
-	Save string
-	// Stdin is read for the input "-".
-	Stdin io.Reader
-	// Output gets what started programs write, nil for nobody.
-	Output io.Writer
-	// Progress is called with a line about what is being done, now and then; it may be nil.
-	Progress func(line string)
-}
-
-// Durations that are used if none is given.
-const (
-	watchTime = 10 * time.Second
-	benchTime = 3 * time.Second
 )
 
 // From collects from every input, and from the command if there is one, into one Evidence. An input is a file, a folder of files, the
@@ -67,32 +39,6 @@ func From(ctx context.Context, inputs, command []string, o Options) (*evidence.E
 		return nil, err
 	}
 	return c.ev, nil
-}
-
-// A lockedWriter lets the two streams of a program go to one writer.
-type lockedWriter struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (w *lockedWriter) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(b)
-}
-
-// A collector gathers the pieces of one Evidence.
-type collector struct {
-	Options
-	ev      *evidence.Evidence
-	pieces  []piece
-	sources []string
-}
-
-// A piece is one file's worth of evidence as it was collected.
-type piece struct {
-	name string
-	data []byte
 }
 
 // inputs, sorted by what they are.
@@ -197,16 +143,6 @@ func noSuchInput(input string) error {
 	return fmt.Errorf("doctor: there is no file %s; to diagnose a package's benchmarks, add -bench . ; to start a command, put -- before it", input)
 }
 
-// Names of files in a folder that Options.Save filled. Others are read too, if their name ends like one of these.
-const (
-	fileCPU     = "cpu.pb.gz"
-	fileHeap0   = "heap0.pb.gz"
-	fileHeap1   = "heap1.pb.gz"
-	fileMetric0 = "metrics0.json"
-	fileMetric1 = "metrics1.json"
-	fileTrace   = "gctrace.txt"
-)
-
 // evidenceEndings are the endings of files in a folder that are taken for evidence.
 var evidenceEndings = []string{".pb.gz", ".pb", ".prof", ".pprof", "metrics.json", fileMetric0, fileMetric1, "vars.json", "gctrace.txt"}
 
@@ -227,9 +163,6 @@ func filesIn(dir string) (files []string, err error) {
 	return files, nil
 }
 
-// mostInput is the size in bytes above which a file is not read. What has no size beforehand is read up to it.
-const mostInput = 512 << 20
-
 // file reads one file.
 func (c *collector) file(name string) error {
 	if name == "-" {
@@ -243,67 +176,8 @@ func (c *collector) file(name string) error {
 		return fmt.Errorf("doctor: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > mostInput {
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > evidence.MaxInput {
 		return fmt.Errorf("doctor: %s: larger than 512 MiB, so no profile; give profiles, metrics or a log of the collector's trace", name)
 	}
 	return c.readFrom(name, f)
-}
-
-// readFrom takes a piece of evidence of unknown kind and size.
-func (c *collector) readFrom(name string, r io.Reader) error {
-	if err := c.ev.Read(name, r); err != nil {
-		return fmt.Errorf("doctor: %w", err)
-	}
-	return nil
-}
-
-// read is readFrom of what is in memory.
-func (c *collector) read(name string, data []byte) error {
-	if err := c.ev.ReadBytes(name, data); err != nil {
-		return fmt.Errorf("doctor: %w", err)
-	}
-	return nil
-}
-
-// alone reads a piece of evidence by itself.
-func alone(name string, data []byte) (*evidence.Evidence, error) {
-	e := &evidence.Evidence{}
-	if err := e.ReadBytes(name, data); err != nil {
-		return nil, fmt.Errorf("doctor: %w", err)
-	}
-	return e, nil
-}
-
-// keep remembers a piece as it was collected, for Options.Save.
-func (c *collector) keep(name string, data []byte) {
-	if c.Save != "" {
-		c.pieces = append(c.pieces, piece{name, data})
-	}
-}
-
-// save writes the pieces.
-func (c *collector) save() error {
-	if c.Save == "" {
-		return nil
-	}
-	if len(c.pieces) == 0 {
-		return errors.New("doctor: -save: nothing was collected; what was read from files is kept already")
-	}
-	if err := os.MkdirAll(c.Save, 0o755); err != nil {
-		return fmt.Errorf("doctor: -save: %w", err)
-	}
-	for _, p := range c.pieces {
-		if err := os.WriteFile(filepath.Join(c.Save, p.name), p.data, 0o644); err != nil {
-			return fmt.Errorf("doctor: -save: %w", err)
-		}
-	}
-	return nil
-}
-
-// duration is how long to watch.
-func (c *collector) duration(otherwise time.Duration) time.Duration {
-	if c.Duration > 0 {
-		return c.Duration
-	}
-	return otherwise
 }

@@ -230,29 +230,6 @@ func howEnded(err error) string {
 	return err.Error()
 }
 
-// ticking shows how long something has been running, until the returned function is called.
-func (c *collector) ticking(what string) func() {
-	begin := time.Now()
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				c.Progress(fmt.Sprintf("%s: %.0f s", what, time.Since(begin).Seconds()))
-			}
-		}
-	}()
-	return func() {
-		close(done)
-		<-stopped
-	}
-}
-
 // lastWords is the last line of what a program said, for an error.
 func lastWords(said []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")

@@ -41,18 +41,6 @@ func activityRank(fn string) int {
 	return len(activities)
 }
 
-// ActivityOf returns what a stack of the class Mutator was doing.
-func ActivityOf(frames []*Frame) Activity {
-	best := len(activities)
-	for _, f := range frames {
-		best = min(best, f.activity)
-	}
-	if best == len(activities) {
-		return OwnWork
-	}
-	return activities[best].activity
-}
-
 // Activities lists all activities but OwnWork, in the order in which they are looked for.
 func Activities() (list []Activity) {
 	for _, k := range activities {

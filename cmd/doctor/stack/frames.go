@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"path"
@@ -122,35 +123,6 @@ func (t *Table) Stacks(p *profile.Profile) [][]*Frame {
 	return stacks
 }
 
-// PackageOf is the import path in a function's name: the part before the first dot behind the last slash.
-// Type arguments may hold slashes.
-func PackageOf(fn string) string {
-	if i := strings.IndexByte(fn, '['); i >= 0 {
-		fn = fn[:i]
-	}
-	slash := strings.LastIndexByte(fn, '/') + 1
-	if dot := strings.IndexByte(fn[slash:], '.'); dot >= 0 {
-		return fn[:slash+dot]
-	}
-	return fn
-}
-
-// IsRuntime reports whether a function belongs to the runtime, maps included: by its name, or by its file if
-// another package has it by linkname. A name without a package is assembly.
-func IsRuntime(fn, file string) bool {
-	if pkg := PackageOf(fn); Within(pkg, "runtime/internal") || Within(pkg, "internal/runtime") || pkg == "runtime" {
-		return true
-	}
-	if !strings.Contains(fn, ".") {
-		return strings.HasSuffix(file, ".s")
-	}
-	dir, _ := path.Split(Slashed(file))
-	return dir == "runtime/" || strings.HasSuffix(dir, "/src/runtime/")
-}
-
-// Slashed is a file name with slashes as separators, also if the program was built on Windows.
-func Slashed(file string) string { return strings.ReplaceAll(file, `\`, "/") }
-
 func (t *Table) isStd(f *Frame) bool {
 	if f.Package == "main" || Within(f.Package, "cmd") || t.main != "" && Within(f.Package, t.main) {
 		return false // cmd is Go's own commands
@@ -177,9 +149,10 @@ func (t *Table) isUser(f *Frame) bool {
 	return !t.isStd(f) && !f.Runtime && !strings.Contains(f.File, "@v")
 }
 
-// Within reports whether a package belongs to a module. The package of external tests has _test behind its
-// path.
-func Within(pkg, module string) bool {
-	rest, ok := strings.CutPrefix(pkg, module)
-	return ok && (rest == "" || rest[0] == '/' || rest == "_test")
+// Place writes a frame for a sentence: its function, file and line.
+func (f *Frame) Place() string {
+	if f.File == "" {
+		return ShortName(f.Func)
+	}
+	return fmt.Sprintf("%s (%s:%d)", ShortName(f.Func), Base(f.File), f.Line)
 }

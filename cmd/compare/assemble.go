@@ -1,0 +1,85 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+
+	"github.com/freehold-go/freehold/cmd/debugport"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+func newReport(o *Options, contests []*contest, notes []string, finding *chosen, interrupted bool) *Report {
+	r := &Report{
+		Version: ReportVersion, Kind: o.kind(), A: o.A, B: o.B, Environment: environment(), Confidence: 0.95, Precision: o.Precision,
+		Interrupted: interrupted, Comparisons: []Comparison{}, Notes: append([]string{}, notes...),
+	}
+	if r.Kind == KindServers {
+		r.A, r.B = debugport.Redacted(o.A), debugport.Redacted(o.B)
+	}
+	for _, c := range contests {
+		r.Comparisons = append(r.Comparisons, c.comparison(o, finding))
+	}
+	r.Verdict = r.verdict()
+	return r
+}
+
+// environment is what the figures depend on besides the programs.
+func environment() string {
+	return fmt.Sprintf("%s/%s · %d CPUs · GOMAXPROCS=%d", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0))
+}
+
+func (c *contest) comparison(o *Options, finding *chosen) Comparison {
+	r := Comparison{Name: c.name, Per: c.per, Operations: c.ops, Ended: c.ended, Notes: append([]string{}, c.notes...)}
+	all := measured(c.plain)
+	maps.Copy(all, measured(c.traced)) // no measure is in both
+	for _, name := range slices.SortedFunc(maps.Keys(all), kindOrder) {
+		r.Measures = append(r.Measures, newMeasure(name, c.per, all[name]))
+	}
+	if c.traces && len(c.traced) > 0 && noCollections(&r) {
+		r.Notes = append(r.Notes, "no collection was traced: the programs collect nothing, or are not Go's")
+		r.Measures = slices.DeleteFunc(r.Measures, func(m Measure) bool { return !slices.Contains(plainMeasures, m.Name) && isListed(m.Name) })
+	}
+	r.Verdict = r.verdict(o)
+	if finding != nil {
+		r.Prediction = finding.against(&r)
+	}
+	return r
+}
+
+// plainMeasures do not come from the collector's trace.
+var plainMeasures = []string{MeasureCPU, MeasureWall, MeasurePeakRSS, MeasureAllocBytes, MeasureAllocs}
+
+func isListed(name string) bool {
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name })
+}
+
+func noCollections(c *Comparison) bool {
+	m := c.Measure(MeasureGCCycles)
+	return m != nil && m.A == 0 && m.B == 0
+}
+
+func newMeasure(name, per string, s *series) Measure {
+	k := kindOf(name)
+	m := Measure{Name: name, Unit: k.unit, A: terminal.Median(s.a), B: terminal.Median(s.b), AValues: s.a, BValues: s.b}
+	if m.Unit == "" {
+		m.Unit = "1"
+	}
+	if k.per {
+		m.Unit += "/" + per
+	}
+	if !isListed(name) {
+		m.Unit = name
+	}
+	i, ok := ratioOf(s.a, s.b)
+	if !ok {
+		return m
+	}
+	m.Ratio = &i.ratio
+	if i.known() {
+		width := i.width()
+		m.Low, m.High, m.Width = &i.low, &i.high, &width
+	}
+	return m
+}

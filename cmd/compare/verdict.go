@@ -1,0 +1,87 @@
+package compare
+
+import (
+	"fmt"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// verdict says in one line which side takes less, and how sure that is.
+func (c *Comparison) verdict(o *Options) string {
+	m := c.Decisive()
+	if m == nil {
+		switch {
+		case len(c.Measures) > 0:
+			return "nothing to compare: a side took no CPU time that could be measured"
+		case c.Ended == endInterrupted:
+			return "interrupted before a pair was measured"
+		}
+		return "not measured: there was no time left; raise -budget, or select less with -bench"
+	}
+	what := "CPU time"
+	if m.Name == MeasureWall {
+		what = "time"
+	}
+	ratio := *m.Ratio
+	if m.Low == nil {
+		return fmt.Sprintf("B takes %.3f × the %s of A in %s, too few for an interval", ratio, what, pairsText(len(m.AValues)))
+	}
+	text := fmt.Sprintf("no difference shown: B takes %.3f × the %s of A", ratio, what)
+	switch {
+	case *m.High < 1:
+		text = fmt.Sprintf("B takes %s less %s than A", terminal.Percent(1-ratio), what)
+	case *m.Low > 1:
+		text = fmt.Sprintf("B takes %s more %s than A", terminal.Percent(ratio-1), what)
+	}
+	text += fmt.Sprintf(" (× %.3f, 95 %% interval %.3f to %.3f, %s)", ratio, *m.Low, *m.High, pairsText(len(m.AValues)))
+	if *m.Width > o.Precision {
+		text += fmt.Sprintf("; the interval is ±%s, wider than ±%s", terminal.Percent(*m.Width), terminal.Percent(o.Precision))
+		switch c.Ended {
+		case endBudget:
+			text += ": -budget ended the runs"
+		case endInterrupted:
+			text += ": the runs were interrupted"
+		case endCount:
+			text += ": -count ended the runs"
+		case endPairs:
+			text += fmt.Sprintf(": %d pairs are the most", mostPairs)
+		}
+	}
+	return text
+}
+
+func pairsText(n int) string {
+	if n == 1 {
+		return "1 pair"
+	}
+	return fmt.Sprintf("%d pairs", n)
+}
+
+// verdict of the whole report: the only comparison's, or how many went which way.
+func (r *Report) verdict() string {
+	switch len(r.Comparisons) {
+	case 0:
+		return "interrupted before anything was measured"
+	case 1:
+		return r.Comparisons[0].Verdict
+	}
+	less, more, same, unknown := 0, 0, 0, 0
+	for i := range r.Comparisons {
+		m := r.Comparisons[i].Decisive()
+		switch {
+		case m == nil || m.Low == nil:
+			unknown++
+		case *m.High < 1:
+			less++
+		case *m.Low > 1:
+			more++
+		default:
+			same++
+		}
+	}
+	text := fmt.Sprintf("of %d benchmarks B takes less in %d, more in %d, and shows no difference in %d", len(r.Comparisons), less, more, same)
+	if unknown > 0 {
+		text += fmt.Sprintf("; for %d the time was too short to tell", unknown)
+	}
+	return text
+}

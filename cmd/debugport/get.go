@@ -1,0 +1,50 @@
+package debugport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Bounds of one answer.
+const (
+	// AnswerTime is how long an answer may take beyond the window that it covers.
+	AnswerTime = 30 * time.Second
+	answerSize = 256 << 20 // Bytes. The largest profiles of large programs have some tens of MiB.
+)
+
+// Get reads the answer for a path below the base. window is the time that the answer covers, such as that of a CPU profile; the
+// answer may take [AnswerTime] beyond it.
+func (s *Server) Get(ctx context.Context, path string, window time.Duration) ([]byte, error) {
+	return s.GetWithin(ctx, path, window+AnswerTime)
+}
+
+// GetWithin is Get with a bound on the whole time.
+func (s *Server) GetWithin(ctx context.Context, path string, limit time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base.String()+path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no address; write it like http://localhost:6060", s)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return nil, s.unreachable(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(response.Body, answerSize+1))
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // The user interrupted; the program did not end.
+		return nil, s.unreachable(ctx.Err())
+	case err != nil:
+		return nil, fmt.Errorf("%s%s: the answer broke off: %w; is the program still running?", s, path, cause(err))
+	case response.StatusCode != http.StatusOK:
+		return nil, s.refused(path, response, data)
+	case len(data) > answerSize:
+		return nil, fmt.Errorf("%s%s: the answer has more than %d MiB, which no profile has", s, path, answerSize>>20)
+	}
+	return data, nil
+}

@@ -1,0 +1,176 @@
+package doctor
+
+import (
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/evidence"
+)
+
+// siteKey tells sites apart.
+type siteKey struct{ at, owner *stack.Frame }
+
+// builder makes an account.
+type builder struct {
+	*account
+	byKey   map[siteKey]*site
+	weight  map[*site]float64    // bytes behind site.frames
+	scanned map[*site][2]float64 // allocator CPU for memory without and with pointers
+	touched map[siteKey]float64  // CPU of lines themselves
+}
+
+func (b *builder) addCPU() {
+	if b.ev.CPU == nil {
+		return
+	}
+	i := evidence.SampleIndex(b.ev.CPU, "cpu")
+	if i < 0 {
+		return
+	}
+	frames := b.code.Stacks(b.ev.CPU)
+	b.period = samplePeriod(b.ev.CPU)
+	b.samples = make([]*sample, 0, len(frames))
+	for n, s := range b.ev.CPU.Sample {
+		st := &sample{frames: frames[n], ns: float64(s.Value[i])}
+		p := stack.Classify(st.frames)
+		st.class, st.entry = p.Class, p.Entry
+		if p.Site >= 0 {
+			st.site = b.siteOf(st.frames, p.Site)
+			b.charge(st)
+		}
+		b.touch(st)
+		b.total += st.ns
+		b.cpu[st.class] += st.ns
+		b.samples = append(b.samples, st)
+	}
+	b.chargeYields()
+}
+
+// chargeYields counts the scheduler's work for goroutines that give way as sweeping. The background sweeper gives way after every few spans
+// (runtime.bgsweep calls goschedIfBusy), which can take more time than the sweeping; the scheduler works on a stack of its own
+// (gosched_m), on which its caller is not seen. A program that calls runtime.Gosched itself has the same stacks, so that nothing is
+// known of them.
+func (b *builder) chargeYields() {
+	var yields []*sample
+	sweeper := false
+	for _, st := range b.samples {
+		for _, f := range st.frames {
+			switch f.Func {
+			case "runtime.Gosched":
+				return
+			case "runtime.bgsweep":
+				sweeper = true
+			case "runtime.gosched_m":
+				if st.class == stack.Mutator {
+					yields = append(yields, st)
+				}
+			}
+		}
+	}
+	if !sweeper {
+		return
+	}
+	for _, st := range yields {
+		b.cpu[st.class] -= st.ns
+		st.class = stack.Sweep
+		b.cpu[stack.Sweep] += st.ns
+	}
+}
+
+// touch notes what a line does itself, for the sake of lines that allocate: there it is mostly the first write to new memory, which
+// is in no cache.
+func (b *builder) touch(st *sample) {
+	if st.entry != "" || st.class != stack.Mutator && st.class != stack.Barrier {
+		return
+	}
+	i := slices.IndexFunc(st.frames, func(f *stack.Frame) bool { return !f.Runtime })
+	if i >= 0 {
+		b.touched[siteKey{at: st.frames[i], owner: stack.Owner(st.frames[i:])}] += st.ns
+	}
+}
+
+// charge adds what a stack spends in the allocator to its site.
+func (b *builder) charge(st *sample) {
+	s := st.site
+	switch st.class {
+	case stack.Alloc:
+		s.allocCPU += st.ns
+	case stack.Zero:
+		s.zeroCPU += st.ns
+	case stack.Mutator:
+		s.copyCPU += st.ns
+	default:
+		return
+	}
+	s.entries[st.entry] += st.ns
+	w := b.scanned[s]
+	switch has, known := stack.PointersOf(st.frames); {
+	case !known:
+	case has:
+		w[1] += st.ns
+	default:
+		w[0] += st.ns
+	}
+	b.scanned[s] = w
+}
+
+// siteOf is the site whose line is frames[i].
+func (b *builder) siteOf(frames []*stack.Frame, i int) *site {
+	key := siteKey{at: frames[i], owner: stack.Owner(frames[i:])}
+	s := b.byKey[key]
+	if s == nil {
+		s = &site{at: key.at, owner: key.owner, entries: map[string]float64{}, sizes: map[int64]float64{}, age: -1}
+		b.byKey[key] = s
+		b.sites = append(b.sites, s)
+	}
+	if s.frames == nil {
+		s.frames = frames[i:]
+	}
+	return s
+}
+
+// addHeap adds a heap profile's samples; what was allocated counts with the sign, so that the profile of the window's start is subtracted.
+func (b *builder) addHeap(p *profile.Profile, sign float64) {
+	if p == nil {
+		return
+	}
+	objects, space := evidence.SampleIndex(p, "alloc_objects"), evidence.SampleIndex(p, "alloc_space")
+	inObjects, inSpace := evidence.SampleIndex(p, "inuse_objects"), evidence.SampleIndex(p, "inuse_space")
+	if min(objects, space, inObjects, inSpace) < 0 {
+		return
+	}
+	stacks := b.code.Stacks(p)
+	for n, sample := range p.Sample {
+		frames := stacks[n]
+		// The profile leaves out the runtime's frames at the leaf; linknamed ones may be left.
+		i := slices.IndexFunc(frames, func(f *stack.Frame) bool { return !f.Runtime })
+		if i < 0 || slices.ContainsFunc(frames, func(f *stack.Frame) bool { return f.IsProfiler() }) {
+			continue // what profiling allocates is no part of the program
+		}
+		s := b.siteOf(frames, i)
+		count, bytes := float64(sample.Value[objects]), float64(sample.Value[space])
+		s.allocObjects += sign * count
+		s.allocBytes += sign * bytes
+		if sizes := sample.NumLabel["bytes"]; len(sizes) > 0 {
+			s.sizes[sizes[0]] += sign * count
+		}
+		if sign > 0 {
+			s.inuseObjects += float64(sample.Value[inObjects])
+			s.inuseBytes += float64(sample.Value[inSpace])
+			s.traces = append(s.traces, trace{frames[i:], bytes, float64(sample.Value[inSpace])})
+			if weight := bytes + float64(sample.Value[inSpace]); weight > b.weight[s] {
+				b.weight[s], s.frames = weight, frames[i:]
+			}
+		}
+	}
+}
+
+// samplePeriod is the CPU time in nanoseconds that one sample stands for: 10 ms unless the profile says otherwise.
+func samplePeriod(p *profile.Profile) float64 {
+	if p.Period > 0 && p.PeriodType != nil && p.PeriodType.Unit == "nanoseconds" {
+		return float64(p.Period)
+	}
+	return 10e6
+}

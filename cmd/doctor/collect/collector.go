@@ -1,0 +1,157 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
+)
+
+// Options say how to collect. The zero value is good.
+type Options struct {
+	// Duration is how long to watch: a running program or the sample service ten seconds if it is 0, a benchmark three seconds each, a
+	// command until it ends.
+	Duration time.Duration
+	// Bench selects benchmarks by a regular expression, as in go test -bench. If it is not empty, inputs that are neither files nor
+	// addresses are packages.
+	Bench string
+	// Source is the folder of the program's source. If it is empty, the source is looked for where the profiles say that it lay.
+	Source string
+	// Save is a folder into which all that was collected is written, "" for none. Naming it as an input reads it again.
+	Save string
+	// Stdin is read for the input "-".
+	Stdin io.Reader
+	// Output gets what started programs write, nil for nobody.
+	Output io.Writer
+	// Progress is called with a line about what is being done, now and then; it may be nil.
+	Progress func(line string)
+}
+
+// Durations that are used if none is given.
+const (
+	watchTime = 10 * time.Second
+	benchTime = 3 * time.Second
+)
+
+// A lockedWriter lets the two streams of a program go to one writer.
+type lockedWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(b)
+}
+
+// A collector gathers the pieces of one Evidence.
+type collector struct {
+	Options
+	ev      *evidence.Evidence
+	pieces  []piece
+	sources []string
+}
+
+// A piece is one file's worth of evidence as it was collected.
+type piece struct {
+	name string
+	data []byte
+}
+
+// Names of files in a folder that Options.Save filled. Others are read too, if their name ends like one of these.
+const (
+	fileCPU     = "cpu.pb.gz"
+	fileHeap0   = "heap0.pb.gz"
+	fileHeap1   = "heap1.pb.gz"
+	fileMetric0 = "metrics0.json"
+	fileMetric1 = "metrics1.json"
+	fileTrace   = "gctrace.txt"
+)
+
+// readFrom takes a piece of evidence of unknown kind and size.
+func (c *collector) readFrom(name string, r io.Reader) error {
+	if err := c.ev.Read(name, r); err != nil {
+		return fmt.Errorf("doctor: %w", err)
+	}
+	return nil
+}
+
+// read is readFrom of what is in memory.
+func (c *collector) read(name string, data []byte) error {
+	if err := c.ev.ReadBytes(name, data); err != nil {
+		return fmt.Errorf("doctor: %w", err)
+	}
+	return nil
+}
+
+// alone reads a piece of evidence by itself.
+func alone(name string, data []byte) (*evidence.Evidence, error) {
+	e := &evidence.Evidence{}
+	if err := e.ReadBytes(name, data); err != nil {
+		return nil, fmt.Errorf("doctor: %w", err)
+	}
+	return e, nil
+}
+
+// keep remembers a piece as it was collected, for Options.Save.
+func (c *collector) keep(name string, data []byte) {
+	if c.Save != "" {
+		c.pieces = append(c.pieces, piece{name, data})
+	}
+}
+
+// save writes the pieces.
+func (c *collector) save() error {
+	if c.Save == "" {
+		return nil
+	}
+	if len(c.pieces) == 0 {
+		return errors.New("doctor: -save: nothing was collected; what was read from files is kept already")
+	}
+	if err := os.MkdirAll(c.Save, 0o755); err != nil {
+		return fmt.Errorf("doctor: -save: %w", err)
+	}
+	for _, p := range c.pieces {
+		if err := os.WriteFile(filepath.Join(c.Save, p.name), p.data, 0o644); err != nil {
+			return fmt.Errorf("doctor: -save: %w", err)
+		}
+	}
+	return nil
+}
+
+// duration is how long to watch.
+func (c *collector) duration(otherwise time.Duration) time.Duration {
+	if c.Duration > 0 {
+		return c.Duration
+	}
+	return otherwise
+}
+
+// ticking shows how long something has been running, until the returned function is called.
+func (c *collector) ticking(what string) func() {
+	begin := time.Now()
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				c.Progress(fmt.Sprintf("%s: %.0f s", what, time.Since(begin).Seconds()))
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-stopped
+	}
+}

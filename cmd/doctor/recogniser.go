@@ -1,0 +1,37 @@
+package doctor
+
+// A recogniser knows one pattern. It sees the account alone, and reports what it finds with figures, gain and remedy; Diagnose
+// fills in the title, the severity and the link to the page of the finding.
+//
+// Recognisers run in the order of the table. What one finds claims its sites: site.claimed then names it, and recognisers that come later
+// leave them alone, so that a place gets the most specific remedy and not all that would apply.
+type recogniser struct {
+	id, title string
+	find      func(*account) []Finding
+}
+
+// Thresholds that all recognisers share, as shares of the program's CPU time.
+const (
+	// minGain is the least gain that is worth a line: one percent is what a careful comparison can still measure.
+	minGain = 0.01
+	// mediumGain is the gain from which on a finding's severity is medium.
+	mediumGain = 0.03
+	// highGain is the gain from which on it is high.
+	highGain = 0.10
+)
+
+// docBase is where the pages of the findings are.
+const docBase = "https://github.com/freehold-go/freehold/blob/main/docs/findings/"
+
+// severityOf is the severity of a gain.
+func severityOf(g Gain) Severity {
+	switch best := g.Best(); {
+	case best >= highGain:
+		return SeverityHigh
+	case best >= mediumGain:
+		return SeverityMedium
+	case best >= minGain:
+		return SeverityLow
+	}
+	return SeverityInfo
+}

@@ -1,0 +1,95 @@
+package source
+
+import (
+	"errors"
+	"go/ast"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
+)
+
+// declName is a function's name, behind its receiver's type if it is a method.
+func declName(fn *ast.FuncDecl) string {
+	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+		return fn.Name.Name
+	}
+	t := fn.Recv.List[0].Type
+	for {
+		switch e := t.(type) {
+		case *ast.StarExpr:
+			t = e.X
+		case *ast.ParenExpr:
+			t = e.X
+		case *ast.IndexExpr:
+			t = e.X
+		case *ast.IndexListExpr:
+			t = e.X
+		case *ast.Ident:
+			return e.Name + "." + fn.Name.Name
+		default:
+			return fn.Name.Name
+		}
+	}
+}
+
+// importPath is the path of a function's package as it is written in source. Symbols escape dots in its last element.
+func importPath(fn string) string { return strings.ReplaceAll(stack.PackageOf(fn), "%2e", ".") }
+
+// DeclaredName is the declared function that a symbol belongs to, as declName writes it: closures and wrappers carry the name of what they stand in.
+func DeclaredName(fn string) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(fn, stack.PackageOf(fn)), ".")
+	name = strings.TrimSuffix(withoutTypes(name), "-fm")
+	if rest, isPointer := strings.CutPrefix(name, "(*"); isPointer {
+		name = strings.Replace(rest, ")", "", 1)
+		return firstTwo(name)
+	}
+	parts := strings.Split(name, ".")
+	if len(parts) > 1 && !wrapped(parts[1]) {
+		return parts[0] + "." + parts[1]
+	}
+	return parts[0]
+}
+
+// wrapped reports whether a part of a symbol was made up by the compiler: func1, gowrap2, deferwrap1, a number, or nothing.
+func wrapped(part string) bool {
+	part = strings.TrimRight(part, "0123456789")
+	return part == "" || part == "func" || part == "gowrap" || part == "deferwrap"
+}
+
+func firstTwo(name string) string {
+	parts := strings.SplitN(name, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// withoutTypes takes type arguments out: Map[...].Get becomes Map.Get.
+func withoutTypes(name string) string {
+	var b strings.Builder
+	depth := 0
+	for _, c := range name {
+		switch {
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case depth == 0:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// firstLine is what an error says first; the go command writes many lines, with the package's name above.
+func firstLine(err error) string {
+	text := err.Error()
+	if e := (packages.Error{}); errors.As(err, &e) {
+		text = e.Msg
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return line
+		}
+	}
+	return "no reason given"
+}
