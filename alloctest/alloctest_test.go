@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
 // refConfig is the configuration for the reference allocator with some faults.
@@ -98,20 +100,20 @@ func TestBroken(t *testing.T) {
 		{"torn, hand-off", faults{torn: true}, "HandOff", "goroutine"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.f.torn && raceEnabled {
+			if c.f.torn && trial.RaceEnabled {
 				t.Skip("the race detector would end the test first")
 			}
 			cfg := refConfig(c.f).withDefaults()
-			r := record(func(t testing.TB) { runCheck(t, c.check, &cfg) })
+			r := trial.Record(func(t testing.TB) { runCheck(t, c.check, &cfg) })
 			// Whether goroutines meet in a torn allocator at all, the scheduler decides.
-			for try := 1; c.f.torn && !r.Failed() && try < 20; try++ {
-				r = record(func(t testing.TB) { runCheck(t, c.check, &cfg) })
+			for try := 1; c.f.torn && r == "" && try < 20; try++ {
+				r = trial.Record(func(t testing.TB) { runCheck(t, c.check, &cfg) })
 			}
-			if !r.Failed() {
+			if r == "" {
 				t.Fatalf("the check %s did not notice", c.check)
 			}
-			if !strings.Contains(r.message(), c.words) {
-				t.Errorf("the check %s says %q, want %q in it", c.check, r.message(), c.words)
+			if !strings.Contains(r, c.words) {
+				t.Errorf("the check %s says %q, want %q in it", c.check, r, c.words)
 			}
 		})
 	}
@@ -143,10 +145,10 @@ func TestBrokenFailure(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			found := ""
 			for _, ops := range failStreams() {
-				r := record(func(t testing.TB) {
+				r := trial.Record(func(t testing.TB) {
 					failStream(t, refConfig(faults{}).withDefaults(), ops, failing(c.f))
 				})
-				found += r.message()
+				found += r
 			}
 			if found == "" || !strings.Contains(found, c.words) {
 				t.Errorf("FailEach says %q, want %q in it", found, c.words)
@@ -157,28 +159,28 @@ func TestBrokenFailure(t *testing.T) {
 
 // TestFailEachReachesNothing shows that an injection that reaches nothing is noticed.
 func TestFailEachReachesNothing(t *testing.T) {
-	r := record(func(t testing.TB) {
+	r := trial.Record(func(t testing.TB) {
 		failStream(t, refConfig(faults{}).withDefaults(), []byte{0, 1, 2},
 			func(testing.TB, int) (Allocator, func() bool) {
 				return newReference(faults{}), func() bool { return false }
 			})
 	})
-	if !strings.Contains(r.message(), "not even the first call") {
-		t.Errorf("FailEach says %q", r.message())
+	if !strings.Contains(r, "not even the first call") {
+		t.Errorf("FailEach says %q", r)
 	}
 }
 
 // TestCheckLeaks leaks one block.
 func TestCheckLeaks(t *testing.T) {
-	r := record(func(t testing.TB) {
+	r := trial.Record(func(t testing.TB) {
 		a := newReference(faults{})
 		CheckLeaks(t, a)
 		if _, err := a.TryAlloc(123); err != nil {
 			t.Fatal(err)
 		}
 	})
-	if !strings.Contains(r.message(), "+123 leaked") {
-		t.Errorf("CheckLeaks says %q, want the bytes leaked in it", r.message())
+	if !strings.Contains(r, "+123 leaked") {
+		t.Errorf("CheckLeaks says %q, want the bytes leaked in it", r)
 	}
 }
 
@@ -187,10 +189,10 @@ func TestMustPanic(t *testing.T) {
 	if got := MustPanic(t, func() { panic("node.next: *node") }, "node.NEXT"); got != "node.next: *node" {
 		t.Errorf("got message %q", got)
 	}
-	if r := record(func(t testing.TB) { MustPanic(t, func() {}) }); !r.Failed() {
+	if r := trial.Record(func(t testing.TB) { MustPanic(t, func() {}) }); r == "" {
 		t.Error("no panic was accepted")
 	}
-	if r := record(func(t testing.TB) { MustPanic(t, func() { panic("x") }, "y") }); !r.Failed() {
+	if r := trial.Record(func(t testing.TB) { MustPanic(t, func() { panic("x") }, "y") }); r == "" {
 		t.Error("a message without the word was accepted")
 	}
 }
@@ -205,9 +207,9 @@ func TestIntervals(t *testing.T) {
 		{200, 100, false}, {200, 101, true}, {250, 200, true}, {90, 500, true}, {400, 10, false}, {^uintptr(0) - 5, 10, true},
 	} {
 		s := intervals{{100, 200}, {300, 400}}
-		r := record(func(t testing.TB) { s.addRange(t, c.from, c.size) })
-		if r.Failed() != c.meets {
-			t.Errorf("adding %d+%d: got failure %v, want %v: %s", c.from, c.size, r.Failed(), c.meets, r.message())
+		r := trial.Record(func(t testing.TB) { s.addRange(t, c.from, c.size) })
+		if (r != "") != c.meets {
+			t.Errorf("adding %d+%d: got failure %v, want %v: %s", c.from, c.size, r != "", c.meets, r)
 		}
 	}
 }
@@ -332,8 +334,8 @@ func TestTypedBroken(t *testing.T) {
 			c.change(&v)
 			for _, k := range v.checks() {
 				if k.name == c.check {
-					if r := record(k.run); !r.Failed() || !strings.Contains(r.message(), c.words) {
-						t.Errorf("the check %s says %q, want %q in it", c.check, r.message(), c.words)
+					if r := trial.Record(k.run); r == "" || !strings.Contains(r, c.words) {
+						t.Errorf("the check %s says %q, want %q in it", c.check, r, c.words)
 					}
 					return
 				}

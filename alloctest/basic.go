@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
 // checkSizes allocates and frees a block of each length, one at a time, in each of the ways.
@@ -85,7 +87,7 @@ func checkBadAlignment(t testing.TB, cfg *Config) {
 	a := start(t, cfg)
 	for _, align := range []int{0, -1, -8, 3, 24, 4095, math.MaxInt, math.MinInt} {
 		var b []byte
-		err, panicked := try(func() (err error) {
+		err, panicked := trial.Try(func() (err error) {
 			b, err = a.TryAllocAligned(64, align)
 			return err
 		})
@@ -145,7 +147,7 @@ func hugeLengths() []int {
 func checkNegative(t testing.TB, name string, n int, call func(int) ([]byte, error)) {
 	t.Helper()
 	var b []byte
-	err, panicked := try(func() (err error) {
+	err, panicked := trial.Try(func() (err error) {
 		b, err = call(n)
 		return err
 	})
@@ -165,7 +167,7 @@ func checkHuge(t testing.TB, cfg *Config, name string, n int, call func(int) ([]
 		return // Success would move the block that the caller of this function still holds.
 	}
 	var b []byte
-	err, panicked := try(func() (err error) {
+	err, panicked := trial.Try(func() (err error) {
 		b, err = call(n)
 		return err
 	})

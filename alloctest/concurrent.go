@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
 // Sizes of the concurrent checks. There are more goroutines than most machines in use have
@@ -61,27 +63,13 @@ type stamped struct {
 	seed int
 }
 
-// random is a small generator of its own for each goroutine (xorshift64), so that a failure does not
-// depend on who asked a shared one first.
-type random uint64
-
-// next returns a number in 0..n-1.
-func (r *random) next(n int) int {
-	x := *r
-	x ^= x << 13
-	x ^= x >> 7
-	x ^= x << 17
-	*r = x
-	return int(uint64(x) >> 33 % uint64(n))
-}
-
 // worker is one goroutine of a concurrent check.
 type worker struct {
 	t   testing.TB
 	cfg *Config
 	a   Allocator
 	id  int
-	r   random
+	r   trial.Random
 	n   int // Blocks allocated.
 	bad bool
 }
@@ -89,18 +77,18 @@ type worker struct {
 // alloc returns a stamped block of a random length, mostly small, now and then large. It checks that
 // a zeroed block is zero. Its nil is a failure already reported.
 func (w *worker) alloc() *stamped {
-	size := 1 + w.r.next(1<<w.r.next(13))
-	if w.r.next(200) == 0 {
-		size = 1 + w.r.next(200<<10)
+	size := 1 + w.r.Next(1<<w.r.Next(13))
+	if w.r.Next(200) == 0 {
+		size = 1 + w.r.Next(200<<10)
 	}
 	w.n++
 	s := &stamped{seed: w.id<<20 + w.n}
 	var err error
-	switch w.r.next(4) {
+	switch w.r.Next(4) {
 	case 0:
 		s.b, err = w.a.TryAllocUninit(size)
 	case 1:
-		s.b, err = w.a.TryAllocAligned(size, 1<<w.r.next(8))
+		s.b, err = w.a.TryAllocAligned(size, 1<<w.r.Next(8))
 	default:
 		s.b, err = w.a.TryAlloc(size)
 		if i := firstNonZero(s.b); i >= 0 {
@@ -118,7 +106,7 @@ func (w *worker) alloc() *stamped {
 // realloc changes the length of a block.
 func (w *worker) realloc(s *stamped) {
 	w.verify(s)
-	size := 1 + w.r.next(2*len(s.b))
+	size := 1 + w.r.Next(2*len(s.b))
 	old := len(s.b)
 	r, err := w.a.TryRealloc(s.b, size)
 	if err != nil || len(r) != size {
@@ -165,8 +153,8 @@ func runWorkers(t testing.TB, cfg *Config, a Allocator, body func(w *worker)) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			w := &worker{t: t, cfg: cfg, a: a, id: id, r: random(uint64(id)*7919 + 88172645463325252)}
-			err, panicked := try(func() error { body(w); return nil })
+			w := &worker{t: t, cfg: cfg, a: a, id: id, r: trial.Random(uint64(id)*7919 + 88172645463325252)}
+			err, panicked := trial.Try(func() error { body(w); return nil })
 			if panicked && err != nil {
 				w.fail("panic: %v", err)
 			}
@@ -192,12 +180,12 @@ func checkOwn(t testing.TB, cfg *Config) {
 			if w.bad {
 				break
 			}
-			switch i := w.r.next(liveBlocks); {
+			switch i := w.r.Next(liveBlocks); {
 			case i >= len(live):
 				if s := w.alloc(); s != nil {
 					live = append(live, s)
 				}
-			case w.r.next(3) == 0:
+			case w.r.Next(3) == 0:
 				w.realloc(live[i])
 			default:
 				w.free(live[i])
@@ -255,8 +243,8 @@ func checkExchange(t testing.TB, cfg *Config) {
 			if s == nil {
 				return
 			}
-			if old := places[w.r.next(len(places))].Swap(s); old != nil {
-				if w.r.next(4) == 0 {
+			if old := places[w.r.Next(len(places))].Swap(s); old != nil {
+				if w.r.Next(4) == 0 {
 					w.realloc(old)
 				}
 				w.free(old)

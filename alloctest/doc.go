@@ -1,6 +1,5 @@
-// Package alloctest holds conformance suites for allocators of byte blocks and for arenas: it runs
-// whatever has the methods of [Allocator], or the functions of [Arena], against the contract below and
-// against a naive model.
+// Package alloctest is a conformance suite for allocators of byte blocks: it runs an [Allocator]
+// against the contract below and against a naive model.
 //
 // # Model
 //
@@ -51,17 +50,6 @@
 //
 // Run such a target with -fuzzminimizetime=1x. By default the fuzzer spends up to a minute on making
 // each new input shorter, in which it tries no other.
-//
-// # Arenas
-//
-// [TestArena], [ArenaOps] and [FailEachArena] are the same for arenas: memory for values of several
-// types that are made one by one and given up together. A value may hold pointers, so that there is
-// more to see: that memory which is handed out again is zero; that a value which was given up, and is
-// still looked at, is one of its type or zero, never half of one; that what values pointed to can be
-// collected once they are given up; that an arena that nobody frees keeps its values alive; and that
-// every misuse panics with a message that says which. [Arena] names the functions of an arena,
-// [ArenaFuncs] those that make values of one type, both as fields, because generic functions cannot
-// stand in an interface.
 //
 // # Concurrency
 //

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"runtime"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
 // An opCode is what the first byte of an operation selects, modulo opCount. The order is fixed:
@@ -44,7 +46,7 @@ type model struct {
 	t      testing.TB
 	cfg    Config
 	a      Allocator
-	ops    stream
+	ops    trial.Stream
 	live   []modelBlock
 	where  intervals
 	held   int64 // Sum of the lengths.
@@ -86,7 +88,7 @@ func (m *model) run() {
 	m.t.Helper()
 	all := len(m.ops)
 	for len(m.ops) > 0 {
-		m.step(opCode(m.ops.byte()) % opCount)
+		m.step(opCode(m.ops.Byte()) % opCount)
 		if m.t.Failed() {
 			m.t.Fatalf("alloctest: failed after %d of %d bytes of operations", all-len(m.ops), all)
 		}
@@ -98,8 +100,8 @@ func (m *model) run() {
 // size takes a length from the stream: a magnitude and a place within it. Lengths are mostly small,
 // and every one up to 4 KiB can come, as can powers of two and their neighbours up to 8 MiB.
 func (m *model) size() int {
-	k := m.ops.byte()
-	low := int(m.ops.byte())
+	k := m.ops.Byte()
+	low := int(m.ops.Byte())
 	switch shift := int(k & 31); {
 	case shift < 16:
 		return shift<<8 | low
@@ -114,9 +116,9 @@ func (m *model) size() int {
 
 // pick takes the index of a live block from the stream. There must be one.
 func (m *model) pick() int {
-	i := int(m.ops.byte())
+	i := int(m.ops.Byte())
 	if len(m.live) > 256 {
-		i |= int(m.ops.byte()) << 8
+		i |= int(m.ops.Byte()) << 8
 	}
 	return i % len(m.live)
 }
@@ -134,7 +136,7 @@ func (m *model) step(op opCode) {
 		m.alloc(op, m.size())
 	case opAllocMany:
 		n := m.size()
-		for range m.ops.byte() % 64 {
+		for range m.ops.Byte() % 64 {
 			m.alloc(opAlloc, n)
 		}
 	case opRealloc:
@@ -143,7 +145,7 @@ func (m *model) step(op opCode) {
 		m.free(m.pick(), -1)
 	case opFreeShort:
 		i := m.pick()
-		m.free(i, int(m.ops.byte()))
+		m.free(i, int(m.ops.Byte()))
 	case opFreeMany:
 		m.freeMany()
 	case opWrite:
@@ -169,13 +171,13 @@ func (m *model) stepRare(op opCode) {
 		m.badLength()
 	case opMisuse:
 		if m.cfg.Misuse {
-			m.misuse(m.ops.byte())
+			m.misuse(m.ops.Byte())
 		}
 	case opIgnored:
 		m.a.Free(nil)
 		m.a.Free([]byte{})
 	case opCollect:
-		if m.ops.byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
+		if m.ops.Byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
 			runtime.GC()
 		}
 	}

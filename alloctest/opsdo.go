@@ -3,6 +3,8 @@ package alloctest
 import (
 	"math"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
 // failed looks at an error of the allocator, and reports whether there is one that the state of the
@@ -31,7 +33,7 @@ func (m *model) alloc(op opCode, n int) {
 	case opAllocUninit:
 		b, err = m.a.TryAllocUninit(n)
 	case opAllocAligned:
-		align := 1 << (m.ops.byte() % 16)
+		align := 1 << (m.ops.Byte() % 16)
 		for align > m.cfg.MaxAlign {
 			align /= 2
 		}
@@ -107,7 +109,7 @@ func (m *model) free(i, k int) {
 // freeMany frees several blocks in a row, the youngest first or the oldest first.
 func (m *model) freeMany() {
 	m.t.Helper()
-	k := m.ops.byte()
+	k := m.ops.Byte()
 	for range min(int(k&63), len(m.live)) {
 		if k&64 == 0 {
 			m.free(len(m.live)-1, -1)
@@ -129,7 +131,7 @@ func (m *model) freeElsewhere(i int) {
 	m.drop(i)
 	var err error
 	elsewhere(func() {
-		err, _ = try(func() error { m.a.Free(b); return nil })
+		err, _ = trial.Try(func() error { m.a.Free(b); return nil })
 	})
 	if err != nil {
 		m.t.Fatalf("alloctest: Free in another goroutine panicked: %v", err)
@@ -142,8 +144,8 @@ func (m *model) write(i int) {
 	if len(v.b) == 0 {
 		return
 	}
-	at := (int(m.ops.byte()) | int(m.ops.byte())<<8) * 37 % len(v.b)
-	end := min(len(v.b), at+1+int(m.ops.byte()))
+	at := (int(m.ops.Byte()) | int(m.ops.Byte())<<8) * 37 % len(v.b)
+	end := min(len(v.b), at+1+int(m.ops.Byte()))
 	m.seed++
 	fill(v.b[at:end], m.seed)
 	fill(v.want[at:end], m.seed)
@@ -152,7 +154,7 @@ func (m *model) write(i int) {
 // badLength asks for what cannot be had.
 func (m *model) badLength() {
 	m.t.Helper()
-	k := m.ops.byte()
+	k := m.ops.Byte()
 	call, name := m.a.TryAlloc, "TryAlloc"
 	switch k >> 6 {
 	case 1:
@@ -194,7 +196,7 @@ func (m *model) misuse(k byte) {
 		if len(b) < 2 {
 			return
 		}
-		at := 1 + (int(m.ops.byte())|int(m.ops.byte())<<8)*37%(len(b)-1)
+		at := 1 + (int(m.ops.Byte())|int(m.ops.Byte())<<8)*37%(len(b)-1)
 		mustRefuse(m.t, "Free(b[k:])", func() { m.a.Free(b[at:]) }, interior)
 	case 2:
 		if m.inert == nil {
@@ -210,7 +212,7 @@ func (m *model) limit() {
 	if !ok || !m.cfg.Limits {
 		return
 	}
-	k := m.ops.byte()
+	k := m.ops.Byte()
 	if k%4 == 0 {
 		m.liftLimit()
 		return
@@ -272,7 +274,7 @@ func Seeds() [][]byte {
 		{byte(opAlloc), 0, 9, byte(opLimit), 1, byte(opAllocMany), 8, 0, 63, byte(opFree), 0, byte(opAlloc), 0, 9, byte(opLimit), 0, byte(opAlloc), 26, 0},
 	}
 	for i := range 6 {
-		seeds = append(seeds, noise(i*104729+12345, 400*(i+1)))
+		seeds = append(seeds, trial.Noise(i*104729+12345, 400*(i+1)))
 	}
 	return seeds
 }

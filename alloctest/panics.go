@@ -1,57 +1,19 @@
 package alloctest
 
 import (
-	"fmt"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
-
-// try calls f and returns its error; a panic becomes an error too, and panicked says so.
-func try(f func() error) (err error, panicked bool) {
-	panicked = true
-	defer func() {
-		if !panicked {
-			return
-		}
-		switch v := recover().(type) {
-		case nil:
-			// A runtime.Goexit, by t.FailNow for example: it goes on by itself.
-		case error:
-			err = v
-		default:
-			err = fmt.Errorf("%v", v)
-		}
-	}()
-	err = f()
-	panicked = false
-	return err, false
-}
-
-// unlessItFaults calls f and returns its error, or nil if memory that f uses is inaccessible.
-func unlessItFaults(f func() error) error {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil && !isFault(r) {
-			panic(r)
-		}
-	}()
-	return f()
-}
-
-// isFault says that a panic is that of an access to inaccessible memory, and not to what nil leads to.
-func isFault(v any) bool {
-	f, ok := v.(interface{ Addr() uintptr })
-	return ok && f.Addr() >= 1<<12
-}
 
 // MustPanic calls f, and makes the test fail unless f panics with a message that contains each of
 // the words, whatever their case. It returns the message, "" if there was no panic. It is for
 // contracts that no interface can hold, such as the refusal of a type that has Go pointers in it.
 func MustPanic(t testing.TB, f func(), words ...string) string {
 	t.Helper()
-	err, panicked := try(func() error { f(); return nil })
+	err, panicked := trial.Try(func() error { f(); return nil })
 	if !panicked || err == nil {
 		t.Errorf("alloctest: no panic, want one with %q", words)
 		return ""
@@ -112,7 +74,7 @@ func kindsIn(message string) (kinds []kind) {
 // message that names one of the kinds and no other. It reports whether there was a panic.
 func mustRefuse(t testing.TB, what string, f func(), want ...kind) bool {
 	t.Helper()
-	err, panicked := try(func() error { f(); return nil })
+	err, panicked := trial.Try(func() error { f(); return nil })
 	if !panicked || err == nil {
 		t.Errorf("alloctest: %s: no panic, want one that says %q", what, kindWords[want[0]])
 		return false

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
 // Typed names functions that hand out values of one type, for [TestTyped]. Generic functions cannot
@@ -238,7 +240,7 @@ func (v Typed[T]) checkBounds(t testing.TB, create func(length, capacity int) []
 		}
 	}
 	for _, b := range bad {
-		err, panicked := try(func() error {
+		err, panicked := trial.Try(func() error {
 			v.FreeSlice(create(b[0], b[1]))
 			return nil
 		})

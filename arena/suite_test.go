@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/alloctest"
 	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/checks/arenasuite"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -113,8 +113,8 @@ const (
 	byTyped
 )
 
-func funcsOf[T any](a *arena.Arena, w way, value func(i int) T) alloctest.ArenaFuncs[T] {
-	f := alloctest.ArenaFuncs[T]{
+func funcsOf[T any](a *arena.Arena, w way, value func(i int) T) arenasuite.Funcs[T] {
+	f := arenasuite.Funcs[T]{
 		Value:     value,
 		New:       func() (*T, error) { return arena.New[T](a), nil },
 		MakeSlice: func(length, capacity int) ([]T, error) { return arena.MakeSlice[T](a, length, capacity), nil },
@@ -148,11 +148,11 @@ func funcsOf[T any](a *arena.Arena, w way, value func(i int) T) alloctest.ArenaF
 }
 
 // suiteArena is an arena as the suite sees it.
-func suiteArena(a *arena.Arena, pointers, bools bool) *alloctest.Arena {
+func suiteArena(a *arena.Arena, pointers, bools bool) *arenasuite.Arena {
 	pairs := func(i int) pair { return pair{int64(i), -int64(i) - 1} }
 	threes := func(i int) three { return three{byte(i), byte(i >> 8), byte(i>>13) | 1} }
-	s := &alloctest.Arena{
-		Types: []alloctest.ArenaType{
+	s := &arenasuite.Arena{
+		Types: []arenasuite.Type{
 			funcsOf(a, byFunction, pairs), funcsOf(a, byTry, pairs), funcsOf(a, byTyped, pairs),
 			funcsOf(a, byFunction, threes), funcsOf(a, byTyped, threes),
 			funcsOf(a, byTry, func(i int) uint16 { return uint16(i>>13)<<3 | uint16(i&7) | 1<<15 }),
@@ -288,23 +288,25 @@ func loopsOf(a *arena.Arena) map[string]func(n int, visit func()) {
 }
 
 // holdsOf are ways to point from an arena to the Go heap.
-func holdsOf(a *arena.Arena) map[string]func(p *alloctest.Held) {
-	return map[string]func(p *alloctest.Held){
-		"pointer":   func(p *alloctest.Held) { *arena.New[*alloctest.Held](a) = p },
-		"interface": func(p *alloctest.Held) { *arena.New[any](a) = p },
-		"string":    func(p *alloctest.Held) { *arena.New[*string](a) = &p.Text },
-		"slice":     func(p *alloctest.Held) { arena.MakeSlice[*alloctest.Held](a, 3, 5)[:5][4] = p },
-		"appended":  func(p *alloctest.Held) { arena.Append(a, arena.MakeSlice[any](a, 2, 2), any(p), any(p)) },
-		"large": func(p *alloctest.Held) {
-			s := arena.MakeSlice[[4]*alloctest.Held](a, 2000, 2000)
+func holdsOf(a *arena.Arena) map[string]func(p *arenasuite.Held) {
+	return map[string]func(p *arenasuite.Held){
+		"pointer":   func(p *arenasuite.Held) { *arena.New[*arenasuite.Held](a) = p },
+		"interface": func(p *arenasuite.Held) { *arena.New[any](a) = p },
+		"string":    func(p *arenasuite.Held) { *arena.New[*string](a) = &p.Text },
+		"slice":     func(p *arenasuite.Held) { arena.MakeSlice[*arenasuite.Held](a, 3, 5)[:5][4] = p },
+		"appended":  func(p *arenasuite.Held) { arena.Append(a, arena.MakeSlice[any](a, 2, 2), any(p), any(p)) },
+		"large": func(p *arenasuite.Held) {
+			s := arena.MakeSlice[[4]*arenasuite.Held](a, 2000, 2000)
 			s[0][0], s[1999][3] = p, p
 		},
-		"closure": func(p *alloctest.Held) { *arena.New[func() *alloctest.Held](a) = func() *alloctest.Held { return p } },
-		"Map": func(p *alloctest.Held) {
-			m := arena.NewMap[any, *alloctest.Held](a, 0)
+		"closure": func(p *arenasuite.Held) {
+			*arena.New[func() *arenasuite.Held](a) = func() *arenasuite.Held { return p }
+		},
+		"Map": func(p *arenasuite.Held) {
+			m := arena.NewMap[any, *arenasuite.Held](a, 0)
 			m.Set(p, p)
 			m.Set(p.Text, p)
 		},
-		"Go map": func(p *alloctest.Held) { *arena.New[map[int]any](a) = map[int]any{1: p} },
+		"Go map": func(p *arenasuite.Held) { *arena.New[map[int]any](a) = map[int]any{1: p} },
 	}
 }

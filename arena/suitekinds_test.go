@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/alloctest"
 	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/checks/arenasuite"
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/offheap"
@@ -13,56 +13,56 @@ import (
 
 // suites are what each kind of arena promises. The suite uses values that were given up, for which a sanitizer ends the program: then
 // the test is skipped.
-func suites(t testing.TB) map[string]alloctest.ArenaConfig {
+func suites(t testing.TB) map[string]arenasuite.Config {
 	if sanitize.Enabled {
 		t.Skip("not with a sanitizer compiled in")
 	}
-	config := func(f func(t testing.TB) *alloctest.Arena) alloctest.ArenaConfig {
-		return alloctest.ArenaConfig{
+	config := func(f func(t testing.TB) *arenasuite.Arena) arenasuite.Config {
+		return arenasuite.Config{
 			New: f, Misuse: true, ErrOutOfMemory: offheap.ErrOutOfMemory, ErrLimit: offheap.ErrLimit,
 		}
 	}
-	onHeap := func(f func(t testing.TB) *alloctest.Arena) alloctest.ArenaConfig {
+	onHeap := func(f func(t testing.TB) *arenasuite.Arena) arenasuite.Config {
 		c := config(f)
 		c.Drops, c.Forgets = true, true
 		return c
 	}
 	pool := new(arena.Pool)
-	list := map[string]alloctest.ArenaConfig{
-		"NewArena":  onHeap(func(testing.TB) *alloctest.Arena { return suiteArena(arena.NewArena(), true, true) }),
-		"NewShared": onHeap(func(testing.TB) *alloctest.Arena { return suiteArena(arena.NewShared(), true, true) }),
-		"NoReuse": onHeap(func(testing.TB) *alloctest.Arena {
+	list := map[string]arenasuite.Config{
+		"NewArena":  onHeap(func(testing.TB) *arenasuite.Arena { return suiteArena(arena.NewArena(), true, true) }),
+		"NewShared": onHeap(func(testing.TB) *arenasuite.Arena { return suiteArena(arena.NewShared(), true, true) }),
+		"NoReuse": onHeap(func(testing.TB) *arenasuite.Arena {
 			return suiteArena(arena.NewWith(arena.Options{NoReuse: true}), true, true)
 		}),
-		"NoReuse shared": onHeap(func(testing.TB) *alloctest.Arena {
+		"NoReuse shared": onHeap(func(testing.TB) *arenasuite.Arena {
 			return suiteArena(arena.NewWith(arena.Options{NoReuse: true, Shared: true}), true, true)
 		}),
-		"Pool": onHeap(func(testing.TB) *alloctest.Arena {
+		"Pool": onHeap(func(testing.TB) *arenasuite.Arena {
 			a := pool.Get()
 			s := suiteArena(a, true, true)
 			s.Free = func() { pool.Put(a) }
 			return s
 		}),
-		"NewOffHeap": config(func(testing.TB) *alloctest.Arena {
+		"NewOffHeap": config(func(testing.TB) *arenasuite.Arena {
 			return suiteArena(arena.NewOffHeap(arena.Options{}), false, true)
 		}),
-		"NewFixed": config(func(testing.TB) *alloctest.Arena {
+		"NewFixed": config(func(testing.TB) *arenasuite.Arena {
 			return suiteArena(arena.NewFixed(2<<20), false, false)
 		}),
-		"nil": onHeap(func(testing.TB) *alloctest.Arena { return suiteArena(nil, true, true) }),
+		"nil": onHeap(func(testing.TB) *arenasuite.Arena { return suiteArena(nil, true, true) }),
 	}
-	set := func(name string, change func(c *alloctest.ArenaConfig)) {
+	set := func(name string, change func(c *arenasuite.Config)) {
 		c := list[name]
 		change(&c)
 		list[name] = c
 	}
-	set("NewShared", func(c *alloctest.ArenaConfig) { c.Concurrent = true })
-	set("NoReuse shared", func(c *alloctest.ArenaConfig) { c.Concurrent = true })
-	set("NewFixed", func(c *alloctest.ArenaConfig) { c.Full = true })
-	set("nil", func(c *alloctest.ArenaConfig) {
+	set("NewShared", func(c *arenasuite.Config) { c.Concurrent = true })
+	set("NoReuse shared", func(c *arenasuite.Config) { c.Concurrent = true })
+	set("NewFixed", func(c *arenasuite.Config) { c.Full = true })
+	set("nil", func(c *arenasuite.Config) {
 		c.Misuse, c.Concurrent = false, true
 		make := c.New
-		c.New = func(t testing.TB) *alloctest.Arena {
+		c.New = func(t testing.TB) *arenasuite.Arena {
 			s := make(t)
 			s.Held, s.SetLimit = nil, nil // There is nothing that could be limited.
 			return s
@@ -74,14 +74,14 @@ func suites(t testing.TB) map[string]alloctest.ArenaConfig {
 func TestArenaSuite(t *testing.T) {
 	testenv.LowerGCPercent(t, 50)
 	for name, c := range suites(t) {
-		t.Run(name, func(t *testing.T) { alloctest.TestArena(t, c) })
+		t.Run(name, func(t *testing.T) { arenasuite.Test(t, c) })
 	}
 }
 
 // TestArenaRefused refuses the memory for each growth of an arena in turn.
 func TestArenaRefused(t *testing.T) {
 	for _, name := range []string{"NewArena", "NewShared", "NewOffHeap", "NoReuse"} {
-		t.Run(name, func(t *testing.T) { alloctest.FailEachArena(t, suites(t)[name]) })
+		t.Run(name, func(t *testing.T) { arenasuite.FailEach(t, suites(t)[name]) })
 	}
 	t.Run("purpose", func(t *testing.T) {
 		if freehold.HeapMode() {
@@ -90,20 +90,20 @@ func TestArenaRefused(t *testing.T) {
 		// What refuses is offheap, not the arena.
 		c := suites(t)["NewOffHeap"]
 		c.LooseLimits = true
-		c.New = func(testing.TB) *alloctest.Arena {
+		c.New = func(testing.TB) *arenasuite.Arena {
 			p := offheap.NewPurpose("arena suite")
 			s := suiteArena(arena.NewOffHeap(arena.Options{Purpose: p}), false, true)
 			s.SetLimit = p.SetLimit
 			return s
 		}
-		alloctest.FailEachArena(t, c)
+		arenasuite.FailEach(t, c)
 	})
 }
 
 func FuzzArena(f *testing.F) {
 	all := suites(f)
 	names := []string{"NewArena", "NewShared", "Pool", "NewOffHeap", "NewFixed", "nil", "NoReuse"}
-	seeds := alloctest.ArenaSeeds()[:6]
+	seeds := arenasuite.Seeds()[:6]
 	if testing.Short() { // TestArenaSuite runs them all.
 		seeds = seeds[:2]
 	}
@@ -113,6 +113,6 @@ func FuzzArena(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind byte, ops []byte) {
-		alloctest.ArenaOps(t, ops, all[names[int(kind)%len(names)]])
+		arenasuite.Ops(t, ops, all[names[int(kind)%len(names)]])
 	})
 }

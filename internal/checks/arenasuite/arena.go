@@ -1,4 +1,4 @@
-package alloctest
+package arenasuite
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 // A function without an error result may panic with an error instead; the suite takes it as one.
 type Arena struct {
 	// Types are the ways to make values. It needs at least one; the same type may be in it several
-	// times, once for each way. Each is an [ArenaFuncs].
-	Types []ArenaType
+	// times, once for each way. Each is an [Funcs].
+	Types []Type
 
 	// NewOf returns a pointer to a zero value of a type that is known at run time only.
 	NewOf func(t reflect.Type) (any, error)
@@ -66,20 +66,20 @@ type Held struct {
 	Room [56]byte
 }
 
-// An ArenaType is a way to make values of one type in an arena: an [ArenaFuncs].
-type ArenaType interface {
+// An Type is a way to make values of one type in an arena: an [Funcs].
+type Type interface {
 	name() string
 	typ() reflect.Type
 	allocate() error
-	make(seed int, inner bool) (*arenaValue, error)
-	adopt(p any, seed int) (*arenaValue, error)
-	makeSlice(seed, length, capacity int, full, inner bool) (*arenaValue, error)
-	grow(m appendOf) (*arenaValue, error)
+	make(seed int, inner bool) (*value, error)
+	adopt(p any, seed int) (*value, error)
+	makeSlice(seed, length, capacity int, full, inner bool) (*value, error)
+	grow(m appendOf) (*value, error)
 	limits() func(length, capacity int) error
 }
 
-// ArenaFuncs names functions of one arena that make values of one type. It is an [ArenaType].
-type ArenaFuncs[T any] struct {
+// Funcs names functions of one arena that make values of one type. It is an [Type].
+type Funcs[T any] struct {
 	// New returns a zero value. It is needed.
 	New func() (*T, error)
 
@@ -103,8 +103,8 @@ type ArenaFuncs[T any] struct {
 	Stale func(v *T) error
 }
 
-// ArenaConfig says what the arenas under test promise. Its zero value, with New set, is the least.
-type ArenaConfig struct {
+// Config says what the arenas under test promise. Its zero value, with New set, is the least.
+type Config struct {
 	// New returns a fresh arena. The suite frees it. It is needed.
 	New func(t testing.TB) *Arena
 
@@ -139,7 +139,7 @@ type ArenaConfig struct {
 }
 
 // withDefaults returns the configuration with its zero sizes replaced.
-func (c ArenaConfig) withDefaults() ArenaConfig {
+func (c Config) withDefaults() Config {
 	if c.MaxBytes == 0 {
 		c.MaxBytes = 256 << 10
 	}
@@ -147,52 +147,52 @@ func (c ArenaConfig) withDefaults() ArenaConfig {
 }
 
 // isOOM reports whether err is the error promised for memory that cannot be had.
-func (c *ArenaConfig) isOOM(err error) bool {
+func (c *Config) isOOM(err error) bool {
 	return err != nil && (c.ErrOutOfMemory == nil || errors.Is(err, c.ErrOutOfMemory))
 }
 
 // isLimit reports whether err is the error promised for a limit reached.
-func (c *ArenaConfig) isLimit(err error) bool {
+func (c *Config) isLimit(err error) bool {
 	return err != nil && (c.ErrLimit == nil || errors.Is(err, c.ErrLimit))
 }
 
-// An arenaCheck is one subtest of TestArena.
-type arenaCheck struct {
+// An check is one subtest of Test.
+type check struct {
 	name string
-	run  func(t testing.TB, cfg *ArenaConfig)
-	when func(cfg *ArenaConfig) bool // nil means always
+	run  func(t testing.TB, cfg *Config)
+	when func(cfg *Config) bool // nil means always
 }
 
-// arenaChecks returns the subtests in the order in which they run.
-func arenaChecks() []arenaCheck {
-	misuse := func(c *ArenaConfig) bool { return c.Misuse }
-	return []arenaCheck{
-		{"Lengths", checkArenaLengths, nil},
+// checks returns the subtests in the order in which they run.
+func checks() []check {
+	misuse := func(c *Config) bool { return c.Misuse }
+	return []check{
+		{"Lengths", checkLengths, nil},
 		{"AppendPlace", checkAppendPlace, nil},
-		{"Model", checkArenaModel, nil},
-		{"Limits", checkArenaLimits, nil},
+		{"Model", checkModel, nil},
+		{"Limits", checkLimits, nil},
 		{"UseAfterFree", checkUseAfterFree, misuse},
 		{"DoubleFree", checkDoubleFree, misuse},
 		{"Checkpoints", checkCheckpoints, misuse},
 		{"Iteration", checkIteration, misuse},
 		{"AppendElsewhere", checkAppendElsewhere, nil},
 		{"Stale", checkStale, nil},
-		{"Drops", checkDrops, func(c *ArenaConfig) bool { return c.Drops }},
-		{"Forgets", checkForgets, func(c *ArenaConfig) bool { return c.Forgets }},
-		{"Parallel", checkParallel, func(c *ArenaConfig) bool { return c.Concurrent }},
-		{"LateFree", checkLateFree, func(c *ArenaConfig) bool { return c.Concurrent && c.Misuse }},
+		{"Drops", checkDrops, func(c *Config) bool { return c.Drops }},
+		{"Forgets", checkForgets, func(c *Config) bool { return c.Forgets }},
+		{"Parallel", checkParallel, func(c *Config) bool { return c.Concurrent }},
+		{"LateFree", checkLateFree, func(c *Config) bool { return c.Concurrent && c.Misuse }},
 	}
 }
 
-// TestArena runs the arena suite, one subtest a property: a model beside streams of operations, and
+// Test runs the arena suite, one subtest a property: a model beside streams of operations, and
 // every misuse that an arena must survive.
-func TestArena(t *testing.T, cfg ArenaConfig) {
+func Test(t *testing.T, cfg Config) {
 	t.Helper()
 	if cfg.New == nil {
-		t.Fatal("alloctest: ArenaConfig.New is nil, want a function that returns the arena to test")
+		t.Fatal("arenasuite: Config.New is nil, want a function that returns the arena to test")
 	}
 	cfg = cfg.withDefaults()
-	for _, c := range arenaChecks() {
+	for _, c := range checks() {
 		if c.when == nil || c.when(&cfg) {
 			t.Run(c.name, func(t *testing.T) { c.run(t, &cfg) })
 		}

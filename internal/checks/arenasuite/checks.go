@@ -1,4 +1,4 @@
-package alloctest
+package arenasuite
 
 import (
 	"fmt"
@@ -11,16 +11,19 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
-// startArena returns a model without operations for one check.
-func startArena(t testing.TB, cfg *ArenaConfig) *arenaModel {
+// start returns a model without operations for one check.
+func start(t testing.TB, cfg *Config) *model {
 	t.Helper()
-	return newArenaModel(t, nil, *cfg)
+	return newModel(t, nil, *cfg)
 }
 
-// fillArena makes values and slices of every type.
-func (m *arenaModel) fillArena(rounds int) {
+// fill makes values and slices of every type.
+func (m *model) fill(rounds int) {
 	m.t.Helper()
 	for i := range rounds {
 		for _, k := range m.a.Types {
@@ -34,9 +37,9 @@ func (m *arenaModel) fillArena(rounds int) {
 	}
 }
 
-// checkArenaLengths asks for slices that cannot be.
-func checkArenaLengths(t testing.TB, cfg *ArenaConfig) {
-	m := startArena(t, cfg)
+// checkLengths asks for slices that cannot be.
+func checkLengths(t testing.TB, cfg *Config) {
+	m := start(t, cfg)
 	for _, k := range m.a.Types {
 		f := k.limits()
 		if f == nil {
@@ -58,8 +61,8 @@ func checkArenaLengths(t testing.TB, cfg *ArenaConfig) {
 
 // checkAppendPlace appends to slices that can grow where they are and to slices that must not: after
 // another value was made, and to parts whose capacity ends within the slice.
-func checkAppendPlace(t testing.TB, cfg *ArenaConfig) {
-	m := startArena(t, cfg)
+func checkAppendPlace(t testing.TB, cfg *Config) {
+	m := start(t, cfg)
 	for _, k := range m.a.Types {
 		for _, length := range []int{0, 1, 3, 7, 8, 60} {
 			first, err := k.makeSlice(m.newSeed(), length, length, false, false)
@@ -67,7 +70,7 @@ func checkAppendPlace(t testing.TB, cfg *ArenaConfig) {
 			if first == nil || first.rewrite != nil {
 				continue // There are no slices.
 			}
-			grow := func(to *arenaValue, from, at, n int, clip bool) *arenaValue {
+			grow := func(to *value, from, at, n int, clip bool) *value {
 				g, err := k.grow(appendOf{to: to, from: from, at: at, clip: clip, n: n, seed: m.newSeed()})
 				m.keep("Append of "+k.name(), g, err)
 				m.look(true)
@@ -83,7 +86,7 @@ func checkAppendPlace(t testing.TB, cfg *ArenaConfig) {
 			}
 			grow(second, 0, length, 0, true)
 			grow(second, 0, length, 20, true)
-			m.fillArena(1)
+			m.fill(1)
 			m.look(true)
 			m.reset(0)
 		}
@@ -94,19 +97,19 @@ func checkAppendPlace(t testing.TB, cfg *ArenaConfig) {
 
 // appendToEnds appends to the ends of slices, from an odd element on: where they grow in place, the values that are
 // made next must lie where their types may.
-func (m *arenaModel) appendToEnds() {
+func (m *model) appendToEnds() {
 	m.t.Helper()
 	for _, k := range m.a.Types {
 		for _, length := range []int{8, 64} {
 			for _, from := range []int{1, 6} {
-				m.fillArena(1) // Every type has a chunk to be cut from now.
+				m.fill(1) // Every type has a chunk to be cut from now.
 				s, err := k.makeSlice(m.newSeed(), length, length, false, false)
 				m.keep("MakeSlice", s, err)
 				if s != nil && s.rewrite == nil {
 					g, err := k.grow(appendOf{to: s, from: from, at: length, n: 1, seed: m.newSeed()})
 					m.keep("Append to the end of a slice of "+k.name(), g, err)
 				}
-				m.fillArena(1)
+				m.fill(1)
 				m.look(true)
 				m.reset(0)
 			}
@@ -116,8 +119,8 @@ func (m *arenaModel) appendToEnds() {
 
 // checkAppendElsewhere appends in one arena to slices of another, of the Go heap, and of one that is
 // gone. The slice appended to stays what it is, in the arena where it is.
-func checkAppendElsewhere(t testing.TB, cfg *ArenaConfig) {
-	a, b := startArena(t, cfg), startArena(t, cfg)
+func checkAppendElsewhere(t testing.TB, cfg *Config) {
+	a, b := start(t, cfg), start(t, cfg)
 	for i, k := range a.a.Types {
 		other := b.a.Types[i]
 		theirs, err := other.makeSlice(b.newSeed(), 5, 5, false, false)
@@ -127,12 +130,12 @@ func checkAppendElsewhere(t testing.TB, cfg *ArenaConfig) {
 				g, err := k.grow(appendOf{to: theirs, at: 5, clip: true, n: n * 3, seed: a.newSeed()})
 				a.keep("Append to another arena's slice", g, err)
 				if g != nil && a.a.Owns != nil && k.typ().Size() > 0 && (!a.a.Owns(g.value) || b.a.Owns(g.value)) {
-					t.Errorf("alloctest: Append of %s to a slice of another arena grew there", k.name())
+					t.Errorf("arenasuite: Append of %s to a slice of another arena grew there", k.name())
 				}
 			}
 			g, err := k.grow(appendOf{at: n, n: n + 1, seed: a.newSeed()})
 			a.keep("Append to a slice of the Go heap", g, err)
-			b.fillArena(1)
+			b.fill(1)
 			a.look(true)
 			b.look(true)
 		}
@@ -156,46 +159,46 @@ func checkAppendElsewhere(t testing.TB, cfg *ArenaConfig) {
 		}
 	}
 	if len(a.live) != mine {
-		t.Fatal("alloctest: the model lost count")
+		t.Fatal("arenasuite: the model lost count")
 	}
 	a.look(true)
 	a.finish()
 }
 
-// checkArenaLimits holds an arena to a limit, and lifts it.
-func checkArenaLimits(t testing.TB, cfg *ArenaConfig) {
-	m := startArena(t, cfg)
+// checkLimits holds an arena to a limit, and lifts it.
+func checkLimits(t testing.TB, cfg *Config) {
+	m := start(t, cfg)
 	if m.a.SetLimit == nil || m.a.Held == nil || cfg.Full {
 		m.a.Free()
 		return
 	}
 	m.setLimit(10_000)
 	for range 200 {
-		m.fillArena(1)
+		m.fill(1)
 		m.look(false)
 		if len(m.live) > maxLiveValues {
 			m.die(maxLiveValues / 2) // The model forgets them; the arena does not.
 		}
 	}
 	if m.failures == 0 {
-		t.Errorf("alloctest: %d bytes held, and a limit of 10000 refused nothing", m.a.Held())
+		t.Errorf("arenasuite: %d bytes held, and a limit of 10000 refused nothing", m.a.Held())
 	}
 	m.look(true)
 	m.liftLimit()
 	before := m.failures
-	m.fillArena(10)
+	m.fill(10)
 	if m.failures != before {
-		t.Error("alloctest: values are refused after the limit was lifted")
+		t.Error("arenasuite: values are refused after the limit was lifted")
 	}
 	m.finish()
 }
 
 // checkUseAfterFree calls every function of an arena that was freed.
-func checkUseAfterFree(t testing.TB, cfg *ArenaConfig) {
+func checkUseAfterFree(t testing.TB, cfg *Config) {
 	for _, used := range []bool{false, true} {
-		m := startArena(t, cfg)
+		m := start(t, cfg)
 		if used {
-			m.fillArena(5)
+			m.fill(5)
 		}
 		m.a.Free()
 		for what, f := range m.a.Uses {
@@ -211,16 +214,16 @@ func checkUseAfterFree(t testing.TB, cfg *ArenaConfig) {
 }
 
 // checkDoubleFree frees arenas twice, at once and when others have their memory. Those must not notice.
-func checkDoubleFree(t testing.TB, cfg *ArenaConfig) {
-	first := startArena(t, cfg)
-	first.fillArena(20)
+func checkDoubleFree(t testing.TB, cfg *Config) {
+	first := start(t, cfg)
+	first.fill(20)
 	first.a.Free()
 	sayFreed(t, "Free", first.a.Free)
-	second := startArena(t, cfg)
-	second.fillArena(20)
+	second := start(t, cfg)
+	second.fill(20)
 	sayFreed(t, "Free", first.a.Free)
-	third := startArena(t, cfg)
-	third.fillArena(20)
+	third := start(t, cfg)
+	third.fill(20)
 	second.look(true)
 	third.look(true)
 	second.finish()
@@ -228,69 +231,69 @@ func checkDoubleFree(t testing.TB, cfg *ArenaConfig) {
 }
 
 // checkCheckpoints rewinds to checkpoints of another arena and to stale ones. Nothing may change.
-func checkCheckpoints(t testing.TB, cfg *ArenaConfig) {
-	a, b := startArena(t, cfg), startArena(t, cfg)
+func checkCheckpoints(t testing.TB, cfg *Config) {
+	a, b := start(t, cfg), start(t, cfg)
 	if a.a.Checkpoint == nil {
 		return
 	}
 	refuse := func(what string, c any) {
 		t.Helper()
-		if MustPanic(t, func() { a.a.Rewind(c) }, "checkpoint") == "" {
-			t.Errorf("alloctest: Rewind to %s", what)
+		if alloctest.MustPanic(t, func() { a.a.Rewind(c) }, "checkpoint") == "" {
+			t.Errorf("arenasuite: Rewind to %s", what)
 		}
 		a.look(true)
 	}
 	first := a.a.Checkpoint()
-	a.fillArena(10)
+	a.fill(10)
 	second := a.a.Checkpoint()
-	a.fillArena(10)
-	b.fillArena(2)
+	a.fill(10)
+	b.fill(2)
 	refuse("another arena's checkpoint", b.a.Checkpoint())
 	a.a.Rewind(second)
 	a.die(len(a.live) / 2) // The second filling made as many values as the first.
 	a.look(true)
 	a.a.Rewind(first)
 	a.die(0)
-	a.fillArena(3)
+	a.fill(3)
 	refuse("a checkpoint that was passed by", second)
 	a.a.Rewind(first)
 	a.die(0)
 	if len(a.a.Resets) > 0 {
 		a.a.Resets[0]()
-		a.fillArena(3)
+		a.fill(3)
 		refuse("one before Reset", first)
 	}
 	a.finish()
-	c := startArena(t, cfg)
-	c.fillArena(1)
+	c := start(t, cfg)
+	c.fill(1)
 	sayFreed(t, "Rewind", func() { a.a.Rewind(first) })
-	refused := MustPanic(t, func() { c.a.Rewind(first) }, "checkpoint")
+	refused := alloctest.MustPanic(t, func() { c.a.Rewind(first) }, "checkpoint")
 	if refused == "" {
-		t.Error("alloctest: Rewind to the checkpoint of an arena that was freed")
+		t.Error("arenasuite: Rewind to the checkpoint of an arena that was freed")
 	}
 	c.finish()
 	b.finish()
 }
 
 // checkIteration frees, resets and rewinds an arena inside iterations of what is in it.
-func checkIteration(t testing.TB, cfg *ArenaConfig) {
+func checkIteration(t testing.TB, cfg *Config) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	probe := startArena(t, cfg)
+	probe := start(t, cfg)
 	names := probe.a.Iterate
 	probe.finish()
 	for what := range names {
 		for how := range 3 {
-			m, next := startArena(t, cfg), startArena(t, cfg)
-			m.fillArena(3)
+			m, next := start(t, cfg), start(t, cfg)
+			m.fill(3)
 			var checkpoint any
 			if m.a.Checkpoint != nil {
 				checkpoint = m.a.Checkpoint()
 			}
 			visits, freed := 0, false
-			err, panicked := try(func() error {
+			err, panicked := trial.Try(func() error {
 				m.a.Iterate[what](100, func() {
 					if visits++; visits > 100_000 {
-						t.Fatalf("alloctest: the iteration of a %s does not end", what)
+						t.Fatalf("arenasuite: the iteration of a %s does not end", what)
 					}
 					if visits != 10 {
 						return
@@ -304,15 +307,15 @@ func checkIteration(t testing.TB, cfg *ArenaConfig) {
 						m.a.Free()
 						freed = true
 					}
-					next.fillArena(5) // It may have the memory now.
+					next.fill(5) // It may have the memory now.
 				})
 				return nil
 			})
 			if visits < 10 {
-				t.Errorf("alloctest: the iteration of a %s with 100 values visited %d", what, visits)
+				t.Errorf("arenasuite: the iteration of a %s with 100 values visited %d", what, visits)
 			}
 			if panicked && isRuntimeError(err) && !isFault(err) {
-				t.Errorf("alloctest: an arena ends inside the iteration of its %s: %v", what, err)
+				t.Errorf("arenasuite: an arena ends inside the iteration of its %s: %v", what, err)
 			}
 			next.look(true)
 			next.finish()
@@ -327,14 +330,14 @@ func checkIteration(t testing.TB, cfg *ArenaConfig) {
 func isRuntimeError(err error) bool { _, is := err.(runtime.Error); return is }
 
 // checkStale reads values that were given up, while arenas fill the memory with values of all types.
-func checkStale(t testing.TB, cfg *ArenaConfig) {
-	m := startArena(t, cfg)
+func checkStale(t testing.TB, cfg *Config) {
+	m := start(t, cfg)
 	for round := range 12 {
-		m.fillArena(12)
+		m.fill(12)
 		m.readStale(round)
 		for _, v := range m.stale {
 			if err := v.readStale(); err != nil {
-				t.Fatalf("alloctest: round %d: %v", round, err)
+				t.Fatalf("arenasuite: round %d: %v", round, err)
 			}
 		}
 		switch {
@@ -354,15 +357,15 @@ func checkStale(t testing.TB, cfg *ArenaConfig) {
 }
 
 // checkParallel has goroutines share an arena, each with a model of its own.
-func checkParallel(t testing.TB, cfg *ArenaConfig) {
+func checkParallel(t testing.TB, cfg *Config) {
 	a := cfg.New(t)
 	var wg sync.WaitGroup
-	seeds := ArenaSeeds()
+	seeds := Seeds()
 	for worker := range 6 {
-		m := &arenaModel{t: t, cfg: *cfg, a: a, ops: seeds[len(seeds)-1-worker%4][:500], sharing: true, seed: worker << (bits.UintSize - 24)}
+		m := &model{t: t, cfg: *cfg, a: a, ops: seeds[len(seeds)-1-worker%4][:500], sharing: true, seed: worker << (bits.UintSize - 24)}
 		wg.Go(func() {
 			for len(m.ops) > 0 && !t.Failed() {
-				m.step(arenaOp(m.ops.byte()) % arenaOpCount)
+				m.step(opCode(m.ops.Byte()) % opCount)
 				m.look(false)
 			}
 			m.look(true)
@@ -373,7 +376,7 @@ func checkParallel(t testing.TB, cfg *ArenaConfig) {
 }
 
 // checkLateFree frees an arena while others allocate: they panic, and nothing else happens.
-func checkLateFree(t testing.TB, cfg *ArenaConfig) {
+func checkLateFree(t testing.TB, cfg *Config) {
 	for range 10 {
 		a := cfg.New(t)
 		late := make([]error, 4)
@@ -409,7 +412,7 @@ func checkLateFree(t testing.TB, cfg *ArenaConfig) {
 			if err == nil {
 				err = fmt.Errorf("no panic")
 			}
-			MustPanic(t, func() { panic(fmt.Errorf("worker %d: %w", worker, err)) }, "freed")
+			alloctest.MustPanic(t, func() { panic(fmt.Errorf("worker %d: %w", worker, err)) }, "freed")
 		}
 	}
 }

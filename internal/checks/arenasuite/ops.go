@@ -1,4 +1,4 @@
-package alloctest
+package arenasuite
 
 import (
 	"errors"
@@ -8,33 +8,35 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
-// An arenaOp is what the first byte of an operation on an arena selects, modulo arenaOpCount. The
+// An opCode is what the first byte of an operation on an arena selects, modulo opCount. The
 // order is fixed, as that of opCode.
-type arenaOp byte
+type opCode byte
 
 const (
-	arenaNew arenaOp = iota
-	arenaNewOf
-	arenaMakeSlice
-	arenaAppend
-	arenaAppendHeap // To a slice of the Go heap.
-	arenaText
-	arenaMany // Many values of one type.
-	arenaRewrite
-	arenaClone
-	arenaOwns
-	arenaCheckpoint
-	arenaRewind
-	arenaReset
-	arenaFree  // Free, and go on with a new arena.
-	arenaStale // Read what was given up.
-	arenaLimit // Set a limit near what is held, or lift it.
-	arenaBadLength
-	arenaMisuse // If ArenaConfig.Misuse says so.
-	arenaCollect
-	arenaOpCount
+	opNew opCode = iota
+	opNewOf
+	opMakeSlice
+	opAppend
+	opAppendHeap // To a slice of the Go heap.
+	opText
+	opMany // Many values of one type.
+	opRewrite
+	opClone
+	opOwns
+	opCheckpoint
+	opRewind
+	opReset
+	opFree  // Free, and go on with a new arena.
+	opStale // Read what was given up.
+	opLimit // Set a limit near what is held, or lift it.
+	opBadLength
+	opMisuse // If Config.Misuse says so.
+	opCollect
+	opCount
 )
 
 const (
@@ -42,23 +44,23 @@ const (
 	maxStaleValues = 200
 )
 
-// arenaPoint is a checkpoint and how many values were alive.
-type arenaPoint struct {
+// point is a checkpoint and how many values were alive.
+type point struct {
 	checkpoint any
 	live       int
 }
 
-// arenaModel runs a stream of operations against an arena and lists of what must be.
-type arenaModel struct {
+// model runs a stream of operations against an arena and lists of what must be.
+type model struct {
 	t     testing.TB
-	cfg   ArenaConfig
+	cfg   Config
 	a     *Arena
-	ops   stream
-	live  []*arenaValue // The oldest first.
-	stale []*arenaValue
+	ops   trial.Stream
+	live  []*value // The oldest first.
+	stale []*value
 	kept  []func() error // Clones: alive for good.
 
-	points []arenaPoint
+	points []point
 	passed []any // Checkpoints that are stale.
 
 	seed, next int
@@ -72,35 +74,35 @@ type arenaModel struct {
 	failures  int    // Calls that the limit refused.
 }
 
-// ArenaOps runs the operations that the bytes of ops describe on arenas that cfg.New returns, beside
+// Ops runs the operations that the bytes of ops describe on arenas that cfg.New returns, beside
 // a naive model: a list of what is alive, each value of which can be made again for comparison. After
 // each operation it compares; values that were given up it keeps, and reads again and again. Any bytes
 // are a valid stream, so that it suits a fuzz target; equal bytes make the same calls.
-func ArenaOps(t testing.TB, ops []byte, cfg ArenaConfig) {
+func Ops(t testing.TB, ops []byte, cfg Config) {
 	t.Helper()
-	m := newArenaModel(t, ops, cfg)
+	m := newModel(t, ops, cfg)
 	m.run()
 	m.finish()
 }
 
-func newArenaModel(t testing.TB, ops []byte, cfg ArenaConfig) *arenaModel {
+func newModel(t testing.TB, ops []byte, cfg Config) *model {
 	cfg = cfg.withDefaults()
-	return &arenaModel{t: t, cfg: cfg, a: cfg.New(t), ops: ops}
+	return &model{t: t, cfg: cfg, a: cfg.New(t), ops: ops}
 }
 
 // run executes the operations until the bytes are used up.
-func (m *arenaModel) run() {
+func (m *model) run() {
 	m.t.Helper()
 	all := len(m.ops)
 	for len(m.ops) > 0 {
-		op := arenaOp(m.ops.byte()) % arenaOpCount
+		op := opCode(m.ops.Byte()) % opCount
 		m.step(op)
 		if m.watch != nil {
 			m.watch()
 		}
 		m.look(false)
 		if m.t.Failed() {
-			m.t.Fatalf("alloctest: failed after %d of %d bytes of operations, in operation %d", all-len(m.ops), all, op)
+			m.t.Fatalf("arenasuite: failed after %d of %d bytes of operations, in operation %d", all-len(m.ops), all, op)
 		}
 		if len(m.live) >= maxLiveValues {
 			m.reset(0)
@@ -110,11 +112,11 @@ func (m *arenaModel) run() {
 }
 
 // length takes a number of elements of size bytes from the stream, mostly a small one.
-func (m *arenaModel) length(size uintptr) int {
-	k := m.ops.byte()
+func (m *model) length(size uintptr) int {
+	k := m.ops.Byte()
 	n := int(k & 7)
 	if k >= 160 {
-		n = int(k&31)<<(k>>5) + int(m.ops.byte()%8)
+		n = int(k&31)<<(k>>5) + int(m.ops.Byte()%8)
 	}
 	if k >= 250 {
 		n = m.cfg.MaxBytes / int(max(size, 1))
@@ -123,16 +125,16 @@ func (m *arenaModel) length(size uintptr) int {
 }
 
 // next seeds are far enough apart for the elements of a slice.
-func (m *arenaModel) newSeed() int {
+func (m *model) newSeed() int {
 	m.seed += 1 << 13
 	return m.seed
 }
 
-func (m *arenaModel) kind() ArenaType { return m.a.Types[int(m.ops.byte())%len(m.a.Types)] }
+func (m *model) kind() Type { return m.a.Types[int(m.ops.Byte())%len(m.a.Types)] }
 
 // failed looks at an error, and reports whether there is one that the state of the model allows.
 // Another one fails the test.
-func (m *arenaModel) failed(what string, err error) bool {
+func (m *model) failed(what string, err error) bool {
 	m.t.Helper()
 	if err == nil {
 		return false
@@ -141,12 +143,12 @@ func (m *arenaModel) failed(what string, err error) bool {
 		m.failures++
 		return true
 	}
-	m.t.Fatalf("alloctest: %s with %d values live: %v", what, len(m.live), err)
+	m.t.Fatalf("arenasuite: %s with %d values live: %v", what, len(m.live), err)
 	return true
 }
 
 // keep puts a value into the model. An error may come with one: that its parts did not fit.
-func (m *arenaModel) keep(what string, v *arenaValue, err error) {
+func (m *model) keep(what string, v *value, err error) {
 	m.t.Helper()
 	full := m.failed(what, err)
 	if v != nil {
@@ -158,47 +160,47 @@ func (m *arenaModel) keep(what string, v *arenaValue, err error) {
 }
 
 // step executes one operation.
-func (m *arenaModel) step(op arenaOp) {
+func (m *model) step(op opCode) {
 	m.t.Helper()
-	if m.sharing && op > arenaOwns {
-		op = arenaNew // Others use the arena.
+	if m.sharing && op > opOwns {
+		op = opNew // Others use the arena.
 	}
 	switch op {
-	case arenaNew:
-		k, x := m.kind(), m.ops.byte()
+	case opNew:
+		k, x := m.kind(), m.ops.Byte()
 		v, err := k.make(m.newSeed(), x&1 == 0)
 		m.keep("New of "+k.name(), v, err)
-	case arenaNewOf:
+	case opNewOf:
 		m.newOf(m.kind())
-	case arenaMakeSlice:
-		k, x := m.kind(), m.ops.byte()
+	case opMakeSlice:
+		k, x := m.kind(), m.ops.Byte()
 		n := m.length(k.typ().Size())
 		v, err := k.makeSlice(m.newSeed(), n, n+int(x>>4), x&2 == 0, x&1 == 0)
 		m.keep("MakeSlice of "+k.name(), v, err)
-	case arenaAppend:
+	case opAppend:
 		m.append()
-	case arenaAppendHeap:
+	case opAppendHeap:
 		k := m.kind()
-		v, err := k.grow(appendOf{at: int(m.ops.byte() % 8), n: m.length(k.typ().Size()), seed: m.newSeed()})
+		v, err := k.grow(appendOf{at: int(m.ops.Byte() % 8), n: m.length(k.typ().Size()), seed: m.newSeed()})
 		m.keep("Append of "+k.name()+" to a slice of the Go heap", v, err)
-	case arenaText:
+	case opText:
 		m.text()
-	case arenaMany:
-		k, x := m.kind(), m.ops.byte()
+	case opMany:
+		k, x := m.kind(), m.ops.Byte()
 		for range x % 64 {
 			v, err := k.make(m.newSeed(), false)
 			m.keep("New of "+k.name(), v, err)
 		}
-	case arenaRewrite:
+	case opRewrite:
 		if v := m.pick(); v != nil && v.rewrite != nil {
 			v.rewrite(m.newSeed())
 			v.inner = false
 		}
-	case arenaClone:
+	case opClone:
 		m.clone()
-	case arenaOwns:
+	case opOwns:
 		if v := m.pick(); v != nil && m.a.Owns != nil && reflect.ValueOf(v.value).Kind() == reflect.Pointer && v.kind.typ().Size() > 0 && !m.a.Owns(v.value) {
-			m.t.Errorf("alloctest: Owns denies a live %T of the arena", v.value)
+			m.t.Errorf("arenasuite: Owns denies a live %T of the arena", v.value)
 		}
 	default:
 		m.stepRare(op)
@@ -206,50 +208,50 @@ func (m *arenaModel) step(op arenaOp) {
 }
 
 // stepRare executes the operations that give up values, and those that leave them as they are.
-func (m *arenaModel) stepRare(op arenaOp) {
+func (m *model) stepRare(op opCode) {
 	m.t.Helper()
 	switch op {
-	case arenaCheckpoint:
+	case opCheckpoint:
 		if m.a.Checkpoint != nil && len(m.points) < 20 {
-			m.points = append(m.points, arenaPoint{m.a.Checkpoint(), len(m.live)})
+			m.points = append(m.points, point{m.a.Checkpoint(), len(m.live)})
 		}
-	case arenaRewind:
-		m.rewind(m.ops.byte())
-	case arenaReset:
-		if x := m.ops.byte(); x%4 == 0 && len(m.a.Resets) > 0 { // Else little would ever be alive.
+	case opRewind:
+		m.rewind(m.ops.Byte())
+	case opReset:
+		if x := m.ops.Byte(); x%4 == 0 && len(m.a.Resets) > 0 { // Else little would ever be alive.
 			m.reset(int(x / 4))
 		}
-	case arenaFree:
-		if m.ops.byte()%4 == 0 {
+	case opFree:
+		if m.ops.Byte()%4 == 0 {
 			m.free()
 		}
-	case arenaStale:
-		m.readStale(int(m.ops.byte()))
-	case arenaLimit:
-		m.limit(m.ops.byte())
-	case arenaBadLength:
-		m.badLength(m.kind(), m.ops.byte())
-	case arenaMisuse:
+	case opStale:
+		m.readStale(int(m.ops.Byte()))
+	case opLimit:
+		m.limit(m.ops.Byte())
+	case opBadLength:
+		m.badLength(m.kind(), m.ops.Byte())
+	case opMisuse:
 		if m.cfg.Misuse {
-			m.misuse(m.ops.byte())
+			m.misuse(m.ops.Byte())
 		}
-	case arenaCollect:
-		if m.ops.byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
+	case opCollect:
+		if m.ops.Byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
 			runtime.GC()
 		}
 	}
 }
 
 // pick takes a live value from the stream, nil if there is none.
-func (m *arenaModel) pick() *arenaValue {
+func (m *model) pick() *value {
 	if len(m.live) == 0 {
 		return nil
 	}
-	return m.live[(int(m.ops.byte())|int(m.ops.byte())<<8)%len(m.live)]
+	return m.live[(int(m.ops.Byte())|int(m.ops.Byte())<<8)%len(m.live)]
 }
 
 // newOf makes a value of a type that is known at run time only.
-func (m *arenaModel) newOf(k ArenaType) {
+func (m *model) newOf(k Type) {
 	m.t.Helper()
 	if m.a.NewOf == nil {
 		return
@@ -265,15 +267,15 @@ func (m *arenaModel) newOf(k ArenaType) {
 }
 
 // append appends to a live slice, often to the youngest, which is the one that can grow in place.
-func (m *arenaModel) append() {
+func (m *model) append() {
 	m.t.Helper()
-	var v *arenaValue
-	if x := m.ops.byte(); x%2 == 0 && len(m.live) > 0 {
+	var v *value
+	if x := m.ops.Byte(); x%2 == 0 && len(m.live) > 0 {
 		v = m.live[len(m.live)-1]
 	} else if v = m.pick(); v == nil {
 		return
 	}
-	x := m.ops.byte()
+	x := m.ops.Byte()
 	s := reflect.ValueOf(v.value)
 	if s.Kind() != reflect.Slice {
 		return
@@ -281,7 +283,7 @@ func (m *arenaModel) append() {
 	a := appendOf{to: v, at: s.Len(), n: m.length(v.kind.typ().Size()), seed: m.newSeed(), inner: v.inner}
 	switch {
 	case x%4 == 0 && s.Len() > 0: // A part of it, whose capacity ends in its middle.
-		a.from = int(m.ops.byte()) % s.Len()
+		a.from = int(m.ops.Byte()) % s.Len()
 		a.at = a.from + int(x/4)%(s.Len()-a.from+1)
 		a.clip = true
 	case x%4 == 1 && s.Len() > 0: // Its end, which can grow where it is.
@@ -293,16 +295,16 @@ func (m *arenaModel) append() {
 }
 
 // text makes a string of parts.
-func (m *arenaModel) text() {
+func (m *model) text() {
 	m.t.Helper()
 	if len(m.a.Texts) == 0 {
 		return
 	}
-	f := m.a.Texts[int(m.ops.byte())%len(m.a.Texts)]
-	parts := make([]string, m.ops.byte()%5)
+	f := m.a.Texts[int(m.ops.Byte())%len(m.a.Texts)]
+	parts := make([]string, m.ops.Byte()%5)
 	for i := range parts {
 		seed := strconv.Itoa(m.newSeed())
-		parts[i] = strings.Repeat(seed, 1+m.length(1)/len(seed))[m.ops.byte()%2:]
+		parts[i] = strings.Repeat(seed, 1+m.length(1)/len(seed))[m.ops.Byte()%2:]
 	}
 	want := strings.Join(parts, "")
 	var s string
@@ -310,7 +312,7 @@ func (m *arenaModel) text() {
 		m.keep(fmt.Sprintf("a string of %d bytes", len(want)), nil, err)
 		return
 	}
-	v := &arenaValue{value: s, check: func() error {
+	v := &value{value: s, check: func() error {
 		if s != want {
 			return fmt.Errorf("a live string of %d bytes changed", len(want))
 		}
@@ -318,13 +320,13 @@ func (m *arenaModel) text() {
 	}}
 	v.stale = func() error { _ = strings.Count(s, "x"); return nil }
 	if err := v.check(); err != nil {
-		m.t.Fatalf("alloctest: a new string of %d bytes has other bytes", len(want))
+		m.t.Fatalf("arenasuite: a new string of %d bytes has other bytes", len(want))
 	}
 	m.keep("a string", v, nil)
 }
 
 // clone copies a value to where it outlives the arena.
-func (m *arenaModel) clone() {
+func (m *model) clone() {
 	v := m.pick()
 	if v == nil || m.a.Clone == nil || v.inner || len(m.kept) > 100 {
 		return

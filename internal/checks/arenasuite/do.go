@@ -1,14 +1,17 @@
-package alloctest
+package arenasuite
 
 import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
 // look compares live values with the model: all of them if they are few or if all is set, else some in
 // turn.
-func (m *arenaModel) look(all bool) {
+func (m *model) look(all bool) {
 	m.t.Helper()
 	n := len(m.live)
 	if !all {
@@ -17,34 +20,34 @@ func (m *arenaModel) look(all bool) {
 	for range n {
 		m.next = (m.next + 1) % len(m.live)
 		if err := m.live[m.next].check(); err != nil {
-			m.t.Fatalf("alloctest: value %d of %d: %v", m.next, len(m.live), err)
+			m.t.Fatalf("arenasuite: value %d of %d: %v", m.next, len(m.live), err)
 		}
 	}
 	if k := len(m.live); k > 0 {
 		if err := m.live[k-1].check(); err != nil {
-			m.t.Fatalf("alloctest: the last of %d values: %v", k, err)
+			m.t.Fatalf("arenasuite: the last of %d values: %v", k, err)
 		}
 	}
 	if all {
 		for _, check := range m.kept {
 			if err := check(); err != nil {
-				m.t.Fatalf("alloctest: %v", err)
+				m.t.Fatalf("arenasuite: %v", err)
 			}
 		}
 	}
 	if a := m.a; !m.sharing && a.Held != nil && a.InUse != nil {
 		held, used := a.Held(), a.InUse()
 		if used < 0 || held < used {
-			m.t.Fatalf("alloctest: %d bytes in use of %d held", used, held)
+			m.t.Fatalf("arenasuite: %d bytes in use of %d held", used, held)
 		}
 		if m.limited && held > m.bound && !m.cfg.LooseLimits {
-			m.t.Fatalf("alloctest: %d bytes held with a limit of %d", held, m.bound)
+			m.t.Fatalf("arenasuite: %d bytes held with a limit of %d", held, m.bound)
 		}
 	}
 }
 
 // die is what happens to the values from the n-th on when they are given up.
-func (m *arenaModel) die(n int) {
+func (m *model) die(n int) {
 	for _, v := range m.live[n:] {
 		m.seed++ // Any number will do.
 		if len(m.stale) < maxStaleValues {
@@ -58,7 +61,7 @@ func (m *arenaModel) die(n int) {
 }
 
 // pass makes the checkpoints from the n-th on stale.
-func (m *arenaModel) pass(n int) {
+func (m *model) pass(n int) {
 	for _, p := range m.points[n:] {
 		if len(m.passed) < 10 {
 			m.passed = append(m.passed, p.checkpoint)
@@ -68,17 +71,17 @@ func (m *arenaModel) pass(n int) {
 }
 
 // readStale reads some values that were given up.
-func (m *arenaModel) readStale(x int) {
+func (m *model) readStale(x int) {
 	m.t.Helper()
 	for i := range min(len(m.stale), 20) {
 		if err := m.stale[(x*7+i)%len(m.stale)].readStale(); err != nil {
-			m.t.Fatalf("alloctest: %v", err)
+			m.t.Fatalf("arenasuite: %v", err)
 		}
 	}
 }
 
 // reset gives up everything; the arena is used again.
-func (m *arenaModel) reset(mode int) {
+func (m *model) reset(mode int) {
 	if m.sharing || len(m.a.Resets) == 0 {
 		return
 	}
@@ -89,7 +92,7 @@ func (m *arenaModel) reset(mode int) {
 }
 
 // rewind goes back to one of the checkpoints.
-func (m *arenaModel) rewind(x byte) {
+func (m *model) rewind(x byte) {
 	if len(m.points) == 0 {
 		return
 	}
@@ -100,7 +103,7 @@ func (m *arenaModel) rewind(x byte) {
 }
 
 // free ends the arena and takes another.
-func (m *arenaModel) free() {
+func (m *model) free() {
 	m.t.Helper()
 	m.look(true)
 	m.liftLimit()
@@ -115,7 +118,7 @@ func (m *arenaModel) free() {
 }
 
 // useFreed calls one of the functions of an arena that was freed.
-func (m *arenaModel) useFreed(x int) {
+func (m *model) useFreed(x int) {
 	m.t.Helper()
 	for what, f := range m.a.Uses {
 		if x++; x%8 == 0 { // The order of a map is another each time; which one is called does not matter.
@@ -124,7 +127,7 @@ func (m *arenaModel) useFreed(x int) {
 	}
 }
 
-func (m *arenaModel) mustSayFreed(what string, f func()) {
+func (m *model) mustSayFreed(what string, f func()) {
 	m.t.Helper()
 	sayFreed(m.t, what, f)
 }
@@ -132,13 +135,13 @@ func (m *arenaModel) mustSayFreed(what string, f func()) {
 // sayFreed fails the test unless f panics with a message that says that the arena was freed.
 func sayFreed(t testing.TB, what string, f func()) {
 	t.Helper()
-	if message := MustPanic(t, f, "freed"); message == "" {
-		t.Errorf("alloctest: the call that did not panic: %s after Free", what)
+	if message := alloctest.MustPanic(t, f, "freed"); message == "" {
+		t.Errorf("arenasuite: the call that did not panic: %s after Free", what)
 	}
 }
 
 // limit sets a limit near what is held, or lifts it.
-func (m *arenaModel) limit(x byte) {
+func (m *model) limit(x byte) {
 	if m.a.SetLimit == nil || m.a.Held == nil {
 		return
 	}
@@ -149,7 +152,7 @@ func (m *arenaModel) limit(x byte) {
 	m.setLimit(m.a.Held() + int64(x)*64)
 }
 
-func (m *arenaModel) setLimit(n int64) {
+func (m *model) setLimit(n int64) {
 	m.bound = max(1, n, m.a.Held())
 	old := m.a.SetLimit(m.bound)
 	if !m.limited {
@@ -158,7 +161,7 @@ func (m *arenaModel) setLimit(n int64) {
 }
 
 // liftLimit puts the limit back that was there at the start.
-func (m *arenaModel) liftLimit() {
+func (m *model) liftLimit() {
 	if m.limited {
 		m.a.SetLimit(m.unlimited)
 		m.limited = false
@@ -166,7 +169,7 @@ func (m *arenaModel) liftLimit() {
 }
 
 // badLength asks for a slice that cannot be.
-func (m *arenaModel) badLength(k ArenaType, x byte) {
+func (m *model) badLength(k Type, x byte) {
 	m.t.Helper()
 	f := k.limits()
 	if f == nil {
@@ -187,37 +190,37 @@ func (m *arenaModel) badLength(k ArenaType, x byte) {
 }
 
 // badSlice asks for one such slice: a bug of the caller's panics, a size that cannot be had is an error.
-func (m *arenaModel) badSlice(f func(length, capacity int) error, name string, length, capacity int) {
+func (m *model) badSlice(f func(length, capacity int) error, name string, length, capacity int) {
 	m.t.Helper()
-	err, panicked := try(func() error { return f(length, capacity) })
+	err, panicked := trial.Try(func() error { return f(length, capacity) })
 	what := fmt.Sprintf("MakeSlice(%d, %d) of %s", length, capacity, name)
 	if length < 0 || capacity < length {
 		if !panicked {
-			m.t.Errorf("alloctest: %s: no panic, but %v", what, err)
+			m.t.Errorf("arenasuite: %s: no panic, but %v", what, err)
 		} else if m.cfg.isOOM(err) && m.cfg.ErrOutOfMemory != nil || m.cfg.isLimit(err) && m.cfg.ErrLimit != nil {
-			m.t.Errorf("alloctest: %s panicked with %q, want what says that the caller is wrong", what, err)
+			m.t.Errorf("arenasuite: %s panicked with %q, want what says that the caller is wrong", what, err)
 		}
 		return
 	}
 	if err == nil || !m.cfg.isOOM(err) && !m.cfg.isLimit(err) {
-		m.t.Errorf("alloctest: %s: error %v, want that for memory that cannot be had", what, err)
+		m.t.Errorf("arenasuite: %s: error %v, want that for memory that cannot be had", what, err)
 	}
 }
 
 // misuse rewinds to what is no checkpoint of the arena any more. Nothing may change.
-func (m *arenaModel) misuse(x byte) {
+func (m *model) misuse(x byte) {
 	m.t.Helper()
 	if len(m.passed) == 0 || m.a.Rewind == nil {
 		return
 	}
 	c := m.passed[int(x)%len(m.passed)]
-	if MustPanic(m.t, func() { m.a.Rewind(c) }, "checkpoint") == "" {
-		m.t.Error("alloctest: Rewind to a stale checkpoint")
+	if alloctest.MustPanic(m.t, func() { m.a.Rewind(c) }, "checkpoint") == "" {
+		m.t.Error("arenasuite: Rewind to a stale checkpoint")
 	}
 }
 
 // finish shows that the arena works on, and frees it.
-func (m *arenaModel) finish() {
+func (m *model) finish() {
 	m.t.Helper()
 	m.liftLimit()
 	m.readStale(0)
@@ -232,56 +235,56 @@ func (m *arenaModel) finish() {
 	m.readStale(1)
 	for _, check := range m.kept {
 		if err := check(); err != nil {
-			m.t.Errorf("alloctest: after Free: %v", err)
+			m.t.Errorf("arenasuite: after Free: %v", err)
 		}
 	}
 }
 
-// ArenaSeeds returns streams for [ArenaOps], for the corpus of a fuzz target and for tests without a
+// Seeds returns streams for [Ops], for the corpus of a fuzz target and for tests without a
 // fuzzer: each operation at least once, and noise.
-func ArenaSeeds() [][]byte {
+func Seeds() [][]byte {
 	var each, grow, rounds []byte
-	for op := range arenaOpCount {
+	for op := range opCount {
 		for i := range byte(12) {
-			each = append(each, byte(op), i, i*5, i*29, byte(arenaNew), i, i*17)
+			each = append(each, byte(op), i, i*5, i*29, byte(opNew), i, i*17)
 		}
 	}
 	for i := range byte(100) {
-		grow = append(grow, byte(arenaMakeSlice), i, 0x11, 3, byte(arenaAppend), 0, i, 7, byte(arenaAppend), 0, 1, 170+i%80, 0)
+		grow = append(grow, byte(opMakeSlice), i, 0x11, 3, byte(opAppend), 0, i, 7, byte(opAppend), 0, 1, 170+i%80, 0)
 	}
 	for i := range byte(48) { // What is made behind a slice that grew from an odd element on.
-		grow = append(grow, byte(arenaNew), i%4, i, byte(arenaMakeSlice), i/4, 2, 161, 0, byte(arenaAppend), 0, 5, 1, byte(arenaNew), i%4, i)
+		grow = append(grow, byte(opNew), i%4, i, byte(opMakeSlice), i/4, 2, 161, 0, byte(opAppend), 0, 5, 1, byte(opNew), i%4, i)
 	}
 	for i := range byte(20) {
-		rounds = append(rounds, byte(arenaMany), i, 40, byte(arenaCheckpoint), byte(arenaMany), i+1, 60, byte(arenaText), i, 3, 200, 200, 255,
-			byte(arenaStale), i, byte(arenaRewind), i, byte(arenaMakeSlice), i, 0, 240, 3, byte(arenaReset), i*4, byte(arenaStale), i)
+		rounds = append(rounds, byte(opMany), i, 40, byte(opCheckpoint), byte(opMany), i+1, 60, byte(opText), i, 3, 200, 200, 255,
+			byte(opStale), i, byte(opRewind), i, byte(opMakeSlice), i, 0, 240, 3, byte(opReset), i*4, byte(opStale), i)
 	}
 	seeds := [][]byte{nil, {0}, each, grow, rounds}
 	for i := range 5 {
-		seeds = append(seeds, noise(i*104729+54321, 300*(i+1)))
+		seeds = append(seeds, trial.Noise(i*104729+54321, 300*(i+1)))
 	}
 	return seeds
 }
 
-// checkArenaModel runs the seeds.
-func checkArenaModel(t testing.TB, cfg *ArenaConfig) {
-	seeds := ArenaSeeds()
+// checkModel runs the seeds.
+func checkModel(t testing.TB, cfg *Config) {
+	seeds := Seeds()
 	if testing.Short() {
 		seeds = seeds[:6]
 	}
 	for _, s := range seeds {
-		ArenaOps(t, s, *cfg)
+		Ops(t, s, *cfg)
 	}
 }
 
-// FailEachArena shows that an arena survives each refusal of memory. It runs streams of operations
+// FailEach shows that an arena survives each refusal of memory. It runs streams of operations
 // once to see where the arena grows, and then again for each growth, which a limit that is set just
 // below it refuses: one time for good, one time the limit is lifted after the first refusal. An
 // error that errors.Is cfg.ErrLimit is then no failure, and each value that is alive must be whole.
 // The arena must have SetLimit and Held.
-func FailEachArena(t *testing.T, cfg ArenaConfig) {
+func FailEach(t *testing.T, cfg Config) {
 	t.Helper()
-	streams := ArenaSeeds()[2:5]
+	streams := Seeds()[2:5]
 	if testing.Short() {
 		streams = streams[:2]
 	}
@@ -290,12 +293,12 @@ func FailEachArena(t *testing.T, cfg ArenaConfig) {
 	}
 }
 
-func failArena(t testing.TB, cfg ArenaConfig, ops []byte) {
+func failArena(t testing.TB, cfg Config, ops []byte) {
 	t.Helper()
 	var steps []int64
-	m := newArenaModel(t, ops, cfg)
+	m := newModel(t, ops, cfg)
 	if m.a.SetLimit == nil || m.a.Held == nil {
-		t.Fatal("alloctest: FailEachArena of an arena without SetLimit and Held")
+		t.Fatal("arenasuite: FailEach of an arena without SetLimit and Held")
 	}
 	m.watch = func() {
 		if held := m.a.Held(); held > 0 && (len(steps) == 0 || held > steps[len(steps)-1]) {
@@ -305,7 +308,7 @@ func failArena(t testing.TB, cfg ArenaConfig, ops []byte) {
 	m.run()
 	m.finish()
 	if len(steps) == 0 {
-		t.Fatal("alloctest: the arena holds nothing after a stream of operations, so nothing was tested")
+		t.Fatal("arenasuite: the arena holds nothing after a stream of operations, so nothing was tested")
 	}
 	refused := 0
 	for _, held := range steps {
@@ -314,15 +317,15 @@ func failArena(t testing.TB, cfg ArenaConfig, ops []byte) {
 		}
 	}
 	if refused == 0 && !cfg.LooseLimits {
-		t.Fatal("alloctest: the limit refused nothing, so nothing was tested")
+		t.Fatal("arenasuite: the limit refused nothing, so nothing was tested")
 	}
-	t.Logf("alloctest: %d refusals at %d limits", refused, len(steps))
+	t.Logf("arenasuite: %d refusals at %d limits", refused, len(steps))
 }
 
 // failArenaOnce runs a stream with a limit and returns how often it refused memory.
-func failArenaOnce(t testing.TB, cfg ArenaConfig, ops []byte, limit int64, once bool) int {
+func failArenaOnce(t testing.TB, cfg Config, ops []byte, limit int64, once bool) int {
 	t.Helper()
-	m := newArenaModel(t, ops, cfg)
+	m := newModel(t, ops, cfg)
 	m.setLimit(limit)
 	m.watch = func() {
 		if once && m.failures > 0 {

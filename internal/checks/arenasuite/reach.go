@@ -1,4 +1,4 @@
-package alloctest
+package arenasuite
 
 import (
 	"runtime"
@@ -8,8 +8,8 @@ import (
 )
 
 // checkDrops looks for what values pointed to that is still reachable after they were given up.
-func checkDrops(t testing.TB, cfg *ArenaConfig) {
-	probe := startArena(t, cfg)
+func checkDrops(t testing.TB, cfg *Config) {
+	probe := start(t, cfg)
 	names, resets := probe.a.Holds, len(probe.a.Resets)
 	probe.finish()
 	for what := range names {
@@ -22,7 +22,7 @@ func checkDrops(t testing.TB, cfg *ArenaConfig) {
 				}
 			}
 			if n := held(); n != 0 {
-				t.Errorf("alloctest: after %s, %d of 100 things that a %s pointed to are still reachable", how, n, what)
+				t.Errorf("arenasuite: after %s, %d of 100 things that a %s pointed to are still reachable", how, n, what)
 			}
 			if way > 0 && how != "nothing" {
 				a.Free()
@@ -71,18 +71,18 @@ func holdAndDrop(a *Arena, what string, way int) (held func() int, how string) {
 }
 
 // checkForgets drops arenas whose values somebody has, and runs the collector.
-func checkForgets(t testing.TB, cfg *ArenaConfig) {
+func checkForgets(t testing.TB, cfg *Config) {
 	var checks []func() error
 	for range 5 {
 		checks = append(checks, forgetArena(t, cfg)...)
 		runtime.GC()
 		runtime.GC()
-		m := startArena(t, cfg) // It must not get their memory.
-		m.fillArena(20)
+		m := start(t, cfg) // It must not get their memory.
+		m.fill(20)
 		m.finish()
 		for _, check := range checks {
 			if err := check(); err != nil {
-				t.Fatalf("alloctest: a value of an arena that nobody has: %v", err)
+				t.Fatalf("arenasuite: a value of an arena that nobody has: %v", err)
 			}
 		}
 	}
@@ -91,9 +91,9 @@ func checkForgets(t testing.TB, cfg *ArenaConfig) {
 // forgetArena returns checks that hold some values of an arena and not the arena.
 //
 //go:noinline
-func forgetArena(t testing.TB, cfg *ArenaConfig) (checks []func() error) {
-	m := startArena(t, cfg)
-	m.fillArena(20)
+func forgetArena(t testing.TB, cfg *Config) (checks []func() error) {
+	m := start(t, cfg)
+	m.fill(20)
 	for i, v := range m.live {
 		if i%7 == 0 {
 			checks = append(checks, v.check)

@@ -1,6 +1,7 @@
-package alloctest
+package arenasuite
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -11,9 +12,9 @@ import (
 	"unsafe"
 )
 
-// arenaFaults are the ways in which the reference arena can be made to break its promises. Each must
+// faults are the ways in which the reference arena can be made to break its promises. Each must
 // make the suite fail.
-type arenaFaults struct {
+type faults struct {
 	dirty         bool // Memory that is used again is not cleared.
 	dirtySlice    bool
 	crooked       bool // A value lies where its type must not.
@@ -40,9 +41,14 @@ type arenaFaults struct {
 	torn          bool // Nothing guards the bump position.
 }
 
+var (
+	errNoMemory = errors.New("reference: out of memory")
+	errLimit    = errors.New("reference: limit reached")
+)
+
 // refArena is a correct arena over the Go heap, with faults to order.
 type refArena struct {
-	arenaFaults
+	faults
 	store       *sync.Map // Of chunks given back, by type: *refChunks.
 	mu          sync.Mutex
 	flows       []refFlow
@@ -178,10 +184,10 @@ func (a *refArena) guard() func() {
 	return a.mu.Unlock
 }
 
-func refFuncs[T any](a *refArena, value func(i int) T) ArenaFuncs[T] {
+func refFuncs[T any](a *refArena, value func(i int) T) Funcs[T] {
 	f := &refOf[T]{a: a}
 	a.flows = append(a.flows, f)
-	return ArenaFuncs[T]{
+	return Funcs[T]{
 		Value: value,
 		New: func() (*T, error) {
 			defer a.guard()()
@@ -277,7 +283,7 @@ func (a *refArena) arena() *Arena {
 		}
 	}
 	return &Arena{
-		Types: []ArenaType{pairs, texts, refFuncs(a, func(int) struct{} { return struct{}{} })},
+		Types: []Type{pairs, texts, refFuncs(a, func(int) struct{} { return struct{}{} })},
 		Texts: []func(...string) (string, error){func(parts ...string) (string, error) {
 			return strings.Join(parts, ""), nil
 		}},
@@ -393,10 +399,10 @@ func (a *refArena) iterate(n int, visit func()) {
 }
 
 // refArenaConfig is the configuration for the reference arena with some faults.
-func refArenaConfig(f arenaFaults) ArenaConfig {
+func refArenaConfig(f faults) Config {
 	store := new(sync.Map)
-	return ArenaConfig{
-		New:    func(testing.TB) *Arena { return (&refArena{arenaFaults: f, store: store}).arena() },
+	return Config{
+		New:    func(testing.TB) *Arena { return (&refArena{faults: f, store: store}).arena() },
 		Misuse: true, Drops: true, Forgets: true, Concurrent: true,
 		ErrOutOfMemory: errNoMemory, ErrLimit: errLimit, MaxBytes: 64 << 10,
 	}

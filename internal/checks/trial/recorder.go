@@ -1,4 +1,4 @@
-package alloctest
+package trial
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recorder is a testing.TB that notes failures instead of failing. The embedded interface is nil: a
+// A recorder is a testing.TB that notes failures instead of failing. The embedded interface is nil: a
 // method that is missing here panics, which counts as a failure of the test that uses it.
 type recorder struct {
 	testing.TB
@@ -39,12 +39,9 @@ func (r *recorder) Failed() bool {
 	return len(r.failures) > 0
 }
 
-// message returns what was noted.
-func (r *recorder) message() string { return strings.Join(r.failures, "\n") }
-
-// record runs f with a recorder, in a goroutine that f may end, then the cleanups. A panic in f is
-// noted as a failure.
-func record(f func(t testing.TB)) *recorder {
+// Record runs f with a test that notes failures, in a goroutine that f may end, and then the cleanups. It returns the
+// failures, a line each, or "" if there are none. A panic in f is a failure.
+func Record(f func(t testing.TB)) (failures string) {
 	r := &recorder{}
 	guarded := func(f func()) {
 		done := make(chan struct{})
@@ -63,5 +60,5 @@ func record(f func(t testing.TB)) *recorder {
 	for i := len(r.cleanups) - 1; i >= 0; i-- {
 		guarded(r.cleanups[i])
 	}
-	return r
+	return strings.Join(r.failures, "\n")
 }

@@ -1,38 +1,40 @@
-package alloctest
+package arenasuite
 
 import (
 	"fmt"
 	"math"
 	"reflect"
+
+	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
-// An arenaValue is one value, slice or string in an arena, and what it must be.
-type arenaValue struct {
-	kind  ArenaType // nil for a string
-	value any       // *T, []T or string
-	inner bool      // What it points to lies in the arena, too.
-	room  bool      // It is a slice whose spare capacity is nobody else's.
+// A value is one value, slice or string in an arena, and what it must be.
+type value struct {
+	kind  Type // nil for a string
+	value any  // *T, []T or string
+	inner bool // What it points to lies in the arena, too.
+	room  bool // It is a slice whose spare capacity is nobody else's.
 
 	check   func() error   // Is it what it must be?
 	stale   func() error   // After it was given up: is it something that it may be?
 	rewrite func(seed int) // Make it another value; nil if others may see the same memory.
 }
 
-// appendOf is an Append to the slice of an arenaValue or, if that is nil, to one of the Go heap.
+// appendOf is an Append to the slice of a value or, if that is nil, to one of the Go heap.
 type appendOf struct {
-	to       *arenaValue
+	to       *value
 	from, at int // s[from:at], and s[from:at:at] if clip is set.
 	clip     bool
 	n, seed  int // So many elements, of this series.
 	inner    bool
 }
 
-func (f ArenaFuncs[T]) name() string      { return f.typ().String() }
-func (f ArenaFuncs[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
+func (f Funcs[T]) name() string      { return f.typ().String() }
+func (f Funcs[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
 
 // fill returns the value that is to be stored: that of the series, with its parts in the arena if
 // inner is set and they fit.
-func (f ArenaFuncs[T]) fill(seed int, inner bool) (v T, err error) {
+func (f Funcs[T]) fill(seed int, inner bool) (v T, err error) {
 	v = f.Value(seed)
 	if !inner || f.Inner == nil {
 		return v, nil
@@ -47,17 +49,17 @@ func (f ArenaFuncs[T]) fill(seed int, inner bool) (v T, err error) {
 
 // tryOnly is try for a function whose panic is as good as an error.
 func tryOnly(f func() error) error {
-	err, _ := try(f)
+	err, _ := trial.Try(f)
 	return err
 }
 
 // allocate makes a value and leaves it.
-func (f ArenaFuncs[T]) allocate() error {
+func (f Funcs[T]) allocate() error {
 	return tryOnly(func() error { _, err := f.New(); return err })
 }
 
 // make makes one value.
-func (f ArenaFuncs[T]) make(seed int, inner bool) (*arenaValue, error) {
+func (f Funcs[T]) make(seed int, inner bool) (*value, error) {
 	var p *T
 	if err := tryOnly(func() (err error) { p, err = f.New(); return err }); err != nil {
 		return nil, err
@@ -66,7 +68,7 @@ func (f ArenaFuncs[T]) make(seed int, inner bool) (*arenaValue, error) {
 }
 
 // adopt takes a value that NewOf made.
-func (f ArenaFuncs[T]) adopt(p any, seed int) (*arenaValue, error) {
+func (f Funcs[T]) adopt(p any, seed int) (*value, error) {
 	t, ok := p.(*T)
 	if !ok {
 		return nil, brokenf("NewOf(%s) returned a %T", f.name(), p)
@@ -75,7 +77,7 @@ func (f ArenaFuncs[T]) adopt(p any, seed int) (*arenaValue, error) {
 }
 
 // take checks that a value is zero and fills it. If its parts do not fit it is filled without.
-func (f ArenaFuncs[T]) take(p *T, seed int, inner bool) (*arenaValue, error) {
+func (f Funcs[T]) take(p *T, seed int, inner bool) (*value, error) {
 	if p == nil {
 		return nil, brokenf("New of %s returned nil and no error", f.name())
 	}
@@ -90,9 +92,9 @@ func (f ArenaFuncs[T]) take(p *T, seed int, inner bool) (*arenaValue, error) {
 	*p = v
 	g := f.detached()
 	if reflect.TypeFor[T]().Size() == 0 {
-		return &arenaValue{kind: f, value: p, check: func() error { return nil }, stale: func() error { return nil }}, err
+		return &value{kind: f, value: p, check: func() error { return nil }, stale: func() error { return nil }}, err
 	}
-	return &arenaValue{
+	return &value{
 		kind: f, value: p, inner: inner,
 		check: func() error { return g.same(p, seed, p) },
 		stale: func() error { return g.lookStale(p) },
@@ -103,7 +105,7 @@ func (f ArenaFuncs[T]) take(p *T, seed int, inner bool) (*arenaValue, error) {
 }
 
 // aligned says whether a value lies where one of its type may.
-func (f ArenaFuncs[T]) aligned(what string, p *T) error {
+func (f Funcs[T]) aligned(what string, p *T) error {
 	if align := f.typ().Align(); reflect.ValueOf(p).Pointer()%uintptr(align) != 0 {
 		return brokenf("%s of %s lies at %p, want a multiple of %d: it is misaligned", what, f.name(), p, align)
 	}
@@ -112,22 +114,22 @@ func (f ArenaFuncs[T]) aligned(what string, p *T) error {
 
 // readStale looks at a value that was given up. That it cannot even be read is as good as it gets: an arena may
 // make the memory of what was given up inaccessible.
-func (v *arenaValue) readStale() error { return unlessItFaults(v.stale) }
+func (v *value) readStale() error { return unlessItFaults(v.stale) }
 
 // detached is what checks need. It does not keep the arena alive.
-func (f ArenaFuncs[T]) detached() ArenaFuncs[T] {
-	return ArenaFuncs[T]{Value: f.Value, Stale: f.Stale}
+func (f Funcs[T]) detached() Funcs[T] {
+	return Funcs[T]{Value: f.Value, Stale: f.Stale}
 }
 
 // same compares a value with that of a series.
-func (f ArenaFuncs[T]) same(p *T, seed int, at any) error {
+func (f Funcs[T]) same(p *T, seed int, at any) error {
 	if want := f.Value(seed); !reflect.DeepEqual(*p, want) {
 		return fmt.Errorf("a live %s at %p is %+v, the model has %+v", f.name(), at, *p, want)
 	}
 	return nil
 }
 
-func (f ArenaFuncs[T]) lookStale(p *T) error {
+func (f Funcs[T]) lookStale(p *T) error {
 	if f.Stale == nil {
 		_ = *p
 		return nil
@@ -139,7 +141,7 @@ func (f ArenaFuncs[T]) lookStale(p *T) error {
 }
 
 // makeSlice makes a slice. If full is set its spare capacity is written to as well.
-func (f ArenaFuncs[T]) makeSlice(seed, length, capacity int, full, inner bool) (*arenaValue, error) {
+func (f Funcs[T]) makeSlice(seed, length, capacity int, full, inner bool) (*value, error) {
 	if f.MakeSlice == nil {
 		return f.make(seed, inner)
 	}
@@ -178,9 +180,9 @@ func (f ArenaFuncs[T]) makeSlice(seed, length, capacity int, full, inner bool) (
 }
 
 // slice is the value of a slice whose elements are of the series.
-func (f ArenaFuncs[T]) slice(s []T, seeds []int, inner, room bool) *arenaValue {
+func (f Funcs[T]) slice(s []T, seeds []int, inner, room bool) *value {
 	g := f.detached()
-	return &arenaValue{
+	return &value{
 		kind: f, value: s, inner: inner, room: room,
 		check: func() error {
 			for i := range s {
@@ -202,7 +204,7 @@ func (f ArenaFuncs[T]) slice(s []T, seeds []int, inner, room bool) *arenaValue {
 }
 
 // grow appends. The old slice keeps its elements, but loses its room if the new one took it.
-func (f ArenaFuncs[T]) grow(m appendOf) (*arenaValue, error) {
+func (f Funcs[T]) grow(m appendOf) (*value, error) {
 	if f.Append == nil || reflect.TypeFor[T]().Size() == 0 {
 		return f.make(m.seed, m.inner)
 	}
@@ -254,7 +256,7 @@ func (f ArenaFuncs[T]) grow(m appendOf) (*arenaValue, error) {
 }
 
 // limits returns the function that asks for a slice and takes panics for errors.
-func (f ArenaFuncs[T]) limits() func(length, capacity int) error {
+func (f Funcs[T]) limits() func(length, capacity int) error {
 	if f.MakeSlice == nil || reflect.TypeFor[T]().Size() == 0 {
 		return nil
 	}

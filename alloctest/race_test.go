@@ -1,7 +1,0 @@
-//go:build race
-
-package alloctest
-
-// raceEnabled says that the race detector watches: it takes a block that two goroutines write to for
-// a race of the test itself, so that the fault cannot be ordered.
-const raceEnabled = true

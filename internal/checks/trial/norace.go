@@ -1,0 +1,6 @@
+//go:build !race
+
+package trial
+
+// RaceEnabled says that the race detector watches.
+const RaceEnabled = false
