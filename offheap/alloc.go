@@ -65,7 +65,7 @@ func (h *heap) allocate(q request) (uintptr, error) {
 		return h.other.alloc(q)
 	}
 	if q.kind.secret {
-		return h.allocSecret(q)
+		return h.secrets.Load().alloc(q)
 	}
 	class := uint32(largeClass)
 	if q.align <= 8 && q.n <= sizeclass.Max {

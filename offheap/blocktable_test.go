@@ -8,7 +8,11 @@ import (
 )
 
 // trackedAlone is the kill switch's allocator beside whatever serves the package.
-func trackedAlone() (*tracked, *kind) { return newTracked(&heap{}), &kind{} }
+func trackedAlone() (*tracked, *kind) {
+	h := &heap{}
+	h.other = newTracked(h)
+	return h.other, &kind{}
+}
 
 // TestBlockTable compares the tables with a list of blocks, for addresses in all parts of them.
 func TestBlockTable(t *testing.T) {

@@ -33,7 +33,6 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	if err != nil {
 		return 0, err
 	}
-	b.out.Add(int64(sp.bytes()))
 	if h.chosen(sp.bytes()) {
 		h.sampleLarge(k, sp)
 	}
@@ -75,7 +74,6 @@ func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	if b.kind.wipe {
 		wipe(sp.base, sp.bytes())
 	}
-	b.out.Add(-int64(sp.bytes()))
 	h.freeSpan(b, sp)
 }
 
@@ -114,7 +112,6 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 	if !ok {
 		return false
 	}
-	b.out.Add(int64(want-have) * granule)
 	h.resampleLarge(b.kind, sp, uintptr(have)*granule)
 	if kept := min(n, uintptr(have)*granule); old < kept {
 		wipe(addr+old, kept-old)
@@ -160,9 +157,6 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	first := (sp.base - r.base) / granule
 	h.mapBytes += r.pages.renote(first, first+uintptr(have), first+uintptr(want), sp.addr())
 	sp.granules = uint32(want)
-	h.held += bytes
-	if p := b.kind.purpose; p != nil {
-		p.held += bytes
-	}
+	h.count(b, bytes)
 	return true
 }

@@ -83,12 +83,21 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 	}
 	h.mapBytes += g.r.pages.note(uintptr(g.i), uintptr(g.i+n), rec)
 	b.slabs.Add(1)
-	h.held += bytes
-	if p := b.kind.purpose; p != nil {
-		p.held += bytes
-	}
+	h.count(b, bytes)
 	h.checkNewSpan(b, s)
 	return s, nil
+}
+
+// count adds n bytes to what spans of b hold. A large block is in use from here on: a limit that is
+// asked for before its allocation ends must see it. The caller holds the lock.
+func (h *heap) count(b *bin, n int64) {
+	h.held += n
+	if p := b.kind.purpose; p != nil {
+		p.held += n
+	}
+	if b.size == 0 {
+		b.out.Add(n)
+	}
 }
 
 // freeSpan takes a span apart whose blocks are all free and which no list and no holder knows.
@@ -108,10 +117,7 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	g := granuleRange{r, int((s.base - r.base) / granule), int(s.granules)}
 	r.pages.note(uintptr(g.i), uintptr(g.i+g.n), 0)
 	b.slabs.Add(-1)
-	h.held -= int64(s.bytes())
-	if p := b.kind.purpose; p != nil {
-		p.held -= int64(s.bytes())
-	}
+	h.count(b, -int64(s.bytes()))
 	s.state.Store(spanDead)
 	h.meta.recycle(s.addr(), recordBytes(words))
 	if !b.kind.typed() {

@@ -1,8 +1,6 @@
 package offheap
 
 import (
-	"sync/atomic"
-
 	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/debugmode"
 )
@@ -116,28 +114,20 @@ func (h *heap) guardOne(bin *bin, q request) uintptr {
 		return 0
 	}
 	b := block{size: q.n, room: q.n, kind: q.kind, desc: q.desc}
-	if b.kind.typed() && b.desc == nil || !h.charge(bin, b.size) {
+	if b.kind.typed() && b.desc == nil {
+		return 0
+	}
+	// At a limit the ordinary way may still have a free block.
+	if h.charge(bin, b.kind, b.size, h.guards.counter(b.kind)) != nil {
 		return 0
 	}
 	if !h.guards.guard(&b, q.align) {
 		h.guards.unaccount(&b)
 		return 0
 	}
-	h.guardedBytes(b.kind).Add(int64(b.size))
 	b.stack = debugmode.Callers(0)
 	h.guards.enter(&b, true)
 	return b.addr
-}
-
-// charge counts n bytes, which b would serve otherwise, as held if no limit is in the way. If one is, the ordinary way may still have a free block.
-func (h *heap) charge(b *bin, n uintptr) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.checkLimit(b, int64(n)) != nil {
-		return false
-	}
-	h.account(b.kind, int64(n))
-	return true
 }
 
 // guardLarge serves a large block on guarded pages if chance picks it and the bounds allow it, or returns 0.
@@ -151,9 +141,6 @@ func (h *heap) guardLarge(q request) (addr uintptr) {
 	}
 	return addr
 }
-
-// guardedBytes counts the bytes of a kind's blocks that are guarded because they were sampled.
-func (h *heap) guardedBytes(k *kind) *atomic.Int64 { return &h.bin(h.twin(k), largeClass).out }
 
 // A guardedRef, with this bit and an address, leads to a sampled guarded block: these lie in no region.
 const guardedRef = 1 << 63
@@ -192,13 +179,12 @@ func (h *heap) freeGuarded(addr uintptr, op string) bool {
 	if t == nil {
 		return false
 	}
-	b, alive := t.blocks.find(addr)
+	_, alive := t.blocks.find(addr)
 	if !alive && h.sampledPages(addr) != t {
 		return false
 	}
 	if alive {
 		allocsample.Remove(addr)
-		h.guardedBytes(b.kind).Add(-int64(b.size))
 	}
 	t.free(addr, op) // It panics if no block begins there.
 	return true

@@ -167,26 +167,13 @@ func (v *vault) slack(used int64) int64 {
 	return v.bytes - used
 }
 
-// allocSecret serves a request of a secret kind beside the slabs.
-func (h *heap) allocSecret(q request) (uintptr, error) {
-	addr, err := h.secrets.Load().alloc(q)
-	if err == nil {
-		h.bin(q.kind, largeClass).out.Add(int64(q.n))
-	}
-	return addr, err
-}
-
 // freeSecret frees a secret block beside the slabs. It reports false if addr has nothing to do with any.
 func (h *heap) freeSecret(addr uintptr, op string) bool {
 	t := h.secrets.Load()
 	if t == nil || !h.vault.owns(addr) {
 		return false
 	}
-	b, alive := t.blocks.find(addr)
 	t.free(addr, op) // It panics if no block begins there.
-	if alive {
-		h.bin(b.kind, largeClass).out.Add(-int64(b.size))
-	}
 	return true
 }
 

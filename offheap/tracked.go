@@ -45,13 +45,7 @@ func (t *tracked) alloc(q request) (uintptr, error) {
 	if q.n > trackedMax || q.align > maxAlign {
 		return 0, outOfMemory("blocks", q.n, errTooLarge)
 	}
-	t.h.mu.Lock()
-	err := t.h.checkLimit(&bin{kind: q.kind}, int64(q.n))
-	if err == nil {
-		t.h.account(q.kind, int64(q.n))
-	}
-	t.h.mu.Unlock()
-	if err != nil {
+	if err := t.h.charge(&bin{kind: q.kind}, q.kind, q.n, t.counter(q.kind)); err != nil {
 		return 0, err
 	}
 	b, err := t.memory(q)
@@ -77,19 +71,46 @@ func (t *tracked) enter(b *block, zero bool) {
 	t.inUse.Add(int64(b.size))
 }
 
-// account adds n bytes to what is held. The caller holds the lock.
-func (h *heap) account(k *kind, n int64) {
+// charge counts a block of n bytes of k in no span, if no limit is in the way of a request of b.
+func (h *heap) charge(b *bin, k *kind, n uintptr, out *atomic.Int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.checkLimit(b, int64(n)); err != nil {
+		return err
+	}
+	h.account(k, int64(n), out)
+	return nil
+}
+
+// account adds n bytes to what is held, and to out, which may be nil. The caller holds the lock.
+func (h *heap) account(k *kind, n int64, out *atomic.Int64) {
 	h.held += n
 	h.beside += n
 	if k.purpose != nil {
 		k.purpose.held += n
 	}
+	if out != nil {
+		out.Add(n)
+	}
 }
 
 func (t *tracked) unaccount(b *block) {
+	out := t.counter(b.kind)
 	t.h.mu.Lock()
 	defer t.h.mu.Unlock()
-	t.h.account(b.kind, -int64(b.size))
+	t.h.account(b.kind, -int64(b.size), out)
+}
+
+// counter is where a heap of slabs counts the blocks of k that t has beside the slabs: those of secret
+// kinds, and sampled ones. It is nil if t serves all blocks.
+func (t *tracked) counter(k *kind) *atomic.Int64 {
+	switch {
+	case t == t.h.other:
+		return nil
+	case k.secret:
+		return &t.h.bin(k, largeClass).out
+	}
+	return &t.h.bin(t.h.twin(k), largeClass).out
 }
 
 // memory finds a place for a block: on guarded pages, in a heap of slabs, or on the Go heap. It is zero if that was asked for.
