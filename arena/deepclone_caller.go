@@ -22,14 +22,16 @@ type callSite struct {
 // microseconds.
 var callSites [256]atomic.Pointer[callSite]
 
-// modulePlans has the plans without options of each module that calls DeepClone, by the module's path.
+// modulePlans has the plans without options of each module that calls DeepClone, by the module's
+// path.
 var modulePlans sync.Map
 
 // mainPlans are the plans for types of the main module alone. They serve all callers of clones that
 // have no types for which it matters who calls.
 var mainPlans = sync.OnceValue(func() *plans { return plansOfModule(moduleOf("main")) })
 
-// callerPlans are the plans for types of the module of a caller. skip is 0 for the caller of callerPlans.
+// callerPlans are the plans for types of the module of a caller. skip is 0 for the caller of
+// callerPlans.
 func callerPlans(skip int) *plans {
 	var pcs [1]uintptr
 	runtime.Callers(skip+2, pcs[:])

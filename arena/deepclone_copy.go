@@ -15,8 +15,8 @@ type lot struct {
 	left  uintptr // Units from at on.
 }
 
-// lotBytes is how much of it is asked for at once. What is larger gets a chunk of its own, which others
-// have less use for.
+// lotBytes is how much of it is asked for at once. What is larger gets a chunk of its own, which
+// others have less use for.
 const lotBytes = 16 << 10
 
 // allocate gives every block its memory.
@@ -121,8 +121,9 @@ func (c *cloner) fromLot(d *typeDesc, n uintptr) (unsafex.Ptr, error) {
 	return p, nil
 }
 
-// makeOnHeap is memory for n values on the Go heap. Package unsafe lets memory be made as one type and used
-// as another of equal layout, so that types with a common layout need no call of package reflect.
+// makeOnHeap is memory for n values on the Go heap. Package unsafe lets memory be made as one type
+// and used as another of equal layout, so that types with a common layout need no call of package
+// reflect.
 func makeOnHeap(d *typeDesc, n uintptr) unsafex.Ptr {
 	if !d.scan {
 		return unsafex.DataOf(make([]byte, n*d.size))
@@ -192,9 +193,9 @@ func copyBytes(dst, src unsafex.Ptr, n uintptr) {
 
 // copyUnit copies one unit, with its pointers led to the copies. dst is zero.
 //
-// The unit may have changed since the walk: a value of an arena that was reset or freed lies in memory that
-// the clone itself may have been given. So a header is read once and compared with what the walk found, and
-// it is written when it is complete, the pointer first.
+// The unit may have changed since the walk: a value of an arena that was reset or freed lies in
+// memory that the clone itself may have been given. So a header is read once and compared with what
+// the walk found, and it is written when it is complete, the pointer first.
 func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 	for i := range p.runs {
 		copyRun(&p.runs[i], src, dst)
@@ -289,7 +290,7 @@ func (c *cloner) follow(q unsafex.Ptr, p *plan, n uintptr) unsafex.Ptr {
 			}
 		default:
 			b := c.at(r)
-			if b.src == q && b.plan.typ == p.typ && n <= b.room/p.units {
+			if b.src == q && (b.plan.typ == p.typ || b.kind == isMap) && n <= b.room/p.units {
 				return b.dst
 			}
 		}
@@ -302,7 +303,8 @@ func (c *cloner) changed() error {
 		c.op, c.at(0).plan.whole)
 }
 
-// fill puts the copied entries into a map. All that they lead to is complete, so that keys hash as they will.
+// fill puts the copied entries into a map. All that they lead to is complete, so that keys hash as
+// they will.
 func (m *mapCopy) fill() {
 	for i := range m.keysTo.Len() {
 		m.to.SetMapIndex(m.keysTo.Index(i), m.elemsTo.Index(i))

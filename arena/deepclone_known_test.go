@@ -25,7 +25,8 @@ import (
 	"time"
 )
 
-// A sample is a value of a type of the standard library. The text of a copy must be that of the value.
+// A sample is a value of a type of the standard library. The text of a copy must be that of the
+// value.
 type sample struct {
 	value any
 	text  func(v any) string // nil for fmt.Sprint.
@@ -119,8 +120,9 @@ func formFile() *multipart.FileHeader {
 	return form.File["field"][0]
 }
 
-// TestKnownTypes is GC-10: it fails if a Go release changes the fields of a type that knownTypes or refusedTypes has. Then
-// read the package of the type again: does all its code still store in each field what the field's type says?
+// TestKnownTypes is GC-10: it fails if a Go release changes the fields of a type that knownTypes or
+// refusedTypes has. Then read the package of the type again: does all its code still store in each
+// field what the field's type says?
 func TestKnownTypes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range known() {

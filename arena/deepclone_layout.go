@@ -46,8 +46,8 @@ func (c *cloner) layOut() {
 // fewPlaces are sorted by comparing.
 const fewPlaces = 128
 
-// sorted orders places by address, of those at one address the larger ones first. It is a radix sort, which takes
-// a fifth of the time of one that compares.
+// sorted orders places by address, of those at one address the larger ones first. It is a radix
+// sort, which takes a fifth of the time of one that compares.
 func (c *cloner) sorted(list []place) []place {
 	larger := func(x, y place) int { return cmp.Compare(y.end, x.end) }
 	if len(list) < fewPlaces {

@@ -66,7 +66,8 @@ type twin struct {
 // noLine is the last line of a ledger without lines.
 var noLine line
 
-// golden is 2^64 by the golden ratio. Products with it have hashes of the other factor in their upper bits.
+// golden is 2^64 by the golden ratio. Products with it have hashes of the other factor in their
+// upper bits.
 const golden = 0x9E3779B97F4A7C15
 
 const (
@@ -168,11 +169,11 @@ func (l *ledger) begin(ln *line) {
 }
 
 // find is the twin in a list for the variable of that type at addr, and its copy. The twin is nil
-// if there is none.
+// if there is none. A map at addr is the same one for all types that it is converted to.
 func (l *ledger) find(first *uint32, addr uintptr, d *typeDesc, kind blockKind) (*twin, unsafex.Ptr) {
 	for i := *first; i != 0; {
 		t := &l.twins[(i-1)/twinPiece][(i-1)%twinPiece]
-		if t.src == addr && t.key == d.key && (t.kind == kind || kind == isMemory && t.kind == isShared) {
+		if t.src == addr && (t.key == d.key || kind == isMap) && (t.kind == kind || kind == isMemory && t.kind == isShared) {
 			return t, l.copies[(i-1)/twinPiece][(i-1)%twinPiece]
 		}
 		i = t.next
@@ -223,8 +224,8 @@ func (l *ledger) claimSlow(addr, n uintptr) bool {
 	}
 }
 
-// claimWide is claim for a large variable. It makes no lines except those of which the variable has a
-// part only, because the ledger would become as large as the variable.
+// claimWide is claim for a large variable. It makes no lines except those of which the variable has
+// a part only, because the ledger would become as large as the variable.
 func (l *ledger) claimWide(addr, n uintptr) bool {
 	lines := span{(addr + lineBytes - 1) &^ (lineBytes - 1), (addr + n) &^ (lineBytes - 1)}
 	if head := lines.from - addr; head != 0 && !l.claimIn(l.line(addr), lineBytes-head, head) {
@@ -244,9 +245,9 @@ func (l *ledger) claimWide(addr, n uintptr) bool {
 	return l.widen(lines)
 }
 
-// claimChunk notes that the n bytes at addr are a chunk for copies, and says whether no large variable
-// lies there. Variables in the chunk are stale ones. The ledger does not look for those in lines that
-// exist already, because they are few and a chunk has many lines.
+// claimChunk notes that the n bytes at addr are a chunk for copies, and says whether no large
+// variable lies there. Variables in the chunk are stale ones. The ledger does not look for those in
+// lines that exist already, because they are few and a chunk has many lines.
 func (l *ledger) claimChunk(addr, n uintptr) bool {
 	return l.widen(span{(addr + 7) &^ 7, (addr + n) &^ 7})
 }

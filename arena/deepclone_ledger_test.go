@@ -100,8 +100,8 @@ func TestLedgerTwins(t *testing.T) {
 	}
 }
 
-// TestLedgerChunks holds that a claimed chunk takes its words and no others, in lines that it has in
-// part, too.
+// TestLedgerChunks holds that a claimed chunk takes its words and no others, in lines that it has
+// in part, too.
 func TestLedgerChunks(t *testing.T) {
 	var l ledger
 	l.open()

@@ -13,9 +13,9 @@ import (
 // variables deep in this way; what is deeper becomes a task for later.
 //
 // The pass gives up when it finds an interior pointer, two slices of one array, a part that is
-// refused, a variable in a chunk that the arena acquired for the copy, or no memory. The caller then
-// undoes it and takes the long way, which copes with the first two and has good messages for the
-// others.
+// refused, a variable in a chunk that the arena acquired for the copy, or no memory. The caller
+// then undoes it and takes the long way, which copes with the first two and has good messages for
+// the others.
 //
 // The pass ends, because it copies each address once. Values of an arena that was reset are no
 // exception, although their memory may be that of the copies: the ledger claims each chunk that the

@@ -8,8 +8,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// TestDeepCloneOutside has pointers to memory that is neither Go's nor freehold's, as C code allocates it. What
-// lies there may be larger than its Go type, and C knows it by its address.
+// TestDeepCloneOutside has pointers to memory that is neither Go's nor freehold's, as C code
+// allocates it. What lies there may be larger than its Go type, and C knows it by its address.
 func TestDeepCloneOutside(t *testing.T) {
 	memory, err := syscall.Mmap(-1, 0, 1<<16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {

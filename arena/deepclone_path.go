@@ -18,9 +18,9 @@ const (
 	pathTail = 8
 )
 
-// path names the place at an offset in block i as Go code would: "order.items[3].mu". Of the values that
-// begin there, stop is the type that is meant; nil is the innermost. A list may have millions of
-// nodes, so path neither recurses nor builds the names of all.
+// path names the place at an offset in block i as Go code would: "order.items[3].mu". Of the values
+// that begin there, stop is the type that is meant; nil is the innermost. A list may have millions
+// of nodes, so path neither recurses nor builds the names of all.
 func (c *cloner) path(i uint32, offset uintptr, stop reflect.Type) string {
 	type step struct {
 		block  uint32
@@ -125,7 +125,8 @@ func rootName(t reflect.Type) string {
 	return t.Name()
 }
 
-// fieldPath names the place at an offset in a t, and says which type stands there: stop, or the innermost.
+// fieldPath names the place at an offset in a t, and says which type stands there: stop, or the
+// innermost.
 func fieldPath(t reflect.Type, offset uintptr, stop reflect.Type) (string, reflect.Type) {
 	path := ""
 	for t != stop || offset != 0 {

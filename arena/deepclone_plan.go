@@ -281,8 +281,8 @@ func inUse(t reflect.Type) string {
 	return ""
 }
 
-// emit adds the ops for a value of type t at off in p's unit. If it stands in an unexported field of a
-// type that is not opened, held is the name of this type.
+// emit adds the ops for a value of type t at off in p's unit. If it stands in an unexported field
+// of a type that is not opened, held is the name of this type.
 func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 	add := func(o op) {
 		o.off, o.typ = off, t

@@ -11,12 +11,12 @@ import (
 
 // This file decides which struct types DeepClone copies field by field.
 //
-// DeepClone does to a value what Go code without package unsafe may do: it assigns the value, and it
-// writes the fields that the code may name. Exported fields can be named everywhere. An unexported
-// field can be named in one package only, and that package may use package unsafe to store something
-// other than the field's type says: log/slog keeps a string as a *byte and a length, package time
-// keeps more behind a *Timer than its fields. Package reflect does not show this. So the unexported
-// fields of a struct type are copied only if the type is one of these:
+// DeepClone does to a value what Go code without package unsafe may do: it assigns the value, and
+// it writes the fields that the code may name. Exported fields can be named everywhere. An
+// unexported field can be named in one package only, and that package may use package unsafe to
+// store something other than the field's type says: log/slog keeps a string as a *byte and a
+// length, package time keeps more behind a *Timer than its fields. Package reflect does not show
+// this. So the unexported fields of a struct type are copied only if the type is one of these:
 //
 //  1. It is declared in the main module or in the module of the function that calls DeepClone (see
 //     deepclone_caller.go). Its author also answers for the call.
@@ -34,8 +34,8 @@ func (s *plans) opens(t reflect.Type) bool {
 	return pkg == "" || s.all || s.home(pkg) || s.trusted[pkg] || knownTypes[fieldsOf(t)] || declaresClone(t)
 }
 
-// declaredIn is the package that may name the unexported fields of the struct type t, or "" if t has
-// none. It differs from t.PkgPath for a type like "type mine time.Timer".
+// declaredIn is the package that may name the unexported fields of the struct type t, or "" if t
+// has none. It differs from t.PkgPath for a type like "type mine time.Timer".
 func declaredIn(t reflect.Type) string {
 	for i := range t.NumField() {
 		if pkg := t.Field(i).PkgPath; pkg != "" {
@@ -45,8 +45,8 @@ func declaredIn(t reflect.Type) string {
 	return ""
 }
 
-// fieldsOf is the key of a struct type in knownTypes and refusedTypes: the package that may name its
-// unexported fields, and all fields with their types.
+// fieldsOf is the key of a struct type in knownTypes and refusedTypes: the package that may name
+// its unexported fields, and all fields with their types.
 func fieldsOf(t reflect.Type) string {
 	var b strings.Builder
 	b.WriteString(declaredIn(t))
@@ -62,8 +62,9 @@ func fieldsOf(t reflect.Type) string {
 	return b.String()
 }
 
-// declaresClone says whether the struct type t has the method UnsafeCloneFields, which returns a t. A
-// type that embeds t also has the method, but does not pass, because the result is not of its type.
+// declaresClone says whether the struct type t has the method UnsafeCloneFields, which returns a t.
+// A type that embeds t also has the method, but does not pass, because the result is not of its
+// type.
 func declaresClone(t reflect.Type) bool {
 	m, ok := reflect.PointerTo(t).MethodByName("UnsafeCloneFields")
 	return ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 && m.Type.Out(0) == t
@@ -151,8 +152,8 @@ func (c *cloner) holdsDynamic(p *plan, data unsafex.Ptr) bool {
 	return c.lasts(data, p.flat())
 }
 
-// lasts says whether the memory at q may be shared with the clone: it lives as long as the program, or
-// it is immutable and on the Go heap, where the clone keeps it alive.
+// lasts says whether the memory at q may be shared with the clone: it lives as long as the program,
+// or it is immutable and on the Go heap, where the clone keeps it alive.
 func (c *cloner) lasts(q unsafex.Ptr, immutable bool) bool {
 	if _, known := ownerOf(unsafex.PtrAddr(q)); known {
 		return false
@@ -169,8 +170,8 @@ func (c *cloner) lasts(q unsafex.Ptr, immutable bool) bool {
 	return !c.isOffheap(unsafex.PtrAddr(q))
 }
 
-// isOutside says whether q leads to memory that neither Go nor freehold allocated: C's, or a mapping
-// of the program's own. What is there may be larger than its Go type, and has other owners.
+// isOutside says whether q leads to memory that neither Go nor freehold allocated: C's, or a
+// mapping of the program's own. What is there may be larger than its Go type, and has other owners.
 func (c *cloner) isOutside(q unsafex.Ptr) bool {
 	if c.groundNear(q) != elsewhere || !asking() {
 		return false

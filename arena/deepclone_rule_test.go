@@ -43,7 +43,8 @@ func trust[T any]() CloneOptions {
 	return CloneOptions{UnsafeTrust: []reflect.Type{reflect.TypeFor[T]()}}
 }
 
-// TestDeepCloneSlogValues has values whose fields are not what they seem: a string is a *byte and a length.
+// TestDeepCloneSlogValues has values whose fields are not what they seem: a string is a *byte and a
+// length.
 func TestDeepCloneSlogValues(t *testing.T) {
 	type entry struct{ at slog.Value }
 	text := strings.Repeat("secret ", 3)
@@ -127,7 +128,8 @@ func TestDeepCloneFuncs(t *testing.T) {
 	}
 }
 
-// opaque is like an incomplete type of C: what lies behind a pointer to it has a size that Go does not know.
+// opaque is like an incomplete type of C: what lies behind a pointer to it has a size that Go does
+// not know.
 type opaque struct{}
 
 func TestDeepClonePointersToNothing(t *testing.T) {
@@ -359,7 +361,8 @@ func TestDeepCloneHolds(t *testing.T) {
 	})
 }
 
-// TestDeepCloneTrusts has types of another package with unexported pointers: each node leads to its tree.
+// TestDeepCloneTrusts has types of another package with unexported pointers: each node leads to its
+// tree.
 func TestDeepCloneTrusts(t *testing.T) {
 	trees, err := parse.Parse("name", "{{if .x}}text {{.y | print}}{{end}}", "", "", map[string]any{"print": fmt.Sprint})
 	if err != nil {
@@ -377,8 +380,8 @@ func TestDeepCloneTrusts(t *testing.T) {
 	})
 }
 
-// A declared type of another module says that its fields are what they seem. The test makes it foreign by its
-// callers: see moduleOf.
+// A declared type of another module says that its fields are what they seem. The test makes it
+// foreign by its callers: see moduleOf.
 type declaring struct{ s []int }
 
 func (declaring) UnsafeCloneFields() (_ declaring) { panic("called") }

@@ -14,9 +14,10 @@ import (
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
-// This test writes programs with named types, which package reflect cannot make: recursive types, embedded
-// fields, methods, unexported fields, instances of generic types. Each program builds values of its types,
-// clones them to an arena and back, and compares the copies with package samegraph.
+// This test writes programs with named types, which package reflect cannot make: recursive types,
+// embedded fields, methods, unexported fields, instances of generic types. Each program builds
+// values of its types, clones them to an arena and back, and compares the copies with package
+// samegraph.
 
 // A goType is a type of the program. name is as the program writes it.
 type goType struct {
@@ -330,8 +331,8 @@ func TestDeepCloneSource(t *testing.T) {
 	}
 }
 
-// runProgram runs a program as a package of this module, so that it may import the module's internal
-// packages, without writing to the module's folder.
+// runProgram runs a program as a package of this module, so that it may import the module's
+// internal packages, without writing to the module's folder.
 func runProgram(t *testing.T, source string) string {
 	t.Helper()
 	dir := t.TempDir()

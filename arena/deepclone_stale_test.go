@@ -60,8 +60,8 @@ func TestDeepCloneStale(t *testing.T) {
 	}
 }
 
-// cloneRemnant clones a remnant of a's values, once so that the clone succeeds or is refused within old, once
-// so that it is refused within fresh.
+// cloneRemnant clones a remnant of a's values, once so that the clone succeeds or is refused within
+// old, once so that it is refused within fresh.
 func cloneRemnant[T any](t *testing.T, kind func() *Arena, name string, value T) {
 	for n := 1; n <= 3; n++ {
 		a := kind()
@@ -97,7 +97,8 @@ func cloneStale[T any](t *testing.T, a *Arena, v *T) (c *T) {
 	return DeepClone(a, v)
 }
 
-// soundHeaders says which values have a header without memory: a length over nil, or a pointer to no bytes.
+// soundHeaders says which values have a header without memory: a length over nil, or a pointer to
+// no bytes.
 func soundHeaders[T any](t *testing.T, name string, values []T) {
 	t.Helper()
 	words := unsafex.SliceOf[uintptr](unsafex.DataOf(values), len(values)*int(unsafex.Size[T]())/wordSize, len(values)*int(unsafex.Size[T]())/wordSize)
@@ -145,9 +146,9 @@ func unsound(v reflect.Value) string {
 	return ""
 }
 
-// TestDeepCloneStaleEnds clones lists whose last node is a stale one, into the arena that it belongs
-// to. The first node of the copy has the memory of the stale node. A pass that copies what it has
-// just written never ends.
+// TestDeepCloneStaleEnds clones lists whose last node is a stale one, into the arena that it
+// belongs to. The first node of the copy has the memory of the stale node. A pass that copies what
+// it has just written never ends.
 func TestDeepCloneStaleEnds(t *testing.T) {
 	if debugmode.On() || freehold.HeapMode() {
 		t.Skip("the arena does not reuse the memory")

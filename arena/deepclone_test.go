@@ -381,7 +381,8 @@ func TestDeepCloneSameAddress(t *testing.T) {
 				t.Errorf("the parts lie elsewhere: %+v", c)
 			}
 		}
-		// The same without the whole: what is largest comes to be it, in whatever order they are found.
+		// The same without the whole: what is largest comes to be it, in whatever order they are
+		// found.
 		for turn := range 3 {
 			w := &around{}
 			h := &around{}
@@ -474,4 +475,50 @@ func TestDeepCloneViews(t *testing.T) {
 		v.inside = unsafex.SliceOf[byte](unsafex.PtrOf(v.box), wordSize, wordSize)
 		mustPanic(t, "what views.inside leads to, of type uint8, lies in memory of type arena.leafy", func() { clone(v) })
 	})
+}
+
+// TestDeepCloneConverted has variables and maps that the value leads to by two types with one
+// layout.
+func TestDeepCloneConverted(t *testing.T) {
+	type header map[string][]int
+	type tagged struct {
+		A int `json:"a"`
+		p *int
+	}
+	type plain struct {
+		A int
+		p *int
+	}
+	type value struct {
+		header header
+		fields map[string][]int
+		other  any
+		tagged map[plain]*plain
+		same   map[tagged]*plain
+		first  *tagged
+		second *plain
+		third  any
+		inner  *int
+	}
+	m, n := header{"a": {1}}, map[plain]*plain{{A: 1}: {A: 2}}
+	x := &tagged{A: 3}
+	v := &value{m, m, map[string][]int(m), n, map[tagged]*plain(nil), x, (*plain)(x), x, nil}
+	for _, inner := range []*int{nil, &x.A} { // In one pass, and the long way.
+		v.inner = inner
+		for name, a := range map[string]*Arena{"arena": NewArena(), "shared": NewShared(), "heap": nil} {
+			c := DeepClone(a, v)
+			c.fields["b"] = nil
+			c.header["c"] = nil
+			if len(c.header) != 3 || len(c.fields) != 3 || len(c.other.(map[string][]int)) != 3 {
+				t.Errorf("%s: one map became two: %v and %v", name, c.header, c.fields)
+			}
+			c.first.A = 4
+			if c.second.A != 4 || c.third.(*tagged) != c.first {
+				t.Errorf("%s: one variable became two: %v and %v", name, c.first, c.second)
+			}
+			if len(m) != 1 || x.A != 3 {
+				t.Fatalf("%s: the original changed", name)
+			}
+		}
+	}
 }

@@ -92,7 +92,8 @@ func (m *modeler) structType(t reflect.Type) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// fill gives the addressable v a value, and notes its parts. A foreign v must be as an assignment can copy it.
+// fill gives the addressable v a value, and notes its parts. A foreign v must be as an assignment
+// can copy it.
 func (m *modeler) fill(v reflect.Value, foreign bool) {
 	t := v.Type()
 	if m.budget--; m.budget < 0 || t.Size() == 0 { // An array of arrays may have no size and very many elements.

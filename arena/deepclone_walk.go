@@ -80,7 +80,7 @@ type blockKind uint8
 
 const (
 	isMemory  blockKind = iota // Variables, which may be parts of others.
-	isBox                      // The value in an interface. Nobody can have its address.
+	isBox                      // The value in an interface. No pointer leads to it.
 	isScratch                  // Memory of the clone itself: the root, keys and elements of maps.
 	isMap
 	isArray  // As isMemory, but of package-level variables: slices lead to it, pointers to it are shared.
@@ -118,7 +118,7 @@ const (
 // at is block i.
 func (c *cloner) at(i uint32) *block { return &c.blocks[i>>pieceBits][i%piece] }
 
-// idle are cloners for reuse. The collector takes them if nobody does.
+// idle are cloners for reuse. The collector frees those that are not used.
 var idle = sync.Pool{New: func() any { return &cloner{table: make([]found, 64)} }}
 
 // release leaves c, without anything of the value it copied, for another clone, if it is not too
@@ -310,7 +310,7 @@ func (c *cloner) plain(q unsafex.Ptr, p *plan, w unsafex.Ptr) uint32 {
 	return i
 }
 
-// cover makes block i at least so large, and sees to it that what is new of it is walked.
+// cover makes block i at least so large, and puts its new part on the list of what must be walked.
 func (c *cloner) cover(i uint32, live, room uintptr) {
 	b := c.at(i)
 	b.room = max(b.room, room)
@@ -432,9 +432,10 @@ func (c *cloner) block(q unsafex.Ptr, p *plan, kind blockKind, w unsafex.Ptr) (i
 	return i, false
 }
 
-// same says whether what a pointer to a p leads to, found at the block's address, is the block.
+// same says whether what a pointer to a p leads to, found at the block's address, is the block. One
+// map may be found by several types, which Go converts to each other.
 func (b *block) same(p *plan, kind blockKind) bool {
-	if b.plan.typ != p.typ {
+	if b.plan.typ != p.typ && kind != isMap {
 		return false
 	}
 	return b.kind == kind || kind == isMemory && b.kind == isShared

@@ -8,12 +8,14 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// Where memory is that belongs to no arena, the runtime tells to nobody who asks, but
-// runtime.AddCleanup takes a pointer to a package-level variable, and answers with a cleanup that is
-// zero because it will never run; for an object of the heap it is not zero, and panics for what is
-// neither (GC-7). The heap never gives up address space, so that one answer serves for all
-// pointers nearby. Segments of the program itself would be in its symbols, if it was not stripped,
-// and in /proc, on Linux; neither is there for libraries that are loaded later.
+// The runtime has no API that says whether an address is on the heap, in a global or elsewhere. But
+// runtime.AddCleanup shows it (GC-7): for a package-level variable it returns the zero Cleanup,
+// because the cleanup will never run; for an object of the heap it returns another one; for all else
+// it panics. The heap never gives up address space, so one answer holds for all addresses of a
+// region.
+//
+// The symbols of the program and, on Linux, /proc would show its segments, but a program may be
+// stripped, and neither shows libraries that are loaded later.
 
 // ground is what memory belongs to.
 type ground uint8
@@ -33,7 +35,7 @@ var heapRegions [1 << 12]atomic.Uintptr
 // asking works unless a switch for debugging makes the runtime give the same answer always.
 var asking = sync.OnceValue(func() bool { return askGround(&make([]byte, 64)[0]) == onHeap })
 
-// groundOf says what memory p leads to. It is elsewhere if nobody knows.
+// groundOf says what memory p leads to. The answer is elsewhere if there is no other.
 func groundOf(p unsafex.Ptr) ground {
 	region := unsafex.PtrAddr(p) >> regionBits
 	slot := &heapRegions[region%uintptr(len(heapRegions))]
@@ -65,7 +67,8 @@ func askGround(p *byte) (g ground) {
 	return onHeap
 }
 
-// groundNear is groundOf, which remembers what is elsewhere: asking costs a panic then.
+// groundNear is groundOf, and remembers the pages that are elsewhere, because each of those answers
+// costs a panic.
 func (c *cloner) groundNear(q unsafex.Ptr) ground {
 	page := unsafex.PtrAddr(q) >> 12
 	if c.foreign[page] {
