@@ -12,23 +12,24 @@ import (
 
 // A Map is a hash table in an arena. It does what a Go map does, for NaN, for zeros of both signs
 // and for interface keys too: a key whose dynamic type cannot be compared panics and changes
-// nothing. [NewMap] makes it; unlike a nil map, a nil *Map cannot be read either: every use of one ends in Go's panic
-// for a nil pointer.
+// nothing. [NewMap] makes it; unlike a nil map, a nil *Map cannot be read either: every use of one
+// ends in Go's panic for a nil pointer.
 //
-// Strings that a key is or holds in its fields and elements are copied to the arena when the key comes
-// into the map; what an interface in a key holds is not, and values are kept as they are. Tables whose keys and values are free of
-// pointers and bools lie in memory that the collector does not scan, and off the heap where the
-// arena does; others lie in memory of their own type that it scans.
+// Strings that a key is or holds in its fields and elements are copied to the arena when the key
+// comes into the map; what an interface in a key holds is not, and values are kept as they are.
+// Tables whose keys and values are free of pointers and bools lie in memory that the collector does
+// not scan, and off the heap where the arena does; others lie in memory of their own type that it
+// scans.
 //
-// When a Map outgrows its table, the next one is twice as large, and the old one stays in the arena,
-// unused, until the arena is reset or freed: all old tables together take at most what the last one
-// takes, and [Arena.Stats] counts them as InUse. A good hint avoids them. One that loses as many entries as it gains
-// does not take more memory for it.
+// When a Map outgrows its table, the next one is twice as large, and the old one stays in the
+// arena, unused, until the arena is reset or freed: all old tables together take at most what the
+// last one takes, and [Arena.Stats] counts them as InUse. A good hint avoids them. One that loses
+// as many entries as it gains does not take more memory for it.
 //
-// A Map serves one goroutine at a time, and many that only look up. It ends with its arena's values: after
-// Free and after Reset every use panics, and so it does after Rewind to a checkpoint from before the Map was made, grew or got its
-// last key with a string. The Map itself, some 300
-// bytes, is on the Go heap, so that it can say so. A copy of a Map panics.
+// A Map serves one goroutine at a time, and many that only look up and iterate. It ends with its
+// arena's values: after Free and after Reset every use panics, and so it does after Rewind to a
+// checkpoint from before the Map was made, grew or got its last key with a string. The Map itself,
+// some 300 bytes, is on the Go heap, so that it can say so. A copy of a Map panics.
 type Map[K comparable, V any] struct {
 	_     noCopy
 	self  *Map[K, V]    // What tells the Map from a copy.
@@ -47,8 +48,7 @@ type Map[K comparable, V any] struct {
 	direct  bool           // Keys are words, and zero in all slots that are not full.
 	far     bool           // Likewise, and the table is so large that looking at favorites pays.
 	clears  uint           // How often Clear was called.
-	loops   int            // Iterations that are under way.
-	pinned  bool           // One of them looks at the table.
+	loops   mapLoops       // Iterations that are under way.
 	spare   mapTable[K, V] // Of the table's size, empty, if there is one.
 }
 
@@ -280,9 +280,9 @@ func (m *Map[K, V]) Clear() {
 	m.clears++
 }
 
-// All are the entries, in no order. The Map may be changed meanwhile, as a Go map may: an entry that is
-// removed before it was reached is not produced, one that is changed is with its latest value, and
-// one that is new may be. If the arena is freed, the iteration panics when it goes on.
+// All are the entries, in no order. The Map may be changed meanwhile, as a Go map may: an entry
+// that is removed before it was reached is not produced, one that is changed is with its latest
+// value, and one that is new may be. If the arena is freed, the iteration panics when it goes on.
 func (m *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) { m.loop("Map.All", "the next step of Map.All", yield) }
 }
@@ -304,11 +304,10 @@ func (m *Map[K, V]) Values() iter.Seq[V] {
 func (m *Map[K, V]) loop(op, next string, yield func(K, V) bool) {
 	m.check(op)
 	// If the Map grows, the table that the loop began with says which entries are to come, and the
-	// new one what they are. Nobody changes the old one, since it is pinned.
+	// new one what they are. Nothing changes the old one, since it is pinned.
 	t, clears := m.t, m.clears
-	m.loops++
-	m.pinned = true
-	defer m.loopEnds()
+	m.loops.begin()
+	defer m.loops.end()
 	from := rand.Uint32()
 	for i := range len(t.ctrl) * 8 {
 		at := (i/8+int(from>>3))&(len(t.ctrl)-1)*8 + (i+int(from))&7
@@ -332,11 +331,5 @@ func (m *Map[K, V]) loop(op, next string, yield func(K, V) bool) {
 			return
 		}
 		m.check(next)
-	}
-}
-
-func (m *Map[K, V]) loopEnds() {
-	if m.loops--; m.loops == 0 {
-		m.pinned = false
 	}
 }

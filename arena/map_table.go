@@ -231,7 +231,7 @@ func (m *Map[K, V]) grow(op string) error {
 	if room <= 0 {
 		m.stale(op)
 	}
-	if m.spare = (mapTable[K, V]{}); !m.pinned {
+	if m.spare = (mapTable[K, V]{}); !m.loops.pinned() {
 		swept := len(old.ctrl) == groups && groups > 1
 		if m.scanned || m.direct && swept { // What entries lead to must not live longer than they do.
 			clear(old.slots)
@@ -241,7 +241,7 @@ func (m *Map[K, V]) grow(op string) error {
 		}
 	}
 	m.use(t, room)
-	m.pinned = false
+	m.loops.newTable()
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/freehold-go/freehold/offheap"
@@ -331,5 +332,35 @@ func TestMapHint(t *testing.T) {
 	}
 	if _, err := TryNewMap[struct{}, struct{}](a, math.MaxInt); !errors.Is(err, offheap.ErrOutOfMemory) {
 		t.Errorf("a hint of MaxInt of nothing: %v", err)
+	}
+}
+
+// TestMapReaders: many goroutines may iterate at once, as over a Go map. The race detector watches.
+func TestMapReaders(t *testing.T) {
+	a := NewArena()
+	defer a.Free()
+	m := NewMap[int, int](a, 0)
+	for i := range 100 {
+		m.Set(i, i)
+	}
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for range 20 {
+				n := 0
+				for k := range m.Keys() {
+					if _, ok := m.Get(k); ok {
+						n++
+					}
+				}
+				if n != 100 {
+					t.Errorf("%d of 100 keys", n)
+				}
+			}
+		})
+	}
+	readers.Wait()
+	if n := m.loops.state.Load(); n != 0 {
+		t.Errorf("after all iterations the state is %#x", n)
 	}
 }
