@@ -46,30 +46,37 @@ func limitReached(who string, n, held, limit int64) error {
 	return &allocError{kind: ErrLimit, text: fmt.Sprintf("%d more bytes for %s; %d of at most %d are taken: free blocks, or raise the limit with SetLimit", n, who, held, limit)}
 }
 
-// A MisuseError is the value of the panic that answers a mistake of the caller's: freeing what is
-// free already, what was never allocated, or the middle of a block. Nothing has been changed.
+// A MisuseError is the panic value for a mistake of the caller: a free of a free block, of memory
+// that was never allocated, or of the middle of a block. The call has changed nothing.
 //
-// The debug modes find more, and give the stacks: "damaged canary" and "heap pointer in off-heap memory" at a free, which is not carried out, or by
-// [Check]; "use after Free" (or another operation) of a Ref; and "write after Free" by [Check], or when a freed block leaves the quarantine:
-// then a later free panics, which is not to blame and was carried out.
+// The debug modes find more mistakes and give the stacks:
 //
-// Package arena panics with it, too: "use after Free", "use after Reset", "use of a copy" and "use of a zero value" of an Arena, Pool, Builder or
-// Map, and "stale or foreign checkpoint". Addr is 0 there.
+//   - "damaged canary" and "heap pointer in off-heap memory", by a free, which has no effect then,
+//     or by [Check].
+//   - "use after Free" (or after another operation) of a Ref.
+//   - "write after Free", by [Check], or when a freed block leaves the quarantine. In the second case
+//     a later, correct Free reports the damage. That Free has completed; the bug is elsewhere.
+//
+// Package arena panics with it, too: "use after Free", "use after Reset", "use of a copy" and "use of
+// a zero value" of an Arena, Pool, Builder or Map, and "stale or foreign checkpoint". Addr is 0 there.
 type MisuseError struct {
-	Op     string  // The function that was called, such as "Free".
+	Op     string  // The function that the program called, such as "Free".
 	Addr   uintptr // The address that it was called with, or at which the mistake was found.
 	Kind   string  // "double free", "foreign pointer" or "interior pointer"; in the debug modes, and of arenas, others, too.
 	Detail string
 
-	// The stacks of this call, and of those that allocated and freed the block: a line for each function, the innermost first, and one for file and
-	// line. They are empty where nobody knows, as always without a debug mode.
+	// The stacks of this call, of the allocation and of the free of the block: a line for each
+	// function, the innermost first, and one for file and line. A stack is empty if it is not known;
+	// without a debug mode all are.
 	Here, Allocated, Freed string
 
-	// Report is all of it, as Error returns it, in the debug modes and for mistakes with arenas, and empty otherwise.
+	// Report is the whole text, as Error returns it, in the debug modes and for mistakes with arenas.
+	// Otherwise it is empty.
 	Report string
 }
 
-// Error says what was wrong, where, and what to do about it: in one line, or, in the debug modes, in one followed by the stacks.
+// Error names the mistake, the place, and what to do. It is one line, in the debug modes followed by
+// the stacks.
 func (e *MisuseError) Error() string {
 	if e.Report != "" {
 		return e.Report
@@ -80,7 +87,7 @@ func (e *MisuseError) Error() string {
 	return fmt.Sprintf("offheap: %s of %#x: %s: %s", e.Op, e.Addr, e.Kind, e.Detail)
 }
 
-// misuse panics with what is wrong with freeing addr. sp is the span that was found, or nil.
+// misuse panics with the mistake of op at addr. sp is the span of addr, or nil.
 func (h *heap) misuse(op string, addr uintptr, sp *span) {
 	panic(h.diagnose(op, addr, sp))
 }
@@ -98,7 +105,7 @@ func refuseOwned(op string, addr uintptr) {
 	}
 }
 
-// ownedMisuse is what is wrong with freeing addr if it is an arena's, and nil otherwise.
+// ownedMisuse is the mistake of a free of addr if an arena owns the block, and nil otherwise.
 func ownedMisuse(op string, addr uintptr) *MisuseError {
 	name := owner.Of(addr)
 	if name == "" {
@@ -108,7 +115,7 @@ func ownedMisuse(op string, addr uintptr) *MisuseError {
 		Detail: fmt.Sprintf("it belongs to %s; values of an arena end together, with its Free, Reset or Rewind, and are not freed by themselves", name)}
 }
 
-// foreignDetail says what is wrong with handing memory to op that is no block's.
+// foreignDetail explains the mistake of passing memory to op that is no block.
 func foreignDetail(op string) string {
 	const where = "no block of offheap lies there; "
 	switch op {

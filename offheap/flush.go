@@ -152,7 +152,7 @@ func (h *heap) couldRetire(b *bin, n uintptr) bool {
 	for _, g := range marks {
 		if !b.kind.typed() {
 			_, run := g.r.runs.find(int(roundUp(n, granule) / granule))
-			// At the end of what is committed, less would have to be committed.
+			// A free run at the committed end shortens the commit that the request needs.
 			end := g.r.runs.isFree(g.i, len(g.r.runs.free)*wordBits-g.i)
 			found = found || run || end
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 // allocLarge takes a block of more than sizeclass.Max bytes, or of an alignment above a granule,
-// straight from the page heap. It returns the block's address and, if zero is asked for, sees to
-// it that the first n bytes are zero: what is fresh from the machine is so already.
+// straight from the page heap. If zero is set, it clears those of the first n bytes that lie on
+// pages with old data; pages fresh from the machine are zero.
 func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error) {
 	if n > largestAlloc || align > maxAlign {
 		return 0, outOfMemory("blocks", n, errTooLarge)
@@ -62,7 +62,7 @@ func checkMachine(n uintptr) error {
 
 func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	refuseOwned(op, addr)
-	h.mu.Lock() // So that nobody resizes the block meanwhile.
+	h.mu.Lock() // Keeps Realloc of another goroutine from resizing the block meanwhile.
 	ok := addr == sp.base && sp.state.CompareAndSwap(spanLarge, spanDead)
 	h.mu.Unlock()
 	if !ok {

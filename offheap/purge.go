@@ -69,7 +69,7 @@ func (p *purgeState) tick() {
 	p.follow()
 }
 
-// follow makes the memory limit follow what is left.
+// follow makes Go's memory limit follow the bytes that blocks still take.
 func (p *purgeState) follow() {
 	p.h.mu.Lock()
 	p.h.synced = p.h.held

@@ -19,7 +19,7 @@ type Purpose struct {
 	mu    sync.Mutex
 	kinds map[*typeDesc]*kind // Of typed values.
 
-	late atomic.Pointer[MisuseError] // A write to a freed block that nobody was told of.
+	late atomic.Pointer[MisuseError] // A write to a freed block that no call has reported yet.
 
 	held  int64     // Bytes in spans; guarded by the lock of the heap.
 	limit int64     // 0 for none; likewise.
@@ -182,8 +182,8 @@ func checkLimitArgument(n int64) {
 }
 
 // checkLimit says whether a span of n bytes may be added for b. The caller holds the heap's lock.
-// The scan of the counters comes only where what is held would exceed the limit: held is more than
-// what is in use by the slabs that Ps keep.
+// It scans the counters only if the bytes held would exceed the limit. Held bytes are more than those
+// in use, because Ps keep slabs with free blocks.
 func (h *heap) checkLimit(b *bin, n int64) error {
 	if l := h.limit.Load(); l > 0 && h.held+n > l {
 		if used := h.inUseOf(nil) + h.spare(b); used+n > l {
@@ -211,8 +211,8 @@ func (h *heap) inUseOf(p *Purpose) (sum int64) {
 	return sum
 }
 
-// spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for others: each may be handed out later,
-// and no limit is asked then.
+// spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for others.
+// Each may be allocated later without another look at the limit.
 func (h *heap) spare(b *bin) int64 {
 	n := h.free(b)
 	if other := b.partner(); other != nil {

@@ -47,7 +47,7 @@ func (t *tracked) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 	}
 	b, ok := t.blocks.find(addr)
 	if !ok || d.size == 0 {
-		return // The free says what is wrong.
+		return // The free itself reports the mistake.
 	}
 	has := reflect.TypeFor[byte]()
 	if b.desc != nil {

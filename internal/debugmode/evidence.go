@@ -57,12 +57,12 @@ func newAbout(c Config, now time.Time) about {
 	}
 }
 
-// WriteEvidence writes to w what a folder of evidence says: whose it is, the report of the crash,
-// and what was not freed if the mode leaks was on. A folder of such folders stands for the latest
+// WriteEvidence writes to w the report of a folder of evidence: the process, the crash, and, if the
+// mode leaks was on, the blocks that were not freed. A folder of such folders stands for the latest
 // of them. The text of the crash is read from crash, or from the folder if crash is nil. It returns
 // the number of mistakes: of blocks and arenas that were not freed, and one for a crash that memory
 // of freehold's is known to have to do with. If the evidence is incomplete the report says so, and
-// so does the error if what is left names no mistake.
+// so does the error if the rest names no mistake.
 func WriteEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, err error) {
 	e, err := readEvidence(folder)
 	if err != nil {
@@ -141,7 +141,7 @@ type evidence struct {
 	texts   []string
 	crash   string
 	lost    uint64   // blocks that the table had no room for
-	flaws   []string // what is cut off or damaged
+	flaws   []string // the parts that are cut off or damaged
 }
 
 // readEvidence reads a folder, or the latest in it.
@@ -266,7 +266,7 @@ func reportIn(text string) string {
 	return strings.ReplaceAll(text, "\n\t", "\n")
 }
 
-// writeLeaks lists what was in use, and returns how much that is.
+// writeLeaks lists the blocks that were in use, and returns their number.
 func (e *evidence) writeLeaks(b *strings.Builder) (leaks int) {
 	groups := Leaks(func(yield func(Block) bool) {
 		for i := range e.records {

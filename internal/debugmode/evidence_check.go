@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Evidence comes from other machines: from full disks, from processes that were ended while they
-// wrote, and from hands that mean harm. So each file must be a regular one of a bounded size, what
-// is missing is named, and no control character reaches a terminal.
+// Evidence comes from other machines: from full disks, from processes that ended while they wrote,
+// and from attackers. So each file must be a regular one of a bounded size, the report names the
+// missing parts, and no control character reaches a terminal.
 
 // The largest files of evidence, in bytes. A table has at most about 4 million records.
 const (
@@ -57,8 +57,8 @@ func readBounded(r io.Reader, name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// load takes the records and texts over, and notes what is missing. The blocks must have been read
-// before the texts: a running process writes a text before the record that names it.
+// load decodes the records and texts, and notes the missing parts. The caller reads the blocks before
+// the texts: a running process writes a text before the record that names it.
 func (e *evidence) load(blocks, texts []byte) {
 	records := uint64(len(blocks) / recordBytes)
 	used := uint64(0)
@@ -118,8 +118,8 @@ func cut(text string, limit int) string {
 	return text
 }
 
-// printable replaces what is no printable character by what Go's syntax has for it, except for
-// newlines and tabs.
+// printable replaces each unprintable character by its escape in Go's syntax, except newlines and
+// tabs.
 func printable(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {

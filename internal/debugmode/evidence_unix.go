@@ -28,7 +28,7 @@ func makeEvidence(c Config, now time.Time) (folder string, err error) {
 	prefix := filepath.Base(a.Program) + "-"
 	pruneEvidence(c.Evidence, prefix)
 	folder = filepath.Join(c.Evidence, prefix+now.UTC().Format("20060102T150405.000Z")+fmt.Sprintf("-%d", a.PID))
-	// Stacks name functions and files, and no data; but nobody else needs to see them.
+	// Stacks name functions and files, and no data; yet other users need not see them.
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return "", err
 	}

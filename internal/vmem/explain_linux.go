@@ -111,8 +111,8 @@ func explainOvercommit(_ string, size uint64) string {
 	if !ok || mode != 2 {
 		return ""
 	}
-	limit, ok1 := meminfo("CommitLimit:")
-	used, ok2 := meminfo("Committed_AS:")
+	limit, ok1 := procField("/proc/meminfo", "CommitLimit:")
+	used, ok2 := procField("/proc/meminfo", "Committed_AS:")
 	if !ok1 || !ok2 || used+size <= limit {
 		return ""
 	}
@@ -130,9 +130,10 @@ func procNumber(path string) (uint64, bool) {
 	return n, err == nil
 }
 
-// meminfo reads one line of /proc/meminfo, in bytes.
-func meminfo(key string) (uint64, bool) {
-	b, err := os.ReadFile("/proc/meminfo")
+// procField reads the line of a file that begins with key and holds a number of kilobytes, such as
+// those of /proc/meminfo and /proc/self/status. It returns bytes.
+func procField(path, key string) (uint64, bool) {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return 0, false
 	}

@@ -3,9 +3,6 @@ package vmem
 import (
 	"fmt"
 	"math"
-	"os"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,21 +28,7 @@ func explainLock(err error) string {
 	if limit == math.MaxUint64 || err == unix.EAGAIN {
 		return "the machine has no memory that can be locked"
 	}
+	locked, _ := procField("/proc/self/status", "VmLck:") // 0 if the system does not say.
 	return fmt.Sprintf("RLIMIT_MEMLOCK allows %d bytes of locked memory and %d are locked: raise it with ulimit -l, "+
-		"LimitMEMLOCK= in a systemd unit or --ulimit memlock= for a container, or give the process CAP_IPC_LOCK", limit, lockedBytes())
-}
-
-// lockedBytes is what this process has locked.
-func lockedBytes() uint64 {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, found := strings.CutPrefix(line, "VmLck:"); found {
-			n, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 54) // 0 if it is no number.
-			return n << 10
-		}
-	}
-	return 0
+		"LimitMEMLOCK= in a systemd unit or --ulimit memlock= for a container, or give the process CAP_IPC_LOCK", limit, locked)
 }
