@@ -5,59 +5,59 @@ import (
 	"testing"
 )
 
-// Allocator is what the suite needs of an allocator. The package documentation states the contract.
-// Sizes are in bytes. An allocator may implement [Purger], [Limiter] and [Settler] too; the suite
+// Allocator has the methods that the suite needs. The package documentation states the contract.
+// Sizes are in bytes. An allocator may also implement [Purger], [Limiter] and [Settler]; the suite
 // finds them by type assertion.
 type Allocator interface {
 	// TryAlloc returns a zeroed block of n bytes.
 	TryAlloc(n int) ([]byte, error)
-	// TryAllocUninit returns a block of n bytes that may hold anything.
+	// TryAllocUninit returns a block of n bytes with any contents.
 	TryAllocUninit(n int) ([]byte, error)
 	// TryAllocAligned returns a zeroed block of n bytes whose address is a multiple of align.
 	TryAllocAligned(n, align int) ([]byte, error)
-	// TryRealloc gives the block b a length of n bytes, perhaps at another address.
+	// TryRealloc changes the length of the block b to n bytes, and may move it.
 	TryRealloc(b []byte, n int) ([]byte, error)
-	// Free gives the block back, b or any b[:k].
+	// Free frees the block, given as b or any b[:k].
 	Free(b []byte)
-	// InUse returns the bytes that blocks hold now. It may count a block by its length or by the
-	// larger size that it was rounded to, but by the same number when the block is freed.
+	// InUse returns the bytes of the blocks in use. It may count a block by its length or by a
+	// larger size that it was rounded to, but must use the same number when the block is freed.
 	InUse() int64
 }
 
-// Purger is an allocator that can give unused memory back to the operating system at once. The suite
-// calls Purge between operations: blocks in use must not change, and those handed out afterwards
-// must be zeroed as ever.
+// Purger is an allocator that can return unused memory to the operating system at once. The suite
+// calls Purge between operations: blocks in use must not change, and later blocks must be zeroed as
+// always.
 type Purger interface{ Purge() }
 
-// Limiter is an allocator whose memory can be limited. SetLimit sets the bytes that may be in use
-// and returns the limit before; the suite puts that one back. It is called only with
+// Limiter is an allocator whose memory can be limited. SetLimit sets the bound of the bytes in use
+// and returns the old bound, which the suite restores. The suite calls it only with
 // [Config.Limits].
 type Limiter interface{ SetLimit(n int64) (old int64) }
 
-// Settler is an allocator whose InUse lags behind, because frees wait in a queue for example.
-// The suite calls Settle, with no other call under way, before it compares InUse.
+// Settler is an allocator whose InUse lags behind, for example because frees wait in a queue. The
+// suite calls Settle, while no other call is under way, before it compares InUse.
 type Settler interface{ Settle() }
 
-// Config says what the allocator under test promises beyond the contract. Its zero value, with New
-// set, is the bare contract for one goroutine.
+// Config describes the promises of the allocator under test beyond the contract. Its zero value,
+// with New set, is the bare contract for one goroutine.
 type Config struct {
 	// New returns the allocator for one subtest. It may return the same one each time, as it must
-	// for an allocator that is a package. What has to be closed belongs in t.Cleanup. Ops and
-	// FailEach do not use it.
+	// for an allocator that is a package. Close resources in t.Cleanup. Ops and FailEach do not use
+	// New.
 	New func(t testing.TB) Allocator
 
-	// Misuse says that Free and TryRealloc panic for memory that is not a live block: for a block
-	// freed already (and not handed out again since) with a message that has "double free" or
-	// "already" in it, for an address inside a block with "interior" or "inside", for memory that
-	// the allocator does not own with "foreign" or "not allocated". Case does not matter.
+	// Misuse says that Free and TryRealloc panic for memory that is not a live block. For a block
+	// that was freed already (and not allocated again since) the message has "double free" or
+	// "already" in it, for an address inside a block "interior" or "inside", for memory that the
+	// allocator does not own "foreign" or "not allocated". Case does not matter.
 	Misuse bool
 
-	// Concurrent says that several goroutines may use the allocator at once, and that a block may
-	// be freed by another goroutine than the one that allocated it.
+	// Concurrent says that several goroutines may use the allocator at once, and that a goroutine
+	// may free a block that another one allocated.
 	Concurrent bool
 
-	// GCStress runs the garbage collector again and again during the concurrent checks, and flips
-	// its target. It is slow, and finds memory that the collector should not see.
+	// GCStress runs the garbage collector again and again during the concurrent checks, and
+	// alternates its target. It is slow. It finds memory that the collector should not see.
 	GCStress bool
 
 	// Limits runs the checks for an allocator that is a [Limiter].
@@ -69,24 +69,23 @@ type Config struct {
 	// MaxAlign is the largest alignment promised, in bytes. Zero means 4096.
 	MaxAlign int
 
-	// MaxSize is the largest block that the suite asks for and expects to get, in bytes. Zero means
-	// 33 MiB, 4 MiB in -short mode.
+	// MaxSize is the largest block that the suite requests and must get, in bytes. Zero means 33
+	// MiB, 4 MiB in -short mode.
 	MaxSize int
 
-	// MaxLive is how many bytes the blocks of an Ops stream hold together at most. Zero means
-	// 16 MiB.
+	// MaxLive bounds the bytes that the blocks of an Ops stream hold together. Zero means 16 MiB.
 	MaxLive int
 
-	// MaxWaste, if not zero, is how much more than the length of a block InUse may rise by, as a
-	// share of that length, for blocks of more than 64 bytes: 0.125 for one eighth.
+	// MaxWaste, if not zero, bounds the waste of blocks of more than 64 bytes: the rise of InUse
+	// beyond the length, as a share of the length: 0.125 for one eighth.
 	MaxWaste float64
 
-	// ErrOutOfMemory is what errors.Is finds in the error for a block that cannot be had. If it is
-	// nil, any error will do.
+	// ErrOutOfMemory must be found by errors.Is in the error for an impossible block. If it is nil,
+	// any error is accepted.
 	ErrOutOfMemory error
 
-	// ErrLimit is what errors.Is finds in the error for a block that a limit forbids. If it is nil,
-	// any error will do.
+	// ErrLimit must be found by errors.Is in the error for a block that a limit forbids. If it is
+	// nil, any error is accepted.
 	ErrLimit error
 }
 
@@ -156,8 +155,8 @@ func checks() []check {
 	}
 }
 
-// Test runs the suite against the allocators that cfg.New returns, one subtest a property. Every
-// subtest ends with a leak check: InUse must be back where it was when New returned.
+// Test runs the suite against the allocators that cfg.New returns, one subtest for each property.
+// Every subtest ends with a leak check: InUse must have the value that it had when New returned.
 func Test(t *testing.T, cfg Config) {
 	t.Helper()
 	if cfg.New == nil {
@@ -172,9 +171,9 @@ func Test(t *testing.T, cfg Config) {
 	}
 }
 
-// CheckLeaks notes how many bytes of a are in use, and makes the test fail if another number is in
-// use at its end. Call it before registering cleanups that free blocks: cleanups run last in, first
-// out. If a is a [Settler], Settle runs before each look.
+// CheckLeaks notes the bytes of a in use, and makes the test fail if another number is in use at
+// its end. Call it before you register cleanups that free blocks: cleanups run last in, first out.
+// If a is a [Settler], CheckLeaks calls Settle before it reads the number.
 func CheckLeaks(t testing.TB, a interface{ InUse() int64 }) {
 	t.Helper()
 	before := settledInUse(a)

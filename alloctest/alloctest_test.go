@@ -237,8 +237,8 @@ type pair struct {
 	b byte
 }
 
-// heapTyped returns functions over the reference allocator's rules for a type: values of the Go heap
-// that are counted.
+// heapTyped returns functions over the reference allocator's rules for a type: values of the Go
+// heap that are counted.
 func heapTyped[T any](value func(i int) T, dirty bool) Typed[T] {
 	live := map[*T]bool{}
 	var reuse []*T

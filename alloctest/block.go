@@ -16,8 +16,8 @@ func addr(b []byte) uintptr {
 	return reflect.ValueOf(b[:1]).Pointer()
 }
 
-// period is the length after which a pattern repeats. It is a prime, so that a copy that was moved by
-// a power of two is noticed.
+// period is the length after which a pattern repeats. It is a prime, so that a copy that was moved
+// by a power of two is noticed.
 const period = 251
 
 // zeros is what blocks are compared with.
@@ -42,7 +42,7 @@ func patternInto(b []byte, seed int) {
 func fill(b []byte, seed int) {
 	patternInto(b, seed)
 	for at := period; at < len(b); at *= 2 {
-		copy(b[at:], b[:at]) // What is there is whole periods.
+		copy(b[at:], b[:at]) // The bytes so far are whole periods.
 	}
 }
 
@@ -124,8 +124,8 @@ func mustAlloc(t testing.TB, cfg *Config, a Allocator, n int) []byte {
 	return b
 }
 
-// sizes returns the lengths that allocators get wrong: every small one, and the neighbours of powers
-// of two, of three quarters of them and of multiples of the page, up to cfg.MaxSize.
+// sizes returns the lengths that allocators get wrong: every small one, and the neighbours of
+// powers of two, of three quarters of them and of multiples of the page, up to cfg.MaxSize.
 func sizes(cfg *Config) []int {
 	var all []int
 	for n := 0; n <= 130; n++ {

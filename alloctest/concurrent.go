@@ -19,8 +19,8 @@ const (
 	liveBlocks = 40
 )
 
-// StressGC runs the garbage collector over and over until the test ends, and flips its target
-// between eager and idle, in a goroutine of its own. It is what [Config.GCStress] uses.
+// StressGC runs the garbage collector over and over until the test ends, and alternates its target
+// between eager and idle, in a goroutine of its own. [Config.GCStress] uses it.
 //
 // The target belongs to the whole process: tests that set it must not run at the same time.
 func StressGC(t testing.TB) {
@@ -74,8 +74,8 @@ type worker struct {
 	bad bool
 }
 
-// alloc returns a stamped block of a random length, mostly small, now and then large. It checks that
-// a zeroed block is zero. Its nil is a failure already reported.
+// alloc returns a stamped block of a random length, mostly small, now and then large. It checks
+// that a zeroed block is zero. Its nil is a failure already reported.
 func (w *worker) alloc() *stamped {
 	size := 1 + w.r.Next(1<<w.r.Next(13))
 	if w.r.Next(200) == 0 {
@@ -117,7 +117,7 @@ func (w *worker) realloc(s *stamped) {
 	w.verify(s)
 	s.b = r
 	if size > old && firstNonZero(r[old:]) >= 0 {
-		w.fail("TryRealloc of %d bytes to %d did not zero what is new", old, size)
+		w.fail("TryRealloc of %d bytes to %d did not zero the new bytes", old, size)
 	}
 	fill(s.b, s.seed)
 }

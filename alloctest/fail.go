@@ -5,19 +5,19 @@ import "testing"
 // maxFailures bounds FailEach: a failed function that never says no would make it run for ever.
 const maxFailures = 100_000
 
-// FailEach shows that an allocator survives each failure of the operating system. For n = 1, 2, …
-// it asks open for a fresh allocator whose n-th call to the operating system fails, and runs streams
-// of operations beside the model of [Ops]. An error that errors.Is cfg.ErrOutOfMemory is then no
-// failure, another one is. After each stream the blocks must hold what the model says, everything
-// must be free again, InUse must be back, and allocation must work.
+// FailEach tests that an allocator survives each failure of the operating system. For n = 1, 2, …
+// it gets a fresh allocator from open, whose n-th call to the operating system fails, and runs
+// streams of operations beside the model of [Ops]. An error that errors.Is cfg.ErrOutOfMemory is
+// then no failure; any other error is. After each stream the blocks must have the contents of the
+// model, all blocks must be free again, InUse must be at its start, and allocation must work.
 //
-// The function failed says whether a call has failed. FailEach ends with the first n for which none
-// did: there are fewer than n calls. If the call that failed was one that making the allocator
-// needs, open returns nil for the allocator. What must be closed belongs in the Cleanup of the t
-// that open gets: it runs before the next n.
+// The function failed reports whether a call has failed. FailEach ends with the first n for which
+// none did: there are fewer than n calls. If the failed call was one that making the allocator
+// needs, open returns nil for the allocator. Close resources in the Cleanup of the t that open
+// receives: it runs before the next n.
 //
-// FailEach fails the test if not even the first call failed: then the injection does not reach the
-// allocator.
+// FailEach fails the test if not even the first call failed, because the injection then does not
+// reach the allocator.
 func FailEach(t *testing.T, cfg Config, open func(t testing.TB, failAt int) (a Allocator, failed func() bool)) {
 	t.Helper()
 	cfg = cfg.withDefaults()

@@ -33,7 +33,7 @@ func misuseSizes(cfg *Config) []int {
 }
 
 // afterMisuse shows that an allocator is whole after a misuse: a witness has kept its bytes, and
-// fresh blocks are zero, hold what is written and do not overlap.
+// fresh blocks are zero, keep their contents and do not overlap.
 func afterMisuse(t testing.TB, cfg *Config, a Allocator, witness []byte) {
 	t.Helper()
 	checkPattern(t, "another block after a misuse", witness, 9)
@@ -128,8 +128,8 @@ func checkMisuseForeign(t testing.TB, cfg *Config) {
 }
 
 // checkMisuseNeighbours frees a block twice after all blocks around it were freed too, so that the
-// memory may have been joined to a larger free piece or given back. The allocator cannot always know
-// by then that a block began there, so either word is right; that it is foreign is wrong.
+// memory may have been joined to a larger free piece or given back. The allocator cannot always
+// know by then that a block began there, so either word is right; that it is foreign is wrong.
 func checkMisuseNeighbours(t testing.TB, cfg *Config) {
 	a := start(t, cfg)
 	for _, n := range misuseSizes(cfg) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// intervals is the set of address ranges that live blocks cover, in order of address. A sorted slice
-// is enough: it is the model, so it must be plain rather than fast.
+// intervals is the set of address ranges that live blocks cover, in order of address. A sorted
+// slice is enough: it is the model, so it must be plain rather than fast.
 type intervals []interval
 
 type interval struct{ from, to uintptr } // from <= address < to

@@ -99,7 +99,7 @@ func checkAtLimit(t testing.TB, cfg *Config, a Allocator, blocks [][]byte) {
 	}
 }
 
-// checkLimitLarge puts the limit below what is in use: nothing is lost, frees work, and allocation
+// checkLimitLarge puts the limit below the bytes in use: nothing is lost, frees work, and allocation
 // works again once there is room.
 func checkLimitLarge(t testing.TB, cfg *Config, a Allocator, l Limiter) {
 	t.Helper()

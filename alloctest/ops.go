@@ -25,7 +25,7 @@ const (
 	opPurge     // If the allocator is a Purger.
 	opBadLength // Negative or huge.
 	opMisuse    // If Config.Misuse says so.
-	opLimit     // If Config.Limits says so: set a limit near what is in use, or lift it.
+	opLimit     // If Config.Limits says so: set a limit near the bytes in use, or lift it.
 	opElsewhere // Free in another goroutine if Config.Concurrent says so.
 	opIgnored   // Free nil and an empty slice.
 	opCollect   // Run the garbage collector.
@@ -52,7 +52,7 @@ type model struct {
 	held   int64 // Sum of the lengths.
 	base   int64 // InUse at the start.
 	seed   int
-	next   int   // The block that was looked at last.
+	next   int   // The block that was checked last.
 	budget int64 // The bytes that may be looked at.
 	inert  []byte
 
@@ -64,13 +64,13 @@ type model struct {
 }
 
 // Ops runs the operations that the bytes of ops describe on a, beside a naive model: slices of the
-// Go heap. After each operation it compares contents, looks for blocks that overlap and for bytes
-// that should be zero, and checks InUse; at the end it frees everything and checks that InUse is
-// back. Any bytes are a valid stream, so that it suits a fuzz target; equal bytes make the same
-// calls. New and MaxSize of the configuration are not used; the blocks of a stream hold at most
-// MaxLive bytes together.
+// Go heap. After each operation it compares contents, searches for blocks that overlap and for
+// bytes that should be zero, and checks InUse. At the end it frees all blocks and checks that InUse
+// is at its start. Any bytes are a valid stream, so Ops suits a fuzz target; equal bytes make the
+// same calls. Ops does not use New and MaxSize of the configuration. The blocks of a stream hold at
+// most MaxLive bytes together.
 //
-// It fails the test at the first difference, with the number of bytes of ops that led to it.
+// Ops fails the test at the first difference, with the number of bytes of ops that led to it.
 func Ops(t testing.TB, a Allocator, ops []byte, cfg Config) {
 	t.Helper()
 	m := newModel(t, a, ops, cfg)
@@ -177,7 +177,7 @@ func (m *model) stepRare(op opCode) {
 		m.a.Free(nil)
 		m.a.Free([]byte{})
 	case opCollect:
-		if m.ops.Byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
+		if m.ops.Byte()%16 == 0 { // It is slow, and a fuzzer prefers slow operations.
 			runtime.GC()
 		}
 	}

@@ -176,8 +176,8 @@ func (m *model) badLength() {
 	}
 }
 
-// misuse frees what must not be freed. The block freed twice is one that the model allocates for it:
-// between the two calls nothing may be allocated.
+// misuse frees what must not be freed. The block freed twice is one that the model allocates for
+// it: between the two calls nothing may be allocated.
 func (m *model) misuse(k byte) {
 	m.t.Helper()
 	switch k % 3 {
@@ -206,7 +206,7 @@ func (m *model) misuse(k byte) {
 	}
 }
 
-// limit sets a limit near what is in use, or lifts it.
+// limit sets a limit near the bytes in use, or lifts it.
 func (m *model) limit() {
 	l, ok := m.a.(Limiter)
 	if !ok || !m.cfg.Limits {
@@ -223,7 +223,7 @@ func (m *model) limit() {
 	}
 }
 
-// liftLimit puts the limit back that was there at the start.
+// liftLimit restores the limit of the start.
 func (m *model) liftLimit() {
 	if m.limited {
 		m.a.(Limiter).SetLimit(m.unlimited)

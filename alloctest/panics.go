@@ -9,8 +9,8 @@ import (
 )
 
 // MustPanic calls f, and makes the test fail unless f panics with a message that contains each of
-// the words, whatever their case. It returns the message, "" if there was no panic. It is for
-// contracts that no interface can hold, such as the refusal of a type that has Go pointers in it.
+// the words, in upper or lower case. It returns the message, "" if there was no panic. It is for
+// contracts that no interface can express, such as the refusal of a type with Go pointers.
 func MustPanic(t testing.TB, f func(), words ...string) string {
 	t.Helper()
 	err, panicked := trial.Try(func() error { f(); return nil })
@@ -28,7 +28,7 @@ func MustPanic(t testing.TB, f func(), words ...string) string {
 }
 
 // checkBugPanic looks at the panic for an argument that is out of its range. Its message must name
-// the value, or say in words what is wrong, as that of make does.
+// the value, or describe the mistake in words, as that of make does.
 func checkBugPanic(t testing.TB, what string, err error, value int) {
 	t.Helper()
 	message := strings.ToLower(err.Error())

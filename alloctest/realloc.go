@@ -57,7 +57,7 @@ func checkReallocEdges(t testing.TB, cfg *Config) {
 		b = mustRealloc(t, cfg, a, b, n, 5)
 	}
 
-	// Shrink and grow again: what was cut off must not come back.
+	// Shrink and grow again: the bytes cut off must not come back.
 	for _, n := range someSizes(cfg) {
 		b = mustRealloc(t, cfg, a, b, n, 5)
 		b = mustRealloc(t, cfg, a, b, (n+1)/2, 5)
@@ -65,7 +65,7 @@ func checkReallocEdges(t testing.TB, cfg *Config) {
 	}
 
 	// A block cut short keeps what the slice still shows. What lies between its length and its old
-	// capacity may be either kept or zeroed, and what is new is zero.
+	// capacity may be either kept or zeroed, and new bytes are zero.
 	for _, n := range someSizes(cfg) {
 		b = mustRealloc(t, cfg, a, b, n, 5)
 		short, end := b[:n/2], cap(b)

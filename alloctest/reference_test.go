@@ -24,7 +24,7 @@ type faults struct {
 	alias          bool // Now and then a block is handed out twice.
 	short          bool // A block is one byte short.
 	loseTail       bool // TryRealloc does not copy the last byte.
-	dirtyTail      bool // TryRealloc that shrinks and grows shows what was cut off.
+	dirtyTail      bool // TryRealloc that shrinks and grows shows the bytes cut off.
 	reallocFrees   bool // TryRealloc that fails has freed the block.
 	leak           bool // TryRealloc forgets to count the old block as free.
 	undercount     bool // InUse counts half.
@@ -52,13 +52,13 @@ type faults struct {
 // refBlock is one block of the reference allocator, live or free.
 type refBlock struct {
 	memory []byte // With room to align in.
-	b      []byte // What was handed out.
+	b      []byte // The block.
 	class  int
 	live   bool
 }
 
-// reference is a correct allocator over the Go heap, with faults to order. Blocks are powers of two;
-// free ones are kept in one list a class and are found by their address.
+// reference is a correct allocator over the Go heap, with faults to order. Blocks are powers of
+// two; free ones are kept in one list a class and are found by their address.
 type reference struct {
 	faults
 	mu      sync.Mutex
@@ -174,7 +174,7 @@ func (r *reference) takeLocked(n, align int) (*refBlock, bool, error) {
 	return k, false, nil
 }
 
-// resize changes the length of what was handed out, at the same address.
+// resize changes the length of a block, at the same address.
 func (r *reference) resize(k *refBlock, n int) {
 	if n > 0 {
 		k.b = k.memory[addr(k.b)-addr(k.memory):][:n:n]

@@ -17,8 +17,8 @@ func onStack(f func(b []byte)) {
 	b := memory[:]
 	// SAFETY: sliceWords has the layout of a slice. The address is a number only between these two
 	// statements, in which nothing can make the stack move; afterwards it is a pointer again, in a
-	// slice that is itself on this stack, so that a move adjusts it. The array outlives the call of f
-	// because b is used after it.
+	// slice that is itself on this stack, so that a move adjusts it. The array outlives the call of
+	// f because b is used after it.
 	words := *(*sliceWords)(unsafe.Pointer(&b))
 	// SAFETY: as above.
 	hidden := *(*[]byte)(unsafe.Pointer(&words))

@@ -9,26 +9,25 @@ import (
 	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
-// Typed names functions that hand out values of one type, for [TestTyped]. Generic functions cannot
-// stand in an interface, so each is a field. A nil field is not checked.
+// Typed holds functions that return values of one type, for [TestTyped]. An interface cannot have
+// generic functions, so each is a field. A nil field is not checked.
 type Typed[T any] struct {
-	// New returns a zero value, NewUninit one that may hold anything. Delete frees either; nil is
-	// ignored.
+	// New returns a zero value, NewUninit one of any contents. Delete frees either; it ignores nil.
 	New, NewUninit func() *T
 	Delete         func(p *T)
 
-	// MakeSlice returns a slice whose elements are zero up to its capacity; MakeSliceUninit one that
-	// may hold anything. A negative length, or one above the capacity, panics, as does a slice that
-	// cannot be had. FreeSlice frees s or s[:k].
+	// MakeSlice returns a slice whose elements are zero up to its capacity, MakeSliceUninit one of
+	// any contents. A negative length, a length above the capacity, and an impossible slice panic.
+	// FreeSlice frees s or s[:k].
 	MakeSlice, MakeSliceUninit func(length, capacity int) []T
 	FreeSlice                  func(s []T)
 
-	// Append is append for a slice that MakeSlice made, or nil. The slice passed in must not be used
-	// afterwards.
+	// Append is append for a slice that MakeSlice made, or nil. The program must not use the old
+	// slice afterwards.
 	Append func(s []T, elems ...T) []T
 
-	// Value returns the i-th of a series of values that differ from their neighbours in it and that
-	// == or reflect.DeepEqual tells apart. If it is nil, only zero values are checked.
+	// Value returns the i-th of a series of values. Each differs from its neighbours by == or
+	// reflect.DeepEqual. If Value is nil, only zero values are checked.
 	Value func(i int) T
 
 	// InUse, if not nil, is compared at the start and the end of each check.
@@ -38,8 +37,8 @@ type Typed[T any] struct {
 	Misuse bool
 }
 
-// TestTyped checks the functions of v: zero values, alignment, overlap, values that stay as they
-// were written, lengths that cannot be had, and, with Misuse, values freed twice.
+// TestTyped checks the functions of v: zero values, alignment, overlap, values that keep their
+// contents, impossible lengths, and, with Misuse, values freed twice.
 func TestTyped[T any](t *testing.T, v Typed[T]) {
 	t.Helper()
 	for _, c := range v.checks() {
@@ -109,8 +108,8 @@ func (v Typed[T]) same(t testing.TB, what string, got T, i int) {
 	}
 }
 
-// equal compares two values, with == where the type has it: reflect.DeepEqual takes seconds for what
-// has a hundred thousand elements.
+// equal compares two values, with == where the type has it: reflect.DeepEqual takes seconds for
+// what has a hundred thousand elements.
 func equal[T any](x, y T) bool {
 	if reflect.ValueOf(&x).Elem().Comparable() && reflect.ValueOf(&y).Elem().Comparable() {
 		return any(x) == any(y)
