@@ -215,13 +215,13 @@ func TestVerdict(t *testing.T) {
 	f.Collector(100, 10)
 	f.Made("main.tree;main.handle;main.main", 32, 50_000_000, 100)
 	r := Diagnose(f.evidence())
-	if want := "Collection and allocation take 31 % of CPU; at most 29 % can be won back; one site makes up 100 % of what collection and allocation take."; r.Verdict != want {
+	if want := "Collection and allocation take 31 % of CPU; at most 29 % can be won back; one site causes 100 % of that cost."; r.Verdict != want {
 		t.Errorf("%q, want %q", r.Verdict, want)
 	}
 	if r.Confidence != Medium {
 		t.Errorf("confidence %s without metrics, want medium", r.Confidence)
 	}
-	if r := Diagnose(&evidence.Evidence{}); r.Confidence != None || r.Verdict != "Could not tell: there is no CPU profile." {
+	if r := Diagnose(&evidence.Evidence{}); r.Confidence != None || r.Verdict != "The cost is unknown: there is no CPU profile." {
 		t.Errorf("of nothing: %s, %q", r.Confidence, r.Verdict)
 	}
 }
@@ -235,16 +235,16 @@ func TestUnprofiled(t *testing.T) {
 		e                       *evidence.Evidence
 		values                  map[string]float64
 	}{
-		{"metrics", "Collections take 44 % of CPU by the runtime's own figures; which places cause it, a CPU profile tells.", "",
+		{"metrics", "Collections take 44 % of CPU by the runtime's own figures. Pass a CPU profile to see which lines cause it.", "",
 			&evidence.Evidence{}, map[string]float64{evidence.MetricCPUUser: 56, evidence.MetricCPUGC: 44}},
-		{"trace", "Collections take 30 % of CPU by the runtime's own figures; which places cause it, a CPU profile tells.", "",
+		{"trace", "Collections take 30 % of CPU by the runtime's own figures. Pass a CPU profile to see which lines cause it.", "",
 			traced, map[string]float64{evidence.MetricProcessCPU: 1}},
-		{"little", "GC is not your problem: collections take 0.5 % of CPU by the runtime's own figures; what allocation takes, a CPU profile tells.", "",
+		{"little", "GC is not your problem: collections take 0.5 % of CPU by the runtime's own figures. Pass a CPU profile to see the cost of allocation.", "",
 			&evidence.Evidence{}, map[string]float64{evidence.MetricCPUUser: 99.5, evidence.MetricCPUGC: 0.5}},
-		{"a setting", "Collections take 30 % of CPU by the runtime's own figures; what was found could win back 24 %; which places cause it, a CPU profile tells.", "gc-too-often",
+		{"a setting", "Collections take 30 % of CPU by the runtime's own figures; the findings could win back 24 %. Pass a CPU profile to see which lines cause it.", "gc-too-often",
 			traced, map[string]float64{evidence.MetricProcessCPU: 1, evidence.MetricGOGC: 20}},
-		{"more than there is", "What collections take of the CPU is not known: by the trace, whose clock runs on while other work has the processors, it is 0.3 s, " +
-			"and the whole process took 0.1 s; a CPU profile tells, and which places cause it.", "", traced, map[string]float64{evidence.MetricProcessCPU: 0.1}},
+		{"more than there is", "The collector's share of the CPU is unknown: it took 300 ms by the trace, which counts elapsed time, and the whole process took 100 ms of CPU time. " +
+			"Pass a CPU profile to see the share, and the lines that cause it.", "", traced, map[string]float64{evidence.MetricProcessCPU: 0.1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.e.Metrics = [2]evidence.Metrics{}

@@ -120,16 +120,16 @@ func (o *ordering) finding(a *account, g Gain, inuse float64) Finding {
 		f.Evidence["live_bytes_share"] = round(t.inuseBytes / inuse)
 		f.Evidence["saved_live_bytes"] = round(o.saved.inuseBytes)
 	}
-	f.Detail = fmt.Sprintf("%s takes %d bytes, of which the collector reads the first %d; with its fields in another order %d and %d.",
+	f.Detail = fmt.Sprintf("%s takes %d bytes, and the collector reads the first %d. With its fields in another order it takes %d, and the collector reads %d.",
 		stack.ShortName(o.typ.Obj().Pkg().Path()+"."+name), o.from.Size, o.from.Pointers, o.to.Size, o.to.Pointers)
 	// Overlap with what a remedy does to these sites is small: most of their cost stays.
 	f.Remedy = Remedy{
-		Text: "Put the fields in this order: pointers first, then from wide to narrow. Literals without field names, encoding/binary, C and code that relies on neighbouring fields " +
-			"(cache lines, atomic access on 32 bits) notice.",
+		Text: "Put the fields in this order: pointers first, then from wide to narrow. Check the code that depends on the order: literals without field names, encoding/binary, C, " +
+			"and code that relies on neighbouring fields (cache lines, atomic access on 32 bits).",
 		Snippet: source.StructText(name, o.better, types.RelativeTo(o.typ.Obj().Pkg())),
 	}
 	f.Check = []string{
-		"unsafe.Sizeof of the type in a test, so that the next field does not undo it.",
+		"unsafe.Sizeof of the type, in a test: the next field may undo the change.",
 		"The bytes in use of " + stack.ShortName(f.Site.Func) + " in a heap profile.",
 	}
 	return f

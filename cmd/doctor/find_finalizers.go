@@ -64,17 +64,17 @@ func findFinalizers(a *account) []Finding {
 	}
 	f.Detail = what + terminal.Percent(a.share(setting+carrying)) + " of the CPU time"
 	if owner != nil {
-		f.Detail += "; most are set by " + owner.Place()
+		f.Detail += "; " + owner.Place() + " sets most of them"
 	}
 	f.Detail += "."
 	f.Remedy = Remedy{
-		Text: "Close what is closed in time by hand (defer h.Close()) and set no finalizer for it, or take it off again in Close (runtime.SetFinalizer(h, nil), Cleanup.Stop). " +
-			"Where one must stay as a net, put it on few objects: on a table of handles, not on each handle.",
-		Snippet: "- runtime.SetFinalizer(h, (*handle).Close)\n+ defer h.Close() // in the function that h does not leave",
+		Text: "Close objects by hand when their use ends (defer h.Close()) and set no finalizer for them, or remove it in Close (runtime.SetFinalizer(h, nil), Cleanup.Stop). " +
+			"If a finalizer must remain as a safety net, set it on few objects: on a table of handles, not on each handle.",
+		Snippet: "- runtime.SetFinalizer(h, (*handle).Close)\n+ defer h.Close() // if h does not leave the function",
 	}
 	f.Check = []string{
 		"/gc/finalizers/executed:finalizers and /gc/cleanups/executed:cleanups of runtime/metrics.",
-		"That nothing stays open: the process's open descriptors, or a count of your own, under load.",
+		"The process's open descriptors, or a counter of your own, under load: they must not rise.",
 	}
 	return ranked([]Finding{f})
 }

@@ -84,14 +84,14 @@ func (u *growingUse) finding(a *account) Finding {
 		}
 	}
 	f.Owner, f.Site = siteAt(at), siteAt(u.sites[0].at)
-	f.Detail = fmt.Sprintf("%s fills maps that begin empty: making them larger step by step takes %s of the CPU time.", at.Place(), terminal.Percent(a.share(u.moving+u.allocating)))
+	f.Detail = fmt.Sprintf("%s fills maps that start empty. Growing them step by step takes %s of the CPU time.", at.Place(), terminal.Percent(a.share(u.moving+u.allocating)))
 	f.Remedy = Remedy{
-		Text:    "Make the map with room for as many entries as it will get. If maps of this kind come and go, keep one and clear(m) it: it keeps its tables.",
+		Text:    "Give make the number of entries that the map will hold. If maps of this kind come and go, keep one map and clear it: clear(m) keeps its tables.",
 		Snippet: a.mapSnippet(at),
 	}
 	f.Check = []string{
 		"internal/runtime/maps.(*table).rehash in a new CPU profile.",
-		"That the size is near what is needed: a map never shrinks, and room for far too many entries costs memory and caches.",
+		"The size is close to the real number of entries: a map never shrinks, and a size that is far too large costs memory and cache misses.",
 	}
 	return f
 }
@@ -100,7 +100,7 @@ func (u *growingUse) finding(a *account) Finding {
 func (a *account) mapSnippet(at *stack.Frame) string {
 	for _, m := range a.allocatesAt(at) {
 		if m.Kind == source.KindMapAssign || m.Kind == source.KindMap {
-			return fmt.Sprintf("- m := %s{}\n+ m := make(%s, n) // n: how many entries it will get", source.TypeName(m.Type), source.TypeName(m.Type))
+			return fmt.Sprintf("- m := %s{}\n+ m := make(%s, n) // n: the number of entries", source.TypeName(m.Type), source.TypeName(m.Type))
 		}
 	}
 	return "- m := map[K]V{}\n+ m := make(map[K]V, len(input))"

@@ -48,14 +48,14 @@ func findGrowingSlice(a *account) []Finding {
 		f.Evidence["sizes"] = sizes
 		f.Evidence["copy_cpu_share"] = round(a.share(moved))
 		at := u.sites[0].at
-		f.Detail = fmt.Sprintf("%s grows a slice from nothing: of the bytes that it allocates %s are outgrown, copied and dropped.", at.Place(), terminal.Percent(bytes/max(a.sum(u.sites).allocBytes, 1)))
+		f.Detail = fmt.Sprintf("%s appends to a slice that starts empty: %s of the bytes that it allocates are in arrays that the slice outgrew.", at.Place(), terminal.Percent(bytes/max(a.sum(u.sites).allocBytes, 1)))
 		f.Remedy = Remedy{
-			Text:    "Give the slice its capacity: the length of what it is made from, or what the last one needed. If it does not outlive the call, keep it and begin with s[:0].",
+			Text:    "Give the slice its capacity: the length of the input, or the length that the last slice reached. If the slice does not outlive the call, keep it and start the next one with s[:0].",
 			Snippet: a.growingSnippet(at),
 		}
 		f.Check = []string{
 			"runtime.growslice in a new CPU profile, and the objects of this line in a heap profile (-sample_index=alloc_objects).",
-			"That the capacity is no guess far too high: memory that is never used is cleared all the same.",
+			"The capacity is close to the real length: the allocator also clears memory that is never used.",
 		}
 		found = append(found, f)
 	}
@@ -92,7 +92,7 @@ func grows(s *site) bool {
 func (a *account) growingSnippet(at *stack.Frame) string {
 	for _, m := range a.allocatesAt(at) {
 		if m.Kind == source.KindAppend {
-			return fmt.Sprintf("+ %s = make([]%s, 0, n) // before the loop; n: how many there will be\n  %s = %s", m.Into, source.TypeName(m.Type), m.Into, m.Text)
+			return fmt.Sprintf("+ %s = make([]%s, 0, n) // before the loop; n: the number of elements\n  %s = %s", m.Into, source.TypeName(m.Type), m.Into, m.Text)
 		}
 	}
 	return "- var list []T\n+ list := make([]T, 0, len(input))\n  for _, v := range input {\n      list = append(list, f(v))\n  }"

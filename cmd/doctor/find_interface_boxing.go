@@ -27,9 +27,9 @@ func findBoxing(a *account) []Finding {
 	for _, u := range a.groups(sites, a.cost, minGain/3*a.total) {
 		at := u.sites[0].at
 		f := a.finding(u.sites, a.gain(u.sites, 0))
-		what := "Values"
+		what := "values"
 		f.Remedy = Remedy{
-			Text: "Let the function or the container take the type itself, by a type parameter or a method of its own; or pass a pointer to what exists already. A container of package container/heap " +
+			Text: "Let the function or the container take the type itself, by a type parameter or a method of its own, or pass a pointer to an existing value. A container of package container/heap " +
 				"or container/list boxes each element.",
 			Snippet: "- func add(queue *heap.Interface, v any)\n+ func add[T any](queue *queue[T], v T)",
 		}
@@ -40,12 +40,12 @@ func findBoxing(a *account) []Finding {
 			what = fmt.Sprintf("%s (%s)", m.Text, source.TypeName(m.Type))
 			f.Evidence["expression"], f.Evidence["type"] = m.Text, m.Type.String()
 			if _, isSlice := m.Type.Underlying().(*types.Slice); isSlice && strings.HasSuffix(m.Into, ".Put") {
-				f.Remedy.Text = "Put a pointer to the slice into the pool: a slice is boxed anew at each Put, which costs what the pool saves."
+				f.Remedy.Text = "Put a pointer to the slice into the pool: each Put of a slice allocates a box, which costs as much as the pool saves."
 				f.Remedy.Snippet = fmt.Sprintf("- %s(%s)\n+ %s(&%s) // and New returns a pointer", m.Into, m.Text, m.Into, m.Text)
 			}
 			break
 		}
-		f.Detail = fmt.Sprintf("%s at %s are allocated to become interfaces: %s.", what, a.places(u.sites), a.madeObjects(a.sum(u.sites)))
+		f.Detail = fmt.Sprintf("The conversion of %s to an interface allocates, at %s: %s.", what, a.places(u.sites), a.madeObjects(a.sum(u.sites)))
 		f.Check = []string{
 			"The line's objects in a new heap profile (-sample_index=alloc_objects).",
 			"go build -gcflags=-m says \"escapes to heap\" of each value that is boxed.",

@@ -187,27 +187,27 @@ func (u *jsonUse) remedy(f *Finding, a *account, anyTree bool) {
 	f.Detail = u.owner.Place() + " " + verb + " JSON by reflection, through " + stack.ShortName(u.entry.Func) + ": " + terminal.Percent(a.share(u.spent)) + " of the CPU time"
 	switch {
 	case anyTree:
-		f.Detail += ", most of it to make maps and slices of any."
+		f.Detail += ", most of it for maps and slices of any."
 		f.Remedy = Remedy{
-			Text: "Decode into a struct that has the fields you read, or read them from the text with jsontext or gjson; maps of any cost an allocation a value.",
+			Text: "Decode into a struct with the fields that you read, or read the fields from the text with jsontext or gjson. Maps of any take an allocation for each value.",
 			Snippet: "- var doc map[string]any\n+ var doc struct{ Amount float64 `json:\"amount\"` } // or gjson.GetBytes(data, \"amount\").Float()\n" +
 				"  err := json.Unmarshal(data, &doc)\n- amount := doc[\"amount\"].(float64)\n+ amount := doc.Amount",
 		}
 	case u.decoding():
-		f.Detail += ", of which " + terminal.Percent(a.share(u.check)) + " checks the text before it is read."
+		f.Detail += "; " + terminal.Percent(a.share(u.check)) + " checks the text before it is decoded."
 		f.Remedy = Remedy{
-			Text:    "Use a decoder that is made once for the type: goccy/go-json, sonic, or jsontext by hand. `freehold bench -run decode -docs 'GLOB'` measures them on your documents.",
+			Text:    "Use a decoder that prepares each type once (goccy/go-json, sonic), or write one with jsontext. `freehold bench -run decode -docs 'GLOB'` measures them on your documents.",
 			Snippet: "- import \"encoding/json\"\n+ import json \"github.com/goccy/go-json\"",
 		}
 	default:
 		f.Detail += "."
 		f.Remedy = Remedy{
-			Text:    "Append the fields by hand to a slice that is kept (strconv.AppendInt, jsontext.AppendQuote), or use an encoder that is made once for the type, such as goccy/go-json.",
+			Text:    "Append the fields by hand to a slice that is reused (strconv.AppendInt, jsontext.AppendQuote), or use an encoder that prepares each type once, such as goccy/go-json.",
 			Snippet: "- out, err := json.Marshal(v)\n+ buf = v.appendJSON(buf[:0]) // strconv.AppendInt, jsontext.AppendQuote",
 		}
 	}
 	f.Check = []string{
-		"A test that both decoders give the same values for your documents, the odd ones included: unknown fields, null, large numbers, invalid UTF-8.",
+		"A test that both decoders return the same values for your documents, unusual ones included: unknown fields, null, large numbers, invalid UTF-8.",
 		"The share of " + stack.PackageOf(u.entry.Func) + " in a new CPU profile.",
 	}
 }

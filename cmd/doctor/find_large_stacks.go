@@ -73,8 +73,8 @@ func (a *account) growingStacks() (found []Finding) {
 	}
 	f.Detail += "."
 	f.Remedy = Remedy{
-		Text: "Let goroutines stay and take work from a channel: their stacks have grown already. Or need less of it: a loop instead of recursion, large arrays not as local " +
-			"variables but in a slice that is kept.",
+		Text: "Keep goroutines and let them take work from a channel: their stacks have grown already. Or use less stack: a loop in place of recursion, and a slice that is kept " +
+			"in place of large local arrays.",
 		Snippet: "- for _, r := range requests {\n-     go func() { done <- handle(r) }()\n- }\n" +
 			"+ for range runtime.GOMAXPROCS(0) { // once\n+     go func() {\n+         for r := range work {\n+             done <- handle(r)\n+         }\n+     }()\n+ }",
 	}
@@ -108,7 +108,7 @@ func (a *account) deepStacks() []Finding {
 		f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading the stacks of %.0f goroutines.", terminal.Percent(a.share(ns)), n)
 	}
 	f.Remedy = Remedy{
-		Text:    "Keep fewer goroutines, or shallower ones: let a pool of them take work from a channel, wait without a goroutine for each connection's idle time, and keep no large arrays as local variables.",
+		Text:    "Use fewer goroutines, or shallower ones: let a pool of goroutines take work from a channel, wait for idle connections without a goroutine for each, and keep no large arrays as local variables.",
 		Snippet: "- go serve(conn)   // waits for most of its life, deep in the stack\n+ workers <- conn  // a goroutine takes it when there is something to read",
 	}
 	f.Check = []string{"/gc/scan/stack:bytes and /sched/goroutines:goroutines of runtime/metrics.", "runtime.scanstack in a new CPU profile."}

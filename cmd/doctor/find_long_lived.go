@@ -58,19 +58,19 @@ func findLongLived(a *account) (found []Finding) {
 		if a.scan > 0 {
 			part = min(t.scanned/a.scan, 1)
 		}
-		f.Detail = fmt.Sprintf("%s that live long, made at %s, are %s of what each of the %scollections reads.",
-			terminal.Bytes(t.inuseBytes), a.places(g.sites), terminal.Percent(part), a.cycleCount())
+		f.Detail = fmt.Sprintf("Each of the %scollections reads %s of long-lived data, allocated at %s: %s of all that it reads.",
+			a.cycleCount(), terminal.Bytes(t.inuseBytes), a.places(g.sites), terminal.Percent(part))
 		f.Evidence["scanned_bytes"] = t.scanned
 		f.Evidence["scan_share"] = part
 		f.Remedy = Remedy{
-			Text: "Keep it out of the collector's sight: in memory off the heap (offheap, links as offheap.Ref), or in a map or slice whose keys and values hold no pointers " +
-				"(numbers, arrays of bytes, indexes into one slice). The heap is then smaller and would be collected more often: raise GOGC, or set a memory limit, in the same change.",
+			Text: "Move the data out of the collector's sight: into memory off the heap (offheap, with offheap.Ref for links), or into a map or slice whose keys and values hold no pointers " +
+				"(numbers, arrays of bytes, indexes into one slice). The smaller heap would be collected more often: raise GOGC, or set a memory limit, in the same change.",
 			Snippet: "- cache map[string]*entry\n" +
 				"+ index   map[uint64]uint32      // hash of the key to an index: no pointers, so never scanned\n" +
 				"+ records []record               // offheap.MakeSlice[record](n, n); strings as [32]byte or offheap.Ref",
 		}
-		f.Check = []string{"The scanned bytes (/gc/scan/heap:bytes) fall by about as much as the figure says.",
-			"Collections a second: with a smaller heap they come more often at the same GOGC, which is what the smaller of the two gains shows."}
+		f.Check = []string{"The scanned bytes (/gc/scan/heap:bytes): they fall by about the figure above.",
+			"Collections a second: at the same GOGC a smaller heap is collected more often, and the smaller of the two gains counts that."}
 		found = append(found, f)
 	}
 	return found
@@ -100,11 +100,11 @@ func findBallast(a *account) (found []Finding) {
 		}
 		f := a.finding(g.sites, gain)
 		f.Severity = SeverityInfo
-		f.Detail = fmt.Sprintf("%s without pointers, made at %s, are %s of the live heap. The collector does not read them, but runs less often for their sake: "+
-			"taken off the heap at the same GOGC, the program would take %s more CPU.", terminal.Bytes(t.inuseBytes), a.places(g.sites), terminal.Percent(min(part, 1)), terminal.Percent(-gain.SameGOGC))
+		f.Detail = fmt.Sprintf("%s of data without pointers, allocated at %s, are %s of the live heap. The collector does not read that data, but runs less often because of it: "+
+			"with the data off the heap, at the same GOGC, the program would take %s more CPU.", terminal.Bytes(t.inuseBytes), a.places(g.sites), terminal.Percent(min(part, 1)), terminal.Percent(-gain.SameGOGC))
 		f.Evidence["live_share"] = min(part, 1)
 		f.Remedy = Remedy{
-			Text:    "Leave it where it is. If it must go off the heap to save memory, raise GOGC in the same change, so that the program keeps the total that it has now.",
+			Text:    "Leave the data on the heap. If it must move to save memory, raise GOGC in the same change, so that the program keeps its total memory.",
 			Snippet: fmt.Sprintf("  data := offheap.MakeSlice[byte](n, n)\n+ debug.SetGCPercent(%.0f)", a.gogcWithout(t.inuseBytes)),
 		}
 		f.Check = []string{"Collections a second before and after: they must not rise."}

@@ -27,8 +27,8 @@ func findNotGC(a *account) []Finding {
 	f := a.finding(nil, Gain{})
 	f.Severity = SeverityInfo
 	f.Evidence = evidence
-	f.Detail = "Nothing that memory could win back was found. " + strings.ToUpper(where[:1]) + where[1:] + "."
-	f.Remedy = Remedy{Text: "Look at the CPU profile itself: go tool pprof -http=: FILE. For waiting, take the block and mutex profiles and an execution trace."}
+	f.Detail = "The doctor found no change in memory management that saves CPU time. " + strings.ToUpper(where[:1]) + where[1:] + "."
+	f.Remedy = Remedy{Text: "Look at the CPU profile: go tool pprof -http=: FILE. For waiting time, look at the block and mutex profiles and at an execution trace."}
 	return []Finding{f}
 }
 
@@ -45,7 +45,7 @@ func (a *account) idle() bool {
 func (a *account) elsewhere() (string, map[string]any) {
 	if a.idle() {
 		used := a.total / float64(a.ev.CPU.DurationNanos)
-		return fmt.Sprintf("the program is idle: it used %s of one processor, and waited the rest of the time", terminal.Percent(used)),
+		return fmt.Sprintf("the program is idle: it used %s of one processor", terminal.Percent(used)),
 			map[string]any{"processor_share": used}
 	}
 	kind, share := a.topActivity()

@@ -255,7 +255,7 @@ func TestSetupAndBoxing(t *testing.T) {
 		{"matching", func(f *fake) {
 			f.Ran("regexp.(*Regexp).backtrack;regexp.(*Regexp).MatchString;main.handle;main.main", 100)
 		}, nil, "-repeated-setup", 0, "", ""},
-		{"boxing", boxing("main.push;main.main", 0), nil, "interface-boxing", 0.20, "main.push", "become interfaces"},
+		{"boxing", boxing("main.push;main.main", 0), nil, "interface-boxing", 0.20, "main.push", "to an interface allocates"},
 		{"boxes that are kept", boxing("main.push;main.main", 9_000_000), nil, "-interface-boxing", 0, "", ""},
 		{"boxing in the code of others", boxing("example.com/lib@v1/x.Push;main.main", 0), nil, "-interface-boxing", 0, "", ""},
 	})

@@ -118,14 +118,14 @@ func (u *setupUse) finding(a *account) Finding {
 	f.Site = siteAt(at)
 	f.Evidence["setup_cpu_share"] = round(a.share(u.spent))
 	f.Evidence["makes"] = u.kind.what
-	f.Detail = fmt.Sprintf("%s makes %s again and again: %s of the CPU time.", at.Place(), u.kind.what, terminal.Percent(a.share(u.spent)))
+	f.Detail = fmt.Sprintf("%s creates %s repeatedly, which takes %s of the CPU time.", at.Place(), u.kind.what, terminal.Percent(a.share(u.spent)))
 	f.Remedy = Remedy{
-		Text:    "Make it once, at package level or when the program starts; it serves all goroutines. Where it depends on a value of which there are few, keep one for each in a map.",
+		Text:    "Create it once, at package level or at the program's start: all goroutines can use it. If it depends on one of a few values, keep one for each value in a map.",
 		Snippet: u.kind.snippet,
 	}
 	f.Check = []string{
 		"Its share in a new CPU profile.",
-		"That a map of them is bounded, where the values come from outside.",
+		"The size of such a map has a bound if the values come from outside.",
 	}
 	return f
 }

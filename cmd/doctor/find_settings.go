@@ -75,13 +75,13 @@ func findGCTooOften(a *account) []Finding {
 	f.Evidence["live_bytes"], f.Evidence["goal_bytes"] = live, goal
 	more := a.roomAt(to) - a.room()
 	f.Evidence["more_memory_bytes"] = max(more, 0)
-	f.Detail = fmt.Sprintf("GOGC is %.0f, the live heap %s, and the collector runs %s; with GOGC=%.0f that would be %s of it, for about %s more memory.",
+	f.Detail = fmt.Sprintf("GOGC is %.0f, the live heap is %s, and the collector runs %s. With GOGC=%.0f it would run %s as often, for about %s more memory.",
 		gogc, terminal.Bytes(live), a.cycleRate(), to, terminal.Percent(left), terminal.Bytes(max(more, 0)))
 	f.Remedy = Remedy{
-		Text:    "Let the heap grow further before it is collected: set GOGC, or leave it to gctune, which keeps the program below its memory limit.",
+		Text:    "Let the heap grow further before a collection: raise GOGC, or use gctune, which keeps the program below its memory limit.",
 		Snippet: fmt.Sprintf("- GOGC=%.0f ./program\n+ GOGC=%.0f ./program        # or: gctune.Start(ctx, gctune.Options{})", gogc, to),
 	}
-	f.Check = []string{"Memory at peak: it rises by the figure above, and in proportion if the live heap grows; set GOMEMLIMIT, too, where there is a bound.", "Collections a second (/gc/cycles/total:gc-cycles)."}
+	f.Check = []string{"Peak memory: it rises by the figure above, and in proportion if the live heap grows. Set GOMEMLIMIT as well if memory has a bound.", "Collections a second (/gc/cycles/total:gc-cycles)."}
 	return []Finding{f}
 }
 
@@ -106,10 +106,10 @@ func findLimitThrash(a *account) []Finding {
 	if cycle, ok := a.metric(evidence.MetricLimiterCycle); ok && cycle > 0 {
 		f.Evidence["limiter_last_enabled_cycle"] = cycle
 	}
-	f.Detail = fmt.Sprintf("The memory limit of %s leaves the heap %s for a live heap of %s, so the collector runs %s; the runtime says nothing of it until it takes half of the CPU.",
+	f.Detail = fmt.Sprintf("The memory limit of %s leaves the heap %s for a live heap of %s, so the collector runs %s. The runtime gives no sign of that until the collector takes half of the CPU.",
 		terminal.Bytes(limit), terminal.Bytes(goal), terminal.Bytes(live), a.cycleRate())
 	f.Remedy = Remedy{
-		Text:    "Raise the limit to what lets the live heap double, or take memory off: a limit below 1.5 times the live heap costs more CPU than it saves memory. gctune sets the limit from the cgroup, and says when it is too tight.",
+		Text:    "Raise the limit so that the live heap can double, or use less memory: a limit below 1.5 times the live heap costs more CPU than it saves memory. gctune sets the limit from the cgroup, and reports a limit that is too tight.",
 		Snippet: fmt.Sprintf("- GOMEMLIMIT=%s\n+ GOMEMLIMIT=%s", limitText(limit), limitText(proposed)),
 	}
 	f.Check = []string{"Collections a second, and the heap's goal beside the live heap (/gc/heap/goal:bytes, /gc/heap/live:bytes)."}
@@ -147,12 +147,12 @@ func findProfilerCost(a *account) []Finding {
 	snippet := "  func main() {\n"
 	if known {
 		f.Evidence["mem_profile_rate_bytes"] = rate
-		f.Detail += fmt.Sprintf(": it notes one allocation in %s on average", terminal.Bytes(rate))
+		f.Detail += fmt.Sprintf(": it samples one allocation per %s on average", terminal.Bytes(rate))
 		snippet += fmt.Sprintf("-     runtime.MemProfileRate = %.0f\n", rate)
 	}
 	f.Detail += "."
 	f.Remedy = Remedy{
-		Text:    "Sample less often. Where nobody reads the heap profile, switch it off.",
+		Text:    "Sample less often, or switch the profiler off if nothing reads the heap profile.",
 		Snippet: snippet + fmt.Sprintf("+     runtime.MemProfileRate = %.0f // before the first allocation; 0 is off", to),
 	}
 	f.Check = []string{"The heap profile's figures stay estimates; with fewer samples small sites vanish from it."}

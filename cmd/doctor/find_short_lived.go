@@ -141,8 +141,8 @@ func findShortLived(a *account) (found []Finding) {
 		u := a.unitOf(g)
 		f.Remedy = arenaRemedy(g, u)
 		f.Check = []string{
-			"Nothing of it is kept after " + u.end() + ": results, and values in maps, channels, caches and goroutines, are copied out before (arena.Clone).",
-			"FREEHOLD=guard in the tests finds a value that is used after its arena.",
+			"No pointer into the arena remains after " + u.end() + ": results, and values in maps, channels, caches and goroutines, are copied out first (arena.Clone).",
+			"FREEHOLD=guard in the tests finds values that are used after their arena was reset or freed.",
 			"Compare CPU per operation before and after: freehold compare.",
 		}
 		found = append(found, f)
@@ -154,16 +154,16 @@ func arenaRemedy(g group, u unit) Remedy {
 	at := g.sites[0]
 	if !at.at.User {
 		return Remedy{
-			Text: fmt.Sprintf("The memory is made inside %s: look there for a form that appends to or decodes into memory of yours, or reuse its object with Reset; "+
-				"what your own code makes goes into an arena that is reset when %s.", at.at.Package, u.end()),
+			Text: fmt.Sprintf("Package %s allocates the memory: look there for a function that appends to, or decodes into, memory of yours, or reuse its object with Reset. "+
+				"Put the allocations of your own code into an arena that is reset when %s.", at.at.Package, u.end()),
 			Snippet: "- x := lib.New(…)        // for each unit of work\n+ x.Reset(…)             // one for each worker, or from a sync.Pool\n" +
 				"- out := x.Encode(v)\n+ out = x.AppendEncode(out[:0], v)",
 		}
 	}
 	return Remedy{
-		Text: fmt.Sprintf("Allocate it in an arena that is made, or reset, for %s.", u.each()),
+		Text: fmt.Sprintf("Allocate the objects in an arena that is made, or reset, for %s.", u.each()),
 		Snippet: u.arena() +
-			"  // where the memory is made, with a as a parameter:\n" +
+			"  // where the memory is allocated, with a as a parameter:\n" +
 			"- n := &node{…}\n" +
 			"+ n := arena.New[node](a)\n" +
 			"+ *n = node{…}\n" +
@@ -180,20 +180,20 @@ func findRecycledType(a *account) (found []Finding) {
 			continue
 		}
 		f := a.finding(g.sites, gain)
-		f.Detail = fmt.Sprintf("%s of one type (%s each) come and go at %s; %s in use at a time.",
+		f.Detail = fmt.Sprintf("%s of one type (%s each) are allocated and dropped at %s; %s in use at a time.",
 			a.madeObjects(t), terminal.Bytes(g.sites[0].mainSize()), a.places(g.sites), about(inFlight(g.sites)))
 		f.Evidence["mean_object_bytes"] = meanSize(t)
 		f.Evidence["in_use_objects"] = inFlight(g.sites)
 		f.Remedy = Remedy{
-			Text: "Keep the objects in a sync.Pool, and reset what was written to them; or keep one object where only one goroutine works at a time. " + putText(g),
+			Text: "Keep the objects in a sync.Pool and reset them before their next use, or keep one object if only one goroutine works at a time. " + putText(g),
 			Snippet: "+ var states = sync.Pool{New: func() any { return new(state) }}\n" +
 				"- s := &state{…}\n" +
 				"+ s := states.Get().(*state)\n" +
-				"  // behind the last use of s, wherever that is:\n" +
+				"  // after the last use of s:\n" +
 				"+ s.reset()\n" +
 				"+ states.Put(s)",
 		}
-		f.Check = []string{"Nobody keeps a pointer to the object after Put.", "Reset clears every field that the next user reads, and pointers, so that they keep nothing alive."}
+		f.Check = []string{"No pointer to the object remains after Put.", "Reset clears every field that the next user reads, and all pointers, which would keep other objects alive."}
 		found = append(found, f)
 	}
 	return found
@@ -201,7 +201,7 @@ func findRecycledType(a *account) (found []Finding) {
 
 // putText says where memory goes back to a pool: never in a function that returns it.
 func putText(g group) string {
-	return "Put it back behind its last use: if " + stack.ShortName(g.sites[0].at.Func) + " returns it, that is in a caller, not by a defer beside Get."
+	return "Put it back after its last use: if " + stack.ShortName(g.sites[0].at.Func) + " returns it, call Put in a caller, not in a defer beside Get."
 }
 
 func findLargeBuffers(a *account) (found []Finding) {
@@ -214,20 +214,20 @@ func findLargeBuffers(a *account) (found []Finding) {
 			continue
 		}
 		f := a.finding(g.sites, gain)
-		f.Detail = fmt.Sprintf("%s in buffers of %s from %s; clearing them alone takes %s of CPU.",
+		f.Detail = fmt.Sprintf("%s in buffers of %s, allocated at %s. Clearing them takes %s of CPU.",
 			a.madeBytes(t), terminal.Bytes(g.sites[0].mainSize()), a.places(g.sites), terminal.Percent(a.share(t.zero)))
 		f.Evidence["mean_object_bytes"] = meanSize(t)
 		f.Evidence["zeroing_cpu_share"] = a.share(t.zero)
 		f.Remedy = Remedy{
-			Text: "Use buffers again: a sync.Pool of pointers to slices, or one buffer for each worker. " + putText(g),
+			Text: "Reuse buffers: keep pointers to slices in a sync.Pool, or one buffer for each worker. " + putText(g),
 			Snippet: "+ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, size); return &b }}\n" +
 				"- buf := make([]byte, size)\n" +
 				"+ p := buffers.Get().(*[]byte)\n" +
 				"+ buf := (*p)[:size]\n" +
-				"  // behind the last use of buf, wherever that is:\n" +
+				"  // after the last use of buf:\n" +
 				"+ buffers.Put(p)",
 		}
-		f.Check = []string{"Nobody keeps a slice of the buffer after Put.", "Buffers that grew far beyond the usual are not put back, or the pool keeps the largest ever seen."}
+		f.Check = []string{"No slice of the buffer remains after Put.", "Buffers that grew far beyond the usual size are not put back: the pool would keep the largest ones."}
 		found = append(found, f)
 	}
 	return found

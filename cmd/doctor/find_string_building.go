@@ -45,12 +45,12 @@ func findStringBuilding(a *account) []Finding {
 		f.Detail = fmt.Sprintf("%s in strings that are dropped at once, made by %s: %s.", a.madeBytes(t), u.sites[0].owner.Place(), strings.Join(kinds, ", "))
 		f.Remedy = Remedy{
 			Text: "Append the parts to a slice of bytes that is kept from call to call, and make one string at the end, or none: fmt.Appendf, strconv.AppendInt and " +
-				"io.Writer take bytes. Make no text that nobody reads, as of messages below the log's level.",
+				"io.Writer take bytes. Skip text that has no reader, such as messages below the log's level.",
 			Snippet: stringSnippet(kinds),
 		}
 		f.Check = []string{
 			"The objects that this function allocates: a benchmark with b.ReportAllocs.",
-			"That nobody keeps the slice, or a string made of it without a copy, when it is used again.",
+			"No caller keeps the slice, or a string made of it without a copy, at its next use.",
 		}
 		found = append(found, f)
 	}

@@ -58,14 +58,14 @@ func findTooManyProcs(a *account) []Finding {
 	if n, ok := a.metric(evidence.MetricNumCPU); ok {
 		f.Evidence["processors"] = n
 	}
-	f.Detail = fmt.Sprintf("GOMAXPROCS is %.0f, but %s. Looking for work on the others, and what the runtime does on Ps that seem idle, take %s of the CPU time.", procs, why, terminal.Percent(a.share(spent)))
+	f.Detail = fmt.Sprintf("GOMAXPROCS is %.0f, but %s. The search for work on the other Ps, and background work on Ps that seem idle, take %s of the CPU time.", procs, why, terminal.Percent(a.share(spent)))
 	f.Remedy = Remedy{
-		Text: fmt.Sprintf("Set GOMAXPROCS to %.0f, or leave it unset: since Go 1.25 the runtime takes the container's quota into account. Before, set it from the quota in the "+
-			"environment or by go.uber.org/automaxprocs.", enough),
+		Text: fmt.Sprintf("Set GOMAXPROCS to %.0f, or leave it unset: since Go 1.25 the runtime takes the container's quota into account. With an older Go, set it from the quota in the "+
+			"environment, or use go.uber.org/automaxprocs.", enough),
 		Snippet: fmt.Sprintf("- GOMAXPROCS=%.0f ./program\n+ GOMAXPROCS=%.0f ./program", procs, enough),
 	}
 	f.Check = []string{
-		"CPU time and latency under load: fewer Ps may delay what runs at once.",
+		"CPU time and latency under load: with fewer Ps, goroutines may wait longer.",
 		"runtime.findRunnable and runtime.bgsweep in a new CPU profile.",
 	}
 	return ranked([]Finding{f})

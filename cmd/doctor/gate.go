@@ -29,7 +29,7 @@ func Gate(e *evidence.Evidence, r *Report, limit float64, name string) error {
 	}
 	profiled := e.CPU != nil && len(e.CPU.Sample) > 0
 	if share := r.GCShare + r.AllocShare; !profiled && share > limit {
-		return &GateError{Undecided: true, text: fmt.Sprintf("could not tell: collections take %s of CPU, which is above %s, and without a CPU profile their causes are not known",
+		return &GateError{Undecided: true, text: fmt.Sprintf("no answer: collections take %s of CPU, which is above %s, and without a CPU profile their causes are unknown",
 			terminal.Percent(share), name)}
 	}
 	return nil

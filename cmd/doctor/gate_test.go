@@ -29,8 +29,8 @@ func TestGate(t *testing.T) {
 			"growing-map would gain 30 % of CPU, which is above -fail-above 20%", false},
 		"at the limit":   {profiled, Report{Findings: gains(Gain{SameGOGC: 0.2}), GCShare: 0.9}, 0.2, "", false},
 		"no finding":     {profiled, Report{GCShare: 0.9}, 0.2, "", false},
-		"no profile":     {&evidence.Evidence{}, Report{GCShare: 0.15, AllocShare: 0.1}, 0.2, "could not tell: collections take 25 % of CPU, which is above -fail-above 20%, and without a CPU profile their causes are not known", true},
-		"no sample":      {empty, Report{GCShare: 0.25}, 0.2, "could not tell: collections take 25 % of CPU, which is above -fail-above 20%, and without a CPU profile their causes are not known", true},
+		"no profile":     {&evidence.Evidence{}, Report{GCShare: 0.15, AllocShare: 0.1}, 0.2, "no answer: collections take 25 % of CPU, which is above -fail-above 20%, and without a CPU profile their causes are unknown", true},
+		"no sample":      {empty, Report{GCShare: 0.25}, 0.2, "no answer: collections take 25 % of CPU, which is above -fail-above 20%, and without a CPU profile their causes are unknown", true},
 		"little to find": {&evidence.Evidence{}, Report{GCShare: 0.1}, 0.2, "", false},
 	} {
 		err := Gate(c.e, &c.r, c.limit, "-fail-above 20%")

@@ -16,7 +16,7 @@ func TestProfilerAlone(t *testing.T) {
 		detail string
 	}{
 		{[]string{"cpu.pb.gz"}, false, "The memory profiler takes 91 % of CPU."},
-		{[]string{"cpu.pb.gz", "heap1.pb.gz"}, true, "it notes one allocation in 1 B on average."},
+		{[]string{"cpu.pb.gz", "heap1.pb.gz"}, true, "it samples one allocation per 1 B on average."},
 	} {
 		r := Diagnose(keptEvidence(t, profilerID, c.files...))
 		f := r.Findings[0]

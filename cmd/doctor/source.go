@@ -28,7 +28,7 @@ func (a *account) missingSource() (list []Missing) {
 	if len(a.sites) == 0 {
 		return nil
 	}
-	const why = "it says why values escape to the heap, and which structs would be smaller in another order"
+	const why = "it shows why values escape to the heap, and which structs would be smaller in another order"
 	s := a.sources()
 	switch {
 	case s == nil && a.src.err == nil:

@@ -96,16 +96,16 @@ func (a *account) returnsPointers(at *stack.Frame) (yes, known bool) {
 	return s.ReturnsPointers(at)
 }
 
-// each names the unit behind "for": each call of main.serve, each round of the loop in main.main that calls main.build.
+// each names the unit behind "for": each call of main.serve, each iteration of the loop in main.main that calls main.build.
 func (u unit) each() string {
 	fn := stack.ShortName(u.fn)
 	switch {
 	case u.loop && u.calls != "":
-		return fmt.Sprintf("each round of the loop in %s that calls %s", fn, stack.ShortName(u.calls))
+		return fmt.Sprintf("each iteration of the loop in %s that calls %s", fn, stack.ShortName(u.calls))
 	case u.loop:
-		return fmt.Sprintf("each round of the loop in %s", fn)
+		return fmt.Sprintf("each iteration of the loop in %s", fn)
 	case u.may:
-		return fmt.Sprintf("each call of %s, or of what calls that, if it returns any of it", fn)
+		return fmt.Sprintf("each call of %s, or of its caller if it returns any of the memory", fn)
 	}
 	return "each call of " + fn
 }
@@ -113,7 +113,7 @@ func (u unit) each() string {
 // end says when the unit is over.
 func (u unit) end() string {
 	if u.loop {
-		return "a round of the loop in " + stack.ShortName(u.fn) + " is over"
+		return "an iteration of the loop in " + stack.ShortName(u.fn) + " ends"
 	}
 	return stack.ShortName(u.fn) + " returns"
 }
@@ -128,5 +128,5 @@ func (u unit) arena() string {
 	if u.calls != "" {
 		round = "      … " + stack.ShortName(u.calls) + "(a, …)\n"
 	}
-	return "  // in " + stack.ShortName(u.fn) + ":\n" + made + "  for … {\n+     a.Reset(arena.Keep) // what the last round made is used no more\n" + round + "  }\n"
+	return "  // in " + stack.ShortName(u.fn) + ":\n" + made + "  for … {\n+     a.Reset(arena.Keep) // ends the use of all that the last iteration allocated\n" + round + "  }\n"
 }

@@ -36,16 +36,16 @@ func TestArenaUnit(t *testing.T) {
 		code   string // part of the snippet
 	}{
 		{"a recursive builder called by main", []string{"main.build;main.build;main.build;main.main"},
-			"each round of the loop in main.main that calls main.build.", "… main.build(a, …)\n"},
-		{"its helper", []string{"main.newNode;main.build;main.build;main.main"}, "each round of the loop in main.main that calls main.build.", "a.Reset(arena.Keep)"},
-		{"two that call each other", []string{"main.build;main.walk;main.build;main.serve;main.main"}, "each call of main.serve, or of what calls that, if it returns any of it.", "// in main.serve:\n"},
+			"each iteration of the loop in main.main that calls main.build.", "… main.build(a, …)\n"},
+		{"its helper", []string{"main.newNode;main.build;main.build;main.main"}, "each iteration of the loop in main.main that calls main.build.", "a.Reset(arena.Keep)"},
+		{"two that call each other", []string{"main.build;main.walk;main.build;main.serve;main.main"}, "each call of main.serve, or of its caller if it returns any of the memory.", "// in main.serve:\n"},
 		{"a function and its helper", []string{"main.build;main.serve;main.main", "main.newNode;main.build;main.serve;main.main"},
-			"each call of main.serve, or of what calls that", "// in main.serve:\n"},
-		{"main itself", []string{"main.main"}, "each round of the loop in main.main.", "a.Reset(arena.Keep)"},
-		{"a goroutine of main's", []string{"main.build;main.main.func1"}, "each round of the loop in main.main.func1 that calls main.build.", "a.Reset(arena.Keep)"},
-		{"a goroutine's own", []string{"main.worker"}, "each round of the loop in main.worker.", "a.Reset(arena.Keep)"},
-		{"a handler", []string{"main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve"}, "each call of main.handle, or of what calls that, if it returns any of it.", ""},
-		{"a benchmark", []string{"main.build;main.BenchmarkBuild;testing.(*B).runN"}, "each round of the loop in main.BenchmarkBuild that calls main.build.", "a.Reset(arena.Keep)"},
+			"each call of main.serve, or of its caller", "// in main.serve:\n"},
+		{"main itself", []string{"main.main"}, "each iteration of the loop in main.main.", "a.Reset(arena.Keep)"},
+		{"a goroutine of main's", []string{"main.build;main.main.func1"}, "each iteration of the loop in main.main.func1 that calls main.build.", "a.Reset(arena.Keep)"},
+		{"a goroutine's own", []string{"main.worker"}, "each iteration of the loop in main.worker.", "a.Reset(arena.Keep)"},
+		{"a handler", []string{"main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve"}, "each call of main.handle, or of its caller if it returns any of the memory.", ""},
+		{"a benchmark", []string{"main.build;main.BenchmarkBuild;testing.(*B).runN"}, "each iteration of the loop in main.BenchmarkBuild that calls main.build.", "a.Reset(arena.Keep)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := remedyOf(t, "short-lived-objects", 48, "runtime.newobject", c.stacks...).Remedy
@@ -62,7 +62,7 @@ func TestPutUnit(t *testing.T) {
 		remedyOf(t, "recycled-type", 1024, "runtime.newobject", "main.newState;main.main"),
 		remedyOf(t, "large-buffers", 64<<10, "runtime.makeslice", "main.newBuffer;main.main"),
 	} {
-		if strings.Contains(f.Remedy.Snippet, "defer") || !strings.Contains(f.Remedy.Snippet, "behind the last use") || !strings.Contains(f.Remedy.Text, "returns it") {
+		if strings.Contains(f.Remedy.Snippet, "defer") || !strings.Contains(f.Remedy.Snippet, "after the last use") || !strings.Contains(f.Remedy.Text, "returns it") {
 			t.Errorf("%s: %s\n%s", f.ID, f.Remedy.Text, f.Remedy.Snippet)
 		}
 	}

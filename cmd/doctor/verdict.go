@@ -23,27 +23,27 @@ func (a *account) missing() []Missing {
 	e := a.ev
 	switch {
 	case e.CPU == nil:
-		list = append(list, Missing{"CPU profile", "it says what allocation and collection take, and where; without it no gain can be told",
+		list = append(list, Missing{"CPU profile", "it shows the cost of allocation and collection, and the lines that cause it; without it no gain is known",
 			"curl -o cpu.pb.gz 'http://HOST:6060/debug/pprof/profile?seconds=30', or go test -bench=. -cpuprofile cpu.pb.gz"})
 	case a.period > 0 && a.total < enoughSamples*a.period && !a.idle():
-		list = append(list, Missing{"longer CPU profile", fmt.Sprintf("this one has %.0f samples, so that small shares are chance", a.total/a.period),
+		list = append(list, Missing{"longer CPU profile", fmt.Sprintf("this one has %.0f samples, too few for small shares", a.total/a.period),
 			"profile for longer, or under more load: /debug/pprof/profile?seconds=60"})
 	}
 	switch {
 	case e.Heap[1] == nil:
-		list = append(list, Missing{"heap profile", "it says which places allocate how much, and what lives; marking is charged by it",
+		list = append(list, Missing{"heap profile", "it shows how much each line allocates, and which data lives; the cost of marking is charged by it",
 			"curl -o heap.pb.gz http://HOST:6060/debug/pprof/heap, at the start and at the end of the CPU profile; or go test -bench=. -memprofile heap.pb.gz"})
 	case e.Heap[0] == nil:
-		list = append(list, Missing{"heap profile from the start of the window", "without it everything since the program's start counts, set-up included",
+		list = append(list, Missing{"heap profile from the start of the window", "without it all allocations since the program's start count, set-up included",
 			"take /debug/pprof/heap before and after the CPU profile"})
 	case a.window == 0:
-		list = append(list, Missing{"time between the heap profiles", "without it objects' ages are unknown", "give profiles that runtime/pprof wrote; they bear their time"})
+		list = append(list, Missing{"time between the heap profiles", "without it the age of objects is unknown", "give profiles that runtime/pprof wrote: they contain their time"})
 	}
 	_, live := a.metric(evidence.MetricLiveHeap)
 	_, scan := a.metric(evidence.MetricScanHeap)
 	if _, gogc := a.metric(evidence.MetricGOGC); !live || !scan || !gogc {
-		list = append(list, Missing{"metrics of the runtime", "they say what the collector reads, the roots, GOGC and the memory limit; now these are estimated",
-			"serve gctune.Handler at /debug/freehold/metrics and give the program's address, or its answer as a file"})
+		list = append(list, Missing{"metrics of the runtime", "they show how much the collector reads, the roots, GOGC and the memory limit; without them these are estimates",
+			"serve gctune.Handler at /debug/freehold/metrics, and give the program's address, or save the answer and give the file"})
 	}
 	return list
 }
@@ -73,10 +73,10 @@ func (a *account) verdict(r *Report) string {
 	if len(r.Findings) > 0 && r.Findings[0].ID != notGC.id && r.WinnableShare >= minGain {
 		text := fmt.Sprintf("Collection and allocation take %s of CPU; at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
 		if r.WinnableShare > share+minGain {
-			text = fmt.Sprintf("Collection and allocation take %s of CPU; with the work that goes with them, at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
+			text = fmt.Sprintf("Collection and allocation take %s of CPU; with related work, at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
 		}
 		if n, part := a.concentration(); n > 0 {
-			text += fmt.Sprintf("; %s up %s of what collection and allocation take", makesUp(n), terminal.Percent(part))
+			text += fmt.Sprintf("; %s %s of that cost", sitesCause(n), terminal.Percent(part))
 		}
 		return text + "."
 	}
@@ -85,7 +85,7 @@ func (a *account) verdict(r *Report) string {
 		return fmt.Sprintf("GC is not your problem: %s.", where)
 	}
 	if share > smallShare {
-		return fmt.Sprintf("Collection and allocation take %s of CPU, but no single change that wins %s of it was found; %s.", terminal.Percent(share), terminal.Percent(minGain), where)
+		return fmt.Sprintf("Collection and allocation take %s of CPU, but the doctor found no single change that saves %s of it; %s.", terminal.Percent(share), terminal.Percent(minGain), where)
 	}
 	return fmt.Sprintf("GC is not your problem: collection and allocation take %s of CPU; %s.", terminal.Percent(share), where)
 }
@@ -99,29 +99,29 @@ func (a *account) verdictWithoutCPU() string {
 		part = v
 	}
 	if part < 0 {
-		return "Could not tell: there is no CPU profile."
+		return "The cost is unknown: there is no CPU profile."
 	}
-	return fmt.Sprintf("Could not tell what can be won back: there is no CPU profile. By the runtime's own figure, collections took %s of the CPU time that was available.", terminal.Percent(part))
+	return fmt.Sprintf("The possible gain is unknown: there is no CPU profile. By the runtime's own figure, collections took %s of the available CPU time.", terminal.Percent(part))
 }
 
 // verdictUnprofiled is made from the runtime's figures alone. They tell nothing of allocation and of places.
 func (a *account) verdictUnprofiled(r *Report) string {
 	if a.overtraced > 0 {
-		return fmt.Sprintf("What collections take of the CPU is not known: by the trace, whose clock runs on while other work has the processors, it is %.2g s, "+
-			"and the whole process took %.2g s; a CPU profile tells, and which places cause it.", a.overtraced/1e9, a.processCPU/1e9)
+		return fmt.Sprintf("The collector's share of the CPU is unknown: it took %s by the trace, which counts elapsed time, and the whole process took %s of CPU time. "+
+			"Pass a CPU profile to see the share, and the lines that cause it.", terminal.Seconds(a.overtraced/1e9), terminal.Seconds(a.processCPU/1e9))
 	}
 	take := fmt.Sprintf("take %s of CPU by the runtime's own figures", terminal.Percent(r.GCShare))
 	switch {
 	case r.WinnableShare >= minGain:
-		unknown := "which places cause it"
-		if a.ev.Heap[1] != nil { // which names the places
-			unknown = "what allocation takes"
+		unknown := "which lines cause it"
+		if a.ev.Heap[1] != nil { // which names the lines
+			unknown = "the cost of allocation"
 		}
-		return fmt.Sprintf("Collections %s; what was found could win back %s; %s, a CPU profile tells.", take, terminal.Percent(r.WinnableShare), unknown)
+		return fmt.Sprintf("Collections %s; the findings could win back %s. Pass a CPU profile to see %s.", take, terminal.Percent(r.WinnableShare), unknown)
 	case r.GCShare > smallShare:
-		return "Collections " + take + "; which places cause it, a CPU profile tells."
+		return "Collections " + take + ". Pass a CPU profile to see which lines cause it."
 	}
-	return "GC is not your problem: collections " + take + "; what allocation takes, a CPU profile tells."
+	return "GC is not your problem: collections " + take + ". Pass a CPU profile to see the cost of allocation."
 }
 
 // concentration is how few sites have most of the cost of memory: at most three, or five if three are less than half of it; 0 if even these are not.
@@ -143,8 +143,8 @@ func (a *account) concentration() (int, float64) {
 	return 0, 0
 }
 
-func makesUp(n int) string {
-	words := []string{"one site makes", "two sites make", "three sites make", "four sites make", "five sites make"}
+func sitesCause(n int) string {
+	words := []string{"one site causes", "two sites cause", "three sites cause", "four sites cause", "five sites cause"}
 	return words[n-1]
 }
 

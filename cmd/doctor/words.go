@@ -50,7 +50,7 @@ func lifetime(a *account, sites []*site) string {
 	age, ok := a.ageOf(sites)
 	switch {
 	case !ok:
-		return "how long they live is not known"
+		return "their lifetime is unknown"
 	case age < time.Millisecond:
 		return "they live less than a millisecond on average"
 	}
@@ -146,7 +146,7 @@ func (a *account) madeBytes(t toll) string {
 
 func (a *account) cycleRate() string {
 	if a.cycles == 0 || a.window == 0 {
-		return "more often than need be"
+		return "too often"
 	}
 	return terminal.Significant(a.cycles/a.window.Seconds()) + " times a second"
 }

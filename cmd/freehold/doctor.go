@@ -109,7 +109,7 @@ func runDoctor(ctx context.Context, c *cli.Command, program []string) error {
 		return err
 	}
 	if after.report.Confidence == doctor.None {
-		return cli.Exit("doctor: could not tell; the report says which evidence is missing", exitNoIdea)
+		return cli.Exit("doctor: no answer; the report names the missing evidence", exitNoIdea)
 	}
 	if c.IsSet("fail-above") {
 		return gate(after, threshold, c.String("fail-above"))

@@ -23,7 +23,7 @@ import (
 // sample is a report in which every field says something.
 func sample() *doctor.Report {
 	return &doctor.Report{
-		Version: doctor.ReportVersion, Source: "http://localhost:6060", Verdict: "Collection and allocation take 31 % of CPU; at most 19 % can be won back; two sites make up 84 % of what collection and allocation take",
+		Version: doctor.ReportVersion, Source: "http://localhost:6060", Verdict: "Collection and allocation take 31 % of CPU; at most 19 % can be won back; two sites cause 84 % of that cost",
 		GCShare: 0.2, AllocShare: 0.11, WinnableShare: 0.19, Confidence: doctor.Medium,
 		Missing: []doctor.Missing{{What: "heap profiles", Why: "which bytes the collector scans.", How: "Add http://localhost:6060/debug/pprof/heap."}},
 		Classes: []doctor.ClassShare{{Name: "program", Share: 0.69}, {Name: "allocation", Share: 0.11}, {Name: "mark", Share: 0.1996}, {Name: "pause", Share: 0.0004}},
