@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"slices"
 	"sort"
 	"sync"
 )
@@ -27,6 +28,17 @@ func (a *Arena) noteCheckpoint(serial uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.marks = append(h.marks, period{serial: serial, noted: a.round.Add(1)})
+}
+
+// knows says whether the history has a checkpoint.
+func (a *Arena) knows(serial uint64) bool {
+	h := a.history.Load()
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.marks, func(p period) bool { return p.serial == serial })
 }
 
 // noteRewind ends what was made since a checkpoint.

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -151,4 +152,25 @@ func TestMapReadersAndCheckpoints(t *testing.T) {
 		a.Rewind(c)
 	}
 	readers.Wait()
+}
+
+// TestOverwrittenHistory: a shared arena over which an older copy of it was written refuses a checkpoint
+// that the copy does not know, and changes nothing.
+func TestOverwrittenHistory(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		a := NewShared()
+		old := copyOf(a)
+		c := a.Checkpoint()
+		s := String(a, "ABCDEFGHIJ")
+		reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem())
+		if again {
+			a.Checkpoint()
+		}
+		wantPanic(t, "Rewind", func() { a.Rewind(c) }, "arena: Rewind on arena", "an older copy of it was written")
+		String(a, "KLMNOPQRST")
+		if s != "ABCDEFGHIJ" {
+			t.Errorf("a string became %q", s)
+		}
+		a.Free()
+	}
 }

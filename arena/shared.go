@@ -138,6 +138,10 @@ func (a *Arena) checkpointShared() Checkpoint {
 
 func (a *Arena) rewindShared(c Checkpoint) {
 	defer a.lockAll("Rewind")()
+	// The parts are shared with copies, the history is not: it is that of the arena's bits.
+	if from, to := a.parts[0].marksOf(c); from < to && !a.knows(c.serial) {
+		panic(a.overwritten("Rewind"))
+	}
 	for _, p := range a.parts {
 		if from, to := p.marksOf(c); from < to { // All parts have it, or none.
 			p.debug.check("Rewind", a.rec.id, p.marks[from].values)
