@@ -11,7 +11,7 @@ import (
 )
 
 // tunedConf makes jemalloc give memory back by itself, about as soon as freehold does. Without it jemalloc keeps pages
-// for ten seconds, and longer while nobody calls it.
+// for ten seconds, and longer while no code calls it.
 const tunedConf = "MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"
 
 // defaultConf spells out jemalloc's own defaults, because a build with the tag jemalloc also has freehold's package of

@@ -15,7 +15,7 @@ type way struct {
 	free  func(p unsafe.Pointer, n int)
 }
 
-// A node is the node of the workload list. Rivals keep it outside the Go heap, where its pointers are nobody's concern.
+// A node is the node of the workload list. Rivals keep it outside the Go heap, where the collector does not see its pointers.
 type node struct {
 	val  int64
 	next *node

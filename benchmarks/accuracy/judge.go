@@ -43,7 +43,7 @@ func (o *outcome) measured() float64 {
 	return 1 - terminal.Median(o.runs.After)/terminal.Median(o.runs.Before)
 }
 
-// off is the error of the prediction as a share of what was measured; 1 where nothing was predicted.
+// off is the error of the prediction as a share of the measured gain; 1 if nothing was predicted.
 func (o *outcome) off() float64 {
 	if !o.found {
 		return 1

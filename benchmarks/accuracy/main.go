@@ -1,10 +1,10 @@
-// Command accuracy holds what the doctor predicts against what is measured, on programs whose cost is known.
+// Command accuracy compares the doctor's predictions with measurements, on programs whose cost is known.
 //
 //	go run ./accuracy -fast             # a quick look
 //	go run ./accuracy -run 'lru|btree'  # some programs
 //	go run ./accuracy -keep DIR         # all of them; profiles and measurements stay in DIR
-//	go run ./accuracy -add DIR          # adds pairs of runs to what was kept
-//	go run ./accuracy -judge DIR        # judges what was kept, with the doctor of today
+//	go run ./accuracy -add DIR          # adds pairs of runs to the kept ones
+//	go run ./accuracy -judge DIR        # the present doctor judges the kept profiles
 //
 // Each program in ../samples has a form before and a form after a change, or runs under two environments. The form before runs once with
 // profiles, which the doctor reads. Then both forms run without, in turns, each in a process of its own, and the gain in CPU time for an

@@ -27,7 +27,7 @@ const (
 	sameMemory quantity = "same memory"
 )
 
-// programs were written, with what is expected of each, before any constant of the doctor was tuned.
+// programs were written, with the finding expected of each, before any constant of the doctor was tuned.
 var programs = []program{
 	{name: "trees", finding: "short-lived-objects", quantity: sameGOGC, change: "arena"},
 	{name: "gjson-events", module: "tidwall/gjson", finding: "short-lived-objects", quantity: sameGOGC, change: "arena"},

@@ -42,7 +42,7 @@ func report(o options) (bad bool, err error) {
 	return bad, err
 }
 
-// tables writes what was predicted and measured, in Markdown.
+// tables writes the predicted and measured gains, in Markdown.
 func tables(w *bytes.Buffer, outcomes []*outcome, found []bar) {
 	fmt.Fprintf(w, "Go %s on %s/%s, %d processors; %s.\n\n", strings.TrimPrefix(runtime.Version(), "go"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), pairs(outcomes))
 	fmt.Fprintln(w, "| bar | reached | |\n|---|---|---|")

@@ -2,7 +2,7 @@
 
 package cmalloc
 
-// What the compiler says of a missing library tells nobody what to install. This does, before the linker looks for it.
+// The compiler's error for a missing library does not name the package to install. This error does, before the linker runs.
 
 /*
 #ifdef __has_include

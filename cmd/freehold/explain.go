@@ -30,7 +30,7 @@ func explainCommand() *cli.Command {
 			"    freehold explain /var/tmp/evidence\n" +
 			"    kubectl logs --previous POD | freehold explain -crash - ./evidence\n\n" +
 			"Exit status: 0 no mistake is known; 1 a mistake was explained, or leaks are listed; 2 there is no evidence to read,\n" +
-			"or it is incomplete and what is left names no mistake.",
+			"or it is incomplete and the rest names no mistake.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "crash", Usage: "read what the process wrote to standard error from `FILE`; - is standard input"},
 		},

@@ -1,4 +1,4 @@
-// Package allocsample decides which allocations off the heap are sampled, and keeps what is known of those that were.
+// Package allocsample decides which allocations off the heap are sampled, and keeps the records of the sampled ones.
 //
 // It is what offheap, which allocates, and memprof, which tells, have in common. A block is sampled with a probability that depends on
 // its size alone: one less exp(-size/period), as if sample points were strewn over all bytes ever handed out, on average one in a period. So a

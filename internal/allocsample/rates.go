@@ -17,7 +17,7 @@ type Rates struct {
 const maxGap = 1 << 30
 
 // Gap draws the number of blocks of size bytes that are not sampled, for neither purpose, before one that is. It does not block and may be
-// called by whoever is pinned to a P.
+// called by a goroutine that is pinned to a P.
 func (r *Rates) Gap(size uintptr) uint32 {
 	// The whole part of an exponential variate is distributed as the number of failures before a success.
 	gap := exponential() / (r.perByte*float64(size) + r.perBlock)

@@ -24,7 +24,7 @@ func (s *Site) Weight() float64 { return 1 / Probability(s.Drawn, s.Period) }
 // maxDepth bounds a stack, as Go's own heap profile does by default.
 const maxDepth = 128
 
-// table holds what is known of samples, in two maps under one lock: there are about as many samples as periods.
+// table holds the records of samples, in two maps under one lock: there are about as many samples as periods.
 var table struct {
 	mu    sync.Mutex
 	live  map[uintptr]*entry

@@ -7,7 +7,7 @@ import (
 	"github.com/freehold-go/freehold/internal/sanitize"
 )
 
-// A Block is what is known of one allocation.
+// A Block is the record of one allocation.
 type Block struct {
 	Addr, Size uintptr // what the caller got, in bytes
 	Owner      string  // the package or the kind of allocator, such as "offheap"; of few different values, because each is kept for good
@@ -31,7 +31,7 @@ func (b Block) String() string {
 	return fmt.Sprintf("block of %s (%s)", count(uint64(b.Size), "byte"), b.what())
 }
 
-// what is what the block holds and whose it is: "[]byte, offheap".
+// what describes the block's contents and owner: "[]byte, offheap".
 func (b Block) what() string {
 	if b.Type == "" {
 		return b.owner()
@@ -70,7 +70,7 @@ func Add(b Block) {
 	}
 }
 
-// Freed notes that the block that begins at addr is given up by op, such as "Free", and returns what is known of it. The stack of the
+// Freed notes that the block that begins at addr is freed by op, such as "Free", and returns its record. The stack of the
 // free begins with the caller of Freed for skip 0, as that of Callers does. If no block that is alive begins at addr, it returns false
 // and changes nothing; the Block is then the one that was freed there before, or zero.
 func Freed(addr uintptr, op string, skip int) (Block, bool) {

@@ -33,7 +33,7 @@ func (c Config) Asked() bool { return c.Guard || c.Poison || c.Leaks || c.Pointe
 func (c Config) On() bool { return sanitize.Enabled || c.Asked() }
 
 // withSanitizer is what c becomes if a sanitizer is compiled in. What guarded pages, patterns and canaries would show it sees itself, if
-// nothing of these is in its way. A search for addresses of the Go heap reads memory that nobody may have written yet, which
+// nothing of these is in its way. A search for addresses of the Go heap reads memory that may not have been written yet, which
 // AddressSanitizer alone lets pass.
 func (c Config) withSanitizer() Config {
 	if !sanitize.Enabled {

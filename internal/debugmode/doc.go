@@ -1,4 +1,4 @@
-// Package debugmode holds what the debug modes of offheap, arena and memprof share: what is on, what is known of each block, stacks,
+// Package debugmode holds the parts that the debug modes of offheap, arena and memprof share: the modes in force, the records of blocks, stacks,
 // guarded pages, and the report of a mistake.
 //
 // # Model

@@ -90,7 +90,7 @@ func WriteEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, e
 	}
 	_, err = io.WriteString(w, printable(b.String()))
 	if err == nil && mistakes == 0 && flaws != "" {
-		err = fmt.Errorf("freehold: the evidence in %s is incomplete (%s), and what is left names no mistake", folder, flaws)
+		err = fmt.Errorf("freehold: the evidence in %s is incomplete (%s), and the rest names no mistake", folder, flaws)
 	}
 	return mistakes, err
 }

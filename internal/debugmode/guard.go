@@ -89,7 +89,7 @@ func (s *guardSlot) end() uintptr { return s.base + s.kind.pages*vmem.PageSize()
 var guarded = guards{mem: vmem.System(), left: Forget}
 
 // GuardAlloc returns size bytes on pages of their own, zeroed and aligned to align, a power of two of at most the size of a page. The block
-// ends at the end of its last page, or as shortly before it as the alignment allows; what is left over on its pages bears canaries, which
+// ends at the end of its last page, or as shortly before it as the alignment allows; the rest of its pages holds canaries, which
 // CheckCanary checks. It returns false if a budget is exhausted or the system refuses; the operator is told so the first time.
 func GuardAlloc(size, align uintptr) (addr uintptr, ok bool) { return guarded.alloc(size, align) }
 
@@ -416,7 +416,7 @@ func (s *guardSlot) damage(before, behind []byte) (int, bool) {
 			return i - len(before), false
 		}
 	}
-	return 0, true // Somebody repaired it meanwhile.
+	return 0, true // The program has restored it meanwhile.
 }
 
 // fill writes the byte over [from, to), which is committed.

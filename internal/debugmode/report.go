@@ -16,9 +16,9 @@ const (
 type Report struct {
 	Kind     string  // "use after Free", "overflow", "double free", ...
 	Addr     uintptr // that was accessed, or that was passed
-	What     string  // the rest of the first line: what was done to which block
+	What     string  // the rest of the first line: the operation and the block
 	Block    Block   // zero if none is known
-	Verb     string  // what was done at the stack of the mistake: "accessed", "freed again"
+	Verb     string  // the operation at the stack of the mistake: "accessed", "freed again"
 	Access   string  // the stack of the mistake, as Stack.String has it; "" if not known
 	AccessBy int64   // its goroutine, 0 if not known
 	Advice   string  // what to do, in one sentence
@@ -74,7 +74,7 @@ func Misuse(kind, what, verb string, addr uintptr, b Block, skip int) Report {
 	}
 }
 
-// Explain says what is known of an address at which an access faulted, false if nothing. In a deferred function that recovers from the
+// Explain returns the report of an address at which an access faulted, false if the address is unknown. In a deferred function that recovers from the
 // fault the stack of the access is still there, and becomes part of the report; elsewhere it is left out.
 func Explain(addr uintptr) (Report, bool) {
 	b, ok := blocks.find(addr)

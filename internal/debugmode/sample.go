@@ -8,7 +8,7 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// sampler bounds the samples of a second. What was not used of the last burst seconds may be used
+// sampler bounds the samples of a second. Samples not used in the last burst seconds may be used
 // at once, so that the blocks that a program makes at its start are as likely to be sampled as
 // later ones; beyond 7/8 of that chance decides (see thin.go). The zero value is ready.
 type sampler struct {

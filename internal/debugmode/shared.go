@@ -92,7 +92,7 @@ func (t *table) share(f *os.File) error {
 	return nil
 }
 
-// share makes the table write what is added to f as well.
+// share makes the table write added records to f as well.
 func (t *textTable) share(f *os.File) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ type textTable struct {
 	list    []string
 	numbers map[string]uint32 // of those that were interned
 	file    *os.File          // where the watching copy reads them, nil if there is none
-	end     int64             // of what was written there
+	end     int64             // of the texts written there
 }
 
 // texts holds the stacks, and the names of types, owners and operations.

@@ -14,7 +14,7 @@ import (
 //  1. Up to 7/8 of a budget every block that asks is served.
 //  2. Beyond, the chance to be served halves with each 1/128 of the budget that is used: 16 times
 //     up to the end.
-//  3. A block that is freed gives its part back, so the chance depends on what is alive, and not on
+//  3. A block that is freed gives its part back, so the chance depends on the live blocks, and not on
 //     what lived before.
 //
 // With a budget of n blocks, long-lived blocks reach 7/8 after 7n/8 of them have asked. After m

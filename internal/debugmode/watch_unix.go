@@ -22,7 +22,7 @@ import (
 // joins the address in it with the tables that both processes share. A second pipe tells it when the process has ended, since nobody
 // writes to it but to tell a copy that another has taken its place.
 
-// watchVariable marks the copy. Whoever finds it in his environment never is the program itself, whatever its value.
+// watchVariable marks the copy. A process that finds it in its environment is never the program itself, for any value.
 const watchVariable = "FREEHOLD_WATCH"
 
 // The words of watchVariable, separated by commas.
@@ -117,7 +117,7 @@ func startCopy(files sharedFiles) error {
 	}
 	p, err := launch([]*os.File{crashRead, nil, os.Stderr, lifeRead, files.records, files.texts, watcher.output, watcher.crash})
 	if err == nil {
-		_ = p.Release() // Its end is nobody's business.
+		_ = p.Release() // Its end does not matter.
 		err = debug.SetCrashOutput(crashWrite, debug.CrashOptions{})
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ package invariants
 
 import "fmt"
 
-// Broken panics with what is wrong, in the words of fmt.Sprintf.
+// Broken panics with a message formatted by fmt.Sprintf.
 func Broken(format string, args ...any) {
 	panic(fmt.Errorf("freehold: internal error: broken invariant: "+format, args...))
 }

@@ -56,7 +56,7 @@ func Groups(root fs.FS) (version int, dirs []string) {
 			continue
 		}
 		for {
-			// The root group of version 2 has no limit, and no file that tells what is in use.
+			// The root group of version 2 has no limit, and no file with the bytes in use.
 			if number(text(root, path.Join(dir, usageFile[version])), -1) >= 0 || len(dirs) > 0 {
 				dirs = append(dirs, dir)
 			}

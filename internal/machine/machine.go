@@ -29,7 +29,7 @@ func chosen(s string) string {
 	return s
 }
 
-// ReadOvercommit returns vm.overcommit_memory: 0 (refuse what is obviously too much), 1 (refuse nothing), 2 (refuse what exceeds
+// ReadOvercommit returns vm.overcommit_memory: 0 (refuse requests that are obviously too large), 1 (refuse none), 2 (refuse requests that exceed
 // the commit limit), -1 if the system does not say.
 func ReadOvercommit(root fs.FS) int {
 	return int(number(text(root, "proc/sys/vm/overcommit_memory"), -1))
@@ -38,7 +38,7 @@ func ReadOvercommit(root fs.FS) int {
 // MemInfo is the part of /proc/meminfo that concerns allocation, in bytes; 0 if unknown.
 type MemInfo struct {
 	Total, Available       int64
-	CommitLimit, Committed int64 // what may be promised in overcommit mode 2, and what is promised now
+	CommitLimit, Committed int64 // the bound of promised memory in overcommit mode 2, and the memory promised now
 }
 
 // ReadMemInfo returns the memory of the whole machine.

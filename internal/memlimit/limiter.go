@@ -18,9 +18,9 @@ var Process = New(debug.SetMemoryLimit, newGoNeed())
 // New returns a limiter over a runtime: set is [debug.SetMemoryLimit] or like it, need tells the bytes under which Go's heap cannot work.
 func New(set func(int64) int64, need func() int64) *Limiter { return &Limiter{set: set, need: need} }
 
-// A Budget is what a tuner found that this program may take: Go's memory and what is off its heap together, in bytes. The zero Budget is none.
+// A Budget is the memory that a tuner allows this program: Go's memory and off-heap memory together, in bytes. The zero Budget is none.
 type Budget struct {
-	// Soft is what the two should stay within, Hard what they must not exceed, because somebody is killed then. Hard is at least Soft.
+	// Soft is the bound that the two should keep, Hard the bound at which the kernel kills a process. Hard is at least Soft.
 	Soft, Hard int64
 	// Min is the least limit for Go, as long as Hard allows it.
 	Min int64
@@ -29,7 +29,7 @@ type Budget struct {
 // none reports whether there is no budget.
 func (b Budget) none() bool { return b == Budget{} }
 
-// Limiter keeps Go's limit at the user's limit, or the budget if that is less, less what is off the heap. Tests make their own, with a
+// Limiter keeps Go's limit at the user's limit, or the budget if that is less, less the off-heap memory. Tests make their own, with a
 // pretended runtime. Any number of goroutines may use one.
 type Limiter struct {
 	mu   sync.Mutex
@@ -58,7 +58,7 @@ func (l *Limiter) User() int64 {
 	return l.user
 }
 
-// SetBudget replaces the budget and sets the limit that follows from it. Other than Sync it waits for whoever is at work.
+// SetBudget replaces the budget and sets the limit that follows from it. Unlike Sync it waits for a call that is under way.
 func (l *Limiter) SetBudget(b Budget, offHeap int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package percpu says which P (Go's scheduling slot, one for each core in use) runs the caller, and keeps it there for a few instructions.
 //
-// A goroutine that holds a [Pin] owns the state kept under [Pin.ID] alone: nobody else holds a
+// A goroutine that holds a [Pin] owns the state kept under [Pin.ID] alone: no other goroutine holds a
 // Pin with the same ID at the same time. Between [Acquire] and [Pin.Release] the caller must not
 // block, allocate on the Go heap, call unknown code or panic; a handful of loads and stores is
 // the intended length.

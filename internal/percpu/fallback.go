@@ -12,6 +12,6 @@ var busy [maxIDs]uint32
 
 const maxIDs = 1 << 12
 
-// Busy says whether somebody who acquired the ID before the world was last stopped has not
+// Busy reports whether a goroutine that acquired the ID before the world was last stopped has not
 // released it yet. IDs beyond the first few thousand are always busy.
 func Busy(id int) bool { return id >= maxIDs || atomic.LoadUint32(&busy[id]) != 0 }

@@ -23,7 +23,7 @@ var (
 	}
 )
 
-// Acquire takes an ID that nobody else holds.
+// Acquire takes an ID that no other goroutine holds.
 func Acquire() Pin {
 	t, ok := tokens.Get().(*token)
 	if !ok {

@@ -19,7 +19,7 @@ func (p Pin) ID() int { return p.id }
 // Release ends what Acquire began.
 func (p Pin) Release() { procUnpin() }
 
-// Busy says whether somebody who acquired the ID before the world was last stopped has not
+// Busy reports whether a goroutine that acquired the ID before the world was last stopped has not
 // released it yet: never, because the world does not stop while a goroutine is pinned (GC-3).
 func Busy(int) bool { return false }
 

@@ -25,7 +25,7 @@ static void asan_reserve(uintptr_t addr, uintptr_t n) {
 	__lsan_register_root_region((void *)addr, n);
 }
 
-// What is unmapped poisoned stays so: the next mapping there would inherit it.
+// A range that is unmapped while poisoned stays poisoned: the next mapping there would inherit it.
 static void asan_unreserve(uintptr_t addr, uintptr_t n) {
 	__lsan_unregister_root_region((void *)addr, n);
 	__asan_unpoison_memory_region((void *)addr, n);
@@ -80,7 +80,7 @@ func init() { C.asan_start() }
 // Fresh says that the n bytes at addr were handed out. zeroed says that they are zero, and not for the taker to write first.
 func Fresh(addr, n uintptr, zeroed bool) { C.asan_fresh(C.uintptr_t(addr), C.uintptr_t(n)) }
 
-// Freed says that the n bytes at addr were given up: nobody may touch them until they are handed out again.
+// Freed says that the n bytes at addr were freed: no code may touch them until they are allocated again.
 func Freed(addr, n uintptr) { C.asan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 
 // Poison forbids the n bytes at addr, such as a red zone, and Unpoison allows them again, for the allocator's own use.
@@ -89,7 +89,7 @@ func Poison(addr, n uintptr) { C.asan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 // Unpoison allows the n bytes at addr. Their contents count as written.
 func Unpoison(addr, n uintptr) { C.asan_fresh(C.uintptr_t(addr), C.uintptr_t(n)) }
 
-// Reserve says that blocks will be cut from the n bytes at addr, which nobody may touch before. What the leak checker of C sees there, it
+// Reserve says that blocks will be cut from the n bytes at addr, which no code may touch before. What the leak checker of C sees there, it
 // takes for pointers in use.
 func Reserve(addr, n uintptr) { C.asan_reserve(C.uintptr_t(addr), C.uintptr_t(n)) }
 

@@ -45,7 +45,7 @@ func Fresh(addr, n uintptr, zeroed bool) {
 	}
 }
 
-// Freed says that the n bytes at addr were given up: nobody may touch them until they are handed out again.
+// Freed says that the n bytes at addr were freed: no code may touch them until they are allocated again.
 func Freed(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 
 // Poison forbids the n bytes at addr, such as a red zone, and Unpoison allows them again, for the allocator's own use.
@@ -54,7 +54,7 @@ func Poison(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 // Unpoison allows the n bytes at addr. Their contents count as written.
 func Unpoison(addr, n uintptr) { C.msan_unpoison(C.uintptr_t(addr), C.uintptr_t(n)) }
 
-// Reserve says that blocks will be cut from the n bytes at addr, which nobody may touch before. What the leak checker of C sees there, it
+// Reserve says that blocks will be cut from the n bytes at addr, which no code may touch before. What the leak checker of C sees there, it
 // takes for pointers in use.
 func Reserve(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 

@@ -7,6 +7,6 @@ package sanitize
 // come from the Go heap.
 const Race = false
 
-// RaceFree tells the race detector that the n bytes at addr, on the Go heap, are given up, as if the caller wrote them: whoever uses them
+// RaceFree tells the race detector that the n bytes at addr, on the Go heap, are freed, as if the caller wrote them: a goroutine that uses them
 // without being ordered before it is reported, with both stacks.
 func RaceFree(addr, n uintptr) {}

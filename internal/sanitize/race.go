@@ -13,7 +13,7 @@ import (
 // come from the Go heap.
 const Race = true
 
-// RaceFree tells the race detector that the n bytes at addr, on the Go heap, are given up, as if the caller wrote them: whoever uses them
+// RaceFree tells the race detector that the n bytes at addr, on the Go heap, are freed, as if the caller wrote them: a goroutine that uses them
 // without being ordered before it is reported, with both stacks. It is not inlined because the report leaves out the frame that calls
 // RaceWriteRange.
 //

@@ -8,7 +8,7 @@ import "C"
 
 import "sync"
 
-// texts are the C copies of what was recorded: a program has few stacks and types, and they stay for good.
+// texts are the C copies of the recorded texts: a program has few stacks and types, and they stay for good.
 var texts struct {
 	mu sync.Mutex
 	of map[string]*C.char
@@ -39,5 +39,5 @@ func RecordFree(addr, n uintptr, op, by string, goroutine int64, stack string) {
 	C.freehold_record_free(C.uintptr_t(addr), C.uintptr_t(n), text(op), text(by), C.int64_t(goroutine), text(stack))
 }
 
-// Forget drops what was recorded of blocks that begin in the n bytes at addr.
+// Forget drops the records of blocks that begin in the n bytes at addr.
 func Forget(addr, n uintptr) { C.freehold_forget(C.uintptr_t(addr), C.uintptr_t(n)) }

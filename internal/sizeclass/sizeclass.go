@@ -12,7 +12,7 @@ import "math/bits"
 const (
 	// Min is the smallest class in bytes.
 	Min = 16
-	// Max is the largest class in bytes. What is larger comes straight from the page heap.
+	// Max is the largest class in bytes. Larger blocks come straight from the page heap.
 	Max = 64 << 10
 
 	fine  = 7               // Classes up to 64 bytes: 16, 24, 32, 40, 48, 56, 64.

@@ -49,7 +49,7 @@ func SliceOf[T any](p Ptr, length, capacity int) []T {
 	return unsafe.Slice((*T)(p), capacity)[:length]
 }
 
-// StringOf is the n bytes at p as a string. The caller guarantees that nobody changes them while
+// StringOf is the n bytes at p as a string. The caller guarantees that no code changes them while
 // anybody may look at the string.
 func StringOf(p Ptr, n int) string {
 	// SAFETY: the caller vouches for the memory.

@@ -27,7 +27,7 @@
 // committed and for the memory holding no Go pointers. Addresses and sizes are in bytes; except for
 // files, both are multiples of [PageSize]. A range that is empty or not so aligned is an error.
 //
-// Errors are of type [*Error], which says what was asked for and, where the system lets us find out,
+// Errors are of type [*Error], which has the request and, if the system lets us find out,
 // which limit refused it; errors.Is(err, ErrNoMemory) tells a refusal for want of memory or address
 // space from a misuse. A call that fails changes nothing unless its comment says otherwise.
 //
@@ -42,6 +42,6 @@
 // protection may split a mapping, of which Linux grants 65530 by default. (At that limit Go dies too, so on
 // Linux the package keeps 33 mappings in hand, gives them up at the first refusal, and refuses what would
 // take more until it has them back.) Where [Supported] is false
-// (js, wasip1, plan9 and systems that nobody has tried), every call returns an error that wraps
+// (js, wasip1, plan9 and untested systems), every call returns an error that wraps
 // errors.ErrUnsupported, and callers use the Go heap.
 package vmem

@@ -29,16 +29,16 @@ const (
 	OpPreallocate = "preallocate"
 )
 
-// Error is a call that failed: what was asked, what the system answered, and what can be done about it.
+// Error is a call that failed: the request, the system's answer, and the remedy.
 type Error struct {
-	Op   string  // what was asked, one of the Op constants
+	Op   string  // the request, one of the Op constants
 	Addr uintptr // where the range starts, 0 if the system was to choose
 	Size uintptr // bytes asked for
 	Err  error   // what the system answered
 	Hint string  // which limit refused it and how to raise it, if we could find out
 }
 
-// Error says what was asked, what the system answered and what to do, in one line.
+// Error has the request, the system's answer and the remedy, in one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("vmem: " + e.Op + " " + strconv.FormatUint(uint64(e.Size), 10) + " bytes")
@@ -60,7 +60,7 @@ func (e *Error) Is(target error) bool {
 	return target == ErrNoMemory && isNoMemory(e.Err)
 }
 
-// fail wraps err, unless it is nil, with what was asked and with the limit that explains it. Finding
+// fail wraps err, unless it is nil, with the request and with the limit that explains it. Finding
 // that limit reads a few files of the system, which only this path pays for. It comes first, because on
 // Linux it also sees to it that the rest can be allocated.
 func fail(op string, addr, size uintptr, err error) error {

@@ -89,7 +89,7 @@ func (f *Fake) Injected() int {
 	return f.injected
 }
 
-// Outstanding returns what is reserved, in the order of addresses.
+// Outstanding returns the reserved ranges, in the order of addresses.
 func (f *Fake) Outstanding() []Reservation {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,7 +111,7 @@ func (f *Fake) Files() uintptr {
 }
 
 // Violations returns the calls that broke a rule of this package: ranges that are not reserved, not
-// committed or not file maps, and releases of what was committed. Each was also refused with its error.
+// committed or not file maps, and releases of committed ranges. Each was also refused with its error.
 func (f *Fake) Violations() []error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,7 +170,7 @@ func (f *Fake) strike(op string) bool {
 	return struck
 }
 
-// The rules. Each returns what is broken, or nothing.
+// The rules. Each returns a description of the violation, or "".
 
 func anything() string { return "" }
 

@@ -13,7 +13,7 @@ import (
 // truncates, which leaves holes. What f holds stays. If it fails, f has its old length.
 //
 // Where the system or the file system cannot allocate without writing, it writes: zeros behind the end,
-// and what lies before it back onto itself, so nobody else may write to f meanwhile. File systems that
+// and what lies before it back onto itself, so no other process may write to f meanwhile. File systems that
 // copy on write or compress (btrfs, zfs) may still run full later; for them there is no such promise.
 func Preallocate(f *os.File, size int64) error {
 	if size < 0 {
@@ -42,7 +42,7 @@ func Preallocate(f *os.File, size int64) error {
 	return preallocateError(size, err)
 }
 
-// preallocateError wraps err with what was asked; on 32-bit systems Error.Size saturates.
+// preallocateError wraps err with the request; on 32-bit systems Error.Size saturates.
 func preallocateError(size int64, err error) error {
 	e := &Error{Op: OpPreallocate, Size: uintptr(min(uint64(max(size, 0)), math.MaxUint>>1)), Err: err}
 	if isDiskFull(err) {
@@ -59,7 +59,7 @@ func writeThrough(f *os.File, length, size int64) error {
 		part := buf[:min(int64(len(buf)), held-off)]
 		if n, err := f.ReadAt(part, off); n < len(part) {
 			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF // somebody truncates the file under us
+				err = io.ErrUnexpectedEOF // another process truncates the file meanwhile
 			}
 			return err
 		}

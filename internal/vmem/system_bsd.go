@@ -12,7 +12,7 @@ import (
 
 // purge maps fresh memory over the range. The madvise of these systems may keep the pages and their
 // contents until the machine is short of memory (MADV_FREE) or do nothing at all; this one call drops
-// them at once, reads as zeros, and nobody can take the range in between.
+// them at once, reads as zeros, and no other mapping can take the range in between.
 func purge(addr, size uintptr) error {
 	const prot, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_FIXED
 	_, err := mmap(addr, size, prot, flags|mapNoReserve, -1, 0)

@@ -89,7 +89,7 @@ func (system) Purge(addr, size uintptr) error {
 }
 
 // Decommit implements Memory. Changing the protection would need a second call that drops the pages, and would leave
-// a mapping of its own where the kernel accounts what was writable.
+// a mapping of its own if the kernel accounts writable memory.
 func (system) Decommit(addr, size uintptr, name string) error {
 	if err := checkRange(OpDecommit, addr, size); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (system) SyncFile(addr, size uintptr) error {
 }
 
 // RetireFile implements Memory. Mapping over the file map replaces it in one step: there is no moment
-// at which somebody else could take the range.
+// at which another mapping could take the range.
 func (system) RetireFile(addr, size uintptr) error {
 	whole, err := checkFile(OpRetireFile, addr, size)
 	if err != nil {

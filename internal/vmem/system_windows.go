@@ -93,7 +93,7 @@ func reserveAt(addr, size uintptr) (uintptr, error) {
 	return addr, err
 }
 
-// Commit implements Memory. Committing what is committed already keeps its contents.
+// Commit implements Memory. A second Commit of a range keeps its contents.
 func (system) Commit(addr, size uintptr) error {
 	if err := checkRange(OpCommit, addr, size); err != nil {
 		return err

@@ -60,12 +60,12 @@ type Memory interface {
 	// Protect sets what a committed range or a file map may be used for. Contents stay.
 	Protect(addr, size uintptr, p Protection) error
 
-	// MapFile maps size bytes of f from offset, shared: writes reach the file and whoever else maps it.
+	// MapFile maps size bytes of f from offset, shared: writes reach the file and other mappings of it.
 	// size need not be a multiple of PageSize; offset must be, and on Windows of 64 KiB. The file must be
 	// at least offset+size long: touching pages beyond its end raises SIGBUS. f may be closed afterwards.
 	MapFile(f *os.File, offset int64, size uintptr, p Protection) (uintptr, error)
 
-	// SyncFile returns when what was written to the mapped range has reached the file on disk.
+	// SyncFile returns when all data written to the mapped range has reached the file on disk.
 	SyncFile(addr, size uintptr) error
 
 	// RetireFile ends the use of a file map: the range becomes inaccessible address space, in place and

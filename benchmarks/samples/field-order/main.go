@@ -1,4 +1,4 @@
-// Command field-order keeps 400,000 positions whose fields stand in the order in which somebody thought of them, so that much of each
+// Command field-order keeps 400,000 positions whose fields stand in an arbitrary order, so that much of each
 // is padding, and the collector scans to its end, where the last pointer is.
 //
 // After the change pointers stand first, then the rest from wide to narrow.
@@ -10,7 +10,7 @@ import (
 
 const positions = 400_000
 
-// position is what is kept: 136 bytes, to the end of which the collector looks.
+// position is the kept type: 136 bytes, which the collector reads to the end.
 type position struct {
 	open     bool
 	quantity int64
@@ -61,7 +61,7 @@ func main() {
 	load.Main(load.Sample{Ops: 20_000_000, Before: before, After: after})
 }
 
-// Each operation replaces one position, so that positions are what is allocated and what is alive.
+// Each operation replaces one position, so that allocated and live memory are positions.
 
 func before() load.Op {
 	who := &owner{name: "desk"}

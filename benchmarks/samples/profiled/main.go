@@ -1,4 +1,4 @@
-// Command profiled records the stack of every allocation, because somebody set runtime.MemProfileRate to 1 and left it.
+// Command profiled records the stack of every allocation, because runtime.MemProfileRate is 1, as after a search for a leak.
 //
 // After the change the rate is Go's own, one in 512 KiB.
 package main

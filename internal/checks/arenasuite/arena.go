@@ -25,7 +25,7 @@ type Arena struct {
 	// Resets are ways to give up all values; the arena can be used again afterwards.
 	Resets []func()
 
-	// Checkpoint notes a moment, and Rewind gives up what was made since. A checkpoint may be
+	// Checkpoint notes a moment, and Rewind frees the values made since. A checkpoint may be
 	// rewound to again and again, until the arena is reset or rewound to an earlier one.
 	Checkpoint func() any
 	Rewind     func(checkpoint any)

@@ -275,7 +275,7 @@ func checkCheckpoints(t testing.TB, cfg *Config) {
 	b.finish()
 }
 
-// checkIteration frees, resets and rewinds an arena inside iterations of what is in it.
+// checkIteration frees, resets and rewinds an arena inside iterations over its values.
 func checkIteration(t testing.TB, cfg *Config) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	probe := start(t, cfg)

@@ -140,7 +140,7 @@ func sayFreed(t testing.TB, what string, f func()) {
 	}
 }
 
-// limit sets a limit near what is held, or lifts it.
+// limit sets a limit near the bytes held, or lifts it.
 func (m *model) limit(x byte) {
 	if m.a.SetLimit == nil || m.a.Held == nil {
 		return
@@ -207,7 +207,7 @@ func (m *model) badSlice(f func(length, capacity int) error, name string, length
 	}
 }
 
-// misuse rewinds to what is no checkpoint of the arena any more. Nothing may change.
+// misuse rewinds to a stale checkpoint of the arena. Nothing may change.
 func (m *model) misuse(x byte) {
 	m.t.Helper()
 	if len(m.passed) == 0 || m.a.Rewind == nil {
@@ -252,7 +252,7 @@ func Seeds() [][]byte {
 	for i := range byte(100) {
 		grow = append(grow, byte(opMakeSlice), i, 0x11, 3, byte(opAppend), 0, i, 7, byte(opAppend), 0, 1, 170+i%80, 0)
 	}
-	for i := range byte(48) { // What is made behind a slice that grew from an odd element on.
+	for i := range byte(48) { // Values behind a slice that grew from an odd element on.
 		grow = append(grow, byte(opNew), i%4, i, byte(opMakeSlice), i/4, 2, 161, 0, byte(opAppend), 0, 5, 1, byte(opNew), i%4, i)
 	}
 	for i := range byte(20) {

@@ -31,8 +31,8 @@ const (
 	opRewind
 	opReset
 	opFree  // Free, and go on with a new arena.
-	opStale // Read what was given up.
-	opLimit // Set a limit near what is held, or lift it.
+	opStale // Read freed values.
+	opLimit // Set a limit near the bytes held, or lift it.
 	opBadLength
 	opMisuse // If Config.Misuse says so.
 	opCollect
@@ -75,7 +75,7 @@ type model struct {
 }
 
 // Ops runs the operations that the bytes of ops describe on arenas that cfg.New returns, beside
-// a naive model: a list of what is alive, each value of which can be made again for comparison. After
+// a naive model: a list of the live values, each of which can be made again for comparison. After
 // each operation it compares; values that were given up it keeps, and reads again and again. Any bytes
 // are a valid stream, so that it suits a fuzz target; equal bytes make the same calls.
 func Ops(t testing.TB, ops []byte, cfg Config) {
@@ -236,7 +236,7 @@ func (m *model) stepRare(op opCode) {
 			m.misuse(m.ops.Byte())
 		}
 	case opCollect:
-		if m.ops.Byte()%16 == 0 { // It is dear, and a fuzzer likes what is dear.
+		if m.ops.Byte()%16 == 0 { // It is slow, and a fuzzer prefers slow operations.
 			runtime.GC()
 		}
 	}
@@ -331,7 +331,7 @@ func (m *model) clone() {
 	if v == nil || m.a.Clone == nil || v.inner || len(m.kept) > 100 {
 		return
 	}
-	v.rewrite = nil // What is not in an arena may be its own clone.
+	v.rewrite = nil // A value outside an arena may be its own clone.
 	switch c := m.a.Clone(v.value).(type) {
 	case string:
 		want := strings.Clone(v.value.(string))

@@ -70,7 +70,7 @@ func holdAndDrop(a *Arena, what string, way int) (held func() int, how string) {
 	}, how
 }
 
-// checkForgets drops arenas whose values somebody has, and runs the collector.
+// checkForgets drops arenas whose values are still reachable, and runs the collector.
 func checkForgets(t testing.TB, cfg *Config) {
 	var checks []func() error
 	for range 5 {

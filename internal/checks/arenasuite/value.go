@@ -13,7 +13,7 @@ type value struct {
 	kind  Type // nil for a string
 	value any  // *T, []T or string
 	inner bool // What it points to lies in the arena, too.
-	room  bool // It is a slice whose spare capacity is nobody else's.
+	room  bool // It is a slice whose spare capacity belongs to no other value.
 
 	check   func() error   // Is it what it must be?
 	stale   func() error   // After it was given up: is it something that it may be?
@@ -113,7 +113,7 @@ func (f Funcs[T]) aligned(what string, p *T) error {
 }
 
 // readStale looks at a value that was given up. That it cannot even be read is as good as it gets: an arena may
-// make the memory of what was given up inaccessible.
+// make the memory of freed values inaccessible.
 func (v *value) readStale() error { return unlessItFaults(v.stale) }
 
 // detached is what checks need. It does not keep the arena alive.

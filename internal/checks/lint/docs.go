@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Docs checks that what is exported is documented, and that each package opens with one sentence.
+// Docs checks that exported names are documented, and that each package opens with one sentence.
 func Docs(r *Repo) (found []Finding) {
 	packages := map[string]*File{} // folder to the file with the package's comment
 	seen := map[string]*File{}

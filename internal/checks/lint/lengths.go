@@ -16,7 +16,7 @@ const (
 	maxTestFile     = 800
 )
 
-// Lengths checks functions and files against the limits. The ratchet lists what was too long when it was written down, as lines
+// Lengths checks functions and files against the limits. The ratchet lists functions and files that were too long when it was written, as lines
 // "path[:function] lines": it may become shorter, which must be written down too, but not longer.
 func Lengths(r *Repo, ratchet string) (found []Finding) {
 	allowed, found := parseRatchet(ratchet)

@@ -52,7 +52,7 @@ func declared(f *ast.File) (ids []*ast.Ident) {
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
-			// A method can be named by an interface of somebody else's, as testing.TB does.
+			// A foreign interface can give a method its name, as testing.TB does.
 			if d.Recv == nil {
 				ids = append(ids, d.Name)
 			}
@@ -97,7 +97,7 @@ var (
 	machine    = regexp.MustCompile(`(?m)(?:^|[^\w./-])/(ro` + `ot|wo` + `rk|ho` + `me|Us` + `ers)/\w`)
 )
 
-// Marks checks all text for marks of unfinished work and for paths of somebody's machine.
+// Marks checks all text for marks of unfinished work and for paths of an author's machine.
 func Marks(r *Repo) (found []Finding) {
 	for _, f := range r.Files {
 		for _, rule := range []struct {

@@ -3,7 +3,7 @@ package main
 // overflow is who catches an access behind a block or before it: a page at once, a canary when the block is freed.
 func overflow(kind string, write bool) []Sight {
 	by, valgrind := []Mode{Guard, Sample, ASan, MSan}, "Invalid read"
-	if write { // MSan looks at what is read.
+	if write { // MSan checks the bytes that are read.
 		by, valgrind = by[:3], "Invalid write"
 	}
 	return []Sight{

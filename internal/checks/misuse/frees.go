@@ -16,7 +16,7 @@ func doubleFree() []Sight {
 	}
 }
 
-// foreign is who catches the free of what is no block.
+// foreign lists the modes that catch the free of an address that is no block.
 func foreign() []Sight { return always("foreign pointer") }
 
 // interior is who catches the free of a part of a block.
@@ -27,7 +27,7 @@ func interior() []Sight {
 	}
 }
 
-// reusedFree is who catches a second free of a block that is somebody else's by now: whoever does not reuse it soon.
+// reusedFree lists the modes that catch a second free of a block with a new owner: those that do not reuse memory soon.
 func reusedFree() []Sight {
 	return []Sight{{By: []Mode{Guard, Poison, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: double free:"}, Stacks: everything}}
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// hidden is what is said of an address of the Go heap in memory that the collector does not look at.
+// hidden is the report of an address of the Go heap in memory that the collector does not scan.
 func hidden(says ...string) []Sight {
 	return []Sight{{By: []Mode{HeapPointers}, Says: append([]string{"freehold: heap pointer in off-heap memory:"}, says...), Stacks: Allocated}}
 }

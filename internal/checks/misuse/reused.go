@@ -33,7 +33,7 @@ func readStale() {
 	}
 }
 
-// churn makes and frees arenas and memory of the Go heap, so that what was given up is soon other data if it can be.
+// churn makes and frees arenas and memory of the Go heap, so that freed memory soon holds other data if it can.
 func churn() {
 	if !churning {
 		return

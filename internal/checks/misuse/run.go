@@ -12,7 +12,7 @@ import (
 // explaining says that faults become panics, which are recovered.
 var explaining bool
 
-// caught is what was recovered first.
+// caught is the first recovered value.
 var caught struct {
 	sync.Mutex
 	err error

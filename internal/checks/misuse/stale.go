@@ -12,7 +12,7 @@ import (
 
 const everything = Accessed | Allocated | Freed
 
-// A use is what is done with what was given up.
+// A use is an operation on a freed value.
 type use int
 
 const (
@@ -21,7 +21,7 @@ const (
 	readsText // A string: compilers leave those out of what they check for ASan and MSan.
 )
 
-// gone is who catches a use of what was given up. op is what a block of offheap was freed by; values in arenas are given up in
+// gone lists the modes that catch a use of a freed value. op is the function that freed a block of offheap; values in arenas are freed in
 // the way how.
 func gone(how way, op string, u use) []Sight {
 	tombs := Sight{By: []Mode{Guard, Poison, ASan, MSan}, In: []Variant{Pointers}, Says: []string{"freehold: use after " + reported(how) + ":"}, Stacks: everything}
@@ -52,7 +52,7 @@ func reported(how way) string {
 	return string(how)
 }
 
-// stale are uses of what was given up.
+// stale are uses of freed values.
 func stale() []Case {
 	return []Case{
 		{Name: "free-pointer-read", Text: "reads a value through a pointer after Free", Run: three(readAfter[node](byFree), readAfter[point](byFree)), Seen: gone(byFree, "Delete", reads)},

@@ -2,7 +2,7 @@ package main
 
 import "github.com/freehold-go/freehold/offheap"
 
-// uninitialised are reads of memory that nobody has written yet.
+// uninitialised are reads of memory that the program has not written yet.
 func uninitialised() []Case {
 	seen := []Sight{
 		{By: []Mode{MSan}, Says: []string{"MemorySanitizer", "use-of-uninitialized-value"}},
@@ -16,7 +16,7 @@ func uninitialised() []Case {
 	}
 }
 
-// branch makes a decision by what was read: reading alone is no mistake to Valgrind.
+// branch makes a decision by the value read: Valgrind does not report a mere read.
 //
 //go:noinline
 func branch(n int64) {

@@ -27,7 +27,7 @@ func (n *node) fill(h *home) {
 }
 
 func (n *node) read() int64 {
-	if n.next == nil { // What was given up may have been cleared.
+	if n.next == nil { // Freed memory may have been cleared.
 		return 0
 	}
 	return n.next.value

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// ExpectBroken runs f, which must panic and say what is broken.
+// ExpectBroken runs f, which must panic and name the broken rule.
 func ExpectBroken(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {

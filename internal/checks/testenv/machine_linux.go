@@ -42,7 +42,7 @@ func OnFileSystem(t *testing.T, kind, options string, f func(dir string)) {
 
 // RefuseOvercommit makes the kernel grant no more than room bytes above what it has promised, until
 // the test ends. That holds for the whole machine, so it must be asked for, and room should be so
-// much (8 TiB) that nobody else needs it.
+// much (8 TiB) that no other code needs it.
 func RefuseOvercommit(t *testing.T, room uint64) {
 	t.Helper()
 	const ask = "FREEHOLD_TEST_SYSCTL"
