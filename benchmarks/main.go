@@ -1,9 +1,11 @@
-// Command benchmarks runs freehold's workloads with rivals beside the contestants that the command freehold has.
+// Command benchmarks runs freehold's workloads with rivals beside the contestants that the command
+// freehold has.
 //
 //	cd benchmarks && go run . -run list
 //	cd benchmarks && go run . -full
 //
-// It takes the flags of freehold bench. README.md says what the C allocators need, and how they are left out.
+// It takes the flags of freehold bench. README.md says what the C allocators need, and how they are
+// left out.
 package main
 
 import (
@@ -14,7 +16,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
-// set has the workloads of freehold. The files of this package add the rivals in their init functions, which run after it is made.
+// set has the workloads of freehold. The files of this package add the rivals in their init
+// functions, which run after it is made.
 var set = workloads.All()
 
 func main() {

@@ -16,7 +16,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestRivals runs every rival once, beside the Go heap, and relies on the harness to compare what they computed.
+// TestRivals runs every rival once, beside the Go heap, and relies on the harness to compare what
+// they computed.
 func TestRivals(t *testing.T) {
 	var out bytes.Buffer
 	command := set.Command()

@@ -8,8 +8,8 @@ import (
 	"github.com/ortuman/nuke"
 )
 
-// The functions of this file are quoted in docs/moving-over.md as what programs look like before they
-// move over; internal/checks/lint holds the page to them. What becomes of them is in
+// The functions of this file are quoted in docs/moving-over.md as what programs look like before
+// they move over; internal/checks/lint holds the page to them. What becomes of them is in
 // arena/example_moving_test.go.
 
 type zEntry struct {

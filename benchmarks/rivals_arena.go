@@ -10,8 +10,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
-// Arenas of other people. They hand out bytes that the collector does not look into, so they take part where values hold
-// no pointers. Each is told beforehand how much it will need, which spares it growing.
+// Arenas of other people. They hand out bytes that the collector does not look into, so they take
+// part where values hold no pointers. Each is told beforehand how much it will need, which spares
+// it growing.
 
 const (
 	objectSize = int(unsafe.Sizeof(workloads.Object{}))

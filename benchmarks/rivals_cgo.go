@@ -10,12 +10,12 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
-// tunedConf makes jemalloc give memory back by itself, about as soon as freehold does. Without it jemalloc keeps pages
-// for ten seconds, and longer while no code calls it.
+// tunedConf makes jemalloc give memory back by itself, about as soon as freehold does. Without it
+// jemalloc keeps pages for ten seconds, and longer while no code calls it.
 const tunedConf = "MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"
 
-// defaultConf spells out jemalloc's own defaults, because a build with the tag jemalloc also has freehold's package of
-// that name, which asks for others.
+// defaultConf spells out jemalloc's own defaults, because a build with the tag jemalloc also has
+// freehold's package of that name, which asks for others.
 const defaultConf = "MALLOC_CONF=background_thread:false,metadata_thp:disabled"
 
 const (

@@ -10,9 +10,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench"
 )
 
-// modernc.org/memory is the other allocator in pure Go. It is for one goroutine at a time; programs put a lock around
-// it, and so does the rival that takes part everywhere. Its list loops are written out, because it is fast enough for
-// a function value to show.
+// modernc.org/memory is the other allocator in pure Go. It is for one goroutine at a time; programs
+// put a lock around it, and so does the rival that takes part everywhere. Its list loops are
+// written out, because it is fast enough for a function value to show.
 func init() {
 	var mu sync.Mutex
 	var shared memory.Allocator

@@ -9,8 +9,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
-// Without its build tag z.Calloc is make([]byte, n) and z.Free does nothing. It takes part where blocks hold bytes
-// only: pointers between its blocks would keep nothing alive.
+// Without its build tag z.Calloc is make([]byte, n) and z.Free does nothing. It takes part where
+// blocks hold bytes only: pointers between its blocks would keep nothing alive.
 func init() {
 	calloc := func() workloads.Bytes {
 		return workloads.Bytes{Alloc: func(n int) []byte { return z.Calloc(n, "bench") }, Free: z.Free}

@@ -8,14 +8,16 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
-// A way is a rival's pair of functions on raw blocks. They are called through function values, which costs about a
-// nanosecond: nothing beside a call through cgo or a lock, and the same for all of them.
+// A way is a rival's pair of functions on raw blocks. They are called through function values,
+// which costs about a nanosecond: nothing beside a call through cgo or a lock, and the same for all
+// of them.
 type way struct {
 	alloc func(n int) unsafe.Pointer
 	free  func(p unsafe.Pointer, n int)
 }
 
-// A node is the node of the workload list. Rivals keep it outside the Go heap, where the collector does not see its pointers.
+// A node is the node of the workload list. Rivals keep it outside the Go heap, where the collector
+// does not see its pointers.
 type node struct {
 	val  int64
 	next *node
@@ -23,8 +25,8 @@ type node struct {
 
 const nodeSize = int(unsafe.Sizeof(node{}))
 
-// list is the workload list. The blocks must be zeroed, as new's are, because the collector looks at the old value of
-// a pointer that is overwritten.
+// list is the workload list. The blocks must be zeroed, as new's are, because the collector looks
+// at the old value of a pointer that is overwritten.
 func list(w way) func(r *bench.Run) func() uint64 {
 	return func(r *bench.Run) func() uint64 {
 		return func() uint64 {

@@ -15,7 +15,8 @@ import (
 // maxGolden is how many bytes all golden profiles may take together.
 const maxGolden = 1_500_000
 
-// goldens writes the profiles of the first program of each finding, under the finding's id, for the tests of the doctor.
+// goldens writes the profiles of the first program of each finding, under the finding's id, for the
+// tests of the doctor.
 func (h *harness) goldens() error {
 	seen := map[string]bool{"": true}
 	size := int64(0)
@@ -46,8 +47,8 @@ func (h *harness) goldens() error {
 	return nil
 }
 
-// anonymous takes out of a profile in which folders of this machine the program lay. The paths of its source do not say so: it is
-// built with -trimpath.
+// anonymous takes out of a profile in which folders of this machine the program lay. The paths of
+// its source do not say so: it is built with -trimpath.
 func anonymous(path string) error {
 	if !strings.HasSuffix(path, ".pb.gz") {
 		return nil

@@ -91,7 +91,8 @@ func judge(dir string, p program) (*outcome, error) {
 	return o, nil
 }
 
-// firstOf is the id that stands first: for a program whose change makes it slower, among the warnings, which have no gain.
+// firstOf is the id that stands first: for a program whose change makes it slower, among the
+// warnings, which have no gain.
 func firstOf(r *doctor.Report, p program) string {
 	for _, f := range r.Findings {
 		if !p.warning || f.Gain.SameGOGC < 0 {
@@ -160,7 +161,8 @@ func bars(outcomes []*outcome) []bar {
 			bar{"the sign of the gain right, in all", of(sign, finding, wrong), sign == finding},
 			bar{fmt.Sprintf("median error of the predicted gain at most %.0f %%", 100*maxMedian), fmt.Sprintf("%.0f %%", 100*m), m <= maxMedian})
 	}
-	// Narrower than silence after the change, which a program with other costs cannot have; the last column tells which are silent.
+	// Narrower than silence after the change, which a program with other costs cannot have; the
+	// last column tells which are silent.
 	return append(all, bar{fmt.Sprintf("narrowed from silence: nothing found where the cost is elsewhere, and this finding gone after the change (wholly silent: %d of %d)", quiet, finding), of(silent+twins, elsewhere+finding, loud),
 		silent+twins == elsewhere+finding})
 }

@@ -1,4 +1,5 @@
-// Command accuracy compares the doctor's predictions with measurements, on programs whose cost is known.
+// Command accuracy compares the doctor's predictions with measurements, on programs whose cost is
+// known.
 //
 //	go run ./accuracy -fast             # a quick look
 //	go run ./accuracy -run 'lru|btree'  # some programs
@@ -6,9 +7,11 @@
 //	go run ./accuracy -add DIR          # adds pairs of runs to the kept ones
 //	go run ./accuracy -judge DIR        # the present doctor judges the kept profiles
 //
-// Each program in ../samples has a form before and a form after a change, or runs under two environments. The form before runs once with
-// profiles, which the doctor reads. Then both forms run without, in turns, each in a process of its own, and the gain in CPU time for an
-// operation is what they measure. Where the doctor proposes a value for a setting, the form after runs with that value.
+// Each program in ../samples has a form before and a form after a change, or runs under two
+// environments. The form before runs once with profiles, which the doctor reads. Then both forms
+// run without, in turns, each in a process of its own, and the gain in CPU time for an operation is
+// what they measure. Where the doctor proposes a value for a setting, the form after runs with that
+// value.
 //
 // The exit code is 1 if a bar is missed, and 2 after an error.
 package main

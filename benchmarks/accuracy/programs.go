@@ -8,12 +8,13 @@ type program struct {
 	module string // whose code runs under load, "" for a program of our own
 	change string // what the form after has, for the table
 
-	// finding is the id that must stand first before the change and nowhere after it. "" is a program whose cost is elsewhere: it has
-	// no form after, and nothing may be found.
+	// finding is the id that must stand first before the change and nowhere after it. "" is a
+	// program whose cost is elsewhere: it has no form after, and nothing may be found.
 	finding  string
 	quantity quantity // what the change is measured against
 
-	// warning says that the change makes the program slower: then the doctor must warn of it, and predict a loss.
+	// warning says that the change makes the program slower: then the doctor must warn of it, and
+	// predict a loss.
 	warning bool
 
 	before, after []string // environment
@@ -27,7 +28,8 @@ const (
 	sameMemory quantity = "same memory"
 )
 
-// programs were written, with the finding expected of each, before any constant of the doctor was tuned.
+// programs were written, with the finding expected of each, before any constant of the doctor was
+// tuned.
 var programs = []program{
 	{name: "trees", finding: "short-lived-objects", quantity: sameGOGC, change: "arena"},
 	{name: "gjson-events", module: "tidwall/gjson", finding: "short-lived-objects", quantity: sameGOGC, change: "arena"},

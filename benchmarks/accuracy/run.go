@@ -115,7 +115,8 @@ func (h *harness) measure(p program) error {
 	return writeJSON(path, r)
 }
 
-// profile runs both forms with profiles, the second with the setting that the doctor proposes, if any.
+// profile runs both forms with profiles, the second with the setting that the doctor proposes, if
+// any.
 func (h *harness) profile(p program, dir string) (r runs, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return r, err
@@ -145,7 +146,8 @@ func readRuns(path string) (r runs, err error) {
 	return r, nil
 }
 
-// child runs a form once and returns its CPU time for an operation. A run with profiles does scale times the usual work.
+// child runs a form once and returns its CPU time for an operation. A run with profiles does scale
+// times the usual work.
 func (h *harness) child(p program, after bool, profiles string, scale int) (float64, error) {
 	env := p.before
 	var args []string
@@ -178,7 +180,8 @@ func (h *harness) child(p program, after bool, profiles string, scale int) (floa
 	return result.CPU / float64(result.Ops), nil
 }
 
-// proposed is the environment with the setting that the doctor proposes in the program's finding; nil if it proposes none.
+// proposed is the environment with the setting that the doctor proposes in the program's finding;
+// nil if it proposes none.
 func proposed(r *doctor.Report, p program) []string {
 	for _, f := range r.Findings {
 		if f.ID != p.finding {

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// report judges all programs that were kept, prints the tables, and reports whether a bar is missed.
+// report judges all programs that were kept, prints the tables, and reports whether a bar is
+// missed.
 func report(o options) (bad bool, err error) {
 	var outcomes []*outcome
 	for _, p := range selected(o.run) {

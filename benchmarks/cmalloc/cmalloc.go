@@ -1,7 +1,8 @@
 // Package cmalloc calls C allocators: jemalloc, mimalloc and glibc's, in one process.
 //
-// Each is called by a name that only it has, because both libraries also define malloc and whichever the linker finds
-// first wins that name. Blocks are freed by the allocator that made them, from any goroutine.
+// Each is called by a name that only it has, because both libraries also define malloc and
+// whichever the linker finds first wins that name. Blocks are freed by the allocator that made
+// them, from any goroutine.
 package cmalloc
 
 /*

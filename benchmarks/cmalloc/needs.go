@@ -2,7 +2,8 @@
 
 package cmalloc
 
-// The compiler's error for a missing library does not name the package to install. This error does, before the linker runs.
+// The compiler's error for a missing library does not name the package to install. This error does,
+// before the linker runs.
 
 /*
 #ifdef __has_include

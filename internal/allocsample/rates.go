@@ -16,10 +16,11 @@ type Rates struct {
 // maxGap is the largest gap: so many blocks and a few more must fit 32 bits.
 const maxGap = 1 << 30
 
-// Gap draws the number of blocks of size bytes that are not sampled, for neither purpose, before one that is. It does not block and may be
-// called by a goroutine that is pinned to a P.
+// Gap draws the number of blocks of size bytes that are not sampled, for neither purpose, before
+// one that is. It does not block and may be called by a goroutine that is pinned to a P.
 func (r *Rates) Gap(size uintptr) uint32 {
-	// The whole part of an exponential variate is distributed as the number of failures before a success.
+	// The whole part of an exponential variate is distributed as the number of failures before a
+	// success.
 	gap := exponential() / (r.perByte*float64(size) + r.perBlock)
 	if gap < maxGap {
 		return uint32(gap)
@@ -27,7 +28,8 @@ func (r *Rates) Gap(size uintptr) uint32 {
 	return maxGap
 }
 
-// Pick says what a block of size bytes is sampled for, of which it is known that it is: for the profile, to be guarded, or both.
+// Pick says what a block of size bytes is sampled for, of which it is known that it is: for the
+// profile, to be guarded, or both.
 func (r *Rates) Pick(size uintptr) (profile, guard bool) {
 	if r.perBlock == 0 || r.perByte == 0 {
 		return r.perByte != 0, r.perBlock != 0
@@ -37,7 +39,8 @@ func (r *Rates) Pick(size uintptr) (profile, guard bool) {
 	return at < p, at < p*g || at >= p
 }
 
-// ByBytes draws whether a block of size bytes is sampled for the profile, of which nothing is known yet.
+// ByBytes draws whether a block of size bytes is sampled for the profile, of which nothing is known
+// yet.
 func (r *Rates) ByBytes(size uintptr) bool { return exponential() < r.perByte*float64(size) }
 
 // ByCount draws whether a block is to be guarded, of which nothing is known yet.
@@ -53,7 +56,8 @@ func exponential() float64 {
 
 var source atomic.Pointer[func() float64]
 
-// SetSource lets a test draw from f, in place of the exponential distribution of mean 1, until it calls restore.
+// SetSource lets a test draw from f, in place of the exponential distribution of mean 1, until it
+// calls restore.
 func SetSource(f func() float64) (restore func()) {
 	old := source.Swap(&f)
 	return func() { source.Store(old) }
@@ -74,8 +78,8 @@ func OnChange(f func(*Rates)) {
 	f(current())
 }
 
-// SetPeriod sets the mean number of bytes between sample points, 0 for none at all, and returns that before. Blocks sampled earlier
-// keep the weight that they were sampled with.
+// SetPeriod sets the mean number of bytes between sample points, 0 for none at all, and returns
+// that before. Blocks sampled earlier keep the weight that they were sampled with.
 func SetPeriod(bytes int64) (old int64) {
 	settings.mu.Lock()
 	defer settings.mu.Unlock()

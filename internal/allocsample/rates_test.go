@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGapAndPick draws gaps as a slot does, and compares how many blocks are sampled for each purpose with what
-// their probabilities say, which are independent of each other.
+// TestGapAndPick draws gaps as a slot does, and compares how many blocks are sampled for each
+// purpose with what their probabilities say, which are independent of each other.
 func TestGapAndPick(t *testing.T) {
 	defer SetSource(rand.New(rand.NewPCG(3, 4)).ExpFloat64)()
 	for _, c := range []struct {

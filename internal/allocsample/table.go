@@ -24,7 +24,8 @@ func (s *Site) Weight() float64 { return 1 / Probability(s.Drawn, s.Period) }
 // maxDepth bounds a stack, as Go's own heap profile does by default.
 const maxDepth = 128
 
-// table holds the records of samples, in two maps under one lock: there are about as many samples as periods.
+// table holds the records of samples, in two maps under one lock: there are about as many samples
+// as periods.
 var table struct {
 	mu    sync.Mutex
 	live  map[uintptr]*entry
@@ -38,7 +39,8 @@ type entry struct {
 
 var seed = maphash.MakeSeed()
 
-// Add notes a sampled block. The stack is that of the caller's caller. The caller holds no lock and is not pinned.
+// Add notes a sampled block. The stack is that of the caller's caller. The caller holds no lock and
+// is not pinned.
 func Add(addr, size uintptr, purpose string) {
 	var pcs [maxDepth]uintptr
 	stack := pcs[:runtime.Callers(3, pcs[:])]
@@ -71,8 +73,9 @@ func (s *Site) hash(stack []uintptr) uint64 {
 	return sum
 }
 
-// site is the entry of the key and the stack, made if there is none. The caller holds the lock. The stack is copied; it comes
-// beside the key, because it is an array on the caller's stack, which as a part of the key would be made on the heap.
+// site is the entry of the key and the stack, made if there is none. The caller holds the lock. The
+// stack is copied; it comes beside the key, because it is an array on the caller's stack, which as
+// a part of the key would be made on the heap.
 func site(key *Site, stack []uintptr, hash uint64) *entry {
 	for e := table.sites[hash]; e != nil; e = e.next {
 		if e.Size == key.Size && e.Drawn == key.Drawn && e.Period == key.Period && e.Purpose == key.Purpose && slices.Equal(e.Stack, stack) {
@@ -99,7 +102,8 @@ func Remove(addr uintptr) {
 	}
 }
 
-// Resize notes that the block at addr has size bytes now, if it was sampled. It counts as one that had them from the beginning.
+// Resize notes that the block at addr has size bytes now, if it was sampled. It counts as one that
+// had them from the beginning.
 func Resize(addr, size uintptr) {
 	table.mu.Lock()
 	defer table.mu.Unlock()

@@ -2,7 +2,8 @@ package debugmode
 
 import "testing"
 
-// BenchmarkGuarded measures what a guarded block costs, with its record and its stacks, and of that the parts.
+// BenchmarkGuarded measures what a guarded block costs, with its record and its stacks, and of that
+// the parts.
 func BenchmarkGuarded(b *testing.B) {
 	needPages(b)
 	b.Run("whole", func(b *testing.B) {

@@ -55,9 +55,9 @@ func (b Block) owner() string {
 	return fmt.Sprintf("%s %d", b.Owner, b.Arena)
 }
 
-// Add notes a block that is about to be handed out. It must not overlap one that is alive. The caller fills in Alloc, usually with
-// Callers; AllocBy is found where the modes call for it. Past the bound of the table the block is not noted, which the operator is told
-// once.
+// Add notes a block that is about to be handed out. It must not overlap one that is alive. The
+// caller fills in Alloc, usually with Callers; AllocBy is found where the modes call for it. Past
+// the bound of the table the block is not noted, which the operator is told once.
 func Add(b Block) {
 	if b.AllocBy == 0 && wantGoroutines() {
 		b.AllocBy = Goroutine()
@@ -70,9 +70,10 @@ func Add(b Block) {
 	}
 }
 
-// Freed notes that the block that begins at addr is freed by op, such as "Free", and returns its record. The stack of the
-// free begins with the caller of Freed for skip 0, as that of Callers does. If no block that is alive begins at addr, it returns false
-// and changes nothing; the Block is then the one that was freed there before, or zero.
+// Freed notes that the block that begins at addr is freed by op, such as "Free", and returns its
+// record. The stack of the free begins with the caller of Freed for skip 0, as that of Callers
+// does. If no block that is alive begins at addr, it returns false and changes nothing; the Block
+// is then the one that was freed there before, or zero.
 func Freed(addr uintptr, op string, skip int) (Block, bool) {
 	by := int64(0)
 	if wantGoroutines() {
@@ -85,23 +86,26 @@ func Freed(addr uintptr, op string, skip int) (Block, bool) {
 	return b, ok
 }
 
-// Freeing notes that the block that begins at addr is about to be given up by op, for an allocator whose blocks are another one's: the
-// Freed that follows keeps this op.
+// Freeing notes that the block that begins at addr is about to be given up by op, for an allocator
+// whose blocks are another one's: the Freed that follows keeps this op.
 func Freeing(addr uintptr, op string) { blocks.freeing(addr, op) }
 
-// Forget strikes the block that begins at addr off, whether it is alive or not. Addresses that will be used for something else must be
-// forgotten first; those of guarded blocks are when they leave the quarantine.
+// Forget strikes the block that begins at addr off, whether it is alive or not. Addresses that will
+// be used for something else must be forgotten first; those of guarded blocks are when they leave
+// the quarantine.
 func Forget(addr uintptr) { blocks.forget(addr) }
 
-// Find returns the block that addr lies in: one that is alive, or else the one freed last. If there is none it returns the
-// guarded block that addr lies next to, within the inaccessible pages around it, or the Block of the tomb that addr lies at.
+// Find returns the block that addr lies in: one that is alive, or else the one freed last. If there
+// is none it returns the guarded block that addr lies next to, within the inaccessible pages around
+// it, or the Block of the tomb that addr lies at.
 func Find(addr uintptr) (Block, bool) { return blocks.find(addr) }
 
-// Live returns the blocks that are alive, in no order. Blocks that are added or freed meanwhile may be among them or not.
+// Live returns the blocks that are alive, in no order. Blocks that are added or freed meanwhile may
+// be among them or not.
 func Live() iter.Seq[Block] { return blocks.live }
 
-// wantGoroutines reports whether blocks get the number of the goroutine. That costs more than all the rest of a block, so that sample,
-// which is for production, goes without.
+// wantGoroutines reports whether blocks get the number of the goroutine. That costs more than all
+// the rest of a block, so that sample, which is for production, goes without.
 func wantGoroutines() bool {
 	c := current.Load()
 	return c != nil && c.Guard

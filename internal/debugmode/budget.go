@@ -8,7 +8,8 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// The defaults of the budgets where the machine does not say enough, and the most that it can make of them.
+// The defaults of the budgets where the machine does not say enough, and the most that it can make
+// of them.
 const (
 	fallbackMaps  = 65530 / 2 // half of what Linux allows by itself
 	fallbackBytes = 256 << 20
@@ -16,14 +17,14 @@ const (
 	mostBytes     = 4 << 30
 	mostBytes32   = 128 << 20 // address space is what there is little of
 
-	// Samples alone. They take as much of it as the samples need, at sample=1000 four bytes for each block in use; see thin.go for what
-	// these suffice for.
+	// Samples alone. They take as much of it as the samples need, at sample=1000 four bytes for
+	// each block in use; see thin.go for what these suffice for.
 	samplePart  = 8 // of the memory
 	sampleBytes = 256 << 20
 )
 
-// withDefaults fills in the budgets: half of the mappings that the system allows, and a quarter of the memory that the process may
-// use; for samples alone less of the memory.
+// withDefaults fills in the budgets: half of the mappings that the system allows, and a quarter of
+// the memory that the process may use; for samples alone less of the memory.
 func (c Config) withDefaults() Config {
 	root := os.DirFS("/")
 	if c.GuardMaps == 0 {
@@ -51,7 +52,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// affordable bounds a reservation of address space where a limit (RLIMIT_AS) makes it dear: a sixty-fourth of the limit, at least least.
+// affordable bounds a reservation of address space where a limit (RLIMIT_AS) makes it dear: a
+// sixty-fourth of the limit, at least least.
 func affordable(bytes, least uintptr) uintptr {
 	limit := vmem.AddressSpaceLimit() / 64
 	if uint64(bytes) <= limit {

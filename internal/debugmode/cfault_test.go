@@ -12,7 +12,8 @@ import (
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
-// TestFaultInC checks that a fault in C has a report: Go writes another text there than for its own.
+// TestFaultInC checks that a fault in C has a report: Go writes another text there than for its
+// own.
 func TestFaultInC(t *testing.T) {
 	testenv.MisusesMemory(t)
 	testenv.StartsPrograms(t)

@@ -29,12 +29,14 @@ type Config struct {
 // Asked reports whether any mode is on.
 func (c Config) Asked() bool { return c.Guard || c.Poison || c.Leaks || c.Pointers || c.Sample > 0 }
 
-// On reports whether blocks are to be kept apart and noted: in any mode, and for a sanitizer that is compiled in.
+// On reports whether blocks are to be kept apart and noted: in any mode, and for a sanitizer that
+// is compiled in.
 func (c Config) On() bool { return sanitize.Enabled || c.Asked() }
 
-// withSanitizer is what c becomes if a sanitizer is compiled in. What guarded pages, patterns and canaries would show it sees itself, if
-// nothing of these is in its way. A search for addresses of the Go heap reads memory that may not have been written yet, which
-// AddressSanitizer alone lets pass.
+// withSanitizer is what c becomes if a sanitizer is compiled in. What guarded pages, patterns and
+// canaries would show it sees itself, if nothing of these is in its way. A search for addresses of
+// the Go heap reads memory that may not have been written yet, which AddressSanitizer alone lets
+// pass.
 func (c Config) withSanitizer() Config {
 	if !sanitize.Enabled {
 		return c
@@ -53,10 +55,11 @@ var current atomic.Pointer[Config]
 // stderr receives what concerns the operator; tests replace it.
 var stderr io.Writer = os.Stderr
 
-// Start switches the modes on, for the life of the process. With guard, poison, sample or leaks it starts a copy of the program, which reports
-// what ends the process; if it cannot, it tells the operator, and everything else works. The root package calls it once, when its modes
-// are frozen; a second call panics. Budgets that c leaves at 0 get their defaults. With no mode on, and no sanitizer, it does
-// nothing.
+// Start switches the modes on, for the life of the process. With guard, poison, sample or leaks it
+// starts a copy of the program, which reports what ends the process; if it cannot, it tells the
+// operator, and everything else works. The root package calls it once, when its modes are frozen; a
+// second call panics. Budgets that c leaves at 0 get their defaults. With no mode on, and no
+// sanitizer, it does nothing.
 func Start(c Config) {
 	if !c.On() {
 		return

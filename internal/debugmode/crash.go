@@ -12,7 +12,8 @@ type crash struct {
 	stack     string // of the access, as Stack.String has it; "" if the text has none
 }
 
-// parseCrash reads the text that Go writes when a process dies, false if it did not die of a fault. What it looks for (GC-9):
+// parseCrash reads the text that Go writes when a process dies, false if it did not die of a fault.
+// What it looks for (GC-9):
 //
 //	[signal SIGSEGV: segmentation violation code=0x2 addr=0x7f2d99404fd0 pc=0x564960]
 //
@@ -48,8 +49,8 @@ func parseCrash(text string) (c crash, ok bool) {
 	return c, true
 }
 
-// cutLine finds the first line that begins with prefix and goes on with anything and then with sep, and returns what lies between the
-// two, and all behind.
+// cutLine finds the first line that begins with prefix and goes on with anything and then with sep,
+// and returns what lies between the two, and all behind.
 func cutLine(text, prefix, sep string) (between, rest string, found bool) {
 	for text != "" {
 		line, next, _ := strings.Cut(text, "\n")
@@ -61,8 +62,9 @@ func cutLine(text, prefix, sep string) (between, rest string, found bool) {
 	return "", "", false
 }
 
-// parseTrace reads a traceback: for each call a line with the function and its arguments, and one with the place. What lies within
-// the call of runtime.sigpanic was done about the fault, and the runtime's calls before it on the program's behalf.
+// parseTrace reads a traceback: for each call a line with the function and its arguments, and one
+// with the place. What lies within the call of runtime.sigpanic was done about the fault, and the
+// runtime's calls before it on the program's behalf.
 func parseTrace(trace string) string {
 	var b strings.Builder
 	lines := strings.Split(trace, "\n")

@@ -2,7 +2,8 @@ package debugmode
 
 import "testing"
 
-// TestParseCrash reads texts as Go writes them; those of this Go version are read where programs crash.
+// TestParseCrash reads texts as Go writes them; those of this Go version are read where programs
+// crash.
 func TestParseCrash(t *testing.T) {
 	const frames = `
 goroutine 7 gp=0xc000102700 m=3 mp=0xc0001000 [running]:

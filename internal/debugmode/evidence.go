@@ -103,8 +103,8 @@ func byteOrder() string {
 	return "big"
 }
 
-// withoutPrefixes takes away what a log has put before each line, such as a time. It is known from the
-// line about the signal: as many words as stand before that.
+// withoutPrefixes takes away what a log has put before each line, such as a time. It is known from
+// the line about the signal: as many words as stand before that.
 func withoutPrefixes(text string) string {
 	words := 0
 	for line := range strings.Lines(text) {
@@ -289,8 +289,8 @@ func (e *evidence) writeLeaks(b *strings.Builder) (leaks int) {
 	return leaks
 }
 
-// decodeTexts reads what textTable.write wrote, and reports whether the end is that of a write, done or
-// begun.
+// decodeTexts reads what textTable.write wrote, and reports whether the end is that of a write,
+// done or begun.
 func decodeTexts(data []byte) (list []string, whole bool) {
 	for len(data) >= 4 {
 		n := binary.NativeEndian.Uint32(data)

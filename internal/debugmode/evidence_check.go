@@ -57,8 +57,8 @@ func readBounded(r io.Reader, name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// load decodes the records and texts, and notes the missing parts. The caller reads the blocks before
-// the texts: a running process writes a text before the record that names it.
+// load decodes the records and texts, and notes the missing parts. The caller reads the blocks
+// before the texts: a running process writes a text before the record that names it.
 func (e *evidence) load(blocks, texts []byte) {
 	records := uint64(len(blocks) / recordBytes)
 	used := uint64(0)

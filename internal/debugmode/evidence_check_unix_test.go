@@ -100,8 +100,8 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// TestPrintableEvidence: what a process chose, such as its name, cannot steer a terminal, nor forge a
-// line.
+// TestPrintableEvidence: what a process chose, such as its name, cannot steer a terminal, nor forge
+// a line.
 func TestPrintableEvidence(t *testing.T) {
 	var b strings.Builder
 	if _, err := WriteEvidence(&b, evidenceOf(t, true), nil); err != nil {

@@ -109,8 +109,8 @@ func TestNoEvidence(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a disk without room for evidence costs the evidence alone: the leaks are listed, the
-// disk is named, and no folder is left that would be read as a process without mistakes.
+// TestFullDisk: a disk without room for evidence costs the evidence alone: the leaks are listed,
+// the disk is named, and no folder is left that would be read as a process without mistakes.
 func TestFullDisk(t *testing.T) {
 	testenv.MisusesMemory(t)
 	needPages(t)

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// faultStack is the stack of the access if the caller runs in a deferred function after a fault, and "" elsewhere: the calls behind the
-// runtime's function that turns a signal into a panic (GC-9).
+// faultStack is the stack of the access if the caller runs in a deferred function after a fault,
+// and "" elsewhere: the calls behind the runtime's function that turns a signal into a panic
+// (GC-9).
 func faultStack() string {
 	pcs := make([]uintptr, 128)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
@@ -21,7 +22,8 @@ func faultStack() string {
 	}
 }
 
-// dropRuntime takes away the innermost calls that are the runtime's: a copy or a comparison that it makes for the program.
+// dropRuntime takes away the innermost calls that are the runtime's: a copy or a comparison that it
+// makes for the program.
 func dropRuntime(stack string) string {
 	for {
 		rest, found := strings.CutPrefix(stack, "    ")
@@ -37,7 +39,8 @@ func dropRuntime(stack string) string {
 	}
 }
 
-// dropOuter takes away the runtime's calls at the outer end, which start the program or a goroutine.
+// dropOuter takes away the runtime's calls at the outer end, which start the program or a
+// goroutine.
 func dropOuter(stack string) string {
 	for {
 		at := strings.LastIndex(strings.TrimSuffix(stack, "\n"), "\n    runtime.")

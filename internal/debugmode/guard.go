@@ -13,18 +13,20 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// gapPages are the inaccessible pages between two guarded blocks, so that an overflow by a whole page faults, too. They take address space
-// alone, which 32-bit systems are short of.
+// gapPages are the inaccessible pages between two guarded blocks, so that an overflow by a whole
+// page faults, too. They take address space alone, which 32-bit systems are short of.
 const gapPages = 2 + 2*(math.MaxUint>>63)
 
-// mapsPerBlock are the mappings that a guarded block makes: its own, and the inaccessible one behind it.
+// mapsPerBlock are the mappings that a guarded block makes: its own, and the inaccessible one
+// behind it.
 const mapsPerBlock = 2
 
 // regionPages is how many pages are reserved at a time, if nothing bounds the address space.
 const regionPages = 1 << (12 + 6*(math.MaxUint>>63))
 
-// guards holds the guarded pages. Address space is carved into slots, each of a number of pages that never changes, with a gap before
-// and behind; so a slot is found by address with a binary search.
+// guards holds the guarded pages. Address space is carved into slots, each of a number of pages
+// that never changes, with a gap before and behind; so a slot is found by address with a binary
+// search.
 type guards struct {
 	mem   vmem.Memory
 	maps  int // the bounds, see Config
@@ -88,23 +90,28 @@ func (s *guardSlot) end() uintptr { return s.base + s.kind.pages*vmem.PageSize()
 // guarded holds those of this process.
 var guarded = guards{mem: vmem.System(), left: Forget}
 
-// GuardAlloc returns size bytes on pages of their own, zeroed and aligned to align, a power of two of at most the size of a page. The block
-// ends at the end of its last page, or as shortly before it as the alignment allows; the rest of its pages holds canaries, which
-// CheckCanary checks. It returns false if a budget is exhausted or the system refuses; the operator is told so the first time.
+// GuardAlloc returns size bytes on pages of their own, zeroed and aligned to align, a power of two
+// of at most the size of a page. The block ends at the end of its last page, or as shortly before
+// it as the alignment allows; the rest of its pages holds canaries, which CheckCanary checks. It
+// returns false if a budget is exhausted or the system refuses; the operator is told so the first
+// time.
 func GuardAlloc(size, align uintptr) (addr uintptr, ok bool) { return guarded.alloc(size, align) }
 
-// GuardAllocFor is GuardAlloc for values of a type whose bits must stay those of its type, such as one that holds bools: for whoever reads them through a
-// stale pointer. The addresses will serve that type alone, and the canaries are TypedPattern. typ is any number that stands for the type,
+// GuardAllocFor is GuardAlloc for values of a type whose bits must stay those of its type, such as
+// one that holds bools: for whoever reads them through a stale pointer. The addresses will serve
+// that type alone, and the canaries are TypedPattern. typ is any number that stands for the type,
 // but 0; size must be a multiple of the type's size.
 func GuardAllocFor(typ, size, align uintptr) (addr uintptr, ok bool) {
 	return guarded.allocFor(typ, size, align)
 }
 
-// GuardFree makes the pages of the block that GuardAlloc returned inaccessible and gives their memory back. Their addresses are not used
-// again while the quarantine has room. Nothing else may be freed; that panics.
+// GuardFree makes the pages of the block that GuardAlloc returned inaccessible and gives their
+// memory back. Their addresses are not used again while the quarantine has room. Nothing else may
+// be freed; that panics.
 func GuardFree(addr uintptr) { guarded.free(addr) }
 
-// Guarded reports whether addr is the address of a block that GuardAlloc or NewObject returned, alive or in quarantine.
+// Guarded reports whether addr is the address of a block that GuardAlloc or NewObject returned,
+// alive or in quarantine.
 func Guarded(addr uintptr) bool {
 	var b Block
 	b.Addr = addr
@@ -126,9 +133,10 @@ func (g *guards) describe(b *Block) {
 	}
 }
 
-// CheckCanary looks for bytes that were written beside the block that GuardAlloc returned at addr and that is alive: on its own pages,
-// so that no access faulted. It returns false with the place of the first such byte behind the block, or else of the last before it, as
-// an offset from addr: negative before the block, at least its size behind it.
+// CheckCanary looks for bytes that were written beside the block that GuardAlloc returned at addr
+// and that is alive: on its own pages, so that no access faulted. It returns false with the place
+// of the first such byte behind the block, or else of the last before it, as an offset from addr:
+// negative before the block, at least its size behind it.
 func CheckCanary(addr uintptr) (offset int, ok bool) { return guarded.check(addr) }
 
 // GuardStats are the counts of guarded blocks.
@@ -147,7 +155,8 @@ func ReadGuardStats() GuardStats {
 		Bytes: guarded.held + guarded.objects.held, Refused: guarded.refused}
 }
 
-// Why a block comes unguarded although the system has pages: there is no room, or there is a little and chance was against the block.
+// Why a block comes unguarded although the system has pages: there is no room, or there is a little
+// and chance was against the block.
 var (
 	errBudget = errors.New("the budget is used up")
 	errThin   = errors.New("the budget is nearly used up")
@@ -218,10 +227,12 @@ func (g *guards) count(blocks int, bytes int64, maps int) {
 	g.held += bytes
 }
 
-// A block of more than 1/largePart of the bytes must fit below thinFrom, or a single one would leave nothing to the others.
+// A block of more than 1/largePart of the bytes must fit below thinFrom, or a single one would
+// leave nothing to the others.
 const largePart = 64
 
-// admit says whether there is room for a block with pages of so many bytes and so many mappings, and whether chance lets it have that (see thin.go).
+// admit says whether there is room for a block with pages of so many bytes and so many mappings,
+// and whether chance lets it have that (see thin.go).
 func (g *guards) admit(bytes int64, more int) error {
 	maps, limit := g.budget()
 	most := liveBytes(limit)
@@ -237,7 +248,8 @@ func (g *guards) admit(bytes int64, more int) error {
 	return nil
 }
 
-// liveBytes is the part of a budget of bytes that blocks in use may take; an eighth stays for the quarantine.
+// liveBytes is the part of a budget of bytes that blocks in use may take; an eighth stays for the
+// quarantine.
 func liveBytes(budget int64) int64 {
 	return budget - budget/8&^int64(vmem.PageSize()-1)
 }
@@ -258,7 +270,8 @@ func (g *guards) untake(s *guardSlot, need uintptr) {
 	g.idle[s.kind] = append(g.idle[s.kind], s)
 }
 
-// refuse counts, and tells the operator of each reason once, unless a worse one is known. It returns false.
+// refuse counts, and tells the operator of each reason once, unless a worse one is known. It
+// returns false.
 func (g *guards) refuse(why error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -281,7 +294,8 @@ func (g *guards) refuse(why error) bool {
 	return false
 }
 
-// capacity rounds a number of pages up to one of four to an octave, so that slots serve again although their size never changes.
+// capacity rounds a number of pages up to one of four to an octave, so that slots serve again
+// although their size never changes.
 func capacity(pages uintptr) uintptr {
 	if pages <= 4 {
 		return pages
@@ -338,7 +352,8 @@ func (g *guards) reserve(least uintptr) (*guardRegion, error) {
 	return r, nil
 }
 
-// slotOf returns the slot whose pages hold addr, or nil; of an object it knows the address of its value alone.
+// slotOf returns the slot whose pages hold addr, or nil; of an object it knows the address of its
+// value alone.
 func (g *guards) slotOf(addr uintptr) *guardSlot {
 	if s := g.objects.byAddr[addr]; s != nil {
 		return s
@@ -375,7 +390,8 @@ func (g *guards) free(addr uintptr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err != nil {
-		// The block stays accessible, so it goes on counting as a live one, and its addresses are never used again.
+		// The block stays accessible, so it goes on counting as a live one, and its addresses are
+		// never used again.
 		say("a freed block could not be made inaccessible: %v", err)
 		return
 	}
@@ -430,7 +446,8 @@ func fill(from, to uintptr, b byte) {
 // whole reports whether mem holds canaries alone.
 func whole(mem []byte) bool { return bytes.Count(mem, []byte{Canary}) == len(mem) }
 
-// extent is where an access is the block's: for a guarded block with all of the inaccessible pages around its own.
+// extent is where an access is the block's: for a guarded block with all of the inaccessible pages
+// around its own.
 func extent(b Block) (lo, hi uint64) {
 	page := uint64(vmem.PageSize())
 	lo, hi = uint64(b.Addr), uint64(b.Addr)+max(uint64(b.Size), 1)

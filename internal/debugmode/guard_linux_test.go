@@ -11,7 +11,8 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// TestGuardMappings checks what the budget of mappings rests on: two for a block in use, none for one in quarantine.
+// TestGuardMappings checks what the budget of mappings rests on: two for a block in use, none for
+// one in quarantine.
 func TestGuardMappings(t *testing.T) {
 	if !testenv.InChild(t) {
 		return
@@ -43,7 +44,8 @@ func TestGuardMappings(t *testing.T) {
 	}
 }
 
-// TestLimitedAddressSpace checks that what the modes reserve leaves room under RLIMIT_AS, and suffices.
+// TestLimitedAddressSpace checks that what the modes reserve leaves room under RLIMIT_AS, and
+// suffices.
 func TestLimitedAddressSpace(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !testenv.InChild(t) {

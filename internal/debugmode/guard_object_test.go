@@ -10,8 +10,8 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// TestObjectFaults: accesses beside the value, and after its end, fault; the pages that the collector gets
-// in the end are accessible.
+// TestObjectFaults: accesses beside the value, and after its end, fault; the pages that the
+// collector gets in the end are accessible.
 func TestObjectFaults(t *testing.T) {
 	needPages(t)
 	page := vmem.PageSize()
@@ -91,8 +91,8 @@ func TestObjectCanary(t *testing.T) {
 	}
 }
 
-// TestObjectSystemFails fails each change of a protection in turn: what is refused counts nowhere, and
-// what cannot be made accessible again never becomes the collector's.
+// TestObjectSystemFails fails each change of a protection in turn: what is refused counts nowhere,
+// and what cannot be made accessible again never becomes the collector's.
 func TestObjectSystemFails(t *testing.T) {
 	needPages(t)
 	for n := 1; ; n++ {

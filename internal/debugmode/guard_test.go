@@ -55,7 +55,8 @@ func newGuards(mem vmem.Memory, maps int, bytes int64) (*guards, *[]uintptr) {
 	return &guards{mem: mem, maps: maps, limit: bytes, left: func(a uintptr) { *left = append(*left, a) }}, left
 }
 
-// faultAt reads a byte, or writes it, and returns the address at which that faulted, 0 if it did not.
+// faultAt reads a byte, or writes it, and returns the address at which that faulted, 0 if it did
+// not.
 func faultAt(addr uintptr, write bool) (fault uintptr) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -221,7 +222,8 @@ func TestGuardBudgets(t *testing.T) {
 	g.free(c)
 }
 
-// TestGuardSystemFails fails each call to the system in turn: allocating must say so and leave nothing counted.
+// TestGuardSystemFails fails each call to the system in turn: allocating must say so and leave
+// nothing counted.
 func TestGuardSystemFails(t *testing.T) {
 	needPages(t)
 	for n := 1; ; n++ {
@@ -254,7 +256,8 @@ func TestGuardSystemFails(t *testing.T) {
 	}
 }
 
-// TestGuardConcurrent lets goroutines allocate, check and free with a budget that is exhausted at times.
+// TestGuardConcurrent lets goroutines allocate, check and free with a budget that is exhausted at
+// times.
 func TestGuardConcurrent(t *testing.T) {
 	needPages(t)
 	g := &guards{mem: vmem.System(), maps: 64 * mapsPerBlock, limit: 100 * int64(vmem.PageSize()), left: func(uintptr) {}}
@@ -304,7 +307,8 @@ func (g *guards) slotOfLocked(addr uintptr) guardSlot {
 	return *g.slotOf(addr)
 }
 
-// TestTypedAddressesStayTyped: what served a type serves no other, and beside a block lie valid bools.
+// TestTypedAddressesStayTyped: what served a type serves no other, and beside a block lie valid
+// bools.
 func TestTypedAddressesStayTyped(t *testing.T) {
 	needPages(t)
 	page := int64(vmem.PageSize())

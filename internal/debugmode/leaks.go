@@ -16,7 +16,8 @@ type LeakGroup struct {
 	Bytes       int64
 }
 
-// Leaks groups the blocks of seq that must be freed, the group with most bytes first. For the process's own, seq is Live.
+// Leaks groups the blocks of seq that must be freed, the group with most bytes first. For the
+// process's own, seq is Live.
 func Leaks(seq iter.Seq[Block]) []LeakGroup {
 	type key struct {
 		alloc      Stack
@@ -55,7 +56,8 @@ func Leaks(seq iter.Seq[Block]) []LeakGroup {
 // maxLeakGroups bounds what a report of leaks lists.
 const maxLeakGroups = 50
 
-// WriteLeaks writes the report of the leaks, the first 50 groups in full; nothing if there are none.
+// WriteLeaks writes the report of the leaks, the first 50 groups in full; nothing if there are
+// none.
 func WriteLeaks(w io.Writer, groups []LeakGroup) error {
 	if len(groups) == 0 {
 		return nil

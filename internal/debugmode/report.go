@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// The kinds of mistakes, as the first line of a report has them. Uses after a free are "use after " and the operation.
+// The kinds of mistakes, as the first line of a report has them. Uses after a free are "use after "
+// and the operation.
 const (
 	KindUseAfter  = "use after "
 	KindOverflow  = "overflow"
@@ -66,16 +67,18 @@ func part(b *strings.Builder, verb string, goroutine int64, by, stack string) {
 	b.WriteString(by + ":\n" + stack)
 }
 
-// Misuse makes the report of a mistake that was found by a check and not by a fault: kind and what make the first line, verb says what
-// was being done, such as "freed again". The stack of the mistake begins with the caller of Misuse for skip 0.
+// Misuse makes the report of a mistake that was found by a check and not by a fault: kind and what
+// make the first line, verb says what was being done, such as "freed again". The stack of the
+// mistake begins with the caller of Misuse for skip 0.
 func Misuse(kind, what, verb string, addr uintptr, b Block, skip int) Report {
 	return Report{
 		Kind: kind, Addr: addr, What: what, Block: b, Verb: verb, Access: Callers(skip + 1).String(), AccessBy: Goroutine(),
 	}
 }
 
-// Explain returns the report of an address at which an access faulted, false if the address is unknown. In a deferred function that recovers from the
-// fault the stack of the access is still there, and becomes part of the report; elsewhere it is left out.
+// Explain returns the report of an address at which an access faulted, false if the address is
+// unknown. In a deferred function that recovers from the fault the stack of the access is still
+// there, and becomes part of the report; elsewhere it is left out.
 func Explain(addr uintptr) (Report, bool) {
 	b, ok := blocks.find(addr)
 	if !ok {
@@ -117,7 +120,8 @@ func describe(addr uintptr, b Block) Report {
 	return r
 }
 
-// place says where addr lies: "at the start of", "16 bytes into", "3 bytes behind", "8 bytes before".
+// place says where addr lies: "at the start of", "16 bytes into", "3 bytes behind", "8 bytes
+// before".
 func place(addr uintptr, b Block) string {
 	switch {
 	case addr < b.Addr:

@@ -25,8 +25,8 @@ const burst = 16 * time.Second
 var samples sampler
 
 // TakeSample reports whether an allocation that was chosen by its number may be guarded now, as far
-// as Config.SampleRate goes. If not, it is counted as skipped. In a bubble of testing/synctest, whose clock says
-// nothing about the rate, time stands still at the last sample.
+// as Config.SampleRate goes. If not, it is counted as skipped. In a bubble of testing/synctest,
+// whose clock says nothing about the rate, time stands still at the last sample.
 func TakeSample() bool {
 	now, ok := realtime.Elapsed()
 	if !ok {
@@ -58,9 +58,10 @@ func (s *sampler) take(rate int, now time.Duration) bool {
 var arenas portion
 
 // HoldSample is TakeSample for a value of so many bytes in an arena. Values live until their arena
-// ends, so they get the part of each budget up to which other blocks are served without chance. What
-// does not fit is counted as skipped, which the operator is told the first time. NewObject takes the
-// count back when the value ends; if the value does not come to be, DropSample must follow.
+// ends, so they get the part of each budget up to which other blocks are served without chance.
+// What does not fit is counted as skipped, which the operator is told the first time. NewObject
+// takes the count back when the value ends; if the value does not come to be, DropSample must
+// follow.
 func HoldSample(size uintptr) bool {
 	if !arenas.take(size, Current()) {
 		return false

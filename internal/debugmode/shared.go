@@ -10,13 +10,15 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// What the watching copy must see lies in two files, without a name or in a folder of evidence: the records, mapped, and the texts, written one behind the other as
-// length and bytes. The kernel keeps both until the last process is done with them, however this one ends.
+// What the watching copy must see lies in two files, without a name or in a folder of evidence: the
+// records, mapped, and the texts, written one behind the other as length and bytes. The kernel
+// keeps both until the last process is done with them, however this one ends.
 type sharedFiles struct {
 	records, texts *os.File
 }
 
-// share makes the tables of this process shared ones. It must come before the first Add and the first Callers.
+// share makes the tables of this process shared ones. It must come before the first Add and the
+// first Callers.
 func share() (files sharedFiles, err error) {
 	return shareIn(func(name string) (*os.File, error) { return namelessFile("freehold-" + name) })
 }
@@ -61,12 +63,14 @@ var recordSize = unsafex.Size[record]()
 // preallocate gives a file its place on the disk. Tests replace it by a full disk.
 var preallocate = vmem.Preallocate
 
-// share makes f the memory of the records. The whole range is mapped at once, as far as the address space allows; the file grows with
-// use, and a page is given its memory before it is touched, so that a full disk is no signal.
+// share makes f the memory of the records. The whole range is mapped at once, as far as the address
+// space allows; the file grows with use, and a page is given its memory before it is touched, so
+// that a full disk is no signal.
 func (t *table) share(f *os.File) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// A disk that is full from the start is an error here, so that the caller can take another file.
+	// A disk that is full from the start is an error here, so that the caller can take another
+	// file.
 	if err := preallocate(f, int64(recordsChunk*recordSize)); err != nil {
 		return err
 	}

@@ -74,7 +74,8 @@ func TestSharedTableFull(t *testing.T) {
 	}
 }
 
-// TestSharedTexts writes texts and reads them as another process would, also where the last one is torn.
+// TestSharedTexts writes texts and reads them as another process would, also where the last one is
+// torn.
 func TestSharedTexts(t *testing.T) {
 	f, err := sharedFile("freehold-test", namelessFile)
 	if err != nil {

@@ -23,17 +23,18 @@ type stackTable struct {
 	lost  atomic.Uint64 // calls that got no stack
 }
 
-// maxStacks bounds the table, whose entries take a kilobyte or two: a program that allocates from more places calls itself in ever new
-// ways.
+// maxStacks bounds the table, whose entries take a kilobyte or two: a program that allocates from
+// more places calls itself in ever new ways.
 const maxStacks = 1 << 16
 
 // stacks is the table of this process.
 var stacks = stackTable{limit: maxStacks}
 
-// Callers returns the stack of the calling goroutine. With skip 0 it begins with the caller of Callers, with 1 with the caller of
-// that, and so on; calls inside freehold's own packages at its inner end are left out, so that it begins with the program's. A stack
-// that was seen before takes about a microsecond. Past 65536 different stacks new ones are not kept: the result is 0, and the operator is
-// told the first time.
+// Callers returns the stack of the calling goroutine. With skip 0 it begins with the caller of
+// Callers, with 1 with the caller of that, and so on; calls inside freehold's own packages at its
+// inner end are left out, so that it begins with the program's. A stack that was seen before takes
+// about a microsecond. Past 65536 different stacks new ones are not kept: the result is 0, and the
+// operator is told the first time.
 func Callers(skip int) Stack {
 	var pcs [maxFrames]uintptr
 	n := runtime.Callers(skip+2, pcs[:])
@@ -72,7 +73,8 @@ func (t *stackTable) intern(pcs [maxFrames]uintptr, n int) Stack {
 	return s
 }
 
-// outside drops the innermost calls of a stack as long as they are freehold's own. If all are, none is dropped.
+// outside drops the innermost calls of a stack as long as they are freehold's own. If all are, none
+// is dropped.
 func outside(pcs []uintptr) []uintptr {
 	for i := range pcs {
 		f, _ := runtime.CallersFrames(pcs[i : i+1]).Next()
@@ -83,7 +85,8 @@ func outside(pcs []uintptr) []uintptr {
 	return pcs
 }
 
-// isOwn reports whether a function is one of freehold's, through which the program came here. Tests are programs.
+// isOwn reports whether a function is one of freehold's, through which the program came here. Tests
+// are programs.
 func isOwn(function, file string) bool {
 	rest, ok := strings.CutPrefix(function, "github.com/freehold-go/freehold/")
 	if !ok || strings.HasSuffix(file, "_test.go") {
@@ -97,7 +100,8 @@ func isOwn(function, file string) bool {
 	return false
 }
 
-// String returns two lines for each call, the innermost first: "    function\n" and "        file:line\n". It is "" for no stack.
+// String returns two lines for each call, the innermost first: "    function\n" and "
+// file:line\n". It is "" for no stack.
 func (s Stack) String() string { return texts.get(uint32(s)) }
 
 // frameText makes the text of a stack.
@@ -118,8 +122,8 @@ func writeFrame(b *strings.Builder, function, place string) {
 	b.WriteString("    " + function + "\n        " + place + "\n")
 }
 
-// Goroutine returns the number of the calling goroutine, as Go's own tracebacks show it. It takes some 10 µs, because the only
-// documented way to it is the text of a traceback.
+// Goroutine returns the number of the calling goroutine, as Go's own tracebacks show it. It takes
+// some 10 µs, because the only documented way to it is the text of a traceback.
 func Goroutine() int64 {
 	var buf [64]byte
 	text := buf[:runtime.Stack(buf[:], false)]

@@ -46,8 +46,9 @@ func (r *record) blockOf(text func(uint32) string) Block {
 	}
 }
 
-// nearer reports whether r explains an access at addr better than q does: a block that holds it before its neighbours, one
-// that is alive before freed ones, then the nearest, then the latest. q may be nil.
+// nearer reports whether r explains an access at addr better than q does: a block that holds it
+// before its neighbours, one that is alive before freed ones, then the nearest, then the latest. q
+// may be nil.
 func (r *record) nearer(q *record, addr uint64) bool {
 	switch {
 	case q == nil:
@@ -70,15 +71,17 @@ func (r *record) distance(addr uint64) uint64 {
 	return addr - (r.addr + r.size)
 }
 
-// The table holds so many records. The freed ones are kept as long as this many newer ones allow, or their quarantine.
+// The table holds so many records. The freed ones are kept as long as this many newer ones allow,
+// or their quarantine.
 const (
 	maxRecords   = 1<<16 + 1<<22*(math.MaxUint>>63)
 	keptRecords  = 1 << 12 << (4 * (math.MaxUint >> 63))
 	recordsChunk = 1 << 10
 )
 
-// table finds records by address. Each is noted under the first of the two units of 1<<class bytes that its extent lo to hi can lie in;
-// so whatever holds an address is found in two units for each class.
+// table finds records by address. Each is noted under the first of the two units of 1<<class bytes
+// that its extent lo to hi can lie in; so whatever holds an address is found in two units for each
+// class.
 type table struct {
 	mu      sync.RWMutex
 	chunks  [][]record

@@ -65,7 +65,8 @@ func (t *textTable) get(n uint32) string {
 	return t.list[n-1]
 }
 
-// write appends a string to the file. The length comes last, so that a text which is only half there is none.
+// write appends a string to the file. The length comes last, so that a text which is only half
+// there is none.
 func (t *textTable) write(s string) {
 	if t.file == nil {
 		return

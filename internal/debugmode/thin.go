@@ -11,11 +11,11 @@ import (
 // served, a program with millions of long-lived blocks would spend its budgets on the first of
 // them, and see no mistake afterwards. So chance decides who gets the rest:
 //
-//  1. Up to 7/8 of a budget every block that asks is served.
-//  2. Beyond, the chance to be served halves with each 1/128 of the budget that is used: 16 times
+//   1. Up to 7/8 of a budget every block that asks is served.
+//   2. Beyond, the chance to be served halves with each 1/128 of the budget that is used: 16 times
 //     up to the end.
-//  3. A block that is freed gives its part back, so the chance depends on the live blocks, and not on
-//     what lived before.
+//   3. A block that is freed gives its part back, so the chance depends on the live blocks, and not
+//     on what lived before.
 //
 // With a budget of n blocks, long-lived blocks reach 7/8 after 7n/8 of them have asked. After m
 // more, n/b·ln(1+b·m/n) of these live and the chance is 1/(1+b·m/n), with b = 128·ln 2: the sum of

@@ -7,14 +7,16 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// A tomb has a window of inaccessible addresses to itself, so that an access at an offset from it is known, too.
+// A tomb has a window of inaccessible addresses to itself, so that an access at an offset from it
+// is known, too.
 const (
 	tombWindow = 1 << (12 + 4*(math.MaxUint>>63))
 	tombFront  = 1 << 10                          // of it lie before the tomb
 	tombCount  = 1 << (10 + 8*(math.MaxUint>>63)) // windows that are reserved
 )
 
-// tombRange is an inaccessible range. When all of it is used, the oldest windows stand for something new.
+// tombRange is an inaccessible range. When all of it is used, the oldest windows stand for
+// something new.
 type tombRange struct {
 	mem    vmem.Memory
 	wanted uintptr // windows
@@ -29,11 +31,13 @@ type tombRange struct {
 // tombs is that of this process.
 var tombs = tombRange{mem: vmem.System(), wanted: tombCount}
 
-// NewTomb returns an address at which every access faults, and which stands for the giving up of b: FreeOp, Free and FreeBy say how,
-// and Type, Size, Owner, Arena and Alloc of what; Addr is set to the result. The address is aligned to 1 KiB. Up to 63 KiB behind it (3
-// KiB on 32-bit systems) an access is still known to be this one. There are 262144 tombs (1024 on 32-bit systems, fewer where the
-// address space is limited); later ones take the place of the oldest. Where the system has no inaccessible memory to give, the result
-// is 0, a nil pointer, which faults as well but names nothing.
+// NewTomb returns an address at which every access faults, and which stands for the giving up of b:
+// FreeOp, Free and FreeBy say how, and Type, Size, Owner, Arena and Alloc of what; Addr is set to
+// the result. The address is aligned to 1 KiB. Up to 63 KiB behind it (3 KiB on 32-bit systems) an
+// access is still known to be this one. There are 262144 tombs (1024 on 32-bit systems, fewer where
+// the address space is limited); later ones take the place of the oldest. Where the system has no
+// inaccessible memory to give, the result is 0, a nil pointer, which faults as well but names
+// nothing.
 func NewTomb(b Block) uintptr {
 	addr := tombs.take()
 	if addr == 0 {

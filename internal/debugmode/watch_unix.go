@@ -18,11 +18,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// When Go dies of a fault, it asks no library. So a copy of the program waits on a pipe into which Go writes the text of the crash, and
-// joins the address in it with the tables that both processes share. A second pipe tells it when the process has ended, since nobody
-// writes to it but to tell a copy that another has taken its place.
+// When Go dies of a fault, it asks no library. So a copy of the program waits on a pipe into which
+// Go writes the text of the crash, and joins the address in it with the tables that both processes
+// share. A second pipe tells it when the process has ended, since nobody writes to it but to tell a
+// copy that another has taken its place.
 
-// watchVariable marks the copy. A process that finds it in its environment is never the program itself, for any value.
+// watchVariable marks the copy. A process that finds it in its environment is never the program
+// itself, for any value.
 const watchVariable = "FREEHOLD_WATCH"
 
 // The words of watchVariable, separated by commas.
@@ -33,8 +35,8 @@ const (
 	watchFile   = "file"   // fdCrash is open
 )
 
-// The files that the copy is started with, behind standard input, which is the pipe of the crash, and standard error, which is the
-// program's.
+// The files that the copy is started with, behind standard input, which is the pipe of the crash,
+// and standard error, which is the program's.
 const (
 	fdLife    = 3
 	fdRecords = 4
@@ -84,8 +86,8 @@ func startWatch() error {
 	return nil
 }
 
-// shareTables shares the tables in a folder of evidence, if there is to be one and it can be made. The
-// caller holds watcher.mu.
+// shareTables shares the tables in a folder of evidence, if there is to be one and it can be made.
+// The caller holds watcher.mu.
 func shareTables() (files sharedFiles, err error) {
 	c := Current()
 	if c.Evidence != "" {
@@ -97,7 +99,8 @@ func shareTables() (files sharedFiles, err error) {
 	return share()
 }
 
-// startCopy starts a copy, makes it the one that hears of a crash, and dismisses the one before. The caller holds watcher.mu.
+// startCopy starts a copy, makes it the one that hears of a crash, and dismisses the one before.
+// The caller holds watcher.mu.
 func startCopy(files sharedFiles) error {
 	crashRead, crashWrite, err := os.Pipe()
 	if err != nil {
@@ -141,8 +144,9 @@ func leaksAreTold() {
 	}
 }
 
-// launch starts the program itself as a copy with the files, of which nil ones stay closed: by a way that finds it even if its file has
-// been replaced meanwhile, and in an environment that switches nothing on.
+// launch starts the program itself as a copy with the files, of which nil ones stay closed: by a
+// way that finds it even if its file has been replaced meanwhile, and in an environment that
+// switches nothing on.
 func launch(files []*os.File) (*os.Process, error) {
 	exe, err := os.Executable()
 	if runtime.GOOS == "linux" {
@@ -171,13 +175,14 @@ func launch(files []*os.File) (*os.Process, error) {
 	return os.StartProcess(exe, args, &os.ProcAttr{
 		Env:   append(env, watchVariable+"="+task, "GOMAXPROCS=1"),
 		Files: files,
-		// A group of its own, so that what the terminal sends to the program's is not the end of the copy.
+		// A group of its own, so that what the terminal sends to the program's is not the end of
+		// the copy.
 		Sys: &syscall.SysProcAttr{Setpgid: true},
 	})
 }
 
-// SetCrashOutput makes f receive the text of a crash and, where a copy watches, the report. It stands in for debug.SetCrashOutput, with its
-// rules: nil ends it, and f may be closed afterwards.
+// SetCrashOutput makes f receive the text of a crash and, where a copy watches, the report. It
+// stands in for debug.SetCrashOutput, with its rules: nil ends it, and f may be closed afterwards.
 func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
 	watcher.mu.Lock()
 	defer watcher.mu.Unlock()
@@ -206,8 +211,9 @@ func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
 	return err
 }
 
-// duplicate returns another handle of the file, which is closed at exec and is none of the first three: if the program has closed its
-// standard error, the first file opened afterwards takes its number, and Go would write the crash into it.
+// duplicate returns another handle of the file, which is closed at exec and is none of the first
+// three: if the program has closed its standard error, the first file opened afterwards takes its
+// number, and Go would write the crash into it.
 func duplicate(f *os.File) (*os.File, error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

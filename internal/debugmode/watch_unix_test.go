@@ -182,14 +182,16 @@ func leaker(size uintptr) {
 	Add(Block{Addr: leaked, Size: size, Owner: "offheap", Type: "[]byte", Leak: true, Alloc: Callers(0)})
 }
 
-// runProgram runs one of programs and returns what it and the copy wrote, its exit status, and the folder of its files.
+// runProgram runs one of programs and returns what it and the copy wrote, its exit status, and the
+// folder of its files.
 func runProgram(t *testing.T, name string, env ...string) (stderr string, state *os.ProcessState, dir string) {
 	t.Helper()
 	testenv.StartsPrograms(t)
 	exe, err := os.Executable()
 	check(err)
 	dir = t.TempDir()
-	// A child inherits that the interrupt is ignored, as it is in the background of a shell, but not that it is caught.
+	// A child inherits that the interrupt is ignored, as it is in the background of a shell, but
+	// not that it is caught.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, os.Interrupt)
 	defer signal.Stop(caught)
@@ -283,7 +285,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchVariable checks that a process in whose environment the variable is set never becomes the program.
+// TestWatchVariable checks that a process in whose environment the variable is set never becomes
+// the program.
 func TestWatchVariable(t *testing.T) {
 	for _, value := range []string{"crash", "crash,leaks", "leaks", "1"} {
 		stderr, state, _ := runProgram(t, "fault", watchVariable+"="+value)

@@ -14,7 +14,8 @@ type Cgroup struct {
 	Current int64 // bytes charged to the group now, page cache included; -1 if unknown
 }
 
-// unlimited is where version 1 puts "no limit": the largest multiple of a page below 1<<63, whatever the page's size.
+// unlimited is where version 1 puts "no limit": the largest multiple of a page below 1<<63,
+// whatever the page's size.
 const unlimited = 1 << 62
 
 // ReadCgroup finds the memory group of this process.
@@ -41,12 +42,15 @@ var (
 	limitFile = [...]string{1: "memory.limit_in_bytes", 2: "memory.max"}
 )
 
-// Groups returns the version of the hierarchy that accounts for this process's memory, and the directories of the group and those above
-// it that can be seen, the own one first, as paths in root. The version is 0 if there is none.
+// Groups returns the version of the hierarchy that accounts for this process's memory, and the
+// directories of the group and those above it that can be seen, the own one first, as paths in
+// root. The version is 0 if there is none.
 //
-// A machine may run both versions at once; the memory controller belongs to one of them, and version 1 is asked first because version 2
-// then has no memory files. In version 2 the controller may end above the process's own group; the lowest group that has it is then the
-// first. A group that cannot be seen (in a container without a namespace of its own) is looked for at the top of what can.
+// A machine may run both versions at once; the memory controller belongs to one of them, and
+// version 1 is asked first because version 2 then has no memory files. In version 2 the controller
+// may end above the process's own group; the lowest group that has it is then the first. A group
+// that cannot be seen (in a container without a namespace of its own) is looked for at the top of
+// what can.
 func Groups(root fs.FS) (version int, dirs []string) {
 	groups := text(root, "proc/self/cgroup")
 	mounts := text(root, "proc/self/mountinfo")
@@ -72,7 +76,8 @@ func Groups(root fs.FS) (version int, dirs []string) {
 	return 0, nil
 }
 
-// groupDir returns the directory of the process's memory group and the mount point above it, both without the leading slash.
+// groupDir returns the directory of the process's memory group and the mount point above it, both
+// without the leading slash.
 func groupDir(root fs.FS, groups, mounts string, version int) (dir, top string) {
 	group, found := groupPath(groups, version)
 	if !found {
@@ -84,9 +89,10 @@ func groupDir(root fs.FS, groups, mounts string, version int) (dir, top string) 
 		if top == "" {
 			dir, top = point, point
 		}
-		// In a container the group's path can be the host's, of which only the part below the mount's root can be seen here. Other mounts
-		// may show other parts of the hierarchy, such as those of containers whose file systems lie below this one. The mount that shows
-		// the group with the most above it is the right one.
+		// In a container the group's path can be the host's, of which only the part below the
+		// mount's root can be seen here. Other mounts may show other parts of the hierarchy, such
+		// as those of containers whose file systems lie below this one. The mount that shows the
+		// group with the most above it is the right one.
 		below, ok := strings.CutPrefix(group, strings.TrimSuffix(m.root, "/"))
 		if !ok || below != "" && below[0] != '/' || strings.HasPrefix(below, "/..") {
 			continue

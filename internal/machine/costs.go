@@ -95,7 +95,8 @@ func (c *Costs) measureHuge(m vmem.Memory) error {
 	return nil
 }
 
-// withRange calls f with a fresh range and unmaps it afterwards: no address of it ever leaves this package.
+// withRange calls f with a fresh range and unmaps it afterwards: no address of it ever leaves this
+// package.
 func withRange(m vmem.Memory, size, align uintptr, f func(addr uintptr) error) error {
 	addr, err := m.Reserve(size, align, "measure")
 	if err != nil {

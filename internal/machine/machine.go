@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// HugePages are the settings for transparent huge pages: when they are used, and how hard the kernel tries at a page fault.
+// HugePages are the settings for transparent huge pages: when they are used, and how hard the
+// kernel tries at a page fault.
 type HugePages struct {
 	Mode   string // "always", "madvise", "never"; "" unknown
 	Defrag string // "always", "defer", "defer+madvise", "madvise", "never"; "" unknown
@@ -29,8 +30,8 @@ func chosen(s string) string {
 	return s
 }
 
-// ReadOvercommit returns vm.overcommit_memory: 0 (refuse requests that are obviously too large), 1 (refuse none), 2 (refuse requests that exceed
-// the commit limit), -1 if the system does not say.
+// ReadOvercommit returns vm.overcommit_memory: 0 (refuse requests that are obviously too large), 1
+// (refuse none), 2 (refuse requests that exceed the commit limit), -1 if the system does not say.
 func ReadOvercommit(root fs.FS) int {
 	return int(number(text(root, "proc/sys/vm/overcommit_memory"), -1))
 }
@@ -55,7 +56,8 @@ func ReadMemInfo(root fs.FS) (m MemInfo) {
 	return m
 }
 
-// ReadMaps returns how many mappings this process has and how many it may have (vm.max_map_count); -1 if unknown.
+// ReadMaps returns how many mappings this process has and how many it may have (vm.max_map_count);
+// -1 if unknown.
 func ReadMaps(root fs.FS) (now, limit int) {
 	now = -1
 	if b, err := fs.ReadFile(root, "proc/self/maps"); err == nil {

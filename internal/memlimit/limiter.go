@@ -15,12 +15,15 @@ const (
 // Process is the limiter of this process.
 var Process = New(debug.SetMemoryLimit, newGoNeed())
 
-// New returns a limiter over a runtime: set is [debug.SetMemoryLimit] or like it, need tells the bytes under which Go's heap cannot work.
+// New returns a limiter over a runtime: set is [debug.SetMemoryLimit] or like it, need tells the
+// bytes under which Go's heap cannot work.
 func New(set func(int64) int64, need func() int64) *Limiter { return &Limiter{set: set, need: need} }
 
-// A Budget is the memory that a tuner allows this program: Go's memory and off-heap memory together, in bytes. The zero Budget is none.
+// A Budget is the memory that a tuner allows this program: Go's memory and off-heap memory
+// together, in bytes. The zero Budget is none.
 type Budget struct {
-	// Soft is the bound that the two should keep, Hard the bound at which the kernel kills a process. Hard is at least Soft.
+	// Soft is the bound that the two should keep, Hard the bound at which the kernel kills a
+	// process. Hard is at least Soft.
 	Soft, Hard int64
 	// Min is the least limit for Go, as long as Hard allows it.
 	Min int64
@@ -29,8 +32,8 @@ type Budget struct {
 // none reports whether there is no budget.
 func (b Budget) none() bool { return b == Budget{} }
 
-// Limiter keeps Go's limit at the user's limit, or the budget if that is less, less the off-heap memory. Tests make their own, with a
-// pretended runtime. Any number of goroutines may use one.
+// Limiter keeps Go's limit at the user's limit, or the budget if that is less, less the off-heap
+// memory. Tests make their own, with a pretended runtime. Any number of goroutines may use one.
 type Limiter struct {
 	mu   sync.Mutex
 	set  func(int64) int64 // debug.SetMemoryLimit
@@ -42,8 +45,8 @@ type Limiter struct {
 	ours    int64 // what we set last; meaningful if applied
 	applied bool  // ours is in force, as far as we know
 
-	// past remembers, for each limit that the user replaced, what we had made of it: the value that the user's code read then and
-	// may put back later.
+	// past remembers, for each limit that the user replaced, what we had made of it: the value that
+	// the user's code read then and may put back later.
 	past    [8]struct{ ours, user int64 }
 	pastLen int // ever written; the ring's next slot is pastLen % len(past)
 }
@@ -58,7 +61,8 @@ func (l *Limiter) User() int64 {
 	return l.user
 }
 
-// SetBudget replaces the budget and sets the limit that follows from it. Unlike Sync it waits for a call that is under way.
+// SetBudget replaces the budget and sets the limit that follows from it. Unlike Sync it waits for a
+// call that is under way.
 func (l *Limiter) SetBudget(b Budget, offHeap int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,8 +78,8 @@ func (l *Limiter) Preview(b Budget, offHeap int64) int64 {
 	return l.target(b, offHeap)
 }
 
-// Sync sets the limit that Go should have while offHeap bytes lie outside its heap. Of concurrent calls one does the work; the others
-// return at once. It allocates nothing.
+// Sync sets the limit that Go should have while offHeap bytes lie outside its heap. Of concurrent
+// calls one does the work; the others return at once. It allocates nothing.
 func (l *Limiter) Sync(offHeap int64) {
 	if !l.mu.TryLock() {
 		return
@@ -86,7 +90,8 @@ func (l *Limiter) Sync(offHeap int64) {
 
 // sync is Sync for the holder of the lock.
 func (l *Limiter) sync(offHeap int64) {
-	// Twice: the user may set a limit between our look and our change, and the second round takes it in.
+	// Twice: the user may set a limit between our look and our change, and the second round takes
+	// it in.
 	for range 2 {
 		cur := l.get()
 		l.notice(cur)
@@ -118,8 +123,8 @@ func (l *Limiter) notice(cur int64) {
 	}
 }
 
-// replaced takes in that our change has overwritten a limit that the user had just set in place of cur. The next round puts
-// things right.
+// replaced takes in that our change has overwritten a limit that the user had just set in place of
+// cur. The next round puts things right.
 func (l *Limiter) replaced(cur, user int64) {
 	l.remember(cur)
 	l.user = l.restored(user)
@@ -131,7 +136,8 @@ func (l *Limiter) remember(ours int64) {
 	l.pastLen++
 }
 
-// restored returns the user's limit that stood behind cur if cur is a value of ours put back, and cur if it is not.
+// restored returns the user's limit that stood behind cur if cur is a value of ours put back, and
+// cur if it is not.
 func (l *Limiter) restored(cur int64) int64 {
 	for i := l.pastLen - 1; i >= 0 && i >= l.pastLen-len(l.past); i-- {
 		if p := l.past[i%len(l.past)]; p.ours == cur {
@@ -141,7 +147,8 @@ func (l *Limiter) restored(cur int64) int64 {
 	return cur
 }
 
-// base is what Go's memory and the bytes off its heap share: the user's limit, or the budget if that is less.
+// base is what Go's memory and the bytes off its heap share: the user's limit, or the budget if
+// that is less.
 func (l *Limiter) base(b Budget) int64 {
 	if b.none() {
 		return l.user
@@ -170,12 +177,14 @@ func (l *Limiter) target(b Budget, offHeap int64) int64 {
 	if want == l.user || want <= 1 {
 		return want
 	}
-	// Odd, so that a limit of the user's, nearly always a round number, is not mistaken for one of ours.
+	// Odd, so that a limit of the user's, nearly always a round number, is not mistaken for one of
+	// ours.
 	return (want - 1) | 1
 }
 
-// newGoNeed returns a function that tells what Go needs: the heap that the last collection found live and a quarter of it, and what
-// the runtime itself takes (stacks, its tables). It allocates nothing after its first call.
+// newGoNeed returns a function that tells what Go needs: the heap that the last collection found
+// live and a quarter of it, and what the runtime itself takes (stacks, its tables). It allocates
+// nothing after its first call.
 func newGoNeed() func() int64 {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},

@@ -136,7 +136,8 @@ func TestMemoryLimitSetBetweenLookAndChange(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitModel lets a user and freehold set limits at random, and holds the limiter against what the user knows.
+// TestMemoryLimitModel lets a user and freehold set limits at random, and holds the limiter against
+// what the user knows.
 func TestMemoryLimitModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -242,7 +243,8 @@ func TestBudgetLeavesTheUserFree(t *testing.T) {
 	}
 }
 
-// TestSetBudgetWaits takes a budget away while another goroutine looks: the limit must be the user's again, as nobody may ask for it later.
+// TestSetBudgetWaits takes a budget away while another goroutine looks: the limit must be the
+// user's again, as nobody may ask for it later.
 func TestSetBudgetWaits(t *testing.T) {
 	cur := int64(math.MaxInt64)
 	l := pretended(&cur, 0)

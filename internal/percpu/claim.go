@@ -8,10 +8,10 @@ import (
 )
 
 // Under the race detector sync.Pool drops one in four of what it is given, so that IDs would be
-// lost as fast as they are made, until the next collection. Here a goroutine that needs an ID claims the
-// lowest that is not busy. The race detector so sees that the holders of one ID come one after the
-// other, and nothing of holders of different IDs, which a lock would order as well, and thereby
-// hide races of the program's.
+// lost as fast as they are made, until the next collection. Here a goroutine that needs an ID
+// claims the lowest that is not busy. The race detector so sees that the holders of one ID come one
+// after the other, and nothing of holders of different IDs, which a lock would order as well, and
+// thereby hide races of the program's.
 
 // Pin is the right to use the state under one ID until Release.
 type Pin struct{ id int }

@@ -12,7 +12,8 @@ func inBubble() bool {
 	return !ok
 }
 
-// TestInBubble holds the runtime to GC-12: a bubble's clock is far from the process's, also after hours in the bubble.
+// TestInBubble holds the runtime to GC-12: a bubble's clock is far from the process's, also after
+// hours in the bubble.
 func TestInBubble(t *testing.T) {
 	if inBubble() {
 		t.Error("the test is in no bubble")
@@ -27,8 +28,8 @@ func TestInBubble(t *testing.T) {
 	})
 }
 
-// TestAfterFunc: a timer that was started in a bubble fires after the bubble's end, in real time, and holds the bubble
-// up neither in Wait nor at its end.
+// TestAfterFunc: a timer that was started in a bubble fires after the bubble's end, in real time,
+// and holds the bubble up neither in Wait nor at its end.
 func TestAfterFunc(t *testing.T) {
 	fired, bubble := make(chan bool), false
 	for _, in := range []func(f func()){

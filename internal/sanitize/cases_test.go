@@ -14,7 +14,8 @@ import (
 	"github.com/freehold-go/freehold/internal/sanitize"
 )
 
-// A row is a program and what the sanitizers say of it. A program is a function that this test binary runs in a process of its own.
+// A row is a program and what the sanitizers say of it. A program is a function that this test
+// binary runs in a process of its own.
 type row struct {
 	name string
 	run  func()
@@ -85,8 +86,8 @@ func (r row) want() []string {
 	return r.race
 }
 
-// debugInfo reports whether this binary can tell sanitizers the names of its functions. The go command leaves that out of tests that
-// it does not keep.
+// debugInfo reports whether this binary can tell sanitizers the names of its functions. The go
+// command leaves that out of tests that it does not keep.
 func debugInfo(t *testing.T) bool {
 	self, err := os.Executable()
 	if err != nil {

@@ -17,8 +17,8 @@ static void msan_fresh(uintptr_t addr, uintptr_t n) { __msan_allocated_memory((v
 static void msan_freed(uintptr_t addr, uintptr_t n) { __msan_poison((void *)addr, n); }
 static void msan_unpoison(uintptr_t addr, uintptr_t n) { __msan_unpoison((void *)addr, n); }
 
-// The linker puts this function in the place of the one with which Go code asks the sanitizer about each read: the sanitizer knows no frame
-// of Go, and tells nobody the address that it reports.
+// The linker puts this function in the place of the one with which Go code asks the sanitizer about
+// each read: the sanitizer knows no frame of Go, and tells nobody the address that it reports.
 void __wrap___msan_read_go(void *addr, uintptr_t n) {
 	intptr_t bad = __msan_test_shadow(addr, n);
 	if (bad >= 0) {
@@ -36,7 +36,8 @@ const (
 	Kind = "msan"
 )
 
-// Fresh says that the n bytes at addr were handed out. zeroed says that they are zero, and not for the taker to write first.
+// Fresh says that the n bytes at addr were handed out. zeroed says that they are zero, and not for
+// the taker to write first.
 func Fresh(addr, n uintptr, zeroed bool) {
 	if zeroed {
 		C.msan_unpoison(C.uintptr_t(addr), C.uintptr_t(n))
@@ -45,17 +46,19 @@ func Fresh(addr, n uintptr, zeroed bool) {
 	}
 }
 
-// Freed says that the n bytes at addr were freed: no code may touch them until they are allocated again.
+// Freed says that the n bytes at addr were freed: no code may touch them until they are allocated
+// again.
 func Freed(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 
-// Poison forbids the n bytes at addr, such as a red zone, and Unpoison allows them again, for the allocator's own use.
+// Poison forbids the n bytes at addr, such as a red zone, and Unpoison allows them again, for the
+// allocator's own use.
 func Poison(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 
 // Unpoison allows the n bytes at addr. Their contents count as written.
 func Unpoison(addr, n uintptr) { C.msan_unpoison(C.uintptr_t(addr), C.uintptr_t(n)) }
 
-// Reserve says that blocks will be cut from the n bytes at addr, which no code may touch before. What the leak checker of C sees there, it
-// takes for pointers in use.
+// Reserve says that blocks will be cut from the n bytes at addr, which no code may touch before.
+// What the leak checker of C sees there, it takes for pointers in use.
 func Reserve(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 
 // Unreserve takes Reserve back for exactly its range, so that the memory can serve something else.

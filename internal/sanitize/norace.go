@@ -2,11 +2,13 @@
 
 package sanitize
 
-// Race reports whether the race detector is compiled in. It sees memory of the Go heap only: accesses to mapped memory are no races to it, and
-// atomic operations there order nothing, so that it reports races that are none on data which they protect. So blocks have to
-// come from the Go heap.
+// Race reports whether the race detector is compiled in. It sees memory of the Go heap only:
+// accesses to mapped memory are no races to it, and atomic operations there order nothing, so that
+// it reports races that are none on data which they protect. So blocks have to come from the Go
+// heap.
 const Race = false
 
-// RaceFree tells the race detector that the n bytes at addr, on the Go heap, are freed, as if the caller wrote them: a goroutine that uses them
-// without being ordered before it is reported, with both stacks.
+// RaceFree tells the race detector that the n bytes at addr, on the Go heap, are freed, as if the
+// caller wrote them: a goroutine that uses them without being ordered before it is reported, with
+// both stacks.
 func RaceFree(addr, n uintptr) {}

@@ -29,7 +29,8 @@ func writeByte(b []byte, i int) { b[i] = 7 }
 //go:noinline
 func copyOut(b []byte) { sink += uint64(copy(make([]byte, len(b)), b)) }
 
-// around is the memory of b with n bytes more on both sides, which b itself does not let anybody reach.
+// around is the memory of b with n bytes more on both sides, which b itself does not let anybody
+// reach.
 func around(b []byte, n uintptr) []byte {
 	return unsafex.Bytes(unsafex.SliceAddr(b)-n, uintptr(len(b))+2*n)
 }
@@ -43,7 +44,8 @@ func report(first string, functions ...string) []string {
 	return want
 }
 
-// usedAfter is the row of a program that reads, in readByte, 64 bytes that were made by makeBytes and freed by freeBytes.
+// usedAfter is the row of a program that reads, in readByte, 64 bytes that were made by makeBytes
+// and freed by freeBytes.
 func usedAfter(name string, run func()) row {
 	want := append(report("use after Free: access 16 bytes into a block of 64 bytes ([]byte, offheap) that was freed", "readByte", "makeBytes", "freeBytes"),
 		"freed, by offheap.Free:\n")

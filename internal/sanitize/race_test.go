@@ -126,7 +126,8 @@ func freeElsewhere(a *arena.Arena) { a.Free() }
 
 func init() { all = append(append(all, raceRows...), raceLibraryRows...) }
 
-// TestRaceOfLibrary: the race detector sees blocks and values, what atomics in them order, and frees.
+// TestRaceOfLibrary: the race detector sees blocks and values, what atomics in them order, and
+// frees.
 func TestRaceOfLibrary(t *testing.T) { check(t, raceLibraryRows) }
 
 // TestRaceFree holds RaceFree to its promise.

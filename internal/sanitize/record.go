@@ -8,7 +8,8 @@ import "C"
 
 import "sync"
 
-// texts are the C copies of the recorded texts: a program has few stacks and types, and they stay for good.
+// texts are the C copies of the recorded texts: a program has few stacks and types, and they stay
+// for good.
 var texts struct {
 	mu sync.Mutex
 	of map[string]*C.char
@@ -28,13 +29,14 @@ func text(s string) *C.char {
 	return c
 }
 
-// Record keeps for reports that the n bytes at addr are a block, what it is (as in "[]byte, offheap"), and which
-// goroutine allocated it with which stack, in lines that end in a newline.
+// Record keeps for reports that the n bytes at addr are a block, what it is (as in "[]byte,
+// offheap"), and which goroutine allocated it with which stack, in lines that end in a newline.
 func Record(addr, n uintptr, what string, goroutine int64, stack string) {
 	C.freehold_record(C.uintptr_t(addr), C.uintptr_t(n), text(what), C.int64_t(goroutine), text(stack))
 }
 
-// RecordFree keeps for reports that the n bytes at addr, a block or many, were given up: by which operation (as in "Free"), and by what (as in "offheap.Free").
+// RecordFree keeps for reports that the n bytes at addr, a block or many, were given up: by which
+// operation (as in "Free"), and by what (as in "offheap.Free").
 func RecordFree(addr, n uintptr, op, by string, goroutine int64, stack string) {
 	C.freehold_record_free(C.uintptr_t(addr), C.uintptr_t(n), text(op), text(by), C.int64_t(goroutine), text(stack))
 }

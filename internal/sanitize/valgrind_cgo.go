@@ -2,5 +2,6 @@
 
 package sanitize
 
-// Threads that C makes have stacks that Valgrind knows; those that Go makes by itself drown its report in complaints about the runtime.
+// Threads that C makes have stacks that Valgrind knows; those that Go makes by itself drown its
+// report in complaints about the runtime.
 import _ "runtime/cgo"

@@ -25,7 +25,8 @@ func At[T any](addr uintptr) *T { return (*T)(Pointer(addr)) }
 // Bytes is the memory [addr, addr+n) as a slice of capacity n. The caller guarantees that all of
 // it is mapped and committed.
 func Bytes(addr, n uintptr) []byte {
-	// SAFETY: the caller vouches for the range; n is bounded by a mapping and so by the address space.
+	// SAFETY: the caller vouches for the range; n is bounded by a mapping and so by the address
+	// space.
 	return unsafe.Slice((*byte)(Pointer(addr)), n)
 }
 
@@ -46,7 +47,8 @@ func Addr[T any](p *T) uintptr {
 	return uintptr(unsafe.Pointer(p))
 }
 
-// SliceAddr is the address of the first element of s, also where len(s) is 0. It keeps nothing alive.
+// SliceAddr is the address of the first element of s, also where len(s) is 0. It keeps nothing
+// alive.
 func SliceAddr[T any](s []T) uintptr {
 	// SAFETY: a conversion to uintptr is always allowed.
 	return uintptr(unsafe.Pointer(unsafe.SliceData(s)))
@@ -54,7 +56,8 @@ func SliceAddr[T any](s []T) uintptr {
 
 // Size is the size of a T in bytes.
 func Size[T any]() uintptr {
-	// SAFETY: Sizeof evaluates nothing. A variable in its place would be made on the Go heap for a large T.
+	// SAFETY: Sizeof evaluates nothing. A variable in its place would be made on the Go heap for a
+	// large T.
 	return unsafe.Sizeof(*(*T)(nil))
 }
 

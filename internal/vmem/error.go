@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ErrNoMemory is what errors.Is finds in an error that says that the machine, or a limit, refused memory
-// or address space.
+// ErrNoMemory is what errors.Is finds in an error that says that the machine, or a limit, refused
+// memory or address space.
 var ErrNoMemory = errors.New("vmem: no memory")
 
 // The operations, as Error.Op and Fake name them.
@@ -61,8 +61,8 @@ func (e *Error) Is(target error) bool {
 }
 
 // fail wraps err, unless it is nil, with the request and with the limit that explains it. Finding
-// that limit reads a few files of the system, which only this path pays for. It comes first, because on
-// Linux it also sees to it that the rest can be allocated.
+// that limit reads a few files of the system, which only this path pays for. It comes first,
+// because on Linux it also sees to it that the rest can be allocated.
 func fail(op string, addr, size uintptr, err error) error {
 	if err == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// explain finds out which limit refused op and says how to raise it. It is called after a failure only,
-// and names a limit only if the figures say that the request goes beyond it.
+// explain finds out which limit refused op and says how to raise it. It is called after a failure
+// only, and names a limit only if the figures say that the request goes beyond it.
 func explain(op string, size uintptr, err error) string {
 	refused(err)
 	switch {
@@ -70,9 +70,9 @@ func processSizes() (total, data uint64, ok bool) {
 	return total * uint64(pageSize), data * uint64(pageSize), err1 == nil && err2 == nil
 }
 
-// explainMapCount compares the number of mappings with the kernel's limit, less the spare that is kept
-// for Go. A few more are allowed for: splitting a mapping in the middle makes two more, and other threads
-// map and unmap while we count.
+// explainMapCount compares the number of mappings with the kernel's limit, less the spare that is
+// kept for Go. A few more are allowed for: splitting a mapping in the middle makes two more, and
+// other threads map and unmap while we count.
 func explainMapCount(_ string, _ uint64) string {
 	const slack = sparePages + 8
 	limit, ok := procNumber("/proc/sys/vm/max_map_count")
@@ -87,7 +87,8 @@ func explainMapCount(_ string, _ uint64) string {
 		"sysctl -w vm.max_map_count=%d, or protect fewer separate ranges", count, limit, 4*limit)
 }
 
-// countMappings counts lines with a small buffer: at this limit, the less memory we need the better.
+// countMappings counts lines with a small buffer: at this limit, the less memory we need the
+// better.
 func countMappings() (uint64, error) {
 	f, err := os.Open("/proc/self/maps")
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// Fake is a Memory for tests that fails on demand, counts, and watches the rules. It hands every call
-// that it does not fail to another Memory. The zero value hands them to System and fails nothing.
+// Fake is a Memory for tests that fails on demand, counts, and watches the rules. It hands every
+// call that it does not fail to another Memory. The zero value hands them to System and fails
+// nothing.
 //
 // A failed call does not reach the Memory beneath; its error is an *Error that is ErrNoMemory and
 // ErrInjected, with what was asked. A Fake is safe for concurrent use.
@@ -45,8 +46,8 @@ var ErrInjected = errors.New("injected failure")
 // NewFake returns a Fake over m.
 func NewFake(m Memory) *Fake { return &Fake{under: m} }
 
-// FailAt makes the n-th call from now fail, the next one being 1. Given operations (OpCommit, ...), only
-// calls of these count. Several plans may stand at once.
+// FailAt makes the n-th call from now fail, the next one being 1. Given operations (OpCommit, ...),
+// only calls of these count. Several plans may stand at once.
 func (f *Fake) FailAt(n int, ops ...string) { f.plan(n, false, ops) }
 
 // FailFrom is FailAt, but all counted calls behind the n-th fail as well, until Heal.
@@ -68,7 +69,8 @@ func (f *Fake) Heal() {
 	f.plans = nil
 }
 
-// Calls returns how many calls there were, failed ones included: of the given operations, or of all.
+// Calls returns how many calls there were, failed ones included: of the given operations, or of
+// all.
 func (f *Fake) Calls(ops ...string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,8 +83,8 @@ func (f *Fake) Calls(ops ...string) int {
 	return n
 }
 
-// Injected returns how many calls failed by plan. A test that fails call 1, 2, 3, ... has reached the
-// end when a round injects nothing.
+// Injected returns how many calls failed by plan. A test that fails call 1, 2, 3, ... has reached
+// the end when a round injects nothing.
 func (f *Fake) Injected() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,7 +113,8 @@ func (f *Fake) Files() uintptr {
 }
 
 // Violations returns the calls that broke a rule of this package: ranges that are not reserved, not
-// committed or not file maps, and releases of committed ranges. Each was also refused with its error.
+// committed or not file maps, and releases of committed ranges. Each was also refused with its
+// error.
 func (f *Fake) Violations() []error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,7 +129,8 @@ func (f *Fake) memory() Memory {
 	return f.under
 }
 
-// enter counts a call and says whether it fails, by plan or because lawful says which rule it breaks.
+// enter counts a call and says whether it fails, by plan or because lawful says which rule it
+// breaks.
 func (f *Fake) enter(op string, addr, size uintptr, lawful func() string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -241,7 +245,8 @@ func (f *Fake) Purge(addr, size uintptr) error {
 	return f.memory().Purge(addr, size)
 }
 
-// Decommit implements Memory. The range still counts as one that was committed once, which must not be unmapped.
+// Decommit implements Memory. The range still counts as one that was committed once, which must not
+// be unmapped.
 func (f *Fake) Decommit(addr, size uintptr, name string) error {
 	if err := f.enter(OpDecommit, addr, size, f.mustBeCommitted(addr, size)); err != nil {
 		return err
@@ -300,7 +305,8 @@ func (f *Fake) Release(addr, size uintptr) error {
 	if err := f.enter(OpRelease, addr, size, lawful); err != nil {
 		return err
 	}
-	// The books come first: once released, the range may at any time be reserved by another goroutine.
+	// The books come first: once released, the range may at any time be reserved by another
+	// goroutine.
 	name := f.forget(addr, size)
 	if err := f.memory().Release(addr, size); err != nil {
 		f.mu.Lock()
@@ -312,7 +318,8 @@ func (f *Fake) Release(addr, size uintptr) error {
 	return nil
 }
 
-// forget takes a range out of the reservations and returns the name of the last that it was part of.
+// forget takes a range out of the reservations and returns the name of the last that it was part
+// of.
 func (f *Fake) forget(addr, size uintptr) (name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

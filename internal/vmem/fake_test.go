@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// everyCall makes each call of Memory once, in an order that is lawful, and stops at the first error.
-// What it commits stays reserved: that is the rule.
+// everyCall makes each call of Memory once, in an order that is lawful, and stops at the first
+// error. What it commits stays reserved: that is the rule.
 func everyCall(m Memory, f *os.File) (err error) {
 	const size = 4 * granule
 	unused, err := m.Reserve(size, granule, "never committed")

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fallocateStep bounds one system call. A signal interrupts it, the profiler's comes every 10 ms, and
-// file systems may undo what an interrupted call did: without steps a large file would never be done.
+// fallocateStep bounds one system call. A signal interrupts it, the profiler's comes every 10 ms,
+// and file systems may undo what an interrupted call did: without steps a large file would never be
+// done.
 const fallocateStep = 64 << 20
 
 // fallocate allocates [0, size) without writing it, and extends the file.

@@ -12,8 +12,8 @@ import (
 // granule is an offset that every system maps files at.
 const granule = 64 << 10
 
-// tempDir is t.TempDir, but leaves files that cannot be removed: Windows keeps a file for as long as it is
-// mapped, and retired maps stay.
+// tempDir is t.TempDir, but leaves files that cannot be removed: Windows keeps a file for as long
+// as it is mapped, and retired maps stay.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "windows" {

@@ -2,8 +2,8 @@ package vmem
 
 import "os"
 
-// withHandle runs a system call on the handle of f. Unlike Fd, SyscallConn leaves the mode of the file
-// alone and keeps it open during the call. The error is an *os.PathError that names the file.
+// withHandle runs a system call on the handle of f. Unlike Fd, SyscallConn leaves the mode of the
+// file alone and keeps it open during the call. The error is an *os.PathError that names the file.
 func withHandle(f *os.File, call string, use func(handle uintptr) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
-// wantExplained wants a refusal for want of memory that says what was asked and which limit refused it.
+// wantExplained wants a refusal for want of memory that says what was asked and which limit refused
+// it.
 func wantExplained(t *testing.T, err error, op string, size uintptr, limit string) {
 	t.Helper()
 	var e *Error
@@ -27,8 +28,9 @@ func wantExplained(t *testing.T, err error, op string, size uintptr, limit strin
 	}
 }
 
-// inChild is testenv.InChild with few threads: on a machine with many CPUs the collector starts one for each, and those of a program with
-// cgo, as under the race detector, take mappings and memory that a limit does not leave.
+// inChild is testenv.InChild with few threads: on a machine with many CPUs the collector starts one
+// for each, and those of a program with cgo, as under the race detector, take mappings and memory
+// that a limit does not leave.
 func inChild(t *testing.T) bool {
 	t.Helper()
 	return testenv.InChild(t, "GOMAXPROCS=2")
@@ -56,7 +58,8 @@ func TestAddressSpaceLimit(t *testing.T) {
 	must(t, m.Commit(addr, 32<<20))
 }
 
-// TestAddressSpaceLimitAndAlignment has room for what is asked, and not for what it takes to align that.
+// TestAddressSpaceLimitAndAlignment has room for what is asked, and not for what it takes to align
+// that.
 func TestAddressSpaceLimitAndAlignment(t *testing.T) {
 	if !inChild(t) {
 		return
@@ -176,7 +179,8 @@ func TestMapCountLimit(t *testing.T) {
 	}
 	want := fmt.Sprintf("vm.max_map_count allows %d", limit)
 	wantExplained(t, err, OpCommit, pageSize, want)
-	// What is left is Go's, however often we ask, and it lives on that. Now and then Go gives one back.
+	// What is left is Go's, however often we ask, and it lives on that. Now and then Go gives one
+	// back.
 	refusals := 0
 	for i := range uintptr(45) {
 		if err := commit(done + i); err != nil {
@@ -188,8 +192,8 @@ func TestMapCountLimit(t *testing.T) {
 		t.Errorf("only %d of 45 commits behind the limit were refused", refusals)
 	}
 	useGo(t)
-	// With mappings given back, all works on, and the next time is as the first. The range now belongs to
-	// whoever maps it next, Go for one, so it is not released a second time.
+	// With mappings given back, all works on, and the next time is as the first. The range now
+	// belongs to whoever maps it next, Go for one, so it is not released a second time.
 	must(t, m.Release(addr, 500*pageSize))
 	for i := done + 45; ; i++ {
 		if err = commit(i); err != nil {

@@ -8,13 +8,14 @@ import (
 	"os"
 )
 
-// Preallocate makes f at least size bytes long and gives it the disk space, so that a full disk is an
-// error here and not a SIGBUS at the first touch of a mapped page; for the same reason it never just
-// truncates, which leaves holes. What f holds stays. If it fails, f has its old length.
+// Preallocate makes f at least size bytes long and gives it the disk space, so that a full disk is
+// an error here and not a SIGBUS at the first touch of a mapped page; for the same reason it never
+// just truncates, which leaves holes. What f holds stays. If it fails, f has its old length.
 //
-// Where the system or the file system cannot allocate without writing, it writes: zeros behind the end,
-// and what lies before it back onto itself, so no other process may write to f meanwhile. File systems that
-// copy on write or compress (btrfs, zfs) may still run full later; for them there is no such promise.
+// Where the system or the file system cannot allocate without writing, it writes: zeros behind the
+// end, and what lies before it back onto itself, so no other process may write to f meanwhile. File
+// systems that copy on write or compress (btrfs, zfs) may still run full later; for them there is
+// no such promise.
 func Preallocate(f *os.File, size int64) error {
 	if size < 0 {
 		return preallocateError(size, fmt.Errorf("negative size %d", size))
@@ -51,7 +52,8 @@ func preallocateError(size int64, err error) error {
 	return e
 }
 
-// writeThrough makes [0, size) real by writing it: first what the file holds, onto itself, then zeros.
+// writeThrough makes [0, size) real by writing it: first what the file holds, onto itself, then
+// zeros.
 func writeThrough(f *os.File, length, size int64) error {
 	buf := make([]byte, 1<<20)
 	held := min(length, size)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// reservationEnd returns where the reservation that starts at addr ends. VirtualQuery answers for one
-// run of pages in one state, so the runs of one reservation are walked.
+// reservationEnd returns where the reservation that starts at addr ends. VirtualQuery answers for
+// one run of pages in one state, so the runs of one reservation are walked.
 func reservationEnd(addr uintptr) (uintptr, error) {
 	end := addr
 	for {

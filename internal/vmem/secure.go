@@ -1,6 +1,7 @@
 package vmem
 
-// Secrecy says what [Memory.Secure] achieved for a range. What a system has no call for stays false.
+// Secrecy says what [Memory.Secure] achieved for a range. What a system has no call for stays
+// false.
 type Secrecy struct {
 	Locked      bool // The pages are never written to swap.
 	NotDumped   bool // Core dumps leave the range out.

@@ -5,7 +5,8 @@ import "slices"
 // span is the range [lo, hi).
 type span struct{ lo, hi uintptr }
 
-// spanSet is a set of addresses, as sorted spans that neither touch nor overlap. The zero value is empty.
+// spanSet is a set of addresses, as sorted spans that neither touch nor overlap. The zero value is
+// empty.
 type spanSet []span
 
 // from returns the index of the first span that ends at or behind addr.

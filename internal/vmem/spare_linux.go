@@ -9,18 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spare keeps mappings and memory in hand for the moment in which a limit is reached: vm.max_map_count,
-// RLIMIT_DATA, RLIMIT_AS or that of overcommitment. Go's runtime maps memory for itself, for a growing
-// heap as well as for its tables, and dies of the first refusal: without a spare, a refused Commit would
-// in most programs end in "runtime: cannot allocate memory" before its error has a message. So a few
-// pages of address space alternate between two protections, and are as many mappings, and a writable
-// mapping is never touched. A refusal makes the former one and unmaps the latter, and the difference is
-// Go's to live on. Until it can be taken back, Commit, Reserve and MapFile are refused, lest we eat that
-// up as well.
+// spare keeps mappings and memory in hand for the moment in which a limit is reached:
+// vm.max_map_count, RLIMIT_DATA, RLIMIT_AS or that of overcommitment. Go's runtime maps memory for
+// itself, for a growing heap as well as for its tables, and dies of the first refusal: without a
+// spare, a refused Commit would in most programs end in "runtime: cannot allocate memory" before
+// its error has a message. So a few pages of address space alternate between two protections, and
+// are as many mappings, and a writable mapping is never touched. A refusal makes the former one and
+// unmaps the latter, and the difference is Go's to live on. Until it can be taken back, Commit,
+// Reserve and MapFile are refused, lest we eat that up as well.
 var spare spareMappings
 
-// sparePages is odd: the outer pages then differ from the inaccessible neighbours that the kernel would
-// merge them with, and making them one never splits a neighbour, which would be refused at the limit.
+// sparePages is odd: the outer pages then differ from the inaccessible neighbours that the kernel
+// would merge them with, and making them one never splits a neighbour, which would be refused at
+// the limit.
 const sparePages = 33
 
 // The memory kept in hand. Where no limit can bite, it is room for the tables of the runtime, which
@@ -118,7 +119,8 @@ func (s *spareMappings) split() bool {
 	return true
 }
 
-// spend unmaps the room and frees the mappings. It allocates nothing: Go's heap may be unable to grow.
+// spend unmaps the room and frees the mappings. It allocates nothing: Go's heap may be unable to
+// grow.
 func (s *spareMappings) spend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +131,8 @@ func (s *spareMappings) spend() {
 	}
 }
 
-// merge makes the pages one mapping. It needs none for that; if it failed all the same, there would be
-// nothing left to try.
+// merge makes the pages one mapping. It needs none for that; if it failed all the same, there would
+// be nothing left to try.
 func (s *spareMappings) merge() {
 	if s.base != 0 {
 		_ = mprotect(s.base, sparePages*pageSize, unix.PROT_NONE)

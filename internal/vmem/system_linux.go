@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapNoReserve keeps reservations out of the kernel's commit charge. Under vm.overcommit_memory=2 the
-// kernel ignores the flag, so that Commit is charged and refused honestly.
+// mapNoReserve keeps reservations out of the kernel's commit charge. Under vm.overcommit_memory=2
+// the kernel ignores the flag, so that Commit is charged and refused honestly.
 const mapNoReserve = unix.MAP_NORESERVE
 
 // purge drops the pages. MADV_FREE would be cheaper, but keeps them in the resident set until the
@@ -23,9 +23,10 @@ func purge(addr, size uintptr) error {
 	return madvise(addr, size, unix.MADV_DONTNEED)
 }
 
-// splitHuge uses a side effect of MADV_COLD: on a part of a huge page the kernel splits the page before
-// it deactivates that part, while on a whole one it only deactivates. So one small page of each huge
-// page is advised. That page is of our range: what lies before and behind may not be ours.
+// splitHuge uses a side effect of MADV_COLD: on a part of a huge page the kernel splits the page
+// before it deactivates that part, while on a whole one it only deactivates. So one small page of
+// each huge page is advised. That page is of our range: what lies before and behind may not be
+// ours.
 func splitHuge(addr, size uintptr) error {
 	huge := hugePageSize()
 	if huge <= pageSize {
@@ -85,7 +86,8 @@ var hugePageSize = sync.OnceValue(func() uintptr {
 
 func addressSpaceLimit() uint64 { return softLimit(unix.RLIMIT_AS) }
 
-// machineMemory is what the kernel compares with before it promises memory, unless it was told not to.
+// machineMemory is what the kernel compares with before it promises memory, unless it was told not
+// to.
 func machineMemory() uint64 {
 	var info unix.Sysinfo_t
 	if mode, ok := procNumber("/proc/sys/vm/overcommit_memory"); ok && mode != 0 || unix.Sysinfo(&info) != nil {
@@ -103,16 +105,19 @@ func softLimit(resource int) uint64 {
 	return r.Cur // RLIM_INFINITY is math.MaxUint64, on 32-bit systems too
 }
 
-// nameRange names a mapping in /proc/self/maps. Names are a help for people, and kernels before 5.17 or
-// built without CONFIG_ANON_VMA_NAME refuse them: such a kernel is not asked again. Other errors are ignored.
+// nameRange names a mapping in /proc/self/maps. Names are a help for people, and kernels before
+// 5.17 or built without CONFIG_ANON_VMA_NAME refuse them: such a kernel is not asked again. Other
+// errors are ignored.
 func nameRange(addr, size uintptr, name string) {
 	if unnamed.Load() {
 		return
 	}
-	// The functions that make C strings look for a NUL in steps of 16 bytes, which Valgrind takes for reads beyond the end.
+	// The functions that make C strings look for a NUL in steps of 16 bytes, which Valgrind takes
+	// for reads beyond the end.
 	text := append([]byte("freehold "), name...)
 	text = append(text, 0)
-	// SAFETY: it points to a NUL-terminated text that the conversion in the call keeps alive; the kernel copies it.
+	// SAFETY: it points to a NUL-terminated text that the conversion in the call keeps alive; the
+	// kernel copies it.
 	err := unix.Prctl(unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, addr, size, uintptr(unsafe.Pointer(&text[0])))
 	if err == unix.EINVAL {
 		unnamed.Store(true)

@@ -20,8 +20,8 @@ type mapping struct {
 	rss, huge   uintptr // bytes
 }
 
-// smaps asks the kernel about [addr, addr+size). The tests leave reserved pages on both sides of what
-// they commit, so that no mapping of others merges with it.
+// smaps asks the kernel about [addr, addr+size). The tests leave reserved pages on both sides of
+// what they commit, so that no mapping of others merges with it.
 func smaps(t *testing.T, addr, size uintptr) (m mapping) {
 	t.Helper()
 	f, err := os.Open("/proc/self/smaps")
@@ -52,8 +52,8 @@ func smaps(t *testing.T, addr, size uintptr) (m mapping) {
 	return m
 }
 
-// touch writes the number of each page into it, counted from 1: since Linux 6.12 a split gives pages of
-// zeros back at once, and the resident set would be smaller than what was touched.
+// touch writes the number of each page into it, counted from 1: since Linux 6.12 a split gives
+// pages of zeros back at once, and the resident set would be smaller than what was touched.
 func touch(b []byte) {
 	for i := uintptr(0); i < uintptr(len(b)); i += pageSize {
 		binary.NativeEndian.PutUint32(b[i:], uint32(i/pageSize)+1)
@@ -103,7 +103,8 @@ func TestReservationTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestDecommittedRangesMerge: a range that was in use and is decommitted is no mapping of its own, in whatever order.
+// TestDecommittedRangesMerge: a range that was in use and is decommitted is no mapping of its own,
+// in whatever order.
 func TestDecommittedRangesMerge(t *testing.T) {
 	m, size := System(), 64*pageSize
 	addr := reserve(t, size, pageSize)
@@ -170,10 +171,12 @@ func TestSplitHugeLetsPartialPurgeReturnMemory(t *testing.T) {
 	addr, size := hugeRange(t, 4)
 	huge := HugePageSize()
 	b := bytesAt(addr, size)
-	// Otherwise khugepaged, which looks around every ten seconds, may make what was split huge again before the test has looked.
+	// Otherwise khugepaged, which looks around every ten seconds, may make what was split huge
+	// again before the test has looked.
 	must(t, m.NoHuge(addr, size))
-	// A range that starts and ends within huge pages, over three of the four.
-	// The kernel splits no page that something else has in hand at the moment, such as one of its own scans; a call does nothing to split ones.
+	// A range that starts and ends within huge pages, over three of the four. The kernel splits no
+	// page that something else has in hand at the moment, such as one of its own scans; a call does
+	// nothing to split ones.
 	for range 100 {
 		must(t, m.SplitHuge(addr+pageSize, size-huge-2*pageSize))
 		if smaps(t, addr, size).huge == huge {
@@ -203,8 +206,9 @@ func TestSplitHugeLetsPartialPurgeReturnMemory(t *testing.T) {
 	}
 }
 
-// isHuge asks whether the physical page behind addr is part of a huge page. The mapping cannot tell: a
-// partial purge maps the rest in small pages, and RSS falls, while the huge page stays whole.
+// isHuge asks whether the physical page behind addr is part of a huge page. The mapping cannot
+// tell: a partial purge maps the rest in small pages, and RSS falls, while the huge page stays
+// whole.
 func isHuge(t *testing.T, addr uintptr) bool {
 	t.Helper()
 	const frameMask, present, thp = 1<<55 - 1, 1 << 63, 1 << 22 // Documentation/admin-guide/mm/pagemap.rst

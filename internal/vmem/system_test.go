@@ -13,7 +13,8 @@ import (
 
 // bytesAt returns a committed range, or a file map, as bytes.
 func bytesAt(addr, size uintptr) []byte {
-	// SAFETY: the tests pass mapped ranges, which are not Go's and stay mapped while the slice is used.
+	// SAFETY: the tests pass mapped ranges, which are not Go's and stay mapped while the slice is
+	// used.
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), int(size))
 }
 
@@ -42,7 +43,8 @@ func skipUnsupported(t *testing.T) {
 	}
 }
 
-// reserve reserves for one test and releases at its end: no address of it is in anyone's hands then.
+// reserve reserves for one test and releases at its end: no address of it is in anyone's hands
+// then.
 func reserve(t *testing.T, size, align uintptr) uintptr {
 	t.Helper()
 	addr, err := System().Reserve(size, align, "test")

@@ -44,7 +44,8 @@ func (system) Reserve(size, align uintptr, name string) (uintptr, error) {
 }
 
 // reserveAligned first asks for just the size, because kernels often align large mappings by
-// themselves and a limit may leave no room for more. Otherwise it takes align more and trims both ends.
+// themselves and a limit may leave no room for more. Otherwise it takes align more and trims both
+// ends.
 func reserveAligned(size, align uintptr) (uintptr, error) {
 	addr, err := mapNone(0, size, 0)
 	if err != nil || addr&(align-1) == 0 {
@@ -88,8 +89,8 @@ func (system) Purge(addr, size uintptr) error {
 	return fail(OpPurge, addr, size, purge(addr, size))
 }
 
-// Decommit implements Memory. Changing the protection would need a second call that drops the pages, and would leave
-// a mapping of its own if the kernel accounts writable memory.
+// Decommit implements Memory. Changing the protection would need a second call that drops the
+// pages, and would leave a mapping of its own if the kernel accounts writable memory.
 func (system) Decommit(addr, size uintptr, name string) error {
 	if err := checkRange(OpDecommit, addr, size); err != nil {
 		return err
@@ -181,8 +182,8 @@ func (system) SyncFile(addr, size uintptr) error {
 	return fail(OpSyncFile, addr, size, msync(addr, whole))
 }
 
-// RetireFile implements Memory. Mapping over the file map replaces it in one step: there is no moment
-// at which another mapping could take the range.
+// RetireFile implements Memory. Mapping over the file map replaces it in one step: there is no
+// moment at which another mapping could take the range.
 func (system) RetireFile(addr, size uintptr) error {
 	whole, err := checkFile(OpRetireFile, addr, size)
 	if err != nil {
@@ -219,8 +220,8 @@ func munmap(addr, size uintptr) error {
 
 // foreign makes a pointer of an address that lies outside Go's memory, for the calls that want one.
 func foreign(addr uintptr) unsafe.Pointer {
-	// SAFETY: addr is 0 or lies in a mapping of ours, where Go has no objects: the collector looks the
-	// pointer up, finds no span and forgets it. The pointer only lives until the system call.
+	// SAFETY: addr is 0 or lies in a mapping of ours, where Go has no objects: the collector looks
+	// the pointer up, finds no span and forgets it. The pointer only lives until the system call.
 	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
 }
 

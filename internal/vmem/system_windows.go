@@ -54,8 +54,8 @@ func explain(op string, _ uintptr, err error) string {
 // takes the range between two calls.
 const reserveTries = 64
 
-// Reserve implements Memory. A reservation cannot be trimmed here, so a wide one shows where an aligned
-// one would fit, is released, and the aligned one is taken in its place.
+// Reserve implements Memory. A reservation cannot be trimmed here, so a wide one shows where an
+// aligned one would fit, is released, and the aligned one is taken in its place.
 func (system) Reserve(size, align uintptr, _ string) (uintptr, error) {
 	if err := checkReserve(size, align); err != nil {
 		return 0, err
@@ -83,8 +83,8 @@ func (system) Reserve(size, align uintptr, _ string) (uintptr, error) {
 	return 0, fail(OpReserve, 0, size, err)
 }
 
-// reserveAt is the system call. Its arguments were checked, so that an invalid one can only be a size
-// which goes beyond the address space.
+// reserveAt is the system call. Its arguments were checked, so that an invalid one can only be a
+// size which goes beyond the address space.
 func reserveAt(addr, size uintptr) (uintptr, error) {
 	addr, err := windows.VirtualAlloc(addr, size, windows.MEM_RESERVE, windows.PAGE_NOACCESS)
 	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
@@ -141,8 +141,8 @@ func (system) Huge(addr, size uintptr) error { return checkRange(OpHuge, addr, s
 // Collapse implements Memory: there are no huge pages to move into.
 func (system) Collapse(addr, size uintptr) error { return checkRange(OpCollapse, addr, size) }
 
-// Release implements Memory. The system releases whole reservations only, so a part is refused rather
-// than taken for the whole.
+// Release implements Memory. The system releases whole reservations only, so a part is refused
+// rather than taken for the whole.
 func (system) Release(addr, size uintptr) error {
 	if err := checkRange(OpRelease, addr, size); err != nil {
 		return err
@@ -214,8 +214,8 @@ func (system) SyncFile(addr, size uintptr) error {
 	return fail(OpSyncFile, addr, size, windows.FlushViewOfFile(addr, size))
 }
 
-// RetireFile implements Memory. Unmapping and reserving again would leave a moment in which Go's heap
-// could take the range, so the view stays, inaccessible, and with it the file stays open.
+// RetireFile implements Memory. Unmapping and reserving again would leave a moment in which Go's
+// heap could take the range, so the view stays, inaccessible, and with it the file stays open.
 func (system) RetireFile(addr, size uintptr) error {
 	whole, err := checkFile(OpRetireFile, addr, size)
 	if err != nil {

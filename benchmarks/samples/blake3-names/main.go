@@ -1,4 +1,5 @@
-// Command blake3-names hashes short names with a new hasher for each, whose state is some kilobytes.
+// Command blake3-names hashes short names with a new hasher for each, whose state is some
+// kilobytes.
 //
 // After the change one hasher is reset.
 package main

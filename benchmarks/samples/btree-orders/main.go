@@ -1,7 +1,8 @@
-// Command btree-orders keeps an order book in a B-tree of pointers to orders with strings, so that the collector follows two pointers
-// for each of 400,000 orders.
+// Command btree-orders keeps an order book in a B-tree of pointers to orders with strings, so that
+// the collector follows two pointers for each of 400,000 orders.
 //
-// After the change the tree's items hold indexes into one slice of orders, whose strings are arrays: nothing in either is a pointer.
+// After the change the tree's items hold indexes into one slice of orders, whose strings are
+// arrays: nothing in either is a pointer.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command contexts makes a request's state, of a few kilobytes and with pointers, anew for each request.
+// Command contexts makes a request's state, of a few kilobytes and with pointers, anew for each
+// request.
 //
 // After the change the states come from a sync.Pool, and each is cleared as far as it was used.
 package main

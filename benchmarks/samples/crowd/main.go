@@ -1,4 +1,5 @@
-// Command crowd runs with GOMAXPROCS=64 on a machine of fewer processors, as in a container whose limit the program does not know.
+// Command crowd runs with GOMAXPROCS=64 on a machine of fewer processors, as in a container whose
+// limit the program does not know.
 //
 // The change is one of the environment.
 package main

@@ -1,4 +1,5 @@
-// Command eager answers requests beside an index of linked objects that stays alive, under GOGC=20, set to save memory.
+// Command eager answers requests beside an index of linked objects that stays alive, under GOGC=20,
+// set to save memory.
 //
 // The change is one of the environment.
 package main

@@ -1,4 +1,5 @@
-// Command elsewhere-cpu compresses with one zstd encoder that is used again and again: all of its cost is computing.
+// Command elsewhere-cpu compresses with one zstd encoder that is used again and again: all of its
+// cost is computing.
 package main
 
 import (

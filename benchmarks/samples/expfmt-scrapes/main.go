@@ -1,5 +1,5 @@
-// Command expfmt-scrapes parses metrics in Prometheus's text format and keeps the last scrape of each of some targets, with GOGC=off and
-// a memory limit that is hardly more than what it keeps.
+// Command expfmt-scrapes parses metrics in Prometheus's text format and keeps the last scrape of
+// each of some targets, with GOGC=off and a memory limit that is hardly more than what it keeps.
 //
 // The change is one of the environment: a limit that leaves room.
 package main

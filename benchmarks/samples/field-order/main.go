@@ -1,5 +1,5 @@
-// Command field-order keeps 400,000 positions whose fields stand in an arbitrary order, so that much of each
-// is padding, and the collector scans to its end, where the last pointer is.
+// Command field-order keeps 400,000 positions whose fields stand in an arbitrary order, so that
+// much of each is padding, and the collector scans to its end, where the last pointer is.
 //
 // After the change pointers stand first, then the rest from wide to narrow.
 package main

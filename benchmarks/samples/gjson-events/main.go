@@ -1,4 +1,5 @@
-// Command gjson-events reads batches of events with gjson and builds a tree of small objects from each, which dies with the batch.
+// Command gjson-events reads batches of events with gjson and builds a tree of small objects from
+// each, which dies with the batch.
 //
 // After the change the tree is in an arena.
 package main

@@ -1,4 +1,5 @@
-// Command goldmark-pages renders Markdown beside a table of links that stays alive, under GOGC=15, set to save memory.
+// Command goldmark-pages renders Markdown beside a table of links that stays alive, under GOGC=15,
+// set to save memory.
 //
 // The change is one of the environment.
 package main

@@ -1,6 +1,8 @@
-// Command gzip-responses compresses small responses with a new gzip writer for each, as HTTP handlers do that know no pool.
+// Command gzip-responses compresses small responses with a new gzip writer for each, as HTTP
+// handlers do that know no pool.
 //
-// A writer is some hundred kilobytes of tables, cleared for a response of two. After the change writers come from a sync.Pool.
+// A writer is some hundred kilobytes of tables, cleared for a response of two. After the change
+// writers come from a sync.Pool.
 package main
 
 import (

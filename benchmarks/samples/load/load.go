@@ -1,6 +1,8 @@
-// Package load runs a sample program: a fixed number of operations, in the form before a change or in the one after it.
+// Package load runs a sample program: a fixed number of operations, in the form before a change or
+// in the one after it.
 //
-// The CPU time of the operations alone is measured, so that what the set-up costs does not thin out what the change saves.
+// The CPU time of the operations alone is measured, so that what the set-up costs does not thin out
+// what the change saves.
 package load
 
 import (

@@ -1,8 +1,9 @@
-// Command lru-profiles serves user profiles from an LRU cache of 400,000 entries, each of which is several objects that the collector
-// visits in every cycle.
+// Command lru-profiles serves user profiles from an LRU cache of 400,000 entries, each of which is
+// several objects that the collector visits in every cycle.
 //
-// After the change the profiles lie off the heap, found by a map without pointers, and the list of the least recently used is one of
-// indexes. The environment then raises GOGC so that the process has as much memory as before.
+// After the change the profiles lie off the heap, found by a map without pointers, and the list of
+// the least recently used is one of indexes. The environment then raises GOGC so that the process
+// has as much memory as before.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command priorities keeps events in a queue by time, with container/heap, which takes and gives values of any: each event is allocated
-// when it is pushed and once more when it is popped.
+// Command priorities keeps events in a queue by time, with container/heap, which takes and gives
+// values of any: each event is allocated when it is pushed and once more when it is popped.
 //
 // After the change the queue's elements have their type, and nothing is allocated.
 package main

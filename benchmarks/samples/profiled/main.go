@@ -1,4 +1,5 @@
-// Command profiled records the stack of every allocation, because runtime.MemProfileRate is 1, as after a search for a leak.
+// Command profiled records the stack of every allocation, because runtime.MemProfileRate is 1, as
+// after a search for a leak.
 //
 // After the change the rate is Go's own, one in 512 KiB.
 package main

@@ -1,6 +1,8 @@
-// Command protowire-samples decodes packed numbers of protocol buffers into slices that grow by append.
+// Command protowire-samples decodes packed numbers of protocol buffers into slices that grow by
+// append.
 //
-// After the change it counts the numbers first, which a look at one bit of each byte does, and makes the slice with that capacity.
+// After the change it counts the numbers first, which a look at one bit of each byte does, and
+// makes the slice with that capacity.
 package main
 
 import (

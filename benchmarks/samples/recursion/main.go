@@ -1,5 +1,5 @@
-// Command recursion starts a goroutine for each request, which descends deep: its stack begins small and is copied to a larger one
-// again and again.
+// Command recursion starts a goroutine for each request, which descends deep: its stack begins
+// small and is copied to a larger one again and again.
 //
 // After the change the requests go to a goroutine that stays, whose stack is large already.
 package main

@@ -1,7 +1,7 @@
 // Command uuid-sessions keeps 500,000 sessions in a map from the text of a UUID to a pointer.
 //
-// After the change the key is the UUID itself, an array of 16 bytes, and the session lies in the map by value: neither has a pointer, and
-// the collector skips the map.
+// After the change the key is the UUID itself, an array of 16 bytes, and the session lies in the
+// map by value: neither has a pointer, and the collector skips the map.
 package main
 
 import (

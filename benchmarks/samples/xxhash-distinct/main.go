@@ -1,4 +1,5 @@
-// Command xxhash-distinct counts the distinct words of each batch in a map by their hash, which grows from nothing each time.
+// Command xxhash-distinct counts the distinct words of each batch in a map by their hash, which
+// grows from nothing each time.
 //
 // After the change the map is made with room for as many entries as the batch has words.
 package main

@@ -1,7 +1,8 @@
 // Command yaml-dataset reads YAML beside a data set of 60 MB in one slice of bytes.
 //
-// The collector does not look into the slice, but counts it: the heap may grow by as much again between two collections. The change is
-// the one that looks right and is not: the data set moves off the heap, and collections become frequent.
+// The collector does not look into the slice, but counts it: the heap may grow by as much again
+// between two collections. The change is the one that looks right and is not: the data set moves
+// off the heap, and collections become frequent.
 package main
 
 import (

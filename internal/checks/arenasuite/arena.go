@@ -42,17 +42,17 @@ type Arena struct {
 	// Owns says whether a pointer, a slice or a string leads to a value of this arena.
 	Owns func(v any) bool
 
-	// Clone returns a copy of what a pointer or a slice in the arena leads to that lives on when the
-	// arena is freed. The copy is a shallow one.
+	// Clone returns a copy of what a pointer or a slice in the arena leads to that lives on when
+	// the arena is freed. The copy is a shallow one.
 	Clone func(v any) any
 
-	// Uses are calls of every function of the arena that must panic once it is freed, with a message
-	// that has the word "freed" in it.
+	// Uses are calls of every function of the arena that must panic once it is freed, with a
+	// message that has the word "freed" in it.
 	Uses map[string]func()
 
-	// Iterate fills a container in the arena with n values and calls visit for each as long as visit
-	// returns. If visit frees or resets the arena, Iterate may panic with an error that says so, or
-	// go on, but must end.
+	// Iterate fills a container in the arena with n values and calls visit for each as long as
+	// visit returns. If visit frees or resets the arena, Iterate may panic with an error that says
+	// so, or go on, but must end.
 	Iterate map[string]func(n int, visit func())
 
 	// Holds are ways to make a value that holds the pointer p, which leads to the Go heap.
@@ -83,23 +83,23 @@ type Funcs[T any] struct {
 	// New returns a zero value. It is needed.
 	New func() (*T, error)
 
-	// MakeSlice returns a slice whose elements are zero up to its capacity. A negative length, or one
-	// above the capacity, panics; a slice that cannot be had is an error.
+	// MakeSlice returns a slice whose elements are zero up to its capacity. A negative length, or
+	// one above the capacity, panics; a slice that cannot be had is an error.
 	MakeSlice func(length, capacity int) ([]T, error)
 
 	// Append is append for any slice. The old one stays as it is.
 	Append func(s []T, elems ...T) ([]T, error)
 
-	// Value returns the i-th of a series of values, always the same for one i, which differs from its
-	// neighbours and from the zero value. What it points to is on the Go heap. It is needed.
+	// Value returns the i-th of a series of values, always the same for one i, which differs from
+	// its neighbours and from the zero value. What it points to is on the Go heap. It is needed.
 	Value func(i int) T
 
 	// Inner moves what v points to into the arena and returns a v that points there.
 	Inner func(v T) (T, error)
 
 	// Stale looks at a value that was given up and whose memory may have been handed out again, as
-	// often as it likes; it returns an error if the value is one that T must never have. Where memory
-	// of T is T's for good, that is any that is neither zero nor made by Value and Inner.
+	// often as it likes; it returns an error if the value is one that T must never have. Where
+	// memory of T is T's for good, that is any that is neither zero nor made by Value and Inner.
 	Stale func(v *T) error
 }
 
@@ -126,15 +126,15 @@ type Config struct {
 	// Full says that an arena is small and refuses what does not fit with ErrLimit.
 	Full bool
 
-	// LooseLimits says that an arena may hold more than its limit, as where a limit is asked now and
-	// then only.
+	// LooseLimits says that an arena may hold more than its limit, as where a limit is asked now
+	// and then only.
 	LooseLimits bool
 
 	// MaxBytes is about the largest slice of a stream, in bytes. Zero means 256 KiB.
 	MaxBytes int
 
-	// ErrOutOfMemory is what errors.Is finds in the error for memory that cannot be had, ErrLimit in
-	// that for memory that a limit forbids. If one is nil, any error will do.
+	// ErrOutOfMemory is what errors.Is finds in the error for memory that cannot be had, ErrLimit
+	// in that for memory that a limit forbids. If one is nil, any error will do.
 	ErrOutOfMemory, ErrLimit error
 }
 

@@ -13,7 +13,8 @@ func TestArenaReference(t *testing.T) { Test(t, refArenaConfig(faults{})) }
 // TestFailEachArenaReference runs the refusals on it.
 func TestFailEachArenaReference(t *testing.T) { FailEach(t, refArenaConfig(faults{})) }
 
-// FuzzArenaReference shows that any stream is valid: a stream must not find fault with a correct arena.
+// FuzzArenaReference shows that any stream is valid: a stream must not find fault with a correct
+// arena.
 func FuzzArenaReference(f *testing.F) {
 	for _, s := range Seeds() {
 		f.Add(s)
@@ -21,8 +22,8 @@ func FuzzArenaReference(f *testing.F) {
 	f.Fuzz(func(t *testing.T, ops []byte) { Ops(t, ops, refArenaConfig(faults{})) })
 }
 
-// TestArenaBroken breaks the reference arena in one way at a time. The check named must notice, by a
-// message that has the words in it.
+// TestArenaBroken breaks the reference arena in one way at a time. The check named must notice, by
+// a message that has the words in it.
 func TestArenaBroken(t *testing.T) {
 	for _, c := range []struct {
 		name  string

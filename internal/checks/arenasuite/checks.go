@@ -59,8 +59,8 @@ func checkLengths(t testing.TB, cfg *Config) {
 	m.finish()
 }
 
-// checkAppendPlace appends to slices that can grow where they are and to slices that must not: after
-// another value was made, and to parts whose capacity ends within the slice.
+// checkAppendPlace appends to slices that can grow where they are and to slices that must not:
+// after another value was made, and to parts whose capacity ends within the slice.
 func checkAppendPlace(t testing.TB, cfg *Config) {
 	m := start(t, cfg)
 	for _, k := range m.a.Types {
@@ -95,8 +95,8 @@ func checkAppendPlace(t testing.TB, cfg *Config) {
 	m.finish()
 }
 
-// appendToEnds appends to the ends of slices, from an odd element on: where they grow in place, the values that are
-// made next must lie where their types may.
+// appendToEnds appends to the ends of slices, from an odd element on: where they grow in place, the
+// values that are made next must lie where their types may.
 func (m *model) appendToEnds() {
 	m.t.Helper()
 	for _, k := range m.a.Types {
@@ -117,8 +117,8 @@ func (m *model) appendToEnds() {
 	}
 }
 
-// checkAppendElsewhere appends in one arena to slices of another, of the Go heap, and of one that is
-// gone. The slice appended to stays what it is, in the arena where it is.
+// checkAppendElsewhere appends in one arena to slices of another, of the Go heap, and of one that
+// is gone. The slice appended to stays what it is, in the arena where it is.
 func checkAppendElsewhere(t testing.TB, cfg *Config) {
 	a, b := start(t, cfg), start(t, cfg)
 	for i, k := range a.a.Types {
@@ -213,7 +213,8 @@ func checkUseAfterFree(t testing.TB, cfg *Config) {
 	}
 }
 
-// checkDoubleFree frees arenas twice, at once and when others have their memory. Those must not notice.
+// checkDoubleFree frees arenas twice, at once and when others have their memory. Those must not
+// notice.
 func checkDoubleFree(t testing.TB, cfg *Config) {
 	first := start(t, cfg)
 	first.fill(20)
@@ -329,7 +330,8 @@ func checkIteration(t testing.TB, cfg *Config) {
 // isRuntimeError says that a panic is Go's own, which does not say what the caller did.
 func isRuntimeError(err error) bool { _, is := err.(runtime.Error); return is }
 
-// checkStale reads values that were given up, while arenas fill the memory with values of all types.
+// checkStale reads values that were given up, while arenas fill the memory with values of all
+// types.
 func checkStale(t testing.TB, cfg *Config) {
 	m := start(t, cfg)
 	for round := range 12 {

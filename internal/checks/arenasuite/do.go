@@ -9,8 +9,8 @@ import (
 	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
-// look compares live values with the model: all of them if they are few or if all is set, else some in
-// turn.
+// look compares live values with the model: all of them if they are few or if all is set, else some
+// in turn.
 func (m *model) look(all bool) {
 	m.t.Helper()
 	n := len(m.live)
@@ -189,7 +189,8 @@ func (m *model) badLength(k Type, x byte) {
 	m.badSlice(f, k.name(), length, capacity)
 }
 
-// badSlice asks for one such slice: a bug of the caller's panics, a size that cannot be had is an error.
+// badSlice asks for one such slice: a bug of the caller's panics, a size that cannot be had is an
+// error.
 func (m *model) badSlice(f func(length, capacity int) error, name string, length, capacity int) {
 	m.t.Helper()
 	err, panicked := trial.Try(func() error { return f(length, capacity) })

@@ -13,7 +13,8 @@ func unlessItFaults(f func() error) error {
 	return f()
 }
 
-// isFault says that a panic is that of an access to inaccessible memory, and not to what nil leads to.
+// isFault says that a panic is that of an access to inaccessible memory, and not to what nil leads
+// to.
 func isFault(v any) bool {
 	f, ok := v.(interface{ Addr() uintptr })
 	return ok && f.Addr() >= 1<<12

@@ -74,10 +74,10 @@ type model struct {
 	failures  int    // Calls that the limit refused.
 }
 
-// Ops runs the operations that the bytes of ops describe on arenas that cfg.New returns, beside
-// a naive model: a list of the live values, each of which can be made again for comparison. After
-// each operation it compares; values that were given up it keeps, and reads again and again. Any bytes
-// are a valid stream, so that it suits a fuzz target; equal bytes make the same calls.
+// Ops runs the operations that the bytes of ops describe on arenas that cfg.New returns, beside a
+// naive model: a list of the live values, each of which can be made again for comparison. After
+// each operation it compares; values that were given up it keeps, and reads again and again. Any
+// bytes are a valid stream, so that it suits a fuzz target; equal bytes make the same calls.
 func Ops(t testing.TB, ops []byte, cfg Config) {
 	t.Helper()
 	m := newModel(t, ops, cfg)

@@ -224,7 +224,8 @@ func refFuncs[T any](a *refArena, value func(i int) T) Funcs[T] {
 // crooked is a zero value of a type without pointers that lies between two words.
 func crooked[T any]() *T {
 	var words [4]uint64
-	// SAFETY: a T of up to three words lies within the four; the processors that tests run on read it there.
+	// SAFETY: a T of up to three words lies within the four; the processors that tests run on read
+	// it there.
 	return (*T)(unsafe.Add(unsafe.Pointer(&words), 1))
 }
 

@@ -112,8 +112,8 @@ func (f Funcs[T]) aligned(what string, p *T) error {
 	return nil
 }
 
-// readStale looks at a value that was given up. That it cannot even be read is as good as it gets: an arena may
-// make the memory of freed values inaccessible.
+// readStale looks at a value that was given up. That it cannot even be read is as good as it gets:
+// an arena may make the memory of freed values inaccessible.
 func (v *value) readStale() error { return unlessItFaults(v.stale) }
 
 // detached is what checks need. It does not keep the arena alive.

@@ -11,14 +11,16 @@ var nested = []string{"cmd", "adapters", "sink", "benchmarks"}
 // thirdParty are the modules that the library itself may import.
 var thirdParty = []string{"golang.org/x/sys"}
 
-// profileFormat is what package memprof may import besides: pprof's format, which is no part of the standard library.
+// profileFormat is what package memprof may import besides: pprof's format, which is no part of the
+// standard library.
 const profileFormat = "github.com/google/pprof/profile"
 
-// trial is the one package of ours that alloctest may import: it stands on the standard library alone, too.
+// trial is the one package of ours that alloctest may import: it stands on the standard library
+// alone, too.
 const trial = "internal/checks/trial"
 
-// Arrows checks which package imports which. Arrows point down: nested modules, then the library's packages, then offheap, then
-// the root package, then internal.
+// Arrows checks which package imports which. Arrows point down: nested modules, then the library's
+// packages, then offheap, then the root package, then internal.
 func Arrows(r *Repo) (found []Finding) {
 	r.goFiles(func(f *File) {
 		for _, spec := range f.Syntax.Imports {
@@ -72,7 +74,8 @@ func forbiddenForeign(f *File, to string) string {
 	return "the library depends on the standard library and " + strings.Join(thirdParty, ", ") + " alone"
 }
 
-// forbiddenSideways judges imports within the library. own is the imported folder, "" for the root package.
+// forbiddenSideways judges imports within the library. own is the imported folder, "" for the root
+// package.
 func forbiddenSideways(from, own string) string {
 	room, _, _ := strings.Cut(from, "/")
 	switch {

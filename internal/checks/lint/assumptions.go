@@ -10,8 +10,8 @@ var (
 	entry = regexp.MustCompile(`^\| (GC-[0-9]+) \|`)
 )
 
-// Assumptions checks that what the code assumes of the Go runtime, cited as GC-n, is on DESIGN.md's list, and that each entry of
-// the list is cited by a test, which is where it is checked.
+// Assumptions checks that what the code assumes of the Go runtime, cited as GC-n, is on DESIGN.md's
+// list, and that each entry of the list is cited by a test, which is where it is checked.
 func Assumptions(r *Repo) (found []Finding) {
 	listed, tested := map[string]int{}, map[string]bool{}
 	for _, f := range r.Files {

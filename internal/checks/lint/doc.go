@@ -2,14 +2,17 @@
 //
 // # Model
 //
-// [Load] reads the files of the repository; each rule is a function from the files to findings, and a test runs them all over the
-// repository and over small examples that break them. The rules: which package may import which, where unsafe, linkname and cgo may
-// stand and that each unsafe operation says why it is safe, documentation on exported names, lengths, names, marks of unfinished
-// work, paths of an author's machine, and two sets of golden files: the dependencies of each module and the exported API.
+// [Load] reads the files of the repository; each rule is a function from the files to findings, and
+// a test runs them all over the repository and over small examples that break them. The rules:
+// which package may import which, where unsafe, linkname and cgo may stand and that each unsafe
+// operation says why it is safe, documentation on exported names, lengths, names, marks of
+// unfinished work, paths of an author's machine, and two sets of golden files: the dependencies of
+// each module and the exported API.
 //
 // # Changing a golden file
 //
-// go test ./internal/checks/lint -update writes api/*.txt and the lists of dependencies anew; the diff is then part of the review.
+// go test ./internal/checks/lint -update writes api/*.txt and the lists of dependencies anew; the
+// diff is then part of the review.
 //
 // # What it is not
 //

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// Dependencies lists what each go.mod of the repository requires, one module a line, by the path of the go.mod file. Versions are
-// left out, because go.mod has them, but for the library's: there a new version can raise the Go that users need.
+// Dependencies lists what each go.mod of the repository requires, one module a line, by the path of
+// the go.mod file. Versions are left out, because go.mod has them, but for the library's: there a
+// new version can raise the Go that users need.
 func Dependencies(r *Repo) map[string]string {
 	lists := map[string]string{}
 	for _, f := range r.Files {
@@ -70,8 +71,9 @@ func requirements(text string) (reqs []requirement) {
 // replacedVersion finds the version of the library in go.work.
 var replacedVersion = regexp.MustCompile(`(?m)^replace ` + regexp.QuoteMeta(ModulePath) + ` (v\S+) => \./$`)
 
-// Modules checks that nested modules can be installed once the next version is tagged: each requires the library at the version
-// that go.work replaces, and none has a replace of its own. The module benchmarks is not installed, and stands outside the workspace.
+// Modules checks that nested modules can be installed once the next version is tagged: each
+// requires the library at the version that go.work replaces, and none has a replace of its own. The
+// module benchmarks is not installed, and stands outside the workspace.
 func Modules(r *Repo) (found []Finding) {
 	version := ""
 	for _, f := range r.Files {
@@ -95,8 +97,8 @@ func Modules(r *Repo) (found []Finding) {
 	return found
 }
 
-// API lists the exported declarations of the package in a folder, as linux/amd64 without cgo sees them: sorted, without comments,
-// bodies, or the values of variables.
+// API lists the exported declarations of the package in a folder, as linux/amd64 without cgo sees
+// them: sorted, without comments, bodies, or the values of variables.
 func API(r *Repo, dir string) (string, error) {
 	var decls []string
 	var failed error
@@ -127,7 +129,8 @@ func API(r *Repo, dir string) (string, error) {
 	return strings.Join(decls, ""), failed
 }
 
-// single splits a declaration into parts that can be sorted. Constants stay together, because one counts on from the one before.
+// single splits a declaration into parts that can be sorted. Constants stay together, because one
+// counts on from the one before.
 func single(decl ast.Decl) []ast.Decl {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
@@ -154,7 +157,8 @@ func single(decl ast.Decl) []ast.Decl {
 	return nil
 }
 
-// otherSystems are the words at the end of file names that bind a file to another system than linux/amd64.
+// otherSystems are the words at the end of file names that bind a file to another system than
+// linux/amd64.
 var otherSystems = []string{
 	"aix", "android", "darwin", "dragonfly", "freebsd", "illumos", "ios", "js", "netbsd", "openbsd", "plan9", "solaris", "wasip1",
 	"windows", "386", "arm", "arm64", "loong64", "mips", "mips64", "mips64le", "mipsle", "ppc64", "ppc64le", "riscv64", "s390x", "wasm",

@@ -16,8 +16,9 @@ const (
 	maxTestFile     = 800
 )
 
-// Lengths checks functions and files against the limits. The ratchet lists functions and files that were too long when it was written, as lines
-// "path[:function] lines": it may become shorter, which must be written down too, but not longer.
+// Lengths checks functions and files against the limits. The ratchet lists functions and files that
+// were too long when it was written, as lines "path[:function] lines": it may become shorter, which
+// must be written down too, but not longer.
 func Lengths(r *Repo, ratchet string) (found []Finding) {
 	allowed, found := parseRatchet(ratchet)
 	used := map[string]bool{}

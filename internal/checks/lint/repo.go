@@ -63,7 +63,8 @@ func Root() (string, error) {
 	}
 }
 
-// Load reads the files that git tracks or would add, or, without git, all but those in hidden folders.
+// Load reads the files that git tracks or would add, or, without git, all but those in hidden
+// folders.
 func Load(root string) (*Repo, error) {
 	names, err := list(root)
 	if err != nil {

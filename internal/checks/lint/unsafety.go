@@ -15,14 +15,16 @@ var unsafeFolders = []string{
 	"benchmarks",       // rivals: cgo and raw memory
 }
 
-// unsafeFiles may import unsafe besides. Keep it short: each entry says what the file does that unsafex cannot do for it.
+// unsafeFiles may import unsafe besides. Keep it short: each entry says what the file does that
+// unsafex cannot do for it.
 var unsafeFiles = []string{
 	"alloctest/stack.go",            // shows an allocator a slice of the stack that escape analysis does not see
 	"internal/checks/misuse/raw.go", // does what a mistake in unsafe code does
 	"cmd/bench/bound/bound.go",      // the physical bound: an unchecked slab and free list
 }
 
-// onlySanitized reports whether the file is compiled in builds with a sanitizer alone, which need C or its instructions anyway.
+// onlySanitized reports whether the file is compiled in builds with a sanitizer alone, which need C
+// or its instructions anyway.
 func onlySanitized(f *File) bool {
 	before, _, _ := strings.Cut(f.Text, "\n\n")
 	line, ok := strings.CutPrefix(before, "//go:build ")
@@ -63,15 +65,17 @@ func UnsafePlaces(r *Repo) (found []Finding) {
 
 func mayUseUnsafe(f *File) bool {
 	return inside(f.Dir(), unsafeFolders...) || slices.Contains(unsafeFiles, f.Path) ||
-		// What a test pretends to be, a caller with a stale or forged pointer, it cannot be without.
+		// What a test pretends to be, a caller with a stale or forged pointer, it cannot be
+		// without.
 		f.IsTest() && inside(f.Dir(), "offheap", "arena", "alloctest", "internal")
 }
 
-// harmless are the functions of unsafe that neither touch memory nor make a pointer that was none before.
+// harmless are the functions of unsafe that neither touch memory nor make a pointer that was none
+// before.
 var harmless = []string{"Sizeof", "Alignof", "Offsetof", "SliceData"}
 
-// UnsafeReasons checks that a comment with SAFETY: stands above each unsafe operation: in the lines above it up to the next empty
-// one, or in the comment of the function around it.
+// UnsafeReasons checks that a comment with SAFETY: stands above each unsafe operation: in the lines
+// above it up to the next empty one, or in the comment of the function around it.
 func UnsafeReasons(r *Repo) (found []Finding) {
 	r.goFiles(func(f *File) {
 		if inside(f.Dir(), "benchmarks") || f.IsTest() {

@@ -1,6 +1,7 @@
 package main
 
-// overflow is who catches an access behind a block or before it: a page at once, a canary when the block is freed.
+// overflow is who catches an access behind a block or before it: a page at once, a canary when the
+// block is freed.
 func overflow(kind string, write bool) []Sight {
 	by, valgrind := []Mode{Guard, Sample, ASan, MSan}, "Invalid read"
 	if write { // MSan checks the bytes that are read.
@@ -54,9 +55,9 @@ func bounds() []Case {
 	}
 }
 
-// neighbours is the number of blocks of size bytes that lie before the block that matters, and as many behind it, so that
-// without a debug mode the programs do no harm. All of them fit into the budget of guarded memory, which is 128 MiB on
-// 32-bit systems.
+// neighbours is the number of blocks of size bytes that lie before the block that matters, and as
+// many behind it, so that without a debug mode the programs do no harm. All of them fit into the
+// budget of guarded memory, which is 128 MiB on 32-bit systems.
 func neighbours(size int) int { return min(100, 32<<20/size) }
 
 // readBeside reads a byte, n from the beginning of a block of size bytes.

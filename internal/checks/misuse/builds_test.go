@@ -21,12 +21,13 @@ var kits = map[Mode]kit{
 	ASan: {flags: []string{"-asan"}, env: []string{"CGO_ENABLED=1"}, compiler: []string{"gcc", "clang"}},
 	MSan: {flags: []string{"-msan"}, env: []string{"CGO_ENABLED=1"}, compiler: []string{"clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-14"}},
 	Valgrind: {flags: []string{"-tags=valgrind"}, env: []string{"CGO_ENABLED=1", "GOEXPERIMENT=nodwarf5"}, compiler: []string{"gcc", "clang"}, runner: []string{"valgrind", "-q", "--error-exitcode=9", "--leak-check=no", "--vex-guest-chase=no", "--suppressions=../../sanitize/valgrind.supp"},
-		// A goroutine that is interrupted saves its registers below what Valgrind takes for its stack.
+		// A goroutine that is interrupted saves its registers below what Valgrind takes for its
+		// stack.
 		variables: []string{"GODEBUG=asyncpreemptoff=1"}},
 }
 
-// TestBuilds runs everything in programs that are built for sanitizers: those that the variable FREEHOLD_TEST_SANITIZERS names, with
-// commas between them.
+// TestBuilds runs everything in programs that are built for sanitizers: those that the variable
+// FREEHOLD_TEST_SANITIZERS names, with commas between them.
 func TestBuilds(t *testing.T) {
 	asked := strings.Split(os.Getenv("FREEHOLD_TEST_SANITIZERS"), ",")
 	for _, m := range Builds {

@@ -38,7 +38,8 @@ const (
 	Race     Mode = "race"
 )
 
-// RunTime are the modes that FREEHOLD turns on, by their words, but for Sample, which is guard for some allocations.
+// RunTime are the modes that FREEHOLD turns on, by their words, but for Sample, which is guard for
+// some allocations.
 var RunTime = []Mode{Guard, Poison, Leaks, HeapPointers}
 
 // Builds are the modes that a program must be built for.
@@ -79,7 +80,8 @@ type Case struct {
 	// Blind says why nothing catches a program that is wrong.
 	Blind string
 
-	// Wild programs write where none of their blocks lies. Under -race, where blocks lie on the Go heap, that may end them in any way.
+	// Wild programs write where none of their blocks lies. Under -race, where blocks lie on the Go
+	// heap, that may end them in any way.
 	Wild bool
 
 	// Loose programs may end in any way where no mode catches them: what they do depends on chance.
@@ -145,7 +147,8 @@ func Find(name string) *Case {
 	return nil
 }
 
-// three is a program that is the same in all variants: with values that hold pointers, and with plain ones.
+// three is a program that is the same in all variants: with values that hold pointers, and with
+// plain ones.
 func three(pointers, plain func(Variant)) map[Variant]func(Variant) {
 	return map[Variant]func(Variant){Pointers: pointers, Plain: plain, OffHeap: plain}
 }

@@ -189,8 +189,9 @@ func allocateFlags(h *home) *flags {
 	return arena.New[flags](h.a)
 }
 
-// lowByte is the i-th byte of the written data. With 32 bits any four bytes may be an address of the Go heap, which FREEHOLD=pointers
-// would report; bytes as low as these are none, since the heap begins behind the program, at 0x08048000 at the earliest.
+// lowByte is the i-th byte of the written data. With 32 bits any four bytes may be an address of
+// the Go heap, which FREEHOLD=pointers would report; bytes as low as these are none, since the heap
+// begins behind the program, at 0x08048000 at the earliest.
 func lowByte(i int) byte { return byte(i % 5) }
 
 func wholeBlocks(v Variant) {

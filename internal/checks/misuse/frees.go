@@ -27,12 +27,14 @@ func interior() []Sight {
 	}
 }
 
-// reusedFree lists the modes that catch a second free of a block with a new owner: those that do not reuse memory soon.
+// reusedFree lists the modes that catch a second free of a block with a new owner: those that do
+// not reuse memory soon.
 func reusedFree() []Sight {
 	return []Sight{{By: []Mode{Guard, Poison, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: double free:"}, Stacks: everything}}
 }
 
-// wrongType is who catches the free of a block as another type: each mode that knows what blocks hold.
+// wrongType is who catches the free of a block as another type: each mode that knows what blocks
+// hold.
 func wrongType() []Sight {
 	return []Sight{
 		{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: wrong type:"}, Stacks: Accessed | Allocated},

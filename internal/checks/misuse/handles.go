@@ -10,7 +10,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// handles are uses of arenas, Maps, Locals and the like that have ended. Checks that are always on find most of them.
+// handles are uses of arenas, Maps, Locals and the like that have ended. Checks that are always on
+// find most of them.
 func handles() []Case {
 	freed := always("arena", "which was freed")
 	reset := always("arena", "was reset")

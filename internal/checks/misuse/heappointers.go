@@ -10,7 +10,8 @@ func hidden(says ...string) []Sight {
 	return []Sight{{By: []Mode{HeapPointers}, Says: append([]string{"freehold: heap pointer in off-heap memory:"}, says...), Stacks: Allocated}}
 }
 
-// heapPointers are programs that keep pointers to the Go heap where the collector does not see them.
+// heapPointers are programs that keep pointers to the Go heap where the collector does not see
+// them.
 func heapPointers() []Case {
 	return []Case{
 		{Name: "pointer-in-bytes", Text: "stores the address of a value on the Go heap in a block", Run: only(OffHeap, pointerInBytes), Seen: hidden()},

@@ -16,7 +16,8 @@ import (
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
-// TestCorpus checks the corpus itself: that it is as large as it is meant to be, and that nothing in it is left without a mode.
+// TestCorpus checks the corpus itself: that it is as large as it is meant to be, and that nothing
+// in it is left without a mode.
 func TestCorpus(t *testing.T) {
 	names := map[string]bool{}
 	wrong, right := 0, 0
@@ -87,7 +88,8 @@ func run(t *testing.T, modes string, env []string, command ...string) result {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// The race detector would wait for a second before it ends.
 	cmd.Env = append(append(clean(os.Environ()), "FREEHOLD="+modes, "GORACE=atexit_sleep_ms=0"), env...)
-	// A report comes from a process that outlives this one; it holds standard error open until it has said everything.
+	// A report comes from a process that outlives this one; it holds standard error open until it
+	// has said everything.
 	cmd.WaitDelay = time.Minute
 	err := cmd.Run()
 	var exit *exec.ExitError
@@ -121,7 +123,8 @@ func each(t *testing.T, f func(t *testing.T, c *Case, v Variant)) {
 	}
 }
 
-// TestWithoutModes runs everything as programs run in production: nothing is reported but what is checked always.
+// TestWithoutModes runs everything as programs run in production: nothing is reported but what is
+// checked always.
 func TestWithoutModes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts some hundred processes")
@@ -148,8 +151,8 @@ func TestRunTime(t *testing.T) {
 	}
 }
 
-// TestSample runs everything with every allocation sampled, and what is correct with every third. The budget is large, so that it is not the reason
-// if something goes unseen.
+// TestSample runs everything with every allocation sampled, and what is correct with every third.
+// The budget is large, so that it is not the reason if something goes unseen.
 func TestSample(t *testing.T) {
 	program := build(t, nil)
 	for _, words := range []string{"sample=1", "sample=3"} {
@@ -252,8 +255,8 @@ func (s *Sight) unlike(text string) string {
 	return ""
 }
 
-// section is the part of a report below the first line that has one of the headings, up to the next line that is indented no
-// more.
+// section is the part of a report below the first line that has one of the headings, up to the next
+// line that is indented no more.
 func section(lines []string, headings string) string {
 	for i, line := range lines {
 		body := strings.TrimLeft(line, " \t") // Go indents the text of a panic by a tab.

@@ -90,8 +90,8 @@ var (
 	heapAddr  = regexp.MustCompile(`0x[0-9a-f]+`)
 )
 
-// shown is the first report in a text as the page shows it: without what differs from machine to machine and from run to run, and without
-// the frames that start the program.
+// shown is the first report in a text as the page shows it: without what differs from machine to
+// machine and from run to run, and without the frames that start the program.
 func shown(text string) string {
 	i := strings.Index(text, "freehold: ")
 	if i < 0 {

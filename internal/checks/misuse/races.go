@@ -10,8 +10,9 @@ import (
 // raced is who catches a race, whatever else the program does.
 func raced() []Sight { return []Sight{{By: []Mode{Race}, Says: []string{"DATA RACE"}}} }
 
-// races are programs in which nothing orders two goroutines that use the same memory. Those that also use it after it is free are caught by
-// what catches that, if the goroutines happen to come in this order, as they do here.
+// races are programs in which nothing orders two goroutines that use the same memory. Those that
+// also use it after it is free are caught by what catches that, if the goroutines happen to come in
+// this order, as they do here.
 func races() []Case {
 	free := append(gone(byFree, "Delete", reads), raced()...)
 	reset := append(gone(byReset, "Reset", reads), raced()...)
@@ -27,9 +28,10 @@ func races() []Case {
 	}
 }
 
-// A secret says that something has happened, and the race detector does not hear of it: to it, what comes before and what comes behind are
-// unordered. Goroutines ordered by the clock would now and then come the other way round, and of two accesses in the same few nanoseconds the
-// detector can miss both.
+// A secret says that something has happened, and the race detector does not hear of it: to it, what
+// comes before and what comes behind are unordered. Goroutines ordered by the clock would now and
+// then come the other way round, and of two accesses in the same few nanoseconds the detector can
+// miss both.
 type secret struct{ happened bool }
 
 //go:norace

@@ -7,7 +7,8 @@ import "unsafe"
 //
 //go:nocheckptr
 func beside[T any](p *T, n int) *byte {
-	// SAFETY: there is none, which is the point: these programs do what a mistake in unsafe code does.
+	// SAFETY: there is none, which is the point: these programs do what a mistake in unsafe code
+	// does.
 	return (*byte)(unsafe.Add(unsafe.Pointer(p), n))
 }
 

@@ -11,7 +11,8 @@ import (
 // churning says that memory is to be made and freed between giving up and use.
 var churning bool
 
-// readStale runs all programs that use a value too late, on Go memory, and prints what each has read.
+// readStale runs all programs that use a value too late, on Go memory, and prints what each has
+// read.
 func readStale() {
 	churning = true
 	for _, family := range [][]Case{stale(), races()} {
@@ -33,7 +34,8 @@ func readStale() {
 	}
 }
 
-// churn makes and frees arenas and memory of the Go heap, so that freed memory soon holds other data if it can.
+// churn makes and frees arenas and memory of the Go heap, so that freed memory soon holds other
+// data if it can.
 func churn() {
 	if !churning {
 		return

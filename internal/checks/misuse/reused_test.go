@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestStaleValues: without reuse each use of what was given up reads the value that was there, as it does on the Go heap, with a collector that
-// runs all the time, checks itself, and overwrites what it frees. Where memory is reused it reads something else, which shows that the
-// programs can tell.
+// TestStaleValues: without reuse each use of what was given up reads the value that was there, as
+// it does on the Go heap, with a collector that runs all the time, checks itself, and overwrites
+// what it frees. Where memory is reused it reads something else, which shows that the programs can
+// tell.
 func TestStaleValues(t *testing.T) {
 	program := build(t, nil)
 	env := []string{"GOGC=1", "GODEBUG=gccheckmark=1,clobberfree=1"}

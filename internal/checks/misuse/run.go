@@ -18,7 +18,8 @@ var caught struct {
 	err error
 }
 
-// Start runs the program. If explain is true, faults and panics are recovered and returned, in whichever goroutine they are.
+// Start runs the program. If explain is true, faults and panics are recovered and returned, in
+// whichever goroutine they are.
 func (c *Case) Start(v Variant, explain bool) error {
 	explaining = explain
 	watched(func() { c.Run[v](v) })

@@ -21,8 +21,8 @@ const (
 	readsText // A string: compilers leave those out of what they check for ASan and MSan.
 )
 
-// gone lists the modes that catch a use of a freed value. op is the function that freed a block of offheap; values in arenas are freed in
-// the way how.
+// gone lists the modes that catch a use of a freed value. op is the function that freed a block of
+// offheap; values in arenas are freed in the way how.
 func gone(how way, op string, u use) []Sight {
 	tombs := Sight{By: []Mode{Guard, Poison, ASan, MSan}, In: []Variant{Pointers}, Says: []string{"freehold: use after " + reported(how) + ":"}, Stacks: everything}
 	arenas := Sight{By: []Mode{Guard, Sample}, In: []Variant{Plain}, Says: tombs.Says, Stacks: everything}
@@ -137,7 +137,8 @@ func fieldAfter(how way) func(Variant) {
 //go:noinline
 func accessField(p *int64) { sum += *p }
 
-// linkAfter is fieldAfter for a field that is a pointer. That one lies where the collector scans; what it holds is followed.
+// linkAfter is fieldAfter for a field that is a pointer. That one lies where the collector scans;
+// what it holds is followed.
 func linkAfter(how way) func(Variant) {
 	return func(v Variant) {
 		h := open(v, how)

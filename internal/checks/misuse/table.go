@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Table is the corpus in Markdown: a table for each family of wrong programs, with a row for all programs that the same modes catch.
+// Table is the corpus in Markdown: a table for each family of wrong programs, with a row for all
+// programs that the same modes catch.
 func Table() string {
 	var b strings.Builder
 	for _, f := range Families() {

@@ -14,8 +14,8 @@ func (p *point) fill(*home)  { p.x, p.y, p.z = 1, 2, 3 }
 func (p *point) read() int64 { return p.y }
 func (p *point) write()      { p.y = 5 }
 
-// A node is a value with pointers. Reading and writing follow them: what it holds beside them no page can guard, because the
-// collector scans it.
+// A node is a value with pointers. Reading and writing follow them: what it holds beside them no
+// page can guard, because the collector scans it.
 type node struct {
 	value int64
 	next  *node

@@ -3,10 +3,11 @@
 // It is an oracle for tests of deep copies: it walks both graphs side by side, by package reflect
 // alone, and is slow and simple.
 //
-// A cell is a place in memory with a number, a bool, a pointer, a header of a string, a slice, a map or
-// an interface, or one byte of a string. The copy is right if each cell of the graph has one cell in
-// the copy, whichever way leads there, each cell of the copy has one in the graph, both hold the
-// same, and no cell belongs to both. So cycles, equal pointers, interior pointers and overlapping slices are compared.
+// A cell is a place in memory with a number, a bool, a pointer, a header of a string, a slice, a
+// map or an interface, or one byte of a string. The copy is right if each cell of the graph has one
+// cell in the copy, whichever way leads there, each cell of the copy has one in the graph, both
+// hold the same, and no cell belongs to both. So cycles, equal pointers, interior pointers and
+// overlapping slices are compared.
 //
 // Map keys are paired by what they lead to, so numbers behind pointers that are keys must differ.
 package samegraph

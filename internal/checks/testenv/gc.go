@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// LowerGCPercent sets GOGC to percent until the test ends, unless it is lower already, as under make stress.
+// LowerGCPercent sets GOGC to percent until the test ends, unless it is lower already, as under
+// make stress.
 func LowerGCPercent(t *testing.T, percent int) {
 	t.Helper()
 	old := debug.SetGCPercent(percent)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLowerGCPercent: a test makes the collector run more often, never less often than make stress wants it.
+// TestLowerGCPercent: a test makes the collector run more often, never less often than make stress
+// wants it.
 func TestLowerGCPercent(t *testing.T) {
 	set := func(percent int) int { return debug.SetGCPercent(percent) }
 	defer set(set(100))

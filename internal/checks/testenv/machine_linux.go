@@ -19,7 +19,8 @@ func OnFileSystem(t *testing.T, kind, options string, f func(dir string)) {
 	dir := t.TempDir()
 	done := make(chan error)
 	go func() {
-		// The thread's view of the file systems is changed for good: never unlocked, it ends with us.
+		// The thread's view of the file systems is changed for good: never unlocked, it ends with
+		// us.
 		runtime.LockOSThread()
 		err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS)
 		if err == nil {

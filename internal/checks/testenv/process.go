@@ -11,11 +11,13 @@ import (
 
 const childVariable = "FREEHOLD_TEST_CHILD"
 
-// UnderQEMU says that FREEHOLD_TEST_EMULATED is set: the test runs in qemu's user mode. qemu drops most advice to the kernel
-// (madvise), and its copy for a program that the test starts hangs now and then on a lock that another thread had.
+// UnderQEMU says that FREEHOLD_TEST_EMULATED is set: the test runs in qemu's user mode. qemu drops
+// most advice to the kernel (madvise), and its copy for a program that the test starts hangs now
+// and then on a lock that another thread had.
 func UnderQEMU() bool { return os.Getenv("FREEHOLD_TEST_EMULATED") != "" }
 
-// StartsPrograms skips a test that starts programs on systems that cannot start any, and under UnderQEMU.
+// StartsPrograms skips a test that starts programs on systems that cannot start any, and under
+// UnderQEMU.
 func StartsPrograms(t testing.TB) {
 	t.Helper()
 	switch {
@@ -27,8 +29,8 @@ func StartsPrograms(t testing.TB) {
 }
 
 // InChild runs the calling test again in a process of its own, where limits hold until the process
-// ends and nothing has been allocated yet, with the variables env (name=value) besides those of this one. It returns
-// true there, and false to the parent after the child has passed.
+// ends and nothing has been allocated yet, with the variables env (name=value) besides those of
+// this one. It returns true there, and false to the parent after the child has passed.
 func InChild(t *testing.T, env ...string) bool {
 	t.Helper()
 	if os.Getenv(childVariable) == t.Name() {
@@ -57,6 +59,6 @@ func InChild(t *testing.T, env ...string) bool {
 	return false
 }
 
-// Emulated says whether err, of starting a program of the system for which the test is built, means that an emulator runs us which the
-// kernel does not know of.
+// Emulated says whether err, of starting a program of the system for which the test is built, means
+// that an emulator runs us which the kernel does not know of.
 func Emulated(err error) bool { return strings.Contains(err.Error(), "exec format error") }

@@ -6,8 +6,8 @@ import (
 	"github.com/freehold-go/freehold/internal/sanitize"
 )
 
-// MisusesMemory skips a test in a build with a sanitizer: one that touches on purpose what the sanitizer forbids, or that needs what its
-// instructions or its address space leave no room for.
+// MisusesMemory skips a test in a build with a sanitizer: one that touches on purpose what the
+// sanitizer forbids, or that needs what its instructions or its address space leave no room for.
 func MisusesMemory(t testing.TB) {
 	t.Helper()
 	if sanitize.Enabled {

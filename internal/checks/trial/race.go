@@ -2,6 +2,6 @@
 
 package trial
 
-// RaceEnabled says that the race detector watches: it takes a block that two goroutines write to for
-// a race of the test itself, so that the fault cannot be ordered.
+// RaceEnabled says that the race detector watches: it takes a block that two goroutines write to
+// for a race of the test itself, so that the fault cannot be ordered.
 const RaceEnabled = true

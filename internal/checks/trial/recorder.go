@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A recorder is a testing.TB that notes failures instead of failing. The embedded interface is nil: a
-// method that is missing here panics, which counts as a failure of the test that uses it.
+// A recorder is a testing.TB that notes failures instead of failing. The embedded interface is nil:
+// a method that is missing here panics, which counts as a failure of the test that uses it.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex
@@ -39,8 +39,9 @@ func (r *recorder) Failed() bool {
 	return len(r.failures) > 0
 }
 
-// Record runs f with a test that notes failures, in a goroutine that f may end, and then the cleanups. It returns the
-// failures, a line each, or "" if there are none. A panic in f is a failure.
+// Record runs f with a test that notes failures, in a goroutine that f may end, and then the
+// cleanups. It returns the failures, a line each, or "" if there are none. A panic in f is a
+// failure.
 func Record(f func(t testing.TB)) (failures string) {
 	r := &recorder{}
 	guarded := func(f func()) {

@@ -23,8 +23,8 @@ func Noise(seed, n int) []byte {
 	return b
 }
 
-// Random is a small generator (xorshift64). Each goroutine has its own, so that a failure does not depend on the order in
-// which goroutines run.
+// Random is a small generator (xorshift64). Each goroutine has its own, so that a failure does not
+// depend on the order in which goroutines run.
 type Random uint64
 
 // Next returns a number in 0..n-1.
