@@ -38,7 +38,7 @@ func (c *contest) comparison(o *Options, finding *chosen) Comparison {
 		r.Measures = append(r.Measures, newMeasure(name, c.per, all[name]))
 	}
 	if c.traces && len(c.traced) > 0 && noCollections(&r) {
-		r.Notes = append(r.Notes, "no collection was traced: the programs collect nothing, or are not Go's")
+		r.Notes = append(r.Notes, "no collection was traced: the programs made no collection, or are no Go programs")
 		r.Measures = slices.DeleteFunc(r.Measures, func(m Measure) bool { return !slices.Contains(plainMeasures, m.Name) && isListed(m.Name) })
 	}
 	r.Verdict = r.verdict(o)

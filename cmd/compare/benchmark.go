@@ -299,7 +299,7 @@ func benchContest(binaries [2]*testBinary, name string, o *Options) *contest {
 				return err
 			}
 			if c.ops = sides[0].n; c.ops < leastForBase {
-				c.notes = append(c.notes, "an operation takes so long that the CPU time counts setting up as well")
+				c.notes = append(c.notes, "an operation takes so long that the CPU time includes the set-up")
 			}
 			return nil
 		},

@@ -29,14 +29,14 @@ func parseWords(line string) (env, args []string, err error) {
 	parser := shellwords.NewParser()
 	words, err := parser.Parse(line)
 	if err != nil {
-		return nil, nil, fmt.Errorf("it cannot be divided into words (%w): is a quote left open?", err)
+		return nil, nil, fmt.Errorf("it cannot be split into words (%w); is there an open quote?", err)
 	}
 	if parser.Position >= 0 {
-		return nil, nil, errors.New("pipes, redirections and lists are the shell's: write sh -c '...'")
+		return nil, nil, errors.New("pipes, redirections and lists need a shell: write sh -c '...'")
 	}
 	env, args, err = shellwords.ParseWithEnvs(line)
 	if err != nil || len(args) == 0 || len(words) == 0 {
-		return nil, nil, errors.New("it names no command")
+		return nil, nil, errors.New("it has no command")
 	}
 	return env, args, nil
 }

@@ -189,7 +189,7 @@ func TestRunEndsWithTheMostPairs(t *testing.T) {
 		t.Errorf("ended %q after %d pairs", d.ended, len(d.plain))
 	}
 	r := newReport(options(time.Hour, leastPrecision, 0), []*contest{&d.contest}, nil, nil, false)
-	if !strings.HasSuffix(r.Verdict, ": 2000 pairs are the most") {
+	if !strings.HasSuffix(r.Verdict, ": 2000 pairs are the limit") {
 		t.Errorf("verdict is %q", r.Verdict)
 	}
 	expectError(t, Options{A: "a", B: "b", Count: mostPairs + 1}, "-count is 2001; it must be 2000 at most")
@@ -258,9 +258,9 @@ func TestOptionsRefuse(t *testing.T) {
 		"-per names a counter of running servers":         {A: "a", B: "b", Per: "requests"},
 		"-finding names a finding of the report":          {A: "a", B: "b", Finding: "x"},
 		"-package \"missing\" is no folder":               {A: "main", B: "HEAD", Package: "missing"},
-		"A, \"a 'b\": it cannot be divided into words":    {A: "a 'b", B: "b"},
+		"A, \"a 'b\": it cannot be split into words":      {A: "a 'b", B: "b"},
 		"\"a | b\": pipes, redirections and lists":        {A: "a", B: "a | b"},
-		"\"X=1\": it names no command":                    {A: "X=1", B: "b"},
+		"\"X=1\": it has no command":                      {A: "X=1", B: "b"},
 		"\"http://\" is no address":                       {A: "http://", B: "http://x"},
 		"no command \"no-such-command-anywhere\" in PATH": {A: "no-such-command-anywhere", B: "b"},
 		"there is no file ./no-such-file":                 {A: "./no-such-file", B: "b"},

@@ -45,10 +45,10 @@ func (o *Options) chooseFinding() (*chosen, error) {
 		}
 	}
 	if o.Finding == "" && len(ids) > 0 {
-		return nil, fmt.Errorf("compare: -doctor: no finding of the report promises or costs anything; name one with -finding: %s", strings.Join(ids, ", "))
+		return nil, fmt.Errorf("compare: -doctor: no finding of the report has a gain or a loss; name one with -finding: %s", strings.Join(ids, ", "))
 	}
 	if o.Finding == "" {
-		return nil, fmt.Errorf("compare: -doctor: the report has no findings to hold against what is measured: %q", o.Doctor.Verdict)
+		return nil, fmt.Errorf("compare: -doctor: the report has no findings to compare with the measurement: %q", o.Doctor.Verdict)
 	}
 	return nil, fmt.Errorf("compare: -finding: the report has no finding %q; it has %s", o.Finding, orNone(ids))
 }

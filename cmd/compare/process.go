@@ -61,7 +61,7 @@ func (p *process) run(ctx context.Context, traced bool) (*outcome, error) {
 	}
 	stderr.End()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		return nil, fmt.Errorf("%s left a process running in the background that holds its output open; let the command end what it starts", p.name)
+		return nil, fmt.Errorf("%s left a process in the background that holds its output open; let the command end the processes that it starts", p.name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s failed: %w%s", p.name, err, tail(stderr.Tail(), stdout.Bytes()))
@@ -89,7 +89,7 @@ func (p *process) cannotStart(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: there is no file %s", p.name, p.args[0])
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s: %s may not be run: is it a program, and executable?", p.name, p.args[0])
+		return fmt.Errorf("%s: cannot run %s: permission denied; is it an executable file?", p.name, p.args[0])
 	}
 	return fmt.Errorf("%s: cannot run %s: %w", p.name, p.args[0], err)
 }

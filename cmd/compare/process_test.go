@@ -156,7 +156,7 @@ func TestBackground(t *testing.T) {
 	expectEnded(t, file)
 	p.args[2] = `sleep 600 & echo $! >"$0"`
 	_, err := p.run(t.Context(), false)
-	if err == nil || !strings.HasPrefix(err.Error(), "compare: A left a process running in the background") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.HasPrefix(err.Error(), "compare: A left a process in the background") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error is %v", err)
 	}
 	expectEnded(t, file)
@@ -257,7 +257,7 @@ func TestStartErrors(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no execute permission here")
 	}
-	expectError(t, Options{A: "'" + file + "'", B: "x"}, "may not be run: is it a program, and executable?")
+	expectError(t, Options{A: "'" + file + "'", B: "x"}, "permission denied; is it an executable file?")
 	var exit interface{ ExitCode() int }
 	if _, err := Run(t.Context(), Options{A: own(t, "fail"), B: "x"}); !errors.As(err, &exit) || exit.ExitCode() != 7 {
 		t.Errorf("the child's status is lost in %v", err)

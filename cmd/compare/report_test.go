@@ -73,7 +73,7 @@ func TestSeveral(t *testing.T) {
 	} {
 		contests = append(contests, &contest{per: "op", plain: pairs, ended: endBudget})
 	}
-	const want = "of 6 benchmarks B takes less in 2, more in 1, and shows no difference in 1; for 2 the time was too short to tell"
+	const want = "of 6 benchmarks B takes less in 2, more in 1, and shows no difference in 1; for 2 the time was too short"
 	if got := newReport(options(0, 0, 0), contests, nil, nil, false).Verdict; got != want {
 		t.Errorf("verdict is %q", got)
 	}
@@ -239,9 +239,9 @@ func TestPrediction(t *testing.T) {
 		t.Errorf("the one that is named: %+v, %v", f, err)
 	}
 	expectError(t, Options{A: "a", B: "b", Doctor: &doctor.Report{Findings: []doctor.Finding{idle}}},
-		"no finding of the report promises or costs anything; name one with -finding: idle")
+		"no finding of the report has a gain or a loss; name one with -finding: idle")
 	expectError(t, Options{A: "a", B: "b", Doctor: d, Finding: "third"}, `no finding "third"; it has first, second`)
-	expectError(t, Options{A: "a", B: "b", Doctor: &doctor.Report{Verdict: "all is well"}}, `no findings to hold against what is measured: "all is well"`)
+	expectError(t, Options{A: "a", B: "b", Doctor: &doctor.Report{Verdict: "all is well"}}, `no findings to compare with the measurement: "all is well"`)
 	for text, want := range map[string]string{
 		"":                 "r.json is no report in JSON",
 		"{":                "r.json is no report in JSON",

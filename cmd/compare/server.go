@@ -39,9 +39,9 @@ func serverContest(ctx context.Context, o *Options) (*contest, error) {
 		}
 	}
 	if servers[0].Same(servers[1].Server) {
-		return nil, fmt.Errorf("compare: A and B are the same server, %s; two at a time cannot profile one", servers[0])
+		return nil, fmt.Errorf("compare: A and B are the same server, %s; a server takes one CPU profile at a time", servers[0])
 	}
-	c := &contest{per: "second", notes: []string{"peak RSS is that since the start of each server"}}
+	c := &contest{per: "second", notes: []string{"peak RSS counts from the start of each server"}}
 	if o.Per != "" {
 		c.per = o.Per
 	}

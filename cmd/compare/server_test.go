@@ -142,7 +142,7 @@ func TestServersRefuse(t *testing.T) {
 	}{
 		{Options{A: nobody, B: good}, "connection refused; is the program running"},
 		{Options{A: good, B: answer(404, "")}, `/debug/pprof/heap answers "404 Not Found"; import _ "net/http/pprof" in the program`},
-		{Options{A: good, B: answer(403, "")}, `/debug/pprof/heap answers "403 Forbidden"; write user and password`},
+		{Options{A: good, B: answer(403, "")}, `/debug/pprof/heap answers "403 Forbidden"; put user and password`},
 		{Options{A: good, B: answer(500, "it broke\nhere")}, `/debug/pprof/heap answers "500 Internal Server Error"; is there a Go program`},
 		{Options{A: good, B: answer(200, "<html>hello")}, "/debug/pprof/heap"},
 		{Options{A: good, B: good + "/debug/pprof"}, "A and B are the same server"},

@@ -46,10 +46,10 @@ func (r *Report) WriteText(out io.Writer, colours bool, width int) error {
 		w.wrapped("Note: " + note + ".")
 	}
 	if slices.ContainsFunc(r.Comparisons, func(c Comparison) bool { return c.Measure(MeasureGCCPU) != nil }) && r.Kind != KindServers {
-		w.wrapped("The collector's CPU is wall time of each P, as its trace has it: on a busy machine it says too much.")
+		w.wrapped("The collector's CPU comes from its trace, which counts elapsed time on each P: on a busy machine it is too high.")
 	}
 	if r.Interrupted {
-		w.wrapped(w.Paint(text.FgYellow, "Interrupted: the figures are of what was done until then."))
+		w.wrapped(w.Paint(text.FgYellow, "Interrupted: the figures are of the runs until then."))
 	}
 	return w.err
 }
@@ -74,7 +74,7 @@ func (w *writer) comparison(c *Comparison, r *Report, several bool) {
 		w.line(w.table(c, r.Precision))
 		for i := range c.Measures {
 			if m := &c.Measures[i]; m.crossed() {
-				w.wrapped("A and B are medians over the runs and B / A is over pairs of them, which scatter: so one can be above and the other below (" +
+				w.wrapped("A and B are medians over the runs, and B / A is estimated from pairs of runs. If the runs scatter, the two can point in different directions (" +
 					kindOf(m.Name).label + ").")
 				break
 			}
@@ -169,7 +169,7 @@ func (w *writer) prediction(p *Prediction) {
 	w.line("")
 	w.wrapped(fmt.Sprintf("%s %s, %s", w.Bold("The doctor's prediction:"), p.Finding, p.Title))
 	if p.Measured == nil {
-		w.wrapped("  There is no ratio of CPU times to hold it against.")
+		w.wrapped("  There is no ratio of CPU times to compare it with.")
 		return
 	}
 	tw := terminal.NewTable()

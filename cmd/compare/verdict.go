@@ -44,7 +44,7 @@ func (c *Comparison) verdict(o *Options) string {
 		case endCount:
 			text += ": -count ended the runs"
 		case endPairs:
-			text += fmt.Sprintf(": %d pairs are the most", mostPairs)
+			text += fmt.Sprintf(": %d pairs are the limit", mostPairs)
 		}
 	}
 	return text
@@ -81,7 +81,7 @@ func (r *Report) verdict() string {
 	}
 	text := fmt.Sprintf("of %d benchmarks B takes less in %d, more in %d, and shows no difference in %d", len(r.Comparisons), less, more, same)
 	if unknown > 0 {
-		text += fmt.Sprintf("; for %d the time was too short to tell", unknown)
+		text += fmt.Sprintf("; for %d the time was too short", unknown)
 	}
 	return text
 }

@@ -64,7 +64,7 @@ func (s *Server) refused(path string, response *http.Response, data []byte) erro
 	first, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
 	switch {
 	case response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden:
-		text += "; write user and password into the address, like http://user:password@host, or ask for permission"
+		text += "; put user and password into the address, like http://user:password@host, or ask for access"
 	case response.StatusCode == http.StatusNotFound && path == Vars:
 		text += `; import _ "expvar" in the program and serve http.DefaultServeMux`
 	case response.StatusCode == http.StatusNotFound:

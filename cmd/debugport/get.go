@@ -44,7 +44,7 @@ func (s *Server) GetWithin(ctx context.Context, path string, limit time.Duration
 	case response.StatusCode != http.StatusOK:
 		return nil, s.refused(path, response, data)
 	case len(data) > answerSize:
-		return nil, fmt.Errorf("%s%s: the answer has more than %d MiB, which no profile has", s, path, answerSize>>20)
+		return nil, fmt.Errorf("%s%s: the answer has more than %d MiB, so it is no profile", s, path, answerSize>>20)
 	}
 	return data, nil
 }

@@ -10,7 +10,7 @@ import (
 func Counter(vars []byte, name string) (float64, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(vars, &fields); err != nil {
-		return 0, fmt.Errorf("no JSON of package expvar: %w", err)
+		return 0, fmt.Errorf("the answer is not package expvar's JSON: %w", err)
 	}
 	raw, ok := fields[name]
 	if !ok {

@@ -46,7 +46,7 @@ func (e *Evidence) add(data []byte) error {
 		return err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return inputError("empty; a program writes its CPU profile when pprof.StopCPUProfile runs, so it must end by returning, not by os.Exit or a signal")
+		return inputError("empty; a program writes its CPU profile in pprof.StopCPUProfile, so main must return: os.Exit and signals end it too early")
 	}
 	for _, k := range foreign {
 		if k.pattern.Match(data[:min(len(data), 512)]) {
@@ -79,7 +79,7 @@ func uncompressed(data []byte) ([]byte, error) {
 		var plain []byte
 		plain, err = io.ReadAll(io.LimitReader(z, MaxInput+1))
 		if len(plain) > MaxInput {
-			return nil, inputError("more than 512 MiB when uncompressed, so no profile of a Go program")
+			return nil, inputError("more than 512 MiB when uncompressed, which no profile of a Go program has")
 		}
 		if err == nil {
 			return plain, nil
@@ -88,7 +88,7 @@ func uncompressed(data []byte) ([]byte, error) {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return nil, inputError("truncated: its compressed data ends early; collect it again, and wait until it is written")
 	}
-	return nil, inputError("damaged: its compressed data does not add up (" + err.Error() + "); copy or collect it again, in binary mode")
+	return nil, inputError("damaged: its compressed data is invalid (" + err.Error() + "); copy or collect it again, in binary mode")
 }
 
 // foreign are files that people give by mistake, known by how they begin.
@@ -127,7 +127,7 @@ func (e *Evidence) addJSON(data []byte) error {
 		return inputError("JSON that is damaged or truncated (" + err.Error() + "); collect it again")
 	}
 	if _, ok := fields["gc_cpu_share"]; ok {
-		return inputError("a report of the doctor, not what it is made from")
+		return inputError("a report of the doctor; give the profiles and metrics that it was made from")
 	}
 	if stats, ok := fields["memstats"]; ok {
 		m, err := metricsOfMemStats(stats)

@@ -22,7 +22,7 @@ const (
 // addMetrics adds values. Two of a source are the ends of the window, in the order of what had been allocated.
 func (e *Evidence) addMetrics(m Metrics) error {
 	if m.Empty() {
-		return inputError("no value of the runtime in it; serve gctune.Handler or import expvar")
+		return inputError("it has no value of the runtime; serve gctune.Handler or import expvar")
 	}
 	if e.read == nil {
 		e.read = map[string][]Metrics{}
@@ -72,7 +72,7 @@ func metricsOfRuntime(fields map[string]json.RawMessage) (Metrics, error) {
 				return m, inputError("JSON of the runtime's metrics, but the value of " + name + " is no number; serve it with gctune.Handler")
 			}
 			if !plausible(v) && !(name == MetricGOGC && v == gogcOff) {
-				return m, inputError(fmt.Sprintf("JSON of the runtime's metrics, but %s is %g, which it is in no program; collect it again", name, v))
+				return m, inputError(fmt.Sprintf("JSON of the runtime's metrics, but %s is %g, a value that no program has; collect it again", name, v))
 			}
 			m.Set(name, v)
 			continue
@@ -109,7 +109,7 @@ func metricsOfMemStats(raw json.RawMessage) (Metrics, error) {
 	m := Metrics{Source: fromMemStats}
 	var stats map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &stats); err != nil {
-		return m, inputError("JSON with memstats that are no object; give what /debug/vars serves")
+		return m, inputError("JSON with memstats that are no object; give the answer of /debug/vars")
 	}
 	for field, name := range memStats {
 		var v float64
@@ -118,7 +118,7 @@ func metricsOfMemStats(raw json.RawMessage) (Metrics, error) {
 		}
 	}
 	if m.Empty() {
-		return m, inputError("JSON with memstats that have none of runtime.MemStats's fields; give what /debug/vars serves")
+		return m, inputError("JSON with memstats that have none of runtime.MemStats's fields; give the answer of /debug/vars")
 	}
 	return m, nil
 }

@@ -51,7 +51,7 @@ func renumber(p *profile.Profile) {
 // checkGo refuses profiles without names, and those of programs in other languages.
 func checkGo(p *profile.Profile) error {
 	if len(p.SampleType) == 0 {
-		return inputError("a profile without sample types, so not one of a Go program")
+		return inputError("a profile without sample types, which profiles of Go programs have")
 	}
 	if len(p.Sample) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func checkGo(p *profile.Profile) error {
 	case named == 0 || bare > len(p.Location)/2:
 		return inputError("a profile without function names, as of a stripped binary; add them with: go tool pprof -proto BINARY FILE >NEW")
 	case goFiles == 0:
-		return inputError("a profile without a single Go file, so of another language's program or without file names; give one that runtime/pprof wrote")
+		return inputError("a profile without a Go file: it is of another language's program, or lacks file names; give one that runtime/pprof wrote")
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (e *Evidence) addCPU(p *profile.Profile) error {
 	}
 	merged, err := profile.Merge([]*profile.Profile{e.CPU, p})
 	if err != nil {
-		return inputError("does not go with the other CPU profile (" + err.Error() + "); give profiles of one program")
+		return inputError("cannot be merged with the other CPU profile (" + err.Error() + "); give profiles of one program")
 	}
 	e.CPU = merged
 	return nil

@@ -14,7 +14,7 @@ func (e *Evidence) addHeapText(data []byte) error {
 	m := metricsOfText(data)
 	p := heapOfText(data)
 	if p == nil && m.Empty() {
-		return inputError("the text form of a heap profile, without stacks and without statistics; get it without debug=1")
+		return inputError("the text form of a heap profile without stacks and statistics; get the profile without debug=1")
 	}
 	if p != nil {
 		if err := e.addHeap(p); err != nil {

@@ -26,24 +26,24 @@ const (
 func compareCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "compare",
-		Usage:     "measure whether B takes less than A, and how sure that is",
+		Usage:     "measure whether B takes less than A, with the interval of the ratio",
 		ArgsUsage: "A B",
 		Description: "A and B are two commands in quotes, two addresses of running servers with net/http/pprof, with -bench two test\n" +
-			"binaries or packages, or with -package two revisions of a git repository (. is the files as they are). They run in\n" +
-			"turns until the 95 % interval of the ratio of their CPU times is as narrow as -precision asks for, or -budget ends.\n\n" +
+			"binaries or packages, or with -package two revisions of a git repository (. is the working tree). They run in turns\n" +
+			"until the 95 % interval of the ratio of their CPU times is as narrow as -precision says, or until -budget ends.\n\n" +
 			"Exit status: 0 compared; 1 with -fail-above alone, and B above it; 2 no result; 130 interrupted.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "bench", Usage: "compare the benchmarks that match `REGEXP`, as go test -bench takes it, of two test binaries or packages"},
+			&cli.StringFlag{Name: "bench", Usage: "compare the benchmarks of two test binaries or packages that match `REGEXP`, as in go test -bench"},
 			&cli.StringFlag{Name: "package", Usage: "compare the benchmarks of the package in folder `DIR` at two revisions"},
-			&cli.DurationFlag{Name: "budget", Value: compare.DefaultBudget, Usage: "begin no run that would end after `DURATION`"},
+			&cli.DurationFlag{Name: "budget", Value: compare.DefaultBudget, Usage: "start no run that would end after `DURATION`"},
 			&cli.FloatFlag{Name: "precision", Value: compare.DefaultPrecision, Usage: "end when the interval is no wider than ±`SHARE`"},
-			&cli.IntFlag{Name: "count", Usage: "run `N` pairs, 2000 at most, whatever time they take"},
+			&cli.IntFlag{Name: "count", Usage: "run `N` pairs, at most 2000, without a limit of time"},
 			&cli.DurationFlag{Name: "benchtime", Value: compare.DefaultBenchtime, Usage: "let a run of a benchmark last `DURATION` on the slower side"},
 			&cli.DurationFlag{Name: "window", Value: compare.DefaultWindow, Usage: "watch servers for `DURATION` at a time"},
-			&cli.StringFlag{Name: "per", Usage: "divide what servers take by the counter `NAME` in their /debug/vars"},
-			&cli.StringFlag{Name: "doctor", Usage: "hold the gain that the doctor's report in `FILE` (from -json, of A) predicts against what is measured"},
-			&cli.StringFlag{Name: "finding", Usage: "take the prediction of the finding `ID`, not of the first that has a gain or a loss"},
-			&cli.FloatFlag{Name: "fail-above", Usage: "exit with status 1 if B is known to take more than `SHARE` above A: 0.05 is 5 %"},
+			&cli.StringFlag{Name: "per", Usage: "divide the cost of servers by the counter `NAME` in their /debug/vars"},
+			&cli.StringFlag{Name: "doctor", Usage: "compare the gain that the doctor's report in `FILE` (from -json, of A) predicts with the measurement"},
+			&cli.StringFlag{Name: "finding", Usage: "take the prediction of the finding `ID`; by default the first with a gain or a loss"},
+			&cli.FloatFlag{Name: "fail-above", Usage: "exit with status 1 if the whole interval says that B takes more than `SHARE` above A: 0.05 is 5 %"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object in place of tables"},
 		},
 		OnUsageError: func(ctx context.Context, c *cli.Command, err error, sub bool) error {

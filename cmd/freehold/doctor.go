@@ -33,17 +33,17 @@ const (
 func doctorCommand(program []string) *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "say what garbage collection costs a program, what to change, and how much that would save",
+		Usage:     "show the cost of garbage collection in a program, the lines that cause it, and the CPU that a change saves",
 		ArgsUsage: doctorUsage,
 		Description: "Inputs are profiles (CPU and heap), metrics and traces in files or folders; the address of a running program with\n" +
-			"net/http/pprof; with -bench a package; behind -- a command, which runs with GODEBUG=gctrace=1. All of them are taken for\n" +
-			"pieces of one program. Without any, a sample service is profiled for ten seconds.",
+			"net/http/pprof; with -bench a package; after -- a command, which runs with GODEBUG=gctrace=1. All inputs must be of one\n" +
+			"program. Without inputs, the doctor profiles a sample service for ten seconds.",
 		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "duration", Usage: "watch for `DURATION`: a running program 10s by default, each benchmark 3s, a command until it ends"},
-			&cli.StringFlag{Name: "bench", Usage: "run the benchmarks that match `REGEXP` of the package that is given"},
-			&cli.StringSliceFlag{Name: "before", Usage: "compare with an earlier state: `FILE` or folder, more than once for its pieces"},
-			&cli.StringFlag{Name: "source", Usage: "look for the program's source in `DIR`; by default where the profiles say it lay"},
-			&cli.StringFlag{Name: "save", Usage: "keep what was collected in `DIR`, to be read again"},
+			&cli.DurationFlag{Name: "duration", Usage: "watch for `DURATION`; the default is 10s for a running program, 3s for each benchmark, and the whole run of a command"},
+			&cli.StringFlag{Name: "bench", Usage: "run the benchmarks of the given package that match `REGEXP`"},
+			&cli.StringSliceFlag{Name: "before", Usage: "compare with an earlier state: `FILE` or folder; repeat the flag for several files"},
+			&cli.StringFlag{Name: "source", Usage: "look for the program's source in `DIR`; the default is the place that the profiles name"},
+			&cli.StringFlag{Name: "save", Usage: "keep the collected files in `DIR`, as an input for a later call"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 			&cli.BoolFlag{Name: "sarif", Usage: "print the findings as SARIF 2.1.0"},
 			&cli.StringFlag{Name: "html", Usage: "write one self-contained page with a flame graph to `FILE`"},

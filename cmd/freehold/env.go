@@ -15,9 +15,9 @@ import (
 func envCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "env",
-		Usage: "show what this machine offers and what each of it costs",
+		Usage: "show the machine's memory facilities and the cost of each",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "nomeasure", Usage: "leave out the costs, which take a few milliseconds to measure"},
+			&cli.BoolFlag{Name: "nomeasure", Usage: "leave out the costs, whose measurement takes a few milliseconds"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		},
 		OnUsageError: bench.UsageError,

@@ -22,17 +22,17 @@ const (
 func explainCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
-		Usage:     "say which mistake ended a process, from the evidence that it left",
+		Usage:     "name the mistake that ended a process, from the evidence that the process left",
 		ArgsUsage: "FOLDER",
-		Description: "FOLDER is what a process wrote that was started with FREEHOLD=sample=1000,evidence=DIR (or guard, poison, leaks),\n" +
-			"or DIR itself, for the latest process. The folder may be copied from another machine, and the process may still run.\n" +
-			"The text of the crash is in the folder, unless the program set a crash output of its own: then pass it with -crash.\n\n" +
+		Description: "FOLDER is the folder that a process wrote under FREEHOLD=sample=1000,evidence=DIR (or guard, poison, leaks), or DIR\n" +
+			"itself, for the latest process. The folder may be copied from another machine, and the process may still run. The text\n" +
+			"of the crash is in the folder, unless the program set a crash output of its own: then pass the text with -crash.\n\n" +
 			"    freehold explain /var/tmp/evidence\n" +
 			"    kubectl logs --previous POD | freehold explain -crash - ./evidence\n\n" +
-			"Exit status: 0 no mistake is known; 1 a mistake was explained, or leaks are listed; 2 there is no evidence to read,\n" +
-			"or it is incomplete and the rest names no mistake.",
+			"Exit status: 0 no mistake found; 1 a mistake explained, or leaks listed; 2 no evidence to read, or incomplete evidence\n" +
+			"that names no mistake.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "crash", Usage: "read what the process wrote to standard error from `FILE`; - is standard input"},
+			&cli.StringFlag{Name: "crash", Usage: "read the process's standard error from `FILE`; - is standard input"},
 		},
 		OnUsageError: func(ctx context.Context, c *cli.Command, err error, sub bool) error {
 			return cli.Exit(bench.UsageError(ctx, c, err, sub), exitUnreadable)

@@ -1,10 +1,10 @@
 // Command freehold measures what memory costs on this machine.
 //
-//	freehold doctor   what the collector costs a program, what to change, and how much that would save
-//	freehold compare  whether a change made a program cheaper, and how sure that is
+//	freehold doctor   the collector's cost in a program, the lines that cause it, and the CPU that a change saves
+//	freehold compare  whether a change made a program cheaper, with the interval of the ratio
 //	freehold bench    the field's classic measurements, quick; -full for figures that count
-//	freehold explain  which mistake ended a process, from the evidence that it left
-//	freehold env      what the machine offers
+//	freehold explain  the mistake that ended a process, from the evidence that the process left
+//	freehold env      the machine's memory facilities
 package main
 
 import (

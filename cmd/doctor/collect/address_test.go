@@ -97,7 +97,7 @@ func TestAddressRefused(t *testing.T) {
 	second := Options{Duration: time.Second}
 	wantError(t, []string{closed}, nil, second, `cannot reach http://.*: connection refused; is the program running`)
 	wantError(t, []string{empty.URL}, nil, second, `answers "404 Not Found"; import _ "net/http/pprof"`)
-	wantError(t, []string{strings.Replace(private.URL, "//", "//me:secret@", 1)}, nil, second, `//me:xxxxx@.*answers "401 Unauthorized"; write user and password`)
+	wantError(t, []string{strings.Replace(private.URL, "//", "//me:secret@", 1)}, nil, second, `//me:xxxxx@.*answers "401 Unauthorized"; put user and password`)
 	wantError(t, []string{page.URL}, nil, second, `/debug/pprof/heap`)
 	wantError(t, []string{"http://"}, nil, second, `is no address; write it like http://localhost:6060`)
 	wantError(t, []string{"http://no-such-host.invalid"}, nil, second, `no host no-such-host\.invalid|cannot reach|in time`)

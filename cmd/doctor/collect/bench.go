@@ -45,10 +45,10 @@ func (c *collector) benchmarks(ctx context.Context, name string) error {
 	out, err := build.CombinedOutput()
 	done()
 	if err != nil {
-		return fmt.Errorf("doctor: the tests of %s do not build: %s; go vet %s says all", name, firstMistake(out), name)
+		return fmt.Errorf("doctor: the tests of %s do not build: %s; go vet %s lists all errors", name, firstMistake(out), name)
 	}
 	if _, err := os.Stat(binary); err != nil {
-		return fmt.Errorf("doctor: %s has no tests, so no benchmarks", name)
+		return fmt.Errorf("doctor: %s has no tests, and so no benchmarks", name)
 	}
 	return c.runBenchmarks(ctx, pkg, binary, dir)
 }
@@ -114,7 +114,7 @@ func listPackage(ctx context.Context, name, in, pattern string) (goPackage, erro
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return goPackage{}, fmt.Errorf("doctor: the go command is not installed here, and the benchmarks of %s need it", name)
+			return goPackage{}, fmt.Errorf("doctor: the benchmarks of %s need the go command, which is not in PATH", name)
 		}
 		return goPackage{}, fmt.Errorf("doctor: there is no package %s: %s", name, firstMistake(stderr.Bytes()))
 	}

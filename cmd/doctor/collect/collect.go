@@ -62,7 +62,7 @@ func (c *collector) from(ctx context.Context, inputs, command []string) error {
 		}
 	}
 	if watched := slices.Concat(in.addresses, in.packages); len(watched) > 0 && (c.ev.Heap[1] != nil || !c.ev.Metrics[1].Empty()) {
-		return fmt.Errorf("doctor: there are heap profiles and metrics of %s, but %s is watched for its own; give one or the other",
+		return fmt.Errorf("doctor: %s has heap profiles and metrics, and the doctor takes its own from %s; give one or the other",
 			strings.Join(in.named, ", "), debugport.Redacted(watched[0]))
 	}
 	switch {
@@ -101,7 +101,7 @@ func (c *collector) sort(inputs []string) (in sorted, err error) {
 			}
 			in.files, in.named = append(in.files, files...), append(in.named, input)
 		case errors.Is(err, os.ErrPermission):
-			return in, fmt.Errorf("doctor: %s: permission denied; run the doctor as somebody who may read it, or copy it", input)
+			return in, fmt.Errorf("doctor: %s: permission denied; run the doctor as a user with access, or copy the file", input)
 		default:
 			return in, noSuchInput(input)
 		}
@@ -111,7 +111,7 @@ func (c *collector) sort(inputs []string) (in sorted, err error) {
 		for _, input := range slices.Concat(in.addresses, in.packages) {
 			names = append(names, debugport.Redacted(input))
 		}
-		return in, fmt.Errorf("doctor: %s are different programs; diagnose one at a time, and compare two by -before", strings.Join(names, " and "))
+		return in, fmt.Errorf("doctor: %s are different programs; diagnose one at a time, or compare two with -before", strings.Join(names, " and "))
 	}
 	return in, nil
 }
@@ -122,7 +122,7 @@ func (c *collector) checkMix(in sorted, command []string) error {
 	case len(in.packages) > 0 && len(command) > 0:
 		return fmt.Errorf("doctor: the package %s and the command %s are different programs; diagnose one at a time", in.packages[0], command[0])
 	case c.Duration > 0 && len(in.files) > 0 && len(in.addresses)+len(in.packages)+len(command) == 0:
-		return errors.New("doctor: -duration: nothing is watched; what was read from files is as long as it is")
+		return errors.New("doctor: -duration: files have a length of their own; give an address, a command or -bench to watch")
 	case c.Bench == "" || len(in.packages) > 0:
 		return nil
 	}
@@ -170,7 +170,7 @@ func (c *collector) file(name string) error {
 	}
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("doctor: %s: permission denied; run the doctor as somebody who may read it, or copy it", name)
+		return fmt.Errorf("doctor: %s: permission denied; run the doctor as a user with access, or copy the file", name)
 	}
 	if err != nil {
 		return fmt.Errorf("doctor: %w", err)

@@ -184,12 +184,12 @@ func TestMixesRefused(t *testing.T) {
 	wantError(t, []string{"."}, []string{"prog"}, Options{Bench: "."}, `the package \. and the command prog are different programs; diagnose one at a time`)
 	wantError(t, []string{"http://a"}, nil, Options{Bench: "."}, `-bench needs a package, and http://a is none`)
 	wantError(t, []string{sample + "cpu.pb.gz"}, nil, Options{Bench: "."}, `-bench needs a package, and .*cpu\.pb\.gz is none`)
-	wantError(t, []string{sample}, nil, Options{Duration: time.Second}, `-duration: nothing is watched`)
+	wantError(t, []string{sample}, nil, Options{Duration: time.Second}, `-duration: files have a length of their own`)
 	wantError(t, nil, []string{"prog"}, Options{Bench: "."}, `-bench needs a package, such as \./`)
 	for _, file := range []string{"heap1.pb.gz", "metrics1.json"} {
-		wantError(t, []string{sample + file, "http://a"}, nil, Options{}, `heap profiles and metrics of .*, but http://a is watched for its own; give one or the other`)
+		wantError(t, []string{sample + file, "http://a"}, nil, Options{}, `has heap profiles and metrics, and the doctor takes its own from http://a; give one or the other`)
 	}
-	wantError(t, []string{sample + "heap1.pb.gz", "."}, nil, Options{Bench: "."}, `but \. is watched for its own`)
+	wantError(t, []string{sample + "heap1.pb.gz", "."}, nil, Options{Bench: "."}, `and the doctor takes its own from \.;`)
 }
 
 // A module of its own, outside of every workspace.
@@ -263,7 +263,7 @@ func TestBenchmarksRefused(t *testing.T) {
 	if err := os.Remove("words_test.go"); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, []string{"."}, nil, Options{Bench: "."}, `\. has no tests, so no benchmarks`)
+	wantError(t, []string{"."}, nil, Options{Bench: "."}, `\. has no tests, and so no benchmarks`)
 	wantError(t, nil, asRole(t, "collects"), Options{Source: filepath.Join(t.TempDir(), "missing")}, `no go\.mod`)
 }
 

@@ -112,7 +112,7 @@ func (c *collector) save() error {
 		return nil
 	}
 	if len(c.pieces) == 0 {
-		return errors.New("doctor: -save: nothing was collected; what was read from files is kept already")
+		return errors.New("doctor: -save: nothing was collected; the input files are saved already")
 	}
 	if err := os.MkdirAll(c.Save, 0o755); err != nil {
 		return fmt.Errorf("doctor: -save: %w", err)

@@ -37,7 +37,7 @@ func (c *collector) command(ctx context.Context, argv []string) error {
 	wait()
 	interrupt()
 	if process.Kill(cmd) == nil {
-		c.Progress(argv[0] + " left a process running, which was ended; its CPU time is not known, so give the program itself")
+		c.Progress(argv[0] + " left a process running, which the doctor ended. Its CPU time is unknown; give the program itself")
 	} else {
 		c.noteCPU(cmd.ProcessState)
 	}
@@ -128,7 +128,7 @@ func (c *collector) reached(ctx context.Context, address string, ended chan erro
 // prepare makes the command ready to start: the trace on, its output passed on, an interrupt for its end.
 func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *evidence.TraceFilter, error) {
 	if tool := filepath.Base(argv[0]); (tool == "go" || tool == "go.exe") && len(argv) > 1 && (argv[1] == "run" || argv[1] == "test") {
-		return nil, nil, fmt.Errorf("doctor: %s %s would be traced together with the program that it builds; "+
+		return nil, nil, fmt.Errorf("doctor: the trace of %s %s would mix with that of the program that it builds; "+
 			"build it with go build (go test -c) and give the binary, or a package with -bench", tool, argv[1])
 	}
 	path, err := exec.LookPath(argv[0])
@@ -197,7 +197,7 @@ func (c *collector) ended(argv []string, traced *evidence.TraceFilter, err error
 	case c.ev.Go == "":
 		return fmt.Errorf("doctor: %s printed no trace of Go's collector in %.1f s; is it a Go program?", argv[0], seconds)
 	}
-	return fmt.Errorf("doctor: %s ran %.1f s without a collection: there is nothing to judge; let it do more work", argv[0], seconds)
+	return fmt.Errorf("doctor: %s ran %.1f s without a collection, so there is nothing to judge; let it do more work", argv[0], seconds)
 }
 
 // trace reads what was traced. Of several programs it is of no use, and missed only where there is no CPU profile.
@@ -211,10 +211,10 @@ func (c *collector) trace(argv []string, traced *evidence.TraceFilter) error {
 	for _, cycle := range e.Trace.Cycles {
 		if cycle.Number <= last {
 			if c.ev.CPU != nil {
-				c.Progress(argv[0] + " started more than one Go program: their traces cannot be told apart, and are left out")
+				c.Progress(argv[0] + " started more than one Go program. Their traces cannot be separated, and are left out")
 				return nil
 			}
-			return fmt.Errorf("doctor: %s started more than one Go program, and their traces cannot be told apart; give the program itself", argv[0])
+			return fmt.Errorf("doctor: %s started more than one Go program, and their traces cannot be separated; give the program itself", argv[0])
 		}
 		last = cycle.Number
 	}

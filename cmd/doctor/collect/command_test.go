@@ -213,8 +213,8 @@ func TestCommandInterrupted(t *testing.T) {
 
 func TestCommandRefused(t *testing.T) {
 	wantError(t, nil, []string{"no-such-command"}, Options{}, `there is no command no-such-command; give its path`)
-	wantError(t, nil, []string{"go", "run", "."}, Options{}, `go run would be traced .* go build`)
-	wantError(t, nil, asRole(t, "quiet"), Options{}, `without a collection: there is nothing to judge`)
+	wantError(t, nil, []string{"go", "run", "."}, Options{}, `the trace of go run would mix .* go build`)
+	wantError(t, nil, asRole(t, "quiet"), Options{}, `without a collection, so there is nothing to judge`)
 	wantError(t, nil, asRole(t, "fails"), Options{}, `failed \(exit status 4\) before a collection ran; its last words: no such table`)
 	self := asRole(t, "collects")[0]
 	if runtime.GOOS != "windows" {

@@ -148,7 +148,7 @@ func compared(r, before *doctor.Report) []change {
 	list := []change{
 		{"collector, of the CPU", terminal.Percent(before.GCShare), terminal.Percent(r.GCShare)},
 		{"allocation, of the CPU", terminal.Percent(before.AllocShare), terminal.Percent(r.AllocShare)},
-		{"could be won back", terminal.Percent(before.WinnableShare), terminal.Percent(r.WinnableShare)},
+		{"can be won back", terminal.Percent(before.WinnableShare), terminal.Percent(r.WinnableShare)},
 		{"findings", fmt.Sprint(worthAChange(before)), fmt.Sprint(worthAChange(r))},
 	}
 	old := map[string]string{}

@@ -44,5 +44,5 @@ func withCause(problem string) string {
 	if !unfetched.MatchString(problem) {
 		return problem
 	}
-	return strings.TrimSuffix(problem, "; to add:") + "; nothing is fetched to read the source: go mod tidy and go mod download do that"
+	return strings.TrimSuffix(problem, "; to add:") + "; the doctor fetches nothing: run go mod tidy and go mod download"
 }

@@ -81,7 +81,7 @@ func openApp(t *testing.T, files map[string]string) (s *Module, root, cache stri
 func TestSourceFetchesNothing(t *testing.T) {
 	s, root, cache := openApp(t, map[string]string{"go.mod": appMod, "app.go": appCode, "special.go": tagged})
 	for _, problem := range s.Problems {
-		if !strings.Contains(problem, "example.com/dep") || !strings.HasSuffix(problem, "; nothing is fetched to read the source: go mod tidy and go mod download do that") {
+		if !strings.Contains(problem, "example.com/dep") || !strings.HasSuffix(problem, "; the doctor fetches nothing: run go mod tidy and go mod download") {
 			t.Errorf("the problem is not told: %q", problem)
 		}
 	}

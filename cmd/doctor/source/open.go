@@ -22,7 +22,7 @@ const sourcePackages = 12
 // no module; parts that cannot be read are in Module.Problems.
 func Open(ctx context.Context, root string, hot []*stack.Frame) (*Module, error) {
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		return nil, fmt.Errorf("no source: %s holds no go.mod; name the folder of the program's module", root)
+		return nil, fmt.Errorf("no source: %s has no go.mod; name the folder of the program's module", root)
 	}
 	s := &Module{root: root, packages: map[string]*packages.Package{}, files: map[string]*sourceFile{}}
 	patterns := s.patterns(hot)
