@@ -12,12 +12,13 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// An Arena holds values that are born one by one and die together. A nil *Arena is one, too: it
+// An Arena holds values that are allocated one by one and freed together. A nil *Arena is valid: it
 // allocates from the Go heap, and freeing and resetting it does nothing.
 //
 // An Arena serves one goroutine at a time, except one made by [NewShared].
 //
-// An Arena must not be copied. A copy panics when it needs memory of a chunk, and at every other use.
+// An Arena must not be copied. A copy panics when it needs memory of a chunk, and at every other
+// use.
 type Arena struct {
 	_ noCopy
 	// recent is the type T that took the slow way last, as a nil *T, and its chunk's cursor. New looks
@@ -116,8 +117,9 @@ func (a *Arena) closeSlots() {
 	a.recent.typ, a.recent.cursor = nil, &noCursor
 }
 
-// New returns a zero T in a. It may hold pointers to anything; the collector follows them.
-// It panics with a value that errors.Is [offheap.ErrLimit] if a has a limit that does not allow it.
+// New returns a zero T in a. It may hold pointers to any memory; the collector follows them. If a
+// has a limit that forbids the allocation, New panics with a value that errors.Is
+// [offheap.ErrLimit].
 func New[T any](a *Arena) *T {
 	size := unsafex.Size[T]()
 	if a != nil && size != 0 {
@@ -185,7 +187,8 @@ func newValue[T any](op string, a *Arena) (*T, error) {
 	return unsafex.As[T](p), nil
 }
 
-// NewOf is New for a type that is known at run time only: the result is a *T for the T that t is.
+// NewOf is [New] for a type that is known only at run time: the result is a *T for the T that t
+// describes.
 func NewOf(a *Arena, t reflect.Type) any {
 	v, err := TryNewOf(a, t)
 	must(err)

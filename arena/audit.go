@@ -11,32 +11,32 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A Report says what the values in an arena point to outside of it. [Audit] makes it.
+// A Report lists the memory outside an arena that the arena's values point to. [Audit] makes it.
 type Report struct {
 	Arena  uint64 // ID.
 	Made   string // Function, file and line of the call that made it.
 	Values int64  // With pointers, that were looked at.
-	// Inside counts pointers to the arena's own memory, Constant those to package-level
+	// Inside counts pointers to the arena's own memory. Constant counts pointers to package-level
 	// variables, constants and memory off the heap. Neither costs anything.
 	Inside, Constant int64
-	// Leaks are the others, those with the most bytes first.
+	// Leaks are the other pointers, by field, those with the most bytes first.
 	Leaks []Leak
-	// Note says why there may be nothing to see, if there is a reason.
+	// Note gives the reason if the report may be empty although values have pointers.
 	Note string
 }
 
 // A Leak is one field of one type through which values in the arena point out of it.
 type Leak struct {
-	// Path names the field: "node.tags[]" is what the elements of an array in it have.
+	// Path names the field: "node.tags[]" stands for the elements of an array in it.
 	Path string
-	// Type is the field's, or that of the value in it if it is an interface.
+	// Type is the field's type, or that of the value in it if it is an interface.
 	Type reflect.Type
-	// To is where it leads: "Go heap", "arena 7", or "freed arena" for what is stale.
+	// To is the target: "Go heap", "arena 7", or "freed arena" for stale pointers.
 	To string
 	// Pointers counts the values of the field that lead there, Objects the different addresses.
 	Pointers, Objects int64
-	// Bytes are those that the objects have at least: what lies at the address itself, not what it
-	// leads to in turn. Of a map it is keys and elements, of a function nothing.
+	// Bytes is the least size of the objects: the memory at the address itself, without memory that
+	// it leads to in turn. For a map it is keys and elements, for a function 0.
 	Bytes int64
 }
 
@@ -106,14 +106,14 @@ const (
 	toFreed = "freed arena"
 )
 
-// Audit looks at all values in a and says what they point to outside of it: strings and slices that
-// were not allocated in the arena, above all, which the collector still has to mark and to
-// sweep, one by one, and which live as long as the arena. It takes time in proportion to the values
-// with pointers, and nobody may change them meanwhile.
+// Audit reports the memory outside a that the values in a point to, above all strings and slices
+// that were not allocated in the arena. The collector must mark and sweep each of them, and they
+// live as long as the arena. The time is proportional to the number of values with pointers. The
+// program must not change these values meanwhile.
 //
-// What an identity stands for, such as a *time.Location or a reflect.Type (see [DeepClone]), is no leak, nor
-// is what is not on the Go heap. An arena for which everything is on the Go heap, a nil one or one
-// of the kill switch, has a report with a note.
+// An identity, such as a *time.Location or a reflect.Type (see [DeepClone]), is no leak, nor is
+// memory outside the Go heap. If all values of an arena are on the Go heap (the nil arena, or the
+// kill switch), its report has a note.
 func Audit(a *Arena) *Report {
 	if a == nil {
 		return &Report{Made: "nobody", Note: "The nil arena allocates on the Go heap and knows no values."}

@@ -9,13 +9,13 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A Builder builds a string in an arena, as [strings.Builder] does on the Go heap. It is an io.Writer,
-// io.StringWriter, io.ByteWriter and io.ReaderFrom. As long as nothing else is made in the arena
-// meanwhile, growing copies nothing. [NewBuilder] makes it.
+// A Builder builds a string in an arena, as [strings.Builder] does on the Go heap. It is an
+// io.Writer, io.StringWriter, io.ByteWriter and io.ReaderFrom. As long as no other value is made in
+// the arena meanwhile, growing copies nothing. [NewBuilder] makes one.
 //
-// A Builder must not be copied once it was used; a copy panics at every use. So does a Builder whose arena was freed,
-// and one that was written to before the last Reset of the arena, or after the checkpoint of a later Rewind, until its own
-// Reset.
+// A Builder must not be copied after its first use; a copy panics at every use. A Builder whose
+// arena was freed panics, too. So does one that was written to before the last Reset of the arena,
+// or after the checkpoint of a later Rewind, until its own Reset.
 //
 // [strings.Builder]: https://pkg.go.dev/strings#Builder
 type Builder struct {
@@ -70,7 +70,7 @@ func (b *Builder) use(buf []byte) {
 	b.buf = buf
 }
 
-// String is what was written so far. It stays as it is when more is written.
+// String is the string written so far. It does not change when more is written.
 func (b *Builder) String() string {
 	b.check("Builder.String")
 	if len(b.buf) == 0 {
@@ -79,13 +79,13 @@ func (b *Builder) String() string {
 	return unsafex.StringOf(unsafex.DataOf(b.buf), len(b.buf))
 }
 
-// Len is how many bytes were written.
+// Len is the number of bytes written.
 func (b *Builder) Len() int { return len(b.buf) }
 
-// Cap is how many bytes the Builder has room for.
+// Cap is the number of bytes that the Builder has room for.
 func (b *Builder) Cap() int { return cap(b.buf) }
 
-// Reset begins a new string. Strings that were built stay valid.
+// Reset begins a new string. Strings built before stay valid.
 func (b *Builder) Reset() {
 	b.buf = nil
 	b.check("Builder.Reset")
@@ -139,9 +139,10 @@ func (b *Builder) WriteRune(r rune) (int, error) {
 	return b.Write(utf8.AppendRune(p[:0], r))
 }
 
-// ReadFrom appends all that r has to give. It reads into a buffer of its own on the Go heap, of at most 32 KiB, and copies from there: a
-// reader that keeps the buffer of a Read, and writes to it later, must not change strings that were built. If r is an
-// io.WriterTo, r writes to b instead, without that buffer.
+// ReadFrom appends all data of r. It reads into a buffer of its own on the Go heap, of at most 32
+// KiB, and copies from there. So if a reader keeps the buffer of a Read and writes to it later, it
+// does not change finished strings. If r is an io.WriterTo, r writes to b instead, without that
+// buffer.
 func (b *Builder) ReadFrom(r io.Reader) (total int64, err error) {
 	b.check("Builder.ReadFrom")
 	if w, ok := r.(io.WriterTo); ok {

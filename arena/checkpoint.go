@@ -4,7 +4,7 @@ import (
 	"sort"
 )
 
-// A Checkpoint is a moment in the life of an arena, to which Rewind takes it back.
+// A Checkpoint is a state of an arena to which [Arena.Rewind] returns it.
 type Checkpoint struct {
 	arena  uint64
 	serial uint64 // Of the marks; rises.
@@ -30,8 +30,8 @@ func (m *mark) end() *chunk {
 // noMark is the mark of a bump that came after the checkpoint.
 var noMark = mark{chunk: &noChunk}
 
-// Checkpoint notes how far a is filled. It costs some bytes for each type in use, until a is
-// rewound to an earlier one or reset.
+// Checkpoint notes the present fill of a. It costs some bytes for each type in use, until a is
+// rewound to an earlier checkpoint or reset.
 func (a *Arena) Checkpoint() Checkpoint {
 	if a == nil {
 		return Checkpoint{}
@@ -61,11 +61,11 @@ func (a *Arena) checkpoint(c Checkpoint) {
 	}
 }
 
-// Rewind gives up all values that were made since c was noted and keeps their memory for the next
-// ones. An arena without reuse ([Options]) leaves their memory to the collector instead. Older
-// values that point to them see what Free promises of stale values. Checkpoints noted later than c
-// are stale from then on, as all are after a Reset; c itself can be used again. A stale checkpoint
-// and a checkpoint of another arena panic and change nothing.
+// Rewind frees all values that were made since c was noted and keeps their memory for the next
+// ones. An arena without reuse ([Options]) leaves their memory to the collector instead. If older
+// values point to freed ones, they see stale values, as Free describes. Checkpoints noted later
+// than c become stale, and a Reset makes all checkpoints stale; c itself can be used again. A stale
+// checkpoint, and a checkpoint of another arena, panic and change nothing.
 func (a *Arena) Rewind(c Checkpoint) {
 	if a == nil {
 		if c != (Checkpoint{}) {

@@ -7,10 +7,10 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// Clone copies what v, a pointer, a slice or a string, leads to, to the Go heap, if it lies in an
-// arena, so that it can outlive it; otherwise it returns v untouched. The copy is a shallow one: what
-// the copied value points to stays where it is (see [Heap] for all of it). A slice's copy has the
-// slice's length as its capacity. Clone panics if T is anything else.
+// Clone copies the target of v, a pointer, a slice or a string, to the Go heap if it lies in an
+// arena, so that it can outlive the arena. Otherwise it returns v unchanged. The copy is shallow:
+// memory that the copied value points to stays where it is (see [Heap] for a full copy). A slice's
+// copy has the slice's length as its capacity. Clone panics if T is of another kind.
 func Clone[T any](v T) T {
 	t := reflect.TypeFor[T]()
 	rv := reflect.ValueOf(&v).Elem()
@@ -63,8 +63,8 @@ func ownerOf(addr uintptr) (id uint64, known bool) {
 	return debugOwnerOf(addr)
 }
 
-// Owns says whether v, a pointer, a slice or a string, leads to a value in a. It panics if v is
-// anything else.
+// Owns reports whether v, a pointer, a slice or a string, leads to a value in a. It panics if v is
+// of another kind.
 func (a *Arena) Owns(v any) bool {
 	rv := reflect.ValueOf(v)
 	if a != nil {

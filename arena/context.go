@@ -4,12 +4,12 @@ import "context"
 
 type contextKey struct{}
 
-// NewContext is ctx with a in it.
+// NewContext returns ctx with a in it.
 func NewContext(ctx context.Context, a *Arena) context.Context {
 	return context.WithValue(ctx, contextKey{}, a)
 }
 
-// FromContext is the arena in ctx, or the nil arena, which allocates from the Go heap.
+// FromContext returns the arena in ctx, or the nil arena, which allocates from the Go heap.
 func FromContext(ctx context.Context) *Arena {
 	a, _ := ctx.Value(contextKey{}).(*Arena)
 	return a

@@ -79,12 +79,13 @@ func countBytes(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Check looks for writes outside the values of a: with the debug mode guard or poison, canaries before and behind
-// values without pointers are compared. It returns a [*offheap.MisuseError] for each value around which somebody has written,
-// joined, and nil if all is well or no such mode is on. Free, Reset and Rewind do the same for the values that they
-// give up, and panic. Values of off-heap arenas are blocks, which [offheap.Check] looks at.
+// Check searches for writes outside the values of a: with the debug mode guard or poison, it
+// compares the canaries before and behind values without pointers. It returns an error that joins a
+// [*offheap.MisuseError] for each value with a write beside it. It returns nil if there are none,
+// or if no such mode is on. Free, Reset and Rewind make the same check for the values that they
+// free, and panic. Values of off-heap arenas are blocks, which [offheap.Check] checks.
 //
-// It takes time in proportion to the values.
+// The time is proportional to the number of values.
 func (a *Arena) Check() error {
 	if a == nil {
 		return nil

@@ -35,13 +35,14 @@ func (a *Arena) noteChunk(c *chunk) {
 	}
 }
 
-// CheckLeaks makes a test fail at its end if off-heap arenas that were made since the call have not been freed, whoever
-// holds them. The failure lists them with the calls that made them if the test runs in the debug mode leaks (FREEHOLD=leaks), and with
-// the place that made them otherwise. Arenas on Go memory are the collector's when nobody holds them, and so no leaks; with the kill
-// switch all are.
+// CheckLeaks makes a test fail at its end if off-heap arenas that were made since the call have not
+// been freed, whether or not the program still has a pointer to them. In the debug mode leaks
+// (FREEHOLD=leaks) the failure lists them with the calls that made them, otherwise with the place
+// that made them. The collector frees arenas on Go memory, so these are never leaks; with the kill
+// switch no arena is.
 //
-// Call it before cleanups that free arenas are registered: cleanups run last in, first out. Arenas of tests that run in
-// parallel count, too.
+// Call it before you register cleanups that free arenas: cleanups run last in, first out. Arenas of
+// tests that run in parallel count, too.
 func CheckLeaks(t offheap.TB) {
 	t.Helper()
 	before := registry.last.Load()

@@ -9,12 +9,12 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// ErrUncloneable is what errors.Is finds in the refusals of [DeepClone] and [Heap]: a part of the
-// value has no copy. The message has the path to it.
+// ErrUncloneable is the error of the refusals of [DeepClone] and [Heap]: a part of the value cannot
+// be copied. The message has the path to it.
 var ErrUncloneable = errors.New("a part of the value cannot be copied")
 
-// CloneOptions are options of [DeepClone] and [Heap]. The zero value is good; if several are given,
-// they add up.
+// CloneOptions are options of [DeepClone] and [Heap]. The zero value is a good choice. If several
+// are given, they add up.
 type CloneOptions struct {
 	// Share names types whose values are shared, not copied: a pointer to one is kept as it is, and
 	// where a value stands in another one its bits are copied, so that it leads to what the
@@ -23,15 +23,15 @@ type CloneOptions struct {
 	// pointers only.
 	Share []reflect.Type
 	// ShareAt lists pointers (also in interfaces, as errors are), each to a variable that is
-	// shared: the clone keeps pointers to it and into it as they are.
+	// shared: the clone keeps pointers to it and into it unchanged.
 	ShareAt []any
 	// UnsafeTrust names types of other modules. DeepClone then copies the unexported fields of
 	// every type of their packages. The caller vouches that these packages do not use package
 	// unsafe to store in such a field something other than the field's type says. If one does, the
 	// clone corrupts memory.
 	UnsafeTrust []reflect.Type
-	// CopyGlobals copies package-level variables that pointers lead to like all other variables. It
-	// serves to clone a template that is a package-level variable with pointers to others.
+	// CopyGlobals copies package-level variables that pointers lead to, like all other variables.
+	// Use it to clone a template that is a package-level variable with pointers to others.
 	CopyGlobals bool
 }
 
@@ -100,8 +100,8 @@ func DeepClone[T any](a *Arena, v T, options ...CloneOptions) T {
 	return c
 }
 
-// TryDeepClone is DeepClone with an error instead of a panic for what it refuses and for what the
-// world may refuse.
+// TryDeepClone is [DeepClone] that returns an error if it refuses a value or if there is no memory,
+// instead of panicking.
 func TryDeepClone[T any](a *Arena, v T, options ...CloneOptions) (T, error) {
 	return deepClone("TryDeepClone", a, v, options)
 }

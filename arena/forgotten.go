@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// A ForgottenPlace is a call that made arenas on Go memory that died without Free.
+// A ForgottenPlace is a call that made arenas on Go memory that the collector took without Free.
 type ForgottenPlace struct {
 	Made   string // Function, file and line of the call, as in Info.
 	Arenas uint64 // That were made there and died without Free so far.
 }
 
-// ForgottenPlaces lists where the arenas that [Totals] counts as Forgotten were made, those with
-// the most arenas first. It needs no debug mode. An arena without Free is no mistake; with Free its
-// memory is recycled, and does not wait for the collector. Of more than 1024 places, arenas of the
-// later ones count as made at "other places".
+// ForgottenPlaces lists the places that made the arenas that [Totals] counts as Forgotten, those
+// with the most arenas first. It needs no debug mode. An arena without Free is no mistake; with
+// Free its memory is reused, and does not wait for the collector. If there are more than 1024
+// places, arenas of the later ones count as made at "other places".
 func ForgottenPlaces() []ForgottenPlace {
 	eachRecord(func(*record, bool) {}) // Finds those that the collector took meanwhile.
 	p := &registry.places

@@ -12,10 +12,10 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// Options are those of [NewWith] and [NewOffHeap]. The zero value is good.
+// Options configure [NewWith] and [NewOffHeap]. The zero value is a good choice.
 type Options struct {
-	// Purpose is the account that an off-heap arena's memory is on; nil is one that is called
-	// "arena". Arenas on Go memory have no account: NewWith takes nil alone.
+	// Purpose is the account of an off-heap arena's memory; nil means one called "arena". Arenas on
+	// Go memory have no account: NewWith takes only nil.
 	Purpose *offheap.Purpose
 	// Limit is the first limit; see [Arena.SetLimit].
 	Limit int64
@@ -23,14 +23,14 @@ type Options struct {
 	// refuses it.
 	Shared bool
 	// NoReuse makes Free, Reset, Rewind and [Pool.Put] leave memory to the collector, as the mode
-	// [NoReuse] of Reset does, whatever mode Reset is called with. The arena takes no memory from
-	// other arenas either. NewOffHeap refuses it, because the collector sees no pointer to off-heap
-	// memory.
+	// [NoReuse] of Reset does, for any mode of Reset. The arena takes memory of other arenas only
+	// after the collector has proved that no pointer leads into it. NewOffHeap refuses it, because
+	// the collector sees no pointer to off-heap memory.
 	NoReuse bool
 }
 
-// NewWith makes an arena on memory of the Go heap by options. It panics if they have a Purpose or a
-// negative Limit.
+// NewWith makes an arena on memory of the Go heap with options. It panics if they have a Purpose or
+// a negative Limit.
 func NewWith(o Options) *Arena {
 	if o.Purpose != nil {
 		panic(fmt.Errorf("arena: NewWith with a Purpose: only memory outside the Go heap is on the account of one; use NewOffHeap"))
@@ -53,13 +53,13 @@ func (o Options) checkLimit(op string) {
 	}
 }
 
-// NewOffHeap makes an arena on memory outside the Go heap, for values without Go pointers, which the
-// collector neither scans nor waits for. Links between them are [offheap.Ref]. A T that holds Go
-// pointers makes New and the like panic with the path of the field; one that is
-// [offheap.UnsafeSelfContained] does not.
+// NewOffHeap makes an arena on memory outside the Go heap, for values without Go pointers, which
+// the collector neither scans nor waits for. Links between them are [offheap.Ref]. For a T with Go
+// pointers, New and similar functions panic with the path of the field, unless T is
+// [offheap.UnsafeSelfContained].
 //
-// The arena must be freed. One that is dropped keeps its memory for ever, because values in it may
-// still be in use, and is listed as leaked by [List].
+// The arena must be freed. If the program drops it, its memory is never released, because values in
+// it may still be in use, and [List] reports it as leaked.
 func NewOffHeap(o Options) *Arena {
 	o.checkLimit("NewOffHeap")
 	switch {
@@ -78,11 +78,12 @@ func NewOffHeap(o Options) *Arena {
 	return a
 }
 
-// NewFixed makes an arena of so many bytes outside the Go heap, as [NewOffHeap], all of which are
-// there when it returns: from then on it asks the system for nothing, and what does not fit is
-// refused with [offheap.ErrLimit]. Types that hold bools or are self-contained are refused as well as those
-// with Go pointers. Reset keeps the memory in any mode. NewFixed panics if bytes is negative, and if
-// there is no memory with a value that errors.Is [offheap.ErrOutOfMemory].
+// NewFixed makes an arena of so many bytes outside the Go heap, like [NewOffHeap]. All of its
+// memory is allocated when NewFixed returns: from then on the arena makes no call to the system,
+// and a value that does not fit is refused with [offheap.ErrLimit]. Types that hold bools or are
+// self-contained are refused, as are types with Go pointers. Reset keeps the memory in any mode.
+// NewFixed panics if bytes is negative. If there is no memory, it panics with a value that
+// errors.Is [offheap.ErrOutOfMemory].
 func NewFixed(bytes int) *Arena {
 	a, err := newFixed(bytes)
 	must(err)

@@ -55,9 +55,9 @@ type Map[K comparable, V any] struct {
 // plainHeap is the life of Maps that belong to no arena.
 var plainHeap = Arena{kind: kindHeap}
 
-// NewMap makes an empty Map in a, with room for hint entries. It panics with a value that errors.Is
-// [offheap.ErrLimit] or [offheap.ErrOutOfMemory] if there is no memory for them, and if hint is
-// negative.
+// NewMap makes an empty Map in a, with room for hint entries. If there is no memory for them, it
+// panics with a value that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory]. It panics if
+// hint is negative.
 func NewMap[K comparable, V any](a *Arena, hint int) *Map[K, V] {
 	m, err := newMap[K, V]("NewMap", a, hint)
 	must(err)
@@ -157,13 +157,13 @@ func (a *Arena) name() string {
 	return fmt.Sprintf("arena %d", a.rec.id)
 }
 
-// Len is how many entries there are.
+// Len is the number of entries.
 func (m *Map[K, V]) Len() int {
 	m.check("Map.Len")
 	return m.n
 }
 
-// Get is the value of key, and whether there is one.
+// Get returns the value of key, and whether there is one.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	m.check("Map.Get")
 	var h uint64
@@ -184,8 +184,8 @@ func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	return value, false
 }
 
-// Set makes value the value of key. It panics with a value that errors.Is [offheap.ErrLimit] or
-// [offheap.ErrOutOfMemory] if the Map must grow and cannot; then it is as it was.
+// Set makes value the value of key. If the Map must grow and there is no memory, Set panics with a
+// value that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory], and the Map is unchanged.
 func (m *Map[K, V]) Set(key K, value V) { must(m.set("Map.Set", key, value)) }
 
 // TrySet is Set with an error for what the world may refuse.
@@ -250,7 +250,7 @@ func (m *Map[K, V]) rewrite(to *K, key K) {
 	*to = key
 }
 
-// Delete removes the entry of key and says whether there was one.
+// Delete removes the entry of key and reports whether there was one.
 func (m *Map[K, V]) Delete(key K) bool {
 	m.check("Map.Delete")
 	h := m.hash(key)
@@ -269,7 +269,7 @@ func (m *Map[K, V]) Delete(key K) bool {
 	return true
 }
 
-// Clear removes all entries, those with NaN in their keys too. The table stays.
+// Clear removes all entries, those with NaN in their keys, too. The table stays.
 func (m *Map[K, V]) Clear() {
 	m.check("Map.Clear")
 	clear(m.t.ctrl)
@@ -287,14 +287,14 @@ func (m *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) { m.loop("Map.All", "the next step of Map.All", yield) }
 }
 
-// Keys are the keys of [Map.All].
+// Keys iterates over the keys, as [Map.All] does.
 func (m *Map[K, V]) Keys() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		m.loop("Map.Keys", "the next step of Map.Keys", func(k K, _ V) bool { return yield(k) })
 	}
 }
 
-// Values are the values of [Map.All].
+// Values iterates over the values, as [Map.All] does.
 func (m *Map[K, V]) Values() iter.Seq[V] {
 	return func(yield func(V) bool) {
 		m.loop("Map.Values", "the next step of Map.Values", func(_ K, v V) bool { return yield(v) })

@@ -162,7 +162,7 @@ func GetBytes[K ~string, V any](m *Map[K, V], key []byte) (V, bool) {
 	return m.Get(bufferKey[K](key))
 }
 
-// SetBytes is [Map.Set] with a key in a buffer, which it copies to the arena if the key is new.
+// SetBytes is [Map.Set] with a key in a buffer. If the key is new, SetBytes copies it to the arena.
 func SetBytes[K ~string, V any](m *Map[K, V], key []byte, value V) {
 	must(m.set("SetBytes", bufferKey[K](key), value))
 }

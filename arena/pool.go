@@ -7,19 +7,19 @@ import (
 	"sync/atomic"
 )
 
-// A Pool hands out arenas, one for each request, and keeps the chunks of those that come back, so
-// that an arena from Get begins with what an earlier one ended with. The arenas themselves are not
-// used again: an arena that was put back panics at every use. The zero value is good; a Pool may be
-// used by many goroutines at once. It must not be copied once it was used; a copy panics.
+// A Pool makes arenas, one for each request, and keeps the chunks of arenas that are put back. So
+// an arena from Get begins with the chunks of an earlier one. The Arena itself is not used again:
+// an arena that was put back panics at every use. The zero value is ready to use. Many goroutines
+// may use a Pool at once. A Pool must not be copied after its first use; a copy panics.
 type Pool struct {
 	_ noCopy
-	// Arenas is for how many arenas a Pool keeps chunks, 0 for GOMAXPROCS.
+	// Arenas is the number of arenas whose chunks a Pool keeps, 0 for GOMAXPROCS.
 	Arenas int
-	// Bytes is how many bytes of chunks it keeps for each, 0 for 4 MiB.
+	// Bytes is the number of bytes of chunks that it keeps for each, 0 for 4 MiB.
 	Bytes int64
 
-	// NoReuse makes the Pool's arenas leave their memory to the collector when they come back, as
-	// [Options] say; the Pool then keeps no chunks.
+	// NoReuse makes the Pool's arenas leave their memory to the collector when they are put back,
+	// as [Options] describe; the Pool then keeps no chunks.
 	NoReuse bool
 
 	shelf atomic.Pointer[poolShelf] // Made by the first use.
@@ -62,7 +62,7 @@ func (p *Pool) open(op string) *poolShelf {
 	return s
 }
 
-// Get is an arena for the caller, who gives it to Put, or frees it.
+// Get returns an arena, which belongs to the caller until Put or Free.
 func (p *Pool) Get() *Arena {
 	s := p.open("Pool.Get")
 	a := &Arena{}
@@ -86,8 +86,8 @@ func (p *Pool) Get() *Arena {
 	return a
 }
 
-// Put takes an arena back that Get handed out. All its values are given up, as by [Arena.Free].
-// A nil arena is ignored.
+// Put takes back an arena that Get returned, and frees all its values, as [Arena.Free] does. It
+// ignores a nil arena.
 func (p *Pool) Put(a *Arena) {
 	if a == nil {
 		return

@@ -94,7 +94,7 @@ func (k kind) offHeap() bool { return k == kindOffHeap || k == kindFixed }
 
 var kindNames = [...]string{"freed", "shared", "Go memory", "off-heap", "fixed", "Go heap"}
 
-// ID is a number that no other arena of the process has or had. The nil arena's is 0.
+// ID is a number that no other arena of the process has or had. The nil arena's ID is 0.
 func (a *Arena) ID() uint64 {
 	if a == nil {
 		return 0
@@ -103,10 +103,11 @@ func (a *Arena) ID() uint64 {
 	return a.rec.id
 }
 
-// ByID is the arena with that ID, or nil if it was freed or collected, or never was. The registry
-// holds no arena, because an arena on Go memory that is dropped must be collected. Values do not hold their
-// arena either: they keep their chunks alive, which the collector scans as values and nothing else. So the
-// program must hold each *Arena that it looks up by ID.
+// ByID returns the arena with that ID. It returns nil if the arena was freed or collected, or if
+// there never was one. The registry does not keep arenas alive, because the collector must free a
+// dropped arena on Go memory. Values do not keep their arena alive either: they keep their chunks,
+// which the collector scans as values only. So the program must keep each *Arena that it looks up
+// by ID.
 func ByID(id uint64) *Arena {
 	s := shardOf(id)
 	s.mu.Lock()
@@ -139,8 +140,8 @@ func (i Info) String() string {
 	return s
 }
 
-// List describes all arenas that are not freed, by ID. Arenas on Go memory that nobody holds leave
-// the list when the collector has found them.
+// List describes all arenas that are not freed, by ID. An arena on Go memory that the program has
+// dropped leaves the list when the collector has found it.
 func List() (list []Info) {
 	eachRecord(func(r *record, leaked bool) {
 		list = append(list, Info{ID: r.id, Kind: kindNames[r.kind], Made: r.place(), Held: r.held.Load(), Leaked: leaked, Stack: r.stack.String()})

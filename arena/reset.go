@@ -4,11 +4,10 @@ import (
 	"fmt"
 )
 
-// Free ends all values of a and recycles their memory at once. The program must not use a value
-// afterwards: the value may show the bits of a later one, of the same type if the type holds
-// pointers or bools. An arena without reuse ([Options]) leaves the memory to the collector, and a
-// value that is still in use keeps its bits. Every use of a afterwards panics, a second Free
-// included.
+// Free frees all values of a and reuses their memory at once. The program must not use a value
+// afterwards: the value may show data of a later one, of the same type if the type holds pointers
+// or bools. An arena without reuse ([Options]) leaves the memory to the collector, and a value that
+// is still in use does not change. Every use of a afterwards panics, a second Free included.
 func (a *Arena) Free() {
 	if a == nil {
 		return
@@ -51,7 +50,7 @@ func (a *Arena) each(f func(*bump)) {
 	}
 }
 
-// A Mode says what Reset does with an arena's chunks.
+// A Mode decides the next owner of an arena's chunks after [Arena.Reset].
 type Mode struct {
 	keep    int64
 	noReuse bool
@@ -59,26 +58,26 @@ type Mode struct {
 
 // The modes of Reset, beside [KeepUpTo].
 var (
-	// Keep leaves all chunks with the arena: the next round allocates nothing.
+	// Keep leaves all chunks with the arena, so the next round allocates nothing.
 	Keep = Mode{keep: 1<<63 - 1}
-	// GiveBack gives all chunks to the store, where any arena finds them; after some seconds they
-	// are the collector's.
+	// GiveBack moves all chunks to the store, where any arena finds them. After some seconds they
+	// go to the collector.
 	GiveBack = Mode{}
-	// NoReuse leaves all chunks to the collector, neither wiped nor reused: a value that is still
-	// in use keeps its bits, and its chunk lives as long as a pointer leads into it. The next round
-	// allocates new chunks, as large as the last rounds were. Off-heap and fixed arenas, whose
-	// memory the collector does not see, panic. [Options] and [Pool] have a field for arenas that
-	// always do so, the word noreuse of FREEHOLD is for all arenas on Go memory.
+	// NoReuse leaves all chunks to the collector, neither wiped nor reused. A value that is still
+	// in use does not change, and its chunk lives as long as a pointer leads into it. The next
+	// round allocates new chunks, as large as those of the last rounds. Off-heap and fixed arenas,
+	// whose memory the collector does not see, panic. [Options] and [Pool] have a field for arenas
+	// that always do so; the word noreuse of FREEHOLD is for all arenas on Go memory.
 	//
-	// Chunks of 64 KiB and more that hold no pointers are taken over by a finalizer, once the
-	// collector has proved that no pointer leads into them. Go runs all finalizers in one
-	// goroutine: a finalizer of the program that blocks keeps them all. And a cleanup
-	// (runtime.AddCleanup) of a value in such a chunk does not run while arenas take the chunk
-	// over, but when it leaves their use.
+	// A finalizer takes over chunks of 64 KiB and more without pointers, once the collector has
+	// proved that no pointer leads into them. Go runs all finalizers in one goroutine, so a
+	// finalizer of the program that blocks keeps all such chunks. A cleanup (runtime.AddCleanup) of
+	// a value in such a chunk does not run while arenas take the chunk over, but when they no
+	// longer use it.
 	NoReuse = Mode{noReuse: true}
 )
 
-// KeepUpTo leaves chunks of up to n bytes with the arena and gives back the others.
+// KeepUpTo leaves chunks of up to n bytes with the arena and moves the others to the store.
 func KeepUpTo(n int64) Mode {
 	if n < 0 {
 		panic(fmt.Errorf("arena: KeepUpTo: negative number of bytes %d", n))
@@ -86,7 +85,7 @@ func KeepUpTo(n int64) Mode {
 	return Mode{keep: n}
 }
 
-// Reset gives up all values of a, as Free does, but a can be used again.
+// Reset frees all values of a, as [Arena.Free] does, but a can be used again.
 func (a *Arena) Reset(m Mode) {
 	if a == nil {
 		return

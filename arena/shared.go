@@ -15,8 +15,8 @@ type sharedPart struct {
 	_ [64]byte // Parts of different Ps do not share a cache line.
 }
 
-// NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. It
-// costs a lock for each value. A New that comes after Free panics, and so does a second Free.
+// NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. Each
+// value costs a lock. A New after Free panics, and so does a second Free.
 func NewShared() *Arena {
 	a := &Arena{}
 	var made [1]uintptr

@@ -4,11 +4,11 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// Append is append in an arena: s may lie in a, in another arena or on the Go heap, where it stays if
-// its capacity suffices. Otherwise s grows where it is if its capacity ends at the very position
-// where a goes on to allocate, and is copied to a if not; then the old elements stay as they are, until
-// a is reset or freed. Appending bit by bit to the slice that was made last copies nothing. It
-// panics as [New] does.
+// Append is append in an arena. s may lie in a, in another arena or on the Go heap. If its capacity
+// suffices, s stays there. If its capacity ends at the position where a allocates next, s grows in
+// place. Otherwise Append copies s to a, and the old elements stay unchanged until a is reset or
+// freed. Appending step by step to the most recent slice copies nothing. Append panics as [New]
+// does.
 func Append[T any](a *Arena, s []T, elems ...T) []T {
 	if n := len(s); len(elems) <= cap(s)-n && (a == nil || a.kind > kindShared) {
 		s = s[:n+len(elems)]

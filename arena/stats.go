@@ -8,18 +8,19 @@ import (
 
 // Stats are the bytes of one arena.
 type Stats struct {
-	// InUse is what values take, with what their alignment cost.
+	// InUse is the memory of values, with the gaps that their alignment needs.
 	InUse int64
-	// Retained is the rest of the arena's chunks: what is left of each, and what Reset and Rewind
-	// kept.
+	// Retained is the rest of the arena's chunks: the free part of each, and the chunks that Reset
+	// and Rewind kept.
 	Retained int64
 	// Held is the sum of both.
 	Held int64
-	// Chunks is how many chunks there are, Types how many types with pointers or bools have some.
+	// Chunks is the number of chunks, Types the number of types with pointers or bools that have
+	// chunks.
 	Chunks, Types int
 }
 
-// Stats counts what a holds. It takes time in proportion to the number of chunks.
+// Stats counts the memory of a. The time is proportional to the number of chunks.
 func (a *Arena) Stats() Stats {
 	if a == nil {
 		return Stats{}
@@ -65,18 +66,19 @@ type Totals struct {
 	Held     int64 // In their chunks, on the Go heap and off it.
 	OffHeap  int64 // The part of Held that lies off the Go heap; [offheap.Stats] count it, too.
 	Retained int64 // In Pools, and in the store, which keeps it for some seconds.
-	// Leaked is how many off-heap arenas were dropped without Free, and LeakedBytes what they hold
-	// for ever. Both are parts of the figures above, and grow when the collector finds such an
-	// arena.
+	// Leaked is the number of off-heap arenas that were dropped without Free, and LeakedBytes the
+	// memory that they keep for ever. Both are parts of the figures above, and grow when the
+	// collector finds such an arena.
 	Leaked      int
 	LeakedBytes int64
-	// Forgotten is how many arenas on Go memory died without Free so far. That is no mistake, but
-	// the collector takes their memory later than Free does, and nothing recycles it. It grows when
-	// the collector has found such an arena. [ForgottenPlaces] says where they were made.
+	// Forgotten is the number of arenas on Go memory that died without Free so far. That is no
+	// mistake, but the collector takes their memory later than Free does, and no arena reuses it.
+	// It grows when the collector has found such an arena. [ForgottenPlaces] lists the places that
+	// made them.
 	Forgotten uint64
 }
 
-// ReadStats counts over all arenas: about 0.1 ms for a thousand of them.
+// ReadStats counts over all arenas. It takes about 0.1 ms for a thousand of them.
 func ReadStats() Totals {
 	t := Totals{Retained: store.kept.Load() + proven.kept.Load() + pooled.Load()}
 	eachRecord(func(r *record, leaked bool) {
@@ -95,10 +97,10 @@ func ReadStats() Totals {
 	return t
 }
 
-// SetLimit bounds the bytes that a's chunks may take, 0 for no bound, and returns the bound before.
-// A value for which a needs a chunk beyond the bound is refused with [offheap.ErrLimit]; what there
-// is stays, and a works on. Empty chunks that Reset, Rewind or a [Pool] left with a count, but a
-// gives them back before it refuses a value.
+// SetLimit bounds the bytes of a's chunks, 0 for no bound, and returns the old bound. If a value
+// needs a chunk beyond the bound, a refuses it with [offheap.ErrLimit]; existing values stay, and a
+// works on. Empty chunks that Reset, Rewind or a Pool left with a count, but a releases them before
+// it refuses a value.
 func (a *Arena) SetLimit(n int64) (old int64) {
 	if n < 0 {
 		panic(fmt.Errorf("arena: SetLimit: negative limit %d; 0 means none", n))

@@ -4,8 +4,8 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// String copies s, a string or bytes, to a. The result is valid as long as a's values are: nothing
-// that outlives them may keep it, and map keys are such a thing (see [Clone]).
+// String copies s, a string or bytes, to a. The result is valid as long as a's values are. No data
+// that outlives them may keep it; map keys are an example (see [Clone]).
 func String[S ~string | ~[]byte](a *Arena, s S) string {
 	var p unsafex.Ptr
 	if a != nil && len(s) != 0 && a.bytes.cursor != nil {
@@ -20,7 +20,7 @@ func String[S ~string | ~[]byte](a *Arena, s S) string {
 	return unsafex.StringOf(p, len(s))
 }
 
-// Bytes copies s, a string or bytes, to a. The slice's capacity is its length.
+// Bytes copies s, a string or bytes, to a. The result's capacity is its length.
 func Bytes[S ~string | ~[]byte](a *Arena, s S) []byte {
 	var p unsafex.Ptr
 	if a != nil && len(s) != 0 && a.bytes.cursor != nil {
@@ -37,7 +37,7 @@ func Bytes[S ~string | ~[]byte](a *Arena, s S) []byte {
 	return b
 }
 
-// Concat copies the parts, one behind the other, to a.
+// Concat copies the parts, one behind the other, to one string in a.
 func Concat(a *Arena, parts ...string) string {
 	n := 0
 	for _, s := range parts {

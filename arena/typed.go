@@ -7,15 +7,15 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A Typed makes values of one type in one arena, of which it has looked the type up: the fastest
-// way. It is valid as long as the arena is, for the arena's goroutine. [Of] makes it; what is made with the zero
-// Typed ends in Go's panic for a nil pointer.
+// A Typed makes values of one type in one arena. It has looked the type up once, so it is the
+// fastest way. It is valid as long as the arena, for the arena's goroutine. [Of] makes one. A call
+// of the zero Typed ends in Go's panic for a nil pointer.
 type Typed[T any] struct{ b *bump }
 
 // heapBump is the bump of the nil arena.
 var heapBump = bump{chunk: &noChunk, cursor: &noCursor}
 
-// Of is a's Typed for T.
+// Of returns a's Typed for T.
 func Of[T any](a *Arena) Typed[T] {
 	d := describe[T]()
 	if a == nil {

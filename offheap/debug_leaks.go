@@ -8,7 +8,8 @@ import (
 	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
-// A Leak is blocks that were allocated at one place, for one type, and have not been freed.
+// A Leak describes the blocks that were allocated at one place, for one type, and have not been
+// freed.
 type Leak struct {
 	Blocks int
 	Bytes  int64
@@ -18,14 +19,16 @@ type Leak struct {
 	group debugmode.LeakGroup
 }
 
-// String is the paragraph of a leak in a report: a line that says how many and how large, and the stack.
+// String is the paragraph of a leak in a report: a line with the number of blocks and bytes, and
+// the stack.
 func (l Leak) String() string { return l.group.String() }
 
-// Leaks lists the blocks that are in use now, grouped by where they were allocated and what for, those with the most bytes first. Whether they
-// are leaks, the caller knows: at the end of a program or of a test they usually are. It needs a debug mode (FREEHOLD=leaks is
-// the cheapest) and returns nil without one; then [ReadStats] says how much is in use, and not by whom.
+// Leaks lists the blocks in use, grouped by place of allocation and type, those with the most bytes
+// first. At the end of a program or of a test, blocks in use are usually leaks. Leaks needs a debug
+// mode (FREEHOLD=leaks is the cheapest) and returns nil without one. [ReadStats] has the number of
+// bytes in use in any mode.
 //
-// It may be called at any time by any goroutine, and takes a fraction of a microsecond a block.
+// Any goroutine may call Leaks at any time. It takes a fraction of a microsecond a block.
 func Leaks() []Leak {
 	std.start()
 	if std.other == nil || !std.other.marked() {
@@ -38,7 +41,8 @@ func Leaks() []Leak {
 	return list
 }
 
-// WriteLeaks writes the text of [Leaks] to w, as it would stand at the end of the program, and a line that says so if there are none or no mode is on.
+// WriteLeaks writes the text of [Leaks] to w, as freehold writes it at the end of the program. If
+// there are no leaks, or no mode is on, it writes a line that says so.
 func WriteLeaks(w io.Writer) error {
 	if list := Leaks(); len(list) > 0 {
 		groups := make([]debugmode.LeakGroup, len(list))
@@ -70,18 +74,21 @@ func (t *tracked) leaks(after uint64) []debugmode.LeakGroup {
 	})
 }
 
-// TB is the part of testing.TB that [CheckLeaks] needs, so that programs do not get package testing with it.
+// TB is the part of testing.TB that [CheckLeaks] needs, so that programs do not import package
+// testing.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Cleanup(func())
 }
 
-// CheckLeaks makes a test fail at its end if blocks are in use that were allocated since the call. In a debug mode (run the test with
-// FREEHOLD=leaks) the failure lists them by the stack that allocated them, and is exact; without one it goes by the bytes in
-// use, so that a leak may hide behind blocks that are older than the call and were freed meanwhile.
+// CheckLeaks makes a test fail at its end if blocks are in use that were allocated since the call.
+// In a debug mode (run the test with FREEHOLD=leaks) the failure lists them by the stack of their
+// allocation, and is exact. Without a mode CheckLeaks compares the bytes in use, so the free of an
+// older block can hide a leak.
 //
-// Call it before cleanups that free blocks are registered: cleanups run last in, first out. Blocks of tests that run in parallel count, too.
+// Call it before you register cleanups that free blocks: cleanups run last in, first out. Blocks of
+// tests that run in parallel count, too.
 func CheckLeaks(t TB) {
 	t.Helper()
 	std.start()

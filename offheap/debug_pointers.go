@@ -48,16 +48,20 @@ func fieldAt(t reflect.Type, off uintptr) string {
 	return ""
 }
 
-// Check looks at all memory outside the Go heap for the traces of mistakes that the debug modes can find: bytes written behind a block, or
-// to a freed one (FREEHOLD=poison), beside a block on its guarded pages (guard), and addresses of the Go heap (pointers).
-// The error joins a [*MisuseError] for each block; it is nil if all is well, or no such mode is on.
+// Check searches all memory outside the Go heap for the traces of mistakes that the debug modes can
+// find: bytes written behind a block, or to a freed one (FREEHOLD=poison), beside a block on its
+// guarded pages (guard), and addresses of the Go heap (pointers). The error joins a [*MisuseError]
+// for each block. It is nil if there are none, or if no such mode is on.
 //
-// It reads each block once, at about the speed of memory, and may be called at any time by any goroutine; a block that somebody
-// writes at the same moment is read as it is. Frees wait meanwhile.
+// Check reads each block once, at about the speed of memory. Any goroutine may call it at any time.
+// If the program writes to a block at the same moment, Check reads the block as it is. Frees wait
+// meanwhile.
 //
-// What pointers can tell: on 64-bit Linux all of the Go heap is known, and goroutines' stacks lie in it, too; elsewhere those parts of it
-// that hold some objects of about the present, so that a word that leads to another part is not found. A number that happens to be an
-// address of the Go heap is taken for one. Package-level variables and constants are not on the heap, and pointers to them are allowed.
+// On 64-bit Linux the mode pointers knows all of the Go heap, which includes goroutines' stacks. On
+// other systems it knows the parts of the heap that hold some present objects, so it does not find
+// a word that leads to another part. A number that happens to be an address of the Go heap counts
+// as one. Package-level variables and constants are not on the heap, so pointers to them are
+// allowed.
 func Check() error {
 	std.start()
 	if std.guards != nil {

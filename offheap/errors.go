@@ -8,8 +8,8 @@ import (
 	"github.com/freehold-go/freehold/internal/owner"
 )
 
-// ErrOutOfMemory says that the machine, or the address space that the process may use, gave no
-// memory. The allocator works on; freeing blocks helps, and so does what the message proposes.
+// ErrOutOfMemory says that the machine, or the address space of the process, has no memory left.
+// The allocator works on. Free blocks, or follow the advice in the message.
 var ErrOutOfMemory = errors.New("offheap: out of memory")
 
 // ErrLimit says that a limit set by SetLimit would have been exceeded.

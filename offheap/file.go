@@ -16,25 +16,25 @@ import (
 )
 
 // A File is memory that is a file: values allocated in it are still there when the file is opened
-// again, and the Refs between them stay valid, because they are offsets. Values are never freed
-// one by one. Several processes may map one file to read it; one at a time may allocate in it.
+// again, and the Refs between them stay valid, because they are offsets. A File cannot free single
+// values. Several processes may map one file to read it; one at a time may allocate in it.
 //
-// T must hold neither Go pointers nor bools: whatever bytes a file has must be a valid T. The
+// T must hold neither Go pointers nor bools, because any bytes in a file must be a valid T. The
 // layout of T is Go's for the machine that wrote the file. The file keeps the layout of its root
 // and of the types that Refs lead to from there; [TryRoot] refuses a root of another layout.
 //
 // A File must be closed, and must not be copied; every call of a copy panics. [Regions] lists the
-// files that are open, and with FREEHOLD=leaks [Leaks] lists the places that opened them.
+// open files, and with FREEHOLD=leaks [Leaks] lists the places that opened them.
 //
-// The file has all its disk space from the start, so that a full disk is an error of CreateFile
-// and not a signal later. A file that someone else truncates while it is mapped ends the process
-// with SIGBUS at the next access; Go can turn that into a panic only with debug.SetPanicOnFault.
-// What was written reaches the disk some time, or by Sync at once; a kill loses nothing, a crash
-// of the machine what was not synced.
+// The file has all its disk space from the start, so a full disk is an error of [CreateFile] and
+// not a signal later. If another process truncates the file while it is mapped, the next access
+// ends this process with SIGBUS; Go can turn that into a panic only with debug.SetPanicOnFault.
+// Data reaches the disk at some time, or at once by [File.Sync]. If the process is killed, no data
+// is lost. If the machine crashes, data written since the last Sync may be lost.
 //
-// New allocates safely from several goroutines; Close must not run at the same time as anything
-// else. After Close the addresses stay out of use for ever: a stale pointer faults, it never
-// reads what is not the file's.
+// Several goroutines may call New at once; Close must not run at the same time as any other call.
+// After Close the addresses stay out of use for ever, so a stale pointer faults, and never reads
+// other data.
 type File struct {
 	_        noCopy
 	self     *File // The File itself. A copy and the zero File have another value here.
@@ -107,13 +107,14 @@ func mapNew(f *os.File, size int64) (*File, error) {
 	return m, nil
 }
 
-// OpenFile maps a file that CreateFile made, to read and to write. Whatever the file holds, an error
-// or a wrong value is the worst that follows. It needs permission to write the file; see
-// [OpenFileReadOnly].
+// OpenFile maps a file that [CreateFile] made, for reading and writing. For any contents of the
+// file, the worst result is an error or a wrong value. OpenFile needs permission to write the file;
+// see [OpenFileReadOnly].
 func OpenFile(path string) (*File, error) { return openFile("OpenFile", path, os.O_RDWR) }
 
-// OpenFileReadOnly maps a file that CreateFile made, to read it. A write to a value in it faults,
-// which ends the program; NewInFile and MakeSliceInFile return an error and SetRoot panics.
+// OpenFileReadOnly maps a file that [CreateFile] made, for reading. A write to a value in it
+// faults, which ends the program. [NewInFile] and [MakeSliceInFile] return an error, and [SetRoot]
+// panics.
 func OpenFileReadOnly(path string) (*File, error) {
 	return openFile("OpenFileReadOnly", path, os.O_RDONLY)
 }
@@ -202,8 +203,8 @@ func (f *File) enter() *File {
 	return f
 }
 
-// Close ends the use of the file. Pointers into it fault from now on, Refs panic. It does not wait
-// for the disk; see Sync.
+// Close unmaps the file. After it, pointers into the file fault and Refs panic. Close does not wait
+// for the disk; see [File.Sync].
 func (f *File) Close() error {
 	f.checkCopy("Close")
 	if !f.open.CompareAndSwap(true, false) {
@@ -221,7 +222,7 @@ func (f *File) Close() error {
 	return vmem.System().RetireFile(f.addr, f.size)
 }
 
-// Sync returns when all that was written so far has reached the disk.
+// Sync returns when all data written so far has reached the disk.
 func (f *File) Sync() error {
 	f.check("Sync")
 	if f.readOnly {
@@ -230,7 +231,7 @@ func (f *File) Sync() error {
 	return vmem.System().SyncFile(f.addr, f.size)
 }
 
-// Used is the number of bytes in use, and Size that of the whole file.
+// Used is the number of bytes in use.
 func (f *File) Used() int64 { f.check("Used"); return f.used() }
 
 // Size is the number of bytes of the whole file.
@@ -266,8 +267,8 @@ func NewInFile[T any](f *File) (Ref[T], error) {
 	return Ref[T]{off: off}, err
 }
 
-// MakeSliceInFile allocates n zero values of T in a row. The Ref leads to the first; the others
-// are reached through [Ref.SliceIn].
+// MakeSliceInFile allocates n zero values of T in a row. The Ref leads to the first; [Ref.SliceIn]
+// returns all of them.
 func MakeSliceInFile[T any](f *File, n int) (Ref[T], error) {
 	d := describe[T]()
 	d.checkFile("MakeSliceInFile")
@@ -308,7 +309,8 @@ func (f *File) alloc(n, align uintptr) (uint64, error) {
 	}
 }
 
-// In is a pointer to the value in f, nil for the nil Ref. It panics if r cannot lead to a T there.
+// In returns a pointer to the value in f, nil for the nil Ref. It panics if r cannot lead to a T
+// there.
 func (r Ref[T]) In(f *File) *T {
 	d := describe[T]()
 	d.checkFile("Ref.In")
@@ -319,7 +321,7 @@ func (r Ref[T]) In(f *File) *T {
 	return unsafex.At[T](f.resolve(r.off, d, 1))
 }
 
-// SliceIn is the n values from r on in f.
+// SliceIn returns the n values from r on in f.
 func (r Ref[T]) SliceIn(f *File, n int) []T {
 	d := describe[T]()
 	d.checkFile("Ref.SliceIn")
@@ -343,8 +345,8 @@ func (f *File) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 	return f.addr + uintptr(off)
 }
 
-// SetRoot stores the Ref by which a later reader of the file finds the rest, and the layout of T. It
-// panics if the file is open for reading only.
+// SetRoot stores the Ref by which a later reader of the file finds the other values, and the layout
+// of T. It panics if the file is open for reading only.
 func SetRoot[T any](f *File, r Ref[T]) {
 	d := describe[T]()
 	d.checkFile("SetRoot")
@@ -366,17 +368,17 @@ func (f *File) setRoot(d *typeDesc, off uint64) {
 	f.head.root.Store(off)
 }
 
-// Root is [TryRoot] for a file whose layout is known to be right: it panics with TryRoot's error.
+// Root is [TryRoot] for a file whose layout is sure to be right: it panics with TryRoot's error.
 func Root[T any](f *File) Ref[T] {
 	r, err := TryRoot[T](f)
 	must(err)
 	return r
 }
 
-// TryRoot is the Ref stored by SetRoot, nil if there is none. The error is [ErrLayout], and names the
-// first field that differs, if values of T, or of a type that Refs lead to from T, lie otherwise in
-// memory than in the program that stored the root. Names may differ: that the root means what T
-// means is the program's affair.
+// TryRoot returns the Ref stored by [SetRoot], nil if there is none. The error is [ErrLayout], and
+// names the first field that differs, if values of T, or of a type that Refs lead to from T, have
+// another layout in memory than in the program that stored the root. Names may differ: TryRoot does
+// not check that the root has the same meaning.
 func TryRoot[T any](f *File) (Ref[T], error) {
 	d := describe[T]()
 	d.checkFile("Root")

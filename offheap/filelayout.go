@@ -11,8 +11,8 @@ import (
 )
 
 // ErrLayout says that the root of a mapped file was stored as a value of another layout than the
-// program's type has: by another version of the program, another program, or one for a processor
-// whose int has another size.
+// program's type has. Another version of the program has stored it, or another program, or a
+// program for a processor whose int has another size.
 var ErrLayout = errors.New("offheap: the file holds values of another layout")
 
 // A layout says how the values of a type, and of the types that its Refs lead to, lie in memory. It

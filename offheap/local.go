@@ -8,16 +8,16 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A Local allocates for one goroutine at a time, without finding out each time which P runs it:
-// the fastest way to allocate single blocks. Its blocks are ordinary blocks: any goroutine may free
-// them in any way, and a Local may free any block. Until Close a Local keeps up to 32 free blocks
-// of each size and kind to itself, at most 16 KiB or one block.
+// A Local allocates for one goroutine at a time. It need not find out which P runs the goroutine,
+// so it is the fastest way to allocate single blocks. Its blocks are ordinary blocks: any goroutine
+// may free them in any way, and a Local may free any block. Until Close a Local keeps up to 32 free
+// blocks of each size and kind, at most 16 KiB or one block.
 //
-// A Local must not be copied; pass the pointer that NewLocal returned. Every call of a copy panics
-// with a [*MisuseError], and so does every call of a zero Local and of one that is closed.
+// A Local must not be copied; pass the pointer that [NewLocal] returned. Every call of a copy
+// panics with a [*MisuseError], and so does every call of a zero Local and of a closed one.
 //
-// Two goroutines that use one Local at the same time make a data race. Built with -race, each call
-// writes to the Local, so that the race detector reports them.
+// If two goroutines use one Local at the same time, that is a data race. In a build with -race each
+// call writes to the Local, so the race detector reports it.
 type Local struct {
 	_     noCopy
 	self  *Local // The Local itself. A copy and the zero Local have another value here.
@@ -41,11 +41,11 @@ const (
 )
 
 // NewLocal makes a Local. Close it after the last use. If the program drops a Local instead, the
-// collector finds that out some time later and offheap takes the Local's free blocks back;
+// collector finds that out some time later and offheap takes the Local's free blocks back.
 // [Stats].LocalsDropped counts such Locals, and with FREEHOLD=leaks [Leaks] lists the places that
 // made them.
 //
-// About 12,000 Locals can be open; further ones work at the speed of the package's functions.
+// About 12,000 Locals can be open. Further Locals work at the speed of the package's functions.
 func NewLocal() *Local { return std.newLocal() }
 
 // own is the Local for the allocator's inner functions; nil means the shared way. It panics if l
@@ -209,8 +209,8 @@ func deleteInSlow(d *typeDesc, addr uintptr, l *Local) {
 	runtime.KeepAlive(l)
 }
 
-// Close gives the Local's free blocks back. Blocks that are in use stay in use. Closing a Local
-// again does nothing; every other use after Close panics.
+// Close returns the Local's free blocks. Blocks in use stay in use. A second Close does nothing;
+// every other use after Close panics.
 func (l *Local) Close() {
 	if l.self == l && l.id == closedLocal {
 		return

@@ -7,13 +7,14 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// Alloc returns n zero bytes outside the Go heap; the slice's capacity is n too. The memory is
-// yours until Free. It panics with a value that errors.Is [ErrOutOfMemory] or [ErrLimit] if there
-// is none, and with a plain error if n is negative. Alloc(0) is an empty slice that needs no Free.
+// Alloc returns n zero bytes outside the Go heap; the slice's capacity is n, too. The memory
+// belongs to the caller until [Free]. If there is no memory, Alloc panics with a value that
+// errors.Is [ErrOutOfMemory] or [ErrLimit]. If n is negative, it panics with a plain error.
+// Alloc(0) is an empty slice that needs no Free.
 //
-// The bytes are zero as long as nobody writes to memory that he has freed: pages that came from the
-// machine, or went back to it, are taken for zero and not cleared again, so that a write through a
-// stale slice may be found in a later block.
+// The bytes are zero unless the program writes to memory that it has freed: pages from the machine,
+// or pages that went back to it, count as zero and are not cleared again. So a write through a
+// stale slice may appear in a later block.
 func Alloc(n int) []byte {
 	if uint(n-1) < sizeclass.Max {
 		if addr := alloc(sizeclass.Of(uintptr(n))); addr != 0 {
@@ -25,14 +26,14 @@ func Alloc(n int) []byte {
 	return mustBytes(TryAlloc(n))
 }
 
-// TryAlloc is Alloc with an error instead of a panic for what the world may refuse.
+// TryAlloc is [Alloc] that returns an error if there is no memory, instead of panicking.
 func TryAlloc(n int) ([]byte, error) {
 	return std.allocBytes("Alloc", n, std.request(8, true))
 }
 
-// AllocUninit is Alloc without the zeroing: the bytes may be what an earlier block left there, at
-// worst data that should not be seen by whoever reads these. For buffers of more than about a
-// kilobyte the zeroing is most of the cost of Alloc.
+// AllocUninit is [Alloc] without the zeroing: the bytes may be those of an earlier block, which the
+// reader of this block perhaps should not see. For buffers of more than about a kilobyte the
+// zeroing is most of the cost of Alloc.
 func AllocUninit(n int) []byte {
 	if uint(n-1) < sizeclass.Max {
 		if addr := alloc(sizeclass.Of(uintptr(n))); addr != 0 {
@@ -47,8 +48,8 @@ func TryAllocUninit(n int) ([]byte, error) {
 	return std.allocBytes("AllocUninit", n, std.request(8, false))
 }
 
-// AllocAligned returns n zero bytes whose address is a multiple of align, a power of two up to
-// 2 MiB. It panics if align is anything else, and otherwise as Alloc does.
+// AllocAligned returns n zero bytes whose address is a multiple of align, a power of two up to 2
+// MiB. It panics if align is any other number, and otherwise as [Alloc] does.
 func AllocAligned(n, align int) []byte { return mustBytes(TryAllocAligned(n, align)) }
 
 // TryAllocAligned is AllocAligned with an error for what the world may refuse.
@@ -63,13 +64,14 @@ func checkAlign(align int) {
 	}
 }
 
-// Free gives the block of b back. b is what Alloc, AllocUninit, AllocAligned, Realloc or Append
-// returned, or a prefix b[:k] of it, from any goroutine. Free ignores nil, Alloc(0) and other slices
-// of capacity 0 that are no part of a block. Any other slice panics with a [*MisuseError] and
-// changes nothing: b[k:] with 0 < k < cap(b), b[cap(b):], which has no capacity left, memory of the
-// Go heap, and a block that is free.
+// Free frees the block of b. b is a slice that [Alloc], [AllocUninit], [AllocAligned], [Realloc] or
+// [Append] returned, or a prefix b[:k] of it. Free may be called from any goroutine. It ignores
+// nil, Alloc(0) and other slices of capacity 0 that are no part of a block. Any other slice panics
+// with a [*MisuseError] and changes nothing: b[k:] with 0 < k < cap(b), b[cap(b):], which has no
+// capacity left, memory of the Go heap, and a block that is free.
 //
-// Nobody may use the block afterwards. Whoever does reads and writes bits of a later block.
+// The program must not use the block afterwards. A later use reads and writes data of a later
+// block.
 func Free(b []byte) {
 	n := uintptr(cap(b))
 	addr := unsafex.SliceAddr(b)
@@ -83,10 +85,10 @@ func Free(b []byte) {
 	std.freeSlow(addr, nil, "Free")
 }
 
-// Realloc makes the block of b, which Free would take, hold n bytes, where it is or elsewhere, and
-// returns it; b must not be used any more. The first min(len(b), n) bytes are b's, the rest are
-// zero. Realloc of a slice of capacity 0 is Alloc(n); Realloc to 0 frees the block. On a panic, as
-// Alloc's, b is untouched.
+// Realloc changes the length of b's block, which Free must accept, to n bytes, in place or by
+// moving it, and returns the result. The program must not use b any more. The first min(len(b), n)
+// bytes are b's, the rest are zero. Realloc of a slice of capacity 0 is Alloc(n); Realloc to 0
+// frees the block. If Realloc panics, as [Alloc] does, b is untouched.
 func Realloc(b []byte, n int) []byte { return mustBytes(TryRealloc(b, n)) }
 
 // TryRealloc is Realloc with an error; b is untouched if there is one.

@@ -6,11 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// A Purpose is an account: what is allocated through it is counted apart in [Stats] and may have
-// a limit of its own. Its blocks are ordinary blocks, freed by [Free], [Delete] and the like.
-// Blocks of different purposes never share slabs. A Purpose is safe for concurrent use.
+// A Purpose is an account: [Stats] counts its blocks separately, and it may have a limit of its
+// own. Its blocks are ordinary blocks, freed by [Free], [Delete] and similar functions. Blocks of
+// different purposes never share slabs. A Purpose is safe for concurrent use.
 //
-// Purposes are meant to be few and to live as long as the program: "index", "cache", "network".
+// A program should have few purposes, which live as long as the program: "index", "cache",
+// "network".
 type Purpose struct {
 	name    string
 	options PurposeOptions
@@ -32,41 +33,42 @@ var purposes struct {
 	byName map[string]*Purpose
 }
 
-// PurposeOptions say how a Purpose treats its blocks. The zero value is an ordinary account.
+// PurposeOptions configure a [Purpose]. The zero value makes an ordinary account.
 type PurposeOptions struct {
 	// Wipe overwrites each block with zeros when it is freed, before any other allocation can get
-	// it. Realloc and Append wipe the block that they leave, and Realloc the bytes that it cuts off.
-	// An off-heap arena that has the Purpose wipes its memory when it frees it, but not when Reset
-	// keeps it. A free takes as long as clearing the block. In a block of 1 MiB and more, pages that the
-	// program never wrote are read and not written, so on Linux they take no memory. Wipe works with
-	// FREEHOLD=heap.
+	// it. Realloc and Append wipe the old block, and Realloc the bytes that it cuts off. An
+	// off-heap arena with the Purpose wipes its memory when it frees it, but not when Reset keeps
+	// it. A free takes as long as clearing the block. In a block of 1 MiB and more, pages that the
+	// program never wrote are read and not written, so on Linux they take no memory. Wipe works
+	// with FREEHOLD=heap.
 	Wipe bool
 
-	// CheckFreed finds writes to freed blocks of up to 64 KiB; it includes Wipe. When a freed block is
-	// allocated again and is no longer zero, the allocation panics with a [*MisuseError] of the kind
-	// "write after Free", and the block stays out of use for good, counted as in use. A write that is
-	// found before free memory goes back to the machine makes the Purpose's next allocation panic, and
-	// [Check] returns it. An allocation takes as long as reading the block.
+	// CheckFreed finds writes to freed blocks of up to 64 KiB; it includes Wipe. If a freed block
+	// is allocated again and is no longer zero, the allocation panics with a [*MisuseError] of the
+	// kind "write after Free". The block stays out of use for good and counts as in use. If the
+	// write is found before free memory goes back to the machine, the Purpose's next allocation
+	// panics, and [Check] returns the error. An allocation takes as long as reading the block.
 	CheckFreed bool
 
-	// Secret is for keys and passwords; it includes Wipe. Each block lies on pages of its own between
-	// inaccessible ones, which are locked in memory and left out of core dumps, forked children and
-	// huge pages, and which are made inaccessible when the block is freed. [Purpose.Protection] says
-	// which of these the system can do. A block takes at least a page, and its allocation and free
-	// some 20 µs together. Locked memory is limited (RLIMIT_MEMLOCK, often 8 MiB): an allocation
-	// beyond it fails with [ErrLimit] and a message that names the limit. Secret works in each mode,
-	// FREEHOLD=heap included; where a system gives no memory of one's own, blocks are wiped and no more.
+	// Secret is for keys and passwords; it includes Wipe. Each block lies on pages of its own
+	// between inaccessible pages. Its pages are locked in memory and left out of core dumps, forked
+	// children and huge pages, and they become inaccessible when the block is freed.
+	// [Purpose.Protection] returns the protections that the system has. A block takes at least a
+	// page, and its allocation and free some 20 µs together. Locked memory is limited
+	// (RLIMIT_MEMLOCK, often 8 MiB): an allocation beyond it fails with [ErrLimit] and a message
+	// that names the limit. Secret works in each mode, FREEHOLD=heap included. On systems without
+	// calls for reserving address space, blocks are only wiped.
 	Secret bool
 }
 
-// NewPurpose returns the Purpose of that name, a new one without options if there is none yet.
+// NewPurpose returns the Purpose of that name. If there is none yet, it makes one without options.
 func NewPurpose(name string) *Purpose {
 	p, _ := findPurpose(name, PurposeOptions{})
 	return p
 }
 
-// NewPurposeWith returns the Purpose of that name and of those options, a new one if there is none
-// yet. It panics if there is one of that name with other options.
+// NewPurposeWith returns the Purpose of that name and of those options. If there is none of that
+// name yet, it makes one. It panics if there is one of that name with other options.
 func NewPurposeWith(name string, o PurposeOptions) *Purpose {
 	p, isNew := findPurpose(name, o)
 	if !isNew && p.options != o {
@@ -96,7 +98,7 @@ func findPurpose(name string, o PurposeOptions) (p *Purpose, isNew bool) {
 	return p, true
 }
 
-// Name is the name given to NewPurpose.
+// Name is the name that was given to [NewPurpose].
 func (p *Purpose) Name() string { return p.name }
 
 // kindFor is the kind of values of a type under this purpose.
@@ -114,8 +116,8 @@ func (p *Purpose) kindFor(d *typeDesc) *kind {
 	return k
 }
 
-// SetLimit bounds the purpose's bytes in use, 0 for no bound, and returns the bound before. See
-// [SetLimit] for what counts.
+// SetLimit bounds the purpose's bytes in use, 0 for no bound, and returns the old bound. [SetLimit]
+// describes the bytes that count.
 func (p *Purpose) SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.mu.Lock()
@@ -163,12 +165,12 @@ func MakeSliceFor[T any](p *Purpose, length, capacity int) []T {
 	return s
 }
 
-// SetLimit bounds the bytes in use, 0 for no bound, and returns the bound before. A request that
-// needs a new slab (64 to 512 KiB) or a large block fails with [ErrLimit] if that, with all blocks
-// in use and the free ones of the request's own size, would exceed the bound; what is in use stays
-// as it is. So the bound is kept to within a slab for each size. Free blocks of other sizes do not
-// count, nor does free memory; [Purge] gives it back. Where a test needs one block, leave room for
-// a slab.
+// SetLimit bounds the bytes in use, 0 for no bound, and returns the old bound. A request may need a
+// new slab (64 to 512 KiB) or a large block. If that, together with all blocks in use and the free
+// blocks of the request's own size, would exceed the bound, the request fails with [ErrLimit].
+// Blocks in use stay. So the bound is kept to within a slab for each size. Free blocks of other
+// sizes do not count, nor does free memory; [Purge] returns it. A test that needs one block should
+// leave room for a slab.
 func SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.start()

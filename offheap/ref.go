@@ -6,15 +6,15 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A Ref is a link to a T outside the Go heap: 8 bytes that the collector takes for a number. A
-// pointer to an off-heap value, kept on the Go heap, costs the collector some nanoseconds each
-// cycle; a Ref costs it nothing, and it is the way for off-heap values to refer to each other.
-// The zero Ref is nil. Refs of equal T compare with ==.
+// A Ref is a link to a T outside the Go heap: 8 bytes that the collector treats as a number.
+// Off-heap values refer to each other by Refs. On the Go heap, a pointer to an off-heap value costs
+// the collector some nanoseconds each cycle; a Ref costs it nothing. The zero Ref is nil. Refs of
+// equal T compare with ==.
 //
-// A Ref is an offset, not an address: into offheap's regions ([Ref.Ptr]), valid while the process
-// lives and the value is not deleted, or into a mapped file ([Ref.In]), valid in that file for
-// ever. Range and alignment are checked at each use; a wrong Ref panics or leads to other data of
-// kinds without pointers and bools, never elsewhere.
+// A Ref is an offset, not an address. An offset into offheap's regions ([Ref.Ptr]) is valid while
+// the process lives and the value is not deleted. An offset into a mapped file ([Ref.In]) is valid
+// in that file for ever. Each use checks range and alignment. A wrong Ref panics or leads to other
+// data without pointers and bools, never elsewhere.
 type Ref[T any] struct {
 	_   [0]*T // Refs of different types do not convert to each other.
 	off uint64
@@ -26,8 +26,8 @@ const refBias = granule
 // NewRef is [New] that returns a Ref.
 func NewRef[T any]() Ref[T] { return RefOf(New[T]()) }
 
-// RefOf is the Ref to *p, which must lie in a block of offheap; it need not begin it. RefOf(nil)
-// is nil. It panics with a [*MisuseError] for any other pointer.
+// RefOf returns the Ref to *p, which must lie in a block of offheap, not necessarily at its start.
+// RefOf(nil) is nil. For any other pointer it panics with a [*MisuseError].
 func RefOf[T any](p *T) Ref[T] {
 	if p == nil {
 		return Ref[T]{}
@@ -62,10 +62,10 @@ func (h *heap) refTo(addr uintptr) uint64 {
 // refZeroSize is the Ref to values of size zero. It lies below refBias.
 const refZeroSize = 8
 
-// IsNil says whether r is the zero Ref.
+// IsNil reports whether r is the zero Ref.
 func (r Ref[T]) IsNil() bool { return r.off == 0 }
 
-// Ptr is a pointer to the value, nil for the nil Ref. It panics if r cannot be a Ref to a T.
+// Ptr returns a pointer to the value, nil for the nil Ref. It panics if r cannot be a Ref to a T.
 func (r Ref[T]) Ptr() *T {
 	size, align := unsafex.Size[T](), unsafex.Align[T]()
 	d := describe[T]()
@@ -132,7 +132,7 @@ func (h *heap) holds(addr uintptr, d *typeDesc) bool {
 	return in%d.size == 0 && d.size <= size-in
 }
 
-// DeleteRef is [Delete] of what r leads to. The nil Ref is ignored.
+// DeleteRef is [Delete] of the value that r leads to. It ignores the nil Ref.
 func DeleteRef[T any](r Ref[T]) { Delete(r.Ptr()) }
 
 // String is for debugging: the type's name and the offset.

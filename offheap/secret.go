@@ -177,8 +177,8 @@ func (h *heap) freeSecret(addr uintptr, op string) bool {
 	return true
 }
 
-// Protection is what the system does for the blocks of a secret Purpose. What it has no call for is
-// false.
+// Protection is the system's protection of the blocks of a secret [Purpose]. If the system has no
+// call for a protection, its field is false.
 type Protection struct {
 	Guarded     bool // Inaccessible pages lie on either side of each block, and its own are so after its free.
 	Locked      bool // The pages are never written to swap. Hibernation writes them all the same.
@@ -186,8 +186,9 @@ type Protection struct {
 	WipedOnFork bool // A child process that is forked without exec reads zeros. Linux alone.
 }
 
-// Protection says how the blocks of p are protected on this system. It is the zero value if p is not
-// secret. To find out, it allocates a block and frees it; the error is that of the allocation.
+// Protection returns the protection of p's blocks on this system. If p is not secret, it is the
+// zero value. To find out, Protection allocates a block and frees it; the error is that of the
+// allocation.
 func (p *Purpose) Protection() (Protection, error) {
 	if !p.options.Secret || !vmem.Supported {
 		return Protection{}, nil

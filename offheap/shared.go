@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// A Shared is a block with several owners: it is freed when the last of them releases it. The
+// A Shared is a block with several owners: when the last of them releases it, it is freed. The
 // handle lies on the Go heap, the bytes do not. Its methods may be called from any goroutine.
 type Shared struct {
 	bytes []byte
@@ -22,7 +22,7 @@ func NewShared(n int) *Shared {
 	return s
 }
 
-// Bytes are the block's bytes. They are valid until the caller's release.
+// Bytes returns the block's bytes. They are valid until the caller calls Release.
 func (s *Shared) Bytes() []byte {
 	if s.refs.Load() <= 0 {
 		s.misuse("Bytes")
@@ -43,8 +43,8 @@ func (s *Shared) Retain() *Shared {
 	}
 }
 
-// Release gives one ownership up, and the block back if it was the last. A release too many
-// panics; the message carries the stack of the one that freed the block and of this one.
+// Release ends one ownership, and frees the block if it was the last. One Release too many panics;
+// the message has the stacks of the Release that freed the block and of this one.
 func (s *Shared) Release() {
 	for {
 		n := s.refs.Load()

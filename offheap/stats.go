@@ -9,8 +9,8 @@ import (
 
 // Stats are bytes, as of about the same moment.
 type Stats struct {
-	// InUse is in blocks that were handed out and not freed, at the size of their size class or
-	// rounded up to 8 KiB. It is exact while nobody allocates or frees.
+	// InUse is in blocks that were allocated and not freed, at the size of their size class or
+	// rounded up to 8 KiB. It is exact while no goroutine allocates or frees.
 	InUse int64
 	// Retained is free and takes memory of the machine, as far as the allocator knows: pages of 8 KiB
 	// that were written and not purged, and of slabs pages of the system's size. Where huge pages are
@@ -44,8 +44,8 @@ type PurposeStats struct {
 	Limit int64 // That [Purpose.SetLimit] set, 0 for none.
 }
 
-// ReadStats reads the counters: some microseconds for a few Ps and Locals, more with many of them
-// and with many purposes.
+// ReadStats reads the counters. It takes some microseconds for a few Ps and Locals, and more with
+// many of them and with many purposes.
 func ReadStats() Stats {
 	std.start()
 	return std.stats()
@@ -164,9 +164,9 @@ func (h *heap) listRegions() (list []Region) {
 	return list
 }
 
-// Purge gives all free memory back to the machine now: every page on which no block is in use,
-// but for what Locals keep. It stops the world for some microseconds to take back what the Ps
-// keep; the background purge does not.
+// Purge returns all free memory to the machine now: every page without a block in use, except those
+// that Locals keep. It stops the world for some microseconds to take back the free blocks that the
+// Ps keep; the purge in the background does not.
 func Purge() {
 	std.start()
 	if std.other != nil {
@@ -176,8 +176,8 @@ func Purge() {
 	std.purge.run(true)
 }
 
-// SetPurgeDelay sets how long memory stays free before it is given back in the background, and
-// returns the delay before; the default is 300 ms. 0 gives it back at the next opportunity, a
+// SetPurgeDelay sets the time that memory stays free before the purge in the background returns it,
+// and returns the old delay. The default is 300 ms. 0 returns memory at the next opportunity, a
 // negative delay never. It takes effect from the next free on.
 func SetPurgeDelay(d time.Duration) (old time.Duration) {
 	std.start()

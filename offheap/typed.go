@@ -9,9 +9,10 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// New returns a zero T outside the Go heap; it is yours until Delete. T must not hold Go pointers:
-// New panics with the path of the field if it does, unless T is [UnsafeSelfContained]. It panics
-// as [Alloc] does if there is no memory. Pointers to values of size zero need no Delete.
+// New returns a zero T outside the Go heap; it belongs to the caller until [Delete]. T must not
+// hold Go pointers: New panics with the path of the field if it does, unless T is
+// [UnsafeSelfContained]. If there is no memory, it panics as [Alloc] does. Pointers to values of
+// size zero need no Delete.
 func New[T any]() *T {
 	pin := percpu.Acquire()
 	c := std.pslots(pin.ID())
@@ -50,8 +51,8 @@ func newAddr(d *typeDesc, zero bool) uintptr {
 // TryNew is New with an error for what the world may refuse.
 func TryNew[T any]() (*T, error) { return newIn[T]("New", nil, nil, true) }
 
-// NewUninit is New without the zeroing: the fields may be what an earlier block left there. A T
-// that holds a bool is zeroed all the same, because a bool must be 0 or 1.
+// NewUninit is [New] without the zeroing: the fields may hold data of an earlier block. A T that
+// holds a bool is zeroed all the same, because a bool must be 0 or 1.
 func NewUninit[T any]() *T {
 	d := describe[T]()
 	if d.typed {
@@ -64,8 +65,9 @@ func NewUninit[T any]() *T {
 	return unsafex.At[T](addr)
 }
 
-// Delete gives the memory of *p back, which New, NewUninit, NewIn or NewFor returned. It may be
-// called from any goroutine. Delete(nil) does nothing; what Free would refuse panics likewise.
+// Delete frees the memory of *p, which [New], [NewUninit], [NewIn] or [NewFor] returned. It may be
+// called from any goroutine. Delete(nil) does nothing. A pointer that [Free] would refuse panics
+// likewise.
 func Delete[T any](p *T) {
 	if p == nil {
 		return
@@ -187,11 +189,11 @@ func FreeSlice[T any](s []T) {
 	std.freeAs(addr, nil, "FreeSlice", d, false)
 }
 
-// Append is append for a slice that MakeSlice or Append returned, for a prefix of one, or for one of
-// capacity 0. Like append it never writes behind cap(s). If the elements do not fit, Append copies
-// s to a larger block and frees the block of s, also if s is t[:k:k], a prefix that hides the rest
-// of t: no other slice of that block may be used any more. Append([]T(nil), t...) makes a copy
-// instead and leaves t alone. Append panics as [New] does.
+// Append is append for a slice that [MakeSlice] or Append returned, for a prefix of one, or for one
+// of capacity 0. Like append it never writes behind cap(s). If the elements do not fit, Append
+// copies s to a larger block and frees the block of s. This also holds if s is t[:k:k], a prefix
+// that hides the rest of t: the program must not use any other slice of that block any more.
+// Append([]T(nil), t...) makes a copy instead and leaves t alone. Append panics as [New] does.
 func Append[T any](s []T, elems ...T) []T {
 	s, err := TryAppend(s, elems...)
 	must(err)

@@ -13,16 +13,17 @@ import (
 )
 
 // UnsafeSelfContained is a marker: a struct type with a field of this type promises that its
-// pointers, strings, slices and so on only ever point to memory outside the Go heap. The
-// collector does not see them, and what they point to must be freed by hand. Memory of such a
-// type is zero when it is handed out and wiped when it is freed, and never serves another type.
+// pointers, strings, slices and so on only ever point to memory outside the Go heap. The collector
+// does not see them, and the program must free the memory that they point to. Memory of such a type
+// is zeroed when it is allocated and wiped when it is freed, and never serves another type.
 //
 //	type node struct {
 //		_     offheap.UnsafeSelfContained
 //		next  *node // Allocated by offheap, too.
 //	}
 //
-// A Go pointer stored in such a value is lost: the collector frees what it points to.
+// A Go pointer stored in such a value does not keep its target alive: the collector frees the
+// target.
 type UnsafeSelfContained struct{}
 
 // typeDesc is what is known of a type, found once a type.
