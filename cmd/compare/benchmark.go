@@ -27,8 +27,8 @@ type testBinary struct {
 	pkg string
 }
 
-// process runs the benchmarks that match, for a time or a number of operations ("500ms", "20x"). GOMAXPROCS is given, so that it is
-// known which ending names of results have.
+// process runs the benchmarks that match, for a time or a number of operations ("500ms", "20x").
+// GOMAXPROCS is given, so that it is known which ending names of results have.
 func (t *testBinary) process(bench, benchtime string) *process {
 	return &process{name: t.name, dir: t.dir, stdout: true, args: []string{
 		t.file, "-test.run=^$", "-test.bench=" + bench, "-test.benchtime=" + benchtime, "-test.benchmem", "-test.count=1",
@@ -102,12 +102,14 @@ type benchSide struct {
 	*testBinary
 	bench string
 	n     int
-	// base is what a process takes that runs baseOps operations: starting, setting up, and the first call, which go test makes with one
-	// operation. What a longer run takes besides is its operations. The zero value is for benchmarks of few operations, which count as a whole.
+	// base is what a process takes that runs baseOps operations: starting, setting up, and the
+	// first call, which go test makes with one operation. What a longer run takes besides is its
+	// operations. The zero value is for benchmarks of few operations, which count as a whole.
 	base, baseTraced sample
 }
 
-// baseOps is the number of operations of a base run: go test calls a benchmark as often as for more, so that both set up alike.
+// baseOps is the number of operations of a base run: go test calls a benchmark as often as for
+// more, so that both set up alike.
 const baseOps = 2
 
 // leastForBase is from how many operations on the base is taken off.
@@ -130,7 +132,8 @@ func (b *benchSide) measure(ctx context.Context, traced bool) (sample, error) {
 	return s, nil
 }
 
-// fromOutside says whether a measure is of the whole process; the others are the benchmark's own, and by operation already.
+// fromOutside says whether a measure is of the whole process; the others are the benchmark's own,
+// and by operation already.
 func fromOutside(name string, traced bool) bool { return traced || name == MeasureCPU }
 
 // perOp is what an operation took, of v for n operations in all.
@@ -181,7 +184,8 @@ func metricName(unit string) string {
 	return unit
 }
 
-// calibrate finds the number of operations for which the slower side takes about benchtime, and what each side takes without them.
+// calibrate finds the number of operations for which the slower side takes about benchtime, and
+// what each side takes without them.
 func calibrate(ctx context.Context, sides [2]*benchSide, benchtime time.Duration) error {
 	slowest := 0.0
 	for _, b := range sides {
@@ -204,9 +208,10 @@ func calibrate(ctx context.Context, sides [2]*benchSide, benchtime time.Duration
 	return nil
 }
 
-// secondsPerOp runs the benchmark for about a time and returns how long an operation takes. That is the benchmark's ns/op where it can be
-// the timer's. b.ReportMetric may hide it or put another number in its place, and a number of operations that is found with that may
-// last for ever: then it is the elapsed time of the process, which has setting up in it and leads to fewer operations.
+// secondsPerOp runs the benchmark for about a time and returns how long an operation takes. That is
+// the benchmark's ns/op where it can be the timer's. b.ReportMetric may hide it or put another
+// number in its place, and a number of operations that is found with that may last for ever: then
+// it is the elapsed time of the process, which has setting up in it and leads to fewer operations.
 func (b *benchSide) secondsPerOp(ctx context.Context, benchtime time.Duration) (float64, error) {
 	o, err := b.process(exactly(b.bench), benchtime.String()).run(ctx, false)
 	if err != nil {
@@ -219,7 +224,8 @@ func (b *benchSide) secondsPerOp(ctx context.Context, benchtime time.Duration) (
 	r := found[0]
 	if i := slices.IndexFunc(r.values, func(v benchfmt.Value) bool { return v.Unit == "sec/op" }); i >= 0 {
 		seconds := r.values[i].Value
-		// go test goes on until the timer shows benchtime, or it has run the most operations; half of it leaves room for rounding.
+		// go test goes on until the timer shows benchtime, or it has run the most operations; half
+		// of it leaves room for rounding.
 		full := seconds*float64(r.n) >= benchtime.Seconds()/2 || r.n >= mostOperations
 		if full && isFinite(seconds) {
 			return seconds, nil
@@ -289,7 +295,8 @@ func benchContests(ctx context.Context, binaries [2]*testBinary, o *Options) (co
 	return contests, notes, nil
 }
 
-// benchContest is the comparison of one benchmark. Finding the number of operations is part of it, takes its time, and warms up.
+// benchContest is the comparison of one benchmark. Finding the number of operations is part of it,
+// takes its time, and warms up.
 func benchContest(binaries [2]*testBinary, name string, o *Options) *contest {
 	sides := [2]*benchSide{{testBinary: binaries[0], bench: name}, {testBinary: binaries[1], bench: name}}
 	return &contest{

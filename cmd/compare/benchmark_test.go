@@ -60,8 +60,9 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// BenchmarkHiddenTime reports no ns/op, BenchmarkFalseTime one that is not the timer's, and BenchmarkNoNumber one that is no number.
-// TestCalibrate runs them in a process of this test binary.
+// BenchmarkHiddenTime reports no ns/op, BenchmarkFalseTime one that is not the timer's, and
+// BenchmarkNoNumber one that is no number. TestCalibrate runs them in a process of this test
+// binary.
 func BenchmarkHiddenTime(b *testing.B) { reportedTime(b, 0) }
 func BenchmarkFalseTime(b *testing.B)  { reportedTime(b, 1e-6) }
 func BenchmarkNoNumber(b *testing.B)   { reportedTime(b, math.NaN()) }
@@ -73,7 +74,8 @@ func reportedTime(b *testing.B, ns float64) {
 	b.ReportMetric(ns, "ns/op")
 }
 
-// TestCalibrate wants a number of operations that lasts about the time asked for, whatever a benchmark says of its time.
+// TestCalibrate wants a number of operations that lasts about the time asked for, whatever a
+// benchmark says of its time.
 func TestCalibrate(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -128,7 +130,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// source is a package that makes n slices an operation. There are many, so that what the runtime allocates for itself meanwhile does not show.
+// source is a package that makes n slices an operation. There are many, so that what the runtime
+// allocates for itself meanwhile does not show.
 func source(n int) string {
 	return fmt.Sprintf("package sub\n\nvar Sink []byte\n\nfunc Work() {\n\tfor range %d {\n\t\tSink = make([]byte, 1000)\n\t}\n}\n", n)
 }
@@ -188,8 +191,8 @@ func worktrees(t *testing.T, dir string) int {
 // about says whether got is want but for what the runtime allocates for itself.
 func about(got, want float64) bool { return math.Abs(got-want) < want/20 }
 
-// TestRevisions compares two commits of which the second allocates twice as much, then what must be refused, and wants that nothing
-// is left behind each time.
+// TestRevisions compares two commits of which the second allocates twice as much, then what must be
+// refused, and wants that nothing is left behind each time.
 func TestRevisions(t *testing.T) {
 	dir := testRepository(t)
 	temp := t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// A workshop is where test binaries are made. Its folder and what stands in it are taken away by close.
+// A workshop is where test binaries are made. Its folder and what stands in it are taken away by
+// close.
 type workshop struct {
 	temp    string
 	closers []func()
@@ -79,7 +80,8 @@ func (w *workshop) revision(ctx context.Context, i int, r *repository, revision,
 	return t, nil
 }
 
-// build runs go test -c. The package is named as seen from the folder from; dir is the folder that its tests run in.
+// build runs go test -c. The package is named as seen from the folder from; dir is the folder that
+// its tests run in.
 func (w *workshop) build(ctx context.Context, i int, pkg, from, dir string) (*testBinary, error) {
 	name := "compare: " + sideNames[i]
 	file := filepath.Join(w.temp, sideNames[i]+".test")

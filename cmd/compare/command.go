@@ -16,7 +16,8 @@ import (
 // A commandSide is a program with fixed work: what counts is what a whole process takes.
 type commandSide struct{ process }
 
-// newCommandSide divides a command line into words as a shell does. Variables may stand in front: "GOGC=400 ./prog -n 5".
+// newCommandSide divides a command line into words as a shell does. Variables may stand in front:
+// "GOGC=400 ./prog -n 5".
 func newCommandSide(name, line string) (*commandSide, error) {
 	env, args, err := parseWords(line)
 	if err != nil {
@@ -115,13 +116,14 @@ func addPauses(s sample, pauses []float64, wall time.Duration) {
 	s[MeasurePauseMax] = pauses[len(pauses)-1]
 }
 
-// leastCycles is from how many cycles on the trace says how much was allocated: it rounds to MiB, and leaves out what comes after
-// the last cycle.
+// leastCycles is from how many cycles on the trace says how much was allocated: it rounds to MiB,
+// and leaves out what comes after the last cycle.
 const leastCycles = 20
 
-// allocatedBytes adds up by how much the heap grew between the end of a cycle, when what it found live is left, and the end of the next.
-// The live bytes of the trace include what was allocated while it marked. It returns false if there are too few cycles, or if the lines
-// of several processes are mixed.
+// allocatedBytes adds up by how much the heap grew between the end of a cycle, when what it found
+// live is left, and the end of the next. The live bytes of the trace include what was allocated
+// while it marked. It returns false if there are too few cycles, or if the lines of several
+// processes are mixed.
 func allocatedBytes(cycles []evidence.GCCycle) (float64, bool) {
 	if len(cycles) < leastCycles {
 		return 0, false

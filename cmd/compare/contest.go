@@ -10,17 +10,20 @@ import (
 )
 
 const (
-	// minPairs are run before an interval may be taken for tight: the width of one from fewer says little.
+	// minPairs are run before an interval may be taken for tight: the width of one from fewer says
+	// little.
 	minPairs = 8
 	// tracedPairs is how many pairs are run for the collector's figures: enough for an interval.
 	tracedPairs = leastPairs
 )
 
-// A contest is one comparison: a pair of commands, one benchmark on both sides, or a pair of servers.
+// A contest is one comparison: a pair of commands, one benchmark on both sides, or a pair of
+// servers.
 type contest struct {
 	name string // of the benchmark, or empty
 	per  string // what the work is counted in: process, op, second
-	// pair measures both sides, B first if swapped. If traced, the samples have the collector's figures and no others.
+	// pair measures both sides, B first if swapped. If traced, the samples have the collector's
+	// figures and no others.
 	pair func(ctx context.Context, swapped, traced bool) ([2]sample, error)
 	// traces says that the collector's figures need pairs of their own.
 	traces bool
@@ -57,8 +60,8 @@ const (
 	endInterrupted = "interrupted"
 )
 
-// run runs one contest after the other, each until its interval is tight or its share of what is left of the budget is over. What was
-// measured until an error or a cancelled ctx is kept.
+// run runs one contest after the other, each until its interval is tight or its share of what is
+// left of the budget is over. What was measured until an error or a cancelled ctx is kept.
 func run(ctx context.Context, contests []*contest, o *Options) error {
 	begin := time.Now()
 	for i, c := range contests {
@@ -79,7 +82,8 @@ func run(ctx context.Context, contests []*contest, o *Options) error {
 	return nil
 }
 
-// reasonToEnd looks whether c needs another pair, and whether there is time for one. The first contest gets one in any case.
+// reasonToEnd looks whether c needs another pair, and whether there is time for one. The first
+// contest gets one in any case.
 func (c *contest) reasonToEnd(ctx context.Context, o *Options, elapsed time.Duration) string {
 	done := !c.traces || len(c.traced) >= min(len(c.plain), tracedPairs)
 	switch {
@@ -99,7 +103,8 @@ func (c *contest) reasonToEnd(ctx context.Context, o *Options, elapsed time.Dura
 	return ""
 }
 
-// step prepares what is not prepared yet, or runs one pair. Plain pairs and traced ones alternate until there are enough of the latter.
+// step prepares what is not prepared yet, or runs one pair. Plain pairs and traced ones alternate
+// until there are enough of the latter.
 func (c *contest) step(ctx context.Context, o *Options) error {
 	if prepare := c.prepare; prepare != nil {
 		c.prepare = nil
@@ -141,8 +146,9 @@ func (c *contest) prepareWithin(ctx context.Context, prepare func(context.Contex
 	return err
 }
 
-// decisive is the measure whose interval ends the runs: the CPU time, or the time where a side does not tell it. Beyond exactRanks
-// pairs it is computed anew when there are 5 % more of them: less does not change it to speak of.
+// decisive is the measure whose interval ends the runs: the CPU time, or the time where a side does
+// not tell it. Beyond exactRanks pairs it is computed anew when there are 5 % more of them: less
+// does not change it to speak of.
 func (c *contest) decisive() (string, interval, bool) {
 	n, e := len(c.plain), &c.estimate
 	if n == e.pairs || n > exactRanks && n < mostPairs && float64(n) < 1.05*float64(e.pairs) {
@@ -204,7 +210,8 @@ func inTurn(sides [2]side) func(ctx context.Context, swapped, traced bool) ([2]s
 	}
 }
 
-// A side runs once and says what it took. If traced, the sample has the collector's figures and no others.
+// A side runs once and says what it took. If traced, the sample has the collector's figures and no
+// others.
 type side interface {
 	measure(ctx context.Context, traced bool) (sample, error)
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A drawn contest has pairs in which B takes ratio times what A takes, but for noise. It notes in which order sides were run.
+// A drawn contest has pairs in which B takes ratio times what A takes, but for noise. It notes in
+// which order sides were run.
 type drawn struct {
 	contest
 	swapped, traced []bool
@@ -62,7 +63,8 @@ func TestRunEndsWhenTight(t *testing.T) {
 	}
 }
 
-// TestRunEndsWithTheBudget gives no time at all: the first contest has a pair in any case, and the second is not even prepared.
+// TestRunEndsWithTheBudget gives no time at all: the first contest has a pair in any case, and the
+// second is not even prepared.
 func TestRunEndsWithTheBudget(t *testing.T) {
 	d, e := newDrawn(2, 0.01), newDrawn(1, 0.01)
 	e.prepare = func(context.Context, *contest) error { return errors.New("prepared") }
@@ -105,8 +107,8 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestPrepareKeepsToTheBudget wants an end to finding the number of operations when the share of the budget is over, and none where the
-// number of pairs is given.
+// TestPrepareKeepsToTheBudget wants an end to finding the number of operations when the share of
+// the budget is over, and none where the number of pairs is given.
 func TestPrepareKeepsToTheBudget(t *testing.T) {
 	d, e := newDrawn(1, 0), newDrawn(1, 0)
 	d.prepare = func(ctx context.Context, _ *contest) error {
@@ -147,8 +149,8 @@ func TestRunEndsWithTheCount(t *testing.T) {
 	}
 }
 
-// TestEstimatesAreFew counts how often the interval is computed, which takes time by the square of the number of pairs: once for each of
-// the first pairs, then with each twentieth more.
+// TestEstimatesAreFew counts how often the interval is computed, which takes time by the square of
+// the number of pairs: once for each of the first pairs, then with each twentieth more.
 func TestEstimatesAreFew(t *testing.T) {
 	d, computed, before := newDrawn(1, 0.3), 0, -1
 	d.contest.prepare = nil
@@ -171,7 +173,8 @@ func TestEstimatesAreFew(t *testing.T) {
 	}
 }
 
-// TestRunEndsWithTheMostPairs wants an end where no interval gets tight, and no more pairs by -count either.
+// TestRunEndsWithTheMostPairs wants an end where no interval gets tight, and no more pairs by
+// -count either.
 func TestRunEndsWithTheMostPairs(t *testing.T) {
 	d := newDrawn(1, 0.3)
 	draw := d.pair

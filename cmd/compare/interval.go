@@ -8,10 +8,12 @@ import (
 // leastPairs is the least number of pairs for which a 95 % interval exists: 2/2⁶ is less than 0.05.
 const leastPairs = 6
 
-// An interval is the estimate of a ratio and what holds it with 95 % confidence. With less than leastPairs pairs the bounds are NaN.
+// An interval is the estimate of a ratio and what holds it with 95 % confidence. With less than
+// leastPairs pairs the bounds are NaN.
 type interval struct{ ratio, low, high float64 }
 
-// width is how far the farther bound lies from the estimate, as a part of the estimate: the figure behind ±.
+// width is how far the farther bound lies from the estimate, as a part of the estimate: the figure
+// behind ±.
 func (i interval) width() float64 {
 	return max(i.high/i.ratio-1, 1-i.low/i.ratio)
 }
@@ -19,8 +21,8 @@ func (i interval) width() float64 {
 // known says whether there are bounds.
 func (i interval) known() bool { return !math.IsNaN(i.low) }
 
-// ratioOf estimates b/a from pairs. It returns false if there is no pair, if a value is not positive and has no logarithm, or if
-// the ratio of a pair is no number that a float holds.
+// ratioOf estimates b/a from pairs. It returns false if there is no pair, if a value is not
+// positive and has no logarithm, or if the ratio of a pair is no number that a float holds.
 func ratioOf(a, b []float64) (interval, bool) {
 	if len(a) == 0 || len(a) != len(b) {
 		return interval{}, false
@@ -37,9 +39,9 @@ func ratioOf(a, b []float64) (interval, bool) {
 	return interval{math.Exp(centre), math.Exp(low), math.Exp(high)}, true
 }
 
-// signedRank returns the Hodges-Lehmann estimate of the centre of d and the 95 % interval of the signed-rank test: with the means of all
-// pairs of values, a value with itself included, in order, it reaches from the one after the k smallest to the one before the k
-// largest.
+// signedRank returns the Hodges-Lehmann estimate of the centre of d and the 95 % interval of the
+// signed-rank test: with the means of all pairs of values, a value with itself included, in order,
+// it reaches from the one after the k smallest to the one before the k largest.
 func signedRank(d []float64) (centre, low, high float64) {
 	means := make([]float64, 0, len(d)*(len(d)+1)/2)
 	for i := range d {
@@ -57,12 +59,12 @@ func signedRank(d []float64) (centre, low, high float64) {
 	return centre, means[k], means[m-1-k]
 }
 
-// exactRanks is up to how many pairs the distribution of the rank sum is computed in full. Beyond, the normal approximation is off by less
-// than one rank in a thousand.
+// exactRanks is up to how many pairs the distribution of the rank sum is computed in full. Beyond,
+// the normal approximation is off by less than one rank in a thousand.
 const exactRanks = 50
 
-// criticalRank is the largest k for which the sum of positive ranks among n is at most k with a probability of at most 0.025, or -1 if
-// even 0 is likelier.
+// criticalRank is the largest k for which the sum of positive ranks among n is at most k with a
+// probability of at most 0.025, or -1 if even 0 is likelier.
 func criticalRank(n int) int {
 	const tail = 0.025
 	if n > exactRanks {

@@ -47,8 +47,8 @@ func TestRatioOf(t *testing.T) {
 	}
 }
 
-// TestCoverage draws comparisons with a known ratio, with noise that has heavy tails and drifts, stops each as the command does, and
-// counts how many intervals hold the ratio.
+// TestCoverage draws comparisons with a known ratio, with noise that has heavy tails and drifts,
+// stops each as the command does, and counts how many intervals hold the ratio.
 func TestCoverage(t *testing.T) {
 	const comparisons, truth = 2000, 1.07
 	random := rand.New(rand.NewPCG(1, 2))

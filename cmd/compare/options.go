@@ -10,32 +10,38 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor"
 )
 
-// Options say what to compare. A and B are of one kind: commands, addresses, test binaries or packages (with Bench), or revisions (with
-// Package).
+// Options say what to compare. A and B are of one kind: commands, addresses, test binaries or
+// packages (with Bench), or revisions (with Package).
 type Options struct {
-	// A and B are the two sides. A command is divided into words as a shell does; variables may stand in front of it.
+	// A and B are the two sides. A command is divided into words as a shell does; variables may
+	// stand in front of it.
 	A, B string
-	// Bench selects benchmarks, as go test -bench does. With it A and B are test binaries or packages.
+	// Bench selects benchmarks, as go test -bench does. With it A and B are test binaries or
+	// packages.
 	Bench string
-	// Package is the folder of a package. With it A and B are revisions of the git repository that it is in, or "." for the files as
-	// they are. Bench is "." if it is empty.
+	// Package is the folder of a package. With it A and B are revisions of the git repository that
+	// it is in, or "." for the files as they are. Bench is "." if it is empty.
 	Package string
-	// Budget is how long measuring may take: no pair is begun that would end later, but for one. Building comes before. Several benchmarks
-	// share it; one whose number of operations is not found within its share has no pair. 0 is two minutes.
+	// Budget is how long measuring may take: no pair is begun that would end later, but for one.
+	// Building comes before. Several benchmarks share it; one whose number of operations is not
+	// found within its share has no pair. 0 is two minutes.
 	Budget time.Duration
-	// Precision is the width of the interval at which runs end: the farther bound's distance from the ratio, as a part of it. 0 is 0.02.
+	// Precision is the width of the interval at which runs end: the farther bound's distance from
+	// the ratio, as a part of it. 0 is 0.02.
 	Precision float64
-	// Count is the number of pairs, 2000 at most, whatever their interval and the time they take; 0 leaves it to the others. Pairs for the collector's
-	// figures come on top.
+	// Count is the number of pairs, 2000 at most, whatever their interval and the time they take; 0
+	// leaves it to the others. Pairs for the collector's figures come on top.
 	Count int
-	// Benchtime is how long a run of the slower side of a benchmark should last. 0 is half a second.
+	// Benchtime is how long a run of the slower side of a benchmark should last. 0 is half a
+	// second.
 	Benchtime time.Duration
 	// Window is how long a running server is watched at a time. 0 is ten seconds.
 	Window time.Duration
-	// Per names a counter in /debug/vars of servers, such as the requests answered: what they take is then divided by it.
+	// Per names a counter in /debug/vars of servers, such as the requests answered: what they take
+	// is then divided by it.
 	Per string
-	// Doctor is what the doctor found in A, or nil: the gain that it predicts then stands beside what was measured. Finding is the finding's
-	// id, or empty for the first with a gain or a loss.
+	// Doctor is what the doctor found in A, or nil: the gain that it predicts then stands beside
+	// what was measured. Finding is the finding's id, or empty for the first with a gain or a loss.
 	Doctor  *doctor.Report
 	Finding string
 	// Progress is told what is going on, one line at a time, or nil.
@@ -51,7 +57,8 @@ const (
 	leastPrecision   = 0.0001
 	leastWindow      = time.Second
 	leastBenchtime   = time.Millisecond
-	// mostPairs are run at most: an interval takes time and memory by the square of their number, 16 MB of these.
+	// mostPairs are run at most: an interval takes time and memory by the square of their number,
+	// 16 MB of these.
 	mostPairs = 2000
 )
 

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// usagePeak reads ru_maxrss, which is in bytes on Apple's systems, in KiB on the BSDs, and not kept elsewhere.
+// usagePeak reads ru_maxrss, which is in bytes on Apple's systems, in KiB on the BSDs, and not kept
+// elsewhere.
 func usagePeak(state *os.ProcessState) float64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestPeakRSS runs children that need more memory than this process ever did: then the system's figure is theirs, up to some
-// MiB: where there are many processors it is too low.
+// TestPeakRSS runs children that need more memory than this process ever did: then the system's
+// figure is theirs, up to some MiB: where there are many processors it is too low.
 func TestPeakRSS(t *testing.T) {
 	before := ownPeak()
 	n := int(before/(1<<20)) + 128
@@ -24,7 +24,8 @@ func TestPeakRSS(t *testing.T) {
 	}
 }
 
-// TestPeakWatch looks at a child that needs less than this process: then what was seen while it ran must do.
+// TestPeakWatch looks at a child that needs less than this process: then what was seen while it ran
+// must do.
 func TestPeakWatch(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

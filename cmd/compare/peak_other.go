@@ -4,7 +4,8 @@ package compare
 
 import "os"
 
-// A peakWatch has nothing to watch: other systems give the figure when the child has ended, if at all.
+// A peakWatch has nothing to watch: other systems give the figure when the child has ended, if at
+// all.
 type peakWatch struct{}
 
 func watchPeak(int) peakWatch { return peakWatch{} }
@@ -13,5 +14,6 @@ func (peakWatch) stop() float64 { return 0 }
 
 func ownPeak() float64 { return 0 }
 
-// childPeak is the largest resident set of an ended child in bytes, 0 if the system does not tell it.
+// childPeak is the largest resident set of an ended child in bytes, 0 if the system does not tell
+// it.
 func childPeak(state *os.ProcessState, _, _ float64) float64 { return usagePeak(state) }

@@ -30,7 +30,8 @@ func ReadDoctorReport(name string, r io.Reader) (*doctor.Report, error) {
 // chosen is the finding whose remedy B has.
 type chosen struct{ doctor.Finding }
 
-// chooseFinding picks the finding that -finding names, or the first that promises or costs anything. It is nil without a report.
+// chooseFinding picks the finding that -finding names, or the first that promises or costs
+// anything. It is nil without a report.
 func (o *Options) chooseFinding() (*chosen, error) {
 	if o.Doctor == nil {
 		return nil, nil

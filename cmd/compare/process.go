@@ -33,7 +33,8 @@ type outcome struct {
 	trace     []byte // the lines of GODEBUG=gctrace=1
 }
 
-// run starts the child and waits for its end. Its input is empty. What it leaves running is killed; if ctx is cancelled, the child as well.
+// run starts the child and waits for its end. Its input is empty. What it leaves running is killed;
+// if ctx is cancelled, the child as well.
 func (p *process) run(ctx context.Context, traced bool) (*outcome, error) {
 	var stdout bytes.Buffer
 	var stderr evidence.TraceFilter
@@ -100,7 +101,8 @@ const (
 	tailBytes = 4 << 10
 )
 
-// tail is the end of what a child wrote, indented, or what it wrote to its standard output where it said nothing on its standard error.
+// tail is the end of what a child wrote, indented, or what it wrote to its standard output where it
+// said nothing on its standard error.
 func tail(stderr, stdout []byte) string {
 	out := bytes.TrimSpace(stderr)
 	if len(out) == 0 {

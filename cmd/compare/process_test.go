@@ -78,8 +78,9 @@ func own(t *testing.T, act string) string {
 	return actVariable + "=" + act + " '" + self + "'"
 }
 
-// TestCommands compares a program with itself, and with one that allocates twice as much: bytes, not times. On one P each MiB of garbage is
-// one collection; on several the program runs on while another marks, as far as the machine lets it.
+// TestCommands compares a program with itself, and with one that allocates twice as much: bytes,
+// not times. On one P each MiB of garbage is one collection; on several the program runs on while
+// another marks, as far as the machine lets it.
 func TestCommands(t *testing.T) {
 	const settings = "GOMAXPROCS=1 GOGC=25 "
 	r, err := Run(t.Context(), Options{A: settings + own(t, "allocate=40"), B: settings + own(t, "allocate=80"), Count: 6})
@@ -90,7 +91,8 @@ func TestCommands(t *testing.T) {
 	if r.Kind != KindCommands || c.Per != "process" || c.Ended != endCount || c.Prediction != nil {
 		t.Errorf("%+v", r)
 	}
-	// The trace has 0 for a pause of less than a microsecond, which half of them may have, but not all.
+	// The trace has 0 for a pause of less than a microsecond, which half of them may have, but not
+	// all.
 	if m := c.Measure(MeasurePauseP50); m == nil || len(m.AValues) != 6 || slices.Min(m.AValues) < 0 {
 		t.Errorf("%s: %+v", MeasurePauseP50, m)
 	}
@@ -140,7 +142,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestBackground wants an end to what a command leaves running, and a word about it where that holds the command's output open.
+// TestBackground wants an end to what a command leaves running, and a word about it where that
+// holds the command's output open.
 func TestBackground(t *testing.T) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" || runtime.GOOS == "js" {
 		t.Skip("groups of processes are a matter of Unix")
@@ -162,7 +165,8 @@ func TestBackground(t *testing.T) {
 	expectEnded(t, file)
 }
 
-// expectEnded waits for the end of the process whose number is in the file; what is left of it may be a zombie that nobody waits for.
+// expectEnded waits for the end of the process whose number is in the file; what is left of it may
+// be a zombie that nobody waits for.
 func expectEnded(t *testing.T, file string) {
 	t.Helper()
 	pid, err := os.ReadFile(file)
@@ -213,7 +217,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestTrace reads a trace of Go 1.26 by hand: clock times are the pauses, cpu times are added up, MB are MiB.
+// TestTrace reads a trace of Go 1.26 by hand: clock times are the pauses, cpu times are added up,
+// MB are MiB.
 func TestTrace(t *testing.T) {
 	const one = `gc 1 @0.001s 2%: 0.10+0.20+0.30 ms clock, 0.20+0.01/0.02/0.03+0.60 ms cpu, 3->5->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P
 `

@@ -4,7 +4,8 @@ import (
 	"slices"
 )
 
-// ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or goes away, not when one is added.
+// ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or
+// goes away, not when one is added.
 const ReportVersion = 1
 
 // A Report is what Run measured. Its JSON is a stable contract, described in docs/compare.md.
@@ -19,7 +20,8 @@ type Report struct {
 	Environment string `json:"environment"`
 	// Verdict is the answer in one line.
 	Verdict string `json:"verdict"`
-	// Confidence is that of all intervals, 0.95, and Precision the width of them that was asked for.
+	// Confidence is that of all intervals, 0.95, and Precision the width of them that was asked
+	// for.
 	Confidence float64 `json:"confidence"`
 	Precision  float64 `json:"precision"`
 	// Interrupted is set if the runs were ended from outside.
@@ -44,7 +46,8 @@ type Comparison struct {
 	Verdict string `json:"verdict"`
 	// Measures are in the order of the table. What no side told is left out.
 	Measures []Measure `json:"measures"`
-	// Prediction holds the doctor's gain against the measured one. It is null without a doctor's report.
+	// Prediction holds the doctor's gain against the measured one. It is null without a doctor's
+	// report.
 	Prediction *Prediction `json:"prediction"`
 	// Notes are what else is to be known of it.
 	Notes []string `json:"notes"`
@@ -52,16 +55,17 @@ type Comparison struct {
 
 // A Measure is one quantity on both sides.
 type Measure struct {
-	// Name is cpu, wall, gc_cpu, gc_cycles, pause_p50, pause_p99, pause_max, pauses_per_minute, paused_per_minute, peak_rss, alloc_bytes,
-	// allocs, or the unit of a metric that a benchmark reports.
+	// Name is cpu, wall, gc_cpu, gc_cycles, pause_p50, pause_p99, pause_max, pauses_per_minute,
+	// paused_per_minute, peak_rss, alloc_bytes, allocs, or the unit of a metric that a benchmark
+	// reports.
 	Name string `json:"name"`
 	// Unit is that of a and b: s, B or 1, with what they are counted by behind a slash (s/op).
 	Unit string `json:"unit"`
 	// A and B are medians over the runs.
 	A float64 `json:"a"`
 	B float64 `json:"b"`
-	// Ratio estimates B/A, and Low and High bound it with 95 % confidence. Ratio is null where a run has the value 0, the bounds
-	// also where there are less than six pairs.
+	// Ratio estimates B/A, and Low and High bound it with 95 % confidence. Ratio is null where a
+	// run has the value 0, the bounds also where there are less than six pairs.
 	Ratio *float64 `json:"ratio"`
 	Low   *float64 `json:"low"`
 	High  *float64 `json:"high"`
@@ -81,8 +85,8 @@ func (c *Comparison) Measure(name string) *Measure {
 	return &c.Measures[i]
 }
 
-// Decisive is the measure that the verdict is about: the CPU time, or the elapsed time where that is not known. It is nil if
-// there is neither.
+// Decisive is the measure that the verdict is about: the CPU time, or the elapsed time where that
+// is not known. It is nil if there is neither.
 func (c *Comparison) Decisive() *Measure {
 	for _, name := range []string{MeasureCPU, MeasureWall} {
 		if m := c.Measure(name); m != nil && m.Ratio != nil {
@@ -92,7 +96,8 @@ func (c *Comparison) Decisive() *Measure {
 	return nil
 }
 
-// Slower reports whether B is known to take more than 1+share times what A takes, in any comparison: the whole interval lies above.
+// Slower reports whether B is known to take more than 1+share times what A takes, in any
+// comparison: the whole interval lies above.
 func (r *Report) Slower(share float64) bool {
 	return slices.ContainsFunc(r.Comparisons, func(c Comparison) bool {
 		m := c.Decisive()
@@ -100,21 +105,25 @@ func (r *Report) Slower(share float64) bool {
 	})
 }
 
-// A Prediction holds the gain that the doctor predicted against the one that was measured. Gains are shares of the CPU time of A.
+// A Prediction holds the gain that the doctor predicted against the one that was measured. Gains
+// are shares of the CPU time of A.
 type Prediction struct {
 	// Finding and Title are the doctor's.
 	Finding string `json:"finding"`
 	Title   string `json:"title"`
-	// SameGOGC is predicted for a B that runs with the same GOGC, SameMemory for one whose GOGC or limit is set so that it takes the memory
-	// that A takes. Error is the half-width of the interval around both that holds in two cases of three.
+	// SameGOGC is predicted for a B that runs with the same GOGC, SameMemory for one whose GOGC or
+	// limit is set so that it takes the memory that A takes. Error is the half-width of the
+	// interval around both that holds in two cases of three.
 	SameGOGC   float64 `json:"same_gogc"`
 	SameMemory float64 `json:"same_memory"`
 	Error      float64 `json:"error"`
-	// Measured is 1 less the ratio of the CPU times, with the bounds of its 95 % interval; all null where the ratio has none.
+	// Measured is 1 less the ratio of the CPU times, with the bounds of its 95 % interval; all null
+	// where the ratio has none.
 	Measured *float64 `json:"measured"`
 	Low      *float64 `json:"low"`
 	High     *float64 `json:"high"`
-	// Agrees says of both predictions whether their interval and the measured one have a point in common.
+	// Agrees says of both predictions whether their interval and the measured one have a point in
+	// common.
 	AgreesSameGOGC   bool `json:"agrees_same_gogc"`
 	AgreesSameMemory bool `json:"agrees_same_memory"`
 }

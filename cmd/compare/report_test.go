@@ -91,7 +91,8 @@ func TestSlower(t *testing.T) {
 	}
 }
 
-// TestNoNumbers gives values that are no numbers, which JSON cannot hold: they do not count, and everything else does.
+// TestNoNumbers gives values that are no numbers, which JSON cannot hold: they do not count, and
+// everything else does.
 func TestNoNumbers(t *testing.T) {
 	k := contest{per: "op", plain: pairsOf(MeasureCPU, 8, 1, 2, 0)}
 	for i, pair := range k.plain {
@@ -116,7 +117,8 @@ func TestNoNumbers(t *testing.T) {
 	}
 }
 
-// TestCrossed: where the medians and the ratio of the pairs point different ways, the table says how that can be, once.
+// TestCrossed: where the medians and the ratio of the pairs point different ways, the table says
+// how that can be, once.
 func TestCrossed(t *testing.T) {
 	k := contest{per: "process"}
 	for range 5 {

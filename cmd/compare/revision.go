@@ -40,7 +40,8 @@ func openRepository(ctx context.Context, dir string) (*repository, error) {
 	return r, nil
 }
 
-// git runs one command of git's and returns what it prints. Its error is the last line of what git says.
+// git runs one command of git's and returns what it prints. Its error is the last line of what git
+// says.
 func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", r.dir}, args...)...)
@@ -67,8 +68,8 @@ func (r *repository) commit(ctx context.Context, revision string) (string, error
 	return sha, nil
 }
 
-// checkDirty refuses to measure HEAD while the working tree has changes or new Go files that are in no revision: they would silently be left
-// out. Who means the files as they are writes a dot.
+// checkDirty refuses to measure HEAD while the working tree has changes or new Go files that are in
+// no revision: they would silently be left out. Who means the files as they are writes a dot.
 func (r *repository) checkDirty(ctx context.Context, revisions, commits [2]string) error {
 	head, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -102,14 +103,15 @@ func (r *repository) checkDirty(ctx context.Context, revisions, commits [2]strin
 // cleanupTime is how long taking away a worktree may take: it must not hang an interrupted command.
 const cleanupTime = 30 * time.Second
 
-// checkOut makes a worktree of a commit below temp and returns the package's folder in it. The returned function takes it away, and works
-// when ctx has been cancelled, too.
+// checkOut makes a worktree of a commit below temp and returns the package's folder in it. The
+// returned function takes it away, and works when ctx has been cancelled, too.
 func (r *repository) checkOut(ctx context.Context, temp, commit string) (dir string, remove func(), err error) {
 	tree := filepath.Join(temp, "tree")
 	remove = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 		defer cancel()
-		// The folder itself is temporary. What matters is that git forgets it; prune does that if remove cannot.
+		// The folder itself is temporary. What matters is that git forgets it; prune does that if
+		// remove cannot.
 		if _, err := r.git(ctx, "worktree", "remove", "--force", "--force", tree); err != nil {
 			os.RemoveAll(tree)
 			_, _ = r.git(ctx, "worktree", "prune")

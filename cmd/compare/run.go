@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Run compares A and B until the interval of each comparison is tight, or the budget ends. If ctx is cancelled, the report holds what
-// was measured until then, and says so. An error is one line, but for the end of what a failing program wrote.
+// Run compares A and B until the interval of each comparison is tight, or the budget ends. If ctx
+// is cancelled, the report holds what was measured until then, and says so. An error is one line,
+// but for the end of what a failing program wrote.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.prepare(); err != nil {
 		return nil, err

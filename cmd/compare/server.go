@@ -23,8 +23,8 @@ type server struct {
 	per  string
 }
 
-// serverContest prepares the comparison of two servers. They are watched at the same time, so that both meet the same load and the same
-// weather.
+// serverContest prepares the comparison of two servers. They are watched at the same time, so that
+// both meet the same load and the same weather.
 func serverContest(ctx context.Context, o *Options) (*contest, error) {
 	var servers [2]*server
 	for i, address := range [2]string{o.A, o.B} {
@@ -85,7 +85,8 @@ type reading struct {
 	work    float64 // the counter that is divided by
 }
 
-// read asks for the statistics of the heap profile's text form, which every server with net/http/pprof has.
+// read asks for the statistics of the heap profile's text form, which every server with
+// net/http/pprof has.
 func (s *server) read(ctx context.Context) (*reading, error) {
 	text, err := s.get(ctx, debugport.HeapText, 0)
 	if err != nil {

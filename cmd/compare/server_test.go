@@ -49,7 +49,8 @@ func cpuProfile(t *testing.T, stacks []stackOf) []byte {
 	return out.Bytes()
 }
 
-// heapText is the end of the text form of a heap profile after n readings: each time two cycles with pauses of 10 and 30 µs.
+// heapText is the end of the text form of a heap profile after n readings: each time two cycles
+// with pauses of 10 and 30 µs.
 func heapText(n int, scale float64) string {
 	pauses := make([]string, 256)
 	for i := range pauses {
@@ -59,8 +60,8 @@ func heapText(n int, scale float64) string {
 		"# NumForcedGC = 0\n# PauseNs = [%s]\n# MaxRSS = 104857600\n", 1e6+scale*1e7*float64(n), 1e3+scale*1e5*float64(n), 10+2*n, strings.Join(pauses, " "))
 }
 
-// fake is a server whose figures are known: 0.4 s of CPU in each profile, a quarter of it marking, and scale times that for all but
-// the number of cycles.
+// fake is a server whose figures are known: 0.4 s of CPU in each profile, a quarter of it marking,
+// and scale times that for all but the number of cycles.
 func fake(t *testing.T, scale float64) *httptest.Server {
 	t.Helper()
 	ns := func(v float64) int64 { return int64(v * scale * 1e9) }
@@ -205,7 +206,8 @@ func serve() {
 	panic(http.Serve(listener, nil))
 }
 
-// TestRealServers watches two processes with Go's own handlers, long enough for a sample of CPU where they hardly get any.
+// TestRealServers watches two processes with Go's own handlers, long enough for a sample of CPU
+// where they hardly get any.
 func TestRealServers(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -238,7 +240,8 @@ func TestRealServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &r.Comparisons[0]
-	// A server may lose the processor between reading its counter and its memory, so the order of magnitude must do.
+	// A server may lose the processor between reading its counter and its memory, so the order of
+	// magnitude must do.
 	if m := c.Measure(MeasureAllocBytes); m == nil || m.Ratio == nil || max(m.A, m.B) > 8<<20 || min(m.A, m.B) < 1<<20/8 {
 		t.Errorf("a MiB is allocated by unit of work, but: %+v", m)
 	}

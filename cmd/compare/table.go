@@ -32,7 +32,8 @@ type writer struct {
 	err   error
 }
 
-// WriteText writes the verdict and the tables, with colours or without, in lines of at most width columns where words can be broken.
+// WriteText writes the verdict and the tables, with colours or without, in lines of at most width
+// columns where words can be broken.
 func (r *Report) WriteText(out io.Writer, colours bool, width int) error {
 	w := &writer{Painter: terminal.Painter{On: colours}, out: out, width: width}
 	w.wrapped(w.Bold(r.Verdict))
@@ -105,7 +106,8 @@ func (w *writer) table(c *Comparison, precision float64) string {
 	return tw.Render()
 }
 
-// crossed says whether the medians and the ratio point different ways, as they can where the runs scatter: the ratio is of pairs.
+// crossed says whether the medians and the ratio point different ways, as they can where the runs
+// scatter: the ratio is of pairs.
 func (m *Measure) crossed() bool { return m.Ratio != nil && (m.B-m.A)*(*m.Ratio-1) < 0 }
 
 // valueTexts writes both values in the unit that suits them.
@@ -127,8 +129,8 @@ func (m *Measure) valueText(v float64) string {
 	return terminal.Count(v)
 }
 
-// ratioText is green where B is known to take less, and red where it is known to take more. Of a benchmark's own metrics nobody knows
-// which way is good.
+// ratioText is green where B is known to take less, and red where it is known to take more. Of a
+// benchmark's own metrics nobody knows which way is good.
 func (w *writer) ratioText(m *Measure) string {
 	if m.Ratio == nil {
 		return "–"

@@ -1,7 +1,8 @@
-// Package debugport reads what a running Go program serves with net/http/pprof, expvar and the like.
+// Package debugport reads what a running Go program serves with net/http/pprof, expvar and the
+// like.
 //
-// A Server stands for one program. Every answer is bounded in time and in size. Errors name the address without its password, say
-// what was wrong and what to do, and carry no prefix of a verb.
+// A Server stands for one program. Every answer is bounded in time and in size. Errors name the
+// address without its password, say what was wrong and what to do, and carry no prefix of a verb.
 //
 // It does not interpret the answers; package doctor does.
 package debugport
@@ -32,7 +33,8 @@ type Server struct {
 	client http.Client
 }
 
-// Parse returns the server at an address such as http://localhost:6060. What follows the base, such as /debug/pprof/heap, is dropped.
+// Parse returns the server at an address such as http://localhost:6060. What follows the base, such
+// as /debug/pprof/heap, is dropped.
 func Parse(address string) (*Server, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" {

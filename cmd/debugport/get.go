@@ -16,8 +16,8 @@ const (
 	answerSize = 256 << 20 // Bytes. The largest profiles of large programs have some tens of MiB.
 )
 
-// Get reads the answer for a path below the base. window is the time that the answer covers, such as that of a CPU profile; the
-// answer may take [AnswerTime] beyond it.
+// Get reads the answer for a path below the base. window is the time that the answer covers, such
+// as that of a CPU profile; the answer may take [AnswerTime] beyond it.
 func (s *Server) Get(ctx context.Context, path string, window time.Duration) ([]byte, error) {
 	return s.GetWithin(ctx, path, window+AnswerTime)
 }

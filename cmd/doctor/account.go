@@ -8,8 +8,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// An account is what a program's memory management costs, by class and by site. Recognisers see nothing else. It is not changed
-// after it was made, but for the claims on sites.
+// An account is what a program's memory management costs, by class and by site. Recognisers see
+// nothing else. It is not changed after it was made, but for the claims on sites.
 type account struct {
 	ev   *evidence.Evidence
 	code *stack.Table
@@ -29,13 +29,17 @@ type account struct {
 	window time.Duration
 	// What was allocated in the window.
 	allocBytes, allocObjects float64
-	// Bytes: what a collection found live, the roots (stacks and globals), and all that it scans: heap, stacks, globals.
+	// Bytes: what a collection found live, the roots (stacks and globals), and all that it scans:
+	// heap, stacks, globals.
 	live, roots, scan float64
-	// mark and sweep are the collector's CPU time, M and W of the formulas in gain.go; W has the scavenger's, too.
+	// mark and sweep are the collector's CPU time, M and W of the formulas in gain.go; W has the
+	// scavenger's, too.
 	mark, sweep float64
-	// cycles is the number of collections in the window, 0 if not known; heapRate the bytes between two samples of the heap profile.
+	// cycles is the number of collections in the window, 0 if not known; heapRate the bytes between
+	// two samples of the heap profile.
 	cycles, heapRate float64
-	// overtraced is the collector's CPU time in nanoseconds by its trace if that is more than the process took in all, which is processCPU; 0 if not.
+	// overtraced is the collector's CPU time in nanoseconds by its trace if that is more than the
+	// process took in all, which is processCPU; 0 if not.
 	overtraced, processCPU float64
 	// traced are values that follow from the collector's trace, for those that the metrics lack.
 	traced evidence.Metrics
@@ -62,26 +66,30 @@ type site struct {
 	allocBytes, allocObjects float64
 	// At the window's end, by the heap profile.
 	inuseBytes, inuseObjects float64
-	// CPU time in nanoseconds: in the allocator, in zeroing what it hands out, and in what functions such as runtime.growslice and
-	// runtime.mapassign do besides (copying, hashing).
+	// CPU time in nanoseconds: in the allocator, in zeroing what it hands out, and in what
+	// functions such as runtime.growslice and runtime.mapassign do besides (copying, hashing).
 	allocCPU, zeroCPU, copyCPU float64
-	// touchCPU is what the line spends outside the allocator, at most as much as inside: mostly the first write to new memory, a cache miss.
+	// touchCPU is what the line spends outside the allocator, at most as much as inside: mostly the
+	// first write to new memory, a cache miss.
 	touchCPU float64
-	// entries is the sum of these three by the function of the runtime that the program called, such as runtime.growslice.
+	// entries is the sum of these three by the function of the runtime that the program called,
+	// such as runtime.growslice.
 	entries map[string]float64
 	// sizes are the objects allocated in the window, by the size in bytes that the profile gives.
 	sizes map[int64]float64
-	// scan is the part of the bytes that holds pointers, between 0 and 1, and scanKnown whether the profile tells.
+	// scan is the part of the bytes that holds pointers, between 0 and 1, and scanKnown whether the
+	// profile tells.
 	scan      float64
 	scanKnown bool
-	// age is how long an object lives on average, by Little's law: objects in use over objects allocated in a second. It is
-	// negative if it is not known.
+	// age is how long an object lives on average, by Little's law: objects in use over objects
+	// allocated in a second. It is negative if it is not known.
 	age time.Duration
 	// claimed is the id of the finding that has the site, "" as long as there is none.
 	claimed string
 }
 
-// A trace is a stack that allocates, from the site outwards, with what it allocated since the program's start and what is in use of it.
+// A trace is a stack that allocates, from the site outwards, with what it allocated since the
+// program's start and what is in use of it.
 type trace struct {
 	frames                 []*stack.Frame
 	allocBytes, inuseBytes float64
@@ -101,7 +109,8 @@ func (s *site) objectSize() float64 {
 	return 0
 }
 
-// mainSize is the size in bytes that most of the site's bytes come in, or the mean size if the profile has no sizes.
+// mainSize is the size in bytes that most of the site's bytes come in, or the mean size if the
+// profile has no sizes.
 func (s *site) mainSize() float64 {
 	top, most := s.objectSize(), 0.0
 	for size, n := range s.sizes {
@@ -144,7 +153,8 @@ func (a *account) counter(name string) (float64, bool) {
 	if e.Heap[0] == nil {
 		return end, true
 	}
-	// The value counts from the program's start, the window lies between the heap profiles: so much of it, if the program was always the same.
+	// The value counts from the program's start, the window lies between the heap profiles: so much
+	// of it, if the program was always the same.
 	up, ok := e.Metrics[1].Get(evidence.MetricUptime)
 	if !ok || up <= 0 {
 		return 0, false
@@ -152,7 +162,8 @@ func (a *account) counter(name string) (float64, bool) {
 	return end * min(a.window.Seconds()/up, 1), true
 }
 
-// liveAndGoal are the live heap and the size at which a collection begins, and whether both are known.
+// liveAndGoal are the live heap and the size at which a collection begins, and whether both are
+// known.
 func (a *account) liveAndGoal() (live, goal float64, ok bool) {
 	goal, ok = a.metric(evidence.MetricHeapGoal)
 	return a.live, goal, ok && a.live > 0
@@ -174,6 +185,6 @@ type lazySource struct {
 	limit  time.Duration // how long reading it may take
 }
 
-// sourceLimit is how long reading the source may take. Tests set more: with an empty build cache the go command compiles what is
-// imported.
+// sourceLimit is how long reading the source may take. Tests set more: with an empty build cache
+// the go command compiles what is imported.
 const sourceLimit = 60 * time.Second

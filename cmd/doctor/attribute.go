@@ -11,26 +11,30 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// Names of the functions that stand at the leaf of stacks to which the collector's time is charged. They are no functions of the program.
+// Names of the functions that stand at the leaf of stacks to which the collector's time is charged.
+// They are no functions of the program.
 const (
 	ChargedMark  = "gc: marking (charged)"
 	ChargedSweep = "gc: sweeping (charged)"
 	ChargedRoots = "gc: marking from stacks and globals"
 )
 
-// CostLabel is the label that every sample of the attributed profile bears: program, allocation, zeroing, mark, sweep, and so on.
+// CostLabel is the label that every sample of the attributed profile bears: program, allocation,
+// zeroing, mark, sweep, and so on.
 const CostLabel = "cost"
 
-// Attributed is the CPU profile with the collector's time charged to the stacks that cause it, nil without a CPU profile. Samples
-// of the collector are taken out; in their place stacks of the heap profile are put, under the functions Charged…:
+// Attributed is the CPU profile with the collector's time charged to the stacks that cause it, nil
+// without a CPU profile. Samples of the collector are taken out; in their place stacks of the heap
+// profile are put, under the functions Charged…:
 //
 //   - half of marking by the bytes that each stack allocated, because these make collections begin, and half by the bytes in use that
 //     a collection scans, because these make it long. The part of stacks and globals has a stack of its own.
 //   - sweeping by the bytes allocated.
 //
-// With M the time of marking, that is M/2·(a/A + σ/S) for a stack: what the formula of a site's gain in the same memory becomes for
-// small sites. Everything else stays where it was. Totals of all sample types are exactly those of the original. Without a heap
-// profile the stacks of the allocator in the CPU profile take the place of the heap profile's, by their time.
+// With M the time of marking, that is M/2·(a/A + σ/S) for a stack: what the formula of a site's
+// gain in the same memory becomes for small sites. Everything else stays where it was. Totals of
+// all sample types are exactly those of the original. Without a heap profile the stacks of the
+// allocator in the CPU profile take the place of the heap profile's, by their time.
 //
 // The result shares stacks and functions with e.CPU, so that the two are not to be written at once.
 func Attributed(e *evidence.Evidence) *profile.Profile {
@@ -74,7 +78,8 @@ func attributed(a *account) *profile.Profile {
 	return p
 }
 
-// shallow is a copy of a profile with samples of its own. What they refer to, stacks and functions, is shared: a large profile is mostly that.
+// shallow is a copy of a profile with samples of its own. What they refer to, stacks and functions,
+// is shared: a large profile is mostly that.
 func shallow(p *profile.Profile) *profile.Profile {
 	q := &profile.Profile{
 		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: make([]*profile.Sample, len(p.Sample)),
@@ -169,8 +174,8 @@ func parts(traces []trace, of func(trace) float64) []float64 {
 func traceAlloc(t trace) float64 { return t.allocBytes }
 func traceInuse(t trace) float64 { return t.inuseBytes }
 
-// split divides a total by weights so that the parts add up to it: each gets the whole part of its share, and what is left over goes to
-// those with the largest fractions.
+// split divides a total by weights so that the parts add up to it: each gets the whole part of its
+// share, and what is left over goes to those with the largest fractions.
 func split(total int64, causes []cause) []int64 {
 	sum := 0.0
 	for _, c := range causes {

@@ -14,7 +14,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
 
-// Whatever the stacks are, nothing is lost and nothing added, and no time of the collector stays where it was.
+// Whatever the stacks are, nothing is lost and nothing added, and no time of the collector stays
+// where it was.
 func TestAttributedTotal(t *testing.T) {
 	leaves := []string{
 		"main.work", "runtime.mallocgc", "runtime.memclrNoHeapPointers;runtime.mallocgcLarge;runtime.makeslice", "runtime.gcAssistAlloc;runtime.mallocgc",
@@ -70,7 +71,8 @@ func TestAttributed(t *testing.T) {
 		}
 		got[strings.TrimSuffix(name, ";")+" "+s.Label[CostLabel][0]] += s.Value[0]
 	}
-	// Half of marking goes by bytes allocated: all of them the tree's. The other half by what is read: four fifths of it the cache's.
+	// Half of marking goes by bytes allocated: all of them the tree's. The other half by what is
+	// read: four fifths of it the cache's.
 	for name, want := range map[string]int64{
 		"main.work;main.main program":                                    500,
 		"runtime.mallocgcSmallScanNoHeader;runtime.newobject allocation": 100,

@@ -23,8 +23,8 @@ func newAccount(e *evidence.Evidence) *account {
 	return b.account
 }
 
-// windowOf is the time between the heap profiles: as told, by their own times, or, if there is but one, since the program's start. Without
-// any it is the time between the metrics.
+// windowOf is the time between the heap profiles: as told, by their own times, or, if there is but
+// one, since the program's start. Without any it is the time between the metrics.
 func windowOf(e *evidence.Evidence) time.Duration {
 	if e.Window > 0 {
 		return e.Window
@@ -46,7 +46,8 @@ func (b *builder) finish() {
 	b.heapRate = heapRate(b.ev)
 	seconds := b.window.Seconds()
 	for _, s := range b.sites {
-		// Both ends are estimates from the same samples, so that a difference is below 0 by rounding alone.
+		// Both ends are estimates from the same samples, so that a difference is below 0 by
+		// rounding alone.
 		s.allocBytes, s.allocObjects = max(s.allocBytes, 0), max(s.allocObjects, 0)
 		b.allocBytes += s.allocBytes
 		b.allocObjects += s.allocObjects

@@ -6,7 +6,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// What the scheduler does when the sweeper gives way is the sweeper's cost, unless the program gives way itself.
+// What the scheduler does when the sweeper gives way is the sweeper's cost, unless the program
+// gives way itself.
 func TestYields(t *testing.T) {
 	yield := framesOf("runtime.lock2", "runtime.goschedImpl", "runtime.gosched_m", "runtime.mcall")
 	sweeper := framesOf("runtime.sweepone", "runtime.bgsweep")

@@ -48,10 +48,11 @@ func (b *builder) addCPU() {
 	b.chargeYields()
 }
 
-// chargeYields counts the scheduler's work for goroutines that give way as sweeping. The background sweeper gives way after every few spans
-// (runtime.bgsweep calls goschedIfBusy), which can take more time than the sweeping; the scheduler works on a stack of its own
-// (gosched_m), on which its caller is not seen. A program that calls runtime.Gosched itself has the same stacks, so that nothing is
-// known of them.
+// chargeYields counts the scheduler's work for goroutines that give way as sweeping. The background
+// sweeper gives way after every few spans (runtime.bgsweep calls goschedIfBusy), which can take
+// more time than the sweeping; the scheduler works on a stack of its own (gosched_m), on which its
+// caller is not seen. A program that calls runtime.Gosched itself has the same stacks, so that
+// nothing is known of them.
 func (b *builder) chargeYields() {
 	var yields []*sample
 	sweeper := false
@@ -79,8 +80,8 @@ func (b *builder) chargeYields() {
 	}
 }
 
-// touch notes what a line does itself, for the sake of lines that allocate: there it is mostly the first write to new memory, which
-// is in no cache.
+// touch notes what a line does itself, for the sake of lines that allocate: there it is mostly the
+// first write to new memory, which is in no cache.
 func (b *builder) touch(st *sample) {
 	if st.entry != "" || st.class != stack.Mutator && st.class != stack.Barrier {
 		return
@@ -131,7 +132,8 @@ func (b *builder) siteOf(frames []*stack.Frame, i int) *site {
 	return s
 }
 
-// addHeap adds a heap profile's samples; what was allocated counts with the sign, so that the profile of the window's start is subtracted.
+// addHeap adds a heap profile's samples; what was allocated counts with the sign, so that the
+// profile of the window's start is subtracted.
 func (b *builder) addHeap(p *profile.Profile, sign float64) {
 	if p == nil {
 		return
@@ -167,7 +169,8 @@ func (b *builder) addHeap(p *profile.Profile, sign float64) {
 	}
 }
 
-// samplePeriod is the CPU time in nanoseconds that one sample stands for: 10 ms unless the profile says otherwise.
+// samplePeriod is the CPU time in nanoseconds that one sample stands for: 10 ms unless the profile
+// says otherwise.
 func samplePeriod(p *profile.Profile) float64 {
 	if p.Period > 0 && p.PeriodType != nil && p.PeriodType.Unit == "nanoseconds" {
 		return float64(p.Period)

@@ -10,7 +10,8 @@ import (
 // evidenceUnits are the endings of names that docs/doctor.md promises.
 var evidenceUnits = []string{"bytes_per_second", "per_second", "bytes", "seconds", "ns", "share", "percent"}
 
-// TestEvidence holds the evidence of every finding in the real profiles against the contract of docs/doctor.md.
+// TestEvidence holds the evidence of every finding in the real profiles against the contract of
+// docs/doctor.md.
 func TestEvidence(t *testing.T) {
 	for _, r := range append([]recogniser{notGC}, recognisers...) {
 		for _, f := range diagnosePatiently(goldenEvidence(t, r.id)).Findings {

@@ -30,7 +30,8 @@ func diagnose(a *account) *Report {
 	}
 	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })
 	for _, known := range recognisers {
-		// Shares of next to nothing matter to nobody; what an idle program is kept busy with is its profiler.
+		// Shares of next to nothing matter to nobody; what an idle program is kept busy with is its
+		// profiler.
 		if !a.idle() || known.id == profilerID {
 			r.add(known, a)
 		}
@@ -47,7 +48,8 @@ func diagnose(a *account) *Report {
 	return r
 }
 
-// add asks a recogniser. A gain that is less than its error may as well be none: with few samples each of them would be a finding.
+// add asks a recogniser. A gain that is less than its error may as well be none: with few samples
+// each of them would be a finding.
 func (r *Report) add(known recogniser, a *account) {
 	for _, f := range known.find(a) {
 		if best := f.Gain.Best(); f.Severity == "" && best > 0 && best < f.Gain.Error { // warnings have a severity already
@@ -70,8 +72,9 @@ func (r *Report) add(known recogniser, a *account) {
 	}
 }
 
-// credit says what of each gain is the finding's own. To mark long-lived data less often, one can allocate less, and to make it cheap, one
-// can take the data away; most of either gain is then the same time. It is the data's: whatever else is allocated, the data stays and is read.
+// credit says what of each gain is the finding's own. To mark long-lived data less often, one can
+// allocate less, and to make it cheap, one can take the data away; most of either gain is then the
+// same time. It is the data's: whatever else is allocated, the data stays and is read.
 func (a *account) credit(findings []Finding) {
 	kept := 0.0
 	for _, f := range findings {
@@ -88,7 +91,8 @@ func (a *account) credit(findings []Finding) {
 	}
 }
 
-// rank puts the largest gain first, and before that settings that are out of order, since all other gains shrink when they are mended.
+// rank puts the largest gain first, and before that settings that are out of order, since all other
+// gains shrink when they are mended.
 func rank(f, g Finding) int {
 	if f.first != g.first {
 		if f.first {
@@ -99,9 +103,10 @@ func rank(f, g Finding) int {
 	return cmp.Compare(g.own, f.own)
 }
 
-// winnable is what the findings gain together. Those about sites count as one change of all these sites, so that bytes under two
-// findings count once; where a finding gains more than its sites' memory, as a faster decoder does, the rest is added. A setting's gain
-// overlaps with that of every site, so of both the larger counts.
+// winnable is what the findings gain together. Those about sites count as one change of all these
+// sites, so that bytes under two findings count once; where a finding gains more than its sites'
+// memory, as a faster decoder does, the rest is added. A setting's gain overlaps with that of every
+// site, so of both the larger counts.
 func (a *account) winnable(findings []Finding) float64 {
 	var sites []*site
 	seen := map[*site]bool{}

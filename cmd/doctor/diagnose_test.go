@@ -263,7 +263,8 @@ func TestUnprofiled(t *testing.T) {
 	}
 }
 
-// A program's functions that allocate in one package under one call are one group, whatever recursion does, and main is no unit of work.
+// A program's functions that allocate in one package under one call are one group, whatever
+// recursion does, and main is no unit of work.
 func TestGroups(t *testing.T) {
 	f := newFake()
 	f.Made("main.node;main.build;main.build;main.handle;main.serve;main.main", 32, 1000, 0)

@@ -14,7 +14,8 @@ import (
 const (
 	// fieldOrderBytes is the least part of live or allocated bytes that values of the type must be.
 	fieldOrderBytes = 0.02
-	// fieldOrderLive is the part of the live heap that reordering must save to be worth a line where it saves less than a hundredth of the CPU time.
+	// fieldOrderLive is the part of the live heap that reordering must save to be worth a line
+	// where it saves less than a hundredth of the CPU time.
 	fieldOrderLive = 0.05
 )
 
@@ -28,7 +29,8 @@ type ordering struct {
 	bytes    float64 // saved per object or element, sizes of the allocator's classes counted
 }
 
-// findFieldOrder finds structs that matter and would be smaller, or have their pointers nearer to their beginning, in another order. It needs the source.
+// findFieldOrder finds structs that matter and would be smaller, or have their pointers nearer to
+// their beginning, in another order. It needs the source.
 func findFieldOrder(a *account) []Finding {
 	src := a.sources()
 	if src == nil {
@@ -95,7 +97,8 @@ func (o *ordering) add(s *site, m source.Expression) {
 	}
 	smaller := 1 - to/from
 	o.bytes = max(o.bytes, from-to)
-	// In objects of up to 512 bytes the collector finds pointers by a bitmap, whose length is that of the object; larger ones it reads to their last pointer.
+	// In objects of up to 512 bytes the collector finds pointers by a bitmap, whose length is that
+	// of the object; larger ones it reads to their last pointer.
 	unread := s.inuseBytes * s.scan * smaller
 	if from > source.MaxHeaderless {
 		unread = s.inuseBytes / from * float64(o.from.Pointers-o.to.Pointers)

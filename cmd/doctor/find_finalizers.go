@@ -9,21 +9,24 @@ import (
 )
 
 const (
-	// finalizersPerSecond is the least number of finalizers and cleanups a second, where the runtime counts them.
+	// finalizersPerSecond is the least number of finalizers and cleanups a second, where the
+	// runtime counts them.
 	finalizersPerSecond = 100
-	// finalizersDoubt is the uncertain part of the gain: closing by hand costs a little, and some objects may need what they have.
+	// finalizersDoubt is the uncertain part of the gain: closing by hand costs a little, and some
+	// objects may need what they have.
 	finalizersDoubt = 0.1
 )
 
-// Functions that attach a finalizer or cleanup to an object, and those that carry them through the collection and run them.
+// Functions that attach a finalizer or cleanup to an object, and those that carry them through the
+// collection and run them.
 var (
 	finalizerSetters = []string{"runtime.SetFinalizer", "runtime.AddCleanup", "runtime.addfinalizer", "runtime.removefinalizer", "runtime.addCleanup", "runtime.createfing"}
 	finalizerWork    = []string{"runtime.freeSpecial", "runtime.queuefinalizer", "runtime.runFinalizers", "runtime.runfinq", "runtime.runCleanups", "runtime.markrootSpans",
 		"runtime.gcScanFinalizer", "runtime.finq", "runtime.(*cleanupQueue)", "runtime.(*mspan).specialFindSplicePoint", "runtime.addspecial", "runtime.removespecial"}
 )
 
-// findFinalizers finds objects with finalizers in numbers: each costs a record under a lock when it is set, is looked up by marking and sweeping, and keeps its
-// object alive for one collection more.
+// findFinalizers finds objects with finalizers in numbers: each costs a record under a lock when it
+// is set, is looked up by marking and sweeping, and keeps its object alive for one collection more.
 func findFinalizers(a *account) []Finding {
 	setters, work := stack.Prefixed(finalizerSetters...), stack.Prefixed(finalizerWork...)
 	lines := map[*stack.Frame]float64{}
@@ -89,7 +92,8 @@ func userBelow(frames []*stack.Frame) bool {
 	return false
 }
 
-// finalizerRate is how many finalizers and cleanups became due in a second of the window, and whether the runtime told.
+// finalizerRate is how many finalizers and cleanups became due in a second of the window, and
+// whether the runtime told.
 func (a *account) finalizerRate() (float64, bool) {
 	seconds := a.window.Seconds()
 	if seconds == 0 {

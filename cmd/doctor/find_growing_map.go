@@ -11,14 +11,17 @@ import (
 const (
 	// growingMapShare is the least share of CPU time that growing must take.
 	growingMapShare = 0.01
-	// growingMapOutgrown is the part of a map's memory that it has outgrown when it stops: each table has twice the size of the one before, so all before
-	// the last add up to as much as the last.
+	// growingMapOutgrown is the part of a map's memory that it has outgrown when it stops: each
+	// table has twice the size of the one before, so all before the last add up to as much as the
+	// last.
 	growingMapOutgrown = 0.5
-	// growingMapDoubt is the uncertain part of the gain: a map that begins large may have been given too much or too little.
+	// growingMapDoubt is the uncertain part of the gain: a map that begins large may have been
+	// given too much or too little.
 	growingMapDoubt = 0.25
 )
 
-// mapGrowth are the functions that move a map's entries to larger tables: of Go 1.24 and later, and of those before.
+// mapGrowth are the functions that move a map's entries to larger tables: of Go 1.24 and later, and
+// of those before.
 var mapGrowth = []string{
 	"internal/runtime/maps.(*table).rehash", "internal/runtime/maps.(*table).grow", "internal/runtime/maps.(*table).split", "internal/runtime/maps.(*Map).growTo",
 	"runtime.hashGrow", "runtime.growWork", "runtime.evacuate",
@@ -32,7 +35,8 @@ type growingUse struct {
 	lines              map[*stack.Frame]float64
 }
 
-// findGrowingMap finds maps that begin small and are filled: with each doubling all entries are hashed and moved again.
+// findGrowingMap finds maps that begin small and are filled: with each doubling all entries are
+// hashed and moved again.
 func findGrowingMap(a *account) []Finding {
 	growing := stack.Prefixed(mapGrowth...)
 	var all bundles

@@ -10,17 +10,21 @@ import (
 )
 
 const (
-	// growingSliceOnTheWay is the least part of the bytes that must be objects that the slice outgrew.
+	// growingSliceOnTheWay is the least part of the bytes that must be objects that the slice
+	// outgrew.
 	growingSliceOnTheWay = 0.3
-	// growingSliceSizes is the least number of sizes over which a site's objects are spread: a slice that grows passes through several.
+	// growingSliceSizes is the least number of sizes over which a site's objects are spread: a
+	// slice that grows passes through several.
 	growingSliceSizes = 3
 	// growingSliceEntry is the part of a site's CPU time that must be in append's growth.
 	growingSliceEntry = 0.5
-	// growingSliceDoubt is the part of the copying that may remain, because the length is not known well in advance.
+	// growingSliceDoubt is the part of the copying that may remain, because the length is not known
+	// well in advance.
 	growingSliceDoubt = 0.3
 )
 
-// findGrowingSlice finds appends that begin with no capacity: objects of ever larger sizes, all but the last of them copied and dropped.
+// findGrowingSlice finds appends that begin with no capacity: objects of ever larger sizes, all but
+// the last of them copied and dropped.
 func findGrowingSlice(a *account) []Finding {
 	var all bundles
 	for _, s := range a.free() {
@@ -62,8 +66,8 @@ func findGrowingSlice(a *account) []Finding {
 	return ranked(found)
 }
 
-// ownGrowth reports whether the user decides over the capacity: in code of the module, and in the standard library's growing buffers. In the code of others it
-// is theirs.
+// ownGrowth reports whether the user decides over the capacity: in code of the module, and in the
+// standard library's growing buffers. In the code of others it is theirs.
 func ownGrowth(at *stack.Frame) bool {
 	switch at.Package {
 	case "bytes", "strings", "slices", "io", "os":

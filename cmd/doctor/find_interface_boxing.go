@@ -15,7 +15,8 @@ const (
 	boxingKept = 0.5
 )
 
-// findBoxing finds values that are allocated only to become interfaces: arguments of functions that take any, containers of any, slices put into a pool.
+// findBoxing finds values that are allocated only to become interfaces: arguments of functions that
+// take any, containers of any, slices put into a pool.
 func findBoxing(a *account) []Finding {
 	var sites []*site
 	for _, s := range a.free() {
@@ -55,7 +56,8 @@ func findBoxing(a *account) []Finding {
 	return ranked(found)
 }
 
-// boxed reports whether a site's memory is made by the functions that put a value into an interface.
+// boxed reports whether a site's memory is made by the functions that put a value into an
+// interface.
 func boxed(s *site) bool {
 	boxing, all := 0.0, 0.0
 	for entry, ns := range s.entries {

@@ -10,14 +10,18 @@ import (
 )
 
 const (
-	// jsonShare is the least share of CPU time that encoding or decoding must take, allocation included.
+	// jsonShare is the least share of CPU time that encoding or decoding must take, allocation
+	// included.
 	jsonShare = 0.05
-	// jsonReflection is the least part of that time that must be spent in package reflect, or below functions that make trees of any. Generated code
-	// has no more of either than what asks once for the type; allocation through reflect does not count, since others allocate by it, too.
+	// jsonReflection is the least part of that time that must be spent in package reflect, or below
+	// functions that make trees of any. Generated code has no more of either than what asks once
+	// for the type; allocation through reflect does not count, since others allocate by it, too.
 	jsonReflection = 0.08
-	// jsonAny is the part of decoding from which on it counts as decoding into maps and slices of any.
+	// jsonAny is the part of decoding from which on it counts as decoding into maps and slices of
+	// any.
 	jsonAny = 0.3
-	// jsonDoubt is the part of the gain that is uncertain: decoders differ by that much from what one pass over the text takes.
+	// jsonDoubt is the part of the gain that is uncertain: decoders differ by that much from what
+	// one pass over the text takes.
 	jsonDoubt = 0.2
 )
 
@@ -34,9 +38,11 @@ type jsonUse struct {
 	boxes []*site
 }
 
-// findJSON finds encoding and decoding of JSON by reflection. What it would cost without is read off the same profile: encoding/json checks
-// a document before it decodes it, so what the check takes is what reading the text once takes. What remains besides are the values themselves and the
-// parsing of numbers; values of any do not remain, since nobody needs them who knows which fields to read.
+// findJSON finds encoding and decoding of JSON by reflection. What it would cost without is read
+// off the same profile: encoding/json checks a document before it decodes it, so what the check
+// takes is what reading the text once takes. What remains besides are the values themselves and the
+// parsing of numbers; values of any do not remain, since nobody needs them who knows which fields
+// to read.
 func findJSON(a *account) []Finding {
 	pkgs := jsonPackages(a)
 	inPackage := stack.Matching(func(f *stack.Frame) bool { return pkgs[f.Package] })
@@ -78,8 +84,9 @@ func findJSON(a *account) []Finding {
 	return ranked(found)
 }
 
-// jsonPackages are the packages of the profile that are for JSON: by a word of their path, or, for a copy under another name, by the
-// types that all copies of encoding/json have. The user's own packages may bear the word without being one, so for them the types decide.
+// jsonPackages are the packages of the profile that are for JSON: by a word of their path, or, for
+// a copy under another name, by the types that all copies of encoding/json have. The user's own
+// packages may bear the word without being one, so for them the types decide.
 func jsonPackages(a *account) map[string]bool {
 	pkgs := map[string]bool{}
 	for f := range a.code.Frames() {
@@ -126,7 +133,8 @@ func (u *jsonUse) spend(st *sample, i int, inPackage func(*stack.Frame) bool) {
 	}
 }
 
-// decodesAny reports whether a function decodes into any: its results are maps, slices and values in interfaces.
+// decodesAny reports whether a function decodes into any: its results are maps, slices and values
+// in interfaces.
 func decodesAny(f *stack.Frame) bool {
 	for _, name := range []string{"objectInterface", "arrayInterface", "literalInterface", "unmarshalObjectAny", "unmarshalArrayAny", "unmarshalValueAny"} {
 		if strings.HasSuffix(f.Func, "."+name) {
@@ -171,7 +179,8 @@ func (u *jsonUse) finding(a *account) Finding {
 	return f
 }
 
-// reflectOutside is the CPU time of reflection without what it allocates, for packages that do not check a document before.
+// reflectOutside is the CPU time of reflection without what it allocates, for packages that do not
+// check a document before.
 func (u *jsonUse) reflectOutside() float64 {
 	if u.spent == 0 {
 		return 0

@@ -11,16 +11,19 @@ import (
 )
 
 const (
-	// stackScanShare is the least share of CPU time in scanning stacks at which their depth is reported.
+	// stackScanShare is the least share of CPU time in scanning stacks at which their depth is
+	// reported.
 	stackScanShare = 0.03
-	// stackGrowthDoubt is the uncertain part of what growing stacks costs: goroutines that stay cost the hand-over.
+	// stackGrowthDoubt is the uncertain part of what growing stacks costs: goroutines that stay
+	// cost the hand-over.
 	stackGrowthDoubt = 0.1
-	// stackScanDoubt is the uncertain part of what scanning costs: how far stacks can shrink the profile does not tell.
+	// stackScanDoubt is the uncertain part of what scanning costs: how far stacks can shrink the
+	// profile does not tell.
 	stackScanDoubt = 0.5
 )
 
-// findLargeStacks finds stacks that are copied to larger ones again and again, each time a new goroutine descends, and stacks so deep that reading them is a
-// good part of a collection.
+// findLargeStacks finds stacks that are copied to larger ones again and again, each time a new
+// goroutine descends, and stacks so deep that reading them is a good part of a collection.
 func findLargeStacks(a *account) []Finding {
 	return ranked(append(a.growingStacks(), a.deepStacks()...))
 }
@@ -82,8 +85,8 @@ func (a *account) growingStacks() (found []Finding) {
 	return []Finding{f}
 }
 
-// deepStacks finds stacks whose scanning is a good part of marking. Smaller ones scan faster, and they count for the heap's goal, so that at the same GOGC
-// collections become more frequent.
+// deepStacks finds stacks whose scanning is a good part of marking. Smaller ones scan faster, and
+// they count for the heap's goal, so that at the same GOGC collections become more frequent.
 func (a *account) deepStacks() []Finding {
 	scanning := stack.Prefixed("runtime.scanstack")
 	ns := 0.0

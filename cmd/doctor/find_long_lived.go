@@ -11,11 +11,14 @@ import (
 const longLivedID = "long-lived-pointers"
 
 const (
-	// longCycles is how many collections an object must live through on average to count as long-lived.
+	// longCycles is how many collections an object must live through on average to count as
+	// long-lived.
 	longCycles = 3
-	// pointerFree is the part of bytes with pointers up to which memory counts as free of them: what the estimate cannot tell from none.
+	// pointerFree is the part of bytes with pointers up to which memory counts as free of them:
+	// what the estimate cannot tell from none.
 	pointerFree = 0.1
-	// ballastPart is the part of the live heap from which memory without pointers decides how often the collector runs.
+	// ballastPart is the part of the live heap from which memory without pointers decides how often
+	// the collector runs.
 	ballastPart = 0.2
 )
 
@@ -76,7 +79,8 @@ func findLongLived(a *account) (found []Finding) {
 	return found
 }
 
-// ballast reports whether a site alone is ballast. Small strings beside structs are not: they go where the structs go.
+// ballast reports whether a site alone is ballast. Small strings beside structs are not: they go
+// where the structs go.
 func (a *account) ballast(s *site) bool {
 	return s.scan < pointerFree && s.objectSize() >= largeObject && s.inuseBytes >= ballastPart*(a.live+a.roots)
 }
@@ -113,7 +117,8 @@ func findBallast(a *account) (found []Finding) {
 	return found
 }
 
-// gogcWithout is the GOGC at which the heap may grow by as much as now when the given bytes have left it, and as much again as they were.
+// gogcWithout is the GOGC at which the heap may grow by as much as now when the given bytes have
+// left it, and as much again as they were.
 func (a *account) gogcWithout(bytes float64) float64 {
 	gogc, ok := a.gogc()
 	if !ok || gogc < 0 {

@@ -45,15 +45,17 @@ func (b *bundles) of(owner *stack.Frame) *bundle {
 	return u
 }
 
-// add puts a site to its owner's, whose dearest line stands for all: an account has the dearest sites first.
+// add puts a site to its owner's, whose dearest line stands for all: an account has the dearest
+// sites first.
 func (b *bundles) add(s *site) *bundle {
 	u := b.of(s.owner)
 	u.sites = append(u.sites, s)
 	return u
 }
 
-// findingAt is a finding about sites, or about CPU time alone, that a place in the user's code causes: it is the owner whatever the sites'
-// own are. cost is the CPU time in nanoseconds that the pattern takes outside the sites' memory, that of the sites' lines included.
+// findingAt is a finding about sites, or about CPU time alone, that a place in the user's code
+// causes: it is the owner whatever the sites' own are. cost is the CPU time in nanoseconds that the
+// pattern takes outside the sites' memory, that of the sites' lines included.
 func (a *account) findingAt(owner *stack.Frame, sites []*site, g Gain, cost float64) Finding {
 	f := a.finding(sites, g)
 	f.CPUShare += a.share(cost - a.sum(sites).touch)
@@ -66,7 +68,8 @@ func (a *account) findingAt(owner *stack.Frame, sites []*site, g Gain, cost floa
 	return f
 }
 
-// round keeps three digits behind the point: what a profile with a hundred samples a second can tell.
+// round keeps three digits behind the point: what a profile with a hundred samples a second can
+// tell.
 func round(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 // ranked sorts findings by gain and leaves out those that are not worth a line.
@@ -76,11 +79,13 @@ func ranked(list []Finding) []Finding {
 	return list
 }
 
-// ladder judges sizes as those of memory that grows step by step, each step a new and larger object: what the last steps take is
-// needed, the rest is on the way. It returns the part of the bytes and of the objects that is on the way, and over how many sizes the objects are spread.
+// ladder judges sizes as those of memory that grows step by step, each step a new and larger
+// object: what the last steps take is needed, the rest is on the way. It returns the part of the
+// bytes and of the objects that is on the way, and over how many sizes the objects are spread.
 //
-// An object of one size was followed by one of the next larger size, or was the last: so of the n(s) objects of size s, n(s) - n(s') were the last, if s' is
-// the next larger size and as long as that is not negative.
+// An object of one size was followed by one of the next larger size, or was the last: so of the
+// n(s) objects of size s, n(s) - n(s') were the last, if s' is the next larger size and as long as
+// that is not negative.
 func ladder(sizes map[int64]float64) (bytes, objects float64, steps int) {
 	var list []int64
 	for s, n := range sizes {

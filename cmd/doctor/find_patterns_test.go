@@ -91,10 +91,12 @@ func TestJSON(t *testing.T) {
 		f.Ran("reflect.TypeOf;example.com/fastjson.Decode;main.handle;main.main", 1)
 	}
 	checkPatterns(t, []pattern{
-		// All but the check, the numbers and the values stays away: 70 of 100 samples outside the allocator, less 20 and 10.
+		// All but the check, the numbers and the values stays away: 70 of 100 samples outside the
+		// allocator, less 20 and 10.
 		{"decoding into structs", decode("encoding/json"), nil, "json-reflection", 0.40, "main.handle", "goccy/go-json"},
 		{"a copy under another name", decode("main/internal/codec"), nil, "json-reflection", 0.40, "main.handle", "codec.Unmarshal"},
-		// 50 outside the allocator less the check of 20, 30 in it, and all of the 10 of marking, since nothing else allocates.
+		// 50 outside the allocator less the check of 20, 30 in it, and all of the 10 of marking,
+		// since nothing else allocates.
 		{"decoding into any", anyTree, nil, "json-reflection", 0.30 + 0.30 + 0.10, "main.handle", "maps and slices of any"},
 		{"without reflection", generated, nil, "-json-reflection", 0, "", ""},
 		{"encoding", func(f *fake) {
@@ -130,7 +132,8 @@ func TestGrowing(t *testing.T) {
 		}
 	}
 	checkPatterns(t, []pattern{
-		// Of 1+2+4+8 KiB the 8 are needed, and one object of four; the copies are not: 3/4 of 30 samples, and 10.
+		// Of 1+2+4+8 KiB the 8 are needed, and one object of four; the copies are not: 3/4 of 30
+		// samples, and 10.
 		{"slice", slice("main.collect;main.main", 1000, 1000, 1000, 1000), nil, "growing-slice", 0.225 + 0.10, "main.collect", "make([]T, 0, len(input))"},
 		{"slice with capacity", slice("main.collect;main.main", 0, 0, 0, 1000), nil, "-growing-slice", 0, "", ""},
 		{"slices of several lengths", slice("main.collect;main.main", 8000, 200, 100, 100), nil, "-growing-slice", 0, "", ""},

@@ -15,13 +15,15 @@ import (
 const (
 	// setupShare is the least share of CPU time that making such things must take.
 	setupShare = 0.02
-	// setupTime is the least CPU time that it must take in all: more than a hundred regular expressions need, so that it happens again and again.
+	// setupTime is the least CPU time that it must take in all: more than a hundred regular
+	// expressions need, so that it happens again and again.
 	setupTime = 50 * time.Millisecond
 	// setupDoubt is the uncertain part of the gain: looking up what was made before costs a little.
 	setupDoubt = 0.1
 )
 
-// A setup is work of the standard library's, or a copy's, that makes something which can be used for ever by all goroutines.
+// A setup is work of the standard library's, or a copy's, that makes something which can be used
+// for ever by all goroutines.
 type setup struct {
 	pkg, fn string // last element of the package's path; function
 	what    string

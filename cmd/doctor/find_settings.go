@@ -15,23 +15,29 @@ import (
 const profilerID = "profiler-cost"
 
 const (
-	// smallGoal is the heap size in bytes below which memory is so cheap that collecting often is not worth its CPU time.
+	// smallGoal is the heap size in bytes below which memory is so cheap that collecting often is
+	// not worth its CPU time.
 	smallGoal = 32 << 20
 	// roomyGoal is what is proposed instead, as far as highestGOGC gets there.
 	roomyGoal = 64 << 20
-	// highestGOGC is the largest percentage that is proposed: a live heap that grows takes that many times as much memory.
+	// highestGOGC is the largest percentage that is proposed: a live heap that grows takes that
+	// many times as much memory.
 	highestGOGC = 800
-	// oftenCycles is the number of collections a second from which a small heap counts as collected too often.
+	// oftenCycles is the number of collections a second from which a small heap counts as collected
+	// too often.
 	oftenCycles = 20
-	// tightLimit is how many times the live heap a limit leaves at most when it makes the collector run all the time.
+	// tightLimit is how many times the live heap a limit leaves at most when it makes the collector
+	// run all the time.
 	tightLimit = 1.5
-	// settingGain is the least gain for which a setting is worth changing: it trades memory for CPU time, so it must be more than a site's.
+	// settingGain is the least gain for which a setting is worth changing: it trades memory for CPU
+	// time, so it must be more than a site's.
 	settingGain = 0.02
 	// defaultMemProfileRate is runtime.MemProfileRate where nobody sets it.
 	defaultMemProfileRate = 512 << 10
 )
 
-// room is how many bytes are allocated from one collection to the next: as counted, or else as the goal has it.
+// room is how many bytes are allocated from one collection to the next: as counted, or else as the
+// goal has it.
 func (a *account) room() float64 {
 	if bytes, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 {
 		return bytes / a.cycles
@@ -159,8 +165,8 @@ func findProfilerCost(a *account) []Finding {
 	return []Finding{f}
 }
 
-// memProfileRate is how many bytes are allocated for one sample of the memory profiler, 0 if it is off, and whether that is known. Heap profiles bear it
-// as their period.
+// memProfileRate is how many bytes are allocated for one sample of the memory profiler, 0 if it is
+// off, and whether that is known. Heap profiles bear it as their period.
 func (a *account) memProfileRate() (float64, bool) {
 	if rate, ok := a.metric(evidence.MetricMemProfileRate); ok {
 		return rate, true

@@ -10,21 +10,27 @@ import (
 )
 
 const (
-	// shortLife is how long the objects of one request or one batch live at most. What lives longer is state of the program.
+	// shortLife is how long the objects of one request or one batch live at most. What lives longer
+	// is state of the program.
 	shortLife = 2 * time.Second
-	// largeObject is the size in bytes from which clearing and sweeping a buffer costs more than finding it, so that a pool of buffers pays.
+	// largeObject is the size in bytes from which clearing and sweeping a buffer costs more than
+	// finding it, so that a pool of buffers pays.
 	largeObject = 4 << 10
-	// hugeObject is the size above which Go has no size classes: each such object is a span of its own, whatever type it has.
+	// hugeObject is the size above which Go has no size classes: each such object is a span of its
+	// own, whatever type it has.
 	hugeObject = 32 << 10
-	// pooledObject is the size in bytes from which one object is worth a Get and a Put: allocating it costs some 50 ns and more, these two 15 ns.
+	// pooledObject is the size in bytes from which one object is worth a Get and a Put: allocating
+	// it costs some 50 ns and more, these two 15 ns.
 	pooledObject = 256
-	// arenaPart is what an arena's allocation costs beside the Go heap's, without clearing, which costs the same in both.
+	// arenaPart is what an arena's allocation costs beside the Go heap's, without clearing, which
+	// costs the same in both.
 	arenaPart = 0.1
 	// poolNanoseconds is what a Get and a Put of sync.Pool take together.
 	poolNanoseconds = 15
 )
 
-// shortLived reports whether what the site allocates dies soon. Where no age is known, what is in use must be little beside what was allocated.
+// shortLived reports whether what the site allocates dies soon. Where no age is known, what is in
+// use must be little beside what was allocated.
 func (a *account) shortLived(s *site) bool {
 	switch {
 	case s.cpuNow() == 0 && s.allocBytes == 0:
@@ -68,13 +74,15 @@ func (a *account) shortWay(g group) remedyKind {
 	return wayArena
 }
 
-// isBuffer reports whether the site makes large slices, or what is so large that its type does not matter.
+// isBuffer reports whether the site makes large slices, or what is so large that its type does not
+// matter.
 func (s *site) isBuffer() bool {
 	size := s.objectSize()
 	return size >= hugeObject || size >= largeObject && s.isSlice()
 }
 
-// pooledObjects is how many sites of the group's a pool would have to replace. A pool holds one type; of many sites an arena is made more easily.
+// pooledObjects is how many sites of the group's a pool would have to replace. A pool holds one
+// type; of many sites an arena is made more easily.
 func pooledObjects(g group) (n int) {
 	top := total(g.sites, (*site).cpuNow)
 	for _, s := range g.sites {
@@ -85,7 +93,8 @@ func pooledObjects(g group) (n int) {
 	return n
 }
 
-// isSlice reports whether the site makes slices or strings rather than single values, as far as the stacks tell.
+// isSlice reports whether the site makes slices or strings rather than single values, as far as the
+// stacks tell.
 func (s *site) isSlice() bool {
 	slice, sum := 0.0, 0.0
 	for entry, ns := range s.entries {

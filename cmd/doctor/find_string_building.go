@@ -9,15 +9,18 @@ import (
 )
 
 const (
-	// stringEntry is the part of a site's CPU time that must be in making strings, or slices of bytes and runes from strings.
+	// stringEntry is the part of a site's CPU time that must be in making strings, or slices of
+	// bytes and runes from strings.
 	stringEntry = 0.5
-	// stringKept is the part of the bytes in use at which the strings count as kept: those are needed.
+	// stringKept is the part of the bytes in use at which the strings count as kept: those are
+	// needed.
 	stringKept = 0.5
 	// stringDoubt is the part of the copying that may remain when the text is appended to a slice.
 	stringDoubt = 0.3
 )
 
-// findStringBuilding finds strings that are made only to be copied into the next one, or read once: concatenation, fmt, strconv, conversions.
+// findStringBuilding finds strings that are made only to be copied into the next one, or read once:
+// concatenation, fmt, strconv, conversions.
 func findStringBuilding(a *account) []Finding {
 	var all bundles
 	for _, s := range a.free() {
@@ -57,8 +60,9 @@ func findStringBuilding(a *account) []Finding {
 	return ranked(found)
 }
 
-// intermediate reports whether the site makes text that becomes part of other text: by concatenation, by functions that format, or by a copy of a string as bytes.
-// A conversion to a string alone may well be the result that is asked for.
+// intermediate reports whether the site makes text that becomes part of other text: by
+// concatenation, by functions that format, or by a copy of a string as bytes. A conversion to a
+// string alone may well be the result that is asked for.
 func intermediate(s *site) bool {
 	if s.at.Std {
 		switch s.at.Package {

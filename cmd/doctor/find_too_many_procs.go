@@ -10,22 +10,28 @@ import (
 )
 
 const (
-	// procsFactor is by how much GOMAXPROCS must exceed the processors that there are, or those that the program uses.
+	// procsFactor is by how much GOMAXPROCS must exceed the processors that there are, or those
+	// that the program uses.
 	procsFactor = 2
-	// procsUnused is the least GOMAXPROCS of a program that does not use its processors at which that is reported.
+	// procsUnused is the least GOMAXPROCS of a program that does not use its processors at which
+	// that is reported.
 	procsUnused = 8
-	// procsIdleFactor is by how much GOMAXPROCS must exceed the processors used, where there are enough.
+	// procsIdleFactor is by how much GOMAXPROCS must exceed the processors used, where there are
+	// enough.
 	procsIdleFactor = 4
-	// procsShare is the least share of CPU time in looking for work, background work on idle Ps included.
+	// procsShare is the least share of CPU time in looking for work, background work on idle Ps
+	// included.
 	procsShare = 0.05
-	// procsRemains is the part of that work that remains with fewer Ps: somebody must do what has a use.
+	// procsRemains is the part of that work that remains with fewer Ps: somebody must do what has a
+	// use.
 	procsRemains = 0.5
 	// procsDoubt is the uncertain part of the gain: it may be all or nothing.
 	procsDoubt = 0.5
 )
 
-// procsWork are the functions whose cost goes with the number of Ps and not with the work that there is: looking for it at every other P, and what the
-// runtime does in the background as long as a P is idle, which it always is when there are more Ps than processors.
+// procsWork are the functions whose cost goes with the number of Ps and not with the work that
+// there is: looking for it at every other P, and what the runtime does in the background as long as
+// a P is idle, which it always is when there are more Ps than processors.
 var procsWork = []string{
 	"runtime.findRunnable", "runtime.stealWork", "runtime.bgsweep", "runtime.gcDrainMarkWorkerIdle", "runtime.stopTheWorldWithSema", "runtime.startTheWorldWithSema",
 	"runtime.procresize", "runtime.osyield", "runtime.wakep", "runtime.gcMarkDone", "runtime.forEachP",
@@ -71,7 +77,8 @@ func findTooManyProcs(a *account) []Finding {
 	return ranked([]Finding{f})
 }
 
-// processorsUsed is how many processors the program kept busy in the window of the CPU profile, 0 if that is not known.
+// processorsUsed is how many processors the program kept busy in the window of the CPU profile, 0
+// if that is not known.
 func (a *account) processorsUsed() float64 {
 	if a.ev.CPU == nil || a.ev.CPU.DurationNanos <= 0 {
 		return 0

@@ -6,19 +6,22 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// gain estimates what it would win to take all that the sites allocate away from the collector. rest is the CPU time in nanoseconds that
-// the replacement costs: an arena still clears memory (zeroCPU), a pool whose users reset by hand costs next to nothing.
+// gain estimates what it would win to take all that the sites allocate away from the collector.
+// rest is the CPU time in nanoseconds that the replacement costs: an arena still clears memory
+// (zeroCPU), a pool whose users reset by hand costs next to nothing.
 //
-// With a and l the sites' bytes allocated in the window and in use at its end, σ the part of l that is scanned, A, L, R and S the
-// account's allocBytes, live, roots and scan, M and W its mark and sweep:
+// With a and l the sites' bytes allocated in the window and in use at its end, σ the part of l that
+// is scanned, A, L, R and S the account's allocBytes, live, roots and scan, M and W its mark and
+// sweep:
 //
 //	fa   = 1 - a/A
 //	n'/n = fa·(L+R)/(L+R-l)    collections left at the same GOGC
 //	n'/n = fa                  collections left in the same total memory
 //	gain = CPU of the allocator for the sites, and of first writes to what it gave + M·(1 - n'/n·(S-σ)/S) + W·(1-fa) - rest
 //
-// This is the model of the guide to Go's collector (go.dev/doc/gc-guide): a cycle begins when (L+R)·GOGC/100 bytes were allocated, and
-// costs what there is to scan. It does not know of caches of the processor, which collections and large heaps disturb.
+// This is the model of the guide to Go's collector (go.dev/doc/gc-guide): a cycle begins when
+// (L+R)·GOGC/100 bytes were allocated, and costs what there is to scan. It does not know of caches
+// of the processor, which collections and large heaps disturb.
 func (a *account) gain(sites []*site, rest float64) Gain {
 	if a.total == 0 {
 		return Gain{}
@@ -63,7 +66,8 @@ func (a *account) gainOf(t toll, rest float64) Gain {
 	if a.scan > 0 {
 		unscanned = 1 - min(t.scanned/a.scan, 1)
 	}
-	// What stays is known no better than what goes, and a heap below 4 MiB is collected as one of 4 MiB.
+	// What stays is known no better than what goes, and a heap below 4 MiB is collected as one of 4
+	// MiB.
 	fewer, base := left, a.live+a.roots
 	if base > 0 {
 		fewer = left * base / min(max(base-t.inuseBytes, math.Sqrt(t.blur), smallestHeap), base)
@@ -76,20 +80,23 @@ func (a *account) gainOf(t toll, rest float64) Gain {
 	return g
 }
 
-// smallestHeap is the size in bytes at which the runtime collects at GOGC=100 however little is live.
+// smallestHeap is the size in bytes at which the runtime collects at GOGC=100 however little is
+// live.
 const smallestHeap = 4 << 20
 
-// modelError is how far the formula itself is off, as a part of the gain: the root mean square of (predicted-measured)/measured over
-// the eight cases that it was checked with first, 4 to 28 %.
+// modelError is how far the formula itself is off, as a part of the gain: the root mean square of
+// (predicted-measured)/measured over the eight cases that it was checked with first, 4 to 28 %.
 const modelError = 0.16
 
-// gainError adds up, as independent: the sampling of the CPU profile, that of the heap profile, and the model's own error.
+// gainError adds up, as independent: the sampling of the CPU profile, that of the heap profile, and
+// the model's own error.
 func (a *account) gainError(t toll, g Gain) float64 {
 	size := math.Max(math.Abs(g.SameGOGC), math.Abs(g.SameMemory))
 	sampled := a.share(a.samplingError(size * a.total))
 	heap := 0.0
 	if a.ev.Heap[1] != nil {
-		// A site's bytes are known from bytes/rate samples, or as many as there are objects if these are larger.
+		// A site's bytes are known from bytes/rate samples, or as many as there are objects if
+		// these are larger.
 		samples := max(t.allocBytes, t.inuseBytes) / max(a.heapRate, 1)
 		heap = size / math.Sqrt(max(samples, 1))
 	} else {
@@ -98,7 +105,8 @@ func (a *account) gainError(t toll, g Gain) float64 {
 	return math.Sqrt(sampled*sampled + heap*heap + modelError*size*modelError*size)
 }
 
-// samplingError is the standard deviation of CPU time in nanoseconds as the profile gives it: the period times the root of the number of samples.
+// samplingError is the standard deviation of CPU time in nanoseconds as the profile gives it: the
+// period times the root of the number of samples.
 func (a *account) samplingError(ns float64) float64 {
 	if a.period == 0 {
 		return 0.1 * math.Abs(ns) // no profile but the runtime's own clocks
@@ -106,7 +114,8 @@ func (a *account) samplingError(ns float64) float64 {
 	return a.period * math.Sqrt(math.Abs(ns)/a.period)
 }
 
-// cyclesTo is the gain of a setting that leaves the part of collections that is given, 1 for as many as now. Sweeping goes by bytes allocated and stays.
+// cyclesTo is the gain of a setting that leaves the part of collections that is given, 1 for as
+// many as now. Sweeping goes by bytes allocated and stays.
 func (a *account) cyclesTo(left float64) Gain {
 	g := a.share(a.mark * (1 - left))
 	e := Gain{SameGOGC: g, SameMemory: 0}
@@ -115,11 +124,13 @@ func (a *account) cyclesTo(left float64) Gain {
 	return e
 }
 
-// Gain is how much less CPU the program would take, as a share of what it takes now. It is negative where the change costs.
+// Gain is how much less CPU the program would take, as a share of what it takes now. It is negative
+// where the change costs.
 type Gain struct {
 	// SameGOGC is the gain if GOGC stays as it is.
 	SameGOGC float64 `json:"same_gogc"`
-	// SameMemory is the gain if GOGC or the limit is then set so that the program takes the memory that it takes now.
+	// SameMemory is the gain if GOGC or the limit is then set so that the program takes the memory
+	// that it takes now.
 	SameMemory float64 `json:"same_memory"`
 	// Error is the half-width of the interval around both that holds in two cases of three.
 	Error float64 `json:"error"`
@@ -128,7 +139,8 @@ type Gain struct {
 // Best is the larger of the two gains.
 func (g Gain) Best() float64 { return max(g.SameGOGC, g.SameMemory) }
 
-// cost is what a site costs now: its allocator's time and its part of the collector's, as Attributed charges it.
+// cost is what a site costs now: its allocator's time and its part of the collector's, as
+// Attributed charges it.
 func (a *account) cost(s *site) float64 {
 	allocated, scanned := 0.0, 0.0
 	switch all := a.cpu[stack.Alloc] + a.cpu[stack.Zero]; {
@@ -152,14 +164,16 @@ func (t toll) times(k float64) toll {
 	return toll{allocBytes: k * t.allocBytes, allocObjects: k * t.allocObjects, inuseBytes: k * t.inuseBytes, scanned: k * t.scanned, cpu: k * t.cpu, zero: k * t.zero, touch: k * t.touch, blur: k * k * t.blur}
 }
 
-// dead is the toll without what is in use: of memory that dies and is allocated anew only the allocation can be saved.
+// dead is the toll without what is in use: of memory that dies and is allocated anew only the
+// allocation can be saved.
 func (t toll) dead() toll {
 	t.inuseBytes, t.scanned = 0, 0
 	return t
 }
 
-// gainWith is the gain of taking a toll away, and CPU time in nanoseconds outside the allocator besides, of which the part doubt is uncertain beyond what sampling
-// makes it. The time that the sites' lines take themselves is left to ns.
+// gainWith is the gain of taking a toll away, and CPU time in nanoseconds outside the allocator
+// besides, of which the part doubt is uncertain beyond what sampling makes it. The time that the
+// sites' lines take themselves is left to ns.
 func (a *account) gainWith(t toll, ns, doubt float64) Gain {
 	t.touch = 0
 	g := a.gainOf(t, 0)

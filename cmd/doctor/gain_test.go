@@ -7,8 +7,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// model is an account with round figures: 100 s of CPU, 20 of them marking and 10 sweeping; 1000 MB allocated, 100 MB live, 80 MB of it with
-// pointers, and 20 MB of roots, half of the live heap in each of two sites.
+// model is an account with round figures: 100 s of CPU, 20 of them marking and 10 sweeping; 1000 MB
+// allocated, 100 MB live, 80 MB of it with pointers, and 20 MB of roots, half of the live heap in
+// each of two sites.
 func model() (a *account, short, cache, blob *site) {
 	short = &site{allocBytes: 800e6, allocCPU: 10e9, zeroCPU: 2e9, scan: 1}
 	cache = &site{allocBytes: 0, inuseBytes: 80e6, scan: 1}
@@ -28,7 +29,8 @@ func TestGain(t *testing.T) {
 		rest      float64
 		gogc, mem float64
 	}{
-		// Four fifths of the collections go, with the sites' 12 s of allocation and four fifths of sweeping.
+		// Four fifths of the collections go, with the sites' 12 s of allocation and four fifths of
+		// sweeping.
 		{"short-lived", []*site{short}, 0, 0.12 + 0.20*0.8 + 0.10*0.8, 0.12 + 0.20*0.8 + 0.10*0.8},
 		{"an arena clears still", []*site{short}, 2e9, 0.10 + 0.16 + 0.08, 0.10 + 0.16 + 0.08},
 		// Each collection reads a fifth; at the same GOGC there are 120/40 times as many.
@@ -47,7 +49,8 @@ func TestGain(t *testing.T) {
 	}
 }
 
-// Gains of sites one by one add up to more than all of them together have, which is why they are never added up.
+// Gains of sites one by one add up to more than all of them together have, which is why they are
+// never added up.
 func TestGainsOverlap(t *testing.T) {
 	a, short, cache, blob := model()
 	together := a.gain([]*site{short, cache, blob}, 0)

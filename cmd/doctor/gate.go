@@ -18,11 +18,11 @@ type GateError struct {
 // Error names the finding, its gain and the limit.
 func (e *GateError) Error() string { return e.text }
 
-// Gate returns a [GateError] if a finding of the report gains more than limit, a share of the CPU time. Name is
-// what the error calls the limit, such as the flag that sets it.
+// Gate returns a [GateError] if a finding of the report gains more than limit, a share of the CPU
+// time. Name is what the error calls the limit, such as the flag that sets it.
 //
-// Evidence without a CPU profile shows no places. The lack of findings is then no answer, and the error is
-// undecided if collections take more than the limit.
+// Evidence without a CPU profile shows no places. The lack of findings is then no answer, and the
+// error is undecided if collections take more than the limit.
 func Gate(e *evidence.Evidence, r *Report, limit float64, name string) error {
 	if worst := r.Worst(); worst != nil && worst.Gain.Best() > limit {
 		return &GateError{text: fmt.Sprintf("%s would gain %s of CPU, which is above %s", worst.ID, terminal.Percent(worst.Gain.Best()), name)}

@@ -13,11 +13,13 @@ type group struct {
 	scope *stack.Frame // function of the user's that all of it happens under; nil where there is none
 }
 
-// groups puts sites together whose memory is made under one function of the user's, so that one arena, pool or cache would serve them.
+// groups puts sites together whose memory is made under one function of the user's, so that one
+// arena, pool or cache would serve them.
 //
-// The sites' stacks make a tree of the user's functions, weighted by what the sites cost. From the root the way leads down as
-// long as one child has nine tenths of the weight. Where it ends, sites of one package (nine tenths of the weight) are one group;
-// otherwise, and at functions that are no unit of work (main, tests, a goroutine's loop around all), each child is looked at for itself.
+// The sites' stacks make a tree of the user's functions, weighted by what the sites cost. From the
+// root the way leads down as long as one child has nine tenths of the weight. Where it ends, sites
+// of one package (nine tenths of the weight) are one group; otherwise, and at functions that are no
+// unit of work (main, tests, a goroutine's loop around all), each child is looked at for itself.
 // What weighs less than least is left out.
 func (a *account) groups(sites []*site, weigh func(*site) float64, least float64) (list []group) {
 	root := &node{}
@@ -35,7 +37,8 @@ func (a *account) groups(sites []*site, weigh func(*site) float64, least float64
 	return list
 }
 
-// node is a function in the tree of the user's functions. The tree is made as far as it is looked at.
+// node is a function in the tree of the user's functions. The tree is made as far as it is looked
+// at.
 type node struct {
 	at     *stack.Frame // nil at the root
 	ways   []way        // sites under it
@@ -49,8 +52,8 @@ type way struct {
 	rest   []*stack.Frame
 }
 
-// scopes are the user's functions on a site's stack, outermost first, each once however often it calls itself. seen has, by function, the last
-// round that met it.
+// scopes are the user's functions on a site's stack, outermost first, each once however often it
+// calls itself. seen has, by function, the last round that met it.
 func scopes(s *site, seen []int, round int) (list []*stack.Frame) {
 	for _, f := range slices.Backward(s.frames) {
 		if f.User && seen[f.ID] != round {
@@ -86,7 +89,8 @@ func (n *node) children() (list []*node, own []way) {
 	return list, own
 }
 
-// leastKept is the part of the live heap below which memory is not grouped: too little to win a percent of CPU by.
+// leastKept is the part of the live heap below which memory is not grouped: too little to win a
+// percent of CPU by.
 const leastKept = 0.005
 
 // most is the part of the weight from which on something stands for the whole.

@@ -10,7 +10,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// large is a CPU profile of some 20 MB uncompressed, with stacks 10 to 70 deep through 20,000 functions, and a heap profile of a tenth of that.
+// large is a CPU profile of some 20 MB uncompressed, with stacks 10 to 70 deep through 20,000
+// functions, and a heap profile of a tenth of that.
 func large(tb testing.TB) (cpu, heap []byte) {
 	r := rand.New(rand.NewPCG(7, 8))
 	f := newFake()
@@ -46,7 +47,8 @@ func large(tb testing.TB) (cpu, heap []byte) {
 	return cpu, heap
 }
 
-// FREEHOLD_TEST_LARGE names a folder that the large profiles are written to, to have them read by the command: make large.
+// FREEHOLD_TEST_LARGE names a folder that the large profiles are written to, to have them read by
+// the command: make large.
 func BenchmarkLarge(b *testing.B) {
 	cpu, heap := large(b)
 	if dir := os.Getenv("FREEHOLD_TEST_LARGE"); dir != "" {

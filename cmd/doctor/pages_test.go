@@ -71,8 +71,9 @@ func addThreshold(t *testing.T, found map[string]threshold, fset *token.FileSet,
 // generated are a page's tables behind a mark.
 var generated = regexp.MustCompile(`(?m)^<!-- (thresholds|findings):?([^>]*) -->\n\n((?:\|.*\n)*)`)
 
-// TestPages holds the pages against the code: a page for each finding and none besides, its title, the values of the constants that it names, and each constant
-// on some page. With -update it writes the tables.
+// TestPages holds the pages against the code: a page for each finding and none besides, its title,
+// the values of the constants that it names, and each constant on some page. With -update it writes
+// the tables.
 func TestPages(t *testing.T) {
 	known := thresholds(t)
 	titles := map[string]string{notGC.id: notGC.title}

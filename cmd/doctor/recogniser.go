@@ -1,10 +1,12 @@
 package doctor
 
-// A recogniser knows one pattern. It sees the account alone, and reports what it finds with figures, gain and remedy; Diagnose
-// fills in the title, the severity and the link to the page of the finding.
+// A recogniser knows one pattern. It sees the account alone, and reports what it finds with
+// figures, gain and remedy; Diagnose fills in the title, the severity and the link to the page of
+// the finding.
 //
-// Recognisers run in the order of the table. What one finds claims its sites: site.claimed then names it, and recognisers that come later
-// leave them alone, so that a place gets the most specific remedy and not all that would apply.
+// Recognisers run in the order of the table. What one finds claims its sites: site.claimed then
+// names it, and recognisers that come later leave them alone, so that a place gets the most
+// specific remedy and not all that would apply.
 type recogniser struct {
 	id, title string
 	find      func(*account) []Finding
@@ -12,7 +14,8 @@ type recogniser struct {
 
 // Thresholds that all recognisers share, as shares of the program's CPU time.
 const (
-	// minGain is the least gain that is worth a line: one percent is what a careful comparison can still measure.
+	// minGain is the least gain that is worth a line: one percent is what a careful comparison can
+	// still measure.
 	minGain = 0.01
 	// mediumGain is the gain from which on a finding's severity is medium.
 	mediumGain = 0.03

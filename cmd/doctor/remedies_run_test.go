@@ -22,7 +22,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// remedy is a piece of code before and after a change: both must give the same, and the second must allocate less often.
+// remedy is a piece of code before and after a change: both must give the same, and the second must
+// allocate less often.
 type remedy struct {
 	id            string
 	before, after func() any
@@ -65,7 +66,8 @@ func TestRemedies(t *testing.T) {
 	counts := map[string]int{}
 	var pool sync.Pool
 	modes := os.Getenv("FREEHOLD") != "" // nothing is reused in some of them
-	// The race detector drops a quarter of what is put into a sync.Pool, at random: in 200 runs never half of it.
+	// The race detector drops a quarter of what is put into a sync.Pool, at random: in 200 runs
+	// never half of it.
 	const runs = 200
 	for _, r := range []remedy{
 		{"short-lived-objects", func() any { return treeBefore(values) }, func() any { return treeAfter(values) }},

@@ -1,9 +1,11 @@
 package doctor
 
-// ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or goes away, not when one is added.
+// ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or
+// goes away, not when one is added.
 const ReportVersion = 1
 
-// A Report is what Diagnose found. Its JSON is a stable contract. Shares are fractions of the program's CPU time.
+// A Report is what Diagnose found. Its JSON is a stable contract. Shares are fractions of the
+// program's CPU time.
 type Report struct {
 	// Version is ReportVersion.
 	Version int `json:"version"`
@@ -15,18 +17,22 @@ type Report struct {
 	GCShare float64 `json:"gc_cpu_share"`
 	// AllocShare is what allocation takes: the allocator and the zeroing of its memory.
 	AllocShare float64 `json:"alloc_cpu_share"`
-	// WinnableShare is what the findings could win back together. Gains that overlap are not added up.
+	// WinnableShare is what the findings could win back together. Gains that overlap are not added
+	// up.
 	WinnableShare float64 `json:"winnable_share"`
 	// Confidence says how far the evidence carries: high, medium, low or none.
 	Confidence Confidence `json:"confidence"`
 	// Missing are the pieces of evidence that would raise the confidence.
 	Missing []Missing `json:"missing"`
-	// Findings are ranked by gain, the largest first. What several would win counts for one of them: marking of long-lived data for the
-	// finding about that data, and settings that are out of order come before everything, because they make all other gains look large.
+	// Findings are ranked by gain, the largest first. What several would win counts for one of
+	// them: marking of long-lived data for the finding about that data, and settings that are out
+	// of order come before everything, because they make all other gains look large.
 	Findings []Finding `json:"findings"`
-	// Classes is the program's CPU time by what it was spent on; the shares add up to 1. It is empty without a CPU profile.
+	// Classes is the program's CPU time by what it was spent on; the shares add up to 1. It is
+	// empty without a CPU profile.
 	Classes []ClassShare `json:"classes"`
-	// CPUSeconds is the CPU time in the profile, and WindowSeconds the time that it was collected over; 0 if not known.
+	// CPUSeconds is the CPU time in the profile, and WindowSeconds the time that it was collected
+	// over; 0 if not known.
 	CPUSeconds    float64 `json:"cpu_seconds"`
 	WindowSeconds float64 `json:"window_seconds"`
 	// Heap is what is known of the program's heap.
@@ -61,10 +67,12 @@ type ClassShare struct {
 
 // HeapState are figures of the heap over the window. What is not known is 0.
 type HeapState struct {
-	// LiveBytes is what the last collection found live, GoalBytes the size at which the next begins.
+	// LiveBytes is what the last collection found live, GoalBytes the size at which the next
+	// begins.
 	LiveBytes float64 `json:"live_bytes"`
 	GoalBytes float64 `json:"goal_bytes"`
-	// ScanBytes is what a collection reads: the heap up to each object's last pointer, stacks, and globals.
+	// ScanBytes is what a collection reads: the heap up to each object's last pointer, stacks, and
+	// globals.
 	ScanBytes float64 `json:"scan_bytes"`
 	// AllocBytesPerSecond and CyclesPerSecond are rates over the window.
 	AllocBytesPerSecond float64 `json:"alloc_bytes_per_second"`
@@ -78,12 +86,15 @@ type HeapState struct {
 type Finding struct {
 	// ID names the pattern; docs/findings has a page for each.
 	ID string `json:"id"`
-	// Severity follows from the gain: high, medium, low; info is worth knowing and gains nothing by itself.
+	// Severity follows from the gain: high, medium, low; info is worth knowing and gains nothing by
+	// itself.
 	Severity Severity `json:"severity"`
-	// Title is the pattern in a few words, Detail the finding in one or two sentences with its figures.
+	// Title is the pattern in a few words, Detail the finding in one or two sentences with its
+	// figures.
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
-	// Site is where the allocation stands, Owner the place in the user's module that leads to it. Both are empty for findings about the whole program.
+	// Site is where the allocation stands, Owner the place in the user's module that leads to it.
+	// Both are empty for findings about the whole program.
 	Site  Site `json:"site"`
 	Owner Site `json:"owner"`
 	// CPUShare is what the pattern costs now, collector included.
@@ -123,7 +134,8 @@ type Site struct {
 
 // A Remedy is what to do about a finding.
 type Remedy struct {
-	// Text is the remedy in a sentence, Snippet code before and after in the form of a diff, and Doc the page about the finding.
+	// Text is the remedy in a sentence, Snippet code before and after in the form of a diff, and
+	// Doc the page about the finding.
 	Text    string `json:"text"`
 	Snippet string `json:"snippet"`
 	Doc     string `json:"doc"`

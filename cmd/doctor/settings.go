@@ -2,8 +2,8 @@ package doctor
 
 import "github.com/freehold-go/freehold/cmd/evidence"
 
-// gogc is the percentage in force, -1 if it is off, and whether it is known. Where nobody tells it, it follows from the heap's goal, but only
-// if it is known that no memory limit has a part in that.
+// gogc is the percentage in force, -1 if it is off, and whether it is known. Where nobody tells it,
+// it follows from the heap's goal, but only if it is known that no memory limit has a part in that.
 func (a *account) gogc() (float64, bool) {
 	if v, ok := a.metric(evidence.MetricGOGC); ok {
 		// Off is a number above all that anybody sets.

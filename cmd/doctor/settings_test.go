@@ -7,8 +7,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// TestProfilerAlone reads parts of a program that spends nine tenths of its time in the memory profiler: without metrics. The records that are freed with
-// sampled objects are no finalizers, and a rate that nobody tells is not made up.
+// TestProfilerAlone reads parts of a program that spends nine tenths of its time in the memory
+// profiler: without metrics. The records that are freed with sampled objects are no finalizers, and
+// a rate that nobody tells is not made up.
 func TestProfilerAlone(t *testing.T) {
 	for _, c := range []struct {
 		files  []string

@@ -42,7 +42,8 @@ func (a *account) missingSource() (list []Missing) {
 	return list
 }
 
-// hotFrames are the places of the sites that matter most, by time in the allocator, bytes allocated, or bytes in use.
+// hotFrames are the places of the sites that matter most, by time in the allocator, bytes
+// allocated, or bytes in use.
 func (a *account) hotFrames() (hot []*stack.Frame) {
 	inuse := 0.0
 	for _, s := range a.sites {

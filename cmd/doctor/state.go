@@ -20,8 +20,9 @@ func heapRate(e *evidence.Evidence) float64 {
 	return 512 << 10
 }
 
-// addCPUOfMetrics fills in the CPU times in the absence of a CPU profile, as far as the process's own CPU time and the trace of the
-// collector tell them. The trace's times are wall time on a P; where other work disturbs the machine they are too high.
+// addCPUOfMetrics fills in the CPU times in the absence of a CPU profile, as far as the process's
+// own CPU time and the trace of the collector tell them. The trace's times are wall time on a P;
+// where other work disturbs the machine they are too high.
 func (b *builder) addCPUOfMetrics() {
 	if b.total > 0 {
 		return
@@ -51,7 +52,8 @@ func (b *builder) addCPUOfMetrics() {
 	b.total = max(b.total, known)
 }
 
-// addState fills in live, roots and scan from the runtime's values, or estimates them from the heap profile.
+// addState fills in live, roots and scan from the runtime's values, or estimates them from the heap
+// profile.
 func (b *builder) addState() {
 	var inuse float64
 	for _, s := range b.sites {
@@ -74,10 +76,11 @@ func (b *builder) addState() {
 	b.scan = heap + b.roots
 }
 
-// scanOfLive is how many bytes of the live heap a collection scans, and whether the runtime tells. Its counter (/gc/scan/heap:bytes) holds what
-// was found at the last collection and what was allocated since. Of the window's ends that one is taken where less was; the rest is taken
-// off by the part of allocations that holds pointers. What comes out is scaled
-// by how the heap in use grew from there to the window's end.
+// scanOfLive is how many bytes of the live heap a collection scans, and whether the runtime tells.
+// Its counter (/gc/scan/heap:bytes) holds what was found at the last collection and what was
+// allocated since. Of the window's ends that one is taken where less was; the rest is taken off by
+// the part of allocations that holds pointers. What comes out is scaled by how the heap in use grew
+// from there to the window's end.
 func (b *builder) scanOfLive() (float64, bool) {
 	best, scan := math.Inf(1), 0.0
 	for end, m := range b.ev.Metrics {
@@ -118,7 +121,8 @@ func inuse(p *profile.Profile) (sum float64) {
 	return sum
 }
 
-// pointerPart is the part of allocated bytes that holds pointers, as far as stacks tell; half if they tell nothing.
+// pointerPart is the part of allocated bytes that holds pointers, as far as stacks tell; half if
+// they tell nothing.
 func (b *builder) pointerPart() float64 {
 	with, all := 0.0, 0.0
 	for _, s := range b.sites {
@@ -137,13 +141,15 @@ func (b *builder) pointerPart() float64 {
 	return with / all
 }
 
-// sureSamples is the number of samples in the allocator from which a site's stacks tell whether its memory holds pointers.
+// sureSamples is the number of samples in the allocator from which a site's stacks tell whether its
+// memory holds pointers.
 const sureSamples = 20
 
-// spreadScan decides which part of each site's memory holds pointers. Many samples in the allocator tell, and so does what makes strings and
-// numbers alone. Of the other sites together it is known how much there must be for the heap's scanned bytes to come out: that is given
-// to those with the smallest objects first, because large blocks are data more often than pointers. Where it is not known either, few
-// samples count, and without any all is taken for scanned.
+// spreadScan decides which part of each site's memory holds pointers. Many samples in the allocator
+// tell, and so does what makes strings and numbers alone. Of the other sites together it is known
+// how much there must be for the heap's scanned bytes to come out: that is given to those with the
+// smallest objects first, because large blocks are data more often than pointers. Where it is not
+// known either, few samples count, and without any all is taken for scanned.
 func (b *builder) spreadScan(heap float64, known bool) {
 	var unknown []*site
 	for _, s := range b.sites {

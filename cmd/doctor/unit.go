@@ -8,18 +8,21 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// A unit of work is what memory that dies together lives for: a call of a function that returns none of it, or a round of a loop.
+// A unit of work is what memory that dies together lives for: a call of a function that returns
+// none of it, or a round of a loop.
 type unit struct {
 	fn string
-	// loop: the function runs once, so that a round of a loop in it is the unit. calls is what the loop calls, "" where it makes the memory itself.
+	// loop: the function runs once, so that a round of a loop in it is the unit. calls is what the
+	// loop calls, "" where it makes the memory itself.
 	loop  bool
 	calls string
 	// may: the function may return the memory, for all that is known.
 	may bool
 }
 
-// unitOf is the first function from a group's scope outwards that does not make the memory itself and is in no recursion with those that do: such
-// functions return what they make. Where the source is at hand, its functions' results tell the same of others.
+// unitOf is the first function from a group's scope outwards that does not make the memory itself
+// and is in no recursion with those that do: such functions return what they make. Where the source
+// is at hand, its functions' results tell the same of others.
 func (a *account) unitOf(g group) unit {
 	frames, scope := g.sites[0].frames, scopeName(g)
 	from := max(stack.Outermost(frames, func(f *stack.Frame) bool { return f.Func == scope }), 0)
@@ -51,8 +54,8 @@ func (a *account) unitOf(g group) unit {
 	return unit{fn: frames[last].Func, loop: true} // what it returns nobody gets
 }
 
-// makersOf are the functions that may hand a group's memory from one to the other: those that make it, and on each stack all that lie inside
-// the outermost of them or inside a recursion.
+// makersOf are the functions that may hand a group's memory from one to the other: those that make
+// it, and on each stack all that lie inside the outermost of them or inside a recursion.
 func makersOf(g group) map[string]bool {
 	makes, makers := map[string]bool{}, map[string]bool{}
 	for _, s := range g.sites {
@@ -73,8 +76,8 @@ func makersOf(g group) map[string]bool {
 	return makers
 }
 
-// runsOnce reports whether a function is called once in the program's life, as far as names tell: main and the goroutines that it starts,
-// and benchmarks, which have a loop as well.
+// runsOnce reports whether a function is called once in the program's life, as far as names tell:
+// main and the goroutines that it starts, and benchmarks, which have a loop as well.
 func runsOnce(frames []*stack.Frame, i int) bool {
 	f := frames[i]
 	switch {
@@ -87,7 +90,8 @@ func runsOnce(frames []*stack.Frame, i int) bool {
 	return frames[i+1].Package == "testing" && (strings.HasPrefix(name, ".Benchmark") || strings.HasPrefix(name, ".Test"))
 }
 
-// returnsPointers reports whether a function's results lead to memory, errors and strings aside, and whether its source tells.
+// returnsPointers reports whether a function's results lead to memory, errors and strings aside,
+// and whether its source tells.
 func (a *account) returnsPointers(at *stack.Frame) (yes, known bool) {
 	s := a.sources()
 	if s == nil {
@@ -96,7 +100,8 @@ func (a *account) returnsPointers(at *stack.Frame) (yes, known bool) {
 	return s.ReturnsPointers(at)
 }
 
-// each names the unit behind "for": each call of main.serve, each iteration of the loop in main.main that calls main.build.
+// each names the unit behind "for": each call of main.serve, each iteration of the loop in
+// main.main that calls main.build.
 func (u unit) each() string {
 	fn := stack.ShortName(u.fn)
 	switch {

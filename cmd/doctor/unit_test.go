@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// remedyOf is the finding that a program gets which spends half of its time in allocating objects of a size on a stack.
+// remedyOf is the finding that a program gets which spends half of its time in allocating objects
+// of a size on a stack.
 func remedyOf(t *testing.T, id string, size int64, entry string, stacks ...string) Finding {
 	t.Helper()
 	f := newFake()
@@ -27,7 +28,8 @@ func remedyOf(t *testing.T, id string, size int64, entry string, stacks ...strin
 	return Finding{}
 }
 
-// TestArenaUnit wants no arena in a function that may return what is made in it: that would be given up before it is used.
+// TestArenaUnit wants no arena in a function that may return what is made in it: that would be
+// given up before it is used.
 func TestArenaUnit(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -68,7 +70,8 @@ func TestPutUnit(t *testing.T) {
 	}
 }
 
-// TestCostHasFirstWrites wants the time of the first writes to new memory in what a finding costs, as it is in its gain.
+// TestCostHasFirstWrites wants the time of the first writes to new memory in what a finding costs,
+// as it is in its gain.
 func TestCostHasFirstWrites(t *testing.T) {
 	f := newFake()
 	f.Ran("runtime.mallocgc;runtime.newobject;main.build;main.serve;main.main", 30)

@@ -12,7 +12,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
 
-// Values that count from the program's start are put in proportion to the window that the heap profiles have, and the other way round.
+// Values that count from the program's start are put in proportion to the window that the heap
+// profiles have, and the other way round.
 func TestCounterAndWindow(t *testing.T) {
 	metrics := func(uptime, cycles float64) (m evidence.Metrics) {
 		m.Set(evidence.MetricUptime, uptime)
@@ -50,7 +51,8 @@ func TestCounterAndWindow(t *testing.T) {
 	}
 }
 
-// A heap that is collected early may have a low GOGC or a limit. Only where there is no limit the one follows from the other.
+// A heap that is collected early may have a low GOGC or a limit. Only where there is no limit the
+// one follows from the other.
 func TestGOGCBehindALimit(t *testing.T) {
 	find := func(limit float64) *Finding {
 		f := newFake()

@@ -6,26 +6,32 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Evidence is all that was collected of one program. Any part may be missing; the report then says which piece would raise its confidence.
+// Evidence is all that was collected of one program. Any part may be missing; the report then says
+// which piece would raise its confidence.
 type Evidence struct {
-	// Source is what it was read from, in the words that the report uses: files, an address, a command.
+	// Source is what it was read from, in the words that the report uses: files, an address, a
+	// command.
 	Source string
 	// CPU is the CPU profile over the window.
 	CPU *profile.Profile
-	// Heap are the heap profiles at both ends of the window, with the four sample types of Go. The first may be nil: then the
-	// second is taken for everything since the program's start.
+	// Heap are the heap profiles at both ends of the window, with the four sample types of Go. The
+	// first may be nil: then the second is taken for everything since the program's start.
 	Heap [2]*profile.Profile
 	// Window is the time between the heap profiles, 0 if that is not known.
 	Window time.Duration
-	// Metrics are the runtime's values at both ends of the window. The first may be empty: then counters count since the program's start.
+	// Metrics are the runtime's values at both ends of the window. The first may be empty: then
+	// counters count since the program's start.
 	Metrics [2]Metrics
 	// Trace is what GODEBUG=gctrace=1 printed.
 	Trace *GCTrace
-	// Main is the path of the program's main module, "" if that is not known. A site's owner is the first frame in it.
+	// Main is the path of the program's main module, "" if that is not known. A site's owner is the
+	// first frame in it.
 	Main string
-	// Root is the directory of the main module's source if it is at hand, "" otherwise: for escape reasons and the layout of structs.
+	// Root is the directory of the main module's source if it is at hand, "" otherwise: for escape
+	// reasons and the layout of structs.
 	Root string
-	// Go is the version of Go that built the program, as runtime.Version has it, "" if that is not known.
+	// Go is the version of Go that built the program, as runtime.Version has it, "" if that is not
+	// known.
 	Go string
 
 	read map[string][]Metrics // what Read found, by source

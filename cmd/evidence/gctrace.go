@@ -7,23 +7,27 @@ import (
 
 // GCTrace is what a program printed under GODEBUG=gctrace=1.
 //
-// The CPU times in it are wall time multiplied by the number of Ps: on a machine with other work to do they say too much, so that
-// shares are taken from a CPU profile where there is one.
+// The CPU times in it are wall time multiplied by the number of Ps: on a machine with other work to
+// do they say too much, so that shares are taken from a CPU profile where there is one.
 type GCTrace struct {
 	Cycles []GCCycle
 }
 
 // GCCycle is one line of the trace.
 type GCCycle struct {
-	// Number counts cycles from 1, At is when the cycle ended since the program's start, and Percent is the share of CPU time that collections took since then.
+	// Number counts cycles from 1, At is when the cycle ended since the program's start, and
+	// Percent is the share of CPU time that collections took since then.
 	Number  int
 	At      time.Duration
 	Percent float64
-	// Wall times of the phases: the pause that stops the world for sweeping, the concurrent phase, and the pause that ends marking.
+	// Wall times of the phases: the pause that stops the world for sweeping, the concurrent phase,
+	// and the pause that ends marking.
 	SweepTermination, Mark, MarkTermination time.Duration
-	// CPU times of the phases. Marking is told apart: assists, workers in the background, and workers on Ps that had nothing else to do.
+	// CPU times of the phases. Marking is told apart: assists, workers in the background, and
+	// workers on Ps that had nothing else to do.
 	CPUSweepTermination, CPUAssist, CPUBackground, CPUIdle, CPUMarkTermination time.Duration
-	// Heap sizes in bytes, rounded to MiB by the runtime: at the cycle's start, at its end, and what of it was live; then the goal.
+	// Heap sizes in bytes, rounded to MiB by the runtime: at the cycle's start, at its end, and
+	// what of it was live; then the goal.
 	HeapStart, HeapEnd, Live, Goal int64
 	// Stacks and Globals are the bytes of roots that could be scanned.
 	Stacks, Globals int64
@@ -32,7 +36,8 @@ type GCCycle struct {
 	Forced bool
 }
 
-// IsTraceLine reports whether the runtime wrote the line: "gc 12 @3.1s 4%: …", as GODEBUG=gctrace=1 has it.
+// IsTraceLine reports whether the runtime wrote the line: "gc 12 @3.1s 4%: …", as GODEBUG=gctrace=1
+// has it.
 func IsTraceLine(line []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte("gc "))
 	digits := bytes.TrimLeft(rest, "0123456789")
@@ -44,7 +49,8 @@ func (c GCCycle) CPU() time.Duration {
 	return c.CPUSweepTermination + c.CPUAssist + c.CPUBackground + c.CPUMarkTermination
 }
 
-// Metrics returns the values that follow from the trace, as of its last cycle. A nil trace has none.
+// Metrics returns the values that follow from the trace, as of its last cycle. A nil trace has
+// none.
 func (t *GCTrace) Metrics() Metrics {
 	m := Metrics{Source: "gctrace"}
 	if t == nil || len(t.Cycles) == 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// MemStats are the figures at the end of a heap profile's text form that runtime/metrics lacks. What the text
-// does not have is empty.
+// MemStats are the figures at the end of a heap profile's text form that runtime/metrics lacks.
+// What the text does not have is empty.
 type MemStats struct {
 	// Pauses is the ring of the last 256 pauses in seconds: that of cycle n is at (n+255)%256.
 	Pauses []float64
@@ -15,7 +15,8 @@ type MemStats struct {
 	MaxRSS float64
 }
 
-// Lines at the end of the heap profile's text form: "# PauseNs = [13000 0 0 ...]", "# MaxRSS = 1234".
+// Lines at the end of the heap profile's text form: "# PauseNs = [13000 0 0 ...]", "# MaxRSS =
+// 1234".
 var (
 	pauseLine  = regexp.MustCompile(`(?m)^# PauseNs = \[([0-9 ]*)\]`)
 	maxRSSLine = regexp.MustCompile(`(?m)^# MaxRSS = ([0-9]+)`)
@@ -39,8 +40,8 @@ func ReadMemStats(text []byte) (m MemStats) {
 	return m
 }
 
-// LastPauses returns the pauses of the n cycles up to the cycle with the number last, the latest first, or as
-// many as the ring holds.
+// LastPauses returns the pauses of the n cycles up to the cycle with the number last, the latest
+// first, or as many as the ring holds.
 func (m MemStats) LastPauses(last, n int) (pauses []float64) {
 	size := len(m.Pauses)
 	for k := last; k > last-min(n, size); k-- {

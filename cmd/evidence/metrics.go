@@ -2,7 +2,8 @@ package evidence
 
 import "math"
 
-// Metrics are values of a running Go program by their names in runtime/metrics, whichever way they were read. What a source does not tell is absent.
+// Metrics are values of a running Go program by their names in runtime/metrics, whichever way they
+// were read. What a source does not tell is absent.
 type Metrics struct {
 	// Source says what the values were read from.
 	Source string
@@ -12,15 +13,18 @@ type Metrics struct {
 	Histograms map[string]Histogram
 }
 
-// A Histogram counts values by ranges: Counts[i] of them were at least Buckets[i] and below Buckets[i+1].
+// A Histogram counts values by ranges: Counts[i] of them were at least Buckets[i] and below
+// Buckets[i+1].
 type Histogram struct {
 	// Counts has one element less than Buckets.
 	Counts []uint64 `json:"counts"`
-	// Buckets are the bounds, ascending; the first and the last may be infinite, or the largest numbers in place of that.
+	// Buckets are the bounds, ascending; the first and the last may be infinite, or the largest
+	// numbers in place of that.
 	Buckets []float64 `json:"buckets"`
 }
 
-// Names of runtime/metrics that the doctor reads. They are spelled here because a program may be older or newer than the doctor.
+// Names of runtime/metrics that the doctor reads. They are spelled here because a program may be
+// older or newer than the doctor.
 const (
 	MetricLiveHeap         = "/gc/heap/live:bytes"
 	MetricHeapGoal         = "/gc/heap/goal:bytes"
@@ -65,7 +69,8 @@ const (
 	MetricUptime = "/freehold/uptime:seconds"
 	// MetricProcessCPU is the CPU time of the process, user and system.
 	MetricProcessCPU = "/freehold/process/cpu:seconds"
-	// MetricGCFraction is MemStats.GCCPUFraction: the collector's share of the CPU time that was available since the program's start.
+	// MetricGCFraction is MemStats.GCCPUFraction: the collector's share of the CPU time that was
+	// available since the program's start.
 	MetricGCFraction = "/freehold/gc/cpu:fraction"
 	// MetricOffHeap is what freehold's packages hold outside the Go heap.
 	MetricOffHeap = "/freehold/offheap/resident:bytes"

@@ -10,7 +10,8 @@ import (
 	"regexp"
 )
 
-// MaxInput is the size in bytes of the largest input that is read, uncompressed. Profiles have megabytes; what is larger is something else.
+// MaxInput is the size in bytes of the largest input that is read, uncompressed. Profiles have
+// megabytes; what is larger is something else.
 const MaxInput = 512 << 20
 
 // Read adds what it recognises in r to the evidence:
@@ -20,7 +21,8 @@ const MaxInput = 512 << 20
 //   - the text form of a heap profile (/debug/pprof/heap?debug=1) with the memory statistics at its end,
 //   - the JSON of gctune.Handler or of /debug/vars; two of a kind are the ends of a window.
 //
-// Name stands for r in errors, which are one line each, with what to do. They answer errors.Is for [ErrInput] unless reading failed.
+// Name stands for r in errors, which are one line each, with what to do. They answer errors.Is for
+// [ErrInput] unless reading failed.
 func (e *Evidence) Read(name string, r io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(r, MaxInput+1))
 	if err != nil {
@@ -106,7 +108,8 @@ var foreign = []struct {
 	{regexp.MustCompile(`^PK\x03\x04`), "a zip archive; unpack it first"},
 }
 
-// isText reports whether the beginning of the data could be a log. Protocol buffers have control characters from the first byte on.
+// isText reports whether the beginning of the data could be a log. Protocol buffers have control
+// characters from the first byte on.
 func isText(data []byte) bool {
 	for _, c := range data[:min(len(data), 512)] {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b {

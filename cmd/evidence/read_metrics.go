@@ -19,7 +19,8 @@ const (
 	fromText     = "heap?debug=1"
 )
 
-// addMetrics adds values. Two of a source are the ends of the window, in the order of what had been allocated.
+// addMetrics adds values. Two of a source are the ends of the window, in the order of what had been
+// allocated.
 func (e *Evidence) addMetrics(m Metrics) error {
 	if m.Empty() {
 		return inputError("it has no value of the runtime; serve gctune.Handler or import expvar")
@@ -92,10 +93,12 @@ func metricsOfRuntime(fields map[string]json.RawMessage) (Metrics, error) {
 	return m, nil
 }
 
-// gogcOff stands for GOGC=off where it was read from the environment; runtime/metrics has 2⁶⁴-1 for it.
+// gogcOff stands for GOGC=off where it was read from the environment; runtime/metrics has 2⁶⁴-1 for
+// it.
 const gogcOff = -1
 
-// plausible reports whether the runtime can have such a value. The largest that it has is 2⁶⁴-1, which stands for "off".
+// plausible reports whether the runtime can have such a value. The largest that it has is 2⁶⁴-1,
+// which stands for "off".
 func plausible(v float64) bool { return v >= 0 && v <= 1<<64 }
 
 // memStats are the fields of runtime.MemStats that have a counterpart in runtime/metrics.
@@ -123,10 +126,12 @@ func metricsOfMemStats(raw json.RawMessage) (Metrics, error) {
 	return m, nil
 }
 
-// memStatsLine is a line at the end of /debug/pprof/heap?debug=1, such as "# NextGC = 4194304" or "# Stack = 65536 / 98304".
+// memStatsLine is a line at the end of /debug/pprof/heap?debug=1, such as "# NextGC = 4194304" or
+// "# Stack = 65536 / 98304".
 var memStatsLine = regexp.MustCompile(`(?m)^# (\w+) = ([0-9.e+-]+)(?: / [0-9]+)?\r?$`)
 
-// metricsOfText reads the statistics at the end of the text form of a heap profile, and the sampling rate in its first line.
+// metricsOfText reads the statistics at the end of the text form of a heap profile, and the
+// sampling rate in its first line.
 func metricsOfText(data []byte) Metrics {
 	m := Metrics{Source: fromText}
 	tail := data
@@ -150,7 +155,8 @@ func metricsOfText(data []byte) Metrics {
 	return m
 }
 
-// textRate is the sampling rate in the first line. The line has twice the rate, for the sake of tools that know the format from C++.
+// textRate is the sampling rate in the first line. The line has twice the rate, for the sake of
+// tools that know the format from C++.
 func textRate(line []byte) (float64, bool) {
 	_, rate, ok := bytes.Cut(line, []byte("@ heap/"))
 	if !ok {

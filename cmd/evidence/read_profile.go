@@ -38,7 +38,8 @@ func (e *Evidence) addProfile(data []byte) error {
 	return inputError(fmt.Sprintf("a profile of%s; the doctor reads the CPU and heap profiles of runtime/pprof", types))
 }
 
-// renumber gives functions and locations small numbers, as converters that take hashes for them do not: Attributed adds others behind the largest.
+// renumber gives functions and locations small numbers, as converters that take hashes for them do
+// not: Attributed adds others behind the largest.
 func renumber(p *profile.Profile) {
 	for i, f := range p.Function {
 		f.ID = uint64(i + 1)

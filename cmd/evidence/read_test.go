@@ -170,7 +170,8 @@ func TestReadHeapText(t *testing.T) {
 	}
 }
 
-// Lines of a log in JSON are no document, but the trace between them is one; a document that is damaged is still called so.
+// Lines of a log in JSON are no document, but the trace between them is one; a document that is
+// damaged is still called so.
 func TestReadTraceBetweenJSON(t *testing.T) {
 	const line = `{"time":"2026-01-02T03:04:05Z","level":"INFO","msg":"listening"}` + "\n"
 	for _, log := range []string{line + profiletest.TraceText, line + line + profiletest.TraceText + line} {

@@ -8,8 +8,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// addHeapText reads the text form of a heap profile, which /debug/pprof/heap?debug=1 serves and the Go compiler's -memprofile writes: the
-// stacks, if their functions are named, and the statistics of memory at the end.
+// addHeapText reads the text form of a heap profile, which /debug/pprof/heap?debug=1 serves and the
+// Go compiler's -memprofile writes: the stacks, if their functions are named, and the statistics of
+// memory at the end.
 func (e *Evidence) addHeapText(data []byte) error {
 	m := metricsOfText(data)
 	p := heapOfText(data)
@@ -73,8 +74,8 @@ func heapOfText(data []byte) *profile.Profile {
 	return h.p
 }
 
-// stack begins a sample with the figures of a line, scaled from what was sampled to what there was, as pprof does: a block of n bytes is
-// sampled with the probability 1-exp(-n/rate).
+// stack begins a sample with the figures of a line, scaled from what was sampled to what there was,
+// as pprof does: a block of n bytes is sampled with the probability 1-exp(-n/rate).
 func (h *heapText) stack(line []byte) {
 	h.end()
 	var v [4]float64 // in use and allocated, objects and bytes

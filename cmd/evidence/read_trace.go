@@ -44,7 +44,8 @@ func parseTrace(log []byte) *GCTrace {
 	return &t
 }
 
-// traceLine is a line of the trace as Go 1.19 and later print it; "go doc runtime" has its meaning. It may follow other output on its line.
+// traceLine is a line of the trace as Go 1.19 and later print it; "go doc runtime" has its meaning.
+// It may follow other output on its line.
 var traceLine = regexp.MustCompile(`gc (\d+) @([\d.]+)s (\d+)%(?: \(checking for goroutine leaks\))?: ([\d.]+)\+([\d.]+)\+([\d.]+) ms clock, ` +
 	`([\d.]+)\+([\d.]+)/([\d.]+)/([\d.]+)\+([\d.]+) ms cpu, (\d+)->(\d+)->(\d+) MB, (\d+) MB goal,` +
 	`(?: (\d+) MB stacks, (\d+) MB globals,)? (\d+) P( \(forced\))?`)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// TraceEnvironment returns a copy of env, in which the last setting of a variable counts, that asks Go programs for the trace. GODEBUG
-// keeps its other settings.
+// TraceEnvironment returns a copy of env, in which the last setting of a variable counts, that asks
+// Go programs for the trace. GODEBUG keeps its other settings.
 func TraceEnvironment(env []string) []string {
 	godebug := "gctrace=1"
 	for _, e := range slices.Backward(env) {
@@ -22,9 +22,11 @@ func TraceEnvironment(env []string) []string {
 	return append(slices.Clip(env), "GODEBUG="+godebug)
 }
 
-// A TraceFilter divides a program's standard error, which is written to it, into the trace and the rest. The zero value is ready.
+// A TraceFilter divides a program's standard error, which is written to it, into the trace and the
+// rest. The zero value is ready.
 type TraceFilter struct {
-	// Rest gets the rest as it comes, if it is not nil. Its errors are ignored: this is the program's own business, and not worth its end.
+	// Rest gets the rest as it comes, if it is not nil. Its errors are ignored: this is the
+	// program's own business, and not worth its end.
 	Rest io.Writer
 
 	trace []byte

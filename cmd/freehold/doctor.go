@@ -21,15 +21,16 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// Exit codes of the doctor beside 0: a finding is above the share of -fail-above, or there is no answer.
+// Exit codes of the doctor beside 0: a finding is above the share of -fail-above, or there is no
+// answer.
 const (
 	exitAbove   = 1
 	exitNoIdea  = 2
 	doctorUsage = "[flags] [FILE | FOLDER | URL | PACKAGE ...] [-- COMMAND ARGUMENT ...]"
 )
 
-// doctorCommand is the verb doctor: what the collector costs a program, what to change, and how much that would save. Program is the
-// command line behind "--".
+// doctorCommand is the verb doctor: what the collector costs a program, what to change, and how
+// much that would save. Program is the command line behind "--".
 func doctorCommand(program []string) *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
@@ -55,7 +56,8 @@ func doctorCommand(program []string) *cli.Command {
 			return cli.Exit(fmt.Sprintf("doctor: %v; see %s -help", err, c.FullName()), exitNoIdea)
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
-			// Large profiles are many small objects that live to the end: with a smaller heap, one of 20 MB stays below 300 MB of memory.
+			// Large profiles are many small objects that live to the end: with a smaller heap, one
+			// of 20 MB stays below 300 MB of memory.
 			if os.Getenv("GOGC") == "" {
 				debug.SetGCPercent(35)
 			}
@@ -69,7 +71,8 @@ func doctorCommand(program []string) *cli.Command {
 	}
 }
 
-// splitProgram cuts a command line at "--", which the library for flags would swallow. Only the doctor has something behind it.
+// splitProgram cuts a command line at "--", which the library for flags would swallow. Only the
+// doctor has something behind it.
 func splitProgram(args []string) (own, program []string) {
 	if len(args) < 2 || args[1] != "doctor" {
 		return args, nil
@@ -136,12 +139,14 @@ type patient struct {
 	report   *doctor.Report
 }
 
-// subject is what a page shows of it. The attributed profile is made here alone, because it is as large as the original.
+// subject is what a page shows of it. The attributed profile is made here alone, because it is as
+// large as the original.
 func (p *patient) subject() render.Subject {
 	return render.Subject{Report: p.report, Attributed: doctor.Attributed(p.evidence)}
 }
 
-// examine collects from what the command line names and diagnoses it. Before is nil without -before.
+// examine collects from what the command line names and diagnoses it. Before is nil without
+// -before.
 func examine(ctx context.Context, c *cli.Command, program []string) (after, before *patient, err error) {
 	stderr := c.Root().ErrWriter
 	progress := terminal.NewProgress(stderr)
@@ -169,8 +174,9 @@ func diagnose(ctx context.Context, inputs, program []string, o collect.Options, 
 	return &patient{evidence: e, report: doctor.Diagnose(e)}, nil
 }
 
-// gather collects until an interrupt. A second one ends the doctor at once, unless a command must be ended first, for which there is
-// a limit. Afterwards one is enough again: nothing is left that was started.
+// gather collects until an interrupt. A second one ends the doctor at once, unless a command must
+// be ended first, for which there is a limit. Afterwards one is enough again: nothing is left that
+// was started.
 func gather(ctx context.Context, inputs, program []string, o collect.Options) (*evidence.Evidence, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -27,7 +27,8 @@ func asFreehold(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Whoever ends the doctor, with Ctrl-C or otherwise, ends what it started, and sees what there is up to then.
+// Whoever ends the doctor, with Ctrl-C or otherwise, ends what it started, and sees what there is
+// up to then.
 func TestDoctorTerminated(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -60,9 +61,11 @@ func TestDoctorTerminated(t *testing.T) {
 	}
 }
 
-// The second Ctrl-C ends the doctor whatever it waits for, here its standard input. The first is not taken at once, so that there are more.
+// The second Ctrl-C ends the doctor whatever it waits for, here its standard input. The first is
+// not taken at once, so that there are more.
 func TestDoctorInterrupted(t *testing.T) {
-	// A child inherits that the interrupt is ignored, as it is in the background of a shell, but not that it is caught.
+	// A child inherits that the interrupt is ignored, as it is in the background of a shell, but
+	// not that it is caught.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, os.Interrupt)
 	defer signal.Stop(caught)

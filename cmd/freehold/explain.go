@@ -18,7 +18,8 @@ const (
 	exitUnreadable = 2
 )
 
-// explainCommand is the verb explain: what a process has left that ran with FREEHOLD=...,evidence=DIR.
+// explainCommand is the verb explain: what a process has left that ran with
+// FREEHOLD=...,evidence=DIR.
 func explainCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "explain",

@@ -29,8 +29,8 @@ func main() {
 	}
 }
 
-// newCommand builds the command line. The library's own version is the module's, so none is kept here. Program is the
-// command line behind "--".
+// newCommand builds the command line. The library's own version is the module's, so none is kept
+// here. Program is the command line behind "--".
 func newCommand(program []string) *cli.Command {
 	return &cli.Command{
 		Name:         "freehold",

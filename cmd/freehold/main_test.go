@@ -18,7 +18,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// The scripts run this test binary as the command freehold, and so do the children that bench starts.
+// The scripts run this test binary as the command freehold, and so do the children that bench
+// starts.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless, "stale": stale})
 }
@@ -67,7 +68,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setGo gives scripts the caches of the go command, by which the doctor reads source; they have no home folder to find them in.
+// setGo gives scripts the caches of the go command, by which the doctor reads source; they have no
+// home folder to find them in.
 func setGo(env *testscript.Env) error {
 	names := []string{"GOCACHE", "GOMODCACHE", "GOPATH"}
 	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// started is a shell with a child that says when it is up, and would go on for a minute. The reader ends when both have: they alone hold the other end.
+// started is a shell with a child that says when it is up, and would go on for a minute. The reader
+// ends when both have: they alone hold the other end.
 func started(t *testing.T, ctx context.Context, script string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -44,7 +45,8 @@ func gone(t *testing.T, out io.Reader) {
 }
 
 func TestInterrupt(t *testing.T) {
-	// A child inherits that the interrupt is ignored, as it is in the background of a shell, but not that it is caught.
+	// A child inherits that the interrupt is ignored, as it is in the background of a shell, but
+	// not that it is caught.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, os.Interrupt)
 	defer signal.Stop(caught)

@@ -1,5 +1,5 @@
-// The one place that decides how a figure is written: every table, verdict and finding asks here, so that a figure looks the same
-// wherever it stands.
+// The one place that decides how a figure is written: every table, verdict and finding asks here,
+// so that a figure looks the same wherever it stands.
 
 package terminal
 
@@ -15,8 +15,8 @@ func Nanoseconds(ns float64) string {
 	return Significant(ns/size) + name
 }
 
-// NanosecondsOf writes two times in one unit, that of the longer, so that they compare at a glance. Where the other would vanish in it,
-// each has its own.
+// NanosecondsOf writes two times in one unit, that of the longer, so that they compare at a glance.
+// Where the other would vanish in it, each has its own.
 func NanosecondsOf(a, b float64) (string, string) {
 	size, name := timeUnit(max(a, b))
 	if least := min(a, b); least != 0 && least < size/100 {
@@ -54,8 +54,8 @@ func Significant(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-// Percent writes a share as a percentage: two decimals below 0.1 %, one below 10 %, none above. A share that is not 0 is never written
-// as 0 %.
+// Percent writes a share as a percentage: two decimals below 0.1 %, one below 10 %, none above. A
+// share that is not 0 is never written as 0 %.
 func Percent(share float64) string {
 	p := share * 100
 	if p != 0 && math.Abs(p) < 0.005 {
@@ -64,7 +64,8 @@ func Percent(share float64) string {
 	return strconv.FormatFloat(p, 'f', percentDecimals(p), 64) + " %"
 }
 
-// PercentError writes a share and its error, both with the decimals that suit the share: 12 ± 2 %. An error of 0 is left out.
+// PercentError writes a share and its error, both with the decimals that suit the share: 12 ± 2 %.
+// An error of 0 is left out.
 func PercentError(share, err float64) string {
 	if err == 0 {
 		return Percent(share)
@@ -90,17 +91,20 @@ func percentDecimals(p float64) int {
 	return 2
 }
 
-// Seconds writes a time in the unit that suits it, hours included. Use [Nanoseconds] for times that are to be compared with others.
+// Seconds writes a time in the unit that suits it, hours included. Use [Nanoseconds] for times that
+// are to be compared with others.
 func Seconds(s float64) string {
 	return scaled(s, []step{{7200, 3600, " h"}, {120, 60, " min"}, {1, 1, " s"}, {1e-3, 1e-3, " ms"}, {1e-6, 1e-6, " µs"}, {1e-12, 1e-9, " ns"}})
 }
 
-// Quantity writes a number of things with about three significant digits, large numbers in words: 12.5 million.
+// Quantity writes a number of things with about three significant digits, large numbers in words:
+// 12.5 million.
 func Quantity(v float64) string {
 	return scaled(v, []step{{1e9, 1e9, " billion"}, {1e6, 1e6, " million"}, {1e4, 1e3, " thousand"}})
 }
 
-// A step is the unit from which on a figure is written in it, and what the figure is divided by then.
+// A step is the unit from which on a figure is written in it, and what the figure is divided by
+// then.
 type step struct {
 	from, by float64
 	unit     string

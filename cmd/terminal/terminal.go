@@ -1,7 +1,9 @@
-// Package terminal writes for people: every verb of the command takes its figures, tables, colours and progress lines from here.
+// Package terminal writes for people: every verb of the command takes its figures, tables, colours
+// and progress lines from here.
 //
-// Start with [Percent], [Bytes], [Nanoseconds] and [Quantity] for figures, [NewTable] for tables and [NewProgress] for the line that tells
-// what is being done. Figures are formatted nowhere else, so that a figure looks the same in a verdict, a finding and a table.
+// Start with [Percent], [Bytes], [Nanoseconds] and [Quantity] for figures, [NewTable] for tables
+// and [NewProgress] for the line that tells what is being done. Figures are formatted nowhere else,
+// so that a figure looks the same in a verdict, a finding and a table.
 //
 // [Width] and [Colours] ask the terminal what it can show.
 package terminal
@@ -22,21 +24,22 @@ func Is(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colours says whether what is written to w may have colours: w is a terminal that knows them, and the variable NO_COLOR is not set
-// (https://no-color.org).
+// Colours says whether what is written to w may have colours: w is a terminal that knows them, and
+// the variable NO_COLOR is not set (https://no-color.org).
 func Colours(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && Is(w)
 }
 
-// Where lines are broken if nothing is known of the reader, and at most: longer lines are hard to read.
+// Where lines are broken if nothing is known of the reader, and at most: longer lines are hard to
+// read.
 const (
 	defaultWidth = 110
 	leastWidth   = 60
 	mostWidth    = 140
 )
 
-// Width is where lines that are written to w should be broken, in columns, between 60 and 140: the width of the terminal, else the
-// variable COLUMNS, else 110.
+// Width is where lines that are written to w should be broken, in columns, between 60 and 140: the
+// width of the terminal, else the variable COLUMNS, else 110.
 func Width(w io.Writer) int { return min(max(columns(w), leastWidth), mostWidth) }
 
 // columns is the width as it is.
@@ -53,8 +56,8 @@ func columns(w io.Writer) int {
 	return width
 }
 
-// A Progress tells what is being done: one line that is rewritten on a terminal, a line now and then in a log. It is for one
-// goroutine at a time. The zero value is not usable; see NewProgress.
+// A Progress tells what is being done: one line that is rewritten on a terminal, a line now and
+// then in a log. It is for one goroutine at a time. The zero value is not usable; see NewProgress.
 type Progress struct {
 	out      io.Writer
 	terminal bool

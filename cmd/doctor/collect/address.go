@@ -25,8 +25,9 @@ func (c *collector) address(ctx context.Context, address string) error {
 	return c.watch(ctx, server)
 }
 
-// watch takes the program's state, a CPU profile, and the state again. The heap profiles are taken right after a collection, outside of
-// the CPU profile: Go's heap profile tells what was allocated up to the last collection, so that their difference is then exact.
+// watch takes the program's state, a CPU profile, and the state again. The heap profiles are taken
+// right after a collection, outside of the CPU profile: Go's heap profile tells what was allocated
+// up to the last collection, so that their difference is then exact.
 func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
 	c.Progress("asking " + server.String())
 	if _, err := c.get(ctx, server, debugport.Pprof+"/", 0); err != nil {
@@ -88,7 +89,8 @@ func (c *collector) cpu(ctx context.Context, server *debugport.Server) error {
 	return c.read(server.String()+debugport.Pprof+"/profile", data)
 }
 
-// heap takes a heap profile. One that the program does not serve is left out; the report then says so.
+// heap takes a heap profile. One that the program does not serve is left out; the report then says
+// so.
 func (c *collector) heap(ctx context.Context, server *debugport.Server, name string) (*profile.Profile, error) {
 	data, err := c.get(ctx, server, debugport.Heap, 0)
 	if isMissing(err) {
@@ -105,8 +107,8 @@ func (c *collector) heap(ctx context.Context, server *debugport.Server, name str
 	return e.Heap[1], nil
 }
 
-// metricsPath is where the program tells its metrics best: gctune's handler has all of them, expvar and the text form of the heap
-// profile have runtime.MemStats.
+// metricsPath is where the program tells its metrics best: gctune's handler has all of them, expvar
+// and the text form of the heap profile have runtime.MemStats.
 func (c *collector) metricsPath(ctx context.Context, server *debugport.Server) string {
 	for _, path := range []string{gctune.HandlerPath, debugport.Vars} {
 		data, err := c.get(ctx, server, path, 0)
@@ -139,11 +141,13 @@ func (c *collector) metrics(ctx context.Context, server *debugport.Server, path,
 	if e.Go != "" {
 		c.ev.Go = e.Go
 	}
-	// Not as it was served: the text form is a heap profile as well, and there are two of these already.
+	// Not as it was served: the text form is a heap profile as well, and there are two of these
+	// already.
 	return e.Metrics[1], c.keepMetrics(name, e)
 }
 
-// keepMetrics keeps the values of an Evidence in the form of gctune.Handler, which has a place for all of them.
+// keepMetrics keeps the values of an Evidence in the form of gctune.Handler, which has a place for
+// all of them.
 func (c *collector) keepMetrics(name string, e *evidence.Evidence) error {
 	fields := map[string]any{"main": e.Main, "go": e.Go}
 	for metric, v := range e.Metrics[1].Values {

@@ -53,8 +53,9 @@ func (c *collector) benchmarks(ctx context.Context, name string) error {
 	return c.runBenchmarks(ctx, pkg, binary, dir)
 }
 
-// benchmarkLine is found in the output if a benchmark ran: its name and the number of its iterations, or its time, which may stand alone
-// behind what the benchmark prints, and which ReportMetric can hide.
+// benchmarkLine is found in the output if a benchmark ran: its name and the number of its
+// iterations, or its time, which may stand alone behind what the benchmark prints, and which
+// ReportMetric can hide.
 var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S*\s+\d+\s|ns/op`)
 
 // runBenchmarks runs a test binary, and reads what it leaves in dir.
@@ -105,7 +106,8 @@ func (c *collector) runBenchmarks(ctx context.Context, pkg goPackage, binary, di
 	return c.keepRun()
 }
 
-// listPackage asks the go command, in a folder, for the package that a pattern names. Name is what the user called it.
+// listPackage asks the go command, in a folder, for the package that a pattern names. Name is what
+// the user called it.
 func listPackage(ctx context.Context, name, in, pattern string) (goPackage, error) {
 	const format = "{{.ImportPath}}\n{{.Dir}}\n{{with .Module}}{{.Path}}\n{{.Dir}}{{else}}\n{{end}}"
 	cmd := exec.CommandContext(ctx, "go", "list", "-f", format, "--", pattern)

@@ -1,4 +1,5 @@
-// Package collect gathers what the doctor judges by: from files, a running program, a package's benchmarks, a command, or the sample service.
+// Package collect gathers what the doctor judges by: from files, a running program, a package's
+// benchmarks, a command, or the sample service.
 //
 // Errors say in one line what was wrong, where, and what to do.
 package collect
@@ -17,9 +18,10 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// From collects from every input, and from the command if there is one, into one Evidence. An input is a file, a folder of files, the
-// address of a program with net/http/pprof, "-", or with Options.Bench a package. Without input and command the sample service is
-// watched; then service.RunChild must have been called first in main.
+// From collects from every input, and from the command if there is one, into one Evidence. An input
+// is a file, a folder of files, the address of a program with net/http/pprof, "-", or with
+// Options.Bench a package. Without input and command the sample service is watched; then
+// service.RunChild must have been called first in main.
 func From(ctx context.Context, inputs, command []string, o Options) (*evidence.Evidence, error) {
 	c := &collector{Options: o, ev: &evidence.Evidence{}}
 	if c.Progress == nil {

@@ -42,7 +42,8 @@ func TestMain(m *testing.M) {
 			sink = make([]byte, 1<<20)
 			runtime.GC()
 		}
-		// GC returns before the runtime has told of it, piece by piece, and what stops the world waits until it has.
+		// GC returns before the runtime has told of it, piece by piece, and what stops the world
+		// waits until it has.
 		runtime.ReadMemStats(new(runtime.MemStats))
 		fmt.Println("its output")
 		fmt.Fprintln(os.Stderr, "gc is not what this line is about")
@@ -267,7 +268,8 @@ func TestBenchmarksRefused(t *testing.T) {
 	wantError(t, nil, asRole(t, "collects"), Options{Source: filepath.Join(t.TempDir(), "missing")}, `no go\.mod`)
 }
 
-// The source is the working directory's module if the profile has a function of it, whoever built it.
+// The source is the working directory's module if the profile has a function of it, whoever built
+// it.
 func TestSourceHere(t *testing.T) {
 	dir := writeModule(t, map[string]string{"go.mod": goMod})
 	for at, want := range map[[2]string]bool{

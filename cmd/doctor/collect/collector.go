@@ -14,15 +14,17 @@ import (
 
 // Options say how to collect. The zero value is good.
 type Options struct {
-	// Duration is how long to watch: a running program or the sample service ten seconds if it is 0, a benchmark three seconds each, a
-	// command until it ends.
+	// Duration is how long to watch: a running program or the sample service ten seconds if it is
+	// 0, a benchmark three seconds each, a command until it ends.
 	Duration time.Duration
-	// Bench selects benchmarks by a regular expression, as in go test -bench. If it is not empty, inputs that are neither files nor
-	// addresses are packages.
+	// Bench selects benchmarks by a regular expression, as in go test -bench. If it is not empty,
+	// inputs that are neither files nor addresses are packages.
 	Bench string
-	// Source is the folder of the program's source. If it is empty, the source is looked for where the profiles say that it lay.
+	// Source is the folder of the program's source. If it is empty, the source is looked for where
+	// the profiles say that it lay.
 	Source string
-	// Save is a folder into which all that was collected is written, "" for none. Naming it as an input reads it again.
+	// Save is a folder into which all that was collected is written, "" for none. Naming it as an
+	// input reads it again.
 	Save string
 	// Stdin is read for the input "-".
 	Stdin io.Reader
@@ -64,7 +66,8 @@ type piece struct {
 	data []byte
 }
 
-// Names of files in a folder that Options.Save filled. Others are read too, if their name ends like one of these.
+// Names of files in a folder that Options.Save filled. Others are read too, if their name ends like
+// one of these.
 const (
 	fileCPU     = "cpu.pb.gz"
 	fileHeap0   = "heap0.pb.gz"

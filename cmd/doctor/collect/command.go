@@ -20,7 +20,8 @@ import (
 // grace is how long a command may take to end after it was interrupted.
 const grace = 5 * time.Second
 
-// command runs a command with GODEBUG=gctrace=1 until it ends or ctx does, and reads the trace from its standard error.
+// command runs a command with GODEBUG=gctrace=1 until it ends or ctx does, and reads the trace from
+// its standard error.
 func (c *collector) command(ctx context.Context, argv []string) error {
 	cmd, traced, err := c.prepare(ctx, argv)
 	if err != nil {
@@ -84,7 +85,8 @@ func (c *collector) noteCPU(state *os.ProcessState) {
 	}
 }
 
-// keepRun keeps what profiles and trace do not tell of a run that was watched from its start to its end, in the form of the metrics.
+// keepRun keeps what profiles and trace do not tell of a run that was watched from its start to its
+// end, in the form of the metrics.
 func (c *collector) keepRun() error {
 	c.noteSettings()
 	run := evidence.Evidence{Main: c.ev.Main, Go: c.ev.Go}
@@ -125,7 +127,8 @@ func (c *collector) reached(ctx context.Context, address string, ended chan erro
 	}
 }
 
-// prepare makes the command ready to start: the trace on, its output passed on, an interrupt for its end.
+// prepare makes the command ready to start: the trace on, its output passed on, an interrupt for
+// its end.
 func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *evidence.TraceFilter, error) {
 	if tool := filepath.Base(argv[0]); (tool == "go" || tool == "go.exe") && len(argv) > 1 && (argv[1] == "run" || argv[1] == "test") {
 		return nil, nil, fmt.Errorf("doctor: the trace of %s %s would mix with that of the program that it builds; "+
@@ -152,8 +155,8 @@ func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *evi
 	return cmd, traced, nil
 }
 
-// stopAfter interrupts the command after a while, and kills it if it goes on. It does nothing if d is 0. The function that it returns
-// takes the order back.
+// stopAfter interrupts the command after a while, and kills it if it goes on. It does nothing if d
+// is 0. The function that it returns takes the order back.
 func stopAfter(cmd *exec.Cmd, d time.Duration) func() {
 	if d <= 0 {
 		return func() {}
@@ -200,7 +203,8 @@ func (c *collector) ended(argv []string, traced *evidence.TraceFilter, err error
 	return fmt.Errorf("doctor: %s ran %.1f s without a collection, so there is nothing to judge; let it do more work", argv[0], seconds)
 }
 
-// trace reads what was traced. Of several programs it is of no use, and missed only where there is no CPU profile.
+// trace reads what was traced. Of several programs it is of no use, and missed only where there is
+// no CPU profile.
 func (c *collector) trace(argv []string, traced *evidence.TraceFilter) error {
 	name, data := "the trace of "+argv[0], traced.Trace()
 	e, err := alone(name, data)

@@ -31,7 +31,8 @@ func asRole(t *testing.T, role string) []string {
 	return []string{self}
 }
 
-// The trace is taken out of what a command writes, and the rest passed on. How it ends does not matter.
+// The trace is taken out of what a command writes, and the rest passed on. How it ends does not
+// matter.
 func TestCommand(t *testing.T) {
 	command := asRole(t, "collects")
 	var out bytes.Buffer
@@ -65,8 +66,8 @@ func sameReport(t *testing.T, e *evidence.Evidence, dir string) {
 	}
 }
 
-// stopped runs a command that goes on for good until its duration is over. That is longer each time until it has got as far as a collection,
-// for which a busy machine may need seconds.
+// stopped runs a command that goes on for good until its duration is over. That is longer each time
+// until it has got as far as a collection, for which a busy machine may need seconds.
 func stopped(t *testing.T, command []string) *evidence.Evidence {
 	t.Helper()
 	for d := 300 * time.Millisecond; ; d *= 4 {
@@ -89,8 +90,8 @@ func TestCommandStopped(t *testing.T) {
 	stopped(t, asRole(t, "for good"))
 }
 
-// freeAddress is a loopback address at which nobody listens, and which nobody else is given: that of a listener that asks for any port is
-// on 127.0.0.1.
+// freeAddress is a loopback address at which nobody listens, and which nobody else is given: that
+// of a listener that asks for any port is on 127.0.0.1.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	pid := os.Getpid()
@@ -116,7 +117,8 @@ func freeSocket(t *testing.T) string {
 	return filepath.Join(dir, "s")
 }
 
-// wantEnded waits until nobody listens at a socket any more. A process goes on for a moment after it was killed.
+// wantEnded waits until nobody listens at a socket any more. A process goes on for a moment after
+// it was killed.
 func wantEnded(t *testing.T, socket string) {
 	t.Helper()
 	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(10 * time.Millisecond) {
@@ -146,7 +148,8 @@ func TestScriptStopped(t *testing.T) {
 	}
 }
 
-// What a command leaves running is ended; how much CPU time that took is not known, so that no share is told of it.
+// What a command leaves running is ended; how much CPU time that took is not known, so that no
+// share is told of it.
 func TestScriptLeaves(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no shell")

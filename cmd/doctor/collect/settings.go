@@ -9,8 +9,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// noteSettings notes GOGC and GOMEMLIMIT as what was run found them in its environment: a trace does not tell one from the other. What a program
-// sets itself later is not seen.
+// noteSettings notes GOGC and GOMEMLIMIT as what was run found them in its environment: a trace
+// does not tell one from the other. What a program sets itself later is not seen.
 func (c *collector) noteSettings() {
 	m := &c.ev.Metrics[1]
 	if gogc, ok := parseGOGC(os.Getenv("GOGC")); ok {
@@ -39,7 +39,8 @@ var limitUnits = []struct {
 	bytes  float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"B", 1}, {"", 1}}
 
-// parseLimit reads GOMEMLIMIT: bytes with a unit, none if it is empty or off. The runtime ends a program whose limit is anything else.
+// parseLimit reads GOMEMLIMIT: bytes with a unit, none if it is empty or off. The runtime ends a
+// program whose limit is anything else.
 func parseLimit(s string) (float64, bool) {
 	if s == "" || s == "off" {
 		return math.MaxInt64, true

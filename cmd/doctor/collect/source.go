@@ -11,8 +11,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// findSource sets where the program's source lies, if it is at hand: in Options.Source, else above the files of its main package or main
-// module where the profiles name them, else in the module of the working directory if that is the program's.
+// findSource sets where the program's source lies, if it is at hand: in Options.Source, else above
+// the files of its main package or main module where the profiles name them, else in the module of
+// the working directory if that is the program's.
 func (c *collector) findSource() error {
 	if c.Source != "" {
 		root, module := moduleAbove(filepath.Join(c.Source, "go.mod"))
@@ -69,14 +70,16 @@ func (c *collector) sourceAbove() bool {
 	return false
 }
 
-// sourceHere looks whether the program was built from the working directory's module, on another machine perhaps.
+// sourceHere looks whether the program was built from the working directory's module, on another
+// machine perhaps.
 func (c *collector) sourceHere() {
 	root, module := moduleAbove("go.mod")
 	if root == "" || c.ev.Main != "" && c.ev.Main != module {
 		return
 	}
 	for f := range c.functions() {
-		// The main package's functions have no path in their names, but, if it was built with -trimpath, in their files'.
+		// The main package's functions have no path in their names, but, if it was built with
+		// -trimpath, in their files'.
 		if inModule(f.Name, module) || strings.HasPrefix(f.Name, "main.") && inModule(f.Filename, module) {
 			c.ev.Root, c.ev.Main = root, module
 			return
@@ -84,13 +87,15 @@ func (c *collector) sourceHere() {
 	}
 }
 
-// inModule reports whether a function or a file is of a module, by the path that its name begins with.
+// inModule reports whether a function or a file is of a module, by the path that its name begins
+// with.
 func inModule(name, module string) bool {
 	rest, ok := strings.CutPrefix(name, module)
 	return ok && module != "" && rest != "" && (rest[0] == '/' || rest[0] == '.')
 }
 
-// moduleAbove is the folder of the module that a file belongs to, and the module's path; "" if there is none.
+// moduleAbove is the folder of the module that a file belongs to, and the module's path; "" if
+// there is none.
 func moduleAbove(file string) (root, module string) {
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {

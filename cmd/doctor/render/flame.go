@@ -10,7 +10,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// A flame is a flame graph: the calls of a CPU profile as a tree, with what of each is memory management.
+// A flame is a flame graph: the calls of a CPU profile as a tree, with what of each is memory
+// management.
 type flame struct {
 	Title string `json:"title"`
 	// Names are the functions that nodes are of.
@@ -18,7 +19,8 @@ type flame struct {
 	Root  *flameNode `json:"root"`
 }
 
-// A flameNode is a function as called by the nodes above. Names are short because there are thousands of them in a page.
+// A flameNode is a function as called by the nodes above. Names are short because there are
+// thousands of them in a page.
 type flameNode struct {
 	Name     int          `json:"n"`           // index into Names
 	Total    int64        `json:"t"`           // CPU time in nanoseconds, with all that it calls
@@ -26,10 +28,12 @@ type flameNode struct {
 	Children []*flameNode `json:"c,omitempty"`
 }
 
-// leastWidth is the share of the whole below which a node is left out of the page: it would be narrower than half a pixel.
+// leastWidth is the share of the whole below which a node is left out of the page: it would be
+// narrower than half a pixel.
 const leastWidth = 1.0 / 2000
 
-// newFlame makes the graph of the profile that doctor.Attributed returns; nil if that is nil or empty.
+// newFlame makes the graph of the profile that doctor.Attributed returns; nil if that is nil or
+// empty.
 func newFlame(title string, p *profile.Profile) *flame {
 	if p == nil {
 		return nil
@@ -74,7 +78,8 @@ type call struct {
 	memory int64
 }
 
-// calls are the samples of a profile. In the allocator they end at its entry: what it does inside is of no use to who calls it.
+// calls are the samples of a profile. In the allocator they end at its entry: what it does inside
+// is of no use to who calls it.
 func (f *flame) calls(p *profile.Profile, value int) []call {
 	list := make([]call, 0, len(p.Sample))
 	known := map[*profile.Function]flameFunc{}
@@ -117,7 +122,8 @@ type flameFunc struct {
 	runtime bool
 }
 
-// function adds a function to the graph's names, which are in the map already if another function has its name.
+// function adds a function to the graph's names, which are in the map already if another function
+// has its name.
 func (f *flame) function(fn *profile.Function, names map[string]int32) flameFunc {
 	name, ok := names[fn.Name]
 	if !ok {
@@ -132,8 +138,9 @@ func (n *flameNode) add(c call) {
 	n.Total, n.Memory = n.Total+c.total, n.Memory+c.memory
 }
 
-// grow makes the children of a node from the calls that go through it, whose functions at the depth are theirs. Children that cost less than
-// least are left out with all below them, so that a large profile makes no larger tree than a small one. Calls are reordered.
+// grow makes the children of a node from the calls that go through it, whose functions at the depth
+// are theirs. Children that cost less than least are left out with all below them, so that a large
+// profile makes no larger tree than a small one. Calls are reordered.
 func (n *flameNode) grow(calls []call, depth int, least int64) {
 	calls = slices.DeleteFunc(calls, func(c call) bool { return len(c.names) <= depth })
 	slices.SortStableFunc(calls, func(a, b call) int { return cmp.Compare(a.names[depth], b.names[depth]) })

@@ -66,8 +66,9 @@ type pagePart struct {
 	Label             bool // wide enough for its name
 }
 
-// HTML writes one page that needs nothing else: the verdict, what the CPU time went into, the findings, and a flame graph in which the
-// collector's work is charged to its causes. Before is what it is compared with, nil for nothing.
+// HTML writes one page that needs nothing else: the verdict, what the CPU time went into, the
+// findings, and a flame graph in which the collector's work is charged to its causes. Before is
+// what it is compared with, nil for nothing.
 func HTML(w io.Writer, after Subject, before *Subject) error {
 	data := pageData{Report: after.Report, Style: template.CSS(pageStyle), Script: template.JS(pageScript)}
 	now := "CPU time"

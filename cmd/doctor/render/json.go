@@ -13,7 +13,8 @@ type withBefore struct {
 	Before *doctor.Report `json:"before,omitempty"`
 }
 
-// JSON writes the report as one object, whose fields docs/doctor.md explains. Before, if it is not nil, is in the field of that name.
+// JSON writes the report as one object, whose fields docs/doctor.md explains. Before, if it is not
+// nil, is in the field of that name.
 func JSON(w io.Writer, r, before *doctor.Report) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

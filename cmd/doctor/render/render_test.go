@@ -67,7 +67,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A finding that is only information is neither counted nor come or gone: it stands there because others are gone.
+// A finding that is only information is neither counted nor come or gone: it stands there because
+// others are gone.
 func TestComparedInformation(t *testing.T) {
 	before, after := sample(), sample()
 	after.Findings = []doctor.Finding{{ID: "not-gc", Severity: doctor.SeverityInfo}, after.Findings[2]}
@@ -188,7 +189,8 @@ func TestSARIF(t *testing.T) {
 	golden.Check(t, "report.sarif", b.Bytes())
 }
 
-// A file of the main module is named relative to its root, whether the binary has the folder's path or, built with -trimpath, the module's.
+// A file of the main module is named relative to its root, whether the binary has the folder's path
+// or, built with -trimpath, the module's.
 func TestSARIFFiles(t *testing.T) {
 	known, unknown := module{"/src/a", "example.com/a"}, module{"", "example.com/a"}
 	for _, c := range []struct {
@@ -238,7 +240,8 @@ func TestShortened(t *testing.T) {
 	}
 }
 
-// cpuProfile has samples below main: one of the program's, one of marking that was charged, an allocation, one too small to be drawn.
+// cpuProfile has samples below main: one of the program's, one of marking that was charged, an
+// allocation, one too small to be drawn.
 func cpuProfile() *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}}
 	at := func(names ...string) *profile.Location {
@@ -286,7 +289,8 @@ func TestFlame(t *testing.T) {
 	}
 }
 
-// The goroutine of main begins in the runtime, and so may a callback from C: what the program allocates below is drawn all the same, up to the allocator.
+// The goroutine of main begins in the runtime, and so may a callback from C: what the program
+// allocates below is drawn all the same, up to the allocator.
 func TestFlameBelowRuntime(t *testing.T) {
 	p := cpuProfile()
 	root := &profile.Location{ID: 100, Line: []profile.Line{{Function: &profile.Function{ID: 100, Name: "runtime.main"}}}}
@@ -305,7 +309,8 @@ func TestFlameBelowRuntime(t *testing.T) {
 	}
 }
 
-// A function that another package has by linkname is the runtime's, as package stack classifies it: the flame graph ends there, and not a frame further inside.
+// A function that another package has by linkname is the runtime's, as package stack classifies it:
+// the flame graph ends there, and not a frame further inside.
 func TestFlameLinkname(t *testing.T) {
 	p := cpuProfile()
 	byName := &profile.Function{ID: 100, Name: "reflect.unsafe_New", Filename: "/usr/lib/go/src/runtime/malloc.go"}

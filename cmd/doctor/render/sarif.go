@@ -11,8 +11,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// The types below are the part of SARIF 2.1.0 that the doctor needs, with the names of the standard:
-// https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+// The types below are the part of SARIF 2.1.0 that the doctor needs, with the names of the
+// standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -98,9 +98,10 @@ var levels = map[doctor.Severity]string{
 	doctor.SeverityHigh: "warning", doctor.SeverityMedium: "warning", doctor.SeverityLow: "note", doctor.SeverityInfo: "note",
 }
 
-// SARIF writes the findings for tools that show them beside the source, such as code hosts and editors. Root is the folder of the
-// program's source and main the path of its main module, each "" if it is not known; files of the module are named relative to its root. A finding
-// stands at its owner's line, and its site is related.
+// SARIF writes the findings for tools that show them beside the source, such as code hosts and
+// editors. Root is the folder of the program's source and main the path of its main module, each ""
+// if it is not known; files of the module are named relative to its root. A finding stands at its
+// owner's line, and its site is related.
 func SARIF(w io.Writer, r *doctor.Report, root, main string) error {
 	run := sarifRun{
 		Tool:        sarifTool{sarifDriver{Name: "freehold doctor", URI: "https://github.com/freehold-go/freehold", Rules: []sarifRule{}}},
@@ -157,8 +158,9 @@ func newSarifResult(f *doctor.Finding, rule int, m module) sarifResult {
 // A module is the folder of a program's main module and its path, each "" if it is not known.
 type module struct{ root, path string }
 
-// artifact names a file: relative to the module's root if it is in it, as it is otherwise. A binary built with -trimpath has the module's path in the
-// place of the folder; a dependency's path, which may begin with the module's, has a version behind it.
+// artifact names a file: relative to the module's root if it is in it, as it is otherwise. A binary
+// built with -trimpath has the module's path in the place of the folder; a dependency's path, which
+// may begin with the module's, has a version behind it.
 func (m module) artifact(file string) sarifArtifact {
 	if rel, ok := strings.CutPrefix(filepath.ToSlash(file), m.path+"/"); ok && m.path != "" && !strings.Contains(rel, "@v") {
 		return sarifArtifact{fileURI(rel), baseID}
@@ -185,7 +187,8 @@ func newSarifLocation(s doctor.Site, m module, message string) sarifLocation {
 	return l
 }
 
-// fileURI is the URI of a file. Names that are not absolute, as in profiles of binaries built with -trimpath, stay as they are.
+// fileURI is the URI of a file. Names that are not absolute, as in profiles of binaries built with
+// -trimpath, stay as they are.
 func fileURI(file string) string {
 	path := filepath.ToSlash(file)
 	if !filepath.IsAbs(file) {

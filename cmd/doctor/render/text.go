@@ -1,4 +1,5 @@
-// Package render writes a report of the doctor's: as text, as JSON, as SARIF, or as one page of HTML.
+// Package render writes a report of the doctor's: as text, as JSON, as SARIF, or as one page of
+// HTML.
 package render
 
 import (
@@ -22,11 +23,13 @@ type Style struct {
 	Colours bool
 }
 
-// mostDetailed is how many findings get more than a line of the table. Those that follow gain less, and nobody reads ten pages.
+// mostDetailed is how many findings get more than a line of the table. Those that follow gain less,
+// and nobody reads ten pages.
 const mostDetailed = 6
 
-// Text writes the report for people: the verdict in the first line, then what the CPU time went into, then the findings, the dearest
-// first. Before is the report that it is compared with, nil for none.
+// Text writes the report for people: the verdict in the first line, then what the CPU time went
+// into, then the findings, the dearest first. Before is the report that it is compared with, nil
+// for none.
 func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 	var b bytes.Buffer
 	t := &textWriter{out: &b, Style: style, Painter: terminal.Painter{On: style.Colours}}
@@ -178,7 +181,8 @@ var severityColour = map[doctor.Severity]text.Color{
 	doctor.SeverityHigh: text.FgRed, doctor.SeverityMedium: text.FgYellow, doctor.SeverityLow: text.FgCyan, doctor.SeverityInfo: text.FgHiBlack,
 }
 
-// Widths of the columns of that list: all but the finding and the place, the severity, and the least for the place.
+// Widths of the columns of that list: all but the finding and the place, the severity, and the
+// least for the place.
 const (
 	otherColumns   = 52
 	severityColumn = 10

@@ -13,8 +13,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// buysWithMemory reports whether the gain is that of a setting which lets the heap grow: in the same memory it is none, by definition. Where nothing is gained, as
-// by taking data without pointers off the heap, no memory is paid with.
+// buysWithMemory reports whether the gain is that of a setting which lets the heap grow: in the
+// same memory it is none, by definition. Where nothing is gained, as by taking data without
+// pointers off the heap, no memory is paid with.
 func buysWithMemory(g doctor.Gain) bool { return g.SameGOGC > 0 && g.SameMemory == 0 }
 
 // gains says what a finding gains, in a sentence without its end.
@@ -33,7 +34,8 @@ func inSameMemory(g doctor.Gain) string {
 	return terminal.Percent(g.SameMemory)
 }
 
-// shortFunc is a function's name with the last element of its package's path alone, and without type arguments.
+// shortFunc is a function's name with the last element of its package's path alone, and without
+// type arguments.
 func shortFunc(fn string) string {
 	head := fn
 	if i := strings.IndexByte(fn, '['); i >= 0 { // type arguments hold slashes
@@ -46,7 +48,8 @@ func shortFunc(fn string) string {
 	return fn
 }
 
-// shortFile is the part of a file's path that tells where to look: below the working directory, the module cache or Go's own source.
+// shortFile is the part of a file's path that tells where to look: below the working directory, the
+// module cache or Go's own source.
 func shortFile(file string) string {
 	file = filepath.ToSlash(file)
 	if dir, err := os.Getwd(); err == nil {
@@ -76,7 +79,8 @@ func place(s doctor.Site) string {
 	return fmt.Sprintf("%s  %s:%d", shortFunc(s.Func), shortFile(s.File), s.Line)
 }
 
-// where is the place that a finding is named after: the owner, which is the user's own code, else the site.
+// where is the place that a finding is named after: the owner, which is the user's own code, else
+// the site.
 func where(f doctor.Finding) string {
 	for _, s := range []doctor.Site{f.Owner, f.Site} {
 		switch {
@@ -92,7 +96,8 @@ func where(f doctor.Finding) string {
 // A figure is a piece of a finding's evidence, ready to be read.
 type figure struct{ Name, Value string }
 
-// units are the endings of names in a finding's evidence and how such values are written. The first that fits counts.
+// units are the endings of names in a finding's evidence and how such values are written. The first
+// that fits counts.
 var units = []struct {
 	ending string
 	write  func(float64) string
@@ -182,8 +187,8 @@ func heapFigures(h doctor.HeapState) (list []figure) {
 	return list
 }
 
-// sameRemedy is the number of the first finding before the i-th, both from 1 on, whose remedy is the same word for word; 0 if there is
-// none. Readers need it once.
+// sameRemedy is the number of the first finding before the i-th, both from 1 on, whose remedy is
+// the same word for word; 0 if there is none. Readers need it once.
 func sameRemedy(findings []doctor.Finding, i int) int {
 	for k := range i - 1 {
 		if findings[k].Remedy == findings[i-1].Remedy && slices.Equal(findings[k].Check, findings[i-1].Check) {
@@ -193,8 +198,8 @@ func sameRemedy(findings []doctor.Finding, i int) int {
 	return 0
 }
 
-// moved are the findings of one report that another lacks, told apart by pattern and function, because lines move when a program is changed. Those that are
-// information alone may stay or go.
+// moved are the findings of one report that another lacks, told apart by pattern and function,
+// because lines move when a program is changed. Those that are information alone may stay or go.
 func moved(from, to *doctor.Report) (list []string) {
 	name := func(f doctor.Finding) string {
 		fn := cmp.Or(f.Owner.Func, f.Site.Func)

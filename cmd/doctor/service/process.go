@@ -22,15 +22,16 @@ import (
 	"github.com/freehold-go/freehold/gctune"
 )
 
-// childVariable tells a process that it is the service. A variable, not an argument, lets any program that calls RunChild be its own
-// child, a test binary included.
+// childVariable tells a process that it is the service. A variable, not an argument, lets any
+// program that calls RunChild be its own child, a test binary included.
 const childVariable = "FREEHOLD_DOCTOR_SERVICE"
 
-// foreign are the variables that a child does not inherit, because they would change what there is to find.
+// foreign are the variables that a child does not inherit, because they would change what there is
+// to find.
 var foreign = []string{"GOGC", "GOMEMLIMIT", "GODEBUG", "FREEHOLD", childVariable}
 
-// RunChild is the service, and does not return, if this process was started as one; otherwise it returns at once. Call it first in main,
-// and in TestMain of a test that runs the command.
+// RunChild is the service, and does not return, if this process was started as one; otherwise it
+// returns at once. Call it first in main, and in TestMain of a test that runs the command.
 func RunChild() {
 	if os.Getenv(childVariable) == "" {
 		return
@@ -44,7 +45,8 @@ func RunChild() {
 	os.Exit(0)
 }
 
-// serve works until in ends, which is when the parent closes it or dies. It writes its address to out once it works at full speed.
+// serve works until in ends, which is when the parent closes it or dies. It writes its address to
+// out once it works at full speed.
 func serve(in io.Reader, out io.Writer) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -116,8 +118,8 @@ type Process struct {
 // stopTime is how long a child may take to end by itself.
 const stopTime = 2 * time.Second
 
-// Start starts the service and returns when it answers. The program that calls it must call RunChild first in its main. The service ends
-// with ctx, with Stop, or with this process.
+// Start starts the service and returns when it answers. The program that calls it must call
+// RunChild first in its main. The service ends with ctx, with Stop, or with this process.
 func Start(ctx context.Context) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,8 +1,10 @@
-// Package service is a small service to try the doctor on: it decodes batches of orders in JSON, groups them and encodes a summary.
+// Package service is a small service to try the doctor on: it decodes batches of orders in JSON,
+// groups them and encodes a summary.
 //
-// It is written as such services are: what encoding/json makes of each batch lives for a millisecond, groups grow by append, keys are
-// put together with +, and a profile of each customer is kept in a map for good. Nothing in it is slow on purpose. It runs in a process
-// of its own (see Start) with net/http/pprof on a port of the loopback interface, and works as fast as it can.
+// It is written as such services are: what encoding/json makes of each batch lives for a
+// millisecond, groups grow by append, keys are put together with +, and a profile of each customer
+// is kept in a map for good. Nothing in it is slow on purpose. It runs in a process of its own (see
+// Start) with net/http/pprof on a port of the loopback interface, and works as fast as it can.
 package service
 
 import (

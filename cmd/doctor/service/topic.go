@@ -23,7 +23,8 @@ var (
 	warehouses = []string{"A1", "A2", "B1", "C3"}
 )
 
-// A topic is the messages that the service reads over and over, as from a log that is kept in memory.
+// A topic is the messages that the service reads over and over, as from a log that is kept in
+// memory.
 type topic struct {
 	messages [][]byte
 }
@@ -46,7 +47,8 @@ func newTopic(batches int) (*topic, error) {
 	return t, nil
 }
 
-// poll returns the messages from a place on. Like a client of Kafka it hands out copies, which the caller owns.
+// poll returns the messages from a place on. Like a client of Kafka it hands out copies, which the
+// caller owns.
 func (t *topic) poll(offset int) [][]byte {
 	var fetched [][]byte
 	for i := range messagesPerPoll {

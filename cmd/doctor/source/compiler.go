@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// diagnostic is a line of the compiler's -json output: a diagnostic of the language server protocol, lines counted from 1.
+// diagnostic is a line of the compiler's -json output: a diagnostic of the language server
+// protocol, lines counted from 1.
 type diagnostic struct {
 	File    string   `json:"file"` // in the first line of a file only
 	Range   location `json:"range"`
@@ -34,8 +35,8 @@ type location struct {
 	} `json:"start"`
 }
 
-// askCompiler compiles the packages once more with -json=0, which writes what the compiler knows of each line, and returns what it says of
-// allocations. The results of the build are thrown away.
+// askCompiler compiles the packages once more with -json=0, which writes what the compiler knows of
+// each line, and returns what it says of allocations. The results of the build are thrown away.
 func (s *Module) askCompiler(ctx context.Context, patterns []string) map[string][]escape {
 	dir, err := os.MkdirTemp("", "freehold-escapes-")
 	if err != nil {
@@ -43,7 +44,8 @@ func (s *Module) askCompiler(ctx context.Context, patterns []string) map[string]
 		return nil
 	}
 	defer os.RemoveAll(dir)
-	// The folder's name is new, so the build cache cannot answer in the compiler's place, which would write nothing.
+	// The folder's name is new, so the build cache cannot answer in the compiler's place, which
+	// would write nothing.
 	out := filepath.Join(dir, "json")
 	args := append([]string{"build", "-o", os.DevNull, "-gcflags=-json=0," + out}, patterns...)
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -55,7 +57,8 @@ func (s *Module) askCompiler(ctx context.Context, patterns []string) map[string]
 	return s.readEscapes(out)
 }
 
-// readEscapes reads what the compiler wrote: a folder for each package, a file in it for each of its files.
+// readEscapes reads what the compiler wrote: a folder for each package, a file in it for each of
+// its files.
 func (s *Module) readEscapes(dir string) map[string][]escape {
 	found := map[string][]escape{}
 	folders, err := os.ReadDir(dir)
@@ -81,7 +84,8 @@ func (s *Module) readEscapes(dir string) map[string][]escape {
 	return found
 }
 
-// parseEscapes adds what one file of the compiler's says. The key is that of files, a colon and the line.
+// parseEscapes adds what one file of the compiler's says. The key is that of files, a colon and the
+// line.
 func (s *Module) parseEscapes(text []byte, found map[string][]escape) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 16<<20)
@@ -103,8 +107,9 @@ func (s *Module) parseEscapes(text []byte, found map[string][]escape) error {
 		inlined := true
 		for _, r := range d.Related {
 			if r.Message == "inlineLoc" {
-				// An allocation in an inlined function is told at the call, and where it stands in the source before anything else; the profile has it there.
-				// Later places are those of steps.
+				// An allocation in an inlined function is told at the call, and where it stands in
+				// the source before anything else; the profile has it there. Later places are those
+				// of steps.
 				if file, err := uriFile(r.Location.URI); inlined && err == nil {
 					if k := s.keyOf(file); k != "" {
 						places = append(places, fmt.Sprintf("%s:%d", k, r.Location.Range.Start.Line))
@@ -124,7 +129,8 @@ func (s *Module) parseEscapes(text []byte, found map[string][]escape) error {
 	return lines.Err()
 }
 
-// keyOf is the key of a file of this machine in source.files, or "" if its package was not asked for.
+// keyOf is the key of a file of this machine in source.files, or "" if its package was not asked
+// for.
 func (s *Module) keyOf(file string) string {
 	for key, f := range s.files {
 		if f.pkg.Fset.Position(f.syntax.Package).Filename == file {

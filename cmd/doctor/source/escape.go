@@ -10,9 +10,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// EscapeReason says why the allocation at a frame is on the heap. It is "" if the compiler does not know, or
-// knows several of the kind. What append and maps allocate could be nowhere else. want is the kind of
-// expression that allocates, "" if that is not known.
+// EscapeReason says why the allocation at a frame is on the heap. It is "" if the compiler does not
+// know, or knows several of the kind. What append and maps allocate could be nowhere else. want is
+// the kind of expression that allocates, "" if that is not known.
 func (s *Module) EscapeReason(at *stack.Frame, want Kind) string {
 	f := s.file(at)
 	if f == nil {
@@ -38,7 +38,8 @@ func (s *Module) EscapeReason(at *stack.Frame, want Kind) string {
 		case chosen != what:
 			return "" // either may be the one
 		case len(e.Flow) > len(best.Flow):
-			// A way of more steps tells more: the copy inlined into a caller says what becomes of the result, where the function itself says "return".
+			// A way of more steps tells more: the copy inlined into a caller says what becomes of
+			// the result, where the function itself says "return".
 			best = e
 		}
 	}
@@ -48,8 +49,8 @@ func (s *Module) EscapeReason(at *stack.Frame, want Kind) string {
 	return best.reason()
 }
 
-// expressions is how many of what a line makes can be the one that the compiler tells of: not what append and maps allocate, nor variables, which stand beside
-// the expression that they are set to.
+// expressions is how many of what a line makes can be the one that the compiler tells of: not what
+// append and maps allocate, nor variables, which stand beside the expression that they are set to.
 func expressions(list []Expression) (n int) {
 	for _, m := range list {
 		if m.Kind != KindAppend && m.Kind != KindMapAssign && !strings.HasPrefix(m.Text, "variable ") {

@@ -6,9 +6,10 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// KindOf returns the kind of expression that took most of the time in the allocator, "" if the entries do not
-// tell. Entries are the times by the runtime's function that the program called. KindAppend is the answer only
-// if there is no other kind, because the compiler says nothing about what append and maps allocate.
+// KindOf returns the kind of expression that took most of the time in the allocator, "" if the
+// entries do not tell. Entries are the times by the runtime's function that the program called.
+// KindAppend is the answer only if there is no other kind, because the compiler says nothing about
+// what append and maps allocate.
 func KindOf(entries map[string]float64) Kind {
 	kinds := map[Kind]float64{}
 	for entry, ns := range entries {

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// A Layout is the memory that a value takes: its size in bytes, and how many of these bytes the collector
-// reads, which is up to the end of the last pointer.
+// A Layout is the memory that a value takes: its size in bytes, and how many of these bytes the
+// collector reads, which is up to the end of the last pointer.
 type Layout struct {
 	Size, Pointers int64
 }
 
-// LayoutOf is the layout of a type, by the sizes of the compiler and machine that the package was loaded for.
+// LayoutOf is the layout of a type, by the sizes of the compiler and machine that the package was
+// loaded for.
 func LayoutOf(t types.Type, sizes types.Sizes) Layout {
 	return Layout{Size: sizes.Sizeof(t), Pointers: pointerBytes(t, sizes)}
 }
@@ -63,9 +64,11 @@ func fieldsOf(u *types.Struct) []*types.Var {
 	return fields
 }
 
-// Reordered is the struct with its fields in the order that takes the fewest bytes and, among those, lets the collector stop soonest:
-// nothing first, so that it needs no padding at the end; then by alignment, the largest first; then those with pointers, those with the shortest tail
-// behind their last pointer first. This is the order of x/tools' fieldalignment, whose results are in words.
+// Reordered is the struct with its fields in the order that takes the fewest bytes and, among
+// those, lets the collector stop soonest: nothing first, so that it needs no padding at the end;
+// then by alignment, the largest first; then those with pointers, those with the shortest tail
+// behind their last pointer first. This is the order of x/tools' fieldalignment, whose results are
+// in words.
 func Reordered(u *types.Struct, sizes types.Sizes) *types.Struct {
 	fields := fieldsOf(u)
 	tags := map[*types.Var]string{}
@@ -109,14 +112,15 @@ func before(first bool) int {
 }
 
 const (
-	// MaxHeaderless is the largest object with pointers that the allocator gives no header on 64-bit systems, runtime.minSizeForMallocHeader.
+	// MaxHeaderless is the largest object with pointers that the allocator gives no header on
+	// 64-bit systems, runtime.minSizeForMallocHeader.
 	MaxHeaderless = 512
 	// headerSize is the header's size.
 	headerSize = 8
 )
 
-// SizeClass is what the allocator takes for an object of the size on a 64-bit system. The doctor's own allocator is asked: classes are the same
-// everywhere, and have hardly changed since Go 1.2.
+// SizeClass is what the allocator takes for an object of the size on a 64-bit system. The doctor's
+// own allocator is asked: classes are the same everywhere, and have hardly changed since Go 1.2.
 func SizeClass(size int64, pointers bool) int64 {
 	if pointers && size > MaxHeaderless {
 		size += headerSize

@@ -15,9 +15,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// A Module is the program's source at hand: the packages of the frames that it was opened for, with types, and
-// what the compiler says of their allocations. It does not guess: a line whose function has another name than
-// in the profile is of another version, and is left out.
+// A Module is the program's source at hand: the packages of the frames that it was opened for, with
+// types, and what the compiler says of their allocations. It does not guess: a line whose function
+// has another name than in the profile is of another version, and is left out.
 type Module struct {
 	// Problems says what could not be read, and why, in one line each.
 	Problems []string
@@ -36,8 +36,8 @@ type sourceFile struct {
 	syntax *ast.File
 }
 
-// folder finds the folder below the root that has the file, which may have been compiled elsewhere: by the longest end of its path that exists
-// here.
+// folder finds the folder below the root that has the file, which may have been compiled elsewhere:
+// by the longest end of its path that exists here.
 func (s *Module) folder(file string) (string, bool) {
 	if rel, err := filepath.Rel(s.root, file); err == nil && filepath.IsLocal(rel) {
 		file = rel
@@ -56,7 +56,8 @@ func (s *Module) folder(file string) (string, bool) {
 	return "", false
 }
 
-// file returns the file of a frame, or nil if it is not at hand. A package main is known by its folder, since profiles call it nothing else.
+// file returns the file of a frame, or nil if it is not at hand. A package main is known by its
+// folder, since profiles call it nothing else.
 func (s *Module) file(at *stack.Frame) *sourceFile {
 	base := path.Base(stack.Slashed(at.File))
 	if pkg := importPath(at.Func); pkg != "main" {
@@ -75,8 +76,8 @@ func (s *Module) file(at *stack.Frame) *sourceFile {
 	return nil
 }
 
-// function returns the declaration around a frame's line if it is the one that the profile names. For the initialiser of a package's variable there is none, and
-// that is ok.
+// function returns the declaration around a frame's line if it is the one that the profile names.
+// For the initialiser of a package's variable there is none, and that is ok.
 func (f *sourceFile) function(at *stack.Frame) (decl *ast.FuncDecl, ok bool) {
 	want := DeclaredName(at.Func)
 	for _, d := range f.syntax.Decls {
@@ -97,7 +98,8 @@ func (f *sourceFile) text(e ast.Expr) string { return types.ExprString(e) }
 
 func (f *sourceFile) line(p token.Pos) int { return f.pkg.Fset.Position(p).Line }
 
-// escape is what the compiler says of one allocation: what goes to the heap, and by which way it gets out of the function.
+// escape is what the compiler says of one allocation: what goes to the heap, and by which way it
+// gets out of the function.
 type escape struct {
 	What string // the expression, as the compiler writes it: &node{...}
 	Line int    // where it stands, or where the function was inlined that has it

@@ -34,10 +34,12 @@ func declName(fn *ast.FuncDecl) string {
 	}
 }
 
-// importPath is the path of a function's package as it is written in source. Symbols escape dots in its last element.
+// importPath is the path of a function's package as it is written in source. Symbols escape dots in
+// its last element.
 func importPath(fn string) string { return strings.ReplaceAll(stack.PackageOf(fn), "%2e", ".") }
 
-// DeclaredName is the declared function that a symbol belongs to, as declName writes it: closures and wrappers carry the name of what they stand in.
+// DeclaredName is the declared function that a symbol belongs to, as declName writes it: closures
+// and wrappers carry the name of what they stand in.
 func DeclaredName(fn string) string {
 	name := strings.TrimPrefix(strings.TrimPrefix(fn, stack.PackageOf(fn)), ".")
 	name = strings.TrimSuffix(withoutTypes(name), "-fm")
@@ -52,7 +54,8 @@ func DeclaredName(fn string) string {
 	return parts[0]
 }
 
-// wrapped reports whether a part of a symbol was made up by the compiler: func1, gowrap2, deferwrap1, a number, or nothing.
+// wrapped reports whether a part of a symbol was made up by the compiler: func1, gowrap2,
+// deferwrap1, a number, or nothing.
 func wrapped(part string) bool {
 	part = strings.TrimRight(part, "0123456789")
 	return part == "" || part == "func" || part == "gowrap" || part == "deferwrap"
@@ -80,7 +83,8 @@ func withoutTypes(name string) string {
 	return b.String()
 }
 
-// firstLine is what an error says first; the go command writes many lines, with the package's name above.
+// firstLine is what an error says first; the go command writes many lines, with the package's name
+// above.
 func firstLine(err error) string {
 	text := err.Error()
 	if e := (packages.Error{}); errors.As(err, &e) {

@@ -12,10 +12,12 @@ import (
 // modFlag is a word of GOFLAGS that says where packages come from.
 var modFlag = regexp.MustCompile(`(^|\s)['"]?--?mod=\S*`)
 
-// offline is the environment in which the go command reads the source at root. It fetches nothing, neither modules nor a toolchain, and changes neither
-// go.mod nor go.sum, whatever the user's own settings allow; what these say otherwise, such as build tags, stays.
+// offline is the environment in which the go command reads the source at root. It fetches nothing,
+// neither modules nor a toolchain, and changes neither go.mod nor go.sum, whatever the user's own
+// settings allow; what these say otherwise, such as build tags, stays.
 func offline(ctx context.Context, root string) []string {
-	// The last value of a variable counts. A private module is fetched past GOPROXY, unless GONOPROXY says otherwise.
+	// The last value of a variable counts. A private module is fetched past GOPROXY, unless
+	// GONOPROXY says otherwise.
 	env := append(os.Environ(), "GOPROXY=off", "GONOPROXY=none", "GOVCS=*:off", "GOTOOLCHAIN=local")
 	cmd := exec.CommandContext(ctx, "go", "env", "GOFLAGS", "GOWORK") // which knows of "go env -w", too
 	cmd.Dir, cmd.Env = root, env
@@ -29,7 +31,8 @@ func offline(ctx context.Context, root string) []string {
 	if work = strings.TrimSpace(work); work != "" && work != "off" {
 		top = filepath.Dir(work)
 	}
-	// A folder vendor is taken by itself. Without one the flag says what is so by itself since Go 1.16; it makes the variable count, which does not if it is empty.
+	// A folder vendor is taken by itself. Without one the flag says what is so by itself since Go
+	// 1.16; it makes the variable count, which does not if it is empty.
 	if _, err := os.Stat(filepath.Join(top, "vendor")); err != nil {
 		flags += " -mod=readonly"
 	}

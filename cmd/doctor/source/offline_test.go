@@ -60,7 +60,8 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// openApp opens a module of the files, for a user who lets the go command fetch modules and write go.sum. It returns the module's folder and the cache of modules.
+// openApp opens a module of the files, for a user who lets the go command fetch modules and write
+// go.sum. It returns the module's folder and the cache of modules.
 func openApp(t *testing.T, files map[string]string) (s *Module, root, cache string) {
 	t.Helper()
 	root, cache = t.TempDir(), t.TempDir()
@@ -77,7 +78,8 @@ func openApp(t *testing.T, files map[string]string) (s *Module, root, cache stri
 	return s, root, cache
 }
 
-// What is not at hand is not fetched to read the source, and no file of the module changes, whatever the user lets the go command do.
+// What is not at hand is not fetched to read the source, and no file of the module changes,
+// whatever the user lets the go command do.
 func TestSourceFetchesNothing(t *testing.T) {
 	s, root, cache := openApp(t, map[string]string{"go.mod": appMod, "app.go": appCode, "special.go": tagged})
 	for _, problem := range s.Problems {

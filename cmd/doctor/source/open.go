@@ -13,13 +13,13 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// sourcePackages is the number of packages that are read: a diagnosis is to end in seconds, and the packages of
-// the sites that matter are few.
+// sourcePackages is the number of packages that are read: a diagnosis is to end in seconds, and the
+// packages of the sites that matter are few.
 const sourcePackages = 12
 
-// Open reads the packages of the frames from the module at root, at most twelve of them, the first ones first.
-// It runs the go command there, which may compile what the packages import; ctx ends it. Open fails if root is
-// no module; parts that cannot be read are in Module.Problems.
+// Open reads the packages of the frames from the module at root, at most twelve of them, the first
+// ones first. It runs the go command there, which may compile what the packages import; ctx ends
+// it. Open fails if root is no module; parts that cannot be read are in Module.Problems.
 func Open(ctx context.Context, root string, hot []*stack.Frame) (*Module, error) {
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		return nil, fmt.Errorf("no source: %s has no go.mod; name the folder of the program's module", root)
@@ -77,7 +77,8 @@ func (s *Module) patterns(hot []*stack.Frame) (patterns []string) {
 	return patterns
 }
 
-// load parses the packages and checks their types. What they import comes from the compiler's export data.
+// load parses the packages and checks their types. What they import comes from the compiler's
+// export data.
 func (s *Module) load(ctx context.Context, patterns []string) error {
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx,

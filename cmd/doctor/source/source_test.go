@@ -15,7 +15,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
 
-// openShop writes the module of testdata/source.txtar to a folder and opens it at the given functions' marks.
+// openShop writes the module of testdata/source.txtar to a folder and opens it at the given
+// functions' marks.
 func openShop(t *testing.T) (*Module, func(fn, mark string) *stack.Frame) {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/source.txtar")
@@ -105,7 +106,8 @@ func TestSourceSeveral(t *testing.T) {
 	}
 }
 
-// TestSourceOtherVersion: a line whose function is another one now says nothing about the profiled program.
+// TestSourceOtherVersion: a line whose function is another one now says nothing about the profiled
+// program.
 func TestSourceOtherVersion(t *testing.T) {
 	s, at := openShop(t)
 	s.compare([]*stack.Frame{at("Old", "new"), at("Older", "new"), at("fresh", "new")})

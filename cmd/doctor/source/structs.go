@@ -7,8 +7,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// StructAt returns the expression at a frame that allocates values of a struct type of the module's own, and
-// the sizes of the types. ok is false if fits accepts no such type of the line, or more than one.
+// StructAt returns the expression at a frame that allocates values of a struct type of the module's
+// own, and the sizes of the types. ok is false if fits accepts no such type of the line, or more
+// than one.
 func (s *Module) StructAt(at *stack.Frame, fits func(Kind, Layout) bool) (m Expression, sizes types.Sizes, ok bool) {
 	f := s.file(at)
 	if f == nil {
@@ -39,8 +40,9 @@ func (s *Module) own(t *types.Named) bool {
 	return pkg != nil && (s.packages[pkg.Path()] != nil && stack.Within(s.packages[pkg.Path()].PkgPath, s.module) || stack.Within(pkg.Path(), s.module))
 }
 
-// reorderable reports whether the type is a struct with at least two fields whose sizes are known and which stand where they are for no reason that shows: blank
-// fields pad or mark, and C decides over the order of its own.
+// reorderable reports whether the type is a struct with at least two fields whose sizes are known
+// and which stand where they are for no reason that shows: blank fields pad or mark, and C decides
+// over the order of its own.
 func reorderable(t *types.Named) bool {
 	u, ok := t.Underlying().(*types.Struct)
 	if !ok || u.NumFields() < 2 || !sized(t, map[types.Type]bool{}) || strings.HasPrefix(t.Obj().Name(), "_C") {

@@ -32,7 +32,8 @@ const (
 	KindClosure   Kind = "closure"
 )
 
-// Expressions lists what the line of a frame can allocate. It is empty if the source of the line is not at hand or not the profiled one.
+// Expressions lists what the line of a frame can allocate. It is empty if the source of the line is
+// not at hand or not the profiled one.
 func (s *Module) Expressions(at *stack.Frame) (list []Expression) {
 	f := s.file(at)
 	if f == nil {
@@ -189,7 +190,8 @@ func (v *visitor) boxed(n *ast.CallExpr, fun types.Type) {
 	}
 }
 
-// implicit notes an expression that becomes an interface without a conversion being written. A constant does not: the compiler has it ready.
+// implicit notes an expression that becomes an interface without a conversion being written. A
+// constant does not: the compiler has it ready.
 func (v *visitor) implicit(e ast.Expr, to types.Type, into string) {
 	from := v.pkg.TypesInfo.Types[e]
 	if to != nil && from.Type != nil && from.Value == nil && types.IsInterface(to) && !isTypeParam(to) && boxes(from.Type) {
@@ -244,7 +246,8 @@ func (v *visitor) assign(n *ast.AssignStmt) {
 	}
 }
 
-// boxes reports whether a value of the type needs memory of its own in an interface: whatever is no pointer and no interface already.
+// boxes reports whether a value of the type needs memory of its own in an interface: whatever is no
+// pointer and no interface already.
 func boxes(t types.Type) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Interface, *types.Pointer, *types.Map, *types.Chan, *types.Signature:
@@ -260,7 +263,8 @@ func isString(t types.Type) bool {
 	return ok && b.Info()&types.IsString != 0
 }
 
-// ReturnsPointers reports whether a function's results lead to memory, errors and strings aside, and whether that is known.
+// ReturnsPointers reports whether a function's results lead to memory, errors and strings aside,
+// and whether that is known.
 func (s *Module) ReturnsPointers(at *stack.Frame) (yes, known bool) {
 	if strings.Contains(at.Func, ".func") {
 		return false, false

@@ -15,8 +15,9 @@ const (
 	StackGrowth Activity = "growing and copying stacks"
 )
 
-// activities are functions that tell an activity wherever they stand on a stack. The first that fits counts: a goroutine that waits for a
-// lock ends in the scheduler, which ends in a system call.
+// activities are functions that tell an activity wherever they stand on a stack. The first that
+// fits counts: a goroutine that waits for a lock ends in the scheduler, which ends in a system
+// call.
 var activities = []struct {
 	activity Activity
 	prefixes []string
@@ -29,7 +30,8 @@ var activities = []struct {
 	{Scheduling, []string{"runtime.schedule", "runtime.findRunnable", "runtime.mcall", "runtime.park_m", "runtime.goready", "runtime.futex", "runtime.netpoll", "runtime.epollwait", "runtime.usleep", "runtime.mstart"}},
 }
 
-// activityRank is the index in activities of the one that the function tells, len(activities) if it tells none.
+// activityRank is the index in activities of the one that the function tells, len(activities) if it
+// tells none.
 func activityRank(fn string) int {
 	for i, k := range activities {
 		for _, p := range k.prefixes {

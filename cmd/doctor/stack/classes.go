@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A Class is what CPU time was spent on: the program itself, the allocator, or a part of the collector.
+// A Class is what CPU time was spent on: the program itself, the allocator, or a part of the
+// collector.
 type Class int
 
 // The classes.
@@ -35,8 +36,9 @@ func (c Class) String() string { return classNames[c] }
 // IsGC reports whether the class is the collector's.
 func (c Class) IsGC() bool { return c >= Mark && c <= Scavenge }
 
-// allocEntry are functions of the runtime by which programs come to the allocator. Since Go 1.27 the compiler calls mallocs that are
-// specialised for a size, so runtime.mallocgc alone is not enough. Some of these do work besides, such as copying and hashing.
+// allocEntry are functions of the runtime by which programs come to the allocator. Since Go 1.27
+// the compiler calls mallocs that are specialised for a size, so runtime.mallocgc alone is not
+// enough. Some of these do work besides, such as copying and hashing.
 var allocEntry = regexp.MustCompile(`^runtime\.(malloc|newobject|newarray|makeslice|growslice|rawstring|rawbyteslice|rawruneslice|concatstring|concatbyte|` +
 	`slicebytetostring|stringtoslicebyte|stringtoslicerune|slicerunetostring|intstring|mapassign|makemap|makechan|convT|moveSlice)|` +
 	`^(reflect|internal/reflectlite)\.(unsafe_New|makemap|mapassign|growslice|makechan)|^internal/bytealg\.MakeNoZero$|^maps\.clone$`)
@@ -44,8 +46,9 @@ var allocEntry = regexp.MustCompile(`^runtime\.(malloc|newobject|newarray|makesl
 // allocCore are those that do nothing but allocate.
 var allocCore = regexp.MustCompile(`^runtime\.(malloc|newobject|newarray|makeslice|rawstring|rawbyteslice|rawruneslice)|^reflect\.unsafe_New|^internal/bytealg\.MakeNoZero$`)
 
-// oneOf are the classes that a single function on the stack decides, wherever it stands. The first that fits counts: assists happen below the
-// allocator, the profiler's flush below the end of a cycle.
+// oneOf are the classes that a single function on the stack decides, wherever it stands. The first
+// that fits counts: assists happen below the allocator, the profiler's flush below the end of a
+// cycle.
 var oneOf = []struct {
 	class    Class
 	prefixes []string
@@ -65,7 +68,8 @@ var oneOf = []struct {
 // rankProfiler is the profiler's index in oneOf.
 const rankProfiler = 0
 
-// rankOf is the index in oneOf of the class that the function decides, len(oneOf) if it decides none.
+// rankOf is the index in oneOf of the class that the function decides, len(oneOf) if it decides
+// none.
 func rankOf(fn string) int {
 	if strings.HasPrefix(fn, "runtime") || strings.HasPrefix(fn, "net/http/pprof.") {
 		for i, o := range oneOf {
@@ -79,13 +83,15 @@ func rankOf(fn string) int {
 	return len(oneOf)
 }
 
-// stringEntries are the functions of the runtime that concatenate and convert, and what strings.Builder and strings.Repeat allocate by.
+// stringEntries are the functions of the runtime that concatenate and convert, and what
+// strings.Builder and strings.Repeat allocate by.
 var stringEntries = []string{
 	"runtime.concatstring", "runtime.concatbyte", "runtime.slicebytetostring", "runtime.stringtoslicebyte", "runtime.stringtoslicerune", "runtime.slicerunetostring",
 	"runtime.intstring", "runtime.rawstring", "runtime.rawbyteslice", "internal/bytealg.MakeNoZero",
 }
 
-// MakesText reports whether a function of the runtime makes strings, or slices of bytes and runes from strings.
+// MakesText reports whether a function of the runtime makes strings, or slices of bytes and runes
+// from strings.
 func MakesText(entry string) bool {
 	return slices.ContainsFunc(stringEntries, func(p string) bool { return strings.HasPrefix(entry, p) })
 }

@@ -46,8 +46,8 @@ func Classify(frames []*Frame) Placement {
 	return p
 }
 
-// PointersOf reports whether a stack in the allocator allocates memory with pointers, and whether that is known. The stacks of large
-// objects do not tell.
+// PointersOf reports whether a stack in the allocator allocates memory with pointers, and whether
+// that is known. The stacks of large objects do not tell.
 func PointersOf(frames []*Frame) (has, known bool) {
 	for _, f := range frames {
 		if !f.Runtime {

@@ -10,18 +10,20 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A Frame is a line of a function on a stack, inlined calls included. A [Table] has one Frame for each
-// line, so frames are compared by their address, and a line is classified once.
+// A Frame is a line of a function on a stack, inlined calls included. A [Table] has one Frame for
+// each line, so frames are compared by their address, and a line is classified once.
 type Frame struct {
-	// Func is the function's name with its package's path, as in encoding/json.(*decodeState).object.
+	// Func is the function's name with its package's path, as in
+	// encoding/json.(*decodeState).object.
 	Func string
 	File string
 	Line int
 
 	ID      int    // the function's number in its Table, from 0
 	Package string // import path, "main" for the main package
-	// Runtime says that the function belongs to the runtime: by its name, or by its file if another package
-	// has it by linkname. Std says that it belongs to the standard library, User to the main module.
+	// Runtime says that the function belongs to the runtime: by its name, or by its file if another
+	// package has it by linkname. Std says that it belongs to the standard library, User to the
+	// main module.
 	Runtime, Std, User bool
 
 	rank     int  // index in oneOf, len(oneOf) for none
@@ -39,8 +41,8 @@ type lineKey struct {
 	line     int
 }
 
-// A Table holds the frames of one program, and knows which module each belongs to. It is for one goroutine
-// at a time.
+// A Table holds the frames of one program, and knows which module each belongs to. It is for one
+// goroutine at a time.
 type Table struct {
 	main   string // path of the main module, "" if not known
 	goroot string // directory of the standard library's source with a slash behind it, "" if file names do not tell
@@ -48,8 +50,8 @@ type Table struct {
 	ids    map[string]int // functions' ids
 }
 
-// NewTable returns an empty table for a program whose main module is main, "" if that is not known. The
-// profiles tell it where the standard library's source lies; any of them may be nil.
+// NewTable returns an empty table for a program whose main module is main, "" if that is not known.
+// The profiles tell it where the standard library's source lies; any of them may be nil.
 func NewTable(main string, profiles ...*profile.Profile) *Table {
 	t := &Table{main: main, known: map[lineKey]*Frame{}, ids: map[string]int{}}
 	for _, p := range profiles {
@@ -93,7 +95,8 @@ func (t *Table) Frames() iter.Seq[*Frame] { return maps.Values(t.known) }
 // Functions is the number of functions in the table. Frame.ID is less.
 func (t *Table) Functions() int { return len(t.ids) }
 
-// Stacks returns the stack of each sample of a profile, in the order of the samples, innermost frame first.
+// Stacks returns the stack of each sample of a profile, in the order of the samples, innermost
+// frame first.
 func (t *Table) Stacks(p *profile.Profile) [][]*Frame {
 	lines := make(map[*profile.Location][]*Frame, len(p.Location))
 	for _, loc := range p.Location {
@@ -134,8 +137,9 @@ func (t *Table) isStd(f *Frame) bool {
 	return !strings.Contains(first, ".")
 }
 
-// isUser reports whether the frame is of the main module. Where its path is not known, that is what is neither the standard library's
-// nor a dependency's, whose file names bear a version or lie below vendor.
+// isUser reports whether the frame is of the main module. Where its path is not known, that is what
+// is neither the standard library's nor a dependency's, whose file names bear a version or lie
+// below vendor.
 func (t *Table) isUser(f *Frame) bool {
 	if f.Package == "main" {
 		return true

@@ -15,8 +15,8 @@ func Outermost(frames []*Frame, match func(*Frame) bool) int {
 	return -1
 }
 
-// Matching is match with a memory of its answers by function, because a profile has each function many times. The frames must be of one
-// [Table].
+// Matching is match with a memory of its answers by function, because a profile has each function
+// many times. The frames must be of one [Table].
 func Matching(match func(*Frame) bool) func(*Frame) bool {
 	const unknown, yes, no = 0, 1, 2
 	var known []uint8
@@ -34,14 +34,16 @@ func Matching(match func(*Frame) bool) func(*Frame) bool {
 	}
 }
 
-// Prefixed returns a function that matches frames by the beginnings of their functions' names. The frames must be of one [Table].
+// Prefixed returns a function that matches frames by the beginnings of their functions' names. The
+// frames must be of one [Table].
 func Prefixed(prefixes ...string) func(*Frame) bool {
 	return Matching(func(f *Frame) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(f.Func, p) })
 	})
 }
 
-// Owner returns the innermost frame of the main module, else the innermost that is not the standard library's, else the innermost of all.
+// Owner returns the innermost frame of the main module, else the innermost that is not the standard
+// library's, else the innermost of all.
 func Owner(frames []*Frame) *Frame {
 	for _, f := range frames {
 		if f.User {
@@ -56,7 +58,8 @@ func Owner(frames []*Frame) *Frame {
 	return frames[0]
 }
 
-// Caller returns the [Owner] of the frames from index i outwards, or the outermost frame if there is none at i.
+// Caller returns the [Owner] of the frames from index i outwards, or the outermost frame if there
+// is none at i.
 func Caller(frames []*Frame, i int) *Frame {
 	if i >= len(frames) {
 		i = len(frames) - 1

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// ShortName is a function's name without its package's directories, and with type arguments left out.
+// ShortName is a function's name without its package's directories, and with type arguments left
+// out.
 func ShortName(fn string) string {
 	if i := strings.IndexByte(fn, '['); i >= 0 {
 		if j := strings.LastIndexByte(fn, ']'); j > i {
@@ -21,8 +22,8 @@ func Base(file string) string {
 	return file[strings.LastIndexByte(file, '/')+1:]
 }
 
-// PackageOf is the import path in a function's name: the part before the first dot behind the last slash.
-// Type arguments may hold slashes.
+// PackageOf is the import path in a function's name: the part before the first dot behind the last
+// slash. Type arguments may hold slashes.
 func PackageOf(fn string) string {
 	if i := strings.IndexByte(fn, '['); i >= 0 {
 		fn = fn[:i]
@@ -34,8 +35,8 @@ func PackageOf(fn string) string {
 	return fn
 }
 
-// IsRuntime reports whether a function belongs to the runtime, maps included: by its name, or by its file if
-// another package has it by linkname. A name without a package is assembly.
+// IsRuntime reports whether a function belongs to the runtime, maps included: by its name, or by
+// its file if another package has it by linkname. A name without a package is assembly.
 func IsRuntime(fn, file string) bool {
 	if pkg := PackageOf(fn); Within(pkg, "runtime/internal") || Within(pkg, "internal/runtime") || pkg == "runtime" {
 		return true
@@ -50,8 +51,8 @@ func IsRuntime(fn, file string) bool {
 // Slashed is a file name with slashes as separators, also if the program was built on Windows.
 func Slashed(file string) string { return strings.ReplaceAll(file, `\`, "/") }
 
-// Within reports whether a package belongs to a module. The package of external tests has _test behind its
-// path.
+// Within reports whether a package belongs to a module. The package of external tests has _test
+// behind its path.
 func Within(pkg, module string) bool {
 	rest, ok := strings.CutPrefix(pkg, module)
 	return ok && (rest == "" || rest[0] == '/' || rest == "_test")

@@ -1,4 +1,5 @@
-// Package golden compares what tests of the command make with files in their folder testdata, and with the flag -update writes these anew.
+// Package golden compares what tests of the command make with files in their folder testdata, and
+// with the flag -update writes these anew.
 package golden
 
 import (

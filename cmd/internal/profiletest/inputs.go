@@ -16,19 +16,22 @@ func Program() *Fake {
 	return f
 }
 
-// TraceText is a log with three lines of the collector's trace, in the forms of three versions of Go.
+// TraceText is a log with three lines of the collector's trace, in the forms of three versions of
+// Go.
 const TraceText = `2026/11/21 starting
 gc 1 @0.010s 2% (checking for goroutine leaks): 0.018+1.2+0.003 ms clock, 0.036+0.5/1.0/0.25+0.006 ms cpu, 4->4->1 MB, 4 MB goal, 1 MB stacks, 2 MB globals, 2 P
 noise gc 2 @1.500s 7%: 0.020+10+0.003 ms clock, 0.040+5.0/10/2.0+0.006 ms cpu, 40->44->31 MB, 42 MB goal, 0 MB stacks, 0 MB globals, 8 P (forced)
 gc 3 @2.000s 8%: 0.020+10+0.003 ms clock, 0.040+5.0/10/2.0+0.006 ms cpu, 40->44->31 MB, 62 MB goal, 8 P
 `
 
-// HeapText is a heap profile in its text form, with a site of named functions and one without names.
+// HeapText is a heap profile in its text form, with a site of named functions and one without
+// names.
 const HeapText = "heap profile: 1: 1048576 [3: 3145728] @ heap/1048576\n1: 1048576 [3: 3145728] @ 0x1 0x2 0x3\n" +
 	"#\t0x1\tbytes.makeSlice+0x3f\t/usr/lib/go/src/bytes/buffer.go:243\n#\t0x2\tmain.(*page[...]).read+0x1b\t\t/src/app/page.go:10\n" +
 	"1: 8 [1: 8] @ 0x9\n\n# runtime.MemStats\n# NextGC = 9999\n"
 
-// MetricsTexts are the metrics of one program in three forms, those of the first at both ends of a window.
+// MetricsTexts are the metrics of one program in three forms, those of the first at both ends of a
+// window.
 var MetricsTexts = []string{
 	`{"/gc/heap/allocs:bytes": 3000, "/gc/heap/live:bytes": 77, "/freehold/uptime:seconds": 30, "main": "example.com/shop", "go": "go1.26.1",
 		  "/sched/pauses/total/gc:seconds": {"counts": [0, 3], "buckets": [0, 1e-6, 1.7e308]}}`,
@@ -37,7 +40,8 @@ var MetricsTexts = []string{
 	"heap profile: 1: 2 [3: 4] @ heap/1048576\n1: 2 [3: 4] @ 0x1 0x2\n# runtime.MemStats\n# Stack = 65536 / 98304\n# NextGC = 9999\n# NumForcedGC = 5\n",
 }
 
-// Inputs are pairs of inputs for fuzz tests to begin with: profiles, metrics with extreme values, traces and damaged files.
+// Inputs are pairs of inputs for fuzz tests to begin with: profiles, metrics with extreme values,
+// traces and damaged files.
 func Inputs(tb testing.TB) (pairs [][2][]byte) {
 	small := Program()
 	for _, p := range []*profile.Profile{small.CPU, small.Heap} {

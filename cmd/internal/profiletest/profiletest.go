@@ -13,7 +13,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// A Fake makes profiles of stacks that are written down, innermost function first, separated by semicolons: "runtime.mallocgc;main.f;main.main".
+// A Fake makes profiles of stacks that are written down, innermost function first, separated by
+// semicolons: "runtime.mallocgc;main.f;main.main".
 type Fake struct {
 	CPU, Heap *profile.Profile
 	functions map[string]*profile.Location
