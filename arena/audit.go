@@ -150,7 +150,8 @@ type auditor struct {
 	value   uintptr   // Its address.
 }
 
-// A leakKey is a field: where it stands in values of a type, index 0 for all of an array's, and what is in it.
+// A leakKey is a field: where it stands in values of a type, index 0 for all of an array's, and
+// what is in it.
 type leakKey struct {
 	desc   *typeDesc
 	offset uintptr
@@ -242,7 +243,8 @@ func (au *auditor) inInterface(o *op, w unsafex.Ptr, field uintptr) {
 	}
 }
 
-// lead counts the pointer at w, with which a value of type t begins. bytes says how much it leads to.
+// lead counts the pointer at w, with which a value of type t begins. bytes says how much it leads
+// to.
 func (au *auditor) lead(t reflect.Type, w unsafex.Ptr, field uintptr, bytes func(reflect.Type, unsafex.Ptr) int64) {
 	q := load(w)
 	if q == nil {

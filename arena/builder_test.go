@@ -91,8 +91,8 @@ func TestTryAppendKeeps(t *testing.T) {
 	}
 }
 
-// TestBuilderAfterReset: a Builder that was written to before a Reset panics until its own Reset, and one that was not
-// goes on.
+// TestBuilderAfterReset: a Builder that was written to before a Reset panics until its own Reset,
+// and one that was not goes on.
 func TestBuilderAfterReset(t *testing.T) {
 	for _, k := range kinds {
 		a := k.make()
@@ -124,7 +124,8 @@ func TestBuilderAfterReset(t *testing.T) {
 	}
 }
 
-// TestMapNamesTypes: where an off-heap or fixed arena refuses a Map, the message names the Map as the program does.
+// TestMapNamesTypes: where an off-heap or fixed arena refuses a Map, the message names the Map as
+// the program does.
 func TestMapNamesTypes(t *testing.T) {
 	a := NewOffHeap(Options{})
 	defer a.Free()

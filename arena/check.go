@@ -5,9 +5,10 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// The functions here check what must be true of arenas and of the store at the ends of slow paths. They do nothing and cost
-// nothing unless the build has [invariants.Enabled]. None looks at the contents of chunks: a program that writes to values that are gone
-// spoils new ones, and nothing else (C3), so that memory that ought to be zero says nothing about arenas.
+// The functions here check what must be true of arenas and of the store at the ends of slow paths.
+// They do nothing and cost nothing unless the build has [invariants.Enabled]. None looks at the
+// contents of chunks: a program that writes to values that are gone spoils new ones, and nothing
+// else (C3), so that memory that ought to be zero says nothing about arenas.
 
 // checkCut is for the bytes [u, end) of c, which were just cut.
 func (b *bump) checkCut(c *chunk, u, end uintptr) {

@@ -8,8 +8,8 @@ import (
 	"github.com/freehold-go/freehold/internal/invariants"
 )
 
-// TestChecks breaks each invariant of an arena or of a store of its own and expects the check that stands for it to say so.
-// Without checks nothing happens.
+// TestChecks breaks each invariant of an arena or of a store of its own and expects the check that
+// stands for it to say so. Without checks nothing happens.
 func TestChecks(t *testing.T) {
 	chunked(t)
 	if debugmode.Current().On() {

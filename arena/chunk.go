@@ -31,20 +31,20 @@ type chunk struct {
 	owner atomic.Uint64 // The ID of the arena, or 0.
 }
 
-// A cursor is the part of a chunk that the fast paths read and write. Arenas, their slots and their bumps refer to
-// cursors. Each arena that a chunk belongs to, one after the other, gets a cursor of its own: the limit of
-// the earlier ones stays 0 for good. So a copy of an arena, made before its Free, cuts nothing from a
-// chunk that is another arena's by now.
+// A cursor is the part of a chunk that the fast paths read and write. Arenas, their slots and their
+// bumps refer to cursors. Each arena that a chunk belongs to, one after the other, gets a cursor of
+// its own: the limit of the earlier ones stays 0 for good. So a copy of an arena, made before its
+// Free, cuts nothing from a chunk that is another arena's by now.
 //
-// An arena makes its cursors some at a time, and no cursor serves twice. They do not lie in the Arena, because
-// a copy that is written over its original would bring old limits back, and arenas share no array of them,
-// because each cursor keeps the whole array alive, and so the memory that its cursors lead to. An array is whole cache
-// lines, so that arenas of two Ps do not share one.
+// An arena makes its cursors some at a time, and no cursor serves twice. They do not lie in the
+// Arena, because a copy that is written over its original would bring old limits back, and arenas
+// share no array of them, because each cursor keeps the whole array alive, and so the memory that
+// its cursors lead to. An array is whole cache lines, so that arenas of two Ps do not share one.
 type cursor struct {
 	base unsafex.Ptr // Of the chunk; nil once the chunk is given up, so that nothing keeps its memory alive.
 	used uintptr     // Values lie in [0, used).
-	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a chunk
-	// that is not current, limit is 0, so that a slot that still leads to it finds it full.
+	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a
+	// chunk that is not current, limit is 0, so that a slot that still leads to it finds it full.
 	limit uintptr
 	typed bool // Behind used all is zero. So it is in chunks of one type.
 }
@@ -63,7 +63,8 @@ func newChunk(d *typeDesc, class uint8, base unsafex.Ptr, size uintptr) *chunk {
 	return &chunk{cursor: &noCursor, base: base, desc: d, class: class, size: size}
 }
 
-// disown says that the chunk, which is closed, belongs to no arena. Its cursor leads to nothing from then on.
+// disown says that the chunk, which is closed, belongs to no arena. Its cursor leads to nothing
+// from then on.
 func (c *chunk) disown() {
 	c.owner.Store(0)
 	if c.cursor != &noCursor {

@@ -28,7 +28,8 @@ func chunked(t *testing.T) {
 	}
 }
 
-// reusing skips a test of memory that arenas reuse where FREEHOLD=noreuse leaves it to the collector.
+// reusing skips a test of memory that arenas reuse where FREEHOLD=noreuse leaves it to the
+// collector.
 func reusing(t *testing.T) {
 	t.Helper()
 	if freehold.NoReuseMode() {
@@ -50,7 +51,8 @@ func keptApart() bool {
 	return c.Guard || c.Poison || c.Pointers || sanitize.Enabled
 }
 
-// stopClock empties the store and stops its clock until the test ends, so that nothing leaves the store by itself.
+// stopClock empties the store and stops its clock until the test ends, so that nothing leaves the
+// store by itself.
 func stopClock(t *testing.T) {
 	t.Helper()
 	for begin := time.Now(); store.kept.Load() != 0 || !store.timing.CompareAndSwap(false, true); {
@@ -68,8 +70,8 @@ func stopClock(t *testing.T) {
 	})
 }
 
-// quiet stops what allocates on the Go heap beside a test until it ends: the store's clock, and the collector, after which cleanups run and
-// pools must be filled again.
+// quiet stops what allocates on the Go heap beside a test until it ends: the store's clock, and the
+// collector, after which cleanups run and pools must be filled again.
 func quiet(t *testing.T) {
 	t.Helper()
 	stopClock(t)
@@ -163,7 +165,8 @@ func TestManyTypes(t *testing.T) {
 	chunked(t)
 	reusing(t)
 	stopClock(t)
-	// The collector may at any time take a Pool that an earlier test left, or give back a chunk of an arena without reuse. Neither counts.
+	// The collector may at any time take a Pool that an earlier test left, or give back a chunk of
+	// an arena without reuse. Neither counts.
 	others := func() int64 { return pooled.Load() + proven.kept.Load() }
 	retained := func() int64 {
 		for {
@@ -318,7 +321,8 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestForgottenCount: arenas on Go memory that die unfreed are counted. Freed ones are not, nor are off-heap ones, which leak.
+// TestForgottenCount: arenas on Go memory that die unfreed are counted. Freed ones are not, nor are
+// off-heap ones, which leak.
 func TestForgottenCount(t *testing.T) {
 	owning(t)
 	const n = 20

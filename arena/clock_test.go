@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestStoreClockInBubble: the clock of a store that starts in a bubble of testing/synctest ticks on when the bubble has ended, and
-// the bubble does not wait for it.
+// TestStoreClockInBubble: the clock of a store that starts in a bubble of testing/synctest ticks on
+// when the bubble has ended, and the bubble does not wait for it.
 func TestStoreClockInBubble(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a tick takes a second")

@@ -54,8 +54,8 @@ func inArena(p unsafex.Ptr) bool {
 	return known && owner != 0
 }
 
-// ownerOf is the ID of the arena that has the memory at addr, 0 if it was one's and is no longer. It is
-// not known if it is in no chunk.
+// ownerOf is the ID of the arena that has the memory at addr, 0 if it was one's and is no longer.
+// It is not known if it is in no chunk.
 func ownerOf(addr uintptr) (id uint64, known bool) {
 	if c := index.find(addr); c != nil {
 		return c.owner.Load(), true

@@ -10,20 +10,21 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// A debugState is what an arena keeps under a debug mode: which values it has made, and where. Arenas
-// that no mode concerns have none.
+// A debugState is what an arena keeps under a debug mode: which values it has made, and where.
+// Arenas that no mode concerns have none.
 //
-// With guard or poison the values are kept apart: no slot leads to a chunk, so that every call takes the
-// slow way. On Go memory, values without pointers then lie on guarded pages, or, where there are no
-// more or only poison is on, in chunks between canaries. Values with pointers must lie where the
-// collector sees them, so that they stay in chunks; what is given up of these is overwritten and never
-// used again, and chunks go to the quarantine instead of the store. Off-heap values are a block of
-// offheap each, which does the rest by itself.
+// With guard or poison the values are kept apart: no slot leads to a chunk, so that every call
+// takes the slow way. On Go memory, values without pointers then lie on guarded pages, or, where
+// there are no more or only poison is on, in chunks between canaries. Values with pointers must lie
+// where the collector sees them, so that they stay in chunks; what is given up of these is
+// overwritten and never used again, and chunks go to the quarantine instead of the store. Off-heap
+// values are a block of offheap each, which does the rest by itself.
 //
-// A sanitizer that is compiled in is served like poison, but that it watches over the fences itself.
+// A sanitizer that is compiled in is served like poison, but that it watches over the fences
+// itself.
 //
-// With sample alone, arenas work as ever, and the chosen values lie on guarded pages. Values of off-heap arenas are never chosen:
-// an offheap.Ref leads to blocks of offheap alone.
+// With sample alone, arenas work as ever, and the chosen values lie on guarded pages. Values of
+// off-heap arenas are never chosen: an offheap.Ref leads to blocks of offheap alone.
 type debugState struct {
 	config   debugmode.Config
 	separate bool
@@ -78,7 +79,8 @@ func (s *debugState) bytes() int64 {
 	return s.held
 }
 
-// apartMost bounds the chunks of values that are kept apart: what a Rewind gives up of one is not used again.
+// apartMost bounds the chunks of values that are kept apart: what a Rewind gives up of one is not
+// used again.
 const apartMost = 4 << 10
 
 // maxChunk is up to what size the chunks of a bump grow.
@@ -115,7 +117,8 @@ func (a *Arena) allocDebug(op string, d *typeDesc, n int, size uintptr, zero boo
 	return v.at, nil
 }
 
-// allocGuarded puts a value without pointers on guarded pages. It leaves it without a place if there are no more.
+// allocGuarded puts a value without pointers on guarded pages. It leaves it without a place if
+// there are no more.
 func (a *Arena) allocGuarded(v *value) error {
 	if err := a.rec.charge(int64(v.size)); err != nil {
 		return err
@@ -147,8 +150,8 @@ func (a *Arena) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
 	return p, err
 }
 
-// allocChunk puts a value in a chunk, with canaries around it if it may have some: the collector takes
-// a chunk of values with pointers for an array of them.
+// allocChunk puts a value in a chunk, with canaries around it if it may have some: the collector
+// takes a chunk of values with pointers for an array of them.
 func (a *Arena) allocChunk(v *value) error {
 	var err error
 	if v.desc.flow == typedFlow || !a.debug.config.Poison && !sanitize.Enabled {
@@ -171,7 +174,8 @@ func (a *Arena) allocChunk(v *value) error {
 	return nil
 }
 
-// allocBlock puts a value in a block of offheap, which knows its type if it can be told: if the type was ever a type parameter.
+// allocBlock puts a value in a block of offheap, which knows its type if it can be told: if the
+// type was ever a type parameter.
 func (a *Arena) allocBlock(v *value, n int) error {
 	v.maker = v.desc.offMem.Load()
 	if v.desc.flow == typedFlow {

@@ -18,7 +18,8 @@ func (v *value) raiseFences() {
 	unsafex.FillAt(unsafex.Add(v.at, v.size), fence, debugmode.Canary)
 }
 
-// damage is the offset of the first damaged byte of a value's canaries, the one nearest to the value.
+// damage is the offset of the first damaged byte of a value's canaries, the one nearest to the
+// value.
 func (v *value) damage() (offset int, damaged bool) {
 	switch v.in {
 	case inGuard:

@@ -8,8 +8,9 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// giveUpValues makes every use of the values from the n-th on one that faults or is seen to be stale, as
-// far as the mode can. op is the function that gives them up. A damaged canary panics before anything is changed.
+// giveUpValues makes every use of the values from the n-th on one that faults or is seen to be
+// stale, as far as the mode can. op is the function that gives them up. A damaged canary panics
+// before anything is changed.
 func (a *Arena) giveUpValues(op string, n int) {
 	if a.debug != nil && n < len(a.debug.values) {
 		a.giveUpValuesSlow(op, n)
@@ -93,8 +94,9 @@ func (g *grave) tombOf(v *value) uintptr {
 	return tomb
 }
 
-// The chunks in the quarantine take at most the budget of guarded bytes divided by quarantineShare, because the collector waits for
-// the heap to grow in proportion, and at most quarantineMost, because it scans all of them in each cycle.
+// The chunks in the quarantine take at most the budget of guarded bytes divided by quarantineShare,
+// because the collector waits for the heap to grow in proportion, and at most quarantineMost,
+// because it scans all of them in each cycle.
 const (
 	quarantineShare = 8
 	quarantineMost  = 64 << 20
@@ -105,8 +107,9 @@ func (s *debugState) quarantined() int64 {
 	return min(s.config.GuardBytes/quarantineShare, quarantineMost)
 }
 
-// quarantine keeps chunks that were given up, so that nobody gets their memory and stale pointers lead to
-// what it was overwritten with. When it is full, the oldest are cleared and left to the collector.
+// quarantine keeps chunks that were given up, so that nobody gets their memory and stale pointers
+// lead to what it was overwritten with. When it is full, the oldest are cleared and left to the
+// collector.
 var quarantine cellar
 
 type cellar struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A layout says where in the values of a type the words are that cannot be overwritten with just any
-// bytes, in the order in which they lie (GC-8). All else may be.
+// A layout says where in the values of a type the words are that cannot be overwritten with just
+// any bytes, in the order in which they lie (GC-8). All else may be.
 type layout struct {
 	size  uintptr
 	spots []spot
@@ -27,8 +27,8 @@ type spotKind uint8
 
 const (
 	spotPointers spotKind = iota // Of nothing but pointers: one word, or the two of an interface with methods.
-	// spotAny is an interface without methods. Its type stays: Go compares types by address, and an assertion to another
-	// type would make an error that faults only when it is printed.
+	// spotAny is an interface without methods. Its type stays: Go compares types by address, and an
+	// assertion to another type would make an error that faults only when it is printed.
 	spotAny
 	spotSlice  // Address, length and capacity.
 	spotString // Address and length.
@@ -87,8 +87,8 @@ func (l *layout) add(t reflect.Type, off uintptr) {
 	l.spots = append(l.spots, s)
 }
 
-// bury overwrites values in a row, n bytes from p on: pointers lead to the tomb, so that the first use of
-// one faults, and all else becomes poison.
+// bury overwrites values in a row, n bytes from p on: pointers lead to the tomb, so that the first
+// use of one faults, and all else becomes poison.
 func (l *layout) bury(p unsafex.Ptr, n, tomb uintptr) {
 	for at := uintptr(0); at+l.size <= n; at += l.size {
 		done := uintptr(0)
@@ -104,7 +104,8 @@ func (l *layout) bury(p unsafex.Ptr, n, tomb uintptr) {
 	}
 }
 
-// tombReach bounds the bytes that a slice or a string claims to have behind a tomb: so many are inaccessible there.
+// tombReach bounds the bytes that a slice or a string claims to have behind a tomb: so many are
+// inaccessible there.
 const tombReach = 2 << 10
 
 func (s *spot) bury(p unsafex.Ptr, tomb uintptr) {
@@ -124,8 +125,8 @@ func (s *spot) bury(p unsafex.Ptr, tomb uintptr) {
 	}
 }
 
-// buryText overwrites a slice or a string. Its length stays below what is inaccessible behind the tomb, so that no index
-// leads elsewhere, and is not 0, so that a loop faults.
+// buryText overwrites a slice or a string. Its length stays below what is inaccessible behind the
+// tomb, so that no index leads elsewhere, and is not 0, so that a loop faults.
 func (s *spot) buryText(p unsafex.Ptr, tomb uintptr) {
 	length := unsafex.As[uintptr](unsafex.Add(p, wordSize))
 	if s.elem != 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// noteLeak says what would be lost if the process ended now, if the arena must be freed and the mode asks for it.
+// noteLeak says what would be lost if the process ended now, if the arena must be freed and the
+// mode asks for it.
 func (r *record) noteLeak() {
 	if !r.kind.offHeap() || !debugmode.On() || !debugmode.Current().Leaks {
 		return
@@ -28,7 +29,8 @@ func (r *record) noLeak() {
 	}
 }
 
-// noteChunk says that a block of offheap is an arena's, which is the leak, and not each of its chunks.
+// noteChunk says that a block of offheap is an arena's, which is the leak, and not each of its
+// chunks.
 func (a *Arena) noteChunk(c *chunk) {
 	if debugmode.On() && debugmode.Current().Leaks {
 		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base) - uintptr(c.lead), Size: c.size + uintptr(c.lead), Owner: "arena", Arena: a.rec.id, Type: "chunk", Alloc: a.rec.stack})

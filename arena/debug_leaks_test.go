@@ -55,8 +55,8 @@ func TestCheckLeaks(t *testing.T) {
 	}
 }
 
-// TestLeaksMode: in the mode leaks an off-heap arena is one leak, with all of its bytes and the stack that made it, and
-// its chunks are none.
+// TestLeaksMode: in the mode leaks an off-heap arena is one leak, with all of its bytes and the
+// stack that made it, and its chunks are none.
 func TestLeaksMode(t *testing.T) {
 	for _, words := range []string{"leaks", "leaks,guard", "leaks,poison,pointers"} {
 		t.Run(words, func(t *testing.T) {
@@ -108,7 +108,8 @@ func testLeaks(t *testing.T) {
 	}
 }
 
-// TestPointersMode: a Go pointer in an off-heap arena is found when it is given up and on demand, with its type and field.
+// TestPointersMode: a Go pointer in an off-heap arena is found when it is given up and on demand,
+// with its type and field.
 func TestPointersMode(t *testing.T) {
 	if sanitize.Enabled && sanitize.Kind != "asan" {
 		t.Skip("the mode is ignored, since it reads what nobody may have written")

@@ -16,8 +16,9 @@ import (
 // guardingWords are the modes in which values without pointers lie on guarded pages.
 var guardingWords = []string{"guard", "sample=1,samplerate=0"}
 
-// TestGuardedValuesForTheRuntime calls what takes pointers to the Go heap alone with guarded values of
-// arenas on Go memory. Go ends a process that passes any other pointer, so each call is its own proof.
+// TestGuardedValuesForTheRuntime calls what takes pointers to the Go heap alone with guarded values
+// of arenas on Go memory. Go ends a process that passes any other pointer, so each call is its own
+// proof.
 func TestGuardedValuesForTheRuntime(t *testing.T) {
 	for _, words := range guardingWords {
 		t.Run(words, func(t *testing.T) {
@@ -67,8 +68,8 @@ func forTheRuntime(t *testing.T) {
 	}
 }
 
-// TestForgottenGuardedValues: guarded values of arenas that are forgotten are the collector's, and so are
-// their weak pointers and cleanups. So they leave the budgets, too.
+// TestForgottenGuardedValues: guarded values of arenas that are forgotten are the collector's, and
+// so are their weak pointers and cleanups. So they leave the budgets, too.
 func TestForgottenGuardedValues(t *testing.T) {
 	for _, words := range guardingWords {
 		t.Run(words, func(t *testing.T) {
@@ -117,8 +118,9 @@ func forgottenValues(t *testing.T) {
 	}
 }
 
-// TestGuardedValuesUnderGC makes, frees, resets and forgets guarded values while the collector runs all the
-// time, overwrites what it frees and marks twice. It holds GC-11: the collector never touches the pages.
+// TestGuardedValuesUnderGC makes, frees, resets and forgets guarded values while the collector runs
+// all the time, overwrites what it frees and marks twice. It holds GC-11: the collector never
+// touches the pages.
 func TestGuardedValuesUnderGC(t *testing.T) {
 	if sanitize.Enabled && !sanitize.Race {
 		t.Skip("nothing is guarded")

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// TestRaceGivenUp: under the race detector the use of a value by another goroutine, which nothing orders before or after its giving
-// up, is a race, whichever of them comes first, for each way to give up and each flow; one that is ordered is none.
+// TestRaceGivenUp: under the race detector the use of a value by another goroutine, which nothing
+// orders before or after its giving up, is a race, whichever of them comes first, for each way to
+// give up and each flow; one that is ordered is none.
 func TestRaceGivenUp(t *testing.T) {
 	const variable = "FREEHOLD_ARENA_RACE"
 	if how := os.Getenv(variable); how != "" {

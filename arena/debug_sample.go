@@ -8,13 +8,15 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// Sampling leaves the fast paths as they are. Points are drawn along the memory that a bump cuts, each a random
-// distance behind the last, and the limit of the current chunk never lies beyond the next one: so the value that
-// reaches a point takes the slow way. A large value reaches points more often than a small one, and is taken in
-// proportion less often. So each value is sampled with the same chance, whatever its size.
+// Sampling leaves the fast paths as they are. Points are drawn along the memory that a bump cuts,
+// each a random distance behind the last, and the limit of the current chunk never lies beyond the
+// next one: so the value that reaches a point takes the slow way. A large value reaches points more
+// often than a small one, and is taken in proportion less often. So each value is sampled with the
+// same chance, whatever its size.
 
-// samplePoint is how many bytes lie between two points on average, for each value that passes between two samples. Values
-// smaller than this are sampled less often, in proportion to their size.
+// samplePoint is how many bytes lie between two points on average, for each value that passes
+// between two samples. Values smaller than this are sampled less often, in proportion to their
+// size.
 const samplePoint = 8
 
 // A sampler draws the points of one bump.
@@ -23,7 +25,8 @@ type sampler struct {
 	seen uintptr // Up to where the current chunk was looked at.
 }
 
-// allocSampled is alloc where one value in some goes to guarded pages. Values of types with pointers or bools stay in chunks.
+// allocSampled is alloc where one value in some goes to guarded pages. Values of types with
+// pointers or bools stay in chunks.
 func (a *Arena) allocSampled(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
 	if d.flow == typedFlow {
 		return a.cut(d, size, zero)
@@ -53,7 +56,8 @@ func (a *Arena) allocSampled(op string, d *typeDesc, n int, size uintptr, zero b
 	return p, err
 }
 
-// look counts what the fast paths have cut since the last look, before something is made or given up.
+// look counts what the fast paths have cut since the last look, before something is made or given
+// up.
 func (b *bump) look() {
 	if b.sample == nil {
 		return
@@ -75,8 +79,8 @@ func (b *bump) arm() {
 // mean is the average distance between points.
 func (s *debugState) mean() float64 { return samplePoint * float64(s.config.Sample) }
 
-// gap is a random distance to the next point: exponential, so that points are independent of each other. Where every value is
-// sampled it is the least.
+// gap is a random distance to the next point: exponential, so that points are independent of each
+// other. Where every value is sampled it is the least.
 func (s *debugState) gap() uintptr {
 	if s.config.Sample == 1 {
 		return 1
@@ -84,8 +88,8 @@ func (s *debugState) gap() uintptr {
 	return uintptr(min(1+rand.ExpFloat64()*s.mean(), 1<<30))
 }
 
-// takes says whether a value that has reached a point is sampled: so often that of all values one in
-// config.Sample is. A value of so many bytes reaches one with the chance that the divisor is.
+// takes says whether a value that has reached a point is sampled: so often that of all values one
+// in config.Sample is. A value of so many bytes reaches one with the chance that the divisor is.
 func (s *debugState) takes(size uintptr) bool {
 	if s.config.Sample == 1 {
 		return true

@@ -11,8 +11,9 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// TestSampleKinds: where every value is sampled, a use of one without pointers and bools faults after it was given up, in all
-// kinds of arenas on Go memory; the counts of bytes stay right. Off-heap arenas work as ever.
+// TestSampleKinds: where every value is sampled, a use of one without pointers and bools faults
+// after it was given up, in all kinds of arenas on Go memory; the counts of bytes stay right.
+// Off-heap arenas work as ever.
 func TestSampleKinds(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inModes(t, "sample=1,samplerate=0,guardmaps=20000,guardbytes=1G") {

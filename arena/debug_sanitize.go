@@ -6,16 +6,19 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// Sanitizers are told of values in chunks on the Go heap; what lies in blocks of offheap, offheap tells them.
+// Sanitizers are told of values in chunks on the Go heap; what lies in blocks of offheap, offheap
+// tells them.
 
-// watched says whether the sanitizer is told of a value. Valgrind sees the collector's reads, too, so that values with pointers, which the
-// collector goes on reading, must stay allowed there; and it takes for red zones what others of one type may lie in.
+// watched says whether the sanitizer is told of a value. Valgrind sees the collector's reads, too,
+// so that values with pointers, which the collector goes on reading, must stay allowed there; and
+// it takes for red zones what others of one type may lie in.
 func (v *value) watched() bool {
 	return sanitize.Enabled && v.in == inChunk && (sanitize.Kind != "valgrind" || v.desc.flow != typedFlow)
 }
 
-// announce tells the sanitizer of a new value, and of the fences around it if it has some. Values of one type with pointers or bools lie
-// side by side, because the collector takes them for an array.
+// announce tells the sanitizer of a new value, and of the fences around it if it has some. Values
+// of one type with pointers or bools lie side by side, because the collector takes them for an
+// array.
 func (a *Arena) announce(v *value) {
 	if !v.watched() {
 		return

@@ -18,8 +18,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// inModes runs the calling test again in a process of its own in which FREEHOLD has the words. It returns true
-// there, and false to the parent after the child has passed.
+// inModes runs the calling test again in a process of its own in which FREEHOLD has the words. It
+// returns true there, and false to the parent after the child has passed.
 func inModes(t *testing.T, words string, env ...string) bool {
 	t.Helper()
 	if freehold.Modes().Heap {
@@ -120,8 +120,8 @@ var giveUps = []struct {
 	{"Pool.Put", func(a *Arena, _ Checkpoint) { new(Pool).Put(a) }},
 }
 
-// TestGuardStale: with guard every use of what was given up faults, except the mere reading of numbers in values with
-// pointers, and freehold knows what it was.
+// TestGuardStale: with guard every use of what was given up faults, except the mere reading of
+// numbers in values with pointers, and freehold knows what it was.
 func TestGuardStale(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inModes(t, "guard") {
@@ -160,7 +160,8 @@ func TestGuardStale(t *testing.T) {
 	}
 }
 
-// TestGuardStaleMap: a Map whose table was given up panics with a message of the package, before it faults.
+// TestGuardStaleMap: a Map whose table was given up panics with a message of the package, before it
+// faults.
 func TestGuardStaleMap(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inModes(t, "guard") {
@@ -182,7 +183,8 @@ func TestGuardStaleMap(t *testing.T) {
 	}
 }
 
-// TestGuardBounds: with guard an access behind a value without pointers faults, and one before its page.
+// TestGuardBounds: with guard an access behind a value without pointers faults, and one before its
+// page.
 func TestGuardBounds(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inModes(t, "guard") {
@@ -241,7 +243,8 @@ func TestGuardBudget(t *testing.T) {
 	a.Free()
 }
 
-// TestPoisonCanary: with poison and with guard a write beside a value is found by Check, and by what gives the value up.
+// TestPoisonCanary: with poison and with guard a write beside a value is found by Check, and by
+// what gives the value up.
 func TestPoisonCanary(t *testing.T) {
 	testenv.MisusesMemory(t)
 	for _, words := range []string{"poison", "guard"} {
@@ -292,7 +295,8 @@ func testCanary(t *testing.T, words string) {
 	}
 }
 
-// testCanaryOfPart damages a canary in the last part of a shared arena: the others must not be given up before it is seen.
+// testCanaryOfPart damages a canary in the last part of a shared arena: the others must not be
+// given up before it is seen.
 func testCanaryOfPart(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	for _, g := range giveUps {
@@ -344,7 +348,8 @@ func TestPoisonPattern(t *testing.T) {
 	}
 }
 
-// TestQuarantine: nothing that was given up comes again while there is room, and no more is kept than fits.
+// TestQuarantine: nothing that was given up comes again while there is room, and no more is kept
+// than fits.
 func TestQuarantine(t *testing.T) {
 	if !inModes(t, "poison,guardbytes=8M") {
 		return
@@ -397,7 +402,8 @@ func TestCheckmark(t *testing.T) {
 	runtime.KeepAlive(old)
 }
 
-// TestSampleRate: of values without pointers one in some is guarded, whatever their sizes, in each kind of flow.
+// TestSampleRate: of values without pointers one in some is guarded, whatever their sizes, in each
+// kind of flow.
 func TestSampleRate(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inModes(t, "sample=50,samplerate=0") {
@@ -458,7 +464,8 @@ func TestSampleStale(t *testing.T) {
 	}
 }
 
-// TestSampleLimit: sampling makes no allocation fail, not even where the limit has no room for guarded pages.
+// TestSampleLimit: sampling makes no allocation fail, not even where the limit has no room for
+// guarded pages.
 func TestSampleLimit(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inModes(t, "sample=1,samplerate=0") {

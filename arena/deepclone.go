@@ -16,18 +16,17 @@ var ErrUncloneable = errors.New("a part of the value cannot be copied")
 // CloneOptions are options of [DeepClone] and [Heap]. The zero value is a good choice. If several
 // are given, they add up.
 type CloneOptions struct {
-	// Share names types whose values are shared, not copied: a pointer to one is kept as it is, and
-	// where a value stands in another one its bits are copied, so that it leads to what the
-	// original leads to. Channels, functions and anything else that is refused otherwise can be
-	// named, except that a time.Timer, a time.Ticker and freehold's own handles are shared behind
-	// pointers only.
+	// Share names types whose values are shared, not copied. A pointer to one is kept. If a value
+	// is part of another, its bits are copied, so it leads to the same memory as the original.
+	// Channels, functions and other values that are refused otherwise can be named, except that a
+	// time.Timer, a time.Ticker and freehold's own handles are shared behind pointers only.
 	Share []reflect.Type
 	// ShareAt lists pointers (also in interfaces, as errors are), each to a variable that is
 	// shared: the clone keeps pointers to it and into it unchanged.
 	ShareAt []any
 	// UnsafeTrust names types of other modules. DeepClone then copies the unexported fields of
 	// every type of their packages. The caller vouches that these packages do not use package
-	// unsafe to store in such a field something other than the field's type says. If one does, the
+	// unsafe to store data in such a field that differs from the field's type. If one does, the
 	// clone corrupts memory.
 	UnsafeTrust []reflect.Type
 	// CopyGlobals copies package-level variables that pointers lead to, like all other variables.
@@ -35,65 +34,64 @@ type CloneOptions struct {
 	CopyGlobals bool
 }
 
-// DeepClone copies v and everything that can be reached from it to a: all that pointers, slices,
-// strings, maps and interfaces lead to. DeepClone copies each variable once, so that the copy has
-// the shape of the original:
+// DeepClone copies v, and everything that can be reached from it through pointers, slices, strings,
+// maps and interfaces, to a. It copies each variable once, so the copy has the shape of the
+// original:
 //
 //   - Cycles stay cycles, and equal pointers stay equal.
-//   - A pointer into a struct, an array or a slice that is copied as well points to the same place
-//     in the copy. A variable is copied with what surrounds it only if something leads to that,
-//     too.
+//   - If a pointer leads into a struct, an array or a slice that is copied as well, its copy leads
+//     to the same place in the copy. The surrounding variable is copied only if something leads to
+//     that, too.
 //   - Slices of one array that overlap, up to their capacities, share one array in the copy, as do
-//     overlapping strings. Capacities are kept. What lies behind the length of every slice is not
-//     looked at, because others may be writing there: it is zero in the copy.
+//     overlapping strings. Capacities are kept. DeepClone does not read memory behind the length of
+//     every slice, because other goroutines may write there; it is zero in the copy.
 //   - Nil stays nil, and empty stays empty.
 //
-// Exported fields are always copied; unexported fields are copied if their struct type is declared
+// Exported fields are always copied. Unexported fields are copied if their struct type is declared
 // in the main module or in the module that calls DeepClone, is a value type of the standard library
-// that DeepClone knows, or has the method UnsafeCloneFields, or if CloneOptions.UnsafeTrust names a
-// type of its package. The unexported fields of all other types are copied by their bits, as an
-// assignment does, if they lead to nothing but strings, immutable values and memory that lives as
-// long as the program; if not, DeepClone refuses the value.
+// that DeepClone knows, or has the method UnsafeCloneFields, or if [CloneOptions].UnsafeTrust names
+// a type of its package. The unexported fields of all other types are copied by their bits, as an
+// assignment does, if they lead only to strings, immutable values and memory that lives as long as
+// the program. If not, DeepClone refuses the value.
 //
-// The reason: a package may use package unsafe to store in its unexported fields something other
-// than their types say, as log/slog and time do. The types of the caller's own module must not do
-// so, or must be named in CloneOptions.Share. Known are the types of bytes, container, errors,
-// math/big, strings, sync, sync/atomic and net/url that hold values, and others. Generated messages
-// of google.golang.org/protobuf are copied, except that those of other modules are refused if they
-// have unknown fields or extensions. A type says that its fields are what they seem by the method
+// The reason: a package may use package unsafe to store data in its unexported fields that differs
+// from their types, as log/slog and time do. The types of the caller's own module must not do so,
+// or must be named in [CloneOptions].Share. DeepClone knows the types of bytes, container, errors,
+// math/big, strings, sync, sync/atomic and net/url that hold values, and others. It copies
+// generated messages of google.golang.org/protobuf, except that it refuses those of other modules
+// if they have unknown fields or extensions. By the following method, which is never called, a type
+// promises that its fields hold values of their types:
 //
 //	func (T) UnsafeCloneFields() (_ T)
 //
-// which is never called.
+// Some values are not copied but shared by address, because they are identities:
 //
-// Some of it is not copied but shared by address, because it is an identity and not a value:
-//
-//   - what a reflect.Type, a *time.Location, a *regexp.Regexp, a *strings.Replacer, a unique.Handle
-//     and a weak.Pointer stand for, and errors made by errors.New;
-//   - an Arena, a [Pool], an offheap.Local, File, Shared or Purpose that pointers lead to;
+//   - the targets of a reflect.Type, a *time.Location, a *regexp.Regexp, a *strings.Replacer, a
+//     unique.Handle and a weak.Pointer, and errors made by errors.New;
+//   - an Arena, a Pool, an offheap.Local, File, Shared or Purpose that pointers lead to;
 //   - package-level variables that pointers lead to, such as error sentinels, except the one that v
-//     itself points to. What the linker lays out for composite literals in their initial values
-//     counts as such. A sentinel that is made when the program starts, as by fmt.Errorf, cannot be
-//     told from another value: name it in CloneOptions.ShareAt. Slices and strings are always
-//     copied;
-//   - what pointers lead to in memory that neither Go nor freehold allocated, such as C's, and what
-//     has no size, such as an incomplete type of C;
-//   - what pointers in a type that is offheap.UnsafeSelfContained lead to;
-//   - what the options name.
+//     itself points to. Data that the linker lays out for composite literals in their initial
+//     values counts as such. DeepClone cannot tell a sentinel that is made when the program starts,
+//     as by fmt.Errorf, from another value: name it in CloneOptions.ShareAt. Slices and strings are
+//     always copied;
+//   - targets in memory that neither Go nor freehold allocated, such as C's, and targets without a
+//     size, such as an incomplete type of C;
+//   - targets of pointers in a type that is [offheap.UnsafeSelfContained];
+//   - the values that the options name.
 //
-// Maps are copied to Go maps, which live on the Go heap and hold on to the arena's memory like any
-// pointer; their keys and values lead to the arena. A map must not be used after a is freed.
+// Maps are copied to Go maps, which live on the Go heap and keep the arena's memory alive, as any
+// pointer does; their keys and values lead to the arena. A map must not be used after a is freed.
 //
-// DeepClone refuses, with a value that errors.Is [ErrUncloneable] and names the path of the field:
-// channels, functions and unsafe.Pointers that are not nil, sync types that are in use (a
+// DeepClone refuses some values, with a value that errors.Is [ErrUncloneable] and names the path of
+// the field: channels, functions and unsafe.Pointers that are not nil, sync types in use (a
 // sync.Mutex that is locked; one at rest is copied, as atomic values are), contexts, timers, open
-// files, a [Map] or a [Builder], and those handles of freehold that it shares behind pointers if
-// they stand in v by value. The program must not change v meanwhile. DeepClone also panics where
-// [New] does. After a panic a is as before, except that an arena made by [NewShared] does not use
-// the memory again before Reset.
+// files, a Map or a Builder, and those handles of freehold that it shares behind pointers, if they
+// are part of v by value. The program must not change v meanwhile. DeepClone also panics where
+// [New] does. After a panic a is unchanged, except that an arena made by NewShared does not use the
+// memory again before Reset.
 //
-// A value that holds pointers cannot go to an arena off the heap; strings and slices of
-// pointer-free elements can.
+// A value that holds pointers cannot go to an arena off the heap. Strings, and slices of elements
+// without pointers, can.
 func DeepClone[T any](a *Arena, v T, options ...CloneOptions) T {
 	c, err := deepClone("DeepClone", a, v, options)
 	must(err)
@@ -106,10 +104,9 @@ func TryDeepClone[T any](a *Arena, v T, options ...CloneOptions) (T, error) {
 	return deepClone("TryDeepClone", a, v, options)
 }
 
-// Heap is the way back from an arena: a copy of v, and of everything that can be reached from it,
-// on the Go heap, wherever it lies now. It may outlive all arenas. The rules are those of
-// [DeepClone]; each variable becomes one of its own there, so that what is dropped later is
-// collected.
+// Heap copies v, and everything that can be reached from it, to the Go heap. The copy may outlive
+// all arenas. The rules are those of [DeepClone]. Each variable becomes one of its own there, so
+// the collector frees each one when the program drops it.
 func Heap[T any](v T, options ...CloneOptions) T {
 	c, err := deepClone("Heap", nil, v, options)
 	must(err)

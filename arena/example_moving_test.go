@@ -8,9 +8,9 @@ import (
 	"github.com/freehold-go/freehold/arena"
 )
 
-// The functions of this file are quoted in docs/moving-over.md; internal/checks/lint holds the page to them. What
-// they come from is in moving_experiment_test.go and, for libraries that ours must not depend on, in
-// benchmarks/moving_test.go.
+// The functions of this file are quoted in docs/moving-over.md; internal/checks/lint holds the page
+// to them. What they come from is in moving_experiment_test.go and, for libraries that ours must
+// not depend on, in benchmarks/moving_test.go.
 
 type location struct{ x, y int }
 

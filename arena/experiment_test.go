@@ -32,8 +32,8 @@ func TestExperiment(t *testing.T) {
 	s = strings.Replace(s, build, "", 1)
 	s = strings.Replace(s, imports, `"github.com/freehold-go/freehold/arena"`, 1)
 
-	// The test must be in the module. It is so for the compiler alone: a file in the tree, half written or gone the next moment, would
-	// be met by other tests that read all files there.
+	// The test must be in the module. It is so for the compiler alone: a file in the tree, half
+	// written or gone the next moment, would be met by other tests that read all files there.
 	dir := t.TempDir()
 	file, binary := filepath.Join(dir, "arena_test.go"), filepath.Join(dir, "experiment.test.exe")
 	if err := os.WriteFile(file, []byte(s), 0o600); err != nil {

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFixedFaults: all memory of a fixed arena is there when NewFixed returns, so that filling it asks the system for no page.
+// TestFixedFaults: all memory of a fixed arena is there when NewFixed returns, so that filling it
+// asks the system for no page.
 func TestFixedFaults(t *testing.T) {
 	chunked(t)
 	if raceEnabled {
@@ -26,7 +27,8 @@ func TestFixedFaults(t *testing.T) {
 		return int64(u.Minflt) + int64(u.Majflt)
 	}
 	least := int64(size)
-	// The system may take pages back for a moment of its own accord, to balance nodes or to swap, but hardly again and again.
+	// The system may take pages back for a moment of its own accord, to balance nodes or to swap,
+	// but hardly again and again.
 	for round := 0; round < 10 && least > 64; round++ {
 		a := NewFixed(size)
 		defer a.Free() // Not before: each round needs memory that no other had.

@@ -10,8 +10,8 @@ import (
 
 // The runtime has no API that says whether an address is on the heap, in a global or elsewhere. But
 // runtime.AddCleanup shows it (GC-7): for a package-level variable it returns the zero Cleanup,
-// because the cleanup will never run; for an object of the heap it returns another one; for all else
-// it panics. The heap never gives up address space, so one answer holds for all addresses of a
+// because the cleanup will never run; for an object of the heap it returns another one; for all
+// else it panics. The heap never gives up address space, so one answer holds for all addresses of a
 // region.
 //
 // The symbols of the program and, on Linux, /proc would show its segments, but a program may be
@@ -26,7 +26,8 @@ const (
 	elsewhere        // Constants, off the heap, other languages.
 )
 
-// regionBits: a region is a power of two that divides the unit in which the heap takes address space.
+// regionBits: a region is a power of two that divides the unit in which the heap takes address
+// space.
 const regionBits = 16
 
 // heapRegions remembers regions that are the heap's, each in its slot, as one more than its number.

@@ -6,11 +6,13 @@ type noCopy struct{}
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// A seal tells an arena from a copy of it. Two arenas with the same chunks would hand out the same memory.
+// A seal tells an arena from a copy of it. Two arenas with the same chunks would hand out the same
+// memory.
 //
 //   - A copy has the self of its original.
-//   - A copy that is written over its original has the self of the original, but an old version: each change of an
-//     arena's lists of chunks, and Free, makes the version in the record a new one.
+//   - A copy that is written over its original has the self of the original, but an old version:
+//     each change of an arena's lists of chunks, and Free, makes the version in the record a new
+//     one.
 //
 // Slow paths compare both. The fast paths compare neither: what a copy's fast paths lead to is a
 // cursor, which is closed once its chunk is given up.
@@ -20,7 +22,8 @@ type seal struct {
 	version uint64
 }
 
-// changed gives the arena a new version. Its lists of chunks are about to change, or have just changed.
+// changed gives the arena a new version. Its lists of chunks are about to change, or have just
+// changed.
 func (a *Arena) changed() {
 	a.version++
 	*a.last = a.version
@@ -29,7 +32,8 @@ func (a *Arena) changed() {
 // outdate makes the arena, and every copy of it, one that [Arena.broken] finds.
 func (a *Arena) outdate() { *a.last = ^uint64(0) }
 
-// broken says that a is not an arena in use: it is freed, a copy, or no function of the package made it.
+// broken says that a is not an arena in use: it is freed, a copy, or no function of the package
+// made it.
 func (a *Arena) broken() bool { return a.self != a || a.version != *a.last }
 
 // check panics if a is not an arena in use.

@@ -29,8 +29,8 @@ func wantPanic(t *testing.T, what string, f func(), parts ...string) {
 	}
 }
 
-// TestVetSeesCopies: each handle has what the copylocks analyzer of vet looks for: a field whose pointer has Lock and
-// Unlock.
+// TestVetSeesCopies: each handle has what the copylocks analyzer of vet looks for: a field whose
+// pointer has Lock and Unlock.
 func TestVetSeesCopies(t *testing.T) {
 	for _, h := range []reflect.Type{reflect.TypeFor[Arena](), reflect.TypeFor[Pool](), reflect.TypeFor[Builder](), reflect.TypeFor[Map[int, int]]()} {
 		f := h.Field(0)
@@ -43,8 +43,8 @@ func TestVetSeesCopies(t *testing.T) {
 	}
 }
 
-// TestCopiedArena: every call on a copy of an arena panics and says so, whether the original is in use, reset or freed.
-// The original is none the worse.
+// TestCopiedArena: every call on a copy of an arena panics and says so, whether the original is in
+// use, reset or freed. The original is none the worse.
 func TestCopiedArena(t *testing.T) {
 	for _, k := range kinds {
 		for _, state := range []struct {
@@ -97,8 +97,8 @@ func TestCopiedArena(t *testing.T) {
 	}
 }
 
-// TestOverwrittenArena: an arena over which an older copy of itself was written panics, too. Its lists would lead to
-// chunks that others have.
+// TestOverwrittenArena: an arena over which an older copy of itself was written panics, too. Its
+// lists would lead to chunks that others have.
 func TestOverwrittenArena(t *testing.T) {
 	for _, change := range []struct {
 		name string
@@ -125,9 +125,10 @@ func TestOverwrittenArena(t *testing.T) {
 	}
 }
 
-// TestCopiesShareNothing: a copy never cuts memory from a chunk that is another arena's by now. Copies are made at random
-// moments of the life of an arena, which gives its chunks up in every way; other arenas get the chunks; and
-// values are made through copies, by all fast paths. No value of another arena changes, and no two values overlap.
+// TestCopiesShareNothing: a copy never cuts memory from a chunk that is another arena's by now.
+// Copies are made at random moments of the life of an arena, which gives its chunks up in every
+// way; other arenas get the chunks; and values are made through copies, by all fast paths. No value
+// of another arena changes, and no two values overlap.
 func TestCopiesShareNothing(t *testing.T) {
 	chunked(t)
 	rounds := 400
@@ -258,7 +259,8 @@ func (o *owned) check(t *testing.T, seed uint64) {
 	}
 }
 
-// TestCopyOwnsNoForeignMemory: what a copy's fast paths make after Free never lies in a chunk of the arena that has it now.
+// TestCopyOwnsNoForeignMemory: what a copy's fast paths make after Free never lies in a chunk of
+// the arena that has it now.
 func TestCopyOwnsNoForeignMemory(t *testing.T) {
 	chunked(t)
 	a := NewArena()
@@ -287,8 +289,9 @@ func TestCopyOwnsNoForeignMemory(t *testing.T) {
 	c.Free()
 }
 
-// TestCursorsServeOnce: an arena gives each chunk that it opens a cursor which no chunk had before, and a cursor of a
-// chunk that the arena gave up leads to nothing, so that neither a copy nor the rest of its array keeps memory alive.
+// TestCursorsServeOnce: an arena gives each chunk that it opens a cursor which no chunk had before,
+// and a cursor of a chunk that the arena gave up leads to nothing, so that neither a copy nor the
+// rest of its array keeps memory alive.
 func TestCursorsServeOnce(t *testing.T) {
 	chunked(t)
 	for _, m := range []Mode{GiveBack, NoReuse} {

@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// A history tells whether an arena still has what it made at some moment. An arena has one from its first checkpoint on.
-// Moments are rounds of the arena, which rise with each Checkpoint, Rewind and Reset, and with Free. Builders and Maps ask
-// when the round has changed, from any goroutine that looks something up.
+// A history tells whether an arena still has what it made at some moment. An arena has one from its
+// first checkpoint on. Moments are rounds of the arena, which rise with each Checkpoint, Rewind and
+// Reset, and with Free. Builders and Maps ask when the round has changed, from any goroutine that
+// looks something up.
 type history struct {
 	mu    sync.Mutex
 	begun uint64 // The round that the last Reset began.
@@ -63,7 +64,8 @@ func (a *Arena) noteReset() {
 	h.begun, h.marks = a.round.Add(1), h.marks[:0]
 }
 
-// since says what gave up what a made in a round: "reset", "rewound", or "" if a has it still. It tells the round that it is now.
+// since says what gave up what a made in a round: "reset", "rewound", or "" if a has it still. It
+// tells the round that it is now.
 func (a *Arena) since(made uint64) (how string, now uint64) {
 	now = a.round.Load() // Before the history: the first checkpoint makes that, and then begins a round.
 	h := a.history.Load()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBuilderAfterRewind: a Builder that got memory behind a checkpoint panics after the Rewind, and changes no string that
-// the arena has made since. One that got its memory before goes on.
+// TestBuilderAfterRewind: a Builder that got memory behind a checkpoint panics after the Rewind,
+// and changes no string that the arena has made since. One that got its memory before goes on.
 func TestBuilderAfterRewind(t *testing.T) {
 	for _, k := range kinds {
 		a := k.make()
@@ -73,8 +73,9 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestMapAfterRewind: a Map that was made, has grown or copied a key behind a checkpoint panics after the Rewind, and neither shows nor
-// changes what the arena has made since. One of older memory goes on.
+// TestMapAfterRewind: a Map that was made, has grown or copied a key behind a checkpoint panics
+// after the Rewind, and neither shows nor changes what the arena has made since. One of older
+// memory goes on.
 func TestMapAfterRewind(t *testing.T) {
 	for _, k := range kinds {
 		a := k.make()
@@ -106,7 +107,8 @@ func TestMapAfterRewind(t *testing.T) {
 	}
 }
 
-// TestMapKeysAfterRewind: a string key that a Map copied behind a checkpoint makes it stale by the Rewind.
+// TestMapKeysAfterRewind: a string key that a Map copied behind a checkpoint makes it stale by the
+// Rewind.
 func TestMapKeysAfterRewind(t *testing.T) {
 	for _, a := range []*Arena{NewArena(), NewShared()} {
 		m := NewMap[string, int](a, 8)
@@ -129,8 +131,8 @@ func TestMapKeysAfterRewind(t *testing.T) {
 	}
 }
 
-// TestMapReadersAndCheckpoints: many goroutines may look up in a Map while its arena notes checkpoints and is rewound to
-// them.
+// TestMapReadersAndCheckpoints: many goroutines may look up in a Map while its arena notes
+// checkpoints and is rewound to them.
 func TestMapReadersAndCheckpoints(t *testing.T) {
 	a := NewArena()
 	defer a.Free()
@@ -154,8 +156,8 @@ func TestMapReadersAndCheckpoints(t *testing.T) {
 	readers.Wait()
 }
 
-// TestOverwrittenHistory: a shared arena over which an older copy of it was written refuses a checkpoint
-// that the copy does not know, and changes nothing.
+// TestOverwrittenHistory: a shared arena over which an older copy of it was written refuses a
+// checkpoint that the copy does not know, and changes nothing.
 func TestOverwrittenHistory(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		a := NewShared()

@@ -128,7 +128,8 @@ func newFixed(n int) (*Arena, error) {
 	return a, nil
 }
 
-// allocFixed is alloc in a fixed arena, where data of all kinds shares the one chunk, in whole words.
+// allocFixed is alloc in a fixed arena, where data of all kinds shares the one chunk, in whole
+// words.
 func (a *Arena) allocFixed(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
 	d.checkFixed(op)
 	if size == 0 {
@@ -165,7 +166,8 @@ func makeOffHeap[T any](p *offheap.Purpose, n int) (at unsafex.Ptr, err error) {
 
 func freeOffHeap[T any](p unsafex.Ptr, n int) { offheap.FreeSlice(unsafex.SliceOf[T](p, n, n)) }
 
-// maker makes and frees memory of the type off the heap. It panics if the type was never a type parameter.
+// maker makes and frees memory of the type off the heap. It panics if the type was never a type
+// parameter.
 func (d *typeDesc) maker() *offHeapMaker {
 	m := d.offMem.Load()
 	if m == nil {
@@ -180,9 +182,10 @@ func (a *Arena) full() error {
 		a.rec.id, a.rec.held.Load(), a.rec.place(), offheap.ErrLimit)
 }
 
-// A value at the beginning of a block of offheap could be freed as the block, under the arena. So chunks leave the
-// first bytes of their block free, those of types with bools a whole value. Typed chunks that are too large for a slab
-// do not: offheap asks before it frees a block that large (see internal/owner).
+// A value at the beginning of a block of offheap could be freed as the block, under the arena. So
+// chunks leave the first bytes of their block free, those of types with bools a whole value. Typed
+// chunks that are too large for a slab do not: offheap asks before it frees a block that large (see
+// internal/owner).
 
 // leave makes the chunk begin so many bytes behind the beginning of its block.
 func (c *chunk) leave(block unsafex.Ptr, lead uintptr) {

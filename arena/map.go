@@ -10,26 +10,26 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A Map is a hash table in an arena. It does what a Go map does, for NaN, for zeros of both signs
-// and for interface keys too: a key whose dynamic type cannot be compared panics and changes
-// nothing. [NewMap] makes it; unlike a nil map, a nil *Map cannot be read either: every use of one
-// ends in Go's panic for a nil pointer.
+// A Map is a hash table in an arena. It behaves as a Go map does, for NaN, for zeros of both signs
+// and for interface keys, too: a key whose dynamic type cannot be compared panics and changes
+// nothing. [NewMap] makes one. Unlike a nil map, a nil *Map cannot be read: every use ends in Go's
+// panic for a nil pointer.
 //
-// Strings that a key is or holds in its fields and elements are copied to the arena when the key
-// comes into the map; what an interface in a key holds is not, and values are kept as they are.
-// Tables whose keys and values are free of pointers and bools lie in memory that the collector does
-// not scan, and off the heap where the arena does; others lie in memory of their own type that it
-// scans.
+// When a new key comes into the map, strings that it is or holds in its fields and elements are
+// copied to the arena. The contents of an interface in a key are not copied, and values are kept as
+// they are. If keys and values have no pointers and bools, their tables lie in memory that the
+// collector does not scan, and off the heap if the arena does. Other tables lie in memory of their
+// own type, which it scans.
 //
 // When a Map outgrows its table, the next one is twice as large, and the old one stays in the
-// arena, unused, until the arena is reset or freed: all old tables together take at most what the
-// last one takes, and [Arena.Stats] counts them as InUse. A good hint avoids them. One that loses
-// as many entries as it gains does not take more memory for it.
+// arena, unused, until the arena is reset or freed. All old tables together take at most as much as
+// the last one, and [Arena.Stats] counts them as InUse. A good hint avoids them. A Map that loses
+// as many entries as it gains takes no more memory.
 //
-// A Map serves one goroutine at a time, and many that only look up and iterate. It ends with its
-// arena's values: after Free and after Reset every use panics, and so it does after Rewind to a
-// checkpoint from before the Map was made, grew or got its last key with a string. The Map itself,
-// some 300 bytes, is on the Go heap, so that it can say so. A copy of a Map panics.
+// A Map serves one goroutine at a time, or many that only look up and iterate. It ends with its
+// arena's values: after Free and after Reset every use panics. So does every use after Rewind to a
+// checkpoint from before the Map was made, grew, or got its last key with a string. The Map itself,
+// some 300 bytes, is on the Go heap, so it can report this. A copy of a Map panics.
 type Map[K comparable, V any] struct {
 	_     noCopy
 	self  *Map[K, V]    // What tells the Map from a copy.
@@ -280,9 +280,10 @@ func (m *Map[K, V]) Clear() {
 	m.clears++
 }
 
-// All are the entries, in no order. The Map may be changed meanwhile, as a Go map may: an entry
-// that is removed before it was reached is not produced, one that is changed is with its latest
-// value, and one that is new may be. If the arena is freed, the iteration panics when it goes on.
+// All iterates over the entries, in no particular order. The program may change the Map meanwhile,
+// as it may change a Go map: an entry that is removed before it was reached is not produced, a
+// changed entry is produced with its latest value, and a new entry may be produced. If the arena is
+// freed, the iteration panics when it goes on.
 func (m *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) { m.loop("Map.All", "the next step of Map.All", yield) }
 }

@@ -25,7 +25,8 @@ const (
 type keyInfo struct {
 	kind    hashKind
 	strings []uintptr // Where in a key there are strings.
-	// rewritten: keys that are equal may have different bits, of which the last that was set counts.
+	// rewritten: keys that are equal may have different bits, of which the last that was set
+	// counts.
 	rewritten bool
 }
 
@@ -56,7 +57,8 @@ func newKeyInfo(t reflect.Type) *keyInfo {
 	return k
 }
 
-// walk notes what is at an offset of a key, and counts the bytes that say alone whether two keys are equal.
+// walk notes what is at an offset of a key, and counts the bytes that say alone whether two keys
+// are equal.
 func (k *keyInfo) walk(t reflect.Type, at uintptr) (bytes uintptr) {
 	switch t.Kind() {
 	case reflect.String:
@@ -137,9 +139,10 @@ func (h *hasher) init() {
 	h.seed = maphash.MakeSeed()
 }
 
-// word mixes a word. Both halves of one product, as wyhash does it, are not enough: of keys in a row it makes an
-// arithmetic progression, and the step of one Map in a hundred is so near to a simple fraction that its keys pile up
-// in a few places. The second product breaks the progression up.
+// word mixes a word. Both halves of one product, as wyhash does it, are not enough: of keys in a
+// row it makes an arithmetic progression, and the step of one Map in a hundred is so near to a
+// simple fraction that its keys pile up in a few places. The second product breaks the progression
+// up.
 func (h *hasher) word(x uint64) uint64 {
 	hi, lo := bits.Mul64(x^h.add, h.mul)
 	return (hi ^ lo) * golden

@@ -8,9 +8,9 @@ import (
 
 // A mapTable is an open addressing table of slots in groups of eight. A byte of ctrl says of each
 // slot whether it is empty, was full, or is full and then seven bits of its key's hash, so that a
-// group is searched with a few operations on one word. Where a key belongs say the upper bits of its hash,
-// and then come the groups behind: so a larger table gets the entries in the order in which they lie in
-// the old one, and growing goes through both from end to end.
+// group is searched with a few operations on one word. Where a key belongs say the upper bits of
+// its hash, and then come the groups behind: so a larger table gets the entries in the order in
+// which they lie in the old one, and growing goes through both from end to end.
 //
 // Control bytes and slots lie apart. Interleaved, as in Go's maps, they took a fifth more time to
 // build and as much to look up, because all control bytes of a million entries stay in a cache, and
@@ -44,8 +44,8 @@ const (
 // lowest is the index of the first byte of which a bit of e is the highest.
 func lowest(e uint64) int { return bits.TrailingZeros64(e) >> 3 }
 
-// matches has the highest bit of each byte that is full with this hash, and perhaps of some that are
-// full with another.
+// matches has the highest bit of each byte that is full with this hash, and perhaps of some that
+// are full with another.
 func matches(w, hash uint64) uint64 {
 	x := w ^ (hash&0x7f|isFull)*eachByte
 	return (x - eachByte) &^ x & fullBits
@@ -59,9 +59,9 @@ func (t *mapTable[K, V]) home(hash uint64) int {
 	return int(hash>>(t.shift&63)) & (len(t.ctrl) - 1)
 }
 
-// favorite is the slot that a hash gets if it is vacant, or else perhaps nil. Where slots that are not full have
-// keys of zero, a look at it finds most keys without one at the control bytes: in a large table either
-// takes a cache miss.
+// favorite is the slot that a hash gets if it is vacant, or else perhaps nil. Where slots that are
+// not full have keys of zero, a look at it finds most keys without one at the control bytes: in a
+// large table either takes a cache miss.
 func (t *mapTable[K, V]) favorite(hash uint64) *mapSlot[K, V] {
 	i := hash>>(t.shift&63)*8 + hash>>7&7
 	if i < uint64(len(t.slots)) { // Of a lone group it need not be one.
@@ -133,7 +133,8 @@ func (t *mapTable[K, V]) fill(at int, hash uint64) {
 	}
 }
 
-// vacate makes a full slot empty and returns true, or one that was full, if a search must go on there.
+// vacate makes a full slot empty and returns true, or one that was full, if a search must go on
+// there.
 func (t *mapTable[K, V]) vacate(at int) bool {
 	w, shift := &t.ctrl[at>>3], at&7*8
 	ends := empties(*w) != 0 || len(t.ctrl) == 1
@@ -250,8 +251,8 @@ func (m *Map[K, V]) use(t mapTable[K, V], room int) {
 	m.far = m.direct && uintptr(len(t.slots))*unsafex.Size[mapSlot[K, V]]() >= farTable
 }
 
-// farTable is how many bytes of slots no longer stay near the processor. In less, a wrong guess of it that a key
-// is in its favorite slot costs more than the slot.
+// farTable is how many bytes of slots no longer stay near the processor. In less, a wrong guess of
+// it that a key is in its favorite slot costs more than the slot.
 const farTable = 4 << 20
 
 // firstSlots is how many slots the first table has: all eight of a group unless they are large.

@@ -270,8 +270,8 @@ func (w *world) verify() error {
 }
 
 // TestModel does everything at random to arenas of all kinds and keeps stale values of all kinds
-// around. The arenas of a pass begin with the chunks that those before gave back. What is alive must
-// stay what it is, and the collector must be content.
+// around. The arenas of a pass begin with the chunks that those before gave back. What is alive
+// must stay what it is, and the collector must be content.
 func TestModel(t *testing.T) { model(t, 1, false) }
 
 // TestModelParallel is TestModel by two goroutines, each with arenas of its own. They forget what

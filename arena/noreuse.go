@@ -14,15 +14,15 @@ import (
 
 // An arena without reuse gives its memory up to the collector. The life of such a chunk:
 //
-//  1. The arena takes it from the Go heap, or from proven, never from the store: a stale pointer of
-//     another arena could lead into a chunk of the store.
-//  2. The arena cuts values from it, as from any chunk.
-//  3. Free, Reset, Rewind and Pool.Put unlink it. They write nothing into it, so that a stale value
-//     stays what it was, and the collector frees the chunk with the last pointer into it.
-//  4. A large chunk without pointers has a finalizer from then on. When the collector has proved that
-//     no pointer is left, the finalizer puts the chunk into proven, with its pages warm and not
-//     cleared. A chunk with pointers cannot come back that way: its finalizer would keep alive what
-//     it points to, itself included.
+//   1. The arena takes it from the Go heap, or from proven, never from the store: a stale pointer
+//     of another arena could lead into a chunk of the store.
+//   2. The arena cuts values from it, as from any chunk.
+//   3. Free, Reset, Rewind and Pool.Put unlink it. They write nothing into it, so that a stale
+//     value stays what it was, and the collector frees the chunk with the last pointer into it.
+//   4. A large chunk without pointers has a finalizer from then on. When the collector has proved
+//     that no pointer is left, the finalizer puts the chunk into proven, with its pages warm and
+//     not cleared. A chunk with pointers cannot come back that way: its finalizer would keep alive
+//     what it points to, itself included.
 //
 // A chunk costs about a microsecond, so a bump makes its chunks as large as the last rounds were.
 

@@ -12,8 +12,8 @@ import (
 
 // Tests of limits of arenas without reuse, whose chunks are as large as the last rounds were.
 
-// TestNoReusePlansLeaveRoom: a round that differs from the last one is not refused because of chunks
-// that are as large as the last round's, and that it does not fill.
+// TestNoReusePlansLeaveRoom: a round that differs from the last one is not refused because of
+// chunks that are as large as the last round's, and that it does not fill.
 func TestNoReusePlansLeaveRoom(t *testing.T) {
 	chunked(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // One part of a shared arena has it all.
@@ -43,8 +43,8 @@ func TestNoReusePlansLeaveRoom(t *testing.T) {
 	}
 }
 
-// TestNoReuseLimitUsed: what arenas that reuse their memory can hold at a limit, arenas without reuse
-// can hold, too, after rounds of any size.
+// TestNoReuseLimitUsed: what arenas that reuse their memory can hold at a limit, arenas without
+// reuse can hold, too, after rounds of any size.
 func TestNoReuseLimitUsed(t *testing.T) {
 	chunked(t)
 	const limit = 1 << 20
@@ -65,7 +65,8 @@ func TestNoReuseLimitUsed(t *testing.T) {
 	}
 }
 
-// tangle has an interior pointer, which makes DeepClone begin again, and perhaps a part that it refuses.
+// tangle has an interior pointer, which makes DeepClone begin again, and perhaps a part that it
+// refuses.
 type tangle struct {
 	all    [4]int
 	inside *int
@@ -78,8 +79,8 @@ func newTangle() *tangle {
 	return v
 }
 
-// TestNoReuseFailedClones: DeepClone takes memory that it has cut in vain again, so that a failed copy costs
-// an arena without reuse no chunk and keeps nothing alive.
+// TestNoReuseFailedClones: DeepClone takes memory that it has cut in vain again, so that a failed
+// copy costs an arena without reuse no chunk and keeps nothing alive.
 func TestNoReuseFailedClones(t *testing.T) {
 	chunked(t)
 	for _, refused := range []bool{false, true} {
@@ -103,8 +104,8 @@ func TestNoReuseFailedClones(t *testing.T) {
 	}
 }
 
-// TestPutSharedNoReuse: Put of a shared arena in a Pool without reuse leaves to the collector what others
-// make in the arena until its very end.
+// TestPutSharedNoReuse: Put of a shared arena in a Pool without reuse leaves to the collector what
+// others make in the arena until its very end.
 func TestPutSharedNoReuse(t *testing.T) {
 	if freehold.HeapMode() || keptApart() {
 		t.Skip("arenas have no chunks of their own, or a mode overwrites them")

@@ -86,7 +86,8 @@ func (l *leftBehind) check() error {
 	return nil
 }
 
-// A noReuseWay is a way to give values up without reuse: it calls fill, and then gives up what that made.
+// A noReuseWay is a way to give values up without reuse: it calls fill, and then gives up what that
+// made.
 type noReuseWay struct {
 	name string
 	open func() (round func(fill func(a *Arena)))
@@ -156,7 +157,8 @@ func skipApart(t *testing.T) {
 	}
 }
 
-// TestNoReuse: what was given up stays what it was, whatever is made afterwards, there and elsewhere.
+// TestNoReuse: what was given up stays what it was, whatever is made afterwards, there and
+// elsewhere.
 func TestNoReuse(t *testing.T) {
 	skipApart(t)
 	for _, way := range noReuseWays() {
@@ -182,7 +184,8 @@ func TestNoReuse(t *testing.T) {
 	}
 }
 
-// TestNoReuseTakesNothing: an arena without reuse has no memory that another arena has given up to be reused.
+// TestNoReuseTakesNothing: an arena without reuse has no memory that another arena has given up to
+// be reused.
 func TestNoReuseTakesNothing(t *testing.T) {
 	skipApart(t)
 	if freehold.HeapMode() {
@@ -262,8 +265,8 @@ func released(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// TestNoReuseReleases: neither an arena nor a handle to it keeps alive what was given up, or what that points to, and a stale
-// value keeps alive its own chunk.
+// TestNoReuseReleases: neither an arena nor a handle to it keeps alive what was given up, or what
+// that points to, and a stale value keeps alive its own chunk.
 func TestNoReuseReleases(t *testing.T) {
 	skipApart(t)
 	for _, way := range noReuseWays() {
@@ -294,7 +297,8 @@ func TestNoReuseReleases(t *testing.T) {
 	}
 }
 
-// TestNoReuseProven: large chunks without pointers come back when no pointer into them is left, and not before.
+// TestNoReuseProven: large chunks without pointers come back when no pointer into them is left, and
+// not before.
 func TestNoReuseProven(t *testing.T) {
 	if freehold.HeapMode() || sanitize.Race || debugmode.On() {
 		t.Skip("no chunk comes back")
@@ -305,7 +309,8 @@ func TestNoReuseProven(t *testing.T) {
 	stale := MakeSlice[byte](a, size, size)
 	stale[0], stale[size-1] = 'a', 'z'
 	addr := unsafex.Addr(&stale[0])
-	// took takes chunks that came back until it is the one of stale. Others are those of earlier tests.
+	// took takes chunks that came back until it is the one of stale. Others are those of earlier
+	// tests.
 	took := func() *chunk {
 		for {
 			if c := proven.get(k); c == nil || unsafex.PtrAddr(c.base) == addr {
@@ -340,7 +345,8 @@ func TestNoReuseProven(t *testing.T) {
 	a.Free()
 }
 
-// TestNoReuseFollowsRounds: a small round after a large one takes no large chunks, and equal rounds take one chunk a type.
+// TestNoReuseFollowsRounds: a small round after a large one takes no large chunks, and equal rounds
+// take one chunk a type.
 func TestNoReuseFollowsRounds(t *testing.T) {
 	if freehold.HeapMode() || newDebugState(kindGo).apart() {
 		t.Skip("arenas have no chunks of their own")

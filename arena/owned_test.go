@@ -10,7 +10,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// freeForeign calls all functions of offheap that free or move, with a value of an arena, and expects each to refuse.
+// freeForeign calls all functions of offheap that free or move, with a value of an arena, and
+// expects each to refuse.
 func freeForeign[T comparable](t *testing.T, a *Arena, n int, values ...T) {
 	t.Helper()
 	name := fmt.Sprintf("arena %d", a.ID())
@@ -44,8 +45,8 @@ func freeForeign[T comparable](t *testing.T, a *Arena, n int, values ...T) {
 	}
 }
 
-// TestOffheapFreeOfValue: offheap frees no value of an off-heap arena, be it the first of its chunk or alone in one. The
-// arena's own Free works afterwards.
+// TestOffheapFreeOfValue: offheap frees no value of an off-heap arena, be it the first of its chunk
+// or alone in one. The arena's own Free works afterwards.
 func TestOffheapFreeOfValue(t *testing.T) {
 	if freehold.HeapMode() {
 		t.Skip("all values are on the Go heap")
@@ -67,7 +68,8 @@ func TestOffheapFreeOfValue(t *testing.T) {
 	}
 }
 
-// TestMisuseError: each mistake with an arena and what is made on it panics with a MisuseError of its kind.
+// TestMisuseError: each mistake with an arena and what is made on it panics with a MisuseError of
+// its kind.
 func TestMisuseError(t *testing.T) {
 	freed := NewArena()
 	freed.Free()

@@ -24,7 +24,8 @@ func Append[T any](a *Arena, s []T, elems ...T) []T {
 	return s
 }
 
-// TryAppend is Append with an error for what the world may refuse. If there is one, the result is s, unchanged.
+// TryAppend is Append with an error for what the world may refuse. If there is one, the result is
+// s, unchanged.
 func TryAppend[T any](a *Arena, s []T, elems ...T) ([]T, error) {
 	return appendTo("TryAppend", a, s, elems)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// TestAppendKeepsWords: a slice that begins within a word may grow where it is, but whatever is made behind it lies
-// where its type may.
+// TestAppendKeepsWords: a slice that begins within a word may grow where it is, but whatever is
+// made behind it lies where its type may.
 func TestAppendKeepsWords(t *testing.T) {
 	for _, k := range kinds {
 		a := k.make()
@@ -60,7 +60,8 @@ func grownFrom[T comparable](t *testing.T, a *Arena, from, n int) {
 	}
 }
 
-// TestAppendGrowsInPlace: in a fixed arena, too, a slice of bytes that was made last grows where it is, whole or in part.
+// TestAppendGrowsInPlace: in a fixed arena, too, a slice of bytes that was made last grows where it
+// is, whole or in part.
 func TestAppendGrowsInPlace(t *testing.T) {
 	chunked(t)
 	a := NewFixed(1 << 12)

@@ -139,7 +139,8 @@ func (r *record) fits(n int64) bool {
 // for it.
 const aheadShare = 16
 
-// room is how many more bytes the limit allows, if there is one, and how many of them plans may take.
+// room is how many more bytes the limit allows, if there is one, and how many of them plans may
+// take.
 func (r *record) room() (n, ahead uintptr, limited bool) {
 	l, held := r.limit.Load(), r.held.Load()
 	return uintptr(max(0, l-held)), uintptr(max(0, l/aheadShare-held)), l > 0

@@ -15,8 +15,8 @@ import (
 // A chunkStore keeps chunks that arenas gave back, for the next arenas, for some seconds. It is
 // divided into shards, of which each P prefers one. Only Free, Reset and Rewind fill it.
 //
-// What it keeps is bounded: with the chunks of live arenas it never holds more than slack above what
-// live arenas held at once not long ago.
+// What it keeps is bounded: with the chunks of live arenas it never holds more than slack above
+// what live arenas held at once not long ago.
 type chunkStore struct {
 	shards [storeShards]shard
 	held   atomic.Int64 // In live arenas on Go memory.

@@ -16,12 +16,12 @@ import (
 )
 
 // TestStress is a program that breaks the promise of Free all the time: it keeps values of every
-// kind that were given up and reads them, while other arenas recycle their memory and the
-// collector runs. Nothing that is alive may change, on the Go heap least of all, no value may have
-// bits that its type does not have, and the collector must be content.
+// kind that were given up and reads them, while other arenas recycle their memory and the collector
+// runs. Nothing that is alive may change, on the Go heap least of all, no value may have bits that
+// its type does not have, and the collector must be content.
 //
-// Goroutines take turns: what one reads that another has now would be a data race, for which nothing
-// is promised. The collector takes no turns.
+// Goroutines take turns: what one reads that another has now would be a data race, for which
+// nothing is promised. The collector takes no turns.
 func TestStress(t *testing.T) {
 	testenv.LowerGCPercent(t, 20)
 	seed := uint64(time.Now().UnixNano())
@@ -213,7 +213,8 @@ func (s *stress) verifyWorld(w *stressWorld, all bool) {
 	}
 }
 
-// onHeap makes a value on the Go heap, where the next collection might find it spoilt, and forgets others.
+// onHeap makes a value on the Go heap, where the next collection might find it spoilt, and forgets
+// others.
 func (s *stress) onHeap() {
 	s.seed++
 	l, want := leafValue(s.seed), leafValue(s.seed)

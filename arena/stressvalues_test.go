@@ -144,8 +144,8 @@ func stressTree(s *stress, w *stressWorld) relic {
 	return relic{func() error { return check(root, depth, seed) }, func() error { return staleLeaf(root, depth) }}
 }
 
-// quietly runs what may panic because its map is stale, as the map's description says: with a message of
-// the package's, or because Go's check of an index found what is no slot.
+// quietly runs what may panic because its map is stale, as the map's description says: with a
+// message of the package's, or because Go's check of an index found what is no slot.
 func quietly(f func()) error {
 	err := panicOf(f)
 	if _, fault := err.(interface{ Addr() uintptr }); err == nil || fault {
@@ -157,7 +157,8 @@ func quietly(f func()) error {
 	return nil
 }
 
-// faultless is f, which may read what was given up: that a debug mode lets it fault is fine. A sanitizer would end the program.
+// faultless is f, which may read what was given up: that a debug mode lets it fault is fine. A
+// sanitizer would end the program.
 func faultless(f func() error) (err error) {
 	if sanitize.Enabled {
 		return nil

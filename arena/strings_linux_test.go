@@ -11,8 +11,9 @@ import (
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
-// TestStringsInGuardMode: the compiler and the assembly of the runtime leave strings out of what AddressSanitizer and MemorySanitizer see.
-// On guarded pages each operation on a string that was given up faults.
+// TestStringsInGuardMode: the compiler and the assembly of the runtime leave strings out of what
+// AddressSanitizer and MemorySanitizer see. On guarded pages each operation on a string that was
+// given up faults.
 func TestStringsInGuardMode(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if freehold.Modes().Heap {

@@ -14,7 +14,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// Types of the suite: words, bytes, nothing, a large one, one with a bool, and some with Go pointers.
+// Types of the suite: words, bytes, nothing, a large one, one with a bool, and some with Go
+// pointers.
 type (
 	pair  struct{ a, b int64 }
 	three struct{ a, b, c byte }
@@ -58,7 +59,8 @@ func leafValue(i int) leaf {
 	return l
 }
 
-// staleLeaf looks at a leaf that was given up: another may be in its place, or poison, half of one must not.
+// staleLeaf looks at a leaf that was given up: another may be in its place, or poison, half of one
+// must not.
 func staleLeaf(l *leaf, depth int) error {
 	if l.id != ^l.twin && l.id != poisoned && (l.id != 0 || l.twin != 0) {
 		return fmt.Errorf("it has the parts of two: %+v", *l)

@@ -11,8 +11,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// suites are what each kind of arena promises. The suite uses values that were given up, for which a sanitizer ends the program: then
-// the test is skipped.
+// suites are what each kind of arena promises. The suite uses values that were given up, for which
+// a sanitizer ends the program: then the test is skipped.
 func suites(t testing.TB) map[string]arenasuite.Config {
 	if sanitize.Enabled {
 		t.Skip("not with a sanitizer compiled in")

@@ -15,7 +15,8 @@ type heapNode struct {
 	n    int64
 }
 
-// lists are the ways to build, walk and free a list of n nodes; each returns the sum of its numbers.
+// lists are the ways to build, walk and free a list of n nodes; each returns the sum of its
+// numbers.
 var lists = []struct {
 	name string
 	run  func(n int64) int64

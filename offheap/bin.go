@@ -142,8 +142,8 @@ func (b *bin) remove(s *span) {
 	s.next, s.prev = 0, 0
 }
 
-// takeListed makes a listed slab current and returns it, or nil. Without random placement roll is 0,
-// and the slab is the first of the list.
+// takeListed makes a listed slab current and returns it, or nil. Without random placement roll is
+// 0, and the slab is the first of the list.
 func (b *bin) takeListed(roll uint64) *span {
 	b.mu.Lock()
 	defer b.mu.Unlock()

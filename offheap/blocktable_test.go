@@ -63,7 +63,8 @@ func TestBlockTable(t *testing.T) {
 	}
 }
 
-// TestBlockTableLooksInFewPlaces: a large block that there was once does not make each diagnosis slow.
+// TestBlockTableLooksInFewPlaces: a large block that there was once does not make each diagnosis
+// slow.
 func TestBlockTableLooksInFewPlaces(t *testing.T) {
 	g, k := trackedAlone()
 	addr, err := g.alloc(request{kind: k, n: 64 << 20, align: 8})

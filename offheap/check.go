@@ -7,8 +7,8 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// The functions here check what must be true of a heap at the ends of its slow paths. They do nothing and cost nothing
-// unless the build has [invariants.Enabled].
+// The functions here check what must be true of a heap at the ends of its slow paths. They do
+// nothing and cost nothing unless the build has [invariants.Enabled].
 
 // checkNewSpan is for a span that was just made. The caller holds the heap's lock.
 func (h *heap) checkNewSpan(b *bin, s *span) {
@@ -61,8 +61,8 @@ func (h *heap) mustBeSpan(b *bin, s *span) {
 	}
 }
 
-// slotFault is what is wrong with the slot that holder id has for b, or "". Its holder, which is pinned, calls it: it neither allocates
-// nor panics. checkSlot does, afterwards.
+// slotFault is what is wrong with the slot that holder id has for b, or "". Its holder, which is
+// pinned, calls it: it neither allocates nor panics. checkSlot does, afterwards.
 func (h *heap) slotFault(b *bin, c *slots, id int) string {
 	if !invariants.Enabled || c == nil || b.id >= nullBin || c.bins[b.id].size == 0 {
 		return ""
@@ -123,7 +123,8 @@ func (b *bin) checkListed(s *span) {
 	}
 }
 
-// checkPages compares the page maps with everything that is counted. The caller holds the locks of purge and heap.
+// checkPages compares the page maps with everything that is counted. The caller holds the locks of
+// purge and heap.
 func (h *heap) checkPages() {
 	if !invariants.Enabled {
 		return
@@ -167,7 +168,8 @@ func (c *pageCount) addRegion(h *heap, r *region) {
 	end := r.used.Load() / granule
 	for i := uintptr(0); ; {
 		at, rec := r.pages.next(i, end)
-		// What a typed kind has given back stays its own; no other granules are neither free nor a span's.
+		// What a typed kind has given back stays its own; no other granules are neither free nor a
+		// span's.
 		if !r.typed && !r.runs.isFree(int(i), int(at-i)) {
 			invariants.Broken("granules of the %d at %#x are neither free nor a span's", at-i, r.base+i*granule)
 		}

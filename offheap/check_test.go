@@ -10,7 +10,8 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// TestChecks breaks each invariant of a heap of its own and expects the check that stands for it to say so.
+// TestChecks breaks each invariant of a heap of its own and expects the check that stands for it to
+// say so.
 func TestChecks(t *testing.T) {
 	needChecks(t)
 	for _, c := range []struct {

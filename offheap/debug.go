@@ -15,9 +15,10 @@ func init() { debugmode.OnEnd(Check) }
 
 // chooseTracked returns what serves the blocks of h in place of its slabs, or nil if nothing does.
 //
-// With the kill switch, and where there is no other memory, blocks come from the Go heap; then there are no guarded pages, and
-// no telling addresses of the Go heap from others. Under the race detector, too, blocks come from the Go heap, because it sees no other
-// memory; but a mode that needs memory of its own goes before it.
+// With the kill switch, and where there is no other memory, blocks come from the Go heap; then
+// there are no guarded pages, and no telling addresses of the Go heap from others. Under the race
+// detector, too, blocks come from the Go heap, because it sees no other memory; but a mode that
+// needs memory of its own goes before it.
 func chooseTracked(h *heap) *tracked {
 	onGoHeap := freehold.HeapMode() || !vmem.Supported // HeapMode freezes the modes, which starts those for debugging.
 	modes := debugmode.Current()
@@ -42,7 +43,8 @@ func chooseTracked(h *heap) *tracked {
 // raceOnSlabs is for the slabs' own tests under the race detector.
 var raceOnSlabs = false
 
-// quarantineShare: poisoned blocks in quarantine take a sixteenth of the budget at most. Guarded ones take address space, these memory.
+// quarantineShare: poisoned blocks in quarantine take a sixteenth of the budget at most. Guarded
+// ones take address space, these memory.
 const quarantineShare = 16
 
 // debug sets the modes.
@@ -59,7 +61,8 @@ func (t *tracked) debug(modes debugmode.Config) {
 	}
 }
 
-// mark does to a new block what the modes ask for, and enters it in the table that reports are made from.
+// mark does to a new block what the modes ask for, and enters it in the table that reports are made
+// from.
 func (t *tracked) mark(b *block, zero bool) {
 	if t.modes.Poison {
 		if !zero {
@@ -97,7 +100,8 @@ func (t *tracked) guard(b *block, align uintptr) bool {
 	return b.guarded
 }
 
-// A canaryLen is how many bytes behind a block bear a canary at least, so that the next block is not reached by a small overflow.
+// A canaryLen is how many bytes behind a block bear a canary at least, so that the next block is
+// not reached by a small overflow.
 const canaryLen = 16
 
 // margin is the bytes behind a block that bear its canary.
@@ -115,8 +119,8 @@ func (t *tracked) margin(q request) uintptr {
 
 func roundUpTo(n, step uintptr) uintptr { return (n + step - 1) / step * step }
 
-// pattern is the byte to write over memory of b in place of a pattern, so that a stale value has valid bools, and no pointer that the
-// collector could mind (C1).
+// pattern is the byte to write over memory of b in place of a pattern, so that a stale value has
+// valid bools, and no pointer that the collector could mind (C1).
 func (t *tracked) pattern(b *block, wish byte) byte {
 	if b.kind.typed() {
 		return debugmode.TypedPattern

@@ -7,12 +7,13 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// goRanges knows which addresses belong to the Go heap, where goroutines' stacks lie, too. The runtime tells nobody, so it is
-// put together from what can be seen from outside. The heap takes address space in units of goUnit, so that all of the unit
-// around a known object is the heap's. Linux shows the mappings of the process besides: those that adjoin the one around such a
-// unit, without a file or a name of somebody else's, are the heap's, too, because it grows upwards from where it began, far
-// from everything else on 64-bit systems; and newer kernels show the runtime's own names for them. On 32-bit systems without such
-// names a unit can stay unknown.
+// goRanges knows which addresses belong to the Go heap, where goroutines' stacks lie, too. The
+// runtime tells nobody, so it is put together from what can be seen from outside. The heap takes
+// address space in units of goUnit, so that all of the unit around a known object is the heap's.
+// Linux shows the mappings of the process besides: those that adjoin the one around such a unit,
+// without a file or a name of somebody else's, are the heap's, too, because it grows upwards from
+// where it began, far from everything else on 64-bit systems; and newer kernels show the runtime's
+// own names for them. On 32-bit systems without such names a unit can stay unknown.
 type goRanges struct {
 	mu   sync.Mutex
 	list []addrRange // Sorted, apart from each other.
@@ -21,11 +22,12 @@ type goRanges struct {
 // addrRange is the addresses from lo up to, but not including, hi.
 type addrRange struct{ lo, hi uintptr }
 
-// goUnit is the least of the units in which the heap takes address space, on the systems that there are; it is 64 MiB on most.
+// goUnit is the least of the units in which the heap takes address space, on the systems that there
+// are; it is 64 MiB on most.
 const goUnit = 4 << 20
 
-// goWindow is how far apart two addresses of the heap may lie before the second is not looked for: where the ranges may be out
-// of date they are read anew, which takes long.
+// goWindow is how far apart two addresses of the heap may lie before the second is not looked for:
+// where the ranges may be out of date they are read anew, which takes long.
 const goWindow = 1 << (24 + 16*is64Int)
 
 // refresh finds the ranges anew. What was known stays: the heap never gives up address space.
@@ -41,10 +43,12 @@ func (g *goRanges) refresh() {
 	g.list = mergeRanges(list)
 }
 
-// largestProbe is the size of the largest objects by which the heap's units are found: larger ones where these alone tell.
+// largestProbe is the size of the largest objects by which the heap's units are found: larger ones
+// where these alone tell.
 const largestProbe = 64 << 10 << (4 * (1 - is64Int))
 
-// probeGoHeap returns addresses of objects on the Go heap of sizes for which it has different places, and of the stack.
+// probeGoHeap returns addresses of objects on the Go heap of sizes for which it has different
+// places, and of the stack.
 func probeGoHeap() (addrs []uintptr) {
 	for n := 16; n <= largestProbe; n *= 4 {
 		addrs = append(addrs, unsafex.SliceAddr(make([]byte, n)), unsafex.SliceAddr(make([]*byte, n/8)))

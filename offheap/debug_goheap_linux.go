@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// mappedGoHeap reads which mappings of the process are the Go heap's: those with the runtime's name, and those that hold a
-// known address or adjoin one that does, with nothing but anonymous memory between them.
+// mappedGoHeap reads which mappings of the process are the Go heap's: those with the runtime's
+// name, and those that hold a known address or adjoin one that does, with nothing but anonymous
+// memory between them.
 func mappedGoHeap(known []uintptr) []addrRange {
 	text, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
@@ -49,7 +50,8 @@ func goMappings(text string, known []uintptr) (found []addrRange) {
 	return found
 }
 
-// parseMapping reads one line of /proc/self/maps: the range, and the name of the file or of the anonymous memory.
+// parseMapping reads one line of /proc/self/maps: the range, and the name of the file or of the
+// anonymous memory.
 func parseMapping(line string) (r addrRange, name string, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 5 {

@@ -2,5 +2,6 @@
 
 package offheap
 
-// mappedGoHeap finds nothing here: the system does not list the mappings in a file. The units around known objects must do.
+// mappedGoHeap finds nothing here: the system does not list the mappings in a file. The units
+// around known objects must do.
 func mappedGoHeap([]uintptr) []addrRange { return nil }

@@ -18,7 +18,8 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// inMode runs the calling test in a process of its own with FREEHOLD set to the words. It returns true there.
+// inMode runs the calling test in a process of its own with FREEHOLD set to the words. It returns
+// true there.
 func inMode(t *testing.T, words string) bool {
 	t.Helper()
 	if freehold.Modes().Heap {
@@ -64,7 +65,8 @@ func wantText(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// TestReportHasStacks: a double free is told with where the block was allocated and freed, by the program's own functions.
+// TestReportHasStacks: a double free is told with where the block was allocated and freed, by the
+// program's own functions.
 func TestReportHasStacks(t *testing.T) {
 	testenv.MisusesMemory(t)
 	inModes(t, func(t *testing.T) {
@@ -117,7 +119,8 @@ func faults(t *testing.T, f func()) debugmode.Report {
 
 var sink byte
 
-// TestGuard: accesses after a free and beyond a page fault, and are explained; those beside a block on its own page are found at its free.
+// TestGuard: accesses after a free and beyond a page fault, and are explained; those beside a block
+// on its own page are found at its free.
 func TestGuard(t *testing.T) {
 	testenv.MisusesMemory(t)
 	inModes(t, func(t *testing.T) {
@@ -183,7 +186,8 @@ func TestGuardBudget(t *testing.T) {
 	}, "guard,guardmaps=20", "guard,poison,guardmaps=20")
 }
 
-// TestPoison: fresh and freed memory bears the patterns, and canaries and writes after a free are found.
+// TestPoison: fresh and freed memory bears the patterns, and canaries and writes after a free are
+// found.
 func TestPoison(t *testing.T) {
 	testenv.MisusesMemory(t)
 	inModes(t, func(t *testing.T) {
@@ -233,7 +237,8 @@ func TestPoison(t *testing.T) {
 	}, "poison", "poison,leaks", "poison,pointers")
 }
 
-// TestQuarantineIsChecked: a write after a free is told when the block leaves the quarantine, by the free that comes then.
+// TestQuarantineIsChecked: a write after a free is told when the block leaves the quarantine, by
+// the free that comes then.
 func TestQuarantineIsChecked(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inMode(t, "poison,guardbytes=64K") {
@@ -254,8 +259,8 @@ func TestQuarantineIsChecked(t *testing.T) {
 	t.Error("nothing was told")
 }
 
-// TestQuarantineIsCheckedInTurn: a write after a free is told by one of the next frees, long before the block
-// would leave the quarantine.
+// TestQuarantineIsCheckedInTurn: a write after a free is told by one of the next frees, long before
+// the block would leave the quarantine.
 func TestQuarantineIsCheckedInTurn(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inMode(t, "poison") {

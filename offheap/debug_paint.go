@@ -2,8 +2,8 @@ package offheap
 
 import "github.com/freehold-go/freehold/internal/unsafex"
 
-// These functions read and write memory that is the program's, maybe while the program writes to it.
-// The race detector must not report that.
+// These functions read and write memory that is the program's, maybe while the program writes to
+// it. The race detector must not report that.
 
 // paint writes the byte over n bytes at addr.
 //

@@ -19,7 +19,8 @@ func (t *tracked) inspectPointers(b *block, op string, look *lookup) *MisuseErro
 	return newMisuse(op, r)
 }
 
-// field names what lies off bytes into the block: "main.node.next", "[]main.node[3].next", "bytes of []byte".
+// field names what lies off bytes into the block: "main.node.next", "[]main.node[3].next", "bytes
+// of []byte".
 func (b *block) field(off uintptr) string {
 	if b.desc == nil {
 		return fmt.Sprintf("[]byte[%d:%d]", off, off+ptrSize)

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// racing is what the children of TestRace do: each name is a program, and says whether there is a race in it.
+// racing is what the children of TestRace do: each name is a program, and says whether there is a
+// race in it.
 var racing = map[string]struct {
 	race bool
 	run  func()

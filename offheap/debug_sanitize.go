@@ -5,15 +5,17 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// With a sanitizer compiled in, every block is tracked. All memory that blocks are cut from is forbidden to the program; a
-// block is allowed while it lives, so that its neighbourhood is what the sanitizers call red zones: at least what the block before
-// leaves behind its end (see margin). Freed blocks are forbidden again, and not used again while they are in quarantine.
+// With a sanitizer compiled in, every block is tracked. All memory that blocks are cut from is
+// forbidden to the program; a block is allowed while it lives, so that its neighbourhood is what
+// the sanitizers call red zones: at least what the block before leaves behind its end (see margin).
+// Freed blocks are forbidden again, and not used again while they are in quarantine.
 
-// sanitizedQuarantine bounds the freed blocks that a sanitizer keeps from being used again, in bytes. It is what AddressSanitizer keeps of
-// malloc's.
+// sanitizedQuarantine bounds the freed blocks that a sanitizer keeps from being used again, in
+// bytes. It is what AddressSanitizer keeps of malloc's.
 const sanitizedQuarantine = 256 << 20
 
-// marked says whether blocks are noted with their stacks: in the debug modes, and for a sanitizer that is told of them.
+// marked says whether blocks are noted with their stacks: in the debug modes, and for a sanitizer
+// that is told of them.
 func (t *tracked) marked() bool { return t.modes.Asked() || sanitize.Enabled && t.under != nil }
 
 // sanitized says whether a sanitizer is told of b. Over blocks on the Go heap the runtime watches.
@@ -50,8 +52,9 @@ func clearRest[T any](s []T, n int) {
 	}
 }
 
-// allowCopy comes before a copy of s, of which the program may have written a part: to MemorySanitizer, as Go uses it, a copy is a use. What
-// was not written counts as written afterwards.
+// allowCopy comes before a copy of s, of which the program may have written a part: to
+// MemorySanitizer, as Go uses it, a copy is a use. What was not written counts as written
+// afterwards.
 func allowCopy[T any](s []T) {
 	if sanitize.Kind == "msan" && len(s) > 0 {
 		sanitize.Unpoison(unsafex.SliceAddr(s), uintptr(len(s))*unsafex.Size[T]())

@@ -12,7 +12,8 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// debugHeapFor is a heap of a test's own in the modes, without guarded pages, which are the process's.
+// debugHeapFor is a heap of a test's own in the modes, without guarded pages, which are the
+// process's.
 func debugHeapFor(modes debugmode.Config) testHeap {
 	h := newTestHeap(vmem.System())
 	h.other = newTracked(h.heap)

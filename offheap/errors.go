@@ -54,11 +54,12 @@ func limitReached(who string, n, held, limit int64) error {
 //   - "damaged canary" and "heap pointer in off-heap memory", by a free, which has no effect then,
 //     or by [Check].
 //   - "use after Free" (or after another operation) of a Ref.
-//   - "write after Free", by [Check], or when a freed block leaves the quarantine. In the second case
-//     a later, correct Free reports the damage. That Free has completed; the bug is elsewhere.
+//   - "write after Free", by [Check], or when a freed block leaves the quarantine. In the second
+//     case a later, correct Free reports the damage. That Free has completed; the bug is elsewhere.
 //
-// Package arena panics with it, too: "use after Free", "use after Reset", "use of a copy" and "use of
-// a zero value" of an Arena, Pool, Builder or Map, and "stale or foreign checkpoint". Addr is 0 there.
+// Package arena panics with it, too: "use after Free", "use after Reset", "use of a copy" and "use
+// of a zero value" of an Arena, Pool, Builder or Map, and "stale or foreign checkpoint". Addr is 0
+// there.
 type MisuseError struct {
 	Op     string  // The function that the program called, such as "Free".
 	Addr   uintptr // The address that it was called with, or at which the mistake was found.
@@ -66,17 +67,17 @@ type MisuseError struct {
 	Detail string
 
 	// The stacks of this call, of the allocation and of the free of the block: a line for each
-	// function, the innermost first, and one for file and line. A stack is empty if it is not known;
-	// without a debug mode all are.
+	// function, the innermost first, and one for file and line. A stack is empty if it is not
+	// known; without a debug mode all are.
 	Here, Allocated, Freed string
 
-	// Report is the whole text, as Error returns it, in the debug modes and for mistakes with arenas.
-	// Otherwise it is empty.
+	// Report is the whole text, as Error returns it, in the debug modes and for mistakes with
+	// arenas. Otherwise it is empty.
 	Report string
 }
 
-// Error names the mistake, the place, and what to do. It is one line, in the debug modes followed by
-// the stacks.
+// Error names the mistake, the place, and what to do. It is one line, in the debug modes followed
+// by the stacks.
 func (e *MisuseError) Error() string {
 	if e.Report != "" {
 		return e.Report

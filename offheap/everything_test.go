@@ -21,7 +21,8 @@ import (
 // long, such as 30s.
 func TestEverything(t *testing.T) { everything(t) }
 
-// everything is TestEverything with more bystanders. They are gone when it looks at the figures, which are exact only then.
+// everything is TestEverything with more bystanders. They are gone when it looks at the figures,
+// which are exact only then.
 func everything(t *testing.T, more ...func(*rand.Rand)) {
 	quiet(t)
 	SetPurgeDelay(2 * time.Millisecond) // The background purge runs as well; quiet puts the delay back.
@@ -150,7 +151,8 @@ func (f *fair) squeeze(rng *rand.Rand) {
 	}
 }
 
-// reschedule changes the number of Ps, so that some of them go idle with what they have checked out.
+// reschedule changes the number of Ps, so that some of them go idle with what they have checked
+// out.
 func (f *fair) reschedule(rng *rand.Rand) {
 	if rng.IntN(8) == 0 {
 		runtime.GOMAXPROCS(1 + rng.IntN(8))

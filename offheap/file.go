@@ -143,7 +143,8 @@ func openFile(op, path string, flag int) (*File, error) {
 	access := vmem.Read
 	if flag == os.O_RDWR {
 		access = vmem.ReadWrite
-		// A file with holes, copied by a tool that makes them, gets its space now and not by SIGBUS.
+		// A file with holes, copied by a tool that makes them, gets its space now and not by
+		// SIGBUS.
 		if err := vmem.Preallocate(f, size); err != nil {
 			return nil, fmt.Errorf("offheap: %s: %w", op, err)
 		}

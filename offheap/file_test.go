@@ -203,7 +203,8 @@ func TestFileClosed(t *testing.T) {
 			t.Fatalf("%s: %s", what, message)
 		}
 	}
-	// The addresses stay out of use: a stale pointer faults, whatever is allocated and mapped later.
+	// The addresses stay out of use: a stale pointer faults, whatever is allocated and mapped
+	// later.
 	other := tempFile(t, 1<<16)
 	blocks := [][]byte{Alloc(1 << 16), make([]byte, 1<<16)}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

@@ -31,7 +31,8 @@ func (h *heap) flushPs() {
 	}
 }
 
-// emptyCache checks in everything of a holder. The caller has the right to its slots and is not pinned.
+// emptyCache checks in everything of a holder. The caller has the right to its slots and is not
+// pinned.
 func (h *heap) emptyCache(c *slots) {
 	for _, b := range *h.bins.Load() {
 		if b.id < nullBin && c.bins[b.id].size != 0 {
@@ -66,9 +67,10 @@ func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
 	return h.couldRetire(b, n)
 }
 
-// loose says whether the slabs have grown by more than an eighth of a limit, that of p or that of the
-// heap, since a flush made it tight. Ps may hold such slabs with free blocks of other sizes, for
-// which no limit is asked. A program that stays at its limit adds no slabs, and so causes no flush.
+// loose says whether the slabs have grown by more than an eighth of a limit, that of p or that of
+// the heap, since a flush made it tight. Ps may hold such slabs with free blocks of other sizes,
+// for which no limit is asked. A program that stays at its limit adds no slabs, and so causes no
+// flush.
 func (h *heap) loose(p *Purpose) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,8 +101,8 @@ func (h *heap) pcaches(yield func(*slots) bool) {
 	}
 }
 
-// holdsFree says whether a flush of the slot of a P, for blocks of b, would bring a free one forth. Its
-// P may change it meanwhile.
+// holdsFree says whether a flush of the slot of a P, for blocks of b, would bring a free one forth.
+// Its P may change it meanwhile.
 func (h *heap) holdsFree(s *slot, b *bin) bool {
 	if uint32(atomic.LoadUint64(&s.state)) != 0 {
 		return true
@@ -108,7 +110,8 @@ func (h *heap) holdsFree(s *slot, b *bin) bool {
 	if w := atomic.LoadUintptr(&s.word); w != 0 && freeBits(unsafex.Load64(w)) != 0 {
 		return true
 	}
-	// The slab of the group may have others that the P has checked in and not told of; see slot.leave.
+	// The slab of the group may have others that the P has checked in and not told of; see
+	// slot.leave.
 	if base := atomic.LoadUintptr(&s.base); base != 0 {
 		if sp := h.spanOf(base); sp != nil && sp.bin == b.id && b.hasFree(sp) {
 			return true

@@ -88,8 +88,8 @@ func TestRefusalsFlushOnce(t *testing.T) {
 	}
 }
 
-// TestLimitIsTight: Ps hold slabs with free blocks of many sizes when a limit first refuses a request.
-// Requests of these sizes do not go beyond the limit from then on.
+// TestLimitIsTight: Ps hold slabs with free blocks of many sizes when a limit first refuses a
+// request. Requests of these sizes do not go beyond the limit from then on.
 func TestLimitIsTight(t *testing.T) {
 	needOwnMemory(t)
 	const limit = 4 << 20

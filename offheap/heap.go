@@ -82,7 +82,8 @@ type heap struct {
 const (
 	maxHolders = 1 << 14
 	maxPs      = 1 << 12
-	// fastBins is how many bins have slots. Blocks of later bins are taken from the lists each time.
+	// fastBins is how many bins have slots. Blocks of later bins are taken from the lists each
+	// time.
 	fastBins = 512
 	// nullBin is the last of them. It is no bin's: its slots never have a block, so that a fast
 	// path that is sent there finds nothing.
@@ -259,7 +260,8 @@ func (h *heap) activate(c *slots) {
 }
 
 // retireCache notes that the empty slots of a Local need not count. They stay for the next Local of
-// that number. Half of the list may be such, so that to close many Locals is not to copy it each time.
+// that number. Half of the list may be such, so that to close many Locals is not to copy it each
+// time.
 func (h *heap) retireCache(id int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

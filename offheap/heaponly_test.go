@@ -35,7 +35,8 @@ func offHeapKey() ed25519.PrivateKey {
 	return key
 }
 
-// TestHeapOnlyFunctions checks the list: each of the functions ends the process with an off-heap block.
+// TestHeapOnlyFunctions checks the list: each of the functions ends the process with an off-heap
+// block.
 func TestHeapOnlyFunctions(t *testing.T) {
 	needOwnMemory(t)
 	if raceEnabled {

@@ -15,12 +15,13 @@ import (
 //
 // A page becomes idle in allocSpan, before anyone knows the slab, and in purgeSlab, which holds the
 // groups of all its blocks meanwhile. It ceases to be idle when a holder checks a group out that
-// lies on it in part, or takes a block: by an atomic operation, because several groups share a page.
+// lies on it in part, or takes a block: by an atomic operation, because several groups share a
+// page.
 //
 // The record's first line, which each slow free reads anyway, counts the idle pages, so that a slab
-// without idle pages costs no look at the bits. The count rises behind the bits and before the groups
-// are free again, and falls behind the bits: it is not 0 for a holder that can check out a group
-// which lies on an idle page.
+// without idle pages costs no look at the bits. The count rises behind the bits and before the
+// groups are free again, and falls behind the bits: it is not 0 for a holder that can check out a
+// group which lies on an idle page.
 const idleWords = 2 // A slab has at most 512 KiB, which is 128 pages of 4 KiB.
 
 func (s *span) idleWord(i int) *uint64 {

@@ -271,7 +271,8 @@ func TestActiveSlots(t *testing.T) {
 	}
 }
 
-// TestNoMemoryForSlots: a P that first allocates when the machine gives no more memory has no slots, and what is free serves it all the same.
+// TestNoMemoryForSlots: a P that first allocates when the machine gives no more memory has no
+// slots, and what is free serves it all the same.
 func TestNoMemoryForSlots(t *testing.T) {
 	needOwnMemory(t)
 	fake := &vmem.Fake{}
@@ -302,7 +303,8 @@ func TestNoMemoryForSlots(t *testing.T) {
 	}
 }
 
-// TestNoMemoryBesideAnother: the only slab is in use by another P, and this one has neither slots nor memory for them.
+// TestNoMemoryBesideAnother: the only slab is in use by another P, and this one has neither slots
+// nor memory for them.
 func TestNoMemoryBesideAnother(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -30,7 +30,8 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(
 	runs := h.purge.runs.Load()
 	s, dirty, err := try()
 	if err != nil && !(b.size == 0 && errors.Is(err, ErrLimit)) { // A limit counts large blocks by what is in use.
-		// What a purge has in hand nobody can have: a request that failed meanwhile may find room when it is over.
+		// What a purge has in hand nobody can have: a request that failed meanwhile may find room
+		// when it is over.
 		h.purge.mu.Lock()
 		if runs%2 != 0 || h.purge.runs.Load() != runs {
 			s, dirty, err = try()
@@ -137,7 +138,8 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	}
 }
 
-// allocGranules takes n granules for a span of b, at the lowest address that fits. The caller holds the lock.
+// allocGranules takes n granules for a span of b, at the lowest address that fits. The caller holds
+// the lock.
 func (h *heap) allocGranules(b *bin, n int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
 	k := b.kind
 	if b.size == 0 { // A slab over a large block's address space would lay its values across the old ones.

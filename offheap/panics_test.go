@@ -63,8 +63,8 @@ func allZero(b []byte) bool {
 	return true
 }
 
-// unpurged ends the background purge until the test ends, that of earlier tests' frees, too: a tick that comes late would move
-// bytes from one figure to another between two readings.
+// unpurged ends the background purge until the test ends, that of earlier tests' frees, too: a tick
+// that comes late would move bytes from one figure to another between two readings.
 func unpurged(t testing.TB) {
 	t.Helper()
 	old := SetPurgeDelay(-1)

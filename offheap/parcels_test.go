@@ -1,6 +1,7 @@
 package offheap
 
-// A parcel is something that was allocated, with a pattern in it. TestEverything hands parcels around.
+// A parcel is something that was allocated, with a pattern in it. TestEverything hands parcels
+// around.
 type parcel interface {
 	size() int
 	intact() bool // The pattern is there.

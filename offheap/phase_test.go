@@ -14,8 +14,8 @@ type oddSized struct {
 	B bool
 }
 
-// TestTypedBlocksKeepTheirPhase: where a bool of a freed large block lay, only bools of the same field
-// may lie ever after, or else a stale write puts other bits into it.
+// TestTypedBlocksKeepTheirPhase: where a bool of a freed large block lay, only bools of the same
+// field may lie ever after, or else a stale write puts other bits into it.
 func TestTypedBlocksKeepTheirPhase(t *testing.T) {
 	needMapped(t)
 	quiet(t)

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// resident is the memory that the blocks' regions take, in bytes. The whole process's would not do: Go's heap grows besides, and with many
-// CPUs the kernel's count of it is off by as much as we look for.
+// resident is the memory that the blocks' regions take, in bytes. The whole process's would not do:
+// Go's heap grows besides, and with many CPUs the kernel's count of it is off by as much as we look
+// for.
 func resident(t testing.TB) (n int64) {
 	t.Helper()
 	list := Regions()

@@ -23,7 +23,8 @@ func (m *slowPurge) Purge(addr, size uintptr) error {
 	return m.Memory.Purge(addr, size)
 }
 
-// TestAllocWaitsForPurge: what a purge has in hand nobody can have, but it is free, and a request that finds nothing else waits for it.
+// TestAllocWaitsForPurge: what a purge has in hand nobody can have, but it is free, and a request
+// that finds nothing else waits for it.
 func TestAllocWaitsForPurge(t *testing.T) {
 	needOwnMemory(t)
 	slow := &slowPurge{Memory: vmem.System(), begun: make(chan bool), goOn: make(chan bool)}

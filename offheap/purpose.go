@@ -184,8 +184,8 @@ func checkLimitArgument(n int64) {
 }
 
 // checkLimit says whether a span of n bytes may be added for b. The caller holds the heap's lock.
-// It scans the counters only if the bytes held would exceed the limit. Held bytes are more than those
-// in use, because Ps keep slabs with free blocks.
+// It scans the counters only if the bytes held would exceed the limit. Held bytes are more than
+// those in use, because Ps keep slabs with free blocks.
 func (h *heap) checkLimit(b *bin, n int64) error {
 	if l := h.limit.Load(); l > 0 && h.held+n > l {
 		if used := h.inUseOf(nil) + h.spare(b); used+n > l {
@@ -213,8 +213,8 @@ func (h *heap) inUseOf(p *Purpose) (sum int64) {
 	return sum
 }
 
-// spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for others.
-// Each may be allocated later without another look at the limit.
+// spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for
+// others. Each may be allocated later without another look at the limit.
 func (h *heap) spare(b *bin) int64 {
 	n := h.free(b)
 	if other := b.partner(); other != nil {

@@ -97,7 +97,8 @@ func TestPurposesShareNoSlabs(t *testing.T) {
 	}
 }
 
-// TestPurposeSurvivesGrowth: what Realloc and Append return counts to the purpose of what they were given.
+// TestPurposeSurvivesGrowth: what Realloc and Append return counts to the purpose of what they were
+// given.
 func TestPurposeSurvivesGrowth(t *testing.T) {
 	quiet(t)
 	p := NewPurpose("growth")
@@ -188,7 +189,8 @@ func TestPurposeFromManyGoroutines(t *testing.T) {
 	}
 }
 
-// untilLimit calls try until it reports an error, which must be ErrLimit, and returns how often it did not.
+// untilLimit calls try until it reports an error, which must be ErrLimit, and returns how often it
+// did not.
 func untilLimit(t *testing.T, try func() error) (n int) {
 	t.Helper()
 	for n = 0; n < 1_000_000; n++ {
@@ -204,16 +206,16 @@ func untilLimit(t *testing.T, try func() error) (n int) {
 	return n
 }
 
-// needBatches is for tests of the limits' grain, which fill them with the smallest blocks: without slabs there is none, and
-// with a record for each block it takes minutes.
+// needBatches is for tests of the limits' grain, which fill them with the smallest blocks: without
+// slabs there is none, and with a record for each block it takes minutes.
 func needBatches(t testing.TB) {
 	if std.start(); std.other != nil && std.other.modes.On() {
 		t.Skip("blocks are counted one by one here")
 	}
 }
 
-// batches are the sizes of blocks that the limits are filled with. Where no slabs serve those of 16 bytes are as good as others, and
-// would take most of the package's time under the race detector.
+// batches are the sizes of blocks that the limits are filled with. Where no slabs serve those of 16
+// bytes are as good as others, and would take most of the package's time under the race detector.
 func batches() []int {
 	list := []int{1000, 30_000, 100_000, 1 << 20}
 	if std.other == nil {
@@ -222,7 +224,8 @@ func batches() []int {
 	return list
 }
 
-// TestLimitInTheMiddleOfABatch fills the package's limit with blocks of a size, frees half, and goes on.
+// TestLimitInTheMiddleOfABatch fills the package's limit with blocks of a size, frees half, and
+// goes on.
 func TestLimitInTheMiddleOfABatch(t *testing.T) {
 	needBatches(t)
 	for _, size := range batches() {

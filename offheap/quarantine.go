@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// quarantine keeps the last blocks freed from being used again, so that their addresses stay theirs: a double free of one is known
-// from a foreign pointer, and what is written to one damages nobody. It keeps 8 blocks at least, and otherwise no more than its
-// bounds allow.
+// quarantine keeps the last blocks freed from being used again, so that their addresses stay
+// theirs: a double free of one is known from a foreign pointer, and what is written to one damages
+// nobody. It keeps 8 blocks at least, and otherwise no more than its bounds allow.
 type quarantine struct {
 	most      int     // Blocks.
 	bytesMost uintptr // Bytes that they take.

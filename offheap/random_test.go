@@ -66,7 +66,8 @@ func TestRandomBlock(t *testing.T) {
 	}
 }
 
-// TestRandomGroup: the group is drawn where it has a single block, and all blocks are handed out once.
+// TestRandomGroup: the group is drawn where it has a single block, and all blocks are handed out
+// once.
 func TestRandomGroup(t *testing.T) {
 	for _, size := range []int{16, 64, 1000, 8192, 20_000, 65_536} {
 		gen := rand.New(rand.NewPCG(3, uint64(size)))
@@ -89,7 +90,8 @@ func TestRandomGroup(t *testing.T) {
 			seen[addr], last = true, addr
 			blocks = append(blocks, b)
 		}
-		// In the order of addresses all would follow the one before; by chance half do. The numbers are always the same ones.
+		// In the order of addresses all would follow the one before; by chance half do. The numbers
+		// are always the same ones.
 		if ascending < n/4 || ascending > n*3/4+n/8 {
 			t.Errorf("%d bytes: %d of %d blocks lie above the one before", size, ascending, n)
 		}

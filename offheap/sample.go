@@ -7,19 +7,21 @@ import (
 
 // Sampling.
 //
-// Some allocations are to be looked at more closely, chosen at random: for the profile, so that every byte
-// is as likely as any other to make its block one of them, and for guarded pages every so many blocks. Each slot
-// counts down how many blocks it hands out before the next such one (slot.left, in one word with its free blocks), so that exactly that
-// allocation takes the slow way. Without sampling it counts down likewise, from a number that makes the slow way's
-// share nothing, to see then whether there is sampling meanwhile.
+// Some allocations are to be looked at more closely, chosen at random: for the profile, so that
+// every byte is as likely as any other to make its block one of them, and for guarded pages every
+// so many blocks. Each slot counts down how many blocks it hands out before the next such one
+// (slot.left, in one word with its free blocks), so that exactly that allocation takes the slow
+// way. Without sampling it counts down likewise, from a number that makes the slow way's share
+// nothing, to see then whether there is sampling meanwhile.
 //
-// All blocks of a slot have one size. That the number of blocks before the next sampled one is drawn
-// anew for each slot, each time, therefore gives what a single stream of bytes with exponential gaps would:
-// each block is sampled with a probability that depends on its size alone, whatever happened before.
+// All blocks of a slot have one size. That the number of blocks before the next sampled one is
+// drawn anew for each slot, each time, therefore gives what a single stream of bytes with
+// exponential gaps would: each block is sampled with a probability that depends on its size alone,
+// whatever happened before.
 //
-// A sampled block comes from a bin of its own, that of its kind's twin, which has no slots. So a free of
-// it finds no slot, takes the slow way, and there the record of the block is dropped. Large blocks
-// take the slow way anyway, and bear a mark.
+// A sampled block comes from a bin of its own, that of its kind's twin, which has no slots. So a
+// free of it finds no slot, takes the slow way, and there the record of the block is dropped. Large
+// blocks take the slow way anyway, and bear a mark.
 
 // drawing says what the count of a slot was drawn for.
 type drawing uint8
@@ -30,8 +32,9 @@ const (
 	drawnSampling         // The allocation after the last that counts is sampled.
 )
 
-// idle is how many blocks of a slot are handed out before the slot looks whether there is sampling: so few that
-// a Local, whose slots nobody else may touch, notices soon, and so many that it costs nothing.
+// idle is how many blocks of a slot are handed out before the slot looks whether there is sampling:
+// so few that a Local, whose slots nobody else may touch, notices soon, and so many that it costs
+// nothing.
 const idle = 1 << 16
 
 // setRates makes the sampler's rates those of the heap. What Ps have checked out is taken back,
@@ -49,8 +52,9 @@ func init() {
 	}
 }
 
-// due says whether the allocation for which the slot is asked, in the slow way, is to be sampled with the rates r. It draws the
-// slot's next count if the last has run out or was drawn for something else.
+// due says whether the allocation for which the slot is asked, in the slow way, is to be sampled
+// with the rates r. It draws the slot's next count if the last has run out or was drawn for
+// something else.
 func (s *slot) due(r *allocsample.Rates) bool {
 	if hooks == 0 {
 		return false
@@ -88,8 +92,8 @@ func (h *heap) chosen(n uintptr) bool {
 	return r != nil && r.ByBytes(n)
 }
 
-// sample serves one allocation of b's blocks that is sampled. It returns 0 if it cannot: sampling never makes
-// an allocation fail.
+// sample serves one allocation of b's blocks that is sampled. It returns 0 if it cannot: sampling
+// never makes an allocation fail.
 func (h *heap) sample(b *bin, q request) (addr uintptr) {
 	r := h.rates.Load()
 	if r == nil {
@@ -108,7 +112,8 @@ func (h *heap) sample(b *bin, q request) (addr uintptr) {
 	return addr
 }
 
-// guardOne serves an allocation, which bin would serve otherwise, on guarded pages, if their bounds and the limits allow it, or returns 0.
+// guardOne serves an allocation, which bin would serve otherwise, on guarded pages, if their bounds
+// and the limits allow it, or returns 0.
 func (h *heap) guardOne(bin *bin, q request) uintptr {
 	if h.guards == nil || q.n > largestAlloc || !debugmode.TakeSample() {
 		return 0
@@ -130,7 +135,8 @@ func (h *heap) guardOne(bin *bin, q request) uintptr {
 	return b.addr
 }
 
-// guardLarge serves a large block on guarded pages if chance picks it and the bounds allow it, or returns 0.
+// guardLarge serves a large block on guarded pages if chance picks it and the bounds allow it, or
+// returns 0.
 func (h *heap) guardLarge(q request) (addr uintptr) {
 	r := h.rates.Load()
 	if r == nil || !r.ByCount() {
@@ -142,10 +148,12 @@ func (h *heap) guardLarge(q request) (addr uintptr) {
 	return addr
 }
 
-// A guardedRef, with this bit and an address, leads to a sampled guarded block: these lie in no region.
+// A guardedRef, with this bit and an address, leads to a sampled guarded block: these lie in no
+// region.
 const guardedRef = 1 << 63
 
-// resolveGuarded is resolve for a guardedRef. It panics if a block of that kind was freed, and returns false for what is no such Ref.
+// resolveGuarded is resolve for a guardedRef. It panics if a block of that kind was freed, and
+// returns false for what is no such Ref.
 func (h *heap) resolveGuarded(off uint64, d *typeDesc) (uintptr, bool) {
 	addr := uintptr(off &^ guardedRef)
 	t := h.sampledPages(addr)
@@ -159,7 +167,8 @@ func (h *heap) resolveGuarded(off uint64, d *typeDesc) (uintptr, bool) {
 	panic(badRef(off, d))
 }
 
-// sampledPages is what has the record of the block at addr if that is a sampled guarded one or a secret one, alive or not, or nil.
+// sampledPages is what has the record of the block at addr if that is a sampled guarded one or a
+// secret one, alive or not, or nil.
 func (h *heap) sampledPages(addr uintptr) *tracked {
 	if t := h.secrets.Load(); t != nil && h.vault.owns(addr) {
 		return t
@@ -214,8 +223,8 @@ func (h *heap) resampleLarge(k *kind, sp *span, old uintptr) {
 	}
 }
 
-// forget drops the record of the block at addr, if there is one. It comes before the block is freed, or
-// else the next block there might lose its record.
+// forget drops the record of the block at addr, if there is one. It comes before the block is
+// freed, or else the next block there might lose its record.
 func (b *bin) forget(addr uintptr) {
 	if b.kind.origin != nil {
 		allocsample.Remove(addr)
@@ -231,14 +240,15 @@ func (h *heap) twin(k *kind) *kind {
 	return k.twin.Load()
 }
 
-// keeps says whether an empty slab stays the bin's until the purge comes by: one of sampled blocks, of which so few live at a time
-// that otherwise most samples would make a slab.
+// keeps says whether an empty slab stays the bin's until the purge comes by: one of sampled blocks,
+// of which so few live at a time that otherwise most samples would make a slab.
 func (b *bin) keeps(sp *span) bool {
 	return b.kind.origin != nil && sp.touched.Load() == touchedNow && b.slabs.Load() == 1
 }
 
-// takeTwins takes a free block, if there is one, of those that are kept for sampled blocks of b. When no other can
-// be had they must serve: what is free of a size may be allocated, whatever a limit says.
+// takeTwins takes a free block, if there is one, of those that are kept for sampled blocks of b.
+// When no other can be had they must serve: what is free of a size may be allocated, whatever a
+// limit says.
 func (h *heap) takeTwins(b *bin) uintptr {
 	twins := b.partner()
 	if twins == nil || twins.kind.origin == nil {

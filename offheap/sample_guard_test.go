@@ -14,8 +14,8 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// inSampleMode runs the test in a process of its own whose every allocation is guarded by sampling. It reports whether
-// this is that process.
+// inSampleMode runs the test in a process of its own whose every allocation is guarded by sampling.
+// It reports whether this is that process.
 func inSampleMode(t *testing.T) bool {
 	t.Helper()
 	needOwnMemory(t)
@@ -46,7 +46,8 @@ func fault(f func()) (addr uintptr) {
 	return 0
 }
 
-// TestSampledGuards uses what it has freed, and what lies behind its blocks, where each allocation is a guarded sample.
+// TestSampledGuards uses what it has freed, and what lies behind its blocks, where each allocation
+// is a guarded sample.
 func TestSampledGuards(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inSampleMode(t) {
@@ -79,7 +80,8 @@ func TestSampledGuards(t *testing.T) {
 	}
 }
 
-// TestSampledGuardsOfValues does so with values, links, slices and large blocks, which count for their purpose, and in the profile.
+// TestSampledGuardsOfValues does so with values, links, slices and large blocks, which count for
+// their purpose, and in the profile.
 func TestSampledGuardsOfValues(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inSampleMode(t) {
@@ -129,7 +131,8 @@ func TestSampledGuardsOfValues(t *testing.T) {
 	Delete(q)
 }
 
-// TestSampledGuardsWithinLimits: what is guarded counts against the limits, and is refused like anything else.
+// TestSampledGuardsWithinLimits: what is guarded counts against the limits, and is refused like
+// anything else.
 func TestSampledGuardsWithinLimits(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inSampleMode(t) {
@@ -163,9 +166,10 @@ func TestSampledGuardsWithinLimits(t *testing.T) {
 	DeleteRef(r)
 }
 
-// TestRepeatedMistakeAmongManyBlocks makes the same mistake again and again beside a million blocks that live: some use after a free must
-// fault. The numbers that chance draws are the same in each run. With sample=100 this is what sample=1000 is with ten million blocks and
-// ten times as many mistakes.
+// TestRepeatedMistakeAmongManyBlocks makes the same mistake again and again beside a million blocks
+// that live: some use after a free must fault. The numbers that chance draws are the same in each
+// run. With sample=100 this is what sample=1000 is with ten million blocks and ten times as many
+// mistakes.
 func TestRepeatedMistakeAmongManyBlocks(t *testing.T) {
 	testenv.MisusesMemory(t)
 	for _, c := range []struct {
@@ -204,8 +208,8 @@ func TestRepeatedMistakeAmongManyBlocks(t *testing.T) {
 	}
 }
 
-// TestSampledSecrets: where the mode sample is on, too, secret blocks are allocated, grown and freed, and
-// a second free is known.
+// TestSampledSecrets: where the mode sample is on, too, secret blocks are allocated, grown and
+// freed, and a second free is known.
 func TestSampledSecrets(t *testing.T) {
 	if !inSampleMode(t) {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/freehold-go/freehold/internal/sizeclass"
 )
 
-// sampling samples with a period until the test ends, with numbers that are the same each time if what is drawn
-// comes in the same order.
+// sampling samples with a period until the test ends, with numbers that are the same each time if
+// what is drawn comes in the same order.
 func sampling(t testing.TB, period int64) {
 	needSlabs(t)
 	if hooks == 0 {
@@ -84,8 +84,9 @@ func TestEverythingSampled(t *testing.T) {
 	}
 }
 
-// within fails the test if got is further from the n*p of n blocks that are expected than happens by chance once in 1e12 times
-// (Bernstein's inequality). What is drawn differs each time, because the scheduler moves the test from P to P.
+// within fails the test if got is further from the n*p of n blocks that are expected than happens
+// by chance once in 1e12 times (Bernstein's inequality). What is drawn differs each time, because
+// the scheduler moves the test from P to P.
 func within(t *testing.T, what string, got, n, p float64) {
 	t.Helper()
 	const rare = 28.4 // ln(2e12)
@@ -95,8 +96,8 @@ func within(t *testing.T, what string, got, n, p float64) {
 	}
 }
 
-// TestSampledShare compares how many blocks of each size are sampled to the probability that the size gives,
-// for blocks that come and go and for blocks that stay, of slots and without.
+// TestSampledShare compares how many blocks of each size are sampled to the probability that the
+// size gives, for blocks that come and go and for blocks that stay, of slots and without.
 func TestSampledShare(t *testing.T) {
 	quiet(t)
 	sampling(t, 16<<10)
@@ -139,8 +140,8 @@ func TestSampledShare(t *testing.T) {
 	}
 }
 
-// TestSampledPairs frees the one block that it allocates, again and again: the fast path serves it where it can.
-// Sampling that begins in the midst of that must be noticed.
+// TestSampledPairs frees the one block that it allocates, again and again: the fast path serves it
+// where it can. Sampling that begins in the midst of that must be noticed.
 func TestSampledPairs(t *testing.T) {
 	quiet(t)
 	for range 100 {
@@ -166,7 +167,8 @@ func TestSampledPairs(t *testing.T) {
 	}
 }
 
-// TestSampledKinds samples each value of types that must keep to themselves, and blocks of a purpose.
+// TestSampledKinds samples each value of types that must keep to themselves, and blocks of a
+// purpose.
 func TestSampledKinds(t *testing.T) {
 	quiet(t)
 	sampling(t, 1)
@@ -264,7 +266,8 @@ func TestSamplingIsNoReasonToFail(t *testing.T) {
 	Free(first)
 }
 
-// TestSampledLocalNotices switches sampling on while a Local allocates and frees one block again and again.
+// TestSampledLocalNotices switches sampling on while a Local allocates and frees one block again
+// and again.
 func TestSampledLocalNotices(t *testing.T) {
 	quiet(t)
 	l := NewLocal()

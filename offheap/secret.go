@@ -12,18 +12,19 @@ import (
 //
 // The life of a block:
 //
-//  1. The vault takes a free slot: address space for the block's pages, and an inaccessible page in
-//     front of them and one behind. All address space of the vault is inaccessible at first.
-//  2. The block's pages are made accessible, kept out of dumps, forked children and huge pages, and
-//     locked. The block lies at their end, so that an overflow faults.
-//  3. Free wipes the block and makes the pages inaccessible again, which gives their memory back: a
-//     stale pointer faults as long as the slot is free.
-//  4. The slot serves a later block of as many pages, and of the same type if the type needs that (C1).
+//   1. The vault takes a free slot: address space for the block's pages, and an inaccessible page
+//     in front of them and one behind. All address space of the vault is inaccessible at first.
+//   2. The block's pages are made accessible, kept out of dumps, forked children and huge pages,
+//     and locked. The block lies at their end, so that an overflow faults.
+//   3. Free wipes the block and makes the pages inaccessible again, which gives their memory back:
+//     a stale pointer faults as long as the slot is free.
+//   4. The slot serves a later block of as many pages, and of the same type if the type needs that
+//     (C1).
 //
 // A tracked keeps the records of the blocks: the heap's other one where that serves all blocks, and
-// one for secrets alone beside the slabs. So they have the same frees, Refs and reports as blocks on
-// guarded pages. Secrets lie here with the kill switch and under the race detector, too: a mode that
-// looks for mistakes must not put keys into swap.
+// one for secrets alone beside the slabs. So they have the same frees, Refs and reports as blocks
+// on guarded pages. Secrets lie here with the kill switch and under the race detector, too: a mode
+// that looks for mistakes must not put keys into swap.
 
 // A vault is the address space of a heap's secret blocks.
 type vault struct {
@@ -95,8 +96,8 @@ func (h *heap) unlock(b *block) {
 	v.close(h.mem, pages, s)
 }
 
-// undo takes a slot back in which a block was to lie. One that is unused becomes part of what serves
-// slots of any size, so that refused requests of many sizes take no address space.
+// undo takes a slot back in which a block was to lie. One that is unused becomes part of what
+// serves slots of any size, so that refused requests of many sizes take no address space.
 func (v *vault) undo(pages uintptr, s vaultSlot, unused bool) {
 	if unused {
 		v.next = pages - vmem.PageSize()
@@ -167,7 +168,8 @@ func (v *vault) slack(used int64) int64 {
 	return v.bytes - used
 }
 
-// freeSecret frees a secret block beside the slabs. It reports false if addr has nothing to do with any.
+// freeSecret frees a secret block beside the slabs. It reports false if addr has nothing to do with
+// any.
 func (h *heap) freeSecret(addr uintptr, op string) bool {
 	t := h.secrets.Load()
 	if t == nil || !h.vault.owns(addr) {

@@ -34,7 +34,8 @@ func flagsAt(t *testing.T, addr uintptr) []string {
 	return nil
 }
 
-// TestSecretFlags: the kernel says that a secret's pages are locked, not dumped and wiped in children.
+// TestSecretFlags: the kernel says that a secret's pages are locked, not dumped and wiped in
+// children.
 func TestSecretFlags(t *testing.T) {
 	if testenv.UnderQEMU() {
 		t.Skip("qemu does not pass advice on to the kernel")
@@ -62,7 +63,8 @@ func TestSecretFlags(t *testing.T) {
 	}
 }
 
-// TestSecretLimit: past RLIMIT_MEMLOCK an allocation fails, says which limit it is and how much is locked, and works again after a free.
+// TestSecretLimit: past RLIMIT_MEMLOCK an allocation fails, says which limit it is and how much is
+// locked, and works again after a free.
 func TestSecretLimit(t *testing.T) {
 	if !testenv.InChild(t) {
 		return

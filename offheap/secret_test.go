@@ -34,7 +34,8 @@ func faultsAt(addr uintptr) (yes bool) {
 	return false
 }
 
-// TestSecretGuards: a secret block lies between inaccessible pages, and is inaccessible after its free.
+// TestSecretGuards: a secret block lies between inaccessible pages, and is inaccessible after its
+// free.
 func TestSecretGuards(t *testing.T) {
 	p := secrets(t)
 	page := vmem.PageSize()
@@ -130,7 +131,8 @@ func TestSecretKeepsTypes(t *testing.T) {
 	}
 }
 
-// TestSecretRefusals: whatever call the system refuses, there is an error, nothing stays taken, and later calls succeed.
+// TestSecretRefusals: whatever call the system refuses, there is an error, nothing stays taken, and
+// later calls succeed.
 func TestSecretRefusals(t *testing.T) {
 	if !vmem.Supported {
 		t.Skip("no memory outside the Go heap here")

@@ -11,8 +11,9 @@ import (
 // free into, and the slab in use. Only the holder writes it. Others read the mask to find double
 // frees: while the word at word names this holder, mask holds the group's remaining free blocks.
 //
-// The mask and the count of sample.go are one word, because an allocation changes both, and to load and store one costs less.
-// Others read all of it and use the mask alone, which even a 32-bit processor stores at once.
+// The mask and the count of sample.go are one word, because an allocation changes both, and to load
+// and store one costs less. Others read all of it and use the mask alone, which even a 32-bit
+// processor stores at once.
 //
 // It is one cache line on 64-bit systems.
 type slot struct {
@@ -67,8 +68,8 @@ func (s *slot) mask() uint32 { return uint32(s.state) }
 
 func (s *slot) setMask(m uint32) { s.state = s.state&^groupBits | uint64(m) }
 
-// left is how many blocks are handed out before the slow way is asked, at most 1<<31; see sample.go. It is
-// stored less one, so that pop knows by the sign when there are none.
+// left is how many blocks are handed out before the slow way is asked, at most 1<<31; see
+// sample.go. It is stored less one, so that pop knows by the sign when there are none.
 func (s *slot) left() uint32 { return uint32(s.state>>leftShift) + hooks }
 
 func (s *slot) setLeft(n uint32) { s.state = uint64(n-hooks)<<leftShift | uint64(s.mask()) }
@@ -171,9 +172,9 @@ func (s *slot) tell(sp *span) {
 }
 
 // leave gives the group back and returns its slab, which the caller must settle, or 0 if there was
-// none. Only here the heap is told of groups that were checked in: from one group to its
-// neighbour, as frees often go, the slab stays the slot's, and nothing could be done with it anyway.
-// leave does not block.
+// none. Only here the heap is told of groups that were checked in: from one group to its neighbour,
+// as frees often go, the slab stays the slot's, and nothing could be done with it anyway. leave
+// does not block.
 func (s *slot) leave(h *heap) uintptr {
 	if s.base == 0 {
 		return 0

@@ -81,7 +81,8 @@ func (h *heap) slab(b *bin) (*span, error) {
 		sp.state.Store(spanCurrent)
 	})
 	if err != nil {
-		// One may be on the list by now: a purge that allocSpan has waited for had its free blocks in hand.
+		// One may be on the list by now: a purge that allocSpan has waited for had its free blocks
+		// in hand.
 		if sp := b.takeListed(h.roll()); sp != nil {
 			return sp, nil
 		}
@@ -113,8 +114,8 @@ func (h *heap) install(b *bin, l *Local, sp *span) {
 }
 
 // refilling is what refill found: a block, or that the allocation is to be sampled, or neither.
-// left is the slab that the slot has left, and done the one in use that has no more blocks for it, or 0: they
-// are for the caller to settle.
+// left is the slab that the slot has left, and done the one in use that has no more blocks for it,
+// or 0: they are for the caller to settle.
 type refilling struct {
 	addr, left, done uintptr
 	sampled          bool
@@ -156,8 +157,8 @@ func (s *slot) refill(h *heap, id int) (f refilling) {
 	return f
 }
 
-// checkOutFree makes group g of the slab the slot's, which has none, if the group has free blocks and
-// no holder.
+// checkOutFree makes group g of the slab the slot's, which has none, if the group has free blocks
+// and no holder.
 func (s *slot) checkOutFree(h *heap, sp *span, g uint32, id int) bool {
 	v := unsafex.Load64(sp.word(g))
 	for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {

@@ -35,7 +35,8 @@ func garbage(stale []byte, pattern int, rng *rand.Rand) {
 	}
 }
 
-// spoiler allocates and frees at random and writes to what it has freed. It returns when steps are done.
+// spoiler allocates and frees at random and writes to what it has freed. It returns when steps are
+// done.
 func spoiler(t *testing.T, seed uint64, steps int) {
 	rng := rand.New(rand.NewPCG(seed, 17))
 	l := NewLocal()
@@ -85,9 +86,9 @@ func spoiler(t *testing.T, seed uint64, steps int) {
 	}
 }
 
-// clearingHeap clears what it hands out. A stale write into memory that was given back to the machine
-// is data there that the allocator takes for zeros; like a stale write into a live block, that
-// spoils data and no more.
+// clearingHeap clears what it hands out. A stale write into memory that was given back to the
+// machine is data there that the allocator takes for zeros; like a stale write into a live block,
+// that spoils data and no more.
 type clearingHeap struct{ stdHeap }
 
 func (clearingHeap) TryAlloc(n int) ([]byte, error) {
@@ -110,7 +111,8 @@ func (clearingHeap) TryRealloc(b []byte, n int) ([]byte, error) {
 	return g, err
 }
 
-// allowStale is for tests that use what they have freed on purpose: the debug modes and the race detector are there to tell that.
+// allowStale is for tests that use what they have freed on purpose: the debug modes and the race
+// detector are there to tell that.
 func allowStale(t *testing.T) {
 	if std.start(); std.guards != nil || std.other != nil && (raceEnabled || std.other.modes.On()) {
 		t.Skip("stale accesses are told here")
@@ -145,7 +147,8 @@ func TestStaleWritesHarmNoBookkeeping(t *testing.T) {
 	runtime.GC()
 }
 
-// TestStaleBlocksAreDisjoint keeps what is handed out after stale writes apart: no two blocks overlap.
+// TestStaleBlocksAreDisjoint keeps what is handed out after stale writes apart: no two blocks
+// overlap.
 func TestStaleBlocksAreDisjoint(t *testing.T) {
 	allowStale(t)
 	quiet(t)

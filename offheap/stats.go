@@ -12,9 +12,10 @@ type Stats struct {
 	// InUse is in blocks that were allocated and not freed, at the size of their size class or
 	// rounded up to 8 KiB. It is exact while no goroutine allocates or frees.
 	InUse int64
-	// Retained is free and takes memory of the machine, as far as the allocator knows: pages of 8 KiB
-	// that were written and not purged, and of slabs pages of the system's size. Where huge pages are
-	// in use the first write to one gives memory to 2 MiB; a part of it that no span has is Purged.
+	// Retained is free and takes memory of the machine, as far as the allocator knows: pages of 8
+	// KiB that were written and not purged, and of slabs pages of the system's size. Where huge
+	// pages are in use the first write to one gives memory to 2 MiB; a part of it that no span has
+	// is Purged.
 	Retained int64
 	// Purged is free and was given back to the machine (or never used); its address space stays.
 	Purged int64
@@ -25,7 +26,8 @@ type Stats struct {
 	// Metadata is the allocator's own records, the pages of the page map that were written among
 	// them. They are in none of the other figures.
 	Metadata int64
-	// Held is slabs and large blocks in use at least in part, and the slabs that Ps and Locals keep.
+	// Held is slabs and large blocks in use at least in part, and the slabs that Ps and Locals
+	// keep.
 	Held int64
 	// Limit is the bound that [SetLimit] set, 0 for none.
 	Limit int64

@@ -12,9 +12,9 @@ import (
 
 func addrOf(b []byte) uintptr { return unsafex.SliceAddr(b) }
 
-// config is what offheap promises. With the kill switch double frees and foreign pointers cannot
-// be told apart; the message names both. With sampled guarded pages the room of a block that is freed at the
-// limit is not always room for the next, since it may have been on pages of its own.
+// config is what offheap promises. With the kill switch double frees and foreign pointers cannot be
+// told apart; the message names both. With sampled guarded pages the room of a block that is freed
+// at the limit is not always room for the next, since it may have been on pages of its own.
 func config() alloctest.Config {
 	std.start()
 	return alloctest.Config{
@@ -56,7 +56,8 @@ func needMapped(t testing.TB) {
 	}
 }
 
-// needSlabs is for tests of what only slabs do: in the debug modes, and under the race detector, the package's functions have none.
+// needSlabs is for tests of what only slabs do: in the debug modes, and under the race detector,
+// the package's functions have none.
 func needSlabs(t testing.TB) {
 	t.Helper()
 	needOwnMemory(t)
@@ -65,7 +66,8 @@ func needSlabs(t testing.TB) {
 	}
 }
 
-// needNoSamples skips a test that reads what it has freed, or counts on where blocks lie, where some lie on guarded pages.
+// needNoSamples skips a test that reads what it has freed, or counts on where blocks lie, where
+// some lie on guarded pages.
 func needNoSamples(t testing.TB) {
 	t.Helper()
 	if debugmode.Current().Sample > 0 {

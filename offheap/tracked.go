@@ -13,12 +13,13 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// tracked serves every block where the slabs do not: with the kill switch, in the debug modes, and under the race detector.
-// Then nobody has slots, so that each call misses the fast path and comes here.
+// tracked serves every block where the slabs do not: with the kill switch, in the debug modes, and
+// under the race detector. Then nobody has slots, so that each call misses the fast path and comes
+// here.
 //
 // It keeps the promises of the ordinary way, at a price: a record of each block keeps it alive
-// while nothing but a Ref or another block leads to it, and finds bad frees and counts bytes.
-// Where blocks lie is another matter (see memory), and what is done to them besides stands in debug*.go.
+// while nothing but a Ref or another block leads to it, and finds bad frees and counts bytes. Where
+// blocks lie is another matter (see memory), and what is done to them besides stands in debug*.go.
 type tracked struct {
 	blocks blockTable
 	inUse  atomic.Int64
@@ -101,8 +102,8 @@ func (t *tracked) unaccount(b *block) {
 	t.h.account(b.kind, -int64(b.size), out)
 }
 
-// counter is where a heap of slabs counts the blocks of k that t has beside the slabs: those of secret
-// kinds, and sampled ones. It is nil if t serves all blocks.
+// counter is where a heap of slabs counts the blocks of k that t has beside the slabs: those of
+// secret kinds, and sampled ones. It is nil if t serves all blocks.
 func (t *tracked) counter(k *kind) *atomic.Int64 {
 	switch {
 	case t == t.h.other:
@@ -113,7 +114,8 @@ func (t *tracked) counter(k *kind) *atomic.Int64 {
 	return &t.h.bin(t.h.twin(k), largeClass).out
 }
 
-// memory finds a place for a block: on guarded pages, in a heap of slabs, or on the Go heap. It is zero if that was asked for.
+// memory finds a place for a block: on guarded pages, in a heap of slabs, or on the Go heap. It is
+// zero if that was asked for.
 func (t *tracked) memory(q request) (b block, err error) {
 	b = block{size: q.n, room: q.n, kind: q.kind, desc: q.desc}
 	if q.kind.secret {
@@ -164,7 +166,8 @@ func (t *tracked) twin(k *kind) *kind {
 	return v.(*kind)
 }
 
-// free takes the block back that begins at addr, or panics and says what is wrong with it or the address.
+// free takes the block back that begins at addr, or panics and says what is wrong with it or the
+// address.
 func (t *tracked) free(addr uintptr, op string) {
 	refuseOwned(op, addr)
 	b, ok := t.blocks.take(addr)
@@ -201,12 +204,12 @@ func (b *block) wipe() {
 	wipe(b.addr, b.size)
 }
 
-// looksPerFree is how many blocks of the quarantine each free looks at for writes after their free: all
-// of them in turn, at about twice the price of poisoning the block that is freed.
+// looksPerFree is how many blocks of the quarantine each free looks at for writes after their free:
+// all of them in turn, at about twice the price of poisoning the block that is freed.
 const looksPerFree = 2
 
-// retire keeps a freed block from being used again for a while, and gives back the memory of those that have been kept for
-// long enough.
+// retire keeps a freed block from being used again for a while, and gives back the memory of those
+// that have been kept for long enough.
 func (t *tracked) retire(b block) {
 	switch {
 	case b.kind.secret:
@@ -238,7 +241,8 @@ func (t *tracked) retire(b block) {
 	}
 }
 
-// releaseOldest gives the memory of the block back that is in quarantine for longest. It reports false if there is none.
+// releaseOldest gives the memory of the block back that is in quarantine for longest. It reports
+// false if there is none.
 func (t *tracked) releaseOldest() bool {
 	b, ok := t.freed.pop(true)
 	if ok {
@@ -247,7 +251,8 @@ func (t *tracked) releaseOldest() bool {
 	return ok
 }
 
-// release gives the memory of a freed block back. What was written to it after the free, a later free or Check tells.
+// release gives the memory of a freed block back. What was written to it after the free, a later
+// free or Check tells.
 func (t *tracked) release(b block) {
 	if e := t.inspectFreed(&b); e != nil {
 		t.late.Store(e)
@@ -257,7 +262,8 @@ func (t *tracked) release(b block) {
 	}
 }
 
-// misuse panics and says what addr is. A block that was freed long ago is taken for a foreign pointer: its memory is used again.
+// misuse panics and says what addr is. A block that was freed long ago is taken for a foreign
+// pointer: its memory is used again.
 func (t *tracked) misuse(op string, addr uintptr) {
 	if t.marked() {
 		panic(t.diagnose(op, addr))
@@ -276,7 +282,8 @@ func (t *tracked) misuse(op string, addr uintptr) {
 	panic(e)
 }
 
-// resize is heap.resize. In the debug modes a block that changes its size moves, so that the old one is found in use.
+// resize is heap.resize. In the debug modes a block that changes its size moves, so that the old
+// one is found in use.
 func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
 	size := t.roomOf(op, addr, typ)
 	if n > size || n < size/2 || t.marked() && n != size {
@@ -347,7 +354,8 @@ func (t *tracked) lookUp(addr uintptr, d *typeDesc) (uintptr, bool) {
 	return addr, true
 }
 
-// inUseOf is the bytes in use of a purpose, or of all and none with nil. The caller holds the heap's lock.
+// inUseOf is the bytes in use of a purpose, or of all and none with nil. The caller holds the
+// heap's lock.
 func (t *tracked) inUseOf(p *Purpose) int64 {
 	if p != nil {
 		return p.held

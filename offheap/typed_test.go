@@ -211,7 +211,8 @@ func wantWiped(t *testing.T, what string, stale []link) {
 }
 
 // TestSelfContainedUnderGC is GC-4. It changes pointers between off-heap values while the collector
-// marks, so that its write barriers see old and new ones, and finds others on stacks and on the heap.
+// marks, so that its write barriers see old and new ones, and finds others on stacks and on the
+// heap.
 func TestSelfContainedUnderGC(t *testing.T) {
 	quiet(t)
 	var stop, done sync.WaitGroup

@@ -9,10 +9,10 @@ import (
 
 // The check for writes to freed blocks (PurposeOptions.CheckFreed).
 //
-// Invariant: every free block in a slab of such a Purpose is zero. A new slab is cleared where it may
-// hold old data, a free wipes its block, and the purge gives zero pages. So a byte that is not zero
-// was written after the free. It is looked for when the block is allocated again, before the purge
-// gives its page back, and before its slab goes back to the page heap.
+// Invariant: every free block in a slab of such a Purpose is zero. A new slab is cleared where it
+// may hold old data, a free wipes its block, and the purge gives zero pages. So a byte that is not
+// zero was written after the free. It is looked for when the block is allocated again, before the
+// purge gives its page back, and before its slab goes back to the page heap.
 //
 // The allocation that finds a written block panics, and the block stays out of use for good: nobody
 // gets a block that a stale pointer still writes to, and its bytes stay as they are for a debugger.
@@ -20,7 +20,8 @@ import (
 //
 // Large blocks are not checked: their granules may serve other purposes next.
 
-// checkAllocated panics if the block at addr, which was just allocated, was written while it was free.
+// checkAllocated panics if the block at addr, which was just allocated, was written while it was
+// free.
 func (h *heap) checkAllocated(addr uintptr) {
 	sp := h.spanOf(addr)
 	if sp == nil || sp.size == 0 {

@@ -17,7 +17,8 @@ func checked(t *testing.T) *Purpose {
 	return NewPurposeWith("checked when freed", PurposeOptions{CheckFreed: true})
 }
 
-// neighbours are two blocks of one slab, which the second one keeps from going back when the first is freed.
+// neighbours are two blocks of one slab, which the second one keeps from going back when the first
+// is freed.
 func neighbours(p *Purpose, n int) (b, other []byte) {
 	b, other = p.Alloc(n), p.Alloc(n)
 	if std.spanOf(addrOf(b)) == std.spanOf(addrOf(other)) {
@@ -44,7 +45,8 @@ func misuseOf(f func()) (e *MisuseError) {
 	return nil
 }
 
-// TestCheckFreed: the allocation that would hand a written block out panics, and the block is set aside.
+// TestCheckFreed: the allocation that would hand a written block out panics, and the block is set
+// aside.
 func TestCheckFreed(t *testing.T) {
 	p := checked(t)
 	needSlabs(t)
@@ -112,7 +114,8 @@ func TestCheckFreedClean(t *testing.T) {
 	}
 }
 
-// TestCheckFreedLate: a write to a block whose memory is given away is told by the next allocation, or by Check.
+// TestCheckFreedLate: a write to a block whose memory is given away is told by the next allocation,
+// or by Check.
 func TestCheckFreedLate(t *testing.T) {
 	p := checked(t)
 	needSlabs(t)
@@ -142,7 +145,8 @@ func TestCheckFreedLate(t *testing.T) {
 	}
 }
 
-// TestCheckFreedTracked: where blocks have records, a write is told when the block leaves the quarantine.
+// TestCheckFreedTracked: where blocks have records, a write is told when the block leaves the
+// quarantine.
 func TestCheckFreedTracked(t *testing.T) {
 	p := checked(t)
 	if std.other == nil {

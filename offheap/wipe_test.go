@@ -44,7 +44,8 @@ func leftOver(addr, n uintptr) (left int) {
 // wipeSizes are small blocks, blocks of one a group, and large ones.
 var wipeSizes = []int{1, 24, 1000, 20_000, 60_000, 70_000, 300_000}
 
-// freeWays are the ways in which a block of bytes comes free. Each returns a block that is to be freed in the end, or nil.
+// freeWays are the ways in which a block of bytes comes free. Each returns a block that is to be
+// freed in the end, or nil.
 var freeWays = []struct {
 	name string
 	free func(b []byte) []byte
@@ -69,7 +70,8 @@ var freeWays = []struct {
 	{"Append", func(b []byte) []byte { return Append(b, make([]byte, 1<<20)...) }},
 }
 
-// TestWipe: no byte of a freed block of a Purpose that wipes can be read, in whatever way it was freed.
+// TestWipe: no byte of a freed block of a Purpose that wipes can be read, in whatever way it was
+// freed.
 func TestWipe(t *testing.T) {
 	needStaleReads(t)
 	quiet(t)
@@ -116,7 +118,8 @@ func TestWipeShrink(t *testing.T) {
 	}
 }
 
-// TestWipeValues: values are wiped as bytes are, for types that share slabs and for those that do not.
+// TestWipeValues: values are wiped as bytes are, for types that share slabs and for those that do
+// not.
 func TestWipeValues(t *testing.T) {
 	needStaleReads(t)
 	quiet(t)

@@ -39,8 +39,8 @@ func (d *typeDesc) checkBin(op string, addr uintptr, b *bin) {
 		"a block for %s begins there, and not one for %s; if the pointer leads to the first field of a value, free the value", name, d.typ)})
 }
 
-// checkType panics if a free of values of d, nil for bytes, is of a block that holds something else.
-// one says that it is of one value and not of a slice.
+// checkType panics if a free of values of d, nil for bytes, is of a block that holds something
+// else. one says that it is of one value and not of a slice.
 func (t *tracked) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 	if d == nil || !t.modes.Asked() && !sanitize.Enabled && !sanitize.Race {
 		return
