@@ -8,8 +8,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// An account is what a program's memory management costs, by class and by site. Recognisers see
-// nothing else. It is not changed after it was made, but for the claims on sites.
+// An account holds the cost of a program's memory management, by class and by site. Recognisers see
+// nothing else. After newAccount only the claims on sites change.
 type account struct {
 	ev   *evidence.Evidence
 	code *stack.Table
@@ -27,10 +27,10 @@ type account struct {
 
 	// window is the time that the heap profiles span, 0 if not known.
 	window time.Duration
-	// What was allocated in the window.
+	// Allocations in the window.
 	allocBytes, allocObjects float64
-	// Bytes: what a collection found live, the roots (stacks and globals), and all that it scans:
-	// heap, stacks, globals.
+	// Bytes: the live heap after a collection, the roots (stacks and globals), and all that a
+	// collection scans: heap, stacks, globals.
 	live, roots, scan float64
 	// mark and sweep are the collector's CPU time, M and W of the formulas in gain.go; W has the
 	// scavenger's, too.
@@ -38,14 +38,14 @@ type account struct {
 	// cycles is the number of collections in the window, 0 if not known; heapRate the bytes between
 	// two samples of the heap profile.
 	cycles, heapRate float64
-	// overtraced is the collector's CPU time in nanoseconds by its trace if that is more than the
-	// process took in all, which is processCPU; 0 if not.
+	// overtraced is the collector's CPU time in nanoseconds by its trace, if that exceeds
+	// processCPU, the CPU time of the whole process; otherwise 0.
 	overtraced, processCPU float64
 	// traced are values that follow from the collector's trace, for those that the metrics lack.
 	traced evidence.Metrics
 }
 
-// A sample is one of the CPU profile.
+// A sample is a sample of the CPU profile.
 type sample struct {
 	frames []*stack.Frame // innermost first
 	ns     float64        // CPU time
@@ -66,11 +66,11 @@ type site struct {
 	allocBytes, allocObjects float64
 	// At the window's end, by the heap profile.
 	inuseBytes, inuseObjects float64
-	// CPU time in nanoseconds: in the allocator, in zeroing what it hands out, and in what
-	// functions such as runtime.growslice and runtime.mapassign do besides (copying, hashing).
+	// CPU time in nanoseconds: in the allocator, in zeroing new memory, and in the other work of
+	// functions such as runtime.growslice and runtime.mapassign (copying, hashing).
 	allocCPU, zeroCPU, copyCPU float64
-	// touchCPU is what the line spends outside the allocator, at most as much as inside: mostly the
-	// first write to new memory, a cache miss.
+	// touchCPU is the line's CPU time outside the allocator, at most as much as inside. Most of it
+	// is the first write to new memory, a cache miss.
 	touchCPU float64
 	// entries is the sum of these three by the function of the runtime that the program called,
 	// such as runtime.growslice.
@@ -88,8 +88,8 @@ type site struct {
 	claimed string
 }
 
-// A trace is a stack that allocates, from the site outwards, with what it allocated since the
-// program's start and what is in use of it.
+// A trace is a stack that allocates, from the site outwards, with its bytes allocated since the
+// program's start and its bytes in use.
 type trace struct {
 	frames                 []*stack.Frame
 	allocBytes, inuseBytes float64

@@ -11,32 +11,32 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// Names of the functions that stand at the leaf of stacks to which the collector's time is charged.
-// They are no functions of the program.
+// Names of the functions at the leaf of stacks that the collector's time is charged to. The program
+// has no such functions.
 const (
 	ChargedMark  = "gc: marking (charged)"
 	ChargedSweep = "gc: sweeping (charged)"
 	ChargedRoots = "gc: marking from stacks and globals"
 )
 
-// CostLabel is the label that every sample of the attributed profile bears: program, allocation,
-// zeroing, mark, sweep, and so on.
+// CostLabel is the label of every sample in the attributed profile. Its values are the classes:
+// program, allocation, zeroing, mark, sweep, and so on.
 const CostLabel = "cost"
 
-// Attributed is the CPU profile with the collector's time charged to the stacks that cause it, nil
-// without a CPU profile. Samples of the collector are taken out; in their place stacks of the heap
-// profile are put, under the functions Charged…:
+// Attributed returns the CPU profile with the collector's time charged to the stacks that cause it,
+// nil without a CPU profile. Stacks of the heap profile replace the collector's samples, under the
+// functions Charged…:
 //
 //   - half of marking by the bytes that each stack allocated, because these make collections begin, and half by the bytes in use that
 //     a collection scans, because these make it long. The part of stacks and globals has a stack of its own.
 //   - sweeping by the bytes allocated.
 //
-// With M the time of marking, that is M/2·(a/A + σ/S) for a stack: what the formula of a site's
-// gain in the same memory becomes for small sites. Everything else stays where it was. Totals of
-// all sample types are exactly those of the original. Without a heap profile the stacks of the
-// allocator in the CPU profile take the place of the heap profile's, by their time.
+// With M the time of marking, a stack gets M/2·(a/A + σ/S). That is the limit of the formula for a
+// site's gain in the same memory as the site gets small. All other samples stay, and the totals of
+// all sample types are exactly those of the original. Without a heap profile the allocator's stacks
+// in the CPU profile replace those of the heap profile, weighted by their time.
 //
-// The result shares stacks and functions with e.CPU, so that the two are not to be written at once.
+// The result shares stacks and functions with e.CPU, so do not write the two profiles concurrently.
 func Attributed(e *evidence.Evidence) *profile.Profile {
 	if e.CPU == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// Diagnose says what memory management costs the program, and what would win it back.
+// Diagnose reports the cost of a program's memory management, and the changes that win it back.
 func Diagnose(e *evidence.Evidence) *Report { return diagnose(newAccount(e)) }
 
 func diagnose(a *account) *Report {
@@ -30,8 +30,7 @@ func diagnose(a *account) *Report {
 	}
 	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })
 	for _, known := range recognisers {
-		// Shares of next to nothing matter to nobody; what an idle program is kept busy with is its
-		// profiler.
+		// The shares of an idle program are too small to matter, except that of its profiler.
 		if !a.idle() || known.id == profilerID {
 			r.add(known, a)
 		}
@@ -123,7 +122,7 @@ func (a *account) winnable(findings []Finding) float64 {
 			alone += best
 			continue
 		}
-		// Only what is not counted yet.
+		// Sites that are not counted yet.
 		var fresh []*site
 		for _, s := range f.sites {
 			if !seen[s] {
@@ -144,7 +143,7 @@ func (a *account) winnable(findings []Finding) float64 {
 	if len(sites) > 0 {
 		together = max(a.gain(sites, 0).Best()-rest, 0) + beyond
 	}
-	// What is left of the CPU time after one change is all that the other can win a part of.
+	// The second change can win a part only of the CPU time that is left after the first.
 	return 1 - (1-min(max(together, settings), 1))*(1-min(alone, 1))
 }
 

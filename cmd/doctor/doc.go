@@ -3,7 +3,7 @@
 //
 // # Model
 //
-// Start with [Diagnose]. It takes an [evidence.Evidence], which is what was collected of a program,
+// Start with [Diagnose]. It takes an [evidence.Evidence], all that was collected of a program,
 // and makes an account of it: every CPU sample gets a class (allocation, marking, assists and so
 // on, by package stack), allocations are charged to the places that make them, and the cost of each
 // place is estimated. Each recogniser (the files find_*.go) then looks in the account for the
@@ -19,8 +19,8 @@
 //
 // # Errors and concurrency
 //
-// Diagnosing never fails; what it could not know is in Report.Missing. An Evidence must not change
-// while it is diagnosed; different ones are independent.
+// Diagnosing never fails; Report.Missing lists the evidence that it lacked. An Evidence must not
+// change while it is diagnosed; different ones are independent.
 //
 // # What it is not
 //

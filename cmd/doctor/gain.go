@@ -6,9 +6,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// gain estimates what it would win to take all that the sites allocate away from the collector.
-// rest is the CPU time in nanoseconds that the replacement costs: an arena still clears memory
-// (zeroCPU), a pool whose users reset by hand costs next to nothing.
+// gain estimates the CPU time saved if all that the sites allocate were taken away from the
+// collector. rest is the CPU time in nanoseconds that the replacement costs: an arena still clears
+// memory (zeroCPU), a pool whose users reset by hand costs next to nothing.
 //
 // With a and l the sites' bytes allocated in the window and in use at its end, σ the part of l that
 // is scanned, A, L, R and S the account's allocBytes, live, roots and scan, M and W its mark and
@@ -30,7 +30,7 @@ func (a *account) gain(sites []*site, rest float64) Gain {
 	return a.gainOf(t, rest)
 }
 
-// A toll are the figures of sites together.
+// A toll is the sum of the figures of several sites.
 type toll struct {
 	allocBytes, allocObjects, inuseBytes, scanned, cpu, zero, touch float64
 	// blur is the variance that sampling gives to inuseBytes.
@@ -66,8 +66,8 @@ func (a *account) gainOf(t toll, rest float64) Gain {
 	if a.scan > 0 {
 		unscanned = 1 - min(t.scanned/a.scan, 1)
 	}
-	// What stays is known no better than what goes, and a heap below 4 MiB is collected as one of 4
-	// MiB.
+	// The rest of the heap is known no better than the removed part, and a heap below 4 MiB is
+	// collected as one of 4 MiB.
 	fewer, base := left, a.live+a.roots
 	if base > 0 {
 		fewer = left * base / min(max(base-t.inuseBytes, math.Sqrt(t.blur), smallestHeap), base)
@@ -124,7 +124,7 @@ func (a *account) cyclesTo(left float64) Gain {
 	return e
 }
 
-// Gain is how much less CPU the program would take, as a share of what it takes now. It is negative
+// Gain is the CPU time saved, as a share of the program's CPU time now. It is negative
 // where the change costs.
 type Gain struct {
 	// SameGOGC is the gain if GOGC stays as it is.
@@ -139,7 +139,7 @@ type Gain struct {
 // Best is the larger of the two gains.
 func (g Gain) Best() float64 { return max(g.SameGOGC, g.SameMemory) }
 
-// cost is what a site costs now: its allocator's time and its part of the collector's, as
+// cost is the CPU time of a site now: its allocator's time and its part of the collector's, as
 // Attributed charges it.
 func (a *account) cost(s *site) float64 {
 	allocated, scanned := 0.0, 0.0

@@ -19,7 +19,7 @@ type GateError struct {
 func (e *GateError) Error() string { return e.text }
 
 // Gate returns a [GateError] if a finding of the report gains more than limit, a share of the CPU
-// time. Name is what the error calls the limit, such as the flag that sets it.
+// time. Name is the error's name for the limit, such as the flag that sets it.
 //
 // Evidence without a CPU profile shows no places. The lack of findings is then no answer, and the
 // error is undecided if collections take more than the limit.

@@ -1,12 +1,11 @@
 package doctor
 
-// A recogniser knows one pattern. It sees the account alone, and reports what it finds with
-// figures, gain and remedy; Diagnose fills in the title, the severity and the link to the page of
-// the finding.
+// A recogniser knows one pattern. It sees the account alone, and returns findings with figures,
+// gain and remedy. Diagnose adds the title, the severity and the link to the page of the finding.
 //
-// Recognisers run in the order of the table. What one finds claims its sites: site.claimed then
-// names it, and recognisers that come later leave them alone, so that a place gets the most
-// specific remedy and not all that would apply.
+// Recognisers run in the order of the table. A finding claims its sites: site.claimed then names
+// the recogniser, and later recognisers skip the site. So a site gets only the most specific
+// remedy.
 type recogniser struct {
 	id, title string
 	find      func(*account) []Finding

@@ -22,5 +22,5 @@ var recognisers = []recogniser{
 	{"pointer-free-ballast", "Data without pointers keeps collections rare", findBallast},
 }
 
-// notGC is what the report has where no other recogniser finds anything.
+// notGC makes the report's finding if no other recogniser finds anything.
 var notGC = recogniser{"not-gc", "The cost is elsewhere", findNotGC}

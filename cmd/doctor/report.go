@@ -4,42 +4,41 @@ package doctor
 // goes away, not when one is added.
 const ReportVersion = 1
 
-// A Report is what Diagnose found. Its JSON is a stable contract. Shares are fractions of the
+// A Report is the result of Diagnose. Its JSON is a stable contract. Shares are fractions of the
 // program's CPU time.
 type Report struct {
 	// Version is ReportVersion.
 	Version int `json:"version"`
-	// Source is the evidence's.
+	// Source is the Source of the evidence.
 	Source string `json:"source"`
 	// Verdict is the answer in one line.
 	Verdict string `json:"verdict"`
-	// GCShare is what the collector takes: marking, assists, sweeping, write barriers, pauses.
+	// GCShare is the collector's share: marking, assists, sweeping, write barriers, pauses.
 	GCShare float64 `json:"gc_cpu_share"`
-	// AllocShare is what allocation takes: the allocator and the zeroing of its memory.
+	// AllocShare is the allocator's share, zeroing included.
 	AllocShare float64 `json:"alloc_cpu_share"`
-	// WinnableShare is what the findings could win back together. Gains that overlap are not added
-	// up.
+	// WinnableShare is the gain of all findings together. Gains that overlap count once.
 	WinnableShare float64 `json:"winnable_share"`
-	// Confidence says how far the evidence carries: high, medium, low or none.
+	// Confidence says how reliable the report is: high, medium, low or none.
 	Confidence Confidence `json:"confidence"`
 	// Missing are the pieces of evidence that would raise the confidence.
 	Missing []Missing `json:"missing"`
-	// Findings are ranked by gain, the largest first. What several would win counts for one of
-	// them: marking of long-lived data for the finding about that data, and settings that are out
-	// of order come before everything, because they make all other gains look large.
+	// Findings are ranked by gain, the largest first. If several findings would win the same time,
+	// it counts for one of them: marking of long-lived data counts for the finding about that data.
+	// Wrong settings come before everything, because they make all other gains look large.
 	Findings []Finding `json:"findings"`
-	// Classes is the program's CPU time by what it was spent on; the shares add up to 1. It is
+	// Classes is the program's CPU time by class of work; the shares add up to 1. It is
 	// empty without a CPU profile.
 	Classes []ClassShare `json:"classes"`
 	// CPUSeconds is the CPU time in the profile, and WindowSeconds the time that it was collected
 	// over; 0 if not known.
 	CPUSeconds    float64 `json:"cpu_seconds"`
 	WindowSeconds float64 `json:"window_seconds"`
-	// Heap is what is known of the program's heap.
+	// Heap describes the program's heap.
 	Heap HeapState `json:"heap"`
 }
 
-// A Confidence says how far the evidence carries.
+// A Confidence says how reliable a report is.
 type Confidence string
 
 // The confidences.
@@ -47,13 +46,13 @@ const (
 	High   Confidence = "high"
 	Medium Confidence = "medium"
 	Low    Confidence = "low"
-	// None is the confidence of a report that could not tell: there were no CPU times to judge by.
+	// None is the confidence of a report without CPU times, which gives no answer.
 	None Confidence = "none"
 )
 
 // Missing is a piece of evidence that would raise the confidence.
 type Missing struct {
-	// What is the piece, Why is what it would tell, and How is the way to get it.
+	// What is the piece, Why says what it would show, and How says how to get it.
 	What string `json:"what"`
 	Why  string `json:"why"`
 	How  string `json:"how"`
@@ -65,14 +64,14 @@ type ClassShare struct {
 	Share float64 `json:"cpu_share"`
 }
 
-// HeapState are figures of the heap over the window. What is not known is 0.
+// HeapState has figures of the heap over the window. Unknown figures are 0.
 type HeapState struct {
-	// LiveBytes is what the last collection found live, GoalBytes the size at which the next
-	// begins.
+	// LiveBytes is the live heap after the last collection, GoalBytes the size at which the next
+	// one starts.
 	LiveBytes float64 `json:"live_bytes"`
 	GoalBytes float64 `json:"goal_bytes"`
-	// ScanBytes is what a collection reads: the heap up to each object's last pointer, stacks, and
-	// globals.
+	// ScanBytes are the bytes that a collection reads: the heap up to each object's last pointer,
+	// stacks, and globals.
 	ScanBytes float64 `json:"scan_bytes"`
 	// AllocBytesPerSecond and CyclesPerSecond are rates over the window.
 	AllocBytesPerSecond float64 `json:"alloc_bytes_per_second"`
@@ -82,7 +81,7 @@ type HeapState struct {
 	MemoryLimit float64 `json:"memory_limit"`
 }
 
-// A Finding is a pattern that was recognised in the program, what it costs, and what to do.
+// A Finding is a pattern in the program, with its cost, its gain and its remedy.
 type Finding struct {
 	// ID names the pattern; docs/findings has a page for each.
 	ID string `json:"id"`
@@ -93,13 +92,13 @@ type Finding struct {
 	// figures.
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
-	// Site is where the allocation stands, Owner the place in the user's module that leads to it.
+	// Site is the line that allocates, Owner the line in the user's module that leads to it.
 	// Both are empty for findings about the whole program.
 	Site  Site `json:"site"`
 	Owner Site `json:"owner"`
-	// CPUShare is what the pattern costs now, collector included.
+	// CPUShare is the cost of the pattern now, collector included.
 	CPUShare float64 `json:"cpu_share"`
-	// Gain is what the remedy would win.
+	// Gain is the CPU time that the remedy would save.
 	Gain Gain `json:"gain"`
 	// Evidence are the figures that it rests on; names end in their unit.
 	Evidence map[string]any `json:"evidence"`

@@ -77,7 +77,7 @@ func (b *builder) addState() {
 }
 
 // scanOfLive is how many bytes of the live heap a collection scans, and whether the runtime tells.
-// Its counter (/gc/scan/heap:bytes) holds what was found at the last collection and what was
+// Its counter (/gc/scan/heap:bytes) holds the bytes found at the last collection and those
 // allocated since. Of the window's ends that one is taken where less was; the rest is taken off by
 // the part of allocations that holds pointers. What comes out is scaled by how the heap in use grew
 // from there to the window's end.

@@ -51,7 +51,7 @@ func (a *account) unitOf(g group) unit {
 	case slices.ContainsFunc(frames[last+1:], func(f *stack.Frame) bool { return !f.Runtime }):
 		return unit{fn: frames[last].Func, may: true} // a handler, or what else the code of others calls
 	}
-	return unit{fn: frames[last].Func, loop: true} // what it returns nobody gets
+	return unit{fn: frames[last].Func, loop: true} // it has no caller that gets a result
 }
 
 // makersOf are the functions that may hand a group's memory from one to the other: those that make

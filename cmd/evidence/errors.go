@@ -5,7 +5,7 @@ import "errors"
 // ErrInput is what errors about an input's contents answer to.
 var ErrInput = errors.New("not usable")
 
-// inputError is such an error: a line that says what is wrong and what to do.
+// inputError is such an error, in one line with the fault and the advice.
 type inputError string
 
 func (e inputError) Error() string { return string(e) }

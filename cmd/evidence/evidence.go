@@ -6,11 +6,10 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Evidence is all that was collected of one program. Any part may be missing; the report then says
-// which piece would raise its confidence.
+// Evidence is all that was collected of one program. Any part may be missing; a report then names
+// the piece that would raise its confidence.
 type Evidence struct {
-	// Source is what it was read from, in the words that the report uses: files, an address, a
-	// command.
+	// Source names the inputs in the report's words: files, an address, a command.
 	Source string
 	// CPU is the CPU profile over the window.
 	CPU *profile.Profile
@@ -22,7 +21,7 @@ type Evidence struct {
 	// Metrics are the runtime's values at both ends of the window. The first may be empty: then
 	// counters count since the program's start.
 	Metrics [2]Metrics
-	// Trace is what GODEBUG=gctrace=1 printed.
+	// Trace is the output of GODEBUG=gctrace=1.
 	Trace *GCTrace
 	// Main is the path of the program's main module, "" if that is not known. A site's owner is the
 	// first frame in it.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// GCTrace is what a program printed under GODEBUG=gctrace=1.
+// GCTrace is the output of a program under GODEBUG=gctrace=1.
 //
 // The CPU times in it are wall time multiplied by the number of Ps: on a machine with other work to
 // do they say too much, so that shares are taken from a CPU profile where there is one.

@@ -7,7 +7,7 @@ import (
 )
 
 // MemStats are the figures at the end of a heap profile's text form that runtime/metrics lacks.
-// What the text does not have is empty.
+// Figures that the text lacks are empty.
 type MemStats struct {
 	// Pauses is the ring of the last 256 pauses in seconds: that of cycle n is at (n+255)%256.
 	Pauses []float64

@@ -3,9 +3,9 @@ package evidence
 import "math"
 
 // Metrics are values of a running Go program by their names in runtime/metrics, whichever way they
-// were read. What a source does not tell is absent.
+// were read. A value that its source lacks is absent.
 type Metrics struct {
-	// Source says what the values were read from.
+	// Source names the input of the values.
 	Source string
 	// Values are plain values, counters and gauges alike, in the unit that the name ends in.
 	Values map[string]float64

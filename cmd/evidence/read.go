@@ -11,7 +11,7 @@ import (
 )
 
 // MaxInput is the size in bytes of the largest input that is read, uncompressed. Profiles have
-// megabytes; what is larger is something else.
+// megabytes; a larger file is no profile.
 const MaxInput = 512 << 20
 
 // Read adds what it recognises in r to the evidence:
@@ -31,7 +31,7 @@ func (e *Evidence) Read(name string, r io.Reader) error {
 	return e.ReadBytes(name, data)
 }
 
-// ReadBytes is Read of what is in memory already. It keeps nothing of data.
+// ReadBytes is Read for data in memory. It keeps no reference to data.
 func (e *Evidence) ReadBytes(name string, data []byte) error {
 	if err := e.add(data); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -71,7 +71,7 @@ func (e *Evidence) add(data []byte) error {
 	return e.addProfile(data)
 }
 
-// uncompressed undoes gzip if that is what the data is.
+// uncompressed decompresses data in gzip's format, and returns other data as it is.
 func uncompressed(data []byte) ([]byte, error) {
 	if len(data) < 2 || data[0] != 0x1f || data[1] != 0x8b {
 		return data, nil

@@ -93,7 +93,7 @@ func (f *TraceFilter) pass(b []byte) {
 	}
 }
 
-// Trace is what has come of the trace, in whole lines.
+// Trace returns the trace so far, in whole lines.
 func (f *TraceFilter) Trace() []byte { return f.trace }
 
 // Tail is the end of the rest, of at most 4 KiB.

@@ -29,8 +29,8 @@ const (
 	doctorUsage = "[flags] [FILE | FOLDER | URL | PACKAGE ...] [-- COMMAND ARGUMENT ...]"
 )
 
-// doctorCommand is the verb doctor: what the collector costs a program, what to change, and how
-// much that would save. Program is the command line behind "--".
+// doctorCommand is the verb doctor: the collector's cost in a program, and the CPU that a change
+// saves. Program is the command line behind "--".
 func doctorCommand(program []string) *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",

@@ -11,7 +11,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench"
 )
 
-// envCommand is the verb env: what the machine offers to an allocator and what each of it costs.
+// envCommand is the verb env: the machine's facilities for an allocator, and the cost of each.
 func envCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "env",

@@ -1,4 +1,4 @@
-// Package process ends programs together with what they started.
+// Package process ends programs together with the processes that they started.
 //
 // On Unix that takes a process group. On other systems the functions reach the program alone.
 package process

@@ -56,7 +56,7 @@ func columns(w io.Writer) int {
 	return width
 }
 
-// A Progress tells what is being done: one line that is rewritten on a terminal, a line now and
+// A Progress shows the current step: one line that is rewritten on a terminal, a line now and
 // then in a log. It is for one goroutine at a time. The zero value is not usable; see NewProgress.
 type Progress struct {
 	out      io.Writer

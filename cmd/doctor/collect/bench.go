@@ -79,7 +79,7 @@ func (c *collector) runBenchmarks(ctx context.Context, pkg goPackage, binary, di
 	}
 	traced.End()
 	c.ev.Window = time.Since(begin)
-	_, _ = c.Output.Write(out.Bytes()) // for who reads along
+	_, _ = c.Output.Write(out.Bytes()) // for a reader at the terminal
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("doctor: the benchmarks of %s: interrupted: %w", pkg.path, ctx.Err())

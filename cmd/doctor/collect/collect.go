@@ -1,4 +1,4 @@
-// Package collect gathers what the doctor judges by: from files, a running program, a package's
+// Package collect gathers evidence for the doctor: from files, a running program, a package's
 // benchmarks, a command, or the sample service.
 //
 // Errors say in one line what was wrong, where, and what to do.
@@ -43,7 +43,7 @@ func From(ctx context.Context, inputs, command []string, o Options) (*evidence.E
 	return c.ev, nil
 }
 
-// inputs, sorted by what they are.
+// sorted has the inputs by kind.
 type sorted struct {
 	files, addresses, packages []string
 	named                      []string // the files and folders as they were given

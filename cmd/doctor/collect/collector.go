@@ -28,9 +28,9 @@ type Options struct {
 	Save string
 	// Stdin is read for the input "-".
 	Stdin io.Reader
-	// Output gets what started programs write, nil for nobody.
+	// Output gets the output of the programs that are started; it may be nil.
 	Output io.Writer
-	// Progress is called with a line about what is being done, now and then; it may be nil.
+	// Progress is called now and then with a line about the current step; it may be nil.
 	Progress func(line string)
 }
 
@@ -85,7 +85,7 @@ func (c *collector) readFrom(name string, r io.Reader) error {
 	return nil
 }
 
-// read is readFrom of what is in memory.
+// read is readFrom for data in memory.
 func (c *collector) read(name string, data []byte) error {
 	if err := c.ev.ReadBytes(name, data); err != nil {
 		return fmt.Errorf("doctor: %w", err)

@@ -184,7 +184,7 @@ func cannotStart(name string, err error) error {
 	return fmt.Errorf("doctor: cannot run %s: %w", name, err)
 }
 
-// ended looks at what the command left.
+// ended judges the trace of a command that has ended.
 func (c *collector) ended(argv []string, traced *evidence.TraceFilter, err error) error {
 	if len(traced.Trace()) > 0 {
 		return c.trace(argv, traced) // however it ended: by itself, by a signal, by an interrupt of ours
@@ -234,7 +234,7 @@ func howEnded(err error) string {
 	return err.Error()
 }
 
-// lastWords is the last line of what a program said, for an error.
+// lastWords is the last line of a program's output, for an error.
 func lastWords(said []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {

@@ -78,8 +78,8 @@ type call struct {
 	memory int64
 }
 
-// calls are the samples of a profile. In the allocator they end at its entry: what it does inside
-// is of no use to who calls it.
+// calls are the samples of a profile. In the allocator they end at its entry: its insides are of no
+// use to the caller.
 func (f *flame) calls(p *profile.Profile, value int) []call {
 	list := make([]call, 0, len(p.Sample))
 	known := map[*profile.Function]flameFunc{}
@@ -116,7 +116,7 @@ func (f *flame) calls(p *profile.Profile, value int) []call {
 	return list
 }
 
-// A flameFunc is what a graph needs to know of a function.
+// A flameFunc is a function as a graph sees it.
 type flameFunc struct {
 	name    int32 // index into flame.Names
 	runtime bool

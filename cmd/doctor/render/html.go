@@ -50,7 +50,7 @@ type pageData struct {
 	Flames  bool
 	Style   template.CSS
 	Script  template.JS
-	// Data is read by page.js, and by whoever wants the report out of the page again.
+	// Data is the report as JSON: page.js reads it, and other tools can.
 	Data template.JS
 }
 
@@ -66,7 +66,7 @@ type pagePart struct {
 	Label             bool // wide enough for its name
 }
 
-// HTML writes one page that needs nothing else: the verdict, what the CPU time went into, the
+// HTML writes one self-contained page: the verdict, the CPU time by class, the
 // findings, and a flame graph in which the collector's work is charged to its causes. Before is
 // what it is compared with, nil for nothing.
 func HTML(w io.Writer, after Subject, before *Subject) error {

@@ -27,9 +27,9 @@ type Style struct {
 // and nobody reads ten pages.
 const mostDetailed = 6
 
-// Text writes the report for people: the verdict in the first line, then what the CPU time went
-// into, then the findings, the dearest first. Before is the report that it is compared with, nil
-// for none.
+// Text writes the report for people: the verdict in the first line, then the CPU time by class,
+// then the findings, the one with the largest gain first. Before is the report that it is compared
+// with, nil for none.
 func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 	var b bytes.Buffer
 	t := &textWriter{out: &b, Style: style, Painter: terminal.Painter{On: style.Colours}}
@@ -93,7 +93,7 @@ func bar(share float64, width int) string {
 // leastShown is the share from which on a class is listed.
 const leastShown = 0.0005
 
-// classes shows what the CPU time went into, and the state of the heap.
+// classes shows the CPU time by class, and the state of the heap.
 func (t *textWriter) classes(r *doctor.Report) {
 	if len(r.Classes) > 0 {
 		fmt.Fprintln(t.out)

@@ -151,7 +151,7 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// collected says what the report rests on: where it comes from, how much CPU time, how sure.
+// collected describes the report's evidence: its source, its CPU time, its confidence.
 func collected(r *doctor.Report) string {
 	parts := []string{r.Source}
 	switch {
@@ -165,7 +165,7 @@ func collected(r *doctor.Report) string {
 	return strings.Join(append(parts, "confidence "+string(r.Confidence)), " · ")
 }
 
-// heapFigures is what is known of the heap.
+// heapFigures are the known figures of the heap.
 func heapFigures(h doctor.HeapState) (list []figure) {
 	add := func(name string, known bool, value string) {
 		if known {

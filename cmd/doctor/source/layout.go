@@ -119,8 +119,9 @@ const (
 	headerSize = 8
 )
 
-// SizeClass is what the allocator takes for an object of the size on a 64-bit system. The doctor's
-// own allocator is asked: classes are the same everywhere, and have hardly changed since Go 1.2.
+// SizeClass is the size of the block that the allocator takes for an object on a 64-bit system. The
+// doctor's own allocator is asked: classes are the same everywhere, and have hardly changed since
+// Go 1.2.
 func SizeClass(size int64, pointers bool) int64 {
 	if pointers && size > MaxHeaderless {
 		size += headerSize

@@ -16,7 +16,7 @@ import (
 )
 
 // A Module is the program's source at hand: the packages of the frames that it was opened for, with
-// types, and what the compiler says of their allocations. It does not guess: a line whose function
+// types, and the compiler's escape analysis. It does not guess: a line whose function
 // has another name than in the profile is of another version, and is left out.
 type Module struct {
 	// Problems says what could not be read, and why, in one line each.
@@ -98,8 +98,8 @@ func (f *sourceFile) text(e ast.Expr) string { return types.ExprString(e) }
 
 func (f *sourceFile) line(p token.Pos) int { return f.pkg.Fset.Position(p).Line }
 
-// escape is what the compiler says of one allocation: what goes to the heap, and by which way it
-// gets out of the function.
+// escape is the compiler's report on one allocation: the expression on the heap, and the way by
+// which it leaves the function.
 type escape struct {
 	What string // the expression, as the compiler writes it: &node{...}
 	Line int    // where it stands, or where the function was inlined that has it

@@ -18,8 +18,8 @@ import (
 const sourcePackages = 12
 
 // Open reads the packages of the frames from the module at root, at most twelve of them, the first
-// ones first. It runs the go command there, which may compile what the packages import; ctx ends
-// it. Open fails if root is no module; parts that cannot be read are in Module.Problems.
+// ones first. It runs the go command there, which may compile imported packages; ctx ends it. Open
+// fails if root is no module; parts that cannot be read are in Module.Problems.
 func Open(ctx context.Context, root string, hot []*stack.Frame) (*Module, error) {
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		return nil, fmt.Errorf("no source: %s has no go.mod; name the folder of the program's module", root)

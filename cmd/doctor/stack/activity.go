@@ -2,7 +2,7 @@ package stack
 
 import "strings"
 
-// An Activity is what the program's own CPU time goes into.
+// An Activity is a kind of work that the program's own CPU time goes into.
 type Activity string
 
 // The activities. All but the first are told by a function on the stack.

@@ -12,7 +12,7 @@ type Class int
 
 // The classes.
 const (
-	Mutator  Class = iota // the program's own work, and what is not below
+	Mutator  Class = iota // the program's own work, and all that no other class has
 	Alloc                 // the allocator
 	Zero                  // clearing memory that is handed out
 	Mark                  // workers of the collector

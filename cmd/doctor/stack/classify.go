@@ -68,7 +68,7 @@ func PointersOf(frames []*Frame) (has, known bool) {
 	return false, false
 }
 
-// ActivityOf returns what a stack of the class Mutator was doing.
+// ActivityOf returns the activity of a stack of the class Mutator.
 func ActivityOf(frames []*Frame) Activity {
 	best := len(activities)
 	for _, f := range frames {
