@@ -154,14 +154,12 @@ func New[T any](a *Arena) *T {
 // cursorOf is the cursor of the chunk that the values of the type of that key are cut from, or noCursor.
 func (a *Arena) cursorOf(key uintptr) *cursor {
 	if a.mask != 0 {
-		if s := unsafex.Elem(a.slots, hashSlot(key)&a.mask); s.key == key {
+		if s := unsafex.Elem(a.slots, typeinfo.Hash(key)&a.mask); s.key == key {
 			return s.cursor
 		}
 	}
 	return &noCursor
 }
-
-func hashSlot(key uintptr) uintptr { return key >> 5 }
 
 //go:noinline
 func newSlow[T any](a *Arena) *T {
@@ -355,10 +353,10 @@ const maxSlots = 1 << 10
 
 // cache puts a type's chunk in its slot, and makes more slots if another type has it.
 func (a *Arena) cache(key uintptr, c *cursor) {
-	s := unsafex.Elem(a.slots, hashSlot(key)&a.mask)
+	s := unsafex.Elem(a.slots, typeinfo.Hash(key)&a.mask)
 	for s.key != key && s.key != 0 && a.mask < maxSlots-1 {
 		a.growSlots()
-		s = unsafex.Elem(a.slots, hashSlot(key)&a.mask)
+		s = unsafex.Elem(a.slots, typeinfo.Hash(key)&a.mask)
 	}
 	s.key, s.cursor = key, c
 	a.recent.typ, a.recent.cursor = typeinfo.Nil(key), c
@@ -369,7 +367,7 @@ func (a *Arena) growSlots() {
 	more := make([]slot, 2*len(old))
 	for _, s := range old {
 		if s.key != 0 {
-			more[hashSlot(s.key)&uintptr(len(more)-1)] = s
+			more[typeinfo.Hash(s.key)&uintptr(len(more)-1)] = s
 		}
 	}
 	clear(old) // The first ones are part of the arena, and would keep chunks alive that it gives up.

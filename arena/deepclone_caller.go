@@ -35,7 +35,7 @@ var mainPlans = sync.OnceValue(func() *plans { return plansOfModule(moduleOf("ma
 func callerPlans(skip int) *plans {
 	var pcs [1]uintptr
 	runtime.Callers(skip+2, pcs[:])
-	slot := &callSites[hashKey(pcs[0])%uintptr(len(callSites))]
+	slot := &callSites[pcs[0]>>5%uintptr(len(callSites))]
 	if s := slot.Load(); s != nil && s.pc == pcs[0] {
 		return s.plans
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -82,7 +83,7 @@ func (c *cloner) addUp() {
 }
 
 func (c *cloner) lot(d *typeDesc) *lot {
-	near := &c.lotsOf[hashKey(d.key)%uintptr(len(c.lotsOf))]
+	near := &c.lotsOf[typeinfo.Hash(d.key)%uintptr(len(c.lotsOf))]
 	if *near != nil && (*near).desc == d {
 		return *near
 	}

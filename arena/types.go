@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
@@ -14,9 +13,7 @@ import (
 
 // typeDesc is what is known of a type, found once a type.
 type typeDesc struct {
-	key  uintptr
-	next *typeDesc // Of the same hash.
-
+	key   uintptr
 	size  uintptr
 	most  uintptr // As many values are no more than maxBytes.
 	align uintptr
@@ -43,21 +40,17 @@ const (
 	typedFlow
 )
 
-// types finds descriptions by key. Entries are never removed: there are as many as types.
-var types struct {
-	table [1024]atomic.Pointer[typeDesc]
-	mu    sync.Mutex
-}
+// types has the descriptions of all types.
+var types typeinfo.Table[typeDesc]
 
-// hashKey drops the bits that are the same in all descriptors.
-func hashKey(key uintptr) uintptr { return key >> 5 % 1024 }
+func init() { types.Init((*typeDesc).fill) }
 
 // describe is the description of T.
 func describe[T any]() *typeDesc {
 	key := typeinfo.Key[T]()
-	d := types.table[hashKey(key)].Load()
-	if d == nil || d.key != key {
-		d = describeSlow(key, reflect.TypeFor[T]())
+	d, ok := types.Recent(key)
+	if !ok {
+		d = types.Find(key, reflect.TypeFor[T]())
 	}
 	if d.path == "" && (d.flow == typedFlow || debugmode.On()) && d.offMem.Load() == nil {
 		d.offMem.Store(&offHeapMaker{make: makeOffHeap[T], free: freeOffHeap[T]})
@@ -66,31 +59,11 @@ func describe[T any]() *typeDesc {
 }
 
 // describeType is describe for a type that is known at run time only.
-func describeType(t reflect.Type) *typeDesc { return describeSlow(typeinfo.KeyOf(t), t) }
+func describeType(t reflect.Type) *typeDesc { return types.Find(typeinfo.KeyOf(t), t) }
 
-//go:noinline
-func describeSlow(key uintptr, t reflect.Type) *typeDesc {
-	head := &types.table[hashKey(key)]
-	for d := head.Load(); d != nil; d = d.next {
-		if d.key == key {
-			return d
-		}
-	}
-	types.mu.Lock()
-	defer types.mu.Unlock()
-	for d := head.Load(); d != nil; d = d.next {
-		if d.key == key {
-			return d
-		}
-	}
-	d := newDesc(key, t)
-	d.next = head.Load()
-	head.Store(d)
-	return d
-}
-
-func newDesc(key uintptr, t reflect.Type) *typeDesc {
-	d := &typeDesc{key: key, typ: t, slice: reflect.SliceOf(t), size: t.Size(), align: uintptr(t.Align())}
+// fill makes d the description of t.
+func (d *typeDesc) fill(key uintptr, t reflect.Type) {
+	d.key, d.typ, d.slice, d.size, d.align = key, t, reflect.SliceOf(t), t.Size(), uintptr(t.Align())
 	d.most = maxBytes / max(d.size, 1)
 	// In Go memory the collector follows every pointer, also what a type promises to lead elsewhere.
 	info := typeinfo.Describe(t, nil)
@@ -104,7 +77,6 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 		d.flow = byteFlow
 	}
 	d.path = typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]()).PointerPath
-	return d
 }
 
 // checkOffHeap panics if values of the type must not live off the heap.

@@ -150,7 +150,7 @@ func NewIn[T any](l *Local) *T {
 		c := l.slots
 		if _, ok := c.newest.typ.(*T); ok {
 			addr = unsafex.At[slot](c.newest.slot).pop()
-		} else if d := known[T](); d != nil {
+		} else if d, ok := known[T](); ok {
 			addr = c.bins[d.bin&(fastBins-1)].pop()
 		}
 		runtime.KeepAlive(l)

@@ -79,13 +79,15 @@ func TestRefList(t *testing.T) {
 	}
 }
 
+var globalPoint point
+
 func TestRefOfForeignPointers(t *testing.T) {
 	onHeap, b := new(point), Alloc(64)
 	defer Free(b)
 	var onStack point
 	wantMisuse(t, "the Go heap", "foreign pointer", func() { RefOf(onHeap) })
 	wantMisuse(t, "the stack", "foreign pointer", func() { RefOf(&onStack) })
-	wantMisuse(t, "a global", "foreign pointer", func() { RefOf(&noType.size) })
+	wantMisuse(t, "a global", "foreign pointer", func() { RefOf(&globalPoint) })
 	f := tempFile(t, 1<<16)
 	r, err := NewInFile[point](f)
 	if err != nil {

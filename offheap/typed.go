@@ -19,7 +19,7 @@ func New[T any]() *T {
 	var addr uintptr
 	if _, ok := c.newest.typ.(*T); ok {
 		addr = unsafex.At[slot](c.newest.slot).pop()
-	} else if d := known[T](); d != nil {
+	} else if d, ok := known[T](); ok {
 		addr = c.bins[d.bin&(fastBins-1)].pop()
 	}
 	pin.Release()

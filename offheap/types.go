@@ -3,7 +3,6 @@ package offheap
 import (
 	"fmt"
 	"reflect"
-	"sync"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
@@ -28,9 +27,8 @@ type UnsafeSelfContained struct{}
 
 // typeDesc is what is known of a type, found once a type.
 type typeDesc struct {
-	key  uintptr
-	next *typeDesc // Of the same hash.
-	bin  uint32    // Of New without a purpose; nullBin if the fast path must not serve it.
+	key uintptr
+	bin uint32 // Of New without a purpose; nullBin if the fast path must not serve it.
 
 	size     uintptr
 	align    uintptr
@@ -43,71 +41,30 @@ type typeDesc struct {
 	lay      atomic.Pointer[layout] // See filelayout.go.
 }
 
-// types finds descriptions by key. Entries are never removed: there are as many as types.
-var types struct {
-	table [1024]atomic.Pointer[typeDesc]
-	mu    sync.Mutex
-}
+// types has the descriptions of all types.
+var types typeinfo.Table[typeDesc]
 
-func init() {
-	for i := range types.table {
-		types.table[i].Store(&noType) // So that the fast paths need not ask for nil.
-	}
-}
+func init() { types.Init((*typeDesc).fill) }
 
-var noType typeDesc
-
-// hashKey drops the bits that are the same in all descriptors: they are aligned and rarely
-// smaller than 64 bytes.
-func hashKey(key uintptr) uintptr { return key >> 5 % 1024 }
-
-// known is the description of T if it is the newest of its hash, or nil.
-func known[T any]() *typeDesc {
-	key := typeinfo.Key[T]()
-	if d := types.table[hashKey(key)].Load(); d.key == key {
-		return d
-	}
-	return nil
-}
+// known is the description of T if it is the newest of its hash; otherwise ok is false.
+func known[T any]() (d *typeDesc, ok bool) { return types.Recent(typeinfo.Key[T]()) }
 
 // describe is the description of T.
 func describe[T any]() *typeDesc {
-	if d := known[T](); d != nil {
+	if d, ok := known[T](); ok {
 		return d
 	}
-	return describeSlow(typeinfo.Key[T](), reflect.TypeFor[T]())
+	return types.Find(typeinfo.Key[T](), reflect.TypeFor[T]())
 }
 
-//go:noinline
-func describeSlow(key uintptr, t reflect.Type) *typeDesc {
-	head := &types.table[hashKey(key)]
-	for d := head.Load(); d != nil; d = d.next {
-		if d.key == key {
-			return d
-		}
-	}
-	types.mu.Lock()
-	defer types.mu.Unlock()
-	for d := head.Load(); d != nil; d = d.next {
-		if d.key == key {
-			return d
-		}
-	}
-	d := newDesc(key, t)
-	d.next = head.Load()
-	head.Store(d)
-	return d
-}
-
-func newDesc(key uintptr, t reflect.Type) *typeDesc {
+// fill makes d the description of t.
+func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 	std.start()
 	info := typeinfo.Describe(t, reflect.TypeFor[UnsafeSelfContained]())
-	d := &typeDesc{
-		key: key, typ: t, bin: nullBin, path: info.PointerPath,
-		size: t.Size(), align: uintptr(t.Align()),
-		typed: info.Bools || info.SelfContained || info.PointerPath != "", pointers: info.SelfContained,
-		kind: std.plain,
-	}
+	d.key, d.typ, d.bin, d.path = key, t, nullBin, info.PointerPath
+	d.size, d.align = t.Size(), uintptr(t.Align())
+	d.typed = info.Bools || info.SelfContained || info.PointerPath != ""
+	d.pointers, d.kind = info.SelfContained, std.plain
 	d.names.one, d.names.slice = t.String(), "[]"+t.String()
 	if d.typed && d.path == "" {
 		d.kind = std.newKind(nil, d)
@@ -117,7 +74,6 @@ func newDesc(key uintptr, t reflect.Type) *typeDesc {
 			d.bin = b.id
 		}
 	}
-	return d
 }
 
 // newKind makes a kind for a type, for a purpose or none.
