@@ -73,12 +73,6 @@ func objectsArenas(life arenaLife) []bench.Contestant {
 	)
 }
 
-// The names of the bound where it is a slab.
-const (
-	slabName     = "slab"
-	hugeSlabName = "slab, huge pages"
-)
-
 // Object is what the workload objects makes.
 type Object struct{ A, B int }
 

@@ -59,9 +59,6 @@ func scanRound(visit func() uint64) func() uint64 {
 	}
 }
 
-// keep holds what a scan contestant built until the process ends.
-var keep []any
-
 func scanHeap(r *bench.Run) func() uint64 {
 	nodes := make([]*scanNode, r.N)
 	keep = append(keep, nodes)

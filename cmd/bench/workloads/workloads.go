@@ -15,17 +15,3 @@ func All() *bench.Set {
 		jsonWorkloads(), decodeWorkloads(),
 	)...)
 }
-
-// The names that baselines go by.
-const (
-	heapName  = bench.HeapName
-	boundName = bench.BoundName
-)
-
-// own marks the ways of freehold.
-func own(contestants ...bench.Contestant) []bench.Contestant {
-	for i := range contestants {
-		contestants[i].Own = true
-	}
-	return contestants
-}
