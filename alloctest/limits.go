@@ -20,6 +20,9 @@ func checkLimits(t testing.TB, cfg *Config) {
 		if n < 1000 {
 			room = 2 << 20
 		}
+		if n < 1000 && testing.Short() {
+			room = 512 << 10
+		}
 		limit := settledInUse(a) + room
 		old := l.SetLimit(limit)
 		t.Cleanup(func() { l.SetLimit(old) }) // A failure must not fail the checks after this one.

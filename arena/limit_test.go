@@ -42,13 +42,17 @@ func many[T any](a *Arena, n int) error {
 func TestLimitForgetsRounds(t *testing.T) {
 	chunked(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // Or more parts of a shared arena than one may want a chunk.
+	turns := 3
+	if testing.Short() {
+		turns = 2 // The second finds what the first left.
+	}
 	for _, k := range kinds {
 		if k.name == "NewFixed" || k.name == "Pool" {
 			continue
 		}
 		a := k.make()
 		a.SetLimit(1_000_000)
-		for range 3 {
+		for range turns {
 			for i, r := range rounds {
 				if r.pointers && !k.pointers {
 					continue

@@ -169,6 +169,10 @@ func playAll(a *Arena, ops []byte, pointers bool) error {
 }
 
 func TestMapModel(t *testing.T) {
+	rounds := 12
+	if testing.Short() {
+		rounds = 4
+	}
 	for _, k := range append(kinds[:len(kinds):len(kinds)], struct {
 		name     string
 		make     func() *Arena
@@ -176,7 +180,7 @@ func TestMapModel(t *testing.T) {
 	}{"nil", func() *Arena { return nil }, true}) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		a := k.make()
-		for range 12 {
+		for range rounds {
 			ops := make([]byte, 2*rng.IntN(1500))
 			for i := range ops {
 				ops[i] = byte(rng.Uint32())

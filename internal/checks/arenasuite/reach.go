@@ -2,72 +2,96 @@ package arenasuite
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"weak"
 )
 
-// checkDrops looks for what values pointed to that is still reachable after they were given up.
+// checkDrops looks for what values pointed to that is still reachable after they were given up, in each way to do so.
 func checkDrops(t testing.TB, cfg *Config) {
 	probe := start(t, cfg)
 	names, resets := probe.a.Holds, len(probe.a.Resets)
 	probe.finish()
 	for what := range names {
-		for way := range resets + 2 {
-			a := cfg.New(t)
-			held, how := holdAndDrop(a, what, way)
-			for range 10 {
-				if runtime.GC(); held() == 0 {
-					break
-				}
-			}
-			if n := held(); n != 0 {
-				t.Errorf("arenasuite: after %s, %d of 100 things that a %s pointed to are still reachable", how, n, what)
-			}
-			if way > 0 && how != "nothing" {
-				a.Free()
-			}
+		checkDropsOf(t, cfg, what, resets)
+	}
+}
+
+// checkDropsOf does so for one kind of value. All arenas are filled before the first gives up its values, so that no other
+// can clear the memory, and one series of collections serves all.
+func checkDropsOf(t testing.TB, cfg *Config, what string, resets int) {
+	t.Helper()
+	var all []*holding
+	for way := range resets + 2 {
+		all = append(all, hold(cfg.New(t), what, way))
+	}
+	for _, h := range all {
+		h.drop()
+	}
+	for range 10 {
+		if runtime.GC(); !slices.ContainsFunc(all, func(h *holding) bool { return h.reachable() > 0 }) {
+			break
+		}
+	}
+	for _, h := range all {
+		if n := h.reachable(); n != 0 {
+			t.Errorf("arenasuite: after %s, %d of 100 things that a %s pointed to are still reachable", h.how, n, h.what)
+		}
+		if h.how != "Free" {
+			h.a.Free()
 		}
 	}
 }
 
-// holdAndDrop makes values that point to the Go heap and gives them up. It returns what counts the
-// things that are still reachable.
+// A holding is an arena with values that point to the Go heap.
+type holding struct {
+	a          *Arena
+	what, how  string
+	way        int // 0 for Free, 1 for Rewind, then the Resets
+	checkpoint any
+	things     []weak.Pointer[Held]
+}
+
+// hold makes the values.
 //
 //go:noinline
-func holdAndDrop(a *Arena, what string, way int) (held func() int, how string) {
-	var checkpoint any
+func hold(a *Arena, what string, way int) *holding {
+	h := &holding{a: a, what: what, way: way, things: make([]weak.Pointer[Held], 100)}
 	if a.Checkpoint != nil {
-		checkpoint = a.Checkpoint()
+		h.checkpoint = a.Checkpoint()
 	}
-	things := make([]weak.Pointer[Held], 100)
-	for i := range things {
-		h := &Held{Text: strings.Repeat("x", i)}
-		things[i] = weak.Make(h)
-		a.Holds[what](h)
+	for i := range h.things {
+		p := &Held{Text: strings.Repeat("x", i)}
+		h.things[i] = weak.Make(p)
+		a.Holds[what](p)
 	}
+	return h
+}
+
+// drop gives the values up.
+func (h *holding) drop() {
 	switch {
-	case way == 0:
-		a.Free()
-		how = "Free"
-	case way == 1 && checkpoint != nil:
-		a.Rewind(checkpoint)
-		how = "Rewind"
-	case way == 1: // There are no checkpoints.
-		a.Free()
-		return func() int { return 0 }, "nothing"
+	case h.way == 1 && h.checkpoint != nil:
+		h.a.Rewind(h.checkpoint)
+		h.how = "Rewind"
+	case h.way <= 1: // Without checkpoints there is nothing to rewind to.
+		h.a.Free()
+		h.how = "Free"
 	default:
-		a.Resets[way-2]()
-		how = "Reset"
+		h.a.Resets[h.way-2]()
+		h.how = "Reset"
 	}
-	return func() (n int) {
-		for _, w := range things {
-			if w.Value() != nil {
-				n++
-			}
+}
+
+// reachable counts the things that are still reachable.
+func (h *holding) reachable() (n int) {
+	for _, w := range h.things {
+		if w.Value() != nil {
+			n++
 		}
-		return n
-	}, how
+	}
+	return n
 }
 
 // checkForgets drops arenas whose values are still reachable, and runs the collector.
