@@ -23,7 +23,7 @@ type testBinary struct {
 	name string // in messages
 	file string
 	dir  string
-	// pkg is what it was built from, for messages, or empty.
+	// pkg is the package that it was built from, for messages, or empty.
 	pkg string
 }
 
@@ -155,7 +155,7 @@ func (b *benchSide) sample(ctx context.Context, n int, traced bool) (sample, err
 		if err != nil {
 			return nil, err
 		}
-		// The collections that go test forces before each call belong to nobody.
+		// The collections that go test forces before each call are not the benchmark's.
 		cycles = slices.DeleteFunc(cycles, func(c evidence.GCCycle) bool { return c.Forced })
 		return collectorSample(cycles, o.wall), nil
 	}

@@ -97,7 +97,7 @@ func collectorSample(cycles []evidence.GCCycle, wall time.Duration) sample {
 	return s
 }
 
-// addPauses adds what is to be said of the collector's pauses, given in seconds, in a time.
+// addPauses adds the measures of the collector's pauses, given in seconds, over a time.
 func addPauses(s sample, pauses []float64, wall time.Duration) {
 	if wall > 0 {
 		sum := 0.0

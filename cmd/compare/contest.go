@@ -31,7 +31,7 @@ type contest struct {
 	warm  bool
 	notes []string
 	ops   int // of a benchmark: operations in a run
-	// prepare does what is needed before the first pair and takes time, or is nil.
+	// prepare does the slow work before the first pair; it may be nil.
 	prepare func(ctx context.Context, c *contest) error
 
 	share, deadline time.Duration // of the budget: how long, and until when since the beginning
@@ -61,7 +61,7 @@ const (
 )
 
 // run runs one contest after the other, each until its interval is tight or its share of what is
-// left of the budget is over. What was measured until an error or a cancelled ctx is kept.
+// left of the budget is over. After an error or a cancelled ctx the measurements so far are kept.
 func run(ctx context.Context, contests []*contest, o *Options) error {
 	begin := time.Now()
 	for i, c := range contests {
@@ -103,8 +103,8 @@ func (c *contest) reasonToEnd(ctx context.Context, o *Options, elapsed time.Dura
 	return ""
 }
 
-// step prepares what is not prepared yet, or runs one pair. Plain pairs and traced ones alternate
-// until there are enough of the latter.
+// step prepares the contest if it is not prepared yet, or runs one pair. Plain pairs and traced
+// ones alternate until there are enough of the latter.
 func (c *contest) step(ctx context.Context, o *Options) error {
 	if prepare := c.prepare; prepare != nil {
 		c.prepare = nil
@@ -210,7 +210,7 @@ func inTurn(sides [2]side) func(ctx context.Context, swapped, traced bool) ([2]s
 	}
 }
 
-// A side runs once and says what it took. If traced, the sample has the collector's figures and no
+// A side runs once and returns its cost. If traced, the sample has the collector's figures and no
 // others.
 type side interface {
 	measure(ctx context.Context, traced bool) (sample, error)

@@ -47,7 +47,7 @@ var kinds = []kind{
 	{MeasureAllocs, "allocated objects", "", true},
 }
 
-// kindOf finds a measure. What is not listed is a benchmark's own metric, whose name is its unit:
+// kindOf finds a measure. An unlisted measure is a benchmark's own metric, whose name is its unit:
 // nothing is known of it.
 func kindOf(name string) kind {
 	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); i >= 0 {
@@ -77,8 +77,8 @@ type sample map[string]float64
 // A series holds the values of one measure over all pairs that both sides have it in.
 type series struct{ a, b []float64 }
 
-// measured collects the pairs of samples by measure. A benchmark may report what is no number, such
-// as a rate of 0 by 0; such a pair has no place in an interval, nor in JSON.
+// measured collects the pairs of samples by measure. A benchmark may report values that are no
+// numbers, such as a rate of 0 by 0; such a pair has no place in an interval, nor in JSON.
 func measured(pairs [][2]sample) map[string]*series {
 	all := map[string]*series{}
 	for _, p := range pairs {

@@ -37,14 +37,14 @@ type Options struct {
 	Benchtime time.Duration
 	// Window is how long a running server is watched at a time. 0 is ten seconds.
 	Window time.Duration
-	// Per names a counter in /debug/vars of servers, such as the requests answered: what they take
-	// is then divided by it.
+	// Per names a counter in /debug/vars of servers, such as the requests answered: the servers'
+	// cost is then divided by it.
 	Per string
-	// Doctor is what the doctor found in A, or nil: the gain that it predicts then stands beside
-	// what was measured. Finding is the finding's id, or empty for the first with a gain or a loss.
+	// Doctor is the doctor's report of A, or nil. The gain that it predicts is then shown beside
+	// the measurement. Finding is the finding's id, or empty for the first with a gain or a loss.
 	Doctor  *doctor.Report
 	Finding string
-	// Progress is told what is going on, one line at a time, or nil.
+	// Progress gets the current step, one line at a time; it may be nil.
 	Progress func(line string)
 }
 

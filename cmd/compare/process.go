@@ -33,8 +33,8 @@ type outcome struct {
 	trace     []byte // the lines of GODEBUG=gctrace=1
 }
 
-// run starts the child and waits for its end. Its input is empty. What it leaves running is killed;
-// if ctx is cancelled, the child as well.
+// run starts the child and waits for its end. Its input is empty. Processes that it leaves running
+// are killed; if ctx is cancelled, the child as well.
 func (p *process) run(ctx context.Context, traced bool) (*outcome, error) {
 	var stdout bytes.Buffer
 	var stderr evidence.TraceFilter
@@ -82,7 +82,7 @@ func (p *process) environment(traced bool) []string {
 	return env
 }
 
-// cannotStart says what is wrong with a command.
+// cannotStart explains why a command cannot be started.
 func (p *process) cannotStart(err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):

@@ -59,7 +59,7 @@ type Measure struct {
 	// paused_per_minute, peak_rss, alloc_bytes, allocs, or the unit of a metric that a benchmark
 	// reports.
 	Name string `json:"name"`
-	// Unit is that of a and b: s, B or 1, with what they are counted by behind a slash (s/op).
+	// Unit is the unit of a and b: s, B or 1, with the unit of work after a slash (s/op).
 	Unit string `json:"unit"`
 	// A and B are medians over the runs.
 	A float64 `json:"a"`

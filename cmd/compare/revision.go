@@ -40,7 +40,7 @@ func openRepository(ctx context.Context, dir string) (*repository, error) {
 	return r, nil
 }
 
-// git runs one command of git's and returns what it prints. Its error is the last line of what git
+// git runs a git command and returns its output. Its error is the last line of what git
 // says.
 func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer

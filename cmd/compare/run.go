@@ -6,7 +6,7 @@ import (
 )
 
 // Run compares A and B until the interval of each comparison is tight, or the budget ends. If ctx
-// is cancelled, the report holds what was measured until then, and says so. An error is one line,
+// is cancelled, the report holds the measurements until then, and says so. An error is one line,
 // but for the end of what a failing program wrote.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.prepare(); err != nil {
@@ -32,7 +32,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return newReport(&o, contests, notes, finding, ctx.Err() != nil), nil
 }
 
-// contests prepares what is to be compared.
+// contests prepares the contests.
 func (w *workshop) contests(ctx context.Context, o *Options) ([]*contest, []string, error) {
 	switch o.kind() {
 	case KindServers:

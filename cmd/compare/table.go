@@ -130,7 +130,7 @@ func (m *Measure) valueText(v float64) string {
 }
 
 // ratioText is green where B is known to take less, and red where it is known to take more. Of a
-// benchmark's own metrics nobody knows which way is good.
+// benchmark's own metrics it is not known which way is good.
 func (w *writer) ratioText(m *Measure) string {
 	if m.Ratio == nil {
 		return "–"

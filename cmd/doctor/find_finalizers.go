@@ -1,8 +1,6 @@
 package doctor
 
 import (
-	"fmt"
-
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
@@ -63,7 +61,7 @@ func findFinalizers(a *account) []Finding {
 	what := "Finalizers and cleanups take "
 	if known {
 		f.Evidence["finalizers_per_second"] = round(rate)
-		what = fmt.Sprintf("Finalizers and cleanups, %.0f a second, take ", rate)
+		what = "Finalizers and cleanups, " + terminal.Quantity(rate) + " a second, take "
 	}
 	f.Detail = what + terminal.Percent(a.share(setting+carrying)) + " of the CPU time"
 	if owner != nil {
