@@ -149,7 +149,7 @@ next:
 	return o, unknown, bad
 }
 
-// with adds more to o. What is set in o stays.
+// with adds more to o. Fields set in o stay.
 func (o Options) with(more Options) Options {
 	for _, w := range words {
 		if v := w.get(more); v != "" && w.get(o) == "" {

@@ -221,7 +221,7 @@ func (au *auditor) unit(p *plan, at unsafex.Ptr, offset uintptr) {
 	}
 }
 
-// inInterface looks at what is in the interface at w.
+// inInterface looks at the value in the interface at w.
 func (au *auditor) inInterface(o *op, w unsafex.Ptr, field uintptr) {
 	au.dynamic.plans = &auditPlans
 	p := au.dynamic.dynamicPlan(o, w)
@@ -318,7 +318,7 @@ func leakPath(t reflect.Type, offset uintptr) string {
 	return b.String()
 }
 
-// finish orders what was found.
+// finish sorts the leaks.
 func (au *auditor) finish() {
 	for _, l := range au.found {
 		l.Objects = int64(len(l.seen))

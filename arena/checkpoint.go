@@ -69,13 +69,13 @@ func (a *Arena) checkpoint(c Checkpoint) {
 func (a *Arena) Rewind(c Checkpoint) {
 	if a == nil {
 		if c != (Checkpoint{}) {
-			panic(misuse("Rewind", useOfMark, "of a nil Arena to a checkpoint of arena %d: a checkpoint is for the arena that noted it: rewind that one", c.arena))
+			panic(misuse("Rewind", useOfMark, "of a nil Arena to a checkpoint of arena %d: rewind the arena that noted the checkpoint", c.arena))
 		}
 		return
 	}
 	a.check("Rewind")
 	if c.arena != a.rec.id {
-		panic(misuse("Rewind", useOfMark, "of arena %d to a checkpoint of arena %d: a checkpoint is for the arena that noted it: rewind that one, or to one of this arena's own", a.rec.id, c.arena))
+		panic(misuse("Rewind", useOfMark, "of arena %d to a checkpoint of arena %d: rewind the arena that noted the checkpoint, or use a checkpoint of this arena", a.rec.id, c.arena))
 	}
 	if a.kind == kindShared {
 		a.rewindShared(c)
@@ -93,7 +93,7 @@ func (a *Arena) marksOf(c Checkpoint) (from, to int) {
 	return from, to
 }
 
-// rewind gives up what was made since c. If abandons, it goes to the collector.
+// rewind frees the values made since c. If abandons, their memory goes to the collector.
 func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 	from, to := a.marksOf(c)
 	if from == to {
@@ -137,7 +137,7 @@ func (b *bump) rewind(m *mark) {
 	b.emptyUntil(&b.large, m.large, &b.spareLarge)
 	if c := b.chunk; c != &noChunk {
 		c.close(b.flow)
-		if b.a.debug.apart() { // What was given up is poisoned, and must not be used again.
+		if b.a.debug.apart() { // Freed memory is poisoned, and must not be used again.
 			c.used = m.used
 			c.next, b.full = b.full, c
 			b.use(&noChunk)

@@ -68,7 +68,7 @@ func (v *value) checked(op string, id uint64) *offheap.MisuseError {
 	}
 	b := v.block(id)
 	r := debugmode.Misuse("damaged canary", fmt.Sprintf("a byte %s a %s was written", where, b), "found in arena."+op+", called", b.Addr, b, 0)
-	r.Advice = "Look for a write beside the value between its allocation and now: an index that nobody checked, or C code."
+	r.Advice = "Look for a write beside the value between its allocation and now: an unchecked index, or C code."
 	return &offheap.MisuseError{Op: op, Addr: b.Addr, Kind: r.Kind, Detail: r.What, Report: r.Error(),
 		Here: r.Access, Allocated: v.alloc.String()}
 }

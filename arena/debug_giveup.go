@@ -39,7 +39,7 @@ type grave struct {
 	tombs map[epitaph]uintptr
 }
 
-// An epitaph is what is told apart of values with pointers that are given up together.
+// An epitaph is the identity of values with pointers that are freed together.
 type epitaph struct {
 	desc  *typeDesc
 	size  uintptr
@@ -107,7 +107,7 @@ func (s *debugState) quarantined() int64 {
 	return min(s.config.GuardBytes/quarantineShare, quarantineMost)
 }
 
-// quarantine keeps chunks that were given up, so that nobody gets their memory and stale pointers
+// quarantine keeps freed chunks, so that no arena gets their memory and stale pointers
 // lead to what it was overwritten with. When it is full, the oldest are cleared and left to the
 // collector.
 var quarantine cellar

@@ -32,7 +32,8 @@ func (a *Arena) announce(v *value) {
 	}
 }
 
-// forbid tells the sanitizer that nobody may touch the value any more. op is what gave it up.
+// forbid tells the sanitizer that no code may touch the value any more. op is the function that
+// freed it.
 func (v *value) forbid(op string) {
 	if v.watched() {
 		addr := unsafex.PtrAddr(v.at)

@@ -115,7 +115,7 @@ func (c *cloner) join(whole, p place) place {
 		whole.end, whole.wide = max(whole.end, p.end), true
 	default:
 		c.current = p.block
-		panic(refusal{fmt.Errorf("arena: %s of %s: what %s leads to, of type %s, lies in memory of type %s that has no such part: %w",
+		panic(refusal{fmt.Errorf("arena: %s of %s: the target of %s, of type %s, lies in memory of type %s, which has no such part: %w",
 			c.op, c.at(0).plan.whole, c.path(b.parent, b.at, nil), b.plan.whole, w.plan.whole, ErrUncloneable)})
 	}
 	c.at(p.block).in = whole.block

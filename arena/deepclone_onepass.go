@@ -10,7 +10,7 @@ import (
 // copied as the object that it was found as. The pass reads each variable once. For a pointer in it
 // the pass looks the address up in the ledger. If the address has no twin yet, the pass allocates
 // the copy, makes a twin, copies the variable, and then writes the pointer to the copy. It goes 64
-// variables deep in this way; what is deeper becomes a task for later.
+// variables deep in this way; deeper variables become tasks for later.
 //
 // The pass gives up when it finds an interior pointer, two slices of one array, a part that is
 // refused, a variable in a chunk that the arena acquired for the copy, or no memory. The caller
@@ -71,7 +71,7 @@ const tangledFor = 15
 // suitsOnePass says whether a copy in one pass is worth trying.
 func (c *cloner) suitsOnePass(p *plan, src unsafex.Ptr) bool {
 	if c.a != nil && (c.a.kind != kindGo || c.a.debug != nil) {
-		return false // In a shared arena what was made in vain would stay.
+		return false // In a shared arena the discarded copies would stay.
 	}
 	if p.tangled.Load() > 0 && p.tangled.Add(-1) >= 0 {
 		return false
@@ -244,7 +244,7 @@ func (c *cloner) giveUp() unsafex.Ptr {
 	return nil
 }
 
-// mostDepth is how many variables deep the pass recurses. What is deeper waits as a task.
+// mostDepth is how many variables deep the pass recurses. Deeper variables wait as tasks.
 const mostDepth = 64
 
 // copyRow copies n units, or makes a task for them.

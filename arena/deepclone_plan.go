@@ -23,7 +23,7 @@ type op struct {
 	kind opKind
 	off  uintptr
 	to   *plan        // What it leads to, or the element that repeats.
-	n    uintptr      // Repetitions, or bytes of what is kept or must be zero.
+	n    uintptr      // Repetitions, or bytes that are kept or must be zero.
 	typ  reflect.Type // Of the part.
 	why  string       // For a refusal. Of opHold it is the type with the unexported field.
 }
@@ -244,7 +244,7 @@ func (b *planner) isIdentity(t reflect.Type) bool {
 	return h != nil && h.pointers
 }
 
-// identities are the types of what is known by its address.
+// identities are the types whose values are known by their addresses.
 var identities = map[reflect.Type]bool{
 	reflect.TypeOf(reflect.TypeFor[int]()).Elem():         true, // What a reflect.Type leads to.
 	reflect.TypeFor[reflect.Value]().Field(0).Type.Elem(): true, // What a reflect.Value's type is.

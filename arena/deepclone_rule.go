@@ -171,7 +171,7 @@ func (c *cloner) lasts(q unsafex.Ptr, immutable bool) bool {
 }
 
 // isOutside says whether q leads to memory that neither Go nor freehold allocated: C's, or a
-// mapping of the program's own. What is there may be larger than its Go type, and has other owners.
+// mapping of the program's own. A value there may be larger than its Go type, and has other owners.
 func (c *cloner) isOutside(q unsafex.Ptr) bool {
 	if c.groundNear(q) != elsewhere || !asking() {
 		return false

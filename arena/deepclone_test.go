@@ -473,7 +473,7 @@ func TestDeepCloneViews(t *testing.T) {
 		}
 		v.box = &leafy{new(int), "x"}
 		v.inside = unsafex.SliceOf[byte](unsafex.PtrOf(v.box), wordSize, wordSize)
-		mustPanic(t, "what views.inside leads to, of type uint8, lies in memory of type arena.leafy", func() { clone(v) })
+		mustPanic(t, "the target of views.inside, of type uint8, lies in memory of type arena.leafy", func() { clone(v) })
 	})
 }
 

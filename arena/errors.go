@@ -8,7 +8,7 @@ import (
 
 // outOfMemory is an error that errors.Is [offheap.ErrOutOfMemory].
 func outOfMemory(format string, args ...any) error {
-	return fmt.Errorf("arena: %s: more than the machine can give: %w", fmt.Sprintf(format, args...), offheap.ErrOutOfMemory)
+	return fmt.Errorf("arena: %s: more memory than the machine has: %w", fmt.Sprintf(format, args...), offheap.ErrOutOfMemory)
 }
 
 // misuse is what a panic says of a mistake with an arena, a Pool, a Builder, a Map or a checkpoint.

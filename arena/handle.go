@@ -46,7 +46,7 @@ func (a *Arena) check(op string) {
 	}
 }
 
-// misused panics with what is wrong with an arena that is broken.
+// misused panics with the mistake that made an arena unusable.
 //
 //go:noinline
 func (a *Arena) misused(op string) {
@@ -58,7 +58,7 @@ func (a *Arena) misused(op string) {
 	case a.kind != kindFreed:
 		panic(a.overwritten(op))
 	}
-	panic(misuse(op, useAfterFree, "on arena %d, which was freed; it was made by %s: use no arena after its Free, which is called once", a.rec.id, a.rec.place()))
+	panic(misuse(op, useAfterFree, "on arena %d, which was freed; it was made by %s: do not use an arena after its Free, and call Free once", a.rec.id, a.rec.place()))
 }
 
 // overwritten is the panic's value for an arena over which an older copy of it was written.

@@ -16,7 +16,7 @@ type history struct {
 	marks []period
 }
 
-// A period begins with a checkpoint. What was made in [noted, rewound) is given up.
+// A period begins with a checkpoint. Values made in [noted, rewound) are freed.
 type period struct{ serial, noted, rewound uint64 }
 
 // noteCheckpoint begins a period.
@@ -42,7 +42,7 @@ func (a *Arena) knows(serial uint64) bool {
 	return slices.ContainsFunc(h.marks, func(p period) bool { return p.serial == serial })
 }
 
-// noteRewind ends what was made since a checkpoint.
+// noteRewind ends the values made since a checkpoint.
 func (a *Arena) noteRewind(serial uint64) {
 	h := a.history.Load()
 	h.mu.Lock()

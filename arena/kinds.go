@@ -178,7 +178,7 @@ func (d *typeDesc) maker() *offHeapMaker {
 
 // full is the error of a fixed arena for what does not fit.
 func (a *Arena) full() error {
-	return fmt.Errorf("arena: arena %d, which has %d bytes for good (NewFixed) and was made by %s, is full: Reset it, or make it larger: %w",
+	return fmt.Errorf("arena: arena %d, which has a fixed size of %d bytes (NewFixed) and was made by %s, is full: Reset it, or make it larger: %w",
 		a.rec.id, a.rec.held.Load(), a.rec.place(), offheap.ErrLimit)
 }
 

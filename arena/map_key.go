@@ -57,7 +57,7 @@ func newKeyInfo(t reflect.Type) *keyInfo {
 	return k
 }
 
-// walk notes what is at an offset of a key, and counts the bytes that say alone whether two keys
+// walk notes the part at an offset of a key, and counts the bytes that say alone whether two keys
 // are equal.
 func (k *keyInfo) walk(t reflect.Type, at uintptr) (bytes uintptr) {
 	switch t.Kind() {
@@ -127,8 +127,8 @@ func ownString(op string, a *Arena, s string) (string, error) {
 	return unsafex.StringOf(p, len(s)), nil
 }
 
-// A hasher is what makes the hashes of one Map its own, so that nobody who chooses keys knows which
-// of them collide.
+// A hasher makes the hashes of one Map its own, so that an attacker who chooses keys does not know
+// which of them collide.
 type hasher struct {
 	add, mul uint64
 	seed     maphash.Seed

@@ -166,7 +166,7 @@ func TestCheckpointMisuse(t *testing.T) {
 			}
 		}
 		wants("another arena's checkpoint", fmt.Sprint(b.ID()), foreign)
-		wants("no checkpoint", "for the arena that noted it: rewind that one", Checkpoint{})
+		wants("no checkpoint", "rewind the arena that noted the checkpoint", Checkpoint{})
 		a.Rewind(second)
 		a.Rewind(second)
 		a.Rewind(first)

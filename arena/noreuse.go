@@ -113,8 +113,8 @@ func (a *Arena) partChunks() {
 	}
 }
 
-// abandonSince leaves what was made since a mark to the collector. The chunk that was current then
-// is not used again if a value was made behind the mark.
+// abandonSince leaves the values made since a mark to the collector. The chunk that was current
+// then is not used again if a value was made behind the mark.
 func (b *bump) abandonSince(m *mark) {
 	b.look()
 	var used uintptr

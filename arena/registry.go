@@ -12,7 +12,7 @@ import (
 	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
-// A record is what is known of an arena that is not freed, also when nobody holds it any more.
+// A record describes an arena that is not freed, also after the program has dropped it.
 type record struct {
 	id    uint64
 	arena weak.Pointer[Arena]
@@ -26,7 +26,7 @@ type record struct {
 }
 
 // registry finds records by ID. Records of arenas on Go memory that the collector took are struck
-// off when the registry has doubled, and when somebody asks.
+// off when the registry has doubled, and when a caller asks.
 var registry struct {
 	last      atomic.Uint64
 	forgotten atomic.Uint64 // Arenas on Go memory that died without Free.
@@ -151,7 +151,7 @@ func List() (list []Info) {
 }
 
 // eachRecord calls f for each arena that is not freed, in no order, under a lock of the registry's.
-// An off-heap arena that nobody holds any more is leaked.
+// An off-heap arena that the program has dropped is leaked.
 func eachRecord(f func(r *record, leaked bool)) {
 	for i := range registry.shards {
 		s := &registry.shards[i]

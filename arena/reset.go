@@ -120,7 +120,7 @@ func (a *Arena) reset(op string, m Mode) int64 {
 	}
 	keep := m.keep
 	if a.debug.apart() {
-		keep = 0 // What was given up is quarantined.
+		keep = 0 // Freed chunks are quarantined.
 	} else if a.kind == kindFixed {
 		keep = Keep.keep
 	}

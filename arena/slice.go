@@ -126,11 +126,11 @@ func grown(n, old, size uintptr) uintptr {
 
 // extend makes the block [addr, addr+old) end further behind, at best with want bytes and at least
 // with need, all multiples of size, if it ends at the bump position. It returns the bytes, or 0 if
-// it cannot. The caller overwrites what is new.
+// it cannot. The caller overwrites the new elements.
 func (b *bump) extend(addr, old, need, want, size uintptr) uintptr {
 	c := b.chunk
 	base := unsafex.PtrAddr(c.base)
-	// The second condition keeps out a block of somebody else's that ends where the chunk begins.
+	// The second condition keeps out a foreign block that ends where the chunk begins.
 	if addr+old != base+c.used || addr < base || old == 0 {
 		return 0
 	}

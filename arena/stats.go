@@ -121,7 +121,7 @@ func (r *record) charge(n int64) error {
 }
 
 // fits counts n more bytes, unless the limit forbids them. Several parts of a shared arena may ask
-// at once: nobody is refused for what another was, too.
+// at once: no request is refused because of another that was refused.
 func (r *record) fits(n int64) bool {
 	for {
 		held, l := r.held.Load(), r.limit.Load()

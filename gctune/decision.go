@@ -130,7 +130,7 @@ func (d Decision) String() string {
 	}
 	d.explainLimit(say)
 	if d.Limit != none && d.Live > 0 {
-		say(" The last collection found %s live; beside the heap Go takes %s, which leaves the heap room for %.1f times what is live: %s.",
+		say(" The last collection found %s live; beside the heap Go takes %s, which leaves the heap room for %.1f times the live heap: %s.",
 			size(d.Live), size(d.Runtime), d.Ratio(), d.State)
 	}
 	if d.State != Ample {
@@ -146,10 +146,10 @@ func (d Decision) String() string {
 func (d *Decision) explainLimit(say func(string, ...any)) {
 	switch {
 	case d.Source == "" && d.User == none:
-		say("There is no limit on memory that can be seen, so GOMEMLIMIT stays off.")
+		say("There is no visible limit on memory, so GOMEMLIMIT stays off.")
 		return
 	case d.Source == "":
-		say("There is no limit on memory that can be seen but the program's own GOMEMLIMIT of %s.", size(d.User))
+		say("There is no visible limit on memory except the program's own GOMEMLIMIT of %s.", size(d.User))
 	default:
 		say("%s allows %s. Of that %s stay free as headroom, %s are held off the heap and %s by other memory outside Go's runtime.",
 			capital(d.Source), size(d.Total), size(d.Headroom), size(d.OffHeap), size(d.Other))

@@ -15,7 +15,7 @@ func TestPolicies(t *testing.T) {
 	}{
 		// Room is 0.97·total − 6 MiB; GOGC = 100·(share·room − live)/(live + 1 MiB).
 		{"balanced, plenty", Balanced, 8192 * mib, 100 * mib, 400, 400},
-		{"balanced, half the room is 2.4 times what is live", Balanced, 500 * mib, 100 * mib, 137, 138},
+		{"balanced, half the room is 2.4 times the live heap", Balanced, 500 * mib, 100 * mib, 137, 138},
 		{"balanced, little room", Balanced, 300 * mib, 200 * mib, 100, 100},
 		{"balanced, little live", Balanced, 8192 * mib, 3 * mib, 724, 726},      // the heap may grow to 32 MiB
 		{"balanced, nearly nothing live", Balanced, 8192 * mib, 1000, 800, 800}, // 4 MiB·GOGC/100 is then the goal

@@ -331,7 +331,7 @@ func (t *Tuner) record(d Decision, was Stats) {
 	entered := d.State == Thrashing && (first || was.State != Thrashing)
 	switch {
 	case entered:
-		t.o.Logger.Warn("gctune: the memory limit is too near to what is live", "why", d.String(), "decision", d)
+		t.o.Logger.Warn("gctune: the memory limit is too near to the live heap", "why", d.String(), "decision", d)
 	case changed || d.State != was.State:
 		t.o.Logger.Info("gctune: memory limit", "why", d.String(), "decision", d)
 	}

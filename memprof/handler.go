@@ -55,5 +55,5 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Disposition", `attachment; filename="offheap"`)
 	}
-	_, _ = w.Write(body.Bytes()) // Nobody is left to tell of an error.
+	_, _ = w.Write(body.Bytes()) // An error here means that the client has gone.
 }

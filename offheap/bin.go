@@ -56,11 +56,11 @@ type bin struct {
 	list uintptr // The first span listed.
 }
 
-// newBin adds the bin of a class to a kind. The caller holds the heap's lock, or nobody else
+// newBin adds the bin of a class to a kind. The caller holds the heap's lock, or no other goroutine
 // knows the heap yet. Twins have their numbers behind those of bins with slots, where gaps are
 // filled by a bin that has no blocks.
 func (h *heap) newBin(k *kind, class uint32) *bin {
-	bins := slices.Clone(*h.bins.Load()) // Whoever reads the old ones does not see the change.
+	bins := slices.Clone(*h.bins.Load()) // A reader of the old ones does not see the change.
 	b := &bin{id: h.nfast, kind: k, class: class}
 	if k.origin != nil || h.nfast == nullBin {
 		b.id = uint32(max(len(bins), fastBins))

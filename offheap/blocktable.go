@@ -13,14 +13,14 @@ import (
 // A block is one that tracked keeps a record of.
 type block struct {
 	addr uintptr
-	size uintptr // What was asked for.
+	size uintptr // The requested bytes.
 	room uintptr // What it takes from addr on: behind size follows a canary.
 	kind *kind
 	desc *typeDesc // Of the values in it, nil for bytes.
 	keep any       // The Go memory that it lies in, so that the collector keeps it.
 
 	guarded bool    // It lies on guarded pages.
-	align   uintptr // Of a secret block: what was asked for.
+	align   uintptr // Of a secret block: the requested alignment.
 	number  uint64
 	stack   debugmode.Stack // That allocated it, in the debug modes.
 }

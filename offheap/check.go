@@ -61,8 +61,8 @@ func (h *heap) mustBeSpan(b *bin, s *span) {
 	}
 }
 
-// slotFault is what is wrong with the slot that holder id has for b, or "". Its holder, which is
-// pinned, calls it: it neither allocates nor panics. checkSlot does, afterwards.
+// slotFault describes the fault of the slot that holder id has for b, or is "". Its holder, which
+// is pinned, calls it: it neither allocates nor panics. checkSlot does, afterwards.
 func (h *heap) slotFault(b *bin, c *slots, id int) string {
 	if !invariants.Enabled || c == nil || b.id >= nullBin || c.bins[b.id].size == 0 {
 		return ""

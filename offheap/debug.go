@@ -138,7 +138,7 @@ func (t *tracked) poison(b *block) {
 // bare says that nothing may be written over b, because the collector follows the pointers in it.
 func (t *tracked) bare(b *block) bool { return t.under == nil && b.kind.pointers }
 
-// inspect looks at a block that is alive for what nobody should have done to it.
+// inspect searches a live block for traces of mistakes.
 func (t *tracked) inspect(b *block, op string) *MisuseError {
 	if e := t.inspectCanary(b, op); e != nil {
 		return e
@@ -175,7 +175,7 @@ func (t *tracked) inspectCanary(b *block, op string) *MisuseError {
 	return newMisuse(op, r)
 }
 
-// inspectFreed looks at a block in quarantine, and paints it anew if somebody wrote to it.
+// inspectFreed looks at a block in quarantine, and paints it anew if it was written.
 func (t *tracked) inspectFreed(b *block) *MisuseError {
 	if t.bare(b) || !t.modes.Poison && (!b.kind.verify || t.sanitized(b)) {
 		return nil
@@ -210,7 +210,7 @@ func (b *block) known() debugmode.Block {
 	return debugmode.Block{Addr: b.addr, Size: b.size, Owner: "offheap", Type: b.holds(), Alloc: b.stack}
 }
 
-// diagnose says what is wrong with handing addr to op: no block that is alive begins there.
+// diagnose names the mistake of passing addr to op: no live block begins there.
 func (t *tracked) diagnose(op string, addr uintptr) *MisuseError {
 	known, ok := debugmode.Find(addr)
 	if b, alive := t.blocks.containing(addr); alive {
@@ -243,7 +243,7 @@ func sentence(detail string) string {
 	return strings.ToUpper(detail[:1]) + detail[1:] + "."
 }
 
-// staleRef panics with what is known of a Ref that leads into a block that was freed.
+// staleRef panics with the report of a Ref into a freed block.
 func (t *tracked) staleRef(off uint64, d *typeDesc) {
 	addr := uintptr(off)
 	if !t.marked() {
@@ -261,7 +261,7 @@ func (t *tracked) staleRef(off uint64, d *typeDesc) {
 	panic(newMisuse("Ref.Ptr", r))
 }
 
-// misuseReport is the report of a mistake found by op, or by nobody in particular.
+// misuseReport is the report of a mistake found by op, or by no function in particular.
 func misuseReport(kind, what, op string, addr uintptr, b debugmode.Block) debugmode.Report {
 	verb := "found"
 	if op != "" {

@@ -30,7 +30,7 @@ const goUnit = 4 << 20
 // where the ranges may be out of date they are read anew, which takes long.
 const goWindow = 1 << (24 + 16*is64Int)
 
-// refresh finds the ranges anew. What was known stays: the heap never gives up address space.
+// refresh finds the ranges anew. Known ranges stay: the heap never returns address space.
 func (g *goRanges) refresh() {
 	known := probeGoHeap()
 	g.mu.Lock()

@@ -15,9 +15,9 @@ var ErrOutOfMemory = errors.New("offheap: out of memory")
 // ErrLimit says that a limit set by SetLimit would have been exceeded.
 var ErrLimit = errors.New("offheap: limit reached")
 
-var errTooLarge = errors.New("the length exceeds what this allocator hands out in one block")
+var errTooLarge = errors.New("the length exceeds the largest block of this allocator")
 
-// An allocError carries what was asked for and why it was refused.
+// An allocError has the request and the reason of its refusal.
 type allocError struct {
 	kind  error // ErrOutOfMemory or ErrLimit.
 	text  string

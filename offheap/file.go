@@ -238,7 +238,7 @@ func (f *File) Used() int64 { f.check("Used"); return f.used() }
 // Size is the number of bytes of the whole file.
 func (f *File) Size() int64 { return int64(f.size) }
 
-// used bounds what the header says by what is mapped: the file may say anything.
+// used bounds the header's figure by the mapped size: the file may hold anything.
 func (f *File) used() int64 { return int64(min(f.head.next.Load(), uint64(f.size))) }
 
 func (f *File) check(op string) {

@@ -134,7 +134,7 @@ func (h *fileHeader) difference(l *layout) string {
 	theirs := strings.Split(strings.TrimSuffix(string(unsafex.Bytes(unsafex.Addr(&h.layoutText), uintptr(n))), "\n"), "\n")
 	for i, p := range l.parts {
 		if i >= len(theirs) || i == len(theirs)-1 && n == len(h.layoutText) {
-			return fmt.Sprintf("from %s on (%s here) the file says nothing", p.where, p.text)
+			return fmt.Sprintf("the file has no field from %s on (%s here)", p.where, p.text)
 		}
 		if theirs[i] != p.text {
 			return fmt.Sprintf("%s is %q here and %q in the file", p.where, p.text, theirs[i])

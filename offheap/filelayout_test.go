@@ -114,7 +114,7 @@ func TestFileLayout(t *testing.T) {
 	wantLayoutError[otherKind](t, f, `otherKind.N is "float64 at 8" here and "int64 at 8" in the file`)
 	wantLayoutError[otherOrder](t, f, `otherOrder.N is "int64 at 0" here and "Ref to type 0 at 0" in the file`)
 	wantLayoutError[otherTarget](t, f, `otherTarget.Next is "Ref to type 1 at 0" here and "Ref to type 0 at 0" in the file`)
-	wantLayoutError[oneMore](t, f, "oneMore.More", "says nothing")
+	wantLayoutError[oneMore](t, f, "oneMore.More", "has no field")
 	wantLayoutError[point](t, f, "16 bytes", "24 bytes")
 	if r.In(f).Tail.List = [3]uint16{1, 2, 3}; reflect.TypeFor[otherLength]().Size() == reflect.TypeFor[entryV1]().Size() {
 		wantLayoutError[otherLength](t, f, "otherLength.Tail.List", "4 times", "3 times")
@@ -154,7 +154,7 @@ func TestFileLayoutLong(t *testing.T) {
 		t.Fatal("the text of the layout is too short for this test")
 	}
 	Root[wide](f)
-	wantLayoutError[wideOther](t, f, "says nothing")
+	wantLayoutError[wideOther](t, f, "has no field")
 }
 
 // TestFileLayoutDamaged: whatever the header says of the layout, the answer is an error.

@@ -16,7 +16,7 @@ const (
 	freedGone           // The block's whole slab or the large block is free.
 )
 
-// freeSlow frees the block at addr, whatever its bin, or panics and says what is wrong with it.
+// freeSlow frees the block at addr, whatever its bin, or panics and names the mistake.
 func (h *heap) freeSlow(addr uintptr, l *Local, op string) { h.freeAs(addr, l, op, nil, false) }
 
 // freeAs is freeSlow for values of d, nil for bytes; one says that it is for one value and not

@@ -4,8 +4,8 @@ import "github.com/freehold-go/freehold/internal/unsafex"
 
 // A group is up to 32 neighbouring blocks of a slab; its word says which of them are free:
 //
-//	bits  0–31  free blocks that nobody has checked out
-//	bits 32–47  holder: 0 nobody, purger, or the number of the holder plus one
+//	bits  0–31  free blocks that no holder has checked out
+//	bits 32–47  holder: 0 for none, purger, or the number of the holder plus one
 //	bits 48–63  version: it counts check-outs and check-ins
 //
 // A holder that checks a group out takes the bits into its slot and leaves its number. Frees by
@@ -49,7 +49,7 @@ func checkIn(w uintptr, mask uint32) uint32 {
 	}
 }
 
-// claim makes the purger the holder if nobody else is, and returns the free bits, which stay.
+// claim makes the purger the holder if there is none, and returns the free bits, which stay.
 func claim(w uintptr) (uint32, bool) {
 	for {
 		v := unsafex.Load64(w)
@@ -72,8 +72,8 @@ func disclaim(w uintptr) uint32 {
 	}
 }
 
-// initGroup makes all blocks of mask free in a slab that nobody knows yet. The store need not be
-// atomic: the page map publishes the slab later.
+// initGroup makes all blocks of mask free in a slab that no other goroutine knows yet. The store
+// need not be atomic: the page map publishes the slab later.
 func initGroup(w uintptr, mask uint32) {
 	p := unsafex.At[uint64](w)
 	*p = withHolder(*p, 0) | uint64(mask)

@@ -110,7 +110,7 @@ type slots struct {
 	bins [fastBins]slot
 }
 
-// noSlots never have a block. They are those of whoever has no others, and nobody writes them.
+// noSlots never have a block. They serve holders without slots of their own, and are never written.
 var noSlots slots
 
 func init() {
@@ -143,7 +143,7 @@ func (c *slots) push(bin uint32, addr uintptr) bool {
 func (c *slots) served(s *slot, key uintptr) {
 	c.hot = unsafex.Addr(s)
 	if key != 0 {
-		// Written as bits, because whoever is pinned must not enter the write barrier.
+		// Written as bits, because a pinned goroutine must not enter the write barrier.
 		*unsafex.At[[2]uintptr](unsafex.Addr(&c.newest.typ)) = [2]uintptr{key}
 		c.newest.slot = c.hot
 	}
@@ -254,7 +254,7 @@ func (h *heap) activate(c *slots) {
 	}
 	if !c.listed {
 		c.listed = true
-		active := append(*h.active.Load(), c) // Whoever reads the shorter list does not see the new end.
+		active := append(*h.active.Load(), c) // A reader of the shorter list does not see the new end.
 		h.active.Store(&active)
 	}
 }

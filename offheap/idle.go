@@ -84,7 +84,7 @@ func (s *span) wake(h *heap, g uint32) {
 	}
 }
 
-// initIdle is for a new slab, of which dirty lists what was written before. Where the first write
+// initIdle is for a new slab, of which dirty lists the pages written before. Where the first write
 // to a huge page gives memory to all of it, no page counts as idle.
 func (h *heap) initIdle(r *region, s *span, dirty *dirtyRuns) {
 	for i := range idleWords {

@@ -32,7 +32,7 @@ func (m *meta) alloc(mem vmem.Memory, size uintptr) (uintptr, error) {
 			return 0, outOfMemory("metadata", size, err)
 		}
 		if err := mem.Commit(base, chunk); err != nil {
-			_ = mem.Release(base, chunk) // Nobody saw the range; the commit's error is the one to tell.
+			_ = mem.Release(base, chunk) // No caller saw the range; the commit's error is the one to return.
 			return 0, outOfMemory("metadata", size, err)
 		}
 		m.next, m.end = base, base+chunk

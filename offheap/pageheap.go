@@ -29,9 +29,9 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(
 	}
 	runs := h.purge.runs.Load()
 	s, dirty, err := try()
-	if err != nil && !(b.size == 0 && errors.Is(err, ErrLimit)) { // A limit counts large blocks by what is in use.
-		// What a purge has in hand nobody can have: a request that failed meanwhile may find room
-		// when it is over.
+	if err != nil && !(b.size == 0 && errors.Is(err, ErrLimit)) { // A limit counts the large blocks in use.
+		// No request can get memory that a purge has in hand: a request that failed meanwhile may
+		// find room when it is over.
 		h.purge.mu.Lock()
 		if runs%2 != 0 || h.purge.runs.Load() != runs {
 			s, dirty, err = try()
@@ -180,7 +180,7 @@ func (h *heap) allocGranules(b *bin, n int, align uintptr, dirty *dirtyRuns) (gr
 func (h *heap) takeFrom(r *region, n, extra int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
 	i, ok := r.runs.find(n + extra)
 	if !ok {
-		// What is free at the end counts towards the need.
+		// Free granules at the end count towards the need.
 		tail := 0
 		if len(r.runs.tree) > 0 {
 			tail = r.tailFree()

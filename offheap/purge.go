@@ -12,7 +12,7 @@ import (
 
 // Giving memory back.
 //
-// What is freed stays warm for a while, because it is usually needed again at once. A timer that
+// Freed memory stays warm for a while, because it is usually needed again at once. A timer that
 // runs only while there is something to give back ticks twice per delay; what has been free for
 // a whole tick is purged: runs of granules in the page heap, and whole OS pages inside slabs all
 // of whose blocks are free there. So a free block's memory goes back half a delay to a delay
@@ -205,7 +205,7 @@ func (r *region) takeHuge(unit, lo, hi uintptr) bool {
 	return true
 }
 
-// adviseNew asks for huge pages in what was just committed, from the offset on, if the heap is no
+// adviseNew asks for huge pages in a range just committed, from the offset on, if the heap is no
 // longer small. It runs under the heap's lock.
 func (h *heap) adviseNew(r *region, from uintptr) {
 	units := int((r.committed + hugeUnit - 1) / hugeUnit)

@@ -82,7 +82,7 @@ func (r Ref[T]) Ptr() *T {
 	return unsafex.At[T](std.resolve(r.off, d))
 }
 
-// resolve is Ptr for what is not in the first region. It returns the address or panics.
+// resolve is Ptr for values outside the first region. It returns the address or panics.
 //
 //go:noinline
 func (h *heap) resolve(off uint64, d *typeDesc) uintptr {

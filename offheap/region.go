@@ -100,7 +100,7 @@ func (h *heap) addRegion(n uintptr, typed bool) (*region, error) {
 			if pages, err = newPageMap(h.mem, size); err == nil {
 				return h.enterRegion(i, base, size, pages, typed), nil
 			}
-			_ = h.mem.Release(base, size) // Nobody saw it; the first error is the one to tell.
+			_ = h.mem.Release(base, size) // No caller saw it; the first error is the one to return.
 		}
 		last = err
 		if size == least {
@@ -111,7 +111,7 @@ func (h *heap) addRegion(n uintptr, typed bool) (*region, error) {
 }
 
 // wishedRegion is the size to try first. Where address space is limited (32 bits, RLIMIT_AS) the
-// Go heap needs some of it too, so that regions start small and grow with what is in use.
+// Go heap needs some of it too, so that regions start small and grow with use.
 func (h *heap) wishedRegion(i int, typed bool) uintptr {
 	if is64 && vmem.AddressSpaceLimit() == math.MaxUint64 {
 		if typed {

@@ -33,7 +33,7 @@ const (
 )
 
 // idle is how many blocks of a slot are handed out before the slot looks whether there is sampling:
-// so few that a Local, whose slots nobody else may touch, notices soon, and so many that it costs
+// so few that a Local, whose slots only its user may touch, notices soon, and so many that it costs
 // nothing.
 const idle = 1 << 16
 
@@ -153,7 +153,7 @@ func (h *heap) guardLarge(q request) (addr uintptr) {
 const guardedRef = 1 << 63
 
 // resolveGuarded is resolve for a guardedRef. It panics if a block of that kind was freed, and
-// returns false for what is no such Ref.
+// returns false for any other Ref.
 func (h *heap) resolveGuarded(off uint64, d *typeDesc) (uintptr, bool) {
 	addr := uintptr(off &^ guardedRef)
 	t := h.sampledPages(addr)
@@ -206,7 +206,7 @@ func (h *heap) startSampling(n int) {
 	allocsample.SetEvery(n)
 }
 
-// sampleLarge notes that the large block of sp, which nobody else knows yet, is sampled.
+// sampleLarge notes that the large block of sp, which no other goroutine knows yet, is sampled.
 func (h *heap) sampleLarge(k *kind, sp *span) {
 	sp.full.Store(1)
 	allocsample.Add(sp.base, sp.bytes(), k.account())

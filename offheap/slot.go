@@ -74,7 +74,7 @@ func (s *slot) left() uint32 { return uint32(s.state>>leftShift) + hooks }
 
 func (s *slot) setLeft(n uint32) { s.state = uint64(n-hooks)<<leftShift | uint64(s.mask()) }
 
-// clear wipes a block that was just freed: nobody but the holder can hand it out yet.
+// clear wipes a block that was just freed: only the holder can allocate it so far.
 func (s *slot) clear(addr uintptr) {
 	*unsafex.At[[2]uint64](addr) = [2]uint64{} // Most are small, and none is smaller.
 	if s.size > 16 {
@@ -163,7 +163,7 @@ func (s *slot) checkIn(sp *span) {
 	s.untold = true
 }
 
-// tell adds to the slab's count what was not told.
+// tell adds the blocks not yet counted to the slab's count.
 func (s *slot) tell(sp *span) {
 	if s.fulls != 0 {
 		sp.full.Add(uint32(s.fulls))

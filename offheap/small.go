@@ -14,7 +14,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 		pin, id, c := h.enter(l)
 		if c == nil || b.id >= nullBin {
 			leave(pin, l)
-			// Without memory for slots, what is free may do.
+			// Without memory for slots, free blocks may suffice.
 			if b.id < nullBin && (l != nil || id < maxPs) && h.makeCache(id) == nil {
 				continue
 			}
@@ -197,7 +197,7 @@ func (h *heap) settle(sp *span) {
 	}
 }
 
-// retire gives a slab back to the page heap if all its blocks are free and nobody holds any.
+// retire gives a slab back to the page heap if all its blocks are free and no holder has any.
 //
 // A full count says just that once no holder has the slab as its current one: a group leaves the
 // count before its holder lets go of the slab, and a group whose blocks are all free is checked

@@ -96,5 +96,5 @@ func (s *span) hasFree() bool {
 	return false
 }
 
-// allFree says whether every block is free and nobody holds a group, as far as the count goes.
+// allFree reports whether every block is free and no holder has a group, as far as the count goes.
 func (s *span) allFree() bool { return s.full.Load() == s.groups() }

@@ -14,12 +14,12 @@ import (
 )
 
 // tracked serves every block where the slabs do not: with the kill switch, in the debug modes, and
-// under the race detector. Then nobody has slots, so that each call misses the fast path and comes
-// here.
+// under the race detector. Then no holder has slots, so that each call misses the fast path and
+// comes here.
 //
 // It keeps the promises of the ordinary way, at a price: a record of each block keeps it alive
 // while nothing but a Ref or another block leads to it, and finds bad frees and counts bytes. Where
-// blocks lie is another matter (see memory), and what is done to them besides stands in debug*.go.
+// blocks lie is another matter (see memory), and the checks of the debug modes are in debug*.go.
 type tracked struct {
 	blocks blockTable
 	inUse  atomic.Int64
@@ -83,7 +83,7 @@ func (h *heap) charge(b *bin, k *kind, n uintptr, out *atomic.Int64) error {
 	return nil
 }
 
-// account adds n bytes to what is held, and to out, which may be nil. The caller holds the lock.
+// account adds n bytes to the bytes held, and to out, which may be nil. The caller holds the lock.
 func (h *heap) account(k *kind, n int64, out *atomic.Int64) {
 	h.held += n
 	h.beside += n
@@ -133,7 +133,7 @@ func (t *tracked) memory(q request) (b block, err error) {
 		b.onGoHeap(q.align)
 		return b, nil
 	}
-	// Under a sanitizer nobody may write to the block yet.
+	// Under a sanitizer no code may write to the block yet.
 	in := request{kind: t.twin(q.kind), n: b.room, align: q.align, zero: q.zero && !sanitize.Enabled}
 	for {
 		if b.addr, err = t.under.allocate(in); err == nil || !t.releaseOldest() {
@@ -166,7 +166,7 @@ func (t *tracked) twin(k *kind) *kind {
 	return v.(*kind)
 }
 
-// free takes the block back that begins at addr, or panics and says what is wrong with it or the
+// free takes the block back that begins at addr, or panics with a mistake of the block or of the
 // address.
 func (t *tracked) free(addr uintptr, op string) {
 	refuseOwned(op, addr)
@@ -391,7 +391,7 @@ func (t *tracked) totals() freehold.Totals {
 	return t.stats().totals()
 }
 
-// purge gives free memory back to the machine. What is in quarantine stays there.
+// purge gives free memory back to the machine. Blocks in quarantine stay there.
 func (t *tracked) purge() {
 	if t.under != nil {
 		t.under.purge.run(true)
