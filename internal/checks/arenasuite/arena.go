@@ -13,7 +13,7 @@ import (
 // A function without an error result may panic with an error instead; the suite takes it as one.
 type Arena struct {
 	// Types are the ways to make values. It needs at least one; the same type may be in it several
-	// times, once for each way. Each is an [Funcs].
+	// times, once for each way. Each is a [Funcs].
 	Types []Type
 
 	// NewOf returns a pointer to a zero value of a type that is known at run time only.
@@ -66,7 +66,7 @@ type Held struct {
 	Room [56]byte
 }
 
-// An Type is a way to make values of one type in an arena: an [Funcs].
+// A Type is a way to make values of one type in an arena: a [Funcs].
 type Type interface {
 	name() string
 	typ() reflect.Type
@@ -78,7 +78,7 @@ type Type interface {
 	limits() func(length, capacity int) error
 }
 
-// Funcs names functions of one arena that make values of one type. It is an [Type].
+// Funcs names functions of one arena that make values of one type. It is a [Type].
 type Funcs[T any] struct {
 	// New returns a zero value. It is needed.
 	New func() (*T, error)
@@ -154,47 +154,4 @@ func (c *Config) isOOM(err error) bool {
 // isLimit reports whether err is the error promised for a limit reached.
 func (c *Config) isLimit(err error) bool {
 	return err != nil && (c.ErrLimit == nil || errors.Is(err, c.ErrLimit))
-}
-
-// An check is one subtest of Test.
-type check struct {
-	name string
-	run  func(t testing.TB, cfg *Config)
-	when func(cfg *Config) bool // nil means always
-}
-
-// checks returns the subtests in the order in which they run.
-func checks() []check {
-	misuse := func(c *Config) bool { return c.Misuse }
-	return []check{
-		{"Lengths", checkLengths, nil},
-		{"AppendPlace", checkAppendPlace, nil},
-		{"Model", checkModel, nil},
-		{"Limits", checkLimits, nil},
-		{"UseAfterFree", checkUseAfterFree, misuse},
-		{"DoubleFree", checkDoubleFree, misuse},
-		{"Checkpoints", checkCheckpoints, misuse},
-		{"Iteration", checkIteration, misuse},
-		{"AppendElsewhere", checkAppendElsewhere, nil},
-		{"Stale", checkStale, nil},
-		{"Drops", checkDrops, func(c *Config) bool { return c.Drops }},
-		{"Forgets", checkForgets, func(c *Config) bool { return c.Forgets }},
-		{"Parallel", checkParallel, func(c *Config) bool { return c.Concurrent }},
-		{"LateFree", checkLateFree, func(c *Config) bool { return c.Concurrent && c.Misuse }},
-	}
-}
-
-// Test runs the arena suite, one subtest a property: a model beside streams of operations, and
-// every misuse that an arena must survive.
-func Test(t *testing.T, cfg Config) {
-	t.Helper()
-	if cfg.New == nil {
-		t.Fatal("arenasuite: Config.New is nil, want a function that returns the arena to test")
-	}
-	cfg = cfg.withDefaults()
-	for _, c := range checks() {
-		if c.when == nil || c.when(&cfg) {
-			t.Run(c.name, func(t *testing.T) { c.run(t, &cfg) })
-		}
-	}
 }
