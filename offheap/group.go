@@ -10,8 +10,8 @@ import "github.com/freehold-go/freehold/internal/unsafex"
 //
 // A holder that checks a group out takes the bits into its slot and leaves its number. Frees by
 // others go into the word. The word changes by compare-and-swap only, and each transition changes
-// the version: whoever reads the word, then the holder's mask, and then swaps the word
-// successfully, knows that the mask belonged to the word all along. That makes the check for
+// the version: if a goroutine reads the word, then the holder's mask, and then swaps the word
+// successfully, the mask belonged to the word all along. That makes the check for
 // double frees exact without a lock.
 const (
 	groupMax    = 32

@@ -25,7 +25,7 @@ type Local struct {
 	id    int    // Holder number, or closedLocal, or sharedLocal.
 	calls int    // Written by each call under the race detector.
 
-	handle  *handle         // What is left of the Local when the program drops it.
+	handle  *handle         // Stays when the program drops the Local.
 	cleanup runtime.Cleanup // Reclaims the slots of a dropped Local.
 }
 

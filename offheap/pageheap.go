@@ -45,7 +45,7 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(
 }
 
 // syncStep is how many more bytes may be held before the memory limit follows; ticks of the purge
-// follow what is given back.
+// follow the returned memory.
 const syncStep = 4 << 20
 
 // hasGrown says whether the memory limit must follow, which the caller sees to when it has given up

@@ -25,7 +25,7 @@ import (
 // target.
 type UnsafeSelfContained struct{}
 
-// typeDesc is what is known of a type, found once a type.
+// typeDesc describes a type, found once a type.
 type typeDesc struct {
 	key uintptr
 	bin uint32 // Of New without a purpose; nullBin if the fast path must not serve it.

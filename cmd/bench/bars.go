@@ -9,7 +9,7 @@ import (
 
 // A Bar is what a contestant must reach, computed from the rows of a full run.
 type Bar struct {
-	// Name says what is bounded.
+	// Name names the bounded figure.
 	Name string
 	// Limit is the most that the value may be.
 	Limit float64

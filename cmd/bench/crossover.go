@@ -105,7 +105,7 @@ func crossing(a, b *Row) point {
 	return point{between(float64(a.N), float64(b.N)), between(a.NsOp, b.NsOp)}
 }
 
-// roundCount writes a count with two digits: what is interpolated is not known better.
+// roundCount writes a count with two digits: interpolation is not more precise.
 func roundCount(v float64) string {
 	digits := math.Pow(10, math.Floor(math.Log10(v))-1)
 	return countText(int(math.Round(v/digits) * digits))

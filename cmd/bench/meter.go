@@ -17,7 +17,7 @@ const (
 	metricLiveHeap = "/gc/heap/live:bytes"
 )
 
-// A Meter holds the readings at the start of what is measured.
+// A Meter holds the readings at the start of a measurement.
 type Meter struct {
 	run    *Run
 	end    func() // of the CPU profile
@@ -43,7 +43,7 @@ func readHeapLive() float64 {
 }
 
 // readAllocs counts the objects ever allocated on the Go heap. ReadMemStats is exact where runtime/metrics counts an
-// object only when its span is given back; it stops the world, so it stands outside of what is timed.
+// object only when its span is given back; it stops the world, so it stands outside the timed part.
 func readAllocs() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -19,7 +19,7 @@ const (
 type Workload struct {
 	// Name identifies the workload. A variant of a task is named after it: "pair/all" is a variant of "pair".
 	Name string
-	// Doc says in one sentence what is done.
+	// Doc describes the workload in one sentence.
 	Doc string
 	// Op is what one operation is, in the singular: "node", "pair".
 	Op string
@@ -53,7 +53,7 @@ type Workload struct {
 type Contestant struct {
 	// Name identifies the contestant within its workload.
 	Name string
-	// Note is one line on what is special about it, or empty.
+	// Note is one line on its peculiarity, or empty.
 	Note string
 	// Prepare builds what the rounds need and returns the function that does one round and returns its checksum.
 	// Round number k must return the same checksum for every contestant of the workload.

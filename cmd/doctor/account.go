@@ -186,5 +186,5 @@ type lazySource struct {
 }
 
 // sourceLimit is how long reading the source may take. Tests set more: with an empty build cache
-// the go command compiles what is imported.
+// the go command compiles the imports.
 const sourceLimit = 60 * time.Second

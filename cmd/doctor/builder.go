@@ -132,7 +132,7 @@ func (b *builder) siteOf(frames []*stack.Frame, i int) *site {
 	return s
 }
 
-// addHeap adds a heap profile's samples; what was allocated counts with the sign, so that the
+// addHeap adds a heap profile's samples; allocated bytes count with the sign, so that the
 // profile of the window's start is subtracted.
 func (b *builder) addHeap(p *profile.Profile, sign float64) {
 	if p == nil {

@@ -18,7 +18,7 @@ const (
 	// setupTime is the least CPU time that it must take in all: more than a hundred regular
 	// expressions need, so that it happens again and again.
 	setupTime = 50 * time.Millisecond
-	// setupDoubt is the uncertain part of the gain: looking up what was made before costs a little.
+	// setupDoubt is the uncertain part of the gain: looking up an existing value costs a little.
 	setupDoubt = 0.1
 )
 

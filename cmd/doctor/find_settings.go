@@ -18,7 +18,7 @@ const (
 	// smallGoal is the heap size in bytes below which memory is so cheap that collecting often is
 	// not worth its CPU time.
 	smallGoal = 32 << 20
-	// roomyGoal is what is proposed instead, as far as highestGOGC gets there.
+	// roomyGoal is the proposed goal, as far as highestGOGC reaches it.
 	roomyGoal = 64 << 20
 	// highestGOGC is the largest percentage that is proposed: a live heap that grows takes that
 	// many times as much memory.
@@ -32,7 +32,7 @@ const (
 	// settingGain is the least gain for which a setting is worth changing: it trades memory for CPU
 	// time, so it must be more than a site's.
 	settingGain = 0.02
-	// defaultMemProfileRate is runtime.MemProfileRate where nobody sets it.
+	// defaultMemProfileRate is the default of runtime.MemProfileRate.
 	defaultMemProfileRate = 512 << 10
 )
 
@@ -140,7 +140,7 @@ func findProfilerCost(a *account) []Finding {
 	case rate >= to:
 		to = 8 * rate
 	}
-	g := Gain{SameGOGC: share * (1 - rate/to)} // at an unknown rate all of it: at the default nobody would see it
+	g := Gain{SameGOGC: share * (1 - rate/to)} // at an unknown rate all of it: at the default it would hardly show
 	g.SameMemory = g.SameGOGC
 	g.Error = a.share(a.samplingError(share*a.total)) + modelError*g.SameGOGC
 	if g.SameGOGC < minGain {

@@ -121,7 +121,7 @@ func (s *site) oneSize() bool {
 	return sum == 0 || top >= most*sum
 }
 
-// shortGroups are the groups of short-lived sites that nobody has claimed, for which the way fits.
+// shortGroups are the groups of short-lived sites that no finding has claimed, for which the way fits.
 func (a *account) shortGroups(want remedyKind) (list []group) {
 	var sites []*site
 	for _, s := range a.sites {

@@ -22,8 +22,8 @@ const (
 	// procsShare is the least share of CPU time in looking for work, background work on idle Ps
 	// included.
 	procsShare = 0.05
-	// procsRemains is the part of that work that remains with fewer Ps: somebody must do what has a
-	// use.
+	// procsRemains is the part of that work that remains with fewer Ps, because it is useful on any
+	// P.
 	procsRemains = 0.5
 	// procsDoubt is the uncertain part of the gain: it may be all or nothing.
 	procsDoubt = 0.5
@@ -92,7 +92,7 @@ func (a *account) enoughProcs(procs, used float64) (enough float64, why string) 
 		return n, fmt.Sprintf("there are %.0f processors", n)
 	}
 	if used > 0 && procs >= procsUnused && procs >= procsIdleFactor*used {
-		// Twice what is used leaves room for what comes at once.
+		// Twice the used processors leave room for bursts.
 		return max(2, float64(int(2*used)+1)), fmt.Sprintf("the program keeps %.1f processors busy", used)
 	}
 	return 0, ""

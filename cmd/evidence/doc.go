@@ -6,7 +6,7 @@
 // whatever format they were read from. [TraceEnvironment] and [TraceFilter] get the collector's
 // trace out of a program that is run.
 //
-// Reading reports what is wrong with an input in one line, with its name; errors.Is tells
+// Reading reports a mistake in an input in one line, with its name; errors.Is tells
 // [ErrInput] from a failed read. An Evidence is for one goroutine at a time while it is read.
 //
 // The package opens no file and no connection, and judges nothing: package doctor makes findings of

@@ -2,7 +2,7 @@
 // and progress lines from here.
 //
 // Start with [Percent], [Bytes], [Nanoseconds] and [Quantity] for figures, [NewTable] for tables
-// and [NewProgress] for the line that tells what is being done. Figures are formatted nowhere else,
+// and [NewProgress] for the line with the present step. Figures are formatted nowhere else,
 // so that a figure looks the same in a verdict, a finding and a table.
 //
 // [Width] and [Colours] ask the terminal what it can show.
@@ -24,7 +24,7 @@ func Is(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colours says whether what is written to w may have colours: w is a terminal that knows them, and
+// Colours reports whether output to w may have colours: w is a terminal that knows them, and
 // the variable NO_COLOR is not set (https://no-color.org).
 func Colours(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && Is(w)

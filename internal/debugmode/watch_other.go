@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 )
 
-// startWatch says what is missing: a process cannot hand open files to another here, or there are
+// startWatch reports the missing feature: a process cannot hand open files to another here, or there are
 // no processes.
 func startWatch() error {
 	return fmt.Errorf("no process can watch another on %s; keep no evidence, use debug.SetPanicOnFault and freehold.Explain, and list the leaks before the end", runtime.GOOS)

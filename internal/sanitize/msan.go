@@ -18,7 +18,7 @@ static void msan_freed(uintptr_t addr, uintptr_t n) { __msan_poison((void *)addr
 static void msan_unpoison(uintptr_t addr, uintptr_t n) { __msan_unpoison((void *)addr, n); }
 
 // The linker puts this function in the place of the one with which Go code asks the sanitizer about
-// each read: the sanitizer knows no frame of Go, and tells nobody the address that it reports.
+// each read: the sanitizer knows no frame of Go, and has no call for the address that it reports.
 void __wrap___msan_read_go(void *addr, uintptr_t n) {
 	intptr_t bad = __msan_test_shadow(addr, n);
 	if (bad >= 0) {

@@ -13,7 +13,7 @@ import (
 // nothing.
 //
 // A failed call does not reach the Memory beneath; its error is an *Error that is ErrNoMemory and
-// ErrInjected, with what was asked. A Fake is safe for concurrent use.
+// ErrInjected, with the request. A Fake is safe for concurrent use.
 type Fake struct {
 	mu         sync.Mutex
 	under      Memory

@@ -1,6 +1,6 @@
 // Package jemalloc is offheap's interface over the C allocator jemalloc, for programs that must have that one.
 //
-// Without the build tag jemalloc, or without cgo, the package is empty, so that nobody needs the
+// Without the build tag jemalloc, or without cgo, the package is empty, so that no program needs the
 // library who does not ask for it.
 //
 // # When to use it

@@ -12,7 +12,7 @@ import (
 // code that uses the same jemalloc included.
 type Stats struct {
 	// InUse is in blocks that were handed out and not freed, at the size that jemalloc rounds to. It
-	// is exact while nobody allocates or frees.
+	// is exact while no goroutine allocates or frees.
 	InUse int64
 	// Allocated is what InUse is, over all users of jemalloc.
 	Allocated int64
@@ -105,7 +105,7 @@ type Conf struct {
 	MetadataTHP      string // Huge pages for jemalloc's records: "disabled", "auto" or "always".
 }
 
-// ReadConf asks jemalloc for the options in force, whoever set them.
+// ReadConf asks jemalloc for the options in force, from any source.
 func ReadConf() (Conf, error) {
 	thread, err := cOption("background_thread")
 	if err != nil {

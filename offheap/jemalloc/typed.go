@@ -13,7 +13,7 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// typeDesc is what is known of a type.
+// typeDesc describes a type.
 type typeDesc struct {
 	typ     reflect.Type
 	size    uintptr
@@ -28,7 +28,7 @@ var types sync.Map
 // zeroSize is where values of no bytes lie.
 var zeroSize uint64
 
-// describe returns what is known of T, and panics if its values must not live here.
+// describe returns the description of T, and panics if its values must not live here.
 func describe[T any](op string) *typeDesc {
 	key := typeinfo.Key[T]()
 	v, ok := types.Load(key)

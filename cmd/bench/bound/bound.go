@@ -60,7 +60,7 @@ func (s *Stack) grow(mem []byte, n, size int) {
 }
 
 func (s *Stack) push(p unsafe.Pointer) {
-	// SAFETY: p is a block of this stack that nobody uses, of 8 bytes or more, aligned to 8, outside the Go heap.
+	// SAFETY: p is a block of this stack that is not in use, of 8 bytes or more, aligned to 8, outside the Go heap.
 	*(*unsafe.Pointer)(p) = s.free
 	s.free = p
 }
@@ -130,7 +130,7 @@ func (c *Classes) carve(size int) []byte {
 // Release takes back a block that Alloc returned.
 func (c *Classes) Release(b []byte) {
 	class, _ := classOf(len(b))
-	// SAFETY: b came from Alloc, so it is a block of the class of its length that nobody uses any more.
+	// SAFETY: b came from Alloc, so it is a block of the class of its length that is no longer in use.
 	c.stacks[class].push(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
@@ -197,6 +197,6 @@ func Over[T any](mem []byte, n int) []T {
 
 // Text is b as a string that shares its bytes.
 func Text(b []byte) string {
-	// SAFETY: nobody writes to b while the string is in use: a slab is filled again after its round only.
+	// SAFETY: no code writes to b while the string is in use: a slab is filled again after its round only.
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }

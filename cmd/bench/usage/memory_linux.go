@@ -38,7 +38,7 @@ func kilobyteField(file, field string) float64 {
 // ru_maxrss would carry over the size of the parent from between fork and exec.
 func PeakRSS() float64 { return statusBytes("VmHWM") }
 
-// RSS is the resident set now, in bytes. It allocates nothing, because samplers call it beside what is measured.
+// RSS is the resident set now, in bytes. It allocates nothing, because samplers call it during measurements.
 func RSS() float64 {
 	f, err := syscall.Open("/proc/self/statm", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -90,7 +90,7 @@ type churner struct {
 	stamp  uint64
 }
 
-// A churnStep is prepared in advance, so that drawing sizes is not part of what is measured.
+// A churnStep is prepared in advance, so that drawing sizes is not measured.
 type churnStep struct {
 	size   uint32
 	oldest bool
@@ -146,7 +146,7 @@ func (c *churner) round() (sum uint64) {
 	return sum
 }
 
-// free frees what is live.
+// free frees the live blocks.
 func (c *churner) free() {
 	for ; c.first != c.next; c.first++ {
 		c.way.Free(c.ring[c.first&(len(c.ring)-1)])

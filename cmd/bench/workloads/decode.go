@@ -82,7 +82,7 @@ func Decode(unmarshal func(data []byte, v any) error, typed bool) func(r *bench.
 			if !first {
 				return uint64(len(data))
 			}
-			// The round that warms up is not measured: there what was decoded is looked at in full.
+			// The round that warms up is not measured: it checks the decoded values in full.
 			first = false
 			return decodedSum(alive[0])
 		}

@@ -20,7 +20,7 @@ const (
 	deepest = 64
 )
 
-// A shape is what is known of all values that stand at one place of the document.
+// A shape describes all values at one place of the document.
 type shape struct {
 	strings, bools, arrays, objects bool
 	integers, fractions             bool
@@ -134,7 +134,7 @@ var (
 	stringType = reflect.TypeFor[string]()
 )
 
-// goType is the narrowest type that holds what was seen.
+// goType is the narrowest type that holds all values seen.
 func (s *shape) goType(depth int) reflect.Type {
 	kinds := 0
 	for _, seen := range []bool{s.strings, s.bools, s.arrays, s.objects, s.integers || s.fractions} {

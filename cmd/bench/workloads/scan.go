@@ -8,7 +8,7 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// The cost of one collection, by what is alive while it runs. The operation is runtime.GC().
+// The cost of one collection, by the memory alive while it runs. The operation is runtime.GC().
 
 func scanWorkloads() []bench.Workload {
 	return []bench.Workload{{

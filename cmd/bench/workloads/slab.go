@@ -13,7 +13,7 @@ const slabChunk = 1024
 // A slab is what programs write by hand when the number of values is not known: chunks on the Go heap that are cleared
 // and used again. It checks nothing and serves one goroutine.
 type slab[T any] struct {
-	chunks [][]T // each as long as what is handed out of it
+	chunks [][]T // each as long as its allocated part
 	next   int   // the chunk that is handed out of
 }
 
@@ -51,7 +51,7 @@ func (s *slab[T]) clone(values []T) []T {
 	return c
 }
 
-// reset takes everything back and clears what was used.
+// reset takes everything back and clears the used part.
 func (s *slab[T]) reset() {
 	for i := range s.chunks {
 		clear(s.chunks[i])

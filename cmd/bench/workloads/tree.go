@@ -208,7 +208,7 @@ func treePool(*bench.Run) TreeWay {
 	return TreeWay{Build: build, Put: put}
 }
 
-// A treeSlabs holds one tree: what is handed out is cut off the front.
+// A treeSlabs holds one tree: values are cut off the front.
 type treeSlabs struct {
 	nodes    []TreeNode
 	children []*TreeNode

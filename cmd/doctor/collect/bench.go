@@ -130,7 +130,7 @@ func listPackage(ctx context.Context, name, in, pattern string) (goPackage, erro
 	return goPackage{path: lines[0], dir: lines[1], module: lines[2], root: lines[3]}, nil
 }
 
-// firstMistake is the first line of a tool's output that says what is wrong.
+// firstMistake is the first line of a tool's output that names the mistake.
 func firstMistake(out []byte) string {
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimSpace(line)

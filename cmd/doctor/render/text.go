@@ -24,7 +24,7 @@ type Style struct {
 }
 
 // mostDetailed is how many findings get more than a line of the table. Those that follow gain less,
-// and nobody reads ten pages.
+// and ten pages are too long to read.
 const mostDetailed = 6
 
 // Text writes the report for people: the verdict in the first line, then the CPU time by class,

@@ -115,7 +115,7 @@ func decode(message []byte) ([]*order, error) {
 	return orders, nil
 }
 
-// group sorts orders by region and channel, counts what was sold, and notes each customer's visit.
+// group sorts orders by region and channel, counts the sales, and notes each customer's visit.
 func (p *profiles) group(orders []*order) map[string]*group {
 	groups := map[string]*group{}
 	for _, o := range orders {

@@ -51,7 +51,7 @@ func (s *Module) askCompiler(ctx context.Context, patterns []string) map[string]
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = s.root, s.env
 	if text, err := cmd.CombinedOutput(); err != nil {
-		// What was compiled before the failure is of use all the same.
+		// Results from before the failure are valid all the same.
 		s.Problems = append(s.Problems, "no escape reasons of some packages: "+firstLine(fmt.Errorf("%s\n%w", text, err)))
 	}
 	return s.readEscapes(out)

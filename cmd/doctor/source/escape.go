@@ -79,7 +79,7 @@ func kindEscaping(what string, list []Expression) Kind {
 		return KindString
 	}
 	if slices.ContainsFunc(list, func(m Expression) bool { return m.Kind == KindInterface }) {
-		return "" // a constant beside what is boxed
+		return "" // a constant beside the boxed value
 	}
 	return KindInterface
 }

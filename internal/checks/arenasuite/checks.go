@@ -77,7 +77,7 @@ func checkAppendPlace(t testing.TB, cfg *Config) {
 			grow := func(to *value, from, at, n int, clip bool) *value {
 				g, err := k.grow(appendOf{to: to, from: from, at: at, clip: clip, n: n, seed: m.newSeed()})
 				m.keep("Append of "+k.name(), g, err)
-				m.look(false) // What is spoiled stays so until giveUp looks at everything.
+				m.look(false) // Spoiled values stay so until giveUp checks all of them.
 				return g
 			}
 			grow(first, 0, length, 1, true)
