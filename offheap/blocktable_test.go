@@ -10,8 +10,9 @@ import (
 // trackedAlone is the kill switch's allocator beside whatever serves the package.
 func trackedAlone() (*tracked, *kind) {
 	h := &heap{}
-	h.other = newTracked(h)
-	return h.other, &kind{}
+	t := newTracked(h)
+	h.serve(t)
+	return t, &kind{}
 }
 
 // TestBlockTable compares the tables with a list of blocks, for addresses in all parts of them.
@@ -35,7 +36,7 @@ func TestBlockTable(t *testing.T) {
 	for step := range steps {
 		if len(live) > 0 && (len(live) > 60 || rng.IntN(3) == 0) {
 			i := rng.IntN(len(live))
-			g.free(live[i].addr, "Free")
+			g.freeBlock(live[i].addr, "Free")
 			live[i] = live[len(live)-1]
 			live = live[:len(live)-1]
 		} else {
@@ -74,7 +75,7 @@ func TestBlockTableLooksInFewPlaces(t *testing.T) {
 	if b, ok := g.blocks.containing(addr + 63<<20); !ok || b.addr != addr {
 		t.Error("the end of a large block is not found")
 	}
-	g.free(addr, "Free")
+	g.freeBlock(addr, "Free")
 	n := 0
 	for range g.blocks.places(unsafex.Addr(new(int))) {
 		n++

@@ -138,8 +138,8 @@ func (h *heap) checkPages() {
 		r.checkTree(i)
 		c.addRegion(h, r)
 	}
-	if c.held+h.beside != h.held {
-		invariants.Broken("spans have %d bytes; counted were %d", c.held, h.held-h.beside)
+	if c.held+h.besideBytes != h.held {
+		invariants.Broken("spans have %d bytes; counted were %d", c.held, h.held-h.besideBytes)
 	}
 	if c.fresh != h.purge.freshBytes || c.stale != h.purge.staleBytes {
 		invariants.Broken("%d bytes were freed lately and %d before; counted were %d and %d", c.fresh, c.stale, h.purge.freshBytes, h.purge.staleBytes)

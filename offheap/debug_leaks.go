@@ -31,11 +31,12 @@ func (l Leak) String() string { return l.group.String() }
 // Any goroutine may call Leaks at any time. It takes a fraction of a microsecond a block.
 func Leaks() []Leak {
 	std.start()
-	if std.other == nil || !std.other.marked() {
+	t := std.records()
+	if !t.marked() {
 		return nil
 	}
 	var list []Leak
-	for _, g := range std.other.leaks(0) {
+	for _, g := range t.leaks(0) {
 		list = append(list, Leak{g.Blocks, g.Bytes, g.Type, g.Alloc.String(), g})
 	}
 	return list
@@ -92,11 +93,11 @@ type TB interface {
 func CheckLeaks(t TB) {
 	t.Helper()
 	std.start()
-	if o := std.other; o != nil && o.marked() {
-		after := o.made.Load()
+	if r := std.records(); r.marked() {
+		after := r.made.Load()
 		t.Cleanup(func() {
 			t.Helper()
-			if list := o.leaks(after); len(list) > 0 {
+			if list := r.leaks(after); len(list) > 0 {
 				var b strings.Builder
 				_ = debugmode.WriteLeaks(&b, list) // A Builder takes everything.
 				t.Errorf("%s", strings.TrimSuffix(b.String(), "\n"))

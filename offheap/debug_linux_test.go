@@ -299,7 +299,7 @@ func TestQuarantineYields(t *testing.T) {
 	}
 	std.start()
 	freesHere(Alloc(1 << 20))
-	if !std.other.releaseOldest() || std.other.releaseOldest() {
+	if !std.records().releaseOldest() || std.records().releaseOldest() {
 		t.Error("one block is in quarantine")
 	}
 }

@@ -65,13 +65,7 @@ func fieldAt(t reflect.Type, off uintptr) string {
 // allowed.
 func Check() error {
 	std.start()
-	if std.guards != nil {
-		return errors.Join(lateWrites(), std.guards.check())
-	}
-	if std.other == nil {
-		return lateWrites()
-	}
-	return std.other.check()
+	return std.server().check()
 }
 
 func (t *tracked) check() error {

@@ -15,8 +15,10 @@ import (
 const sanitizedQuarantine = 256 << 20
 
 // marked says whether blocks are noted with their stacks: in the debug modes, and for a sanitizer
-// that is told of them.
-func (t *tracked) marked() bool { return t.modes.Asked() || sanitize.Enabled && t.under != nil }
+// that is told of them. A nil t has no blocks.
+func (t *tracked) marked() bool {
+	return t != nil && (t.modes.Asked() || sanitize.Enabled && t.under != nil)
+}
 
 // sanitized says whether a sanitizer is told of b. Over blocks on the Go heap the runtime watches.
 func (t *tracked) sanitized(b *block) bool {

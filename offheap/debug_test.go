@@ -16,8 +16,8 @@ import (
 // process's.
 func debugHeapFor(modes debugmode.Config) testHeap {
 	h := newTestHeap(vmem.System())
-	h.other = newTracked(h.heap)
-	h.other.debug(modes)
+	h.serve(newTracked(h.heap))
+	h.records().debug(modes)
 	return h
 }
 
@@ -37,7 +37,7 @@ func TestTrackedOnGoHeap(t *testing.T) {
 	wide[61]--
 	h.Free(b)
 	b[7] = 0
-	if err := h.other.check(); err == nil || !strings.Contains(err.Error(), "write after Free: byte 7 of a block of 61 bytes") {
+	if err := h.records().check(); err == nil || !strings.Contains(err.Error(), "write after Free: byte 7 of a block of 61 bytes") {
 		t.Errorf("a write after the free: %v", err)
 	}
 	wantMisuse(t, "again", "double free", func() { h.Free(b) })

@@ -118,7 +118,7 @@ func (f *fair) close() {
 		}
 		p.SetLimit(0)
 	}
-	if std.other == nil {
+	if std.records() == nil {
 		balanced(f.t, "at the end")
 		Purge()
 		balanced(f.t, "purged at the end")

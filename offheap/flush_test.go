@@ -114,7 +114,7 @@ func TestLimitIsTight(t *testing.T) {
 				allocUntilRefused(t, h, q, n)
 			}
 			h.mu.Lock()
-			used := h.inUseOf(q.kind.purpose)
+			used := h.server().inUseOf(q.kind.purpose)
 			h.mu.Unlock()
 			if used > limit {
 				t.Errorf("%d bytes are in use with a limit of %d", used, int64(limit))

@@ -24,27 +24,11 @@ func (h *heap) freeSlow(addr uintptr, l *Local, op string) { h.freeAs(addr, l, o
 //
 //go:noinline
 func (h *heap) freeAs(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
-	if h.other != nil {
-		h.other.checkType(op, addr, d, one)
-		h.other.free(addr, op)
-		return
-	}
-	sp := h.spanOf(addr)
-	if sp == nil {
-		if t := h.sampledPages(addr); t != nil {
-			t.checkType(op, addr, d, one)
-		}
-		if h.freeGuarded(addr, op) || h.freeSecret(addr, op) {
-			return
-		}
-		h.misuse(op, addr, nil)
-	}
-	b := h.binByID(sp.bin)
-	d.checkBin(op, addr, b)
-	if sp.size == 0 {
-		h.freeLarge(b, sp, addr, op)
-		return
-	}
+	h.server().free(addr, l, op, d, one)
+}
+
+// freeSmall frees the block at addr, which lies in a slab of b.
+func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
 	b.forget(addr)
 	var f freeing
 	pin, id, c := h.enter(l)
@@ -79,8 +63,21 @@ type freeing struct {
 	left, freed uintptr
 }
 
-// free makes the block at addr free. The holder is pinned. Every check is made anew here, against
-// one reading of the group's word, because the slab may have changed since the caller looked it up.
+// free makes the block at addr free. The holder is pinned.
+//
+// The life cycle of a free:
+//
+//  1. Find the span, the block's number, its group and its bit, and read the group's word. Every
+//     check is made anew against this one reading, because the slab may have changed since the
+//     caller looked it up. If the slab has changed meanwhile, begin again.
+//  2. If the bit is set in the word, the block is free: a double free.
+//  3. If no holder has the group and another free into it is likely, check the group out in place
+//     of the slot's own. The block is one of the slot's free blocks then, and the free is done.
+//  4. If the caller's slot holds the group, set the bit in the slot's mask, and the free is done.
+//  5. If another holder has the group, look for the bit in that holder's mask: a double free, too.
+//     If mask and word cannot be read together, begin again.
+//  6. Clear the block if its kind is wiped, and set the bit in the word by compare-and-swap. If the
+//     word has changed since step 1, begin again.
 func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots) freed {
 	for ; ; sp = h.spanOf(addr) {
 		if sp == nil || sp.bin != b.id {

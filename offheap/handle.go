@@ -26,7 +26,8 @@ var handles struct {
 // newHandle is the handle of a Local or File that an exported function makes for its caller.
 func newHandle(what string, h *heap, id int) *handle {
 	n := &handle{what: what, h: h, id: id}
-	if h.other == nil || !h.other.marked() {
+	t := h.records()
+	if !t.marked() {
 		return n
 	}
 	n.made = debugmode.Callers(0)
@@ -36,7 +37,7 @@ func newHandle(what string, h *heap, id int) *handle {
 	if handles.open == nil {
 		handles.open = make(map[*handle]uint64)
 	}
-	handles.open[n] = h.other.made.Load()
+	handles.open[n] = t.made.Load()
 	return n
 }
 

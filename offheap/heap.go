@@ -51,7 +51,7 @@ type heap struct {
 	vault         vault
 	secrets       atomic.Pointer[tracked] // Not nil: beside the slabs there are secret blocks, and it has those.
 	guards        *tracked                // Not nil: one allocation in some is guarded, and it has those.
-	other         *tracked                // Not nil: it serves every block, and the slabs none.
+	serving       atomic.Pointer[server]  // Serves every block. See server.go.
 	localsDropped atomic.Int64
 	announces     bool // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
@@ -62,12 +62,12 @@ type heap struct {
 	memStats runtime.MemStats
 	flushes  atomic.Int64 // Calls of flushPs. Each stops the world once.
 
-	mu      sync.Mutex // Guards regions, meta and what follows.
-	meta    meta
-	retired int       // Of the active slots.
-	held    int64     // Bytes in spans, and beside.
-	tight   tightness // At the limit of the heap.
-	beside  int64     // Bytes of blocks that lie in no span.
+	mu          sync.Mutex // Guards regions, meta and what follows.
+	meta        meta
+	retired     int       // Of the active slots.
+	held        int64     // Bytes in spans, and beside.
+	tight       tightness // At the limit of the heap.
+	besideBytes int64     // Bytes of blocks that lie in no span.
 	// mapBytes is the bytes of the page maps that take memory.
 	mapBytes int64
 	synced   int64  // Bytes held when growthHook was last called.
@@ -115,6 +115,7 @@ var noSlots slots
 
 func init() {
 	noSlots.start()
+	std.serve(slabServer{&std})
 	std.closePs(maxPs) // Its functions may be called before it has started.
 }
 
@@ -151,6 +152,7 @@ func (c *slots) served(s *slot, key uintptr) {
 
 func newHeap(mem vmem.Memory) *heap {
 	h := &heap{mem: mem}
+	h.serve(slabServer{h})
 	h.init()
 	return h
 }

@@ -22,7 +22,7 @@ func TestLimitMeanwhile(t *testing.T) {
 		}},
 		{"Realloc", func(h *heap) error {
 			addr, err := h.allocLarge(h.plain, block, 8, false)
-			if err == nil && !(h.resize("Realloc", addr, block, 1<<20, nil) && h.resize("Realloc", addr, 1<<20, block, nil)) {
+			if err == nil && !(h.server().resize("Realloc", addr, block, 1<<20, nil) && h.server().resize("Realloc", addr, 1<<20, block, nil)) {
 				err = errors.New("the block cannot grow")
 			}
 			return err

@@ -234,7 +234,7 @@ func TestLocalDoubleFree(t *testing.T) {
 // TestActiveSlots opens and closes Locals in random order: those that are open are listed once, and
 // at most half of the list is of closed ones.
 func TestActiveSlots(t *testing.T) {
-	if std.start(); std.other != nil {
+	if std.start(); std.records() != nil {
 		t.Skip("the Go heap serves all")
 	}
 	var open []*Local

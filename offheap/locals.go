@@ -31,7 +31,7 @@ func (h *heap) newLocal() *Local {
 
 // takeNumber is a holder number with its slots, or nil if there is none left.
 func (h *heap) takeNumber() (int, *slots) {
-	if h.other != nil {
+	if h.records() != nil {
 		return 0, nil
 	}
 	h.mu.Lock()

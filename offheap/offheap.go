@@ -108,20 +108,8 @@ func (h *heap) request(align uintptr, zero bool) request {
 // requestLike asks for memory of the same kind as the block at addr, not zeroed.
 func (h *heap) requestLike(addr uintptr) request {
 	q := h.request(8, false)
-	if h.other != nil {
-		if k := h.other.kindOf(addr); k != nil {
-			q.kind = k
-		}
-		return q
-	}
-	if t := h.sampledPages(addr); t != nil {
-		if k := t.kindOf(addr); k != nil {
-			q.kind = k
-		}
-		return q
-	}
-	if sp := h.spanOf(addr); sp != nil {
-		q.kind = h.binByID(sp.bin).kind.self()
+	if k := h.server().kindOf(addr); k != nil {
+		q.kind = k
 	}
 	return q
 }

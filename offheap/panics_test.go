@@ -75,7 +75,7 @@ func unpurged(t testing.TB) {
 // settled waits until no background purge is due or under way any more; the delay must be negative.
 func settled(t testing.TB) {
 	t.Helper()
-	p := &std.slabs().purge
+	p := &std.server().slabs().purge
 	for range 6000 {
 		p.mu.Lock() // A tick that runs has it.
 		armed := p.armed.Load()

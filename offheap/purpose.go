@@ -85,7 +85,7 @@ func findPurpose(name string, o PurposeOptions) (p *Purpose, isNew bool) {
 	if p := purposes.byName[name]; p != nil {
 		return p, false
 	}
-	if o.Secret && std.other == nil {
+	if o.Secret && std.records() == nil {
 		std.secrets.CompareAndSwap(nil, newTracked(&std))
 	}
 	p = &Purpose{name: name, options: o, kinds: make(map[*typeDesc]*kind)}
@@ -188,29 +188,16 @@ func checkLimitArgument(n int64) {
 // those in use, because Ps keep slabs with free blocks.
 func (h *heap) checkLimit(b *bin, n int64) error {
 	if l := h.limit.Load(); l > 0 && h.held+n > l {
-		if used := h.inUseOf(nil) + h.spare(b); used+n > l {
+		if used := h.server().inUseOf(nil) + h.spare(b); used+n > l {
 			return limitReached("offheap", n, used, l)
 		}
 	}
 	if p := b.kind.purpose; p != nil && p.limit > 0 && p.held+n > p.limit {
-		if used := h.inUseOf(p) + h.spare(b); used+n > p.limit {
+		if used := h.server().inUseOf(p) + h.spare(b); used+n > p.limit {
 			return limitReached(fmt.Sprintf("purpose %q", p.name), n, used, p.limit)
 		}
 	}
 	return nil
-}
-
-// inUseOf is the bytes in use of a purpose, or of all and none with nil.
-func (h *heap) inUseOf(p *Purpose) (sum int64) {
-	if h.other != nil {
-		return h.other.inUseOf(p)
-	}
-	for _, b := range *h.bins.Load() {
-		if p == nil || b.kind.purpose == p {
-			sum += h.inUse(b)
-		}
-	}
-	return sum
 }
 
 // spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for

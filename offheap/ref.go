@@ -41,23 +41,10 @@ func RefOf[T any](p *T) Ref[T] {
 	return Ref[T]{off: std.refTo(addr)}
 }
 
-// refTo is RefOf for whatever is not in the first region.
-func (h *heap) refTo(addr uintptr) uint64 {
-	if h.other != nil {
-		return h.other.refTo(addr)
-	}
-	r := h.regionOf(addr)
-	if r == nil || addr-r.base >= r.used.Load() {
-		if addr == zeroSizeAddr() {
-			return refZeroSize
-		}
-		if t := h.sampledPages(addr); t != nil {
-			return t.refTo(addr) | guardedRef
-		}
-		h.misuse("RefOf", addr, nil)
-	}
-	return uint64(addr-r.base) + r.refStart
-}
+// refTo is RefOf for an address that is not in the first region.
+//
+//go:noinline
+func (h *heap) refTo(addr uintptr) uint64 { return h.server().refTo(addr) }
 
 // refZeroSize is the Ref to values of size zero. It lies below refBias.
 const refZeroSize = 8
@@ -90,46 +77,11 @@ func (h *heap) resolve(off uint64, d *typeDesc) uintptr {
 	if off == refZeroSize && d.size == 0 {
 		return zeroSizeAddr()
 	}
-	if h.other != nil {
-		return h.other.resolve(off, d)
-	}
-	if addr, ok := h.resolveGuarded(off, d); ok {
-		return addr
-	}
-	for i := range int(h.nregions.Load()) {
-		r := &h.regions[i]
-		if off < r.refStart || off-r.refStart >= uint64(r.used.Load()) {
-			continue
-		}
-		in := uintptr(off - r.refStart)
-		if r.typed != d.typed || d.size > r.used.Load()-in || in&(d.align-1) != 0 ||
-			d.typed && !h.holds(r.base+in, d) {
-			break
-		}
-		return r.base + in
-	}
-	panic(badRef(off, d))
+	return h.server().resolve(off, d)
 }
 
 func badRef(off uint64, d *typeDesc) error {
 	return fmt.Errorf("offheap: Ref %#x does not lead to a %s: the value was deleted, or the Ref belongs to a mapped file (use In) or is damaged", off, d.typ)
-}
-
-// holds says whether a value of a typed type lies at addr: in a slab or large block of the type,
-// at a place where an element of a block may be.
-func (h *heap) holds(addr uintptr, d *typeDesc) bool {
-	sp := h.spanOf(addr)
-	if sp == nil || sp.state.Load() == spanDead || h.binByID(sp.bin).kind.typ != d.typ {
-		return false
-	}
-	in, size := addr-sp.base, sp.bytes()
-	if sp.size != 0 {
-		if in/uintptr(sp.size) >= uintptr(sp.blocks) {
-			return false
-		}
-		in, size = in%uintptr(sp.size), uintptr(sp.size)
-	}
-	return in%d.size == 0 && d.size <= size-in
 }
 
 // DeleteRef is [Delete] of the value that r leads to. It ignores the nil Ref.

@@ -156,7 +156,7 @@ const guardedRef = 1 << 63
 // returns false for any other Ref.
 func (h *heap) resolveGuarded(off uint64, d *typeDesc) (uintptr, bool) {
 	addr := uintptr(off &^ guardedRef)
-	t := h.sampledPages(addr)
+	t := h.beside(addr)
 	if off&guardedRef == 0 || t == nil {
 		return 0, false
 	}
@@ -167,9 +167,9 @@ func (h *heap) resolveGuarded(off uint64, d *typeDesc) (uintptr, bool) {
 	panic(badRef(off, d))
 }
 
-// sampledPages is what has the record of the block at addr if that is a sampled guarded one or a
-// secret one, alive or not, or nil.
-func (h *heap) sampledPages(addr uintptr) *tracked {
+// beside is the tracked with the record of the block at addr, if that lies beside the slabs: a
+// secret block, or a sampled block on guarded pages, in use or freed. For other addresses it is nil.
+func (h *heap) beside(addr uintptr) *tracked {
 	if t := h.secrets.Load(); t != nil && h.vault.owns(addr) {
 		return t
 	}
@@ -189,13 +189,13 @@ func (h *heap) freeGuarded(addr uintptr, op string) bool {
 		return false
 	}
 	_, alive := t.blocks.find(addr)
-	if !alive && h.sampledPages(addr) != t {
+	if !alive && h.beside(addr) != t {
 		return false
 	}
 	if alive {
 		allocsample.Remove(addr)
 	}
-	t.free(addr, op) // It panics if no block begins there.
+	t.freeBlock(addr, op) // It panics if no block begins there.
 	return true
 }
 

@@ -175,7 +175,7 @@ func (h *heap) freeSecret(addr uintptr, op string) bool {
 	if t == nil || !h.vault.owns(addr) {
 		return false
 	}
-	t.free(addr, op) // It panics if no block begins there.
+	t.freeBlock(addr, op) // It panics if no block begins there.
 	return true
 }
 

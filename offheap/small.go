@@ -4,8 +4,24 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// allocSlow finds a block of b for q where the fast path found none. key is that of the type that New was
-// called for, or 0.
+// allocSlow allocates a block of b for q. The fast path has found no block in the holder's slot, or
+// the slot's count has run out. key is the key of the type that New was called for, or 0.
+//
+// The life cycle of an allocation:
+//
+//  1. The holder refills its slot: from blocks that others freed into its group, then from the next
+//     group of its current slab. If the slot has a block now, the allocation is done.
+//  2. If the allocation is to be sampled, sample serves it. If sample cannot, the allocation begins
+//     again as an ordinary one.
+//  3. The current slab has no blocks left. slab finds another one in the bin's list or makes one,
+//     install makes it the holder's current slab, and the allocation begins again.
+//  4. If slab fails because of a limit or the end of memory, a free block that is kept for sampled
+//     allocations may serve. Otherwise flushPs takes back the blocks that Ps hold, if that can help,
+//     and the allocation begins again, once.
+//
+// A holder without slots gets them first. If there is no memory for slots, and for bins without
+// slots, allocUnslotted takes a single block from a slab. Nothing is called while the holder is
+// pinned that blocks, allocates or panics: a slab that a slot leaves is settled afterwards.
 //
 //go:noinline
 func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {

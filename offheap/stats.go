@@ -53,40 +53,7 @@ func ReadStats() Stats {
 	return std.stats()
 }
 
-func (h *heap) stats() Stats {
-	if h.other != nil {
-		return h.other.stats()
-	}
-	byPurpose := map[*Purpose]int64{}
-	var s Stats
-	for _, b := range *h.bins.Load() {
-		n := h.inUse(b)
-		byPurpose[b.kind.purpose] += n
-		s.InUse += n
-	}
-	s.Limit, s.LocalsDropped = h.limit.Load(), h.localsDropped.Load()
-	h.mu.Lock()
-	var used int64
-	for i := range int(h.nregions.Load()) {
-		used += int64(h.regions[i].used.Load())
-	}
-	dirty := h.purge.freshBytes + h.purge.staleBytes
-	s.Held, s.Reserved, s.Metadata = h.held, used, h.meta.bytes+h.mapBytes
-	s.Retained = max(0, h.held-s.InUse-h.purge.idle.Load()+dirty)
-	s.Purged = max(0, used-(s.InUse-h.beside)-s.Retained)
-	slack := int64(0)
-	if t := h.secrets.Load(); t != nil {
-		slack = h.vault.slack(t.inUse.Load())
-	}
-	s.Retained += slack
-	s.Reserved += h.beside + slack
-	purposeList := h.purposesLocked()
-	for _, p := range purposeList {
-		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held, Limit: p.limit})
-	}
-	h.mu.Unlock()
-	return s
-}
+func (h *heap) stats() Stats { return h.server().stats() }
 
 // totals are the figures for the whole program.
 func (s Stats) totals() freehold.Totals {
@@ -101,20 +68,6 @@ func (h *heap) purposesLocked() (list []*Purpose) {
 		}
 	}
 	return list
-}
-
-// inUse is the bytes of a bin's blocks that are handed out.
-func (h *heap) inUse(b *bin) int64 {
-	n := b.out.Load()
-	if b.size == 0 {
-		return n
-	}
-	if b.id < nullBin {
-		for _, c := range *h.active.Load() {
-			n += c.bins[b.id].outstanding()
-		}
-	}
-	return n * int64(b.size)
 }
 
 // A Region is a range of address space that offheap holds.
@@ -139,16 +92,8 @@ func (r Region) String() string {
 // Regions lists the regions of blocks and the mapped files that are open.
 func Regions() []Region {
 	std.start()
-	list := std.slabs().listRegions()
+	list := std.server().slabs().listRegions()
 	return append(list, openFiles()...)
-}
-
-// slabs is the heap that blocks come from in the end.
-func (h *heap) slabs() *heap {
-	if h.other != nil && h.other.under != nil {
-		return h.other.under
-	}
-	return h
 }
 
 func (h *heap) listRegions() (list []Region) {
@@ -171,11 +116,7 @@ func (h *heap) listRegions() (list []Region) {
 // Ps keep; the purge in the background does not.
 func Purge() {
 	std.start()
-	if std.other != nil {
-		std.other.purge()
-		return
-	}
-	std.purge.run(true)
+	std.server().purge()
 }
 
 // SetPurgeDelay sets the time that memory stays free before the purge in the background returns it,
@@ -183,5 +124,5 @@ func Purge() {
 // negative delay never. It takes effect from the next free on.
 func SetPurgeDelay(d time.Duration) (old time.Duration) {
 	std.start()
-	return time.Duration(std.slabs().purge.delay.Swap(int64(d)))
+	return time.Duration(std.server().slabs().purge.delay.Swap(int64(d)))
 }

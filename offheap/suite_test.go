@@ -51,7 +51,7 @@ func needOwnMemory(t testing.TB) {
 // needMapped is for tests of addresses, which on the Go heap are its own.
 func needMapped(t testing.TB) {
 	t.Helper()
-	if std.start(); !vmem.Supported || std.other != nil && std.other.under == nil {
+	if std.start(); !vmem.Supported || std.records() != nil && std.records().under == nil {
 		t.Skip("blocks come from the Go heap here")
 	}
 }
@@ -61,7 +61,7 @@ func needMapped(t testing.TB) {
 func needSlabs(t testing.TB) {
 	t.Helper()
 	needOwnMemory(t)
-	if std.start(); std.other != nil {
+	if std.start(); std.records() != nil {
 		t.Skip("the slabs do not serve here")
 	}
 }

@@ -86,7 +86,7 @@ func (h *heap) charge(b *bin, k *kind, n uintptr, out *atomic.Int64) error {
 // account adds n bytes to the bytes held, and to out, which may be nil. The caller holds the lock.
 func (h *heap) account(k *kind, n int64, out *atomic.Int64) {
 	h.held += n
-	h.beside += n
+	h.besideBytes += n
 	if k.purpose != nil {
 		k.purpose.held += n
 	}
@@ -106,7 +106,7 @@ func (t *tracked) unaccount(b *block) {
 // secret kinds, and sampled ones. It is nil if t serves all blocks.
 func (t *tracked) counter(k *kind) *atomic.Int64 {
 	switch {
-	case t == t.h.other:
+	case t == t.h.records():
 		return nil
 	case k.secret:
 		return &t.h.bin(k, largeClass).out
@@ -166,9 +166,14 @@ func (t *tracked) twin(k *kind) *kind {
 	return v.(*kind)
 }
 
-// free takes the block back that begins at addr, or panics with a mistake of the block or of the
+func (t *tracked) free(addr uintptr, _ *Local, op string, d *typeDesc, one bool) {
+	t.checkType(op, addr, d, one)
+	t.freeBlock(addr, op)
+}
+
+// freeBlock frees the block that begins at addr, or panics with a mistake of the block or of the
 // address.
-func (t *tracked) free(addr uintptr, op string) {
+func (t *tracked) freeBlock(addr uintptr, op string) {
 	refuseOwned(op, addr)
 	b, ok := t.blocks.take(addr)
 	if !ok {
@@ -317,6 +322,12 @@ func (t *tracked) room(addr uintptr) uintptr {
 	return b.size
 }
 
+// covers says whether addr lies in a block that is in use.
+func (t *tracked) covers(addr uintptr) bool {
+	_, ok := t.blocks.containing(addr)
+	return ok
+}
+
 // kindOf is the kind of the block that begins at addr, or nil.
 func (t *tracked) kindOf(addr uintptr) *kind {
 	b, _ := t.blocks.find(addr)
@@ -396,4 +407,13 @@ func (t *tracked) purge() {
 	if t.under != nil {
 		t.under.purge.run(true)
 	}
+}
+
+// slabs is the heap under t. Where there is none, blocks come from the Go heap, and the slabs of t's
+// own heap serve no block.
+func (t *tracked) slabs() *heap {
+	if t.under == nil {
+		return t.h
+	}
+	return t.under
 }

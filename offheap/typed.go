@@ -2,7 +2,6 @@ package offheap
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/sizeclass"
@@ -217,9 +216,9 @@ func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 		// Before anything is allocated: a slice that is not ours, or lies inside a block, panics here.
 		// A block that holds more than s may have been cut to s to keep the rest: it never grows in
 		// place. Nothing is cleared before elems is copied, which may be a part of the block.
-		whole := std.roomOf("Append", old, q.kind.typ)/d.size <= uintptr(cap(s))
-		if whole && std.resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
-			g := unsafex.Slice[T](old, n, int(std.room(old)/d.size))
+		whole := std.server().roomOf("Append", old, q.kind.typ)/d.size <= uintptr(cap(s))
+		if whole && std.server().resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
+			g := unsafex.Slice[T](old, n, int(std.server().room(old)/d.size))
 			copy(g[len(s):], elems)
 			clearRest(g[:cap(g)], n)
 			return g, nil
@@ -232,7 +231,7 @@ func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := unsafex.Slice[T](addr, n, int(std.room(addr)/d.size))
+	g := unsafex.Slice[T](addr, n, int(std.server().room(addr)/d.size))
 	allowCopy(s)
 	copy(g[copy(g, s):], elems)
 	clearRest(g[:cap(g)], n)
@@ -254,33 +253,4 @@ func grown(n, old, size uintptr) uintptr {
 		want = n
 	}
 	return max(n, want)
-}
-
-// roomOf is room for op, which panics unless the block at addr is one of the type, nil for plain
-// memory.
-func (h *heap) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
-	t := h.other
-	if t == nil {
-		t = h.sampledPages(addr)
-	}
-	if t != nil {
-		return t.roomOf(op, addr, typ)
-	}
-	n, sp := h.usable(op, addr)
-	if has := h.binByID(sp.bin).kind.typ; has != typ {
-		panic(fieldMisuse(op, addr, has))
-	}
-	return n
-}
-
-// room is the bytes that the block at addr can hold.
-func (h *heap) room(addr uintptr) uintptr {
-	if h.other != nil {
-		return h.other.room(addr)
-	}
-	if t := h.sampledPages(addr); t != nil {
-		return t.room(addr)
-	}
-	n, _ := h.usable("Append", addr)
-	return n
 }

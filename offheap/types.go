@@ -69,7 +69,7 @@ func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 	if d.typed && d.path == "" {
 		d.kind = std.newKind(nil, d)
 	}
-	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && std.other == nil {
+	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && std.records() == nil {
 		if b := std.bin(d.kind, sizeclass.Of(d.size)); b.id < nullBin {
 			d.bin = b.id
 		}

@@ -149,7 +149,7 @@ func TestCheckFreedLate(t *testing.T) {
 // quarantine.
 func TestCheckFreedTracked(t *testing.T) {
 	p := checked(t)
-	if std.other == nil {
+	if std.records() == nil {
 		t.Skip("the slabs serve here")
 	}
 	b := p.Alloc(100)

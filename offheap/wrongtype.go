@@ -74,42 +74,17 @@ func (t *tracked) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 // checkConsumed panics if a free is of a slice of capacity 0 that was cut to the end of a block in
 // use: the caller means that block, which would stay allocated.
 func (h *heap) checkConsumed(op string, addr uintptr) {
-	if addr == 0 || addr == zeroSizeAddr() || !h.inUseAt(addr) {
+	if addr == 0 || addr == zeroSizeAddr() || !h.server().covers(addr) {
 		return
 	}
 	refuseOwned(op, addr)
 	e := &MisuseError{Op: op, Addr: addr, Kind: "consumed slice",
 		Detail: "its capacity is 0, because it was cut to the end of its block, which is still allocated; free the slice that Alloc, MakeSlice or Append returned"}
-	if t := h.other; t != nil && t.marked() {
+	if t := h.records(); t.marked() {
 		b, _ := t.blocks.containing(addr)
 		r := misuseReport(e.Kind, fmt.Sprintf("%s of a slice of capacity 0, cut from a %s", op, b.known()), op, addr, b.known())
 		r.Advice = "Free the slice that Alloc, MakeSlice or Append returned, and cut a copy of it."
 		e = newMisuse(op, r)
 	}
 	panic(e)
-}
-
-// inUseAt says whether addr lies in a block that is in use.
-func (h *heap) inUseAt(addr uintptr) bool {
-	if t := h.other; t != nil {
-		_, ok := t.blocks.containing(addr)
-		return ok
-	}
-	sp := h.spanOf(addr)
-	if sp == nil {
-		t := h.sampledPages(addr)
-		if t == nil {
-			return false
-		}
-		_, ok := t.blocks.containing(addr)
-		return ok
-	}
-	if sp.state.Load() == spanDead {
-		return false
-	}
-	if sp.size == 0 {
-		return true
-	}
-	i := uint32((addr - sp.base) / uintptr(sp.size))
-	return i < uint32(sp.blocks) && !h.isFree(sp, i)
 }

@@ -11,7 +11,7 @@ import (
 // knowsTypes says whether every block's type is known, as in the debug modes.
 func knowsTypes() bool {
 	std.start()
-	return std.other != nil && (std.other.modes.Asked() || sanitize.Enabled || sanitize.Race)
+	return std.records() != nil && (std.records().modes.Asked() || sanitize.Enabled || sanitize.Race)
 }
 
 type boolsToo struct {
@@ -23,12 +23,12 @@ type boolsToo struct {
 // slabs and in every mode.
 func TestSlabsKnowTypes(t *testing.T) {
 	quiet(t)
-	if std.other != nil && !knowsTypes() {
+	if std.records() != nil && !knowsTypes() {
 		t.Skip("the kill switch looks at no type")
 	}
 	p, q := New[flags](), New[flags]()
 	slowly := func(f func()) { // No P holds the blocks, so that their free takes the slow path.
-		if std.other == nil {
+		if std.records() == nil {
 			std.flushPs()
 		}
 		f()
@@ -129,7 +129,7 @@ func TestAppendRespectsCapacity(t *testing.T) {
 func appendProbed(s []int64, probe func()) []int64 {
 	old := unsafe.Pointer(&s[0])
 	got := Append(s, -1)
-	if std.other == nil && unsafe.Pointer(&got[0]) == old {
+	if std.records() == nil && unsafe.Pointer(&got[0]) == old {
 		probe()
 	}
 	return got
@@ -161,7 +161,7 @@ func TestRightMessages(t *testing.T) {
 		if !strings.Contains(err.Error(), "deleted") && !strings.Contains(err.Error(), "freed") {
 			t.Errorf("a stale Ref: %v", err)
 		}
-	} else if std.other != nil {
+	} else if std.records() != nil {
 		t.Error("a stale Ref is resolved where every block is known")
 	}
 }

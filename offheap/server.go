@@ -1,0 +1,69 @@
+package offheap
+
+import (
+	"reflect"
+
+	"github.com/freehold-go/freehold"
+)
+
+// A server serves all blocks of a heap. There are two kinds:
+//
+//   - A slabServer cuts blocks from slabs. It is the default.
+//   - A tracked keeps a record of each block. It serves with the kill switch, in the debug modes and
+//     under the race detector.
+//
+// A heap chooses its server once, when it starts. The fast paths never call a server: they use the
+// holder's slots, and a heap that is served by a tracked has none.
+type server interface {
+	// alloc returns the address of a new block for q.
+	alloc(q request) (uintptr, error)
+	// free frees the block at addr, or panics and says what is wrong with the address. The free is
+	// for values of d, nil for bytes; one says that it is for one value and not for a slice.
+	free(addr uintptr, l *Local, op string, d *typeDesc, one bool)
+	// resize makes the block at addr hold n bytes where it is, and reports false if that is
+	// impossible or a waste. Bytes from old on are zero afterwards. It panics if the block is not of
+	// the type, nil for plain memory: a slice of the first field of a value has the block's address,
+	// but more elements would lie over the other fields, and those may be bools.
+	resize(op string, addr, old, n uintptr, typ reflect.Type) bool
+
+	// room is the number of bytes that the block at addr can hold.
+	room(addr uintptr) uintptr
+	// roomOf is room for op. It panics unless a block of the type, nil for plain memory, begins at
+	// addr.
+	roomOf(op string, addr uintptr, typ reflect.Type) uintptr
+	// kindOf is the kind of the block at addr, or nil.
+	kindOf(addr uintptr) *kind
+	// covers says whether addr lies in a block that is in use.
+	covers(addr uintptr) bool
+
+	// refTo is the offset in a Ref to addr. It panics if addr lies in no block.
+	refTo(addr uintptr) uint64
+	// resolve is the address of the value of d that a Ref with this offset leads to. It panics if
+	// there is none.
+	resolve(off uint64, d *typeDesc) uintptr
+
+	// inUseOf is the bytes in use of a purpose, or of all blocks with nil. The caller holds the
+	// heap's lock.
+	inUseOf(p *Purpose) int64
+	stats() Stats
+	// totals are the bytes taken from the machine beside the Go heap.
+	totals() freehold.Totals
+	// check looks for damage to blocks and to freed memory.
+	check() error
+	// purge gives free memory back to the machine.
+	purge()
+	// slabs is the heap with the slabs that the memory of blocks comes from.
+	slabs() *heap
+}
+
+// server returns what serves the heap's blocks. A program may free a slice without a block before
+// the heap has started, or while it starts: the slabs answer then.
+func (h *heap) server() server { return *h.serving.Load() }
+
+func (h *heap) serve(s server) { h.serving.Store(&s) }
+
+// records is the tracked that serves the heap, or nil if the slabs do.
+func (h *heap) records() *tracked {
+	t, _ := h.server().(*tracked)
+	return t
+}

@@ -1,0 +1,277 @@
+package offheap
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A slabServer serves a heap's blocks from its slabs. Two kinds of block lie beside the slabs, on
+// pages of their own, and a tracked has their records: secret blocks, and sampled blocks on guarded
+// pages. See beside.
+type slabServer struct{ h *heap }
+
+func (s slabServer) slabs() *heap { return s.h }
+
+func (s slabServer) alloc(q request) (uintptr, error) {
+	h := s.h
+	if q.kind.secret {
+		return h.secrets.Load().alloc(q)
+	}
+	class := uint32(largeClass)
+	if q.align <= 8 && q.n <= sizeclass.Max {
+		class = sizeclass.Of(q.n)
+	} else if q.align <= slabAlign {
+		if c, ok := sizeclass.OfAligned(q.n, q.align); ok {
+			class = c
+		}
+	}
+	if class == largeClass {
+		if addr := h.guardLarge(q); addr != 0 {
+			return addr, nil
+		}
+		return h.allocLarge(q.kind, q.n, q.align, q.zero)
+	}
+	addr, err := h.allocSlow(h.bin(q.kind, class), q, 0)
+	if err != nil {
+		return 0, err
+	}
+	if q.kind.verify {
+		h.checkAllocated(addr)
+	}
+	if q.zero {
+		unsafex.Clear(addr, q.n)
+	}
+	return addr, nil
+}
+
+func (s slabServer) free(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
+	h := s.h
+	sp := h.spanOf(addr)
+	if sp == nil {
+		if t := h.beside(addr); t != nil {
+			t.checkType(op, addr, d, one)
+		}
+		if h.freeGuarded(addr, op) || h.freeSecret(addr, op) {
+			return
+		}
+		h.misuse(op, addr, nil)
+	}
+	b := h.binByID(sp.bin)
+	d.checkBin(op, addr, b)
+	if sp.size == 0 {
+		h.freeLarge(b, sp, addr, op)
+		return
+	}
+	h.freeSmall(b, sp, addr, l, op)
+}
+
+// usable is the number of bytes in the block at addr, which must begin one that is in use.
+func (h *heap) usable(op string, addr uintptr) (uintptr, *span) {
+	sp := h.spanOf(addr)
+	if sp == nil {
+		h.misuse(op, addr, nil)
+	}
+	if sp.size == 0 {
+		refuseOwned(op, addr)
+		if addr != sp.base {
+			h.misuse(op, addr, sp)
+		}
+		return sp.bytes(), sp
+	}
+	if i, ok := sp.find(addr); !ok || h.isFree(sp, i) {
+		h.misuse(op, addr, sp)
+	}
+	return uintptr(sp.size), sp
+}
+
+func (s slabServer) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
+	h := s.h
+	if t := h.beside(addr); t != nil {
+		return t.resize(op, addr, old, n, typ)
+	}
+	have, sp := h.usable(op, addr)
+	b := h.binByID(sp.bin)
+	if b.kind.typ != typ {
+		panic(fieldMisuse(op, addr, b.kind.typ))
+	}
+	if sp.size == 0 {
+		return n > sizeclass.Max && h.resizeLarge(op, b, sp, addr, old, n)
+	}
+	if n > have || n < have/2 {
+		return false
+	}
+	switch {
+	case old < n:
+		unsafex.Clear(addr+old, n-old)
+	case n < old && b.kind.wipe:
+		unsafex.Clear(addr+n, have-n)
+	}
+	return true
+}
+
+func (s slabServer) room(addr uintptr) uintptr {
+	if t := s.h.beside(addr); t != nil {
+		return t.room(addr)
+	}
+	n, _ := s.h.usable("Append", addr)
+	return n
+}
+
+func (s slabServer) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
+	if t := s.h.beside(addr); t != nil {
+		return t.roomOf(op, addr, typ)
+	}
+	n, sp := s.h.usable(op, addr)
+	if has := s.h.binByID(sp.bin).kind.typ; has != typ {
+		panic(fieldMisuse(op, addr, has))
+	}
+	return n
+}
+
+func (s slabServer) kindOf(addr uintptr) *kind {
+	if t := s.h.beside(addr); t != nil {
+		return t.kindOf(addr)
+	}
+	if sp := s.h.spanOf(addr); sp != nil {
+		return s.h.binByID(sp.bin).kind.self()
+	}
+	return nil
+}
+
+func (s slabServer) covers(addr uintptr) bool {
+	sp := s.h.spanOf(addr)
+	if sp == nil {
+		t := s.h.beside(addr)
+		return t != nil && t.covers(addr)
+	}
+	if sp.state.Load() == spanDead {
+		return false
+	}
+	if sp.size == 0 {
+		return true
+	}
+	i := uint32((addr - sp.base) / uintptr(sp.size))
+	return i < uint32(sp.blocks) && !s.h.isFree(sp, i)
+}
+
+func (s slabServer) refTo(addr uintptr) uint64 {
+	r := s.h.regionOf(addr)
+	if r != nil && addr-r.base < r.used.Load() {
+		return uint64(addr-r.base) + r.refStart
+	}
+	if addr == zeroSizeAddr() {
+		return refZeroSize
+	}
+	if t := s.h.beside(addr); t != nil {
+		return t.refTo(addr) | guardedRef
+	}
+	s.h.misuse("RefOf", addr, nil)
+	return 0
+}
+
+func (s slabServer) resolve(off uint64, d *typeDesc) uintptr {
+	if addr, ok := s.h.resolveGuarded(off, d); ok {
+		return addr
+	}
+	for i := range int(s.h.nregions.Load()) {
+		r := &s.h.regions[i]
+		if off < r.refStart || off-r.refStart >= uint64(r.used.Load()) {
+			continue
+		}
+		in := uintptr(off - r.refStart)
+		if r.typed != d.typed || d.size > r.used.Load()-in || in&(d.align-1) != 0 ||
+			d.typed && !s.h.holds(r.base+in, d) {
+			break
+		}
+		return r.base + in
+	}
+	panic(badRef(off, d))
+}
+
+// holds says whether a value of a typed type lies at addr: in a slab or large block of the type,
+// at a place where an element of a block may be.
+func (h *heap) holds(addr uintptr, d *typeDesc) bool {
+	sp := h.spanOf(addr)
+	if sp == nil || sp.state.Load() == spanDead || h.binByID(sp.bin).kind.typ != d.typ {
+		return false
+	}
+	in, size := addr-sp.base, sp.bytes()
+	if sp.size != 0 {
+		if in/uintptr(sp.size) >= uintptr(sp.blocks) {
+			return false
+		}
+		in, size = in%uintptr(sp.size), uintptr(sp.size)
+	}
+	return in%d.size == 0 && d.size <= size-in
+}
+
+func (s slabServer) inUseOf(p *Purpose) (sum int64) {
+	for _, b := range *s.h.bins.Load() {
+		if p == nil || b.kind.purpose == p {
+			sum += s.h.inUse(b)
+		}
+	}
+	return sum
+}
+
+func (s slabServer) stats() Stats {
+	h := s.h
+	byPurpose := map[*Purpose]int64{}
+	var st Stats
+	for _, b := range *h.bins.Load() {
+		n := h.inUse(b)
+		byPurpose[b.kind.purpose] += n
+		st.InUse += n
+	}
+	st.Limit, st.LocalsDropped = h.limit.Load(), h.localsDropped.Load()
+	h.mu.Lock()
+	var used int64
+	for i := range int(h.nregions.Load()) {
+		used += int64(h.regions[i].used.Load())
+	}
+	dirty := h.purge.freshBytes + h.purge.staleBytes
+	st.Held, st.Reserved, st.Metadata = h.held, used, h.meta.bytes+h.mapBytes
+	st.Retained = max(0, h.held-st.InUse-h.purge.idle.Load()+dirty)
+	st.Purged = max(0, used-(st.InUse-h.besideBytes)-st.Retained)
+	slack := int64(0)
+	if t := h.secrets.Load(); t != nil {
+		slack = h.vault.slack(t.inUse.Load())
+	}
+	st.Retained += slack
+	st.Reserved += h.besideBytes + slack
+	purposeList := h.purposesLocked()
+	for _, p := range purposeList {
+		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held, Limit: p.limit})
+	}
+	h.mu.Unlock()
+	return st
+}
+
+// inUse is the bytes of a bin's blocks that are handed out.
+func (h *heap) inUse(b *bin) int64 {
+	n := b.out.Load()
+	if b.size == 0 {
+		return n
+	}
+	if b.id < nullBin {
+		for _, c := range *h.active.Load() {
+			n += c.bins[b.id].outstanding()
+		}
+	}
+	return n * int64(b.size)
+}
+
+func (s slabServer) totals() freehold.Totals { return s.stats().totals() }
+
+func (s slabServer) check() error {
+	if s.h.guards == nil {
+		return lateWrites()
+	}
+	return errors.Join(lateWrites(), s.h.guards.check())
+}
+
+func (s slabServer) purge() { s.h.purge.run(true) }
