@@ -91,7 +91,7 @@ func TestGOGCOfOthersStays(t *testing.T) {
 	}
 }
 
-// TestGOGCSetSinceStays: whoever sets GOGC while the tuner runs keeps it, also past the tuner's
+// TestGOGCSetSinceStays: a program that sets GOGC while the tuner runs keeps it, also past the tuner's
 // end.
 func TestGOGCSetSinceStays(t *testing.T) {
 	for _, live := range []int64{40 * mib, 200 * mib} { // the policy's value at first is 393, or the default

@@ -22,7 +22,7 @@ import (
 const (
 	rampMemory  = 256 << 20 // the group's limit
 	rampOffHeap = 96 << 20
-	rampLive    = 90 << 20 // With GOGC=100 the heap grows to twice as much: 280 MiB with what is off the heap.
+	rampLive    = 90 << 20 // With GOGC=100 the heap grows to twice as much: 280 MiB with the off-heap memory.
 	rampBlock   = 1 << 20
 	rampPage    = 4 << 10
 	rampLooks   = 30 // of the tuner while the program grows, at least
@@ -44,7 +44,7 @@ func TestRampInCgroup(t *testing.T) {
 		killed bool
 	}{
 		{"tuned", nil, false},
-		{"mapped", []string{"GCTUNE_TEST_MAPPED=1"}, false}, // as a C library would take it: nobody tells the tuner
+		{"mapped", []string{"GCTUNE_TEST_MAPPED=1"}, false}, // as a C library would take it: unknown to the tuner
 		{"plain", []string{"GCTUNE=off"}, true},
 		{"ninetenths", []string{"GCTUNE=off", fmt.Sprintf("GOMEMLIMIT=%d", rampMemory*9/10), "GOGC=off", "FREEHOLD=nomemlimit"}, true},
 	} {
@@ -182,7 +182,7 @@ func ramp(took time.Duration, take func(int) []byte, looks func() int) (offHeap 
 		}
 		for range 256 { // 1 MiB
 			if len(live) > 0 {
-				live[i*7919%len(live)] = newPage() // What was there is garbage.
+				live[i*7919%len(live)] = newPage() // The old page is garbage.
 				i++
 			}
 		}

@@ -85,7 +85,7 @@ func TestDecideLayouts(t *testing.T) {
 	}{
 		// All of the group's 21 MiB are less than what Go says it has taken.
 		{"v1", "v1", Options{}, 64 * mib, none, "memory/app (memory.limit_in_bytes)", 0, v1Limit*9/10 - 64*mib},
-		// What is left keeps the floor above the live heap.
+		// The rest keeps the floor above the live heap.
 		{"v1, more in reserve than there is", "v1", Options{Reserve: math.MaxInt64}, 64 * mib, none, "app (memory.limit_in_bytes)", 0, 56 * mib},
 		{"v1, ratio and reserve", "v1", Options{Ratio: 0.8, Reserve: 10 * mib}, 64 * mib, none, "app (memory.limit_in_bytes)", 0, v1Limit*8/10 - 74*mib},
 		{"v1 in a container", "v1-container", Options{}, 0, none, "(hierarchical_memory_limit)", 0, 512 * mib * 9 / 10},
@@ -134,9 +134,9 @@ func TestDecideLayouts(t *testing.T) {
 func TestFullMachine(t *testing.T) {
 	const total = 1000 * mib
 	for _, c := range []struct{ available, want int64 }{
-		{900 * mib, 900*mib - 50*mib},               // nobody else is there: a tenth stays free
+		{900 * mib, 900*mib - 50*mib},               // no other memory: a tenth stays free
 		{600 * mib, 900*mib - 250*mib - 50*mib},     // others have 250 MiB
-		{20 * mib, (2*40 + 1 + 6) * mib * 100 / 97}, // all is taken: 2·live + roots + what is beside the heap
+		{20 * mib, (2*40 + 1 + 6) * mib * 100 / 97}, // all is taken: 2·live + roots + memory beside the heap
 		{0, (2*40 + 1 + 6) * mib * 100 / 97},        // not a byte is left
 	} {
 		w := newWorld()
@@ -163,7 +163,7 @@ func TestFollows(t *testing.T) {
 		{400 * mib, 100 * mib, 50 * mib, 250 * mib},
 		{400 * mib, 102 * mib, 50 * mib, 250 * mib}, // less than 1/64: waits
 		{800 * mib, 100 * mib, 200 * mib, 500 * mib},
-		{800 * mib, 100 * mib, 0, 520 * mib}, // what is gone counts nine tenths
+		{800 * mib, 100 * mib, 0, 520 * mib}, // freed other memory counts nine tenths
 		{500 * mib, 100 * mib, 0, 238 * mib},
 		{none, 100 * mib, 0, none},
 	} {

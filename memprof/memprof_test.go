@@ -294,7 +294,7 @@ func TestTool(t *testing.T) {
 	}
 }
 
-// TestSetPeriod refuses what is no period.
+// TestSetPeriod refuses a negative period.
 func TestSetPeriod(t *testing.T) {
 	if p := Period(); p != DefaultPeriod {
 		t.Errorf("the period is %d at first", p)

@@ -129,7 +129,7 @@ func TestCountersAreTheSystems(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitComesBack: what was freed and purged is the Go heap's again at once, also without
+// TestMemoryLimitComesBack: freed and purged memory is the Go heap's again at once, also without
 // purges in the background.
 func TestMemoryLimitComesBack(t *testing.T) {
 	needSlabs(t)

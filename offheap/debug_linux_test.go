@@ -94,7 +94,7 @@ func TestReportHasStacks(t *testing.T) {
 	}, "guard", "poison", "leaks", "pointers", allModes)
 }
 
-// faults runs f, and wants an access in it to fault; it returns what is known of that.
+// faults runs f, and wants an access in it to fault; it returns the report.
 func faults(t *testing.T, f func()) debugmode.Report {
 	t.Helper()
 	debug.SetPanicOnFault(true)
@@ -292,7 +292,7 @@ func TestQuarantineIsCheckedInTurn(t *testing.T) {
 	}
 }
 
-// TestQuarantineYields: what is in quarantine is given back where memory is short.
+// TestQuarantineYields: blocks in quarantine are released if memory is short.
 func TestQuarantineYields(t *testing.T) {
 	if !inMode(t, "poison") {
 		return
@@ -390,7 +390,7 @@ func TestPointersIntoNewHeap(t *testing.T) {
 //go:noinline
 func leaksHere() []byte { return AllocUninit(100) }
 
-// TestLeaks: what is in use is listed by the place that allocated it.
+// TestLeaks: blocks in use are listed by the place of their allocation.
 func TestLeaks(t *testing.T) {
 	inModes(t, func(t *testing.T) {
 		var old [][]byte

@@ -96,7 +96,7 @@ func TestGoRanges(t *testing.T) {
 	look := g.lookup()
 	var here int
 	own := map[string]uintptr{"an object": unsafex.SliceAddr(make([]byte, 1000)), "the stack": unsafex.Addr(&here)}
-	if is64 { // Elsewhere it may lie in a unit that nobody knows.
+	if is64 { // Elsewhere it may lie in an unknown unit.
 		own["a large one"] = unsafex.SliceAddr(make([]byte, 1<<20))
 	}
 	for what, addr := range own {

@@ -60,7 +60,7 @@ func everything(t *testing.T, more ...func(*rand.Rand)) {
 type fair struct {
 	t        *testing.T
 	over     atomic.Bool
-	mail     chan parcel // What is on its way from one worker to another.
+	mail     chan parcel // Parcels on their way from one worker to another.
 	locals   chan *Local // Locals that change hands.
 	purposes []*Purpose
 	makers   []maker
@@ -95,7 +95,7 @@ func newFair(t *testing.T) *fair {
 	return f
 }
 
-// close frees what nobody has received, and wants nothing to be left.
+// close frees the parcels not received, and wants nothing to be left.
 func (f *fair) close() {
 	w := &worker{fair: f, rng: rand.New(rand.NewPCG(1, 1)), local: <-f.locals}
 	close(f.mail)

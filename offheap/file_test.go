@@ -63,7 +63,7 @@ func TestFileKeepsValues(t *testing.T) {
 		if want != 0 || f.Used() < used {
 			t.Fatalf("round %d: %d values are missing, %d bytes used", round, want, f.Used())
 		}
-		if _, err := NewInFile[point](f); err != nil { // What is there goes on.
+		if _, err := NewInFile[point](f); err != nil { // The existing values stay.
 			t.Fatal(err)
 		}
 		if err := f.Close(); err != nil {

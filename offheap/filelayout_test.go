@@ -51,7 +51,7 @@ type (
 		Next Ref[oneMore]
 		N    int64
 		Tail tailV1
-		More byte // In what was padding.
+		More byte // In the former padding.
 	}
 	large struct {
 		A [20]struct {
@@ -290,7 +290,7 @@ func TestCopiedFile(t *testing.T) {
 	}
 }
 
-// TestFileNotRegular opens what is no regular file. None may block.
+// TestFileNotRegular opens paths that are no regular files. None may block.
 func TestFileNotRegular(t *testing.T) {
 	needFiles(t)
 	dir := t.TempDir()

@@ -93,7 +93,7 @@ func TestHeapOnlyTwins(t *testing.T) {
 	if unique.Make(*p).Value() != *p {
 		t.Error("a unique value is another")
 	}
-	var pin runtime.Pinner // It ignores what is not Go's.
+	var pin runtime.Pinner // It ignores memory that is not Go's.
 	pin.Pin(p)
 	pin.Unpin()
 }

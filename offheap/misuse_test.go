@@ -109,7 +109,7 @@ func TestDoubleFreeOfMany(t *testing.T) {
 	}
 }
 
-// TestInteriorAndForeign frees every offset of blocks of several sizes, and what is not ours.
+// TestInteriorAndForeign frees every offset of blocks of several sizes, and foreign addresses.
 func TestInteriorAndForeign(t *testing.T) {
 	quiet(t)
 	for _, n := range []int{2, 16, 48, 100, 1000, 5000, 65_536, 70_000} {

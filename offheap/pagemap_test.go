@@ -10,7 +10,7 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// mapModel is a page map and what was noted in it.
+// mapModel is a page map and the entries noted in it.
 type mapModel struct {
 	t     *testing.T
 	m     pageMap

@@ -23,7 +23,7 @@ func (m *slowPurge) Purge(addr, size uintptr) error {
 	return m.Memory.Purge(addr, size)
 }
 
-// TestAllocWaitsForPurge: what a purge has in hand nobody can have, but it is free, and a request
+// TestAllocWaitsForPurge: no request can get memory that a purge has in hand, but it is free, and a request
 // that finds nothing else waits for it.
 func TestAllocWaitsForPurge(t *testing.T) {
 	needOwnMemory(t)

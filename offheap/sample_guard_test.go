@@ -131,7 +131,7 @@ func TestSampledGuardsOfValues(t *testing.T) {
 	Delete(q)
 }
 
-// TestSampledGuardsWithinLimits: what is guarded counts against the limits, and is refused like
+// TestSampledGuardsWithinLimits: guarded memory counts against the limits, and is refused like
 // anything else.
 func TestSampledGuardsWithinLimits(t *testing.T) {
 	testenv.MisusesMemory(t)

@@ -75,7 +75,7 @@ func TestSharedNamesBothPlaces(t *testing.T) {
 			t.Errorf("%s: the message names not both places, the release before this call:\n%s", what, message)
 		}
 	}
-	// What was refused changed nothing: the block is not freed twice, and another may have it.
+	// The refused calls changed nothing: the block is not freed twice, and another may have it.
 	b := Alloc(100)
 	fill(b, 1)
 	alloctest.MustPanic(t, func() { s.Release() }, "last Release")

@@ -56,7 +56,7 @@ func TestStatsAddUp(t *testing.T) {
 	}
 }
 
-// TestPurgeMovesRetained: what is freed is Retained, and Purged after a Purge.
+// TestPurgeMovesRetained: freed memory is Retained, and Purged after a Purge.
 func TestPurgeMovesRetained(t *testing.T) {
 	needSlabs(t)
 	needNoSamples(t)

@@ -88,7 +88,7 @@ func (m territory) claim(t *testing.T, kind string, addr, size uintptr) {
 	}
 }
 
-// herd allocates single values and slices of T, and frees them; it keeps what is live.
+// herd allocates single values and slices of T, and frees them; it keeps the live ones.
 func herd[T any](t *testing.T, m territory, kind string, rng *rand.Rand) (step func(), end func()) {
 	var one []*T
 	var many [][]T

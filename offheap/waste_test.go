@@ -6,7 +6,7 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// TestWaste asks for sizes up to 4 MiB: none takes more than an eighth above what was asked for.
+// TestWaste asks for sizes up to 4 MiB: none takes more than an eighth above the requested bytes.
 // Large blocks take whole granules, which is what they occupy of the machine at most.
 func TestWaste(t *testing.T) {
 	needSlabs(t)

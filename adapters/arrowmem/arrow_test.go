@@ -84,7 +84,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// read reads back what was written.
+// read reads the written values back.
 func read(t *testing.T, m memory.Allocator, stream *bytes.Buffer, want arrow.RecordBatch) {
 	t.Helper()
 	r, err := ipc.NewReader(stream, ipc.WithAllocator(m))

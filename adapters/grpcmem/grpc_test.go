@@ -162,7 +162,7 @@ func TestUnreadMessages(t *testing.T) {
 		time.Sleep(5 * time.Millisecond) // Let some of it arrive.
 		cancel()
 		if round >= 20 {
-			runtime.GC() // To see what was dropped.
+			runtime.GC() // To find the dropped buffers.
 		}
 	}
 	collect(t, func() bool { return p.Stats().Dropped > 0 }) // Else gRPC drops nothing any more, and our documentation is wrong.

@@ -11,7 +11,7 @@ import (
 
 func Example() {
 	logger := slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	defer slogleaks.Log(context.Background(), logger) // At the end of main, what is in use was forgotten.
+	defer slogleaks.Log(context.Background(), logger) // At the end of main, memory in use is a leak.
 
 	forgotten := offheap.NewPurpose("thumbnails").Alloc(1 << 20)
 	copy(forgotten, "…")

@@ -10,7 +10,7 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// TestDecodeRecords compares what is read with the memory of a table.
+// TestDecodeRecords compares the records read with the memory of a table.
 func TestDecodeRecords(t *testing.T) {
 	if unsafex.Size[record]() != recordBytes {
 		t.Fatalf("a record has %d bytes, want %d", unsafex.Size[record](), recordBytes)
@@ -29,7 +29,7 @@ func TestDecodeRecords(t *testing.T) {
 	}
 }
 
-// TestBrokenEvidence: what is no evidence, or damaged, is an error that says so or has no report,
+// TestBrokenEvidence: a folder without evidence, or with damaged evidence, is an error that says so or has no report,
 // and never a panic.
 func TestBrokenEvidence(t *testing.T) {
 	about := `{"freehold_evidence":1,"byte_order":"` + byteOrder() + `","record_size":88}`

@@ -91,7 +91,7 @@ func TestObjectCanary(t *testing.T) {
 	}
 }
 
-// TestObjectSystemFails fails each change of a protection in turn: what is refused counts nowhere,
+// TestObjectSystemFails fails each change of a protection in turn: a refused object counts nowhere,
 // and what cannot be made accessible again never becomes the collector's.
 func TestObjectSystemFails(t *testing.T) {
 	needPages(t)

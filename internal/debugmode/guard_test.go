@@ -13,7 +13,7 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// TestMain keeps what is said to the operator for the tests that look at it.
+// TestMain keeps the lines for the operator for the tests that look at it.
 func TestMain(m *testing.M) {
 	stderr = &said
 	os.Exit(m.Run())
@@ -31,7 +31,7 @@ func (h *heard) Write(p []byte) (int, error) {
 	return h.text.Write(p)
 }
 
-// take returns what was written since the last call.
+// take returns the text written since the last call.
 func (h *heard) take() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -180,7 +180,7 @@ func TestThinningIsSaid(t *testing.T) {
 	}
 }
 
-// TestSampleRate: what was not used of 16 seconds may be used at once, and beyond that the rate
+// TestSampleRate: samples not used in 16 seconds may be used at once, and beyond that the rate
 // holds without a second that sees nothing.
 func TestSampleRate(t *testing.T) {
 	seeded(t, 2)

@@ -172,7 +172,7 @@ func TestGoNeed(t *testing.T) {
 		t.Fatalf("Go needs %d bytes", before)
 	}
 	live := make([]byte, 64*mib)
-	debug.FreeOSMemory() // a collection, so that the runtime knows what is live
+	debug.FreeOSMemory() // a collection, so that the runtime knows the live heap
 	after := need()
 	if grown := after - before; grown < 70*mib || grown > 100*mib {
 		t.Errorf("64 MiB more live heap raise the need by %d bytes, want about 80 MiB", grown)

@@ -112,7 +112,7 @@ var blockRows = []row{
 			"sanitize_test.release", "Block was alloc'd at", "sanitize_test.allocate"}},
 	{name: "write after free", run: func() { p := allocate(true); release(p); writeMiddle(p) },
 		asan: []string{"WRITE of size 8", "sanitize_test.writeMiddle", "freehold: use after Free: access 8 bytes into"},
-		// A write makes memory written, whoever has it.
+		// A write makes memory written, for any owner.
 		valgrind: []string{"Invalid write of size 8", "sanitize_test.writeMiddle", "8 bytes inside a block of size 24 free'd"}},
 	{name: "read behind the end", run: func() { readBehind(allocate(true)) },
 		asan:     []string{"freehold: overflow: access right behind a block of 24 bytes (node, test)\n", "sanitize_test.allocate"},

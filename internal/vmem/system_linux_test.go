@@ -53,7 +53,7 @@ func smaps(t *testing.T, addr, size uintptr) (m mapping) {
 }
 
 // touch writes the number of each page into it, counted from 1: since Linux 6.12 a split gives
-// pages of zeros back at once, and the resident set would be smaller than what was touched.
+// pages of zeros back at once, and the resident set would be smaller than the touched memory.
 func touch(b []byte) {
 	for i := uintptr(0); i < uintptr(len(b)); i += pageSize {
 		binary.NativeEndian.PutUint32(b[i:], uint32(i/pageSize)+1)

@@ -159,7 +159,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestSetPurgeDelay reads back what was set.
+// TestSetPurgeDelay reads the delay back.
 func TestSetPurgeDelay(t *testing.T) {
 	if freehold.HeapMode() {
 		t.Skip("the Go heap has no delay")

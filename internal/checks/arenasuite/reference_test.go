@@ -25,7 +25,7 @@ type faults struct {
 	rewindTooFar  bool
 	resetKeeps    bool // What values pointed to stays reachable.
 	cloneShares   bool
-	spoils        bool // What was given up becomes what its type must never be.
+	spoils        bool // Freed values become invalid for their type.
 	silentFree    bool // A second Free is ignored.
 	silentUse     bool // Use after Free is ignored.
 	anyCheckpoint bool // A stale or foreign checkpoint is ignored.
@@ -37,7 +37,7 @@ type faults struct {
 	disowns       bool // Owns denies everything.
 	endless       bool // An iteration of an arena that was freed does not end.
 	vagueIterate  bool // It ends in Go's own error.
-	recyclesLive  bool // The memory of an arena that nobody has is handed out while its values live.
+	recyclesLive  bool // The memory of a dropped arena is reused while its values live.
 	torn          bool // Nothing guards the bump position.
 }
 
@@ -151,7 +151,7 @@ func (f *refOf[T]) cut(what string, n int) ([]T, error) {
 	return f.own(f.mem[at : at+n : at+n]), nil
 }
 
-// own notes what is the arena's.
+// own notes the arena's memory.
 func (f *refOf[T]) own(s []T) []T {
 	if len(s) > 0 && !f.a.torn {
 		f.a.owned[reflect.ValueOf(s).Pointer()] = true

@@ -226,7 +226,7 @@ func (c *Case) judge(t *testing.T, v Variant, on []Mode, r result) {
 	}
 }
 
-// unlike says what is missing in the text for it to be the report that s expects, or "".
+// unlike names the part missing in the text for it to be the report that s expects, or "".
 func (s *Sight) unlike(text string) string {
 	lines := strings.Split(text, "\n")
 	first := slices.IndexFunc(lines, func(line string) bool {

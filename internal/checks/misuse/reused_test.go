@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestStaleValues: without reuse each use of what was given up reads the value that was there, as
+// TestStaleValues: without reuse each use of a freed value reads the old value, as
 // it does on the Go heap, with a collector that runs all the time, checks itself, and overwrites
 // what it frees. Where memory is reused it reads something else, which shows that the programs can
 // tell.
