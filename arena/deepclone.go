@@ -75,9 +75,11 @@ type CloneOptions struct {
 //     as by fmt.Errorf, from another value: name it in CloneOptions.ShareAt. Slices and strings are
 //     always copied;
 //   - targets in memory that neither Go nor freehold allocated, such as C's, and targets without a
-//     size, such as an incomplete type of C;
+//     size, such as an incomplete type of C, unless they lie in an arena or off the heap;
 //   - targets of pointers in a type that is [offheap.UnsafeSelfContained];
 //   - the values that the options name.
+//
+// If a shared value lies in an arena itself, the copy must not outlive that arena.
 //
 // Maps are copied to Go maps, which live on the Go heap and keep the arena's memory alive, as any
 // pointer does; their keys and values lead to the arena. A map must not be used after a is freed.

@@ -155,6 +155,9 @@ func (c *cloner) pointerOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 		return q
 	}
 	if p.size == 0 {
+		if c.isOurs(addr) {
+			return unsafex.PtrOf(&empty)
+		}
 		return q
 	}
 	first := c.ledger.first(addr)

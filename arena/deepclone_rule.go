@@ -180,6 +180,14 @@ func (c *cloner) isOutside(q unsafex.Ptr) bool {
 	return !known && !c.isOffheap(unsafex.PtrAddr(q))
 }
 
+// isOurs says whether addr lies in memory that freehold may take back. A pointer to no bytes is an
+// identity, as with incomplete types of C and runtime.Func, but one to such an address would lead
+// the clone into an arena that it may outlive.
+func (c *cloner) isOurs(addr uintptr) bool {
+	_, known := ownerOf(addr)
+	return known || c.isOffheap(addr)
+}
+
 // isOffheap says whether addr lies in memory of package offheap.
 func (c *cloner) isOffheap(addr uintptr) bool {
 	if debugmode.On() {

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -15,9 +16,9 @@ import (
 )
 
 // This test writes programs with named types, which package reflect cannot make: recursive types,
-// embedded fields, methods, unexported fields, instances of generic types. Each program builds
-// values of its types, clones them to an arena and back, and compares the copies with package
-// samegraph.
+// embedded fields, methods, unexported fields, instances of generic types, and types of one layout,
+// by which conversions lead to the same variables and maps. Each program builds values of its types,
+// clones them to an arena and back, and compares the copies with package samegraph.
 
 // A goType is a type of the program. name is as the program writes it.
 type goType struct {
@@ -27,6 +28,8 @@ type goType struct {
 	key    *goType
 	length int
 	fields []goField
+	twin   *goType // Of n: a type with the same fields and no methods, if there is one.
+	under  string  // Of m, if it has a name: what it is derived from.
 }
 
 type goField struct {
@@ -44,6 +47,7 @@ type programmer struct {
 	*rand.Rand
 	strings.Builder
 	named   []*goType
+	maps    []*goType
 	places  []goPlace
 	counter int
 }
@@ -66,6 +70,9 @@ func (p *programmer) typ(depth, below int) *goType {
 		return plain[p.IntN(len(plain))]
 	}
 	anyNamed := p.named[p.IntN(len(p.named))]
+	if p.IntN(4) == 0 {
+		anyNamed = anyNamed.twin
+	}
 	switch p.IntN(9) {
 	case 0:
 		return &goType{name: "*" + anyNamed.name, kind: 'p', elem: anyNamed}
@@ -83,7 +90,12 @@ func (p *programmer) typ(depth, below int) *goType {
 	case 5:
 		k := []*goType{goInt, goString, {name: "*int", kind: 'p', elem: goInt}}[p.IntN(3)]
 		e := p.typ(depth-1, below)
-		return &goType{name: "map[" + k.name + "]" + e.name, kind: 'm', key: k, elem: e}
+		m := &goType{name: "map[" + k.name + "]" + e.name, kind: 'm', key: k, elem: e}
+		if p.IntN(3) == 0 {
+			m.name, m.under = fmt.Sprintf("m%d", len(p.maps)), m.name
+			p.maps = append(p.maps, m)
+		}
+		return m
 	case 6:
 		return &goType{name: "atomic.Pointer[" + anyNamed.name + "]", kind: 'u', elem: anyNamed}
 	case 7:
@@ -101,7 +113,8 @@ func (p *programmer) typ(depth, below int) *goType {
 func (p *programmer) declare(n int) {
 	p.line("type shape interface{ id() int }\ntype box[T any] struct { value T; all [2]T }\n")
 	for i := range n {
-		p.named = append(p.named, &goType{name: fmt.Sprintf("t%d", i), kind: 'n'})
+		twin := &goType{name: fmt.Sprintf("u%d", i), kind: 'n'}
+		p.named = append(p.named, &goType{name: fmt.Sprintf("t%d", i), kind: 'n', twin: twin})
 	}
 	for i, t := range p.named {
 		p.line("type %s struct {", t.name)
@@ -119,7 +132,11 @@ func (p *programmer) declare(n int) {
 			}
 			t.fields = append(t.fields, field)
 		}
-		p.line("}\nfunc (*%s) id() int { return %d }\n", t.name, i)
+		p.line("}\nfunc (*%s) id() int { return %d }\ntype %s %s\n", t.name, i, t.twin.name, t.name)
+		t.twin.fields = t.fields
+	}
+	for _, m := range p.maps {
+		p.line("type %s %s", m.name, m.under)
 	}
 }
 
@@ -137,6 +154,9 @@ func (p *programmer) addPlace(path string, t *goType) {
 	case 'n':
 		for _, f := range t.fields {
 			p.addPlace(path+"."+f.name, f.typ)
+		}
+		if t.twin != nil && p.IntN(4) == 0 {
+			p.addPlace(fmt.Sprintf("(*(*%s)(&%s))", t.twin.name, path), t.twin)
 		}
 	case 'a':
 		for i := range t.length {
@@ -194,6 +214,22 @@ func (p *programmer) value(t *goType, depth int) string {
 	return "*new(" + t.name + ")"
 }
 
+// convertible is the path of a random place of another type that Go converts to the map type t, ""
+// if there is none.
+func (p *programmer) convertible(t *goType) string {
+	under := func(t *goType) string { return cmp.Or(t.under, t.name) }
+	var found []string
+	for _, x := range p.places {
+		if x.typ.kind == 'm' && x.typ.name != t.name && under(x.typ) == under(t) {
+			found = append(found, x.path)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return found[p.IntN(len(found))]
+}
+
 func (p *programmer) slice(t *goType) string {
 	if s := p.place(t.name); s != "" && p.IntN(3) == 0 {
 		return s
@@ -210,6 +246,9 @@ func (p *programmer) slice(t *goType) string {
 }
 
 func (p *programmer) table(t *goType, depth int) string {
+	if x := p.convertible(t); x != "" && p.IntN(2) == 0 {
+		return fmt.Sprintf("%s(%s)", t.name, x)
+	}
 	if depth == 0 {
 		return "nil"
 	}

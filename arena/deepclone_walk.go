@@ -150,6 +150,9 @@ func (c *cloner) configure(plans *plans, options []CloneOptions) {
 				panic(badShareAt(v))
 			}
 			from := rv.Pointer()
+			if from == 0 {
+				continue
+			}
 			c.keep = append(c.keep, span{from, from + max(1, rv.Type().Elem().Size())})
 		}
 	}
@@ -230,7 +233,10 @@ func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
 	if c.keep != nil && c.isKept(unsafex.PtrAddr(q)) {
 		return refSame
 	}
-	if to.size == 0 { // Incomplete types of C, runtime.Func: an identity.
+	if to.size == 0 {
+		if c.isOurs(unsafex.PtrAddr(q)) {
+			return refEmpty
+		}
 		return refSame
 	}
 	i, old := c.block(q, to, isMemory, w)
