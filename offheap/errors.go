@@ -12,7 +12,8 @@ import (
 // The allocator works on. Free blocks, or follow the advice in the message.
 var ErrOutOfMemory = errors.New("offheap: out of memory")
 
-// ErrLimit says that a limit set by SetLimit would have been exceeded.
+// ErrLimit says that a limit set by SetLimit would have been exceeded, or that a [File] is full, or
+// that no more memory may be locked.
 var ErrLimit = errors.New("offheap: limit reached")
 
 var errTooLarge = errors.New("the length exceeds the largest block of this allocator")

@@ -302,12 +302,19 @@ func (f *File) alloc(n, align uintptr) (uint64, error) {
 		}
 		off := (next + uint64(align) - 1) &^ (uint64(align) - 1)
 		if next > uint64(f.size) || off > uint64(f.size) || uint64(n) > uint64(f.size)-off {
-			return 0, limitReached("file "+f.name, int64(n), int64(next), int64(f.size))
+			return 0, f.full(n, next)
 		}
 		if f.head.next.CompareAndSwap(next, off+uint64(n)) {
 			return off, nil
 		}
 	}
+}
+
+// full is the error for n more bytes than the file has room for.
+func (f *File) full(n uintptr, taken uint64) error {
+	return &allocError{kind: ErrLimit, text: fmt.Sprintf(
+		"%d more bytes for file %s; %d of its %d bytes are taken, and a file does not grow: copy the values to a larger one that CreateFile makes",
+		n, f.name, taken, f.size)}
 }
 
 // In returns a pointer to the value in f, nil for the nil Ref. It panics if r cannot lead to a T

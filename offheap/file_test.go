@@ -112,8 +112,8 @@ func TestFileFull(t *testing.T) {
 	for ; ; n++ {
 		r, err := NewInFile[[100]byte](f)
 		if err != nil {
-			if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), f.name) {
-				t.Errorf("a full file: %v, want ErrLimit and its name", err)
+			if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), f.name) || strings.Contains(err.Error(), "SetLimit") {
+				t.Errorf("a full file: %v, want ErrLimit, its name, and advice that helps", err)
 			}
 			break
 		}

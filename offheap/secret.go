@@ -52,6 +52,16 @@ func (b *block) vaultSlot() vaultSlot {
 	return vaultSlot{roundUp(b.size, page), max(b.align, page), b.kind.typ}
 }
 
+// step is the multiple that the address of b must be. The address of a typed block is a multiple of
+// its type's alignment and no more, so that the block ends where its slot ends: the values of all
+// blocks of the slot lie in one grid, and a stale bool never lies over other bytes (C1).
+func (b *block) step() uintptr {
+	if b.kind.typed() {
+		return max(b.align, 1)
+	}
+	return max(b.align, 8)
+}
+
 // lock gives b pages of the vault.
 func (h *heap) lock(b *block) error {
 	// Who may lock as much as there is would have the kernel kill processes for a larger block.
@@ -79,7 +89,7 @@ func (h *heap) lock(b *block) error {
 	}
 	v.achieved = achieved
 	v.bytes += int64(s.bytes)
-	b.addr = pages + (s.bytes-b.size)&^(max(b.align, 8)-1)
+	b.addr = pages + (s.bytes-b.size)&^(b.step()-1)
 	delete(v.freed, b.addr)
 	return nil
 }

@@ -131,6 +131,27 @@ func TestSecretKeepsTypes(t *testing.T) {
 	}
 }
 
+// TestSecretKeepsTheGrid: values of a slot's next block lie where those of the last one lay, whatever
+// their number, so that a stale bool is a bool.
+func TestSecretKeepsTheGrid(t *testing.T) {
+	p := secrets(t)
+	type flagged struct {
+		n  [2]uint32
+		on bool
+	}
+	size := unsafex.Size[flagged]()
+	one := MakeSliceFor[flagged](p, 1, 1)
+	stale := unsafex.SliceAddr(one)
+	FreeSlice(one)
+	for n := range 5 {
+		s := MakeSliceFor[flagged](p, n+1, n+1)
+		if d := stale - unsafex.SliceAddr(s); d < vmem.PageSize() && d%size != 0 {
+			t.Errorf("the last of %d values lies %d bytes into a value that is freed", n+1, size-d%size)
+		}
+		FreeSlice(s)
+	}
+}
+
 // TestSecretRefusals: whatever call the system refuses, there is an error, nothing stays taken, and
 // later calls succeed.
 func TestSecretRefusals(t *testing.T) {
