@@ -293,9 +293,15 @@ func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, er
 	if a.debug != nil {
 		return a.allocDebug(op, d, n, size, zero)
 	}
+	return a.cut(d, size, zero)
+}
+
+// cut is memory of size bytes for values of a type from a chunk, which the fast path then finds, unless
+// all calls of the arena take the slow path.
+func (a *Arena) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
 	b := a.bumpFor(d)
 	p, err := b.cut(size, d.align, zero)
-	if err == nil && b.chunk != &noChunk {
+	if err == nil && b.chunk != &noChunk && a.mask != 0 {
 		a.cache(d.key, b.cursor)
 	}
 	return p, err

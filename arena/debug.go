@@ -140,16 +140,6 @@ func (v *value) block(id uint64) debugmode.Block {
 	return debugmode.Block{Addr: unsafex.PtrAddr(v.at), Size: v.size, Owner: "arena", Type: v.name, Arena: id, Alloc: v.alloc}
 }
 
-// cut takes memory for values of a type from a chunk, as alloc does without a mode.
-func (a *Arena) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
-	b := a.bumpFor(d)
-	p, err := b.cut(size, d.align, zero)
-	if err == nil && b.chunk != &noChunk && !a.debug.separate {
-		a.cache(d.key, b.cursor)
-	}
-	return p, err
-}
-
 // allocChunk puts a value in a chunk, with canaries around it if it may have some: the collector
 // takes a chunk of values with pointers for an array of them.
 func (a *Arena) allocChunk(v *value) error {
@@ -215,7 +205,7 @@ func (v *value) charged(k kind) int64 {
 // typeName is what reports call n values of a type that a function has made.
 func typeName(op string, d *typeDesc, n int) string {
 	switch {
-	case d.typ.Kind() == reflect.Uint8 && (op == "String" || op == "Concat"):
+	case d.typ.Kind() == reflect.Uint8 && (op == "String" || op == "TryString" || op == "Concat" || op == "TryConcat"):
 		return "string"
 	case n == 1:
 		return d.typ.String()
