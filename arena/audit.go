@@ -19,14 +19,14 @@ type Report struct {
 	// Inside counts pointers to the arena's own memory. Constant counts pointers to package-level
 	// variables, constants and memory off the heap. Neither costs anything.
 	Inside, Constant int64
-	// Leaks are the other pointers, by field, those with the most bytes first.
-	Leaks []Leak
+	// Exits are the other pointers, by field, those with the most bytes first.
+	Exits []Exit
 	// Note gives the reason if the report may be empty although values have pointers.
 	Note string
 }
 
-// A Leak is one field of one type through which values in the arena point out of it.
-type Leak struct {
+// An Exit is one field of one type through which values in the arena point out of it.
+type Exit struct {
 	// Path names the field: "node.tags[]" stands for the elements of an array in it.
 	Path string
 	// Type is the field's type, or that of the value in it if it is an interface.
@@ -40,9 +40,9 @@ type Leak struct {
 	Bytes int64
 }
 
-// Bytes is the sum over all leaks.
+// Bytes is the sum over all exits.
 func (r *Report) Bytes() (n int64) {
-	for _, l := range r.Leaks {
+	for _, l := range r.Exits {
 		n += l.Bytes
 	}
 	return n
@@ -52,13 +52,13 @@ func (r *Report) Bytes() (n int64) {
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "arena %d, made by %s: %d values with pointers", r.Arena, r.Made, r.Values)
-	if len(r.Leaks) == 0 {
+	if len(r.Exits) == 0 {
 		b.WriteString(", none of which leads out of it.\n")
 	} else {
 		fmt.Fprintf(&b, " keep at least %s outside of it:\n\n", bytesText(r.Bytes()))
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "  bytes\tobjects\tpointers\tlead to\tfield\ttype\tinstead\n")
-		for _, l := range r.Leaks {
+		for _, l := range r.Exits {
 			fmt.Fprintf(w, "  %s\t%d\t%d\t%s\t%s\t%s\t%s\n", bytesText(l.Bytes), l.Objects, l.Pointers, l.To, l.Path, l.Type, l.instead())
 		}
 		w.Flush()
@@ -69,8 +69,8 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// instead is what to do about a leak.
-func (l *Leak) instead() string {
+// instead is what to do about an exit.
+func (l *Exit) instead() string {
 	if l.To == toFreed {
 		return "a bug: the memory may be another value's by now"
 	}
@@ -111,7 +111,7 @@ const (
 // live as long as the arena. The time is proportional to the number of values with pointers. The
 // program must not change these values meanwhile.
 //
-// An identity, such as a *time.Location or a reflect.Type (see [DeepClone]), is no leak, nor is
+// An identity, such as a *time.Location or a reflect.Type (see [DeepClone]), is no exit, nor is
 // memory outside the Go heap. If all values of an arena are on the Go heap (the nil arena, or the
 // kill switch), its report has a note.
 func Audit(a *Arena) *Report {
@@ -130,7 +130,7 @@ func Audit(a *Arena) *Report {
 	case a.rec.kind.offHeap():
 		r.Note = "An arena off the Go heap holds no Go pointers."
 	default:
-		au := &auditor{report: r, id: a.rec.id, found: make(map[leakKey]*leak)}
+		au := &auditor{report: r, id: a.rec.id, found: make(map[exitKey]*exit)}
 		au.arena(a)
 		for _, p := range a.parts {
 			au.arena(&p.Arena)
@@ -145,22 +145,22 @@ type auditor struct {
 	report  *Report
 	id      uint64
 	dynamic cloner // For the types in interfaces.
-	found   map[leakKey]*leak
+	found   map[exitKey]*exit
 	desc    *typeDesc // Of the value that is looked at.
 	value   uintptr   // Its address.
 }
 
-// A leakKey is a field: where it stands in values of a type, index 0 for all of an array's, and
+// An exitKey is a field: where it stands in values of a type, index 0 for all of an array's, and
 // what is in it.
-type leakKey struct {
+type exitKey struct {
 	desc   *typeDesc
 	offset uintptr
 	typ    reflect.Type
 	to     string
 }
 
-type leak struct {
-	Leak
+type exit struct {
+	Exit
 	seen map[uintptr]int64 // Bytes by address.
 }
 
@@ -267,10 +267,10 @@ func (au *auditor) lead(t reflect.Type, w unsafex.Ptr, field uintptr, bytes func
 		au.report.Constant++
 		return
 	}
-	k := leakKey{au.desc, field, t, to}
+	k := exitKey{au.desc, field, t, to}
 	l := au.found[k]
 	if l == nil {
-		l = &leak{Leak{Path: leakPath(au.desc.typ, field), Type: t, To: to}, make(map[uintptr]int64)}
+		l = &exit{Exit{Path: exitPath(au.desc.typ, field), Type: t, To: to}, make(map[uintptr]int64)}
 		au.found[k] = l
 	}
 	l.Pointers++
@@ -303,8 +303,8 @@ func bytesInBox(t reflect.Type, w unsafex.Ptr) int64 {
 	return n
 }
 
-// leakPath names the field at an offset of a t, without the indices of arrays.
-func leakPath(t reflect.Type, offset uintptr) string {
+// exitPath names the field at an offset of a t, without the indices of arrays.
+func exitPath(t reflect.Type, offset uintptr) string {
 	path, _ := fieldPath(t, offset, nil)
 	var b strings.Builder
 	b.WriteString(t.String())
@@ -325,9 +325,9 @@ func (au *auditor) finish() {
 		for _, n := range l.seen {
 			l.Bytes += n
 		}
-		au.report.Leaks = append(au.report.Leaks, l.Leak)
+		au.report.Exits = append(au.report.Exits, l.Exit)
 	}
-	slices.SortFunc(au.report.Leaks, func(x, y Leak) int {
+	slices.SortFunc(au.report.Exits, func(x, y Exit) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(y.Pointers, x.Pointers), strings.Compare(x.Path, y.Path),
 			strings.Compare(x.Type.String(), y.Type.String()), strings.Compare(x.To, y.To))
 	})

@@ -23,10 +23,10 @@ type record1 struct {
 	call  func()
 }
 
-func leakOf(r *Report, path, to string) *Leak {
-	for i := range r.Leaks {
-		if r.Leaks[i].Path == "arena."+path && r.Leaks[i].To == to {
-			return &r.Leaks[i]
+func exitOf(r *Report, path, to string) *Exit {
+	for i := range r.Exits {
+		if r.Exits[i].Path == "arena."+path && r.Exits[i].To == to {
+			return &r.Exits[i]
 		}
 	}
 	return nil
@@ -34,7 +34,7 @@ func leakOf(r *Report, path, to string) *Leak {
 
 func TestAuditFinds(t *testing.T) {
 	if freehold.HeapMode() {
-		if r := Audit(NewArena()); r.Note == "" || len(r.Leaks) != 0 {
+		if r := Audit(NewArena()); r.Note == "" || len(r.Exits) != 0 {
 			t.Errorf("%s", r)
 		}
 		return
@@ -60,7 +60,7 @@ func TestAuditFinds(t *testing.T) {
 				}
 			}
 			r := Audit(a)
-			for _, want := range []Leak{
+			for _, want := range []Exit{
 				{Path: "record1.name", Type: reflect.TypeFor[string](), To: toHeap, Pointers: 500, Objects: 500, Bytes: 500 * 9},
 				{Path: "record1.tags", Type: reflect.TypeFor[[]string](), To: toHeap, Pointers: 750, Objects: 750, Bytes: 750 * 4 * wordSize},
 				{Path: "record1.next", Type: reflect.TypeFor[*record1](), To: fmt.Sprint("arena ", b.ID()), Pointers: 250, Objects: 250, Bytes: 250 * int64(reflect.TypeFor[record1]().Size())},
@@ -69,15 +69,15 @@ func TestAuditFinds(t *testing.T) {
 				{Path: "record1.call", Type: reflect.TypeFor[func()](), To: toHeap, Pointers: 250, Objects: 250},
 			} {
 				want.Path = "arena." + want.Path
-				if l := leakOf(r, want.Path[6:], want.To); l == nil || *l != want {
+				if l := exitOf(r, want.Path[6:], want.To); l == nil || *l != want {
 					t.Errorf("%+v, want %+v", l, want)
 				}
 			}
-			if l := leakOf(r, "record1.err", toHeap); l != nil {
-				t.Errorf("an identity counts as leak: %+v", l)
+			if l := exitOf(r, "record1.err", toHeap); l != nil {
+				t.Errorf("an identity counts as an exit: %+v", l)
 			}
 			var boxes, strs int64
-			for _, l := range r.Leaks {
+			for _, l := range r.Exits {
 				switch {
 				case l.Path == "arena.record1.extra" && l.Type == reflect.TypeFor[int]():
 					boxes = l.Objects
@@ -88,19 +88,19 @@ func TestAuditFinds(t *testing.T) {
 			if boxes != 500 || strs != 100 || r.Inside < 500 || r.Constant < 250 || r.Values != 1000+250+500 {
 				t.Errorf("%d boxes, %d bytes of strings in slices, %+v", boxes, strs, *r)
 			}
-			for i := 1; i < len(r.Leaks); i++ {
-				if r.Leaks[i].Bytes > r.Leaks[i-1].Bytes {
-					t.Error("the leaks are not in order")
+			for i := 1; i < len(r.Exits); i++ {
+				if r.Exits[i].Bytes > r.Exits[i-1].Bytes {
+					t.Error("the exits are not in order")
 				}
 			}
 			b.Free()
 			if freehold.NoReuseMode() { // b has left its memory to the collector: it is the Go heap's.
-				if l := leakOf(Audit(a), "record1.next", toHeap); l == nil || l.Pointers != 250 {
+				if l := exitOf(Audit(a), "record1.next", toHeap); l == nil || l.Pointers != 250 {
 					t.Errorf("memory that was left to the collector: %+v", l)
 				}
 				return
 			}
-			if r := Audit(a); leakOf(r, "record1.next", toFreed) == nil || !strings.Contains(r.String(), "a bug") {
+			if r := Audit(a); exitOf(r, "record1.next", toFreed) == nil || !strings.Contains(r.String(), "a bug") {
 				t.Errorf("a freed arena's memory is not told:\n%s", r)
 			}
 			if testing.Verbose() {
@@ -113,7 +113,7 @@ func TestAuditFinds(t *testing.T) {
 func TestAuditNone(t *testing.T) {
 	a := NewArena()
 	v := DeepClone(a, &record1{name: "n", tags: []string{"a", "b"}, extra: 1 << 20, err: errors.New("e"), next: &record1{extra: "text"}})
-	if r := Audit(a); len(r.Leaks) != 0 {
+	if r := Audit(a); len(r.Exits) != 0 {
 		t.Errorf("a deep clone leads out of the arena:\n%s", r)
 	}
 	if !freehold.HeapMode() && !strings.Contains(Audit(a).String(), "values with pointers, none of which leads out") {

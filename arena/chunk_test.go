@@ -171,7 +171,7 @@ func TestManyTypes(t *testing.T) {
 	retained := func() int64 {
 		for {
 			n := others()
-			if r := ReadStats().Retained; others() == n {
+			if r := ReadTotals().Retained; others() == n {
 				return r - n
 			}
 		}
@@ -330,14 +330,14 @@ func TestForgottenCount(t *testing.T) {
 		runtime.GC()
 	}
 	grown := func(drop func()) uint64 {
-		before := ReadStats().Forgotten
+		before := ReadTotals().Forgotten
 		for range n {
 			drop()
 		}
 		for range 3 {
 			runtime.GC()
 		}
-		return ReadStats().Forgotten - before
+		return ReadTotals().Forgotten - before
 	}
 	for what, c := range map[string]struct {
 		drop func()
@@ -462,7 +462,7 @@ func TestLeak(t *testing.T) {
 	for range 3 {
 		runtime.GC()
 	}
-	if s := ReadStats(); s.Leaked < 1 || s.LeakedBytes <= 0 || s.OffHeap < s.LeakedBytes || s.Held < s.OffHeap {
+	if s := ReadTotals(); s.Leaked < 1 || s.LeakedBytes <= 0 || s.OffHeap < s.LeakedBytes || s.Held < s.OffHeap {
 		t.Errorf("an off-heap arena that was dropped, in the sums: %+v", s)
 	}
 	for _, i := range List() {

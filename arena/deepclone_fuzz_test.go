@@ -156,7 +156,7 @@ func cloneBothWays(t *testing.T, a *Arena, script []byte, collect bool) {
 	if err := samegraph.Compare(v, c); err != nil {
 		t.Fatalf("DeepClone: %v\nscript %q", err, script)
 	}
-	for _, l := range Audit(a).Leaks {
+	for _, l := range Audit(a).Exits {
 		if l.Type.Kind() != reflect.Map {
 			t.Fatalf("the clone leads out of its arena: %+v\nscript %q", l, script)
 		}

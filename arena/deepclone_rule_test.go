@@ -217,7 +217,7 @@ func TestDeepCloneHandles(t *testing.T) {
 // TestHandlesAreListed holds handles against the types that the packages arena and offheap export.
 func TestHandlesAreListed(t *testing.T) {
 	// Values of these may be copied: none of them owns memory.
-	values := []string{"arena.Checkpoint", "arena.Mode", "arena.Typed", "offheap.Leak", "offheap.MisuseError", "offheap.Ref"}
+	values := []string{"arena.Checkpoint", "arena.Typed", "offheap.Leak", "offheap.MisuseError", "offheap.Ref"}
 	listed := map[string]bool{"arena.Map": true} // See inUse.
 	for _, name := range values {
 		listed[name] = true
@@ -481,7 +481,7 @@ func TestAuditSeesUnexportedFields(t *testing.T) {
 	a := NewArena()
 	defer a.Free()
 	New[entry](a).at = slog.StringValue(strings.Repeat("x", 3))
-	if r := Audit(a); len(r.Leaks) != 1 || !strings.Contains(r.Leaks[0].Path, "at.any") {
+	if r := Audit(a); len(r.Exits) != 1 || !strings.Contains(r.Exits[0].Path, "at.any") {
 		t.Errorf("%v", r)
 	}
 }

@@ -222,7 +222,7 @@ func ExampleTotals() {
 	a := arena.NewArena()
 	defer a.Free()
 	arena.MakeSlice[int64](a, 1000, 1000)
-	t := arena.ReadStats() // Of all arenas of the process, for a metric.
+	t := arena.ReadTotals() // Of all arenas of the process, for a metric.
 	fmt.Println(t.Arenas >= 1, t.Held >= 8000)
 	// Output: true true
 }

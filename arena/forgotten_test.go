@@ -47,7 +47,7 @@ func TestForgottenPlaces(t *testing.T) {
 			t.Errorf("the list is not sorted: %+v", list)
 		}
 	}
-	if n := ReadStats().Forgotten; sum > n {
+	if n := ReadTotals().Forgotten; sum > n {
 		t.Errorf("the places sum up to %d, and %d arenas are forgotten", sum, n)
 	}
 	var p forgottenPlaces

@@ -49,7 +49,7 @@ func refuseNoReuse(op string) {
 // abandons says whether the chunks that the arena gives up go to the collector untouched. A debug
 // mode that finds stale values overwrites them instead and keeps them apart.
 func (a *Arena) abandons(m Mode) bool {
-	return (a.noReuse || m.noReuse) && a.kind == kindGo && !a.debug.apart()
+	return (a.noReuse || m == NoReuse) && a.kind == kindGo && !a.debug.apart()
 }
 
 // abandonAll leaves all chunks of a to the collector, and those that are empty to the store.

@@ -104,7 +104,10 @@ func (p *Pool) Put(a *Arena) {
 	if limit < 0 || most < 0 {
 		panic(fmt.Errorf("arena: Pool with Arenas %d and Bytes %d; 0 means the default", p.Arenas, p.Bytes))
 	}
-	m := Mode{keep: limit, noReuse: p.NoReuse}
+	m := Mode(limit)
+	if p.NoReuse {
+		m = NoReuse
+	}
 	switch {
 	case a.kind == kindShared:
 		a.freeShared("Pool.Put", m)

@@ -50,19 +50,17 @@ func (a *Arena) each(f func(*bump)) {
 	}
 }
 
-// A Mode decides the next owner of an arena's chunks after [Arena.Reset].
-type Mode struct {
-	keep    int64
-	noReuse bool
-}
+// A Mode decides the next owner of an arena's chunks after [Arena.Reset]: one of the constants below,
+// or the result of [KeepUpTo]. Reset panics if it gets any other negative number.
+type Mode int64
 
 // The modes of Reset, beside [KeepUpTo].
-var (
+const (
 	// Keep leaves all chunks with the arena, so the next round allocates nothing.
-	Keep = Mode{keep: 1<<63 - 1}
+	Keep Mode = 1<<63 - 1
 	// GiveBack moves all chunks to the store, where any arena finds them. After some seconds they
 	// go to the collector.
-	GiveBack = Mode{}
+	GiveBack Mode = 0
 	// NoReuse leaves all chunks to the collector, neither wiped nor reused. A value that is still
 	// in use does not change, and its chunk lives as long as a pointer leads into it. The next
 	// round allocates new chunks, as large as those of the last rounds. Off-heap and fixed arenas,
@@ -74,7 +72,7 @@ var (
 	// finalizer of the program that blocks keeps all such chunks. A cleanup (runtime.AddCleanup) of
 	// a value in such a chunk does not run while arenas take the chunk over, but when they no
 	// longer use it.
-	NoReuse = Mode{noReuse: true}
+	NoReuse Mode = -1
 )
 
 // KeepUpTo leaves chunks of up to n bytes with the arena and moves the others to the store.
@@ -82,7 +80,17 @@ func KeepUpTo(n int64) Mode {
 	if n < 0 {
 		panic(fmt.Errorf("arena: KeepUpTo: negative number of bytes %d", n))
 	}
-	return Mode{keep: n}
+	return Mode(n)
+}
+
+// keep is how many bytes of chunks stay with the arena.
+func (m Mode) keep() int64 { return max(0, int64(m)) }
+
+// check panics if m is no mode.
+func (m Mode) check(op string) {
+	if m < 0 && m != NoReuse {
+		panic(fmt.Errorf("arena: %s with mode %d: a mode is Keep, GiveBack, NoReuse or the result of KeepUpTo", op, int64(m)))
+	}
 }
 
 // Reset frees all values of a, as [Arena.Free] does, but a can be used again.
@@ -91,11 +99,12 @@ func (a *Arena) Reset(m Mode) {
 		return
 	}
 	a.check("Reset")
+	m.check("Reset")
 	if a.kind == kindShared {
 		a.resetShared(m)
 		return
 	}
-	if m.noReuse && a.off != nil {
+	if m == NoReuse && a.off != nil {
 		refuseNoReuse("Reset")
 	}
 	a.reset("Reset", m)
@@ -111,18 +120,18 @@ func (a *Arena) reset(op string, m Mode) int64 {
 	a.marks = a.marks[:0]
 	if a.kind == kindHeap {
 		a.rec.held.Store(0)
-		return m.keep
+		return m.keep()
 	}
 	if a.abandons(m) {
 		a.abandonAll()
 		a.checkChunks()
-		return m.keep
+		return m.keep()
 	}
-	keep := m.keep
+	keep := m.keep()
 	if a.debug.apart() {
 		keep = 0 // Freed chunks are quarantined.
 	} else if a.kind == kindFixed {
-		keep = Keep.keep
+		keep = Keep.keep()
 	}
 	var out *chunk
 	a.each(func(b *bump) { keep = b.giveBack(keep, &out) })

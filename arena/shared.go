@@ -120,7 +120,9 @@ func (a *Arena) resetShared(m Mode) {
 		p.debug.check("Reset", a.rec.id, 0)
 	}
 	for _, p := range a.parts {
-		m.keep = p.reset("Reset", m)
+		if left := p.reset("Reset", m); m != NoReuse {
+			m = Mode(left)
+		}
 	}
 	a.noteReset()
 }

@@ -78,8 +78,8 @@ type Totals struct {
 	Forgotten uint64
 }
 
-// ReadStats counts over all arenas. It takes about 0.1 ms for a thousand of them.
-func ReadStats() Totals {
+// ReadTotals counts over all arenas. It takes about 0.1 ms for a thousand of them.
+func ReadTotals() Totals {
 	t := Totals{Retained: store.kept.Load() + proven.kept.Load() + pooled.Load()}
 	eachRecord(func(r *record, leaked bool) {
 		n := r.held.Load()

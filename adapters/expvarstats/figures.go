@@ -109,7 +109,7 @@ func readOffheap() Offheap {
 }
 
 func readArenas() Arenas {
-	t := arena.ReadStats()
+	t := arena.ReadTotals()
 	return Arenas{Count: t.Arenas, Held: t.Held, OffHeap: t.OffHeap, Retained: t.Retained, Leaked: t.Leaked, LeakedBytes: t.LeakedBytes, Forgotten: t.Forgotten}
 }
 

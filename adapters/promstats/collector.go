@@ -184,7 +184,7 @@ func (g values) offheap() {
 }
 
 func (g values) arenas() {
-	t := arena.ReadStats()
+	t := arena.ReadTotals()
 	g.set(arenas, int64(t.Arenas))
 	g.set(arenaHeld, t.Held-t.OffHeap, "go")
 	g.set(arenaHeld, t.OffHeap, "offheap")
