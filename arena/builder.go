@@ -13,6 +13,11 @@ import (
 // io.Writer, io.StringWriter, io.ByteWriter and io.ReaderFrom. As long as no other value is made in
 // the arena meanwhile, growing copies nothing. [NewBuilder] makes one.
 //
+// If the arena has no memory for a write, the write returns an error that errors.Is
+// [offheap.ErrLimit] or [offheap.ErrOutOfMemory] and appends nothing. From then on each write returns
+// this error and String panics with it, until Reset. [Builder.Grow] or [Builder.TryGrow] reserves memory
+// first.
+//
 // A Builder must not be copied after its first use; a copy panics at every use. A Builder whose
 // arena was freed panics, too. So does one that was written to before the last Reset of the arena,
 // or after the checkpoint of a later Rewind, until its own Reset.
@@ -25,6 +30,7 @@ type Builder struct {
 	round uint64 // Of the arena, at the last use.
 	grown uint64 // The round in which buf got its memory.
 	buf   []byte
+	err   error // Of the first write that the arena refused.
 }
 
 var _ interface {
@@ -70,9 +76,13 @@ func (b *Builder) use(buf []byte) {
 	b.buf = buf
 }
 
-// String is the string written so far. It does not change when more is written.
+// String is the string written so far. It does not change when more is written. It panics if a write
+// was refused, because the string would lack a part.
 func (b *Builder) String() string {
 	b.check("Builder.String")
+	if b.err != nil {
+		panic(fmt.Errorf("arena: Builder.String after a write that returned an error; Reset begins a new string: %w", b.err))
+	}
 	if len(b.buf) == 0 {
 		return ""
 	}
@@ -87,53 +97,94 @@ func (b *Builder) Cap() int { return cap(b.buf) }
 
 // Reset begins a new string. Strings built before stay valid.
 func (b *Builder) Reset() {
-	b.buf = nil
+	b.buf, b.err = nil, nil
 	b.check("Builder.Reset")
 }
 
-// Grow makes room for n more bytes. It panics if n is negative.
-func (b *Builder) Grow(n int) {
+// Grow makes room for n more bytes. It panics if n is negative, and as [New] does.
+func (b *Builder) Grow(n int) { must(b.grow("Builder.Grow", n)) }
+
+// TryGrow is [Builder.Grow] that returns an error if there is no memory, instead of panicking. Then the
+// Builder is as before.
+func (b *Builder) TryGrow(n int) error { return b.grow("Builder.TryGrow", n) }
+
+func (b *Builder) grow(op string, n int) error {
 	if n < 0 {
-		panic(fmt.Errorf("arena: Builder.Grow: negative number of bytes %d", n))
+		panic(fmt.Errorf("arena: %s: negative number of bytes %d", op, n))
 	}
-	b.check("Builder.Grow")
+	b.check(op)
 	if cap(b.buf)-len(b.buf) >= n {
-		return
+		return nil
 	}
 	if n > maxBytes-len(b.buf) {
-		panic(outOfMemory("Builder.Grow: %d bytes and %d more", len(b.buf), n))
+		return outOfMemory("%s: %d bytes and %d more", op, len(b.buf), n)
 	}
 	if b.a == nil {
 		b.buf = slices.Grow(b.buf, n)
-		return
+		return nil
 	}
-	buf, err := reserve("Builder.Grow", b.a, describe[byte](), b.buf, len(b.buf)+n)
-	must(err)
+	buf, err := reserve(op, b.a, describe[byte](), b.buf, len(b.buf)+n)
+	if err != nil {
+		return err
+	}
 	b.use(buf)
-}
-
-// Write appends p. The error is always nil.
-func (b *Builder) Write(p []byte) (int, error) {
-	b.check("Builder.Write")
-	b.use(Append(b.a, b.buf, p...))
-	return len(p), nil
-}
-
-// WriteString appends s. The error is always nil.
-func (b *Builder) WriteString(s string) (int, error) {
-	b.check("Builder.WriteString")
-	b.use(Append(b.a, b.buf, unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))...))
-	return len(s), nil
-}
-
-// WriteByte appends c. The error is always nil.
-func (b *Builder) WriteByte(c byte) error {
-	b.check("Builder.WriteByte")
-	b.use(Append(b.a, b.buf, c))
 	return nil
 }
 
-// WriteRune appends the UTF-8 form of r and returns its length. The error is always nil.
+// add appends p for op, or nothing if it returns an error.
+func (b *Builder) add(op string, p []byte) error {
+	if n := len(b.buf); len(p) <= cap(b.buf)-n && (b.a == nil || b.a.kind > kindShared) && b.err == nil {
+		b.buf = b.buf[:n+len(p)]
+		copy(b.buf[n:], p)
+		return nil
+	}
+	return b.addSlow(op, p)
+}
+
+//go:noinline
+func (b *Builder) addSlow(op string, p []byte) error {
+	if b.err != nil {
+		return b.err
+	}
+	buf, err := appendTo(op, b.a, b.buf, p)
+	if err != nil {
+		b.err = err
+		return err
+	}
+	b.use(buf)
+	return nil
+}
+
+// Write appends p.
+func (b *Builder) Write(p []byte) (int, error) {
+	b.check("Builder.Write")
+	if err := b.add("Builder.Write", p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// WriteString appends s.
+func (b *Builder) WriteString(s string) (int, error) {
+	b.check("Builder.WriteString")
+	if err := b.add("Builder.WriteString", unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))); err != nil {
+		return 0, err
+	}
+	return len(s), nil
+}
+
+// WriteByte appends c.
+func (b *Builder) WriteByte(c byte) error {
+	b.check("Builder.WriteByte")
+	if n := len(b.buf); n < cap(b.buf) && (b.a == nil || b.a.kind > kindShared) && b.err == nil {
+		b.buf = b.buf[:n+1]
+		b.buf[n] = c
+		return nil
+	}
+	return b.addSlow("Builder.WriteByte", []byte{c})
+}
+
+// WriteRune appends the UTF-8 form of r and returns its length.
 func (b *Builder) WriteRune(r rune) (int, error) {
 	var p [utf8.UTFMax]byte
 	return b.Write(utf8.AppendRune(p[:0], r))
@@ -156,7 +207,9 @@ func (b *Builder) ReadFrom(r io.Reader) (total int64, err error) {
 			panic(fmt.Errorf("arena: Builder.ReadFrom: a Read of at most %d bytes returned %d", len(buf), n))
 		}
 		b.check("Builder.ReadFrom") // The reader may have used the arena.
-		b.use(Append(b.a, b.buf, buf[:n]...))
+		if err := b.add("Builder.ReadFrom", buf[:n]); err != nil {
+			return total, err
+		}
 		total += int64(n)
 		if err == io.EOF {
 			return total, nil

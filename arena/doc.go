@@ -51,8 +51,9 @@
 //
 // Three failures are panics with a value that errors.Is [offheap.ErrLimit] or
 // [offheap.ErrOutOfMemory]; the function with Try before its name returns the error: a limit is
-// reached ([Arena.SetLimit]), a fixed arena is full, or a length exceeds any machine's memory. If
-// the Go heap itself is exhausted, Go ends the process, as always.
+// reached ([Arena.SetLimit]), a fixed arena is full, or a length exceeds any machine's memory. Writes
+// to a [Builder] have no twin, because they return the error themselves. If the Go heap itself is
+// exhausted, Go ends the process, as always.
 //
 // To the collector a chunk is one object, and a value in it is a part of that object:
 //   - runtime.SetFinalizer on a value is a fatal error of Go's ("pointer not at beginning of

@@ -170,6 +170,12 @@ func SetBytes[K ~string, V any](m *Map[K, V], key []byte, value V) {
 	must(m.set("SetBytes", bufferKey[K](key), value))
 }
 
+// TrySetBytes is [Map.TrySet] with a key in a buffer. If the key is new, TrySetBytes copies it to the
+// arena.
+func TrySetBytes[K ~string, V any](m *Map[K, V], key []byte, value V) error {
+	return m.set("TrySetBytes", bufferKey[K](key), value)
+}
+
 // bufferKey is a key for a Map, which does not keep it: it keeps copies of strings.
 func bufferKey[K ~string](b []byte) K {
 	return K(unsafex.StringOf(unsafex.Unescaped(unsafex.DataOf(b)), len(b)))

@@ -51,8 +51,16 @@ func (t Typed[T]) TryNew() (*T, error) { return TryNew[T](t.b.a) }
 // MakeSlice is [MakeSlice] in the arena.
 func (t Typed[T]) MakeSlice(length, capacity int) []T { return MakeSlice[T](t.b.a, length, capacity) }
 
+// TryMakeSlice is [TryMakeSlice] in the arena.
+func (t Typed[T]) TryMakeSlice(length, capacity int) ([]T, error) {
+	return TryMakeSlice[T](t.b.a, length, capacity)
+}
+
 // Append is [Append] in the arena.
 func (t Typed[T]) Append(s []T, elems ...T) []T { return Append(t.b.a, s, elems...) }
+
+// TryAppend is [TryAppend] in the arena.
+func (t Typed[T]) TryAppend(s []T, elems ...T) ([]T, error) { return TryAppend(t.b.a, s, elems...) }
 
 // String names type and arena.
 func (t Typed[T]) String() string {
