@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"sync/atomic"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/typeinfo"
@@ -34,12 +33,10 @@ type Arena struct {
 
 	words, bytes bump // Data without pointers and bools.
 
-	inline  [8]slot // The first slots.
-	rec     *record
-	kind    kind                    // Of a shared arena it never changes; Free marks the parts.
-	seal                            // Tells the arena from a copy.
-	round   atomic.Uint64           // Checkpoint, Rewind, Reset and Free count it up. A part has none.
-	history atomic.Pointer[history] // Of the rounds, once there was a checkpoint.
+	inline [8]slot // The first slots.
+	rec    *record
+	kind   kind // Of a shared arena it never changes; Free marks the parts.
+	seal        // Tells the arena from a copy.
 	// noReuse: the collector gets the chunks after Free, Reset and Rewind; see noreuse.go.
 	noReuse bool
 	lent    uint8    // How many of cursors chunks have or had, and those of earlier arrays.

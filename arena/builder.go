@@ -27,8 +27,9 @@ type Builder struct {
 	_     noCopy
 	self  *Builder // What tells the Builder from a copy, set by the first use.
 	a     *Arena
-	round uint64 // Of the arena, at the last use.
-	grown uint64 // The round in which buf got its memory.
+	life  *record // Of the arena, set with self. Its round says whether something was given up.
+	round uint64  // Of life, at the last use.
+	grown uint64  // The round in which buf got its memory.
 	buf   []byte
 	err   error // Of the first write that the arena refused.
 }
@@ -45,7 +46,7 @@ func NewBuilder(a *Arena) *Builder { return &Builder{a: a} }
 
 // check panics if the Builder is a copy, or holds bytes that the arena gave up.
 func (b *Builder) check(op string) {
-	if b.self != b || b.a != nil && b.a.round.Load() != b.round {
+	if b.self != b || b.life.round.Load() != b.round {
 		b.checkSlow(op)
 	}
 }
@@ -53,25 +54,25 @@ func (b *Builder) check(op string) {
 //go:noinline
 func (b *Builder) checkSlow(op string) {
 	if b.self != nil && b.self != b {
-		panic(misuse(op, useOfCopy, "on a copy of a Builder of %s; use *Builder, never copy the value", b.a.name()))
+		panic(misuse(op, useOfCopy, "on a copy of a Builder of %s; use *Builder, never copy the value", b.life.name()))
 	}
 	if b.a == nil {
-		b.self = b
+		b.self, b.life = b, &heapRecord
 		return
 	}
 	b.a.check(op)
-	b.self = b
-	how, now := b.a.since(b.grown)
+	b.self, b.life = b, b.a.rec
+	how, now := b.life.since(b.grown)
 	if cap(b.buf) != 0 && how != "" {
-		panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was %s; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset and Rewind", b.a.name(), how, b.a.rec.place()))
+		panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was %s; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset and Rewind", b.life.name(), how, b.life.place()))
 	}
 	b.round = now
 }
 
 // use makes buf the Builder's, and notes when it got its memory.
 func (b *Builder) use(buf []byte) {
-	if cap(buf) != cap(b.buf) && b.a != nil {
-		b.grown = b.a.round.Load()
+	if cap(buf) != cap(b.buf) {
+		b.grown = b.life.round.Load()
 	}
 	b.buf = buf
 }

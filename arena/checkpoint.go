@@ -31,7 +31,8 @@ func (m *mark) end() *chunk {
 var noMark = mark{chunk: &noChunk}
 
 // Checkpoint notes the present fill of a. It costs some bytes for each type in use, until a is
-// rewound to an earlier checkpoint or reset.
+// rewound to an earlier checkpoint or reset. In an arena without reuse ([Options]), the values with
+// pointers that are made later begin new chunks, one for each of their types.
 func (a *Arena) Checkpoint() Checkpoint {
 	if a == nil {
 		return Checkpoint{}
@@ -43,7 +44,7 @@ func (a *Arena) Checkpoint() Checkpoint {
 	c := Checkpoint{a.rec.id, registry.last.Add(1)}
 	a.partChunks()
 	a.checkpoint(c)
-	a.noteCheckpoint(c.serial)
+	a.rec.noteCheckpoint(c.serial)
 	return c
 }
 
@@ -82,7 +83,7 @@ func (a *Arena) Rewind(c Checkpoint) {
 		return
 	}
 	a.rewind("Rewind", c, a.abandons(GiveBack))
-	a.noteRewind(c.serial)
+	a.rec.noteRewind(c.serial)
 }
 
 // marksOf finds the marks [from, to) of a checkpoint, none if it is stale.

@@ -56,12 +56,7 @@ func (a *Arena) misused(op string) {
 	case a.self != a:
 		panic(misuse(op, useOfCopy, "on a copy of arena %d, which was made by %s; use *Arena, never copy the value", a.rec.id, a.rec.place()))
 	case a.kind != kindFreed:
-		panic(a.overwritten(op))
+		panic(misuse(op, useOfCopy, "on arena %d, over which an older copy of it was written; it was made by %s; use *Arena, never copy the value", a.rec.id, a.rec.place()))
 	}
 	panic(misuse(op, useAfterFree, "on arena %d, which was freed; it was made by %s: do not use an arena after its Free, and call Free once", a.rec.id, a.rec.place()))
-}
-
-// overwritten is the panic's value for an arena over which an older copy of it was written.
-func (a *Arena) overwritten(op string) error {
-	return misuse(op, useOfCopy, "on arena %d, over which an older copy of it was written; it was made by %s; use *Arena, never copy the value", a.rec.id, a.rec.place())
 }

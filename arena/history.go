@@ -1,7 +1,6 @@
 package arena
 
 import (
-	"slices"
 	"sort"
 	"sync"
 )
@@ -20,55 +19,44 @@ type history struct {
 type period struct{ serial, noted, rewound uint64 }
 
 // noteCheckpoint begins a period.
-func (a *Arena) noteCheckpoint(serial uint64) {
-	h := a.history.Load()
+func (r *record) noteCheckpoint(serial uint64) {
+	h := r.history.Load()
 	if h == nil {
-		h = &history{begun: a.round.Load()} // Each earlier round was ended by a Reset.
-		a.history.Store(h)
+		h = &history{begun: r.round.Load()} // Each earlier round was ended by a Reset.
+		r.history.Store(h)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.marks = append(h.marks, period{serial: serial, noted: a.round.Add(1)})
-}
-
-// knows says whether the history has a checkpoint.
-func (a *Arena) knows(serial uint64) bool {
-	h := a.history.Load()
-	if h == nil {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.ContainsFunc(h.marks, func(p period) bool { return p.serial == serial })
+	h.marks = append(h.marks, period{serial: serial, noted: r.round.Add(1)})
 }
 
 // noteRewind ends the values made since a checkpoint.
-func (a *Arena) noteRewind(serial uint64) {
-	h := a.history.Load()
+func (r *record) noteRewind(serial uint64) {
+	h := r.history.Load()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := sort.Search(len(h.marks), func(i int) bool { return h.marks[i].serial > serial })
 	h.marks = h.marks[:n]
-	h.marks[n-1].rewound = a.round.Add(1)
+	h.marks[n-1].rewound = r.round.Add(1)
 }
 
 // noteReset ends all that was made. Free does the same.
-func (a *Arena) noteReset() {
-	h := a.history.Load()
+func (r *record) noteReset() {
+	h := r.history.Load()
 	if h == nil {
-		a.round.Add(1)
+		r.round.Add(1)
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.begun, h.marks = a.round.Add(1), h.marks[:0]
+	h.begun, h.marks = r.round.Add(1), h.marks[:0]
 }
 
-// since says what gave up what a made in a round: "reset", "rewound", or "" if a has it still. It
-// tells the round that it is now.
-func (a *Arena) since(made uint64) (how string, now uint64) {
-	now = a.round.Load() // Before the history: the first checkpoint makes that, and then begins a round.
-	h := a.history.Load()
+// since says what gave up what the arena made in a round: "reset", "rewound", or "" if the arena has
+// it still. It tells the round that it is now.
+func (r *record) since(made uint64) (how string, now uint64) {
+	now = r.round.Load() // Before the history: the first checkpoint makes that, and then begins a round.
+	h := r.history.Load()
 	if h == nil { // Each later round was begun by a Reset, or by Free.
 		if now != made {
 			how = "reset"
@@ -84,5 +72,5 @@ func (a *Arena) since(made uint64) (how string, now uint64) {
 	case n > 0 && made < h.marks[n-1].rewound:
 		how = "rewound"
 	}
-	return how, a.round.Load()
+	return how, r.round.Load()
 }

@@ -156,23 +156,55 @@ func TestMapReadersAndCheckpoints(t *testing.T) {
 	readers.Wait()
 }
 
-// TestOverwrittenHistory: a shared arena over which an older copy of it was written refuses a
-// checkpoint that the copy does not know, and changes nothing.
+// TestOverwrittenHistory: an arena over which an older copy of it was written knows which Maps and
+// Builders are stale all the same. A shared arena, all of whose parts lie elsewhere, works on.
 func TestOverwrittenHistory(t *testing.T) {
-	for _, again := range []bool{false, true} {
-		a := NewShared()
-		old := copyOf(a)
-		c := a.Checkpoint()
-		s := String(a, "ABCDEFGHIJ")
-		reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem())
-		if again {
-			a.Checkpoint()
-		}
-		wantPanic(t, "Rewind", func() { a.Rewind(c) }, "arena: Rewind on arena", "an older copy of it was written")
-		String(a, "KLMNOPQRST")
-		if s != "ABCDEFGHIJ" {
-			t.Errorf("a string became %q", s)
-		}
-		a.Free()
+	for name, make := range map[string]func() *Arena{"own": NewArena, "shared": NewShared, "no reuse": func() *Arena { return NewWith(Options{NoReuse: true}) }} {
+		t.Run(name, func(t *testing.T) {
+			for what, give := range map[string]func(a *Arena) (end func(), live *Map[int, string]){
+				"reset": func(a *Arena) (func(), *Map[int, string]) {
+					return func() { a.Reset(Keep) }, nil
+				},
+				"rewound": func(a *Arena) (func(), *Map[int, string]) {
+					live := NewMap[int, string](a, 4)
+					live.Set(1, "live")
+					c := a.Checkpoint()
+					return func() { a.Rewind(c) }, live
+				},
+			} {
+				a := make()
+				end, live := give(a)
+				m := NewMap[int, string](a, 4)
+				m.Set(1, "stale")
+				b := NewBuilder(a)
+				b.WriteString("ABCDEFGHIJ")
+				old := copyOf(a)
+				end()
+				reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem())
+				wantPanic(t, what, func() { m.Get(1) }, "arena: Map.Get on ")
+				wantPanic(t, what, func() { _ = b.String() }, "arena: Builder.String on ")
+				if live != nil {
+					if s, ok := live.Get(1); !ok || s != "live" {
+						t.Errorf("%s: an older Map has %q", what, s)
+					}
+				}
+				if name != "shared" {
+					continue
+				}
+				c := a.Checkpoint()
+				s := String(a, "ABCDEFGHIJ")
+				reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem())
+				a.Rewind(c)
+				if u := NewBuilder(a); s == "" || u.String() != "" {
+					t.Error("a new Builder is not empty")
+				}
+				end = func() { a.Rewind(c) }
+				a.Reset(Keep)
+				wantPanic(t, what, end, "stale checkpoint")
+				a.Free()
+				reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem())
+				wantPanic(t, what, a.Free, "arena: Free on ", "was freed")
+			}
+		})
 	}
 }

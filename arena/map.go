@@ -33,7 +33,7 @@ import (
 type Map[K comparable, V any] struct {
 	_     noCopy
 	self  *Map[K, V]    // What tells the Map from a copy.
-	life  *Arena        // Its round says whether something was given up.
+	life  *record       // Its round says whether something was given up.
 	round atomic.Uint64 // Of life, at the last use.
 	grown uint64        // The round in which the Map last took memory of the arena.
 	t     mapTable[K, V]
@@ -51,9 +51,6 @@ type Map[K comparable, V any] struct {
 	loops   mapLoops       // Iterations that are under way.
 	spare   mapTable[K, V] // Of the table's size, empty, if there is one.
 }
-
-// plainHeap is the life of Maps that belong to no arena.
-var plainHeap = Arena{kind: kindHeap}
 
 // NewMap makes an empty Map in a, with room for hint entries. If there is no memory for them, it
 // panics with a value that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory]. It panics if
@@ -74,13 +71,13 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 		panic(fmt.Errorf("arena: %s: negative number of entries %d", op, hint))
 	}
 	slot := describe[mapSlot[K, V]]()
-	m := &Map[K, V]{a: a, life: &plainHeap, keys: keysOf[K](), scanned: slot.flow == typedFlow}
+	m := &Map[K, V]{a: a, life: &heapRecord, keys: keysOf[K](), scanned: slot.flow == typedFlow}
 	if a != nil {
 		a.check(op)
 		if a.kind.offHeap() {
 			a.checkEntries(op, reflect.TypeFor[K](), reflect.TypeFor[V]())
 		}
-		m.life = a
+		m.life = a.rec
 		m.tookMemory()
 		m.round.Store(m.grown)
 	}
@@ -135,8 +132,8 @@ func (m *Map[K, V]) checkSlow(op string) {
 	}
 	how, now := m.life.since(m.grown)
 	if how != "" { // Otherwise the arena may be in use, beside goroutines that look up.
-		m.life.check(op)
-		panic(misuse(op, useAfterReset, "on a Map of %s, which was %s since the Map was made or took more memory; the arena was made by %s: make a new Map with NewMap after each Reset and Rewind", m.life.name(), how, m.life.rec.place()))
+		m.a.check(op)
+		panic(misuse(op, useAfterReset, "on a Map of %s, which was %s since the Map was made or took more memory; the arena was made by %s: make a new Map with NewMap after each Reset and Rewind", m.life.name(), how, m.life.place()))
 	}
 	m.round.Store(now)
 }
@@ -147,14 +144,6 @@ func (m *Map[K, V]) tookMemory() { m.grown = m.life.round.Load() }
 // stale panics because the table is not what the Map left in it.
 func (m *Map[K, V]) stale(op string) {
 	panic(misuse(op, useAfterReset, "on a Map of %s whose memory holds something else by now: it was made, or has grown, after the checkpoint of a Rewind: use no value of an arena after that", m.life.name()))
-}
-
-// name is what messages call the arena.
-func (a *Arena) name() string {
-	if a == nil || a.rec == nil {
-		return "the Go heap"
-	}
-	return fmt.Sprintf("arena %d", a.rec.id)
 }
 
 // Len is the number of entries.

@@ -23,6 +23,22 @@ type record struct {
 	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
 
 	version uint64 // Of the arena's seal.
+
+	// Here and not in the Arena, so that an older copy that is written over it does not bring an
+	// earlier round back.
+	round   atomic.Uint64           // Checkpoint, Rewind, Reset and Free count it up.
+	history atomic.Pointer[history] // Of the rounds, once there was a checkpoint.
+}
+
+// heapRecord stands for the Go heap, as the arena that a nil *Arena is.
+var heapRecord = record{kind: kindHeap}
+
+// name is what messages call the arena.
+func (r *record) name() string {
+	if r.id == 0 {
+		return "the Go heap"
+	}
+	return fmt.Sprintf("arena %d", r.id)
 }
 
 // registry finds records by ID. Records of arenas on Go memory that the collector took are struck

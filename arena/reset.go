@@ -28,7 +28,7 @@ func (a *Arena) end(op string, m Mode) {
 	abandons := a.abandons(m)
 	a.kind = kindFreed
 	a.outdate()
-	a.noteReset()
+	a.rec.noteReset()
 	a.closeSlots()
 	a.inline = [8]slot{}
 	if abandons {
@@ -108,7 +108,7 @@ func (a *Arena) Reset(m Mode) {
 		refuseNoReuse("Reset")
 	}
 	a.reset("Reset", m)
-	a.noteReset()
+	a.rec.noteReset()
 }
 
 // reset returns how many of the bytes to keep were not needed. op is what did it.

@@ -110,7 +110,7 @@ func (a *Arena) freeShared(op string, m Mode) {
 	for _, p := range a.parts {
 		p.end(op, m)
 	}
-	a.noteReset()
+	a.rec.noteReset()
 	unregister(a.rec)
 }
 
@@ -124,7 +124,7 @@ func (a *Arena) resetShared(m Mode) {
 			m = Mode(left)
 		}
 	}
-	a.noteReset()
+	a.rec.noteReset()
 }
 
 func (a *Arena) checkpointShared() Checkpoint {
@@ -134,16 +134,12 @@ func (a *Arena) checkpointShared() Checkpoint {
 		p.partChunks()
 		p.checkpoint(c)
 	}
-	a.noteCheckpoint(c.serial)
+	a.rec.noteCheckpoint(c.serial)
 	return c
 }
 
 func (a *Arena) rewindShared(c Checkpoint) {
 	defer a.lockAll("Rewind")()
-	// The parts are shared with copies, the history is not: it is that of the arena's bits.
-	if from, to := a.parts[0].marksOf(c); from < to && !a.knows(c.serial) {
-		panic(a.overwritten("Rewind"))
-	}
 	for _, p := range a.parts {
 		if from, to := p.marksOf(c); from < to { // All parts have it, or none.
 			p.debug.check("Rewind", a.rec.id, p.marks[from].values)
@@ -152,7 +148,7 @@ func (a *Arena) rewindShared(c Checkpoint) {
 	for _, p := range a.parts {
 		p.rewind("Rewind", c, p.abandons(GiveBack))
 	}
-	a.noteRewind(c.serial)
+	a.rec.noteRewind(c.serial)
 }
 
 func (a *Arena) statsShared() (s Stats) {
