@@ -87,7 +87,7 @@ var handles = []handle{
 	{reflect.TypeFor[Builder](), false, "belongs to its arena and cannot be copied: copy its String"},
 	{reflect.TypeFor[offheap.Local](), true, keepPointer},
 	{reflect.TypeFor[offheap.File](), true, keepPointer},
-	{reflect.TypeFor[offheap.Shared](), true, keepPointer},
+	{reflect.TypeFor[offheap.Counted](), true, keepPointer},
 	{reflect.TypeFor[offheap.Purpose](), true, keepPointer},
 }
 

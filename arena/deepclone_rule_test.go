@@ -163,7 +163,7 @@ type ownHandles struct {
 	table   Map[int, int]
 	local   offheap.Local
 	file    offheap.File
-	shared  offheap.Shared
+	shared  offheap.Counted
 	purpose offheap.Purpose
 
 	builderAt *Builder
@@ -194,7 +194,7 @@ func TestDeepCloneHandles(t *testing.T) {
 	type derived Arena
 	l := offheap.NewLocal()
 	defer l.Close()
-	s := offheap.NewShared(8)
+	s := offheap.NewCounted(8)
 	defer s.Release()
 	type pointers struct {
 		arena   *Arena
@@ -202,7 +202,7 @@ func TestDeepCloneHandles(t *testing.T) {
 		pool    *Pool
 		local   *offheap.Local
 		file    *offheap.File
-		shared  *offheap.Shared
+		shared  *offheap.Counted
 		purpose *offheap.Purpose
 	}
 	v := &pointers{a, (*derived)(a), &Pool{}, l, &offheap.File{}, s, offheap.NewPurpose("p")}

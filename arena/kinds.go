@@ -1,7 +1,6 @@
 package arena
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 
@@ -151,17 +150,12 @@ type offHeapMaker struct {
 	free func(p unsafex.Ptr, n int)
 }
 
-func makeOffHeap[T any](p *offheap.Purpose, n int) (at unsafex.Ptr, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			e, ok := v.(error)
-			if !ok || !errors.Is(e, offheap.ErrOutOfMemory) && !errors.Is(e, offheap.ErrLimit) {
-				panic(v)
-			}
-			err = e
-		}
-	}()
-	return unsafex.DataOf(offheap.MakeSliceFor[T](p, n, n)), nil
+func makeOffHeap[T any](p *offheap.Purpose, n int) (unsafex.Ptr, error) {
+	s, err := offheap.For[T](p).TryMakeSlice(n, n)
+	if err != nil {
+		return nil, err
+	}
+	return unsafex.DataOf(s), nil
 }
 
 func freeOffHeap[T any](p unsafex.Ptr, n int) { offheap.FreeSlice(unsafex.SliceOf[T](p, n, n)) }

@@ -52,7 +52,7 @@ func TestNegativeLengths(t *testing.T) {
 			"AllocAligned":          func() { AllocAligned(n, 64) },
 			"Realloc":               func() { Realloc(b, n) },
 			"Realloc of nothing":    func() { Realloc(nil, n) },
-			"NewShared":             func() { NewShared(n) },
+			"NewCounted":            func() { NewCounted(n) },
 			"Local.Alloc":           func() { l.Alloc(n) },
 			"Local.AllocUninit":     func() { l.AllocUninit(n) },
 			"Local.TryAlloc":        func() { _, _ = l.TryAlloc(n) },
@@ -62,8 +62,8 @@ func TestNegativeLengths(t *testing.T) {
 			"MakeSlice of nothing":  func() { MakeSlice[struct{}](n, 4) },
 			"MakeSlice's capacity":  func() { MakeSlice[int](0, n) },
 			"TryMakeSlice":          func() { _, _ = TryMakeSlice[int](n, n) },
-			"MakeSliceUninit":       func() { MakeSliceUninit[int](n, 4) },
-			"MakeSliceFor":          func() { MakeSliceFor[int](p, n, 4) },
+			"MakeSliceUninit":       func() { Typed[int]{}.Uninit().MakeSlice(n, 4) },
+			"MakeSlice of For":      func() { For[int](p).MakeSlice(n, 4) },
 			"SetLimit":              func() { SetLimit(int64(n)) },
 			"the Purpose's limit":   func() { p.SetLimit(int64(n)) },
 			"AllocAligned's second": func() { AllocAligned(100, n) },
@@ -117,7 +117,7 @@ func TestHugeLengths(t *testing.T) {
 		wantPanic(t, "Alloc", ErrOutOfMemory, func() { Alloc(n) })
 		wantPanic(t, "AllocUninit", ErrOutOfMemory, func() { AllocUninit(n) })
 		wantPanic(t, "Realloc", ErrOutOfMemory, func() { Realloc(b, n) })
-		wantPanic(t, "NewShared", ErrOutOfMemory, func() { NewShared(n) })
+		wantPanic(t, "NewCounted", ErrOutOfMemory, func() { NewCounted(n) })
 		wantPanic(t, "Local.Alloc", ErrOutOfMemory, func() { l.Alloc(n) })
 	}
 	if !filled(b, 3) {
@@ -148,15 +148,15 @@ func TestOverflowingSlices(t *testing.T) {
 			t.Errorf("%d values of 16 bytes: %v", n, err)
 		}
 		wantPanic(t, "MakeSlice", ErrOutOfMemory, func() { MakeSlice[point](0, n) })
-		wantPanic(t, "MakeSliceUninit", ErrOutOfMemory, func() { MakeSliceUninit[point](n, n) })
-		wantPanic(t, "MakeSliceFor", ErrOutOfMemory, func() { MakeSliceFor[point](p, n, n) })
+		wantPanic(t, "MakeSliceUninit", ErrOutOfMemory, func() { Typed[point]{}.Uninit().MakeSlice(n, n) })
+		wantPanic(t, "MakeSliceFor", ErrOutOfMemory, func() { For[point](p).MakeSlice(n, n) })
 		s := MakeSlice[point](1, 1)
 		wantPanic(t, "Append", ErrOutOfMemory, func() { Append(s, pretended[point](n-1)...) })
 		FreeSlice(s)
 	}
 	for _, bad := range [][2]int{{2, 1}, {1, 0}, {math.MaxInt, 1}} {
 		alloctest.MustPanic(t, func() { MakeSlice[point](bad[0], bad[1]) }, "offheap: MakeSlice", "out of range", fmt.Sprint(bad[0]))
-		alloctest.MustPanic(t, func() { MakeSliceFor[point](p, bad[0], bad[1]) }, "offheap: MakeSliceFor", "out of range")
+		alloctest.MustPanic(t, func() { For[point](p).MakeSlice(bad[0], bad[1]) }, "offheap: MakeSlice", "out of range")
 	}
 	works(t)
 }
@@ -213,7 +213,7 @@ func sizeless[T any](t *testing.T) {
 	l := NewLocal()
 	defer l.Close()
 	pur := NewPurpose("nothing")
-	for _, p := range []*T{New[T](), NewUninit[T](), NewIn[T](l), NewFor[T](pur)} {
+	for _, p := range []*T{New[T](), Typed[T]{}.Uninit().New(), In[T](l).New(), For[T](pur).New()} {
 		if p == nil {
 			t.Fatalf("nil for a %T", *p)
 		}
@@ -223,7 +223,7 @@ func sizeless[T any](t *testing.T) {
 		}
 		Delete(p)
 		Delete(p) // There is nothing to free, thus nothing to free twice.
-		DeleteIn(l, p)
+		deleteIn(l, p)
 		DeleteRef(r)
 	}
 	s := MakeSlice[T](5, math.MaxInt)
@@ -235,7 +235,7 @@ func sizeless[T any](t *testing.T) {
 	}
 	FreeSlice(s)
 	FreeSlice(s[3:])
-	FreeSlice(MakeSliceFor[T](pur, 0, 9))
+	FreeSlice(For[T](pur).MakeSlice(0, 9))
 }
 
 func TestEmptyBlocks(t *testing.T) {
@@ -251,7 +251,7 @@ func TestEmptyBlocks(t *testing.T) {
 	FreeSlice[point](nil)
 	FreeSlice(MakeSlice[point](0, 0))
 	Delete[point](nil)
-	s := NewShared(0)
+	s := NewCounted(0)
 	s.Release()
 }
 
@@ -263,7 +263,7 @@ func TestTypeOf100MB(t *testing.T) {
 	quiet(t)
 	type big [100 << 20]byte
 	before := ReadStats().InUse
-	for _, create := range []func() *big{New[big], NewUninit[big], func() *big { p, _ := TryNew[big](); return p }} {
+	for _, create := range []func() *big{New[big], Typed[big]{}.Uninit().New, func() *big { p, _ := TryNew[big](); return p }} {
 		p := create()
 		if n := ReadStats().InUse - before; n < 100<<20 || n > 101<<20 {
 			t.Errorf("a value of 100 MiB takes %d bytes", n)
@@ -369,15 +369,15 @@ func refused[T any](t *testing.T, path string) {
 	for what, f := range map[string]func(){
 		"New":             func() { New[T]() },
 		"TryNew":          func() { _, _ = TryNew[T]() },
-		"NewUninit":       func() { NewUninit[T]() },
-		"NewRef":          func() { NewRef[T]() },
-		"NewIn":           func() { NewIn[T](l) },
-		"NewFor":          func() { NewFor[T](p) },
+		"NewUninit":       func() { Typed[T]{}.Uninit().New() },
+		"NewRef":          func() { RefOf(New[T]()) },
+		"NewIn":           func() { In[T](l).New() },
+		"NewFor":          func() { For[T](p).New() },
 		"MakeSlice":       func() { MakeSlice[T](1, 1) },
 		"MakeSlice of 0":  func() { MakeSlice[T](0, 0) },
 		"TryMakeSlice":    func() { _, _ = TryMakeSlice[T](1, 1) },
-		"MakeSliceUninit": func() { MakeSliceUninit[T](1, 1) },
-		"MakeSliceFor":    func() { MakeSliceFor[T](p, 1, 1) },
+		"MakeSliceUninit": func() { Typed[T]{}.Uninit().MakeSlice(1, 1) },
+		"MakeSliceFor":    func() { For[T](p).MakeSlice(1, 1) },
 		"Append":          func() { Append[T](nil, *new(T)) },
 		"NewInFile":       func() { _, _ = NewInFile[T](nil) },
 		"MakeSliceInFile": func() { _, _ = MakeSliceInFile[T](nil, 1) },

@@ -43,7 +43,7 @@ var lists = []struct {
 		defer l.Close()
 		var head *link
 		for i := range n {
-			v := NewIn[link](l)
+			v := In[link](l).New()
 			v.Next, v.N = head, i
 			head = v
 		}
@@ -52,7 +52,7 @@ var lists = []struct {
 		}
 		for head != nil {
 			next := head.Next
-			DeleteIn(l, head)
+			deleteIn(l, head)
 			head = next
 		}
 		return sum
@@ -160,7 +160,7 @@ func BenchmarkPair(b *testing.B) {
 	b.Run("NewIn/32", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			DeleteIn(l, NewIn[[4]int64](l))
+			deleteIn(l, In[[4]int64](l).New())
 		}
 	})
 }

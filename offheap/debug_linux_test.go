@@ -433,7 +433,7 @@ func TestLeaks(t *testing.T) {
 // TestStaleRef: a Ref to a freed block is told from a damaged one.
 func TestStaleRef(t *testing.T) {
 	inModes(t, func(t *testing.T) {
-		r := NewRef[point]()
+		r := RefOf(New[point]())
 		DeleteRef(r)
 		e := wantMisuse(t, "Ptr", "use after Delete", func() { r.Ptr() })
 		wantText(t, e.Error(), "freehold: use after Delete: Ref.Ptr of a Ref to a offheap.point", "allocated", "freed", "TestStaleRef")

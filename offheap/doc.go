@@ -14,8 +14,9 @@
 // bytes, an offset, checked at each use. A type that contains [UnsafeSelfContained] promises that
 // its pointers lead to off-heap memory only.
 //
-// [Local] is the fastest way for one goroutine, [Purpose] an account with a limit, [Shared] a block
-// with several owners, [File] memory that is a file.
+// [Local] is the fastest way for one goroutine, [Purpose] an account with a limit, [Counted] a block
+// with several owners, [File] memory that is a file. A [Typed] allocates values and slices from a
+// Local or in the account of a Purpose.
 //
 // # Lifetime
 //

@@ -122,7 +122,7 @@ func foreignDetail(op string) string {
 	const where = "no block of offheap lies there; "
 	switch op {
 	case "RefOf":
-		return where + "a Ref leads to blocks of offheap alone, not to the Go heap, the stack or a mapped file: allocate the value with NewRef or New, or keep the Ref that NewInFile returned"
+		return where + "a Ref leads to blocks of offheap alone, not to the Go heap, the stack or a mapped file: allocate the value with New, or keep the Ref that NewInFile returned"
 	case "Append", "Realloc":
 		return where + "memory of the Go heap, the stack or a mapped file cannot grow here: use Go's append, or copy it to a block first"
 	}

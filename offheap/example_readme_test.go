@@ -15,7 +15,7 @@ type node struct {
 
 func pushAll(keys []uint64) (head offheap.Ref[node]) {
 	for _, key := range keys {
-		n := offheap.NewRef[node]()
+		n := offheap.RefOf(offheap.New[node]())
 		*n.Ptr() = node{key: key, next: head}
 		head = n
 	}

@@ -86,7 +86,7 @@ func ExampleRef() {
 	}
 	var head offheap.Ref[node]
 	for i := range 5 {
-		r := offheap.NewRef[node]()
+		r := offheap.RefOf(offheap.New[node]())
 		*r.Ptr() = node{next: head, n: i}
 		head = r
 	}
@@ -103,7 +103,7 @@ func ExampleRef() {
 func ExampleLocal() {
 	l := offheap.NewLocal()
 	defer l.Close()
-	p := offheap.NewIn[[4]int](l)
+	p := offheap.In[[4]int](l).New()
 	p[3] = 7
 	b := l.Alloc(10)
 	fmt.Println(*p, len(b))
@@ -129,8 +129,8 @@ func ExamplePurpose() {
 	// true
 }
 
-func ExampleShared() {
-	s := offheap.NewShared(5)
+func ExampleCounted() {
+	s := offheap.NewCounted(5)
 	copy(s.Bytes(), "hello")
 	var readers sync.WaitGroup
 	for range 3 {

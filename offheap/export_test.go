@@ -59,3 +59,6 @@ func (t localHeap) TryAllocAligned(n, a int) ([]byte, error)   { return TryAlloc
 func (t localHeap) TryRealloc(b []byte, n int) ([]byte, error) { return TryRealloc(b, n) }
 func (t localHeap) Free(b []byte)                              { t.l.Free(b) }
 func (t localHeap) InUse() int64                               { return ReadStats().InUse }
+
+// deleteIn is Delete through a Local, for any value.
+func deleteIn[T any](l *Local, p *T) { In[T](l).Delete(p) }

@@ -43,7 +43,7 @@ var wrongFrees = map[string]func() (free, wrong func()){
 		return func() { Delete(p) }, func() {
 			l := NewLocal()
 			defer l.Close()
-			DeleteIn(l, &p.First)
+			deleteIn(l, &p.First)
 		}
 	},
 }

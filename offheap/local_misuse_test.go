@@ -26,14 +26,14 @@ func localCalls(l *Local, b []byte, p *point) map[string]func() {
 		"AllocUninit":         func() { l.AllocUninit(100) },
 		"TryAllocUninit":      func() { _, _ = l.TryAllocUninit(100) },
 		"Free":                func() { l.Free(b) },
-		"NewIn":               func() { NewIn[point](l) },
-		"NewIn of another":    func() { NewIn[link](l) },
-		"NewIn of 100 KB":     func() { NewIn[[100_000]byte](l) },
-		"DeleteIn":            func() { DeleteIn(l, p) },
-		"NewIn of size zero":  func() { NewIn[struct{}](l) },
-		"DeleteIn, size zero": func() { DeleteIn(l, new(struct{})) },
+		"NewIn":               func() { In[point](l).New() },
+		"NewIn of another":    func() { In[link](l).New() },
+		"NewIn of 100 KB":     func() { In[[100_000]byte](l).New() },
+		"DeleteIn":            func() { deleteIn(l, p) },
+		"NewIn of size zero":  func() { In[struct{}](l).New() },
+		"DeleteIn, size zero": func() { deleteIn(l, new(struct{})) },
 		"Free of nothing":     func() { l.Free(nil) },
-		"DeleteIn of nil":     func() { DeleteIn[point](l, nil) },
+		"DeleteIn of nil":     func() { deleteIn[point](l, nil) },
 		"Close":               l.Close,
 	}
 }
@@ -43,10 +43,10 @@ func localCalls(l *Local, b []byte, p *point) map[string]func() {
 func TestCopiedLocal(t *testing.T) {
 	quiet(t)
 	l := NewLocal()
-	b, p := l.Alloc(100), NewIn[point](l)
+	b, p := l.Alloc(100), In[point](l).New()
 	fill(b, 9)
 	l.Free(l.Alloc(100)) // The slots have free blocks.
-	DeleteIn(l, NewIn[point](l))
+	deleteIn(l, In[point](l).New())
 	c := copyOf(l)
 	refused := func(when string) {
 		t.Helper()
@@ -70,7 +70,7 @@ func TestCopiedLocal(t *testing.T) {
 		t.Error("a call that was refused changed a block")
 	}
 	next.Free(b)
-	DeleteIn(next, p)
+	deleteIn(next, p)
 }
 
 // TestCopiedAndClosedLocals is what a program with a copied Local did before: after two Closes of

@@ -83,7 +83,7 @@ func TestLocalCloseWithLiveBlocks(t *testing.T) {
 		l := NewLocal()
 		b := l.Alloc(1 + i*10)
 		fill(b, i)
-		v := NewIn[flags](l)
+		v := In[flags](l).New()
 		v.N = int64(i)
 		l.Close()
 		l.Close()
@@ -103,7 +103,7 @@ func TestLocalCloseWithLiveBlocks(t *testing.T) {
 func TestLocalUseAfterClose(t *testing.T) {
 	quiet(t)
 	l := NewLocal()
-	b, p, w := l.Alloc(100), NewIn[point](l), NewIn[link](l)
+	b, p, w := l.Alloc(100), In[point](l).New(), In[link](l).New()
 	large := l.Alloc(100_000)
 	fill(b, 9)
 	l.Close()
@@ -115,10 +115,10 @@ func TestLocalUseAfterClose(t *testing.T) {
 		"TryAllocUninit":      func() { _, _ = l.TryAllocUninit(100) },
 		"Free":                func() { l.Free(b) },
 		"Free of a large one": func() { l.Free(large) },
-		"NewIn":               func() { NewIn[point](l) },
-		"NewIn of 100 KB":     func() { NewIn[[100_000]byte](l) },
-		"DeleteIn":            func() { DeleteIn(l, p) },
-		"DeleteIn with wipe":  func() { DeleteIn(l, w) },
+		"NewIn":               func() { In[point](l).New() },
+		"NewIn of 100 KB":     func() { In[[100_000]byte](l).New() },
+		"DeleteIn":            func() { deleteIn(l, p) },
+		"DeleteIn with wipe":  func() { deleteIn(l, w) },
 	} {
 		alloctest.MustPanic(t, f, "offheap: ", "Local that is closed")
 		if t.Failed() {
@@ -189,14 +189,14 @@ func TestLocalWithoutSlots(t *testing.T) {
 	for _, ops := range alloctest.Seeds() {
 		l := localWithoutSlots()
 		alloctest.Ops(t, localHeap{l}, ops, cfg)
-		v := NewIn[link](l)
+		v := In[link](l).New()
 		if *v != (link{}) {
 			t.Fatalf("NewIn: %+v", *v)
 		}
-		DeleteIn(l, v)
-		wantMisuse(t, "second DeleteIn", "double free", func() { DeleteIn(l, v) })
+		deleteIn(l, v)
+		wantMisuse(t, "second DeleteIn", "double free", func() { deleteIn(l, v) })
 		l.Close()
-		alloctest.MustPanic(t, func() { NewIn[link](l) }, "closed")
+		alloctest.MustPanic(t, func() { In[link](l).New() }, "closed")
 	}
 	if noSlots.bins != ([fastBins]slot{}) {
 		t.Error("something was put into the slots that are nobody's")
@@ -225,10 +225,10 @@ func TestLocalDoubleFree(t *testing.T) {
 			}
 		}
 	}
-	p := NewIn[link](a)
-	DeleteIn(b, p)
+	p := In[link](a).New()
+	deleteIn(b, p)
 	wantMisuse(t, "Delete", "double free", func() { Delete(p) })
-	wantMisuse(t, "DeleteIn", "double free", func() { DeleteIn(a, p) })
+	wantMisuse(t, "DeleteIn", "double free", func() { deleteIn(a, p) })
 }
 
 // TestActiveSlots opens and closes Locals in random order: those that are open are listed once, and

@@ -84,13 +84,13 @@ func (p *byteParcel) free(w *worker) {
 
 // sharedParcel is one ownership of a block.
 type sharedParcel struct {
-	s    *Shared
+	s    *Counted
 	seed int
 }
 
-func newShared(w *worker) parcel {
+func newCounted(w *worker) parcel {
 	p := &sharedParcel{seed: w.rng.IntN(256)}
-	if !w.try(func() { p.s = NewShared(w.length()) }) {
+	if !w.try(func() { p.s = NewCounted(w.length()) }) {
 		return nil
 	}
 	w.want(allZero(p.s.Bytes()), p, "is not zero")
@@ -131,13 +131,13 @@ func newValue[T comparable](w *worker, value func(i int) T) parcel {
 		case 0:
 			v.p = New[T]()
 		case 1:
-			v.p, zero = NewUninit[T](), describe[T]().typed
+			v.p, zero = Typed[T]{}.Uninit().New(), describe[T]().typed
 		case 2:
-			v.p = NewIn[T](w.local)
+			v.p = In[T](w.local).New()
 		case 3:
-			v.p = NewFor[T](w.purpose())
+			v.p = For[T](w.purpose()).New()
 		case 4:
-			v.p = NewRef[T]().Ptr()
+			v.p = RefOf(New[T]()).Ptr()
 		}
 	}) {
 		return nil
@@ -160,7 +160,7 @@ func (v *valueParcel[T]) free(w *worker) {
 	case 0:
 		DeleteRef(RefOf(v.p))
 	case 1, 2:
-		DeleteIn(w.local, v.p)
+		deleteIn(w.local, v.p)
 	default:
 		Delete(v.p)
 	}
@@ -182,9 +182,9 @@ func newSlice[T comparable](w *worker, longest int, value func(i int) T) parcel 
 		case 0:
 			p.s = MakeSlice[T](n, room)
 		case 1:
-			p.s, zero = MakeSliceUninit[T](n, room), describe[T]().typed
+			p.s, zero = Typed[T]{}.Uninit().MakeSlice(n, room), describe[T]().typed
 		case 2:
-			p.s = MakeSliceFor[T](w.purpose(), n, room)
+			p.s = For[T](w.purpose()).MakeSlice(n, room)
 		case 3:
 			p.s = Append[T](nil, make([]T, n)...)
 		}

@@ -151,20 +151,6 @@ func (p *Purpose) TryAllocAligned(n, align int) ([]byte, error) {
 	return std.allocBytes("AllocAligned", n, request{kind: p.plain, align: uintptr(align), zero: true})
 }
 
-// NewFor is [New] for a purpose.
-func NewFor[T any](p *Purpose) *T {
-	v, err := newIn[T]("NewFor", nil, p, true)
-	must(err)
-	return v
-}
-
-// MakeSliceFor is [MakeSlice] for a purpose.
-func MakeSliceFor[T any](p *Purpose, length, capacity int) []T {
-	s, err := makeSlice[T]("MakeSliceFor", p, length, capacity, true)
-	must(err)
-	return s
-}
-
 // SetLimit bounds the bytes in use, 0 for no bound, and returns the old bound. A request may need a
 // new slab (64 to 512 KiB) or a large block. If that, together with all blocks in use and the free
 // blocks of the request's own size, would exceed the bound, the request fails with [ErrLimit].

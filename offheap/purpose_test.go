@@ -53,8 +53,8 @@ func TestPurposeAccounts(t *testing.T) {
 	if now := ReadStats().InUse; now-total != want["account a"]+want["account b"] {
 		t.Errorf("all together: %d bytes, want %d", now-total, want["account a"]+want["account b"])
 	}
-	v, w := NewFor[[8]uint64](a), NewFor[[64]bool](b)
-	s, u := MakeSliceFor[uint64](a, 10, 1024), MakeSliceFor[bool](b, 0, 8192)
+	v, w := For[[8]uint64](a).New(), For[[64]bool](b).New()
+	s, u := For[uint64](a).MakeSlice(10, 1024), For[bool](b).MakeSlice(0, 8192)
 	want["account a"] += 64 + 8192
 	want["account b"] += 64 + 8192
 	check("values")
@@ -107,12 +107,12 @@ func TestPurposeSurvivesGrowth(t *testing.T) {
 		t.Errorf("Realloc: %d bytes in use", n)
 	}
 	Free(b)
-	s := Append(MakeSliceFor[int64](p, 512, 512), make([]int64, 100_000)...)
+	s := Append(For[int64](p).MakeSlice(512, 512), make([]int64, 100_000)...)
 	if n := account(t, "growth").InUse; n < 800_000 {
 		t.Errorf("Append: %d bytes in use", n)
 	}
 	FreeSlice(s)
-	f := Append(MakeSliceFor[bool](p, 4096, 4096), make([]bool, 9000)...)
+	f := Append(For[bool](p).MakeSlice(4096, 4096), make([]bool, 9000)...)
 	if n := account(t, "growth").InUse; n < 9000 {
 		t.Errorf("Append of bools: %d bytes in use", n)
 	}
@@ -175,7 +175,7 @@ func TestPurposeFromManyGoroutines(t *testing.T) {
 	for g := range 8 {
 		workers.Go(func() {
 			for i := range 2000 {
-				b, v := p.Alloc(1+i%5000), NewFor[flags](p)
+				b, v := p.Alloc(1+i%5000), For[flags](p).New()
 				v.N = int64(g)
 				fill(b[:1], g)
 				Delete(v)
@@ -310,10 +310,10 @@ func TestLimitOfEveryFunction(t *testing.T) {
 	const n = 1 << 20
 	for what, f := range map[string]func(){
 		"Alloc": func() { Alloc(n) }, "AllocUninit": func() { AllocUninit(n) }, "AllocAligned": func() { AllocAligned(n, 4096) },
-		"Realloc": func() { Realloc(b, n) }, "New": func() { New[mega]() }, "NewUninit": func() { NewUninit[mega]() },
-		"NewIn": func() { NewIn[mega](l) }, "NewFor": func() { NewFor[mega](p) }, "NewRef": func() { NewRef[mega]() },
-		"MakeSlice": func() { MakeSlice[bool](n, n) }, "MakeSliceFor": func() { MakeSliceFor[bool](p, n, n) },
-		"Append": func() { Append(s, make([]point, n)...) }, "NewShared": func() { NewShared(n) },
+		"Realloc": func() { Realloc(b, n) }, "New": func() { New[mega]() }, "NewUninit": func() { Typed[mega]{}.Uninit().New() },
+		"NewIn": func() { In[mega](l).New() }, "NewFor": func() { For[mega](p).New() }, "NewRef": func() { RefOf(New[mega]()) },
+		"MakeSlice": func() { MakeSlice[bool](n, n) }, "MakeSliceFor": func() { For[bool](p).MakeSlice(n, n) },
+		"Append": func() { Append(s, make([]point, n)...) }, "NewCounted": func() { NewCounted(n) },
 		"Local.Alloc": func() { l.Alloc(n) }, "Purpose.Alloc": func() { p.Alloc(n) },
 	} {
 		wantPanic(t, what, ErrLimit, f)

@@ -23,9 +23,6 @@ type Ref[T any] struct {
 // refBias is the offset of the first region, so that no Ref to a value is 0.
 const refBias = granule
 
-// NewRef is [New] that returns a Ref.
-func NewRef[T any]() Ref[T] { return RefOf(New[T]()) }
-
 // RefOf returns the Ref to *p, which must lie in a block of offheap, not necessarily at its start.
 // RefOf(nil) is nil. For any other pointer it panics with a [*MisuseError].
 func RefOf[T any](p *T) Ref[T] {

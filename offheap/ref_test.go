@@ -32,7 +32,7 @@ func roundTrip[T any](t *testing.T) {
 	DeleteRef(none)
 	seen := map[Ref[T]]*T{}
 	for range 50 {
-		r := NewRef[T]()
+		r := RefOf(New[T]())
 		p := r.Ptr()
 		if r.IsNil() || p == nil || RefOf(p) != r || seen[r] != nil {
 			t.Fatalf("%v: does not lead back, or comes twice", r)
@@ -64,7 +64,7 @@ func TestRefList(t *testing.T) {
 	}
 	var head Ref[node]
 	for i := range 10_000 {
-		r := NewRef[node]()
+		r := RefOf(New[node]())
 		*r.Ptr() = node{head, i}
 		head = r
 	}
@@ -191,7 +191,7 @@ func TestRefsOfFilesAndMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	alloctest.MustPanic(t, func() { r.Ptr() }, "does not lead to a offheap.point", "use In")
-	p := NewRef[point]()
+	p := RefOf(New[point]())
 	defer DeleteRef(p)
 	alloctest.MustPanic(t, func() { p.In(f) }, "does not lead to", f.name, "belongs elsewhere")
 	alloctest.MustPanic(t, func() { p.SliceIn(f, 2) }, "does not lead to", f.name)

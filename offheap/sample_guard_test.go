@@ -95,7 +95,7 @@ func TestSampledGuardsOfValues(t *testing.T) {
 	if r.Ptr() != p || r.off&guardedRef == 0 {
 		t.Errorf("the Ref %v of a guarded value does not lead to it", r)
 	}
-	f := NewFor[flags](NewPurpose("sampled guards"))
+	f := For[flags](NewPurpose("sampled guards")).New()
 	f.A = true
 	if RefOf(f).Ptr() != f || account(t, "sampled guards").InUse != int64(unsafex.Size[flags]()) {
 		t.Errorf("%d bytes of the purpose are in use", account(t, "sampled guards").InUse)
@@ -158,7 +158,7 @@ func TestSampledGuardsWithinLimits(t *testing.T) {
 	}
 	Free(c)
 	Free(b)
-	r := NewRef[point]()
+	r := RefOf(New[point]())
 	want := fmt.Sprintf("%#x", r.off)
 	if text := fmt.Sprint(caught(func() { (Ref[flags]{off: r.off}).Ptr() })); !strings.Contains(text, want) {
 		t.Errorf("a Ref of another type: %s, want %s in it", text, want)
@@ -222,7 +222,7 @@ func TestSampledSecrets(t *testing.T) {
 	}
 	Free(b)
 	wantMisuse(t, "second Free", "double free", func() { Free(b) })
-	v := NewFor[[40]byte](p)
+	v := For[[40]byte](p).New()
 	r := RefOf(v)
 	if r.Ptr() != v {
 		t.Error("a Ref to a secret value leads elsewhere")

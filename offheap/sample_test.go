@@ -275,7 +275,7 @@ func TestSampledLocalNotices(t *testing.T) {
 	defer l.Close()
 	pairs := func(n int) {
 		for range n {
-			DeleteIn(l, NewIn[point](l))
+			deleteIn(l, In[point](l).New())
 		}
 	}
 	pairs(100)

@@ -68,7 +68,7 @@ func TestSecretIsABlock(t *testing.T) {
 		used  bool
 	}
 	before := account(t, p.Name()).InUse
-	v, s, b := NewFor[key](p), MakeSliceFor[uint64](p, 3, 3), p.AllocAligned(100, 4*int(vmem.PageSize()))
+	v, s, b := For[key](p).New(), For[uint64](p).MakeSlice(3, 3), p.AllocAligned(100, 4*int(vmem.PageSize()))
 	if addrOf(b)%(4*vmem.PageSize()) != 0 {
 		t.Errorf("AllocAligned gave %#x", addrOf(b))
 	}
@@ -101,7 +101,7 @@ func TestSecretIsABlock(t *testing.T) {
 	if got := account(t, p.Name()).InUse; got != before {
 		t.Errorf("%d bytes are counted after all frees, want %d", got, before)
 	}
-	if c := NewFor[key](p); c.used || c.bytes[0] != 0 {
+	if c := For[key](p).New(); c.used || c.bytes[0] != 0 {
 		t.Error("a fresh secret is not zero")
 	} else {
 		Delete(c)
@@ -119,7 +119,7 @@ func (h *heap) secretAt(addr uintptr) bool { return h.vault.owns(addr) }
 // TestSecretKeepsTypes: address space of a type with bools serves no other type.
 func TestSecretKeepsTypes(t *testing.T) {
 	p := secrets(t)
-	flags := NewFor[[8]bool](p)
+	flags := For[[8]bool](p).New()
 	addr := unsafex.Addr(flags) &^ (vmem.PageSize() - 1)
 	Delete(flags)
 	for range 20 {
@@ -140,11 +140,11 @@ func TestSecretKeepsTheGrid(t *testing.T) {
 		on bool
 	}
 	size := unsafex.Size[flagged]()
-	one := MakeSliceFor[flagged](p, 1, 1)
+	one := For[flagged](p).MakeSlice(1, 1)
 	stale := unsafex.SliceAddr(one)
 	FreeSlice(one)
 	for n := range 5 {
-		s := MakeSliceFor[flagged](p, n+1, n+1)
+		s := For[flagged](p).MakeSlice(n+1, n+1)
 		if d := stale - unsafex.SliceAddr(s); d < vmem.PageSize() && d%size != 0 {
 			t.Errorf("the last of %d values lies %d bytes into a value that is freed", n+1, size-d%size)
 		}

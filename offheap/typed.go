@@ -1,8 +1,6 @@
 package offheap
 
 import (
-	"fmt"
-
 	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -23,7 +21,7 @@ func New[T any]() *T {
 	}
 	pin.Release()
 	if addr == 0 {
-		addr = newAddr(describe[T](), true)
+		addr = newAddr(describe[T]())
 	}
 	p := unsafex.At[T](addr)
 	if unsafex.Size[T]() <= sizeclass.Max { // A large zero would be made on the Go heap.
@@ -33,38 +31,24 @@ func New[T any]() *T {
 	return p
 }
 
-// newAddr is the way of New and NewUninit beside the fast path.
+// newAddr is New if the fast path finds no block.
 //
 //go:noinline
-func newAddr(d *typeDesc, zero bool) uintptr {
+func newAddr(d *typeDesc) uintptr {
 	if d.bin != nullBin {
-		addr, err := std.allocSlow(std.binByID(d.bin), d.request(nil, 1, nil, zero), d.key)
+		addr, err := std.allocSlow(std.binByID(d.bin), d.request(nil, 1, nil, true), d.key)
 		must(err)
 		return addr
 	}
-	addr, err := d.alloc("New", nil, nil, zero)
+	addr, err := d.alloc("New", nil, nil, true)
 	must(err)
 	return addr
 }
 
 // TryNew is New with an error for what the world may refuse.
-func TryNew[T any]() (*T, error) { return newIn[T]("New", nil, nil, true) }
+func TryNew[T any]() (*T, error) { return Typed[T]{}.TryNew() }
 
-// NewUninit is [New] without the zeroing: the fields may hold data of an earlier block. A T that
-// holds a bool is zeroed all the same, because a bool must be 0 or 1.
-func NewUninit[T any]() *T {
-	d := describe[T]()
-	if d.typed {
-		return New[T]()
-	}
-	addr := alloc(d.bin)
-	if addr == 0 {
-		addr = newAddr(d, false)
-	}
-	return unsafex.At[T](addr)
-}
-
-// Delete frees the memory of *p, which [New], [NewUninit], [NewIn] or [NewFor] returned. It may be
+// Delete frees the memory of *p, which [New], [TryNew] or a [Typed] returned. It may be
 // called from any goroutine. Delete(nil) does nothing. A pointer that [Free] would refuse panics
 // likewise.
 func Delete[T any](p *T) {
@@ -99,15 +83,6 @@ func deleteSlow(d *typeDesc, addr uintptr) {
 	std.freeAs(addr, nil, "Delete", d, true)
 }
 
-// newIn is every way to make one T but the fastest.
-func newIn[T any](op string, l *Local, p *Purpose, zero bool) (*T, error) {
-	addr, err := describe[T]().alloc(op, l, p, zero)
-	if err != nil {
-		return nil, err
-	}
-	return unsafex.At[T](addr), nil
-}
-
 // alloc makes room for one value, zero if asked for or if the type needs it.
 func (d *typeDesc) alloc(op string, l *Local, p *Purpose, zero bool) (uintptr, error) {
 	d.check(op)
@@ -138,37 +113,7 @@ func MakeSlice[T any](length, capacity int) []T {
 // TryMakeSlice is MakeSlice with an error for what the world may refuse; a capacity whose bytes
 // exceed the address space is such a thing.
 func TryMakeSlice[T any](length, capacity int) ([]T, error) {
-	return makeSlice[T]("MakeSlice", nil, length, capacity, true)
-}
-
-// MakeSliceUninit is MakeSlice without the zeroing; see [NewUninit].
-func MakeSliceUninit[T any](length, capacity int) []T {
-	s, err := makeSlice[T]("MakeSliceUninit", nil, length, capacity, false)
-	must(err)
-	return s
-}
-
-func tooMany(n uintptr, d *typeDesc) error {
-	return &allocError{ErrOutOfMemory, fmt.Sprintf("%d values of %s (%d bytes each)", n, d.typ, d.size), errTooLarge}
-}
-
-func makeSlice[T any](op string, p *Purpose, length, capacity int, zero bool) ([]T, error) {
-	d := describe[T]()
-	d.check(op)
-	if length < 0 || length > capacity {
-		panic(fmt.Errorf("offheap: %s of %s: length %d out of range [0, capacity %d]", op, d.typ, length, capacity))
-	}
-	if d.size == 0 || capacity == 0 {
-		return unsafex.Slice[T](zeroSizeAddr(), length, capacity), nil
-	}
-	if uintptr(capacity) > largestAlloc/d.size {
-		return nil, tooMany(uintptr(capacity), d)
-	}
-	addr, err := std.allocate(d.request(p, uintptr(capacity), nil, zero))
-	if err != nil {
-		return nil, err
-	}
-	return unsafex.Slice[T](addr, length, capacity), nil
+	return Typed[T]{}.TryMakeSlice(length, capacity)
 }
 
 // FreeSlice is [Free] for a slice of T that MakeSlice or Append returned, or a prefix of it.
@@ -201,56 +146,5 @@ func Append[T any](s []T, elems ...T) []T {
 
 // TryAppend is Append with an error for what the world may refuse; s is untouched if there is one.
 func TryAppend[T any](s []T, elems ...T) ([]T, error) {
-	d := describe[T]()
-	n := len(s) + len(elems)
-	if n <= cap(s) || d.size == 0 { // Or the sum overflows and is negative, for which append panics.
-		return append(s, elems...), nil
-	}
-	d.check("Append")
-	if uintptr(n) > largestAlloc/d.size {
-		return nil, tooMany(uintptr(n), d)
-	}
-	old := unsafex.SliceAddr(s)
-	q := d.request(nil, grown(uintptr(n), uintptr(cap(s)), d.size), nil, false)
-	if cap(s) > 0 {
-		// Before anything is allocated: a slice that is not ours, or lies inside a block, panics here.
-		// A block that holds more than s may have been cut to s to keep the rest: it never grows in
-		// place. Nothing is cleared before elems is copied, which may be a part of the block.
-		whole := std.server().roomOf("Append", old, q.kind.typ)/d.size <= uintptr(cap(s))
-		if whole && std.server().resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
-			g := unsafex.Slice[T](old, n, int(std.server().room(old)/d.size))
-			copy(g[len(s):], elems)
-			clearRest(g[:cap(g)], n)
-			return g, nil
-		}
-		if k := std.requestLike(old).kind; k.typ == q.kind.typ {
-			q.kind = k // The old block's purpose.
-		}
-	}
-	addr, err := std.allocate(q)
-	if err != nil {
-		return nil, err
-	}
-	g := unsafex.Slice[T](addr, n, int(std.server().room(addr)/d.size))
-	allowCopy(s)
-	copy(g[copy(g, s):], elems)
-	clearRest(g[:cap(g)], n)
-	if cap(s) > 0 {
-		std.freeSlow(old, nil, "Append")
-	}
-	return g, nil
-}
-
-// grown is how many elements a slice of capacity old that must hold n gets: twice as many as
-// before while it is small, a quarter more later, as append does.
-func grown(n, old, size uintptr) uintptr {
-	const small = 64 << 10
-	want := old * 2
-	if old*size > small {
-		want = old + old/4
-	}
-	if want > largestAlloc/size {
-		want = n
-	}
-	return max(n, want)
+	return Typed[T]{}.TryAppend(s, elems...)
 }

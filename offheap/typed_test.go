@@ -43,8 +43,8 @@ type wideLink struct {
 
 func typedOf[T any](value func(i int) T) alloctest.Typed[T] {
 	return alloctest.Typed[T]{
-		New: New[T], NewUninit: NewUninit[T], Delete: Delete[T],
-		MakeSlice: MakeSlice[T], MakeSliceUninit: MakeSliceUninit[T], FreeSlice: FreeSlice[T],
+		New: New[T], NewUninit: Typed[T]{}.Uninit().New, Delete: Delete[T],
+		MakeSlice: MakeSlice[T], MakeSliceUninit: Typed[T]{}.Uninit().MakeSlice, FreeSlice: FreeSlice[T],
 		Append: Append[T], Value: value, Misuse: true,
 		InUse: func() int64 { return ReadStats().InUse },
 	}
@@ -68,7 +68,7 @@ func TestTyped(t *testing.T) {
 		l := NewLocal()
 		defer l.Close()
 		alloctest.TestTyped(t, alloctest.Typed[flags]{
-			New: func() *flags { return NewIn[flags](l) }, Delete: func(p *flags) { DeleteIn(l, p) },
+			New: func() *flags { return In[flags](l).New() }, Delete: func(p *flags) { deleteIn(l, p) },
 			Value:  func(i int) flags { return flags{A: i%2 == 0, N: int64(i)} },
 			Misuse: true, InUse: func() int64 { return ReadStats().InUse },
 		})
@@ -159,10 +159,10 @@ func TestSelfContainedIsWiped(t *testing.T) {
 	defer l.Close()
 	p := NewPurpose("wiped")
 	wipedOne(t, "New", New[link], Delete[link])
-	wipedOne(t, "NewUninit", NewUninit[link], Delete[link])
-	wipedOne(t, "NewIn", func() *link { return NewIn[link](l) }, func(v *link) { DeleteIn(l, v) })
-	wipedOne(t, "NewIn and Delete", func() *link { return NewIn[link](l) }, Delete[link])
-	wipedOne(t, "NewFor", func() *link { return NewFor[link](p) }, Delete[link])
+	wipedOne(t, "NewUninit", Typed[link]{}.Uninit().New, Delete[link])
+	wipedOne(t, "NewIn", func() *link { return In[link](l).New() }, func(v *link) { deleteIn(l, v) })
+	wipedOne(t, "NewIn and Delete", func() *link { return In[link](l).New() }, Delete[link])
+	wipedOne(t, "NewFor", func() *link { return For[link](p).New() }, Delete[link])
 	wipedOne(t, "Ref", New[link], func(v *link) { DeleteRef(RefOf(v)) })
 	for _, n := range []int{1, 3, 100, 4096, 20_000} {
 		s := MakeSlice[link](n, n)

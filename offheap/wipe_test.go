@@ -137,7 +137,7 @@ func TestWipeValues(t *testing.T) {
 	}
 	for _, l := range []*Local{nil, NewLocal()} {
 		how := func(what string) string { return fmt.Sprintf("%s, local %v", what, l != nil) }
-		v, w, other := NewFor[plain](p), NewFor[flagged](p), NewFor[flagged](p)
+		v, w, other := For[plain](p).New(), For[flagged](p).New(), For[flagged](p).New()
 		fillSecret(v[:])
 		fillSecret(w.data[:])
 		w.flag = true
@@ -145,15 +145,15 @@ func TestWipeValues(t *testing.T) {
 			Delete(v)
 			DeleteRef(RefOf(w))
 		} else {
-			DeleteIn(l, v)
-			DeleteIn(l, w)
+			deleteIn(l, v)
+			deleteIn(l, w)
 			defer l.Close()
 		}
 		check(how("a plain value"), unsafex.Addr(v), 40)
 		check(how("a value with a bool"), unsafex.Addr(w), 40)
 		Delete(other)
 	}
-	s := MakeSliceFor[flagged](p, 5000, 5000)
+	s := For[flagged](p).MakeSlice(5000, 5000)
 	for i := range s {
 		fillSecret(s[i].data[:])
 	}

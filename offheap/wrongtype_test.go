@@ -155,7 +155,7 @@ func TestRightMessages(t *testing.T) {
 			t.Errorf("%s: %q does not say %q", op, m, c.want)
 		}
 	}
-	r := NewRef[point]()
+	r := RefOf(New[point]())
 	DeleteRef(r)
 	if err, ok := caught(func() { r.Ptr() }).(error); ok { // Slabs may resolve it: the memory is still there.
 		if !strings.Contains(err.Error(), "deleted") && !strings.Contains(err.Error(), "freed") {

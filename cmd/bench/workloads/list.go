@@ -27,7 +27,7 @@ func listWorkloads() []bench.Workload {
 			{Name: boundName, Note: "unchecked intrusive free list over one mapping, one goroutine", Prepare: listBound},
 		}, own(
 			bench.Contestant{Name: "offheap New", Note: "New and Delete of nodes with pointers, safe for all goroutines", Prepare: listOffheap},
-			bench.Contestant{Name: "offheap Local", Note: "NewIn and DeleteIn of nodes with pointers, one goroutine", Prepare: listLocal},
+			bench.Contestant{Name: "offheap Local", Note: "New and Delete of nodes with pointers, one goroutine", Prepare: listLocal},
 			bench.Contestant{Name: "offheap Ref", Note: "New and Delete of pointer-free nodes linked by Ref", Prepare: listRef},
 		), sampled("offheap New", listOffheap)),
 		Bars: append(sampledBars("list", "offheap New", 1.02, 0),
@@ -147,7 +147,7 @@ func listLocal(r *bench.Run) func() uint64 {
 	return func() uint64 {
 		var head *ownNode
 		for i := range r.N {
-			n := offheap.NewIn[ownNode](local)
+			n := offheap.In[ownNode](local).New()
 			n.val, n.next = int64(i), head
 			head = n
 		}
@@ -155,7 +155,7 @@ func listLocal(r *bench.Run) func() uint64 {
 		sum := ownSum(head)
 		for n := head; n != nil; {
 			next := n.next
-			offheap.DeleteIn(local, n)
+			offheap.In[ownNode](local).Delete(n)
 			n = next
 		}
 		return sum

@@ -19,10 +19,10 @@ func pairWorkloads() []bench.Workload {
 	}
 	ours := []pairWay{
 		{"offheap New", "New and Delete of [n]byte", pairNewLoops},
-		{"offheap NewUninit", "NewUninit and Delete of [n]byte", pairUninitLoops},
+		{"offheap NewUninit", "New of a Typed with Uninit, and Delete of [n]byte", pairUninitLoops},
 		{"offheap Alloc", "Alloc and Free of n bytes", pairAllocLoops},
 		{"offheap AllocUninit", "AllocUninit and Free of n bytes", pairAllocUninitLoops},
-		{"offheap Local", "NewIn and DeleteIn of [n]byte, a Local for each goroutine", pairLocalLoops},
+		{"offheap Local", "New and Delete of [n]byte, a Local for each goroutine", pairLocalLoops},
 	}
 	sizes := []int{16, 32, 64, 128, 256, 512, 1024, 2048, 4096}
 	return []bench.Workload{
@@ -225,9 +225,10 @@ func pairUninitLoops(size int) func() func(int) uint64 {
 }
 
 func pairUninit[T block]() func(int) uint64 {
+	unzeroed := offheap.Typed[T]{}.Uninit()
 	return func(n int) (sum uint64) {
 		for i := range n {
-			p := offheap.NewUninit[T]()
+			p := unzeroed.New()
 			(*p)[0] = byte(i)
 			sum += uint64((*p)[0])
 			offheap.Delete(p)
@@ -245,10 +246,10 @@ func pairLocal[T block]() func(int) uint64 {
 	local := offheap.NewLocal()
 	return func(n int) (sum uint64) {
 		for i := range n {
-			p := offheap.NewIn[T](local)
+			p := offheap.In[T](local).New()
 			(*p)[0] = byte(i)
 			sum += uint64((*p)[0])
-			offheap.DeleteIn(local, p)
+			offheap.In[T](local).Delete(p)
 		}
 		return sum
 	}

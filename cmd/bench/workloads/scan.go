@@ -127,7 +127,7 @@ func scanRefs(r *bench.Run) func() uint64 {
 	nodes := make([]offheap.Ref[plainNode], r.N)
 	keep = append(keep, nodes)
 	for i := range nodes {
-		nodes[i] = offheap.NewRef[plainNode]()
+		nodes[i] = offheap.RefOf(offheap.New[plainNode]())
 		nodes[i].Ptr().a = uint64(i)
 	}
 	r.Cleanup(func() {

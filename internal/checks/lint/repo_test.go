@@ -42,6 +42,7 @@ func TestRepository(t *testing.T) {
 		"Marks":         Marks,
 		"Modules":       Modules,
 		"Docs":          Docs,
+		"Twins":         Twins,
 		"Lengths":       func(r *Repo) []Finding { return Lengths(r, string(ratchet)) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -259,3 +259,20 @@ var Err
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestTwinsRule(t *testing.T) {
+	const head = "package offheap\nfunc must(err error) { if err != nil { panic(err) } }\n"
+	check(t, Twins, []broken{
+		{"offheap/a.go", head + "func New() { must(nil) }\n", "TryNew"},
+		{"offheap/a.go", head + "func New() { slow() }\nfunc slow() { must(nil) }\n", "New panics"},
+		{"offheap/a.go", head + "func New() { slow[int]() }\nfunc slow[T any]() { must(nil) }\n", "New panics"},
+		{"offheap/a.go", head + "type h struct{}\nfunc (h) slow() { must(nil) }\nfunc New() { var x h; x.slow() }\n", "New panics"},
+		{"offheap/a.go", head + "func New() { must(nil) }\nfunc TryNew() error { return nil }\n", ""},
+		{"offheap/a.go", head + "func New() { must(nil) }\nfunc TryNew() {}\n", "New panics"},
+		{"offheap/a.go", head + "func Make() error { must(nil); return nil }\nfunc Other() { _ = Make() }\n", ""},
+		{"offheap/a.go", head + "type T[E any] struct{}\nfunc (t *T[E]) New() { must(nil) }\nfunc TryNew() error { return nil }\n", "T.TryNew"},
+		{"offheap/a.go", head + "type T[E any] struct{}\nfunc (t *T[E]) New() { must(nil) }\nfunc (t T[E]) TryNew() error { return nil }\n", ""},
+		{"offheap/a.go", head + "type t struct{}\nfunc (t) New() { must(nil) }\nfunc put() { must(nil) }\nfunc Delete() {}\n", ""},
+		{"other/a.go", "package other\nfunc must(err error) {}\nfunc New() { must(nil) }\n", ""},
+	})
+}

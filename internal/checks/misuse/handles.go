@@ -46,9 +46,9 @@ func handles() []Case {
 		{Name: "file-copied", Text: "allocates from a copy of a File", Run: only(OffHeap, fileCopied), Seen: always("offheap", "use of a copied File")},
 		{Name: "file-closed", Text: "allocates from a File after Close", Run: only(OffHeap, fileClosed), Seen: always("offheap", "use of a File that is closed")},
 		{Name: "file-layout", Text: "reads the root of a mapped file as a type of another layout", Run: only(OffHeap, fileLayout), Seen: always("offheap", "another layout")},
-		{Name: "shared-release", Text: "releases a Shared once too often", Run: only(OffHeap, sharedReleased), Seen: always("offheap", "use after the last Release")},
-		{Name: "shared-handle", Text: "asks a Shared for its bytes after the last Release", Run: only(OffHeap, sharedHandle), Seen: always("offheap", "use after the last Release")},
-		{Name: "shared-bytes", Text: "reads the bytes of a Shared after the last Release", Run: only(OffHeap, sharedBytes), Seen: gone(byFree, "Free", reads)},
+		{Name: "counted-release", Text: "releases a Counted once too often", Run: only(OffHeap, countedReleased), Seen: always("offheap", "use after the last Release")},
+		{Name: "counted-handle", Text: "asks a Counted for its bytes after the last Release", Run: only(OffHeap, countedHandle), Seen: always("offheap", "use after the last Release")},
+		{Name: "counted-bytes", Text: "reads the bytes of a Counted after the last Release", Run: only(OffHeap, countedBytes), Seen: gone(byFree, "Free", reads)},
 		{Name: "ref-deleted", Text: "follows a Ref after DeleteRef", Run: only(OffHeap, refDeleted), Seen: staleRef()},
 		{Name: "ref-delete-twice", Text: "deletes by a Ref twice", Run: only(OffHeap, refDeletedTwice), Seen: append(staleRef(), always("double free")...)},
 		{Name: "type-with-pointers", Text: "makes a value with Go pointers off the heap", Run: only(OffHeap, refusedType), Seen: always("Go pointer", "node.next: *main.node")},
@@ -258,10 +258,10 @@ func checkpointForeign(v Variant) {
 
 func localClosed(Variant) {
 	l := offheap.NewLocal()
-	p := offheap.NewIn[point](l)
-	offheap.DeleteIn(l, p)
+	p := offheap.In[point](l).New()
+	offheap.In[point](l).Delete(p)
 	l.Close()
-	offheap.NewIn[point](l)
+	offheap.In[point](l).New()
 }
 
 // copied is a copy of *p, made so that go vet does not see it.
@@ -275,8 +275,8 @@ func localCopied(Variant) {
 	l := offheap.NewLocal()
 	defer l.Close()
 	c := copied(l)
-	offheap.DeleteIn(l, offheap.NewIn[point](l))
-	offheap.NewIn[point](c)
+	offheap.In[point](l).Delete(offheap.In[point](l).New())
+	offheap.In[point](c).New()
 }
 
 func localCopiedClose(Variant) {
@@ -325,36 +325,36 @@ func fileLayout(Variant) {
 	})
 }
 
-func sharedReleased(Variant) {
-	s := offheap.NewShared(100)
+func countedReleased(Variant) {
+	s := offheap.NewCounted(100)
 	s.Release()
 	s.Release()
 }
 
-func sharedHandle(Variant) {
-	s := offheap.NewShared(100)
+func countedHandle(Variant) {
+	s := offheap.NewCounted(100)
 	s.Release()
 	s.Bytes()
 }
 
-func sharedBytes(Variant) {
-	s := allocateShared()
+func countedBytes(Variant) {
+	s := allocateCounted()
 	b := s.Bytes()
-	giveUpShared(s)
+	giveUpCounted(s)
 	accessByte(&b[50])
 }
 
 //go:noinline
-func allocateShared() *offheap.Shared { return offheap.NewShared(100).Retain() }
+func allocateCounted() *offheap.Counted { return offheap.NewCounted(100).Retain() }
 
 //go:noinline
-func giveUpShared(s *offheap.Shared) {
+func giveUpCounted(s *offheap.Counted) {
 	s.Release()
 	s.Release()
 }
 
 //go:noinline
-func allocateRef() offheap.Ref[point] { return offheap.NewRef[point]() }
+func allocateRef() offheap.Ref[point] { return offheap.RefOf(offheap.New[point]()) }
 
 //go:noinline
 func giveUpRef(r offheap.Ref[point]) { offheap.DeleteRef(r) }

@@ -21,7 +21,7 @@ func leaks() []Case {
 		{Name: "leak-value", Text: "drops the only pointer to a value", Run: only(OffHeap, leakValue), Seen: leaked("1 block", "24 bytes")},
 		{Name: "leak-purpose", Text: "ends without freeing a block of a Purpose", Run: only(OffHeap, leakPurpose), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-overwritten", Text: "overwrites a slice with the result of Go's append", Run: only(OffHeap, leakOverwritten), Seen: leaked("1 block", "100 bytes")},
-		{Name: "leak-shared", Text: "retains a Shared once more than it releases it", Run: only(OffHeap, leakShared), Seen: leaked("1 block", "100 bytes")},
+		{Name: "leak-counted", Text: "retains a Counted once more than it releases it", Run: only(OffHeap, leakCounted), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-local", Text: "closes a Local and forgets a value from it", Run: only(OffHeap, leakLocal), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-local-open", Text: "drops a Local without Close", Run: only(OffHeap, leakLocalOpen), Seen: leaked("1 Local")},
 		{Name: "leak-file", Text: "drops a mapped File without Close", Run: only(OffHeap, leakFile), Seen: leaked("1 File")},
@@ -55,8 +55,8 @@ func leakOverwritten(Variant) {
 	accessByte(&b[0])
 }
 
-func leakShared(Variant) {
-	s := allocateShared()
+func leakCounted(Variant) {
+	s := allocateCounted()
 	s.Release()
 }
 
@@ -103,7 +103,7 @@ type link struct {
 //go:noinline
 func allocateList(n int64) (head offheap.Ref[link]) {
 	for key := range n {
-		r := offheap.NewRef[link]()
+		r := offheap.RefOf(offheap.New[link]())
 		*r.Ptr() = link{key, head}
 		head = r
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/freehold-go/freehold/alloctest"
 )
 
-func TestSharedManyOwners(t *testing.T) {
+func TestCountedManyOwners(t *testing.T) {
 	quiet(t)
 	for round := range 50 {
 		n := 1 + round*round*50
 		before := ReadStats().InUse
-		s := NewShared(n)
+		s := NewCounted(n)
 		if len(s.Bytes()) != n || !allZero(s.Bytes()) {
 			t.Fatalf("%d bytes, want %d zero ones", len(s.Bytes()), n)
 		}
@@ -44,21 +44,21 @@ func TestSharedManyOwners(t *testing.T) {
 }
 
 //go:noinline
-func releaseLast(s *Shared) { s.Release() }
+func releaseLast(s *Counted) { s.Release() }
 
 //go:noinline
-func releaseTooMany(s *Shared) { s.Release() }
+func releaseTooMany(s *Counted) { s.Release() }
 
 //go:noinline
-func readTooLate(s *Shared) { s.Bytes() }
+func readTooLate(s *Counted) { s.Bytes() }
 
 //go:noinline
-func retainTooLate(s *Shared) { s.Retain() }
+func retainTooLate(s *Counted) { s.Retain() }
 
-// TestSharedNamesBothPlaces looks for the functions that released it, first and once too often.
-func TestSharedNamesBothPlaces(t *testing.T) {
+// TestCountedNamesBothPlaces looks for the functions that released it, first and once too often.
+func TestCountedNamesBothPlaces(t *testing.T) {
 	quiet(t)
-	s := NewShared(100)
+	s := NewCounted(100)
 	s.Retain()
 	s.Release()
 	ended := make(chan struct{})
@@ -67,11 +67,11 @@ func TestSharedNamesBothPlaces(t *testing.T) {
 		close(ended)
 	}()
 	<-ended
-	for what, f := range map[string]func(*Shared){"releaseTooMany": releaseTooMany, "readTooLate": readTooLate, "retainTooLate": retainTooLate} {
+	for what, f := range map[string]func(*Counted){"releaseTooMany": releaseTooMany, "readTooLate": readTooLate, "retainTooLate": retainTooLate} {
 		m := wantMisuse(t, what, "use after the last Release", func() { f(s) })
 		message := m.Error()
 		first, second := strings.Index(message, "releaseLast"), strings.Index(message, what)
-		if first < 0 || second < first || !strings.Contains(message, "shared_test.go:") || !strings.HasPrefix(m.Op, "Shared.") {
+		if first < 0 || second < first || !strings.Contains(message, "counted_test.go:") || !strings.HasPrefix(m.Op, "Counted.") {
 			t.Errorf("%s: the message names not both places, the release before this call:\n%s", what, message)
 		}
 	}
@@ -85,11 +85,11 @@ func TestSharedNamesBothPlaces(t *testing.T) {
 	Free(b)
 }
 
-// TestSharedLastReleaseRaces lets all owners release at once: exactly one frees.
-func TestSharedLastReleaseRaces(t *testing.T) {
+// TestCountedLastReleaseRaces lets all owners release at once: exactly one frees.
+func TestCountedLastReleaseRaces(t *testing.T) {
 	quiet(t)
 	for range 500 {
-		s := NewShared(1000)
+		s := NewCounted(1000)
 		for range 3 {
 			s.Retain()
 		}

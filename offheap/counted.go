@@ -7,23 +7,34 @@ import (
 	"sync/atomic"
 )
 
-// A Shared is a block with several owners: when the last of them releases it, it is freed. The
+// A Counted is a block with several owners: when the last of them releases it, it is freed. The
 // handle lies on the Go heap, the bytes do not. Its methods may be called from any goroutine.
-type Shared struct {
+type Counted struct {
 	bytes []byte
 	refs  atomic.Int64
 	freed atomic.Pointer[stack] // Where the last owner released it.
 }
 
-// NewShared returns n zero bytes with one owner. It panics as [Alloc] does.
-func NewShared(n int) *Shared {
-	s := &Shared{bytes: Alloc(n)}
-	s.refs.Store(1)
+// NewCounted returns n zero bytes with one owner. It panics as [Alloc] does.
+func NewCounted(n int) *Counted {
+	s, err := TryNewCounted(n)
+	must(err)
 	return s
 }
 
+// TryNewCounted is NewCounted with an error as [TryAlloc] returns it.
+func TryNewCounted(n int) (*Counted, error) {
+	b, err := TryAlloc(n)
+	if err != nil {
+		return nil, err
+	}
+	s := &Counted{bytes: b}
+	s.refs.Store(1)
+	return s, nil
+}
+
 // Bytes returns the block's bytes. They are valid until the caller calls Release.
-func (s *Shared) Bytes() []byte {
+func (s *Counted) Bytes() []byte {
 	if s.refs.Load() <= 0 {
 		s.misuse("Bytes")
 	}
@@ -31,7 +42,7 @@ func (s *Shared) Bytes() []byte {
 }
 
 // Retain adds an owner and returns s.
-func (s *Shared) Retain() *Shared {
+func (s *Counted) Retain() *Counted {
 	for {
 		n := s.refs.Load()
 		if n <= 0 {
@@ -45,7 +56,7 @@ func (s *Shared) Retain() *Shared {
 
 // Release ends one ownership, and frees the block if it was the last. One Release too many panics;
 // the message has the stacks of the Release that freed the block and of this one.
-func (s *Shared) Release() {
+func (s *Counted) Release() {
 	for {
 		n := s.refs.Load()
 		if n <= 0 {
@@ -65,12 +76,12 @@ func (s *Shared) Release() {
 	}
 }
 
-func (s *Shared) misuse(op string) {
+func (s *Counted) misuse(op string) {
 	detail := "the block was freed already"
 	if at := s.freed.Load(); at != nil {
 		detail += "; last Release:\n" + at.String() + "this " + op + ":\n" + callers().String()
 	}
-	panic(&MisuseError{Op: "Shared." + op, Kind: "use after the last Release", Detail: detail})
+	panic(&MisuseError{Op: "Counted." + op, Kind: "use after the last Release", Detail: detail})
 }
 
 // stack is where something happened.
