@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -261,7 +262,7 @@ func (au *auditor) lead(t reflect.Type, w unsafex.Ptr, field uintptr, bytes func
 		default:
 			to = fmt.Sprintf("arena %d", owner)
 		}
-	} else if au.dynamic.groundNear(q) == onHeap {
+	} else if au.dynamic.grounds.Of(q) == graph.OnHeap {
 		to = toHeap
 	} else {
 		au.report.Constant++
@@ -305,7 +306,7 @@ func bytesInBox(t reflect.Type, w unsafex.Ptr) int64 {
 
 // exitPath names the field at an offset of a t, without the indices of arrays.
 func exitPath(t reflect.Type, offset uintptr) string {
-	path, _ := fieldPath(t, offset, nil)
+	path, _ := graph.FieldPath(t, offset, nil)
 	var b strings.Builder
 	b.WriteString(t.String())
 	for i := 0; i < len(path); i++ {

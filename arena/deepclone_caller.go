@@ -2,11 +2,10 @@ package arena
 
 import (
 	"runtime"
-	"runtime/debug"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/graph"
 )
 
 // This file finds the module of the function that calls DeepClone. Types of this module and of the
@@ -28,7 +27,10 @@ var modulePlans sync.Map
 
 // mainPlans are the plans for types of the main module alone. They serve all callers of clones that
 // have no types for which it matters who calls.
-var mainPlans = sync.OnceValue(func() *plans { return plansOfModule(moduleOf("main")) })
+var mainPlans = sync.OnceValue(func() *plans { return plansOfModule(mainModule()) })
+
+// mainModule is the path of the main module. Tests replace it.
+var mainModule = sync.OnceValue(func() string { return graph.ModuleOf("main") })
 
 // callerPlans are the plans for types of the module of a caller. skip is 0 for the caller of
 // callerPlans.
@@ -40,7 +42,7 @@ func callerPlans(skip int) *plans {
 		return s.plans
 	}
 	frame, _ := runtime.CallersFrames(pcs[:]).Next()
-	s := plansOfModule(moduleOf(packageOf(frame.Function)))
+	s := plansOfModule(graph.ModuleOf(graph.PackageOf(frame.Function)))
 	slot.Store(&callSite{pcs[0], s})
 	return s
 }
@@ -55,59 +57,6 @@ func plansOfModule(module string) *plans {
 
 // home says whether pkg belongs to the main module or to the caller's.
 func (s *plans) home(pkg string) bool {
-	m := moduleOf(pkg)
-	return m != "" && (m == s.module || m == moduleOf("main"))
-}
-
-// packageOf is the import path of the package of a function, by the function's name in the symbol
-// table. There a dot in the last element of the path is written "%2e".
-func packageOf(function string) string {
-	function, _, _ = strings.Cut(function, "[") // Type arguments may have slashes.
-	slash := strings.LastIndexByte(function, '/') + 1
-	last, _, _ := strings.Cut(function[slash:], ".")
-	return function[:slash] + strings.ReplaceAll(last, "%2e", ".")
-}
-
-// builtFrom has the paths of the program's modules, the longest first, and the path of the main
-// module. Programs that go build did not build may have none.
-var builtFrom = sync.OnceValues(func() (modules []string, main string) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return nil, ""
-	}
-	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path != "" {
-			modules = append(modules, m.Path)
-		}
-	}
-	slices.SortFunc(modules, func(x, y string) int { return len(y) - len(x) })
-	return modules, info.Main.Path
-})
-
-// moduleOf is the path of the module with the package pkg, or "" if it is of the standard library.
-func moduleOf(pkg string) string {
-	modules, main := builtFrom()
-	return moduleAmong(pkg, modules, main)
-}
-
-func moduleAmong(pkg string, modules []string, main string) string {
-	tested := strings.TrimSuffix(pkg, "_test") // An external test is of the same module.
-	if tested == "main" || tested == "command-line-arguments" {
-		if main == "" {
-			return "main"
-		}
-		return main
-	}
-	for _, p := range []string{pkg, tested} { // A module's own path may end like that.
-		for _, m := range modules {
-			if p == m || strings.HasPrefix(p, m) && p[len(m)] == '/' {
-				return m
-			}
-		}
-	}
-	parts := strings.SplitN(pkg, "/", 4)
-	if !strings.Contains(parts[0], ".") {
-		return ""
-	}
-	return strings.Join(parts[:min(3, len(parts))], "/") // The build does not say: a host, an owner and a name.
+	m := graph.ModuleOf(pkg)
+	return m != "" && (m == s.module || m == mainModule())
 }

@@ -23,6 +23,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/freehold-go/freehold/internal/graph"
 )
 
 // A sample is a value of a type of the standard library. The text of a copy must be that of the
@@ -32,7 +34,7 @@ type sample struct {
 	text  func(v any) string // nil for fmt.Sprint.
 }
 
-// known returns a value for each entry of knownTypes, and others.
+// known returns a value for each entry of graph.KnownTypes, and others.
 func known() []sample {
 	return []sample{
 		{bytes.NewBufferString(strings.Repeat("b", 3)), nil},
@@ -120,8 +122,8 @@ func formFile() *multipart.FileHeader {
 	return form.File["field"][0]
 }
 
-// TestKnownTypes is GC-10: it fails if a Go release changes the fields of a type that knownTypes or
-// refusedTypes has. Then read the package of the type again: does all its code still store in each
+// TestKnownTypes is GC-10: it fails if a Go release changes the fields of a type that graph.KnownTypes or
+// RefusedTypes has. Then read the package of the type again: does all its code still store in each
 // field what the field's type says?
 func TestKnownTypes(t *testing.T) {
 	seen := map[string]bool{}
@@ -131,23 +133,23 @@ func TestKnownTypes(t *testing.T) {
 			typ = typ.Elem()
 		}
 		if typ.Kind() == reflect.Struct {
-			seen[fieldsOf(typ)] = true
+			seen[graph.FieldsOf(typ)] = true
 		}
 	}
 	for _, typ := range []reflect.Type{reflect.TypeFor[time.Timer](), reflect.TypeFor[time.Ticker](), reflect.TypeFor[os.File](), reflect.TypeFor[sync.Map]()} {
-		seen[fieldsOf(typ)] = true
-		if refusedTypes[fieldsOf(typ)].why == "" {
-			t.Errorf("%s has other fields than refusedTypes says: %s", typ, fieldsOf(typ))
+		seen[graph.FieldsOf(typ)] = true
+		if graph.RefusedTypes[graph.FieldsOf(typ)].Why == "" {
+			t.Errorf("%s has other fields than RefusedTypes says: %s", typ, graph.FieldsOf(typ))
 		}
 	}
-	for key := range knownTypes {
+	for key := range graph.KnownTypes {
 		if !seen[key] {
-			t.Errorf("no type has the fields of the entry %q of knownTypes", key)
+			t.Errorf("no type has the fields of the entry %q of KnownTypes", key)
 		}
 	}
-	for key := range refusedTypes {
+	for key := range graph.RefusedTypes {
 		if !seen[key] {
-			t.Errorf("no type has the fields of the entry %q of refusedTypes", key)
+			t.Errorf("no type has the fields of the entry %q of RefusedTypes", key)
 		}
 	}
 }
@@ -164,7 +166,7 @@ func TestDeepCloneKnown(t *testing.T) {
 				t.Errorf("a %T became %s, want %s", k.value, got, want)
 			}
 			typ := reflect.TypeOf(k.value)
-			shared := typ.Kind() == reflect.Pointer && sharedNames[typ.Elem().PkgPath()+"."+typ.Elem().Name()]
+			shared := typ.Kind() == reflect.Pointer && graph.SharedNames[typ.Elem().PkgPath()+"."+typ.Elem().Name()]
 			if typ.Kind() == reflect.Pointer && shared != (c == k.value) {
 				t.Errorf("a %T is shared: %v", k.value, !shared)
 			}

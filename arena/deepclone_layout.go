@@ -3,9 +3,9 @@ package arena
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 
+	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -109,7 +109,7 @@ func (c *cloner) join(whole, p place) place {
 	case p.end <= whole.end && (plain || b.partOf(w, offset)):
 	case p.span == whole.span && w.partOf(b, 0):
 		whole.block, p.block = p.block, whole.block
-	case p.end > whole.end && sameLayout(w.plan.typ, b.plan.typ) && offset%w.plan.size == 0:
+	case p.end > whole.end && graph.SameLayout(w.plan.typ, b.plan.typ) && offset%w.plan.size == 0:
 		whole.end, whole.grown = p.end, true
 	case plain: // Views of memory that unsafe code made.
 		whole.end, whole.wide = max(whole.end, p.end), true
@@ -130,52 +130,9 @@ func (b *block) desc() *typeDesc { return b.plan.desc }
 // partOf says whether block b is a part of w at an offset, as its type has it.
 func (b *block) partOf(w *block, offset uintptr) bool {
 	t, size := b.plan.typ, b.plan.size
-	if sameLayout(w.plan.typ, t) && offset%size == 0 {
+	if graph.SameLayout(w.plan.typ, t) && offset%size == 0 {
 		return true
 	}
 	offset %= w.plan.size
-	return offset+b.room*size <= w.plan.size && contains(w.plan.typ, offset, t, b.room)
-}
-
-// contains says whether n values of part in a row stand at an offset in a t.
-func contains(t reflect.Type, offset uintptr, part reflect.Type, n uintptr) bool {
-	for {
-		if offset == 0 && n == 1 && sameLayout(t, part) {
-			return true
-		}
-		switch t.Kind() {
-		case reflect.Struct:
-			f, ok := fieldAt(t, offset)
-			if !ok {
-				return false
-			}
-			t, offset = f.Type, offset-f.Offset
-		case reflect.Array:
-			e := t.Elem()
-			for e.Kind() == reflect.Array && e.Len() > 0 {
-				e = e.Elem()
-			}
-			if sameLayout(e, part) && offset%part.Size() == 0 {
-				return offset+n*part.Size() <= t.Size()
-			}
-			t, offset = t.Elem(), offset%t.Elem().Size()
-		default:
-			return false
-		}
-	}
-}
-
-// fieldAt is the field of a struct with the byte at offset.
-func fieldAt(t reflect.Type, offset uintptr) (reflect.StructField, bool) {
-	for i := range t.NumField() {
-		if f := t.Field(i); offset >= f.Offset && offset < f.Offset+f.Type.Size() {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
-}
-
-// sameLayout says whether Go converts a pointer to the one to a pointer to the other.
-func sameLayout(t, u reflect.Type) bool {
-	return t == u || t.Size() == u.Size() && t.Kind() == u.Kind() && reflect.PointerTo(t).ConvertibleTo(reflect.PointerTo(u))
+	return offset+b.room*size <= w.plan.size && graph.Contains(w.plan.typ, offset, t, b.room)
 }

@@ -3,6 +3,7 @@ package arena
 import (
 	"reflect"
 
+	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -78,7 +79,7 @@ func (c *cloner) suitsOnePass(p *plan, src unsafex.Ptr) bool {
 	}
 	// The variable that the root points to is copied wherever it lies, and its parts with it: the
 	// long way does that.
-	return p.whole.Kind() != reflect.Pointer || load(src) == nil || c.groundNear(load(src)) == onHeap
+	return p.whole.Kind() != reflect.Pointer || load(src) == nil || c.grounds.Of(load(src)) == graph.OnHeap
 }
 
 func (c *cloner) onePass(p *plan, src, dst unsafex.Ptr) bool {
@@ -166,7 +167,7 @@ func (c *cloner) pointerOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 			return dst
 		}
 	}
-	if addr>>regionBits != c.ledger.region && (c.isGlobalOnce(q) || c.isOutside(q)) {
+	if addr>>graph.RegionBits != c.ledger.region && (c.isGlobalOnce(q) || c.isOutside(q)) {
 		c.ledger.add(first, addr, p.desc, isShared, mostUnits, mostUnits, q)
 		return q
 	}
@@ -175,11 +176,11 @@ func (c *cloner) pointerOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 
 // isGlobalOnce says whether q leads to a package-level variable that is shared.
 func (c *cloner) isGlobalOnce(q unsafex.Ptr) bool {
-	g := c.groundNear(q)
-	if g == onHeap {
-		c.ledger.region = unsafex.PtrAddr(q) >> regionBits
+	g := c.grounds.Of(q)
+	if g == graph.OnHeap {
+		c.ledger.region = unsafex.PtrAddr(q) >> graph.RegionBits
 	}
-	return g == inGlobals && !c.globals
+	return g == graph.InGlobals && !c.globals
 }
 
 func (c *cloner) sliceOnce(o *op, from, to unsafex.Ptr) {
@@ -188,7 +189,7 @@ func (c *cloner) sliceOnce(o *op, from, to unsafex.Ptr) {
 		return
 	}
 	kind := isMemory
-	if unsafex.PtrAddr(q)>>regionBits != c.ledger.region && c.isGlobalOnce(q) {
+	if unsafex.PtrAddr(q)>>graph.RegionBits != c.ledger.region && c.isGlobalOnce(q) {
 		kind = isArray
 	}
 	if row := c.rowOnce(o.to, q, kind, n, room); row != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/freehold-go/freehold/internal/graph"
 )
 
 func badShareAt(v any) error {
@@ -65,7 +67,7 @@ func (c *cloner) step(i uint32, offset uintptr, stop reflect.Type) string {
 		return ""
 	}
 	index, field := offset/b.plan.size, offset%b.plan.size
-	inner, _ := fieldPath(b.plan.typ, field, stop)
+	inner, _ := graph.FieldPath(b.plan.typ, field, stop)
 	if i == 0 {
 		way := rootName(b.plan.whole)
 		if b.plan.whole.Kind() == reflect.Array {
@@ -78,7 +80,7 @@ func (c *cloner) step(i uint32, offset uintptr, stop reflect.Type) string {
 		return c.entry(b, index/b.plan.units) + inner
 	}
 	way := ""
-	_, t := fieldPath(parent.plan.typ, b.at%parent.plan.size, nil)
+	_, t := graph.FieldPath(parent.plan.typ, b.at%parent.plan.size, nil)
 	switch {
 	case t.Kind() == reflect.Interface && b.kind == isBox:
 		way = ".(" + b.plan.whole.String() + ")"
@@ -123,30 +125,4 @@ func rootName(t reflect.Type) string {
 		return "v"
 	}
 	return t.Name()
-}
-
-// fieldPath names the place at an offset in a t, and says which type stands there: stop, or the
-// innermost.
-func fieldPath(t reflect.Type, offset uintptr, stop reflect.Type) (string, reflect.Type) {
-	path := ""
-	for t != stop || offset != 0 {
-		switch t.Kind() {
-		case reflect.Struct:
-			f, ok := fieldAt(t, offset)
-			if !ok {
-				return path, t
-			}
-			path += "." + f.Name
-			t, offset = f.Type, offset-f.Offset
-		case reflect.Array:
-			if t.Len() == 0 {
-				return path, t
-			}
-			path += fmt.Sprintf("[%d]", offset/t.Elem().Size())
-			t, offset = t.Elem(), offset%t.Elem().Size()
-		default:
-			return path, t
-		}
-	}
-	return path, t
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
@@ -237,7 +238,7 @@ func (b *planner) shares(t reflect.Type) bool {
 
 // isIdentity says whether values of t are known by their address.
 func (b *planner) isIdentity(t reflect.Type) bool {
-	if identities[t] || sharedNames[t.PkgPath()+"."+t.Name()] {
+	if identities[t] || graph.SharedNames[t.PkgPath()+"."+t.Name()] {
 		return true
 	}
 	h := handleOf(t)
@@ -341,7 +342,7 @@ func (b *planner) emitStruct(p *plan, t reflect.Type, off uintptr, held string) 
 	unexported := held
 	if held == "" && !b.opens(t) {
 		unexported = t.String()
-		p.asks = p.asks || moduleOf(declaredIn(t)) != "" && typeinfo.Describe(t, nil).PointerPath != ""
+		p.asks = p.asks || graph.ModuleOf(graph.DeclaredIn(t)) != "" && typeinfo.Describe(t, nil).PointerPath != ""
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -2,9 +2,9 @@ package arena
 
 import (
 	"reflect"
-	"strings"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -20,7 +20,7 @@ import (
 //
 //  1. It is declared in the main module or in the module of the function that calls DeepClone (see
 //     deepclone_caller.go). Its author also answers for the call.
-//  2. It is listed in knownTypes (see deepclone_known.go), with exactly the fields that it has now.
+//  2. It is listed in graph.KnownTypes, with exactly the fields that it has now.
 //  3. It has the method UnsafeCloneFields.
 //  4. The caller names a type of its package in CloneOptions.UnsafeTrust.
 //
@@ -30,44 +30,8 @@ import (
 
 // opens says whether the unexported fields of the struct type t are copied.
 func (s *plans) opens(t reflect.Type) bool {
-	pkg := declaredIn(t)
-	return pkg == "" || s.all || s.home(pkg) || s.trusted[pkg] || knownTypes[fieldsOf(t)] || declaresClone(t)
-}
-
-// declaredIn is the package that may name the unexported fields of the struct type t, or "" if t
-// has none. It differs from t.PkgPath for a type like "type mine time.Timer".
-func declaredIn(t reflect.Type) string {
-	for i := range t.NumField() {
-		if pkg := t.Field(i).PkgPath; pkg != "" {
-			return pkg
-		}
-	}
-	return ""
-}
-
-// fieldsOf is the key of a struct type in knownTypes and refusedTypes: the package that may name
-// its unexported fields, and all fields with their types.
-func fieldsOf(t reflect.Type) string {
-	var b strings.Builder
-	b.WriteString(declaredIn(t))
-	b.WriteString(": ")
-	for i := range t.NumField() {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(t.Field(i).Name)
-		b.WriteString(" ")
-		b.WriteString(t.Field(i).Type.String())
-	}
-	return b.String()
-}
-
-// declaresClone says whether the struct type t has the method UnsafeCloneFields, which returns a t.
-// A type that embeds t also has the method, but does not pass, because the result is not of its
-// type.
-func declaresClone(t reflect.Type) bool {
-	m, ok := reflect.PointerTo(t).MethodByName("UnsafeCloneFields")
-	return ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 && m.Type.Out(0) == t
+	pkg := graph.DeclaredIn(t)
+	return pkg == "" || s.all || s.home(pkg) || s.trusted[pkg] || graph.KnownTypes[graph.FieldsOf(t)] || graph.DeclaresClone(t)
 }
 
 // A handle is one of freehold's own types whose values own memory.
@@ -116,11 +80,11 @@ func (s *plans) refusal(t reflect.Type) (why string, final bool) {
 	if h := handleOf(t); h != nil {
 		return h.why, true
 	}
-	if declaredIn(t) == "context" {
+	if graph.DeclaredIn(t) == "context" {
 		return "is a context, which is known by its address", false
 	}
-	r := refusedTypes[fieldsOf(t)]
-	return r.why, r.final
+	r := graph.RefusedTypes[graph.FieldsOf(t)]
+	return r.Why, r.Final
 }
 
 // holdsAsIs says whether the value at w, which stands in an unexported field of a type that is not
@@ -158,13 +122,13 @@ func (c *cloner) lasts(q unsafex.Ptr, immutable bool) bool {
 	if _, known := ownerOf(unsafex.PtrAddr(q)); known {
 		return false
 	}
-	switch c.groundNear(q) {
-	case onHeap:
+	switch c.grounds.Of(q) {
+	case graph.OnHeap:
 		return immutable
-	case inGlobals:
+	case graph.InGlobals:
 		return true
 	}
-	if !asking() {
+	if !graph.Asking() {
 		return immutable
 	}
 	return !c.isOffheap(unsafex.PtrAddr(q))
@@ -173,7 +137,7 @@ func (c *cloner) lasts(q unsafex.Ptr, immutable bool) bool {
 // isOutside says whether q leads to memory that neither Go nor freehold allocated: C's, or a
 // mapping of the program's own. A value there may be larger than its Go type, and has other owners.
 func (c *cloner) isOutside(q unsafex.Ptr) bool {
-	if c.groundNear(q) != elsewhere || !asking() {
+	if c.grounds.Of(q) != graph.Elsewhere || !graph.Asking() {
 		return false
 	}
 	_, known := ownerOf(unsafex.PtrAddr(q))

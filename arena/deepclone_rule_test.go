@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -403,15 +404,13 @@ func TestDeclaresClone(t *testing.T) {
 	for v, want := range map[any]bool{
 		new(declaring): true, new(declaringByPointer): true, new(inheriting): false, new(misdeclaring): false, new(member): false, new(big.Int): false,
 	} {
-		if got := declaresClone(reflect.TypeOf(v).Elem()); got != want {
+		if got := graph.DeclaresClone(reflect.TypeOf(v).Elem()); got != want {
 			t.Errorf("%T: %v, want %v", v, got, want)
 		}
 	}
 	strangers := &plans{module: "example.com/stranger"}
-	defer func(f func() ([]string, string)) { builtFrom = f }(builtFrom)
-	builtFrom = func() ([]string, string) {
-		return []string{"example.com/stranger", "github.com/freehold-go/freehold"}, "example.com/stranger"
-	}
+	defer func(f func() string) { mainModule = f }(mainModule)
+	mainModule = func() string { return "example.com/stranger" }
 	for typ, want := range map[reflect.Type]bool{
 		reflect.TypeFor[declaring](): true, reflect.TypeFor[inheriting](): false, reflect.TypeFor[Stats](): true, reflect.TypeFor[big.Int](): true,
 	} {
@@ -421,28 +420,8 @@ func TestDeclaresClone(t *testing.T) {
 	}
 }
 
-func TestModuleAmong(t *testing.T) {
-	modules, main := []string{"github.com/a/b_test", "github.com/a/b/sub", "github.com/a/b", "app"}, "app"
-	for pkg, want := range map[string]string{
-		"github.com/a/b": "github.com/a/b", "github.com/a/b/c": "github.com/a/b", "github.com/a/b/sub/x": "github.com/a/b/sub",
-		"github.com/a/b_test": "github.com/a/b_test", "github.com/a/b_test/c": "github.com/a/b_test", "github.com/a/b/c_test": "github.com/a/b",
-		"github.com/a/bc/d/e": "github.com/a/bc", "app": "app", "app/x": "app", "app_test": "app", "main": "app", "application": "",
-		"command-line-arguments_test": "app", "time": "", "net/http": "", "log/slog": "", "example.com": "example.com",
-	} {
-		if got := moduleAmong(pkg, modules, main); got != want {
-			t.Errorf("%s is of %q, want %q", pkg, got, want)
-		}
-	}
-	if got := moduleAmong("main", nil, ""); got != "main" {
-		t.Errorf("main is of %q", got)
-	}
-	for function, want := range map[string]string{
-		"main.main": "main", "a.com/b.v2/c%2ed.(*T).M": "a.com/b.v2/c.d", "a/b.F[go.shape.*x/y.Z]": "a/b", "a/b.F.func1": "a/b", "": "",
-	} {
-		if got := packageOf(function); got != want {
-			t.Errorf("%s is of package %q, want %q", function, got, want)
-		}
-	}
+// TestHome: a type of another module is not the caller's own.
+func TestHome(t *testing.T) {
 	if (&plans{}).home("time") || (&plans{module: "example.com/a"}).home("example.com/b") {
 		t.Error("a type of another module is the caller's own")
 	}
@@ -483,5 +462,14 @@ func TestAuditSeesUnexportedFields(t *testing.T) {
 	New[entry](a).at = slog.StringValue(strings.Repeat("x", 3))
 	if r := Audit(a); len(r.Exits) != 1 || !strings.Contains(r.Exits[0].Path, "at.any") {
 		t.Errorf("%v", r)
+	}
+}
+
+// TestGroundOffHeap: memory off the heap is no package-level variable to GC-7.
+func TestGroundOffHeap(t *testing.T) {
+	v := offheap.MakeSlice[int](8, 8)
+	defer offheap.FreeSlice(v)
+	if g := new(graph.Grounds).Of(unsafex.DataOf(v)); g == graph.InGlobals {
+		t.Errorf("off the heap: %d", g)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -49,8 +50,8 @@ type cloner struct {
 	recent    [128]found // Blocks of plain data.
 	places    []place
 	spare     []place
-	foreign   map[uintptr]bool // Pages without package-level variables.
-	regions   []span           // Of package offheap; nil if not asked yet.
+	grounds   graph.Grounds
+	regions   []span // Of package offheap; nil if not asked yet.
 	nextRef   int
 	rootsLead uint32 // The block that the root points to, or 0.
 }
@@ -264,7 +265,7 @@ func (c *cloner) isKept(addr uintptr) bool {
 
 // isShared says whether q leads to a package-level variable that is not copied.
 func (c *cloner) isShared(q unsafex.Ptr) bool {
-	return !c.globals && c.isGlobal(q) && !c.inRootsLead(q)
+	return !c.globals && c.grounds.Of(q) == graph.InGlobals && !c.inRootsLead(q)
 }
 
 // inRootsLead says whether q leads into the variable that the root points to.

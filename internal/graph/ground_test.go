@@ -1,4 +1,4 @@
-package arena
+package graph
 
 import (
 	"runtime"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/offheap"
 )
 
 var (
@@ -16,32 +15,31 @@ var (
 	inNoptrBs [100]int
 )
 
+type member struct {
+	id   int
+	next *member
+}
+
 // TestGround keeps GC-7.
 func TestGround(t *testing.T) {
 	large := make([]member, 10000)
 	tiny := new(byte)
 	for name, p := range map[string]unsafex.Ptr{"data": unsafex.PtrOf(inData), "bss": unsafex.PtrOf(&inBss), "noptrdata": unsafex.PtrOf(&inNoptr[2]),
 		"noptrbss": unsafex.PtrOf(&inNoptrBs[50]), "a field": unsafex.PtrOf(&inBss.next)} {
-		if g := groundOf(p); g != inGlobals {
+		if g := groundOf(p); g != InGlobals {
 			t.Errorf("%s: %d", name, g)
 		}
 	}
 	for name, p := range map[string]unsafex.Ptr{"a small object": unsafex.PtrOf(new(member)), "a tiny one": unsafex.PtrOf(tiny),
 		"an element": unsafex.PtrOf(&large[7777]), "a string": unsafex.StringData(strings.Repeat("x", 100))} {
 		for range 2 { // The second time from memory.
-			if g := groundOf(p); g != onHeap {
+			if g := groundOf(p); g != OnHeap {
 				t.Errorf("%s: %d", name, g)
 			}
 		}
 	}
-	if g := groundOf(unsafex.StringData("a constant")); g != elsewhere {
+	if g := groundOf(unsafex.StringData("a constant")); g != Elsewhere {
 		t.Errorf("a constant: %d", g)
-	}
-	if v := offheap.MakeSlice[int](8, 8); v != nil {
-		if g := groundOf(unsafex.DataOf(v)); g == inGlobals {
-			t.Errorf("off the heap: %d", g)
-		}
-		offheap.FreeSlice(v)
 	}
 	runtime.GC() // No cleanup runs, and nothing of the runtime's is out of order.
 	runtime.KeepAlive(large)

@@ -1,12 +1,12 @@
-package arena
+package graph
 
-// This file lists struct types of the standard library that the rule of deepclone_rule.go needs to
+// This file lists struct types of the standard library that the rule of arena.DeepClone needs to
 // know, by their package and all their fields. A Go release that changes the fields of a type makes
 // it an unknown one, whose values are refused, and TestKnownTypes fails (GC-10).
 
-// knownTypes are the types whose unexported fields are what their types say, in all code of their
+// KnownTypes are the types whose unexported fields are what their types say, in all code of their
 // package. They are copied field by field.
-var knownTypes = set(
+var KnownTypes = set(
 	"bytes: buf []uint8; off int; lastRead bytes.readOp",                                          // Buffer
 	"bytes: s []uint8; i int64; prevRune int",                                                     // Reader
 	"container/list: next *list.Element; prev *list.Element; list *list.List; Value interface {}", // Element
@@ -27,15 +27,15 @@ var knownTypes = set(
 	"sync/atomic: v interface {}", // Value
 )
 
-// A refusedType says why values of a type are refused unless they are zero.
-type refusedType struct {
-	why string
-	// final says that Share does not permit copies of the bits either.
-	final bool
+// A RefusedType says why values of a type are refused unless they are zero.
+type RefusedType struct {
+	Why string
+	// Final says that Share does not permit copies of the bits either.
+	Final bool
 }
 
-// refusedTypes need no unexported pointers to be wrong when copied, or deserve a better message.
-var refusedTypes = map[string]refusedType{
+// RefusedTypes need no unexported pointers to be wrong when copied, or deserve a better message.
+var RefusedTypes = map[string]RefusedType{
 	"time: C <-chan time.Time; initTimer bool":  {timerWhy, true},
 	"time: C <-chan time.Time; initTicker bool": {timerWhy, true},
 	"os: file *os.file":                         {"is an open file", false},
@@ -45,9 +45,9 @@ var refusedTypes = map[string]refusedType{
 
 const timerWhy = "is known to the runtime by its address, with more memory than its fields: hold it by a pointer"
 
-// sharedNames are the types, by package and name, to which pointers are shared: values of these
+// SharedNames are the types, by package and name, to which pointers are shared: values of these
 // types do not change for those who use them. To share is sound whatever fields the type has.
-var sharedNames = set(
+var SharedNames = set(
 	"google.golang.org/protobuf/internal/impl.MessageInfo", // Each generated message leads to its type's.
 	"regexp.Regexp",
 	"strings.Replacer",
