@@ -155,4 +155,8 @@ func TestLimitOfPurpose(t *testing.T) {
 	if s := a.Stats(); s.InUse < 800_000 || s.Chunks > 60 {
 		t.Errorf("with a purpose of 1000000 bytes: %+v", s)
 	}
+	// Bools have chunks that are blocks of their type.
+	if _, err := TryMakeSlice[bool](a, 1<<20, 1<<20); !errors.Is(err, offheap.ErrLimit) {
+		t.Errorf("bools beyond the purpose's limit: %v", err)
+	}
 }
