@@ -144,6 +144,9 @@ func (h *heap) checkPages() {
 	if c.fresh != h.purge.freshBytes || c.stale != h.purge.staleBytes {
 		invariants.Broken("%d bytes were freed lately and %d before; counted were %d and %d", c.fresh, c.stale, h.purge.freshBytes, h.purge.staleBytes)
 	}
+	if c.half != h.purge.halfBytes {
+		invariants.Broken("%d of the bytes to be purged take no memory; counted were %d", c.half, h.purge.halfBytes)
+	}
 	for _, b := range *h.bins.Load() {
 		if n := b.slabs.Load(); n != c.spans[b.id] {
 			invariants.Broken("bin %d has %d spans; counted were %d", b.id, c.spans[b.id], n)
@@ -153,8 +156,8 @@ func (h *heap) checkPages() {
 
 // A pageCount is what checkPages finds in the regions.
 type pageCount struct {
-	held, fresh, stale int64
-	spans              map[uint32]int64 // By bin.
+	held, fresh, stale, half int64
+	spans                    map[uint32]int64 // By bin.
 }
 
 func (c *pageCount) addRegion(h *heap, r *region) {
@@ -164,6 +167,7 @@ func (c *pageCount) addRegion(h *heap, r *region) {
 		}
 		c.fresh += int64(bits.OnesCount64(r.fresh[w])) * granule
 		c.stale += int64(bits.OnesCount64(r.stale[w])) * granule
+		c.half += int64(bits.OnesCount64(r.half[w]&(r.fresh[w]|r.stale[w]))) * halfGranule
 	}
 	end := r.used.Load() / granule
 	for i := uintptr(0); ; {

@@ -2,6 +2,7 @@ package offheap
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -58,7 +59,7 @@ func wantCounted(t *testing.T, when string) {
 }
 
 // phases is the work of a service: each phase has its own sizes, leaves one block in some behind,
-// and the next allocates from what it freed.
+// without a pattern, and the next allocates from what it freed.
 func phases(t *testing.T, workers int) {
 	kept := make([][][]byte, workers)
 	sizes := [][]int{{96, 1000}, {48, 5000}, {200, 24 << 10}, {96, 2000}, {1000, 128 << 10}}
@@ -66,6 +67,7 @@ func phases(t *testing.T, workers int) {
 		var wg sync.WaitGroup
 		for w := range workers {
 			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(phase), uint64(w)))
 				var live [][]byte
 				for _, size := range of {
 					for range 32 << 20 / workers / size {
@@ -75,7 +77,7 @@ func phases(t *testing.T, workers int) {
 					}
 				}
 				for i, b := range live { // One in 40, and one in three of some stretches.
-					if i%40 == 7 || i/500%4 == 1 && i%3 == 0 {
+					if rng.IntN(40) == 7 || i/500%4 == 1 && i%3 == 0 {
 						kept[w] = append(kept[w], b)
 					} else {
 						Free(b)

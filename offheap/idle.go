@@ -122,13 +122,36 @@ func (h *heap) endIdle(s *span, g granuleRange) {
 	}
 	h.purge.idle.Add(-int64(n) * int64(page))
 	for i := range g.n {
-		clean := n > 0 && page <= granule
-		for w, m := range s.pageBits(s.base+uintptr(i)*granule, s.base+uintptr(i+1)*granule) {
-			clean = clean && *s.idleWord(w)&m == m
+		idle := 0
+		if n > 0 && page <= granule {
+			for w, m := range s.pageBits(s.base+uintptr(i)*granule, s.base+uintptr(i+1)*granule) {
+				idle += bits.OnesCount64(*s.idleWord(w) & m)
+			}
 		}
-		if !clean {
-			setBits(g.r.fresh, g.i+i, 1, true)
-			h.purge.freshBytes += granule
+		if uintptr(idle)*page == granule {
+			continue
 		}
+		setBits(g.r.fresh, g.i+i, 1, true)
+		h.purge.freshBytes += granule
+		if idle != 0 {
+			setBits(g.r.half, g.i+i, 1, true)
+			h.purge.halfBytes += halfGranule
+		}
+	}
+}
+
+// halfGranule is what an idle page takes off the bytes that a freed granule counts for. Pages are of
+// 4 KiB where a granule has several.
+const halfGranule = granule / 2
+
+// wakeHalves forgets which of n granules from i take memory for one page alone, because they are used
+// again or purged. The caller holds the heap's lock.
+func (h *heap) wakeHalves(r *region, i, n int) {
+	if h.purge.halfBytes == 0 {
+		return
+	}
+	for w, mask := range spanWords(i, n) {
+		h.purge.halfBytes -= int64(bits.OnesCount64(r.half[w]&mask)) * halfGranule
+		r.half[w] &^= mask
 	}
 }

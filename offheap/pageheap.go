@@ -219,6 +219,7 @@ func (r *region) tailFree() int {
 
 // clean takes the granules off the purge's lists and notes which of them hold old data.
 func (h *heap) clean(r *region, i, n int, dirty *dirtyRuns) {
+	h.wakeHalves(r, i, n)
 	for _, set := range [2][]uint64{r.fresh, r.stale} {
 		at := i
 		for {

@@ -32,6 +32,7 @@ type purgeState struct {
 
 	// Guarded by the lock of the heap.
 	freshBytes, staleBytes int64 // In granules freed since the last tick, and before it.
+	halfBytes              int64 // Bytes of pages among these that take no memory; see region.half.
 
 	idle atomic.Int64 // Bytes of idle pages inside slabs.
 }
@@ -141,6 +142,7 @@ func (h *heap) purgePages() {
 			r.runs.set(start, n, false)
 			setBits(r.stale, start, n, false)
 			h.purge.staleBytes -= int64(n) * granule
+			h.wakeHalves(r, start, n)
 			h.mu.Unlock()
 
 			lo := r.base + uintptr(start)*granule

@@ -26,6 +26,7 @@ type region struct {
 	runs      pageRuns
 	fresh     []uint64 // Granules freed since the last tick of the purge.
 	stale     []uint64 // Granules freed before it; both hold data and memory.
+	half      []uint64 // Those of both that take memory for one of their two pages alone.
 	huge      []uint64 // Units of 2 MiB that may be one huge page.
 	noHuge    []bool   // Zones in which the system was asked not to make huge pages.
 }
@@ -175,6 +176,7 @@ func (h *heap) commitExactly(r *region, step uintptr) error {
 	r.runs.grow(words)
 	r.fresh = append(r.fresh, make([]uint64, words)...)
 	r.stale = append(r.stale, make([]uint64, words)...)
+	r.half = append(r.half, make([]uint64, words)...)
 	h.adviseNew(r, from)
 	return nil
 }

@@ -233,7 +233,7 @@ func (s slabServer) stats() Stats {
 	for i := range int(h.nregions.Load()) {
 		used += int64(h.regions[i].used.Load())
 	}
-	dirty := h.purge.freshBytes + h.purge.staleBytes
+	dirty := h.purge.freshBytes + h.purge.staleBytes - h.purge.halfBytes
 	st.Held, st.Reserved, st.Metadata = h.held, used, h.meta.bytes+h.mapBytes
 	st.Retained = max(0, h.held-st.InUse-h.purge.idle.Load()+dirty)
 	st.Purged = max(0, used-(st.InUse-h.besideBytes)-st.Retained)
