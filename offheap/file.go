@@ -130,7 +130,7 @@ func openFile(op, path string, flag int) (*File, error) {
 	}
 	f, err := os.OpenFile(path, flag, 0)
 	switch {
-	case errors.Is(err, fs.ErrPermission) && flag == os.O_RDWR:
+	case err != nil && flag == os.O_RDWR: // The file exists, but may lie in a file system that is read-only.
 		return nil, fmt.Errorf("offheap: %s: %w; to read the file needs less, see OpenFileReadOnly", op, err)
 	case err != nil:
 		return nil, fmt.Errorf("offheap: %s: %w", op, err)

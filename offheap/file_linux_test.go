@@ -18,6 +18,31 @@ func TestFileOnFullDisk(t *testing.T) {
 	testenv.OnFileSystem(t, "tmpfs", "size=2m", func(dir string) { fullDisk(t, dir) })
 }
 
+// TestFileOnReadOnlyDisk: OpenFile names the way to open a file that cannot be written, which works.
+func TestFileOnReadOnlyDisk(t *testing.T) {
+	needFiles(t)
+	testenv.OnFileSystem(t, "tmpfs", "size=2m", func(dir string) {
+		path := filepath.Join(dir, "f")
+		f, err := CreateFile(path, 8192)
+		if err := errors.Join(err, f.Close(), unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, "")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenFile(path); !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), "OpenFileReadOnly") {
+			t.Errorf("OpenFile: %v", err)
+		}
+		f, err = OpenFileReadOnly(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewInFile[int64](f); !errors.Is(err, os.ErrPermission) {
+			t.Errorf("NewInFile: %v", err)
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func fullDisk(t *testing.T, dir string) {
 	for range 3 {
 		_, err := CreateFile(filepath.Join(dir, "much"), 8<<20)

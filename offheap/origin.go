@@ -19,6 +19,7 @@ import (
 // time, as the Local is, and panics with a [*MisuseError] after the Local's Close; it keeps a Local
 // reachable that the program drops. Any other Typed is safe for concurrent use.
 type Typed[T any] struct {
+	_       [0]*T // A Typed of another type does not convert to this one, with its uninit.
 	local   *Local
 	purpose *Purpose
 	uninit  bool // Never if the type needs memory that is zero.

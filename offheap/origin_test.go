@@ -2,6 +2,7 @@ package offheap
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -172,4 +173,12 @@ func TestTypedSlicesFromLocal(t *testing.T) {
 	}
 	FreeSlice(s)
 	from.Delete(a)
+}
+
+// TestTypedKeepsItsType: a Typed does not convert to one of another type, which would take Uninit with
+// it to a type whose memory must be zero.
+func TestTypedKeepsItsType(t *testing.T) {
+	if reflect.TypeFor[Typed[int]]().ConvertibleTo(reflect.TypeFor[Typed[flags]]()) {
+		t.Error("Typed[flags](Typed[int]{}.Uninit()) compiles")
+	}
 }
