@@ -41,9 +41,10 @@ var lists = []struct {
 	{"Local", func(n int64) (sum int64) {
 		l := NewLocal()
 		defer l.Close()
+		from := In[link](l)
 		var head *link
 		for i := range n {
-			v := In[link](l).New()
+			v := from.New()
 			v.Next, v.N = head, i
 			head = v
 		}
@@ -52,7 +53,7 @@ var lists = []struct {
 		}
 		for head != nil {
 			next := head.Next
-			deleteIn(l, head)
+			from.Delete(head)
 			head = next
 		}
 		return sum
@@ -157,10 +158,11 @@ func BenchmarkPair(b *testing.B) {
 			Delete(New[[4]int64]())
 		}
 	})
-	b.Run("NewIn/32", func(b *testing.B) {
+	b.Run("In/32", func(b *testing.B) {
 		b.ReportAllocs()
+		from := In[[4]int64](l)
 		for b.Loop() {
-			deleteIn(l, In[[4]int64](l).New())
+			from.Delete(from.New())
 		}
 	})
 }

@@ -15,21 +15,23 @@ import (
 //	offheap.Typed[T]{}   // Without an account, as New and MakeSlice do.
 //
 // Its values and slices are ordinary blocks: [Delete] and [FreeSlice] free them, and any Typed may.
-// A Typed costs nothing to make and may be copied. A Typed from a Local is for one goroutine at a
+// A Typed takes no memory off the heap and may be copied. A Typed from a Local is for one goroutine at a
 // time, as the Local is, and panics with a [*MisuseError] after the Local's Close; it keeps a Local
 // reachable that the program drops. Any other Typed is safe for concurrent use.
 type Typed[T any] struct {
 	_       [0]*T // A Typed of another type does not convert to this one, with its uninit.
 	local   *Local
 	purpose *Purpose
-	uninit  bool // Never if the type needs memory that is zero.
+	bin     uint32 // Of the type; used with a Local.
+	uninit  bool   // Never if the type needs memory that is zero.
 }
 
 // For is the Typed that allocates in the account of p.
 func For[T any](p *Purpose) Typed[T] { return Typed[T]{purpose: p} }
 
-// In is the Typed that allocates from l.
-func In[T any](l *Local) Typed[T] { return Typed[T]{local: l} }
+// In is the Typed that allocates from l. Make it once, outside of a loop: In looks up T, and the
+// functions of the Typed need not.
+func In[T any](l *Local) Typed[T] { return Typed[T]{local: l, bin: describe[T]().bin} }
 
 // Uninit is t without the zeroing: values of New and slices of MakeSlice may hold data of an earlier
 // block. A T that holds a bool or is self-contained is zeroed all the same, because a bool must be 0
@@ -52,12 +54,7 @@ func (t Typed[T]) own(op string) *Local {
 func (t Typed[T]) New() *T {
 	var addr uintptr
 	if l := t.local; l != nil && l.self == l {
-		c := l.slots
-		if _, ok := c.newest.typ.(*T); ok {
-			addr = unsafex.At[slot](c.newest.slot).pop()
-		} else if d, ok := known[T](); ok {
-			addr = c.bins[d.bin&(fastBins-1)].pop()
-		}
+		addr = l.slots.bins[t.bin&(fastBins-1)].pop()
 		runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
 	}
 	if addr == 0 {

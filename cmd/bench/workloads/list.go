@@ -144,10 +144,11 @@ func listOffheap(r *bench.Run) func() uint64 {
 func listLocal(r *bench.Run) func() uint64 {
 	local := offheap.NewLocal()
 	r.Cleanup(local.Close)
+	from := offheap.In[ownNode](local)
 	return func() uint64 {
 		var head *ownNode
 		for i := range r.N {
-			n := offheap.In[ownNode](local).New()
+			n := from.New()
 			n.val, n.next = int64(i), head
 			head = n
 		}
@@ -155,7 +156,7 @@ func listLocal(r *bench.Run) func() uint64 {
 		sum := ownSum(head)
 		for n := head; n != nil; {
 			next := n.next
-			offheap.In[ownNode](local).Delete(n)
+			from.Delete(n)
 			n = next
 		}
 		return sum

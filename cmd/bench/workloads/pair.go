@@ -243,13 +243,13 @@ func pairLocalLoops(size int) func() func(int) uint64 {
 }
 
 func pairLocal[T block]() func(int) uint64 {
-	local := offheap.NewLocal()
+	from := offheap.In[T](offheap.NewLocal())
 	return func(n int) (sum uint64) {
 		for i := range n {
-			p := offheap.In[T](local).New()
+			p := from.New()
 			(*p)[0] = byte(i)
 			sum += uint64((*p)[0])
-			offheap.In[T](local).Delete(p)
+			from.Delete(p)
 		}
 		return sum
 	}
