@@ -94,7 +94,7 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 		b.spare = c.next
 	} else {
 		var err error
-		if c, err = b.a.acquire(b, max(b.grow, classOf(n+goHeader)), n); err != nil {
+		if c, err = b.a.acquire(b, max(b.a.rec.modest(b.grow), classOf(n+goHeader)), n); err != nil {
 			return nil, err
 		}
 		b.round += c.size

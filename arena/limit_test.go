@@ -160,3 +160,25 @@ func TestLimitOfPurpose(t *testing.T) {
 		t.Errorf("bools beyond the purpose's limit: %v", err)
 	}
 }
+
+// TestLimitLeavesRoom: a round that fits the limit fits it again, although chunks grow from round to
+// round: the chunk of one type leaves room for the others.
+func TestLimitLeavesRoom(t *testing.T) {
+	chunked(t)
+	for name, a := range map[string]*Arena{
+		"own": NewArena(), "shared": NewShared(), "no reuse": NewWith(Options{NoReuse: true}), "off-heap": NewOffHeap(Options{}),
+	} {
+		a.SetLimit(64 << 10)
+		for round := range 12 {
+			for range 15 {
+				MakeSlice[uint64](a, 128, 128)
+			}
+			if _, err := TryNew[flag](a); err != nil {
+				t.Errorf("%s: round %d with %+v: %v", name, round, a.Stats(), err)
+				break
+			}
+			a.Reset([]Mode{GiveBack, Keep}[round/6])
+		}
+		a.Free()
+	}
+}

@@ -146,6 +146,15 @@ func (r *record) room() (n, ahead uintptr, limited bool) {
 	return uintptr(max(0, l-held)), uintptr(max(0, l/aheadShare-held)), l > 0
 }
 
+// modest is the class for a chunk to fill, or a smaller one if a quarter of what the limit leaves is
+// less: classes grow over rounds, and one type's chunk must not take what other types need.
+func (r *record) modest(class uint8) uint8 {
+	if room, _, limited := r.room(); limited && classBytes(class) > room/4 {
+		return classOf(room / 4)
+	}
+	return class
+}
+
 // beyond is the error for n bytes that do not fit.
 func (r *record) beyond(n int64) error {
 	return fmt.Errorf("arena: %d more bytes for arena %d, which was made by %s; %d of at most %d are taken: Reset it, or raise the limit with SetLimit: %w",
