@@ -10,7 +10,10 @@ import (
 // A Typed makes values of one type in one arena. It has looked the type up once, so it is the
 // fastest way. It is valid as long as the arena, for the arena's goroutine. [Of] makes one. A call
 // of the zero Typed ends in Go's panic for a nil pointer.
-type Typed[T any] struct{ b *bump }
+type Typed[T any] struct {
+	_ [0]*T // A Typed of another type does not convert to this one.
+	b *bump
+}
 
 // heapBump is the bump of the nil arena.
 var heapBump = bump{chunk: &noChunk, cursor: &noCursor}
@@ -19,16 +22,16 @@ var heapBump = bump{chunk: &noChunk, cursor: &noCursor}
 func Of[T any](a *Arena) Typed[T] {
 	d := describe[T]()
 	if a == nil {
-		return Typed[T]{&heapBump}
+		return Typed[T]{b: &heapBump}
 	}
 	a.check("Of")
 	if a.kind.offHeap() {
 		d.checkOffHeap("Of")
 	}
 	if a.kind != kindGo && a.kind != kindOffHeap {
-		return Typed[T]{&bump{chunk: &noChunk, cursor: &noCursor, a: a}} // Every call takes the slow way.
+		return Typed[T]{b: &bump{chunk: &noChunk, cursor: &noCursor, a: a}} // Every call takes the slow way.
 	}
-	return Typed[T]{a.bumpFor(d)}
+	return Typed[T]{b: a.bumpFor(d)}
 }
 
 // New is [New] in the arena.
