@@ -205,8 +205,10 @@ func TestDeepCloneHandles(t *testing.T) {
 		file    *offheap.File
 		shared  *offheap.Counted
 		purpose *offheap.Purpose
+		in      offheap.Typed[int]
+		of      offheap.Typed[string]
 	}
-	v := &pointers{a, (*derived)(a), &Pool{}, l, &offheap.File{}, s, offheap.NewPurpose("p")}
+	v := &pointers{a, (*derived)(a), &Pool{}, l, &offheap.File{}, s, offheap.NewPurpose("p"), offheap.In[int](l), offheap.Typed[string]{}}
 	if c := Heap(v); *c != *v {
 		t.Errorf("%+v became %+v", v, c)
 	}
