@@ -43,6 +43,7 @@ func TestRepository(t *testing.T) {
 		"Modules":       Modules,
 		"Docs":          Docs,
 		"Twins":         Twins,
+		"TypeParams":    TypeParams,
 		"Lengths":       func(r *Repo) []Finding { return Lengths(r, string(ratchet)) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -276,3 +276,16 @@ func TestTwinsRule(t *testing.T) {
 		{"other/a.go", "package other\nfunc must(err error) {}\nfunc New() { must(nil) }\n", ""},
 	})
 }
+
+func TestTypeParamsRule(t *testing.T) {
+	const head = "package arena\n"
+	check(t, TypeParams, []broken{
+		{"arena/a.go", head + "type Typed[T any] struct{ b *int }\n", "type parameter T"},
+		{"arena/a.go", head + "type Map[K comparable, V any] struct{ key K }\n", "type parameter V"},
+		{"arena/a.go", head + "type Map[K, V any] struct{ list map[K][]*V }\n", ""},
+		{"arena/a.go", head + "type Typed[T any] struct{ _ [0]*T; b *int }\n", ""},
+		{"arena/a.go", head + "type typed[T any] struct{ b *int }\n", ""},
+		{"arena/a_test.go", head + "type Typed[T any] struct{ b *int }\n", ""},
+		{"gctune/a.go", "package gctune\ntype Typed[T any] struct{ b *int }\n", ""},
+	})
+}
