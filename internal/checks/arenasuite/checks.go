@@ -65,7 +65,7 @@ func checkAppendPlace(t testing.TB, cfg *Config) {
 	m := start(t, cfg)
 	lengths := []int{0, 1, 3, 7, 8, 60}
 	if testing.Short() {
-		lengths = []int{0, 3, 8, 60}
+		lengths = []int{0, 1, 7, 60}
 	}
 	for _, k := range m.a.Types {
 		for _, length := range lengths {
