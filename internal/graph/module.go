@@ -38,6 +38,13 @@ func ModuleOf(pkg string) string {
 	return moduleAmong(pkg, modules, main)
 }
 
+// standard has the first elements of the paths of the standard library. A module may have such a
+// path, too, and the build does not say which packages are whose, so all count as the library's.
+var standard = set("archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed", "encoding",
+	"errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "internal", "io", "iter", "log", "maps", "math", "mime", "net",
+	"os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs", "sync", "syscall", "testing",
+	"text", "time", "unicode", "unique", "unsafe", "vendor", "weak")
+
 func moduleAmong(pkg string, modules []string, main string) string {
 	tested := strings.TrimSuffix(pkg, "_test") // An external test is of the same module.
 	if tested == "main" || tested == "command-line-arguments" {
@@ -45,6 +52,9 @@ func moduleAmong(pkg string, modules []string, main string) string {
 			return "main"
 		}
 		return main
+	}
+	if first, _, _ := strings.Cut(tested, "/"); standard[first] {
+		return ""
 	}
 	for _, p := range []string{pkg, tested} { // A module's own path may end like that.
 		for _, m := range modules {

@@ -1,6 +1,32 @@
 package graph
 
-import "testing"
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestModuleLikeStandard has a program in a module with the name of a package of the standard
+// library, as "go mod init log" makes one.
+func TestModuleLikeStandard(t *testing.T) {
+	for pkg, want := range map[string]string{"log/slog": "", "log/cmd/try": "", "log": "", "main": "log", "log.example/x": "log.example/x"} {
+		if got := moduleAmong(pkg, []string{"log"}, "log"); got != want {
+			t.Errorf("%s is of %q, want %q", pkg, got, want)
+		}
+	}
+	if testing.Short() {
+		return
+	}
+	list, err := exec.Command("go", "list", "std").Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, pkg := range strings.Fields(string(list)) {
+		if first, _, _ := strings.Cut(pkg, "/"); !standard[first] {
+			t.Errorf("the standard library has %s, which standard lacks", pkg)
+		}
+	}
+}
 
 func TestModuleAmong(t *testing.T) {
 	modules, main := []string{"github.com/a/b_test", "github.com/a/b/sub", "github.com/a/b", "app"}, "app"
