@@ -192,6 +192,30 @@ func TestPanics(t *testing.T) {
 	Alloc(math.MaxInt)
 }
 
+// TestTryTyped asks for more memory than there is, and for what there is.
+func TestTryTyped(t *testing.T) {
+	for name, try := range map[string]func(length, capacity int) ([]int, error){
+		"TryMakeSlice": TryMakeSlice[int], "TryMakeSliceUninit": TryMakeSliceUninit[int],
+	} {
+		if s, err := try(0, math.MaxInt/8); !errors.Is(err, offheap.ErrOutOfMemory) {
+			t.Errorf("%s: got %d values and error %v, want ErrOutOfMemory", name, cap(s), err)
+		}
+		s, err := try(2, 3)
+		if err != nil || len(s) != 2 || cap(s) != 3 {
+			t.Errorf("%s(2, 3): got length %d, capacity %d, error %v", name, len(s), cap(s), err)
+		}
+		FreeSlice(s)
+	}
+	for name, try := range map[string]func() (*int, error){"TryNew": TryNew[int], "TryNewUninit": TryNewUninit[int]} {
+		p, err := try()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		*p = 1
+		Delete(p)
+	}
+}
+
 // TestSubprocess runs tests in a process with other surroundings: with everything on the Go heap,
 // and with an option that must be refused.
 func TestSubprocess(t *testing.T) {
@@ -204,7 +228,7 @@ func TestSubprocess(t *testing.T) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := run("^(TestConformance|TestTyped|TestRefused|TestPanics|TestUninitBool)$", "FREEHOLD=heap"); err != nil {
+	if out, err := run("^(TestConformance|TestTyped|TestRefused|TestPanics|TestTryTyped|TestUninitBool)$", "FREEHOLD=heap"); err != nil {
 		t.Errorf("with FREEHOLD=heap: %v\n%s", err, out)
 	}
 	if out, err := run("^TestUninitBool$", "MALLOC_CONF=retain:false"); err == nil || !strings.Contains(out, "option retain is off") {

@@ -64,7 +64,10 @@ func TryNew[T any]() (*T, error) { return newOf[T]("New", true) }
 
 // NewUninit is New without the zeroing. A T that holds a bool is zeroed all the same, because a bool
 // must be 0 or 1.
-func NewUninit[T any]() *T { return must(newOf[T]("NewUninit", false)) }
+func NewUninit[T any]() *T { return must(TryNewUninit[T]()) }
+
+// TryNewUninit is NewUninit with an error for what the system refuses.
+func TryNewUninit[T any]() (*T, error) { return newOf[T]("NewUninit", false) }
 
 func newOf[T any](op string, zero bool) (*T, error) {
 	s, err := makeSlice[T](op, 1, 1, zero)
@@ -94,7 +97,12 @@ func TryMakeSlice[T any](length, capacity int) ([]T, error) {
 
 // MakeSliceUninit is MakeSlice without the zeroing; see [NewUninit].
 func MakeSliceUninit[T any](length, capacity int) []T {
-	return must(makeSlice[T]("MakeSliceUninit", length, capacity, false))
+	return must(TryMakeSliceUninit[T](length, capacity))
+}
+
+// TryMakeSliceUninit is MakeSliceUninit with an error for what the system refuses.
+func TryMakeSliceUninit[T any](length, capacity int) ([]T, error) {
+	return makeSlice[T]("MakeSliceUninit", length, capacity, false)
 }
 
 func makeSlice[T any](op string, length, capacity int, zero bool) ([]T, error) {
