@@ -59,8 +59,14 @@ type CloneOptions struct {
 // or must be named in [CloneOptions].Share. DeepClone knows the types of bytes, container, errors,
 // math/big, strings, sync, sync/atomic and net/url that hold values, and others. It copies
 // generated messages of google.golang.org/protobuf, except that it refuses those of other modules
-// if they have unknown fields or extensions. By the following method, which is never called, a type
-// promises that its fields hold values of their types:
+// if they have unknown fields or extensions.
+//
+// A package that is not main, with a path that begins like one of the standard library's, as
+// log/mine does, counts as a part of the library. A test binary does not say which modules it has:
+// in it, modules whose paths lie below that of the main module count as the main module.
+//
+// By the following method, which is never called, a type promises that its fields hold values of
+// their types:
 //
 //	func (T) UnsafeCloneFields() (_ T)
 //

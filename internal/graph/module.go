@@ -17,7 +17,8 @@ func PackageOf(function string) string {
 }
 
 // builtFrom has the paths of the program's modules, the longest first, and the path of the main
-// module. Programs that go build did not build may have none.
+// module. Programs that go build did not build may have none, and a test binary of a package that is
+// not main has the main module alone.
 var builtFrom = sync.OnceValues(func() (modules []string, main string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
