@@ -14,6 +14,8 @@ type handle struct {
 	made debugmode.Stack // Where, in the modes that keep stacks.
 	h    *heap           // The heap of a Local.
 	id   int             // The holder number of a Local, or sharedLocal.
+
+	closed bool // Set by Close of a Local. It is not in the Local, so that no copy brings it back.
 }
 
 // handles are the handles that are not closed, in the modes that keep stacks. A dropped Local stays
@@ -43,6 +45,7 @@ func newHandle(what string, h *heap, id int) *handle {
 
 // close ends what the handle stands for.
 func (n *handle) close() {
+	n.closed = true
 	if n.what == debugmode.OwnerLocal && n.id >= 0 {
 		n.h.closeLocal(n.id)
 	}

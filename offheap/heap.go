@@ -104,7 +104,10 @@ type slots struct {
 	// Guarded by the heap's lock: whether they are among the active ones, and whether they are
 	// there without a holder.
 	listed, retired bool
-	_               [62 - 4*ptrSize]byte
+	// owner is the address of the Local whose slots these are, 0 for none: what tells the Local from an
+	// older copy that was written over a closed one.
+	owner uintptr
+	_     [64 - 6*ptrSize]byte
 
 	// bins come last: the compiler adds no nil check to an access within the first page.
 	bins [fastBins]slot

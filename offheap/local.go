@@ -59,6 +59,10 @@ func (l *Local) own(op string) *Local {
 	return l
 }
 
+// live says whether the slots are those of l, as far as l is no copy: the next Local may have them
+// after Close.
+func (l *Local) live() bool { return l.self == l && l.slots.owner == unsafex.Addr(l) }
+
 // check panics if op must not use l.
 func (l *Local) check(op string) {
 	switch {
@@ -68,6 +72,8 @@ func (l *Local) check(op string) {
 		panic(localMisuse(op, "a copied Local", "a copy and its original would allocate the same blocks; use the pointer that NewLocal returned everywhere"))
 	case l.id == closedLocal:
 		panic(localMisuse(op, "a Local that is closed", "call Close after the last use, or make another Local"))
+	case l.handle.closed:
+		panic(localMisuse(op, "a Local that is closed", "an older copy was written over the Local after its Close; use the pointer that NewLocal returned, and never copy the value"))
 	}
 	if sanitize.Race {
 		l.calls++ // Two goroutines that use the Local meet here.
@@ -98,7 +104,7 @@ func (l *Local) TryAlloc(n int) ([]byte, error) {
 
 // AllocUninit is [AllocUninit].
 func (l *Local) AllocUninit(n int) []byte {
-	if uint(n-1) < sizeclass.Max && l.self == l {
+	if uint(n-1) < sizeclass.Max && l.live() {
 		addr := l.slots.bins[sizeclass.Of(uintptr(n))].pop()
 		runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
 		if addr != 0 {
@@ -125,7 +131,7 @@ func (l *Local) Free(b []byte) {
 		std.checkConsumed("Free", addr)
 		return
 	}
-	if l.self == l {
+	if l.live() {
 		s := l.slots.hottest()
 		done := s.push(addr)
 		if done {

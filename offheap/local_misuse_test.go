@@ -101,6 +101,34 @@ func TestCopiedAndClosedLocals(t *testing.T) {
 	}
 }
 
+// TestLocalRestored writes an older copy over a closed Local, whose slots are another's by then or
+// nobody's.
+func TestLocalRestored(t *testing.T) {
+	quiet(t)
+	l := NewLocal()
+	b, p := l.Alloc(100), In[point](l).New()
+	l.Free(l.Alloc(100)) // The slots have free blocks.
+	deleteIn(l, In[point](l).New())
+	typed, saved := In[point](l), copyOf(l)
+	l.Close()
+	reflect.ValueOf(l).Elem().Set(reflect.ValueOf(saved).Elem())
+	refused := func(when string) {
+		t.Helper()
+		for what, f := range localCalls(l, b, p) {
+			wantMisuse(t, when+": "+what, "use of a Local that is closed", f)
+		}
+		wantMisuse(t, when+": New of a Typed", "use of a Local that is closed", func() { typed.New() })
+	}
+	refused("after Close")
+	next := NewLocal()
+	defer next.Close()
+	next.Free(next.Alloc(100))
+	deleteIn(next, In[point](next).New())
+	refused("when another Local has the slots")
+	next.Free(b)
+	deleteIn(next, p)
+}
+
 func TestZeroLocal(t *testing.T) {
 	quiet(t)
 	b, p := Alloc(100), New[point]()

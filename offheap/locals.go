@@ -4,13 +4,16 @@ import (
 	"runtime"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // This file is the life of a Local:
 //
 //  1. newLocal takes a holder number and its slots, and attaches a cleanup to the Local.
 //  2. The Local and nothing else allocates through the slots: its methods look whether the Local
-//     is the one that newLocal made (self) before they touch the slots, so that a copy never does.
+//     is the one that newLocal made (self), and whether the slots are still its own (owner), before
+//     they touch the slots. So a copy never does, and neither does the Local itself after Close if
+//     an older copy was written over it.
 //  3. Close, or the cleanup of a Local that the program dropped, checks everything in and retires
 //     the number. Then the next Local may have it: no Local that can be used has it any more.
 //
@@ -22,7 +25,7 @@ func (h *heap) newLocal() *Local {
 	l := &Local{id: sharedLocal, slots: &noSlots}
 	l.self = l
 	if id, c := h.takeNumber(); c != nil {
-		l.id, l.slots = id, c
+		l.id, l.slots, c.owner = id, c, unsafex.Addr(l)
 	}
 	l.handle = newHandle(debugmode.OwnerLocal, h, l.id)
 	l.cleanup = runtime.AddCleanup(l, (*handle).drop, l.handle)
@@ -56,7 +59,9 @@ func (h *heap) takeNumber() (int, *slots) {
 }
 
 func (h *heap) closeLocal(id int) {
-	h.emptyCache(h.cache(id))
+	c := h.cache(id)
+	c.owner = 0
+	h.emptyCache(c)
 	h.retireCache(id)
 }
 

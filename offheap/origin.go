@@ -53,7 +53,7 @@ func (t Typed[T]) own(op string) *Local {
 // New is [New].
 func (t Typed[T]) New() *T {
 	var addr uintptr
-	if l := t.local; l != nil && l.self == l {
+	if l := t.local; l != nil && l.live() {
 		addr = l.slots.bins[t.bin&(fastBins-1)].pop()
 		runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
 	}
@@ -113,7 +113,7 @@ func (t Typed[T]) Delete(p *T) {
 	}
 	addr := unsafex.Addr(p)
 	// A pointer to a field of size zero may have a block's address, and yet must not free it.
-	if unsafex.Size[T]() != 0 && l.self == l {
+	if unsafex.Size[T]() != 0 && l.live() {
 		s := l.slots.hottest()
 		if s.push(addr) {
 			if s.wipe {
