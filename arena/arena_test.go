@@ -29,8 +29,8 @@ func caught(f func()) (v any) {
 	return nil
 }
 
-// faultless runs f, which may read what was given up: that a debug mode lets it fault is fine. A
-// sanitizer would end the program.
+// faultless runs f, which may read freed values. Such a read may fault in a debug mode. A sanitizer
+// would end the program.
 func faultless(f func()) {
 	if sanitize.Enabled {
 		return

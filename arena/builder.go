@@ -27,7 +27,7 @@ type Builder struct {
 	_     noCopy
 	self  *Builder // What tells the Builder from a copy, set by the first use.
 	a     *Arena
-	life  *record // Of the arena, set with self. Its round says whether something was given up.
+	life  *record // Of the arena, set with self. Its round rises when the arena gives up memory.
 	round uint64  // Of life, at the last use.
 	grown uint64  // The round in which buf got its memory.
 	buf   []byte

@@ -10,7 +10,7 @@ type Checkpoint struct {
 	serial uint64 // Of the marks; rises.
 }
 
-// A mark is where one bump stood at a checkpoint.
+// A mark is the position of one bump at a checkpoint.
 type mark struct {
 	serial             uint64
 	chunk, full, large *chunk
@@ -18,8 +18,8 @@ type mark struct {
 	values             int // How many the debug mode knew.
 }
 
-// end is where the chunks that were filled since the mark end in the list of the full ones: at the
-// chunk that was current at the mark, or, if there was none, at the one that was full last.
+// end is where the chunks that were filled after the mark end in the list of full chunks: at the
+// chunk that was current at the mark or, without a current one, at the chunk that was full last.
 func (m *mark) end() *chunk {
 	if m.chunk != &noChunk {
 		return m.chunk

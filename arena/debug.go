@@ -16,7 +16,7 @@ import (
 // With guard or poison the values are kept apart: no slot leads to a chunk, so that every call
 // takes the slow way. On Go memory, values without pointers then lie on guarded pages, or, where
 // there are no more or only poison is on, in chunks between canaries. Values with pointers must lie
-// where the collector sees them, so that they stay in chunks; what is given up of these is
+// where the collector sees them, so that they stay in chunks. When they are freed, they are
 // overwritten and never used again, and chunks go to the quarantine instead of the store. Off-heap
 // values are a block of offheap each, which does the rest by itself.
 //

@@ -125,8 +125,8 @@ func (s *spot) bury(p unsafex.Ptr, tomb uintptr) {
 	}
 }
 
-// buryText overwrites a slice or a string. Its length stays below what is inaccessible behind the
-// tomb, so that no index leads elsewhere, and is not 0, so that a loop faults.
+// buryText overwrites a slice or a string. Its length is less than the inaccessible memory
+// behind the tomb, so that no index leads elsewhere, and is not 0, so that a loop faults.
 func (s *spot) buryText(p unsafex.Ptr, tomb uintptr) {
 	length := unsafex.As[uintptr](unsafex.Add(p, wordSize))
 	if s.elem != 0 {

@@ -108,8 +108,8 @@ func testLeaks(t *testing.T) {
 	}
 }
 
-// TestPointersMode: a Go pointer in an off-heap arena is found when it is given up and on demand,
-// with its type and field.
+// TestPointersMode: the mode finds a Go pointer in an off-heap arena, with its type and field, when
+// the arena frees its memory and on demand.
 func TestPointersMode(t *testing.T) {
 	if sanitize.Enabled && sanitize.Kind != "asan" {
 		t.Skip("the mode is ignored, since it reads what nobody may have written")

@@ -11,8 +11,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// TestSampleKinds: where every value is sampled, a use of one without pointers and bools faults
-// after it was given up, in all kinds of arenas on Go memory; the counts of bytes stay right.
+// TestSampleKinds: where every value is sampled, a use of a freed value without pointers and
+// bools faults, in all kinds of arenas on Go memory. The counts of bytes stay right.
 // Off-heap arenas work as ever.
 func TestSampleKinds(t *testing.T) {
 	testenv.MisusesMemory(t)

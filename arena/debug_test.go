@@ -120,8 +120,8 @@ var giveUps = []struct {
 	{"Pool.Put", func(a *Arena, _ Checkpoint) { new(Pool).Put(a) }},
 }
 
-// TestGuardStale: with guard every use of what was given up faults, except the mere reading of
-// numbers in values with pointers, and freehold knows what it was.
+// TestGuardStale: with guard every use of a freed value faults, and freehold names the value. The one
+// exception is a read of numbers in a value with pointers.
 func TestGuardStale(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inModes(t, "guard") {
@@ -160,7 +160,7 @@ func TestGuardStale(t *testing.T) {
 	}
 }
 
-// TestGuardStaleMap: a Map whose table was given up panics with a message of the package, before it
+// TestGuardStaleMap: a Map whose table is freed panics with a message of the package, before it
 // faults.
 func TestGuardStaleMap(t *testing.T) {
 	testenv.MisusesMemory(t)
