@@ -182,7 +182,7 @@ func ramp(took time.Duration, take func(int) []byte, looks func() int) (offHeap 
 		}
 		for range 256 { // 1 MiB
 			if len(live) > 0 {
-				live[i*7919%len(live)] = newPage() // The old page is garbage.
+				live[uint(i)*7919%uint(len(live))] = newPage() // The old page is garbage.
 				i++
 			}
 		}
