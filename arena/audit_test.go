@@ -39,7 +39,7 @@ func TestAuditFinds(t *testing.T) {
 		}
 		return
 	}
-	stopClock(t) // What was freed is known as long as it is in the store.
+	stopClock(t) // A freed chunk is known as long as it is in the store.
 	for name, kind := range map[string]func() *Arena{"arena": NewArena, "shared": NewShared} {
 		t.Run(name, func(t *testing.T) {
 			a, b := kind(), NewArena()

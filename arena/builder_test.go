@@ -52,7 +52,8 @@ func TestReadFromKeeper(t *testing.T) {
 	}
 }
 
-// TestReadFrom: what is read, with which error, is what io.Copy says of a bytes.Buffer.
+// TestReadFrom: Builder.ReadFrom reads the same bytes, and returns the same count and error, as
+// bytes.Buffer.ReadFrom.
 func TestReadFrom(t *testing.T) {
 	failure := errors.New("failure")
 	for name, make := range map[string]func() io.Reader{

@@ -206,7 +206,7 @@ func TestManyTypes(t *testing.T) {
 	}
 }
 
-// TestStoreBound: what the store keeps is bounded by what was in use at once.
+// TestStoreBound: the store keeps no more memory than was in use at once, plus its slack.
 func TestStoreBound(t *testing.T) {
 	chunked(t)
 	s := &chunkStore{}
@@ -281,8 +281,8 @@ func TestNothingReachable(t *testing.T) {
 	}
 }
 
-// TestForgotten: an arena on Go memory that nobody frees is the collector's, chunks and all; its
-// values live as long as somebody holds them (GC-6).
+// TestForgotten: the collector frees an arena on Go memory that is dropped without Free, with its
+// chunks. Its values live as long as they are reachable (GC-6).
 func TestForgotten(t *testing.T) {
 	var id uint64
 	var last *node

@@ -40,7 +40,7 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// TestCloneUntouched: what is not in an arena stays what it is.
+// TestCloneUntouched: Clone returns a value that is not in an arena as it is, without a copy.
 func TestCloneUntouched(t *testing.T) {
 	a := NewArena()
 	defer a.Free()
@@ -91,7 +91,7 @@ func TestOwns(t *testing.T) {
 // TestAppendInPlace: the slice that was made last grows where it is, and no other.
 func TestAppendInPlace(t *testing.T) {
 	chunked(t)
-	// A shared arena has a part for each P: what is made on another P lies elsewhere.
+	// A shared arena has a part for each P: values made on another P lie elsewhere.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, k := range kinds {
 		a := k.make()
@@ -139,7 +139,7 @@ func TestAppendForeign(t *testing.T) {
 	}
 }
 
-// TestAppendBefore: a slice of somebody else's that ends where the chunk begins is not extended.
+// TestAppendBefore: a foreign slice that ends where the chunk begins is not extended.
 func TestAppendBefore(t *testing.T) {
 	block := make([]int64, 16)
 	c := newChunk(nil, 0, unsafe.Pointer(&block[8]), 64)

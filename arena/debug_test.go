@@ -109,7 +109,7 @@ func stales() []stale {
 	}
 }
 
-// giveUps are the ways to give up what was made after begin.
+// giveUps are the calls that free the values made after the checkpoint.
 var giveUps = []struct {
 	op  string
 	end func(a *Arena, c Checkpoint)
@@ -210,7 +210,8 @@ func TestGuardBounds(t *testing.T) {
 	}
 }
 
-// TestGuardBudget: past the budget values come as ever, and what was given up is still poison.
+// TestGuardBudget: beyond the budget of mappings, allocations still succeed, and freed values are
+// still poisoned.
 func TestGuardBudget(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inModes(t, "guard,guardmaps=40") {
@@ -322,7 +323,7 @@ func testCanaryOfPart(t *testing.T) {
 	}
 }
 
-// TestPoisonPattern: what was given up is the pattern, in all of a value, and canaries are not.
+// TestPoisonPattern: the pattern fills all of a freed value. Canaries differ from it.
 func TestPoisonPattern(t *testing.T) {
 	testenv.MisusesMemory(t)
 	if !inModes(t, "poison") {
@@ -376,7 +377,7 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// TestCheckmark: the collector's own check agrees with what is in quarantine.
+// TestCheckmark: the collector's own check (gccheckmark) finds no fault in quarantined values.
 func TestCheckmark(t *testing.T) {
 	if !inModes(t, "guard,guardmaps=2000", "GODEBUG=gccheckmark=1", "GOGC=1") {
 		return

@@ -342,7 +342,7 @@ func TestDeepCloneForeignFields(t *testing.T) {
 	}
 }
 
-// TestDeepCloneHolds compares what is held with what it was.
+// TestDeepCloneHolds compares the values that the copy holds with the original's.
 func TestDeepCloneHolds(t *testing.T) {
 	text := strings.Repeat("h", 3)
 	typ := foreign(reflect.TypeFor[string](), reflect.TypeFor[*int](), reflect.TypeFor[any](), reflect.TypeFor[[]int](), reflect.TypeFor[[6]string]())

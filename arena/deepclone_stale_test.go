@@ -114,7 +114,7 @@ func soundHeaders[T any](t *testing.T, name string, values []T) {
 	}
 }
 
-// unsound says what is wrong with the headers in v.
+// unsound describes the first bad header in v, "" if there is none.
 func unsound(v reflect.Value) string {
 	word := func(i uintptr) uintptr { return loadWord(v.Addr().UnsafePointer(), i) }
 	switch v.Kind() {

@@ -381,8 +381,8 @@ func TestDeepCloneSameAddress(t *testing.T) {
 				t.Errorf("the parts lie elsewhere: %+v", c)
 			}
 		}
-		// The same without the whole: what is largest comes to be it, in whatever order they are
-		// found.
+		// The same without a pointer to all of w: the copy allocates the largest part that is
+		// reachable as one, in whatever order the walk finds the parts.
 		for turn := range 3 {
 			w := &around{}
 			h := &around{}

@@ -67,7 +67,7 @@ func ExampleCheckpoint() {
 	c := a.Checkpoint()
 	for _, candidate := range []string{"one", "two"} {
 		_ = arena.Concat(a, "tried ", candidate)
-		a.Rewind(c) // What was tried is given up, what was before stays.
+		a.Rewind(c) // Frees the values of the attempt; earlier values stay.
 	}
 	fmt.Println(kept)
 	// Output: kept
@@ -168,7 +168,7 @@ func ExampleNewShared() {
 func ExampleNewOffHeap() {
 	type sample struct{ At, Value int64 } // No Go pointers.
 	a := arena.NewOffHeap(arena.Options{Purpose: offheap.NewPurpose("samples"), Limit: 1 << 30})
-	defer a.Free() // It must be freed: nobody else gives its memory back.
+	defer a.Free() // It must be freed: the collector does not free off-heap memory.
 	var samples []sample
 	for i := range int64(5) {
 		samples = arena.Append(a, samples, sample{i, i * i})
@@ -230,7 +230,7 @@ func ExampleTotals() {
 func ExampleInfo() {
 	a := arena.NewArena()
 	defer a.Free()
-	for _, info := range arena.List() { // What is not freed, and where it was made.
+	for _, info := range arena.List() { // Arenas that are not freed, and where each was made.
 		if info.ID == a.ID() {
 			fmt.Println(info.Made[strings.LastIndex(info.Made, "/")+1 : strings.LastIndex(info.Made, ":")])
 		}

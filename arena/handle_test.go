@@ -225,7 +225,7 @@ func useCopy(c *Arena) {
 	}
 }
 
-// owned is values that nobody but the test changes.
+// owned are values that only the test changes.
 type owned struct {
 	points []*point
 	nodes  []*node

@@ -102,7 +102,7 @@ func TestZeroArena(t *testing.T) {
 	}
 }
 
-// TestNoHandle: a Typed and a Map that nobody made panic; with a nil pointer it is Go that says so.
+// TestNoHandle: a zero Typed and a zero Map panic. With a nil *Map the panic is Go's own.
 func TestNoHandle(t *testing.T) {
 	var typed Typed[int]
 	var none *Map[int, int]

@@ -38,13 +38,13 @@ type world struct {
 	points []Checkpoint
 	counts []int // Live values at each checkpoint.
 	stale  []tracked
-	// spoils says that dead values are written to. What is made later in their place is then
-	// anything of its type, and only what is on the Go heap must stay what it is.
+	// spoils says that the program writes to dead values. Later values in their place can then be
+	// anything of their types; only values on the Go heap must stay as they are.
 	spoils  bool
 	forgets bool // Stale values are not even looked at.
 }
 
-// claim panics if something is not as it must be where nobody breaks the promise.
+// claim panics if ok is false and the program keeps its promise not to use freed values.
 func (w *world) claim(ok bool, format string, args ...any) {
 	if !ok && !w.spoils {
 		panic(fmt.Sprintf(format, args...))
@@ -270,12 +270,12 @@ func (w *world) verify() error {
 }
 
 // TestModel does everything at random to arenas of all kinds and keeps stale values of all kinds
-// around. The arenas of a pass begin with the chunks that those before gave back. What is alive
-// must stay what it is, and the collector must be content.
+// around. The arenas of a pass begin with the chunks that those before freed. Live values must not
+// change, and the collector must find no bad pointer.
 func TestModel(t *testing.T) { model(t, 1, false) }
 
-// TestModelParallel is TestModel by two goroutines, each with arenas of its own. They forget what
-// is stale, because looking at what the other has now would be a data race.
+// TestModelParallel is TestModel by two goroutines, each with arenas of its own. They drop stale
+// values, because reading memory that the other goroutine owns now would be a data race.
 func TestModelParallel(t *testing.T) { model(t, 2, false) }
 
 // TestStaleWrites is TestModel by a program that writes to values that are gone. It may find its
@@ -283,7 +283,7 @@ func TestModelParallel(t *testing.T) { model(t, 2, false) }
 func TestStaleWrites(t *testing.T) {
 	testenv.MisusesMemory(t)
 	model(t, 1, true)
-	for range keepTicks + 1 { // Nobody shall get the chunks that were written to.
+	for range keepTicks + 1 { // No other test may get the chunks that stale values wrote to.
 		store.expire()
 	}
 }

@@ -62,7 +62,7 @@ func leave(a *Arena, id int) *leftBehind {
 	return l
 }
 
-// check says what is not as it was left.
+// check returns an error that names the first changed value, nil if there is none.
 func (l *leftBehind) check() error {
 	want := textOf(l.id)
 	switch n := l.node; {
@@ -146,7 +146,7 @@ func noReuseWays() []noReuseWay {
 	}
 }
 
-// skipApart skips a test where a debug mode overwrites what is given up, in order to find its use.
+// skipApart skips a test if a debug mode overwrites freed values in order to find their use.
 func skipApart(t *testing.T) {
 	t.Helper()
 	if newDebugState(kindGo).apart() {
@@ -157,8 +157,8 @@ func skipApart(t *testing.T) {
 	}
 }
 
-// TestNoReuse: what was given up stays what it was, whatever is made afterwards, there and
-// elsewhere.
+// TestNoReuse: freed values keep their contents, whatever this arena and others allocate
+// afterwards.
 func TestNoReuse(t *testing.T) {
 	skipApart(t)
 	for _, way := range noReuseWays() {
@@ -168,7 +168,7 @@ func TestNoReuse(t *testing.T) {
 			var left []*leftBehind
 			for id := range 12 {
 				round(func(a *Arena) { left = append(left, leave(a, id)) })
-				other := NewArena() // It reuses, and so takes what is in the store.
+				other := NewArena() // It reuses, so it takes the chunks in the store.
 				leave(other, 1000+id)
 				other.Free()
 				if id%4 == 3 {
@@ -265,8 +265,8 @@ func released(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// TestNoReuseReleases: neither an arena nor a handle to it keeps alive what was given up, or what
-// that points to, and a stale value keeps alive its own chunk.
+// TestNoReuseReleases: neither an arena nor a handle to it keeps freed values alive, or memory that
+// they point to. A stale value keeps its own chunk alive.
 func TestNoReuseReleases(t *testing.T) {
 	skipApart(t)
 	for _, way := range noReuseWays() {

@@ -68,8 +68,8 @@ func TestOffheapFreeOfValue(t *testing.T) {
 	}
 }
 
-// TestMisuseError: each mistake with an arena and what is made on it panics with a MisuseError of
-// its kind.
+// TestMisuseError: each mistake with an arena, or with a value or handle of it, panics with a
+// MisuseError of its kind.
 func TestMisuseError(t *testing.T) {
 	freed := NewArena()
 	freed.Free()

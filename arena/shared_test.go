@@ -47,8 +47,8 @@ func TestSharedParallel(t *testing.T) {
 	a.Free()
 }
 
-// TestSharedFree: Free while others allocate panics in them, and in nobody else; one of several
-// Frees succeeds.
+// TestSharedFree: after Free, the goroutines that still allocate panic, and no other does. Of
+// several Frees one succeeds.
 func TestSharedFree(t *testing.T) {
 	for range 20 {
 		a := NewShared()
@@ -60,7 +60,7 @@ func TestSharedFree(t *testing.T) {
 					for i := 0; ; i++ {
 						p := New[*int](a)
 						MakeSlice[int](a, 2, 2)
-						if !sanitize.Race { // It would see, rightly, that what is written here may be freed by now.
+						if !sanitize.Race { // The race detector would report, rightly, that this memory may be freed by now.
 							*p = new(int)
 							String(a, "text")
 						}
@@ -129,7 +129,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestPoolForgotten: what a Pool that nobody has any more kept is not counted for ever.
+// TestPoolForgotten: when a Pool is unreachable, the memory that it kept is no longer counted.
 func TestPoolForgotten(t *testing.T) {
 	chunked(t)
 	const n, size = 20, 1 << 20

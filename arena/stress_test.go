@@ -70,7 +70,7 @@ type relic struct {
 	live, stale func() error
 }
 
-// A stressWorld is one arena and what is alive in it.
+// A stressWorld is one arena and its live values.
 type stressWorld struct {
 	arena    *arena.Arena
 	pointers bool
@@ -131,7 +131,7 @@ func (s *stress) step() {
 	switch k := s.rng.IntN(400); {
 	case k < 2:
 		s.verifyWorld(w, true)
-		if w.end(); k == 0 && w.pointers { // Its values outlive it on the Go heap if somebody forgets it.
+		if w.end(); k == 0 && w.pointers { // If the arena is dropped without Free, its values live on on the Go heap.
 			w.live = w.live[:len(w.live)/2]
 		}
 		s.bury(w, 0)
@@ -148,7 +148,7 @@ func (s *stress) step() {
 		w.arena.Rewind(w.points[n])
 		s.bury(w, w.counts[n])
 		w.points, w.counts = w.points[:n+1], w.counts[:n+1]
-	case k == 20 && w.pointers && len(w.points) == 0: // Nobody frees it: its values live on for a while.
+	case k == 20 && w.pointers && len(w.points) == 0: // The arena is dropped without Free: its values live on for a while.
 		s.heap = append(s.heap, w.live...)
 		s.worlds[i] = s.open()
 	case k < 150:

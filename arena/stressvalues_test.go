@@ -144,8 +144,8 @@ func stressTree(s *stress, w *stressWorld) relic {
 	return relic{func() error { return check(root, depth, seed) }, func() error { return staleLeaf(root, depth) }}
 }
 
-// quietly runs what may panic because its map is stale, as the map's description says: with a
-// message of the package's, or because Go's check of an index found what is no slot.
+// quietly runs f, which may panic because its map is stale. The documentation of Map allows two
+// panics: one with a message of the package, and one of Go's index check, if the index is no slot.
 func quietly(f func()) error {
 	err := panicOf(f)
 	if _, fault := err.(interface{ Addr() uintptr }); err == nil || fault {
@@ -157,8 +157,8 @@ func quietly(f func()) error {
 	return nil
 }
 
-// faultless is f, which may read what was given up: that a debug mode lets it fault is fine. A
-// sanitizer would end the program.
+// faultless runs f, which may read freed memory. A fault is fine, since a debug mode causes it. A
+// sanitizer would end the program, so with one f does not run.
 func faultless(f func() error) (err error) {
 	if sanitize.Enabled {
 		return nil

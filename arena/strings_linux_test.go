@@ -65,7 +65,7 @@ func sum(s string) (n int) {
 	return n
 }
 
-// faultOf is what is known of the fault that f ends with, "" if it ends without.
+// faultOf returns the report of the fault that f ends with, "" if f returns.
 func faultOf(f func()) (report string) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

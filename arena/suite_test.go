@@ -44,7 +44,7 @@ func bits(b bool) int {
 	return i
 }
 
-// poisoned is an int of nothing but bytes 0xDD, which debug modes write over what was given up.
+// poisoned is an int whose bytes are all 0xDD. Debug modes overwrite freed values with this byte.
 const poisoned = ^int(0x2222222222222222 >> (64 - strconv.IntSize))
 
 func newLeaf(i int) *leaf { return &leaf{id: i, twin: ^i, name: fmt.Sprint(i)} }
@@ -254,7 +254,7 @@ func usesOf(a *arena.Arena) map[string]func() {
 	}
 }
 
-// loopsOf are the iterations of what is in an arena. The suite ends the arena inside them.
+// loopsOf are the loops over containers in an arena. The suite ends the arena inside them.
 func loopsOf(a *arena.Arena) map[string]func(n int, visit func()) {
 	filled := func(n int) *arena.Map[int64, int64] {
 		m := arena.NewMap[int64, int64](a, 0)

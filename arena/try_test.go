@@ -134,8 +134,9 @@ func TestTryResults(t *testing.T) {
 	}
 }
 
-// TestBuilderRefused: a write that finds no memory appends nothing and returns an error, as all later
-// ones do. String panics with it, so that no program takes what is there for all of it.
+// TestBuilderRefused: a write that finds no memory appends nothing and returns an error, and so do
+// all later writes. String panics with that error, so that no program takes the partial text for
+// the whole.
 func TestBuilderRefused(t *testing.T) {
 	a := NewWith(Options{Limit: 64 << 10})
 	defer a.Free()
