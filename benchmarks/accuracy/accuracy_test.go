@@ -47,7 +47,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// A program is built, profiled, timed in both forms, and judged from what was kept.
+// TestMeasure builds, profiles and times a program in both forms, and judges it from the files that
+// were kept.
 func TestMeasure(t *testing.T) {
 	keep := t.TempDir()
 	o := options{run: regexp.MustCompile("^trees$"), count: 1, ops: 500, scale: 1, keep: keep}

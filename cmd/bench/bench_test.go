@@ -20,8 +20,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/internal/golden"
 )
 
-// tests are the workloads that a child of these tests knows: this test binary is started again. The first have the
-// names and the words of real ones, for the tests of what is selected and shown.
+// tests are the workloads that a child of these tests knows. The child is this test binary, started
+// again. The first workloads have the names and words of real ones, for the tests of selection and
+// output.
 var tests = testSet()
 
 func TestMain(m *testing.M) {
@@ -370,7 +371,7 @@ func TestBars(t *testing.T) {
 	t.Error("the bar on list was not judged")
 }
 
-// TestSignal sends a real interrupt to the command and wants the report of what was done.
+// TestSignal sends a real interrupt to the command and wants the report of the rounds done so far.
 func TestSignal(t *testing.T) {
 	if os.Getenv("BENCH_TEST_COMMAND") != "" {
 		if err := tests.Command().Run(context.Background(), strings.Fields("bench -run ^test/good$ -count 100000 -mintime 1ms")); err != nil {

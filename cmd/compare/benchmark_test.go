@@ -106,7 +106,7 @@ func TestPerOp(t *testing.T) {
 	}
 }
 
-// git runs git in a folder, as nobody in particular.
+// git runs git in a folder, with a made-up user.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false",

@@ -76,7 +76,7 @@ func TestRunEndsWithTheBudget(t *testing.T) {
 	}
 }
 
-// TestShares wants each contest to have its part of what is left of the budget.
+// TestShares wants each contest to have an equal part of the rest of the budget.
 func TestShares(t *testing.T) {
 	var contests []*contest
 	for range 4 {

@@ -24,8 +24,8 @@ func TestPeakRSS(t *testing.T) {
 	}
 }
 
-// TestPeakWatch looks at a child that needs less than this process: then what was seen while it ran
-// must do.
+// TestPeakWatch watches a child that needs less memory than this process. The system's figure is
+// then useless, so the peak is the figure that the watch read while the child ran.
 func TestPeakWatch(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

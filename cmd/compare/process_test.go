@@ -149,7 +149,7 @@ func TestBackground(t *testing.T) {
 		t.Skip("groups of processes are a matter of Unix")
 	}
 	file := filepath.Join(t.TempDir(), "pid")
-	// What is left has closed the command's output before the command ends.
+	// The background process has closed the command's output before the command ends.
 	const closing = `sh -c 'exec >/dev/null 2>&1; echo $$ >"$0"; exec sleep 600' "$0" &
 		i=0; while ! [ -s "$0" ] && [ $((i+=1)) -lt 6000 ]; do sleep 0.01; done`
 	p := process{name: "compare: A", args: []string{"sh", "-c", closing, file}}
@@ -165,8 +165,8 @@ func TestBackground(t *testing.T) {
 	expectEnded(t, file)
 }
 
-// expectEnded waits for the end of the process whose number is in the file; what is left of it may
-// be a zombie that nobody waits for.
+// expectEnded waits for the end of the process whose number is in the file. A zombie counts as
+// ended: its parent may never wait for it.
 func expectEnded(t *testing.T, file string) {
 	t.Helper()
 	pid, err := os.ReadFile(file)

@@ -64,7 +64,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestSeveral counts benchmarks by what is known of them.
+// TestSeveral checks the summary of several benchmarks: faster, slower, no difference, too short.
 func TestSeveral(t *testing.T) {
 	var contests []*contest
 	for _, pairs := range [][][2]sample{

@@ -71,8 +71,8 @@ func TestAttributed(t *testing.T) {
 		}
 		got[strings.TrimSuffix(name, ";")+" "+s.Label[CostLabel][0]] += s.Value[0]
 	}
-	// Half of marking goes by bytes allocated: all of them the tree's. The other half by what is
-	// read: four fifths of it the cache's.
+	// Half of marking is charged by bytes allocated: the tree's, all of them. The other half is
+	// charged by bytes scanned: four fifths are the cache's.
 	for name, want := range map[string]int64{
 		"main.work;main.main program":                                    500,
 		"runtime.mallocgcSmallScanNoHeader;runtime.newobject allocation": 100,

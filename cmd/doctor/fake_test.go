@@ -12,7 +12,8 @@ type fake struct{ *profiletest.Fake }
 
 func newFake() *fake { return &fake{profiletest.NewFake()} }
 
-// evidence is what was added, over ten seconds from an empty heap profile on.
+// evidence returns the added samples as evidence of a window of ten seconds that begins with an
+// empty heap profile.
 func (f *fake) evidence() *evidence.Evidence {
 	before := &profile.Profile{SampleType: f.Heap.SampleType, PeriodType: f.Heap.PeriodType, Period: f.Heap.Period, TimeNanos: 1}
 	f.Heap.TimeNanos = 10e9 + 1

@@ -139,7 +139,7 @@ func TestGrowing(t *testing.T) {
 		{"slices of several lengths", slice("main.collect;main.main", 8000, 200, 100, 100), nil, "-growing-slice", 0, "", ""},
 		{"slice in the code of others", slice("example.com/lib@v1/x.Collect;main.main", 1000, 1000, 1000, 1000), nil, "-growing-slice", 0, "", ""},
 		{"buffer", slice("bytes.growSlice;bytes.(*Buffer).grow;main.collect;main.main", 1000, 1000, 1000, 1000), nil, "growing-slice", 0.325, "bytes.growSlice", ""},
-		// The moves, and half of what is allocated for them.
+		// The moves, and half of the allocations for them.
 		{"map", mapped("main.count;main.main", 30), nil, "growing-map", 0.30 + 0.05, "main.count", "make(map[K]V, len(input))"},
 		{"map that has room", func(f *fake) {
 			f.Ran("runtime.memhash;runtime.mapassign_faststr;main.count;main.main", 50)

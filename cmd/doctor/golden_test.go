@@ -24,10 +24,10 @@ var files = []string{"cpu.pb.gz", "heap0.pb.gz", "heap1.pb.gz", "metrics0.json",
 // warning is the finding that gains nothing, so that others come before it.
 const warning = "pointer-free-ballast"
 
-// TestGolden diagnoses real profiles, one program for each finding, of which benchmarks/samples has
-// the source. What is found, where, and what it gains is in report.txt beside the profiles; -update
-// writes it anew. The finding must be the first in any case, if it is no warning. The profiles come
-// from
+// TestGolden diagnoses real profiles of one program for each finding. benchmarks/samples has their
+// sources. The findings, their sites and gains are in report.txt beside the profiles; -update
+// writes it anew. A program's own finding must come first, unless it is a warning. This command
+// made the profiles:
 //
 //	cd benchmarks && GOFLAGS=-trimpath go run ./accuracy -golden ../cmd/doctor/testdata
 func TestGolden(t *testing.T) {
@@ -61,7 +61,7 @@ func TestGolden(t *testing.T) {
 }
 
 // diagnosePatiently is Diagnose with more time to read the source: with an empty build cache the go
-// command compiles what is imported.
+// command compiles the imported packages.
 func diagnosePatiently(e *evidence.Evidence) *Report {
 	a := newAccount(e)
 	a.src.limit = 8 * time.Minute
@@ -82,8 +82,8 @@ func goldenEvidence(t *testing.T, id string) *evidence.Evidence {
 	return e
 }
 
-// goldenText is a report in short: the ids of what was found, and the finding that the program
-// stands for in full.
+// goldenText is a report in short: the ids of all findings, and in full the finding that the
+// program stands for.
 func goldenText(r *Report, id string) string {
 	var b strings.Builder
 	b.WriteString("found:")

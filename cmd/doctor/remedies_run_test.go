@@ -66,8 +66,8 @@ func TestRemedies(t *testing.T) {
 	counts := map[string]int{}
 	var pool sync.Pool
 	modes := os.Getenv("FREEHOLD") != "" // nothing is reused in some of them
-	// The race detector drops a quarter of what is put into a sync.Pool, at random: in 200 runs
-	// never half of it.
+	// Under the race detector sync.Pool drops a quarter of the values put into it, at random: in
+	// 200 runs never half of them.
 	const runs = 200
 	for _, r := range []remedy{
 		{"short-lived-objects", func() any { return treeBefore(values) }, func() any { return treeAfter(values) }},

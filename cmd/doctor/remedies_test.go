@@ -279,7 +279,7 @@ func evenAfter(values []int) []int {
 }
 
 func evenKept(even, values []int) []int {
-	even = even[:0] // the last call's, if nobody needs its result any more
+	even = even[:0] // the last call's array, whose result must be out of use
 	for _, v := range values {
 		if v%2 == 0 {
 			even = append(even, v)

@@ -9,7 +9,7 @@ import (
 
 // TestProfilerAlone reads parts of a program that spends nine tenths of its time in the memory
 // profiler: without metrics. The records that are freed with sampled objects are no finalizers, and
-// a rate that nobody tells is not made up.
+// a rate that no file gives is not made up.
 func TestProfilerAlone(t *testing.T) {
 	for _, c := range []struct {
 		files  []string

@@ -28,8 +28,8 @@ func remedyOf(t *testing.T, id string, size int64, entry string, stacks ...strin
 	return Finding{}
 }
 
-// TestArenaUnit wants no arena in a function that may return what is made in it: that would be
-// given up before it is used.
+// TestArenaUnit wants no arena in a function that may return values made in it: they would be freed
+// before their use.
 func TestArenaUnit(t *testing.T) {
 	for _, c := range []struct {
 		name   string

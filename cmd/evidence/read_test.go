@@ -148,7 +148,8 @@ func TestReadMetrics(t *testing.T) {
 	}
 }
 
-// The text form has what was sampled; the figures are scaled as pprof scales them.
+// TestReadHeapText: the text form has the sampled blocks, and Read scales the figures as pprof
+// does.
 func TestReadHeapText(t *testing.T) {
 	var e Evidence
 	if err := e.Read("heap", strings.NewReader(profiletest.HeapText)); err != nil {

@@ -57,7 +57,8 @@ func TestTraceFilterPasses(t *testing.T) {
 	}
 }
 
-// Neither many lines nor a long one are kept, and nobody need read them.
+// TestTraceFilterBounds: the filter keeps neither many lines nor a long one, even if Rest is nil or
+// fails.
 func TestTraceFilterBounds(t *testing.T) {
 	for _, rest := range []*failing{nil, {}} {
 		var f TraceFilter

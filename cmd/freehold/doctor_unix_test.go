@@ -27,8 +27,8 @@ func asFreehold(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Whoever ends the doctor, with Ctrl-C or otherwise, ends what it started, and sees what there is
-// up to then.
+// TestDoctorTerminated: a signal that ends the doctor, such as Ctrl-C, also ends the command that
+// it started. The doctor then reports on the evidence so far.
 func TestDoctorTerminated(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

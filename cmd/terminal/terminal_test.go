@@ -16,7 +16,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// What is no terminal gets neither colours nor a line that rewrites itself.
+// TestLog: an output that is no terminal gets neither colours nor a line that rewrites itself.
 func TestLog(t *testing.T) {
 	var b bytes.Buffer
 	if Is(&b) || Colours(&b) {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSlab holds a slab against a model: what it hands out is zero, and keeps what was written to it.
+// TestSlab compares a slab with a model: each new value is zero, and no later allocation changes
+// it.
 func TestSlab(t *testing.T) {
 	var s slab[int]
 	random := rand.New(rand.NewPCG(1, 2))

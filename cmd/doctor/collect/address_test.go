@@ -56,7 +56,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// What was kept of a program reads the same again, whichever way its metrics came.
+// TestAddressKept reads the evidence that was kept of a program. It equals the original, for each
+// source of metrics.
 func TestAddressKept(t *testing.T) {
 	for name, more := range map[string]map[string]http.HandlerFunc{
 		"gctune":       {gctune.HandlerPath: gctune.Handler().ServeHTTP},

@@ -106,7 +106,7 @@ func wantError(t *testing.T, inputs, command []string, o Options, pattern string
 	}
 }
 
-// The sample service gives every piece of evidence, and what was kept of it reads the same.
+// TestService: the sample service gives every piece of evidence, and the kept files read the same.
 func TestService(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	var lines []string
@@ -268,8 +268,8 @@ func TestBenchmarksRefused(t *testing.T) {
 	wantError(t, nil, asRole(t, "collects"), Options{Source: filepath.Join(t.TempDir(), "missing")}, `no go\.mod`)
 }
 
-// The source is the working directory's module if the profile has a function of it, whoever built
-// it.
+// TestSourceHere: the source is the working directory's module if the profile has a function of it,
+// even if the program was built elsewhere.
 func TestSourceHere(t *testing.T) {
 	dir := writeModule(t, map[string]string{"go.mod": goMod})
 	for at, want := range map[[2]string]bool{

@@ -52,7 +52,7 @@ func TestCommand(t *testing.T) {
 	sameReport(t, e, dir)
 }
 
-// sameReport checks that what was kept in a folder is judged like the evidence itself.
+// sameReport checks that the files kept in a folder give the same report as the evidence itself.
 func sameReport(t *testing.T, e *evidence.Evidence, dir string) {
 	t.Helper()
 	again := collected(t, []string{dir}, nil, Options{})
@@ -90,8 +90,8 @@ func TestCommandStopped(t *testing.T) {
 	stopped(t, asRole(t, "for good"))
 }
 
-// freeAddress is a loopback address at which nobody listens, and which nobody else is given: that
-// of a listener that asks for any port is on 127.0.0.1.
+// freeAddress returns a loopback address without a listener. No other listener gets it by asking
+// for any port, because those are on 127.0.0.1.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	pid := os.Getpid()
@@ -117,7 +117,7 @@ func freeSocket(t *testing.T) string {
 	return filepath.Join(dir, "s")
 }
 
-// wantEnded waits until nobody listens at a socket any more. A process goes on for a moment after
+// wantEnded waits until the socket has no listener any more. A process goes on for a moment after
 // it was killed.
 func wantEnded(t *testing.T, socket string) {
 	t.Helper()

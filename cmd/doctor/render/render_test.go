@@ -369,7 +369,7 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// TestGains wants memory named as the price of what is gained alone.
+// TestGains wants a gain that costs memory to say so, and a loss not to.
 func TestGains(t *testing.T) {
 	for _, c := range []struct {
 		gain        doctor.Gain

@@ -80,7 +80,7 @@ func TestProcess(t *testing.T) {
 	}
 	p.stop = time.Minute // a busy machine's service must not be killed for its slowness
 	p.Stop()
-	if p.cmd.ProcessState == nil { // somebody else may have its port by now
+	if p.cmd.ProcessState == nil { // not checked by its port, which another process may have by now
 		t.Error("the service goes on after Stop")
 	} else if !p.cmd.ProcessState.Success() {
 		t.Errorf("the service did not end by itself: %v", p.cmd.ProcessState)

@@ -78,8 +78,8 @@ func openApp(t *testing.T, files map[string]string) (s *Module, root, cache stri
 	return s, root, cache
 }
 
-// What is not at hand is not fetched to read the source, and no file of the module changes,
-// whatever the user lets the go command do.
+// TestSourceFetchesNothing: reading the source fetches no module that is missing and changes no
+// file of the module, whatever the user's settings of the go command allow.
 func TestSourceFetchesNothing(t *testing.T) {
 	s, root, cache := openApp(t, map[string]string{"go.mod": appMod, "app.go": appCode, "special.go": tagged})
 	for _, problem := range s.Problems {
