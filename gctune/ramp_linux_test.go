@@ -162,10 +162,11 @@ func mapBlock(n int) []byte {
 	return b
 }
 
-// ramp grows by the clock, but at each of the tuner's looks by no more than a share: a machine that
-// stood still for a moment would otherwise catch up between two looks, which nobody could follow.
-// It returns when the time is over and, however slow the machine, all has grown, a gibibyte of
-// garbage have come after it, and the tuner has seen that.
+// ramp grows memory by the clock, but by no more than a share between two measurements of the
+// tuner. Without that bound, a machine that stood still for a moment would catch up between two
+// measurements, and no tuner could follow. ramp returns when the time is over, all memory has
+// grown, a gibibyte of garbage was made after that, and the tuner has measured since. So it holds
+// on a slow machine, too.
 func ramp(took time.Duration, take func(int) []byte, looks func() int) (offHeap [][]byte, live []*[rampPage]byte) {
 	start, first, grown := time.Now(), looks(), 0
 	for garbage, i := 0, 0; ; i++ {

@@ -83,8 +83,8 @@ func mixed(l *offheap.Local, sizes []int) (blocks [][]byte) {
 }
 
 // TestEstimates allocates blocks of many sizes, frees some of them, and compares the profile with
-// what was done: within five standard deviations of the sum of independent samples, each weighted
-// by the reciprocal of its probability p, whose variance is size² (1-p)/p.
+// the exact counts: within five standard deviations of the sum of independent samples, each
+// weighted by the reciprocal of its probability p, whose variance is size² (1-p)/p.
 func TestEstimates(t *testing.T) {
 	const period = 64 << 10
 	sampleEach(t, period)

@@ -354,7 +354,7 @@ func TestPointersAreRefused(t *testing.T) {
 	refused[embedded](t, "embedded.inField.next")
 	refused[afterBool](t, "afterBool.F: func()")
 	refused[halfMarked](t, "halfMarked.Bad: []uint8")
-	// uintptr is a number to the collector, and what is marked is the caller's promise.
+	// uintptr is a number to the collector. The mark UnsafeSelfContained is the caller's promise.
 	Delete(New[uintptr]())
 	Delete(New[link]())
 	Delete(New[struct{ L [2]link }]())

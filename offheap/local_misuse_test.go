@@ -101,8 +101,8 @@ func TestCopiedAndClosedLocals(t *testing.T) {
 	}
 }
 
-// TestLocalRestored writes an older copy over a closed Local, whose slots are another's by then or
-// nobody's.
+// TestLocalRestored writes an older copy over a closed Local. Its slots then belong to another
+// Local, or to none.
 func TestLocalRestored(t *testing.T) {
 	quiet(t)
 	l := NewLocal()

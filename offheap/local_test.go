@@ -271,8 +271,8 @@ func TestActiveSlots(t *testing.T) {
 	}
 }
 
-// TestNoMemoryForSlots: a P that first allocates when the machine gives no more memory has no
-// slots, and what is free serves it all the same.
+// TestNoMemoryForSlots: a P that first allocates when the system refuses memory gets no slots. Free
+// blocks serve it all the same.
 func TestNoMemoryForSlots(t *testing.T) {
 	needOwnMemory(t)
 	fake := &vmem.Fake{}
@@ -287,7 +287,7 @@ func TestNoMemoryForSlots(t *testing.T) {
 	h.Free(b)
 	l.Close()
 	h.mu.Lock()
-	h.meta.next = h.meta.end // What records there are must do.
+	h.meta.next = h.meta.end // No more records can be added.
 	h.mu.Unlock()
 	fake.FailFrom(1, vmem.OpReserve, vmem.OpCommit)
 	for range 100 {

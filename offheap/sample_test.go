@@ -11,8 +11,8 @@ import (
 	"github.com/freehold-go/freehold/internal/sizeclass"
 )
 
-// sampling samples with a period until the test ends, with numbers that are the same each time if
-// what is drawn comes in the same order.
+// sampling samples with a period until the test ends. Its random numbers are the same in each run
+// if they are drawn in the same order.
 func sampling(t testing.TB, period int64) {
 	needSlabs(t)
 	if hooks == 0 {
@@ -85,8 +85,8 @@ func TestEverythingSampled(t *testing.T) {
 }
 
 // within fails the test if got is further from the n*p of n blocks that are expected than happens
-// by chance once in 1e12 times (Bernstein's inequality). What is drawn differs each time, because
-// the scheduler moves the test from P to P.
+// by chance once in 1e12 times (Bernstein's inequality). The draws differ in each run, because the
+// scheduler moves the test from P to P.
 func within(t *testing.T, what string, got, n, p float64) {
 	t.Helper()
 	const rare = 28.4 // ln(2e12)
@@ -233,7 +233,7 @@ func TestSampledResize(t *testing.T) {
 	b := Alloc(100 << 10)
 	for _, n := range []int{300 << 10, 90 << 10, 1 << 20} {
 		b = Realloc(b, n)
-		// A guarded block takes what was asked for, another whole granules.
+		// A guarded block takes its requested size, any other block whole granules.
 		if got := size() - before; got != uintptr(n) && got != roundUp(uintptr(n), granule) {
 			t.Errorf("resized to %d bytes, %d are noted", n, got)
 		}

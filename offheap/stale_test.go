@@ -147,8 +147,7 @@ func TestStaleWritesHarmNoBookkeeping(t *testing.T) {
 	runtime.GC()
 }
 
-// TestStaleBlocksAreDisjoint keeps what is handed out after stale writes apart: no two blocks
-// overlap.
+// TestStaleBlocksAreDisjoint: no two blocks that are allocated after stale writes overlap.
 func TestStaleBlocksAreDisjoint(t *testing.T) {
 	allowStale(t)
 	quiet(t)

@@ -137,8 +137,8 @@ func TestToldLeaks(t *testing.T) {
 	}
 }
 
-// TestPruneEvidence: of each program the latest folders stay, those of processes that run, and what
-// is no evidence.
+// TestPruneEvidence: three kinds of folders stay: the latest of each program, those of running
+// processes, and folders that hold other files.
 func TestPruneEvidence(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)

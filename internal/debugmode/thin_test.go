@@ -200,8 +200,8 @@ func TestSampleRate(t *testing.T) {
 	if n := taken(100_000, 0, 0); n < 100 || n > 2000 {
 		t.Errorf("%d of 100000 more in the same moment; 2000 are left", n)
 	}
-	// Ten times the rate is a tenth of the chance; what was taken at once beyond that fill comes
-	// off.
+	// At ten times the rate the chance is a tenth. The samples that were taken at once, above that
+	// level, are subtracted.
 	if n := taken(100_000, 0, 10*time.Second); n < 8_000 || n > 10_000 {
 		t.Errorf("%d of 100000 in ten seconds, want a little less than %d", n, 10*rate)
 	}

@@ -243,8 +243,8 @@ func TestBudgetLeavesTheUserFree(t *testing.T) {
 	}
 }
 
-// TestSetBudgetWaits takes a budget away while another goroutine looks: the limit must be the
-// user's again, as nobody may ask for it later.
+// TestSetBudgetWaits removes a budget while another goroutine holds the lock. The limit must be the
+// user's again when SetBudget returns, because no later call may come to restore it.
 func TestSetBudgetWaits(t *testing.T) {
 	cur := int64(math.MaxInt64)
 	l := pretended(&cur, 0)

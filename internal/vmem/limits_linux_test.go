@@ -15,8 +15,8 @@ import (
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
-// wantExplained wants a refusal for want of memory that says what was asked and which limit refused
-// it.
+// wantExplained wants a refusal for lack of memory that names the operation, its size and the
+// limit.
 func wantExplained(t *testing.T, err error, op string, size uintptr, limit string) {
 	t.Helper()
 	var e *Error
@@ -58,8 +58,8 @@ func TestAddressSpaceLimit(t *testing.T) {
 	must(t, m.Commit(addr, 32<<20))
 }
 
-// TestAddressSpaceLimitAndAlignment has room for what is asked, and not for what it takes to align
-// that.
+// TestAddressSpaceLimitAndAlignment leaves room for the reservation, but not for its alignment as
+// well.
 func TestAddressSpaceLimitAndAlignment(t *testing.T) {
 	if !inChild(t) {
 		return
@@ -179,8 +179,8 @@ func TestMapCountLimit(t *testing.T) {
 	}
 	want := fmt.Sprintf("vm.max_map_count allows %d", limit)
 	wantExplained(t, err, OpCommit, pageSize, want)
-	// What is left is Go's, however often we ask, and it lives on that. Now and then Go gives one
-	// back.
+	// The remaining mappings stay Go's, however often we ask, and Go needs them to go on. Now and
+	// then Go returns one.
 	refusals := 0
 	for i := range uintptr(45) {
 		if err := commit(done + i); err != nil {
@@ -192,8 +192,9 @@ func TestMapCountLimit(t *testing.T) {
 		t.Errorf("only %d of 45 commits behind the limit were refused", refusals)
 	}
 	useGo(t)
-	// With mappings given back, all works on, and the next time is as the first. The range now
-	// belongs to whoever maps it next, Go for one, so it is not released a second time.
+	// When mappings are returned, commits succeed again, up to the same refusal. The next mapping,
+	// which may be Go's, can take the released range, so the test does not release it a second
+	// time.
 	must(t, m.Release(addr, 500*pageSize))
 	for i := done + 45; ; i++ {
 		if err = commit(i); err != nil {

@@ -171,8 +171,8 @@ func TestSplitHugeLetsPartialPurgeReturnMemory(t *testing.T) {
 	addr, size := hugeRange(t, 4)
 	huge := HugePageSize()
 	b := bytesAt(addr, size)
-	// Otherwise khugepaged, which looks around every ten seconds, may make what was split huge
-	// again before the test has looked.
+	// Otherwise khugepaged, which scans every ten seconds, may collapse the split pages into a huge
+	// one again before the test reads smaps.
 	must(t, m.NoHuge(addr, size))
 	// A range that starts and ends within huge pages, over three of the four. The kernel splits no
 	// page that something else has in hand at the moment, such as one of its own scans; a call does

@@ -123,8 +123,8 @@ func each(t *testing.T, f func(t *testing.T, c *Case, v Variant)) {
 	}
 }
 
-// TestWithoutModes runs everything as programs run in production: nothing is reported but what is
-// checked always.
+// TestWithoutModes runs everything as programs run in production: only the checks that are always
+// on report mistakes.
 func TestWithoutModes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts some hundred processes")
@@ -151,8 +151,8 @@ func TestRunTime(t *testing.T) {
 	}
 }
 
-// TestSample runs everything with every allocation sampled, and what is correct with every third.
-// The budget is large, so that it is not the reason if something goes unseen.
+// TestSample runs everything with every allocation sampled, and the correct programs also with
+// every third. The budget is large, so that it is not the reason for a mistake that is missed.
 func TestSample(t *testing.T) {
 	program := build(t, nil)
 	for _, words := range []string{"sample=1", "sample=3"} {
