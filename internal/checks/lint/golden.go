@@ -14,11 +14,13 @@ import (
 
 // Dependencies lists what each go.mod of the repository requires, one module a line, by the path of
 // the go.mod file. Versions are left out, because go.mod has them, but for the library's: there a
-// new version can raise the Go that users need.
+// new version can raise the Go that users need. Programs of other people that are measured, and what
+// runs them, have modules of their own that nothing here is built from; benchmarks/foreign checks
+// them.
 func Dependencies(r *Repo) map[string]string {
 	lists := map[string]string{}
 	for _, f := range r.Files {
-		if path.Base(f.Path) != "go.mod" || strings.Contains(f.Path, "testdata/") {
+		if path.Base(f.Path) != "go.mod" || strings.Contains(f.Path, "testdata/") || inside(f.Dir(), "benchmarks/foreign") {
 			continue
 		}
 		var lines []string

@@ -173,6 +173,8 @@ func TestDependenciesGolden(t *testing.T) {
 	r, err := New(map[string]string{
 		"go.mod":     "module m\n\nrequire b.c/d v1.0.0 // indirect\nrequire (\n\ta.b/c v2.0.0\n)\nreplace x => y\n",
 		"cmd/go.mod": "module m/cmd\nrequire m v0.1.0\n",
+
+		"benchmarks/foreign/programs/p/go.mod": "module p\nrequire a.b/c v2.0.0\n",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -183,6 +185,9 @@ func TestDependenciesGolden(t *testing.T) {
 	}
 	if want := "m\n"; got["cmd/go.mod"] != want {
 		t.Errorf("cmd: %q, want %q", got["cmd/go.mod"], want)
+	}
+	if len(got) != 2 {
+		t.Errorf("%d lists, want none for a program of other people", len(got))
 	}
 }
 
