@@ -159,7 +159,7 @@ func bars(outcomes []*outcome) []bar {
 		all = append(all,
 			bar{"the right finding first, in all but one", of(first, finding, missed), first >= finding-mayMiss},
 			bar{"the sign of the gain right, in all", of(sign, finding, wrong), sign == finding},
-			bar{fmt.Sprintf("median error of the predicted gain at most %.0f %%", 100*maxMedian), fmt.Sprintf("%.0f %%", 100*m), m <= maxMedian})
+			bar{"median error of the predicted gain at most " + terminal.Percent(maxMedian), terminal.Percent(m), m <= maxMedian})
 	}
 	// Narrower than silence after the change, which a program with other costs cannot have; the
 	// last column tells which are silent.

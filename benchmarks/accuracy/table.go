@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // report judges all programs that were kept, prints the tables, and reports whether a bar is
@@ -57,11 +59,11 @@ func tables(w *bytes.Buffer, outcomes []*outcome, found []bar) {
 		}
 		predicted, off := "–", "–"
 		if o.found {
-			predicted = fmt.Sprintf("%+.1f ± %.1f %%", 100*o.predicted(), 100*o.gain.Error)
-			off = fmt.Sprintf("%.0f %%", 100*o.off())
+			predicted = terminal.PercentError(o.predicted(), o.gain.Error)
+			off = terminal.Percent(o.off())
 		}
-		fmt.Fprintf(w, "| %s | %s | %s, %s | %s | %s | %s | %+.1f %% | %s | %s |\n", o.name, or(o.module, "own code"), o.change, o.quantity,
-			o.finding, first(o), predicted, 100*o.measured(), off, silence(o))
+		fmt.Fprintf(w, "| %s | %s | %s, %s | %s | %s | %s | %s | %s | %s |\n", o.name, or(o.module, "own code"), o.change, o.quantity,
+			o.finding, first(o), predicted, terminal.Percent(o.measured()), off, silence(o))
 	}
 	fmt.Fprintln(w, "\n| program whose cost is elsewhere | runs | findings | verdict |\n|---|---|---|---|")
 	for _, o := range outcomes {

@@ -133,7 +133,7 @@ func WorstRatio(workload, contestant, base string) Value {
 				continue
 			}
 			if ratio, text, found := TimeRatio(workload, r.N, contestant, base)(rows); found && ratio > worst {
-				worst, detail, ok = ratio, countText(r.N)+", "+text, true
+				worst, detail, ok = ratio, terminal.ExactCount(r.N)+", "+text, true
 			}
 		}
 		return worst, detail, ok

@@ -16,8 +16,11 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// exitInterrupted is what shells report for a program that Ctrl-C ended.
-const exitInterrupted = 130
+// The exit statuses of bench. 130 is the status that shells report for a program that Ctrl-C ended.
+const (
+	exitFailed      = 1
+	exitInterrupted = 130
+)
 
 // errFailed ends the command with an error after the report, which has told what failed.
 var errFailed = errors.New("bench: a contestant failed, see the report")
@@ -42,7 +45,7 @@ func (s *Set) Command() *cli.Command {
 		}, s.flags(), []cli.Flag{
 			&cli.BoolFlag{Name: "list", Usage: "list the workloads and their contestants"},
 		}),
-		OnUsageError: UsageError,
+		OnUsageError: terminal.UsageError(exitFailed),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
 				return fmt.Errorf("bench: unknown argument %q; workloads are selected with -run", c.Args().First())
@@ -52,13 +55,8 @@ func (s *Set) Command() *cli.Command {
 	}
 }
 
-// UsageError is what a wrong flag leads to: one line, where the library would print the whole help before it.
-func UsageError(_ context.Context, c *cli.Command, err error, _ bool) error {
-	return fmt.Errorf("%s: %w; see %s -help", c.Name, err, c.FullName())
-}
-
 func (s *Set) run(ctx context.Context, c *cli.Command) error {
-	stdout, stderr := writers(c)
+	stdout, stderr := c.Root().Writer, c.Root().ErrWriter
 	if c.Bool("list") {
 		return s.list(stdout)
 	}
@@ -87,18 +85,6 @@ func (s *Set) run(ctx context.Context, c *cli.Command) error {
 		return errFailed
 	}
 	return nil
-}
-
-// writers are the streams of the root command, which a test may have replaced.
-func writers(c *cli.Command) (stdout, stderr io.Writer) {
-	stdout, stderr = os.Stdout, os.Stderr
-	if w := c.Root().Writer; w != nil {
-		stdout = w
-	}
-	if w := c.Root().ErrWriter; w != nil {
-		stderr = w
-	}
-	return stdout, stderr
 }
 
 // flags are the flags of the workloads.

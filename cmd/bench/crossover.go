@@ -3,6 +3,8 @@ package bench
 import (
 	"math"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // Which way is worth it often depends on how much there is: a crossover is where a contestant begins, or ceases, to cost
@@ -108,7 +110,7 @@ func crossing(a, b *Row) point {
 // roundCount writes a count with two digits: interpolation is not more precise.
 func roundCount(v float64) string {
 	digits := math.Pow(10, math.Floor(math.Log10(v))-1)
-	return countText(int(math.Round(v/digits) * digits))
+	return terminal.ExactCount(int(math.Round(v/digits) * digits))
 }
 
 // cheapest names the contestants that cost least, the bounds aside, with their sizes.
@@ -126,9 +128,9 @@ func (g *group) cheapest() string {
 			continue
 		}
 		if best.Contestant == last {
-			parts[len(parts)-1] += ", " + countText(s.n)
+			parts[len(parts)-1] += ", " + terminal.ExactCount(s.n)
 		} else {
-			parts = append(parts, best.Contestant+" at "+countText(s.n))
+			parts = append(parts, best.Contestant+" at "+terminal.ExactCount(s.n))
 		}
 		last = best.Contestant
 	}

@@ -1,9 +1,13 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
 
 // line is what the progress line says of an event.
 func (e event) line() string {
-	return fmt.Sprintf("[%d/%d] pass %d, %.0f s: %s, %s, %s", e.done, e.total, e.pass+1, e.elapsed.Seconds(),
+	return fmt.Sprintf("[%d/%d] pass %d, %s: %s, %s, %s", e.done, e.total, e.pass+1, terminal.Elapsed(e.elapsed),
 		e.job.w.Name, e.job.w.PlaceText(e.job.n, e.job.input.Name), e.job.c.Name)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mattn/go-shellwords"
 
 	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // A commandSide is a program with fixed work: what counts is what a whole process takes.
@@ -111,8 +112,8 @@ func addPauses(s sample, pauses []float64, wall time.Duration) {
 		return
 	}
 	slices.Sort(pauses)
-	s[MeasurePauseP50] = quantile(pauses, 0.5)
-	s[MeasurePauseP99] = quantile(pauses, 0.99)
+	s[MeasurePauseP50] = terminal.Quantile(pauses, 0.5)
+	s[MeasurePauseP99] = terminal.Quantile(pauses, 0.99)
 	s[MeasurePauseMax] = pauses[len(pauses)-1]
 }
 

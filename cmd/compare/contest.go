@@ -177,7 +177,7 @@ func (c *contest) width() float64 {
 
 // line is what the progress line says while a pair runs.
 func (c *contest) line(elapsed time.Duration, o *Options) string {
-	line := fmt.Sprintf("%.0f s: ", elapsed.Seconds())
+	line := terminal.Elapsed(elapsed) + ": "
 	if c.name != "" {
 		line += c.name + ", "
 	}
@@ -186,10 +186,10 @@ func (c *contest) line(elapsed time.Duration, o *Options) string {
 	}
 	line += fmt.Sprintf("pair %d", len(c.plain)+len(c.traced)+1)
 	if _, i, ok := c.decisive(); ok && i.known() {
-		line += fmt.Sprintf(", B/A %.3f ±%s", i.ratio, terminal.Percent(i.width()))
+		line += fmt.Sprintf(", B/A %s ±%s", terminal.FineRatio(i.ratio), terminal.Percent(i.width()))
 	}
 	if o.Count == 0 {
-		line += fmt.Sprintf(" (until ±%s, or %.0f s)", terminal.Percent(o.Precision), c.deadline.Seconds())
+		line += fmt.Sprintf(" (until ±%s, or %s)", terminal.Percent(o.Precision), terminal.Elapsed(c.deadline))
 	}
 	return line
 }

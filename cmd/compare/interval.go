@@ -91,12 +91,3 @@ func criticalRank(n int) int {
 	}
 	return -1
 }
-
-// quantile is the value that a part q of the sorted values does not exceed; NaN if there is none.
-func quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
-	i := int(math.Ceil(q*float64(len(sorted)))) - 1
-	return sorted[min(max(i, 0), len(sorted)-1)]
-}

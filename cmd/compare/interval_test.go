@@ -82,15 +82,3 @@ func TestCoverage(t *testing.T) {
 		t.Errorf("%.1f %% of the intervals hold the ratio, want about 95 %%", 100*share)
 	}
 }
-
-func TestQuantile(t *testing.T) {
-	sorted := []float64{1, 2, 3, 4}
-	for q, want := range map[float64]float64{0: 1, 0.25: 1, 0.5: 2, 0.51: 3, 0.99: 4, 1: 4} {
-		if got := quantile(sorted, q); got != want {
-			t.Errorf("quantile %g is %g, want %g", q, got, want)
-		}
-	}
-	if !math.IsNaN(quantile(nil, 0.5)) {
-		t.Error("nothing has a median")
-	}
-}

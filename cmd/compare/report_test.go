@@ -45,13 +45,13 @@ func TestVerdicts(t *testing.T) {
 		ended string
 		want  string
 	}{
-		{pairsOf(MeasureCPU, 10, 1, 0.8, 0.01), endTight, "B takes 20 % less CPU time than A (× 0.800, 95 % interval 0.796 to 0.804, 10 pairs)"},
-		{pairsOf(MeasureCPU, 10, 1, 2, 0.01), endTight, "B takes 100 % more CPU time than A (× 2.000, 95 % interval 1.989 to 2.011, 10 pairs)"},
-		{pairsOf(MeasureCPU, 8, 1, 1, 0.2), endBudget, "no difference shown: B takes 1.000 × the CPU time of A (× 1.000, 95 % interval 0.867 to 1.154, 8 pairs); " +
+		{pairsOf(MeasureCPU, 10, 1, 0.8, 0.01), endTight, "B takes 20 % less CPU time than A (0.800 ×, 95 % interval 0.796 to 0.804, 10 pairs)"},
+		{pairsOf(MeasureCPU, 10, 1, 2, 0.01), endTight, "B takes 100 % more CPU time than A (2.000 ×, 95 % interval 1.989 to 2.011, 10 pairs)"},
+		{pairsOf(MeasureCPU, 8, 1, 1, 0.2), endBudget, "no difference shown: B takes 1.000 × the CPU time of A (1.000 ×, 95 % interval 0.867 to 1.154, 8 pairs); " +
 			"the interval is ±15 %, wider than ±2.0 %: -budget ended the runs"},
 		{pairsOf(MeasureCPU, 3, 1, 2, 0), endCount, "B takes 2.000 × the CPU time of A in 3 pairs, too few for an interval"},
 		{pairsOf(MeasureCPU, 1, 1, 2, 0), endBudget, "B takes 2.000 × the CPU time of A in 1 pair, too few for an interval"},
-		{pairsOf(MeasureWall, 8, 1, 1.5, 0), endTight, "B takes 50 % more time than A (× 1.500, 95 % interval 1.500 to 1.500, 8 pairs)"},
+		{pairsOf(MeasureWall, 8, 1, 1.5, 0), endTight, "B takes 50 % more time than A (1.500 ×, 95 % interval 1.500 to 1.500, 8 pairs)"},
 		{pairsOf(MeasureCPU, 8, 0, 1, 0), endCount, "nothing to compare: a side took no CPU time that could be measured"},
 		{nil, endBudget, "not measured: there was no time left; raise -budget, or select less with -bench"},
 		{nil, endInterrupted, "interrupted before a pair was measured"},

@@ -14,6 +14,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // A server is a running program with net/http/pprof.
@@ -140,7 +141,7 @@ func (s *server) watch(ctx context.Context, window time.Duration) (sample, error
 	values := sample{}
 	if s.per != "" {
 		if work = after.work - before.work; work <= 0 {
-			return nil, fmt.Errorf("%s: the counter %q did not rise in %.0f s; is the server under load?", s.name(), s.per, elapsed)
+			return nil, fmt.Errorf("%s: the counter %q did not rise in %s; is the server under load?", s.name(), s.per, terminal.Seconds(elapsed))
 		}
 		values[s.per+" per second"] = work / elapsed
 		profiled = window.Seconds() * work / elapsed

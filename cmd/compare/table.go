@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -119,12 +117,8 @@ func (m *Measure) valueTexts() (a, b string) {
 }
 
 func (m *Measure) valueText(v float64) string {
-	switch kindOf(m.Name).unit {
-	case "B":
+	if kindOf(m.Name).unit == "B" {
 		return terminal.Bytes(v)
-	}
-	if v != 0 && math.Abs(v) < 0.1 { // collections an operation
-		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
 	return terminal.Count(v)
 }
@@ -135,7 +129,7 @@ func (w *writer) ratioText(m *Measure) string {
 	if m.Ratio == nil {
 		return "–"
 	}
-	s := "× " + fmt.Sprintf("%.3f", *m.Ratio)
+	s := terminal.FineRatio(*m.Ratio)
 	switch {
 	case m.Low == nil || !isListed(m.Name):
 		return s
@@ -151,7 +145,7 @@ func (m *Measure) intervalText() string {
 	if m.Low == nil {
 		return "–"
 	}
-	return fmt.Sprintf("%.3f – %.3f", *m.Low, *m.High)
+	return terminal.Interval(*m.Low, *m.High)
 }
 
 // widthText is yellow where the interval is wider than was asked for.

@@ -24,16 +24,16 @@ func (c *Comparison) verdict(o *Options) string {
 	}
 	ratio := *m.Ratio
 	if m.Low == nil {
-		return fmt.Sprintf("B takes %.3f × the %s of A in %s, too few for an interval", ratio, what, pairsText(len(m.AValues)))
+		return fmt.Sprintf("B takes %s the %s of A in %s, too few for an interval", terminal.FineRatio(ratio), what, pairsText(len(m.AValues)))
 	}
-	text := fmt.Sprintf("no difference shown: B takes %.3f × the %s of A", ratio, what)
+	text := fmt.Sprintf("no difference shown: B takes %s the %s of A", terminal.FineRatio(ratio), what)
 	switch {
 	case *m.High < 1:
 		text = fmt.Sprintf("B takes %s less %s than A", terminal.Percent(1-ratio), what)
 	case *m.Low > 1:
 		text = fmt.Sprintf("B takes %s more %s than A", terminal.Percent(ratio-1), what)
 	}
-	text += fmt.Sprintf(" (× %.3f, 95 %% interval %.3f to %.3f, %s)", ratio, *m.Low, *m.High, pairsText(len(m.AValues)))
+	text += fmt.Sprintf(" (%s, 95 %% interval %s, %s)", terminal.FineRatio(ratio), terminal.Interval(*m.Low, *m.High), pairsText(len(m.AValues)))
 	if *m.Width > o.Precision {
 		text += fmt.Sprintf("; the interval is ±%s, wider than ±%s", terminal.Percent(*m.Width), terminal.Percent(o.Precision))
 		switch c.Ended {

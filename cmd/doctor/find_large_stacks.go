@@ -108,7 +108,7 @@ func (a *account) deepStacks() []Finding {
 	a.stackEvidence(&f)
 	f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading stacks.", terminal.Percent(a.share(ns)))
 	if n, ok := a.metric(evidence.MetricGoroutines); ok {
-		f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading the stacks of %.0f goroutines.", terminal.Percent(a.share(ns)), n)
+		f.Detail = fmt.Sprintf("The collector spends %s of the CPU time in reading the stacks of %s goroutines.", terminal.Percent(a.share(ns)), terminal.Count(n))
 	}
 	f.Remedy = Remedy{
 		Text:    "Use fewer goroutines, or shallower ones: let a pool of goroutines take work from a channel, wait for idle connections without a goroutine for each, and keep no large arrays as local variables.",

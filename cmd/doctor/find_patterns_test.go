@@ -208,7 +208,7 @@ func TestProcs(t *testing.T) {
 		{"more than there are", crowd(500), map[string]float64{evidence.MetricProcs: 64, evidence.MetricNumCPU: 2}, "too-many-procs", 0.5 * 0.5 * 62 / 64, "", "there are 2 processors"},
 		{"as many as there are", crowd(500), map[string]float64{evidence.MetricProcs: 2, evidence.MetricNumCPU: 2}, "-too-many-procs", 0, "", ""},
 		// Ten seconds of CPU in ten seconds: one processor of 64, so that three would do.
-		{"more than are used", crowd(500), map[string]float64{evidence.MetricProcs: 64, evidence.MetricNumCPU: 64}, "too-many-procs", 0.5 * 0.5 * 61 / 64, "", "keeps 1.0 processors busy"},
+		{"more than are used", crowd(500), map[string]float64{evidence.MetricProcs: 64, evidence.MetricNumCPU: 64}, "too-many-procs", 0.5 * 0.5 * 61 / 64, "", "keeps 1.00 processors busy"},
 		{"they do no harm", crowd(20), map[string]float64{evidence.MetricProcs: 64, evidence.MetricNumCPU: 2}, "-too-many-procs", 0, "", ""},
 		{"nobody says how many", crowd(500), nil, "-too-many-procs", 0, "", ""},
 	})

@@ -93,7 +93,7 @@ func (a *account) enoughProcs(procs, used float64) (enough float64, why string) 
 	}
 	if used > 0 && procs >= procsUnused && procs >= procsIdleFactor*used {
 		// Twice the used processors leave room for bursts.
-		return max(2, float64(int(2*used)+1)), fmt.Sprintf("the program keeps %.1f processors busy", used)
+		return max(2, float64(int(2*used)+1)), fmt.Sprintf("the program keeps %s processors busy", terminal.Significant(used))
 	}
 	return 0, ""
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
@@ -28,7 +29,7 @@ func (a *account) missing() []Missing {
 		list = append(list, Missing{"CPU profile", "it shows the cost of allocation and collection, and the lines that cause it; without it no gain is known",
 			"curl -o cpu.pb.gz 'http://HOST:6060/debug/pprof/profile?seconds=30', or go test -bench=. -cpuprofile cpu.pb.gz"})
 	case a.period > 0 && a.total < enoughSamples*a.period && !a.idle():
-		list = append(list, Missing{"longer CPU profile", fmt.Sprintf("this one has %.0f samples, too few for small shares", a.total/a.period),
+		list = append(list, Missing{"longer CPU profile", fmt.Sprintf("this one has %s samples, too few for small shares", terminal.Count(math.Round(a.total/a.period))),
 			"profile for longer, or under more load: /debug/pprof/profile?seconds=60"})
 	}
 	switch {

@@ -155,7 +155,7 @@ func (a *account) cycleCount() string {
 	if a.cycles == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f ", a.cycles)
+	return terminal.Count(a.cycles) + " "
 }
 
 // siteAt is the line of a frame as the report has it.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/freehold-go/freehold/cmd/bench"
 	"github.com/freehold-go/freehold/cmd/compare"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -46,9 +45,7 @@ func compareCommand() *cli.Command {
 			&cli.FloatFlag{Name: "fail-above", Usage: "exit with status 1 if the whole interval says that B takes more than `SHARE` above A: 0.05 is 5 %"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object in place of tables"},
 		},
-		OnUsageError: func(ctx context.Context, c *cli.Command, err error, sub bool) error {
-			return cli.Exit(bench.UsageError(ctx, c, err, sub), exitNoResult)
-		},
+		OnUsageError: terminal.UsageError(exitNoResult),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			err := runCompare(ctx, c)
 			if _, ok := err.(cli.ExitCoder); ok || err == nil { // not errors.As: a child's exit status is not ours

@@ -52,9 +52,7 @@ func doctorCommand(program []string) *cli.Command {
 			&cli.StringFlag{Name: "fail-above", Usage: "exit with 1 if a finding's gain is above `SHARE`, such as 0.05 or 5%"},
 		},
 		DisableSliceFlagSeparator: true, // a file's name may hold a comma
-		OnUsageError: func(_ context.Context, c *cli.Command, err error, _ bool) error {
-			return cli.Exit(fmt.Sprintf("doctor: %v; see %s -help", err, c.FullName()), exitNoIdea)
-		},
+		OnUsageError:              terminal.UsageError(exitNoIdea),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			// Large profiles are many small objects that live to the end: with a smaller heap, one
 			// of 20 MB stays below 300 MB of memory.

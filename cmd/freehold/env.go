@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // envCommand is the verb env: the machine's facilities for an allocator, and the cost of each.
@@ -20,7 +20,7 @@ func envCommand() *cli.Command {
 			&cli.BoolFlag{Name: "nomeasure", Usage: "leave out the costs, whose measurement takes a few milliseconds"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		},
-		OnUsageError: bench.UsageError,
+		OnUsageError: terminal.UsageError(exitUsage),
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
 				return fmt.Errorf("freehold: env takes no arguments, but got %q", c.Args().First())

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/cmd/bench"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // The exit statuses of explain.
@@ -35,9 +35,7 @@ func explainCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "crash", Usage: "read the process's standard error from `FILE`; - is standard input"},
 		},
-		OnUsageError: func(ctx context.Context, c *cli.Command, err error, sub bool) error {
-			return cli.Exit(bench.UsageError(ctx, c, err, sub), exitUnreadable)
-		},
+		OnUsageError: terminal.UsageError(exitUnreadable),
 		Action: func(_ context.Context, c *cli.Command) error {
 			mistakes, err := explain(c)
 			switch {

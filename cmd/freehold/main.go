@@ -14,10 +14,14 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/freehold-go/freehold/cmd/bench"
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
 	"github.com/freehold-go/freehold/cmd/doctor/service"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
+
+// exitUsage is the exit status for a wrong command line, and for each error without a status of its
+// own.
+const exitUsage = 1
 
 func main() {
 	workloads.All().RunChild()
@@ -25,7 +29,7 @@ func main() {
 	args, program := splitProgram(os.Args)
 	if err := newCommand(program).Run(context.Background(), args); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(exitUsage)
 	}
 }
 
@@ -36,7 +40,7 @@ func newCommand(program []string) *cli.Command {
 		Name:         "freehold",
 		Usage:        "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
 		Commands:     []*cli.Command{doctorCommand(program), compareCommand(), workloads.All().Command(), explainCommand(), envCommand()},
-		OnUsageError: bench.UsageError,
+		OnUsageError: terminal.UsageError(exitUsage),
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
 				return fmt.Errorf("freehold: unknown verb %q; the verbs are doctor, compare, bench, explain and env", c.Args().First())

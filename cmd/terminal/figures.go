@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // Nanoseconds writes a time with three significant digits in the unit that suits it.
@@ -91,6 +93,22 @@ func percentDecimals(p float64) int {
 	return 2
 }
 
+// Ratio writes a ratio with about three significant digits and its sign behind it, 0.24 ×, and down
+// to 0.0001 with as many decimals as it takes.
+func Ratio(r float64) string {
+	if r > 0 && r < 0.01 {
+		return strconv.FormatFloat(r, 'f', 4, 64) + " ×"
+	}
+	return Significant(r) + " ×"
+}
+
+// FineRatio writes a ratio beside its interval with three decimals, 0.912 ×: the interval is often
+// narrower than 0.01.
+func FineRatio(r float64) string { return fmt.Sprintf("%.3f ×", r) }
+
+// Interval writes the bounds of a [FineRatio].
+func Interval(low, high float64) string { return fmt.Sprintf("%.3f to %.3f", low, high) }
+
 // Seconds writes a time in the unit that suits it, hours included. Use [Nanoseconds] for times that
 // are to be compared with others.
 func Seconds(s float64) string {
@@ -120,24 +138,57 @@ func scaled(v float64, steps []step) string {
 	return Count(v)
 }
 
-// Count writes a number of things, without decimals where it is whole.
+// Count writes a number of things: without decimals where it is whole, and with at most three
+// significant digits down to 0.0001, because the mean over many operations may be small.
 func Count(v float64) string {
-	if v == math.Trunc(v) {
+	switch a := math.Abs(v); {
+	case v == math.Trunc(v):
 		return strconv.FormatFloat(v, 'f', 0, 64)
+	case 0.0001 <= a && a < 0.1:
+		return strings.TrimRight(strconv.FormatFloat(v, 'f', 2-int(math.Floor(math.Log10(a))), 64), "0")
 	}
 	return Significant(v)
 }
 
+// byteUnits are the units of [Bytes] and [ExactBytes]; each is 1024 times the one before.
+var byteUnits = []string{" B", " KiB", " MiB", " GiB", " TiB"}
+
 // Bytes writes a number of bytes with about three significant digits in the unit that suits it.
 func Bytes(v float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	i := 0
-	for math.Abs(v) >= 1000 && i < len(units)-1 {
+	for math.Abs(v) >= 1000 && i < len(byteUnits)-1 {
 		v /= 1024
 		i++
 	}
 	if i == 0 {
-		return fmt.Sprintf("%.0f B", v)
+		return strconv.FormatFloat(v, 'f', 0, 64) + byteUnits[0]
 	}
-	return Significant(v) + " " + units[i]
+	return Significant(v) + byteUnits[i]
 }
+
+// ExactBytes writes a chosen size in full, in the largest unit that divides it: 32 KiB, 1500 B. Use
+// [Bytes] for measured sizes.
+func ExactBytes(n int) string {
+	i := 0
+	for n != 0 && n%1024 == 0 && i < len(byteUnits)-1 {
+		n /= 1024
+		i++
+	}
+	return strconv.Itoa(n) + byteUnits[i]
+}
+
+// ExactCount writes a chosen number in full and short, as the names of benchmarks do: 2M, 1.5k,
+// 1234. Use [Quantity] for measured numbers.
+func ExactCount(n int) string {
+	switch {
+	case n >= 1_000_000 && n%100_000 == 0:
+		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64) + "M"
+	case n >= 1000 && n%100 == 0:
+		return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + "k"
+	}
+	return strconv.Itoa(n)
+}
+
+// Elapsed writes the time since the start of a step, in whole seconds: a progress line is rewritten
+// each second.
+func Elapsed(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }

@@ -1,9 +1,11 @@
 package terminal
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -19,6 +21,11 @@ func TestFigures(t *testing.T) {
 		{PercentError(0.1, 0.02), "10 ± 2 %"}, {PercentError(0.0995, 0.01), "10 ± 1 %"}, {PercentError(-0.012, 0.0004), "-1.2 ± 0.0 %"}, {PercentError(0.2, 0), "20 %"},
 		{Seconds(0), "0"}, {Seconds(0.0032), "3.20 ms"}, {Seconds(90), "90.0 s"}, {Seconds(600), "10.0 min"}, {Seconds(86400), "24.0 h"},
 		{Quantity(7), "7"}, {Quantity(7.25), "7.25"}, {Quantity(9999), "9999"}, {Quantity(12345), "12.3 thousand"}, {Quantity(2e6), "2.00 million"}, {Quantity(-3e9), "-3.00 billion"},
+		{Count(0.034), "0.034"}, {Count(0.000_123_4), "0.000123"}, {Count(0.000_099), "~0"}, {Count(-0.01), "-0.01"},
+		{Ratio(0.241), "0.24 ×"}, {Ratio(0.0012), "0.0012 ×"}, {Ratio(0), "0 ×"}, {Ratio(12.34), "12.3 ×"}, {FineRatio(0.9119), "0.912 ×"}, {Interval(0.88, 1.2), "0.880 to 1.200"},
+		{ExactBytes(0), "0 B"}, {ExactBytes(32 << 10), "32 KiB"}, {ExactBytes(1500), "1500 B"}, {ExactBytes(2048 << 40), "2048 TiB"},
+		{ExactCount(2_000_000), "2M"}, {ExactCount(1_500), "1.5k"}, {ExactCount(1234), "1234"}, {ExactCount(1_234_000), "1234k"},
+		{Elapsed(59_600 * time.Millisecond), "60 s"},
 		{TrimLines("a  \n b \n"), "a\n b\n"},
 	} {
 		if c.got != c.want {
@@ -66,5 +73,17 @@ func TestMedian(t *testing.T) {
 		if got := Median(values); got != want || !slices.Equal(values, before) {
 			t.Errorf("the median of %v is %v, want %v; afterwards they are %v", before, got, want, values)
 		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	sorted := []float64{1, 2, 3, 4}
+	for q, want := range map[float64]float64{0: 1, 0.25: 1, 0.5: 2, 0.51: 3, 0.99: 4, 1: 4} {
+		if got := Quantile(sorted, q); got != want {
+			t.Errorf("quantile %g is %g, want %g", q, got, want)
+		}
+	}
+	if !math.IsNaN(Quantile(nil, 0.5)) {
+		t.Error("there is a median of nothing")
 	}
 }

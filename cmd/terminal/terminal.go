@@ -1,9 +1,10 @@
 // Package terminal writes for people: every verb of the command takes its figures, tables, colours
 // and progress lines from here.
 //
-// Start with [Percent], [Bytes], [Nanoseconds] and [Quantity] for figures, [NewTable] for tables
-// and [NewProgress] for the line with the present step. Figures are formatted nowhere else,
-// so that a figure looks the same in a verdict, a finding and a table.
+// Start with [Percent], [Bytes], [Nanoseconds], [Quantity] and [Ratio] for figures, [Median] and
+// [Quantile] for the values of many runs, [NewTable] for tables, [NewProgress] for the line with the
+// present step, and [UsageError] for wrong flags. Figures are formatted nowhere else, so that a
+// figure looks the same in a verdict, a finding and a table.
 //
 // [Width] and [Colours] ask the terminal what it can show.
 package terminal

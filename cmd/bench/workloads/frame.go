@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"runtime/metrics"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/cmd/bench"
 	"github.com/freehold-go/freehold/cmd/bench/bound"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // Frames of a game or of a simulation: each makes n objects that point to each other and to a large live heap, uses
@@ -250,15 +250,14 @@ func reportFrames(r *bench.Run, period time.Duration, times []time.Duration) {
 		slowest.Values = append(slowest.Values, float64(slices.Max(stretch))/1e6)
 	}
 	r.Plot(slowest)
-	sorted := slices.Sorted(slices.Values(times))
-	r.Report("frame_p50_ns", float64(percentile(sorted, 0.5)))
-	r.Report("frame_p99.9_ns", float64(percentile(sorted, 0.999)))
-	r.Report("frame_max_ns", float64(sorted[len(sorted)-1]))
-}
-
-// percentile is the smallest of the sorted times that is not exceeded by the part p of them.
-func percentile(sorted []time.Duration, p float64) time.Duration {
-	return sorted[max(0, int(math.Ceil(p*float64(len(sorted))))-1)]
+	sorted := make([]float64, len(times))
+	for i, t := range times {
+		sorted[i] = float64(t)
+	}
+	slices.Sort(sorted)
+	r.Report("frame_p50_ns", terminal.Quantile(sorted, 0.5))
+	r.Report("frame_p99.9_ns", terminal.Quantile(sorted, 0.999))
+	r.Report("frame_max_ns", terminal.Quantile(sorted, 1))
 }
 
 func frameHeap(*bench.Run) FrameWay {

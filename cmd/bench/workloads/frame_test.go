@@ -7,21 +7,6 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench"
 )
 
-func TestPercentile(t *testing.T) {
-	times := make([]time.Duration, 10_000)
-	for i := range times {
-		times[i] = time.Duration(i + 1)
-	}
-	for p, want := range map[float64]time.Duration{0.5: 5000, 0.999: 9990, 1: 10_000, 0: 1} {
-		if got := percentile(times, p); got != want {
-			t.Errorf("percentile %g is %d, want %d", p, got, want)
-		}
-	}
-	if got := percentile(times[:1], 0.999); got != 1 {
-		t.Errorf("of one frame: %d", got)
-	}
-}
-
 // TestLateFrames runs frames that take longer than their time, and frames that have no rate.
 func TestLateFrames(t *testing.T) {
 	slow := func() uint64 { time.Sleep(2 * time.Millisecond); return 0 }

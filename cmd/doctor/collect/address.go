@@ -12,6 +12,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/doctor/service"
 	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/terminal"
 	"github.com/freehold-go/freehold/gctune"
 )
 
@@ -70,7 +71,7 @@ func (c *collector) cpu(ctx context.Context, server *debugport.Server) error {
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			c.Progress(fmt.Sprintf("profiling %s: %.0f of %.0f s", server.String(), min(time.Since(begin), duration).Seconds(), duration.Seconds()))
+			c.Progress(fmt.Sprintf("profiling %s: %s of %s", server.String(), terminal.Elapsed(min(time.Since(begin), duration)), terminal.Elapsed(duration)))
 			select {
 			case <-done:
 				return
@@ -84,7 +85,7 @@ func (c *collector) cpu(ctx context.Context, server *debugport.Server) error {
 	if err != nil {
 		return err
 	}
-	c.Progress(fmt.Sprintf("profiling %s: %.0f of %.0f s", server.String(), duration.Seconds(), duration.Seconds()))
+	c.Progress(fmt.Sprintf("profiling %s: %s of %s", server.String(), terminal.Elapsed(duration), terminal.Elapsed(duration)))
 	c.keep(fileCPU, data)
 	return c.read(server.String()+debugport.Pprof+"/profile", data)
 }

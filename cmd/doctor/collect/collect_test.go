@@ -122,7 +122,7 @@ func TestService(t *testing.T) {
 	if e.Main != serviceModule || filepath.Base(e.Root) != "cmd" || e.Source != "the sample service" || e.Go != runtime.Version() {
 		t.Errorf("main %q, root %q, source %q, Go %q", e.Main, e.Root, e.Source, e.Go)
 	}
-	if text := strings.Join(lines, "\n"); !strings.Contains(text, "1 of 1 s") {
+	if text := strings.Join(lines, "\n"); !strings.Contains(text, "1 s of 1 s") {
 		t.Errorf("the progress never came to its end:\n%s", text)
 	}
 	again := collected(t, []string{dir}, nil, Options{})

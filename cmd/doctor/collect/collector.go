@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // Options say how to collect. The zero value is good.
@@ -149,7 +150,7 @@ func (c *collector) ticking(what string) func() {
 			case <-done:
 				return
 			case <-tick.C:
-				c.Progress(fmt.Sprintf("%s: %.0f s", what, time.Since(begin).Seconds()))
+				c.Progress(what + ": " + terminal.Elapsed(time.Since(begin)))
 			}
 		}
 	}()

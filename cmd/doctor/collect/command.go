@@ -193,14 +193,14 @@ func (c *collector) ended(argv []string, traced *evidence.TraceFilter, err error
 	if err != nil && !errors.As(err, &exit) {
 		return fmt.Errorf("doctor: run %s: %w", argv[0], err)
 	}
-	seconds := c.ev.Window.Seconds()
+	window := terminal.Seconds(c.ev.Window.Seconds())
 	switch {
 	case exit != nil && exit.ExitCode() > 0:
 		return fmt.Errorf("doctor: %s failed (%s) before a collection ran%s", argv[0], howEnded(err), lastWords(traced.Tail()))
 	case c.ev.Go == "":
-		return fmt.Errorf("doctor: %s printed no trace of Go's collector in %.1f s; is it a Go program?", argv[0], seconds)
+		return fmt.Errorf("doctor: %s printed no trace of Go's collector in %s; is it a Go program?", argv[0], window)
 	}
-	return fmt.Errorf("doctor: %s ran %.1f s without a collection, so there is nothing to judge; let it do more work", argv[0], seconds)
+	return fmt.Errorf("doctor: %s ran %s without a collection, so there is nothing to judge; let it do more work", argv[0], window)
 }
 
 // trace reads what was traced. Of several programs it is of no use, and missed only where there is

@@ -156,11 +156,11 @@ func collected(r *doctor.Report) string {
 	parts := []string{r.Source}
 	switch {
 	case r.CPUSeconds > 0 && r.WindowSeconds > 0:
-		parts = append(parts, fmt.Sprintf("%.1f s of CPU in %.1f s", r.CPUSeconds, r.WindowSeconds))
+		parts = append(parts, terminal.Seconds(r.CPUSeconds)+" of CPU in "+terminal.Seconds(r.WindowSeconds))
 	case r.CPUSeconds > 0:
-		parts = append(parts, fmt.Sprintf("%.1f s of CPU", r.CPUSeconds))
+		parts = append(parts, terminal.Seconds(r.CPUSeconds)+" of CPU")
 	case r.WindowSeconds > 0:
-		parts = append(parts, fmt.Sprintf("%.1f s", r.WindowSeconds))
+		parts = append(parts, terminal.Seconds(r.WindowSeconds))
 	}
 	return strings.Join(append(parts, "confidence "+string(r.Confidence)), " · ")
 }
