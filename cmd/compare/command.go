@@ -91,7 +91,7 @@ func collectorSample(cycles []evidence.GCCycle, wall time.Duration) sample {
 	s := sample{MeasureGCCycles: float64(len(cycles)), MeasureGCCPU: 0}
 	var pauses []float64
 	for _, c := range cycles {
-		s[MeasureGCCPU] += (c.CPUSweepTermination + c.CPUAssist + c.CPUBackground + c.CPUIdle + c.CPUMarkTermination).Seconds()
+		s[MeasureGCCPU] += (c.CPU() + c.CPUIdle).Seconds()
 		pauses = append(pauses, c.SweepTermination.Seconds(), c.MarkTermination.Seconds())
 	}
 	addPauses(s, pauses, wall)

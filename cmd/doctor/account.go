@@ -35,9 +35,12 @@ type account struct {
 	// mark and sweep are the collector's CPU time, M and W of the formulas in gain.go; W has the
 	// scavenger's, too.
 	mark, sweep float64
-	// cycles is the number of collections in the window, 0 if not known; heapRate the bytes between
-	// two samples of the heap profile.
+	// cycles is the number of collections in the window, 0 if not known, and cyclesEstimated says
+	// that nothing counted them. heapRate is the bytes between two samples of the heap profile.
 	cycles, heapRate float64
+	cyclesEstimated  bool
+	// pace is how often collections run.
+	pace pace
 	// overtraced is the collector's CPU time in nanoseconds by its trace, if that exceeds
 	// processCPU, the CPU time of the whole process; otherwise 0.
 	overtraced, processCPU float64

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
@@ -39,6 +40,8 @@ func diagnose(a *account) *Report {
 		r.add(notGC, a)
 	}
 	a.credit(r.Findings)
+	r.Settings = a.settings()
+	r.settle(a.live)
 	slices.SortStableFunc(r.Findings, rank)
 	r.Confidence = a.confidence()
 	r.WinnableShare = a.winnable(r.Findings)
@@ -148,9 +151,10 @@ func (a *account) winnable(findings []Finding) float64 {
 }
 
 func (a *account) heapState() HeapState {
-	h := HeapState{LiveBytes: a.live, ScanBytes: a.scan, MemoryLimit: a.memoryLimit()}
-	_, h.GoalBytes, _ = a.liveAndGoal()
-	h.GOGC, _ = a.gogc()
+	h := HeapState{LiveBytes: a.live, ScanBytes: a.scan, GOGC: a.pace.gogc, GOGCIs: a.pace.how, MemoryLimit: a.pace.limit, Limited: a.pace.limited, CyclesEstimated: a.cyclesEstimated}
+	if _, goal, ok := a.liveAndGoal(); ok && goal < math.MaxInt64/2 {
+		h.GoalBytes = goal
+	}
 	if seconds := a.window.Seconds(); seconds > 0 {
 		h.AllocBytesPerSecond = a.allocBytes / seconds
 		h.CyclesPerSecond = a.cycles / seconds

@@ -120,9 +120,9 @@ func findBallast(a *account) (found []Finding) {
 // gogcWithout is the GOGC at which the heap may grow by as much as now when the given bytes have
 // left it, and as much again as they were.
 func (a *account) gogcWithout(bytes float64) float64 {
-	gogc, ok := a.gogc()
-	if !ok || gogc < 0 {
-		gogc = 100
+	gogc := a.pace.gogc
+	if gogc <= 0 {
+		gogc = defaultGOGC
 	}
 	base := a.live + a.roots
 	stays := max(base-bytes, base/20)

@@ -14,18 +14,10 @@ import (
 // profilerID names the finding that idle programs have, too.
 const profilerID = "profiler-cost"
 
+// tooOftenID names the finding about the proposed setting.
+const tooOftenID = "gc-too-often"
+
 const (
-	// smallGoal is the heap size in bytes below which memory is so cheap that collecting often is
-	// not worth its CPU time.
-	smallGoal = 32 << 20
-	// roomyGoal is the proposed goal, as far as highestGOGC reaches it.
-	roomyGoal = 64 << 20
-	// highestGOGC is the largest percentage that is proposed: a live heap that grows takes that
-	// many times as much memory.
-	highestGOGC = 800
-	// oftenCycles is the number of collections a second from which a small heap counts as collected
-	// too often.
-	oftenCycles = 20
 	// tightLimit is how many times the live heap a limit leaves at most when it makes the collector
 	// run all the time.
 	tightLimit = 1.5
@@ -36,69 +28,53 @@ const (
 	defaultMemProfileRate = 512 << 10
 )
 
-// room is how many bytes are allocated from one collection to the next: as counted, or else as the
-// goal has it.
-func (a *account) room() float64 {
-	if bytes, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 {
-		return bytes / a.cycles
-	}
-	live, goal, ok := a.liveAndGoal()
-	if !ok {
-		return 0
-	}
-	return max(goal-live, 0)
-}
-
-// roomAt is what it would be at another GOGC. The smallest heap grows with GOGC, too.
-func (a *account) roomAt(gogc float64) float64 {
-	return max((a.live+a.roots)*gogc/100, smallestHeap*gogc/100-a.live)
-}
-
+// findGCTooOften is the finding about the proposed setting. Diagnose decides whether it stands
+// first.
 func findGCTooOften(a *account) []Finding {
-	gogc, ok := a.gogc()
-	if !ok || gogc < 0 || a.limited() {
+	s, ok := proposedSetting(a.settings())
+	if !ok || a.pace.limited {
 		return nil
 	}
-	live, goal, known := a.liveAndGoal()
-	var to, left float64
-	switch {
-	case gogc < 95:
-		to, left = 100, gogc/100
-	case known && goal < smallGoal && a.window > 0 && a.cycles/a.window.Seconds() >= oftenCycles:
-		to = min(roundUp((roomyGoal-live)/max(live+a.roots, 1<<20)*100, 100), highestGOGC)
-		left = min(a.room()/a.roomAt(to), 1)
-	default:
-		return nil
-	}
-	g := a.cyclesTo(left)
-	if g.SameGOGC < settingGain {
-		return nil
-	}
-	f := a.finding(nil, g)
-	f.setting, f.first = true, gogc < 95
+	f := a.finding(nil, s.Gain)
+	f.setting = true
 	f.CPUShare = a.share(a.mark)
-	f.Evidence["gogc_percent"], f.Evidence["proposed_gogc_percent"] = math.Round(gogc), to
-	f.Evidence["live_bytes"], f.Evidence["goal_bytes"] = live, goal
-	more := a.roomAt(to) - a.room()
-	f.Evidence["more_memory_bytes"] = max(more, 0)
-	f.Detail = fmt.Sprintf("GOGC is %.0f, the live heap is %s, and the collector runs %s. With GOGC=%.0f it would run %s as often, for about %s more memory.",
-		gogc, terminal.Bytes(live), a.cycleRate(), to, terminal.Percent(left), terminal.Bytes(max(more, 0)))
+	live, goal, known := a.liveAndGoal()
+	f.Evidence["gogc_percent"], f.Evidence["gogc_is"], f.Evidence["proposed_gogc_percent"] = math.Round(a.pace.gogc), string(a.pace.how), s.GOGC
+	f.Evidence["live_bytes"], f.Evidence["more_memory_bytes"] = live, s.MoreBytes
+	if known {
+		f.Evidence["goal_bytes"] = goal
+	}
+	f.Detail = fmt.Sprintf("%s, the live heap is %s, and the collector runs %s. With GOGC=%.0f it would run %s as often, for about %s more memory.",
+		a.gogcText(), terminal.Bytes(live), a.cycleRate(), s.GOGC, terminal.Percent(s.CyclesLeft), terminal.Bytes(s.MoreBytes))
 	f.Remedy = Remedy{
 		Text:    "Let the heap grow further before a collection: raise GOGC, or use gctune, which keeps the program below its memory limit.",
-		Snippet: fmt.Sprintf("- GOGC=%.0f ./program\n+ GOGC=%.0f ./program        # or: gctune.Start(ctx, gctune.Options{})", gogc, to),
+		Snippet: fmt.Sprintf("- GOGC=%.0f ./program\n+ GOGC=%.0f ./program        # or: gctune.Start(ctx, gctune.Options{})", a.pace.gogc, s.GOGC),
 	}
 	f.Check = []string{"Peak memory: it rises by the figure above, and in proportion if the live heap grows. Set GOMEMLIMIT as well if memory has a bound.", "Collections a second (/gc/cycles/total:gc-cycles)."}
 	return []Finding{f}
 }
 
+// gogcText says what GOGC is, and how that is known.
+func (a *account) gogcText() string {
+	switch a.pace.how {
+	case Inferred:
+		if _, told := a.metric(evidence.MetricMemoryLimit); !told && a.pace.gogc < defaultGOGC {
+			return fmt.Sprintf("By the sizes of its heap, the program runs with GOGC=%.0f, or with a memory limit to that effect", a.pace.gogc)
+		}
+		return fmt.Sprintf("By the sizes of its heap, the program runs with GOGC=%.0f", a.pace.gogc)
+	case Assumed:
+		return fmt.Sprintf("If GOGC is %d, as it is unless it is set", defaultGOGC)
+	}
+	return fmt.Sprintf("GOGC is %.0f", a.pace.gogc)
+}
+
 func findLimitThrash(a *account) []Finding {
 	live, goal, ok := a.liveAndGoal()
-	limit := a.memoryLimit()
-	if !ok || !a.limited() || goal > tightLimit*live {
+	limit := a.pace.limit
+	if !ok || !a.pace.limited || limit == 0 || goal > tightLimit*live {
 		return nil
 	}
-	room := a.room()
-	left := min(room/live, 1)
+	left := min(a.pace.room/live, 1)
 	g := a.cyclesTo(left)
 	if g.SameGOGC < settingGain {
 		return nil

@@ -115,9 +115,13 @@ func (a *account) samplingError(ns float64) float64 {
 }
 
 // cyclesTo is the gain of a setting that leaves the part of collections that is given, 1 for as
-// many as now. Sweeping goes by bytes allocated and stays.
+// many as now. A cycle sweeps the whole heap, which is larger if there are fewer cycles.
 func (a *account) cyclesTo(left float64) Gain {
-	g := a.share(a.mark * (1 - left))
+	swept := left
+	if room := a.pace.room; room > 0 && left > 0 {
+		swept = left * (a.live + room/left) / (a.live + room)
+	}
+	g := a.share(a.mark*(1-left) + a.sweep*(1-swept))
 	e := Gain{SameGOGC: g, SameMemory: 0}
 	sampled := a.share(a.samplingError(g * a.total))
 	e.Error = math.Sqrt(sampled*sampled + modelError*g*modelError*g)

@@ -2,7 +2,7 @@ package doctor
 
 // recognisers is the table, specific patterns before general ones.
 var recognisers = []recogniser{
-	{"gc-too-often", "The collector runs too often", findGCTooOften},
+	{tooOftenID, "The collector runs too often", findGCTooOften},
 	{"limit-thrash", "The memory limit leaves the collector no room", findLimitThrash},
 	{profilerID, "The memory profiler samples too much", findProfilerCost},
 	{"too-many-procs", "There are more Ps than processors", findTooManyProcs},

@@ -27,6 +27,9 @@ type Report struct {
 	// it counts for one of them: marking of long-lived data counts for the finding about that data.
 	// Wrong settings come before everything, because they make all other gains look large.
 	Findings []Finding `json:"findings"`
+	// Settings are what other values of GOGC, or of the memory limit where that decides, would win.
+	// It is empty without a CPU profile or a heap profile, and if nothing starts collections.
+	Settings []Setting `json:"settings"`
 	// Classes is the program's CPU time by class of work; the shares add up to 1. It is
 	// empty without a CPU profile.
 	Classes []ClassShare `json:"classes"`
@@ -79,6 +82,11 @@ type HeapState struct {
 	// GOGC is in percent, -1 if it is off. MemoryLimit is in bytes, 0 if there is none.
 	GOGC        float64 `json:"gogc"`
 	MemoryLimit float64 `json:"memory_limit"`
+	// GOGCIs says how GOGC is known, and Limited that the memory limit and not GOGC decides when
+	// collections begin. CyclesEstimated says that CyclesPerSecond follows from the bytes allocated.
+	GOGCIs          Knowledge `json:"gogc_is,omitempty"`
+	Limited         bool      `json:"limited,omitempty"`
+	CyclesEstimated bool      `json:"cycles_estimated,omitempty"`
 }
 
 // A Finding is a pattern in the program, with its cost, its gain and its remedy.

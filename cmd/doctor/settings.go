@@ -1,41 +1,163 @@
 package doctor
 
-import "github.com/freehold-go/freehold/cmd/evidence"
+import (
+	"fmt"
+	"slices"
+)
 
-// gogc is the percentage in force, -1 if it is off, and whether it is known. Where nobody tells it,
-// it follows from the heap's goal, but only if it is known that no memory limit has a part in that.
-func (a *account) gogc() (float64, bool) {
-	if v, ok := a.metric(evidence.MetricGOGC); ok {
-		// Off is a number above all that anybody sets.
-		if v < 0 || v > 1e9 {
-			return -1, true
+// A Setting is what a value of GOGC or of the memory limit would win in this program, and what
+// memory it would take.
+type Setting struct {
+	// GOGC is in percent, -1 for off, and MemoryLimit is in bytes, 0 for none.
+	GOGC        float64 `json:"gogc"`
+	MemoryLimit float64 `json:"memory_limit"`
+	// Gain is the CPU time that it would save. SameMemory is 0: all of the gain is paid for with
+	// memory.
+	Gain Gain `json:"gain"`
+	// CyclesLeft is the part of collections that would be left.
+	CyclesLeft float64 `json:"cycles_left"`
+	// MoreBytes is how much larger the heap would become at its peak.
+	MoreBytes float64 `json:"more_memory_bytes"`
+	// Proposed marks the setting that wins most for its memory, if any is worth its memory.
+	Proposed bool `json:"proposed,omitempty"`
+}
+
+// Environment are the variables that set it.
+func (s Setting) Environment() []string {
+	var env []string
+	switch {
+	case s.GOGC < 0:
+		env = append(env, "GOGC=off")
+	case s.GOGC > 0:
+		env = append(env, fmt.Sprintf("GOGC=%.0f", s.GOGC))
+	}
+	if s.MemoryLimit > 0 {
+		env = append(env, "GOMEMLIMIT="+limitText(s.MemoryLimit))
+	}
+	return env
+}
+
+// triedGOGC are the percentages that a report has a row for, as far as they are above the present
+// one.
+var triedGOGC = []float64{100, 200, 400, 800}
+
+// triedRoom are the multiples of the live heap that a memory limit's rows leave as room.
+var triedRoom = []float64{1, 2, 4}
+
+const (
+	// worthwhile is the least gain for which more memory than cheapMemory is proposed.
+	worthwhile = 0.05
+	// worthMore is the least further gain for which the next larger setting is proposed.
+	worthMore = 0.03
+	// clearlyMore is how many times the gain of a change of code a setting must win to come before
+	// it at any price in memory.
+	clearlyMore = 2
+	// cheapMemory is how many bytes of further memory are spent for settingGain already.
+	cheapMemory = 32 << 20
+	// dearMemory is how many bytes of further memory a proposal takes at most, unless the live heap
+	// is larger.
+	dearMemory = 512 << 20
+)
+
+// settings are the rows of a report: what other values of GOGC would win, or of the limit where
+// that decides. There are none where it is not known what decides, or nothing starts collections.
+func (a *account) settings() []Setting {
+	list := []Setting{}
+	if a.total == 0 || a.live == 0 || a.overtraced > 0 || a.pace.off() {
+		return list
+	}
+	if a.pace.limited {
+		list = a.limitRows(list)
+	} else if a.pace.gogc > 0 {
+		list = a.gogcRows(list)
+	}
+	propose(list, a.live)
+	return list
+}
+
+func (a *account) gogcRows(list []Setting) []Setting {
+	for _, gogc := range triedGOGC {
+		if gogc < 1.3*a.pace.gogc {
+			continue
 		}
-		return v, true
+		left := a.left(gogc)
+		now := a.roomAt(a.pace.gogc)
+		list = append(list, Setting{GOGC: gogc, MemoryLimit: a.pace.limit, Gain: a.cyclesTo(left), CyclesLeft: left, MoreBytes: now/left - now})
 	}
-	live, goal, ok := a.liveAndGoal()
-	if _, told := a.metric(evidence.MetricMemoryLimit); !told || a.memoryLimit() != 0 {
-		return 0, false
-	}
-	if !ok || goal <= live || goal <= 4<<20 || a.live+a.roots == 0 {
-		return 0, false
-	}
-	return (goal - live) / (a.live + a.roots) * 100, true
+	return list
 }
 
-// memoryLimit is the limit in bytes, 0 if there is none or it is not known.
-func (a *account) memoryLimit() float64 {
-	if v, ok := a.metric(evidence.MetricMemoryLimit); ok && v > 0 && v < 1<<62 {
-		return v
+// limitRows are limits that leave the live heap as much room as it is large, and more. GOGC stays
+// as it is.
+func (a *account) limitRows(list []Setting) []Setting {
+	for _, times := range triedRoom {
+		room := times * a.live
+		more := room - a.pace.room
+		if a.pace.room <= 0 || room < 1.3*a.pace.room {
+			continue
+		}
+		row := Setting{GOGC: a.pace.gogc, Gain: a.cyclesTo(a.pace.room / room), CyclesLeft: a.pace.room / room, MoreBytes: more}
+		if a.pace.limit > 0 {
+			row.MemoryLimit = roundUp(a.pace.limit+more/(1-limitReserve), 10<<20)
+		}
+		list = append(list, row)
 	}
-	return 0
+	return list
 }
 
-// limited reports whether the memory limit and not GOGC decides when collections begin.
-func (a *account) limited() bool {
-	live, goal, ok := a.liveAndGoal()
-	gogc, known := a.gogc()
-	if a.memoryLimit() == 0 || !ok || !known {
-		return false
+// limitReserve is the part of a memory limit that the runtime keeps out of the heap's goal.
+const limitReserve = 0.03
+
+// propose marks the row beyond which more memory wins too little.
+func propose(list []Setting, live float64) {
+	best, gain := -1, 0.0
+	for i, s := range list {
+		more := s.Gain.SameGOGC - gain
+		switch {
+		case more < settingGain:
+		case s.MoreBytes > cheapMemory && (s.Gain.SameGOGC < worthwhile || more < worthMore):
+		case best >= 0 && s.MoreBytes > max(dearMemory, 4*live):
+		default:
+			best, gain = i, s.Gain.SameGOGC
+		}
 	}
-	return gogc < 0 || goal < 0.95*(live+(live+a.roots)*gogc/100)
+	if best >= 0 {
+		list[best].Proposed = true
+	}
+}
+
+// proposedSetting is the row that is proposed, and whether there is one.
+func proposedSetting(list []Setting) (Setting, bool) {
+	for _, s := range list {
+		if s.Proposed {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
+// settle puts the finding about the proposed setting first, or drops it where a change of code is
+// to come first: the report's rows about settings remain.
+func (r *Report) settle(live float64) {
+	s, ok := proposedSetting(r.Settings)
+	first := ok && standsFirst(s, live, r.Findings)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.ID == tooOftenID && !first })
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.ID == tooOftenID {
+			f.first = true
+		}
+	}
+}
+
+// standsFirst reports whether a setting is what to do first: it wins more than any change of code
+// does, or a half of that for memory that is little beside the live heap.
+func standsFirst(s Setting, live float64, findings []Finding) bool {
+	most := 0.0
+	for _, f := range findings {
+		if !f.setting {
+			most = max(most, f.own)
+		}
+	}
+	gain := s.Gain.SameGOGC
+	return gain >= clearlyMore*most || gain >= most/2 && s.MoreBytes <= max(2*cheapMemory, live)
 }

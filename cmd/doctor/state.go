@@ -31,7 +31,7 @@ func (b *builder) addCPUOfMetrics() {
 		for _, c := range b.ev.Trace.Cycles {
 			b.cpu[stack.Mark] += float64(c.CPUBackground)
 			b.cpu[stack.Assist] += float64(c.CPUAssist)
-			b.cpu[stack.Pause] += float64(c.CPUSweepTermination + c.CPUMarkTermination)
+			b.cpu[stack.Pause] += float64(c.Pause())
 		}
 		b.total = cpu * 1e9
 		if gc := b.cpu[stack.Mark] + b.cpu[stack.Assist] + b.cpu[stack.Pause]; gc > b.total {

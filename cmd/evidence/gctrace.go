@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"slices"
 	"time"
 )
 
@@ -45,30 +46,41 @@ func IsTraceLine(line []byte) bool {
 }
 
 // CPU returns the CPU time of a cycle, without that of workers on Ps that had nothing else to do.
-func (c GCCycle) CPU() time.Duration {
-	return c.CPUSweepTermination + c.CPUAssist + c.CPUBackground + c.CPUMarkTermination
-}
+// The trace counts a pause once for each P, but the other Ps rest in it.
+func (c GCCycle) CPU() time.Duration { return c.Pause() + c.CPUAssist + c.CPUBackground }
 
-// Metrics returns the values that follow from the trace, as of its last cycle. A nil trace has
-// none.
+// Pause returns how long the cycle stopped the program.
+func (c GCCycle) Pause() time.Duration { return c.SweepTermination + c.MarkTermination }
+
+// Metrics returns the values that follow from the trace: sizes are medians over the second half of
+// the program's own cycles, because a heap grows at first. Cycles that the program asked for, such
+// as one at its end, count only where there are no others. A nil trace has no values.
 func (t *GCTrace) Metrics() Metrics {
 	m := Metrics{Source: "gctrace"}
 	if t == nil || len(t.Cycles) == 0 {
 		return m
 	}
-	last := t.Cycles[len(t.Cycles)-1]
-	forced := 0
-	for _, c := range t.Cycles {
-		if c.Forced {
-			forced++
-		}
+	own := slices.DeleteFunc(slices.Clone(t.Cycles), func(c GCCycle) bool { return c.Forced })
+	forced := len(t.Cycles) - len(own)
+	if len(own) == 0 {
+		own = t.Cycles
 	}
-	m.Set(MetricLiveHeap, float64(last.Live))
-	m.Set(MetricHeapGoal, float64(last.Goal))
-	m.Set(MetricScanStack, float64(last.Stacks))
-	m.Set(MetricScanGlobals, float64(last.Globals))
+	half := own[len(own)/2:]
+	median := func(of func(GCCycle) int64) float64 {
+		values := make([]int64, len(half))
+		for i, c := range half {
+			values[i] = of(c)
+		}
+		slices.Sort(values)
+		return float64(values[len(values)/2])
+	}
+	m.Set(MetricLiveHeap, median(func(c GCCycle) int64 { return c.Live }))
+	m.Set(MetricHeapGoal, median(func(c GCCycle) int64 { return c.Goal }))
+	m.Set(MetricScanStack, median(func(c GCCycle) int64 { return c.Stacks }))
+	m.Set(MetricScanGlobals, median(func(c GCCycle) int64 { return c.Globals }))
 	m.Set(MetricCyclesTotal, float64(len(t.Cycles)))
 	m.Set(MetricCyclesForced, float64(forced))
+	last := t.Cycles[len(t.Cycles)-1]
 	m.Set(MetricProcs, float64(last.Procs))
 	m.Set(MetricUptime, last.At.Seconds())
 	return m

@@ -39,18 +39,29 @@ func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.ev.Metrics[0], err = c.metrics(ctx, server, metrics, fileMetric0); err != nil {
+	if c.ev.Metrics[0], err = c.metrics(ctx, server, metrics); err != nil {
+		return err
+	}
+	if err := c.settled(ctx, server, &c.ev.Metrics[0]); err != nil {
 		return err
 	}
 	if err := c.cpu(ctx, server); err != nil {
 		return err
 	}
-	if c.ev.Metrics[1], err = c.metrics(ctx, server, metrics, fileMetric1); err != nil {
+	if c.ev.Metrics[1], err = c.metrics(ctx, server, metrics); err != nil {
 		return err
 	}
 	after, err := c.heap(ctx, server, fileHeap1)
 	if err != nil {
 		return err
+	}
+	if err := c.settled(ctx, server, &c.ev.Metrics[1]); err != nil {
+		return err
+	}
+	for i, name := range []string{fileMetric0, fileMetric1} {
+		if err := c.keepMetrics(name, c.ev.Metrics[i]); err != nil {
+			return err
+		}
 	}
 	c.ev.Heap = [2]*profile.Profile{before, after}
 	if before != nil && after != nil {
@@ -124,7 +135,7 @@ func (c *collector) metricsPath(ctx context.Context, server *debugport.Server) s
 }
 
 // metrics reads the metrics at one end of the window.
-func (c *collector) metrics(ctx context.Context, server *debugport.Server, path, name string) (evidence.Metrics, error) {
+func (c *collector) metrics(ctx context.Context, server *debugport.Server, path string) (evidence.Metrics, error) {
 	data, err := c.get(ctx, server, path, 0)
 	if isMissing(err) {
 		return evidence.Metrics{}, nil
@@ -142,19 +153,21 @@ func (c *collector) metrics(ctx context.Context, server *debugport.Server, path,
 	if e.Go != "" {
 		c.ev.Go = e.Go
 	}
-	// Not as it was served: the text form is a heap profile as well, and there are two of these
-	// already.
-	return e.Metrics[1], c.keepMetrics(name, e)
+	return e.Metrics[1], nil
 }
 
-// keepMetrics keeps the values of an Evidence in the form of gctune.Handler, which has a place for
-// all of them.
-func (c *collector) keepMetrics(name string, e *evidence.Evidence) error {
-	fields := map[string]any{"main": e.Main, "go": e.Go}
-	for metric, v := range e.Metrics[1].Values {
+// keepMetrics keeps values in the form of gctune.Handler, which has a place for all of them. The
+// text form of a heap profile is not kept as it was served: it is a heap profile as well, and there
+// are two of these already.
+func (c *collector) keepMetrics(name string, m evidence.Metrics) error {
+	if m.Empty() {
+		return nil
+	}
+	fields := map[string]any{"main": c.ev.Main, "go": c.ev.Go}
+	for metric, v := range m.Values {
 		fields[metric] = v
 	}
-	for metric, h := range e.Metrics[1].Histograms {
+	for metric, h := range m.Histograms {
 		fields[metric] = h
 	}
 	data, err := json.Marshal(fields)
@@ -162,6 +175,33 @@ func (c *collector) keepMetrics(name string, e *evidence.Evidence) error {
 		return fmt.Errorf("doctor: %w", err)
 	}
 	c.keep(name, data)
+	return nil
+}
+
+// settled notes the live heap and the next collection's goal as they are right after the collection
+// that a heap profile asked for, if the program's metrics lack the live heap: GOGC follows from
+// these two.
+func (c *collector) settled(ctx context.Context, server *debugport.Server, m *evidence.Metrics) error {
+	if _, ok := m.Get(evidence.MetricLiveHeap); ok || m.Empty() {
+		return nil
+	}
+	data, err := c.get(ctx, server, debugport.HeapText, 0)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e, err := alone(server.String()+debugport.HeapText, data)
+	if err != nil {
+		return err
+	}
+	live, ok1 := e.Metrics[1].Get(evidence.MetricHeapInUse)
+	goal, ok2 := e.Metrics[1].Get(evidence.MetricHeapGoal)
+	if ok1 && ok2 {
+		m.Set(evidence.MetricLiveHeap, live)
+		m.Set(evidence.MetricHeapGoal, goal)
+	}
 	return nil
 }
 

@@ -89,14 +89,14 @@ func (c *collector) noteCPU(state *os.ProcessState) {
 // end, in the form of the metrics.
 func (c *collector) keepRun() error {
 	c.noteSettings()
-	run := evidence.Evidence{Main: c.ev.Main, Go: c.ev.Go}
-	run.Metrics[1].Set(evidence.MetricUptime, c.ev.Window.Seconds())
+	var run evidence.Metrics
+	run.Set(evidence.MetricUptime, c.ev.Window.Seconds())
 	for _, name := range []string{evidence.MetricProcessCPU, evidence.MetricGOGC, evidence.MetricMemoryLimit} {
 		if v, ok := c.ev.Metrics[1].Get(name); ok {
-			run.Metrics[1].Set(name, v)
+			run.Set(name, v)
 		}
 	}
-	return c.keepMetrics(fileMetric1, &run)
+	return c.keepMetrics(fileMetric1, run)
 }
 
 // answerAfter is how long a command may take until it answers at its address.

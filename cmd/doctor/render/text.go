@@ -38,6 +38,7 @@ func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 	if before != nil {
 		t.changes(r, before)
 	}
+	t.settings(r)
 	t.table(r)
 	for i := range min(len(r.Findings), mostDetailed) {
 		t.finding(i+1, &r.Findings[i], sameRemedy(r.Findings, i+1))
@@ -174,6 +175,28 @@ func worthAChange(r *doctor.Report) (n int) {
 		}
 	}
 	return n
+}
+
+// settings has a row for each setting that the report knows of, and marks the one it proposes.
+func (t *textWriter) settings(r *doctor.Report) {
+	if len(r.Settings) == 0 {
+		return
+	}
+	tw := terminal.NewTable()
+	tw.AppendHeader(table.Row{settingsHead(r.Heap), "CPU saved", "collections", "more memory", ""})
+	var configs []table.ColumnConfig
+	for n := 2; n <= 4; n++ {
+		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	tw.SetColumnConfigs(configs)
+	for _, s := range r.Settings {
+		mark := ""
+		if s.Proposed {
+			mark = "← wins most for its memory"
+		}
+		tw.AppendRow(table.Row{strings.Join(s.Environment(), " "), terminal.PercentError(s.Gain.SameGOGC, s.Gain.Error), terminal.Percent(s.CyclesLeft) + " of now", terminal.Bytes(s.MoreBytes), mark})
+	}
+	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
 }
 
 // severityColour is how much a finding matters.

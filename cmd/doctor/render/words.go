@@ -173,7 +173,7 @@ func heapFigures(h doctor.HeapState) (list []figure) {
 		}
 	}
 	add("live", h.LiveBytes > 0, terminal.Bytes(h.LiveBytes))
-	add("collected again at", h.GoalBytes > 0, terminal.Bytes(h.GoalBytes))
+	add("next GC at", h.GoalBytes > 0, terminal.Bytes(h.GoalBytes))
 	add("scanned by a collection", h.ScanBytes > 0, terminal.Bytes(h.ScanBytes))
 	add("allocated", h.AllocBytesPerSecond > 0, terminal.Bytes(h.AllocBytesPerSecond)+"/s")
 	add("collections", h.CyclesPerSecond > 0, terminal.Significant(h.CyclesPerSecond)+"/s")
@@ -185,6 +185,19 @@ func heapFigures(h doctor.HeapState) (list []figure) {
 	}
 	add("limit", h.MemoryLimit > 0, terminal.Bytes(h.MemoryLimit))
 	return list
+}
+
+// settingsHead says what decides now when collections begin, for the table of settings.
+func settingsHead(h doctor.HeapState) string {
+	switch {
+	case h.Limited && h.MemoryLimit > 0:
+		return "now " + "GOMEMLIMIT=" + terminal.Bytes(h.MemoryLimit)
+	case h.Limited:
+		return "now a memory limit"
+	case h.GOGCIs == doctor.Assumed:
+		return "now GOGC=100?"
+	}
+	return fmt.Sprintf("now GOGC=%.0f", h.GOGC)
 }
 
 // sameRemedy is the number of the first finding before the i-th, both from 1 on, whose remedy is

@@ -1,0 +1,216 @@
+package doctor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// A pace is how often collections run, and what decides it. All sizes are in bytes.
+type pace struct {
+	// gogc is the percentage in force, -1 if it is off, 0 if it is not known; how says how it is
+	// known.
+	gogc float64
+	how  Knowledge
+	// limit is the memory limit, 0 if there is none or it is not known.
+	limit float64
+	// limited says that the limit and not GOGC decides when collections begin.
+	limited bool
+	// room is how much the program allocates from one collection to the next, 0 if not known.
+	room float64
+}
+
+// A Knowledge says how a figure is known.
+type Knowledge string
+
+// The kinds of knowledge, the best first.
+const (
+	// Told means that the program or its environment told the figure.
+	Told Knowledge = "told"
+	// Inferred means that the figure follows from others that were measured.
+	Inferred Knowledge = "inferred"
+	// Assumed means that nothing contradicts Go's default.
+	Assumed Knowledge = "assumed"
+)
+
+// defaultGOGC is the percentage of a program that sets none.
+const defaultGOGC = 100
+
+// off reports whether nothing starts a collection but the program itself.
+func (p pace) off() bool { return p.gogc < 0 && !p.limited && p.limit == 0 }
+
+// addPace finds out how often collections run. It follows addState, and estimates the number of
+// cycles if nothing counts them.
+func (b *builder) addPace() {
+	b.pace = pace{limit: b.memoryLimit()}
+	b.pace.gogc, b.pace.how = b.gogcOf()
+	live, goal, known := b.liveAndGoal()
+	p := &b.pace
+	switch {
+	case p.limit > 0 && known && p.how != "":
+		p.limited = p.gogc < 0 || goal < 0.95*(live+(live+b.roots)*p.gogc/100)
+	case p.limit == 0 && b.fixedGoal():
+		p.limited, p.gogc, p.how = true, 0, ""
+	}
+	p.room = b.roomNow()
+	if b.cycles == 0 && b.allocBytes > 0 && p.room > 0 {
+		b.cycles, b.cyclesEstimated = b.allocBytes/p.room, true
+	}
+}
+
+// gogcOf is the percentage in force and how it is known. A trace goes before what the environment
+// says, because the program may have called debug.SetGCPercent. Without any sign the program is
+// taken to have the default.
+func (b *builder) gogcOf() (float64, Knowledge) {
+	told, ok := b.metric(evidence.MetricGOGC)
+	if ok && (told < 0 || told > 1e9) { // Off is a number above all that anybody sets.
+		told = -1
+	}
+	if v, found := traceGOGC(b.ev.Trace); found && !(ok && agree(v, told)) && b.memoryLimit() == 0 {
+		return v, Inferred
+	}
+	if ok {
+		return told, Told
+	}
+	live, goal, known := b.liveAndGoal()
+	limit, limitTold := b.metric(evidence.MetricMemoryLimit)
+	switch {
+	case known && goal > math.MaxInt64/2:
+		return -1, Inferred
+	case limitTold && limit < 1<<62 && b.memoryLimit() != 0:
+		return 0, "" // The goal may be the limit's.
+	case known && goal > live:
+		return common(gogcOfGoal(live, b.roots, goal)), Inferred
+	case b.live > 0:
+		return defaultGOGC, Assumed
+	}
+	return 0, ""
+}
+
+// gogcOfGoal is the percentage that makes a goal: the one whose smallest heap it is, if the live
+// heap is too small to matter, or else the one by which the live heap may grow.
+func gogcOfGoal(live, roots, goal float64) float64 {
+	if least := goal / smallestHeap * 100; live+(live+roots)*least/100 <= goal {
+		return least
+	}
+	return (goal - live) / (live + roots) * 100
+}
+
+// commonGOGC are percentages that people set.
+var commonGOGC = []float64{5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 100, 120, 125, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1600, 2000}
+
+// common is the percentage that people set nearest to an inferred one, if it is near enough to be
+// meant, and the inferred one otherwise.
+func common(gogc float64) float64 {
+	for _, c := range commonGOGC {
+		if math.Abs(gogc-c) < 0.08*c {
+			return c
+		}
+	}
+	return math.Round(gogc)
+}
+
+// agree reports whether an inferred percentage can be the one that the environment says.
+func agree(inferred, told float64) bool {
+	return told > 0 && math.Abs(inferred-told) < 0.25*told
+}
+
+// traceGOGC is the percentage that the goals in a trace follow from, and whether there is one: the
+// median over all cycles whose sizes, which the trace rounds to MiB, are large enough. Each goal
+// follows from what was live after the cycle before it.
+func traceGOGC(t *evidence.GCTrace) (float64, bool) {
+	if t == nil {
+		return 0, false
+	}
+	var values []float64
+	for i := 1; i < len(t.Cycles); i++ {
+		before, c := t.Cycles[i-1], t.Cycles[i]
+		live, roots := float64(before.Live), float64(before.Stacks+before.Globals)
+		if c.Number != before.Number+1 || live < 4<<20 || float64(c.Goal)-live < 2<<20 {
+			continue
+		}
+		values = append(values, (float64(c.Goal)-live)/(live+roots)*100)
+	}
+	if len(values) < 3 {
+		return 0, false
+	}
+	slices.Sort(values)
+	median := terminal.Median(values)
+	if spread := values[len(values)*3/4] - values[len(values)/4]; spread > 0.3*median {
+		return 0, false // No single percentage made these goals.
+	}
+	return common(median), true
+}
+
+// fixedGoal reports whether the heap's goal stayed where it was while the live heap changed: then
+// a memory limit makes it, which the program has set itself.
+func (b *builder) fixedGoal() bool {
+	if t := b.ev.Trace; t != nil && len(t.Cycles) >= 6 {
+		var goals, lives []float64
+		for i := len(t.Cycles) / 2; i < len(t.Cycles); i++ {
+			goals, lives = append(goals, float64(t.Cycles[i].Goal)), append(lives, float64(t.Cycles[i-1].Live))
+		}
+		return fixed(goals, lives)
+	}
+	var goals, lives []float64
+	for _, m := range b.ev.Metrics {
+		goal, ok1 := m.Get(evidence.MetricHeapGoal)
+		live, ok2 := m.Get(evidence.MetricLiveHeap)
+		if !ok1 || !ok2 {
+			return false
+		}
+		goals, lives = append(goals, goal), append(lives, live)
+	}
+	return fixed(goals, lives)
+}
+
+// fixed reports whether goals are one while lives differ.
+func fixed(goals, lives []float64) bool {
+	low, high := slices.Min(goals), slices.Max(goals)
+	least, most := slices.Min(lives), slices.Max(lives)
+	return low > 2*smallestHeap && high-low <= max(0.02*high, 1<<20) && most-least > max(0.1*most, 4<<20)
+}
+
+// memoryLimit is the limit in bytes, 0 if there is none or it is not known.
+func (a *account) memoryLimit() float64 {
+	if v, ok := a.metric(evidence.MetricMemoryLimit); ok && v > 0 && v < 1<<62 {
+		return v
+	}
+	return 0
+}
+
+// roomNow is what the program allocates from one collection to the next: as counted, or else as the
+// goal has it, or else as GOGC has it.
+func (a *account) roomNow() float64 {
+	if bytes, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 {
+		return bytes / a.cycles
+	}
+	if live, goal, ok := a.liveAndGoal(); ok && goal < math.MaxInt64/2 {
+		return max(goal-live, 0)
+	}
+	if a.pace.gogc > 0 {
+		return a.roomAt(a.pace.gogc)
+	}
+	return 0
+}
+
+// roomAt is what the program would allocate from one collection to the next at a GOGC. The smallest
+// heap, 4 MiB at GOGC=100, grows with GOGC, too.
+func (a *account) roomAt(gogc float64) float64 {
+	return max((a.live+a.roots)*gogc/100, smallestHeap*gogc/100-a.live)
+}
+
+// left is the part of collections that are left at another GOGC.
+func (a *account) left(gogc float64) float64 {
+	now := a.pace.room
+	if a.pace.gogc > 0 && !a.pace.limited {
+		now = a.roomAt(a.pace.gogc)
+	}
+	to := a.roomAt(gogc)
+	if now == 0 || to == 0 {
+		return 1
+	}
+	return min(now/to, 1)
+}

@@ -1,0 +1,96 @@
+package doctor
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/freehold-go/freehold/cmd/evidence"
+)
+
+// traceOf is a trace of cycles in which the live heap goes from one size to another, in MiB, and
+// the goals are as a function says, which has the live heap of the cycle before.
+func traceOf(cycles int, from, to float64, goal func(live float64) float64) *evidence.GCTrace {
+	t := &evidence.GCTrace{}
+	before := from
+	for i := range cycles {
+		live := from + (to-from)*float64(i)/float64(cycles)
+		t.Cycles = append(t.Cycles, evidence.GCCycle{Number: i + 1, At: time.Duration(i+1) * time.Second, CPUBackground: 50 * time.Millisecond,
+			Live: int64(math.Round(live)) << 20, Goal: int64(math.Round(goal(before))) << 20, Procs: 2})
+		before = live
+	}
+	return t
+}
+
+// TestPace infers GOGC from what people have: the statistics of memory, and traces.
+func TestPace(t *testing.T) {
+	atGOGC := func(gogc float64) func(float64) float64 {
+		return func(live float64) float64 { return max(live*(1+gogc/100), 4*gogc/100) }
+	}
+	metrics := func(live, goal float64) map[string]float64 {
+		return map[string]float64{evidence.MetricLiveHeap: live, evidence.MetricHeapGoal: goal}
+	}
+	forced := traceOf(20, 50, 50, atGOGC(100))
+	last := &forced.Cycles[len(forced.Cycles)-1]
+	last.Forced, last.Live = true, 1<<20
+	for _, c := range []struct {
+		name    string
+		trace   *evidence.GCTrace
+		values  map[string]float64
+		gogc    float64
+		how     Knowledge
+		limited bool
+	}{
+		{"told", nil, map[string]float64{evidence.MetricGOGC: 150, evidence.MetricLiveHeap: 100e6}, 150, Told, false},
+		{"next GC", nil, metrics(100e6, 201e6), 100, Inferred, false},
+		{"next GC at GOGC=10", nil, metrics(100e6, 110.3e6), 10, Inferred, false},
+		{"no common value", nil, metrics(100e6, 237e6), 137, Inferred, false},
+		{"the smallest heap", nil, metrics(300e3, 4<<20), 100, Inferred, false},
+		{"the smallest heap of GOGC=400", nil, metrics(1e6, 16<<20), 400, Inferred, false},
+		{"switched off", nil, metrics(100e6, math.MaxUint64), -1, Inferred, false},
+		{"a trace", traceOf(20, 10, 200, atGOGC(100)), nil, 100, Inferred, false},
+		{"the program sets 400 itself", traceOf(20, 10, 200, atGOGC(400)), map[string]float64{evidence.MetricGOGC: 100}, 400, Inferred, false},
+		{"the program switches GOGC off and sets a limit", traceOf(20, 10, 200, func(float64) float64 { return 400 }), map[string]float64{evidence.MetricGOGC: 100, evidence.MetricMemoryLimit: math.MaxInt64}, 0, "", true},
+		{"a limit from the environment", traceOf(20, 100, 150, func(float64) float64 { return 200 }), map[string]float64{evidence.MetricGOGC: -1, evidence.MetricMemoryLimit: 220 << 20}, -1, Told, true},
+		{"a collection at the end", forced, nil, 100, Inferred, false},
+		{"too small to tell", traceOf(20, 1, 1, atGOGC(100)), map[string]float64{evidence.MetricGOGC: 100}, 100, Told, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFake()
+			f.Ran("main.use;main.main", 500)
+			e := f.evidence()
+			e.Trace = c.trace
+			p := newAccount(with(e, c.values)).pace
+			if p.gogc != c.gogc || p.how != c.how || p.limited != c.limited {
+				t.Errorf("GOGC=%v (%s), limited %v; want %v (%s), %v", p.gogc, p.how, p.limited, c.gogc, c.how, c.limited)
+			}
+		})
+	}
+}
+
+// TestSettings wants rows whose gain is the part of marking that falls away, and whose memory is
+// what the heap's goal grows by.
+func TestSettings(t *testing.T) {
+	f := newFake()
+	f.Ran("main.use;main.main", 600)
+	f.Collector(400, 0)
+	e := with(f.evidence(), map[string]float64{evidence.MetricGOGC: 100, evidence.MetricLiveHeap: 1 << 20, evidence.MetricHeapGoal: 4 << 20, evidence.MetricCyclesTotal: 3000})
+	r := Diagnose(e)
+	if len(r.Settings) != 3 {
+		t.Fatalf("%d rows: %+v", len(r.Settings), r.Settings)
+	}
+	for i, want := range []struct{ gogc, left, more float64 }{{200, 3. / 7, 4 << 20}, {400, 3. / 15, 12 << 20}, {800, 3. / 31, 28 << 20}} {
+		s := r.Settings[i]
+		if s.GOGC != want.gogc || math.Abs(s.CyclesLeft-want.left) > 1e-6 || math.Abs(s.MoreBytes-want.more) > 1 || math.Abs(s.Gain.SameGOGC-0.4*(1-want.left)) > 1e-6 {
+			t.Errorf("row %d is %+v, want GOGC=%v with %.3f of the collections for %v bytes", i, s, want.gogc, want.left, want.more)
+		}
+	}
+	if first := r.Findings[0]; first.ID != tooOftenID || first.Evidence["proposed_gogc_percent"] != 800.0 {
+		t.Errorf("first is %s with %v", first.ID, first.Evidence)
+	}
+
+	e = with(f.evidence(), map[string]float64{evidence.MetricLiveHeap: 1 << 20, evidence.MetricHeapGoal: math.MaxUint64})
+	if r := Diagnose(e); len(r.Settings) > 0 || r.Heap.GOGC != -1 {
+		t.Errorf("switched off: GOGC=%v, rows %+v", r.Heap.GOGC, r.Settings)
+	}
+}
