@@ -22,7 +22,7 @@ type account struct {
 	period float64
 	// samples are those of the CPU profile.
 	samples []*sample
-	// sites are all places that allocate, the dearest first.
+	// sites are all places that allocate, the one with the most CPU time first.
 	sites []*site
 
 	// window is the time that the heap profiles span, 0 if not known.
@@ -44,7 +44,8 @@ type account struct {
 	// overtraced is the collector's CPU time in nanoseconds by its trace, if that exceeds
 	// processCPU, the CPU time of the whole process; otherwise 0.
 	overtraced, processCPU float64
-	// traced are values that follow from the collector's trace, for those that the metrics lack.
+	// traced are values computed from the collector's trace. They stand in for values that the
+	// metrics lack.
 	traced evidence.Metrics
 }
 
@@ -57,7 +58,7 @@ type sample struct {
 	entry  string // the outermost function of the allocator, such as runtime.growslice; "" outside
 }
 
-// A site is a line that allocates, told apart by its owner.
+// A site is a line that allocates. A line with several owners is several sites.
 type site struct {
 	at    *stack.Frame // first frame outside the runtime
 	owner *stack.Frame // first frame in the user's module; the site itself if there is none
@@ -112,8 +113,8 @@ func (s *site) objectSize() float64 {
 	return 0
 }
 
-// mainSize is the size in bytes that most of the site's bytes come in, or the mean size if the
-// profile has no sizes.
+// mainSize is the object size, in bytes, that has the largest part of the site's bytes. If the
+// profile has no sizes, it is the mean size.
 func (s *site) mainSize() float64 {
 	top, most := s.objectSize(), 0.0
 	for size, n := range s.sizes {
@@ -156,8 +157,8 @@ func (a *account) counter(name string) (float64, bool) {
 	if e.Heap[0] == nil {
 		return end, true
 	}
-	// The value counts from the program's start, the window lies between the heap profiles: so much
-	// of it, if the program was always the same.
+	// The value counts from the program's start, and the window lies between the heap profiles. If
+	// the program's rate was constant, the window has this part of the value.
 	up, ok := e.Metrics[1].Get(evidence.MetricUptime)
 	if !ok || up <= 0 {
 		return 0, false

@@ -11,8 +11,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// Names of the functions at the leaf of stacks that the collector's time is charged to. The program
-// has no such functions.
+// The collector's time is charged to stacks that have one of these function names at the leaf. The
+// program has no such functions.
 const (
 	ChargedMark  = "gc: marking (charged)"
 	ChargedSweep = "gc: sweeping (charged)"
@@ -78,8 +78,8 @@ func attributed(a *account) *profile.Profile {
 	return p
 }
 
-// shallow is a copy of a profile with samples of its own. What they refer to, stacks and functions,
-// is shared: a large profile is mostly that.
+// shallow is a copy of a profile with samples of its own. It shares the stacks and functions, which
+// are most of a large profile.
 func shallow(p *profile.Profile) *profile.Profile {
 	q := &profile.Profile{
 		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: make([]*profile.Sample, len(p.Sample)),
@@ -120,7 +120,7 @@ type cause struct {
 	weight float64
 }
 
-// causes are the stacks to charge marking and sweeping to, with their parts.
+// causes are the stacks that marking and sweeping are charged to, with their weights.
 func (a *account) causes() (marks, sweeps []cause) {
 	for _, s := range a.sites {
 		var allocated, scanned float64
@@ -154,7 +154,8 @@ func (a *account) causes() (marks, sweeps []cause) {
 	return marks, sweeps
 }
 
-// parts are the shares of a site's stacks in its figure, equal ones if the profile has none.
+// parts are the shares of a site's stacks in a figure of the site. They are equal if the profile
+// does not have the figure.
 func parts(traces []trace, of func(trace) float64) []float64 {
 	list, sum := make([]float64, len(traces)), 0.0
 	for i, t := range traces {
@@ -174,8 +175,8 @@ func parts(traces []trace, of func(trace) float64) []float64 {
 func traceAlloc(t trace) float64 { return t.allocBytes }
 func traceInuse(t trace) float64 { return t.inuseBytes }
 
-// split divides a total by weights so that the parts add up to it: each gets the whole part of its
-// share, and what is left over goes to those with the largest fractions.
+// split divides a total by weights, so that the parts add up to the total. Each cause gets its
+// share, rounded down. The rest goes to the causes with the largest fractions.
 func split(total int64, causes []cause) []int64 {
 	sum := 0.0
 	for _, c := range causes {

@@ -23,8 +23,9 @@ func newAccount(e *evidence.Evidence) *account {
 	return b.account
 }
 
-// windowOf is the time between the heap profiles: as told, by their own times, or, if there is but
-// one, since the program's start. Without any it is the time between the metrics.
+// windowOf is the time between the heap profiles: the evidence's window, or else the difference of
+// the profiles' times. With one heap profile it is the time since the program's start, and with
+// none the time between the metrics.
 func windowOf(e *evidence.Evidence) time.Duration {
 	if e.Window > 0 {
 		return e.Window
@@ -46,8 +47,8 @@ func (b *builder) finish() {
 	b.heapRate = heapRate(b.ev)
 	seconds := b.window.Seconds()
 	for _, s := range b.sites {
-		// Both ends are estimates from the same samples, so that a difference is below 0 by
-		// rounding alone.
+		// Both ends are estimates from the same samples, so only rounding makes a difference
+		// negative.
 		s.allocBytes, s.allocObjects = max(s.allocBytes, 0), max(s.allocObjects, 0)
 		b.allocBytes += s.allocBytes
 		b.allocObjects += s.allocObjects
@@ -75,5 +76,6 @@ func (b *builder) finish() {
 	})
 }
 
-// maxAge stands for the age of what was in use and not allocated in the window at all.
+// maxAge is the age of a site whose objects are in use, but none of which was allocated in the
+// window.
 const maxAge = 1000 * time.Hour

@@ -9,7 +9,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// siteKey tells sites apart.
+// siteKey identifies a site.
 type siteKey struct{ at, owner *stack.Frame }
 
 // builder makes an account.
@@ -48,11 +48,11 @@ func (b *builder) addCPU() {
 	b.chargeYields()
 }
 
-// chargeYields counts the scheduler's work for goroutines that give way as sweeping. The background
-// sweeper gives way after every few spans (runtime.bgsweep calls goschedIfBusy), which can take
-// more time than the sweeping; the scheduler works on a stack of its own (gosched_m), on which its
-// caller is not seen. A program that calls runtime.Gosched itself has the same stacks, so that
-// nothing is known of them.
+// chargeYields counts the scheduler's work for goroutines that yield as sweeping. The background
+// sweeper yields after every few spans (runtime.bgsweep calls goschedIfBusy), which can take more
+// time than the sweeping. The scheduler then runs on a stack of its own (gosched_m), which does not
+// show the caller. A program that calls runtime.Gosched has the same stacks, so chargeYields then
+// changes nothing.
 func (b *builder) chargeYields() {
 	var yields []*sample
 	sweeper := false
@@ -80,8 +80,8 @@ func (b *builder) chargeYields() {
 	}
 }
 
-// touch notes what a line does itself, for the sake of lines that allocate: there it is mostly the
-// first write to new memory, which is in no cache.
+// touch notes the CPU time of a line outside the allocator. If the line allocates, that is mostly
+// the first write to new memory, which is in no cache.
 func (b *builder) touch(st *sample) {
 	if st.entry != "" || st.class != stack.Mutator && st.class != stack.Barrier {
 		return
@@ -92,7 +92,7 @@ func (b *builder) touch(st *sample) {
 	}
 }
 
-// charge adds what a stack spends in the allocator to its site.
+// charge adds the allocator's CPU time of a sample to its site.
 func (b *builder) charge(st *sample) {
 	s := st.site
 	switch st.class {
@@ -132,8 +132,8 @@ func (b *builder) siteOf(frames []*stack.Frame, i int) *site {
 	return s
 }
 
-// addHeap adds a heap profile's samples; allocated bytes count with the sign, so that the
-// profile of the window's start is subtracted.
+// addHeap adds a heap profile's samples. Allocated bytes are multiplied by sign, -1 for the profile
+// at the window's start, which is so subtracted.
 func (b *builder) addHeap(p *profile.Profile, sign float64) {
 	if p == nil {
 		return
@@ -146,10 +146,10 @@ func (b *builder) addHeap(p *profile.Profile, sign float64) {
 	stacks := b.code.Stacks(p)
 	for n, sample := range p.Sample {
 		frames := stacks[n]
-		// The profile leaves out the runtime's frames at the leaf; linknamed ones may be left.
+		// The profile leaves out the runtime's frames at the leaf, but not linknamed ones.
 		i := slices.IndexFunc(frames, func(f *stack.Frame) bool { return !f.Runtime })
 		if i < 0 || slices.ContainsFunc(frames, func(f *stack.Frame) bool { return f.IsProfiler() }) {
-			continue // what profiling allocates is no part of the program
+			continue // allocations of the profilers are not the program's
 		}
 		s := b.siteOf(frames, i)
 		count, bytes := float64(sample.Value[objects]), float64(sample.Value[space])

@@ -50,8 +50,8 @@ func diagnose(a *account) *Report {
 	return r
 }
 
-// add asks a recogniser. A gain that is less than its error may as well be none: with few samples
-// each of them would be a finding.
+// add runs a recogniser and adds its findings. It drops a finding whose gain is less than its
+// error: with few samples there would be many of them.
 func (r *Report) add(known recogniser, a *account) {
 	for _, f := range known.find(a) {
 		if best := f.Gain.Best(); f.Severity == "" && best > 0 && best < f.Gain.Error { // warnings have a severity already
@@ -74,9 +74,10 @@ func (r *Report) add(known recogniser, a *account) {
 	}
 }
 
-// credit says what of each gain is the finding's own. To mark long-lived data less often, one can
-// allocate less, and to make it cheap, one can take the data away; most of either gain is then the
-// same time. It is the data's: whatever else is allocated, the data stays and is read.
+// credit computes the part of each gain that counts for the finding. There are two ways to save the
+// time for marking long-lived data: allocate less, so that it is marked less often, or take the
+// data away. Both gains contain most of that time. It counts for the finding about the data,
+// because the data stays and is marked whatever else the program allocates.
 func (a *account) credit(findings []Finding) {
 	kept := 0.0
 	for _, f := range findings {
@@ -93,8 +94,8 @@ func (a *account) credit(findings []Finding) {
 	}
 }
 
-// rank puts the largest gain first, and before that settings that are out of order, since all other
-// gains shrink when they are mended.
+// rank sorts by gain, the largest first. Wrong settings come before all others, because all other
+// gains shrink when the setting is corrected.
 func rank(f, g Finding) int {
 	if f.first != g.first {
 		if f.first {
@@ -105,10 +106,10 @@ func rank(f, g Finding) int {
 	return cmp.Compare(g.own, f.own)
 }
 
-// winnable is what the findings gain together. Those about sites count as one change of all these
-// sites, so that bytes under two findings count once; where a finding gains more than its sites'
-// memory, as a faster decoder does, the rest is added. A setting's gain overlaps with that of every
-// site, so of both the larger counts.
+// winnable is the gain of all findings together. Findings about sites count as one change of all
+// their sites, so that the bytes of a site with two findings count once. If a finding gains more
+// than its sites' memory, as a faster decoder does, the difference is added. A setting's gain
+// overlaps with the gain of every site, so the larger of the two counts.
 func (a *account) winnable(findings []Finding) float64 {
 	var sites []*site
 	seen := map[*site]bool{}

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// fieldOrderBytes is the least part of live or allocated bytes that values of the type must be.
+	// fieldOrderBytes is the least share of live or allocated bytes that values of the type must
+	// have.
 	fieldOrderBytes = 0.02
-	// fieldOrderLive is the part of the live heap that reordering must save to be worth a line
-	// where it saves less than a hundredth of the CPU time.
+	// fieldOrderLive is the share of the live heap that reordering must save to be reported if it
+	// saves less than a hundredth of the CPU time.
 	fieldOrderLive = 0.05
 )
 
-// ordering is a struct type whose fields stand in a costly order, and what sites allocate of it.
+// ordering is a struct type whose fields are in a costly order, and the sites that allocate it.
 type ordering struct {
 	typ      *types.Named
 	better   *types.Struct
@@ -97,8 +98,8 @@ func (o *ordering) add(s *site, m source.Expression) {
 	}
 	smaller := 1 - to/from
 	o.bytes = max(o.bytes, from-to)
-	// In objects of up to 512 bytes the collector finds pointers by a bitmap, whose length is that
-	// of the object; larger ones it reads to their last pointer.
+	// In objects of up to 512 bytes the collector finds pointers by a bitmap for the whole object.
+	// It reads a larger object up to its last pointer.
 	unread := s.inuseBytes * s.scan * smaller
 	if from > source.MaxHeaderless {
 		unread = s.inuseBytes / from * float64(o.from.Pointers-o.to.Pointers)
@@ -125,7 +126,8 @@ func (o *ordering) finding(a *account, g Gain, inuse float64) Finding {
 	}
 	f.Detail = fmt.Sprintf("%s takes %d bytes, and the collector reads the first %d. With its fields in another order it takes %d, and the collector reads %d.",
 		stack.ShortName(o.typ.Obj().Pkg().Path()+"."+name), o.from.Size, o.from.Pointers, o.to.Size, o.to.Pointers)
-	// Overlap with what a remedy does to these sites is small: most of their cost stays.
+	// Other remedies for these sites overlap little with this one, because most of the sites' cost
+	// stays.
 	f.Remedy = Remedy{
 		Text: "Put the fields in this order: pointers first, then from wide to narrow. Check the code that depends on the order: literals without field names, encoding/binary, C, " +
 			"and code that relies on neighbouring fields (cache lines, atomic access on 32 bits).",

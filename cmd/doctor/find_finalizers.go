@@ -11,20 +11,21 @@ const (
 	// runtime counts them.
 	finalizersPerSecond = 100
 	// finalizersDoubt is the uncertain part of the gain: closing by hand costs a little, and some
-	// objects may need what they have.
+	// objects may need their finalizers.
 	finalizersDoubt = 0.1
 )
 
-// Functions that attach a finalizer or cleanup to an object, and those that carry them through the
-// collection and run them.
+// Functions that attach a finalizer or cleanup to an object, functions that handle these records in
+// a collection, and functions that run them.
 var (
 	finalizerSetters = []string{"runtime.SetFinalizer", "runtime.AddCleanup", "runtime.addfinalizer", "runtime.removefinalizer", "runtime.addCleanup", "runtime.createfing"}
 	finalizerWork    = []string{"runtime.freeSpecial", "runtime.queuefinalizer", "runtime.runFinalizers", "runtime.runfinq", "runtime.runCleanups", "runtime.markrootSpans",
 		"runtime.gcScanFinalizer", "runtime.finq", "runtime.(*cleanupQueue)", "runtime.(*mspan).specialFindSplicePoint", "runtime.addspecial", "runtime.removespecial"}
 )
 
-// findFinalizers finds objects with finalizers in numbers: each costs a record under a lock when it
-// is set, is looked up by marking and sweeping, and keeps its object alive for one collection more.
+// findFinalizers finds large numbers of objects with finalizers. Setting a finalizer adds a record
+// under a lock. Marking and sweeping look the record up, and it keeps the object alive for one more
+// collection.
 func findFinalizers(a *account) []Finding {
 	setters, work := stack.Prefixed(finalizerSetters...), stack.Prefixed(finalizerWork...)
 	lines := map[*stack.Frame]float64{}

@@ -11,9 +11,9 @@ import (
 const (
 	// growingMapShare is the least share of CPU time that growing must take.
 	growingMapShare = 0.01
-	// growingMapOutgrown is the part of a map's memory that it has outgrown when it stops: each
-	// table has twice the size of the one before, so all before the last add up to as much as the
-	// last.
+	// growingMapOutgrown is the part of the allocated memory that belongs to outgrown tables when
+	// the map stops growing. Each table has twice the size of the one before, so all earlier tables
+	// together are as large as the last.
 	growingMapOutgrown = 0.5
 	// growingMapDoubt is the uncertain part of the gain: a map that begins large may have been
 	// given too much or too little.
@@ -27,7 +27,7 @@ var mapGrowth = []string{
 	"runtime.hashGrow", "runtime.growWork", "runtime.evacuate",
 }
 
-// growingUse is what one function of the user's spends on growing maps.
+// growingUse is the cost of growing maps in one function of the user's.
 type growingUse struct {
 	*bundle
 	moving, allocating float64        // CPU time in growth: outside and in the allocator
@@ -42,7 +42,7 @@ func findGrowingMap(a *account) []Finding {
 	var all bundles
 	uses := map[*bundle]*growingUse{}
 	for _, st := range a.samples {
-		// A map that the code of others fills is theirs to size.
+		// A map that other modules' code fills cannot be sized by the user.
 		if st.site == nil || !ownMap(st.site.at) || st.site.claimed != "" || st.class.IsGC() || stack.Outermost(st.frames, growing) < 0 {
 			continue
 		}

@@ -23,8 +23,8 @@ const (
 	growingSliceDoubt = 0.3
 )
 
-// findGrowingSlice finds appends that begin with no capacity: objects of ever larger sizes, all but
-// the last of them copied and dropped.
+// findGrowingSlice finds appends that begin without capacity. They allocate larger and larger
+// objects, and copy and drop all but the last.
 func findGrowingSlice(a *account) []Finding {
 	var all bundles
 	for _, s := range a.free() {
@@ -40,7 +40,8 @@ func findGrowingSlice(a *account) []Finding {
 		for _, s := range u.sites {
 			onTheWay, objects, steps := ladder(s.sizes)
 			part := a.sum([]*site{s}).dead().times(onTheWay)
-			// What a call costs goes with the number of objects, and clearing with their bytes.
+			// The cost of the calls is proportional to the number of objects, the cost of clearing
+			// to their bytes.
 			part.cpu = s.allocCPU*objects + s.zeroCPU*onTheWay
 			t = t.plus(part)
 			moved += s.copyCPU
@@ -66,8 +67,8 @@ func findGrowingSlice(a *account) []Finding {
 	return ranked(found)
 }
 
-// ownGrowth reports whether the user decides over the capacity: in code of the module, and in the
-// standard library's growing buffers. In the code of others it is theirs.
+// ownGrowth reports whether the user can choose the capacity: in code of the main module, and in
+// the standard library's growing buffers. In other modules the user cannot.
 func ownGrowth(at *stack.Frame) bool {
 	switch at.Package {
 	case "bytes", "strings", "slices", "io", "os":

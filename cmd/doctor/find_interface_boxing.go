@@ -11,7 +11,7 @@ import (
 const (
 	// boxingEntry is the part of a site's CPU time that must be in making interfaces.
 	boxingEntry = 0.5
-	// boxingKept is the part of the bytes in use at which the values count as kept.
+	// boxingKept is the part of the bytes that is in use from which on the values count as kept.
 	boxingKept = 0.5
 )
 

@@ -14,18 +14,18 @@ const (
 	// included.
 	jsonShare = 0.05
 	// jsonReflection is the least part of that time that must be spent in package reflect, or below
-	// functions that make trees of any. Generated code has no more of either than what asks once
-	// for the type; allocation through reflect does not count, since others allocate by it, too.
+	// functions that make trees of any. Generated code has little of either: it asks once for the
+	// type. Allocation through reflect does not count, because other code allocates that way, too.
 	jsonReflection = 0.08
 	// jsonAny is the part of decoding from which on it counts as decoding into maps and slices of
 	// any.
 	jsonAny = 0.3
-	// jsonDoubt is the part of the gain that is uncertain: decoders differ by that much from what
-	// one pass over the text takes.
+	// jsonDoubt is the uncertain part of the gain: decoders differ by that much from the cost of
+	// one pass over the text.
 	jsonDoubt = 0.2
 )
 
-// jsonUse is what one place spends in a package for JSON that works by reflection.
+// jsonUse is the cost of one place's calls of a package for JSON that works by reflection.
 type jsonUse struct {
 	*bundle
 	entry   *stack.Frame // the function of the package that it calls
@@ -34,15 +34,14 @@ type jsonUse struct {
 	check   float64 // CPU time of a pass that only looks whether the text is valid
 	numbers float64 // CPU time that parses and prints numbers
 	any     float64 // CPU time below functions that decode into any
-	// sites are those of all; boxes those that make the tree of any.
+	// sites are all sites below the calls; boxes are those that make the tree of any.
 	boxes []*site
 }
 
-// findJSON finds encoding and decoding of JSON by reflection. What it would cost without is read
-// off the same profile: encoding/json checks a document before it decodes it, so what the check
-// takes is what reading the text once takes. What remains besides are the values themselves and the
-// parsing of numbers; values of any do not remain, since nobody needs them who knows which fields
-// to read.
+// findJSON finds encoding and decoding of JSON by reflection. The same profile shows the cost
+// without reflection: encoding/json checks a document before it decodes it, and the check costs as
+// much as one pass over the text. The cost of the values and of parsing numbers remains, too. The
+// cost of values of any does not remain, because code that knows its fields does not need them.
 func findJSON(a *account) []Finding {
 	pkgs := jsonPackages(a)
 	inPackage := stack.Matching(func(f *stack.Frame) bool { return pkgs[f.Package] })
@@ -84,9 +83,9 @@ func findJSON(a *account) []Finding {
 	return ranked(found)
 }
 
-// jsonPackages are the packages of the profile that are for JSON: by a word of their path, or, for
-// a copy under another name, by the types that all copies of encoding/json have. The user's own
-// packages may bear the word without being one, so for them the types decide.
+// jsonPackages are the profile's packages for JSON. A package counts if its path contains "json",
+// or if it has the types of encoding/json, as copies of it under another name do. For the user's
+// own packages only the types count, because their paths may contain the word for other reasons.
 func jsonPackages(a *account) map[string]bool {
 	pkgs := map[string]bool{}
 	for f := range a.code.Frames() {
@@ -179,8 +178,8 @@ func (u *jsonUse) finding(a *account) Finding {
 	return f
 }
 
-// reflectOutside is the CPU time of reflection without what it allocates, for packages that do not
-// check a document before.
+// reflectOutside is the CPU time of reflection outside the allocator. It serves for packages that
+// do not check a document first.
 func (u *jsonUse) reflectOutside() float64 {
 	if u.spent == 0 {
 		return 0

@@ -14,21 +14,21 @@ const (
 	// stackScanShare is the least share of CPU time in scanning stacks at which their depth is
 	// reported.
 	stackScanShare = 0.03
-	// stackGrowthDoubt is the uncertain part of what growing stacks costs: goroutines that stay
-	// cost the hand-over.
+	// stackGrowthDoubt is the uncertain part of the cost of growing stacks: the remedy, goroutines
+	// that stay, costs passing the work to them.
 	stackGrowthDoubt = 0.1
-	// stackScanDoubt is the uncertain part of what scanning costs: how far stacks can shrink the
-	// profile does not tell.
+	// stackScanDoubt is the uncertain part of the cost of scanning: the profile does not show how
+	// far stacks can shrink.
 	stackScanDoubt = 0.5
 )
 
-// findLargeStacks finds stacks that are copied to larger ones again and again, each time a new
-// goroutine descends, and stacks so deep that reading them is a good part of a collection.
+// findLargeStacks finds two patterns: stacks that are copied to larger ones in each new goroutine,
+// and stacks so deep that reading them is a large part of a collection.
 func findLargeStacks(a *account) []Finding {
 	return ranked(append(a.growingStacks(), a.deepStacks()...))
 }
 
-// growingStacks finds the functions in which stacks are found too small.
+// growingStacks finds the functions in which stacks grow.
 func (a *account) growingStacks() (found []Finding) {
 	growth := stack.Prefixed("runtime.newstack", "runtime.copystack", "runtime.morestack")
 	preemption := stack.Prefixed("runtime.gopreempt_m", "runtime.preemptPark", "runtime.gosched")
@@ -85,8 +85,9 @@ func (a *account) growingStacks() (found []Finding) {
 	return []Finding{f}
 }
 
-// deepStacks finds stacks whose scanning is a good part of marking. Smaller ones scan faster, and
-// they count for the heap's goal, so that at the same GOGC collections become more frequent.
+// deepStacks finds stacks whose scanning is a large part of marking. Smaller stacks are scanned
+// faster. But stacks count for the heap's goal, so with smaller ones collections are more frequent
+// at the same GOGC.
 func (a *account) deepStacks() []Finding {
 	scanning := stack.Prefixed("runtime.scanstack")
 	ns := 0.0

@@ -7,15 +7,15 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// longLivedID names the finding that marking of long-lived data belongs to.
+// longLivedID is the id of the finding that the cost of marking long-lived data counts for.
 const longLivedID = "long-lived-pointers"
 
 const (
 	// longCycles is how many collections an object must live through on average to count as
 	// long-lived.
 	longCycles = 3
-	// pointerFree is the part of bytes with pointers up to which memory counts as free of them:
-	// what the estimate cannot tell from none.
+	// pointerFree is the part of bytes with pointers up to which memory counts as pointer-free: the
+	// estimate cannot distinguish so small a part from none.
 	pointerFree = 0.1
 	// ballastPart is the part of the live heap from which memory without pointers decides how often
 	// the collector runs.
@@ -37,7 +37,8 @@ func (a *account) longLived(s *site) bool {
 	return s.age >= shortLife && s.age >= longCycles*between
 }
 
-// keeps is what a group keeps alive: the weight by which long-lived sites are grouped.
+// keeps is the number of bytes that a site keeps in use. Long-lived sites are grouped by this
+// weight.
 func keeps(s *site) float64 { return s.inuseBytes }
 
 func findLongLived(a *account) (found []Finding) {
@@ -79,8 +80,8 @@ func findLongLived(a *account) (found []Finding) {
 	return found
 }
 
-// ballast reports whether a site alone is ballast. Small strings beside structs are not: they go
-// where the structs go.
+// ballast reports whether a site is ballast by itself. Small strings beside structs are not,
+// because they move together with the structs.
 func (a *account) ballast(s *site) bool {
 	return s.scan < pointerFree && s.objectSize() >= largeObject && s.inuseBytes >= ballastPart*(a.live+a.roots)
 }
@@ -117,8 +118,8 @@ func findBallast(a *account) (found []Finding) {
 	return found
 }
 
-// gogcWithout is the GOGC at which the heap may grow by as much as now when the given bytes have
-// left it, and as much again as they were.
+// gogcWithout is the GOGC to set when the given bytes have left the heap. The heap may then grow by
+// as much as now, and by these bytes besides.
 func (a *account) gogcWithout(bytes float64) float64 {
 	gogc := a.pace.gogc
 	if gogc <= 0 {

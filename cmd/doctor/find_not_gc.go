@@ -11,17 +11,17 @@ import (
 const (
 	// idlePart is the part of one processor below which a program counts as idle.
 	idlePart = 0.05
-	// kindPart is the share of CPU from which system calls, locks and the like are named as what
-	// the time goes into.
+	// kindPart is the least share of CPU at which the report names system calls, locks or a similar
+	// activity as the place of the time.
 	kindPart = 0.25
 	// fewSamples is the number of samples of CPU below which nothing can be said of single
 	// functions.
 	fewSamples = 20
 )
 
-// findNotGC says what takes the time where nothing else was found. Diagnose asks it last, and only
-// then. Without a profile that is not known, since what causes collections would not be found
-// either.
+// findNotGC says what takes the time if no other recogniser finds anything. Diagnose runs it last,
+// and only then. Without a CPU profile it finds nothing, because the other recognisers could not
+// have found the causes of collections either.
 func findNotGC(a *account) []Finding {
 	if len(a.samples) == 0 && !a.idle() {
 		return nil
@@ -44,7 +44,7 @@ func (a *account) idle() bool {
 	return a.total < idlePart*float64(p.DurationNanos)
 }
 
-// elsewhere says what CPU time goes into, other than memory management.
+// elsewhere describes the CPU time outside memory management.
 func (a *account) elsewhere() (string, map[string]any) {
 	if a.idle() {
 		used := a.total / float64(a.ev.CPU.DurationNanos)
@@ -69,8 +69,8 @@ func (a *account) elsewhere() (string, map[string]any) {
 	return text, evidence
 }
 
-// topActivity is the kind with the largest share, if that is worth naming; the program's own work
-// otherwise, with its share.
+// topActivity is the activity with the largest share, if the share reaches kindPart. Otherwise it
+// is the program's own work, with its share.
 func (a *account) topActivity() (stack.Activity, float64) {
 	sums := map[stack.Activity]float64{}
 	for _, st := range a.samples {
@@ -87,9 +87,10 @@ func (a *account) topActivity() (stack.Activity, float64) {
 	return top, a.share(sums[top])
 }
 
-// topFunction is the function that most of the kind's time is spent in or below: for the program's
-// own work the one that does it itself, for others the first that is not the standard library's. It
-// is "" where no function has a tenth of the program's time.
+// topFunction is the function with the largest part of the activity's time. For the program's own
+// work, a sample counts for its innermost function outside the runtime; for other activities, for
+// its innermost function outside the standard library. It is "" if no function has a tenth of the
+// program's time.
 func (a *account) topFunction(k stack.Activity) (string, float64) {
 	sums := map[string]float64{}
 	for _, st := range a.samples {

@@ -8,7 +8,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// free are the sites that no finding has yet.
+// free are the sites that no finding has claimed.
 func (a *account) free() (list []*site) {
 	for _, s := range a.sites {
 		if s.claimed == "" {
@@ -18,7 +18,8 @@ func (a *account) free() (list []*site) {
 	return list
 }
 
-// bundle is sites that one place in the user's code causes, and CPU time that goes there besides.
+// bundle is the sites that one place in the user's code causes, and the CPU time that the place
+// takes besides.
 type bundle struct {
 	owner *stack.Frame
 	sites []*site
@@ -45,17 +46,18 @@ func (b *bundles) of(owner *stack.Frame) *bundle {
 	return u
 }
 
-// add puts a site to its owner's, whose dearest line stands for all: an account has the dearest
-// sites first.
+// add adds a site to the bundle of its owner's function. The owner line of the first site stands
+// for the bundle; it costs the most, because an account sorts sites by cost.
 func (b *bundles) add(s *site) *bundle {
 	u := b.of(s.owner)
 	u.sites = append(u.sites, s)
 	return u
 }
 
-// findingAt is a finding about sites, or about CPU time alone, that a place in the user's code
-// causes: it is the owner whatever the sites' own are. cost is the CPU time in nanoseconds that the
-// pattern takes outside the sites' memory, that of the sites' lines included.
+// findingAt is a finding about sites, or only about CPU time, that a place in the user's code
+// causes. This place is the finding's owner, even if the sites have other owners. cost is the CPU
+// time in nanoseconds that the pattern takes besides its sites' memory; it includes the time of the
+// sites' lines.
 func (a *account) findingAt(owner *stack.Frame, sites []*site, g Gain, cost float64) Finding {
 	f := a.finding(sites, g)
 	f.CPUShare += a.share(cost - a.sum(sites).touch)
@@ -72,20 +74,19 @@ func (a *account) findingAt(owner *stack.Frame, sites []*site, g Gain, cost floa
 // tell.
 func round(x float64) float64 { return math.Round(x*1000) / 1000 }
 
-// ranked sorts findings by gain and leaves out those that are not worth a line.
+// ranked sorts findings by gain and drops those below minGain.
 func ranked(list []Finding) []Finding {
 	list = slices.DeleteFunc(list, func(f Finding) bool { return f.Gain.Best() < minGain })
 	slices.SortStableFunc(list, func(f, g Finding) int { return cmp.Compare(g.Gain.Best(), f.Gain.Best()) })
 	return list
 }
 
-// ladder judges sizes as those of memory that grows step by step, each step a new and larger
-// object: what the last steps take is needed, the rest is on the way. It returns the part of the
-// bytes and of the objects that is on the way, and over how many sizes the objects are spread.
+// ladder reads sizes as the steps of memory that grows, each step a new and larger object. Only the
+// last object of each growth is needed; the others are outgrown. ladder returns the outgrown part
+// of the bytes and of the objects, and the number of sizes.
 //
-// An object of one size was followed by one of the next larger size, or was the last: so of the
-// n(s) objects of size s, n(s) - n(s') were the last, if s' is the next larger size and as long as
-// that is not negative.
+// An object of size s was either followed by one of the next larger size s', or was the last of its
+// growth. So n(s) - n(s') of the n(s) objects of size s were the last, or none if that is negative.
 func ladder(sizes map[int64]float64) (bytes, objects float64, steps int) {
 	var list []int64
 	for s, n := range sizes {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// setupShare is the least share of CPU time that making such things must take.
+	// setupShare is the least share of CPU time that setups must take.
 	setupShare = 0.02
-	// setupTime is the least CPU time that it must take in all: more than a hundred regular
-	// expressions need, so that it happens again and again.
+	// setupTime is the least CPU time that setups must take in all. A hundred regular expressions
+	// take less, so a program that takes more makes the same ones repeatedly.
 	setupTime = 50 * time.Millisecond
 	// setupDoubt is the uncertain part of the gain: looking up an existing value costs a little.
 	setupDoubt = 0.1
 )
 
-// A setup is work of the standard library's, or a copy's, that makes something which can be used
-// for ever by all goroutines.
+// A setup is a function of the standard library, or of a copy of it, that makes a value which all
+// goroutines can use for good.
 type setup struct {
 	pkg, fn string // last element of the package's path; function
 	what    string
@@ -49,14 +49,14 @@ func setupOf(f *stack.Frame) *setup {
 	return nil
 }
 
-// setupUse is what one function of the user's spends on one kind of setup.
+// setupUse is the cost of one kind of setup in one function of the user's.
 type setupUse struct {
 	*bundle
 	kind  *setup
 	lines map[*stack.Frame]float64
 }
 
-// findRepeatedSetup finds what should be made once and is made for each request.
+// findRepeatedSetup finds values that are made for each request and should be made once.
 func findRepeatedSetup(a *account) []Finding {
 	type key struct {
 		owner string

@@ -11,7 +11,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// profilerID names the finding that idle programs have, too.
+// profilerID is the id of the only finding that idle programs can have, too.
 const profilerID = "profiler-cost"
 
 // tooOftenID names the finding about the proposed setting.
@@ -21,8 +21,8 @@ const (
 	// tightLimit is how many times the live heap a limit leaves at most when it makes the collector
 	// run all the time.
 	tightLimit = 1.5
-	// settingGain is the least gain for which a setting is worth changing: it trades memory for CPU
-	// time, so it must be more than a site's.
+	// settingGain is the least gain at which a setting is reported. It is larger than a site's,
+	// because a setting trades memory for CPU time.
 	settingGain = 0.02
 	// defaultMemProfileRate is the default of runtime.MemProfileRate.
 	defaultMemProfileRate = 512 << 10
@@ -116,7 +116,7 @@ func findProfilerCost(a *account) []Finding {
 	case rate >= to:
 		to = 8 * rate
 	}
-	g := Gain{SameGOGC: share * (1 - rate/to)} // at an unknown rate all of it: at the default it would hardly show
+	g := Gain{SameGOGC: share * (1 - rate/to)} // with an unknown rate, all of it: at the default rate the profiler would hardly show
 	g.SameMemory = g.SameGOGC
 	g.Error = a.share(a.samplingError(share*a.total)) + modelError*g.SameGOGC
 	if g.SameGOGC < minGain {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// shortLife is how long the objects of one request or one batch live at most. What lives longer
-	// is state of the program.
+	// shortLife is the longest life of an object of one request or batch. Objects that live longer
+	// are the program's state.
 	shortLife = 2 * time.Second
 	// largeObject is the size in bytes from which clearing and sweeping a buffer costs more than
-	// finding it, so that a pool of buffers pays.
+	// finding a free one, so that a pool of buffers pays.
 	largeObject = 4 << 10
 	// hugeObject is the size above which Go has no size classes: each such object is a span of its
 	// own, whatever type it has.
@@ -22,15 +22,15 @@ const (
 	// pooledObject is the size in bytes from which one object is worth a Get and a Put: allocating
 	// it costs some 50 ns and more, these two 15 ns.
 	pooledObject = 256
-	// arenaPart is what an arena's allocation costs beside the Go heap's, without clearing, which
-	// costs the same in both.
+	// arenaPart is the cost of an arena's allocation as a part of the Go heap's, without clearing,
+	// which costs the same in both.
 	arenaPart = 0.1
-	// poolNanoseconds is what a Get and a Put of sync.Pool take together.
+	// poolNanoseconds is the time of a Get and a Put of sync.Pool together.
 	poolNanoseconds = 15
 )
 
-// shortLived reports whether what the site allocates dies soon. Where no age is known, what is in
-// use must be little beside what was allocated.
+// shortLived reports whether the site's objects die soon. If their age is not known, the bytes in
+// use must be few beside the bytes allocated.
 func (a *account) shortLived(s *site) bool {
 	switch {
 	case s.cpuNow() == 0 && s.allocBytes == 0:
@@ -43,7 +43,7 @@ func (a *account) shortLived(s *site) bool {
 	return true // in the CPU profile alone
 }
 
-// A remedyKind is what becomes of short-lived memory.
+// A remedyKind is a way to avoid short-lived allocations.
 type remedyKind int
 
 const (
@@ -52,7 +52,8 @@ const (
 	wayBuffers
 )
 
-// shortWay says what suits a group, by the sizes of the objects that make up most of its cost.
+// shortWay returns the way that suits a group, by the sizes of the objects that make up most of its
+// cost.
 func (a *account) shortWay(g group) remedyKind {
 	var buffers, pooled, all float64
 	for _, s := range g.sites {
@@ -74,15 +75,15 @@ func (a *account) shortWay(g group) remedyKind {
 	return wayArena
 }
 
-// isBuffer reports whether the site makes large slices, or what is so large that its type does not
-// matter.
+// isBuffer reports whether the site makes large slices, or objects so large that their type does
+// not matter.
 func (s *site) isBuffer() bool {
 	size := s.objectSize()
 	return size >= hugeObject || size >= largeObject && s.isSlice()
 }
 
-// pooledObjects is how many sites of the group's a pool would have to replace. A pool holds one
-// type; of many sites an arena is made more easily.
+// pooledObjects is the number of the group's sites that pools would have to replace. A pool holds
+// one type, so for many sites an arena is easier.
 func pooledObjects(g group) (n int) {
 	top := total(g.sites, (*site).cpuNow)
 	for _, s := range g.sites {
@@ -93,8 +94,8 @@ func pooledObjects(g group) (n int) {
 	return n
 }
 
-// isSlice reports whether the site makes slices or strings rather than single values, as far as the
-// stacks tell.
+// isSlice reports whether the site makes slices or strings, and not single values, as far as the
+// stacks show.
 func (s *site) isSlice() bool {
 	slice, sum := 0.0, 0.0
 	for entry, ns := range s.entries {
@@ -208,7 +209,7 @@ func findRecycledType(a *account) (found []Finding) {
 	return found
 }
 
-// putText says where memory goes back to a pool: never in a function that returns it.
+// putText says where to put memory back into the pool: never in a function that returns the memory.
 func putText(g group) string {
 	return "Put it back after its last use: if " + stack.ShortName(g.sites[0].at.Func) + " returns it, call Put in a caller, not in a defer beside Get."
 }

@@ -12,8 +12,8 @@ const (
 	// stringEntry is the part of a site's CPU time that must be in making strings, or slices of
 	// bytes and runes from strings.
 	stringEntry = 0.5
-	// stringKept is the part of the bytes in use at which the strings count as kept: those are
-	// needed.
+	// stringKept is the part of the bytes that is in use from which on the strings count as kept,
+	// and so as needed.
 	stringKept = 0.5
 	// stringDoubt is the part of the copying that may remain when the text is appended to a slice.
 	stringDoubt = 0.3
@@ -24,7 +24,7 @@ const (
 func findStringBuilding(a *account) []Finding {
 	var all bundles
 	for _, s := range a.free() {
-		// What the code of others makes its caller cannot leave out.
+		// A caller cannot avoid the strings that other modules' code makes.
 		if (s.at.User || s.at.Std) && makesStrings(s) && s.inuseBytes < stringKept*s.allocBytes {
 			u := all.add(s)
 			u.ns += s.copyCPU
@@ -61,8 +61,8 @@ func findStringBuilding(a *account) []Finding {
 }
 
 // intermediate reports whether the site makes text that becomes part of other text: by
-// concatenation, by functions that format, or by a copy of a string as bytes. A conversion to a
-// string alone may well be the result that is asked for.
+// concatenation, by functions that format, or by copying a string to bytes. A conversion to a
+// string does not count by itself: the string may be the result that the program needs.
 func intermediate(s *site) bool {
 	if s.at.Std {
 		switch s.at.Package {
@@ -92,7 +92,7 @@ func makesStrings(s *site) bool {
 	return all > 0 && text >= stringEntry*all
 }
 
-// stringKinds are the ways in which the sites make strings, in words, the dearest first.
+// stringKinds are the ways in which the sites make strings, in words, the most costly first.
 func stringKinds(sites []*site) (kinds []string) {
 	for _, s := range sites {
 		for entry := range s.entries {

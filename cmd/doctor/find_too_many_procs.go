@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// procsFactor is by how much GOMAXPROCS must exceed the processors that there are, or those
-	// that the program uses.
+	// procsFactor is the least ratio of GOMAXPROCS to the processors of the machine at which
+	// GOMAXPROCS is reported.
 	procsFactor = 2
-	// procsUnused is the least GOMAXPROCS of a program that does not use its processors at which
-	// that is reported.
+	// procsUnused is the least GOMAXPROCS at which unused processors are reported.
 	procsUnused = 8
-	// procsIdleFactor is by how much GOMAXPROCS must exceed the processors used, where there are
-	// enough.
+	// procsIdleFactor is the least ratio of GOMAXPROCS to the processors used at which unused
+	// processors are reported.
 	procsIdleFactor = 4
 	// procsShare is the least share of CPU time in looking for work, background work on idle Ps
 	// included.
@@ -29,9 +28,9 @@ const (
 	procsDoubt = 0.5
 )
 
-// procsWork are the functions whose cost goes with the number of Ps and not with the work that
-// there is: looking for it at every other P, and what the runtime does in the background as long as
-// a P is idle, which it always is when there are more Ps than processors.
+// procsWork are the functions whose cost grows with the number of Ps and not with the program's
+// work. They look for work at every other P, or do the runtime's background work while a P is idle.
+// With more Ps than processors, a P is always idle.
 var procsWork = []string{
 	"runtime.findRunnable", "runtime.stealWork", "runtime.bgsweep", "runtime.gcDrainMarkWorkerIdle", "runtime.stopTheWorldWithSema", "runtime.startTheWorldWithSema",
 	"runtime.procresize", "runtime.osyield", "runtime.wakep", "runtime.gcMarkDone", "runtime.forEachP",
@@ -86,7 +85,8 @@ func (a *account) processorsUsed() float64 {
 	return a.total / float64(a.ev.CPU.DurationNanos)
 }
 
-// enoughProcs is how many Ps would do, and why those that there are do not fit, "" if they do.
+// enoughProcs is the number of Ps that suffices, and why the present number is wrong, "" if it is
+// right.
 func (a *account) enoughProcs(procs, used float64) (enough float64, why string) {
 	if n, ok := a.metric(evidence.MetricNumCPU); ok && n > 0 && procs >= procsFactor*n {
 		return n, fmt.Sprintf("there are %.0f processors", n)

@@ -6,9 +6,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// gain estimates the CPU time saved if all that the sites allocate were taken away from the
-// collector. rest is the CPU time in nanoseconds that the replacement costs: an arena still clears
-// memory (zeroCPU), a pool whose users reset by hand costs next to nothing.
+// gain estimates the CPU time saved if the collector had none of the sites' allocations. rest is
+// the CPU time in nanoseconds that the replacement costs: an arena still clears memory (zeroCPU), a
+// pool whose users reset by hand costs next to nothing.
 //
 // With a and l the sites' bytes allocated in the window and in use at its end, σ the part of l that
 // is scanned, A, L, R and S the account's allocBytes, live, roots and scan, M and W its mark and
@@ -20,8 +20,8 @@ import (
 //	gain = CPU of the allocator for the sites, and of first writes to what it gave + M·(1 - n'/n·(S-σ)/S) + W·(1-fa) - rest
 //
 // This is the model of the guide to Go's collector (go.dev/doc/gc-guide): a cycle begins when
-// (L+R)·GOGC/100 bytes were allocated, and costs what there is to scan. It does not know of caches
-// of the processor, which collections and large heaps disturb.
+// (L+R)·GOGC/100 bytes were allocated, and costs in proportion to the bytes that it scans. The
+// model leaves out the processor's caches, which collections and large heaps disturb.
 func (a *account) gain(sites []*site, rest float64) Gain {
 	if a.total == 0 {
 		return Gain{}
@@ -66,8 +66,8 @@ func (a *account) gainOf(t toll, rest float64) Gain {
 	if a.scan > 0 {
 		unscanned = 1 - min(t.scanned/a.scan, 1)
 	}
-	// The rest of the heap is known no better than the removed part, and a heap below 4 MiB is
-	// collected as one of 4 MiB.
+	// The estimate of the remaining heap has at least the error of the removed part, and a heap
+	// below 4 MiB is collected like one of 4 MiB.
 	fewer, base := left, a.live+a.roots
 	if base > 0 {
 		fewer = left * base / min(max(base-t.inuseBytes, math.Sqrt(t.blur), smallestHeap), base)
@@ -84,19 +84,20 @@ func (a *account) gainOf(t toll, rest float64) Gain {
 // live.
 const smallestHeap = 4 << 20
 
-// modelError is how far the formula itself is off, as a part of the gain: the root mean square of
-// (predicted-measured)/measured over the eight cases that it was checked with first, 4 to 28 %.
+// modelError is the error of the formula itself, as a part of the gain: the root mean square of
+// (predicted-measured)/measured over the first eight cases that it was checked with, which had 4 to
+// 28 %.
 const modelError = 0.16
 
-// gainError adds up, as independent: the sampling of the CPU profile, that of the heap profile, and
-// the model's own error.
+// gainError combines three independent errors: the sampling error of the CPU profile, that of the
+// heap profile, and the model's own.
 func (a *account) gainError(t toll, g Gain) float64 {
 	size := math.Max(math.Abs(g.SameGOGC), math.Abs(g.SameMemory))
 	sampled := a.share(a.samplingError(size * a.total))
 	heap := 0.0
 	if a.ev.Heap[1] != nil {
-		// A site's bytes are known from bytes/rate samples, or as many as there are objects if
-		// these are larger.
+		// A site's bytes are known from bytes/rate samples. If objects are larger than the rate,
+		// each object is a sample.
 		samples := max(t.allocBytes, t.inuseBytes) / max(a.heapRate, 1)
 		heap = size / math.Sqrt(max(samples, 1))
 	} else {
@@ -163,21 +164,21 @@ func (t toll) plus(u toll) toll {
 	return toll{t.allocBytes + u.allocBytes, t.allocObjects + u.allocObjects, t.inuseBytes + u.inuseBytes, t.scanned + u.scanned, t.cpu + u.cpu, t.zero + u.zero, t.touch + u.touch, t.blur + u.blur}
 }
 
-// times is a part of a toll.
+// times returns the part k of a toll.
 func (t toll) times(k float64) toll {
 	return toll{allocBytes: k * t.allocBytes, allocObjects: k * t.allocObjects, inuseBytes: k * t.inuseBytes, scanned: k * t.scanned, cpu: k * t.cpu, zero: k * t.zero, touch: k * t.touch, blur: k * k * t.blur}
 }
 
-// dead is the toll without what is in use: of memory that dies and is allocated anew only the
+// dead is the toll without the bytes in use. If memory dies and is allocated anew, only the
 // allocation can be saved.
 func (t toll) dead() toll {
 	t.inuseBytes, t.scanned = 0, 0
 	return t
 }
 
-// gainWith is the gain of taking a toll away, and CPU time in nanoseconds outside the allocator
-// besides, of which the part doubt is uncertain beyond what sampling makes it. The time that the
-// sites' lines take themselves is left to ns.
+// gainWith is the gain of removing a toll, and besides ns nanoseconds of CPU time outside the
+// allocator. The part doubt of ns is uncertain, in addition to the sampling error. ns includes the
+// time of the sites' lines, so the toll's is not counted.
 func (a *account) gainWith(t toll, ns, doubt float64) Gain {
 	t.touch = 0
 	g := a.gainOf(t, 0)

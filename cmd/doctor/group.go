@@ -7,20 +7,20 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// A group is sites that one change would take care of.
+// A group is the sites that one change would remedy.
 type group struct {
 	sites []*site      // the dearest first
-	scope *stack.Frame // function of the user's that all of it happens under; nil where there is none
+	scope *stack.Frame // the user's function that all of its stacks contain; nil if there is none
 }
 
-// groups puts sites together whose memory is made under one function of the user's, so that one
-// arena, pool or cache would serve them.
+// groups groups sites whose memory is made under one function of the user's, so that one arena,
+// pool or cache would serve them.
 //
-// The sites' stacks make a tree of the user's functions, weighted by what the sites cost. From the
-// root the way leads down as long as one child has nine tenths of the weight. Where it ends, sites
-// of one package (nine tenths of the weight) are one group; otherwise, and at functions that are no
-// unit of work (main, tests, a goroutine's loop around all), each child is looked at for itself.
-// What weighs less than least is left out.
+// The sites' stacks form a tree of the user's functions, weighted by the sites' cost. groups
+// descends from the root as long as one child has nine tenths of the weight. At the node where it
+// stops, the sites are one group if nine tenths of the weight are in one package. Otherwise, and at
+// functions that are no unit of work (main, tests, a goroutine's loop around everything), it treats
+// each child in the same way. Nodes that weigh less than least are left out.
 func (a *account) groups(sites []*site, weigh func(*site) float64, least float64) (list []group) {
 	root := &node{}
 	seen := make([]int, a.code.Functions())
@@ -37,8 +37,7 @@ func (a *account) groups(sites []*site, weigh func(*site) float64, least float64
 	return list
 }
 
-// node is a function in the tree of the user's functions. The tree is made as far as it is looked
-// at.
+// node is a function in the tree of the user's functions. Children are made when they are needed.
 type node struct {
 	at     *stack.Frame // nil at the root
 	ways   []way        // sites under it
@@ -52,8 +51,8 @@ type way struct {
 	rest   []*stack.Frame
 }
 
-// scopes are the user's functions on a site's stack, outermost first, each once however often it
-// calls itself. seen has, by function, the last round that met it.
+// scopes are the user's functions on a site's stack, outermost first. A recursive function is
+// listed once. seen has, by function, the last round that met it.
 func scopes(s *site, seen []int, round int) (list []*stack.Frame) {
 	for _, f := range slices.Backward(s.frames) {
 		if f.User && seen[f.ID] != round {
@@ -89,11 +88,11 @@ func (n *node) children() (list []*node, own []way) {
 	return list, own
 }
 
-// leastKept is the part of the live heap below which memory is not grouped: too little to win a
-// percent of CPU by.
+// leastKept is the part of the live heap below which memory is not grouped: it is too little to
+// save a percent of CPU.
 const leastKept = 0.005
 
-// most is the part of the weight from which on something stands for the whole.
+// most is the part of the weight from which on a child or a package stands for the whole.
 const most = 0.9
 
 // cut adds the groups under the node to the list.

@@ -55,7 +55,7 @@ const (
 
 // Missing is a piece of evidence that would raise the confidence.
 type Missing struct {
-	// What is the piece, Why says what it would show, and How says how to get it.
+	// What names the piece, Why says what it would show, and How says how to get it.
 	What string `json:"what"`
 	Why  string `json:"why"`
 	How  string `json:"how"`
@@ -112,7 +112,7 @@ type Finding struct {
 	Evidence map[string]any `json:"evidence"`
 	// Remedy is what to do.
 	Remedy Remedy `json:"remedy"`
-	// Check is what to look at before and after the change.
+	// Check lists the figures to compare before and after the change.
 	Check []string `json:"check"`
 
 	sites   []*site // whose cost the gain is about, so that overlapping gains are not added up
@@ -121,7 +121,7 @@ type Finding struct {
 	first   bool    // stands before findings with a larger gain, because their gains shrink when this one is mended
 }
 
-// A Severity says how much there is to gain.
+// A Severity says how large the gain is.
 type Severity string
 
 // The severities.

@@ -9,7 +9,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// sourceSites is how many of the sites that matter most the source is read for.
+// sourceSites is the number of sites, the most important ones, whose source is read.
 const sourceSites = 60
 
 // sources is the source at hand, nil if there is none.
@@ -23,7 +23,8 @@ func (a *account) sources() *source.Module {
 	return a.src.module
 }
 
-// missingSource says what the program's source would tell, or which parts of it could not be read.
+// missingSource says what the program's source would add to the report, or which parts of it could
+// not be read.
 func (a *account) missingSource() (list []Missing) {
 	if len(a.sites) == 0 {
 		return nil
@@ -42,8 +43,8 @@ func (a *account) missingSource() (list []Missing) {
 	return list
 }
 
-// hotFrames are the places of the sites that matter most, by time in the allocator, bytes
-// allocated, or bytes in use.
+// hotFrames are the lines of the most important sites: by time in the allocator, by bytes
+// allocated, or by bytes in use.
 func (a *account) hotFrames() (hot []*stack.Frame) {
 	inuse := 0.0
 	for _, s := range a.sites {

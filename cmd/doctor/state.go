@@ -20,9 +20,9 @@ func heapRate(e *evidence.Evidence) float64 {
 	return 512 << 10
 }
 
-// addCPUOfMetrics fills in the CPU times in the absence of a CPU profile, as far as the process's
-// own CPU time and the trace of the collector tell them. The trace's times are wall time on a P;
-// where other work disturbs the machine they are too high.
+// addCPUOfMetrics fills in the CPU times if there is no CPU profile, as far as the process's CPU
+// time and the collector's trace have them, or else the runtime's metrics. The trace's times are
+// wall time on a P, so they are too high on a busy machine.
 func (b *builder) addCPUOfMetrics() {
 	if b.total > 0 {
 		return
@@ -76,11 +76,11 @@ func (b *builder) addState() {
 	b.scan = heap + b.roots
 }
 
-// scanOfLive is how many bytes of the live heap a collection scans, and whether the runtime tells.
-// Its counter (/gc/scan/heap:bytes) holds the bytes found at the last collection and those
-// allocated since. Of the window's ends that one is taken where less was; the rest is taken off by
-// the part of allocations that holds pointers. What comes out is scaled by how the heap in use grew
-// from there to the window's end.
+// scanOfLive is the number of bytes of the live heap that a collection scans, and whether the
+// runtime has it. The runtime's counter (/gc/scan/heap:bytes) has the bytes found at the last
+// collection and the bytes allocated since. scanOfLive takes the end of the window at which fewer
+// bytes were allocated since, and subtracts the part of them that holds pointers. It multiplies the
+// result by the growth of the heap in use from there to the window's end.
 func (b *builder) scanOfLive() (float64, bool) {
 	best, scan := math.Inf(1), 0.0
 	for end, m := range b.ev.Metrics {
@@ -108,7 +108,7 @@ func (b *builder) scanOfLive() (float64, bool) {
 	return scan, scan > 0
 }
 
-// inuse is the sum of what a heap profile has in use, 0 without one.
+// inuse is the number of bytes in use in a heap profile, 0 without one.
 func inuse(p *profile.Profile) (sum float64) {
 	if p == nil {
 		return 0
@@ -121,8 +121,8 @@ func inuse(p *profile.Profile) (sum float64) {
 	return sum
 }
 
-// pointerPart is the part of allocated bytes that holds pointers, as far as stacks tell; half if
-// they tell nothing.
+// pointerPart is the part of allocated bytes that holds pointers, as far as the stacks show; half
+// if they show nothing.
 func (b *builder) pointerPart() float64 {
 	with, all := 0.0, 0.0
 	for _, s := range b.sites {
@@ -141,15 +141,15 @@ func (b *builder) pointerPart() float64 {
 	return with / all
 }
 
-// sureSamples is the number of samples in the allocator from which a site's stacks tell whether its
-// memory holds pointers.
+// sureSamples is the number of samples in the allocator from which a site's stacks show reliably
+// whether its memory holds pointers.
 const sureSamples = 20
 
-// spreadScan decides which part of each site's memory holds pointers. Many samples in the allocator
-// tell, and so does what makes strings and numbers alone. Of the other sites together it is known
-// how much there must be for the heap's scanned bytes to come out: that is given to those with the
-// smallest objects first, because large blocks are data more often than pointers. Where it is not
-// known either, few samples count, and without any all is taken for scanned.
+// spreadScan decides which part of each site's memory holds pointers. It is known for sites with
+// many samples in the allocator, and for sites that make only strings and numbers. The other sites
+// share the rest of the heap's scanned bytes. Those with the smallest objects come first, because
+// large blocks are data more often than pointers. If the heap's scanned bytes are unknown, a few
+// samples suffice, and a site without samples counts as scanned in full.
 func (b *builder) spreadScan(heap float64, known bool) {
 	var unknown []*site
 	for _, s := range b.sites {
@@ -180,7 +180,7 @@ func (b *builder) spreadScan(heap float64, known bool) {
 	}
 }
 
-// plain reports whether the site makes nothing but strings, bytes and boxed numbers.
+// plain reports whether the site makes only strings, bytes and boxed numbers.
 func (s *site) plain() bool {
 	switch s.at.Package {
 	case "strings", "strconv", "internal/strconv", "encoding/hex", "encoding/base64":

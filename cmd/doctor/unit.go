@@ -8,21 +8,21 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// A unit of work is what memory that dies together lives for: a call of a function that returns
-// none of it, or a round of a loop.
+// A unit of work is the life of memory that dies together: a call of a function that returns none
+// of the memory, or an iteration of a loop.
 type unit struct {
 	fn string
-	// loop: the function runs once, so that a round of a loop in it is the unit. calls is what the
-	// loop calls, "" where it makes the memory itself.
+	// loop: the function runs once, so an iteration of a loop in it is the unit. calls is the
+	// function that the loop calls, "" if the loop makes the memory itself.
 	loop  bool
 	calls string
-	// may: the function may return the memory, for all that is known.
+	// may: the function possibly returns the memory.
 	may bool
 }
 
-// unitOf is the first function from a group's scope outwards that does not make the memory itself
-// and is in no recursion with those that do: such functions return what they make. Where the source
-// is at hand, its functions' results tell the same of others.
+// unitOf is the first function, from a group's scope outwards, that neither makes the memory itself
+// nor is in a recursion with functions that do, because such functions return the memory. If the
+// source is at hand, functions whose results hold pointers are skipped, too.
 func (a *account) unitOf(g group) unit {
 	frames, scope := g.sites[0].frames, scopeName(g)
 	from := max(stack.Outermost(frames, func(f *stack.Frame) bool { return f.Func == scope }), 0)
@@ -49,13 +49,13 @@ func (a *account) unitOf(g group) unit {
 	case last < 0:
 		return unit{fn: scope, may: true}
 	case slices.ContainsFunc(frames[last+1:], func(f *stack.Frame) bool { return !f.Runtime }):
-		return unit{fn: frames[last].Func, may: true} // a handler, or what else the code of others calls
+		return unit{fn: frames[last].Func, may: true} // a handler, or another function that other modules' code calls
 	}
 	return unit{fn: frames[last].Func, loop: true} // it has no caller that gets a result
 }
 
-// makersOf are the functions that may hand a group's memory from one to the other: those that make
-// it, and on each stack all that lie inside the outermost of them or inside a recursion.
+// makersOf are the functions that may pass a group's memory to each other: the functions that make
+// it, and on each stack all functions inside the outermost of them or inside a recursion.
 func makersOf(g group) map[string]bool {
 	makes, makers := map[string]bool{}, map[string]bool{}
 	for _, s := range g.sites {
@@ -76,8 +76,8 @@ func makersOf(g group) map[string]bool {
 	return makers
 }
 
-// runsOnce reports whether a function is called once in the program's life, as far as names tell:
-// main and the goroutines that it starts, and benchmarks, which have a loop as well.
+// runsOnce reports whether a function is called once in the program's life, as far as names show:
+// main and the goroutines that it starts. Benchmarks count, too, because they have a loop as well.
 func runsOnce(frames []*stack.Frame, i int) bool {
 	f := frames[i]
 	switch {
@@ -90,8 +90,8 @@ func runsOnce(frames []*stack.Frame, i int) bool {
 	return frames[i+1].Package == "testing" && (strings.HasPrefix(name, ".Benchmark") || strings.HasPrefix(name, ".Test"))
 }
 
-// returnsPointers reports whether a function's results lead to memory, errors and strings aside,
-// and whether its source tells.
+// returnsPointers reports whether a function's results hold pointers, errors and strings aside, and
+// whether its source is known.
 func (a *account) returnsPointers(at *stack.Frame) (yes, known bool) {
 	s := a.sources()
 	if s == nil {
@@ -115,7 +115,7 @@ func (u unit) each() string {
 	return "each call of " + fn
 }
 
-// end says when the unit is over.
+// end says in words when the unit ends.
 func (u unit) end() string {
 	if u.loop {
 		return "an iteration of the loop in " + stack.ShortName(u.fn) + " ends"
@@ -123,7 +123,7 @@ func (u unit) end() string {
 	return stack.ShortName(u.fn) + " returns"
 }
 
-// arena is how an arena for the unit is made and given up.
+// arena is the code that makes and frees an arena for the unit.
 func (u unit) arena() string {
 	const made = "+ a := arena.NewArena()\n+ defer a.Free()\n"
 	if !u.loop {

@@ -15,8 +15,8 @@ const (
 	// enoughSamples is the number of CPU samples from which shares of a few percent are known well:
 	// 300 give 3 % of CPU as 3 ± 1.
 	enoughSamples = 300
-	// smallShare is the share of collection and allocation up to which memory is not what a program
-	// should be looked at for.
+	// smallShare is the share of collection and allocation up to which memory is not worth
+	// optimising.
 	smallShare = 0.05
 )
 
@@ -51,8 +51,8 @@ func (a *account) missing() []Missing {
 	return list
 }
 
-// confidence follows from what there is: high with everything, medium with a heap profile and a
-// third of the samples that are enough, none without CPU times.
+// confidence is high with all evidence, medium with a heap profile and a third of enoughSamples,
+// none without CPU times, and low otherwise.
 func (a *account) confidence() Confidence {
 	switch {
 	case a.total == 0 && !a.idle():
@@ -94,7 +94,7 @@ func (a *account) verdict(r *Report) string {
 	return fmt.Sprintf("GC is not your problem: collection and allocation take %s of CPU; %s.", terminal.Percent(share), where)
 }
 
-// verdictWithoutCPU says what the trace or the statistics tell.
+// verdictWithoutCPU is the verdict from the trace or the statistics.
 func (a *account) verdictWithoutCPU() string {
 	part := -1.0
 	if t := a.ev.Trace; t != nil && len(t.Cycles) > 0 {
@@ -108,8 +108,8 @@ func (a *account) verdictWithoutCPU() string {
 	return fmt.Sprintf("The possible gain is unknown: there is no CPU profile. By the runtime's own figure, collections took %s of the available CPU time.", terminal.Percent(part))
 }
 
-// verdictUnprofiled is made from the runtime's figures alone. They tell nothing of allocation and
-// of places.
+// verdictUnprofiled is the verdict from only the runtime's figures. They show neither the cost of
+// allocation nor places.
 func (a *account) verdictUnprofiled(r *Report) string {
 	if a.overtraced > 0 {
 		return fmt.Sprintf("The collector's share of the CPU is unknown: it took %s by the trace, which counts elapsed time, and the whole process took %s of CPU time. "+
@@ -129,8 +129,9 @@ func (a *account) verdictUnprofiled(r *Report) string {
 	return "GC is not your problem: collections " + take + ". Pass a CPU profile to see the cost of allocation."
 }
 
-// concentration is how few sites have most of the cost of memory: at most three, or five if three
-// are less than half of it; 0 if even these are not.
+// concentration is the number of sites that have most of the cost of memory, and their part of it:
+// up to three sites with four fifths, or else three or five sites with half. It is 0 if five sites
+// have less than half.
 func (a *account) concentration() (int, float64) {
 	costs, sum := topCosts(a)
 	if sum <= 0 {
@@ -154,8 +155,8 @@ func sitesCause(n int) string {
 	return words[n-1]
 }
 
-// topCosts are the costs of all sites, the largest first, and the sum of what collection and
-// allocation take.
+// topCosts are the costs of all sites, the largest first, and the total cost of collection and
+// allocation.
 func topCosts(a *account) (costs []float64, sum float64) {
 	for _, s := range a.sites {
 		costs = append(costs, a.cost(s))

@@ -8,7 +8,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// finding is a finding about sites, with what every such finding has.
+// finding is a finding about sites, with the fields that every such finding has.
 func (a *account) finding(sites []*site, g Gain) Finding {
 	f := Finding{Gain: g, Evidence: map[string]any{}, sites: sites}
 	if len(sites) == 0 {
@@ -108,7 +108,7 @@ func inFlight(sites []*site) (n float64) {
 	return n
 }
 
-// about is how many objects are in use.
+// about writes a number of objects in use.
 func about(n float64) string {
 	if n < 1 {
 		return "hardly any is"
@@ -116,7 +116,7 @@ func about(n float64) string {
 	return "about " + terminal.Quantity(n) + " are"
 }
 
-// made says how much is allocated, by objects and bytes.
+// made writes the allocated objects and bytes.
 func (a *account) made(t toll) string {
 	if t.allocObjects == 0 {
 		return "Objects"
@@ -158,5 +158,5 @@ func (a *account) cycleCount() string {
 	return terminal.Count(a.cycles) + " "
 }
 
-// siteAt is the line of a frame as the report has it.
+// siteAt is the line of a frame in the form of the report.
 func siteAt(f *stack.Frame) Site { return Site{Func: f.Func, File: f.File, Line: f.Line} }

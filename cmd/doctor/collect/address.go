@@ -27,8 +27,8 @@ func (c *collector) address(ctx context.Context, address string) error {
 }
 
 // watch takes the program's state, a CPU profile, and the state again. The heap profiles are taken
-// right after a collection, outside of the CPU profile: Go's heap profile tells what was allocated
-// up to the last collection, so that their difference is then exact.
+// right after a collection, and not during the CPU profile. Go's heap profile has the allocations
+// up to the last collection, so the difference of the two is exact.
 func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
 	c.Progress("asking " + server.String())
 	if _, err := c.get(ctx, server, debugport.Pprof+"/", 0); err != nil {
@@ -70,7 +70,7 @@ func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
 	return nil
 }
 
-// cpu takes the CPU profile, and shows how far it is.
+// cpu takes the CPU profile and shows the progress.
 func (c *collector) cpu(ctx context.Context, server *debugport.Server) error {
 	duration := c.duration(watchTime).Round(time.Second)
 	duration = max(duration, time.Second) // net/http/pprof takes whole seconds
@@ -101,8 +101,8 @@ func (c *collector) cpu(ctx context.Context, server *debugport.Server) error {
 	return c.read(server.String()+debugport.Pprof+"/profile", data)
 }
 
-// heap takes a heap profile. One that the program does not serve is left out; the report then says
-// so.
+// heap takes a heap profile. If the program does not serve it, heap leaves it out, and the report
+// says so.
 func (c *collector) heap(ctx context.Context, server *debugport.Server, name string) (*profile.Profile, error) {
 	data, err := c.get(ctx, server, debugport.Heap, 0)
 	if isMissing(err) {
@@ -119,8 +119,8 @@ func (c *collector) heap(ctx context.Context, server *debugport.Server, name str
 	return e.Heap[1], nil
 }
 
-// metricsPath is where the program tells its metrics best: gctune's handler has all of them, expvar
-// and the text form of the heap profile have runtime.MemStats.
+// metricsPath is the path at which the program serves the most metrics: gctune's handler has all of
+// them, expvar and the text form of the heap profile have runtime.MemStats.
 func (c *collector) metricsPath(ctx context.Context, server *debugport.Server) string {
 	for _, path := range []string{gctune.HandlerPath, debugport.Vars} {
 		data, err := c.get(ctx, server, path, 0)

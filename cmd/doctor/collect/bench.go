@@ -16,7 +16,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/process"
 )
 
-// A goPackage is what go list says of a package.
+// A goPackage has the fields of go list's output for a package.
 type goPackage struct {
 	path, dir, module, root string
 }
@@ -53,9 +53,9 @@ func (c *collector) benchmarks(ctx context.Context, name string) error {
 	return c.runBenchmarks(ctx, pkg, binary, dir)
 }
 
-// benchmarkLine is found in the output if a benchmark ran: its name and the number of its
-// iterations, or its time, which may stand alone behind what the benchmark prints, and which
-// ReportMetric can hide.
+// benchmarkLine matches the output if a benchmark ran. It looks for two things: the name with the
+// number of iterations, and the time. The benchmark's own output can separate the two, and
+// ReportMetric can hide the time.
 var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S*\s+\d+\s|ns/op`)
 
 // runBenchmarks runs a test binary, and reads what it leaves in dir.

@@ -43,7 +43,7 @@ func From(ctx context.Context, inputs, command []string, o Options) (*evidence.E
 	return c.ev, nil
 }
 
-// sorted has the inputs by kind.
+// sorted holds the inputs by kind.
 type sorted struct {
 	files, addresses, packages []string
 	named                      []string // the files and folders as they were given
@@ -83,7 +83,7 @@ func (c *collector) from(ctx context.Context, inputs, command []string) error {
 	return err
 }
 
-// sort tells inputs apart, and refuses what cannot be one program.
+// sort divides the inputs by kind. It refuses inputs that cannot be of one program.
 func (c *collector) sort(inputs []string) (in sorted, err error) {
 	for _, input := range inputs {
 		info, err := os.Stat(input)
@@ -118,7 +118,7 @@ func (c *collector) sort(inputs []string) (in sorted, err error) {
 	return in, nil
 }
 
-// checkMix refuses what would be left out.
+// checkMix refuses inputs that would be ignored beside the others.
 func (c *collector) checkMix(in sorted, command []string) error {
 	switch {
 	case len(in.packages) > 0 && len(command) > 0:
@@ -134,7 +134,7 @@ func (c *collector) checkMix(in sorted, command []string) error {
 	return errors.New("doctor: -bench needs a package, such as ./ or example.com/module/package")
 }
 
-// noSuchInput says what an input could have been meant for.
+// noSuchInput is the error for an input that does not exist. It says what the user may have meant.
 func noSuchInput(input string) error {
 	switch {
 	case strings.Contains(input, "://"):
@@ -145,7 +145,7 @@ func noSuchInput(input string) error {
 	return fmt.Errorf("doctor: there is no file %s; to diagnose a package's benchmarks, add -bench . ; to start a command, put -- before it", input)
 }
 
-// evidenceEndings are the endings of files in a folder that are taken for evidence.
+// evidenceEndings are the endings of file names that mark evidence in a folder.
 var evidenceEndings = []string{".pb.gz", ".pb", ".prof", ".pprof", "metrics.json", fileMetric0, fileMetric1, "vars.json", "gctrace.txt"}
 
 // filesIn are the pieces of evidence in a folder, by name.

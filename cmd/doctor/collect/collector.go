@@ -61,14 +61,14 @@ type collector struct {
 	sources []string
 }
 
-// A piece is one file's worth of evidence as it was collected.
+// A piece is the content of one file of evidence.
 type piece struct {
 	name string
 	data []byte
 }
 
-// Names of files in a folder that Options.Save filled. Others are read too, if their name ends like
-// one of these.
+// Names of the files that Options.Save writes. A file with another name is read too, if its name
+// ends like one of these.
 const (
 	fileCPU     = "cpu.pb.gz"
 	fileHeap0   = "heap0.pb.gz"
@@ -94,7 +94,7 @@ func (c *collector) read(name string, data []byte) error {
 	return nil
 }
 
-// alone reads a piece of evidence by itself.
+// alone reads a piece of evidence into an Evidence of its own.
 func alone(name string, data []byte) (*evidence.Evidence, error) {
 	e := &evidence.Evidence{}
 	if err := e.ReadBytes(name, data); err != nil {
@@ -103,7 +103,7 @@ func alone(name string, data []byte) (*evidence.Evidence, error) {
 	return e, nil
 }
 
-// keep remembers a piece as it was collected, for Options.Save.
+// keep keeps a piece for Options.Save, as it was collected.
 func (c *collector) keep(name string, data []byte) {
 	if c.Save != "" {
 		c.pieces = append(c.pieces, piece{name, data})

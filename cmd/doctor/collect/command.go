@@ -78,15 +78,16 @@ func (c *collector) commandAt(ctx context.Context, address string, argv []string
 	return nil
 }
 
-// noteCPU notes how much CPU time a process took, of which the trace then is a share.
+// noteCPU notes the CPU time of a process. The collector's time of the trace is shown as a share of
+// it.
 func (c *collector) noteCPU(state *os.ProcessState) {
 	if state != nil {
 		c.ev.Metrics[1].Set(evidence.MetricProcessCPU, (state.UserTime() + state.SystemTime()).Seconds())
 	}
 }
 
-// keepRun keeps what profiles and trace do not tell of a run that was watched from its start to its
-// end, in the form of the metrics.
+// keepRun keeps, for a run that was watched from start to end, the values that neither profiles nor
+// trace have. They are kept as metrics.
 func (c *collector) keepRun() error {
 	c.noteSettings()
 	var run evidence.Metrics
@@ -127,8 +128,8 @@ func (c *collector) reached(ctx context.Context, address string, ended chan erro
 	}
 }
 
-// prepare makes the command ready to start: the trace on, its output passed on, an interrupt for
-// its end.
+// prepare makes the command ready to start. It turns on the trace, passes on the output, and makes
+// an interrupt the way to end it.
 func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *evidence.TraceFilter, error) {
 	if tool := filepath.Base(argv[0]); (tool == "go" || tool == "go.exe") && len(argv) > 1 && (argv[1] == "run" || argv[1] == "test") {
 		return nil, nil, fmt.Errorf("doctor: the trace of %s %s would mix with that of the program that it builds; "+
@@ -155,8 +156,8 @@ func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *evi
 	return cmd, traced, nil
 }
 
-// stopAfter interrupts the command after a while, and kills it if it goes on. It does nothing if d
-// is 0. The function that it returns takes the order back.
+// stopAfter interrupts the command after d, and kills it if it goes on. It does nothing if d is 0.
+// The returned function cancels it.
 func stopAfter(cmd *exec.Cmd, d time.Duration) func() {
 	if d <= 0 {
 		return func() {}
@@ -169,7 +170,7 @@ func stopAfter(cmd *exec.Cmd, d time.Duration) func() {
 	}
 }
 
-// cannotStart says why a command does not run.
+// cannotStart is the error for a command that cannot be started.
 func cannotStart(name string, err error) error {
 	var failed *exec.Error
 	if errors.As(err, &failed) {
@@ -184,7 +185,7 @@ func cannotStart(name string, err error) error {
 	return fmt.Errorf("doctor: cannot run %s: %w", name, err)
 }
 
-// ended judges the trace of a command that has ended.
+// ended reads the trace of a command that has ended.
 func (c *collector) ended(argv []string, traced *evidence.TraceFilter, err error) error {
 	if len(traced.Trace()) > 0 {
 		return c.trace(argv, traced) // however it ended: by itself, by a signal, by an interrupt of ours
@@ -203,8 +204,8 @@ func (c *collector) ended(argv []string, traced *evidence.TraceFilter, err error
 	return fmt.Errorf("doctor: %s ran %s without a collection, so there is nothing to judge; let it do more work", argv[0], window)
 }
 
-// trace reads what was traced. Of several programs it is of no use, and missed only where there is
-// no CPU profile.
+// trace reads the trace. A trace that mixes several programs is left out if there is a CPU profile,
+// and an error otherwise.
 func (c *collector) trace(argv []string, traced *evidence.TraceFilter) error {
 	name, data := "the trace of "+argv[0], traced.Trace()
 	e, err := alone(name, data)
@@ -226,7 +227,7 @@ func (c *collector) trace(argv []string, traced *evidence.TraceFilter) error {
 	return c.read(name, data)
 }
 
-// howEnded is the way in which a process ended, in words.
+// howEnded says in words how a process ended.
 func howEnded(err error) string {
 	if err == nil {
 		return "exit status 0"
@@ -234,7 +235,7 @@ func howEnded(err error) string {
 	return err.Error()
 }
 
-// lastWords is the last line of a program's output, for an error.
+// lastWords is the last line of a program's output. Errors quote it.
 func lastWords(said []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {

@@ -9,8 +9,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// noteSettings notes GOGC and GOMEMLIMIT as what was run found them in its environment: a trace
-// does not tell one from the other. What a program sets itself later is not seen.
+// noteSettings notes GOGC and GOMEMLIMIT from the environment of the program that was run, because
+// a trace does not show which of them was in force. It does not see values that the program sets
+// later.
 func (c *collector) noteSettings() {
 	m := &c.ev.Metrics[1]
 	if gogc, ok := parseGOGC(os.Getenv("GOGC")); ok {

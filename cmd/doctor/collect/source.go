@@ -32,7 +32,7 @@ func (c *collector) findSource() error {
 	return nil
 }
 
-// functions are those of the profiles.
+// functions yields the functions of all profiles.
 func (c *collector) functions() iter.Seq[*profile.Function] {
 	return func(yield func(*profile.Function) bool) {
 		for _, p := range []*profile.Profile{c.ev.CPU, c.ev.Heap[1]} {
@@ -48,7 +48,8 @@ func (c *collector) functions() iter.Seq[*profile.Function] {
 	}
 }
 
-// sourceAbove looks above the files of the main package, or of the main module if that is known.
+// sourceAbove searches the folders above the files of the main package, or of the main module if
+// that is known.
 func (c *collector) sourceAbove() bool {
 	looked := map[string]bool{} // folders
 	for f := range c.functions() {
@@ -70,8 +71,8 @@ func (c *collector) sourceAbove() bool {
 	return false
 }
 
-// sourceHere looks whether the program was built from the working directory's module, on another
-// machine perhaps.
+// sourceHere takes the working directory's module as the source if the program was built from it,
+// even on another machine.
 func (c *collector) sourceHere() {
 	root, module := moduleAbove("go.mod")
 	if root == "" || c.ev.Main != "" && c.ev.Main != module {

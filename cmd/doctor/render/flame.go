@@ -10,11 +10,11 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// A flame is a flame graph: the calls of a CPU profile as a tree, with what of each is memory
+// A flame is a flame graph: the calls of a CPU profile as a tree, each with its part of memory
 // management.
 type flame struct {
 	Title string `json:"title"`
-	// Names are the functions that nodes are of.
+	// Names are the names of the nodes' functions.
 	Names []string   `json:"names"`
 	Root  *flameNode `json:"root"`
 }
@@ -57,7 +57,7 @@ func newFlame(title string, p *profile.Profile) *flame {
 	return f
 }
 
-// rename keeps the names that are used alone.
+// rename keeps only the names that nodes use.
 func (f *flame) rename(n *flameNode, all []string, index map[int]int) {
 	to, ok := index[n.Name]
 	if !ok {
@@ -78,8 +78,8 @@ type call struct {
 	memory int64
 }
 
-// calls are the samples of a profile. In the allocator they end at its entry: its insides are of no
-// use to the caller.
+// calls are the samples of a profile. In the allocator they end at its entry, because users cannot
+// change its inner functions.
 func (f *flame) calls(p *profile.Profile, value int) []call {
 	list := make([]call, 0, len(p.Sample))
 	known := map[*profile.Function]flameFunc{}
@@ -116,14 +116,14 @@ func (f *flame) calls(p *profile.Profile, value int) []call {
 	return list
 }
 
-// A flameFunc is a function as a graph sees it.
+// A flameFunc is a function of a graph.
 type flameFunc struct {
 	name    int32 // index into flame.Names
 	runtime bool
 }
 
-// function adds a function to the graph's names, which are in the map already if another function
-// has its name.
+// function adds a function to the graph's names. If another function has the same name, the name is
+// in the map already.
 func (f *flame) function(fn *profile.Function, names map[string]int32) flameFunc {
 	name, ok := names[fn.Name]
 	if !ok {
@@ -138,9 +138,9 @@ func (n *flameNode) add(c call) {
 	n.Total, n.Memory = n.Total+c.total, n.Memory+c.memory
 }
 
-// grow makes the children of a node from the calls that go through it, whose functions at the depth
-// are theirs. Children that cost less than least are left out with all below them, so that a large
-// profile makes no larger tree than a small one. Calls are reordered.
+// grow makes the children of a node from the calls that go through it. The calls' functions at
+// depth are the children. Children that cost less than least are left out with their descendants,
+// so that a large profile makes no larger tree than a small one. grow reorders calls.
 func (n *flameNode) grow(calls []call, depth int, least int64) {
 	calls = slices.DeleteFunc(calls, func(c call) bool { return len(c.names) <= depth })
 	slices.SortStableFunc(calls, func(a, b call) int { return cmp.Compare(a.names[depth], b.names[depth]) })

@@ -66,9 +66,9 @@ type pagePart struct {
 	Label             bool // wide enough for its name
 }
 
-// HTML writes one self-contained page: the verdict, the CPU time by class, the
-// findings, and a flame graph in which the collector's work is charged to its causes. Before is
-// what it is compared with, nil for nothing.
+// HTML writes one self-contained page: the verdict, the CPU time by class, the findings, and a
+// flame graph in which the collector's work is charged to its causes. Before is the program to
+// compare it with, nil for none.
 func HTML(w io.Writer, after Subject, before *Subject) error {
 	data := pageData{Report: after.Report, Style: template.CSS(pageStyle), Script: template.JS(pageScript)}
 	now := "CPU time"
@@ -135,7 +135,7 @@ func (d *pageData) addBar(title string, r *doctor.Report) {
 	}
 }
 
-// A diffLine is a line of a snippet, and whether it goes, comes or stays.
+// A diffLine is a line of a snippet, and whether it is removed, added or unchanged.
 type diffLine struct{ Kind, Text string }
 
 func diffLines(code string) (lines []diffLine) {

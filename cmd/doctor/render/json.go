@@ -7,7 +7,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor"
 )
 
-// withBefore is the JSON of a report with the one that it is compared with.
+// withBefore is the JSON of a report together with the report before the change.
 type withBefore struct {
 	*doctor.Report
 	Before *doctor.Report `json:"before,omitempty"`

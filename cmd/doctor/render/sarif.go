@@ -158,9 +158,9 @@ func newSarifResult(f *doctor.Finding, rule int, m module) sarifResult {
 // A module is the folder of a program's main module and its path, each "" if it is not known.
 type module struct{ root, path string }
 
-// artifact names a file: relative to the module's root if it is in it, as it is otherwise. A binary
-// built with -trimpath has the module's path in the place of the folder; a dependency's path, which
-// may begin with the module's, has a version behind it.
+// artifact names a file: relative to the module's root if the file is in the module, unchanged
+// otherwise. A binary built with -trimpath has the module's path in place of the folder. A
+// dependency's path may begin with the module's, but has a version behind it.
 func (m module) artifact(file string) sarifArtifact {
 	if rel, ok := strings.CutPrefix(filepath.ToSlash(file), m.path+"/"); ok && m.path != "" && !strings.Contains(rel, "@v") {
 		return sarifArtifact{fileURI(rel), baseID}

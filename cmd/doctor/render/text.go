@@ -15,7 +15,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// Style is how text is laid out.
+// Style is the layout of text.
 type Style struct {
 	// Width is where lines are broken, in columns; code and paths may be longer.
 	Width int
@@ -71,7 +71,7 @@ func (t *textWriter) wrap(first, indent, s string) {
 }
 
 func (t *textWriter) verdict(r *doctor.Report) {
-	// Wrapped before it is painted, so that each line has its own colour.
+	// The text is wrapped before it is coloured, so that each line has its own colour.
 	for line := range strings.SplitSeq(text.WrapSoft(r.Verdict, t.Width), "\n") {
 		fmt.Fprintln(t.out, t.Bold(strings.TrimRight(line, " ")))
 	}
@@ -123,7 +123,7 @@ func (t *textWriter) classes(r *doctor.Report) {
 // programClass is the name of the class for all that is not memory management.
 const programClass = "program"
 
-// changes shows the figures of the report beside those of the one before.
+// changes shows the figures of the report beside those of the report before the change.
 func (t *textWriter) changes(r, before *doctor.Report) {
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{"", "before", "after"})
@@ -147,7 +147,7 @@ func (t *textWriter) changes(r, before *doctor.Report) {
 // A change is a figure before and after.
 type change struct{ Name, Before, After string }
 
-// compared are the figures of two reports that tell whether a change was one for the better.
+// compared are the figures of two reports that show whether the change was an improvement.
 func compared(r, before *doctor.Report) []change {
 	list := []change{
 		{"collector, of the CPU", terminal.Percent(before.GCShare), terminal.Percent(r.GCShare)},
@@ -204,8 +204,8 @@ var severityColour = map[doctor.Severity]text.Color{
 	doctor.SeverityHigh: text.FgRed, doctor.SeverityMedium: text.FgYellow, doctor.SeverityLow: text.FgCyan, doctor.SeverityInfo: text.FgHiBlack,
 }
 
-// Widths of the columns of that list: all but the finding and the place, the severity, and the
-// least for the place.
+// Widths of the columns of that list: the columns besides finding and place, the severity, and the
+// least width of the place.
 const (
 	otherColumns   = 52
 	severityColumn = 10
@@ -254,7 +254,8 @@ func (t *textWriter) labelled(label, s string) {
 	t.wrap(t.Paint(text.FgHiBlack, fmt.Sprintf("   %-*s", labelWidth-3, label)), pad, s)
 }
 
-// finding writes the n-th finding. Same is the number of one with the same remedy, 0 for none.
+// finding writes the n-th finding. same is the number of an earlier finding with the same remedy, 0
+// for none.
 func (t *textWriter) finding(n int, f *doctor.Finding, same int) {
 	head := fmt.Sprintf("%d  %s", n, f.ID)
 	fmt.Fprintf(t.out, "\n%s  %s\n", t.Bold(head), t.Paint(severityColour[f.Severity], string(f.Severity)))
@@ -310,7 +311,7 @@ func (t *textWriter) snippet(code string) {
 	}
 }
 
-// missing says which evidence would make the report surer.
+// missing lists the evidence that would raise the confidence.
 func (t *textWriter) missing(r *doctor.Report) {
 	if len(r.Missing) == 0 {
 		return

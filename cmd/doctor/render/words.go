@@ -13,9 +13,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// buysWithMemory reports whether the gain is that of a setting which lets the heap grow: in the
-// same memory it is none, by definition. Where nothing is gained, as by taking data without
-// pointers off the heap, no memory is paid with.
+// buysWithMemory reports whether the gain is that of a setting that lets the heap grow. Such a
+// setting gains nothing in the same memory, by definition. If a finding gains nothing at all, as
+// data without pointers that is moved off the heap, it costs no memory either.
 func buysWithMemory(g doctor.Gain) bool { return g.SameGOGC > 0 && g.SameMemory == 0 }
 
 // gains says what a finding gains, in a sentence without its end.
@@ -26,7 +26,7 @@ func gains(g doctor.Gain) string {
 	return fmt.Sprintf("%s of CPU at the same GOGC, %s at the same memory", terminal.PercentError(g.SameGOGC, g.Error), terminal.PercentError(g.SameMemory, g.Error))
 }
 
-// inSameMemory is the gain in the same memory as a table has it.
+// inSameMemory is the gain in the same memory, in the form for a table.
 func inSameMemory(g doctor.Gain) string {
 	if buysWithMemory(g) {
 		return "–"
@@ -68,7 +68,7 @@ func shortFile(file string) string {
 	return file
 }
 
-// place is where a site is, for people.
+// place writes a site for people.
 func place(s doctor.Site) string {
 	if s.Func == "" && s.File == "" {
 		return ""
@@ -116,7 +116,7 @@ func figures(evidence map[string]any) (list []figure) {
 	for _, name := range slices.Sorted(maps.Keys(evidence)) {
 		value, words := evidence[name], name
 		if value == false {
-			continue // that something does not hold is no evidence
+			continue // a condition that does not hold is no evidence
 		}
 		text := fmt.Sprint(value)
 		if list, ok := value.([]string); ok {
@@ -211,8 +211,8 @@ func sameRemedy(findings []doctor.Finding, i int) int {
 	return 0
 }
 
-// moved are the findings of one report that another lacks, told apart by pattern and function,
-// because lines move when a program is changed. Those that are information alone may stay or go.
+// moved are the findings of one report that another lacks. Pattern and function identify a finding,
+// because lines move when a program is changed. Findings that are only information do not count.
 func moved(from, to *doctor.Report) (list []string) {
 	name := func(f doctor.Finding) string {
 		fn := cmp.Or(f.Owner.Func, f.Site.Func)

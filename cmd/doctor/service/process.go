@@ -26,8 +26,7 @@ import (
 // program that calls RunChild be its own child, a test binary included.
 const childVariable = "FREEHOLD_DOCTOR_SERVICE"
 
-// foreign are the variables that a child does not inherit, because they would change what there is
-// to find.
+// foreign are the variables that a child does not inherit, because they would change the findings.
 var foreign = []string{"GOGC", "GOMEMLIMIT", "GODEBUG", "FREEHOLD", childVariable}
 
 // RunChild is the service, and does not return, if this process was started as one; otherwise it

@@ -1,9 +1,9 @@
 // Package service is a small service to try the doctor on: it decodes batches of orders in JSON,
 // groups them and encodes a summary.
 //
-// It is written as such services are: what encoding/json makes of each batch lives for a
-// millisecond, groups grow by append, keys are put together with +, and a profile of each customer
-// is kept in a map for good. Nothing in it is slow on purpose. It runs in a process of its own (see
+// It is written as such services are: the values that encoding/json makes of each batch live for a
+// millisecond, groups grow by append, keys are concatenated with +, and a map keeps a profile of
+// each customer for good. Nothing in it is slow on purpose. It runs in a process of its own (see
 // Start) with net/http/pprof on a port of the loopback interface, and works as fast as it can.
 package service
 
@@ -40,13 +40,13 @@ type item struct {
 	Price    float64 `json:"price"`
 }
 
-// A group is what a batch sold through one channel in one region.
+// A group is the sales of a batch through one channel in one region.
 type group struct {
 	orders []*order
 	units  map[string]int
 }
 
-// A summary is what leaves the service for each group.
+// A summary is the service's output for a group.
 type summary struct {
 	Group   string         `json:"group"`
 	Orders  int            `json:"orders"`
@@ -55,7 +55,7 @@ type summary struct {
 	Largest []string       `json:"largest"`
 }
 
-// A profile is what the service remembers of a customer.
+// A profile is the data that the service keeps about a customer.
 type profile struct {
 	name    string
 	region  string
@@ -79,7 +79,7 @@ type profiles struct {
 	byID map[string]*profile
 }
 
-// note remembers the visit that an order was.
+// note records the order as a visit of its customer.
 func (p *profiles) note(o *order, total float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *profiles) note(o *order, total float64) {
 	known.recent[known.visits%recentVisits] = v
 }
 
-// handle does what the service does with one batch: decode, group, encode.
+// handle processes one batch: it decodes, groups and encodes.
 func (p *profiles) handle(message []byte) ([][]byte, error) {
 	orders, err := decode(message)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The topic that the service reads: so many batches of so many orders, by so many customers.
+// The size of the topic that the service reads: batches, orders in each, customers.
 const (
 	batches         = 32
 	ordersPerBatch  = 100
@@ -47,7 +47,7 @@ func newTopic(batches int) (*topic, error) {
 	return t, nil
 }
 
-// poll returns the messages from a place on. Like a client of Kafka it hands out copies, which the
+// poll returns the messages from offset on. Like a client of Kafka it returns copies, which the
 // caller owns.
 func (t *topic) poll(offset int) [][]byte {
 	var fetched [][]byte
@@ -84,7 +84,8 @@ func newCustomer(c int) *customer {
 	}
 }
 
-// newProfiles knows every customer already, as a service does that has been running for a day.
+// newProfiles makes a profile of every customer, like those of a service that has been running for
+// a day.
 func newProfiles(customers int) *profiles {
 	p := &profiles{byID: map[string]*profile{}}
 	for c := range customers {

@@ -35,8 +35,8 @@ type location struct {
 	} `json:"start"`
 }
 
-// askCompiler compiles the packages once more with -json=0, which writes what the compiler knows of
-// each line, and returns what it says of allocations. The results of the build are thrown away.
+// askCompiler compiles the packages once more with -json=0, which writes the compiler's diagnostics
+// for each line. It returns those about allocations. The results of the build are thrown away.
 func (s *Module) askCompiler(ctx context.Context, patterns []string) map[string][]escape {
 	dir, err := os.MkdirTemp("", "freehold-escapes-")
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *Module) askCompiler(ctx context.Context, patterns []string) map[string]
 		return nil
 	}
 	defer os.RemoveAll(dir)
-	// The folder's name is new, so the build cache cannot answer in the compiler's place, which
-	// would write nothing.
+	// The folder's name is new. With a known one the build cache would answer in the compiler's
+	// place, and write nothing.
 	out := filepath.Join(dir, "json")
 	args := append([]string{"build", "-o", os.DevNull, "-gcflags=-json=0," + out}, patterns...)
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -57,8 +57,8 @@ func (s *Module) askCompiler(ctx context.Context, patterns []string) map[string]
 	return s.readEscapes(out)
 }
 
-// readEscapes reads what the compiler wrote: a folder for each package, a file in it for each of
-// its files.
+// readEscapes reads the compiler's output: a folder for each package, and in it a file for each
+// source file.
 func (s *Module) readEscapes(dir string) map[string][]escape {
 	found := map[string][]escape{}
 	folders, err := os.ReadDir(dir)
@@ -84,8 +84,8 @@ func (s *Module) readEscapes(dir string) map[string][]escape {
 	return found
 }
 
-// parseEscapes adds what one file of the compiler's says. The key is that of files, a colon and the
-// line.
+// parseEscapes adds the allocations in one file of the compiler's output. A key is the key of
+// Module.files, a colon and the line.
 func (s *Module) parseEscapes(text []byte, found map[string][]escape) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 16<<20)
@@ -107,9 +107,9 @@ func (s *Module) parseEscapes(text []byte, found map[string][]escape) error {
 		inlined := true
 		for _, r := range d.Related {
 			if r.Message == "inlineLoc" {
-				// An allocation in an inlined function is told at the call, and where it stands in
-				// the source before anything else; the profile has it there. Later places are those
-				// of steps.
+				// The compiler reports an allocation in an inlined function at the call. The first
+				// related places say where it stands in the source, which is where the profile has
+				// it. Later places belong to steps.
 				if file, err := uriFile(r.Location.URI); inlined && err == nil {
 					if k := s.keyOf(file); k != "" {
 						places = append(places, fmt.Sprintf("%s:%d", k, r.Location.Range.Start.Line))
@@ -129,8 +129,7 @@ func (s *Module) parseEscapes(text []byte, found map[string][]escape) error {
 	return lines.Err()
 }
 
-// keyOf is the key of a file of this machine in source.files, or "" if its package was not asked
-// for.
+// keyOf is the key in s.files of a file of this machine, or "" if its package was not loaded.
 func (s *Module) keyOf(file string) string {
 	for key, f := range s.files {
 		if f.pkg.Fset.Position(f.syntax.Package).Filename == file {

@@ -1,8 +1,8 @@
 // Package source reads the source of a profiled program: which expressions of a line allocate, why
 // the compiler put them on the heap, and how the fields of its structs lie in memory.
 //
-// Start with [Open], which reads the packages of the frames that matter. Ask the [Module] about a
-// frame then: [Module.Expressions], [Module.EscapeReason], [Module.StructAt] and
+// Start with [Open], which reads the packages of the frames that matter. Then ask the [Module]
+// about a frame: [Module.Expressions], [Module.EscapeReason], [Module.StructAt] and
 // [Module.ReturnsPointers]. [LayoutOf] and [Reordered] compare orders of fields.
 //
 // Nothing is fetched and no file of the module changes, whatever the user's settings allow.

@@ -10,9 +10,10 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// EscapeReason says why the allocation at a frame is on the heap. It is "" if the compiler does not
-// know, or knows several of the kind. What append and maps allocate could be nowhere else. want is
-// the kind of expression that allocates, "" if that is not known.
+// EscapeReason says why the allocation at a frame is on the heap. It is "" if the compiler gives no
+// reason, or reasons for several allocations of the kind. Append and maps need no reason: they
+// always allocate on the heap. want is the kind of expression that allocates, "" if that is not
+// known.
 func (s *Module) EscapeReason(at *stack.Frame, want Kind) string {
 	f := s.file(at)
 	if f == nil {
@@ -29,7 +30,7 @@ func (s *Module) EscapeReason(at *stack.Frame, want Kind) string {
 	}
 	for i := range s.escapes[key] {
 		e := &s.escapes[key][i]
-		// Where it was inlined, names have their package.
+		// In an inlined function, names have their package.
 		what := strings.ReplaceAll(e.What, f.pkg.Name+".", "")
 		switch {
 		case what == "", want != "" && kindEscaping(what, list) != want: // a repetition without text, or another kind
@@ -38,8 +39,8 @@ func (s *Module) EscapeReason(at *stack.Frame, want Kind) string {
 		case chosen != what:
 			return "" // either may be the one
 		case len(e.Flow) > len(best.Flow):
-			// A way of more steps tells more: the copy inlined into a caller says what becomes of
-			// the result, where the function itself says "return".
+			// A longer flow says more: for the function itself it ends with "return", for the copy
+			// inlined into a caller it shows the use of the result.
 			best = e
 		}
 	}
@@ -49,8 +50,8 @@ func (s *Module) EscapeReason(at *stack.Frame, want Kind) string {
 	return best.reason()
 }
 
-// expressions is how many of what a line makes can be the one that the compiler tells of: not what
-// append and maps allocate, nor variables, which stand beside the expression that they are set to.
+// expressions is the number of a line's expressions that the compiler's report can be about. Append
+// and maps are not reported, and a variable stands beside the expression that it is set to.
 func expressions(list []Expression) (n int) {
 	for _, m := range list {
 		if m.Kind != KindAppend && m.Kind != KindMapAssign && !strings.HasPrefix(m.Text, "variable ") {
@@ -60,7 +61,7 @@ func expressions(list []Expression) (n int) {
 	return n
 }
 
-// kindEscaping is the kind of expression that escapes, among those that its line makes.
+// kindEscaping is the kind of the escaping expression, one of those on its line.
 func kindEscaping(what string, list []Expression) Kind {
 	for _, m := range list {
 		if m.Text == what {

@@ -27,7 +27,7 @@ func KindOf(entries map[string]float64) Kind {
 	return best
 }
 
-// kindOfEntry is the kind of expression that comes to the allocator by a function of the runtime.
+// kindOfEntry is the kind of expression that calls the allocator by this function of the runtime.
 func kindOfEntry(entry string) Kind {
 	for _, k := range []struct {
 		prefix string

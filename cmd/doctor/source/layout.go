@@ -64,11 +64,11 @@ func fieldsOf(u *types.Struct) []*types.Var {
 	return fields
 }
 
-// Reordered is the struct with its fields in the order that takes the fewest bytes and, among
-// those, lets the collector stop soonest: nothing first, so that it needs no padding at the end;
-// then by alignment, the largest first; then those with pointers, those with the shortest tail
-// behind their last pointer first. This is the order of x/tools' fieldalignment, whose results are
-// in words.
+// Reordered is the struct with its fields in the order that takes the fewest bytes and, among such
+// orders, lets the collector stop soonest. Fields of size 0 come first, so that they need no
+// padding at the end. Then alignment decides, the largest first. Then come fields with pointers
+// before others, those with the shortest tail behind their last pointer first. This is the order of
+// x/tools' fieldalignment, whose results are in words.
 func Reordered(u *types.Struct, sizes types.Sizes) *types.Struct {
 	fields := fieldsOf(u)
 	tags := map[*types.Var]string{}
@@ -119,9 +119,9 @@ const (
 	headerSize = 8
 )
 
-// SizeClass is the size of the block that the allocator takes for an object on a 64-bit system. The
-// doctor's own allocator is asked: classes are the same everywhere, and have hardly changed since
-// Go 1.2.
+// SizeClass is the size of the block that the allocator takes for an object on a 64-bit system. It
+// comes from the doctor's own allocator: size classes are the same on all systems, and have hardly
+// changed since Go 1.2.
 func SizeClass(size int64, pointers bool) int64 {
 	if pointers && size > MaxHeaderless {
 		size += headerSize

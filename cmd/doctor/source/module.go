@@ -15,9 +15,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// A Module is the program's source at hand: the packages of the frames that it was opened for, with
-// types, and the compiler's escape analysis. It does not guess: a line whose function
-// has another name than in the profile is of another version, and is left out.
+// A Module is the source of a program: the packages of the frames that it was opened for, with
+// types, and the compiler's escape analysis. It does not guess: if a line's function has another
+// name than in the profile, the source is of another version, and the line is left out.
 type Module struct {
 	// Problems says what could not be read, and why, in one line each.
 	Problems []string
@@ -36,8 +36,8 @@ type sourceFile struct {
 	syntax *ast.File
 }
 
-// folder finds the folder below the root that has the file, which may have been compiled elsewhere:
-// by the longest end of its path that exists here.
+// folder finds the folder below the root that has the file. The file may have been compiled
+// elsewhere, so folder takes the longest end of its path that exists below the root.
 func (s *Module) folder(file string) (string, bool) {
 	if rel, err := filepath.Rel(s.root, file); err == nil && filepath.IsLocal(rel) {
 		file = rel
@@ -56,8 +56,8 @@ func (s *Module) folder(file string) (string, bool) {
 	return "", false
 }
 
-// file returns the file of a frame, or nil if it is not at hand. A package main is known by its
-// folder, since profiles call it nothing else.
+// file returns the file of a frame, or nil if it was not read. It finds a package main by its
+// folder, because profiles have only the name "main" for it.
 func (s *Module) file(at *stack.Frame) *sourceFile {
 	base := path.Base(stack.Slashed(at.File))
 	if pkg := importPath(at.Func); pkg != "main" {
@@ -76,8 +76,8 @@ func (s *Module) file(at *stack.Frame) *sourceFile {
 	return nil
 }
 
-// function returns the declaration around a frame's line if it is the one that the profile names.
-// For the initialiser of a package's variable there is none, and that is ok.
+// function returns the declaration around a frame's line, if it is the function that the profile
+// names. The initialiser of a package's variable has no declaration; ok is true then, too.
 func (f *sourceFile) function(at *stack.Frame) (decl *ast.FuncDecl, ok bool) {
 	want := DeclaredName(at.Func)
 	for _, d := range f.syntax.Decls {
@@ -98,15 +98,15 @@ func (f *sourceFile) text(e ast.Expr) string { return types.ExprString(e) }
 
 func (f *sourceFile) line(p token.Pos) int { return f.pkg.Fset.Position(p).Line }
 
-// escape is the compiler's report on one allocation: the expression on the heap, and the way by
+// escape is the compiler's report on one allocation: the expression on the heap, and the flow by
 // which it leaves the function.
 type escape struct {
 	What string // the expression, as the compiler writes it: &node{...}
-	Line int    // where it stands, or where the function was inlined that has it
+	Line int    // the line of the expression, or of the call if its function was inlined
 	Flow []step // from the expression to where it escapes
 }
 
-// step is one assignment on the way.
+// step is one assignment of the flow.
 type step struct {
 	Code string // return x
 	Why  string // return, assign, call parameter, interface-converted, too large for stack ...

@@ -39,7 +39,7 @@ func declName(fn *ast.FuncDecl) string {
 func importPath(fn string) string { return strings.ReplaceAll(stack.PackageOf(fn), "%2e", ".") }
 
 // DeclaredName is the declared function that a symbol belongs to, as declName writes it: closures
-// and wrappers carry the name of what they stand in.
+// and wrappers contain the name of the function around them.
 func DeclaredName(fn string) string {
 	name := strings.TrimPrefix(strings.TrimPrefix(fn, stack.PackageOf(fn)), ".")
 	name = strings.TrimSuffix(withoutTypes(name), "-fm")
@@ -54,8 +54,8 @@ func DeclaredName(fn string) string {
 	return parts[0]
 }
 
-// wrapped reports whether a part of a symbol was made up by the compiler: func1, gowrap2,
-// deferwrap1, a number, or nothing.
+// wrapped reports whether the compiler added this part of a symbol: func1, gowrap2, deferwrap1, a
+// number, or nothing.
 func wrapped(part string) bool {
 	part = strings.TrimRight(part, "0123456789")
 	return part == "" || part == "func" || part == "gowrap" || part == "deferwrap"
@@ -83,8 +83,8 @@ func withoutTypes(name string) string {
 	return b.String()
 }
 
-// firstLine is what an error says first; the go command writes many lines, with the package's name
-// above.
+// firstLine is the first line of an error that says something. The go command writes many lines,
+// with the package's name above.
 func firstLine(err error) string {
 	text := err.Error()
 	if e := (packages.Error{}); errors.As(err, &e) {

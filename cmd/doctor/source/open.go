@@ -13,8 +13,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// sourcePackages is the number of packages that are read: a diagnosis is to end in seconds, and the
-// packages of the sites that matter are few.
+// sourcePackages is the number of packages that are read: a diagnosis should take seconds, and the
+// important sites are in few packages.
 const sourcePackages = 12
 
 // Open reads the packages of the frames from the module at root, at most twelve of them, the first
@@ -41,7 +41,7 @@ func Open(ctx context.Context, root string, hot []*stack.Frame) (*Module, error)
 	return s, nil
 }
 
-// compare notes files that have other functions on the profile's lines.
+// compare notes as problems the files that have other functions on the profile's lines.
 func (s *Module) compare(hot []*stack.Frame) {
 	noted := map[*sourceFile]bool{}
 	for _, at := range hot {
@@ -56,7 +56,7 @@ func (s *Module) compare(hot []*stack.Frame) {
 	}
 }
 
-// patterns says how the go command calls the packages of the frames, each once.
+// patterns are the patterns by which the go command finds the packages of the frames, each once.
 func (s *Module) patterns(hot []*stack.Frame) (patterns []string) {
 	seen := map[string]bool{}
 	for _, at := range hot {
@@ -77,8 +77,8 @@ func (s *Module) patterns(hot []*stack.Frame) (patterns []string) {
 	return patterns
 }
 
-// load parses the packages and checks their types. What they import comes from the compiler's
-// export data.
+// load parses the packages and checks their types. Their imports come from the compiler's export
+// data.
 func (s *Module) load(ctx context.Context, patterns []string) error {
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx,

@@ -40,9 +40,9 @@ func (s *Module) own(t *types.Named) bool {
 	return pkg != nil && (s.packages[pkg.Path()] != nil && stack.Within(s.packages[pkg.Path()].PkgPath, s.module) || stack.Within(pkg.Path(), s.module))
 }
 
-// reorderable reports whether the type is a struct with at least two fields whose sizes are known
-// and which stand where they are for no reason that shows: blank fields pad or mark, and C decides
-// over the order of its own.
+// reorderable reports whether the type is a struct with at least two fields of known sizes, in an
+// order without a visible reason. Visible reasons are blank fields, which pad or mark, and a type
+// of C, whose order C sets.
 func reorderable(t *types.Named) bool {
 	u, ok := t.Underlying().(*types.Struct)
 	if !ok || u.NumFields() < 2 || !sized(t, map[types.Type]bool{}) || strings.HasPrefix(t.Obj().Name(), "_C") {

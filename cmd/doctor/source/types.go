@@ -50,7 +50,7 @@ func (s *Module) Expressions(at *stack.Frame) (list []Expression) {
 	v := &visitor{sourceFile: f, line: at.Line}
 	ast.Inspect(scope, func(n ast.Node) bool {
 		if n == nil || f.line(n.Pos()) > at.Line || f.line(n.End()) < at.Line {
-			return n == nil || f.line(n.Pos()) <= at.Line // what ends before may have neighbours that do not
+			return n == nil || f.line(n.Pos()) <= at.Line // a node that ends earlier may have neighbours that do not
 		}
 		v.visit(n)
 		return true
@@ -58,7 +58,7 @@ func (s *Module) Expressions(at *stack.Frame) (list []Expression) {
 	return v.list
 }
 
-// visitor collects what one line makes.
+// visitor collects the allocating expressions of one line.
 type visitor struct {
 	*sourceFile
 	line int
@@ -164,7 +164,7 @@ func (v *visitor) call(n *ast.CallExpr) {
 	}
 }
 
-// conversion is between strings and slices, or to an interface.
+// conversion notes a conversion between strings and slices, or to an interface.
 func (v *visitor) conversion(n *ast.CallExpr, t types.Type) {
 	from := v.pkg.TypesInfo.TypeOf(n.Args[0])
 	switch {
@@ -190,8 +190,8 @@ func (v *visitor) boxed(n *ast.CallExpr, fun types.Type) {
 	}
 }
 
-// implicit notes an expression that becomes an interface without a conversion being written. A
-// constant does not: the compiler has it ready.
+// implicit notes an expression that becomes an interface without a written conversion. It skips
+// constants, because the compiler allocates them statically.
 func (v *visitor) implicit(e ast.Expr, to types.Type, into string) {
 	from := v.pkg.TypesInfo.Types[e]
 	if to != nil && from.Type != nil && from.Value == nil && types.IsInterface(to) && !isTypeParam(to) && boxes(from.Type) {
@@ -246,8 +246,8 @@ func (v *visitor) assign(n *ast.AssignStmt) {
 	}
 }
 
-// boxes reports whether a value of the type needs memory of its own in an interface: whatever is no
-// pointer and no interface already.
+// boxes reports whether a value of the type needs memory of its own in an interface: that is, if it
+// is neither a pointer nor an interface.
 func boxes(t types.Type) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Interface, *types.Pointer, *types.Map, *types.Chan, *types.Signature:
@@ -263,8 +263,8 @@ func isString(t types.Type) bool {
 	return ok && b.Info()&types.IsString != 0
 }
 
-// ReturnsPointers reports whether a function's results lead to memory, errors and strings aside,
-// and whether that is known.
+// ReturnsPointers reports whether a function's results hold pointers, errors and strings aside, and
+// whether that is known.
 func (s *Module) ReturnsPointers(at *stack.Frame) (yes, known bool) {
 	if strings.Contains(at.Func, ".func") {
 		return false, false

@@ -5,7 +5,7 @@ import "strings"
 // An Activity is a kind of work that the program's own CPU time goes into.
 type Activity string
 
-// The activities. All but the first are told by a function on the stack.
+// The activities. A function on the stack decides all but the first.
 const (
 	OwnWork     Activity = "the program's own work"
 	Syscalls    Activity = "system calls"
@@ -15,9 +15,9 @@ const (
 	StackGrowth Activity = "growing and copying stacks"
 )
 
-// activities are functions that tell an activity wherever they stand on a stack. The first that
-// fits counts: a goroutine that waits for a lock ends in the scheduler, which ends in a system
-// call.
+// activities are functions that decide the activity of a stack, wherever they stand on it. The
+// first match in this order counts, because a goroutine that waits for a lock calls the scheduler,
+// which makes a system call.
 var activities = []struct {
 	activity Activity
 	prefixes []string
@@ -30,8 +30,8 @@ var activities = []struct {
 	{Scheduling, []string{"runtime.schedule", "runtime.findRunnable", "runtime.mcall", "runtime.park_m", "runtime.goready", "runtime.futex", "runtime.netpoll", "runtime.epollwait", "runtime.usleep", "runtime.mstart"}},
 }
 
-// activityRank is the index in activities of the one that the function tells, len(activities) if it
-// tells none.
+// activityRank is the index in activities of the activity that the function decides,
+// len(activities) if it decides none.
 func activityRank(fn string) int {
 	for i, k := range activities {
 		for _, p := range k.prefixes {

@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// A Class is what CPU time was spent on: the program itself, the allocator, or a part of the
-// collector.
+// A Class says what used CPU time: the program itself, the allocator, or a part of the collector.
 type Class int
 
 // The classes.
 const (
-	Mutator  Class = iota // the program's own work, and all that no other class has
+	Mutator  Class = iota // the program's own work, and all time in no other class
 	Alloc                 // the allocator
-	Zero                  // clearing memory that is handed out
+	Zero                  // clearing memory that is being allocated
 	Mark                  // workers of the collector
 	MarkIdle              // the same on Ps that had nothing else to do
 	Assist                // marking that allocating goroutines must do
-	Sweep                 // sweeping, in the background or on the way of an allocation
+	Sweep                 // sweeping, in the background or inside an allocation
 	Barrier               // write barriers
 	Pause                 // starting and ending cycles, with the world stopped or about to be
 	Scavenge              // giving memory back to the system
@@ -36,19 +35,19 @@ func (c Class) String() string { return classNames[c] }
 // IsGC reports whether the class is the collector's.
 func (c Class) IsGC() bool { return c >= Mark && c <= Scavenge }
 
-// allocEntry are functions of the runtime by which programs come to the allocator. Since Go 1.27
-// the compiler calls mallocs that are specialised for a size, so runtime.mallocgc alone is not
-// enough. Some of these do work besides, such as copying and hashing.
+// allocEntry are functions of the runtime by which programs call the allocator. Since Go 1.27 the
+// compiler calls mallocs that are specialised for a size, so runtime.mallocgc alone is not enough.
+// Some of these functions do other work, too, such as copying and hashing.
 var allocEntry = regexp.MustCompile(`^runtime\.(malloc|newobject|newarray|makeslice|growslice|rawstring|rawbyteslice|rawruneslice|concatstring|concatbyte|` +
 	`slicebytetostring|stringtoslicebyte|stringtoslicerune|slicerunetostring|intstring|mapassign|makemap|makechan|convT|moveSlice)|` +
 	`^(reflect|internal/reflectlite)\.(unsafe_New|makemap|mapassign|growslice|makechan)|^internal/bytealg\.MakeNoZero$|^maps\.clone$`)
 
-// allocCore are those that do nothing but allocate.
+// allocCore are those of them that only allocate.
 var allocCore = regexp.MustCompile(`^runtime\.(malloc|newobject|newarray|makeslice|rawstring|rawbyteslice|rawruneslice)|^reflect\.unsafe_New|^internal/bytealg\.MakeNoZero$`)
 
 // oneOf are the classes that a single function on the stack decides, wherever it stands. The first
-// that fits counts: assists happen below the allocator, the profiler's flush below the end of a
-// cycle.
+// match in this order counts, because the allocator calls assists, and the end of a cycle calls the
+// profiler's flush.
 var oneOf = []struct {
 	class    Class
 	prefixes []string
@@ -83,8 +82,8 @@ func rankOf(fn string) int {
 	return len(oneOf)
 }
 
-// stringEntries are the functions of the runtime that concatenate and convert, and what
-// strings.Builder and strings.Repeat allocate by.
+// stringEntries are the functions of the runtime that concatenate and convert strings, and the one
+// by which strings.Builder and strings.Repeat allocate.
 var stringEntries = []string{
 	"runtime.concatstring", "runtime.concatbyte", "runtime.slicebytetostring", "runtime.stringtoslicebyte", "runtime.stringtoslicerune", "runtime.slicerunetostring",
 	"runtime.intstring", "runtime.rawstring", "runtime.rawbyteslice", "internal/bytealg.MakeNoZero",

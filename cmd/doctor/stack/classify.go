@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// A Placement is the class of a stack, and its way into the allocator.
+// A Placement is the class of a stack, and its entry to the allocator.
 type Placement struct {
 	Class Class
 	Entry string // outermost function of the allocator among the runtime's innermost frames, "" if there is none
@@ -47,7 +47,7 @@ func Classify(frames []*Frame) Placement {
 }
 
 // PointersOf reports whether a stack in the allocator allocates memory with pointers, and whether
-// that is known. The stacks of large objects do not tell.
+// that is known. It is unknown for large objects.
 func PointersOf(frames []*Frame) (has, known bool) {
 	for _, f := range frames {
 		if !f.Runtime {

@@ -35,7 +35,7 @@ type Frame struct {
 // IsProfiler reports whether the function is part of the CPU or the heap profiler.
 func (f *Frame) IsProfiler() bool { return f.rank == rankProfiler }
 
-// lineKey tells frames apart.
+// lineKey identifies a frame.
 type lineKey struct {
 	fn, file string
 	line     int
@@ -45,7 +45,7 @@ type lineKey struct {
 // goroutine at a time.
 type Table struct {
 	main   string // path of the main module, "" if not known
-	goroot string // directory of the standard library's source with a slash behind it, "" if file names do not tell
+	goroot string // directory of the standard library's source with a slash behind it, "" if file names do not show it
 	known  map[lineKey]*Frame
 	ids    map[string]int // functions' ids
 }
@@ -137,9 +137,9 @@ func (t *Table) isStd(f *Frame) bool {
 	return !strings.Contains(first, ".")
 }
 
-// isUser reports whether the frame is of the main module. Where its path is not known, that is what
-// is neither the standard library's nor a dependency's, whose file names bear a version or lie
-// below vendor.
+// isUser reports whether the frame is of the main module. If the module's path is not known, all
+// frames count that belong neither to the standard library nor to a dependency. A dependency's file
+// names contain a version or lie below vendor.
 func (t *Table) isUser(f *Frame) bool {
 	if f.Package == "main" {
 		return true

@@ -15,8 +15,8 @@ func Outermost(frames []*Frame, match func(*Frame) bool) int {
 	return -1
 }
 
-// Matching is match with a memory of its answers by function, because a profile has each function
-// many times. The frames must be of one [Table].
+// Matching returns match with a cache of its answers by function, because a profile has each
+// function many times. The frames must be of one [Table].
 func Matching(match func(*Frame) bool) func(*Frame) bool {
 	const unknown, yes, no = 0, 1, 2
 	var known []uint8
