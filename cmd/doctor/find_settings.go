@@ -18,8 +18,8 @@ const profilerID = "profiler-cost"
 const tooOftenID = "gc-too-often"
 
 const (
-	// tightLimit is how many times the live heap a limit leaves at most when it makes the collector
-	// run all the time.
+	// tightLimit is the largest ratio of the heap's goal to the live heap at which a limit that
+	// sets this goal counts as too tight.
 	tightLimit = 1.5
 	// settingGain is the least gain at which a setting is reported. It is larger than a site's,
 	// because a setting trades memory for CPU time.

@@ -115,8 +115,8 @@ func (a *account) samplingError(ns float64) float64 {
 	return a.period * math.Sqrt(math.Abs(ns)/a.period)
 }
 
-// cyclesTo is the gain of a setting that leaves the part of collections that is given, 1 for as
-// many as now. A cycle sweeps the whole heap, which is larger if there are fewer cycles.
+// cyclesTo is the gain of a setting that reduces the number of collections to the part left of it,
+// 1 for no reduction. A cycle sweeps the whole heap, which is larger if there are fewer cycles.
 func (a *account) cyclesTo(left float64) Gain {
 	swept := left
 	if room := a.pace.room; room > 0 && left > 0 {

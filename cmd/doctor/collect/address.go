@@ -156,9 +156,9 @@ func (c *collector) metrics(ctx context.Context, server *debugport.Server, path 
 	return e.Metrics[1], nil
 }
 
-// keepMetrics keeps values in the form of gctune.Handler, which has a place for all of them. The
-// text form of a heap profile is not kept as it was served: it is a heap profile as well, and there
-// are two of these already.
+// keepMetrics keeps values in the form of gctune.Handler, which can hold all of them. The text form
+// of a heap profile is not kept as it was served: it is a heap profile as well, and there are two
+// of these already.
 func (c *collector) keepMetrics(name string, m evidence.Metrics) error {
 	if m.Empty() {
 		return nil

@@ -200,8 +200,8 @@ func settingsHead(h doctor.HeapState) string {
 	return fmt.Sprintf("now GOGC=%.0f", h.GOGC)
 }
 
-// sameRemedy is the number of the first finding before the i-th, both from 1 on, whose remedy is
-// the same word for word; 0 if there is none. Readers need it once.
+// sameRemedy is the number of the first finding before number i with the same remedy, word for
+// word; 0 if there is none. Numbers begin with 1. Readers need a remedy only once.
 func sameRemedy(findings []doctor.Finding, i int) int {
 	for k := range i - 1 {
 		if findings[k].Remedy == findings[i-1].Remedy && slices.Equal(findings[k].Check, findings[i-1].Check) {
