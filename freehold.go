@@ -105,22 +105,3 @@ func (o Options) validate() error {
 // ErrStarted says that [Configure] came too late: a package has allocated already, so the modes
 // cannot change any more.
 var ErrStarted = errors.New("freehold: the modes are in use already; call Configure before the first allocation")
-
-// Configure adds o to the modes that FREEHOLD and earlier calls ask for. It never takes a mode
-// away. For numbers, the variable overrides calls, and the last call overrides earlier ones. If a
-// package has asked for its mode already, and the call would change the modes, Configure changes
-// nothing and returns an error that errors.Is [ErrStarted]. If a number is negative and must not
-// be, it changes nothing and returns another error.
-func Configure(o Options) error { return process.configure(o) }
-
-// Modes returns the modes in force so far, without freezing them.
-func Modes() Options { return process.current() }
-
-// HeapMode reports whether blocks must come from the Go heap. The first call freezes the modes for
-// the life of the process, so only a package that is about to allocate calls it. Later calls cost
-// one atomic load.
-func HeapMode() bool { return process.frozen()&modeHeap != 0 }
-
-// NoReuseMode reports whether arenas on Go memory leave their freed memory to the collector. It
-// freezes the modes as [HeapMode] does.
-func NoReuseMode() bool { return process.frozen()&modeNoReuse != 0 }

@@ -32,7 +32,7 @@ func Period() int64 { return allocsample.Period() }
 // reads, otherwise text for people. It returns the error of w.
 func WriteTo(w io.Writer, debug int) error {
 	if debug != 0 {
-		return writeText(w, estimates())
+		return wrap(writeText(w, estimates()))
 	}
 	return wrap(build(estimates()).Write(w))
 }

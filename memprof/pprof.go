@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/freehold-go/freehold/internal/allocsample"
 )
 
 // build makes a profile in pprof's terms.
@@ -20,7 +22,7 @@ func build(list []estimate) *profile.Profile {
 			},
 			DefaultSampleType: "inuse_space",
 			PeriodType:        &profile.ValueType{Type: "space", Unit: "bytes"},
-			Period:            Period(),
+			Period:            allocsample.Period(),
 			TimeNanos:         time.Now().UnixNano(),
 		},
 		locations: make(map[runtime.Frame]*profile.Location),

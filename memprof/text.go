@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+
+	"github.com/freehold-go/freehold/internal/allocsample"
 )
 
 // writeText writes estimates for people: the sums, and then each site with its stack.
@@ -15,7 +17,7 @@ func writeText(w io.Writer, list []estimate) error {
 			sum[i] += v
 		}
 	}
-	fmt.Fprintf(out, "offheap profile, one sample in %d bytes: in use %s, allocated %s\n", Period(), figures(sum[2:]), figures(sum[:2]))
+	fmt.Fprintf(out, "offheap profile, one sample in %d bytes: in use %s, allocated %s\n", allocsample.Period(), figures(sum[2:]), figures(sum[:2]))
 	for _, e := range list {
 		fmt.Fprintf(out, "\nin use %s, allocated %s, %d bytes each", figures(e.values[2:]), figures(e.values[:2]), e.size)
 		if e.purpose != "" {
@@ -26,7 +28,7 @@ func writeText(w io.Writer, list []estimate) error {
 			fmt.Fprintf(out, "    %s\n        %s:%d\n", f.Function, f.File, f.Line)
 		}
 	}
-	return wrap(out.Flush())
+	return out.Flush()
 }
 
 // figures is a number of blocks and of bytes.

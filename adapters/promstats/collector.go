@@ -1,10 +1,7 @@
 package promstats
 
 import (
-	"math"
 	"slices"
-	"strconv"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -73,10 +70,6 @@ type Collector struct{}
 // NewCollector makes a [Collector]. Register it once.
 func NewCollector() *Collector { return &Collector{} }
 
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("freehold_"+name, help, labels, nil)
-}
-
 var (
 	inUse    = desc("in_use_bytes", "Bytes that a package of freehold holds outside the Go heap, allocated and not yet freed.", "package")
 	retained = desc("retained_bytes", "Bytes that were freed, are kept for the next allocation, and still take memory.", "package")
@@ -127,30 +120,6 @@ func (*Collector) Collect(to chan<- prometheus.Metric) {
 	g.arenas()
 	g.debug()
 	g.tuner()
-}
-
-// values sends values.
-type values struct{ to chan<- prometheus.Metric }
-
-func (g values) set(d *prometheus.Desc, value int64, labels ...string) {
-	for i, l := range labels {
-		if !utf8.ValidString(l) {
-			labels[i] = strconv.Quote(l)
-		}
-	}
-	g.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
-}
-
-// count is set for what never falls.
-func (g values) count(d *prometheus.Desc, value uint64) {
-	g.to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value))
-}
-
-// setLimit is set for a limit, of which none is no figure.
-func (g values) setLimit(d *prometheus.Desc, value int64, labels ...string) {
-	if value != 0 && value != math.MaxInt64 {
-		g.set(d, value, labels...)
-	}
 }
 
 func (g values) process() {

@@ -14,13 +14,6 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// The exit statuses of compare. 130 is what shells report for a program that Ctrl-C ended.
-const (
-	exitSlower      = 1
-	exitNoResult    = 2
-	exitInterrupted = 130
-)
-
 // compareCommand is the verb compare: whether a change made a program cheaper.
 func compareCommand() *cli.Command {
 	return &cli.Command{

@@ -21,13 +21,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// Exit codes of the doctor beside 0: a finding is above the share of -fail-above, or there is no
-// answer.
-const (
-	exitAbove   = 1
-	exitNoIdea  = 2
-	doctorUsage = "[flags] [FILE | FOLDER | URL | PACKAGE ...] [-- COMMAND ARGUMENT ...]"
-)
+const doctorUsage = "[flags] [FILE | FOLDER | URL | PACKAGE ...] [-- COMMAND ARGUMENT ...]"
 
 // doctorCommand is the verb doctor: the collector's cost in a program, and the CPU that a change
 // saves. Program is the command line behind "--".

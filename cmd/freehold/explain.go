@@ -12,12 +12,6 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// The exit statuses of explain.
-const (
-	exitMistake    = 1
-	exitUnreadable = 2
-)
-
 // explainCommand is the verb explain: what a process has left that ran with
 // FREEHOLD=...,evidence=DIR.
 func explainCommand() *cli.Command {

@@ -19,10 +19,6 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// exitUsage is the exit status for a wrong command line, and for each error without a status of its
-// own.
-const exitUsage = 1
-
 func main() {
 	workloads.All().RunChild()
 	service.RunChild()

@@ -2,7 +2,6 @@ package bound
 
 import (
 	"math/bits"
-	"sync"
 	"unsafe"
 )
 
@@ -183,9 +182,6 @@ func SizeOf[T any](n int) int {
 
 // Slice maps n values, zeroed. What they point to must stay alive without them.
 func Slice[T any](n int) []T { return Over[T](Map(SizeOf[T](n)), n) }
-
-// HugePagesMissing returns why mappings cannot have huge pages here, or "".
-var HugePagesMissing = sync.OnceValue(noHugePages)
 
 // Over lays a slice of n values over the beginning of a mapping.
 func Over[T any](mem []byte, n int) []T {

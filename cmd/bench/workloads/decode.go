@@ -2,16 +2,12 @@ package workloads
 
 import (
 	"bytes"
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"runtime/metrics"
-	"slices"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	goccy "github.com/goccy/go-json"
 
 	"github.com/freehold-go/freehold/cmd/bench"
 )
@@ -19,41 +15,6 @@ import (
 // What decoding JSON costs with different libraries, on the user's own documents. Each contestant decodes as its users call it, with the
 // settings that it has by itself. The bound reads the tokens with jsontext and builds nothing: what is left of a decoder on top of it
 // that neither reflects nor allocates. Scanners with vector instructions may stay below.
-
-// The contestants that others are held against.
-const (
-	encodingJSON = "encoding/json"
-	tokensOnly   = "jsontext"
-)
-
-func decodeWorkloads() []bench.Workload {
-	return []bench.Workload{
-		decodeWorkload("decode", "Decode a file of JSON into maps, slices and interfaces, as programs do that know nothing of it, and keep the four latest.", false),
-		decodeWorkload("decode/struct", "Decode a file of JSON into structs whose fields are made from it, as programs do that know it, and keep the four latest.", true),
-	}
-}
-
-func decodeWorkload(name, doc string, typed bool) bench.Workload {
-	return bench.Workload{
-		Name: name, Doc: doc, Op: "document", Size: "bytes",
-		Inputs:  documents,
-		Ops:     func(int) int { return decodeAlive },
-		Heap:    encodingJSON,
-		Bound:   tokensOnly,
-		Measure: measureDecode,
-		Contestants: slices.Concat([]bench.Contestant{
-			{Name: encodingJSON, Note: "Unmarshal of the standard library", Prepare: Decode(stdjson.Unmarshal, typed)},
-			{Name: "json/v2", Note: "Unmarshal of go-json-experiment, which is encoding/json/v2 of Go", Prepare: Decode(func(data []byte, v any) error {
-				return json.Unmarshal(data, v)
-			}, typed)},
-			{Name: "goccy/go-json", Note: "Unmarshal", Prepare: Decode(func(data []byte, v any) error {
-				return goccy.Unmarshal(data, v)
-			}, typed)},
-		}, sonicContestants(typed), []bench.Contestant{{
-			Name: tokensOnly, Note: "the bound: its tokens are read and nothing is built, which is what is left if decoding allocates nothing", Prepare: decodeTokens, Bound: true,
-		}}),
-	}
-}
 
 // decodeAlive is how many documents are alive at a time, and how many a round decodes.
 const decodeAlive = 4

@@ -187,9 +187,6 @@ func mapLookupBound(r *bench.Run) func() uint64 {
 	})(r)
 }
 
-// A mapValue is what map/strings holds.
-type mapValue struct{ count, bytes int64 }
-
 // mapName writes the key of entry i into room and returns it: 8 to 23 bytes, of which the first 8 differ for all i.
 func mapName(room *[24]byte, i int) []byte {
 	x := uint64(i) * 0x9e3779b97f4a7c15

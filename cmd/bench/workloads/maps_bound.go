@@ -35,6 +35,9 @@ func (t *boundTables[T]) put(table []T) {
 	t[bits.TrailingZeros(uint(len(table)))] = table
 }
 
+// A mapValue is what map/strings holds.
+type mapValue struct{ count, bytes int64 }
+
 type boundEntry struct{ key, value int64 } // key 0 is none: mapKey(0) is kept beside
 
 // A boundMap is a table from int64 to int64.

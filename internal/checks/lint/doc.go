@@ -6,8 +6,8 @@
 // a test runs them all over the repository and over small examples that break them. The rules:
 // which package may import which, where unsafe, linkname and cgo may stand and that each unsafe
 // operation says why it is safe, documentation on exported names, lengths, names, marks of
-// unfinished work, paths of an author's machine, and two sets of golden files: the dependencies of
-// each module and the exported API.
+// unfinished work, paths of an author's machine, that the files of a package name each other one
+// way, and two sets of golden files: the dependencies of each module and the exported API.
 //
 // # Changing a golden file
 //
@@ -16,5 +16,5 @@
 //
 // # What it is not
 //
-// It knows syntax, not types: what needs types is left to go vet.
+// It knows syntax, and types in [OneWay] alone: other rules that need types are left to go vet.
 package lint

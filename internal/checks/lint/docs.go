@@ -103,11 +103,3 @@ func undocumentedSpec(f *File, d *ast.GenDecl, spec ast.Spec) (found []Finding) 
 	}
 	return found
 }
-
-// exportedReceiver reports whether the function is no method or a method of an exported type.
-func exportedReceiver(d *ast.FuncDecl) bool {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return true
-	}
-	return ast.IsExported(receiverName(d))
-}

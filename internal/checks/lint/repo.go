@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -28,7 +29,12 @@ type File struct {
 }
 
 // Repo is the set of files that the rules look at.
-type Repo struct{ Files []File }
+type Repo struct {
+	Files []File
+
+	fset  *token.FileSet            // of all files
+	types map[string]*types.Package // by folder, those that others import; see OneWay
+}
 
 // Finding is a broken rule.
 type Finding struct {
@@ -107,11 +113,10 @@ func list(root string) (names []string, err error) {
 
 // New makes a repository of texts by path.
 func New(files map[string]string) (*Repo, error) {
-	r := &Repo{}
+	r := &Repo{fset: token.NewFileSet(), types: map[string]*types.Package{}}
 	for name, text := range files {
-		f := File{Path: name, Text: text}
+		f := File{Path: name, Text: text, fset: r.fset}
 		if strings.HasSuffix(name, ".go") && !strings.Contains(name, "testdata/") {
-			f.fset = token.NewFileSet()
 			var err error
 			if f.Syntax, err = parser.ParseFile(f.fset, name, text, parser.ParseComments|parser.SkipObjectResolution); err != nil {
 				return nil, fmt.Errorf("lint: %w", err)

@@ -178,9 +178,6 @@ var freePrograms = map[string]func(){
 	"realloc-interior":     func() { accessRealloc(allocateBlock(100)[8:]) },
 }
 
-// An other is as large as a point.
-type other struct{ a, b, c float64 }
-
 //go:noinline
 func allocateOther() *other { return offheap.New[other]() }
 

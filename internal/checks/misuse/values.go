@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/offheap"
@@ -13,6 +15,9 @@ type point struct{ x, y, z int64 }
 func (p *point) fill(*home)  { p.x, p.y, p.z = 1, 2, 3 }
 func (p *point) read() int64 { return p.y }
 func (p *point) write()      { p.y = 5 }
+
+// An other is as large as a point.
+type other struct{ a, b, c float64 }
 
 // A node is a value with pointers. Reading and writing follow them: what it holds beside them no
 // page can guard, because the collector scans it.
@@ -184,3 +189,33 @@ func accessByte(p *byte) { sum += int64(*p) }
 
 //go:noinline
 func accessByteWrite(p *byte) { *p = 0x5a }
+
+// churning says that memory is to be made and freed between giving up and use.
+var churning bool
+
+// churn makes and frees arenas and memory of the Go heap, so that freed memory soon holds other
+// data if it can.
+func churn() {
+	if !churning {
+		return
+	}
+	foreign := strings.Repeat("#", 64)
+	for range 2 {
+		for _, o := range []arena.Options{{}, {NoReuse: true}} {
+			a := arena.NewWith(o)
+			for range 30 {
+				n, p := arena.New[node](a), arena.New[point](a)
+				n.value, n.name, n.next = -1000, arena.String(a, foreign), arena.New[node](a)
+				n.next.value = -2000
+				*p = point{-3000, -3000, -3000}
+				arena.Bytes(a, foreign)
+			}
+			large := arena.MakeSlice[byte](a, 1<<20, 1<<20)
+			for i := range large {
+				large[i] = '#'
+			}
+			a.Free()
+		}
+		runtime.GC()
+	}
+}

@@ -1,0 +1,46 @@
+package workloads
+
+import (
+	stdjson "encoding/json"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	goccy "github.com/goccy/go-json"
+
+	"github.com/freehold-go/freehold/cmd/bench"
+)
+
+// The contestants that others are held against.
+const (
+	encodingJSON = "encoding/json"
+	tokensOnly   = "jsontext"
+)
+
+func decodeWorkloads() []bench.Workload {
+	return []bench.Workload{
+		decodeWorkload("decode", "Decode a file of JSON into maps, slices and interfaces, as programs do that know nothing of it, and keep the four latest.", false),
+		decodeWorkload("decode/struct", "Decode a file of JSON into structs whose fields are made from it, as programs do that know it, and keep the four latest.", true),
+	}
+}
+
+func decodeWorkload(name, doc string, typed bool) bench.Workload {
+	return bench.Workload{
+		Name: name, Doc: doc, Op: "document", Size: "bytes",
+		Inputs:  documents,
+		Ops:     func(int) int { return decodeAlive },
+		Heap:    encodingJSON,
+		Bound:   tokensOnly,
+		Measure: measureDecode,
+		Contestants: slices.Concat([]bench.Contestant{
+			{Name: encodingJSON, Note: "Unmarshal of the standard library", Prepare: Decode(stdjson.Unmarshal, typed)},
+			{Name: "json/v2", Note: "Unmarshal of go-json-experiment, which is encoding/json/v2 of Go", Prepare: Decode(func(data []byte, v any) error {
+				return json.Unmarshal(data, v)
+			}, typed)},
+			{Name: "goccy/go-json", Note: "Unmarshal", Prepare: Decode(func(data []byte, v any) error {
+				return goccy.Unmarshal(data, v)
+			}, typed)},
+		}, sonicContestants(typed), []bench.Contestant{{
+			Name: tokensOnly, Note: "the bound: its tokens are read and nothing is built, which is what is left if decoding allocates nothing", Prepare: decodeTokens, Bound: true,
+		}}),
+	}
+}

@@ -1,0 +1,25 @@
+package main
+
+// exitUsage is the exit status for a wrong command line, and for each error without a status of its
+// own.
+const exitUsage = 1
+
+// The exit statuses of the doctor beside 0: a finding is above the share of -fail-above, or there is
+// no answer.
+const (
+	exitAbove  = 1
+	exitNoIdea = 2
+)
+
+// The exit statuses of compare. 130 is what shells report for a program that Ctrl-C ended.
+const (
+	exitSlower      = 1
+	exitNoResult    = 2
+	exitInterrupted = 130
+)
+
+// The exit statuses of explain.
+const (
+	exitMistake    = 1
+	exitUnreadable = 2
+)
