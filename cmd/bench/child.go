@@ -18,8 +18,8 @@ func (s *Set) RunChild() {
 	if text == "" {
 		return
 	}
-	// Ctrl-C reaches every process of the terminal. The parent ends the child itself; one that died first would look
-	// like a failure.
+	// Ctrl-C reaches every process of the terminal. The parent ends the child itself. A child that
+	// died first would look like a failure.
 	signal.Ignore(os.Interrupt)
 	os.Exit(s.childMain(text))
 }

@@ -22,7 +22,7 @@ const (
 	exitInterrupted = 130
 )
 
-// errFailed ends the command with an error after the report, which has told what failed.
+// errFailed ends the command with an error after the report, which names the failures.
 var errFailed = errors.New("bench: a contestant failed, see the report")
 
 // Command returns the verb bench for a command line, over the workloads of the set. Flags may be written with one dash
@@ -97,7 +97,7 @@ func (s *Set) flags() (flags []cli.Flag) {
 	return flags
 }
 
-// readFlags notes what the flags of the workloads say.
+// readFlags notes the values of the workloads' flags.
 func (s *Set) readFlags(c *cli.Command, o *Options) error {
 	for _, w := range s.workloads {
 		for _, f := range w.Flags {
@@ -154,7 +154,7 @@ func writeReport(c *cli.Command, rep *report, stdout, stderr io.Writer) error {
 		if err := rep.writeJSON(stdout); err != nil {
 			return err
 		}
-		// The rows keep stdout for themselves; failures and bars are for who watches.
+		// Stdout has only the rows. Failures and bars go to stderr, for the user at the terminal.
 		t := &tableWriter{out: stderr, Painter: terminal.Painter{On: terminal.Colours(stderr)}}
 		t.writeFailures(rep.Rows)
 		t.writeBars(rep.Bars)
@@ -168,7 +168,7 @@ func writeReport(c *cli.Command, rep *report, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// list prints what there is to run.
+// list prints the workloads and their contestants.
 func (s *Set) list(out io.Writer) error {
 	for _, w := range s.workloads {
 		if _, err := fmt.Fprintf(out, "%s: %s\n", w.Name, w.Doc); err != nil {

@@ -7,10 +7,11 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// Which way is worth it often depends on how much there is: a crossover is where a contestant begins, or ceases, to cost
-// less than the Go heap. Between two sizes that were measured it is interpolated, on logarithmic axes as in the chart.
+// The best way often depends on the size. A crossover is the size at which a contestant begins, or
+// ceases, to cost less than the Go heap. Between two measured sizes it is interpolated, on
+// logarithmic axes as in the chart.
 
-// A crossover is what the sizes of a workload say about one contestant.
+// A crossover is the result for one contestant over the sizes of a workload.
 type crossover struct {
 	Row    *Row   // of the contestant, at its first size
 	Where  string // where it costs less than the Go heap: "from 2.3k on"
@@ -19,13 +20,14 @@ type crossover struct {
 
 type point struct{ X, Y float64 }
 
-// crossoverNoise is how far a ratio may be on the other side of 1 before it counts as a crossing.
+// crossoverNoise is the distance up to which a ratio on the other side of 1 does not count as a
+// crossing.
 const crossoverNoise = 0.05
 
 // leastCurve is how many sizes make a curve.
 const leastCurve = 3
 
-// crossovers says of each contestant but the heap where it costs less, if the sizes make a curve.
+// crossovers says where each contestant costs less than the heap, if the sizes make a curve.
 func (g *group) crossovers() []crossover {
 	if len(g.sizes) < leastCurve || g.w.Size == "bytes" || g.w.Inputs != nil {
 		return nil

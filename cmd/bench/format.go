@@ -23,7 +23,7 @@ func ratioText(r *float64) string {
 	return terminal.Ratio(*r)
 }
 
-// spreadText is a dash where one pass has nothing to be compared with.
+// spreadText is a dash if there was only one pass.
 func spreadText(r *Row) string {
 	if r.Passes < 2 {
 		return "–"

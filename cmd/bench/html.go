@@ -41,7 +41,7 @@ type pageGroup struct {
 	Curves        []int
 	Extra         [][]string // values of this workload alone: a header, then a row for each contestant
 	Crossovers    []pageCrossover
-	Heap          string // what crossovers are about
+	Heap          string // the contestant that crossovers compare with
 	Cheapest      string
 }
 
@@ -85,7 +85,8 @@ type pageCurve struct {
 	Values []float64 `json:"values"`
 }
 
-// chartSource is the library without the reference to its source map, which browsers would try to fetch.
+// chartSource is the library without the reference to its source map, which browsers would try to
+// fetch.
 func chartSource() string {
 	source, _, _ := strings.Cut(chartScript, "//# sourceMappingURL=")
 	return source
@@ -155,7 +156,7 @@ func (d *pageData) addChart(c pageChart) int {
 	return len(d.Charts) - 1
 }
 
-// kind is how a row is marked: by the part that it plays in the comparison.
+// kind is the mark of a row: its part in the comparison.
 func (r *Row) kind() string {
 	switch {
 	case r.Error != "":
@@ -197,7 +198,7 @@ func barsChart(g group, s sizeGroup) pageChart {
 			c.Sets = append(c.Sets, pageCurve{Name: r.Contestant, Kind: r.kind()})
 		}
 	}
-	// One data set with all bars; the others only say how each bar is coloured.
+	// One data set has all bars; the others only set their colours.
 	c.Sets = append([]pageCurve{set}, c.Sets...)
 	return c
 }
@@ -252,7 +253,8 @@ func ratiosChart(g group) pageChart {
 	return c
 }
 
-// curvesCharts draws what children recorded over time: a chart for each name, a curve for each contestant.
+// curvesCharts draws the curves that children recorded over time: a chart for each name, a curve
+// for each contestant.
 func curvesCharts(s sizeGroup) []pageChart {
 	var charts []pageChart
 	index := map[string]int{}

@@ -8,11 +8,11 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// An Input is a file that a workload works on, where sizes are not what its rows differ by.
+// An Input is a file that a workload works on, if its rows differ by input and not by size.
 type Input struct {
 	// Name identifies the input in the report.
 	Name string `json:"name"`
-	// File is its path, or empty for what the command carries in itself.
+	// File is its path, or empty for the document that the command contains.
 	File string `json:"file,omitempty"`
 	// Bytes is its size, decoded.
 	Bytes int `json:"bytes"`
@@ -20,7 +20,7 @@ type Input struct {
 	Quick bool `json:"-"`
 }
 
-// InputName is what people call a file: its name without folders and endings.
+// InputName is the short name of a file: without folders and endings.
 func InputName(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(file), ".")
 	return cmp.Or(name, filepath.Base(file))
@@ -32,7 +32,8 @@ type Place struct {
 	Input Input
 }
 
-// Places returns where w runs under the options, and whether in the shape of the quick selection.
+// Places returns the sizes or inputs at which w runs under the options, and whether in the shape of
+// the quick selection.
 func (w *Workload) Places(o *Options) (places []Place, quick bool, err error) {
 	quick = !o.Full
 	if w.Inputs != nil {

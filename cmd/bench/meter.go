@@ -35,15 +35,16 @@ func readGC() gcReading {
 	return gcReading{float64(s[0].Value.Uint64()), s[1].Value.Float64()}
 }
 
-// readHeapLive is what the last collection marked, in bytes.
+// readHeapLive is the number of bytes that the last collection marked.
 func readHeapLive() float64 {
 	s := []metrics.Sample{{Name: metricLiveHeap}}
 	metrics.Read(s)
 	return float64(s[0].Value.Uint64())
 }
 
-// readAllocs counts the objects ever allocated on the Go heap. ReadMemStats is exact where runtime/metrics counts an
-// object only when its span is given back; it stops the world, so it stands outside the timed part.
+// readAllocs counts the objects ever allocated on the Go heap. ReadMemStats is exact, while
+// runtime/metrics counts an object only when its span is returned. ReadMemStats stops the world, so
+// it is called outside the timed part.
 func readAllocs() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -63,7 +64,7 @@ func (r *Run) Start() (*Meter, error) {
 
 func (m *Meter) elapsed() time.Duration { return time.Since(m.begin) }
 
-// Stop notes in the run's sample what happened since Start.
+// Stop writes the measurements since Start into the run's sample.
 func (m *Meter) Stop(rounds int, ops float64) {
 	cpu, wall := usage.CPU()-m.cpu, time.Since(m.begin)
 	allocs, gc := readAllocs(), readGC()

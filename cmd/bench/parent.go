@@ -22,7 +22,8 @@ type event struct {
 	elapsed     time.Duration
 }
 
-// run runs the plan until it is done, its time is over or ctx is cancelled. What it measured is in the jobs.
+// run runs the plan until it is done, its time is over or ctx is cancelled. The measurements are in
+// the jobs.
 func (p *plan) run(ctx context.Context, progress func(event)) {
 	begin := time.Now()
 	if p.limited {
@@ -123,7 +124,7 @@ func StartChild(ctx context.Context, spec Spec, env []string) (Sample, error) {
 	return sample, nil
 }
 
-// maxErrorLines keeps a goroutine dump from burying the report: its beginning says what happened.
+// maxErrorLines keeps a goroutine dump from burying the report: the cause is at its beginning.
 const maxErrorLines = 20
 
 func indented(text string) string {

@@ -15,8 +15,8 @@ type Options struct {
 	Run *regexp.Regexp
 	// Contestants selects contestants by name; nil selects all. Ratios to a baseline that is left out are missing.
 	Contestants *regexp.Regexp
-	// Count is the number of passes, 0 for the default. The quick selection ends when its time is over, whatever
-	// passes are left, unless Count is given.
+	// Count is the number of passes, 0 for the default. Unless Count is given, the quick selection
+	// ends when its time is over, even if passes are left.
 	Count int
 	// MinTime is how long a child repeats its rounds, 0 for the default.
 	MinTime time.Duration
@@ -51,10 +51,10 @@ type job struct {
 	samples []Sample
 	longest time.Duration // of its children so far
 	failure string        // why a child failed, with what it printed
-	skipped string        // why there is no sample, when none failed
+	skipped string        // why there is no sample, if no child failed
 }
 
-// A plan is what one call of the command is going to run.
+// A plan is the work of one call of the command.
 type plan struct {
 	Options
 	set     *Set
@@ -63,7 +63,7 @@ type plan struct {
 	minTime time.Duration
 	limited bool          // the quick selection's time limit holds:
 	budget  time.Duration // no child is started that would end after this
-	limit   time.Duration // what still runs then is stopped
+	limit   time.Duration // children that still run then are stopped
 }
 
 var errNothingSelected = errors.New("no workload and contestant matches")
@@ -88,7 +88,7 @@ func (s *Set) makePlan(o Options) (*plan, error) {
 		p.passes, p.minTime = fullPasses, fullMinTime
 	}
 	if p.limited {
-		// A fifth of the time for rounds leaves the rest for starting, preparing and warming up.
+		// Rounds get a fifth of the time; the rest is for starting, preparing and warming up.
 		share := quickBudget / 5 / time.Duration(len(p.jobs)*p.passes)
 		p.minTime = min(quickMinTime, max(leastMinTime, share))
 	}
@@ -121,7 +121,7 @@ func (p *plan) addJobs(w *Workload) error {
 	return nil
 }
 
-// samePlace says whether two jobs are held against each other.
+// samePlace says whether two jobs are compared with each other.
 func (j *job) samePlace(k *job) bool { return j.w == k.w && j.n == k.n && j.input == k.input }
 
 // passesOf is the number of passes that j takes part in.

@@ -16,7 +16,7 @@ import (
 
 const quickMark = "Quick selection: small sizes and few passes, a first impression. Only figures of -full count."
 
-// A report is everything that one call of the command found out.
+// A report is the result of one call of the command.
 type report struct {
 	Environment string
 	Quick       bool
@@ -34,7 +34,7 @@ func newReport(p *plan, interrupted bool) *report {
 	return rep
 }
 
-// environment is one line about what the figures were measured on.
+// environment is one line about the machine and versions of the measurement.
 func environment() string {
 	parts := []string{
 		time.Now().Format("2006-01-02 15:04"), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
@@ -137,7 +137,7 @@ func (g *group) extraNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// extraLabel is what people read: the unit stands with the value.
+// extraLabel is a name without its unit, which is shown with the value.
 func extraLabel(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "_bytes"), "_ns")
 	return strings.ReplaceAll(name, "_", " ")
@@ -154,8 +154,8 @@ func extraValue(name string, v float64) string {
 	return terminal.Significant(v)
 }
 
-// extraTable holds those values as text: the names first, then a line for each contestant that has any. It is empty if
-// none has.
+// extraTable holds the values beyond the usual columns as text: the names first, then a line for
+// each contestant with such values. It is empty if there are none.
 func (g *group) extraTable() [][]string {
 	names := g.extraNames()
 	if len(names) == 0 {

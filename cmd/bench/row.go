@@ -7,8 +7,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// A Row is what one contestant did at one size: the medians over all passes. Its JSON form is the output of -json,
-// one object a line. A ratio is null where its baseline was not measured.
+// A Row is the result of one contestant at one size: the medians over all passes. Its JSON form is
+// the output of -json, one object a line. A ratio is null where its baseline was not measured.
 type Row struct {
 	Workload   string   `json:"workload"`
 	N          int      `json:"n"`
@@ -21,7 +21,7 @@ type Row struct {
 	AllocsOp   float64  `json:"allocs_op"`       // Go heap objects an operation
 	GCCycles   float64  `json:"gc_cycles"`       // in the measured rounds
 	GCCPU      float64  `json:"gc_cpu_s"`        // in the measured rounds
-	LiveHeap   float64  `json:"live_heap_bytes"` // what a collection leaves when most is in use
+	LiveHeap   float64  `json:"live_heap_bytes"` // the live heap after a collection when most memory is in use
 	PeakRSS    float64  `json:"peak_rss_bytes"`  // of the child
 
 	Op       string             `json:"op"`
@@ -40,7 +40,7 @@ type Row struct {
 	c      *Contestant
 }
 
-// rows turns what the jobs measured into rows: first checked against each other, then compared.
+// rows turns the jobs' samples into rows: it checks their checksums, then computes the ratios.
 func (p *plan) rows() []*Row {
 	checkSums(p.jobs)
 	rows := make([]*Row, len(p.jobs))
@@ -55,7 +55,8 @@ func (p *plan) rows() []*Row {
 	return rows
 }
 
-// adjust corrects r by the baseline of its workload. A ratio to a contestant that does nothing says nothing.
+// adjust corrects r by the baseline of its workload. It removes the ratios of the baseline itself:
+// it does nothing, so they mean nothing.
 func adjust(rows []*Row, r *Row) {
 	if r.c.Baseline {
 		r.Ratio, r.BoundRatio = nil, nil
@@ -120,7 +121,7 @@ func spread(values []float64) float64 {
 	return 0
 }
 
-// samePlace says whether two rows are held against each other.
+// samePlace says whether two rows are compared with each other.
 func (r *Row) samePlace(s *Row) bool {
 	return r.Workload == s.Workload && r.N == s.N && r.Input == s.Input
 }
@@ -143,8 +144,8 @@ func ratioTo(r, base *Row) *float64 {
 	return &ratio
 }
 
-// checkSums holds the checksums of contestants of the same workload and size against each other, round by round as
-// far as both went. The first job with samples is the reference; it is the Go heap wherever that was run.
+// checkSums compares the checksums of contestants of the same workload and size, round by round as
+// far as both went. The first job with samples is the reference; it is the Go heap if that was run.
 func checkSums(jobs []*job) {
 	type key struct {
 		w *Workload

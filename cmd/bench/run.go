@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Spec is what a child is told to do. It travels from the parent as JSON.
+// A Spec is the task of a child. The parent passes it as JSON.
 type Spec struct {
 	Workload   string        `json:"workload"`
 	N          int           `json:"n"`
@@ -18,11 +18,11 @@ type Spec struct {
 	Flags map[string]string `json:"flags,omitempty"`
 	// Quick is set in the quick selection: a workload that is its own clock does less.
 	Quick bool `json:"quick,omitempty"`
-	// Profile is a file to which the child writes a CPU profile of what it measured, or empty.
+	// Profile is a file to which the child writes a CPU profile of the measured rounds, or empty.
 	Profile string `json:"profile,omitempty"`
 }
 
-// A Series is a curve that a child recorded: a value every now and then.
+// A Series is a curve that a child recorded: values at several times.
 type Series struct {
 	Name    string    `json:"name"`
 	Unit    string    `json:"unit"`
@@ -30,7 +30,7 @@ type Series struct {
 	Values  []float64 `json:"values"`
 }
 
-// A Sample is what a child reports: one pass of one contestant.
+// A Sample is the report of a child: one pass of one contestant.
 type Sample struct {
 	NsOp      float64            `json:"ns_op"`      // CPU nanoseconds an operation, user and system
 	WallNsOp  float64            `json:"wall_ns_op"` // elapsed nanoseconds an operation
@@ -52,7 +52,8 @@ type Run struct {
 	Spec
 	// Procs is GOMAXPROCS of the child.
 	Procs int
-	// Done is how many operations a round has done, where the size does not say. The round sets it for its Measure.
+	// Done is the number of operations in a round, if the size does not determine it. The round
+	// sets it for its Measure.
 	Done int
 
 	w        *Workload
@@ -62,8 +63,8 @@ type Run struct {
 	fatal    error
 }
 
-// Peak is called by a round when most of its memory is in use. Once, after all measuring, the harness collects
-// garbage there and takes what is left as the live heap.
+// Peak is called by a round when most of its memory is in use. Once, after all measuring, the
+// harness collects garbage there and takes the remaining heap as the live heap.
 func (r *Run) Peak() {
 	if r.atPeak != nil {
 		r.atPeak()
@@ -101,15 +102,15 @@ func (r *Run) Checksum(sum uint64) {
 	}
 }
 
-// Err is what made the run fail, or nil.
+// Err is the error that made the run fail, or nil.
 func (r *Run) Err() error { return r.fatal }
 
-// Sample is what has been measured so far.
+// Sample is the measurement so far.
 func (r *Run) Sample() Sample { return r.sample }
 
-// Rounds is the usual measurement: one round to warm up, then rounds until the time is up, two at least. The
-// time an operation takes is the mean over the rounds, so that a collection which a round causes and a later one pays
-// for is not lost.
+// Rounds is the usual measurement: one round to warm up, then rounds until the time is up, two at
+// least. The time of an operation is the mean over the rounds. So a collection counts that one
+// round causes and that runs in a later one.
 func (r *Run) Rounds(c *Contestant) error {
 	round := c.Prepare(r)
 	r.Checksum(round())
@@ -134,15 +135,16 @@ func (r *Run) Rounds(c *Contestant) error {
 	return nil
 }
 
-// LiveHeap runs one more round and notes the live heap at its Peak: what a collection leaves there. A round that
-// never calls Peak leaves everything that matters live at its end.
+// LiveHeap runs one more round and notes the live heap after a collection at its Peak. A round that
+// never calls Peak must still hold its memory at its end.
 func (r *Run) LiveHeap(round func() uint64) { r.sample.LiveHeap = liveHeapAtPeak(r, round) }
 
-// LastLiveHeap notes as the live heap what the last collection has marked, for a task that cannot do one more round.
+// LastLiveHeap notes as the live heap the bytes that the last collection marked. It is for a task
+// that cannot do one more round.
 func (r *Run) LastLiveHeap() { r.sample.LiveHeap = readHeapLive() }
 
-// liveHeapAtPeak runs one more round that collects garbage where it calls Peak. A round that never calls it leaves
-// everything that matters live at its end.
+// liveHeapAtPeak runs one more round, which collects garbage where it calls Peak. A round that
+// never calls Peak must still hold its memory at its end.
 func liveHeapAtPeak(r *Run, round func() uint64) float64 {
 	live := -1.0
 	r.atPeak = func() {
@@ -154,12 +156,12 @@ func liveHeapAtPeak(r *Run, round func() uint64) float64 {
 	if live < 0 {
 		runtime.GC()
 		live = readHeapLive()
-		runtime.KeepAlive(round) // and with it what the rounds share
+		runtime.KeepAlive(round) // and with it the memory that the rounds share
 	}
 	return live
 }
 
-// Run does what a child is for, in this process.
+// Run does the task of a child in this process.
 func (s *Set) Run(spec Spec) (Sample, error) {
 	w := s.find(spec.Workload)
 	if w == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// The names that baselines go by. A workload may name others.
+// The default names of baselines. A workload may set others.
 const (
 	HeapName  = "Go heap"
 	BoundName = "bound"
@@ -21,22 +21,24 @@ type Workload struct {
 	Name string
 	// Doc describes the workload in one sentence.
 	Doc string
-	// Op is what one operation is, in the singular: "node", "pair".
+	// Op names one operation, in the singular: "node", "pair".
 	Op string
 	// Quick and Full are the sizes of the quick selection and of a full run. What a size means is up to the workload.
 	Quick, Full []int
-	// Size names what n is, "nodes" or "bytes". "bytes" are shown in KiB, MiB and GiB.
+	// Size is the unit of n, "nodes" or "bytes". "bytes" are shown in KiB, MiB and GiB.
 	Size string
 	// Ops is the number of operations in one round at size n.
 	Ops func(n int) int
 	// Inputs lists the files that the workload runs on, in place of sizes; n is then the size of the file. It is called
 	// in the parent, and a child finds its file in the Spec.
 	Inputs func(o *Options) ([]Input, error)
-	// Heap and Bound name the contestants that rows are held against. The defaults are "Go heap" and "bound".
+	// Heap and Bound name the contestants that rows are compared with. The defaults are "Go heap"
+	// and "bound".
 	Heap, Bound string
-	// MaxPasses limits the passes of a full run where one is long; 0 means no limit.
+	// MaxPasses limits the passes of a full run, for workloads whose passes take long; 0 means no
+	// limit.
 	MaxPasses int
-	// Measure replaces [Run.Rounds], the usual measurement, where a task is its own clock.
+	// Measure replaces [Run.Rounds], the usual measurement, if a task measures its own time.
 	Measure func(r *Run, c *Contestant) error
 	// Adjust corrects a row by the row of the contestant that is marked as Baseline, if the workload has one.
 	Adjust func(row, baseline *Row)
@@ -45,7 +47,7 @@ type Workload struct {
 
 	// Contestants are the ways to do the task, in the order of the report.
 	Contestants []Contestant
-	// Bars are what the contestants must reach.
+	// Bars are the limits that the contestants must keep.
 	Bars []Bar
 }
 
@@ -66,9 +68,9 @@ type Contestant struct {
 	FullOnly bool
 	// Own marks a way of freehold, which the report shows in a colour of its own.
 	Own bool
-	// Bound marks a way that is a bound beside the workload's own: nothing that a program would choose.
+	// Bound marks a further bound beside the workload's own: not a way that a program would choose.
 	Bound bool
-	// Baseline marks a contestant that does nothing: it is measured for what the others are corrected by.
+	// Baseline marks a contestant that does nothing. The others are corrected by its row.
 	Baseline bool
 }
 

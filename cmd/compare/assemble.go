@@ -25,7 +25,7 @@ func newReport(o *Options, contests []*contest, notes []string, finding *chosen,
 	return r
 }
 
-// environment is what the figures depend on besides the programs.
+// environment is one line about the machine and versions that the figures depend on.
 func environment() string {
 	return fmt.Sprintf("%s/%s · %d CPUs · GOMAXPROCS=%d", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }

@@ -28,7 +28,7 @@ type testBinary struct {
 }
 
 // process runs the benchmarks that match, for a time or a number of operations ("500ms", "20x").
-// GOMAXPROCS is given, so that it is known which ending names of results have.
+// GOMAXPROCS is set, so that the ending of the results' names is known.
 func (t *testBinary) process(bench, benchtime string) *process {
 	return &process{name: t.name, dir: t.dir, stdout: true, args: []string{
 		t.file, "-test.run=^$", "-test.bench=" + bench, "-test.benchtime=" + benchtime, "-test.benchmem", "-test.count=1",
@@ -40,10 +40,10 @@ func (t *testBinary) process(bench, benchtime string) *process {
 type benchResult struct {
 	name   string
 	n      int
-	values []benchfmt.Value // in seconds, bytes and what the benchmark reports besides
+	values []benchfmt.Value // in seconds, bytes and the benchmark's own units
 }
 
-// results reads what a test binary printed.
+// results reads the output of a test binary.
 func results(output []byte) ([]benchResult, error) {
 	var found []benchResult
 	ending := "-" + strconv.Itoa(runtime.GOMAXPROCS(0))
@@ -102,17 +102,18 @@ type benchSide struct {
 	*testBinary
 	bench string
 	n     int
-	// base is what a process takes that runs baseOps operations: starting, setting up, and the
-	// first call, which go test makes with one operation. What a longer run takes besides is its
-	// operations. The zero value is for benchmarks of few operations, which count as a whole.
+	// base is the cost of a process that runs baseOps operations: starting, setting up, and the
+	// first call, which go test makes with one operation. The further cost of a longer run is that
+	// of its operations. The zero value is for benchmarks of few operations; their processes count
+	// as a whole.
 	base, baseTraced sample
 }
 
-// baseOps is the number of operations of a base run: go test calls a benchmark as often as for
-// more, so that both set up alike.
+// baseOps is the number of operations of a base run. With it go test calls a benchmark as often as
+// for more operations, so that both runs set up alike.
 const baseOps = 2
 
-// leastForBase is from how many operations on the base is taken off.
+// leastForBase is the least number of operations for which the base is subtracted.
 const leastForBase = 10
 
 func (b *benchSide) measure(ctx context.Context, traced bool) (sample, error) {
@@ -136,7 +137,7 @@ func (b *benchSide) measure(ctx context.Context, traced bool) (sample, error) {
 // and by operation already.
 func fromOutside(name string, traced bool) bool { return traced || name == MeasureCPU }
 
-// perOp is what an operation took, of v for n operations in all.
+// perOp is the cost of an operation, if n operations cost v.
 func perOp(v, base float64, n int, based bool) float64 {
 	if !based {
 		return v / float64(n)
@@ -171,7 +172,7 @@ func (b *benchSide) sample(ctx context.Context, n int, traced bool) (sample, err
 	return s, nil
 }
 
-// metricName is the measure that a benchmark's unit stands for.
+// metricName is the name of the measure for a benchmark's unit.
 func metricName(unit string) string {
 	switch unit {
 	case "sec/op":
@@ -185,7 +186,7 @@ func metricName(unit string) string {
 }
 
 // calibrate finds the number of operations for which the slower side takes about benchtime, and
-// what each side takes without them.
+// each side's cost without the operations.
 func calibrate(ctx context.Context, sides [2]*benchSide, benchtime time.Duration) error {
 	slowest := 0.0
 	for _, b := range sides {
@@ -208,10 +209,11 @@ func calibrate(ctx context.Context, sides [2]*benchSide, benchtime time.Duration
 	return nil
 }
 
-// secondsPerOp runs the benchmark for about a time and returns how long an operation takes. That is
-// the benchmark's ns/op where it can be the timer's. b.ReportMetric may hide it or put another
-// number in its place, and a number of operations that is found with that may last for ever: then
-// it is the elapsed time of the process, which has setting up in it and leads to fewer operations.
+// secondsPerOp runs the benchmark for about benchtime and returns the time of an operation: the
+// benchmark's ns/op, if it can be the timer's. But b.ReportMetric can hide ns/op or replace it by
+// another number, and the number of operations computed from that could take for ever. Then the
+// result is computed from the elapsed time of the process. It includes setting up, so it leads to
+// fewer operations.
 func (b *benchSide) secondsPerOp(ctx context.Context, benchtime time.Duration) (float64, error) {
 	o, err := b.process(exactly(b.bench), benchtime.String()).run(ctx, false)
 	if err != nil {
@@ -234,10 +236,10 @@ func (b *benchSide) secondsPerOp(ctx context.Context, benchtime time.Duration) (
 	return o.wall.Seconds() / float64(max(1, r.n)), nil
 }
 
-// mostOperations keeps what takes no time at all from running for ever.
+// mostOperations keeps a benchmark that takes no time from running for ever.
 const mostOperations = 1_000_000_000
 
-// operations is how many of them last about benchtime, in two digits.
+// operations is the number of operations that takes about benchtime, in two digits.
 func operations(benchtime time.Duration, seconds float64) int {
 	n := mostOperations * 1.0
 	if seconds > 0 {
@@ -295,8 +297,8 @@ func benchContests(ctx context.Context, binaries [2]*testBinary, o *Options) (co
 	return contests, notes, nil
 }
 
-// benchContest is the comparison of one benchmark. Finding the number of operations is part of it,
-// takes its time, and warms up.
+// benchContest is the comparison of one benchmark. It begins by finding the number of operations,
+// which uses its budget and warms up.
 func benchContest(binaries [2]*testBinary, name string, o *Options) *contest {
 	sides := [2]*benchSide{{testBinary: binaries[0], bench: name}, {testBinary: binaries[1], bench: name}}
 	return &contest{
@@ -313,7 +315,7 @@ func benchContest(binaries [2]*testBinary, name string, o *Options) *contest {
 	}
 }
 
-// without returns what of a is not in b.
+// without returns the elements of a that are not in b.
 func without(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// A workshop is where test binaries are made. Its folder and what stands in it are taken away by
-// close.
+// A workshop makes test binaries in a folder. close removes the folder and all in it.
 type workshop struct {
 	temp    string
 	closers []func()
@@ -26,7 +25,7 @@ func newWorkshop() (*workshop, error) {
 	return &workshop{temp: temp}, nil
 }
 
-// close takes away worktrees, then the folder.
+// close removes worktrees, then the folder.
 func (w *workshop) close() {
 	for i := len(w.closers) - 1; i >= 0; i-- {
 		w.closers[i]()
@@ -34,7 +33,7 @@ func (w *workshop) close() {
 	os.RemoveAll(w.temp)
 }
 
-// binary makes side i's test binary of what the user named: a test binary, or a package.
+// binary makes side i's test binary. The user named a test binary or a package.
 func (w *workshop) binary(ctx context.Context, i int, what string, o *Options) (*testBinary, error) {
 	name := "compare: " + sideNames[i]
 	if info, err := os.Stat(what); err == nil && info.Mode().IsRegular() {
@@ -94,7 +93,7 @@ func (w *workshop) build(ctx context.Context, i int, pkg, from, dir string) (*te
 	return &testBinary{name: name, file: file, dir: dir, pkg: pkg}, nil
 }
 
-// goOutput runs the go command in a folder. Its error holds what the go command says.
+// goOutput runs the go command in a folder. Its error holds the go command's message.
 func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)

@@ -14,7 +14,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// A commandSide is a program with fixed work: what counts is what a whole process takes.
+// A commandSide is a program with fixed work. Its cost is that of the whole process.
 type commandSide struct{ process }
 
 // newCommandSide divides a command line into words as a shell does. Variables may stand in front:
@@ -62,7 +62,7 @@ func (c *commandSide) measure(ctx context.Context, traced bool) (sample, error) 
 	return s, nil
 }
 
-// plain is what the system says of a process.
+// plain has the system's figures of a process.
 func (o *outcome) plain() sample {
 	s := sample{MeasureWall: o.wall.Seconds(), MeasureCPU: o.cpu.Seconds()}
 	if o.peakRSS > 0 {
@@ -117,14 +117,14 @@ func addPauses(s sample, pauses []float64, wall time.Duration) {
 	s[MeasurePauseMax] = pauses[len(pauses)-1]
 }
 
-// leastCycles is from how many cycles on the trace says how much was allocated: it rounds to MiB,
-// and leaves out what comes after the last cycle.
+// leastCycles is the least number of cycles from which allocated bytes are computed: the trace
+// rounds to MiB, and lacks the allocations after the last cycle.
 const leastCycles = 20
 
-// allocatedBytes adds up by how much the heap grew between the end of a cycle, when what it found
-// live is left, and the end of the next. The live bytes of the trace include what was allocated
-// while it marked. It returns false if there are too few cycles, or if the lines of several
-// processes are mixed.
+// allocatedBytes adds up the growth of the heap from the end of each cycle, at which its live bytes
+// are left, to the end of the next. The live bytes of the trace include the bytes allocated during
+// marking. It returns false if there are too few cycles, or if the lines of several processes are
+// mixed.
 func allocatedBytes(cycles []evidence.GCCycle) (float64, bool) {
 	if len(cycles) < leastCycles {
 		return 0, false

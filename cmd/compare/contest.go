@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// minPairs are run before an interval may be taken for tight: the width of one from fewer says
+	// minPairs are run before an interval can count as tight: with fewer pairs its width says
 	// little.
 	minPairs = 8
-	// tracedPairs is how many pairs are run for the collector's figures: enough for an interval.
+	// tracedPairs is the number of pairs for the collector's figures: enough for an interval.
 	tracedPairs = leastPairs
 )
 
@@ -21,20 +21,20 @@ const (
 // servers.
 type contest struct {
 	name string // of the benchmark, or empty
-	per  string // what the work is counted in: process, op, second
+	per  string // the unit of work: process, op, second
 	// pair measures both sides, B first if swapped. If traced, the samples have the collector's
 	// figures and no others.
 	pair func(ctx context.Context, swapped, traced bool) ([2]sample, error)
 	// traces says that the collector's figures need pairs of their own.
 	traces bool
-	// warm says that the first pair meets caches that are cold, and does not count.
+	// warm says that the first pair runs with cold caches and does not count.
 	warm  bool
 	notes []string
 	ops   int // of a benchmark: operations in a run
 	// prepare does the slow work before the first pair; it may be nil.
 	prepare func(ctx context.Context, c *contest) error
 
-	share, deadline time.Duration // of the budget: how long, and until when since the beginning
+	share, deadline time.Duration // of the budget: its length, and its end since the beginning
 	first           bool
 	plain, traced   [][2]sample
 	runs            int // pairs so far, whether they count or not
@@ -60,8 +60,8 @@ const (
 	endInterrupted = "interrupted"
 )
 
-// run runs one contest after the other, each until its interval is tight or its share of what is
-// left of the budget is over. After an error or a cancelled ctx the measurements so far are kept.
+// run runs one contest after the other, each until its interval is tight or its equal share of the
+// remaining budget is used up. After an error or a cancelled ctx the measurements so far are kept.
 func run(ctx context.Context, contests []*contest, o *Options) error {
 	begin := time.Now()
 	for i, c := range contests {
@@ -82,8 +82,8 @@ func run(ctx context.Context, contests []*contest, o *Options) error {
 	return nil
 }
 
-// reasonToEnd looks whether c needs another pair, and whether there is time for one. The first
-// contest gets one in any case.
+// reasonToEnd decides whether c needs another pair, and whether there is time for it. The first
+// contest gets one pair in any case.
 func (c *contest) reasonToEnd(ctx context.Context, o *Options, elapsed time.Duration) string {
 	done := !c.traces || len(c.traced) >= min(len(c.plain), tracedPairs)
 	switch {
@@ -146,9 +146,9 @@ func (c *contest) prepareWithin(ctx context.Context, prepare func(context.Contex
 	return err
 }
 
-// decisive is the measure whose interval ends the runs: the CPU time, or the time where a side does
-// not tell it. Beyond exactRanks pairs it is computed anew when there are 5 % more of them: less
-// does not change it to speak of.
+// decisive is the measure whose interval ends the runs: the CPU time, or the elapsed time if a side
+// has no CPU time. Beyond exactRanks pairs it is computed again only after 5 % more pairs, because
+// fewer hardly change it.
 func (c *contest) decisive() (string, interval, bool) {
 	n, e := len(c.plain), &c.estimate
 	if n == e.pairs || n > exactRanks && n < mostPairs && float64(n) < 1.05*float64(e.pairs) {
@@ -167,7 +167,7 @@ func (c *contest) decisive() (string, interval, bool) {
 	return e.name, e.interval, e.ok
 }
 
-// width of the decisive interval; more than any precision while there is none.
+// width is the width of the decisive interval; larger than any precision while there is none.
 func (c *contest) width() float64 {
 	if _, i, ok := c.decisive(); ok && i.known() {
 		return i.width()
@@ -175,7 +175,7 @@ func (c *contest) width() float64 {
 	return 1e9
 }
 
-// line is what the progress line says while a pair runs.
+// line is the text of the progress line while a pair runs.
 func (c *contest) line(elapsed time.Duration, o *Options) string {
 	line := terminal.Elapsed(elapsed) + ": "
 	if c.name != "" {

@@ -8,12 +8,12 @@ import (
 // leastPairs is the least number of pairs for which a 95 % interval exists: 2/2⁶ is less than 0.05.
 const leastPairs = 6
 
-// An interval is the estimate of a ratio and what holds it with 95 % confidence. With less than
+// An interval is the estimate of a ratio and its bounds with 95 % confidence. With less than
 // leastPairs pairs the bounds are NaN.
 type interval struct{ ratio, low, high float64 }
 
-// width is how far the farther bound lies from the estimate, as a part of the estimate: the figure
-// behind ±.
+// width is the distance of the farther bound from the estimate, as a part of the estimate: the
+// figure behind ±.
 func (i interval) width() float64 {
 	return max(i.high/i.ratio-1, 1-i.low/i.ratio)
 }
@@ -40,8 +40,8 @@ func ratioOf(a, b []float64) (interval, bool) {
 }
 
 // signedRank returns the Hodges-Lehmann estimate of the centre of d and the 95 % interval of the
-// signed-rank test: with the means of all pairs of values, a value with itself included, in order,
-// it reaches from the one after the k smallest to the one before the k largest.
+// signed-rank test: it takes the means of all pairs of values, including each value with itself, in
+// order. The interval reaches from the mean after the k smallest to the mean before the k largest.
 func signedRank(d []float64) (centre, low, high float64) {
 	means := make([]float64, 0, len(d)*(len(d)+1)/2)
 	for i := range d {
@@ -59,8 +59,9 @@ func signedRank(d []float64) (centre, low, high float64) {
 	return centre, means[k], means[m-1-k]
 }
 
-// exactRanks is up to how many pairs the distribution of the rank sum is computed in full. Beyond,
-// the normal approximation is off by less than one rank in a thousand.
+// exactRanks is the largest number of pairs for which the distribution of the rank sum is computed
+// in full. For more pairs, the error of the normal approximation is less than one rank in a
+// thousand.
 const exactRanks = 50
 
 // criticalRank is the largest k for which the sum of positive ranks among n is at most k with a
@@ -72,7 +73,7 @@ func criticalRank(n int) int {
 		deviation := math.Sqrt(float64(n) * float64(n+1) * float64(2*n+1) / 24)
 		return int(math.Floor(mean - 1.959964*deviation - 0.5))
 	}
-	// chance[s] is the probability of the sum s; each rank is in it or not, with equal chances.
+	// chance[s] is the probability of the sum s; each rank is part of the sum with probability 1/2.
 	chance := make([]float64, n*(n+1)/2+1)
 	chance[0] = 1
 	for rank := 1; rank <= n; rank++ {

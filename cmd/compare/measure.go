@@ -23,7 +23,7 @@ const (
 	MeasureAllocs     = "allocs"
 )
 
-// A kind is what all values of a measure have in common.
+// A kind holds the properties that all values of a measure share.
 type kind struct {
 	name  string
 	label string
@@ -70,15 +70,15 @@ func kindOrder(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// A sample is what one run measured, by measure, in seconds, bytes or numbers. What its source does
-// not tell is absent.
+// A sample is what one run measured, by measure, in seconds, bytes or numbers. Values that its
+// source lacks are absent.
 type sample map[string]float64
 
-// A series holds the values of one measure over all pairs that both sides have it in.
+// A series holds the values of one measure, over all pairs in which both sides have it.
 type series struct{ a, b []float64 }
 
 // measured collects the pairs of samples by measure. A benchmark may report values that are no
-// numbers, such as a rate of 0 by 0; such a pair has no place in an interval, nor in JSON.
+// numbers, such as a rate of 0 by 0; such a pair cannot be part of an interval, nor of JSON.
 func measured(pairs [][2]sample) map[string]*series {
 	all := map[string]*series{}
 	for _, p := range pairs {

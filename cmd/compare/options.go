@@ -22,15 +22,15 @@ type Options struct {
 	// Package is the folder of a package. With it A and B are revisions of the git repository that
 	// it is in, or "." for the files as they are. Bench is "." if it is empty.
 	Package string
-	// Budget is how long measuring may take: no pair is begun that would end later, but for one.
-	// Building comes before. Several benchmarks share it; one whose number of operations is not
-	// found within its share has no pair. 0 is two minutes.
+	// Budget is the time for measuring. After the first pair, no pair begins that would end later.
+	// Building does not count. Several benchmarks share the budget; a benchmark whose number of
+	// operations is not found within its share gets no pair. 0 is two minutes.
 	Budget time.Duration
 	// Precision is the width of the interval at which runs end: the farther bound's distance from
 	// the ratio, as a part of it. 0 is 0.02.
 	Precision float64
-	// Count is the number of pairs, 2000 at most, whatever their interval and the time they take; 0
-	// leaves it to the others. Pairs for the collector's figures come on top.
+	// Count is the number of pairs, 2000 at most, whatever their interval and the time they take.
+	// With 0, Budget and Precision decide. Pairs for the collector's figures are run in addition.
 	Count int
 	// Benchtime is how long a run of the slower side of a benchmark should last. 0 is half a
 	// second.
@@ -62,7 +62,7 @@ const (
 	mostPairs = 2000
 )
 
-// sideNames are what the sides are called.
+// sideNames are the names of the sides.
 var sideNames = [2]string{"A", "B"}
 
 func (o *Options) progress(line string) {
@@ -79,7 +79,7 @@ const (
 	KindServers    = "servers"
 )
 
-// prepare fills in defaults and refuses what makes no sense.
+// prepare fills in defaults and refuses options that make no sense.
 func (o *Options) prepare() error {
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
@@ -110,7 +110,7 @@ func (o *Options) prepare() error {
 	return o.checkKind()
 }
 
-// checkKind sees to it that A and B are of one kind, and that what else is given belongs to it.
+// checkKind checks that A and B are of one kind, and that the other options fit this kind.
 func (o *Options) checkKind() error {
 	if o.Package != "" && o.Bench == "" {
 		o.Bench = "."
@@ -136,7 +136,7 @@ func (o *Options) checkKind() error {
 	return nil
 }
 
-// kind is what A and B are.
+// kind is the kind of A and B.
 func (o *Options) kind() string {
 	switch {
 	case o.Package != "":

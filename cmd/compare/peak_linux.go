@@ -10,12 +10,12 @@ import (
 )
 
 // Linux keeps the largest resident set of a process across exec. Go starts a child in its own
-// address space (CLONE_VM), so that the figure which wait returns for a child is never less than
-// what the parent had. Where it is more, it is the child's; where it is not, the child's own
-// counter, which begins anew at exec, has been read every now and then while it ran.
+// address space (CLONE_VM), so the figure that wait returns for a child is at least the parent's.
+// If it is larger, it is the child's. If not, the result is the child's own counter, which begins
+// anew at exec and was read at intervals while the child ran.
 
-// peakEvery is how often the counter is read, after more frequent looks at first: what a child
-// takes in the last moments of its life may be missed.
+// peakEvery is the interval between readings of the counter, which are more frequent at first.
+// Memory that a child takes in the last moments of its life may be missed.
 const peakEvery = 20 * time.Millisecond
 
 // A peakWatch reads the counter of one child.
@@ -40,8 +40,8 @@ func watchPeak(pid int) *peakWatch {
 	return w
 }
 
-// stop ends the watch and returns the largest value in bytes, 0 if the child was gone before the
-// first look.
+// stop ends the watch and returns the largest value in bytes, 0 if the child ended before the first
+// reading.
 func (w *peakWatch) stop() float64 {
 	close(w.quit)
 	<-w.done
@@ -69,12 +69,12 @@ func highWater(pid string) float64 {
 // ownPeak is the largest resident set of this process so far, in bytes.
 func ownPeak() float64 { return highWater("self") }
 
-// peakSlack is by how much the counters of two processes may differ where they mean the same: the
-// kernel adds them up now and then.
+// peakSlack is the largest difference between the counters of two processes that use the same
+// memory: the kernel adds the counters up only now and then.
 const peakSlack = 1 << 20
 
-// childPeak is the largest resident set of an ended child. own is what this process had at the
-// start, seen what the watch saw.
+// childPeak is the largest resident set of an ended child. own is this process's peak when the
+// child started, and seen is the largest value of the watch.
 func childPeak(state *os.ProcessState, own, seen float64) float64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

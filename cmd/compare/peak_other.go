@@ -4,8 +4,7 @@ package compare
 
 import "os"
 
-// A peakWatch has nothing to watch: other systems give the figure when the child has ended, if at
-// all.
+// A peakWatch does nothing: other systems report the figure when the child has ended, if at all.
 type peakWatch struct{}
 
 func watchPeak(int) peakWatch { return peakWatch{} }
@@ -14,6 +13,6 @@ func (peakWatch) stop() float64 { return 0 }
 
 func ownPeak() float64 { return 0 }
 
-// childPeak is the largest resident set of an ended child in bytes, 0 if the system does not tell
+// childPeak is the largest resident set of an ended child in bytes, 0 if the system does not report
 // it.
 func childPeak(state *os.ProcessState, _, _ float64) float64 { return usagePeak(state) }

@@ -11,7 +11,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor"
 )
 
-// ReadDoctorReport reads what freehold doctor -json printed.
+// ReadDoctorReport reads the output of freehold doctor -json.
 func ReadDoctorReport(name string, r io.Reader) (*doctor.Report, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -27,11 +27,11 @@ func ReadDoctorReport(name string, r io.Reader) (*doctor.Report, error) {
 	return &report, nil
 }
 
-// chosen is the finding whose remedy B has.
+// chosen is the finding whose remedy B contains.
 type chosen struct{ doctor.Finding }
 
-// chooseFinding picks the finding that -finding names, or the first that promises or costs
-// anything. It is nil without a report.
+// chooseFinding returns the finding that -finding names, or the first with a gain or a loss. It is
+// nil without a report.
 func (o *Options) chooseFinding() (*chosen, error) {
 	if o.Doctor == nil {
 		return nil, nil
@@ -61,7 +61,7 @@ func orNone(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// against holds the finding's gain against the measured ratio of the CPU times.
+// against compares the finding's gain with the measured ratio of the CPU times.
 func (f *chosen) against(c *Comparison) *Prediction {
 	p := &Prediction{Finding: f.ID, Title: f.Title, SameGOGC: f.Gain.SameGOGC, SameMemory: f.Gain.SameMemory, Error: math.Abs(f.Gain.Error)}
 	m := c.Measure(MeasureCPU)

@@ -21,11 +21,11 @@ type process struct {
 	args []string
 	dir  string
 	env  []string // in addition to this process's, as "NAME=value"
-	// stdout says that what the child writes to its standard output is wanted.
+	// stdout says that the child's standard output is kept.
 	stdout bool
 }
 
-// An outcome is what one child left behind.
+// An outcome is the result of one child.
 type outcome struct {
 	wall, cpu time.Duration
 	peakRSS   float64 // bytes, 0 if not known
@@ -55,7 +55,7 @@ func (p *process) run(ctx context.Context, traced bool) (*outcome, error) {
 	peak := watchPeak(cmd.Process.Pid)
 	err := cmd.Wait()
 	o := &outcome{wall: time.Since(begin), stdout: stdout.Bytes()}
-	_ = group.Kill(cmd) // what it left running, if anything
+	_ = group.Kill(cmd) // processes that it left running, if any
 	seen := peak.stop()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -73,7 +73,7 @@ func (p *process) run(ctx context.Context, traced bool) (*outcome, error) {
 	return o, nil
 }
 
-// environment is the child's. A GODEBUG that is set keeps its other settings.
+// environment is the child's environment. A GODEBUG that is set keeps its other settings.
 func (p *process) environment(traced bool) []string {
 	env := append(os.Environ(), p.env...)
 	if traced {
@@ -95,14 +95,15 @@ func (p *process) cannotStart(err error) error {
 	return fmt.Errorf("%s: cannot run %s: %w", p.name, p.args[0], err)
 }
 
-// How much of a failing child's output is told: a dump of goroutines must not bury what happened.
+// How much of a failing child's output an error contains: a dump of goroutines must not bury the
+// cause.
 const (
 	tailLines = 12
 	tailBytes = 4 << 10
 )
 
-// tail is the end of what a child wrote, indented, or what it wrote to its standard output where it
-// said nothing on its standard error.
+// tail is the end of a child's standard error, indented, or of its standard output if standard
+// error is empty.
 func tail(stderr, stdout []byte) string {
 	out := bytes.TrimSpace(stderr)
 	if len(out) == 0 {

@@ -8,7 +8,7 @@ import (
 // goes away, not when one is added.
 const ReportVersion = 1
 
-// A Report is what Run measured. Its JSON is a stable contract, described in docs/compare.md.
+// A Report is the result of Run. Its JSON is a stable contract, described in docs/compare.md.
 type Report struct {
 	Version int `json:"version"`
 	// Kind says what A and B are: commands, benchmarks, revisions or servers.
@@ -16,27 +16,26 @@ type Report struct {
 	// A and B are the sides as they were given, addresses without a password.
 	A string `json:"a"`
 	B string `json:"b"`
-	// Environment is what the figures were measured on, in one line.
+	// Environment is one line about the machine and versions of the measurement.
 	Environment string `json:"environment"`
 	// Verdict is the answer in one line.
 	Verdict string `json:"verdict"`
-	// Confidence is that of all intervals, 0.95, and Precision the width of them that was asked
-	// for.
+	// Confidence is the confidence of all intervals, 0.95, and Precision the requested width.
 	Confidence float64 `json:"confidence"`
 	Precision  float64 `json:"precision"`
 	// Interrupted is set if the runs were ended from outside.
 	Interrupted bool `json:"interrupted"`
 	// Comparisons has one element, or one for each benchmark.
 	Comparisons []Comparison `json:"comparisons"`
-	// Notes are what else is to be known, one sentence each.
+	// Notes are further remarks, one sentence each.
 	Notes []string `json:"notes"`
 }
 
-// A Comparison holds A and B against each other in one piece of work.
+// A Comparison compares A and B in one piece of work.
 type Comparison struct {
 	// Name is the benchmark's, empty for commands and servers.
 	Name string `json:"name"`
-	// Per is what measures are counted by: process, op, second, or the counter of a server.
+	// Per is the unit of work: process, op, second, or the counter of a server.
 	Per string `json:"per"`
 	// Operations is how many of them a run of a benchmark has, 0 for others.
 	Operations int `json:"operations"`
@@ -44,12 +43,12 @@ type Comparison struct {
 	Ended string `json:"ended"`
 	// Verdict is the answer in one line.
 	Verdict string `json:"verdict"`
-	// Measures are in the order of the table. What no side told is left out.
+	// Measures are in the order of the table. A measure that no side has is left out.
 	Measures []Measure `json:"measures"`
-	// Prediction holds the doctor's gain against the measured one. It is null without a doctor's
+	// Prediction compares the doctor's gain with the measured one. It is null without a doctor's
 	// report.
 	Prediction *Prediction `json:"prediction"`
-	// Notes are what else is to be known of it.
+	// Notes are further remarks on the comparison.
 	Notes []string `json:"notes"`
 }
 
@@ -64,14 +63,14 @@ type Measure struct {
 	// A and B are medians over the runs.
 	A float64 `json:"a"`
 	B float64 `json:"b"`
-	// Ratio estimates B/A, and Low and High bound it with 95 % confidence. Ratio is null where a
-	// run has the value 0, the bounds also where there are less than six pairs.
+	// Ratio estimates B/A, and Low and High bound it with 95 % confidence. Ratio is null if a run
+	// has the value 0. The bounds are null then, too, and with less than six pairs.
 	Ratio *float64 `json:"ratio"`
 	Low   *float64 `json:"low"`
 	High  *float64 `json:"high"`
 	// Width is the farther bound's distance from the ratio as a part of it: the figure behind ±.
 	Width *float64 `json:"width"`
-	// AValues and BValues are the runs: those at the same place are a pair.
+	// AValues and BValues are the values of the runs. Values at the same index are a pair.
 	AValues []float64 `json:"a_values"`
 	BValues []float64 `json:"b_values"`
 }
@@ -85,8 +84,8 @@ func (c *Comparison) Measure(name string) *Measure {
 	return &c.Measures[i]
 }
 
-// Decisive is the measure that the verdict is about: the CPU time, or the elapsed time where that
-// is not known. It is nil if there is neither.
+// Decisive is the measure that the verdict is about: the CPU time, or the elapsed time if the CPU
+// time is not known. It is nil if there is neither.
 func (c *Comparison) Decisive() *Measure {
 	for _, name := range []string{MeasureCPU, MeasureWall} {
 		if m := c.Measure(name); m != nil && m.Ratio != nil {
@@ -105,8 +104,8 @@ func (r *Report) Slower(share float64) bool {
 	})
 }
 
-// A Prediction holds the gain that the doctor predicted against the one that was measured. Gains
-// are shares of the CPU time of A.
+// A Prediction compares the gain that the doctor predicted with the measured one. Gains are shares
+// of the CPU time of A.
 type Prediction struct {
 	// Finding and Title are the doctor's.
 	Finding string `json:"finding"`
@@ -118,12 +117,12 @@ type Prediction struct {
 	SameMemory float64 `json:"same_memory"`
 	Error      float64 `json:"error"`
 	// Measured is 1 less the ratio of the CPU times, with the bounds of its 95 % interval; all null
-	// where the ratio has none.
+	// if the ratio has none.
 	Measured *float64 `json:"measured"`
 	Low      *float64 `json:"low"`
 	High     *float64 `json:"high"`
-	// Agrees says of both predictions whether their interval and the measured one have a point in
-	// common.
+	// AgreesSameGOGC and AgreesSameMemory say whether the prediction's interval and the measured
+	// one have a point in common.
 	AgreesSameGOGC   bool `json:"agrees_same_gogc"`
 	AgreesSameMemory bool `json:"agrees_same_memory"`
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// WorkingTree stands for the files as they lie there, where a revision is wanted.
+// WorkingTree stands for the files of the working tree, in place of a revision.
 const WorkingTree = "."
 
 // A repository is the user's, seen from the folder of the package.
@@ -40,8 +40,7 @@ func openRepository(ctx context.Context, dir string) (*repository, error) {
 	return r, nil
 }
 
-// git runs a git command and returns its output. Its error is the last line of what git
-// says.
+// git runs a git command and returns its output. Its error is the last line of git's output.
 func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", r.dir}, args...)...)
@@ -69,7 +68,7 @@ func (r *repository) commit(ctx context.Context, revision string) (string, error
 }
 
 // checkDirty refuses to measure HEAD while the working tree has changes or new Go files that are in
-// no revision: they would silently be left out. Who means the files as they are writes a dot.
+// no revision: they would silently be left out. A dot stands for the files of the working tree.
 func (r *repository) checkDirty(ctx context.Context, revisions, commits [2]string) error {
 	head, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -100,17 +99,18 @@ func (r *repository) checkDirty(ctx context.Context, revisions, commits [2]strin
 	return nil
 }
 
-// cleanupTime is how long taking away a worktree may take: it must not hang an interrupted command.
+// cleanupTime is the time limit for removing a worktree, so that an interrupted command does not
+// hang.
 const cleanupTime = 30 * time.Second
 
 // checkOut makes a worktree of a commit below temp and returns the package's folder in it. The
-// returned function takes it away, and works when ctx has been cancelled, too.
+// returned function removes the worktree, even if ctx has been cancelled.
 func (r *repository) checkOut(ctx context.Context, temp, commit string) (dir string, remove func(), err error) {
 	tree := filepath.Join(temp, "tree")
 	remove = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 		defer cancel()
-		// The folder itself is temporary. What matters is that git forgets it; prune does that if
+		// The folder itself is temporary. But git must forget the worktree, too; prune does that if
 		// remove cannot.
 		if _, err := r.git(ctx, "worktree", "remove", "--force", "--force", tree); err != nil {
 			os.RemoveAll(tree)

@@ -7,7 +7,7 @@ import (
 
 // Run compares A and B until the interval of each comparison is tight, or the budget ends. If ctx
 // is cancelled, the report holds the measurements until then, and says so. An error is one line,
-// but for the end of what a failing program wrote.
+// followed by the end of a failing program's output if there is one.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.prepare(); err != nil {
 		return nil, err

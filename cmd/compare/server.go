@@ -25,7 +25,7 @@ type server struct {
 }
 
 // serverContest prepares the comparison of two servers. They are watched at the same time, so that
-// both meet the same load and the same weather.
+// both have the same load and the same disturbances.
 func serverContest(ctx context.Context, o *Options) (*contest, error) {
 	var servers [2]*server
 	for i, address := range [2]string{o.A, o.B} {
@@ -63,7 +63,7 @@ func serverContest(ctx context.Context, o *Options) (*contest, error) {
 	return c, nil
 }
 
-// name is the server as messages name it.
+// name is the server's name in messages.
 func (s *server) name() string { return "compare: " + s.side + ", " + s.String() }
 
 // get reads an answer that covers a window.
@@ -78,12 +78,12 @@ func (s *server) get(ctx context.Context, path string, window time.Duration) ([]
 	return data, nil
 }
 
-// A reading is what a server says of itself at one moment.
+// A reading has a server's figures at one moment.
 type reading struct {
 	at      time.Time
 	metrics evidence.Metrics
 	stats   evidence.MemStats
-	work    float64 // the counter that is divided by
+	work    float64 // the value of the counter Options.Per
 }
 
 // read asks for the statistics of the heap profile's text form, which every server with
@@ -153,7 +153,8 @@ func (s *server) watch(ctx context.Context, window time.Duration) (sample, error
 	return values, nil
 }
 
-// addDifferences adds by how much counters rose between two readings, by the work done.
+// addDifferences adds the differences of the counters between two readings, divided by the work
+// done.
 func addDifferences(values sample, before, after *reading, work float64) {
 	rise := func(name string) (float64, bool) {
 		a, okA := before.metrics.Get(name)
@@ -175,7 +176,7 @@ func addDifferences(values sample, before, after *reading, work float64) {
 	values[MeasureGCCycles] = cycles / work
 	last, _ := after.metrics.Get(evidence.MetricCyclesTotal)
 	if pauses := after.stats.LastPauses(int(last), int(cycles)); len(pauses) > 0 {
-		// Of more cycles than the ring holds, the last ones stand for all.
+		// If there were more cycles than the ring holds, the last ones stand for all.
 		part := float64(len(pauses)) / cycles
 		addPauses(values, pauses, time.Duration(part*float64(after.at.Sub(before.at))))
 	}

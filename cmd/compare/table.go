@@ -104,8 +104,8 @@ func (w *writer) table(c *Comparison, precision float64) string {
 	return tw.Render()
 }
 
-// crossed says whether the medians and the ratio point different ways, as they can where the runs
-// scatter: the ratio is of pairs.
+// crossed says whether the medians and the ratio disagree on the better side. They can if the runs
+// scatter, because the ratio is computed from pairs.
 func (m *Measure) crossed() bool { return m.Ratio != nil && (m.B-m.A)*(*m.Ratio-1) < 0 }
 
 // valueTexts writes both values in the unit that suits them.
@@ -123,8 +123,8 @@ func (m *Measure) valueText(v float64) string {
 	return terminal.Count(v)
 }
 
-// ratioText is green where B is known to take less, and red where it is known to take more. Of a
-// benchmark's own metrics it is not known which way is good.
+// ratioText is green if B certainly takes less, and red if it certainly takes more. A benchmark's
+// own metrics have no colour, because a smaller value may be better or worse.
 func (w *writer) ratioText(m *Measure) string {
 	if m.Ratio == nil {
 		return "–"
@@ -148,7 +148,7 @@ func (m *Measure) intervalText() string {
 	return terminal.Interval(*m.Low, *m.High)
 }
 
-// widthText is yellow where the interval is wider than was asked for.
+// widthText is yellow if the interval is wider than requested.
 func (w *writer) widthText(m *Measure, precision float64) string {
 	if m.Width == nil {
 		return "–"
@@ -160,7 +160,7 @@ func (w *writer) widthText(m *Measure, precision float64) string {
 	return s
 }
 
-// prediction sets the doctor's gain beside the measured one.
+// prediction writes the doctor's gain beside the measured one.
 func (w *writer) prediction(p *Prediction) {
 	w.line("")
 	w.wrapped(fmt.Sprintf("%s %s, %s", w.Bold("The doctor's prediction:"), p.Finding, p.Title))

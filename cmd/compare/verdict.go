@@ -57,7 +57,8 @@ func pairsText(n int) string {
 	return fmt.Sprintf("%d pairs", n)
 }
 
-// verdict of the whole report: the only comparison's, or how many went which way.
+// verdict is the verdict of the report: the only comparison's, or the numbers of comparisons by
+// result.
 func (r *Report) verdict() string {
 	switch len(r.Comparisons) {
 	case 0:

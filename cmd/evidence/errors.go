@@ -2,7 +2,7 @@ package evidence
 
 import "errors"
 
-// ErrInput is what errors about an input's contents answer to.
+// ErrInput matches all errors about an input's contents, by errors.Is.
 var ErrInput = errors.New("not usable")
 
 // inputError is such an error, in one line with the fault and the advice.

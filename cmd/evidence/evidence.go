@@ -14,7 +14,7 @@ type Evidence struct {
 	// CPU is the CPU profile over the window.
 	CPU *profile.Profile
 	// Heap are the heap profiles at both ends of the window, with the four sample types of Go. The
-	// first may be nil: then the second is taken for everything since the program's start.
+	// first may be nil: then the second counts for all the time since the program's start.
 	Heap [2]*profile.Profile
 	// Window is the time between the heap profiles, 0 if that is not known.
 	Window time.Duration
@@ -33,5 +33,5 @@ type Evidence struct {
 	// known.
 	Go string
 
-	read map[string][]Metrics // what Read found, by source
+	read map[string][]Metrics // the metrics that Read found, by source
 }

@@ -24,7 +24,7 @@ type GCCycle struct {
 	// Wall times of the phases: the pause that stops the world for sweeping, the concurrent phase,
 	// and the pause that ends marking.
 	SweepTermination, Mark, MarkTermination time.Duration
-	// CPU times of the phases. Marking is told apart: assists, workers in the background, and
+	// CPU times of the phases. Marking is divided into assists, workers in the background, and
 	// workers on Ps that had nothing else to do.
 	CPUSweepTermination, CPUAssist, CPUBackground, CPUIdle, CPUMarkTermination time.Duration
 	// Heap sizes in bytes, rounded to MiB by the runtime: at the cycle's start, at its end, and

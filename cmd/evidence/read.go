@@ -93,7 +93,7 @@ func uncompressed(data []byte) ([]byte, error) {
 	return nil, inputError("damaged: its compressed data is invalid (" + err.Error() + "); copy or collect it again, in binary mode")
 }
 
-// foreign are files that people give by mistake, known by how they begin.
+// foreign are formats that people give by mistake, recognised by their beginnings.
 var foreign = []struct {
 	pattern *regexp.Regexp
 	line    string
@@ -119,7 +119,7 @@ func isText(data []byte) bool {
 	return true
 }
 
-// addJSON tells the documents apart by their fields.
+// addJSON recognises the kind of document by its fields.
 func (e *Evidence) addJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

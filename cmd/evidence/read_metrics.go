@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// The sources of metrics, the one that knows most first.
+// The sources of metrics, the one with the most values first.
 const (
 	fromRuntime  = "runtime/metrics"
 	fromMemStats = "/debug/vars"
 	fromText     = "heap?debug=1"
 )
 
-// addMetrics adds values. Two of a source are the ends of the window, in the order of what had been
-// allocated.
+// addMetrics adds values. Two sets of one source are the ends of the window: the set with fewer
+// allocated bytes is the start.
 func (e *Evidence) addMetrics(m Metrics) error {
 	if m.Empty() {
 		return inputError("it has no value of the runtime; serve gctune.Handler or import expvar")
@@ -93,8 +93,7 @@ func metricsOfRuntime(fields map[string]json.RawMessage) (Metrics, error) {
 	return m, nil
 }
 
-// gogcOff stands for GOGC=off where it was read from the environment; runtime/metrics has 2⁶⁴-1 for
-// it.
+// gogcOff stands for GOGC=off that was read from the environment; runtime/metrics has 2⁶⁴-1 for it.
 const gogcOff = -1
 
 // plausible reports whether the runtime can have such a value. The largest that it has is 2⁶⁴-1,
@@ -155,8 +154,8 @@ func metricsOfText(data []byte) Metrics {
 	return m
 }
 
-// textRate is the sampling rate in the first line. The line has twice the rate, for the sake of
-// tools that know the format from C++.
+// textRate is the sampling rate in the first line. The line has twice the rate, as tools for C++
+// expect.
 func textRate(line []byte) (float64, bool) {
 	_, rate, ok := bytes.Cut(line, []byte("@ heap/"))
 	if !ok {

@@ -38,8 +38,8 @@ func (e *Evidence) addProfile(data []byte) error {
 	return inputError(fmt.Sprintf("a profile of%s; the doctor reads the CPU and heap profiles of runtime/pprof", types))
 }
 
-// renumber gives functions and locations small numbers, as converters that take hashes for them do
-// not: Attributed adds others behind the largest.
+// renumber gives functions and locations small numbers. Some converters use hashes, and Attributed
+// adds numbers above the largest.
 func renumber(p *profile.Profile) {
 	for i, f := range p.Function {
 		f.ID = uint64(i + 1)
@@ -62,7 +62,7 @@ func checkGo(p *profile.Profile) error {
 		if f.Name != "" {
 			named++
 		}
-		// What hardly ran may have been seen in the runtime's assembly alone.
+		// A program that hardly ran may have samples only in the runtime's assembly.
 		if strings.HasSuffix(f.Filename, ".go") || strings.HasSuffix(f.Filename, ".s") && strings.HasPrefix(f.Name, "runtime.") {
 			goFiles++
 		}

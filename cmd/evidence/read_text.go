@@ -74,8 +74,8 @@ func heapOfText(data []byte) *profile.Profile {
 	return h.p
 }
 
-// stack begins a sample with the figures of a line, scaled from what was sampled to what there was,
-// as pprof does: a block of n bytes is sampled with the probability 1-exp(-n/rate).
+// stack begins a sample with the figures of a line. It scales them from sampled to all blocks, as
+// pprof does: a block of n bytes is sampled with the probability 1-exp(-n/rate).
 func (h *heapText) stack(line []byte) {
 	h.end()
 	var v [4]float64 // in use and allocated, objects and bytes

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// addTrace adds a trace behind what there is.
+// addTrace appends a trace to the present one.
 func (e *Evidence) addTrace(t *GCTrace) {
 	if e.Trace == nil {
 		e.Trace = &GCTrace{}

@@ -25,18 +25,18 @@ func TraceEnvironment(env []string) []string {
 // A TraceFilter divides a program's standard error, which is written to it, into the trace and the
 // rest. The zero value is ready.
 type TraceFilter struct {
-	// Rest gets the rest as it comes, if it is not nil. Its errors are ignored: this is the
-	// program's own business, and not worth its end.
+	// Rest gets the rest as it arrives, if it is not nil. Its errors are ignored, because they must
+	// not end the program.
 	Rest io.Writer
 
 	trace []byte
 	tail  []byte
-	line  []byte // the current line, as long as it may be one of the trace
-	known bool   // the current line is none
+	line  []byte // the current line, as long as it may be a line of the trace
+	known bool   // the current line is not of the trace
 }
 
 const (
-	longestTraceLine = 4 << 10 // and more than any
+	longestTraceLine = 4 << 10 // longer than any line of the trace
 	keptTail         = 4 << 10
 )
 
@@ -70,7 +70,7 @@ func (f *TraceFilter) add(part []byte) {
 	}
 }
 
-// End says that the current line is complete. It is to be called behind the last Write.
+// End completes the current line. Call it after the last Write.
 func (f *TraceFilter) End() {
 	if IsTraceLine(f.line) {
 		f.trace = append(f.trace, f.line...)

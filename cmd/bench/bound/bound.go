@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// A Node is a list node, and while it is free a link of the free list.
+// A Node is a list node. While it is free, it is a link of the free list.
 type Node struct {
 	Val  int64
 	Next *Node
@@ -66,7 +66,8 @@ func (s *Stack) push(p unsafe.Pointer) {
 
 func (s *Stack) pop() unsafe.Pointer {
 	p := s.free
-	// SAFETY: every block on the stack starts with the link that push wrote; the callers never pop an empty stack.
+	// SAFETY: every block on the stack starts with the link that push wrote; the callers never pop
+	// an empty stack.
 	s.free = *(*unsafe.Pointer)(p)
 	return p
 }
@@ -83,8 +84,8 @@ func Push[T any](s *Stack, p *T) {
 	s.push(unsafe.Pointer(p))
 }
 
-// Classes keep a free list for each class of sizes, four classes to a doubling, and map more memory when one
-// is empty. They give nothing back. One goroutine uses them.
+// Classes keep a free list for each class of sizes, four classes to a doubling, and map more memory
+// when one is empty. They never unmap memory. One goroutine uses them.
 type Classes struct {
 	stacks [classCount]Stack
 	room   []byte
@@ -159,8 +160,8 @@ func PooledBytes(p *byte, size int) []byte {
 	return unsafe.Slice(p, size)
 }
 
-// HugePage is the size of a transparent huge page where they have one size. A wrong guess costs the bound some
-// nanoseconds and nothing else.
+// HugePage is the size of a transparent huge page on systems where they have one size. A wrong
+// guess costs the bound only some nanoseconds.
 const HugePage = 2 << 20
 
 // A Huge is memory that begins at a multiple of a huge page, within a larger mapping.
@@ -180,19 +181,21 @@ func SizeOf[T any](n int) int {
 	return n * int(unsafe.Sizeof(zero))
 }
 
-// Slice maps n values, zeroed. What they point to must stay alive without them.
+// Slice maps n values, zeroed. The targets of their pointers must be reachable in another way.
 func Slice[T any](n int) []T { return Over[T](Map(SizeOf[T](n)), n) }
 
 // Over lays a slice of n values over the beginning of a mapping.
 func Over[T any](mem []byte, n int) []T {
 	_ = mem[:SizeOf[T](n)]
-	// SAFETY: mem is mapped, zeroed when T needs it, begins at a page and is large enough. What T's pointers lead to is
-	// the caller's promise: nothing on the Go heap that nobody else holds.
+	// SAFETY: mem is mapped, zeroed when T needs it, begins at a page and is large enough. The
+	// caller promises about T's pointers that all their targets on the Go heap are reachable in
+	// another way.
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), n)
 }
 
 // Text is b as a string that shares its bytes.
 func Text(b []byte) string {
-	// SAFETY: no code writes to b while the string is in use: a slab is filled again after its round only.
+	// SAFETY: no code writes to b while the string is in use: a slab is filled again only after its
+	// round.
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }

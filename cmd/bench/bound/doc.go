@@ -1,5 +1,5 @@
 // Package bound holds the physical bound: allocators written by hand for one task, over one mapping, without any check.
 //
-// A general allocator is held against them. They are no allocators to use: one wrong free corrupts them at once. All unsafe
-// code of the command is here.
+// General allocators are compared with them. Do not use them in programs: one wrong free corrupts
+// them at once. All unsafe code of the command is here.
 package bound

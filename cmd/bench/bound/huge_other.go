@@ -11,5 +11,5 @@ func MapHuge(n int) Huge {
 	return Huge{mem, mem}
 }
 
-// Unmap leaves the mapping, as all of the bound's memory is left.
+// Unmap does nothing: the bound never unmaps memory on this system.
 func (m Huge) Unmap() {}

@@ -2,7 +2,8 @@
 
 package bound
 
-// mapped keeps what the bound took from the Go heap reachable: its links are hidden from the collector.
+// mapped keeps the bound's memory on the Go heap reachable, because the collector does not see the
+// bound's links.
 var mapped [][]byte
 
 // Map takes n bytes from the Go heap, on systems without mmap in package syscall.

@@ -1,2 +1,3 @@
-// Package usage says what the system counts for this process: CPU time, resident memory, and memory taken from the machine.
+// Package usage reads the system's figures for this process: CPU time, resident memory, and memory
+// taken from the machine.
 package usage

@@ -34,8 +34,9 @@ func kilobyteField(file, field string) float64 {
 	return 0
 }
 
-// PeakRSS is the largest resident set of this process. VmHWM belongs to the address space and starts anew at exec;
-// ru_maxrss would carry over the size of the parent from between fork and exec.
+// PeakRSS is the largest resident set of this process. VmHWM belongs to the address space and
+// starts anew at exec. ru_maxrss would include the size of the parent, from the time between fork
+// and exec.
 func PeakRSS() float64 { return statusBytes("VmHWM") }
 
 // RSS is the resident set now, in bytes. It allocates nothing, because samplers call it during measurements.
@@ -64,8 +65,9 @@ func RSS() float64 {
 
 var osPage = os.Getpagesize()
 
-// A Machine reads how much memory the machine, or the cgroup of this process, has given out. It sees what the
-// resident set does not: the rest of a huge page of which a part was purged is not resident, and not free either.
+// A Machine reads how much memory of the machine, or of this process's cgroup, is in use. It shows
+// memory that the resident set lacks: if a part of a huge page was purged, that part is not
+// resident, but not free either.
 type Machine struct {
 	Source string         // the file that is read
 	Read   func() float64 // in bytes
@@ -80,8 +82,9 @@ func OpenMachine() Machine {
 		}
 		stat := filepath.Join(g.dir, "memory.stat")
 		return Machine{current, func() float64 {
-			// The page cache of files that anybody in the group reads or writes is not this process's memory. It may grow or shrink
-			// by more than all the rest between two reads: rather too much than less than nothing.
+			// The page cache of files that processes of the group read or write is not this
+			// process's memory. It may change between two reads by more than all other memory: the
+			// figure may be too high, but not negative.
 			cache := statField(stat, g.cache)
 			used := readNumber(current)
 			return used - min(cache, statField(stat, g.cache))

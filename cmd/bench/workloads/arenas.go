@@ -16,7 +16,7 @@ const (
 	arenaNoReuse = "arena no reuse"
 )
 
-// A newArena makes an arena for so many bytes of values, which only a fixed one needs to know.
+// A newArena makes an arena for values of bytes bytes. Only a fixed arena needs that number.
 type newArena func(bytes int) *arena.Arena
 
 func defaultArena(int) *arena.Arena { return arena.NewArena() }
@@ -45,7 +45,7 @@ func (life arenaLife) keepArena(r *bench.Run, make newArena, bytes int) *arena.A
 	return a
 }
 
-// end gives up the values of a.
+// end frees the values of a.
 func (life arenaLife) end(a *arena.Arena) {
 	if life == arenaFresh {
 		a.Free()
@@ -54,8 +54,8 @@ func (life arenaLife) end(a *arena.Arena) {
 	}
 }
 
-// pooledBytesFor is the limit of a Pool that keeps everything of a round: chunks grow geometrically, so that the last may be
-// as large as all before.
+// pooledBytesFor is the limit of a Pool that keeps all memory of a round. Chunks grow
+// geometrically, so the last may be as large as all earlier ones together.
 func pooledBytesFor(bytes int) int64 { return max(4<<20, 4*int64(bytes)) }
 
 // arenaRounds is the Prepare of a contestant that uses an arena in each round.

@@ -10,8 +10,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// Bytes is a way to allocate and free blocks of any size, for workloads whose blocks cost so much that a call through
-// a function value does not count. Every contestant pays it alike.
+// Bytes is a way to allocate and free blocks of any size. It is for workloads whose blocks cost
+// much more than a call through a function value. All contestants make this call.
 type Bytes struct {
 	// Alloc returns a block of n bytes, n > 0.
 	Alloc func(n int) []byte
@@ -19,7 +19,7 @@ type Bytes struct {
 	Free func(b []byte)
 }
 
-// heapBytes is the Go heap, which always zeroes, and whose blocks are freed by forgetting them.
+// heapBytes is the Go heap. It always zeroes, and a dropped block is free.
 func heapBytes() Bytes {
 	return Bytes{
 		Alloc: func(n int) []byte { return make([]byte, n) },
@@ -27,7 +27,8 @@ func heapBytes() Bytes {
 	}
 }
 
-// poolBytes is what programs do by hand: a sync.Pool for each power of two. Its blocks are not zeroed.
+// poolBytes is the way that programs use by hand: a sync.Pool for each power of two. Its blocks are
+// not zeroed.
 func poolBytes() Bytes {
 	pools := new([bits.UintSize]sync.Pool)
 	return Bytes{
@@ -54,7 +55,7 @@ func offheapZeroed() Bytes      { return Bytes{Alloc: offheap.Alloc, Free: offhe
 func offheapLocal() Bytes       { l := offheap.NewLocal(); return Bytes{Alloc: l.AllocUninit, Free: l.Free} }
 func offheapLocalZeroed() Bytes { l := offheap.NewLocal(); return Bytes{Alloc: l.Alloc, Free: l.Free} }
 
-// Zeroed clears the blocks of a way that does not.
+// Zeroed clears the blocks of a way that does not clear them itself.
 func Zeroed(way Bytes) Bytes {
 	alloc := way.Alloc
 	way.Alloc = func(n int) []byte {

@@ -49,7 +49,7 @@ const (
 	churnHigh       = 64 << 10
 )
 
-// shared makes all goroutines use one instance of a way that is safe for that.
+// shared makes all goroutines use one instance of a way, which must be safe for that.
 func shared(newWay func() Bytes) func() Bytes {
 	return sync.OnceValue(newWay)
 }
@@ -113,7 +113,8 @@ func newChurner(way Bytes, seed uint64, live int, zeroed bool) *churner {
 	return c
 }
 
-// add allocates a block, writes its ends, and returns what the last byte held before, which is 0 if it was zeroed.
+// add allocates a block, writes its ends, and returns the previous value of the last byte, which is
+// 0 if the block was zeroed.
 func (c *churner) add(size int) (stale uint64) {
 	b := c.way.Alloc(size)
 	if c.zeroed {

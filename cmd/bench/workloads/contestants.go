@@ -18,5 +18,5 @@ func own(contestants ...bench.Contestant) []bench.Contestant {
 	return contestants
 }
 
-// keep holds what a contestant built until the process ends.
+// keep holds a contestant's data until the process ends.
 var keep []any

@@ -12,9 +12,10 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench"
 )
 
-// What decoding JSON costs with different libraries, on the user's own documents. Each contestant decodes as its users call it, with the
-// settings that it has by itself. The bound reads the tokens with jsontext and builds nothing: what is left of a decoder on top of it
-// that neither reflects nor allocates. Scanners with vector instructions may stay below.
+// The cost of decoding JSON with different libraries, on the user's own documents. Each contestant
+// is called as its users call it, with its default settings. The bound reads the tokens with
+// jsontext and builds nothing: it is the cost of a decoder over jsontext that neither reflects nor
+// allocates. Scanners with vector instructions may cost less.
 
 // decodeAlive is how many documents are alive at a time, and how many a round decodes.
 const decodeAlive = 4
@@ -50,7 +51,7 @@ func Decode(unmarshal func(data []byte, v any) error, typed bool) func(r *bench.
 	}
 }
 
-// decodeInput reads the document, and returns what makes targets for it.
+// decodeInput reads the document, and returns a function that makes targets for it.
 func decodeInput(in bench.Input, typed bool) (data []byte, newTarget func() any, err error) {
 	if data, err = readDocument(in); err != nil {
 		return nil, nil, err
@@ -65,7 +66,8 @@ func decodeInput(in bench.Input, typed bool) (data []byte, newTarget func() any,
 	return data, func() any { return newOf(t) }, nil
 }
 
-// decodeTokens reads tokens, and sums up in the first round what the decoders must have found.
+// decodeTokens reads tokens. In the first round it computes the checksum of the values that the
+// decoders must find.
 func decodeTokens(r *bench.Run) func() uint64 {
 	data, err := readDocument(r.Input)
 	if err != nil {
@@ -107,8 +109,8 @@ func readTokens(decoder *jsontext.Decoder) error {
 	}
 }
 
-// measureDecode adds what a decision between libraries needs besides time and allocations: the part of the time that the collector took, and
-// the speed.
+// measureDecode adds two figures that matter for a choice between libraries, besides time and
+// allocations: the collector's part of the time, and the speed.
 func measureDecode(r *bench.Run, c *bench.Contestant) error {
 	before := readCPUClasses()
 	if err := r.Rounds(c); err != nil {
@@ -124,8 +126,8 @@ func measureDecode(r *bench.Run, c *bench.Contestant) error {
 	return nil
 }
 
-// cpuClasses are seconds that Ps were busy, with anything and with collecting. Both are wall time, so that on a busy machine only their
-// ratio means something: what is not the program's own time is in both.
+// cpuClasses are seconds that Ps were busy: in all, and collecting. Both are wall time and contain
+// the time of other processes, so on a busy machine only their ratio means something.
 type cpuClasses struct{ busy, gc float64 }
 
 func readCPUClasses() cpuClasses {

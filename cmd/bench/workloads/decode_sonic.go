@@ -8,8 +8,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench"
 )
 
-// sonicContestants are sonic where it is itself: on other processors, and with a Go that it does not know yet, it is encoding/json under its own name.
-// As users call it by default, its strings are parts of the document, which they keep alive; with ConfigStd it copies them, as all others do.
+// sonicContestants are the contestants of sonic. On other processors, and with a Go version that it
+// does not know yet, sonic calls encoding/json. By default its strings are parts of the document,
+// which they keep alive. With ConfigStd it copies them, as all others do.
 func sonicContestants(typed bool) []bench.Contestant {
 	return []bench.Contestant{
 		{Name: "sonic", Note: "Unmarshal; strings are parts of the document, which is kept alive", Prepare: Decode(func(data []byte, v any) error {

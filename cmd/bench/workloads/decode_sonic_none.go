@@ -4,5 +4,5 @@ package workloads
 
 import "github.com/freehold-go/freehold/cmd/bench"
 
-// sonicContestants are none: sonic would be encoding/json here.
+// sonicContestants are none: sonic calls encoding/json here.
 func sonicContestants(bool) []bench.Contestant { return nil }

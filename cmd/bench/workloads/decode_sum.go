@@ -8,8 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Checksums of decoded documents, the same whatever holds them. What is null, false, zero or empty counts as nothing, because a struct
-// does not tell it from what is missing; members count in any order, because maps have none.
+// Checksums of decoded documents, the same for structs, maps and interfaces. Null, false, zero and
+// empty values do not count, because in a struct they look like missing ones. Members count in any
+// order, because maps have none.
 
 func numberSum(v float64) uint64 {
 	if v == 0 {
@@ -18,7 +19,7 @@ func numberSum(v float64) uint64 {
 	return math.Float64bits(v)
 }
 
-// stringSum looks at every byte (FNV-1a).
+// stringSum reads every byte (FNV-1a).
 func stringSum(s string) uint64 {
 	if s == "" {
 		return 0
@@ -34,7 +35,7 @@ func memberSum(name string, value uint64) uint64 { return value * (stringSum(nam
 
 func itemSum(i int, value uint64) uint64 { return value * uint64(2*i+3) }
 
-// decodedSum is the checksum of what a pointer leads to.
+// decodedSum is the checksum of a pointer's target.
 func decodedSum(target any) uint64 { return valueSum(reflect.ValueOf(target)) }
 
 func valueSum(v reflect.Value) (sum uint64) {

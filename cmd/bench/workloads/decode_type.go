@@ -11,12 +11,13 @@ import (
 	"unicode"
 )
 
-// The types of decode/struct are made from the document: what a programmer would write who has seen it.
+// The types of decode/struct are made from the document. They are the types that a programmer would
+// write for it.
 
 const (
-	// mostFields is from how many names on an object is taken for a map by them.
+	// mostFields is the number of names from which on an object becomes a map.
 	mostFields = 64
-	// deepest is how deep structs are nested; below are interfaces.
+	// deepest is the deepest level of nested structs; values below it are interfaces.
 	deepest = 64
 )
 
@@ -159,7 +160,7 @@ func (s *shape) goType(depth int) reflect.Type {
 	return s.objectType(depth)
 }
 
-// objectType is a struct, or a map where the names are data or cannot be the tags of fields.
+// objectType is a struct, or a map if the names are data or cannot be the tags of fields.
 func (s *shape) objectType(depth int) reflect.Type {
 	if len(s.names) == 0 || len(s.names) > mostFields || !tagNames(s.names) {
 		var all shape
@@ -179,7 +180,8 @@ func (s *shape) objectType(depth int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// tagNames says whether all names can be tags: made of what every library takes there, and different for those that ignore case.
+// tagNames says whether all names can be tags: they must consist of characters that every library
+// accepts, and differ in more than case, because some libraries ignore it.
 func tagNames(names []string) bool {
 	folded := map[string]bool{}
 	for _, name := range names {

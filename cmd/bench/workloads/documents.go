@@ -20,20 +20,21 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench"
 )
 
-// The documents of the workloads json and decode: the user's files, or the corpus that the Go distribution tests its own JSON
-// packages with, or where there is no Go, a small one that the command carries.
+// The documents of the workloads json and decode: the user's files, or else the corpus with which
+// the Go distribution tests its JSON packages, or without a Go distribution a small document that
+// the command contains.
 
 //go:embed sample.json
 var sampleDocument []byte
 
-// sampleName is the name of the document that the command carries.
+// sampleName is the name of the document that the command contains.
 const sampleName = "sample"
 
 // corpusPath is where the Go distribution has its corpus, below GOROOT.
 const corpusPath = "src/encoding/json/internal/jsontest/testdata/*.json*"
 
-// The documents of the corpus that are named here: those with much structure, those that are little but long strings,
-// and those of the quick selection.
+// Documents of the corpus: those with much structure, those that are mostly long strings, and those
+// of the quick selection.
 var (
 	structuredDocuments = []string{"canada_geometry", "citm_catalog", "golang_source", "synthea_fhir", "twitter_status"}
 	stringDocuments     = []string{"string_escaped", "string_unicode"}

@@ -91,13 +91,13 @@ const (
 // fragSettle is how long an allocator has after every shrink, before memory is read. Tests do not wait that long.
 var fragSettle = time.Second
 
-// A fragmenter is a run of the workload. Its table of blocks is made and touched before anything is measured, and the
-// idle child has the same one.
+// A fragmenter is a run of the workload. Its table of blocks is made and touched before the
+// measurement, and the idle child has the same table.
 type fragmenter struct {
 	*bench.Run
 	way     Bytes
 	idle    bool
-	returns func() // gives free memory back by hand, or nil
+	returns func() // returns free memory by hand, or nil
 	random  *rand.Rand
 	big     bool
 	largest int
@@ -112,7 +112,7 @@ type fragmenter struct {
 	troughs []trough
 }
 
-// A trough is what one cycle left behind: bytes, a while after the shrink.
+// A trough is the memory that a cycle leaves, in bytes, fragSettle after the shrink.
 type trough struct{ live, rss, machine float64 }
 
 // Fragmentation is the Prepare of a contestant of the workloads fragmentation/log and fragmentation/big. returns is
@@ -149,7 +149,7 @@ func newFragmenter(r *bench.Run) *fragmenter {
 	return f
 }
 
-// fragPattern is what blocks are filled with.
+// fragPattern is the data that blocks are filled with.
 var fragPattern = func() []byte {
 	p := make([]byte, 64<<10)
 	for i := range p {
@@ -238,7 +238,7 @@ func (f *fragmenter) shrink(to int) {
 	}
 }
 
-// report gives the parent the worst trough by each measure, and the largest live set.
+// report reports the worst trough by each measure, and the largest live set, to the parent.
 func (f *fragmenter) report() {
 	worst := func(bytes func(trough) float64) trough {
 		w := f.troughs[0]
@@ -260,7 +260,7 @@ func (f *fragmenter) report() {
 	}
 }
 
-// adjustFragmentation takes what the idle child holds off the resident sets.
+// adjustFragmentation subtracts the idle child's memory from the resident sets.
 func adjustFragmentation(r, idle *bench.Row) {
 	if live := r.Extra["trough_live_bytes"]; live > 0 {
 		r.Extra["trough_rss_ratio"] = (r.Extra["trough_rss_bytes"] - idle.Extra["trough_rss_bytes"]) / live
@@ -307,7 +307,7 @@ func (s *sampler) stop() bench.Series {
 	return <-s.done
 }
 
-// fragmentationBars are what a contestant must reach in one of the workloads.
+// fragmentationBars are the limits that a contestant must keep in one of the workloads.
 func fragmentationBars(w, contestant string) []bench.Bar {
 	return []bench.Bar{
 		bench.AtMost(w+", resident a second after a shrink, by live", 1.3, bench.ExtraValue(w, contestant, "trough_rss_ratio")),

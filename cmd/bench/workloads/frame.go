@@ -16,8 +16,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// Frames of a game or of a simulation: each makes n objects that point to each other and to a large live heap, uses
-// them and drops them. What counts is the time that a frame takes by the clock, and the slowest frames most of all.
+// Frames of a game or of a simulation: each makes n objects that point to each other and to a large
+// live heap, uses them and drops them. The figures are the elapsed time of a frame and, most
+// important, that of the slowest frames.
 
 func frameWorkloads() []bench.Workload {
 	return []bench.Workload{{
@@ -51,7 +52,7 @@ func frameWorkloads() []bench.Workload {
 
 const frameHzName = "frame-hz"
 
-// frameFlag is how many frames begin in a second; 0 is one right after the other.
+// frameFlag is the number of frames that begin in a second; 0 means one right after the other.
 var frameFlag = bench.Flag{
 	Flag: &cli.FloatFlag{Name: frameHzName, Usage: "begin `N` frames of frame a second, 0 for no pauses; the default is 60 with -full, 0 without"},
 	Read: func(c *cli.Command, o *bench.Options) error {
@@ -91,12 +92,12 @@ const (
 	// frameHz is how many frames begin in a second in a full run, unless -frame-hz says otherwise.
 	frameHz    = 60
 	maxFrameHz = 10_000
-	// The runtime collects by itself when it has not for two minutes. A collection between two frames every minute
-	// keeps it from that, so that every cycle that begins by itself was caused by the frames.
+	// The runtime starts a collection after two minutes without one. A forced collection between
+	// two frames every minute prevents that, so the frames cause every automatic cycle.
 	frameCollect = time.Minute
 )
 
-// FrameObject is what a frame makes.
+// FrameObject is an object that a frame makes.
 type FrameObject struct {
 	Next   *FrameObject // the object that was made before
 	Target *FrameTarget
@@ -110,15 +111,15 @@ type FrameTarget struct {
 	_           [40]byte
 }
 
-// FrameWay is a way to make the objects of a frame. Its functions are called once a frame, so that a way writes its own
-// loop.
+// FrameWay is a way to make the objects of a frame. Its functions are called once a frame, so each
+// way writes its own loop.
 type FrameWay struct {
 	// Fill makes an object for each target, with X = its index and Y = k, links it in front of the one before, and
 	// returns the last.
 	Fill func(targets []*FrameTarget, k int) *FrameObject
-	// Put takes the objects back one by one. It is nil where nothing does.
+	// Put frees the objects one by one. It is nil if the way does not free single objects.
 	Put func(head *FrameObject)
-	// Free takes all objects back at once. It is nil where nothing does.
+	// Free frees all objects at once. It is nil if the way does not.
 	Free func()
 }
 
@@ -205,8 +206,8 @@ func automaticCycles() float64 {
 	return float64(s[0].Value.Uint64())
 }
 
-// runFrames runs a frame for each place of times, each at its time if there is a period, and counts those that began
-// late because the one before had not ended.
+// runFrames runs a frame for each element of times, each at its time if there is a period. It
+// counts the frames that began late because the frame before had not ended.
 func runFrames(r *bench.Run, frame func() uint64, period time.Duration, times []time.Duration) (late int) {
 	next := time.Now()
 	collected := next
@@ -221,7 +222,7 @@ func runFrames(r *bench.Run, frame func() uint64, period time.Duration, times []
 				time.Sleep(wait)
 			} else if i > 0 {
 				late++
-				next = time.Now() // the beat starts anew, as a screen shows the frame before once more
+				next = time.Now() // the period starts anew, because a screen would show the previous frame once more
 			}
 			next = next.Add(period)
 		}

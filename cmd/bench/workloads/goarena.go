@@ -62,7 +62,7 @@ func buildTreeGoArena(a *arena.Arena, names *TreeNames, n int, parent *TreeNode)
 	return node
 }
 
-// goArenaText copies b into a: the experiment has nothing for strings.
+// goArenaText copies b into a: the experiment has no function for strings.
 func goArenaText(a *arena.Arena, b []byte) string {
 	c := arena.MakeSlice[byte](a, len(b), len(b))
 	copy(c, b)

@@ -44,11 +44,12 @@ const (
 const (
 	handoffBatch   = 512
 	handoffBatches = 8
-	// handoffGrowth is what "memory bounded" means. The blocks under way are 128 KiB, a run hands over gigabytes.
+	// handoffGrowth is the growth up to which memory counts as bounded. The blocks in transit are
+	// 128 KiB, and a run passes gigabytes.
 	handoffGrowth = 16 << 20
 )
 
-// HandoffBlock is what goes from one goroutine to the other.
+// HandoffBlock is a block that goes from one goroutine to the other.
 type HandoffBlock struct {
 	Seq uint64
 	_   [24]byte
@@ -57,7 +58,8 @@ type HandoffBlock struct {
 // A HandoffBatch is a batch of blocks. Entries are nil where the block was freed.
 type HandoffBatch [handoffBatch]*HandoffBlock
 
-// HandoffWay is a way to fill and to empty batches. They are called once a batch, so that a way writes its own loop.
+// HandoffWay is a way to fill and to empty batches. They are called once a batch, so each way
+// writes its own loop.
 type HandoffWay struct {
 	// Fill allocates the blocks of the batch; the first gets Seq seq, the next one seq+1.
 	Fill func(b *HandoffBatch, seq uint64)
@@ -92,7 +94,7 @@ func Handoff(newWay func() HandoffWay, atHome bool) func(r *bench.Run) func() ui
 	}
 }
 
-// handoffRound finds all batches in empty, and leaves them there.
+// handoffRound takes all batches from empty, and returns them there.
 func handoffRound(way HandoffWay, empty chan *HandoffBatch, batches int, atHome bool) uint64 {
 	full := make(chan *HandoffBatch, handoffBatches)
 	var sum uint64

@@ -11,9 +11,10 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench/bound"
 )
 
-// Real input: the document tree of a JSON file, built over the tokens of jsontext, as services do that look into what
-// they pass on. Reading is the same for all contestants and is most of the time; a way provides the memory. Its
-// functions are called through values, which is little beside reading a token.
+// Real input: the document tree of a JSON file, built over the tokens of jsontext, as in services
+// that inspect the documents they pass on. Reading is the same for all contestants and takes most
+// of the time. A way provides the memory. Its functions are called through values, which costs
+// little beside reading a token.
 
 func jsonWorkloads() []bench.Workload {
 	return []bench.Workload{{
@@ -192,7 +193,7 @@ func jsonNew(r *bench.Run) JSONWay {
 	}
 }
 
-// A jsonTypes is an arena with handles to what a document is made of.
+// A jsonTypes is an arena with handles for the types of a document.
 type jsonTypes struct {
 	arena   *arena.Arena
 	nodes   arena.Typed[JSONNode]

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A jsonReader builds documents. It keeps its scratch memory between documents, so that a way is asked for each slice
-// once, when its length is known.
+// A jsonReader builds documents. It keeps its scratch memory between documents, so a way makes each
+// slice once, when the length is known.
 type jsonReader struct {
 	decoder *jsontext.Decoder
 	way     *JSONWay

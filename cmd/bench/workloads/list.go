@@ -9,8 +9,9 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// The list of the field's classic test: build n nodes one in front of the other, walk them, free them in the order of
-// the walk. Every contestant's loop is written out, so that no call through a function value blurs nanoseconds.
+// The list of the field's classic test: build n nodes one in front of the other, walk them, free
+// them in the order of the walk. Every contestant's loop is written out, because a call through a
+// function value would take a measurable part of the nanoseconds.
 
 func listWorkloads() []bench.Workload {
 	return []bench.Workload{{

@@ -2,5 +2,6 @@
 
 package workloads
 
-// listBar is what list with New may cost as a part of the Go heap's time with the fallback that needs no linkname.
+// listBar is the most that list with New may cost, as a part of the Go heap's time, with the
+// fallback that needs no linkname.
 const listBar = 0.5

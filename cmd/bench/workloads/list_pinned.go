@@ -2,5 +2,6 @@
 
 package workloads
 
-// listBar is what list with New may cost as a part of the Go heap's time, where a goroutine can be pinned to its P.
+// listBar is the most that list with New may cost, as a part of the Go heap's time, if a goroutine
+// can be pinned to its P.
 const listBar = 0.25

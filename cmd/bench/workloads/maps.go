@@ -87,11 +87,11 @@ func mapKey(i int) int64 {
 	return int64(x ^ x>>29)
 }
 
-// mapStep is how far apart the entries are that are looked up one after the other. It is a prime larger than the
-// prime factors of any size in use, so that each entry has its turn.
+// mapStep is the distance between two consecutive look-ups. It is a prime larger than the prime
+// factors of any size in use, so each entry is looked up.
 const mapStep = 7919
 
-// mapNext is the entry that is looked up after entry at of n, where step is mapStep % n.
+// mapNext is the entry to look up after entry at of n; step is mapStep % n.
 func mapNext(at, step, n int) int {
 	at += step
 	if at >= n {

@@ -14,10 +14,12 @@ import (
 // boundMapLeast is the logarithm of the first table's length.
 const boundMapLeast = 6
 
-// A boundTables keeps tables between rounds, by the logarithm of their length: one of each will do.
+// A boundTables keeps tables between rounds, by the logarithm of their length: one of each
+// suffices.
 type boundTables[T any] [bits.UintSize][]T
 
-// take returns a zeroed table of n entries, a power of two. It is mapped on huge pages where it is large enough.
+// take returns a zeroed table of n entries, a power of two. It is mapped on huge pages if it is
+// large enough.
 func (t *boundTables[T]) take(n int) []T {
 	log := bits.TrailingZeros(uint(n))
 	if table := t[log]; table != nil {
@@ -94,7 +96,7 @@ func (m *boundMap) grow() {
 	old := *m
 	size := max(1<<boundMapLeast, 2*len(old.table))
 	m.table = m.tables.take(size)
-	m.shift, m.room = uint(64-bits.Len(uint(size-1))), size/4*3 // which put counts down
+	m.shift, m.room = uint(64-bits.Len(uint(size-1))), size/4*3 // put counts room down
 	for _, e := range old.table {
 		if e.key != 0 {
 			m.put(e.key, e.value)
@@ -129,7 +131,7 @@ func newBoundNames(tables *boundTables[boundNamed], text []byte) *boundNames {
 	return m
 }
 
-// nameSeed is the same for all tables, so that growing one needs no hash of its keys.
+// nameSeed is the same for all tables, so a table that grows need not hash its keys again.
 var nameSeed = maphash.MakeSeed()
 
 func nameHash(name []byte) uint32 { return uint32(maphash.Bytes(nameSeed, name)) | 1 }
@@ -179,7 +181,7 @@ func (m *boundNames) grow() {
 	}
 }
 
-// drop gives the table back and returns the text, for the next one.
+// drop returns the table for the next one, and the text as its result.
 func (m *boundNames) drop() (text []byte) {
 	m.tables.put(m.table)
 	return m.text[:0]

@@ -8,9 +8,10 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench/bound"
 )
 
-// The field's classic test of arenas: n small objects that are born together, and die together. The slice of pointers
-// is made once and cleared after every round, by all contestants alike, so that what is compared is the objects. Every
-// contestant's loop is written out, so that no call through a function value blurs nanoseconds.
+// The field's classic test of arenas: n small objects that are born together, and die together. All
+// contestants make the slice of pointers once and clear it after every round, so only the objects
+// differ. Every contestant's loop is written out, because a call through a function value would
+// take a measurable part of the nanoseconds.
 
 func objectsWorkloads() []bench.Workload {
 	const million = 1_000_000
@@ -73,16 +74,17 @@ func objectsArenas(life arenaLife) []bench.Contestant {
 	)
 }
 
-// Object is what the workload objects makes.
+// Object is an object of the workload objects.
 type Object struct{ A, B int }
 
-// ObjectsWay is a way to make objects. Its functions are called once for all objects, so that a way writes its own loop.
+// ObjectsWay is a way to make objects. Its functions are called once for all objects, so each way
+// writes its own loop.
 type ObjectsWay struct {
 	// Fill makes an object for each place of objects, with A its index and B = k.
 	Fill func(objects []*Object, k int)
-	// Put takes every object back one by one. It is nil where nothing does.
+	// Put frees the objects one by one. It is nil if the way does not free single objects.
 	Put func(objects []*Object)
-	// Free takes all objects back at once, after the slice was cleared. It is nil where nothing does.
+	// Free frees all objects at once, after the slice was cleared. It is nil if the way does not.
 	Free func()
 }
 
@@ -113,8 +115,8 @@ func Objects(newWay func(r *bench.Run) ObjectsWay) func(r *bench.Run) func() uin
 	}
 }
 
-// objectsStride is how far apart the objects are that are read back: reading all would cost as much as the best ways
-// take to make them. The first round, which is not measured, reads all.
+// objectsStride is the distance between the objects that are read back. Reading all would cost as
+// much as the best ways take to make them. The first round, which is not measured, reads all.
 const objectsStride = 64
 
 func objectsSum(objects []*Object, k int) (sum uint64) {

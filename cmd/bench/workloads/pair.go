@@ -8,8 +8,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// A pair is the allocation and the free of one block at once: the fast path and nothing else. The blocks are arrays,
-// so that the size is a constant to the compiler for every contestant that takes a type.
+// A pair is the allocation of one block and its free right after it: only the fast path. The blocks
+// are arrays, so the size is a constant to the compiler for every contestant that takes a type.
 
 func pairWorkloads() []bench.Workload {
 	ways := []pairWay{
@@ -111,7 +111,7 @@ func pairRound(goroutines int, newLoop func() func(n int) uint64) func() uint64 
 	}
 }
 
-// A block is what a pair allocates, by size.
+// A block is the type that a pair allocates, by size.
 type block interface {
 	[16]byte | [32]byte | [64]byte | [128]byte | [256]byte | [512]byte | [1024]byte | [2048]byte | [4096]byte
 }

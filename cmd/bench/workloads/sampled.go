@@ -5,10 +5,11 @@ import (
 	"github.com/freehold-go/freehold/memprof"
 )
 
-// What sampling costs: the ways of freehold again, with the profile, and with guarded samples without a bound of their number
-// in a second. What the hooks cost while they are off takes two builds: see the tag freehold_nohooks in benchmarks/README.md.
+// The cost of sampling: the ways of freehold again, with the profile, and with guarded samples
+// without a limit on their number in a second. The cost of the hooks while they are off takes two
+// builds to measure: see the tag freehold_nohooks in benchmarks/README.md.
 
-func init() { memprof.SetPeriod(0) } // Importing the package has switched it on, for every contestant.
+func init() { memprof.SetPeriod(0) } // The import of the package has switched sampling on for every contestant.
 
 // sampled are the contestants with sampling beside the contestant base.
 func sampled(base string, prepare func(*bench.Run) func() uint64) []bench.Contestant {

@@ -44,8 +44,8 @@ type plainNode struct {
 	a, b, c, d uint64
 }
 
-// scanRound collects garbage. Before the first collection it visits everything once for the checksum; doing so every
-// time would cost more than the collection where there is nothing to scan.
+// scanRound collects garbage. Before the first collection it visits all values once for the
+// checksum. A visit in each round would cost more than a collection that has nothing to scan.
 func scanRound(visit func() uint64) func() uint64 {
 	first := true
 	return func() uint64 {

@@ -19,7 +19,7 @@ func scanMapWorkloads() []bench.Workload {
 		Full:  []int{5_000_000},
 		Ops:   func(int) int { return 1 },
 		Heap:  "map[int32]*int32",
-		// Building the maps takes far longer than collecting them.
+		// Building the maps takes far longer than a collection.
 		MaxPasses: 3,
 		Flags:     []bench.Flag{scanMapsFlag},
 		Contestants: []bench.Contestant{
@@ -124,7 +124,7 @@ func scanSyncMap(r *bench.Run) func() uint64 {
 	})
 }
 
-// A lockedMap is what most programs share between goroutines.
+// A lockedMap is a map with a lock, as most programs share between goroutines.
 type lockedMap struct {
 	mu sync.RWMutex
 	m  map[int32]*int32

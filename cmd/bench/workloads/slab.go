@@ -10,14 +10,14 @@ func newPool[T any]() *sync.Pool {
 // slabChunk is the number of values in a chunk of a slab, unless more are asked for at once.
 const slabChunk = 1024
 
-// A slab is what programs write by hand when the number of values is not known: chunks on the Go heap that are cleared
-// and used again. It checks nothing and serves one goroutine.
+// A slab is an allocator that programs write by hand if the number of values is not known: chunks
+// on the Go heap that are cleared and used again. It checks nothing and serves one goroutine.
 type slab[T any] struct {
 	chunks [][]T // each as long as its allocated part
-	next   int   // the chunk that is handed out of
+	next   int   // the chunk to allocate from
 }
 
-// one hands out a zeroed value.
+// one allocates a zeroed value.
 func (s *slab[T]) one() *T {
 	if s.next < len(s.chunks) {
 		if c := &s.chunks[s.next]; len(*c) < cap(*c) {
@@ -28,7 +28,7 @@ func (s *slab[T]) one() *T {
 	return &s.some(1)[0]
 }
 
-// some hands out n zeroed values in a row.
+// some allocates n zeroed values in a row.
 func (s *slab[T]) some(n int) []T {
 	for ; s.next < len(s.chunks); s.next++ {
 		c := &s.chunks[s.next]
@@ -41,7 +41,7 @@ func (s *slab[T]) some(n int) []T {
 	return s.chunks[s.next][:n:n]
 }
 
-// clone hands out a copy of values.
+// clone allocates a copy of values.
 func (s *slab[T]) clone(values []T) []T {
 	if len(values) == 0 {
 		return nil
@@ -51,7 +51,7 @@ func (s *slab[T]) clone(values []T) []T {
 	return c
 }
 
-// reset takes everything back and clears the used part.
+// reset frees all values and clears the used part.
 func (s *slab[T]) reset() {
 	for i := range s.chunks {
 		clear(s.chunks[i])

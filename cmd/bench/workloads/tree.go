@@ -8,8 +8,9 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench/bound"
 )
 
-// A tree of nodes that hold a string, a pointer and a slice, as parsers and planners build them: everything is made
-// for one tree and dies with it. The recursion is written out for every contestant.
+// A tree of nodes that hold a string, a pointer and a slice, as parsers and planners build them.
+// All values are made for one tree and die with it. The recursion is written out for every
+// contestant.
 
 func treeWorkloads() []bench.Workload {
 	const million = 1_000_000
@@ -62,7 +63,7 @@ func treeArenas(life arenaLife) []bench.Contestant {
 	)
 }
 
-// TreeNode is what the workload tree makes.
+// TreeNode is a node of the workload tree.
 type TreeNode struct {
 	Name     string
 	Parent   *TreeNode
@@ -77,9 +78,9 @@ type TreeWay struct {
 	// Build makes a tree of n nodes below parent: a node, then the trees of its Children(n) in order, of Share(n, i)
 	// nodes each. Each node copies the next of the names, before its children do.
 	Build func(names *TreeNames, n int, parent *TreeNode) *TreeNode
-	// Put takes the nodes back one by one. It is nil where nothing does.
+	// Put frees the nodes one by one. It is nil if the way does not free single nodes.
 	Put func(root *TreeNode)
-	// Free takes everything back at once. It is nil where nothing does.
+	// Free frees all memory at once. It is nil if the way does not.
 	Free func()
 }
 
@@ -96,7 +97,8 @@ func Share(n, i int) int {
 	return share
 }
 
-// TreeNames are the names of a tree's nodes, as a reader would hand them out: bytes that are not the caller's to keep.
+// TreeNames are the names of a tree's nodes, as a reader returns them: bytes that the caller must
+// not keep.
 type TreeNames struct {
 	text []byte
 	next int
@@ -208,7 +210,7 @@ func treePool(*bench.Run) TreeWay {
 	return TreeWay{Build: build, Put: put}
 }
 
-// A treeSlabs holds one tree: values are cut off the front.
+// A treeSlabs holds one tree: values are cut from the front of its slabs.
 type treeSlabs struct {
 	nodes    []TreeNode
 	children []*TreeNode
@@ -301,7 +303,7 @@ func buildTreeNew(a *arena.Arena, names *TreeNames, n int, parent *TreeNode) *Tr
 	return node
 }
 
-// A treeTypes is an arena with handles to what a tree is made of.
+// A treeTypes is an arena with handles for the types of a tree.
 type treeTypes struct {
 	arena *arena.Arena
 	nodes arena.Typed[TreeNode]
