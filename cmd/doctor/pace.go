@@ -65,7 +65,7 @@ func (b *builder) addPace() {
 // taken to have the default.
 func (b *builder) gogcOf() (float64, Knowledge) {
 	told, ok := b.metric(evidence.MetricGOGC)
-	if ok && (told < 0 || told > 1e9) { // Off is a number above all that anybody sets.
+	if ok && (told < 0 || told > 1e9) { // GOGC=off is -1 or a huge number.
 		told = -1
 	}
 	if v, found := traceGOGC(b.ev.Trace); found && !(ok && agree(v, told)) && b.memoryLimit() == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench"
 )
 
-// The contestants that others are held against.
+// The contestants that others are compared with.
 const (
 	encodingJSON = "encoding/json"
 	tokensOnly   = "jsontext"

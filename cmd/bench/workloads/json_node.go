@@ -21,13 +21,14 @@ type JSONMember struct {
 type JSONWay struct {
 	// Node makes a zeroed node.
 	Node func() *JSONNode
-	// Token makes a string of a string token, and Text of bytes that are the reader's. A way has one of them.
+	// Token makes a string of a string token, and Text makes one of bytes that belong to the
+	// reader. A way has one of them.
 	Token func(t jsontext.Token) string
 	Text  func(b []byte) string
 	// SetItems makes node.Items a copy of items, which is not empty.
 	SetItems func(node *JSONNode, items []*JSONNode)
 	// SetMembers makes node.Members a copy of members, which is not empty.
 	SetMembers func(node *JSONNode, members []JSONMember)
-	// Drop takes the document in this place back, before the next is built there.
+	// Drop frees the document in this place before the next is built there.
 	Drop func(root *JSONNode)
 }

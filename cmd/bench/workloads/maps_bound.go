@@ -37,10 +37,10 @@ func (t *boundTables[T]) put(table []T) {
 	t[bits.TrailingZeros(uint(len(table)))] = table
 }
 
-// A mapValue is what map/strings holds.
+// A mapValue is a value of map/strings.
 type mapValue struct{ count, bytes int64 }
 
-type boundEntry struct{ key, value int64 } // key 0 is none: mapKey(0) is kept beside
+type boundEntry struct{ key, value int64 } // key 0 means no entry: the value of mapKey(0) is kept apart
 
 // A boundMap is a table from int64 to int64.
 type boundMap struct {
