@@ -96,9 +96,11 @@ func (r *Repo) references(dir string) map[string]map[string]string {
 // check finds the types of a package, as far as they do not depend on another module.
 func (r *Repo) check(dir string, info *types.Info) *types.Package {
 	var files []*ast.File
-	for _, f := range r.compiled(dir) {
-		files = append(files, f.Syntax)
-	}
+	r.goFiles(func(f *File) {
+		if f.Dir() == dir && !f.IsTest() && f.compiled() {
+			files = append(files, f.Syntax)
+		}
+	})
 	c := types.Config{Importer: inRepo{r}, FakeImportC: true, Error: func(error) {}}
 	p, _ := c.Check(path.Join(ModulePath, dir), r.fset, files, info)
 	return p
@@ -133,18 +135,11 @@ func (r *Repo) packageDirs() (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// compiled lists the files of a folder that linux/amd64 compiles without tags.
-func (r *Repo) compiled(dir string) (files []*File) {
-	r.goFiles(func(f *File) {
-		if f.Dir() != dir || f.IsTest() {
-			return
-		}
-		c := build.Default
-		c.GOOS, c.GOARCH, c.CgoEnabled, c.BuildTags = "linux", "amd64", false, nil
-		c.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(f.Text)), nil }
-		if match, err := c.MatchFile(dir, path.Base(f.Path)); match && err == nil {
-			files = append(files, f)
-		}
-	})
-	return files
+// compiled reports whether linux/amd64 compiles the file with the tags.
+func (f *File) compiled(tags ...string) bool {
+	c := build.Default
+	c.GOOS, c.GOARCH, c.CgoEnabled, c.BuildTags = "linux", "amd64", false, tags
+	c.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(f.Text)), nil }
+	match, err := c.MatchFile(f.Dir(), path.Base(f.Path))
+	return match && err == nil
 }

@@ -9,14 +9,24 @@ import (
 // quote stands above a block of code on a page and says which function it shows.
 var quote = regexp.MustCompile("^<!-- ([^ #]+)#([A-Za-z0-9_]+) -->$")
 
-// Quotes checks that tests compile the Go code of the README and of the pages in docs: a line
+// arenaExperiment is the tag of files that need GOEXPERIMENT=arenas.
+const arenaExperiment = "goexperiment.arenas"
+
+// goCode is a line that is Go and nothing else.
+var goCode = regexp.MustCompile(`^(package \w+$|func \w+[(\[]|type \w+ |var \w+ |import ["(]|\w+(, \w+)* := )`)
+
+// Quotes checks that tests compile the Go code of every page: a line
 //
 //	<!-- path/to/file.go#function -->
 //
-// stands above each block, and the block is that function.
+// stands above each block, and the block is that function, in a file that linux/amd64 compiles
+// without tags, or with Go's arena experiment, for which package arena has a test. Indented code is for commands, and no block hides Go code behind another name.
 func Quotes(r *Repo) (found []Finding) {
 	functions := map[string]string{}
 	r.goFiles(func(f *File) {
+		if !f.compiled(arenaExperiment) {
+			return
+		}
 		for _, decl := range f.Syntax.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil {
 				from, to := f.fset.Position(fn.Pos()).Offset, f.fset.Position(fn.End()).Offset
@@ -25,8 +35,8 @@ func Quotes(r *Repo) (found []Finding) {
 		}
 	})
 	for _, f := range r.Files {
-		if (f.Path == "README.md" || inside(f.Dir(), "docs")) && strings.HasSuffix(f.Path, ".md") {
-			found = append(found, f.quotes(functions)...)
+		if strings.HasSuffix(f.Path, ".md") {
+			found = append(append(found, f.quotes(functions)...), f.hiddenGo()...)
 		}
 	}
 	return found
@@ -59,6 +69,23 @@ func (f *File) quotes(functions map[string]string) (found []Finding) {
 		}
 		if strings.Join(lines[i+1:end], "\n") != want {
 			add("not what " + named[1] + " has:\n" + want)
+		}
+	}
+	return found
+}
+
+// hiddenGo finds Go code on a page that stands in a block of another name, or is only indented.
+func (f *File) hiddenGo() (found []Finding) {
+	fence := "" // the line that opened the block
+	for i, line := range strings.Split(f.Text, "\n") {
+		code, indented := strings.CutPrefix(line, "    ")
+		switch {
+		case strings.HasPrefix(line, "```") && fence == "":
+			fence = line
+		case strings.HasPrefix(line, "```"):
+			fence = ""
+		case fence != "```go" && (indented || fence != "") && goCode.MatchString(code):
+			found = append(found, Finding{Path: f.Path, Line: i + 1, Text: "Go code outside of a block ```go; no test compiles it"})
 		}
 	}
 	return found
