@@ -225,8 +225,8 @@ func makeSliceSlow[T any](a *Arena, length, capacity int) []T {
 	return s
 }
 
-// TryMakeSlice is MakeSlice with an error for what the world may refuse; a capacity whose bytes
-// exceed the address space is such a thing.
+// TryMakeSlice is MakeSlice with an error if memory is refused. A capacity whose bytes exceed the
+// address space is such a refusal, too.
 func TryMakeSlice[T any](a *Arena, length, capacity int) ([]T, error) {
 	return makeSlice[T]("TryMakeSlice", a, length, capacity)
 }
@@ -373,11 +373,11 @@ func (a *Arena) growSlots() {
 			more[typeinfo.Hash(s.key)&uintptr(len(more)-1)] = s
 		}
 	}
-	clear(old) // The first ones are part of the arena, and would keep chunks alive that it gives up.
+	clear(old) // The first ones are part of the arena, and would keep chunks alive that the arena frees.
 	a.slots, a.mask = &more[0], uintptr(len(more)-1)
 }
 
-// clearSlots makes every type look for its chunk again.
+// clearSlots clears the slots, so that the next New of each type finds its chunk again.
 func (a *Arena) clearSlots() {
 	if a.mask == 0 {
 		return

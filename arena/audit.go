@@ -16,7 +16,7 @@ import (
 type Report struct {
 	Arena  uint64 // ID.
 	Made   string // Function, file and line of the call that made it.
-	Values int64  // With pointers, that were looked at.
+	Values int64  // With pointers, that were examined.
 	// Inside counts pointers to the arena's own memory. Constant counts pointers to package-level
 	// variables, constants and memory off the heap. Neither costs anything.
 	Inside, Constant int64
@@ -147,12 +147,12 @@ type auditor struct {
 	id      uint64
 	dynamic cloner // For the types in interfaces.
 	found   map[exitKey]*exit
-	desc    *typeDesc // Of the value that is looked at.
+	desc    *typeDesc // Of the value that is being examined.
 	value   uintptr   // Its address.
 }
 
-// An exitKey is a field: where it stands in values of a type, index 0 for all of an array's, and
-// what is in it.
+// An exitKey is a field: its place in values of a type, with index 0 for all elements of an array,
+// and the kind of its content.
 type exitKey struct {
 	desc   *typeDesc
 	offset uintptr

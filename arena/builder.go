@@ -25,9 +25,9 @@ import (
 // [strings.Builder]: https://pkg.go.dev/strings#Builder
 type Builder struct {
 	_     noCopy
-	self  *Builder // What tells the Builder from a copy, set by the first use.
+	self  *Builder // Its own address, which a copy does not have; set by the first use.
 	a     *Arena
-	life  *record // Of the arena, set with self. Its round rises when the arena gives up memory.
+	life  *record // Of the arena, set with self. Its round rises when the arena frees memory.
 	round uint64  // Of life, at the last use.
 	grown uint64  // The round in which buf got its memory.
 	buf   []byte
@@ -44,7 +44,7 @@ var _ interface {
 // NewBuilder makes an empty Builder that writes to a.
 func NewBuilder(a *Arena) *Builder { return &Builder{a: a} }
 
-// check panics if the Builder is a copy, or holds bytes that the arena gave up.
+// check panics if the Builder is a copy, or holds bytes that the arena has freed.
 func (b *Builder) check(op string) {
 	if b.self != b || b.life.round.Load() != b.round {
 		b.checkSlow(op)

@@ -50,8 +50,8 @@ func (b *bump) first() uintptr {
 // use makes c the current chunk.
 func (b *bump) use(c *chunk) { b.chunk, b.cursor = c, c.cursor }
 
-// cut hands out n bytes at a multiple of align. They are zero if zero says so; otherwise the caller
-// overwrites them all. It is the slow way of everything that is not of size 0.
+// cut allocates n bytes at a multiple of align. They are zero if zero is set; otherwise the caller
+// overwrites them all. It is the slow path of all values that are not of size 0.
 func (b *bump) cut(n, align uintptr, zero bool) (unsafex.Ptr, error) {
 	c := b.chunk
 	u := (c.used + align - 1) &^ (align - 1)

@@ -10,8 +10,8 @@ import (
 )
 
 // A chunk is a run of memory from which values are cut, one behind the other. Its base and size
-// never change, and whoever cuts checks against them what it has read of the rest, so that not even
-// a data race makes it hand out memory outside the chunk.
+// never change. Each cut checks its result against them, so not even a data race makes it return
+// memory outside the chunk.
 type chunk struct {
 	*cursor // That of the present owner; noCursor until the owner opens the chunk.
 
@@ -41,7 +41,7 @@ type chunk struct {
 // share no array of them, because each cursor keeps the whole array alive, and so the memory that
 // its cursors lead to. An array is whole cache lines, so that arenas of two Ps do not share one.
 type cursor struct {
-	base unsafex.Ptr // Of the chunk; nil once the chunk is given up, so that nothing keeps its memory alive.
+	base unsafex.Ptr // Of the chunk; nil once the chunk is freed, so that nothing keeps its memory alive.
 	used uintptr     // Values lie in [0, used).
 	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a
 	// chunk that is not current, limit is 0, so that a slot that still leads to it finds it full.
@@ -134,7 +134,7 @@ func (c *chunk) close(f flow) {
 	}
 }
 
-// rewind gives up, in a closed chunk, what lies behind position to.
+// rewind frees, in a closed chunk, the values behind position to.
 func (c *chunk) rewind(f flow, to uintptr) {
 	if sanitize.Race && c.used > to { // Blocks of offheap are Go memory then, too.
 		sanitize.RaceFree(unsafex.PtrAddr(c.base)+to, c.used-to)

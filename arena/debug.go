@@ -79,8 +79,8 @@ func (s *debugState) bytes() int64 {
 	return s.held
 }
 
-// apartMost bounds the chunks of values that are kept apart: what a Rewind gives up of one is not
-// used again.
+// apartMost bounds the chunks of values that are kept apart: memory that a Rewind frees in them is
+// not used again.
 const apartMost = 4 << 10
 
 // maxChunk is up to what size the chunks of a bump grow.
@@ -164,8 +164,8 @@ func (a *Arena) allocChunk(v *value) error {
 	return nil
 }
 
-// allocBlock puts a value in a block of offheap, which knows its type if it can be told: if the
-// type was ever a type parameter.
+// allocBlock puts a value in a block of offheap. offheap knows the type of the block if the type
+// was ever a type parameter.
 func (a *Arena) allocBlock(v *value, n int) error {
 	v.maker = v.desc.offMem.Load()
 	if v.desc.flow == typedFlow {

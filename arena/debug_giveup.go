@@ -9,8 +9,8 @@ import (
 )
 
 // giveUpValues makes every use of the values from the n-th on one that faults or is seen to be
-// stale, as far as the mode can. op is the function that gives them up. A damaged canary panics
-// before anything is changed.
+// stale, as far as the mode can. op is the function that frees them. A damaged canary panics before
+// anything is changed.
 func (a *Arena) giveUpValues(op string, n int) {
 	if a.debug != nil && n < len(a.debug.values) {
 		a.giveUpValuesSlow(op, n)
@@ -30,7 +30,7 @@ func (a *Arena) giveUpValuesSlow(op string, n int) {
 	s.values = s.values[:n]
 }
 
-// A grave is one giving up of values.
+// A grave is one free of values, by Free, Reset, Rewind or Put.
 type grave struct {
 	a     *Arena
 	op    string
@@ -118,7 +118,7 @@ type cellar struct {
 	bytes       int64
 }
 
-// put takes chunks, linked by next, and keeps those given up last up to so many bytes.
+// put takes chunks, linked by next, and keeps those freed last, up to most bytes.
 func (q *cellar) put(list *chunk, most int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

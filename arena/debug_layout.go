@@ -36,7 +36,7 @@ const (
 	spotArray
 )
 
-// layouts holds the layout of each *typeDesc that values were given up of.
+// layouts holds the layout of each *typeDesc whose values were freed.
 var layouts sync.Map
 
 func layoutOf(d *typeDesc) *layout {

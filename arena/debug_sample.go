@@ -22,7 +22,7 @@ const samplePoint = 8
 // A sampler draws the points of one bump.
 type sampler struct {
 	left uintptr // Bytes to the next point, from seen on.
-	seen uintptr // Up to where the current chunk was looked at.
+	seen uintptr // The position of the current chunk up to which bytes are counted.
 }
 
 // allocSampled is alloc where one value in some goes to guarded pages. Values of types with
@@ -56,8 +56,8 @@ func (a *Arena) allocSampled(op string, d *typeDesc, n int, size uintptr, zero b
 	return p, err
 }
 
-// look counts what the fast paths have cut since the last look, before something is made or given
-// up.
+// look counts the bytes that the fast paths have cut since the last look. It runs before values are
+// made or freed.
 func (b *bump) look() {
 	if b.sample == nil {
 		return
@@ -68,11 +68,11 @@ func (b *bump) look() {
 	b.sample.seen = 0
 }
 
-// arm makes the slow way look at the value that reaches the next point.
+// arm makes the value that reaches the next point take the slow path.
 func (b *bump) arm() {
 	if c := b.chunk; b.sample != nil && c != &noChunk {
 		b.sample.seen = c.used
-		c.limit = min(c.limit, c.used+max(b.sample.left, 1)-1) // Whoever ends at the point has reached it.
+		c.limit = min(c.limit, c.used+max(b.sample.left, 1)-1) // A value that ends at the point has reached it.
 	}
 }
 

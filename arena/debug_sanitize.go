@@ -6,19 +6,18 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// Sanitizers are told of values in chunks on the Go heap; what lies in blocks of offheap, offheap
-// tells them.
+// This file reports values in chunks on the Go heap to sanitizers; offheap reports values in its
+// blocks.
 
-// watched says whether the sanitizer is told of a value. Valgrind sees the collector's reads, too,
-// so that values with pointers, which the collector goes on reading, must stay allowed there; and
-// it takes for red zones what others of one type may lie in.
+// watched says whether the value is reported to the sanitizer. Valgrind sees the collector's reads,
+// too, so that values with pointers, which the collector goes on reading, must stay allowed there;
+// and it takes for red zones what others of one type may lie in.
 func (v *value) watched() bool {
 	return sanitize.Enabled && v.in == inChunk && (sanitize.Kind != "valgrind" || v.desc.flow != typedFlow)
 }
 
-// announce tells the sanitizer of a new value, and of the fences around it if it has some. Values
-// of one type with pointers or bools lie side by side, because the collector takes them for an
-// array.
+// announce reports a new value to the sanitizer, and the fences around it if it has some. Values of
+// one type with pointers or bools lie side by side, because the collector takes them for an array.
 func (a *Arena) announce(v *value) {
 	if !v.watched() {
 		return
@@ -32,8 +31,8 @@ func (a *Arena) announce(v *value) {
 	}
 }
 
-// forbid tells the sanitizer that no code may touch the value any more. op is the function that
-// freed it.
+// forbid reports to the sanitizer that no code may touch the value any more. op is the function
+// that freed it.
 func (v *value) forbid(op string) {
 	if v.watched() {
 		addr := unsafex.PtrAddr(v.at)
@@ -42,7 +41,7 @@ func (v *value) forbid(op string) {
 	}
 }
 
-// allow takes back what the sanitizer was told of the chunk's memory, which the collector gets.
+// allow makes the chunk's memory accessible to the sanitizer again, because the collector gets it.
 func (c *chunk) allow() {
 	if sanitize.Enabled {
 		sanitize.Unpoison(unsafex.PtrAddr(c.base), c.size)

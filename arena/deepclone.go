@@ -188,8 +188,8 @@ func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
 	return nil
 }
 
-// attempt notes where a stands. The caller calls what it returns with whether what was made since
-// then is to stay.
+// attempt notes a's position. The caller calls end once, with keep set if the values made since
+// then stay.
 func (a *Arena) attempt(op string) (end func(keep bool)) {
 	if a == nil || a.kind == kindShared {
 		return func(bool) {}

@@ -16,8 +16,8 @@ type lot struct {
 	left  uintptr // Units from at on.
 }
 
-// lotBytes is how much of it is asked for at once. What is larger gets a chunk of its own, which
-// others have less use for.
+// lotBytes is the size of a lot. A larger one would get a chunk of its own, which other arenas can
+// use less often.
 const lotBytes = 16 << 10
 
 // allocate gives every block its memory.

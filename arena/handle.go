@@ -6,19 +6,19 @@ type noCopy struct{}
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// A seal tells an arena from a copy of it. Two arenas with the same chunks would hand out the same
-// memory.
+// A seal distinguishes an arena from a copy of it. Two arenas with the same chunks would return the
+// same memory.
 //
 //   - A copy has the self of its original.
 //   - A copy that is written over its original has the self of the original, but an old version:
 //     each change of an arena's lists of chunks, and Free, makes the version in the record a new
 //     one.
 //
-// Slow paths compare both. The fast paths compare neither: what a copy's fast paths lead to is a
-// cursor, which is closed once its chunk is given up.
+// Slow paths compare both. The fast paths compare neither: a copy's fast paths lead to a cursor,
+// which is closed once its chunk is freed.
 type seal struct {
 	self    *Arena  // Keeps the original from being collected, so that its address stays its own.
-	last    *uint64 // The version, where every copy looks.
+	last    *uint64 // The present version, which all copies read.
 	version uint64
 }
 

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// A history tells whether an arena still has what it made at some moment. An arena has one from its
-// first checkpoint on. Moments are rounds of the arena, which rise with each Checkpoint, Rewind and
-// Reset, and with Free. Builders and Maps ask when the round has changed, from any goroutine that
-// looks something up.
+// A history says whether an arena still has the values that it made at some moment. An arena has
+// one from its first checkpoint on. Moments are rounds of the arena, which rise with each
+// Checkpoint, Rewind and Reset, and with Free. Builders and Maps ask when the round has changed,
+// from any goroutine that reads them.
 type history struct {
 	mu    sync.Mutex
 	begun uint64 // The round that the last Reset began.
@@ -52,8 +52,8 @@ func (r *record) noteReset() {
 	h.begun, h.marks = r.round.Add(1), h.marks[:0]
 }
 
-// since says what gave up what the arena made in a round: "reset", "rewound", or "" if the arena has
-// it still. It tells the round that it is now.
+// since says how the values that the arena made in a round were freed: "reset", "rewound", or "" if
+// the arena still has them. now is the present round.
 func (r *record) since(made uint64) (how string, now uint64) {
 	now = r.round.Load() // Before the history: the first checkpoint makes that, and then begins a round.
 	h := r.history.Load()

@@ -32,8 +32,8 @@ import (
 // some 300 bytes, is on the Go heap, so it can report this. A copy of a Map panics.
 type Map[K comparable, V any] struct {
 	_     noCopy
-	self  *Map[K, V]    // What tells the Map from a copy.
-	life  *record       // Its round says whether something was given up.
+	self  *Map[K, V]    // Its own address, which a copy does not have.
+	life  *record       // Its round says whether the arena has freed values.
 	round atomic.Uint64 // Of life, at the last use.
 	grown uint64        // The round in which the Map last took memory of the arena.
 	t     mapTable[K, V]
@@ -46,7 +46,7 @@ type Map[K comparable, V any] struct {
 	keys    *keyInfo
 	scanned bool           // Slots hold pointers that must not outlive their entries.
 	direct  bool           // Keys are words, and zero in all slots that are not full.
-	far     bool           // Likewise, and the table is so large that looking at favorites pays.
+	far     bool           // Likewise, and the table is so large that checking favorites first pays.
 	clears  uint           // How often Clear was called.
 	loops   mapLoops       // Iterations that are under way.
 	spare   mapTable[K, V] // Of the table's size, empty, if there is one.

@@ -12,7 +12,7 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// An arena without reuse gives its memory up to the collector. The life of such a chunk:
+// An arena without reuse leaves its memory to the collector. The life of such a chunk:
 //
 //   1. The arena takes it from the Go heap, or from proven, never from the store: a stale pointer
 //     of another arena could lead into a chunk of the store.
@@ -36,7 +36,7 @@ func (a *Arena) resolve(o Options) {
 	}
 }
 
-// sayOffHeapReuses tells the operator which arenas FREEHOLD=noreuse leaves as they are.
+// sayOffHeapReuses reports which arenas FREEHOLD=noreuse leaves as they are.
 var sayOffHeapReuses = sync.OnceFunc(func() {
 	fmt.Fprintln(os.Stderr, "freehold: noreuse: off-heap and fixed arenas reuse their memory all the same, because the collector sees no pointer to it")
 })
@@ -46,8 +46,8 @@ func refuseNoReuse(op string) {
 	panic(fmt.Errorf("arena: %s with NoReuse: the memory of off-heap and fixed arenas cannot go to the collector, which sees no pointer to it; use NewWith or another mode", op))
 }
 
-// abandons says whether the chunks that the arena gives up go to the collector untouched. A debug
-// mode that finds stale values overwrites them instead and keeps them apart.
+// abandons says whether freed chunks of the arena go to the collector untouched. A debug mode that
+// finds stale values overwrites them instead and keeps them apart.
 func (a *Arena) abandons(m Mode) bool {
 	return (a.noReuse || m == NoReuse) && a.kind == kindGo && !a.debug.apart()
 }

@@ -141,7 +141,7 @@ func (a *Arena) reset(op string, m Mode) int64 {
 }
 
 // giveBack empties all chunks of the bump, keeps the largest up to keep bytes, moves the others to
-// out and returns what is left of keep.
+// out and returns the rest of keep.
 func (b *bump) giveBack(keep int64, out **chunk) int64 {
 	b.empty()
 	keep = keepUpTo(&b.spareLarge, keep, out)
@@ -170,8 +170,8 @@ func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
 	}
 }
 
-// keepUpTo moves what exceeds keep bytes from a list of spare chunks to out, and returns what is
-// left of keep.
+// keepUpTo moves the chunks that exceed keep bytes from a list of spare chunks to out, and returns
+// the rest of keep.
 func keepUpTo(list **chunk, keep int64, out **chunk) int64 {
 	for *list != nil && (*list).bytes() <= keep {
 		keep -= (*list).bytes()

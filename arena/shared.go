@@ -92,8 +92,8 @@ func (a *Arena) allocInPart(op string, d *typeDesc, n int, zero bool) (unsafex.P
 	return p.alloc(op, d, n, zero)
 }
 
-// giveUpSpareParts gives up what all parts have spare, since they share the limit that has refused
-// something, and says whether there was some.
+// giveUpSpareParts frees the spare chunks of all parts, because they share the limit that has
+// refused memory. It says whether there were some.
 func (a *Arena) giveUpSpareParts(op string) (some bool) {
 	defer a.lockAll(op)()
 	for _, p := range a.parts {

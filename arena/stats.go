@@ -210,8 +210,8 @@ func (a *Arena) tryAcquire(b *bump, class uint8) (*chunk, error) {
 	return c, nil
 }
 
-// giveUpSpare gives up the chunks that Reset, Rewind or a Pool left empty, and says whether there
-// were some. A fixed arena keeps its one chunk.
+// giveUpSpare frees the chunks that Reset, Rewind or a Pool left empty, and says whether there were
+// some. A fixed arena keeps its one chunk.
 func (a *Arena) giveUpSpare() bool {
 	if a.kind == kindFixed {
 		return false

@@ -86,7 +86,8 @@ func (s *chunkStore) get(k shelf) *chunk {
 	return nil
 }
 
-// lock takes the lock, or, unless told to wait, gives up if another has it.
+// lock takes the lock. If another goroutine has it, lock waits if wait is set, and returns false
+// otherwise.
 func (sh *shard) lock(wait bool) bool {
 	if wait {
 		sh.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// typeDesc is what is known of a type, found once a type.
+// typeDesc is the description of a type, made once for each type.
 type typeDesc struct {
 	key   uintptr
 	size  uintptr
@@ -19,7 +19,7 @@ type typeDesc struct {
 	align uintptr
 	typ   reflect.Type
 	slice reflect.Type // []T, which typed chunks are.
-	scan  bool         // On the Go heap the collector must look at values.
+	scan  bool         // On the Go heap the collector must scan values.
 	flow  flow         // Which chunks values of the type are cut from.
 
 	path   string // Off the heap it is refused: where it holds a Go pointer.
@@ -33,7 +33,8 @@ const (
 	// wordFlow: sizes are multiples of 8, without pointers and bools. What lies behind the bump
 	// position is cleared ahead of it, a window at a time, so that it is in the cache when it is used.
 	wordFlow flow = iota
-	// byteFlow: any size, without pointers and bools. Whoever cuts clears what it does not overwrite.
+	// byteFlow: any size, without pointers and bools. Functions that cut bytes clear those that
+	// they do not overwrite.
 	byteFlow
 	// typedFlow: values of one type that holds pointers, which the collector scans, or bools, whose
 	// bits Go code trusts (C1). What lies behind the bump position is zero.

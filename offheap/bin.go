@@ -47,7 +47,7 @@ type bin struct {
 	shift    uint32 // log2 of the blocks in a group.
 	granules uint32 // Of a slab.
 
-	// out counts blocks (bytes for large) handed out other than through slots.
+	// out counts blocks (bytes for large) allocated other than through slots.
 	out atomic.Int64
 
 	slabs atomic.Int64 // That exist.

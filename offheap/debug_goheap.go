@@ -8,12 +8,12 @@ import (
 )
 
 // goRanges knows which addresses belong to the Go heap, where goroutines' stacks lie, too. The
-// runtime tells nobody, so it is put together from what can be seen from outside. The heap takes
-// address space in units of goUnit, so that all of the unit around a known object is the heap's.
-// Linux shows the mappings of the process besides: those that adjoin the one around such a unit,
-// without a file or a name of somebody else's, are the heap's, too, because it grows upwards from
-// where it began, far from everything else on 64-bit systems; and newer kernels show the runtime's
-// own names for them. On 32-bit systems without such names a unit can stay unknown.
+// runtime has no API for it, so goRanges infers them from the outside. The heap takes address space
+// in units of goUnit, so that all of the unit around a known object is the heap's. Linux shows the
+// mappings of the process besides: those that adjoin the one around such a unit, without a file or
+// a foreign name, are the heap's, too, because it grows upwards from where it began, far from
+// everything else on 64-bit systems; and newer kernels show the runtime's own names for them. On
+// 32-bit systems without such names a unit can stay unknown.
 type goRanges struct {
 	mu   sync.Mutex
 	list []addrRange // Sorted, apart from each other.

@@ -15,17 +15,18 @@ import (
 const sanitizedQuarantine = 256 << 20
 
 // marked says whether blocks are noted with their stacks: in the debug modes, and for a sanitizer
-// that is told of them. A nil t has no blocks.
+// to which they are reported. A nil t has no blocks.
 func (t *tracked) marked() bool {
 	return t != nil && (t.modes.Asked() || sanitize.Enabled && t.under != nil)
 }
 
-// sanitized says whether a sanitizer is told of b. Over blocks on the Go heap the runtime watches.
+// sanitized says whether b is reported to a sanitizer. Blocks on the Go heap are the runtime's to
+// report.
 func (t *tracked) sanitized(b *block) bool {
 	return sanitize.Enabled && t.under != nil && !b.guarded && !b.kind.secret
 }
 
-// announce tells the sanitizer of a new block, and makes it zero if that was asked for.
+// announce reports a new block to the sanitizer, and zeroes it if zero is set.
 func (t *tracked) announce(b *block, zero bool) {
 	if !t.sanitized(b) {
 		return
@@ -55,7 +56,7 @@ func clearRest[T any](s []T, n int) {
 }
 
 // allowCopy comes before a copy of s, of which the program may have written a part: to
-// MemorySanitizer, as Go uses it, a copy is a use. What was not written counts as written
+// MemorySanitizer, as Go uses it, a copy is a use. Bytes that were not written count as written
 // afterwards.
 func allowCopy[T any](s []T) {
 	if sanitize.Kind == "msan" && len(s) > 0 {

@@ -9,14 +9,14 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// flushPs takes back what the Ps have checked out. It is for the rare moments when free blocks
-// must be found wherever they are: Purge, and a limit or the end of memory.
+// flushPs checks in the groups and slabs that Ps have checked out. It is for the rare moments that
+// need all free blocks: Purge, and a limit or the end of memory.
 //
-// The fast paths have no lock that could keep them out. But each asks first for its
-// P's slots. So noSlots are put in their place, and then the world is stopped for a moment: a
-// goroutine that asked before is pinned, which keeps the world from stopping until it has finished
-// (GC-3), or, with the fallback of percpu, says that it is busy, and is passed over. Whoever asks
-// afterwards takes the slow way and waits in makeCache for this to end.
+// The fast paths take no lock, but each first loads its P's slots. So flushPs replaces the slots
+// with noSlots and then stops the world once. A goroutine that loaded the slots before is pinned,
+// so the world does not stop until it has finished (GC-3). With the fallback of percpu it is marked
+// busy instead, and flushPs skips its P. A goroutine that loads noSlots takes the slow path and
+// waits in makeCache for the flush to end.
 func (h *heap) flushPs() {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
@@ -110,7 +110,7 @@ func (h *heap) holdsFree(s *slot, b *bin) bool {
 	if w := atomic.LoadUintptr(&s.word); w != 0 && freeBits(unsafex.Load64(w)) != 0 {
 		return true
 	}
-	// The slab of the group may have others that the P has checked in and not told of; see
+	// The slab of the group may have other groups that the P has checked in but not counted; see
 	// slot.leave.
 	if base := atomic.LoadUintptr(&s.base); base != 0 {
 		if sp := h.spanOf(base); sp != nil && sp.bin == b.id && b.hasFree(sp) {

@@ -16,7 +16,7 @@ import (
 //
 // # How it works
 //
-// Address space is reserved in regions and handed out in runs of granules by the page heap
+// Address space is reserved in regions and allocated in runs of granules by the page heap
 // (region.go, runs.go). A span is such a run: a slab of blocks of one size class, or one large
 // block (span.go). A page map leads from any address to its span, so that every free is checked
 // before anything is believed. The free blocks of a slab are bits, in groups of up to 32 to one
@@ -92,8 +92,8 @@ const (
 
 // slots are all slots of one holder.
 type slots struct {
-	// hot is the address of the slot that was last refilled or freed into. Frees look there first:
-	// where a block belongs is told by its address, and the last bin is usually the next one, too.
+	// hot is the address of the slot that was last refilled or freed into. Frees try it first: the
+	// address tells whether the block belongs there, and the last bin is usually the next one, too.
 	hot uintptr
 	// newest is the type T whose New last refilled a slot, as a nil *T, and the slot's address. New
 	// looks there first: to compare types costs less than to find one.
@@ -104,8 +104,8 @@ type slots struct {
 	// Guarded by the heap's lock: whether they are among the active ones, and whether they are
 	// there without a holder.
 	listed, retired bool
-	// owner is the address of the Local whose slots these are, 0 for none: what tells the Local from an
-	// older copy that was written over a closed one.
+	// owner is the address of the Local whose slots these are, 0 for none: it distinguishes the
+	// Local from an older copy that was written over a closed one.
 	owner uintptr
 	_     [64 - 6*ptrSize]byte
 

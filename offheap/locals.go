@@ -10,7 +10,7 @@ import (
 // This file is the life of a Local:
 //
 //  1. newLocal takes a holder number and its slots, and attaches a cleanup to the Local.
-//  2. The Local and nothing else allocates through the slots: its methods look whether the Local
+//  2. The Local and nothing else allocates through the slots: its methods check whether the Local
 //     is the one that newLocal made (self), and whether the slots are still its own (owner), before
 //     they touch the slots. So a copy never does, and neither does the Local itself after Close if
 //     an older copy was written over it.

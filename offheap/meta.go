@@ -4,9 +4,9 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// meta hands out memory for the allocator's own records. It lies apart from the blocks, so that
-// no write through a stale slice reaches it (C1). Records are recycled among records of the same
-// size and never returned; fresh ones are zero. It is guarded by the lock of the heap.
+// meta allocates memory for the allocator's own records. It lies apart from the blocks, so that no
+// write through a stale slice reaches it (C1). Records are recycled among records of the same size
+// and never returned; fresh ones are zero. It is guarded by the lock of the heap.
 type meta struct {
 	next, end uintptr
 	free      map[uintptr][]uintptr // Recycled records by size.

@@ -48,8 +48,8 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(
 // follow the returned memory.
 const syncStep = 4 << 20
 
-// hasGrown says whether the memory limit must follow, which the caller sees to when it has given up
-// the heap's lock.
+// hasGrown says whether the memory limit must follow. The caller then lowers it after it has
+// released the heap's lock.
 func (h *heap) hasGrown() bool {
 	grew := h.held-h.synced > syncStep
 	if grew {

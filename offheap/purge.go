@@ -124,8 +124,8 @@ func (h *heap) rotate() {
 	h.purge.freshBytes = 0
 }
 
-// purgePages purges stale granules. While that goes on they are not free, so that nobody gets
-// them; the lock is not held. The caller holds the purge's lock.
+// purgePages purges stale granules. Meanwhile they are not free, so no allocation takes them; the
+// heap's lock is not held. The caller holds the purge's lock.
 func (h *heap) purgePages() {
 	for i := range int(h.nregions.Load()) {
 		r := &h.regions[i]
@@ -252,7 +252,7 @@ func (h *heap) refuseHuge(r *region, unit uintptr) {
 }
 
 // purgeSlabs purges free pages inside slabs that were quiet for a tick. It reports whether there
-// are slabs that the next tick must look at. The caller holds the purge's lock.
+// are slabs that the next tick must check. The caller holds the purge's lock.
 func (h *heap) purgeSlabs(all bool) (more bool) {
 	for i := range int(h.nregions.Load()) {
 		r := &h.regions[i]
@@ -300,8 +300,8 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bo
 	return nil, more
 }
 
-// claimAll claims the groups with free blocks and says whether there were any. Groups without
-// any are not held: a claim is told by holder and bits.
+// claimAll claims the groups with free blocks and says whether there were any. Groups without any
+// are not held: holder and bits show a claim.
 func (s *span) claimAll() bool {
 	any := false
 	for g := range s.groups() {

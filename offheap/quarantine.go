@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// quarantine keeps the last blocks freed from being used again, so that their addresses stay
-// theirs: a double free of one is known from a foreign pointer, and what is written to one damages
-// nobody. It keeps 8 blocks at least, and otherwise no more than its bounds allow.
+// quarantine keeps the blocks freed last from being used again, so that no other block has their
+// addresses. So a double free is distinguished from a foreign pointer, and a write after a free
+// damages no other block. It keeps at least 8 blocks, and otherwise no more than its bounds allow.
 type quarantine struct {
 	most      int     // Blocks.
 	bytesMost uintptr // Bytes that they take.
@@ -15,7 +15,7 @@ type quarantine struct {
 	mu     sync.Mutex
 	blocks []block // The oldest first.
 	bytes  uintptr
-	seen   int // The first so many have been looked at in this round, by some.
+	seen   int // The first seen blocks have been checked in this round.
 }
 
 func (q *quarantine) put(b block) {

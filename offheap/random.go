@@ -9,7 +9,7 @@ import (
 
 // Random placement (FREEHOLD=random, Options.Random).
 //
-// By default a slot hands out the free block with the lowest address of its group, so the block
+// By default a slot allocates the free block with the lowest address of its group, so the block
 // that was freed last is often the next one, and a program's allocations decide which blocks are
 // neighbours. With random placement each of these choices is drawn:
 //
@@ -22,7 +22,7 @@ import (
 //
 // The fast path keeps its instructions: the count of a slot (see sample.go) stays at zero, so that
 // pop refuses and each allocation of a small block takes the slow way. Frees stay on the fast path.
-// The build tag freehold_nohooks takes the count out; there a slot hands out its blocks by address.
+// The build tag freehold_nohooks takes the count out; there a slot allocates its blocks by address.
 
 // leaveOneIn is how often a slot leaves its group: once in so many allocations. A power of two.
 const leaveOneIn = 8

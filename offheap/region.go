@@ -10,16 +10,15 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// A region is reserved address space, handed out in granules. It is never given back. Regions for
-// typed data are apart from the others: whatever lies there keeps the type that it was first
-// handed out for.
+// A region is reserved address space, allocated in granules. It is never unmapped. Regions for
+// typed data are separate: memory there keeps the type that it was first allocated for.
 type region struct {
 	base     uintptr
 	size     uintptr
 	refStart uint64 // What a Ref to its first byte says.
 	typed    bool
 	pages    pageMap
-	used     atomic.Uintptr // Bytes from base that were ever handed out; these are committed.
+	used     atomic.Uintptr // Bytes from base that were ever allocated; these are committed.
 
 	// Guarded by the lock of the heap.
 	committed uintptr // Bytes from base.
@@ -72,12 +71,12 @@ func (h *heap) spanOf(addr uintptr) *span {
 func (h *heap) spanBeyond(addr uintptr) *span {
 	r := h.regionOf(addr)
 	if r == nil || addr-r.base >= r.used.Load() {
-		return nil // The page map is committed as far as granules were handed out.
+		return nil // The page map is committed as far as granules were allocated.
 	}
 	return r.entry(addr)
 }
 
-// entry is what the page map says of an address that was handed out.
+// entry is the page map's entry for an address whose granule was allocated.
 func (r *region) entry(addr uintptr) *span {
 	return unsafex.At[span](r.pages.lookUp((addr - r.base) / granule))
 }

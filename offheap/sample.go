@@ -7,12 +7,12 @@ import (
 
 // Sampling.
 //
-// Some allocations are to be looked at more closely, chosen at random: for the profile, so that
-// every byte is as likely as any other to make its block one of them, and for guarded pages every
-// so many blocks. Each slot counts down how many blocks it hands out before the next such one
-// (slot.left, in one word with its free blocks), so that exactly that allocation takes the slow
-// way. Without sampling it counts down likewise, from a number that makes the slow way's share
-// nothing, to see then whether there is sampling meanwhile.
+// Some allocations, chosen at random, are sampled: for the profile, in which every byte has the
+// same probability to make its block a sample, and for guarded pages, one in a number of blocks.
+// Each slot counts down the blocks that it allocates before the next sampled one (slot.left, in one
+// word with its free blocks), so that exactly that allocation takes the slow path. Without sampling
+// it counts down, too, from a number so large that the slow path's cost is negligible. At zero the
+// slow path checks whether sampling is on now.
 //
 // All blocks of a slot have one size. That the number of blocks before the next sampled one is
 // drawn anew for each slot, each time, therefore gives what a single stream of bytes with
@@ -32,9 +32,9 @@ const (
 	drawnSampling         // The allocation after the last that counts is sampled.
 )
 
-// idle is how many blocks of a slot are handed out before the slot looks whether there is sampling:
-// so few that a Local, whose slots only its user may touch, notices soon, and so many that it costs
-// nothing.
+// idle is the number of blocks that a slot allocates before the slow path checks whether sampling
+// is on. It is small, so that a Local, whose slots only its user may touch, notices soon. It is
+// large enough for the check to cost nothing measurable.
 const idle = 1 << 16
 
 // setRates makes the sampler's rates those of the heap. What Ps have checked out is taken back,
@@ -246,9 +246,9 @@ func (b *bin) keeps(sp *span) bool {
 	return b.kind.origin != nil && sp.touched.Load() == touchedNow && b.slabs.Load() == 1
 }
 
-// takeTwins takes a free block, if there is one, of those that are kept for sampled blocks of b.
-// When no other can be had they must serve: what is free of a size may be allocated, whatever a
-// limit says.
+// takeTwins takes one of the free blocks that are kept for sampled blocks of b, if there is one.
+// They serve when no other block can be had: a free block of the size may be allocated even at a
+// limit.
 func (h *heap) takeTwins(b *bin) uintptr {
 	twins := b.partner()
 	if twins == nil || twins.kind.origin == nil {

@@ -17,8 +17,8 @@ import (
 type server interface {
 	// alloc returns the address of a new block for q.
 	alloc(q request) (uintptr, error)
-	// free frees the block at addr, or panics and says what is wrong with the address. The free is
-	// for values of d, nil for bytes; one says that it is for one value and not for a slice.
+	// free frees the block at addr, or panics and names the fault of the address. The free is for
+	// values of d, nil for bytes; one says that it is for one value and not for a slice.
 	free(addr uintptr, l *Local, op string, d *typeDesc, one bool)
 	// resize makes the block at addr hold n bytes where it is, and reports false if that is
 	// impossible or a waste. Bytes from old on are zero afterwards. It panics if the block is not of

@@ -251,7 +251,7 @@ func (s slabServer) stats() Stats {
 	return st
 }
 
-// inUse is the bytes of a bin's blocks that are handed out.
+// inUse is the bytes of a bin's blocks that are in use.
 func (h *heap) inUse(b *bin) int64 {
 	n := b.out.Load()
 	if b.size == 0 {

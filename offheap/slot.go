@@ -29,8 +29,8 @@ type slot struct {
 	wipe  bool    // Blocks are cleared when freed.
 	drawn drawing // What left was drawn for.
 
-	// Groups of the slab that base lies in were checked in of which the rest of the heap has not
-	// been told; fulls is how many of them were full. See leave.
+	// untold says that groups of the slab that base lies in were checked in and are not in the
+	// slab's count yet; fulls is the number of full ones among them. See leave.
 	untold bool
 	fulls  uint16
 	_      [2 + 3*(8-ptrSize)]byte
@@ -68,8 +68,9 @@ func (s *slot) mask() uint32 { return uint32(s.state) }
 
 func (s *slot) setMask(m uint32) { s.state = s.state&^groupBits | uint64(m) }
 
-// left is how many blocks are handed out before the slow way is asked, at most 1<<31; see
-// sample.go. It is stored less one, so that pop knows by the sign when there are none.
+// left is the number of blocks that the slot allocates before an allocation takes the slow path, at
+// most 1<<31; see sample.go. It is stored less one, so that pop knows by the sign when there are
+// none.
 func (s *slot) left() uint32 { return uint32(s.state>>leftShift) + hooks }
 
 func (s *slot) setLeft(n uint32) { s.state = uint64(n-hooks)<<leftShift | uint64(s.mask()) }
@@ -103,11 +104,11 @@ func (s *slot) start(b *bin) {
 	}
 }
 
-// checkOut makes group g the slot's, with what is free in it and the blocks of more, if it has
-// free blocks then and its word is still v. The slot, which is empty, is written first, so that
-// whoever finds the holder in the word finds the mask too. Where a free checks the group out, and
-// not an allocation, free blocks on idle pages stay in the word, and with them the group's others:
-// retake moves them if they are needed.
+// checkOut makes group g the slot's, with its free blocks and the blocks of more, if it has free
+// blocks then and its word is still v. The slot, which is empty, is written first, so that a
+// goroutine that reads the holder in the word finds the mask, too. Where a free checks the group
+// out, and not an allocation, free blocks on idle pages stay in the word, and with them the group's
+// others: retake moves them if they are needed.
 func (s *slot) checkOut(h *heap, sp *span, g uint32, v uint64, more uint32, holder int) bool {
 	take := freeBits(v)
 	if more != 0 && sp.isIdle(g) {
@@ -171,10 +172,10 @@ func (s *slot) tell(sp *span) {
 	s.untold, s.fulls = false, 0
 }
 
-// leave gives the group back and returns its slab, which the caller must settle, or 0 if there was
-// none. Only here the heap is told of groups that were checked in: from one group to its neighbour,
-// as frees often go, the slab stays the slot's, and nothing could be done with it anyway. leave
-// does not block.
+// leave checks the group in and returns its slab, which the caller must settle, or 0 if there was
+// none. Only leave adds checked-in groups to the slab's count. Frees often go from one group to its
+// neighbour in the same slab; the slab then stays the slot's, and the heap could do nothing with
+// it. leave does not block.
 func (s *slot) leave(h *heap) uintptr {
 	if s.base == 0 {
 		return 0

@@ -216,8 +216,8 @@ func (h *heap) settle(sp *span) {
 // retire gives a slab back to the page heap if all its blocks are free and no holder has any.
 //
 // A full count says just that once no holder has the slab as its current one: a group leaves the
-// count before its holder lets go of the slab, and a group whose blocks are all free is checked
-// out by nobody else. The purge alone claims groups of such a slab; freeSpan sees that.
+// count before its holder lets go of the slab, and no other holder checks out a group whose blocks
+// are all free. Only the purge claims groups of such a slab; freeSpan detects that.
 func (h *heap) retire(b *bin, sp *span) {
 	b.mu.Lock()
 	state := sp.state.Load()

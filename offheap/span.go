@@ -7,8 +7,8 @@ import (
 )
 
 // A span is the record of a run of granules: a slab of equal blocks or one large block. It lies in
-// metadata memory, 64 bytes, and a slab's group words follow it. Spans are known by their
-// address; span and *span are two views of one thing.
+// metadata memory, 64 bytes, and a slab's group words follow it. Spans are known by their address;
+// span and *span are two views of one record.
 //
 // base, granules, bin and the geometry are written before the page map shows the span and stay
 // until it is taken apart. next and prev are guarded by the bin's lock.

@@ -19,7 +19,7 @@ type Stats struct {
 	Retained int64
 	// Purged is free and was given back to the machine (or never used); its address space stays.
 	Purged int64
-	// Reserved is the address space that blocks have ever been handed out from: the sum of InUse,
+	// Reserved is the address space that blocks have ever been allocated from: the sum of InUse,
 	// Retained and Purged, up to concurrent changes. What the regions set aside beyond it, which
 	// takes nothing of the machine, is in [Regions].
 	Reserved int64
@@ -77,7 +77,7 @@ type Region struct {
 	Addr      uintptr
 	Reserved  int64 // Bytes of address space.
 	Committed int64 // Bytes that may be accessed.
-	Used      int64 // Bytes that were ever handed out.
+	Used      int64 // Bytes that were ever allocated.
 }
 
 // String is one line for people.

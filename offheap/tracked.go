@@ -26,7 +26,7 @@ type tracked struct {
 	made   atomic.Uint64 // Blocks, ever.
 	pages  atomic.Int64  // Bytes of the pages of guarded blocks.
 	freed  quarantine
-	late   atomic.Pointer[MisuseError] // Found in a block that left the quarantine, and not told yet.
+	late   atomic.Pointer[MisuseError] // Found in a block that left the quarantine, and not reported yet.
 	h      *heap
 
 	modes debugmode.Config // Zero for the kill switch and the race detector alone.
@@ -209,8 +209,9 @@ func (b *block) wipe() {
 	wipe(b.addr, b.size)
 }
 
-// looksPerFree is how many blocks of the quarantine each free looks at for writes after their free:
-// all of them in turn, at about twice the price of poisoning the block that is freed.
+// looksPerFree is the number of quarantined blocks that each free checks for writes after their
+// free. Frees check all blocks in turn. The checks cost about twice as much as poisoning the freed
+// block.
 const looksPerFree = 2
 
 // retire keeps a freed block from being used again for a while, and gives back the memory of those
@@ -256,8 +257,8 @@ func (t *tracked) releaseOldest() bool {
 	return ok
 }
 
-// release gives the memory of a freed block back. What was written to it after the free, a later
-// free or Check tells.
+// release returns the memory of a freed block. If the block was written after its free, a later
+// free or Check reports it.
 func (t *tracked) release(b block) {
 	if e := t.inspectFreed(&b); e != nil {
 		t.late.Store(e)
@@ -380,7 +381,7 @@ func (t *tracked) stats() Stats {
 	if t.under != nil {
 		u := t.under.stats()
 		s.Metadata = u.Metadata
-		// What blocks take beyond their lengths, and what is in quarantine, nobody can use now.
+		// The memory beyond the blocks' lengths and the quarantined blocks cannot be allocated now.
 		s.Retained = max(0, u.InUse+u.Retained+t.pages.Load()-n)
 		s.Purged = u.Purged
 		s.Reserved = n + s.Retained + s.Purged

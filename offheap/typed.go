@@ -110,8 +110,8 @@ func MakeSlice[T any](length, capacity int) []T {
 	return s
 }
 
-// TryMakeSlice is MakeSlice with an error for what the world may refuse; a capacity whose bytes
-// exceed the address space is such a thing.
+// TryMakeSlice is MakeSlice with an error if memory is refused. A capacity whose bytes exceed the
+// address space is such a refusal, too.
 func TryMakeSlice[T any](length, capacity int) ([]T, error) {
 	return Typed[T]{}.TryMakeSlice(length, capacity)
 }

@@ -11,12 +11,12 @@ import (
 //
 // Invariant: every free block in a slab of such a Purpose is zero. A new slab is cleared where it
 // may hold old data, a free wipes its block, and the purge gives zero pages. So a byte that is not
-// zero was written after the free. It is looked for when the block is allocated again, before the
-// purge gives its page back, and before its slab goes back to the page heap.
+// zero was written after the free. The check runs when the block is allocated again, before the
+// purge returns its page, and before its slab goes back to the page heap.
 //
-// The allocation that finds a written block panics, and the block stays out of use for good: nobody
-// gets a block that a stale pointer still writes to, and its bytes stay as they are for a debugger.
-// What the other two find is told by the Purpose's next allocation, or by Check.
+// The allocation that finds a written block panics, and the block stays out of use for good: no
+// caller gets a block that a stale pointer still writes to, and its bytes stay as they are for a
+// debugger. The Purpose's next allocation, or Check, reports the findings of the other two.
 //
 // Large blocks are not checked: their granules may serve other purposes next.
 
@@ -63,7 +63,7 @@ func (h *heap) writtenIn(sp *span, lo, hi uintptr) *MisuseError {
 			addr-block, size, h.binByID(sp.bin).kind.purpose.name, block, bytesAt(addr, shown))}
 }
 
-// lateWrites joins what tellLate would tell of each Purpose.
+// lateWrites joins the errors that tellLate would report for each Purpose.
 func lateWrites() error {
 	purposes.Lock()
 	defer purposes.Unlock()

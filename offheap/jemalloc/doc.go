@@ -1,7 +1,7 @@
 // Package jemalloc is offheap's interface over the C allocator jemalloc, for programs that must have that one.
 //
-// Without the build tag jemalloc, or without cgo, the package is empty, so that no program needs the
-// library who does not ask for it.
+// Without the build tag jemalloc, or without cgo, the package is empty, so only programs that ask
+// for the library need it.
 //
 // # When to use it
 //

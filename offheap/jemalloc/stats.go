@@ -11,7 +11,7 @@ import (
 // Stats are bytes. InUse is this package's; the rest is jemalloc's account of the whole process, C
 // code that uses the same jemalloc included.
 type Stats struct {
-	// InUse is in blocks that were handed out and not freed, at the size that jemalloc rounds to. It
+	// InUse is in blocks that were allocated and not freed, at the size that jemalloc rounds to. It
 	// is exact while no goroutine allocates or frees.
 	InUse int64
 	// Allocated is what InUse is, over all users of jemalloc.
@@ -51,8 +51,8 @@ func ReadStats() Stats {
 	}
 }
 
-// totals is what the process's account of memory outside the Go heap gets. What is resident counts
-// whoever asked for it, because it weighs on the same machine.
+// totals are the figures for the process's account of memory outside the Go heap. All of jemalloc's
+// resident memory counts, also that of C code, because it takes memory of the same machine.
 func totals() freehold.Totals {
 	if state.Load() != stateJemalloc {
 		return freehold.Totals{} // Not used yet, or on the Go heap, which counts for itself.
