@@ -119,8 +119,8 @@ func parseSize(s string) (int64, error) {
 	return n << shift, nil
 }
 
-// parseWords returns what the comma-separated words of s stand for, the words that stand for
-// nothing, and what is wrong with the values of others.
+// parseWords returns the options that the comma-separated words of s stand for, the unknown words,
+// and an error for each word with a wrong value.
 func parseWords(s string) (o Options, unknown []string, bad []error) {
 next:
 	for text := range strings.SplitSeq(s, ",") {

@@ -203,7 +203,7 @@ func checkOverlap(t testing.TB, cfg *Config) {
 			a.Free(blocks[i])
 			place(i, min(lengths[(i*5+round)%len(lengths)], 32<<10))
 		}
-		runtime.GC() // Memory that the collector took for its own would be handed out twice now.
+		runtime.GC() // If the collector took the memory for its own, it would be allocated twice now.
 	}
 	for i, b := range blocks {
 		checkPattern(t, "live block", b[:cap(b)], i)

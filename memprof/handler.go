@@ -39,7 +39,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	if gc {
 		runtime.GC()
 	}
-	var body bytes.Buffer // So that an error can still be told.
+	var body bytes.Buffer // So that an error can still be reported.
 	write := func() error { return WriteTo(&body, debug) }
 	if merge {
 		write = func() error { return WriteMerged(&body) }

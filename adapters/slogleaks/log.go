@@ -80,7 +80,7 @@ func arenas() (list []record) {
 	return list
 }
 
-// summary is what the sums alone can tell.
+// summary is the report from only the sums.
 func summary(s offheap.Stats) record {
 	var purposes []any
 	for _, p := range s.Purposes {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// An event tells the progress line that a child is about to start.
+// An event reports to the progress line that a child is about to start.
 type event struct {
 	job         *job
 	pass        int

@@ -51,7 +51,7 @@ func environment() string {
 	return strings.Join(parts, " · ")
 }
 
-// cpuName reads the model of the first CPU where Linux tells it.
+// cpuName reads the model of the first CPU, on Linux.
 func cpuName() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

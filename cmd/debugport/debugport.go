@@ -1,8 +1,8 @@
-// Package debugport reads what a running Go program serves with net/http/pprof, expvar and the
+// Package debugport reads the answers of a running Go program with net/http/pprof, expvar and the
 // like.
 //
 // A Server stands for one program. Every answer is bounded in time and in size. Errors name the
-// address without its password, say what was wrong and what to do, and carry no prefix of a verb.
+// address without its password, name the fault and the remedy, and carry no prefix of a verb.
 //
 // It does not interpret the answers; package doctor does.
 package debugport

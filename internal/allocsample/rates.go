@@ -101,7 +101,8 @@ func SetEvery(n int) {
 	tell()
 }
 
-// tell tells the rates to those who asked. The caller holds the lock of the settings.
+// tell passes the rates to the functions that OnChange registered. The caller holds the lock of the
+// settings.
 func tell() {
 	for _, f := range settings.onChange {
 		f(current())

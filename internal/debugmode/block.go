@@ -19,7 +19,7 @@ type Block struct {
 	FreeOp          string // what gave the block up, such as "Free", "Reset" or "Rewind"; "" while it lives
 	Leak            bool   // it must be freed: if it lives at the end of the process, it is a leak
 
-	Whole   bool // it stands for many, such as all of an arena's: Addr tells it from others, and accesses near it are not its
+	Whole   bool // it stands for many, such as all of an arena's: Addr identifies it, and accesses near it are not its
 	Guarded bool // it lies on guarded pages; set by Add
 	tomb    bool // Addr is a tomb's
 
@@ -55,9 +55,9 @@ func (b Block) owner() string {
 	return fmt.Sprintf("%s %d", b.Owner, b.Arena)
 }
 
-// Add notes a block that is about to be handed out. It must not overlap one that is alive. The
-// caller fills in Alloc, usually with Callers; AllocBy is found where the modes call for it. Past
-// the bound of the table the block is not noted, which the operator is told once.
+// Add notes a block that is about to be returned to the caller. It must not overlap one that is
+// alive. The caller fills in Alloc, usually with Callers; AllocBy is found where the modes call for
+// it. Beyond the bound of the table the block is not noted, and one line says so once.
 func Add(b Block) {
 	if b.AllocBy == 0 && wantGoroutines() {
 		b.AllocBy = Goroutine()
@@ -86,7 +86,7 @@ func Freed(addr uintptr, op string, skip int) (Block, bool) {
 	return b, ok
 }
 
-// Freeing notes that the block that begins at addr is about to be given up by op, for an allocator
+// Freeing notes that the block that begins at addr is about to be freed by op, for an allocator
 // whose blocks are another one's: the Freed that follows keeps this op.
 func Freeing(addr uintptr, op string) { blocks.freeing(addr, op) }
 

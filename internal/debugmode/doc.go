@@ -3,30 +3,30 @@
 //
 // # Model
 //
-// A package that serves a block in a debug mode says so with [Add], and with [Freed] when the block
-// is given up. Both keep the caller's Go stack. [Find] leads from an address to the block it lies
-// in or near, alive or freed, and [Explain] turns that into a
-// [Report]: what happened, and the stacks of the access, the allocation and the free.
+// A package that serves a block in a debug mode reports the block with [Add], and its free with
+// [Freed]. Both keep the caller's Go stack. [Find] leads from an address to the block it lies in or
+// near, alive or freed, and [Explain] turns that into a [Report]: what happened, and the stacks of
+// the access, the allocation and the free.
 //
 // [GuardAlloc] gives memory on pages of its own, between inaccessible ones, so that an access
 // behind the block or after its free faults. [NewTomb] gives an address at which every access
-// faults, and which stands for one giving up of values: it is written over pointers in memory that
+// faults, and which stands for one free of values: it is written over pointers in memory that
 // cannot be made inaccessible.
 //
 // # The copy
 //
 // Go ends a process that faults without asking a library. So in the modes guard, sample and leaks
-// [Start] runs the program a second time, as a process that waits for the end of the first and says
-// what it was. It never reaches main: an init function of this package takes over. Before that run
+// [Start] runs the program a second time, as a process that waits for the end of the first and
+// reports it. It never reaches main: an init function of this package takes over. Before that run
 // the variables and init functions of the packages that this one imports, and of those that Go
 // initialises earlier because they do not import it, directly or not, and have an import path
-// before its own. What such packages do there, the copy does a second time.
+// before its own. The copy runs their initialisation a second time.
 //
 // # Lifetime
 //
 // [Start] is called once, before the first block. Without it [Current] is zero, and no function but
-// Current need be called. What is known of a block is kept until it is freed, and then until its
-// address is used again or newer blocks push it out.
+// Current need be called. The record of a block is kept until the block is freed, and then until
+// its address is used again or newer blocks push it out.
 //
 // # Concurrency
 //

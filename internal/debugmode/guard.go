@@ -93,14 +93,13 @@ var guarded = guards{mem: vmem.System(), left: Forget}
 // GuardAlloc returns size bytes on pages of their own, zeroed and aligned to align, a power of two
 // of at most the size of a page. The block ends at the end of its last page, or as shortly before
 // it as the alignment allows; the rest of its pages holds canaries, which CheckCanary checks. It
-// returns false if a budget is exhausted or the system refuses; the operator is told so the first
-// time.
+// returns false if a budget is exhausted or the system refuses; the first time, one line says so.
 func GuardAlloc(size, align uintptr) (addr uintptr, ok bool) { return guarded.alloc(size, align) }
 
 // GuardAllocFor is GuardAlloc for values of a type whose bits must stay those of its type, such as
-// one that holds bools: for whoever reads them through a stale pointer. The addresses will serve
-// that type alone, and the canaries are TypedPattern. typ is any number that stands for the type,
-// but 0; size must be a multiple of the type's size.
+// one that holds bools, because stale pointers may still read them. The addresses will serve that
+// type alone, and the canaries are TypedPattern. typ is any number that stands for the type, but 0;
+// size must be a multiple of the type's size.
 func GuardAllocFor(typ, size, align uintptr) (addr uintptr, ok bool) {
 	return guarded.allocFor(typ, size, align)
 }
@@ -270,7 +269,7 @@ func (g *guards) untake(s *guardSlot, need uintptr) {
 	g.idle[s.kind] = append(g.idle[s.kind], s)
 }
 
-// refuse counts, and tells the operator of each reason once, unless a worse one is known. It
+// refuse counts a refusal, and reports each reason once, unless a worse one was reported. It
 // returns false.
 func (g *guards) refuse(why error) bool {
 	g.mu.Lock()
@@ -307,7 +306,7 @@ func capacity(pages uintptr) uintptr {
 // slot returns one of the kind: an idle one, or one of fresh address space.
 func (g *guards) slot(kind slotKind) (*guardSlot, error) {
 	if list := g.idle[kind]; len(list) > 0 {
-		s := list[0] // the one that was given up first
+		s := list[0] // the one that was freed first
 		list[0] = nil
 		g.idle[kind] = list[1:]
 		return s, nil
@@ -417,7 +416,7 @@ func (g *guards) check(addr uintptr) (int, bool) {
 	return s.damage(unsafex.Bytes(s.first, addr-s.first), unsafex.Bytes(addr+s.size, s.end()-addr-s.size))
 }
 
-// damage looks at the canaries before and behind the block.
+// damage checks the canaries before and behind the block.
 func (s *guardSlot) damage(before, behind []byte) (int, bool) {
 	if whole(behind) && whole(before) {
 		return 0, true

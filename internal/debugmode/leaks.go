@@ -11,7 +11,7 @@ import (
 // A LeakGroup are blocks that were allocated at one place and not freed.
 type LeakGroup struct {
 	Alloc       Stack
-	Owner, Type string // of Block; arenas are not told apart
+	Owner, Type string // of Block; all arenas count as one
 	Blocks      int
 	Bytes       int64
 }
@@ -116,7 +116,7 @@ const (
 	OwnerFile  = "File"
 )
 
-// noun is the word for one thing of the group.
+// noun is the word for one member of the group.
 func (g LeakGroup) noun() string {
 	switch g.Owner {
 	case "arena":
@@ -127,7 +127,7 @@ func (g LeakGroup) noun() string {
 	return "block"
 }
 
-// handles says whether the group is of things that are closed, not freed.
+// handles says whether the group consists of Locals or Files, which are closed and not freed.
 func (g LeakGroup) handles() bool { return g.Owner == OwnerLocal || g.Owner == OwnerFile }
 
 // amounts counts what a report lists.
@@ -144,7 +144,7 @@ func (a *amounts) add(g LeakGroup) {
 	a.bytes += g.Bytes
 }
 
-// String names the things that there are: "3 blocks, 1 Local and 2 Files of 100 bytes in all".
+// String names the numbers that are not 0: "3 blocks, 1 Local and 2 Files of 100 bytes in all".
 func (a amounts) String() string {
 	var parts []string
 	for i, n := range a.number {

@@ -68,7 +68,7 @@ func part(b *strings.Builder, verb string, goroutine int64, by, stack string) {
 }
 
 // Misuse makes the report of a mistake that was found by a check and not by a fault: kind and what
-// make the first line, verb says what was being done, such as "freed again". The stack of the
+// make the first line, verb names the mistaken operation, such as "freed again". The stack of the
 // mistake begins with the caller of Misuse for skip 0.
 func Misuse(kind, what, verb string, addr uintptr, b Block, skip int) Report {
 	return Report{

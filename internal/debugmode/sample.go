@@ -58,10 +58,10 @@ func (s *sampler) take(rate int, now time.Duration) bool {
 var arenas portion
 
 // HoldSample is TakeSample for a value of so many bytes in an arena. Values live until their arena
-// ends, so they get the part of each budget up to which other blocks are served without chance.
-// What does not fit is counted as skipped, which the operator is told the first time. NewObject
-// takes the count back when the value ends; if the value does not come to be, DropSample must
-// follow.
+// ends, so they get the part of each budget up to which other blocks are served without chance. A
+// value that does not fit is counted as skipped, and the first time one line says so. NewObject
+// takes the count back when the value ends. If the value is not made, the caller must call
+// DropSample.
 func HoldSample(size uintptr) bool {
 	if !arenas.take(size, Current()) {
 		return false

@@ -34,7 +34,7 @@ var stacks = stackTable{limit: maxStacks}
 // Callers, with 1 with the caller of that, and so on; calls inside freehold's own packages at its
 // inner end are left out, so that it begins with the program's. A stack that was seen before takes
 // about a microsecond. Past 65536 different stacks new ones are not kept: the result is 0, and the
-// operator is told the first time.
+// first time one line says so.
 func Callers(skip int) Stack {
 	var pcs [maxFrames]uintptr
 	n := runtime.Callers(skip+2, pcs[:])

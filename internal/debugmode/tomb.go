@@ -31,7 +31,7 @@ type tombRange struct {
 // tombs is that of this process.
 var tombs = tombRange{mem: vmem.System(), wanted: tombCount}
 
-// NewTomb returns an address at which every access faults, and which stands for the giving up of b:
+// NewTomb returns an address at which every access faults, and which stands for the free of b:
 // FreeOp, Free and FreeBy say how, and Type, Size, Owner, Arena and Alloc of what; Addr is set to
 // the result. The address is aligned to 1 KiB. Up to 63 KiB behind it (3 KiB on 32-bit systems) an
 // access is still known to be this one. There are 262144 tombs (1024 on 32-bit systems, fewer where

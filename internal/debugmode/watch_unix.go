@@ -18,10 +18,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// When Go dies of a fault, it asks no library. So a copy of the program waits on a pipe into which
-// Go writes the text of the crash, and joins the address in it with the tables that both processes
-// share. A second pipe tells it when the process has ended, since nobody writes to it but to tell a
-// copy that another has taken its place.
+// When a fault ends a Go process, no library runs. So a copy of the program waits on a pipe into
+// which Go writes the text of the crash, and looks up the address of the crash in the tables that
+// both processes share. A second pipe is closed when the process ends, so its end tells the copy of
+// it. The process writes to that pipe only to dismiss a copy that another one has replaced.
 
 // watchVariable marks the copy. A process that finds it in its environment is never the program
 // itself, for any value.

@@ -11,7 +11,7 @@ import (
 // The runtime has no API that says whether an address is on the heap, in a global or elsewhere. But
 // runtime.AddCleanup shows it (GC-7): for a package-level variable it returns the zero Cleanup,
 // because the cleanup will never run; for an object of the heap it returns another one; for all
-// else it panics. The heap never gives up address space, so one answer holds for all addresses of a
+// else it panics. The heap never returns address space, so one answer holds for all addresses of a
 // region.
 //
 // The symbols of the program and, on Linux, /proc would show its segments, but a program may be

@@ -2,9 +2,9 @@
 //
 // The build tag invariants turns the checks on, and the race detector does. Each is a function
 // called check… that begins with a branch on [Enabled], a constant: where checks are off, the
-// compiler drops function and call. They stand at the ends of slow paths, never on a fast one. What
-// they find is a bug of freehold, or memory that somebody overwrote through unsafe; the program's
-// own mistakes have errors of their own.
+// compiler drops function and call. They stand at the ends of slow paths, never on a fast one. They
+// find bugs of freehold, and memory that code overwrote through unsafe; the program's own mistakes
+// have errors of their own.
 package invariants
 
 import "fmt"

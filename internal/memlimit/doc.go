@@ -2,6 +2,6 @@
 // bytes off the heap are taken from it.
 //
 // The user's limit and a tuner's budget bound the sum of Go's memory and off-heap memory; the
-// smaller counts. The user's limit is found out by looking: a value in force that was not set here
-// is the user's.
+// smaller counts. The package finds the user's limit by reading the limit in force: a value that
+// was not set here is the user's.
 package memlimit

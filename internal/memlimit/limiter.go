@@ -15,8 +15,8 @@ const (
 // Process is the limiter of this process.
 var Process = New(debug.SetMemoryLimit, newGoNeed())
 
-// New returns a limiter over a runtime: set is [debug.SetMemoryLimit] or like it, need tells the
-// bytes under which Go's heap cannot work.
+// New returns a limiter over a runtime: set is [debug.SetMemoryLimit] or like it, need returns the
+// bytes below which Go's heap cannot work.
 func New(set func(int64) int64, need func() int64) *Limiter { return &Limiter{set: set, need: need} }
 
 // A Budget is the memory that a tuner allows this program: Go's memory and off-heap memory
@@ -124,7 +124,7 @@ func (l *Limiter) notice(cur int64) {
 }
 
 // replaced takes in that our change has overwritten a limit that the user had just set in place of
-// cur. The next round puts things right.
+// cur. The next round sets the right limit.
 func (l *Limiter) replaced(cur, user int64) {
 	l.remember(cur)
 	l.user = l.restored(user)

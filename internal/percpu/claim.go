@@ -31,5 +31,5 @@ func Acquire() Pin {
 // ID is a small number, the lowest that was free.
 func (p Pin) ID() int { return p.id }
 
-// Release gives the ID up.
+// Release releases the ID.
 func (p Pin) Release() { atomic.StoreUint32(&busy[p.id], 0) }

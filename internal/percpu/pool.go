@@ -64,7 +64,7 @@ func giveBack(id int) {
 // ever held a Pin at once.
 func (p Pin) ID() int { return p.t.id }
 
-// Release gives the ID up.
+// Release releases the ID.
 func (p Pin) Release() {
 	setBusy(p.t.id, 0)
 	tokens.Put(p.t)

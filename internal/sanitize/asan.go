@@ -79,8 +79,8 @@ const (
 
 func init() { C.asan_start() }
 
-// Fresh says that the n bytes at addr were handed out. zeroed says that they are zero, and not for
-// the taker to write first.
+// Fresh says that the n bytes at addr were allocated. zeroed says that they are zero, so the caller
+// may read them first.
 func Fresh(addr, n uintptr, zeroed bool) { C.asan_fresh(C.uintptr_t(addr), C.uintptr_t(n)) }
 
 // Freed says that the n bytes at addr were freed: no code may touch them until they are allocated

@@ -36,8 +36,8 @@ const (
 	Kind = "msan"
 )
 
-// Fresh says that the n bytes at addr were handed out. zeroed says that they are zero, and not for
-// the taker to write first.
+// Fresh says that the n bytes at addr were allocated. zeroed says that they are zero, so the caller
+// may read them first.
 func Fresh(addr, n uintptr, zeroed bool) {
 	if zeroed {
 		C.msan_unpoison(C.uintptr_t(addr), C.uintptr_t(n))

@@ -9,8 +9,8 @@ const (
 	Kind = ""
 )
 
-// Fresh says that the n bytes at addr were handed out. zeroed says that they are zero, and not for
-// the taker to write first.
+// Fresh says that the n bytes at addr were allocated. zeroed says that they are zero, so the caller
+// may read them first.
 func Fresh(addr, n uintptr, zeroed bool) {}
 
 // Freed says that the n bytes at addr were freed: no code may touch them until they are allocated
@@ -35,7 +35,7 @@ func Unreserve(addr, n uintptr) {}
 // offheap"), and which goroutine allocated it with which stack, in lines that end in a newline.
 func Record(addr, n uintptr, what string, goroutine int64, stack string) {}
 
-// RecordFree keeps for reports that the n bytes at addr, a block or many, were given up: by which
+// RecordFree keeps for reports that the n bytes at addr, a block or many, were freed: by which
 // operation (as in "Free"), and by what (as in "offheap.Free").
 func RecordFree(addr, n uintptr, op, by string, goroutine int64, stack string) {}
 

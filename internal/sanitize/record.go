@@ -35,7 +35,7 @@ func Record(addr, n uintptr, what string, goroutine int64, stack string) {
 	C.freehold_record(C.uintptr_t(addr), C.uintptr_t(n), text(what), C.int64_t(goroutine), text(stack))
 }
 
-// RecordFree keeps for reports that the n bytes at addr, a block or many, were given up: by which
+// RecordFree keeps for reports that the n bytes at addr, a block or many, were freed: by which
 // operation (as in "Free"), and by what (as in "offheap.Free").
 func RecordFree(addr, n uintptr, op, by string, goroutine int64, stack string) {
 	C.freehold_record_free(C.uintptr_t(addr), C.uintptr_t(n), text(op), text(by), C.int64_t(goroutine), text(stack))

@@ -1,14 +1,14 @@
-// Package sanitize tells the sanitizers of the C world, and Go's race detector, what becomes of
-// memory that they cannot see through.
+// Package sanitize reports allocations and frees to the sanitizers of C and to Go's race detector,
+// which cannot see them by themselves.
 //
 // # Model
 //
 // A sanitizer is compiled in by a flag of the go command: -asan, -msan, -race or -tags valgrind. It
-// knows what Go's own allocator hands out. A block that freehold cuts out of mapped memory, or out
-// of a chunk on the Go heap, is to it a part of something that is in use for ever, so that nothing
-// in there is ever a mistake. The functions of this package say where such blocks begin and end:
-// [Fresh] when one is handed out, [Freed] when it is given up. What is not handed out may not be
-// touched, so blocks that lie [RedZone] bytes apart have their overflows found.
+// knows the blocks of Go's own allocator. To it, a block that freehold cuts from mapped memory, or
+// from a chunk on the Go heap, is part of memory that is always in use, so no access there is a
+// mistake. The functions of this package report where such blocks begin and end: [Fresh] when one
+// is allocated, [Freed] when it is freed. Memory outside blocks may not be touched. So the
+// sanitizer finds overflows of blocks that lie [RedZone] bytes apart.
 //
 // Without a sanitizer, [Enabled] is false, the functions do nothing, and the compiler removes them.
 //

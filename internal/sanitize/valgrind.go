@@ -34,8 +34,8 @@ const pool = 0xF4EE
 
 func init() { request(createMempool, pool, RedZone, 0, 0, 0) }
 
-// Fresh says that the n bytes at addr were handed out. zeroed says that they are zero, and not for
-// the taker to write first.
+// Fresh says that the n bytes at addr were allocated. zeroed says that they are zero, so the caller
+// may read them first.
 func Fresh(addr, n uintptr, zeroed bool) {
 	request(mempoolAlloc, pool, addr, n, 0, 0)
 	if zeroed {
@@ -65,7 +65,7 @@ func Unreserve(addr, n uintptr) { request(makeMemDefined, addr, n, 0, 0, 0) }
 // offheap"), and which goroutine allocated it with which stack. Valgrind keeps stacks itself.
 func Record(addr, n uintptr, what string, goroutine int64, stack string) {}
 
-// RecordFree keeps for reports that the n bytes at addr, a block or many, were given up: by which
+// RecordFree keeps for reports that the n bytes at addr, a block or many, were freed: by which
 // operation (as in "Free"), and by what (as in "offheap.Free").
 func RecordFree(addr, n uintptr, op, by string, goroutine int64, stack string) {}
 

@@ -2,17 +2,17 @@
 //
 // # Model
 //
-// Address space and memory are two things here. [Memory.Reserve] takes address space, which nothing
-// may touch and which costs no memory. [Memory.Commit] makes a part of it readable and writable;
-// the machine lends pages as they are touched. [Memory.Purge] gives the pages back and keeps the
-// range committed: later reads see zeros. [Memory.Release] gives address space back, and is only
-// for ranges that no block was ever handed out from, such as what alignment or a failed start
-// leaves over.
+// Package vmem separates address space and memory. [Memory.Reserve] takes address space, which
+// nothing may touch and which costs no memory. [Memory.Commit] makes a part of it readable and
+// writable; the machine lends pages as they are touched. [Memory.Purge] gives the pages back and
+// keeps the range committed: later reads see zeros. [Memory.Release] gives address space back, and
+// is only for ranges that no block was ever allocated from, such as the rest after alignment or a
+// failed start.
 //
-// Address space that was handed out is never unmapped: Go could map its own heap there, and a stale
-// pointer would then be a Go pointer to the wrong object. So there is no unmap for files either.
-// [Memory.RetireFile] replaces a closed file map in place by inaccessible address space, and
-// nothing here moves a mapping.
+// Address space that blocks were allocated from is never unmapped: Go could map its own heap there,
+// and a stale pointer would then be a Go pointer to the wrong object. So there is no unmap for
+// files either. [Memory.RetireFile] replaces a closed file map in place by inaccessible address
+// space, and nothing here moves a mapping.
 //
 // # Huge pages
 //
@@ -24,14 +24,14 @@
 // # Rules
 //
 // Addresses are uintptr, because the ranges are never Go memory and the collector must not see them
-// as such. Turning one into a pointer is the business of the caller, who answers for the range
-// being committed and for the memory holding no Go pointers. Addresses and sizes are in bytes;
-// except for files, both are multiples of [PageSize]. A range that is empty or not so aligned is an
-// error.
+// as such. A caller that turns one into a pointer must ensure that the range is committed and that
+// the memory holds no Go pointers. Addresses and sizes are in bytes; except for files, both are
+// multiples of [PageSize]. A range that is empty or not so aligned is an error.
 //
 // Errors are of type [*Error], which has the request and, if the system lets us find out, which
-// limit refused it; errors.Is(err, ErrNoMemory) tells a refusal for want of memory or address space
-// from a misuse. A call that fails changes nothing unless its comment says otherwise.
+// limit refused it; errors.Is(err, ErrNoMemory) is true for a refusal for lack of memory or address
+// space, and false for a misuse. A call that fails changes nothing unless its comment says
+// otherwise.
 //
 // # Concurrency
 //
@@ -43,8 +43,8 @@
 //
 // It is no allocator: every call is a system call of a microsecond or more, and every change of
 // protection may split a mapping, of which Linux grants 65530 by default. (At that limit Go dies
-// too, so on Linux the package keeps 33 mappings in hand, gives them up at the first refusal, and
-// refuses what would take more until it has them back.) Where [Supported] is false (js, wasip1,
-// plan9 and untested systems), every call returns an error that wraps errors.ErrUnsupported, and
-// callers use the Go heap.
+// too, so on Linux the package keeps 33 mappings in reserve, releases them at the first refusal,
+// and refuses calls that would take more mappings until it has them back.) Where [Supported] is
+// false (js, wasip1, plan9 and untested systems), every call returns an error that wraps
+// errors.ErrUnsupported, and callers use the Go heap.
 package vmem

@@ -56,8 +56,8 @@ type Memory interface {
 	// of support.
 	Collapse(addr, size uintptr) error
 
-	// Release unmaps a range that Reserve returned and that was never handed out; on Windows it
-	// must be the whole of it, elsewhere any part.
+	// Release unmaps a range that Reserve returned and that no block was ever allocated from; on
+	// Windows it must be the whole of it, elsewhere any part.
 	Release(addr, size uintptr) error
 
 	// Protect sets what a committed range or a file map may be used for. Contents stay.
@@ -124,8 +124,8 @@ func AddressSpaceLimit() uint64 { return addressSpaceLimit() }
 
 // MachineMemory returns the bytes of memory and swap of the machine, which no program can exceed.
 // It is math.MaxUint64 where the system does not say, where Commit is refused by the system if
-// there is too little (Linux with vm.overcommit_memory=2, Windows), and where the system was told
-// to promise anything (Linux with vm.overcommit_memory=1). It asks the system each time.
+// there is too little (Linux with vm.overcommit_memory=2, Windows), and where the system is set to
+// promise any amount (Linux with vm.overcommit_memory=1). It asks the system each time.
 func MachineMemory() uint64 { return machineMemory() }
 
 var (

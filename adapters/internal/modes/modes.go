@@ -1,9 +1,9 @@
-// Package modes names the modes of freehold that metrics tell.
+// Package modes names the modes of freehold that metrics report.
 package modes
 
 import "github.com/freehold-go/freehold"
 
-// InForce tells for each mode, by its word in the variable FREEHOLD, whether it is in force.
+// InForce says for each mode, by its word in the variable FREEHOLD, whether it is in force.
 func InForce() map[string]bool {
 	o := freehold.Modes()
 	return map[string]bool{"heap": o.Heap, "nomemlimit": o.NoMemLimit, "noreuse": o.NoReuse, "guard": o.Guard, "poison": o.Poison,

@@ -1,4 +1,4 @@
-// Package testenv tells the adapters' tests what they run in, and what is in use.
+// Package testenv describes the environment of the adapters' tests and the memory in use.
 package testenv
 
 import (

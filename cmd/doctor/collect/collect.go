@@ -1,7 +1,7 @@
 // Package collect gathers evidence for the doctor: from files, a running program, a package's
 // benchmarks, a command, or the sample service.
 //
-// Errors say in one line what was wrong, where, and what to do.
+// Errors name the fault, its place and the remedy in one line.
 package collect
 
 import (

@@ -22,7 +22,7 @@ type Arena struct {
 	// Texts are ways to make a string of parts that are put one behind the other.
 	Texts []func(parts ...string) (string, error)
 
-	// Resets are ways to give up all values; the arena can be used again afterwards.
+	// Resets are ways to free all values; the arena can be used again afterwards.
 	Resets []func()
 
 	// Checkpoint notes a moment, and Rewind frees the values made since. A checkpoint may be
@@ -30,7 +30,7 @@ type Arena struct {
 	Checkpoint func() any
 	Rewind     func(checkpoint any)
 
-	// Free gives up all values and ends the arena. It is needed.
+	// Free frees all values and ends the arena. It is required.
 	Free func()
 
 	// SetLimit bounds the bytes that the arena holds, 0 for no bound, and returns the bound before.
@@ -97,9 +97,9 @@ type Funcs[T any] struct {
 	// Inner moves what v points to into the arena and returns a v that points there.
 	Inner func(v T) (T, error)
 
-	// Stale looks at a value that was given up and whose memory may have been handed out again, as
-	// often as it likes; it returns an error if the value is one that T must never have. Where
-	// memory of T is T's for good, that is any that is neither zero nor made by Value and Inner.
+	// Stale checks a freed value, whose memory may have been allocated again, any number of times.
+	// It returns an error if the value is one that T must never have. Where memory of T is T's for
+	// good, that is any that is neither zero nor made by Value and Inner.
 	Stale func(v *T) error
 }
 
@@ -116,8 +116,8 @@ type Config struct {
 	// Drops says that nothing is reachable through an arena that was freed, reset or rewound.
 	Drops bool
 
-	// Forgets says that the values of an arena that was never freed live on as long as somebody has
-	// them, although nobody has the arena.
+	// Forgets says that the values of an arena that was dropped without Free live on as long as
+	// they are reachable.
 	Forgets bool
 
 	// Concurrent says that several goroutines may use an arena at once.

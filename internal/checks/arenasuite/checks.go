@@ -334,8 +334,7 @@ func checkIteration(t testing.TB, cfg *Config) {
 // isRuntimeError says that a panic is Go's own, which does not say what the caller did.
 func isRuntimeError(err error) bool { _, is := err.(runtime.Error); return is }
 
-// checkStale reads values that were given up, while arenas fill the memory with values of all
-// types.
+// checkStale reads freed values, while arenas fill the memory with values of all types.
 func checkStale(t testing.TB, cfg *Config) {
 	m := start(t, cfg)
 	for round := range 12 {

@@ -46,7 +46,7 @@ func (m *model) look(all bool) {
 	}
 }
 
-// die is what happens to the values from the n-th on when they are given up.
+// die moves the values from the n-th on, which were freed, to the stale ones.
 func (m *model) die(n int) {
 	for _, v := range m.live[n:] {
 		m.seed++ // Any number will do.
@@ -70,7 +70,7 @@ func (m *model) pass(n int) {
 	m.points = m.points[:n]
 }
 
-// readStale reads some values that were given up.
+// readStale reads some freed values.
 func (m *model) readStale(x int) {
 	m.t.Helper()
 	for i := range min(len(m.stale), 20) {
@@ -80,7 +80,7 @@ func (m *model) readStale(x int) {
 	}
 }
 
-// reset gives up everything; the arena is used again.
+// reset frees all values; the arena is used again.
 func (m *model) reset(mode int) {
 	if m.sharing || len(m.a.Resets) == 0 {
 		return
@@ -91,8 +91,8 @@ func (m *model) reset(mode int) {
 	m.pass(0)
 }
 
-// giveUp looks at all values and resets the arena. The values of an arena that has no Reset are no longer looked at, so
-// that a check's time does not grow with the square of what it has made.
+// giveUp checks all values and resets the arena. If the arena has no Reset, its values are no
+// longer checked, so that a check's time does not grow with the square of what it has made.
 func (m *model) giveUp() {
 	m.t.Helper()
 	if len(m.a.Resets) > 0 {

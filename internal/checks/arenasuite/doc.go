@@ -3,14 +3,13 @@
 //
 // # Model
 //
-// An arena is memory for values of several types that are made one by one and given up together. A
-// value may hold pointers, so that there is more to see than at blocks of bytes: memory that is
-// handed out again is zero; a value that was given up, and is still looked at, is one of its type
-// or zero, never half of one; the things that values pointed to can be collected once the values
-// are given up; an arena that was dropped without Free keeps its values alive; and every misuse
-// panics with a message that says which. [Arena] names the functions of an arena, [Funcs] those
-// that make values of one type, both as fields, because generic functions cannot stand in an
-// interface.
+// An arena is memory for values of several types that are made one by one and freed together. A
+// value may hold pointers, so there is more to check than for blocks of bytes: memory that is
+// allocated again is zero; a freed value that is still read is a whole value of its type or zero;
+// the targets of values can be collected once the values are freed; an arena that was dropped
+// without Free keeps its values alive; and every misuse panics with a message that says which.
+// [Arena] names the functions of an arena, [Funcs] those that make values of one type, both as
+// fields, because generic functions cannot stand in an interface.
 //
 // # Use
 //

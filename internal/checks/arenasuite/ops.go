@@ -76,8 +76,8 @@ type model struct {
 
 // Ops runs the operations that the bytes of ops describe on arenas that cfg.New returns, beside a
 // naive model: a list of the live values, each of which can be made again for comparison. After
-// each operation it compares; values that were given up it keeps, and reads again and again. Any
-// bytes are a valid stream, so that it suits a fuzz target; equal bytes make the same calls.
+// each operation it compares; it keeps freed values, and reads them again and again. Any bytes are
+// a valid stream, so that it suits a fuzz target; equal bytes make the same calls.
 func Ops(t testing.TB, ops []byte, cfg Config) {
 	t.Helper()
 	m := newModel(t, ops, cfg)
@@ -207,7 +207,7 @@ func (m *model) step(op opCode) {
 	}
 }
 
-// stepRare executes the operations that give up values, and those that leave them as they are.
+// stepRare executes the operations that free values, and those that leave them as they are.
 func (m *model) stepRare(op opCode) {
 	m.t.Helper()
 	switch op {

@@ -8,7 +8,8 @@ import (
 	"weak"
 )
 
-// checkDrops looks for what values pointed to that is still reachable after they were given up, in each way to do so.
+// checkDrops looks for targets of values that are still reachable after the values were freed, for
+// each way to free them.
 func checkDrops(t testing.TB, cfg *Config) {
 	probe := start(t, cfg)
 	names, resets := probe.a.Holds, len(probe.a.Resets)
@@ -18,8 +19,8 @@ func checkDrops(t testing.TB, cfg *Config) {
 	}
 }
 
-// checkDropsOf does so for one kind of value. All arenas are filled before the first gives up its values, so that no other
-// can clear the memory, and one series of collections serves all.
+// checkDropsOf does so for one kind of value. All arenas are filled before the first frees its
+// values, so that no other can clear the memory, and one series of collections serves all.
 func checkDropsOf(t testing.TB, cfg *Config, what string, resets int) {
 	t.Helper()
 	var all []*holding
@@ -69,7 +70,7 @@ func hold(a *Arena, what string, way int) *holding {
 	return h
 }
 
-// drop gives the values up.
+// drop frees the values.
 func (h *holding) drop() {
 	switch {
 	case h.way == 1 && h.checkpoint != nil:
@@ -84,7 +85,7 @@ func (h *holding) drop() {
 	}
 }
 
-// reachable counts the things that are still reachable.
+// reachable counts the targets that are still reachable.
 func (h *holding) reachable() (n int) {
 	for _, w := range h.things {
 		if w.Value() != nil {

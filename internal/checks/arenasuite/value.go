@@ -16,7 +16,7 @@ type value struct {
 	room  bool // It is a slice whose spare capacity belongs to no other value.
 
 	check   func() error   // Is it what it must be?
-	stale   func() error   // After it was given up: is it something that it may be?
+	stale   func() error   // After it was freed: is it a value that it may be?
 	rewrite func(seed int) // Make it another value; nil if others may see the same memory.
 }
 
@@ -112,8 +112,8 @@ func (f Funcs[T]) aligned(what string, p *T) error {
 	return nil
 }
 
-// readStale looks at a value that was given up. That it cannot even be read is as good as it gets:
-// an arena may make the memory of freed values inaccessible.
+// readStale checks a freed value. A fault passes, too: an arena may make the memory of freed values
+// inaccessible.
 func (v *value) readStale() error { return unlessItFaults(v.stale) }
 
 // detached is what checks need. It does not keep the arena alive.

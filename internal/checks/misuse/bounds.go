@@ -22,7 +22,7 @@ func farAway(kind string) []Sight {
 	}
 }
 
-// damage is who catches a write beside a block when it looks at the block later.
+// damage lists the modes that catch a write beside a block when they check the block later.
 func damage(by ...Mode) Sight {
 	return Sight{By: by, Says: []string{"freehold: damaged canary:"}, Stacks: Allocated}
 }

@@ -52,7 +52,7 @@ type Stacks uint8
 const (
 	Accessed  Stacks = 1 << iota // Where the memory was used: a function access….
 	Allocated                    // Where it was allocated: a function allocate….
-	Freed                        // Where it was given up: a function giveUp….
+	Freed                        // Where it was freed: a function giveUp….
 )
 
 // A Sight says that modes catch a program, and what they say.

@@ -17,8 +17,8 @@
 // allocating and mode, and compares. The tables in docs/finding-mistakes.md are made from the
 // corpus.
 //
-// In all programs functions that allocate what matters are called allocate…, those that give it up
-// giveUp… and those that use it wrongly access…, so that a test can say which stack of a report is
-// which. They belong to package main, as their users' do, because reports leave out the calls
-// within freehold.
+// In all programs the functions that allocate the misused memory are called allocate…, those that
+// free it giveUp… and those that use it wrongly access…, so that a test can say which stack of a
+// report is which. They belong to package main, as their users' do, because reports leave out the
+// calls within freehold.
 package main

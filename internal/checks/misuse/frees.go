@@ -8,7 +8,7 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// doubleFree is who catches a second free of a block that has not been handed out again.
+// doubleFree lists the modes that catch a second free of a block that was not allocated again.
 func doubleFree() []Sight {
 	return []Sight{
 		{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample}, Says: []string{"freehold: double free:"}, Stacks: everything},

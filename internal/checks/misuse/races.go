@@ -105,7 +105,7 @@ func raceLocal(Variant) {
 	l.Close()
 }
 
-// raceFree reads a value after it was given up, by nothing that orders goroutines.
+// raceFree reads a value after it was freed. Nothing orders the read and the free.
 func raceFree[T any, P value[T]](how way) func(Variant) {
 	return func(v Variant) {
 		h := open(v, how)

@@ -12,7 +12,7 @@ func readStale() {
 	for _, family := range [][]Case{stale(), races()} {
 		for _, c := range family {
 			if strings.HasPrefix(c.Name, "race-") && c.Name != "race-free" && c.Name != "race-reset" {
-				continue // Nothing is given up there.
+				continue // Nothing is freed there.
 			}
 			for _, v := range []Variant{Pointers, Plain} {
 				if c.Run[v] == nil {

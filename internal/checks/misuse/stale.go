@@ -27,7 +27,7 @@ func gone(how way, op string, u use) []Sight {
 	tombs := Sight{By: []Mode{Guard, Poison, ASan, MSan}, In: []Variant{Pointers}, Says: []string{"freehold: use after " + reported(how) + ":"}, Stacks: everything}
 	arenas := Sight{By: []Mode{Guard, Sample}, In: []Variant{Plain}, Says: tombs.Says, Stacks: everything}
 	blocks := Sight{By: []Mode{Guard}, In: []Variant{OffHeap}, Says: []string{"freehold: use after " + op + ":"}, Stacks: everything}
-	if how == byFree { // What Reset and Rewind give up of an off-heap arena lies in chunks, which stay.
+	if how == byFree { // Values that Reset and Rewind free in an off-heap arena lie in chunks, which stay.
 		blocks.By = append(blocks.By, Sample)
 	}
 	valgrind := Sight{By: []Mode{Valgrind}, Says: []string{"Invalid read"}}

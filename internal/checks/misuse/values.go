@@ -57,7 +57,7 @@ type user interface {
 	write()
 }
 
-// A way is how memory is given up.
+// A way is the function that frees memory.
 type way string
 
 const (
@@ -100,7 +100,7 @@ func openArena(v Variant, how way) *home {
 	return h
 }
 
-// giveUp gives up all values of h.
+// giveUp frees all values of h.
 //
 //go:noinline
 func giveUp(h *home) {
@@ -190,7 +190,7 @@ func accessByte(p *byte) { sum += int64(*p) }
 //go:noinline
 func accessByteWrite(p *byte) { *p = 0x5a }
 
-// churning says that memory is to be made and freed between giving up and use.
+// churning says that memory is allocated and freed between the free and the use.
 var churning bool
 
 // churn makes and frees arenas and memory of the Go heap, so that freed memory soon holds other
