@@ -8,7 +8,8 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// A pace is how often collections run, and what decides it. All sizes are in bytes.
+// A pace describes how often collections run, and the settings that decide it. All sizes are in
+// bytes.
 type pace struct {
 	// gogc is the percentage in force, -1 if it is off, 0 if it is not known; how says how it is
 	// known.
@@ -18,7 +19,8 @@ type pace struct {
 	limit float64
 	// limited says that the limit and not GOGC decides when collections begin.
 	limited bool
-	// room is how much the program allocates from one collection to the next, 0 if not known.
+	// room is the number of bytes that the program allocates from one collection to the next, 0 if
+	// not known.
 	room float64
 }
 
@@ -27,7 +29,7 @@ type Knowledge string
 
 // The kinds of knowledge, the best first.
 const (
-	// Told means that the program or its environment told the figure.
+	// Told means that the program or its environment reports the figure.
 	Told Knowledge = "told"
 	// Inferred means that the figure follows from others that were measured.
 	Inferred Knowledge = "inferred"
@@ -38,7 +40,7 @@ const (
 // defaultGOGC is the percentage of a program that sets none.
 const defaultGOGC = 100
 
-// off reports whether nothing starts a collection but the program itself.
+// off reports whether only the program itself starts collections.
 func (p pace) off() bool { return p.gogc < 0 && !p.limited && p.limit == 0 }
 
 // addPace finds out how often collections run. It follows addState, and estimates the number of
@@ -60,9 +62,9 @@ func (b *builder) addPace() {
 	}
 }
 
-// gogcOf is the percentage in force and how it is known. A trace goes before what the environment
-// says, because the program may have called debug.SetGCPercent. Without any sign the program is
-// taken to have the default.
+// gogcOf is the percentage in force and how it is known. A trace counts before the environment,
+// because the program may have called debug.SetGCPercent. Without either, the program is assumed to
+// have the default.
 func (b *builder) gogcOf() (float64, Knowledge) {
 	told, ok := b.metric(evidence.MetricGOGC)
 	if ok && (told < 0 || told > 1e9) { // GOGC=off is -1 or a huge number.
@@ -89,8 +91,9 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 	return 0, ""
 }
 
-// gogcOfGoal is the percentage that makes a goal: the one whose smallest heap it is, if the live
-// heap is too small to matter, or else the one by which the live heap may grow.
+// gogcOfGoal is the percentage that leads to a goal. If the live heap is too small to matter, it is
+// the percentage with the goal as its smallest heap; otherwise it is the percentage by which the
+// live heap may grow.
 func gogcOfGoal(live, roots, goal float64) float64 {
 	if least := goal / smallestHeap * 100; live+(live+roots)*least/100 <= goal {
 		return least
@@ -112,14 +115,14 @@ func common(gogc float64) float64 {
 	return math.Round(gogc)
 }
 
-// agree reports whether an inferred percentage can be the one that the environment says.
+// agree reports whether an inferred percentage can be that of the environment.
 func agree(inferred, told float64) bool {
 	return told > 0 && math.Abs(inferred-told) < 0.25*told
 }
 
 // traceGOGC is the percentage that the goals in a trace follow from, and whether there is one: the
 // median over all cycles whose sizes, which the trace rounds to MiB, are large enough. Each goal
-// follows from what was live after the cycle before it.
+// follows from the live heap after the cycle before it.
 func traceGOGC(t *evidence.GCTrace) (float64, bool) {
 	if t == nil {
 		return 0, false
@@ -144,8 +147,8 @@ func traceGOGC(t *evidence.GCTrace) (float64, bool) {
 	return common(median), true
 }
 
-// fixedGoal reports whether the heap's goal stayed where it was while the live heap changed: then
-// a memory limit makes it, which the program has set itself.
+// fixedGoal reports whether the heap's goal did not change while the live heap changed: then the
+// goal comes from a memory limit that the program has set itself.
 func (b *builder) fixedGoal() bool {
 	if t := b.ev.Trace; t != nil && len(t.Cycles) >= 6 {
 		var goals, lives []float64
@@ -166,7 +169,7 @@ func (b *builder) fixedGoal() bool {
 	return fixed(goals, lives)
 }
 
-// fixed reports whether goals are one while lives differ.
+// fixed reports whether all goals are equal while lives differ.
 func fixed(goals, lives []float64) bool {
 	low, high := slices.Min(goals), slices.Max(goals)
 	least, most := slices.Min(lives), slices.Max(lives)
@@ -181,8 +184,8 @@ func (a *account) memoryLimit() float64 {
 	return 0
 }
 
-// roomNow is what the program allocates from one collection to the next: as counted, or else as the
-// goal has it, or else as GOGC has it.
+// roomNow is the number of bytes that the program allocates from one collection to the next: as
+// counted, or else computed from the goal, or else from GOGC.
 func (a *account) roomNow() float64 {
 	if bytes, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 {
 		return bytes / a.cycles
@@ -196,13 +199,13 @@ func (a *account) roomNow() float64 {
 	return 0
 }
 
-// roomAt is what the program would allocate from one collection to the next at a GOGC. The smallest
-// heap, 4 MiB at GOGC=100, grows with GOGC, too.
+// roomAt is the number of bytes that the program would allocate from one collection to the next at
+// a GOGC. The smallest heap, 4 MiB at GOGC=100, grows with GOGC, too.
 func (a *account) roomAt(gogc float64) float64 {
 	return max((a.live+a.roots)*gogc/100, smallestHeap*gogc/100-a.live)
 }
 
-// left is the part of collections that are left at another GOGC.
+// left is the part of the collections that remains at another GOGC.
 func (a *account) left(gogc float64) float64 {
 	now := a.pace.room
 	if a.pace.gogc > 0 && !a.pace.limited {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A Setting is what a value of GOGC or of the memory limit would win in this program, and what
-// memory it would take.
+// A Setting is a value of GOGC or of the memory limit, with its gain and its memory in this
+// program.
 type Setting struct {
 	// GOGC is in percent, -1 for off, and MemoryLimit is in bytes, 0 for none.
 	GOGC        float64 `json:"gogc"`
@@ -16,7 +16,7 @@ type Setting struct {
 	Gain Gain `json:"gain"`
 	// CyclesLeft is the part of collections that would be left.
 	CyclesLeft float64 `json:"cycles_left"`
-	// MoreBytes is how much larger the heap would become at its peak.
+	// MoreBytes is the growth of the heap's peak.
 	MoreBytes float64 `json:"more_memory_bytes"`
 	// Proposed marks the setting that wins most for its memory, if any is worth its memory.
 	Proposed bool `json:"proposed,omitempty"`
@@ -49,18 +49,19 @@ const (
 	worthwhile = 0.05
 	// worthMore is the least further gain for which the next larger setting is proposed.
 	worthMore = 0.03
-	// clearlyMore is how many times the gain of a change of code a setting must win to come before
-	// it at any price in memory.
+	// clearlyMore is the factor by which a setting's gain must exceed that of a change of code to
+	// come first whatever its memory.
 	clearlyMore = 2
-	// cheapMemory is how many bytes of further memory are spent for settingGain already.
+	// cheapMemory is the number of bytes of further memory that settingGain is worth.
 	cheapMemory = 32 << 20
-	// dearMemory is how many bytes of further memory a proposal takes at most, unless the live heap
-	// is larger.
+	// dearMemory is the largest number of bytes of further memory that a proposal takes, unless the
+	// live heap is larger.
 	dearMemory = 512 << 20
 )
 
-// settings are the rows of a report: what other values of GOGC would win, or of the limit where
-// that decides. There are none where it is not known what decides, or nothing starts collections.
+// settings are the rows of a report: the gains of other values of GOGC, or of the limit if it
+// decides when collections begin. There are none if it is not known which of them decides, or if
+// nothing starts collections.
 func (a *account) settings() []Setting {
 	list := []Setting{}
 	if a.total == 0 || a.live == 0 || a.overtraced > 0 || a.pace.off() {
@@ -87,8 +88,8 @@ func (a *account) gogcRows(list []Setting) []Setting {
 	return list
 }
 
-// limitRows are limits that leave the live heap as much room as it is large, and more. GOGC stays
-// as it is.
+// limitRows are the rows for limits whose room is the live heap's size or a multiple of it. GOGC
+// stays as it is.
 func (a *account) limitRows(list []Setting) []Setting {
 	for _, times := range triedRoom {
 		room := times * a.live
@@ -136,8 +137,8 @@ func proposedSetting(list []Setting) (Setting, bool) {
 	return Setting{}, false
 }
 
-// settle puts the finding about the proposed setting first, or drops it where a change of code is
-// to come first: the report's rows about settings remain.
+// settle puts the finding about the proposed setting first, or drops it if a change of code comes
+// first. The report's rows about settings remain.
 func (r *Report) settle(live float64) {
 	s, ok := proposedSetting(r.Settings)
 	first := ok && standsFirst(s, live, r.Findings)
@@ -149,8 +150,8 @@ func (r *Report) settle(live float64) {
 	}
 }
 
-// standsFirst reports whether a setting is what to do first: it wins more than any change of code
-// does, or a half of that for memory that is little beside the live heap.
+// standsFirst reports whether a setting comes before all changes of code: its gain is clearlyMore
+// times the largest of theirs, or half of it for memory that is little beside the live heap.
 func standsFirst(s Setting, live float64, findings []Finding) bool {
 	most := 0.0
 	for _, f := range findings {
