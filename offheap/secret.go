@@ -135,7 +135,9 @@ func (v *vault) slot(mem vmem.Memory, s vaultSlot) (uintptr, error) {
 	}
 	page := vmem.PageSize()
 	if n := len(v.ranges); n > 0 {
-		if pages := roundUp(v.next+page, s.align); pages+s.bytes+page <= v.ranges[n-1].hi {
+		// hi is near the end of the address space on 32-bit systems, so no sum may pass it.
+		pages, hi := roundUp(v.next+page, s.align), v.ranges[n-1].hi
+		if room := hi - pages; pages >= v.next && pages <= hi && room >= page && s.bytes <= room-page {
 			v.next = pages + s.bytes
 			return pages, nil
 		}

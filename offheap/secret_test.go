@@ -237,3 +237,25 @@ func TestSecretTooLarge(t *testing.T) {
 		t.Errorf("a block larger than the machine's memory: %v", err)
 	}
 }
+
+// TestVaultEndsWithTheAddressSpace: where the vault lies at the end of the address space, as it does on
+// 32-bit systems, a large secret does not count as one that fits.
+func TestVaultEndsWithTheAddressSpace(t *testing.T) {
+	page := vmem.PageSize()
+	end := ^uintptr(0) - 4*page + 1
+	for _, c := range []struct {
+		bytes, align uintptr
+		fits         bool
+	}{
+		{2 * page, page, true}, {3 * page, page, false}, {4 * page, page, false}, {5 * page, page, false}, {6 * page, page, false},
+		{7 * page, page, false}, {8 * page, page, false}, {1 << 29, page, false}, {page, 16 * page, false}, {page, 1 << 29, false},
+	} {
+		mem := &vmem.Fake{}
+		mem.FailFrom(1, vmem.OpReserve)
+		v := vault{ranges: []addrRange{{end - 8*page, end}}, next: end - 4*page, free: map[vaultSlot][]uintptr{}}
+		pages, err := v.slot(mem, vaultSlot{bytes: c.bytes, align: c.align})
+		if fits := err == nil; fits != c.fits {
+			t.Errorf("%d pages aligned to %d, where two are left: at %#x, %v", c.bytes/page, c.align/page, pages, err)
+		}
+	}
+}
