@@ -78,7 +78,7 @@ func settled(t testing.TB) {
 	p := &std.server().slabs().purge
 	for range 6000 {
 		p.mu.Lock() // A tick that runs has it.
-		armed := p.armed.Load()
+		armed := p.armed.Load() != 0
 		p.mu.Unlock()
 		if !armed {
 			return

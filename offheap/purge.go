@@ -25,7 +25,7 @@ import (
 // mappings is limited (vm.max_map_count).
 type purgeState struct {
 	h     *heap
-	armed atomic.Bool
+	armed atomic.Int64 // Nanoseconds from arm to the tick that will come, 0 if none will.
 	delay atomic.Int64 // Nanoseconds; negative: never.
 	mu    sync.Mutex   // One purge at a time. It comes before the heap's lock.
 	runs  atomic.Int64 // Beginnings and ends of purges: odd while one runs.
@@ -51,23 +51,28 @@ func (p *purgeState) init(h *heap) {
 	p.delay.Store(int64(defaultPurgeDelay))
 }
 
-// arm sees to it that a tick comes.
+// arm sees to it that a tick comes. A tick that was armed with a longer delay may be hours away: a
+// new one takes its place, and the old one does nothing when it comes.
 func (p *purgeState) arm() {
 	d := time.Duration(p.delay.Load())
-	if d < 0 || p.armed.Load() || !p.armed.CompareAndSwap(false, true) {
-		return
+	armed := p.armed.Load()
+	if wait := max(d/2, time.Millisecond); d >= 0 && (armed == 0 || armed > int64(wait)) && p.armed.CompareAndSwap(armed, int64(wait)) {
+		realtime.AfterFunc(wait, func() { p.tick(wait) })
 	}
-	realtime.AfterFunc(max(d/2, time.Millisecond), p.tick)
 }
 
-func (p *purgeState) tick() {
+// tick is the tick that was armed to come after that wait.
+func (p *purgeState) tick(wait time.Duration) {
 	p.mu.Lock()
-	p.armed.Store(false) // Under the lock: who finds neither armed nor locked knows that no tick is purging.
-	if p.runLocked(false) {
+	// Under the lock: a goroutine that finds neither armed nor locked knows that no tick is purging.
+	due := p.armed.CompareAndSwap(int64(wait), 0)
+	if due && p.runLocked(false) {
 		p.arm()
 	}
 	p.mu.Unlock()
-	p.follow()
+	if due {
+		p.follow()
+	}
 }
 
 // follow makes Go's memory limit follow the bytes that blocks still take.

@@ -1,6 +1,7 @@
 package offheap
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,28 @@ func TestSetPurgeDelay(t *testing.T) {
 	Free(AllocUninit(size)) // The delay is in force from the next free on.
 	for range 6000 {
 		if ReadStats().Retained < before+size {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("nothing is given back: %d bytes retained, %d before", ReadStats().Retained, before)
+}
+
+// TestSetPurgeDelayShorter: a shorter delay is in force from the next free on, although a free with a
+// delay of centuries came before.
+func TestSetPurgeDelayShorter(t *testing.T) {
+	needSlabs(t)
+	needNoSamples(t)
+	unpurged(t)
+	old := SetPurgeDelay(math.MaxInt64)
+	defer SetPurgeDelay(old)
+	const size = 32 << 20
+	Free(AllocUninit(size))
+	SetPurgeDelay(time.Millisecond)
+	before := ReadStats().Retained
+	Free(AllocUninit(size))
+	for range 6000 {
+		if ReadStats().Retained <= before-size/2 {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
