@@ -33,6 +33,16 @@ type kind struct {
 // typed says that the kind's memory lies in regions for typed data.
 func (k *kind) typed() bool { return k.typ != nil }
 
+// cleared is the range, from its start, of a block of have bytes that becomes zero if the block keeps
+// the first old bytes and gets the length n. A kind that wipes clears what lies behind, too: the
+// program may have cut the slice that it resizes.
+func (k *kind) cleared(old, n, have uintptr) (lo, hi uintptr) {
+	if k.wipe {
+		return min(old, n), have
+	}
+	return old, min(n, have)
+}
+
 const largeClass = sizeclass.Count
 
 // A bin is one size class of one kind: the geometry of its slabs and the list of those with free

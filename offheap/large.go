@@ -113,11 +113,8 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 		return false
 	}
 	h.resampleLarge(b.kind, sp, uintptr(have)*granule)
-	if kept := min(n, uintptr(have)*granule); old < kept {
-		wipe(addr+old, kept-old)
-	}
-	if n < old && b.kind.wipe {
-		wipe(addr+n, uintptr(have)*granule-n)
+	if lo, hi := b.kind.cleared(old, n, uintptr(have)*granule); lo < hi {
+		wipe(addr+lo, hi-lo)
 	}
 	for _, d := range dirty.runs[:dirty.n] {
 		wipe(d.lo, d.hi-d.lo)

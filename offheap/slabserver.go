@@ -104,11 +104,8 @@ func (s slabServer) resize(op string, addr, old, n uintptr, typ reflect.Type) bo
 	if n > have || n < have/2 {
 		return false
 	}
-	switch {
-	case old < n:
-		unsafex.Clear(addr+old, n-old)
-	case n < old && b.kind.wipe:
-		unsafex.Clear(addr+n, have-n)
+	if lo, hi := b.kind.cleared(old, n, have); lo < hi {
+		unsafex.Clear(addr+lo, hi-lo)
 	}
 	return true
 }

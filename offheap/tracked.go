@@ -295,11 +295,8 @@ func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) bool
 	if n > size || n < size/2 || t.marked() && n != size {
 		return false
 	}
-	switch {
-	case old < n:
-		unsafex.Clear(addr+old, n-old)
-	case n < old && t.kindOf(addr).wipe:
-		wipe(addr+n, size-n)
+	if lo, hi := t.kindOf(addr).cleared(old, n, size); lo < hi {
+		wipe(addr+lo, hi-lo)
 	}
 	return true
 }

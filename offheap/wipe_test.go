@@ -118,6 +118,31 @@ func TestWipeShrink(t *testing.T) {
 	}
 }
 
+// TestWipeShrinkPrefix: Realloc of a prefix wipes what lies behind the prefix, too.
+func TestWipeShrinkPrefix(t *testing.T) {
+	needStaleReads(t)
+	quiet(t)
+	p := NewPurposeWith("wiped when freed", PurposeOptions{Wipe: true})
+	for _, n := range wipeSizes[1:] {
+		for _, c := range []struct{ prefix, to int }{{n * 3 / 4, n * 3 / 4}, {1, n * 3 / 4}, {n / 2, n * 3 / 4}, {n - 1, n}, {n - 1, n - 1}, {n * 3 / 4, n / 2}} {
+			b := fillSecret(p.Alloc(n))
+			addr := addrOf(b)
+			rest := Realloc(b[:c.prefix], c.to)
+			kept := min(c.prefix, c.to)
+			if left := leftOver(addrOf(rest), uintptr(kept)); left != kept {
+				t.Errorf("%d of %d bytes to %d: %d of %d bytes stay", c.prefix, n, c.to, left, kept)
+			}
+			if addrOf(rest) != addr {
+				kept = 0
+			}
+			if left := leftOver(addr, uintptr(n)); left != kept {
+				t.Errorf("%d of %d bytes to %d: %d of the old bytes can be read, want %d", c.prefix, n, c.to, left, kept)
+			}
+			Free(rest)
+		}
+	}
+}
+
 // TestWipeValues: values are wiped as bytes are, for types that share slabs and for those that do
 // not.
 func TestWipeValues(t *testing.T) {
