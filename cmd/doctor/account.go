@@ -14,6 +14,8 @@ type account struct {
 	ev   *evidence.Evidence
 	code *stack.Table
 	src  lazySource
+	// lines reads single lines of source where the profiles say that they lie.
+	lines *source.Lines
 
 	// CPU time in nanoseconds: in all, and by class. Zero without a CPU profile.
 	total float64
@@ -82,7 +84,7 @@ type site struct {
 	// sizes are the objects allocated in the window, by the size in bytes that the profile gives.
 	sizes map[int64]float64
 	// scan is the part of the bytes that holds pointers, between 0 and 1, and scanKnown whether the
-	// profile tells.
+	// profile or the source tells; otherwise it is a guess.
 	scan      float64
 	scanKnown bool
 	// age is how long an object lives on average, by Little's law: objects in use over objects

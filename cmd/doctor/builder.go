@@ -19,6 +19,7 @@ type builder struct {
 	weight  map[*site]float64    // bytes behind site.frames
 	scanned map[*site][2]float64 // allocator CPU for memory without and with pointers
 	touched map[siteKey]float64  // CPU of lines themselves
+	inuse   float64              // bytes in use of all sites
 }
 
 func (b *builder) addCPU() {

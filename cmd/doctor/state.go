@@ -55,13 +55,12 @@ func (b *builder) addCPUOfMetrics() {
 // addState fills in live, roots and scan from the runtime's values, or estimates them from the heap
 // profile.
 func (b *builder) addState() {
-	var inuse float64
 	for _, s := range b.sites {
-		inuse += s.inuseBytes
+		b.inuse += s.inuseBytes
 	}
 	var ok bool
 	if b.live, ok = b.metric(evidence.MetricLiveHeap); !ok || b.live == 0 {
-		b.live = inuse
+		b.live = b.inuse
 	}
 	stack, _ := b.metric(evidence.MetricScanStack)
 	globals, _ := b.metric(evidence.MetricScanGlobals)
@@ -145,23 +144,31 @@ func (b *builder) pointerPart() float64 {
 // whether its memory holds pointers.
 const sureSamples = 20
 
-// spreadScan decides which part of each site's memory holds pointers. It is known for sites with
-// many samples in the allocator, and for sites that make only strings and numbers. The other sites
-// share the rest of the heap's scanned bytes. Those with the smallest objects come first, because
-// large blocks are data more often than pointers. If the heap's scanned bytes are unknown, a few
-// samples suffice, and a site without samples counts as scanned in full.
+// spreadScan decides which part of each site's memory holds pointers. It is known for sites that make
+// only strings and numbers, for sites with many samples in the allocator, and for sites whose line's
+// source shows it. The other sites share the rest of the heap's scanned bytes. Those with the
+// smallest objects come first, because large blocks are data more often than pointers. If the
+// heap's scanned bytes are unknown, a few samples suffice, and for a site without samples the part
+// is a guess.
 func (b *builder) spreadScan(heap float64, known bool) {
 	var unknown []*site
 	for _, s := range b.sites {
 		w := b.scanned[s]
 		told := w[0] + w[1]
+		free, read := b.pointerFree(s)
 		switch {
 		case s.plain():
 			s.scan, s.scanKnown = 0, true
-		case told >= sureSamples*b.period && told > 0, told > 0 && !known:
+		case told >= sureSamples*b.period && told > 0:
+			s.scan, s.scanKnown = w[1]/told, true
+		case read && free:
+			s.scan, s.scanKnown = 0, true
+		case read:
+			s.scan, s.scanKnown = 1, true
+		case told > 0 && !known:
 			s.scan, s.scanKnown = w[1]/told, true
 		default:
-			s.scan = 1
+			s.scan = guessedScan
 			unknown = append(unknown, s)
 		}
 		if s.scanKnown {
@@ -180,13 +187,32 @@ func (b *builder) spreadScan(heap float64, known bool) {
 	}
 }
 
+// guessedScan is the part of a site's bytes that is taken to hold pointers where nothing tells.
+const guessedScan = 0.5
+
+// worthReading is the part of the heap in use, or of the bytes allocated, from which the source of a
+// site's line is read.
+const worthReading = 0.002
+
+// pointerFree reports whether a site's memory holds no pointers by the source of its line, and
+// whether that tells. Generic code tells nothing.
+func (b *builder) pointerFree(s *site) (free, known bool) {
+	if s.inuseBytes < worthReading*b.inuse && s.allocBytes < worthReading*b.allocBytes {
+		return false, false
+	}
+	if strings.Contains(s.at.Func, "[") {
+		return false, false
+	}
+	return b.lines.PointerFree(s.at)
+}
+
 // plain reports whether the site makes only strings, bytes and boxed numbers.
 func (s *site) plain() bool {
 	switch s.at.Package {
 	case "strings", "strconv", "internal/strconv", "encoding/hex", "encoding/base64":
 		return s.at.Std
 	}
-	if strings.HasPrefix(s.at.Func, "fmt.Sprint") {
+	if strings.HasPrefix(s.at.Func, "fmt.Sprint") || plainFunc[s.at.Func] {
 		return true
 	}
 	for entry := range s.entries {
@@ -202,4 +228,10 @@ var plainEntry = map[string]bool{
 	"runtime.concatstrings": true, "runtime.concatstring2": true, "runtime.concatstring3": true, "runtime.concatstring4": true, "runtime.concatstring5": true,
 	"runtime.concatbytes": true, "runtime.intstring": true, "runtime.rawstring": true, "runtime.rawbyteslice": true, "runtime.rawstringtmp": true,
 	"internal/bytealg.MakeNoZero": true,
+}
+
+// plainFunc are functions of the standard library that allocate bytes alone.
+var plainFunc = map[string]bool{
+	"bytes.makeSlice": true, "bytes.growSlice": true, "bytes.(*Buffer).grow": true, "bytes.Clone": true, "bytes.Repeat": true, "bytes.Join": true,
+	"io.ReadAll": true, "io.copyBuffer": true, "os.ReadFile": true, "os.readFileContents": true, "bufio.NewReaderSize": true, "bufio.NewWriterSize": true, "bufio.(*Scanner).Scan": true,
 }
