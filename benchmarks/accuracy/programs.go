@@ -60,7 +60,9 @@ var programs = []program{
 	{name: "profiled", finding: "profiler-cost", quantity: sameGOGC, change: "default rate"},
 	{name: "crowd", finding: "too-many-procs", quantity: sameGOGC, change: "GOMAXPROCS of the machine",
 		before: []string{"GOMAXPROCS=64"}},
-	// These two came with their findings, when the others had been written.
+	// These three came with their findings, when the others had been written.
+	{name: "channel-records", finding: "allocation-hot-path", quantity: sameGOGC, change: "numbers in batches that come back",
+		before: []string{"GOGC=800"}, after: []string{"GOGC=800"}},
 	{name: "priorities", finding: "interface-boxing", quantity: sameGOGC, change: "a queue of its type"},
 	{name: "routes", finding: "repeated-setup", quantity: sameGOGC, change: "compiled once"},
 

@@ -34,6 +34,8 @@ type account struct {
 	// Bytes: the live heap after a collection, the roots (stacks and globals), and all that a
 	// collection scans: heap, stacks, globals.
 	live, roots, scan float64
+	// scanTold says that the runtime told how much a collection scans; otherwise scan is estimated.
+	scanTold bool
 	// mark and sweep are the collector's CPU time, M and W of the formulas in gain.go; W has the
 	// scavenger's, too.
 	mark, sweep float64

@@ -12,7 +12,7 @@ import (
 
 func newAccount(e *evidence.Evidence) *account {
 	b := &builder{
-		account: &account{ev: e, src: lazySource{limit: sourceLimit}, lines: source.NewLines(), code: stack.NewTable(e.Main, e.CPU, e.Heap[1], e.Heap[0])},
+		account: &account{ev: e, src: lazySource{limit: sourceLimit}, lines: source.NewLines(e.Root), code: stack.NewTable(e.Main, e.CPU, e.Heap[1], e.Heap[0])},
 		byKey:   map[siteKey]*site{}, weight: map[*site]float64{}, scanned: map[*site][2]float64{}, touched: map[siteKey]float64{},
 	}
 	b.traced = e.Trace.Metrics()

@@ -17,16 +17,16 @@ var patterns = []struct {
 	after  func(f *fake) map[string]float64
 }{
 	{"short-lived-objects", func(f *fake) map[string]float64 {
-		f.Ran("main.use;main.handle;main.main", 500)
-		f.Ran(newSmall+"main.tree;main.tree;main.handle;main.main", 200)
-		f.Ran(newSmall+"main.list;main.handle;main.main", 100)
+		f.Ran("main.use;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 500)
+		f.Ran(newSmall+"main.tree;main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 200)
+		f.Ran(newSmall+"main.list;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 100)
 		f.Collector(100, 50)
-		f.Made("main.tree;main.tree;main.handle;main.main", 32, 50_000_000, 100)
-		f.Made("main.list;main.handle;main.main", 64, 10_000_000, 100)
+		f.Made("main.tree;main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 50_000_000, 100)
+		f.Made("main.list;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 64, 10_000_000, 100)
 		return nil
 	}, func(f *fake) map[string]float64 {
-		f.Ran("main.use;main.handle;main.main", 500)
-		f.Made("main.tree;main.tree;main.handle;main.main", 32, 1000, 100)
+		f.Ran("main.use;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 500)
+		f.Made("main.tree;main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 1000, 100)
 		return nil
 	}},
 	{"recycled-type", func(f *fake) map[string]float64 {
@@ -210,10 +210,10 @@ func TestElsewhere(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	f := newFake()
-	f.Ran("main.use;main.handle;main.main", 690)
-	f.Ran(newSmall+"main.tree;main.handle;main.main", 200)
+	f.Ran("main.use;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 690)
+	f.Ran(newSmall+"main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 200)
 	f.Collector(100, 10)
-	f.Made("main.tree;main.handle;main.main", 32, 50_000_000, 100)
+	f.Made("main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 50_000_000, 100)
 	r := Diagnose(f.evidence())
 	if want := "Collection and allocation take 31 % of CPU; at most 29 % can be won back; one site causes 100 % of that cost."; r.Verdict != want {
 		t.Errorf("%q, want %q", r.Verdict, want)

@@ -13,6 +13,9 @@ const (
 	// shortLife is the longest life of an object of one request or batch. Objects that live longer
 	// are the program's state.
 	shortLife = 2 * time.Second
+	// keptPart is the part of the bytes allocated in the window that may be in use at its end if they
+	// count as short-lived.
+	keptPart = 0.2
 	// largeObject is the size in bytes from which clearing and sweeping a buffer costs more than
 	// finding a free one, so that a pool of buffers pays.
 	largeObject = 4 << 10
@@ -29,16 +32,16 @@ const (
 	poolNanoseconds = 15
 )
 
-// shortLived reports whether the site's objects die soon. If their age is not known, the bytes in
-// use must be few beside the bytes allocated.
+// shortLived reports whether the site's objects die soon: the bytes in use are few beside the bytes
+// allocated, and the objects' age is low if it is known.
 func (a *account) shortLived(s *site) bool {
 	switch {
 	case s.cpuNow() == 0 && s.allocBytes == 0:
 		return false
+	case s.inuseBytes > keptPart*s.allocBytes:
+		return false // Most of it is kept, however short the window.
 	case s.age >= 0:
 		return s.age < shortLife
-	case s.allocBytes > 0:
-		return s.inuseBytes < 0.2*s.allocBytes
 	}
 	return true // in the CPU profile alone
 }
@@ -140,6 +143,10 @@ func (a *account) shortGroups(want remedyKind) (list []group) {
 
 func findShortLived(a *account) (found []Finding) {
 	for _, g := range a.shortGroups(wayArena) {
+		u, why := a.arenaUnit(g)
+		if why != "" {
+			continue // findHotPath has it.
+		}
 		t := a.sum(g.sites)
 		gain := a.gainOf(t, t.zero+arenaPart*(t.cpu-t.zero))
 		if gain.Best() < minGain {
@@ -148,8 +155,7 @@ func findShortLived(a *account) (found []Finding) {
 		f := a.finding(g.sites, gain)
 		f.Detail = fmt.Sprintf("%s from %s%s; %s.", a.made(t), a.places(g.sites), a.under(g), lifetime(a, g.sites))
 		f.Evidence["mean_object_bytes"] = meanSize(t)
-		u := a.unitOf(g)
-		f.Remedy = arenaRemedy(g, u)
+		f.Remedy = arenaRemedy(u)
 		f.Check = []string{
 			"No pointer into the arena remains after " + u.end() + ": results, and values in maps, channels, caches and goroutines, are copied out first (arena.Clone).",
 			"FREEHOLD=guard in the tests finds values that are used after their arena was reset or freed.",
@@ -160,16 +166,7 @@ func findShortLived(a *account) (found []Finding) {
 	return found
 }
 
-func arenaRemedy(g group, u unit) Remedy {
-	at := g.sites[0]
-	if !at.at.User {
-		return Remedy{
-			Text: fmt.Sprintf("Package %s allocates the memory: look there for a function that appends to, or decodes into, memory of yours, or reuse its object with Reset. "+
-				"Put the allocations of your own code into an arena that is reset when %s.", at.at.Package, u.end()),
-			Snippet: "- x := lib.New(…)        // for each unit of work\n+ x.Reset(…)             // one for each worker, or from a sync.Pool\n" +
-				"- out := x.Encode(v)\n+ out = x.AppendEncode(out[:0], v)",
-		}
-	}
+func arenaRemedy(u unit) Remedy {
 	return Remedy{
 		Text: fmt.Sprintf("Allocate the objects in an arena that is made, or reset, for %s.", u.each()),
 		Snippet: u.arena() +

@@ -33,6 +33,8 @@ func (a *account) gain(sites []*site, rest float64) Gain {
 // A toll is the sum of the figures of several sites.
 type toll struct {
 	allocBytes, allocObjects, inuseBytes, scanned, cpu, zero, touch float64
+	// guessed are the bytes in use of which it is not known whether they hold pointers.
+	guessed float64
 	// blur is the variance that sampling gives to inuseBytes.
 	blur float64
 }
@@ -47,6 +49,9 @@ func (a *account) sum(sites []*site) (t toll) {
 		t.cpu += s.cpuNow()
 		t.zero += s.zeroCPU
 		t.touch += s.touchCPU
+		if !s.scanKnown {
+			t.guessed += s.inuseBytes
+		}
 		t.blur += s.inuseBytes * a.heapRate * math.Exp(-s.objectSize()/max(a.heapRate, 1))
 	}
 	return t
@@ -89,8 +94,11 @@ const smallestHeap = 4 << 20
 // 28 %.
 const modelError = 0.16
 
-// gainError combines three independent errors: the sampling error of the CPU profile, that of the
-// heap profile, and the model's own.
+// guessDoubt is the part of guessed bytes by which the bytes that a collection reads may be off.
+const guessDoubt = 0.5
+
+// gainError combines independent errors: the sampling error of the CPU profile, that of the heap
+// profile, that of guesses, and the model's own.
 func (a *account) gainError(t toll, g Gain) float64 {
 	size := math.Max(math.Abs(g.SameGOGC), math.Abs(g.SameMemory))
 	sampled := a.share(a.samplingError(size * a.total))
@@ -103,7 +111,12 @@ func (a *account) gainError(t toll, g Gain) float64 {
 	} else {
 		heap = a.share(a.mark) / 2 // nothing is known of what lives
 	}
-	return math.Sqrt(sampled*sampled + heap*heap + modelError*size*modelError*size)
+	// Of guessed bytes all or none may be read by each collection.
+	guess := 0.0
+	if a.scan > 0 && !a.scanTold {
+		guess = a.share(a.mark) * min(guessDoubt*t.guessed/a.scan, 1)
+	}
+	return math.Sqrt(sampled*sampled + heap*heap + guess*guess + modelError*size*modelError*size)
 }
 
 // samplingError is the standard deviation of CPU time in nanoseconds as the profile gives it: the
@@ -161,18 +174,18 @@ func (a *account) cost(s *site) float64 {
 }
 
 func (t toll) plus(u toll) toll {
-	return toll{t.allocBytes + u.allocBytes, t.allocObjects + u.allocObjects, t.inuseBytes + u.inuseBytes, t.scanned + u.scanned, t.cpu + u.cpu, t.zero + u.zero, t.touch + u.touch, t.blur + u.blur}
+	return toll{t.allocBytes + u.allocBytes, t.allocObjects + u.allocObjects, t.inuseBytes + u.inuseBytes, t.scanned + u.scanned, t.cpu + u.cpu, t.zero + u.zero, t.touch + u.touch, t.guessed + u.guessed, t.blur + u.blur}
 }
 
 // times returns the part k of a toll.
 func (t toll) times(k float64) toll {
-	return toll{allocBytes: k * t.allocBytes, allocObjects: k * t.allocObjects, inuseBytes: k * t.inuseBytes, scanned: k * t.scanned, cpu: k * t.cpu, zero: k * t.zero, touch: k * t.touch, blur: k * k * t.blur}
+	return toll{allocBytes: k * t.allocBytes, allocObjects: k * t.allocObjects, inuseBytes: k * t.inuseBytes, scanned: k * t.scanned, cpu: k * t.cpu, zero: k * t.zero, touch: k * t.touch, guessed: k * t.guessed, blur: k * k * t.blur}
 }
 
 // dead is the toll without the bytes in use. If memory dies and is allocated anew, only the
 // allocation can be saved.
 func (t toll) dead() toll {
-	t.inuseBytes, t.scanned = 0, 0
+	t.inuseBytes, t.scanned, t.guessed = 0, 0, 0
 	return t
 }
 

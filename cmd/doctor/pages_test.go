@@ -25,7 +25,7 @@ type threshold struct {
 	file, value, text string
 }
 
-// thresholds are the numeric constants that the files of recognisers and settings declare.
+// thresholds are the numeric constants that the files of recognisers, of settings, and about arenas declare.
 func thresholds(t *testing.T) map[string]threshold {
 	t.Helper()
 	files, err := filepath.Glob("find_*.go")
@@ -33,7 +33,7 @@ func thresholds(t *testing.T) map[string]threshold {
 		t.Fatal(err)
 	}
 	found := map[string]threshold{}
-	for _, name := range append(files, "recogniser.go", "settings.go") {
+	for _, name := range append(files, "recogniser.go", "settings.go", "arena_fit.go") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}

@@ -18,6 +18,7 @@ var recognisers = []recogniser{
 	{"large-buffers", "Large buffers are allocated for each use", findLargeBuffers},
 	{"recycled-type", "Objects of one type are allocated and dropped", findRecycledType},
 	{"short-lived-objects", "Many small objects that die together", findShortLived},
+	{hotPathID, "A place allocates much that is dropped soon", findHotPath},
 	{longLivedID, "Each collection reads long-lived data", findLongLived},
 	{"pointer-free-ballast", "Data without pointers keeps collections rare", findBallast},
 }

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ type remedy struct {
 func TestRemedies(t *testing.T) {
 	values := make([]int, 1000)
 	words := make([]string, 30)
+	var names []byte
 	for i := range values {
 		values[i] = i * 7919 % 1009
 	}
@@ -70,6 +72,7 @@ func TestRemedies(t *testing.T) {
 	// 200 runs never half of them.
 	const runs = 200
 	for _, r := range []remedy{
+		{"allocation-hot-path", func() any { return strings.Join(namesBefore(values), "\n") + "\n" }, func() any { names = namesAfter(names[:0], values); return string(names) }},
 		{"short-lived-objects", func() any { return treeBefore(values) }, func() any { return treeAfter(values) }},
 		{"recycled-type", func() any { return requestBefore(words) }, func() any { return requestAfter(words) }},
 		{"large-buffers", written(bufferBefore), written(bufferAfter)},

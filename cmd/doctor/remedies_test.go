@@ -34,6 +34,21 @@ func (n *node) sum() int {
 	return n.value + n.left.sum() + n.right.sum()
 }
 
+func namesBefore(ids []int) []string {
+	var names []string
+	for _, id := range ids {
+		names = append(names, "item-"+strconv.Itoa(id))
+	}
+	return names
+}
+
+func namesAfter(buf []byte, ids []int) []byte {
+	for _, id := range ids {
+		buf = append(strconv.AppendInt(append(buf, "item-"...), int64(id), 10), '\n')
+	}
+	return buf
+}
+
 func treeBefore(values []int) int {
 	var root *node
 	for _, v := range values {

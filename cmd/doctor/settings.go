@@ -156,7 +156,7 @@ func standsFirst(s Setting, live float64, findings []Finding) bool {
 	most := 0.0
 	for _, f := range findings {
 		if !f.setting {
-			most = max(most, f.own)
+			most = max(most, f.Gain.Best())
 		}
 	}
 	gain := s.Gain.SameGOGC

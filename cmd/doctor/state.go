@@ -66,6 +66,7 @@ func (b *builder) addState() {
 	globals, _ := b.metric(evidence.MetricScanGlobals)
 	b.roots = stack + globals
 	heap, known := b.scanOfLive()
+	b.scanTold = known
 	b.spreadScan(heap, known)
 	if !known {
 		for _, s := range b.sites {

@@ -39,7 +39,7 @@ func (a *account) unitOf(g group) unit {
 		if runsOnce(frames, i) {
 			return unit{fn: f.Func, loop: true, calls: inner}
 		}
-		pointers, known := a.returnsPointers(f)
+		pointers, known := a.returnsPointers(frames, i)
 		if !pointers {
 			return unit{fn: f.Func, may: !known}
 		}
@@ -48,6 +48,8 @@ func (a *account) unitOf(g group) unit {
 	switch {
 	case last < 0:
 		return unit{fn: scope, may: true}
+	case served(frames, last):
+		return unit{fn: frames[last].Func}
 	case slices.ContainsFunc(frames[last+1:], func(f *stack.Frame) bool { return !f.Runtime }):
 		return unit{fn: frames[last].Func, may: true} // a handler, or another function that other modules' code calls
 	}
@@ -90,14 +92,27 @@ func runsOnce(frames []*stack.Frame, i int) bool {
 	return frames[i+1].Package == "testing" && (strings.HasPrefix(name, ".Benchmark") || strings.HasPrefix(name, ".Test"))
 }
 
-// returnsPointers reports whether a function's results hold pointers, errors and strings aside, and
-// whether its source is known.
-func (a *account) returnsPointers(at *stack.Frame) (yes, known bool) {
+// returnsPointers reports whether the results of the function at frames[i] hold pointers, errors and
+// strings aside, and whether its source or its caller shows that: a handler of package net/http has
+// no results.
+func (a *account) returnsPointers(frames []*stack.Frame, i int) (yes, known bool) {
+	if served(frames, i) {
+		return false, true
+	}
+	if nothing, known := a.lines.ReturnsNothing(frames[i]); known && nothing {
+		return false, true
+	}
 	s := a.sources()
 	if s == nil {
 		return false, false
 	}
-	return s.ReturnsPointers(at)
+	return s.ReturnsPointers(frames[i])
+}
+
+// served reports whether the function at frames[i] is a handler that package net/http calls, or a
+// router that has its methods: it has no results.
+func served(frames []*stack.Frame, i int) bool {
+	return i+1 < len(frames) && strings.HasSuffix(frames[i+1].Func, ".ServeHTTP") && !frames[i+1].User
 }
 
 // each names the unit behind "for": each call of main.serve, each iteration of the loop in

@@ -5,5 +5,7 @@
 // about a frame: [Module.Expressions], [Module.EscapeReason], [Module.StructAt] and
 // [Module.ReturnsPointers]. [LayoutOf] and [Reordered] compare orders of fields.
 //
+// [Lines] answers simple questions about single lines by parsing alone, in files of any module.
+//
 // Nothing is fetched and no file of the module changes, whatever the user's settings allow.
 package source

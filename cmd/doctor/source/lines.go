@@ -16,14 +16,16 @@ import (
 // the types of other packages. A line that is not there, or that is in another function than in the
 // profile, has no answers. Lines is for one goroutine at a time.
 type Lines struct {
+	root    string // of the main module, "" if it is not at hand
 	fset    *token.FileSet
 	files   map[string]*ast.File
 	folders map[string]map[string]ast.Expr // by folder: the package's types, by name
 }
 
-// NewLines returns a reader that has read nothing yet.
-func NewLines() *Lines {
-	return &Lines{fset: token.NewFileSet(), files: map[string]*ast.File{}, folders: map[string]map[string]ast.Expr{}}
+// NewLines returns a reader that has read nothing yet. Root is the folder of the main module, ""
+// if that is not at hand: files that lay elsewhere when the program was built are looked for there.
+func NewLines(root string) *Lines {
+	return &Lines{root: root, fset: token.NewFileSet(), files: map[string]*ast.File{}, folders: map[string]map[string]ast.Expr{}}
 }
 
 const (
@@ -38,15 +40,75 @@ func (l *Lines) file(name string) *ast.File {
 	if f, ok := l.files[name]; ok {
 		return f
 	}
-	if len(l.files) >= linesFiles || !filepath.IsAbs(name) || !strings.HasSuffix(name, ".go") {
+	if len(l.files) >= linesFiles || !strings.HasSuffix(name, ".go") {
 		return nil
 	}
 	var f *ast.File
-	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() <= linesBytes {
-		f, _ = parser.ParseFile(l.fset, name, nil, parser.SkipObjectResolution) // What can be parsed is used.
+	if path, ok := l.path(name); ok {
+		f, _ = parser.ParseFile(l.fset, path, nil, parser.SkipObjectResolution) // What can be parsed is used.
 	}
 	l.files[name] = f
 	return f
+}
+
+// path is where a file lies on this machine.
+func (l *Lines) path(name string) (string, bool) {
+	readable := func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.Mode().IsRegular() && info.Size() <= linesBytes
+	}
+	if filepath.IsAbs(name) && readable(name) {
+		return name, true
+	}
+	if l.root == "" {
+		return "", false
+	}
+	dir, ok := folderOf(l.root, name)
+	path := filepath.Join(l.root, dir, filepath.Base(name))
+	return path, ok && readable(path)
+}
+
+// innermost is the function literal around a frame's line, or the declaration if there is none.
+func (l *Lines) innermost(at *stack.Frame) ast.Node {
+	fn := l.function(at)
+	if fn == nil || fn.Body == nil {
+		return nil
+	}
+	closure := strings.Contains(strings.TrimPrefix(at.Func, stack.PackageOf(at.Func)), ".func")
+	found := ast.Node(fn)
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if n == nil || l.line(n.Pos()) > at.Line || l.line(n.End()) < at.Line {
+			return false
+		}
+		if lit, ok := n.(*ast.FuncLit); ok && (l.line(lit.Body.Pos()) < at.Line || closure) {
+			found = n
+		}
+		return true
+	})
+	return found
+}
+
+// ReturnsNothing reports whether the function around a frame's line has no results but errors, so
+// that nothing made in it leaves by them, and whether that is known.
+func (l *Lines) ReturnsNothing(at *stack.Frame) (nothing, known bool) {
+	var results *ast.FieldList
+	switch fn := l.innermost(at).(type) {
+	case *ast.FuncDecl:
+		results = fn.Type.Results
+	case *ast.FuncLit:
+		results = fn.Type.Results
+	default:
+		return false, false
+	}
+	if results == nil {
+		return true, true
+	}
+	for _, field := range results.List {
+		if name, ok := field.Type.(*ast.Ident); !ok || name.Name != "error" && !numbers[name.Name] {
+			return false, true
+		}
+	}
+	return true, true
 }
 
 func (l *Lines) line(p token.Pos) int { return l.fset.Position(p).Line }
@@ -73,20 +135,10 @@ func (l *Lines) Knows(at *stack.Frame) bool { return l.function(at) != nil }
 // InLoop reports whether the calls on a frame's line are in a loop of its function, and whether
 // that is known. A loop around a function literal is not a loop in the literal.
 func (l *Lines) InLoop(at *stack.Frame) (loop, known bool) {
-	fn := l.function(at)
-	if fn == nil || fn.Body == nil {
+	innermost := l.innermost(at)
+	if innermost == nil {
 		return false, false
 	}
-	innermost := ast.Node(fn)
-	ast.Inspect(fn, func(n ast.Node) bool {
-		if n == nil || l.line(n.Pos()) > at.Line || l.line(n.End()) < at.Line {
-			return false
-		}
-		if lit, ok := n.(*ast.FuncLit); ok && l.line(lit.Body.Pos()) < at.Line {
-			innermost = n
-		}
-		return true
-	})
 	ast.Inspect(innermost, func(n ast.Node) bool {
 		var body *ast.BlockStmt
 		switch n := n.(type) {

@@ -34,7 +34,7 @@ func (l *Lines) PointerFree(at *stack.Frame) (free, known bool) {
 		}
 	})
 	for i, t := range made {
-		f, ok := l.pointerFree(t, filepath.Dir(at.File), 0)
+		f, ok := l.pointerFree(t, filepath.Dir(l.fset.Position(fn.Pos()).Filename), 0)
 		if !ok || i > 0 && f != free {
 			return false, false
 		}
@@ -178,6 +178,9 @@ func (l *Lines) types(folder string) map[string]ast.Expr {
 	}
 	list := map[string]ast.Expr{}
 	l.folders[folder] = list
+	if !filepath.IsAbs(folder) {
+		return list
+	}
 	names, _ := filepath.Glob(filepath.Join(folder, "*.go")) // A folder that cannot be read has no types.
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {

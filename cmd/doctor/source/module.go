@@ -36,10 +36,13 @@ type sourceFile struct {
 	syntax *ast.File
 }
 
-// folder finds the folder below the root that has the file. The file may have been compiled
-// elsewhere, so folder takes the longest end of its path that exists below the root.
-func (s *Module) folder(file string) (string, bool) {
-	if rel, err := filepath.Rel(s.root, file); err == nil && filepath.IsLocal(rel) {
+// folder finds the folder below the root that has the file.
+func (s *Module) folder(file string) (string, bool) { return folderOf(s.root, file) }
+
+// folderOf finds the folder below a root that has the file. The file may have been compiled
+// elsewhere, so folderOf takes the longest end of its path that exists below the root.
+func folderOf(root, file string) (string, bool) {
+	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
 		file = rel
 	}
 	// The separator is that of the machine that compiled the program.
@@ -49,7 +52,7 @@ func (s *Module) folder(file string) (string, bool) {
 		if rel == "" || !filepath.IsLocal(rel) {
 			continue
 		}
-		if info, err := os.Stat(filepath.Join(s.root, rel)); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(filepath.Join(root, rel)); err == nil && info.Mode().IsRegular() {
 			return filepath.Dir(rel), true
 		}
 	}
