@@ -196,3 +196,10 @@ func beginsOn(l *Lines, n ast.Node, line int) bool {
 	call, ok := n.(*ast.CallExpr)
 	return ok && l.line(call.Lparen) == line
 }
+
+// numbers are the basic types, none of which has a pointer but string.
+var numbers = map[string]bool{
+	"bool": true, "byte": true, "rune": true, "int": true, "int8": true, "int16": true, "int32": true, "int64": true,
+	"uint": true, "uint8": true, "uint16": true, "uint32": true, "uint64": true, "uintptr": true,
+	"float32": true, "float64": true, "complex64": true, "complex128": true,
+}

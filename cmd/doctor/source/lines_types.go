@@ -114,13 +114,6 @@ func elementOf(e ast.Expr, fn *ast.FuncDecl) (elt ast.Expr) {
 	return elt
 }
 
-// numbers are the basic types, none of which has a pointer but string.
-var numbers = map[string]bool{
-	"bool": true, "byte": true, "rune": true, "int": true, "int8": true, "int16": true, "int32": true, "int64": true,
-	"uint": true, "uint8": true, "uint16": true, "uint32": true, "uint64": true, "uintptr": true,
-	"float32": true, "float64": true, "complex64": true, "complex128": true,
-}
-
 // outside are types of other packages that are known to hold no pointers.
 var outside = map[string]bool{
 	"time.Duration": true, "time.Month": true, "time.Weekday": true, "sync.Mutex": true, "sync.RWMutex": true, "sync.Once": true,
