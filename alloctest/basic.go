@@ -29,7 +29,7 @@ func checkSizes(t testing.TB, cfg *Config) {
 	}
 }
 
-// checkZeroing makes memory dirty in every way that it can become so, and looks whether blocks are
+// checkZeroing makes memory dirty in every way that it can become so, and checks whether blocks are
 // zero all the same.
 func checkZeroing(t testing.TB, cfg *Config) {
 	a := start(t, cfg)
@@ -234,7 +234,7 @@ func checkInUse(t testing.TB, cfg *Config) {
 	}
 }
 
-// checkPurge calls Purge around blocks in use, which must not change, and looks whether memory is
+// checkPurge calls Purge around blocks in use, which must not change, and checks whether memory is
 // zero when it comes back from the operating system.
 func checkPurge(t testing.TB, cfg *Config) {
 	a := start(t, cfg)

@@ -7,7 +7,7 @@ import (
 	"github.com/freehold-go/freehold/internal/checks/trial"
 )
 
-// failed looks at an error of the allocator, and reports whether there is one that the state of the
+// failed checks an error of the allocator, and reports whether there is one that the state of the
 // model allows. Another one fails the test.
 func (m *model) failed(what string, n int, err error) bool {
 	m.t.Helper()

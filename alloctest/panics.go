@@ -27,7 +27,7 @@ func MustPanic(t testing.TB, f func(), words ...string) string {
 	return message
 }
 
-// checkBugPanic looks at the panic for an argument that is out of its range. Its message must name
+// checkBugPanic checks the panic for an argument that is out of its range. Its message must name
 // the value, or describe the mistake in words, as that of make does.
 func checkBugPanic(t testing.TB, what string, err error, value int) {
 	t.Helper()

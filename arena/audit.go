@@ -165,7 +165,7 @@ type exit struct {
 	seen map[uintptr]int64 // Bytes by address.
 }
 
-// arena looks at every value of the arena that may hold pointers.
+// arena examines every value of the arena that may hold pointers.
 func (au *auditor) arena(a *Arena) {
 	for _, b := range a.typed {
 		p := auditPlans.plan(b.desc.typ)
@@ -195,7 +195,7 @@ func (au *auditor) chunk(p *plan, c *chunk) {
 	}
 }
 
-// unit looks at one unit. offset is where it, or the first of its array, stands in the value.
+// unit examines one unit. offset is where it, or the first of its array, stands in the value.
 func (au *auditor) unit(p *plan, at unsafex.Ptr, offset uintptr) {
 	for i := range p.ops {
 		o := &p.ops[i]
@@ -222,7 +222,7 @@ func (au *auditor) unit(p *plan, at unsafex.Ptr, offset uintptr) {
 	}
 }
 
-// inInterface looks at the value in the interface at w.
+// inInterface examines the value in the interface at w.
 func (au *auditor) inInterface(o *op, w unsafex.Ptr, field uintptr) {
 	au.dynamic.plans = &auditPlans
 	p := au.dynamic.dynamicPlan(o, w)

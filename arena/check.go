@@ -6,9 +6,9 @@ import (
 )
 
 // The functions here check what must be true of arenas and of the store at the ends of slow paths.
-// They do nothing and cost nothing unless the build has [invariants.Enabled]. None looks at the
-// contents of chunks: a program that writes to values that are gone spoils new ones, and nothing
-// else (C3), so that memory that ought to be zero says nothing about arenas.
+// They do nothing and cost nothing unless the build has [invariants.Enabled]. None reads the
+// contents of chunks. A program that writes to freed values can damage later values, and nothing
+// else (C3), so memory that ought to be zero proves nothing about arenas.
 
 // checkCut is for the bytes [u, end) of c, which were just cut.
 func (b *bump) checkCut(c *chunk, u, end uintptr) {

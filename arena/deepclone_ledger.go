@@ -53,7 +53,7 @@ type firsts [lineWords]uint32
 type byteMasks [lineWords]byte
 
 // A twin is one variable, or several in a row, that has a copy. It holds numbers only, so that the
-// collector does not look at it; the ledger has the addresses of the copies apart.
+// collector does not scan it; the ledger has the addresses of the copies apart.
 type twin struct {
 	src  uintptr
 	key  uintptr // Of the type of the unit.

@@ -9,7 +9,7 @@ type mapLoops struct{ state atomic.Uint64 }
 // pinnedTable is the bit of the state that says so. The rest is the count.
 const pinnedTable = 1 << 63
 
-// begin counts an iteration, which looks at the present table.
+// begin counts an iteration, which reads the present table.
 func (l *mapLoops) begin() {
 	for v := l.state.Load(); !l.state.CompareAndSwap(v, (v+1)|pinnedTable); {
 		v = l.state.Load()
@@ -30,7 +30,7 @@ func (l *mapLoops) end() {
 	}
 }
 
-// pinned says whether an iteration may look at the present table.
+// pinned says whether an iteration may read the present table.
 func (l *mapLoops) pinned() bool { return l.state.Load()&pinnedTable != 0 }
 
 // newTable says that the present table is one that no iteration has seen.

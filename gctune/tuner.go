@@ -175,7 +175,7 @@ func (t *Tuner) restore() {
 	running.CompareAndSwap(t, nil)
 }
 
-// look measures, decides, and puts the decision in force.
+// look measures, decides, and applies the decision.
 func (t *Tuner) look() error {
 	levels, err := t.levels()
 	if err != nil {

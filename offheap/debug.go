@@ -16,13 +16,13 @@ func init() { debugmode.OnEnd(Check) }
 // chooseTracked returns what serves the blocks of h in place of its slabs, or nil if nothing does.
 //
 // With the kill switch, and where there is no other memory, blocks come from the Go heap; then
-// there are no guarded pages, and no telling addresses of the Go heap from others. Under the race
-// detector, too, blocks come from the Go heap, because it sees no other memory; but a mode that
-// needs memory of its own goes before it.
+// there are no guarded pages, and addresses of the Go heap cannot be distinguished from others.
+// Under the race detector, too, blocks come from the Go heap, because it sees no other memory; but
+// a mode that needs memory of its own goes before it.
 func chooseTracked(h *heap) *tracked {
 	onGoHeap := freehold.HeapMode() || !vmem.Supported // HeapMode freezes the modes, which starts those for debugging.
 	modes := debugmode.Current()
-	modes.Sample = 0 // That is the slabs' business.
+	modes.Sample = 0 // The slabs serve sampled blocks.
 	if onGoHeap {
 		modes.Guard, modes.Pointers = false, false
 	}
@@ -175,7 +175,7 @@ func (t *tracked) inspectCanary(b *block, op string) *MisuseError {
 	return newMisuse(op, r)
 }
 
-// inspectFreed looks at a block in quarantine, and paints it anew if it was written.
+// inspectFreed checks a block in quarantine, and paints it anew if it was written.
 func (t *tracked) inspectFreed(b *block) *MisuseError {
 	if t.bare(b) || !t.modes.Poison && (!b.kind.verify || t.sanitized(b)) {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// inspectPointers looks through a block for an address of the Go heap.
+// inspectPointers searches a block for an address of the Go heap.
 func (t *tracked) inspectPointers(b *block, op string, look *lookup) *MisuseError {
 	off, word, found := look.search(b.addr, b.size, 0)
 	if !found {

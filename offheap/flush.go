@@ -42,8 +42,8 @@ func (h *heap) emptyCache(c *slots) {
 }
 
 // worthFlushing says whether taking back what the Ps hold could serve a request of b that failed
-// with err. It looks at what the Ps hold at this moment, and does not stop the world: a flush stops
-// every goroutine of the process, and a request that is refused is often made again at once.
+// with err. It reads the Ps' slots as they are at this moment, and does not stop the world: a flush
+// stops every goroutine of the process, and a request that is refused is often made again at once.
 //
 // Free blocks of b serve any request for one. Other sizes serve a request that failed for want of
 // memory: a slab that is free but for what Ps hold becomes granules. They never serve one that
@@ -135,7 +135,7 @@ func (b *bin) hasFree(sp *span) bool {
 
 // couldRetire says whether a flush would retire slabs that give the bin n bytes in a row, or the
 // record of a span of n bytes. It tries: under the heap's lock it marks the granules of such slabs
-// as free, looks for a run, and takes the marks off.
+// as free, searches a run, and removes the marks.
 func (h *heap) couldRetire(b *bin, n uintptr) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -47,7 +47,7 @@ func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
 	}
 }
 
-// afterFree tells the purge of a slab in which blocks became free, and settles it.
+// afterFree notes for the purge that blocks of a slab became free, and settles the slab.
 func (h *heap) afterFree(slab uintptr) {
 	sp := spanAt(slab)
 	if sp.touched.Load() != touchedNow {

@@ -39,7 +39,7 @@ func checkIn(w uintptr, mask uint32) uint32 {
 	for {
 		v := unsafex.Load64(w)
 		if freeBits(v)&mask != 0 {
-			// Unreachable: every free looks at both places first.
+			// Unreachable: every free checks both places first.
 			panic("offheap: internal error: a block is free in the slab and in the cache of its holder")
 		}
 		n := withHolder(v, 0) | uint64(freeBits(v)|mask)

@@ -96,7 +96,7 @@ type slots struct {
 	// address tells whether the block belongs there, and the last bin is usually the next one, too.
 	hot uintptr
 	// newest is the type T whose New last refilled a slot, as a nil *T, and the slot's address. New
-	// looks there first: to compare types costs less than to find one.
+	// tries it first: comparing types costs less than finding a slot.
 	newest struct {
 		typ  any
 		slot uintptr

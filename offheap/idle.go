@@ -18,10 +18,10 @@ import (
 // lies on it in part, or takes a block: by an atomic operation, because several groups share a
 // page.
 //
-// The record's first line, which each slow free reads anyway, counts the idle pages, so that a slab
-// without idle pages costs no look at the bits. The count rises behind the bits and before the
-// groups are free again, and falls behind the bits: it is not 0 for a holder that can check out a
-// group which lies on an idle page.
+// The record's first line, which each slow free reads anyway, counts the idle pages, so the bits
+// are read only if the slab has idle pages. The count rises behind the bits and before the groups
+// are free again, and falls behind the bits: it is not 0 for a holder that can check out a group
+// which lies on an idle page.
 const idleWords = 2 // A slab has at most 512 KiB, which is 128 pages of 4 KiB.
 
 func (s *span) idleWord(i int) *uint64 {

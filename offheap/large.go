@@ -99,7 +99,7 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 	var dirty dirtyRuns
 	h.mu.Lock()
 	if h.spanOf(addr) != sp || sp.bin != b.id || sp.base != addr || sp.state.Load() != spanLarge {
-		h.mu.Unlock() // It was freed after the caller has looked, and sp may be another block's by now.
+		h.mu.Unlock() // It was freed after the caller's look-up, and sp may be another block's by now.
 		h.misuse(op, addr, nil)
 	}
 	want, have := int(roundUp(n, granule)/granule), int(sp.granules)

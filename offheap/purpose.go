@@ -187,7 +187,7 @@ func (h *heap) checkLimit(b *bin, n int64) error {
 }
 
 // spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for
-// others. Each may be allocated later without another look at the limit.
+// others. Each may be allocated later without another check of the limit.
 func (h *heap) spare(b *bin) int64 {
 	n := h.free(b)
 	if other := b.partner(); other != nil {

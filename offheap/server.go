@@ -48,7 +48,7 @@ type server interface {
 	stats() Stats
 	// totals are the bytes taken from the machine beside the Go heap.
 	totals() freehold.Totals
-	// check looks for damage to blocks and to freed memory.
+	// check searches blocks and freed memory for damage.
 	check() error
 	// purge gives free memory back to the machine.
 	purge()
@@ -56,8 +56,8 @@ type server interface {
 	slabs() *heap
 }
 
-// server returns what serves the heap's blocks. A program may free a slice without a block before
-// the heap has started, or while it starts: the slabs answer then.
+// server returns the server of the heap's blocks. A program may free a slice without a block before
+// the heap has started, or while it starts: then it is the slabs.
 func (h *heap) server() server { return *h.serving.Load() }
 
 func (h *heap) serve(s server) { h.serving.Store(&s) }

@@ -21,7 +21,7 @@ type span struct {
 	size     uint32 // Of a block; 0 for a large block.
 	magic    uint32
 	blocks   uint16
-	hint     uint16 // The next group that the holder of a current slab looks at; 0 in others.
+	hint     uint16 // The next group that the holder of a current slab tries; 0 in others.
 	taken    uint16 // Full groups that the holder of a current slab has checked out; 0 in others.
 	shift    uint8  // log2 of the blocks in a group.
 	claimed  bool   // The purge holds groups of it; guarded by the heap's lock.

@@ -229,7 +229,7 @@ func (t *tracked) retire(b block) {
 		t.poison(&b)
 	case t.sanitized(&b):
 		sanitize.Freed(b.addr, b.size)
-	case b.kind.verify: // Its quarantine is when it is looked for writes.
+	case b.kind.verify: // The quarantine is checked for writes.
 	case t.under != nil:
 		t.release(b)
 		return

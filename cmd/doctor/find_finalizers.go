@@ -92,7 +92,7 @@ func userBelow(frames []*stack.Frame) bool {
 }
 
 // finalizerRate is how many finalizers and cleanups became due in a second of the window, and
-// whether the runtime told.
+// whether the runtime reports it.
 func (a *account) finalizerRate() (float64, bool) {
 	seconds := a.window.Seconds()
 	if seconds == 0 {

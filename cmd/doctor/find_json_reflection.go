@@ -31,7 +31,7 @@ type jsonUse struct {
 	entry   *stack.Frame // the function of the package that it calls
 	inner   float64
 	reflect float64 // CPU time in reflect, and for trees of any
-	check   float64 // CPU time of a pass that only looks whether the text is valid
+	check   float64 // CPU time of a pass that only checks whether the text is valid
 	numbers float64 // CPU time that parses and prints numbers
 	any     float64 // CPU time below functions that decode into any
 	// sites are all sites below the calls; boxes are those that make the tree of any.

@@ -54,8 +54,8 @@ const (
 	clearlyMore = 2
 	// cheapMemory is the number of bytes of further memory that settingGain is worth.
 	cheapMemory = 32 << 20
-	// dearMemory is the largest number of bytes of further memory that a proposal takes, unless the
-	// live heap is larger.
+	// dearMemory is the number of bytes of further memory up to which a larger setting is proposed,
+	// or four times the live heap if that is more.
 	dearMemory = 512 << 20
 )
 

@@ -68,7 +68,7 @@ type Progress struct {
 // logEvery keeps a log of a long run readable.
 const logEvery = 10 * time.Second
 
-// NewProgress tells on w, which is the standard error as a rule.
+// NewProgress writes progress to w, usually the standard error.
 func NewProgress(w io.Writer) *Progress {
 	return &Progress{out: w, terminal: Is(w)}
 }

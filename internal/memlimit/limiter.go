@@ -90,8 +90,8 @@ func (l *Limiter) Sync(offHeap int64) {
 
 // sync is Sync for the holder of the lock.
 func (l *Limiter) sync(offHeap int64) {
-	// Twice: the user may set a limit between our look and our change, and the second round takes
-	// it in.
+	// Twice: the user may set a limit between our reading and our change, and the second round
+	// takes it in.
 	for range 2 {
 		cur := l.get()
 		l.notice(cur)
@@ -182,9 +182,9 @@ func (l *Limiter) target(b Budget, offHeap int64) int64 {
 	return (want - 1) | 1
 }
 
-// newGoNeed returns a function that tells what Go needs: the heap that the last collection found
-// live and a quarter of it, and what the runtime itself takes (stacks, its tables). It allocates
-// nothing after its first call.
+// newGoNeed returns a function that computes Go's need of memory: the heap that the last collection
+// found live and a quarter of it, and what the runtime itself takes (stacks, its tables). It
+// allocates nothing after its first call.
 func newGoNeed() func() int64 {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},

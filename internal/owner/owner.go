@@ -1,4 +1,5 @@
-// Package owner tells package offheap which of its blocks belong to arenas, which stand above it.
+// Package owner records for package offheap which of its blocks belong to arenas, a package above
+// it.
 //
 // Only an arena may free its blocks. Package offheap asks before it frees a large block, and where
 // it explains a mistake.

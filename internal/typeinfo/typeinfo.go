@@ -1,6 +1,6 @@
-// Package typeinfo tells what freehold must know of a type before it keeps values of it in memory
-// that the collector does not scan: whether it holds Go pointers, and in which field, and whether
-// it holds bools.
+// Package typeinfo has the facts that freehold needs about a type before it keeps values of it in
+// memory that the collector does not scan: whether it holds Go pointers, and in which field, and
+// whether it holds bools.
 package typeinfo
 
 import (

@@ -173,7 +173,7 @@ func heapMode() bool {
 	return s == stateHeap
 }
 
-// startSlow looks at the modes of the process and at jemalloc's options.
+// startSlow reads the modes of the process and jemalloc's options.
 //
 //go:noinline
 func startSlow() uint32 {

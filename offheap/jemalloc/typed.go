@@ -42,7 +42,7 @@ func describe[T any](op string) *typeDesc {
 	return d
 }
 
-// newDesc looks at a type.
+// newDesc makes the description of a type.
 func newDesc(t reflect.Type) *typeDesc {
 	info := typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]())
 	d := &typeDesc{typ: t, size: t.Size(), lgAlign: bits.TrailingZeros(uint(t.Align())), bools: info.Bools}

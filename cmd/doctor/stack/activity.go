@@ -43,7 +43,7 @@ func activityRank(fn string) int {
 	return len(activities)
 }
 
-// Activities lists all activities but OwnWork, in the order in which they are looked for.
+// Activities lists all activities but OwnWork, in the order in which they are tried.
 func Activities() (list []Activity) {
 	for _, k := range activities {
 		list = append(list, k.activity)

@@ -132,7 +132,7 @@ func (m *model) newSeed() int {
 
 func (m *model) kind() Type { return m.a.Types[int(m.ops.Byte())%len(m.a.Types)] }
 
-// failed looks at an error, and reports whether there is one that the state of the model allows.
+// failed checks an error, and reports whether there is one that the state of the model allows.
 // Another one fails the test.
 func (m *model) failed(what string, err error) bool {
 	m.t.Helper()

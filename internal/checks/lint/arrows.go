@@ -54,7 +54,7 @@ func forbidden(f *File, to string) string {
 	case inside(own, nested...):
 		return "nothing in the library imports a nested module"
 	case f.IsTest():
-		return "" // a test may look at the packages above its own
+		return "" // a test may import the packages above its own
 	}
 	return forbiddenSideways(from, own)
 }
