@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -402,5 +403,19 @@ func TestCopiedMap(t *testing.T) {
 			t.Errorf("%s: the original has changed", k.name)
 		}
 		a.Free()
+	}
+}
+
+// TestOffHeapZeroPurpose: an off-heap arena with a Purpose that NewPurpose did not make, such as one
+// from json, is refused when it is made.
+func TestOffHeapZeroPurpose(t *testing.T) {
+	var o Options
+	if err := json.Unmarshal([]byte(`{"Purpose":{}}`), &o); err != nil {
+		t.Fatal(err)
+	}
+	before := len(List())
+	wantPanic(t, "NewOffHeap", func() { NewOffHeap(o) }, "use of a Purpose that NewPurpose did not make")
+	if n := len(List()); n > before {
+		t.Errorf("%d arenas more are listed", n-before)
 	}
 }

@@ -71,6 +71,7 @@ func NewOffHeap(o Options) *Arena {
 	if a.off == nil {
 		a.off = offheap.NewPurpose("arena")
 	}
+	_ = a.off.Name() // It panics if the Purpose is a copy or a zero value.
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
 	a.start(kindOffHeap, made, o)

@@ -13,12 +13,12 @@ import (
 // of one type whose bits must stay those of its type (C1: types with bools, and types that
 // promise to be self-contained).
 type kind struct {
-	purpose  *Purpose     // Nil for none.
-	typ      reflect.Type // Nil for plain memory.
-	wipe     bool         // Blocks are cleared when freed, too.
-	verify   bool         // Freed blocks are checked for writes; they are wiped, too.
-	secret   bool         // Blocks lie in the vault; they are wiped, too.
-	pointers bool         // Values of typ hold pointers, off the heap: their blocks are always wiped.
+	purpose  *purposeState // Nil for none.
+	typ      reflect.Type  // Nil for plain memory.
+	wipe     bool          // Blocks are cleared when freed, too.
+	verify   bool          // Freed blocks are checked for writes; they are wiped, too.
+	secret   bool          // Blocks lie in the vault; they are wiped, too.
+	pointers bool          // Values of typ hold pointers, off the heap: their blocks are always wiped.
 
 	twin   atomic.Pointer[kind] // Serves sampled blocks; made on first use. See sample.go.
 	origin *kind                // Not nil in a twin.

@@ -9,10 +9,21 @@ import (
 
 // A Counted is a block with several owners: when the last of them releases it, it is freed. The
 // handle lies on the Go heap, the bytes do not. Its methods may be called from any goroutine.
+//
+// A Counted must not be copied; pass the pointer that [NewCounted] returned. Every call of a copy
+// panics with a [*MisuseError], and so does every call of a zero Counted.
 type Counted struct {
-	bytes []byte
-	refs  atomic.Int64
-	freed atomic.Pointer[stack] // Where the last owner released it.
+	_     noCopy
+	state *countedState // Its handle is the Counted itself. A copy is another, and the zero Counted has no state.
+}
+
+// A countedState is the block and the number of its owners. They are not in the Counted, so that no
+// older copy brings back an owner. Both are one allocation.
+type countedState struct {
+	handle Counted
+	bytes  []byte
+	refs   atomic.Int64
+	freed  atomic.Pointer[stack] // Where the last owner released it.
 }
 
 // NewCounted returns n zero bytes with one owner. It panics as [Alloc] does.
@@ -28,35 +39,51 @@ func TryNewCounted(n int) (*Counted, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Counted{bytes: b}
+	s := &countedState{bytes: b}
+	s.handle.state = s
 	s.refs.Store(1)
-	return s, nil
+	return &s.handle, nil
+}
+
+// open is the state of c. It panics if op must not use c.
+func (c *Counted) open(op string) *countedState {
+	s := c.state
+	if s == nil {
+		panic(handleMisuse("Counted."+op, "a Counted that NewCounted did not make", "call NewCounted and use the pointer that it returns"))
+	}
+	if &s.handle != c {
+		panic(handleMisuse("Counted."+op, "a copied Counted", "a copy would free the block of its original; use the pointer that NewCounted returned everywhere"))
+	}
+	return s
 }
 
 // Bytes returns the block's bytes. They are valid until the caller calls Release.
-func (s *Counted) Bytes() []byte {
+func (c *Counted) Bytes() []byte {
+	s := c.open("Bytes")
 	if s.refs.Load() <= 0 {
 		s.misuse("Bytes")
 	}
 	return s.bytes
 }
 
-// Retain adds an owner and returns s.
-func (s *Counted) Retain() *Counted {
+// Retain adds an owner and returns c.
+func (c *Counted) Retain() *Counted {
+	s := c.open("Retain")
 	for {
 		n := s.refs.Load()
 		if n <= 0 {
 			s.misuse("Retain")
 		}
 		if s.refs.CompareAndSwap(n, n+1) {
-			return s
+			return c
 		}
 	}
 }
 
 // Release ends one ownership, and frees the block if it was the last. One Release too many panics;
 // the message has the stacks of the Release that freed the block and of this one.
-func (s *Counted) Release() {
+func (c *Counted) Release() {
+	s := c.open("Release")
 	for {
 		n := s.refs.Load()
 		if n <= 0 {
@@ -67,16 +94,14 @@ func (s *Counted) Release() {
 		}
 		if s.refs.CompareAndSwap(n, n-1) {
 			if n == 1 {
-				b := s.bytes
-				s.bytes = nil
-				Free(b)
+				Free(s.bytes)
 			}
 			return
 		}
 	}
 }
 
-func (s *Counted) misuse(op string) {
+func (s *countedState) misuse(op string) {
 	detail := "the block was freed already"
 	if at := s.freed.Load(); at != nil {
 		detail += "; last Release:\n" + at.String() + "this " + op + ":\n" + callers().String()

@@ -94,6 +94,11 @@ func (h *heap) misuse(op string, addr uintptr, sp *span) {
 	panic(h.diagnose(op, addr, sp))
 }
 
+// handleMisuse is the mistake of a call of op on a handle that must not be used, such as a copy.
+func handleMisuse(op, what, todo string) *MisuseError {
+	return &MisuseError{Op: op, Kind: "use of " + what, Detail: todo}
+}
+
 // fieldMisuse is for a slice that is a field of a value of the type.
 func fieldMisuse(op string, addr uintptr, typ reflect.Type) *MisuseError {
 	return &MisuseError{Op: op, Addr: addr, Kind: "interior pointer",

@@ -38,6 +38,11 @@ import (
 type File struct {
 	_        noCopy
 	self     *File // The File itself. A copy and the zero File have another value here.
+	*mapping       // What Close ends is not in the File: no older copy brings it back.
+}
+
+// A mapping is a file in memory.
+type mapping struct {
 	name     string
 	addr     uintptr
 	size     uintptr
@@ -72,7 +77,7 @@ const (
 
 var files struct {
 	sync.Mutex
-	open []*File
+	open []*mapping
 }
 
 // CreateFile makes a file of size bytes, header of 4 KiB included, and maps it. The file must not
@@ -92,7 +97,7 @@ func CreateFile(path string, size int64) (*File, error) {
 	return m.enter(), nil
 }
 
-func mapNew(f *os.File, size int64) (*File, error) {
+func mapNew(f *os.File, size int64) (*mapping, error) {
 	if err := vmem.Preallocate(f, size); err != nil {
 		return nil, err
 	}
@@ -184,23 +189,24 @@ func checkHeader(f *os.File) (int64, error) {
 	return int64(size), nil
 }
 
-func mapFile(f *os.File, size int64, access vmem.Protection) (*File, error) {
+func mapFile(f *os.File, size int64, access vmem.Protection) (*mapping, error) {
 	std.start()
 	addr, err := vmem.System().MapFile(f, 0, uintptr(size), access)
 	if err != nil {
 		return nil, outOfMemory("a mapped file", uintptr(size), err)
 	}
-	m := &File{name: f.Name(), addr: addr, size: uintptr(size), head: unsafex.At[fileHeader](addr), readOnly: access == vmem.Read}
-	m.self = m
-	return m, nil
+	return &mapping{name: f.Name(), addr: addr, size: uintptr(size), head: unsafex.At[fileHeader](addr), readOnly: access == vmem.Read}, nil
 }
 
-func (f *File) enter() *File {
-	f.open.Store(true)
-	f.handle = newHandle(debugmode.OwnerFile, &std, sharedLocal)
+// enter lists the mapping as open and returns its File.
+func (m *mapping) enter() *File {
+	m.open.Store(true)
+	m.handle = newHandle(debugmode.OwnerFile, &std, sharedLocal)
 	files.Lock()
-	defer files.Unlock()
-	files.open = append(files.open, f)
+	files.open = append(files.open, m)
+	files.Unlock()
+	f := &File{mapping: m}
+	f.self = f
 	return f
 }
 
@@ -208,19 +214,20 @@ func (f *File) enter() *File {
 // for the disk; see [File.Sync].
 func (f *File) Close() error {
 	f.checkCopy("Close")
-	if !f.open.CompareAndSwap(true, false) {
-		return fmt.Errorf("offheap: File %s is closed already", f.name)
+	m := f.mapping
+	if !m.open.CompareAndSwap(true, false) {
+		return fmt.Errorf("offheap: File %s is closed already", m.name)
 	}
 	files.Lock()
 	for i, o := range files.open {
-		if o == f {
+		if o == m {
 			files.open = append(files.open[:i], files.open[i+1:]...)
 			break
 		}
 	}
 	files.Unlock()
-	f.handle.close()
-	return vmem.System().RetireFile(f.addr, f.size)
+	m.handle.close()
+	return vmem.System().RetireFile(m.addr, m.size)
 }
 
 // Sync returns when all data written so far has reached the disk.
@@ -236,15 +243,15 @@ func (f *File) Sync() error {
 func (f *File) Used() int64 { f.check("Used"); return f.used() }
 
 // Size is the number of bytes of the whole file.
-func (f *File) Size() int64 { return int64(f.size) }
+func (f *File) Size() int64 { f.checkCopy("Size"); return int64(f.size) }
 
 // used bounds the header's figure by the mapped size: the file may hold anything.
-func (f *File) used() int64 { return int64(min(f.head.next.Load(), uint64(f.size))) }
+func (m *mapping) used() int64 { return int64(min(m.head.next.Load(), uint64(m.size))) }
 
 func (f *File) check(op string) {
 	f.checkCopy(op)
 	if !f.open.Load() {
-		panic(&MisuseError{Op: op, Kind: "use of a File that is closed", Detail: f.name})
+		panic(handleMisuse(op, "a File that is closed", f.name))
 	}
 }
 
@@ -253,9 +260,9 @@ func (f *File) checkCopy(op string) {
 	switch f.self {
 	case f:
 	case nil:
-		panic(&MisuseError{Op: op, Kind: "use of a File that CreateFile or OpenFile did not make", Detail: "use the pointer that they return"})
+		panic(handleMisuse(op, "a File that CreateFile or OpenFile did not make", "use the pointer that they return"))
 	default:
-		panic(&MisuseError{Op: op, Kind: "use of a copied File", Detail: "use the pointer that CreateFile or OpenFile returned for " + f.name})
+		panic(handleMisuse(op, "a copied File", "use the pointer that CreateFile or OpenFile returned for "+f.name))
 	}
 }
 
@@ -406,8 +413,9 @@ func (f *File) rootOf(d *typeDesc) (uint64, error) {
 func openFiles() (list []Region) {
 	files.Lock()
 	defer files.Unlock()
-	for _, f := range files.open {
-		list = append(list, Region{Kind: "file", Name: f.name, Addr: f.addr, Reserved: f.Size(), Committed: f.Size(), Used: f.used()})
+	for _, m := range files.open {
+		n := int64(m.size)
+		list = append(list, Region{Kind: "file", Name: m.name, Addr: m.addr, Reserved: n, Committed: n, Used: m.used()})
 	}
 	return list
 }

@@ -71,7 +71,7 @@ func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
 // the heap, since a flush made it tight. Ps may hold such slabs with free blocks of other sizes,
 // for which no limit is asked. A program that stays at its limit adds no slabs, and so causes no
 // flush.
-func (h *heap) loose(p *Purpose) bool {
+func (h *heap) loose(p *purposeState) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	grown := h.tight.grown(h.held, h.limit.Load())

@@ -129,7 +129,7 @@ func limitHeap(h *heap, _ *vmem.Fake) (request, error) {
 }
 
 func limitPurpose(h *heap, _ *vmem.Fake) (request, error) {
-	p := &Purpose{name: "refused", limit: 8 << 20}
+	p := &purposeState{name: "refused", limit: 8 << 20}
 	p.plain = h.newKind(p, nil)
 	return request{kind: p.plain, align: 8, zero: true}, ErrLimit
 }

@@ -29,7 +29,7 @@ func TestLimitMeanwhile(t *testing.T) {
 		}},
 		{"a secret block", func(h *heap) error {
 			h.secrets.Store(newTracked(h))
-			_, err := h.secrets.Load().alloc(request{kind: h.newKind(&Purpose{options: PurposeOptions{Secret: true}}, nil), n: block, align: 8})
+			_, err := h.secrets.Load().alloc(request{kind: h.newKind(&purposeState{options: PurposeOptions{Secret: true}}, nil), n: block, align: 8})
 			return err
 		}},
 	} {

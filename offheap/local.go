@@ -29,12 +29,6 @@ type Local struct {
 	cleanup runtime.Cleanup // Reclaims the slots of a dropped Local.
 }
 
-// noCopy makes go vet report copies of a struct that has a field of this type.
-type noCopy struct{}
-
-func (*noCopy) Lock()   {}
-func (*noCopy) Unlock() {}
-
 const (
 	closedLocal = -1 - iota
 	sharedLocal // No holder number is left, or the blocks come from the Go heap: use the shared way.
@@ -67,21 +61,17 @@ func (l *Local) live() bool { return l.self == l && l.slots.owner == unsafex.Add
 func (l *Local) check(op string) {
 	switch {
 	case l.self == nil:
-		panic(localMisuse(op, "a Local that NewLocal did not make", "call NewLocal and use the pointer that it returns"))
+		panic(handleMisuse(op, "a Local that NewLocal did not make", "call NewLocal and use the pointer that it returns"))
 	case l.self != l:
-		panic(localMisuse(op, "a copied Local", "a copy and its original would allocate the same blocks; use the pointer that NewLocal returned everywhere"))
+		panic(handleMisuse(op, "a copied Local", "a copy and its original would allocate the same blocks; use the pointer that NewLocal returned everywhere"))
 	case l.id == closedLocal:
-		panic(localMisuse(op, "a Local that is closed", "call Close after the last use, or make another Local"))
+		panic(handleMisuse(op, "a Local that is closed", "call Close after the last use, or make another Local"))
 	case l.handle.closed:
-		panic(localMisuse(op, "a Local that is closed", "an older copy was written over the Local after its Close; use the pointer that NewLocal returned, and never copy the value"))
+		panic(handleMisuse(op, "a Local that is closed", "an older copy was written over the Local after its Close; use the pointer that NewLocal returned, and never copy the value"))
 	}
 	if sanitize.Race {
 		l.calls++ // Two goroutines that use the Local meet here.
 	}
-}
-
-func localMisuse(op, what, todo string) *MisuseError {
-	return &MisuseError{Op: op, Kind: "use of " + what, Detail: todo}
 }
 
 // Alloc is [Alloc].

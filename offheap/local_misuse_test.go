@@ -1,7 +1,6 @@
 package offheap
 
 import (
-	"reflect"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -9,13 +8,6 @@ import (
 
 	"github.com/freehold-go/freehold/internal/vmem"
 )
-
-// copyOf copies a Local by a way that go vet does not look at.
-func copyOf(l *Local) *Local {
-	c := new(Local)
-	reflect.ValueOf(c).Elem().Set(reflect.ValueOf(l).Elem())
-	return c
-}
 
 // localCalls are all calls of a Local, by what they are called in a panic.
 func localCalls(l *Local, b []byte, p *point) map[string]func() {
@@ -111,7 +103,7 @@ func TestLocalRestored(t *testing.T) {
 	deleteIn(l, In[point](l).New())
 	typed, saved := In[point](l), copyOf(l)
 	l.Close()
-	reflect.ValueOf(l).Elem().Set(reflect.ValueOf(saved).Elem())
+	overwrite(l, saved)
 	refused := func(when string) {
 		t.Helper()
 		for what, f := range localCalls(l, b, p) {

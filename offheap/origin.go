@@ -21,13 +21,18 @@ import (
 type Typed[T any] struct {
 	_       [0]*T // A Typed of another type does not convert to this one, with its uninit.
 	local   *Local
-	purpose *Purpose
+	purpose *purposeState
 	bin     uint32 // Of the type; used with a Local.
 	uninit  bool   // Never if the type needs memory that is zero.
 }
 
 // For is the Typed that allocates in the account of p.
-func For[T any](p *Purpose) Typed[T] { return Typed[T]{purpose: p} }
+func For[T any](p *Purpose) Typed[T] {
+	if p == nil {
+		return Typed[T]{}
+	}
+	return Typed[T]{purpose: p.state("For")}
+}
 
 // In is the Typed that allocates from l. Make it once, outside of a loop: In looks up T, and the
 // functions of the Typed need not.
@@ -72,7 +77,7 @@ func (t Typed[T]) New() *T {
 // small values.
 //
 //go:noinline
-func newFrom(d *typeDesc, l *Local, p *Purpose, uninit bool) uintptr {
+func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool) uintptr {
 	if l != nil {
 		l = l.own("New")
 	}

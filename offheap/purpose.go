@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // A Purpose is an account: [Stats] counts its blocks separately, and it may have a limit of its
@@ -12,7 +14,18 @@ import (
 //
 // A program should have few purposes, which live as long as the program: "index", "cache",
 // "network".
+//
+// A Purpose must not be copied; pass the pointer that [NewPurpose] returned. Every call of a copy
+// panics with a [*MisuseError], and so does every call of a zero Purpose.
 type Purpose struct {
+	_     noCopy
+	self  *Purpose // The Purpose itself. A copy and the zero Purpose have another value here.
+	plain *kind    // Its purpose is the state.
+}
+
+// A purposeState is a Purpose's part that changes. It is not in the Purpose, so that nothing that
+// is written over a Purpose changes the counts of its blocks or unlocks its mutex.
+type purposeState struct {
 	name    string
 	options PurposeOptions
 	plain   *kind
@@ -29,7 +42,7 @@ type Purpose struct {
 
 var purposes struct {
 	sync.Mutex
-	list   []*Purpose
+	list   []*purposeState
 	byName map[string]*Purpose
 }
 
@@ -71,8 +84,8 @@ func NewPurpose(name string) *Purpose {
 // name yet, it makes one. It panics if there is one of that name with other options.
 func NewPurposeWith(name string, o PurposeOptions) *Purpose {
 	p, isNew := findPurpose(name, o)
-	if !isNew && p.options != o {
-		panic(fmt.Errorf("offheap: NewPurposeWith: the purpose %q exists already with the options %+v, not %+v; use another name", name, p.options, o))
+	if s := p.state("NewPurposeWith"); !isNew && s.options != o {
+		panic(fmt.Errorf("offheap: NewPurposeWith: the purpose %q exists already with the options %+v, not %+v; use another name", name, s.options, o))
 	}
 	return p
 }
@@ -88,30 +101,48 @@ func findPurpose(name string, o PurposeOptions) (p *Purpose, isNew bool) {
 	if o.Secret && std.records() == nil {
 		std.secrets.CompareAndSwap(nil, newTracked(&std))
 	}
-	p = &Purpose{name: name, options: o, kinds: make(map[*typeDesc]*kind)}
-	p.plain = std.newKind(p, nil)
+	s := &purposeState{name: name, options: o, kinds: make(map[*typeDesc]*kind)}
+	s.plain = std.newKind(s, nil)
+	p = &Purpose{plain: s.plain}
+	p.self = p
 	if purposes.byName == nil {
 		purposes.byName = make(map[string]*Purpose)
 	}
 	purposes.byName[name] = p
-	purposes.list = append(purposes.list, p)
+	purposes.list = append(purposes.list, s)
 	return p, true
 }
 
-// Name is the name that was given to [NewPurpose].
-func (p *Purpose) Name() string { return p.name }
-
-// kindFor is the kind of values of a type under this purpose.
-func (p *Purpose) kindFor(d *typeDesc) *kind {
-	if !d.typed {
-		return p.plain
+// state is the state of p. It panics if op must not use p.
+func (p *Purpose) state(op string) *purposeState {
+	if p.self != p {
+		p.misused(op)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k := p.kinds[d]
+	return p.plain.purpose
+}
+
+//go:noinline
+func (p *Purpose) misused(op string) {
+	if p.self == nil {
+		panic(handleMisuse(op, "a Purpose that NewPurpose did not make", "call NewPurpose and use the pointer that it returns"))
+	}
+	panic(handleMisuse(op, "a copied Purpose", "use the pointer that NewPurpose returned everywhere, and write no Purpose over another"))
+}
+
+// Name is the name that was given to [NewPurpose].
+func (p *Purpose) Name() string { return p.state("Name").name }
+
+// kindFor is the kind of values of a type under the purpose.
+func (s *purposeState) kindFor(d *typeDesc) *kind {
+	if !d.typed {
+		return s.plain
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.kinds[d]
 	if k == nil {
-		k = std.newKind(p, d)
-		p.kinds[d] = k
+		k = std.newKind(s, d)
+		s.kinds[d] = k
 	}
 	return k
 }
@@ -120,9 +151,10 @@ func (p *Purpose) kindFor(d *typeDesc) *kind {
 // describes the bytes that count.
 func (p *Purpose) SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
+	s := p.state("SetLimit")
 	std.mu.Lock()
 	defer std.mu.Unlock()
-	old, p.limit = p.limit, n
+	old, s.limit = s.limit, n
 	return old
 }
 
@@ -131,7 +163,7 @@ func (p *Purpose) Alloc(n int) []byte { return mustBytes(p.TryAlloc(n)) }
 
 // TryAlloc is [TryAlloc] for the purpose.
 func (p *Purpose) TryAlloc(n int) ([]byte, error) {
-	return std.allocBytes("Alloc", n, request{kind: p.plain, align: 8, zero: true})
+	return p.allocBytes("Alloc", n, 8, true)
 }
 
 // AllocUninit is [AllocUninit] for the purpose.
@@ -139,7 +171,7 @@ func (p *Purpose) AllocUninit(n int) []byte { return mustBytes(p.TryAllocUninit(
 
 // TryAllocUninit is [TryAllocUninit] for the purpose.
 func (p *Purpose) TryAllocUninit(n int) ([]byte, error) {
-	return std.allocBytes("AllocUninit", n, request{kind: p.plain, align: 8})
+	return p.allocBytes("AllocUninit", n, 8, false)
 }
 
 // AllocAligned is [AllocAligned] for the purpose.
@@ -148,7 +180,23 @@ func (p *Purpose) AllocAligned(n, align int) []byte { return mustBytes(p.TryAllo
 // TryAllocAligned is [TryAllocAligned] for the purpose.
 func (p *Purpose) TryAllocAligned(n, align int) ([]byte, error) {
 	checkAlign(align)
-	return std.allocBytes("AllocAligned", n, request{kind: p.plain, align: uintptr(align), zero: true})
+	return p.allocBytes("AllocAligned", n, uintptr(align), true)
+}
+
+// allocBytes is heap.allocBytes for the purpose. It has the check and the request in one function,
+// so that the exported functions are inlined.
+func (p *Purpose) allocBytes(op string, n int, align uintptr, zero bool) ([]byte, error) {
+	if p.self != p {
+		p.misused(op)
+	}
+	if n <= 0 {
+		return std.allocBytes(op, n, request{}) // No bytes, or its panic.
+	}
+	addr, err := std.allocate(request{kind: p.plain, n: uintptr(n), align: align, zero: zero})
+	if err != nil {
+		return nil, err
+	}
+	return unsafex.Bytes(addr, uintptr(n)), nil
 }
 
 // SetLimit bounds the bytes in use, 0 for no bound, and returns the old bound. A request may need a

@@ -184,7 +184,7 @@ func TestPurposeFromManyGoroutines(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	if got := account(t, p.name).InUse; got != 0 {
+	if got := account(t, p.Name()).InUse; got != 0 {
 		t.Errorf("%d bytes are in use after all was freed", got)
 	}
 }

@@ -204,7 +204,7 @@ type Protection struct {
 // zero value. To find out, Protection allocates a block and frees it; the error is that of the
 // allocation.
 func (p *Purpose) Protection() (Protection, error) {
-	if !p.options.Secret || !vmem.Supported {
+	if !p.state("Protection").options.Secret || !vmem.Supported {
 		return Protection{}, nil
 	}
 	b, err := p.TryAlloc(1)

@@ -161,7 +161,7 @@ func TestSecretRefusals(t *testing.T) {
 	for _, op := range []string{vmem.OpReserve, vmem.OpCommit, vmem.OpSecure} {
 		fake := vmem.NewFake(vmem.System())
 		h := newTestHeap(fake)
-		k := h.newKind(&Purpose{name: "refused"}, nil)
+		k := h.newKind(&purposeState{name: "refused"}, nil)
 		k.secret, k.wipe = true, true
 		h.secrets.Store(newTracked(h.heap))
 		q := request{kind: k, align: 8, zero: true}
@@ -214,7 +214,7 @@ func TestSecretTooLarge(t *testing.T) {
 	needOwnMemory(t)
 	fake := &vmem.Fake{}
 	h := releasedHeap(t, fake)
-	k := h.newKind(&Purpose{name: "too large"}, nil)
+	k := h.newKind(&purposeState{name: "too large"}, nil)
 	k.secret, k.wipe = true, true
 	h.secrets.Store(newTracked(h.heap))
 	q := request{kind: k, align: 8}

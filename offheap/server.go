@@ -44,7 +44,7 @@ type server interface {
 
 	// inUseOf is the bytes in use of a purpose, or of all blocks with nil. The caller holds the
 	// heap's lock.
-	inUseOf(p *Purpose) int64
+	inUseOf(p *purposeState) int64
 	stats() Stats
 	// totals are the bytes taken from the machine beside the Go heap.
 	totals() freehold.Totals

@@ -206,7 +206,7 @@ func (h *heap) holds(addr uintptr, d *typeDesc) bool {
 	return in%d.size == 0 && d.size <= size-in
 }
 
-func (s slabServer) inUseOf(p *Purpose) (sum int64) {
+func (s slabServer) inUseOf(p *purposeState) (sum int64) {
 	for _, b := range *s.h.bins.Load() {
 		if p == nil || b.kind.purpose == p {
 			sum += s.h.inUse(b)
@@ -217,7 +217,7 @@ func (s slabServer) inUseOf(p *Purpose) (sum int64) {
 
 func (s slabServer) stats() Stats {
 	h := s.h
-	byPurpose := map[*Purpose]int64{}
+	byPurpose := map[*purposeState]int64{}
 	var st Stats
 	for _, b := range *h.bins.Load() {
 		n := h.inUse(b)

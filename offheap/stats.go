@@ -61,7 +61,7 @@ func (s Stats) totals() freehold.Totals {
 }
 
 // purposesLocked lists the purposes of a heap, which are those of its kinds without a type.
-func (h *heap) purposesLocked() (list []*Purpose) {
+func (h *heap) purposesLocked() (list []*purposeState) {
 	for _, k := range h.kinds {
 		if k.purpose != nil && !k.typed() {
 			list = append(list, k.purpose)

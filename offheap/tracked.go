@@ -365,7 +365,7 @@ func (t *tracked) lookUp(addr uintptr, d *typeDesc) (uintptr, bool) {
 
 // inUseOf is the bytes in use of a purpose, or of all and none with nil. The caller holds the
 // heap's lock.
-func (t *tracked) inUseOf(p *Purpose) int64 {
+func (t *tracked) inUseOf(p *purposeState) int64 {
 	if p != nil {
 		return p.held
 	}

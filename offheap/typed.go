@@ -84,7 +84,7 @@ func deleteSlow(d *typeDesc, addr uintptr) {
 }
 
 // alloc makes room for one value, zero if asked for or if the type needs it.
-func (d *typeDesc) alloc(op string, l *Local, p *Purpose, zero bool) (uintptr, error) {
+func (d *typeDesc) alloc(op string, l *Local, p *purposeState, zero bool) (uintptr, error) {
 	d.check(op)
 	if d.size == 0 {
 		return zeroSizeAddr(), nil
@@ -93,7 +93,7 @@ func (d *typeDesc) alloc(op string, l *Local, p *Purpose, zero bool) (uintptr, e
 }
 
 // request is one for n values.
-func (d *typeDesc) request(p *Purpose, n uintptr, l *Local, zero bool) request {
+func (d *typeDesc) request(p *purposeState, n uintptr, l *Local, zero bool) request {
 	k := d.kind
 	if p != nil {
 		k = p.kindFor(d)

@@ -77,7 +77,7 @@ func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 }
 
 // newKind makes a kind for a type, for a purpose or none.
-func (h *heap) newKind(p *Purpose, d *typeDesc) *kind {
+func (h *heap) newKind(p *purposeState, d *typeDesc) *kind {
 	k := &kind{purpose: p}
 	if p != nil {
 		k.verify = p.options.CheckFreed

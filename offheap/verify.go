@@ -34,7 +34,7 @@ func (h *heap) checkAllocated(addr uintptr) {
 }
 
 // tellLate panics if a write to a freed block was found since the last call.
-func (p *Purpose) tellLate() {
+func (p *purposeState) tellLate() {
 	if e := p.late.Swap(nil); e != nil {
 		panic(e)
 	}

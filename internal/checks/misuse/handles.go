@@ -44,6 +44,10 @@ func handles() []Case {
 		{Name: "local-copied-close", Text: "closes a copy of a Local that is closed", Run: only(OffHeap, localCopiedClose), Seen: always("offheap", "use of a copied Local")},
 		{Name: "local-zero", Text: "allocates from a Local that NewLocal did not make", Run: only(OffHeap, localZero), Seen: always("offheap", "a Local that NewLocal did not make")},
 		{Name: "file-copied", Text: "allocates from a copy of a File", Run: only(OffHeap, fileCopied), Seen: always("offheap", "use of a copied File")},
+		{Name: "file-restored", Text: "allocates from a File over which an older copy was written after Close", Run: only(OffHeap, fileRestored), Seen: always("offheap", "use of a File that is closed")},
+		{Name: "purpose-copied", Text: "allocates from a copy of a Purpose", Run: only(OffHeap, purposeCopied), Seen: always("offheap", "use of a copied Purpose")},
+		{Name: "purpose-zero", Text: "allocates from a Purpose that NewPurpose did not make", Run: only(OffHeap, purposeZero), Seen: always("offheap", "a Purpose that NewPurpose did not make")},
+		{Name: "counted-copied", Text: "releases a copy of a Counted", Run: only(OffHeap, countedCopied), Seen: always("offheap", "use of a copied Counted")},
 		{Name: "file-closed", Text: "allocates from a File after Close", Run: only(OffHeap, fileClosed), Seen: always("offheap", "use of a File that is closed")},
 		{Name: "file-layout", Text: "reads the root of a mapped file as a type of another layout", Run: only(OffHeap, fileLayout), Seen: always("offheap", "another layout")},
 		{Name: "counted-release", Text: "releases a Counted once too often", Run: only(OffHeap, countedReleased), Seen: always("offheap", "use after the last Release")},
@@ -305,6 +309,28 @@ func withFile(f func(*offheap.File)) {
 
 func fileCopied(Variant) {
 	withFile(func(f *offheap.File) { _, _ = offheap.NewInFile[point](copied(f)) })
+}
+
+func fileRestored(Variant) {
+	withFile(func(f *offheap.File) {
+		old := copied(f)
+		_ = f.Close()
+		reflect.ValueOf(f).Elem().Set(reflect.ValueOf(old).Elem())
+		_, _ = offheap.NewInFile[point](f)
+	})
+}
+
+func purposeCopied(Variant) {
+	c := copied(offheap.NewPurpose("copied"))
+	offheap.For[point](c).New()
+}
+
+func purposeZero(Variant) { new(offheap.Purpose).Alloc(100) }
+
+func countedCopied(Variant) {
+	s := offheap.NewCounted(100)
+	defer s.Release()
+	copied(s).Release()
 }
 
 func fileClosed(Variant) {
