@@ -195,6 +195,7 @@ func TryNewOf(a *Arena, t reflect.Type) (any, error) {
 	if t == nil {
 		panic(fmt.Errorf("arena: NewOf of a nil reflect.Type"))
 	}
+	checkGenuine("NewOf", t)
 	p, err := allocType("NewOf", a, t, 1)
 	if err != nil {
 		return nil, err

@@ -92,6 +92,11 @@ func (s *plans) with(options []CloneOptions) *plans {
 		share = append(share, o.Share...)
 		trust = append(trust, o.UnsafeTrust...)
 	}
+	for _, t := range slices.Concat(share, trust) {
+		if t != nil {
+			checkGenuine("CloneOptions", t)
+		}
+	}
 	if len(share) == 0 && len(trust) == 0 {
 		return s
 	}

@@ -419,3 +419,25 @@ func TestOffHeapZeroPurpose(t *testing.T) {
 		t.Errorf("%d arenas more are listed", n-before)
 	}
 }
+
+// A forgedType is a reflect.Type that package reflect did not make.
+type forgedType struct{ reflect.Type }
+
+func (forgedType) Size() uintptr { return 8 }
+
+// TestForgedType: a reflect.Type of another package is refused by name.
+func TestForgedType(t *testing.T) {
+	a := NewArena()
+	defer a.Free()
+	forged := forgedType{reflect.TypeFor[node]()}
+	for op, f := range map[string]func(){
+		"NewOf":        func() { NewOf(a, forged) },
+		"nil arena":    func() { NewOf(nil, forged) },
+		"TryNewOf":     func() { _, _ = TryNewOf(a, forged) },
+		"Share":        func() { DeepClone(a, &node{}, CloneOptions{Share: []reflect.Type{forged}}) },
+		"UnsafeTrust":  func() { DeepClone(a, &node{}, CloneOptions{UnsafeTrust: []reflect.Type{forged}}) },
+		"Heap's Share": func() { Heap(&node{}, CloneOptions{Share: []reflect.Type{forged}}) },
+	} {
+		wantPanic(t, op, f, "arena: ", "arena.forgedType", "implements reflect.Type outside of package reflect")
+	}
+}

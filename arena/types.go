@@ -62,6 +62,14 @@ func describe[T any]() *typeDesc {
 // describeType is describe for a type that is known at run time only.
 func describeType(t reflect.Type) *typeDesc { return types.Find(typeinfo.KeyOf(t), t) }
 
+// checkGenuine panics if package reflect did not make t. A struct with an embedded reflect.Type
+// implements the interface, too, but its methods may return any size and any fields.
+func checkGenuine(op string, t reflect.Type) {
+	if reflect.TypeOf(t) != reflect.TypeOf(reflect.TypeFor[int]()) {
+		panic(fmt.Errorf("arena: %s of a %T, which implements reflect.Type outside of package reflect; use a reflect.Type that reflect.TypeOf or reflect.TypeFor returned", op, t))
+	}
+}
+
 // fill makes d the description of t.
 func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 	d.key, d.typ, d.slice, d.size, d.align = key, t, reflect.SliceOf(t), t.Size(), uintptr(t.Align())
