@@ -167,20 +167,24 @@ func (c *cloner) pointerOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 			return dst
 		}
 	}
-	if addr>>graph.RegionBits != c.ledger.region && (c.isGlobalOnce(q) || c.isOutside(q)) {
+	if c.isSharedOnce(q) {
 		c.ledger.add(first, addr, p.desc, isShared, mostUnits, mostUnits, q)
 		return q
 	}
 	return c.newCopy(p, q, first, isMemory, p.units, p.units)
 }
 
-// isGlobalOnce says whether q leads to a package-level variable that is shared.
-func (c *cloner) isGlobalOnce(q unsafex.Ptr) bool {
-	g := c.grounds.Of(q)
-	if g == graph.OnHeap {
-		c.ledger.region = unsafex.PtrAddr(q) >> graph.RegionBits
+// isSharedOnce is isShared. It asks once for the variables of a region on the heap.
+func (c *cloner) isSharedOnce(q unsafex.Ptr) bool {
+	region := unsafex.PtrAddr(q) >> graph.RegionBits
+	if region == c.ledger.region {
+		return false
 	}
-	return g == graph.InGlobals && !c.globals
+	if c.grounds.Of(q) == graph.OnHeap {
+		c.ledger.region = region
+		return false
+	}
+	return c.isShared(q)
 }
 
 func (c *cloner) sliceOnce(o *op, from, to unsafex.Ptr) {
@@ -189,7 +193,7 @@ func (c *cloner) sliceOnce(o *op, from, to unsafex.Ptr) {
 		return
 	}
 	kind := isMemory
-	if unsafex.PtrAddr(q)>>graph.RegionBits != c.ledger.region && c.isGlobalOnce(q) {
+	if c.isSharedOnce(q) {
 		kind = isArray
 	}
 	if row := c.rowOnce(o.to, q, kind, n, room); row != nil {

@@ -49,3 +49,48 @@ func TestDeepCloneOutside(t *testing.T) {
 		t.Error("what the root points to was shared")
 	}
 }
+
+// TestDeepCloneOutsideSlices has slices of memory of others, with pointers to their elements. The
+// slices are copied and the pointers are shared, whichever comes first.
+func TestDeepCloneOutsideSlices(t *testing.T) {
+	memory, err := syscall.Mmap(-1, 0, 1<<16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(memory)
+	type node struct {
+		next *node
+		n    int
+	}
+	type value struct {
+		before *node
+		nodes  []node
+		after  *node
+	}
+	const count = 4
+	nodes := unsafex.SliceOf[node](unsafex.DataOf(memory), count, count)
+	for i := range nodes {
+		nodes[i] = node{&nodes[(i+1)%count], i}
+	}
+	first := &nodes[0]
+	cloners(t, func(t *testing.T, clone func(*value, ...CloneOptions) *value) {
+		for name, v := range map[string]*value{
+			"pointer before": {before: first, nodes: nodes},
+			"pointer behind": {nodes: nodes, after: first},
+			"slice":          {nodes: nodes},
+		} {
+			c := clone(v)
+			if c.before != v.before || c.after != v.after {
+				t.Errorf("%s: a pointer to memory of others leads elsewhere", name)
+			}
+			if &c.nodes[0] == first || len(c.nodes) != count || cap(c.nodes) != count {
+				t.Fatalf("%s: the slice is shared, or has another length", name)
+			}
+			for i, n := range c.nodes {
+				if n != nodes[i] {
+					t.Errorf("%s: element %d is %v and not %v", name, i, n, nodes[i])
+				}
+			}
+		}
+	})
+}

@@ -84,7 +84,7 @@ const (
 	isBox                      // The value in an interface. No pointer leads to it.
 	isScratch                  // Memory of the clone itself: the root, keys and elements of maps.
 	isMap
-	isArray  // As isMemory, but of package-level variables: slices lead to it, pointers to it are shared.
+	isArray  // As isMemory, but slices lead to it, and pointers to it are shared: see isShared.
 	isShared // Not copied.
 )
 
@@ -244,7 +244,7 @@ func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
 	b := c.at(i)
 	if root := c.current == 0 && c.at(0).plan.whole.Kind() == reflect.Pointer; root {
 		c.rootsLead = i
-	} else if !old && (c.isShared(q) || c.isOutside(q)) {
+	} else if !old && c.isShared(q) {
 		b.kind = isShared
 	}
 	if b.kind == isShared {
@@ -263,9 +263,10 @@ func (c *cloner) isKept(addr uintptr) bool {
 	return false
 }
 
-// isShared says whether q leads to a package-level variable that is not copied.
+// isShared says whether pointers to q are shared: it leads to a package-level variable that is not
+// copied, or to memory of others.
 func (c *cloner) isShared(q unsafex.Ptr) bool {
-	return !c.globals && c.grounds.Of(q) == graph.InGlobals && !c.inRootsLead(q)
+	return !c.globals && c.grounds.Of(q) == graph.InGlobals && !c.inRootsLead(q) || c.isOutside(q)
 }
 
 // inRootsLead says whether q leads into the variable that the root points to.
