@@ -82,11 +82,7 @@ func (b *bump) claim(c *chunk, u, end uintptr, zero bool) {
 
 // more is a chunk with room for n bytes: a new current one, or one for this block alone.
 func (b *bump) more(n uintptr) (*chunk, error) {
-	most := classBytes(b.grow) / 4
-	if b.a.noReuse || b.expect > 0 {
-		most = b.plan()
-	}
-	if n > most {
+	if n > b.most() {
 		return b.moreLarge(n)
 	}
 	c := b.spare
@@ -106,6 +102,17 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 	b.use(c)
 	b.a.changed()
 	return c, nil
+}
+
+// most is the size of the largest block that gets no chunk of its own.
+func (b *bump) most() uintptr {
+	switch {
+	case b.a.kind == kindFixed: // There is one chunk for all.
+		return maxBytes
+	case b.a.noReuse || b.expect > 0:
+		return b.plan()
+	}
+	return classBytes(b.grow) / 4
 }
 
 // retire closes the current chunk and leaves the bump without one.

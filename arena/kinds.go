@@ -121,7 +121,6 @@ func newFixed(n int) (*Arena, error) {
 	a.noteChunk(c)
 	c.owner.Store(a.rec.id)
 	index.add(c)
-	a.words.grow = classOf(uintptr(n)) + 24 // No block has a chunk of its own.
 	a.words.spare = c
 	a.rec.held.Store(int64(n))
 	a.rec.noteLeak()

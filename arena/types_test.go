@@ -1,6 +1,8 @@
 package arena
 
 import (
+	"errors"
+	"math/bits"
 	"reflect"
 	"strings"
 	"testing"
@@ -168,5 +170,25 @@ func TestFixed(t *testing.T) {
 			}
 		}
 		a.Free()
+	}
+}
+
+// TestFixedLargest has the largest fixed arena of a 32-bit system, which nearly fills a chunk's
+// largest class.
+func TestFixedLargest(t *testing.T) {
+	chunked(t)
+	if bits.UintSize == 64 || testing.Short() {
+		t.Skip("needs a 32-bit system, and 488 MiB")
+	}
+	const n = (maxBytes - maxBytes/21) &^ 7
+	a, err := TryNewFixed(n)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer a.Free()
+	New[int64](a)
+	MakeSlice[byte](a, n-8, n-8)
+	if _, err := TryNew[int64](a); !errors.Is(err, offheap.ErrLimit) {
+		t.Error(err)
 	}
 }
