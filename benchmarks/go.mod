@@ -7,6 +7,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/freehold-go/freehold v0.1.0
+	github.com/freehold-go/freehold/benchmarks/foreign/load v0.0.0
 	github.com/freehold-go/freehold/cmd v0.1.0
 	github.com/goccy/go-json v0.12.0
 	github.com/google/btree v1.1.3
@@ -59,5 +60,6 @@ require (
 // Nobody installs this module, so it may point at what lies beside it.
 replace (
 	github.com/freehold-go/freehold => ../
+	github.com/freehold-go/freehold/benchmarks/foreign/load => ./foreign/load
 	github.com/freehold-go/freehold/cmd => ../cmd
 )

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold/benchmarks/internal/proof"
 	"github.com/freehold-go/freehold/cmd/doctor"
 )
 
@@ -83,7 +84,7 @@ func TestBars(t *testing.T) {
 	}
 	met := func(outcomes ...*outcome) (all []bool) {
 		for _, b := range bars(outcomes) {
-			all = append(all, b.met)
+			all = append(all, b.Met)
 		}
 		return all
 	}
@@ -134,13 +135,13 @@ func TestProposed(t *testing.T) {
 
 func TestInsert(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(path, []byte("head\n"+begin+"old\n"+end+"tail\n"), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte("head\n"+pageMarks.Begin+"old\n"+pageMarks.End+"tail\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	tables(&text, []*outcome{{program: program{name: "quiet"}, verdict: "It is I/O."}}, []bar{{"silent", "1 of 1", true}})
+	tables(&text, []*outcome{{program: program{name: "quiet"}, verdict: "It is I/O."}}, []proof.Bar{proof.NewBar("silent", "1 of 1", true)})
 	for range 2 { // a second time it replaces what the first wrote
-		if err := insert(path, text.String()); err != nil {
+		if err := pageMarks.Insert(path, text.String()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,7 +153,7 @@ func TestInsert(t *testing.T) {
 	if err := os.WriteFile(path, []byte("no marks"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := insert(path, text.String()); err == nil || !strings.Contains(err.Error(), "missing") {
+	if err := pageMarks.Insert(path, text.String()); err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("a page without marks: %v", err)
 	}
 }

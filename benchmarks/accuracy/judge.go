@@ -5,8 +5,8 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/freehold-go/freehold/benchmarks/internal/proof"
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -112,13 +112,7 @@ func alarms(r *doctor.Report) (ids []string) {
 	return ids
 }
 
-// bar is a demand, and whether it is met.
-type bar struct {
-	demand, got string
-	met         bool
-}
-
-func bars(outcomes []*outcome) []bar {
+func bars(outcomes []*outcome) []proof.Bar {
 	var finding, first, sign, elsewhere, silent, twins, quiet int
 	var off []float64
 	var missed, wrong, loud []string
@@ -153,25 +147,16 @@ func bars(outcomes []*outcome) []bar {
 			loud = append(loud, o.name+" after")
 		}
 	}
-	var all []bar
+	var all []proof.Bar
 	if finding > 0 {
 		m := terminal.Median(off)
 		all = append(all,
-			bar{"the right finding first, in all but one", of(first, finding, missed), first >= finding-mayMiss},
-			bar{"the sign of the gain right, in all", of(sign, finding, wrong), sign == finding},
-			bar{"median error of the predicted gain at most " + terminal.Percent(maxMedian), terminal.Percent(m), m <= maxMedian})
+			proof.NewBar("the right finding first, in all but one", proof.Of(first, finding, missed), first >= finding-mayMiss),
+			proof.NewBar("the sign of the gain right, in all", proof.Of(sign, finding, wrong), sign == finding),
+			proof.NewBar("median error of the predicted gain at most "+terminal.Percent(maxMedian), terminal.Percent(m), m <= maxMedian))
 	}
 	// Narrower than silence after the change, which a program with other costs cannot have; the
 	// last column tells which are silent.
-	return append(all, bar{fmt.Sprintf("narrowed from silence: nothing found where the cost is elsewhere, and this finding gone after the change (wholly silent: %d of %d)", quiet, finding), of(silent+twins, elsewhere+finding, loud),
-		silent+twins == elsewhere+finding})
-}
-
-// of is "n of all" and the names of those that are not among the n.
-func of(n, all int, not []string) string {
-	s := fmt.Sprintf("%d of %d", n, all)
-	if len(not) > 0 {
-		s += "; not " + strings.Join(not, ", ")
-	}
-	return s
+	return append(all, proof.NewBar(fmt.Sprintf("narrowed from silence: nothing found where the cost is elsewhere, and this finding gone after the change (wholly silent: %d of %d)", quiet, finding), proof.Of(silent+twins, elsewhere+finding, loud),
+		silent+twins == elsewhere+finding))
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/freehold-go/freehold/benchmarks/internal/proof"
 	"github.com/freehold-go/freehold/benchmarks/samples/load"
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/evidence"
@@ -36,7 +37,7 @@ type harness struct {
 
 // build builds all samples, from whatever folder of the module the command was started in.
 func build(ctx context.Context, o options) (*harness, error) {
-	root, err := moduleRoot()
+	root, err := proof.ModuleRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -59,18 +60,6 @@ func build(ctx context.Context, o options) (*harness, error) {
 }
 
 func (h *harness) close() { os.RemoveAll(h.bin) }
-
-func moduleRoot() (string, error) {
-	out, err := exec.Command("go", "env", "GOMOD").Output()
-	if err != nil {
-		return "", fmt.Errorf("go env GOMOD: %w", err)
-	}
-	root := filepath.Dir(strings.TrimSpace(string(out)))
-	if _, err := os.Stat(filepath.Join(root, "samples", "load")); err != nil {
-		return "", errors.New("no samples here: run it in the folder benchmarks of freehold's repository")
-	}
-	return root, nil
-}
 
 // runs are the measurements of one program: seconds of CPU time for an operation.
 type runs struct {
@@ -112,7 +101,7 @@ func (h *harness) measure(p program) error {
 		r.Before, r.After = append(r.Before, b), append(r.After, a)
 		fmt.Fprint(os.Stderr, ".")
 	}
-	return writeJSON(path, r)
+	return proof.WriteJSON(path, r)
 }
 
 // profile runs both forms with profiles, the second with the setting that the doctor proposes, if
@@ -136,14 +125,8 @@ func (h *harness) profile(p program, dir string) (r runs, err error) {
 }
 
 func readRuns(path string) (r runs, err error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return r, err
-	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		return r, fmt.Errorf("%s: %w", filepath.Base(path), err)
-	}
-	return r, nil
+	err = proof.ReadJSON(path, &r)
+	return r, err
 }
 
 // child runs a form once and returns its CPU time for an operation. A run with profiles does scale
@@ -164,7 +147,7 @@ func (h *harness) child(p program, after bool, profiles string, scale int) (floa
 		args = append(args, "-times", strconv.Itoa(scale))
 	}
 	cmd := exec.CommandContext(h.ctx, filepath.Join(h.bin, p.name), args...)
-	cmd.Env = append(clean(os.Environ()), env...)
+	cmd.Env = append(proof.Clean(os.Environ()), env...)
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
@@ -208,14 +191,6 @@ var proposals = map[string]string{
 	"proposed_gomaxprocs":   "GOMAXPROCS",
 }
 
-// clean drops from an environment what changes Go's runtime or freehold.
-func clean(environment []string) []string {
-	return slices.DeleteFunc(slices.Clone(environment), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "FREEHOLD"}, name)
-	})
-}
-
 // diagnose reads the profiles of one form, as files given to the doctor.
 func diagnose(dir string, p program, after bool) (*doctor.Report, error) {
 	form := "before"
@@ -231,7 +206,7 @@ func diagnose(dir string, p program, after bool) (*doctor.Report, error) {
 }
 
 func evidenceIn(dir string) (*evidence.Evidence, error) {
-	root, err := moduleRoot()
+	root, err := proof.ModuleRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -251,12 +226,4 @@ func evidenceIn(dir string) (*evidence.Evidence, error) {
 		}
 	}
 	return e, nil
-}
-
-func writeJSON(path string, v any) error {
-	text, err := json.MarshalIndent(v, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o666)
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/freehold-go/freehold/benchmarks/internal/proof"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -36,22 +37,19 @@ func report(o options) (bad bool, err error) {
 	found := bars(outcomes)
 	tables(&text, outcomes, found)
 	for _, b := range found {
-		bad = bad || !b.met
+		bad = bad || !b.Met
 	}
 	os.Stdout.Write(text.Bytes())
 	if o.doc != "" {
-		err = insert(o.doc, text.String())
+		err = pageMarks.Insert(o.doc, text.String())
 	}
 	return bad, err
 }
 
 // tables writes the predicted and measured gains, in Markdown.
-func tables(w *bytes.Buffer, outcomes []*outcome, found []bar) {
+func tables(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
 	fmt.Fprintf(w, "Go %s on %s/%s, %d processors; %s.\n\n", strings.TrimPrefix(runtime.Version(), "go"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), pairs(outcomes))
-	fmt.Fprintln(w, "| bar | reached | |\n|---|---|---|")
-	for _, b := range found {
-		fmt.Fprintf(w, "| %s | %s | %s |\n", b.demand, b.got, mark(b.met))
-	}
+	proof.WriteBars(w, found)
 	fmt.Fprintln(w, "\n| program | runs | change | must find | first | predicted | measured | error | after the change |\n|---|---|---|---|---|---:|---:|---:|---|")
 	for _, o := range outcomes {
 		if o.finding == "" {
@@ -62,13 +60,13 @@ func tables(w *bytes.Buffer, outcomes []*outcome, found []bar) {
 			predicted = terminal.PercentError(o.predicted(), o.gain.Error)
 			off = terminal.Percent(o.off())
 		}
-		fmt.Fprintf(w, "| %s | %s | %s, %s | %s | %s | %s | %s | %s | %s |\n", o.name, or(o.module, "own code"), o.change, o.quantity,
+		fmt.Fprintf(w, "| %s | %s | %s, %s | %s | %s | %s | %s | %s | %s |\n", o.name, proof.Or(o.module, "own code"), o.change, o.quantity,
 			o.finding, first(o), predicted, terminal.Percent(o.measured()), off, silence(o))
 	}
 	fmt.Fprintln(w, "\n| program whose cost is elsewhere | runs | findings | verdict |\n|---|---|---|---|")
 	for _, o := range outcomes {
 		if o.finding == "" {
-			fmt.Fprintf(w, "| %s | %s | %s | %s |\n", o.name, or(o.module, "own code"), or(strings.Join(o.others, ", "), "none"), o.verdict)
+			fmt.Fprintf(w, "| %s | %s | %s | %s |\n", o.name, proof.Or(o.module, "own code"), proof.Or(strings.Join(o.others, ", "), "none"), o.verdict)
 		}
 	}
 }
@@ -108,36 +106,5 @@ func silence(o *outcome) string {
 	return "silent"
 }
 
-func mark(met bool) string {
-	if met {
-		return "met"
-	}
-	return "**missed**"
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// The tables stand between these lines of the page.
-const (
-	begin = "<!-- tables: make accuracy -->\n"
-	end   = "<!-- end of tables -->\n"
-)
-
-// insert replaces what stands between the marks of a page.
-func insert(path, tables string) error {
-	page, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	head, rest, ok := strings.Cut(string(page), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		return fmt.Errorf("%s: the lines %q and %q are missing, between which the tables go", path, strings.TrimSpace(begin), strings.TrimSpace(end))
-	}
-	return os.WriteFile(path, []byte(head+begin+"\n"+tables+"\n"+end+tail), 0o666)
-}
+// pageMarks are the lines that the tables stand between.
+var pageMarks = proof.Marks{Begin: "<!-- tables: make accuracy -->\n", End: "<!-- end of tables -->\n"}

@@ -38,6 +38,9 @@ type Sample struct {
 
 	// After sets up the form after a change that an expert would make. It is nil if there is none.
 	After func() Op
+
+	// Close runs after the last operation. It removes files, for example. It may be nil.
+	Close func()
 }
 
 // Result is what a run prints, as one line of JSON on standard output.
@@ -120,6 +123,9 @@ func run(out io.Writer, s Sample, o *options) error {
 		}
 	}
 	runtime.KeepAlive(op) // the last heap profile shows what the set-up left alive
+	if s.Close != nil {
+		s.Close()
+	}
 	return json.NewEncoder(out).Encode(result)
 }
 

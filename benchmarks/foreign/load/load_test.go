@@ -21,7 +21,8 @@ const kindVariable = "LOAD_TEST_DRIVER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(kindVariable) {
 	case "library":
-		Main(Sample{Ops: 100, Before: func() Op { return allocate(1 << 10) }, After: func() Op { return allocate(0) }})
+		Main(Sample{Ops: 100, Before: func() Op { return allocate(1 << 10) }, After: func() Op { return allocate(0) },
+			Close: func() { fmt.Fprintln(os.Stderr, "closed") }})
 	case "service":
 		Serve(Service{Ops: 100, Connections: 3, Start: serveTest, Prepare: ask(-1), Dial: dialTest})
 	default:
@@ -111,6 +112,9 @@ func TestRuns(t *testing.T) {
 		}
 		if r.Ops != 200 || r.CPU < 0 || r.Wall <= 0 || r.Peak < 1<<20 || r.Peak > 1<<30 {
 			t.Errorf("%s: result %+v", kind, r)
+		}
+		if kind == "library" && !strings.Contains(complaint, "closed") {
+			t.Error("it was not closed")
 		}
 	}
 }

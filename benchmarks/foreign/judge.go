@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/freehold-go/freehold/benchmarks/internal/proof"
+	"github.com/freehold-go/freehold/cmd/doctor"
+)
+
+// outcome is what came of one program.
+type outcome struct {
+	program
+	verdict *verdict
+	first   string // what stands first: settings or an id
+	harmful []rejection
+	rows    []row // settings that were measured
+	changed *row  // the change that was measured
+	kept    *kept
+}
+
+func (o *outcome) rightFirst() bool { return slices.Contains(o.right, o.first) }
+
+// judge compares the report on a kept program with the measurements and the judgement.
+func judge(ctx context.Context, keep string, p program) (*outcome, error) {
+	o := &outcome{program: p, kept: new(kept)}
+	if err := proof.ReadJSON(filepath.Join(keep, p.name, runsFile), o.kept); err != nil {
+		return nil, err
+	}
+	v, err := diagnose(ctx, filepath.Join(keep, p.name))
+	if err != nil {
+		return nil, err
+	}
+	o.verdict, o.first, o.harmful = v, first(v), rejected(v, p)
+	for _, f := range p.forms()[1:] {
+		r, ok := o.kept.compare(f.name)
+		if !ok {
+			continue
+		}
+		if r.program = p.name; f.after {
+			r.predict(v, p.applied)
+			o.changed = &r
+			continue
+		}
+		r.predictSetting(v, f.env)
+		o.rows = append(o.rows, r)
+	}
+	return o, nil
+}
+
+// first is what the report puts first. Findings about settings count as settings. The rows of
+// settings stand first if the best of them wins more than the first finding.
+func first(v *verdict) string {
+	best := 0.0
+	for _, r := range v.Settings {
+		best = max(best, r.Gain)
+	}
+	switch {
+	case len(v.Findings) == 0 && best == 0:
+		return "none"
+	case len(v.Findings) == 0 || best > v.Findings[0].Gain.SameGOGC:
+		return settings
+	}
+	switch id := v.Findings[0].ID; id {
+	case "gc-too-often", "limit-thrash":
+		return settings
+	default:
+		return id
+	}
+}
+
+// rejected are the remedies of the report that an expert rejects.
+func rejected(v *verdict, p program) (all []rejection) {
+	for _, r := range p.harmful {
+		if slices.ContainsFunc(v.Findings, func(f doctor.Finding) bool {
+			return f.ID == r.id && strings.Contains(f.Remedy.Text, r.remedy)
+		}) {
+			all = append(all, r)
+		}
+	}
+	return all
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// kind is how a program is started.
+type kind string
+
+const (
+	library kind = "library" // a driver in programs/ calls load.Main
+	service kind = "service" // a driver in programs/ calls load.Serve
+	command kind = "command" // the program itself, installed
+)
+
+// settings stands in a judgement for the report's rows of settings.
+const settings = "settings"
+
+// program is a program of other people under a load, and the judgement of an expert, which was
+// written before the doctor saw the program.
+type program struct {
+	name    string // folder in programs, if it has a driver
+	module  string
+	version string
+	kind    kind
+	does    string // in one sentence: the work, and under which load
+	unseen  bool   // the doctor's code was frozen before the program was looked at
+
+	env      []string   // the environment that the program runs in
+	settings [][]string // the environments that it is timed under; nil for GOGC=200, 400 and 800
+	command  *installed // for a command
+
+	right   []string    // settings, or ids in docs/findings: any of them may stand first
+	why     string      // of right, in one sentence, with the figures that pprof shows
+	harmful []rejection // what an expert would not do
+
+	applied *change // the form after; nil if there is none
+}
+
+// rejection is a remedy that an expert rejects for this program.
+type rejection struct {
+	id     string // of the finding
+	remedy string // a word of the remedy's text, if only that remedy is wrong
+	why    string
+}
+
+// change is what the form after differs by.
+type change struct {
+	what    string
+	finding string // the id whose gain it realises
+	env     []string
+	// sameMemory says that the form after runs with a larger GOGC in the memory of the form before:
+	// the gain is the one at the same memory.
+	sameMemory bool
+}
+
+// installed is a command without a driver.
+type installed struct {
+	pkg     string                              // for go install, without the version; "" if path is set
+	path    func() (string, error)              // a program that is there already, such as a tool of Go
+	prepare func(dir string) error              // makes the input, in a folder that is kept
+	args    func(dir string) []string           // of a timed run, in that folder
+	profile func(dir, profiles string) []string // of the run with profiles; it writes names of load.Files
+	// exits are the codes of success besides 0: a linter that found something ends with 1.
+	exits []int
+	// ops is the number of equal operations in a run, such as files; 1 if it is left out.
+	ops int
+}
+
+// accepts reports whether a command that ended has succeeded.
+func (c *installed) accepts(cmd *exec.Cmd) bool {
+	return cmd.ProcessState != nil && slices.Contains(c.exits, cmd.ProcessState.ExitCode())
+}
+
+// standardSettings are the environments that most programs are timed under, beside their own.
+var standardSettings = [][]string{{"GOGC=200"}, {"GOGC=400"}, {"GOGC=800"}}
+
+func (p program) variants() [][]string {
+	if p.settings != nil {
+		return p.settings
+	}
+	return standardSettings
+}
+
+// Names of forms beside those of settings, which are their environment.
+const (
+	formBase  = "base"
+	formAfter = "after"
+)
+
+// form is a way to run a program.
+type form struct {
+	name  string
+	env   []string
+	after bool
+}
+
+// forms are those of a round.
+func (p program) forms() []form {
+	all := []form{{name: formBase, env: p.env}}
+	for _, env := range p.variants() {
+		all = append(all, form{name: strings.Join(env, " "), env: append(append([]string(nil), p.env...), env...)})
+	}
+	if p.applied != nil {
+		all = append(all, form{name: formAfter, env: append(append([]string(nil), p.env...), p.applied.env...), after: true})
+	}
+	return all
+}

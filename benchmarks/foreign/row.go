@@ -1,0 +1,93 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+)
+
+// row is a prediction beside the measurement.
+type row struct {
+	program, form       string
+	predicted, interval float64 // shares of the CPU time
+	absent              bool    // nothing was predicted
+	measured            float64
+	memory              float64 // predicted, bytes; 0 if unknown
+	rss, base           float64 // measured peaks of this form and of the base, bytes
+}
+
+// noise is the gain below which a measurement has no sign, and no relative error.
+const noise = 0.01
+
+// off is the error of a prediction, as a share of the measured gain; 1 if there is none.
+func (r row) off() float64 {
+	if r.absent {
+		return 1
+	}
+	return math.Abs(r.predicted-r.measured) / math.Abs(r.measured)
+}
+
+// rightSign reports whether the prediction has the sign of the measurement, or both are noise.
+func (r row) rightSign() bool {
+	if math.Abs(r.measured) < noise {
+		return !r.absent && math.Abs(r.predicted) < 2*noise
+	}
+	return !r.absent && math.Signbit(r.predicted) == math.Signbit(r.measured)
+}
+
+func (r row) within() bool { return !r.absent && math.Abs(r.predicted-r.measured) <= r.interval }
+
+// predict takes the prediction for a change from the finding that it is about.
+func (r *row) predict(v *verdict, c *change) {
+	i := slices.IndexFunc(v.Findings, func(f doctor.Finding) bool { return f.ID == c.finding })
+	if r.absent = i < 0; r.absent {
+		return
+	}
+	gain := v.Findings[i].Gain
+	r.predicted, r.interval = gain.SameGOGC, gain.Error
+	if c.sameMemory {
+		r.predicted = gain.SameMemory
+	}
+}
+
+// predictSetting takes the prediction from the row of the settings that an environment has.
+func (r *row) predictSetting(v *verdict, env []string) {
+	gogc, limit := 0.0, 0.0
+	for _, variable := range env { // a later one counts
+		name, value, _ := strings.Cut(variable, "=")
+		switch name {
+		case "GOGC":
+			gogc = percent(value)
+		case "GOMEMLIMIT":
+			limit = bytesOf(value)
+		}
+	}
+	i := slices.IndexFunc(v.Settings, func(s settingRow) bool { return (gogc == 0 || s.GOGC == gogc) && s.Limit == limit })
+	if r.absent = i < 0; !r.absent {
+		s := v.Settings[i]
+		r.predicted, r.interval, r.memory = s.Gain, s.Error, s.Memory
+	}
+}
+
+// percent reads GOGC: -1 is off.
+func percent(value string) float64 {
+	if n, err := strconv.ParseFloat(value, 64); err == nil {
+		return n
+	}
+	return -1
+}
+
+// bytesOf reads GOMEMLIMIT, whose number has one of these units; 0 is off.
+func bytesOf(value string) float64 {
+	unit := 1.0
+	for i, name := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if number, ok := strings.CutSuffix(value, name); ok {
+			value, unit = number, math.Exp2(float64(10*(i+1)))
+		}
+	}
+	n, _ := strconv.ParseFloat(strings.TrimSuffix(value, "B"), 64)
+	return n * unit
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/freehold-go/freehold/benchmarks/internal/proof"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// pageMarks are the lines that the tables stand between.
+var pageMarks = proof.Marks{Begin: "<!-- tables: go run ./foreign -->\n", End: "<!-- end of tables of foreign programs -->\n"}
+
+// report judges all programs that were kept, prints the tables, and reports whether a bar is
+// missed.
+func report(ctx context.Context, o options) (bad bool, err error) {
+	var outcomes []*outcome
+	for _, p := range selected(o.run) {
+		out, err := judge(ctx, o.keep, p)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(os.Stderr, "%s: was not run\n", p.name)
+			bad = true
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", p.name, err)
+		}
+		outcomes = append(outcomes, out)
+	}
+	if len(outcomes) == 0 {
+		return false, fmt.Errorf("no program of %s was run", o.run)
+	}
+	var text bytes.Buffer
+	found := bars(outcomes)
+	tables(&text, outcomes, found)
+	for _, b := range found {
+		bad = bad || !b.Met
+	}
+	os.Stdout.Write(text.Bytes())
+	if o.doc != "" {
+		err = pageMarks.Insert(o.doc, text.String())
+	}
+	return bad, err
+}
+
+// tables writes the bars, the judgements and the gains, in Markdown.
+func tables(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
+	least, most := rounds(outcomes)
+	fmt.Fprintf(w, "%s on %s; medians of %d to %d rounds.\n\n", outcomes[0].kept.Go, outcomes[0].kept.Machine, least, most)
+	proof.WriteBars(w, found)
+	fmt.Fprintln(w, "\n| program | version | an expert would first | because | the report has first | harmful |\n|---|---|---|---|---|---|")
+	for _, o := range outcomes {
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", o.label(), o.version, strings.Join(o.right, " or "), o.why, o.firstCell(), o.harmCell())
+	}
+	fmt.Fprintln(w, "\n| program | settings | predicted | measured | error | memory predicted | peak RSS, before and after |\n|---|---|---:|---:|---:|---:|---:|")
+	for _, o := range outcomes {
+		for _, r := range o.rows {
+			memory := "–"
+			if r.memory > 0 {
+				memory = mib(r.memory)
+			}
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s → %s |\n", o.label(), r.form, r.gains(), memory, mib(r.base), mib(r.rss))
+		}
+	}
+	fmt.Fprintln(w, "\n| program | change | finding | predicted | measured | error | peak RSS, before and after |\n|---|---|---|---:|---:|---:|---:|")
+	for _, o := range outcomes {
+		if r := o.changed; r != nil {
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s → %s |\n", o.label(), o.applied.what, o.applied.finding, r.gains(), mib(r.base), mib(r.rss))
+		}
+	}
+}
+
+// rounds is how many rounds the programs had, the fewest and the most.
+func rounds(outcomes []*outcome) (least, most int) {
+	least = len(outcomes[0].kept.Forms[formBase])
+	for _, o := range outcomes {
+		n := len(o.kept.Forms[formBase])
+		least, most = min(least, n), max(most, n)
+	}
+	return least, most
+}
+
+// label is the name; programs that were not seen before are in italics.
+func (o *outcome) label() string {
+	if o.unseen {
+		return "*" + o.name + "*"
+	}
+	return o.name
+}
+
+func (o *outcome) firstCell() string {
+	if o.rightFirst() {
+		return o.first
+	}
+	return "**" + o.first + "**"
+}
+
+func (o *outcome) harmCell() string {
+	var ids []string
+	for _, r := range o.harmful {
+		ids = append(ids, "**"+r.id+"**: "+r.why)
+	}
+	return proof.Or(join(ids), "none")
+}
+
+// gains are three cells: predicted, measured, and the error.
+func (r row) gains() string {
+	predicted, off := "–", "–"
+	if !r.absent {
+		predicted = terminal.PercentError(r.predicted, r.interval)
+	}
+	if r.measured >= noise || r.measured <= -noise {
+		off = terminal.Percent(r.off())
+	}
+	return predicted + " | " + terminal.Percent(r.measured) + " | " + off
+}
+
+func mib(b float64) string { return fmt.Sprintf("%.0f MiB", b/(1<<20)) }
