@@ -175,3 +175,20 @@ func BenchmarkPairParallel(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkRefusedWithLocals is a request that a limit refuses while many Locals are open, each of
+// which has slots to add up.
+func BenchmarkRefusedWithLocals(b *testing.B) {
+	needSlabs(b)
+	for range 2000 {
+		l := NewLocal()
+		defer l.Close()
+		defer Free(l.Alloc(16))
+	}
+	defer SetLimit(SetLimit(ReadStats().InUse))
+	for b.Loop() {
+		if _, err := TryAlloc(1 << 20); err == nil {
+			b.Fatal("it is granted")
+		}
+	}
+}

@@ -254,6 +254,9 @@ func (h *heap) inUse(b *bin) int64 {
 	if b.size == 0 {
 		return n
 	}
+	if b.slabs.Load() == 0 {
+		return 0 // Most bins have none. A program with thousands of Locals has as many slots to add.
+	}
 	if b.id < nullBin {
 		for _, c := range *h.active.Load() {
 			n += c.bins[b.id].outstanding()
