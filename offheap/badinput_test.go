@@ -391,3 +391,24 @@ func refused[T any](t *testing.T, path string) {
 		wantMisuse(t, "Delete", "foreign pointer", func() { Delete(new(T)) })
 	}
 }
+
+// TestMakeSliceInFileTooLong: a slice that no file holds is refused as one that this file has no room
+// for, and a closed file is reported first.
+func TestMakeSliceInFileTooLong(t *testing.T) {
+	f := tempFile(t, 1<<16)
+	for _, n := range []int{1 << 14, math.MaxInt / 8, math.MaxInt/8 + 1, math.MaxInt - 1, math.MaxInt} {
+		if _, err := MakeSliceInFile[uint64](f, n); !errors.Is(err, ErrLimit) || errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), f.name) {
+			t.Errorf("%d values: %v", n, err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if e, ok := recover().(*MisuseError); !ok || !strings.Contains(e.Kind, "closed") {
+			t.Errorf("in a closed file: %v", e)
+		}
+	}()
+	_, err := MakeSliceInFile[uint64](f, math.MaxInt)
+	t.Errorf("in a closed file: %v", err)
+}

@@ -276,17 +276,18 @@ func NewInFile[T any](f *File) (Ref[T], error) {
 }
 
 // MakeSliceInFile allocates n zero values of T in a row. The Ref leads to the first; [Ref.SliceIn]
-// returns all of them.
+// returns all of them. It fails and panics as [NewInFile] does, and panics if n is negative.
 func MakeSliceInFile[T any](f *File, n int) (Ref[T], error) {
 	d := describe[T]()
 	d.checkFile("MakeSliceInFile")
 	if n < 0 {
 		panic(fmt.Errorf("offheap: MakeSliceInFile of %s: negative length %d", d.typ, n))
 	}
-	if d.size > 0 && uintptr(n) > largestAlloc/d.size {
-		return Ref[T]{}, tooMany(uintptr(n), d)
+	bytes := uintptr(largestAlloc) // More than any file has room for.
+	if d.size == 0 || uintptr(n) <= largestAlloc/d.size {
+		bytes = max(uintptr(n)*d.size, 1)
 	}
-	off, err := f.alloc(max(uintptr(n)*d.size, 1), d.align)
+	off, err := f.alloc(bytes, d.align)
 	return Ref[T]{off: off}, err
 }
 
