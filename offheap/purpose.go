@@ -202,9 +202,15 @@ func (p *Purpose) allocBytes(op string, n int, align uintptr, zero bool) ([]byte
 // SetLimit bounds the bytes in use, 0 for no bound, and returns the old bound. A request may need a
 // new slab (64 to 512 KiB) or a large block. If that, together with all blocks in use and the free
 // blocks of the request's own size, would exceed the bound, the request fails with [ErrLimit].
-// Blocks in use stay. So the bound is kept to within a slab for each size. Free blocks of other
-// sizes do not count, nor does free memory; [Purge] returns it. A test that needs one block should
-// leave room for a slab.
+// Blocks in use stay. Free blocks of other sizes do not count, nor does free memory; [Purge] returns
+// it. A test that needs one block should leave room for a slab.
+//
+// A free block of a slab that exists is allocated whatever the bound is. A slab exists as long as one
+// of its blocks is in use; a slab of a type that holds a bool or is self-contained exists for good. So
+// the bytes in use exceed the bound by the free blocks of such slabs if the program allocates many
+// blocks of one size, frees most of them, does so for another size, and then allocates the first size
+// again. A program that allocates the same sizes all the time keeps the bound to within a slab for
+// each size.
 func SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.start()
