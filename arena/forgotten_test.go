@@ -58,3 +58,34 @@ func TestForgottenPlaces(t *testing.T) {
 		t.Errorf("%d others, %d places", p.others, len(p.count))
 	}
 }
+
+// TestFreeInFinalizer frees an arena in its own finalizer, after the registry has struck it off.
+func TestFreeInFinalizer(t *testing.T) {
+	chunked(t)
+	type counts struct{ struck, freed, sum int64 }
+	done := make(chan counts, 1)
+	func() {
+		a := NewArena()
+		New[[64]int64](a) // Types with pointers would keep the finalizer from running.
+		r := a.rec
+		runtime.SetFinalizer(a, func(a *Arena) {
+			ReadTotals()
+			c := counts{struck: r.held.Load()}
+			before := store.held.Load()
+			a.Free()
+			done <- counts{c.struck, r.held.Load(), store.held.Load() - before}
+		})
+	}()
+	for {
+		runtime.GC()
+		select {
+		case c := <-done:
+			if c != (counts{}) {
+				t.Errorf("bytes counted when the collector had found the arena, after Free, and by Free: %+v; want none", c)
+			}
+			return
+		default:
+			runtime.Gosched()
+		}
+	}
+}

@@ -98,12 +98,19 @@ func (r *record) forget() {
 	}
 }
 
+// unregister strikes off the record of an arena that was freed. The record may be gone: a finalizer
+// of the Arena itself sees it after the collector has found it, and can free it all the same. Its
+// bytes have left the sums twice then.
 func unregister(r *record) {
 	r.noLeak()
 	s := shardOf(r.id)
 	s.mu.Lock()
+	known := s.byID[r.id] != nil
 	delete(s.byID, r.id)
 	s.mu.Unlock()
+	if !known && r.kind != kindHeap {
+		store.charge(-r.held.Swap(0))
+	}
 }
 
 func (k kind) offHeap() bool { return k == kindOffHeap || k == kindFixed }
