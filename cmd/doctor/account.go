@@ -103,6 +103,18 @@ type trace struct {
 	allocBytes, inuseBytes float64
 }
 
+// calledByUser reports whether the user's code allocates, or calls the standard library's functions
+// that do. What the code of others makes, by the standard library or itself, its caller cannot
+// leave out.
+func (s *site) calledByUser() bool {
+	for _, f := range s.frames {
+		if !f.Std && !f.Runtime {
+			return f.User
+		}
+	}
+	return s.at.User
+}
+
 // cpuNow is the CPU time that the allocator spends for the site.
 func (s *site) cpuNow() float64 { return s.allocCPU + s.zeroCPU }
 

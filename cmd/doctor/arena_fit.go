@@ -103,9 +103,10 @@ func (a *account) makers(sites []*site) string {
 		if s.at.User {
 			continue
 		}
-		cost[s.at.Package] += a.cost(s)
-		if top == "" || cost[s.at.Package] > cost[top] {
-			top = s.at.Package
+		pkg := libraryOf(s).Package
+		cost[pkg] += a.cost(s)
+		if top == "" || cost[pkg] > cost[top] {
+			top = pkg
 		}
 	}
 	return "package " + top

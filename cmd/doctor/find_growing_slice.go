@@ -28,7 +28,7 @@ const (
 func findGrowingSlice(a *account) []Finding {
 	var all bundles
 	for _, s := range a.free() {
-		if ownGrowth(s.at) && grows(s) {
+		if ownGrowth(s) && grows(s) {
 			all.add(s)
 		}
 	}
@@ -69,12 +69,12 @@ func findGrowingSlice(a *account) []Finding {
 
 // ownGrowth reports whether the user can choose the capacity: in code of the main module, and in
 // the standard library's growing buffers. In other modules the user cannot.
-func ownGrowth(at *stack.Frame) bool {
-	switch at.Package {
+func ownGrowth(s *site) bool {
+	switch s.at.Package {
 	case "bytes", "strings", "slices", "io", "os":
-		return at.Std
+		return s.at.Std && s.calledByUser() && s.at.Func != "slices.Grow" // which is exact
 	}
-	return at.User
+	return s.at.User
 }
 
 // grows reports whether a site's objects are steps of growing slices.

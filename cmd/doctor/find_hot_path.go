@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
@@ -59,17 +58,23 @@ func (a *account) hotPathRemedy(g group) Remedy {
 				"+ func (s *server) appendNames(out []string, list []item) []string { … } // the caller keeps out",
 		}
 	}
-	caller := g.sites[0].owner
-	text := fmt.Sprintf("Package %s allocates the memory. ", at.Package)
-	if caller.User {
+	lib := libraryOf(g.sites[0])
+	text := fmt.Sprintf("Package %s allocates the memory. ", lib.Package)
+	if caller := g.sites[0].owner; caller.User {
 		text += fmt.Sprintf("In %s, call it less often: keep the result for equal input, and ask for no more than you read. ", caller.Place())
 	}
 	text += "Look for its functions that append to, decode into or reset memory of yours, and for its options that avoid work. " +
-		"If none helps, the settings of the collector are what is left."
-	return Remedy{Text: text, Snippet: libraryOf(at) + "- out := lib.Encode(v)\n+ out = lib.AppendEncode(out[:0], v)"}
+		"If none helps, only the settings of the collector are left."
+	return Remedy{Text: text, Snippet: "  // " + lib.Package + ":\n- out := lib.Encode(v)\n+ out = lib.AppendEncode(out[:0], v)"}
 }
 
-// libraryOf is a line of a snippet that names the package.
-func libraryOf(at *stack.Frame) string {
-	return "  // " + strings.TrimSuffix(at.Package, "/") + ":\n"
+// libraryOf is the first function on a site's stack that belongs to a package of others, or to the
+// standard library if there is no such package.
+func libraryOf(s *site) *stack.Frame {
+	for _, f := range s.frames {
+		if !f.Std && !f.Runtime && !f.User {
+			return f
+		}
+	}
+	return s.at
 }

@@ -17,6 +17,11 @@ const (
 	// pointerFree is the part of bytes with pointers up to which memory counts as pointer-free: the
 	// estimate cannot distinguish so small a part from none.
 	pointerFree = 0.1
+	// leastScanned is how many bytes with pointers must be long-lived: a collection reads fewer in
+	// about a millisecond.
+	leastScanned = 4 << 20
+	// leastBallast is how many bytes without pointers must be long-lived: the smallest heap's size.
+	leastBallast = 4 << 20
 	// ballastPart is the part of the live heap from which memory without pointers decides how often
 	// the collector runs.
 	ballastPart = 0.2
@@ -50,7 +55,7 @@ func findLongLived(a *account) (found []Finding) {
 	}
 	for _, g := range a.groups(sites, keeps, leastKept*a.live) {
 		t := a.sum(g.sites)
-		if t.scanned < pointerFree*t.inuseBytes {
+		if t.scanned < max(pointerFree*t.inuseBytes, leastScanned) {
 			continue
 		}
 		gain := a.gainOf(t, 0)
@@ -96,7 +101,7 @@ func findBallast(a *account) (found []Finding) {
 	for _, g := range a.groups(sites, keeps, leastKept*a.live) {
 		t := a.sum(g.sites)
 		part := t.inuseBytes / max(a.live+a.roots, 1)
-		if part < ballastPart {
+		if part < ballastPart || t.inuseBytes < leastBallast {
 			continue
 		}
 		gain := a.gainOf(t, 0)

@@ -25,7 +25,7 @@ func findStringBuilding(a *account) []Finding {
 	var all bundles
 	for _, s := range a.free() {
 		// A caller cannot avoid the strings that other modules' code makes.
-		if (s.at.User || s.at.Std) && makesStrings(s) && s.inuseBytes < stringKept*s.allocBytes {
+		if s.calledByUser() && makesStrings(s) && s.inuseBytes < stringKept*s.allocBytes {
 			u := all.add(s)
 			u.ns += s.copyCPU
 		}
@@ -113,7 +113,7 @@ func stringKinds(sites []*site) (kinds []string) {
 		}
 	}
 	if len(kinds) > 4 {
-		kinds = append(kinds[:4:4], "and others")
+		kinds = append(kinds[:4:4], "others")
 	}
 	return kinds
 }

@@ -85,7 +85,7 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 		return 0, "" // The goal may be the limit's.
 	case known && goal > live:
 		return common(gogcOfGoal(live, b.roots, goal)), Inferred
-	case b.live > 0:
+	case b.liveKnown():
 		return defaultGOGC, Assumed
 	}
 	return 0, ""
@@ -183,6 +183,10 @@ func (a *account) memoryLimit() float64 {
 	}
 	return 0
 }
+
+// liveKnown reports whether anything tells of the live heap. A heap profile without anything in use
+// does: the heap is then smaller than the profile can tell, and the smallest heap decides.
+func (a *account) liveKnown() bool { return a.live > 0 || a.ev.Heap[1] != nil }
 
 // roomNow is the number of bytes that the program allocates from one collection to the next: as
 // counted, or else computed from the goal, or else from GOGC.

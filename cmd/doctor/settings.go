@@ -64,7 +64,7 @@ const (
 // nothing starts collections.
 func (a *account) settings() []Setting {
 	list := []Setting{}
-	if a.total == 0 || a.live == 0 || a.overtraced > 0 || a.pace.off() {
+	if a.total == 0 || !a.liveKnown() || a.overtraced > 0 || a.pace.off() {
 		return list
 	}
 	if a.pace.limited {
