@@ -144,12 +144,9 @@ func (system) Release(addr, size uintptr) error {
 
 // Protect implements Memory.
 func (system) Protect(addr, size uintptr, p Protection) error {
-	whole, err := checkFile(OpProtect, addr, size)
+	whole, err := checkProtect(addr, size, p)
 	if err != nil {
 		return err
-	}
-	if p > ReadWrite {
-		return &Error{Op: OpProtect, Addr: addr, Size: size, Err: errBadProtection}
 	}
 	return fail(OpProtect, addr, size, mprotect(addr, whole, protBits(p)))
 }

@@ -75,12 +75,9 @@ func (system) Release(addr, size uintptr) error { return refuse(OpRelease, addr,
 
 // Protect implements Memory.
 func (system) Protect(addr, size uintptr, p Protection) error {
-	whole, err := checkFile(OpProtect, addr, size)
+	whole, err := checkProtect(addr, size, p)
 	if err != nil {
 		return err
-	}
-	if p > ReadWrite {
-		return &Error{Op: OpProtect, Addr: addr, Size: size, Err: errBadProtection}
 	}
 	return refuse(OpProtect, addr, whole)
 }

@@ -167,6 +167,15 @@ func checkFile(op string, addr, size uintptr) (uintptr, error) {
 	return whole, nil
 }
 
+// checkProtect refuses what Protect cannot serve. It returns the size in whole pages.
+func checkProtect(addr, size uintptr, p Protection) (uintptr, error) {
+	whole, err := checkFile(OpProtect, addr, size)
+	if err == nil && p > ReadWrite {
+		err = &Error{Op: OpProtect, Addr: addr, Size: size, Err: errBadProtection}
+	}
+	return whole, err
+}
+
 // checkMapFile refuses what MapFile cannot serve.
 func checkMapFile(offset int64, size uintptr, p Protection) error {
 	if p > ReadWrite {
