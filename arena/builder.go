@@ -18,10 +18,10 @@ import (
 // this error and String panics with it, until Reset. [Builder.Grow] or [Builder.TryGrow] reserves memory
 // first.
 //
-// A Builder must not be copied after its first use; a copy panics at every use. An older copy that is
-// written over its original goes unnoticed: the next write may change a finished string. A Builder whose
-// arena was freed panics, too. So does one that was written to before the last Reset of the arena,
-// or after the checkpoint of a later Rewind, until its own Reset.
+// A Builder must not be copied after its first use; a copy panics at every use. An older copy that
+// is written over its original goes unnoticed: the next write may change a finished string. A
+// Builder whose arena was freed panics, too. So does one that was written to before the last Reset
+// of the arena, or after the checkpoint of a later Rewind, until its own Reset.
 //
 // [strings.Builder]: https://pkg.go.dev/strings#Builder
 type Builder struct {

@@ -29,8 +29,8 @@ import (
 // A Map serves one goroutine at a time, or many that only look up and iterate. It ends with its
 // arena's values: after Free and after Reset every use panics. So does every use after Rewind to a
 // checkpoint from before the Map was made, grew, or got its last key with a string. The Map itself,
-// some 300 bytes, is on the Go heap, so it can report this. A copy of a Map panics. An older copy that
-// is written over its original goes unnoticed: entries may be missing or wrong.
+// some 300 bytes, is on the Go heap, so it can report this. A copy of a Map panics. An older copy
+// that is written over its original goes unnoticed: entries may be missing or wrong.
 type Map[K comparable, V any] struct {
 	_     noCopy
 	self  *Map[K, V]    // Its own address, which a copy does not have.
