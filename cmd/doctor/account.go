@@ -115,6 +115,17 @@ func (s *site) calledByUser() bool {
 	return s.at.User
 }
 
+// library is the first function on the site's stack that belongs to a package of others, or to the
+// standard library if there is no such package.
+func (s *site) library() *stack.Frame {
+	for _, f := range s.frames {
+		if !f.Std && !f.Runtime && !f.User {
+			return f
+		}
+	}
+	return s.at
+}
+
 // cpuNow is the CPU time that the allocator spends for the site.
 func (s *site) cpuNow() float64 { return s.allocCPU + s.zeroCPU }
 

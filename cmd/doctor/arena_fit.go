@@ -103,7 +103,7 @@ func (a *account) makers(sites []*site) string {
 		if s.at.User {
 			continue
 		}
-		pkg := libraryOf(s).Package
+		pkg := s.library().Package
 		cost[pkg] += a.cost(s)
 		if top == "" || cost[pkg] > cost[top] {
 			top = pkg

@@ -2,8 +2,6 @@ package doctor
 
 import (
 	"fmt"
-
-	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
 // hotPathID names the finding about allocations that no arena, pool or size suits.
@@ -58,7 +56,7 @@ func (a *account) hotPathRemedy(g group) Remedy {
 				"+ func (s *server) appendNames(out []string, list []item) []string { … } // the caller keeps out",
 		}
 	}
-	lib := libraryOf(g.sites[0])
+	lib := g.sites[0].library()
 	text := fmt.Sprintf("Package %s allocates the memory. ", lib.Package)
 	if caller := g.sites[0].owner; caller.User {
 		text += fmt.Sprintf("In %s, call it less often: keep the result for equal input, and ask for no more than you read. ", caller.Place())
@@ -66,15 +64,4 @@ func (a *account) hotPathRemedy(g group) Remedy {
 	text += "Look for its functions that append to, decode into or reset memory of yours, and for its options that avoid work. " +
 		"If none helps, only the settings of the collector are left."
 	return Remedy{Text: text, Snippet: "  // " + lib.Package + ":\n- out := lib.Encode(v)\n+ out = lib.AppendEncode(out[:0], v)"}
-}
-
-// libraryOf is the first function on a site's stack that belongs to a package of others, or to the
-// standard library if there is no such package.
-func libraryOf(s *site) *stack.Frame {
-	for _, f := range s.frames {
-		if !f.Std && !f.Runtime && !f.User {
-			return f
-		}
-	}
-	return s.at
 }

@@ -14,16 +14,10 @@ import (
 // profilerID is the id of the only finding that idle programs can have, too.
 const profilerID = "profiler-cost"
 
-// tooOftenID names the finding about the proposed setting.
-const tooOftenID = "gc-too-often"
-
 const (
 	// tightLimit is the largest ratio of the heap's goal to the live heap at which a limit that
 	// sets this goal counts as too tight.
 	tightLimit = 1.5
-	// settingGain is the least gain at which a setting is reported. It is larger than a site's,
-	// because a setting trades memory for CPU time.
-	settingGain = 0.02
 	// defaultMemProfileRate is the default of runtime.MemProfileRate.
 	defaultMemProfileRate = 512 << 10
 )
@@ -97,11 +91,6 @@ func findLimitThrash(a *account) []Finding {
 	f.Check = []string{"Collections a second, and the heap's goal beside the live heap (/gc/heap/goal:bytes, /gc/heap/live:bytes)."}
 	return []Finding{f}
 }
-
-func roundUp(v, unit float64) float64 { return math.Ceil(v/unit) * unit }
-
-// limitText is bytes as GOMEMLIMIT is written.
-func limitText(v float64) string { return fmt.Sprintf("%.0fMiB", v/(1<<20)) }
 
 func findProfilerCost(a *account) []Finding {
 	share := a.share(a.cpu[stack.Profiler])

@@ -85,10 +85,6 @@ func (a *account) gainOf(t toll, rest float64) Gain {
 	return g
 }
 
-// smallestHeap is the size in bytes at which the runtime collects at GOGC=100 however little is
-// live.
-const smallestHeap = 4 << 20
-
 // modelError is the error of the formula itself, as a part of the gain: the root mean square of
 // (predicted-measured)/measured over the first eight cases that it was checked with, which had 4 to
 // 28 %.

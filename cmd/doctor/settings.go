@@ -1,41 +1,12 @@
 package doctor
 
 import (
-	"fmt"
+	"math"
 	"slices"
 )
 
-// A Setting is a value of GOGC or of the memory limit, with its gain and its memory in this
-// program.
-type Setting struct {
-	// GOGC is in percent, -1 for off, and MemoryLimit is in bytes, 0 for none.
-	GOGC        float64 `json:"gogc"`
-	MemoryLimit float64 `json:"memory_limit"`
-	// Gain is the CPU time that it would save. SameMemory is 0: all of the gain is paid for with
-	// memory.
-	Gain Gain `json:"gain"`
-	// CyclesLeft is the part of collections that would be left.
-	CyclesLeft float64 `json:"cycles_left"`
-	// MoreBytes is the growth of the heap's peak.
-	MoreBytes float64 `json:"more_memory_bytes"`
-	// Proposed marks the setting that wins most for its memory, if any is worth its memory.
-	Proposed bool `json:"proposed,omitempty"`
-}
-
-// Environment are the variables that set it.
-func (s Setting) Environment() []string {
-	var env []string
-	switch {
-	case s.GOGC < 0:
-		env = append(env, "GOGC=off")
-	case s.GOGC > 0:
-		env = append(env, fmt.Sprintf("GOGC=%.0f", s.GOGC))
-	}
-	if s.MemoryLimit > 0 {
-		env = append(env, "GOMEMLIMIT="+limitText(s.MemoryLimit))
-	}
-	return env
-}
+// tooOftenID names the finding about the proposed setting.
+const tooOftenID = "gc-too-often"
 
 // triedGOGC are the percentages that a report has a row for, as far as they are above the present
 // one.
@@ -45,6 +16,9 @@ var triedGOGC = []float64{100, 200, 400, 800}
 var triedRoom = []float64{1, 2, 4}
 
 const (
+	// settingGain is the least gain at which a setting is reported. It is larger than a site's,
+	// because a setting trades memory for CPU time.
+	settingGain = 0.02
 	// worthwhile is the least gain for which more memory than cheapMemory is proposed.
 	worthwhile = 0.05
 	// worthMore is the least further gain for which the next larger setting is proposed.
@@ -162,3 +136,5 @@ func standsFirst(s Setting, live float64, findings []Finding) bool {
 	gain := s.Gain.SameGOGC
 	return gain >= clearlyMore*most || gain >= most/2 && s.MoreBytes <= max(2*cheapMemory, live)
 }
+
+func roundUp(v, unit float64) float64 { return math.Ceil(v/unit) * unit }

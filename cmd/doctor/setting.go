@@ -1,0 +1,38 @@
+package doctor
+
+import "fmt"
+
+// A Setting is a value of GOGC or of the memory limit, with its gain and its memory in this
+// program.
+type Setting struct {
+	// GOGC is in percent, -1 for off, and MemoryLimit is in bytes, 0 for none.
+	GOGC        float64 `json:"gogc"`
+	MemoryLimit float64 `json:"memory_limit"`
+	// Gain is the CPU time that it would save. SameMemory is 0: all of the gain is paid for with
+	// memory.
+	Gain Gain `json:"gain"`
+	// CyclesLeft is the part of collections that would be left.
+	CyclesLeft float64 `json:"cycles_left"`
+	// MoreBytes is the growth of the heap's peak.
+	MoreBytes float64 `json:"more_memory_bytes"`
+	// Proposed marks the setting that wins most for its memory, if any is worth its memory.
+	Proposed bool `json:"proposed,omitempty"`
+}
+
+// Environment are the variables that set it.
+func (s Setting) Environment() []string {
+	var env []string
+	switch {
+	case s.GOGC < 0:
+		env = append(env, "GOGC=off")
+	case s.GOGC > 0:
+		env = append(env, fmt.Sprintf("GOGC=%.0f", s.GOGC))
+	}
+	if s.MemoryLimit > 0 {
+		env = append(env, "GOMEMLIMIT="+limitText(s.MemoryLimit))
+	}
+	return env
+}
+
+// limitText is bytes as GOMEMLIMIT is written.
+func limitText(v float64) string { return fmt.Sprintf("%.0fMiB", v/(1<<20)) }
