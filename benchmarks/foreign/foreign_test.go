@@ -195,29 +195,26 @@ func TestHarness(t *testing.T) {
 }
 
 func TestFirst(t *testing.T) {
-	found := func(id string, gain float64) doctor.Finding {
-		return doctor.Finding{ID: id, Gain: doctor.Gain{SameGOGC: gain}}
-	}
-	rows := []settingRow{{GOGC: 200, Gain: 0.1}, {GOGC: 400, Gain: 0.2}}
+	rows := []doctor.Setting{{GOGC: 200}, {GOGC: 400, Proposed: true}}
 	for _, test := range []struct {
-		v    verdict
+		r    doctor.Report
 		want string
 	}{
-		{verdict{}, "none"},
-		{verdict{Settings: rows}, settings},
-		{verdict{Findings: []doctor.Finding{found("growing-map", 0.15)}, Settings: rows}, settings},
-		{verdict{Findings: []doctor.Finding{found("growing-map", 0.3)}, Settings: rows}, "growing-map"},
-		{verdict{Findings: []doctor.Finding{found("gc-too-often", 0.3)}}, settings},
-		{verdict{Findings: []doctor.Finding{found("not-gc", 0)}}, "not-gc"},
+		{doctor.Report{}, "none"},
+		{doctor.Report{Settings: rows[:1]}, "none"},
+		{doctor.Report{Settings: rows}, settings},
+		{doctor.Report{Findings: []doctor.Finding{{ID: "growing-map"}, {ID: "gc-too-often"}}, Settings: rows}, "growing-map"},
+		{doctor.Report{Findings: []doctor.Finding{{ID: "gc-too-often"}, {ID: "growing-map"}}, Settings: rows}, settings},
+		{doctor.Report{Findings: []doctor.Finding{{ID: "not-gc"}}}, "not-gc"},
 	} {
-		if got := first(&test.v); got != test.want {
-			t.Errorf("%+v: %s stands first, want %s", test.v, got, test.want)
+		if got := first(&test.r); got != test.want {
+			t.Errorf("%+v: %s stands first, want %s", test.r, got, test.want)
 		}
 	}
 }
 
 func TestRejected(t *testing.T) {
-	v := &verdict{Findings: []doctor.Finding{
+	v := &doctor.Report{Findings: []doctor.Finding{
 		{ID: "growing-map"}, {ID: "short-lived-objects", Remedy: doctor.Remedy{Text: "Take them from an arena."}},
 	}}
 	for _, test := range []struct {
@@ -236,9 +233,12 @@ func TestRejected(t *testing.T) {
 }
 
 func TestRows(t *testing.T) {
-	v := &verdict{
+	v := &doctor.Report{
 		Findings: []doctor.Finding{{ID: "growing-map", Gain: doctor.Gain{SameGOGC: 0.3, SameMemory: 0.4, Error: 0.05}}},
-		Settings: []settingRow{{GOGC: 200, Gain: 0.1, Error: 0.02, Memory: 5}, {GOGC: -1, Limit: 3 << 29, Gain: 0.2, Error: 0.02}},
+		Settings: []doctor.Setting{
+			{GOGC: 200, Gain: doctor.Gain{SameGOGC: 0.1, Error: 0.02}, MoreBytes: 5},
+			{GOGC: -1, MemoryLimit: 3 << 29, Gain: doctor.Gain{SameGOGC: 0.2, Error: 0.02}},
+		},
 	}
 	setting := func(env ...string) (r row) {
 		r.predictSetting(v, env)
@@ -280,7 +280,7 @@ func TestCompare(t *testing.T) {
 func TestBars(t *testing.T) {
 	good := row{program: "p", form: "GOGC=200", predicted: 0.21, interval: 0.02, measured: 0.2}
 	right := func(rows ...row) *outcome {
-		return &outcome{program: program{name: "p", right: []string{settings}}, first: settings, rows: rows, changed: &good, verdict: &verdict{}, kept: &kept{}}
+		return &outcome{program: program{name: "p", right: []string{settings}}, first: settings, rows: rows, changed: &good, kept: &kept{}}
 	}
 	with := func(change func(*outcome)) *outcome {
 		o := right(good, good)

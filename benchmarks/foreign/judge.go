@@ -8,12 +8,13 @@ import (
 
 	"github.com/freehold-go/freehold/benchmarks/internal/proof"
 	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/doctor/collect"
 )
 
 // outcome is what came of one program.
 type outcome struct {
 	program
-	verdict *verdict
+	report  *doctor.Report
 	first   string // what stands first: settings or an id
 	harmful []rejection
 	rows    []row // settings that were measured
@@ -33,7 +34,7 @@ func judge(ctx context.Context, keep string, p program) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.verdict, o.first, o.harmful = v, first(v), rejected(v, p)
+	o.report, o.first, o.harmful = v, first(v), rejected(v, p)
 	for _, f := range p.forms()[1:] {
 		r, ok := o.kept.compare(f.name)
 		if !ok {
@@ -50,20 +51,24 @@ func judge(ctx context.Context, keep string, p program) (*outcome, error) {
 	return o, nil
 }
 
-// first is what the report puts first. Findings about settings count as settings. The rows of
-// settings stand first if the best of them wins more than the first finding.
-func first(v *verdict) string {
-	best := 0.0
-	for _, r := range v.Settings {
-		best = max(best, r.Gain)
+// diagnose has the doctor read what a run kept, as freehold doctor FOLDER does.
+func diagnose(ctx context.Context, dir string) (*doctor.Report, error) {
+	e, err := collect.From(ctx, []string{filepath.Join(dir, "profiles")}, nil, collect.Options{})
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case len(v.Findings) == 0 && best == 0:
+	return doctor.Diagnose(e), nil
+}
+
+// first is what the report puts first. A finding about settings stands for the rows of settings.
+func first(r *doctor.Report) string {
+	if len(r.Findings) == 0 {
+		if slices.ContainsFunc(r.Settings, func(s doctor.Setting) bool { return s.Proposed }) {
+			return settings
+		}
 		return "none"
-	case len(v.Findings) == 0 || best > v.Findings[0].Gain.SameGOGC:
-		return settings
 	}
-	switch id := v.Findings[0].ID; id {
+	switch id := r.Findings[0].ID; id {
 	case "gc-too-often", "limit-thrash":
 		return settings
 	default:
@@ -72,7 +77,7 @@ func first(v *verdict) string {
 }
 
 // rejected are the remedies of the report that an expert rejects.
-func rejected(v *verdict, p program) (all []rejection) {
+func rejected(v *doctor.Report, p program) (all []rejection) {
 	for _, r := range p.harmful {
 		if slices.ContainsFunc(v.Findings, func(f doctor.Finding) bool {
 			return f.ID == r.id && strings.Contains(f.Remedy.Text, r.remedy)

@@ -15,7 +15,7 @@ type row struct {
 	predicted, interval float64 // shares of the CPU time
 	absent              bool    // nothing was predicted
 	measured            float64
-	memory              float64 // predicted, bytes; 0 if unknown
+	memory              float64 // predicted growth, bytes
 	rss, base           float64 // measured peaks of this form and of the base, bytes
 }
 
@@ -41,7 +41,7 @@ func (r row) rightSign() bool {
 func (r row) within() bool { return !r.absent && math.Abs(r.predicted-r.measured) <= r.interval }
 
 // predict takes the prediction for a change from the finding that it is about.
-func (r *row) predict(v *verdict, c *change) {
+func (r *row) predict(v *doctor.Report, c *change) {
 	i := slices.IndexFunc(v.Findings, func(f doctor.Finding) bool { return f.ID == c.finding })
 	if r.absent = i < 0; r.absent {
 		return
@@ -54,7 +54,7 @@ func (r *row) predict(v *verdict, c *change) {
 }
 
 // predictSetting takes the prediction from the row of the settings that an environment has.
-func (r *row) predictSetting(v *verdict, env []string) {
+func (r *row) predictSetting(v *doctor.Report, env []string) {
 	gogc, limit := 0.0, 0.0
 	for _, variable := range env { // a later one counts
 		name, value, _ := strings.Cut(variable, "=")
@@ -65,10 +65,10 @@ func (r *row) predictSetting(v *verdict, env []string) {
 			limit = bytesOf(value)
 		}
 	}
-	i := slices.IndexFunc(v.Settings, func(s settingRow) bool { return (gogc == 0 || s.GOGC == gogc) && s.Limit == limit })
+	i := slices.IndexFunc(v.Settings, func(s doctor.Setting) bool { return (gogc == 0 || s.GOGC == gogc) && s.MemoryLimit == limit })
 	if r.absent = i < 0; !r.absent {
 		s := v.Settings[i]
-		r.predicted, r.interval, r.memory = s.Gain, s.Error, s.Memory
+		r.predicted, r.interval, r.memory = s.Gain.SameGOGC, s.Gain.Error, s.MoreBytes
 	}
 }
 

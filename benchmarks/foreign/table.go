@@ -57,14 +57,14 @@ func tables(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
 	for _, o := range outcomes {
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", o.label(), o.version, strings.Join(o.right, " or "), o.why, o.firstCell(), o.harmCell())
 	}
-	fmt.Fprintln(w, "\n| program | settings | predicted | measured | error | memory predicted | peak RSS, before and after |\n|---|---|---:|---:|---:|---:|---:|")
+	fmt.Fprintln(w, "\n| program | settings | predicted | measured | error | memory predicted | measured | peak RSS, before and after |\n|---|---|---:|---:|---:|---:|---:|---:|")
 	for _, o := range outcomes {
 		for _, r := range o.rows {
 			memory := "–"
-			if r.memory > 0 {
+			if !r.absent {
 				memory = mib(r.memory)
 			}
-			fmt.Fprintf(w, "| %s | %s | %s | %s | %s → %s |\n", o.label(), r.form, r.gains(), memory, mib(r.base), mib(r.rss))
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s → %s |\n", o.label(), r.form, r.gains(), memory, mib(r.rss-r.base), mib(r.base), mib(r.rss))
 		}
 	}
 	fmt.Fprintln(w, "\n| program | change | finding | predicted | measured | error | peak RSS, before and after |\n|---|---|---|---:|---:|---:|---:|")

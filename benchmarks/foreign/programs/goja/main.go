@@ -33,7 +33,7 @@ function price(text) {
 }`
 
 func main() {
-	load.Main(load.Sample{Ops: 6_000, Before: before})
+	load.Main(load.Sample{Ops: 8_000, Before: before})
 }
 
 func before() load.Op {
