@@ -22,6 +22,16 @@ var libraries = []program{
 		},
 	},
 	{
+		name: "goja-rules", module: "github.com/dop251/goja", version: "v0.0.0-20260917113740-793a2a65c13b", kind: library,
+		does:  "runs the text of one of twelve JavaScript rules for each request of a gateway",
+		right: []string{"repeated-setup"},
+		why:   "RunString parses and compiles the same twelve texts for every request; compiled once, they take 87 % less, where GOGC=400 saves 27 %",
+		harmful: []rejection{
+			{"short-lived-objects", "arena", "a script may keep any object beyond the call"},
+		},
+		applied: &change{what: "each rule compiled once", finding: "repeated-setup"},
+	},
+	{
 		name: "excelize", module: "github.com/xuri/excelize/v2", version: "v2.11.1", kind: library,
 		does:  "writes a workbook of 400 rows, and reads the rows of such a workbook, in turns",
 		right: []string{settings},
