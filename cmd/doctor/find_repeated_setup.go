@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -15,9 +13,6 @@ import (
 const (
 	// setupShare is the least share of CPU time that setups must take.
 	setupShare = 0.02
-	// setupTime is the least CPU time that setups must take in all. A hundred regular expressions
-	// take less, so a program that takes more makes the same ones repeatedly.
-	setupTime = 50 * time.Millisecond
 	// setupDoubt is the uncertain part of the gain: looking up an existing value costs a little.
 	setupDoubt = 0.1
 )
@@ -56,8 +51,20 @@ type setupUse struct {
 	lines map[*stack.Frame]float64
 }
 
-// findRepeatedSetup finds values that are made for each request and should be made once.
+// findRepeatedSetup finds what should be made once and is made for each request: known setups of the
+// standard library, and work that a library repeats from the same input.
 func findRepeatedSetup(a *account) []Finding {
+	found := knownSetups(a)
+	for _, f := range found {
+		for _, s := range f.sites {
+			s.claimed = "repeated-setup"
+		}
+	}
+	return ranked(append(found, findRepeatedWork(a)...))
+}
+
+// knownSetups finds the setups of the table.
+func knownSetups(a *account) []Finding {
 	type key struct {
 		owner string
 		kind  *setup
@@ -100,12 +107,6 @@ func findRepeatedSetup(a *account) []Finding {
 		}
 	}
 	return ranked(found)
-}
-
-// initialises reports whether a function runs once, before main.
-func initialises(f *stack.Frame) bool {
-	name := source.DeclaredName(f.Func)
-	return name == "init" || strings.HasPrefix(name, "init.") || strings.HasPrefix(f.Func, "runtime.doInit")
 }
 
 func (u *setupUse) finding(a *account) Finding {

@@ -7,41 +7,15 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// FixedCall reports whether a line calls a function with arguments that are the same each time, and
-// whether that is known: literals, and constants and variables of the package.
+// FixedCall reports whether a line calls a function with arguments that are the same each time, or
+// elements of a table that is, and whether that is known: literals, and what is declared outside
+// of the innermost function around the line.
 func (l *Lines) FixedCall(at *stack.Frame, callee string) (fixed, known bool) {
-	fn := l.function(at)
-	if fn == nil {
+	innermost := l.innermost(at)
+	if innermost == nil {
 		return false, false
 	}
-	locals := map[string]bool{}
-	ast.Inspect(fn, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Field:
-			for _, name := range n.Names {
-				locals[name.Name] = true
-			}
-		case *ast.ValueSpec:
-			for _, name := range n.Names {
-				locals[name.Name] = true
-			}
-		case *ast.AssignStmt:
-			if n.Tok == token.DEFINE {
-				for _, left := range n.Lhs {
-					if name, ok := left.(*ast.Ident); ok {
-						locals[name.Name] = true
-					}
-				}
-			}
-		case *ast.RangeStmt:
-			for _, e := range []ast.Expr{n.Key, n.Value} {
-				if name, ok := e.(*ast.Ident); ok {
-					locals[name.Name] = true
-				}
-			}
-		}
-		return true
-	})
+	locals := localNames(innermost)
 	l.on(at, func(n ast.Node) {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || calledName(call) != callee || len(call.Args) == 0 {
@@ -54,6 +28,42 @@ func (l *Lines) FixedCall(at *stack.Frame, callee string) (fixed, known bool) {
 		fixed, known = fixed || all, true
 	})
 	return fixed, known
+}
+
+// localNames are the names that a function declares and that may have another value at each call.
+// Elements of a table from outside, over which it ranges, are not among them.
+func localNames(fn ast.Node) map[string]bool {
+	locals := map[string]bool{}
+	add := func(list ...ast.Expr) {
+		for _, e := range list {
+			if name, ok := e.(*ast.Ident); ok {
+				locals[name.Name] = true
+			}
+		}
+	}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			for _, name := range n.Names {
+				locals[name.Name] = true
+			}
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				locals[name.Name] = true
+			}
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				add(n.Lhs...)
+			}
+		case *ast.RangeStmt:
+			add(n.Key)
+			if !fixedExpression(n.X, locals) {
+				add(n.Value)
+			}
+		}
+		return true
+	})
+	return locals
 }
 
 // calledName is the last part of the name that a call calls.
@@ -69,8 +79,8 @@ func calledName(call *ast.CallExpr) string {
 	return ""
 }
 
-// fixedExpression reports whether an expression has one value in the whole program, but for
-// variables of the package that change.
+// fixedExpression reports whether an expression has one value at all calls of a function, or is an
+// element of a table of such values, but for variables outside of it that change.
 func fixedExpression(e ast.Expr, locals map[string]bool) bool {
 	fixed := true
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -82,6 +92,9 @@ func fixedExpression(e ast.Expr, locals map[string]bool) bool {
 				}
 				return fixed
 			})
+			return false
+		case *ast.IndexExpr: // An element of a table.
+			fixed = fixed && fixedExpression(n.X, locals)
 			return false
 		case *ast.Ident:
 			fixed = fixed && !locals[n.Name]

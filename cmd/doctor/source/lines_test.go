@@ -49,6 +49,15 @@ func handle(w writer) error {
 		}
 	}()
 	use(compile(w)) // varies
+	text := "a"
+	each(func(i int) []point {
+		use(compile(text)) // captured
+		for _, p := range patterns {
+			use(compile(p)) // ranged
+		}
+		use(compile(patterns[i%2], i)) // mixed
+		return use(compile(patterns[i%2])) // indexed
+	})
 	return nil
 }
 `
@@ -101,6 +110,10 @@ func TestLines(t *testing.T) {
 		{"returns nothing", handle + ".func2", "loop", true, true},
 		{"fixed", read, "fixed", true, true},
 		{"fixed", handle, "varies", false, true},
+		{"fixed", handle + ".func3", "captured", true, true},
+		{"fixed", handle + ".func3", "ranged", true, true},
+		{"fixed", handle + ".func3", "mixed", false, true},
+		{"fixed", handle + ".func3", "indexed", true, true},
 		{"fixed", read, "grows", false, false},
 	} {
 		t.Run(c.question+" "+c.mark, func(t *testing.T) {
