@@ -48,8 +48,8 @@ func (h *harness) build(p program) error {
 	}
 	// The layout of the repository, so that the driver's replace line holds.
 	for from, to := range map[string]string{
-		filepath.Join(h.root, "load"):             filepath.Join(h.keep, "build", "load"),
-		filepath.Join(h.root, "programs", p.name): h.source(p),
+		filepath.Join(h.root, "load"):                 filepath.Join(h.keep, "build", "load"),
+		filepath.Join(h.root, "programs", p.folder()): h.source(p),
 	} {
 		if err := copyFiles(from, to); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os/exec"
 	"slices"
 	"strings"
@@ -21,7 +22,8 @@ const settings = "settings"
 // program is a program of other people under a load, and the judgement of an expert, which was
 // written before the doctor saw the program.
 type program struct {
-	name    string // folder in programs, if it has a driver
+	name    string
+	driver  string // folder in programs; "" if the folder has the program's name
 	module  string
 	version string
 	kind    kind
@@ -38,6 +40,9 @@ type program struct {
 
 	applied *change // the form after; nil if there is none
 }
+
+// folder is where the program's driver is, in programs.
+func (p program) folder() string { return cmp.Or(p.driver, p.name) }
 
 // rejection is a remedy that an expert rejects for this program.
 type rejection struct {
