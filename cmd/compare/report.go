@@ -112,7 +112,7 @@ type Prediction struct {
 	Title   string `json:"title"`
 	// SameGOGC is predicted for a B that runs with the same GOGC, SameMemory for one whose GOGC or
 	// limit is set so that it takes the memory that A takes. Error is the half-width of the
-	// interval around both that holds in two cases of three.
+	// interval around both that holds in nine cases of ten.
 	SameGOGC   float64 `json:"same_gogc"`
 	SameMemory float64 `json:"same_memory"`
 	Error      float64 `json:"error"`

@@ -53,10 +53,15 @@ func findJSON(a *account) []Finding {
 			return nil, -1
 		}
 		owner := stack.Caller(frames, i+1)
-		u := uses[owner.Func]
+		// Encoding and decoding have their own lines and remedies.
+		key := owner.Func + " encodes"
+		if decodes(frames[i]) {
+			key = owner.Func + " decodes"
+		}
+		u := uses[key]
 		if u == nil {
 			u = &jsonUse{bundle: &bundle{owner: owner}, entry: frames[i]}
-			uses[owner.Func] = u
+			uses[key] = u
 			list = append(list, u)
 		}
 		return u, i
@@ -143,10 +148,13 @@ func decodesAny(f *stack.Frame) bool {
 	return false
 }
 
-// decoding reports whether the place decodes: by the package's function that it calls.
-func (u *jsonUse) decoding() bool {
-	name := strings.ToLower(u.entry.Func[len(u.entry.Package):])
-	return strings.Contains(name, "decode") || strings.Contains(name, "unmarshal") || u.check > 0
+// decoding reports whether the place decodes.
+func (u *jsonUse) decoding() bool { return decodes(u.entry) || u.check > 0 }
+
+// decodes reports whether a function of a package for JSON decodes, by its name.
+func decodes(entry *stack.Frame) bool {
+	name := strings.ToLower(entry.Func[len(entry.Package):])
+	return strings.Contains(name, "decode") || strings.Contains(name, "unmarshal")
 }
 
 func (u *jsonUse) finding(a *account) Finding {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/evidence"
@@ -34,6 +35,7 @@ func (a *account) growingStacks() (found []Finding) {
 	preemption := stack.Prefixed("runtime.gopreempt_m", "runtime.preemptPark", "runtime.gosched")
 	var all bundles
 	lines := map[*stack.Frame]float64{}
+	begins := map[*stack.Frame]float64{} // by the goroutine's first function
 	total := 0.0
 	for _, st := range a.samples {
 		i := stack.Outermost(st.frames, growth)
@@ -49,6 +51,9 @@ func (a *account) growingStacks() (found []Finding) {
 			owner = nil // the profiler lost the user's part of the stack while it was copied
 		}
 		total += st.ns
+		if first := goroutine(st.frames); first != nil {
+			begins[first] += st.ns
+		}
 		if owner != nil {
 			all.of(owner).ns += st.ns
 			lines[owner] += st.ns
@@ -81,8 +86,40 @@ func (a *account) growingStacks() (found []Finding) {
 		Snippet: "- for _, r := range requests {\n-     go func() { done <- handle(r) }()\n- }\n" +
 			"+ for range runtime.GOMAXPROCS(0) { // once\n+     go func() {\n+         for r := range work {\n+             done <- handle(r)\n+         }\n+     }()\n+ }",
 	}
+	if first := topFrame(begins); first != nil {
+		f.Evidence["goroutines_begin_in"] = first.Func
+		f.Detail += fmt.Sprintf(" Most of these goroutines begin in %s.", stack.ShortName(first.Func))
+		if strings.HasPrefix(first.Func, grpcServe) {
+			f.Remedy.Text = "Let the gRPC server keep goroutines: grpc.NumStreamWorkers with more workers than there are streams at a time."
+			f.Remedy.Snippet = "- s := grpc.NewServer()\n+ s := grpc.NewServer(grpc.NumStreamWorkers(512)) // above the number of concurrent streams"
+		}
+	}
 	f.Check = []string{"runtime.copystack in a new CPU profile.", "/sched/goroutines-created:goroutines of runtime/metrics."}
 	return []Finding{f}
+}
+
+// grpcServe is the beginning of the names of gRPC's functions that serve a stream in a goroutine.
+const grpcServe = "google.golang.org/grpc.(*Server).serveStreams"
+
+// goroutine is the function in which a stack's goroutine begins: the outermost one outside of the
+// runtime.
+func goroutine(frames []*stack.Frame) *stack.Frame {
+	for _, f := range slices.Backward(frames) {
+		if !f.Runtime {
+			return f
+		}
+	}
+	return nil
+}
+
+// topFrame is the frame with the largest figure, nil if there is none.
+func topFrame(by map[*stack.Frame]float64) (top *stack.Frame) {
+	for f, v := range by {
+		if top == nil || v > by[top] || v == by[top] && f.Func < top.Func {
+			top = f
+		}
+	}
+	return top
 }
 
 // deepStacks finds stacks whose scanning is a large part of marking. Smaller stacks are scanned

@@ -40,12 +40,27 @@ func findGCTooOften(a *account) []Finding {
 	}
 	f.Detail = fmt.Sprintf("%s, the live heap is %s, and the collector runs %s. With GOGC=%.0f it would run %s as often, for about %s more memory.",
 		a.gogcText(), terminal.Bytes(live), a.cycleRate(), s.GOGC, terminal.Percent(s.CyclesLeft), terminal.Bytes(s.MoreBytes))
+	if refills := a.poolRefills(); refills >= minGain {
+		f.Evidence["pool_refill_cpu_share"] = round(refills)
+		f.Detail += fmt.Sprintf(" Each collection empties the program's sync.Pools; refilling them takes %s of CPU.", terminal.Percent(refills))
+	}
 	f.Remedy = Remedy{
 		Text:    "Let the heap grow further before a collection: raise GOGC, or use gctune, which keeps the program below its memory limit.",
 		Snippet: fmt.Sprintf("- GOGC=%.0f ./program\n+ GOGC=%.0f ./program        # or: gctune.Start(ctx, gctune.Options{})", a.pace.gogc, s.GOGC),
 	}
 	f.Check = []string{"Peak memory: it rises by the figure above, and in proportion if the live heap grows. Set GOMEMLIMIT as well if memory has a bound.", "Collections a second (/gc/cycles/total:gc-cycles)."}
 	return []Finding{f}
+}
+
+// poolRefills is the share of CPU time that making objects for empty pools costs.
+func (a *account) poolRefills() float64 {
+	ns := 0.0
+	for _, s := range a.sites {
+		if s.refillsPool() {
+			ns += a.cost(s)
+		}
+	}
+	return a.share(ns)
 }
 
 // gogcText says what GOGC is, and how that is known.
@@ -107,7 +122,7 @@ func findProfilerCost(a *account) []Finding {
 	}
 	g := Gain{SameGOGC: share * (1 - rate/to)} // with an unknown rate, all of it: at the default rate the profiler would hardly show
 	g.SameMemory = g.SameGOGC
-	g.Error = a.share(a.samplingError(share*a.total)) + modelError*g.SameGOGC
+	g.Error = nineInTen * (a.share(a.samplingError(share*a.total)) + modelError*g.SameGOGC)
 	if g.SameGOGC < minGain {
 		return nil
 	}

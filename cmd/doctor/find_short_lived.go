@@ -65,7 +65,7 @@ func (a *account) shortWay(g group) remedyKind {
 		switch {
 		case s.isBuffer():
 			buffers += c
-		case s.objectSize() >= pooledObject && s.oneSize():
+		case s.objectSize() >= pooledObject && s.oneSize() && !makesStrings(s):
 			pooled += c
 		}
 	}
@@ -81,6 +81,9 @@ func (a *account) shortWay(g group) remedyKind {
 // isBuffer reports whether the site makes large slices, or objects so large that their type does
 // not matter.
 func (s *site) isBuffer() bool {
+	if makesStrings(s) {
+		return false // A string is a result, which no code gives back.
+	}
 	size := s.objectSize()
 	return size >= hugeObject || size >= largeObject && s.isSlice()
 }
@@ -115,6 +118,12 @@ func (s *site) isSlice() bool {
 	return slice > sum/2
 }
 
+// refillsPool reports whether the site makes objects for a sync.Pool that was found empty. Each
+// collection empties pools, so fewer collections are the remedy.
+func (s *site) refillsPool() bool {
+	return slices.ContainsFunc(s.frames, func(f *stack.Frame) bool { return f.Func == "sync.(*Pool).Get" })
+}
+
 // oneSize reports whether nearly all objects have one size, as those of one type have.
 func (s *site) oneSize() bool {
 	top, sum := 0.0, 0.0
@@ -129,7 +138,7 @@ func (s *site) oneSize() bool {
 func (a *account) shortGroups(want remedyKind) (list []group) {
 	var sites []*site
 	for _, s := range a.sites {
-		if s.claimed == "" && a.shortLived(s) {
+		if s.claimed == "" && a.shortLived(s) && !s.refillsPool() {
 			sites = append(sites, s)
 		}
 	}

@@ -93,6 +93,9 @@ const modelError = 0.16
 // guessDoubt is the part of guessed bytes by which the bytes that a collection reads may be off.
 const guessDoubt = 0.5
 
+// nineInTen is how many standard deviations on both sides hold nine cases of ten.
+const nineInTen = 1.645
+
 // gainError combines independent errors: the sampling error of the CPU profile, that of the heap
 // profile, that of guesses, and the model's own.
 func (a *account) gainError(t toll, g Gain) float64 {
@@ -112,7 +115,7 @@ func (a *account) gainError(t toll, g Gain) float64 {
 	if a.scan > 0 && !a.scanTold {
 		guess = a.share(a.mark) * min(guessDoubt*t.guessed/a.scan, 1)
 	}
-	return math.Sqrt(sampled*sampled + heap*heap + guess*guess + modelError*size*modelError*size)
+	return nineInTen * math.Sqrt(sampled*sampled+heap*heap+guess*guess+modelError*size*modelError*size)
 }
 
 // samplingError is the standard deviation of CPU time in nanoseconds as the profile gives it: the
@@ -134,7 +137,7 @@ func (a *account) cyclesTo(left float64) Gain {
 	g := a.share(a.mark*(1-left) + a.sweep*(1-swept))
 	e := Gain{SameGOGC: g, SameMemory: 0}
 	sampled := a.share(a.samplingError(g * a.total))
-	e.Error = math.Sqrt(sampled*sampled + modelError*g*modelError*g)
+	e.Error = nineInTen * math.Sqrt(sampled*sampled+modelError*g*modelError*g)
 	return e
 }
 
@@ -146,7 +149,7 @@ type Gain struct {
 	// SameMemory is the gain if GOGC or the limit is then set so that the program takes the memory
 	// that it takes now.
 	SameMemory float64 `json:"same_memory"`
-	// Error is the half-width of the interval around both that holds in two cases of three.
+	// Error is the half-width of the interval around both that holds in nine cases of ten.
 	Error float64 `json:"error"`
 }
 
@@ -194,6 +197,6 @@ func (a *account) gainWith(t toll, ns, doubt float64) Gain {
 	share, sampled := a.share(ns), a.share(a.samplingError(ns))
 	g.SameGOGC += share
 	g.SameMemory += share
-	g.Error = math.Sqrt(g.Error*g.Error + sampled*sampled + doubt*share*doubt*share)
+	g.Error = math.Sqrt(g.Error*g.Error + nineInTen*nineInTen*(sampled*sampled+doubt*share*doubt*share))
 	return g
 }
