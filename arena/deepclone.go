@@ -80,8 +80,9 @@ type CloneOptions struct {
 //     values counts as such. DeepClone cannot tell a sentinel that is made when the program starts,
 //     as by fmt.Errorf, from another value: name it in CloneOptions.ShareAt. Slices and strings are
 //     always copied;
-//   - targets in memory that neither Go nor freehold allocated, such as C's, and targets without a
-//     size, such as an incomplete type of C, unless they lie in an arena or off the heap;
+//   - targets in memory that neither Go nor freehold allocated, such as C's, except the variable
+//     that v itself points to, and targets without a size, such as an incomplete type of C, unless
+//     they lie in an arena or off the heap;
 //   - targets of pointers in a type that is [offheap.UnsafeSelfContained];
 //   - the values that the options name.
 //

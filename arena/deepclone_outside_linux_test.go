@@ -48,6 +48,19 @@ func TestDeepCloneOutside(t *testing.T) {
 	if c := Heap(v.first); c == v.first {
 		t.Error("what the root points to was shared")
 	}
+	type ring struct {
+		n    int64
+		self *ring
+		in   *int64
+		at   **ring
+	}
+	r := unsafex.As[ring](unsafex.Add(at, 128))
+	*r = ring{self: r, in: &r.n, at: &r.self}
+	cloners(t, func(t *testing.T, clone func(*ring, ...CloneOptions) *ring) {
+		if c := clone(r); c == r || c.self != c || c.in != &c.n || c.at != &c.self {
+			t.Errorf("%+v at %p became %+v at %p", *r, r, *c, c)
+		}
+	})
 }
 
 // TestDeepCloneOutsideSlices has slices of memory of others, with pointers to their elements. The

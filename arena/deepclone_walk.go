@@ -41,19 +41,19 @@ type cloner struct {
 	mapWord   unsafex.Ptr // A map of which a reflect.Value is made.
 	failed    bool        // The copy in one pass.
 
-	current   uint32 // The block that is walked.
-	lastType  unsafex.Ptr
-	lastPlan  *plan
-	dynamic   map[unsafex.Ptr]*plan // By the first word of an interface.
-	lots      map[*typeDesc]*lot
-	lotsOf    [32]*lot   // Of lots, by key.
-	recent    [128]found // Blocks of plain data.
-	places    []place
-	spare     []place
-	grounds   graph.Grounds
-	regions   []span // Of package offheap; nil if not asked yet.
-	nextRef   int
-	rootsLead uint32 // The block that the root points to, or 0.
+	current  uint32 // The block that is walked.
+	lastType unsafex.Ptr
+	lastPlan *plan
+	dynamic  map[unsafex.Ptr]*plan // By the first word of an interface.
+	lots     map[*typeDesc]*lot
+	lotsOf   [32]*lot   // Of lots, by key.
+	recent   [128]found // Blocks of plain data.
+	places   []place
+	spare    []place
+	grounds  graph.Grounds
+	regions  []span // Of package offheap; nil if not asked yet.
+	nextRef  int
+	lead     span // The variable that the root points to.
 }
 
 // A found is one more than a block's number, and bits of its address's hash; 0 is none.
@@ -243,7 +243,7 @@ func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
 	i, old := c.block(q, to, isMemory, w)
 	b := c.at(i)
 	if root := c.current == 0 && c.at(0).plan.whole.Kind() == reflect.Pointer; root {
-		c.rootsLead = i
+		c.lead = span{unsafex.PtrAddr(q), unsafex.PtrAddr(q) + to.units*to.size}
 	} else if !old && c.isShared(q) {
 		b.kind = isShared
 	}
@@ -263,20 +263,14 @@ func (c *cloner) isKept(addr uintptr) bool {
 	return false
 }
 
-// isShared says whether pointers to q are shared: it leads to a package-level variable that is not
-// copied, or to memory of others.
+// isShared says whether pointers to q are shared: it leads to a package-level variable or to memory
+// of others, and not into the variable that the root points to. The answer does not depend on what
+// the walk found before, so that the parts of one variable are treated alike.
 func (c *cloner) isShared(q unsafex.Ptr) bool {
-	return !c.globals && c.grounds.Of(q) == graph.InGlobals && !c.inRootsLead(q) || c.isOutside(q)
-}
-
-// inRootsLead says whether q leads into the variable that the root points to.
-func (c *cloner) inRootsLead(q unsafex.Ptr) bool {
-	if c.rootsLead == 0 {
+	if c.lead.has(unsafex.PtrAddr(q)) {
 		return false
 	}
-	b := c.at(c.rootsLead)
-	from := unsafex.PtrAddr(b.src)
-	return span{from, from + b.room*b.plan.size}.has(unsafex.PtrAddr(q))
+	return !c.globals && c.grounds.Of(q) == graph.InGlobals || c.isOutside(q)
 }
 
 // memory is the block of n elements in a row, with room for more.
@@ -297,6 +291,9 @@ func (c *cloner) memory(o *op, q unsafex.Ptr, n, room uintptr, w unsafex.Ptr) ui
 		i = c.plain(q, to, w)
 	} else {
 		i, _ = c.block(q, to, kind, w)
+	}
+	if c.at(i).kind == isShared { // It was memory of others when a pointer to it was found.
+		panic(c.changed())
 	}
 	c.cover(i, n*to.units, room*to.units)
 	return i
