@@ -61,6 +61,16 @@ var libraries = []program{
 		},
 	},
 	{
+		name: "bleve", module: "github.com/blevesearch/bleve/v2", version: "v2.6.3", kind: library,
+		does:  "searches 6,000 articles in an index on disk; one operation in 100 adds 20 articles",
+		right: []string{settings},
+		why:   "merging segments has 43 % of the CPU and searches 24 %; the index is mapped, so 2 MB are alive and 25 cycles a second run, and GOGC=400 saves 28 %",
+		harmful: []rejection{
+			{"short-lived-objects", "arena", "merging and searching allocate inside the library, in goroutines of its own"},
+			{"long-lived-pointers", "", "2 MB are alive"},
+		},
+	},
+	{
 		name: "buntdb", module: "github.com/tidwall/buntdb", version: "v1.3.0", kind: library,
 		does:  "reads, writes and lists 150,000 sessions in memory, with an index over a field of their JSON",
 		right: []string{"not-gc", "none"},
