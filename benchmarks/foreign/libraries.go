@@ -79,4 +79,14 @@ var libraries = []program{
 			{"long-lived-pointers", "", "the trees' 50 MB cost 1 % of the CPU, and moving them off the heap means another database"},
 		},
 	},
+	{
+		name: "badger", module: "github.com/dgraph-io/badger/v4", version: "v4.9.6", kind: library,
+		does:  "reads, lists and writes the events of 2,000 devices in a store on disk",
+		right: []string{"not-gc", "none"},
+		why:   "the table in memory has 40 % of the CPU, mallocgc 13 %, the collector few per cent at one cycle a second; GOGC=400 takes 14 % more CPU, because the heap's growth to 500 MB faults in fresh pages",
+		harmful: []rejection{
+			{"gc-too-often", "", "a larger heap costs CPU here"},
+			{"long-lived-pointers", "", "90 of the 97 MB alive are bytes without pointers"},
+		},
+	},
 }
