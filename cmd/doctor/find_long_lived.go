@@ -2,8 +2,10 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -78,11 +80,36 @@ func findLongLived(a *account) (found []Finding) {
 				"+ index   map[uint64]uint32      // hash of the key to an index: no pointers, so never scanned\n" +
 				"+ records []record               // offheap.MakeSlice[record](n, n); strings as [32]byte or offheap.Ref",
 		}
+		if own := a.ownBytes(g.sites); own < ownData*t.inuseBytes {
+			// The types are those of others, so the data can be kept in another form at best.
+			f.guessed = true
+			f.Remedy.Text = fmt.Sprintf("Package %s makes most of the data. Keep what you need of it in types of your own without pointers, keep less of it, or let it go earlier. "+
+				"If the program must keep it as it is, only the settings of the collector are left.", g.sites[0].library().Package)
+			f.Remedy.Snippet = "- docs[name] = lib.Parse(text)              // a tree of pointers\n+ docs[name] = summary(lib.Parse(text))     // numbers, and bytes in one slice"
+		}
 		f.Check = []string{"The scanned bytes (/gc/scan/heap:bytes): they fall by about the figure above.",
 			"Collections a second: at the same GOGC a smaller heap is collected more often, and the smaller of the two gains counts that."}
 		found = append(found, f)
 	}
 	return found
+}
+
+// ownData is the least part of a group's bytes that the user's own code must allocate for its types to
+// be the user's.
+const ownData = 0.5
+
+// containerDepth is how many functions lie at most between the user's code and the allocation of a
+// container's entry; a parser's tree is made deeper in the library.
+const containerDepth = 4
+
+// ownBytes are the bytes in use that the user's own code allocates, or a container that it fills.
+func (a *account) ownBytes(sites []*site) (bytes float64) {
+	for _, s := range sites {
+		if i := slices.IndexFunc(s.frames, func(f *stack.Frame) bool { return f.User }); i >= 0 && i <= containerDepth {
+			bytes += s.inuseBytes
+		}
+	}
+	return bytes
 }
 
 // ballast reports whether a site is ballast by itself. Small strings beside structs are not,

@@ -115,7 +115,9 @@ func proposedSetting(list []Setting) (Setting, bool) {
 // first. The report's rows about settings remain.
 func (r *Report) settle(live float64) {
 	s, ok := proposedSetting(r.Settings)
-	first := ok && standsFirst(s, live, r.Findings)
+	// A setting that is plainly wrong comes before one that could be better.
+	wrong := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.first })
+	first := ok && !wrong && standsFirst(s, live, r.Findings)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.ID == tooOftenID && !first })
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.ID == tooOftenID {
@@ -124,12 +126,13 @@ func (r *Report) settle(live float64) {
 	}
 }
 
-// standsFirst reports whether a setting comes before all changes of code: its gain is clearlyMore
-// times the largest of theirs, or half of it for memory that is little beside the live heap.
+// standsFirst reports whether a setting is what to do first: it wins more than any change of code
+// does, or a half of that for memory that is little beside the live heap. A change whose gain is
+// a guess does not count, because a setting is tried in a minute.
 func standsFirst(s Setting, live float64, findings []Finding) bool {
 	most := 0.0
 	for _, f := range findings {
-		if !f.setting {
+		if !f.setting && !f.guessed {
 			most = max(most, f.Gain.Best())
 		}
 	}
