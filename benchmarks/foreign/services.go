@@ -30,10 +30,32 @@ var services = []program{
 		env:      []string{"GOMEMLIMIT=" + tightLimit},
 		settings: [][]string{{"GOMEMLIMIT=100MiB"}, {"GOMEMLIMIT=200MiB"}},
 		right:    []string{settings, "limit-thrash"},
-		why:      "the limit is near the live heap, the collector runs without a pause, and a limit of 100 MiB saves most of its time",
+		why:      "the limit is near the live heap, and the collector runs all the time: with a limit of 200 MiB the CPU falls by 79 %",
 		harmful: []rejection{
 			{"long-lived-pointers", "", "a larger limit is one variable"},
 			{"short-lived-objects", "", "a larger limit is one variable"},
+		},
+	},
+	{
+		name: "caddy", module: "github.com/caddyserver/caddy/v2", version: "v2.11.9", kind: service,
+		does:  "serves a site of 150 static files, compressed where they are text, and an API behind a reverse proxy",
+		right: []string{settings, "large-buffers"},
+		why:   "system calls have 25 % of the CPU, zstd 20 % and the collector 7 % at 14 collections a second of 9 MB; io.Copy makes a buffer of 32 KiB for each file, half of all bytes, in Caddy's encoder",
+		harmful: []rejection{
+			{"short-lived-objects", "arena", "headers and contexts belong to net/http, and a handler may keep the request"},
+			{"long-lived-pointers", "", "9 MB are alive, most of them buffers"},
+		},
+	},
+	{
+		name: "caddy-gogc10", driver: "caddy", module: "github.com/caddyserver/caddy/v2", version: "v2.11.9", kind: service,
+		does:     "the same server as caddy with GOGC=10 in its environment",
+		env:      []string{"GOGC=10"},
+		settings: [][]string{{"GOGC=100"}, {"GOGC=200"}, {"GOGC=400"}},
+		right:    []string{settings, "gc-too-often"},
+		why:      "half of the CPU is the collector's, and GOGC=100 saves all of that for 10 MB",
+		harmful: []rejection{
+			{"short-lived-objects", "", "one variable saves half of the CPU"},
+			{"long-lived-pointers", "", "one variable saves half of the CPU"},
 		},
 	},
 	{
@@ -59,4 +81,4 @@ var services = []program{
 }
 
 // tightLimit is a limit just above what etcd keeps under its load.
-const tightLimit = "40MiB"
+const tightLimit = "50MiB"
