@@ -171,6 +171,7 @@ func (a *Arena) allocBlock(v *value, n int) error {
 	if v.desc.flow == typedFlow {
 		v.maker = v.desc.maker() // There must be one.
 	}
+	_ = a.off.Name() // It panics before anything is counted.
 	charged := v.charged(a.kind)
 	err := a.rec.charge(charged)
 	if err != nil {

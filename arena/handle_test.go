@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // copyOf is a copy of what p points to, without `go vet` seeing that it must not be copied.
@@ -439,5 +440,39 @@ func TestForgedType(t *testing.T) {
 		"Heap's Share": func() { Heap(&node{}, CloneOptions{Share: []reflect.Type{forged}}) },
 	} {
 		wantPanic(t, op, f, "arena: ", "arena.forgedType", "implements reflect.Type outside of package reflect")
+	}
+}
+
+// TestOffHeapPurposeOverwritten: an off-heap arena whose Purpose was overwritten refuses values that
+// need memory, counts nothing for them, and goes on when the Purpose is back.
+func TestOffHeapPurposeOverwritten(t *testing.T) {
+	p := offheap.NewPurpose(t.Name())
+	saved, zero := reflect.New(reflect.TypeFor[offheap.Purpose]()).Elem(), reflect.Zero(reflect.TypeFor[offheap.Purpose]())
+	saved.Set(reflect.ValueOf(p).Elem())
+	a := NewOffHeap(Options{Purpose: p, Limit: 1 << 20})
+	defer a.Free()
+	before := a.rec.held.Load()
+	reflect.ValueOf(p).Elem().Set(zero)
+	for range 2 {
+		wantPanic(t, "MakeSlice", func() { MakeSlice[int](a, 10_000, 10_000) }, "use of a Purpose that NewPurpose did not make")
+	}
+	reflect.ValueOf(p).Elem().Set(saved)
+	if n := a.rec.held.Load(); n != before {
+		t.Errorf("%d bytes are counted for values that were refused", n-before)
+	}
+	MakeSlice[int](a, 10_000, 10_000)
+}
+
+// TestFixedPurposeOverwritten: NewFixed lists no arena if it panics because of its Purpose.
+func TestFixedPurposeOverwritten(t *testing.T) {
+	p := reflect.ValueOf(offheap.NewPurpose("arena")).Elem()
+	saved := reflect.New(p.Type()).Elem()
+	saved.Set(p)
+	before := len(List())
+	p.SetZero()
+	defer p.Set(saved)
+	wantPanic(t, "NewFixed", func() { NewFixed(1 << 10) }, "use of a Purpose that NewPurpose did not make")
+	if n := len(List()); n > before {
+		t.Errorf("%d arenas more are listed", n-before)
 	}
 }

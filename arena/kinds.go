@@ -102,6 +102,7 @@ func newFixed(n int) (*Arena, error) {
 	}
 	n = (max(n, 8) + 7) &^ 7
 	a := &Arena{off: offheap.NewPurpose("arena")}
+	_ = a.off.Name() // As in NewOffHeap.
 	var made [1]uintptr
 	runtime.Callers(3, made[:])
 	a.start(kindFixed, made, Options{})

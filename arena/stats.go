@@ -168,8 +168,11 @@ func (a *Arena) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
 	switch {
 	case a.kind == kindFixed:
 		return nil, a.full()
-	case a.kind == kindOffHeap && b.desc != nil:
-		b.desc.maker() // Panics before anything is counted.
+	case a.kind == kindOffHeap:
+		_ = a.off.Name() // As in NewOffHeap, and before anything is counted, like the next.
+		if b.desc != nil {
+			b.desc.maker()
+		}
 	}
 	c, err := a.tryAcquire(b, class)
 	if c == nil && a.giveUpSpare() {

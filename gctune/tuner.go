@@ -2,6 +2,7 @@ package gctune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -119,8 +120,14 @@ func (t *Tuner) Stats() Stats {
 	return t.stats
 }
 
-// Done is closed when the context has ended and the tuner has restored the program's values.
-func (t *Tuner) Done() <-chan struct{} { return t.done }
+// Done is closed when the context has ended and the tuner has restored the program's values. Done
+// panics if [Start] did not make the Tuner.
+func (t *Tuner) Done() <-chan struct{} {
+	if t.done == nil {
+		panic(errors.New("gctune: Tuner.Done of a Tuner that Start did not make, so it would never be done: use the pointer that Start returned"))
+	}
+	return t.done
+}
 
 func newTuner(o Options, env environment) (*Tuner, error) {
 	words, _ := env.getenv(variable)

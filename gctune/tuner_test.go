@@ -415,3 +415,13 @@ func BenchmarkLook(b *testing.B) {
 		}
 	}
 }
+
+// TestZeroTuner: a wait for a Tuner that nothing runs would never end.
+func TestZeroTuner(t *testing.T) {
+	defer func() {
+		if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), "Start did not make") {
+			t.Errorf("Done of a zero Tuner: %v", err)
+		}
+	}()
+	new(Tuner).Done()
+}

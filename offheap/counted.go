@@ -23,7 +23,7 @@ type countedState struct {
 	handle Counted
 	bytes  []byte
 	refs   atomic.Int64
-	freed  atomic.Pointer[stack] // Where the last owner released it.
+	freed  atomic.Pointer[stack] // Where the last owner released it; stored after refs.
 }
 
 // NewCounted returns n zero bytes with one owner. It panics as [Alloc] does.
@@ -89,11 +89,9 @@ func (c *Counted) Release() {
 		if n <= 0 {
 			s.misuse("Release")
 		}
-		if n == 1 && s.freed.Load() == nil {
-			s.freed.CompareAndSwap(nil, callers())
-		}
 		if s.refs.CompareAndSwap(n, n-1) {
 			if n == 1 {
+				s.freed.Store(callers())
 				Free(s.bytes)
 			}
 			return
@@ -102,10 +100,11 @@ func (c *Counted) Release() {
 }
 
 func (s *countedState) misuse(op string) {
-	detail := "the block was freed already"
-	if at := s.freed.Load(); at != nil {
-		detail += "; last Release:\n" + at.String() + "this " + op + ":\n" + callers().String()
+	at := s.freed.Load()
+	for ; at == nil; at = s.freed.Load() { // The last Release is about to store it.
+		runtime.Gosched()
 	}
+	detail := "the block was freed already; last Release:\n" + at.String() + "this " + op + ":\n" + callers().String()
 	panic(&MisuseError{Op: "Counted." + op, Kind: "use after the last Release", Detail: detail})
 }
 

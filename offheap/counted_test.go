@@ -101,3 +101,39 @@ func TestCountedLastReleaseRaces(t *testing.T) {
 		wantMisuse(t, "fifth release", "use after the last Release", s.Release)
 	}
 }
+
+// TestCountedReleasedAtOnce: of two Releases of one owner at the same time, the panic of the second
+// has the stack of the first.
+func TestCountedReleasedAtOnce(t *testing.T) {
+	for range 200 {
+		c := NewCounted(100)
+		errs := [2]any{}
+		ways := [2]func(){func() { releaseHere(c) }, func() { releaseThere(c) }}
+		var both sync.WaitGroup
+		for i, f := range ways {
+			both.Go(func() {
+				defer func() { errs[i] = recover() }()
+				f()
+			})
+		}
+		both.Wait()
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Fatalf("not one of two Releases panicked: %v, %v", errs[0], errs[1])
+		}
+		for i, names := range [2][2]string{{"releaseThere", "releaseHere"}, {"releaseHere", "releaseThere"}} {
+			if errs[i] == nil {
+				continue
+			}
+			last, this, _ := strings.Cut(errs[i].(error).Error(), "this Release:")
+			if !strings.Contains(last, names[0]) || !strings.Contains(this, names[1]) {
+				t.Fatalf("the last Release was in %s, and the panic says:\n%v", names[0], errs[i])
+			}
+		}
+	}
+}
+
+//go:noinline
+func releaseHere(c *Counted) { c.Release() }
+
+//go:noinline
+func releaseThere(c *Counted) { c.Release() }

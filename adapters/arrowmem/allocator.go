@@ -17,7 +17,8 @@ type Options struct {
 	Purpose *offheap.Purpose
 }
 
-// An Allocator is a [memory.Allocator] on memory outside the Go heap. [NewAllocator] makes one.
+// An Allocator is a [memory.Allocator] on memory outside the Go heap. [NewAllocator] makes one. A
+// zero Allocator panics when it is used, with an [*offheap.MisuseError].
 type Allocator struct{ purpose *offheap.Purpose }
 
 var _ memory.Allocator = (*Allocator)(nil)
@@ -33,7 +34,7 @@ func NewAllocator(o Options) *Allocator {
 // Allocate returns size zero bytes at an address that is a multiple of 64. It panics as
 // [offheap.Alloc] does.
 func (a *Allocator) Allocate(size int) []byte {
-	check("Allocate", size)
+	a.check("Allocate", size)
 	return a.purpose.AllocAligned(size, alignment)
 }
 
@@ -42,7 +43,7 @@ func (a *Allocator) Allocate(size int) []byte {
 // min(len(b), size) bytes are b's. Of the others, bytes that were never part of b are zero, and the
 // rest are as the program left them. If Reallocate panics, as Allocate does, b is untouched.
 func (a *Allocator) Reallocate(size int, b []byte) []byte {
-	check("Reallocate", size)
+	a.check("Reallocate", size)
 	// Arrow shrinks a buffer once it knows how much a builder wrote. A block that is half empty or
 	// more goes back.
 	if size <= cap(b) && size > cap(b)/2 {
@@ -58,7 +59,10 @@ func (a *Allocator) Reallocate(size int, b []byte) []byte {
 // ignores empty slices.
 func (a *Allocator) Free(b []byte) { offheap.Free(b) }
 
-func check(op string, size int) {
+func (a *Allocator) check(op string, size int) {
+	if a.purpose == nil {
+		panic(&offheap.MisuseError{Op: "arrowmem.Allocator." + op, Kind: "use of an Allocator that NewAllocator did not make", Detail: "call NewAllocator and use the pointer that it returns"})
+	}
 	if size < 0 {
 		panic(fmt.Errorf("arrowmem: %s: negative size %d", op, size))
 	}

@@ -156,3 +156,20 @@ func TestManyGoroutines(t *testing.T) {
 	}
 	workers.Wait()
 }
+
+// TestZeroAllocator: an Allocator that NewAllocator did not make says so.
+func TestZeroAllocator(t *testing.T) {
+	for what, f := range map[string]func(a *Allocator){
+		"Allocate":   func(a *Allocator) { a.Allocate(64) },
+		"Reallocate": func(a *Allocator) { a.Reallocate(64, nil) },
+	} {
+		func() {
+			defer func() {
+				if m, _ := recover().(*offheap.MisuseError); m == nil || m.Op != "arrowmem.Allocator."+what {
+					t.Errorf("%s of a zero Allocator: %v", what, m)
+				}
+			}()
+			f(new(Allocator))
+		}()
+	}
+}

@@ -24,8 +24,24 @@ type Options struct {
 	Uninit bool
 }
 
-// A Pool is a [mem.BufferPool] on memory outside the Go heap. [NewPool] makes one.
+// A Pool is a [mem.BufferPool] on memory outside the Go heap. [NewPool] makes one. A Pool must not
+// be copied: every call of a copy panics with an [*offheap.MisuseError], and so does every call of a
+// zero Pool.
 type Pool struct {
+	_      noCopy
+	*state // Its pool is the Pool itself. A copy is another, and a zero Pool has no state.
+}
+
+// noCopy makes go vet report copies of a struct that has a field of this type.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// A state is all that a Pool has. It is not in the Pool, so that nothing that is written over a Pool
+// loses a lease.
+type state struct {
+	pool    Pool
 	purpose *offheap.Purpose
 	uninit  bool
 	// leases are the buffers between Get and Put: a *lease by the address of the buffer's first
@@ -42,17 +58,30 @@ var _ mem.BufferPool = (*Pool)(nil)
 type lease struct {
 	block   []byte
 	offHeap bool
-	pool    *Pool
+	pool    *state
 	cleanup runtime.Cleanup
 }
 
 // NewPool makes a pool. The pool holds no buffers of its own and needs no Close.
 func NewPool(o Options) *Pool {
-	p := &Pool{purpose: o.Purpose, uninit: o.Uninit}
-	if p.purpose == nil {
-		p.purpose = offheap.NewPurpose("grpc")
+	s := &state{purpose: o.Purpose, uninit: o.Uninit}
+	if s.purpose == nil {
+		s.purpose = offheap.NewPurpose("grpc")
 	}
-	return p
+	s.pool.state = s
+	return &s.pool
+}
+
+// open is the state of p. It panics if op must not use p.
+func (p *Pool) open(op string) *state {
+	switch s := p.state; {
+	case s == nil:
+		panic(&offheap.MisuseError{Op: "grpcmem.Pool." + op, Kind: "use of a Pool that NewPool did not make", Detail: "call NewPool and use the pointer that it returns"})
+	case &s.pool != p:
+		panic(&offheap.MisuseError{Op: "grpcmem.Pool." + op, Kind: "use of a copied Pool", Detail: "use the pointer that NewPool returned everywhere"})
+	default:
+		return s
+	}
 }
 
 // Get returns a buffer of n bytes, whose capacity is n, too. The bytes are zero unless
@@ -60,6 +89,7 @@ func NewPool(o Options) *Pool {
 // pointer, the pool frees the buffer when the collector finds that no pointer is left. Get panics
 // if n is negative.
 func (p *Pool) Get(n int) *[]byte {
+	s := p.open("Get")
 	if n < 0 {
 		panic(fmt.Errorf("grpcmem: Get: negative length %d", n))
 	}
@@ -67,20 +97,20 @@ func (p *Pool) Get(n int) *[]byte {
 		b := make([]byte, n)
 		return &b
 	}
-	l := &lease{pool: p}
-	l.block, l.offHeap = p.alloc(n)
+	l := &lease{pool: s}
+	l.block, l.offHeap = s.alloc(n)
 	b := new([]byte)
 	*b = l.block
 	l.cleanup = runtime.AddCleanup(b, (*lease).drop, l)
-	p.leases.Store(&l.block[0], l)
+	s.leases.Store(&l.block[0], l)
 	return b
 }
 
 // alloc is a block, off the heap if there is room.
-func (p *Pool) alloc(n int) (block []byte, offHeap bool) {
-	alloc := p.purpose.TryAlloc
-	if p.uninit {
-		alloc = p.purpose.TryAllocUninit
+func (s *state) alloc(n int) (block []byte, offHeap bool) {
+	alloc := s.purpose.TryAlloc
+	if s.uninit {
+		alloc = s.purpose.TryAllocUninit
 	}
 	b, err := alloc(n)
 	if err == nil {
@@ -89,7 +119,7 @@ func (p *Pool) alloc(n int) (block []byte, offHeap bool) {
 	if !errors.Is(err, offheap.ErrLimit) && !errors.Is(err, offheap.ErrOutOfMemory) {
 		panic(err)
 	}
-	p.refused.Add(1)
+	s.refused.Add(1)
 	return make([]byte, n), false
 }
 
@@ -102,6 +132,7 @@ var spent = make([]byte, 1)
 // panic with an [*offheap.MisuseError] and change nothing. Put leaves buffers that are too small
 // for the pool to the collector.
 func (p *Pool) Put(b *[]byte) {
+	s := p.open("Put")
 	if cap(*b) == 0 {
 		return
 	}
@@ -109,7 +140,7 @@ func (p *Pool) Put(b *[]byte) {
 	if first == &spent[0] {
 		panic(misuse(first, "double free", "it was put back before; keep one owner for each buffer"))
 	}
-	v, ok := p.leases.LoadAndDelete(first)
+	v, ok := s.leases.LoadAndDelete(first)
 	if !ok {
 		if mem.IsBelowBufferPoolingThreshold(cap(*b)) {
 			return
@@ -154,4 +185,7 @@ type Stats struct {
 }
 
 // Stats reads the counts.
-func (p *Pool) Stats() Stats { return Stats{Dropped: p.dropped.Load(), Refused: p.refused.Load()} }
+func (p *Pool) Stats() Stats {
+	s := p.open("Stats")
+	return Stats{Dropped: s.dropped.Load(), Refused: s.refused.Load()}
+}

@@ -2,6 +2,7 @@ package grpcmem
 
 import (
 	"errors"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -236,4 +237,35 @@ func TestManyGoroutines(t *testing.T) {
 	gets.Wait()
 	close(hands)
 	puts.Wait()
+}
+
+// TestCopiedPool: a Pool that NewPool did not make, and a copy, are refused at every call, and
+// nothing that is written over a Pool loses the buffers that are out.
+func TestCopiedPool(t *testing.T) {
+	p, other := newPool(t, Options{}), NewPool(Options{})
+	b := p.Get(5000)
+	write := func(to, from *Pool) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem()) }
+	copied, saved := new(Pool), new(Pool)
+	write(copied, p)
+	write(saved, p)
+	refused := func(what, kind string, p *Pool) {
+		t.Helper()
+		for op, f := range map[string]func(){"Get": func() { p.Get(5000) }, "Put": func() { p.Put(b) }, "Stats": func() { p.Stats() }} {
+			func() {
+				defer func() {
+					if m, _ := recover().(*offheap.MisuseError); m == nil || m.Op != "grpcmem.Pool."+op || m.Kind != kind {
+						t.Errorf("%s of %s: %v", op, what, m)
+					}
+				}()
+				f()
+			}()
+		}
+	}
+	refused("a zero Pool", "use of a Pool that NewPool did not make", new(Pool))
+	refused("a copy", "use of a copied Pool", copied)
+	write(p, other)
+	refused("a Pool over which another was written", "use of a copied Pool", p)
+	write(p, saved)
+	(*b)[4999] = 1
+	p.Put(b)
 }
