@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +225,51 @@ func TestVerdict(t *testing.T) {
 	}
 	if r := Diagnose(&evidence.Evidence{}); r.Confidence != None || r.Verdict != "The cost is unknown: there is no CPU profile." {
 		t.Errorf("of nothing: %s, %q", r.Confidence, r.Verdict)
+	}
+}
+
+// Where memory costs much and no change of it wins much, the verdict says so and names the function
+// that takes the time. So it does where memory costs little and a finding wins a part of that.
+func TestVerdictElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		alloc, won float64
+		settings   []Setting
+		want       string
+	}{
+		{"no remedy", 0.2, 0.015, nil, "Collection and allocation take 20 % of CPU, but the doctor knows no remedy: no setting, no reuse of memory and no other layout of the data saves as much as 3.0 % of CPU; the CPU goes into the program's own work, 100 % of it into main.hash."},
+		{"a setting for much memory", 0.2, 0.015, []Setting{{GOGC: 200, Gain: Gain{SameGOGC: 0.02}}, {GOGC: 400, Gain: Gain{SameGOGC: 0.04}, MoreBytes: 1 << 30}},
+			"Collection and allocation take 20 % of CPU, and at most 1.5 % can be won back by a change of code; GOGC=400 would save 4.0 % for 1.00 GiB more memory; the CPU goes into the program's own work, 100 % of it into main.hash."},
+		{"little in a library", 0.04, 0.015, nil, "GC is not your problem: collection and allocation take 4.0 % of CPU, and at most 1.5 % can be won back; the CPU goes into the program's own work, 100 % of it into main.hash."},
+		{"a good remedy", 0.04, 0.035, nil, "Collection and allocation take 4.0 % of CPU; at most 3.5 % can be won back."},
+	} {
+		f := newFake()
+		f.Ran("main.hash;main.main", 1000)
+		a := newAccount(f.evidence())
+		if got := a.verdict(&Report{AllocShare: c.alloc, WinnableShare: c.won, Settings: c.settings, Confidence: Medium}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Places are all sites of a finding, the most expensive first, with their bytes and CPU.
+func TestPlaces(t *testing.T) {
+	f := newFake()
+	for i, samples := range []int64{10, 300, 50} {
+		stack := fmt.Sprintf("main.make%d;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", i)
+		f.Ran(newSmall+stack, samples)
+		f.Made(stack, 32, 1_000_000*samples, 10)
+	}
+	a := newAccount(f.evidence())
+	list := a.finding(a.sites, Gain{}).Places
+	if len(list) != 3 || list[0].Site.Func != "main.make1" || list[2].Site.Func != "main.make0" {
+		t.Fatalf("the places are %+v", list)
+	}
+	if rate := 300 * 32e6 / a.window.Seconds(); math.Abs(list[0].AllocBytesPerSecond/rate-1) > 0.01 || list[0].CPUShare < 0.5 {
+		t.Errorf("%+v; want %.0f bytes a second", list[0], rate)
+	}
+	if none := a.finding(nil, Gain{}).Places; none == nil || len(none) != 0 {
+		t.Errorf("a finding about the whole program has the places %#v, want an empty list in JSON", none)
 	}
 }
 

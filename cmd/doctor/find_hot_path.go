@@ -57,10 +57,11 @@ func (a *account) hotPathRemedy(g group) Remedy {
 		}
 	}
 	lib := g.sites[0].library()
-	text := fmt.Sprintf("Package %s allocates the memory. ", lib.Package)
+	text := fmt.Sprintf("Call package %s less often: ", lib.Package)
 	if caller := g.sites[0].owner; caller.User {
-		text += fmt.Sprintf("In %s, call it less often: keep the result for equal input, and ask for no more than you read. ", caller.Place())
+		text = fmt.Sprintf("In %s, call package %s less often: ", caller.Place(), lib.Package)
 	}
+	text += "keep the result for equal input, and ask for no more than you read. "
 	text += "Look for its functions that append to, decode into or reset memory of yours, and for its options that avoid work. " +
 		"If none helps, only the settings of the collector are left."
 	return Remedy{Text: text, Snippet: "  // " + lib.Package + ":\n- out := lib.Encode(v)\n+ out = lib.AppendEncode(out[:0], v)"}

@@ -104,6 +104,9 @@ type Finding struct {
 	// Both are empty for findings about the whole program.
 	Site  Site `json:"site"`
 	Owner Site `json:"owner"`
+	// Places are all lines that the finding is about, the most expensive first. It is empty for
+	// findings about the whole program.
+	Places []Place `json:"places"`
 	// CPUShare is the cost of the pattern now, collector included.
 	CPUShare float64 `json:"cpu_share"`
 	// Gain is the CPU time that the remedy would save.
@@ -120,6 +123,17 @@ type Finding struct {
 	own     float64 // the gain without what belongs to other findings; findings are ranked by it
 	setting bool    // the remedy is a setting of the program, and its gain overlaps with that of every site
 	first   bool    // stands before findings with a larger gain, because their gains shrink when this one is mended
+}
+
+// A Place is one of the lines that a finding is about.
+type Place struct {
+	// Site is the line that allocates, Owner the line in the user's module that leads to it.
+	Site  Site `json:"site"`
+	Owner Site `json:"owner"`
+	// AllocBytesPerSecond is the rate of allocation there, 0 if it is not known.
+	AllocBytesPerSecond float64 `json:"alloc_bytes_per_second"`
+	// CPUShare is the cost of the place now, its part of the collector's work included.
+	CPUShare float64 `json:"cpu_share"`
 }
 
 // A Severity says how large the gain is.

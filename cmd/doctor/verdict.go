@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/evidence"
@@ -74,7 +75,7 @@ func (a *account) verdict(r *Report) string {
 	if len(a.samples) == 0 && !a.idle() {
 		return a.verdictUnprofiled(r)
 	}
-	if len(r.Findings) > 0 && r.Findings[0].ID != notGC.id && r.WinnableShare >= minGain {
+	if r.WinnableShare >= littleWon {
 		text := fmt.Sprintf("Collection and allocation take %s of CPU; at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
 		if r.WinnableShare > share+minGain {
 			text = fmt.Sprintf("Collection and allocation take %s of CPU; with related work, at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
@@ -84,14 +85,35 @@ func (a *account) verdict(r *Report) string {
 		}
 		return text + "."
 	}
+	return a.verdictElsewhere(r, share)
+}
+
+// littleWon is the share of CPU below which the verdict says that memory is not the problem, or
+// that the doctor knows no change against it, and says where the time goes.
+const littleWon = 0.03
+
+// verdictElsewhere is the verdict where all changes together win back little. share is that of
+// collection and allocation.
+func (a *account) verdictElsewhere(r *Report, share float64) string {
 	where, _ := a.elsewhere()
 	if a.idle() {
 		return fmt.Sprintf("GC is not your problem: %s.", where)
 	}
-	if share > smallShare {
-		return fmt.Sprintf("Collection and allocation take %s of CPU, but the doctor found no single change that saves %s of it; %s.", terminal.Percent(share), terminal.Percent(minGain), where)
+	won := ""
+	if r.WinnableShare >= minGain {
+		won = fmt.Sprintf(", and at most %s can be won back", terminal.Percent(r.WinnableShare))
 	}
-	return fmt.Sprintf("GC is not your problem: collection and allocation take %s of CPU; %s.", terminal.Percent(share), where)
+	if share <= smallShare {
+		return fmt.Sprintf("GC is not your problem: collection and allocation take %s of CPU%s; %s.", terminal.Percent(share), won, where)
+	}
+	for _, s := range r.Settings { // from the smallest
+		if s.Gain.SameGOGC >= littleWon {
+			return fmt.Sprintf("Collection and allocation take %s of CPU%s by a change of code; %s would save %s for %s more memory; %s.",
+				terminal.Percent(share), cmp.Or(won, ", and nothing can be won back"), strings.Join(s.Environment(), " "), terminal.Percent(s.Gain.SameGOGC), terminal.Bytes(s.MoreBytes), where)
+		}
+	}
+	return fmt.Sprintf("Collection and allocation take %s of CPU, but the doctor knows no remedy: no setting, no reuse of memory and no other layout of the data saves as much as %s of CPU; %s.",
+		terminal.Percent(share), terminal.Percent(littleWon), where)
 }
 
 // verdictWithoutCPU is the verdict from the trace or the statistics.

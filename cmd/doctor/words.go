@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
@@ -10,7 +12,7 @@ import (
 
 // finding is a finding about sites, with the fields that every such finding has.
 func (a *account) finding(sites []*site, g Gain) Finding {
-	f := Finding{Gain: g, Evidence: map[string]any{}, sites: sites}
+	f := Finding{Gain: g, Evidence: map[string]any{}, Places: a.placesOf(sites), sites: sites}
 	if len(sites) == 0 {
 		return f
 	}
@@ -160,3 +162,19 @@ func (a *account) cycleCount() string {
 
 // siteAt is the line of a frame in the form of the report.
 func siteAt(f *stack.Frame) Site { return Site{Func: f.Func, File: f.File, Line: f.Line} }
+
+// placesOf lists the sites of a finding by their cost, the largest first.
+func (a *account) placesOf(sites []*site) []Place {
+	list := []Place{}
+	for _, s := range sites {
+		p := Place{Site: siteAt(s.at), Owner: siteAt(s.owner), CPUShare: a.share(a.cost(s) + a.sum([]*site{s}).touch)}
+		if a.window > 0 {
+			p.AllocBytesPerSecond = s.allocBytes / a.window.Seconds()
+		}
+		list = append(list, p)
+	}
+	slices.SortStableFunc(list, func(p, q Place) int {
+		return cmp.Or(cmp.Compare(q.CPUShare, p.CPUShare), cmp.Compare(q.AllocBytesPerSecond, p.AllocBytesPerSecond))
+	})
+	return list
+}

@@ -37,8 +37,9 @@ func doctorCommand(program []string) *cli.Command {
 			&cli.DurationFlag{Name: "duration", Usage: "watch for `DURATION`; the default is 10s for a running program, 3s for each benchmark, and the whole run of a command"},
 			&cli.StringFlag{Name: "bench", Usage: "run the benchmarks of the given package that match `REGEXP`"},
 			&cli.StringSliceFlag{Name: "before", Usage: "compare with an earlier state: `FILE` or folder; repeat the flag for several files"},
-			&cli.StringFlag{Name: "source", Usage: "look for the program's source in `DIR`; the default is the place that the profiles name"},
+			&cli.StringFlag{Name: "source", Usage: "look for the program's source in `DIR`; the default is the place that the profiles name; none reads no source"},
 			&cli.StringFlag{Name: "save", Usage: "keep the collected files in `DIR`, as an input for a later call"},
+			&cli.BoolFlag{Name: "v", Usage: "print all: the CPU time by class, every finding, its evidence, code and checks, and the missing evidence"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 			&cli.BoolFlag{Name: "sarif", Usage: "print the findings as SARIF 2.1.0"},
 			&cli.StringFlag{Name: "html", Usage: "write one self-contained page with a flame graph to `FILE`"},
@@ -209,7 +210,7 @@ func writeDoctor(c *cli.Command, after, before *patient) error {
 	case c.Bool("sarif"):
 		return render.SARIF(stdout, after.report, after.evidence.Root, after.evidence.Main)
 	}
-	return render.Text(stdout, after.report, old, render.Style{Width: terminal.Width(stdout), Colours: terminal.Colours(stdout)})
+	return render.Text(stdout, after.report, old, render.Style{Width: terminal.Width(stdout), Colours: terminal.Colours(stdout), Verbose: c.Bool("v")})
 }
 
 func writePage(file string, after, before *patient) error {

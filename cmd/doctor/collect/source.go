@@ -11,11 +11,14 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// NoSource is the value of Options.Source with which no source is read.
+const NoSource = "none"
+
 // findSource sets where the program's source lies, if it is at hand: in Options.Source, else above
 // the files of its main package or main module where the profiles name them, else in the module of
 // the working directory if that is the program's.
 func (c *collector) findSource() error {
-	if c.Source != "" {
+	if c.Source != "" && c.Source != NoSource {
 		root, module := moduleAbove(filepath.Join(c.Source, "go.mod"))
 		if root == "" {
 			return fmt.Errorf("doctor: -source %s: there is no go.mod in or above it", c.Source)
@@ -28,6 +31,9 @@ func (c *collector) findSource() error {
 	}
 	if c.ev.Root == "" && !c.sourceAbove() {
 		c.sourceHere()
+	}
+	if c.Source == NoSource {
+		c.ev.Root = "" // the search has found the main module, which needs no reading
 	}
 	return nil
 }

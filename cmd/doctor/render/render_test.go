@@ -51,11 +51,12 @@ func TestText(t *testing.T) {
 	before.GCShare = 0.3
 	before.Findings[0].Owner = doctor.Site{Func: "example.com/a/b.Old", File: "/src/a/b/old.go", Line: 7}
 	for name, c := range map[string]struct {
-		before *doctor.Report
-		width  int
-	}{"wide.txt": {nil, 130}, "narrow.txt": {before, 80}} {
+		before  *doctor.Report
+		width   int
+		verbose bool
+	}{"screen.txt": {nil, 100, false}, "wide.txt": {nil, 130, true}, "narrow.txt": {before, 80, true}} {
 		var b bytes.Buffer
-		if err := Text(&b, sample(), c.before, Style{Width: c.width}); err != nil {
+		if err := Text(&b, sample(), c.before, Style{Width: c.width, Verbose: c.verbose}); err != nil {
 			t.Fatal(err)
 		}
 		golden.Check(t, name, b.Bytes())
@@ -73,7 +74,7 @@ func TestComparedInformation(t *testing.T) {
 	before, after := sample(), sample()
 	after.Findings = []doctor.Finding{{ID: "not-gc", Severity: doctor.SeverityInfo}, after.Findings[2]}
 	var b bytes.Buffer
-	if err := Text(&b, after, before, Style{Width: 120}); err != nil {
+	if err := Text(&b, after, before, Style{Width: 120, Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	counts := regexp.MustCompile(`(?m)^ findings +2 +0$`)
@@ -82,19 +83,93 @@ func TestComparedInformation(t *testing.T) {
 	}
 }
 
-// Of many findings the first are told in full, the others in a line each.
+// Of many findings -v shows the first in full, the others in a line each, and a snippet once.
 func TestTextMany(t *testing.T) {
 	r := sample()
 	for range 10 {
 		r.Findings = append(r.Findings, r.Findings[0])
+		r.Findings[len(r.Findings)-1].Remedy.Text = "Or another text."
 	}
 	var b bytes.Buffer
-	if err := Text(&b, r, nil, Style{Width: 110}); err != nil {
+	if err := Text(&b, r, nil, Style{Width: 110, Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
-	for line, want := range map[string]int{"\n13  short-lived-objects  high": 0, "\n 13  short-lived-objects  high": 1, "details of all 13 findings": 1, "\n6  ": 1, "\n7  ": 0} {
+	for line, want := range map[string]int{
+		"\n13  short-lived-objects  high": 0, "\n 13  short-lived-objects  high": 1, "details of all 13 findings": 1, "\n6  ": 1, "\n7  ": 0,
+		"+n := arena.New": 1, "\n   code     as for 1\n": 1,
+	} {
 		if got := strings.Count(b.String(), line); got != want {
 			t.Errorf("%q is there %d times, want %d", line, got, want)
+		}
+	}
+}
+
+// Five findings are the most. Reports of real programs have at most 40 lines; this one has the
+// longest texts that there can be, and places under each finding.
+func TestScreenFits(t *testing.T) {
+	r := sample()
+	long := strings.Repeat("A sentence with a good number of words, some of them in (unusual, long) parentheses, ", 8)
+	f := r.Findings[0]
+	f.Detail, f.Remedy.Text = long, long
+	for i := range 12 {
+		f.Places = append(f.Places, doctor.Place{Site: doctor.Site{Func: "f", File: "/src/file.go", Line: i}, AllocBytesPerSecond: 2e6, CPUShare: 0.02})
+	}
+	r.Findings = nil
+	for i := range 9 {
+		f.Remedy.Text = string(rune('A'+i)) + long // none is as for another
+		r.Findings = append(r.Findings, f)
+	}
+	for _, gogc := range []float64{200, 400, 800} {
+		r.Settings = append(r.Settings, doctor.Setting{GOGC: gogc, Gain: doctor.Gain{SameGOGC: 0.1, Error: 0.02}, CyclesLeft: 0.5, MoreBytes: 4 << 20})
+	}
+	var b bytes.Buffer
+	if err := Text(&b, r, nil, Style{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	screen := b.String()
+	if n := strings.Count(screen, "\n"); n > 45 {
+		t.Errorf("%d lines:\n%s", n, screen)
+	}
+	for line := range strings.Lines(screen) {
+		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 100 {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+	for part, want := range map[string]int{"\n5  ": 1, "\n6  ": 0, "arena.New": 0, "evidence ": 1, "4 more findings": 1, "file.go:0 1.91 MiB/s 2.0 %, file.go:1": 5} {
+		if got := strings.Count(screen, part); got != want {
+			t.Errorf("%q is there %d times, want %d:\n%s", part, got, want, screen)
+		}
+	}
+}
+
+// Details name the five places that cost most.
+func TestTextPlaces(t *testing.T) {
+	r := sample()
+	for i := range 7 {
+		r.Findings[0].Places = append(r.Findings[0].Places, doctor.Place{Owner: doctor.Site{Func: "a.F", File: "/src/own.go", Line: i + 1}, Site: doctor.Site{Func: "b.G"}, CPUShare: 0.01})
+	}
+	var b bytes.Buffer
+	if err := Text(&b, r, nil, Style{Width: 110, Verbose: true}); err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[string]int{"own.go:1 a.F, in b.G, 1.0 % of CPU": 1, "own.go:5 ": 1, "own.go:6 ": 0, "and 2 more, in the object of -json": 1} {
+		if got := strings.Count(b.String(), part); got != want {
+			t.Errorf("%q is there %d times, want %d:\n%s", part, got, want, b.String())
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for text, want := range map[string]string{
+		"Short text.":                                    "Short text.",
+		"A first sentence. And then another one":         "A first sentence.",
+		"Words before a comma, and words after it":       "Words before a comma …",
+		"Words in front (with, commas inside) and after": "Words in front …",
+		"No mark at all is anywhere in these words":      "No mark at all is anywhere …",
+		strings.Repeat("x", 40):                          strings.Repeat("x", 28) + " …",
+	} {
+		if got := brief(text, 30); got != want || utf8.RuneCountInString(got) > 30 {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -15,59 +18,32 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// Style is the layout of text.
-type Style struct {
-	// Width is where lines are broken, in columns; code and paths may be longer.
-	Width int
-	// Colours says whether to use those of terminals.
-	Colours bool
-}
+// mostShown is how many findings the screen has. Those that follow gain less, and a second screen is
+// seldom read.
+const mostShown = 5
 
-// mostDetailed is how many findings get more than a line of the table. Those that follow gain less,
-// and ten pages are too long to read.
-const mostDetailed = 6
-
-// Text writes the report for people: the verdict in the first line, then the CPU time by class,
-// then the findings, the one with the largest gain first. Before is the report that it is compared
-// with, nil for none.
+// Text writes the report for people on one screen: the verdict, the settings, and the findings with
+// the largest gains. Style.Verbose adds the rest. Before is the report that it is compared with, nil
+// for none.
 func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 	var b bytes.Buffer
 	t := &textWriter{out: &b, Style: style, Painter: terminal.Painter{On: style.Colours}}
 	t.verdict(r)
-	t.classes(r)
+	if style.Verbose {
+		t.classes(r)
+	}
+	t.heap(r)
 	if before != nil {
 		t.changes(r, before)
 	}
 	t.settings(r)
-	t.table(r)
-	for i := range min(len(r.Findings), mostDetailed) {
-		t.finding(i+1, &r.Findings[i], sameRemedy(r.Findings, i+1))
+	if style.Verbose {
+		t.details(r)
+	} else {
+		t.findings(r)
 	}
-	if n := len(r.Findings); n > mostDetailed {
-		fmt.Fprintln(t.out)
-		t.wrap("", "", fmt.Sprintf("The page of -html and the object of -json have details of all %d findings.", n))
-	}
-	t.missing(r)
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-type textWriter struct {
-	out *bytes.Buffer
-	Style
-	terminal.Painter
-}
-
-// wrap breaks text into lines that begin with indent, the first with first in its place.
-func (t *textWriter) wrap(first, indent, s string) {
-	width := max(t.Width-text.StringWidthWithoutEscSequences(indent), 20)
-	for i, line := range strings.Split(terminal.TrimLines(text.WrapSoft(s, width)), "\n") {
-		if i == 0 {
-			fmt.Fprintf(t.out, "%s%s\n", first, line)
-			continue
-		}
-		fmt.Fprintf(t.out, "%s%s\n", indent, line)
-	}
 }
 
 func (t *textWriter) verdict(r *doctor.Report) {
@@ -78,103 +54,15 @@ func (t *textWriter) verdict(r *doctor.Report) {
 	t.wrap("", "  ", collected(r))
 }
 
-// barRunes are the eighths of a bar's last character.
-var barRunes = []rune(" ▏▎▍▌▋▊▉")
-
-// bar draws a share of width columns.
-func bar(share float64, width int) string {
-	eighths := int(share*float64(width)*8 + 0.5)
-	b := strings.Repeat("█", eighths/8)
-	if eighths%8 > 0 {
-		b += string(barRunes[eighths%8])
-	}
-	return b
-}
-
-// leastShown is the share from which on a class is listed.
-const leastShown = 0.0005
-
-// classes shows the CPU time by class, and the state of the heap.
-func (t *textWriter) classes(r *doctor.Report) {
-	if len(r.Classes) > 0 {
-		fmt.Fprintln(t.out)
-	}
-	width := min(60, t.Width-30)
-	for _, c := range r.Classes {
-		if c.Share < leastShown {
-			continue
-		}
-		colour := text.FgYellow
-		if c.Name == programClass {
-			colour = text.FgHiBlack
-		}
-		fmt.Fprintf(t.out, "  %-14s %6s  %s\n", c.Name, terminal.Percent(c.Share), t.Paint(colour, bar(c.Share, width)))
-	}
+// heap shows the state of the heap.
+func (t *textWriter) heap(r *doctor.Report) {
 	var parts []string
 	for _, f := range heapFigures(r.Heap) {
 		parts = append(parts, f.Name+" "+f.Value)
 	}
 	if len(parts) > 0 {
-		fmt.Fprintln(t.out)
-		t.wrap("  heap: ", "        ", strings.Join(parts, ", "))
+		t.wrap("", "  ", "heap: "+strings.Join(parts, ", "))
 	}
-}
-
-// programClass is the name of the class for all that is not memory management.
-const programClass = "program"
-
-// changes shows the figures of the report beside those of the report before the change.
-func (t *textWriter) changes(r, before *doctor.Report) {
-	tw := terminal.NewTable()
-	tw.AppendHeader(table.Row{"", "before", "after"})
-	tw.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 2, Align: text.AlignRight, AlignHeader: text.AlignRight}, {Number: 3, Align: text.AlignRight, AlignHeader: text.AlignRight},
-	})
-	for _, c := range compared(r, before) {
-		tw.AppendRow(table.Row{c.Name, c.Before, c.After})
-	}
-	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
-	for _, m := range []struct {
-		word string
-		list []string
-	}{{" gone: ", moved(before, r)}, {" new:  ", moved(r, before)}} {
-		if len(m.list) > 0 {
-			t.wrap(m.word, "       ", strings.Join(m.list, ", "))
-		}
-	}
-}
-
-// A change is a figure before and after.
-type change struct{ Name, Before, After string }
-
-// compared are the figures of two reports that show whether the change was an improvement.
-func compared(r, before *doctor.Report) []change {
-	list := []change{
-		{"collector, of the CPU", terminal.Percent(before.GCShare), terminal.Percent(r.GCShare)},
-		{"allocation, of the CPU", terminal.Percent(before.AllocShare), terminal.Percent(r.AllocShare)},
-		{"can be won back", terminal.Percent(before.WinnableShare), terminal.Percent(r.WinnableShare)},
-		{"findings", fmt.Sprint(worthAChange(before)), fmt.Sprint(worthAChange(r))},
-	}
-	old := map[string]string{}
-	for _, f := range heapFigures(before.Heap) {
-		old[f.Name] = f.Value
-	}
-	for _, f := range heapFigures(r.Heap) {
-		if v, ok := old[f.Name]; ok {
-			list = append(list, change{f.Name, v, f.Value})
-		}
-	}
-	return list
-}
-
-// worthAChange is the number of findings that are more than information.
-func worthAChange(r *doctor.Report) (n int) {
-	for _, f := range r.Findings {
-		if f.Severity != doctor.SeverityInfo {
-			n++
-		}
-	}
-	return n
 }
 
 // settings has a row for each setting that the report knows of, and marks the one it proposes.
@@ -183,7 +71,7 @@ func (t *textWriter) settings(r *doctor.Report) {
 		return
 	}
 	tw := terminal.NewTable()
-	tw.AppendHeader(table.Row{settingsHead(r.Heap), "CPU saved", "collections", "more memory", ""})
+	tw.AppendHeader(table.Row{settingsHead(r.Heap), "CPU saved", "collections left", "more memory", ""})
 	var configs []table.ColumnConfig
 	for n := 2; n <= 4; n++ {
 		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
@@ -192,133 +80,115 @@ func (t *textWriter) settings(r *doctor.Report) {
 	for _, s := range r.Settings {
 		mark := ""
 		if s.Proposed {
-			mark = "← wins most for its memory"
+			mark = "← most for its memory"
 		}
-		tw.AppendRow(table.Row{strings.Join(s.Environment(), " "), terminal.PercentError(s.Gain.SameGOGC, s.Gain.Error), terminal.Percent(s.CyclesLeft) + " of now", terminal.Bytes(s.MoreBytes), mark})
+		tw.AppendRow(table.Row{strings.Join(s.Environment(), " "), terminal.PercentError(s.Gain.SameGOGC, s.Gain.Error), terminal.Percent(s.CyclesLeft), terminal.Bytes(s.MoreBytes), mark})
 	}
 	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
 }
 
-// severityColour is how much a finding matters.
-var severityColour = map[doctor.Severity]text.Color{
-	doctor.SeverityHigh: text.FgRed, doctor.SeverityMedium: text.FgYellow, doctor.SeverityLow: text.FgCyan, doctor.SeverityInfo: text.FgHiBlack,
+// findings shows the findings with the largest gains: a line that names each, a line that says why,
+// and one or two that say what to do.
+func (t *textWriter) findings(r *doctor.Report) {
+	shown := actionable(r.Findings)
+	shown = shown[:min(len(shown), mostShown)]
+	for i := range shown {
+		f := &shown[i]
+		head := fmt.Sprintf("%d  %s", i+1, f.ID)
+		rest := " · " + where(*f)
+		if g := briefGain(f.Gain); g != "" {
+			rest = " · " + g + rest
+		}
+		if n := len(f.Places) - 1; n > 0 {
+			rest += " and " + plural(n, "more place")
+		}
+		rest = text.Snip(rest, max(t.Width-len(head), 20), "…")
+		fmt.Fprintf(t.out, "\n%s%s\n", t.Paint(severityColour[f.Severity], t.Bold(head)), rest)
+		t.lines("why", f.Detail, 1)
+		if len(f.Places) > 1 {
+			t.lines("at", t.briefPlaces(f.Places), 1)
+		}
+		if same := sameRemedy(shown, i+1); same > 0 {
+			t.lines("do", fmt.Sprintf("as for %d", same), 1)
+		} else {
+			t.lines("do", f.Remedy.Text, 2)
+		}
+	}
+	t.footer(r, len(shown))
 }
 
-// Widths of the columns of that list: the columns besides finding and place, the severity, and the
-// least width of the place.
-const (
-	otherColumns   = 52
-	severityColumn = 10
-	leastWhere     = 30
-)
-
-// table lists the findings, a line each.
-func (t *textWriter) table(r *doctor.Report) {
-	if len(r.Findings) < 2 {
-		return // the finding itself says it all
+// briefPlaces names as many of the first places as fit on a line.
+func (t *textWriter) briefPlaces(list []doctor.Place) string {
+	line := ""
+	for _, p := range list[:min(len(list), mostPlaces)] {
+		s := shortFunc(p.Site.Func)
+		if p.Site.File != "" {
+			s = fmt.Sprintf("%s:%d", path.Base(filepath.ToSlash(p.Site.File)), p.Site.Line)
+		}
+		if p.AllocBytesPerSecond > 0 {
+			s += " " + terminal.Bytes(p.AllocBytesPerSecond) + "/s"
+		}
+		s += " " + terminal.Percent(p.CPUShare)
+		if line != "" {
+			s = line + ", " + s
+		}
+		if line != "" && text.StringWidthWithoutEscSequences(s) > t.Width-8 {
+			break
+		}
+		line = s
 	}
-	ids := 0
-	for _, f := range r.Findings {
-		ids = max(ids, len(f.ID))
-	}
-	tw := terminal.NewTable()
-	tw.AppendHeader(table.Row{"", "finding", "severity", "CPU now", "gain", "same memory", "where"})
-	var configs []table.ColumnConfig
-	for _, n := range []int{1, 4, 5, 6} {
-		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	room := t.Width - ids - otherColumns
-	if room < leastWhere { // the severity follows from the gain, and each finding names it again
-		configs = append(configs, table.ColumnConfig{Number: 3, Hidden: true})
-		room += severityColumn
-	}
-	tw.SetColumnConfigs(configs)
-	for i, f := range r.Findings {
-		tw.AppendRow(table.Row{
-			i + 1, f.ID, t.Paint(severityColour[f.Severity], string(f.Severity)), terminal.Percent(f.CPUShare),
-			terminal.PercentError(f.Gain.SameGOGC, f.Gain.Error), inSameMemory(f.Gain), text.Snip(where(f), room, "…"),
-		})
-	}
-	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	return line
 }
 
-// labelWidth is the width of the words in front of a finding's lines.
-const labelWidth = 12
+// actionable are the findings besides information. The verdict says what not-gc says, and data that
+// should stay where it is needs no line on the screen.
+func actionable(findings []doctor.Finding) (list []doctor.Finding) {
+	for _, f := range findings {
+		if f.Severity != doctor.SeverityInfo {
+			list = append(list, f)
+		}
+	}
+	return list
+}
 
-// labelled writes a line of a finding with a word in front.
-func (t *textWriter) labelled(label, s string) {
+// lines writes the beginning of s that fits on n lines.
+func (t *textWriter) lines(label, s string, n int) {
 	if s == "" {
 		return
 	}
-	pad := strings.Repeat(" ", labelWidth)
-	t.wrap(t.Paint(text.FgHiBlack, fmt.Sprintf("   %-*s", labelWidth-3, label)), pad, s)
+	indent := strings.Repeat(" ", 8)
+	width := max(t.Width-len(indent), 20)
+	s = brief(s, width+(n-1)*(width-12)) // lines break between words
+	t.wrap("   "+t.Paint(text.FgHiBlack, fmt.Sprintf("%-5s", label)), indent, s)
 }
 
-// finding writes the n-th finding. same is the number of an earlier finding with the same remedy, 0
-// for none.
-func (t *textWriter) finding(n int, f *doctor.Finding, same int) {
-	head := fmt.Sprintf("%d  %s", n, f.ID)
-	fmt.Fprintf(t.out, "\n%s  %s\n", t.Bold(head), t.Paint(severityColour[f.Severity], string(f.Severity)))
-	t.wrap("   ", "   ", f.Title)
-	if f.Detail != "" {
-		t.wrap("   ", "   ", f.Detail)
-	}
-	t.labelled("site", place(f.Site))
-	if f.Owner != f.Site {
-		t.labelled("owner", place(f.Owner))
-	}
-	if f.CPUShare != 0 {
-		t.labelled("costs", terminal.Percent(f.CPUShare)+" of CPU now")
-	}
-	if f.Gain != (doctor.Gain{}) {
-		t.labelled("gain", gains(f.Gain))
-	}
-	var parts []string
-	for _, e := range figures(f.Evidence) {
-		parts = append(parts, e.Name+" "+e.Value)
-	}
-	t.labelled("evidence", strings.Join(parts, ", "))
-	if same > 0 {
-		t.labelled("remedy", fmt.Sprintf("as for %d", same))
+// footer says what the screen leaves out. Without an answer, the missing evidence is the answer, so
+// it is shown in full.
+func (t *textWriter) footer(r *doctor.Report, shown int) {
+	if r.Confidence == doctor.None {
+		t.missing(r)
 		return
 	}
-	t.labelled("remedy", f.Remedy.Text)
-	t.snippet(f.Remedy.Snippet)
-	for i, check := range f.Check {
-		if i == 0 {
-			t.labelled("check", check)
-		} else {
-			t.labelled("", check)
-		}
+	var more, unknown []string
+	if n := len(r.Findings) - shown; n > 0 {
+		more = append(more, plural(n, "more finding"))
 	}
-	t.labelled("more", f.Remedy.Doc)
-}
-
-// snippet writes code as it stands, a diff in its colours.
-func (t *textWriter) snippet(code string) {
-	if code == "" {
-		return
+	if shown > 0 {
+		more = append(more, "the code of each change")
 	}
-	for line := range strings.SplitSeq(strings.TrimRight(code, "\n"), "\n") {
-		colour := text.Reset
-		switch {
-		case strings.HasPrefix(line, "+"):
-			colour = text.FgGreen
-		case strings.HasPrefix(line, "-"):
-			colour = text.FgRed
-		}
-		fmt.Fprintf(t.out, "%s%s\n", strings.Repeat(" ", labelWidth), t.Paint(colour, strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " ")))
+	if len(r.Classes) > 0 {
+		more = append(more, "the CPU time by class")
 	}
-}
-
-// missing lists the evidence that would raise the confidence.
-func (t *textWriter) missing(r *doctor.Report) {
-	if len(r.Missing) == 0 {
-		return
-	}
-	fmt.Fprintf(t.out, "\n%s\n", t.Bold("To know more"))
 	for _, m := range r.Missing {
-		t.wrap("   ", "     ", t.Bold(m.What)+": "+m.Why)
-		t.wrap("     ", "     ", m.How)
+		if !slices.Contains(unknown, m.What) {
+			unknown = append(unknown, m.What)
+		}
+	}
+	if len(unknown) > 0 {
+		more = append(more, "how to get the missing evidence ("+strings.Join(unknown, ", ")+")")
+	}
+	if len(more) > 0 {
+		fmt.Fprintln(t.out)
+		t.wrap("", "  ", "-v shows "+strings.Join(more, ", ")+".")
 	}
 }

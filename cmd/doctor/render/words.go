@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/terminal"
@@ -24,6 +26,21 @@ func gains(g doctor.Gain) string {
 		return terminal.PercentError(g.SameGOGC, g.Error) + " of CPU, for more memory"
 	}
 	return fmt.Sprintf("%s of CPU at the same GOGC, %s at the same memory", terminal.PercentError(g.SameGOGC, g.Error), terminal.PercentError(g.SameMemory, g.Error))
+}
+
+// briefGain is a gain for the line that names a finding, "" if there is none.
+func briefGain(g doctor.Gain) string {
+	if g == (doctor.Gain{}) {
+		return ""
+	}
+	text := terminal.PercentError(g.SameGOGC, g.Error) + " of CPU"
+	switch same := terminal.Percent(g.SameMemory); {
+	case buysWithMemory(g):
+		return text + " for more memory"
+	case same != terminal.Percent(g.SameGOGC):
+		return text + ", " + same + " at the same memory"
+	}
+	return text
 }
 
 // inSameMemory is the gain in the same memory, in the form for a table.
@@ -77,6 +94,66 @@ func place(s doctor.Site) string {
 		return shortFunc(s.Func)
 	}
 	return fmt.Sprintf("%s  %s:%d", shortFunc(s.Func), shortFile(s.File), s.Line)
+}
+
+// placeLine writes one place of a finding, with its figures.
+func placeLine(p doctor.Place) string {
+	at := p.Owner
+	if at.File == "" {
+		at = p.Site
+	}
+	text := shortFunc(at.Func)
+	if at.File != "" {
+		text = fmt.Sprintf("%s:%d %s", filepath.Base(filepath.ToSlash(at.File)), at.Line, text)
+	}
+	parts := []string{text}
+	if p.Site != at {
+		parts = append(parts, "in "+shortFunc(p.Site.Func))
+	}
+	if p.AllocBytesPerSecond > 0 {
+		parts = append(parts, terminal.Bytes(p.AllocBytesPerSecond)+"/s")
+	}
+	return strings.Join(append(parts, terminal.Percent(p.CPUShare)+" of CPU"), ", ")
+}
+
+// plural writes a number of things.
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// brief is the beginning of s that fits into width columns: whole sentences if the first fits, else
+// a part of the first up to a comma, a colon or an opening parenthesis.
+func brief(s string, width int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	head := string([]rune(s)[:width-2]) // room for the ellipsis
+	if i := strings.LastIndex(head, ". "); i > len(head)/3 {
+		return head[:i+1]
+	}
+	depth, cut := 0, -1
+	for i, c := range head {
+		if depth == 0 && strings.ContainsRune(",:;(", c) {
+			cut = i
+		}
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+	}
+	if cut < len(head)/3 {
+		cut = strings.LastIndexByte(head, ' ')
+	}
+	if cut < 0 {
+		cut = len(head)
+	}
+	return strings.TrimRight(head[:cut], " ,;:") + " …"
 }
 
 // where is the place that a finding is named after: the owner, which is the user's own code, else
@@ -153,7 +230,7 @@ func number(value any) (float64, bool) {
 
 // collected describes the report's evidence: its source, its CPU time, its confidence.
 func collected(r *doctor.Report) string {
-	parts := []string{r.Source}
+	parts := []string{shortSource(r.Source)}
 	switch {
 	case r.CPUSeconds > 0 && r.WindowSeconds > 0:
 		parts = append(parts, terminal.Seconds(r.CPUSeconds)+" of CPU in "+terminal.Seconds(r.WindowSeconds))
@@ -165,6 +242,23 @@ func collected(r *doctor.Report) string {
 	return strings.Join(append(parts, "confidence "+string(r.Confidence)), " · ")
 }
 
+// shortSource names the folder of several files once.
+func shortSource(source string) string {
+	files := strings.Split(source, ", ")
+	dir := path.Dir(filepath.ToSlash(files[0]))
+	if len(files) < 2 || dir == "." {
+		return source
+	}
+	for i, f := range files {
+		f = filepath.ToSlash(f)
+		if path.Dir(f) != dir {
+			return source
+		}
+		files[i] = path.Base(f)
+	}
+	return strings.Join(files, ", ") + " in " + shortFile(dir)
+}
+
 // heapFigures are the known figures of the heap.
 func heapFigures(h doctor.HeapState) (list []figure) {
 	add := func(name string, known bool, value string) {
@@ -174,12 +268,14 @@ func heapFigures(h doctor.HeapState) (list []figure) {
 	}
 	add("live", h.LiveBytes > 0, terminal.Bytes(h.LiveBytes))
 	add("next GC at", h.GoalBytes > 0, terminal.Bytes(h.GoalBytes))
-	add("scanned by a collection", h.ScanBytes > 0, terminal.Bytes(h.ScanBytes))
+	add("scanned each time", h.ScanBytes > 0, terminal.Bytes(h.ScanBytes))
 	add("allocated", h.AllocBytesPerSecond > 0, terminal.Bytes(h.AllocBytesPerSecond)+"/s")
 	add("collections", h.CyclesPerSecond > 0, terminal.Significant(h.CyclesPerSecond)+"/s")
 	switch {
 	case h.GOGC < 0:
 		add("GOGC", true, "off")
+	case h.GOGC > 0 && h.GOGCIs == doctor.Assumed:
+		add("GOGC", true, terminal.Count(h.GOGC)+" (assumed)")
 	case h.GOGC > 0:
 		add("GOGC", true, terminal.Count(h.GOGC))
 	}
@@ -195,7 +291,7 @@ func settingsHead(h doctor.HeapState) string {
 	case h.Limited:
 		return "now a memory limit"
 	case h.GOGCIs == doctor.Assumed:
-		return "now GOGC=100?"
+		return "now GOGC=100 (assumed)"
 	}
 	return fmt.Sprintf("now GOGC=%.0f", h.GOGC)
 }

@@ -1,0 +1,66 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// changes shows the figures of the report beside those of the report before the change.
+func (t *textWriter) changes(r, before *doctor.Report) {
+	tw := terminal.NewTable()
+	tw.AppendHeader(table.Row{"", "before", "after"})
+	tw.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 2, Align: text.AlignRight, AlignHeader: text.AlignRight}, {Number: 3, Align: text.AlignRight, AlignHeader: text.AlignRight},
+	})
+	for _, c := range compared(r, before) {
+		tw.AppendRow(table.Row{c.Name, c.Before, c.After})
+	}
+	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	for _, m := range []struct {
+		word string
+		list []string
+	}{{" gone: ", moved(before, r)}, {" new:  ", moved(r, before)}} {
+		if len(m.list) > 0 {
+			t.wrap(m.word, "       ", strings.Join(m.list, ", "))
+		}
+	}
+}
+
+// A change is a figure before and after.
+type change struct{ Name, Before, After string }
+
+// compared are the figures of two reports that show whether the change was an improvement.
+func compared(r, before *doctor.Report) []change {
+	list := []change{
+		{"collector, of the CPU", terminal.Percent(before.GCShare), terminal.Percent(r.GCShare)},
+		{"allocation, of the CPU", terminal.Percent(before.AllocShare), terminal.Percent(r.AllocShare)},
+		{"can be won back", terminal.Percent(before.WinnableShare), terminal.Percent(r.WinnableShare)},
+		{"findings", fmt.Sprint(worthAChange(before)), fmt.Sprint(worthAChange(r))},
+	}
+	old := map[string]string{}
+	for _, f := range heapFigures(before.Heap) {
+		old[f.Name] = f.Value
+	}
+	for _, f := range heapFigures(r.Heap) {
+		if v, ok := old[f.Name]; ok {
+			list = append(list, change{f.Name, v, f.Value})
+		}
+	}
+	return list
+}
+
+// worthAChange is the number of findings that are more than information.
+func worthAChange(r *doctor.Report) (n int) {
+	for _, f := range r.Findings {
+		if f.Severity != doctor.SeverityInfo {
+			n++
+		}
+	}
+	return n
+}

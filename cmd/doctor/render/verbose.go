@@ -1,0 +1,213 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// This file has what -v adds to the screen: the CPU time by class, a table of all findings, and
+// for each of the first findings its figures, its code and its checks.
+
+// barRunes are the eighths of a bar's last character.
+var barRunes = []rune(" ▏▎▍▌▋▊▉")
+
+// bar draws a share of width columns.
+func bar(share float64, width int) string {
+	eighths := int(share*float64(width)*8 + 0.5)
+	b := strings.Repeat("█", eighths/8)
+	if eighths%8 > 0 {
+		b += string(barRunes[eighths%8])
+	}
+	return b
+}
+
+// leastShown is the share from which on a class is listed.
+const leastShown = 0.0005
+
+// mostDetailed is how many findings get more than a line of the table. Those that follow gain less,
+// and ten pages are too long to read.
+const mostDetailed = 6
+
+// details has a table of all findings, the figures and code of the first, and the missing evidence.
+func (t *textWriter) details(r *doctor.Report) {
+	t.table(r)
+	snippets := map[string]int{} // the finding that shows each
+	for i := range min(len(r.Findings), mostDetailed) {
+		t.finding(i+1, &r.Findings[i], sameRemedy(r.Findings, i+1), snippets)
+	}
+	if n := len(r.Findings); n > mostDetailed {
+		fmt.Fprintln(t.out)
+		t.wrap("", "", fmt.Sprintf("The page of -html and the object of -json have details of all %d findings.", n))
+	}
+	t.missing(r)
+}
+
+// classes shows the CPU time by class.
+func (t *textWriter) classes(r *doctor.Report) {
+	if len(r.Classes) > 0 {
+		fmt.Fprintln(t.out)
+	}
+	width := min(60, t.Width-30)
+	for _, c := range r.Classes {
+		if c.Share < leastShown {
+			continue
+		}
+		colour := text.FgYellow
+		if c.Name == programClass {
+			colour = text.FgHiBlack
+		}
+		fmt.Fprintf(t.out, "  %-14s %6s  %s\n", c.Name, terminal.Percent(c.Share), t.Paint(colour, bar(c.Share, width)))
+	}
+}
+
+// programClass is the name of the class for all that is not memory management.
+const programClass = "program"
+
+// Widths of the columns of that list: the columns besides finding and place, the severity, and the
+// least width of the place.
+const (
+	otherColumns   = 52
+	severityColumn = 10
+	leastWhere     = 30
+)
+
+// table lists the findings, a line each.
+func (t *textWriter) table(r *doctor.Report) {
+	if len(r.Findings) < 2 {
+		return // the finding itself says it all
+	}
+	ids := 0
+	for _, f := range r.Findings {
+		ids = max(ids, len(f.ID))
+	}
+	tw := terminal.NewTable()
+	tw.AppendHeader(table.Row{"", "finding", "severity", "CPU now", "gain", "same memory", "where"})
+	var configs []table.ColumnConfig
+	for _, n := range []int{1, 4, 5, 6} {
+		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	room := t.Width - ids - otherColumns
+	if room < leastWhere { // the severity follows from the gain, and each finding names it again
+		configs = append(configs, table.ColumnConfig{Number: 3, Hidden: true})
+		room += severityColumn
+	}
+	tw.SetColumnConfigs(configs)
+	for i, f := range r.Findings {
+		tw.AppendRow(table.Row{
+			i + 1, f.ID, t.Paint(severityColour[f.Severity], string(f.Severity)), terminal.Percent(f.CPUShare),
+			terminal.PercentError(f.Gain.SameGOGC, f.Gain.Error), inSameMemory(f.Gain), text.Snip(where(f), room, "…"),
+		})
+	}
+	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+}
+
+// mostPlaces is how many of a finding's places are shown.
+const mostPlaces = 5
+
+// labelWidth is the width of the words in front of a finding's lines.
+const labelWidth = 12
+
+// labelled writes a line of a finding with a word in front.
+func (t *textWriter) labelled(label, s string) {
+	if s == "" {
+		return
+	}
+	pad := strings.Repeat(" ", labelWidth)
+	t.wrap(t.Paint(text.FgHiBlack, fmt.Sprintf("   %-*s", labelWidth-3, label)), pad, s)
+}
+
+// finding writes the n-th finding. same is the number of an earlier finding with the same remedy, 0
+// for none. snippets has the number of the finding that shows a snippet.
+func (t *textWriter) finding(n int, f *doctor.Finding, same int, snippets map[string]int) {
+	head := fmt.Sprintf("%d  %s", n, f.ID)
+	fmt.Fprintf(t.out, "\n%s  %s\n", t.Bold(head), t.Paint(severityColour[f.Severity], string(f.Severity)))
+	t.wrap("   ", "   ", f.Title)
+	if f.Detail != "" {
+		t.wrap("   ", "   ", f.Detail)
+	}
+	t.labelled("site", place(f.Site))
+	if f.Owner != f.Site {
+		t.labelled("owner", place(f.Owner))
+	}
+	t.places(f.Places)
+	if f.CPUShare != 0 {
+		t.labelled("costs", terminal.Percent(f.CPUShare)+" of CPU now")
+	}
+	if f.Gain != (doctor.Gain{}) {
+		t.labelled("gain", gains(f.Gain))
+	}
+	var parts []string
+	for _, e := range figures(f.Evidence) {
+		parts = append(parts, e.Name+" "+e.Value)
+	}
+	t.labelled("evidence", strings.Join(parts, ", "))
+	if same > 0 {
+		t.labelled("remedy", fmt.Sprintf("as for %d", same))
+		return
+	}
+	t.labelled("remedy", f.Remedy.Text)
+	if shown := snippets[f.Remedy.Snippet]; shown > 0 && f.Remedy.Snippet != "" {
+		t.labelled("code", fmt.Sprintf("as for %d", shown))
+	} else {
+		snippets[f.Remedy.Snippet] = n
+		t.snippet(f.Remedy.Snippet)
+	}
+	for i, check := range f.Check {
+		if i == 0 {
+			t.labelled("check", check)
+		} else {
+			t.labelled("", check)
+		}
+	}
+	t.labelled("more", f.Remedy.Doc)
+}
+
+// places writes the places of a finding that cost most. A single place is the site.
+func (t *textWriter) places(list []doctor.Place) {
+	if len(list) < 2 {
+		return
+	}
+	label := "places"
+	for _, p := range list[:min(len(list), mostPlaces)] {
+		t.labelled(label, placeLine(p))
+		label = ""
+	}
+	if n := len(list) - mostPlaces; n > 0 {
+		t.labelled("", fmt.Sprintf("and %d more, in the object of -json", n))
+	}
+}
+
+// snippet writes code as it stands, a diff in its colours.
+func (t *textWriter) snippet(code string) {
+	if code == "" {
+		return
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(code, "\n"), "\n") {
+		colour := text.Reset
+		switch {
+		case strings.HasPrefix(line, "+"):
+			colour = text.FgGreen
+		case strings.HasPrefix(line, "-"):
+			colour = text.FgRed
+		}
+		fmt.Fprintf(t.out, "%s%s\n", strings.Repeat(" ", labelWidth), t.Paint(colour, strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " ")))
+	}
+}
+
+// missing lists the evidence that would raise the confidence.
+func (t *textWriter) missing(r *doctor.Report) {
+	if len(r.Missing) == 0 {
+		return
+	}
+	fmt.Fprintf(t.out, "\n%s\n", t.Bold("To know more"))
+	for _, m := range r.Missing {
+		t.wrap("   ", "     ", t.Bold(m.What)+": "+m.Why)
+		t.wrap("     ", "     ", m.How)
+	}
+}
