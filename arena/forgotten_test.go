@@ -59,33 +59,44 @@ func TestForgottenPlaces(t *testing.T) {
 	}
 }
 
-// TestFreeInFinalizer frees an arena in its own finalizer, after the registry has struck it off.
+// TestFreeInFinalizer uses and frees arenas in their own finalizers, after the registry has struck
+// them off.
 func TestFreeInFinalizer(t *testing.T) {
 	chunked(t)
-	type counts struct{ struck, freed, sum int64 }
-	done := make(chan counts, 1)
-	func() {
-		a := NewArena()
-		New[[64]int64](a) // Types with pointers would keep the finalizer from running.
-		r := a.rec
-		runtime.SetFinalizer(a, func(a *Arena) {
-			ReadTotals()
-			c := counts{struck: r.held.Load()}
-			before := store.held.Load()
+	var p Pool
+	for name, free := range map[string]func(a *Arena){
+		"Free": (*Arena).Free,
+		"Put":  p.Put,
+		"more": func(a *Arena) { MakeSlice[int64](a, 10_000, 10_000); a.Free() },
+		"Reset": func(a *Arena) {
+			c := a.Checkpoint()
+			New[int64](a)
+			a.Rewind(c)
+			a.Reset(KeepUpTo(1 << 10))
 			a.Free()
-			done <- counts{c.struck, r.held.Load(), store.held.Load() - before}
-		})
-	}()
-	for {
-		runtime.GC()
-		select {
-		case c := <-done:
-			if c != (counts{}) {
-				t.Errorf("bytes counted when the collector had found the arena, after Free, and by Free: %+v; want none", c)
+		},
+	} {
+		done := make(chan int64, 1)
+		func() {
+			a := NewArena()
+			New[[64]int64](a) // Types with pointers would keep the finalizer from running.
+			runtime.SetFinalizer(a, func(a *Arena) {
+				ReadTotals()
+				before := store.held.Load() // Of live arenas, without a.
+				free(a)
+				done <- store.held.Load() - before
+			})
+		}()
+		for ended := false; !ended; runtime.GC() {
+			select {
+			case n := <-done:
+				ended = true
+				if n != 0 {
+					t.Errorf("%s: %d bytes more are counted for live arenas", name, n)
+				}
+			default:
 			}
-			return
-		default:
-			runtime.Gosched()
 		}
+		(&Pool{}).Put(p.Get()) // What Put has left is of use.
 	}
 }

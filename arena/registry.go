@@ -20,6 +20,7 @@ type record struct {
 	kind  kind
 	held  atomic.Int64    // Bytes in chunks.
 	limit atomic.Int64    // Of held; 0 for none.
+	lost  int64           // What held was when the record was struck off; guarded by the shard's lock.
 	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
 
 	version uint64 // Of the arena's seal.
@@ -93,24 +94,23 @@ func (r *record) forget() {
 		registry.forgotten.Add(1)
 		registry.places.add(r.made)
 	}
-	if n := r.held.Swap(0); r.kind != kindHeap {
-		store.charge(-n)
+	if r.kind != kindHeap {
+		r.lost = r.held.Load()
+		store.charge(-r.lost)
 	}
 }
 
 // unregister strikes off the record of an arena that was freed. The record may be gone: a finalizer
-// of the Arena itself sees it after the collector has found it, and can free it all the same. Its
-// bytes have left the sums twice then.
+// of the Arena itself sees it after the collector has found it, and can use and free it all the
+// same. The bytes that it had when it was struck off have left the sums twice then.
 func unregister(r *record) {
 	r.noLeak()
 	s := shardOf(r.id)
 	s.mu.Lock()
-	known := s.byID[r.id] != nil
 	delete(s.byID, r.id)
+	store.charge(r.lost)
+	r.lost = 0
 	s.mu.Unlock()
-	if !known && r.kind != kindHeap {
-		store.charge(-r.held.Swap(0))
-	}
 }
 
 func (k kind) offHeap() bool { return k == kindOffHeap || k == kindFixed }
