@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Pprof is the path at which net/http/pprof answers.
@@ -31,6 +32,8 @@ func CPU(seconds int) string { return fmt.Sprintf("%s/profile?seconds=%d", Pprof
 type Server struct {
 	base   *url.URL
 	client http.Client
+	// timeout is how long an answer may take beyond its window, 0 for AnswerTime.
+	timeout time.Duration
 }
 
 // Parse returns the server at an address such as http://localhost:6060. What follows the base, such

@@ -2,6 +2,7 @@ package debugport
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -19,7 +20,9 @@ func (s *Server) unreachable(err error) error {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%s: interrupted: %w", s, context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
-		return fmt.Errorf("%s does not answer in time; is that the address of its debug port, and is there a proxy with a shorter timeout in between?", s)
+		return fmt.Errorf("%s does not answer in time; is that the address of its debug port, and is there a proxy with a shorter timeout in between? A busy program may need more than -timeout", s)
+	case isUnknownCA(err):
+		return fmt.Errorf("cannot trust %s: %w; give its certificate authority with -ca FILE, or accept it unchecked with -insecure", s, cause(err))
 	case errors.As(err, &dns):
 		return fmt.Errorf("there is no host %s; check the address", s.base.Hostname())
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -64,7 +67,7 @@ func (s *Server) refused(path string, response *http.Response, data []byte) erro
 	first, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
 	switch {
 	case response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden:
-		text += "; put user and password into the address, like http://user:password@host, or ask for access"
+		text += "; put user and password into the address, like http://user:password@host, give a token with -header 'Authorization: Bearer TOKEN', or ask for access"
 	case response.StatusCode == http.StatusNotFound && path == Vars:
 		text += `; import _ "expvar" in the program and serve http.DefaultServeMux`
 	case response.StatusCode == http.StatusNotFound:
@@ -79,4 +82,10 @@ func (s *Server) refused(path string, response *http.Response, data []byte) erro
 		text += "; is there a Go program with net/http/pprof?"
 	}
 	return &statusError{response.StatusCode, text}
+}
+
+// isUnknownCA reports whether the connection failed by the server's certificate.
+func isUnknownCA(err error) bool {
+	var verify *tls.CertificateVerificationError
+	return errors.As(err, &verify)
 }

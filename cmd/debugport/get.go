@@ -1,6 +1,7 @@
 package debugport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +18,9 @@ const (
 )
 
 // Get reads the answer for a path below the base. window is the time that the answer covers, such
-// as that of a CPU profile; the answer may take [AnswerTime] beyond it.
+// as that of a CPU profile; the answer may take Options.Timeout beyond it.
 func (s *Server) Get(ctx context.Context, path string, window time.Duration) ([]byte, error) {
-	return s.GetWithin(ctx, path, window+AnswerTime)
+	return s.GetWithin(ctx, path, window+cmp.Or(s.timeout, AnswerTime))
 }
 
 // GetWithin is Get with a bound on the whole time.

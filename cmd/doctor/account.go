@@ -48,6 +48,10 @@ type account struct {
 	// overtraced is the collector's CPU time in nanoseconds by its trace, if that exceeds
 	// processCPU, the CPU time of the whole process; otherwise 0.
 	overtraced, processCPU float64
+	// noInuse says that the bytes in use are unknown, and exitHeap that the heap profile's, which are
+	// exitInuse, were left out because it was taken at the program's exit.
+	noInuse, exitHeap bool
+	exitInuse         float64
 	// traced are values computed from the collector's trace. They stand in for values that the
 	// metrics lack.
 	traced evidence.Metrics
@@ -175,13 +179,13 @@ func (a *account) counter(name string) (float64, bool) {
 	if !ok {
 		return a.traced.Get(name)
 	}
-	if e.Window == 0 && e.Heap[0] == nil && e.Heap[1] != nil {
+	if e.Window == 0 && e.Heap[0] == nil && e.Heap[1] != nil && !e.Delta {
 		return end, true // The window began with the program.
 	}
 	if start, ok := e.Metrics[0].Get(name); ok {
 		return end - start, end >= start
 	}
-	if e.Heap[0] == nil {
+	if e.Heap[0] == nil && !e.Delta {
 		return end, true
 	}
 	// The value counts from the program's start, and the window lies between the heap profiles. If
@@ -219,3 +223,9 @@ type lazySource struct {
 // sourceLimit is how long reading the source may take. Tests set more: with an empty build cache
 // the go command compiles the imports.
 const sourceLimit = 60 * time.Second
+
+// uncollected reports whether the program is known to have run without a collection.
+func (a *account) uncollected() bool {
+	cycles, ok := a.metric(evidence.MetricCyclesTotal)
+	return ok && cycles == 0 && a.ev.Trace == nil
+}

@@ -15,7 +15,7 @@ func newAccount(e *evidence.Evidence) *account {
 		account: &account{ev: e, src: lazySource{limit: sourceLimit}, lines: source.NewLines(e.Root), code: stack.NewTable(e.Main, e.CPU, e.Heap[1], e.Heap[0])},
 		byKey:   map[siteKey]*site{}, weight: map[*site]float64{}, scanned: map[*site][2]float64{}, touched: map[siteKey]float64{},
 	}
-	b.traced = e.Trace.Metrics()
+	b.traced, b.noInuse = e.Trace.Metrics(), e.NoInUse
 	b.window = windowOf(e)
 	b.addCPU()
 	b.addHeap(e.Heap[0], -1)
@@ -34,7 +34,7 @@ func windowOf(e *evidence.Evidence) time.Duration {
 	if e.Heap[0] != nil && e.Heap[1] != nil && e.Heap[1].TimeNanos > e.Heap[0].TimeNanos {
 		return time.Duration(e.Heap[1].TimeNanos - e.Heap[0].TimeNanos)
 	}
-	if up, ok := e.Metrics[1].Get(evidence.MetricUptime); ok && e.Heap[0] == nil {
+	if up, ok := e.Metrics[1].Get(evidence.MetricUptime); ok && e.Heap[0] == nil && !e.Delta {
 		if before, ok := e.Metrics[0].Get(evidence.MetricUptime); ok && e.Heap[1] == nil && before < up {
 			up -= before
 		}
@@ -53,6 +53,9 @@ func (b *builder) finish() {
 		s.allocBytes, s.allocObjects = max(s.allocBytes, 0), max(s.allocObjects, 0)
 		b.allocBytes += s.allocBytes
 		b.allocObjects += s.allocObjects
+		if b.noInuse {
+			continue
+		}
 		if seconds > 0 && s.allocObjects > 0 {
 			s.age = time.Duration(min(s.inuseObjects/s.allocObjects*seconds, maxAge.Seconds()) * float64(time.Second))
 		} else if seconds > 0 && s.inuseObjects > 0 {
@@ -63,6 +66,7 @@ func (b *builder) finish() {
 	b.mark = b.cpu[stack.Mark] + b.cpu[stack.MarkIdle] + b.cpu[stack.Assist] + b.cpu[stack.Barrier] + b.cpu[stack.Pause]
 	// The scavenger works on pages that sweeping made free, so both go by the bytes allocated.
 	b.sweep = b.cpu[stack.Sweep] + b.cpu[stack.Scavenge]
+	b.dropExitHeap()
 	for key, ns := range b.touched {
 		if s := b.byKey[key]; s != nil {
 			s.touchCPU = min(ns, s.cpuNow())

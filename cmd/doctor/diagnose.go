@@ -14,7 +14,7 @@ func Diagnose(e *evidence.Evidence) *Report { return diagnose(newAccount(e)) }
 
 func diagnose(a *account) *Report {
 	r := &Report{
-		Version: ReportVersion, Source: a.ev.Source, Missing: a.missing(), Findings: []Finding{}, Classes: []ClassShare{},
+		Version: ReportVersion, Source: a.ev.Source, Missing: a.missing(), Warnings: a.warnings(), Findings: []Finding{}, Classes: []ClassShare{},
 		CPUSeconds: a.total / 1e9, WindowSeconds: a.window.Seconds(), Heap: a.heapState(),
 	}
 	for c, ns := range a.cpu {

@@ -23,6 +23,9 @@ type Report struct {
 	Confidence Confidence `json:"confidence"`
 	// Missing are the pieces of evidence that would raise the confidence.
 	Missing []Missing `json:"missing"`
+	// Warnings are problems of the evidence, such as profiles of two builds. Figures of the report may
+	// be wrong for them.
+	Warnings []Warning `json:"warnings"`
 	// Findings are ranked by gain, the largest first. If several findings would win the same time,
 	// it counts for one of them: marking of long-lived data counts for the finding about that data.
 	// Wrong settings come before everything, because they make all other gains look large.

@@ -27,11 +27,13 @@ func (b *builder) addCPUOfMetrics() {
 	if b.total > 0 {
 		return
 	}
-	if cpu, ok := b.counter(evidence.MetricProcessCPU); ok && b.ev.Trace != nil {
-		for _, c := range b.ev.Trace.Cycles {
-			b.cpu[stack.Mark] += float64(c.CPUBackground)
-			b.cpu[stack.Assist] += float64(c.CPUAssist)
-			b.cpu[stack.Pause] += float64(c.Pause())
+	if cpu, ok := b.counter(evidence.MetricProcessCPU); ok && (b.ev.Trace != nil || b.uncollected()) {
+		if b.ev.Trace != nil {
+			for _, c := range b.ev.Trace.Cycles {
+				b.cpu[stack.Mark] += float64(c.CPUBackground)
+				b.cpu[stack.Assist] += float64(c.CPUAssist)
+				b.cpu[stack.Pause] += float64(c.Pause())
+			}
 		}
 		b.total = cpu * 1e9
 		if gc := b.cpu[stack.Mark] + b.cpu[stack.Assist] + b.cpu[stack.Pause]; gc > b.total {

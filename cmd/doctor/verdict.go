@@ -37,7 +37,10 @@ func (a *account) missing() []Missing {
 	case e.Heap[1] == nil:
 		list = append(list, Missing{"heap profile", "it shows how much each line allocates, and which data lives; the cost of marking is charged by it",
 			"curl -o heap.pb.gz http://HOST:6060/debug/pprof/heap, at the start and at the end of the CPU profile; or go test -bench=. -memprofile heap.pb.gz"})
-	case e.Heap[0] == nil:
+	case a.noInuse:
+		list = append(list, Missing{"heap profile with the bytes in use", "it shows which data lives; without it the age of objects is unknown, and the cost of marking is charged by the bytes allocated",
+			"curl -o heap.pb.gz http://HOST:6060/debug/pprof/heap, while the program works"})
+	case e.Heap[0] == nil && !e.Delta:
 		list = append(list, Missing{"heap profile from the start of the window", "without it all allocations since the program's start count, set-up included",
 			"take /debug/pprof/heap before and after the CPU profile"})
 	case a.window == 0:
@@ -72,6 +75,31 @@ func (a *account) verdict(r *Report) string {
 	if r.Confidence == None {
 		return a.verdictWithoutCPU()
 	}
+	if a.uncollected() && len(a.samples) == 0 {
+		return a.verdictUncollected()
+	}
+	if a.pace.off() && a.pace.how != "" {
+		return "The collector is off (GOGC=off), so the heap only grows. " + a.verdictOf(r, share)
+	}
+	return a.verdictOf(r, share)
+}
+
+// verdictUncollected is the verdict on a program that never collected and that has no CPU profile.
+func (a *account) verdictUncollected() string {
+	text := fmt.Sprintf("GC is not your problem: no collection ran in %s of CPU time. ", terminal.Seconds(a.total/1e9))
+	switch {
+	case a.pace.off():
+		text += "The collector is off (GOGC=off), so the heap only grows."
+	case a.pace.gogc < 0:
+		text += "GOGC is off, and the memory limit was not reached."
+	default:
+		text += "The heap stayed below the size at which the first one begins (4 MiB at GOGC=100), or the program switched the collector off."
+	}
+	return text + " Pass a CPU profile to see the cost of allocation."
+}
+
+// verdictOf is the verdict on a program with CPU times.
+func (a *account) verdictOf(r *Report, share float64) string {
 	if len(a.samples) == 0 && !a.idle() {
 		return a.verdictUnprofiled(r)
 	}

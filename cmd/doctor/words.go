@@ -41,7 +41,7 @@ func (a *account) ageOf(sites []*site) (time.Duration, bool) {
 		objects += s.allocObjects
 		inuse += s.inuseObjects
 	}
-	if a.window == 0 || objects == 0 {
+	if a.window == 0 || objects == 0 || a.noInuse {
 		return 0, false
 	}
 	return time.Duration(min(inuse/objects*a.window.Seconds(), maxAge.Seconds()) * float64(time.Second)), true

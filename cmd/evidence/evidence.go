@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -16,6 +17,12 @@ type Evidence struct {
 	// Heap are the heap profiles at both ends of the window, with the four sample types of Go. The
 	// first may be nil: then the second counts for all the time since the program's start.
 	Heap [2]*profile.Profile
+	// Curve are the bytes in use over the window, from its start to its end, nil unless heap
+	// profiles in between were read.
+	Curve []float64
+	// Delta says that Heap[1] has the allocations of the window alone, as heap?seconds=N gives them,
+	// and NoInUse that its bytes in use are unknown and therefore 0.
+	Delta, NoInUse bool
 	// Window is the time between the heap profiles, 0 if that is not known.
 	Window time.Duration
 	// Metrics are the runtime's values at both ends of the window. The first may be empty: then
@@ -33,5 +40,38 @@ type Evidence struct {
 	// known.
 	Go string
 
-	read map[string][]Metrics // the metrics that Read found, by source
+	// Failure is how the program that was run failed, such as "exit status 3", "" if it did not. The
+	// evidence then covers what it did before.
+	Failure string
+
+	read  map[string][]Metrics // the metrics that Read found, by source
+	heaps heaps
+	seen  map[[sha256.Size]byte]string // the names of inputs, by their contents
+	noted []Problem
+}
+
+// heaps are the heap profiles that Read found.
+type heaps struct {
+	// binary are the first and the last profile in pprof's format, by their times, and between are
+	// the bytes in use of those in the middle.
+	binary  []*profile.Profile
+	between []moment
+	// texts are profiles in the text form, at most two. They count only if there is no binary one,
+	// because a text is given beside a binary profile for the sake of its statistics.
+	texts []*profile.Profile
+	// delta is the difference of two profiles over a window.
+	delta *profile.Profile
+}
+
+// A moment is the number of bytes in use at a time.
+type moment struct {
+	at    int64
+	inuse float64
+}
+
+// A Problem is a fault of the evidence that a report must mention: the figures are less sure for
+// it, or wrong.
+type Problem struct {
+	// What says what is wrong, and How says what to do. Both are sentences without their ends.
+	What, How string
 }

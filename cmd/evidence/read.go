@@ -16,10 +16,13 @@ const MaxInput = 512 << 20
 
 // Read adds what it recognises in r to the evidence:
 //
-//   - a CPU or a heap profile in pprof's format, compressed or not; several CPU profiles are merged, two heap profiles are the ends of a window,
+//   - a CPU or a heap profile in pprof's format, compressed or not; several CPU profiles are merged, the first and the last heap profile are the ends of a window, and those in between give its curve,
+//   - a difference of two heap profiles (/debug/pprof/heap?seconds=N),
 //   - the lines of GODEBUG=gctrace=1 in a log,
-//   - the text form of a heap profile (/debug/pprof/heap?debug=1) with the memory statistics at its end,
+//   - the text form of a heap profile (/debug/pprof/heap?debug=1) with the memory statistics at its end; beside a binary heap profile only the statistics count,
 //   - the JSON of gctune.Handler or of /debug/vars; two of a kind are the ends of a window.
+//
+// An input with the contents of an earlier one is left out, which [Evidence.Problems] mentions.
 //
 // Name stands for r in errors, which are one line each, with what to do. They answer errors.Is for
 // [ErrInput] unless reading failed.
@@ -33,13 +36,13 @@ func (e *Evidence) Read(name string, r io.Reader) error {
 
 // ReadBytes is Read for data in memory. It keeps no reference to data.
 func (e *Evidence) ReadBytes(name string, data []byte) error {
-	if err := e.add(data); err != nil {
+	if err := e.add(name, data); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
 
-func (e *Evidence) add(data []byte) error {
+func (e *Evidence) add(name string, data []byte) error {
 	if len(data) > MaxInput {
 		return inputError("larger than 512 MiB, so no profile; give profiles, metrics or a log of the collector's trace")
 	}
@@ -54,6 +57,9 @@ func (e *Evidence) add(data []byte) error {
 		if k.pattern.Match(data[:min(len(data), 512)]) {
 			return inputError(k.line)
 		}
+	}
+	if e.twice(name, data) {
+		return nil
 	}
 	switch {
 	case bytes.HasPrefix(data, []byte("heap profile: ")):

@@ -37,13 +37,27 @@ func (e *Evidence) addMetrics(m Metrics) error {
 	e.Metrics = [2]Metrics{}
 	for _, source := range []string{fromRuntime, fromMemStats, fromText} {
 		if list := e.read[source]; len(list) > 0 {
-			e.Metrics[1] = e.Metrics[1].With(list[len(list)-1])
+			e.Metrics[1] = e.Metrics[1].and(list[len(list)-1])
 			if len(list) == 2 {
-				e.Metrics[0] = e.Metrics[0].With(list[0])
+				e.Metrics[0] = e.Metrics[0].and(list[0])
 			}
 		}
 	}
 	return nil
+}
+
+// and is With, but the live heap and the next collection's goal are taken from one source, because
+// GOGC follows from these two.
+func (m Metrics) and(other Metrics) Metrics {
+	both := m.With(other)
+	if _, ok := m.Get(MetricLiveHeap); !ok {
+		if _, live := other.Get(MetricLiveHeap); live {
+			if goal, ok := other.Get(MetricHeapGoal); ok {
+				both.Set(MetricHeapGoal, goal)
+			}
+		}
+	}
+	return both
 }
 
 // With returns the values of m, and those of other that m lacks.

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -36,17 +35,6 @@ func (e *Evidence) addProfile(data []byte) error {
 		types += " " + t.Type + "/" + t.Unit
 	}
 	return inputError(fmt.Sprintf("a profile of%s; the doctor reads the CPU and heap profiles of runtime/pprof", types))
-}
-
-// renumber gives functions and locations small numbers. Some converters use hashes, and Attributed
-// adds numbers above the largest.
-func renumber(p *profile.Profile) {
-	for i, f := range p.Function {
-		f.ID = uint64(i + 1)
-	}
-	for i, l := range p.Location {
-		l.ID = uint64(i + 1)
-	}
 }
 
 // checkGo refuses profiles without names, and those of programs in other languages.
@@ -96,36 +84,13 @@ func (e *Evidence) addCPU(p *profile.Profile) error {
 		e.CPU = p
 		return nil
 	}
+	if how := apart(e.CPU, p); how != "" {
+		e.Note("the CPU profiles are of "+how+", and were merged", sameBuild)
+	}
 	merged, err := profile.Merge([]*profile.Profile{e.CPU, p})
 	if err != nil {
 		return inputError("cannot be merged with the other CPU profile (" + err.Error() + "); give profiles of one program")
 	}
 	e.CPU = merged
 	return nil
-}
-
-// addHeap keeps two heap profiles in the order of their times.
-func (e *Evidence) addHeap(p *profile.Profile) error {
-	i, j := SampleIndex(p, "inuse_space"), SampleIndex(p, "alloc_space")
-	for _, s := range p.Sample {
-		if s.Value[i] < 0 || s.Value[j] < 0 {
-			return inputError("a difference of two heap profiles, as heap?seconds=N gives; give both profiles, from the start and the end of the window")
-		}
-	}
-	switch {
-	case e.Heap[0] != nil:
-		return inputError("a third heap profile; give the two from the start and the end of the window")
-	case e.Heap[1] == nil:
-		e.Heap[1] = p
-	case p.TimeNanos >= e.Heap[1].TimeNanos:
-		e.Heap[0], e.Heap[1] = e.Heap[1], p
-	default:
-		e.Heap[0] = p
-	}
-	return nil
-}
-
-// SampleIndex is the index of a sample type, -1 if the profile lacks it.
-func SampleIndex(p *profile.Profile, name string) int {
-	return slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == name })
 }

@@ -3,6 +3,7 @@ package evidence
 import (
 	"bytes"
 	"math"
+	"regexp"
 	"strconv"
 
 	"github.com/google/pprof/profile"
@@ -18,7 +19,11 @@ func (e *Evidence) addHeapText(data []byte) error {
 		return inputError("the text form of a heap profile without stacks and statistics; get the profile without debug=1")
 	}
 	if p != nil {
-		if err := e.addHeap(p); err != nil {
+		if at, ok := timeOfText(data); ok {
+			p.TimeNanos = at
+		}
+		m.settle(p)
+		if err := e.addTextHeap(p); err != nil {
 			return err
 		}
 	}
@@ -26,6 +31,37 @@ func (e *Evidence) addHeapText(data []byte) error {
 		return nil
 	}
 	return e.addMetrics(m)
+}
+
+// lastGCLine has the time of the last collection in nanoseconds. The figures of a heap profile are
+// those of that time.
+var lastGCLine = regexp.MustCompile(`(?m)^# LastGC = ([0-9]+)\r?$`)
+
+func timeOfText(data []byte) (int64, bool) {
+	match := lastGCLine.FindSubmatch(data)
+	if match == nil {
+		return 0, false
+	}
+	ns, err := strconv.ParseInt(string(match[1]), 10, 64)
+	return ns, err == nil && ns > 0
+}
+
+// mostFresh is the largest part of a heap that may have been allocated since the last collection if
+// the statistics count as taken right after it.
+const mostFresh = 0.25
+
+// settle notes the live heap if the statistics were taken right after a collection, as those of
+// heap?gc=1&debug=1 are. The profile has the bytes in use at the last collection, known to the error
+// of its samples, and HeapAlloc has those of now.
+func (m *Metrics) settle(p *profile.Profile) {
+	inuse, now := InUse(p), m.Values[MetricHeapInUse]
+	if inuse <= 0 || now <= 0 {
+		return
+	}
+	tolerance := min(0.1+2*math.Sqrt(float64(p.Period)/inuse), mostFresh)
+	if math.Abs(now-inuse) <= tolerance*inuse {
+		m.Set(MetricLiveHeap, now)
+	}
 }
 
 // heapText builds a profile of lines such as

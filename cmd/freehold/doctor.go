@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/doctor/collect"
 	"github.com/freehold-go/freehold/cmd/doctor/render"
@@ -40,6 +41,10 @@ func doctorCommand(program []string) *cli.Command {
 			&cli.StringFlag{Name: "source", Usage: "look for the program's source in `DIR`; the default is the place that the profiles name; none reads no source"},
 			&cli.StringFlag{Name: "save", Usage: "keep the collected files in `DIR`, as an input for a later call"},
 			&cli.BoolFlag{Name: "v", Usage: "print all: the CPU time by class, every finding, its evidence, code and checks, and the missing evidence"},
+			&cli.BoolFlag{Name: "insecure", Usage: "accept every certificate of the program's address"},
+			&cli.StringFlag{Name: "ca", Usage: "trust the certificate authority in the PEM `FILE` for the program's address"},
+			&cli.StringSliceFlag{Name: "header", Usage: "send `HEADER` with each request, such as 'Authorization: Bearer TOKEN'; it is never printed, and goes to no other host"},
+			&cli.DurationFlag{Name: "timeout", Value: debugport.AnswerTime, Usage: "wait `DURATION` for an answer beyond the time that it covers"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 			&cli.BoolFlag{Name: "sarif", Usage: "print the findings as SARIF 2.1.0"},
 			&cli.StringFlag{Name: "html", Usage: "write one self-contained page with a flame graph to `FILE`"},
@@ -104,6 +109,9 @@ func runDoctor(ctx context.Context, c *cli.Command, program []string) error {
 	if err := writeDoctor(c, after, before); err != nil {
 		return err
 	}
+	if failure := after.evidence.Failure; failure != "" {
+		return cli.Exit("doctor: the program failed: "+failure+"; the report covers the time before", exitFailed)
+	}
 	if after.report.Confidence == doctor.None {
 		return cli.Exit("doctor: no answer; the report names the missing evidence", exitNoIdea)
 	}
@@ -144,7 +152,11 @@ func examine(ctx context.Context, c *cli.Command, program []string) (after, befo
 	stderr := c.Root().ErrWriter
 	progress := terminal.NewProgress(stderr)
 	defer progress.End()
-	o := collect.Options{Source: c.String("source"), Stdin: os.Stdin, Progress: progress.Show, Output: stderr}
+	if c.Duration("timeout") <= 0 {
+		return nil, nil, errors.New("doctor: -timeout must be above 0; the default is 30s")
+	}
+	server := debugport.Options{Insecure: c.Bool("insecure"), CA: c.String("ca"), Headers: c.StringSlice("header"), Timeout: c.Duration("timeout")}
+	o := collect.Options{Server: server, Source: c.String("source"), Stdin: os.Stdin, Progress: progress.Show, Output: stderr}
 	if list := c.StringSlice("before"); len(list) > 0 {
 		if before, err = diagnose(ctx, list, nil, o, stderr); err != nil {
 			return nil, nil, err

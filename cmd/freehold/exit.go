@@ -4,11 +4,12 @@ package main
 // own.
 const exitUsage = 1
 
-// The exit statuses of the doctor beside 0: a finding is above the share of -fail-above, or there is
-// no answer.
+// The exit statuses of the doctor beside 0: a finding is above the share of -fail-above, there is no
+// answer, or the program that it ran failed.
 const (
 	exitAbove  = 1
 	exitNoIdea = 2
+	exitFailed = 3
 )
 
 // The exit statuses of compare. 130 is what shells report for a program that Ctrl-C ended.

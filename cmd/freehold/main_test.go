@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ import (
 // The scripts run this test binary as the command freehold, and so do the children that bench
 // starts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless, "stale": stale})
+	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless, "idler": func() {}, "stale": stale})
 }
 
 // collector is a program for the doctor to trace: it collects garbage and names its arguments.
@@ -30,6 +31,10 @@ func collector() {
 		runtime.GC()
 	}
 	fmt.Println("arguments:", strings.Join(os.Args[1:], " "))
+	if slices.Contains(os.Args, "fail") {
+		runtime.ReadMemStats(new(runtime.MemStats)) // waits until the runtime has printed its trace
+		os.Exit(4)
+	}
 }
 
 // endless is a program that collects garbage until it is ended.

@@ -18,7 +18,7 @@ import (
 
 // address watches the running program at an address.
 func (c *collector) address(ctx context.Context, address string) error {
-	server, err := debugport.Parse(address)
+	server, err := debugport.ParseWith(address, c.Server)
 	if err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}

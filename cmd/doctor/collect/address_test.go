@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/gctune"
 )
@@ -142,4 +143,24 @@ func TestAddressInterrupted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The token, the certificate and the timeout reach each request.
+func TestAddressOptions(t *testing.T) {
+	const token = "Bearer s3cr3t"
+	ts := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != token {
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		http.DefaultServeMux.ServeHTTP(w, r)
+	}))
+	defer ts.Close()
+	o := Options{Duration: time.Second, Server: debugport.Options{Insecure: true, Headers: []string{"Authorization: " + token}}}
+	if e := collected(t, []string{ts.URL}, nil, o); e.CPU == nil || e.Heap[1] == nil || strings.Contains(e.Source, "s3cr3t") {
+		t.Errorf("pieces are missing: %+v", e)
+	}
+	wantError(t, []string{ts.URL}, nil, Options{}, `cannot trust .*; give its certificate authority with -ca FILE, or accept it unchecked with -insecure`)
+	o.Server.Headers = nil
+	wantError(t, []string{ts.URL}, nil, o, `answers "401 Unauthorized"; .* -header 'Authorization: Bearer TOKEN'`)
 }

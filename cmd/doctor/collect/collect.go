@@ -148,6 +148,18 @@ func noSuchInput(input string) error {
 // evidenceEndings are the endings of file names that mark evidence in a folder.
 var evidenceEndings = []string{".pb.gz", ".pb", ".prof", ".pprof", "metrics.json", fileMetric0, fileMetric1, "vars.json", "gctrace.txt"}
 
+// evidenceTexts are the patterns of names of texts in a folder that are evidence.
+var evidenceTexts = []string{"heap*.txt", "bench*.txt"}
+
+// isEvidence reports whether a file of a folder is evidence, by its name.
+func isEvidence(name string) bool {
+	return slices.ContainsFunc(evidenceEndings, func(end string) bool { return strings.HasSuffix(name, end) }) ||
+		slices.ContainsFunc(evidenceTexts, func(pattern string) bool {
+			match, err := filepath.Match(pattern, name)
+			return match && err == nil
+		})
+}
+
 // filesIn are the pieces of evidence in a folder, by name.
 func filesIn(dir string) (files []string, err error) {
 	entries, err := os.ReadDir(dir)
@@ -155,7 +167,7 @@ func filesIn(dir string) (files []string, err error) {
 		return nil, fmt.Errorf("doctor: %w", err)
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && slices.ContainsFunc(evidenceEndings, func(end string) bool { return strings.HasSuffix(e.Name(), end) }) {
+		if e.Type().IsRegular() && isEvidence(e.Name()) {
 			files = append(files, filepath.Join(dir, e.Name()))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	// Save is a folder into which all that was collected is written, "" for none. Naming it as an
 	// input reads it again.
 	Save string
+	// Server says how to reach the program at an address: certificates, headers, timeout.
+	Server debugport.Options
 	// Stdin is read for the input "-".
 	Stdin io.Reader
 	// Output gets the output of the programs that are started; it may be nil.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/debugport"
@@ -32,11 +33,14 @@ func (c *collector) command(ctx context.Context, argv []string) error {
 		return cannotStart(argv[0], err)
 	}
 	wait := c.ticking("running " + argv[0])
-	interrupt := stopAfter(cmd, c.Duration)
+	interrupt, stopped := stopAfter(cmd, c.Duration)
 	err = cmd.Wait()
 	c.ev.Window = time.Since(begin)
 	wait()
 	interrupt()
+	if !stopped() && ctx.Err() == nil {
+		c.noteFailure(argv, traced, err)
+	}
 	if process.Kill(cmd) == nil {
 		c.Progress(argv[0] + " left a process running, which the doctor ended. Its CPU time is unknown; give the program itself")
 	} else {
@@ -64,9 +68,14 @@ func (c *collector) commandAt(ctx context.Context, address string, argv []string
 	if err == nil {
 		err = c.address(ctx, address)
 	}
-	stop := stopAfter(cmd, time.Nanosecond)
-	<-ended
-	stop()
+	select {
+	case early := <-ended: // by itself, while it was watched or right after
+		c.noteFailure(argv, traced, early)
+	default:
+		stop, _ := stopAfter(cmd, time.Nanosecond)
+		<-ended
+		stop()
+	}
 	_ = process.Kill(cmd) // what it left running
 	traced.End()
 	if err != nil {
@@ -76,6 +85,21 @@ func (c *collector) commandAt(ctx context.Context, address string, argv []string
 		return c.trace(argv, traced)
 	}
 	return nil
+}
+
+// noteFailure notes how a command failed that the doctor did not interrupt.
+func (c *collector) noteFailure(argv []string, traced *evidence.TraceFilter, err error) {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return
+	}
+	c.ev.Failure = exit.Error()
+	text := c.ev.Failure
+	if code := exit.ExitCode(); code > 0 {
+		text = fmt.Sprintf("status %d", code)
+	}
+	traced.End()
+	c.ev.Note(fmt.Sprintf("%s failed with %s%s; the report covers the time before", argv[0], text, lastWords(traced.Tail())), "mend the failure, and run the doctor again")
 }
 
 // noteCPU notes the CPU time of a process. The collector's time of the trace is shown as a share of
@@ -92,7 +116,7 @@ func (c *collector) keepRun() error {
 	c.noteSettings()
 	var run evidence.Metrics
 	run.Set(evidence.MetricUptime, c.ev.Window.Seconds())
-	for _, name := range []string{evidence.MetricProcessCPU, evidence.MetricGOGC, evidence.MetricMemoryLimit} {
+	for _, name := range []string{evidence.MetricProcessCPU, evidence.MetricCyclesTotal, evidence.MetricGOGC, evidence.MetricMemoryLimit} {
 		if v, ok := c.ev.Metrics[1].Get(name); ok {
 			run.Set(name, v)
 		}
@@ -105,7 +129,7 @@ const answerAfter = 20 * time.Second
 
 // reached waits until the command answers at its address.
 func (c *collector) reached(ctx context.Context, address string, ended chan error) error {
-	server, err := debugport.Parse(address)
+	server, err := debugport.ParseWith(address, c.Server)
 	if err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
@@ -157,17 +181,21 @@ func (c *collector) prepare(ctx context.Context, argv []string) (*exec.Cmd, *evi
 }
 
 // stopAfter interrupts the command after d, and kills it if it goes on. It does nothing if d is 0.
-// The returned function cancels it.
-func stopAfter(cmd *exec.Cmd, d time.Duration) func() {
+// The first returned function cancels it, the second reports whether it was interrupted.
+func stopAfter(cmd *exec.Cmd, d time.Duration) (cancel func(), stopped func() bool) {
 	if d <= 0 {
-		return func() {}
+		return func() {}, func() bool { return false }
 	}
+	var asked atomic.Bool
 	kill := time.AfterFunc(d+grace, func() { _ = process.Kill(cmd) })
-	ask := time.AfterFunc(d, func() { _ = process.Interrupt(cmd) })
+	ask := time.AfterFunc(d, func() {
+		asked.Store(true)
+		_ = process.Interrupt(cmd)
+	})
 	return func() {
 		ask.Stop()
 		kill.Stop()
-	}
+	}, asked.Load
 }
 
 // cannotStart is the error for a command that cannot be started.
@@ -201,7 +229,8 @@ func (c *collector) ended(argv []string, traced *evidence.TraceFilter, err error
 	case c.ev.Go == "":
 		return fmt.Errorf("doctor: %s printed no trace of Go's collector in %s; is it a Go program?", argv[0], window)
 	}
-	return fmt.Errorf("doctor: %s ran %s without a collection, so there is nothing to judge; let it do more work", argv[0], window)
+	c.ev.Metrics[1].Set(evidence.MetricCyclesTotal, 0)
+	return nil
 }
 
 // trace reads the trace. A trace that mixes several programs is left out if there is a CPU profile,

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -31,8 +32,8 @@ func asRole(t *testing.T, role string) []string {
 	return []string{self}
 }
 
-// The trace is taken out of what a command writes, and the rest passed on. How it ends does not
-// matter.
+// The trace is taken out of what a command writes, and the rest passed on. If it fails, the report
+// says so.
 func TestCommand(t *testing.T) {
 	command := asRole(t, "collects")
 	var out bytes.Buffer
@@ -49,7 +50,25 @@ func TestCommand(t *testing.T) {
 	if cpu, _ := e.Metrics[1].Get(evidence.MetricProcessCPU); e.Window <= 0 || cpu <= 0 || e.Go != runtime.Version() {
 		t.Errorf("window %v, CPU %v s, Go %q", e.Window, cpu, e.Go)
 	}
+	if text := fmt.Sprint(doctor.Diagnose(e).Warnings); e.Failure != "exit status 3" || !strings.Contains(text, "failed with status 3; its last words: its last words; the report covers the time before") {
+		t.Errorf("failure %q, warnings %s", e.Failure, text)
+	}
 	sameReport(t, e, dir)
+}
+
+// TestCommandUncollected: a program without a collection is judged by what is known.
+func TestCommandUncollected(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	for gogc, want := range map[string]string{
+		"off": "no collection ran in .* The collector is off \\(GOGC=off\\)", "": "no collection ran in .* the first one begins",
+	} {
+		t.Setenv("GOGC", gogc)
+		e := collected(t, nil, asRole(t, "quiet"), Options{Save: dir})
+		if r := doctor.Diagnose(e); !regexp.MustCompile(want).MatchString(r.Verdict) || r.Confidence == doctor.None || len(r.Warnings) != 0 {
+			t.Errorf("GOGC=%s: %q, confidence %s, warnings %v", gogc, r.Verdict, r.Confidence, r.Warnings)
+		}
+		sameReport(t, e, dir)
+	}
 }
 
 // sameReport checks that the files kept in a folder give the same report as the evidence itself.
@@ -87,7 +106,9 @@ func stopped(t *testing.T, command []string) *evidence.Evidence {
 }
 
 func TestCommandStopped(t *testing.T) {
-	stopped(t, asRole(t, "for good"))
+	if e := stopped(t, asRole(t, "for good")); e.Failure != "" {
+		t.Errorf("the doctor's own interrupt counts as a failure: %s", e.Failure)
+	}
 }
 
 // freeAddress returns a loopback address without a listener. No other listener gets it by asking
@@ -217,7 +238,6 @@ func TestCommandInterrupted(t *testing.T) {
 func TestCommandRefused(t *testing.T) {
 	wantError(t, nil, []string{"no-such-command"}, Options{}, `there is no command no-such-command; give its path`)
 	wantError(t, nil, []string{"go", "run", "."}, Options{}, `the trace of go run would mix .* go build`)
-	wantError(t, nil, asRole(t, "quiet"), Options{}, `without a collection, so there is nothing to judge`)
 	wantError(t, nil, asRole(t, "fails"), Options{}, `failed \(exit status 4\) before a collection ran; its last words: no such table`)
 	self := asRole(t, "collects")[0]
 	if runtime.GOOS != "windows" {

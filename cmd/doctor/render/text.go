@@ -29,6 +29,7 @@ func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 	var b bytes.Buffer
 	t := &textWriter{out: &b, Style: style, Painter: terminal.Painter{On: style.Colours}}
 	t.verdict(r)
+	t.warnings(r)
 	if style.Verbose {
 		t.classes(r)
 	}
@@ -190,5 +191,16 @@ func (t *textWriter) footer(r *doctor.Report, shown int) {
 	if len(more) > 0 {
 		fmt.Fprintln(t.out)
 		t.wrap("", "  ", "-v shows "+strings.Join(more, ", ")+".")
+	}
+}
+
+// warnings lists the problems of the evidence, before any figure that may be wrong for them.
+func (t *textWriter) warnings(r *doctor.Report) {
+	if len(r.Warnings) == 0 {
+		return
+	}
+	fmt.Fprintln(t.out)
+	for _, w := range r.Warnings {
+		t.wrap("  "+t.Paint(text.FgRed, "warning:")+" ", "           ", w.What+"; "+w.How)
 	}
 }
