@@ -284,11 +284,11 @@ func TestUnprofiled(t *testing.T) {
 	}{
 		{"metrics", "Collections take 44 % of CPU by the runtime's own figures. Pass a CPU profile to see which lines cause it.", "",
 			&evidence.Evidence{}, map[string]float64{evidence.MetricCPUUser: 56, evidence.MetricCPUGC: 44}},
-		{"trace", "Collections take 30 % of CPU by the runtime's own figures; the findings could win back 27 %. Pass a CPU profile to see which lines cause it.", "gc-too-often",
+		{"trace", "Collections take 30 % of CPU by the runtime's own figures; the findings could win back 23 %. Pass a CPU profile to see which lines cause it.", "gc-too-often",
 			traced, map[string]float64{evidence.MetricProcessCPU: 1}},
 		{"little", "GC is not your problem: collections take 0.5 % of CPU by the runtime's own figures. Pass a CPU profile to see the cost of allocation.", "",
 			&evidence.Evidence{}, map[string]float64{evidence.MetricCPUUser: 99.5, evidence.MetricCPUGC: 0.5}},
-		{"a setting", "Collections take 30 % of CPU by the runtime's own figures; the findings could win back 27 %. Pass a CPU profile to see which lines cause it.", "gc-too-often",
+		{"a setting", "Collections take 30 % of CPU by the runtime's own figures; the findings could win back 23 %. Pass a CPU profile to see which lines cause it.", "gc-too-often",
 			traced, map[string]float64{evidence.MetricProcessCPU: 1, evidence.MetricGOGC: 20}},
 		{"more than there is", "The collector's share of the CPU is unknown: it took 300 ms by the trace, which counts elapsed time, and the whole process took 100 ms of CPU time. " +
 			"Pass a CPU profile to see the share, and the lines that cause it.", "", traced, map[string]float64{evidence.MetricProcessCPU: 0.1}},

@@ -11,6 +11,8 @@ const (
 	// hotPathPart is the part of what a place's allocations cost that a change of it is taken to
 	// save. How much it saves depends on the change, which the doctor does not know.
 	hotPathPart = 0.5
+	// hotPathGain is the least gain at which a place is reported whose remedy is not known.
+	hotPathGain = 0.02
 	// hotPathDoubt is the uncertain part of that gain: all may be saved, or nothing.
 	hotPathDoubt = 1.0
 )
@@ -27,7 +29,7 @@ func findHotPath(a *account) (found []Finding) {
 		most := a.gainOf(t, 0)
 		gain := Gain{SameGOGC: hotPathPart * most.SameGOGC, SameMemory: hotPathPart * most.SameMemory}
 		gain.Error = max(hotPathDoubt*gain.Best(), most.Error)
-		if gain.Best() < minGain {
+		if gain.Best() < hotPathGain {
 			continue
 		}
 		f := a.finding(g.sites, gain)
@@ -64,5 +66,5 @@ func (a *account) hotPathRemedy(g group) Remedy {
 	text += "keep the result for equal input, and ask for no more than you read. "
 	text += "Look for its functions that append to, decode into or reset memory of yours, and for its options that avoid work. " +
 		"If none helps, only the settings of the collector are left."
-	return Remedy{Text: text, Snippet: "  // " + lib.Package + ":\n- out := lib.Encode(v)\n+ out = lib.AppendEncode(out[:0], v)"}
+	return Remedy{Text: text}
 }

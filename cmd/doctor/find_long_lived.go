@@ -19,6 +19,8 @@ const (
 	// pointerFree is the part of bytes with pointers up to which memory counts as pointer-free: the
 	// estimate cannot distinguish so small a part from none.
 	pointerFree = 0.1
+	// moveGain is the least gain for which data is worth moving off the heap, or into another form.
+	moveGain = 0.04
 	// leastScanned is how many bytes with pointers must be long-lived: a collection reads fewer in
 	// about a millisecond.
 	leastScanned = 4 << 20
@@ -61,7 +63,7 @@ func findLongLived(a *account) (found []Finding) {
 			continue
 		}
 		gain := a.gainOf(t, 0)
-		if gain.Best() < minGain {
+		if gain.Best() < moveGain {
 			continue
 		}
 		f := a.finding(g.sites, gain)

@@ -21,6 +21,9 @@ const (
 	// setupTime is the least CPU time that setups must take in all. A hundred regular expressions
 	// take less, so a program that takes more makes the same ones repeatedly.
 	setupTime = 50 * time.Millisecond
+	// computedShare is the least share of CPU time of work whose input the line computes: it may be one
+	// of a few values, or new each time.
+	computedShare = 0.15
 	// workDoubt is the uncertain part of the gain: some inputs may be new.
 	workDoubt = 0.3
 )
@@ -105,7 +108,7 @@ func findRepeatedWork(a *account) []Finding {
 		switch {
 		case known && fixed:
 			w.fixed = true
-		case known:
+		case known && (a.share(w.spent) < computedShare || a.lines.PassesOn(w.owner, calledAs(w.call))):
 			continue
 		case a.share(used[w.owner.Func+" "+module(w.prepares)]) < usedShare:
 			continue

@@ -18,6 +18,9 @@ const (
 	// tightLimit is the largest ratio of the heap's goal to the live heap at which a limit that
 	// sets this goal counts as too tight.
 	tightLimit = 1.5
+	// dearProfiler is the share of CPU time from which the memory profiler is reported although it
+	// samples no more than by default.
+	dearProfiler = 0.05
 	// defaultMemProfileRate is the default of runtime.MemProfileRate.
 	defaultMemProfileRate = 512 << 10
 )
@@ -117,6 +120,8 @@ func findProfilerCost(a *account) []Finding {
 	switch {
 	case known && rate == 0:
 		return nil // it is off, so these are other profiles
+	case rate >= to && share < dearProfiler:
+		return nil // the default, which most programs leave as it is
 	case rate >= to:
 		to = 8 * rate
 	}

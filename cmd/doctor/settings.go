@@ -26,6 +26,8 @@ const (
 	// clearlyMore is the factor by which a setting's gain must exceed that of a change of code to
 	// come first whatever its memory.
 	clearlyMore = 2
+	// nearlyAsMuch is the part of that gain from which a setting comes first for little memory.
+	nearlyAsMuch = 0.6
 	// cheapMemory is the number of bytes of further memory that settingGain is worth.
 	cheapMemory = 32 << 20
 	// dearMemory is the number of bytes of further memory up to which a larger setting is proposed,
@@ -127,7 +129,7 @@ func (r *Report) settle(live float64) {
 }
 
 // standsFirst reports whether a setting is what to do first: it wins more than any change of code
-// does, or a half of that for memory that is little beside the live heap. A change whose gain is
+// does, or a good part of that for memory that is little beside the live heap. A change whose gain is
 // a guess does not count, because a setting is tried in a minute.
 func standsFirst(s Setting, live float64, findings []Finding) bool {
 	most := 0.0
@@ -137,7 +139,7 @@ func standsFirst(s Setting, live float64, findings []Finding) bool {
 		}
 	}
 	gain := s.Gain.SameGOGC
-	return gain >= clearlyMore*most || gain >= most/2 && s.MoreBytes <= max(2*cheapMemory, live)
+	return gain >= clearlyMore*most || gain >= nearlyAsMuch*most && s.MoreBytes <= max(2*cheapMemory, live)
 }
 
 func roundUp(v, unit float64) float64 { return math.Ceil(v/unit) * unit }

@@ -30,6 +30,27 @@ func (l *Lines) FixedCall(at *stack.Frame, callee string) (fixed, known bool) {
 	return fixed, known
 }
 
+// PassesOn reports whether a line calls a function with a plain variable of the innermost function:
+// an input that comes from outside, or that was read there.
+func (l *Lines) PassesOn(at *stack.Frame, callee string) (passes bool) {
+	innermost := l.innermost(at)
+	if innermost == nil {
+		return false
+	}
+	locals := localNames(innermost)
+	l.on(at, func(n ast.Node) {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || calledName(call) != callee {
+			return
+		}
+		for _, arg := range call.Args {
+			name, ok := ast.Unparen(arg).(*ast.Ident)
+			passes = passes || ok && locals[name.Name]
+		}
+	})
+	return passes
+}
+
 // localNames are the names that a function declares and that may have another value at each call.
 // Elements of a table from outside, over which it ranges, are not among them.
 func localNames(fn ast.Node) map[string]bool {

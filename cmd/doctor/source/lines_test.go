@@ -84,6 +84,7 @@ func TestLines(t *testing.T) {
 		"in a loop":       (*Lines).InLoop,
 		"returns nothing": (*Lines).ReturnsNothing,
 		"sends":           func(l *Lines, f *stack.Frame) (bool, bool) { return l.Sends(f), true },
+		"passes on":       func(l *Lines, f *stack.Frame) (bool, bool) { return l.PassesOn(f, "compile"), true },
 		"fixed":           func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedCall(f, "compile") },
 	}
 	for _, c := range []struct {
@@ -115,6 +116,9 @@ func TestLines(t *testing.T) {
 		{"fixed", handle + ".func3", "mixed", false, true},
 		{"fixed", handle + ".func3", "indexed", true, true},
 		{"fixed", read, "grows", false, false},
+		{"passes on", handle, "varies", true, true},
+		{"passes on", handle + ".func3", "captured", false, true},
+		{"passes on", handle + ".func3", "indexed", false, true},
 	} {
 		t.Run(c.question+" "+c.mark, func(t *testing.T) {
 			yes, known := ask[c.question](NewLines(""), at(c.fn, c.mark))
