@@ -48,6 +48,9 @@ type account struct {
 	// overtraced is the collector's CPU time in nanoseconds by its trace, if that exceeds
 	// processCPU, the CPU time of the whole process; otherwise 0.
 	overtraced, processCPU float64
+	// growth is the mean of the bytes in use over the window divided by those at its end, 0 if the
+	// heap did not grow or that is not known.
+	growth float64
 	// noInuse says that the bytes in use are unknown, and exitHeap that the heap profile's, which are
 	// exitInuse, were left out because it was taken at the program's exit.
 	noInuse, exitHeap bool
@@ -201,6 +204,9 @@ func (a *account) counter(name string) (float64, bool) {
 // known.
 func (a *account) liveAndGoal() (live, goal float64, ok bool) {
 	goal, ok = a.metric(evidence.MetricHeapGoal)
+	if a.growth > 0 && !a.pace.limited {
+		goal *= a.growth
+	}
 	return a.live, goal, ok && a.live > 0
 }
 
@@ -229,3 +235,7 @@ func (a *account) uncollected() bool {
 	cycles, ok := a.metric(evidence.MetricCyclesTotal)
 	return ok && cycles == 0 && a.ev.Trace == nil
 }
+
+// maxAge is the age of a site whose objects are in use, but none of which was allocated in the
+// window.
+const maxAge = 1000 * time.Hour

@@ -75,12 +75,9 @@ func (b *builder) finish() {
 	b.cycles, _ = b.counter(evidence.MetricCyclesTotal)
 	b.addState()
 	b.addPace()
+	b.addCurve()
 	slices.SortFunc(b.sites, func(s, t *site) int {
 		return cmp.Or(cmp.Compare(t.cpuNow(), s.cpuNow()), cmp.Compare(t.allocBytes, s.allocBytes), cmp.Compare(t.inuseBytes, s.inuseBytes),
 			cmp.Compare(s.at.Func, t.at.Func), cmp.Compare(s.at.Line, t.at.Line), cmp.Compare(s.owner.Func, t.owner.Func), cmp.Compare(s.owner.Line, t.owner.Line))
 	})
 }
-
-// maxAge is the age of a site whose objects are in use, but none of which was allocated in the
-// window.
-const maxAge = 1000 * time.Hour

@@ -17,6 +17,7 @@ func diagnose(a *account) *Report {
 		Version: ReportVersion, Source: a.ev.Source, Missing: a.missing(), Warnings: a.warnings(), Findings: []Finding{}, Classes: []ClassShare{},
 		CPUSeconds: a.total / 1e9, WindowSeconds: a.window.Seconds(), Heap: a.heapState(),
 	}
+	r.Allocators, r.CPUSecondsAssumed = a.allocators(), a.ev.PeriodAssumed
 	for c, ns := range a.cpu {
 		share := a.share(ns)
 		switch c := stack.Class(c); {

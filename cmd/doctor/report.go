@@ -36,6 +36,11 @@ type Report struct {
 	// Classes is the program's CPU time by class of work; the shares add up to 1. It is
 	// empty without a CPU profile.
 	Classes []ClassShare `json:"classes"`
+	// Allocators are the lines that allocate most and hold most, in a report on heap profiles without a
+	// CPU profile.
+	Allocators []Allocator `json:"allocators,omitempty"`
+	// CPUSecondsAssumed says that CPUSeconds rests on an assumed sampling rate.
+	CPUSecondsAssumed bool `json:"cpu_seconds_assumed,omitempty"`
 	// CPUSeconds is the CPU time in the profile, and WindowSeconds the time that it was collected
 	// over; 0 if not known.
 	CPUSeconds    float64 `json:"cpu_seconds"`
@@ -164,4 +169,18 @@ type Remedy struct {
 	Text    string `json:"text"`
 	Snippet string `json:"snippet"`
 	Doc     string `json:"doc"`
+}
+
+// An Allocator is a line that allocates, in a report on heap profiles without a CPU profile. Shares
+// are parts of the whole program's.
+type Allocator struct {
+	Site  Site `json:"site"`
+	Owner Site `json:"owner"`
+	// AllocBytes and AllocObjects were allocated in the window, InUseBytes are in use at its end.
+	AllocBytes        float64 `json:"alloc_bytes"`
+	AllocBytesShare   float64 `json:"alloc_bytes_share"`
+	AllocObjects      float64 `json:"alloc_objects"`
+	AllocObjectsShare float64 `json:"alloc_objects_share"`
+	InUseBytes        float64 `json:"in_use_bytes"`
+	InUseShare        float64 `json:"in_use_share"`
 }

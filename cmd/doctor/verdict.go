@@ -152,6 +152,9 @@ func (a *account) verdictWithoutCPU() string {
 	} else if v, ok := a.metric(evidence.MetricGCFraction); ok {
 		part = v
 	}
+	if part < 0 && a.ev.Heap[1] != nil {
+		return a.verdictAllocators()
+	}
 	if part < 0 {
 		return "The cost is unknown: there is no CPU profile."
 	}

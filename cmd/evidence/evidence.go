@@ -40,6 +40,9 @@ type Evidence struct {
 	// known.
 	Go string
 
+	// PeriodAssumed says that the CPU profile counts samples without the time that each stands for, so
+	// that its seconds are assumed.
+	PeriodAssumed bool
 	// Failure is how the program that was run failed, such as "exit status 3", "" if it did not. The
 	// evidence then covers what it did before.
 	Failure string

@@ -17,6 +17,7 @@ const MaxInput = 512 << 20
 // Read adds what it recognises in r to the evidence:
 //
 //   - a CPU or a heap profile in pprof's format, compressed or not; several CPU profiles are merged, the first and the last heap profile are the ends of a window, and those in between give its curve,
+//   - a profile of samples/count, as profilers by eBPF write it, which counts as a CPU profile,
 //   - a difference of two heap profiles (/debug/pprof/heap?seconds=N),
 //   - the lines of GODEBUG=gctrace=1 in a log,
 //   - the text form of a heap profile (/debug/pprof/heap?debug=1) with the memory statistics at its end; beside a binary heap profile only the statistics count,

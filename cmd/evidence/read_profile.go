@@ -21,6 +21,8 @@ func (e *Evidence) addProfile(data []byte) error {
 	}
 	renumber(p)
 	switch {
+	case isSampled(p):
+		return e.addSampled(p)
 	case SampleIndex(p, "cpu") >= 0:
 		return e.addCPU(p)
 	case SampleIndex(p, "inuse_space") >= 0 && SampleIndex(p, "alloc_space") >= 0:
@@ -67,30 +69,5 @@ func checkGo(p *profile.Profile) error {
 	case goFiles == 0:
 		return inputError("a profile without a Go file: it is of another language's program, or lacks file names; give one that runtime/pprof wrote")
 	}
-	return nil
-}
-
-func (e *Evidence) addCPU(p *profile.Profile) error {
-	i := SampleIndex(p, "cpu")
-	if unit := p.SampleType[i].Unit; unit != "nanoseconds" {
-		return inputError("a CPU profile in " + unit + " instead of nanoseconds; give one that runtime/pprof wrote")
-	}
-	for _, s := range p.Sample {
-		if s.Value[i] < 0 {
-			return inputError("a difference of two CPU profiles; give one of them")
-		}
-	}
-	if e.CPU == nil {
-		e.CPU = p
-		return nil
-	}
-	if how := apart(e.CPU, p); how != "" {
-		e.Note("the CPU profiles are of "+how+", and were merged", sameBuild)
-	}
-	merged, err := profile.Merge([]*profile.Profile{e.CPU, p})
-	if err != nil {
-		return inputError("cannot be merged with the other CPU profile (" + err.Error() + "); give profiles of one program")
-	}
-	e.CPU = merged
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -65,6 +66,9 @@ func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
 	}
 	c.ev.Heap = [2]*profile.Profile{before, after}
 	if before != nil && after != nil {
+		if len(c.curve) > 0 {
+			c.ev.Curve = slices.Concat([]float64{evidence.InUse(before)}, c.curve, []float64{evidence.InUse(after)})
+		}
 		c.ev.Window = time.Duration(after.TimeNanos - before.TimeNanos) // both by the program's clock
 	}
 	return nil
@@ -90,7 +94,9 @@ func (c *collector) cpu(ctx context.Context, server *debugport.Server) error {
 			}
 		}
 	}()
+	end := c.growth(ctx, server, max(curveEvery, duration/(mostCurve+1)))
 	data, err := c.get(ctx, server, debugport.CPU(int(duration.Seconds())), duration)
+	c.curve = end()
 	close(done)
 	<-stopped
 	if err != nil {
@@ -99,6 +105,47 @@ func (c *collector) cpu(ctx context.Context, server *debugport.Server) error {
 	c.Progress(fmt.Sprintf("profiling %s: %s of %s", server.String(), terminal.Elapsed(duration), terminal.Elapsed(duration)))
 	c.keep(fileCPU, data)
 	return c.read(server.String()+debugport.Pprof+"/profile", data)
+}
+
+// The heap profiles during the CPU profile: the least time between two, and their largest number.
+const (
+	curveEvery = 2 * time.Second
+	mostCurve  = 8
+)
+
+// growth takes heap profiles in the background, without a collection, until the returned function is
+// called, which returns their bytes in use. It ends at the first one that fails: the curve is worth
+// less than the profiles at the ends, and these report errors.
+func (c *collector) growth(ctx context.Context, server *debugport.Server, every time.Duration) (end func() []float64) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan []float64, 1)
+	go func() {
+		var list []float64
+		defer func() { done <- list }()
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for len(list) < mostCurve {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			data, err := server.Get(ctx, debugport.Pprof+"/heap", 0)
+			if err != nil {
+				return
+			}
+			e, err := alone("heap", data)
+			if err != nil || e.Heap[1] == nil {
+				return
+			}
+			list = append(list, evidence.InUse(e.Heap[1]))
+			c.keep(fmt.Sprintf("heap-%d.pb.gz", len(list)), data)
+		}
+	}()
+	return func() []float64 {
+		cancel()
+		return <-done
+	}
 }
 
 // heap takes a heap profile. If the program does not serve it, heap leaves it out, and the report

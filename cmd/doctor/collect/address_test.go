@@ -9,6 +9,7 @@ import (
 	"net/http/pprof"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -163,4 +164,29 @@ func TestAddressOptions(t *testing.T) {
 	wantError(t, []string{ts.URL}, nil, Options{}, `cannot trust .*; give its certificate authority with -ca FILE, or accept it unchecked with -insecure`)
 	o.Server.Headers = nil
 	wantError(t, []string{ts.URL}, nil, o, `answers "401 Unauthorized"; .* -header 'Authorization: Bearer TOKEN'`)
+}
+
+// The heap profiles during the CPU profile are bounded, and none is asked for after the end.
+func TestGrowth(t *testing.T) {
+	var asked atomic.Int64
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.DefaultServeMux.ServeHTTP(w, r)
+	}))
+	defer ts.Close()
+	server, err := debugport.Parse(ts.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &collector{Options: Options{Save: "kept"}, ev: &evidence.Evidence{}}
+	end := c.growth(t.Context(), server, time.Millisecond)
+	for asked.Load() < mostCurve {
+		time.Sleep(time.Millisecond)
+	}
+	if list := end(); len(list) < mostCurve-1 || len(list) > mostCurve || len(c.pieces) != len(list) || asked.Load() != mostCurve {
+		t.Errorf("%d values, %d pieces and %d requests", len(list), len(c.pieces), asked.Load())
+	}
+	if list := c.growth(t.Context(), server, time.Hour)(); len(list) != 0 {
+		t.Errorf("ended before the first: %v", list)
+	}
 }

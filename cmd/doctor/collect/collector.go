@@ -62,6 +62,7 @@ type collector struct {
 	ev      *evidence.Evidence
 	pieces  []piece
 	sources []string
+	curve   []float64 // the bytes in use during the CPU profile
 }
 
 // A piece is the content of one file of evidence.

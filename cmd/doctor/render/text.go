@@ -34,6 +34,7 @@ func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 		t.classes(r)
 	}
 	t.heap(r)
+	t.allocators(r)
 	if before != nil {
 		t.changes(r, before)
 	}
@@ -203,4 +204,29 @@ func (t *textWriter) warnings(r *doctor.Report) {
 	for _, w := range r.Warnings {
 		t.wrap("  "+t.Paint(text.FgRed, "warning:")+" ", "           ", w.What+"; "+w.How)
 	}
+}
+
+// allocators lists the lines that allocate most, in a report on heap profiles alone.
+func (t *textWriter) allocators(r *doctor.Report) {
+	if len(r.Allocators) == 0 {
+		return
+	}
+	tw := terminal.NewTable()
+	tw.AppendHeader(table.Row{"bytes", "", "objects", "", "in use", "", "where"})
+	var configs []table.ColumnConfig
+	for n := 1; n <= 6; n++ {
+		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	tw.SetColumnConfigs(configs)
+	for _, a := range r.Allocators {
+		where := place(a.Site)
+		if a.Owner != a.Site {
+			where = place(a.Owner) + " by " + shortFunc(a.Site.Func)
+		}
+		tw.AppendRow(table.Row{
+			terminal.Bytes(a.AllocBytes), terminal.Percent(a.AllocBytesShare), terminal.Quantity(a.AllocObjects), terminal.Percent(a.AllocObjectsShare),
+			terminal.Bytes(a.InUseBytes), terminal.Percent(a.InUseShare), text.Snip(where, max(t.Width-66, 30), "…"),
+		})
+	}
+	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
 }

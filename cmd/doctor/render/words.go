@@ -232,6 +232,8 @@ func number(value any) (float64, bool) {
 func collected(r *doctor.Report) string {
 	parts := []string{shortSource(r.Source)}
 	switch {
+	case r.CPUSecondsAssumed:
+		parts = append(parts, "about "+terminal.Seconds(r.CPUSeconds)+" of CPU (sampling rate assumed)")
 	case r.CPUSeconds > 0 && r.WindowSeconds > 0:
 		parts = append(parts, terminal.Seconds(r.CPUSeconds)+" of CPU in "+terminal.Seconds(r.WindowSeconds))
 	case r.CPUSeconds > 0:

@@ -51,6 +51,19 @@ func Inputs(tb testing.TB) (pairs [][2][]byte) {
 		}
 		pairs = append(pairs, [2][]byte{b.Bytes(), []byte(TraceText)})
 	}
+	counts, delta := Program(), Program()
+	counts.CPU.SampleType = counts.CPU.SampleType[:1]
+	for _, s := range counts.CPU.Sample {
+		s.Value = s.Value[:1]
+	}
+	delta.Heap.DurationNanos, delta.Heap.Sample[0].Value[2], delta.Heap.Sample[0].Value[3] = 5e9, -1, -64
+	for _, p := range []*profile.Profile{counts.CPU, delta.Heap} {
+		var b bytes.Buffer
+		if err := p.WriteUncompressed(&b); err != nil {
+			tb.Fatal(err)
+		}
+		pairs = append(pairs, [2][]byte{b.Bytes(), []byte(HeapText)})
+	}
 	var cpu bytes.Buffer
 	small.Collector(500, 100)
 	if err := small.CPU.WriteUncompressed(&cpu); err != nil {

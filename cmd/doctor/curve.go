@@ -1,0 +1,48 @@
+package doctor
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// leastCurve is the number of heap profiles from which the bytes in use over the window are a
+	// curve.
+	leastCurve = 3
+	// leastGrowth is the least difference of the mean from the last value, as a part of it, for which
+	// the mean counts.
+	leastGrowth = 0.15
+)
+
+// addCurve replaces the sizes at the window's end by their means over the window, if the heap grew
+// or shrank in it: collections in a growing heap read what was live then, and not what is live at
+// the end. It follows addPace, because GOGC follows from the sizes at one moment. A trace has its
+// own mean.
+func (b *builder) addCurve() {
+	curve := b.ev.Curve
+	if len(curve) < leastCurve || b.noInuse || b.ev.Trace != nil {
+		return
+	}
+	mean, last := 0.0, curve[len(curve)-1]
+	for _, v := range curve {
+		mean += v / float64(len(curve))
+	}
+	if last <= 0 || math.Abs(mean/last-1) < leastGrowth {
+		return
+	}
+	b.growth = mean / last
+	b.live *= b.growth
+	b.scan = (b.scan-b.roots)*b.growth + b.roots
+	for _, s := range b.sites {
+		s.inuseBytes *= b.growth
+		s.inuseObjects *= b.growth
+		s.age = min(maxAge, time.Duration(float64(s.age)*b.growth))
+		for i := range s.traces {
+			s.traces[i].inuseBytes *= b.growth
+		}
+	}
+	b.pace.room = b.roomNow()
+	if b.cyclesEstimated && b.pace.room > 0 {
+		b.cycles = b.allocBytes / b.pace.room
+	}
+}

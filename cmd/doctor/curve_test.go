@@ -1,0 +1,35 @@
+package doctor
+
+import (
+	"math"
+	"testing"
+)
+
+// In a heap that grew over the window the mean counts, and GOGC follows from the end.
+func TestCurve(t *testing.T) {
+	of := func(curve ...float64) *account {
+		f := newFake()
+		f.Ran("main.work;main.main", 900)
+		f.Collector(90, 10)
+		f.Made("main.keep;main.main", 1<<10, 1<<20, 200<<10) // 200 MiB at the end
+		e := with(f.evidence(), map[string]float64{"/gc/heap/goal:bytes": 400 << 20})
+		e.Curve = curve
+		return newAccount(e)
+	}
+	const mib = 1 << 20
+	a := of(0, 50*mib, 100*mib, 150*mib, 200*mib)
+	near := func(name string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 0.01*want {
+			t.Errorf("%s is %.4g, want %.4g", name, got, want)
+		}
+	}
+	near("live", a.live, 100*mib)
+	near("in use", a.sum(a.sites).inuseBytes, 100*mib)
+	near("GOGC", a.pace.gogc, 100)
+	near("room", a.pace.room, 100*mib)
+	near("cycles", a.cycles, 1024/100.)
+	for _, curve := range [][]float64{nil, {100 * mib, 200 * mib}, {190 * mib, 195 * mib, 200 * mib}} {
+		near("live without growth", of(curve...).live, 200*mib)
+	}
+}
