@@ -75,9 +75,39 @@ func (f *chosen) against(c *Comparison) *Prediction {
 		low, high = 1-*m.High, 1-*m.Low
 		p.Low, p.High = &low, &high
 	}
-	p.AgreesSameGOGC = overlaps(p.SameGOGC, p.Error, low, high)
-	p.AgreesSameMemory = overlaps(p.SameMemory, p.Error, low, high)
+	p.Applies = c.applies()
+	gogc := p.Applies != AppliesSameMemory && overlaps(p.SameGOGC, p.Error, low, high)
+	memory := p.Applies != AppliesSameGOGC && overlaps(p.SameMemory, p.Error, low, high)
+	p.Decided = high-low <= widestDecision || !gogc && !memory
+	p.AgreesSameGOGC, p.AgreesSameMemory = gogc && p.Decided, memory && p.Decided
 	return p
+}
+
+// Which of the two predictions applies to a measurement.
+const (
+	AppliesSameGOGC   = "same_gogc"
+	AppliesSameMemory = "same_memory"
+)
+
+const (
+	// sameMemory is the greatest part by which the peak RSS of B may differ from that of A for the
+	// prediction at the same memory to apply.
+	sameMemory = 0.15
+	// widestDecision is the width of the measured interval, as a share of CPU, up to which it can
+	// confirm a prediction. A wider interval overlaps with nearly every prediction.
+	widestDecision = 0.2
+)
+
+// applies says which prediction applies, by the measured peak RSS. It is "" if the RSS is not known.
+func (c *Comparison) applies() string {
+	m := c.Measure(MeasurePeakRSS)
+	switch {
+	case m == nil || m.Ratio == nil:
+		return ""
+	case math.Abs(*m.Ratio-1) <= sameMemory:
+		return AppliesSameMemory
+	}
+	return AppliesSameGOGC
 }
 
 // overlaps says whether predicted ± err and low to high have a point in common.

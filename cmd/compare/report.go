@@ -121,8 +121,14 @@ type Prediction struct {
 	Measured *float64 `json:"measured"`
 	Low      *float64 `json:"low"`
 	High     *float64 `json:"high"`
-	// AgreesSameGOGC and AgreesSameMemory say whether the prediction's interval and the measured
-	// one have a point in common.
+	// Decided says whether the measured interval decides: it is at most 0.2 wide, or has no point in
+	// common with a prediction that applies.
+	Decided bool `json:"decided"`
+	// Applies says which prediction applies: same_memory if the peak RSS of B is within 15 % of that
+	// of A, else same_gogc. It is empty if the RSS is not known; both are compared then.
+	Applies string `json:"applies"`
+	// AgreesSameGOGC and AgreesSameMemory say whether the prediction applies, the measured interval
+	// decides, and both intervals have a point in common.
 	AgreesSameGOGC   bool `json:"agrees_same_gogc"`
 	AgreesSameMemory bool `json:"agrees_same_memory"`
 }

@@ -231,6 +231,31 @@ func TestPrediction(t *testing.T) {
 			t.Errorf("%+v: %+v", c, p)
 		}
 	}
+	// An interval from -1 to 49 % agrees with nothing, and the RSS decides which prediction applies.
+	for _, c := range []struct {
+		low, high, rss   float64
+		gogc, sameMemory bool
+		applies          string
+	}{
+		{0.51, 1.01, 0, false, false, ""},
+		{0.77, 0.83, 0, true, false, ""},
+		{0.74, 0.78, 2.2, true, false, AppliesSameGOGC},
+		{0.74, 0.78, 1.14, false, true, AppliesSameMemory},
+		{0.74, 0.78, 0.84, true, false, AppliesSameGOGC},
+	} {
+		ratio := (c.low + c.high) / 2
+		k := &Comparison{Measures: []Measure{{Name: MeasureCPU, Ratio: &ratio, Low: &c.low, High: &c.high}}}
+		if c.rss > 0 {
+			k.Measures = append(k.Measures, Measure{Name: MeasurePeakRSS, Ratio: &c.rss})
+		}
+		f := &chosen{doctor.Finding{Gain: doctor.Gain{SameGOGC: 0.21, SameMemory: 0.27, Error: 0.01}}}
+		if c.rss > 0 {
+			f.Gain.SameGOGC, f.Gain.SameMemory = 0.23, 0.25
+		}
+		if p := f.against(k); p.AgreesSameGOGC != c.gogc || p.AgreesSameMemory != c.sameMemory || p.Applies != c.applies || p.Decided != (c.high-c.low < 0.2) {
+			t.Errorf("%+v: %+v", c, p)
+		}
+	}
 	idle := doctor.Finding{ID: "idle"}
 	o := &Options{Doctor: &doctor.Report{Findings: []doctor.Finding{idle, {ID: "memory", Gain: doctor.Gain{SameMemory: 0.1}}}}}
 	if f, err := o.chooseFinding(); err != nil || f.ID != "memory" {

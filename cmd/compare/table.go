@@ -175,13 +175,18 @@ func (w *writer) prediction(p *Prediction) {
 		measured += fmt.Sprintf(" (%s to %s)", terminal.Percent(*p.Low), terminal.Percent(*p.High))
 	}
 	for _, row := range []struct {
-		label  string
-		gain   float64
-		agrees bool
-	}{{"at the same GOGC", p.SameGOGC, p.AgreesSameGOGC}, {"at the same memory", p.SameMemory, p.AgreesSameMemory}} {
-		mark := w.Paint(text.FgGreen, "agrees")
-		if !row.agrees {
-			mark = w.Paint(text.FgYellow, "differs")
+		label, id string
+		gain      float64
+		agrees    bool
+	}{{"at the same GOGC", AppliesSameGOGC, p.SameGOGC, p.AgreesSameGOGC}, {"at the same memory", AppliesSameMemory, p.SameMemory, p.AgreesSameMemory}} {
+		mark := w.Paint(text.FgYellow, "differs")
+		switch {
+		case p.Applies != "" && p.Applies != row.id:
+			mark = "does not apply"
+		case !p.Decided:
+			mark = w.Paint(text.FgYellow, "undecided: too wide")
+		case row.agrees:
+			mark = w.Paint(text.FgGreen, "agrees")
 		}
 		tw.AppendRow(table.Row{row.label, terminal.PercentError(row.gain, p.Error), measured, mark})
 	}

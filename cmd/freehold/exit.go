@@ -4,6 +4,9 @@ package main
 // own.
 const exitUsage = 1
 
+// exitUnknown is the exit status for a command that does not exist.
+const exitUnknown = 2
+
 // The exit statuses of the doctor beside 0: a finding is above the share of -fail-above, there is no
 // answer, or the program that it ran failed.
 const (

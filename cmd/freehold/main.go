@@ -11,6 +11,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/urfave/cli/v3"
 
@@ -29,19 +31,42 @@ func main() {
 	}
 }
 
-// newCommand builds the command line. The library's own version is the module's, so none is kept
-// here. Program is the command line behind "--".
+// newCommand builds the command line. Program is the command line behind "--".
 func newCommand(program []string) *cli.Command {
+	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version", HideDefault: true, Local: true} // -v is the doctor's
 	return &cli.Command{
-		Name:         "freehold",
-		Usage:        "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
-		Commands:     []*cli.Command{doctorCommand(program), compareCommand(), workloads.All().Command(), explainCommand(), envCommand()},
+		Name:                  "freehold",
+		Usage:                 "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
+		Version:               version(),
+		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), workloads.All().Command(), explainCommand(), envCommand()},
+		EnableShellCompletion: true,
+		ConfigureShellCompletionCommand: func(c *cli.Command) {
+			c.Hidden, c.Usage = false, "print the completion script for bash, zsh, fish or pwsh"
+		},
 		OnUsageError: terminal.UsageError(exitUsage),
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Len() > 0 {
-				return fmt.Errorf("freehold: unknown verb %q; the verbs are doctor, compare, bench, explain and env", c.Args().First())
+				return unknownCommand(c, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
+}
+
+// version is the module's version and Go's, as the go command has written them into the binary.
+func version() string {
+	v := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		v = info.Main.Version
+	}
+	return v + " " + runtime.Version()
+}
+
+// unknownCommand is the error for a command that does not exist. It names the nearest that does.
+func unknownCommand(c *cli.Command, name string) error {
+	text := fmt.Sprintf("freehold: unknown command %q", name)
+	if near := cli.SuggestCommand(c.Commands, name); near != "" && near != "h" {
+		text += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return cli.Exit(text+" The commands are doctor, compare, bench, explain and env.", exitUnknown)
 }

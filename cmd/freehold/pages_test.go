@@ -93,6 +93,7 @@ func parseCall(call string) error {
 	command := newCommand(program)
 	usage := func(_ context.Context, _ *cli.Command, err error, _ bool) error { return err }
 	command.OnUsageError = usage
+	command.ExitErrHandler = func(context.Context, *cli.Command, error) {}
 	for _, verb := range command.Commands {
 		verb.OnUsageError = usage
 		verb.Action = func(_ context.Context, c *cli.Command) error { return matchesWorkload(c) }
@@ -121,7 +122,7 @@ func TestCallsOf(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for call, says := range map[string]string{
-		"nonsense": "unknown verb", "env -nonsense": "not defined", "bench -count x": "invalid value", "bench -run '^nothing$'": "matches no workload",
+		"nonsense": "unknown command", "env -nonsense": "not defined", "bench -count x": "invalid value", "bench -run '^nothing$'": "matches no workload",
 		"doctor -- ./server -config x": "", "compare 'a -x' b": "", "explain 'open": "invalid command line",
 	} {
 		err := parseCall(call)
