@@ -169,6 +169,26 @@ func (b *bin) takeListed(roll uint64) *span {
 	return s
 }
 
+// listed is takeListed within the limits. If they leave no room for all free blocks of the slab, one
+// is true: the caller may take a single block. It asks for one block if whole is false.
+func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
+	sp = b.takeListed(h.roll())
+	if sp == nil || !h.near(b) {
+		return sp, !whole, nil
+	}
+	least := int64(b.size)
+	most := least
+	if whole {
+		most = max(least, sp.freeBytes())
+	}
+	n, err := h.admit(b, most, least)
+	if err != nil {
+		h.settleCurrent(sp.addr())
+		return nil, false, err
+	}
+	return sp, !whole || n < most, nil
+}
+
 // relist lists an unlisted slab if it has free blocks. A slab that was taken apart, or reused, in
 // the meantime is no harm: the list takes only unlisted slabs of the bin.
 func (b *bin) relist(s *span) {

@@ -54,14 +54,15 @@ func (h *heap) emptyCache(c *slots) {
 // A free that happened before the request is seen here, whatever P it was on. Locals do not count:
 // a flush leaves them alone.
 func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
+	limited := errors.Is(err, ErrLimit)
 	if b.id < nullBin && b.size != 0 {
 		for c := range h.pcaches {
-			if h.holdsFree(&c.bins[b.id], b) {
+			if h.holdsFree(&c.bins[b.id], b) && (!limited || h.fits(b, int64(b.size))) {
 				return true
 			}
 		}
 	}
-	if errors.Is(err, ErrLimit) {
+	if limited {
 		return h.loose(b.kind.purpose)
 	}
 	return h.couldRetire(b, n)

@@ -103,7 +103,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 			c.hot = unsafex.Addr(s)
 		}
 		switch holder := holderOf(v); {
-		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w):
+		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w) && h.take(b, int64(bits.OnesCount32(freeBits(v)))*int64(b.size)):
 			if s.base-sp.base < sp.bytes() {
 				s.checkIn(sp) // To a neighbour. It does not have to leave.
 			} else if a := s.leave(h); a != 0 { // Not in a second round, when the slot is empty.

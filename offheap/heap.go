@@ -47,7 +47,8 @@ type heap struct {
 	regions  [maxRegions]region
 	nregions atomic.Int32
 
-	limit         atomic.Int64 // Bytes that spans may take, 0 for none.
+	limit         atomic.Int64 // Of the bytes in use, 0 for none. Written under the lock.
+	quota         quota
 	vault         vault
 	secrets       atomic.Pointer[tracked] // Not nil: beside the slabs there are secret blocks, and it has those.
 	guards        *tracked                // Not nil: one allocation in some is guarded, and it has those.

@@ -92,10 +92,7 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup
 // count adds n bytes to what spans of b hold. A large block is in use from here on: a limit that is
 // asked for before its allocation ends must see it. The caller holds the lock.
 func (h *heap) count(b *bin, n int64) {
-	h.held += n
-	if p := b.kind.purpose; p != nil {
-		p.held += n
-	}
+	h.hold(b.kind, n)
 	if b.size == 0 {
 		b.out.Add(n)
 	}

@@ -38,6 +38,7 @@ type purposeState struct {
 	held  int64     // Bytes in spans; guarded by the lock of the heap.
 	limit int64     // 0 for none; likewise.
 	tight tightness // Likewise.
+	quota quota
 }
 
 var purposes struct {
@@ -155,6 +156,7 @@ func (p *Purpose) SetLimit(n int64) (old int64) {
 	std.mu.Lock()
 	defer std.mu.Unlock()
 	old, s.limit = s.limit, n
+	s.quota.reset(s.held, n)
 	return old
 }
 
@@ -203,54 +205,20 @@ func (p *Purpose) allocBytes(op string, n int, align uintptr, zero bool) ([]byte
 // new slab (64 to 512 KiB) or a large block. If that, together with all blocks in use and the free
 // blocks of the request's own size, would exceed the bound, the request fails with [ErrLimit].
 // Blocks in use stay. Free blocks of other sizes do not count, nor does free memory; [Purge] returns
-// it. A test that needs one block should leave room for a slab.
+// it. A test that needs one block should leave room for a slab. A request that a free block of an
+// existing slab can serve fails with [ErrLimit] only if the bound leaves no room for the block.
 //
-// A free block of a slab that exists is allocated whatever the bound is. A slab exists as long as one
-// of its blocks is in use; a slab of a type that holds a bool or is self-contained exists for good. So
-// the bytes in use exceed the bound by the free blocks of such slabs if the program allocates many
-// blocks of one size, frees most of them, does so for another size, and then allocates the first size
-// again. A program that allocates the same sizes all the time keeps the bound to within a slab for
-// each size.
+// The bytes in use can exceed the bound by the free blocks that Ps and Locals keep, because these
+// are allocated without a check: of each size and kind, a P and a Local keep at most one slab (64 to
+// 512 KiB) and a group of blocks (16 KiB).
 func SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.start()
-	return std.limit.Swap(n)
+	return std.setLimit(n)
 }
 
 func checkLimitArgument(n int64) {
 	if n < 0 {
 		panic(fmt.Errorf("offheap: SetLimit: negative limit %d; 0 means none", n))
 	}
-}
-
-// checkLimit says whether a span of n bytes may be added for b. The caller holds the heap's lock.
-// It scans the counters only if the bytes held would exceed the limit. Held bytes are more than
-// those in use, because Ps keep slabs with free blocks.
-func (h *heap) checkLimit(b *bin, n int64) error {
-	if l := h.limit.Load(); l > 0 && h.held+n > l {
-		if used := h.server().inUseOf(nil) + h.spare(b); used+n > l {
-			return limitReached("offheap", n, used, l)
-		}
-	}
-	if p := b.kind.purpose; p != nil && p.limit > 0 && p.held+n > p.limit {
-		if used := h.server().inUseOf(p) + h.spare(b); used+n > p.limit {
-			return limitReached(fmt.Sprintf("purpose %q", p.name), n, used, p.limit)
-		}
-	}
-	return nil
-}
-
-// spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for
-// others. Each may be allocated later without another check of the limit.
-func (h *heap) spare(b *bin) int64 {
-	n := h.free(b)
-	if other := b.partner(); other != nil {
-		n += h.free(other)
-	}
-	return n
-}
-
-// free is the bytes of the free blocks in b's slabs.
-func (h *heap) free(b *bin) int64 {
-	return b.slabs.Load()*int64(b.blocks)*int64(b.size) - h.inUse(b)*int64(min(b.size, 1))
 }

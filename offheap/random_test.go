@@ -114,7 +114,7 @@ func TestRandomSlab(t *testing.T) {
 	b := h.bin(h.plain, 0)
 	var slabs []*span
 	for range listDepth + 1 {
-		sp, err := h.slab(b)
+		sp, _, err := h.slab(b, true)
 		if err != nil {
 			t.Fatal(err)
 		}

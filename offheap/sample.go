@@ -247,23 +247,17 @@ func (b *bin) keeps(sp *span) bool {
 }
 
 // takeTwins takes one of the free blocks that are kept for sampled blocks of b, if there is one.
-// They serve when no other block can be had: a free block of the size may be allocated even at a
-// limit.
+// They serve when no other block can be had.
 func (h *heap) takeTwins(b *bin) uintptr {
 	twins := b.partner()
 	if twins == nil || twins.kind.origin == nil {
 		return 0
 	}
-	sp := twins.takeListed(h.roll())
+	sp, _, _ := h.listed(twins, false) // An error leaves nil.
 	if sp == nil {
 		return 0
 	}
-	addr := sp.takeOne(h, h.roll())
-	h.settleCurrent(sp.addr())
-	if addr != 0 {
-		twins.out.Add(1)
-	}
-	return addr
+	return h.takeShared(twins, sp)
 }
 
 // partner is the bin of b's size in the kind whose twin b's is, or in its twin, or nil.

@@ -259,7 +259,7 @@ func TestSamplingIsNoReasonToFail(t *testing.T) {
 	quiet(t)
 	p := NewPurpose("sampled at the limit")
 	first := p.Alloc(4000)
-	defer p.SetLimit(p.SetLimit(1))
+	defer p.SetLimit(p.SetLimit(4 * 4096))
 	sampling(t, 1)
 	for range 3 { // There is a slab with room for them, and must be no other.
 		defer Free(p.Alloc(4000))

@@ -67,7 +67,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 		if f.sampled {
 			continue
 		}
-		sp, err := h.slab(b)
+		sp, one, err := h.slab(b, true)
 		if err != nil {
 			if addr := h.takeTwins(b); addr != 0 {
 				return addr, nil
@@ -79,14 +79,21 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 			}
 			return 0, err
 		}
+		if one {
+			if addr := h.takeShared(b, sp); addr != 0 {
+				return addr, nil
+			}
+			continue
+		}
 		h.install(b, l, sp)
 	}
 }
 
-// slab is a current slab with free blocks: a listed one or a new one.
-func (h *heap) slab(b *bin) (*span, error) {
-	if sp := b.takeListed(h.roll()); sp != nil {
-		return sp, nil
+// slab is a current slab with free blocks: a listed one or a new one. If one is true, the limits
+// allow the caller a single block of it.
+func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
+	if sp, one, err := h.listed(b, whole); sp != nil || err != nil {
+		return sp, one, err
 	}
 	words := b.groups()
 	sp, dirty, err := h.allocSpan(b, int(b.granules), granule, words, func(sp *span) {
@@ -99,10 +106,10 @@ func (h *heap) slab(b *bin) (*span, error) {
 	if err != nil {
 		// One may be on the list by now: a purge that allocSpan has waited for had its free blocks
 		// in hand.
-		if sp := b.takeListed(h.roll()); sp != nil {
-			return sp, nil
+		if sp, one, _ := h.listed(b, whole); sp != nil {
+			return sp, one, nil
 		}
-		return nil, err
+		return nil, false, err
 	}
 	if b.kind.verify {
 		for _, d := range dirty.runs[:dirty.n] {
@@ -114,7 +121,7 @@ func (h *heap) slab(b *bin) (*span, error) {
 		sp.touched.Store(touchedNow)
 		h.purge.arm()
 	}
-	return sp, nil
+	return sp, !whole, nil
 }
 
 // install hands a current slab to the holder, unless that has got one in the meantime.
@@ -249,20 +256,28 @@ func (h *heap) allocUnslotted(b *bin, q request) (uintptr, error) {
 // allocShared takes one block straight from a slab: for bins and goroutines without slots.
 func (h *heap) allocShared(b *bin) (uintptr, error) {
 	for {
-		sp, err := h.slab(b)
+		sp, _, err := h.slab(b, false)
 		if err != nil {
 			if addr := h.takeTwins(b); addr != 0 {
 				return addr, nil
 			}
 			return 0, err
 		}
-		addr := sp.takeOne(h, h.roll())
-		h.settleCurrent(sp.addr())
-		if addr != 0 {
-			b.out.Add(1)
+		if addr := h.takeShared(b, sp); addr != 0 {
 			return addr, nil
 		}
 	}
+}
+
+// takeShared takes a single block of a current slab of b and ends the slab's use. It returns 0 if the
+// slab has none left.
+func (h *heap) takeShared(b *bin, sp *span) uintptr {
+	addr := sp.takeOne(h, h.roll())
+	h.settleCurrent(sp.addr())
+	if addr != 0 {
+		b.out.Add(1)
+	}
+	return addr
 }
 
 // takeOne takes a single block, or returns 0. Without random placement roll is 0, and the block is

@@ -85,11 +85,8 @@ func (h *heap) charge(b *bin, k *kind, n uintptr, out *atomic.Int64) error {
 
 // account adds n bytes to the bytes held, and to out, which may be nil. The caller holds the lock.
 func (h *heap) account(k *kind, n int64, out *atomic.Int64) {
-	h.held += n
+	h.hold(k, n)
 	h.besideBytes += n
-	if k.purpose != nil {
-		k.purpose.held += n
-	}
 	if out != nil {
 		out.Add(n)
 	}

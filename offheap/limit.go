@@ -1,0 +1,179 @@
+package offheap
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+)
+
+// This file keeps the bytes in use within the limits, that of the heap and those of purposes.
+//
+// A limit is asked for in two places: checkLimit asks it before a span is made, and admit before a
+// holder takes free blocks of a slab that exists. Both add up the counters of all slots, but only
+// while spans hold more bytes than the limit allows in use. In between, a quota counts down.
+//
+// No limit is asked for the free blocks that a holder has already: its group and its slab. So the
+// bytes in use may exceed a limit by these blocks.
+
+func (h *heap) setLimit(n int64) (old int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old = h.limit.Swap(n)
+	h.quota.reset(h.held, n)
+	return old
+}
+
+// A quota is the number of bytes in free blocks that holders may take from slabs before the counters
+// are added up again, plus one. It is 0 while the spans hold at most the limit: then holders may take
+// every free block. It is written under the heap's lock, but for take.
+type quota struct{ left atomic.Int64 }
+
+// take takes n bytes, or reports false if the quota is not large enough. It takes no lock.
+func (q *quota) take(n int64) bool {
+	for {
+		v := q.left.Load()
+		switch {
+		case v == 0:
+			return true
+		case v <= n:
+			return false
+		case q.left.CompareAndSwap(v, v-n):
+			return true
+		}
+	}
+}
+
+func (q *quota) set(n int64) { q.left.Store(max(n, 0) + 1) }
+
+// reset makes the next take add up the counters, if the spans hold more than the limit.
+func (q *quota) reset(held, limit int64) {
+	q.left.Store(0)
+	if limit > 0 && held > limit {
+		q.set(0)
+	}
+}
+
+// follow notes that the bytes held grew by n to held.
+func (q *quota) follow(n, held, limit int64) {
+	if near := limit > 0 && held > limit; near != (q.left.Load() != 0) {
+		q.reset(held, limit)
+	} else if n > 0 && !q.take(n) {
+		q.set(0)
+	}
+}
+
+// hold adds n bytes, of kind k, to the bytes held. The caller holds the lock.
+func (h *heap) hold(k *kind, n int64) {
+	h.held += n
+	h.quota.follow(n, h.held, h.limit.Load())
+	if p := k.purpose; p != nil {
+		p.held += n
+		p.quota.follow(n, p.held, p.limit)
+	}
+}
+
+// near says whether the spans hold more bytes than a limit of b.
+func (h *heap) near(b *bin) bool {
+	p := b.kind.purpose
+	return h.quota.left.Load() != 0 || p != nil && p.quota.left.Load() != 0
+}
+
+// take takes n bytes from the quotas of b, or reports false if they are not large enough. It takes
+// no lock.
+func (h *heap) take(b *bin, n int64) bool {
+	p := b.kind.purpose
+	return h.quota.take(n) && (p == nil || p.quota.take(n))
+}
+
+// admit says how many bytes of b's free blocks a holder may take from a slab: most if the limits
+// leave room for so many, else least, else none and an error.
+func (h *heap) admit(b *bin, most, least int64) (int64, error) {
+	if h.take(b, most) {
+		return most, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	room, err := h.room(nil, h.held, h.limit.Load(), least)
+	own, p := int64(math.MaxInt64), b.kind.purpose
+	if p != nil && err == nil {
+		own, err = h.room(p, p.held, p.limit, least)
+	}
+	n := most
+	if err != nil {
+		n = 0
+	} else if min(room, own) < most {
+		n = least
+	}
+	if room < math.MaxInt64 {
+		h.quota.set(room - n)
+	}
+	if own < math.MaxInt64 {
+		p.quota.set(own - n)
+	}
+	return n, err
+}
+
+// room is the bytes that a limit leaves, math.MaxInt64 if the spans hold less than it, and an error
+// if they are fewer than least. The limit is that of p, or with nil that of the heap. The caller
+// holds the lock.
+func (h *heap) room(p *purposeState, held, limit, least int64) (n int64, err error) {
+	if limit == 0 || held <= limit {
+		return math.MaxInt64, nil
+	}
+	used := h.server().inUseOf(p)
+	if n = limit - used; n < least {
+		err = limitReached(who(p), least, used, limit)
+	}
+	return n, err
+}
+
+// fits says whether the limits leave room for n more bytes of b.
+func (h *heap) fits(b *bin, n int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, err := h.room(nil, h.held, h.limit.Load(), n)
+	if p := b.kind.purpose; p != nil && err == nil {
+		_, err = h.room(p, p.held, p.limit, n)
+	}
+	return err == nil
+}
+
+// who is the holder of a limit in an error.
+func who(p *purposeState) string {
+	if p == nil {
+		return "offheap"
+	}
+	return fmt.Sprintf("purpose %q", p.name)
+}
+
+// checkLimit says whether a span of n bytes may be added for b. The caller holds the heap's lock.
+// It scans the counters only if the bytes held would exceed the limit. Held bytes are more than
+// those in use, because Ps keep slabs with free blocks.
+func (h *heap) checkLimit(b *bin, n int64) error {
+	if l := h.limit.Load(); l > 0 && h.held+n > l {
+		if used := h.server().inUseOf(nil) + h.spare(b); used+n > l {
+			return limitReached(who(nil), n, used, l)
+		}
+	}
+	if p := b.kind.purpose; p != nil && p.limit > 0 && p.held+n > p.limit {
+		if used := h.server().inUseOf(p) + h.spare(b); used+n > p.limit {
+			return limitReached(who(p), n, used, p.limit)
+		}
+	}
+	return nil
+}
+
+// spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for
+// others. Each may be allocated later without another check of the limit.
+func (h *heap) spare(b *bin) int64 {
+	n := h.free(b)
+	if other := b.partner(); other != nil {
+		n += h.free(other)
+	}
+	return n
+}
+
+// free is the bytes of the free blocks in b's slabs.
+func (h *heap) free(b *bin) int64 {
+	return b.slabs.Load()*int64(b.blocks)*int64(b.size) - h.inUse(b)*int64(min(b.size, 1))
+}
