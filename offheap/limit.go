@@ -3,7 +3,6 @@ package offheap
 import (
 	"fmt"
 	"math"
-	"sync/atomic"
 )
 
 // This file keeps the bytes in use within the limits, that of the heap and those of purposes.
@@ -21,45 +20,6 @@ func (h *heap) setLimit(n int64) (old int64) {
 	old = h.limit.Swap(n)
 	h.quota.reset(h.held, n)
 	return old
-}
-
-// A quota is the number of bytes in free blocks that holders may take from slabs before the counters
-// are added up again, plus one. It is 0 while the spans hold at most the limit: then holders may take
-// every free block. It is written under the heap's lock, but for take.
-type quota struct{ left atomic.Int64 }
-
-// take takes n bytes, or reports false if the quota is not large enough. It takes no lock.
-func (q *quota) take(n int64) bool {
-	for {
-		v := q.left.Load()
-		switch {
-		case v == 0:
-			return true
-		case v <= n:
-			return false
-		case q.left.CompareAndSwap(v, v-n):
-			return true
-		}
-	}
-}
-
-func (q *quota) set(n int64) { q.left.Store(max(n, 0) + 1) }
-
-// reset makes the next take add up the counters, if the spans hold more than the limit.
-func (q *quota) reset(held, limit int64) {
-	q.left.Store(0)
-	if limit > 0 && held > limit {
-		q.set(0)
-	}
-}
-
-// follow notes that the bytes held grew by n to held.
-func (q *quota) follow(n, held, limit int64) {
-	if near := limit > 0 && held > limit; near != (q.left.Load() != 0) {
-		q.reset(held, limit)
-	} else if n > 0 && !q.take(n) {
-		q.set(0)
-	}
 }
 
 // hold adds n bytes, of kind k, to the bytes held. The caller holds the lock.
