@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/process"
 )
 
 // diagnostic is a line of the compiler's -json output: a diagnostic of the language server
@@ -50,6 +52,7 @@ func (s *Module) askCompiler(ctx context.Context, patterns []string) map[string]
 	args := append([]string{"build", "-o", os.DevNull, "-gcflags=-json=0," + out}, patterns...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = s.root, s.env
+	process.Own(cmd) // a compiler that outlives the go command goes on writing, up to gigabytes
 	if text, err := cmd.CombinedOutput(); err != nil {
 		// Results from before the failure are valid all the same.
 		s.Problems = append(s.Problems, "no escape reasons of some packages: "+firstLine(fmt.Errorf("%s\n%w", text, err)))
