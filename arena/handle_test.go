@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -446,6 +447,9 @@ func TestForgedType(t *testing.T) {
 // TestOffHeapPurposeOverwritten: an off-heap arena whose Purpose was overwritten refuses values that
 // need memory, counts nothing for them, and goes on when the Purpose is back.
 func TestOffHeapPurposeOverwritten(t *testing.T) {
+	if freehold.HeapMode() {
+		t.Skip("the memory is the Go heap's")
+	}
 	p := offheap.NewPurpose(t.Name())
 	saved, zero := reflect.New(reflect.TypeFor[offheap.Purpose]()).Elem(), reflect.Zero(reflect.TypeFor[offheap.Purpose]())
 	saved.Set(reflect.ValueOf(p).Elem())

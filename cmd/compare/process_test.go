@@ -218,8 +218,7 @@ func TestEnvironment(t *testing.T) {
 }
 
 // TestTrace reads a trace of Go 1.26 by hand: clock times are the pauses, which count once, the other
-// cpu times are added up,
-// MB are MiB.
+// cpu times are added up, MB are MiB.
 func TestTrace(t *testing.T) {
 	const one = `gc 1 @0.001s 2%: 0.10+0.20+0.30 ms clock, 0.20+0.01/0.02/0.03+0.60 ms cpu, 3->5->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P
 `
