@@ -1,5 +1,6 @@
-// Command gopher-lua prices orders with a script of the shop's owner, as a server does that lets its
-// users extend it: for each order it makes a Lua state, runs the script's text and calls a function.
+// Command gopher-lua prices orders with a script of the shop's owner, as a server does that lets
+// its users extend it: for each order it makes a Lua state, runs the script's text and calls a
+// function.
 //
 // The form after the change compiles the script once and keeps states in a pool: both are in the
 // module's README.

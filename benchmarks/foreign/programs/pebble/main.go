@@ -1,6 +1,6 @@
-// Command pebble keeps the sessions of a web shop in Pebble: 200000 of them of about 400 bytes on disk, with
-// a block cache of 64 MiB. It reads sessions, most of them popular ones, writes batches of changed ones, and
-// lists the sessions of a user.
+// Command pebble keeps the sessions of a web shop in Pebble: 200000 of them of about 400 bytes on
+// disk, with a block cache of 64 MiB. It reads sessions, most of them popular ones, writes batches
+// of changed ones, and lists the sessions of a user.
 package main
 
 import (
@@ -111,4 +111,4 @@ func (quiet) Infof(string, ...any)           {}
 func (quiet) Errorf(format string, a ...any) { fmt.Fprintf(os.Stderr, format+"\n", a...) }
 func (quiet) Fatalf(format string, a ...any) { panic(fmt.Sprintf(format, a...)) }
 
-func main() { load.Main(load.Sample{Ops: 8_000, Before: before}) }
+func main() { load.Main(load.Sample{Ops: 12_000, Before: before}) }

@@ -1,6 +1,6 @@
 // Command prometheus serves the query API of Prometheus, as its main does, over a store with the
-// samples of the last hour of 6000 series in memory. The client asks what dashboards and alerts ask: rates,
-// sums, quantiles and instant values.
+// samples of the last hour of 6000 series in memory. The client asks what dashboards and alerts
+// ask: rates, sums, quantiles and instant values.
 package main
 
 import (
@@ -38,8 +38,8 @@ const (
 	to       = from + samples*interval
 )
 
-// fill scrapes 40 instances of a service: a counter for each of 10 handlers and 4 codes, a histogram of
-// 10 buckets for each handler, and 10 gauges.
+// fill scrapes 40 instances of a service: a counter for each of 10 handlers and 4 codes, a
+// histogram of 10 buckets for each handler, and 10 gauges.
 func fill(db *tsdb.DB) error {
 	type series struct {
 		labels labels.Labels
@@ -201,4 +201,4 @@ func withService(query string, i int) string {
 	return query
 }
 
-func main() { load.Serve(load.Service{Ops: 300, Connections: 4, Start: start, Dial: dial}) }
+func main() { load.Serve(load.Service{Ops: 150, Connections: 4, Start: start, Dial: dial}) }

@@ -1,6 +1,6 @@
-// Command sqlite runs a small shop on a file of SQLite through database/sql: orders are inserted with
-// their lines in a transaction, and customers read their latest orders. The texts of the queries go to
-// the database for each call.
+// Command sqlite runs a small shop on a file of SQLite through database/sql: orders are inserted
+// with their lines in a transaction, and customers read their latest orders. The texts of the
+// queries go to the database for each call.
 //
 // The form after the change prepares the statements once.
 package main
@@ -189,4 +189,4 @@ func after() load.Op {
 	return s.op
 }
 
-func main() { load.Main(load.Sample{Ops: 5_000, Before: before, After: after}) }
+func main() { load.Main(load.Sample{Ops: 10_000, Before: before, After: after}) }
