@@ -51,8 +51,8 @@ func slot(a common.Address) common.Hash {
 
 func before() load.Op {
 	log.SetDefault(log.NewLogger(log.DiscardHandler()))
-	dir, err := os.MkdirTemp("", "ethereum")
-	if err != nil {
+	var err error
+	if dir, err = os.MkdirTemp("", "ethereum"); err != nil {
 		panic(err)
 	}
 	kv, err := pebble.New(dir, 64, 256, "", false)
@@ -161,4 +161,10 @@ func (c *chain) commit(s *state.StateDB) {
 	c.root = committed
 }
 
-func main() { load.Main(load.Sample{Ops: 150, Before: before}) }
+// dir has the files; they go when the process ends.
+var dir string
+
+func main() {
+	load.Main(load.Sample{Ops: 150, Before: before})
+	os.RemoveAll(dir)
+}

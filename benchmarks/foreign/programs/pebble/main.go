@@ -26,8 +26,8 @@ func value(user, session, version int) []byte {
 }
 
 func before() load.Op {
-	dir, err := os.MkdirTemp("", "pebble")
-	if err != nil {
+	var err error
+	if dir, err = os.MkdirTemp("", "pebble"); err != nil {
 		panic(err)
 	}
 	cache := pebble.NewCache(64 << 20)
@@ -111,4 +111,10 @@ func (quiet) Infof(string, ...any)           {}
 func (quiet) Errorf(format string, a ...any) { fmt.Fprintf(os.Stderr, format+"\n", a...) }
 func (quiet) Fatalf(format string, a ...any) { panic(fmt.Sprintf(format, a...)) }
 
-func main() { load.Main(load.Sample{Ops: 12_000, Before: before}) }
+// dir has the files; they go when the process ends.
+var dir string
+
+func main() {
+	load.Main(load.Sample{Ops: 12_000, Before: before})
+	os.RemoveAll(dir)
+}

@@ -46,8 +46,8 @@ type shop struct {
 }
 
 func open() *shop {
-	dir, err := os.MkdirTemp("", "sqlite")
-	if err != nil {
+	var err error
+	if dir, err = os.MkdirTemp("", "sqlite"); err != nil {
 		panic(err)
 	}
 	db, err := sql.Open("sqlite", filepath.Join(dir, "shop.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
@@ -189,4 +189,10 @@ func after() load.Op {
 	return s.op
 }
 
-func main() { load.Main(load.Sample{Ops: 10_000, Before: before, After: after}) }
+// dir has the files; they go when the process ends.
+var dir string
+
+func main() {
+	load.Main(load.Sample{Ops: 10_000, Before: before, After: after})
+	os.RemoveAll(dir)
+}
