@@ -1,9 +1,10 @@
 // Command cel checks objects against rules in CEL, as Kubernetes' admission policies do: it reads
-// an object from JSON, and evaluates each of thirty rules on it. The rules are compiled once, as
-// the module's documents say.
+// an object from JSON, and evaluates each of thirty rules on it.
 //
-// The form after the change makes the programs with cel.OptOptimize, which computes constant parts,
-// among them regular expressions and lists for the operator in, when the program is made.
+// The rules are compiled once, as the module's documents say.
+//
+// The form after the change makes the programs with cel.OptOptimize, which computes constant
+// parts, among them regular expressions and lists for the operator in, when the program is made.
 package main
 
 import (

@@ -1,6 +1,8 @@
 // Command chroma highlights source files as HTML, as the server of a code browser does: files of
 // Go's own tree in Go, assembly, JavaScript, CSS, shell and Markdown, cut to pages of at most 300
-// lines. The server looks up lexer, style and formatter for each page.
+// lines.
+//
+// The server looks up lexer, style and formatter for each page.
 //
 // The form after the change keeps one formatter, and a lexer for each extension.
 package main

@@ -1,7 +1,8 @@
 // Command ethereum advances go-ethereum's state by blocks, as a node does that follows a chain: it
-// decodes a block's 150 transactions from RLP, changes balances, nonces and the storage of a token,
-// computes the new root, and commits the state to the trie database over Pebble on disk. The state
-// has 60000 accounts.
+// decodes a block's 150 transactions from RLP, changes balances, nonces and the storage of a
+// token, computes the new root, and commits the state to the trie database over Pebble on disk.
+//
+// The state has 60000 accounts.
 package main
 
 import (

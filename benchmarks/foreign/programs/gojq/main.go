@@ -1,6 +1,8 @@
-// Command gojq reshapes a stream of log events with a jq filter, as a log shipper does: it parses a
-// line of JSON, runs the query on it, and writes the results as JSON. It parses the query once and
-// calls Query.Run for each event, as the example in the module's README does.
+// Command gojq reshapes a stream of log events with a jq filter, as a log shipper does: it parses
+// a line of JSON, runs the query on it, and writes the results as JSON.
+//
+// It parses the query once and calls Query.Run for each event, as the example in the module's
+// README does.
 //
 // The form after the change compiles the query once too, and calls Code.Run.
 package main

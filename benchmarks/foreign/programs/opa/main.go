@@ -1,6 +1,7 @@
 // Command opa runs OPA's server with a policy of roles and their grants, as it stands beside a
-// service that asks it for each request whether the user may do that. The data, 4000 users and 200
-// roles, is in its store. The client asks POST /v1/data/shop/authz.
+// service that asks it for each request whether the user may do that.
+//
+// The data, 4000 users and 200 roles, is in its store. The client asks POST /v1/data/shop/authz.
 //
 // The form after the change sets the option "optimize store for read speed" of opa run.
 package main

@@ -1,6 +1,8 @@
 // Command pebble keeps the sessions of a web shop in Pebble: 200000 of them of about 400 bytes on
-// disk, with a block cache of 64 MiB. It reads sessions, most of them popular ones, writes batches
-// of changed ones, and lists the sessions of a user.
+// disk, with a block cache of 64 MiB.
+//
+// It reads sessions, most of them popular ones, writes batches of changed ones, and lists the
+// sessions of a user.
 package main
 
 import (

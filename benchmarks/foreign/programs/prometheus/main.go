@@ -1,6 +1,7 @@
 // Command prometheus serves the query API of Prometheus, as its main does, over a store with the
-// samples of the last hour of 6000 series in memory. The client asks what dashboards and alerts
-// ask: rates, sums, quantiles and instant values.
+// samples of the last hour of 6000 series in memory.
+//
+// The client asks what dashboards and alerts ask: rates, sums, quantiles and instant values.
 package main
 
 import (

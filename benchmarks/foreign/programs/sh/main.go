@@ -1,5 +1,7 @@
-// Command sh formats shell scripts, as an editor's server or a commit hook over many files does: it
-// parses each script and prints it. Each script has a parser and a printer of its own.
+// Command sh formats shell scripts, as an editor's server or a commit hook over many files does:
+// it parses each script and prints it.
+//
+// Each script has a parser and a printer of its own.
 //
 // The form after the change keeps one parser and one printer, which the module's documents allow.
 package main

@@ -1,6 +1,7 @@
 // Command sqlite runs a small shop on a file of SQLite through database/sql: orders are inserted
-// with their lines in a transaction, and customers read their latest orders. The texts of the
-// queries go to the database for each call.
+// with their lines in a transaction, and customers read their latest orders.
+//
+// The texts of the queries go to the database for each call.
 //
 // The form after the change prepares the statements once.
 package main
