@@ -23,9 +23,15 @@ func inChild(t *testing.T) bool {
 	return testenv.InChild(t)
 }
 
-// roomForGo makes Go map memory that it keeps, so that a limit set next meets us and not it.
+// roomForGo makes Go map memory that it keeps, so that a limit set next meets us and not it: pages,
+// and descriptors of spans, of which a collection frees one with each small object.
 func roomForGo() {
+	spans := make([][]byte, 4096)
+	for i := range spans {
+		spans[i] = make([]byte, 8<<10)
+	}
 	runtime.KeepAlive(make([]byte, 64<<20))
+	runtime.KeepAlive(spans)
 	runtime.GC()
 }
 
