@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"errors"
+	"cmp"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -17,18 +15,10 @@ import (
 // report judges all programs that were kept, prints the tables, and reports whether a bar is
 // missed.
 func report(o options) (bad bool, err error) {
-	var outcomes []*outcome
-	for _, p := range selected(o.run) {
-		out, err := judge(filepath.Join(o.keep, p.name), p)
-		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(os.Stderr, "%s: was not run\n", p.name)
-			bad = true
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", p.name, err)
-		}
-		outcomes = append(outcomes, out)
+	name := func(p program) string { return p.name }
+	outcomes, missing, err := proof.Outcomes(selected(o.run), name, func(p program) (*outcome, error) { return judge(filepath.Join(o.keep, p.name), p) })
+	if err != nil {
+		return false, err
 	}
 	if len(outcomes) == 0 {
 		return false, fmt.Errorf("no program of %s was run", o.run)
@@ -36,14 +26,8 @@ func report(o options) (bad bool, err error) {
 	var text bytes.Buffer
 	found := bars(outcomes)
 	tables(&text, outcomes, found)
-	for _, b := range found {
-		bad = bad || !b.Met
-	}
-	os.Stdout.Write(text.Bytes())
-	if o.doc != "" {
-		err = pageMarks.Insert(o.doc, text.String())
-	}
-	return bad, err
+	missed, err := proof.Publish(text.String(), found, pageMarks, o.doc)
+	return missing || missed, err
 }
 
 // tables writes the predicted and measured gains, in Markdown.
@@ -60,13 +44,13 @@ func tables(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
 			predicted = terminal.PercentError(o.predicted(), o.gain.Error)
 			off = terminal.Percent(o.off())
 		}
-		fmt.Fprintf(w, "| %s | %s | %s, %s | %s | %s | %s | %s | %s | %s |\n", o.name, proof.Or(o.module, "own code"), o.change, o.quantity,
+		fmt.Fprintf(w, "| %s | %s | %s, %s | %s | %s | %s | %s | %s | %s |\n", o.name, cmp.Or(o.module, "own code"), o.change, o.quantity,
 			o.finding, first(o), predicted, terminal.Percent(o.measured()), off, silence(o))
 	}
 	fmt.Fprintln(w, "\n| program whose cost is elsewhere | runs | findings | verdict |\n|---|---|---|---|")
 	for _, o := range outcomes {
 		if o.finding == "" {
-			fmt.Fprintf(w, "| %s | %s | %s | %s |\n", o.name, proof.Or(o.module, "own code"), proof.Or(strings.Join(o.others, ", "), "none"), o.verdict)
+			fmt.Fprintf(w, "| %s | %s | %s | %s |\n", o.name, cmp.Or(o.module, "own code"), cmp.Or(strings.Join(o.others, ", "), "none"), o.verdict)
 		}
 	}
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/freehold-go/freehold/benchmarks/internal/proof"
@@ -19,18 +17,10 @@ var pageMarks = proof.Marks{Begin: "<!-- tables: go run ./foreign -->\n", End: "
 // report judges all programs that were kept, prints the tables, and reports whether a bar is
 // missed.
 func report(ctx context.Context, o options) (bad bool, err error) {
-	var outcomes []*outcome
-	for _, p := range selected(o.run) {
-		out, err := judge(ctx, o.keep, p)
-		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(os.Stderr, "%s: was not run\n", p.name)
-			bad = true
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", p.name, err)
-		}
-		outcomes = append(outcomes, out)
+	name := func(p program) string { return p.name }
+	outcomes, missing, err := proof.Outcomes(selected(o.run), name, func(p program) (*outcome, error) { return judge(ctx, o.keep, p) })
+	if err != nil {
+		return false, err
 	}
 	if len(outcomes) == 0 {
 		return false, fmt.Errorf("no program of %s was run", o.run)
@@ -38,14 +28,8 @@ func report(ctx context.Context, o options) (bad bool, err error) {
 	var text bytes.Buffer
 	found := bars(outcomes)
 	tables(&text, outcomes, found)
-	for _, b := range found {
-		bad = bad || !b.Met
-	}
-	os.Stdout.Write(text.Bytes())
-	if o.doc != "" {
-		err = pageMarks.Insert(o.doc, text.String())
-	}
-	return bad, err
+	missed, err := proof.Publish(text.String(), found, pageMarks, o.doc)
+	return missing || missed, err
 }
 
 // tables writes the bars, the judgements and the gains, in Markdown.
@@ -105,7 +89,7 @@ func (o *outcome) harmCell() string {
 	for _, r := range o.harmful {
 		ids = append(ids, "**"+r.id+"**: "+r.why)
 	}
-	return proof.Or(join(ids), "none")
+	return cmp.Or(join(ids), "none")
 }
 
 // gains are three cells: predicted, measured, and the error.

@@ -51,8 +51,8 @@ func (a *account) growingStacks() (found []Finding) {
 			owner = nil // the profiler lost the user's part of the stack while it was copied
 		}
 		total += st.ns
-		if first := goroutine(st.frames); first != nil {
-			begins[first] += st.ns
+		if first := stack.Outermost(st.frames, func(f *stack.Frame) bool { return !f.Runtime }); first >= 0 {
+			begins[st.frames[first]] += st.ns
 		}
 		if owner != nil {
 			all.of(owner).ns += st.ns
@@ -100,17 +100,6 @@ func (a *account) growingStacks() (found []Finding) {
 
 // grpcServe is the beginning of the names of gRPC's functions that serve a stream in a goroutine.
 const grpcServe = "google.golang.org/grpc.(*Server).serveStreams"
-
-// goroutine is the function in which a stack's goroutine begins: the outermost one outside of the
-// runtime.
-func goroutine(frames []*stack.Frame) *stack.Frame {
-	for _, f := range slices.Backward(frames) {
-		if !f.Runtime {
-			return f
-		}
-	}
-	return nil
-}
 
 // topFrame is the frame with the largest figure, nil if there is none.
 func topFrame(by map[*stack.Frame]float64) (top *stack.Frame) {

@@ -38,8 +38,7 @@ var (
 
 // verb reports whether a function's own name begins with one of the words.
 func verb(f *stack.Frame, words []string) bool {
-	name := source.DeclaredName(f.Func)
-	name = strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+	name := strings.ToLower(calledAs(f))
 	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(name, w) })
 }
 

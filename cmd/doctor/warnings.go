@@ -9,7 +9,7 @@ import (
 
 // A Warning is a problem of the evidence: figures of the report are less sure for it, or wrong.
 type Warning struct {
-	// What says what is wrong, How says what to do.
+	// What names the problem, and How the remedy.
 	What string `json:"what"`
 	How  string `json:"how"`
 }

@@ -75,6 +75,6 @@ type moment struct {
 // A Problem is a fault of the evidence that a report must mention: the figures are less sure for
 // it, or wrong.
 type Problem struct {
-	// What says what is wrong, and How says what to do. Both are sentences without their ends.
+	// What names the problem, and How the remedy. Both are sentences without their ends.
 	What, How string
 }

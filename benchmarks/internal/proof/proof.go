@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,12 +87,34 @@ func Of(n, all int, not []string) string {
 	return s
 }
 
-// Or is s, or otherwise if s is empty.
-func Or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
+// Outcomes judges programs, and says whether one of them was not run.
+func Outcomes[P, O any](programs []P, name func(P) string, judge func(P) (O, error)) (outcomes []O, missing bool, err error) {
+	for _, p := range programs {
+		out, err := judge(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(os.Stderr, "%s: was not run\n", name(p))
+			missing = true
+			continue
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("%s: %w", name(p), err)
+		}
+		outcomes = append(outcomes, out)
 	}
-	return s
+	return outcomes, missing, nil
+}
+
+// Publish prints tables, writes them between the marks of a page if doc names one, and reports
+// whether a bar is missed.
+func Publish(tables string, bars []Bar, marks Marks, doc string) (missed bool, err error) {
+	for _, b := range bars {
+		missed = missed || !b.Met
+	}
+	fmt.Print(tables)
+	if doc != "" {
+		err = marks.Insert(doc, tables)
+	}
+	return missed, err
 }
 
 // Marks are the lines of a page that tables stand between.

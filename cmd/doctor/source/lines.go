@@ -35,7 +35,7 @@ const (
 	linesBytes = 4 << 20
 )
 
-// file parses a file once; it returns nil for what is no source at hand.
+// file parses a file once; it returns nil if the file is not at hand.
 func (l *Lines) file(name string) *ast.File {
 	if f, ok := l.files[name]; ok {
 		return f
