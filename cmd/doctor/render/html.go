@@ -27,8 +27,9 @@ var pageStyle string
 var pageScript string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"percent": terminal.Percent, "gain": terminal.PercentError, "gains": gains, "inSameMemory": inSameMemory, "place": place, "where": where, "figures": figures, "collected": collected,
-	"heap": heapFigures, "diff": diffLines, "next": func(i int) int { return i + 1 }, "same": sameRemedy,
+	"percent": terminal.Percent, "bytes": terminal.Bytes, "quantity": terminal.Quantity, "gain": terminal.PercentError, "gains": gains, "briefGain": briefGain,
+	"inSameMemory": inSameMemory, "place": place, "where": where, "figures": figures, "collected": collected, "heap": heapFigures, "settingsHead": settingsHead,
+	"allocator": allocatorPlace, "plural": plural, "diff": diffLines, "prose": prose,
 }).Parse(pageText))
 
 // A Subject is a program that was diagnosed, as a page shows it.
@@ -45,6 +46,8 @@ type pageData struct {
 	Changes []change
 	Gone    []string
 	New     []string
+	First   []pageFinding // on the screen
+	Rest    []pageFinding // folded
 	Bars    []pageBar
 	Legend  []pagePart
 	Flames  bool
@@ -63,12 +66,23 @@ type pageBar struct {
 type pagePart struct {
 	Name, Kind, Share string
 	Width             template.CSS
-	Label             bool // wide enough for its name
 }
 
-// HTML writes one self-contained page: the verdict, the CPU time by class, the findings, and a
-// flame graph in which the collector's work is charged to its causes. Before is the program to
-// compare it with, nil for none.
+// A pageFinding is a finding in the order of the page.
+type pageFinding struct {
+	doctor.Finding
+	Number     int
+	Same       int      // the number of an earlier finding with the same remedy, 0 for none
+	CodeAt     int      // the number of an earlier finding with the same code, 0 for none
+	MorePlaces string   // the number of places besides the first, in words
+	Listed     []string // the places that cost most
+	HasGain    bool
+}
+
+// HTML writes one self-contained page, in the order of the text: the verdict, the CPU time by class,
+// the heap, the settings, and the findings, of which all but the first are folded. A flame graph
+// follows, in which the collector's work is charged to its causes. Before is the program to compare
+// it with, nil for none.
 func HTML(w io.Writer, after Subject, before *Subject) error {
 	data := pageData{Report: after.Report, Style: template.CSS(pageStyle), Script: template.JS(pageScript)}
 	now := "CPU time"
@@ -83,6 +97,7 @@ func HTML(w io.Writer, after Subject, before *Subject) error {
 		}
 	}
 	data.addBar(now, after.Report)
+	data.addFindings()
 	if f := newFlame(now, after.Attributed); f != nil {
 		flames = append(flames, f)
 	}
@@ -105,9 +120,6 @@ var classOrder = []string{
 	programClass, "allocation", "zeroing", "mark", "mark (idle)", "assist", "sweep", "write barrier", "pause", "scavenge", "profiler",
 }
 
-// letterWidth is the share of a bar that a letter takes, about.
-const letterWidth = 0.0078
-
 func (d *pageData) addBar(title string, r *doctor.Report) {
 	b := pageBar{Title: title}
 	classes := slices.Clone(r.Classes)
@@ -118,11 +130,7 @@ func (d *pageData) addBar(title string, r *doctor.Report) {
 		if c.Share < leastShown {
 			continue
 		}
-		share := terminal.Percent(c.Share)
-		b.Parts = append(b.Parts, pagePart{
-			Name: c.Name, Kind: strings.NewReplacer(" ", "-", "(", "", ")", "").Replace(c.Name), Share: share,
-			Width: template.CSS(fmt.Sprintf("%.3f%%", c.Share*100)), Label: c.Share >= letterWidth*float64(len(c.Name)+len(share)+2),
-		})
+		b.Parts = append(b.Parts, pagePart{Name: c.Name, Kind: partKind(c.Name), Share: terminal.Percent(c.Share), Width: template.CSS(fmt.Sprintf("%.3f%%", c.Share*100))})
 	}
 	if len(b.Parts) == 0 {
 		return
@@ -133,6 +141,48 @@ func (d *pageData) addBar(title string, r *doctor.Report) {
 			d.Legend = append(d.Legend, p)
 		}
 	}
+}
+
+// partKind is the name of a class of CPU time in page.css.
+func partKind(class string) string {
+	return strings.NewReplacer(" ", "-", "(", "", ")", "").Replace(class)
+}
+
+func (d *pageData) addFindings() {
+	first, rest := split(d.Findings)
+	all := slices.Concat(first, rest)
+	codes := map[string]int{"": 0} // the number of the finding that shows each snippet
+	for i, f := range all {
+		p := pageFinding{Finding: f, Number: i + 1, Same: sameRemedy(all, i+1), Listed: placeLines(f.Places), HasGain: f.Gain != doctor.Gain{}}
+		if n := len(f.Places) - 1; n > 0 {
+			p.MorePlaces = plural(n, "more place")
+		}
+		if at, ok := codes[f.Remedy.Snippet]; ok {
+			p.CodeAt = at
+		} else {
+			codes[f.Remedy.Snippet] = p.Number
+		}
+		if i < len(first) {
+			d.First = append(d.First, p)
+		} else {
+			d.Rest = append(d.Rest, p)
+		}
+	}
+}
+
+// prose is a text of the report for the page: words in backticks are code, and no line breaks
+// between a figure and its error or percent sign.
+func prose(s string) template.HTML {
+	s = template.HTMLEscapeString(s)
+	s = strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(s)
+	parts := strings.Split(s, "`")
+	if len(parts)%2 == 0 {
+		return template.HTML(s) // a backtick without a partner
+	}
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = "<code>" + parts[i] + "</code>"
+	}
+	return template.HTML(strings.Join(parts, ""))
 }
 
 // A diffLine is a line of a snippet, and whether it is removed, added or unchanged.

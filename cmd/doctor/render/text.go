@@ -92,8 +92,7 @@ func (t *textWriter) settings(r *doctor.Report) {
 // findings shows the findings with the largest gains: a line that names each, a line that says why,
 // and one or two that say what to do.
 func (t *textWriter) findings(r *doctor.Report) {
-	shown := actionable(r.Findings)
-	shown = shown[:min(len(shown), mostShown)]
+	shown, _ := split(r.Findings)
 	for i := range shown {
 		f := &shown[i]
 		head := fmt.Sprintf("%d  %s", i+1, f.ID)
@@ -142,15 +141,18 @@ func (t *textWriter) briefPlaces(list []doctor.Place) string {
 	return line
 }
 
-// actionable are the findings besides information. The verdict says what not-gc says, and data that
-// should stay where it is needs no line on the screen.
-func actionable(findings []doctor.Finding) (list []doctor.Finding) {
+// split parts the findings in those that the screen shows, and the rest. Information is among the
+// rest: the verdict says what not-gc says, and data that should stay where it is needs no line on
+// the screen.
+func split(findings []doctor.Finding) (shown, rest []doctor.Finding) {
 	for _, f := range findings {
-		if f.Severity != doctor.SeverityInfo {
-			list = append(list, f)
+		if f.Severity != doctor.SeverityInfo && len(shown) < mostShown {
+			shown = append(shown, f)
+		} else {
+			rest = append(rest, f)
 		}
 	}
-	return list
+	return shown, rest
 }
 
 // lines writes the beginning of s that fits on n lines.
@@ -219,13 +221,9 @@ func (t *textWriter) allocators(r *doctor.Report) {
 	}
 	tw.SetColumnConfigs(configs)
 	for _, a := range r.Allocators {
-		where := place(a.Site)
-		if a.Owner != a.Site {
-			where = place(a.Owner) + " by " + shortFunc(a.Site.Func)
-		}
 		tw.AppendRow(table.Row{
 			terminal.Bytes(a.AllocBytes), terminal.Percent(a.AllocBytesShare), terminal.Quantity(a.AllocObjects), terminal.Percent(a.AllocObjectsShare),
-			terminal.Bytes(a.InUseBytes), terminal.Percent(a.InUseShare), text.Snip(where, max(t.Width-66, 30), "…"),
+			terminal.Bytes(a.InUseBytes), terminal.Percent(a.InUseShare), text.Snip(allocatorPlace(a), max(t.Width-66, 30), "…"),
 		})
 	}
 	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))

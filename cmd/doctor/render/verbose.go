@@ -107,9 +107,6 @@ func (t *textWriter) table(r *doctor.Report) {
 	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
 }
 
-// mostPlaces is how many of a finding's places are shown.
-const mostPlaces = 5
-
 // labelWidth is the width of the words in front of a finding's lines.
 const labelWidth = 12
 
@@ -168,18 +165,12 @@ func (t *textWriter) finding(n int, f *doctor.Finding, same int, snippets map[st
 	t.labelled("more", f.Remedy.Doc)
 }
 
-// places writes the places of a finding that cost most. A single place is the site.
+// places writes the places of a finding that cost most.
 func (t *textWriter) places(list []doctor.Place) {
-	if len(list) < 2 {
-		return
-	}
 	label := "places"
-	for _, p := range list[:min(len(list), mostPlaces)] {
-		t.labelled(label, placeLine(p))
+	for _, line := range placeLines(list) {
+		t.labelled(label, line)
 		label = ""
-	}
-	if n := len(list) - mostPlaces; n > 0 {
-		t.labelled("", fmt.Sprintf("and %d more, in the object of -json", n))
 	}
 }
 

@@ -116,6 +116,32 @@ func placeLine(p doctor.Place) string {
 	return strings.Join(append(parts, terminal.Percent(p.CPUShare)+" of CPU"), ", ")
 }
 
+// mostPlaces is how many of a finding's places are shown.
+const mostPlaces = 5
+
+// placeLines are the places of a finding that cost most. A single place is the site, so it needs no
+// line.
+func placeLines(list []doctor.Place) (lines []string) {
+	if len(list) < 2 {
+		return nil
+	}
+	for _, p := range list[:min(len(list), mostPlaces)] {
+		lines = append(lines, placeLine(p))
+	}
+	if n := len(list) - mostPlaces; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more, in the object of -json", n))
+	}
+	return lines
+}
+
+// allocatorPlace is the owner of an allocation, and the function that allocates for it.
+func allocatorPlace(a doctor.Allocator) string {
+	if a.Owner == a.Site {
+		return place(a.Site)
+	}
+	return place(a.Owner) + " by " + shortFunc(a.Site.Func)
+}
+
 // plural writes a number of things.
 func plural(n int, thing string) string {
 	if n != 1 {
