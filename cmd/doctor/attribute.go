@@ -123,16 +123,7 @@ type cause struct {
 // causes are the stacks that marking and sweeping are charged to, with their weights.
 func (a *account) causes() (marks, sweeps []cause) {
 	for _, s := range a.sites {
-		var allocated, scanned float64
-		switch {
-		case a.allocBytes > 0:
-			allocated = s.allocBytes / a.allocBytes
-		case a.cpu[stack.Alloc]+a.cpu[stack.Zero] > 0:
-			allocated = s.cpuNow() / (a.cpu[stack.Alloc] + a.cpu[stack.Zero])
-		}
-		if a.scan > 0 {
-			scanned = s.inuseBytes * s.scan / a.scan
-		}
+		allocated, scanned := a.weights(s)
 		traces := s.traces
 		if len(traces) == 0 {
 			traces = []trace{{frames: s.frames}}
@@ -148,10 +139,32 @@ func (a *account) causes() (marks, sweeps []cause) {
 			}
 		}
 	}
-	if a.scan > 0 && a.roots > 0 && len(marks) > 0 {
-		marks = append(marks, cause{ChargedRoots, nil, a.roots / a.scan})
+	if roots := a.rootWeight(); roots > 0 && len(marks) > 0 {
+		marks = append(marks, cause{ChargedRoots, nil, roots})
 	}
 	return marks, sweeps
+}
+
+// weights are a site's parts of the bytes allocated and of the bytes that a collection scans.
+func (a *account) weights(s *site) (allocated, scanned float64) {
+	switch all := a.cpu[stack.Alloc] + a.cpu[stack.Zero]; {
+	case a.allocBytes > 0:
+		allocated = s.allocBytes / a.allocBytes
+	case all > 0:
+		allocated = s.cpuNow() / all
+	}
+	if a.scan > 0 {
+		scanned = s.inuseBytes * s.scan / a.scan
+	}
+	return allocated, scanned
+}
+
+// rootWeight is the part of stacks and globals in the bytes that a collection scans.
+func (a *account) rootWeight() float64 {
+	if a.scan == 0 {
+		return 0
+	}
+	return a.roots / a.scan
 }
 
 // parts are the shares of a site's stacks in a figure of the site. They are equal if the profile

@@ -46,6 +46,7 @@ func diagnose(a *account) *Report {
 	slices.SortStableFunc(r.Findings, rank)
 	r.Confidence = a.confidence()
 	r.WinnableShare = a.winnable(r.Findings)
+	r.divide(a)
 	r.Verdict = a.verdict(r)
 	r.Missing = append(r.Missing, a.missingSource()...) // it changes no figure, so it does not count for the confidence
 	return r
@@ -150,6 +151,20 @@ func (a *account) winnable(findings []Finding) float64 {
 	}
 	// The second change can win a part only of the CPU time that is left after the first.
 	return 1 - (1-min(max(together, settings), 1))*(1-min(alone, 1))
+}
+
+// divide adds the labels, and the division by the one that was chosen.
+func (r *Report) divide(a *account) {
+	r.LabelKeys = a.labelKeys()
+	l := a.splitByLabel()
+	if l == nil {
+		return
+	}
+	r.Labels = l.split
+	if l.split.Restricted {
+		r.Findings = l.restrict(r.Findings)
+		slices.SortStableFunc(r.Findings, rank)
+	}
 }
 
 func (a *account) heapState() HeapState {

@@ -173,16 +173,7 @@ func (g Gain) Best() float64 { return max(g.SameGOGC, g.SameMemory) }
 // cost is the CPU time of a site now: its allocator's time and its part of the collector's, as
 // Attributed charges it.
 func (a *account) cost(s *site) float64 {
-	allocated, scanned := 0.0, 0.0
-	switch all := a.cpu[stack.Alloc] + a.cpu[stack.Zero]; {
-	case a.allocBytes > 0:
-		allocated = s.allocBytes / a.allocBytes
-	case all > 0:
-		allocated = s.cpuNow() / all
-	}
-	if a.scan > 0 {
-		scanned = s.inuseBytes * s.scan / a.scan
-	}
+	allocated, scanned := a.weights(s)
 	return s.cpuNow() + a.mark/2*(allocated+scanned) + a.sweep*allocated
 }
 

@@ -39,6 +39,10 @@ type Report struct {
 	// Allocators are the lines that allocate most and hold most, in a report on heap profiles without a
 	// CPU profile.
 	Allocators []Allocator `json:"allocators,omitempty"`
+	// LabelKeys are the labels of the CPU profile, those first that divide the time best. Labels is the
+	// division by the label that was chosen, nil if none was.
+	LabelKeys []LabelKey  `json:"label_keys,omitempty"`
+	Labels    *LabelSplit `json:"labels,omitempty"`
 	// CPUSecondsAssumed says that CPUSeconds rests on an assumed sampling rate.
 	CPUSecondsAssumed bool `json:"cpu_seconds_assumed,omitempty"`
 	// CPUSeconds is the CPU time in the profile, and WindowSeconds the time that it was collected
@@ -119,6 +123,9 @@ type Finding struct {
 	CPUShare float64 `json:"cpu_share"`
 	// Gain is the CPU time that the remedy would save.
 	Gain Gain `json:"gain"`
+	// LabelPart is the part of the cost that falls on the value of the label that the report is
+	// restricted to. It is 0 without such a value, and if the finding is about the whole program.
+	LabelPart float64 `json:"label_part,omitempty"`
 	// Evidence are the figures that it rests on; names end in their unit.
 	Evidence map[string]any `json:"evidence"`
 	// Remedy is what to do.

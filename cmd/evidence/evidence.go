@@ -43,6 +43,9 @@ type Evidence struct {
 	// PeriodAssumed says that the CPU profile counts samples without the time that each stands for, so
 	// that its seconds are assumed.
 	PeriodAssumed bool
+	// Label is the label by which reports split the CPU time. [Evidence.ChooseLabel] sets it.
+	Label Label
+
 	// Failure is how the program that was run failed, such as "exit status 3", "" if it did not. The
 	// evidence then covers what it did before.
 	Failure string

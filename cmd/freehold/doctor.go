@@ -38,6 +38,7 @@ func doctorCommand(program []string) *cli.Command {
 			&cli.DurationFlag{Name: "duration", Usage: "watch for `DURATION`; the default is 10s for a running program, 3s for each benchmark, and the whole run of a command"},
 			&cli.StringFlag{Name: "bench", Usage: "run the benchmarks of the given package that match `REGEXP`"},
 			&cli.StringSliceFlag{Name: "before", Usage: "compare with an earlier state: `FILE` or folder; repeat the flag for several files"},
+			&cli.StringFlag{Name: "label", Usage: "split the CPU time by the values of the label `KEY` that the program sets with pprof.Do, or restrict the findings to KEY=VALUE"},
 			&cli.StringFlag{Name: "source", Usage: "look for the program's source in `DIR`; the default is the place that the profiles name; none reads no source"},
 			&cli.StringFlag{Name: "save", Usage: "keep the collected files in `DIR`, as an input for a later call"},
 			&cli.BoolFlag{Name: "v", Usage: "print all: the CPU time by class, every finding, its evidence, code and checks, and the missing evidence"},
@@ -158,20 +159,25 @@ func examine(ctx context.Context, c *cli.Command, program []string) (after, befo
 	server := debugport.Options{Insecure: c.Bool("insecure"), CA: c.String("ca"), Headers: c.StringSlice("header"), Timeout: c.Duration("timeout")}
 	o := collect.Options{Server: server, Source: c.String("source"), Stdin: os.Stdin, Progress: progress.Show, Output: stderr}
 	if list := c.StringSlice("before"); len(list) > 0 {
-		if before, err = diagnose(ctx, list, nil, o, stderr); err != nil {
+		if before, err = diagnose(ctx, list, nil, o, c.String("label"), stderr); err != nil {
 			return nil, nil, err
 		}
 	}
 	o.Duration, o.Bench, o.Save = c.Duration("duration"), c.String("bench"), c.String("save")
-	after, err = diagnose(ctx, c.Args().Slice(), program, o, stderr)
+	after, err = diagnose(ctx, c.Args().Slice(), program, o, c.String("label"), stderr)
 	return after, before, err
 }
 
-// diagnose collects from one state of a program, and judges it.
-func diagnose(ctx context.Context, inputs, program []string, o collect.Options, stderr io.Writer) (*patient, error) {
+// diagnose collects from one state of a program, and judges it, by a label if that is not empty.
+func diagnose(ctx context.Context, inputs, program []string, o collect.Options, label string, stderr io.Writer) (*patient, error) {
 	e, err := gather(ctx, inputs, program, o)
 	if err != nil {
 		return nil, err
+	}
+	if label != "" {
+		if err := e.ChooseLabel(label); err != nil {
+			return nil, fmt.Errorf("doctor: -label: %s: %w", e.Source, err)
+		}
 	}
 	if terminal.Is(stderr) { // in a log it would be the only line for inputs that are read at once
 		o.Progress("diagnosing " + e.Source)

@@ -16,13 +16,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 	"github.com/freehold-go/freehold/offheap"
 )
 
 // The scripts run this test binary as the command freehold, and so do the children that bench
 // starts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless, "idler": func() {}, "stale": stale})
+	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless, "idler": func() {}, "labelled": labelled, "stale": stale})
 }
 
 // collector is a program for the doctor to trace: it collects garbage and names its arguments.
@@ -34,6 +35,26 @@ func collector() {
 	if slices.Contains(os.Args, "fail") {
 		runtime.ReadMemStats(new(runtime.MemStats)) // waits until the runtime has printed its trace
 		os.Exit(4)
+	}
+}
+
+// labelled writes the CPU profile of a program that labels its goroutines by endpoint.
+func labelled() {
+	f := profiletest.NewFake()
+	for i, endpoint := range []string{"/buy", "/list"} {
+		f.Ran("main.work;main.main", int64(300*(i+1)))
+		f.Ran("runtime.mallocgc;runtime.newobject;main.work;main.main", 100)
+		for _, s := range f.CPU.Sample[2*i:] {
+			s.Label = map[string][]string{"endpoint": {endpoint}}
+		}
+	}
+	f.Collector(100, 50)
+	out, err := os.Create("labelled.pb.gz")
+	if err == nil {
+		err = errors.Join(f.CPU.Write(out), out.Close())
+	}
+	if err != nil {
+		panic(err)
 	}
 }
 

@@ -35,6 +35,7 @@ func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 	}
 	t.heap(r)
 	t.allocators(r)
+	t.labels(r)
 	if before != nil {
 		t.changes(r, before)
 	}
@@ -97,6 +98,9 @@ func (t *textWriter) findings(r *doctor.Report) {
 		f := &shown[i]
 		head := fmt.Sprintf("%d  %s", i+1, f.ID)
 		rest := " · " + where(*f)
+		if part := labelPart(r, f); part != "" {
+			rest = " · " + part + rest
+		}
 		if g := briefGain(f.Gain); g != "" {
 			rest = " · " + g + rest
 		}

@@ -39,7 +39,7 @@ func (t *textWriter) details(r *doctor.Report) {
 	t.table(r)
 	snippets := map[string]int{} // the finding that shows each
 	for i := range min(len(r.Findings), mostDetailed) {
-		t.finding(i+1, &r.Findings[i], sameRemedy(r.Findings, i+1), snippets)
+		t.finding(i+1, &r.Findings[i], sameRemedy(r.Findings, i+1), snippets, labelPart(r, &r.Findings[i]))
 	}
 	if n := len(r.Findings); n > mostDetailed {
 		fmt.Fprintln(t.out)
@@ -120,8 +120,9 @@ func (t *textWriter) labelled(label, s string) {
 }
 
 // finding writes the n-th finding. same is the number of an earlier finding with the same remedy, 0
-// for none. snippets has the number of the finding that shows a snippet.
-func (t *textWriter) finding(n int, f *doctor.Finding, same int, snippets map[string]int) {
+// for none. snippets has the number of the finding that shows a snippet, and label the part under the
+// label that was chosen.
+func (t *textWriter) finding(n int, f *doctor.Finding, same int, snippets map[string]int, label string) {
 	head := fmt.Sprintf("%d  %s", n, f.ID)
 	fmt.Fprintf(t.out, "\n%s  %s\n", t.Bold(head), t.Paint(severityColour[f.Severity], string(f.Severity)))
 	t.wrap("   ", "   ", f.Title)
@@ -139,6 +140,7 @@ func (t *textWriter) finding(n int, f *doctor.Finding, same int, snippets map[st
 	if f.Gain != (doctor.Gain{}) {
 		t.labelled("gain", gains(f.Gain))
 	}
+	t.labelled("label", label)
 	var parts []string
 	for _, e := range figures(f.Evidence) {
 		parts = append(parts, e.Name+" "+e.Value)

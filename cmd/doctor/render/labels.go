@@ -1,0 +1,104 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+const (
+	// mostValues is how many values of a label the screen has.
+	mostValues = 5
+	// mostKeys is how many labels the screen names.
+	mostKeys = 4
+)
+
+// labels shows the cost by the values of the label that was chosen. Without a choice it names the
+// labels that there are.
+func (t *textWriter) labels(r *doctor.Report) {
+	if r.Labels != nil {
+		t.split(r.Labels)
+		return
+	}
+	if len(r.LabelKeys) == 0 {
+		return
+	}
+	var names []string
+	for _, k := range r.LabelKeys[:min(len(r.LabelKeys), mostKeys)] {
+		names = append(names, fmt.Sprintf("%s (%s, %s of CPU)", k.Key, plural(k.Values, "value"), terminal.Percent(k.CPUShare)))
+	}
+	if n := len(r.LabelKeys) - mostKeys; n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	t.wrap("", "  ", fmt.Sprintf("labels: %s; -label '%s' shows the cost of each value", strings.Join(names, ", "), r.LabelKeys[0].Key))
+}
+
+// split shows a table of values, the one first that the findings are restricted to.
+func (t *textWriter) split(l *doctor.LabelSplit) {
+	tw := terminal.NewTable()
+	tw.AppendHeader(table.Row{text.Snip(l.Key, 40, "…"), "CPU", "allocation", "GC", "GC in the background"})
+	var configs []table.ColumnConfig
+	for n := 2; n <= 5; n++ {
+		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	tw.SetColumnConfigs(configs)
+	row := func(name string, c doctor.LabelCost) {
+		tw.AppendRow(table.Row{
+			text.Snip(name, max(t.Width-58, 20), "…"), terminal.PercentError(c.CPUShare, c.Error), terminal.Percent(c.AllocShare), terminal.Percent(c.GCShare), "about " + terminal.Percent(c.ChargedShare),
+		})
+	}
+	shown, rest := chosenFirst(l)
+	for _, c := range shown {
+		name := c.Value
+		if name == "" {
+			name = `""`
+		}
+		row(name, c)
+	}
+	if len(l.Costs) > len(shown) {
+		row(plural(len(l.Costs)-len(shown), "more value"), rest)
+	}
+	row("no "+l.Key, l.Unlabelled)
+	tw.AppendRow(table.Row{"background workers", terminal.Percent(l.BackgroundShare), "", "", terminal.Percent(l.NotChargedShare) + " not charged"})
+	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	t.wrap("", "", "Goroutines carry labels through allocation and assists. The workers that mark and sweep in the background carry none: the last column estimates the part of their time that "+
+		"each value causes, by the lines that allocate under it.")
+	if l.Restricted {
+		t.wrap("", "", fmt.Sprintf("The findings are those of lines that allocate under %s=%s, and those of the whole program. Gains are shares of the whole program's CPU.", l.Key, l.Value))
+	}
+}
+
+// chosenFirst are the values that the screen has, and the sum of the others.
+func chosenFirst(l *doctor.LabelSplit) (shown []doctor.LabelCost, rest doctor.LabelCost) {
+	for _, c := range l.Costs {
+		if l.Restricted && c.Value == l.Value {
+			shown = append(shown, c)
+		}
+	}
+	for _, c := range l.Costs {
+		switch {
+		case l.Restricted && c.Value == l.Value:
+		case len(shown) < mostValues:
+			shown = append(shown, c)
+		default:
+			rest.CPUShare += c.CPUShare
+			rest.AllocShare += c.AllocShare
+			rest.GCShare += c.GCShare
+			rest.ChargedShare += c.ChargedShare
+		}
+	}
+	return shown, rest
+}
+
+// labelPart says which part of a finding's cost the value of the label has, "" if that is not known.
+func labelPart(r *doctor.Report, f *doctor.Finding) string {
+	if r.Labels == nil || !r.Labels.Restricted || f.LabelPart == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s under %s", terminal.Percent(f.LabelPart), r.Labels.Value)
+}
