@@ -46,6 +46,10 @@ type Evidence struct {
 	// Label is the label by which reports split the CPU time. [Evidence.ChooseLabel] sets it.
 	Label Label
 
+	// Per says how operations are counted. It must be set before inputs are read. [Evidence.Work] is
+	// their number.
+	Per Per
+
 	// Failure is how the program that was run failed, such as "exit status 3", "" if it did not. The
 	// evidence then covers what it did before.
 	Failure string
@@ -54,6 +58,8 @@ type Evidence struct {
 	heaps heaps
 	seen  map[[sha256.Size]byte]string // the names of inputs, by their contents
 	noted []Problem
+	// uncounted is why an input lacks the counter of Per.
+	uncounted error
 }
 
 // heaps are the heap profiles that Read found.

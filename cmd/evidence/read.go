@@ -21,7 +21,7 @@ const MaxInput = 512 << 20
 //   - a difference of two heap profiles (/debug/pprof/heap?seconds=N),
 //   - the lines of GODEBUG=gctrace=1 in a log,
 //   - the text form of a heap profile (/debug/pprof/heap?debug=1) with the memory statistics at its end; beside a binary heap profile only the statistics count,
-//   - the JSON of gctune.Handler or of /debug/vars; two of a kind are the ends of a window.
+//   - the JSON of gctune.Handler or of /debug/vars, or the text of /metrics in Prometheus's format; two of a kind are the ends of a window.
 //
 // An input with the contents of an earlier one is left out, which [Evidence.Problems] mentions.
 //
@@ -69,6 +69,9 @@ func (e *Evidence) add(name string, data []byte) error {
 		return e.addJSON(data)
 	}
 	if isText(data) {
+		if isPrometheus(data) {
+			return e.addPrometheus(data)
+		}
 		if trace := parseTrace(data); trace != nil {
 			e.addTrace(trace)
 			return nil
@@ -144,6 +147,7 @@ func (e *Evidence) addJSON(data []byte) error {
 		if err != nil {
 			return err
 		}
+		e.readCounter(&m, data)
 		return e.addMetrics(m)
 	}
 	m, err := metricsOfRuntime(fields)

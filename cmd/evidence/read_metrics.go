@@ -14,16 +14,17 @@ import (
 
 // The sources of metrics, the one with the most values first.
 const (
-	fromRuntime  = "runtime/metrics"
-	fromMemStats = "/debug/vars"
-	fromText     = "heap?debug=1"
+	fromRuntime    = "runtime/metrics"
+	fromMemStats   = "/debug/vars"
+	fromText       = "heap?debug=1"
+	fromPrometheus = "/metrics"
 )
 
 // addMetrics adds values. Two sets of one source are the ends of the window: the set with fewer
 // allocated bytes is the start.
 func (e *Evidence) addMetrics(m Metrics) error {
 	if m.Empty() {
-		return inputError("it has no value of the runtime; serve gctune.Handler or import expvar")
+		return inputError("it has no value of the runtime" + e.whyUncounted() + "; serve gctune.Handler or import expvar")
 	}
 	if e.read == nil {
 		e.read = map[string][]Metrics{}
@@ -32,10 +33,13 @@ func (e *Evidence) addMetrics(m Metrics) error {
 	if len(list) > 2 {
 		return inputError("a third set of metrics from " + m.Source + "; give the two from the start and the end of the window")
 	}
-	slices.SortStableFunc(list, func(a, b Metrics) int { return cmp.Compare(a.Values[MetricAllocBytes], b.Values[MetricAllocBytes]) })
+	counter := perCounter + e.Per.Counter
+	slices.SortStableFunc(list, func(a, b Metrics) int {
+		return cmp.Or(cmp.Compare(a.Values[MetricAllocBytes], b.Values[MetricAllocBytes]), cmp.Compare(a.Values[counter], b.Values[counter]))
+	})
 	e.read[m.Source] = list
 	e.Metrics = [2]Metrics{}
-	for _, source := range []string{fromRuntime, fromMemStats, fromText} {
+	for _, source := range []string{fromRuntime, fromMemStats, fromText, fromPrometheus} {
 		if list := e.read[source]; len(list) > 0 {
 			e.Metrics[1] = e.Metrics[1].and(list[len(list)-1])
 			if len(list) == 2 {
