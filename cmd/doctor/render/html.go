@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -170,11 +171,21 @@ func (d *pageData) addFindings() {
 	}
 }
 
+// unit is a figure and its unit.
+var unit = regexp.MustCompile(`([0-9]) (%|(?:[KMGT]i)?B\b|[mµn]?s\b)`)
+
+// Names of at least 24 letters may break before a dot, because a phone has no room for them.
+var (
+	longName = regexp.MustCompile(`\S{24,}`)
+	inName   = regexp.MustCompile(`\.\pL`)
+)
+
 // prose is a text of the report for the page: words in backticks are code, and no line breaks
-// between a figure and its error or percent sign.
+// between a figure and its error or unit.
 func prose(s string) template.HTML {
-	s = template.HTMLEscapeString(s)
-	s = strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(s)
+	s = strings.ReplaceAll(template.HTMLEscapeString(s), " ± ", "\u00a0±\u00a0")
+	s = unit.ReplaceAllString(s, "$1\u00a0$2")
+	s = longName.ReplaceAllStringFunc(s, func(name string) string { return inName.ReplaceAllString(name, "<wbr>$0") })
 	parts := strings.Split(s, "`")
 	if len(parts)%2 == 0 {
 		return template.HTML(s) // a backtick without a partner

@@ -17,14 +17,14 @@ if (data.flames) (() => {
   let zoomed = [flame.root];  // the calls from the root to the one that fills the width
   let drawn = new Map();      // the element of each call
   let current = flame.root;   // the call that Tab leads to
-  let drawnFor = 0;           // the width that it was drawn for
+  let drawnFor = 0;           // the width that it was drawn for, in pixels
 
   const weigh = call => only.checked ? call.m || 0 : call.t;
   const short = name => name.replace(/\[.*\]/, "[…]").replace(/^.*\//, "");
   const seconds = ns => ns >= 1e9 ? (ns / 1e9).toFixed(2) + " s" : (ns / 1e6).toFixed(0) + " ms";
   const percent = (a, b) => b ? (100 * a / b).toFixed(1) + " %" : "0 %";
-  const words = call => flame.names[call.n] + ", " + seconds(call.t) + ", " + percent(call.t, flame.root.t) + " of CPU, of which " +
-    percent(call.m || 0, call.t) + " allocation and collection";
+  const figures = call => seconds(call.t) + ", " + percent(call.t, flame.root.t) + " of CPU, of which " + percent(call.m || 0, call.t) + " allocation and collection";
+  const tell = call => about.textContent = figures(call) + "\n" + flame.names[call.n];
   const matches = call => find.value && flame.names[call.n].toLowerCase().includes(find.value.toLowerCase());
 
   // add draws the last call of a trail, which leads there from the root.
@@ -34,7 +34,7 @@ if (data.flames) (() => {
     frame.tabIndex = -1;
     frame.setAttribute("role", "treeitem");
     frame.setAttribute("aria-level", depth + 1);
-    frame.setAttribute("aria-label", words(call));
+    frame.setAttribute("aria-label", flame.names[call.n] + ", " + figures(call));
     frame.style.cssText = `left:${left}%;width:${width}%;--heat:${percent(call.m || 0, call.t).replace(" ", "")}`;
     if (width * drawnFor / 100 > labelled) frame.textContent = short(flame.names[call.n]);
     frame.classList.toggle("above", depth < zoomed.length - 1);
@@ -59,9 +59,9 @@ if (data.flames) (() => {
     }
   }
 
-  function draw() {
+  function draw(width = box.clientWidth) {
     const focused = box.contains(document.activeElement);
-    drawnFor = box.clientWidth;
+    drawnFor = width;
     drawn = new Map();
     box.replaceChildren();
     zoomed.forEach((_, i) => add(zoomed.slice(0, i + 1), 0, 100));
@@ -69,7 +69,7 @@ if (data.flames) (() => {
     if (!drawn.has(current)) current = zoomed.at(-1);
     drawn.get(current).tabIndex = 0;
     if (focused) drawn.get(current).focus();
-    about.textContent = words(current);
+    tell(current);
     out.hidden = zoomed.length < 2;
     count();
   }
@@ -124,7 +124,7 @@ if (data.flames) (() => {
     zoom(event.target.trail);
   };
   for (const type of ["focusin", "mouseover"]) box.addEventListener(type, event => {
-    if (event.target.trail) about.textContent = words(event.target.trail.at(-1));
+    if (event.target.trail) tell(event.target.trail.at(-1));
   });
   out.onclick = () => {
     action.Escape();
@@ -142,7 +142,9 @@ if (data.flames) (() => {
     };
     which.append(button);
   }
-  only.onchange = find.oninput = draw;
+  only.onchange = find.oninput = () => draw();
+  addEventListener("beforeprint", () => draw(300)); // narrow frames would make a page of lines
+  addEventListener("afterprint", () => draw());
   new ResizeObserver(() => { if (box.clientWidth !== drawnFor && !matchMedia("print").matches) draw(); }).observe(box);
   draw();
 })();

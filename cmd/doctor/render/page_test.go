@@ -72,6 +72,15 @@ func TestPageOrder(t *testing.T) {
 	}
 }
 
+// Findings that are only information stand folded below a heading that says so.
+func TestPageNothingToChange(t *testing.T) {
+	r := sample()
+	r.Findings = r.Findings[2:]
+	if page := pageOf(t, r); !strings.Contains(page, "<h2>Nothing to change</h2>") || !strings.Contains(page, ">1 finding for information<") || strings.Contains(page, "What to change") {
+		t.Error("the page asks for a change")
+	}
+}
+
 // Without a CPU profile the page lists the lines that allocate most.
 func TestPageAllocators(t *testing.T) {
 	site := doctor.Site{Func: "example.com/b.Grow", File: "/src/b/grow.go", Line: 3}
@@ -92,6 +101,8 @@ func TestPageAllocators(t *testing.T) {
 func TestProse(t *testing.T) {
 	for text, want := range map[string]string{
 		"run `a <b>` & go": "run <code>a &lt;b&gt;</code> &amp; go", "one ` alone": "one ` alone", "12 ± 3 % of CPU": "12\u00a0±\u00a03\u00a0% of CPU",
+		"in zstd.(*doubleFastEncoder).Encode. It": "in zstd.(*doubleFastEncoder)<wbr>.Encode. It", "in main.main": "in main.main",
+		"128 KiB in 3 ms of 2 Bs": "128\u00a0KiB in 3\u00a0ms of 2 Bs",
 	} {
 		if got := string(prose(text)); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
