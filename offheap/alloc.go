@@ -94,6 +94,10 @@ func (h *heap) realloc(b []byte, n int) ([]byte, error) {
 	q := h.requestLike(addr)
 	q.zero = n >= sparseFrom // Most of it is fresh from the machine, and so zero without a write.
 	to, err := h.allocBytes("Realloc", n, q)
+	if err != nil && n <= len(b) {
+		h.cutOff(q.kind, addr, uintptr(n))
+		return unsafex.Bytes(addr, uintptr(n)), nil
+	}
 	if err != nil {
 		return nil, err
 	}

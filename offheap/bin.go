@@ -62,6 +62,8 @@ type bin struct {
 
 	slabs atomic.Int64 // That exist.
 
+	inHand sync.RWMutex // Held for reading by a goroutine that has a slab in hand; see supply.
+
 	mu   sync.Mutex
 	list uintptr // The first span listed.
 }
@@ -107,6 +109,23 @@ func (b *bin) shape(size uintptr) {
 	}
 	b.granules = uint32(bytes / granule)
 	b.blocks = uint32(bytes / size)
+}
+
+// inUse is the bytes of a bin's blocks that are in use.
+func (h *heap) inUse(b *bin) int64 {
+	n := b.out.Load()
+	if b.size == 0 {
+		return n
+	}
+	if b.slabs.Load() == 0 {
+		return 0 // Most bins have none. A program with thousands of Locals has as many slots to add.
+	}
+	if b.id < nullBin {
+		for _, c := range *h.active.Load() {
+			n += c.bins[b.id].outstanding()
+		}
+	}
+	return n * int64(b.size)
 }
 
 // groups is the number of groups in a slab, 0 for large blocks.
@@ -167,26 +186,6 @@ func (b *bin) takeListed(roll uint64) *span {
 	b.remove(s)
 	s.state.Store(spanCurrent)
 	return s
-}
-
-// listed is takeListed within the limits. If they leave no room for all free blocks of the slab, one
-// is true: the caller may take a single block. It asks for one block if whole is false.
-func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
-	sp = b.takeListed(h.roll())
-	if sp == nil || !h.near(b) {
-		return sp, !whole, nil
-	}
-	least := int64(b.size)
-	most := least
-	if whole {
-		most = max(least, sp.freeBytes())
-	}
-	n, err := h.admit(b, most, least)
-	if err != nil {
-		h.settleCurrent(sp.addr())
-		return nil, false, err
-	}
-	return sp, !whole || n < most, nil
 }
 
 // relist lists an unlisted slab if it has free blocks. A slab that was taken apart, or reused, in

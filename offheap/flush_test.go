@@ -188,7 +188,10 @@ func (p otherP) alloc(b *bin) uintptr {
 		if f.left != 0 {
 			p.h.afterFree(f.left)
 		}
-		p.h.settleCurrent(f.done)
+		if f.done != 0 {
+			s.cur = 0
+			p.h.settleCurrent(f.done)
+		}
 		if f.addr != 0 {
 			return f.addr
 		}

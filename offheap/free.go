@@ -173,6 +173,13 @@ func (s *slot) freeOwn(addr uintptr) freed {
 	return freedBlock
 }
 
+// cutOff wipes what lies behind the first n bytes of the block at addr, if its kind, k, asks for that.
+func (h *heap) cutOff(k *kind, addr, n uintptr) {
+	if lo, hi := k.cleared(n, n, h.server().room(addr)); lo < hi {
+		wipe(addr+lo, hi-lo)
+	}
+}
+
 // heldMask is the mask that holder id keeps of the group at w, and whether it keeps one.
 func (h *heap) heldMask(id int, b *bin, w uintptr) (uint32, bool) {
 	c := h.cache(id)

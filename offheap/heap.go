@@ -59,6 +59,8 @@ type heap struct {
 	random        func() uint64 // With random placement: draws numbers. Nil without.
 	growthHook    func()        // Called without locks when much was taken since the last call, and at ticks.
 
+	grown atomic.Bool // The bytes held have grown by much since growthHook was last called.
+
 	flushMu  sync.Mutex // Held while the Ps' slots are taken back. It comes before the other locks.
 	memStats runtime.MemStats
 	flushes  atomic.Int64 // Calls of flushPs. Each stops the world once.
@@ -71,7 +73,7 @@ type heap struct {
 	besideBytes int64     // Bytes of blocks that lie in no span.
 	// mapBytes is the bytes of the page maps that take memory.
 	mapBytes int64
-	synced   int64  // Bytes held when growthHook was last called.
+	synced   int64  // Bytes held when growthHook was last called, or grown last set.
 	nfast    uint32 // Numbers of bins below this one are in use, among those with slots.
 	kinds    []*kind
 	locals   []int // IDs of closed Locals.

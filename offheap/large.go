@@ -30,6 +30,7 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 		h.flushPs()
 		sp, dirty, err = take()
 	}
+	h.tellGrowth()
 	if err != nil {
 		return 0, err
 	}
@@ -104,11 +105,8 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 	}
 	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
 	ok := h.resizeLocked(b, sp, want, have, &dirty)
-	grew := h.hasGrown()
 	h.mu.Unlock()
-	if grew {
-		h.growthHook()
-	}
+	h.tellGrowth()
 	if !ok {
 		return false
 	}

@@ -14,17 +14,17 @@ import (
 // No limit is asked for the free blocks that a holder has already: its group and its slab. So the
 // bytes in use may exceed a limit by these blocks.
 
-func (h *heap) setLimit(n int64) (old int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	old = h.limit.Swap(n)
-	h.quota.reset(h.held, n)
-	return old
-}
+// syncStep is how many more bytes may be held before the memory limit follows; ticks of the purge
+// follow the returned memory.
+const syncStep = 4 << 20
 
 // hold adds n bytes, of kind k, to the bytes held. The caller holds the lock.
 func (h *heap) hold(k *kind, n int64) {
 	h.held += n
+	if h.held-h.synced > syncStep {
+		h.synced = h.held
+		h.grown.Store(true)
+	}
 	h.quota.follow(n, h.held, h.limit.Load())
 	if p := k.purpose; p != nil {
 		p.held += n

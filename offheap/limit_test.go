@@ -2,6 +2,13 @@ package offheap
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/vmem"
@@ -73,4 +80,205 @@ type hookedMemory struct {
 func (m hookedMemory) Secure(_, _ uintptr) (vmem.Secrecy, error) {
 	m.secure()
 	return vmem.Secrecy{}, nil
+}
+
+// TestRoomIsNeverRefused: goroutines allocate and free a block each, and a limit leaves room for all of
+// these blocks. One slab has all of the free blocks, so while a goroutine takes one, the slab is in no
+// list.
+func TestRoomIsNeverRefused(t *testing.T) {
+	needOwnMemory(t)
+	const workers, rounds = 3, 3000
+	for _, n := range []int{4096, 32 << 10} { // Groups of so few blocks that no free checks one out.
+		for _, on := range []string{"P", "Local"} {
+			t.Run(fmt.Sprint(n, on), func(t *testing.T) {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+				h := releasedHeap(t, &vmem.Fake{})
+				var locals [workers]*Local
+				if on == "Local" {
+					for i := range locals {
+						locals[i] = openLocal(t, h)
+					}
+				}
+				q := h.request(8, false)
+				first, err := h.allocBytes("Alloc", n, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil { // So the spans hold more than the limit.
+					t.Fatal(err)
+				}
+				h.flushPs()
+				h.SetLimit(inUseOf(h.heap, nil) + workers*int64(h.spanOf(addrOf(first)).size))
+				var refused atomic.Int64
+				var group sync.WaitGroup
+				for _, l := range locals {
+					q := q
+					q.local = l
+					group.Go(func() {
+						for i := range rounds {
+							b, err := h.allocBytes("Alloc", n, q)
+							if err != nil {
+								refused.Add(1)
+								continue
+							}
+							if i%16 == 0 {
+								runtime.Gosched()
+							}
+							h.freeSlow(addrOf(b), l, "Free")
+						}
+					})
+				}
+				group.Wait()
+				if n := refused.Load(); n != 0 {
+					t.Errorf("%d of %d requests are refused, though the limit leaves room for all", n, workers*rounds)
+				}
+			})
+		}
+	}
+}
+
+// TestLimitOfTypedRanges: the address space of a freed typed block serves a smaller block only if the
+// limit leaves room for all of it.
+func TestLimitOfTypedRanges(t *testing.T) {
+	needOwnMemory(t)
+	h := releasedHeap(t, &vmem.Fake{})
+	q := request{kind: h.newKind(nil, &typeDesc{typ: reflect.TypeFor[flags]()}), align: 8, zero: true}
+	const large, small, count = 1 << 20, 880 << 10, 4
+	var freed []uintptr
+	for range count {
+		b, err := h.allocBytes("Alloc", large, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		freed = append(freed, addrOf(b))
+	}
+	for _, addr := range freed {
+		h.freeSlow(addr, nil, "Free")
+	}
+	const limit = (count-1)*large + small
+	h.SetLimit(limit)
+	if n := len(allocUntilRefused(t, h.heap, q, small)); n != count {
+		t.Errorf("%d blocks of %d bytes have room in %d, want %d", n, small, limit, count)
+	}
+	if used := inUseOf(h.heap, nil); used > limit {
+		t.Errorf("%d bytes are in use with a limit of %d", used, limit)
+	}
+	h.SetLimit(0)
+	if b, err := h.allocBytes("Alloc", small, q); err != nil || !slices.Contains(freed, addrOf(b)) {
+		t.Errorf("the range that a limit kept from use is lost: a block at %#x, error %v", addrOf(b), err)
+	}
+}
+
+// optionsOfPurposes are those that decide how a block is freed.
+var optionsOfPurposes = map[string]PurposeOptions{
+	"plain": {}, "wiped": {Wipe: true}, "checked": {CheckFreed: true}, "secret": {Secret: true},
+}
+
+// TestReallocShrinksAtLimit: no limit refuses a length that is smaller.
+func TestReallocShrinksAtLimit(t *testing.T) {
+	for name, o := range optionsOfPurposes {
+		p := NewPurposeWith("shrinks, "+name, o)
+		for _, from := range []int{100, 5000, 64 << 10, 65 << 10, 1 << 20} {
+			for _, to := range []int{1, 40, 2000, 30 << 10, 64 << 10, 70 << 10, 600 << 10} {
+				if to >= from {
+					continue
+				}
+				b, err := p.TryAlloc(from)
+				if err != nil {
+					t.Logf("%s: %v", name, err) // The system may lock no memory.
+					continue
+				}
+				fill(b, 3)
+				want := slices.Clone(b[:to])
+				p.SetLimit(1)
+				c, err := TryRealloc(b, to)
+				p.SetLimit(0)
+				if err != nil {
+					t.Errorf("%s: %d bytes to %d: %v", name, from, to, err)
+					c = b
+				} else if !slices.Equal(c, want) || cap(c) != to {
+					t.Errorf("%s: %d bytes to %d: other bytes, or a capacity of %d", name, from, to, cap(c))
+				}
+				c = Realloc(c, from)
+				if o != (PurposeOptions{}) && !allZero(c[to:]) && err == nil {
+					t.Errorf("%s: %d bytes to %d: the bytes that were cut off are back", name, from, to)
+				}
+				Free(c)
+			}
+		}
+		if n := account(t, p.Name()).InUse; n != 0 {
+			t.Errorf("%s: %d bytes are in use at the end", name, n)
+		}
+	}
+}
+
+// TestRefusalsChangeNothing compares the counters before and after refusals of each kind of request, by
+// the limit of all blocks and by that of a purpose.
+func TestRefusalsChangeNothing(t *testing.T) {
+	for name, o := range optionsOfPurposes {
+		p := NewPurposeWith("refuses, "+name, o)
+		blocks := [][]byte{p.Alloc(100), p.Alloc(40 << 10), p.Alloc(3 << 20)}
+		short, long := For[flags](p).MakeSlice(100, 100), For[flags](p).MakeSlice(100_000, 100_000)
+		l := NewLocal()
+		before := ReadStats()
+		check := func(call string, err error) {
+			t.Helper()
+			if !errors.Is(err, ErrLimit) && !errors.Is(err, ErrOutOfMemory) {
+				t.Errorf("%s, %s: error %v", name, call, err)
+			}
+			after := ReadStats()
+			if after.InUse != before.InUse {
+				t.Errorf("%s, %s: %d bytes are in use, %d before", name, call, after.InUse, before.InUse)
+			}
+			for i, b := range before.Purposes {
+				if a := after.Purposes[i]; a.InUse != b.InUse {
+					t.Errorf("%s, %s: %+v, before %+v", name, call, a, b)
+				}
+			}
+		}
+		for _, of := range []string{"all", "the purpose"} {
+			set := func(n int64) {
+				if of == "all" {
+					SetLimit(n)
+				} else {
+					p.SetLimit(n)
+				}
+			}
+			most := before.InUse
+			if of != "all" {
+				most = account(t, p.Name()).InUse
+			}
+			set(most + 6<<20)
+			const over = 12 << 20
+			_, err := p.TryAlloc(over)
+			check("Alloc", err)
+			_, err = p.TryAllocAligned(over, 1<<20)
+			check("AllocAligned", err)
+			_, err = p.TryAlloc(math.MaxInt)
+			check("Alloc of all addresses", err)
+			for _, b := range blocks {
+				_, err = TryRealloc(b, over)
+				check("Realloc", err)
+			}
+			_, err = For[flags](p).TryMakeSlice(over, over)
+			check("MakeSlice", err)
+			for _, s := range [][]flags{short, long} {
+				_, err = For[flags](p).TryAppend(s, make([]flags, over/24)...)
+				check("Append", err)
+			}
+			if of == "all" {
+				_, err = l.TryAlloc(over)
+				check("Local.Alloc", err)
+				_, err = TryNewCounted(over)
+				check("NewCounted", err)
+			}
+			set(0)
+		}
+		l.Close()
+		for _, b := range blocks {
+			Free(b)
+		}
+		FreeSlice(short)
+		FreeSlice(long)
+	}
 }

@@ -88,7 +88,8 @@ func Free(b []byte) {
 // Realloc changes the length of b's block, which Free must accept, to n bytes, in place or by
 // moving it, and returns the result. The program must not use b any more. The first min(len(b), n)
 // bytes are b's, the rest are zero. Realloc of a slice of capacity 0 is Alloc(n); Realloc to 0
-// frees the block. If Realloc panics, as [Alloc] does, b is untouched.
+// frees the block. If Realloc panics, as [Alloc] does, b is untouched. No limit refuses a length of
+// at most len(b): if there is no memory for a smaller block, the bytes stay where they are.
 func Realloc(b []byte, n int) []byte { return mustBytes(TryRealloc(b, n)) }
 
 // TryRealloc is Realloc with an error; b is untouched if there is one.

@@ -16,15 +16,13 @@ func (g granuleRange) bytes() uintptr { return uintptr(g.n) * granule }
 
 // allocSpan makes a span of n granules for bin b and shows it in the page map. words is how many
 // group words follow the record; setup writes them before anyone sees the span. dirty lists what
-// of the span may hold old data.
+// of the span may hold old data. The caller calls tellGrowth once it holds no lock.
 func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(*span)) (*span, dirtyRuns, error) {
-	grew := false
 	try := func() (*span, dirtyRuns, error) {
 		var dirty dirtyRuns
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		s, err := h.allocSpanLocked(b, n, align, words, setup, &dirty)
-		grew = h.hasGrown()
 		return s, dirty, err
 	}
 	runs := h.purge.runs.Load()
@@ -38,24 +36,15 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(
 		}
 		h.purge.mu.Unlock()
 	}
-	if err == nil && grew {
-		h.growthHook()
-	}
 	return s, dirty, err
 }
 
-// syncStep is how many more bytes may be held before the memory limit follows; ticks of the purge
-// follow the returned memory.
-const syncStep = 4 << 20
-
-// hasGrown says whether the memory limit must follow. The caller then lowers it after it has
-// released the heap's lock.
-func (h *heap) hasGrown() bool {
-	grew := h.held-h.synced > syncStep
-	if grew {
-		h.synced = h.held
+// tellGrowth makes the memory limit follow if much was taken since it last did. The caller holds no
+// lock.
+func (h *heap) tellGrowth() {
+	if h.grown.Load() && h.grown.Swap(false) {
+		h.growthHook()
 	}
-	return grew
 }
 
 func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup func(*span), dirty *dirtyRuns) (*span, error) {
@@ -140,8 +129,10 @@ func (h *heap) freeSpan(b *bin, s *span) {
 func (h *heap) allocGranules(b *bin, n int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
 	k := b.kind
 	if b.size == 0 { // A slab over a large block's address space would lay its values across the old ones.
-		if g, ok := k.takeRange(n, align); ok {
+		if g, ok := k.takeRange(n, align); ok && h.checkLimit(b, int64(g.bytes())) == nil {
 			return g, nil
+		} else if ok {
+			k.ranges = append(k.ranges, g) // It is larger than the request, and than a limit allows.
 		}
 	}
 	extra := 0

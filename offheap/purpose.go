@@ -217,6 +217,14 @@ func SetLimit(n int64) (old int64) {
 	return std.setLimit(n)
 }
 
+func (h *heap) setLimit(n int64) (old int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old = h.limit.Swap(n)
+	h.quota.reset(h.held, n)
+	return old
+}
+
 func checkLimitArgument(n int64) {
 	if n < 0 {
 		panic(fmt.Errorf("offheap: SetLimit: negative limit %d; 0 means none", n))

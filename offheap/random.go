@@ -64,7 +64,7 @@ func (s *slot) refillRandom(h *heap, id int) (f refilling) {
 		}
 	}
 	if s.mask() == 0 && s.cur != 0 && !s.checkOutRandom(h, spanAt(s.cur), id, roll>>8) {
-		f.done, s.cur = s.cur, 0
+		f.done = s.cur
 	}
 	if m := s.mask(); m != 0 {
 		i := nthBit(m, uint32(roll>>32))

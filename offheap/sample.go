@@ -253,6 +253,8 @@ func (h *heap) takeTwins(b *bin) uintptr {
 	if twins == nil || twins.kind.origin == nil {
 		return 0
 	}
+	twins.inHand.RLock()
+	defer twins.inHand.RUnlock()
 	sp, _, _ := h.listed(twins, false) // An error leaves nil.
 	if sp == nil {
 		return 0

@@ -248,23 +248,6 @@ func (s slabServer) stats() Stats {
 	return st
 }
 
-// inUse is the bytes of a bin's blocks that are in use.
-func (h *heap) inUse(b *bin) int64 {
-	n := b.out.Load()
-	if b.size == 0 {
-		return n
-	}
-	if b.slabs.Load() == 0 {
-		return 0 // Most bins have none. A program with thousands of Locals has as many slots to add.
-	}
-	if b.id < nullBin {
-		for _, c := range *h.active.Load() {
-			n += c.bins[b.id].outstanding()
-		}
-	}
-	return n * int64(b.size)
-}
-
 func (s slabServer) totals() freehold.Totals { return s.stats().totals() }
 
 func (s slabServer) check() error {

@@ -13,11 +13,10 @@ import (
 //     group of its current slab. If the slot has a block now, the allocation is done.
 //  2. If the allocation is to be sampled, sample serves it. If sample cannot, the allocation begins
 //     again as an ordinary one.
-//  3. The current slab has no blocks left. slab finds another one in the bin's list or makes one,
-//     install makes it the holder's current slab, and the allocation begins again.
-//  4. If slab fails because of a limit or the end of memory, a free block that is kept for sampled
-//     allocations may serve. Otherwise flushPs takes back the blocks that Ps hold, if that can help,
-//     and the allocation begins again, once.
+//  3. The current slab has no blocks left. supply finds another one in the bin's list or makes one
+//     and makes it the holder's current slab, and the allocation begins again.
+//  4. If supply fails because of a limit or the end of memory, flushPs takes back the blocks that Ps
+//     hold, if that can help, and the allocation begins again, once.
 //
 // A holder without slots gets them first. If there is no memory for slots, and for bins without
 // slots, allocUnslotted takes a single block from a slab. Nothing is called while the holder is
@@ -56,7 +55,6 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 		if f.left != 0 {
 			h.afterFree(f.left)
 		}
-		h.settleCurrent(f.done)
 		if f.sampled {
 			f.addr = h.sample(b, q)
 			refused = f.addr == 0
@@ -67,26 +65,55 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 		if f.sampled {
 			continue
 		}
-		sp, one, err := h.slab(b, true)
-		if err != nil {
-			if addr := h.takeTwins(b); addr != 0 {
-				return addr, nil
-			}
-			if !flushed && h.worthFlushing(b, uintptr(b.granules)*granule, err) {
-				h.flushPs()
-				flushed = true
-				continue
-			}
-			return 0, err
-		}
-		if one {
-			if addr := h.takeShared(b, sp); addr != 0 {
-				return addr, nil
-			}
+		addr, err := h.supply(b, l, f.done, true)
+		if err != nil && !flushed && h.worthFlushing(b, uintptr(b.granules)*granule, err) {
+			h.flushPs()
+			flushed = true
 			continue
 		}
-		h.install(b, l, sp)
+		if err != nil || addr != 0 {
+			return addr, err
+		}
 	}
+}
+
+// supply gets free blocks of b from the list or from a new slab. With whole it makes the slab the
+// holder's, in place of done, which the holder has used up; or else, or if the limits leave no room
+// for so much, it returns one block. The address can be 0 without an error: then the caller tries
+// again.
+//
+// A slab that is in no list and in no slot is some goroutine's in hand. Others do not see its free
+// blocks. So a request that fails waits until no slab of b is in hand, and looks again.
+func (h *heap) supply(b *bin, l *Local, done uintptr, whole bool) (addr uintptr, err error) {
+	b.inHand.RLock()
+	h.uninstall(b, l, done)
+	sp, one, err := h.slab(b, whole)
+	if err == nil {
+		addr = h.deliver(b, l, sp, one)
+	}
+	b.inHand.RUnlock()
+	h.tellGrowth()
+	if err == nil {
+		return addr, nil
+	}
+	b.inHand.Lock()
+	defer b.inHand.Unlock()
+	if sp, one, _ := h.listed(b, whole); sp != nil {
+		return h.deliver(b, l, sp, one), nil
+	}
+	if addr := h.takeTwins(b); addr != 0 {
+		return addr, nil
+	}
+	return 0, err
+}
+
+// deliver makes a current slab the holder's, or takes one block of it.
+func (h *heap) deliver(b *bin, l *Local, sp *span, one bool) uintptr {
+	if one {
+		return h.takeShared(b, sp)
+	}
+	h.install(b, l, sp)
+	return 0
 }
 
 // slab is a current slab with free blocks: a listed one or a new one. If one is true, the limits
@@ -104,11 +131,6 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 		sp.state.Store(spanCurrent)
 	})
 	if err != nil {
-		// One may be on the list by now: a purge that allocSpan has waited for had its free blocks
-		// in hand.
-		if sp, one, _ := h.listed(b, whole); sp != nil {
-			return sp, one, nil
-		}
 		return nil, false, err
 	}
 	if b.kind.verify {
@@ -124,6 +146,26 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 	return sp, !whole, nil
 }
 
+// listed is takeListed within the limits. If they leave no room for all free blocks of the slab, one
+// is true: the caller may take a single block. It asks for one block if whole is false.
+func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
+	sp = b.takeListed(h.roll())
+	if sp == nil || !h.near(b) {
+		return sp, !whole, nil
+	}
+	least := int64(b.size)
+	most := least
+	if whole {
+		most = max(least, sp.freeBytes())
+	}
+	n, err := h.admit(b, most, least)
+	if err != nil {
+		h.settleCurrent(sp.addr())
+		return nil, false, err
+	}
+	return sp, !whole || n < most, nil
+}
+
 // install hands a current slab to the holder, unless that has got one in the meantime.
 func (h *heap) install(b *bin, l *Local, sp *span) {
 	pin, _, c := h.enter(l)
@@ -136,9 +178,25 @@ func (h *heap) install(b *bin, l *Local, sp *span) {
 	h.settleCurrent(sp.addr())
 }
 
+// uninstall ends the use of the slab done, if it is the holder's current one, and not 0.
+func (h *heap) uninstall(b *bin, l *Local, done uintptr) {
+	if done == 0 {
+		return
+	}
+	pin, _, c := h.enter(l)
+	mine := c != nil && c.bins[b.id].cur == done
+	if mine {
+		c.bins[b.id].cur = 0
+	}
+	leave(pin, l)
+	if mine {
+		h.settleCurrent(done)
+	}
+}
+
 // refilling is what refill found: a block, or that the allocation is to be sampled, or neither.
-// left is the slab that the slot has left, and done the one in use that has no more blocks for it,
-// or 0: they are for the caller to settle.
+// left is the slab that the slot has left, or 0, which the caller settles. done is the slab in use if
+// it has no more blocks for the slot, or 0; see supply.
 type refilling struct {
 	addr, left, done uintptr
 	sampled          bool
@@ -176,7 +234,7 @@ func (s *slot) refill(h *heap, id int) (f refilling) {
 		f.addr = s.pop()
 		return f
 	}
-	f.done, s.cur = s.cur, 0
+	f.done = s.cur
 	return f
 }
 
@@ -256,15 +314,8 @@ func (h *heap) allocUnslotted(b *bin, q request) (uintptr, error) {
 // allocShared takes one block straight from a slab: for bins and goroutines without slots.
 func (h *heap) allocShared(b *bin) (uintptr, error) {
 	for {
-		sp, _, err := h.slab(b, false)
-		if err != nil {
-			if addr := h.takeTwins(b); addr != 0 {
-				return addr, nil
-			}
-			return 0, err
-		}
-		if addr := h.takeShared(b, sp); addr != 0 {
-			return addr, nil
+		if addr, err := h.supply(b, nil, 0, false); err != nil || addr != 0 {
+			return addr, err
 		}
 	}
 }

@@ -41,7 +41,8 @@ func (a *Allocator) Allocate(size int) []byte {
 // Reallocate changes the length of b, which Allocate or Reallocate returned, to size bytes, in
 // place or by moving it, and returns the result; the program must not use b any more. The first
 // min(len(b), size) bytes are b's. Of the others, bytes that were never part of b are zero, and the
-// rest are as the program left them. If Reallocate panics, as Allocate does, b is untouched.
+// rest are as the program left them. If Reallocate panics, as Allocate does, b is untouched. No limit
+// refuses a smaller size: without memory for a smaller block, the bytes stay where they are.
 func (a *Allocator) Reallocate(size int, b []byte) []byte {
 	a.check("Reallocate", size)
 	// Arrow shrinks a buffer once it knows how much a builder wrote. A block that is half empty or
@@ -49,7 +50,13 @@ func (a *Allocator) Reallocate(size int, b []byte) []byte {
 	if size <= cap(b) && size > cap(b)/2 {
 		return b[:size]
 	}
-	to := a.Allocate(size)
+	to, err := a.purpose.TryAllocAligned(size, alignment)
+	if err != nil && size <= cap(b) {
+		return b[:size] // No limit refuses a smaller size.
+	}
+	if err != nil {
+		panic(err)
+	}
 	copy(to, b)
 	a.Free(b)
 	return to

@@ -123,6 +123,10 @@ func TestRefused(t *testing.T) {
 	if string(kept[:4]) != "kept" {
 		t.Error("a block that could not grow has lost its bytes")
 	}
+	a.purpose.SetLimit(1)
+	if kept = a.Reallocate(10, kept); string(kept[:4]) != "kept" || len(kept) != 10 {
+		t.Errorf("a block that shrinks at the limit has %d bytes, or others", len(kept))
+	}
 	a.Free(kept)
 	mustPanic("a second Free", nil, func() {
 		defer func() {
