@@ -333,6 +333,7 @@ const manyTypes = 24
 func (a *Arena) addBump(d *typeDesc) *bump {
 	b := new(bump)
 	b.init(a, typedFlow, d)
+	a.changed() // An older copy of the arena has a list without b.
 	a.typed = append(a.typed, b)
 	if a.byDesc != nil {
 		a.byDesc[d] = b

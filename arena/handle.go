@@ -11,8 +11,8 @@ func (*noCopy) Unlock() {}
 //
 //   - A copy has the self of its original.
 //   - A copy that is written over its original has the self of the original, but an old version:
-//     each change of an arena's lists of chunks, and Free, makes the version in the record a new
-//     one.
+//     each change of an arena's lists of chunks or of its types, and Free, makes the version in the
+//     record a new one.
 //
 // Slow paths compare both. The fast paths compare neither: a copy's fast paths lead to a cursor,
 // which is closed once its chunk is freed.
@@ -22,8 +22,8 @@ type seal struct {
 	version uint64
 }
 
-// changed gives the arena a new version. Its lists of chunks are about to change, or have just
-// changed.
+// changed gives the arena a new version. Its lists of chunks or of types are about to change, or
+// have just changed.
 func (a *Arena) changed() {
 	a.version++
 	*a.last = a.version

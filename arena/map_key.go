@@ -111,7 +111,7 @@ func ownString(op string, a *Arena, s string) (string, error) {
 		return "", nil
 	}
 	var p unsafex.Ptr
-	if a != nil {
+	if a != nil && a.bytes.cursor != nil {
 		p = a.bytes.take(uintptr(len(s)))
 	}
 	if p == nil {
