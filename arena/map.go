@@ -92,6 +92,9 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 	if uint(hint) > maxBytes {
 		return nil, outOfMemory("%s: %d entries", op, hint)
 	}
+	if slot.size == 0 {
+		hint = 1 // There is one key of no size. Its slot is the first; see index.
+	}
 	groups, slots := tableFor(hint)
 	t, err := m.newTable(op, groups, slots)
 	if err != nil {

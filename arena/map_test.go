@@ -368,3 +368,22 @@ func TestMapReaders(t *testing.T) {
 		t.Errorf("after all iterations the state is %#x", n)
 	}
 }
+
+// TestMapNoSize: keys and values without a size make at most one entry, whatever the hint.
+func TestMapNoSize(t *testing.T) {
+	for hint := range 70 {
+		m := NewMap[struct{}, [0]int](NewArena(), hint)
+		for range 3 {
+			m.Set(struct{}{}, [0]int{})
+			if _, ok := m.Get(struct{}{}); !ok || m.Len() != 1 || !m.Delete(struct{}{}) {
+				t.Fatalf("hint %d: the entry is not there", hint)
+			}
+			if _, ok := m.Get(struct{}{}); ok || m.Len() != 0 || m.Delete(struct{}{}) {
+				t.Fatalf("hint %d: the entry is still there", hint)
+			}
+			for range m.All() {
+				t.Fatalf("hint %d: an empty Map has an entry", hint)
+			}
+		}
+	}
+}
