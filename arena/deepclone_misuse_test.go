@@ -277,3 +277,46 @@ func TestDeepCloneWords(t *testing.T) {
 		}
 	}
 }
+
+// Keys with methods that package fmt would call.
+type (
+	meddlingInt   int
+	meddlingFloat float32
+	meddlingBool  bool
+	meddlingText  string
+)
+
+// meddled counts the calls.
+var meddled int
+
+func (meddlingInt) String() string  { meddled++; return "" }
+func (meddlingFloat) Error() string { meddled++; return "" }
+func (meddlingBool) String() string { meddled++; return "" }
+func (meddlingText) String() string { meddled++; return "" }
+
+// TestDeepCloneCallsNoMethods: the path in a refusal has keys of maps. No method of a key makes
+// their text: it could use the arena, or free it, in the midst of the clone.
+func TestDeepCloneCallsNoMethods(t *testing.T) {
+	refuse := func(what any, want string) {
+		for range 2 { // In one pass first.
+			a := NewArena()
+			_, err := TryDeepClone(a, what)
+			if !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), want) {
+				t.Errorf("the error is %v, want one with %s", err, want)
+			}
+			a.Free()
+		}
+	}
+	f := func() {}
+	refuse(map[meddlingInt]func(){-7: f}, "[-7]")
+	refuse(map[uint8]func(){7: f}, "[7]")
+	refuse(map[meddlingFloat]func(){0.1: f}, "[0.1]")
+	refuse(map[meddlingBool]func(){true: f}, "[true]")
+	refuse(map[meddlingText]func(){"x": f}, `["x"]`)
+	refuse(map[complex64]func(){2i: f}, "[(0+2i)]")
+	refuse(map[[1]meddlingInt]func(){{1}: f}, "[of type [1]arena.meddlingInt]")
+	refuse(map[any]func(){meddlingInt(1): f}, "[of type interface {}]")
+	if meddled != 0 {
+		t.Errorf("methods of keys were called %d times", meddled)
+	}
+}

@@ -106,14 +106,24 @@ func (c *cloner) entry(b *block, i uintptr) string {
 	return "[?]"
 }
 
+// keyName calls no method of the key: a String method might use or free the arena in the midst of
+// the clone.
 func keyName(k reflect.Value) string {
-	switch k.Kind() {
-	case reflect.String:
+	switch {
+	case k.Kind() == reflect.String:
 		return strconv.Quote(k.String())
-	case reflect.Struct, reflect.Array, reflect.Pointer, reflect.Interface, reflect.Chan:
-		return "of type " + k.Type().String()
+	case k.Kind() == reflect.Bool:
+		return strconv.FormatBool(k.Bool())
+	case k.CanInt():
+		return strconv.FormatInt(k.Int(), 10)
+	case k.CanUint():
+		return strconv.FormatUint(k.Uint(), 10)
+	case k.CanFloat():
+		return strconv.FormatFloat(k.Float(), 'g', -1, k.Type().Bits())
+	case k.CanComplex():
+		return strconv.FormatComplex(k.Complex(), 'g', -1, k.Type().Bits())
 	}
-	return fmt.Sprint(k)
+	return "of type " + k.Type().String()
 }
 
 // rootName is what a path begins with.
