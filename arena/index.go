@@ -10,8 +10,10 @@ import (
 )
 
 // chunkIndex finds the chunk that an address lies in. It is kept when chunks are made and dropped,
-// never when values are, and keeps no chunk alive: an entry counts only while its chunk is
-// reachable, because as long as it is, its memory cannot be anything else (GC-5).
+// never when values are. It keeps no chunk on the Go heap alive: an entry counts only while its
+// chunk is reachable, because as long as it is, its memory cannot be anything else (GC-5). Chunks
+// off the Go heap are kept until their arena gives them back: the memory of a leaked arena is still
+// that arena's.
 type chunkIndex struct {
 	mu    sync.Mutex // Guards the making of leafs.
 	leafs atomic.Pointer[map[uintptr]*leaf]
@@ -33,6 +35,7 @@ type leaf struct {
 type entry struct {
 	base, end uintptr
 	chunk     weak.Pointer[chunk]
+	off       *chunk // The chunk, if it is off the Go heap.
 	next      *entry
 }
 
@@ -42,12 +45,15 @@ var index chunkIndex
 func (x *chunkIndex) add(c *chunk) {
 	base := unsafex.PtrAddr(c.base)
 	alone := &entry{base: base, end: base + c.size, chunk: weak.Make(c)}
+	if c.off {
+		alone.off = c
+	}
 	x.change(c, func(old *entry) *entry {
 		rest := living(old, nil)
 		if rest == nil {
 			return alone // One entry serves all pages that the chunk has for itself.
 		}
-		return &entry{alone.base, alone.end, alone.chunk, rest}
+		return alone.before(rest)
 	})
 }
 
@@ -83,7 +89,14 @@ func living(e *entry, c *chunk) *entry {
 	if rest == e.next {
 		return e
 	}
-	return &entry{e.base, e.end, e.chunk, rest}
+	return e.before(rest)
+}
+
+// before is a copy of e in front of a list.
+func (e *entry) before(next *entry) *entry {
+	c := *e
+	c.next = next
+	return &c
 }
 
 // known is the leaf of a page, or nil.

@@ -3,6 +3,7 @@ package arena
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -103,5 +104,31 @@ func TestMisuseError(t *testing.T) {
 		if !errors.As(err, &m) || m.Kind != c.kind || m.Op == "" || !strings.HasPrefix(err.Error(), "arena: "+m.Op) {
 			t.Errorf("%s: panic %v", c.kind, v)
 		}
+	}
+}
+
+// TestOffheapFreeOfLeaked: values of an off-heap arena that was dropped are still the arena's, so
+// offheap does not free them, not even a chunk that begins where its block does.
+func TestOffheapFreeOfLeaked(t *testing.T) {
+	if freehold.HeapMode() {
+		t.Skip("all values are on the Go heap")
+	}
+	leak := func() (uint64, []bool) {
+		a := NewOffHeap(Options{})
+		return a.ID(), MakeSlice[bool](a, 300_000, 300_000)
+	}
+	id, s := leak()
+	for range 3 {
+		runtime.GC()
+	}
+	for _, i := range List() {
+		if i.ID == id && !i.Leaked {
+			t.Skip("a register may lead to the arena")
+		}
+	}
+	v := caught(func() { offheap.FreeSlice(s) })
+	var m *offheap.MisuseError
+	if err, _ := v.(error); !errors.As(err, &m) || !strings.Contains(err.Error(), fmt.Sprintf("arena %d", id)) {
+		t.Errorf("FreeSlice of a value of a leaked arena: panic %v, want a MisuseError that names the arena", v)
 	}
 }
