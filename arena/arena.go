@@ -294,6 +294,15 @@ func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, er
 	return a.cut(d, size, zero)
 }
 
+// allocShared is alloc in one of the parts of a shared arena.
+func (a *Arena) allocShared(op string, d *typeDesc, n int, zero bool) (p unsafex.Ptr, err error) {
+	err = a.inPart(op, func(part *Arena) error {
+		p, err = part.alloc(op, d, n, zero)
+		return err
+	})
+	return p, err
+}
+
 // cut is memory of size bytes for values of a type from a chunk, which the fast path then finds, unless
 // all calls of the arena take the slow path.
 func (a *Arena) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {

@@ -96,8 +96,8 @@ type CloneOptions struct {
 // sync.Mutex that is locked; one at rest is copied, as atomic values are), contexts, timers, open
 // files, a Map or a Builder, and those handles of freehold that it shares behind pointers, if they
 // are part of v by value. The program must not change v meanwhile. DeepClone also panics where
-// [New] does. After a panic a is unchanged, except that an arena made by NewShared does not use the
-// memory again before Reset.
+// [New] does. After a panic a is unchanged. In an arena made by NewShared, calls that concern all
+// of it wait for the end of the clone, as Reset and Stats do.
 //
 // A value that holds pointers cannot go to an arena off the heap. Strings, and slices of elements
 // without pointers, can.
@@ -141,11 +141,20 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 	if p.flat() {
 		return v, nil
 	}
-	c := idle.Get().(*cloner)
-	defer c.release()
-	c.op, c.a = op, a
-	c.configure(plans, options)
-	if err := c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out)); err != nil {
+	clone := func(a *Arena) error {
+		c := idle.Get().(*cloner)
+		defer c.release()
+		c.op, c.a = op, a
+		c.configure(plans, options)
+		return c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
+	}
+	var err error
+	if a != nil && a.kind == kindShared {
+		err = a.inPart(op, clone)
+	} else {
+		err = clone(a)
+	}
+	if err != nil {
 		var zero T
 		return zero, err
 	}
@@ -157,8 +166,8 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 type refusal struct{ error }
 
 // run clones the value at src to dst, in one pass or the long way. An error or a panic leaves the
-// arena as it was before; in a shared arena the memory stays in use. In the long way only a value
-// that changes meanwhile is refused after memory was written to.
+// arena as it was before. In the long way only a value that changes meanwhile is refused after
+// memory was written to.
 func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
 	if c.tryOnePass(p, src, dst) {
 		return nil
@@ -192,7 +201,7 @@ func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
 // attempt notes a's position. The caller calls end once, with keep set if the values made since
 // then stay.
 func (a *Arena) attempt(op string) (end func(keep bool)) {
-	if a == nil || a.kind == kindShared {
+	if a == nil {
 		return func(bool) {}
 	}
 	at := Checkpoint{a.rec.id, registry.last.Add(1)}

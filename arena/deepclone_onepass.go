@@ -72,7 +72,7 @@ const tangledFor = 15
 // suitsOnePass says whether a copy in one pass is worth trying.
 func (c *cloner) suitsOnePass(p *plan, src unsafex.Ptr) bool {
 	if c.a != nil && (c.a.kind != kindGo || c.a.debug != nil) {
-		return false // In a shared arena the discarded copies would stay.
+		return false
 	}
 	if p.tangled.Load() > 0 && p.tangled.Add(-1) >= 0 {
 		return false

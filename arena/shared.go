@@ -1,10 +1,11 @@
 package arena
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 
-	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // A sharedPart is one of the arenas that a shared one consists of, behind a lock.
@@ -16,7 +17,9 @@ type sharedPart struct {
 }
 
 // NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. Each
-// value costs a lock. A New after Free panics, and so does a second Free.
+// value costs a lock. A New after Free panics, and so does a second Free. Free, Reset and Rewind
+// wait until other goroutines have made the values that they are making. A Map or a Builder in the
+// arena is a value: no goroutine may use one while another frees it.
 func NewShared() *Arena {
 	a := &Arena{}
 	var made [1]uintptr
@@ -50,14 +53,27 @@ func (a *Arena) addPart() {
 	a.parts = append(a.parts, p)
 }
 
-// part locks the part for the caller's P. The caller unlocks it.
+// part locks the part for the caller's P, or another one while that is in use. The caller unlocks
+// it.
 func (a *Arena) part(op string) *sharedPart {
-	p := a.parts[home()%len(a.parts)]
-	p.mu.Lock()
+	p := a.freePart()
 	if p.kind == kindFreed {
 		p.mu.Unlock()
 		p.check(op)
 	}
+	return p
+}
+
+// freePart locks a part that no other goroutine uses, if there is one.
+func (a *Arena) freePart() *sharedPart {
+	first := home()
+	for i := range a.parts {
+		if p := a.parts[(first+i)%len(a.parts)]; p.mu.TryLock() {
+			return p
+		}
+	}
+	p := a.parts[first%len(a.parts)]
+	p.mu.Lock()
 	return p
 }
 
@@ -78,18 +94,21 @@ func (a *Arena) lockAll(op string) (unlock func()) {
 	return unlock
 }
 
-func (a *Arena) allocShared(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, error) {
-	p, err := a.allocInPart(op, d, n, zero)
-	if err != nil && a.giveUpSpareParts(op) {
-		p, err = a.allocInPart(op, d, n, zero)
+// inPart calls f with one of the parts of a shared arena, and once more if the limit refuses memory
+// that spare chunks of other parts have. f makes values and writes all that they begin with: as
+// long as it runs, no other goroutine frees them.
+func (a *Arena) inPart(op string, f func(part *Arena) error) error {
+	err := a.tryInPart(op, f)
+	if errors.Is(err, offheap.ErrLimit) && a.giveUpSpareParts(op) {
+		err = a.tryInPart(op, f)
 	}
-	return p, err
+	return err
 }
 
-func (a *Arena) allocInPart(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, error) {
+func (a *Arena) tryInPart(op string, f func(part *Arena) error) error {
 	p := a.part(op)
 	defer p.mu.Unlock()
-	return p.alloc(op, d, n, zero)
+	return f(&p.Arena)
 }
 
 // giveUpSpareParts frees the spare chunks of all parts, because they share the limit that has

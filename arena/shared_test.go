@@ -173,3 +173,42 @@ func TestPoolParallel(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestSharedFreeWaits: Reset of a shared arena frees no value that a goroutine still makes.
+// Otherwise that goroutine would write to memory that is another's by then, although the program
+// has no data race. Stats, which the test waits for, orders the goroutines up to the allocation and
+// no further, so that the race detector sees each later write.
+func TestSharedFreeWaits(t *testing.T) {
+	owning(t)
+	list := &node{name: strings.Repeat("n", 100), kids: make([]*node, 20)}
+	for name, makeValue := range map[string]func(a *Arena){
+		"Append":       func(a *Arena) { Append(a, nil, "one", "two", "three") },
+		"TryAppend":    func(a *Arena) { _, _ = TryAppend(a, nil, "one", "two", "three") },
+		"String":       func(a *Arena) { String(a, "text") },
+		"TryString":    func(a *Arena) { _, _ = TryString(a, "text") },
+		"Bytes":        func(a *Arena) { Bytes(a, "text") },
+		"TryBytes":     func(a *Arena) { _, _ = TryBytes(a, "text") },
+		"Concat":       func(a *Arena) { Concat(a, "te", "xt") },
+		"DeepClone":    func(a *Arena) { DeepClone(a, list) },
+		"slice":        func(a *Arena) { DeepClone(a, []any{1, "2", list, list.kids[3:7], list.kids}) },
+		"Builder":      func(a *Arena) { _, _ = NewBuilder(a).WriteString("text") },
+		"Builder, nil": func(a *Arena) { NewBuilder(a).Grow(10) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 20 {
+				a := NewShared()
+				var wg sync.WaitGroup
+				wg.Go(func() { makeValue(a) })
+				for a.Stats().InUse == 0 {
+					runtime.Gosched()
+				}
+				a.Reset(Keep)
+				*New[string](a) = "mine"
+				New[node](a).name = "mine"
+				clear(MakeSlice[byte](a, 100, 100))
+				wg.Wait()
+				a.Free()
+			}
+		})
+	}
+}

@@ -39,6 +39,14 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 	if len(elems) <= cap(s)-len(s) {
 		return append(s, elems...), nil
 	}
+	if a.kind == kindShared {
+		g := s
+		err := a.inPart(op, func(part *Arena) (err error) {
+			g, err = appendTo(op, part, s, elems)
+			return err
+		})
+		return g, err
+	}
 	d := describe[T]()
 	n := len(s) + len(elems)
 	if most := maxBytes / max(d.size, 1); uintptr(len(elems)) > most || uintptr(n) > most {
@@ -60,10 +68,11 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 // lies behind its length may be anything that is no pointer and no bool.
 func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error) {
 	if a.kind == kindShared {
-		g, err := reserveInPart(op, a, d, s, n)
-		if err != nil && a.giveUpSpareParts(op) {
-			g, err = reserveInPart(op, a, d, s, n)
-		}
+		var g []T
+		err := a.inPart(op, func(part *Arena) (err error) {
+			g, err = reserve(op, part, d, s, n)
+			return err
+		})
 		return g, err
 	}
 	want := grown(uintptr(n), uintptr(cap(s)), d.size)
@@ -85,12 +94,6 @@ func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error)
 	}
 	copy(g, s)
 	return g, nil
-}
-
-func reserveInPart[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error) {
-	p := a.part(op)
-	defer p.mu.Unlock()
-	return reserve(op, &p.Arena, d, s, n)
 }
 
 // growing is the bump in whose chunk a slice of the type could grow, or nil.

@@ -12,9 +12,9 @@ func String[S ~string | ~[]byte](a *Arena, s S) string {
 		p = a.bytes.take(uintptr(len(s)))
 	}
 	if p == nil {
-		if p = text("String", a, len(s)); p == nil {
-			return string(s)
-		}
+		t, err := text("String", a, view(s))
+		must(err)
+		return unsafex.StringOf(unsafex.DataOf(t), len(t))
 	}
 	copy(unsafex.SliceOf[byte](p, len(s), len(s)), s)
 	return unsafex.StringOf(p, len(s))
@@ -22,15 +22,8 @@ func String[S ~string | ~[]byte](a *Arena, s S) string {
 
 // TryString is [String] that returns an error if there is no memory, instead of panicking.
 func TryString[S ~string | ~[]byte](a *Arena, s S) (string, error) {
-	p, err := a.alloc("TryString", describe[byte](), len(s), false)
-	if err != nil {
-		return "", err
-	}
-	if p == nil {
-		return string(s), nil
-	}
-	copy(unsafex.SliceOf[byte](p, len(s), len(s)), s)
-	return unsafex.StringOf(p, len(s)), nil
+	t, err := text("TryString", a, view(s))
+	return unsafex.StringOf(unsafex.DataOf(t), len(t)), err
 }
 
 // Bytes copies s, a string or bytes, to a. The result's capacity is its length.
@@ -40,10 +33,9 @@ func Bytes[S ~string | ~[]byte](a *Arena, s S) []byte {
 		p = a.bytes.take(uintptr(len(s)))
 	}
 	if p == nil {
-		p = text("Bytes", a, len(s))
-	}
-	if p == nil {
-		return append(make([]byte, 0, len(s)), s...)
+		t, err := text("Bytes", a, view(s))
+		must(err)
+		return t
 	}
 	b := unsafex.SliceOf[byte](p, len(s), len(s))
 	copy(b, s)
@@ -52,9 +44,7 @@ func Bytes[S ~string | ~[]byte](a *Arena, s S) []byte {
 
 // TryBytes is [Bytes] that returns an error if there is no memory, instead of panicking.
 func TryBytes[S ~string | ~[]byte](a *Arena, s S) ([]byte, error) {
-	b, err := bytesIn("TryBytes", a, len(s))
-	copy(b, s)
-	return b, err
+	return text("TryBytes", a, view(s))
 }
 
 // Concat copies the parts, one behind the other, to one string in a.
@@ -74,34 +64,46 @@ func concat(op string, a *Arena, parts []string) (string, error) {
 			return "", outOfMemory("%s: %d strings whose lengths overflow", op, len(parts))
 		}
 	}
-	b, err := bytesIn(op, a, n)
-	if err != nil || n == 0 {
-		return "", err
-	}
-	to := b
-	for _, s := range parts {
-		to = to[copy(to, s):]
-	}
-	return unsafex.StringOf(unsafex.DataOf(b), n), nil
+	b, err := written(op, a, n, func(b []byte) {
+		for _, s := range parts {
+			b = b[copy(b, s):]
+		}
+	})
+	return unsafex.StringOf(unsafex.DataOf(b), len(b)), err
 }
 
-// bytesIn is n bytes in a, or on the Go heap if a says so, which the caller overwrites.
-func bytesIn(op string, a *Arena, n int) ([]byte, error) {
+// view is the bytes of s, which nothing may change. A string and a slice begin with the address of
+// their data (GC-8).
+func view[S ~string | ~[]byte](s S) []byte {
+	return unsafex.SliceOf[byte](load(unsafex.PtrOf(&s)), len(s), len(s))
+}
+
+// text is a copy of s in a, or on the Go heap if a says so.
+//
+//go:noinline
+func text(op string, a *Arena, s []byte) ([]byte, error) {
+	return written(op, a, len(s), func(b []byte) { copy(b, s) })
+}
+
+// written is n bytes in a, or on the Go heap if a says so, which write overwrites before another
+// goroutine can free them.
+func written(op string, a *Arena, n int, write func([]byte)) (b []byte, err error) {
+	if a != nil && a.kind == kindShared && !a.broken() {
+		err = a.inPart(op, func(part *Arena) (err error) {
+			b, err = written(op, part, n, write)
+			return err
+		})
+		return b, err
+	}
 	p, err := a.alloc(op, describe[byte](), n, false)
 	if err != nil {
 		return nil, err
 	}
 	if p == nil {
-		return make([]byte, n), nil
+		b = make([]byte, n)
+	} else {
+		b = unsafex.SliceOf[byte](p, n, n)
 	}
-	return unsafex.SliceOf[byte](p, n, n), nil
-}
-
-// text is n bytes for a copy, or nil if they must come from the Go heap or are none.
-//
-//go:noinline
-func text(op string, a *Arena, n int) unsafex.Ptr {
-	p, err := a.alloc(op, describe[byte](), n, false)
-	must(err)
-	return p
+	write(b)
+	return b, nil
 }
