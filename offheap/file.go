@@ -119,7 +119,8 @@ func OpenFile(path string) (*File, error) { return openFile("OpenFile", path, os
 
 // OpenFileReadOnly maps a file that [CreateFile] made, for reading. A write to a value in it
 // faults, which ends the program. [NewInFile] and [MakeSliceInFile] return an error, and [SetRoot]
-// panics.
+// panics. OpenFileReadOnly takes no disk space. If the file has holes, because a tool has copied it
+// so, and lies in a tmpfs that is full, a read of a hole ends the program with SIGBUS.
 func OpenFileReadOnly(path string) (*File, error) {
 	return openFile("OpenFileReadOnly", path, os.O_RDONLY)
 }
@@ -131,7 +132,7 @@ func openFile(op, path string, flag int) (*File, error) {
 		return nil, fmt.Errorf("offheap: %s: %w", op, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("offheap: %s %s: it is not a regular file but %s", op, path, info.Mode().Type())
+		return nil, fmt.Errorf("offheap: %s %s: it is %s, not a regular file", op, path, nounOf(info.Mode()))
 	}
 	f, err := os.OpenFile(path, flag, 0)
 	switch {
@@ -159,6 +160,21 @@ func openFile(op, path string, flag int) (*File, error) {
 		return nil, fmt.Errorf("offheap: %s: %w", op, err)
 	}
 	return m.enter(), nil
+}
+
+// nounOf says what a file of that mode is, if it is no regular one.
+func nounOf(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "of the type " + m.Type().String()
 }
 
 // checkHeader reads the header before anything is mapped and returns the file's size.

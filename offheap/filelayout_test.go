@@ -297,7 +297,7 @@ func TestFileNotRegular(t *testing.T) {
 	needFiles(t)
 	dir := t.TempDir()
 	for _, open := range []func(string) (*File, error){OpenFile, OpenFileReadOnly} {
-		for path, says := range map[string]string{dir: "not a regular file", os.DevNull: "not a regular file", filepath.Join(dir, "none"): "none"} {
+		for path, says := range map[string]string{dir: "it is a directory, not a regular file", os.DevNull: "it is a device, not a regular file", filepath.Join(dir, "none"): "none"} {
 			f, err := open(path)
 			if err == nil || f != nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v, want an error that says %q", path, err, says)

@@ -10,7 +10,9 @@ import (
 // Stats are bytes, as of about the same moment.
 type Stats struct {
 	// InUse is in blocks that were allocated and not freed, at the size of their size class or
-	// rounded up to 8 KiB. It is exact while no goroutine allocates or frees.
+	// rounded up to 8 KiB. A large block of a type with bools may have the address space of a freed
+	// one and then counts at its size, up to a quarter more. InUse is exact while no goroutine
+	// allocates or frees.
 	InUse int64
 	// Retained is free and takes memory of the machine, as far as the allocator knows: pages of 8
 	// KiB that were written and not purged, and of slabs pages of the system's size. Where huge
