@@ -37,8 +37,8 @@ type Options struct {
 	Benchtime time.Duration
 	// Window is how long a running server is watched at a time. 0 is ten seconds.
 	Window time.Duration
-	// Per names a counter in /debug/vars of servers, such as the requests answered: the servers'
-	// cost is then divided by it.
+	// Per names a counter in /debug/vars or /metrics of servers, such as the requests answered: the
+	// servers' cost is then divided by it.
 	Per string
 	// Doctor is the doctor's report of A, or nil. The gain that it predicts is then shown beside
 	// the measurement. Finding is the finding's id, or empty for the first with a gain or a loss.

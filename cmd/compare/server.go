@@ -22,6 +22,8 @@ type server struct {
 	*debugport.Server
 	side string // In messages.
 	per  string
+	// counter is the path that has the counter per, "" before it was found.
+	counter string
 }
 
 // serverContest prepares the comparison of two servers. They are watched at the same time, so that
@@ -69,9 +71,6 @@ func (s *server) name() string { return "compare: " + s.side + ", " + s.String()
 // get reads an answer that covers a window.
 func (s *server) get(ctx context.Context, path string, window time.Duration) ([]byte, error) {
 	data, err := s.Get(ctx, path, window)
-	if path == debugport.Vars && debugport.Status(err) == http.StatusNotFound {
-		return nil, fmt.Errorf("compare: %s: %w, or leave out -per", s.side, err)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("compare: %s: %w", s.side, err)
 	}
@@ -103,15 +102,37 @@ func (s *server) read(ctx context.Context) (*reading, error) {
 	if s.per == "" {
 		return r, nil
 	}
-	vars, err := s.get(ctx, debugport.Vars, 0)
-	if err != nil {
+	if r.work, err = s.count(ctx); err != nil {
 		return nil, err
 	}
-	r.work, err = evidence.Counter(vars, s.per)
-	if err != nil {
-		return nil, fmt.Errorf("%s%s: %w", s.name(), debugport.Vars, err)
-	}
 	return r, nil
+}
+
+// count reads the counter, at the path where the server has it.
+func (s *server) count(ctx context.Context) (v float64, err error) {
+	parse := func(answer []byte) error {
+		v, err = evidence.Counter(answer, s.per)
+		return err
+	}
+	if s.counter != "" {
+		answer, err := s.get(ctx, s.counter, 0)
+		if err != nil {
+			return 0, err
+		}
+		if err := parse(answer); err != nil {
+			return 0, fmt.Errorf("%s%s: %w", s.name(), s.counter, err)
+		}
+		return v, nil
+	}
+	path, err := s.FirstOf(ctx, debugport.Counters, parse)
+	switch {
+	case debugport.Status(err) == http.StatusNotFound:
+		return 0, fmt.Errorf("compare: %s: %w, or leave out -per", s.side, err)
+	case err != nil:
+		return 0, fmt.Errorf("compare: %s: %w", s.side, err)
+	}
+	s.counter = path
+	return v, nil
 }
 
 // watch profiles the server for a window and reads its counters at both ends.

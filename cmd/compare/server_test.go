@@ -86,6 +86,10 @@ func fake(t *testing.T, scale float64) *httptest.Server {
 		requests += 50
 		fmt.Fprintf(w, `{"requests": %d, "name": "x", "idle": 7}`, requests)
 	})
+	mux.HandleFunc("/base/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		requests += 50
+		fmt.Fprintf(w, "# TYPE http_requests_total counter\nhttp_requests_total{code=\"200\"} %d\nhttp_requests_total{code=\"500\"} 3\n", requests)
+	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s
@@ -93,7 +97,7 @@ func fake(t *testing.T, scale float64) *httptest.Server {
 
 func TestServers(t *testing.T) {
 	a, b := fake(t, 1), fake(t, 2)
-	for _, per := range []string{"", "requests"} {
+	for _, per := range []string{"", "requests", `http_requests_total{code="200"}`} {
 		r, err := Run(t.Context(), Options{
 			A: a.URL + "/base/debug/pprof/?x=1", B: b.URL + "/base/", Count: 6, Window: time.Second, Per: per,
 		})
@@ -123,7 +127,7 @@ func TestServers(t *testing.T) {
 				t.Errorf("by request, %s: %+v, want %v", name, m, want)
 			}
 		}
-		if c.Per != "requests" || c.Measure("requests per second") == nil {
+		if c.Per != per || c.Measure(per+" per second") == nil {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -148,7 +152,8 @@ func TestServersRefuse(t *testing.T) {
 		{Options{A: good, B: answer(200, "<html>hello")}, "/debug/pprof/heap"},
 		{Options{A: good, B: good + "/debug/pprof"}, "A and B are the same server"},
 		{Options{A: good, B: "http://"}, `"http://" is no address`},
-		{Options{A: good, B: fake(t, 1).URL + "/base", Per: "nothing"}, `there is no variable "nothing"; the numbers are ["idle" "requests"]`},
+		{Options{A: good, B: fake(t, 1).URL + "/base", Per: "nothing"}, `there is no variable "nothing"; the numbers are ["idle" "requests"]; `},
+		{Options{A: good, B: fake(t, 1).URL + "/base", Per: "nothing"}, `/metrics: there is no counter "nothing"; there are "http_requests_total"`},
 		{Options{A: good, B: fake(t, 1).URL + "/base", Per: "name"}, `the variable "name" is no number`},
 		{Options{A: good, B: fake(t, 1).URL + "/base", Per: "idle", Window: time.Second}, `the counter "idle" did not rise`},
 	} {

@@ -23,7 +23,11 @@ const (
 	Heap     = Pprof + "/heap?gc=1"    // A heap profile, taken right after a collection.
 	HeapText = Pprof + "/heap?debug=1" // The same as text; it ends with runtime.MemStats.
 	Vars     = "/debug/vars"           // The variables of package expvar.
+	Metrics  = "/metrics"              // Counters in Prometheus's text format.
 )
+
+// Counters are the paths at which programs serve counters.
+var Counters = []string{Vars, Metrics}
 
 // CPU is the path of a CPU profile over a number of whole seconds.
 func CPU(seconds int) string { return fmt.Sprintf("%s/profile?seconds=%d", Pprof, seconds) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -48,4 +49,34 @@ func (s *Server) GetWithin(ctx context.Context, path string, limit time.Duration
 		return nil, fmt.Errorf("%s%s: the answer has more than %d MiB, so it is no profile", s, path, answerSize>>20)
 	}
 	return data, nil
+}
+
+// FirstOf returns the first of the paths whose answer is accepted. If all of them are refused, the
+// error has the reason of each; a path that the program does not serve counts only if it serves
+// none.
+func (s *Server) FirstOf(ctx context.Context, paths []string, accept func(answer []byte) error) (string, error) {
+	var missing error
+	var refused []string
+	for _, path := range paths {
+		data, err := s.Get(ctx, path, 0)
+		switch {
+		case Status(err) == http.StatusNotFound:
+			missing = cmp.Or(missing, err)
+			continue
+		case err != nil:
+			return "", err
+		}
+		if err := accept(data); err != nil {
+			refused = append(refused, fmt.Sprintf("%s%s: %v", s, path, err))
+			continue
+		}
+		return path, nil
+	}
+	if len(refused) > 0 {
+		return "", errors.New(strings.Join(refused, "; "))
+	}
+	if len(paths) > 1 {
+		return "", fmt.Errorf("%w; %s is not served either", missing, strings.Join(paths[1:], " and "))
+	}
+	return "", missing
 }

@@ -30,6 +30,7 @@ func diagnose(a *account) *Report {
 			r.Classes = append(r.Classes, ClassShare{Name: stack.Class(c).String(), Share: share})
 		}
 	}
+	r.PerOperation = a.perOperation(r.GCShare, r.AllocShare)
 	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })
 	for _, known := range recognisers {
 		// The shares of an idle program are too small to matter, except that of its profiler.

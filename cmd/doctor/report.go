@@ -43,6 +43,8 @@ type Report struct {
 	// division by the label that was chosen, nil if none was.
 	LabelKeys []LabelKey  `json:"label_keys,omitempty"`
 	Labels    *LabelSplit `json:"labels,omitempty"`
+	// PerOperation is the cost of one operation, nil if nothing counts operations.
+	PerOperation *PerOperation `json:"per_operation,omitempty"`
 	// CPUSecondsAssumed says that CPUSeconds rests on an assumed sampling rate.
 	CPUSecondsAssumed bool `json:"cpu_seconds_assumed,omitempty"`
 	// CPUSeconds is the CPU time in the profile, and WindowSeconds the time that it was collected

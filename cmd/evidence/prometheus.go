@@ -196,7 +196,8 @@ func counterNames(data []byte, types map[string]string) (names []string) {
 	return slices.Compact(names)
 }
 
-// nearest sorts names by the number of words that they share with another.
+// nearest sorts names by the number of words that they share with another. The runtime's and the
+// process's own come last, because they count no operations.
 func nearest(names []string, to string) []string {
 	words := strings.FieldsFunc(strings.ToLower(to), func(r rune) bool { return r == '_' || r == ':' || r == ' ' || r == '-' })
 	shared := func(name string) (n int) {
@@ -204,6 +205,9 @@ func nearest(names []string, to string) []string {
 			if w != "total" && w != "count" && strings.Contains(name, w) {
 				n++
 			}
+		}
+		if strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") || strings.HasPrefix(name, "promhttp_") {
+			n -= len(words) + 1
 		}
 		return n
 	}

@@ -40,7 +40,7 @@ func TestCounterInPrometheus(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"requests": `there is no counter "requests"; there are "http_requests_total", "empty_total", "go_memstats`, `http_requests_total{code="404"}`: `there is no counter`,
+		"requests": `there is no counter "requests"; there are "http_requests_total", "empty_total", "http_seconds_count", "go_memstats`, `http_requests_total{code="404"}`: `there is no counter`,
 		"in_flight": `in_flight is a gauge, and no counter$`, "http_seconds": `is a histogram, and no counter; http_seconds_count counts`,
 		"http_requests_total{code}": `is no name of a counter; write it like`, `http_requests_total{code="200"`: `is no name of a counter`, "empty_total": `has no value`,
 	} {

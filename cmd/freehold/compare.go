@@ -32,7 +32,7 @@ func compareCommand() *cli.Command {
 			&cli.IntFlag{Name: "count", Usage: "run `N` pairs, at most 2000, without a limit of time"},
 			&cli.DurationFlag{Name: "benchtime", Value: compare.DefaultBenchtime, Usage: "let a run of a benchmark last `DURATION` on the slower side"},
 			&cli.DurationFlag{Name: "window", Value: compare.DefaultWindow, Usage: "watch servers for `DURATION` at a time"},
-			&cli.StringFlag{Name: "per", Usage: "divide the cost of servers by the counter `NAME` in their /debug/vars"},
+			&cli.StringFlag{Name: "per", Usage: "divide the cost of servers by the counter `NAME` in their /debug/vars or /metrics"},
 			&cli.StringFlag{Name: "doctor", Usage: "compare the gain that the doctor's report in `FILE` (from -json, of A) predicts with the measurement"},
 			&cli.StringFlag{Name: "finding", Usage: "take the prediction of the finding `ID`; by default the first with a gain or a loss"},
 			&cli.FloatFlag{Name: "fail-above", Usage: "exit with status 1 if the whole interval says that B takes more than `SHARE` above A: 0.05 is 5 %"},

@@ -38,6 +38,7 @@ func doctorCommand(program []string) *cli.Command {
 			&cli.DurationFlag{Name: "duration", Usage: "watch for `DURATION`; the default is 10s for a running program, 3s for each benchmark, and the whole run of a command"},
 			&cli.StringFlag{Name: "bench", Usage: "run the benchmarks of the given package that match `REGEXP`"},
 			&cli.StringSliceFlag{Name: "before", Usage: "compare with an earlier state: `FILE` or folder; repeat the flag for several files"},
+			&cli.StringFlag{Name: "per", Usage: "show the cost of one operation, counted by `COUNTER` in /metrics or /debug/vars of the program or in two files of the inputs, or a number of operations; with -before also two numbers, BEFORE,AFTER"},
 			&cli.StringFlag{Name: "label", Usage: "split the CPU time by the values of the label `KEY` that the program sets with pprof.Do, or restrict the findings to KEY=VALUE"},
 			&cli.StringFlag{Name: "source", Usage: "look for the program's source in `DIR`; the default is the place that the profiles name; none reads no source"},
 			&cli.StringFlag{Name: "save", Usage: "keep the collected files in `DIR`, as an input for a later call"},
@@ -158,11 +159,17 @@ func examine(ctx context.Context, c *cli.Command, program []string) (after, befo
 	}
 	server := debugport.Options{Insecure: c.Bool("insecure"), CA: c.String("ca"), Headers: c.StringSlice("header"), Timeout: c.Duration("timeout")}
 	o := collect.Options{Server: server, Source: c.String("source"), Stdin: os.Stdin, Progress: progress.Show, Output: stderr}
-	if list := c.StringSlice("before"); len(list) > 0 {
+	list := c.StringSlice("before")
+	per, err := readPer(c.String("per"), len(list) > 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Per = per[0]; len(list) > 0 {
 		if before, err = diagnose(ctx, list, nil, o, c.String("label"), stderr); err != nil {
 			return nil, nil, err
 		}
 	}
+	o.Per = per[1]
 	o.Duration, o.Bench, o.Save = c.Duration("duration"), c.String("bench"), c.String("save")
 	after, err = diagnose(ctx, c.Args().Slice(), program, o, c.String("label"), stderr)
 	return after, before, err
@@ -267,4 +274,27 @@ func readShare(text string) (float64, error) {
 		return 0, fmt.Errorf("doctor: -fail-above is %q; it must be a share of the CPU between 0 and 1, or 0%% and 100%%", text)
 	}
 	return share, nil
+}
+
+// readPer reads how operations are counted, before and after: a counter's name, a number, or two
+// numbers if two states are compared.
+func readPer(text string, both bool) (per [2]evidence.Per, err error) {
+	if text == "" {
+		return per, nil
+	}
+	numbers := strings.Split(text, ",")
+	for i := range per {
+		v, err := strconv.ParseFloat(strings.TrimSpace(numbers[min(i, len(numbers)-1)]), 64)
+		if err != nil {
+			return [2]evidence.Per{{Counter: text}, {Counter: text}}, nil
+		}
+		if !(v > 0 && v < 1e18) || len(numbers) > 2 {
+			return per, fmt.Errorf("doctor: -per is %q; it must be the name of a counter, or a number of operations above 0", text)
+		}
+		per[i].Number = v
+	}
+	if len(numbers) > 1 && !both {
+		return per, fmt.Errorf("doctor: -per is %q; two numbers need -before, for the state before the change and that after it", text)
+	}
+	return per, nil
 }

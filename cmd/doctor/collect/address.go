@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -35,6 +34,10 @@ func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
 	if _, err := c.get(ctx, server, debugport.Pprof+"/", 0); err != nil {
 		return err
 	}
+	counter, err := c.findCounter(ctx, server)
+	if err != nil {
+		return err
+	}
 	metrics := c.metricsPath(ctx, server)
 	before, err := c.heap(ctx, server, fileHeap0)
 	if err != nil {
@@ -46,7 +49,7 @@ func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
 	if err := c.settled(ctx, server, &c.ev.Metrics[0]); err != nil {
 		return err
 	}
-	if err := c.cpu(ctx, server); err != nil {
+	if err := c.profile(ctx, server, counter); err != nil {
 		return err
 	}
 	if c.ev.Metrics[1], err = c.metrics(ctx, server, metrics); err != nil {
@@ -59,6 +62,7 @@ func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
 	if err := c.settled(ctx, server, &c.ev.Metrics[1]); err != nil {
 		return err
 	}
+	c.addReadings()
 	for i, name := range []string{fileMetric0, fileMetric1} {
 		if err := c.keepMetrics(name, c.ev.Metrics[i]); err != nil {
 			return err
@@ -72,6 +76,17 @@ func (c *collector) watch(ctx context.Context, server *debugport.Server) error {
 		c.ev.Window = time.Duration(after.TimeNanos - before.TimeNanos) // both by the program's clock
 	}
 	return nil
+}
+
+// profile takes the CPU profile, and reads the counter of operations right before and right after it.
+func (c *collector) profile(ctx context.Context, server *debugport.Server, counter *counterPort) error {
+	if err := c.count(ctx, counter, 0); err != nil {
+		return err
+	}
+	if err := c.cpu(ctx, server); err != nil {
+		return err
+	}
+	return c.count(ctx, counter, 1)
 }
 
 // cpu takes the CPU profile and shows the progress.
@@ -260,9 +275,6 @@ func (c *collector) get(ctx context.Context, server *debugport.Server, path stri
 	}
 	return data, nil
 }
-
-// isMissing reports whether the program does not serve the path.
-func isMissing(err error) bool { return debugport.Status(err) == http.StatusNotFound }
 
 // serviceModule is the module of the sample service.
 const serviceModule = "github.com/freehold-go/freehold/cmd"

@@ -31,6 +31,11 @@ func From(ctx context.Context, inputs, command []string, o Options) (*evidence.E
 		c.Output = io.Discard
 	}
 	c.Output = &lockedWriter{out: c.Output}
+	var err error
+	c.ev.Per = c.Per
+	if c.perAddress, c.ev.Per.Counter, err = splitPer(c.Per.Counter); err != nil {
+		return nil, err
+	}
 	if err := c.from(ctx, inputs, command); err != nil {
 		return nil, err
 	}
@@ -39,6 +44,9 @@ func From(ctx context.Context, inputs, command []string, o Options) (*evidence.E
 	}
 	if err := c.save(); err != nil {
 		return nil, err
+	}
+	if _, err := c.ev.Work(); err != nil {
+		return nil, fmt.Errorf("doctor: -per: %s: %w", c.ev.Source, err)
 	}
 	return c.ev, nil
 }
@@ -55,6 +63,9 @@ func (c *collector) from(ctx context.Context, inputs, command []string) error {
 		return err
 	}
 	if err := c.checkMix(in, command); err != nil {
+		return err
+	}
+	if err := c.checkPer(in, command); err != nil {
 		return err
 	}
 	c.sources = append(c.sources, in.named...)
@@ -134,6 +145,21 @@ func (c *collector) checkMix(in sorted, command []string) error {
 	return errors.New("doctor: -bench needs a package, such as ./ or example.com/module/package")
 }
 
+// checkPer refuses a way to count operations that the inputs do not allow.
+func (c *collector) checkPer(in sorted, command []string) error {
+	switch {
+	case c.Per == evidence.Per{}:
+		return nil
+	case len(in.packages) > 0:
+		return errors.New("doctor: -per: benchmarks count their operations themselves; leave it out")
+	case c.Per.Number > 0 && len(in.addresses) > 0:
+		return errors.New("doctor: -per: the number of operations in the window of a running program is not known before; name a counter of its /metrics or /debug/vars")
+	case c.Per.Counter != "" && len(command) > 0 && len(in.addresses) == 0:
+		return errors.New("doctor: -per: the counters of a command are read at its address, so give that as well, or give the number of operations of the whole run")
+	}
+	return nil
+}
+
 // noSuchInput is the error for an input that does not exist. It says what the user may have meant.
 func noSuchInput(input string) error {
 	switch {
@@ -146,10 +172,10 @@ func noSuchInput(input string) error {
 }
 
 // evidenceEndings are the endings of file names that mark evidence in a folder.
-var evidenceEndings = []string{".pb.gz", ".pb", ".prof", ".pprof", "metrics.json", fileMetric0, fileMetric1, "vars.json", "gctrace.txt"}
+var evidenceEndings = []string{".pb.gz", ".pb", ".prof", ".pprof", "metrics.json", fileMetric0, fileMetric1, "vars.json", "vars0.json", "vars1.json", "gctrace.txt", ".prom"}
 
 // evidenceTexts are the patterns of names of texts in a folder that are evidence.
-var evidenceTexts = []string{"heap*.txt"}
+var evidenceTexts = []string{"heap*.txt", "metrics*.txt"}
 
 // isEvidence reports whether a file of a folder is evidence, by its name.
 func isEvidence(name string) bool {

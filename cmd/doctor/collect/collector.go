@@ -28,6 +28,9 @@ type Options struct {
 	// Save is a folder into which all that was collected is written, "" for none. Naming it as an
 	// input reads it again.
 	Save string
+	// Per says how operations are counted. A counter of another port has its address in front:
+	// "http://host:9090/metrics#http_requests_total".
+	Per evidence.Per
 	// Server says how to reach the program at an address: certificates, headers, timeout.
 	Server debugport.Options
 	// Stdin is read for the input "-".
@@ -63,6 +66,10 @@ type collector struct {
 	pieces  []piece
 	sources []string
 	curve   []float64 // the bytes in use during the CPU profile
+	// perAddress is the address in front of the counter of Per, "" for the program's own, and readings
+	// are what was read of the counter at both ends of the CPU profile.
+	perAddress string
+	readings   [2]evidence.Metrics
 }
 
 // A piece is the content of one file of evidence.

@@ -22,6 +22,9 @@ func (t *textWriter) changes(r, before *doctor.Report) {
 		tw.AppendRow(table.Row{c.Name, c.Before, c.After})
 	}
 	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	if note := unlikeLoads(r, before); note != "" {
+		t.wrap("", "  ", note)
+	}
 	for _, m := range []struct {
 		word string
 		list []string
@@ -32,17 +35,14 @@ func (t *textWriter) changes(r, before *doctor.Report) {
 	}
 }
 
-// A change is a figure before and after.
-type change struct{ Name, Before, After string }
-
 // compared are the figures of two reports that show whether the change was an improvement.
 func compared(r, before *doctor.Report) []change {
-	list := []change{
+	list := append(comparedPerOperation(r.PerOperation, before.PerOperation), []change{
 		{"collector, of the CPU", terminal.Percent(before.GCShare), terminal.Percent(r.GCShare)},
 		{"allocation, of the CPU", terminal.Percent(before.AllocShare), terminal.Percent(r.AllocShare)},
 		{"can be won back", terminal.Percent(before.WinnableShare), terminal.Percent(r.WinnableShare)},
 		{"findings", fmt.Sprint(worthAChange(before)), fmt.Sprint(worthAChange(r))},
-	}
+	}...)
 	old := map[string]string{}
 	for _, f := range heapFigures(before.Heap) {
 		old[f.Name] = f.Value

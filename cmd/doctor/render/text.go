@@ -34,6 +34,7 @@ func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 		t.classes(r)
 	}
 	t.heap(r)
+	t.perOperation(r.PerOperation)
 	t.allocators(r)
 	t.labels(r)
 	if before != nil {
