@@ -267,11 +267,20 @@ func (c *cloner) copyInterface(from, to unsafex.Ptr) {
 	case p == nil:
 		panic(c.changed())
 	case p.direct:
+		clearInterface(to)
 		c.copyUnit(p, data, unsafex.Add(to, wordSize))
 	default:
 		put(unsafex.Add(to, wordSize), c.follow(load(data), p, 1))
 	}
 	put(to, word)
+}
+
+// clearInterface makes the interface at to nil before a value is copied into it. New memory of a type
+// with pointers is zero unless a stale pointer wrote to it. A copy writes no pointer that is nil, and
+// the second word of the interface that was written leads to a value of another type.
+func clearInterface(to unsafex.Ptr) {
+	put(to, nil)
+	put(unsafex.Add(to, wordSize), nil)
 }
 
 // empty is where pointers to no bytes lead.

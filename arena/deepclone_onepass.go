@@ -308,6 +308,7 @@ func (c *cloner) interfaceOnce(o *op, from, to unsafex.Ptr) {
 	case p == nil:
 		return
 	case p.direct:
+		clearInterface(to)
 		c.copyOnce(p, data, unsafex.Add(to, wordSize))
 	case p.size == 0:
 		put(unsafex.Add(to, wordSize), unsafex.PtrOf(&empty))

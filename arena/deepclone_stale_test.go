@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -176,6 +177,49 @@ func TestDeepCloneStaleEnds(t *testing.T) {
 				t.Errorf("the clone of %d nodes with a stale one took %d bytes", length+1, s.Held-held)
 			}
 			a.Free()
+		}
+	}
+}
+
+// scribbled is a variable of an arena that was reset, and the value that a stale pointer writes there.
+type scribbled struct {
+	value  any
+	method fmt.Stringer
+	self   *any // Leads to value in a scribbled that is copied the long way.
+}
+
+// TestDeepCloneStaleWrites: a stale pointer has written interfaces to the memory that the clone gets.
+// An interface in the clone that holds a nil must not keep their pointers: they lead to values of
+// another type.
+func TestDeepCloneStaleWrites(t *testing.T) {
+	testenv.MisusesMemory(t)
+	if debugmode.On() {
+		t.Skip("the debug modes keep the memory")
+	}
+	type other struct{ n [4]uintptr }
+	for name, kind := range map[string]func() *Arena{"arena": NewArena, "shared": NewShared} {
+		for what, value := range map[string]any{
+			"pointer": (*other)(nil), "map": map[int]int(nil), "channel": (chan int)(nil), "function": (func())(nil),
+			"array": [1]*other{}, "struct": struct{ p *other }{},
+		} {
+			for _, inner := range []bool{false, true} {
+				a := kind()
+				stale := New[scribbled](a)
+				a.Reset(Keep)
+				stale.value, stale.method = &colossus{}, &colossus{}
+				w := &scribbled{value: value, method: (*colossus)(nil)}
+				if inner {
+					w.self = &w.value
+				}
+				c := DeepClone(a, w)
+				if word := loadWord(unsafex.PtrOf(&c.value), 1); word != 0 || fmt.Sprintf("%T", c.value) != fmt.Sprintf("%T", value) {
+					t.Errorf("%s, %s, interior pointer %v: the copy of a nil is a %T with the address %#x", name, what, inner, c.value, word)
+				}
+				if c.method.(*colossus) != nil {
+					t.Errorf("%s, interior pointer %v: the copy of a nil in an interface with methods is not nil", name, inner)
+				}
+				runtime.KeepAlive(stale)
+			}
 		}
 	}
 }
