@@ -30,7 +30,10 @@ func diagnose(a *account) *Report {
 			r.Classes = append(r.Classes, ClassShare{Name: stack.Class(c).String(), Share: share})
 		}
 	}
-	r.PerOperation = a.perOperation(r.GCShare, r.AllocShare)
+	r.Benchmarks = benchmarks(a.ev)
+	if r.PerOperation = a.perOperation(r.GCShare, r.AllocShare); r.PerOperation == nil && a.ev.Per == (evidence.Per{}) {
+		r.PerOperation = a.perBenchmark(r.GCShare, r.AllocShare)
+	}
 	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })
 	for _, known := range recognisers {
 		// The shares of an idle program are too small to matter, except that of its profiler.
@@ -49,7 +52,7 @@ func diagnose(a *account) *Report {
 	r.WinnableShare = a.winnable(r.Findings)
 	r.divide(a)
 	r.Verdict = a.verdict(r)
-	r.Missing = append(r.Missing, a.missingSource()...) // it changes no figure, so it does not count for the confidence
+	r.Missing = append(append(r.Missing, a.missingSource()...), a.missingBenchmark()...) // they change no figure, so they do not count for the confidence
 	return r
 }
 

@@ -39,6 +39,8 @@ type Report struct {
 	// Allocators are the lines that allocate most and hold most, in a report on heap profiles without a
 	// CPU profile.
 	Allocators []Allocator `json:"allocators,omitempty"`
+	// Benchmarks are the results of go test -bench, the one first that allocates most bytes a second.
+	Benchmarks []BenchmarkCost `json:"benchmarks,omitempty"`
 	// LabelKeys are the labels of the CPU profile, those first that divide the time best. Labels is the
 	// division by the label that was chosen, nil if none was.
 	LabelKeys []LabelKey  `json:"label_keys,omitempty"`

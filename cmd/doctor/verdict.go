@@ -25,7 +25,10 @@ const (
 func (a *account) missing() []Missing {
 	list := []Missing{}
 	e := a.ev
+	benches := benchmarks(e)
 	switch {
+	case e.CPU == nil && len(benches) > 0:
+		list = append(list, Missing{"CPU profile", "it shows the cost of allocation and collection, and the lines that cause it", profileBenchmark(benches)})
 	case e.CPU == nil:
 		list = append(list, Missing{"CPU profile", "it shows the cost of allocation and collection, and the lines that cause it; without it no gain is known",
 			"curl -o cpu.pb.gz 'http://HOST:6060/debug/pprof/profile?seconds=30', or go test -bench=. -cpuprofile cpu.pb.gz"})
@@ -34,6 +37,7 @@ func (a *account) missing() []Missing {
 			"profile for longer, or under more load: /debug/pprof/profile?seconds=60"})
 	}
 	switch {
+	case e.CPU == nil && e.Heap[1] == nil && len(benches) > 0: // The commands above make one.
 	case e.Heap[1] == nil:
 		list = append(list, Missing{"heap profile", "it shows how much each line allocates, and which data lives; the cost of marking is charged by it",
 			"curl -o heap.pb.gz http://HOST:6060/debug/pprof/heap, at the start and at the end of the CPU profile; or go test -bench=. -memprofile heap.pb.gz"})
@@ -45,6 +49,9 @@ func (a *account) missing() []Missing {
 			"take /debug/pprof/heap before and after the CPU profile"})
 	case a.window == 0:
 		list = append(list, Missing{"time between the heap profiles", "without it the age of objects is unknown", "give profiles that runtime/pprof wrote: they contain their time"})
+	}
+	if e.CPU == nil && len(benches) > 0 {
+		return list // The commands above make a trace, too.
 	}
 	_, live := a.metric(evidence.MetricLiveHeap)
 	_, scan := a.metric(evidence.MetricScanHeap)
@@ -154,6 +161,9 @@ func (a *account) verdictWithoutCPU() string {
 	}
 	if part < 0 && a.ev.Heap[1] != nil {
 		return a.verdictAllocators()
+	}
+	if list := benchmarks(a.ev); part < 0 && len(list) > 0 {
+		return verdictBenchmarks(list)
 	}
 	if part < 0 {
 		return "The cost is unknown: there is no CPU profile."

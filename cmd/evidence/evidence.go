@@ -30,6 +30,8 @@ type Evidence struct {
 	Metrics [2]Metrics
 	// Trace is the output of GODEBUG=gctrace=1.
 	Trace *GCTrace
+	// Benchmarks are the results of go test -bench.
+	Benchmarks []Benchmark
 	// Main is the path of the program's main module, "" if that is not known. A site's owner is the
 	// first frame in it.
 	Main string

@@ -21,6 +21,7 @@ const MaxInput = 512 << 20
 //   - a difference of two heap profiles (/debug/pprof/heap?seconds=N),
 //   - the lines of GODEBUG=gctrace=1 in a log,
 //   - the text form of a heap profile (/debug/pprof/heap?debug=1) with the memory statistics at its end; beside a binary heap profile only the statistics count,
+//   - the output of go test -bench, also with -json,
 //   - the JSON of gctune.Handler or of /debug/vars, or the text of /metrics in Prometheus's format; two of a kind are the ends of a window.
 //
 // An input with the contents of an earlier one is left out, which [Evidence.Problems] mentions.
@@ -66,19 +67,28 @@ func (e *Evidence) add(name string, data []byte) error {
 	case bytes.HasPrefix(data, []byte("heap profile: ")):
 		return e.addHeapText(data)
 	case bytes.TrimLeft(data, " \t\r\n")[0] == '{':
-		return e.addJSON(data)
+		return e.addJSON(name, data)
 	}
 	if isText(data) {
 		if isPrometheus(data) {
 			return e.addPrometheus(data)
 		}
-		if trace := parseTrace(data); trace != nil {
-			e.addTrace(trace)
-			return nil
-		}
-		return inputError("text without a line of the collector's trace; run the program with GODEBUG=gctrace=1 and keep its standard error")
+		return e.addText(name, data)
 	}
 	return e.addProfile(data)
+}
+
+// addText reads a log with the collector's trace, the output of benchmarks, or both.
+func (e *Evidence) addText(name string, data []byte) error {
+	trace := parseTrace(data)
+	if trace != nil {
+		e.addTrace(trace)
+	}
+	if e.addBenchmarks(name, data) || trace != nil {
+		return nil
+	}
+	return inputError("text without a line of the collector's trace, without results of benchmarks and without metrics; run the program with GODEBUG=gctrace=1 and keep its standard error, " +
+		"or keep the output of go test -bench . -benchmem")
 }
 
 // uncompressed decompresses data in gzip's format, and returns other data as it is.
@@ -130,7 +140,10 @@ func isText(data []byte) bool {
 }
 
 // addJSON recognises the kind of document by its fields.
-func (e *Evidence) addJSON(data []byte) error {
+func (e *Evidence) addJSON(name string, data []byte) error {
+	if text := outputOfJSON(data); text != nil {
+		return e.addText(name, text)
+	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
 		if trace := parseTrace(data); trace != nil { // a log whose own lines are JSON

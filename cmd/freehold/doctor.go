@@ -114,7 +114,7 @@ func runDoctor(ctx context.Context, c *cli.Command, program []string) error {
 	if failure := after.evidence.Failure; failure != "" {
 		return cli.Exit("doctor: the program failed: "+failure+"; the report covers the time before", exitFailed)
 	}
-	if after.report.Confidence == doctor.None && len(after.report.Allocators) == 0 {
+	if after.report.Confidence == doctor.None && len(after.report.Allocators) == 0 && len(after.report.Benchmarks) == 0 {
 		return cli.Exit("doctor: no answer; the report names the missing evidence", exitNoIdea)
 	}
 	if c.IsSet("fail-above") {

@@ -98,6 +98,10 @@ func (c *collector) runBenchmarks(ctx context.Context, pkg goPackage, binary, di
 			return err
 		}
 	}
+	// Output of the benchmarks themselves can hide their results. The report is whole without them.
+	if err := c.read("the output of "+pkg.path, out.Bytes()); err == nil {
+		c.keep(fileBench, out.Bytes())
+	}
 	if len(traced.Trace()) > 0 {
 		if err := c.trace([]string{pkg.path}, traced); err != nil {
 			return err

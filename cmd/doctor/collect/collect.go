@@ -175,7 +175,7 @@ func noSuchInput(input string) error {
 var evidenceEndings = []string{".pb.gz", ".pb", ".prof", ".pprof", "metrics.json", fileMetric0, fileMetric1, "vars.json", "vars0.json", "vars1.json", "gctrace.txt", ".prom"}
 
 // evidenceTexts are the patterns of names of texts in a folder that are evidence.
-var evidenceTexts = []string{"heap*.txt", "metrics*.txt"}
+var evidenceTexts = []string{"heap*.txt", "metrics*.txt", "bench*.txt"}
 
 // isEvidence reports whether a file of a folder is evidence, by its name.
 func isEvidence(name string) bool {

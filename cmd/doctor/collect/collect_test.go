@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"strings"
@@ -236,6 +237,12 @@ func BenchmarkUntimed(b *testing.B) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(e.Benchmarks) != 1 || e.Benchmarks[0].Name != "BenchmarkFields" || e.Benchmarks[0].Package != "example.com/words" || !e.Benchmarks[0].Runs[0].Memory {
+		t.Errorf("the results are %+v", e.Benchmarks)
+	}
+	if again := collected(t, []string{kept}, nil, Options{}); !reflect.DeepEqual(again.Benchmarks, e.Benchmarks) {
+		t.Errorf("the results %+v were kept as %+v", e.Benchmarks, again.Benchmarks)
 	}
 	if e.Main != "example.com/words" || e.Source != "example.com/words -bench Fields" || e.Root != dir && e.Root != root {
 		t.Errorf("main %q, source %q, root %q", e.Main, e.Source, e.Root)

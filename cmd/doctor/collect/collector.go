@@ -87,6 +87,7 @@ const (
 	fileMetric0 = "metrics0.json"
 	fileMetric1 = "metrics1.json"
 	fileTrace   = "gctrace.txt"
+	fileBench   = "bench.txt"
 )
 
 // readFrom takes a piece of evidence of unknown kind and size.

@@ -37,7 +37,11 @@ func (t *textWriter) changes(r, before *doctor.Report) {
 
 // compared are the figures of two reports that show whether the change was an improvement.
 func compared(r, before *doctor.Report) []change {
-	list := append(comparedPerOperation(r.PerOperation, before.PerOperation), []change{
+	list := append(comparedBenchmarks(r, before), comparedPerOperation(r.PerOperation, before.PerOperation)...)
+	if r.Confidence == doctor.None && before.Confidence == doctor.None && len(list) > 0 {
+		return list // the benchmarks are all that is known
+	}
+	list = append(list, []change{
 		{"collector, of the CPU", terminal.Percent(before.GCShare), terminal.Percent(r.GCShare)},
 		{"allocation, of the CPU", terminal.Percent(before.AllocShare), terminal.Percent(r.AllocShare)},
 		{"can be won back", terminal.Percent(before.WinnableShare), terminal.Percent(r.WinnableShare)},

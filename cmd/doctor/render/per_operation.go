@@ -61,9 +61,9 @@ func comparedPerOperation(p, before *doctor.PerOperation) (list []change) {
 }
 
 // unlikeLoads says that two reports without a count of operations may be of different loads, "" if
-// both have one or none has CPU times.
+// both have one, both are of benchmarks, or one lacks CPU times.
 func unlikeLoads(r, before *doctor.Report) string {
-	if r.PerOperation != nil && before.PerOperation != nil || r.CPUSeconds == 0 || before.CPUSeconds == 0 {
+	if r.PerOperation != nil && before.PerOperation != nil || len(r.Benchmarks) > 0 && len(before.Benchmarks) > 0 || r.CPUSeconds == 0 || before.CPUSeconds == 0 {
 		return ""
 	}
 	load := func(r *doctor.Report) string {

@@ -234,7 +234,7 @@ func TestJSONDocumented(t *testing.T) {
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[withBefore](), reflect.TypeFor[doctor.Report](), reflect.TypeFor[doctor.Missing](), reflect.TypeFor[doctor.ClassShare](),
 		reflect.TypeFor[doctor.HeapState](), reflect.TypeFor[doctor.Finding](), reflect.TypeFor[doctor.Site](), reflect.TypeFor[doctor.Gain](), reflect.TypeFor[doctor.Remedy](),
-		reflect.TypeFor[doctor.LabelKey](), reflect.TypeFor[doctor.LabelSplit](), reflect.TypeFor[doctor.LabelCost](), reflect.TypeFor[doctor.PerOperation](),
+		reflect.TypeFor[doctor.LabelKey](), reflect.TypeFor[doctor.LabelSplit](), reflect.TypeFor[doctor.LabelCost](), reflect.TypeFor[doctor.PerOperation](), reflect.TypeFor[doctor.BenchmarkCost](),
 	} {
 		for i := range of.NumField() {
 			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")

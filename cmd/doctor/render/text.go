@@ -36,6 +36,7 @@ func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 	t.heap(r)
 	t.perOperation(r.PerOperation)
 	t.allocators(r)
+	t.benchmarks(r)
 	t.labels(r)
 	if before != nil {
 		t.changes(r, before)

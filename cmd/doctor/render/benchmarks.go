@@ -1,0 +1,71 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/freehold-go/freehold/cmd/doctor"
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// mostBenchmarks is how many benchmarks the screen has.
+const mostBenchmarks = 5
+
+// benchmarks shows the benchmarks that allocate most bytes a second.
+func (t *textWriter) benchmarks(r *doctor.Report) {
+	if len(r.Benchmarks) == 0 {
+		return
+	}
+	tw := terminal.NewTable()
+	tw.AppendHeader(table.Row{"benchmark", "time/op", "fastest to slowest", "runs", "bytes/op", "objects/op", "bytes/s", "GC/s ¹"})
+	var configs []table.ColumnConfig
+	for n := 2; n <= 8; n++ {
+		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	tw.SetColumnConfigs(configs)
+	shown := r.Benchmarks[:min(len(r.Benchmarks), mostBenchmarks)]
+	for _, b := range shown {
+		bytes, objects, rate, cycles := "?", "?", "?", "?"
+		if b.Memory {
+			bytes, objects, rate, cycles = terminal.Bytes(b.AllocBytes), terminal.Count(b.AllocObjects), terminal.Bytes(b.AllocBytesPerSecond), terminal.Quantity(b.CyclesPerSecond)
+		}
+		low, high := terminal.NanosecondsOf(b.Fastest*1e9, b.Slowest*1e9)
+		tw.AppendRow(table.Row{text.Snip(b.Name, max(t.Width-86, 24), "…"), terminal.Nanoseconds(b.Seconds * 1e9), low + " to " + high, b.Runs, bytes, objects, rate, cycles})
+	}
+	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	note := "¹ collections a second at GOGC=100, at least, while less than 4 MiB lives: Go then collects before 4 MiB more are allocated. More live data makes them rarer and longer."
+	if n := len(r.Benchmarks) - len(shown); n > 0 {
+		note += fmt.Sprintf(" The object of -json has %s more.", plural(n, "benchmark"))
+	}
+	t.wrap("", "  ", note)
+}
+
+// comparedBenchmarks are the figures of the benchmarks that both reports have.
+func comparedBenchmarks(r, before *doctor.Report) (list []change) {
+	for _, c := range doctor.CompareBenchmarks(before, r) {
+		write := terminal.Count
+		switch c.Unit {
+		case "sec/op":
+			write = func(s float64) string { return terminal.Nanoseconds(s * 1e9) }
+		case "B/op":
+			write = terminal.Bytes
+		}
+		sure := fmt.Sprintf("p=%.3f", c.P)
+		switch {
+		case c.Before == c.After:
+			sure = "equal"
+		case c.Few:
+			sure = "too few runs: -count 10"
+		case !c.Sure:
+			sure = "not sure, " + sure
+		}
+		ratio := ""
+		if c.Before > 0 && c.After != c.Before {
+			ratio = terminal.Ratio(c.After/c.Before) + ", "
+		}
+		list = append(list, change{c.Name + " " + c.Unit, write(c.Before), fmt.Sprintf("%s (%s%s)", write(c.After), ratio, sure)})
+	}
+	return list
+}
