@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -58,13 +59,13 @@ func (o *outcome) rightSign() bool {
 }
 
 // judge has the doctor read what a run kept, and compares.
-func judge(dir string, p program) (*outcome, error) {
+func judge(ctx context.Context, dir string, p program) (*outcome, error) {
 	o := &outcome{program: p, dir: dir}
 	var err error
 	if o.runs, err = readRuns(filepath.Join(dir, runsFile)); err != nil {
 		return nil, err
 	}
-	before, err := diagnose(dir, p, false)
+	before, err := diagnose(ctx, dir, p, false)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func judge(dir string, p program) (*outcome, error) {
 	if i := slices.IndexFunc(before.Findings, func(f doctor.Finding) bool { return f.ID == p.finding }); i >= 0 {
 		o.found, o.gain = true, before.Findings[i].Gain
 	}
-	after, err := diagnose(dir, p, true)
+	after, err := diagnose(ctx, dir, p, true)
 	if err != nil {
 		return nil, err
 	}

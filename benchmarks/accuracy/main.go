@@ -65,7 +65,7 @@ func command() (bad bool, err error) {
 
 	if *judge != "" {
 		o.keep = *judge
-		return report(o)
+		return report(ctx, o)
 	}
 	if *add != "" {
 		o.keep, o.add = *add, true
@@ -97,5 +97,5 @@ func runAll(ctx context.Context, o options) (bad bool, err error) {
 		}
 		fmt.Fprintln(os.Stderr)
 	}
-	return report(o)
+	return report(ctx, o)
 }

@@ -113,7 +113,7 @@ func (h *harness) profile(p program, dir string) (r runs, err error) {
 	if _, err := h.child(p, false, filepath.Join(dir, "before"), h.scale); err != nil || p.finding == "" {
 		return r, err
 	}
-	before, err := diagnose(dir, p, false)
+	before, err := diagnose(h.ctx, dir, p, false)
 	if err != nil {
 		return r, err
 	}
@@ -192,7 +192,7 @@ var proposals = map[string]string{
 }
 
 // diagnose reads the profiles of one form, as files given to the doctor.
-func diagnose(dir string, p program, after bool) (*doctor.Report, error) {
+func diagnose(ctx context.Context, dir string, p program, after bool) (*doctor.Report, error) {
 	form := "before"
 	if after {
 		form = "after"
@@ -202,7 +202,7 @@ func diagnose(dir string, p program, after bool) (*doctor.Report, error) {
 		return nil, err
 	}
 	e.Source = p.name + ", " + form + " the change"
-	return doctor.Diagnose(e), nil
+	return doctor.Diagnose(ctx, e), nil
 }
 
 func evidenceIn(dir string) (*evidence.Evidence, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -14,9 +15,9 @@ import (
 
 // report judges all programs that were kept, prints the tables, and reports whether a bar is
 // missed.
-func report(o options) (bad bool, err error) {
+func report(ctx context.Context, o options) (bad bool, err error) {
 	name := func(p program) string { return p.name }
-	outcomes, missing, err := proof.Outcomes(selected(o.run), name, func(p program) (*outcome, error) { return judge(filepath.Join(o.keep, p.name), p) })
+	outcomes, missing, err := proof.Outcomes(selected(o.run), name, func(p program) (*outcome, error) { return judge(ctx, filepath.Join(o.keep, p.name), p) })
 	if err != nil {
 		return false, err
 	}

@@ -57,7 +57,7 @@ func diagnose(ctx context.Context, dir string) (*doctor.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return doctor.Diagnose(e), nil
+	return doctor.Diagnose(ctx, e), nil
 }
 
 // first is what the report puts first. A finding about settings stands for the rows of settings.

@@ -169,7 +169,7 @@ func (s *server) watch(ctx context.Context, window time.Duration) (sample, error
 	}
 	cpu := cpuSeconds(e.CPU) / profiled
 	values[MeasureCPU] = cpu
-	values[MeasureGCCPU] = doctor.Diagnose(e).GCShare * cpu
+	values[MeasureGCCPU] = doctor.Diagnose(ctx, e).GCShare * cpu
 	addDifferences(values, before, after, work)
 	return values, nil
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/doctor/source"
@@ -220,15 +221,16 @@ func (a *account) between() time.Duration {
 
 // lazySource is an account's source, read when a recogniser first asks for it.
 type lazySource struct {
+	ctx    context.Context // of the diagnosis
 	tried  bool
 	module *source.Module
 	err    error
-	limit  time.Duration // how long reading it may take
+	limit  time.Duration // how long reading its types may take, and its escapes
 }
 
 // sourceLimit is how long reading the source may take. Tests set more: with an empty build cache
 // the go command compiles the imports.
-const sourceLimit = 60 * time.Second
+const sourceLimit = 20 * time.Second
 
 // uncollected reports whether the program is known to have run without a collection.
 func (a *account) uncollected() bool {

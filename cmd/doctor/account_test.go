@@ -80,14 +80,14 @@ func TestVerdictOfTrace(t *testing.T) {
 	if err := e.Read("log", strings.NewReader(profiletest.TraceText)); err != nil {
 		t.Fatal(err)
 	}
-	r := Diagnose(&e)
+	r := Diagnose(t.Context(), &e)
 	if r.Confidence != None || !strings.Contains(r.Verdict, "8.0 %") {
 		t.Errorf("confidence %s, verdict %q; want none, and the trace's 8.0 %%", r.Confidence, r.Verdict)
 	}
 	// With the time of the process the times of the trace have something to be a share of: 31.6 ms
 	// of 316 ms.
 	e.Metrics[1].Set(evidence.MetricProcessCPU, 0.31586)
-	if r := Diagnose(&e); r.GCShare < 0.0995 || r.GCShare > 0.1005 {
+	if r := Diagnose(t.Context(), &e); r.GCShare < 0.0995 || r.GCShare > 0.1005 {
 		t.Errorf("the collector's share is %.4f, want 0.100", r.GCShare)
 	}
 }
@@ -102,7 +102,7 @@ func FuzzDiagnose(f *testing.F) {
 		for _, data := range [][]byte{one, two} {
 			_ = e.ReadBytes("file", data) // most of it is nothing that can be read
 		}
-		r := Diagnose(&e)
+		r := Diagnose(t.Context(), &e)
 		if r.Verdict == "" {
 			t.Error("no verdict")
 		}

@@ -16,7 +16,7 @@ func TestAllocators(t *testing.T) {
 	}
 	e := f.evidence()
 	e.CPU = nil
-	r := Diagnose(e)
+	r := Diagnose(t.Context(), e)
 	want := "The cost is unknown: there is no CPU profile. main.big allocates "
 	if !strings.HasPrefix(r.Verdict, want) || !strings.Contains(r.Verdict, "main.many allocates ") || !strings.Contains(r.Verdict, "main.kept holds 100 % of the bytes in use.") {
 		t.Error(r.Verdict)
@@ -31,7 +31,7 @@ func TestAllocators(t *testing.T) {
 	if len(r.Findings) != 0 || r.WinnableShare != 0 || len(r.Missing) == 0 || r.Missing[0].What != "CPU profile" {
 		t.Errorf("findings %v, missing %v", r.Findings, r.Missing)
 	}
-	if e := newFake().evidence(); Diagnose(e).Allocators != nil {
+	if e := newFake().evidence(); Diagnose(t.Context(), e).Allocators != nil {
 		t.Error("a report on a CPU profile lists allocators")
 	}
 }

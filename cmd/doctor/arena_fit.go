@@ -89,7 +89,7 @@ func (a *account) leaves(s *site) bool {
 		return true
 	}
 	if m := a.sources(); m != nil && s.at.User {
-		reason := m.EscapeReason(s.at, source.KindOf(s.entries))
+		reason := m.EscapeReason(a.src.ctx, s.at, source.KindOf(s.entries))
 		return strings.HasSuffix(reason, "(send)") || strings.Contains(reason, "captured by a closure")
 	}
 	return false

@@ -38,7 +38,7 @@ func TestAttributedTotal(t *testing.T) {
 		if r.IntN(2) > 0 {
 			with(e, map[string]float64{evidence.MetricScanHeap: float64(r.IntN(1e8)), evidence.MetricScanStack: float64(r.IntN(1e6)), evidence.MetricLiveHeap: 1e8})
 		}
-		if _, err := json.Marshal(Diagnose(e)); err != nil {
+		if _, err := json.Marshal(Diagnose(t.Context(), e)); err != nil {
 			t.Fatalf("round %d: the report is no JSON: %v", round, err)
 		}
 		p := Attributed(e)

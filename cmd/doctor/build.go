@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 func newAccount(e *evidence.Evidence) *account {
 	b := &builder{
-		account: &account{ev: e, src: lazySource{limit: sourceLimit}, lines: source.NewLines(e.Root), code: stack.NewTable(e.Main, e.CPU, e.Heap[1], e.Heap[0])},
+		account: &account{ev: e, src: lazySource{ctx: context.Background(), limit: sourceLimit}, lines: source.NewLines(e.Root), code: stack.NewTable(e.Main, e.CPU, e.Heap[1], e.Heap[0])},
 		byKey:   map[siteKey]*site{}, weight: map[*site]float64{}, scanned: map[*site][2]float64{}, touched: map[siteKey]float64{},
 	}
 	b.traced, b.noInuse = e.Trace.Metrics(), e.NoInUse

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -9,8 +10,13 @@ import (
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
-// Diagnose reports the cost of a program's memory management, and the changes that win it back.
-func Diagnose(e *evidence.Evidence) *Report { return diagnose(newAccount(e)) }
+// Diagnose reports the cost of a program's memory management, and the changes that win it back. If
+// ctx ends, so do the compilers that read the program's source, and the report does without it.
+func Diagnose(ctx context.Context, e *evidence.Evidence) *Report {
+	a := newAccount(e)
+	a.src.ctx = ctx
+	return diagnose(a)
+}
 
 func diagnose(a *account) *Report {
 	r := &Report{

@@ -119,7 +119,7 @@ func TestPatterns(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			f := newFake()
 			values := c.before(f)
-			r := Diagnose(with(f.evidence(), values))
+			r := Diagnose(t.Context(), with(f.evidence(), values))
 			found := findingOf(r, c.id)
 			if found == nil {
 				t.Fatalf("not found; %s", list(r))
@@ -140,7 +140,7 @@ func TestPatterns(t *testing.T) {
 
 			f = newFake()
 			values = c.after(f)
-			r = Diagnose(with(f.evidence(), values))
+			r = Diagnose(t.Context(), with(f.evidence(), values))
 			if findingOf(r, c.id) != nil {
 				t.Errorf("found without its cause; %s", list(r))
 			}
@@ -199,7 +199,7 @@ func TestElsewhere(t *testing.T) {
 			f := newFake()
 			c.do(f)
 			f.Made("main.main", 1<<20, 1, 1)
-			r := Diagnose(f.evidence())
+			r := Diagnose(t.Context(), f.evidence())
 			if len(r.Findings) != 1 || r.Findings[0].ID != "not-gc" || r.WinnableShare != 0 {
 				t.Errorf("found: %s", list(r))
 			}
@@ -216,14 +216,14 @@ func TestVerdict(t *testing.T) {
 	f.Ran(newSmall+"main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 200)
 	f.Collector(100, 10)
 	f.Made("main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 50_000_000, 100)
-	r := Diagnose(f.evidence())
+	r := Diagnose(t.Context(), f.evidence())
 	if want := "Collection and allocation take 31 % of CPU; at most 29 % can be won back; one site causes 100 % of that cost."; r.Verdict != want {
 		t.Errorf("%q, want %q", r.Verdict, want)
 	}
 	if r.Confidence != Medium {
 		t.Errorf("confidence %s without metrics, want medium", r.Confidence)
 	}
-	if r := Diagnose(&evidence.Evidence{}); r.Confidence != None || r.Verdict != "The cost is unknown: there is no CPU profile." {
+	if r := Diagnose(t.Context(), &evidence.Evidence{}); r.Confidence != None || r.Verdict != "The cost is unknown: there is no CPU profile." {
 		t.Errorf("of nothing: %s, %q", r.Confidence, r.Verdict)
 	}
 }
@@ -295,7 +295,7 @@ func TestUnprofiled(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.e.Metrics = [2]evidence.Metrics{}
-			r := Diagnose(with(c.e, c.values))
+			r := Diagnose(t.Context(), with(c.e, c.values))
 			if r.Verdict != c.verdict {
 				t.Errorf("the verdict is %q, want %q", r.Verdict, c.verdict)
 			}

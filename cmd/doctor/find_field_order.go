@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"go/types"
 	"maps"
 	"slices"
 
@@ -22,12 +21,10 @@ const (
 
 // ordering is a struct type whose fields are in a costly order, and the sites that allocate it.
 type ordering struct {
-	typ      *types.Named
-	better   *types.Struct
-	from, to source.Layout
-	sites    []*site
-	saved    toll
-	bytes    float64 // saved per object or element, sizes of the allocator's classes counted
+	*source.Struct
+	sites []*site
+	saved toll
+	bytes float64 // saved per object or element, sizes of the allocator's classes counted
 }
 
 // findFieldOrder finds structs that matter and would be smaller, or have their pointers nearer to
@@ -41,21 +38,23 @@ func findFieldOrder(a *account) []Finding {
 	for _, s := range a.sites {
 		inuse += s.inuseBytes
 	}
-	known := map[*types.TypeName]*ordering{}
+	known := map[string]*ordering{} // by name and declaration: instances of a generic type have one
 	for _, s := range a.sites {
 		if s.allocBytes < fieldOrderBytes*a.allocBytes && s.inuseBytes < fieldOrderBytes*inuse {
 			continue
 		}
-		if m, sizes, ok := src.StructAt(s.at, func(h source.Kind, l source.Layout) bool { return fits(s, h, l) }); ok {
-			o := known[m.Type.(*types.Named).Obj()]
+		if m, ok := src.StructAt(s.at, func(h source.Kind, l source.Layout) bool { return fits(s, h, l) }); ok {
+			t := m.Type.Struct
+			key := t.Package + "." + t.Base + " " + t.Declared
+			o := known[key]
 			if o == nil {
-				o = newOrdering(m.Type.(*types.Named), sizes)
-				known[o.typ.Obj()] = o
+				o = &ordering{Struct: t}
+				known[key] = o
 			}
 			o.add(s, m)
 		}
 	}
-	list := slices.SortedFunc(maps.Values(known), func(o, p *ordering) int { return cmp.Compare(o.typ.String(), p.typ.String()) })
+	list := slices.SortedFunc(maps.Values(known), func(o, p *ordering) int { return cmp.Compare(o.Name, p.Name) })
 	var found []Finding
 	for _, o := range list {
 		g := a.gainOf(o.saved, 0)
@@ -65,12 +64,6 @@ func findFieldOrder(a *account) []Finding {
 	}
 	slices.SortStableFunc(found, func(f, g Finding) int { return cmp.Compare(g.Gain.Best(), f.Gain.Best()) })
 	return found
-}
-
-func newOrdering(t *types.Named, sizes types.Sizes) *ordering {
-	u := t.Underlying().(*types.Struct)
-	better := source.Reordered(u, sizes)
-	return &ordering{typ: t, better: better, from: source.LayoutOf(u, sizes), to: source.LayoutOf(better, sizes)}
 }
 
 // fits reports whether the site's objects can be of the type.
@@ -92,9 +85,9 @@ func fits(at *site, h source.Kind, l source.Layout) bool {
 
 // add counts what the better order saves at a site.
 func (o *ordering) add(s *site, m source.Expression) {
-	from, to := float64(o.from.Size), float64(o.to.Size)
+	from, to := float64(o.From.Size), float64(o.To.Size)
 	if m.Kind == source.KindNew || m.Kind == source.KindInterface {
-		from, to = float64(source.SizeClass(o.from.Size, o.from.Pointers > 0)), float64(source.SizeClass(o.to.Size, o.to.Pointers > 0))
+		from, to = float64(source.SizeClass(o.From.Size, o.From.Pointers > 0)), float64(source.SizeClass(o.To.Size, o.To.Pointers > 0))
 	}
 	smaller := 1 - to/from
 	o.bytes = max(o.bytes, from-to)
@@ -102,7 +95,7 @@ func (o *ordering) add(s *site, m source.Expression) {
 	// It reads a larger object up to its last pointer.
 	unread := s.inuseBytes * s.scan * smaller
 	if from > source.MaxHeaderless {
-		unread = s.inuseBytes / from * float64(o.from.Pointers-o.to.Pointers)
+		unread = s.inuseBytes / from * float64(o.From.Pointers-o.To.Pointers)
 	}
 	if smaller <= 0 && unread <= 0 {
 		return
@@ -112,26 +105,25 @@ func (o *ordering) add(s *site, m source.Expression) {
 }
 
 func (o *ordering) finding(a *account, g Gain, inuse float64) Finding {
-	name := o.typ.Obj().Name()
 	t := a.sum(o.sites)
 	f := a.finding(o.sites, g)
-	f.Evidence["type"] = o.typ.String()
-	f.Evidence["size_bytes"] = o.from.Size
-	f.Evidence["reordered_size_bytes"] = o.to.Size
-	f.Evidence["pointer_bytes"] = o.from.Pointers
-	f.Evidence["reordered_pointer_bytes"] = o.to.Pointers
+	f.Evidence["type"] = o.Name
+	f.Evidence["size_bytes"] = o.From.Size
+	f.Evidence["reordered_size_bytes"] = o.To.Size
+	f.Evidence["pointer_bytes"] = o.From.Pointers
+	f.Evidence["reordered_pointer_bytes"] = o.To.Pointers
 	if inuse > 0 {
 		f.Evidence["live_bytes_share"] = round(t.inuseBytes / inuse)
 		f.Evidence["saved_live_bytes"] = round(o.saved.inuseBytes)
 	}
 	f.Detail = fmt.Sprintf("%s takes %d bytes, and the collector reads the first %d. With its fields in another order it takes %d, and the collector reads %d.",
-		stack.ShortName(o.typ.Obj().Pkg().Path()+"."+name), o.from.Size, o.from.Pointers, o.to.Size, o.to.Pointers)
+		stack.ShortName(o.Package+"."+o.Base), o.From.Size, o.From.Pointers, o.To.Size, o.To.Pointers)
 	// Other remedies for these sites overlap little with this one, because most of the sites' cost
 	// stays.
 	f.Remedy = Remedy{
 		Text: "Put the fields in this order: pointers first, then from wide to narrow. Check the code that depends on the order: literals without field names, encoding/binary, C, " +
 			"and code that relies on neighbouring fields (cache lines, atomic access on 32 bits).",
-		Snippet: source.StructText(name, o.better, types.RelativeTo(o.typ.Obj().Pkg())),
+		Snippet: o.Text,
 	}
 	f.Check = []string{
 		"unsafe.Sizeof of the type, in a test: the next field may undo the change.",

@@ -104,7 +104,7 @@ func (u *growingUse) finding(a *account) Finding {
 func (a *account) mapSnippet(at *stack.Frame) string {
 	for _, m := range a.allocatesAt(at) {
 		if m.Kind == source.KindMapAssign || m.Kind == source.KindMap {
-			return fmt.Sprintf("- m := %s{}\n+ m := make(%s, n) // n: the number of entries", source.TypeName(m.Type), source.TypeName(m.Type))
+			return fmt.Sprintf("- m := %s{}\n+ m := make(%s, n) // n: the number of entries", m.Type.Short, m.Type.Short)
 		}
 	}
 	return "- m := map[K]V{}\n+ m := make(map[K]V, len(input))"

@@ -97,7 +97,7 @@ func grows(s *site) bool {
 func (a *account) growingSnippet(at *stack.Frame) string {
 	for _, m := range a.allocatesAt(at) {
 		if m.Kind == source.KindAppend {
-			return fmt.Sprintf("+ %s = make([]%s, 0, n) // before the loop; n: the number of elements\n  %s = %s", m.Into, source.TypeName(m.Type), m.Into, m.Text)
+			return fmt.Sprintf("+ %s = make([]%s, 0, n) // before the loop; n: the number of elements\n  %s = %s", m.Into, m.Type.Short, m.Into, m.Text)
 		}
 	}
 	return "- var list []T\n+ list := make([]T, 0, len(input))\n  for _, v := range input {\n      list = append(list, f(v))\n  }"

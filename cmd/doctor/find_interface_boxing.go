@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"go/types"
 	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor/source"
@@ -38,9 +37,9 @@ func findBoxing(a *account) []Finding {
 			if m.Kind != source.KindInterface {
 				continue
 			}
-			what = fmt.Sprintf("%s (%s)", m.Text, source.TypeName(m.Type))
-			f.Evidence["expression"], f.Evidence["type"] = m.Text, m.Type.String()
-			if _, isSlice := m.Type.Underlying().(*types.Slice); isSlice && strings.HasSuffix(m.Into, ".Put") {
+			what = fmt.Sprintf("%s (%s)", m.Text, m.Type.Short)
+			f.Evidence["expression"], f.Evidence["type"] = m.Text, m.Type.Name
+			if m.Type.Slice && strings.HasSuffix(m.Into, ".Put") {
 				f.Remedy.Text = "Put a pointer to the slice into the pool: each Put of a slice allocates a box, which costs as much as the pool saves."
 				f.Remedy.Snippet = fmt.Sprintf("- %s(%s)\n+ %s(&%s) // and New returns a pointer", m.Into, m.Text, m.Into, m.Text)
 			}

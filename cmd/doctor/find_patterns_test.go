@@ -25,7 +25,7 @@ func checkPatterns(t *testing.T, list []pattern) {
 		t.Run(p.name, func(t *testing.T) {
 			f := newFake()
 			p.fake(f)
-			r := Diagnose(with(f.evidence(), p.metrics))
+			r := Diagnose(t.Context(), with(f.evidence(), p.metrics))
 			id, absent := strings.CutPrefix(p.id, "-")
 			var got *Finding
 			var ids []string

@@ -40,13 +40,13 @@ func shop() *evidence.Evidence {
 // rest is that of stacks). Sweeping is divided by the bytes allocated.
 func TestLabelSplit(t *testing.T) {
 	e := shop()
-	if r := Diagnose(e); len(r.LabelKeys) != 1 || r.LabelKeys[0].Key != "endpoint" || r.Labels != nil {
+	if r := Diagnose(t.Context(), e); len(r.LabelKeys) != 1 || r.LabelKeys[0].Key != "endpoint" || r.Labels != nil {
 		t.Errorf("without a choice: %+v, %+v", r.LabelKeys, r.Labels)
 	}
 	if err := e.ChooseLabel("endpoint"); err != nil {
 		t.Fatal(err)
 	}
-	r := Diagnose(e)
+	r := Diagnose(t.Context(), e)
 	l := r.Labels
 	if l == nil || len(l.Costs) != 2 || l.Costs[0].Value != "/buy" || l.Costs[1].Value != "/list" {
 		t.Fatalf("the split is %+v", l)
@@ -66,13 +66,13 @@ func TestLabelSplit(t *testing.T) {
 // Under one value of a label stand the findings whose lines allocate under it, and the figures of
 // the whole program stay.
 func TestLabelRestricts(t *testing.T) {
-	all := Diagnose(shop())
+	all := Diagnose(t.Context(), shop())
 	for value, want := range map[string]map[string]float64{"/list": {"main.page": 1}, "/buy": {}} {
 		e := shop()
 		if err := e.ChooseLabel("endpoint=" + value); err != nil {
 			t.Fatal(err)
 		}
-		r := Diagnose(e)
+		r := Diagnose(t.Context(), e)
 		parts := map[string]float64{}
 		for _, f := range r.Findings {
 			for _, s := range f.sites {
@@ -98,7 +98,7 @@ func TestLabelsAddUp(t *testing.T) {
 		if err := e.ChooseLabel("endpoint"); err != nil {
 			t.Fatal(err)
 		}
-		l := Diagnose(e).Labels
+		l := Diagnose(t.Context(), e).Labels
 		cpu, charged := l.Unlabelled.CPUShare+l.BackgroundShare, l.Unlabelled.ChargedShare+l.NotChargedShare
 		for _, c := range l.Costs {
 			cpu, charged = cpu+c.CPUShare, charged+c.ChargedShare

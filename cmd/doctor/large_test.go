@@ -67,7 +67,7 @@ func BenchmarkLarge(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		if r := Diagnose(&e); len(r.Findings) == 0 {
+		if r := Diagnose(b.Context(), &e); len(r.Findings) == 0 {
 			b.Fatal("nothing found")
 		}
 	}

@@ -47,7 +47,7 @@ func TestPerOperation(t *testing.T) {
 		"number":        {number, 10.0 / 500, 256e6 / 500, 50, FromProfiles, FromProfiles, false},
 		"single heap":   {single, 10.0 / 1000, 0, 100, FromProfiles, "", true},
 	} {
-		r := Diagnose(c.e)
+		r := Diagnose(t.Context(), c.e)
 		p := r.PerOperation
 		if p == nil {
 			t.Errorf("%s: none", name)
@@ -60,7 +60,7 @@ func TestPerOperation(t *testing.T) {
 			t.Errorf("%s: the parts are %v and %v", name, p.GCSeconds, p.AllocSeconds)
 		}
 	}
-	if p := Diagnose(shop()).PerOperation; p != nil {
+	if p := Diagnose(t.Context(), shop()).PerOperation; p != nil {
 		t.Errorf("without a counter: %+v", p)
 	}
 }

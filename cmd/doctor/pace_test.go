@@ -75,7 +75,7 @@ func TestSettings(t *testing.T) {
 	f.Ran("main.use;main.main", 600)
 	f.Collector(400, 0)
 	e := with(f.evidence(), map[string]float64{evidence.MetricGOGC: 100, evidence.MetricLiveHeap: 1 << 20, evidence.MetricHeapGoal: 4 << 20, evidence.MetricCyclesTotal: 3000})
-	r := Diagnose(e)
+	r := Diagnose(t.Context(), e)
 	if len(r.Settings) != 3 {
 		t.Fatalf("%d rows: %+v", len(r.Settings), r.Settings)
 	}
@@ -90,7 +90,7 @@ func TestSettings(t *testing.T) {
 	}
 
 	e = with(f.evidence(), map[string]float64{evidence.MetricLiveHeap: 1 << 20, evidence.MetricHeapGoal: math.MaxUint64})
-	if r := Diagnose(e); len(r.Settings) > 0 || r.Heap.GOGC != -1 {
+	if r := Diagnose(t.Context(), e); len(r.Settings) > 0 || r.Heap.GOGC != -1 {
 		t.Errorf("switched off: GOGC=%v, rows %+v", r.Heap.GOGC, r.Settings)
 	}
 }

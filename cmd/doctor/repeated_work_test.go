@@ -32,7 +32,7 @@ func TestRepeatedWork(t *testing.T) {
 			}
 			e := f.evidence()
 			e.Main = "example.com/shop"
-			found := findingOf(Diagnose(e), "repeated-setup")
+			found := findingOf(Diagnose(t.Context(), e), "repeated-setup")
 			if (found != nil) != c.found {
 				t.Fatalf("%+v", found)
 			}
@@ -66,7 +66,7 @@ func TestRepeatedWorkSource(t *testing.T) {
 		}
 		e := f.evidence()
 		e.Main = "example.com/shop"
-		found := findingOf(Diagnose(e), "repeated-setup")
+		found := findingOf(Diagnose(t.Context(), e), "repeated-setup")
 		if want := fn != "answer"; (found != nil) != want {
 			t.Errorf("%s: %+v", fn, found)
 		}

@@ -19,7 +19,7 @@ func TestProfilerAlone(t *testing.T) {
 		{[]string{"cpu.pb.gz"}, false, "The memory profiler takes 91 % of CPU."},
 		{[]string{"cpu.pb.gz", "heap1.pb.gz"}, true, "it samples one allocation per 1 B on average."},
 	} {
-		r := Diagnose(keptEvidence(t, profilerID, c.files...))
+		r := Diagnose(t.Context(), keptEvidence(t, profilerID, c.files...))
 		f := r.Findings[0]
 		if f.ID != profilerID || !strings.Contains(f.Detail, c.detail) || !strings.Contains(f.Remedy.Snippet, "+     runtime.MemProfileRate = 524288 ") {
 			t.Errorf("%q: %s, %s\n%s", c.files, f.ID, f.Detail, f.Remedy.Snippet)
@@ -43,7 +43,7 @@ func TestProfilerOff(t *testing.T) {
 	f := newFake()
 	f.Ran("runtime/pprof.(*profileBuilder).flush;runtime/pprof.profileWriter", 50)
 	f.Ran("main.work;main.main", 50)
-	for _, found := range Diagnose(with(f.evidence(), map[string]float64{evidence.MetricMemProfileRate: 0})).Findings {
+	for _, found := range Diagnose(t.Context(), with(f.evidence(), map[string]float64{evidence.MetricMemProfileRate: 0})).Findings {
 		if found.ID == profilerID {
 			t.Errorf("%s\n%s", found.Detail, found.Remedy.Snippet)
 		}

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/freehold-go/freehold/cmd/doctor/source"
@@ -16,9 +15,7 @@ const sourceSites = 60
 func (a *account) sources() *source.Module {
 	if !a.src.tried && a.ev.Root != "" {
 		a.src.tried = true
-		ctx, cancel := context.WithTimeout(context.Background(), a.src.limit)
-		defer cancel()
-		a.src.module, a.src.err = source.Open(ctx, a.ev.Root, a.hotFrames())
+		a.src.module, a.src.err = source.Open(a.src.ctx, source.Options{Root: a.ev.Root, Cache: source.CacheFolder(), Limit: a.src.limit}, a.hotFrames())
 	}
 	return a.src.module
 }
@@ -95,7 +92,7 @@ func (a *account) explain(f *Finding) {
 			}
 		}
 	}
-	if reason := s.EscapeReason(at, source.KindOf(entries)); reason != "" {
+	if reason := s.EscapeReason(a.src.ctx, at, source.KindOf(entries)); reason != "" {
 		f.Evidence["escape_reason"] = reason
 	}
 }

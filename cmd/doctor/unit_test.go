@@ -21,7 +21,7 @@ func remedyOf(t *testing.T, id string, size int64, entry string, stacks ...strin
 	f.Ran("main.work;main.main", 50)
 	e := f.evidence()
 	e.Main = "example.com/shop"
-	for _, found := range Diagnose(with(e, nil)).Findings {
+	for _, found := range Diagnose(t.Context(), with(e, nil)).Findings {
 		if found.ID == id {
 			return found
 		}
@@ -98,7 +98,7 @@ func TestCostHasFirstWrites(t *testing.T) {
 	f.Ran("main.build;main.serve;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 20)
 	f.Ran("main.work;main.main", 50)
 	f.Made("main.build;main.serve;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 48, 1_000_000, 0)
-	found := findingOf(Diagnose(with(f.evidence(), nil)), "short-lived-objects")
+	found := findingOf(Diagnose(t.Context(), with(f.evidence(), nil)), "short-lived-objects")
 	if found == nil || math.Abs(found.CPUShare-0.5) > 1e-9 || found.Gain.Best() > found.CPUShare {
 		t.Errorf("%+v, want a cost of 0.5 and a gain below it", found)
 	}

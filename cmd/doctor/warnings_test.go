@@ -72,7 +72,7 @@ func TestVerdictOff(t *testing.T) {
 	f := newFake()
 	f.Ran("main.work;main.main", 1000)
 	e := with(f.evidence(), map[string]float64{evidence.MetricGOGC: -1})
-	if r := Diagnose(e); !strings.HasPrefix(r.Verdict, "The collector is off (GOGC=off), so the heap only grows. ") {
+	if r := Diagnose(t.Context(), e); !strings.HasPrefix(r.Verdict, "The collector is off (GOGC=off), so the heap only grows. ") {
 		t.Error(r.Verdict)
 	}
 }

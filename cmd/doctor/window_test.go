@@ -63,7 +63,7 @@ func TestGOGCBehindALimit(t *testing.T) {
 		if limit > 0 {
 			values[evidence.MetricMemoryLimit] = limit
 		}
-		return findingOf(Diagnose(with(f.evidence(), values)), "gc-too-often")
+		return findingOf(Diagnose(t.Context(), with(f.evidence(), values)), "gc-too-often")
 	}
 	if f := find(0); f == nil || !strings.HasPrefix(f.Detail, "By the sizes of its heap, the program runs with GOGC=20, or with a memory limit to that effect") {
 		t.Errorf("the limit is not known: %+v", f)

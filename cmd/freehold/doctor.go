@@ -189,7 +189,16 @@ func diagnose(ctx context.Context, inputs, program []string, o collect.Options, 
 	if terminal.Is(stderr) { // in a log it would be the only line for inputs that are read at once
 		o.Progress("diagnosing " + e.Source)
 	}
-	return &patient{evidence: e, report: doctor.Diagnose(e)}, nil
+	// The compilers that read the source are in process groups of their own, so that the doctor has
+	// to end them. A second interrupt ends the doctor at once.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	report := doctor.Diagnose(ctx, e)
+	if ctx.Err() != nil {
+		return nil, errors.New("doctor: interrupted")
+	}
+	return &patient{evidence: e, report: report}, nil
 }
 
 // gather collects until an interrupt. A second one ends the doctor at once, unless a command must

@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 	service.RunChild()
 	switch os.Getenv(roleVariable) {
 	case "":
+		os.Setenv("FREEHOLD_CACHE", "off") // the user's cache of source is no matter of tests
 		os.Exit(m.Run())
 	case "collects":
 		for range 4 {

@@ -50,7 +50,7 @@ func TestCommand(t *testing.T) {
 	if cpu, _ := e.Metrics[1].Get(evidence.MetricProcessCPU); e.Window <= 0 || cpu <= 0 || e.Go != runtime.Version() {
 		t.Errorf("window %v, CPU %v s, Go %q", e.Window, cpu, e.Go)
 	}
-	if text := fmt.Sprint(doctor.Diagnose(e).Warnings); e.Failure != "exit status 3" || !strings.Contains(text, "failed with status 3; its last words: its last words; the report covers the time before") {
+	if text := fmt.Sprint(doctor.Diagnose(t.Context(), e).Warnings); e.Failure != "exit status 3" || !strings.Contains(text, "failed with status 3; its last words: its last words; the report covers the time before") {
 		t.Errorf("failure %q, warnings %s", e.Failure, text)
 	}
 	sameReport(t, e, dir)
@@ -64,7 +64,7 @@ func TestCommandUncollected(t *testing.T) {
 	} {
 		t.Setenv("GOGC", gogc)
 		e := collected(t, nil, asRole(t, "quiet"), Options{Save: dir})
-		if r := doctor.Diagnose(e); !regexp.MustCompile(want).MatchString(r.Verdict) || r.Confidence == doctor.None || len(r.Warnings) != 0 {
+		if r := doctor.Diagnose(t.Context(), e); !regexp.MustCompile(want).MatchString(r.Verdict) || r.Confidence == doctor.None || len(r.Warnings) != 0 {
 			t.Errorf("GOGC=%s: %q, confidence %s, warnings %v", gogc, r.Verdict, r.Confidence, r.Warnings)
 		}
 		sameReport(t, e, dir)
@@ -78,7 +78,7 @@ func sameReport(t *testing.T, e *evidence.Evidence, dir string) {
 	if again.Main != e.Main || again.Go != e.Go {
 		t.Errorf("main %q, Go %q; want %q, %q", again.Main, again.Go, e.Main, e.Go)
 	}
-	got, want := doctor.Diagnose(again), doctor.Diagnose(e)
+	got, want := doctor.Diagnose(t.Context(), again), doctor.Diagnose(t.Context(), e)
 	if got.Verdict != want.Verdict || got.CPUSeconds != want.CPUSeconds || math.Abs(got.WindowSeconds-want.WindowSeconds) > 1e-6 {
 		t.Errorf("read again: %q, %v s of CPU in %v s; want %q, %v s in %v s", got.Verdict, got.CPUSeconds, got.WindowSeconds,
 			want.Verdict, want.CPUSeconds, want.WindowSeconds)

@@ -49,7 +49,7 @@ func TestPerAddress(t *testing.T) {
 			if kept, err := again.Work(); err != nil || *kept != *w {
 				t.Errorf("%+v was kept as %+v, %v", w, kept, err)
 			}
-			p := doctor.Diagnose(e).PerOperation
+			p := doctor.Diagnose(t.Context(), e).PerOperation
 			if p == nil || p.WindowAssumed || p.PerSecond != w.Count/w.Seconds {
 				t.Errorf("the cost is %+v", p)
 			}

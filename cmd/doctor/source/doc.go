@@ -3,7 +3,10 @@
 //
 // Start with [Open], which reads the packages of the frames that matter. Then ask the [Module]
 // about a frame: [Module.Expressions], [Module.EscapeReason], [Module.StructAt] and
-// [Module.ReturnsPointers]. [LayoutOf] and [Reordered] compare orders of fields.
+// [Module.ReturnsPointers].
+//
+// What was read of a package is kept in a folder for the next report, under a key of all that it
+// depends on. Reading it again takes milliseconds; [CacheFolder] says where it lies.
 //
 // [Lines] answers simple questions about single lines by parsing alone, in files of any module.
 //

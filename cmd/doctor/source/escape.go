@@ -1,9 +1,9 @@
 package source
 
 import (
+	"context"
 	"fmt"
-	"path"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,41 +13,51 @@ import (
 // EscapeReason says why the allocation at a frame is on the heap. It is "" if the compiler gives no
 // reason, or reasons for several allocations of the kind. Append and maps need no reason: they
 // always allocate on the heap. want is the kind of expression that allocates, "" if that is not
-// known.
-func (s *Module) EscapeReason(at *stack.Frame, want Kind) string {
-	f := s.file(at)
-	if f == nil {
+// known. Packages that the answer depends on are compiled, unless that was done before; ctx ends it.
+func (s *Module) EscapeReason(ctx context.Context, at *stack.Frame, want Kind) string {
+	p := s.packageOf(at)
+	if p == nil {
 		return ""
 	}
-	if _, ok := f.function(at); !ok {
+	if _, ok := p.declaration(at); !ok {
 		return ""
 	}
-	key := fmt.Sprintf("%s/%s:%d", f.pkg.PkgPath, path.Base(filepath.ToSlash(f.pkg.Fset.Position(f.syntax.Package).Filename)), at.Line)
-	var best *escape
-	list, chosen := s.Expressions(at), ""
+	list := s.Expressions(at)
 	if want == "" && expressions(list) > 1 {
 		return ""
 	}
-	for i := range s.escapes[key] {
-		e := &s.escapes[key][i]
+	// A package that imports this one may have the copy of a function that was inlined, and has the
+	// instances of generic functions.
+	s.readEscapes(ctx, p)
+	for _, path := range slices.Sorted(maps.Keys(s.packages)) {
+		if c := s.packages[path]; c.imports[p.ImportPath] {
+			s.readEscapes(ctx, c)
+		}
+	}
+	var best *escape
+	chosen := ""
+	escapes := s.escapes[fmt.Sprintf("%s/%s:%d", p.ImportPath, fileName(at.File), at.Line)]
+	for i := range escapes {
+		e := &escapes[i]
 		// In an inlined function, names have their package.
-		what := strings.ReplaceAll(e.What, f.pkg.Name+".", "")
+		what := strings.ReplaceAll(e.What, p.facts.Name+".", "")
 		switch {
-		case what == "", want != "" && kindEscaping(what, list) != want: // a repetition without text, or another kind
+		case want != "" && kindEscaping(what, list) != want: // another kind
 		case best == nil:
 			best, chosen = e, what
 		case chosen != what:
 			return "" // either may be the one
-		case len(e.Flow) > len(best.Flow):
-			// A longer flow says more: for the function itself it ends with "return", for the copy
-			// inlined into a caller it shows the use of the result.
+		case e.Steps > best.Steps:
 			best = e
 		}
 	}
-	if best == nil {
+	switch {
+	case best == nil:
 		return ""
+	case best.Reason == "":
+		return best.What + " escapes to the heap"
 	}
-	return best.reason()
+	return best.What + " escapes to the heap by " + best.Reason
 }
 
 // expressions is the number of a line's expressions that the compiler's report can be about. Append

@@ -15,9 +15,9 @@ type Layout struct {
 	Size, Pointers int64
 }
 
-// LayoutOf is the layout of a type, by the sizes of the compiler and machine that the package was
+// layoutOf is the layout of a type, by the sizes of the compiler and machine that the package was
 // loaded for.
-func LayoutOf(t types.Type, sizes types.Sizes) Layout {
+func layoutOf(t types.Type, sizes types.Sizes) Layout {
 	return Layout{Size: sizes.Sizeof(t), Pointers: pointerBytes(t, sizes)}
 }
 
@@ -64,12 +64,12 @@ func fieldsOf(u *types.Struct) []*types.Var {
 	return fields
 }
 
-// Reordered is the struct with its fields in the order that takes the fewest bytes and, among such
+// reordered is the struct with its fields in the order that takes the fewest bytes and, among such
 // orders, lets the collector stop soonest. Fields of size 0 come first, so that they need no
 // padding at the end. Then alignment decides, the largest first. Then come fields with pointers
 // before others, those with the shortest tail behind their last pointer first. This is the order of
 // x/tools' fieldalignment, whose results are in words.
-func Reordered(u *types.Struct, sizes types.Sizes) *types.Struct {
+func reordered(u *types.Struct, sizes types.Sizes) *types.Struct {
 	fields := fieldsOf(u)
 	tags := map[*types.Var]string{}
 	for i, f := range fields {
@@ -132,8 +132,8 @@ func SizeClass(size int64, pointers bool) int64 {
 	return int64(cap(append([]byte(nil), make([]byte, size)...)))
 }
 
-// StructText writes a struct type's declaration as gofmt does, one field a line.
-func StructText(name string, u *types.Struct, qualify types.Qualifier) string {
+// structText writes a struct type's declaration as gofmt does, one field a line.
+func structText(name string, u *types.Struct, qualify types.Qualifier) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "type %s struct {\n", name)
 	for i := range u.NumFields() {

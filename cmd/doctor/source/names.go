@@ -1,11 +1,8 @@
 package source
 
 import (
-	"errors"
 	"go/ast"
 	"strings"
-
-	"golang.org/x/tools/go/packages"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
@@ -81,19 +78,4 @@ func withoutTypes(name string) string {
 		}
 	}
 	return b.String()
-}
-
-// firstLine is the first line of an error that says something. The go command writes many lines,
-// with the package's name above.
-func firstLine(err error) string {
-	text := err.Error()
-	if e := (packages.Error{}); errors.As(err, &e) {
-		text = e.Msg
-	}
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			return line
-		}
-	}
-	return "no reason given"
 }

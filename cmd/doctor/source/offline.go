@@ -2,33 +2,49 @@ package source
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/process"
 )
 
 // modFlag is a word of GOFLAGS that says where packages come from.
 var modFlag = regexp.MustCompile(`(^|\s)['"]?--?mod=\S*`)
 
-// offline is the environment in which the go command reads the source at root. It fetches nothing,
-// neither modules nor a toolchain, and changes neither go.mod nor go.sum, whatever the user's own
-// settings allow; what these say otherwise, such as build tags, stays.
-func offline(ctx context.Context, root string) []string {
+// settings are how the go command runs on the source.
+type settings struct {
+	root     string   // the folder that it runs in
+	env      []string // its environment
+	modules  string   // the folder of the cache of modules
+	identity string   // the settings that decide what the compiler makes of a package, in text
+}
+
+// decisive are the go command's settings that decide what the compiler makes of a package.
+var decisive = []string{"GOVERSION", "GOOS", "GOARCH", "GOEXPERIMENT", "CGO_ENABLED", "CC", "CGO_CFLAGS", "CGO_CPPFLAGS"}
+
+// offline returns the settings under which the go command reads the source at root. It fetches
+// nothing, neither modules nor a toolchain, and changes neither go.mod nor go.sum, whatever the
+// user's own settings allow; other settings of the user, such as build tags, stay.
+func offline(ctx context.Context, root string) settings {
 	// The last value of a variable counts. The go command fetches private modules without GOPROXY,
 	// unless GONOPROXY says otherwise.
-	env := append(os.Environ(), "GOPROXY=off", "GONOPROXY=none", "GOVCS=*:off", "GOTOOLCHAIN=local")
-	cmd := exec.CommandContext(ctx, "go", "env", "GOFLAGS", "GOWORK") // which knows of "go env -w", too
-	cmd.Dir, cmd.Env = root, env
-	out, err := cmd.Output()
-	if err != nil {
-		out = []byte(os.Getenv("GOFLAGS"))
+	s := settings{root: root, env: append(os.Environ(), "PWD="+root, "GOPROXY=off", "GONOPROXY=none", "GOVCS=*:off", "GOTOOLCHAIN=local")}
+	known := map[string]string{}
+	out, err := s.command(ctx, append([]string{"env", "-json", "GOFLAGS", "GOWORK", "GOMODCACHE"}, decisive...)...).Output() // which knows of "go env -w", too
+	if err == nil {
+		err = json.Unmarshal(out, &known)
 	}
-	flags, work, _ := strings.Cut(string(out), "\n")
-	flags = modFlag.ReplaceAllString(strings.TrimSpace(flags), "")
+	if err != nil {
+		known["GOFLAGS"] = os.Getenv("GOFLAGS")
+	}
+	flags := modFlag.ReplaceAllString(strings.TrimSpace(known["GOFLAGS"]), "")
 	top := root
-	if work = strings.TrimSpace(work); work != "" && work != "off" {
+	if work := known["GOWORK"]; work != "" && work != "off" {
 		top = filepath.Dir(work)
 	}
 	// The go command uses a folder vendor by default. Without such a folder, readonly is the
@@ -37,7 +53,24 @@ func offline(ctx context.Context, root string) []string {
 	if _, err := os.Stat(filepath.Join(top, "vendor")); err != nil {
 		flags += " -mod=readonly"
 	}
-	return append(env, "GOFLAGS= "+strings.TrimSpace(flags))
+	s.env = append(s.env, "GOFLAGS= "+strings.TrimSpace(flags))
+	s.modules = known["GOMODCACHE"]
+	if err == nil {
+		for _, name := range decisive {
+			s.identity += fmt.Sprintf("%s=%q ", name, known[name])
+		}
+		s.identity += fmt.Sprintf("%q", flags)
+	}
+	return s
+}
+
+// command is the go command with these arguments. If ctx ends, the compilers that it started end
+// with it.
+func (s *settings) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = s.root, s.env
+	process.Own(cmd)
+	return cmd
 }
 
 // unfetched matches the go command's messages about modules that are not on this machine.

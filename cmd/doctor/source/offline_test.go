@@ -3,7 +3,6 @@ package source
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -71,7 +70,7 @@ func openApp(t *testing.T, files map[string]string) (s *Module, root, cache stri
 	} {
 		t.Setenv(name, value)
 	}
-	s, err := Open(context.Background(), root, []*stack.Frame{{Func: "example.com/app.Use", File: "/build/app/app.go", Line: 9}})
+	s, err := Open(t.Context(), Options{Root: root, Limit: patient}, []*stack.Frame{{Func: "example.com/app.Use", File: "/build/app/app.go", Line: 9}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +114,8 @@ func TestSourceVendored(t *testing.T) {
 	if len(s.Problems) > 0 {
 		t.Errorf("problems: %q", s.Problems)
 	}
-	if got := s.EscapeReason(&stack.Frame{Func: "example.com/app.Use", File: "/build/app/app.go", Line: 8}, ""); !strings.Contains(got, "new(int) escapes to the heap") {
+	at := &stack.Frame{Func: "example.com/app.Use", File: "/build/app/app.go", Line: 8}
+	if got := s.EscapeReason(t.Context(), at, ""); !strings.Contains(got, "new(int) escapes to the heap") {
 		t.Errorf("reason %q", got)
 	}
 }
@@ -143,7 +143,7 @@ func TestOffline(t *testing.T) {
 		{vendored, "-mod=mod", ""},
 	} {
 		t.Setenv("GOFLAGS", c.flags)
-		env := offline(context.Background(), c.root)
+		env := offline(t.Context(), c.root).env
 		if got := value(env, "GOFLAGS"); got != c.want {
 			t.Errorf("GOFLAGS=%q becomes %q, want %q", c.flags, got, c.want)
 		}

@@ -2,11 +2,14 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/token"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"golang.org/x/tools/go/packages"
 
@@ -17,23 +20,45 @@ import (
 // important sites are in few packages.
 const sourcePackages = 12
 
-// Open reads the packages of the frames from the module at root, at most twelve of them, the first
-// ones first. It runs the go command there, which may compile imported packages; ctx ends it. Open
-// fails if root is no module; parts that cannot be read are in Module.Problems.
-func Open(ctx context.Context, root string, hot []*stack.Frame) (*Module, error) {
+// Options are where the source lies, and what reading it may take.
+type Options struct {
+	Root  string        // the folder of the program's module
+	Cache string        // the folder for what was read, such as CacheFolder; "" keeps nothing
+	Limit time.Duration // on types, and once more on escapes
+}
+
+// Open reads the packages of the frames from the module at the root, at most twelve of them, the
+// first ones first. Packages that are not in the cache take the go command there, which may compile
+// imported packages; ctx ends it. Open fails if the root is no module; parts that cannot be read
+// are in Module.Problems.
+func Open(ctx context.Context, o Options, hot []*stack.Frame) (*Module, error) {
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return nil, fmt.Errorf("no source: %w", err)
+	}
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		return nil, fmt.Errorf("no source: %s has no go.mod; name the folder of the program's module", root)
 	}
-	s := &Module{root: root, packages: map[string]*packages.Package{}, files: map[string]*sourceFile{}}
+	s := &Module{
+		root: root, limit: o.Limit, cache: &cache{dir: o.Cache, bound: cacheBytes, now: time.Now},
+		packages: map[string]*pkg{}, folders: map[string]string{}, escapes: map[string][]escape{},
+	}
 	patterns := s.patterns(hot)
 	if len(patterns) == 0 {
 		return s, nil
 	}
-	s.env = offline(ctx, root)
-	if err := s.load(ctx, patterns); err != nil {
-		return nil, err
+	limited, cancel := context.WithTimeout(ctx, o.Limit)
+	defer cancel()
+	s.settings = offline(limited, root)
+	err = s.read(limited, patterns)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("no source: %w", ctx.Err())
+	case limited.Err() != nil:
+		s.Problems = append(s.Problems, fmt.Sprintf("reading the types took longer than %v, so those of %s are missing; -source none reads none", o.Limit, s.unread()))
+	case err != nil:
+		return nil, fmt.Errorf("no source: %s in %s", firstLine(err), root)
 	}
-	s.escapes = s.askCompiler(ctx, patterns)
 	for i, problem := range s.Problems {
 		s.Problems[i] = withCause(problem)
 	}
@@ -41,16 +66,62 @@ func Open(ctx context.Context, root string, hot []*stack.Frame) (*Module, error)
 	return s, nil
 }
 
-// compare notes as problems the files that have other functions on the profile's lines.
-func (s *Module) compare(hot []*stack.Frame) {
-	noted := map[*sourceFile]bool{}
-	for _, at := range hot {
-		f := s.file(at)
-		if f == nil || noted[f] {
+// read reads the packages that match the patterns.
+func (s *Module) read(ctx context.Context, patterns []string) error {
+	l, err := list(ctx, s.settings, patterns)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for path, p := range l.packages {
+		if p.Dir != "" && (!p.Standard || !p.DepOnly) {
+			s.folders[p.Dir] = path
+		}
+		if p.DepOnly {
 			continue
 		}
-		if _, ok := f.function(at); !ok {
-			noted[f] = true
+		known, f := &pkg{listed: *p, key: l.key(p), imports: map[string]bool{}}, &facts{}
+		s.packages[path] = known
+		l.addImports(p, known.imports)
+		if s.cache.get(known.key, f) {
+			known.facts = f
+			continue
+		}
+		missing = append(missing, path)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return s.load(ctx, missing)
+}
+
+// unread names the packages that were not read.
+func (s *Module) unread() string {
+	var names []string
+	for path, p := range s.packages {
+		if p.facts == nil {
+			names = append(names, path)
+		}
+	}
+	if len(names) == 0 {
+		return "all packages" // they are not even known
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// compare notes as problems the files that have other functions on the profile's lines.
+func (s *Module) compare(hot []*stack.Frame) {
+	noted := map[string]bool{} // files
+	for _, at := range hot {
+		p := s.packageOf(at)
+		if p == nil {
+			continue
+		}
+		file := p.ImportPath + "/" + fileName(at.File)
+		if _, ok := p.declaration(at); !ok && !noted[file] {
+			noted[file] = true
 			s.Problems = append(s.Problems, fmt.Sprintf("%s: line %d is not in %s; the profiled program was built from another version", stack.Base(at.File), at.Line, stack.ShortName(at.Func)))
 		}
 	}
@@ -77,34 +148,38 @@ func (s *Module) patterns(hot []*stack.Frame) (patterns []string) {
 	return patterns
 }
 
-// load parses the packages and checks their types. Their imports come from the compiler's export
-// data.
-func (s *Module) load(ctx context.Context, patterns []string) error {
+// load parses packages and checks their types. Their imports come from the compiler's export data.
+func (s *Module) load(ctx context.Context, paths []string) error {
+	// The go command compiles imports that the build cache does not have. Under process.Own its
+	// compilers end with ctx; those of packages.Load would not. An error is reported by Load.
+	_ = s.settings.command(ctx, append([]string{"list", "-e", "-deps", "-compiled", "-export", "-pgo=off", "-f={{\"\"}}", "--"}, paths...)...).Run()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx,
 		Dir:     s.root,
-		Env:     s.env,
+		Env:     s.settings.env,
 		Fset:    token.NewFileSet(),
 		Mode: packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedExportFile |
 			packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule,
-	}, patterns...)
+	}, paths...)
 	if err != nil {
-		return fmt.Errorf("no source: %s in %s", firstLine(err), s.root)
+		return err
 	}
 	for _, p := range loaded {
 		if len(p.Errors) > 0 {
-			s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", p.PkgPath, firstLine(p.Errors[0])))
+			s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", p.PkgPath, firstLine(errors.New(p.Errors[0].Msg))))
 		}
-		if p.TypesInfo == nil || p.TypesSizes == nil {
+		known := s.packages[p.PkgPath]
+		if p.TypesInfo == nil || p.TypesSizes == nil || known == nil {
 			continue
 		}
-		s.packages[p.PkgPath] = p
-		if p.Module != nil && p.Module.Main {
-			s.module = p.Module.Path
+		known.facts = extract(p)
+		if len(p.Errors) > 0 {
+			known.key = "" // The error may have a cause that is not in the key.
 		}
-		for _, f := range p.Syntax {
-			s.files[p.PkgPath+"/"+path.Base(filepath.ToSlash(p.Fset.Position(f.Package).Filename))] = &sourceFile{p, f}
-		}
+		s.cache.put(known.key, known.facts)
 	}
 	return nil
 }

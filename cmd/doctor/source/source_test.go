@@ -1,19 +1,22 @@
 package source
 
 import (
-	"context"
 	"go/types"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
+
+// patient is a limit for an empty build cache, with which the go command compiles the imports.
+const patient = 8 * time.Minute
 
 // openShop writes the module of testdata/source.txtar to a folder and opens it at the given
 // functions' marks.
@@ -33,7 +36,7 @@ func openShop(t *testing.T) (*Module, func(fn, mark string) *stack.Frame) {
 			}
 		}
 	}
-	s, err := Open(context.Background(), root, []*stack.Frame{
+	s, err := Open(t.Context(), Options{Root: root, Limit: patient}, []*stack.Frame{
 		{Func: "main.main", File: "/build/shop/main.go", Line: 11},
 		{Func: "example.com/shop/store.Bytes", File: "/build/shop/store/store.go", Line: lines["make"]},
 	})
@@ -76,13 +79,13 @@ func TestSource(t *testing.T) {
 		var got []string
 		found := false
 		for _, m := range s.Expressions(place) {
-			got = append(got, string(m.Kind)+" "+m.Type.String())
-			found = found || m.Kind == c.how && m.Type.String() == c.typ
+			got = append(got, string(m.Kind)+" "+m.Type.Name)
+			found = found || m.Kind == c.how && m.Type.Name == c.typ
 		}
 		if !found {
 			t.Errorf("%s: makes %q, want %s %s", c.mark, got, c.how, c.typ)
 		}
-		if reason := s.EscapeReason(place, c.how); !strings.Contains(reason, c.reason) || (c.reason != "") != (reason != "") && c.mark != "concat" && c.mark != "initial" {
+		if reason := s.EscapeReason(t.Context(), place, c.how); !strings.Contains(reason, c.reason) || (c.reason != "") != (reason != "") && c.mark != "concat" && c.mark != "initial" {
 			t.Errorf("%s: reason %q, want %q in it", c.mark, reason, c.reason)
 		}
 	}
@@ -91,7 +94,7 @@ func TestSource(t *testing.T) {
 // TestSourceSeveral wants no reason where several expressions of a line may be the one.
 func TestSourceSeveral(t *testing.T) {
 	s, at := openShop(t)
-	if reason := s.EscapeReason(at("Keep", "several"), ""); reason != "" {
+	if reason := s.EscapeReason(t.Context(), at("Keep", "several"), ""); reason != "" {
 		t.Errorf("reason %q", reason)
 	}
 	for want, entries := range map[Kind]map[string]float64{
@@ -119,14 +122,14 @@ func TestSourceOtherVersion(t *testing.T) {
 		if got := s.Expressions(place); got != nil {
 			t.Errorf("%s: %v", fn, got)
 		}
-		if got := s.EscapeReason(place, ""); got != "" {
+		if got := s.EscapeReason(t.Context(), place, ""); got != "" {
 			t.Errorf("%s: %s", fn, got)
 		}
 	}
 }
 
 func TestSourceMissing(t *testing.T) {
-	if _, err := Open(context.Background(), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
+	if _, err := Open(t.Context(), Options{Root: t.TempDir(), Limit: patient}, nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
 		t.Errorf("no module: %v", err)
 	}
 	root := t.TempDir()
@@ -137,14 +140,15 @@ func TestSourceMissing(t *testing.T) {
 	}
 	write("go.mod", "module example.com/broken\n\ngo 1.26\n")
 	write("main.go", "package main\n\nfunc main() {\n\tx := missing\n}\n")
-	s, err := Open(context.Background(), root, []*stack.Frame{{Func: "main.main", File: "/elsewhere/main.go", Line: 4}})
+	s, err := Open(t.Context(), Options{Root: root, Limit: patient}, []*stack.Frame{{Func: "main.main", File: "/elsewhere/main.go", Line: 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if text := strings.Join(s.Problems, "\n"); !strings.Contains(text, "undefined: missing") && !strings.Contains(text, "not used: x") {
 		t.Errorf("problems of source that does not build: %q", text)
 	}
-	if got := s.EscapeReason(&stack.Frame{Func: "main.main", File: "/elsewhere/main.go", Line: 4}, ""); got != "" {
+	at := &stack.Frame{Func: "main.main", File: "/elsewhere/main.go", Line: 4}
+	if got := s.EscapeReason(t.Context(), at, ""); got != "" {
 		t.Errorf("reason %q", got)
 	}
 }
@@ -191,10 +195,10 @@ func TestReordered(t *testing.T) {
 			fields[i] = types.NewField(0, nil, string(rune('a'+i)), pool[r.IntN(len(pool))], false)
 		}
 		u := types.NewStruct(fields, nil)
-		got := LayoutOf(Reordered(u, sizes), sizes)
-		least := LayoutOf(u, sizes)
+		got := layoutOf(reordered(u, sizes), sizes)
+		least := layoutOf(u, sizes)
 		permute(fields, func(order []*types.Var) {
-			l := LayoutOf(types.NewStruct(append([]*types.Var(nil), order...), nil), sizes)
+			l := layoutOf(types.NewStruct(append([]*types.Var(nil), order...), nil), sizes)
 			if l.Size < least.Size || l.Size == least.Size && l.Pointers < least.Pointers {
 				least = l
 			}

@@ -1,43 +1,39 @@
 package source
 
 import (
+	"fmt"
 	"go/types"
+	"path/filepath"
 	"strings"
+
+	"golang.org/x/tools/go/packages"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// StructAt returns the expression at a frame that allocates values of a struct type of the module's
-// own, and the sizes of the types. ok is false if fits accepts no such type of the line, or more
-// than one.
-func (s *Module) StructAt(at *stack.Frame, fits func(Kind, Layout) bool) (m Expression, sizes types.Sizes, ok bool) {
-	f := s.file(at)
-	if f == nil {
-		return Expression{}, nil, false
+// structOf describes a struct type of the module's own whose fields can be moved. It is nil for all
+// other types.
+func structOf(p *packages.Package, t types.Type) *Struct {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || !own(p, named) || !reorderable(named) {
+		return nil
 	}
-	sizes = f.pkg.TypesSizes
-	for _, c := range s.Expressions(at) {
-		named, isNamed := types.Unalias(c.Type).(*types.Named)
-		if !isNamed || !s.own(named) || !reorderable(named) {
-			continue
-		}
-		l := LayoutOf(named, sizes)
-		if l.Size == 0 || !fits(c.Kind, l) {
-			continue
-		}
-		if ok && m.Type != types.Type(named) {
-			return Expression{}, nil, false
-		}
-		c.Type = named
-		m, ok = c, true
+	name, at := named.Obj(), p.Fset.Position(named.Obj().Pos())
+	u := named.Underlying().(*types.Struct)
+	better := reordered(u, p.TypesSizes)
+	return &Struct{
+		Name: named.String(), Base: name.Name(), Package: name.Pkg().Path(),
+		Declared: fmt.Sprintf("%s:%d", filepath.Base(at.Filename), at.Line),
+		From:     layoutOf(u, p.TypesSizes), To: layoutOf(better, p.TypesSizes),
+		Text: structText(name.Name(), better, types.RelativeTo(name.Pkg())),
 	}
-	return m, sizes, ok
 }
 
-// own reports whether the type is declared in the module, where its fields can be moved.
-func (s *Module) own(t *types.Named) bool {
+// own reports whether a type is declared in the package's module, where its fields can be moved. The
+// types of a dependency are not the program's own.
+func own(p *packages.Package, t *types.Named) bool {
 	pkg := t.Obj().Pkg()
-	return pkg != nil && (s.packages[pkg.Path()] != nil && stack.Within(s.packages[pkg.Path()].PkgPath, s.module) || stack.Within(pkg.Path(), s.module))
+	return pkg != nil && p.Module != nil && p.Module.Main && stack.Within(pkg.Path(), p.Module.Path)
 }
 
 // reorderable reports whether the type is a struct with at least two fields of known sizes, in an

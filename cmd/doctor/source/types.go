@@ -4,140 +4,162 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strings"
+	"path/filepath"
 
-	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/types/typeutil"
 )
 
-// An Expression is an expression on a line of the source that can allocate.
-type Expression struct {
-	Kind Kind
-	Type types.Type // what each object, or each element of it, is
-	Text string     // the expression in short
-	Into string     // the slice or map that grows, for KindAppend and KindMapAssign; the function that is called, for KindInterface
+// extract computes a package's facts from its syntax and types.
+func extract(p *packages.Package) *facts {
+	f := &facts{Name: p.Name, Files: map[string][]declFacts{}}
+	x := &extractor{Package: p, facts: f}
+	for _, file := range p.Syntax {
+		name := filepath.Base(x.Fset.Position(file.Package).Filename)
+		list := make([]declFacts, 0, len(file.Decls)) // not nil: an empty file was read, too
+		for _, d := range file.Decls {
+			list = append(list, x.declaration(d))
+		}
+		f.Files[name] = list
+	}
+	return f
 }
 
-// A Kind is a kind of expression that allocates.
-type Kind string
+// extractor walks the declarations of a package.
+type extractor struct {
+	*packages.Package
+	facts *facts
+	known typeutil.Map // indexes in facts.Types
+	made  []made       // in the declaration
+}
 
-// The kinds of expressions.
-const (
-	KindNew       Kind = "new"        // new(T), &T{}, a variable that is moved to the heap: one T
-	KindSlice     Kind = "slice"      // make([]T, n), []T{...}: any number of T
-	KindAppend    Kind = "append"     // append([]T, ...): any number of T
-	KindMap       Kind = "map"        // make(map[K]V), a map literal; the type is the map's
-	KindMapAssign Kind = "map-assign" // m[k] = v; the type is the map's
-	KindString    Kind = "string"     // concatenation and conversion; the type is that of the result
-	KindInterface Kind = "interface"  // a value that is no pointer becomes an interface; the type is the value's
-	KindClosure   Kind = "closure"
-)
-
-// Expressions lists what the line of a frame can allocate. It is empty if the source of the line is
-// not at hand or not the profiled one.
-func (s *Module) Expressions(at *stack.Frame) (list []Expression) {
-	f := s.file(at)
-	if f == nil {
-		return nil
+func (v *extractor) declaration(d ast.Decl) declFacts {
+	v.made = nil
+	f := declFacts{From: v.line(d.Pos()), To: v.line(d.End())}
+	if fn, ok := d.(*ast.FuncDecl); ok {
+		f.Func, f.Results = declName(fn), resultsOf(signatureOf(v.TypesInfo.TypeOf(fn.Name)))
 	}
-	var scope ast.Node = f.syntax
-	fn, ok := f.function(at)
-	if !ok {
-		return nil
-	}
-	if fn != nil {
-		scope = fn
-	}
-	v := &visitor{sourceFile: f, line: at.Line}
-	ast.Inspect(scope, func(n ast.Node) bool {
-		if n == nil || f.line(n.Pos()) > at.Line || f.line(n.End()) < at.Line {
-			return n == nil || f.line(n.Pos()) <= at.Line // a node that ends earlier may have neighbours that do not
-		}
-		v.visit(n)
+	ast.PreorderStack(d, nil, func(n ast.Node, outer []ast.Node) bool {
+		v.visit(n, outer)
 		return true
 	})
-	return v.list
+	f.Made = v.made
+	return f
 }
 
-// visitor collects the allocating expressions of one line.
-type visitor struct {
-	*sourceFile
-	line int
-	sig  *types.Signature // of the innermost function around the line
-	list []Expression
+// resultsOf looks at the types of a function's results.
+func resultsOf(sig *types.Signature) results {
+	if sig == nil {
+		return resultsUnknown
+	}
+	for i := range sig.Results().Len() {
+		switch t := sig.Results().At(i).Type(); u := t.Underlying().(type) {
+		case *types.Basic:
+			if u.Kind() == types.UnsafePointer {
+				return resultsPointers
+			}
+		default:
+			if !types.Identical(t, types.Universe.Lookup("error").Type()) {
+				return resultsPointers
+			}
+		}
+	}
+	return resultsPlain
 }
 
-func (v *visitor) on(p token.Pos) bool { return v.sourceFile.line(p) == v.line }
+func (v *extractor) line(p token.Pos) int { return v.Fset.Position(p).Line }
 
-func (v *visitor) add(h Kind, t types.Type, e ast.Expr) {
+// add notes an expression of the line of a position.
+func (v *extractor) add(at token.Pos, k Kind, t types.Type, e ast.Expr) {
+	v.note(at, at, k, t, types.ExprString(e), "")
+}
+
+func (v *extractor) note(from, to token.Pos, k Kind, t types.Type, text, into string) {
 	if t != nil {
-		v.list = append(v.list, Expression{Kind: h, Type: t, Text: types.ExprString(e)})
+		v.made = append(v.made, made{From: v.line(from), To: v.line(to), Kind: k, Type: v.typeIndex(t), Text: text, Into: into})
 	}
 }
 
-func (v *visitor) visit(n ast.Node) {
-	info := v.pkg.TypesInfo
+// typeIndex is the index of a type in facts.Types, where it is put if it is new.
+func (v *extractor) typeIndex(t types.Type) int {
+	if i, ok := v.known.At(t).(int); ok {
+		return i
+	}
+	_, isSlice := t.Underlying().(*types.Slice)
+	v.facts.Types = append(v.facts.Types, Type{Name: t.String(), Short: types.TypeString(t, (*types.Package).Name), Slice: isSlice, Struct: structOf(v.Package, t)})
+	v.known.Set(t, len(v.facts.Types)-1)
+	return len(v.facts.Types) - 1
+}
+
+// signature is that of the innermost function around a node.
+func (v *extractor) signature(outer []ast.Node) *types.Signature {
+	for i := len(outer) - 1; i >= 0; i-- {
+		switch n := outer[i].(type) {
+		case *ast.FuncDecl:
+			return signatureOf(v.TypesInfo.TypeOf(n.Name))
+		case *ast.FuncLit:
+			return signatureOf(v.TypesInfo.TypeOf(n))
+		}
+	}
+	return nil
+}
+
+func (v *extractor) visit(n ast.Node, outer []ast.Node) {
+	info := v.TypesInfo
 	switch n := n.(type) {
-	case *ast.FuncDecl:
-		v.sig = signatureOf(info.TypeOf(n.Name))
 	case *ast.ReturnStmt:
+		sig := v.signature(outer)
 		for i, e := range n.Results {
-			if v.sig != nil && len(n.Results) == v.sig.Results().Len() {
-				v.implicit(e, v.sig.Results().At(i).Type(), "return")
+			if sig != nil && len(n.Results) == sig.Results().Len() {
+				v.implicit(n.Pos(), n.End(), e, sig.Results().At(i).Type(), "return")
 			}
 		}
 	case *ast.IndexExpr:
 		if t := info.TypeOf(n.X); t != nil {
 			if m, ok := t.Underlying().(*types.Map); ok {
-				v.implicit(n.Index, m.Key(), types.ExprString(n.X))
+				v.implicit(n.Pos(), n.End(), n.Index, m.Key(), types.ExprString(n.X))
 			}
 		}
 	case *ast.UnaryExpr:
-		if lit, ok := n.X.(*ast.CompositeLit); ok && n.Op == token.AND && v.on(n.Pos()) {
-			v.add(KindNew, info.TypeOf(lit), n)
+		if lit, ok := n.X.(*ast.CompositeLit); ok && n.Op == token.AND {
+			v.add(n.Pos(), KindNew, info.TypeOf(lit), n)
 		}
 	case *ast.CompositeLit:
-		if v.on(n.Pos()) {
-			v.literal(n)
-		}
+		v.literal(n)
 	case *ast.CallExpr:
-		// The compiler gives a call the line of its opening parenthesis.
-		if v.on(n.Lparen) {
-			v.call(n)
-		}
+		v.call(n)
 	case *ast.BinaryExpr:
-		if t := info.TypeOf(n); n.Op == token.ADD && v.on(n.OpPos) && t != nil && isString(t) && info.Types[n].Value == nil {
-			v.add(KindString, t, n)
+		if t := info.TypeOf(n); n.Op == token.ADD && t != nil && isString(t) && info.Types[n].Value == nil {
+			v.add(n.OpPos, KindString, t, n)
 		}
 	case *ast.AssignStmt:
 		v.assign(n)
 	case *ast.FuncLit:
-		v.sig = signatureOf(info.TypeOf(n))
-		if v.on(n.Pos()) {
-			v.add(KindClosure, info.TypeOf(n), &ast.FuncLit{Type: n.Type, Body: &ast.BlockStmt{}})
-		}
+		v.add(n.Pos(), KindClosure, info.TypeOf(n), &ast.FuncLit{Type: n.Type, Body: &ast.BlockStmt{}})
 	case *ast.Ident:
 		// A variable's declaration allocates if the variable is moved to the heap.
-		if obj, ok := info.Defs[n].(*types.Var); ok && !obj.IsField() && v.on(n.Pos()) {
-			v.list = append(v.list, Expression{Kind: KindNew, Type: obj.Type(), Text: "variable " + n.Name})
+		if obj, ok := info.Defs[n].(*types.Var); ok && !obj.IsField() {
+			v.note(n.Pos(), n.Pos(), KindNew, obj.Type(), "variable "+n.Name, "")
 		}
 	}
 }
 
-func (v *visitor) literal(n *ast.CompositeLit) {
-	t := v.pkg.TypesInfo.TypeOf(n)
+func (v *extractor) literal(n *ast.CompositeLit) {
+	t := v.TypesInfo.TypeOf(n)
 	if t == nil {
 		return
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
-		v.add(KindSlice, u.Elem(), n)
+		v.add(n.Pos(), KindSlice, u.Elem(), n)
 	case *types.Map:
-		v.add(KindMap, t, n)
+		v.add(n.Pos(), KindMap, t, n)
 	}
 }
 
-func (v *visitor) call(n *ast.CallExpr) {
-	info := v.pkg.TypesInfo
+// call notes what a call allocates. The compiler gives a call the line of its opening parenthesis.
+func (v *extractor) call(n *ast.CallExpr) {
+	info := v.TypesInfo
 	t := info.TypeOf(n)
 	if t == nil {
 		return
@@ -145,17 +167,17 @@ func (v *visitor) call(n *ast.CallExpr) {
 	fun := info.Types[n.Fun]
 	switch name, _ := ast.Unparen(n.Fun).(*ast.Ident); {
 	case fun.IsBuiltin() && name != nil && name.Name == "new":
-		v.add(KindNew, info.TypeOf(n).Underlying().(*types.Pointer).Elem(), n)
+		v.add(n.Lparen, KindNew, info.TypeOf(n).Underlying().(*types.Pointer).Elem(), n)
 	case fun.IsBuiltin() && name != nil && name.Name == "make":
 		switch u := t.Underlying().(type) {
 		case *types.Slice:
-			v.add(KindSlice, u.Elem(), n)
+			v.add(n.Lparen, KindSlice, u.Elem(), n)
 		case *types.Map:
-			v.add(KindMap, t, n)
+			v.add(n.Lparen, KindMap, t, n)
 		}
 	case fun.IsBuiltin() && name != nil && name.Name == "append":
 		if u, ok := t.Underlying().(*types.Slice); ok {
-			v.list = append(v.list, Expression{Kind: KindAppend, Type: u.Elem(), Text: types.ExprString(n), Into: types.ExprString(n.Args[0])})
+			v.note(n.Lparen, n.Lparen, KindAppend, u.Elem(), types.ExprString(n), types.ExprString(n.Args[0]))
 		}
 	case fun.IsType() && len(n.Args) == 1:
 		v.conversion(n, t)
@@ -165,19 +187,19 @@ func (v *visitor) call(n *ast.CallExpr) {
 }
 
 // conversion notes a conversion between strings and slices, or to an interface.
-func (v *visitor) conversion(n *ast.CallExpr, t types.Type) {
-	from := v.pkg.TypesInfo.TypeOf(n.Args[0])
+func (v *extractor) conversion(n *ast.CallExpr, t types.Type) {
+	from := v.TypesInfo.TypeOf(n.Args[0])
 	switch {
 	case from == nil:
 	case isString(t) != isString(from):
-		v.add(KindString, t, n)
+		v.add(n.Lparen, KindString, t, n)
 	case types.IsInterface(t) && boxes(from):
-		v.add(KindInterface, from, n.Args[0])
+		v.add(n.Lparen, KindInterface, from, n.Args[0])
 	}
 }
 
 // boxed notes the arguments of a call that become interfaces.
-func (v *visitor) boxed(n *ast.CallExpr, fun types.Type) {
+func (v *extractor) boxed(n *ast.CallExpr, fun types.Type) {
 	if fun == nil {
 		return
 	}
@@ -186,16 +208,16 @@ func (v *visitor) boxed(n *ast.CallExpr, fun types.Type) {
 		return
 	}
 	for i, arg := range n.Args {
-		v.implicit(arg, parameter(sig, i, n.Ellipsis.IsValid()), types.ExprString(n.Fun))
+		v.implicit(n.Lparen, n.Lparen, arg, parameter(sig, i, n.Ellipsis.IsValid()), types.ExprString(n.Fun))
 	}
 }
 
 // implicit notes an expression that becomes an interface without a written conversion. It skips
 // constants, because the compiler allocates them statically.
-func (v *visitor) implicit(e ast.Expr, to types.Type, into string) {
-	from := v.pkg.TypesInfo.Types[e]
+func (v *extractor) implicit(begin, end token.Pos, e ast.Expr, to types.Type, into string) {
+	from := v.TypesInfo.Types[e]
 	if to != nil && from.Type != nil && from.Value == nil && types.IsInterface(to) && !isTypeParam(to) && boxes(from.Type) {
-		v.list = append(v.list, Expression{Kind: KindInterface, Type: from.Type, Text: types.ExprString(e), Into: into})
+		v.note(begin, end, KindInterface, from.Type, types.ExprString(e), into)
 	}
 }
 
@@ -227,21 +249,21 @@ func parameter(sig *types.Signature, i int, spread bool) types.Type {
 }
 
 // assign notes m[k] = v and s += t.
-func (v *visitor) assign(n *ast.AssignStmt) {
-	info := v.pkg.TypesInfo
+func (v *extractor) assign(n *ast.AssignStmt) {
+	info := v.TypesInfo
 	for i, left := range n.Lhs {
-		if index, ok := ast.Unparen(left).(*ast.IndexExpr); ok && v.on(index.Pos()) {
+		if index, ok := ast.Unparen(left).(*ast.IndexExpr); ok {
 			if t := info.TypeOf(index.X); t != nil {
 				if _, isMap := t.Underlying().(*types.Map); isMap {
-					v.list = append(v.list, Expression{Kind: KindMapAssign, Type: t, Text: types.ExprString(index), Into: types.ExprString(index.X)})
+					v.note(index.Pos(), index.Pos(), KindMapAssign, t, types.ExprString(index), types.ExprString(index.X))
 				}
 			}
 		}
-		if len(n.Lhs) == len(n.Rhs) && n.Tok == token.ASSIGN && v.on(n.Rhs[i].Pos()) {
-			v.implicit(n.Rhs[i], info.TypeOf(left), types.ExprString(left))
+		if len(n.Lhs) == len(n.Rhs) && n.Tok == token.ASSIGN {
+			v.implicit(n.Rhs[i].Pos(), n.Rhs[i].Pos(), n.Rhs[i], info.TypeOf(left), types.ExprString(left))
 		}
-		if t := info.TypeOf(left); n.Tok == token.ADD_ASSIGN && t != nil && isString(t) && v.on(n.TokPos) {
-			v.add(KindString, t, left)
+		if t := info.TypeOf(left); n.Tok == token.ADD_ASSIGN && t != nil && isString(t) {
+			v.add(n.TokPos, KindString, t, left)
 		}
 	}
 }
@@ -261,38 +283,4 @@ func boxes(t types.Type) bool {
 func isString(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsString != 0
-}
-
-// ReturnsPointers reports whether a function's results hold pointers, errors and strings aside, and
-// whether that is known.
-func (s *Module) ReturnsPointers(at *stack.Frame) (yes, known bool) {
-	if strings.Contains(at.Func, ".func") {
-		return false, false
-	}
-	f := s.file(at)
-	if f == nil {
-		return false, false
-	}
-	decl, ok := f.function(at)
-	if !ok || decl == nil {
-		return false, false
-	}
-	sig := signatureOf(f.pkg.TypesInfo.TypeOf(decl.Name))
-	if sig == nil {
-		return false, false
-	}
-	for i := range sig.Results().Len() {
-		switch t := sig.Results().At(i).Type(); u := t.Underlying().(type) {
-		case *types.Basic:
-			yes = yes || u.Kind() == types.UnsafePointer
-		default:
-			yes = yes || !types.Identical(t, types.Universe.Lookup("error").Type())
-		}
-	}
-	return yes, true
-}
-
-// TypeName is a type as it is written in a package that imports the packages of its parts.
-func TypeName(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
 }
