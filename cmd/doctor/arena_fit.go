@@ -43,6 +43,8 @@ func (a *account) arenaUnit(g group) (u unit, why string) {
 	t := a.sum(g.sites)
 	age, known := a.ageOf(g.sites)
 	switch {
+	case !known && !benchmarked(g.sites[0]):
+		return u, "it is not known how long the values live; two heap profiles, from the start and the end of the window, would show it"
 	case known && age >= arenaLife:
 		return u, "the values live too long for one unit of work"
 	case t.allocBytes > 0 && t.inuseBytes > arenaKept*t.allocBytes:
@@ -57,6 +59,12 @@ func (a *account) arenaUnit(g group) (u unit, why string) {
 		}
 	}
 	return u, ""
+}
+
+// benchmarked reports whether a benchmark of package testing makes a site's memory. Its heap profile
+// is taken at the end, and shows what an iteration leaves in use, because there are many alike.
+func benchmarked(s *site) bool {
+	return slices.ContainsFunc(s.frames, func(f *stack.Frame) bool { return f.Package == "testing" })
 }
 
 // loopOf corrects a unit by the source of its function: a function that calls the makers in a loop

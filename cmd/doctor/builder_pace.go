@@ -12,13 +12,14 @@ import (
 // cycles if nothing counts them.
 func (b *builder) addPace() {
 	b.pace = pace{limit: b.memoryLimit()}
+	b.addSmallHeap()
 	b.pace.gogc, b.pace.how = b.gogcOf()
 	live, goal, known := b.liveAndGoal()
 	p := &b.pace
 	switch {
 	case p.limit > 0 && known && p.how != "":
 		p.limited = p.gogc < 0 || goal < 0.95*(live+(live+b.roots)*p.gogc/100)
-	case p.limit == 0 && b.fixedGoal():
+	case p.limit == 0 && (b.fixedGoal() || b.noRoom()):
 		p.limited, p.gogc, p.how = true, 0, ""
 	}
 	p.room = b.roomNow()
@@ -56,6 +57,40 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 	return 0, ""
 }
 
+// smallGoal is the size in bytes of a heap's goal below which the sampled bytes in use, of which there
+// are fewer than 16 samples then, are a worse estimate of the live heap than what is counted.
+const smallGoal = 16 << 20
+
+// addSmallHeap replaces the size of a small live heap that the heap profile gives: by the goal less
+// the bytes that the program allocates from one collection to the next.
+func (b *builder) addSmallHeap() {
+	if live, told := b.metric(evidence.MetricLiveHeap); told && live > 0 {
+		return
+	}
+	goal, ok := b.metric(evidence.MetricHeapGoal)
+	room, counted := b.countedRoom()
+	if !ok || !counted || goal >= smallGoal || room >= goal {
+		return
+	}
+	b.live = goal - room
+	// A collection begins before the goal, the earlier the faster the program allocates. So 60 is
+	// rather 100 than a setting.
+	if gogc := gogcOfGoal(b.live, b.roots, goal); gogc > 60 && gogc < 140 && goal > smallestHeap {
+		b.live = (goal - b.roots) / 2
+	}
+}
+
+// leastRoom is the part of the live heap that a program allocates at least from one collection to the
+// next, unless a memory limit leaves it no more: few people set a GOGC below 10.
+const leastRoom = 0.05
+
+// noRoom reports whether collections follow each other so closely that a memory limit must be the
+// cause.
+func (b *builder) noRoom() bool {
+	room, ok := b.countedRoom()
+	return ok && b.live > smallGoal && room < leastRoom*b.live
+}
+
 // gogcOfGoal is the percentage that leads to a goal. If the live heap is too small to matter, it is
 // the percentage with the goal as its smallest heap; otherwise it is the percentage by which the
 // live heap may grow.
@@ -70,8 +105,11 @@ func gogcOfGoal(live, roots, goal float64) float64 {
 var commonGOGC = []float64{5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 100, 120, 125, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1600, 2000}
 
 // common is the percentage that people set nearest to an inferred one, if it is near enough to be
-// meant, and the inferred one otherwise.
+// meant, and the inferred one otherwise. The default is meant more often than all others.
 func common(gogc float64) float64 {
+	if math.Abs(gogc-defaultGOGC) < 0.15*defaultGOGC {
+		return defaultGOGC
+	}
 	for _, c := range commonGOGC {
 		if math.Abs(gogc-c) < 0.08*c {
 			return c

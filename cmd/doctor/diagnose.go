@@ -47,15 +47,14 @@ func diagnose(a *account) *Report {
 			r.add(known, a)
 		}
 	}
-	if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Gain.Best() >= minGain }) {
-		r.add(notGC, a)
+	r.Settings = a.settings()
+	if r.WinnableShare = a.winnable(r.Findings); r.WinnableShare < littleWon {
+		r.addNotGC(a)
 	}
 	a.credit(r.Findings)
-	r.Settings = a.settings()
 	r.settle(a.live)
 	slices.SortStableFunc(r.Findings, rank)
 	r.Confidence = a.confidence()
-	r.WinnableShare = a.winnable(r.Findings)
 	r.divide(a)
 	r.Verdict = a.verdict(r)
 	r.Missing = append(append(r.Missing, a.missingSource()...), a.missingBenchmark()...) // they change no figure, so they do not count for the confidence
@@ -83,6 +82,27 @@ func (r *Report) add(known recogniser, a *account) {
 			f.Check = []string{}
 		}
 		r.Findings = append(r.Findings, f)
+	}
+}
+
+// addNotGC adds what stands first where all changes of code together win little, unless a setting
+// wins more. Findings with a small gain are information then. Those without a gain stay: they
+// are about mistakes.
+func (r *Report) addNotGC(a *account) {
+	n := len(r.Findings)
+	r.add(notGC, a)
+	if n == len(r.Findings) {
+		return
+	}
+	_, setting := proposedSetting(r.Settings)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		switch {
+		case i == n:
+			f.first = !setting
+		case f.Gain.Best() > 0 && !f.setting:
+			f.Severity = SeverityInfo
+		}
 	}
 }
 

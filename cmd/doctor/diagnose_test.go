@@ -252,6 +252,60 @@ func TestVerdictElsewhere(t *testing.T) {
 	}
 }
 
+// TestNotGCFirst wants the place of the CPU time first where all changes together win little; they are
+// information then.
+func TestNotGCFirst(t *testing.T) {
+	f := newFake()
+	f.Ran("main.hash;main.main", 9700)
+	f.Ran("runtime.mallocgc;runtime.newobject;main.item;main.main", 200)
+	f.Made("main.item;main.main", 48, 1_000_000, 0)
+	r := Diagnose(f.evidence())
+	if r.WinnableShare < minGain || r.WinnableShare >= littleWon || len(r.Findings) < 2 {
+		t.Fatalf("%v, %d findings: this must test small ones", r.WinnableShare, len(r.Findings))
+	}
+	if r.Findings[0].ID != notGC.id {
+		t.Errorf("%s stands first", r.Findings[0].ID)
+	}
+	for _, f := range r.Findings {
+		if f.Severity != SeverityInfo {
+			t.Errorf("%s is %s", f.ID, f.Severity)
+		}
+	}
+}
+
+// TestCommand wants no arena and nothing about a library's data where only the last heap profile of a
+// command tells how long data lives.
+func TestCommand(t *testing.T) {
+	for _, command := range []bool{false, true} {
+		f := newFake()
+		f.Ran("main.use;main.main", 500)
+		f.Collector(300, 0)
+		f.Ran("runtime.mallocgc;runtime.newobject;main.item;main.main", 200)
+		f.Made("main.item;main.main", 48, 10_000_000, 0)
+		made := int64(0)
+		if command {
+			made = 2_000_000
+		}
+		f.Made("example.com/tree.add;example.com/tree.grow;example.com/tree.fill;example.com/tree.all;example.com/tree.Parse;main.load;main.main", 64, made, 2_000_000)
+		e := f.evidence()
+		for _, name := range []string{evidence.MetricLiveHeap, evidence.MetricScanHeap, evidence.MetricHeapInUse} {
+			e.Metrics[1].Set(name, 128e6)
+		}
+		e.Metrics[1].Set(evidence.MetricCyclesTotal, 8)
+		e.Main = "example.com/shop"
+		if command {
+			e.Heap[0] = nil
+		}
+		has := map[string]bool{}
+		for _, found := range Diagnose(e).Findings {
+			has[found.ID] = true
+		}
+		if has["short-lived-objects"] == command || has[hotPathID] != command || has[longLivedID] == command {
+			t.Errorf("command %v: %v", command, has)
+		}
+	}
+}
+
 // Places are all sites of a finding, the most expensive first, with their bytes and CPU.
 func TestPlaces(t *testing.T) {
 	f := newFake()

@@ -83,6 +83,9 @@ func findLongLived(a *account) (found []Finding) {
 				"+ records []record               // offheap.MakeSlice[record](n, n); strings as [32]byte or offheap.Ref",
 		}
 		if own := a.ownBytes(g.sites); own < ownData*t.inuseBytes {
+			if a.window == 0 {
+				continue // A command's last heap profile: nothing shows that earlier collections read this data.
+			}
 			// The types are those of others, so the data can be kept in another form at best.
 			f.guessed = true
 			f.Remedy.Text = fmt.Sprintf("Package %s makes most of the data. Keep what you need of it in types of your own without pointers, keep less of it, or let it go earlier. "+

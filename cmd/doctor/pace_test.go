@@ -94,3 +94,42 @@ func TestSettings(t *testing.T) {
 		t.Errorf("switched off: GOGC=%v, rows %+v", r.Heap.GOGC, r.Settings)
 	}
 }
+
+// TestCountedPace infers the pace from the bytes allocated and the collections since the program's
+// start, as the text of a heap profile has them.
+func TestCountedPace(t *testing.T) {
+	counts := func(live, goal, room float64) map[string]float64 {
+		return map[string]float64{evidence.MetricHeapGoal: goal, evidence.MetricAllocBytes: 1000 * room, evidence.MetricCyclesTotal: 1002, evidence.MetricCyclesForced: 2}
+	}
+	for _, c := range []struct {
+		name             string
+		live, goal, room float64 // live as the heap profile has it
+		gogc             float64
+		limited          bool
+	}{
+		{"a heap profile with two samples of a small heap", 1 << 20, 9.0e6, 4.87e6, 100, false},
+		{"collections that begin long before the goal", 2.7e6, 4.74e6, 2.05e6, 100, false},
+		{"GOGC=25", 2.6e6, 6.72e6, 1.31e6, 25, false},
+		{"a limit near the live heap", 42.2e6, 42.15e6, 1.06e6, 0, true},
+		{"a large heap, which a profile knows better", 100e6, 200e6, 50e6, 100, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFake()
+			f.Ran("main.use;main.main", 500)
+			f.Collector(400, 0)
+			f.Made("main.use;main.main", 64, 1000, int64(c.live/64))
+			e := with(f.evidence(), counts(c.live, c.goal, c.room))
+			a := newAccount(e)
+			if p := a.pace; p.gogc != c.gogc || p.limited != c.limited {
+				t.Fatalf("GOGC=%v (%s), limited %v; want %v, %v", p.gogc, p.how, p.limited, c.gogc, c.limited)
+			}
+			r := Diagnose(e)
+			if len(r.Settings) == 0 || r.Settings[0].Name() == "" || r.Settings[0].MoreBytes <= 0 {
+				t.Errorf("rows: %+v", r.Settings)
+			}
+			if got := r.Findings[0].ID; c.limited && got != "limit-thrash" {
+				t.Errorf("%s stands first", got)
+			}
+		})
+	}
+}

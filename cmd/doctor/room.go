@@ -24,6 +24,10 @@ func (a *account) roomNow() float64 {
 	if bytes, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 {
 		return bytes / a.cycles
 	}
+	counted, ok := a.countedRoom()
+	if ok && a.pace.limited {
+		return counted
+	}
 	if live, goal, ok := a.liveAndGoal(); ok && goal < math.MaxInt64/2 {
 		return max(goal-live, 0)
 	}
@@ -31,6 +35,23 @@ func (a *account) roomNow() float64 {
 		return a.roomAt(a.pace.gogc)
 	}
 	return 0
+}
+
+// enoughCycles is the number of collections from which the bytes allocated between two are known well.
+const enoughCycles = 20
+
+// countedRoom is the number of bytes that the program allocated from one collection to the next,
+// over its whole life, and whether it is known. Collections that the program asked for do not
+// count.
+func (a *account) countedRoom() (float64, bool) {
+	m := a.ev.Metrics[1]
+	bytes, ok := m.Get(evidence.MetricAllocBytes)
+	cycles, counted := m.Get(evidence.MetricCyclesTotal)
+	forced, _ := m.Get(evidence.MetricCyclesForced)
+	if n := cycles - forced; ok && counted && n >= enoughCycles {
+		return bytes / n, true
+	}
+	return 0, false
 }
 
 // roomAt is the number of bytes that the program would allocate from one collection to the next at

@@ -1,6 +1,9 @@
 package doctor
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Setting is a value of GOGC or of the memory limit, with its gain and its memory in this
 // program.
@@ -32,6 +35,14 @@ func (s Setting) Environment() []string {
 		env = append(env, "GOMEMLIMIT="+limitText(s.MemoryLimit))
 	}
 	return env
+}
+
+// Name is how a table names it: the variables, or else by how much the memory limit rises.
+func (s Setting) Name() string {
+	if env := s.Environment(); len(env) > 0 {
+		return strings.Join(env, " ")
+	}
+	return "limit + " + limitText(roundUp(s.MoreBytes, 1<<20))
 }
 
 // limitText is bytes as GOMEMLIMIT is written.

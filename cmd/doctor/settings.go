@@ -59,7 +59,12 @@ func (a *account) gogcRows(list []Setting) []Setting {
 		}
 		left := a.left(gogc)
 		now := a.roomAt(a.pace.gogc)
-		list = append(list, Setting{GOGC: gogc, MemoryLimit: a.pace.limit, Gain: a.cyclesTo(left), CyclesLeft: left, MoreBytes: now/left - now})
+		more := now/left - now
+		if a.ev.Heap[0] == nil && a.window == 0 && a.allocBytes > 0 {
+			// The heap never exceeds what the program allocated since its start.
+			more = min(more, max(a.allocBytes-now, 0))
+		}
+		list = append(list, Setting{GOGC: gogc, MemoryLimit: a.pace.limit, Gain: a.cyclesTo(left), CyclesLeft: left, MoreBytes: more})
 	}
 	return list
 }
