@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -47,3 +48,5 @@ func (s Setting) Name() string {
 
 // limitText is bytes as GOMEMLIMIT is written.
 func limitText(v float64) string { return fmt.Sprintf("%.0fMiB", v/(1<<20)) }
+
+func roundUp(v, unit float64) float64 { return math.Ceil(v/unit) * unit }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"math"
 	"slices"
 )
 
@@ -146,5 +145,3 @@ func standsFirst(s Setting, live float64, findings []Finding) bool {
 	gain := s.Gain.SameGOGC
 	return gain >= clearlyMore*most || gain >= nearlyAsMuch*most && s.MoreBytes <= max(2*cheapMemory, live)
 }
-
-func roundUp(v, unit float64) float64 { return math.Ceil(v/unit) * unit }
