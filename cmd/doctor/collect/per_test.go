@@ -3,6 +3,7 @@ package collect
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
 
 // counting serves a counter that rises by a hundred with each answer.
@@ -25,11 +27,24 @@ const (
 	plainForm      = `{"jobs": %d}`
 )
 
+// quick is debugServer with a CPU profile that takes no time.
+func quick(t *testing.T, more map[string]http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	f := profiletest.Program()
+	f.CPU.DurationNanos = 1e9
+	data := profiletest.Written(t, f.CPU, true)
+	if more == nil {
+		more = map[string]http.HandlerFunc{}
+	}
+	more["/debug/pprof/profile"] = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) }
+	return debugServer(t, "", more)
+}
+
 // A counter is read right before and right after the CPU profile, wherever the program serves it, and
 // -save keeps it.
 func TestPerAddress(t *testing.T) {
 	second := Options{Duration: time.Second}
-	other := debugServer(t, "", map[string]http.HandlerFunc{"/stats/counters": counting(prometheusForm)})
+	other := quick(t, map[string]http.HandlerFunc{"/stats/counters": counting(prometheusForm)})
 	for name, c := range map[string]struct {
 		path, form, counter string
 	}{
@@ -39,10 +54,10 @@ func TestPerAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := second
 			o.Per, o.Save = evidence.Per{Counter: c.counter}, filepath.Join(t.TempDir(), "kept")
-			s := debugServer(t, "", map[string]http.HandlerFunc{c.path: counting(c.form)})
+			s := quick(t, map[string]http.HandlerFunc{c.path: counting(c.form)})
 			e := collected(t, []string{s.URL}, nil, o)
 			w, err := e.Work()
-			if err != nil || w.Count < 100 || w.Seconds < 0.5 || w.Seconds > 600 || strings.Contains(w.Name, "://") {
+			if err != nil || w.Count < 100 || w.Seconds <= 0 || w.Seconds > 600 || strings.Contains(w.Name, "://") {
 				t.Fatalf("the work is %+v, %v", w, err)
 			}
 			again := collected(t, []string{o.Save}, nil, Options{Per: evidence.Per{Counter: w.Name}})
@@ -61,9 +76,9 @@ func TestPerRefused(t *testing.T) {
 	counter := func(name string) Options {
 		return Options{Duration: time.Second, Per: evidence.Per{Counter: name}}
 	}
-	s := debugServer(t, "", map[string]http.HandlerFunc{"/metrics": counting(prometheusForm)})
-	still := debugServer(t, "", map[string]http.HandlerFunc{"/metrics": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "idle_total 7\n") }})
-	bare := debugServer(t, "", nil)
+	s := quick(t, map[string]http.HandlerFunc{"/metrics": counting(prometheusForm)})
+	still := quick(t, map[string]http.HandlerFunc{"/metrics": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "idle_total 7\n") }})
+	bare := quick(t, nil)
 	wantError(t, []string{s.URL}, nil, counter("requests"), `doctor: -per: http://.*/metrics: there is no counter "requests"; there are "jobs_total"`)
 	wantError(t, []string{bare.URL}, nil, counter("requests"), `/debug/vars answers "404 Not Found"; import _ "expvar" .*; /metrics is not served either; for a counter of another port write http://HOST:PORT/metrics#requests`)
 	wantError(t, []string{still.URL}, nil, counter("idle_total"), `the counter "idle_total" did not rise, it was 7 at both ends`)
@@ -77,11 +92,11 @@ func TestPerRefused(t *testing.T) {
 // A header, which may be a secret, goes to no other port for the sake of a counter.
 func TestPerKeepsSecrets(t *testing.T) {
 	var leaked atomic.Bool
-	other := debugServer(t, "", map[string]http.HandlerFunc{"/metrics": func(w http.ResponseWriter, r *http.Request) {
+	other := quick(t, map[string]http.HandlerFunc{"/metrics": func(w http.ResponseWriter, r *http.Request) {
 		leaked.Store(leaked.Load() || r.Header.Get("Token") != "")
 		fmt.Fprint(w, "jobs_total 1\n")
 	}})
-	s := debugServer(t, "", nil)
+	s := quick(t, nil)
 	o := Options{Duration: time.Second, Per: evidence.Per{Counter: other.URL + "/metrics#none"}}
 	o.Server.Headers = []string{"Token: secret"}
 	wantError(t, []string{s.URL}, nil, o, `there is no counter "none"`)

@@ -80,5 +80,7 @@ func Inputs(tb testing.TB) (pairs [][2][]byte) {
 	}
 	pairs = append(pairs, [2][]byte{[]byte(`{"memstats": {"NumGC": 3}}`), []byte(`{"/gc/heap/live:bytes": 1e300, "/gc/gogc:percent": -5}`)})
 	pairs = append(pairs, [2][]byte{[]byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n# runtime.MemStats\n# NextGC = 1\n"), []byte{0x1f, 0x8b, 8}})
+	const series = "# TYPE n_total counter\nn_total{a=\"}\\\"\",b=\"c\"} 1e308 5\nn_total 1e308\ngo_gc_gogc_percent NaN\nprocess_cpu_seconds_total -1\n"
+	pairs = append(pairs, [2][]byte{[]byte(series), []byte("pkg: a/b\nBenchmarkX-2 1 5 ns/op 1e308 B/op 0 allocs/op\nBenchmarkX-2 1 1e-300 ns/op 1e308 B/op NaN allocs/op\n")})
 	return pairs
 }
