@@ -19,7 +19,7 @@ func benchOutput(t *testing.T, e *evidence.Evidence, text ...string) *evidence.E
 }
 
 func TestBenchmarks(t *testing.T) {
-	r := Diagnose(benchOutput(t, &evidence.Evidence{},
+	r := Diagnose(t.Context(), benchOutput(t, &evidence.Evidence{},
 		"BenchmarkSum-8 1000 10 ns/op 0 B/op 0 allocs/op",
 		"BenchmarkDecode/all-8 1000 10000 ns/op 8192 B/op 20 allocs/op", "BenchmarkDecode/all-8 1000 8000 ns/op 8192 B/op 20 allocs/op", "BenchmarkDecode/all-8 1000 16000 ns/op 8192 B/op 20 allocs/op"))
 	if len(r.Benchmarks) != 2 || r.Benchmarks[0].Name != "BenchmarkDecode/all" || r.Confidence != None || len(r.Findings) != 0 {
@@ -38,7 +38,7 @@ func TestBenchmarks(t *testing.T) {
 		t.Errorf("to get a CPU profile: %q, want %q", how, want)
 	}
 	for want, line := range map[string]string{"without -benchmem": "BenchmarkSum-8 1000 10 ns/op", "none of them allocates": "BenchmarkSum-8 1000 10 ns/op 0 B/op 0 allocs/op"} {
-		if r := Diagnose(benchOutput(t, &evidence.Evidence{}, line)); !strings.Contains(r.Verdict, want) {
+		if r := Diagnose(t.Context(), benchOutput(t, &evidence.Evidence{}, line)); !strings.Contains(r.Verdict, want) {
 			t.Errorf("%s: %q, want %q", line, r.Verdict, want)
 		}
 	}
@@ -49,13 +49,13 @@ func TestBenchmarks(t *testing.T) {
 func TestBenchmarkProfiled(t *testing.T) {
 	e := benchOutput(t, shop(), "BenchmarkDecode-8 1000 10000 ns/op 8192 B/op 20 allocs/op", "BenchmarkDecode-8 500 10000 ns/op 8192 B/op 20 allocs/op")
 	e.CPU.DurationNanos = 5e9
-	r := Diagnose(e)
+	r := Diagnose(t.Context(), e)
 	p := r.PerOperation
 	if p == nil || p.Name != "BenchmarkDecode" || p.Operations != 1500 || math.Abs(p.CPUSeconds-2e-5) > 1e-12 || p.AllocBytes != 8192 || p.CPUFrom != FromBenchmark || p.AllocFrom != FromBenchmark ||
 		math.Abs(p.GCSeconds-r.GCShare*2e-5) > 1e-12 {
 		t.Errorf("%+v", p)
 	}
-	r = Diagnose(benchOutput(t, e, "BenchmarkSum-8 1000 10 ns/op 0 B/op 0 allocs/op"))
+	r = Diagnose(t.Context(), benchOutput(t, e, "BenchmarkSum-8 1000 10 ns/op 0 B/op 0 allocs/op"))
 	if m := r.Missing[len(r.Missing)-1]; r.PerOperation != nil || m.What != "profile of a single benchmark" {
 		t.Errorf("of two benchmarks: %+v, missing %+v", r.PerOperation, m)
 	}
@@ -67,7 +67,7 @@ func TestCompareBenchmarks(t *testing.T) {
 		for _, ns := range times {
 			lines = append(lines, "BenchmarkDecode-8 1000 "+ns+" ns/op 8192 B/op 20 allocs/op")
 		}
-		return Diagnose(benchOutput(t, &evidence.Evidence{}, lines...))
+		return Diagnose(t.Context(), benchOutput(t, &evidence.Evidence{}, lines...))
 	}
 	before := runs("100", "101", "102", "103", "104", "105")
 	for name, c := range map[string]struct {
@@ -84,7 +84,7 @@ func TestCompareBenchmarks(t *testing.T) {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
-	if list := CompareBenchmarks(Diagnose(shop()), before); list != nil {
+	if list := CompareBenchmarks(Diagnose(t.Context(), shop()), before); list != nil {
 		t.Errorf("without benchmarks before: %+v", list)
 	}
 }

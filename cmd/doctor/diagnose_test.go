@@ -259,7 +259,7 @@ func TestNotGCFirst(t *testing.T) {
 	f.Ran("main.hash;main.main", 9700)
 	f.Ran("runtime.mallocgc;runtime.newobject;main.item;main.main", 200)
 	f.Made("main.item;main.main", 48, 1_000_000, 0)
-	r := Diagnose(f.evidence())
+	r := Diagnose(t.Context(), f.evidence())
 	if r.WinnableShare < minGain || r.WinnableShare >= littleWon || len(r.Findings) < 2 {
 		t.Fatalf("%v, %d findings: this must test small ones", r.WinnableShare, len(r.Findings))
 	}
@@ -297,7 +297,7 @@ func TestCommand(t *testing.T) {
 			e.Heap[0] = nil
 		}
 		has := map[string]bool{}
-		for _, found := range Diagnose(e).Findings {
+		for _, found := range Diagnose(t.Context(), e).Findings {
 			has[found.ID] = true
 		}
 		if has["short-lived-objects"] == command || has[hotPathID] != command || has[longLivedID] == command {

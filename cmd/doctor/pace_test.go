@@ -123,7 +123,7 @@ func TestCountedPace(t *testing.T) {
 			if p := a.pace; p.gogc != c.gogc || p.limited != c.limited {
 				t.Fatalf("GOGC=%v (%s), limited %v; want %v, %v", p.gogc, p.how, p.limited, c.gogc, c.limited)
 			}
-			r := Diagnose(e)
+			r := Diagnose(t.Context(), e)
 			if len(r.Settings) == 0 || r.Settings[0].Name() == "" || r.Settings[0].MoreBytes <= 0 {
 				t.Errorf("rows: %+v", r.Settings)
 			}

@@ -21,7 +21,7 @@ func benched(t *testing.T, ns int, more string) *doctor.Report {
 	if err := e.ReadBytes("bench.txt", []byte(text.String()+more)); err != nil {
 		t.Fatal(err)
 	}
-	return doctor.Diagnose(&e)
+	return doctor.Diagnose(t.Context(), &e)
 }
 
 func TestBenchmarks(t *testing.T) {
