@@ -163,7 +163,10 @@ func (c *cloner) pointerOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 	}
 	first := c.ledger.first(addr)
 	if *first != 0 {
-		if t, dst := c.ledger.find(first, addr, p.desc, isMemory); t != nil && p.units <= uintptr(t.live) {
+		t, dst := c.ledger.find(first, addr, p.desc, isMemory)
+		switch {
+		case t == nil || p.units > uintptr(t.live):
+		case p.size > 1 || t.kind == isShared || !c.isSharedOnce(q): // Else it is the twin of a string.
 			return dst
 		}
 	}

@@ -1,6 +1,10 @@
 package arena
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
 
 // A petal is an element of a package-level array.
 type petal struct {
@@ -45,6 +49,40 @@ func TestDeepCloneRootInGlobals(t *testing.T) {
 						t.Errorf("%s: element %d is %d, and the root's place is another", name, i, s[1][i].n)
 					}
 				}
+			}
+		})
+	}
+}
+
+var globalLetters = [8]byte{'a', 'b', 'c'}
+
+// TestDeepCloneStringInGlobals has pointers to the first byte of a string in a package-level array.
+// The string is copied and the pointers are shared, whichever comes first.
+func TestDeepCloneStringInGlobals(t *testing.T) {
+	type value struct {
+		before *byte
+		text   string
+		after  *byte
+		array  *[2]byte
+		any    any
+	}
+	at := &globalLetters[1]
+	text := unsafex.StringOf(unsafex.PtrOf(at), 2)
+	array := unsafex.As[[2]byte](unsafex.PtrOf(at))
+	for name, v := range map[string]value{
+		"before": {before: at, text: text},
+		"after":  {text: text, after: at},
+		"array":  {text: text, array: array},
+		"any":    {text: text, any: at},
+		"all":    {at, text, at, array, at},
+	} {
+		cloners(t, func(t *testing.T, clone func(*value, ...CloneOptions) *value) {
+			c := clone(&v)
+			if c.before != v.before || c.after != v.after || c.array != v.array || c.any != v.any {
+				t.Errorf("%s: a pointer to a package-level variable leads elsewhere", name)
+			}
+			if c.text != "bc" || unsafex.StringData(c.text) == unsafex.PtrOf(at) {
+				t.Errorf("%s: the string became %q, or is shared", name, c.text)
 			}
 		})
 	}
