@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -148,7 +147,7 @@ func TestHeapZeroSizeInArena(t *testing.T) {
 // TestDeepCloneStaleKey: the box of an interface key of a stale map comes to hold something that
 // cannot be hashed. The clone panics and changes nothing.
 func TestDeepCloneStaleKey(t *testing.T) {
-	if debugmode.On() || freehold.HeapMode() || freehold.NoReuseMode() {
+	if debugging() || freehold.HeapMode() || freehold.NoReuseMode() {
 		t.Skip("the memory is not reused")
 	}
 	a := NewArena()

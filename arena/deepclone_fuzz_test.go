@@ -1,207 +1,176 @@
 package arena
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"runtime"
 	"testing"
-
-	"github.com/freehold-go/freehold/internal/checks/samegraph"
 )
 
-// A vertex has a field for every way to lead somewhere. IDs are unique.
-type vertex struct {
-	ID     int
-	Flag   bool
-	Name   string
-	Next   *vertex
-	Twice  **vertex
-	Number *int
-	Inner  *inward
-	Pair   [2]inward
-	Wide   [7]inward
-	Ints   []int
-	Bytes  []byte
-	List   []*vertex
-	Block  []vertex
-	Any    any
-	Face   fmt.Stringer
-	ByName map[string]*vertex
-	ByPtr  map[*vertex][]int
-	ByAny  map[any]*inward
+// These tests clone graphs of the generator, and the oracle judges the clones.
+
+// destinations are the arenas to which graphs are cloned. Nil is the Go heap.
+var destinations = []func() *Arena{
+	NewArena,
+	func() *Arena { return NewWith(Options{NoReuse: true}) },
+	NewShared,
+	func() *Arena { return nil },
 }
 
-type inward struct {
-	N int32
-	P *int
-	S string
+// plainDestinations are for values without pointers.
+var plainDestinations = []func() *Arena{
+	func() *Arena { return NewOffHeap(Options{}) },
+	func() *Arena { return NewFixed(1 << 16) },
 }
 
-func (v *vertex) String() string { return v.Name }
-func (i inward) String() string  { return i.S }
-
-// A grower makes graphs of what a string of bytes says.
-type grower struct {
-	script   []byte
-	vertices []*vertex
-	ints     []int
-	text     string
-}
-
-// next is a number below n.
-func (g *grower) next(n int) int {
-	if len(g.script) == 0 {
-		return 0
-	}
-	x := int(g.script[0])
-	g.script = g.script[1:]
-	return x % n
-}
-
-func (g *grower) any() *vertex { return g.vertices[g.next(len(g.vertices))] }
-
-func (g *grower) add(v *vertex) {
-	v.ID = len(g.vertices) + 1
-	g.vertices = append(g.vertices, v)
-}
-
-// number is a pointer to some int.
-func (g *grower) number() *int {
-	switch g.next(3) {
-	case 0:
-		return &g.any().ID
-	case 1:
-		return &g.ints[g.next(len(g.ints))]
-	}
-	return new(int)
-}
-
-func (g *grower) slice() []int {
-	low := g.next(len(g.ints))
-	high := low + g.next(len(g.ints)-low+1)
-	return g.ints[low:high:min(high+g.next(5), len(g.ints))]
-}
-
-func (g *grower) string() string {
-	low := g.next(len(g.text))
-	return g.text[low : low+g.next(len(g.text)-low+1)]
-}
-
-func (g *grower) inward() *inward {
-	v := g.any()
-	i := [...]*inward{&v.Pair[g.next(2)], &v.Wide[g.next(7)], {N: 7}}[g.next(3)]
-	i.S, i.P = g.string(), g.number()
-	return i
-}
-
-func grow(script []byte) *vertex {
-	g := &grower{script: script, ints: make([]int, 20), text: string([]byte("some text with many parts"))}
-	for i := range g.ints {
-		g.ints[i] = i * i
-	}
-	g.add(&vertex{})
-	for len(g.script) > 0 && len(g.vertices) < 200 {
-		v := g.any()
-		switch g.next(16) {
-		case 0:
-			v.Next = &vertex{Name: g.string(), Flag: true}
-			g.add(v.Next)
-		case 1:
-			v.Next = g.any()
-		case 2:
-			v.Twice = &g.any().Next
-		case 3:
-			v.Number = g.number()
-		case 4:
-			v.Inner = g.inward()
-		case 5:
-			v.Ints = g.slice()
-		case 6:
-			v.List = append(v.List, g.any())
-		case 7:
-			if v.Block == nil {
-				v.Block = make([]vertex, 1+g.next(3), 5)
-				for i := range v.Block {
-					g.add(&v.Block[i])
-				}
-			}
-		case 8:
-			v.Block = g.any().Block
-		case 9:
-			v.Any = [...]any{g.any(), *g.inward(), g.string(), g.slice(), g.next(9), true, &v.Any, [2]*int{g.number()}, nil}[g.next(9)]
-		case 10:
-			v.Face = [...]fmt.Stringer{g.any(), *g.inward(), g.inward()}[g.next(3)]
-		case 11:
-			v.ByName = map[string]*vertex{g.string(): g.any(), "nil": nil}
-		case 12:
-			v.ByPtr = map[*vertex][]int{g.any(): g.slice(), g.any(): nil}
-		case 13:
-			v.ByName, v.ByPtr = g.any().ByName, g.any().ByPtr
-		case 14:
-			v.ByAny = map[any]*inward{g.string(): g.inward(), g.next(5): nil, [1]string{g.string()}: g.inward()}
-		case 15:
-			v.Bytes = []byte(g.string())
+// rooted clones a graph from a root of one type.
+var rooted = []func(g *grower, j *oracle){
+	func(g *grower, j *oracle) {
+		v := element(g, &g.vertices)
+		if g.chance(8) && len(g.kept) == 0 {
+			v.Call, j.refused = func() {}, true
 		}
-	}
-	return g.vertices[0]
+		judge(j, v)
+	},
+	func(g *grower, j *oracle) { judge(j, element(g, &g.vertices)) },
+	func(g *grower, j *oracle) { judge(j, *element(g, &g.vertices)) },
+	func(g *grower, j *oracle) { judge(j, part(g, &g.vertices)) },
+	func(g *grower, j *oracle) { judge[any](j, element(g, &g.vertices)) },
+	func(g *grower, j *oracle) { judge(j, g.boxed()) },
+	func(g *grower, j *oracle) { judge(j, g.stringer()) },
+	func(g *grower, j *oracle) { judge(j, element(g, &g.inners)) },
+	func(g *grower, j *oracle) { judge(j, element(g, &g.lines)) },
+	func(g *grower, j *oracle) { judge(j, element(g, &g.grids)) },
+	func(g *grower, j *oracle) { judge(j, element(g, &g.links)) },
+	func(g *grower, j *oracle) { judge(j, element(g, &g.words)) },
+	func(g *grower, j *oracle) { judge(j, element(g, &g.boxes)) },
+	func(g *grower, j *oracle) { judge(j, element(g, &g.headers)) },
+	func(g *grower, j *oracle) { judge(j, part(g, &g.links)) },
+	func(g *grower, j *oracle) { judge(j, element(g, &g.vertices).ByPtr) },
+	func(g *grower, j *oracle) { judge(j, element(g, &g.vertices).ByAny) },
+	func(g *grower, j *oracle) {
+		judge(j, &struct {
+			first *vertex
+			rest  []vertex
+			box   any
+		}{element(g, &g.vertices), part(g, &g.vertices), element(g, &g.vertices)})
+	},
+	func(g *grower, j *oracle) { plainly(g, j, element(g, &g.ints)) },
+	func(g *grower, j *oracle) { plainly(g, j, part(g, &g.ints)) },
+	func(g *grower, j *oracle) { plainly(g, j, part(g, &g.bytes)) },
+	func(g *grower, j *oracle) { plainly(g, j, g.text()) },
+	func(g *grower, j *oracle) { plainly(g, j, element(g, &g.coords)) },
+	func(g *grower, j *oracle) { plainly(g, j, part(g, &g.coords)) },
+	func(g *grower, j *oracle) { plainly(g, j, g.four()) },
 }
 
-// cloneBothWays clones the graph to an arena and back and compares, also when the original is gone.
-func cloneBothWays(t *testing.T, a *Arena, script []byte, collect bool) {
-	v := grow(script)
-	o := CloneOptions{CopyGlobals: len(script)%2 == 0}
-	onlyLongWay(v, len(script)%3 == 0, nil)
-	c := DeepClone(a, v, o)
-	if err := samegraph.Compare(v, c); err != nil {
-		t.Fatalf("DeepClone: %v\nscript %q", err, script)
+// plainly judges clones of a value without pointers in the graph, also to arenas that take no
+// others.
+func plainly[T any](g *grower, j *oracle, v T) {
+	if k := g.next(2 * len(plainDestinations)); k < len(plainDestinations) {
+		j.a, j.limit = plainDestinations[k](), 0
+		defer j.a.Free()
 	}
-	for _, l := range Audit(a).Exits {
-		if l.Type.Kind() != reflect.Map {
-			t.Fatalf("the clone leads out of its arena: %+v\nscript %q", l, script)
-		}
+	judge(j, v)
+}
+
+// cloneGraph clones the graph that the script makes to a.
+func cloneGraph(t *testing.T, a *Arena, script []byte, collect bool) {
+	other, offHeap, fixed := NewArena(), NewOffHeap(Options{}), NewFixed(1<<16)
+	defer other.Free()
+	defer offHeap.Free()
+	defer fixed.Free()
+	g := &grower{script: script, arenas: []*Arena{other}, plain: []*Arena{offHeap, fixed, other}}
+	if a != nil {
+		g.arenas, g.plain = append(g.arenas, a), append(g.plain, a)
 	}
-	onlyLongWay(v, len(script)%3 == 1, nil)
-	h := Heap(c, o)
-	if err := samegraph.Compare(v, h); err != nil {
-		t.Fatalf("Heap of DeepClone: %v\nscript %q", err, script)
+	defer g.free()
+	g.grow()
+	j := &oracle{T: t, landscape: g.landscape, script: script, a: a, collect: collect,
+		options: CloneOptions{CopyGlobals: g.chance(2), ShareAt: g.kept}, long: g.chance(2), try: g.chance(2)}
+	if g.chance(8) && a != nil && a.kind == kindGo {
+		j.limit = int64(1 + 100*g.next(200))
 	}
-	if v = nil; collect {
-		runtime.GC()
-	}
-	if err := samegraph.Compare(c, h); err != nil {
-		t.Fatalf("after the original was collected: %v\nscript %q", err, script)
-	}
-	a.Reset(Keep)
-	if err := samegraph.Compare(grow(script), h); err != nil {
-		t.Fatalf("after the arena was reset: %v\nscript %q", err, script)
-	}
+	rooted[g.next(len(rooted))](g, j)
+}
+
+// staleRooted clones a graph with stale values from a root of one type.
+var staleRooted = []func(g *grower, j *oracle){
+	func(g *grower, j *oracle) { judgeStale(j, element(g, &g.vertices)) },
+	func(g *grower, j *oracle) { judgeStale(j, part(g, &g.vertices)) },
+	func(g *grower, j *oracle) { judgeStale[any](j, element(g, &g.vertices)) },
+	func(g *grower, j *oracle) { judgeStale(j, part(g, &g.links)) },
+	func(g *grower, j *oracle) { judgeStale(j, part(g, &g.words)) },
+	func(g *grower, j *oracle) { judgeStale(j, element(g, &g.headers)) },
+	func(g *grower, j *oracle) { judgeStale(j, part(g, &g.boxes)) },
+}
+
+// cloneStaleGraph clones a graph with values of an arena that was reset: to this arena, to a, or to
+// the Go heap.
+func cloneStaleGraph(t *testing.T, a *Arena, script []byte) {
+	old := []func() *Arena{NewArena, NewShared}[len(script)%2]()
+	defer old.Free()
+	g := &grower{script: script, arenas: []*Arena{old}, plain: []*Arena{old}, stale: true}
+	defer g.free()
+	g.grow()
+	g.reuse(old)
+	j := &oracle{T: t, landscape: g.landscape, script: script, a: []*Arena{old, old, a, nil}[g.next(4)],
+		options: CloneOptions{CopyGlobals: g.chance(2)}, long: g.chance(2)}
+	staleRooted[g.next(len(staleRooted))](g, j)
 }
 
 func FuzzDeepClone(f *testing.F) {
+	stale := !debugging()
 	f.Add([]byte{0, 0, 1, 2, 3, 4})
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 8 {
-		f.Add(randomScript(rng, 400))
+	for range 40 {
+		f.Add(randomScript(rng, 700))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
-		a := NewArena()
+		kind := 0
+		if len(script) > 0 {
+			kind = int(script[0]) % len(destinations)
+			script = script[1:]
+		}
+		a := destinations[kind]()
 		defer a.Free()
-		cloneBothWays(t, a, script, false)
+		if len(script) > 0 && script[0]%4 == 3 && stale {
+			cloneStaleGraph(t, a, script[1:])
+		} else {
+			cloneGraph(t, a, script, false)
+		}
 	})
 }
 
-func TestDeepCloneGraphs(t *testing.T) {
-	kinds := []*Arena{NewArena(), NewShared(), nil}
-	for _, a := range kinds {
-		defer a.Free()
+// TestDeepCloneStaleGraphs has graphs with stale values.
+func TestDeepCloneStaleGraphs(t *testing.T) {
+	if debugging() {
+		t.Skip("the debug modes report the stale value")
 	}
-	rng := rand.New(rand.NewPCG(3, 4))
-	rounds := 150
+	rng := rand.New(rand.NewPCG(5, 6))
+	rounds := 100
 	if testing.Short() || raceEnabled {
-		rounds = 30
+		rounds = 20
 	}
-	for i := range rounds {
-		cloneBothWays(t, kinds[i%len(kinds)], randomScript(rng, rng.IntN(1500)), true)
+	a := NewArena()
+	defer a.Free()
+	for range rounds {
+		cloneStaleGraph(t, a, randomScript(rng, rng.IntN(1500)))
+	}
+	runtime.GC() // The collector would find a forged pointer.
+}
+
+func TestDeepCloneGraphs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	rounds := 50
+	if testing.Short() || raceEnabled {
+		rounds = 10
+	}
+	for _, make := range destinations {
+		a := make()
+		defer a.Free()
+		for range rounds {
+			cloneGraph(t, a, randomScript(rng, rng.IntN(1500)), true)
+			a.Reset(Keep)
+		}
 	}
 }

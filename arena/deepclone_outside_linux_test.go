@@ -8,6 +8,13 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
+func init() {
+	const size = 1 << 16
+	if m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE); err == nil {
+		outsideMemory = m
+	}
+}
+
 // TestDeepCloneOutside has pointers to memory that is neither Go's nor freehold's, as C code
 // allocates it. What lies there may be larger than its Go type, and C knows it by its address.
 func TestDeepCloneOutside(t *testing.T) {

@@ -22,6 +22,12 @@ type remnant[T any] struct {
 	none  *struct{ empty []struct{} }
 }
 
+// debugging says whether a debug mode is on. The first arena of a process reads the modes.
+func debugging() bool {
+	NewArena().Free()
+	return debugmode.On()
+}
+
 // farAway is a length that reaches beyond the memory of small values.
 const farAway = 1 << 16
 
@@ -38,7 +44,7 @@ func (c colossal) String() string { return "colossal" }
 
 // TestDeepCloneStale clones headers that change between walk and copy, in one goroutine.
 func TestDeepCloneStale(t *testing.T) {
-	if debugmode.On() {
+	if debugging() {
 		t.Skip("the debug modes report the stale value")
 	}
 	for name, kind := range map[string]func() *Arena{"arena": NewArena, "shared": NewShared} {
@@ -151,7 +157,7 @@ func unsound(v reflect.Value) string {
 // belongs to. The first node of the copy has the memory of the stale node. A pass that copies what
 // it has just written never ends.
 func TestDeepCloneStaleEnds(t *testing.T) {
-	if debugmode.On() || freehold.HeapMode() {
+	if debugging() || freehold.HeapMode() {
 		t.Skip("the arena does not reuse the memory")
 	}
 	type node struct {

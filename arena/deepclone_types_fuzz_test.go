@@ -33,7 +33,10 @@ func (m *modeler) next(n int) int {
 	return x % n
 }
 
-const ownPackage = "github.com/freehold-go/freehold/arena"
+const (
+	ownPackage     = "github.com/freehold-go/freehold/arena"
+	foreignPackage = "example.com/foreign"
+)
 
 // someTypes are those to begin with. twist and inward lead on.
 var someTypes = []reflect.Type{
@@ -79,7 +82,7 @@ func (m *modeler) newType() {
 }
 
 func (m *modeler) structType(t reflect.Type) reflect.Type {
-	pkg := []string{"", ownPackage, "example.com/foreign"}[m.next(3)]
+	pkg := []string{"", ownPackage, foreignPackage}[m.next(3)]
 	var fields []reflect.StructField
 	for i := range 1 + m.next(5) {
 		f := reflect.StructField{Name: fmt.Sprint("F", i), Type: t}
@@ -142,7 +145,7 @@ func (m *modeler) fillStruct(v reflect.Value, foreign bool) {
 		return
 	}
 	for i := range t.NumField() {
-		m.fill(v.Field(i), foreign || t.Field(i).PkgPath == "example.com/foreign")
+		m.fill(v.Field(i), foreign || t.Field(i).PkgPath == foreignPackage)
 	}
 }
 

@@ -3,11 +3,11 @@
 // It is an oracle for tests of deep copies: it walks both graphs side by side, by package reflect
 // alone, and is slow and simple.
 //
-// A cell is a place in memory with a number, a bool, a pointer, a header of a string, a slice, a
-// map or an interface, or one byte of a string. The copy is right if each cell of the graph has one
-// cell in the copy, whichever way leads there, each cell of the copy has one in the graph, both
-// hold the same, and no cell belongs to both. So cycles, equal pointers, interior pointers and
-// overlapping slices are compared.
+// A piece is the memory of a variable, of an array behind a slice, or of a string. The copy is right
+// if each piece of the graph that the rule does not share has a piece in the copy with the same
+// content, and each part of it that several pointers, slices or strings lead to is one part in the
+// copy. So cycles, equal pointers, interior pointers and overlapping slices are compared. No byte
+// belongs to both graph and copy. The rule (rule.go) says which memory is shared.
 //
 // Map keys are paired by what they lead to, so numbers behind pointers that are keys must differ.
 package samegraph
@@ -15,163 +15,249 @@ package samegraph
 import (
 	"fmt"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// Compare compares the graph that x leads to with its copy y.
-func Compare(x, y any) error {
-	m := &matcher{to: map[uintptr]uintptr{}, from: map[uintptr]uintptr{}, seen: map[uintptr]bool{}, maps: map[uintptr]uintptr{}}
-	m.value("v", reflect.ValueOf(x), reflect.ValueOf(y))
-	for a := range m.to {
-		if _, both := m.from[a]; both {
-			m.fail("v", "a cell at %#x is in the graph and in the copy", a)
-		}
+// Compare compares the graph that x leads to with its copy y, which shares nothing with it.
+func Compare[T any](x, y T) error { return CompareBy(Rule{}, x, y) }
+
+// CompareBy compares the graph that x leads to with its copy y, which shares with it what the rule
+// says.
+func CompareBy[T any](r Rule, x, y T) error {
+	m := &matcher{Rule: r, seen: map[cell]bool{}, maps: map[uintptr]uintptr{}}
+	v, w := reflect.ValueOf(&x).Elem(), reflect.ValueOf(&y).Elem()
+	if v.Kind() == reflect.Pointer && !v.IsNil() && !isIn(r.Kept, v.Pointer()) {
+		m.root = Span{v.Pointer(), v.Pointer() + v.Type().Elem().Size()}
 	}
-	return m.err
+	m.value(v, w)
+	if m.err != nil {
+		return m.err
+	}
+	return m.pieces.check()
 }
 
 type matcher struct {
-	to, from map[uintptr]uintptr // Cells of the graph to cells of the copy, and back.
-	seen     map[uintptr]bool    // Cells of the graph that were compared.
-	maps     map[uintptr]uintptr
-	err      error
+	Rule
+	root   Span // The variable that the root points to.
+	pieces pieces
+	seen   map[cell]bool // What was compared.
+	maps   map[uintptr]uintptr
+	held   int // How many structs around keep the bits of their fields.
+	trail  trail
+	err    error
 }
 
-func (m *matcher) fail(path, format string, args ...any) {
+// A cell is a value of the graph.
+type cell struct {
+	at  uintptr
+	typ reflect.Type
+}
+
+func (m *matcher) fail(format string, args ...any) {
 	if m.err == nil {
-		m.err = fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...))
+		m.err = fmt.Errorf("%s: %s", m.trail, fmt.Sprintf(format, args...))
 	}
 }
 
-// pair notes that the cell a has the cell b in the copy.
-func (m *matcher) pair(path string, a, b uintptr) {
-	to, known := m.to[a]
-	from, back := m.from[b]
-	if known != back || known && (to != b || from != a) {
-		m.fail(path, "the cell at %#x is %#x in the copy, and was %#x; that was %#x", a, b, to, from)
-	}
-	m.to[a], m.from[b] = b, a
+// part compares two values that are parts of others: a field, an element, an entry of a map.
+func (m *matcher) part(step any, x, y reflect.Value) {
+	m.trail = append(m.trail, step)
+	m.value(x, y)
+	m.trail = m.trail[:len(m.trail)-1]
 }
 
-// value compares two values. x and y are addressable or neither is.
-func (m *matcher) value(path string, x, y reflect.Value) {
+// value compares two values. Their memory, if they have any, belongs to a piece already.
+func (m *matcher) value(x, y reflect.Value) {
 	switch {
 	case m.err != nil || !x.IsValid() && !y.IsValid():
 		return
 	case !x.IsValid() || !y.IsValid() || x.Type() != y.Type():
-		m.fail(path, "%v became %v", x, y)
+		m.fail("%v became %v", x, y)
 		return
 	case x.Type().Size() == 0:
 		return
 	}
+	if x.CanAddr() {
+		c := cell{x.UnsafeAddr(), x.Type()}
+		if m.held == 0 {
+			if m.seen[c] {
+				return
+			}
+			m.seen[c] = true
+		}
+	}
 	switch x.Kind() {
 	case reflect.Struct:
-		if t := x.Type(); t.PkgPath() == "sync/atomic" && strings.HasPrefix(t.Name(), "Pointer[") {
-			m.atomic(path, x, y)
-			return
-		}
-		for i := range x.NumField() {
-			m.value(path+"."+x.Type().Field(i).Name, x.Field(i), y.Field(i))
-		}
-		return
+		m.fields(x, y)
 	case reflect.Array:
 		for i := range x.Len() {
-			m.value(path+"["+strconv.Itoa(i)+"]", x.Index(i), y.Index(i))
+			m.part(i, x.Index(i), y.Index(i))
 		}
+	default:
+		m.leaf(x, y)
+	}
+}
+
+func (m *matcher) fields(x, y reflect.Value) {
+	t := x.Type()
+	if t.PkgPath() == "sync/atomic" && strings.HasPrefix(t.Name(), "Pointer[") {
+		m.atomic(x, y)
 		return
 	}
-	if x.CanAddr() {
-		a := x.UnsafeAddr()
-		m.pair(path, a, y.UnsafeAddr())
-		if m.seen[a] {
-			return
+	holds := m.Holds != nil && m.Holds(t)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if holds && !f.IsExported() {
+			m.held++
 		}
-		m.seen[a] = true
+		m.part("."+f.Name, x.Field(i), y.Field(i))
+		if holds && !f.IsExported() {
+			m.held--
+		}
 	}
-	m.leaf(path, x, y)
 }
 
 // atomic compares what two atomic.Pointers lead to, if they are addressable.
-func (m *matcher) atomic(path string, x, y reflect.Value) {
+func (m *matcher) atomic(x, y reflect.Value) {
 	if !x.CanAddr() {
 		return
 	}
-	m.pair(path, x.UnsafeAddr(), y.UnsafeAddr())
-	if a := x.UnsafeAddr(); !m.seen[a] {
-		m.seen[a] = true
-		load := func(v reflect.Value) reflect.Value {
-			return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).MethodByName("Load").Call(nil)[0]
-		}
-		m.value(path, load(x), load(y))
+	load := func(v reflect.Value) reflect.Value {
+		return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).MethodByName("Load").Call(nil)[0]
 	}
+	m.value(load(x), load(y))
 }
 
-func (m *matcher) leaf(path string, x, y reflect.Value) {
+func (m *matcher) leaf(x, y reflect.Value) {
 	switch x.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if x.IsNil() != y.IsNil() {
-			m.fail(path, "%v became %v", x, y)
-		} else {
-			m.value(path, x.Elem(), y.Elem())
-		}
+	case reflect.Pointer:
+		m.pointer(x, y)
+	case reflect.Interface:
+		m.iface(x, y)
 	case reflect.Slice:
-		m.slice(path, x, y)
+		m.slice(x, y)
 	case reflect.String:
-		m.text(path, x.String(), y.String())
+		m.text(x.String(), y.String())
 	case reflect.Map:
-		m.table(path, x, y)
+		m.table(x, y)
 	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
 		if !x.IsNil() || !y.IsNil() {
-			m.fail(path, "a %s is not nil", x.Type())
+			m.fail("a %s is not nil", x.Type())
 		}
 	default:
 		if !x.Equal(y) {
-			m.fail(path, "%v became %v", x, y)
+			m.fail("%v became %v", x, y)
 		}
 	}
 }
 
-func (m *matcher) slice(path string, x, y reflect.Value) {
+func (m *matcher) pointer(x, y reflect.Value) {
+	if x.IsNil() != y.IsNil() {
+		m.fail("%v became %v", x, y)
+	}
+	if x.IsNil() || y.IsNil() {
+		return
+	}
+	p, q, size := x.Pointer(), y.Pointer(), x.Type().Elem().Size()
+	if m.held > 0 || isIn(m.Kept, p) || size != 0 && isIn(m.Globals, p) && !m.root.has(p) {
+		m.shared(p, q)
+		return
+	}
+	if size != 0 {
+		m.add(p, q, size, size)
+		m.value(x.Elem(), y.Elem())
+	}
+}
+
+// shared checks that the copy leads to the same memory.
+func (m *matcher) shared(p, q uintptr) {
+	if p != q {
+		m.fail("leads to %#x, which is shared, and to %#x in the copy", p, q)
+	}
+}
+
+func (m *matcher) iface(x, y reflect.Value) {
+	if x.IsNil() != y.IsNil() {
+		m.fail("%v became %v", x, y)
+		return
+	}
+	if m.err == nil && !x.IsNil() && y.CanAddr() && m.held == 0 && isBoxed(y.Elem().Type()) {
+		box := *unsafex.As[[2]uintptr](y.Addr().UnsafePointer())
+		m.checkInside(Span{box[1], box[1] + y.Elem().Type().Size()})
+	}
+	m.value(x.Elem(), y.Elem())
+}
+
+// isBoxed says whether an interface certainly has the address of a value of type t, and not the
+// value itself.
+func isBoxed(t reflect.Type) bool {
+	return t.Size() > 0 && t.Size() != reflect.TypeFor[uintptr]().Size()
+}
+
+func (m *matcher) slice(x, y reflect.Value) {
 	if x.Len() != y.Len() || x.Cap() != y.Cap() || x.IsNil() != y.IsNil() {
-		m.fail(path, "a slice of %d of %d became one of %d of %d", x.Len(), x.Cap(), y.Len(), y.Cap())
+		m.fail("a slice of %d of %d became one of %d of %d", x.Len(), x.Cap(), y.Len(), y.Cap())
 		return
 	}
+	p, q, size := x.Pointer(), y.Pointer(), x.Type().Elem().Size()
+	if m.held > 0 || isIn(m.Kept, p) {
+		m.shared(p, q)
+		return
+	}
+	if x.Cap() == 0 || size == 0 {
+		return
+	}
+	m.add(p, q, uintptr(x.Len())*size, uintptr(x.Cap())*size)
 	for i := range x.Len() {
-		m.value(path+"["+strconv.Itoa(i)+"]", x.Index(i), y.Index(i))
-	}
-	size := x.Type().Elem().Size()
-	for i := x.Len(); i < x.Cap() && size != 0; i++ { // What lies there is not compared, but where.
-		m.pair(path, x.Pointer()+uintptr(i)*size, y.Pointer()+uintptr(i)*size)
+		m.part(i, x.Index(i), y.Index(i))
 	}
 }
 
-func (m *matcher) text(path string, x, y string) {
+func (m *matcher) text(x, y string) {
 	if x != y {
-		m.fail(path, "%q became %q", x, y)
+		m.fail("%q became %q", x, y)
 		return
 	}
-	a, b := unsafex.PtrAddr(unsafex.StringData(x)), unsafex.PtrAddr(unsafex.StringData(y))
-	for i := range uintptr(len(x)) {
-		m.pair(path, a+i, b+i)
+	if len(x) == 0 {
+		return
+	}
+	p, q, n := unsafex.PtrAddr(unsafex.StringData(x)), unsafex.PtrAddr(unsafex.StringData(y)), uintptr(len(x))
+	if m.held > 0 || isIn(m.Kept, p) {
+		m.shared(p, q)
+		return
+	}
+	m.add(p, q, n, n)
+}
+
+// add notes that the graph's memory at p has its copy at q: n bytes, of which the first are live.
+func (m *matcher) add(p, q, live, n uintptr) {
+	m.pieces = append(m.pieces, piece{p, q, live, n, slices.Clone(m.trail)})
+	m.checkInside(Span{q, q + n})
+}
+
+func (m *matcher) checkInside(s Span) {
+	if m.Inside != nil && !m.Inside(s) {
+		m.fail("the copy, at %#x to %#x, is not in the destination's memory", s.From, s.End)
 	}
 }
 
-func (m *matcher) table(path string, x, y reflect.Value) {
+// table compares two maps. The keys of both are paired by what they lead to.
+func (m *matcher) table(x, y reflect.Value) {
 	if x.Len() != y.Len() || x.IsNil() != y.IsNil() {
-		m.fail(path, "a map of %d became one of %d", x.Len(), y.Len())
+		m.fail("a map of %d became one of %d", x.Len(), y.Len())
 		return
 	}
 	if known, ok := m.maps[x.Pointer()]; ok || x.IsNil() {
 		if known != y.Pointer() {
-			m.fail(path, "one map became two")
+			m.fail("one map became two")
 		}
 		return
 	}
 	if x.Pointer() == y.Pointer() {
-		m.fail(path, "the map was not copied")
+		m.fail("the map was not copied")
 	}
 	m.maps[x.Pointer()] = y.Pointer()
 	keys := map[string]reflect.Value{}
@@ -179,44 +265,15 @@ func (m *matcher) table(path string, x, y reflect.Value) {
 		keys[keyText(k)] = k
 	}
 	if len(keys) != y.Len() {
-		m.fail(path, "two keys are alike")
+		m.fail("two keys are alike")
 	}
 	for _, k := range x.MapKeys() {
 		other, ok := keys[keyText(k)]
 		if !ok || !y.MapIndex(other).IsValid() {
-			m.fail(path, "the key %s is lost", keyText(k))
+			m.fail("the key %s is lost", keyText(k))
 			return
 		}
-		m.value(path+" key "+keyText(k), k, other)
-		m.value(path+"["+keyText(k)+"]", x.MapIndex(k), y.MapIndex(other))
+		m.part(" key "+keyText(k), k, other)
+		m.part("["+keyText(k)+"]", x.MapIndex(k), y.MapIndex(other))
 	}
-}
-
-// keyText names a map key by what it leads to.
-func keyText(k reflect.Value) string {
-	switch k.Kind() {
-	case reflect.Pointer:
-		if k.IsNil() {
-			return "nil"
-		}
-		return "&" + keyText(k.Elem())
-	case reflect.Interface:
-		if k.IsNil() {
-			return "nil"
-		}
-		return k.Elem().Type().String() + "(" + keyText(k.Elem()) + ")"
-	case reflect.Struct:
-		if k.NumField() > 0 {
-			return "{" + keyText(k.Field(0)) + "}" // The first field tells values apart.
-		}
-	case reflect.Array:
-		text := "["
-		for i := range k.Len() {
-			text += keyText(k.Index(i)) + " "
-		}
-		return text + "]"
-	case reflect.String:
-		return strconv.Quote(k.String())
-	}
-	return fmt.Sprint(k)
 }

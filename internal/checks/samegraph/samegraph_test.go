@@ -32,7 +32,7 @@ func TestCompare(t *testing.T) {
 	if err := Compare(graph(), graph()); err != nil {
 		t.Errorf("two equal graphs: %v", err)
 	}
-	if err := Compare(nil, nil); err != nil {
+	if err := Compare[any](nil, nil); err != nil {
 		t.Error(err)
 	}
 	shared := graph()
