@@ -43,12 +43,7 @@ func benchmarksIn(data []byte) (list []Benchmark) {
 		if !ok {
 			continue // another line of the program's or of go test
 		}
-		run := BenchmarkRun{Operations: result.Iters}
-		run.Seconds, _ = result.Value("sec/op")
-		var hasBytes, hasObjects bool
-		run.Bytes, hasBytes = result.Value("B/op")
-		run.Objects, hasObjects = result.Value("allocs/op")
-		run.Memory = hasBytes && hasObjects
+		run := runOf(result)
 		name, pkg := "Benchmark"+result.Name.String(), result.GetConfig("pkg")
 		endings = append(endings, procsEnding.FindString(name))
 		i := slices.IndexFunc(list, func(b Benchmark) bool { return b.Name == name && b.Package == pkg })
@@ -64,6 +59,27 @@ func benchmarksIn(data []byte) (list []Benchmark) {
 		}
 	}
 	return list
+}
+
+// runOf are the figures of a line. Values that no benchmark has, such as a NaN of b.ReportMetric,
+// count as unknown.
+func runOf(result *benchfmt.Result) BenchmarkRun {
+	run := BenchmarkRun{Operations: result.Iters}
+	value := func(unit string, least, most float64) (float64, bool) {
+		v, ok := result.Value(unit)
+		if !ok || !(v >= least && v <= most) {
+			return 0, false
+		}
+		return v, true
+	}
+	const century, all = 3e9, 1 << 60 // seconds, bytes
+	run.Seconds, _ = value("sec/op", 1e-15, century)
+	bytes, hasBytes := value("B/op", 0, all)
+	objects, hasObjects := value("allocs/op", 0, all)
+	if hasBytes && hasObjects {
+		run.Bytes, run.Objects, run.Memory = bytes, objects, true
+	}
+	return run
 }
 
 // outputOfJSON is the output in the events of go test -json, a line each; nil for other data.

@@ -43,6 +43,18 @@ func TestReadBenchmarksNames(t *testing.T) {
 	}
 }
 
+// Values that no benchmark has are unknown.
+func TestReadBenchmarksImplausible(t *testing.T) {
+	for line, want := range map[string]string{
+		"NaN ns/op 8 B/op 1 allocs/op": "{5 0 8 1 true}", "1e-300 ns/op 8 B/op 1 allocs/op": "{5 0 8 1 true}", "1e9 ns/op NaN B/op 1 allocs/op": "{5 1 0 0 false}",
+		"1e9 ns/op 8 B/op +Inf allocs/op": "{5 1 0 0 false}", "1e9 ns/op -8 B/op 1 allocs/op": "{5 1 0 0 false}",
+	} {
+		if list := benchmarksIn([]byte("BenchmarkX 5 " + line + "\n")); len(list) != 1 || fmt.Sprint(list[0].Runs[0]) != want {
+			t.Errorf("%s: %v, want %s", line, list, want)
+		}
+	}
+}
+
 // The events of go test -json, and a trace between the lines, are read as well.
 func TestReadBenchmarksOtherwise(t *testing.T) {
 	var e Evidence
