@@ -22,10 +22,14 @@ func (e *GateError) Error() string { return e.text }
 // time. Name is the error's name for the limit, such as the flag that sets it.
 //
 // Evidence without a CPU profile shows no places. The lack of findings is then no answer, and the
-// error is undecided if collections take more than the limit.
+// error is undecided if collections take more than the limit, or if no cost is known at all, as of
+// heap profiles or benchmarks alone.
 func Gate(e *evidence.Evidence, r *Report, limit float64, name string) error {
 	if worst := r.Worst(); worst != nil && worst.Gain.Best() > limit {
 		return &GateError{text: fmt.Sprintf("%s would gain %s of CPU, which is above %s", worst.ID, terminal.Percent(worst.Gain.Best()), name)}
+	}
+	if r.Confidence == None {
+		return &GateError{Undecided: true, text: "no answer: without a CPU profile the cost is unknown, so " + name + " cannot be judged"}
 	}
 	profiled := e.CPU != nil && len(e.CPU.Sample) > 0
 	if share := r.GCShare + r.AllocShare; !profiled && share > limit {

@@ -31,6 +31,7 @@ func TestGate(t *testing.T) {
 		"no finding":     {profiled, Report{GCShare: 0.9}, 0.2, "", false},
 		"no profile":     {&evidence.Evidence{}, Report{GCShare: 0.15, AllocShare: 0.1}, 0.2, "no answer: collections take 25 % of CPU, which is above -fail-above 20%, and without a CPU profile their causes are unknown", true},
 		"no sample":      {empty, Report{GCShare: 0.25}, 0.2, "no answer: collections take 25 % of CPU, which is above -fail-above 20%, and without a CPU profile their causes are unknown", true},
+		"no costs":       {&evidence.Evidence{}, Report{Confidence: None}, 0.2, "no answer: without a CPU profile the cost is unknown, so -fail-above 20% cannot be judged", true},
 		"little to find": {&evidence.Evidence{}, Report{GCShare: 0.1}, 0.2, "", false},
 	} {
 		err := Gate(c.e, &c.r, c.limit, "-fail-above 20%")

@@ -31,9 +31,9 @@ func doctorCommand(program []string) *cli.Command {
 		Name:      "doctor",
 		Usage:     "show the cost of garbage collection in a program, the lines that cause it, and the CPU that a change saves",
 		ArgsUsage: doctorUsage,
-		Description: "Inputs are profiles (CPU and heap), metrics and traces in files or folders; the address of a running program with\n" +
-			"net/http/pprof; with -bench a package; after -- a command, which runs with GODEBUG=gctrace=1. All inputs must be of one\n" +
-			"program. Without inputs, the doctor profiles a sample service for ten seconds.",
+		Description: "Inputs are profiles (CPU and heap), metrics, traces and the output of go test -bench, in files or folders; the\n" +
+			"address of a running program with net/http/pprof; with -bench a package; after -- a command, which runs with\n" +
+			"GODEBUG=gctrace=1. All inputs must be of one program. Without inputs, the doctor profiles a sample service for ten seconds.",
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "duration", Usage: "watch for `DURATION`; the default is 10s for a running program, 3s for each benchmark, and the whole run of a command"},
 			&cli.StringFlag{Name: "bench", Usage: "run the benchmarks of the given package that match `REGEXP`"},

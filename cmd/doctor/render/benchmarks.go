@@ -25,21 +25,40 @@ func (t *textWriter) benchmarks(r *doctor.Report) {
 		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
 	tw.SetColumnConfigs(configs)
-	shown := r.Benchmarks[:min(len(r.Benchmarks), mostBenchmarks)]
-	for _, b := range shown {
-		bytes, objects, rate, cycles := "?", "?", "?", "?"
-		if b.Memory {
-			bytes, objects, rate, cycles = terminal.Bytes(b.AllocBytes), terminal.Count(b.AllocObjects), terminal.Bytes(b.AllocBytesPerSecond), terminal.Quantity(b.CyclesPerSecond)
-		}
-		low, high := terminal.NanosecondsOf(b.Fastest*1e9, b.Slowest*1e9)
-		tw.AppendRow(table.Row{text.Snip(b.Name, max(t.Width-86, 24), "…"), terminal.Nanoseconds(b.Seconds * 1e9), low + " to " + high, b.Runs, bytes, objects, rate, cycles})
+	for _, b := range benchmarkRows(r.Benchmarks) {
+		tw.AppendRow(table.Row{text.Snip(b.Name, max(t.Width-86, 24), "…"), b.Time, b.Spread, b.Runs, b.Bytes, b.Objects, b.Rate, b.Cycles})
 	}
 	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	t.wrap("", "  ", benchmarkNote(r.Benchmarks))
+}
+
+// benchmarkNote explains the last column, and says what the table leaves out.
+func benchmarkNote(list []doctor.BenchmarkCost) string {
 	note := "¹ collections a second at GOGC=100, at least, while less than 4 MiB lives: Go then collects before 4 MiB more are allocated. More live data makes them rarer and longer."
-	if n := len(r.Benchmarks) - len(shown); n > 0 {
+	if n := len(list) - mostBenchmarks; n > 0 {
 		note += fmt.Sprintf(" The object of -json has %s more.", plural(n, "benchmark"))
 	}
-	t.wrap("", "  ", note)
+	return note
+}
+
+// A benchmarkRow is a line of the table of benchmarks.
+type benchmarkRow struct {
+	Name, Time, Spread           string
+	Runs                         int
+	Bytes, Objects, Rate, Cycles string
+}
+
+// benchmarkRows are the lines of that table, at most mostBenchmarks.
+func benchmarkRows(list []doctor.BenchmarkCost) (rows []benchmarkRow) {
+	for _, b := range list[:min(len(list), mostBenchmarks)] {
+		low, high := terminal.NanosecondsOf(b.Fastest*1e9, b.Slowest*1e9)
+		row := benchmarkRow{Name: b.Name, Time: terminal.Nanoseconds(b.Seconds * 1e9), Spread: low + " to " + high, Runs: b.Runs, Bytes: "?", Objects: "?", Rate: "?", Cycles: "?"}
+		if b.Memory {
+			row.Bytes, row.Objects, row.Rate, row.Cycles = terminal.Bytes(b.AllocBytes), terminal.Count(b.AllocObjects), terminal.Bytes(b.AllocBytesPerSecond), terminal.Quantity(b.CyclesPerSecond)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // comparedBenchmarks are the figures of the benchmarks that both reports have.

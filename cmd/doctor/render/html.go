@@ -31,6 +31,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"percent": terminal.Percent, "bytes": terminal.Bytes, "quantity": terminal.Quantity, "gain": terminal.PercentError, "gains": gains, "briefGain": briefGain,
 	"inSameMemory": inSameMemory, "place": place, "where": where, "figures": figures, "collected": collected, "heap": heapFigures, "settingsHead": settingsHead,
 	"allocator": allocatorPlace, "plural": plural, "diff": diffLines, "prose": prose,
+	"labelRows": labelRows, "labelNote": func() string { return labelNote }, "perFigures": perFigures, "benchmarkRows": benchmarkRows, "benchmarkNote": benchmarkNote,
 }).Parse(pageText))
 
 // A Subject is a program that was diagnosed, as a page shows it.

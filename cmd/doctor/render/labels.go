@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,10 @@ const (
 	// mostKeys is how many labels the screen names.
 	mostKeys = 4
 )
+
+// labelNote says what the table of values can show.
+const labelNote = "Goroutines carry labels through allocation and assists. The workers that mark and sweep in the background carry none: the last column estimates the part of their time that " +
+	"each value causes, by the lines that allocate under it."
 
 // labels shows the cost by the values of the label that was chosen. Without a choice it names the
 // labels that there are.
@@ -47,30 +52,33 @@ func (t *textWriter) split(l *doctor.LabelSplit) {
 		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
 	tw.SetColumnConfigs(configs)
-	row := func(name string, c doctor.LabelCost) {
-		tw.AppendRow(table.Row{
-			text.Snip(name, max(t.Width-58, 20), "…"), terminal.PercentError(c.CPUShare, c.Error), terminal.Percent(c.AllocShare), terminal.Percent(c.GCShare), "about " + terminal.Percent(c.ChargedShare),
-		})
+	for _, row := range labelRows(l) {
+		tw.AppendRow(table.Row{text.Snip(row.Name, max(t.Width-58, 20), "…"), row.CPU, row.Alloc, row.GC, row.Background})
 	}
-	shown, rest := chosenFirst(l)
-	for _, c := range shown {
-		name := c.Value
-		if name == "" {
-			name = `""`
-		}
-		row(name, c)
-	}
-	if len(l.Costs) > len(shown) {
-		row(plural(len(l.Costs)-len(shown), "more value"), rest)
-	}
-	row("no "+l.Key, l.Unlabelled)
-	tw.AppendRow(table.Row{"background workers", terminal.Percent(l.BackgroundShare), "", "", terminal.Percent(l.NotChargedShare) + " not charged"})
 	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
-	t.wrap("", "", "Goroutines carry labels through allocation and assists. The workers that mark and sweep in the background carry none: the last column estimates the part of their time that "+
-		"each value causes, by the lines that allocate under it.")
+	t.wrap("", "", labelNote)
 	if l.Restricted {
 		t.wrap("", "", fmt.Sprintf("The findings are those of lines that allocate under %s=%s, and those of the whole program. Gains are shares of the whole program's CPU.", l.Key, l.Value))
 	}
+}
+
+// A labelRow is a line of the table of values.
+type labelRow struct{ Name, CPU, Alloc, GC, Background string }
+
+// labelRows are the lines of that table, at most mostValues of them for values.
+func labelRows(l *doctor.LabelSplit) (rows []labelRow) {
+	add := func(name string, c doctor.LabelCost) {
+		rows = append(rows, labelRow{name, terminal.PercentError(c.CPUShare, c.Error), terminal.Percent(c.AllocShare), terminal.Percent(c.GCShare), "about " + terminal.Percent(c.ChargedShare)})
+	}
+	shown, rest := chosenFirst(l)
+	for _, c := range shown {
+		add(cmp.Or(c.Value, `""`), c)
+	}
+	if n := len(l.Costs) - len(shown); n > 0 {
+		add(plural(n, "more value"), rest)
+	}
+	add("no "+l.Key, l.Unlabelled)
+	return append(rows, labelRow{Name: "background workers", CPU: terminal.Percent(l.BackgroundShare), Background: terminal.Percent(l.NotChargedShare) + " not charged"})
 }
 
 // chosenFirst are the values that the screen has, and the sum of the others.

@@ -52,3 +52,19 @@ func TestLabelTable(t *testing.T) {
 		}
 	}
 }
+
+// The page has the tables and figures of the screen.
+func TestPageTables(t *testing.T) {
+	r := benched(t, 1000, "")
+	r.Labels = &doctor.LabelSplit{Key: "endpoint", Costs: []doctor.LabelCost{{Value: "/<buy>", CPUShare: 0.6, Error: 0.01}}}
+	r.PerOperation = &doctor.PerOperation{Name: "requests", CPUSeconds: 412e-6, AllocBytes: 2048}
+	var b bytes.Buffer
+	if err := HTML(&b, Subject{Report: r}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"The cost by endpoint", "/&lt;buy&gt;", "about 0 %", "The cost per requests", "<dd>412 µs</dd>", "<dd>2.00 KiB</dd>", "BenchmarkDecode", "1000 ns to 1005 ns"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}

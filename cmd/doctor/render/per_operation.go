@@ -37,6 +37,22 @@ func (t *textWriter) perOperation(p *doctor.PerOperation) {
 	t.wrap("", "  ", text)
 }
 
+// perFigures are the figures of one operation for the page.
+func perFigures(p *doctor.PerOperation) (list []figure) {
+	add := func(name string, v float64, value string) {
+		if v > 0 {
+			list = append(list, figure{name, value})
+		}
+	}
+	add("CPU", p.CPUSeconds, terminal.Nanoseconds(p.CPUSeconds*1e9))
+	add("collector", p.GCSeconds, terminal.Nanoseconds(p.GCSeconds*1e9))
+	add("allocation", p.AllocSeconds, terminal.Nanoseconds(p.AllocSeconds*1e9))
+	add("bytes", p.AllocBytes, terminal.Bytes(p.AllocBytes))
+	add("objects", p.AllocObjects, terminal.Count(p.AllocObjects))
+	add("rate", p.PerSecond, terminal.Quantity(p.PerSecond)+"/s")
+	return list
+}
+
 // A change is a figure before and after.
 type change struct{ Name, Before, After string }
 
