@@ -7,6 +7,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -242,7 +243,7 @@ func TestRows(t *testing.T) {
 		},
 	}
 	setting := func(env ...string) (r row) {
-		r.predictSetting(v, env)
+		r.predictSetting(v, []string{"GOMEMLIMIT=50MiB"}, env)
 		return r
 	}
 	if r := setting("GOGC=200"); r.absent || r.predicted != 0.1 || r.interval != 0.02 || r.memory != 5 {
@@ -255,6 +256,11 @@ func TestRows(t *testing.T) {
 		if r := setting(env); !r.absent || r.off() != 1 || r.rightSign() || r.within() {
 			t.Errorf("%s is not in the report: %+v", env, r)
 		}
+	}
+	// Half of the collections fall away if the room grows from 10 to 20 MiB, nine tenths at 100.
+	v.Heap.Limited, v.Settings = true, []doctor.Setting{{Gain: doctor.Gain{SameGOGC: 0.2, Error: 0.02}, CyclesLeft: 0.5, MoreBytes: 10 << 20}}
+	if r := setting("GOMEMLIMIT=140MiB"); r.absent || math.Abs(r.predicted-0.36) > 1e-9 || math.Abs(r.interval-0.036) > 1e-9 || r.memory != 90<<20 {
+		t.Errorf("another limit than the report's: %+v", r)
 	}
 	var r row
 	if r.predict(v, &change{finding: "growing-map", sameMemory: true}); r.absent || r.predicted != 0.4 || r.interval != 0.05 {

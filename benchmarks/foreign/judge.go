@@ -45,7 +45,7 @@ func judge(ctx context.Context, keep string, p program) (*outcome, error) {
 			o.changed = &r
 			continue
 		}
-		r.predictSetting(v, f.env)
+		r.predictSetting(v, p.env, f.env)
 		o.rows = append(o.rows, r)
 	}
 	return o, nil

@@ -53,10 +53,34 @@ func (r *row) predict(v *doctor.Report, c *change) {
 	}
 }
 
-// predictSetting takes the prediction from the row of the settings that an environment has.
-func (r *row) predictSetting(v *doctor.Report, env []string) {
-	gogc, limit := 0.0, 0.0
-	for _, variable := range env { // a later one counts
+// predictSetting takes the prediction from the row of the settings that an environment has. base is
+// the program's own environment.
+func (r *row) predictSetting(v *doctor.Report, base, env []string) {
+	_, limitNow := settingsOf(base)
+	gogc, limit := settingsOf(env)
+	if v.Heap.Limited && limit > limitNow && len(v.Settings) > 0 {
+		r.predictLimit(v.Settings[0], limit-limitNow)
+		return
+	}
+	i := slices.IndexFunc(v.Settings, func(s doctor.Setting) bool { return (gogc == 0 || s.GOGC == gogc) && s.MemoryLimit == limit })
+	if r.absent = i < 0; !r.absent {
+		s := v.Settings[i]
+		r.predicted, r.interval, r.memory = s.Gain.SameGOGC, s.Gain.Error, s.MoreBytes
+	}
+}
+
+// predictLimit takes the prediction for a limit that is higher by more bytes from a row for another:
+// the gain is in proportion to the collections that fall away.
+func (r *row) predictLimit(s doctor.Setting, more float64) {
+	room := s.MoreBytes * s.CyclesLeft / (1 - s.CyclesLeft) // what a program allocates between two collections now
+	scale := (1 - room/(room+more)) / (1 - s.CyclesLeft)
+	r.predicted, r.interval, r.memory = scale*s.Gain.SameGOGC, scale*s.Gain.Error, more
+}
+
+// settingsOf are GOGC and GOMEMLIMIT in an environment, 0 for those that it has not. The later of
+// two counts.
+func settingsOf(env []string) (gogc, limit float64) {
+	for _, variable := range env {
 		name, value, _ := strings.Cut(variable, "=")
 		switch name {
 		case "GOGC":
@@ -65,11 +89,7 @@ func (r *row) predictSetting(v *doctor.Report, env []string) {
 			limit = bytesOf(value)
 		}
 	}
-	i := slices.IndexFunc(v.Settings, func(s doctor.Setting) bool { return (gogc == 0 || s.GOGC == gogc) && s.MemoryLimit == limit })
-	if r.absent = i < 0; !r.absent {
-		s := v.Settings[i]
-		r.predicted, r.interval, r.memory = s.Gain.SameGOGC, s.Gain.Error, s.MoreBytes
-	}
+	return gogc, limit
 }
 
 // percent reads GOGC: -1 is off.
