@@ -411,30 +411,41 @@ func (g *grower) walk(n int) {
 // which are part of the graph, too. They have numbers, headers and pointers of their own.
 func (g *grower) reuse(old *Arena) {
 	g.live = slices.DeleteFunc(g.live, func(s samegraph.Span) bool { return old.Owns(unsafex.Pointer(s.From)) })
+	g.vertices.expire(old)
+	g.inners.expire(old)
+	g.lines.expire(old)
+	g.grids.expire(old)
+	g.ints.expire(old)
+	g.bytes.expire(old)
+	g.links.expire(old)
+	g.words.expire(old)
+	g.boxes.expire(old)
+	g.coords.expire(old)
+	g.headers.expire(old)
 	old.Reset(Keep)
 	fresh := &grower{script: g.script, arenas: []*Arena{old}, plain: []*Arena{old}, landscape: g.landscape}
 	g.undo = append(g.undo, fresh.free)
 	fresh.plantRows()
 	fresh.addInner()
 	g.script, g.landscape = fresh.script, fresh.landscape
-	replaceRows(&g.vertices, fresh.vertices, old)
-	replaceRows(&g.inners, fresh.inners, old)
-	replaceRows(&g.lines, fresh.lines, old)
-	replaceRows(&g.grids, fresh.grids, old)
-	replaceRows(&g.ints, fresh.ints, old)
-	replaceRows(&g.bytes, fresh.bytes, old)
-	replaceRows(&g.links, fresh.links, old)
-	replaceRows(&g.words, fresh.words, old)
-	replaceRows(&g.boxes, fresh.boxes, old)
-	replaceRows(&g.coords, fresh.coords, old)
-	replaceRows(&g.headers, fresh.headers, old)
+	g.vertices.add(fresh.vertices)
+	g.inners.add(fresh.inners)
+	g.lines.add(fresh.lines)
+	g.grids.add(fresh.grids)
+	g.ints.add(fresh.ints)
+	g.bytes.add(fresh.bytes)
+	g.links.add(fresh.links)
+	g.words.add(fresh.words)
+	g.boxes.add(fresh.boxes)
+	g.coords.add(fresh.coords)
+	g.headers.add(fresh.headers)
 	g.walk(100)
 }
 
-// replaceRows makes the rows in old stale, and adds others.
-func replaceRows[T any](r *rows[T], others rows[T], old *Arena) {
+// expire makes the rows in old stale.
+func (r *rows[T]) expire(old *Arena) {
 	all := r.live
-	r.live = others.live
+	r.live = nil
 	for _, row := range all {
 		if old.Owns(row) {
 			r.stale = append(r.stale, row)
@@ -443,6 +454,8 @@ func replaceRows[T any](r *rows[T], others rows[T], old *Arena) {
 		}
 	}
 }
+
+func (r *rows[T]) add(fresh rows[T]) { r.live = append(r.live, fresh.live...) }
 
 // free ends the graph.
 func (g *grower) free() {
