@@ -17,8 +17,9 @@ import (
 
 // This test writes programs with named types, which package reflect cannot make: recursive types,
 // embedded fields, methods, unexported fields, instances of generic types, and types of one layout,
-// by which conversions lead to the same variables and maps. Each program builds values of its types,
-// clones them to an arena and back, and compares the copies with package samegraph.
+// by which conversions lead to the same variables and maps. Each program builds values of its types
+// on the heap and in package-level variables, clones them to an arena and back, and compares the
+// copies with package samegraph, which knows the package-level variables.
 
 // A goType is a type of the program. name is as the program writes it.
 type goType struct {
@@ -49,6 +50,7 @@ type programmer struct {
 	named   []*goType
 	maps    []*goType
 	places  []goPlace
+	globals []string // Package-level variables.
 	counter int
 }
 
@@ -262,9 +264,27 @@ func (p *programmer) table(t *goType, depth int) string {
 // build writes a function that returns a graph.
 func (p *programmer) build(number int) {
 	p.places = nil
+	p.line("var (\n\troots%d []any", number)
+	var ground []*goType
+	for i := range p.IntN(5) {
+		t := p.named[p.IntN(len(p.named))]
+		if p.IntN(2) == 0 {
+			t = &goType{name: "[4]" + t.name, kind: 'a', elem: t, length: 4}
+		}
+		ground = append(ground, t)
+		p.line("\tground%d_%d %s", number, i, t.name)
+		p.globals = append(p.globals, fmt.Sprintf("ground%d_%d", number, i))
+	}
+	p.line(")\n")
 	p.line("func build%d() *[]any {\n\ttext := strings.Repeat(\"text\", 5)\n\tnumber := new(int)", number)
 	p.addPlace("(*number)", goInt)
 	roots := []string{"number", "&text"}
+	for i, t := range ground {
+		name := fmt.Sprintf("ground%d_%d", number, i)
+		p.line("\t%s = *new(%s)", name, t.name)
+		p.addPlace(name, t)
+		roots = append(roots, "&"+name)
+	}
 	for i := range 3 + p.IntN(6) {
 		name, t := fmt.Sprintf("x%d", i), p.named[p.IntN(len(p.named))]
 		switch p.IntN(3) {
@@ -290,7 +310,12 @@ func (p *programmer) build(number int) {
 		}
 	}
 	p.Shuffle(len(roots), func(i, j int) { roots[i], roots[j] = roots[j], roots[i] })
-	p.line("\treturn &[]any{%s}\n}\n", strings.Join(roots, ", "))
+	if p.IntN(2) == 0 {
+		p.line("\treturn &[]any{%s}\n}\n", strings.Join(roots, ", "))
+		return
+	}
+	p.globals = append(p.globals, fmt.Sprintf("roots%d", number))
+	p.line("\troots%d = []any{%s}\n\treturn &roots%d\n}\n", number, strings.Join(roots, ", "), number)
 }
 
 // program is the source of a program that builds and clones n graphs.
@@ -319,23 +344,36 @@ func check(n int, what string, err error) {
 }
 
 func clone(n int, a *arena.Arena, build func() *[]any) {
+	o := arena.CloneOptions{CopyGlobals: n%%2 == 0}
+	var rule samegraph.Rule
+	if !o.CopyGlobals {
+		rule.Globals = globals()
+	}
 	v := build()
-	c := arena.DeepClone(a, v)
-	check(n, "DeepClone", samegraph.Compare(v, c))
-	h := arena.Heap(c)
-	check(n, "Heap", samegraph.Compare(c, h))
+	images := samegraph.ImagesOf(globals())
+	c := arena.DeepClone(a, v, o)
+	check(n, "DeepClone", samegraph.CompareBy(rule, v, c))
+	direct := arena.Heap(v, o)
+	check(n, "Heap of the original", samegraph.CompareBy(rule, v, direct))
+	h := arena.Heap(c, o)
+	check(n, "Heap", samegraph.CompareBy(rule, c, h))
+	check(n, "package-level variables", samegraph.Unchanged(images))
 	v = nil
 	runtime.GC()
-	check(n, "without the original", samegraph.Compare(c, h))
+	check(n, "without the original", samegraph.CompareBy(rule, c, h))
 	a.Reset(arena.Keep)
-	check(n, "after Reset", samegraph.Compare(build(), h))
+	check(n, "after Reset", samegraph.CompareBy(rule, build(), h))
 }
 `)
 	p.declare(4 + p.IntN(8))
 	for i := range n {
 		p.build(i)
 	}
-	p.line("func main() {")
+	p.line("func globals() []samegraph.Span {\n\treturn []samegraph.Span{")
+	for _, name := range p.globals {
+		p.line("\t\tsamegraph.SpanOf(&%s),", name)
+	}
+	p.line("\t}\n}\n\nfunc main() {")
 	p.line("\tkinds := []*arena.Arena{arena.NewArena(), arena.NewShared(), nil}")
 	for i := range n {
 		p.line("\tclone(%d, kinds[%d], build%d)", i, i%3, i)
