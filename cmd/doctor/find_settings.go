@@ -43,6 +43,10 @@ func findGCTooOften(a *account) []Finding {
 	}
 	f.Detail = fmt.Sprintf("%s, the live heap is %s, and the collector runs %s. With GOGC=%.0f it would run %s as often, for about %s more memory.",
 		a.gogcText(), terminal.Bytes(live), a.cycleRate(), s.GOGC, terminal.Percent(s.CyclesLeft), terminal.Bytes(s.MoreBytes))
+	if a.liveUnknown() {
+		f.Detail = fmt.Sprintf("%s, GOGC=%.0f would let the collector run %s as often. The heap would grow by %.0f times the live heap, whose size is not in the evidence.",
+			a.gogcText(), s.GOGC, terminal.Percent(s.CyclesLeft), s.MoreHeaps)
+	}
 	if refills := a.poolRefills(); refills >= minGain {
 		f.Evidence["pool_refill_cpu_share"] = round(refills)
 		f.Detail += fmt.Sprintf(" Each collection empties the program's sync.Pools; refilling them takes %s of CPU.", terminal.Percent(refills))

@@ -18,6 +18,10 @@ func (a *account) memoryLimit() float64 {
 // does: the heap is then smaller than the profile can tell, and the smallest heap decides.
 func (a *account) liveKnown() bool { return a.live > 0 || a.ev.Heap[1] != nil }
 
+// liveUnknown reports whether collections are known to read much that no heap profile shows, because
+// the only one was taken at the program's exit.
+func (a *account) liveUnknown() bool { return a.exitHeap && a.live == 0 }
+
 // roomNow is the number of bytes that the program allocates from one collection to the next: as
 // counted, or else computed from the goal, or else from GOGC.
 func (a *account) roomNow() float64 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // A Setting is a value of GOGC or of the memory limit, with its gain and its memory in this
@@ -17,8 +19,10 @@ type Setting struct {
 	Gain Gain `json:"gain"`
 	// CyclesLeft is the part of collections that would be left.
 	CyclesLeft float64 `json:"cycles_left"`
-	// MoreBytes is the growth of the heap's peak.
+	// MoreBytes is the growth of the heap's peak. If the live heap is not known it is 0, and
+	// MoreHeaps is that growth in multiples of the live heap.
 	MoreBytes float64 `json:"more_memory_bytes"`
+	MoreHeaps float64 `json:"more_live_heaps,omitempty"`
 	// Proposed marks the setting that wins most for its memory, if any is worth its memory.
 	Proposed bool `json:"proposed,omitempty"`
 }
@@ -44,6 +48,14 @@ func (s Setting) Name() string {
 		return strings.Join(env, " ")
 	}
 	return "limit + " + limitText(roundUp(s.MoreBytes, 1<<20))
+}
+
+// Memory is the growth of the heap's peak, for a table.
+func (s Setting) Memory() string {
+	if s.MoreHeaps > 0 {
+		return fmt.Sprintf("%.0f × live heap", s.MoreHeaps)
+	}
+	return terminal.Bytes(s.MoreBytes)
 }
 
 // limitText is bytes as GOMEMLIMIT is written.

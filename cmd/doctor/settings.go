@@ -56,6 +56,11 @@ func (a *account) gogcRows(list []Setting) []Setting {
 		if gogc < 1.3*a.pace.gogc {
 			continue
 		}
+		if a.liveUnknown() {
+			left := a.pace.gogc / gogc
+			list = append(list, Setting{GOGC: gogc, MemoryLimit: a.pace.limit, Gain: a.cyclesTo(left), CyclesLeft: left, MoreHeaps: (gogc - a.pace.gogc) / 100})
+			continue
+		}
 		left := a.left(gogc)
 		now := a.roomAt(a.pace.gogc)
 		more := now/left - now
@@ -96,8 +101,8 @@ func propose(list []Setting, live float64) {
 		more := s.Gain.SameGOGC - gain
 		switch {
 		case more < settingGain:
-		case s.MoreBytes > cheapMemory && (s.Gain.SameGOGC < worthwhile || more < worthMore):
-		case best >= 0 && s.MoreBytes > max(dearMemory, 4*live):
+		case (s.MoreBytes > cheapMemory || s.MoreHeaps > 0) && (s.Gain.SameGOGC < worthwhile || more < worthMore):
+		case best >= 0 && (s.MoreBytes > max(dearMemory, 4*live) || s.MoreHeaps > 4):
 		default:
 			best, gain = i, s.Gain.SameGOGC
 		}

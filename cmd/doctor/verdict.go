@@ -143,7 +143,7 @@ func (a *account) verdictElsewhere(r *Report, share float64) string {
 	for _, s := range r.Settings { // from the smallest
 		if s.Gain.SameGOGC >= littleWon {
 			return fmt.Sprintf("Collection and allocation take %s of CPU%s by a change of code; %s would save %s for %s more memory; %s.",
-				terminal.Percent(share), cmp.Or(won, ", and nothing can be won back"), s.Name(), terminal.Percent(s.Gain.SameGOGC), terminal.Bytes(s.MoreBytes), where)
+				terminal.Percent(share), cmp.Or(won, ", and nothing can be won back"), s.Name(), terminal.Percent(s.Gain.SameGOGC), s.Memory(), where)
 		}
 	}
 	return fmt.Sprintf("Collection and allocation take %s of CPU, but the doctor knows no remedy: no setting, no reuse of memory and no other layout of the data saves as much as %s of CPU; %s.",

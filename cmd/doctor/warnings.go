@@ -38,7 +38,7 @@ const (
 	nearlyNothing = 1 << 20
 	// dearCycle and dearByte are more time in nanoseconds than a collection of a small heap takes:
 	// for itself, and for each live byte.
-	dearCycle, dearByte = 2e6, 10
+	dearCycle, dearByte = 1.5e6, 2
 )
 
 // dropExitHeap drops the bytes in use of a single heap profile that was taken when the data of the

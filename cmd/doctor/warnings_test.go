@@ -29,6 +29,7 @@ func TestExitHeap(t *testing.T) {
 	}{
 		{"much marking of nothing", of(400, 2), true}, // 16 ms a collection
 		{"a small heap", of(10, 2), false},            // 0.4 ms a collection
+		{"what a command leaves", of(100, 512), true}, // 4 ms a collection of 512 KiB
 		{"much marking of much", of(400, 1<<17), false},
 		{"less than the trace says", traced, true},
 	} {
@@ -36,6 +37,11 @@ func TestExitHeap(t *testing.T) {
 		text := fmt.Sprint(a.warnings())
 		if a.exitHeap != c.exit || strings.Contains(text, "taken at the program's exit") != c.exit {
 			t.Errorf("%s: %v, %s", c.name, a.exitHeap, text)
+		}
+		for _, s := range a.settings() {
+			if unknown := c.exit && c.e.Trace == nil; (s.MoreHeaps > 0) != unknown || (s.MoreBytes > 0) == unknown {
+				t.Errorf("%s: the row %+v", c.name, s)
+			}
 		}
 		if _, known := a.ageOf(a.sites); known == c.exit {
 			t.Errorf("%s: the age of objects is known: %v", c.name, known)

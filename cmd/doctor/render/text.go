@@ -87,7 +87,7 @@ func (t *textWriter) settings(r *doctor.Report) {
 		if s.Proposed {
 			mark = "← most for its memory"
 		}
-		tw.AppendRow(table.Row{s.Name(), terminal.PercentError(s.Gain.SameGOGC, s.Gain.Error), terminal.Percent(s.CyclesLeft), terminal.Bytes(s.MoreBytes), mark})
+		tw.AppendRow(table.Row{s.Name(), terminal.PercentError(s.Gain.SameGOGC, s.Gain.Error), terminal.Percent(s.CyclesLeft), s.Memory(), mark})
 	}
 	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
 }
