@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -49,7 +48,7 @@ func TestDeepCloneOnePass(t *testing.T) {
 	for _, clone := range []func(*node) *node{func(n *node) *node { return DeepClone(a, n) }, func(n *node) *node { return Heap(n) }} {
 		tangled.Store(0)
 		c := clone(plain)
-		if !freehold.HeapMode() && !debugmode.On() && tangled.Load() != 0 {
+		if !freehold.HeapMode() && !debugging() && tangled.Load() != 0 {
 			t.Error("a value without interior pointers took the long way")
 		}
 		depth := 0
@@ -61,7 +60,7 @@ func TestDeepCloneOnePass(t *testing.T) {
 				t.Fatalf("at %d: one node became two: %+v", depth, y)
 			}
 		}
-		if d := clone(inner); d.next.number != &d.next.next.value || tangled.Load() != tangledFor && !freehold.HeapMode() && !debugmode.On() {
+		if d := clone(inner); d.next.number != &d.next.next.value || tangled.Load() != tangledFor && !freehold.HeapMode() && !debugging() {
 			t.Error("a value with an interior pointer did not take the long way")
 		}
 	}

@@ -199,7 +199,7 @@ type scribbled struct {
 // another type.
 func TestDeepCloneStaleWrites(t *testing.T) {
 	testenv.MisusesMemory(t)
-	if debugmode.On() {
+	if debugging() {
 		t.Skip("the debug modes keep the memory")
 	}
 	type other struct{ n [4]uintptr }

@@ -10,7 +10,6 @@ import (
 	"weak"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -300,7 +299,7 @@ func TestNoReuseReleases(t *testing.T) {
 // TestNoReuseProven: large chunks without pointers come back when no pointer into them is left, and
 // not before.
 func TestNoReuseProven(t *testing.T) {
-	if freehold.HeapMode() || sanitize.Race || debugmode.On() {
+	if freehold.HeapMode() || sanitize.Race || debugging() {
 		t.Skip("no chunk comes back")
 	}
 	const size = 777_777
