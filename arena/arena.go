@@ -50,6 +50,8 @@ type Arena struct {
 	parts []*sharedPart    // If shared.
 	off   *offheap.Purpose // If off-heap.
 	debug *debugState      // If a debug mode concerns it.
+
+	onHeap int64 // With the kill switch: the bytes that it, or this part of a shared one, has charged.
 }
 
 // A slot leads from the key of a type to the cursor of the chunk that its values are cut from.
@@ -279,7 +281,7 @@ func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, er
 	case kindShared:
 		return a.allocShared(op, d, n, zero)
 	case kindHeap:
-		return nil, a.rec.charge(int64(size))
+		return nil, a.chargeHeap(int64(size))
 	case kindOffHeap:
 		d.checkOffHeap(op)
 	case kindFixed:

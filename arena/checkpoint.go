@@ -15,7 +15,8 @@ type mark struct {
 	serial             uint64
 	chunk, full, large *chunk
 	used               uintptr
-	values             int // How many the debug mode knew.
+	values             int   // How many the debug mode knew.
+	onHeap             int64 // Of the arena.
 }
 
 // end is where the chunks that were filled after the mark end in the list of full chunks: at the
@@ -58,7 +59,7 @@ func (a *Arena) checkpoint(c Checkpoint) {
 		a.marks[at].values = len(a.debug.values)
 	}
 	if a.kind == kindHeap { // There are no chunks; what counts is what SetLimit bounds.
-		a.marks[at].used = uintptr(a.rec.held.Load())
+		a.marks[at].onHeap = a.onHeap
 	}
 }
 
@@ -106,7 +107,7 @@ func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 	clear(a.marks[to:])
 	a.marks = a.marks[:to]
 	if a.kind == kindHeap {
-		a.rec.held.Store(int64(marks[0].used))
+		a.dischargeHeap(marks[0].onHeap)
 		return
 	}
 	a.clearSlots()

@@ -119,7 +119,7 @@ func (a *Arena) reset(op string, m Mode) int64 {
 	clear(a.marks)
 	a.marks = a.marks[:0]
 	if a.kind == kindHeap {
-		a.rec.held.Store(0)
+		a.dischargeHeap(0)
 		return m.keep()
 	}
 	if a.abandons(m) {

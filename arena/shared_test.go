@@ -10,6 +10,7 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 func TestSharedParallel(t *testing.T) {
@@ -210,5 +211,46 @@ func TestSharedFreeWaits(t *testing.T) {
 				a.Free()
 			}
 		})
+	}
+}
+
+// TestSharedUndoCountsItsOwn: a clone that is refused in one part of a shared arena takes back what
+// it has counted for the limit, and nothing that other goroutines have counted meanwhile.
+func TestSharedUndoCountsItsOwn(t *testing.T) {
+	for _, heap := range []bool{false, true} { // As with the kill switch.
+		a := NewShared()
+		a.addPart()
+		if heap {
+			a.rec.kind = kindHeap
+			for _, p := range a.parts {
+				p.kind = kindHeap
+				p.closeSlots()
+			}
+		}
+		cloning, others := &a.parts[0].Arena, &a.parts[1].Arena
+		MakeSlice[*int](cloning, 30, 30)
+		undo := cloning.attempt("DeepClone")
+		MakeSlice[*int](cloning, 40, 40)
+		before := a.rec.held.Load()
+		MakeSlice[*int](others, 5000, 5000)
+		grown := a.rec.held.Load() - before
+		undo(false)
+		if held := a.rec.held.Load(); grown == 0 || held < grown {
+			t.Errorf("kill switch %v: the arena counts %d bytes after the clone was refused, of which others made %d meanwhile", heap, held, grown)
+		} else if want := int64(30*unsafex.Size[*int]()) + grown; heap && held != want {
+			t.Errorf("kill switch: the arena counts %d bytes after the clone was refused, want %d", held, want)
+		}
+		c := a.Checkpoint()
+		MakeSlice[*int](others, 50, 50)
+		before = a.rec.held.Load()
+		a.Rewind(c)
+		if held := a.rec.held.Load(); heap && held != before-int64(50*unsafex.Size[*int]()) {
+			t.Errorf("kill switch: the arena counts %d bytes after Rewind, %d before", held, before)
+		}
+		a.Reset(GiveBack)
+		if held := a.rec.held.Load(); held != 0 {
+			t.Errorf("kill switch %v: the arena counts %d bytes after Reset", heap, held)
+		}
+		a.Free()
 	}
 }

@@ -120,6 +120,22 @@ func (r *record) charge(n int64) error {
 	return nil
 }
 
+// chargeHeap is charge for n bytes of the Go heap.
+func (a *Arena) chargeHeap(n int64) error {
+	err := a.rec.charge(n)
+	if err == nil {
+		a.onHeap += n
+	}
+	return err
+}
+
+// dischargeHeap takes back what a charged beyond left bytes. Other parts of a shared arena may
+// charge meanwhile.
+func (a *Arena) dischargeHeap(left int64) {
+	a.rec.held.Add(left - a.onHeap)
+	a.onHeap = left
+}
+
 // fits counts n more bytes, unless the limit forbids them. Several parts of a shared arena may ask
 // at once: no request is refused because of another that was refused.
 func (r *record) fits(n int64) bool {
