@@ -124,8 +124,11 @@ func TestPutSharedNoReuse(t *testing.T) {
 				n := New[noReuseNode](a)
 				n.id, n.name = i+1, "kept"
 				all = append(all, n)
-				if i == 100 {
+				switch {
+				case i == 100:
 					close(ready)
+				case i%100 == 0:
+					runtime.Gosched() // Go for js never preempts a goroutine.
 				}
 			}
 		}()
