@@ -79,9 +79,8 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 			a.checkEntries(op, reflect.TypeFor[K](), reflect.TypeFor[V]())
 		}
 		m.life = a.rec
-		m.tookMemory()
-		m.round.Store(m.grown)
 	}
+	m.begin()
 	m.self = m
 	m.kind = m.keys.kind
 	m.direct = m.kind == hashWord && slot.size <= maxDirect
@@ -96,12 +95,23 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 		hint = 1 // There is one key of no size. Its slot is the first; see index.
 	}
 	groups, slots := tableFor(hint)
-	t, err := m.newTable(op, groups, slots)
-	if err != nil {
-		return nil, err
+	for {
+		t, err := m.newTable(op, groups, slots)
+		if err != nil {
+			return nil, err
+		}
+		if m.life.round.Load() == m.grown {
+			m.use(t, t.most())
+			return m, nil
+		}
+		m.begin() // Another goroutine may have freed the table: the arena is a shared one.
 	}
-	m.use(t, t.most())
-	return m, nil
+}
+
+// begin notes the present round for a Map that has no memory yet.
+func (m *Map[K, V]) begin() {
+	m.grown = m.life.round.Load()
+	m.round.Store(m.grown)
 }
 
 // checkEntries panics if keys or values of the types must not live in an off-heap or fixed arena.
@@ -142,8 +152,12 @@ func (m *Map[K, V]) checkSlow(op string) {
 	m.round.Store(now)
 }
 
-// tookMemory notes that memory which the arena has made now is the Map's.
-func (m *Map[K, V]) tookMemory() { m.grown = m.life.round.Load() }
+// tookMemory notes that memory which the arena has made now is the Map's. It panics if the arena
+// has freed the Map meanwhile.
+func (m *Map[K, V]) tookMemory(op string) {
+	m.check(op)
+	m.grown = m.round.Load()
+}
 
 // stale panics because the table is not what the Map left in it.
 func (m *Map[K, V]) stale(op string) {
@@ -221,7 +235,7 @@ func (m *Map[K, V]) set(op string, key K, value V) error {
 		if err := m.keys.own(op, m.a, unsafex.PtrOf(&key)); err != nil {
 			return err
 		}
-		m.tookMemory()
+		m.tookMemory(op)
 	}
 	s := &t.slots[vacant]
 	if t.tag(vacant) != wasFull {

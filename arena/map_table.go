@@ -174,7 +174,6 @@ func (m *Map[K, V]) newTable(op string, groups, slots int) (t mapTable[K, V], er
 			return t, err
 		}
 	}
-	m.tookMemory()
 	t.shift = uint8(min(63, 65-bits.Len(uint(groups))))
 	t.serial = m.t.serial + 1
 	return t, nil
@@ -227,6 +226,7 @@ func (m *Map[K, V]) grow(op string) error {
 		if t, err = m.newTable(op, groups, slots); err != nil {
 			return err
 		}
+		m.tookMemory(op)
 	}
 	room := t.most() - m.move(op, &t)
 	if room <= 0 {

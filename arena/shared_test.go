@@ -254,3 +254,51 @@ func TestSharedUndoCountsItsOwn(t *testing.T) {
 		a.Free()
 	}
 }
+
+// TestSharedMapResetMeanwhile: if Reset comes while another goroutine makes a Map, the Map has lost
+// its table and says so, or its table is one of its own.
+func TestSharedMapResetMeanwhile(t *testing.T) {
+	owning(t)
+	if debugging() {
+		t.Skip("the debug modes keep the memory")
+	}
+	const entries = 64
+	for range 5000 {
+		a := NewShared()
+		var m *Map[string, *int]
+		var wg sync.WaitGroup
+		wg.Go(func() { m = NewMap[string, *int](a, entries) })
+		for a.Stats().InUse == 0 {
+			runtime.Gosched()
+		}
+		a.Reset(Keep)
+		wg.Wait()
+		if caught(func() { m.Len() }) != nil {
+			a.Free()
+			continue
+		}
+		const mine = "mine"
+		m.Set(mine, new(int))
+		for range 8 { // One of them gets the table's memory, and clears it, if Reset freed it.
+			NewMap[string, *int](a, entries)
+		}
+		if v, ok := m.Get(mine); !ok || v == nil || m.Len() != 1 {
+			t.Fatal("a Map that was made beside a Reset shares its memory with others")
+		}
+		a.Free()
+	}
+}
+
+// TestSharedMapGrowsMeanwhile: if Reset comes while a Map grows, the Map does not take the new table.
+func TestSharedMapGrowsMeanwhile(t *testing.T) {
+	a := NewShared()
+	defer a.Free()
+	m := NewMap[string, *int](a, 1)
+	if _, err := m.newTable("Map.Set", 1, 8); err != nil {
+		t.Fatal(err)
+	}
+	a.Checkpoint() // This frees nothing.
+	m.tookMemory("Map.Set")
+	a.Reset(Keep)
+	mustPanic(t, "reset since the Map was made", func() { m.tookMemory("Map.Set") })
+}
