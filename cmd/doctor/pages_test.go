@@ -45,7 +45,11 @@ func thresholds(t *testing.T) map[string]threshold {
 		for _, d := range f.Decls {
 			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.CONST {
 				for _, spec := range g.Specs {
-					addThreshold(t, found, fset, name, spec.(*ast.ValueSpec))
+					s := spec.(*ast.ValueSpec)
+					if s.Doc == nil && !g.Lparen.IsValid() {
+						s.Doc = g.Doc // the comment of a declaration without parentheses
+					}
+					addThreshold(t, found, fset, name, s)
 				}
 			}
 		}
@@ -154,6 +158,9 @@ func thresholdTable(t *testing.T, file string, known map[string]threshold, names
 		k, ok := known[n]
 		if !ok {
 			t.Errorf("%s names %s, which no recogniser has", file, n)
+		}
+		if k.text == "" {
+			t.Errorf("%s of %s has no comment", n, k.file)
 		}
 		text := strings.TrimPrefix(strings.TrimPrefix(k.text, n+" is "), n+" ")
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", n, k.value, strings.TrimSuffix(strings.ReplaceAll(text, "|", `\|`), "."))
