@@ -16,8 +16,8 @@ const (
 	// arenaOwn is the least part of a group's cost that the user's own code must allocate: the code
 	// of others takes no arena.
 	arenaOwn = 0.8
-	// arenaKept is the part of the bytes allocated in the window from which on, if they are still in
-	// use at its end, some of the values leave their unit of work.
+	// arenaKept is a part of the bytes allocated in the window. If more than that is in use at its
+	// end, some of the values leave their unit of work.
 	arenaKept = 0.1
 	// mainSite is the least part of a group's cost at which a site is checked for itself.
 	mainSite = 0.1

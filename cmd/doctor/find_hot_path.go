@@ -8,10 +8,10 @@ import (
 const hotPathID = "allocation-hot-path"
 
 const (
-	// hotPathPart is the part of what a place's allocations cost that a change of it is taken to
-	// save. How much it saves depends on the change, which the doctor does not know.
+	// hotPathPart is the assumed saving of a change, as a part of the cost of the place's allocations.
+	// The true saving depends on the change, which the doctor does not know.
 	hotPathPart = 0.5
-	// hotPathGain is the least gain at which a place is reported whose remedy is not known.
+	// hotPathGain is the least gain at which a place without a known remedy is reported.
 	hotPathGain = 0.02
 	// hotPathDoubt is the uncertain part of that gain: all may be saved, or nothing.
 	hotPathDoubt = 1.0

@@ -10,7 +10,7 @@ import (
 const (
 	// boxingEntry is the part of a site's CPU time that must be in making interfaces.
 	boxingEntry = 0.5
-	// boxingKept is the part of the bytes that is in use from which on the values count as kept.
+	// boxingKept is a part of the bytes. If more than that is in use, the values count as kept.
 	boxingKept = 0.5
 )
 

@@ -17,8 +17,8 @@ const (
 	// functions that make trees of any. Generated code has little of either: it asks once for the
 	// type. Allocation through reflect does not count, because other code allocates that way, too.
 	jsonReflection = 0.08
-	// jsonAny is the part of decoding from which on it counts as decoding into maps and slices of
-	// any.
+	// jsonAny is the least part of decoding that must make maps and slices of any for the decoding to
+	// count as decoding into them.
 	jsonAny = 0.3
 	// jsonDoubt is the uncertain part of the gain: decoders differ by that much from the cost of
 	// one pass over the text.

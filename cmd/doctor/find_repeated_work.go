@@ -15,8 +15,8 @@ import (
 const (
 	// workShare is the least share of CPU time that the work must take.
 	workShare = 0.05
-	// usedShare is the least share that the use of its result must take, where only the stacks tell
-	// that the work is repeated.
+	// usedShare is the least share of CPU time that the use of the work's result must take, if only
+	// the stacks tell that the work is repeated.
 	usedShare = 0.01
 	// setupTime is the least CPU time that setups must take in all. A hundred regular expressions
 	// take less, so a program that takes more makes the same ones repeatedly.

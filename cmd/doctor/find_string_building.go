@@ -12,8 +12,8 @@ const (
 	// stringEntry is the part of a site's CPU time that must be in making strings, or slices of
 	// bytes and runes from strings.
 	stringEntry = 0.5
-	// stringKept is the part of the bytes that is in use from which on the strings count as kept,
-	// and so as needed.
+	// stringKept is a part of the bytes. If more than that is in use, the strings count as kept, and
+	// so as needed.
 	stringKept = 0.5
 	// stringDoubt is the part of the copying that may remain when the text is appended to a slice.
 	stringDoubt = 0.3

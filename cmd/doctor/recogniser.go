@@ -18,7 +18,7 @@ const (
 	minGain = 0.01
 	// mediumGain is the gain from which on a finding's severity is medium.
 	mediumGain = 0.03
-	// highGain is the gain from which on it is high.
+	// highGain is the gain from which on a finding's severity is high.
 	highGain = 0.10
 )
 

@@ -25,7 +25,8 @@ const (
 	// clearlyMore is the factor by which a setting's gain must exceed that of a change of code to
 	// come first whatever its memory.
 	clearlyMore = 2
-	// nearlyAsMuch is the part of that gain from which a setting comes first for little memory.
+	// nearlyAsMuch is the least part of the best change's gain that a setting must win to come first
+	// for little memory.
 	nearlyAsMuch = 0.6
 	// cheapMemory is the number of bytes of further memory that settingGain is worth.
 	cheapMemory = 32 << 20
