@@ -88,13 +88,11 @@ func (t *tableWriter) writeExtra(g group) {
 		return
 	}
 	tw := terminal.NewTable()
-	var configs []table.ColumnConfig
-	for i := range lines[0] {
-		if i > 0 {
-			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
-		}
+	var figures []int
+	for n := 2; n <= len(lines[0]); n++ {
+		figures = append(figures, n)
 	}
-	tw.SetColumnConfigs(configs)
+	tw.SetColumnConfigs(terminal.RightAligned(figures...))
 	for i, line := range lines {
 		cells := make(table.Row, len(line))
 		for k, cell := range line {

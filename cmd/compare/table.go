@@ -91,11 +91,7 @@ func (w *writer) comparison(c *Comparison, r *Report, several bool) {
 func (w *writer) table(c *Comparison, precision float64) string {
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{"by " + c.Per, "A", "B", "B / A", "95 % interval", "±"})
-	var right []table.ColumnConfig
-	for i := 2; i <= 6; i++ {
-		right = append(right, table.ColumnConfig{Number: i, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	tw.SetColumnConfigs(right)
+	tw.SetColumnConfigs(terminal.RightAligned(2, 3, 4, 5, 6))
 	for i := range c.Measures {
 		m := &c.Measures[i]
 		a, b := m.valueTexts()

@@ -75,8 +75,7 @@ func exactly(name string) string {
 
 // perBenchmark is the cost of an operation of a benchmark whose run the CPU profile covers, nil if
 // there are several benchmarks. Elapsed time becomes CPU time by the profile's busy Ps.
-func (a *account) perBenchmark(gc, alloc float64) *PerOperation {
-	list := benchmarks(a.ev)
+func (a *account) perBenchmark(list []BenchmarkCost, gc, alloc float64) *PerOperation {
 	if len(list) != 1 || list[0].Seconds == 0 || a.ev.CPU == nil || a.ev.CPU.DurationNanos <= 0 || a.total == 0 {
 		return nil
 	}
@@ -93,8 +92,7 @@ func (a *account) perBenchmark(gc, alloc float64) *PerOperation {
 }
 
 // missingBenchmark is the profile of one benchmark if the CPU profile covers several.
-func (a *account) missingBenchmark() []Missing {
-	list := benchmarks(a.ev)
+func (a *account) missingBenchmark(list []BenchmarkCost) []Missing {
 	if a.ev.CPU == nil || len(list) < 2 {
 		return nil
 	}

@@ -38,7 +38,7 @@ func diagnose(a *account) *Report {
 	}
 	r.Benchmarks = benchmarks(a.ev)
 	if r.PerOperation = a.perOperation(r.GCShare, r.AllocShare); r.PerOperation == nil && a.ev.Per == (evidence.Per{}) {
-		r.PerOperation = a.perBenchmark(r.GCShare, r.AllocShare)
+		r.PerOperation = a.perBenchmark(r.Benchmarks, r.GCShare, r.AllocShare)
 	}
 	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })
 	for _, known := range recognisers {
@@ -57,7 +57,7 @@ func diagnose(a *account) *Report {
 	r.Confidence = a.confidence()
 	r.divide(a)
 	r.Verdict = a.verdict(r)
-	r.Missing = append(append(r.Missing, a.missingSource()...), a.missingBenchmark()...) // they change no figure, so they do not count for the confidence
+	r.Missing = append(append(r.Missing, a.missingSource()...), a.missingBenchmark(r.Benchmarks)...) // they change no figure, so they do not count for the confidence
 	return r
 }
 

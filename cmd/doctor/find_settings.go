@@ -103,24 +103,21 @@ func findLimitThrash(a *account) []Finding {
 		f.Evidence["limiter_last_enabled_cycle"] = cycle
 	}
 	f.Check = []string{"Collections a second, and the heap's goal beside the live heap (/gc/heap/goal:bytes, /gc/heap/live:bytes)."}
+	raise := "Raise the limit"
 	if limit == 0 {
 		f.Detail = fmt.Sprintf("The live heap is %s, and the collector runs whenever the program has allocated %s, %s. Only a memory limit near the live heap leads to that, whose size is not in the evidence "+
 			"(GOMEMLIMIT or debug.SetMemoryLimit). The runtime gives no sign of it until the collector takes half of the CPU.", terminal.Bytes(live), terminal.Bytes(a.pace.room), a.cycleRate())
-		f.Remedy = Remedy{
-			Text: fmt.Sprintf("Raise the limit by about %s, so that the live heap can double, or use less memory: a limit below 1.5 times the live heap costs more CPU than it saves memory. "+
-				"gctune sets the limit from the cgroup, and reports a limit that is too tight.", terminal.Bytes(live)),
-			Snippet: "- GOMEMLIMIT=OLD\n+ GOMEMLIMIT=OLD+" + limitText(roundUp(live, 10<<20)),
-		}
-		return []Finding{f}
+		raise += " by about " + terminal.Bytes(live) + ","
+		f.Remedy.Snippet = "- GOMEMLIMIT=OLD\n+ GOMEMLIMIT=OLD+" + limitText(roundUp(live, 10<<20))
+	} else {
+		proposed := roundUp(limit+2*live-goal, 10<<20)
+		f.Evidence["memory_limit_bytes"], f.Evidence["proposed_limit_bytes"] = limit, proposed
+		f.Detail = fmt.Sprintf("The memory limit of %s leaves the heap %s for a live heap of %s, so the collector runs %s. The runtime gives no sign of that until the collector takes half of the CPU.",
+			terminal.Bytes(limit), terminal.Bytes(goal), terminal.Bytes(live), a.cycleRate())
+		f.Remedy.Snippet = fmt.Sprintf("- GOMEMLIMIT=%s\n+ GOMEMLIMIT=%s", limitText(limit), limitText(proposed))
 	}
-	proposed := roundUp(limit+2*live-goal, 10<<20)
-	f.Evidence["memory_limit_bytes"], f.Evidence["proposed_limit_bytes"] = limit, proposed
-	f.Detail = fmt.Sprintf("The memory limit of %s leaves the heap %s for a live heap of %s, so the collector runs %s. The runtime gives no sign of that until the collector takes half of the CPU.",
-		terminal.Bytes(limit), terminal.Bytes(goal), terminal.Bytes(live), a.cycleRate())
-	f.Remedy = Remedy{
-		Text:    "Raise the limit so that the live heap can double, or use less memory: a limit below 1.5 times the live heap costs more CPU than it saves memory. gctune sets the limit from the cgroup, and reports a limit that is too tight.",
-		Snippet: fmt.Sprintf("- GOMEMLIMIT=%s\n+ GOMEMLIMIT=%s", limitText(limit), limitText(proposed)),
-	}
+	f.Remedy.Text = raise + " so that the live heap can double, or use less memory: a limit below 1.5 times the live heap costs more CPU than it saves memory. " +
+		"gctune sets the limit from the cgroup, and reports a limit that is too tight."
 	return []Finding{f}
 }
 

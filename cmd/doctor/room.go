@@ -28,8 +28,7 @@ func (a *account) roomNow() float64 {
 	if bytes, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 {
 		return bytes / a.cycles
 	}
-	counted, ok := a.countedRoom()
-	if ok && a.pace.limited {
+	if counted, ok := a.countedRoom(); ok && a.pace.limited {
 		return counted
 	}
 	if live, goal, ok := a.liveAndGoal(); ok && goal < math.MaxInt64/2 {

@@ -57,19 +57,20 @@ func (a *account) gogcRows(list []Setting) []Setting {
 		if gogc < 1.3*a.pace.gogc {
 			continue
 		}
+		row := Setting{GOGC: gogc, MemoryLimit: a.pace.limit}
 		if a.liveUnknown() {
-			left := a.pace.gogc / gogc
-			list = append(list, Setting{GOGC: gogc, MemoryLimit: a.pace.limit, Gain: a.cyclesTo(left), CyclesLeft: left, MoreHeaps: (gogc - a.pace.gogc) / 100})
-			continue
+			row.CyclesLeft, row.MoreHeaps = a.pace.gogc/gogc, (gogc-a.pace.gogc)/100
+		} else {
+			row.CyclesLeft = a.left(gogc)
+			now := a.roomAt(a.pace.gogc)
+			row.MoreBytes = now/row.CyclesLeft - now
+			if a.ev.Heap[0] == nil && a.window == 0 && a.allocBytes > 0 {
+				// The heap never exceeds what the program allocated since its start.
+				row.MoreBytes = min(row.MoreBytes, max(a.allocBytes-now, 0))
+			}
 		}
-		left := a.left(gogc)
-		now := a.roomAt(a.pace.gogc)
-		more := now/left - now
-		if a.ev.Heap[0] == nil && a.window == 0 && a.allocBytes > 0 {
-			// The heap never exceeds what the program allocated since its start.
-			more = min(more, max(a.allocBytes-now, 0))
-		}
-		list = append(list, Setting{GOGC: gogc, MemoryLimit: a.pace.limit, Gain: a.cyclesTo(left), CyclesLeft: left, MoreBytes: more})
+		row.Gain = a.cyclesTo(row.CyclesLeft)
+		list = append(list, row)
 	}
 	return list
 }

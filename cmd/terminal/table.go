@@ -32,6 +32,15 @@ func NewTable() table.Writer {
 	return tw
 }
 
+// RightAligned are the settings of columns of figures, counted from 1.
+func RightAligned(columns ...int) []table.ColumnConfig {
+	configs := make([]table.ColumnConfig, len(columns))
+	for i, n := range columns {
+		configs[i] = table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight}
+	}
+	return configs
+}
+
 // TrimLines takes the blanks from the ends of lines, which tables leave there.
 func TrimLines(s string) string {
 	lines := strings.Split(s, "\n")

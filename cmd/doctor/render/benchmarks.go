@@ -20,15 +20,11 @@ func (t *textWriter) benchmarks(r *doctor.Report) {
 	}
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{"benchmark", "time/op", "fastest to slowest", "runs", "bytes/op", "objects/op", "bytes/s", "GC/s ¹"})
-	var configs []table.ColumnConfig
-	for n := 2; n <= 8; n++ {
-		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	tw.SetColumnConfigs(configs)
+	tw.SetColumnConfigs(terminal.RightAligned(2, 3, 4, 5, 6, 7, 8))
 	for _, b := range benchmarkRows(r.Benchmarks) {
 		tw.AppendRow(table.Row{text.Snip(b.Name, max(t.Width-86, 24), "…"), b.Time, b.Spread, b.Runs, b.Bytes, b.Objects, b.Rate, b.Cycles})
 	}
-	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	t.draw(tw)
 	t.wrap("", "  ", benchmarkNote(r.Benchmarks))
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/terminal"
@@ -15,13 +14,11 @@ import (
 func (t *textWriter) changes(r, before *doctor.Report) {
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{"", "before", "after"})
-	tw.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 2, Align: text.AlignRight, AlignHeader: text.AlignRight}, {Number: 3, Align: text.AlignRight, AlignHeader: text.AlignRight},
-	})
+	tw.SetColumnConfigs(terminal.RightAligned(2, 3))
 	for _, c := range compared(r, before) {
 		tw.AppendRow(table.Row{c.Name, c.Before, c.After})
 	}
-	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	t.draw(tw)
 	if note := unlikeLoads(r, before); note != "" {
 		t.wrap("", "  ", note)
 	}

@@ -47,15 +47,11 @@ func (t *textWriter) labels(r *doctor.Report) {
 func (t *textWriter) split(l *doctor.LabelSplit) {
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{text.Snip(l.Key, 40, "…"), "CPU", "allocation", "GC", "GC in the background"})
-	var configs []table.ColumnConfig
-	for n := 2; n <= 5; n++ {
-		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	tw.SetColumnConfigs(configs)
+	tw.SetColumnConfigs(terminal.RightAligned(2, 3, 4, 5))
 	for _, row := range labelRows(l) {
 		tw.AppendRow(table.Row{text.Snip(row.Name, max(t.Width-58, 20), "…"), row.CPU, row.Alloc, row.GC, row.Background})
 	}
-	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	t.draw(tw)
 	t.wrap("", "", labelNote)
 	if l.Restricted {
 		t.wrap("", "", fmt.Sprintf("The findings are those of lines that allocate under %s=%s, and those of the whole program. Gains are shares of the whole program's CPU.", l.Key, l.Value))

@@ -77,11 +77,7 @@ func (t *textWriter) settings(r *doctor.Report) {
 	}
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{settingsHead(r.Heap), "CPU saved", "collections left", "more memory", ""})
-	var configs []table.ColumnConfig
-	for n := 2; n <= 4; n++ {
-		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	tw.SetColumnConfigs(configs)
+	tw.SetColumnConfigs(terminal.RightAligned(2, 3, 4))
 	for _, s := range r.Settings {
 		mark := ""
 		if s.Proposed {
@@ -89,7 +85,7 @@ func (t *textWriter) settings(r *doctor.Report) {
 		}
 		tw.AppendRow(table.Row{s.Name(), terminal.PercentError(s.Gain.SameGOGC, s.Gain.Error), terminal.Percent(s.CyclesLeft), s.Memory(), mark})
 	}
-	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	t.draw(tw)
 }
 
 // findings shows the findings with the largest gains: a line that names each, a line that says why,
@@ -221,16 +217,12 @@ func (t *textWriter) allocators(r *doctor.Report) {
 	}
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{"bytes", "", "objects", "", "in use", "", "where"})
-	var configs []table.ColumnConfig
-	for n := 1; n <= 6; n++ {
-		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	tw.SetColumnConfigs(configs)
+	tw.SetColumnConfigs(terminal.RightAligned(1, 2, 3, 4, 5, 6))
 	for _, a := range r.Allocators {
 		tw.AppendRow(table.Row{
 			terminal.Bytes(a.AllocBytes), terminal.Percent(a.AllocBytesShare), terminal.Quantity(a.AllocObjects), terminal.Percent(a.AllocObjectsShare),
 			terminal.Bytes(a.InUseBytes), terminal.Percent(a.InUseShare), text.Snip(allocatorPlace(a), max(t.Width-66, 30), "…"),
 		})
 	}
-	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	t.draw(tw)
 }

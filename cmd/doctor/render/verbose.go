@@ -88,10 +88,7 @@ func (t *textWriter) table(r *doctor.Report) {
 	}
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{"", "finding", "severity", "CPU now", "gain", "same memory", "where"})
-	var configs []table.ColumnConfig
-	for _, n := range []int{1, 4, 5, 6} {
-		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
+	configs := terminal.RightAligned(1, 4, 5, 6)
 	room := t.Width - ids - otherColumns
 	if room < leastWhere { // the severity follows from the gain, and each finding names it again
 		configs = append(configs, table.ColumnConfig{Number: 3, Hidden: true})
@@ -104,7 +101,7 @@ func (t *textWriter) table(r *doctor.Report) {
 			terminal.PercentError(f.Gain.SameGOGC, f.Gain.Error), inSameMemory(f.Gain), text.Snip(where(f), room, "…"),
 		})
 	}
-	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
+	t.draw(tw)
 }
 
 // labelWidth is the width of the words in front of a finding's lines.

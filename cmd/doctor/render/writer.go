@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/freehold-go/freehold/cmd/doctor"
@@ -38,6 +39,11 @@ func (t *textWriter) wrap(first, indent, s string) {
 		}
 		fmt.Fprintf(t.out, "%s%s\n", indent, line)
 	}
+}
+
+// draw writes a table below an empty line.
+func (t *textWriter) draw(tw table.Writer) {
+	fmt.Fprintf(t.out, "\n%s\n", terminal.TrimLines(tw.Render()))
 }
 
 // severityColour is how much a finding matters.
