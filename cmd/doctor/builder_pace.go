@@ -58,7 +58,7 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 }
 
 // smallGoal is the size in bytes of a heap's goal below which the sampled bytes in use, of which there
-// are fewer than 16 samples then, are a worse estimate of the live heap than what is counted.
+// are fewer than 16 samples then, are a worse estimate of the live heap than the counters of allocation and collections.
 const smallGoal = 16 << 20
 
 // addSmallHeap replaces the size of a small live heap that the heap profile gives: by the goal less

@@ -15,7 +15,7 @@ const (
 )
 
 // addCurve replaces the sizes at the window's end by their means over the window, if the heap grew
-// or shrank in it: collections in a growing heap read what was live then, and not what is live at
+// or shrank in it: collections in a growing heap read the data of their time, and not that of
 // the end. It follows addPace, because GOGC follows from the sizes at one moment. A trace has its
 // own mean.
 func (b *builder) addCurve() {

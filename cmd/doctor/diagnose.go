@@ -183,7 +183,7 @@ func (a *account) winnable(findings []Finding) float64 {
 	return 1 - (1-min(max(together, settings), 1))*(1-min(alone, 1))
 }
 
-// divide adds the labels, and the division by the one that was chosen.
+// divide adds the labels, and divides the CPU time by the chosen label.
 func (r *Report) divide(a *account) {
 	r.LabelKeys = a.labelKeys()
 	l := a.splitByLabel()

@@ -67,7 +67,7 @@ type collector struct {
 	sources []string
 	curve   []float64 // the bytes in use during the CPU profile
 	// perAddress is the address in front of the counter of Per, "" for the program's own, and readings
-	// are what was read of the counter at both ends of the CPU profile.
+	// are the counter's values at both ends of the CPU profile.
 	perAddress string
 	readings   [2]evidence.Metrics
 }

@@ -56,7 +56,7 @@ func TestCommand(t *testing.T) {
 	sameReport(t, e, dir)
 }
 
-// TestCommandUncollected: a program without a collection is judged by what is known.
+// TestCommandUncollected: a program without a collection is judged by the evidence that remains.
 func TestCommandUncollected(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	for gogc, want := range map[string]string{

@@ -5,8 +5,8 @@
 // about a frame: [Module.Expressions], [Module.EscapeReason], [Module.StructAt] and
 // [Module.ReturnsPointers].
 //
-// What was read of a package is kept in a folder for the next report, under a key of all that it
-// depends on. Reading it again takes milliseconds; [CacheFolder] says where it lies.
+// The facts about a package stay in a folder for the next report, under a key of all their
+// sources. Reading them again takes milliseconds; [CacheFolder] says where it lies.
 //
 // [Lines] answers simple questions about single lines by parsing alone, in files of any module.
 //

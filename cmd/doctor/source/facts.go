@@ -48,8 +48,8 @@ const (
 	KindClosure   Kind = "closure"
 )
 
-// facts is what is known of a package: all that questions about its lines need, without the syntax
-// and the types that it came from. It is kept in the cache. A change of its fields, or of how they
+// facts answer the questions about a package's lines, without the syntax and the types that they
+// came from. The cache keeps them. A change of its fields, or of how they
 // are computed, needs another cacheFormat.
 type facts struct {
 	Name  string                 // the package's
