@@ -3,9 +3,10 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp bench-full rivals accuracy large tidy cross golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp bench-full rivals accuracy large cross adapters-alone tidy golden
 
 library = $$(go list ./... | grep -v /internal/checks/lint)
+adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
 FUZZTIME ?= 10m
 
 # All that .ci/run can check, before a release and before an issue is closed. About an hour with cold caches.
@@ -87,14 +88,28 @@ cross:
 		echo "=== $$target"; \
 		GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go vet ./...; \
 		case $$target in linux/*|darwin/*|windows/*|freebsd/*) \
-			GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go build ./cmd/... ./adapters/... ;; esac; \
+			GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go build ./cmd/... github.com/freehold-go/freehold/adapters/... ;; esac; \
+	done
+
+# The tests of each adapter outside the workspace: with the Go version and the dependencies' versions that its own go.mod names, which
+# are the lowest that work. On a copy of go.mod with a temporary replace.
+adapters-alone:
+	version=$$(sed -n 's/^replace github.com\/freehold-go\/freehold \(v[^ ]*\) => .*/\1/p' go.work); \
+	for dir in $(adapters); do \
+		copy=$$(mktemp -d); \
+		cp $$dir/go.mod $$dir/go.sum $$copy; \
+		go mod edit -replace=github.com/freehold-go/freehold@$$version=$$PWD $$copy/go.mod; \
+		toolchain=go$$(sed -n 's/^go //p' $$dir/go.mod); \
+		echo "=== $$dir with $$toolchain"; \
+		(cd $$dir && GOWORK=off GOTOOLCHAIN=$$toolchain go test -short -modfile=$$copy/go.mod ./...); \
+		rm -r $$copy; \
 	done
 
 # Tidies go.mod and go.sum of the nested modules, which require a version of the library that need not be tagged yet: on a copy with
-# a temporary replace. Never go work sync: it would raise the Go version of the library.
+# a temporary replace. Never go work sync: it would raise the Go version of the library, and the adapters' lowest versions.
 tidy:
 	version=$$(sed -n 's/^replace github.com\/freehold-go\/freehold \(v[^ ]*\) => .*/\1/p' go.work); \
-	for dir in cmd adapters sink; do \
+	for dir in cmd $(adapters) sink; do \
 		[ -f $$dir/go.mod ] || continue; \
 		copy=$$(mktemp -d); \
 		cp $$dir/go.mod $$copy/go.mod; [ ! -f $$dir/go.sum ] || cp $$dir/go.sum $$copy/go.sum; \

@@ -76,6 +76,26 @@ func TestModesFromEnvironment(t *testing.T) {
 	}
 }
 
+// TestWords: each word that is a mode of its own is there, on or off, and no word with a value but
+// sample.
+func TestWords(t *testing.T) {
+	for _, w := range words {
+		o, _, _ := parseWords(strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(w.name+w.form, "=N", "=3"), "=R", "=3"), "=SIZE", "=1M"))
+		got, isMode := o.Words()[w.name]
+		if want := w.form == "" || w.name == "sample"; isMode != want || got != want {
+			t.Errorf("%s: a mode: %v, in force: %v, want %v", w.name, isMode, got, want)
+		}
+		for name, on := range (Options{SampleRate: 3}).Words() {
+			if on {
+				t.Errorf("%s is in force, and no mode was asked for", name)
+			}
+		}
+	}
+	if n := len(Options{}.Words()); n != 9 {
+		t.Errorf("%d modes, and the documentation names 9", n)
+	}
+}
+
 func TestConfigureBeforeAndAfterStart(t *testing.T) {
 	m, _, _ := newModes("nomemlimit")
 	if err := m.configure(Options{Heap: true}); err != nil {

@@ -162,6 +162,19 @@ func (o Options) with(more Options) Options {
 	return o
 }
 
+// Words says for each mode, by its word in the variable FREEHOLD, whether it is in o: heap,
+// nomemlimit, noreuse, random, guard, poison, leaks, pointers and sample. The other words only
+// adjust these. Later versions may add modes. The map is the caller's.
+func (o Options) Words() map[string]bool {
+	in := map[string]bool{"sample": o.Sample > 0}
+	for _, w := range words {
+		if w.form == "" {
+			in[w.name] = w.get(o) != ""
+		}
+	}
+	return in
+}
+
 // names lists the words that stand for o, with their values.
 func (o Options) names() string {
 	var list []string

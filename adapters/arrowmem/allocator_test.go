@@ -11,7 +11,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/freehold-go/freehold/adapters/internal/testenv"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -27,7 +26,16 @@ func newAllocator(t testing.TB) *Allocator {
 	return a
 }
 
-func inUse(t testing.TB, a *Allocator) int64 { t.Helper(); return testenv.InUse(t, a.purpose) }
+// inUse is the bytes in use on the allocator's account.
+func inUse(t testing.TB, a *Allocator) int64 {
+	t.Helper()
+	list := offheap.ReadStats().Purposes
+	i := slices.IndexFunc(list, func(s offheap.PurposeStats) bool { return s.Name == a.purpose.Name() })
+	if i < 0 {
+		t.Fatalf("no purpose %q", a.purpose.Name())
+	}
+	return list[i].InUse
+}
 
 func address(b []byte) uintptr { return reflect.ValueOf(b).Pointer() }
 

@@ -23,7 +23,7 @@ var schema = arrow.NewSchema([]arrow.Field{
 }, nil)
 
 // build makes a record batch of n rows.
-func build(t testing.TB, m memory.Allocator, n int) arrow.RecordBatch {
+func build(t testing.TB, m memory.Allocator, n int) arrow.Record {
 	t.Helper()
 	b := array.NewRecordBuilder(m, schema)
 	defer b.Release()
@@ -49,7 +49,7 @@ func build(t testing.TB, m memory.Allocator, n int) arrow.RecordBatch {
 		s.Append(true)
 		s.FieldBuilder(0).(*array.Int32Builder).Append(int32(-i))
 	}
-	return b.NewRecordBatch()
+	return b.NewRecord()
 }
 
 // TestRecords builds the same rows by this allocator and by arrow's own, sends them through arrow's
@@ -85,7 +85,7 @@ func TestRecords(t *testing.T) {
 }
 
 // read reads the written values back.
-func read(t *testing.T, m memory.Allocator, stream *bytes.Buffer, want arrow.RecordBatch) {
+func read(t *testing.T, m memory.Allocator, stream *bytes.Buffer, want arrow.Record) {
 	t.Helper()
 	r, err := ipc.NewReader(stream, ipc.WithAllocator(m))
 	if err != nil {
@@ -93,7 +93,7 @@ func read(t *testing.T, m memory.Allocator, stream *bytes.Buffer, want arrow.Rec
 	}
 	defer r.Release()
 	for r.Next() {
-		if !array.RecordEqual(r.RecordBatch(), want) {
+		if !array.RecordEqual(r.Record(), want) {
 			t.Errorf("%d rows came back as others", want.NumRows())
 		}
 	}

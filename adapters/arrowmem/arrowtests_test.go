@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// arrowModule is the module file of the tests, for the folders of the library, of the adapters, and
+// arrowModule is the module file of the tests, for the folders of the library, of the adapter, and
 // the version of arrow.
 const arrowModule = `module arrowtests
 
@@ -19,13 +19,13 @@ go 1.25.0
 require (
 	github.com/apache/arrow-go/v18 %[3]s
 	github.com/freehold-go/freehold v0.1.0
-	github.com/freehold-go/freehold/adapters v0.0.0
+	github.com/freehold-go/freehold/adapters/arrowmem v0.0.0
 	github.com/stretchr/testify v1.12.1
 )
 
 replace (
 	github.com/freehold-go/freehold => %[1]s
-	github.com/freehold-go/freehold/adapters => %[2]s
+	github.com/freehold-go/freehold/adapters/arrowmem => %[2]s
 )
 `
 
@@ -103,13 +103,13 @@ func TestArrowsOwn(t *testing.T) {
 		write(filepath.Base(name), strings.NewReplacer("//go:build cgo\n", "", "package memory\n", "package arrowtests\n", "package mallocator_test\n", "package arrowtests\n",
 			"\t\"github.com/apache/arrow-go/v18/arrow/memory/mallocator\"\n", "").Replace(string(text)))
 	}
-	sums, err := os.ReadFile("../go.sum")
-	adapters, err2 := filepath.Abs("..")
+	sums, err := os.ReadFile("go.sum")
+	adapter, err2 := filepath.Abs(".")
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
 	write("go.sum", string(sums))
-	write("go.mod", fmt.Sprintf(arrowModule, filepath.Dir(adapters), adapters, version))
+	write("go.mod", fmt.Sprintf(arrowModule, filepath.Join(adapter, "../.."), adapter, version))
 	cmd := exec.Command("go", "test", "-count=1", "-v", "-skip", "^("+strings.Join(arrowPanics, "|")+")$", ".")
 	cmd.Dir = dir
 	cmd.Env = append(slices.Clone(os.Environ()), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "PWD="+dir)

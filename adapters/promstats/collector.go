@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/adapters/internal/modes"
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -25,6 +24,7 @@ import (
 //	freehold_offheap_held_bytes               slabs and large blocks in use at least in part
 //	freehold_offheap_metadata_bytes           the allocator's own records
 //	freehold_offheap_limit_bytes              set by offheap.SetLimit; absent if there is none
+//	freehold_locals_dropped_total             Locals of offheap that the program dropped without Close
 //	freehold_purpose_in_use_bytes{purpose}    allocated on the account of a purpose
 //	freehold_purpose_held_bytes{purpose}      in slabs and large blocks of a purpose
 //	freehold_purpose_limit_bytes{purpose}     set by Purpose.SetLimit; absent if there is none
@@ -39,6 +39,8 @@ import (
 //	freehold_guarded_bytes                    pages of both
 //	freehold_unguarded_allocations_total      without guarded pages, beyond a budget
 //	freehold_samples_skipped_total            not guarded, beyond their rate or the arenas' part of a budget
+//	freehold_unknown_blocks_total             beyond the number of blocks that the debug modes can know
+//	freehold_lost_stacks_total                beyond the number of different stacks that they can keep
 //
 // While a tuner of [gctune] runs there are more metrics; [gctune.Decision] and [gctune.Stats]
 // describe them:
@@ -47,9 +49,13 @@ import (
 //	freehold_gctune_limit_bytes               GOMEMLIMIT
 //	freehold_gctune_room_bytes                the rest of GOMEMLIMIT for the heap
 //	freehold_gctune_headroom_bytes            left free
+//	freehold_gctune_squeezed_bytes            left free besides, while work waits for memory
 //	freehold_gctune_other_bytes               neither Go's nor freehold's
+//	freehold_gctune_runtime_bytes             Go's memory beside the heap
 //	freehold_gctune_live_bytes                the live heap of the last collection
+//	freehold_gctune_wanted_bytes              the limit at which the state would be ample; absent if it is
 //	freehold_gctune_gogc_percent              GOGC; -1 is off
+//	freehold_gctune_gc_cpu_ratio              the collector's part of CPU since the last measurement, from 0 to 1
 //	freehold_gctune_state{state}              1 for the present state of ample, tight and thrashing, else 0
 //	freehold_gctune_pressure_percent{tasks}   of the last ten seconds in which "some" or all ("full") tasks waited for memory; absent if unknown
 //	freehold_gctune_looks_total               measurements, each with a decision
@@ -83,6 +89,8 @@ var (
 	metadata = desc("offheap_metadata_bytes", "Bytes of the off-heap allocator's own records.")
 	limit    = desc("offheap_limit_bytes", "The bound on off-heap bytes in use, if there is one.")
 
+	locals = desc("locals_dropped_total", "Locals of package offheap that the program dropped without Close.")
+
 	purposeInUse = desc("purpose_in_use_bytes", "Off-heap bytes allocated on the account of a purpose and not yet freed.", "purpose")
 	purposeHeld  = desc("purpose_held_bytes", "Bytes of slabs and large blocks of a purpose.", "purpose")
 	purposeLimit = desc("purpose_limit_bytes", "The bound on a purpose's bytes in use, if there is one.", "purpose")
@@ -99,10 +107,12 @@ var (
 	guardedBytes  = desc("guarded_bytes", "Bytes of guarded pages.")
 	unguarded     = desc("unguarded_allocations_total", "Allocations without guarded pages because a budget was used up or the system refused.")
 	skipped       = desc("samples_skipped_total", "Samples that were not guarded because of the bound on samples in a second, or because arenas had used their part of a budget.")
+	unknown       = desc("unknown_blocks_total", "Blocks beyond the number that the debug modes can know.")
+	lostStacks    = desc("lost_stacks_total", "Stacks beyond the number of different stacks that the debug modes can keep.")
 
-	descs = []*prometheus.Desc{inUse, retained, purged, reserved, goLimit, mode, held, metadata, limit,
+	descs = []*prometheus.Desc{inUse, retained, purged, reserved, goLimit, mode, held, metadata, limit, locals,
 		purposeInUse, purposeHeld, purposeLimit, arenas, arenaHeld, arenaRetained, arenasLeaked, arenaLeaked, forgotten,
-		debugBlocks, guardedBlocks, guardedBytes, unguarded, skipped}
+		debugBlocks, guardedBlocks, guardedBytes, unguarded, skipped, unknown, lostStacks}
 )
 
 // Describe sends the descriptions of all metrics, so that a registry finds conflicts at once.
@@ -131,7 +141,7 @@ func (g values) process() {
 		g.set(reserved, p.Totals.Reserved, p.Name)
 	}
 	g.setLimit(goLimit, freehold.MemoryLimit())
-	for name, on := range modes.InForce() {
+	for name, on := range freehold.Modes().Words() {
 		value := int64(0)
 		if on {
 			value = 1
@@ -145,6 +155,7 @@ func (g values) offheap() {
 	g.set(held, s.Held)
 	g.set(metadata, s.Metadata)
 	g.setLimit(limit, s.Limit)
+	g.count(locals, uint64(s.LocalsDropped))
 	for _, p := range s.Purposes {
 		g.set(purposeInUse, p.InUse, p.Name)
 		g.set(purposeHeld, p.Held, p.Name)
@@ -171,4 +182,6 @@ func (g values) debug() {
 	g.set(guardedBytes, s.GuardBytes)
 	g.count(unguarded, s.Unguarded)
 	g.count(skipped, s.SkippedSamples)
+	g.count(unknown, s.Unknown)
+	g.count(lostStacks, s.LostStacks)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 )
@@ -22,7 +23,10 @@ import (
 // library is the import path of the library; the other modules lie below it.
 const library = "github.com/freehold-go/freehold"
 
-var modules = []Module{{library, ""}, {library + "/cmd", "cmd"}, {library + "/adapters", "adapters"}}
+var modules = []Module{{library, ""}, {library + "/cmd", "cmd"}, adapter("arrowmem"), adapter("grpcarena"), adapter("grpcmem"), adapter("otelstats"),
+	adapter("promstats"), adapter("z")}
+
+func adapter(name string) Module { return Module{library + "/adapters/" + name, "adapters/" + name} }
 
 // repository finds the folder that git keeps.
 func repository() (string, error) {
@@ -90,8 +94,13 @@ func TestOutsideModule(t *testing.T) {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
 	p.builds(t, dir, "example.com/outside", library, "golang.org/x/sys")
-	list := p.run(t, dir, "go", "list", "-m", "all")
-	for line := range strings.Lines(list) {
+	p.bringsLittle(t, dir)
+}
+
+// bringsLittle checks that the library gives the program in dir no modules but its own two.
+func (p proxy) bringsLittle(t *testing.T, dir string) {
+	t.Helper()
+	for line := range strings.Lines(p.run(t, dir, "go", "list", "-m", "all")) {
 		switch name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name {
 		case "example.com/outside", library, "golang.org/x/sys", "github.com/google/pprof": // The last for memprof.
 		default:
@@ -100,7 +109,7 @@ func TestOutsideModule(t *testing.T) {
 	}
 }
 
-// service is a program of a user's with an adapter.
+// service is a program of a user's with an adapter that needs the standard library alone.
 const service = `package main
 
 import (
@@ -108,8 +117,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/freehold-go/freehold/adapters/httparena"
 	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/httparena"
 )
 
 func main() {
@@ -121,20 +130,66 @@ func main() {
 }
 `
 
-// TestOutsideAdapter: who uses one adapter builds nothing that the others stand on.
-func TestOutsideAdapter(t *testing.T) {
+// TestOutsideStandardAdapter: a service with httparena gets neither a newer Go nor another module.
+func TestOutsideStandardAdapter(t *testing.T) {
 	p := serve(t)
-	if version.Compare(runtime.Version(), "go1.26") < 0 {
-		t.Skip("the adapters need Go 1.26")
-	}
-	p.fetch(t, library+"/adapters", "1.26.0", "/httparena")
+	p.fetch(t, library, "1.25.0", "/httparena")
 	dir := t.TempDir()
-	write(t, dir, "go.mod", "module example.com/service\n\ngo 1.26.0\n\nrequire "+library+"/adapters "+p.version+"\n")
+	mod := "module example.com/outside\n\ngo 1.25.0\n\nrequire " + library + " " + p.version + "\n"
+	write(t, dir, "go.mod", mod)
 	write(t, dir, "main.go", service)
 	if got, want := p.run(t, dir, "go", "run", "."), "served /x"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
-	p.builds(t, dir, "example.com/service", library, library+"/adapters", "golang.org/x/sys")
+	p.builds(t, dir, "example.com/outside", library, "golang.org/x/sys")
+	p.bringsLittle(t, dir)
+	if got := p.run(t, dir, "go", "list", "-m", "-f", "{{.GoVersion}}"); got != "1.25.0" {
+		t.Errorf("the service needs Go %s now", got)
+	}
+}
+
+// TestOutsideAdapters: a program with one adapter builds with the oldest Go of the library and with
+// the versions that the adapter's go.mod names, which the other adapters do not raise.
+func TestOutsideAdapters(t *testing.T) {
+	p := serve(t)
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range modules {
+		name, ok := strings.CutPrefix(m.Dir, "adapters/")
+		if !ok {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			p.fetch(t, m.Path, "1.25.0", "")
+			dir := t.TempDir()
+			write(t, dir, "go.mod", "module example.com/outside\n\ngo 1.25.0\n\nrequire "+m.Path+" "+p.version+"\n")
+			write(t, dir, "main.go", "package main\n\nimport _ \""+m.Path+"\"\n\nfunc main() {}\n")
+			p.run(t, dir, "go", "run", ".")
+			if got := p.run(t, dir, "go", "list", "-m", "-f", "{{.GoVersion}}"); got != "1.25.0" {
+				t.Errorf("the program needs Go %s now", got)
+			}
+			text, err := os.ReadFile(filepath.Join(root, m.Dir, "go.mod"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			named, err := modfile.Parse("go.mod", text, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lowest := map[string]string{library: p.version, m.Path: p.version}
+			for _, r := range named.Require {
+				lowest[r.Mod.Path] = r.Mod.Version
+			}
+			for line := range strings.Lines(p.run(t, dir, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", ".")) {
+				path, version, _ := strings.Cut(strings.TrimSpace(line), " ")
+				if path != "" && path != "example.com/outside" && version != lowest[path] {
+					t.Errorf("%s is built at %s, the adapter names %q", path, version, lowest[path])
+				}
+			}
+		})
+	}
 }
 
 // builds checks that the program in dir is built from packages of the standard library and of the modules alone.

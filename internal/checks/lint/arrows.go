@@ -8,6 +8,10 @@ import (
 // nested are the modules that live in folders of their own and stand on the library.
 var nested = []string{"cmd", "adapters", "sink", "benchmarks"}
 
+// standardAdapters are packages of the library that connect it to the standard library. They may
+// import the packages that they connect.
+var standardAdapters = []string{"httparena", "expvarstats", "slogleaks"}
+
 // thirdParty are the modules that the library itself may import.
 var thirdParty = []string{"golang.org/x/sys"}
 
@@ -47,16 +51,24 @@ func forbidden(f *File, to string) string {
 	case !ours:
 		return forbiddenForeign(f, to)
 	case inside(from, nested...):
-		if inside(own, "internal") {
-			return "a nested module never imports the library's internal packages"
-		}
-		return ""
+		return forbiddenNested(from, own)
 	case inside(own, nested...):
 		return "nothing in the library imports a nested module"
 	case f.IsTest():
 		return "" // a test may import the packages above its own
 	}
 	return forbiddenSideways(from, own)
+}
+
+// forbiddenNested judges imports of ours in a nested module.
+func forbiddenNested(from, own string) string {
+	switch {
+	case inside(own, "internal"):
+		return "a nested module never imports the library's internal packages"
+	case inside(from, "adapters") && inside(own, nested...) && !inside(own, from):
+		return "an adapter is a module of its own, which brings no other along"
+	}
+	return ""
 }
 
 // forbiddenForeign judges imports of the library's from outside it.
@@ -101,6 +113,7 @@ func forbiddenSideways(from, own string) string {
 		if inside(own, "internal") {
 			return "an example imports what its readers can import"
 		}
+	case inside(from, standardAdapters...) && inside(own, "arena", "gctune"):
 	case own == "" || inside(own, "internal", "offheap", room):
 	default:
 		return "no library package imports one beside it, except offheap, the root and internal"

@@ -73,12 +73,19 @@ func requirements(text string) (reqs []requirement) {
 // replacedVersion finds the version of the library in go.work.
 var replacedVersion = regexp.MustCompile(`(?m)^replace ` + regexp.QuoteMeta(ModulePath) + ` (v\S+) => \./$`)
 
+// goVersion finds the Go version in a go.mod file.
+var goVersion = regexp.MustCompile(`(?m)^go (\S+)$`)
+
 // Modules checks that nested modules can be installed once the next version is tagged: each
 // requires the library at the version that go.work replaces, and none has a replace of its own. The
-// module benchmarks is not installed, and stands outside the workspace.
+// module benchmarks is not installed, and stands outside the workspace. Adapters need no newer Go than
+// the library, so that they do not raise their users'.
 func Modules(r *Repo) (found []Finding) {
-	version := ""
+	version, oldest := "", ""
 	for _, f := range r.Files {
+		if m := goVersion.FindStringSubmatch(f.Text); f.Path == "go.mod" && m != nil {
+			oldest = m[1]
+		}
 		if m := replacedVersion.FindStringSubmatch(f.Text); f.Path == "go.work" && m != nil {
 			version = m[1]
 		}
@@ -89,6 +96,9 @@ func Modules(r *Repo) (found []Finding) {
 		}
 		if regexp.MustCompile(`(?m)^replace\b`).MatchString(f.Text) {
 			found = append(found, Finding{Path: f.Path, Text: "replace: whoever installs from here does not get it; go.work has it"})
+		}
+		if m := goVersion.FindStringSubmatch(f.Text); inside(f.Dir(), "adapters") && (m == nil || m[1] != oldest) {
+			found = append(found, Finding{Path: f.Path, Text: "an adapter needs the library's Go " + oldest + " and no other"})
 		}
 		for _, req := range requirements(f.Text) {
 			if req.path == ModulePath && req.version != version {

@@ -43,7 +43,7 @@ func Lengths(r *Repo, ratchet string) (found []Finding) {
 		if f.IsTest() {
 			functionLimit, fileLimit = maxTestFunction, maxTestFile
 		}
-		check(f.Path, Finding{Path: f.Path}, strings.Count(f.Text, "\n"), fileLimit)
+		check(f.Path, Finding{Path: f.Path}, strings.Count(f.body(), "\n"), fileLimit)
 		for _, decl := range f.Syntax.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil {
 				lines := f.line(fn.End()) - f.line(fn.Pos()) + 1

@@ -67,8 +67,11 @@ func TestDependencies(t *testing.T) {
 
 func TestAPI(t *testing.T) {
 	root, r := load(t)
-	packages := map[string]string{"freehold": ".", "offheap": "offheap", "arena": "arena", "memprof": "memprof", "gctune": "gctune", "alloctest": "alloctest"}
-	for _, name := range []string{"arrowmem", "expvarstats", "grpcmem", "httparena", "promstats", "slogleaks"} {
+	packages := map[string]string{"freehold": "."}
+	for _, name := range []string{"offheap", "arena", "memprof", "gctune", "alloctest", "expvarstats", "httparena", "slogleaks"} {
+		packages[name] = name
+	}
+	for _, name := range []string{"arrowmem", "grpcarena", "grpcmem", "otelstats", "promstats", "z"} {
 		packages["adapters-"+name] = "adapters/" + name
 	}
 	for name, dir := range packages {

@@ -26,7 +26,7 @@ var unsafeFiles = []string{
 // onlySanitized reports whether the file is compiled in builds with a sanitizer alone, which need C
 // or its instructions anyway.
 func onlySanitized(f *File) bool {
-	before, _, _ := strings.Cut(f.Text, "\n\n")
+	before, _, _ := strings.Cut(f.body(), "\n\n")
 	line, ok := strings.CutPrefix(before, "//go:build ")
 	if !ok || !inside(path.Dir(f.Path), "internal/sanitize") {
 		return false

@@ -1,0 +1,7 @@
+module github.com/freehold-go/freehold/adapters/z
+
+go 1.25.0
+
+require github.com/freehold-go/freehold v0.1.0
+
+require golang.org/x/sys v0.47.0 // indirect
