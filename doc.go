@@ -1,6 +1,25 @@
 // Package freehold has the parts that all packages of freehold share: their modes, their totals,
 // and Go's memory limit.
 //
+// # Where to start
+//
+// To see what the collector costs a program, before a line of it is changed:
+//
+//	go run github.com/freehold-go/freehold/cmd/freehold@latest doctor
+//
+// The packages beside this one hold the memory. A program imports those that fit its data:
+//
+//   - arena: values of any type, pointers included, that are made and dropped together, such as
+//     those of a request
+//   - offheap: single blocks, and values without Go pointers, that live long
+//   - gctune: GOMEMLIMIT and GOGC by the limit of the container, without a change of the program
+//   - memprof: a profile of off-heap memory for go tool pprof
+//   - httparena, expvarstats, slogleaks, and the modules in the folder adapters: connections to
+//     net/http, gRPC, Arrow, Prometheus, OpenTelemetry and others
+//   - alloctest: a conformance suite for allocators
+//
+// A program imports this package only to choose modes in code, or to read totals.
+//
 // # Model
 //
 // The packages beside it (offheap, and the packages that use it) take memory from the operating

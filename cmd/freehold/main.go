@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -53,13 +54,18 @@ func newCommand(program []string) *cli.Command {
 	}
 }
 
-// version is the module's version and Go's, as the go command has written them into the binary.
+// release is the version of a released binary; .goreleaser.yaml sets it. The go command stamps no
+// version into a binary that it builds in a workspace.
+var release string
+
+// version is the command's version and Go's: that of the release, or as the go command has written
+// it into the binary.
 func version() string {
-	v := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+	v := release
+	if info, ok := debug.ReadBuildInfo(); ok && v == "" {
 		v = info.Main.Version
 	}
-	return v + " " + runtime.Version()
+	return cmp.Or(v, "(devel)") + " " + runtime.Version()
 }
 
 // unknownCommand is the error for a command that does not exist. It names the nearest that does.

@@ -138,3 +138,24 @@ func TestDoctorFlagsDocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestVersion: the version of a release is that of its tag, which .goreleaser.yaml writes into the
+// variable.
+func TestVersion(t *testing.T) {
+	defer func(old string) { release = old }(release)
+	release = ""
+	if got := version(); strings.HasPrefix(got, " ") || !strings.HasSuffix(got, runtime.Version()) {
+		t.Errorf("not released: %q", got)
+	}
+	release = "v1.2.3"
+	if got, want := version(), "v1.2.3 "+runtime.Version(); got != want {
+		t.Errorf("released: %q, want %q", got, want)
+	}
+	config, err := os.ReadFile("../../.goreleaser.yaml")
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("outside the repository")
+	}
+	if err != nil || !strings.Contains(string(config), "-X main.release=v{{ .Version }}") || !strings.Contains(string(config), "main: ./freehold") {
+		t.Errorf("the release does not set the variable: %v", err)
+	}
+}
