@@ -70,7 +70,7 @@ func (a *Arena) checkChunks() {
 		}
 	})
 	// A fixed arena counts requested bytes, and the parts of a shared one count together.
-	if n := a.rec.held.Load(); a.kind != kindFixed && a.rec.kind != kindShared && n != held+a.debug.bytes() {
+	if n := a.rec.held.Load(); a.kind != kindFixed && a.rec.arena.Value() == a && n != held+a.debug.bytes() {
 		invariants.Broken("arena %d has %d bytes in chunks and %d elsewhere; counted were %d", a.rec.id, held, a.debug.bytes(), n)
 	}
 }

@@ -3,6 +3,7 @@ package arena
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sanitize"
@@ -203,10 +204,13 @@ func (v *value) charged(k kind) int64 {
 	return int64(v.size)
 }
 
+// stringMakers are the functions whose bytes are strings.
+var stringMakers = []string{"String", "TryString", "Concat", "TryConcat", "Sprintf", "TrySprintf"}
+
 // typeName is what reports call n values of a type that a function has made.
 func typeName(op string, d *typeDesc, n int) string {
 	switch {
-	case d.typ.Kind() == reflect.Uint8 && (op == "String" || op == "TryString" || op == "Concat" || op == "TryConcat"):
+	case d.typ.Kind() == reflect.Uint8 && slices.Contains(stringMakers, op):
 		return "string"
 	case n == 1:
 		return d.typ.String()

@@ -3,6 +3,7 @@ package arena
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -12,19 +13,26 @@ import (
 // noteLeak says what would be lost if the process ended now, if the arena must be freed and the
 // mode asks for it.
 func (r *record) noteLeak() {
-	if !r.kind.offHeap() || !debugmode.On() || !debugmode.Current().Leaks {
+	if !r.leaks() {
 		return
 	}
-	if r.stack == 0 {
-		r.stack = debugmode.Callers(0)
-	}
+	leakNotes.Lock()
+	defer leakNotes.Unlock()
 	debugmode.Add(debugmode.Block{Addr: unsafex.Addr(r), Size: uintptr(r.held.Load()), Owner: "arena", Arena: r.id,
 		Type: kindNames[r.kind], Alloc: r.stack, Leak: true, Whole: true})
 }
 
+// leakNotes orders the notes: that of the last part of a shared arena has the present size.
+var leakNotes sync.Mutex
+
+// leaks says whether the arena counts as a leak until it is freed.
+func (r *record) leaks() bool {
+	return r.kind.offHeap() && debugmode.On() && debugmode.Current().Leaks
+}
+
 // noLeak takes it back.
 func (r *record) noLeak() {
-	if r.kind.offHeap() && debugmode.On() && debugmode.Current().Leaks {
+	if r.leaks() {
 		debugmode.Forget(unsafex.Addr(r))
 	}
 }

@@ -2,8 +2,9 @@
 //
 // # Model
 //
-// An [Arena] cuts values from chunks, one behind the other: [New], [MakeSlice], [Append], [String]
-// and similar functions. [Arena.Free] frees all values at once. [Arena.Reset] does the same, and
+// An [Arena] cuts values from chunks, one behind the other: [New], [NewFrom], [MakeSlice],
+// [SliceFrom], [Append], [String], [Sprintf] and similar functions. [Arena.Free] frees all values at
+// once. [Arena.Reset] does the same, and
 // the arena can be used again. [Arena.Rewind] frees the values that were made since a [Checkpoint].
 // Chunks are reused, within the arena and through a store that all arenas share, so rounds of work
 // allocate nothing on the Go heap.
@@ -15,8 +16,8 @@
 //
 // [NewArena] makes the ordinary kind. [NewShared] serves many goroutines, [Pool] keeps chunks for
 // the arenas of requests. Arenas of [NewOffHeap] and [NewFixed] lie outside the Go heap and take no
-// Go pointers. The nil *Arena allocates from the Go heap. [Of] is the fastest way to make many
-// values of one type.
+// Go pointers. [NewWith] and NewOffHeap take [Options], such as a limit and Shared. The nil *Arena
+// allocates from the Go heap. [Of] is the fastest way to make many values of one type.
 //
 // # Lifetime
 //

@@ -43,14 +43,42 @@ const mostPlaces = 1024
 
 // forgottenPlaces counts arenas by the program counter of the call that made them.
 type forgottenPlaces struct {
-	mu     sync.Mutex
-	count  map[uintptr]uint64
-	others uint64
+	mu      sync.Mutex
+	count   map[uintptr]uint64
+	others  uint64
+	watches []*watch
 }
 
-func (p *forgottenPlaces) add(pc uintptr) {
+// A watch gathers the places of arenas with IDs above a number.
+type watch struct {
+	after uint64
+	made  []uintptr
+}
+
+// watch gathers the places of the arenas with IDs above a number that are forgotten until the caller
+// calls end, which returns them.
+func (p *forgottenPlaces) watch(after uint64) (end func() []uintptr) {
+	w := &watch{after: after}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.watches = append(p.watches, w)
+	return func() []uintptr {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.watches = slices.DeleteFunc(p.watches, func(o *watch) bool { return o == w })
+		return w.made
+	}
+}
+
+// add counts the arena with that ID, which the call at pc made.
+func (p *forgottenPlaces) add(id uint64, pc uintptr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.watches {
+		if id > w.after {
+			w.made = append(w.made, pc)
+		}
+	}
 	if p.count == nil {
 		p.count = make(map[uintptr]uint64)
 	}

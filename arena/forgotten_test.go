@@ -52,9 +52,9 @@ func TestForgottenPlaces(t *testing.T) {
 	}
 	var p forgottenPlaces
 	for i := range uintptr(mostPlaces + 3) {
-		p.add(i)
+		p.add(1, i)
 	}
-	if p.add(0); p.others != 3 || p.count[0] != 2 || len(p.count) != mostPlaces {
+	if p.add(1, 0); p.others != 3 || p.count[0] != 2 || len(p.count) != mostPlaces {
 		t.Errorf("%d others, %d places", p.others, len(p.count))
 	}
 }

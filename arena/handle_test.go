@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,14 @@ func TestCopiedArena(t *testing.T) {
 				"String":     func() { String(b, "text") },
 				"Bytes":      func() { Bytes(b, "text") },
 				"Concat":     func() { Concat(b, "te", "xt") },
+				"NewFrom":    func() { NewFrom(b, [3]int{}) },
+				"TryNewFrom": func() { _, _ = TryNewFrom(b, [3]int{}) },
+				"SliceFrom":  func() { SliceFrom(b, make([]int, 1000)) },
+				"Grow":       func() { Grow(b, []int{1}, 0) },
+				"Insert":     func() { Insert(b, []int{1}, 0, 2) },
+				"Sprintf":    func() { Sprintf(b, "%d", 1) },
+				"Collect":    func() { Collect(b, slices.Values([]int{1})) },
+				"Cleanup":    func() { Cleanup(new(leakTest), b) },
 				"Of":         func() { Of[int](b) },
 				"NewMap":     func() { NewMap[int, int](b, 0) },
 				"Builder":    func() { _ = NewBuilder(b).WriteByte(1) },
@@ -389,11 +398,13 @@ func TestCopiedMap(t *testing.T) {
 		m.Set(1, 1)
 		c := copyOf(m)
 		for name, f := range map[string]func(){
-			"Map.Get":    func() { c.Get(1) },
-			"Map.Set":    func() { c.Set(2, 2) },
-			"Map.Delete": func() { c.Delete(1) },
-			"Map.Clear":  c.Clear,
-			"Map.Len":    func() { c.Len() },
+			"Map.Get":      func() { c.Get(1) },
+			"Map.Set":      func() { c.Set(2, 2) },
+			"Map.Delete":   func() { c.Delete(1) },
+			"Map.Clear":    c.Clear,
+			"Map.Len":      func() { c.Len() },
+			"Map.Update":   func() { c.Update(1, plusOne) },
+			"Map.GetOrSet": func() { c.GetOrSet(1, 1) },
 			"Map.All": func() {
 				for range c.All() {
 				}

@@ -11,15 +11,15 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// Options configure [NewWith] and [NewOffHeap]. The zero value is a good choice.
+// Options configure [NewWith], for arenas on memory of the Go heap, and [NewOffHeap], for those
+// outside of it. The zero value is a good choice: then NewWith makes what [NewArena] makes.
 type Options struct {
 	// Purpose is the account of an off-heap arena's memory; nil means one called "arena". Arenas on
 	// Go memory have no account: NewWith takes only nil.
 	Purpose *offheap.Purpose
 	// Limit is the first limit; see [Arena.SetLimit].
 	Limit int64
-	// Shared makes an arena that many goroutines may use at once, as [NewShared] does. NewOffHeap
-	// refuses it.
+	// Shared makes an arena that many goroutines may use at once, as [NewShared] describes.
 	Shared bool
 	// NoReuse makes Free, Reset, Rewind and [Pool.Put] leave memory to the collector, as the mode
 	// [NoReuse] of Reset does, for any mode of Reset. The arena takes memory of other arenas only
@@ -39,7 +39,7 @@ func NewWith(o Options) *Arena {
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
 	if o.Shared {
-		a.startShared(made, o)
+		a.startShared(kindShared, made, o)
 	} else {
 		a.start(kindGo, made, o)
 	}
@@ -61,11 +61,8 @@ func (o Options) checkLimit(op string) {
 // it may still be in use, and [List] reports it as leaked.
 func NewOffHeap(o Options) *Arena {
 	o.checkLimit("NewOffHeap")
-	switch {
-	case o.NoReuse:
+	if o.NoReuse {
 		refuseNoReuse("NewOffHeap")
-	case o.Shared:
-		panic(fmt.Errorf("arena: NewOffHeap with Shared: an off-heap arena serves one goroutine at a time; use one for each, or NewShared"))
 	}
 	a := &Arena{off: o.Purpose}
 	if a.off == nil {
@@ -74,7 +71,11 @@ func NewOffHeap(o Options) *Arena {
 	_ = a.off.Name() // It panics if the Purpose is a copy or a zero value.
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
-	a.start(kindOffHeap, made, o)
+	if o.Shared {
+		a.startShared(kindOffHeap, made, o)
+	} else {
+		a.start(kindOffHeap, made, o)
+	}
 	return a
 }
 

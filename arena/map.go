@@ -75,7 +75,7 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 	m := &Map[K, V]{a: a, life: &heapRecord, keys: keysOf[K](), scanned: slot.flow == typedFlow}
 	if a != nil {
 		a.check(op)
-		if a.kind.offHeap() {
+		if a.rec.kind.offHeap() {
 			a.checkEntries(op, reflect.TypeFor[K](), reflect.TypeFor[V]())
 		}
 		m.life = a.rec
@@ -118,11 +118,11 @@ func (m *Map[K, V]) begin() {
 func (a *Arena) checkEntries(op string, key, value reflect.Type) {
 	for i, t := range []reflect.Type{key, value} {
 		d := describeType(t)
-		if d.path == "" && (a.kind == kindOffHeap || d.flow != typedFlow) {
+		if d.path == "" && (a.rec.kind == kindOffHeap || d.flow != typedFlow) {
 			continue
 		}
 		op = fmt.Sprintf("%s of a Map[%s, %s], %s", op, key, value, []string{"with keys", "with values"}[i])
-		if a.kind == kindFixed {
+		if a.rec.kind == kindFixed {
 			d.checkFixed(op)
 		}
 		d.checkOffHeap(op)

@@ -139,7 +139,10 @@ func TestMapCopiesKeys(t *testing.T) {
 func mapUses(m *Map[int, int]) map[string]func() {
 	return map[string]func(){
 		"Map.Get": func() { m.Get(1) }, "Map.Set": func() { m.Set(1, 1) }, "Map.TrySet": func() { _ = m.TrySet(1, 1) },
-		"Map.Delete": func() { m.Delete(1) }, "Map.Clear": func() { m.Clear() }, "Map.Len": func() { m.Len() },
+		"Map.Update": func() { m.Update(1, plusOne) }, "Map.TryUpdate": func() { _ = m.TryUpdate(1, plusOne) },
+		"Map.GetOrSet": func() { m.GetOrSet(1, 1) }, "Map.TryGetOrSet": func() { _, _, _ = m.TryGetOrSet(1, 1) },
+		"Map.MarshalJSON": func() { _, _ = m.MarshalJSON() },
+		"Map.Delete":      func() { m.Delete(1) }, "Map.Clear": func() { m.Clear() }, "Map.Len": func() { m.Len() },
 		"Map.All":    func() { m.All()(func(int, int) bool { return true }) },
 		"Map.Keys":   func() { m.Keys()(func(int) bool { return true }) },
 		"Map.Values": func() { m.Values()(func(int) bool { return true }) },

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -26,6 +27,7 @@ var kinds = []struct {
 	{"NewFixed", func() *Arena { return NewFixed(4 << 20) }, false},
 	{"Pool", new(Pool).Get, true},
 	{"NoReuse", func() *Arena { return NewWith(Options{NoReuse: true}) }, true},
+	{"shared off-heap", func() *Arena { return NewOffHeap(Options{Shared: true}) }, false},
 }
 
 // uses are all functions that use an arena.
@@ -33,36 +35,55 @@ func uses(a *Arena) map[string]func() {
 	b := NewBuilder(a)
 	some := make([]int, 3)
 	return map[string]func(){
-		"New":               func() { New[int](a) },
-		"New of nothing":    func() { New[struct{}](a) },
-		"TryNew":            func() { _, _ = TryNew[int](a) },
-		"NewOf":             func() { NewOf(a, reflect.TypeFor[int]()) },
-		"TryNewOf":          func() { _, _ = TryNewOf(a, reflect.TypeFor[int]()) },
-		"MakeSlice":         func() { MakeSlice[int](a, 1, 2) },
-		"MakeSlice of none": func() { MakeSlice[int](a, 0, 0) },
-		"TryMakeSlice":      func() { _, _ = TryMakeSlice[int](a, 1, 2) },
-		"Append":            func() { Append(a, some, 4) },
-		"Append with room":  func() { Append(a, some[:1], 4) },
-		"TryAppend":         func() { _, _ = TryAppend(a, some, 4) },
-		"String":            func() { String(a, "x") },
-		"String of none":    func() { String(a, "") },
-		"Bytes":             func() { Bytes(a, "x") },
-		"Concat":            func() { Concat(a, "x", "y") },
-		"Builder.Write":     func() { _, _ = b.WriteString("x") },
-		"Builder.Grow":      func() { b.Grow(10) },
-		"Builder.ReadFrom":  func() { _, _ = b.ReadFrom(strings.NewReader("x")) },
-		"Of":                func() { Of[int](a) },
-		"TryNewMap":         func() { _, _ = TryNewMap[int, int](a, 0) },
-		"Check":             func() { _ = a.Check() },
-		"Reset":             func() { a.Reset(Keep) },
-		"Checkpoint":        func() { a.Checkpoint() },
-		"Rewind":            func() { a.Rewind(Checkpoint{}) },
-		"SetLimit":          func() { a.SetLimit(1) },
-		"Stats":             func() { a.Stats() },
-		"Owns":              func() { a.Owns(some) },
-		"ID":                func() { a.ID() },
-		"Free":              func() { a.Free() },
-		"Put":               func() { new(Pool).Put(a) },
+		"New":                func() { New[int](a) },
+		"New of nothing":     func() { New[struct{}](a) },
+		"TryNew":             func() { _, _ = TryNew[int](a) },
+		"NewOf":              func() { NewOf(a, reflect.TypeFor[int]()) },
+		"TryNewOf":           func() { _, _ = TryNewOf(a, reflect.TypeFor[int]()) },
+		"MakeSlice":          func() { MakeSlice[int](a, 1, 2) },
+		"MakeSlice of none":  func() { MakeSlice[int](a, 0, 0) },
+		"TryMakeSlice":       func() { _, _ = TryMakeSlice[int](a, 1, 2) },
+		"Append":             func() { Append(a, some, 4) },
+		"Append with room":   func() { Append(a, some[:1], 4) },
+		"TryAppend":          func() { _, _ = TryAppend(a, some, 4) },
+		"NewFrom":            func() { NewFrom(a, 5) },
+		"NewFrom of nothing": func() { NewFrom(a, struct{}{}) },
+		"TryNewFrom":         func() { _, _ = TryNewFrom(a, 5) },
+		"SliceFrom":          func() { SliceFrom(a, some) },
+		"SliceFrom of none":  func() { SliceFrom(a, some[:0]) },
+		"TrySliceFrom":       func() { _, _ = TrySliceFrom(a, some) },
+		"Grow":               func() { Grow(a, some, 4) },
+		"Grow with room":     func() { Grow(a, some[:1], 1) },
+		"TryGrow":            func() { _, _ = TryGrow(a, some, 4) },
+		"Insert":             func() { Insert(a, some, 1, 4) },
+		"Insert with room":   func() { Insert(a, some[:1], 1, 4) },
+		"TryInsert":          func() { _, _ = TryInsert(a, some, 1, 4) },
+		"Sprintf":            func() { Sprintf(a, "%d", 1) },
+		"Sprintf of none":    func() { Sprintf(a, "") },
+		"TrySprintf":         func() { _, _ = TrySprintf(a, "%d", 1) },
+		"Collect":            func() { Collect(a, slices.Values(some)) },
+		"Collect of none":    func() { Collect(a, slices.Values(some[:0])) },
+		"TryCollect":         func() { _, _ = TryCollect(a, slices.Values(some)) },
+		"Cleanup":            func() { Cleanup(new(leakTest), a) },
+		"String":             func() { String(a, "x") },
+		"String of none":     func() { String(a, "") },
+		"Bytes":              func() { Bytes(a, "x") },
+		"Concat":             func() { Concat(a, "x", "y") },
+		"Builder.Write":      func() { _, _ = b.WriteString("x") },
+		"Builder.Grow":       func() { b.Grow(10) },
+		"Builder.ReadFrom":   func() { _, _ = b.ReadFrom(strings.NewReader("x")) },
+		"Of":                 func() { Of[int](a) },
+		"TryNewMap":          func() { _, _ = TryNewMap[int, int](a, 0) },
+		"Check":              func() { _ = a.Check() },
+		"Reset":              func() { a.Reset(Keep) },
+		"Checkpoint":         func() { a.Checkpoint() },
+		"Rewind":             func() { a.Rewind(Checkpoint{}) },
+		"SetLimit":           func() { a.SetLimit(1) },
+		"Stats":              func() { a.Stats() },
+		"Owns":               func() { a.Owns(some) },
+		"ID":                 func() { a.ID() },
+		"Free":               func() { a.Free() },
+		"Put":                func() { new(Pool).Put(a) },
 	}
 }
 
@@ -80,6 +101,12 @@ func TestUseAfterFree(t *testing.T) {
 		all["Typed.MakeSlice"] = func() { typed.MakeSlice(1, 1) }
 		all["Typed.TryNew"] = func() { _, _ = typed.TryNew() }
 		all["Typed.Append"] = func() { typed.Append(nil, 1) }
+		all["Typed.NewFrom"] = func() { typed.NewFrom(1) }
+		all["Typed.TryNewFrom"] = func() { _, _ = typed.TryNewFrom(1) }
+		all["Typed.SliceFrom"] = func() { typed.SliceFrom([]int{1}) }
+		all["Typed.Grow"] = func() { typed.Grow(nil, 1) }
+		all["Typed.Insert"] = func() { typed.Insert(nil, 0, 1) }
+		all["Typed.Collect"] = func() { typed.Collect(slices.Values([]int{1})) }
 		all["Builder.WriteByte"] = func() { _ = builder.WriteByte('y') }
 		for what, f := range all {
 			err, ok := caught(f).(error)
@@ -111,6 +138,13 @@ func TestNoHandle(t *testing.T) {
 		"Typed.TryNew":    func() { _, _ = typed.TryNew() },
 		"Typed.MakeSlice": func() { typed.MakeSlice(1, 1) },
 		"Typed.Append":    func() { typed.Append(nil, 1) },
+		"Typed.NewFrom":   func() { typed.NewFrom(1) },
+		"Typed.SliceFrom": func() { typed.SliceFrom(nil) },
+		"Typed.Grow":      func() { typed.Grow(nil, 1) },
+		"Typed.Insert":    func() { typed.Insert(nil, 0, 1) },
+		"Typed.Collect":   func() { typed.Collect(slices.Values([]int{1})) },
+		"Map.Update":      func() { none.Update(1, plusOne) },
+		"Map.GetOrSet":    func() { none.GetOrSet(1, 1) },
 		"Map.Get":         func() { none.Get(1) },
 		"Map.Set":         func() { none.Set(1, 1) },
 		"Map.Len":         func() { none.Len() },
@@ -270,6 +304,11 @@ func TestRefusedTypes(t *testing.T) {
 			"MakeSlice": func() { MakeSlice[node](a, 1, 1) },
 			"Append":    func() { Append(a, []node{{}}, node{}) },
 			"Of":        func() { Of[node](a) },
+			"NewFrom":   func() { NewFrom(a, node{}) },
+			"SliceFrom": func() { SliceFrom(a, []node(nil)) },
+			"Grow":      func() { Grow(a, []node{}, 1) },
+			"Insert":    func() { Insert(a, []node{{}}, 0, node{}) },
+			"Collect":   func() { Collect(a, slices.Values([]node{{}})) },
 		} {
 			if err, ok := caught(f).(error); !ok || !strings.Contains(err.Error(), "node.name: string") {
 				t.Errorf("%s: %s of a type with pointers: %v, want the field's path", k.name, what, err)

@@ -416,8 +416,7 @@ func TestNoReuseRefused(t *testing.T) {
 	New[int](off)
 	New[int](fixed)
 	for name, o := range map[string]func(){
-		"Shared off the heap": func() { NewOffHeap(Options{Shared: true}) },
-		"Limit":               func() { NewWith(Options{Limit: -1}) },
+		"Limit": func() { NewWith(Options{Limit: -1}) },
 	} {
 		func() {
 			defer func() {

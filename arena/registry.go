@@ -62,6 +62,9 @@ func shardOf(id uint64) *registryShard { return &registry.shards[id%uint64(len(r
 // register gives a its record.
 func register(a *Arena, made uintptr) {
 	r := &record{id: registry.last.Add(1), arena: weak.Make(a), kind: a.kind, made: made}
+	if r.leaks() {
+		r.stack = debugmode.Callers(0)
+	}
 	r.noteLeak()
 	a.rec = r
 	s := shardOf(r.id)
@@ -92,7 +95,7 @@ func (s *registryShard) pruneLocked() {
 func (r *record) forget() {
 	if r.kind == kindGo || r.kind == kindShared {
 		registry.forgotten.Add(1)
-		registry.places.add(r.made)
+		registry.places.add(r.id, r.made)
 	}
 	if r.kind != kindHeap {
 		r.lost = r.held.Load()

@@ -100,12 +100,12 @@ func (a *Arena) Reset(m Mode) {
 	}
 	a.check("Reset")
 	m.check("Reset")
+	if m == NoReuse && a.off != nil {
+		refuseNoReuse("Reset")
+	}
 	if a.kind == kindShared {
 		a.resetShared(m)
 		return
-	}
-	if m == NoReuse && a.off != nil {
-		refuseNoReuse("Reset")
 	}
 	a.reset("Reset", m)
 	a.rec.noteReset()

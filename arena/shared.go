@@ -16,25 +16,26 @@ type sharedPart struct {
 	_ [64]byte // Parts of different Ps do not share a cache line.
 }
 
-// NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. Each
-// value costs a lock. A New after Free panics, and so does a second Free. Free, Reset and Rewind
+// NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. [NewWith]
+// makes one with options, and [NewOffHeap] one outside the Go heap: both with Shared set. Each value
+// costs a lock. A New after Free panics, and so does a second Free. Free, Reset and Rewind
 // wait until other goroutines have made the values that they are making. A Map or a Builder in the
 // arena is a value: no goroutine may use one while another frees it.
 func NewShared() *Arena {
 	a := &Arena{}
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
-	a.startShared(made, Options{})
+	a.startShared(kindShared, made, Options{})
 	return a
 }
 
-// startShared is start for a shared arena, and makes its parts.
-func (a *Arena) startShared(made [1]uintptr, o Options) {
-	a.start(kindShared, made, o)
-	if a.kind == kindHeap { // The kill switch: a part's checks are needed, its memory is not.
-		a.kind = kindShared
-		a.closeSlots()
-	}
+// startShared is start for a shared arena, and makes its parts. The arena's record has the kind k,
+// which is kindShared or, off the heap, kindOffHeap. With the kill switch it is kindHeap: a part's
+// checks are needed, its memory is not.
+func (a *Arena) startShared(k kind, made [1]uintptr, o Options) {
+	a.start(k, made, o)
+	a.kind = kindShared
+	a.closeSlots()
 	for range min(runtime.GOMAXPROCS(0), storeShards) {
 		a.addPart()
 	}
@@ -43,9 +44,9 @@ func (a *Arena) startShared(made [1]uintptr, o Options) {
 func (a *Arena) addPart() {
 	p := &sharedPart{}
 	p.noReuse = a.noReuse
-	p.kind = kindGo
-	if a.rec.kind == kindHeap {
-		p.kind = kindHeap
+	p.off = a.off
+	if p.kind = a.rec.kind; p.kind == kindShared {
+		p.kind = kindGo
 	}
 	p.prepare()
 	p.rec = a.rec

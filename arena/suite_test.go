@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -113,6 +114,7 @@ const (
 	byFunction way = iota
 	byTry
 	byTyped
+	byFrom
 )
 
 func funcsOf[T any](a *arena.Arena, w way, value func(i int) T) arenasuite.Funcs[T] {
@@ -145,6 +147,9 @@ func funcsOf[T any](a *arena.Arena, w way, value func(i int) T) arenasuite.Funcs
 		typed := arena.Of[T](a)
 		f.New = func() (*T, error) { return typed.New(), nil }
 		f.Append = func(s []T, elems ...T) ([]T, error) { return typed.Append(s, elems...), nil }
+	case byFrom:
+		f.New = func() (*T, error) { return arena.TryNewFrom(a, *new(T)) }
+		f.Append = func(s []T, elems ...T) ([]T, error) { return arena.TryInsert(a, s, len(s), elems...) }
 	}
 	return f
 }
@@ -155,8 +160,8 @@ func suiteArena(a *arena.Arena, pointers, bools bool) *arenasuite.Arena {
 	threes := func(i int) three { return three{byte(i), byte(i >> 8), byte(i>>13) | 1} }
 	s := &arenasuite.Arena{
 		Types: []arenasuite.Type{
-			funcsOf(a, byFunction, pairs), funcsOf(a, byTry, pairs), funcsOf(a, byTyped, pairs),
-			funcsOf(a, byFunction, threes), funcsOf(a, byTyped, threes),
+			funcsOf(a, byFunction, pairs), funcsOf(a, byFrom, pairs), funcsOf(a, byTyped, pairs),
+			funcsOf(a, byFunction, threes), funcsOf(a, byFrom, threes),
 			funcsOf(a, byTry, func(i int) uint16 { return uint16(i>>13)<<3 | uint16(i&7) | 1<<15 }),
 			funcsOf(a, byFunction, func(i int) byte { return byte(1 + i%251) }),
 			funcsOf(a, byTyped, func(i int) uint32 { return uint32(i) | 1<<31 }),
@@ -169,6 +174,9 @@ func suiteArena(a *arena.Arena, pointers, bools bool) *arenasuite.Arena {
 			func(parts ...string) (string, error) { return arena.String(a, []byte(strings.Join(parts, ""))), nil },
 			func(parts ...string) (string, error) { return arena.Concat(a, parts...), nil },
 			func(parts ...string) (string, error) { return built(a, parts) },
+			func(parts ...string) (string, error) {
+				return arena.Sprintf(a, "%s", strings.Join(parts, "")), nil
+			},
 		},
 		Resets: []func(){
 			func() { a.Reset(arena.Keep) },
@@ -196,7 +204,7 @@ func suiteArena(a *arena.Arena, pointers, bools bool) *arenasuite.Arena {
 		s.Types = append(s.Types, f)
 	}
 	if pointers {
-		for w := range byTyped + 1 {
+		for _, w := range []way{byFunction, byTry, byFrom} {
 			f := funcsOf(a, w, leafValue)
 			f.Inner, f.Stale = innerLeaf(a), func(l *leaf) error { return staleLeaf(l, 2) }
 			s.Types = append(s.Types, f)
@@ -240,6 +248,10 @@ func usesOf(a *arena.Arena) map[string]func() {
 		"String":       func() { arena.String(a, "x") },
 		"Bytes":        func() { arena.Bytes(a, "x") },
 		"Concat":       func() { arena.Concat(a, "x", "y") },
+		"NewFrom":      func() { arena.NewFrom(a, leaf{}) },
+		"SliceFrom":    func() { arena.SliceFrom(a, []pair{{}}) },
+		"Sprintf":      func() { arena.Sprintf(a, "%d", 5) },
+		"Collect":      func() { arena.Collect(a, slices.Values([]int{1})) },
 		"Of":           func() { arena.Of[pair](a) },
 		"Typed.New":    func() { typed.New() },
 		"Typed.Append": func() { typed.Append(nil, pair{}) },

@@ -46,6 +46,9 @@ func suites(t testing.TB) map[string]arenasuite.Config {
 		"NewOffHeap": config(func(testing.TB) *arenasuite.Arena {
 			return suiteArena(arena.NewOffHeap(arena.Options{}), false, true)
 		}),
+		"shared off-heap": config(func(testing.TB) *arenasuite.Arena {
+			return suiteArena(arena.NewOffHeap(arena.Options{Shared: true}), false, true)
+		}),
 		"NewFixed": config(func(testing.TB) *arenasuite.Arena {
 			return suiteArena(arena.NewFixed(2<<20), false, false)
 		}),
@@ -58,6 +61,7 @@ func suites(t testing.TB) map[string]arenasuite.Config {
 	}
 	set("NewShared", func(c *arenasuite.Config) { c.Concurrent = true })
 	set("NoReuse shared", func(c *arenasuite.Config) { c.Concurrent = true })
+	set("shared off-heap", func(c *arenasuite.Config) { c.Concurrent = true })
 	set("NewFixed", func(c *arenasuite.Config) { c.Full = true })
 	set("nil", func(c *arenasuite.Config) {
 		c.Misuse, c.Concurrent = false, true
@@ -80,7 +84,7 @@ func TestArenaSuite(t *testing.T) {
 
 // TestArenaRefused refuses the memory for each growth of an arena in turn.
 func TestArenaRefused(t *testing.T) {
-	for _, name := range []string{"NewArena", "NewShared", "NewOffHeap", "NoReuse"} {
+	for _, name := range []string{"NewArena", "NewShared", "NewOffHeap", "NoReuse", "shared off-heap"} {
 		t.Run(name, func(t *testing.T) { arenasuite.FailEach(t, suites(t)[name]) })
 	}
 	t.Run("purpose", func(t *testing.T) {

@@ -27,6 +27,20 @@ var twins = []struct {
 		func(a *Arena, n int) error { _, err := TryAppend(a, []byte(nil), make([]byte, n)...); return err }, false},
 	{"String", func(a *Arena, n int) { String(a, make([]byte, n)) },
 		func(a *Arena, n int) error { _, err := TryString(a, make([]byte, n)); return err }, false},
+	{"NewFrom", func(a *Arena, n int) {
+		_ = fromLarge(n, func(v [1 << 20]byte) error { NewFrom(a, v); return nil }, func(v [80]byte) error { NewFrom(a, v); return nil })
+	},
+		func(a *Arena, n int) error {
+			return fromLarge(n, func(v [1 << 20]byte) error { _, err := TryNewFrom(a, v); return err }, func(v [80]byte) error { _, err := TryNewFrom(a, v); return err })
+		}, false},
+	{"SliceFrom", func(a *Arena, n int) { SliceFrom(a, make([]int64, n/8)) },
+		func(a *Arena, n int) error { _, err := TrySliceFrom(a, make([]int64, n/8)); return err }, false},
+	{"Grow", func(a *Arena, n int) { Grow(a, []byte(nil), n) },
+		func(a *Arena, n int) error { _, err := TryGrow(a, []byte(nil), n); return err }, false},
+	{"Insert", func(a *Arena, n int) { Insert(a, []byte(nil), 0, make([]byte, n)...) },
+		func(a *Arena, n int) error { _, err := TryInsert(a, []byte(nil), 0, make([]byte, n)...); return err }, false},
+	{"Sprintf", func(a *Arena, n int) { Sprintf(a, "%s", strings.Repeat("x", n)) },
+		func(a *Arena, n int) error { _, err := TrySprintf(a, "%s", strings.Repeat("x", n)); return err }, false},
 	{"Bytes", func(a *Arena, n int) { Bytes(a, make([]byte, n)) },
 		func(a *Arena, n int) error { _, err := TryBytes(a, make([]byte, n)); return err }, false},
 	{"Concat", func(a *Arena, n int) { Concat(a, "", strings.Repeat("x", n)) },
@@ -41,10 +55,27 @@ var twins = []struct {
 		func(a *Arena, n int) error { _, err := TryNewMap[int64, int64](a, n/16); return err }, false},
 	{"Map.Set", func(a *Arena, n int) { NewMap[string, int](a, 0).Set(strings.Repeat("x", n), 1) },
 		func(a *Arena, n int) error { return NewMap[string, int](a, 0).TrySet(strings.Repeat("x", n), 1) }, true},
+	{"Map.Update", func(a *Arena, n int) { NewMap[string, int](a, 0).Update(strings.Repeat("x", n), plusOne) },
+		func(a *Arena, n int) error {
+			return NewMap[string, int](a, 0).TryUpdate(strings.Repeat("x", n), plusOne)
+		}, true},
+	{"Map.GetOrSet", func(a *Arena, n int) { NewMap[string, int](a, 0).GetOrSet(strings.Repeat("x", n), 1) },
+		func(a *Arena, n int) error {
+			_, _, err := NewMap[string, int](a, 0).TryGetOrSet(strings.Repeat("x", n), 1)
+			return err
+		}, true},
 	{"SetBytes", func(a *Arena, n int) { SetBytes(NewMap[string, int](a, 0), make([]byte, n), 1) },
 		func(a *Arena, n int) error { return TrySetBytes(NewMap[string, int](a, 0), make([]byte, n), 1) }, true},
 	{"DeepClone", func(a *Arena, n int) { DeepClone(a, make([]byte, n)) },
 		func(a *Arena, n int) error { _, err := TryDeepClone(a, make([]byte, n)); return err }, false},
+}
+
+// fromLarge calls large or small with an array of n bytes.
+func fromLarge(n int, large func([1 << 20]byte) error, small func([80]byte) error) error {
+	if n == 80 {
+		return small([80]byte{})
+	}
+	return large([1 << 20]byte{})
 }
 
 func bytesType(n int) reflect.Type { return reflect.ArrayOf(n, reflect.TypeFor[byte]()) }
@@ -55,6 +86,7 @@ func TestTryTwins(t *testing.T) {
 		"an arena":          func() *Arena { return NewWith(Options{Limit: 64 << 10}) },
 		"a shared arena":    func() *Arena { return NewWith(Options{Limit: 64 << 10, Shared: true}) },
 		"an off-heap one":   func() *Arena { return NewOffHeap(Options{Limit: 64 << 10}) },
+		"a shared one, too": func() *Arena { return NewOffHeap(Options{Limit: 64 << 10, Shared: true}) },
 		"a fixed arena":     func() *Arena { return NewFixed(64 << 10) },
 		"the nil arena":     func() *Arena { return nil },
 		"one without reuse": func() *Arena { return NewWith(Options{Limit: 64 << 10, NoReuse: true}) },

@@ -25,7 +25,7 @@ func Of[T any](a *Arena) Typed[T] {
 		return Typed[T]{b: &heapBump}
 	}
 	a.check("Of")
-	if a.kind.offHeap() {
+	if a.rec.kind.offHeap() {
 		d.checkOffHeap("Of")
 	}
 	if a.kind != kindGo && a.kind != kindOffHeap {

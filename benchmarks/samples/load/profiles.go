@@ -17,16 +17,12 @@ const (
 	CPUFile        = "cpu.pb.gz"
 	HeapFile       = "heap0.pb.gz" // at the start of the operations
 	HeapEndFile    = "heap1.pb.gz" // at their end
-	HeapTextFile   = "heap1.txt"   // the same with the runtime's MemStats: heap?debug=1
 	MetricsFile    = "metrics0.json"
 	MetricsEndFile = "metrics1.json"
 )
 
-// Files are those that every program with net/http/pprof has, and MetricsFiles those that few have.
-var (
-	Files        = []string{CPUFile, HeapFile, HeapEndFile, HeapTextFile}
-	MetricsFiles = []string{MetricsFile, MetricsEndFile}
-)
+// Files are all of them.
+var Files = []string{CPUFile, HeapFile, HeapEndFile, MetricsFile, MetricsEndFile}
 
 // window is the time between the two heap profiles, with a CPU profile of it.
 type window struct {
@@ -38,7 +34,7 @@ func open(dir string) (*window, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	if err := writeHeap(filepath.Join(dir, HeapFile), 0); err != nil {
+	if err := writeHeap(filepath.Join(dir, HeapFile)); err != nil {
 		return nil, err
 	}
 	if err := writeMetrics(filepath.Join(dir, MetricsFile)); err != nil {
@@ -63,19 +59,15 @@ func (w *window) close() error {
 	// A heap profile shows what the collection before the last one had found; two complete it.
 	runtime.GC()
 	runtime.GC()
-	if err := writeHeap(filepath.Join(w.dir, HeapEndFile), 0); err != nil {
-		return err
-	}
-	return writeHeap(filepath.Join(w.dir, HeapTextFile), 1)
+	return writeHeap(filepath.Join(w.dir, HeapEndFile))
 }
 
-// writeHeap writes a heap profile; with debug 1 it is text.
-func writeHeap(path string, debug int) error {
+func writeHeap(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	if err := pprof.Lookup("heap").WriteTo(f, debug); err != nil {
+	if err := pprof.Lookup("heap").WriteTo(f, 0); err != nil {
 		f.Close()
 		return err
 	}

@@ -1,0 +1,63 @@
+package arena
+
+import (
+	"iter"
+	"slices"
+)
+
+// Collect makes a slice in a of the values of seq, as [slices.Collect] does on the Go heap. It is nil
+// if there are none. seq may make values in a; then the slice is copied when it grows, as [Append]
+// says. In a shared arena the values are gathered on the Go heap first, so that no other goroutine
+// frees the slice while seq runs. Collect panics if seq frees, resets or rewinds the memory of the
+// slice, and as [New] does.
+func Collect[T any](a *Arena, seq iter.Seq[T]) []T {
+	s, err := collect("Collect", a, seq)
+	must(err)
+	return s
+}
+
+// TryCollect is [Collect] that returns an error if there is no memory, instead of panicking. Then
+// the result is nil, and seq was stopped. The elements so far take memory until a is reset or freed.
+func TryCollect[T any](a *Arena, seq iter.Seq[T]) ([]T, error) { return collect("TryCollect", a, seq) }
+
+func collect[T any](op string, a *Arena, seq iter.Seq[T]) (s []T, err error) {
+	if a == nil {
+		return slices.Collect(seq), nil
+	}
+	a.check(op)
+	if a.kind == kindShared {
+		return sliceFrom(op, a, slices.Collect(seq))
+	}
+	seen := a.rec.round.Load() // At the last look.
+	grown := seen              // When s got its memory.
+	look := func() {
+		now := a.rec.round.Load()
+		if now == seen {
+			return
+		}
+		a.check(op)
+		var how string
+		if how, seen = a.rec.since(grown); how != "" && s != nil {
+			panic(misuse(op, useAfterReset, "on %s, which was %s while the sequence ran, so that the elements before are gone; it was made by %s: free no memory of an arena in a sequence that is collected there", a.rec.name(), how, a.rec.place()))
+		}
+	}
+	for v := range seq {
+		look()
+		if room := cap(s); len(s) < room {
+			s = append(s, v)
+		} else if s, err = appendTo(op, a, s, []T{v}); err != nil {
+			return nil, err
+		} else if cap(s) != room {
+			grown = a.rec.round.Load()
+			seen = grown
+		}
+	}
+	look()
+	return s, nil
+}
+
+// Collect is [Collect] in the arena.
+func (t Typed[T]) Collect(seq iter.Seq[T]) []T { return Collect(t.b.a, seq) }
+
+// TryCollect is [TryCollect] in the arena.
+func (t Typed[T]) TryCollect(seq iter.Seq[T]) ([]T, error) { return TryCollect(t.b.a, seq) }

@@ -1,0 +1,168 @@
+package arena
+
+import (
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// squares yields n squares, after making a value in a before each.
+func squares(a *Arena, n int) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for i := range int64(n) {
+			if i%3 == 0 {
+				New[point](a).x = -1
+			}
+			if !yield(i * i) {
+				return
+			}
+		}
+	}
+}
+
+// TestCollect: the slice has the values of the sequence, also where the sequence uses the arena.
+func TestCollect(t *testing.T) {
+	for name, a := range withNil() {
+		typed := Of[int64](a)
+		for way, f := range map[string]func(seq iter.Seq[int64]) ([]int64, error){
+			"Collect":          func(seq iter.Seq[int64]) ([]int64, error) { return Collect(a, seq), nil },
+			"TryCollect":       func(seq iter.Seq[int64]) ([]int64, error) { return TryCollect(a, seq) },
+			"Typed.Collect":    func(seq iter.Seq[int64]) ([]int64, error) { return typed.Collect(seq), nil },
+			"Typed.TryCollect": func(seq iter.Seq[int64]) ([]int64, error) { return typed.TryCollect(seq) },
+		} {
+			for _, n := range []int{0, 1, 2, 10, 3000} {
+				want := slices.Collect(squares(nil, n))
+				for _, seq := range []iter.Seq[int64]{squares(a, n), squares(nil, n)} {
+					s, err := f(seq)
+					if !slices.Equal(s, want) || err != nil || (s == nil) != (n == 0) {
+						t.Fatalf("%s: %s of %d: %d values, %v", name, way, n, len(s), err)
+					}
+					if a != nil && !chunkless() && n > 0 && !a.Owns(s) {
+						t.Errorf("%s: %s of %d is not in the arena", name, way, n)
+					}
+				}
+			}
+			if s, err := f(func(yield func(int64) bool) {
+				c := a.Checkpoint()
+				New[point](a)
+				a.Rewind(c)
+				for i := range int64(5) {
+					c := a.Checkpoint()
+					New[point](a)
+					a.Rewind(c)
+					if !yield(i) {
+						return
+					}
+				}
+			}); !slices.Equal(s, []int64{0, 1, 2, 3, 4}) || err != nil {
+				t.Errorf("%s: %s of a sequence that rewinds its own values: %v, %v", name, way, s, err)
+			}
+		}
+		a.Free()
+	}
+}
+
+// TestCollectFreed: a sequence that frees the elements is found out, and what the arena makes
+// afterwards is left alone.
+func TestCollectFreed(t *testing.T) {
+	for _, k := range kinds {
+		probe := k.make()
+		shared := probe.kind == kindShared
+		if probe.Free(); shared { // The elements are on the Go heap until the sequence has ended.
+			continue
+		}
+		for _, n := range []int{1, 5} {
+			for what, end := range map[string]func(a *Arena, c Checkpoint){
+				"reset":   func(a *Arena, _ Checkpoint) { a.Reset(Keep) },
+				"rewound": func(a *Arena, c Checkpoint) { a.Rewind(c) },
+				"freed":   func(a *Arena, _ Checkpoint) { a.Free() },
+			} {
+				a := k.make()
+				c := a.Checkpoint()
+				var later []int64
+				seq := func(yield func(int64) bool) {
+					for i := range int64(n) {
+						if !yield(-1 - i) {
+							return
+						}
+					}
+					if end(a, c); what != "freed" {
+						later = MakeSlice[int64](a, 100, 100)
+					}
+					yield(-1)
+				}
+				wantPanic(t, k.name, func() { Collect(a, seq) }, "arena: Collect on arena", what, "_test.go:")
+				for _, x := range later {
+					if x != 0 {
+						t.Fatalf("%s: a later value is %d", k.name, x)
+					}
+				}
+				if what != "freed" {
+					silent := func(yield func(int64) bool) { // No element comes after the end.
+						c = a.Checkpoint()
+						yield(1)
+						end(a, c)
+					}
+					wantPanic(t, k.name, func() { Collect(a, silent) }, "arena: Collect on arena", what)
+					a.Free()
+				}
+			}
+		}
+	}
+}
+
+// TestCollectShared: a sequence may reset the shared arena that it is collected in.
+func TestCollectShared(t *testing.T) {
+	a := NewShared()
+	defer a.Free()
+	s := Collect(a, func(yield func(string) bool) {
+		if yield("one") {
+			a.Reset(GiveBack)
+			yield("two")
+		}
+	})
+	if !slices.Equal(s, []string{"one", "two"}) {
+		t.Errorf("%q", s)
+	}
+}
+
+// TestCollectLimit: where the arena has no memory, the sequence is stopped.
+func TestCollectLimit(t *testing.T) {
+	a := NewWith(Options{Limit: 64 << 10})
+	defer a.Free()
+	yielded, stopped := 0, false
+	endless := func(yield func(int64) bool) {
+		defer func() { stopped = true }()
+		for yield(5) {
+			yielded++
+		}
+	}
+	if s, err := TryCollect(a, endless); s != nil || !errors.Is(err, offheap.ErrLimit) || !stopped || yielded < 1000 {
+		t.Errorf("%d values of %d, %v, stopped: %v", len(s), yielded, err, stopped)
+	}
+	if v := panicOf(func() { Collect(a, endless) }); !isLimit(v) {
+		t.Errorf("panic %v", v)
+	}
+	a.Reset(Keep)
+	if s := Collect(a, squares(a, 3)); !slices.Equal(s, []int64{0, 1, 4}) {
+		t.Errorf("%v after a refusal", s)
+	}
+}
+
+// TestUnsafeString: the string is the bytes, and not a copy.
+func TestUnsafeString(t *testing.T) {
+	for name, a := range withNil() {
+		b := Bytes(a, "some text")
+		s := UnsafeString(b)
+		if b[0] = 'S'; s != "Some text" {
+			t.Errorf("%s: %q", name, s)
+		}
+		if UnsafeString(b[:0]) != "" || UnsafeString([]byte(nil)) != "" || UnsafeString(b[5:]) != "text" {
+			t.Errorf("%s: the strings of none and of a part", name)
+		}
+		a.Free()
+	}
+}

@@ -1,0 +1,126 @@
+package arena
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// withNil are all kinds of arenas, the nil arena among them.
+func withNil() map[string]*Arena {
+	list := map[string]*Arena{"nil": nil}
+	for _, k := range kinds {
+		list[k.name] = k.make()
+	}
+	return list
+}
+
+// newFroms are the ways to make a value with contents.
+func newFroms[T any](a *Arena) map[string]func(v T) *T {
+	typed := Of[T](a)
+	orPanic := func(p *T, err error) *T {
+		must(err)
+		return p
+	}
+	return map[string]func(v T) *T{
+		"NewFrom":          func(v T) *T { return NewFrom(a, v) },
+		"TryNewFrom":       func(v T) *T { return orPanic(TryNewFrom(a, v)) },
+		"Typed.NewFrom":    typed.NewFrom,
+		"Typed.TryNewFrom": func(v T) *T { return orPanic(typed.TryNewFrom(v)) },
+	}
+}
+
+// checkFroms makes many values in a, after values of another size, and checks that each has its
+// contents and lies in the arena.
+func checkFroms[T comparable](t *testing.T, kind string, a *Arena, value func(i int) T) {
+	t.Helper()
+	for name, from := range newFroms[T](a) {
+		var list []*T
+		for i := range 60 {
+			New[odd](a)
+			p := from(value(i))
+			if unsafex.Addr(p)%unsafex.Align[T]() != 0 {
+				t.Fatalf("%s: %s of %s at %p", kind, name, reflect.TypeFor[T](), p)
+			}
+			list = append(list, p)
+		}
+		for i, p := range list {
+			if *p != value(i) {
+				t.Fatalf("%s: %s of %s: value %d is %v", kind, name, reflect.TypeFor[T](), i, *p)
+			}
+			if a != nil && !freehold.HeapMode() && unsafex.Size[T]() != 0 && !a.Owns(p) {
+				t.Fatalf("%s: %s of %s: value %d is not in the arena", kind, name, reflect.TypeFor[T](), i)
+			}
+		}
+	}
+}
+
+// TestNewFrom: a value has its contents, whatever was at its place before.
+func TestNewFrom(t *testing.T) {
+	for name, a := range withNil() {
+		for range 2 {
+			checkFroms(t, name, a, func(i int) point { return point{int64(i), -int64(i)} })
+			checkFroms(t, name, a, func(i int) odd { return odd{byte(i), 1, byte(^i)} })
+			checkFroms(t, name, a, func(i int) [300]uint64 { return [300]uint64{0: uint64(i), 299: 7} })
+			checkFroms(t, name, a, func(i int) [1500]byte { return [1500]byte{0: byte(i), 1499: 7} })
+			checkFroms(t, name, a, func(int) struct{} { return struct{}{} })
+			if name != "NewFixed" {
+				checkFroms(t, name, a, func(i int) flag { return flag{i%3 == 0} })
+			}
+			if a == nil || !a.rec.kind.offHeap() {
+				checkFroms(t, name, a, func(i int) string { return strings.Repeat("x", i) })
+				checkFroms(t, name, a, func(i int) any { return i })
+			}
+			a.Reset(Keep)
+		}
+		a.Free()
+	}
+}
+
+func checkSliceFroms[T comparable](t *testing.T, kind string, a *Arena, value func(i int) T) {
+	t.Helper()
+	typed := Of[T](a)
+	for name, from := range map[string]func(s []T) ([]T, error){
+		"SliceFrom":          func(s []T) ([]T, error) { return SliceFrom(a, s), nil },
+		"TrySliceFrom":       func(s []T) ([]T, error) { return TrySliceFrom(a, s) },
+		"Typed.SliceFrom":    func(s []T) ([]T, error) { return typed.SliceFrom(s), nil },
+		"Typed.TrySliceFrom": func(s []T) ([]T, error) { return typed.TrySliceFrom(s) },
+	} {
+		for _, n := range []int{0, 1, 2, 7, 100, 5000} {
+			s := make([]T, n)
+			for i := range s {
+				s[i] = value(i)
+			}
+			want := slices.Clone(s)
+			c, err := from(s)
+			clear(s)
+			if err != nil || !slices.Equal(c, want) || cap(c) != n || c == nil {
+				t.Fatalf("%s: %s of %d %s: %d of capacity %d, error %v", kind, name, n, reflect.TypeFor[T](), len(c), cap(c), err)
+			}
+		}
+		if c, err := from(nil); c != nil || err != nil {
+			t.Errorf("%s: %s of a nil slice is %v, %v", kind, name, c, err)
+		}
+	}
+}
+
+// TestSliceFrom: the result is a copy, without room behind it.
+func TestSliceFrom(t *testing.T) {
+	for name, a := range withNil() {
+		for range 2 {
+			checkSliceFroms(t, name, a, func(i int) point { return point{int64(i), -int64(i)} })
+			checkSliceFroms(t, name, a, func(i int) byte { return byte(i) })
+			checkSliceFroms(t, name, a, func(i int) odd { return odd{byte(i), 1, byte(^i)} })
+			checkSliceFroms(t, name, a, func(int) struct{} { return struct{}{} })
+			if a == nil || !a.rec.kind.offHeap() {
+				checkSliceFroms(t, name, a, func(i int) string { return strings.Repeat("x", i%10) })
+			}
+			a.Reset(Keep)
+		}
+		a.Free()
+	}
+}

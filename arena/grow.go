@@ -1,0 +1,114 @@
+package arena
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// Grow returns s with room for n more elements, as [slices.Grow] does. s may lie in a, in another
+// arena or on the Go heap. If its capacity suffices, s is returned unchanged. If its capacity ends
+// at the position where a allocates next, s grows in place. Otherwise Grow copies s to a, and the
+// old elements stay unchanged until a is reset or freed. The new capacity may exceed what n demands,
+// so that growing step by step is cheap. The elements that s did not have room for are zero.
+//
+// Grow panics if n is negative, and as [New] does.
+func Grow[T any](a *Arena, s []T, n int) []T {
+	s, err := growSlice("Grow", a, s, n)
+	must(err)
+	return s
+}
+
+// TryGrow is [Grow] that returns an error if there is no memory, instead of panicking. If there is
+// an error, the result is s, unchanged.
+func TryGrow[T any](a *Arena, s []T, n int) ([]T, error) { return growSlice("TryGrow", a, s, n) }
+
+func growSlice[T any](op string, a *Arena, s []T, n int) ([]T, error) {
+	if n < 0 {
+		panic(fmt.Errorf("arena: %s: negative number of elements %d", op, n))
+	}
+	if a != nil {
+		a.check(op)
+	}
+	if n <= cap(s)-len(s) {
+		return s, nil
+	}
+	if a != nil && a.kind == kindShared {
+		g := s
+		err := a.inPart(op, func(part *Arena) (err error) {
+			g, err = growSlice(op, part, s, n)
+			return err
+		})
+		return g, err
+	}
+	d := describe[T]()
+	if uintptr(n) > d.most || uintptr(len(s)+n) > d.most {
+		return s, outOfMemory("%s: a slice of %d and %d more values of %s (%d bytes each)", op, len(s), n, d.typ, d.size)
+	}
+	if a == nil {
+		return slices.Grow(s, n), nil
+	}
+	g, err := reserve(op, a, d, s, len(s)+n)
+	if err != nil {
+		return s, err
+	}
+	if d.flow != typedFlow { // Behind the values of a type its chunk is zero anyway.
+		from := cap(s)
+		if unsafex.DataOf(g) != unsafex.DataOf(s) {
+			from = len(s)
+		}
+		clear(g[from:cap(g)])
+	}
+	return g, nil
+}
+
+// Insert inserts elems at index i of s and returns the longer slice, as [slices.Insert] does. elems
+// may be a part of s. If the capacity of s suffices, or s grows in place as with [Grow], the elements
+// behind i move, and an older slice of the same memory sees them at their new places. Otherwise
+// Insert copies s to a. Insert panics if i is out of range, and as [New] does.
+func Insert[T any](a *Arena, s []T, i int, elems ...T) []T {
+	s, err := insert("Insert", a, s, i, elems)
+	must(err)
+	return s
+}
+
+// TryInsert is [Insert] that returns an error if there is no memory, instead of panicking. If there
+// is an error, the result is s, unchanged.
+func TryInsert[T any](a *Arena, s []T, i int, elems ...T) ([]T, error) {
+	return insert("TryInsert", a, s, i, elems)
+}
+
+func insert[T any](op string, a *Arena, s []T, i int, elems []T) ([]T, error) {
+	if i < 0 || i > len(s) {
+		panic(fmt.Errorf("arena: %s at index %d of a slice of length %d", op, i, len(s)))
+	}
+	if a != nil && a.kind == kindShared && len(elems) > cap(s)-len(s) {
+		a.check(op)
+		g := s
+		err := a.inPart(op, func(part *Arena) (err error) {
+			g, err = insert(op, part, s, i, elems)
+			return err
+		})
+		return g, err
+	}
+	g, err := growSlice(op, a, s, len(elems))
+	if err != nil {
+		return s, err
+	}
+	return slices.Insert(g, i, elems...), nil // There is room: it allocates nothing.
+}
+
+// Grow is [Grow] in the arena.
+func (t Typed[T]) Grow(s []T, n int) []T { return Grow(t.b.a, s, n) }
+
+// TryGrow is [TryGrow] in the arena.
+func (t Typed[T]) TryGrow(s []T, n int) ([]T, error) { return TryGrow(t.b.a, s, n) }
+
+// Insert is [Insert] in the arena.
+func (t Typed[T]) Insert(s []T, i int, elems ...T) []T { return Insert(t.b.a, s, i, elems...) }
+
+// TryInsert is [TryInsert] in the arena.
+func (t Typed[T]) TryInsert(s []T, i int, elems ...T) ([]T, error) {
+	return TryInsert(t.b.a, s, i, elems...)
+}

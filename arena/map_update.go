@@ -1,0 +1,65 @@
+package arena
+
+// Update makes f(old, ok) the value of key, where old is the present value and ok says whether there
+// is one; without one, old is zero. It is the way to count: m.Update(word, func(n int, _ bool) int {
+// return n + 1 }). An entry that exists is found once, not twice as by Get and Set.
+//
+// f gets a copy of the value, and no pointer into the table, because the table may go before a
+// pointer would. So f may use the Map, and its arena. Update sets the value after f has returned, as
+// [Map.Set] does, whatever f did: an entry that f has deleted is there again, and a value that f has
+// set is overwritten. If f frees, resets or rewinds the memory of the Map, Update panics, as every
+// use of the Map does then. If f panics, the Map stays as f left it.
+//
+// If the Map must grow and there is no memory, Update panics as [Map.Set] does.
+func (m *Map[K, V]) Update(key K, f func(old V, ok bool) V) { must(m.update("Map.Update", key, f)) }
+
+// TryUpdate is [Map.Update] that returns an error if there is no memory, instead of panicking. f has
+// run then, and the Map is as f left it.
+func (m *Map[K, V]) TryUpdate(key K, f func(old V, ok bool) V) error {
+	return m.update("Map.TryUpdate", key, f)
+}
+
+func (m *Map[K, V]) update(op string, key K, f func(old V, ok bool) V) error {
+	m.check(op)
+	s := m.t.find(key, m.hash(key))
+	if s == nil {
+		var none V
+		return m.set(op, key, f(none, false))
+	}
+	at, serial := m.t.index(s), m.t.serial
+	value := f(s.value, true)
+	m.check(op) // f may have used the Map and the arena.
+	if t := &m.t; t.serial == serial && t.tag(at) >= isFull && t.slots[at].key == key {
+		if s = &t.slots[at]; m.keys.rewritten {
+			m.rewrite(&s.key, key)
+		}
+		s.value = value
+		return nil
+	}
+	return m.set(op, key, value)
+}
+
+// GetOrSet returns the value of key. If there is none, it sets value first, as [Map.Set] does; then
+// ok is false.
+func (m *Map[K, V]) GetOrSet(key K, value V) (actual V, ok bool) {
+	actual, ok, err := m.getOrSet("Map.GetOrSet", key, value)
+	must(err)
+	return actual, ok
+}
+
+// TryGetOrSet is [Map.GetOrSet] that returns an error if there is no memory, instead of panicking.
+// Then actual is zero, and the Map is unchanged.
+func (m *Map[K, V]) TryGetOrSet(key K, value V) (actual V, ok bool, err error) {
+	return m.getOrSet("Map.TryGetOrSet", key, value)
+}
+
+func (m *Map[K, V]) getOrSet(op string, key K, value V) (actual V, ok bool, err error) {
+	m.check(op)
+	if actual, ok = m.Get(key); ok {
+		return actual, true, nil
+	}
+	if err = m.set(op, key, value); err != nil {
+		return actual, false, err
+	}
+	return value, false, nil
+}
