@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/benchmarks/internal/proof"
+	"github.com/freehold-go/freehold/benchmarks/samples/load"
 	"github.com/freehold-go/freehold/cmd/doctor"
 )
 
@@ -62,7 +63,7 @@ func TestMeasure(t *testing.T) {
 	if err := h.measure(selected(o.run)[0]); err != nil {
 		t.Fatal(err)
 	}
-	out, err := judge(t.Context(), filepath.Join(keep, "trees"), selected(o.run)[0])
+	out, err := judge(t.Context(), filepath.Join(keep, "trees"), selected(o.run)[0], load.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestMeasure(t *testing.T) {
 	if out.measured() <= 0 || out.measured() >= 1 {
 		t.Errorf("the arena wins %v of the CPU time; want a gain", out.measured())
 	}
-	if _, err := judge(t.Context(), filepath.Join(keep, "buffers"), programs[0]); err == nil {
+	if _, err := judge(t.Context(), filepath.Join(keep, "buffers"), programs[0], load.Files); err == nil {
 		t.Error("judged a program that was not run")
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/freehold-go/freehold/benchmarks/samples/load"
 )
 
 // maxGolden is how many bytes all golden profiles may take together.
@@ -29,7 +27,7 @@ func (h *harness) goldens() error {
 		if _, err := h.child(p, false, dir, 1); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		for _, name := range load.Files {
+		for _, name := range withMetrics {
 			if err := anonymous(filepath.Join(dir, name)); err != nil {
 				return err
 			}

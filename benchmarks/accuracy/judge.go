@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/freehold-go/freehold/benchmarks/internal/proof"
+	"github.com/freehold-go/freehold/benchmarks/samples/load"
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -58,14 +59,17 @@ func (o *outcome) rightSign() bool {
 	return o.found && math.Signbit(o.predicted()) == math.Signbit(o.measured())
 }
 
-// judge has the doctor read what a run kept, and compares.
-func judge(ctx context.Context, dir string, p program) (*outcome, error) {
+// withMetrics are the files of a program that serves runtime metrics, too.
+var withMetrics = slices.Concat(load.Files, load.MetricsFiles)
+
+// judge has the doctor read those files that a run kept, and compares.
+func judge(ctx context.Context, dir string, p program, files []string) (*outcome, error) {
 	o := &outcome{program: p, dir: dir}
 	var err error
 	if o.runs, err = readRuns(filepath.Join(dir, runsFile)); err != nil {
 		return nil, err
 	}
-	before, err := diagnose(ctx, dir, p, false)
+	before, err := diagnose(ctx, dir, p, false, files)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +82,7 @@ func judge(ctx context.Context, dir string, p program) (*outcome, error) {
 	if i := slices.IndexFunc(before.Findings, func(f doctor.Finding) bool { return f.ID == p.finding }); i >= 0 {
 		o.found, o.gain = true, before.Findings[i].Gain
 	}
-	after, err := diagnose(ctx, dir, p, true)
+	after, err := diagnose(ctx, dir, p, true, files)
 	if err != nil {
 		return nil, err
 	}

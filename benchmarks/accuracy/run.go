@@ -113,7 +113,7 @@ func (h *harness) profile(p program, dir string) (r runs, err error) {
 	if _, err := h.child(p, false, filepath.Join(dir, "before"), h.scale); err != nil || p.finding == "" {
 		return r, err
 	}
-	before, err := diagnose(h.ctx, dir, p, false)
+	before, err := diagnose(h.ctx, dir, p, false, load.Files)
 	if err != nil {
 		return r, err
 	}
@@ -191,13 +191,13 @@ var proposals = map[string]string{
 	"proposed_gomaxprocs":   "GOMAXPROCS",
 }
 
-// diagnose reads the profiles of one form, as files given to the doctor.
-func diagnose(ctx context.Context, dir string, p program, after bool) (*doctor.Report, error) {
+// diagnose reads those files of one form, as files given to the doctor.
+func diagnose(ctx context.Context, dir string, p program, after bool, files []string) (*doctor.Report, error) {
 	form := "before"
 	if after {
 		form = "after"
 	}
-	e, err := evidenceIn(filepath.Join(dir, form))
+	e, err := evidenceIn(filepath.Join(dir, form), files)
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +205,13 @@ func diagnose(ctx context.Context, dir string, p program, after bool) (*doctor.R
 	return doctor.Diagnose(ctx, e), nil
 }
 
-func evidenceIn(dir string) (*evidence.Evidence, error) {
+func evidenceIn(dir string, files []string) (*evidence.Evidence, error) {
 	root, err := proof.ModuleRoot()
 	if err != nil {
 		return nil, err
 	}
 	e := &evidence.Evidence{Main: module, Root: root, Go: runtime.Version()}
-	for _, name := range load.Files {
+	for _, name := range files {
 		f, err := os.Open(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w; -judge needs what an earlier run kept with -keep", err)

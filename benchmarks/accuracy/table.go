@@ -10,25 +10,38 @@ import (
 	"strings"
 
 	"github.com/freehold-go/freehold/benchmarks/internal/proof"
+	"github.com/freehold-go/freehold/benchmarks/samples/load"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// report judges all programs that were kept, prints the tables, and reports whether a bar is
-// missed.
+// report judges all programs that were kept, first without their runtime metrics and then with them,
+// prints the tables, and reports whether a bar is missed.
 func report(ctx context.Context, o options) (bad bool, err error) {
-	name := func(p program) string { return p.name }
-	outcomes, missing, err := proof.Outcomes(selected(o.run), name, func(p program) (*outcome, error) { return judge(ctx, filepath.Join(o.keep, p.name), p) })
-	if err != nil {
-		return false, err
-	}
-	if len(outcomes) == 0 {
-		return false, fmt.Errorf("no program of %s was run", o.run)
-	}
 	var text bytes.Buffer
-	found := bars(outcomes)
-	tables(&text, outcomes, found)
-	missed, err := proof.Publish(text.String(), found, pageMarks, o.doc)
-	return missing || missed, err
+	var all []proof.Bar
+	for _, part := range []struct {
+		title string
+		files []string
+	}{
+		{"### From profiles alone", load.Files},
+		{"\n### With runtime metrics", withMetrics},
+	} {
+		name := func(p program) string { return p.name }
+		judged := func(p program) (*outcome, error) { return judge(ctx, filepath.Join(o.keep, p.name), p, part.files) }
+		outcomes, missing, err := proof.Outcomes(selected(o.run), name, judged)
+		if err != nil {
+			return false, err
+		}
+		if len(outcomes) == 0 {
+			return false, fmt.Errorf("no program of %s was run", o.run)
+		}
+		found := bars(outcomes)
+		fmt.Fprintf(&text, "%s\n\n", part.title)
+		tables(&text, outcomes, found)
+		all, bad = append(all, found...), bad || missing
+	}
+	missed, err := proof.Publish(text.String(), all, pageMarks, o.doc)
+	return bad || missed, err
 }
 
 // tables writes the predicted and measured gains, in Markdown.

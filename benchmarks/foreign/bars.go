@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 
 	"github.com/freehold-go/freehold/benchmarks/internal/proof"
@@ -57,30 +57,39 @@ func firstBar(outcomes []*outcome, demand string, share float64) proof.Bar {
 	return proof.NewBar(demand, proof.Of(right, len(outcomes), missed), float64(right) >= share*float64(len(outcomes)))
 }
 
-// medianBar leaves out gains that are noise: they have no relative error.
+// certain are the rows whose measurement tells the gain from none.
+func certain(rows []row) []row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !r.certain() })
+}
+
+// medianBar counts measurements that tell a gain from none; beside them it gives the figure of all.
 func medianBar(rows []row, of string, limit float64) proof.Bar {
+	demand := fmt.Sprintf("median error of the gain of %s at most %.0f %%", of, 100*limit)
+	sure := certain(rows)
+	if len(sure) == 0 {
+		return proof.NewBar(demand, "no measured gain is beyond the noise", true)
+	}
+	m := medianError(sure)
+	return proof.NewBar(demand, fmt.Sprintf("%.0f %%, of the %d beyond the noise; %.0f %%, of all %d", 100*m, len(sure), 100*medianError(rows), len(rows)), m <= limit)
+}
+
+func medianError(rows []row) float64 {
 	var off []float64
 	for _, r := range rows {
-		if math.Abs(r.measured) >= noise {
-			off = append(off, r.off())
-		}
+		off = append(off, r.off())
 	}
-	demand := fmt.Sprintf("median error of the gain of %s at most %.0f %%", of, 100*limit)
-	if len(off) == 0 {
-		return proof.NewBar(demand, "no measured gain is above the noise", true)
-	}
-	m := terminal.Median(off)
-	return proof.NewBar(demand, fmt.Sprintf("%.0f %%, of %d", 100*m, len(off)), m <= limit)
+	return terminal.Median(off)
 }
 
 func signBar(rows []row) proof.Bar {
-	n, wrong := count(rows, row.rightSign)
-	return proof.NewBar("the sign of the gain of settings right, in all", proof.Of(n, len(rows), wrong), n == len(rows))
+	sure := certain(rows)
+	n, wrong := count(sure, row.rightSign)
+	return proof.NewBar("the sign of the gain of settings right, in all that are beyond the noise", proof.Of(n, len(sure), wrong), n == len(sure))
 }
 
 func withinBar(rows []row, of string) proof.Bar {
 	n, wrong := count(rows, row.within)
-	return proof.NewBar("gain of "+of+" within the stated interval, in 9 of 10", proof.Of(n, len(rows), wrong), float64(n) >= withinShare*float64(len(rows)))
+	return proof.NewBar("prediction and measurement of "+of+" as close as their intervals say, in 9 of 10", proof.Of(n, len(rows), wrong), float64(n) >= withinShare*float64(len(rows)))
 }
 
 // count counts the rows with a property, and names the others.

@@ -273,11 +273,16 @@ func TestRows(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	k := kept{Forms: map[string][]load.Result{
-		formBase:   {{Ops: 10, CPU: 2, Peak: 100}, {Ops: 10, CPU: 2, Peak: 100}, {Ops: 10, CPU: 9, Peak: 100}},
-		"GOGC=200": {{Ops: 20, CPU: 3, Peak: 150}, {Ops: 20, CPU: 3, Peak: 150}, {Ops: 20, CPU: 1, Peak: 150}},
+		formBase:   {{Ops: 10, CPU: 2, Peak: 100}, {Ops: 10, CPU: 4, Peak: 100}, {Ops: 10, CPU: 9, Peak: 100}, {Ops: 10, CPU: 2, Peak: 100}, {Ops: 10, CPU: 2, Peak: 100}},
+		"GOGC=200": {{Ops: 20, CPU: 3, Peak: 150}, {Ops: 20, CPU: 6, Peak: 150}, {Ops: 20, CPU: 9, Peak: 150}, {Ops: 20, CPU: 3, Peak: 150}, {Ops: 20, CPU: 3, Peak: 150}},
 	}}
-	if r, ok := k.compare("GOGC=200"); !ok || r.measured < 0.2499 || r.measured > 0.2501 || r.rss != 150 || r.base != 100 {
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+	if r, ok := k.compare("GOGC=200"); !ok || !near(r.measured, 0.25) || !near(r.low, 0.25) || !near(r.high, 0.5) || r.rss != 150 || r.base != 100 || !r.certain() {
 		t.Errorf("%+v", r)
+	}
+	k.Forms[formBase], k.Forms["GOGC=200"] = k.Forms[formBase][:1], k.Forms["GOGC=200"][:1]
+	if r, ok := k.compare("GOGC=200"); !ok || !near(r.measured, 0.25) || r.low != r.measured || r.doubt() != 0 {
+		t.Errorf("one round: %+v", r)
 	}
 	if _, ok := k.compare(formAfter); ok {
 		t.Error("a form without runs was compared")
@@ -285,7 +290,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestBars(t *testing.T) {
-	good := row{program: "p", form: "GOGC=200", predicted: 0.21, interval: 0.02, measured: 0.2}
+	good := row{program: "p", form: "GOGC=200", predicted: 0.21, interval: 0.02, measured: 0.2, low: 0.18, high: 0.22}
 	right := func(rows ...row) *outcome {
 		return &outcome{program: program{name: "p", right: []string{settings}}, first: settings, rows: rows, changed: &good, kept: &kept{}}
 	}
@@ -309,19 +314,29 @@ func TestBars(t *testing.T) {
 		"good":     {right(good, good), "ttttttt"},
 		"first":    {with(func(o *outcome) { o.first = "growing-map" }), "ftttttt"},
 		"settings": {with(func(o *outcome) { o.rows = []row{off, off} }), "tfffttt"},
-		"absent":   {with(func(o *outcome) { o.rows = []row{{absent: true, measured: 0.2}} }), "tfffttt"},
-		"noise":    {with(func(o *outcome) { o.rows = []row{{predicted: -0.005, measured: 0.004, interval: 0.01}} }), "ttttttt"},
-		"applied":  {with(func(o *outcome) { o.changed = &off }), "ttttfft"},
-		"harm":     {with(func(o *outcome) { o.harmful = []rejection{{id: "large-stacks"}} }), "ttttttf"},
-		"unseen":   {with(func(o *outcome) { o.unseen, o.first = true, "growing-map" }), "ffttttt" + "t"},
+		"absent":   {with(func(o *outcome) { o.rows = []row{{absent: true, measured: 0.2, low: 0.1, high: 0.3}} }), "tfffttt"},
+		"noise": {with(func(o *outcome) {
+			o.rows = []row{{predicted: -0.005, measured: 0.004, interval: 0.01, low: -0.01, high: 0.02}}
+		}), "ttttttt"},
+		"applied": {with(func(o *outcome) { o.changed = &off }), "ttttfft"},
+		"harm":    {with(func(o *outcome) { o.harmful = []rejection{{id: "large-stacks"}} }), "ttttttf"},
+		"unseen":  {with(func(o *outcome) { o.unseen, o.first = true, "growing-map" }), "ffttttt" + "t"},
 	} {
 		if got := all(test.o); got != test.want {
 			t.Errorf("%s: bars %s, want %s", name, got, test.want)
 		}
 	}
+	var screen bytes.Buffer
+	report := &doctor.Report{Verdict: "It is I/O."}
+	if err := screens(&screen, []*outcome{{program: program{name: "seen"}, report: report}, {program: program{name: "new", unseen: true}, report: report}}); err != nil {
+		t.Fatal(err)
+	}
+	if s := screen.String(); strings.Contains(s, "seen") || !strings.Contains(s, "on new<") || strings.Count(s, "It is I/O.") != 1 {
+		t.Errorf("screens:\n%s", s)
+	}
 	var text bytes.Buffer
 	tables(&text, []*outcome{with(func(o *outcome) { o.applied = &change{what: "a hint", finding: "growing-map"} })}, nil)
-	if !strings.Contains(text.String(), "| p | GOGC=200 | 21 ± 2 % | 20 % | 5.0 % |") {
+	if !strings.Contains(text.String(), "| p | GOGC=200 | 21 ± 2 % | 20 ± 2 % | 5.0 % |") {
 		t.Errorf("tables:\n%s", &text)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/freehold-go/freehold/benchmarks/foreign/load"
+	"github.com/freehold-go/freehold/cmd/compare/pairs"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -20,27 +21,34 @@ type kept struct {
 	Forms   map[string][]load.Result `json:"forms"`   // runs by form; the i-th ones are of the same round
 }
 
-// compare compares a form with the base by the medians of their runs.
+// compare compares a form with the base, run by run of the same round, as freehold compare does, and
+// the peaks of memory by their medians.
 func (k *kept) compare(name string) (row, bool) {
 	base, form := k.Forms[formBase], k.Forms[name]
-	if len(base) == 0 || len(form) == 0 {
+	ratio, ok := pairs.Ratio(values(base, cpu), values(form, cpu), pairs.NineInTen)
+	if !ok {
 		return row{}, false
+	}
+	if !ratio.Known() { // less than five rounds
+		ratio.Low, ratio.High = ratio.Ratio, ratio.Ratio
 	}
 	return row{
 		form:     name,
-		measured: 1 - median(form, cpu)/median(base, cpu),
-		rss:      median(form, peakRSS),
-		base:     median(base, peakRSS),
+		measured: 1 - ratio.Ratio,
+		low:      1 - ratio.High,
+		high:     1 - ratio.Low,
+		rss:      terminal.Median(values(form, peakRSS)),
+		base:     terminal.Median(values(base, peakRSS)),
 	}, true
 }
 
 func cpu(r load.Result) float64     { return r.CPU / float64(r.Ops) }
 func peakRSS(r load.Result) float64 { return float64(r.Peak) }
 
-func median(runs []load.Result, of func(load.Result) float64) float64 {
-	var values []float64
-	for _, r := range runs {
-		values = append(values, of(r))
+func values(runs []load.Result, of func(load.Result) float64) []float64 {
+	all := make([]float64, len(runs))
+	for i, r := range runs {
+		all[i] = of(r)
 	}
-	return terminal.Median(values)
+	return all
 }

@@ -14,13 +14,15 @@ type row struct {
 	program, form       string
 	predicted, interval float64 // shares of the CPU time
 	absent              bool    // nothing was predicted
-	measured            float64
-	memory              float64 // predicted growth, bytes
+	measured            float64 // with its interval, in nine of ten cases
+	low, high           float64 // both are the measurement if there were less than five rounds
+	memory, heaps       float64 // predicted growth: bytes, or multiples of the live heap where that is unknown
 	rss, base           float64 // measured peaks of this form and of the base, bytes
 }
 
-// noise is the gain below which a measurement has no sign, and no relative error.
-const noise = 0.01
+// certain reports whether the measurement tells a gain from none: its interval does not contain 0.
+// Otherwise it has no sign, and no relative error.
+func (r row) certain() bool { return r.low > 0 || r.high < 0 }
 
 // off is the error of a prediction, as a share of the measured gain; 1 if there is none.
 func (r row) off() float64 {
@@ -30,15 +32,19 @@ func (r row) off() float64 {
 	return math.Abs(r.predicted-r.measured) / math.Abs(r.measured)
 }
 
-// rightSign reports whether the prediction has the sign of the measurement, or both are noise.
+// rightSign reports whether the prediction has the sign of the measurement.
 func (r row) rightSign() bool {
-	if math.Abs(r.measured) < noise {
-		return !r.absent && math.Abs(r.predicted) < 2*noise
-	}
 	return !r.absent && math.Signbit(r.predicted) == math.Signbit(r.measured)
 }
 
-func (r row) within() bool { return !r.absent && math.Abs(r.predicted-r.measured) <= r.interval }
+// doubt is the half-width of the measurement's interval.
+func (r row) doubt() float64 { return (r.high - r.low) / 2 }
+
+// within reports whether prediction and measurement are as close as their intervals say. The errors
+// are independent, so their squares add up (ISO 13528, section 9.7, the score E_n).
+func (r row) within() bool {
+	return !r.absent && math.Abs(r.predicted-r.measured) <= math.Hypot(r.interval, r.doubt())
+}
 
 // predict takes the prediction for a change from the finding that it is about.
 func (r *row) predict(v *doctor.Report, c *change) {
@@ -65,7 +71,7 @@ func (r *row) predictSetting(v *doctor.Report, base, env []string) {
 	i := slices.IndexFunc(v.Settings, func(s doctor.Setting) bool { return (gogc == 0 || s.GOGC == gogc) && s.MemoryLimit == limit })
 	if r.absent = i < 0; !r.absent {
 		s := v.Settings[i]
-		r.predicted, r.interval, r.memory = s.Gain.SameGOGC, s.Gain.Error, s.MoreBytes
+		r.predicted, r.interval, r.memory, r.heaps = s.Gain.SameGOGC, s.Gain.Error, s.MoreBytes, s.MoreHeaps
 	}
 }
 

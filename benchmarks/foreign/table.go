@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/freehold-go/freehold/benchmarks/internal/proof"
+	"github.com/freehold-go/freehold/cmd/doctor/render"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -28,6 +29,9 @@ func report(ctx context.Context, o options) (bad bool, err error) {
 	var text bytes.Buffer
 	found := bars(outcomes)
 	tables(&text, outcomes, found)
+	if err := screens(&text, outcomes); err != nil {
+		return false, err
+	}
 	missed, err := proof.Publish(text.String(), found, pageMarks, o.doc)
 	return missing || missed, err
 }
@@ -35,7 +39,7 @@ func report(ctx context.Context, o options) (bad bool, err error) {
 // tables writes the bars, the judgements and the gains, in Markdown.
 func tables(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
 	least, most := rounds(outcomes)
-	fmt.Fprintf(w, "%s on %s; medians of %d to %d rounds.\n\n", outcomes[0].kept.Go, outcomes[0].kept.Machine, least, most)
+	fmt.Fprintf(w, "%s on %s; %d to %d rounds. The intervals behind ± hold in nine cases of ten; a gain within the noise has no error.\n\n", outcomes[0].kept.Go, outcomes[0].kept.Machine, least, most)
 	proof.WriteBars(w, found)
 	fmt.Fprintln(w, "\n| program | version | an expert would first | because | the report has first | harmful |\n|---|---|---|---|---|---|")
 	for _, o := range outcomes {
@@ -45,7 +49,11 @@ func tables(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
 	for _, o := range outcomes {
 		for _, r := range o.rows {
 			memory := "–"
-			if !r.absent {
+			switch {
+			case r.absent:
+			case r.heaps > 0:
+				memory = fmt.Sprintf("%.0f × live heap", r.heaps)
+			default:
 				memory = mib(r.memory)
 			}
 			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s → %s |\n", o.label(), r.form, r.gains(), memory, mib(r.rss-r.base), mib(r.base), mib(r.rss))
@@ -58,6 +66,24 @@ func tables(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
 		}
 	}
 }
+
+// screens writes the reports on programs that were not looked at before, as the terminal shows them.
+func screens(w *bytes.Buffer, outcomes []*outcome) error {
+	for _, o := range outcomes {
+		if !o.unseen {
+			continue
+		}
+		fmt.Fprintf(w, "\n<details><summary>The report on %s</summary>\n\n```\n", o.name)
+		if err := render.Text(w, o.report, nil, render.Style{Width: screenWidth}); err != nil {
+			return err
+		}
+		fmt.Fprint(w, "```\n\n</details>\n")
+	}
+	return nil
+}
+
+// screenWidth is the width of a page's block of code, in columns.
+const screenWidth = 110
 
 // rounds is how many rounds the programs had, the fewest and the most.
 func rounds(outcomes []*outcome) (least, most int) {
@@ -98,10 +124,10 @@ func (r row) gains() string {
 	if !r.absent {
 		predicted = terminal.PercentError(r.predicted, r.interval)
 	}
-	if r.measured >= noise || r.measured <= -noise {
+	if r.certain() {
 		off = terminal.Percent(r.off())
 	}
-	return predicted + " | " + terminal.Percent(r.measured) + " | " + off
+	return predicted + " | " + terminal.PercentError(r.measured, r.doubt()) + " | " + off
 }
 
 func mib(b float64) string { return fmt.Sprintf("%.0f MiB", b/(1<<20)) }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/freehold-go/freehold/cmd/compare/pairs"
 	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -72,14 +73,14 @@ func newMeasure(name, per string, s *series) Measure {
 	if !isListed(name) {
 		m.Unit = name
 	}
-	i, ok := ratioOf(s.a, s.b)
+	i, ok := pairs.Ratio(s.a, s.b, pairs.Usual)
 	if !ok {
 		return m
 	}
-	m.Ratio = &i.ratio
-	if i.known() {
-		width := i.width()
-		m.Low, m.High, m.Width = &i.low, &i.high, &width
+	m.Ratio = &i.Ratio
+	if i.Known() {
+		width := i.Width()
+		m.Low, m.High, m.Width = &i.Low, &i.High, &width
 	}
 	return m
 }

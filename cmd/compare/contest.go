@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/compare/pairs"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -13,8 +14,8 @@ const (
 	// minPairs are run before an interval can count as tight: with fewer pairs its width says
 	// little.
 	minPairs = 8
-	// tracedPairs is the number of pairs for the collector's figures: enough for an interval.
-	tracedPairs = leastPairs
+	// tracedPairs is the number of pairs for the collector's figures: the fewest that have an interval.
+	tracedPairs = 6
 )
 
 // A contest is one comparison: a pair of commands, one benchmark on both sides, or a pair of
@@ -47,7 +48,7 @@ type contest struct {
 type estimate struct {
 	pairs int
 	name  string
-	interval
+	pairs.Interval
 	ok bool
 }
 
@@ -147,30 +148,30 @@ func (c *contest) prepareWithin(ctx context.Context, prepare func(context.Contex
 }
 
 // decisive is the measure whose interval ends the runs: the CPU time, or the elapsed time if a side
-// has no CPU time. Beyond exactRanks pairs it is computed again only after 5 % more pairs, because
-// fewer hardly change it.
-func (c *contest) decisive() (string, interval, bool) {
+// has no CPU time. Beyond pairs.ExactRanks pairs it is computed again only after 5 % more, because fewer
+// hardly change it.
+func (c *contest) decisive() (string, pairs.Interval, bool) {
 	n, e := len(c.plain), &c.estimate
-	if n == e.pairs || n > exactRanks && n < mostPairs && float64(n) < 1.05*float64(e.pairs) {
-		return e.name, e.interval, e.ok
+	if n == e.pairs || n > pairs.ExactRanks && n < mostPairs && float64(n) < 1.05*float64(e.pairs) {
+		return e.name, e.Interval, e.ok
 	}
 	*e = estimate{pairs: n}
 	all := measured(c.plain)
 	for _, name := range []string{MeasureCPU, MeasureWall} {
 		if s := all[name]; s != nil {
-			if i, ok := ratioOf(s.a, s.b); ok {
-				e.name, e.interval, e.ok = name, i, true
+			if i, ok := pairs.Ratio(s.a, s.b, pairs.Usual); ok {
+				e.name, e.Interval, e.ok = name, i, true
 				break
 			}
 		}
 	}
-	return e.name, e.interval, e.ok
+	return e.name, e.Interval, e.ok
 }
 
 // width is the width of the decisive interval; larger than any precision while there is none.
 func (c *contest) width() float64 {
-	if _, i, ok := c.decisive(); ok && i.known() {
-		return i.width()
+	if _, i, ok := c.decisive(); ok && i.Known() {
+		return i.Width()
 	}
 	return 1e9
 }
@@ -185,8 +186,8 @@ func (c *contest) line(elapsed time.Duration, o *Options) string {
 		return line + "how many operations?"
 	}
 	line += fmt.Sprintf("pair %d", len(c.plain)+len(c.traced)+1)
-	if _, i, ok := c.decisive(); ok && i.known() {
-		line += fmt.Sprintf(", B/A %s ±%s", terminal.FineRatio(i.ratio), terminal.Percent(i.width()))
+	if _, i, ok := c.decisive(); ok && i.Known() {
+		line += fmt.Sprintf(", B/A %s ±%s", terminal.FineRatio(i.Ratio), terminal.Percent(i.Width()))
 	}
 	if o.Count == 0 {
 		line += fmt.Sprintf(" (until ±%s, or %s)", terminal.Percent(o.Precision), terminal.Elapsed(c.deadline))

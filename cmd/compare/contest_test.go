@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/compare/pairs"
 )
 
 // A drawn contest has pairs in which B takes ratio times what A takes, but for noise. It notes in
@@ -58,7 +60,7 @@ func TestRunEndsWhenTight(t *testing.T) {
 	if d.traced[0] || d.traced[1] || !d.traced[2] || d.traced[3] || !d.traced[4] {
 		t.Errorf("plain and traced pairs do not alternate: %v", d.traced)
 	}
-	if name, i, ok := d.decisive(); name != MeasureCPU || !ok || i.low > 2 || i.high < 2 {
+	if name, i, ok := d.decisive(); name != MeasureCPU || !ok || i.Low > 2 || i.High < 2 {
 		t.Errorf("%s: %+v", name, i)
 	}
 }
@@ -164,11 +166,11 @@ func TestEstimatesAreFew(t *testing.T) {
 		if d.estimate.pairs != before {
 			computed, before = computed+1, d.estimate.pairs
 		}
-		if pairs := len(d.plain); before > pairs || pairs > exactRanks && float64(before) < 0.94*float64(pairs) || pairs <= exactRanks && before != pairs {
-			t.Fatalf("of %d pairs the interval is of %d", pairs, before)
+		if have := len(d.plain); before > have || have > pairs.ExactRanks && float64(before) < 0.94*float64(have) || have <= pairs.ExactRanks && before != have {
+			t.Fatalf("of %d pairs the interval is of %d", have, before)
 		}
 	}
-	if computed > exactRanks+1+45 {
+	if computed > pairs.ExactRanks+1+45 {
 		t.Errorf("computed %d times", computed)
 	}
 }

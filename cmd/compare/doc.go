@@ -7,15 +7,8 @@
 //
 // # The interval
 //
-// The estimate is of the ratio of B to A. Each pair of runs gives one logarithm of it. The estimate
-// is the Hodges-Lehmann pseudo-median of these logarithms, the median of all means of two. The
-// interval is that of Wilcoxon's signed-rank test (M. Hollander, D. A. Wolfe, E. Chicken:
-// Nonparametric Statistical Methods, 3rd edition, sections 3.1 to 3.3). The test assumes that the
-// logarithms are distributed symmetrically, as differences of two alike noises are, and assumes
-// nothing else of the noise. Up to 29 % of the pairs may be outliers without moving the estimate
-// arbitrarily; a mean follows a single one. [golang.org/x/perf/benchmath] compares unpaired
-// samples, so noise that affects both sides widens its interval; here it gives the medians of the
-// sides.
+// The estimate is of the ratio of B to A, with its 95 % interval; package pairs has the method.
+// Noise that affects both sides alike does not widen it. The medians of the sides stand beside it.
 //
 // The runs end when the interval of the CPU time is as narrow as Options.Precision, or when the
 // budget ends. At least eight pairs run. A look at the width after each pair costs little of the

@@ -38,8 +38,9 @@ type account struct {
 	// scanTold says that the runtime told how much a collection scans; otherwise scan is estimated.
 	scanTold bool
 	// mark and sweep are the collector's CPU time, M and W of the formulas in gain.go; W has the
-	// scavenger's, too.
-	mark, sweep float64
+	// scavenger's, too. beside is the CPU time that the program's own work takes longer because of
+	// marking, as a part of mark.
+	mark, sweep, beside float64
 	// cycles is the number of collections in the window, 0 if not known, and cyclesEstimated says
 	// that nothing counted them. heapRate is the bytes between two samples of the heap profile.
 	cycles, heapRate float64

@@ -67,6 +67,7 @@ func (b *builder) finish() {
 	b.mark = b.cpu[stack.Mark] + b.cpu[stack.MarkIdle] + b.cpu[stack.Assist] + b.cpu[stack.Barrier] + b.cpu[stack.Pause]
 	// The scavenger works on pages that sweeping made free, so both go by the bytes allocated.
 	b.sweep = b.cpu[stack.Sweep] + b.cpu[stack.Scavenge]
+	b.beside = b.slowed()
 	b.dropExitHeap()
 	for key, ns := range b.touched {
 		if s := b.byKey[key]; s != nil {

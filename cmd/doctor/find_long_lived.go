@@ -20,7 +20,7 @@ const (
 	// estimate cannot distinguish so small a part from none.
 	pointerFree = 0.1
 	// moveGain is the least gain for which data is worth moving off the heap, or into another form.
-	moveGain = 0.04
+	moveGain = 0.06
 	// leastScanned is how many bytes with pointers must be long-lived: a collection reads fewer in
 	// about a millisecond.
 	leastScanned = 4 << 20

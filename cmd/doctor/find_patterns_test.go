@@ -97,7 +97,7 @@ func TestJSON(t *testing.T) {
 		{"a copy under another name", decode("main/internal/codec"), nil, "json-reflection", 0.40, "main.handle", "codec.Unmarshal"},
 		// 50 outside the allocator less the check of 20, 30 in it, and all of the 10 of marking,
 		// since nothing else allocates.
-		{"decoding into any", anyTree, nil, "json-reflection", 0.30 + 0.30 + 0.10, "main.handle", "maps and slices of any"},
+		{"decoding into any", anyTree, nil, "json-reflection", 0.30 + 0.30 + 0.10*(1+besideMark*0.09), "main.handle", "maps and slices of any"},
 		{"without reflection", generated, nil, "-json-reflection", 0, "", ""},
 		{"encoding", func(f *fake) {
 			f.Ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 40)

@@ -190,6 +190,9 @@ func arenaRemedy(u unit) Remedy {
 
 func findRecycledType(a *account) (found []Finding) {
 	for _, g := range a.shortGroups(wayPool) {
+		if !slices.ContainsFunc(g.sites, (*site).calledByUser) {
+			continue // The code of others would have to get its objects from the pool.
+		}
 		t := a.sum(g.sites)
 		gain := a.gainOf(t, poolNanoseconds*t.allocObjects)
 		if gain.Best() < minGain {

@@ -63,6 +63,9 @@ func (a *account) gogcRows(list []Setting) []Setting {
 		} else {
 			row.CyclesLeft = a.left(gogc)
 			now := a.roomAt(a.pace.gogc)
+			if counted, ok := a.countedRoom(); ok {
+				now = max(now, counted) // the live heap is larger at times
+			}
 			row.MoreBytes = now/row.CyclesLeft - now
 			if a.ev.Heap[0] == nil && a.window == 0 && a.allocBytes > 0 {
 				// The heap never exceeds what the program allocated since its start.

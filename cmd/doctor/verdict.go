@@ -124,7 +124,7 @@ func (a *account) verdictOf(r *Report, share float64) string {
 
 // littleWon is the share of CPU below which the verdict says that memory is not the problem, or
 // that the doctor knows no change against it, and says where the time goes.
-const littleWon = 0.03
+const littleWon = 0.05
 
 // verdictElsewhere is the verdict where all changes together win back little. share is that of
 // collection and allocation.

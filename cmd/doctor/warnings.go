@@ -34,11 +34,11 @@ const (
 	// a quarter of it in use is one of the program's exit.
 	trustedLive = 8 << 20
 	// nearlyNothing is the largest number of bytes in use of a profile that may be one of the exit if
-	// the live heap is not known: two samples at the default rate.
-	nearlyNothing = 1 << 20
+	// the live heap is not known: eight samples at the default rate.
+	nearlyNothing = 4 << 20
 	// dearCycle and dearByte are more time in nanoseconds than a collection of a small heap takes:
 	// for itself, and for each live byte.
-	dearCycle, dearByte = 1.5e6, 2
+	dearCycle, dearByte = 1e6, 2
 )
 
 // dropExitHeap drops the bytes in use of a single heap profile that was taken when the data of the

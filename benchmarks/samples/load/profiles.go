@@ -17,12 +17,16 @@ const (
 	CPUFile        = "cpu.pb.gz"
 	HeapFile       = "heap0.pb.gz" // at the start of the operations
 	HeapEndFile    = "heap1.pb.gz" // at their end
+	HeapTextFile   = "heap1.txt"   // the same with the runtime's MemStats: heap?debug=1
 	MetricsFile    = "metrics0.json"
 	MetricsEndFile = "metrics1.json"
 )
 
-// Files are all of them.
-var Files = []string{CPUFile, HeapFile, HeapEndFile, MetricsFile, MetricsEndFile}
+// Files are those that every program with net/http/pprof has, and MetricsFiles those that few have.
+var (
+	Files        = []string{CPUFile, HeapFile, HeapEndFile, HeapTextFile}
+	MetricsFiles = []string{MetricsFile, MetricsEndFile}
+)
 
 // window is the time between the two heap profiles, with a CPU profile of it.
 type window struct {
@@ -34,7 +38,7 @@ func open(dir string) (*window, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	if err := writeHeap(filepath.Join(dir, HeapFile)); err != nil {
+	if err := writeHeap(filepath.Join(dir, HeapFile), 0); err != nil {
 		return nil, err
 	}
 	if err := writeMetrics(filepath.Join(dir, MetricsFile)); err != nil {
@@ -59,15 +63,19 @@ func (w *window) close() error {
 	// A heap profile shows what the collection before the last one had found; two complete it.
 	runtime.GC()
 	runtime.GC()
-	return writeHeap(filepath.Join(w.dir, HeapEndFile))
+	if err := writeHeap(filepath.Join(w.dir, HeapEndFile), 0); err != nil {
+		return err
+	}
+	return writeHeap(filepath.Join(w.dir, HeapTextFile), 1)
 }
 
-func writeHeap(path string) error {
+// writeHeap writes a heap profile; with debug 1 it is text.
+func writeHeap(path string, debug int) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	if err := pprof.Lookup("heap").WriteTo(f, 0); err != nil {
+	if err := pprof.Lookup("heap").WriteTo(f, debug); err != nil {
 		f.Close()
 		return err
 	}

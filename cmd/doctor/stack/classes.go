@@ -19,7 +19,7 @@ const (
 	Assist                // marking that allocating goroutines must do
 	Sweep                 // sweeping, in the background or inside an allocation
 	Barrier               // write barriers
-	Pause                 // starting and ending cycles, with the world stopped or about to be
+	Pause                 // starting and ending cycles, and stopping goroutines for that
 	Scavenge              // giving memory back to the system
 	Profiler              // the profilers' own work
 	NumClasses
