@@ -37,6 +37,7 @@ type typeDesc struct {
 	typed    bool   // Blocks never serve another type: it holds bools or promises to be self-contained. Also of refused types, whose Refs must lead nowhere.
 	kind     *kind  // Without a purpose.
 	path     string // Not empty: it holds Go pointers and is refused.
+	remedy   string // What to do about these pointers.
 	names    struct{ one, slice string }
 	lay      atomic.Pointer[layout] // See filelayout.go.
 }
@@ -60,12 +61,19 @@ func describe[T any]() *typeDesc {
 // fill makes d the description of t.
 func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 	std.start()
-	info := typeinfo.Describe(t, reflect.TypeFor[UnsafeSelfContained]())
+	info := describeType(t)
 	d.key, d.typ, d.bin, d.path = key, t, nullBin, info.PointerPath
 	d.size, d.align = t.Size(), uintptr(t.Align())
 	d.typed = info.Bools || info.SelfContained || info.PointerPath != ""
 	d.pointers, d.kind = info.SelfContained, std.plain
-	d.names.one, d.names.slice = t.String(), "[]"+t.String()
+	name := t.String()
+	if t == reflect.TypeFor[byte]() {
+		name = "byte" // As it is called where bytes are allocated.
+	}
+	d.names.one, d.names.slice = name, "[]"+name
+	if d.path != "" {
+		d.remedy = remedyFor(info.PointerType)
+	}
 	if d.typed && d.path == "" {
 		d.kind = std.newKind(nil, d)
 	}
@@ -96,8 +104,20 @@ func (h *heap) newKind(p *purposeState, d *typeDesc) *kind {
 // check panics if values of the type must not live off the heap.
 func (d *typeDesc) check(op string) {
 	if d.path != "" {
-		panic(fmt.Errorf("offheap: %s of %s: the type holds a Go pointer, which the collector would not see: %s; use arena for it, replace pointers by offheap.Ref, or see UnsafeSelfContained", op, d.typ, d.path))
+		panic(fmt.Errorf("offheap: %s of %s: the type holds a Go pointer, which the collector would not see: %s; %s", op, d.typ, d.path, d.remedy))
 	}
+}
+
+func describeType(t reflect.Type) typeinfo.Info {
+	return typeinfo.Describe(t, reflect.TypeFor[UnsafeSelfContained]())
+}
+
+// remedyFor is the advice for a type that is refused because of a field of type t.
+func remedyFor(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer && describeType(t.Elem()).SelfContained {
+		return fmt.Sprintf("a %s may lead off the heap only from a struct that promises it: put the pointer into one, struct { _ offheap.UnsafeSelfContained; P %s }, or replace it by offheap.Ref[%s]", t, t, t.Elem())
+	}
+	return "use arena for it, replace pointers by offheap.Ref, slices by SliceRef and strings by StringRef, or see UnsafeSelfContained"
 }
 
 // zeroSize is where values of size zero lie.

@@ -16,6 +16,8 @@ type Info struct {
 	// "node.next: *node"; it is empty if there is none. Pointers inside a struct that carries the
 	// marker do not count.
 	PointerPath string
+	// PointerType is the type of that field, or nil.
+	PointerType reflect.Type
 	// Bools says that a value holds a bool. Go code trusts a bool's byte to be 0 or 1 and indexes
 	// with it unchecked, so that such a type must never share memory with another.
 	Bools bool
@@ -73,12 +75,13 @@ func walk(t, marker reflect.Type, path string, info *Info) {
 			if path == t.String() {
 				info.PointerPath = path + " itself"
 			}
+			info.PointerType = t
 		}
 	}
 }
 
 func walkStruct(t, marker reflect.Type, path string, info *Info) {
-	part := Info{PointerPath: info.PointerPath}
+	part := Info{PointerPath: info.PointerPath, PointerType: info.PointerType}
 	marked := false
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -91,7 +94,7 @@ func walkStruct(t, marker reflect.Type, path string, info *Info) {
 	if marked {
 		info.SelfContained = true
 	} else {
-		info.PointerPath = part.PointerPath
+		info.PointerPath, info.PointerType = part.PointerPath, part.PointerType
 	}
 	info.Bools = info.Bools || part.Bools
 	info.SelfContained = info.SelfContained || part.SelfContained

@@ -2,6 +2,7 @@ package typeinfo
 
 import (
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,6 +69,9 @@ func TestDescribe(t *testing.T) {
 		if got.PointerPath != c.path || got.Bools != c.bool || got.SelfContained != c.self {
 			t.Errorf("%T: path %q bools %v self %v, want %q %v %v", c.v,
 				got.PointerPath, got.Bools, got.SelfContained, c.path, c.bool, c.self)
+		}
+		if has := got.PointerType != nil; has != (c.path != "") || has && !strings.Contains(c.path, got.PointerType.String()) {
+			t.Errorf("%T: the pointer's type is %v, its path %q", c.v, got.PointerType, c.path)
 		}
 	}
 }
