@@ -74,37 +74,3 @@ func (h *heap) allocBytes(op string, n int, q request) ([]byte, error) {
 	}
 	return unsafex.Bytes(addr, q.n), nil
 }
-
-// realloc is TryRealloc.
-func (h *heap) realloc(b []byte, n int) ([]byte, error) {
-	if n < 0 {
-		panic(fmt.Errorf("offheap: Realloc: negative length %d", n))
-	}
-	if cap(b) == 0 {
-		return h.allocBytes("Realloc", n, h.request(8, true))
-	}
-	addr := unsafex.SliceAddr(b)
-	if n == 0 {
-		h.freeSlow(addr, nil, "Realloc")
-		return h.allocBytes("Realloc", 0, request{})
-	}
-	if h.server().resize("Realloc", addr, uintptr(len(b)), uintptr(n), nil) {
-		return unsafex.Bytes(addr, uintptr(n)), nil
-	}
-	q := h.requestLike(addr)
-	q.zero = n >= sparseFrom // Most of it is fresh from the machine, and so zero without a write.
-	to, err := h.allocBytes("Realloc", n, q)
-	if err != nil && n <= len(b) {
-		h.cutOff(q.kind, addr, uintptr(n))
-		return unsafex.Bytes(addr, uintptr(n)), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	allowCopy(b)
-	if k := copy(to, b); !q.zero {
-		clearRest(to, k)
-	}
-	h.freeSlow(addr, nil, "Realloc")
-	return to, nil
-}

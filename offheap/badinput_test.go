@@ -51,7 +51,7 @@ func TestNegativeLengths(t *testing.T) {
 			"AllocUninit":           func() { AllocUninit(n) },
 			"AllocAligned":          func() { AllocAligned(n, 64) },
 			"Realloc":               func() { Realloc(b, n) },
-			"Realloc of nothing":    func() { Realloc(nil, n) },
+			"Realloc of nothing":    func() { Realloc[byte](nil, n) },
 			"NewCounted":            func() { NewCounted(n) },
 			"Local.Alloc":           func() { l.Alloc(n) },
 			"Local.AllocUninit":     func() { l.AllocUninit(n) },
@@ -240,7 +240,7 @@ func sizeless[T any](t *testing.T) {
 
 func TestEmptyBlocks(t *testing.T) {
 	quiet(t)
-	for _, b := range [][]byte{Alloc(0), AllocUninit(0), AllocAligned(0, 64), Realloc(nil, 0), Realloc(Alloc(9), 0), Realloc([]byte{}, 0)} {
+	for _, b := range [][]byte{Alloc(0), AllocUninit(0), AllocAligned(0, 64), Realloc[byte](nil, 0), Realloc(Alloc(9), 0), Realloc([]byte{}, 0)} {
 		if len(b) != 0 || cap(b) != 0 {
 			t.Errorf("%d of %d bytes", len(b), cap(b))
 		}
@@ -311,7 +311,7 @@ func TestAlignment(t *testing.T) {
 	for _, align := range []int{0, -1, -64, 3, 48, 4097, 2 * maxAlign, math.MaxInt, math.MinInt} {
 		alloctest.MustPanic(t, func() { AllocAligned(64, align) }, "offheap: AllocAligned", fmt.Sprint(align), "power of two", fmt.Sprint(maxAlign))
 		alloctest.MustPanic(t, func() { AllocAligned(0, align) }, "power of two")
-		alloctest.MustPanic(t, func() { NewPurpose("bad alignment").AllocAligned(64, align) }, "power of two")
+		alloctest.MustPanic(t, func() { For[byte](NewPurpose("bad alignment")).Aligned(align) }, "power of two")
 	}
 	works(t)
 }

@@ -28,7 +28,14 @@ func (t testHeap) TryAllocAligned(n, align int) ([]byte, error) {
 	}
 	return t.allocBytes("AllocAligned", n, t.request(uintptr(align), true))
 }
-func (t testHeap) TryRealloc(b []byte, n int) ([]byte, error) { return t.realloc(b, n) }
+func (t testHeap) TryRealloc(b []byte, n int) ([]byte, error) {
+	if n < 0 {
+		panic(fmt.Errorf("negative length %d", n))
+	}
+	q := t.request(8, true)
+	q.n = uintptr(n)
+	return reallocate(t.heap, b, n, q)
+}
 func (t testHeap) Free(b []byte) {
 	if cap(b) > 0 {
 		t.freeSlow(addrOf(b), nil, "Free")

@@ -252,7 +252,7 @@ func TestRefusalsChangeNothing(t *testing.T) {
 			const over = 12 << 20
 			_, err := p.TryAlloc(over)
 			check("Alloc", err)
-			_, err = p.TryAllocAligned(over, 1<<20)
+			_, err = For[byte](p).Aligned(1<<20).TryMakeSlice(over, over)
 			check("AllocAligned", err)
 			_, err = p.TryAlloc(math.MaxInt)
 			check("Alloc of all addresses", err)

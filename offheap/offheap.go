@@ -49,18 +49,19 @@ func TryAllocUninit(n int) ([]byte, error) {
 }
 
 // AllocAligned returns n zero bytes whose address is a multiple of align, a power of two up to 2
-// MiB. It panics if align is any other number, and otherwise as [Alloc] does.
+// MiB. It panics if align is any other number, and otherwise as [Alloc] does. For a Purpose, a Local
+// or values, see [Typed.Aligned].
 func AllocAligned(n, align int) []byte { return mustBytes(TryAllocAligned(n, align)) }
 
 // TryAllocAligned is AllocAligned with an error for what the world may refuse.
 func TryAllocAligned(n, align int) ([]byte, error) {
-	checkAlign(align)
+	checkAlign("AllocAligned", align)
 	return std.allocBytes("AllocAligned", n, std.request(uintptr(align), true))
 }
 
-func checkAlign(align int) {
+func checkAlign(op string, align int) {
 	if align <= 0 || align&(align-1) != 0 || align > maxAlign {
-		panic(fmt.Errorf("offheap: AllocAligned: alignment %d; it must be a power of two up to %d", align, maxAlign))
+		panic(fmt.Errorf("offheap: %s: alignment %d; it must be a power of two up to %d", op, align, maxAlign))
 	}
 }
 
@@ -69,6 +70,9 @@ func checkAlign(align int) {
 // nil, Alloc(0) and other slices of capacity 0 that are no part of a block. Any other slice panics
 // with a [*MisuseError] and changes nothing: b[k:] with 0 < k < cap(b), b[cap(b):], which has no
 // capacity left, memory of the Go heap, and a block that is free.
+//
+// To free a block by the pointer p to its first byte, call Free(unsafe.Slice(p, 1)): the address
+// names the block, and any capacity from 1 up to the block's length will do.
 //
 // The program must not use the block afterwards. A later use reads and writes data of a later
 // block.
@@ -85,16 +89,6 @@ func Free(b []byte) {
 	std.freeSlow(addr, nil, "Free")
 }
 
-// Realloc changes the length of b's block, which Free must accept, to n bytes, in place or by
-// moving it, and returns the result. The program must not use b any more. The first min(len(b), n)
-// bytes are b's, the rest are zero. Realloc of a slice of capacity 0 is Alloc(n); Realloc to 0
-// frees the block. If Realloc panics, as [Alloc] does, b is untouched. No limit refuses a length of
-// at most len(b): if there is no memory for a smaller block, the bytes stay where they are.
-func Realloc(b []byte, n int) []byte { return mustBytes(TryRealloc(b, n)) }
-
-// TryRealloc is Realloc with an error; b is untouched if there is one.
-func TryRealloc(b []byte, n int) ([]byte, error) { return std.realloc(b, n) }
-
 func mustBytes(b []byte, err error) []byte {
 	must(err)
 	return b
@@ -104,13 +98,4 @@ func mustBytes(b []byte, err error) []byte {
 func (h *heap) request(align uintptr, zero bool) request {
 	h.start()
 	return request{kind: h.plain, align: align, zero: zero}
-}
-
-// requestLike asks for memory of the same kind as the block at addr, not zeroed.
-func (h *heap) requestLike(addr uintptr) request {
-	q := h.request(8, false)
-	if k := h.server().kindOf(addr); k != nil {
-		q.kind = k
-	}
-	return q
 }

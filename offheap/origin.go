@@ -2,28 +2,33 @@ package offheap
 
 import (
 	"fmt"
+	"math/bits"
 	"runtime"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A Typed allocates values and slices of T from one place:
+// A Typed allocates values and slices of T. It says from where and in which way:
 //
-//	offheap.For[T](p)    // In the account of a Purpose.
-//	offheap.In[T](l)     // From a Local.
-//	offheap.Typed[T]{}   // Without an account, as New and MakeSlice do.
+//	offheap.For[T](p)            // In the account of a Purpose.
+//	offheap.In[T](l)             // From a Local.
+//	offheap.Typed[T]{}           // Without an account, as New and MakeSlice do.
+//	offheap.For[T](p).Uninit()   // Without zeroing.
+//	offheap.In[T](l).Aligned(64) // At multiples of 64.
 //
-// Its values and slices are ordinary blocks: [Delete] and [FreeSlice] free them, and any Typed may.
-// A Typed takes no memory off the heap and may be copied. A Typed from a Local is for one goroutine at a
-// time, as the Local is, and panics with a [*MisuseError] after the Local's Close; it keeps a Local
-// reachable that the program drops. Any other Typed is safe for concurrent use.
+// Bytes are a Typed[byte]. Its values and slices are ordinary blocks: [Delete] and [FreeSlice] free
+// them, and any Typed may. A Typed takes no memory off the heap and may be copied. A Typed from a
+// Local is for one goroutine at a time, as the Local is, and panics with a [*MisuseError] after the
+// Local's Close; it keeps a Local reachable that the program drops. Any other Typed is safe for
+// concurrent use.
 type Typed[T any] struct {
 	_       [0]*T // A Typed of another type does not convert to this one, with its uninit.
 	local   *Local
 	purpose *purposeState
-	bin     uint32 // Of the type; used with a Local.
+	bin     uint32 // Of the type; used with a Local. nullBin with Aligned.
 	uninit  bool   // Never if the type needs memory that is zero.
+	shift   uint8  // log2 of what Aligned asks for, 0 for the type's own alignment.
 }
 
 // For is the Typed that allocates in the account of p.
@@ -38,11 +43,28 @@ func For[T any](p *Purpose) Typed[T] {
 // functions of the Typed need not.
 func In[T any](l *Local) Typed[T] { return Typed[T]{local: l, bin: describe[T]().bin} }
 
-// Uninit is t without the zeroing: values of New and slices of MakeSlice may hold data of an earlier
-// block. A T that holds a bool or is self-contained is zeroed all the same, because a bool must be 0
-// or 1.
+// Uninit is t without the zeroing: the elements that a function does not take from its arguments may
+// hold data of an earlier block. A T that holds a bool or is self-contained is zeroed all the same,
+// because a bool must be 0 or 1.
 func (t Typed[T]) Uninit() Typed[T] {
 	t.uninit = !describe[T]().typed
+	return t
+}
+
+// Aligned is t whose blocks begin at a multiple of align bytes, a power of two up to 2 MiB. It
+// panics if align is any other number, and if T holds a bool or is self-contained: such values keep
+// the alignment of their type. [Typed.Append], [Typed.Grow] and [Typed.Realloc] move a block of
+// another alignment when they make room.
+func (t Typed[T]) Aligned(align int) Typed[T] {
+	checkAlign("Aligned", align)
+	d := describe[T]()
+	d.check("Aligned")
+	if d.typed {
+		panic(fmt.Errorf("offheap: Aligned of %s: the type holds a bool or is self-contained, and keeps its own alignment, %d: use a uint8 for the bool", d.typ, d.align))
+	}
+	if uintptr(align) > d.align {
+		t.shift, t.bin = uint8(bits.TrailingZeros(uint(align))), nullBin
+	}
 	return t
 }
 
@@ -63,7 +85,7 @@ func (t Typed[T]) New() *T {
 		runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
 	}
 	if addr == 0 {
-		addr = newFrom(describe[T](), t.local, t.purpose, t.uninit)
+		addr = newFrom(describe[T](), t.local, t.purpose, t.uninit, t.shift)
 	}
 	p := unsafex.At[T](addr)
 	if unsafex.Size[T]() <= sizeclass.Max && !t.uninit {
@@ -77,11 +99,11 @@ func (t Typed[T]) New() *T {
 // small values.
 //
 //go:noinline
-func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool) uintptr {
+func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool, shift uint8) uintptr {
 	if l != nil {
 		l = l.own("New")
 	}
-	if p == nil && d.bin != nullBin {
+	if p == nil && d.bin != nullBin && shift == 0 {
 		if l == nil {
 			if addr := alloc(d.bin); addr != 0 {
 				return addr
@@ -91,14 +113,14 @@ func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool) uintptr {
 		must(err)
 		return addr
 	}
-	addr, err := d.alloc("New", l, p, !uninit && d.size > sizeclass.Max)
+	addr, err := d.alloc("New", l, p, !uninit && d.size > sizeclass.Max, shift)
 	must(err)
 	return addr
 }
 
 // TryNew is [TryNew].
 func (t Typed[T]) TryNew() (*T, error) {
-	addr, err := describe[T]().alloc("New", t.own("New"), t.purpose, !t.uninit)
+	addr, err := describe[T]().alloc("New", t.own("New"), t.purpose, !t.uninit, t.shift)
 	if err != nil {
 		return nil, err
 	}
@@ -160,77 +182,54 @@ func (t Typed[T]) TryMakeSlice(length, capacity int) ([]T, error) {
 	if uintptr(capacity) > largestAlloc/d.size {
 		return nil, tooMany(uintptr(capacity), d)
 	}
-	addr, err := std.allocate(d.request(t.purpose, uintptr(capacity), l, !t.uninit))
+	addr, err := std.allocate(t.request(d, uintptr(capacity), l, !t.uninit))
 	if err != nil {
 		return nil, err
 	}
 	return unsafex.Slice[T](addr, length, capacity), nil
 }
 
+// FreeSlice is [FreeSlice], through the Local of t if it has one.
+func (t Typed[T]) FreeSlice(s []T) {
+	l := t.local
+	if l == nil {
+		FreeSlice(s)
+		return
+	}
+	l = l.own("FreeSlice")
+	d, addr := describe[T](), unsafex.SliceAddr(s)
+	n := uintptr(cap(s)) * d.size
+	if n == 0 || l == nil {
+		FreeSlice(s)
+		return
+	}
+	if !d.typed && l.slots.free(n, addr) {
+		runtime.KeepAlive(l)
+		return
+	}
+	std.freeAs(addr, l, "FreeSlice", d, false)
+}
+
+// free frees the block at addr, for a slice of n bytes, into the slots. It reports false, and has
+// done nothing, if no slot takes it.
+func (c *slots) free(n, addr uintptr) bool {
+	s := c.hottest()
+	if !s.push(addr) {
+		return n <= sizeclass.Max && c.push(sizeclass.Of(n), addr)
+	}
+	if s.wipe {
+		s.clear(addr)
+	}
+	return true
+}
+
+// request is one for n values from where t allocates.
+func (t Typed[T]) request(d *typeDesc, n uintptr, l *Local, zero bool) request {
+	q := d.request(t.purpose, n, l, zero)
+	q.align = max(q.align, uintptr(1)<<t.shift)
+	return q
+}
+
 func tooMany(n uintptr, d *typeDesc) error {
 	return &allocError{ErrOutOfMemory, fmt.Sprintf("%d values of %s (%d bytes each)", n, d.typ, d.size), errTooLarge}
-}
-
-// Append is [Append]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice stays
-// in the account of its block. The new elements up to the capacity are zero, with Uninit too.
-func (t Typed[T]) Append(s []T, elems ...T) []T {
-	s, err := t.TryAppend(s, elems...)
-	must(err)
-	return s
-}
-
-// TryAppend is [TryAppend], as Append is [Append].
-func (t Typed[T]) TryAppend(s []T, elems ...T) ([]T, error) {
-	l, d := t.own("Append"), describe[T]()
-	n := len(s) + len(elems)
-	if n <= cap(s) || d.size == 0 { // Or the sum overflows and is negative, for which append panics.
-		return append(s, elems...), nil
-	}
-	d.check("Append")
-	if uintptr(n) > largestAlloc/d.size {
-		return nil, tooMany(uintptr(n), d)
-	}
-	old := unsafex.SliceAddr(s)
-	q := d.request(t.purpose, grown(uintptr(n), uintptr(cap(s)), d.size), l, false)
-	if cap(s) > 0 {
-		// Before anything is allocated: a slice that is not ours, or lies inside a block, panics here.
-		// A block that holds more than s may have been cut to s to keep the rest: it never grows in
-		// place. Nothing is cleared before elems is copied, which may be a part of the block.
-		whole := std.server().roomOf("Append", old, q.kind.typ)/d.size <= uintptr(cap(s))
-		if whole && std.server().resize("Append", old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
-			g := unsafex.Slice[T](old, n, int(std.server().room(old)/d.size))
-			copy(g[len(s):], elems)
-			clearRest(g[:cap(g)], n)
-			return g, nil
-		}
-		if k := std.requestLike(old).kind; k.typ == q.kind.typ {
-			q.kind = k // The old block's purpose.
-		}
-	}
-	addr, err := std.allocate(q)
-	if err != nil {
-		return nil, err
-	}
-	g := unsafex.Slice[T](addr, n, int(std.server().room(addr)/d.size))
-	allowCopy(s)
-	copy(g[copy(g, s):], elems)
-	clearRest(g[:cap(g)], n)
-	if cap(s) > 0 {
-		std.freeSlow(old, nil, "Append")
-	}
-	return g, nil
-}
-
-// grown is how many elements a slice of capacity old that must hold n gets: twice as many as
-// before while it is small, a quarter more later, as append does.
-func grown(n, old, size uintptr) uintptr {
-	const small = 64 << 10
-	want := old * 2
-	if old*size > small {
-		want = old + old/4
-	}
-	if want > largestAlloc/size {
-		want = n
-	}
-	return max(n, want)
 }

@@ -39,7 +39,7 @@ func newBytes(w *worker) parcel {
 		case 6:
 			p.b, zero = w.purpose().AllocUninit(n), false
 		case 7:
-			p.b = Realloc(nil, n)
+			p.b = Realloc[byte](nil, n)
 		}
 	}) {
 		return nil

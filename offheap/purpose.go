@@ -10,7 +10,8 @@ import (
 
 // A Purpose is an account: [Stats] counts its blocks separately, and it may have a limit of its
 // own. Its blocks are ordinary blocks, freed by [Free], [Delete] and similar functions. Blocks of
-// different purposes never share slabs. A Purpose is safe for concurrent use.
+// different purposes never share slabs. [For] allocates values, slices and aligned blocks in the
+// account, and resizes slices. A Purpose is safe for concurrent use.
 //
 // A program should have few purposes, which live as long as the program: "index", "cache",
 // "network".
@@ -165,7 +166,7 @@ func (p *Purpose) Alloc(n int) []byte { return mustBytes(p.TryAlloc(n)) }
 
 // TryAlloc is [TryAlloc] for the purpose.
 func (p *Purpose) TryAlloc(n int) ([]byte, error) {
-	return p.allocBytes("Alloc", n, 8, true)
+	return p.allocBytes("Alloc", n, true)
 }
 
 // AllocUninit is [AllocUninit] for the purpose.
@@ -173,28 +174,19 @@ func (p *Purpose) AllocUninit(n int) []byte { return mustBytes(p.TryAllocUninit(
 
 // TryAllocUninit is [TryAllocUninit] for the purpose.
 func (p *Purpose) TryAllocUninit(n int) ([]byte, error) {
-	return p.allocBytes("AllocUninit", n, 8, false)
-}
-
-// AllocAligned is [AllocAligned] for the purpose.
-func (p *Purpose) AllocAligned(n, align int) []byte { return mustBytes(p.TryAllocAligned(n, align)) }
-
-// TryAllocAligned is [TryAllocAligned] for the purpose.
-func (p *Purpose) TryAllocAligned(n, align int) ([]byte, error) {
-	checkAlign(align)
-	return p.allocBytes("AllocAligned", n, uintptr(align), true)
+	return p.allocBytes("AllocUninit", n, false)
 }
 
 // allocBytes is heap.allocBytes for the purpose. It has the check and the request in one function,
 // so that the exported functions are inlined.
-func (p *Purpose) allocBytes(op string, n int, align uintptr, zero bool) ([]byte, error) {
+func (p *Purpose) allocBytes(op string, n int, zero bool) ([]byte, error) {
 	if p.self != p {
 		p.misused(op)
 	}
 	if n <= 0 {
 		return std.allocBytes(op, n, request{}) // No bytes, or its panic.
 	}
-	addr, err := std.allocate(request{kind: p.plain, n: uintptr(n), align: align, zero: zero})
+	addr, err := std.allocate(request{kind: p.plain, n: uintptr(n), align: 8, zero: zero})
 	if err != nil {
 		return nil, err
 	}

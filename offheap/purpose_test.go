@@ -128,9 +128,9 @@ func TestPurposeAligned(t *testing.T) {
 	p := NewPurpose("aligned")
 	var blocks [][]byte
 	for align := 1; align <= maxAlign; align *= 4 {
-		b := p.AllocAligned(4096, align)
+		b := For[byte](p).Aligned(align).MakeSlice(4096, 4096)
 		if addr := addrOf(b); addr%uintptr(align) != 0 || len(b) != 4096 || cap(b) != 4096 || !allZero(b) {
-			t.Fatalf("AllocAligned(4096, %d): %#x, %d of %d bytes, or not zero", align, addr, len(b), cap(b))
+			t.Fatalf("4096 bytes aligned to %d: %#x, %d of %d bytes, or not zero", align, addr, len(b), cap(b))
 		}
 		blocks = append(blocks, b)
 		if n := account(t, "aligned").InUse; n < int64(len(blocks))*4096 {
@@ -138,7 +138,7 @@ func TestPurposeAligned(t *testing.T) {
 		}
 	}
 	p.SetLimit(16 << 20)
-	if _, err := p.TryAllocAligned(32<<20, 64); !errors.Is(err, ErrLimit) {
+	if _, err := For[byte](p).Aligned(64).TryMakeSlice(32<<20, 32<<20); !errors.Is(err, ErrLimit) {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	for _, b := range blocks {

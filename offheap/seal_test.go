@@ -33,18 +33,16 @@ func TestVetSeesCopies(t *testing.T) {
 // purposeCalls are all calls of a Purpose.
 func purposeCalls(p *Purpose) map[string]func() {
 	return map[string]func(){
-		"Alloc":           func() { p.Alloc(100) },
-		"Alloc of 0":      func() { p.Alloc(0) },
-		"TryAlloc":        func() { _, _ = p.TryAlloc(100) },
-		"AllocUninit":     func() { p.AllocUninit(100) },
-		"TryAllocUninit":  func() { _, _ = p.TryAllocUninit(100) },
-		"AllocAligned":    func() { p.AllocAligned(100, 8) },
-		"TryAllocAligned": func() { _, _ = p.TryAllocAligned(100, 8) },
-		"SetLimit":        func() { p.SetLimit(1) },
-		"Name":            func() { _ = p.Name() },
-		"Protection":      func() { _, _ = p.Protection() },
-		"For":             func() { For[point](p).New() },
-		"For of bools":    func() { For[bool](p).MakeSlice(1, 1) },
+		"Alloc":          func() { p.Alloc(100) },
+		"Alloc of 0":     func() { p.Alloc(0) },
+		"TryAlloc":       func() { _, _ = p.TryAlloc(100) },
+		"AllocUninit":    func() { p.AllocUninit(100) },
+		"TryAllocUninit": func() { _, _ = p.TryAllocUninit(100) },
+		"SetLimit":       func() { p.SetLimit(1) },
+		"Name":           func() { _ = p.Name() },
+		"Protection":     func() { _, _ = p.Protection() },
+		"For":            func() { For[point](p).New() },
+		"For of bools":   func() { For[bool](p).MakeSlice(1, 1) },
 	}
 }
 

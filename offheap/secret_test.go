@@ -68,9 +68,9 @@ func TestSecretIsABlock(t *testing.T) {
 		used  bool
 	}
 	before := account(t, p.Name()).InUse
-	v, s, b := For[key](p).New(), For[uint64](p).MakeSlice(3, 3), p.AllocAligned(100, 4*int(vmem.PageSize()))
+	v, s, b := For[key](p).New(), For[uint64](p).MakeSlice(3, 3), For[byte](p).Aligned(4*int(vmem.PageSize())).MakeSlice(100, 100)
 	if addrOf(b)%(4*vmem.PageSize()) != 0 {
-		t.Errorf("AllocAligned gave %#x", addrOf(b))
+		t.Errorf("an aligned block begins at %#x", addrOf(b))
 	}
 	r := RefOf(v)
 	v.bytes[0] = 7

@@ -40,7 +40,7 @@ func newAddr(d *typeDesc) uintptr {
 		must(err)
 		return addr
 	}
-	addr, err := d.alloc("New", nil, nil, true)
+	addr, err := d.alloc("New", nil, nil, true, 0)
 	must(err)
 	return addr
 }
@@ -50,7 +50,8 @@ func TryNew[T any]() (*T, error) { return Typed[T]{}.TryNew() }
 
 // Delete frees the memory of *p, which [New], [TryNew] or a [Typed] returned. It may be
 // called from any goroutine. Delete(nil) does nothing. A pointer that [Free] would refuse panics
-// likewise.
+// likewise. For a pointer to the first element of a slice, call FreeSlice(unsafe.Slice(p, 1)); see
+// [Free].
 func Delete[T any](p *T) {
 	if p == nil {
 		return
@@ -83,13 +84,15 @@ func deleteSlow(d *typeDesc, addr uintptr) {
 	std.freeAs(addr, nil, "Delete", d, true)
 }
 
-// alloc makes room for one value, zero if asked for or if the type needs it.
-func (d *typeDesc) alloc(op string, l *Local, p *purposeState, zero bool) (uintptr, error) {
+// alloc makes room for one value, zero if asked for or if the type needs it, at a multiple of 1<<shift.
+func (d *typeDesc) alloc(op string, l *Local, p *purposeState, zero bool, shift uint8) (uintptr, error) {
 	d.check(op)
 	if d.size == 0 {
 		return zeroSizeAddr(), nil
 	}
-	return std.allocate(d.request(p, 1, l, zero))
+	q := d.request(p, 1, l, zero)
+	q.align = max(q.align, uintptr(1)<<shift)
+	return std.allocate(q)
 }
 
 // request is one for n values.
@@ -116,7 +119,8 @@ func TryMakeSlice[T any](length, capacity int) ([]T, error) {
 	return Typed[T]{}.TryMakeSlice(length, capacity)
 }
 
-// FreeSlice is [Free] for a slice of T that MakeSlice or Append returned, or a prefix of it.
+// FreeSlice is [Free] for a slice of T that MakeSlice, Append, Grow or Realloc returned, or a prefix
+// of it.
 func FreeSlice[T any](s []T) {
 	d := describe[T]()
 	n := uintptr(cap(s)) * d.size
@@ -148,3 +152,32 @@ func Append[T any](s []T, elems ...T) []T {
 func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 	return Typed[T]{}.TryAppend(s, elems...)
 }
+
+// Grow is slices.Grow for a slice that Append accepts: it makes room for n more elements, so that
+// len(s)+n is at most the capacity of the result. It changes no length. If there is no room, it
+// moves s as Append does, and the elements behind the length are zero. The capacity is all that the
+// block has room for, and the program may use it: Grow([]T(nil), n) allocates at least n elements,
+// up to an eighth more, without waste. Grow panics as [New] does, and if n is negative.
+func Grow[T any](s []T, n int) []T {
+	s, err := TryGrow(s, n)
+	must(err)
+	return s
+}
+
+// TryGrow is Grow with an error for what the world may refuse; s is untouched if there is one.
+func TryGrow[T any](s []T, n int) ([]T, error) { return Typed[T]{}.TryGrow(s, n) }
+
+// Realloc changes the length of s's block, which [FreeSlice] must accept, to n elements, in place or
+// by moving it, and returns the result, whose capacity is n. The program must not use s any more.
+// The first min(len(s), n) elements are those of s, the rest are zero. Realloc of a slice of
+// capacity 0 is MakeSlice(n, n); Realloc to 0 frees the block. If Realloc panics, as [New] does or
+// because n is negative, s is untouched. No limit refuses a length of at most len(s): if there is no
+// memory for a smaller block, the elements stay where they are.
+func Realloc[T any](s []T, n int) []T {
+	s, err := TryRealloc(s, n)
+	must(err)
+	return s
+}
+
+// TryRealloc is Realloc with an error; s is untouched if there is one.
+func TryRealloc[T any](s []T, n int) ([]T, error) { return Typed[T]{}.TryRealloc(s, n) }

@@ -19,7 +19,10 @@ type Options struct {
 
 // An Allocator is a [memory.Allocator] on memory outside the Go heap. [NewAllocator] makes one. A
 // zero Allocator panics when it is used, with an [*offheap.MisuseError].
-type Allocator struct{ purpose *offheap.Purpose }
+type Allocator struct {
+	purpose *offheap.Purpose
+	blocks  offheap.Typed[byte] // Aligned, in the purpose's account.
+}
 
 var _ memory.Allocator = (*Allocator)(nil)
 
@@ -28,14 +31,14 @@ func NewAllocator(o Options) *Allocator {
 	if o.Purpose == nil {
 		o.Purpose = offheap.NewPurpose("arrow")
 	}
-	return &Allocator{purpose: o.Purpose}
+	return &Allocator{purpose: o.Purpose, blocks: offheap.For[byte](o.Purpose).Aligned(alignment)}
 }
 
 // Allocate returns size zero bytes at an address that is a multiple of 64. It panics as
 // [offheap.Alloc] does.
 func (a *Allocator) Allocate(size int) []byte {
 	a.check("Allocate", size)
-	return a.purpose.AllocAligned(size, alignment)
+	return a.blocks.MakeSlice(size, size)
 }
 
 // Reallocate changes the length of b, which Allocate or Reallocate returned, to size bytes, in
@@ -50,7 +53,7 @@ func (a *Allocator) Reallocate(size int, b []byte) []byte {
 	if size <= cap(b) && size > cap(b)/2 {
 		return b[:size]
 	}
-	to, err := a.purpose.TryAllocAligned(size, alignment)
+	to, err := a.blocks.TryMakeSlice(size, size)
 	if err != nil && size <= cap(b) {
 		return b[:size] // No limit refuses a smaller size.
 	}

@@ -68,7 +68,7 @@ var offheapRows = []row{
 		l := offheap.NewLocal()
 		p := offheap.NewPurpose("zeroed")
 		for n := 1; n < 100<<10; n = n*5 + 1 {
-			for _, b := range [][]byte{offheap.Alloc(n), l.Alloc(n), p.Alloc(n), offheap.AllocAligned(n, 64), offheap.Realloc(nil, n), offheap.MakeSlice[byte](n, n)} {
+			for _, b := range [][]byte{offheap.Alloc(n), l.Alloc(n), p.Alloc(n), offheap.AllocAligned(n, 64), offheap.Realloc[byte](nil, n), offheap.MakeSlice[byte](n, n)} {
 				readByte(b, n-1)
 				freeBytes(b)
 			}

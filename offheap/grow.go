@@ -1,0 +1,192 @@
+package offheap
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// This file changes the length and the capacity of slices: Append and Grow, which make room as Go's
+// append does, and Realloc, which makes a block of exactly one length. All of them keep a block in
+// the account of its Purpose.
+
+// Append is [Append]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice
+// stays in the account of its block. The new elements up to the capacity are zero, unless t is
+// Uninit.
+func (t Typed[T]) Append(s []T, elems ...T) []T {
+	s, err := t.TryAppend(s, elems...)
+	must(err)
+	return s
+}
+
+// TryAppend is [TryAppend], as Append is [Append].
+func (t Typed[T]) TryAppend(s []T, elems ...T) ([]T, error) {
+	l, d := t.own("Append"), describe[T]()
+	n := len(s) + len(elems)
+	if n <= cap(s) || d.size == 0 { // Or the sum overflows and is negative, for which append panics.
+		return append(s, elems...), nil
+	}
+	return t.enlarge("Append", l, s, n, elems)
+}
+
+// Grow is [Grow]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice stays
+// in the account of its block. The new elements are zero, unless t is Uninit.
+func (t Typed[T]) Grow(s []T, n int) []T {
+	s, err := t.TryGrow(s, n)
+	must(err)
+	return s
+}
+
+// TryGrow is [TryGrow], as Grow is [Grow].
+func (t Typed[T]) TryGrow(s []T, n int) ([]T, error) {
+	l, d := t.own("Grow"), describe[T]()
+	d.check("Grow")
+	switch {
+	case n < 0:
+		panic(fmt.Errorf("offheap: Grow of %s: negative number of elements %d", d.typ, n))
+	case n <= cap(s)-len(s):
+		return s, nil
+	case n > math.MaxInt-len(s):
+		return nil, tooMany(uintptr(n), d)
+	case d.size == 0:
+		return unsafex.Slice[T](zeroSizeAddr(), len(s), len(s)+n), nil
+	}
+	return t.enlarge("Grow", l, s, len(s)+n, nil)
+}
+
+// enlarge makes the capacity of s at least n, which is more than it is, and appends elems.
+func (t Typed[T]) enlarge(op string, l *Local, s []T, n int, elems []T) ([]T, error) {
+	d := describe[T]()
+	d.check(op)
+	if uintptr(n) > largestAlloc/d.size {
+		return nil, tooMany(uintptr(n), d)
+	}
+	old, length := unsafex.SliceAddr(s), len(s)+len(elems)
+	q := t.request(d, grown(uintptr(n), uintptr(cap(s)), d.size), l, false)
+	if cap(s) > 0 {
+		// Before anything is allocated: a slice that is not ours, or lies inside a block, panics
+		// here. A block that holds more than s may have been cut to s to keep the rest: it never
+		// grows in place. Nothing is cleared before elems is copied, which may be a part of the
+		// block.
+		whole := std.server().roomOf(op, old, q.kind.typ)/d.size <= uintptr(cap(s))
+		if whole && old&(q.align-1) == 0 && std.server().resize(op, old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
+			g := unsafex.Slice[T](old, length, int(std.server().room(old)/d.size))
+			copy(g[len(s):], elems)
+			t.clearRest(g)
+			return g, nil
+		}
+		q.kind = std.kindLike(old, q.kind)
+	}
+	addr, err := std.allocate(q)
+	if err != nil {
+		return nil, err
+	}
+	g := unsafex.Slice[T](addr, length, int(std.server().room(addr)/d.size))
+	allowCopy(s)
+	copy(g[copy(g, s):], elems)
+	t.clearRest(g)
+	if cap(s) > 0 {
+		std.freeSlow(old, l, op)
+	}
+	return g, nil
+}
+
+// clearRest makes the elements of g behind its length zero, unless t is Uninit.
+func (t Typed[T]) clearRest(g []T) {
+	if !t.uninit {
+		clearRest(g[:cap(g)], len(g))
+	}
+}
+
+// kindLike is the kind of the block at addr, if it is of k's type, and k otherwise: so a block
+// stays in the account of its Purpose.
+func (h *heap) kindLike(addr uintptr, k *kind) *kind {
+	if has := h.server().kindOf(addr); has != nil && has.typ == k.typ {
+		return has
+	}
+	return k
+}
+
+// grown is how many elements a slice of capacity old that must hold n gets: twice as many as
+// before while it is small, a quarter more later, as append does.
+func grown(n, old, size uintptr) uintptr {
+	const small = 64 << 10
+	want := old * 2
+	if old*size > small {
+		want = old + old/4
+	}
+	if want > largestAlloc/size {
+		want = n
+	}
+	return max(n, want)
+}
+
+// Realloc is [Realloc]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice
+// stays in the account of its block. The new elements are zero, unless t is Uninit.
+func (t Typed[T]) Realloc(s []T, n int) []T {
+	s, err := t.TryRealloc(s, n)
+	must(err)
+	return s
+}
+
+// TryRealloc is [TryRealloc], as Realloc is [Realloc].
+func (t Typed[T]) TryRealloc(s []T, n int) ([]T, error) {
+	l, d := t.own("Realloc"), describe[T]()
+	d.check("Realloc")
+	switch {
+	case n < 0:
+		panic(fmt.Errorf("offheap: Realloc of %s: negative length %d", d.typ, n))
+	case d.size == 0:
+		return unsafex.Slice[T](zeroSizeAddr(), n, n), nil
+	case uintptr(n) > largestAlloc/d.size:
+		return nil, tooMany(uintptr(n), d)
+	}
+	return reallocate(&std, s, n, t.request(d, uintptr(n), l, !t.uninit))
+}
+
+// reallocate is TryRealloc. q asks for a new block of n elements.
+func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
+	size, addr := unsafex.Size[T](), unsafex.SliceAddr(s)
+	if cap(s) > 0 && n == 0 {
+		h.freeSlow(addr, q.local, "Realloc")
+	}
+	if n == 0 {
+		return unsafex.Slice[T](zeroSizeAddr(), 0, 0), nil
+	}
+	if cap(s) == 0 {
+		addr, err := h.allocate(q)
+		if err != nil {
+			return nil, err
+		}
+		return unsafex.Slice[T](addr, n, n), nil
+	}
+	from := uintptr(len(s)) * size // What is not zeroed ends here.
+	if !q.zero {
+		from = q.n
+	}
+	if addr&(q.align-1) != 0 {
+		h.server().roomOf("Realloc", addr, q.kind.typ) // Panics before anything is allocated.
+	} else if h.server().resize("Realloc", addr, from, q.n, q.kind.typ) {
+		return unsafex.Slice[T](addr, n, n), nil
+	}
+	zero := q.zero
+	// Most of a large block is fresh from the machine, and so zero without a write.
+	q.zero = zero && (q.n >= sparseFrom || q.kind.typed())
+	q.kind, q.align = h.kindLike(addr, q.kind), max(q.align, 8) // As Alloc's blocks.
+	moved, err := h.allocate(q)
+	if err != nil && n <= len(s) {
+		h.cutOff(q.kind, addr, q.n)
+		return unsafex.Slice[T](addr, n, n), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	to := unsafex.Slice[T](moved, n, n)
+	allowCopy(s)
+	if k := copy(to, s); zero && !q.zero {
+		clearRest(to, k)
+	}
+	h.freeSlow(addr, q.local, "Realloc")
+	return to, nil
+}
