@@ -243,8 +243,8 @@ func sentence(detail string) string {
 	return strings.ToUpper(detail[:1]) + detail[1:] + "."
 }
 
-// staleRef panics with the report of a Ref into a freed block.
-func (t *tracked) staleRef(off uint64, d *typeDesc) {
+// staleRef panics with the report of a Ref into a freed block, or of a SliceRef if n is not 0.
+func (t *tracked) staleRef(off uint64, d *typeDesc, n uintptr) {
 	addr := uintptr(off)
 	if !t.marked() {
 		if t.freed.has(addr) {
@@ -256,9 +256,13 @@ func (t *tracked) staleRef(off uint64, d *typeDesc) {
 	if !ok || known.FreeOp == "" || addr-known.Addr >= known.Size {
 		return
 	}
-	r := misuseReport("use after "+known.FreeOp, fmt.Sprintf("Ref.Ptr of a Ref to a %s, %s into a %s that was freed", d.typ, bytesText(int(addr-known.Addr)), known), "Ref.Ptr", addr, known)
+	op, what := "Ref.Ptr", d.names.one
+	if n > 0 {
+		op, what = "SliceRef.Slice", d.names.slice
+	}
+	r := misuseReport("use after "+known.FreeOp, fmt.Sprintf("%s of a Ref to a %s, %s into a %s that was freed", op, what, bytesText(int(addr-known.Addr)), known), op, addr, known)
 	r.Advice = "Free a block after its last use, and let no Ref to it live longer."
-	panic(newMisuse("Ref.Ptr", r))
+	panic(newMisuse(op, r))
 }
 
 // misuseReport is the report of a mistake found by op, or by no function in particular.

@@ -11,12 +11,21 @@
 //
 // Off-heap memory holds no Go pointers, because the collector would not see them: New refuses a T
 // with Go pointers, and names the path of the field. Links between off-heap values are [Ref]: 8
-// bytes, an offset, checked at each use. A type that contains [UnsafeSelfContained] promises that
-// its pointers lead to off-heap memory only.
+// bytes, an offset, checked at each use. [SliceRef] and [StringRef] are links to slices and strings,
+// and [AtomicRef] is a link that several goroutines change at once. A type that contains
+// [UnsafeSelfContained] promises that its pointers lead to off-heap memory only.
 //
 // [Local] is the fastest way for one goroutine, [Purpose] an account with a limit, [Counted] a block
-// with several owners, [File] memory that is a file. A [Typed] allocates values and slices from a
-// Local or in the account of a Purpose.
+// with several owners, [File] memory that is a file.
+//
+// # Which function
+//
+// A [Typed] says where memory comes from and in which way: [For] a Purpose or [In] a Local, Uninit,
+// Aligned. All functions for values and slices are methods of it: New, MakeSlice, Append, Grow,
+// Realloc, Delete and FreeSlice. Bytes are a Typed[byte]. The package's functions of the same names
+// are those of the zero Typed. Bytes have short forms: Alloc and AllocUninit, also of a Purpose and a
+// Local, AllocAligned, and Free, also of a Local. Each function that allocates has a twin with Try in
+// front.
 //
 // # Lifetime
 //

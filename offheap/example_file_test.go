@@ -3,6 +3,7 @@
 package offheap_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,4 +57,45 @@ func ExampleFile() {
 	// 2
 	// 1
 	// 0
+}
+
+// A file grows while pointers into it are in use. At the end it gives back the disk space that it did
+// not need.
+func ExampleFile_Resize() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	f, err := offheap.CreateFile(filepath.Join(dir, "words"), 8<<10)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	add := func(s string) (offheap.StringRef, error) {
+		r, err := offheap.NewStringInFile(f, s)
+		if errors.Is(err, offheap.ErrLimit) {
+			if err := f.Resize(f.Size()*2 + int64(len(s))); err != nil {
+				return r, err // A full disk, for example.
+			}
+			r, err = offheap.NewStringInFile(f, s)
+		}
+		return r, err
+	}
+	first, err := add("first")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := first.In(f)
+	for range 1000 {
+		if _, err := add("one of many words"); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println(s, first.In(f), f.Size() > 8<<10)
+	// Output: first first true
 }

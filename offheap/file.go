@@ -17,7 +17,8 @@ import (
 
 // A File is memory that is a file: values allocated in it are still there when the file is opened
 // again, and the Refs between them stay valid, because they are offsets. A File cannot free single
-// values. Several processes may map one file to read it; one at a time may allocate in it.
+// values. Several processes may map one file to read it; one at a time may allocate in it or resize
+// it.
 //
 // T must hold neither Go pointers nor bools, because any bytes in a file must be a valid T. The
 // layout of T is Go's for the machine that wrote the file. The file keeps the layout of its root
@@ -26,13 +27,18 @@ import (
 // A File must be closed, and must not be copied; every call of a copy panics. [Regions] lists the
 // open files, and with FREEHOLD=leaks [Leaks] lists the places that opened them.
 //
-// The file has all its disk space from the start, so a full disk is an error of [CreateFile] and
-// not a signal later. If another process truncates the file while it is mapped, the next access
-// ends this process with SIGBUS; Go can turn that into a panic only with debug.SetPanicOnFault.
-// Data reaches the disk at some time, or at once by [File.Sync]. If the process is killed, no data
-// is lost. If the machine crashes, data written since the last Sync may be lost.
+// The file has all its disk space before a value lies there, so a full disk is an error of
+// [CreateFile] or [File.Resize] and not a signal later. If another process truncates the file while
+// it is mapped, the next access ends this process with SIGBUS; Go can turn that into a panic only
+// with debug.SetPanicOnFault. Data reaches the disk at some time, or at once by [File.Sync]. If the
+// process is killed, no data is lost. If the machine crashes, data written since the last Sync may be
+// lost.
 //
-// Several goroutines may call New at once; Close must not run at the same time as any other call.
+// Raw bytes are values, too: [MakeSliceInFile] of bytes makes a block of them, and [NewStringInFile]
+// a string.
+//
+// Several goroutines may allocate, follow Refs and call Resize at once; Close must not run at the same
+// time as any other call.
 // After Close the addresses stay out of use for ever, so a stale pointer faults, and never reads
 // other data.
 type File struct {
@@ -44,13 +50,17 @@ type File struct {
 // A mapping is a file in memory.
 type mapping struct {
 	name     string
-	addr     uintptr
-	size     uintptr
+	file     *os.File // For Resize; nil in a file that is open for reading only.
 	head     *fileHeader
 	readOnly bool
 	open     atomic.Bool
 	layouts  sync.Mutex // Held while the layout of the root changes.
 	handle   *handle
+
+	parts    atomic.Pointer[[]filePart] // Where the file lies in memory. See fileresize.go.
+	allocs   sync.RWMutex               // Held for reading by an allocation, for writing while the file shrinks.
+	resizing sync.Mutex                 // Held by Resize and Sync; it comes before allocs.
+	maps     []fileMap                  // Guarded by resizing.
 }
 
 // fileHeader begins a file. Numbers are in the byte order of the machine.
@@ -58,7 +68,7 @@ type fileHeader struct {
 	magic   [8]byte
 	version uint32
 	order   uint32 // 0x01020304 as this machine writes it.
-	size    uint64
+	size    atomic.Uint64
 	next    atomic.Uint64 // Offset of the first unused byte.
 	root    atomic.Uint64 // Offset of the value by which the others are found, 0 for none.
 
@@ -80,21 +90,28 @@ var files struct {
 	open []*mapping
 }
 
-// CreateFile makes a file of size bytes, header of 4 KiB included, and maps it. The file must not
-// exist. On an error, such as a full disk, nothing is left behind.
+// CreateFile makes a file of size bytes, header of 4 KiB included, and maps it. [File.Resize] changes
+// the size. The file must not exist. On an error, such as a full disk, nothing is left behind.
 func CreateFile(path string, size int64) (*File, error) {
-	if size <= fileStart || int64(uintptr(size)) != size || size > largestAlloc {
-		return nil, fmt.Errorf("offheap: CreateFile %s: size %d; it must exceed the header's %d bytes and fit the address space", path, size, fileStart)
+	if err := checkFileSize(size); err != nil {
+		return nil, fmt.Errorf("offheap: CreateFile %s: %w", path, err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("offheap: CreateFile: %w", err)
 	}
 	m, err := mapNew(f, size)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, errors.Join(fmt.Errorf("offheap: CreateFile: %w", err), os.Remove(path))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("offheap: CreateFile: %w", err), f.Close(), os.Remove(path))
 	}
 	return m.enter(), nil
+}
+
+func checkFileSize(size int64) error {
+	if size <= fileStart || int64(uintptr(size)) != size || size > largestAlloc {
+		return fmt.Errorf("size %d; it must exceed the header's %d bytes and fit the address space", size, fileStart)
+	}
+	return nil
 }
 
 func mapNew(f *os.File, size int64) (*mapping, error) {
@@ -106,7 +123,8 @@ func mapNew(f *os.File, size int64) (*mapping, error) {
 		return nil, err
 	}
 	h := m.head
-	h.version, h.order, h.size = fileVersion, fileOrder, uint64(size)
+	h.version, h.order = fileVersion, fileOrder
+	h.size.Store(uint64(size))
 	h.next.Store(fileStart)
 	copy(h.magic[:], fileMagic) // Last: a file without it was never finished.
 	return m, nil
@@ -141,25 +159,30 @@ func openFile(op, path string, flag int) (*File, error) {
 	case err != nil:
 		return nil, fmt.Errorf("offheap: %s: %w", op, err)
 	}
-	defer f.Close()
-	size, err := checkHeader(f)
-	if err != nil {
-		return nil, fmt.Errorf("offheap: %s %s: %w", op, path, err)
+	m, err := mapOld(f, flag == os.O_RDWR)
+	if err != nil || flag == os.O_RDONLY {
+		err = errors.Join(err, f.Close())
 	}
-	access := vmem.Read
-	if flag == os.O_RDWR {
-		access = vmem.ReadWrite
-		// A file with holes, copied by a tool that makes them, gets its space now and not by
-		// SIGBUS.
-		if err := vmem.Preallocate(f, size); err != nil {
-			return nil, fmt.Errorf("offheap: %s: %w", op, err)
-		}
-	}
-	m, err := mapFile(f, size, access)
 	if err != nil {
 		return nil, fmt.Errorf("offheap: %s: %w", op, err)
 	}
 	return m.enter(), nil
+}
+
+// mapOld maps a file that is there. It keeps f if the file is to be written.
+func mapOld(f *os.File, write bool) (*mapping, error) {
+	size, err := checkHeader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	if !write {
+		return mapFile(f, size, vmem.Read)
+	}
+	// A file with holes, copied by a tool that makes them, gets its space now and not by SIGBUS.
+	if err := vmem.Preallocate(f, size); err != nil {
+		return nil, err
+	}
+	return mapFile(f, size, vmem.ReadWrite)
 }
 
 // nounOf says what a file of that mode is, if it is no regular one.
@@ -196,7 +219,8 @@ func checkHeader(f *os.File) (int64, error) {
 		return 0, fmt.Errorf("its version is %d, this code reads %d", order.Uint32(b[8:]), fileVersion)
 	}
 	size, next := order.Uint64(b[16:]), order.Uint64(b[24:])
-	if size != uint64(info.Size()) || size <= fileStart || size > largestAlloc {
+	// It is longer than its header says if a Resize did not end.
+	if size > uint64(info.Size()) || size <= fileStart || size > largestAlloc {
 		return 0, fmt.Errorf("it is %d bytes long, its header says %d: it was cut off or damaged", info.Size(), size)
 	}
 	if next < fileStart || next > size {
@@ -205,13 +229,20 @@ func checkHeader(f *os.File) (int64, error) {
 	return int64(size), nil
 }
 
+// mapFile maps f, which the mapping keeps if it may be written.
 func mapFile(f *os.File, size int64, access vmem.Protection) (*mapping, error) {
 	std.start()
 	addr, err := vmem.System().MapFile(f, 0, uintptr(size), access)
 	if err != nil {
 		return nil, outOfMemory("a mapped file", uintptr(size), err)
 	}
-	return &mapping{name: f.Name(), addr: addr, size: uintptr(size), head: unsafex.At[fileHeader](addr), readOnly: access == vmem.Read}, nil
+	m := &mapping{name: f.Name(), head: unsafex.At[fileHeader](addr), readOnly: access == vmem.Read}
+	if !m.readOnly {
+		m.file = f
+	}
+	m.maps = []fileMap{{addr, uintptr(size)}}
+	m.parts.Store(&[]filePart{{0, uint64(size), addr}})
+	return m, nil
 }
 
 // enter lists the mapping as open and returns its File.
@@ -243,26 +274,23 @@ func (f *File) Close() error {
 	}
 	files.Unlock()
 	m.handle.close()
-	return vmem.System().RetireFile(m.addr, m.size)
+	return m.retire()
 }
 
-// Sync returns when all data written so far has reached the disk.
+// Sync returns when all data written so far has reached the disk. It waits for a Resize to end.
 func (f *File) Sync() error {
 	f.check("Sync")
 	if f.readOnly {
 		return nil
 	}
-	return vmem.System().SyncFile(f.addr, f.size)
+	return f.sync()
 }
 
-// Used is the number of bytes in use.
-func (f *File) Used() int64 { f.check("Used"); return f.used() }
+// Used is the number of bytes in use, header included.
+func (f *File) Used() int64 { f.check("Used"); return int64(f.used()) }
 
 // Size is the number of bytes of the whole file.
-func (f *File) Size() int64 { f.checkCopy("Size"); return int64(f.size) }
-
-// used bounds the header's figure by the mapped size: the file may hold anything.
-func (m *mapping) used() int64 { return int64(min(m.head.next.Load(), uint64(m.size))) }
+func (f *File) Size() int64 { f.checkCopy("Size"); return int64(f.size()) }
 
 func (f *File) check(op string) {
 	f.checkCopy(op)
@@ -282,18 +310,18 @@ func (f *File) checkCopy(op string) {
 	}
 }
 
-// NewInFile allocates a zero T in the file. It fails with [ErrLimit] if the file is full, and
-// panics if T holds Go pointers or bools.
+// NewInFile allocates a zero T in the file. It fails with [ErrLimit] if the file is full; then
+// [File.Resize] makes room. It panics if T holds Go pointers or bools.
 func NewInFile[T any](f *File) (Ref[T], error) {
 	d := describe[T]()
 	d.checkFile("NewInFile")
-	off, err := f.alloc(max(d.size, 1), d.align)
+	off, err := f.alloc("NewInFile", max(d.size, 1), d.align)
 	return Ref[T]{off: off}, err
 }
 
-// MakeSliceInFile allocates n zero values of T in a row. The Ref leads to the first; [Ref.SliceIn]
-// returns all of them. It fails and panics as [NewInFile] does, and panics if n is negative.
-func MakeSliceInFile[T any](f *File, n int) (Ref[T], error) {
+// MakeSliceInFile allocates n zero values of T in a row; [SliceRef.In] returns them. It fails and
+// panics as [NewInFile] does, and panics if n is negative. The nil SliceRef is that of no values.
+func MakeSliceInFile[T any](f *File, n int) (SliceRef[T], error) {
 	d := describe[T]()
 	d.checkFile("MakeSliceInFile")
 	if n < 0 {
@@ -301,10 +329,16 @@ func MakeSliceInFile[T any](f *File, n int) (Ref[T], error) {
 	}
 	bytes := uintptr(largestAlloc) // More than any file has room for.
 	if d.size == 0 || uintptr(n) <= largestAlloc/d.size {
-		bytes = max(uintptr(n)*d.size, 1)
+		bytes = uintptr(n) * d.size
 	}
-	off, err := f.alloc(bytes, d.align)
-	return Ref[T]{off: off}, err
+	if n > 0 {
+		bytes = max(bytes, 1)
+	}
+	off, err := f.alloc("MakeSliceInFile", bytes, d.align)
+	if err != nil || n == 0 {
+		return SliceRef[T]{}, err
+	}
+	return SliceRef[T]{Ref[T]{off: off}, uint64(n)}, nil
 }
 
 func (d *typeDesc) checkFile(op string) {
@@ -314,18 +348,20 @@ func (d *typeDesc) checkFile(op string) {
 	}
 }
 
-func (f *File) alloc(n, align uintptr) (uint64, error) {
-	f.check("NewInFile")
+func (f *File) alloc(op string, n, align uintptr) (uint64, error) {
+	f.check(op)
 	if f.readOnly {
-		return 0, fmt.Errorf("offheap: NewInFile in %s: %w: it was opened by OpenFileReadOnly", f.name, fs.ErrPermission)
+		return 0, fmt.Errorf("offheap: %s in %s: %w: it was opened by OpenFileReadOnly", op, f.name, fs.ErrPermission)
 	}
+	f.allocs.RLock()
+	defer f.allocs.RUnlock()
 	for {
 		next := f.head.next.Load()
 		if next < fileStart {
-			return 0, fmt.Errorf("offheap: NewInFile in %s: its header says that %d bytes are in use, which are less than the header: it was damaged while it was open", f.name, next)
+			return 0, fmt.Errorf("offheap: %s in %s: its header says that %d bytes are in use, which are less than the header: it was damaged while it was open", op, f.name, next)
 		}
-		off := (next + uint64(align) - 1) &^ (uint64(align) - 1)
-		if next > uint64(f.size) || off > uint64(f.size) || uint64(n) > uint64(f.size)-off {
+		off, ok := f.room(next, uint64(n), uint64(align))
+		if !ok {
 			return 0, f.full(n, next)
 		}
 		if f.head.next.CompareAndSwap(next, off+uint64(n)) {
@@ -337,8 +373,8 @@ func (f *File) alloc(n, align uintptr) (uint64, error) {
 // full is the error for n more bytes than the file has room for.
 func (f *File) full(n uintptr, taken uint64) error {
 	return &allocError{kind: ErrLimit, text: fmt.Sprintf(
-		"%d more bytes for file %s; %d of its %d bytes are taken, and a file does not grow: copy the values to a larger one that CreateFile makes",
-		n, f.name, taken, f.size)}
+		"%d more bytes for file %s; %d of its %d bytes are taken: make it larger with Resize, by the length of the value at least",
+		n, f.name, taken, f.size())}
 }
 
 // In returns a pointer to the value in f, nil for the nil Ref. It panics if r cannot lead to a T
@@ -351,30 +387,6 @@ func (r Ref[T]) In(f *File) *T {
 		return nil
 	}
 	return unsafex.At[T](f.resolve(r.off, d, 1))
-}
-
-// SliceIn returns the n values from r on in f.
-func (r Ref[T]) SliceIn(f *File, n int) []T {
-	d := describe[T]()
-	d.checkFile("Ref.SliceIn")
-	f.check("Ref.SliceIn")
-	if n < 0 {
-		panic(fmt.Errorf("offheap: Ref.SliceIn: negative length %d", n))
-	}
-	if r.off == 0 || n == 0 {
-		return nil
-	}
-	return unsafex.Slice[T](f.resolve(r.off, d, uintptr(n)), n, n)
-}
-
-func (f *File) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
-	used := uint64(f.used())
-	if off < fileStart || off >= used || // A value of no bytes takes one.
-		off&uint64(d.align-1) != 0 ||
-		d.size > 0 && uint64(n) > (used-off)/uint64(d.size) {
-		panic(fmt.Errorf("offheap: Ref %#x does not lead to %d of %s in %s, of which %d bytes are in use: it is damaged or belongs elsewhere", off, n, d.typ, f.name, used))
-	}
-	return f.addr + uintptr(off)
 }
 
 // SetRoot stores the Ref by which a later reader of the file finds the other values, and the layout
@@ -431,8 +443,11 @@ func openFiles() (list []Region) {
 	files.Lock()
 	defer files.Unlock()
 	for _, m := range files.open {
-		n := int64(m.size)
-		list = append(list, Region{Kind: "file", Name: m.name, Addr: m.addr, Reserved: n, Committed: n, Used: m.used()})
+		used := m.used()
+		for _, p := range *m.parts.Load() {
+			n := int64(p.end - p.start)
+			list = append(list, Region{Kind: "file", Name: m.name, Addr: p.addr, Reserved: n, Committed: n, Used: int64(min(max(used, p.start), p.end) - p.start)})
+		}
 	}
 	return list
 }

@@ -78,25 +78,27 @@ func TestFileSlices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := r.SliceIn(f, 1000)
+	s := r.In(f)
 	for i := range s {
 		s[i] = uint32(i)
 	}
-	if again := r.SliceIn(f, 1000); len(again) != 1000 || cap(again) != 1000 || again[999] != 999 || r.In(f) != &s[0] {
+	if again := r.In(f); len(again) != 1000 || cap(again) != 1000 || r.Len() != 1000 || again[999] != 999 || &again[0] != &s[0] {
 		t.Error("the slice reads otherwise the second time")
 	}
-	if r.SliceIn(f, 0) != nil || (Ref[uint32]{}).SliceIn(f, 5) != nil || (Ref[uint32]{}).In(f) != nil {
-		t.Error("nothing is something")
+	none, err := MakeSliceInFile[uint32](f, 0)
+	if err != nil || !none.IsNil() || none.In(f) != nil || (Ref[uint32]{}).In(f) != nil {
+		t.Errorf("nothing is something: %v, %v", none, err)
 	}
-	alloctest.MustPanic(t, func() { r.SliceIn(f, 1001) }, "does not lead to 1001 of uint32")
-	alloctest.MustPanic(t, func() { r.SliceIn(f, -1) }, "negative length -1")
+	for _, n := range []uint64{1001, 1 << 31, 1 << 32, 1<<62 + 1, 1 << 63, 1<<64 - 1} {
+		alloctest.MustPanic(t, func() { SliceRef[uint32]{r.first, n}.In(f) }, fmt.Sprintf("does not lead to %d of uint32", n))
+	}
 	alloctest.MustPanic(t, func() { _, _ = MakeSliceInFile[uint32](f, -5) }, "negative length -5")
 	for _, n := range []int{1 << 30, 1<<(8*ptrSize-2) + 1, 1<<(8*ptrSize-1) - 1} {
 		_, err := MakeSliceInFile[point](f, n)
 		if !errors.Is(err, ErrOutOfMemory) && !errors.Is(err, ErrLimit) {
 			t.Errorf("%d values: %v", n, err)
 		}
-		alloctest.MustPanic(t, func() { r.SliceIn(f, n) }, "does not lead to")
+		alloctest.MustPanic(t, func() { SliceRef[uint32]{r.first, uint64(n)}.In(f) }, "does not lead to")
 	}
 	for range 3 { // Values of no size have places of their own.
 		r, err := NewInFile[struct{}](f)
@@ -195,7 +197,7 @@ func TestFileClosed(t *testing.T) {
 		t.Errorf("second Close: %v", err)
 	}
 	for what, use := range map[string]func(){
-		"In": func() { r.In(f) }, "SliceIn": func() { r.SliceIn(f, 1) }, "nil": func() { Ref[point]{}.In(f) }, "allocation": func() { _, _ = NewInFile[point](f) },
+		"In": func() { r.In(f) }, "slices": func() { SliceRef[point]{r, 1}.In(f) }, "nil": func() { Ref[point]{}.In(f) }, "allocation": func() { _, _ = NewInFile[point](f) },
 		"slice": func() { _, _ = MakeSliceInFile[point](f, 2) }, "Sync": func() { _ = f.Sync() }, "Used": func() { f.Used() },
 		"Root": func() { Root[point](f) }, "SetRoot": func() { SetRoot(f, r) },
 	} {
@@ -210,7 +212,7 @@ func TestFileClosed(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for what, access := range map[string]func(){"read": func() { fmt.Fprint(new(strings.Builder), stale.X) }, "write": func() { stale.Y = 1 }} {
 		err, ok := caught(access).(interface{ Addr() uintptr })
-		if !ok || err.Addr()-f.addr >= f.size {
+		if !ok || err.Addr()-f.maps[0].addr >= f.maps[0].size {
 			t.Errorf("a %s through a stale pointer: %v, want a fault in the file's range", what, err)
 		}
 	}
@@ -247,7 +249,6 @@ func TestFileDamaged(t *testing.T) {
 		"shorter than that": {func(b []byte) []byte { return b[:39] }, "no header"},
 		"only a header":     {func(b []byte) []byte { return b[:4096] }, "cut off"},
 		"one byte short":    {func(b []byte) []byte { return b[:len(b)-1] }, "cut off"},
-		"one byte more":     {func(b []byte) []byte { return append(b, 0) }, "damaged"},
 		"other magic":       {func(b []byte) []byte { b[0] ^= 1; return b }, "not made by CreateFile"},
 		"unfinished":        {func(b []byte) []byte { clear(b[:8]); return b }, "did not finish"},
 		"version":           {func(b []byte) []byte { b[8], b[11] = 9, 9; return b }, "version"},

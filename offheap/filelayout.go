@@ -101,9 +101,10 @@ func numberName(t reflect.Type) string {
 	return fmt.Sprintf("%s%d", kind, t.Size()*8)
 }
 
-// refTarget is T if t is a Ref[T].
+// refTarget is T if t is a Ref[T] or an AtomicRef[T], which have the same layout.
 func refTarget(t reflect.Type) (reflect.Type, bool) {
-	if t.Kind() != reflect.Struct || !strings.HasPrefix(t.Name(), "Ref[") || t.PkgPath() != reflect.TypeFor[typeDesc]().PkgPath() {
+	isRef := strings.HasPrefix(t.Name(), "Ref[") || strings.HasPrefix(t.Name(), "AtomicRef[")
+	if t.Kind() != reflect.Struct || !isRef || t.PkgPath() != reflect.TypeFor[typeDesc]().PkgPath() {
 		return nil, false
 	}
 	return t.Field(0).Type.Elem().Elem(), true // The field is a [0]*T.

@@ -74,11 +74,15 @@ func (h *heap) resolve(off uint64, d *typeDesc) uintptr {
 	if off == refZeroSize && d.size == 0 {
 		return zeroSizeAddr()
 	}
-	return h.server().resolve(off, d)
+	return h.server().resolve(off, d, 0)
 }
 
-func badRef(off uint64, d *typeDesc) error {
-	return fmt.Errorf("offheap: Ref %#x does not lead to a %s: the value was deleted, or the Ref belongs to a mapped file (use In) or is damaged", off, d.typ)
+// badRef is the error of a Ref that leads nowhere, or of a SliceRef to n values.
+func badRef(off uint64, d *typeDesc, n uint64) error {
+	if n > 0 {
+		return fmt.Errorf("offheap: SliceRef %#x does not lead to %d of %s: they were freed, or the SliceRef belongs to a mapped file (use In) or is damaged", off, n, d.typ)
+	}
+	return fmt.Errorf("offheap: Ref %#x does not lead to a %s: the value was deleted, or the Ref belongs to a mapped file (use In) or is damaged, or a tag is left in its bits", off, d.typ)
 }
 
 // DeleteRef is [Delete] of the value that r leads to. It ignores the nil Ref.

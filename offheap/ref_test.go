@@ -194,7 +194,7 @@ func TestRefsOfFilesAndMemory(t *testing.T) {
 	p := RefOf(New[point]())
 	defer DeleteRef(p)
 	alloctest.MustPanic(t, func() { p.In(f) }, "does not lead to", f.name, "belongs elsewhere")
-	alloctest.MustPanic(t, func() { p.SliceIn(f, 2) }, "does not lead to", f.name)
+	alloctest.MustPanic(t, func() { SliceRef[point]{p, 2}.In(f) }, "does not lead to", f.name)
 	alloctest.MustPanic(t, func() { Ref[flags]{off: r.off}.In(f) }, "bool")
 	alloctest.MustPanic(t, func() { Ref[link]{off: r.off}.In(f) }, "self-contained")
 	alloctest.MustPanic(t, func() { Ref[*int]{off: r.off}.In(f) }, "*int itself")

@@ -149,22 +149,25 @@ func (h *heap) guardLarge(q request) (addr uintptr) {
 }
 
 // A guardedRef, with this bit and an address, leads to a sampled guarded block: these lie in no
-// region.
-const guardedRef = 1 << 63
+// region. It is the highest bit below RefBits. Addresses are shorter.
+const guardedRef = 1 << 55
 
 // resolveGuarded is resolve for a guardedRef. It panics if a block of that kind was freed, and
 // returns false for any other Ref.
-func (h *heap) resolveGuarded(off uint64, d *typeDesc) (uintptr, bool) {
-	addr := uintptr(off &^ guardedRef)
-	t := h.beside(addr)
-	if off&guardedRef == 0 || t == nil {
+func (h *heap) resolveGuarded(off uint64, d *typeDesc, n uintptr) (uintptr, bool) {
+	if off&guardedRef == 0 {
 		return 0, false
 	}
-	if at, ok := t.lookUp(addr, d); ok {
+	addr := uintptr(off &^ guardedRef)
+	t := h.beside(addr)
+	if t == nil || uint64(addr)|guardedRef != off {
+		return 0, false
+	}
+	if at, ok := t.lookUp(addr, d, n); ok {
 		return at, true
 	}
-	t.staleRef(uint64(addr), d)
-	panic(badRef(off, d))
+	t.staleRef(uint64(addr), d, n)
+	panic(badRef(off, d, uint64(n)))
 }
 
 // beside is the tracked with the record of the block at addr, if that lies beside the slabs: a

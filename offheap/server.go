@@ -38,9 +38,9 @@ type server interface {
 
 	// refTo is the offset in a Ref to addr. It panics if addr lies in no block.
 	refTo(addr uintptr) uint64
-	// resolve is the address of the value of d that a Ref with this offset leads to. It panics if
-	// there is none.
-	resolve(off uint64, d *typeDesc) uintptr
+	// resolve is the address of the value of d that a Ref with this offset leads to, or, if n is not
+	// 0, of n values in one block, to which a SliceRef does. It panics if there are none.
+	resolve(off uint64, d *typeDesc, n uintptr) uintptr
 
 	// inUseOf is the bytes in use of a purpose, or of all blocks with nil. The caller holds the
 	// heap's lock.

@@ -170,8 +170,8 @@ func (s slabServer) refTo(addr uintptr) uint64 {
 	return 0
 }
 
-func (s slabServer) resolve(off uint64, d *typeDesc) uintptr {
-	if addr, ok := s.h.resolveGuarded(off, d); ok {
+func (s slabServer) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
+	if addr, ok := s.h.resolveGuarded(off, d, n); ok {
 		return addr
 	}
 	for i := range int(s.h.nregions.Load()) {
@@ -181,19 +181,19 @@ func (s slabServer) resolve(off uint64, d *typeDesc) uintptr {
 		}
 		in := uintptr(off - r.refStart)
 		if r.typed != d.typed || d.size > r.used.Load()-in || in&(d.align-1) != 0 ||
-			d.typed && !s.h.holds(r.base+in, d) {
+			(d.typed || n > 0) && !s.h.holds(r.base+in, d, max(n, 1)) {
 			break
 		}
 		return r.base + in
 	}
-	panic(badRef(off, d))
+	panic(badRef(off, d, uint64(n)))
 }
 
-// holds says whether a value of a typed type lies at addr: in a slab or large block of the type,
-// at a place where an element of a block may be.
-func (h *heap) holds(addr uintptr, d *typeDesc) bool {
+// holds says whether n values of d, whose size is not 0, lie at addr in one block of their kind. Of a
+// typed type an element of a block must begin there.
+func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 	sp := h.spanOf(addr)
-	if sp == nil || sp.state.Load() == spanDead || h.binByID(sp.bin).kind.typ != d.typ {
+	if sp == nil || sp.state.Load() == spanDead || h.binByID(sp.bin).kind.typ != d.kind.typ {
 		return false
 	}
 	in, size := addr-sp.base, sp.bytes()
@@ -203,7 +203,7 @@ func (h *heap) holds(addr uintptr, d *typeDesc) bool {
 		}
 		in, size = in%uintptr(sp.size), uintptr(sp.size)
 	}
-	return in%d.size == 0 && d.size <= size-in
+	return (!d.typed || in%d.size == 0) && n <= (size-in)/d.size
 }
 
 func (s slabServer) inUseOf(p *purposeState) (sum int64) {

@@ -340,20 +340,21 @@ func (t *tracked) refTo(addr uintptr) uint64 {
 	return uint64(addr)
 }
 
-func (t *tracked) resolve(off uint64, d *typeDesc) uintptr {
-	addr, ok := t.lookUp(uintptr(off), d)
+func (t *tracked) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
+	addr, ok := t.lookUp(uintptr(off), d, n)
 	if !ok || uint64(addr) != off {
-		t.staleRef(off, d)
-		panic(badRef(off, d))
+		t.staleRef(off, d, n)
+		panic(badRef(off, d, uint64(n)))
 	}
 	return addr
 }
 
-// lookUp says whether a value of the type can lie at addr, which it returns.
-func (t *tracked) lookUp(addr uintptr, d *typeDesc) (uintptr, bool) {
+// lookUp says whether a value of the type, or n of them if n is not 0, can lie at addr, which it
+// returns.
+func (t *tracked) lookUp(addr uintptr, d *typeDesc, n uintptr) (uintptr, bool) {
 	b, ok := t.blocks.containing(addr)
 	in := addr - b.addr
-	if !ok || d.size > b.size-in || in&(d.align-1) != 0 ||
+	if !ok || d.size > 0 && max(n, 1) > (b.size-in)/d.size || in&(d.align-1) != 0 ||
 		b.kind.typed() != d.typed || d.typed && (b.kind.typ != d.typ || in%d.size != 0) {
 		return 0, false
 	}

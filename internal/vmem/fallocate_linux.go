@@ -12,9 +12,9 @@ import (
 // done.
 const fallocateStep = 64 << 20
 
-// fallocate allocates [0, size) without writing it, and extends the file.
-func fallocate(f *os.File, size int64) error {
-	for off := int64(0); off < size; off += fallocateStep {
+// fallocate allocates [from, size) without writing it, and extends the file.
+func fallocate(f *os.File, from, size int64) error {
+	for off := from; off < size; off += fallocateStep {
 		n := min(fallocateStep, size-off)
 		err := withHandle(f, "fallocate", func(fd uintptr) error { return fallocateRange(int(fd), off, n) })
 		if err != nil {

@@ -8,4 +8,4 @@ import (
 )
 
 // fallocate leaves the work to the writing of zeros, which holds on every system.
-func fallocate(*os.File, int64) error { return errors.ErrUnsupported }
+func fallocate(*os.File, int64, int64) error { return errors.ErrUnsupported }

@@ -154,7 +154,7 @@ func TestPreallocateKeepsContents(t *testing.T) {
 		"writing": func(n int64) error {
 			info, err := f.Stat()
 			must(t, err)
-			return writeThrough(f, info.Size(), n)
+			return writeThrough(f, 0, info.Size(), n)
 		},
 	} {
 		const length, size = 3<<20 + 17, 5<<20 + 3

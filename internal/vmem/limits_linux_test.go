@@ -261,7 +261,7 @@ func TestPreallocateOnFullDisk(t *testing.T) {
 		for name, grow := range map[string]func(*os.File, int64) error{
 			"fallocate": Preallocate,
 			"writing": func(f *os.File, n int64) error {
-				return writeThrough(f, 0, n)
+				return writeThrough(f, 0, 0, n)
 			},
 		} {
 			f, err := os.Create(filepath.Join(dir, "file"))
@@ -316,7 +316,7 @@ func TestPreallocateWithoutFallocate(t *testing.T) {
 			return
 		}
 		defer f.Close()
-		if err := fallocate(f, 1<<20); !errors.Is(err, errors.ErrUnsupported) {
+		if err := fallocate(f, 0, 1<<20); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("fallocate: %v", err)
 		}
 		if _, err := f.WriteString("kept"); err != nil {
@@ -336,7 +336,7 @@ func TestWritingFillsHoles(t *testing.T) {
 	testenv.OnFileSystem(t, "tmpfs", "size=8m", func(dir string) {
 		for name, grow := range map[string]func(*os.File) error{
 			"fallocate": func(f *os.File) error { return Preallocate(f, 3<<20) },
-			"writing":   func(f *os.File) error { return writeThrough(f, 2<<20, 3<<20) },
+			"writing":   func(f *os.File) error { return writeThrough(f, 0, 2<<20, 3<<20) },
 		} {
 			f, err := os.Create(filepath.Join(dir, "file"))
 			if err != nil {

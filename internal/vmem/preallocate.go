@@ -16,9 +16,15 @@ import (
 // end, and what lies before it back onto itself, so no other process may write to f meanwhile. File
 // systems that copy on write or compress (btrfs, zfs) may still run full later; for them there is
 // no such promise.
-func Preallocate(f *os.File, size int64) error {
-	if size < 0 {
-		return preallocateError(size, fmt.Errorf("negative size %d", size))
+func Preallocate(f *os.File, size int64) error { return preallocate(f, 0, size) }
+
+// Extend is Preallocate for the bytes of f from offset from on. It neither reads nor writes what lies
+// before, which may be mapped and in use. f must be at least from bytes long.
+func Extend(f *os.File, from, size int64) error { return preallocate(f, from, size) }
+
+func preallocate(f *os.File, from, size int64) error {
+	if size < 0 || from < 0 {
+		return preallocateError(size, fmt.Errorf("negative size %d", min(size, from)))
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -27,12 +33,12 @@ func Preallocate(f *os.File, size int64) error {
 	if !info.Mode().IsRegular() {
 		return preallocateError(size, &os.PathError{Op: "fallocate", Path: f.Name(), Err: errors.New("not a regular file")})
 	}
-	if size == 0 {
+	if size <= from {
 		return nil
 	}
-	err = fallocate(f, size)
+	err = fallocate(f, from, size)
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = writeThrough(f, info.Size(), size)
+		err = writeThrough(f, from, info.Size(), size)
 	}
 	if err == nil {
 		return nil
@@ -52,12 +58,12 @@ func preallocateError(size int64, err error) error {
 	return e
 }
 
-// writeThrough makes [0, size) real by writing it: first what the file holds, onto itself, then
-// zeros.
-func writeThrough(f *os.File, length, size int64) error {
+// writeThrough makes [from, size) real by writing it: first what the file, of length bytes, holds
+// there, onto itself, then zeros.
+func writeThrough(f *os.File, from, length, size int64) error {
 	buf := make([]byte, 1<<20)
 	held := min(length, size)
-	for off := int64(0); off < held; {
+	for off := from; off < held; {
 		part := buf[:min(int64(len(buf)), held-off)]
 		if n, err := f.ReadAt(part, off); n < len(part) {
 			if errors.Is(err, io.EOF) {
@@ -71,7 +77,7 @@ func writeThrough(f *os.File, length, size int64) error {
 		off += int64(len(part))
 	}
 	clear(buf)
-	for off := held; off < size; {
+	for off := max(from, held); off < size; {
 		part := buf[:min(int64(len(buf)), size-off)]
 		if _, err := f.WriteAt(part, off); err != nil {
 			return err

@@ -1,0 +1,268 @@
+package offheap
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+func TestSliceRefRoundTrip(t *testing.T) {
+	quiet(t)
+	if n := unsafe.Sizeof(SliceRef[int]{}); n != 16 {
+		t.Errorf("a SliceRef is %d bytes, want 16", n)
+	}
+	sliceRoundTrip[byte](t)
+	sliceRoundTrip[point](t)
+	sliceRoundTrip[flags](t)
+	sliceRoundTrip[link](t)
+	sliceRoundTrip[[9000]byte](t)
+	sliceRoundTrip[struct{}](t)
+}
+
+func sliceRoundTrip[T any](t *testing.T) {
+	t.Helper()
+	if none := SliceRefOf[T](nil); !none.IsNil() || none.Slice() != nil || none.Len() != 0 || none != SliceRefOf(make([]T, 0)) {
+		t.Errorf("%v: a SliceRef to nothing is not nil", none)
+	}
+	for _, n := range []int{1, 2, 17, 300} {
+		s := MakeSlice[T](n, n)
+		for from := range min(n, 3) {
+			part := s[from:]
+			r := SliceRefOf(part)
+			got := r.Slice()
+			if r.IsNil() || r.Len() != len(part) || len(got) != len(part) || cap(got) != len(part) || unsafex.Size[T]() > 0 && &got[0] != &part[0] {
+				t.Fatalf("%v to %d elements from %d on leads to %d of %d", r, len(part), from, len(got), cap(got))
+			}
+		}
+		FreeSlice(SliceRefOf(s).Slice())
+		s = MakeSlice[T](n, n)
+		FreeSlice(SliceRefOf(s[:1]).Slice()) // A prefix names the block.
+	}
+}
+
+func TestSliceRefOfForeignMemory(t *testing.T) {
+	var onStack [4]point
+	wantMisuse(t, "the Go heap", "foreign pointer", func() { SliceRefOf(make([]point, 3)) })
+	wantMisuse(t, "the stack", "foreign pointer", func() { SliceRefOf(onStack[:]) })
+	alloctest.MustPanic(t, func() { SliceRefOf([]string{"a"}) }, "SliceRefOf of string", "Go pointer", "StringRef")
+	alloctest.MustPanic(t, func() { SliceRef[*int]{Ref[*int]{off: 1 << 20}, 1}.Slice() }, "*int itself")
+	f := tempFile(t, 1<<16)
+	r, err := MakeSliceInFile[point](f, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantMisuse(t, "a file", "foreign pointer", func() { SliceRefOf(r.In(f)) })
+	alloctest.MustPanic(t, func() { r.Slice() }, "SliceRef", "does not lead to 3 of offheap.point", "use In")
+	other := tempFile(t, 1<<16)
+	alloctest.MustPanic(t, func() { r.In(other) }, "does not lead to 3 of offheap.point", other.name, "belongs elsewhere")
+	s := MakeSlice[point](3, 3)
+	alloctest.MustPanic(t, func() { SliceRefOf(s).In(f) }, "does not lead to 3 of offheap.point", f.name)
+	FreeSlice(s)
+}
+
+// noSlice wants a forged or damaged SliceRef to panic.
+func noSlice[T any](t *testing.T, off, n uint64) {
+	t.Helper()
+	r := SliceRef[T]{Ref[T]{off: off}, n}
+	if m, ok := caught(func() { r.Slice() }).(*MisuseError); ok && strings.HasPrefix(m.Kind, "use after ") {
+		return // A debug mode knows the block.
+	}
+	alloctest.MustPanic(t, func() { r.Slice() }, "Ref", fmt.Sprintf("%#x", off), "does not lead to")
+	if r.Len() < 0 || r.IsNil() || r.String() == "" {
+		t.Errorf("%v: length %d", r, r.Len())
+	}
+}
+
+// TestSliceRefStaysInBlock forges lengths and offsets: no slice reaches beyond the block that it
+// begins in.
+func TestSliceRefStaysInBlock(t *testing.T) {
+	quiet(t)
+	small, large := MakeSlice[point](3, 3), MakeSlice[point](100_000, 100_000)
+	for _, s := range [][]point{small, large} {
+		r := SliceRefOf(s)
+		room := uint64(std.server().room(unsafex.SliceAddr(s)) / unsafe.Sizeof(point{}))
+		for _, n := range []uint64{room + 1, room * 2, 1 << 31, 1 << 32, 1 << 60, math.MaxInt64, 1 << 63, math.MaxUint64} {
+			noSlice[point](t, r.first.off, n)
+		}
+		noSlice[point](t, r.first.off+16, room) // One element on.
+		for _, step := range []uint64{1, 2, 3} {
+			noSlice[point](t, r.first.off+step, 1) // Misaligned.
+		}
+	}
+	for _, off := range badOffsets(1 << 50) {
+		noSlice[point](t, off, 1)
+		noSlice[flags](t, off, 2)
+		noSlice[byte](t, off, 1)
+	}
+	FreeSlice(small)
+	FreeSlice(large)
+}
+
+// TestSliceRefsToOtherTypes: bits that are not a valid bool must never be read as one, and no
+// element may begin where none of its type begins.
+func TestSliceRefsToOtherTypes(t *testing.T) {
+	quiet(t)
+	plain, a, b, odds := Alloc(4096), MakeSlice[flags](9, 9), MakeSlice[flags2](9, 9), MakeSlice[odd](9, 9)
+	atPlain, atA, atOdd := SliceRefOf(plain).first.off, SliceRefOf(a).first.off, SliceRefOf(odds).first.off
+	noSlice[flags](t, atPlain, 2)
+	noSlice[bool](t, atPlain, 2)
+	noSlice[link](t, atPlain, 2)
+	noSlice[flags2](t, atA, 2)
+	noSlice[bool](t, atA, 2)
+	noSlice[byte](t, atA, 2)
+	noSlice[point](t, atA, 1)
+	for step := uint64(1); step < uint64(unsafe.Sizeof(odd{})); step++ {
+		noSlice[odd](t, atOdd+step, 1)
+	}
+	FreeSlice(a)
+	FreeSlice(b)
+	FreeSlice(odds)
+	Free(plain)
+}
+
+// TestSliceRefForged resolves numbers near live blocks and anywhere: each panics, or gives elements
+// of a block.
+func TestSliceRefForged(t *testing.T) {
+	quiet(t)
+	rng := rand.New(rand.NewPCG(15, 1))
+	var blocks [][]odd
+	for range 50 {
+		n := 1 + rng.IntN(400)
+		blocks = append(blocks, MakeSlice[odd](n, n))
+	}
+	size := uintptr(unsafe.Sizeof(odd{}))
+	for range 5000 {
+		at := SliceRefOf(blocks[rng.IntN(len(blocks))])
+		r := SliceRef[odd]{RefFromUint64[odd](at.first.Uint64() + uint64(rng.IntN(20_000)) - 10_000), uint64(rng.IntN(500))}
+		var s []odd
+		if caught(func() { s = r.Slice() }) != nil || s == nil {
+			continue
+		}
+		lo := unsafex.SliceAddr(s)
+		if std.guards != nil {
+			continue // Some blocks lie beside the slabs.
+		}
+		if std.records() == nil {
+			sp := std.spanOf(lo)
+			if sp == nil || (lo-sp.base)%max(uintptr(sp.size), 1)%size != 0 || std.spanOf(lo+uintptr(len(s))*size-1) != sp {
+				t.Fatalf("%v leads to %d elements at %#x, which lie in no block", r, len(s), lo)
+			}
+			continue
+		}
+		if !slices.ContainsFunc(blocks, func(b []odd) bool {
+			in := lo - unsafex.SliceAddr(b)
+			return in%size == 0 && in/size+uintptr(len(s)) <= uintptr(len(b))
+		}) {
+			t.Fatalf("%v leads to %d elements at %#x, which are in no slice", r, len(s), lo)
+		}
+	}
+	for _, b := range blocks {
+		FreeSlice(b)
+	}
+}
+
+// TestSliceRefStale follows SliceRefs to blocks that are free.
+func TestSliceRefStale(t *testing.T) {
+	quiet(t)
+	large, typed := MakeSlice[point](100_000, 100_000), MakeSlice[flags](100_000, 100_000)
+	gone, goneTyped := SliceRefOf(large), SliceRefOf(typed)
+	FreeSlice(large)
+	FreeSlice(typed)
+	if std.records().marked() {
+		m := wantMisuse(t, "a freed slice", "use after FreeSlice", func() { gone.Slice() })
+		if m.Op != "SliceRef.Slice" {
+			t.Errorf("the mistake is one of %s", m.Op)
+		}
+		return
+	}
+	noSlice[point](t, gone.first.off, gone.n)
+	noSlice[flags](t, goneTyped.first.off, goneTyped.n)
+}
+
+func TestStringRef(t *testing.T) {
+	quiet(t)
+	for _, s := range []string{"", "a", "off the heap", strings.Repeat("long ", 50_000)} {
+		r := NewString(s)
+		if r.String() != s || r.Len() != len(s) || fmt.Sprint(r) != s || (r == StringRef{}) != (s == "") {
+			t.Errorf("a StringRef to %d bytes gives %d", len(s), r.Len())
+		}
+		DeleteString(r)
+	}
+	b := For[byte](NewPurpose("strings")).Append(nil, []byte("in an account")...)
+	r := StringRefOf(b)
+	if r.String() != "in an account" || account(t, "strings").InUse == 0 {
+		t.Errorf("%q, %d bytes in use", r, account(t, "strings").InUse)
+	}
+	DeleteString(r)
+	wantMisuse(t, "the Go heap", "foreign pointer", func() { StringRefOf([]byte("x")) })
+	alloctest.MustPanic(t, func() { _ = StringRef{SliceRef[byte]{Ref[byte]{off: 4096}, 5}}.String() }, "does not lead to 5 of uint8")
+	old := SetLimit(1)
+	_, err := TryNewString(strings.Repeat("x", 1<<20))
+	wantPanic(t, "NewString", ErrLimit, func() { NewString(strings.Repeat("x", 1<<20)) })
+	SetLimit(old)
+	if err == nil {
+		t.Error("a string beyond the limit")
+	}
+}
+
+// TestStringRefTwice: a second DeleteString is a mistake, as a second Free is.
+func TestStringRefTwice(t *testing.T) {
+	quiet(t)
+	r := NewString("once")
+	DeleteString(r)
+	if caught(func() { DeleteString(r) }) == nil {
+		t.Error("a string was freed twice")
+	}
+}
+
+func TestStringRefInFile(t *testing.T) {
+	f := tempFile(t, 1<<16)
+	type named struct {
+		Name  StringRef
+		Next  AtomicRef[named]
+		Cells SliceRef[uint16]
+	}
+	v, err := NewInFile[named](f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := v.In(f)
+	if p.Name, err = NewStringInFile(f, "kept"); err != nil {
+		t.Fatal(err)
+	}
+	if p.Cells, err = MakeSliceInFile[uint16](f, 3); err != nil {
+		t.Fatal(err)
+	}
+	copy(p.Cells.In(f), []uint16{1, 2, 3})
+	p.Next.Store(v)
+	SetRoot(f, v)
+	f = reopen(t, f)
+	p = Root[named](f).In(f)
+	if p.Name.In(f) != "kept" || !slices.Equal(p.Cells.In(f), []uint16{1, 2, 3}) || p.Next.Load().In(f) != p {
+		t.Errorf("%q, %v", p.Name.In(f), p.Cells.In(f))
+	}
+	type plain struct { // The same layout, with a Ref.
+		Name  StringRef
+		Next  Ref[plain]
+		Cells SliceRef[uint16]
+	}
+	if r, err := TryRoot[plain](f); is64 && (err != nil || r.In(f).Next != r) { // On 32 bits an AtomicRef is aligned to more.
+		t.Errorf("as a value with a Ref: %v, %v", r, err)
+	}
+	type wider struct {
+		Name  StringRef
+		Next  AtomicRef[wider]
+		Cells SliceRef[uint32]
+	}
+	wantLayoutError[wider](t, f)
+	if empty, err := NewStringInFile(f, ""); err != nil || empty != (StringRef{}) || empty.In(f) != "" {
+		t.Errorf("the empty string: %v, %v", empty, err)
+	}
+}
