@@ -36,8 +36,8 @@ func growing[T comparable](t *testing.T, from Typed[T], value func(i int) T) {
 		if len(s) != len(was) || cap(s)-len(s) < n || cap(was)-len(was) >= n && cap(was) != cap(s) {
 			t.Fatalf("Grow(%d) of %d of %d elements: %d of %d", n, len(was), cap(was), len(s), cap(s))
 		}
-		if unsafex.SliceAddr(s)&(uintptr(1)<<from.shift-1) != 0 && cap(s) > 0 {
-			t.Fatalf("Grow(%d): %#x is not aligned to %d", n, unsafex.SliceAddr(s), 1<<from.shift)
+		if unsafex.SliceAddr(s)&(uintptr(1)<<from.shift()-1) != 0 && cap(s) > 0 {
+			t.Fatalf("Grow(%d): %#x is not aligned to %d", n, unsafex.SliceAddr(s), 1<<from.shift())
 		}
 		if all := s[:cap(s)]; !from.uninit && cap(s) != cap(was) {
 			for i := len(s); i < len(all); i++ {
@@ -107,8 +107,8 @@ func resizing[T comparable](t *testing.T, from Typed[T], value func(i int) T) {
 		if s = from.Realloc(s, n); len(s) != n || cap(s) != n {
 			t.Fatalf("Realloc(%d): %d of %d elements", n, len(s), cap(s))
 		}
-		if n > 0 && unsafex.SliceAddr(s)&(uintptr(1)<<from.shift-1) != 0 {
-			t.Fatalf("Realloc(%d): %#x is not aligned to %d", n, unsafex.SliceAddr(s), 1<<from.shift)
+		if n > 0 && unsafex.SliceAddr(s)&(uintptr(1)<<from.shift()-1) != 0 {
+			t.Fatalf("Realloc(%d): %#x is not aligned to %d", n, unsafex.SliceAddr(s), 1<<from.shift())
 		}
 		for i := range s {
 			want := value(i)

@@ -26,10 +26,13 @@ type Typed[T any] struct {
 	_       [0]*T // A Typed of another type does not convert to this one, with its uninit.
 	local   *Local
 	purpose *purposeState
-	bin     uint32 // Of the type; used with a Local. nullBin with Aligned.
+	bin     uint32 // Of the type; used with a Local. See shift.
 	uninit  bool   // Never if the type needs memory that is zero.
-	shift   uint8  // log2 of what Aligned asks for, 0 for the type's own alignment.
 }
+
+// shift is the log2 of what Aligned asks for, 0 for the type's own alignment. It stands in the upper
+// half of bin, and nullBin in the lower: one more field would cost New two instructions.
+func (t Typed[T]) shift() uint8 { return uint8(t.bin >> 16) }
 
 // For is the Typed that allocates in the account of p.
 func For[T any](p *Purpose) Typed[T] {
@@ -63,7 +66,7 @@ func (t Typed[T]) Aligned(align int) Typed[T] {
 		panic(fmt.Errorf("offheap: Aligned of %s: the type holds a bool or is self-contained, and keeps its own alignment, %d: use a uint8 for the bool", d.typ, d.align))
 	}
 	if uintptr(align) > d.align {
-		t.shift, t.bin = uint8(bits.TrailingZeros(uint(align))), nullBin
+		t.bin = nullBin | uint32(bits.TrailingZeros(uint(align)))<<16
 	}
 	return t
 }
@@ -85,7 +88,7 @@ func (t Typed[T]) New() *T {
 		runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
 	}
 	if addr == 0 {
-		addr = newFrom(describe[T](), t.local, t.purpose, t.uninit, t.shift)
+		addr = newFrom(describe[T](), t.local, t.purpose, t.uninit, t.shift())
 	}
 	p := unsafex.At[T](addr)
 	if unsafex.Size[T]() <= sizeclass.Max && !t.uninit {
@@ -120,7 +123,7 @@ func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool, shift uint8) u
 
 // TryNew is [TryNew].
 func (t Typed[T]) TryNew() (*T, error) {
-	addr, err := describe[T]().alloc("New", t.own("New"), t.purpose, !t.uninit, t.shift)
+	addr, err := describe[T]().alloc("New", t.own("New"), t.purpose, !t.uninit, t.shift())
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +229,7 @@ func (c *slots) free(n, addr uintptr) bool {
 // request is one for n values from where t allocates.
 func (t Typed[T]) request(d *typeDesc, n uintptr, l *Local, zero bool) request {
 	q := d.request(t.purpose, n, l, zero)
-	q.align = max(q.align, uintptr(1)<<t.shift)
+	q.align = max(q.align, uintptr(1)<<t.shift())
 	return q
 }
 
