@@ -21,7 +21,7 @@ import (
 
 // A source is a registration with a reader that collects from it.
 type source struct {
-	reader       sdk.Reader
+	reader       *sdk.ManualReader
 	registration metric.Registration
 }
 

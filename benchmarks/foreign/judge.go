@@ -57,6 +57,7 @@ func diagnose(ctx context.Context, dir string) (*doctor.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.Source = "the profiles of " + filepath.Base(dir)
 	return doctor.Diagnose(ctx, e), nil
 }
 

@@ -50,7 +50,7 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 	case limitTold && limit < 1<<62 && b.memoryLimit() != 0:
 		return 0, "" // The goal may be the limit's.
 	case known && goal > live:
-		return common(gogcOfGoal(live, b.roots, goal)), Inferred
+		return common(gogcOfGoal(live, b.roots, goal), live), Inferred
 	case b.liveKnown():
 		return defaultGOGC, Assumed
 	}
@@ -104,10 +104,15 @@ func gogcOfGoal(live, roots, goal float64) float64 {
 // commonGOGC are percentages that people set.
 var commonGOGC = []float64{5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 100, 120, 125, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1600, 2000}
 
-// common is the percentage that people set nearest to an inferred one, if it is near enough to be
-// meant, and the inferred one otherwise. The default is meant more often than all others.
-func common(gogc float64) float64 {
-	if math.Abs(gogc-defaultGOGC) < 0.15*defaultGOGC {
+// blurredLive is by how many bytes the live heap may be off: what taking the profiles allocated, and
+// the sampling of a small heap.
+const blurredLive = 2 << 20
+
+// common is the percentage that people set nearest to one that was inferred from a live heap, if it is
+// near enough to be meant, and the inferred one otherwise. The default is meant more often than all
+// others.
+func common(gogc, live float64) float64 {
+	if math.Abs(gogc-defaultGOGC) < (0.15+min(blurredLive/live, 0.6))*defaultGOGC {
 		return defaultGOGC
 	}
 	for _, c := range commonGOGC {
@@ -147,7 +152,7 @@ func traceGOGC(t *evidence.GCTrace) (float64, bool) {
 	if spread := values[len(values)*3/4] - values[len(values)/4]; spread > 0.3*median {
 		return 0, false // No single percentage made these goals.
 	}
-	return common(median), true
+	return common(median, math.Inf(1)), true
 }
 
 // fixedGoal reports whether the heap's goal did not change while the live heap changed: then the

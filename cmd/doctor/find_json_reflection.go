@@ -81,6 +81,9 @@ func findJSON(a *account) []Finding {
 	}
 	var found []Finding
 	for _, u := range list {
+		if u.anyTree() && a.lines.PassesResult(u.owner, calledAs(u.entry)) {
+			continue // A tree of any that others want; a struct would not do.
+		}
 		if a.share(u.spent) >= jsonShare && u.reflect >= jsonReflection*u.spent {
 			found = append(found, u.finding(a))
 		}
@@ -148,6 +151,9 @@ func decodesAny(f *stack.Frame) bool {
 	return false
 }
 
+// anyTree reports whether what is decoded are mostly maps and slices of any.
+func (u *jsonUse) anyTree() bool { return u.any >= jsonAny*u.spent }
+
 // decoding reports whether the place decodes.
 func (u *jsonUse) decoding() bool { return decodes(u.entry) || u.check > 0 }
 
@@ -160,7 +166,7 @@ func decodes(entry *stack.Frame) bool {
 func (u *jsonUse) finding(a *account) Finding {
 	slices.SortStableFunc(u.sites, func(s, t *site) int { return cmp.Compare(t.cpuNow(), s.cpuNow()) })
 	gone, outside := u.sites, u.reflectOutside()
-	anyTree := u.any >= jsonAny*u.spent
+	anyTree := u.anyTree()
 	switch {
 	case u.decoding() && u.check > 0:
 		outside = u.inner - u.check - u.numbers

@@ -57,6 +57,9 @@ func findLongLived(a *account) (found []Finding) {
 			sites = append(sites, s)
 		}
 	}
+	if a.window == 0 {
+		return nil // A command's last heap profile: nothing shows that earlier collections read this data.
+	}
 	for _, g := range a.groups(sites, keeps, leastKept*a.live) {
 		t := a.sum(g.sites)
 		if t.scanned < max(pointerFree*t.inuseBytes, leastScanned) {
@@ -83,9 +86,6 @@ func findLongLived(a *account) (found []Finding) {
 				"+ records []record               // offheap.MakeSlice[record](n, n); strings as [32]byte or offheap.Ref",
 		}
 		if own := a.ownBytes(g.sites); own < ownData*t.inuseBytes {
-			if a.window == 0 {
-				continue // A command's last heap profile: nothing shows that earlier collections read this data.
-			}
 			// The types are those of others, so the data can be kept in another form at best.
 			f.guessed = true
 			f.Remedy.Text = fmt.Sprintf("Package %s makes most of the data. Keep what you need of it in types of your own without pointers, keep less of it, or let it go earlier. "+
@@ -133,8 +133,8 @@ func findBallast(a *account) (found []Finding) {
 	for _, g := range a.groups(sites, keeps, leastKept*a.live) {
 		t := a.sum(g.sites)
 		part := t.inuseBytes / max(a.live+a.roots, 1)
-		if part < ballastPart || t.inuseBytes < leastBallast {
-			continue
+		if part < ballastPart || t.inuseBytes < leastBallast || a.ownBytes(g.sites) < ownData*t.inuseBytes {
+			continue // Data of a library is not for the user to move.
 		}
 		gain := a.gainOf(t, 0)
 		if gain.SameGOGC > -minGain {

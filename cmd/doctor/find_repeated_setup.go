@@ -48,6 +48,7 @@ func setupOf(f *stack.Frame) *setup {
 type setupUse struct {
 	*bundle
 	kind  *setup
+	by    *stack.Frame // the library's function that makes it, nil if the user's code does
 	lines map[*stack.Frame]float64
 }
 
@@ -66,8 +67,8 @@ func findRepeatedSetup(a *account) []Finding {
 // knownSetups finds the setups of the table.
 func knownSetups(a *account) []Finding {
 	type key struct {
-		owner string
-		kind  *setup
+		owner, by string // by is a library's package
+		kind      *setup
 	}
 	uses := map[key]*setupUse{}
 	var list []*setupUse
@@ -78,9 +79,12 @@ func knownSetups(a *account) []Finding {
 			return nil
 		}
 		owner, kind := stack.Caller(frames, i+1), setupOf(frames[i])
-		k := key{owner.Func, kind}
+		by, k := libraryOf(frames[i+1:]), key{owner: owner.Func, kind: kind}
+		if by != nil {
+			k.by = by.Package
+		}
 		if uses[k] == nil {
-			uses[k] = &setupUse{bundle: &bundle{owner: owner}, kind: kind, lines: map[*stack.Frame]float64{}}
+			uses[k] = &setupUse{bundle: &bundle{owner: owner}, kind: kind, by: by, lines: map[*stack.Frame]float64{}}
 			list = append(list, uses[k])
 		}
 		uses[k].lines[owner] = max(uses[k].lines[owner], 0)
@@ -109,6 +113,16 @@ func knownSetups(a *account) []Finding {
 	return ranked(found)
 }
 
+// libraryOf is the first function of a stack that is neither the standard library's nor the runtime's,
+// nil if it is the user's.
+func libraryOf(frames []*stack.Frame) *stack.Frame {
+	i := slices.IndexFunc(frames, func(f *stack.Frame) bool { return !f.Std && !f.Runtime })
+	if i < 0 || frames[i].User {
+		return nil
+	}
+	return frames[i]
+}
+
 func (u *setupUse) finding(a *account) Finding {
 	slices.SortStableFunc(u.sites, func(s, t *site) int { return cmp.Compare(t.cpuNow(), s.cpuNow()) })
 	at := u.owner
@@ -125,6 +139,11 @@ func (u *setupUse) finding(a *account) Finding {
 	f.Remedy = Remedy{
 		Text:    "Create it once, at package level or at the program's start: all goroutines can use it. If it depends on one of a few values, keep one for each value in a map.",
 		Snippet: u.kind.snippet,
+	}
+	if u.by != nil {
+		f.Detail = fmt.Sprintf("%s has %s create %s repeatedly, which takes %s of the CPU time.", at.Place(), stack.ShortName(u.by.Func), u.kind.what, terminal.Percent(a.share(u.spent)))
+		f.Remedy.Text = fmt.Sprintf("Package %s creates them. Look there for a function or an option that prepares them once, and otherwise avoid its function that needs them.", u.by.Package)
+		f.Remedy.Snippet = "- out, err := engine.Run(input)               // creates them each time\n+ program, err := engine.Program(text, opts)  // with an option that prepares them, once\n+ out, err := program.Run(input)"
 	}
 	f.Check = []string{
 		"Its share in a new CPU profile.",

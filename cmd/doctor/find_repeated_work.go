@@ -33,8 +33,19 @@ const (
 // them: most of what is parsed is data, which is new each time.
 var (
 	preparing = []string{"compile", "mustcompile", "prepare"}
-	using     = []string{"run", "exec", "eval", "match", "render", "query", "apply", "execute", "find", "replace"}
+	using     = []string{"run", "exec", "eval", "match", "render", "query", "apply", "execute", "find", "replace", "next"}
 )
+
+// texts are words in the names of types whose values are what is prepared. An engine's method takes
+// the text as an argument.
+var texts = []string{"query", "template", "expr", "script", "program", "statement", "stmt", "rule", "pattern", "filter", "policy"}
+
+// isText reports whether a function is a method of such a type.
+func isText(f *stack.Frame) bool {
+	_, method, _ := strings.Cut(f.Func[len(f.Package):], "(*")
+	receiver, _, ok := strings.Cut(strings.ToLower(method), ").")
+	return ok && slices.ContainsFunc(texts, func(w string) bool { return strings.Contains(receiver, w) })
+}
 
 // verb reports whether a function's own name begins with one of the words.
 func verb(f *stack.Frame, words []string) bool {
@@ -47,7 +58,7 @@ type work struct {
 	*bundle
 	call     *stack.Frame // the library's function that the line calls
 	prepares *stack.Frame // the outermost function below it that prepares
-	fixed    bool         // the source says that the call's arguments are the same each time
+	fixed    bool         // the source says that what is prepared is the same each time
 }
 
 // findRepeatedWork finds preparation that is repeated from the same input: an expression, query,
@@ -104,10 +115,15 @@ func findRepeatedWork(a *account) []Finding {
 			continue
 		}
 		fixed, known := a.lines.FixedCall(w.owner, calledAs(w.call))
+		if known && !fixed && isText(w.call) {
+			fixed = a.lines.FixedReceiver(w.owner, calledAs(w.call))
+		}
 		switch {
 		case known && fixed:
 			w.fixed = true
-		case known && (a.share(w.spent) < computedShare || a.lines.PassesOn(w.owner, calledAs(w.call))):
+		case known && a.share(w.spent) < computedShare:
+			continue
+		case known && a.lines.PassesOn(w.owner, calledAs(w.call)):
 			continue
 		case a.share(used[w.owner.Func+" "+module(w.prepares)]) < usedShare:
 			continue
@@ -151,12 +167,12 @@ func (w *work) finding(a *account) Finding {
 	f.Evidence["same_arguments"] = w.fixed
 	f.Detail = fmt.Sprintf("%s has %s prepare its input each time, which takes %s of the CPU time", w.owner.Place(), stack.ShortName(w.prepares.Func), terminal.Percent(a.share(w.spent)))
 	if w.fixed {
-		f.Detail += "; the arguments of the call are the same each time."
+		f.Detail += "; what is prepared is the same each time."
 	} else {
 		f.Detail += ", and then uses the result."
 	}
 	f.Remedy = Remedy{
-		Text: fmt.Sprintf("Call %s once for each input and keep its result: at the program's start, or in a map by the input. Look in package %s for a function that prepares and one that runs what was prepared.",
+		Text: fmt.Sprintf("Call %s once for each input and keep its result: at the program's start, or in a map by the input. Look in package %s for a function or an option that prepares, and one that runs what was prepared.",
 			stack.ShortName(w.prepares.Func), w.prepares.Package),
 		Snippet: "- out, err := engine.Run(text, input)  // prepares text each time\n+ program, err := engine.Compile(text)  // once\n+ out, err := program.Run(input)",
 	}
@@ -168,8 +184,9 @@ func (w *work) finding(a *account) Finding {
 	return f
 }
 
-// initialises reports whether a function runs once, before main.
+// initialises reports whether a function runs once, before main. A function literal in an init may
+// run later.
 func initialises(f *stack.Frame) bool {
-	name := source.DeclaredName(f.Func)
-	return name == "init" || strings.HasPrefix(name, "init.") || strings.HasPrefix(f.Func, "runtime.doInit")
+	name := f.Func[len(f.Package):]
+	return name == ".init" || strings.HasPrefix(name, ".init.") && !strings.Contains(name, ".func") || strings.HasPrefix(f.Func, "runtime.doInit")
 }

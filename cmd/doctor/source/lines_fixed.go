@@ -21,13 +21,34 @@ func (l *Lines) FixedCall(at *stack.Frame, callee string) (fixed, known bool) {
 		if !ok || calledName(call) != callee || len(call.Args) == 0 {
 			return
 		}
+		args := call.Args
+		if call.Ellipsis.IsValid() && len(args) > 1 {
+			args = args[:len(args)-1] // parameters of what the others say
+		}
 		all := true
-		for _, arg := range call.Args {
+		for _, arg := range args {
 			all = all && fixedExpression(arg, locals)
 		}
 		fixed, known = fixed || all, true
 	})
 	return fixed, known
+}
+
+// FixedReceiver reports whether a line calls a method of a value that is the same each time, or an
+// element of a table that is.
+func (l *Lines) FixedReceiver(at *stack.Frame, callee string) (fixed bool) {
+	innermost := l.innermost(at)
+	if innermost == nil {
+		return false
+	}
+	locals := localNames(innermost)
+	l.on(at, func(n ast.Node) {
+		if call, ok := n.(*ast.CallExpr); ok && calledName(call) == callee {
+			method, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+			fixed = fixed || ok && fixedExpression(method.X, locals)
+		}
+	})
+	return fixed
 }
 
 // PassesOn reports whether a line calls a function with a plain variable of the innermost function:
@@ -47,6 +68,48 @@ func (l *Lines) PassesOn(at *stack.Frame, callee string) (passes bool) {
 			name, ok := ast.Unparen(arg).(*ast.Ident)
 			passes = passes || ok && locals[name.Name]
 		}
+	})
+	return passes
+}
+
+// PassesResult reports whether a line calls a function with the address of a variable, such as
+// json.Unmarshal(data, &v), and the innermost function then passes the variable to a method, to
+// another package, or to a function in a variable. Then its type is not for the user to choose.
+func (l *Lines) PassesResult(at *stack.Frame, callee string) (passes bool) {
+	innermost := l.innermost(at)
+	if innermost == nil {
+		return false
+	}
+	filled := map[string]bool{}
+	var filling *ast.CallExpr
+	l.on(at, func(n ast.Node) {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || calledName(call) != callee {
+			return
+		}
+		filling = call
+		for _, arg := range call.Args {
+			if address, ok := ast.Unparen(arg).(*ast.UnaryExpr); ok && address.Op == token.AND {
+				if name, ok := address.X.(*ast.Ident); ok {
+					filled[name.Name] = true
+				}
+			}
+		}
+	})
+	locals := localNames(innermost)
+	ast.Inspect(innermost, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || call == filling {
+			return true
+		}
+		if name, ok := call.Fun.(*ast.Ident); ok && !locals[name.Name] {
+			return true // The user's own function, or one of the language.
+		}
+		for _, arg := range call.Args {
+			name, ok := ast.Unparen(arg).(*ast.Ident)
+			passes = passes || ok && filled[name.Name]
+		}
+		return true
 	})
 	return passes
 }

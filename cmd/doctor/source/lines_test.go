@@ -49,6 +49,17 @@ func handle(w writer) error {
 		}
 	}()
 	use(compile(w)) // varies
+	var mine, theirs, given any
+	decode(w, &mine) // mine
+	use(mine)
+	decode(w, &theirs) // theirs
+	w.program.Eval(theirs)
+	filter := w.filter
+	decode(w, &given) // given
+	filter(given)
+	rows(texts[1], w...) // spread
+	w.ask(1)             // receiver of the call
+	pattern.ask(1)       // fixed receiver
 	text := "a"
 	each(func(i int) []point {
 		use(compile(text)) // captured
@@ -85,6 +96,9 @@ func TestLines(t *testing.T) {
 		"returns nothing": (*Lines).ReturnsNothing,
 		"sends":           func(l *Lines, f *stack.Frame) (bool, bool) { return l.Sends(f), true },
 		"passes on":       func(l *Lines, f *stack.Frame) (bool, bool) { return l.PassesOn(f, "compile"), true },
+		"passes result":   func(l *Lines, f *stack.Frame) (bool, bool) { return l.PassesResult(f, "decode"), true },
+		"fixed rows":      func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedCall(f, "rows") },
+		"fixed receiver":  func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedReceiver(f, "ask"), true },
 		"fixed":           func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedCall(f, "compile") },
 	}
 	for _, c := range []struct {
@@ -116,6 +130,12 @@ func TestLines(t *testing.T) {
 		{"fixed", handle + ".func3", "mixed", false, true},
 		{"fixed", handle + ".func3", "indexed", true, true},
 		{"fixed", read, "grows", false, false},
+		{"fixed rows", handle, "spread", true, true},
+		{"fixed receiver", handle, "receiver of the call", false, true},
+		{"fixed receiver", handle, "fixed receiver", true, true},
+		{"passes result", handle, "mine", false, true},
+		{"passes result", handle, "theirs", true, true},
+		{"passes result", handle, "given", true, true},
 		{"passes on", handle, "varies", true, true},
 		{"passes on", handle + ".func3", "captured", false, true},
 		{"passes on", handle + ".func3", "indexed", false, true},
