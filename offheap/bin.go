@@ -111,21 +111,21 @@ func (b *bin) shape(size uintptr) {
 	b.blocks = uint32(bytes / size)
 }
 
-// inUse is the bytes of a bin's blocks that are in use.
+// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock.
 func (h *heap) inUse(b *bin) int64 {
-	n := b.out.Load()
 	if b.size == 0 {
-		return n
+		return b.out.Load()
 	}
 	if b.slabs.Load() == 0 {
 		return 0 // Most bins have none. A program with thousands of Locals has as many slots to add.
 	}
+	n := int(b.out.Load()) // The low word: on 32-bit systems the counts of slots wrap around.
 	if b.id < nullBin {
 		for _, c := range *h.active.Load() {
 			n += c.bins[b.id].outstanding()
 		}
 	}
-	return n * int64(b.size)
+	return int64(n) * int64(b.size)
 }
 
 // groups is the number of groups in a slab, 0 for large blocks.

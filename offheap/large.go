@@ -1,6 +1,7 @@
 package offheap
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
@@ -25,7 +26,15 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 			sp.state.Store(spanLarge)
 		})
 	}
+	runs := h.purge.runs.Load()
 	sp, dirty, err := take()
+	if errors.Is(err, ErrOutOfMemory) { // A limit counts blocks in use, whatever a purge has in hand.
+		h.purge.mu.Lock()
+		if runs%2 != 0 || h.purge.runs.Load() != runs {
+			sp, dirty, err = take()
+		}
+		h.purge.mu.Unlock()
+	}
 	if err != nil && h.worthFlushing(b, uintptr(count)*granule+max(align, granule)-granule, err) {
 		h.flushPs()
 		sp, dirty, err = take()

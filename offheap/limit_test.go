@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -133,6 +134,75 @@ func TestRoomIsNeverRefused(t *testing.T) {
 					t.Errorf("%d of %d requests are refused, though the limit leaves room for all", n, workers*rounds)
 				}
 			})
+		}
+	}
+}
+
+// refusals is the number of requests for blocks of n bytes that are refused. Goroutines make the requests,
+// and have no more than so many blocks at a time; other goroutines free them.
+func refusals(h *heap, q request, n, atOnce int) int64 {
+	var refused atomic.Int64
+	room, full := make(chan bool, atOnce), make(chan uintptr, atOnce)
+	for range atOnce {
+		room <- true
+	}
+	var makers, takers sync.WaitGroup
+	for range 4 {
+		makers.Go(func() {
+			for range 4000 {
+				<-room
+				if b, err := h.allocBytes("Alloc", n, q); err == nil {
+					full <- addrOf(b)
+				} else {
+					refused.Add(1)
+					room <- true
+				}
+			}
+		})
+		takers.Go(func() {
+			for addr := range full {
+				h.freeSlow(addr, nil, "Free")
+				room <- true
+			}
+		})
+	}
+	makers.Wait()
+	close(full)
+	takers.Wait()
+	return refused.Load()
+}
+
+// TestRoomOfPs: a limit leaves room for all blocks, and there are as many slabs as it allows. Some Ps have
+// the free blocks, and requests on others, each of which takes these back, are as many as the Ps.
+func TestRoomOfPs(t *testing.T) {
+	needOwnMemory(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
+	for _, n := range []int{1000, 4096, 32 << 10} {
+		h := releasedHeap(t, &vmem.Fake{})
+		b := h.bin(h.plain, sizeclass.Of(uintptr(n)))
+		const slabs = 16
+		h.SetLimit(slabs*int64(b.granules)*granule + 100)
+		if refused := refusals(h.heap, h.request(8, false), n, slabs*int(b.blocks)-8); refused != 0 {
+			t.Errorf("%d requests of %d bytes are refused, though the limit leaves room for all", refused, n)
+		}
+	}
+}
+
+// TestRoomOfEmptySlabs: a limit leaves room for one slab. While a goroutine gives it back, because all of
+// its blocks are free, another one needs it.
+func TestRoomOfEmptySlabs(t *testing.T) {
+	needOwnMemory(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	for _, n := range []int{4096, 64 << 10} {
+		h := releasedHeap(t, &vmem.Fake{})
+		for h.nfast < nullBin { // Bins with slots keep a slab.
+			h.bin(h.newKind(nil, nil), 0)
+		}
+		q := request{kind: h.newKind(nil, nil), align: 8}
+		b := h.bin(q.kind, sizeclass.Of(uintptr(n)))
+		h.SetLimit(int64(b.granules)*granule + 100)
+		if refused := refusals(h.heap, q, n, 3); refused != 0 {
+			t.Errorf("%d requests of %d bytes are refused, though the limit leaves room for all", refused, n)
 		}
 	}
 }

@@ -67,12 +67,15 @@ func (h *heap) closeLocal(id int) {
 
 // emptySlot checks everything of a slot in. Its holder calls it, not pinned.
 func (h *heap) emptySlot(b *bin, s *slot) {
-	group, cur := s.leave(h), s.cur
+	cur := s.cur
 	s.cur, s.miss = 0, 0
 	s.setLeft(0)
 	s.drawn = undrawn
-	b.out.Add(s.out)
+	h.mu.Lock() // No sum of the counts misses what moves, or has it twice.
+	group := s.leave(h)
+	b.out.Add(int64(int(s.out)))
 	s.out = 0
+	h.mu.Unlock()
 	if group != 0 {
 		h.afterFree(group)
 	}

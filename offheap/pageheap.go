@@ -17,25 +17,13 @@ func (g granuleRange) bytes() uintptr { return uintptr(g.n) * granule }
 // allocSpan makes a span of n granules for bin b and shows it in the page map. words is how many
 // group words follow the record; setup writes them before anyone sees the span. dirty lists what
 // of the span may hold old data. The caller calls tellGrowth once it holds no lock.
-func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(*span)) (*span, dirtyRuns, error) {
-	try := func() (*span, dirtyRuns, error) {
-		var dirty dirtyRuns
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		s, err := h.allocSpanLocked(b, n, align, words, setup, &dirty)
-		return s, dirty, err
-	}
-	runs := h.purge.runs.Load()
-	s, dirty, err := try()
-	if err != nil && !(b.size == 0 && errors.Is(err, ErrLimit)) { // A limit counts the large blocks in use.
-		// No request can get memory that a purge has in hand: a request that failed meanwhile may
-		// find room when it is over.
-		h.purge.mu.Lock()
-		if runs%2 != 0 || h.purge.runs.Load() != runs {
-			s, dirty, err = try()
-		}
-		h.purge.mu.Unlock()
-	}
+//
+// No request can get memory that a purge has in hand: one that failed meanwhile may find room when it is
+// over.
+func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(*span)) (s *span, dirty dirtyRuns, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s, err = h.allocSpanLocked(b, n, align, words, setup, &dirty)
 	return s, dirty, err
 }
 

@@ -219,13 +219,13 @@ func (s slabServer) stats() Stats {
 	h := s.h
 	byPurpose := map[*purposeState]int64{}
 	var st Stats
+	h.mu.Lock()
 	for _, b := range *h.bins.Load() {
 		n := h.inUse(b)
 		byPurpose[b.kind.purpose] += n
 		st.InUse += n
 	}
 	st.Limit, st.LocalsDropped = h.limit.Load(), h.localsDropped.Load()
-	h.mu.Lock()
 	var used int64
 	for i := range int(h.nregions.Load()) {
 		used += int64(h.regions[i].used.Load())

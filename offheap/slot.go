@@ -15,9 +15,12 @@ import (
 // and store one costs less. Others read all of it and use the mask alone, which even a 32-bit
 // processor stores at once.
 //
+// For the same reason the count of blocks is a word, which wraps around on 32-bit systems.
+//
 // It is one cache line on 64-bit systems.
 type slot struct {
-	out   int64   // Blocks that left through this slot, less those that came back; see bin.out.
+	out   uintptr // Blocks that left through this slot, less those that came back, in two's complement; see bin.out.
+	_     [8 - ptrSize]byte
 	base  uintptr // Address of the group's first block, 0 for none.
 	word  uintptr // Address of its word.
 	state uint64  // Low half: its free blocks, see mask. High half: the count less one, see left.
@@ -117,7 +120,7 @@ func (s *slot) checkOut(h *heap, sp *span, g uint32, v uint64, more uint32, hold
 	s.base, s.word, s.last = sp.groupBase(g), sp.word(g), sp.last(g)
 	s.setMask(take | more)
 	if unsafex.CAS64(s.word, v, withHolder(v, holder)|uint64(freeBits(v)&^take)) {
-		s.out += int64(bits.OnesCount32(take))
+		s.out += uintptr(bits.OnesCount32(take))
 		if take != 0 {
 			sp.wake(h, g)
 		}
@@ -135,7 +138,7 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 		if m := freeBits(v); m != 0 {
 			s.setMask(m)
 			if unsafex.CAS64(s.word, v, v&^groupBits+versionOne) {
-				s.out += int64(bits.OnesCount32(m))
+				s.out += uintptr(bits.OnesCount32(m))
 				sp := h.spanOf(s.base)
 				sp.wake(h, sp.groupAt(s.word))
 				return true, 0
@@ -157,7 +160,7 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 
 // checkIn gives the group, which lies in sp, back. The slot does not change.
 func (s *slot) checkIn(sp *span) {
-	s.out -= int64(bits.OnesCount32(s.mask()))
+	s.out -= uintptr(bits.OnesCount32(s.mask()))
 	if m := checkIn(s.word, s.mask()); m == sp.mask(sp.groupAt(s.word)) {
 		s.fulls++
 	}
@@ -201,6 +204,6 @@ func (s *slot) heldMask(w uintptr) (uint32, bool) {
 }
 
 // outstanding is the blocks that left through the slot and are not in it.
-func (s *slot) outstanding() int64 {
-	return atomic.LoadInt64(&s.out) - int64(bits.OnesCount32(uint32(atomic.LoadUint64(&s.state))))
+func (s *slot) outstanding() int {
+	return int(atomic.LoadUintptr(&s.out)) - bits.OnesCount32(uint32(atomic.LoadUint64(&s.state)))
 }

@@ -15,8 +15,8 @@ import (
 //     again as an ordinary one.
 //  3. The current slab has no blocks left. supply finds another one in the bin's list or makes one
 //     and makes it the holder's current slab, and the allocation begins again.
-//  4. If supply fails because of a limit or the end of memory, flushPs takes back the blocks that Ps
-//     hold, if that can help, and the allocation begins again, once.
+//  4. If a limit or the end of memory is in the way, supplyAlone takes back the blocks that Ps hold, if
+//     that can help, and takes a single block.
 //
 // A holder without slots gets them first. If there is no memory for slots, and for bins without
 // slots, allocUnslotted takes a single block from a slab. Nothing is called while the holder is
@@ -25,7 +25,7 @@ import (
 //go:noinline
 func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 	l := q.local
-	for flushed, refused := false, false; ; {
+	for refused := false; ; {
 		pin, id, c := h.enter(l)
 		if c == nil || b.id >= nullBin {
 			leave(pin, l)
@@ -33,13 +33,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 			if b.id < nullBin && (l != nil || id < maxPs) && h.makeCache(id) == nil {
 				continue
 			}
-			addr, err := h.allocUnslotted(b, q)
-			if err != nil && !flushed && h.worthFlushing(b, uintptr(b.granules)*granule, err) {
-				h.flushPs()
-				flushed = true
-				continue
-			}
-			return addr, err
+			return h.allocUnslotted(b, q)
 		}
 		s := &c.bins[b.id]
 		s.start(b)
@@ -65,13 +59,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 		if f.sampled {
 			continue
 		}
-		addr, err := h.supply(b, l, f.done, true)
-		if err != nil && !flushed && h.worthFlushing(b, uintptr(b.granules)*granule, err) {
-			h.flushPs()
-			flushed = true
-			continue
-		}
-		if err != nil || addr != 0 {
+		if addr, err := h.supply(b, l, f.done, true); err != nil || addr != 0 {
 			return addr, err
 		}
 	}
@@ -81,39 +69,51 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 // holder's, in place of done, which the holder has used up; or else, or if the limits leave no room
 // for so much, it returns one block. The address can be 0 without an error: then the caller tries
 // again.
-//
-// A slab that is in no list and in no slot is some goroutine's in hand. Others do not see its free
-// blocks. So a request that fails waits until no slab of b is in hand, and looks again.
 func (h *heap) supply(b *bin, l *Local, done uintptr, whole bool) (addr uintptr, err error) {
 	b.inHand.RLock()
 	h.uninstall(b, l, done)
 	sp, one, err := h.slab(b, whole)
-	if err == nil {
-		addr = h.deliver(b, l, sp, one)
+	switch {
+	case err != nil:
+	case one:
+		addr = h.takeShared(b, sp)
+	default:
+		h.install(b, l, sp)
 	}
 	b.inHand.RUnlock()
-	h.tellGrowth()
-	if err == nil {
-		return addr, nil
+	if err != nil {
+		addr, err = h.supplyAlone(b, err)
 	}
+	h.tellGrowth()
+	return addr, err
+}
+
+// supplyAlone takes one block for a request of b that failed with the error. The address can be 0
+// without an error.
+//
+// A slab that is in no list and in no slot is in hand: a goroutine is about to use it, or the purge has
+// claimed its free blocks. Others do not see these. So supplyAlone waits until no slab of b is in hand,
+// and keeps it so until the request is served or refused: no other request takes what a flush gives
+// back.
+func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
+	h.purge.mu.Lock()
+	defer h.purge.mu.Unlock()
 	b.inHand.Lock()
 	defer b.inHand.Unlock()
-	if sp, one, _ := h.listed(b, whole); sp != nil {
-		return h.deliver(b, l, sp, one), nil
+	if sp, _, _ := h.listed(b, false); sp != nil {
+		return h.takeShared(b, sp), nil
 	}
 	if addr := h.takeTwins(b); addr != 0 {
 		return addr, nil
 	}
-	return 0, err
-}
-
-// deliver makes a current slab the holder's, or takes one block of it.
-func (h *heap) deliver(b *bin, l *Local, sp *span, one bool) uintptr {
-	if one {
-		return h.takeShared(b, sp)
+	if h.worthFlushing(b, uintptr(b.granules)*granule, err) {
+		h.flushPs()
 	}
-	h.install(b, l, sp)
-	return 0
+	sp, _, err := h.slab(b, false) // Without a flush, too: a P may have given blocks back meanwhile.
+	if err != nil {
+		return 0, err
+	}
+	return h.takeShared(b, sp), nil
 }
 
 // slab is a current slab with free blocks: a listed one or a new one. If one is true, the limits
@@ -278,23 +278,23 @@ func (h *heap) settle(sp *span) {
 	}
 }
 
-// retire gives a slab back to the page heap if all its blocks are free and no holder has any.
+// retire gives a slab back to the page heap if all its blocks are free and no holder has any. It holds
+// the bin's lock to the end: a request that does not find the slab in the list finds its bytes free.
 //
 // A full count says just that once no holder has the slab as its current one: a group leaves the
 // count before its holder lets go of the slab, and no other holder checks out a group whose blocks
 // are all free. Only the purge claims groups of such a slab; freeSpan detects that.
 func (h *heap) retire(b *bin, sp *span) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	state := sp.state.Load()
 	if sp.bin != b.id || (state != spanListed && state != spanUnlisted) || !sp.allFree() {
-		b.mu.Unlock()
 		return
 	}
 	if state == spanListed {
 		b.remove(sp)
 	}
 	sp.state.Store(spanDead)
-	b.mu.Unlock()
 	if b.kind.verify {
 		h.inspectFree(sp, sp.base, sp.base+uintptr(sp.blocks)*uintptr(sp.size))
 	}
