@@ -124,6 +124,13 @@ func (b *bump) retire() {
 	}
 }
 
+// shut makes the fast paths find the current chunk full.
+func (b *bump) shut() {
+	if c := b.chunk; c != &noChunk {
+		c.limit = 0
+	}
+}
+
 // moreLarge leaves the current chunk to smaller blocks.
 func (b *bump) moreLarge(n uintptr) (*chunk, error) {
 	at := &b.spareLarge

@@ -146,14 +146,14 @@ func (v *value) block(id uint64) debugmode.Block {
 func (a *Arena) allocChunk(v *value) error {
 	var err error
 	if v.desc.flow == typedFlow || !a.debug.config.Poison && !sanitize.Enabled {
-		v.at, err = a.cut(v.desc, v.size, true)
+		v.at, err = a.cutApart(v.desc, v.size)
 		return err
 	}
 	room := fence + v.size + fence
 	if v.desc.flow == wordFlow {
 		room = (room + 7) &^ 7
 	}
-	p, err := a.cut(v.desc, room, true)
+	p, err := a.cutApart(v.desc, room)
 	if err != nil {
 		return err
 	}
@@ -163,6 +163,14 @@ func (a *Arena) allocChunk(v *value) error {
 		v.raiseFences()
 	}
 	return nil
+}
+
+// cutApart is cut for values that are kept apart. Afterwards the fast paths that need no slot find the
+// chunk full, those of Typed, String, Bytes and Map: the mode would not know their values.
+func (a *Arena) cutApart(d *typeDesc, size uintptr) (unsafex.Ptr, error) {
+	p, err := a.cut(d, size, true)
+	a.bumpFor(d).shut()
+	return p, err
 }
 
 // allocBlock puts a value in a block of offheap. offheap knows the type of the block if the type
