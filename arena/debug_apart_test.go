@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/checks/testenv"
+	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
 // finders are the functions that find a chunk without a slot of the arena. Each makes a value and
@@ -78,5 +79,35 @@ func testApartLater(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFarElements: no index of a slice in a freed value leads behind the inaccessible memory of its
+// tomb, however large the elements are.
+func TestFarElements(t *testing.T) {
+	testenv.MisusesMemory(t)
+	for _, words := range []string{"poison", "guard"} {
+		t.Run(words, func(t *testing.T) {
+			if inModes(t, words) {
+				testFarElements(t)
+			}
+		})
+	}
+}
+
+func testFarElements(t *testing.T) {
+	type holder struct {
+		near [][debugmode.TombReach]byte
+		far  [][debugmode.TombReach + 1]byte
+	}
+	a := NewArena()
+	h := New[holder](a)
+	h.near, h.far = make([][debugmode.TombReach]byte, 3), make([][debugmode.TombReach + 1]byte, 3)
+	a.Free()
+	if len(h.far) != 0 || cap(h.far) != 0 {
+		t.Errorf("a freed slice has %d elements of %d bytes, and room for %d", len(h.far), len(h.far[0]), cap(h.far))
+	}
+	if len(h.near) != 1 || fault(func() { sink = h.near[0][debugmode.TombReach-1] }) == nil {
+		t.Errorf("nothing happens at the end of the first of %d elements", len(h.near))
 	}
 }

@@ -126,13 +126,15 @@ func (s *spot) bury(p unsafex.Ptr, tomb uintptr) {
 }
 
 // buryText overwrites a slice or a string. Its length is less than the inaccessible memory
-// behind the tomb, so that no index leads elsewhere, and is not 0, so that a loop faults.
+// behind the tomb, so that no index leads elsewhere, and is not 0, so that a loop faults. If not even
+// one element fits there, it is 0 all the same: Go does not touch the beginning of an element before it
+// touches what lies far behind, as it does with the target of a pointer.
 func (s *spot) buryText(p unsafex.Ptr, tomb uintptr) {
 	length := unsafex.As[uintptr](unsafex.Add(p, wordSize))
 	if s.elem != 0 {
 		*length = min(max(*length, 1), max(1, tombReach/s.elem))
 	}
-	if tomb == 0 {
+	if tomb == 0 || s.elem > debugmode.TombReach {
 		*length = 0
 	}
 	put(p, unsafex.Pointer(tomb))

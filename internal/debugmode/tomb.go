@@ -15,6 +15,10 @@ const (
 	tombCount  = 1 << (10 + 8*(math.MaxUint>>63)) // windows that are reserved
 )
 
+// TombReach is how many bytes behind a tomb stand for it. What lies farther behind stands for another
+// tomb or, behind the last one, is other memory.
+const TombReach = tombWindow - tombFront
+
 // tombRange is an inaccessible range. When all of it is used, the oldest windows stand for
 // something new.
 type tombRange struct {
