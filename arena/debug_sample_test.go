@@ -99,3 +99,25 @@ func testSampleLongLived(t *testing.T) {
 		t.Errorf("%d values are guarded, want few of about 100, because arenas have nearly used their part", n)
 	}
 }
+
+// TestSampleFastAgain: a string that has reached a point takes the slow way. Those behind it, up to
+// the next point, take the fast way again, in the same chunk, too.
+func TestSampleFastAgain(t *testing.T) {
+	testenv.MisusesMemory(t)
+	if !inModes(t, "sample=1000,samplerate=0") {
+		return
+	}
+	a := NewArena()
+	defer a.Free()
+	String(a, strings.Repeat("x", firstWords/8))
+	for i := range 20 {
+		b := &a.bytes
+		b.look()
+		b.sample.left = 3
+		b.arm()
+		String(a, "abcd")
+		if want := min(b.chunk.size, b.used+b.sample.left-1); b.limit != want {
+			t.Fatalf("behind string %d, which reached a point, the fast way goes from %d to %d, want to %d", i, b.used, b.limit, want)
+		}
+	}
+}
