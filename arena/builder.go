@@ -21,7 +21,8 @@ import (
 // A Builder must not be copied after its first use; a copy panics at every use. An older copy that
 // is written over its original goes unnoticed: the next write may change a finished string. A
 // Builder whose arena was freed panics, too. So does one that was written to before the last Reset
-// of the arena, or after the checkpoint of a later Rewind, until its own Reset.
+// of the arena, or after the checkpoint of a later Rewind, until its own Reset. Len and Cap never
+// panic.
 //
 // [strings.Builder]: https://pkg.go.dev/strings#Builder
 type Builder struct {
@@ -65,17 +66,28 @@ func (b *Builder) checkSlow(op string) {
 	b.self, b.life = b, b.a.rec
 	how, now := b.life.since(b.grown)
 	if cap(b.buf) != 0 && how != "" {
-		panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was %s; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset and Rewind", b.life.name(), how, b.life.place()))
+		b.lost(op, how)
 	}
 	b.round = now
 }
 
-// use makes buf the Builder's, and notes when it got its memory.
-func (b *Builder) use(buf []byte) {
+// use makes buf the Builder's, and notes when it got its memory. It panics if another goroutine has
+// freed values of the arena since the last check.
+func (b *Builder) use(op string, buf []byte) {
 	if cap(buf) != cap(b.buf) {
-		b.grown = b.life.round.Load()
+		how, now := b.life.freedSince(b.round)
+		if how != "" {
+			b.lost(op, how)
+		}
+		b.round, b.grown = now, now
 	}
 	b.buf = buf
+}
+
+// lost panics because the arena has freed what was written.
+func (b *Builder) lost(op, how string) {
+	b.a.check(op)
+	panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was %s; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset and Rewind", b.life.name(), how, b.life.place()))
 }
 
 // String is the string written so far. It does not change when more is written. It panics if a write
@@ -129,7 +141,7 @@ func (b *Builder) grow(op string, n int) error {
 	if err != nil {
 		return err
 	}
-	b.use(buf)
+	b.use(op, buf)
 	return nil
 }
 
@@ -153,7 +165,7 @@ func (b *Builder) addSlow(op string, p []byte) error {
 		b.err = err
 		return err
 	}
-	b.use(buf)
+	b.use(op, buf)
 	return nil
 }
 

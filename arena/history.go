@@ -12,6 +12,7 @@ import (
 type history struct {
 	mu    sync.Mutex
 	begun uint64 // The round that the last Reset began.
+	freed uint64 // The round that the last Rewind began.
 	marks []period
 }
 
@@ -37,7 +38,8 @@ func (r *record) noteRewind(serial uint64) {
 	defer h.mu.Unlock()
 	n := sort.Search(len(h.marks), func(i int) bool { return h.marks[i].serial > serial })
 	h.marks = h.marks[:n]
-	h.marks[n-1].rewound = r.round.Add(1)
+	h.freed = r.round.Add(1)
+	h.marks[n-1].rewound = h.freed
 }
 
 // noteReset ends all that was made. Free does the same.
@@ -70,6 +72,28 @@ func (r *record) since(made uint64) (how string, now uint64) {
 	case made < h.begun:
 		how = "reset"
 	case n > 0 && made < h.marks[n-1].rewound:
+		how = "rewound"
+	}
+	return how, r.round.Load()
+}
+
+// freedSince says how the arena freed values since a round: "reset", "rewound", or "" if it freed
+// none. now is the round to note for memory that was taken in the meantime. In a shared arena another
+// goroutine may have begun rounds before and after that, so it is not known which of them made the memory.
+func (r *record) freedSince(round uint64) (how string, now uint64) {
+	if r.round.Load() == round {
+		return "", round
+	}
+	h := r.history.Load()
+	if h == nil { // As in since.
+		return "reset", r.round.Load()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case round < h.begun:
+		how = "reset"
+	case round < h.freed:
 		how = "rewound"
 	}
 	return how, r.round.Load()

@@ -146,17 +146,28 @@ func (m *Map[K, V]) checkSlow(op string) {
 	}
 	how, now := m.life.since(m.grown)
 	if how != "" { // Otherwise the arena may be in use, beside goroutines that look up.
-		m.a.check(op)
-		panic(misuse(op, useAfterReset, "on a Map of %s, which was %s since the Map was made or took more memory; the arena was made by %s: make a new Map with NewMap after each Reset and Rewind", m.life.name(), how, m.life.place()))
+		m.lost(op, how)
 	}
 	m.round.Store(now)
 }
 
-// tookMemory notes that memory which the arena has made now is the Map's. It panics if the arena
-// has freed the Map meanwhile.
+// tookMemory notes that memory which the arena has made since the last check is the Map's. It panics
+// if another goroutine has freed values of the arena meanwhile.
 func (m *Map[K, V]) tookMemory(op string) {
-	m.check(op)
+	if m.life.round.Load() != m.round.Load() {
+		how, now := m.life.freedSince(m.round.Load())
+		if how != "" {
+			m.lost(op, how)
+		}
+		m.round.Store(now)
+	}
 	m.grown = m.round.Load()
+}
+
+// lost panics because the arena has freed memory of the Map.
+func (m *Map[K, V]) lost(op, how string) {
+	m.a.check(op)
+	panic(misuse(op, useAfterReset, "on a Map of %s, which was %s since the Map was made or took more memory; the arena was made by %s: make a new Map with NewMap after each Reset and Rewind", m.life.name(), how, m.life.place()))
 }
 
 // stale panics because the table is not what the Map left in it.

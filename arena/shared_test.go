@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -309,4 +310,40 @@ func TestSharedMapGrowsMeanwhile(t *testing.T) {
 	m.tookMemory("Map.Set")
 	a.Reset(Keep)
 	mustPanic(t, "reset since the Map was made", func() { m.tookMemory("Map.Set") })
+}
+
+// TestSharedRewindMeanwhile: if another goroutine notes a checkpoint and rewinds to it, or resets the
+// arena, while a Map or a Builder takes memory, this memory may be freed. The Map and the Builder do
+// not take it for theirs.
+func TestSharedRewindMeanwhile(t *testing.T) {
+	for _, how := range []string{"rewound", "reset"} {
+		a := NewShared()
+		free := func(c Checkpoint) {
+			if how == "reset" {
+				a.Reset(Keep)
+			} else {
+				a.Rewind(c)
+			}
+		}
+		m := NewMap[string, *int](a, 1)
+		c := a.Checkpoint()
+		if _, err := m.newTable("Map.Set", 1, 8); err != nil {
+			t.Fatal(err)
+		}
+		free(c)
+		mustPanic(t, "Map.Set on a Map of arena "+fmt.Sprint(a.ID())+", which was "+how, func() { m.tookMemory("Map.Set") })
+
+		b := NewBuilder(a)
+		if err := b.WriteByte('a'); err != nil {
+			t.Fatal(err)
+		}
+		c = a.Checkpoint()
+		buf, err := appendTo("Builder.Write", a, b.buf, make([]byte, 100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		free(c)
+		mustPanic(t, "Builder.Write on a Builder that was written to before arena "+fmt.Sprint(a.ID())+" was "+how, func() { b.use("Builder.Write", buf) })
+		a.Free()
+	}
 }
