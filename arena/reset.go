@@ -50,6 +50,15 @@ func (a *Arena) each(f func(*bump)) {
 	}
 }
 
+// eachType calls f with the description of each type that has chunks of its own.
+func (a *Arena) eachType(f func(desc any)) {
+	for _, b := range a.typed {
+		if b.chunk != &noChunk || b.full != nil || b.large != nil || b.spare != nil || b.spareLarge != nil {
+			f(b.desc)
+		}
+	}
+}
+
 // A Mode decides the next owner of an arena's chunks after [Arena.Reset]: one of the constants below,
 // or the result of [KeepUpTo]. Reset panics if it gets any other negative number.
 type Mode int64

@@ -173,8 +173,12 @@ func (a *Arena) rewindShared(c Checkpoint) {
 
 func (a *Arena) statsShared() (s Stats) {
 	defer a.lockAll("Stats")()
+	types := make(map[any]bool)
 	for _, p := range a.parts {
 		p.addStats(&s)
+		p.eachType(func(desc any) { types[desc] = true })
 	}
+	s.Types = len(types)
+	s.Held = a.rec.held.Load() // Under the locks, so that it is the sum of the others.
 	return s
 }

@@ -347,3 +347,58 @@ func TestSharedRewindMeanwhile(t *testing.T) {
 		a.Free()
 	}
 }
+
+// TestSharedStatsAddUp: the figures are those of one moment, also while other goroutines make and free
+// values. A type counts once, whatever parts of the arena have values of it.
+func TestSharedStatsAddUp(t *testing.T) {
+	a := NewShared()
+	defer a.Free()
+	a.addPart()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	var over atomic.Bool
+	wg.Go(func() {
+		defer over.Store(true)
+		for range 5000 {
+			New[node](a)
+			MakeSlice[int64](a, 1000, 1000)
+			a.Reset(GiveBack)
+			runtime.Gosched() // Go for js never preempts a goroutine.
+		}
+	})
+	for !over.Load() {
+		if s := a.Stats(); s.Retained < 0 || s.InUse < 0 || s.Types > 1 {
+			t.Fatalf("%+v", s)
+		}
+		runtime.Gosched()
+	}
+}
+
+// TestStatsTypes: Stats counts the types that have chunks, and each of them once.
+func TestStatsTypes(t *testing.T) {
+	chunked(t)
+	for _, k := range kinds {
+		if !k.pointers {
+			continue
+		}
+		a := k.make()
+		parts := []*Arena{a}
+		if a.kind == kindShared {
+			a.addPart()
+			parts = nil
+			for _, p := range a.parts {
+				parts = append(parts, &p.Arena)
+			}
+		}
+		for _, p := range parts {
+			New[node](p)
+		}
+		if s := a.Stats(); s.Types != 1 || s.Chunks != len(parts) {
+			t.Errorf("%s: a value in each of %d parts: %+v", k.name, len(parts), s)
+		}
+		if a.Reset(GiveBack); a.Stats() != (Stats{}) {
+			t.Errorf("%s: after Reset: %+v", k.name, a.Stats())
+		}
+		a.Free()
+	}
+}

@@ -31,8 +31,9 @@ func (a *Arena) Stats() Stats {
 		s = a.statsShared()
 	} else {
 		a.addStats(&s)
+		a.eachType(func(any) { s.Types++ })
+		s.Held = a.rec.held.Load()
 	}
-	s.Held = a.rec.held.Load()
 	if a.rec.kind == kindHeap || a.rec.kind.offHeap() && a.debug.apart() {
 		s.InUse = s.Held
 	}
@@ -41,7 +42,6 @@ func (a *Arena) Stats() Stats {
 }
 
 func (a *Arena) addStats(s *Stats) {
-	s.Types += len(a.typed)
 	s.InUse += a.debug.bytes()
 	a.each(func(b *bump) {
 		if b.chunk != &noChunk {
