@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/doctor/source"
@@ -122,6 +123,11 @@ func (s *site) calledByUser() bool {
 		}
 	}
 	return s.at.User
+}
+
+// belowUser reports whether a function of the user's leads to the site.
+func (s *site) belowUser() bool {
+	return slices.ContainsFunc(s.frames, func(f *stack.Frame) bool { return f.User })
 }
 
 // library is the first function on the site's stack that belongs to a package of others, or to the

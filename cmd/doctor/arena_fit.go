@@ -54,7 +54,7 @@ func (a *account) arenaUnit(g group) (u unit, why string) {
 		if a.cost(s) < mainSite*all {
 			continue
 		}
-		if a.leaves(s) {
+		if a.leaves(s, u) {
 			return u, "values are handed to other goroutines, or to a pool, at " + s.at.Place()
 		}
 	}
@@ -90,11 +90,16 @@ func (a *account) loopOf(g group, u unit) (unit, string) {
 	return u, ""
 }
 
-// leaves reports whether a site's values are seen to leave the function for good: by the source of
-// its line, or by what the compiler says of it.
-func (a *account) leaves(s *site) bool {
-	if a.lines.Sends(s.at) {
-		return true
+// leaves reports whether a site's values are seen to leave the unit for good: by the source of its
+// line, and of the lines that call it up to the unit, or by what the compiler says of it.
+func (a *account) leaves(s *site, u unit) bool {
+	for _, f := range s.frames {
+		if f.User && a.lines.Sends(f) {
+			return true
+		}
+		if f.Func == u.fn {
+			break
+		}
 	}
 	if m := a.sources(); m != nil && s.at.User {
 		reason := m.EscapeReason(a.src.ctx, s.at, source.KindOf(s.entries))

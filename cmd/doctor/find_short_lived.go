@@ -190,7 +190,7 @@ func arenaRemedy(u unit) Remedy {
 
 func findRecycledType(a *account) (found []Finding) {
 	for _, g := range a.shortGroups(wayPool) {
-		if !slices.ContainsFunc(g.sites, (*site).calledByUser) {
+		if !slices.ContainsFunc(g.sites, (*site).belowUser) {
 			continue // The code of others would have to get its objects from the pool.
 		}
 		t := a.sum(g.sites)
