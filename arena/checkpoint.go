@@ -130,7 +130,7 @@ func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 
 func (b *bump) rewind(m *mark) {
 	b.look()
-	if b.chunk != m.chunk {
+	if b.chunk != m.chunk || b.full != m.full { // Under a debug mode no chunk is current after a Rewind.
 		b.retire()
 		b.emptyUntil(&b.full, m.end(), &b.spare)
 		b.full = m.full

@@ -82,6 +82,29 @@ func testApartLater(t *testing.T) {
 	}
 }
 
+// TestApartRewindTwice: a Rewind to an earlier checkpoint gives up the chunks that a Rewind to a later
+// one has closed.
+func TestApartRewindTwice(t *testing.T) {
+	for _, words := range []string{"poison", "guard"} {
+		t.Run(words, func(t *testing.T) {
+			if !inModes(t, words) {
+				return
+			}
+			a := NewArena()
+			defer a.Free()
+			first := a.Checkpoint()
+			New[node](a)
+			second := a.Checkpoint()
+			New[node](a)
+			a.Rewind(second)
+			a.Rewind(first)
+			if s := a.Stats(); s.InUse != 0 || s.Chunks != 0 {
+				t.Errorf("after both: %+v", s)
+			}
+		})
+	}
+}
+
 // TestFarElements: no index of a slice in a freed value leads behind the inaccessible memory of its
 // tomb, however large the elements are.
 func TestFarElements(t *testing.T) {
