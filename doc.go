@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package freehold has the parts that all packages of freehold share: their modes, their totals,
 // and Go's memory limit.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package alloctest is a conformance suite for allocators of byte blocks: it runs an [Allocator]
 // against the contract below and against a naive model.
 //

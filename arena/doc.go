@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package arena allocates values of any Go type that are allocated one by one and freed together.
 //
 // # Model

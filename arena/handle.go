@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package arena
 
 // noCopy makes `go vet` report copies of the struct that has it as a field.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package arena
 
 // Update makes f(old, ok) the value of key, where old is the present value and ok says whether there

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package expvarstats publishes freehold's figures as one expvar variable: off-heap memory, its
 // purposes and limits, and arenas.
 //

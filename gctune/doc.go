@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gctune sets GOMEMLIMIT and GOGC so that a Go program stays within the memory of its
 // control group or machine.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gctune
 
 // gogc sets GOGC by the policy, unless the program or the environment has chosen a value.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package httparena gives each HTTP request an arena, which ends with its handler.
 //
 //	mux.Handle("/search", httparena.Handler(http.HandlerFunc(search), httparena.Options{}))

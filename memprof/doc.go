@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package memprof writes a profile of a program's memory outside the Go heap, by place of
 // allocation, in the format of pprof.
 //

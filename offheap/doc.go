@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package offheap allocates single blocks of memory outside the Go heap, which the garbage
 // collector neither scans nor waits for.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package offheap
 
 // noCopy makes go vet report copies of a struct that has a field of this type.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package offheap
 
 // A parcel is something that was allocated, with a pattern in it. TestEverything hands parcels

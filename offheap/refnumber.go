@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package offheap
 
 // RefBits is the number of bits in the number of a Ref ([Ref.Uint64]). The bits from RefBits on are

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package slogleaks writes a report of memory that was not freed to a structured logger.
 //
 //	defer slogleaks.Log(context.Background(), slog.Default())

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package arrowmem gives Apache Arrow buffers outside the Go heap.
 //
 //	allocator := arrowmem.NewAllocator(arrowmem.Options{})

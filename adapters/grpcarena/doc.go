@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package grpcarena gives each call of a gRPC server an arena, which ends when the reply is
 // written.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package grpcmem gives gRPC message buffers outside the Go heap.
 //
 //	pool := grpcmem.NewPool(grpcmem.Options{})

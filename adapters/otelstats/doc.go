@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package otelstats gives freehold's figures to OpenTelemetry: off-heap memory, its purposes and
 // limits, and arenas.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package promstats is a Prometheus collector of freehold's figures: off-heap memory, its purposes
 // and limits, and arenas.
 //

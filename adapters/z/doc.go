@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package z has the allocation functions of ristretto's package z on freehold's off-heap memory.
 //
 // # Model

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bench measures ways of allocating memory against each other, each in a process of its own.
 //
 // A [Workload] is a task with sizes; a [Contestant] is one way to do it. For every workload, size

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package compare measures whether a change made a program cheaper, with the interval of the ratio.
 //
 // Start with [Run], which takes two sides, A and B, from [Options] and returns a [Report]. A side

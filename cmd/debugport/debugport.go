@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package debugport reads the answers of a running Go program with net/http/pprof, expvar and the
 // like.
 //

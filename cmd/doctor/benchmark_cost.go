@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package doctor
 
 // A BenchmarkCost has the figures of a benchmark in the output of go test -bench. Figures are medians

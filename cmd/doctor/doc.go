@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package doctor says what Go's memory management costs a program, where that cost comes from, and
 // what would win it back.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package doctor
 
 // A LabelKey is a label of the CPU profile, which the program set with pprof.Do.

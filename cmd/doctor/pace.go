@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package doctor
 
 // A pace describes how often collections run, and the settings that decide it. All sizes are in

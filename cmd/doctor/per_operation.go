@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package doctor
 
 // A PerOperation is the cost of one operation of the program, such as a request. Unknown figures

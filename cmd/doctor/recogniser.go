@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package doctor
 
 // A recogniser knows one pattern. It sees the account alone, and returns findings with figures,

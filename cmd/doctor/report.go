@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package doctor
 
 // ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or

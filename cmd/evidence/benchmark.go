@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package evidence
 
 // A Benchmark has the results of one benchmark in the output of go test -bench, over all its runs.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package evidence reads the figures of Go programs about their memory: CPU and heap profiles,
 // values of runtime/metrics, and the trace of the collector.
 //

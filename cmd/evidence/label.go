@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package evidence
 
 // A Label names a label of the CPU profile, which a program sets with pprof.Do, or one of its values.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package evidence
 
 // prometheusMetrics are the names of Prometheus's Go client that have a counterpart in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 // exitUsage is the exit status for a wrong command line, and for each error without a status of its

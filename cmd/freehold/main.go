@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command freehold measures what memory costs on this machine.
 //
 //	freehold doctor   the collector's cost in a program, the lines that cause it, and the CPU that a change saves

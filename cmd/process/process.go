@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package process ends programs together with the processes that they started.
 //
 // On Unix that takes a process group. On other systems the functions reach the program alone.

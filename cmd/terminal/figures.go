@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The one place that decides how a figure is written: every table, verdict and finding asks here,
 // so that a figure looks the same wherever it stands.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package terminal writes for people: every verb of the command takes its figures, tables, colours
 // and progress lines from here.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package auto starts a tuner of package gctune before main, for programs that need only an import.
 //
 //	import _ "github.com/freehold-go/freehold/gctune/auto"

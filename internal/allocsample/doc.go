@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package allocsample decides which allocations off the heap are sampled, and keeps the records of
 // the sampled ones.
 //

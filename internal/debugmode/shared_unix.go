@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build darwin || freebsd || netbsd || openbsd || dragonfly || solaris || illumos
 
 package debugmode

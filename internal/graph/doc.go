@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package graph has facts about types and addresses that deep copies and audits of values need.
 //
 // It knows nothing of arenas. Its files:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package graph
 
 // This file lists struct types of the standard library that the rule of arena.DeepClone needs to

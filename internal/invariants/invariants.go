@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package invariants says whether the library checks its own state while it runs.
 //
 // The build tag invariants turns the checks on, and the race detector does. Each is a function

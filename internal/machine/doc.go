@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package machine reads what the operating system says about its memory, and measures what its
 // calls cost.
 //

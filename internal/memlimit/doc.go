@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package memlimit owns Go's soft memory limit on behalf of freehold: it is the one place where
 // bytes off the heap are taken from it.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package owner records for package offheap which of its blocks belong to arenas, a package above
 // it.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package percpu says which P (Go's scheduling slot, one for each core in use) runs the caller, and
 // keeps it there for a few instructions.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package realtime starts timers that tick in real time.
 //
 // A timer that is started in a bubble of testing/synctest belongs to the bubble: it follows the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sanitize reports allocations and frees to the sanitizers of C and to Go's race detector,
 // which cannot see them by themselves.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sizeclass is the table of size classes and the arithmetic on it.
 //
 // Classes are 16, 24, … 64 bytes, and from there eight to an octave up to [Max]: 72, 80, … 128,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package typeinfo has the facts that freehold needs about a type before it keeps values of it in
 // memory that the collector does not scan: whether it holds Go pointers, and in which field, and
 // whether it holds bools.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package unsafex is the only pointer arithmetic of freehold outside internal/vmem.
 //
 // Off-heap addresses travel through freehold as uintptr, because the memory behind them is never

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package vmem gets address space and pages from the operating system, and gives pages back.
 //
 // # Model

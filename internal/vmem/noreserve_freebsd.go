@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package vmem
 
 // mapNoReserve is not known to FreeBSD, which charges a mapping when it becomes writable.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package vmem
 
 // Secrecy says what [Memory.Secure] achieved for a range. What a system has no call for stays

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package jemalloc is offheap's interface over the C allocator jemalloc, for programs that must have that one.
 //
 // Without the build tag jemalloc, or without cgo, the package is empty, so only programs that ask

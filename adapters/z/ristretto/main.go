@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command ristretto copies the ristretto that a program uses, makes the copy allocate with freehold,
 // and replaces the module by the copy.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bound holds the physical bound: allocators written by hand for one task, over one mapping, without any check.
 //
 // General allocators are compared with them. Do not use them in programs: one wrong free corrupts

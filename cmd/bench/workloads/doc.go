@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package workloads holds the tasks of freehold bench, each in a file with its contestants and its bars.
 //
 // [All] returns them as a set for package bench to run. The functions named after a task

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pairs estimates the ratio of two quantities that were measured in pairs, such as the CPU
 // time of two programs that ran in turns.
 //

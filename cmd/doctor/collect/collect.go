@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package collect gathers evidence for the doctor: from files, a running program, a package's
 // benchmarks, a command, or the sample service.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package render writes a report of the doctor's: as text, as JSON, as SARIF, or as one page of
 // HTML.
 package render

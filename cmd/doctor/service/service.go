@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package service is a small service to try the doctor on: it decodes batches of orders in JSON,
 // groups them and encodes a summary.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package source reads the source of a profiled program: which expressions of a line allocate, why
 // the compiler put them on the heap, and how the fields of its structs lie in memory.
 //

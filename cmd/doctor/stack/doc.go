@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stack classifies the stacks of profiles: what used the CPU time, and whose code it was.
 //
 // Start with [NewTable], which makes the frames of one program, and [Table.Stacks], which returns

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package golden compares what tests of the command make with files in their folder testdata, and
 // with the flag -update writes these anew.
 package golden

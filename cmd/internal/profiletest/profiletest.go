@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package profiletest makes profiles for tests from stacks that are written down.
 package profiletest
 

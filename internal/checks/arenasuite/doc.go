@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package arenasuite is the conformance suite that every kind of arena passes: it runs the
 // functions of [Arena] against a contract and against a naive model.
 //

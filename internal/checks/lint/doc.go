@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lint holds the repository to its own rules, as a go test.
 //
 // # Model

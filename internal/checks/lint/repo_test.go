@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package lint
 
 import (
@@ -40,6 +42,7 @@ func TestRepository(t *testing.T) {
 		"UnsafeReasons": UnsafeReasons,
 		"Names":         Names,
 		"Marks":         Marks,
+		"Licences":      Licences,
 		"Modules":       Modules,
 		"Docs":          Docs,
 		"Twins":         Twins,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 // overflow is who catches an access behind a block or before it: a page at once, a canary when the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command misuse holds small programs that use freehold wrongly, says which debug mode or sanitizer
 // must catch each of them, and runs one.
 //

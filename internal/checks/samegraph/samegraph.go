@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package samegraph compares a graph of Go values with its copy.
 //
 // It is an oracle for tests of deep copies: it walks both graphs side by side, by package reflect

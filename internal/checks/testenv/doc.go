@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package testenv puts a test where the system refuses it something: a process of its own with
 // limits, a small disk, a machine that does not overcommit.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package trial holds what the conformance suites are made of: streams of operations, panics as
 // errors, and a test that notes failures.
 //

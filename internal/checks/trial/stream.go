@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package trial
 
 // A Stream is what remains of the bytes that drive a model.
