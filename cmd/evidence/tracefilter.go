@@ -72,12 +72,14 @@ func (f *TraceFilter) add(part []byte) {
 	}
 }
 
-// End completes the current line. Call it after the last Write.
+// End completes the current line. Call it after the last Write. The runtime writes a line piece by
+// piece, so a program that ends meanwhile leaves a part of one, which is dropped.
 func (f *TraceFilter) End() {
-	if IsTraceLine(f.line) {
-		f.trace = append(f.trace, f.line...)
-	} else {
+	switch {
+	case !IsTraceLine(f.line):
 		f.pass(f.line)
+	case bytes.HasSuffix(f.line, []byte("\n")) || traceLine.Match(f.line):
+		f.trace = append(f.trace, f.line...)
 	}
 	f.line, f.known = f.line[:0], false
 }

@@ -88,3 +88,16 @@ func feed(t *testing.T, f *TraceFilter, b []byte) {
 		t.Fatalf("%d, %v", n, err)
 	}
 }
+
+// TestTraceFilterCut: the runtime writes a line piece by piece, and the program may end meanwhile.
+func TestTraceFilterCut(t *testing.T) {
+	const whole = "gc 1 @0.008s 3%: 0.061+1.2+0.056 ms clock, 0.12+0.089/0.37/0.73+0.11 ms cpu, 3->4->1 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P"
+	for cut := len("gc 1 @"); cut <= len(whole); cut++ {
+		var f TraceFilter
+		feed(t, &f, []byte(whole[:cut]))
+		f.End()
+		if want := cut == len(whole); (len(f.Trace()) > 0) != want || len(f.Tail()) > 0 {
+			t.Errorf("%q: trace %q, rest %q", whole[:cut], f.Trace(), f.Tail())
+		}
+	}
+}
