@@ -222,7 +222,8 @@ func TestDeepCloneHandles(t *testing.T) {
 // TestHandlesAreListed holds handles against the types that the packages arena and offheap export.
 func TestHandlesAreListed(t *testing.T) {
 	// Values of these may be copied: none of them owns memory.
-	values := []string{"arena.Checkpoint", "arena.Typed", "offheap.Leak", "offheap.MisuseError", "offheap.Ref", "offheap.Typed"}
+	values := []string{"arena.Checkpoint", "arena.Typed", "offheap.AtomicRef", "offheap.Leak", "offheap.MisuseError", "offheap.Ref",
+		"offheap.SliceRef", "offheap.StringRef", "offheap.Typed"}
 	listed := map[string]bool{"arena.Map": true} // See inUse.
 	for _, name := range values {
 		listed[name] = true
