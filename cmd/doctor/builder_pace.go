@@ -104,7 +104,7 @@ func gogcOfGoal(live, roots, goal float64) float64 {
 }
 
 // commonGOGC are percentages that people set.
-var commonGOGC = []float64{5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 100, 120, 125, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1600, 2000}
+var commonGOGC = []float64{5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 120, 125, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1600, 2000}
 
 // blurredLive is by how many bytes the live heap may be off: what taking the profiles allocated, and
 // the sampling of a small heap.
