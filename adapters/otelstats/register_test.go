@@ -23,7 +23,7 @@ import (
 
 // A source is a registration with a reader that collects from it.
 type source struct {
-	reader       *sdk.ManualReader
+	reader       sdk.Reader
 	registration metric.Registration
 }
 
