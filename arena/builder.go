@@ -86,7 +86,7 @@ func (b *Builder) use(op string, buf []byte) {
 	b.buf = buf
 }
 
-// lost panics because the arena has freed what was written.
+// lost panics because the arena has freed the bytes that were written.
 func (b *Builder) lost(op, how string) {
 	b.a.check(op)
 	panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was %s; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset and Rewind", b.life.name(), how, b.life.place()))

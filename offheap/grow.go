@@ -163,7 +163,7 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 		}
 		return unsafex.Slice[T](addr, n, n), nil
 	}
-	from := uintptr(len(s)) * size // What is not zeroed ends here.
+	from := uintptr(len(s)) * size // Bytes from here on are zeroed.
 	if !q.zero {
 		from = q.n
 	}

@@ -119,12 +119,19 @@ type trace struct {
 // that do. What the code of others makes, by the standard library or itself, its caller cannot
 // leave out.
 func (s *site) calledByUser() bool {
-	for _, f := range s.frames {
-		if !f.Std && !f.Runtime {
-			return f.User
-		}
+	if f := beyondStd(s.frames); f != nil {
+		return f.User
 	}
 	return s.at.User
+}
+
+// beyondStd is the first function of a stack that is neither the standard library's nor the runtime's,
+// nil if there is none.
+func beyondStd(frames []*stack.Frame) *stack.Frame {
+	if i := slices.IndexFunc(frames, func(f *stack.Frame) bool { return !f.Std && !f.Runtime }); i >= 0 {
+		return frames[i]
+	}
+	return nil
 }
 
 // belowUser reports whether a function of the user's leads to the site.

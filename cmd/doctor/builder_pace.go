@@ -60,7 +60,8 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 }
 
 // smallGoal is the size in bytes of a heap's goal below which the sampled bytes in use, of which there
-// are fewer than 16 samples then, are a worse estimate of the live heap than the counters of allocation and collections.
+// are fewer than 16 samples then, are a worse estimate of the live heap than the counters of
+// allocation and collections.
 const smallGoal = 16 << 20
 
 // addSmallHeap replaces the size of a small live heap that the heap profile gives: by the goal less
@@ -103,7 +104,7 @@ func gogcOfGoal(live, roots, goal float64) float64 {
 	return (goal - live) / (live + roots) * 100
 }
 
-// commonGOGC are percentages that people set.
+// commonGOGC are percentages that people set, besides the default.
 var commonGOGC = []float64{5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 120, 125, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1600, 2000}
 
 // blurredLive is by how many bytes the live heap may be off: what taking the profiles allocated, and

@@ -83,12 +83,13 @@ func findJSON(a *account) []Finding {
 	}
 	var found []Finding
 	for _, u := range list {
+		if a.share(u.spent) < jsonShare || u.reflect < jsonReflection*u.spent {
+			continue
+		}
 		if u.anyTree() && a.lines.PassesResult(u.owner, calledAs(u.entry)) {
 			continue // A tree of any that others want; a struct would not do.
 		}
-		if a.share(u.spent) >= jsonShare && u.reflect >= jsonReflection*u.spent {
-			found = append(found, u.finding(a))
-		}
+		found = append(found, u.finding(a))
 	}
 	return ranked(found)
 }
@@ -153,7 +154,7 @@ func decodesAny(f *stack.Frame) bool {
 	return false
 }
 
-// anyTree reports whether what is decoded are mostly maps and slices of any.
+// anyTree reports whether the decoder mostly makes maps and slices of any.
 func (u *jsonUse) anyTree() bool { return u.any >= jsonAny*u.spent }
 
 // decoding reports whether the place decodes.

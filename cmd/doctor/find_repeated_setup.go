@@ -81,7 +81,10 @@ func knownSetups(a *account) []Finding {
 			return nil
 		}
 		owner, kind := stack.Caller(frames, i+1), setupOf(frames[i])
-		by, k := libraryOf(frames[i+1:]), key{owner: owner.Func, kind: kind}
+		by, k := beyondStd(frames[i+1:]), key{owner: owner.Func, kind: kind}
+		if by != nil && by.User {
+			by = nil
+		}
 		if by != nil {
 			k.by = by.Package
 		}
@@ -113,16 +116,6 @@ func knownSetups(a *account) []Finding {
 		}
 	}
 	return ranked(found)
-}
-
-// libraryOf is the first function of a stack that is neither the standard library's nor the runtime's,
-// nil if it is the user's.
-func libraryOf(frames []*stack.Frame) *stack.Frame {
-	i := slices.IndexFunc(frames, func(f *stack.Frame) bool { return !f.Std && !f.Runtime })
-	if i < 0 || frames[i].User {
-		return nil
-	}
-	return frames[i]
 }
 
 func (u *setupUse) finding(a *account) Finding {

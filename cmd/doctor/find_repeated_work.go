@@ -38,8 +38,8 @@ var (
 	using     = []string{"run", "exec", "eval", "match", "render", "query", "apply", "execute", "find", "replace", "next"}
 )
 
-// texts are words in the names of types whose values are what is prepared. An engine's method takes
-// the text as an argument.
+// texts are words in the names of types that hold a text to be prepared. An engine's method takes the
+// text as an argument.
 var texts = []string{"query", "template", "expr", "script", "program", "statement", "stmt", "rule", "pattern", "filter", "policy"}
 
 // isText reports whether a function is a method of such a type.
@@ -60,7 +60,7 @@ type work struct {
 	*bundle
 	call     *stack.Frame // the library's function that the line calls
 	prepares *stack.Frame // the outermost function below it that prepares
-	fixed    bool         // the source says that what is prepared is the same each time
+	fixed    bool         // the source says that the same text is prepared each time
 }
 
 // findRepeatedWork finds preparation that is repeated from the same input: an expression, query,

@@ -81,7 +81,7 @@ func (a *account) gainOf(t toll, rest float64) Gain {
 		fewer = left * base / min(max(base-t.inuseBytes, math.Sqrt(t.blur), smallestHeap), base)
 	}
 	of := func(cycles float64) float64 {
-		return a.share(t.cpu + t.touch + a.mark*(1+a.beside)*(1-cycles*unscanned) + a.sweep*(1-left) - rest)
+		return a.share(t.cpu + t.touch + a.marking()*(1-cycles*unscanned) + a.sweep*(1-left) - rest)
 	}
 	g := Gain{SameGOGC: of(fewer), SameMemory: of(left)}
 	g.Error = a.gainError(t, g)
@@ -150,7 +150,7 @@ func (a *account) cyclesTo(left float64) Gain {
 		}
 	}
 	scavenged := a.cpu[stack.Scavenge]
-	g := a.share((a.mark*(1+a.beside)+scavenged)*(1-left) + (a.sweep-scavenged)*(1-swept) - faults)
+	g := a.share((a.marking()+scavenged)*(1-left) + (a.sweep-scavenged)*(1-swept) - faults)
 	e := Gain{SameGOGC: g, SameMemory: 0}
 	sampled, beside := a.share(a.samplingError(g*a.total)), a.besideError(g)
 	e.Error = nineInTen * math.Sqrt(sampled*sampled+beside*beside+modelError*g*modelError*g)

@@ -25,7 +25,10 @@ func (b *builder) slowed() float64 {
 	return besideMark * min(used, 1/used)
 }
 
+// marking is the CPU time of marking and of what it slows.
+func (a *account) marking() float64 { return a.mark * (1 + a.beside) }
+
 // besideError is the standard deviation of what besideMark adds to a gain: half of that.
 func (a *account) besideError(gain float64) float64 {
-	return min(math.Abs(gain), a.share(a.mark*(1+a.beside))) * a.beside / (1 + a.beside) / 2
+	return min(math.Abs(gain), a.share(a.marking())) * a.beside / (1 + a.beside) / 2
 }

@@ -5,6 +5,7 @@ package source
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
@@ -13,17 +14,11 @@ import (
 // elements of a table that is, and whether that is known: literals, and what is declared outside
 // of the innermost function around the line.
 func (l *Lines) FixedCall(at *stack.Frame, callee string) (fixed, known bool) {
-	innermost := l.innermost(at)
-	if innermost == nil {
-		return false, false
-	}
-	locals := localNames(innermost)
-	l.on(at, func(n ast.Node) {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || calledName(call) != callee || len(call.Args) == 0 {
+	l.calls(at, callee, func(call *ast.CallExpr, locals map[string]bool) {
+		args := call.Args
+		if len(args) == 0 {
 			return
 		}
-		args := call.Args
 		if call.Ellipsis.IsValid() && len(args) > 1 {
 			args = args[:len(args)-1] // parameters of what the others say
 		}
@@ -39,16 +34,9 @@ func (l *Lines) FixedCall(at *stack.Frame, callee string) (fixed, known bool) {
 // FixedReceiver reports whether a line calls a method of a value that is the same each time, or an
 // element of a table that is.
 func (l *Lines) FixedReceiver(at *stack.Frame, callee string) (fixed bool) {
-	innermost := l.innermost(at)
-	if innermost == nil {
-		return false
-	}
-	locals := localNames(innermost)
-	l.on(at, func(n ast.Node) {
-		if call, ok := n.(*ast.CallExpr); ok && calledName(call) == callee {
-			method, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-			fixed = fixed || ok && fixedExpression(method.X, locals)
-		}
+	l.calls(at, callee, func(call *ast.CallExpr, locals map[string]bool) {
+		method, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+		fixed = fixed || ok && fixedExpression(method.X, locals)
 	})
 	return fixed
 }
@@ -56,20 +44,8 @@ func (l *Lines) FixedReceiver(at *stack.Frame, callee string) (fixed bool) {
 // PassesOn reports whether a line calls a function with a plain variable of the innermost function:
 // an input that comes from outside, or that was read there.
 func (l *Lines) PassesOn(at *stack.Frame, callee string) (passes bool) {
-	innermost := l.innermost(at)
-	if innermost == nil {
-		return false
-	}
-	locals := localNames(innermost)
-	l.on(at, func(n ast.Node) {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || calledName(call) != callee {
-			return
-		}
-		for _, arg := range call.Args {
-			name, ok := ast.Unparen(arg).(*ast.Ident)
-			passes = passes || ok && locals[name.Name]
-		}
+	l.calls(at, callee, func(call *ast.CallExpr, locals map[string]bool) {
+		passes = passes || takesOneOf(call, locals)
 	})
 	return passes
 }
@@ -78,18 +54,11 @@ func (l *Lines) PassesOn(at *stack.Frame, callee string) (passes bool) {
 // json.Unmarshal(data, &v), and the innermost function then passes the variable to a method, to
 // another package, or to a function in a variable. Then its type is not for the user to choose.
 func (l *Lines) PassesResult(at *stack.Frame, callee string) (passes bool) {
-	innermost := l.innermost(at)
-	if innermost == nil {
-		return false
-	}
 	filled := map[string]bool{}
 	var filling *ast.CallExpr
-	l.on(at, func(n ast.Node) {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || calledName(call) != callee {
-			return
-		}
-		filling = call
+	var locals map[string]bool
+	l.calls(at, callee, func(call *ast.CallExpr, all map[string]bool) {
+		filling, locals = call, all
 		for _, arg := range call.Args {
 			if address, ok := ast.Unparen(arg).(*ast.UnaryExpr); ok && address.Op == token.AND {
 				if name, ok := address.X.(*ast.Ident); ok {
@@ -98,8 +67,10 @@ func (l *Lines) PassesResult(at *stack.Frame, callee string) (passes bool) {
 			}
 		}
 	})
-	locals := localNames(innermost)
-	ast.Inspect(innermost, func(n ast.Node) bool {
+	if len(filled) == 0 {
+		return false
+	}
+	ast.Inspect(l.innermost(at), func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || call == filling {
 			return true
@@ -107,13 +78,33 @@ func (l *Lines) PassesResult(at *stack.Frame, callee string) (passes bool) {
 		if name, ok := call.Fun.(*ast.Ident); ok && !locals[name.Name] {
 			return true // The user's own function, or one of the language.
 		}
-		for _, arg := range call.Args {
-			name, ok := ast.Unparen(arg).(*ast.Ident)
-			passes = passes || ok && filled[name.Name]
-		}
+		passes = passes || takesOneOf(call, filled)
 		return true
 	})
 	return passes
+}
+
+// calls calls do for the line's calls of a function, with the names that the innermost function
+// declares.
+func (l *Lines) calls(at *stack.Frame, callee string, do func(call *ast.CallExpr, locals map[string]bool)) {
+	innermost := l.innermost(at)
+	if innermost == nil {
+		return
+	}
+	locals := localNames(innermost)
+	l.on(at, func(n ast.Node) {
+		if call, ok := n.(*ast.CallExpr); ok && calledName(call) == callee {
+			do(call, locals)
+		}
+	})
+}
+
+// takesOneOf reports whether an argument of a call is a variable with one of the names.
+func takesOneOf(call *ast.CallExpr, names map[string]bool) bool {
+	return slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
+		name, ok := ast.Unparen(arg).(*ast.Ident)
+		return ok && names[name.Name]
+	})
 }
 
 // localNames are the names that a function declares and that may have another value at each call.
