@@ -3,6 +3,7 @@
 //
 //	cd benchmarks && go run . -run list
 //	cd benchmarks && go run . -full
+//	cd benchmarks && go run . -full -run examples
 //
 // It takes the flags of freehold bench. README.md says what the C allocators need, and how they are
 // left out.
@@ -13,12 +14,20 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/freehold-go/freehold/benchmarks/examples"
+	"github.com/freehold-go/freehold/cmd/bench"
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
-// set has the workloads of freehold. The files of this package add the rivals in their init
-// functions, which run after it is made.
-var set = workloads.All()
+// set has the workloads of freehold and the examples. The files of this package add the rivals in
+// their init functions, which run after it is made.
+var set = allWorkloads()
+
+func allWorkloads() *bench.Set {
+	set := workloads.All()
+	set.AddWorkloads(examples.Workloads()...)
+	return set
+}
 
 func main() {
 	set.RunChild()

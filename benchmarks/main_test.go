@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/freehold-go/freehold/benchmarks/examples"
 	"github.com/freehold-go/freehold/cmd/bench"
 )
 
@@ -44,5 +45,29 @@ func TestRivals(t *testing.T) {
 		if !measured[name] {
 			t.Errorf("%s was not measured: %v", name, measured)
 		}
+	}
+}
+
+// TestExamples runs each example once in both ways. The harness compares what they computed.
+func TestExamples(t *testing.T) {
+	var out bytes.Buffer
+	command := set.Command()
+	command.Writer, command.ErrWriter = &out, io.Discard
+	if err := command.Run(t.Context(), []string{"benchmarks", "-json", "-count", "1", "-mintime", "1ms", "-run", "^examples$"}); err != nil {
+		t.Error(err)
+	}
+	measured := 0
+	for dec := json.NewDecoder(&out); dec.More(); {
+		var row bench.Row
+		if err := dec.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		if row.Error != "" || row.Passes != 1 {
+			t.Errorf("%s, %s: %d passes, %s", row.Workload, row.Contestant, row.Passes, row.Error)
+		}
+		measured++
+	}
+	if want := 2 * len(examples.Workloads()); measured < want {
+		t.Errorf("%d rows, want %d", measured, want)
 	}
 }

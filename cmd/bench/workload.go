@@ -89,6 +89,12 @@ type Set struct{ workloads []*Workload }
 // NewSet returns a set. It panics if two workloads, or two contestants of one, have the same name.
 func NewSet(workloads ...Workload) *Set {
 	s := new(Set)
+	s.AddWorkloads(workloads...)
+	return s
+}
+
+// AddWorkloads adds workloads behind those that the set has. It panics as NewSet does.
+func (s *Set) AddWorkloads(workloads ...Workload) {
 	for _, w := range workloads {
 		if s.find(w.Name) != nil {
 			panic(fmt.Sprintf("bench: two workloads are called %q", w.Name))
@@ -99,7 +105,6 @@ func NewSet(workloads ...Workload) *Set {
 		s.workloads = append(s.workloads, &w)
 		s.Add(w.Name, contestants...)
 	}
-	return s
 }
 
 // Add adds contestants to a workload. It panics if there is no such workload, or if the workload has a contestant of
