@@ -45,6 +45,37 @@ func TestTrackedOnGoHeap(t *testing.T) {
 	wantMisuse(t, "again", "double free", func() { h.Free(b) })
 }
 
+// TestMovesLoseNoBlock: Realloc that reports a damaged block has allocated none, and one that moves a
+// slice reports no damage of another block, for its caller would lose the slice.
+func TestMovesLoseNoBlock(t *testing.T) {
+	h := debugHeapFor(debugmode.Config{Poison: true, GuardBytes: 1 << 20})
+	b, err := h.TryAlloc(61)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsafex.Bytes(addrOf(b), 62)[61]++
+	wantMisuse(t, "a damaged slice", "damaged canary", func() { _, _ = h.TryRealloc(b, 200) })
+	if n := h.InUse(); n != 61 {
+		t.Errorf("%d bytes are in use, want 61", n)
+	}
+	unsafex.Bytes(addrOf(b), 62)[61]--
+
+	other, err := h.TryAlloc(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Free(other)
+	other[7] = 0
+	b, err = h.TryRealloc(b, 200)
+	if err != nil || len(b) != 200 {
+		t.Fatalf("%d bytes, %v", len(b), err)
+	}
+	wantMisuse(t, "the next free", "write after Free", func() { h.Free(b) })
+	if n := h.InUse(); n != 0 {
+		t.Errorf("%d bytes are in use, want none", n)
+	}
+}
+
 // TestQuarantineBounds: at least eight blocks stay, and no more than the bounds allow beyond them.
 func TestQuarantineBounds(t *testing.T) {
 	q := quarantine{most: 20, bytesMost: 1000}

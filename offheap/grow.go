@@ -71,6 +71,7 @@ func (t Typed[T]) enlarge(op string, l *Local, s []T, n int, elems []T) ([]T, er
 		// here. A block that holds more than s may have been cut to s to keep the rest: it never
 		// grows in place. Nothing is cleared before elems is copied, which may be a part of the
 		// block.
+		std.checkMoved(op, old, d)
 		whole := std.server().roomOf(op, old, q.kind.typ)/d.size <= uintptr(cap(s))
 		if whole && old&(q.align-1) == 0 && std.server().resize(op, old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
 			g := unsafex.Slice[T](old, length, int(std.server().room(old)/d.size))
@@ -150,19 +151,20 @@ func (t Typed[T]) TryRealloc(s []T, n int) ([]T, error) {
 // reallocate is TryRealloc. q asks for a new block of n elements.
 func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	size, addr := unsafex.Size[T](), unsafex.SliceAddr(s)
-	if cap(s) > 0 && n == 0 {
-		h.freeSlow(addr, q.local, "Realloc")
-	}
-	if n == 0 {
+	switch {
+	case n == 0:
+		if cap(s) > 0 {
+			h.freeAs(addr, q.local, "Realloc", q.desc, false)
+		}
 		return unsafex.Slice[T](zeroSizeAddr(), 0, 0), nil
-	}
-	if cap(s) == 0 {
+	case cap(s) == 0:
 		addr, err := h.allocate(q)
 		if err != nil {
 			return nil, err
 		}
 		return unsafex.Slice[T](addr, n, n), nil
 	}
+	h.checkMoved("Realloc", addr, q.desc)
 	from := uintptr(len(s)) * size // Bytes from here on are zeroed.
 	if !q.zero {
 		from = q.n

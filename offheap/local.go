@@ -80,12 +80,16 @@ func (l *Local) check(op string) {
 
 // Alloc is [Alloc].
 func (l *Local) Alloc(n int) []byte {
-	b := l.AllocUninit(n)
-	clear(b)
-	if sanitize.Enabled { // See clearRest.
-		sanitize.Unpoison(unsafex.SliceAddr(b), uintptr(len(b)))
+	if uint(n-1) < sizeclass.Max && l.live() {
+		addr := l.slots.bins[sizeclass.Of(uintptr(n))].pop()
+		runtime.KeepAlive(l) // As in AllocUninit.
+		if addr != 0 {
+			b := unsafex.Bytes(addr, uintptr(n))
+			clear(b)
+			return b
+		}
 	}
-	return b
+	return mustBytes(l.TryAlloc(n))
 }
 
 // TryAlloc is [TryAlloc].

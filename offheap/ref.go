@@ -56,10 +56,10 @@ func (r Ref[T]) Ptr() *T {
 	size, align := unsafex.Size[T](), unsafex.Align[T]()
 	d := describe[T]()
 	if off := uintptr(r.off - refBias); !d.typed && uint64(off) == r.off-refBias && off&(align-1) == 0 {
-		if reg := &std.regions[0]; !reg.typed {
-			if used := reg.used.Load(); off < used && size <= used-off {
-				return unsafex.At[T](reg.base + off)
-			}
+		reg := &std.regions[0]
+		// What the region is for is set before any of it is used.
+		if used := reg.used.Load(); off < used && size <= used-off && !reg.typed {
+			return unsafex.At[T](reg.base + off)
 		}
 	}
 	if r.off == 0 {

@@ -5,6 +5,7 @@ package offheap
 import (
 	"errors"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/sizeclass"
@@ -193,19 +194,27 @@ func (s slabServer) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 
 // holds says whether n values of d, whose size is not 0, lie at addr in one block of their kind. Of a
 // typed type an element of a block must begin there.
+//
+// If the block is freed meanwhile, the record may become another span's between two reads. So holds
+// reads each field once, compares them with each other, and begins again if one has changed.
 func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
-	sp := h.spanOf(addr)
-	if sp == nil || sp.state.Load() == spanDead || h.binByID(sp.bin).kind.typ != d.kind.typ {
-		return false
-	}
-	in, size := addr-sp.base, sp.bytes()
-	if sp.size != 0 {
-		if in/uintptr(sp.size) >= uintptr(sp.blocks) {
+	for {
+		sp := h.spanOf(addr)
+		if sp == nil || sp.state.Load() == spanDead {
 			return false
 		}
-		in, size = in%uintptr(sp.size), uintptr(sp.size)
+		id, base, granules := atomic.LoadUint32(&sp.bin), atomic.LoadUintptr(&sp.base), atomic.LoadUint32(&sp.granules)
+		b := h.binByID(id)
+		in, size := addr-base, uintptr(granules)*granule
+		ok := b.kind.typ == d.kind.typ && in < size
+		if ok && b.size != 0 {
+			ok = in/uintptr(b.size) < uintptr(b.blocks)
+			in, size = in%uintptr(b.size), uintptr(b.size)
+		}
+		if h.spanOf(addr) == sp && atomic.LoadUint32(&sp.bin) == id && atomic.LoadUintptr(&sp.base) == base && atomic.LoadUint32(&sp.granules) == granules {
+			return ok && (!d.typed || in%d.size == 0) && n <= (size-in)/d.size
+		}
 	}
-	return (!d.typed || in%d.size == 0) && n <= (size-in)/d.size
 }
 
 func (s slabServer) inUseOf(p *purposeState) (sum int64) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/freehold-go/freehold/alloctest"
 	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 func TestSliceRefRoundTrip(t *testing.T) {
@@ -105,6 +106,31 @@ func TestSliceRefStaysInBlock(t *testing.T) {
 	}
 	FreeSlice(small)
 	FreeSlice(large)
+}
+
+// TestSliceRefWhileRecordMoves: a block is freed while a SliceRef to it is resolved, and its record
+// becomes that of a block elsewhere. No slice reaches beyond both.
+func TestSliceRefWhileRecordMoves(t *testing.T) {
+	h := newTestHeap(vmem.System())
+	for _, n := range []int{100_000, 1000} {
+		b, err := h.TryAlloc(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, addr := describe[byte](), addrOf(b)
+		sp := h.spanOf(addr)
+		if !h.holds(addr, d, uintptr(n)) {
+			t.Errorf("a block of %d bytes does not hold them", n)
+		}
+		base := sp.base
+		for _, sp.base = range []uintptr{base + 1<<20, base - 1<<20} {
+			if h.holds(addr, d, 1) || h.holds(addr, d, 1<<30) {
+				t.Errorf("a span at %#x holds bytes at %#x", sp.base, addr)
+			}
+		}
+		sp.base = base
+		h.Free(b)
+	}
 }
 
 // TestSliceRefsToOtherTypes: bits that are not a valid bool must never be read as one, and no

@@ -194,8 +194,12 @@ func (t *tracked) freeBlock(addr uintptr, op string) {
 	t.inUse.Add(-int64(b.size))
 	t.unaccount(&b)
 	t.retire(b)
-	if e := t.late.Swap(nil); e != nil {
-		panic(e)
+	switch op {
+	case "Append", "Grow", "Realloc": // A panic would lose the block that the slice has moved to. The next free reports it.
+	default:
+		if e := t.late.Swap(nil); e != nil {
+			panic(e)
+		}
 	}
 }
 
@@ -309,6 +313,11 @@ func (t *tracked) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
 	}
 	if b.kind.typ != typ {
 		panic(fieldMisuse(op, addr, b.kind.typ))
+	}
+	if t.marked() {
+		if e := t.inspect(&b, op); e != nil { // Before a new block is there, which the panic would lose.
+			panic(e)
+		}
 	}
 	return b.size
 }

@@ -44,18 +44,8 @@ func (d *typeDesc) checkBin(op string, addr uintptr, b *bin) {
 // checkType panics if a free of values of d, nil for bytes, is of a block that holds something
 // else. one says that it is of one value and not of a slice.
 func (t *tracked) checkType(op string, addr uintptr, d *typeDesc, one bool) {
-	if d == nil || !t.modes.Asked() && !sanitize.Enabled && !sanitize.Race {
-		return
-	}
-	b, ok := t.blocks.find(addr)
-	if !ok || d.size == 0 {
-		return // The free itself reports the mistake.
-	}
-	has := reflect.TypeFor[byte]()
-	if b.desc != nil {
-		has = b.desc.typ
-	}
-	if !differs(has, d.typ) && (!one || b.size == d.size) {
+	b, wrong := t.holdsOther(addr, d, one)
+	if !wrong {
 		return
 	}
 	refuseOwned(op, addr)
@@ -71,6 +61,40 @@ func (t *tracked) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 		e = newMisuse(op, r)
 	}
 	panic(e)
+}
+
+// holdsOther says whether the block at addr is known to hold something else than values of d, nil for
+// bytes, or than one value of d, and returns the block.
+func (t *tracked) holdsOther(addr uintptr, d *typeDesc, one bool) (b block, other bool) {
+	if d == nil || !t.modes.Asked() && !sanitize.Enabled && !sanitize.Race {
+		return b, false
+	}
+	b, ok := t.blocks.find(addr)
+	if !ok || d.size == 0 {
+		return b, false // The free itself reports the mistake.
+	}
+	return b, differs(b.elem(), d.typ) || one && b.size != d.size
+}
+
+// elem is the type of the values in b.
+func (b *block) elem() reflect.Type {
+	if b.desc == nil {
+		return reflect.TypeFor[byte]()
+	}
+	return b.desc.typ
+}
+
+// checkMoved panics if a slice of values of d, nil for bytes, is to be moved, and its block holds
+// something else: the move would free the block.
+func (h *heap) checkMoved(op string, addr uintptr, d *typeDesc) {
+	t := h.records()
+	if t == nil {
+		return
+	}
+	if b, other := t.holdsOther(addr, d, false); other {
+		refuseOwned(op, addr)
+		panic(fieldMisuse(op, addr, b.elem()))
+	}
 }
 
 // checkConsumed panics if a free is of a slice of capacity 0 that was cut to the end of a block in

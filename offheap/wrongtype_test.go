@@ -61,6 +61,37 @@ func TestFreesOfRightType(t *testing.T) {
 	Delete(New[any1]())
 }
 
+// TestMovesOfWrongType: Realloc and Append free the block of a slice that they move, so they check the
+// block's type as FreeSlice does.
+func TestMovesOfWrongType(t *testing.T) {
+	quiet(t)
+	type head struct {
+		At [4]int64
+		Ok bool
+	}
+	if std.records() == nil || knowsTypes() {
+		p := New[head]()
+		wantMisuse(t, "Realloc of the first field to nothing", "wrong type", func() { Realloc(p.At[:], 0) })
+		Delete(p)
+	}
+	type plain struct {
+		At [4]int64
+		N  int64
+	}
+	if knowsTypes() {
+		p := New[plain]()
+		wantMisuse(t, "Realloc of the first field", "interior pointer", func() { Realloc(p.At[:], 9) })
+		wantMisuse(t, "Realloc of the first field to nothing", "wrong type", func() { Realloc(p.At[:], 0) })
+		wantMisuse(t, "Append to the first field", "interior pointer", func() { Append(p.At[:], 9) })
+		wantMisuse(t, "Grow of the first field", "interior pointer", func() { Grow(p.At[:], 9) })
+		Delete(p)
+	}
+	type number int64
+	s := MakeSlice[number](3, 3)
+	FreeSlice(Append(Realloc(s, 9), 1, 2, 3))
+	FreeSlice(Append(Realloc(Alloc(3), 9), 1, 2, 3))
+}
+
 type any1 struct{ _ [3]uint16 }
 
 // TestConsumedSlice frees slices that were cut to the end of their block.
