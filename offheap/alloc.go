@@ -14,13 +14,6 @@ import (
 // std is the allocator behind the package's functions. It starts with the first allocation.
 var std heap
 
-const (
-	// maxAlign is the largest alignment that AllocAligned takes: a huge page.
-	maxAlign = 2 << 20
-	// slabAlign is the largest alignment that slabs give.
-	slabAlign = 4096
-)
-
 func (h *heap) start() {
 	h.startOnce.Do(func() {
 		if h.mem != nil {

@@ -41,23 +41,6 @@ func unpainted(addr, n uintptr, with byte) (off uintptr, whole bool) {
 	return 0, true
 }
 
-// search finds the first word of n bytes at addr, from offset from on, that is an address of the Go heap.
-//
-//go:norace
-func (l *lookup) search(addr, n, from uintptr) (off, word uintptr, found bool) {
-	first := roundUp(addr+from, ptrSize)
-	if n < from || first+ptrSize > addr+n {
-		return 0, 0, false
-	}
-	words := unsafex.Slice[uintptr](first, int((addr+n-first)/ptrSize), int((addr+n-first)/ptrSize))
-	for i := range words {
-		if w := words[i]; w != 0 && l.has(w) {
-			return first + uintptr(i)*ptrSize - addr, w, true
-		}
-	}
-	return 0, 0, false
-}
-
 // wipe looks at the parts, of sparsePart bytes, of a range of at least sparseFrom bytes.
 const (
 	sparseFrom = 1 << 20

@@ -91,11 +91,6 @@ func (e *MisuseError) Error() string {
 	return fmt.Sprintf("offheap: %s of %#x: %s: %s", e.Op, e.Addr, e.Kind, e.Detail)
 }
 
-// misuse panics with the mistake of op at addr. sp is the span of addr, or nil.
-func (h *heap) misuse(op string, addr uintptr, sp *span) {
-	panic(h.diagnose(op, addr, sp))
-}
-
 // handleMisuse is the mistake of a call of op on a handle that must not be used, such as a copy.
 func handleMisuse(op, what, todo string) *MisuseError {
 	return &MisuseError{Op: op, Kind: "use of " + what, Detail: todo}
@@ -134,46 +129,6 @@ func foreignDetail(op string) string {
 		return where + "memory of the Go heap, the stack or a mapped file cannot grow here: use Go's append, or copy it to a block first"
 	}
 	return where + "memory of the Go heap, the stack or a mapped file must not be freed here"
-}
-
-func (h *heap) diagnose(op string, addr uintptr, sp *span) *MisuseError {
-	if e := ownedMisuse(op, addr); e != nil {
-		return e
-	}
-	e := &MisuseError{Op: op, Addr: addr}
-	r := h.regionOf(addr)
-	switch {
-	case r == nil || addr-r.base >= r.used.Load():
-		e.Kind, e.Detail = "foreign pointer", foreignDetail(op)
-	case sp == nil || sp.state.Load() == spanDead:
-		e.Kind, e.Detail = "double free", "the block was freed before, and all of its slab is free; keep one owner for each block"
-	case sp.size == 0:
-		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x; free the slice that Alloc returned, or a prefix of it", addr-sp.base, sp.bytes(), sp.base)
-		if addr == sp.base {
-			e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
-		}
-	default:
-		h.diagnoseSlab(e, sp)
-	}
-	return e
-}
-
-func (h *heap) diagnoseSlab(e *MisuseError, sp *span) {
-	i, ok := sp.find(e.Addr)
-	block := sp.base + uintptr(i)*uintptr(sp.size)
-	if block > e.Addr { // The division rounds up for some offsets that are no multiples.
-		i, block = i-1, block-uintptr(sp.size)
-	}
-	switch {
-	case i >= uint32(sp.blocks):
-		e.Kind, e.Detail = "foreign pointer", "it lies behind the last block of a slab, where nothing was ever allocated"
-	case !ok && h.isFree(sp, i):
-		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x, which is free", e.Addr-block, sp.size, block)
-	case !ok:
-		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x; free the slice that Alloc returned, or a prefix of it", e.Addr-block, sp.size, block)
-	default:
-		e.Kind, e.Detail = "double free", fmt.Sprintf("the block of %d bytes was freed before; keep one owner for each block", sp.size)
-	}
 }
 
 // must turns an error into the panic of the functions that return none.

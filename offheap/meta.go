@@ -60,5 +60,3 @@ func (m *meta) recycle(addr, size uintptr) {
 	size = roundUp(size, metaAlign)
 	m.free[size] = append(m.free[size], addr)
 }
-
-func roundUp(n, align uintptr) uintptr { return (n + align - 1) &^ (align - 1) }

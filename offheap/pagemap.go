@@ -30,7 +30,6 @@ const (
 	mapLevels = 3
 	mapShift  = 9
 	mapFan    = 1 << mapShift // Entries that one entry of the level above stands for.
-	ptrSize   = 4 << (^uintptr(0) >> 63)
 )
 
 // mapBytes is the length of a level's array, in whole pages, for a region of that many bytes.

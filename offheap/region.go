@@ -33,20 +33,14 @@ type region struct {
 }
 
 const (
-	granule     = 8 << 10
 	commitUnit  = wordBits * granule // 512 KiB
 	zone        = 64 << 20           // The unit in which huge pages are asked for or refused.
 	hugeUnit    = 2 << 20
 	hugeFrom    = 16 << 20 // Bytes of a region that stay in small pages: small programs stay small.
 	maxRegions  = 64
-	is64        = ptrSize == 8
 	firstRegion = 256 << 30 * (is64Int) // Address space costs nothing where it is not limited.
 	smallRegion = 32 << 20
 	typedRegion = 64 << 30 * is64Int
-	is64Int     = int64(ptrSize / 8)
-	// largestAlloc bounds a block: 16 TiB, or half of a 32-bit address space. Counts of granules
-	// are 32 bits wide.
-	largestAlloc = min(1<<(31+13*is64Int)-1, math.MaxInt/2)
 )
 
 // regionOf is the region of an address, or nil for a foreign one. This is the range check that
