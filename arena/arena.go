@@ -164,6 +164,17 @@ func (a *Arena) cursorOf(key uintptr) *cursor {
 
 //go:noinline
 func newSlow[T any](a *Arena) *T {
+	if a != nil && a.kind == kindShared {
+		var p unsafex.Ptr
+		if size := unsafex.Size[T](); size%8 != 0 {
+			p = a.cutOddPinned(typeinfo.Key[T](), size, unsafex.Align[T]())
+		} else if size != 0 {
+			p = a.cutPinned(typeinfo.Key[T](), size)
+		}
+		if p != nil {
+			return unsafex.As[T](p)
+		}
+	}
 	p, err := newValue[T]("New", a)
 	must(err)
 	return p
@@ -225,6 +236,12 @@ const smallSlice = 1 << 20
 
 //go:noinline
 func makeSliceSlow[T any](a *Arena, length, capacity int) []T {
+	// The conditions of MakeSlice.
+	if size := unsafex.Size[T](); a != nil && a.kind == kindShared && size != 0 && size%8 == 0 && uint(length) <= uint(capacity) && uint(capacity-1) < smallSlice/(uint(size)|1) {
+		if p := a.cutPinned(typeinfo.Key[T](), uintptr(capacity)*size); p != nil {
+			return unsafex.SliceOf[T](p, length, capacity)
+		}
+	}
 	s, err := makeSlice[T]("MakeSlice", a, length, capacity)
 	must(err)
 	return s

@@ -99,6 +99,16 @@ func (c *cursor) take(n uintptr) unsafex.Ptr {
 	return p
 }
 
+// takeAligned is take for a value that may be aligned to less than a word.
+func (c *cursor) takeAligned(size, align uintptr) unsafex.Ptr {
+	u := (c.used + align - 1) &^ (align - 1)
+	if u+size > c.limit {
+		return nil
+	}
+	c.used = u + size
+	return unsafex.Add(c.base, u)
+}
+
 // zeroed makes [used, end) of a chunk of words zero and lets the fast path cut it.
 func (c *chunk) zeroed(end uintptr) {
 	from := max(c.limit, c.used)

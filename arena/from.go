@@ -15,6 +15,11 @@ import (
 // [New] does.
 func NewFrom[T any](a *Arena, v T) *T {
 	if a == nil || a.kind <= kindShared || a.broken() {
+		if a != nil && a.kind == kindShared {
+			if p := newFromPinned(a, v); p != nil {
+				return p
+			}
+		}
 		p, err := newFrom("NewFrom", a, v)
 		must(err)
 		return p

@@ -43,8 +43,8 @@ func (a *Arena) check(op string) {
 	if a.broken() {
 		a.misused(op)
 	}
-	if a.kind == kindShared {
-		a.part(op).mu.Unlock()
+	if a.kind == kindShared && a.rec.over.Load() {
+		a.parts[0].misused(op)
 	}
 }
 

@@ -25,7 +25,8 @@ type record struct {
 	lost  int64           // What held was when the record was struck off; guarded by the shard's lock.
 	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
 
-	version uint64 // Of the arena's seal.
+	version uint64      // Of the arena's seal.
+	over    atomic.Bool // A shared arena was freed.
 
 	// Here and not in the Arena, so that an older copy that is written over it does not bring an
 	// earlier round back.

@@ -6,21 +6,59 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/typeinfo"
+	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// A sharedPart is one of the arenas that a shared one consists of, behind a lock.
+// A sharedPart is one of the arenas that a shared one consists of. One goroutine at a time uses it.
+// There are two ways to get it:
+//
+//   - A goroutine that is pinned to the part's P sets busy, cuts a small value, writes it, and clears
+//     busy. If busy is set already, it takes the other way.
+//   - A goroutine that needs longer, for a chunk or for a Reset, locks mu and then sets busy. It waits
+//     for a pinned goroutine at most, and so not for long.
 type sharedPart struct {
+	busy    atomic.Uint32 // 1 or 0.
 	mu      sync.Mutex
 	version uint64 // Of its seal.
 	Arena
 	_ [64]byte // Parts of different Ps do not share a cache line.
 }
 
+// take sets busy. It fails if another goroutine has set it.
+func (p *sharedPart) take() bool { return p.busy.Swap(1) == 0 }
+
+func (p *sharedPart) lock() {
+	p.mu.Lock()
+	for !p.take() {
+		runtime.Gosched()
+	}
+}
+
+func (p *sharedPart) tryLock() bool {
+	if !p.mu.TryLock() {
+		return false
+	}
+	if !p.take() {
+		p.mu.Unlock()
+		return false
+	}
+	return true
+}
+
+func (p *sharedPart) unlock() {
+	p.busy.Store(0)
+	p.mu.Unlock()
+}
+
 // NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. [NewWith]
-// makes one with options, and [NewOffHeap] one outside the Go heap: both with Shared set. Each value
-// costs a lock. A New after Free panics, and so does a second Free. Free, Reset and Rewind
+// makes one with options, and [NewOffHeap] one outside the Go heap: both with Shared set. New, NewFrom,
+// MakeSlice and short Strings and Bytes cost two atomic operations, larger copies and slices that grow
+// a lock. A New after Free panics, and so does a second Free. Free, Reset and Rewind
 // wait until other goroutines have made the values that they are making. A Map or a Builder in the
 // arena is a value: no goroutine may use one while another frees it.
 func NewShared() *Arena {
@@ -61,7 +99,7 @@ func (a *Arena) addPart() {
 func (a *Arena) part(op string) *sharedPart {
 	p := a.freePart()
 	if p.kind == kindFreed {
-		p.mu.Unlock()
+		p.unlock()
 		p.check(op)
 	}
 	return p
@@ -71,23 +109,23 @@ func (a *Arena) part(op string) *sharedPart {
 func (a *Arena) freePart() *sharedPart {
 	first := home()
 	for i := range a.parts {
-		if p := a.parts[(first+i)%len(a.parts)]; p.mu.TryLock() {
+		if p := a.parts[(first+i)%len(a.parts)]; p.tryLock() {
 			return p
 		}
 	}
 	p := a.parts[first%len(a.parts)]
-	p.mu.Lock()
+	p.lock()
 	return p
 }
 
 // lockAll locks all parts. The caller calls what it returns to unlock them.
 func (a *Arena) lockAll(op string) (unlock func()) {
 	for _, p := range a.parts {
-		p.mu.Lock()
+		p.lock()
 	}
 	unlock = func() {
 		for _, p := range a.parts {
-			p.mu.Unlock()
+			p.unlock()
 		}
 	}
 	if p := a.parts[0]; p.kind == kindFreed {
@@ -110,7 +148,7 @@ func (a *Arena) inPart(op string, f func(part *Arena) error) error {
 
 func (a *Arena) tryInPart(op string, f func(part *Arena) error) error {
 	p := a.part(op)
-	defer p.mu.Unlock()
+	defer p.unlock()
 	return f(&p.Arena)
 }
 
@@ -132,6 +170,7 @@ func (a *Arena) freeShared(op string, m Mode) {
 	for _, p := range a.parts {
 		p.end(op, m)
 	}
+	a.rec.over.Store(true)
 	a.rec.noteReset()
 	unregister(a.rec)
 }
@@ -183,4 +222,85 @@ func (a *Arena) statsShared() (s Stats) {
 	s.Types = len(types)
 	s.Held = a.rec.held.Load() // Under the locks, so that it is the sum of the others.
 	return s
+}
+
+// The functions from here on make small values in a shared arena without a lock. The caller is pinned to its P,
+// so that it holds the P's part for some nanoseconds only. Until the release it calls nothing that
+// may block, allocate or fault: a fault of a pinned goroutine ends the process. So what it copies
+// lies on its stack.
+
+// pinnedMost bounds the bytes that a pinned goroutine writes.
+const pinnedMost = 256
+
+// pinnedPart is the part of the P that a goroutine is pinned to.
+func (a *Arena) pinnedPart(pin percpu.Pin) *sharedPart {
+	at := pin.ID()
+	if at >= len(a.parts) {
+		at %= len(a.parts)
+	}
+	return a.parts[at]
+}
+
+// cutPinned is zero memory for values of the type of that key, whose size is whole words, or nil if that
+// needs the slow way.
+func (a *Arena) cutPinned(key, size uintptr) (v unsafex.Ptr) {
+	pin := percpu.Acquire()
+	if p := a.pinnedPart(pin); a.self == a && p.take() {
+		v = p.cursorOf(key).take(size)
+		p.busy.Store(0)
+	}
+	pin.Release()
+	return v
+}
+
+// cutOddPinned is cutPinned for one value whose size is no whole words.
+func (a *Arena) cutOddPinned(key, size, align uintptr) (v unsafex.Ptr) {
+	if size > pinnedMost {
+		return nil
+	}
+	pin := percpu.Acquire()
+	if p := a.pinnedPart(pin); a.self == a && p.take() {
+		c := p.cursorOf(key)
+		if v = c.takeAligned(size, align); v != nil && !c.typed {
+			unsafex.ClearAt(v, size)
+		}
+		p.busy.Store(0)
+	}
+	pin.Release()
+	return v
+}
+
+// newFromPinned is NewFrom in a shared arena, or nil if that needs the slow way.
+func newFromPinned[T any](a *Arena, v T) (t *T) {
+	size := unsafex.Size[T]()
+	if size == 0 || size > pinnedMost {
+		return nil
+	}
+	pin := percpu.Acquire()
+	if p := a.pinnedPart(pin); a.self == a && p.take() {
+		if t = unsafex.As[T](p.cursorOf(typeinfo.Key[T]()).takeAligned(size, unsafex.Align[T]())); t != nil {
+			*t = v
+		}
+		p.busy.Store(0)
+	}
+	pin.Release()
+	return t
+}
+
+// textPinned is a copy of s in a shared arena, or nil if that needs the slow way.
+func (a *Arena) textPinned(s []byte) (v unsafex.Ptr) {
+	var buf [64]byte
+	if len(s) > len(buf) || len(s) == 0 {
+		return nil
+	}
+	copy(buf[:], s) // If s lies in a file that was cut, it faults here.
+	pin := percpu.Acquire()
+	if p := a.pinnedPart(pin); a.self == a && p.take() {
+		if v = p.bytes.take(uintptr(len(s))); v != nil {
+			copy(unsafex.SliceOf[byte](v, len(s), len(s)), buf[:len(s)])
+		}
+		p.busy.Store(0)
+	}
+	pin.Release()
+	return v
 }

@@ -84,6 +84,11 @@ func view[S ~string | ~[]byte](s S) []byte {
 //
 //go:noinline
 func text(op string, a *Arena, s []byte) ([]byte, error) {
+	if a != nil && a.kind == kindShared {
+		if p := a.textPinned(s); p != nil {
+			return unsafex.SliceOf[byte](p, len(s), len(s)), nil
+		}
+	}
 	return written(op, a, len(s), func(b []byte) { copy(b, s) })
 }
 
