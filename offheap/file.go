@@ -19,8 +19,9 @@ import (
 
 // A File is memory that is a file: values allocated in it are still there when the file is opened
 // again, and the Refs between them stay valid, because they are offsets. A File cannot free single
-// values. Several processes may map one file to read it; one at a time may allocate in it or resize
-// it.
+// values. Several Files, in one process or in several, may map one file to read it; one at a time may
+// allocate in it or resize it. A File that another one has resized sees its own old size: it allocates
+// no value behind the new end, and its Resize fails.
 //
 // T must hold neither Go pointers nor bools, because any bytes in a file must be a valid T. The
 // layout of T is Go's for the machine that wrote the file. The file keeps the layout of its root
@@ -242,8 +243,8 @@ func mapFile(f *os.File, size int64, access vmem.Protection) (*mapping, error) {
 	if !m.readOnly {
 		m.file = f
 	}
-	m.maps = []fileMap{{addr, uintptr(size)}}
-	m.parts.Store(&[]filePart{{0, uint64(size), addr}})
+	m.maps = []fileMap{{addr, uintptr(size), filePart{0, uint64(size), addr}}}
+	m.publish(uint64(size))
 	return m, nil
 }
 
@@ -434,11 +435,17 @@ func TryRoot[T any](f *File) (Ref[T], error) {
 
 func (f *File) rootOf(d *typeDesc) (uint64, error) {
 	f.check("Root")
-	off := f.head.root.Load()
-	if l := d.layout(); off != 0 && f.head.layout.Load() != l.digest {
-		return 0, fmt.Errorf("%w: Root of %s in %s: %s", ErrLayout, d.typ, f.name, f.head.difference(l))
+	for l := d.layout(); ; {
+		off := f.head.root.Load()
+		has := f.head.layout.Load()
+		if f.head.root.Load() != off {
+			continue // SetRoot, of another process maybe, changes both: the layout may be that of another root.
+		}
+		if off != 0 && has != l.digest {
+			return 0, fmt.Errorf("%w: Root of %s in %s: %s", ErrLayout, d.typ, f.name, f.head.difference(l))
+		}
+		return off, nil
 	}
-	return off, nil
 }
 
 func openFiles() (list []Region) {

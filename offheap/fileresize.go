@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"runtime"
 
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -24,7 +25,8 @@ import (
 // the next one. The next OpenFile maps the whole file as one part.
 //
 // A file that shrinks loses bytes behind the last value alone, to which no pointer leads. Its maps
-// stay until Close.
+// stay until Close, and serve again if the file grows: the system allows a process only some ten
+// thousand maps (vm.max_map_count).
 
 // A filePart is the bytes [start, end) of a file, which lie at addr. Parts are in the order of
 // their offsets, without gaps.
@@ -33,12 +35,19 @@ type filePart struct {
 	addr       uintptr
 }
 
-// A fileMap is what MapFile has mapped: a part, and the bytes before it from a multiple of mapUnit
-// on.
-type fileMap struct{ addr, size uintptr }
+// A fileMap is what MapFile has mapped: a part with as many bytes as it can get, and the bytes before
+// it from a multiple of mapUnit on.
+type fileMap struct {
+	addr, size uintptr
+	part       filePart
+}
 
 // mapUnit is what the offset of a map in its file is a multiple of, on each system.
 const mapUnit = 64 << 10
+
+// mapAhead is the share of the file's size by which a map reaches beyond the end. It takes address
+// space alone. A file that often grows by little has some hundred maps, and not one for each Resize.
+const mapAhead = 8
 
 // size is the number of bytes of the file.
 func (m *mapping) size() uint64 {
@@ -49,14 +58,27 @@ func (m *mapping) size() uint64 {
 // used bounds the header's figure by the mapped size: the file may hold anything.
 func (m *mapping) used() uint64 { return min(m.head.next.Load(), m.size()) }
 
-// room is the first offset from next on with room for n bytes.
+// publish makes the parts those of a file of size bytes, which are mapped. The caller holds resizing.
+func (m *mapping) publish(size uint64) {
+	var parts []filePart // A reader of the old list does not see the change.
+	for _, p := range m.maps {
+		if p.part.start < size {
+			parts = append(parts, filePart{p.part.start, min(p.part.end, size), p.part.addr})
+		}
+	}
+	m.parts.Store(&parts)
+}
+
+// room is the first offset from next on with room for n bytes. The header's size bounds it, too:
+// another File may have made the file shorter.
 func (m *mapping) room(next, n, align uint64) (off uint64, ok bool) {
+	size := m.head.size.Load()
 	for _, p := range *m.parts.Load() {
 		if next > p.end {
 			continue
 		}
 		off = (max(next, p.start) + align - 1) &^ (align - 1)
-		if off <= p.end && n <= p.end-off {
+		if end := min(p.end, size); off <= end && n <= end-off {
 			return off, true
 		}
 	}
@@ -80,9 +102,10 @@ func (m *mapping) resolve(off uint64, d *typeDesc, n uint64) uintptr {
 // pointers into the file stay valid. Other goroutines may use the file meanwhile.
 //
 // A file that grows gets its disk space first. If the disk is full, the error says so, and the file
-// is as it was. The new bytes are mapped as a part of their own, and a value must fit into one part
+// is as it was. Most new bytes are mapped as a part of their own, and a value must fit into one part
 // until the file is opened again: grow by the largest value at least, and better by a quarter or
-// more of the file than often by little.
+// more of the file than often by little. Bytes that the file had before it shrank come back where
+// they were mapped.
 //
 // A file can shrink to [File.Used] and no further, which is an error; Resize(Used()) gives back all
 // disk space that no value takes. Windows refuses to shrink a file that is mapped. Resize fails if
@@ -105,7 +128,11 @@ func (f *File) Resize(size int64) error {
 func (m *mapping) resize(size uint64) error {
 	m.resizing.Lock()
 	defer m.resizing.Unlock()
-	switch old := m.size(); {
+	old := m.size()
+	if now := m.head.size.Load(); now != old {
+		return fmt.Errorf("another File has made it %d bytes long, and it is mapped with %d: open it again", now, old)
+	}
+	switch {
 	case size > old:
 		return m.grow(old, size)
 	case size < old:
@@ -119,22 +146,33 @@ func (m *mapping) grow(old, size uint64) error {
 	if err := vmem.Extend(m.file, int64(old), int64(size)); err != nil {
 		return err
 	}
-	from := old &^ (mapUnit - 1)
 	err := m.file.Sync()
-	var addr uintptr
-	if err == nil {
-		if addr, err = vmem.System().MapFile(m.file, int64(from), uintptr(size-from), vmem.ReadWrite); err != nil {
-			err = outOfMemory("a mapped file", uintptr(size-from), err)
-		}
+	if mapped := m.maps[len(m.maps)-1].part.end; err == nil && size > mapped {
+		err = m.mapRest(mapped, size)
 	}
 	if err != nil {
 		return errors.Join(err, m.file.Truncate(int64(old)))
 	}
-	m.maps = append(m.maps, fileMap{addr, uintptr(size - from)})
 	m.head.size.Store(size)
-	parts := append([]filePart(nil), *m.parts.Load()...) // A reader of the old list does not see the change.
-	parts = append(parts, filePart{old, size, addr + uintptr(old-from)})
-	m.parts.Store(&parts)
+	m.publish(size)
+	return nil
+}
+
+// mapRest maps the bytes from start on up to size at least. The caller holds resizing.
+func (m *mapping) mapRest(start, size uint64) error {
+	from, end := start&^(mapUnit-1), size
+	if runtime.GOOS == "linux" { // A map may reach beyond the file, and shows what the file gets there later.
+		end += size / mapAhead
+	}
+	addr, err := vmem.System().MapFile(m.file, int64(from), uintptr(end-from), vmem.ReadWrite)
+	if err != nil && end > size {
+		end = size
+		addr, err = vmem.System().MapFile(m.file, int64(from), uintptr(end-from), vmem.ReadWrite)
+	}
+	if err != nil {
+		return outOfMemory("a mapped file", uintptr(end-from), err)
+	}
+	m.maps = append(m.maps, fileMap{addr, uintptr(end - from), filePart{start, end, addr + uintptr(start-from)}})
 	return nil
 }
 
@@ -145,14 +183,7 @@ func (m *mapping) shrink(old, size uint64) error {
 	if next := m.head.next.Load(); next > size {
 		return fmt.Errorf("%d bytes are too few: %d are in use", size, next)
 	}
-	was := m.parts.Load()
-	var parts []filePart
-	for _, p := range *was {
-		if p.start < size {
-			parts = append(parts, filePart{p.start, min(p.end, size), p.addr})
-		}
-	}
-	m.parts.Store(&parts)
+	m.publish(size)
 	m.head.size.Store(size)
 	// The header reaches the disk before the file is cut: a file that is shorter than its header
 	// says would count as damaged.
@@ -162,7 +193,7 @@ func (m *mapping) shrink(old, size uint64) error {
 	}
 	if err != nil {
 		m.head.size.Store(old)
-		m.parts.Store(was)
+		m.publish(old)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/freehold-go/freehold/alloctest"
@@ -266,4 +267,112 @@ func TestFileOfBytes(t *testing.T) {
 	if got := Root[root](f).In(f).data.In(f); len(got) != 10_000 || !filled(got, 4) {
 		t.Errorf("%d bytes, or others", len(got))
 	}
+}
+
+// TestFileMapsAreFew: a file that grows and shrinks, or grows by little, takes few maps. The system
+// ends a process that has no more of them.
+func TestFileMapsAreFew(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot shrink")
+	}
+	f := tempFile(t, 1<<16)
+	for range 20 {
+		for _, size := range []int64{1 << 20, 1 << 18, 1 << 16} {
+			if err := f.Resize(size); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := len(f.maps); n > 2 {
+		t.Errorf("%d maps of a file that grew 20 times to the same size", n)
+	}
+	if err := f.Resize(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	r, err := MakeSliceInFile[byte](f, 1<<19)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(r.In(f), 5)
+	if runtime.GOOS == "linux" {
+		for range 100 {
+			if err := f.Resize(f.Size() + 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(f.maps); n > 3 {
+			t.Errorf("%d maps of a file that grew by 100 bytes 100 times", n)
+		}
+	}
+	if f = reopen(t, f); !filled(r.In(f), 5) {
+		t.Error("the bytes changed")
+	}
+}
+
+// TestTwoFilesOfOne: a File that another File has resized allocates nothing behind the end, where an
+// access would end the process, and resizes nothing, because it may not know all values.
+func TestTwoFilesOfOne(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot shrink")
+	}
+	a := tempFile(t, 1<<20)
+	b, err := OpenFile(a.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Resize(1 << 13); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := MakeSliceInFile[byte](b, 1<<18); !errors.Is(err, ErrLimit) {
+		t.Errorf("%v, %v, want ErrLimit", r, err)
+	}
+	if err := b.Resize(1 << 19); err == nil || !strings.Contains(err.Error(), "open it again") || b.Size() != 1<<20 {
+		t.Errorf("Resize of %d bytes: %v", b.Size(), err)
+	}
+	if err := a.Resize(1 << 21); err != nil {
+		t.Fatal(err)
+	}
+	r, err := MakeSliceInFile[byte](a, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alloctest.MustPanic(t, func() { r.In(b) }, "does not lead to")
+	if err := b.Resize(3 << 20); err == nil || a.Size() != 1<<21 {
+		t.Errorf("Resize of a File that is not the last to do so: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fill(r.In(a), 3)
+}
+
+// TestRootWhileSet reads a root while it changes from one layout to the other and back.
+func TestRootWhileSet(t *testing.T) {
+	f := tempFile(t, 1<<16)
+	type other struct{ a, b, c uint32 }
+	r, err := NewInFile[record](f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := NewInFile[other](f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	SetRoot(f, r)
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for !stop.Load() {
+			SetRoot(f, o)
+			SetRoot(f, r)
+		}
+	})
+	for range 100_000 {
+		if got, err := TryRoot[other](f); err == nil && !got.IsNil() && got != o {
+			t.Errorf("the root is %v, want %v", got, o)
+			break
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
 }

@@ -59,7 +59,8 @@ func (t Typed[T]) Uninit() Typed[T] {
 // Aligned is t whose blocks begin at a multiple of align bytes, a power of two up to 2 MiB. It
 // panics if align is any other number, and if T holds a bool or is self-contained: such values keep
 // the alignment of their type. [Typed.Append], [Typed.Grow] and [Typed.Realloc] move a block of
-// another alignment when they make room.
+// another alignment when they make room. A Realloc to fewer elements moves it, too, unless there is
+// no memory: then the elements stay where they are.
 func (t Typed[T]) Aligned(align int) Typed[T] {
 	checkAlign("Aligned", align)
 	d := describe[T]()
