@@ -53,6 +53,8 @@ type Arena struct {
 	off   *offheap.Purpose // If off-heap.
 	debug *debugState      // If a debug mode concerns it.
 
+	maps *goMaps // Of GoMap, if there are some.
+
 	onHeap int64 // With the kill switch: the bytes that it, or this part of a shared one, has charged.
 }
 

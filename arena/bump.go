@@ -14,7 +14,8 @@ type bump struct {
 	a       *Arena
 	desc    *typeDesc // If typed.
 	flow    flow
-	grow    uint8 // Class of the next chunk.
+	grow    uint8   // Class of the next chunk.
+	floor   uintptr // Of the current chunk: a checkpoint noted the values in [0, floor).
 
 	full  *chunk // Were current before, the last one first.
 	large *chunk // Hold one block each, the last one first.
@@ -50,7 +51,7 @@ func (b *bump) first() uintptr {
 }
 
 // use makes c the current chunk.
-func (b *bump) use(c *chunk) { b.chunk, b.cursor = c, c.cursor }
+func (b *bump) use(c *chunk) { b.chunk, b.cursor, b.floor = c, c.cursor, 0 }
 
 // cut allocates n bytes at a multiple of align. They are zero if zero is set; otherwise the caller
 // overwrites them all. It is the slow path of all values that are not of size 0.

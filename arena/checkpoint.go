@@ -19,6 +19,7 @@ type mark struct {
 	used               uintptr
 	values             int   // How many the debug mode knew.
 	onHeap             int64 // Of the arena.
+	maps               int   // How many Go maps were lent.
 }
 
 // end is where the chunks that were filled after the mark end in the list of full chunks: at the
@@ -55,11 +56,13 @@ func (a *Arena) checkpoint(c Checkpoint) {
 	at := len(a.marks)
 	a.changed()
 	a.each(func(b *bump) {
+		b.floor = b.chunk.used
 		a.marks = append(a.marks, mark{serial: c.serial, chunk: b.chunk, full: b.full, large: b.large, used: b.chunk.used})
 	})
 	if a.debug != nil {
 		a.marks[at].values = len(a.debug.values)
 	}
+	a.marks[at].maps = a.maps.number()
 	if a.kind == kindHeap { // There are no chunks; what counts is what SetLimit bounds.
 		a.marks[at].onHeap = a.onHeap
 	}
@@ -113,6 +116,9 @@ func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 		return
 	}
 	a.clearSlots()
+	if n := marks[0].maps; a.maps.number() > n {
+		a.takeBackMaps(n)
+	}
 	a.each(func(b *bump) { // In the order of the marks; bumps that came later have none.
 		m := &noMark
 		if len(marks) > 0 {
@@ -140,6 +146,7 @@ func (b *bump) rewind(m *mark) {
 	}
 	b.emptyUntil(&b.large, m.large, &b.spareLarge)
 	if c := b.chunk; c != &noChunk {
+		b.floor = m.used
 		c.close(b.flow)
 		if b.a.debug.apart() { // Freed memory is poisoned, and must not be used again.
 			c.used = m.used

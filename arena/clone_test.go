@@ -148,7 +148,7 @@ func TestAppendBefore(t *testing.T) {
 	b := &bump{chunk: c, flow: wordFlow, a: &Arena{}}
 	b.open(c)
 	addr := uintptr(unsafe.Pointer(&block[6]))
-	if n := b.extend(addr, 16, 24, 32, 8); n != 0 || c.used != 0 {
+	if n := b.extend(addr, 16, 24, 32, 8, false); n != 0 || c.used != 0 {
 		t.Errorf("a block in front of the chunk grows by %d bytes", n)
 	}
 }

@@ -19,7 +19,9 @@
 // [NewArena] makes the ordinary kind. [NewShared] serves many goroutines, [Pool] keeps chunks for
 // the arenas of requests. Arenas of [NewOffHeap] and [NewFixed] lie outside the Go heap and take no
 // Go pointers. [NewWith] and NewOffHeap take [Options], such as a limit and Shared. The nil *Arena
-// allocates from the Go heap. [Of] is the fastest way to make many values of one type.
+// allocates from the Go heap. [Of] is the fastest way to make many values of one type. [GoMap] makes
+// Go maps that an arena clears and uses again. Decoders make values of types that they know at run
+// time only with [Arena.UnsafeNew] and the methods beside it.
 //
 // # Lifetime
 //

@@ -41,6 +41,7 @@ type poolShelf struct {
 type kit struct {
 	words, bytes bump
 	typed        []*bump
+	maps         *goMaps
 	held         int64
 }
 
@@ -139,7 +140,8 @@ func (p *Pool) Put(a *Arena) {
 
 // leave ends an arena that was reset and returns what it held.
 func (a *Arena) leave() kit {
-	k := kit{words: a.words, bytes: a.bytes, held: a.rec.held.Swap(0)}
+	k := kit{words: a.words, bytes: a.bytes, maps: a.maps, held: a.rec.held.Swap(0)}
+	a.maps = nil
 	for _, b := range a.typed {
 		// Stale Typed values keep their bump: the kit has one of its own.
 		o := *b
@@ -157,7 +159,7 @@ func (a *Arena) leave() kit {
 
 // adopt makes a kit's chunks those of a new arena.
 func (a *Arena) adopt(k *kit) {
-	a.words, a.bytes, a.typed = k.words, k.bytes, k.typed
+	a.words, a.bytes, a.typed, a.maps = k.words, k.bytes, k.typed, k.maps
 	a.changed()
 	a.each(func(b *bump) { b.a = a })
 	a.indexBumps()

@@ -33,6 +33,7 @@ func (a *Arena) end(op string, m Mode) {
 	a.rec.noteReset()
 	a.closeSlots()
 	a.inline = [8]slot{}
+	a.dropMaps()
 	if abandons {
 		a.abandonAll()
 	} else {
@@ -134,6 +135,7 @@ func (a *Arena) reset(op string, m Mode) int64 {
 		return m.keep()
 	}
 	if a.abandons(m) {
+		a.dropMaps()
 		a.abandonAll()
 		a.checkChunks()
 		return m.keep()
@@ -147,6 +149,8 @@ func (a *Arena) reset(op string, m Mode) int64 {
 	var out *chunk
 	a.each(func(b *bump) { keep = b.giveBack(keep, &out) })
 	a.giveUp(out)
+	a.takeBackMaps(0)
+	keep = a.keepMaps(keep)
 	a.checkChunks()
 	return keep
 }

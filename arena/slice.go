@@ -80,7 +80,7 @@ func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error)
 	want := grown(uintptr(n), uintptr(cap(s)), d.size)
 	if b := a.growing(op, d); b != nil {
 		old := unsafex.DataOf(s)
-		if more := b.extend(unsafex.PtrAddr(old), uintptr(cap(s))*d.size, uintptr(n)*d.size, want*d.size, d.size); more != 0 {
+		if more := b.extend(unsafex.PtrAddr(old), uintptr(cap(s))*d.size, uintptr(n)*d.size, want*d.size, d.size, false); more != 0 {
 			return unsafex.SliceOf[T](old, len(s), int(more/d.size)), nil
 		}
 	}
@@ -131,8 +131,8 @@ func grown(n, old, size uintptr) uintptr {
 
 // extend makes the block [addr, addr+old) end further behind, at best with want bytes and at least
 // with need, all multiples of size, if it ends at the bump position. It returns the bytes, or 0 if
-// it cannot. The caller overwrites the new elements.
-func (b *bump) extend(addr, old, need, want, size uintptr) uintptr {
+// it cannot. The new elements are zero if zero is set; otherwise the caller overwrites them.
+func (b *bump) extend(addr, old, need, want, size uintptr, zero bool) uintptr {
 	c := b.chunk
 	base := unsafex.PtrAddr(c.base)
 	// The second condition keeps out a foreign block that ends where the chunk begins.
@@ -151,7 +151,7 @@ func (b *bump) extend(addr, old, need, want, size uintptr) uintptr {
 		return 0
 	}
 	u := c.used
-	b.claim(c, u, start+want, false)
+	b.claim(c, u, start+want, zero)
 	b.checkCut(c, u, start+want)
 	return want
 }

@@ -45,6 +45,9 @@ func (a *Arena) Stats() Stats {
 
 func (a *Arena) addStats(s *Stats) {
 	s.InUse += a.debug.bytes()
+	if a.maps != nil && !a.rec.kind.offHeap() {
+		s.InUse += a.maps.inUse
+	}
 	a.each(func(b *bump) {
 		if b.chunk != &noChunk {
 			s.count(b.chunk, b.chunk.next)
@@ -244,7 +247,7 @@ func (a *Arena) giveUpSpare() bool {
 		keepUpTo(&b.spare, 0, &out)
 	})
 	a.giveUp(out)
-	return out != nil
+	return a.giveUpSpareMaps() || out != nil
 }
 
 // giveUp gives empty chunks, linked by next, to the store.

@@ -23,6 +23,9 @@ var unsafeFiles = []string{
 	"alloctest/stack.go",            // shows an allocator a slice of the stack that escape analysis does not see
 	"internal/checks/misuse/raw.go", // does what a mistake in unsafe code does
 	"cmd/bench/bound/bound.go",      // the physical bound: an unchecked slab and free list
+	"arena/unsafetype.go",           // these name unsafe.Pointer in what they export
+	"arena/unsafevalues.go",
+	"arena/slabs.go",
 }
 
 // onlySanitized reports whether the file is compiled in builds with a sanitizer alone, which need C

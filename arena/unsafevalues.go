@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arena
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/freehold-go/freehold/internal/invariants"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// The door for decoders and their kin: values of types that are known only at run time, as pointers.
+// What it returns is as good as what New and MakeSlice return. The names say Unsafe because the
+// caller turns the pointer into a value: memory of one type, used as another's, shows the collector a
+// bad pointer, or Go code a bool that is neither true nor false.
+
+// UnsafeNew returns the memory of a zero value of t in a, or on the Go heap if a is nil. It is [New]
+// for a type that is known only at run time, about as fast. The caller uses the memory as a value of
+// t, and stores pointers in it as Go does, never as bytes. The error is one that errors.Is
+// [offheap.ErrLimit] or [offheap.ErrOutOfMemory], and a is as before. If a is off the heap and t may
+// not lie there, UnsafeNew panics, as New does.
+func (a *Arena) UnsafeNew(t *UnsafeType) (unsafe.Pointer, error) {
+	if a != nil {
+		if p := a.cursorOf(t.key).take(t.cut); p != nil {
+			return p, nil
+		}
+	}
+	return a.unsafeNewSlow(t)
+}
+
+//go:noinline
+func (a *Arena) unsafeNewSlow(t *UnsafeType) (unsafe.Pointer, error) {
+	if a != nil && t.desc.flow == byteFlow {
+		if p := a.takeBytes(t.desc); p != nil {
+			return p, nil
+		}
+	}
+	return a.unsafeValues("UnsafeNew", t, 1)
+}
+
+// takeBytes is a zero value of a type of the byte flow, or nil if the slow path must cut it.
+func (a *Arena) takeBytes(d *typeDesc) unsafe.Pointer {
+	c := a.bytes.cursor
+	if c == nil {
+		return nil
+	}
+	u := (c.used + d.align - 1) &^ (d.align - 1)
+	end := u + d.size
+	if end > c.limit {
+		return nil
+	}
+	c.used = end
+	p := unsafex.Add(c.base, u)
+	unsafex.ClearAt(p, d.size)
+	return p
+}
+
+// UnsafeMakeSlice returns the memory of n zero values of t in a row, as [MakeSlice] does; what
+// [Arena.UnsafeNew] says holds for it. If n is 0, the result is not nil. UnsafeMakeSlice panics if n
+// is negative.
+func (a *Arena) UnsafeMakeSlice(t *UnsafeType, n int) (unsafe.Pointer, error) {
+	if a != nil && uint(n-1) < uint(t.small) {
+		if p := a.cursorOf(t.key).take(uintptr(n) * t.size); p != nil {
+			return p, nil
+		}
+	}
+	return a.unsafeMakeSliceSlow(t, n)
+}
+
+//go:noinline
+func (a *Arena) unsafeMakeSliceSlow(t *UnsafeType, n int) (unsafe.Pointer, error) {
+	if n < 0 {
+		panic(fmt.Errorf("arena: UnsafeMakeSlice of %s: negative length %d", t, n))
+	}
+	return a.unsafeValues("UnsafeMakeSlice", t, n)
+}
+
+// unsafeValues is n zero values of t in a row, in a or on the Go heap.
+func (a *Arena) unsafeValues(op string, t *UnsafeType, n int) (unsafe.Pointer, error) {
+	p, err := a.alloc(op, t.desc, n, true)
+	if p == nil && err == nil {
+		p = t.onHeap(n)
+	}
+	return p, err
+}
+
+// UnsafeBytes returns n bytes in a, or on the Go heap if a is nil. They are not cleared: they may hold
+// data of values that a freed before. The caller overwrites all of them. UnsafeBytes panics if n is
+// negative.
+func (a *Arena) UnsafeBytes(n int) ([]byte, error) {
+	if a != nil && n > 0 && a.bytes.cursor != nil {
+		if p := a.bytes.take(uintptr(n)); p != nil {
+			return unsafex.SliceOf[byte](p, n, n), nil
+		}
+	}
+	return a.unsafeBytesSlow(n)
+}
+
+//go:noinline
+func (a *Arena) unsafeBytesSlow(n int) ([]byte, error) {
+	if n < 0 {
+		panic(fmt.Errorf("arena: UnsafeBytes: negative number of bytes %d", n))
+	}
+	p, err := a.alloc("UnsafeBytes", describe[byte](), n, false)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return make([]byte, n), nil
+	}
+	return unsafex.SliceOf[byte](p, n, n), nil
+}
+
+// UnsafeGrow makes room for want values of t, and returns where they are and for how many there is
+// room: as many as want or more, so that growing step by step is cheap. p is the first of capacity
+// values of t in a row, or nil if capacity is 0. If the last one ends at the position where a
+// allocates next, the values stay where they are. Otherwise UnsafeGrow copies the first length values,
+// and the old ones stay unchanged. The values behind capacity, or behind length in a copy, are zero.
+// If there is an error, the result is p and capacity. UnsafeGrow panics if not 0 <= length <=
+// capacity.
+func (a *Arena) UnsafeGrow(t *UnsafeType, p unsafe.Pointer, length, capacity, want int) (unsafe.Pointer, int, error) {
+	if length < 0 || length > capacity {
+		panic(fmt.Errorf("arena: UnsafeGrow of %s: length %d out of range [0, capacity %d]", t, length, capacity))
+	}
+	const op = "UnsafeGrow"
+	if a != nil {
+		if a.broken() {
+			a.misused(op)
+		}
+		if a.kind == kindShared && want > capacity {
+			return a.growInPart(t, p, length, capacity, want)
+		}
+	}
+	if want <= capacity {
+		return p, capacity, nil
+	}
+	if _, err := t.desc.bytesFor(want); err != nil {
+		return p, capacity, err
+	}
+	room := grown(uintptr(want), uintptr(capacity), t.size)
+	if a != nil {
+		if b := a.growing(op, t.desc); b != nil {
+			if more := b.extend(unsafex.PtrAddr(p), uintptr(capacity)*t.size, uintptr(want)*t.size, room*t.size, t.size, true); more != 0 {
+				return p, int(more / t.size), nil
+			}
+		}
+	}
+	g, err := a.unsafeValues(op, t, int(room))
+	if err != nil && int(room) > want { // It may just fit.
+		room = uintptr(want)
+		g, err = a.unsafeValues(op, t, want)
+	}
+	if err != nil {
+		return p, capacity, err
+	}
+	t.copyValues(g, p, length)
+	return g, int(room), nil
+}
+
+// growInPart is UnsafeGrow in one of the parts of a shared arena.
+func (a *Arena) growInPart(t *UnsafeType, p unsafe.Pointer, length, capacity, want int) (unsafe.Pointer, int, error) {
+	g, room := p, capacity
+	err := a.inPart("UnsafeGrow", func(part *Arena) (err error) {
+		g, room, err = part.UnsafeGrow(t, p, length, capacity, want)
+		return err
+	})
+	return g, room, err
+}
+
+// UnsafeTrim gives the last values of a slice back to a, so that the next value of t lies where they
+// were, and returns how many are left: length, or capacity if a cannot take them back. It can if the
+// slice ends at the position where a allocates next and no [Arena.Checkpoint] was noted since. p is
+// the first of capacity values of t in a row. The caller promises that [length, capacity) is zero, as
+// a returned it, and that nothing refers to it any more. UnsafeTrim panics if not 0 <= length <=
+// capacity.
+func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int) int {
+	if length < 0 || length > capacity {
+		panic(fmt.Errorf("arena: UnsafeTrim of %s: length %d out of range [0, capacity %d]", t, length, capacity))
+	}
+	const op = "UnsafeTrim"
+	if a == nil || length == capacity {
+		return capacity
+	}
+	if a.broken() {
+		a.misused(op)
+	}
+	if a.kind == kindShared { // The part that it was cut from is not known.
+		defer a.lockAll(op)()
+		for _, part := range a.parts {
+			if n := part.UnsafeTrim(t, p, length, capacity); n != capacity {
+				return n
+			}
+		}
+		return capacity
+	}
+	b := a.growing(op, t.desc)
+	if b == nil || !b.trim(unsafex.PtrAddr(p), uintptr(length)*t.size, uintptr(capacity)*t.size) {
+		return capacity
+	}
+	runtime.KeepAlive(p)
+	return length
+}
+
+// UnsafeGoMap is [TryGoMap] for a map type that is known only at run time. The result is the map: a
+// value of a map type is one pointer. UnsafeGoMap panics if t is no map type.
+func (a *Arena) UnsafeGoMap(t *UnsafeType, hint int) (unsafe.Pointer, error) {
+	if k := t.desc.typ.Kind(); k != reflect.Map {
+		panic(fmt.Errorf("arena: UnsafeGoMap of %s: want a map type", t))
+	}
+	v, err := a.goMap("UnsafeGoMap", t.desc, hint)
+	if err != nil {
+		return nil, err
+	}
+	return v.UnsafePointer(), nil
+}
+
+// trim makes the block [addr, addr+size) end at addr+left, if it ends at the bump position and no
+// checkpoint lies behind the new end. What it gives back is zero.
+func (b *bump) trim(addr, left, size uintptr) bool {
+	c := b.chunk
+	base := unsafex.PtrAddr(c.base)
+	if addr+size != base+c.used || addr < base || size == 0 { // As in extend.
+		return false
+	}
+	end := addr - base + left
+	if b.flow == wordFlow { // In a fixed arena bytes lie among words.
+		end = (end + 7) &^ 7
+	}
+	if end >= c.used || end < b.floor {
+		return false
+	}
+	b.look()
+	b.checkTrim(c, end)
+	if b.flow == byteFlow { // Bytes need not be zero: the next values are cleared up to dirty.
+		c.dirty = max(c.dirty, c.used)
+	}
+	if b.a.kind == kindFixed { // Bytes lie among words, which must be zero.
+		unsafex.ClearAt(unsafex.Add(c.base, end), c.used-end)
+	}
+	c.used = end
+	b.arm()
+	return true
+}
+
+// checkTrim is for the bytes of c from end on, which a caller of UnsafeTrim vouches for.
+func (b *bump) checkTrim(c *chunk, end uintptr) {
+	if !invariants.Enabled || b.flow == byteFlow || b.a.kind == kindFixed {
+		return
+	}
+	for i, v := range unsafex.SliceOf[byte](unsafex.Add(c.base, end), int(c.used-end), int(c.used-end)) {
+		if v != 0 {
+			invariants.Broken("UnsafeTrim gave back %s in which byte %d is not zero", b.name(), i)
+		}
+	}
+}
