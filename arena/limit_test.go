@@ -4,6 +4,7 @@ package arena
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"testing"
 
@@ -183,5 +184,18 @@ func TestLimitLeavesRoom(t *testing.T) {
 			a.Reset([]Mode{GiveBack, Keep}[round/6])
 		}
 		a.Free()
+	}
+}
+
+// TestLimitBeyondAddresses: a limit that exceeds all addresses of a 32-bit system leaves room for
+// every chunk.
+func TestLimitBeyondAddresses(t *testing.T) {
+	a := NewArena()
+	defer a.Free()
+	for _, l := range []int64{64 << 30, 64<<30 + 1000, math.MaxInt64} {
+		a.SetLimit(l)
+		if n, ahead, limited := a.rec.room(); n < 1<<31 || ahead < 1<<31 || !limited {
+			t.Errorf("a limit of %d bytes leaves room for %d, plans for %d of them", l, n, ahead)
+		}
 	}
 }

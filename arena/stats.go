@@ -4,6 +4,7 @@ package arena
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -164,8 +165,12 @@ const aheadShare = 16
 // take.
 func (r *record) room() (n, ahead uintptr, limited bool) {
 	l, held := r.limit.Load(), r.held.Load()
-	return uintptr(max(0, l-held)), uintptr(max(0, l/aheadShare-held)), l > 0
+	return bytesWithin(l - held), bytesWithin(l/aheadShare - held), l > 0
 }
+
+// bytesWithin is n as a uintptr, or the nearest there is: on 32-bit systems a limit may exceed all
+// addresses.
+func bytesWithin(n int64) uintptr { return uintptr(min(uint64(max(n, 0)), math.MaxUint)) }
 
 // modest is the class for a chunk to fill, or a smaller one if a quarter of what the limit leaves is
 // less: classes grow over rounds, and one type's chunk must not take what other types need.

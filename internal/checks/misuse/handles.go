@@ -55,15 +55,18 @@ func handles() []Case {
 		{Name: "counted-release", Text: "releases a Counted once too often", Run: only(OffHeap, countedReleased), Seen: always("offheap", "use after the last Release")},
 		{Name: "counted-handle", Text: "asks a Counted for its bytes after the last Release", Run: only(OffHeap, countedHandle), Seen: always("offheap", "use after the last Release")},
 		{Name: "counted-bytes", Text: "reads the bytes of a Counted after the last Release", Run: only(OffHeap, countedBytes), Seen: gone(byFree, "Free", reads)},
-		{Name: "ref-deleted", Text: "follows a Ref after DeleteRef", Run: only(OffHeap, refDeleted), Seen: staleRef()},
-		{Name: "ref-delete-twice", Text: "deletes by a Ref twice", Run: only(OffHeap, refDeletedTwice), Seen: append(staleRef(), always("double free")...)},
+		{Name: "ref-deleted", Text: "follows a Ref after DeleteRef", Run: only(OffHeap, refDeleted), Seen: staleRef("Delete")},
+		{Name: "ref-delete-twice", Text: "deletes by a Ref twice", Run: only(OffHeap, refDeletedTwice), Seen: append(staleRef("Delete"), always("double free")...)},
+		{Name: "sliceref-freed", Text: "follows a SliceRef after FreeSlice", Run: only(OffHeap, sliceRefFreed), Seen: staleRef("FreeSlice")},
+		{Name: "stringref-deleted", Text: "reads a StringRef after DeleteString", Run: only(OffHeap, stringRefDeleted), Seen: staleRef("Free")},
 		{Name: "type-with-pointers", Text: "makes a value with Go pointers off the heap", Run: only(OffHeap, refusedType), Seen: always("Go pointer", "node.next: *main.node")},
 	}
 }
 
-// staleRef is who catches a Ref to a value that was deleted: each mode that knows all blocks.
-func staleRef() []Sight {
-	known := Sight{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: use after Delete:"}, Stacks: everything}
+// staleRef is who catches a link to a block that was freed by the function: each mode that knows all
+// blocks.
+func staleRef(free string) []Sight {
+	known := Sight{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: use after " + free + ":"}, Stacks: everything}
 	race := Sight{By: []Mode{Race}, Says: []string{"offheap: Ref", "does not lead to"}} // Blocks are on the Go heap, and known.
 	return []Sight{known, race}
 }
@@ -401,6 +404,38 @@ func refDeletedTwice(Variant) {
 	giveUpRef(r)
 	accessDeleteRef(r)
 }
+
+//go:noinline
+func allocateSliceRef() offheap.SliceRef[point] {
+	return offheap.SliceRefOf(offheap.MakeSlice[point](5, 5))
+}
+
+//go:noinline
+func giveUpSliceRef(r offheap.SliceRef[point]) { offheap.FreeSlice(r.Slice()) }
+
+func sliceRefFreed(Variant) {
+	r := allocateSliceRef()
+	giveUpSliceRef(r)
+	accessSliceRef(r)
+}
+
+//go:noinline
+func accessSliceRef(r offheap.SliceRef[point]) { sum += r.Slice()[4].x }
+
+//go:noinline
+func allocateStringRef() offheap.StringRef { return offheap.NewString(text) }
+
+//go:noinline
+func giveUpStringRef(r offheap.StringRef) { offheap.DeleteString(r) }
+
+func stringRefDeleted(Variant) {
+	r := allocateStringRef()
+	giveUpStringRef(r)
+	accessStringRef(r)
+}
+
+//go:noinline
+func accessStringRef(r offheap.StringRef) { sum += int64(len(r.String())) }
 
 //go:noinline
 func accessDeleteRef(r offheap.Ref[point]) { offheap.DeleteRef(r) }
