@@ -7,9 +7,11 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -226,4 +228,27 @@ func needFiles(t testing.TB) {
 	if !vmem.Supported {
 		t.Skip("this system maps no files")
 	}
+}
+
+// TestRefToUnalignedBlock: a block of bytes may begin at any address, as guarded blocks do. A number
+// of a Ref into it never leads to a value at an address that is no multiple of its alignment.
+func TestRefToUnalignedBlock(t *testing.T) {
+	quiet(t)
+	for range 4 {
+		s := MakeSlice[[11]byte](3, 3)
+		for i := range s[0] {
+			addr := unsafex.Addr(&s[0][i])
+			p, ok := caughtPtr(RefFromUint64[atomic.Uint64](RefOf(&s[0][i]).Uint64()))
+			if ok != (addr%8 == 0) || ok && unsafex.Addr(p) != addr {
+				t.Errorf("the Ref to a word at %#x leads to %p", addr, p)
+			}
+		}
+		FreeSlice(s)
+	}
+}
+
+// caughtPtr is r.Ptr, or false if that panics.
+func caughtPtr[T any](r Ref[T]) (p *T, ok bool) {
+	ok = caught(func() { p = r.Ptr() }) == nil
+	return p, ok
 }

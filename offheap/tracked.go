@@ -365,7 +365,7 @@ func (t *tracked) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 func (t *tracked) lookUp(addr uintptr, d *typeDesc, n uintptr) (uintptr, bool) {
 	b, ok := t.blocks.containing(addr)
 	in := addr - b.addr
-	if !ok || d.size > 0 && max(n, 1) > (b.size-in)/d.size || in&(d.align-1) != 0 ||
+	if !ok || d.size > 0 && max(n, 1) > (b.size-in)/d.size || addr&(d.align-1) != 0 ||
 		b.kind.typed() != d.typed || d.typed && (b.kind.typ != d.typ || in%d.size != 0) {
 		return 0, false
 	}
