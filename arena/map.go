@@ -23,58 +23,66 @@ import (
 // collector does not scan, and off the heap if the arena does. Other tables lie in memory of their
 // own type, which it scans.
 //
-// When a Map outgrows its table, the next one is twice as large, and the old one stays in the
-// arena, unused, until the arena is reset or freed. All old tables together take at most as much as
-// the last one, and [Arena.Stats] counts them as InUse. A good hint avoids them. A Map that loses
-// as many entries as it gains takes no more memory.
+// When a Map outgrows its table, the next one is two or four times as large. Small old tables, up to
+// some 64 KiB, stay in the arena, unused, until the arena is reset or freed, and [Arena.Stats] counts
+// them as InUse; all of them together take less than the last one. Of a larger table the memory
+// becomes a part of the next one, unless an iteration is under way. A good hint avoids old tables. A
+// Map that loses as many entries as it gains takes no more memory.
 //
 // A Map serves one goroutine at a time, or many that only look up and iterate. It ends with its
 // arena's values: after Free and after Reset every use panics. So does every use after Rewind to a
 // checkpoint from before the Map was made, grew, or got its last key with a string. The Map itself,
-// some 300 bytes, is on the Go heap, so it can report this. A copy of a Map panics. An older copy
-// that is written over its original goes unnoticed: entries may be missing or wrong.
+// some 300 bytes, is a Go value on the stack or on the Go heap, so it can report this. A copy of a
+// Map panics. An older copy that is written over its original goes unnoticed: entries may be missing
+// or wrong.
 type Map[K comparable, V any] struct {
 	_     noCopy
 	self  *Map[K, V]    // Its own address, which a copy does not have.
 	life  *record       // Its round says whether the arena has freed values.
 	round atomic.Uint64 // Of life, at the last use.
 	grown uint64        // The round in which the Map last took memory of the arena.
-	t     mapTable[K, V]
 	kind  hashKind
-	room  int // Empty slots that may be taken before the table is full.
-	n     int
 	hasher
+	t    mapTable[K, V]
+	room int // Empty slots that may be taken before the table is full.
+	n    int
+	far  bool // Slots are direct, and the table is so large that checking favorites first pays.
 
-	a       *Arena // To allocate from.
-	keys    *keyInfo
-	scanned bool           // Slots hold pointers that must not outlive their entries.
-	direct  bool           // Keys are words, and zero in all slots that are not full.
-	far     bool           // Likewise, and the table is so large that checking favorites first pays.
-	clears  uint           // How often Clear was called.
-	loops   mapLoops       // Iterations that are under way.
-	spare   mapTable[K, V] // Of the table's size, empty, if there is one.
+	a      *Arena // To allocate from.
+	keys   *keyInfo
+	clears uint     // How often Clear was called.
+	loops  mapLoops // Iterations that are under way.
 }
 
 // NewMap makes an empty Map in a, with room for hint entries. If there is no memory for them, it
 // panics with a value that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory]. It panics if
 // hint is negative.
 func NewMap[K comparable, V any](a *Arena, hint int) *Map[K, V] {
-	m, err := newMap[K, V]("NewMap", a, hint)
-	must(err)
+	m := new(Map[K, V]) // On the caller's stack if it does not keep the Map.
+	m.mustStart(a, hint)
 	return m
 }
 
 // TryNewMap is NewMap with an error for what the world may refuse.
 func TryNewMap[K comparable, V any](a *Arena, hint int) (*Map[K, V], error) {
-	return newMap[K, V]("TryNewMap", a, hint)
+	m := new(Map[K, V])
+	if err := m.start("TryNewMap", a, hint); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
-func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], error) {
+// mustStart is start for NewMap, which is inlined then.
+//
+//go:noinline
+func (m *Map[K, V]) mustStart(a *Arena, hint int) { must(m.start("NewMap", a, hint)) }
+
+// start makes m, which is zero, a Map in a.
+func (m *Map[K, V]) start(op string, a *Arena, hint int) error {
 	if hint < 0 {
 		panic(fmt.Errorf("arena: %s: negative number of entries %d", op, hint))
 	}
-	slot := describe[mapSlot[K, V]]()
-	m := &Map[K, V]{a: a, life: &heapRecord, keys: keysOf[K](), scanned: slot.flow == typedFlow}
+	m.life = &heapRecord
 	if a != nil {
 		a.check(op)
 		if a.rec.kind.offHeap() {
@@ -82,29 +90,37 @@ func newMap[K comparable, V any](op string, a *Arena, hint int) (*Map[K, V], err
 		}
 		m.life = a.rec
 	}
+	// The Map may be moved with its stack, and this pointer moves along. That it leads to the Map makes
+	// the Map live no longer.
+	m.self = unsafex.As[Map[K, V]](unsafex.Unescaped(unsafex.PtrOf(m)))
+	m.a, m.keys = a, keysOf[mapSlot[K, V]]()
+	if m.kind = m.keys.kind; m.kind != hashWord { // Words in a row are not hashed.
+		m.hasher.init()
+	}
 	m.begin()
-	m.self = m
-	m.kind = m.keys.kind
-	m.direct = m.kind == hashWord && slot.size <= maxDirect
-	m.hasher.init()
 	if hint == 0 {
-		return m, nil
+		return nil
 	}
+	return m.reserve(op, hint)
+}
+
+// reserve makes the first table one for hint entries.
+func (m *Map[K, V]) reserve(op string, hint int) error {
 	if uint(hint) > maxBytes {
-		return nil, outOfMemory("%s: %d entries", op, hint)
+		return outOfMemory("%s: %d entries", op, hint)
 	}
-	if slot.size == 0 {
-		hint = 1 // There is one key of no size. Its slot is the first; see index.
+	if unsafex.Size[mapSlot[K, V]]() == 0 {
+		hint = 1 // There is one key of no size.
 	}
 	groups, slots := tableFor(hint)
 	for {
 		t, err := m.newTable(op, groups, slots)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if m.life.round.Load() == m.grown {
-			m.use(t, t.most())
-			return m, nil
+			m.adopt(op, t)
+			return nil
 		}
 		m.begin() // Another goroutine may have freed the table: the arena is a shared one.
 	}
@@ -185,23 +201,52 @@ func (m *Map[K, V]) Len() int {
 
 // Get returns the value of key, and whether there is one.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
-	m.check("Map.Get")
+	if m.self != m || m.life.round.Load() != m.round.Load() {
+		m.checkSlow("Map.Get")
+	}
 	var h uint64
-	if m.kind == hashWord {
-		w := unsafex.Word(&key)
+	if m.kind != hashWord {
+		h = m.hash(key)
+	} else if w := unsafex.Word(&key); !m.t.isRow() {
 		h = m.word(w)
 		if m.far {
-			if s := m.t.favorite(h); s != nil && s.key == key && w != 0 {
+			if s := m.t.favorite(h); s.key == key && w != 0 {
 				return s.value, true
 			}
 		}
-	} else {
-		h = m.hash(key)
 	}
-	if s := m.t.find(key, h); s != nil {
-		return s.value, true
+	t := &m.t // Written out, because a call takes as long as a look-up in a small table.
+	at := t.home(h)
+	for range t.ctrl {
+		w := t.ctrl[at]
+		for e := matches(w, h); e != 0; e &= e - 1 {
+			if s := t.slots.at(at*8 + lowest(e)); s.key == key {
+				return s.value, true
+			}
+		}
+		if empties(w) != 0 {
+			break
+		}
+		at = (at + 1) & (len(t.ctrl) - 1)
 	}
 	return value, false
+}
+
+// hash is the hash by which the present table finds a key.
+func (m *Map[K, V]) hash(key K) uint64 {
+	switch m.kind {
+	case hashWord:
+		if m.t.isRow() {
+			return 0
+		}
+		return m.word(unsafex.Word(&key))
+	case hashString:
+		s := *unsafex.As[string](unsafex.PtrOf(&key))
+		return m.bytes(unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s)))
+	case hashBytes:
+		return m.bytes(unsafex.SliceOf[byte](unsafex.PtrOf(&key), int(unsafex.Size[K]()), int(unsafex.Size[K]())))
+	}
+	return comparableHash(&m.hasher, key)
 }
 
 // Set makes value the value of key. If the Map must grow and there is no memory, Set panics with a
@@ -214,34 +259,35 @@ func (m *Map[K, V]) TrySet(key K, value V) error { return m.set("Map.TrySet", ke
 func (m *Map[K, V]) set(op string, key K, value V) error {
 	m.check(op)
 	h := m.hash(key)
-	t, vacant := &m.t, -1
-	at := t.home(h)
-	for range t.ctrl {
-		w := t.ctrl[at]
-		for e := matches(w, h); e != 0; e &= e - 1 {
-			if s := &t.slots[at*8+lowest(e)]; s.key == key {
-				if m.keys.rewritten {
-					m.rewrite(&s.key, key)
-				}
-				s.value = value
-				return nil
-			}
-		}
-		if vacant < 0 && ^w&fullBits != 0 {
-			vacant = at*8 + t.pick(^w&fullBits, h)
-		}
-		if empties(w) != 0 {
-			break
-		}
-		at = (at + 1) & (len(t.ctrl) - 1)
+	at, found := m.t.seek(key, h)
+	if found {
+		m.replace(at, key, value)
+		return nil
 	}
-	if m.room == 0 && (vacant < 0 || t.tag(vacant) != wasFull) {
+	return m.insert(op, at, h, key, value)
+}
+
+// replace makes value the value of an entry whose key is equal to key.
+func (m *Map[K, V]) replace(at int, key K, value V) {
+	s := m.t.slots.at(at)
+	if m.keys.rewritten {
+		m.rewrite(&s.key, key)
+	}
+	s.value = value
+}
+
+// insert sets an entry with a new key at a place that seek has found for it.
+func (m *Map[K, V]) insert(op string, at int, hash uint64, key K, value V) error {
+	if m.room == 0 && (at < 0 || m.t.tag(at) != wasFull) {
 		if err := m.grow(op); err != nil {
 			return err
 		}
-		vacant = t.vacancy(h)
+		if m.kind == hashWord { // Words in a row have no hash.
+			hash = m.hash(key)
+		}
+		at = m.t.vacancy(hash)
 	}
-	if vacant < 0 {
+	if at < 0 {
 		m.stale(op)
 	}
 	if m.keys.strings != nil {
@@ -250,11 +296,11 @@ func (m *Map[K, V]) set(op string, key K, value V) error {
 		}
 		m.tookMemory(op)
 	}
-	s := &t.slots[vacant]
-	if t.tag(vacant) != wasFull {
+	if m.t.tag(at) != wasFull {
 		m.room--
 	}
-	t.fill(vacant, h)
+	m.t.fill(at, hash)
+	s := m.t.slots.at(at)
 	s.key, s.value = key, value
 	m.n++
 	return nil
@@ -273,17 +319,15 @@ func (m *Map[K, V]) rewrite(to *K, key K) {
 // Delete removes the entry of key and reports whether there was one.
 func (m *Map[K, V]) Delete(key K) bool {
 	m.check("Map.Delete")
-	h := m.hash(key)
-	t := &m.t
-	s := t.find(key, h)
-	if s == nil {
+	at, found := m.t.seek(key, m.hash(key))
+	if !found {
 		return false
 	}
-	if t.vacate(t.index(s)) {
+	if m.t.vacate(at) {
 		m.room++
 	}
-	if m.scanned || m.direct {
-		*s = mapSlot[K, V]{}
+	if m.keys.scanned || m.keys.direct {
+		*m.t.slots.at(at) = mapSlot[K, V]{}
 	}
 	m.n--
 	return true
@@ -293,11 +337,32 @@ func (m *Map[K, V]) Delete(key K) bool {
 func (m *Map[K, V]) Clear() {
 	m.check("Map.Clear")
 	clear(m.t.ctrl)
-	if m.scanned || m.direct {
-		clear(m.t.slots)
+	if m.keys.scanned || m.keys.direct {
+		m.t.slots.clear()
 	}
 	m.n, m.room = 0, m.t.most()
 	m.clears++
+}
+
+// GetBytes is [Map.Get] with a key in a buffer, which it does not copy.
+func GetBytes[K ~string, V any](m *Map[K, V], key []byte) (V, bool) {
+	return m.Get(bufferKey[K](key))
+}
+
+// SetBytes is [Map.Set] with a key in a buffer. If the key is new, SetBytes copies it to the arena.
+func SetBytes[K ~string, V any](m *Map[K, V], key []byte, value V) {
+	must(m.set("SetBytes", bufferKey[K](key), value))
+}
+
+// TrySetBytes is [Map.TrySet] with a key in a buffer. If the key is new, TrySetBytes copies it to the
+// arena.
+func TrySetBytes[K ~string, V any](m *Map[K, V], key []byte, value V) error {
+	return m.set("TrySetBytes", bufferKey[K](key), value)
+}
+
+// bufferKey is a key for a Map, which does not keep it: it keeps copies of strings.
+func bufferKey[K ~string](b []byte) K {
+	return K(unsafex.StringOf(unsafex.Unescaped(unsafex.DataOf(b)), len(b)))
 }
 
 // All iterates over the entries, in no particular order. The program may change the Map meanwhile,
@@ -335,7 +400,7 @@ func (m *Map[K, V]) loop(op, next string, yield func(K, V) bool) {
 		if t.tag(at) < isFull {
 			continue
 		}
-		s := &t.slots[at]
+		s := t.slots.at(at)
 		key, value := s.key, s.value
 		if t.serial != m.t.serial {
 			if key != key { // It cannot be found, nor changed, nor removed but by Clear.

@@ -3,13 +3,11 @@
 package arena
 
 import (
-	"hash/maphash"
 	"math/bits"
-	"math/rand/v2"
 	"reflect"
 	"strings"
-	"sync"
 
+	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -23,29 +21,35 @@ const (
 	hashBytes                  // Bytes that are the key.
 )
 
-// keyInfo is what a Map must know of a type of keys.
+// keyInfo is what a Map must know of the types of its keys and values.
 type keyInfo struct {
 	kind    hashKind
 	strings []uintptr // Where in a key there are strings.
 	// rewritten: keys that are equal may have different bits, of which the last that was set
 	// counts.
 	rewritten bool
+	scanned   bool // Slots hold pointers that must not outlive their entries.
+	direct    bool // Keys are words, and zero in all slots that are not full.
 }
 
-// keyInfos leads from the *typeDesc of a type to its *keyInfo.
-var keyInfos sync.Map
+// keyInfos leads from the type of a Map's slots to their *keyInfo.
+var keyInfos typeinfo.Table[keyInfo]
 
-func keysOf[K comparable]() *keyInfo {
-	d := describe[K]()
-	if i, ok := keyInfos.Load(d); ok {
-		return i.(*keyInfo)
+func init() { keyInfos.Init((*keyInfo).fill) }
+
+// keysOf is the keyInfo of a Map with slots of type S, a mapSlot.
+func keysOf[S any]() *keyInfo {
+	key := typeinfo.Key[S]()
+	if k, ok := keyInfos.Recent(key); ok {
+		return k
 	}
-	i, _ := keyInfos.LoadOrStore(d, newKeyInfo(d.typ))
-	return i.(*keyInfo)
+	return keyInfos.Find(key, reflect.TypeFor[S]())
 }
 
-func newKeyInfo(t reflect.Type) *keyInfo {
-	k := &keyInfo{}
+// fill makes k the keyInfo of a type of slots.
+func (k *keyInfo) fill(_ uintptr, slot reflect.Type) {
+	f, _ := slot.FieldByName("key")
+	t := f.Type
 	bytes := k.walk(t, 0)
 	switch {
 	case t.Kind() == reflect.String:
@@ -56,7 +60,8 @@ func newKeyInfo(t reflect.Type) *keyInfo {
 			k.kind = hashWord
 		}
 	}
-	return k
+	k.scanned = describeType(slot).flow == typedFlow
+	k.direct = k.kind == hashWord && slot.Size() <= maxDirect
 }
 
 // walk notes the part at an offset of a key, and counts the bytes that say alone whether two keys
@@ -127,58 +132,4 @@ func ownString(op string, a *Arena, s string) (string, error) {
 	}
 	copy(unsafex.SliceOf[byte](p, len(s), len(s)), s)
 	return unsafex.StringOf(p, len(s)), nil
-}
-
-// A hasher makes the hashes of one Map its own, so that an attacker who chooses keys does not know
-// which of them collide.
-type hasher struct {
-	add, mul uint64
-	seed     maphash.Seed
-}
-
-func (h *hasher) init() {
-	h.add, h.mul = rand.Uint64(), rand.Uint64()|1
-	h.seed = maphash.MakeSeed()
-}
-
-// word mixes a word. Both halves of one product, as wyhash does it, are not enough: of keys in a
-// row it makes an arithmetic progression, and the step of one Map in a hundred is so near to a
-// simple fraction that its keys pile up in a few places. The second product breaks the progression
-// up.
-func (h *hasher) word(x uint64) uint64 {
-	hi, lo := bits.Mul64(x^h.add, h.mul)
-	return (hi ^ lo) * golden
-}
-
-func (m *Map[K, V]) hash(key K) uint64 {
-	switch m.kind {
-	case hashWord:
-		return m.word(unsafex.Word(&key))
-	case hashString:
-		return maphash.String(m.seed, *unsafex.As[string](unsafex.PtrOf(&key)))
-	case hashBytes:
-		return maphash.Bytes(m.seed, unsafex.SliceOf[byte](unsafex.PtrOf(&key), int(unsafex.Size[K]()), int(unsafex.Size[K]())))
-	}
-	return maphash.Comparable(m.seed, key)
-}
-
-// GetBytes is [Map.Get] with a key in a buffer, which it does not copy.
-func GetBytes[K ~string, V any](m *Map[K, V], key []byte) (V, bool) {
-	return m.Get(bufferKey[K](key))
-}
-
-// SetBytes is [Map.Set] with a key in a buffer. If the key is new, SetBytes copies it to the arena.
-func SetBytes[K ~string, V any](m *Map[K, V], key []byte, value V) {
-	must(m.set("SetBytes", bufferKey[K](key), value))
-}
-
-// TrySetBytes is [Map.TrySet] with a key in a buffer. If the key is new, TrySetBytes copies it to the
-// arena.
-func TrySetBytes[K ~string, V any](m *Map[K, V], key []byte, value V) error {
-	return m.set("TrySetBytes", bufferKey[K](key), value)
-}
-
-// bufferKey is a key for a Map, which does not keep it: it keeps copies of strings.
-func bufferKey[K ~string](b []byte) K {
-	return K(unsafex.StringOf(unsafex.Unescaped(unsafex.DataOf(b)), len(b)))
 }

@@ -4,7 +4,7 @@ package arena
 
 // Update makes f(old, ok) the value of key, where old is the present value and ok says whether there
 // is one; without one, old is zero. It is the way to count: m.Update(word, func(n int, _ bool) int {
-// return n + 1 }). An entry that exists is found once, not twice as by Get and Set.
+// return n + 1 }). The key is hashed once, not twice as by Get and Set.
 //
 // f gets a copy of the value, and no pointer into the table, because the table may go before a
 // pointer would. So f may use the Map, and its arena. Update sets the value after f has returned, as
@@ -23,22 +23,23 @@ func (m *Map[K, V]) TryUpdate(key K, f func(old V, ok bool) V) error {
 
 func (m *Map[K, V]) update(op string, key K, f func(old V, ok bool) V) error {
 	m.check(op)
-	s := m.t.find(key, m.hash(key))
-	if s == nil {
-		var none V
-		return m.set(op, key, f(none, false))
+	h, serial := m.hash(key), m.t.serial
+	at, found := m.t.seek(key, h)
+	var old V
+	if found {
+		s := m.t.slots.at(at)
+		old = s.value
 	}
-	at, serial := m.t.index(s), m.t.serial
-	value := f(s.value, true)
-	m.check(op) // f may have used the Map and the arena.
-	if t := &m.t; t.serial == serial && t.tag(at) >= isFull && t.slots[at].key == key {
-		if s = &t.slots[at]; m.keys.rewritten {
-			m.rewrite(&s.key, key)
-		}
-		s.value = value
+	value := f(old, found)
+	m.check(op)                                     // f may have used the Map and the arena.
+	if m.t.serial != serial && m.kind == hashWord { // Words have a hash only if they are not in a row.
+		h = m.hash(key)
+	}
+	if at, found = m.t.seek(key, h); found {
+		m.replace(at, key, value)
 		return nil
 	}
-	return m.set(op, key, value)
+	return m.insert(op, at, h, key, value)
 }
 
 // GetOrSet returns the value of key. If there is none, it sets value first, as [Map.Set] does; then
@@ -57,10 +58,13 @@ func (m *Map[K, V]) TryGetOrSet(key K, value V) (actual V, ok bool, err error) {
 
 func (m *Map[K, V]) getOrSet(op string, key K, value V) (actual V, ok bool, err error) {
 	m.check(op)
-	if actual, ok = m.Get(key); ok {
-		return actual, true, nil
+	h := m.hash(key)
+	at, found := m.t.seek(key, h)
+	if found {
+		s := m.t.slots.at(at)
+		return s.value, true, nil
 	}
-	if err = m.set(op, key, value); err != nil {
+	if err = m.insert(op, at, h, key, value); err != nil {
 		return actual, false, err
 	}
 	return value, false, nil
