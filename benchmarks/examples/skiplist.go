@@ -23,7 +23,7 @@ func skiplistWorkloads() []bench.Workload {
 		Op:          "collection",
 		Size:        "entries",
 		Quick:       []int{10_000},
-		Full:        []int{5_000_000},
+		Full:        []int{1_000_000},
 		Ops:         func(int) int { return 1 },
 		MaxPasses:   3,
 		Contestants: twins("atomic.Pointer", besideList(plainList), "AtomicRef and SliceRef", besideList(offHeapList)),

@@ -58,8 +58,11 @@ func appendLocation(key []byte, l *profile.Location) []byte {
 	return key
 }
 
-// appendLabels appends the labels of a sample, in an order of their own.
+// appendLabels appends the labels of a sample, in an order of their own. Most samples have none.
 func appendLabels(key []byte, s *profile.Sample) []byte {
+	if len(s.Label) == 0 && len(s.NumLabel) == 0 {
+		return key
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Label)) {
 		key = fmt.Appendf(key, "%q%q", name, s.Label[name])
 	}
