@@ -3,6 +3,8 @@
 package arena
 
 import (
+	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // withNil are all kinds of arenas, the nil arena among them.
@@ -122,6 +125,40 @@ func TestSliceFrom(t *testing.T) {
 				checkSliceFroms(t, name, a, func(i int) string { return strings.Repeat("x", i%10) })
 			}
 			a.Reset(Keep)
+		}
+		a.Free()
+	}
+}
+
+// TestManyOfNoSize: slices of elements without a size may have as many as an int can count.
+func TestManyOfNoSize(t *testing.T) {
+	for name, a := range withNil() {
+		const most = math.MaxInt
+		check := func(way string, s []struct{}, err error, want int) {
+			if err != nil || len(s) != want {
+				t.Errorf("%s: %s of %d elements: %d, %v", name, way, want, len(s), err)
+			}
+		}
+		s, err := TrySliceFrom(a, make([]struct{}, most))
+		check("SliceFrom", s, err, most)
+		s, err = TryAppend(a, make([]struct{}, most-1), struct{}{})
+		check("Append", s, err, most)
+		s, err = TryInsert(a, make([]struct{}, most/2), 1, make([]struct{}, most/2)...)
+		check("Insert", s, err, most-1)
+		if s, err = TryGrow(a, make([]struct{}, 1), most-1); err != nil || cap(s) != most {
+			t.Errorf("%s: Grow to %d elements: %d, %v", name, most, cap(s), err)
+		}
+		if a == nil { // Package slices and append panic then.
+			continue
+		}
+		for way, f := range map[string]func() ([]struct{}, error){
+			"Append": func() ([]struct{}, error) { return TryAppend(a, make([]struct{}, most), struct{}{}) },
+			"Insert": func() ([]struct{}, error) { return TryInsert(a, make([]struct{}, most), 0, struct{}{}) },
+			"Grow":   func() ([]struct{}, error) { return TryGrow(a, make([]struct{}, most), 1) },
+		} {
+			if s, err := f(); !errors.Is(err, offheap.ErrOutOfMemory) || len(s) != most {
+				t.Errorf("%s: %s beyond the largest int: %d, %v", name, way, len(s), err)
+			}
 		}
 		a.Free()
 	}

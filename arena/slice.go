@@ -51,7 +51,7 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 	}
 	d := describe[T]()
 	n := len(s) + len(elems)
-	if most := maxBytes / max(d.size, 1); uintptr(len(elems)) > most || uintptr(n) > most {
+	if uintptr(len(elems)) > d.most || uintptr(n) > d.most {
 		return s, outOfMemory("%s: a slice of %d and %d more values of %s (%d bytes each)", op, len(s), len(elems), d.typ, d.size)
 	}
 	g, err := reserve(op, a, d, s, n)
@@ -114,16 +114,19 @@ func (a *Arena) growing(op string, d *typeDesc) *bump {
 // grown is how many elements a slice of capacity old that must hold n gets: twice as many as before
 // while it is small, a quarter more later, as append does.
 func grown(n, old, size uintptr) uintptr {
+	if size == 0 { // Twice as many may be more than an int.
+		return n
+	}
 	const small = 64 << 10
 	want := old * 2
 	if old*size > small {
 		want = old + old/4
 	}
-	if size != 0 && want > maxBytes/size {
+	if want > maxBytes/size {
 		want = n
 	}
 	want = max(n, want)
-	if size != 0 && size < 8 && 8%size == 0 {
+	if size < 8 && 8%size == 0 {
 		want = (want + 8/size - 1) &^ (8/size - 1) // Whole words.
 	}
 	return want

@@ -4,6 +4,7 @@ package arena
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -17,7 +18,7 @@ import (
 type typeDesc struct {
 	key   uintptr
 	size  uintptr
-	most  uintptr // As many values are no more than maxBytes.
+	most  uintptr // As many values are no more than maxBytes; any number of those of size 0.
 	align uintptr
 	typ   reflect.Type
 	slice reflect.Type // []T, which typed chunks are.
@@ -75,7 +76,9 @@ func checkGenuine(op string, t reflect.Type) {
 // fill makes d the description of t.
 func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 	d.key, d.typ, d.slice, d.size, d.align = key, t, reflect.SliceOf(t), t.Size(), uintptr(t.Align())
-	d.most = maxBytes / max(d.size, 1)
+	if d.most = math.MaxInt; d.size != 0 {
+		d.most = maxBytes / d.size
+	}
 	// In Go memory the collector follows every pointer, also what a type promises to lead elsewhere.
 	info := typeinfo.Describe(t, nil)
 	d.scan = info.PointerPath != ""
@@ -112,7 +115,7 @@ const maxBytes = 1 << (29 + 7*(^uint(0)>>63))
 
 // bytesFor is the size of n values, or an error.
 func (d *typeDesc) bytesFor(n int) (uintptr, error) {
-	if uintptr(n) > d.most && d.size != 0 {
+	if uintptr(n) > d.most {
 		name := d.typ.String()
 		if strings.HasPrefix(name, "arena.mapSlot[") {
 			name = "entries of a Map"
