@@ -16,7 +16,11 @@ import (
 
 // MarshalJSON encodes the Map as package encoding/json encodes a Go map with the same entries: keys
 // are sorted, and must be strings, integers or [encoding.TextMarshaler]; other keys are an error. It
-// copies the entries to the Go heap first, and takes time and memory there in proportion.
+// copies the entries to the Go heap first, and takes time and memory there in proportion. If a method
+// of a key or a value frees the arena's values, MarshalJSON panics.
+//
+// A copy of a Map, as in json.Marshal(*m), has no such method: encoding/json writes {} for it. Go vet
+// reports the copy.
 func (m *Map[K, V]) MarshalJSON() ([]byte, error) {
 	m.check("Map.MarshalJSON")
 	entries := make(map[K]V, m.n)
@@ -27,6 +31,7 @@ func (m *Map[K, V]) MarshalJSON() ([]byte, error) {
 	if err := e.Encode(entries); err != nil {
 		return nil, err
 	}
+	m.check("Map.MarshalJSON") // A method of a key or a value may have freed later keys.
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 

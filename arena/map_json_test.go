@@ -173,3 +173,36 @@ func TestMapJSONStale(t *testing.T) {
 		wantPanic(t, k.name, func() { _ = json.Unmarshal([]byte(`{"1": 2}`), m) }, "Map.UnmarshalJSON on arena", "was freed")
 	}
 }
+
+// A freesLater frees the values of an arena when it is written.
+type freesLater struct{ free func() }
+
+func (f freesLater) MarshalJSON() ([]byte, error) {
+	if f.free != nil {
+		f.free()
+	}
+	return []byte("0"), nil
+}
+
+// TestMapJSONFreedMeanwhile: if a value frees the keys that are to be written after it, MarshalJSON
+// panics. They would be other strings.
+func TestMapJSONFreedMeanwhile(t *testing.T) {
+	for _, k := range kinds {
+		if !k.pointers {
+			continue
+		}
+		a := k.make()
+		before := a.Checkpoint()
+		for how, free := range map[string]func(){"reset": func() { a.Reset(Keep) }, "rewound": func() { a.Rewind(before) }} {
+			m := NewMap[string, freesLater](a, 0)
+			m.Set("a", freesLater{func() { free(); String(a, "xxx") }})
+			m.Set("key", freesLater{})
+			wantPanic(t, k.name, func() {
+				b, err := json.Marshal(m)
+				t.Errorf("%s: %s, %v", k.name, b, err)
+			}, "Map.MarshalJSON on a Map", how)
+			before = a.Checkpoint()
+		}
+		a.Free()
+	}
+}
