@@ -14,8 +14,8 @@ import (
 //	a := arena.Cleanup(t, arena.NewArena())
 //
 // Before, it checks a: the test fails if a value was written beside, which [Arena.Check] finds in
-// the debug modes guard and poison, or if Free finds another mistake. An arena with such damage is
-// not freed. If the test has freed a, Cleanup does nothing.
+// the debug modes guard and poison, or if there is another mistake, such as a copy written over the
+// arena. An arena with such damage is not freed. If the test has freed a, Cleanup does nothing.
 //
 // Cleanups run last in, first out, so a cleanup that is registered later may still use the arena.
 // Tests may run in parallel. [CheckLeaks] and [CheckFreed] look at the arenas that the tested code
@@ -41,9 +41,6 @@ func Cleanup(t offheap.TB, a *Arena) *Arena {
 
 // freeChecked frees a, or returns the mistakes that it finds.
 func freeChecked(a *Arena) (err error) {
-	if err := a.Check(); err != nil {
-		return err
-	}
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
@@ -53,6 +50,9 @@ func freeChecked(a *Arena) (err error) {
 			panic(v)
 		}
 	}()
+	if err := a.Check(); err != nil {
+		return err
+	}
 	a.Free()
 	return nil
 }

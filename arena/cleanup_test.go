@@ -4,6 +4,7 @@ package arena
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -60,6 +61,74 @@ func TestCleanupDamage(t *testing.T) {
 		if !strings.Contains(s, "at the end of the test") || !strings.Contains(s, "canary") || !strings.Contains(s, fmt.Sprintf("arena %d, which was made by ", a.rec.id)) {
 			t.Errorf("%s: %q", k.name, s)
 		}
+	}
+}
+
+// TestDamagedBlock: if Free or Reset finds a damaged block of offheap, the next one does not free
+// again what the first has freed, and no part of a shared arena has ended.
+func TestDamagedBlock(t *testing.T) {
+	if sanitize.Enabled {
+		t.Skip("a sanitizer ends the program at the write")
+	}
+	if !inModes(t, "poison") {
+		return
+	}
+	for name, end := range map[string]func(*Arena){"Free": (*Arena).Free, "Reset": func(a *Arena) { a.Reset(Keep) }} {
+		for _, damaged := range []int{0, 1, 2, 3} {
+			for _, a := range []*Arena{NewOffHeap(Options{}), NewFixed(1000), sharedOffHeap()} {
+				behind := (*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(inTwoParts(a)[damaged])), 24))
+				*behind++
+				for range 2 {
+					wantPanic(t, fmt.Sprintf("%s, value %d of arena %s", name, damaged, kindNames[a.rec.kind]), func() { end(a) }, "canary")
+				}
+				*behind--
+				end(a)
+				if name == "Reset" {
+					if s := a.Stats(); s.Held != 0 {
+						t.Errorf("%+v after Reset", s)
+					}
+					a.Free()
+				}
+			}
+		}
+	}
+}
+
+// inTwoParts makes four values, two in each of two parts if the arena is shared.
+func inTwoParts(a *Arena) (list [][]int64) {
+	if a.kind == kindShared {
+		a.addPart()
+	}
+	for only := range 2 {
+		for i, p := range a.parts {
+			if i != only {
+				p.mu.Lock()
+			}
+		}
+		list = append(list, MakeSlice[int64](a, 3, 3), MakeSlice[int64](a, 3, 3))
+		for i, p := range a.parts {
+			if i != only {
+				p.mu.Unlock()
+			}
+		}
+	}
+	return list
+}
+
+// TestCleanupLost: if the test has written over its arena, it fails, and the other cleanups run.
+func TestCleanupLost(t *testing.T) {
+	for _, k := range kinds {
+		test := &leakTest{}
+		ran := false
+		test.Cleanup(func() { ran = true })
+		a := Cleanup(test, k.make())
+		id, kept := a.ID(), copyOf(a)
+		reflect.ValueOf(a).Elem().SetZero()
+		if s := test.end(); !strings.Contains(s, fmt.Sprintf("arena %d, which was made by ", id)) || !strings.Contains(s, "use NewArena") || !ran {
+			t.Errorf("%s: %q", k.name, s)
+		}
+		reflect.ValueOf(a).Elem().Set(reflect.ValueOf(kept).Elem())
+		a.Free()
 	}
 }
 

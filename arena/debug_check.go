@@ -45,7 +45,7 @@ func (v *value) damage() (offset int, damaged bool) {
 
 // check panics if a canary of the values from the n-th on is damaged.
 func (s *debugState) check(op string, id uint64, n int) {
-	if s == nil {
+	if s == nil || n >= len(s.values) { // Fewer than at a checkpoint, if a Free has found damage.
 		return
 	}
 	for i := range s.values[n:] {

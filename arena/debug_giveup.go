@@ -12,7 +12,7 @@ import (
 
 // giveUpValues makes every use of the values from the n-th on one that faults or is seen to be
 // stale, as far as the mode can. op is the function that frees them. A damaged canary panics before
-// anything is changed.
+// anything is changed; one of a block of offheap when the values after it are freed.
 func (a *Arena) giveUpValues(op string, n int) {
 	if a.debug != nil && n < len(a.debug.values) {
 		a.giveUpValuesSlow(op, n)
@@ -24,12 +24,13 @@ func (a *Arena) giveUpValuesSlow(op string, n int) {
 	s := a.debug
 	s.check(op, a.rec.id, n)
 	g := grave{a: a, op: op, free: debugmode.Callers(0)}
-	for i := range s.values[n:] {
-		g.take(&s.values[n+i])
+	for len(s.values) > n { // If offheap finds a damaged block, no freed one must be left here.
+		last := len(s.values) - 1
+		g.take(&s.values[last])
+		s.values[last] = value{}
+		s.values = s.values[:last]
 	}
 	a.rec.noteLeak()
-	clear(s.values[n:])
-	s.values = s.values[:n]
 }
 
 // A grave is one free of values, by Free, Reset, Rewind or Put.

@@ -167,6 +167,9 @@ func (a *Arena) freeShared(op string, m Mode) {
 	for _, p := range a.parts {
 		p.debug.check(op, a.rec.id, 0) // Before anything is changed.
 	}
+	for _, p := range a.parts { // A damaged block of offheap panics, and then no part has ended.
+		p.giveUpValues(op, 0)
+	}
 	for _, p := range a.parts {
 		p.end(op, m)
 	}
