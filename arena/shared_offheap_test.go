@@ -86,35 +86,12 @@ func TestSharedOffHeapParallel(t *testing.T) {
 func TestSharedOffHeapFree(t *testing.T) {
 	for range 10 {
 		a := sharedOffHeap()
-		var late, freed atomic.Int32
-		var wg sync.WaitGroup
-		for worker := range 6 {
-			wg.Go(func() {
-				err, _ := caught(func() {
-					for i := 0; ; i++ {
-						New[point](a)
-						MakeSlice[int](a, 2, 2)
-						New[flag](a)
-						NewFrom(a, point{1, 2}) // It writes before another goroutine can free the value.
-						if worker < 2 && i == 300 {
-							a.Free()
-							freed.Add(1)
-							return
-						}
-					}
-				}).(error)
-				if err != nil {
-					late.Add(1)
-					if !strings.Contains(err.Error(), "freed") {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		if freed.Load() != 1 || late.Load() != 5 {
-			t.Fatalf("%d Frees succeeded, %d goroutines were late", freed.Load(), late.Load())
-		}
+		freeBeside(t, a, func() {
+			New[point](a)
+			MakeSlice[int](a, 2, 2)
+			New[flag](a)
+			NewFrom(a, point{1, 2}) // It writes before another goroutine can free the value.
+		})
 	}
 }
 

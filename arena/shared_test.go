@@ -52,42 +52,50 @@ func TestSharedParallel(t *testing.T) {
 	a.Free()
 }
 
-// TestSharedFree: after Free, the goroutines that still allocate panic, and no other does. Of
-// several Frees one succeeds.
+// freeBeside lets goroutines make values in a shared arena while two of them free it: of the two
+// Frees one succeeds, and all that still make values panic.
+func freeBeside(t *testing.T, a *Arena, makeValues func()) {
+	t.Helper()
+	var late, freed atomic.Int32
+	var wg sync.WaitGroup
+	for worker := range 6 {
+		wg.Go(func() {
+			err, _ := caught(func() {
+				for i := 0; ; i++ {
+					makeValues()
+					if worker < 2 && i == 300 {
+						a.Free()
+						freed.Add(1)
+						return
+					}
+				}
+			}).(error)
+			if err != nil {
+				late.Add(1)
+				if !strings.Contains(err.Error(), "freed") {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if freed.Load() != 1 || late.Load() != 5 {
+		t.Errorf("%d Frees succeeded, %d goroutines were late", freed.Load(), late.Load())
+	}
+}
+
+// TestSharedFree: after Free, the goroutines that still make values panic.
 func TestSharedFree(t *testing.T) {
 	for range 20 {
 		a := NewShared()
-		var late, freed atomic.Int32
-		var wg sync.WaitGroup
-		for worker := range 6 {
-			wg.Go(func() {
-				err, _ := caught(func() {
-					for i := 0; ; i++ {
-						p := New[*int](a)
-						MakeSlice[int](a, 2, 2)
-						if !sanitize.Race { // The race detector would report, rightly, that this memory may be freed by now.
-							*p = new(int)
-							String(a, "text")
-						}
-						if worker < 2 && i == 500 {
-							a.Free()
-							freed.Add(1)
-							return
-						}
-					}
-				}).(error)
-				if err != nil {
-					late.Add(1)
-					if !strings.Contains(err.Error(), "freed") {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		if freed.Load() != 1 || late.Load() != 5 {
-			t.Fatalf("%d Frees succeeded, %d goroutines were late", freed.Load(), late.Load())
-		}
+		freeBeside(t, a, func() {
+			p := New[*int](a)
+			MakeSlice[int](a, 2, 2)
+			if !sanitize.Race { // The race detector would report, rightly, that this memory may be freed by now.
+				*p = new(int)
+				String(a, "text")
+			}
+		})
 	}
 }
 

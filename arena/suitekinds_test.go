@@ -108,7 +108,7 @@ func TestArenaRefused(t *testing.T) {
 
 func FuzzArena(f *testing.F) {
 	all := suites(f)
-	names := []string{"NewArena", "NewShared", "Pool", "NewOffHeap", "NewFixed", "nil", "NoReuse"}
+	names := []string{"NewArena", "NewShared", "Pool", "NewOffHeap", "NewFixed", "nil", "NoReuse", "NoReuse shared", "shared off-heap"}
 	seeds := arenasuite.Seeds()[:6]
 	if testing.Short() { // TestArenaSuite runs them all.
 		seeds = seeds[:2]
