@@ -63,7 +63,8 @@ func fieldAt(t reflect.Type, off uintptr) string {
 // On 64-bit Linux the mode pointers knows all of the Go heap, which includes goroutines' stacks. On
 // other systems it knows the parts of the heap that hold some present objects, so it does not find
 // a word that leads to another part. A number that happens to be an address of the Go heap counts
-// as one. Package-level variables and constants are not on the heap, so pointers to them are
+// as one. So do bytes between the fields of a struct that lay in other memory before: an assignment
+// may copy them. Package-level variables and constants are not on the heap, so pointers to them are
 // allowed.
 func Check() error {
 	std.start()
