@@ -57,8 +57,8 @@ func (p *sharedPart) unlock() {
 
 // NewShared makes an arena, on memory of the Go heap, that many goroutines may use at once. [NewWith]
 // makes one with options, and [NewOffHeap] one outside the Go heap: both with Shared set. New, NewFrom,
-// MakeSlice and short Strings and Bytes cost two atomic operations, larger copies and slices that grow
-// a lock. A New after Free panics, and so does a second Free. Free, Reset and Rewind
+// MakeSlice and Strings and Bytes of up to 64 bytes cost two atomic operations. Larger copies, and slices
+// that are copied or grow, cost a lock. A New after Free panics, and so does a second Free. Free, Reset and Rewind
 // wait until other goroutines have made the values that they are making. A Map or a Builder in the
 // arena is a value: no goroutine may use one while another frees it.
 func NewShared() *Arena {
