@@ -10,9 +10,9 @@ import (
 // nested are the modules that live in folders of their own and stand on the library.
 var nested = []string{"cmd", "adapters", "sink", "benchmarks"}
 
-// standardAdapters are packages of the library that connect it to the standard library. They may
-// import the packages that they connect.
-var standardAdapters = []string{"httparena", "expvarstats", "slogleaks"}
+// standardAdapters are packages of the library that connect it to the standard library, and those that fill arenas.
+// They may import the packages that they connect.
+var standardAdapters = []string{"httparena", "expvarstats", "slogleaks", "arenajson"}
 
 // thirdParty are the modules that the library itself may import.
 var thirdParty = []string{"golang.org/x/sys"}

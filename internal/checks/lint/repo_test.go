@@ -71,7 +71,7 @@ func TestDependencies(t *testing.T) {
 func TestAPI(t *testing.T) {
 	root, r := load(t)
 	packages := map[string]string{"freehold": "."}
-	for _, name := range []string{"offheap", "arena", "memprof", "gctune", "alloctest", "expvarstats", "httparena", "slogleaks"} {
+	for _, name := range []string{"offheap", "arena", "memprof", "gctune", "alloctest", "expvarstats", "httparena", "slogleaks", "arenajson"} {
 		packages[name] = name
 	}
 	for _, name := range []string{"arrowmem", "grpcarena", "grpcmem", "otelstats", "promstats", "z"} {

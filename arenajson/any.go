@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// What any can hold, as the arena knows it.
+var (
+	anyMem    = arena.UnsafeTypeOf(reflect.TypeFor[any]())
+	stringMem = arena.UnsafeTypeOf(reflect.TypeFor[string]())
+	numberMem = arena.UnsafeTypeOf(numberType)
+	floatMem  = arena.UnsafeTypeOf(reflect.TypeFor[float64]())
+	sliceMem  = arena.UnsafeTypeOf(reflect.TypeFor[[]any]())
+	mapMem    = arena.UnsafeTypeOf(reflect.TypeFor[map[string]any]())
+
+	stringWord = typeWord("")
+	numberWord = typeWord(json.Number(""))
+	floatWord  = typeWord(0.0)
+	sliceWord  = typeWord([]any(nil))
+)
+
+// An eface is a value of type any: the address of its type, and that of the value (GC-1).
+type eface struct{ typ, data pointer }
+
+// typeWord is the address of the type of v.
+func typeWord(v any) pointer {
+	// SAFETY: v is an interface without methods.
+	return unsafex.As[eface](unsafex.PtrOf(&v)).typ
+}
+
+// boxed is the variable at an address as a value of type any, without a copy. typ is the address of its type.
+func boxed(typ, data pointer) any {
+	e := eface{typ, data}
+	// SAFETY: data leads to a variable of the type, which nothing changes afterwards.
+	return *unsafex.As[any](unsafex.PtrOf(&e))
+}
+
+// anyInto decodes the value at i into an interface. If that holds a pointer, it decodes into what the pointer
+// leads to, as encoding/json does.
+func (d *decoder) anyInto(p *plan, to pointer, i int) int {
+	// SAFETY: the first word of every interface is nil if it is.
+	if *unsafex.As[pointer](to) != nil {
+		if next, ok := d.held(p, to, i); ok {
+			return next
+		}
+	}
+	if p.op == opInterface {
+		return d.mismatch(p, to, i)
+	}
+	v, next := d.any(i)
+	// A number out of range changes nothing.
+	if c := d.peek(i); next >= 0 && (v != nil || c == 'n') {
+		*unsafex.As[any](to) = v
+	}
+	return next
+}
+
+// held decodes the value at i into what the pointer in an interface leads to, or reports false if there is no
+// such pointer.
+func (d *decoder) held(p *plan, to pointer, i int) (int, bool) {
+	e := reflect.NewAt(p.typ, to).Elem().Elem()
+	if e.Kind() != reflect.Pointer || e.IsNil() || d.peek(i) == 'n' && e.Elem().Kind() != reflect.Pointer {
+		return 0, false
+	}
+	if in := e.Elem(); in.Kind() == reflect.Interface && in.Elem().IsValid() && in.Elem().Equal(e) {
+		v, next := d.any(i) // It points to itself.
+		if next >= 0 {
+			in.Set(reflect.ValueOf(&v).Elem())
+		}
+		return next, true
+	}
+	inner := planFor(keyOf(e.Type().Elem(), e.Type().Name() == ""))
+	d.frames = append(d.frames, frame{inner, i})
+	next := d.value(inner, e.UnsafePointer(), i)
+	d.frames = d.frames[:len(d.frames)-1]
+	return next, true
+}
+
+// any is the value at i.
+func (d *decoder) any(i int) (any, int) {
+	switch d.peek(i) {
+	case '"':
+		s, next := d.text(i + 1)
+		if next < 0 {
+			return nil, next
+		}
+		return d.boxText(stringMem, stringWord, s, next)
+	case '{':
+		return d.anyObject(i)
+	case '[':
+		return d.anyArray(i)
+	case 't':
+		return true, d.word(i, "true")
+	case 'f':
+		return false, d.word(i, "false")
+	case 'n':
+		return nil, d.word(i, "null")
+	}
+	return d.anyNumber(i)
+}
+
+// boxText is a string, or json.Number, as any.
+func (d *decoder) boxText(t *arena.UnsafeType, typ pointer, s string, next int) (any, int) {
+	v := d.new(t)
+	if v == nil {
+		return nil, -1
+	}
+	*unsafex.As[string](v) = s
+	return boxed(typ, v), next
+}
+
+func (d *decoder) anyNumber(i int) (any, int) {
+	if d.opts.UseNumber {
+		next := d.skipNumber(i)
+		if next < 0 {
+			return nil, next
+		}
+		return d.boxText(numberMem, numberWord, view(d.data[i:next]), next)
+	}
+	f, next, ok := d.float(i)
+	if next < 0 {
+		return nil, d.syntax()
+	}
+	if !ok {
+		d.save(&json.UnmarshalTypeError{Value: "number " + string(d.input[i:next]), Type: floatType, Offset: int64(next + 1)}, i)
+		return nil, next
+	}
+	v := d.new(floatMem)
+	if v == nil {
+		return nil, -1
+	}
+	*unsafex.As[float64](v) = f
+	return boxed(floatWord, v), next
+}
+
+// anyArray is the array at i. Its values are collected on a stack, because arrays within it need memory of the same
+// type in the arena before it is complete.
+func (d *decoder) anyArray(i int) (any, int) {
+	if i = d.enter(i); i < 0 {
+		return nil, i
+	}
+	from := len(d.stack)
+	if d.peek(i) != ']' {
+		for {
+			v, next := d.any(i)
+			if next < 0 {
+				return nil, next
+			}
+			d.stack = append(d.stack, v)
+			i = d.space(next)
+			if d.peek(i) == ']' {
+				break
+			}
+			if d.peek(i) != ',' {
+				return nil, d.syntax()
+			}
+			i = d.space(i + 1)
+		}
+	}
+	h := d.new(sliceMem)
+	if h == nil {
+		return nil, -1
+	}
+	n := len(d.stack) - from
+	data := unsafex.PtrOf(&emptySlice)
+	if n > 0 {
+		if data = d.makeSlice(anyMem, n); data == nil {
+			return nil, -1
+		}
+		copy(unsafex.SliceOf[any](data, n, n), d.stack[from:])
+		clear(d.stack[from:])
+		d.stack = d.stack[:from]
+	}
+	*headerAt(h) = sliceHeader{data, n, n}
+	return boxed(sliceWord, h), d.leave(i)
+}
+
+// anyObject is the object at i.
+func (d *decoder) anyObject(i int) (any, int) {
+	if i = d.enter(i); i < 0 {
+		return nil, i
+	}
+	at := d.newMap(mapMem)
+	if at == nil {
+		return nil, -1
+	}
+	// SAFETY: a map is the address of its memory.
+	m := *unsafex.As[map[string]any](unsafex.PtrOf(&at))
+	if d.peek(i) == '}' {
+		return m, d.leave(i)
+	}
+	for {
+		if d.peek(i) != '"' {
+			return nil, d.syntax()
+		}
+		name, next := d.text(i + 1)
+		if next < 0 {
+			return nil, next
+		}
+		if i = d.colon(next); i < 0 {
+			return nil, i
+		}
+		v, next := d.any(i)
+		if next < 0 {
+			return nil, next
+		}
+		m[name] = v
+		i = d.space(next)
+		switch d.peek(i) {
+		case ',':
+			i = d.space(i + 1)
+		case '}':
+			return m, d.leave(i)
+		default:
+			return nil, d.syntax()
+		}
+	}
+}

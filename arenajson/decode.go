@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"time"
+
+	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// A decoder decodes one document. A value of the wrong type does not end decoding: as in encoding/json the first of
+// such errors is kept, and the rest decoded.
+type decoder struct {
+	scanner
+	input []byte // The caller's document. The scanner's is it, or a copy.
+	own   bool   // It is a copy.
+
+	a    *arena.Arena // Nil for slabs.
+	opts Options
+
+	root   *plan
+	into   reflect.Type // What the caller has given: a pointer to the root.
+	start  int          // Where the root begins.
+	frames []frame      // The values in interfaces that are being decoded.
+
+	failed  bool // A method's error ended decoding.
+	checked bool // The input is known to be well-formed.
+	scratch
+}
+
+// scratch is what a decoder keeps for the next document.
+type scratch struct {
+	entries []*entry
+	stack   []any
+	values  []Value
+	members []member
+	slabs   *arena.UnsafeSlabs
+}
+
+// An entry is where a key and a value of a map are decoded before they are put into it. A decoder keeps its
+// entries for the next map of the type.
+type entry struct {
+	plan       *plan
+	busy       bool
+	key, value reflect.Value
+	to         pointer // The value's address.
+}
+
+// A frame is a value whose plan is not that of the variable it is in: what a pointer in an interface leads to.
+type frame struct {
+	plan *plan
+	at   int
+}
+
+// pointer is the address of a variable that is decoded into.
+type pointer = unsafex.Ptr
+
+// value decodes the value at i into the variable of p's type at to.
+func (d *decoder) value(p *plan, to pointer, i int) int {
+	// SAFETY: to is the address of a variable of the type that p was made for, here and in all functions of the
+	// decoder that have such parameters.
+	switch p.op {
+	case opString:
+		if d.peek(i) == '"' {
+			s, next := d.text(i + 1)
+			if next >= 0 {
+				*unsafex.As[string](to) = s
+			}
+			return next
+		}
+	case opStruct:
+		if d.peek(i) == '{' {
+			return d.structure(p, to, i)
+		}
+	case opSlice:
+		if d.peek(i) == '[' {
+			return d.slice(p, to, i)
+		}
+	case opPointer:
+		return d.pointer(p, to, i)
+	case opInt64, opInt32, opInt16, opInt8:
+		if v, neg, next := d.integer(i); next > 0 && putInt(p.op, to, v, neg) {
+			return next
+		}
+	case opUint64, opUint32, opUint16, opUint8:
+		if v, neg, next := d.integer(i); next > 0 && !neg && putUint(p.op, to, v) {
+			return next
+		}
+	case opFloat64:
+		if c := d.peek(i); c == '-' || c-'0' <= 9 {
+			if f, next, ok := d.float(i); ok {
+				*unsafex.As[float64](to) = f
+				return next
+			}
+		}
+	case opBool:
+		switch d.peek(i) {
+		case 't':
+			if i = d.word(i, "true"); i >= 0 {
+				*unsafex.As[bool](to) = true
+			}
+			return i
+		case 'f':
+			if i = d.word(i, "false"); i >= 0 {
+				*unsafex.As[bool](to) = false
+			}
+			return i
+		}
+	case opAny:
+		return d.anyInto(p, to, i)
+	case opMap:
+		if d.peek(i) == '{' {
+			return d.mapping(p, to, i)
+		}
+	case opArray:
+		if d.peek(i) == '[' {
+			return d.array(p, to, i)
+		}
+	default:
+		return d.other(p, to, i)
+	}
+	return d.mismatch(p, to, i)
+}
+
+// other is value for rare types.
+func (d *decoder) other(p *plan, to pointer, i int) int {
+	switch p.op {
+	case opFloat32:
+		if n := d.decimal(i); n.next >= 0 && !n.more && n.digits < 1<<24 && -10 <= n.exp && n.exp <= 10 {
+			*unsafex.As[float32](to) = n.exact32()
+			return n.next
+		}
+	case opBytes:
+		switch d.peek(i) {
+		case '"':
+			return d.base64(to, i)
+		case '[':
+			return d.slice(p, to, i)
+		}
+	case opRaw:
+		next := d.skip(i)
+		if next >= 0 {
+			*unsafex.As[json.RawMessage](to) = json.RawMessage(d.data[i:next:next])
+		}
+		return next
+	case opTime:
+		next := d.skip(i)
+		if next < 0 {
+			return next
+		}
+		if err := unsafex.As[time.Time](to).UnmarshalJSON(d.input[i:next:next]); err != nil {
+			return d.fail(err, i)
+		}
+		return next
+	case opInterface:
+		return d.anyInto(p, to, i)
+	case opUnmarshaler:
+		return d.unmarshaler(p, to, i)
+	}
+	return d.mismatch(p, to, i)
+}
+
+// putInt stores an integer if it is in the type's range.
+func putInt(o op, to pointer, v uint64, neg bool) bool {
+	n := int64(v)
+	if neg {
+		n = -n
+	}
+	switch o {
+	case opInt64:
+		*unsafex.As[int64](to) = n
+	case opInt32:
+		if n != int64(int32(n)) {
+			return false
+		}
+		*unsafex.As[int32](to) = int32(n)
+	case opInt16:
+		if n != int64(int16(n)) {
+			return false
+		}
+		*unsafex.As[int16](to) = int16(n)
+	default:
+		if n != int64(int8(n)) {
+			return false
+		}
+		*unsafex.As[int8](to) = int8(n)
+	}
+	return true
+}
+
+// putUint is putInt for types without a sign.
+func putUint(o op, to pointer, v uint64) bool {
+	switch o {
+	case opUint64:
+		*unsafex.As[uint64](to) = v
+	case opUint32:
+		if v > math.MaxUint32 {
+			return false
+		}
+		*unsafex.As[uint32](to) = uint32(v)
+	case opUint16:
+		if v > math.MaxUint16 {
+			return false
+		}
+		*unsafex.As[uint16](to) = uint16(v)
+	default:
+		if v > math.MaxUint8 {
+			return false
+		}
+		*unsafex.As[uint8](to) = uint8(v)
+	}
+	return true
+}
+
+// pointer decodes into what a pointer leads to.
+func (d *decoder) pointer(p *plan, to pointer, i int) int {
+	at := unsafex.As[pointer](to)
+	if d.peek(i) == 'n' {
+		if i = d.word(i, "null"); i >= 0 {
+			*at = nil
+		}
+		return i
+	}
+	if *at == nil {
+		v := d.new(p.elem.mem)
+		if v == nil {
+			return -1
+		}
+		*at = v
+	}
+	return d.value(p.elem, *at, i)
+}

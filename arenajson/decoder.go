@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"github.com/freehold-go/freehold/arena"
+)
+
+// A Decoder decodes the values of a stream, as [json.Decoder] does, into an arena. All values lie in the arena until it
+// is reset or rewound, which the caller does; [Each] and [EachElement] do so for every value, and are faster for arrays.
+// A Decoder serves one goroutine at a time.
+type Decoder struct {
+	a    *arena.Arena
+	opts Options
+	s    stream
+	done int64 // Where the last value ended.
+
+	// Tokens, and all that is not a sequence of values, are encoding/json's: std has the rest of the stream then,
+	// which begins at base.
+	std  *json.Decoder
+	base int64
+}
+
+// NewDecoder makes a Decoder for the values in r. It may read further than to the end of a value. [Options.AliasInput] has
+// no meaning here.
+func NewDecoder(a *arena.Arena, r io.Reader, o ...Options) *Decoder {
+	d := &Decoder{}
+	d.Reset(a, r, o...)
+	return d
+}
+
+// Reset makes d a new Decoder, which keeps the buffer.
+func (d *Decoder) Reset(a *arena.Arena, r io.Reader, o ...Options) {
+	*d = Decoder{a: a, s: stream{r: r, buf: d.s.buf[:0]}}
+	for _, o := range o {
+		d.opts = o
+	}
+	d.opts.AliasInput = false
+}
+
+// Decode decodes the next value into *v, as [UnmarshalInto] does. At the end of the stream the error is io.EOF. After an
+// error that is not about a value's type, all later calls return it, too.
+func (d *Decoder) Decode(v any) error {
+	if d.std == nil {
+		if _, ok := d.s.peek(); ok {
+			text, err := d.s.value()
+			if err == nil && d.whole(text) {
+				space := d.s.position() - int64(len(text)) - d.done
+				d.done = d.s.position()
+				return moved(UnmarshalInto(d.a, text, v, d.opts), space)
+			}
+			d.s.at -= len(text)
+		}
+		d.handOver()
+	}
+	in := into{d: d, v: v}
+	from := d.InputOffset()
+	err := d.std.Decode(&in)
+	if e, ok := err.(*json.UnmarshalTypeError); ok { // Its offset counts from the end of the last value, as encoding/json's does.
+		e.Offset += d.InputOffset() - int64(in.size) - from
+		return e
+	}
+	return moved(err, d.base)
+}
+
+// whole reports whether text is a value, and the stream has more than it if its end does not show.
+func (d *Decoder) whole(text []byte) bool {
+	c := scanner{data: text, depth: maxDepth}
+	return c.skip(0) == len(text) && (d.s.at < len(d.s.buf) || text[len(text)-1] == '}' || text[len(text)-1] == ']' || text[len(text)-1] == '"')
+}
+
+// into lets encoding/json find a value, and decodes it.
+type into struct {
+	d    *Decoder
+	v    any
+	size int // The value's.
+}
+
+// UnmarshalJSON decodes the value that encoding/json has found.
+func (i *into) UnmarshalJSON(text []byte) error {
+	i.size = len(text)
+	return UnmarshalInto(i.d.a, text, i.v, i.d.opts)
+}
+
+// handOver leaves the rest of the stream to encoding/json.
+func (d *Decoder) handOver() {
+	if d.std != nil {
+		return
+	}
+	d.base = d.s.position()
+	rest := io.Reader(bytes.NewReader(d.s.buf[d.s.at:]))
+	if d.s.err == nil {
+		rest = io.MultiReader(rest, d.s.r)
+	} else if d.s.err != io.EOF {
+		rest = io.MultiReader(rest, failing{d.s.err})
+	}
+	d.std = json.NewDecoder(rest)
+	if d.opts.UseNumber {
+		d.std.UseNumber()
+	}
+}
+
+// Token is [json.Decoder.Token]. Its strings lie on the Go heap.
+func (d *Decoder) Token() (json.Token, error) {
+	d.handOver()
+	t, err := d.std.Token()
+	return t, moved(err, d.base)
+}
+
+// More is [json.Decoder.More].
+func (d *Decoder) More() bool {
+	d.handOver()
+	return d.std.More()
+}
+
+// Buffered is the part of the stream that was read, but not decoded. It is valid until the next call of another method.
+func (d *Decoder) Buffered() io.Reader {
+	if d.std != nil {
+		return d.std.Buffered()
+	}
+	return bytes.NewReader(d.s.buf[d.s.at:])
+}
+
+// InputOffset is how many bytes of the stream were decoded.
+func (d *Decoder) InputOffset() int64 {
+	if d.std != nil && d.std.InputOffset() > 0 {
+		return d.base + d.std.InputOffset()
+	}
+	return d.done
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"encoding/json"
+	"io"
+	"iter"
+
+	"github.com/freehold-go/freehold/arena"
+)
+
+// Each decodes the values of a stream, one after the other: JSON lines (NDJSON), or values with any white space or none
+// between them. Only one value is alive at a time: it lies in a until the loop's next turn, when a is rewound. So the
+// memory that a stream needs does not grow with its length. What the loop's body allocates in a ends with the
+// turn, too. With a nil a the values lie on the Go heap and stay valid.
+//
+// Errors are those of [Unmarshal]; their offsets count from the beginning of the stream. A value that does not
+// fit T comes with its *json.UnmarshalTypeError, and the loop goes on. All other errors end it: those of the reader
+// too, and io.ErrUnexpectedEOF if the stream ends within a value. [Options.AliasInput] has no meaning here.
+func Each[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		s := &stream{r: r}
+		for {
+			if _, ok := s.peek(); !ok {
+				if s.err != io.EOF {
+					yield(nil, s.err)
+				}
+				return
+			}
+			if !turn(a, s, o, yield) {
+				return
+			}
+		}
+	}
+}
+
+// EachElement is [Each] for the elements of one array, which may be larger than memory. Behind the array there must be
+// nothing but white space.
+func EachElement[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		s := &stream{r: r}
+		if !s.expect('[') {
+			if err := notArray[T](s); err != nil {
+				yield(nil, err)
+			}
+			return
+		}
+		if c, ok := s.peek(); ok && c == ']' {
+			s.at++
+		} else {
+			for {
+				if !ok {
+					yield(nil, s.unexpected("["))
+					return
+				}
+				if !turn(a, s, o, yield) {
+					return
+				}
+				if s.expect(']') {
+					break
+				}
+				if !s.expect(',') {
+					yield(nil, s.unexpected("[0"))
+					return
+				}
+				if c, ok = s.peek(); c == ']' {
+					yield(nil, s.unexpected("[0,"))
+					return
+				}
+			}
+		}
+		if _, more := s.peek(); more || s.err != io.EOF {
+			yield(nil, s.unexpected("[]"))
+		}
+	}
+}
+
+// notArray is the error for a stream that begins with no array. There is none for null, which is an empty slice.
+func notArray[T any](s *stream) error {
+	if _, ok := s.peek(); !ok {
+		return s.unexpected("")
+	}
+	text, err := s.value()
+	if err == nil {
+		err = json.Unmarshal(text, new([]T))
+	}
+	if _, ok := err.(*json.UnmarshalTypeError); err != nil && !ok {
+		return s.failed(text)
+	}
+	return moved(err, s.position()-int64(len(text)))
+}
+
+// turn decodes the next value of a stream, and hands it to a loop's body. It reports whether the loop goes on.
+func turn[T any](a *arena.Arena, s *stream, o []Options, yield func(*T, error) bool) bool {
+	mark := a.Checkpoint()
+	text, err := s.value()
+	if err != nil {
+		yield(nil, s.failed(text))
+		return false
+	}
+	v, err := Unmarshal[T](a, text, copied(o)...)
+	if _, ok := err.(*json.SyntaxError); ok {
+		if err = s.failed(text); err == nil { // Values such as 1 and true in 1true need no space between them.
+			text = s.first(text)
+			v, err = Unmarshal[T](a, text, copied(o)...)
+		}
+	}
+	goes := err == nil
+	if wrong, ok := err.(*json.UnmarshalTypeError); ok {
+		err, goes = moved(wrong, s.position()-int64(len(text))), true
+	}
+	goes = yield(v, err) && goes
+	a.Rewind(mark)
+	return goes
+}
+
+// copied is o without AliasInput: the stream's buffer is used again.
+func copied(o []Options) []Options {
+	if len(o) == 1 && o[0].AliasInput {
+		one := o[0]
+		one.AliasInput = false
+		return []Options{one}
+	}
+	return o
+}
+
+// expect reads c, if it is next.
+func (s *stream) expect(c byte) bool {
+	if next, ok := s.peek(); !ok || next != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// unexpected is the error for what follows, in a document of which before stands for all that is read.
+func (s *stream) unexpected(before string) error {
+	c, ok := s.peek()
+	if !ok {
+		if s.err == io.EOF {
+			return io.ErrUnexpectedEOF
+		}
+		return s.err
+	}
+	var v json.RawMessage
+	err := json.Unmarshal(append([]byte(before), c), &v)
+	if e, ok := err.(*json.SyntaxError); ok {
+		e.Offset = s.position() + 1
+	}
+	return err
+}

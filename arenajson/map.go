@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// entry is one that is not in use: maps of one type may lie in each other.
+func (d *decoder) entry(p *plan) *entry {
+	for _, e := range d.entries {
+		if e.plan == p && !e.busy {
+			e.busy = true
+			return e
+		}
+	}
+	e := &entry{plan: p, busy: true, key: reflect.New(p.key).Elem(), value: reflect.New(p.elem.typ).Elem()}
+	e.to = e.value.Addr().UnsafePointer()
+	d.entries = append(d.entries, e)
+	return e
+}
+
+// mapping decodes the object at i into a map. Values of equal keys do not merge: the last one counts.
+func (d *decoder) mapping(p *plan, to pointer, i int) int {
+	if i = d.enter(i); i < 0 {
+		return i
+	}
+	at := unsafex.As[pointer](to)
+	if *at == nil {
+		if *at = d.newMap(p.mem); *at == nil {
+			return -1
+		}
+	}
+	if d.peek(i) == '}' {
+		return d.leave(i)
+	}
+	m, e := reflect.NewAt(p.typ, to).Elem(), d.entry(p)
+	for {
+		if d.peek(i) != '"' {
+			return d.syntax()
+		}
+		start := i
+		name, next := d.text(i + 1)
+		if next < 0 {
+			return next
+		}
+		nameEnd := next
+		if i = d.colon(next); i < 0 {
+			return i
+		}
+		if i = d.value(p.elem, e.to, i); i < 0 {
+			return i
+		}
+		ok, went := d.keyInto(p, e.key, name, start, nameEnd)
+		if !went {
+			return -1
+		}
+		if ok {
+			m.SetMapIndex(e.key, e.value)
+		}
+		e.value.SetZero()
+		i = d.space(i)
+		switch d.peek(i) {
+		case ',':
+			i = d.space(i + 1)
+		case '}':
+			e.key.SetZero()
+			e.busy = false
+			return d.leave(i)
+		default:
+			return d.syntax()
+		}
+	}
+}
+
+// keyInto makes key that of a name, which stands in the document from start to end, quotes included. ok is false if the
+// name is no key of the type; went is false if decoding ended.
+func (d *decoder) keyInto(p *plan, key reflect.Value, name string, start, end int) (ok, went bool) {
+	if p.keyText {
+		key.SetZero()
+		went = d.literal(p.keyPlan, key.Addr().UnsafePointer(), d.input[start:end], true, start, end)
+		return went, went
+	}
+	switch {
+	case p.keyKind == reflect.String:
+		key.SetString(name)
+		return true, true
+	case key.CanInt():
+		if n, err := strconv.ParseInt(name, 10, 64); err == nil && !key.OverflowInt(n) {
+			key.SetInt(n)
+			return true, true
+		}
+	default:
+		if n, err := strconv.ParseUint(name, 10, 64); err == nil && !key.OverflowUint(n) {
+			key.SetUint(n)
+			return true, true
+		}
+	}
+	d.save(&json.UnmarshalTypeError{Value: "number " + name, Type: p.key, Offset: int64(start + 1)}, start)
+	return false, true
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"reflect"
+
+	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+var (
+	valueMem  = arena.UnsafeTypeOf(reflect.TypeFor[Value]())
+	memberMem = arena.UnsafeTypeOf(reflect.TypeFor[member]())
+)
+
+// Parse reads a document of any shape into a tree of Values in a. It costs a little more than to check the document. The
+// input is copied to a once, and strings and numbers are parts of the copy; with [Options.AliasInput] they are parts of
+// the input itself. With a nil a the tree lies on the Go heap, in memory that belongs to this document alone.
+//
+// If the input is no JSON, the error is the *json.SyntaxError of encoding/json, and nothing refers to what was
+// allocated. If a limit of a refuses memory, the error wraps [offheap.ErrLimit].
+func Parse(a *arena.Arena, data []byte, o ...Options) (Value, error) {
+	d, err := newDecoder(a, data, o)
+	if err != nil {
+		return Value{}, err
+	}
+	var v Value
+	if d.copyInput() {
+		var i int
+		if v, i = d.tree(d.space(0)); i >= 0 && d.space(i) != len(d.data) {
+			d.syntax()
+		}
+	}
+	err, stopped := d.end()
+	if stopped {
+		return Value{}, err
+	}
+	return v, err
+}
+
+// tree is the value at i, and the index behind it.
+func (d *decoder) tree(i int) (Value, int) {
+	switch d.peek(i) {
+	case '"':
+		s, next := d.text(i + 1)
+		return made(String, unsafex.StringData(s), len(s)), next
+	case '{':
+		return d.treeObject(i)
+	case '[':
+		return d.treeArray(i)
+	case 't':
+		return Value{meta: uint64(True)}, d.word(i, "true")
+	case 'f':
+		return Value{meta: uint64(False)}, d.word(i, "false")
+	case 'n':
+		return Value{meta: uint64(Null)}, d.word(i, "null")
+	}
+	next := d.skipNumber(i)
+	if next < 0 {
+		return Value{}, next
+	}
+	return made(Number, unsafex.Add(unsafex.DataOf(d.data), uintptr(i)), next-i), next
+}
+
+// treeArray collects the elements on a stack: how many there are is known in the end.
+func (d *decoder) treeArray(i int) (Value, int) {
+	if i = d.enter(i); i < 0 {
+		return Value{}, i
+	}
+	if d.peek(i) == ']' {
+		return made(Array, unsafex.PtrOf(&emptySlice), 0), d.leave(i)
+	}
+	from := len(d.values)
+	for {
+		v, next := d.tree(i)
+		if next < 0 {
+			return Value{}, next
+		}
+		d.values = append(d.values, v)
+		i = d.space(next)
+		switch d.peek(i) {
+		case ',':
+			i = d.space(i + 1)
+			continue
+		case ']':
+		default:
+			return Value{}, d.syntax()
+		}
+		n := len(d.values) - from
+		p := d.makeSlice(valueMem, n)
+		if p == nil {
+			return Value{}, -1
+		}
+		copy(unsafex.SliceOf[Value](p, n, n), d.values[from:])
+		clear(d.values[from:])
+		d.values = d.values[:from]
+		return made(Array, p, n), d.leave(i)
+	}
+}
+
+func (d *decoder) treeObject(i int) (Value, int) {
+	if i = d.enter(i); i < 0 {
+		return Value{}, i
+	}
+	if d.peek(i) == '}' {
+		return made(Object, unsafex.PtrOf(&emptySlice), 0), d.leave(i)
+	}
+	from := len(d.members)
+	for {
+		if d.peek(i) != '"' {
+			return Value{}, d.syntax()
+		}
+		name, next := d.text(i + 1)
+		if next < 0 {
+			return Value{}, next
+		}
+		if i = d.colon(next); i < 0 {
+			return Value{}, i
+		}
+		v, next := d.tree(i)
+		if next < 0 {
+			return Value{}, next
+		}
+		d.members = append(d.members, member{name, v})
+		i = d.space(next)
+		switch d.peek(i) {
+		case ',':
+			i = d.space(i + 1)
+			continue
+		case '}':
+		default:
+			return Value{}, d.syntax()
+		}
+		n := len(d.members) - from
+		p := d.makeSlice(memberMem, n)
+		if p == nil {
+			return Value{}, -1
+		}
+		copy(unsafex.SliceOf[member](p, n, n), d.members[from:])
+		clear(d.members[from:])
+		d.members = d.members[:from]
+		return made(Object, p, n), d.leave(i)
+	}
+}
+
+// As decodes v into a new T in a, as [Unmarshal] decodes the document that v stands for.
+func As[T any](a *arena.Arena, v Value, o ...Options) (*T, error) {
+	return Unmarshal[T](a, v.AppendJSON(nil), o...)
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/freehold-go/freehold/arena"
+)
+
+// An op says how a value is decoded into a variable of a type.
+type op uint8
+
+const (
+	opLiteral op = iota // By encoding/json's rules for what has no faster way.
+	opBool
+	opInt8
+	opInt16
+	opInt32
+	opInt64
+	opUint8
+	opUint16
+	opUint32
+	opUint64
+	opFloat32
+	opFloat64
+	opString
+	opNumber // json.Number
+	opBytes  // A slice of bytes: base64, or numbers.
+	opRaw    // json.RawMessage
+	opTime   // time.Time
+	opStruct
+	opPointer
+	opSlice
+	opArray
+	opMap
+	opAny         // An interface without methods.
+	opInterface   // One with methods.
+	opUnmarshaler // Has UnmarshalJSON.
+	opText        // Has UnmarshalText: for strings; null is as for the type without it.
+)
+
+// A plan is how values of one type are decoded. It is made once for each type, and does not change.
+type plan struct {
+	op   op
+	base op // Of opText: the op of the type without its method.
+	typ  reflect.Type
+	mem  *arena.UnsafeType
+	size uintptr
+
+	// foreign: decoding may call methods of the program's types. encoding/json calls none if the document is not
+	// well-formed to its end.
+	foreign bool
+
+	elem  *plan // Of a pointer, slice, array or map.
+	count int   // Of an array.
+	*object
+	*table
+}
+
+// An object is what a struct adds to its plan.
+type object struct {
+	fields []field
+	names  names
+}
+
+// A table is what a map adds to its plan.
+type table struct {
+	key     reflect.Type
+	keyKind reflect.Kind
+	keyText bool // Keys have UnmarshalText.
+	keyPlan *plan
+}
+
+// A planKey is a type T and whether methods of *T count. As in encoding/json they do if T has a name, and for
+// what a pointer of type *T points to.
+type planKey struct {
+	typ     reflect.Type
+	methods bool
+}
+
+// plans has the plans by planKey.
+var plans sync.Map
+
+// keyOf is the key of a type. named says that it has a name, or is what a pointer type without one points to.
+func keyOf(t reflect.Type, named bool) planKey {
+	return planKey{t, named && t.Kind() != reflect.Pointer && reflect.PointerTo(t).NumMethod() > 0}
+}
+
+// planOf is the plan of a variable of type t.
+func planOf(t reflect.Type) *plan { return planFor(keyOf(t, t.Name() != "")) }
+
+func planFor(k planKey) *plan {
+	if p, ok := plans.Load(k); ok {
+		return p.(*plan)
+	}
+	c := compiler{made: make(map[planKey]*plan)}
+	c.plan(k)
+	c.markForeign()
+	// Plans refer to each other, so that all of them become known at once, or those that another goroutine has
+	// made meanwhile serve besides.
+	for k, p := range c.made {
+		plans.LoadOrStore(k, p)
+	}
+	return c.made[k]
+}
+
+// A compiler makes the plans of a type and of all that it leads to.
+type compiler struct {
+	made map[planKey]*plan
+}
+
+var (
+	unmarshalerType     = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	numberType          = reflect.TypeFor[json.Number]()
+	rawType             = reflect.TypeFor[json.RawMessage]()
+	timeType            = reflect.TypeFor[time.Time]()
+	anyType             = reflect.TypeFor[any]()
+	stringType          = reflect.TypeFor[string]()
+	floatType           = reflect.TypeFor[float64]()
+)
+
+func (c *compiler) of(t reflect.Type) *plan { return c.plan(keyOf(t, t.Name() != "")) }
+
+func (c *compiler) plan(k planKey) *plan {
+	if p, ok := c.made[k]; ok {
+		return p
+	}
+	if p, ok := plans.Load(k); ok {
+		return p.(*plan)
+	}
+	p := &plan{typ: k.typ, mem: arena.UnsafeTypeOf(k.typ), size: k.typ.Size()}
+	c.made[k] = p
+	p.op = c.kind(p)
+	if k.methods {
+		switch pt := reflect.PointerTo(k.typ); {
+		case k.typ == rawType:
+			p.op = opRaw
+		case k.typ == timeType:
+			p.op = opTime
+		case pt.Implements(unmarshalerType):
+			p.op = opUnmarshaler
+		case pt.Implements(textUnmarshalerType):
+			p.op, p.base = opText, p.op
+		}
+	}
+	return p
+}
+
+// markForeign finds the plans that lead to one which calls methods of the program.
+func (c *compiler) markForeign() {
+	for again := true; again; {
+		again = false
+		for _, p := range c.made {
+			if !p.foreign && p.leadsToForeign() {
+				p.foreign, again = true, true
+			}
+		}
+	}
+}
+
+func (p *plan) leadsToForeign() bool {
+	if p.op == opUnmarshaler || p.op == opText || p.elem != nil && p.elem.foreign || p.table != nil && p.keyText {
+		return true
+	}
+	if p.object == nil {
+		return false
+	}
+	return slices.ContainsFunc(p.object.fields, func(f field) bool { return f.plan.foreign })
+}
+
+// kind is the op of p's type without its methods; what it needs is put into p.
+func (c *compiler) kind(p *plan) op {
+	t := p.typ
+	switch t.Kind() {
+	case reflect.Bool:
+		return opBool
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Int:
+		return sized(t.Size(), opInt8)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint, reflect.Uintptr:
+		return sized(t.Size(), opUint8)
+	case reflect.Float32:
+		return opFloat32
+	case reflect.Float64:
+		needPowers()
+		return opFloat64
+	case reflect.String:
+		if t == numberType {
+			return opNumber
+		}
+		return opString
+	case reflect.Slice:
+		p.elem = c.of(t.Elem())
+		if t.Elem().Kind() == reflect.Uint8 {
+			return opBytes
+		}
+		return opSlice
+	case reflect.Array:
+		p.elem, p.count = c.of(t.Elem()), t.Len()
+		return opArray
+	case reflect.Pointer:
+		p.elem = c.plan(keyOf(t.Elem(), t.Name() == "")) // A pointer type with a name has no methods.
+		return opPointer
+	case reflect.Struct:
+		p.object = c.object(t)
+		return opStruct
+	case reflect.Map:
+		return c.table(p)
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			return opInterface
+		}
+		needPowers()
+		return opAny
+	}
+	return opLiteral // Functions, channels and so on: every value but null is an error.
+}
+
+// sized is the op for numbers of that many bytes; first is that for one.
+func sized(bytes uintptr, first op) op {
+	switch bytes {
+	case 1:
+		return first
+	case 2:
+		return first + 1
+	case 4:
+		return first + 2
+	}
+	return first + 3
+}
+
+func (c *compiler) table(p *plan) op {
+	k := p.typ.Key()
+	m := &table{key: k, keyKind: k.Kind(), keyText: reflect.PointerTo(k).Implements(textUnmarshalerType)}
+	switch m.keyKind {
+	case reflect.String,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	default:
+		if !m.keyText {
+			return opLiteral
+		}
+	}
+	p.elem, p.table = c.of(p.typ.Elem()), m
+	m.keyPlan = c.of(k)
+	return opMap
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// Text is read eight bytes at a time. A word holds the first byte in its lowest bits.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// word is the eight bytes of b from i on. The caller has checked that there are as many.
+func word(b []byte, i int) uint64 {
+	// SAFETY: 0 <= i and i+8 <= len(b).
+	return binary.LittleEndian.Uint64(unsafex.As[[8]byte](unsafex.Add(unsafex.DataOf(b), uintptr(i)))[:])
+}
+
+// special has the high bit of the first byte of w that is a quote, a backslash or a control character. Bits of
+// later bytes may be wrong: a subtraction borrows from the byte above one that it finds.
+func special(w uint64) uint64 {
+	q, b := w^ones*'"', w^ones*'\\'
+	return ((q-ones)&^q | (b-ones)&^b | (w-ones*' ')&^w) & highs
+}
+
+// A scanner reads a document: what is where, and whether it is JSON. Its methods get the index at which a part of the
+// document begins and return the index behind the part, or -1 if scanning cannot go on; err says why then.
+type scanner struct {
+	data  []byte
+	depth int // How many more arrays and objects may begin within each other.
+
+	err     error // What ended scanning, or the first error of a value.
+	stopped bool
+}
+
+// errSyntax stands for the error that encoding/json finds in the input.
+var errSyntax = errors.New("arenajson: the input is no JSON")
+
+// errDepth stands for an input that is nested too deeply.
+var errDepth = errors.New("arenajson: the input is nested too deeply")
+
+// syntax ends scanning: the input is no JSON.
+func (s *scanner) syntax() int { return s.stop(errSyntax) }
+
+func (s *scanner) tooDeep() int { return s.stop(errDepth) }
+
+// stop ends scanning with an error.
+func (s *scanner) stop(err error) int {
+	if !s.stopped {
+		s.err, s.stopped = err, true
+	}
+	return -1
+}
+
+// peek is the byte at i, or 0 at the end, which is no part of any value.
+func (s *scanner) peek(i int) byte {
+	if uint(i) < uint(len(s.data)) {
+		return s.data[i]
+	}
+	return 0
+}
+
+// space is the index of the first byte from i on that is no white space.
+func (s *scanner) space(i int) int {
+	if uint(i) < uint(len(s.data)) && s.data[i] > ' ' {
+		return i
+	}
+	return s.spaces(i)
+}
+
+func (s *scanner) spaces(i int) int {
+	data := s.data
+	for i < len(data) {
+		switch data[i] {
+		case ' ', '\n', '\t', '\r':
+			i++
+		default:
+			return i
+		}
+		for i+8 <= len(data) { // Documents for people are indented by blanks.
+			w := word(data, i) ^ ones*' '
+			i += bits.TrailingZeros64(w) >> 3
+			if w != 0 {
+				break
+			}
+		}
+	}
+	return i
+}
+
+// view is b as a string. No code changes b afterwards.
+func view(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	return unsafex.StringOf(unsafex.DataOf(b), len(b))
+}
+
+// valid reports whether b is UTF-8. Text beyond ASCII is mostly in runs of one script: two or three
+// bytes a character.
+func valid(b []byte) bool {
+	return utf8.Valid(b)
+}
+
+// skip is the index behind the value that begins at i, or -1. It checks the value's grammar.
+func (s *scanner) skip(i int) int {
+	switch c := s.peek(i); c {
+	case '"':
+		return s.skipText(i + 1)
+	case '{':
+		return s.skipObject(i)
+	case '[':
+		return s.skipArray(i)
+	case 't':
+		return s.word(i, "true")
+	case 'f':
+		return s.word(i, "false")
+	case 'n':
+		return s.word(i, "null")
+	}
+	return s.skipNumber(i)
+}
+
+// word is the index behind a literal name, or -1.
+func (s *scanner) word(i int, name string) int {
+	if len(s.data)-i < len(name) || string(s.data[i:i+len(name)]) != name {
+		return s.syntax()
+	}
+	return i + len(name)
+}
+
+func (s *scanner) skipObject(i int) int {
+	if i = s.enter(i); i < 0 {
+		return i
+	}
+	if s.peek(i) == '}' {
+		return s.leave(i)
+	}
+	for {
+		if s.peek(i) != '"' {
+			return s.syntax()
+		}
+		if i = s.skipText(i + 1); i < 0 {
+			return i
+		}
+		if i = s.colon(i); i < 0 {
+			return i
+		}
+		if i = s.skip(i); i < 0 {
+			return i
+		}
+		i = s.space(i)
+		switch s.peek(i) {
+		case ',':
+			i = s.space(i + 1)
+		case '}':
+			return s.leave(i)
+		default:
+			return s.syntax()
+		}
+	}
+}
+
+func (s *scanner) skipArray(i int) int {
+	if i = s.enter(i); i < 0 {
+		return i
+	}
+	if s.peek(i) == ']' {
+		return s.leave(i)
+	}
+	for {
+		if i = s.skip(i); i < 0 {
+			return i
+		}
+		i = s.space(i)
+		switch s.peek(i) {
+		case ',':
+			i = s.space(i + 1)
+		case ']':
+			return s.leave(i)
+		default:
+			return s.syntax()
+		}
+	}
+}
+
+// enter is the index of the first byte in the object or array that begins at i, or -1 if it is nested too
+// deeply.
+func (s *scanner) enter(i int) int {
+	if s.depth--; s.depth < 0 {
+		return s.tooDeep()
+	}
+	return s.space(i + 1)
+}
+
+// leave is the index behind the object or array that ends at i.
+func (s *scanner) leave(i int) int {
+	s.depth++
+	return i + 1
+}
+
+// colon is the index of the value behind a name that ends at i, or -1.
+func (s *scanner) colon(i int) int {
+	if i = s.space(i); s.peek(i) != ':' {
+		return s.syntax()
+	}
+	return s.space(i + 1)
+}
+
+// skipText is the index behind the string whose first byte is at i, or -1.
+func (s *scanner) skipText(i int) int {
+	data := s.data
+	for {
+		for i+8 <= len(data) {
+			m := special(word(data, i))
+			i += bits.TrailingZeros64(m) >> 3
+			if m != 0 {
+				break
+			}
+		}
+		for i < len(data) && data[i] >= ' ' && data[i] != '"' && data[i] != '\\' {
+			i++
+		}
+		if i < len(data) && data[i] == '"' {
+			return i + 1
+		}
+		if i = s.skipEscape(i); i < 0 {
+			return i
+		}
+	}
+}
+
+// skipEscape is the index behind the escape at i, or -1.
+func (s *scanner) skipEscape(i int) int {
+	if s.peek(i) != '\\' {
+		return s.syntax()
+	}
+	switch s.peek(i + 1) {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		if hex4(s.data, i+2) >= 0 {
+			return i + 6
+		}
+	}
+	return s.syntax()
+}
+
+// skipNumber is the index behind the number at i, or -1.
+func (s *scanner) skipNumber(i int) int {
+	if s.peek(i) == '-' {
+		i++
+	}
+	switch c := s.peek(i); {
+	case c == '0':
+		i++
+	case c-'1' < 9:
+		i = s.digits(i)
+	default:
+		return s.syntax()
+	}
+	if s.peek(i) == '.' {
+		if s.peek(i+1)-'0' > 9 {
+			return s.syntax()
+		}
+		i = s.digits(i + 1)
+	}
+	if s.peek(i)|0x20 == 'e' {
+		i++
+		if c := s.peek(i); c == '+' || c == '-' {
+			i++
+		}
+		if s.peek(i)-'0' > 9 {
+			return s.syntax()
+		}
+		i = s.digits(i)
+	}
+	return i
+}
+
+// digits is the index of the first byte from i on that is no digit.
+func (s *scanner) digits(i int) int {
+	for s.peek(i)-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// escaped is what the escape at i means, and the index behind it, or -1. A surrogate without its other half
+// means U+FFFD.
+func escaped(data []byte, i int) (rune, int) {
+	if i+1 >= len(data) {
+		return 0, -1
+	}
+	switch data[i+1] {
+	case '"', '\\', '/':
+		return rune(data[i+1]), i + 2
+	case 'b':
+		return '\b', i + 2
+	case 'f':
+		return '\f', i + 2
+	case 'n':
+		return '\n', i + 2
+	case 'r':
+		return '\r', i + 2
+	case 't':
+		return '\t', i + 2
+	case 'u':
+		r := hex4(data, i+2)
+		if r < 0 {
+			return 0, -1
+		}
+		if !utf16.IsSurrogate(r) {
+			return r, i + 6
+		}
+		if i+7 < len(data) && data[i+6] == '\\' && data[i+7] == 'u' {
+			if both := utf16.DecodeRune(r, hex4(data, i+8)); both != utf8.RuneError {
+				return both, i + 12
+			}
+		}
+		return utf8.RuneError, i + 6
+	}
+	return 0, -1
+}
+
+// hex4 is the number that the four hexadecimal digits from i on are, or -1.
+func hex4(data []byte, i int) rune {
+	if len(data)-i < 4 {
+		return -1
+	}
+	var r rune
+	for _, c := range data[i : i+4] {
+		switch {
+		case c-'0' <= 9:
+			c -= '0'
+		case c|0x20-'a' < 6:
+			c = c | 0x20 - 'a' + 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}

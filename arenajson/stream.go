@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"math/bits"
+)
+
+// A stream reads values, one after the other, into a buffer.
+type stream struct {
+	r      io.Reader
+	buf    []byte
+	at     int   // What is not read yet begins here.
+	offset int64 // Of buf in the stream.
+	err    error // Of r, once all that it gave is in buf.
+}
+
+// firstBuffer is how many bytes a stream asks for at first.
+const firstBuffer = 64 << 10
+
+// fill reads more into the buffer. What was read by the caller makes room. It reports whether there is more.
+func (s *stream) fill() bool {
+	if s.at > 0 {
+		s.offset += int64(s.at)
+		s.buf = s.buf[:copy(s.buf, s.buf[s.at:])]
+		s.at = 0
+	}
+	if len(s.buf) == cap(s.buf) {
+		s.buf = append(make([]byte, 0, max(firstBuffer, 2*cap(s.buf))), s.buf...)
+	}
+	for range 100 {
+		if s.err != nil {
+			return false
+		}
+		var n int
+		n, s.err = s.r.Read(s.buf[len(s.buf):cap(s.buf)])
+		s.buf = s.buf[:len(s.buf)+n]
+		if n > 0 {
+			return true
+		}
+	}
+	s.err = io.ErrNoProgress
+	return false
+}
+
+// peek is the next byte that is no white space, or 0 and false at the end.
+func (s *stream) peek() (byte, bool) {
+	for {
+		for ; s.at < len(s.buf); s.at++ {
+			switch c := s.buf[s.at]; c {
+			case ' ', '\t', '\r', '\n':
+			default:
+				return c, true
+			}
+		}
+		if !s.fill() {
+			return 0, false
+		}
+	}
+}
+
+// value is the text of the next value, which is as long as its brackets and quotes say. The caller has peeked. Where
+// the stream ends the text may be cut off; an error of the reader's is returned then. The text is valid until the
+// stream reads on.
+func (s *stream) value() ([]byte, error) {
+	var f framer
+	for {
+		if n, ok := f.scan(s.buf[s.at:]); ok {
+			text := s.buf[s.at : s.at+n]
+			s.at += n
+			return text, nil
+		}
+		if !s.fill() {
+			text := s.buf[s.at:]
+			s.at = len(s.buf)
+			if s.err != io.EOF {
+				return text, s.err
+			}
+			return text, nil
+		}
+	}
+}
+
+// position is how many bytes of the stream were read.
+func (s *stream) position() int64 { return s.offset + int64(s.at) }
+
+// failed is the error for a value that is no JSON. text is what was read of it. encoding/json finds the error: where a
+// number or a name ends, and whether the stream ends too early, shows in what follows.
+func (s *stream) failed(text []byte) error {
+	rest := failing{cmp.Or(s.err, io.EOF)}
+	var v json.RawMessage
+	err := json.NewDecoder(io.MultiReader(bytes.NewReader(text), bytes.NewReader(s.buf[s.at:]), rest)).Decode(&v)
+	return moved(err, s.position()-int64(len(text)))
+}
+
+// first is the first value of a text that is more than one; what follows it is not read.
+func (s *stream) first(text []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(text))
+	var v json.RawMessage
+	if d.Decode(&v) != nil {
+		return text
+	}
+	n := int(d.InputOffset())
+	s.at -= len(text) - n
+	return text[:n]
+}
+
+// failing is a reader with nothing but an error.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// moved is an error whose offset, if it has one, counts from so many bytes before.
+func moved(err error, by int64) error {
+	switch e := err.(type) {
+	case *json.SyntaxError:
+		e2 := *e // encoding/json may return its error again.
+		e2.Offset += by
+		return &e2
+	case *json.UnmarshalTypeError:
+		e.Offset += by
+	}
+	return err
+}
+
+// A framer finds the end of a value: where as many brackets and braces have closed as have opened, outside of
+// strings. It does not check anything else, and goes on where it stopped for lack of input.
+type framer struct {
+	pos, depth   int
+	text, escape bool // Within a string; behind a backslash.
+	bare         bool // Within a number, a name, or what is no value.
+}
+
+// scan goes on in b, which begins where the value does, and returns the value's length if b has all of it.
+func (f *framer) scan(b []byte) (int, bool) {
+	i := f.pos
+	for i < len(b) {
+		if f.text {
+			i = f.scanText(b, i)
+			if !f.text && f.depth == 0 {
+				return i, true
+			}
+			continue
+		}
+		c := b[i]
+		if f.bare && bytes.IndexByte([]byte(" \t\r\n,]}[{\""), c) >= 0 {
+			if f.bare = false; f.depth == 0 {
+				return i, true
+			}
+		}
+		i++
+		switch c {
+		case '"':
+			f.text = true
+		case '{', '[':
+			f.depth++
+		case '}', ']':
+			if f.depth--; f.depth <= 0 {
+				return i, true
+			}
+		case ' ', '\t', '\r', '\n', ',', ':':
+			if c == ',' && f.depth == 0 { // No value begins so.
+				return i, true
+			}
+		default:
+			f.bare = true
+		}
+	}
+	f.pos = i
+	return 0, false
+}
+
+// scanText goes on in a string.
+func (f *framer) scanText(b []byte, i int) int {
+	for i < len(b) {
+		switch {
+		case f.escape:
+			f.escape = false
+		case b[i] == '\\':
+			f.escape = true
+		case b[i] == '"':
+			f.text = false
+			return i + 1
+		default:
+			for i+8 <= len(b) {
+				w := word(b, i)
+				q, s := w^ones*'"', w^ones*'\\'
+				m := ((q-ones)&^q | (s-ones)&^s) & highs
+				i += bits.TrailingZeros64(m) >> 3
+				if m != 0 {
+					break
+				}
+			}
+			if i < len(b) && (b[i] == '"' || b[i] == '\\') {
+				continue
+			}
+			if i == len(b) {
+				return i
+			}
+		}
+		i++
+	}
+	return i
+}

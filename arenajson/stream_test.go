@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/freehold-go/freehold/arena"
+)
+
+// streams are sequences of values, most of them with an error at the end.
+func streams() []string {
+	out := []string{
+		"", " ", "1", "1 2 3", "1\n2\n3\n", "{}{}[]", `{"I":1}{"I":2}` + "\n" + `{"I":"x"} {"I":3}`, "[1,2]\n[3,[4]]", "null true false", `"a""b"`, `"a\"]}b" "c`, "12", "12 ", "-", "tru", "tru x", "truefalse", "1,2", "{", `{"a":`, `{"a":1}}`, "]", "[1}", "{]", "nul", "nulll", "\x00", "1 \x00 2", `{"a" 1} 5`,
+		"{\n  \"I\": 1,\n  \"S\": \"x\"\n}\n{\n  \"I\": 2\n}", strings.Repeat(`{"I":1,"S":"a longer text, so that the buffer fills"}`+"\n", 3000), strings.Repeat(" ", 70000) + "5", `"` + strings.Repeat("x", 200000) + `" 1`,
+	}
+	for _, doc := range documents {
+		if len(doc) < 1000 {
+			out = append(out, doc+" "+doc, doc+doc)
+		}
+	}
+	return out
+}
+
+// readers give a stream in parts.
+var readers = map[string]func(string) io.Reader{
+	"whole":          func(s string) io.Reader { return strings.NewReader(s) },
+	"bytes":          func(s string) io.Reader { return iotest.OneByteReader(strings.NewReader(s)) },
+	"halves":         func(s string) io.Reader { return iotest.HalfReader(strings.NewReader(s)) },
+	"data and error": func(s string) io.Reader { return iotest.DataErrReader(strings.NewReader(s)) },
+	"broken": func(s string) io.Reader {
+		return io.MultiReader(strings.NewReader(s+"\n"), iotest.ErrReader(errors.New("the line is cut")))
+	},
+}
+
+// TestDecoder decodes streams of values as json.Decoder does.
+func TestDecoder(t *testing.T) {
+	for _, doc := range streams() {
+		for name, reader := range readers {
+			if name == "bytes" && len(doc) > 10000 {
+				continue
+			}
+			for _, fill := range samples()[:3] {
+				a := arena.NewArena()
+				got, want := NewDecoder(a, reader(doc)), json.NewDecoder(reader(doc))
+				for n := range 5000 {
+					g, w := fill(), fill()
+					err, wantErr := got.Decode(g), want.Decode(w)
+					if d := errorsDiffer(err, wantErr); d != "" {
+						t.Fatalf("%s, %.80q, value %d: %s", name, doc, n, d)
+					}
+					if !reflect.DeepEqual(g, w) {
+						t.Fatalf("%s, %.80q, value %d: %s, want %s", name, doc, n, dump(g), dump(w))
+					}
+					if got.InputOffset() != want.InputOffset() {
+						t.Fatalf("%s, %.80q, value %d: offset %d, want %d", name, doc, n, got.InputOffset(), want.InputOffset())
+					}
+					if _, ok := wantErr.(*json.UnmarshalTypeError); wantErr != nil && !ok {
+						break
+					}
+				}
+				a.Free()
+			}
+		}
+	}
+}
+
+// TestDecoderTokens mixes tokens with values.
+func TestDecoderTokens(t *testing.T) {
+	const doc = `{"list":[{"I":1},{"I":2},"x"],"n":5} [true,null] 7`
+	got, want := NewDecoder(nil, strings.NewReader(doc)), json.NewDecoder(strings.NewReader(doc))
+	for step := 0; ; step++ {
+		if g, w := got.More(), want.More(); g != w {
+			t.Fatalf("step %d: More is %t", step, g)
+		}
+		if step == 4 {
+			var g, w scalars
+			if d := errorsDiffer(got.Decode(&g), want.Decode(&w)); d != "" || !reflect.DeepEqual(g, w) {
+				t.Fatalf("step %d: %v, %s", step, g, d)
+			}
+			continue
+		}
+		g, err := got.Token()
+		w, wantErr := want.Token()
+		if d := errorsDiffer(err, wantErr); d != "" || g != w {
+			t.Fatalf("step %d: token %v, want %v: %s", step, g, w, d)
+		}
+		if wantErr != nil {
+			return
+		}
+	}
+}
+
+// TestDecoderBuffered is what a Decoder has read too far.
+func TestDecoderBuffered(t *testing.T) {
+	d := NewDecoder(nil, strings.NewReader(`{"I":1} rest`))
+	if err := d.Decode(new(scalars)); err != nil {
+		t.Fatal(err)
+	}
+	if rest, _ := io.ReadAll(d.Buffered()); string(rest) != " rest" {
+		t.Errorf("rest %q", rest)
+	}
+	d.Reset(nil, strings.NewReader("5 1e400"), Options{UseNumber: true})
+	var x any
+	for _, want := range []any{json.Number("5"), json.Number("1e400")} {
+		if err := d.Decode(&x); err != nil || x != want {
+			t.Errorf("%v, %v", x, err)
+		}
+	}
+}
+
+// TestEach is as if each value were decoded by itself, and none is kept.
+func TestEach(t *testing.T) {
+	for _, doc := range streams() {
+		for name, reader := range readers {
+			if name == "bytes" && len(doc) > 10000 {
+				continue
+			}
+			a := arena.NewArena()
+			want := json.NewDecoder(reader(doc))
+			for got, err := range Each[scalars](a, reader(doc)) {
+				var w scalars
+				from := want.InputOffset()
+				wantErr := want.Decode(&w)
+				if e, ok := wantErr.(*json.UnmarshalTypeError); ok {
+					e.Offset += from // encoding/json counts from the end of the last value.
+				}
+				if d := errorsDiffer(err, wantErr); d != "" {
+					t.Fatalf("%s, %.80q: %s", name, doc, d)
+				}
+				if got != nil && !reflect.DeepEqual(*got, w) {
+					t.Fatalf("%s, %.80q: %+v, want %+v", name, doc, got, w)
+				}
+			}
+			if err := want.Decode(new(scalars)); err == nil {
+				t.Fatalf("%s, %.80q: a value is missing", name, doc)
+			}
+			if used := a.Stats().InUse; used != 0 {
+				t.Errorf("%s, %.80q: %d bytes in use in the end", name, doc, used)
+			}
+			a.Free()
+		}
+	}
+}
+
+// TestEachElement iterates over arrays, good and bad ones.
+func TestEachElement(t *testing.T) {
+	for doc, want := range map[string]string{
+		`[]`: "", ` [ ] `: "", `[1]`: "1 ", `[1,2,3]`: "1 2 3 ", " [ 1 ,\n2 ] \n": "1 2 ",
+		`[1,"x",3]`: "1 (json: cannot unmarshal string into Go value of type int at 6) 3 ",
+		``:          "(unexpected EOF) ", `[`: "(unexpected EOF) ", `[1`: "1 (unexpected EOF) ", `[1,`: "1 (unexpected EOF) ", `[1,2`: "1 2 (unexpected EOF) ",
+		`5`: "(json: cannot unmarshal number into Go value of type []int at 1) ", `null`: "", `nul`: "(unexpected EOF) ", `x`: "(invalid character 'x' looking for beginning of value at 1) ", `[1 2]`: "1 (invalid character '2' after array element at 4) ", `[1,]`: "1 (invalid character ']' looking for beginning of value at 4) ",
+		`[,]`: "(invalid character ',' looking for beginning of value at 2) ", `[1]2`: "1 (invalid character '2' after top-level value at 4) ", `[1}`: "1 (invalid character '}' after array element at 3) ",
+		`[{"a":[1]},5]`: "(json: cannot unmarshal object into Go value of type int at 2) 5 ",
+	} {
+		var got strings.Builder
+		a := arena.NewArena()
+		for v, err := range EachElement[int](a, iotest.OneByteReader(strings.NewReader(doc))) {
+			switch e := err.(type) {
+			case nil:
+				fmt.Fprintf(&got, "%d ", *v)
+			case *json.SyntaxError:
+				fmt.Fprintf(&got, "(%v at %d) ", err, e.Offset)
+			case *json.UnmarshalTypeError:
+				fmt.Fprintf(&got, "(%v at %d) ", err, e.Offset)
+			default:
+				fmt.Fprintf(&got, "(%v) ", err)
+			}
+		}
+		if got.String() != want {
+			t.Errorf("%s:\n got %s\nwant %s", doc, got.String(), want)
+		}
+		a.Free()
+	}
+}
+
+// TestEachStops leaves the loop, and breaks off at a failing reader.
+func TestEachStops(t *testing.T) {
+	a := arena.NewArena()
+	defer a.Free()
+	n := 0
+	for v, err := range Each[int](a, strings.NewReader("1 2 3")) {
+		if n++; err != nil || *v != n {
+			t.Fatal(v, err)
+		}
+		if n == 2 {
+			break
+		}
+	}
+	broken := errors.New("broken")
+	var errs []error
+	for _, err := range Each[int](a, io.MultiReader(bytes.NewReader([]byte("1 2")), iotest.ErrReader(broken))) {
+		errs = append(errs, err)
+	}
+	if len(errs) != 2 || errs[0] != nil || errs[1] != broken {
+		t.Errorf("errors %v", errs)
+	}
+}

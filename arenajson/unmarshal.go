@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// Unmarshal decodes a document into a new T in a. T and all that it leads to lie in a, and are valid as long as a's
+// values are. With a nil a they lie on the Go heap, in memory that belongs to this document alone.
+//
+// The meaning of the document is that of [json.Unmarshal], and so are the errors: *[json.SyntaxError] for what is
+// no JSON, *[json.UnmarshalTypeError] for values that do not fit. After an UnmarshalTypeError the result is there
+// nevertheless, with all that did fit; so it is after other errors that do not end decoding. Otherwise it is nil. If a limit of a refuses memory, the error
+// wraps [offheap.ErrLimit]. What has been allocated stays in a until it is reset.
+//
+// The input is copied to a once, and strings are parts of the copy. The input itself is not kept, unless
+// [Options] say so.
+func Unmarshal[T any](a *arena.Arena, data []byte, o ...Options) (*T, error) {
+	d, err := newDecoder(a, data, o)
+	if err != nil {
+		return nil, err
+	}
+	p := planOf(reflect.TypeFor[T]())
+	to := d.new(p.mem)
+	if to != nil && (!p.foreign || d.wellFormed()) {
+		d.document(p, reflect.TypeFor[*T](), to)
+	}
+	err, stopped := d.end()
+	if stopped {
+		return nil, err
+	}
+	// SAFETY: to is a new T.
+	return unsafex.As[T](to), err
+}
+
+// UnmarshalInto decodes a document into *v, as [json.Unmarshal] does: what is there is kept where the document
+// does not mention it. New values lie in a. v must be a pointer that is not nil; it may lie anywhere. If the input is
+// no JSON, *v does not change.
+func UnmarshalInto(a *arena.Arena, data []byte, v any, o ...Options) error {
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+		return &json.InvalidUnmarshalError{Type: reflect.TypeOf(v)}
+	}
+	d, err := newDecoder(a, data, o)
+	if err != nil {
+		return err
+	}
+	p := planFor(keyOf(rv.Type().Elem(), rv.Type().Name() == ""))
+	fresh := rv.Elem().IsZero()
+	if fresh && !p.foreign || d.wellFormed() {
+		d.document(p, rv.Type(), rv.UnsafePointer())
+	}
+	if fresh && d.stopped && (d.err == errSyntax || d.err == errDepth) {
+		rv.Elem().SetZero()
+	}
+	err, _ = d.end()
+	return err
+}
+
+// decoders have scratch memory that the next document can use.
+var decoders = sync.Pool{New: func() any { return &decoder{scratch: scratch{slabs: new(arena.UnsafeSlabs)}} }}
+
+// newDecoder is one for a document.
+func newDecoder(a *arena.Arena, data []byte, o []Options) (*decoder, error) {
+	if len(o) > 1 {
+		return nil, fmt.Errorf("arenajson: %d Options; there can be one", len(o))
+	}
+	d := decoders.Get().(*decoder)
+	d.a, d.input = a, data
+	if len(o) == 1 {
+		d.opts = o[0]
+	}
+	if d.depth = d.opts.MaxDepth; d.depth <= 0 || d.depth > maxDepth {
+		d.depth = maxDepth
+	}
+	return d, nil
+}
+
+// copyInput makes the input ready to be decoded: unless it may be aliased, a copy of it.
+func (d *decoder) copyInput() bool {
+	d.data = d.input
+	if d.opts.AliasInput || len(d.input) == 0 {
+		return true
+	}
+	b := d.bytes(len(d.input))
+	if b == nil {
+		return false
+	}
+	copy(b, d.input)
+	d.data, d.own = b, true
+	return true
+}
+
+// document decodes all of the input into a variable.
+func (d *decoder) document(p *plan, into reflect.Type, to pointer) {
+	d.root, d.into = p, into
+	if !d.copyInput() {
+		return
+	}
+	d.start = d.space(0)
+	i := d.value(p, to, d.start)
+	if i >= 0 && d.space(i) != len(d.data) {
+		d.syntax()
+	}
+	if d.failed && !d.checked { // An error of syntax further on comes before that of a value.
+		err := d.err
+		if d.stopped = false; d.wellFormed() {
+			d.err, d.stopped = err, true
+		}
+	}
+}
+
+// wellFormed reports whether the input is JSON.
+func (d *decoder) wellFormed() bool {
+	d.data = d.input
+	depth := d.depth
+	if i := d.skip(d.space(0)); i >= 0 && d.space(i) != len(d.data) {
+		d.syntax()
+	}
+	d.depth = depth
+	d.checked = !d.stopped
+	return d.checked
+}
+
+// end is the document's error, and whether it ended decoding. It leaves the decoder to the next document.
+func (d *decoder) end() (err error, stopped bool) {
+	err, stopped = d.report(), d.stopped
+	keep := d.scratch
+	keep.slabs.End()
+	if len(keep.entries) > mostEntries {
+		keep.entries = nil
+	}
+	keep.stack, keep.values, keep.members = emptied(keep.stack), emptied(keep.values), emptied(keep.members)
+	for _, e := range keep.entries {
+		e.key.SetZero()
+		e.value.SetZero()
+		e.busy = false
+	}
+	*d = decoder{scratch: keep}
+	decoders.Put(d)
+	return err, stopped
+}
+
+const (
+	mostEntries = 1 << 8 // Kept for the next document.
+	mostStack   = 1 << 16
+)
+
+// emptied is a stack for the next document. Behind its length there is nothing of this one.
+func emptied[T any](stack []T) []T {
+	if cap(stack) > mostStack {
+		return nil
+	}
+	clear(stack)
+	return stack[:0]
+}
