@@ -41,7 +41,7 @@ func decodeWorkload(name, doc string, typed bool) bench.Workload {
 			{Name: "goccy/go-json", Note: "Unmarshal", Prepare: Decode(func(data []byte, v any) error {
 				return goccy.Unmarshal(data, v)
 			}, typed)},
-		}, sonicContestants(typed), []bench.Contestant{{
+		}, sonicContestants(typed), arenaContestants(typed), []bench.Contestant{{
 			Name: tokensOnly, Note: "the bound: its tokens are read and nothing is built, which is what is left if decoding allocates nothing", Prepare: decodeTokens, Bound: true,
 		}}),
 	}
