@@ -25,9 +25,10 @@ import (
 //
 // When a Map outgrows its table, the next one is two or four times as large. Small old tables, up to
 // some 64 KiB, stay in the arena, unused, until the arena is reset or freed, and [Arena.Stats] counts
-// them as InUse; all of them together take less than the last one. Of a larger table the memory
-// becomes a part of the next one, unless an iteration is under way. A good hint avoids old tables. A
-// Map that loses as many entries as it gains takes no more memory.
+// them as InUse; all of them together take less than the last one. Of a larger table the entries'
+// memory becomes a part of the next one, unless an iteration is under way; one byte for each slot, or
+// five if keys are not numbers or pointers, stays. A good hint avoids old tables. A Map that loses as
+// many entries as it gains takes no more memory.
 //
 // A Map serves one goroutine at a time, or many that only look up and iterate. It ends with its
 // arena's values: after Free and after Reset every use panics. So does every use after Rewind to a

@@ -12,9 +12,8 @@ import "math/bits"
 //
 // Control bytes and slots lie apart. Interleaved, as in Go's maps, they took a fifth more time to
 // build and as much to look up, because all control bytes of a million entries stay in a cache, and
-// the first slots of a small table need not be eight. Without control bytes, each key beside its
-// value in an open table, look-ups of a million entries took a fifth less time, those of a hundred
-// thousand twice as much, and building a quarter more.
+// the first slots of a small table need not be eight. DESIGN has the
+// figures of a table without control bytes.
 //
 // A table of one group is a row. The keys of a row that are words have hash 0: all of them are
 // compared, which takes less time than a hash.
