@@ -169,6 +169,43 @@ func BenchmarkPair(b *testing.B) {
 	})
 }
 
+// BenchmarkRef is a look-up of a Ref to a value of its own, and to an element of a small and of a large
+// block. With FREEHOLD=leaks each look-up finds the record of the block.
+func BenchmarkRef(b *testing.B) {
+	const n = 1 << 12
+	own := make([]Ref[benchNode], n)
+	for i := range own {
+		own[i] = RefOf(New[benchNode]())
+		defer DeleteRef(own[i])
+	}
+	elements := func(n int) (refs []Ref[benchNode], free func()) {
+		s := MakeSlice[benchNode](n, n)
+		for i := range s {
+			refs = append(refs, RefOf(&s[i]))
+		}
+		return refs, func() { FreeSlice(s) }
+	}
+	small, free := elements(16)
+	defer free()
+	large, free := elements(n)
+	defer free()
+	for _, way := range []struct {
+		name string
+		refs []Ref[benchNode]
+	}{{"own", own}, {"small", small}, {"large", large}} {
+		b.Run(way.name, func(b *testing.B) {
+			i, sum := 0, int64(0)
+			for b.Loop() {
+				sum += way.refs[i&(len(way.refs)-1)].Ptr().n
+				i++
+			}
+			if sum != 0 {
+				b.Fatal("the numbers are not 0")
+			}
+		})
+	}
+}
+
 // BenchmarkPairParallel is the same on all Ps at once.
 func BenchmarkPairParallel(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/typeinfo"
 )
 
 // A kind is data that never shares slabs with other data: plain memory of one purpose, or values
@@ -34,6 +35,14 @@ type kind struct {
 
 // typed says that the kind's memory lies in regions for typed data.
 func (k *kind) typed() bool { return k.typ != nil }
+
+// key is the number of the kind's type, 0 for plain memory.
+func (k *kind) key() uintptr {
+	if k.typ == nil {
+		return 0
+	}
+	return typeinfo.KeyOf(k.typ)
+}
 
 // cleared is the range, from its start, of a block of have bytes that becomes zero if the block keeps
 // the first old bytes and gets the length n. A kind that wipes clears what lies behind, too: the

@@ -55,6 +55,9 @@ func TestBlockTable(t *testing.T) {
 		for _, b := range live {
 			for _, addr := range []uintptr{b.addr, b.addr + b.size - 1, b.addr + uintptr(rng.Uint64N(uint64(b.size))), b.addr + b.size, b.addr - 1} {
 				got, ok := g.blocks.containing(addr)
+				if begin, size, _ := g.around(addr); begin != got.addr || size != got.size {
+					t.Fatalf("step %d: around %#x are %d bytes at %#x, want %d at %#x", step, addr, size, begin, got.size, got.addr)
+				}
 				if want := inside(addr); ok != (want.size != 0) || got.addr != want.addr || got.size != want.size {
 					t.Fatalf("step %d: %#x lies in %d bytes at %#x, want %d at %#x", step, addr, got.size, got.addr, want.size, want.addr)
 				}

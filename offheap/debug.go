@@ -33,6 +33,7 @@ func chooseTracked(h *heap) *tracked {
 		return nil
 	}
 	t := newTracked(h)
+	h.begins = t.begins()
 	t.debug(modes)
 	if !onGoHeap && (!race || modes.Guard || modes.Pointers) {
 		t.under = newHeap(vmem.System())

@@ -55,6 +55,7 @@ type heap struct {
 	secrets       atomic.Pointer[tracked] // Not nil: beside the slabs there are secret blocks, and it has those.
 	guards        *tracked                // Not nil: one allocation in some is guarded, and it has those.
 	serving       atomic.Pointer[server]  // Serves every block. See server.go.
+	begins        *indexes                // Of the blocks, if a tracked serves. Nil if the slabs do. Set before the first block.
 	localsDropped atomic.Int64
 	announces     bool // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
@@ -179,6 +180,9 @@ func (h *heap) init() {
 	}
 	h.newBin(h.plain, largeClass)
 }
+
+// beginOf is slabServer.beginOf.
+func (h *heap) beginOf(addr uintptr) uintptr { return slabServer{h}.beginOf(addr) }
 
 // cache returns the slots of a holder, or nil if it has none yet.
 func (h *heap) cache(id int) *slots {

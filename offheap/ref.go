@@ -72,6 +72,13 @@ func (r Ref[T]) Ptr() *T {
 //
 //go:noinline
 func (h *heap) resolve(off uint64, d *typeDesc) uintptr {
+	if x := h.begins; x != nil { // Most Refs lead to the beginning of a block.
+		addr := uintptr(off)
+		size, key, ok := x.of(addr).find(addr)
+		if ok && uint64(addr) == off && key == d.kindKey() && d.size <= size && addr&(d.align-1) == 0 {
+			return addr
+		}
+	}
 	d.check("Ref.Ptr")
 	if off == refZeroSize && d.size == 0 {
 		return zeroSizeAddr()

@@ -142,6 +142,24 @@ func (s slabServer) kindOf(addr uintptr) *kind {
 	return nil
 }
 
+// beginOf is the first byte of the block that addr lies in, whether that is in use or not, or 0. If
+// the slab is taken apart meanwhile, the result is any number: the caller must look it up.
+func (s slabServer) beginOf(addr uintptr) uintptr {
+	sp := s.h.spanOf(addr)
+	if sp == nil {
+		return 0
+	}
+	begin := sp.base
+	if sp.size != 0 {
+		i, _ := sp.find(addr)
+		begin += uintptr(i) * uintptr(sp.size)
+		if begin > addr {
+			begin -= uintptr(sp.size) // The quotient is exact for multiples alone.
+		}
+	}
+	return begin
+}
+
 func (s slabServer) covers(addr uintptr) bool {
 	sp := s.h.spanOf(addr)
 	if sp == nil {

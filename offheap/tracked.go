@@ -342,7 +342,7 @@ func (t *tracked) kindOf(addr uintptr) *kind {
 
 // refTo makes a Ref of an address: here the address itself, which never is below refBias.
 func (t *tracked) refTo(addr uintptr) uint64 {
-	if _, ok := t.blocks.containing(addr); !ok {
+	if _, size, _ := t.around(addr); size == 0 {
 		if addr == zeroSizeAddr() {
 			return refZeroSize
 		}
@@ -363,13 +363,34 @@ func (t *tracked) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 // lookUp says whether a value of the type, or n of them if n is not 0, can lie at addr, which it
 // returns.
 func (t *tracked) lookUp(addr uintptr, d *typeDesc, n uintptr) (uintptr, bool) {
-	b, ok := t.blocks.containing(addr)
-	in := addr - b.addr
-	if !ok || d.size > 0 && max(n, 1) > (b.size-in)/d.size || addr&(d.align-1) != 0 ||
-		b.kind.typed() != d.typed || d.typed && (b.kind.typ != d.typ || in%d.size != 0) {
+	begin, size, has := t.around(addr)
+	in := addr - begin
+	if size == 0 || has != d.kindKey() || addr&(d.align-1) != 0 || d.typed && in%d.size != 0 {
 		return 0, false
 	}
-	return addr, true
+	return addr, d.size == 0 || max(n, 1) == 1 && d.size <= size-in || max(n, 1) <= (size-in)/d.size
+}
+
+// begins is the index of the blocks by their first bytes.
+func (t *tracked) begins() *indexes { return &t.blocks.begins }
+
+// around is the first byte, the bytes and the type of the block that addr lies in. The size is 0 if
+// there is none. Most Refs lead to the beginning of a block, and slabs know where their blocks begin.
+func (t *tracked) around(addr uintptr) (begin, size, key uintptr) {
+	if size, key, ok := t.blocks.begins.of(addr).find(addr); ok {
+		return addr, size, key
+	}
+	if t.under != nil {
+		begin = t.under.beginOf(addr)
+		if size, key, ok := t.blocks.begins.of(begin).find(begin); ok && addr-begin < size {
+			return begin, size, key
+		}
+	}
+	b, ok := t.blocks.containing(addr)
+	if !ok {
+		return 0, 0, 0
+	}
+	return b.addr, b.size, b.kind.key()
 }
 
 // inUseOf is the bytes in use of a purpose, or of all and none with nil. The caller holds the

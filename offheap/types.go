@@ -103,6 +103,14 @@ func (h *heap) newKind(p *purposeState, d *typeDesc) *kind {
 	return k
 }
 
+// kindKey is the key of the kinds of values of the type; see kind.key.
+func (d *typeDesc) kindKey() uintptr {
+	if d.typed {
+		return d.key
+	}
+	return 0
+}
+
 // check panics if values of the type must not live off the heap.
 func (d *typeDesc) check(op string) {
 	if d.path != "" {
