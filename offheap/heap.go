@@ -201,6 +201,18 @@ func (h *heap) pslots(id int) *slots {
 	return unsafex.At[slots](h.open[id].Load())
 }
 
+// pop is a block of a class of k from the P's slot, or 0 if the caller must ask allocate.
+func (h *heap) pop(k *kind, class uint32) uintptr {
+	b := k.bins[class].Load()
+	if b == nil || b.id >= nullBin || k.verify || k.secret { // The server checks blocks of CheckFreed.
+		return 0
+	}
+	p := percpu.Acquire()
+	addr := h.pslots(p.ID()).bins[b.id&(fastBins-1)].pop()
+	p.Release()
+	return addr
+}
+
 // closePs keeps the first n Ps from their slots.
 func (h *heap) closePs(n int) {
 	for id := range n {

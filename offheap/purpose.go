@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -33,8 +35,8 @@ type purposeState struct {
 	options PurposeOptions
 	plain   *kind
 
-	mu    sync.Mutex
-	kinds map[*typeDesc]*kind // Of typed values.
+	typed [16]atomic.Pointer[typedKind] // By the hash of the type, the newest first.
+	mu    sync.Mutex                    // Held to add one.
 
 	late atomic.Pointer[MisuseError] // A write to a freed block that no call has reported yet.
 
@@ -42,6 +44,13 @@ type purposeState struct {
 	limit int64     // 0 for none; likewise.
 	tight tightness // Likewise.
 	quota quota
+}
+
+// A typedKind is the kind of the values of one type under a purpose. It never changes.
+type typedKind struct {
+	desc  *typeDesc
+	kind  *kind
+	older *typedKind // Of the same hash.
 }
 
 var purposes struct {
@@ -105,7 +114,7 @@ func findPurpose(name string, o PurposeOptions) (p *Purpose, isNew bool) {
 	if o.Secret && std.records() == nil {
 		std.secrets.CompareAndSwap(nil, newTracked(&std))
 	}
-	s := &purposeState{name: name, options: o, kinds: make(map[*typeDesc]*kind)}
+	s := &purposeState{name: name, options: o}
 	s.plain = std.newKind(s, nil)
 	p = &Purpose{plain: s.plain}
 	p.self = p
@@ -136,19 +145,34 @@ func (p *Purpose) misused(op string) {
 // Name is the name that was given to [NewPurpose].
 func (p *Purpose) Name() string { return p.state("Name").name }
 
-// kindFor is the kind of values of a type under the purpose.
+// kindFor is the kind of values of a type under the purpose. It takes a lock to make one.
 func (s *purposeState) kindFor(d *typeDesc) *kind {
 	if !d.typed {
 		return s.plain
 	}
+	head := &s.typed[typeinfo.Hash(d.key)%uintptr(len(s.typed))]
+	if k := head.Load().find(d); k != nil {
+		return k
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := s.kinds[d]
-	if k == nil {
+	newest := head.Load()
+	k := newest.find(d)
+	if k == nil { // Another goroutine may have made it meanwhile.
 		k = std.newKind(s, d)
-		s.kinds[d] = k
+		head.Store(&typedKind{desc: d, kind: k, older: newest})
 	}
 	return k
+}
+
+// find is the kind of the type among t and the older ones, or nil.
+func (t *typedKind) find(d *typeDesc) *kind {
+	for ; t != nil; t = t.older {
+		if t.desc == d {
+			return t.kind
+		}
+	}
+	return nil
 }
 
 // SetLimit bounds the purpose's bytes in use, 0 for no bound, and returns the old bound. [SetLimit]
@@ -179,14 +203,23 @@ func (p *Purpose) TryAllocUninit(n int) ([]byte, error) {
 	return p.allocBytes("AllocUninit", n, false)
 }
 
-// allocBytes is heap.allocBytes for the purpose. It has the check and the request in one function,
-// so that the exported functions are inlined.
+// allocBytes is heap.allocBytes for the purpose. It has the check, the fast path and the request in
+// one function, so that the exported functions are inlined.
 func (p *Purpose) allocBytes(op string, n int, zero bool) ([]byte, error) {
 	if p.self != p {
 		p.misused(op)
 	}
 	if n <= 0 {
 		return std.allocBytes(op, n, request{}) // No bytes, or its panic.
+	}
+	if n <= sizeclass.Max {
+		if addr := std.pop(p.plain, sizeclass.Of(uintptr(n))); addr != 0 {
+			b := unsafex.Bytes(addr, uintptr(n))
+			if zero {
+				clear(b)
+			}
+			return b, nil
+		}
 	}
 	addr, err := std.allocate(request{kind: p.plain, n: uintptr(n), align: 8, zero: zero})
 	if err != nil {

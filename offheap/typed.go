@@ -86,11 +86,20 @@ func deleteSlow(d *typeDesc, addr uintptr) {
 	std.freeAs(addr, nil, "Delete", d, true)
 }
 
-// alloc makes room for one value, zero if asked for or if the type needs it, at a multiple of 1<<shift.
+// alloc makes room for one value, zero if asked for, at a multiple of 1<<shift. A caller that does
+// not ask writes a zero value if the type needs it.
 func (d *typeDesc) alloc(op string, l *Local, p *purposeState, zero bool, shift uint8) (uintptr, error) {
 	d.check(op)
 	if d.size == 0 {
 		return zeroSizeAddr(), nil
+	}
+	if p != nil && shift == 0 && d.size <= sizeclass.Max {
+		if addr := std.pop(p.kindFor(d), sizeclass.Of(d.size)); addr != 0 {
+			if zero {
+				unsafex.Clear(addr, d.size)
+			}
+			return addr, nil
+		}
 	}
 	q := d.request(p, 1, l, zero)
 	q.align = max(q.align, uintptr(1)<<shift)

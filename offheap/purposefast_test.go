@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offheap
+
+import (
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/testenv"
+	"github.com/freehold-go/freehold/internal/typeinfo"
+)
+
+// countedServer counts the allocations that the fast paths leave to the server.
+type countedServer struct {
+	server
+	allocs atomic.Int64
+}
+
+func (s *countedServer) alloc(q request) (uintptr, error) {
+	s.allocs.Add(1)
+	return s.server.alloc(q)
+}
+
+// countServed counts the allocations of f that the server serves.
+func countServed(f func()) int64 {
+	old := std.server()
+	s := &countedServer{server: old}
+	std.serve(s)
+	defer std.serve(old)
+	f()
+	return s.allocs.Load()
+}
+
+// TestPurposeTakesFastPath: an allocation in the account of a Purpose takes a block of the P's slot
+// as one without an account does. Only every block of CheckFreed is left to the server.
+func TestPurposeTakesFastPath(t *testing.T) {
+	needSlabs(t)
+	if std.random != nil {
+		t.Skip("each block is chosen by the slow path")
+	}
+	if !testenv.InChild(t) { // In this process other tests may have taken all bins with slots.
+		return
+	}
+	const pairs, few = 10_000, 1000
+	p, w, c := NewPurpose("fast"), NewPurposeWith("fast wipe", PurposeOptions{Wipe: true}), NewPurposeWith("fast check", PurposeOptions{CheckFreed: true})
+	for _, way := range []struct {
+		name string
+		pair func()
+		slow bool
+	}{
+		{"Alloc", func() { Free(p.Alloc(64)) }, false},
+		{"AllocUninit", func() { Free(p.AllocUninit(4096)) }, false},
+		{"TryAlloc", func() { b, _ := p.TryAlloc(100); Free(b) }, false},
+		{"New", func() { Delete(For[[8]uint64](p).New()) }, false},
+		{"TryNew", func() { v, _ := For[[8]uint64](p).TryNew(); Delete(v) }, false},
+		{"New of a type with bools", func() { Delete(For[flags](p).New()) }, false},
+		{"Alloc with Wipe", func() { Free(w.Alloc(64)) }, false},
+		{"Alloc with CheckFreed", func() { Free(c.Alloc(64)) }, true},
+		{"New with CheckFreed", func() { Delete(For[flags](c).New()) }, true},
+	} {
+		n := countServed(func() {
+			for range pairs {
+				way.pair()
+			}
+		})
+		if way.slow != (n == pairs) || !way.slow && n > few {
+			t.Errorf("%s: the server served %d of %d allocations", way.name, n, pairs)
+		}
+	}
+}
+
+// TestPurposeZeroes: blocks and values are zero although the fast path gives memory that was written.
+func TestPurposeZeroes(t *testing.T) {
+	p := NewPurpose("zeroes")
+	for range 100 {
+		b := p.Alloc(100)
+		v, _ := For[[12]uint64](p).TryNew()
+		u := For[[12]uint64](p).New()
+		f := For[flags](p).New()
+		g, _ := For[flags](p).TryNew()
+		if !allZero(b) || *v != ([12]uint64{}) || *u != *v || *f != (flags{}) || *g != (flags{}) {
+			t.Fatalf("not zero: % x, %v, %v, %v, %v", b, *v, *u, *f, *g)
+		}
+		fill(b, 7)
+		v[0], v[11], u[0], u[11] = 1, 2, 3, 4
+		f.N, g.N = 5, 6
+		Free(b)
+		Delete(v)
+		Delete(u)
+		Delete(f)
+		Delete(g)
+	}
+}
+
+// TestPurposeHasOneKindForAType: goroutines that allocate values of new types at once agree on where
+// these lie. There are more types than hashes.
+func TestPurposeHasOneKindForAType(t *testing.T) {
+	s := NewPurpose("one kind for a type").state("test")
+	const types, goroutines = 100, 4
+	var kinds [goroutines][types]*kind
+	var workers sync.WaitGroup
+	for g := range goroutines {
+		workers.Go(func() {
+			for i := range types {
+				kinds[g][i] = s.kindFor(describeArray(i + 1))
+			}
+		})
+	}
+	workers.Wait()
+	seen := map[*kind]bool{}
+	for i := range types {
+		k := kinds[0][i]
+		if seen[k] || k.purpose != s || k.typ != describeArray(i+1).typ {
+			t.Fatalf("type %d has the kind of %v", i, k.typ)
+		}
+		seen[k] = true
+		for g := range goroutines {
+			if kinds[g][i] != k {
+				t.Errorf("type %d has two kinds", i)
+			}
+		}
+	}
+}
+
+// describeArray is the description of an array of n bools.
+func describeArray(n int) *typeDesc {
+	a := reflect.ArrayOf(n, reflect.TypeFor[bool]())
+	return types.Find(typeinfo.KeyOf(a), a)
+}
+
+// BenchmarkPurposeNew is New and Delete, and AllocUninit and Free, without an account and in that of
+// a Purpose. The typed values have bools, and so a kind of their own.
+func BenchmarkPurposeNew(b *testing.B) {
+	p := NewPurpose("benchmark of New")
+	b.Run("value/none", func(b *testing.B) {
+		for b.Loop() {
+			Delete(New[[8]uint64]())
+		}
+	})
+	b.Run("value/purpose", func(b *testing.B) {
+		for b.Loop() {
+			Delete(For[[8]uint64](p).New())
+		}
+	})
+	b.Run("typed/none", func(b *testing.B) {
+		for b.Loop() {
+			Delete(New[flags]())
+		}
+	})
+	b.Run("typed/purpose", func(b *testing.B) {
+		for b.Loop() {
+			Delete(For[flags](p).New())
+		}
+	})
+	b.Run("bytes/none", func(b *testing.B) {
+		for b.Loop() {
+			Free(AllocUninit(64))
+		}
+	})
+	b.Run("bytes/purpose", func(b *testing.B) {
+		for b.Loop() {
+			Free(p.AllocUninit(64))
+		}
+	})
+}
