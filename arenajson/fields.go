@@ -12,15 +12,16 @@ import (
 
 // A field is a field of a struct or of a struct embedded in it, by the rules of encoding/json.
 type field struct {
-	name   string
-	plan   *plan
-	offset uintptr  // In the struct; if hops are there, in what the last of them points to.
-	hops   []hop    // Embedded pointers on the way.
-	quoted bool     // Has the option string.
-	path   []string // Names of the embedded fields on the way, for errors.
-
 	// The first bytes of name and quote as they stand in a document, and which of the eight count.
 	begin, mask uint64
+	name        string
+	plan        *plan
+	offset      uintptr // In the struct; behind hops, in what the last of them points to.
+	indirect    bool    // It has hops or is quoted.
+
+	quoted bool     // Has the option string.
+	hops   []hop    // Embedded pointers on the way.
+	path   []string // Names of the embedded fields on the way, for errors.
 }
 
 // A hop is an embedded pointer to a struct.
@@ -65,7 +66,7 @@ func (c *compiler) field(t reflect.Type, f found) field {
 		out.offset += sf.Offset
 		t = sf.Type
 	}
-	out.plan = c.of(t)
+	out.plan, out.indirect = c.of(t), out.quoted || out.hops != nil
 	text := f.name + `"`
 	for i := range min(len(text), 8) {
 		out.begin |= uint64(text[i]) << (8 * i)

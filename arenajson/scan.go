@@ -209,6 +209,18 @@ func (s *scanner) leave(i int) int {
 
 // colon is the index of the value behind a name that ends at i, or -1.
 func (s *scanner) colon(i int) int {
+	if data := s.data; uint(i)+2 < uint(len(data)) && data[i] == ':' { // With a blank behind it, or without.
+		if data[i+1] > ' ' {
+			return i + 1
+		}
+		if data[i+1] == ' ' && data[i+2] > ' ' {
+			return i + 2
+		}
+	}
+	return s.colonSlow(i)
+}
+
+func (s *scanner) colonSlow(i int) int {
 	if i = s.space(i); s.peek(i) != ':' {
 		return s.syntax()
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // structure decodes the object at i into a struct. Documents mostly have their names in the order of the
-// struct's fields, so that the field behind the last one is tried first.
+// struct's fields, so that the fields behind the last one are tried first.
 func (d *decoder) structure(p *plan, to pointer, i int) int {
 	if i = d.enter(i); i < 0 {
 		return i
@@ -24,12 +24,12 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 		}
 		i++
 		var f *field
-		if expect < len(fields) && d.named(&fields[expect], i) {
-			f = &fields[expect]
+		at := d.guess(fields, expect, i)
+		if at >= 0 {
+			f = &fields[at]
 			i += len(f.name) + 1
-			expect++
+			expect = at + 1
 		} else {
-			var at int
 			if at, i = d.lookUp(p.object, i); i < 0 {
 				return i
 			}
@@ -44,7 +44,7 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 		switch {
 		case f == nil:
 			i = d.skip(i)
-		case f.hops == nil && !f.quoted:
+		case !f.indirect:
 			i = d.value(f.plan, unsafex.Add(to, f.offset), i)
 		default:
 			i = d.field(f, to, i)
@@ -64,18 +64,26 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 	}
 }
 
-// named reports whether the name that begins at i, behind its quote, is f's, without escapes.
-func (d *decoder) named(f *field, i int) bool {
-	data, n := d.data, len(f.name)
-	if i+8 <= len(data) {
-		if word(data, i)&f.mask != f.begin {
-			return false
-		}
-		if n < 8 {
-			return true
+// guesses is how many fields are tried: documents leave out some.
+const guesses = 4
+
+// guess is the index of the field, among the next ones, whose name begins at i, behind its quote, without escapes. It is -1
+// if there is none.
+func (d *decoder) guess(fields []field, expect, i int) int {
+	data := d.data
+	if i+8 > len(data) {
+		return -1
+	}
+	w := word(data, i)
+	for at := expect; at < len(fields) && at < expect+guesses; at++ {
+		if f := &fields[at]; w&f.mask == f.begin {
+			n := len(f.name)
+			if n < 8 || i+n < len(data) && data[i+n] == '"' && string(data[i:i+n]) == f.name {
+				return at
+			}
 		}
 	}
-	return i+n < len(data) && data[i+n] == '"' && string(data[i:i+n]) == f.name
+	return -1
 }
 
 // lookUp is the index of the field whose name begins at i, -1 if there is none, and the index behind the name.
