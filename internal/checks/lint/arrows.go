@@ -10,9 +10,12 @@ import (
 // nested are the modules that live in folders of their own and stand on the library.
 var nested = []string{"cmd", "adapters", "sink", "benchmarks"}
 
-// standardAdapters are packages of the library that connect it to the standard library, and those that fill arenas.
-// They may import the packages that they connect.
-var standardAdapters = []string{"httparena", "expvarstats", "slogleaks", "arenajson"}
+// standardAdapters are packages of the library that connect it to the standard library. They may
+// import the packages that they connect.
+var standardAdapters = []string{"httparena", "expvarstats", "slogleaks"}
+
+// decoders are packages of the library that fill arenas. They may import package arena.
+var decoders = []string{"arenajson"}
 
 // thirdParty are the modules that the library itself may import.
 var thirdParty = []string{"golang.org/x/sys"}
@@ -115,7 +118,8 @@ func forbiddenSideways(from, own string) string {
 		if inside(own, "internal") {
 			return "an example imports what its readers can import"
 		}
-	case inside(from, standardAdapters...) && inside(own, "arena", "gctune"):
+	case inside(from, standardAdapters...) && inside(own, "arena", "gctune", "arenajson"):
+	case inside(from, decoders...) && inside(own, "arena"):
 	case own == "" || inside(own, "internal", "offheap", room):
 	default:
 		return "no library package imports one beside it, except offheap, the root and internal"
