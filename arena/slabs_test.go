@@ -4,6 +4,7 @@ package arena
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"testing"
@@ -146,5 +147,23 @@ func TestCountClass(t *testing.T) {
 			t.Fatalf("%d values: class %d with %d, after class %d", n, class, count, last)
 		}
 		last = class
+	}
+}
+
+// TestSlabsImpossible: as many values as no memory can hold panic, also where their bytes overflow to few.
+func TestSlabsImpossible(t *testing.T) {
+	var s UnsafeSlabs
+	for _, typ := range []reflect.Type{reflect.TypeFor[uint64](), reflect.TypeFor[node](), reflect.TypeFor[*int](), reflect.TypeFor[string]()} {
+		u := UnsafeTypeOf(typ)
+		size := int(typ.Size())
+		p := s.MakeSlice(u, 4)
+		for _, n := range []int{math.MaxInt, math.MaxInt/size*2 + 2, math.MaxInt/size*2 + 3, math.MaxInt - 1} {
+			if caught(func() { s.MakeSlice(u, n) }) == nil {
+				t.Errorf("MakeSlice makes %d of %s", n, typ)
+			}
+			if caught(func() { s.Grow(u, p, 4, 4, n) }) == nil {
+				t.Errorf("Grow makes room for %d of %s", n, typ)
+			}
+		}
 	}
 }

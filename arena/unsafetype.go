@@ -101,6 +101,8 @@ func (t *UnsafeType) array(n int) *arrayType {
 // many, and then two.
 func (t *UnsafeType) onHeap(n int) unsafe.Pointer {
 	switch bytes := uintptr(n) * t.size; {
+	case uintptr(n) > t.desc.most: // The bytes may overflow.
+		return reflect.MakeSlice(t.desc.slice, n, n).UnsafePointer() // It panics, or ends the process.
 	case bytes == 0:
 		return unsafex.PtrOf(new(struct{}))
 	case n == 1:
