@@ -23,7 +23,7 @@ func (m *Map[K, V]) newTable(op string, groups, slots int) (t mapTable[K, V], er
 		m.hasher.init()
 	}
 	// The slots come first: they are the most, and without them nothing is taken.
-	if err = t.slots.follow(op, m.a, &m.t.slots, slots, !m.loops.pinned(), m.use()); err != nil {
+	if err = t.slots.follow(op, m.a, &m.t.slots, slots, m.spill(), m.use()); err != nil {
 		return t, err
 	}
 	if t.ctrl, err = mapMemory[uint64](op, m.a, groups, true); err != nil {
@@ -37,6 +37,18 @@ func (m *Map[K, V]) newTable(op string, groups, slots int) (t mapTable[K, V], er
 	t.shift = uint8(min(63, 65-bits.Len(uint(groups))))
 	t.serial = m.t.serial + 1
 	return t, nil
+}
+
+// spill is how many segments more than two are open at most while the entries of one segment are moved: the
+// segment itself, and those of entries that lie in another segment than that where they belong: in the old
+// table and in the new one, because full groups lead on to the next, the last one to the first. It is 0 if
+// an iteration may read the old table, so that no segment is used again.
+func (m *Map[K, V]) spill() int {
+	if m.loops.pinned() || m.t.slots.count() == 0 {
+		return 0
+	}
+	groups := max(1, len(m.t.slots.segment(0))/8)
+	return 3 + 2*(m.t.longestRun()/groups)
 }
 
 func (m *Map[K, V]) use() slotUse {

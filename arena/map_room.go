@@ -31,11 +31,6 @@ func segmentSlots(slot uintptr) int {
 	return max(8, 1<<bits.Len(uint(segmentBytes/max(1, slot)/2)))
 }
 
-// spill is how many segments more than two are open while the entries of one segment are moved: that
-// behind the two, because a full group leads on to the next; the last one, on which entries of the
-// first groups may belong; and the segment itself.
-const spill = 3
-
 // at is the slot with an index.
 func (r *mapRoom[S]) at(i int) *S {
 	if r.segs == nil {
@@ -76,8 +71,9 @@ func (r *mapRoom[S]) clear() {
 }
 
 // follow makes r, which is empty, a room of n slots after old, with memory of a, and changes nothing
-// of old. If reuse says so, segments of old will be put in r. No segment is open yet.
-func (r *mapRoom[S]) follow(op string, a *Arena, old *mapRoom[S], n int, reuse bool, u slotUse) error {
+// of old. Segments of old will be put in r, unless spill, which is [Map.spill], is 0. No segment is open
+// yet.
+func (r *mapRoom[S]) follow(op string, a *Arena, old *mapRoom[S], n, spill int, u slotUse) error {
 	most := segmentSlots(unsafex.Size[S]())
 	length := min(n, most)
 	count := max(1, n/most)
@@ -85,7 +81,7 @@ func (r *mapRoom[S]) follow(op string, a *Arena, old *mapRoom[S], n int, reuse b
 	r.bits = uint8(bits.Len(uint(length - 1)))
 	if len(old.segment0()) == length {
 		r.next, r.free = old.next, old.free
-		if reuse {
+		if spill != 0 {
 			need = min(count, count-old.count()+spill)
 		}
 	}

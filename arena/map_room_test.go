@@ -119,3 +119,28 @@ func TestMapSegmentsLimit(t *testing.T) {
 		a.Free()
 	}
 }
+
+// TestMapLargeSlots: a segment of slots above 4 KiB is one group, so entries lie several segments behind the
+// one where they belong. Growing and sweeping find a segment for each of them.
+func TestMapLargeSlots(t *testing.T) {
+	type large [520]uint64
+	for name, a := range map[string]*Arena{"nil": nil, "NewArena": NewArena(), "NewOffHeap": NewOffHeap(Options{})} {
+		c := a.Checkpoint()
+		for round := range 12 {
+			m, want := NewMap[int, large](a, 0), map[int]large{}
+			for i := range 420 { // It grows to 64 groups, and is swept.
+				if k := i - 200; k >= 0 && i%3 != 0 {
+					m.Delete(k)
+					delete(want, k)
+				}
+				m.Set(i, large{uint64(i), 519: uint64(round)})
+				want[i] = large{uint64(i), 519: uint64(round)}
+			}
+			if err := sameMap(m, want); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			a.Rewind(c)
+		}
+		a.Free()
+	}
+}

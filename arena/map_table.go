@@ -157,6 +157,21 @@ func (t *mapTable[K, V]) vacate(at int) bool {
 	return ends
 }
 
+// longestRun is how many groups in a row have no empty slot. An entry lies no further behind the group where
+// it belongs.
+func (t *mapTable[K, V]) longestRun() (longest int) {
+	n, run := len(t.ctrl), 0
+	for i := 0; i < n || run > 0 && i < 2*n; i++ { // The first group comes behind the last one.
+		if empties(t.ctrl[i&(n-1)]) != 0 {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return min(longest, n)
+}
+
 // isRow says whether all slots are one group.
 func (t *mapTable[K, V]) isRow() bool { return len(t.ctrl) <= 1 }
 
