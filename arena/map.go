@@ -59,26 +59,36 @@ type Map[K comparable, V any] struct {
 // panics with a value that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory]. It panics if
 // hint is negative.
 func NewMap[K comparable, V any](a *Arena, hint int) *Map[K, V] {
-	m := new(Map[K, V]) // On the caller's stack if it does not keep the Map.
+	var m Map[K, V] // On the caller's stack if it keeps neither the Map nor a copy.
+	m.self = &m
 	m.mustStart(a, hint)
-	return m
+	return &m
 }
 
 // TryNewMap is NewMap with an error for what the world may refuse.
 func TryNewMap[K comparable, V any](a *Arena, hint int) (*Map[K, V], error) {
-	m := new(Map[K, V])
+	var m Map[K, V]
+	m.self = &m
 	if err := m.start("TryNewMap", a, hint); err != nil {
 		return nil, err
 	}
-	return m, nil
+	return &m, nil
 }
 
 // mustStart is start for NewMap, which is inlined then.
 //
 //go:noinline
-func (m *Map[K, V]) mustStart(a *Arena, hint int) { must(m.start("NewMap", a, hint)) }
+func (m *Map[K, V]) mustStart(a *Arena, hint int) { must(m.unseen().start("NewMap", a, hint)) }
 
-// start makes m, which is zero, a Map in a.
+// unseen is m without escape analysis knowing. A Map holds its own address, so where anything that it holds
+// is kept, the Map must lie on the heap: a pointer in the heap to a stack ends the process when the stack is
+// gone. That is right for a copy of the Map. But the methods keep only what is not on the stack, and so
+// they use m unseen.
+func (m *Map[K, V]) unseen() *Map[K, V] {
+	return unsafex.As[Map[K, V]](unsafex.Unescaped(unsafex.PtrOf(m)))
+}
+
+// start makes m, which has nothing but its self, a Map in a.
 func (m *Map[K, V]) start(op string, a *Arena, hint int) error {
 	if hint < 0 {
 		panic(fmt.Errorf("arena: %s: negative number of entries %d", op, hint))
@@ -91,9 +101,6 @@ func (m *Map[K, V]) start(op string, a *Arena, hint int) error {
 		}
 		m.life = a.rec
 	}
-	// The Map may be moved with its stack, and this pointer moves along. That it leads to the Map makes
-	// the Map live no longer.
-	m.self = unsafex.As[Map[K, V]](unsafex.Unescaped(unsafex.PtrOf(m)))
 	m.a, m.keys = a, keysOf[mapSlot[K, V]]()
 	if m.kind = m.keys.kind; m.kind != hashWord { // Words in a row are not hashed.
 		m.hasher.init()
@@ -196,27 +203,29 @@ func (m *Map[K, V]) stale(op string) {
 
 // Len is the number of entries.
 func (m *Map[K, V]) Len() int {
-	m.check("Map.Len")
-	return m.n
+	u := m.unseen()
+	u.check("Map.Len")
+	return u.n
 }
 
 // Get returns the value of key, and whether there is one.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
-	if m.self != m || m.life.round.Load() != m.round.Load() {
-		m.checkSlow("Map.Get")
+	u := m.unseen()
+	if u.self != m || u.life.round.Load() != u.round.Load() {
+		u.checkSlow("Map.Get")
 	}
 	var h uint64
-	if m.kind != hashWord {
-		h = m.hash(key)
-	} else if w := unsafex.Word(&key); !m.t.isRow() {
-		h = m.word(w)
-		if m.far {
-			if s := m.t.favorite(h); s.key == key && w != 0 {
+	if u.kind != hashWord {
+		h = u.hash(key)
+	} else if w := unsafex.Word(&key); !u.t.isRow() {
+		h = u.word(w)
+		if u.far {
+			if s := u.t.favorite(h); s.key == key && w != 0 {
 				return s.value, true
 			}
 		}
 	}
-	t := &m.t // Written out, because a call takes as long as a look-up in a small table.
+	t := &u.t // Written out, because a call takes as long as a look-up in a small table.
 	at := t.home(h)
 	for range t.ctrl {
 		w := t.ctrl[at]
@@ -258,14 +267,15 @@ func (m *Map[K, V]) Set(key K, value V) { must(m.set("Map.Set", key, value)) }
 func (m *Map[K, V]) TrySet(key K, value V) error { return m.set("Map.TrySet", key, value) }
 
 func (m *Map[K, V]) set(op string, key K, value V) error {
-	m.check(op)
-	h := m.hash(key)
-	at, found := m.t.seek(key, h)
+	u := m.unseen()
+	u.check(op)
+	h := u.hash(key)
+	at, found := u.t.seek(key, h)
 	if found {
-		m.replace(at, key, value)
+		u.replace(at, key, value)
 		return nil
 	}
-	return m.insert(op, at, h, key, value)
+	return u.insert(op, at, h, key, value)
 }
 
 // replace makes value the value of an entry whose key is equal to key.
@@ -319,30 +329,32 @@ func (m *Map[K, V]) rewrite(to *K, key K) {
 
 // Delete removes the entry of key and reports whether there was one.
 func (m *Map[K, V]) Delete(key K) bool {
-	m.check("Map.Delete")
-	at, found := m.t.seek(key, m.hash(key))
+	u := m.unseen()
+	u.check("Map.Delete")
+	at, found := u.t.seek(key, u.hash(key))
 	if !found {
 		return false
 	}
-	if m.t.vacate(at) {
-		m.room++
+	if u.t.vacate(at) {
+		u.room++
 	}
-	if m.keys.scanned || m.keys.direct {
-		*m.t.slots.at(at) = mapSlot[K, V]{}
+	if u.keys.scanned || u.keys.direct {
+		*u.t.slots.at(at) = mapSlot[K, V]{}
 	}
-	m.n--
+	u.n--
 	return true
 }
 
 // Clear removes all entries, those with NaN in their keys, too. The table stays.
 func (m *Map[K, V]) Clear() {
-	m.check("Map.Clear")
-	clear(m.t.ctrl)
-	if m.keys.scanned || m.keys.direct {
-		m.t.slots.clear()
+	u := m.unseen()
+	u.check("Map.Clear")
+	clear(u.t.ctrl)
+	if u.keys.scanned || u.keys.direct {
+		u.t.slots.clear()
 	}
-	m.n, m.room = 0, m.t.most()
-	m.clears++
+	u.n, u.room = 0, u.t.most()
+	u.clears++
 }
 
 // GetBytes is [Map.Get] with a key in a buffer, which it does not copy.
@@ -389,12 +401,13 @@ func (m *Map[K, V]) Values() iter.Seq[V] {
 }
 
 func (m *Map[K, V]) loop(op, next string, yield func(K, V) bool) {
-	m.check(op)
+	u := m.unseen()
+	u.check(op)
 	// If the Map grows, the table that the loop began with says which entries are to come, and the
 	// new one what they are. Nothing changes the old one, since it is pinned.
-	t, clears := m.t, m.clears
-	m.loops.begin()
-	defer m.loops.end()
+	t, clears := u.t, u.clears
+	u.loops.begin()
+	defer u.loops.end()
 	from := rand.Uint32()
 	for i := range len(t.ctrl) * 8 {
 		at := (i/8+int(from>>3))&(len(t.ctrl)-1)*8 + (i+int(from))&7
@@ -403,12 +416,12 @@ func (m *Map[K, V]) loop(op, next string, yield func(K, V) bool) {
 		}
 		s := t.slots.at(at)
 		key, value := s.key, s.value
-		if t.serial != m.t.serial {
+		if t.serial != u.t.serial {
 			if key != key { // It cannot be found, nor changed, nor removed but by Clear.
-				if m.clears != clears {
+				if u.clears != clears {
 					continue
 				}
-			} else if s = m.t.find(key, m.hash(key)); s == nil {
+			} else if s = u.t.find(key, u.hash(key)); s == nil {
 				continue
 			} else {
 				key, value = s.key, s.value
@@ -417,6 +430,6 @@ func (m *Map[K, V]) loop(op, next string, yield func(K, V) bool) {
 		if !yield(key, value) {
 			return
 		}
-		m.check(next)
+		u.check(next)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -366,4 +367,35 @@ func TestMapAllocations(t *testing.T) {
 	if got := testing.AllocsPerRun(5, round); got > 0 {
 		t.Errorf("%v allocations on the Go heap a round", got)
 	}
+}
+
+// TestMapCopyOutlivesStack: a copy of a Map holds no pointer to a stack. When the stack is gone, the
+// collector would end the process with "found bad pointer in Go heap".
+func TestMapCopyOutlivesStack(t *testing.T) {
+	const n = 8
+	var copies [n]*Map[int, int]
+	for i := range copies {
+		var wg sync.WaitGroup
+		wg.Go(func() { copies[i] = mapFromDeep(200) }) // Its stack is so large that it is not kept.
+		wg.Wait()
+	}
+	for range 3 {
+		runtime.GC()
+	}
+	for _, c := range copies {
+		wantPanic(t, "a copy", func() { c.Get(1) }, "copy of a Map")
+	}
+}
+
+//go:noinline
+func mapFromDeep(depth int) *Map[int, int] {
+	var frame [1 << 10]byte
+	if depth > 0 {
+		c := mapFromDeep(depth - 1)
+		runtime.KeepAlive(&frame)
+		return c
+	}
+	m := NewMap[int, int](nil, 0)
+	m.Set(1, 1)
+	return copyOf(m)
 }

@@ -22,24 +22,25 @@ func (m *Map[K, V]) TryUpdate(key K, f func(old V, ok bool) V) error {
 }
 
 func (m *Map[K, V]) update(op string, key K, f func(old V, ok bool) V) error {
-	m.check(op)
-	h, serial := m.hash(key), m.t.serial
-	at, found := m.t.seek(key, h)
+	u := m.unseen()
+	u.check(op)
+	h, serial := u.hash(key), u.t.serial
+	at, found := u.t.seek(key, h)
 	var old V
 	if found {
-		s := m.t.slots.at(at)
+		s := u.t.slots.at(at)
 		old = s.value
 	}
 	value := f(old, found)
-	m.check(op)                                     // f may have used the Map and the arena.
-	if m.t.serial != serial && m.kind == hashWord { // Words have a hash only if they are not in a row.
-		h = m.hash(key)
+	u.check(op)                                     // f may have used the Map and the arena.
+	if u.t.serial != serial && u.kind == hashWord { // Words have a hash only if they are not in a row.
+		h = u.hash(key)
 	}
-	if at, found = m.t.seek(key, h); found {
-		m.replace(at, key, value)
+	if at, found = u.t.seek(key, h); found {
+		u.replace(at, key, value)
 		return nil
 	}
-	return m.insert(op, at, h, key, value)
+	return u.insert(op, at, h, key, value)
 }
 
 // GetOrSet returns the value of key. If there is none, it sets value first, as [Map.Set] does; then
@@ -57,14 +58,15 @@ func (m *Map[K, V]) TryGetOrSet(key K, value V) (actual V, ok bool, err error) {
 }
 
 func (m *Map[K, V]) getOrSet(op string, key K, value V) (actual V, ok bool, err error) {
-	m.check(op)
-	h := m.hash(key)
-	at, found := m.t.seek(key, h)
+	u := m.unseen()
+	u.check(op)
+	h := u.hash(key)
+	at, found := u.t.seek(key, h)
 	if found {
-		s := m.t.slots.at(at)
+		s := u.t.slots.at(at)
 		return s.value, true, nil
 	}
-	if err = m.insert(op, at, h, key, value); err != nil {
+	if err = u.insert(op, at, h, key, value); err != nil {
 		return actual, false, err
 	}
 	return value, false, nil
