@@ -69,8 +69,8 @@ func (d *decoder) held(p *plan, to pointer, i int) (int, bool) {
 		return 0, false
 	}
 	if in := e.Elem(); in.Kind() == reflect.Interface && in.Elem().IsValid() && in.Elem().Equal(e) {
-		v, next := d.any(i) // It points to itself.
-		if next >= 0 {
+		v, next := d.any(i)                              // It points to itself.
+		if next >= 0 && (v != nil || d.peek(i) == 'n') { // A number out of range changes nothing.
 			in.Set(reflect.ValueOf(&v).Elem())
 		}
 		return next, true

@@ -34,7 +34,8 @@ type decoder struct {
 
 // scratch is what a decoder keeps for the next document.
 type scratch struct {
-	entries []*entry
+	entries []entryList
+	made    int // How many entries there are, and how many failed documents have left behind.
 	stack   []any
 	values  []Value
 	members []member
@@ -44,10 +45,15 @@ type scratch struct {
 // An entry is where a key and a value of a map are decoded before they are put into it. A decoder keeps its
 // entries for the next map of the type.
 type entry struct {
-	plan       *plan
-	busy       bool
 	key, value reflect.Value
 	to         pointer // The value's address.
+	next       *entry  // Of a list.
+}
+
+// An entryList has the entries for one type of map that are not in use. Their keys and values are zero.
+type entryList struct {
+	plan  *plan
+	first *entry
 }
 
 // A frame is a value whose plan is not that of the variable it is in: what a pointer in an interface leads to.

@@ -21,8 +21,9 @@ type Decoder struct {
 
 	// Tokens, and all that is not a sequence of values, are encoding/json's: std has the rest of the stream then,
 	// which begins at base.
-	std  *json.Decoder
-	base int64
+	std    *json.Decoder
+	base   int64
+	nested int // How many arrays and objects Token has opened.
 }
 
 // NewDecoder makes a Decoder for the values in r. It may read further than to the end of a value. [Options.AliasInput] has
@@ -43,7 +44,7 @@ func (d *Decoder) Reset(a *arena.Arena, r io.Reader, o ...Options) {
 }
 
 // Decode decodes the next value into *v, as [UnmarshalInto] does. At the end of the stream the error is io.EOF. After an
-// error that is not about a value's type, all later calls return it, too.
+// error of syntax or of the reader, all later calls return it, too.
 func (d *Decoder) Decode(v any) error {
 	if d.std == nil {
 		if _, ok := d.s.peek(); ok {
@@ -51,20 +52,55 @@ func (d *Decoder) Decode(v any) error {
 			if err == nil && d.whole(text) {
 				space := d.s.position() - int64(len(text)) - d.done
 				d.done = d.s.position()
-				return moved(UnmarshalInto(d.a, text, v, d.opts), space)
+				method, err := unmarshalInto(d.a, text, v, []Options{d.opts})
+				if method {
+					return err
+				}
+				return moved(err, space)
 			}
 			d.s.at -= len(text)
 		}
 		d.handOver()
 	}
 	in := into{d: d, v: v}
-	from := d.InputOffset()
+	from := d.begin()
 	err := d.std.Decode(&in)
-	if e, ok := err.(*json.UnmarshalTypeError); ok { // Its offset counts from the end of the last value, as encoding/json's does.
-		e.Offset += d.InputOffset() - int64(in.size) - from
-		return e
+	switch {
+	case in.method:
+		return err
+	case in.size > 0: // The offset counts from the end of the last value, as encoding/json's does.
+		return moved(err, d.InputOffset()-int64(in.size)-from)
 	}
 	return moved(err, d.base)
+}
+
+// begin is where encoding/json begins to count for the next value: behind the last token or, if that is an element or a
+// name, behind the comma or colon.
+func (d *Decoder) begin() int64 {
+	from := d.InputOffset()
+	n, c := d.next()
+	if c == 0 && d.nested > 0 && d.std.More() { // More reads on.
+		n, c = d.next()
+	}
+	if c == ',' || c == ':' {
+		return d.InputOffset() + n
+	}
+	return from
+}
+
+// next is the first byte that encoding/json has buffered and that is no white space, or 0, and how many bytes from the
+// last token to behind it.
+func (d *Decoder) next() (n int64, c byte) {
+	buffered := d.std.Buffered()
+	var b [1]byte
+	for {
+		if k, _ := buffered.Read(b[:]); k == 0 {
+			return n, 0
+		}
+		if n++; b[0] > ' ' {
+			return n, b[0]
+		}
+	}
 }
 
 // whole reports whether text is a value, and the stream has more than it if its end does not show.
@@ -75,15 +111,17 @@ func (d *Decoder) whole(text []byte) bool {
 
 // into lets encoding/json find a value, and decodes it.
 type into struct {
-	d    *Decoder
-	v    any
-	size int // The value's.
+	d      *Decoder
+	v      any
+	size   int  // The value's.
+	method bool // The error is a method's own.
 }
 
 // UnmarshalJSON decodes the value that encoding/json has found.
-func (i *into) UnmarshalJSON(text []byte) error {
+func (i *into) UnmarshalJSON(text []byte) (err error) {
 	i.size = len(text)
-	return UnmarshalInto(i.d.a, text, i.v, i.d.opts)
+	i.method, err = unmarshalInto(i.d.a, text, i.v, []Options{i.d.opts})
+	return err
 }
 
 // handOver leaves the rest of the stream to encoding/json.
@@ -108,6 +146,12 @@ func (d *Decoder) handOver() {
 func (d *Decoder) Token() (json.Token, error) {
 	d.handOver()
 	t, err := d.std.Token()
+	switch t {
+	case json.Delim('['), json.Delim('{'):
+		d.nested++
+	case json.Delim(']'), json.Delim('}'):
+		d.nested--
+	}
 	return t, moved(err, d.base)
 }
 

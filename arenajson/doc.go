@@ -25,7 +25,7 @@
 //
 // UnmarshalJSON and UnmarshalText are called as encoding/json calls them: with a part of the input, which they must copy if
 // they keep it, and only if the document is well-formed to its end. They may decode into the same arena. They must not
-// reset or free it.
+// reset, rewind or free it.
 //
 // # Concurrency
 //

@@ -99,16 +99,15 @@ func turn[T any](a *arena.Arena, s *stream, o []Options, yield func(*T, error) b
 		yield(nil, s.failed(text))
 		return false
 	}
-	v, err := Unmarshal[T](a, text, copied(o)...)
-	if _, ok := err.(*json.SyntaxError); ok {
-		if err = s.failed(text); err == nil { // Values such as 1 and true in 1true need no space between them.
-			text = s.first(text)
-			v, err = Unmarshal[T](a, text, copied(o)...)
-		}
-	}
+	v, method, err := unmarshal[T](a, text, copied(o))
 	goes := err == nil
-	if wrong, ok := err.(*json.UnmarshalTypeError); ok {
-		err, goes = moved(wrong, s.position()-int64(len(text))), true
+	if !method { // A method's errors do not count bytes of the stream.
+		switch err.(type) {
+		case *json.SyntaxError:
+			err = s.failed(text)
+		case *json.UnmarshalTypeError:
+			err, goes = moved(err, s.position()-int64(len(text))), true
+		}
 	}
 	goes = yield(v, err) && goes
 	a.Rewind(mark)

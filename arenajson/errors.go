@@ -43,9 +43,9 @@ func (d *decoder) explained(err error, i int) error {
 }
 
 // typeInError is the type that encoding/json names in an error about the value at i, which has plan p: for types with
-// UnmarshalText it is the type before any pointer was followed.
+// UnmarshalText it is the type before any pointer was followed. Only the first error needs it.
 func (d *decoder) typeInError(p *plan, i int) reflect.Type {
-	if p.op == opText {
+	if p.op == opText && d.err == nil {
 		if _, _, outer := d.place(i); outer != nil {
 			return outer
 		}
@@ -56,94 +56,115 @@ func (d *decoder) typeInError(p *plan, i int) reflect.Type {
 // place is where the decoder is when it is at i: the innermost struct, the names of the fields that lead there, and the
 // type of the variable, as far as they are known. Only errors need them, so the input is read again up to i.
 func (d *decoder) place(i int) (in reflect.Type, path []string, outer reflect.Type) {
-	w := walker{scanner: scanner{data: d.input, depth: maxDepth}}
+	w := walker{scanner: scanner{data: d.input}, outer: d.into}
 	frames := append([]frame{{d.root, d.start}}, d.frames...)
 	for k, f := range frames {
-		w.target = i
-		if k+1 < len(frames) {
-			w.target = frames[k+1].at
+		if k > 0 && f.at == i { // The variable is the interface, or what the caller gave.
+			break
 		}
-		if w.outer = nil; k == 0 && w.target == f.at {
-			w.outer = d.into
-		} else if k == 0 || f.at != i {
-			w.walk(f.plan, f.at)
+		target := i
+		if k+1 < len(frames) {
+			target = frames[k+1].at
+		}
+		if k > 0 || target != f.at {
+			w.outer = nil
+			w.walk(f.plan, f.at, target)
 		}
 	}
 	return w.in, w.path, w.outer
 }
 
-// A walker follows a document to the value at target.
+// A walker follows a document to a value.
 type walker struct {
 	scanner
-	target int
-	in     reflect.Type
-	path   []string
-	outer  reflect.Type
+	in    reflect.Type
+	path  []string
+	outer reflect.Type
 }
 
-func (w *walker) walk(p *plan, i int) {
+// A level is an array or object that a place in a document lies in.
+type level struct {
+	open  byte // '[' or '{'.
+	name  int  // Of an object: where the name of the member begins.
+	value bool // The place is the member's value or in it, not its name.
+}
+
+// levels are the arrays and objects around target, the outermost first, in the value that begins at i. The input is
+// read once.
+func (w *walker) levels(i, target int) []level {
+	var all []level
+	for i >= 0 && i < target {
+		c := w.data[i]
+		i++
+		switch c {
+		case '[', '{':
+			all = append(all, level{open: c, value: c == '['})
+			continue
+		case '"':
+			if n := len(all); n > 0 && !all[n-1].value {
+				all[n-1].name = i - 1
+			}
+			i = w.skipText(i)
+			continue
+		}
+		n := len(all)
+		if n == 0 {
+			continue
+		}
+		switch c {
+		case ']', '}':
+			all = all[:n-1]
+		case ',':
+			all[n-1].value = all[n-1].open == '['
+		case ':':
+			all[n-1].value = true
+		}
+	}
+	return all
+}
+
+// walk goes from the variable with plan p, whose value begins at i, to the one at target.
+func (w *walker) walk(p *plan, i, target int) {
 	outer := p
-	for p.op == opPointer {
-		p = p.elem
-	}
-	if i == w.target {
-		w.outer = outer.typ
-		return
-	}
-	op := p.op
-	if op == opText {
-		op = p.base
-	}
-	switch {
-	case w.peek(i) == '[' && (op == opSlice || op == opArray || op == opBytes):
-		w.member(i, func(_, value int) { w.walk(p.elem, value) })
-	case w.peek(i) == '{' && op == opMap:
-		w.member(i, func(_, value int) {
-			if w.target >= value {
-				w.walk(p.elem, value)
-			}
-		})
-	case w.peek(i) == '{' && op == opStruct:
-		w.member(i, func(name, value int) { w.field(p, name, value) })
-	}
-}
-
-// member calls f for the element of the array, or the member of the object, at i that target lies in: with where it
-// begins, and where its value does.
-func (w *walker) member(i int, f func(begin, value int)) {
-	object := w.data[i] == '{'
-	for {
-		i = w.space(i + 1)
-		begin := i
-		if object {
-			if i = w.skipText(i + 1); i < 0 {
+	for _, l := range w.levels(i, target) {
+		for p.op == opPointer {
+			p = p.elem
+		}
+		op := p.op
+		if op == opText {
+			op = p.base
+		}
+		switch {
+		case !l.value:
+			return
+		case l.open == '[' && (op == opSlice || op == opArray || op == opBytes), l.open == '{' && op == opMap:
+			p = p.elem
+		case l.open == '{' && op == opStruct:
+			if p = w.field(p, l.name); p == nil {
 				return
 			}
-			if i = w.colon(i); i < 0 {
-				return
-			}
-		}
-		end := w.skip(i)
-		if end < 0 || w.target < end {
-			f(begin, i)
+		default:
 			return
 		}
-		if i = w.space(end); w.peek(i) != ',' {
-			return
-		}
+		outer = p
 	}
+	w.outer = outer.typ
 }
 
-// field goes on with the member of a struct's object whose name and value begin there.
-func (w *walker) field(p *plan, begin, value int) {
-	name, ok := unquote(w.data[begin:w.skipText(begin+1)])
+// field notes the field whose name begins at an index, and returns its plan, or nil if there is none.
+func (w *walker) field(p *plan, begin int) *plan {
+	end := w.skipText(begin + 1)
+	if end < 0 {
+		return nil
+	}
+	name, ok := unquote(w.data[begin:end])
 	at := p.object.names.find(p.object.fields, name)
-	if !ok || at < 0 || w.target < value {
-		return
+	if !ok || at < 0 {
+		return nil
 	}
 	f := &p.object.fields[at]
 	w.in, w.path = p.typ, append(append(w.path, f.path...), f.name)
-	w.walk(f.plan, value)
+	return f.plan
 }
 
 // report is the error that the caller gets for the document.

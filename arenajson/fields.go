@@ -66,7 +66,18 @@ func (c *compiler) field(t reflect.Type, f found) field {
 		out.offset += sf.Offset
 		t = sf.Type
 	}
-	out.plan, out.indirect = c.of(t), out.quoted || out.hops != nil
+	switch {
+	case sf.IsExported():
+		out.plan = c.of(t)
+	default: // An embedded struct with a name in its tag. encoding/json calls no methods of such a field.
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+			out.hops = append(out.hops, hop{offset: out.offset, elem: c.of(t), unexported: true})
+			out.offset = 0
+		}
+		out.plan = c.plan(planKey{t, false})
+	}
+	out.indirect = out.quoted || out.hops != nil
 	text := f.name + `"`
 	for i := range min(len(text), 8) {
 		out.begin |= uint64(text[i]) << (8 * i)

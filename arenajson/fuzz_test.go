@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 )
 
 // FuzzSame decodes a document into a type of its own, made from a number, by encoding/json and by all ways here.
@@ -55,9 +56,10 @@ var leaves = []reflect.Type{
 	reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[uint16](), reflect.TypeFor[int32](), reflect.TypeFor[uint64](), reflect.TypeFor[float64](), reflect.TypeFor[float32](),
 	reflect.TypeFor[string](), reflect.TypeFor[any](), reflect.TypeFor[json.Number](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[[]byte](), reflect.TypeFor[named](), reflect.TypeFor[loud](), reflect.TypeFor[quiet](), reflect.TypeFor[*quiet](),
 	reflect.TypeFor[struct{}](), reflect.TypeFor[error](), reflect.TypeFor[scalars](), reflect.TypeFor[embedsPointers](), reflect.TypeFor[both](),
+	reflect.TypeFor[tone](), reflect.TypeFor[mood](), reflect.TypeFor[intText](), reflect.TypeFor[[]byteText](), reflect.TypeFor[pointerTo](), reflect.TypeFor[*time.Time](), reflect.TypeFor[struct{ tone }](), reflect.TypeFor[tagged](), reflect.TypeFor[tree](), reflect.TypeFor[uintptr](),
 }
 
-var keys = []reflect.Type{reflect.TypeFor[string](), reflect.TypeFor[int](), reflect.TypeFor[uint8](), reflect.TypeFor[named](), reflect.TypeFor[textKey](), reflect.TypeFor[quiet]()}
+var keys = []reflect.Type{reflect.TypeFor[string](), reflect.TypeFor[int](), reflect.TypeFor[uint8](), reflect.TypeFor[named](), reflect.TypeFor[textKey](), reflect.TypeFor[quiet](), reflect.TypeFor[struct{ tone }](), reflect.TypeFor[bool](), reflect.TypeFor[intText]()}
 
 var fieldNames = []string{"A", "Bc", "Def", "Name", "LongerThanEight", "Another_long_name", "É", "ID"}
 

@@ -107,7 +107,7 @@ func (d *decoder) literal(p *plan, to pointer, item []byte, quoted bool, at, end
 	case p.op == opText && !null:
 		return d.ownText(p, to, outer, item, quoted, at, end)
 	}
-	err, ends := store(reflect.NewAt(p.typ, to).Elem(), item, quoted, end)
+	err, ends := d.store(reflect.NewAt(p.typ, to).Elem(), item, quoted, end)
 	switch {
 	case err != nil && ends:
 		d.fail(err, at)
@@ -145,7 +145,7 @@ func (d *decoder) ownText(p *plan, to pointer, outer reflect.Type, item []byte, 
 }
 
 // store stores a literal in v, which is no pointer. ends says that the error ends decoding.
-func store(v reflect.Value, item []byte, quoted bool, end int) (err error, ends bool) {
+func (d *decoder) store(v reflect.Value, item []byte, quoted bool, end int) (err error, ends bool) {
 	wrong := func(kind string) error {
 		return &json.UnmarshalTypeError{Value: kind, Type: v.Type(), Offset: int64(end)}
 	}
@@ -172,7 +172,7 @@ func store(v reflect.Value, item []byte, quoted bool, end int) (err error, ends 
 	case c == '"':
 		return storeText(v, item, wrong)
 	case c == '-' || c-'0' <= 9:
-		return storeNumber(v, item, quoted, wrong)
+		return storeNumber(v, item, quoted, d.opts.UseNumber, wrong)
 	default: // The string of a quoted one.
 		return badQuoted(item, v.Type()), true
 	}
@@ -202,7 +202,7 @@ func storeText(v reflect.Value, item []byte, wrong func(string) error) (err erro
 	return nil, false
 }
 
-func storeNumber(v reflect.Value, item []byte, quoted bool, wrong func(string) error) (err error, ends bool) {
+func storeNumber(v reflect.Value, item []byte, quoted, useNumber bool, wrong func(string) error) (err error, ends bool) {
 	s := string(item)
 	switch {
 	case v.Type() == numberType:
@@ -224,7 +224,7 @@ func storeNumber(v reflect.Value, item []byte, quoted bool, wrong func(string) e
 			return nil, false
 		}
 	case v.Kind() == reflect.Interface:
-		if _, err := strconv.ParseFloat(s, 64); err != nil {
+		if _, err := strconv.ParseFloat(s, 64); err != nil && !useNumber {
 			e := wrong("number " + s).(*json.UnmarshalTypeError)
 			e.Type = floatType
 			e.Offset++

@@ -12,16 +12,36 @@ import (
 
 // entry is one that is not in use: maps of one type may lie in each other.
 func (d *decoder) entry(p *plan) *entry {
-	for _, e := range d.entries {
-		if e.plan == p && !e.busy {
-			e.busy = true
-			return e
+	free := d.entriesOf(p)
+	e := free.first
+	if e == nil {
+		d.made++
+		e = &entry{key: reflect.New(p.key).Elem(), value: reflect.New(p.elem.typ).Elem()}
+		e.to = e.value.Addr().UnsafePointer()
+		return e
+	}
+	free.first, e.next = e.next, nil
+	return e
+}
+
+// release keeps an entry for the next map of the type. Its value is zero.
+func (d *decoder) release(p *plan, e *entry) {
+	e.key.SetZero()
+	free := d.entriesOf(p)
+	free.first, e.next = e, free.first
+}
+
+// entriesOf is the list of entries for a type of map. It moves to the front: the next map is mostly of the same type.
+func (d *decoder) entriesOf(p *plan) *entryList {
+	all := d.entries
+	for i := range all {
+		if all[i].plan == p {
+			all[0], all[i] = all[i], all[0]
+			return &all[0]
 		}
 	}
-	e := &entry{plan: p, busy: true, key: reflect.New(p.key).Elem(), value: reflect.New(p.elem.typ).Elem()}
-	e.to = e.value.Addr().UnsafePointer()
-	d.entries = append(d.entries, e)
-	return e
+	d.entries = append(all, entryList{plan: p})
+	return &d.entries[len(all)]
 }
 
 // mapping decodes the object at i into a map. Values of equal keys do not merge: the last one counts.
@@ -68,8 +88,7 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 		case ',':
 			i = d.space(i + 1)
 		case '}':
-			e.key.SetZero()
-			e.busy = false
+			d.release(p, e)
 			return d.leave(i)
 		default:
 			return d.syntax()

@@ -92,9 +92,7 @@ func keyOf(t reflect.Type, named bool) planKey {
 	return planKey{t, named && t.Kind() != reflect.Pointer && reflect.PointerTo(t).NumMethod() > 0}
 }
 
-// planOf is the plan of a variable of type t.
-func planOf(t reflect.Type) *plan { return planFor(keyOf(t, t.Name() != "")) }
-
+// planFor is the plan of a key.
 func planFor(k planKey) *plan {
 	if p, ok := plans.Load(k); ok {
 		return p.(*plan)
@@ -248,6 +246,6 @@ func (c *compiler) table(p *plan) op {
 		}
 	}
 	p.elem, p.table = c.of(p.typ.Elem()), m
-	m.keyPlan = c.of(k)
+	m.keyPlan = c.plan(keyOf(k, true)) // encoding/json makes a pointer to a key, so its methods count.
 	return opMap
 }

@@ -46,7 +46,8 @@ func (d *decoder) slice(p *plan, to pointer, i int) int {
 		default:
 			return d.syntax()
 		}
-		if ours && s.len < s.cap {
+		// A method could have reset the arena, which must not get memory back then that it has given to others.
+		if ours && s.len < s.cap && !elem.foreign {
 			s.cap = d.trim(elem.mem, s.data, s.len, s.cap)
 		}
 		*h = s
@@ -139,6 +140,7 @@ func (d *decoder) base64(to pointer, i int) int {
 		d.save(err, i)
 		return next
 	}
+	clear(b[n:]) // A later array of the document may decode null over these bytes.
 	*h = sliceHeader{unsafex.DataOf(b), n, len(b)}
 	return next
 }

@@ -17,6 +17,7 @@ type stream struct {
 	at     int   // What is not read yet begins here.
 	offset int64 // Of buf in the stream.
 	err    error // Of r, once all that it gave is in buf.
+	run    int   // So many bytes from at on are known to be no space, bracket, comma or quote.
 }
 
 // firstBuffer is how many bytes a stream asks for at first.
@@ -67,22 +68,37 @@ func (s *stream) peek() (byte, bool) {
 // the stream ends the text may be cut off; an error of the reader's is returned then. The text is valid until the
 // stream reads on.
 func (s *stream) value() ([]byte, error) {
-	var f framer
+	f := framer{pos: s.run, bare: s.run > 0}
+	s.run = 0
 	for {
 		if n, ok := f.scan(s.buf[s.at:]); ok {
-			text := s.buf[s.at : s.at+n]
-			s.at += n
+			text := s.first(s.buf[s.at : s.at+n])
+			s.at += len(text)
 			return text, nil
 		}
 		if !s.fill() {
-			text := s.buf[s.at:]
-			s.at = len(s.buf)
-			if s.err != io.EOF {
+			text := s.first(s.buf[s.at:])
+			s.at += len(text)
+			if s.err != io.EOF && s.run == 0 {
 				return text, s.err
 			}
 			return text, nil
 		}
 	}
+}
+
+// first is the first value of a text. Numbers and names need no space between them: 1true is two values.
+func (s *stream) first(text []byte) []byte {
+	switch text[0] {
+	case '{', '[', '"':
+		return text
+	}
+	c := scanner{data: text}
+	if n := c.skip(0); n > 0 && n < len(text) {
+		s.run = len(text) - n
+		return text[:n]
+	}
+	return text
 }
 
 // position is how many bytes of the stream were read.
@@ -95,18 +111,6 @@ func (s *stream) failed(text []byte) error {
 	var v json.RawMessage
 	err := json.NewDecoder(io.MultiReader(bytes.NewReader(text), bytes.NewReader(s.buf[s.at:]), rest)).Decode(&v)
 	return moved(err, s.position()-int64(len(text)))
-}
-
-// first is the first value of a text that is more than one; what follows it is not read.
-func (s *stream) first(text []byte) []byte {
-	d := json.NewDecoder(bytes.NewReader(text))
-	var v json.RawMessage
-	if d.Decode(&v) != nil {
-		return text
-	}
-	n := int(d.InputOffset())
-	s.at -= len(text) - n
-	return text[:n]
 }
 
 // failing is a reader with nothing but an error.

@@ -23,34 +23,47 @@ import (
 // The input is copied to a once, and strings are parts of the copy. The input itself is not kept, unless
 // [Options] say so.
 func Unmarshal[T any](a *arena.Arena, data []byte, o ...Options) (*T, error) {
+	v, _, err := unmarshal[T](a, data, o)
+	return v, err
+}
+
+// unmarshal is Unmarshal that reports whether the error is one that a method of a value returned.
+func unmarshal[T any](a *arena.Arena, data []byte, o []Options) (v *T, method bool, err error) {
 	d, err := newDecoder(a, data, o)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	p := planOf(reflect.TypeFor[T]())
+	p := planFor(keyOf(reflect.TypeFor[T](), true)) // As encoding/json sees what a *T points to.
 	to := d.new(p.mem)
 	if to != nil && (!p.foreign || d.wellFormed()) {
 		d.document(p, reflect.TypeFor[*T](), to)
 	}
+	method = d.failed
 	err, stopped := d.end()
 	if stopped {
-		return nil, err
+		return nil, method, err
 	}
 	// SAFETY: to is a new T.
-	return unsafex.As[T](to), err
+	return unsafex.As[T](to), method, err
 }
 
 // UnmarshalInto decodes a document into *v, as [json.Unmarshal] does: what is there is kept where the document
 // does not mention it. New values lie in a. v must be a pointer that is not nil; it may lie anywhere. If the input is
 // no JSON, *v does not change.
 func UnmarshalInto(a *arena.Arena, data []byte, v any, o ...Options) error {
+	_, err := unmarshalInto(a, data, v, o)
+	return err
+}
+
+// unmarshalInto is UnmarshalInto that reports whether the error is one that a method of a value returned.
+func unmarshalInto(a *arena.Arena, data []byte, v any, o []Options) (method bool, err error) {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
-		return &json.InvalidUnmarshalError{Type: reflect.TypeOf(v)}
+		return false, &json.InvalidUnmarshalError{Type: reflect.TypeOf(v)}
 	}
 	d, err := newDecoder(a, data, o)
 	if err != nil {
-		return err
+		return false, err
 	}
 	p := planFor(keyOf(rv.Type().Elem(), rv.Type().Name() == ""))
 	fresh := rv.Elem().IsZero()
@@ -60,8 +73,9 @@ func UnmarshalInto(a *arena.Arena, data []byte, v any, o ...Options) error {
 	if fresh && d.stopped && (d.err == errSyntax || d.err == errDepth) {
 		rv.Elem().SetZero()
 	}
+	method = d.failed
 	err, _ = d.end()
-	return err
+	return method, err
 }
 
 // decoders have scratch memory that the next document can use.
@@ -134,15 +148,10 @@ func (d *decoder) end() (err error, stopped bool) {
 	err, stopped = d.report(), d.stopped
 	keep := d.scratch
 	keep.slabs.End()
-	if len(keep.entries) > mostEntries {
-		keep.entries = nil
+	if keep.made > mostEntries {
+		keep.entries, keep.made = nil, 0
 	}
 	keep.stack, keep.values, keep.members = emptied(keep.stack), emptied(keep.values), emptied(keep.members)
-	for _, e := range keep.entries {
-		e.key.SetZero()
-		e.value.SetZero()
-		e.busy = false
-	}
 	*d = decoder{scratch: keep}
 	decoders.Put(d)
 	return err, stopped
