@@ -3,6 +3,7 @@
 package arena
 
 import "testing"
+
 // TestMapOnStack: a Map that its function does not keep takes no memory of the Go heap.
 func TestMapOnStack(t *testing.T) {
 	chunked(t)
