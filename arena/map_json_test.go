@@ -187,6 +187,9 @@ func (f freesLater) MarshalJSON() ([]byte, error) {
 // TestMapJSONFreedMeanwhile: if a value frees the keys that are to be written after it, MarshalJSON
 // panics. They would be other strings.
 func TestMapJSONFreedMeanwhile(t *testing.T) {
+	if keptApart() || sampling() {
+		t.Skip("a debug mode ends the process when freed keys are read")
+	}
 	for _, k := range kinds {
 		if !k.pointers {
 			continue
