@@ -146,39 +146,31 @@ func (d *decoder) anyArray(i int) (any, int) {
 		return nil, i
 	}
 	from := len(d.stack)
-	if d.peek(i) != ']' {
-		for {
-			v, next := d.any(i)
-			if next < 0 {
-				return nil, next
-			}
-			d.stack = append(d.stack, v)
-			i = d.space(next)
-			if d.peek(i) == ']' {
-				break
-			}
-			if d.peek(i) != ',' {
-				return nil, d.syntax()
-			}
-			i = d.space(i + 1)
+	for d.peek(i) != ']' || len(d.stack) > from {
+		v, next := d.any(i)
+		if next < 0 {
+			return nil, next
 		}
+		d.stack = append(d.stack, v)
+		i = d.space(next)
+		if d.peek(i) != ',' {
+			break
+		}
+		i = d.space(i + 1)
+	}
+	if i = d.close(i, ']'); i < 0 {
+		return nil, i
 	}
 	h := d.new(sliceMem)
 	if h == nil {
 		return nil, -1
 	}
-	n := len(d.stack) - from
-	data := unsafex.PtrOf(&emptySlice)
-	if n > 0 {
-		if data = d.makeSlice(anyMem, n); data == nil {
-			return nil, -1
-		}
-		copy(unsafex.SliceOf[any](data, n, n), d.stack[from:])
-		clear(d.stack[from:])
-		d.stack = d.stack[:from]
+	data, n := unstack(d, anyMem, &d.stack, from)
+	if data == nil {
+		return nil, -1
 	}
 	*headerAt(h) = sliceHeader{data, n, n}
-	return boxed(sliceWord, h), d.leave(i)
+	return boxed(sliceWord, h), i
 }
 
 // anyObject is the object at i.
@@ -196,29 +188,19 @@ func (d *decoder) anyObject(i int) (any, int) {
 		return m, d.leave(i)
 	}
 	for {
-		if d.peek(i) != '"' {
-			return nil, d.syntax()
+		name, at := d.member(i)
+		if at < 0 {
+			return nil, at
 		}
-		name, next := d.text(i + 1)
-		if next < 0 {
-			return nil, next
-		}
-		if i = d.colon(next); i < 0 {
-			return nil, i
-		}
-		v, next := d.any(i)
+		v, next := d.any(at)
 		if next < 0 {
 			return nil, next
 		}
 		m[name] = v
 		i = d.space(next)
-		switch d.peek(i) {
-		case ',':
-			i = d.space(i + 1)
-		case '}':
-			return m, d.leave(i)
-		default:
-			return nil, d.syntax()
+		if d.peek(i) != ',' {
+			return m, d.close(i, '}')
 		}
+		i = d.space(i + 1)
 	}
 }

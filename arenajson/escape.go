@@ -25,7 +25,7 @@ func (d *decoder) text(i int) (string, int) {
 		n := bits.TrailingZeros64(m)
 		high |= w & (1<<n - 1)
 		at += n >> 3
-		if data[at] != '"' || high&highs != 0 && !valid(data[i:at]) {
+		if data[at] != '"' || high&highs != 0 && !utf8.Valid(data[i:at]) {
 			break
 		}
 		return view(data[i:at]), at + 1
@@ -39,10 +39,8 @@ func (d *decoder) text(i int) (string, int) {
 //go:noinline
 func (d *decoder) textSlow(i, at int) (string, int) {
 	data := d.data
-	for at < len(data) && data[at] >= ' ' && data[at] != '"' && data[at] != '\\' {
-		at++
-	}
-	if at < len(data) && data[at] == '"' && valid(data[i:at]) {
+	at = plain(data, at)
+	if at < len(data) && data[at] == '"' && utf8.Valid(data[i:at]) {
 		return view(data[i:at]), at + 1
 	}
 	out, next := d.unescape(i)

@@ -4,7 +4,6 @@ package arenajson
 
 import (
 	"encoding"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -189,13 +188,6 @@ func storeText(v reflect.Value, item []byte, wrong func(string) error) (err erro
 			return fmt.Errorf("json: invalid number literal, trying to unmarshal %q into Number", item), true
 		}
 		v.SetString(string(text))
-	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
-		b := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
-		n, err := base64.StdEncoding.Decode(b, text)
-		if err != nil {
-			return err, false
-		}
-		v.SetBytes(b[:n])
 	default:
 		return wrong("string"), false
 	}

@@ -44,6 +44,18 @@ func (d *decoder) entriesOf(p *plan) *entryList {
 	return &d.entries[len(all)]
 }
 
+// member is the name of the member at i, and the index of its value, or -1.
+func (d *decoder) member(i int) (name string, value int) {
+	if d.peek(i) != '"' {
+		return "", d.syntax()
+	}
+	name, i = d.text(i + 1)
+	if i < 0 {
+		return "", i
+	}
+	return name, d.colon(i)
+}
+
 // mapping decodes the object at i into a map. Values of equal keys do not merge: the last one counts.
 func (d *decoder) mapping(p *plan, to pointer, i int) int {
 	if i = d.enter(i); i < 0 {
@@ -60,22 +72,15 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 	}
 	m, e := reflect.NewAt(p.typ, to).Elem(), d.entry(p)
 	for {
-		if d.peek(i) != '"' {
-			return d.syntax()
-		}
 		start := i
-		name, next := d.text(i + 1)
-		if next < 0 {
-			return next
-		}
-		nameEnd := next
-		if i = d.colon(next); i < 0 {
+		var name string
+		if name, i = d.member(i); i < 0 {
 			return i
 		}
 		if i = d.value(p.elem, e.to, i); i < 0 {
 			return i
 		}
-		ok, went := d.keyInto(p, e.key, name, start, nameEnd)
+		ok, went := d.keyInto(p, e.key, name, start)
 		if !went {
 			return -1
 		}
@@ -84,23 +89,23 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 		}
 		e.value.SetZero()
 		i = d.space(i)
-		switch d.peek(i) {
-		case ',':
-			i = d.space(i + 1)
-		case '}':
-			d.release(p, e)
-			return d.leave(i)
-		default:
-			return d.syntax()
+		if d.peek(i) != ',' {
+			break
 		}
+		i = d.space(i + 1)
 	}
+	if i = d.close(i, '}'); i >= 0 {
+		d.release(p, e)
+	}
+	return i
 }
 
-// keyInto makes key that of a name, which stands in the document from start to end, quotes included. ok is false if the
-// name is no key of the type; went is false if decoding ended.
-func (d *decoder) keyInto(p *plan, key reflect.Value, name string, start, end int) (ok, went bool) {
+// keyInto makes key that of a name, whose quote is at start. ok is false if the name is no key of the type; went is false
+// if decoding ended.
+func (d *decoder) keyInto(p *plan, key reflect.Value, name string, start int) (ok, went bool) {
 	if p.keyText {
 		key.SetZero()
+		end := (&scanner{data: d.input}).skipText(start + 1) // The copy has lost the name's escapes.
 		went = d.literal(p.keyPlan, key.Addr().UnsafePointer(), d.input[start:end], true, start, end)
 		return went, went
 	}

@@ -63,85 +63,80 @@ func (d *decoder) tree(i int) (Value, int) {
 	return made(Number, unsafex.Add(unsafex.DataOf(d.data), uintptr(i)), next-i), next
 }
 
+// unstack moves what lies on a stack from an index on to memory of its size. The address is nil if there is none.
+func unstack[T any](d *decoder, t *arena.UnsafeType, stack *[]T, from int) (pointer, int) {
+	top := (*stack)[from:]
+	n := len(top)
+	if n == 0 {
+		return unsafex.PtrOf(&emptySlice), 0
+	}
+	p := d.makeSlice(t, n)
+	if p == nil {
+		return nil, 0
+	}
+	copy(unsafex.SliceOf[T](p, n, n), top)
+	clear(top)
+	*stack = (*stack)[:from]
+	return p, n
+}
+
 // treeArray collects the elements on a stack: how many there are is known in the end.
 func (d *decoder) treeArray(i int) (Value, int) {
 	if i = d.enter(i); i < 0 {
 		return Value{}, i
 	}
-	if d.peek(i) == ']' {
-		return made(Array, unsafex.PtrOf(&emptySlice), 0), d.leave(i)
-	}
 	from := len(d.values)
-	for {
+	for d.peek(i) != ']' || len(d.values) > from {
 		v, next := d.tree(i)
 		if next < 0 {
 			return Value{}, next
 		}
 		d.values = append(d.values, v)
 		i = d.space(next)
-		switch d.peek(i) {
-		case ',':
-			i = d.space(i + 1)
-			continue
-		case ']':
-		default:
-			return Value{}, d.syntax()
+		if d.peek(i) != ',' {
+			break
 		}
-		n := len(d.values) - from
-		p := d.makeSlice(valueMem, n)
-		if p == nil {
-			return Value{}, -1
-		}
-		copy(unsafex.SliceOf[Value](p, n, n), d.values[from:])
-		clear(d.values[from:])
-		d.values = d.values[:from]
-		return made(Array, p, n), d.leave(i)
+		i = d.space(i + 1)
 	}
+	if i = d.close(i, ']'); i < 0 {
+		return Value{}, i
+	}
+	p, n := unstack(d, valueMem, &d.values, from)
+	if p == nil {
+		return Value{}, -1
+	}
+	return made(Array, p, n), i
 }
 
 func (d *decoder) treeObject(i int) (Value, int) {
 	if i = d.enter(i); i < 0 {
 		return Value{}, i
 	}
-	if d.peek(i) == '}' {
-		return made(Object, unsafex.PtrOf(&emptySlice), 0), d.leave(i)
-	}
 	from := len(d.members)
-	for {
-		if d.peek(i) != '"' {
-			return Value{}, d.syntax()
+	for d.peek(i) != '}' || len(d.members) > from {
+		name, at := d.member(i)
+		if at < 0 {
+			return Value{}, at
 		}
-		name, next := d.text(i + 1)
-		if next < 0 {
-			return Value{}, next
-		}
-		if i = d.colon(next); i < 0 {
-			return Value{}, i
-		}
-		v, next := d.tree(i)
+		v, next := d.tree(at)
 		if next < 0 {
 			return Value{}, next
 		}
 		d.members = append(d.members, member{name, v})
 		i = d.space(next)
-		switch d.peek(i) {
-		case ',':
-			i = d.space(i + 1)
-			continue
-		case '}':
-		default:
-			return Value{}, d.syntax()
+		if d.peek(i) != ',' {
+			break
 		}
-		n := len(d.members) - from
-		p := d.makeSlice(memberMem, n)
-		if p == nil {
-			return Value{}, -1
-		}
-		copy(unsafex.SliceOf[member](p, n, n), d.members[from:])
-		clear(d.members[from:])
-		d.members = d.members[:from]
-		return made(Object, p, n), d.leave(i)
+		i = d.space(i + 1)
 	}
+	if i = d.close(i, '}'); i < 0 {
+		return Value{}, i
+	}
+	p, n := unstack(d, memberMem, &d.members, from)
+	if p == nil {
+		return Value{}, -1
+	}
+	return made(Object, p, n), i
 }
 
 // As decodes v into a new T in a, as [Unmarshal] decodes the document that v stands for.

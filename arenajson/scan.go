@@ -104,10 +104,10 @@ func view(b []byte) string {
 	return unsafex.StringOf(unsafex.DataOf(b), len(b))
 }
 
-// valid reports whether b is UTF-8. Text beyond ASCII is mostly in runs of one script: two or three
-// bytes a character.
-func valid(b []byte) bool {
-	return utf8.Valid(b)
+// bytesOf is s as bytes, which the caller only reads.
+func bytesOf(s string) []byte {
+	// SAFETY: nothing is written through the result.
+	return unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))
 }
 
 // skip is the index behind the value that begins at i, or -1. It checks the value's grammar.
@@ -158,14 +158,10 @@ func (s *scanner) skipObject(i int) int {
 			return i
 		}
 		i = s.space(i)
-		switch s.peek(i) {
-		case ',':
-			i = s.space(i + 1)
-		case '}':
-			return s.leave(i)
-		default:
-			return s.syntax()
+		if s.peek(i) != ',' {
+			return s.close(i, '}')
 		}
+		i = s.space(i + 1)
 	}
 }
 
@@ -181,14 +177,10 @@ func (s *scanner) skipArray(i int) int {
 			return i
 		}
 		i = s.space(i)
-		switch s.peek(i) {
-		case ',':
-			i = s.space(i + 1)
-		case ']':
-			return s.leave(i)
-		default:
-			return s.syntax()
+		if s.peek(i) != ',' {
+			return s.close(i, ']')
 		}
+		i = s.space(i + 1)
 	}
 }
 
@@ -199,6 +191,14 @@ func (s *scanner) enter(i int) int {
 		return s.tooDeep()
 	}
 	return s.space(i + 1)
+}
+
+// close is the index behind the object or array that ends at i with the bracket given, or -1 if something else is there.
+func (s *scanner) close(i int, end byte) int {
+	if s.peek(i) != end {
+		return s.syntax()
+	}
+	return s.leave(i)
 }
 
 // leave is the index behind the object or array that ends at i.
@@ -227,20 +227,26 @@ func (s *scanner) colonSlow(i int) int {
 	return s.space(i + 1)
 }
 
+// plain is the index of the first byte from i on that is a quote, a backslash or a control character.
+func plain(data []byte, i int) int {
+	for i+8 <= len(data) {
+		m := special(word(data, i))
+		i += bits.TrailingZeros64(m) >> 3
+		if m != 0 {
+			return i
+		}
+	}
+	for i < len(data) && data[i] >= ' ' && data[i] != '"' && data[i] != '\\' {
+		i++
+	}
+	return i
+}
+
 // skipText is the index behind the string whose first byte is at i, or -1.
 func (s *scanner) skipText(i int) int {
 	data := s.data
 	for {
-		for i+8 <= len(data) {
-			m := special(word(data, i))
-			i += bits.TrailingZeros64(m) >> 3
-			if m != 0 {
-				break
-			}
-		}
-		for i < len(data) && data[i] >= ' ' && data[i] != '"' && data[i] != '\\' {
-			i++
-		}
+		i = plain(data, i)
 		if i < len(data) && data[i] == '"' {
 			return i + 1
 		}

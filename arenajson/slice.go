@@ -38,21 +38,20 @@ func (d *decoder) slice(p *plan, to pointer, i int) int {
 			return i
 		}
 		i = d.space(i)
-		switch d.peek(i) {
-		case ',':
-			i = d.space(i + 1)
-			continue
-		case ']':
-		default:
-			return d.syntax()
+		if d.peek(i) != ',' {
+			break
 		}
-		// A method could have reset the arena, which must not get memory back then that it has given to others.
-		if ours && s.len < s.cap && !elem.foreign {
-			s.cap = d.trim(elem.mem, s.data, s.len, s.cap)
-		}
-		*h = s
-		return d.leave(i)
+		i = d.space(i + 1)
 	}
+	if i = d.close(i, ']'); i < 0 {
+		return i
+	}
+	// A method could have reset the arena, which must not get memory back then that it has given to others.
+	if ours && s.len < s.cap && !elem.foreign {
+		s.cap = d.trim(elem.mem, s.data, s.len, s.cap)
+	}
+	*h = s
+	return i
 }
 
 // more is how many elements a slice gets that is full.
@@ -91,18 +90,15 @@ func (d *decoder) array(p *plan, to pointer, i int) int {
 		}
 		n++
 		i = d.space(i)
-		switch d.peek(i) {
-		case ',':
-			i = d.space(i + 1)
-		case ']':
-			if n < p.count {
-				p.zeroFrom(to, n)
-			}
-			return d.leave(i)
-		default:
-			return d.syntax()
+		if d.peek(i) != ',' {
+			break
 		}
+		i = d.space(i + 1)
 	}
+	if i = d.close(i, ']'); i >= 0 && n < p.count {
+		p.zeroFrom(to, n)
+	}
+	return i
 }
 
 // zeroFrom makes the elements of an array zero from the n-th on.
@@ -119,8 +115,7 @@ func (d *decoder) base64(to pointer, i int) int {
 	if next < 0 {
 		return next
 	}
-	// SAFETY: the decoder reads the string's bytes only.
-	text := unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))
+	text := bytesOf(s)
 	h := headerAt(to)
 	n := base64.StdEncoding.DecodedLen(len(s))
 	if n == 0 {

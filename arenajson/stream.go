@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
-	"math/bits"
 )
 
 // A stream reads values, one after the other, into a buffer.
@@ -190,23 +189,12 @@ func (f *framer) scanText(b []byte, i int) int {
 			f.text = false
 			return i + 1
 		default:
-			for i+8 <= len(b) {
-				w := word(b, i)
-				q, s := w^ones*'"', w^ones*'\\'
-				m := ((q-ones)&^q | (s-ones)&^s) & highs
-				i += bits.TrailingZeros64(m) >> 3
-				if m != 0 {
-					break
-				}
-			}
-			if i < len(b) && (b[i] == '"' || b[i] == '\\') {
+			if next := plain(b, i); next > i {
+				i = next
 				continue
 			}
-			if i == len(b) {
-				return i
-			}
 		}
-		i++
+		i++ // This byte: a control character is no end.
 	}
 	return i
 }

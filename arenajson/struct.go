@@ -53,14 +53,10 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 			return i
 		}
 		i = d.space(i)
-		switch d.peek(i) {
-		case ',':
-			i = d.space(i + 1)
-		case '}':
-			return d.leave(i)
-		default:
-			return d.syntax()
+		if d.peek(i) != ',' {
+			return d.close(i, '}')
 		}
+		i = d.space(i + 1)
 	}
 }
 
@@ -88,23 +84,16 @@ func (d *decoder) guess(fields []field, expect, i int) int {
 
 // lookUp is the index of the field whose name begins at i, -1 if there is none, and the index behind the name.
 func (d *decoder) lookUp(o *object, i int) (at, next int) {
-	name, next := d.name(i)
+	s, next := d.text(i)
 	if next < 0 {
 		return -1, next
 	}
+	name := bytesOf(s)
 	at = o.names.find(o.fields, name)
 	if at < 0 && d.opts.DisallowUnknownFields {
 		d.save(fmt.Errorf("json: unknown field %q", name), next)
 	}
 	return at, next
-}
-
-// name is the name of a member that begins at i, and the index behind its quote. It is valid until the next
-// call.
-func (d *decoder) name(i int) ([]byte, int) {
-	s, next := d.text(i)
-	// SAFETY: what gets the name only reads it.
-	return unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s)), next
 }
 
 // field decodes the value at i into a field behind embedded pointers or with the option string.

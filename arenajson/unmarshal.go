@@ -147,7 +147,9 @@ func (d *decoder) wellFormed() bool {
 func (d *decoder) end() (err error, stopped bool) {
 	err, stopped = d.report(), d.stopped
 	keep := d.scratch
-	keep.slabs.End()
+	if d.a == nil {
+		keep.slabs.End()
+	}
 	if keep.made > mostEntries {
 		keep.entries, keep.made = nil, 0
 	}

@@ -184,7 +184,7 @@ func (v Value) Float() (float64, error) {
 		return 0, v.wrong("a number")
 	}
 	needPowers()
-	s := scanner{data: unsafex.SliceOf[byte](v.data, v.Len(), v.Len())}
+	s := scanner{data: bytesOf(v.text())}
 	if f, _, ok := s.float(0); ok {
 		return f, nil
 	}
