@@ -51,14 +51,14 @@ func (s *scanner) decimal(i int) decimal {
 		i++
 	}
 	start := i
-	i = n.read(s.data, i)
+	n.digits, i = addDigits(s.data, i, 0)
 	if i == start || s.data[start] == '0' && i > start+1 {
 		return n
 	}
 	count := i - start // Digits, with the zeros in front.
 	if s.peek(i) == '.' {
 		from := i + 1
-		if i = n.read(s.data, from); i == from {
+		if n.digits, i = addDigits(s.data, from, n.digits); i == from {
 			return n
 		}
 		n.exp = from - i
@@ -77,9 +77,8 @@ func (s *scanner) decimal(i int) decimal {
 	return n
 }
 
-// read adds the digits from i on, and returns the index behind them.
-func (n *decimal) read(data []byte, i int) int {
-	v := n.digits
+// addDigits is v with the digits from i on behind its own, and the index behind them.
+func addDigits(data []byte, i int, v uint64) (uint64, int) {
 	for i+8 <= len(data) {
 		w := word(data, i)
 		if !eightDigits(w) {
@@ -96,8 +95,7 @@ func (n *decimal) read(data []byte, i int) int {
 		v = v*10 + uint64(c)
 		i++
 	}
-	n.digits = v
-	return i
+	return v, i
 }
 
 // eightDigits reports whether all bytes of w are digits.
@@ -148,45 +146,23 @@ func (n *decimal) readExp(s *scanner, i int) (int, bool) {
 // float is the number at i, the index behind it, and whether it is in range. The index is -1 if it is no
 // number.
 func (s *scanner) float(i int) (f float64, next int, ok bool) {
-	data, at := s.data, i
+	data, start := s.data, i
 	neg := s.peek(i) == '-'
 	if neg {
-		at++
+		start++
 	}
-	start := at
+	at := start
 	var v uint64
-	for uint(at) < uint(len(data)) {
-		c := data[at] - '0'
-		if c > 9 {
-			break
-		}
-		v = v*10 + uint64(c)
-		at++
+	for ; uint(at) < uint(len(data)) && data[at]-'0' <= 9; at++ { // Mostly few.
+		v = v*10 + uint64(data[at]-'0')
 	}
 	count, exp := at-start, 0
 	if count == 0 || data[start] == '0' && count > 1 {
 		return 0, -1, false
 	}
 	if s.peek(at) == '.' {
-		at++
-		from := at
-		for at+8 <= len(data) {
-			w := word(data, at)
-			if !eightDigits(w) {
-				break
-			}
-			v = v*1e8 + eightValue(w)
-			at += 8
-		}
-		for uint(at) < uint(len(data)) {
-			c := data[at] - '0'
-			if c > 9 {
-				break
-			}
-			v = v*10 + uint64(c)
-			at++
-		}
-		if at == from {
+		from := at + 1
+		if v, at = addDigits(data, from, v); at == from {
 			return 0, -1, false
 		}
 		exp = from - at
