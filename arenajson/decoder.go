@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 
 	"github.com/freehold-go/freehold/arena"
 )
@@ -15,7 +16,7 @@ import (
 // A Decoder serves one goroutine at a time.
 type Decoder struct {
 	a    *arena.Arena
-	opts Options
+	opts []Options
 	s    stream
 	done int64 // Where the last value ended.
 
@@ -36,11 +37,7 @@ func NewDecoder(a *arena.Arena, r io.Reader, o ...Options) *Decoder {
 
 // Reset makes d a new Decoder, which keeps the buffer.
 func (d *Decoder) Reset(a *arena.Arena, r io.Reader, o ...Options) {
-	*d = Decoder{a: a, s: stream{r: r, buf: d.s.buf[:0]}}
-	for _, o := range o {
-		d.opts = o
-	}
-	d.opts.AliasInput = false
+	*d = Decoder{a: a, opts: copied(slices.Clone(o)), s: stream{r: r, buf: d.s.buf[:0]}}
 }
 
 // Decode decodes the next value into *v, as [UnmarshalInto] does. At the end of the stream the error is io.EOF. After an
@@ -52,7 +49,7 @@ func (d *Decoder) Decode(v any) error {
 			if err == nil && d.whole(text) {
 				space := d.s.position() - int64(len(text)) - d.done
 				d.done = d.s.position()
-				method, err := unmarshalInto(d.a, text, v, []Options{d.opts})
+				method, err := unmarshalInto(d.a, text, v, d.opts)
 				if method {
 					return err
 				}
@@ -120,7 +117,7 @@ type into struct {
 // UnmarshalJSON decodes the value that encoding/json has found.
 func (i *into) UnmarshalJSON(text []byte) (err error) {
 	i.size = len(text)
-	i.method, err = unmarshalInto(i.d.a, text, i.v, []Options{i.d.opts})
+	i.method, err = unmarshalInto(i.d.a, text, i.v, i.d.opts)
 	return err
 }
 
@@ -137,7 +134,7 @@ func (d *Decoder) handOver() {
 		rest = io.MultiReader(rest, failing{d.s.err})
 	}
 	d.std = json.NewDecoder(rest)
-	if d.opts.UseNumber {
+	if len(d.opts) == 1 && d.opts[0].UseNumber {
 		d.std.UseNumber()
 	}
 }

@@ -204,3 +204,27 @@ func TestEachStops(t *testing.T) {
 		t.Errorf("errors %v", errs)
 	}
 }
+
+// TestTwoOptions gives Options twice, which is an error everywhere.
+func TestTwoOptions(t *testing.T) {
+	o, v := []Options{{UseNumber: true}, {}}, 0
+	_, unmarshal := Unmarshal[int](nil, []byte("1"), o...)
+	_, parse := Parse(nil, []byte("1"), o...)
+	_, as := As[int](nil, BoolValue(true), o...)
+	errs := map[string]error{
+		"Unmarshal": unmarshal, "Parse": parse, "As": as,
+		"UnmarshalInto": UnmarshalInto(nil, []byte("1"), &v, o...),
+		"Decoder":       NewDecoder(nil, strings.NewReader("1"), o...).Decode(&v),
+	}
+	for _, errs["Each"] = range Each[int](nil, strings.NewReader("1"), o...) {
+		break
+	}
+	for _, errs["EachElement"] = range EachElement[int](nil, strings.NewReader("[1]"), o...) {
+		break
+	}
+	for name, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "2 Options") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -15,13 +15,13 @@ import (
 // Unmarshal decodes a document into a new T in a. T and all that it leads to lie in a, and are valid as long as a's
 // values are. With a nil a they lie on the Go heap, in memory that belongs to this document alone.
 //
-// The meaning of the document is that of [json.Unmarshal], and so are the errors: *[json.SyntaxError] for what is
-// no JSON, *[json.UnmarshalTypeError] for values that do not fit. After an UnmarshalTypeError the result is there
-// nevertheless, with all that did fit; so it is after other errors that do not end decoding. Otherwise it is nil. If a limit of a refuses memory, the error
-// wraps [offheap.ErrLimit]. What has been allocated stays in a until it is reset.
+// The meaning of the document is that of [json.Unmarshal], and so are the errors: a *[json.SyntaxError] if the input is
+// no JSON, a *[json.UnmarshalTypeError] if a value does not fit its variable. A value that does not fit does not end
+// decoding: the result has all other values. After errors that do end decoding the result is nil. If a limit of a
+// refuses memory, the error wraps [offheap.ErrLimit]. All memory that a decoding took stays in a until a is reset.
 //
-// The input is copied to a once, and strings are parts of the copy. The input itself is not kept, unless
-// [Options] say so.
+// The input is copied to a once, and strings are parts of the copy. The caller may change the input afterwards, unless
+// [Options.AliasInput] is set.
 func Unmarshal[T any](a *arena.Arena, data []byte, o ...Options) (*T, error) {
 	v, _, err := unmarshal[T](a, data, o)
 	return v, err
