@@ -67,6 +67,7 @@ type bin struct {
 	blocks   uint32 // In a slab.
 	shift    uint32 // log2 of the blocks in a group.
 	granules uint32 // Of a slab.
+	slotted  bool   // Holders can have slots of it.
 
 	// out counts blocks (bytes for large) allocated other than through slots.
 	out atomic.Int64
@@ -80,8 +81,8 @@ type bin struct {
 }
 
 // newBin adds the bin of a class to a kind. The caller holds the heap's lock, or no other goroutine
-// knows the heap yet. Twins have their numbers behind those of bins with slots, where gaps are
-// filled by a bin that has no blocks.
+// knows the heap yet. Twins have their numbers behind those of the first fastBins, where gaps
+// are filled by a bin that has no blocks.
 func (h *heap) newBin(k *kind, class uint32) *bin {
 	bins := slices.Clone(*h.bins.Load()) // A reader of the old ones does not see the change.
 	b := &bin{id: h.nfast, kind: k, class: class}
@@ -90,6 +91,7 @@ func (h *heap) newBin(k *kind, class uint32) *bin {
 	} else {
 		h.nfast++
 	}
+	b.slotted = b.id < fastBins || k.origin == nil && b.id < fastBins+maxPages*pageBins
 	if class != largeClass {
 		b.shape(sizeclass.Size(class))
 	}
@@ -131,9 +133,11 @@ func (h *heap) inUse(b *bin) int64 {
 		return 0 // Most bins have none. A program with thousands of Locals has as many slots to add.
 	}
 	n := int(b.out.Load()) // The low word: on 32-bit systems the counts of slots wrap around.
-	if b.id < nullBin {
+	if b.slotted {
 		for _, c := range *h.active.Load() {
-			n += c.bins[b.id].outstanding()
+			if s := c.slot(b); s != nil {
+				n += s.outstanding()
+			}
 		}
 	}
 	return int64(n) * int64(b.size)

@@ -66,10 +66,13 @@ func (h *heap) mustBeSpan(b *bin, s *span) {
 // slotFault describes the fault of the slot that holder id has for b, or is "". Its holder, which
 // is pinned, calls it: it neither allocates nor panics. checkSlot does, afterwards.
 func (h *heap) slotFault(b *bin, c *slots, id int) string {
-	if !invariants.Enabled || c == nil || b.id >= nullBin || c.bins[b.id].size == 0 {
+	if !invariants.Enabled || c == nil {
 		return ""
 	}
-	s := &c.bins[b.id]
+	s := c.slot(b)
+	if s == nil || s.size == 0 {
+		return ""
+	}
 	if s.size != b.size || s.magic != b.magic {
 		return "it is not for the blocks of its bin"
 	}

@@ -37,8 +37,8 @@ func (h *heap) flushPs() {
 // pinned.
 func (h *heap) emptyCache(c *slots) {
 	for _, b := range *h.bins.Load() {
-		if b.id < nullBin && c.bins[b.id].size != 0 {
-			h.emptySlot(b, &c.bins[b.id])
+		if s := c.slot(b); s != nil && s.size != 0 {
+			h.emptySlot(b, s)
 		}
 	}
 }
@@ -57,9 +57,9 @@ func (h *heap) emptyCache(c *slots) {
 // a flush leaves them alone.
 func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
 	limited := errors.Is(err, ErrLimit)
-	if b.id < nullBin && b.size != 0 {
+	if b.slotted && b.size != 0 {
 		for c := range h.pcaches {
-			if h.holdsFree(&c.bins[b.id], b) && (!limited || h.fits(b, int64(b.size))) {
+			if s := c.slot(b); s != nil && h.holdsFree(s, b) && (!limited || h.fits(b, int64(b.size))) {
 				return true
 			}
 		}
@@ -147,11 +147,12 @@ func (h *heap) couldRetire(b *bin, n uintptr) bool {
 	var marks []granuleRange
 	for c := range h.pcaches {
 		for _, other := range *h.bins.Load() {
-			if other.id >= nullBin || other.size == 0 || other.kind.typed() {
+			s := c.slot(other)
+			if s == nil || other.size == 0 || other.kind.typed() {
 				continue // Typed slabs are never retired.
 			}
 			before := len(marks)
-			marks = h.markRetired(other, &c.bins[other.id], marks)
+			marks = h.markRetired(other, s, marks)
 			found = found || noRecord && len(marks) > before && roundUp(recordBytes(other.groups()), metaAlign) == record
 		}
 	}

@@ -99,8 +99,10 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 			return freedTwice
 		}
 		var s *slot
-		if c != nil && b.id < nullBin {
-			s = &c.bins[b.id]
+		if c != nil {
+			s = c.slot(b)
+		}
+		if s != nil {
 			s.start(b)
 			c.hot = unsafex.Addr(s)
 		}
@@ -185,10 +187,14 @@ func (h *heap) cutOff(k *kind, addr, n uintptr) {
 // heldMask is the mask that holder id keeps of the group at w, and whether it keeps one.
 func (h *heap) heldMask(id int, b *bin, w uintptr) (uint32, bool) {
 	c := h.cache(id)
-	if c == nil || b.id >= nullBin {
+	if c == nil {
 		return 0, false
 	}
-	return c.bins[b.id].heldMask(w)
+	s := c.slot(b)
+	if s == nil {
+		return 0, false
+	}
+	return s.heldMask(w)
 }
 
 // isFree says whether block i of a slab is free at present, for the holder's mask too.

@@ -88,9 +88,12 @@ type heap struct {
 const (
 	maxHolders = 1 << 14
 	maxPs      = 1 << 12
-	// fastBins is how many bins have slots. Blocks of later bins are taken from the lists each
-	// time.
+	// fastBins is how many bins have a slot among all slots, where the fast paths find it. Later bins
+	// have theirs in pages, which a holder gets when it first needs one. Beyond the pages there are
+	// no slots: the blocks are taken from the lists each time.
 	fastBins = 512
+	pageBins = 64
+	maxPages = 128
 	// nullBin is the last of them. It is no bin's: its slots never have a block, so that a fast
 	// path that is sent there finds nothing.
 	nullBin = fastBins - 1
@@ -117,6 +120,10 @@ type slots struct {
 
 	// bins come last: the compiler adds no nil check to an access within the first page.
 	bins [fastBins]slot
+
+	// more has the addresses of pages of slots, for the bins from fastBins on, or 0. A page is added
+	// under the heap's lock and stays.
+	more [maxPages]atomic.Uintptr
 }
 
 // noSlots never have a block. They serve holders without slots of their own, and are never written.
@@ -131,6 +138,22 @@ func init() {
 func (c *slots) start() {
 	none := unsafex.Addr(&c.bins[nullBin])
 	c.hot, c.newest.slot = none, none
+}
+
+// slot is the slot of a bin, or nil if c has none yet or the bin never has one.
+func (c *slots) slot(b *bin) *slot {
+	if !b.slotted {
+		return nil
+	}
+	if b.id < nullBin {
+		return &c.bins[b.id]
+	}
+	i := b.id - fastBins
+	page := c.more[i/pageBins].Load()
+	if page == 0 {
+		return nil
+	}
+	return &unsafex.At[[pageBins]slot](page)[i%pageBins]
 }
 
 func (c *slots) hottest() *slot { return unsafex.At[slot](c.hot) }
@@ -204,11 +227,14 @@ func (h *heap) pslots(id int) *slots {
 // pop is a block of a class of k from the P's slot, or 0 if the caller must ask allocate.
 func (h *heap) pop(k *kind, class uint32) uintptr {
 	b := k.bins[class].Load()
-	if b == nil || b.id >= nullBin || k.verify || k.secret { // The server checks blocks of CheckFreed.
+	if b == nil || k.verify || k.secret { // The server checks blocks of CheckFreed.
 		return 0
 	}
 	p := percpu.Acquire()
-	addr := h.pslots(p.ID()).bins[b.id&(fastBins-1)].pop()
+	var addr uintptr
+	if s := h.pslots(p.ID()).slot(b); s != nil {
+		addr = s.pop()
+	}
 	p.Release()
 	return addr
 }
@@ -270,6 +296,31 @@ func (h *heap) makeCache(id int) error {
 		}
 	}
 	return nil
+}
+
+// makeSlot gives holder id the slot of b. c are the slots that it has, or nil.
+func (h *heap) makeSlot(id int, c *slots, b *bin) error {
+	if c == nil {
+		return h.makeCache(id)
+	}
+	return h.makePage(c, b)
+}
+
+// makePage gives c the page of slots that has the slot of b. It reports an error if there is no
+// memory for it.
+func (h *heap) makePage(c *slots, b *bin) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	page := &c.more[(b.id-fastBins)/pageBins]
+	if page.Load() != 0 {
+		return nil
+	}
+	// All records that are recycled are shorter, so this one is fresh and zero.
+	addr, err := h.meta.alloc(h.mem, unsafex.Size[[pageBins]slot]())
+	if err == nil {
+		page.Store(addr)
+	}
+	return err
 }
 
 // activate puts slots among those that count. The caller holds the heap's lock.

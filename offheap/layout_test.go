@@ -5,6 +5,8 @@ package offheap
 import (
 	"testing"
 	"unsafe"
+
+	"github.com/freehold-go/freehold/internal/sizeclass"
 )
 
 // TestLayout holds what the fast paths and the metadata rely on.
@@ -17,6 +19,13 @@ func TestLayout(t *testing.T) {
 	}
 	if n := unsafe.Offsetof(slots{}.bins); n != 64 {
 		t.Errorf("the slots of a holder begin at offset %d, want a whole cache line, 64", n)
+	}
+	for class := range uint32(sizeclass.Count) {
+		var b bin
+		b.shape(sizeclass.Size(class))
+		if n := unsafe.Sizeof([pageBins]slot{}); roundUp(recordBytes(b.groups()), metaAlign) >= n {
+			t.Errorf("a slab's record of class %d is not shorter than a page of slots, %d bytes: a page may be a record that was used", class, n)
+		}
 	}
 	if n := unsafe.Sizeof(Ref[int]{}); n != 8 {
 		t.Errorf("a Ref is %d bytes, want 8", n)

@@ -53,7 +53,7 @@ func inUseOf(h *heap, p *purposeState) int64 {
 func slackOf(h *heap) (n int64) {
 	for _, c := range *h.active.Load() {
 		for _, b := range *h.bins.Load() {
-			if b.id < nullBin && c.bins[b.id].size != 0 {
+			if s := c.slot(b); s != nil && s.size != 0 {
 				n += int64(b.granules)*granule + groupBytes
 			}
 		}

@@ -197,11 +197,9 @@ func TestRoomOfEmptySlabs(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	for _, n := range []int{4096, 64 << 10} {
 		h := releasedHeap(t, &vmem.Fake{})
-		for h.nfast < nullBin { // Bins with slots keep a slab.
-			h.bin(h.newKind(nil, nil), 0)
-		}
 		q := request{kind: h.newKind(nil, nil), align: 8}
 		b := h.bin(q.kind, sizeclass.Of(uintptr(n)))
+		b.slotted = false // Bins with slots keep a slab.
 		h.SetLimit(int64(b.granules)*granule + 100)
 		if refused := refusals(h.heap, q, n, 3); refused != 0 {
 			t.Errorf("%d requests of %d bytes are refused, though the limit leaves room for all", refused, n)

@@ -29,15 +29,18 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 	l := q.local
 	for refused := false; ; {
 		pin, id, c := h.enter(l)
-		if c == nil || b.id >= nullBin {
+		var s *slot
+		if c != nil {
+			s = c.slot(b)
+		}
+		if s == nil {
 			leave(pin, l)
 			// Without memory for slots, free blocks may suffice.
-			if b.id < nullBin && (l != nil || id < maxPs) && h.makeCache(id) == nil {
+			if b.slotted && (l != nil || id < maxPs) && h.makeSlot(id, c, b) == nil {
 				continue
 			}
 			return h.allocUnslotted(b, q)
 		}
-		s := &c.bins[b.id]
 		s.start(b)
 		c.served(s, key)
 		if refused {
@@ -171,10 +174,12 @@ func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
 // install hands a current slab to the holder, unless that has got one in the meantime.
 func (h *heap) install(b *bin, l *Local, sp *span) {
 	pin, _, c := h.enter(l)
-	if c != nil && c.bins[b.id].cur == 0 {
-		c.bins[b.id].cur = sp.addr()
-		leave(pin, l)
-		return
+	if c != nil {
+		if s := c.slot(b); s != nil && s.cur == 0 {
+			s.cur = sp.addr()
+			leave(pin, l)
+			return
+		}
 	}
 	leave(pin, l)
 	h.settleCurrent(sp.addr())
@@ -186,9 +191,11 @@ func (h *heap) uninstall(b *bin, l *Local, done uintptr) {
 		return
 	}
 	pin, _, c := h.enter(l)
-	mine := c != nil && c.bins[b.id].cur == done
-	if mine {
-		c.bins[b.id].cur = 0
+	mine := false
+	if c != nil {
+		if s := c.slot(b); s != nil && s.cur == done {
+			s.cur, mine = 0, true
+		}
 	}
 	leave(pin, l)
 	if mine {

@@ -93,8 +93,8 @@ func (d *typeDesc) alloc(op string, l *Local, p *purposeState, zero bool, shift 
 	if d.size == 0 {
 		return zeroSizeAddr(), nil
 	}
-	if p != nil && shift == 0 && d.size <= sizeclass.Max {
-		if addr := std.pop(p.kindFor(d), sizeclass.Of(d.size)); addr != 0 {
+	if l == nil && shift == 0 && d.size <= sizeclass.Max {
+		if addr := std.pop(d.kindOf(p), sizeclass.Of(d.size)); addr != 0 {
 			if zero {
 				unsafex.Clear(addr, d.size)
 			}
@@ -106,13 +106,17 @@ func (d *typeDesc) alloc(op string, l *Local, p *purposeState, zero bool, shift 
 	return std.allocate(q)
 }
 
+// kindOf is the kind of values under a purpose or, with nil, under none.
+func (d *typeDesc) kindOf(p *purposeState) *kind {
+	if p == nil {
+		return d.kind
+	}
+	return p.kindFor(d)
+}
+
 // request is one for n values.
 func (d *typeDesc) request(p *purposeState, n uintptr, l *Local, zero bool) request {
-	k := d.kind
-	if p != nil {
-		k = p.kindFor(d)
-	}
-	return request{kind: k, desc: d, n: n * d.size, align: d.align, zero: zero || d.typed, local: l}
+	return request{kind: d.kindOf(p), desc: d, n: n * d.size, align: d.align, zero: zero || d.typed, local: l}
 }
 
 // MakeSlice returns a slice of zero values of T outside the Go heap, as make([]T, length,
