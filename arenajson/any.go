@@ -152,7 +152,7 @@ func (d *decoder) anyArray(i int) (any, int) {
 			return nil, next
 		}
 		d.stack = append(d.stack, v)
-		i = d.space(next)
+		i = d.after(next)
 		if d.peek(i) != ',' {
 			break
 		}
@@ -197,7 +197,7 @@ func (d *decoder) anyObject(i int) (any, int) {
 			return nil, next
 		}
 		m[name] = v
-		i = d.space(next)
+		i = d.after(next)
 		if d.peek(i) != ',' {
 			return m, d.close(i, '}')
 		}

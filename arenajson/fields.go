@@ -12,12 +12,13 @@ import (
 
 // A field is a field of a struct or of a struct embedded in it, by the rules of encoding/json.
 type field struct {
-	// The first bytes of name and quote as they stand in a document, and which of the eight count.
-	begin, mask uint64
-	name        string
-	plan        *plan
-	offset      uintptr // In the struct; behind hops, in what the last of them points to.
-	indirect    bool    // It has hops or is quoted.
+	// The first eight bytes of name and quote as they stand in a document, which of them count if there are fewer, and the
+	// last eight if there are more.
+	begin, mask, end uint64
+	name             string
+	plan             *plan
+	offset           uintptr // In the struct; behind hops, in what the last of them points to.
+	indirect         bool    // It has hops or is quoted.
 
 	quoted bool     // Has the option string.
 	hops   []hop    // Embedded pointers on the way.
@@ -78,10 +79,13 @@ func (c *compiler) field(t reflect.Type, f found) field {
 		out.plan = c.plan(planKey{t, false})
 	}
 	out.indirect = out.quoted || out.hops != nil
-	text := f.name + `"`
+	text := []byte(f.name + `"`)
 	for i := range min(len(text), 8) {
 		out.begin |= uint64(text[i]) << (8 * i)
 		out.mask |= 0xff << (8 * i)
+	}
+	if len(text) > 8 {
+		out.end = word(text, len(text)-8)
 	}
 	return out
 }

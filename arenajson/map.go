@@ -88,7 +88,7 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 			m.SetMapIndex(e.key, e.value)
 		}
 		e.value.SetZero()
-		i = d.space(i)
+		i = d.after(i)
 		if d.peek(i) != ',' {
 			break
 		}

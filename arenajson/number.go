@@ -65,7 +65,7 @@ func (s *scanner) decimal(i int) decimal {
 		count += i - from
 	}
 	if count > 19 {
-		n.more = n.leading(s.data[start:i], count)
+		n.more = leading(s.data[start:i], count)
 	}
 	if s.peek(i)|0x20 == 'e' {
 		var ok bool
@@ -112,7 +112,7 @@ func eightValue(w uint64) uint64 {
 }
 
 // leading reports whether a number of so many digits has more than 19 behind its leading zeros.
-func (n *decimal) leading(text []byte, count int) bool {
+func leading(text []byte, count int) bool {
 	for _, c := range text {
 		if c == '0' {
 			count--
@@ -168,7 +168,7 @@ func (s *scanner) float(i int) (f float64, next int, ok bool) {
 		exp = from - at
 		count += at - from
 	}
-	if count > 19 || s.peek(at)|0x20 == 'e' {
+	if count > 19 && leading(data[start:at], count) || s.peek(at)|0x20 == 'e' {
 		return s.floatSlow(i)
 	}
 	if v < 1<<53 && exp > -len(powers10) {

@@ -92,7 +92,7 @@ func (d *decoder) treeArray(i int) (Value, int) {
 			return Value{}, next
 		}
 		d.values = append(d.values, v)
-		i = d.space(next)
+		i = d.after(next)
 		if d.peek(i) != ',' {
 			break
 		}
@@ -123,7 +123,7 @@ func (d *decoder) treeObject(i int) (Value, int) {
 			return Value{}, next
 		}
 		d.members = append(d.members, member{name, v})
-		i = d.space(next)
+		i = d.after(next)
 		if d.peek(i) != ',' {
 			break
 		}

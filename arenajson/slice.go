@@ -37,7 +37,7 @@ func (d *decoder) slice(p *plan, to pointer, i int) int {
 			d.publish(h, s)
 			return i
 		}
-		i = d.space(i)
+		i = d.after(i)
 		if d.peek(i) != ',' {
 			break
 		}
@@ -89,7 +89,7 @@ func (d *decoder) array(p *plan, to pointer, i int) int {
 			return i
 		}
 		n++
-		i = d.space(i)
+		i = d.after(i)
 		if d.peek(i) != ',' {
 			break
 		}

@@ -52,7 +52,7 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 		if i < 0 {
 			return i
 		}
-		i = d.space(i)
+		i = d.after(i)
 		if d.peek(i) != ',' {
 			return d.close(i, '}')
 		}
@@ -74,7 +74,7 @@ func (d *decoder) guess(fields []field, expect, i int) int {
 	for at := expect; at < len(fields) && at < expect+guesses; at++ {
 		if f := &fields[at]; w&f.mask == f.begin {
 			n := len(f.name)
-			if n < 8 || i+n < len(data) && data[i+n] == '"' && string(data[i:i+n]) == f.name {
+			if n < 8 || i+n < len(data) && word(data, i+n-7) == f.end && (n < 16 || string(data[i:i+n]) == f.name) {
 				return at
 			}
 		}
