@@ -3,11 +3,8 @@
 package arenajson
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
-
-	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // text is the string whose first byte is at i, and the index behind its closing quote, or -1.
@@ -25,7 +22,7 @@ func (d *decoder) text(i int) (string, int) {
 		n := bits.TrailingZeros64(m)
 		high |= w & (1<<n - 1)
 		at += n >> 3
-		if data[at] != '"' || high&highs != 0 && !utf8.Valid(data[i:at]) {
+		if data[at] != '"' || high&highs != 0 && !valid(data[i:at]) {
 			break
 		}
 		return view(data[i:at]), at + 1
@@ -40,7 +37,7 @@ func (d *decoder) text(i int) (string, int) {
 func (d *decoder) textSlow(i, at int) (string, int) {
 	data := d.data
 	at = plain(data, at)
-	if at < len(data) && data[at] == '"' && utf8.Valid(data[i:at]) {
+	if at < len(data) && data[at] == '"' && valid(data[i:at]) {
 		return view(data[i:at]), at + 1
 	}
 	out, next := d.unescape(i)
@@ -60,41 +57,43 @@ func (d *decoder) unescape(i int) ([]byte, int) {
 	} else if out = d.apart(nil, at); out == nil {
 		return nil, -1
 	}
-	for at < len(data) {
-		if at+8 <= len(data) && len(out)+8 <= cap(out) {
-			if w := word(data, at); (special(w)|w)&highs == 0 {
-				out = out[:len(out)+8]
-				putWord(out, len(out)-8, w)
-				at += 8
-				continue
-			}
-		}
-		switch c := data[at]; {
-		case c == '"':
-			return out, at + 1
-		case c == '\\':
+	for {
+		for at < len(data) && data[at] == '\\' {
 			r, next := escaped(data, at)
 			if next < 0 {
 				return nil, d.syntax()
 			}
 			out, at = utf8.AppendRune(out, r), next
-		case c < ' ':
-			return nil, d.syntax()
-		case c < utf8.RuneSelf:
-			out = append(out, c)
-			at++
-		default:
-			r, size := utf8.DecodeRune(data[at:])
-			if over && r == utf8.RuneError && size == 1 {
+		}
+		end := plain(data, at)
+		if run := data[at:end]; valid(run) {
+			out = append(out, run...)
+		} else {
+			if over {
 				if out = d.apart(out, at); out == nil {
 					return nil, -1
 				}
 				over = false
 			}
-			out, at = utf8.AppendRune(out, r), at+size
+			out = appendRepaired(out, run)
+		}
+		at = end
+		switch {
+		case at < len(data) && data[at] == '"':
+			return out, at + 1
+		case at == len(data) || data[at] != '\\':
+			return nil, d.syntax()
 		}
 	}
-	return nil, d.syntax()
+}
+
+// appendRepaired appends s with U+FFFD in place of each byte that is no UTF-8.
+func appendRepaired(out, s []byte) []byte {
+	for len(s) > 0 {
+		r, n := utf8.DecodeRune(s)
+		out, s = utf8.AppendRune(out, r), s[n:]
+	}
+	return out
 }
 
 // apart is memory for the beginning of a string, which is copied, and all that the rest from at on may mean. It
@@ -109,10 +108,4 @@ func (d *decoder) apart(begin []byte, at int) []byte {
 		return nil
 	}
 	return append(b[:0], begin...)
-}
-
-// putWord writes w to the eight bytes of b from i on.
-func putWord(b []byte, i int, w uint64) {
-	// SAFETY: the caller has checked that i+8 <= len(b).
-	binary.LittleEndian.PutUint64(unsafex.As[[8]byte](unsafex.Add(unsafex.DataOf(b), uintptr(i)))[:], w)
 }

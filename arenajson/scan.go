@@ -3,6 +3,7 @@
 package arenajson
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/bits"
@@ -381,22 +382,23 @@ func escaped(data []byte, i int) (rune, int) {
 	return 0, -1
 }
 
-// hex4 is the number that the four hexadecimal digits from i on are, or -1.
+// hex4 is the number that the four hexadecimal digits from i on are, or a negative number.
 func hex4(data []byte, i int) rune {
 	if len(data)-i < 4 {
 		return -1
 	}
-	var r rune
-	for _, c := range data[i : i+4] {
-		switch {
-		case c-'0' <= 9:
-			c -= '0'
-		case c|0x20-'a' < 6:
-			c = c | 0x20 - 'a' + 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
+	b := data[i : i+4]
+	return rune(hexDigits[b[0]])<<12 | rune(hexDigits[b[1]])<<8 | rune(hexDigits[b[2]])<<4 | rune(hexDigits[b[3]])
 }
+
+// hexDigits are what bytes mean as hexadecimal digits, or -1.
+var hexDigits = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		t[c] = int8(i)
+		t[bytes.ToUpper([]byte{c})[0]] = int8(i)
+	}
+	return t
+}()
