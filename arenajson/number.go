@@ -17,6 +17,12 @@ func (s *scanner) integer(i int) (v uint64, neg bool, next int) {
 		i++
 	}
 	at := i
+	if at+8 <= len(data) { // Times and identities are long.
+		if w := word(data, at); eightDigits(w) {
+			v = eightValue(w)
+			at += 8
+		}
+	}
 	for uint(at) < uint(len(data)) {
 		c := data[at] - '0'
 		if c > 9 {
