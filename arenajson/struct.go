@@ -22,32 +22,23 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 		if d.peek(i) != '"' {
 			return d.syntax()
 		}
-		i++
-		var f *field
-		at := d.guess(fields, expect, i)
-		if at >= 0 {
-			f = &fields[at]
-			i += len(f.name) + 1
-			expect = at + 1
+		at, value := d.guess(fields, expect, i+1)
+		if at < 0 {
+			at, value = d.lookUp(p.object, i+1)
+		}
+		if value < 0 {
+			return value
+		}
+		if at < 0 {
+			i = d.skip(value)
 		} else {
-			if at, i = d.lookUp(p.object, i); i < 0 {
-				return i
+			f := &fields[at]
+			expect = at + 1
+			if f.indirect {
+				i = d.field(f, to, value)
+			} else {
+				i = d.value(f.plan, unsafex.Add(to, f.offset), value)
 			}
-			if at >= 0 {
-				f = &fields[at]
-				expect = at + 1
-			}
-		}
-		if i = d.colon(i); i < 0 {
-			return i
-		}
-		switch {
-		case f == nil:
-			i = d.skip(i)
-		case !f.indirect:
-			i = d.value(f.plan, unsafex.Add(to, f.offset), i)
-		default:
-			i = d.field(f, to, i)
 		}
 		if i < 0 {
 			return i
@@ -63,27 +54,27 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 // guesses is how many fields are tried: documents leave out some.
 const guesses = 4
 
-// guess is the index of the field, among the next ones, whose name begins at i, behind its quote, without escapes. It is -1
-// if there is none.
-func (d *decoder) guess(fields []field, expect, i int) int {
+// guess is the index of the field, among the next ones, whose name begins at i, behind its quote, without escapes, and the
+// index of the value. The first is -1 if there is no such field, the second if there is no value.
+func (d *decoder) guess(fields []field, expect, i int) (at, value int) {
 	data := d.data
 	if i+8 > len(data) {
-		return -1
+		return -1, 0
 	}
 	w := word(data, i)
 	for at := expect; at < len(fields) && at < expect+guesses; at++ {
 		if f := &fields[at]; w&f.mask == f.begin {
 			n := len(f.name)
 			if n < 8 || i+n < len(data) && word(data, i+n-7) == f.end && (n < 16 || string(data[i:i+n]) == f.name) {
-				return at
+				return at, d.colon(i + n + 1)
 			}
 		}
 	}
-	return -1
+	return -1, 0
 }
 
-// lookUp is the index of the field whose name begins at i, -1 if there is none, and the index behind the name.
-func (d *decoder) lookUp(o *object, i int) (at, next int) {
+// lookUp is guess among all fields, for names with escapes or in another case, too.
+func (d *decoder) lookUp(o *object, i int) (at, value int) {
 	s, next := d.text(i)
 	if next < 0 {
 		return -1, next
@@ -93,7 +84,7 @@ func (d *decoder) lookUp(o *object, i int) (at, next int) {
 	if at < 0 && d.opts.DisallowUnknownFields {
 		d.save(fmt.Errorf("json: unknown field %q", name), next)
 	}
-	return at, next
+	return at, d.colon(next)
 }
 
 // field decodes the value at i into a field behind embedded pointers or with the option string.
