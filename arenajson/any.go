@@ -19,6 +19,7 @@ var (
 	sliceMem  = arena.UnsafeTypeOf(reflect.TypeFor[[]any]())
 	mapMem    = arena.UnsafeTypeOf(reflect.TypeFor[map[string]any]())
 
+	valueWord  = typeWord(Value{})
 	stringWord = typeWord("")
 	numberWord = typeWord(json.Number(""))
 	floatWord  = typeWord(0.0)
@@ -53,7 +54,7 @@ func (d *decoder) anyInto(p *plan, to pointer, i int) int {
 	if p.op == opInterface {
 		return d.mismatch(p, to, i)
 	}
-	v, next := d.any(i)
+	v, next := d.fresh(i)
 	// A number out of range changes nothing.
 	if c := d.peek(i); next >= 0 && (v != nil || c == 'n') {
 		*unsafex.As[any](to) = v
@@ -69,7 +70,7 @@ func (d *decoder) held(p *plan, to pointer, i int) (int, bool) {
 		return 0, false
 	}
 	if in := e.Elem(); in.Kind() == reflect.Interface && in.Elem().IsValid() && in.Elem().Equal(e) {
-		v, next := d.any(i)                              // It points to itself.
+		v, next := d.fresh(i)                            // It points to itself.
 		if next >= 0 && (v != nil || d.peek(i) == 'n') { // A number out of range changes nothing.
 			in.Set(reflect.ValueOf(&v).Elem())
 		}
@@ -80,6 +81,23 @@ func (d *decoder) held(p *plan, to pointer, i int) (int, bool) {
 	next := d.value(inner, e.UnsafePointer(), i)
 	d.frames = d.frames[:len(d.frames)-1]
 	return next, true
+}
+
+// fresh is the value at i as what an interface holds that held nothing.
+func (d *decoder) fresh(i int) (any, int) {
+	if !d.opts.ValuesForAny {
+		return d.any(i)
+	}
+	v, next := d.tree(i)
+	if next < 0 {
+		return nil, next
+	}
+	to := d.new(valueMem)
+	if to == nil {
+		return nil, -1
+	}
+	*unsafex.As[Value](to) = v
+	return boxed(valueWord, to), next
 }
 
 // any is the value at i.

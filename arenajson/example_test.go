@@ -97,3 +97,21 @@ func ExampleEach() {
 	// skipped: json: cannot unmarshal number into Go struct field order.ID of type string
 	// o-3
 }
+
+// With ValuesForAny a part of unknown shape becomes a tree in the arena, without maps.
+func ExampleOptions_valuesForAny() {
+	type event struct {
+		Kind string
+		Data any
+	}
+	a := arena.NewArena()
+	defer a.Free()
+	e, err := arenajson.Unmarshal[event](a, []byte(`{"kind": "paid", "data": {"order": "o-4", "amounts": [19.50, 5]}}`), arenajson.Options{ValuesForAny: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	data := e.Data.(arenajson.Value)
+	fmt.Println(e.Kind, data.Get("order").Text(), data.Get("amounts", 0).Number())
+	// Output: paid o-4 19.50
+}

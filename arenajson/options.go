@@ -12,6 +12,11 @@ type Options struct {
 	UseNumber bool
 	// DisallowUnknownFields makes a name that no field of the struct has an error.
 	DisallowUnknownFields bool
+	// ValuesForAny decodes into an any a [Value] instead of a map[string]any, []any, string, float64 or bool: the tree
+	// that [Parse] makes of the value. null is a Value, too, of the kind [Null]. Numbers stay as they are written,
+	// so that none is out of range; names that stand twice in an object stay twice. A pointer that an any
+	// holds is decoded into, as without this option. The Values are valid as long as the arena's values.
+	ValuesForAny bool
 	// MaxDepth bounds how deeply arrays and objects may be nested. 0 means 10000, which is also the most.
 	MaxDepth int
 }
