@@ -4,6 +4,8 @@ package arenajson
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/bits"
 	"reflect"
 
 	"github.com/freehold-go/freehold/arena"
@@ -77,8 +79,12 @@ func (d *decoder) held(p *plan, to pointer, i int) (int, bool) {
 		return next, true
 	}
 	inner := planFor(keyOf(e.Type().Elem(), e.Type().Name() == ""))
-	d.frames = append(d.frames, frame{inner, i})
-	next := d.value(inner, e.UnsafePointer(), i)
+	f := frame{inner, i, e.UnsafePointer()}
+	if d.returns(f) {
+		return d.stop(fmt.Errorf("arenajson: a pointer in an interface, of type %v, leads to itself by way of others, and to no variable for a value", e.Type())), true
+	}
+	d.frames = append(d.frames, f)
+	next := d.value(inner, f.to, i)
 	d.frames = d.frames[:len(d.frames)-1]
 	return next, true
 }
@@ -98,6 +104,13 @@ func (d *decoder) fresh(i int) (any, int) {
 	}
 	*unsafex.As[Value](to) = v
 	return boxed(valueWord, to), next
+}
+
+// returns reports whether pointers in interfaces go in a circle that f is in, sooner or later: a frame is compared with the
+// one whose number is the next smaller power of two (Brent, "An improved Monte Carlo factorization algorithm", 1980).
+func (d *decoder) returns(f frame) bool {
+	n := len(d.frames)
+	return n > 0 && d.frames[1<<(bits.Len(uint(n))-1)-1] == f
 }
 
 // any is the value at i.

@@ -5,37 +5,56 @@ package arenajson
 import "unicode/utf8"
 
 // AppendJSON appends v as a document to dst. Numbers stand as they were written, members in their order. No value is null.
+// AppendJSON panics if arrays and objects are nested more than 10000 deep: no decoder would take the document.
 func (v Value) AppendJSON(dst []byte) []byte {
+	dst, err := v.appendTo(dst, maxDepth)
+	if err != nil {
+		panic(err)
+	}
+	return dst
+}
+
+// appendTo is AppendJSON with an error if arrays and objects are nested more than depth deep.
+func (v Value) appendTo(dst []byte, depth int) (_ []byte, err error) {
 	switch v.Kind() {
 	case False:
-		return append(dst, "false"...)
+		return append(dst, "false"...), nil
 	case True:
-		return append(dst, "true"...)
+		return append(dst, "true"...), nil
 	case Number:
-		return append(dst, v.text()...)
+		return append(dst, v.text()...), nil
 	case String:
-		return appendText(dst, v.text())
-	case Array:
+		return appendText(dst, v.text()), nil
+	case Array, Object:
+		if depth == 0 {
+			return dst, errDeepValue
+		}
+	default:
+		return append(dst, "null"...), nil
+	}
+	if v.Kind() == Array {
 		dst = append(dst, '[')
 		for i, e := range v.elements() {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = e.AppendJSON(dst)
-		}
-		return append(dst, ']')
-	case Object:
-		dst = append(dst, '{')
-		for i, m := range v.members() {
-			if i > 0 {
-				dst = append(dst, ',')
+			if dst, err = e.appendTo(dst, depth-1); err != nil {
+				return dst, err
 			}
-			dst = append(appendText(dst, m.name), ':')
-			dst = m.value.AppendJSON(dst)
 		}
-		return append(dst, '}')
+		return append(dst, ']'), nil
 	}
-	return append(dst, "null"...)
+	dst = append(dst, '{')
+	for i, m := range v.members() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendText(dst, m.name), ':')
+		if dst, err = m.value.appendTo(dst, depth-1); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, '}'), nil
 }
 
 // appendText appends s as a JSON string. Characters that a script in a web page could take for something else are not
@@ -78,8 +97,9 @@ func appendText(dst []byte, s string) []byte {
 	return append(append(dst, s[from:]...), '"')
 }
 
-// MarshalJSON is v as a document, so that encoding/json can encode it. No value is null.
-func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
+// MarshalJSON is v as a document, so that encoding/json can encode it. No value is null. It is an error if arrays and
+// objects are nested more than 10000 deep.
+func (v Value) MarshalJSON() ([]byte, error) { return v.appendTo(nil, maxDepth) }
 
-// String is v as a document.
+// String is v as a document. It panics as AppendJSON does.
 func (v Value) String() string { return string(v.AppendJSON(nil)) }

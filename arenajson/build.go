@@ -3,6 +3,7 @@
 package arenajson
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -124,7 +125,16 @@ func (b *ObjectBuilder) Delete(name string) {
 
 // Merge sets all members of an object, as Set does. Where both have an object under a name, these are merged likewise. Other
 // values, arrays too, are replaced. A value that is no object changes nothing.
-func (b *ObjectBuilder) Merge(v Value) {
+//
+// Objects that are nested more than 10000 deep are an error, which [ObjectBuilder.Value] returns.
+func (b *ObjectBuilder) Merge(v Value) { b.merge(v, maxDepth) }
+
+// merge is Merge for objects that are nested at most so deep.
+func (b *ObjectBuilder) merge(v Value, depth int) {
+	if depth == 0 {
+		b.err = cmp.Or(b.err, errDeepValue)
+		return
+	}
 	for _, m := range v.members() {
 		at := b.find(m.name)
 		if at < 0 || b.members[at].value.Kind() != Object || m.value.Kind() != Object {
@@ -132,7 +142,7 @@ func (b *ObjectBuilder) Merge(v Value) {
 			continue
 		}
 		inner := NewObject(b.a, b.members[at].value)
-		inner.Merge(m.value)
+		inner.merge(m.value, depth-1)
 		merged, err := inner.Value()
 		if err != nil && b.err == nil {
 			b.err = err

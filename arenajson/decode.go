@@ -60,6 +60,7 @@ type entryList struct {
 type frame struct {
 	plan *plan
 	at   int
+	to   pointer
 }
 
 // pointer is the address of a variable that is decoded into.

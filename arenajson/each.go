@@ -11,9 +11,9 @@ import (
 )
 
 // Each decodes the values of a stream, one after the other: JSON lines (NDJSON), or values with any white space or none
-// between them. Only one value is alive at a time: it lies in a until the loop's next turn, when a is rewound. So the
-// memory that a stream needs does not grow with its length. What the loop's body allocates in a ends with the
-// turn, too. With a nil a the values lie on the Go heap and stay valid.
+// between them. Only one value is alive at a time: it lies in a until the loop's next turn or its end, when a is rewound, by
+// break and return, too. So the memory that a stream needs does not grow with its length. What the loop's body allocates in a
+// ends with the turn, too. The body must not reset, rewind or free a. With a nil a the values lie on the Go heap and stay valid.
 //
 // Errors are those of [Unmarshal]; their offsets count from the beginning of the stream. A value that does not
 // fit T comes with its *json.UnmarshalTypeError, and the loop goes on. All other errors end it: those of the reader

@@ -57,7 +57,7 @@ func (d *decoder) typeInError(p *plan, i int) reflect.Type {
 // type of the variable, as far as they are known. Only errors need them, so the input is read again up to i.
 func (d *decoder) place(i int) (in reflect.Type, path []string, outer reflect.Type) {
 	w := walker{scanner: scanner{data: d.input}, outer: d.into}
-	frames := append([]frame{{d.root, d.start}}, d.frames...)
+	frames := append([]frame{{plan: d.root, at: d.start}}, d.frames...)
 	for k, f := range frames {
 		if k > 0 && f.at == i { // The variable is the interface, or what the caller gave.
 			break

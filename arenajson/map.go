@@ -10,22 +10,34 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// entry is one that is not in use: maps of one type may lie in each other.
+// entry is one that is not in use: maps of one type may lie in each other. If a method of the program may see the
+// entry, it is a new one.
 func (d *decoder) entry(p *plan) *entry {
+	if p.foreign {
+		return newEntry(p)
+	}
 	free := d.entriesOf(p)
 	e := free.first
 	if e == nil {
 		d.made++
-		e = &entry{key: reflect.New(p.key).Elem(), value: reflect.New(p.elem.typ).Elem()}
-		e.to = e.value.Addr().UnsafePointer()
-		return e
+		return newEntry(p)
 	}
 	free.first, e.next = e.next, nil
 	return e
 }
 
-// release keeps an entry for the next map of the type. Its value is zero.
+func newEntry(p *plan) *entry {
+	e := &entry{key: reflect.New(p.key).Elem(), value: reflect.New(p.elem.typ).Elem()}
+	e.to = e.value.Addr().UnsafePointer()
+	return e
+}
+
+// release keeps an entry for the next map of the type. Its value is zero. An entry that methods of the program have seen
+// is not kept: a method may have kept its address, and another goroutine may decode the next document.
 func (d *decoder) release(p *plan, e *entry) {
+	if p.foreign {
+		return
+	}
 	e.key.SetZero()
 	free := d.entriesOf(p)
 	free.first, e.next = e, free.first
@@ -80,6 +92,9 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 		if i = d.value(p.elem, e.to, i); i < 0 {
 			return i
 		}
+		if p.keyText { // Each key is a variable of its own: its method may keep the address.
+			e.key = reflect.New(p.key).Elem()
+		}
 		ok, went := d.keyInto(p, e.key, name, start)
 		if !went {
 			return -1
@@ -104,7 +119,6 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 // if decoding ended.
 func (d *decoder) keyInto(p *plan, key reflect.Value, name string, start int) (ok, went bool) {
 	if p.keyText {
-		key.SetZero()
 		end := (&scanner{data: d.input}).skipText(start + 1) // The copy has lost the name's escapes.
 		went = d.literal(p.keyPlan, key.Addr().UnsafePointer(), d.input[start:end], true, start, end)
 		return went, went

@@ -139,7 +139,12 @@ func (d *decoder) treeObject(i int) (Value, int) {
 	return made(Object, p, n), i
 }
 
-// As decodes v into a new T in a, as [Unmarshal] decodes the document that v stands for.
+// As decodes v into a new T in a, as [Unmarshal] decodes the document that v stands for. It is an error if arrays and
+// objects are nested more than 10000 deep.
 func As[T any](a *arena.Arena, v Value, o ...Options) (*T, error) {
-	return Unmarshal[T](a, v.AppendJSON(nil), o...)
+	text, err := v.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return Unmarshal[T](a, text, o...)
 }

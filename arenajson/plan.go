@@ -97,15 +97,20 @@ func planFor(k planKey) *plan {
 	if p, ok := plans.Load(k); ok {
 		return p.(*plan)
 	}
+	return compile(k)
+}
+
+// compile is planFor for a key that had no plan a moment ago.
+func compile(k planKey) *plan {
 	c := compiler{made: make(map[planKey]*plan)}
-	c.plan(k)
+	p := c.plan(k) // It is not in made if another goroutine has made it meanwhile.
 	c.markForeign()
 	// Plans refer to each other, so that all of them become known at once, or those that another goroutine has
 	// made meanwhile serve besides.
 	for k, p := range c.made {
 		plans.LoadOrStore(k, p)
 	}
-	return c.made[k]
+	return p
 }
 
 // A compiler makes the plans of a type and of all that it leads to.
@@ -203,6 +208,9 @@ func (c *compiler) kind(p *plan) op {
 		p.elem, p.count = c.of(t.Elem()), t.Len()
 		return opArray
 	case reflect.Pointer:
+		if endless(t) {
+			return opLiteral
+		}
 		p.elem = c.plan(keyOf(t.Elem(), t.Name() == "")) // A pointer type with a name has no methods.
 		return opPointer
 	case reflect.Struct:
@@ -218,6 +226,18 @@ func (c *compiler) kind(p *plan) op {
 		return opAny
 	}
 	return opLiteral // Functions, channels and so on: every value but null is an error.
+}
+
+// endless reports whether a pointer type leads to nothing but pointers, as type P *P does: no value but null fits.
+func endless(t reflect.Type) bool {
+	seen := make(map[reflect.Type]bool)
+	for ; t.Kind() == reflect.Pointer; t = t.Elem() {
+		if seen[t] {
+			return true
+		}
+		seen[t] = true
+	}
+	return false
 }
 
 // sized is the op for numbers of that many bytes; first is that for one.

@@ -207,9 +207,18 @@ func article(k Kind) string {
 	return k.String()
 }
 
+// errDeepValue is the error for a Value with too many arrays and objects in each other.
+var errDeepValue = fmt.Errorf("arenajson: a Value has arrays and objects nested more than %d deep; a stale Value may even contain itself: use none after its arena is reset, rewound or freed", maxDepth)
+
 // Any is v as encoding/json decodes it into an any: nil, bool, float64, string, []any or map[string]any, on the Go heap.
-// A number out of the range of float64 becomes a json.Number.
-func (v Value) Any() any {
+// A number out of the range of float64 becomes a json.Number. Any panics as [Value.AppendJSON] does.
+func (v Value) Any() any { return v.any(maxDepth) }
+
+// any is Any for arrays and objects that are nested at most so deep.
+func (v Value) any(depth int) any {
+	if depth == 0 && v.Kind() >= Array {
+		panic(errDeepValue)
+	}
 	switch v.Kind() {
 	case False, True:
 		return v.Kind() == True
@@ -223,13 +232,13 @@ func (v Value) Any() any {
 	case Array:
 		out := make([]any, v.Len())
 		for i, e := range v.elements() {
-			out[i] = e.Any()
+			out[i] = e.any(depth - 1)
 		}
 		return out
 	case Object:
 		out := make(map[string]any, v.Len())
 		for _, m := range v.members() {
-			out[string([]byte(m.name))] = m.value.Any()
+			out[string([]byte(m.name))] = m.value.any(depth - 1)
 		}
 		return out
 	}
