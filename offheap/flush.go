@@ -19,18 +19,23 @@ import (
 // so the world does not stop until it has finished (GC-3). With the fallback of percpu it is marked
 // busy instead, and flushPs skips its P. A goroutine that loads noSlots takes the slow path and
 // waits in makeCache for the flush to end.
-func (h *heap) flushPs() {
+//
+// The result says whether a P was skipped.
+func (h *heap) flushPs() (skipped bool) {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
 	h.flushes.Add(1)
 	h.closePs(h.nps)
 	runtime.ReadMemStats(&h.memStats)
 	for id := range h.nps {
-		if !percpu.Busy(id) {
+		if percpu.Busy(id) {
+			skipped = true
+		} else {
 			h.emptyCache(h.cache(id))
 		}
 		h.open[id].Store(h.caches[id].Load())
 	}
+	return skipped
 }
 
 // emptyCache checks in everything of a holder. The caller has the right to its slots and is not

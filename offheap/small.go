@@ -3,6 +3,8 @@
 package offheap
 
 import (
+	"runtime"
+
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -111,14 +113,19 @@ func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 	if addr := h.takeTwins(b); addr != 0 {
 		return addr, nil
 	}
-	if h.worthFlushing(b, uintptr(b.granules)*granule, err) {
-		h.flushPs()
+	for {
+		skipped := h.worthFlushing(b, uintptr(b.granules)*granule, err) && h.flushPs()
+		sp, _, err := h.slab(b, false) // Without a flush, too: a P may have given blocks back meanwhile.
+		if err == nil {
+			return h.takeShared(b, sp), nil
+		}
+		if !skipped {
+			return 0, err
+		}
+		// The P that was skipped may have the only free blocks. Its goroutine was interrupted within a fast path and waits
+		// for nothing but a processor.
+		runtime.Gosched()
 	}
-	sp, _, err := h.slab(b, false) // Without a flush, too: a P may have given blocks back meanwhile.
-	if err != nil {
-		return 0, err
-	}
-	return h.takeShared(b, sp), nil
 }
 
 // slab is a current slab with free blocks: a listed one or a new one. If one is true, the limits
