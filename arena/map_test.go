@@ -173,7 +173,7 @@ func playAll(a *Arena, ops []byte, pointers bool) error {
 func TestMapModel(t *testing.T) {
 	rounds := 12
 	if testing.Short() {
-		rounds = 4
+		rounds = 2
 	}
 	for _, k := range append(kinds[:len(kinds):len(kinds)], struct {
 		name     string

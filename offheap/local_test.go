@@ -25,8 +25,12 @@ func TestLocalExchangesBlocks(t *testing.T) {
 		free  func(b []byte)
 	}
 	ways := []way{{"a", a.AllocUninit, a.Free}, {"b", b.AllocUninit, b.Free}, {"package", AllocUninit, Free}}
+	rounds := 20
+	if testing.Short() {
+		rounds = 4
+	}
 	before := ReadStats().InUse
-	for round := range 20 {
+	for round := range rounds {
 		for i, from := range ways {
 			for j, to := range ways {
 				var live [][]byte

@@ -51,7 +51,11 @@ func sampled() (allocs, live int64) {
 
 // TestSuiteSampled runs the suite while all blocks are sampled, and while few are.
 func TestSuiteSampled(t *testing.T) {
-	for _, period := range []int64{1, 5000} {
+	periods := []int64{1, 5000}
+	if testing.Short() {
+		periods = periods[1:]
+	}
+	for _, period := range periods {
 		t.Run(fmt.Sprintf("period=%d", period), func(t *testing.T) {
 			samplingAtRandom(t, period)
 			_, before := sampled()
