@@ -39,6 +39,7 @@ type scratch struct {
 	stack   []any
 	values  []Value
 	members []member
+	names   nameSets
 	slabs   *arena.UnsafeSlabs
 }
 

@@ -79,15 +79,20 @@ func (c *compiler) field(t reflect.Type, f found) field {
 		out.plan = c.plan(planKey{t, false})
 	}
 	out.indirect = out.quoted || out.hops != nil
+	out.expected()
+	return out
+}
+
+// expected notes how the name stands in a document.
+func (f *field) expected() {
 	text := []byte(f.name + `"`)
 	for i := range min(len(text), 8) {
-		out.begin |= uint64(text[i]) << (8 * i)
-		out.mask |= 0xff << (8 * i)
+		f.begin |= uint64(text[i]) << (8 * i)
+		f.mask |= 0xff << (8 * i)
 	}
 	if len(text) > 8 {
-		out.end = word(text, len(text)-8)
+		f.end = word(text, len(text)-8)
 	}
-	return out
 }
 
 // fieldsOf are the fields of t and of the structs embedded in it, level by level: a name on a higher level

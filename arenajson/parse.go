@@ -27,8 +27,11 @@ func Parse(a *arena.Arena, data []byte, o ...Options) (Value, error) {
 	}
 	var v Value
 	if d.copyInput() {
-		var i int
-		if v, i = d.tree(d.space(0)); i >= 0 && d.space(i) != len(d.data) {
+		i := d.space(0)
+		if !d.opts.V2 || d.skipV2(i) >= 0 {
+			v, i = d.tree(i)
+		}
+		if i >= 0 && !d.stopped && d.space(i) != len(d.data) {
 			d.syntax()
 		}
 	}

@@ -43,6 +43,13 @@ const (
 	opInterface   // One with methods.
 	opUnmarshaler // Has UnmarshalJSON.
 	opText        // Has UnmarshalText: for strings; null is as for the type without it.
+
+	// Of version 2.
+	opNever    // Every value is an error.
+	opQuoted   // A number in a string.
+	opBase     // A slice or array of bytes: a string in base64 or the like.
+	opDuration // time.Duration
+	opFrom     // Has UnmarshalJSONFrom.
 )
 
 // A plan is how values of one type are decoded. It is made once for each type, and does not change.
@@ -61,6 +68,8 @@ type plan struct {
 	count int   // Of an array.
 	*object
 	*table
+
+	rules *rulesV2 // Nil for version 1.
 }
 
 // An object is what a struct adds to its plan.

@@ -33,9 +33,9 @@ func unmarshal[T any](a *arena.Arena, data []byte, o []Options) (v *T, method bo
 	if err != nil {
 		return nil, false, err
 	}
-	p := planFor(keyOf(reflect.TypeFor[T](), true)) // As encoding/json sees what a *T points to.
+	p := d.planFor(reflect.TypeFor[T](), true) // As encoding/json sees what a *T points to.
 	to := d.new(p.mem)
-	if to != nil && (!p.foreign || d.wellFormed()) {
+	if to != nil && (!p.foreign || d.opts.V2 || d.wellFormed()) {
 		d.document(p, reflect.TypeFor[*T](), to)
 	}
 	method = d.failed
@@ -49,7 +49,7 @@ func unmarshal[T any](a *arena.Arena, data []byte, o []Options) (v *T, method bo
 
 // UnmarshalInto decodes a document into *v, as [json.Unmarshal] does: what is there is kept where the document
 // does not mention it. New values lie in a. v must be a pointer that is not nil; it may lie anywhere. If the input is
-// no JSON, *v does not change.
+// no JSON, *v does not change; with [Options.V2] it has what was decoded up to the error.
 func UnmarshalInto(a *arena.Arena, data []byte, v any, o ...Options) error {
 	_, err := unmarshalInto(a, data, v, o)
 	return err
@@ -65,12 +65,12 @@ func unmarshalInto(a *arena.Arena, data []byte, v any, o []Options) (method bool
 	if err != nil {
 		return false, err
 	}
-	p := planFor(keyOf(rv.Type().Elem(), rv.Type().Name() == ""))
+	p := d.planFor(rv.Type().Elem(), rv.Type().Name() == "")
 	fresh := rv.Elem().IsZero()
-	if fresh && !p.foreign || d.wellFormed() {
+	if d.opts.V2 || fresh && !p.foreign || d.wellFormed() {
 		d.document(p, rv.Type(), rv.UnsafePointer())
 	}
-	if fresh && d.stopped && (d.err == errSyntax || d.err == errDepth) {
+	if fresh && !d.opts.V2 && d.stopped && (d.err == errSyntax || d.err == errDepth) {
 		rv.Elem().SetZero()
 	}
 	method = d.failed
@@ -97,6 +97,14 @@ func newDecoder(a *arena.Arena, data []byte, o []Options) (*decoder, error) {
 	return d, nil
 }
 
+// planFor is the plan of a type for the version that the options choose.
+func (d *decoder) planFor(t reflect.Type, named bool) *plan {
+	if d.opts.V2 {
+		return planV2(keyV2{typ: t})
+	}
+	return planFor(keyOf(t, named))
+}
+
 // copyInput makes the input ready to be decoded: unless it may be aliased, a copy of it.
 func (d *decoder) copyInput() bool {
 	d.data = d.input
@@ -119,6 +127,12 @@ func (d *decoder) document(p *plan, into reflect.Type, to pointer) {
 		return
 	}
 	d.start = d.space(0)
+	if d.opts.V2 {
+		if i := d.valueV2(p, to, d.start); i >= 0 && d.space(i) != len(d.data) {
+			d.syntax()
+		}
+		return
+	}
 	i := d.value(p, to, d.start)
 	if i >= 0 && d.space(i) != len(d.data) {
 		d.syntax()
@@ -152,6 +166,9 @@ func (d *decoder) end() (err error, stopped bool) {
 	}
 	if keep.made > mostEntries {
 		keep.entries, keep.made = nil, 0
+	}
+	if len(keep.names.sets) > 0 {
+		keep.names = keep.names.emptied()
 	}
 	keep.stack, keep.values, keep.members = emptied(keep.stack), emptied(keep.values), emptied(keep.members)
 	*d = decoder{scratch: keep}
