@@ -74,7 +74,7 @@ func TestAPI(t *testing.T) {
 	for _, name := range []string{"offheap", "arena", "memprof", "gctune", "alloctest", "expvarstats", "httparena", "slogleaks", "arenajson"} {
 		packages[name] = name
 	}
-	for _, name := range []string{"arrowmem", "grpcarena", "grpcmem", "otelstats", "promstats", "z"} {
+	for _, name := range []string{"arenaproto", "arrowmem", "grpcarena", "grpcmem", "otelstats", "promstats", "z"} {
 		packages["adapters-"+name] = "adapters/" + name
 	}
 	for name, dir := range packages {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenaproto
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/freehold-go/freehold/adapters/arenaproto/internal/memory"
+	"github.com/freehold-go/freehold/arena"
+)
+
+// UnmarshalOptions are those of package proto, with the same meaning, and more.
+type UnmarshalOptions struct {
+	proto.UnmarshalOptions
+	// AliasInput makes strings and bytes parts of the input, which is not copied: the caller must not
+	// change it as long as the message is in use. It saves memory and time; a part in use keeps the
+	// whole input alive.
+	AliasInput bool
+	// MaxSize bounds the bytes of a message that [Each] reads. 0 means 4 MiB, -1 means no bound.
+	MaxSize int64
+}
+
+// Unmarshal decodes a message into m, as [proto.Unmarshal] does. m may lie anywhere. All that it leads to
+// afterwards lies in a, and is valid as long as a's values are; with a nil a it lies on the Go heap, in
+// memory that belongs to this message alone.
+//
+// The result and the errors are those of proto.Unmarshal. If a limit of a refuses memory, the error
+// wraps [offheap.ErrLimit]. After an error m holds a part of the message. All memory that a decoding
+// took stays in a until a is reset.
+//
+// The input is copied to a once, and strings are parts of the copy. The caller may change the input
+// afterwards, unless [UnmarshalOptions.AliasInput] is set.
+//
+// [offheap.ErrLimit]: https://pkg.go.dev/github.com/freehold-go/freehold/offheap#ErrLimit
+func Unmarshal(a *arena.Arena, b []byte, m proto.Message) error {
+	return UnmarshalOptions{}.Unmarshal(a, b, m)
+}
+
+// Unmarshal is the function [Unmarshal] with options.
+func (o UnmarshalOptions) Unmarshal(a *arena.Arena, b []byte, m proto.Message) error {
+	t := reflect.TypeOf(m)
+	p := planOf(t)
+	if p.foreign != "" || p.lazy && o.Merge && !isFresh(m) {
+		return o.UnmarshalOptions.Unmarshal(b, m)
+	}
+	if !o.Merge {
+		proto.Reset(m)
+	}
+	partial, err := o.decode(a, b, p, reflect.ValueOf(m).UnsafePointer())
+	if err != nil || !partial || o.AllowPartial {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
+// New decodes a message into a new M in a; see [Unmarshal]. After an error the result is nil.
+//
+// There is one type argument, the message without its pointer: New[pb.Order](a, b).
+func New[M any, P interface {
+	*M
+	proto.Message
+}](a *arena.Arena, b []byte, o ...UnmarshalOptions) (P, error) {
+	opts, err := only(o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMessage[M](a)
+	if err != nil {
+		return nil, err
+	}
+	opts.Merge = true // It is empty.
+	if err := opts.Unmarshal(a, b, P(m)); err != nil {
+		return nil, err
+	}
+	return P(m), nil
+}
+
+// newMessage is an empty message.
+func newMessage[M any](a *arena.Arena) (*M, error) {
+	if a == nil {
+		return new(M), nil
+	}
+	return arena.TryNew[M](a)
+}
+
+// only is the one of the options, or the default.
+func only(o []UnmarshalOptions) (UnmarshalOptions, error) {
+	switch len(o) {
+	case 0:
+		return UnmarshalOptions{}, nil
+	case 1:
+		return o[0], nil
+	}
+	return UnmarshalOptions{}, fmt.Errorf("arenaproto: %d UnmarshalOptions; there can be one", len(o))
+}
+
+// isFresh reports whether a message is empty and has never been anything else.
+func isFresh(m proto.Message) bool {
+	v := reflect.ValueOf(m).Elem()
+	for i := range v.NumField() {
+		if v.Type().Field(i).Name != "state" && !v.Field(i).IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
+// decoders have scratch memory that the next message can use.
+var decoders = sync.Pool{New: func() any { return &decoder{slabs: new(arena.UnsafeSlabs)} }}
+
+// padding is how many bytes of zeros lie behind a copied input, so that eight bytes can be loaded
+// wherever it has one.
+const padding = 8
+
+// decode decodes all of the input into the message at to. partial says that a required field may be
+// missing.
+func (o *UnmarshalOptions) decode(a *arena.Arena, b []byte, p *plan, to pointer) (partial bool, err error) {
+	d := decoders.Get().(*decoder)
+	d.a, d.opts, d.depth = a, *o, o.RecursionLimit
+	if d.depth == 0 {
+		d.depth = protowire.DefaultRecursionLimit
+	}
+	if d.input(b, p) {
+		d.message(p, to, 0, len(b), 0)
+	}
+	partial, err = d.partial, d.err
+	if a == nil {
+		d.slabs.End()
+	}
+	*d = decoder{slabs: d.slabs, records: d.records[:0]}
+	if cap(d.records) > mostRecords {
+		d.records = nil
+	}
+	decoders.Put(d)
+	return partial, err
+}
+
+const mostRecords = 1 << 10 // Kept for the next message.
+
+// input notes the input, or a copy of it that strings can be parts of.
+func (d *decoder) input(b []byte, p *plan) bool {
+	d.data, d.own = b, d.opts.AliasInput
+	if p.strings && !d.own && len(b) != 0 {
+		c := d.bytes(len(b) + padding)
+		if c == nil {
+			return false
+		}
+		clear(c[copy(c, b):])
+		d.data, d.own = c, true
+	}
+	d.base, d.last = memory.Data(d.data), len(d.data)-8
+	return true
+}
