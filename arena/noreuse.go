@@ -148,17 +148,29 @@ func (b *bump) learn(used uintptr) {
 
 // lessons are what the last rounds of arenas took, in units of 8 bytes, by the place that made the
 // arena and by the data, so that an arena that serves one round alone begins with a chunk of the
-// right size. The upper half of an entry tells whose it is; of two that want the same entry, the
-// last one has it.
+// right size. The upper half of an entry tells whose it is. An entry can lie at four places of the
+// array; of more that want the same four, one is forgotten.
 var lessons [1 << 10]atomic.Uint64
 
+// lesson is the entry of b, or the one that it may take.
 func (b *bump) lesson() (entry *atomic.Uint64, owner uint64) {
 	h := uint64(b.a.rec.made)*golden ^ uint64(b.flow)
 	if b.desc != nil {
 		h ^= uint64(b.desc.key)
 	}
 	h *= 0xBF58476D1CE4E5B9
-	return &lessons[h>>54], h & (1<<32 - 1) << 32
+	owner = h & (1<<32 - 1) << 32
+	places := lessons[h>>56<<2:][:4]
+	entry = &places[h>>54&3]
+	for i := range places {
+		switch v := places[i].Load(); {
+		case v != 0 && v&^(1<<32-1) == owner:
+			return &places[i], owner
+		case v == 0:
+			entry = &places[i]
+		}
+	}
+	return entry, owner
 }
 
 // remember notes what b expects, for the next arena of the same place.

@@ -430,3 +430,46 @@ func TestNoReuseRefused(t *testing.T) {
 		}()
 	}
 }
+
+// TestLessonsOfOneBucket: four places of a program that want the same entries keep what they have learned.
+func TestLessonsOfOneBucket(t *testing.T) {
+	rec := &record{}
+	b := &bump{a: &Arena{rec: rec}}
+	bucket := func() int {
+		entry, _ := b.lesson()
+		for i := range lessons {
+			if entry == &lessons[i] {
+				return i / 4
+			}
+		}
+		return -1
+	}
+	var made []uintptr
+	var before [4]uint64
+	for at := uintptr(1); len(made) < 4; at++ {
+		rec.made = at
+		if bucket() == 7 {
+			made = append(made, at)
+		}
+	}
+	for i := range before {
+		before[i] = lessons[28+i].Swap(0)
+	}
+	defer func() {
+		for i, v := range before {
+			lessons[28+i].Store(v)
+		}
+	}()
+	for range 2 {
+		for i, at := range made {
+			rec.made, b.expect = at, uintptr(8*(i+1))
+			b.remember()
+		}
+	}
+	for i, at := range made {
+		rec.made, b.expect = at, 0
+		if b.recall(); b.expect != uintptr(8*(i+1)) {
+			t.Errorf("place %d: %d bytes are expected, want %d", i, b.expect, 8*(i+1))
+		}
+	}
+}
