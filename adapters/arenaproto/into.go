@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/runtime/protoiface"
+	"google.golang.org/protobuf/runtime/protoimpl"
 
 	"github.com/freehold-go/freehold/arena"
 )
@@ -42,6 +43,18 @@ func (s *stand) ProtoReflect() protoreflect.Message { return s }
 
 // ProtoMethods are the methods that package proto calls.
 func (s *stand) ProtoMethods() *protoiface.Methods { return &standMethods }
+
+// Reset, String and ProtoMessage make a stand a message of version 1 of the API, too: gRPC before 1.63 and
+// clients of queues decode by github.com/golang/protobuf.
+
+// Reset empties the inner message.
+func (s *stand) Reset() { proto.Reset(s.inner) }
+
+// String is the inner message as text.
+func (s *stand) String() string { return protoimpl.X.MessageStringOf(s.inner) }
+
+// ProtoMessage marks messages.
+func (s *stand) ProtoMessage() {}
 
 // New is an empty message of the inner type.
 func (s *stand) New() protoreflect.Message { return s.Message.New() }

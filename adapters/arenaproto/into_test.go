@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -78,6 +79,13 @@ func TestIntoIsTheMessage(t *testing.T) {
 	}
 	if proto.Reset(m); inner.A != nil {
 		t.Error("Reset")
+	}
+	inner.A = proto.Int32(1)
+	v1, ok := m.(protoadapt.MessageV1)
+	if !ok || v1.String() != inner.String() || protoadapt.MessageV2Of(v1) != m {
+		t.Errorf("it is no message of version 1 of the API: %v", m)
+	} else if v1.Reset(); inner.A != nil {
+		t.Error("Reset of version 1")
 	}
 	if d := dynamicpb.NewMessage(inner.ProtoReflect().Descriptor()); Into(a, d) != proto.Message(d) {
 		t.Error("a dynamic message does not stand for itself")

@@ -27,6 +27,17 @@
 // Without the Handler [arena.FromContext] returns the nil arena, which allocates from the Go heap,
 // so services work in both cases.
 //
+// # Requests and replies
+//
+// [Registrar] makes gRPC decode the requests of a service into the arenas of their calls, by
+// package arenaproto:
+//
+//	pb.RegisterSearchServer(grpcarena.Registrar(server, arenaproto.Into), new(service))
+//
+// On the side of the client, [UnaryClientInterceptor], [StreamClientInterceptor] and the option [ReplyInto]
+// decode replies into an arena. The function arenaproto.Into is a parameter, so this module does not
+// depend on that one, and needs no newer protobuf than gRPC does.
+//
 // # Lifetime
 //
 // Values in the arena are valid until the call ends. Copy values that must live longer with
@@ -38,7 +49,7 @@
 //     trailer or the message is a string of the arena, the Handler detects it and leaves the arena
 //     to the collector, so the string stays valid.
 //   - A stream has one arena for as long as it lasts. If a stream is long, use an arena of its own
-//     for each message.
+//     for each message, and [ReceiveInto] for the messages that arrive.
 //   - A codec that does not copy the bytes of a message, and grpc.EnableTracing, keep messages
 //     beyond the call. Both are unusual. Without Options.Reuse such messages do not change.
 //   - A recovered panic ends the arena as a return does. Code that keeps the panic's value copies
@@ -58,7 +69,7 @@
 //
 // # What it is not
 //
-// It is for servers. As the handler of a client it has no effect, because the context of a client's
+// Handler is for servers. As the handler of a client it has no effect, because the context of a client's
 // call is gRPC's own. It does not know which values a call keeps: arena.Audit and the debug modes
 // find them.
 package grpcarena

@@ -49,10 +49,13 @@ var description = grpc.ServiceDesc{
 		}
 		return in(ctx, m, &grpc.UnaryServerInfo{Server: srv, FullMethod: "/test.Service/Call"}, handle)
 	}}},
-	Streams: []grpc.StreamDesc{{StreamName: "Stream", ClientStreams: true, ServerStreams: true, Handler: func(srv any, s grpc.ServerStream) error {
-		return srv.(*service).stream(s)
-	}}},
+	Streams: []grpc.StreamDesc{
+		{StreamName: "Stream", ClientStreams: true, ServerStreams: true, Handler: handleStream},
+		{StreamName: "Watch", ServerStreams: true, Handler: handleStream},
+	},
 }
+
+func handleStream(srv any, s grpc.ServerStream) error { return srv.(*service).stream(s) }
 
 // A witness tells the test when the Handler has seen the end of a call.
 type witness struct {
@@ -70,6 +73,11 @@ func (w witness) HandleRPC(ctx context.Context, e stats.RPCStats) {
 // connect starts a server on the loopback device with the Handler, and a client. The function waits
 // for the end of a call on the server.
 func connect(t *testing.T, h stats.Handler, s *service, more ...grpc.ServerOption) (*grpc.ClientConn, func()) {
+	return connectBy(t, func(r grpc.ServiceRegistrar) grpc.ServiceRegistrar { return r }, h, s, more...)
+}
+
+// connectBy is connect with a registrar for the service.
+func connectBy(t *testing.T, by func(grpc.ServiceRegistrar) grpc.ServiceRegistrar, h stats.Handler, s *service, more ...grpc.ServerOption) (*grpc.ClientConn, func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,7 +85,7 @@ func connect(t *testing.T, h stats.Handler, s *service, more ...grpc.ServerOptio
 	}
 	w := witness{h, make(chan bool, 1000)} // More than the calls of a test.
 	server := grpc.NewServer(append(more, grpc.StatsHandler(w))...)
-	server.RegisterService(&description, s)
+	by(server).RegisterService(&description, s)
 	go server.Serve(l)
 	// The oldest gRPC that the module supports has no NewClient.
 	client, err := grpc.Dial(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
