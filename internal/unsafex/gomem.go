@@ -87,16 +87,17 @@ func FillAt(p Ptr, n uintptr, v byte) {
 	}
 }
 
-// Unescaped is p without escape analysis knowing: what p leads to may stay on the caller's stack. The
-// caller guarantees that nothing keeps the result.
+// Unescaped is p without escape analysis knowing: what p leads to may stay on the caller's stack
+// (GC-14). The caller guarantees that nothing keeps the result.
 //
-// It is not inlined: the compiler would forward the number to where the pointer is used, and a number that a caller keeps
-// across a call does not follow a stack that moves.
+// It must not be inlined: the compiler would forward the number to where the pointer is used, and a
+// number that a caller keeps across a call does not follow a stack that moves.
 //
 //go:nosplit
 //go:noinline
 func Unescaped(p Ptr) Ptr {
-	// SAFETY: the number is a pointer again before the stack can move, since nothing is called.
+	// SAFETY: the stack cannot move while the pointer is a number: nothing is called, and the runtime
+	// does not preempt a function that is nosplit.
 	addr := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
 }
