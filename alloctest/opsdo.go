@@ -238,7 +238,7 @@ func (m *model) liftLimit() {
 // growth by little, limits), and noise.
 func FuzzSeeds(f *testing.F) {
 	f.Helper()
-	for _, s := range Seeds() {
+	for _, s := range usualSeeds() {
 		f.Add(s)
 	}
 }
@@ -281,14 +281,18 @@ func Seeds() [][]byte {
 	return seeds
 }
 
-// checkModel runs the seeds, in -short mode without the longest noise.
-func checkModel(t testing.TB, cfg *Config) {
-	a := start(t, cfg)
+// usualSeeds are the seeds, in -short mode without the longest noise.
+func usualSeeds() [][]byte {
 	seeds := Seeds()
 	if testing.Short() {
 		seeds = seeds[:len(seeds)-3]
 	}
-	for _, s := range seeds {
+	return seeds
+}
+
+func checkModel(t testing.TB, cfg *Config) {
+	a := start(t, cfg)
+	for _, s := range usualSeeds() {
 		Ops(t, a, s, *cfg)
 	}
 }

@@ -171,7 +171,7 @@ func playAll(a *Arena, ops []byte, pointers bool) error {
 }
 
 func TestMapModel(t *testing.T) {
-	rounds := 12
+	rounds := 6
 	if testing.Short() {
 		rounds = 2
 	}
