@@ -40,7 +40,7 @@ type nested struct{ inner any }
 
 // TestMapOnMovingStack: a Map on a stack keeps its entries if the stack moves while a method of the
 // Map runs. A stack moves when it grows. Here the hash of a key makes it grow, and in one case a
-// function of the program: the method must find the Map at its new place afterwards.
+// function of the program: the method must find the Map at its new place afterwards (GC-14).
 func TestMapOnMovingStack(t *testing.T) {
 	const levels = 20000 // Of some 200 bytes each, far more stack than a new goroutine has.
 	var key any
