@@ -28,8 +28,8 @@ type Arena struct {
 		typ    any
 		cursor *cursor
 	}
-	// slots is the first of mask+1 slots, in which a type is found by its key. A mask of 0 means that there are
-	// none: every call takes the slow path.
+	// slots is the first of mask+1 slots, in which a type is found by its key: in the place of the key's hash, or in
+	// one of those behind. A mask of 0 means that there are none: every call takes the slow path.
 	slots *slot
 	mask  uintptr
 
@@ -41,6 +41,7 @@ type Arena struct {
 	seal        // Tells the arena from a copy.
 	// noReuse: the collector gets the chunks after Free, Reset and Rewind; see noreuse.go.
 	noReuse bool
+	filled  uint16   // How many slots have a key.
 	lent    uint8    // How many of cursors chunks have or had, and those of earlier arrays.
 	cursors *cursors // For the next chunks.
 
@@ -154,7 +155,8 @@ func New[T any](a *Arena) *T {
 	return newSlow[T](a)
 }
 
-// cursorOf is the cursor of the chunk that the values of the type of that key are cut from, or noCursor.
+// cursorOf is the cursor of the chunk that the values of the type of that key are cut from, or noCursor
+// if the key is not in the place of its hash.
 func (a *Arena) cursorOf(key uintptr) *cursor {
 	if a.mask != 0 {
 		if s := unsafex.Elem(a.slots, typeinfo.Hash(key)&a.mask); s.key == key {
@@ -166,11 +168,14 @@ func (a *Arena) cursorOf(key uintptr) *cursor {
 
 //go:noinline
 func newSlow[T any](a *Arena) *T {
-	if a != nil && a.kind == kindShared {
+	if size := unsafex.Size[T](); a != nil && size != 0 {
 		var p unsafex.Ptr
-		if size := unsafex.Size[T](); size%8 != 0 {
+		switch {
+		case a.kind != kindShared:
+			p = a.cutProbed(typeinfo.Key[T](), size, unsafex.Align[T]())
+		case size%8 != 0:
 			p = a.cutOddPinned(typeinfo.Key[T](), size, unsafex.Align[T]())
-		} else if size != 0 {
+		default:
 			p = a.cutPinned(typeinfo.Key[T](), size)
 		}
 		if p != nil {
@@ -239,8 +244,14 @@ const smallSlice = 1 << 20
 //go:noinline
 func makeSliceSlow[T any](a *Arena, length, capacity int) []T {
 	// The conditions of MakeSlice.
-	if size := unsafex.Size[T](); a != nil && a.kind == kindShared && size != 0 && size%8 == 0 && uint(length) <= uint(capacity) && uint(capacity-1) < smallSlice/(uint(size)|1) {
-		if p := a.cutPinned(typeinfo.Key[T](), uintptr(capacity)*size); p != nil {
+	if size := unsafex.Size[T](); a != nil && size != 0 && size%8 == 0 && uint(length) <= uint(capacity) && uint(capacity-1) < smallSlice/(uint(size)|1) {
+		var p unsafex.Ptr
+		if a.kind == kindShared {
+			p = a.cutPinned(typeinfo.Key[T](), uintptr(capacity)*size)
+		} else {
+			p = a.probe(typeinfo.Key[T]()).take(uintptr(capacity) * size)
+		}
+		if p != nil {
 			return unsafex.SliceOf[T](p, length, capacity)
 		}
 	}
@@ -384,38 +395,4 @@ func (a *Arena) indexBumps() {
 	for _, b := range a.typed {
 		a.byDesc[b.desc] = b
 	}
-}
-
-const maxSlots = 1 << 10
-
-// cache puts a type's chunk in its slot, and makes more slots if another type has it.
-func (a *Arena) cache(key uintptr, c *cursor) {
-	s := unsafex.Elem(a.slots, typeinfo.Hash(key)&a.mask)
-	for s.key != key && s.key != 0 && a.mask < maxSlots-1 {
-		a.growSlots()
-		s = unsafex.Elem(a.slots, typeinfo.Hash(key)&a.mask)
-	}
-	s.key, s.cursor = key, c
-	a.recent.typ, a.recent.cursor = typeinfo.Nil(key), c
-}
-
-func (a *Arena) growSlots() {
-	old := unsafex.SliceOf[slot](unsafex.PtrOf(a.slots), int(a.mask+1), int(a.mask+1))
-	more := make([]slot, 2*len(old))
-	for _, s := range old {
-		if s.key != 0 {
-			more[typeinfo.Hash(s.key)&uintptr(len(more)-1)] = s
-		}
-	}
-	clear(old) // The first ones are part of the arena, and would keep chunks alive that the arena frees.
-	a.slots, a.mask = &more[0], uintptr(len(more)-1)
-}
-
-// clearSlots clears the slots, so that the next New of each type finds its chunk again.
-func (a *Arena) clearSlots() {
-	if a.mask == 0 {
-		return
-	}
-	a.recent.typ, a.recent.cursor = nil, &noCursor
-	clear(unsafex.SliceOf[slot](unsafex.PtrOf(a.slots), int(a.mask+1), int(a.mask+1)))
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -206,4 +207,116 @@ func classOf(n uintptr) uint8 {
 // classBytes is the size of a class.
 func classBytes(class uint8) uintptr {
 	return minChunk / 8 * uintptr(8+class&7) << (class >> 3)
+}
+
+// The slots of an arena are a hash table with linear probing: it leads from the keys of types to
+// cursors. The fast paths read the place of the key's hash alone; the slow paths search on from
+// there. The table is at most half full, so few types lie in another place. It grows with the number
+// of types. Keys are addresses, which the linker chooses: a table that grows with their collisions
+// can get any size.
+
+const (
+	minSlots = 8       // Of the table that is part of the arena.
+	maxSlots = 1 << 10 // If types need more than half of them, the table is cleared and filled again.
+)
+
+// at is the slot in place i, modulo the size of the table.
+func (a *Arena) at(i uintptr) *slot { return unsafex.Elem(a.slots, i&a.mask) }
+
+// probe is cursorOf for a key that may lie behind the place of its hash.
+func (a *Arena) probe(key uintptr) *cursor {
+	if a.mask == 0 {
+		return &noCursor
+	}
+	home := typeinfo.Hash(key)
+	for i := home; i <= home+a.mask; i++ {
+		switch s := a.at(i); s.key {
+		case key:
+			return s.cursor
+		case 0:
+			return &noCursor
+		}
+	}
+	return &noCursor
+}
+
+// elsewhere is c, the result of cursorOf, or, if that is noCursor, the result of probe.
+func (a *Arena) elsewhere(c *cursor, key uintptr) *cursor {
+	if c == &noCursor {
+		return a.probe(key)
+	}
+	return c
+}
+
+// cutProbed is a zero value of the type of that key, or nil if probe finds no cursor with room. The
+// next New of the type finds the cursor in recent.
+func (a *Arena) cutProbed(key, size, align uintptr) unsafex.Ptr {
+	c := a.probe(key)
+	p := c.takeAligned(size, align)
+	if p == nil {
+		return nil
+	}
+	if !c.typed && size%8 != 0 {
+		unsafex.ClearAt(p, size)
+	}
+	a.recent.typ, a.recent.cursor = typeinfo.Nil(key), c
+	return p
+}
+
+// cache puts a type's chunk in its slot.
+func (a *Arena) cache(key uintptr, c *cursor) {
+	a.enter(key, c)
+	a.recent.typ, a.recent.cursor = typeinfo.Nil(key), c
+}
+
+// enter is cache without making the type the recent one.
+func (a *Arena) enter(key uintptr, c *cursor) {
+	home := typeinfo.Hash(key)
+	for i := home; i <= home+a.mask; i++ { // If a copy was written over the arena, filled may be too low.
+		s := a.at(i)
+		if s.key == 0 && 2*uintptr(a.filled+1) <= a.mask+1 {
+			s.key = key
+			a.filled++
+		}
+		if s.key == key {
+			s.cursor = c
+			return
+		}
+		if s.key == 0 {
+			break
+		}
+	}
+	if a.mask+1 < maxSlots {
+		a.growSlots(make([]slot, 2*(a.mask+1)))
+	} else {
+		a.clearSlots()
+	}
+	a.enter(key, c)
+}
+
+// growSlots moves the slots to a larger table of zeros.
+func (a *Arena) growSlots(table []slot) {
+	old := a.allSlots()
+	a.slots, a.mask, a.filled = &table[0], uintptr(len(table)-1), 0
+	for _, s := range old {
+		if s.key != 0 {
+			a.enter(s.key, s.cursor)
+		}
+	}
+	clear(old) // The first ones are part of the arena, and would keep chunks alive that the arena frees.
+}
+
+func (a *Arena) allSlots() []slot {
+	n := int(a.mask + 1)
+	return unsafex.SliceOf[slot](unsafex.PtrOf(a.slots), n, n)
+}
+
+// clearSlots clears the slots, so that the next New of each type finds its chunk again.
+func (a *Arena) clearSlots() {
+	if a.mask == 0 {
+		return
+	}
+	a.recent.typ, a.recent.cursor = nil, &noCursor
+	clear(a.allSlots())
+	a.filled = 0
 }

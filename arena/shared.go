@@ -249,7 +249,7 @@ func (a *Arena) pinnedPart(pin percpu.Pin) *sharedPart {
 func (a *Arena) cutPinned(key, size uintptr) (v unsafex.Ptr) {
 	pin := percpu.Acquire()
 	if p := a.pinnedPart(pin); a.self == a && p.take() {
-		v = p.cursorOf(key).take(size)
+		v = p.elsewhere(p.cursorOf(key), key).take(size)
 		p.busy.Store(0)
 	}
 	pin.Release()
@@ -263,7 +263,7 @@ func (a *Arena) cutOddPinned(key, size, align uintptr) (v unsafex.Ptr) {
 	}
 	pin := percpu.Acquire()
 	if p := a.pinnedPart(pin); a.self == a && p.take() {
-		c := p.cursorOf(key)
+		c := p.elsewhere(p.cursorOf(key), key)
 		if v = c.takeAligned(size, align); v != nil && !c.typed {
 			unsafex.ClearAt(v, size)
 		}
@@ -281,7 +281,7 @@ func newFromPinned[T any](a *Arena, v T) (t *T) {
 	}
 	pin := percpu.Acquire()
 	if p := a.pinnedPart(pin); a.self == a && p.take() {
-		if t = unsafex.As[T](p.cursorOf(typeinfo.Key[T]()).takeAligned(size, unsafex.Align[T]())); t != nil {
+		if t = unsafex.As[T](p.elsewhere(p.cursorOf(typeinfo.Key[T]()), typeinfo.Key[T]()).takeAligned(size, unsafex.Align[T]())); t != nil {
 			*t = v
 		}
 		p.busy.Store(0)

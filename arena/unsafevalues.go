@@ -33,29 +33,21 @@ func (a *Arena) UnsafeNew(t *UnsafeType) (unsafe.Pointer, error) {
 
 //go:noinline
 func (a *Arena) unsafeNewSlow(t *UnsafeType) (unsafe.Pointer, error) {
-	if a != nil && t.desc.flow == byteFlow {
-		if p := a.takeBytes(t.desc); p != nil {
+	if a != nil && t.size != 0 {
+		var p unsafe.Pointer
+		switch {
+		case a.kind != kindShared:
+			p = a.cutProbed(t.desc.key, t.size, t.desc.align)
+		case t.desc.flow == byteFlow:
+			p = a.cutOddPinned(t.desc.key, t.size, t.desc.align)
+		default:
+			p = a.cutPinned(t.desc.key, t.size)
+		}
+		if p != nil {
 			return p, nil
 		}
 	}
 	return a.unsafeValues("UnsafeNew", t, 1)
-}
-
-// takeBytes is a zero value of a type of the byte flow, or nil if the slow path must cut it.
-func (a *Arena) takeBytes(d *typeDesc) unsafe.Pointer {
-	c := a.bytes.cursor
-	if c == nil {
-		return nil
-	}
-	u := (c.used + d.align - 1) &^ (d.align - 1)
-	end := u + d.size
-	if end > c.limit {
-		return nil
-	}
-	c.used = end
-	p := unsafex.Add(c.base, u)
-	unsafex.ClearAt(p, d.size)
-	return p
 }
 
 // UnsafeMakeSlice returns the memory of n zero values of t in a row, as [MakeSlice] does; what
@@ -74,6 +66,17 @@ func (a *Arena) UnsafeMakeSlice(t *UnsafeType, n int) (unsafe.Pointer, error) {
 func (a *Arena) unsafeMakeSliceSlow(t *UnsafeType, n int) (unsafe.Pointer, error) {
 	if n < 0 {
 		panic(fmt.Errorf("arena: UnsafeMakeSlice of %s: negative length %d", t, n))
+	}
+	if a != nil && uint(n-1) < uint(t.small) {
+		var p unsafe.Pointer
+		if a.kind == kindShared {
+			p = a.cutPinned(t.key, uintptr(n)*t.size)
+		} else {
+			p = a.probe(t.key).take(uintptr(n) * t.size)
+		}
+		if p != nil {
+			return p, nil
+		}
 	}
 	return a.unsafeValues("UnsafeMakeSlice", t, n)
 }
