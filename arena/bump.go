@@ -162,6 +162,35 @@ func (b *bump) growNext() {
 	}
 }
 
+// reopen makes the largest spare chunk the current one of a bump that has none, so that the fast paths
+// find it. In a debug mode the bump stays without one: the mode may sample the first value.
+func (b *bump) reopen() {
+	if c := b.spare; c != nil && b.a.debug == nil {
+		b.spare, c.next = c.next, nil
+		b.open(c)
+		b.use(c)
+		b.enter()
+	}
+}
+
+// enter puts the current chunk's cursor into the arena's slot of the type.
+func (b *bump) enter() {
+	if b.desc != nil && b.a.mask != 0 {
+		b.a.enter(b.desc.key, b.cursor)
+	}
+}
+
+// putAside makes the current chunk a spare one if it is empty. Marks of checkpoints name no empty chunk.
+func (b *bump) putAside() {
+	c := b.chunk
+	if c == &noChunk || c.used != 0 {
+		return
+	}
+	c.close(b.flow)
+	b.use(&noChunk)
+	b.keep(c, &b.spare)
+}
+
 // keep puts an empty chunk aside for later.
 func (b *bump) keep(c *chunk, list **chunk) {
 	at := list

@@ -37,8 +37,10 @@ func TestChecks(t *testing.T) {
 		{"rewind", "counted were", func(a *Arena) { a.rec.held.Add(8) }, func(a *Arena) { a.rewind("Rewind", Checkpoint{a.rec.id, a.marks[0].serial}, false) }},
 		{"free", "counted were", func(a *Arena) { a.rec.held.Add(8) }, (*Arena).Free},
 		{"spare", "with position 8", func(a *Arena) {
+			MakeSlice[int64](a, 10, 10)
+			MakeSlice[int64](a, 2000, 2000) // A second chunk: one is open after Reset, the other is spare.
 			reset(a)
-			a.words.spare.used = 8
+			a.words.spareLarge.used = 8
 		}, func(a *Arena) { a.checkChunks() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -56,8 +56,12 @@ func (a *Arena) checkpoint(c Checkpoint) {
 	at := len(a.marks)
 	a.changed()
 	a.each(func(b *bump) {
-		b.floor = b.chunk.used
-		a.marks = append(a.marks, mark{serial: c.serial, chunk: b.chunk, full: b.full, large: b.large, used: b.chunk.used})
+		m := mark{serial: c.serial, chunk: b.chunk, full: b.full, large: b.large, used: b.chunk.used}
+		if m.used == 0 { // Rewind empties the chunk with the later ones, and a limit may release it before.
+			m.chunk = &noChunk
+		}
+		b.floor = m.used
+		a.marks = append(a.marks, m)
 	})
 	if a.debug != nil {
 		a.marks[at].values = len(a.debug.values)
@@ -115,7 +119,6 @@ func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 		a.dischargeHeap(marks[0].onHeap)
 		return
 	}
-	a.clearSlots()
 	if n := marks[0].maps; a.maps.number() > n {
 		a.takeBackMaps(n)
 	}
@@ -157,5 +160,7 @@ func (b *bump) rewind(m *mark) {
 		c.rewind(b.flow, m.used)
 		b.open(c)
 		b.arm()
+		return
 	}
+	b.reopen()
 }

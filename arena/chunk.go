@@ -313,9 +313,6 @@ func (a *Arena) allSlots() []slot {
 
 // clearSlots clears the slots, so that the next New of each type finds its chunk again.
 func (a *Arena) clearSlots() {
-	if a.mask == 0 {
-		return
-	}
 	a.recent.typ, a.recent.cursor = nil, &noCursor
 	clear(a.allSlots())
 	a.filled = 0

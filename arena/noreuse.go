@@ -59,6 +59,7 @@ func (a *Arena) abandonAll() {
 	var empty *chunk
 	a.each(func(b *bump) {
 		b.look()
+		b.putAside() // The round has no value in an empty chunk, so the store may have it.
 		used := b.abandon(&b.full, nil) + b.abandon(&b.large, nil)
 		if c := b.chunk; c != &noChunk {
 			b.use(&noChunk)

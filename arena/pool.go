@@ -125,6 +125,7 @@ func (p *Pool) Put(a *Arena) {
 		return
 	}
 	a.reset("Pool.Put", m)
+	a.each((*bump).putAside)
 	k := a.leave()
 	s.mu.Lock()
 	full := len(s.kits) >= most

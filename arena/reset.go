@@ -127,7 +127,6 @@ func (a *Arena) Reset(m Mode) {
 func (a *Arena) reset(op string, m Mode) int64 {
 	a.giveUpValues(op, 0)
 	a.changed()
-	a.clearSlots()
 	clear(a.marks)
 	a.marks = a.marks[:0]
 	if a.kind == kindHeap {
@@ -156,11 +155,31 @@ func (a *Arena) reset(op string, m Mode) int64 {
 }
 
 // giveBack empties all chunks of the bump, keeps the largest up to keep bytes, moves the others to
-// out and returns the rest of keep.
+// out and returns the rest of keep. The largest one that it keeps becomes the current chunk, and the
+// arena's slot leads to it, so that the next values take the fast paths.
 func (b *bump) giveBack(keep int64, out **chunk) int64 {
+	if c := b.chunk; c.bytes() <= keep && b.hasOne() {
+		b.reuse(c)
+		return keep - c.bytes()
+	}
 	b.empty()
 	keep = keepUpTo(&b.spareLarge, keep, out)
-	return keepUpTo(&b.spare, keep, out)
+	keep = keepUpTo(&b.spare, keep, out)
+	b.reopen()
+	return keep
+}
+
+// hasOne reports whether the current chunk is the only one, and no debug mode samples values.
+func (b *bump) hasOne() bool {
+	return b.chunk != &noChunk && b.full == nil && b.large == nil && b.spare == nil && b.spareLarge == nil && b.a.debug == nil
+}
+
+// reuse empties the current chunk.
+func (b *bump) reuse(c *chunk) {
+	c.close(b.flow)
+	c.rewind(b.flow, 0)
+	b.open(c)
+	b.floor = 0
 }
 
 // empty makes all chunks of the bump spare ones.

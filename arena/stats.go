@@ -248,6 +248,7 @@ func (a *Arena) giveUpSpare() bool {
 	var out *chunk
 	a.changed()
 	a.each(func(b *bump) {
+		b.putAside()
 		keepUpTo(&b.spareLarge, 0, &out)
 		keepUpTo(&b.spare, 0, &out)
 	})
