@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"sync/atomic"
+	"weak"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/typeinfo"
@@ -28,8 +30,9 @@ type Arena struct {
 		typ    any
 		cursor *cursor
 	}
-	// slots is the first of mask+1 slots, in which a type is found by its key: in the place of the key's hash, or in
-	// one of those behind. A mask of 0 means that there are none: every call takes the slow path.
+	// slots is the first of mask+1 slots, in which a type is found by its key: in the place of the
+	// key's hash or in one of the places behind. A mask of 0 means that there are none: every call
+	// takes the slow path.
 	slots *slot
 	mask  uintptr
 
@@ -42,8 +45,7 @@ type Arena struct {
 	// noReuse: the collector gets the chunks after Free, Reset and Rewind; see noreuse.go.
 	noReuse bool
 	filled  uint16   // How many slots have a key.
-	lent    uint8    // How many of cursors chunks have or had, and those of earlier arrays.
-	cursors *cursors // For the next chunks.
+	cursors []cursor // For the next chunks.
 
 	typed  []*bump // In the order of their making, in few at first.
 	few    [4]*bump
@@ -55,6 +57,7 @@ type Arena struct {
 	debug *debugState      // If a debug mode concerns it.
 
 	maps *goMaps // Of GoMap, if there are some.
+	kit  *kit    // In an arena of a Pool: what Put fills. Nil in the first one.
 
 	onHeap int64 // With the kill switch: the bytes that it, or this part of a shared one, has charged.
 }
@@ -63,6 +66,22 @@ type Arena struct {
 type slot struct {
 	key    uintptr
 	cursor *cursor
+}
+
+// A kit is what an arena leaves in a Pool: bumps whose chunks are empty and belong to no arena.
+type kit struct {
+	words, bytes bump
+	typed        []*bump
+	byDesc       map[*typeDesc]*bump
+	maps         *goMaps
+	held         int64
+
+	// If an arena has a kit, the registry's weak pointer leads to the kit: a new weak pointer for
+	// each arena would take a lock and an object. Arena and kit refer to each other, so the
+	// collector frees both at once. A copy of an earlier arena of the Pool keeps the kit alive; an
+	// arena that is dropped without Put then counts as in use.
+	weak  weak.Pointer[kit]
+	arena atomic.Pointer[Arena] // Nil while the kit is in the Pool.
 }
 
 // kind says how an arena works. It is kindFreed after Free.

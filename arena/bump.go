@@ -6,8 +6,8 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A bump cuts values of one flow, and of one type if typed, for one arena. It serves no other arena
-// ever, so that a Typed may keep it.
+// A bump cuts values of one flow, and of one type if typed, for one arena. A bump that a Typed has
+// never serves a second arena; others go on to the next arena of a Pool.
 type bump struct {
 	*cursor        // The current chunk's; never nil.
 	chunk   *chunk // The current one; never nil.
@@ -15,6 +15,7 @@ type bump struct {
 	desc    *typeDesc // If typed.
 	flow    flow
 	grow    uint8   // Class of the next chunk.
+	typed   bool    // A Typed has it.
 	floor   uintptr // Of the current chunk: a checkpoint noted the values in [0, floor).
 
 	full  *chunk // Were current before, the last one first.

@@ -76,7 +76,7 @@ func (a *Arena) checkChunks() {
 		elsewhere += a.maps.bytes()
 	}
 	// A fixed arena counts requested bytes, and the parts of a shared one count together.
-	if n := a.rec.held.Load(); a.kind != kindFixed && a.rec.arena.Value() == a && n != held+elsewhere {
+	if n := a.rec.held.Load(); a.kind != kindFixed && a.rec.living() == a && n != held+elsewhere {
 		invariants.Broken("arena %d has %d bytes in chunks and %d elsewhere; counted were %d", a.rec.id, held, elsewhere, n)
 	}
 }

@@ -52,8 +52,8 @@ type cursor struct {
 	typed bool // Behind used all is zero. So it is in chunks of one type.
 }
 
-// cursors are what an arena makes at a time. More would be garbage in arenas of few chunks.
-type cursors [4]cursor
+// someCursors are what an arena makes at a time. More would be garbage in arenas of few chunks.
+const someCursors = 4
 
 // noChunk is the chunk of a bump that has none, and noCursor its cursor. They are never written to.
 var (
@@ -78,12 +78,17 @@ func (c *chunk) disown() {
 
 // newCursor is a cursor that no chunk of a had.
 func (a *Arena) newCursor() *cursor {
-	at := int(a.lent) % len(a.cursors)
-	if at == 0 {
-		a.cursors = new(cursors)
+	if len(a.cursors) == 0 {
+		a.makeCursors(1)
 	}
-	a.lent++
-	return &a.cursors[at]
+	c := &a.cursors[0]
+	a.cursors = a.cursors[1:]
+	return c
+}
+
+// makeCursors makes cursors for n chunks.
+func (a *Arena) makeCursors(n int) {
+	a.cursors = make([]cursor, (n+someCursors-1)/someCursors*someCursors)
 }
 
 // window is how much is cleared ahead at once: it should stay in the fastest cache.

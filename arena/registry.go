@@ -18,7 +18,8 @@ import (
 type record struct {
 	id    uint64
 	arena weak.Pointer[Arena]
-	made  uintptr // The program counter of the call that made it.
+	kit   weak.Pointer[kit] // In place of arena, if the arena had a kit when it started.
+	made  uintptr           // The program counter of the call that made it.
 	kind  kind
 	held  atomic.Int64    // Bytes in chunks.
 	limit atomic.Int64    // Of held; 0 for none.
@@ -64,7 +65,13 @@ func shardOf(id uint64) *registryShard { return &registry.shards[id%uint64(len(r
 
 // register gives a its record.
 func register(a *Arena, made uintptr) {
-	r := &record{id: registry.last.Add(1), arena: weak.Make(a), kind: a.kind, made: made}
+	r := &record{id: registry.last.Add(1), kind: a.kind, made: made}
+	if k := a.kit; k != nil {
+		r.kit = k.weak
+		k.arena.Store(a)
+	} else {
+		r.arena = weak.Make(a)
+	}
 	if r.leaks() {
 		r.stack = debugmode.Callers(0)
 	}
@@ -83,11 +90,23 @@ func register(a *Arena, made uintptr) {
 	}
 }
 
+// living is the arena, or nil if the collector took it. The caller holds the lock of the record's
+// shard, or uses the arena: once the record is struck off, the kit can belong to the next arena.
+func (r *record) living() *Arena {
+	if r.kit == (weak.Pointer[kit]{}) {
+		return r.arena.Value()
+	}
+	if k := r.kit.Value(); k != nil {
+		return k.arena.Load()
+	}
+	return nil
+}
+
 // pruneLocked strikes off arenas that the collector took. Their memory is the Go heap's again;
 // off-heap memory is not, and its records stay, as leaks.
 func (s *registryShard) pruneLocked() {
 	for id, r := range s.byID {
-		if r.arena.Value() == nil && !r.kind.offHeap() {
+		if r.living() == nil && !r.kind.offHeap() {
 			delete(s.byID, id)
 			r.forget()
 		}
@@ -140,12 +159,12 @@ func (a *Arena) ID() uint64 {
 func ByID(id uint64) *Arena {
 	s := shardOf(id)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	r := s.byID[id]
-	s.mu.Unlock()
 	if r == nil {
 		return nil
 	}
-	return r.arena.Value()
+	return r.living()
 }
 
 // Info describes an arena that is not freed.
@@ -187,7 +206,7 @@ func eachRecord(f func(r *record, leaked bool)) {
 		s.mu.Lock()
 		s.pruneLocked()
 		for _, r := range s.byID {
-			f(r, r.arena.Value() == nil)
+			f(r, r.living() == nil)
 		}
 		s.mu.Unlock()
 	}

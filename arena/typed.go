@@ -33,7 +33,9 @@ func Of[T any](a *Arena) Typed[T] {
 	if a.kind != kindGo && a.kind != kindOffHeap {
 		return Typed[T]{b: &bump{chunk: &noChunk, cursor: &noCursor, a: a}} // Every call takes the slow way.
 	}
-	return Typed[T]{b: a.bumpFor(d)}
+	b := a.bumpFor(d)
+	b.typed = true
+	return Typed[T]{b: b}
 }
 
 // New is [New] in the arena.

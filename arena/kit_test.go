@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arena
+
+import (
+	"reflect"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+)
+
+// warmPool is a Pool with the kit of an arena that made values of twelve types.
+func warmPool() *Pool {
+	p := new(Pool)
+	a := p.Get()
+	twelve(a)
+	String(a, "text")
+	New[point](a)
+	p.Put(a)
+	return p
+}
+
+// TestPoolWarm: an arena of a warm Pool takes few objects, whatever it makes.
+func TestPoolWarm(t *testing.T) {
+	p := warmPool()
+	if a := p.Get(); !reusesMaps() || a.debug != nil {
+		t.Skip("nothing is reused, or values are sampled")
+	} else {
+		if s := a.Stats(); s.InUse != 0 || s.Types != 12 {
+			t.Errorf("a warm arena has %+v", s)
+		}
+		p.Put(a)
+	}
+	if n := testing.AllocsPerRun(50, func() {
+		a := p.Get()
+		twelve(a)
+		String(a, "text")
+		New[point](a)
+		p.Put(a)
+	}); n > 2 && !raceEnabled { // The arena with cursors and slots, and its record.
+		t.Errorf("%v objects for a request", n)
+	}
+	p = new(Pool) // An arena with few types, whose list of bumps lies in the arena itself.
+	for range 4 {
+		a := p.Get()
+		*New[*int](a) = new(int)
+		if n := New[node](a); n.next != nil || n.name != "" {
+			t.Errorf("a new node holds %+v", *n)
+		} else {
+			n.name = "x"
+		}
+		p.Put(a)
+	}
+}
+
+// TestPoolIdentity: nothing that belongs to an earlier owner of a warm arena works on, or takes memory of the next one.
+func TestPoolIdentity(t *testing.T) {
+	p := warmPool()
+	a := p.Get()
+	old := copyOf(a)
+	typed, b, m, c := Of[w5](a), NewBuilder(a), NewMap[int, int](a, 4), a.Checkpoint()
+	typed.New()
+	_, _ = b.WriteString("x")
+	m.Set(1, 2)
+	id := a.ID()
+	later := copyOf(a)
+	p.Put(a)
+
+	next := p.Get()
+	defer p.Put(next)
+	if next == a || next.ID() == id || ByID(id) != nil || ByID(next.ID()) != next {
+		t.Fatalf("arena %d comes back as %d", id, next.ID())
+	}
+	twelve(next)
+	first := New[w5](next)
+	u := UnsafeTypeOf(reflect.TypeFor[w5]())
+	for i, f := range []func(){
+		func() { New[w5](a) },
+		func() { typed.New() },
+		func() { typed.MakeSlice(1, 1) },
+		func() { typed.Append(nil, w5{}) },
+		func() { _, _ = b.WriteString("y") },
+		func() { m.Get(1) },
+		func() { m.Set(2, 3) },
+		func() { a.Rewind(c) },
+		func() { next.Rewind(c) },
+		func() { p.Put(a) },
+		func() { a.Reset(Keep) },
+		func() { _, _ = a.UnsafeNew(u) },
+		func() { New[w5](old) },
+		func() { New[w5](later) },
+		func() { New[w1](later) },
+		func() { String(later, "x") },
+		func() { New[point](later) },
+		func() { _, _ = later.UnsafeNew(u) },
+		func() { MakeSlice[w5](later, 1, 2) },
+		func() { reflect.ValueOf(a).Elem().Set(reflect.ValueOf(later).Elem()); New[w5](a) },
+		func() { New[w1](a) },
+		func() { reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem()); twelve(a) },
+		func() { a.Stats() },
+	} {
+		if caught(f) == nil {
+			t.Errorf("use %d of an arena that was put back works", i)
+		}
+	}
+	if second := New[w5](next); reusesMaps() && next.debug == nil && uintptr(unsafe.Pointer(second)) != uintptr(unsafe.Pointer(first))+unsafe.Sizeof(w5{}) {
+		t.Error("a stale use took memory of the next owner")
+	}
+	now := Of[w5](next)
+	now.New()
+	if caught(func() { typed.New() }) == nil {
+		t.Error("a Typed of the owner before works on")
+	}
+}
+
+// TestPoolWarmLimit: chunks that a warm arena has open, but not used, go before the limit refuses a
+// value.
+func TestPoolWarmLimit(t *testing.T) {
+	p := warmPool()
+	a := p.Get()
+	defer p.Put(a)
+	a.SetLimit(4 << 10)
+	if s, err := TryMakeSlice[*node](a, 300, 300); err != nil || len(s) != 300 {
+		t.Errorf("a value that fits without chunks that nothing uses: %v", err)
+	}
+	twelveAfter := caught(func() { New[w1](a); New[w2](a) })
+	if twelveAfter != nil {
+		t.Errorf("types whose chunks were given up: %v", twelveAfter)
+	}
+	a.SetLimit(0)
+	c := a.Checkpoint()
+	twelve(a)
+	a.SetLimit(1)
+	if _, err := TryMakeSlice[*node](a, 3000, 3000); err == nil {
+		t.Error("a limit of 1 byte allows 3000 pointers")
+	}
+	a.SetLimit(0)
+	a.Rewind(c)
+	twelve(a)
+}
+
+// TestPoolWarmTyped: each owner's Typed works for it alone, also if all arenas of the Pool have one.
+func TestPoolWarmTyped(t *testing.T) {
+	p := warmPool()
+	var earlier []Typed[w3]
+	for range 5 {
+		a := p.Get()
+		now := Of[w3](a)
+		if v := now.New(); *v != (w3{}) {
+			t.Fatal("a new value is not zero")
+		} else {
+			v[1] = new(int)
+		}
+		for _, old := range earlier {
+			if caught(func() { old.New() }) == nil {
+				t.Fatal("a Typed of an earlier owner works")
+			}
+		}
+		earlier = append(earlier, now)
+		p.Put(a)
+	}
+}
+
+// TestPoolManyTypes puts arenas back with more types than are searched one by one.
+func TestPoolManyTypes(t *testing.T) {
+	p := new(Pool)
+	for range 3 {
+		a := p.Get()
+		Of[w2](a).New()
+		for i := range 60 {
+			u := UnsafeTypeOf(reflect.ArrayOf(i+1, reflect.TypeFor[*int]()))
+			for range 3 {
+				v, err := a.UnsafeNew(u)
+				if err != nil || !allZero(u.Type(), v, 1) {
+					t.Fatalf("%s: %v", u, err)
+				}
+				reflect.NewAt(u.Type(), v).Elem().Index(i).Set(reflect.ValueOf(new(int)))
+			}
+		}
+		if a.kind == kindGo && len(a.byDesc) != len(a.typed) {
+			t.Errorf("%d types are indexed of %d", len(a.byDesc), len(a.typed))
+		}
+		for d, b := range a.byDesc {
+			if b.desc != d || b.a != a {
+				t.Errorf("%s is found as %s", b.desc.typ, d.typ)
+			}
+		}
+		p.Put(a)
+	}
+}
+
+// TestPoolDropped: an arena of a warm Pool that the program drops without Put leaves the registry, and its
+// bytes the sums.
+func TestPoolDropped(t *testing.T) {
+	chunked(t)
+	reusing(t)
+	p := warmPool()
+	before := ReadTotals().Forgotten
+	id := func() uint64 {
+		a := p.Get()
+		twelve(a)
+		if ByID(a.ID()) != a {
+			t.Error("a warm arena is not found by its ID")
+		}
+		return a.ID()
+	}()
+	for range 100 { // A stale word on the stack may keep it for a while.
+		if runtime.GC(); ByID(id) == nil && ReadTotals().Forgotten > before {
+			return
+		}
+		caught(func() { warmPool() })
+	}
+	t.Error("a dropped arena of a Pool stays in the registry")
+}
+
+// TestPoolByID: while arenas come and go, ByID finds an arena under its own ID or none, never the next
+// owner of its kit.
+func TestPoolByID(t *testing.T) {
+	p := warmPool()
+	var last atomic.Uint64
+	var wg sync.WaitGroup
+	done := make(chan bool)
+	for range 2 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				id := last.Load()
+				if a := ByID(id); a != nil && a.rec.id != id {
+					t.Errorf("arena %d is found as %d", a.rec.id, id)
+				}
+				ReadTotals()
+			}
+		})
+	}
+	for range 300 {
+		a := p.Get()
+		last.Store(a.ID())
+		New[w3](a)
+		p.Put(a)
+	}
+	close(done)
+	wg.Wait()
+}
