@@ -181,3 +181,33 @@ func ExampleCheckFreed() {
 	}
 	_ = test
 }
+
+// A stack keeps memory of its arena from call to call.
+type stack struct {
+	a     *arena.Arena
+	round arena.Round // When all was allocated.
+	all   []string
+}
+
+func (s *stack) push(v string) {
+	if how := s.round.Ended(); how != "" {
+		panic("the arena of this stack was " + how)
+	}
+	s.all = arena.Append(s.a, s.all, arena.String(s.a, v))
+	s.round = s.a.Round()
+}
+
+func ExampleRound() {
+	a := arena.NewArena()
+	defer a.Free()
+	s := stack{a: a}
+	s.push("a")
+	s.push("b")
+	fmt.Println(s.all)
+	a.Reset(arena.Keep)
+	defer func() { fmt.Println(recover()) }()
+	s.push("c")
+	// Output:
+	// [a b]
+	// the arena of this stack was reset
+}
