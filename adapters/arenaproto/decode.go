@@ -48,7 +48,7 @@ func (d *decoder) message(p *plan, to pointer, i, end int, group protowire.Numbe
 		start, c := i, memory.Byte(base, i)
 		f := p.tags[c]
 		if i++; f == nil {
-			if f, i = d.longTag(p, start, end); i < 0 {
+			if f, c, i = d.longTag(p, start, end); i < 0 {
 				return i
 			}
 		}

@@ -167,6 +167,8 @@ func (c *compiler) listField(l *layout, fd protoreflect.FieldDescriptor) []*fiel
 		if f.behind != l.opaque || t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Pointer {
 			return nil
 		}
+		// Stale slices of one type may show another slice of that type, but never one of another type (C1).
+		f.header = arena.UnsafeTypeOf(t)
 		f.mem, f.size = arena.UnsafeTypeOf(t.Elem()), t.Elem().Size()
 		return c.withSub(f, t.Elem())
 	}

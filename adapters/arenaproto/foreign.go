@@ -3,6 +3,7 @@
 package arenaproto
 
 import (
+	"fmt"
 	"reflect"
 
 	"google.golang.org/protobuf/proto"
@@ -31,7 +32,11 @@ func (d *decoder) handOver(p *plan, to pointer, mark int) bool {
 		Resolver:       d.opts.Resolver,
 		RecursionLimit: d.depth + 1,
 	}
+	round := d.a.Round()
 	out, err := o.UnmarshalState(protoiface.UnmarshalInput{Buf: b, Message: m.ProtoReflect()})
+	if how := round.Ended(); how != "" {
+		panic(fmt.Errorf("arenaproto: the arena was %s while it was decoded into, by the Resolver of the options or by another goroutine", how))
+	}
 	if err != nil {
 		return d.fail(err) >= 0
 	}

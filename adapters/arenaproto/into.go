@@ -106,7 +106,7 @@ func unmarshalStand(in protoiface.UnmarshalInput) (protoiface.UnmarshalOutput, e
 	if p.foreign != "" || p.lazy && !isFresh(s.inner) {
 		return o.UnmarshalState(protoiface.UnmarshalInput{Message: s.Message, Buf: in.Buf})
 	}
-	partial, err := o.decode(s.a, in.Buf, p, reflect.ValueOf(s.inner).UnsafePointer())
+	partial, err := o.decode(s.a, in.Buf, p, addressOf(s.inner))
 	var out protoiface.UnmarshalOutput
 	if !partial && err == nil {
 		out.Flags |= protoiface.UnmarshalInitialized

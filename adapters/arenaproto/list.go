@@ -16,7 +16,7 @@ func (d *decoder) listAt(f *field, at pointer) *memory.Slice {
 	}
 	p := memory.As[pointer](at)
 	if *p == nil {
-		if *p = d.new(sliceType); *p == nil {
+		if *p = d.new(f.header); *p == nil {
 			return nil
 		}
 	}
@@ -42,6 +42,9 @@ func (d *decoder) messages(f *field, at pointer, i, next, end int) int {
 		if d.message(f.sub, m, i, next, 0) < 0 {
 			return -1
 		}
+		if list.Len >= list.Cap && !d.reserve(f.mem, list, n) { // The Resolver of the options has changed it.
+			return -1
+		}
 		*memory.As[pointer](memory.Add(list.Data, uintptr(list.Len)*f.size)) = m
 		list.Len++
 		if n--; n == 0 {
@@ -64,18 +67,19 @@ func (d *decoder) messages(f *field, at pointer, i, next, end int) int {
 
 // groups decodes a group into f's list.
 func (d *decoder) groups(f *field, at pointer, i, end int) int {
-	list := d.listAt(f, at)
-	if list == nil || !d.reserve(f.mem, list, 1) {
-		return -1
-	}
 	m := d.new(f.sub.mem)
 	if m == nil {
 		return -1
 	}
-	if i = d.message(f.sub, m, i, end, f.desc.Number()); i >= 0 {
-		*memory.As[pointer](memory.Add(list.Data, uintptr(list.Len)*f.size)) = m
-		list.Len++
+	if i = d.message(f.sub, m, i, end, f.desc.Number()); i < 0 {
+		return i
 	}
+	list := d.listAt(f, at) // Not before: the Resolver of the options may change it while m is decoded.
+	if list == nil || !d.reserve(f.mem, list, 1) {
+		return -1
+	}
+	*memory.As[pointer](memory.Add(list.Data, uintptr(list.Len)*f.size)) = m
+	list.Len++
 	return i
 }
 

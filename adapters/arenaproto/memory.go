@@ -11,10 +11,7 @@ import (
 // Memory comes from the arena or, without one, from slabs of the Go heap that belong to this message.
 // The functions here end decoding if an arena's limit refuses it: their result is nil then.
 
-var (
-	wordType  = arena.UnsafeTypeOf(reflect.TypeFor[uint64]())
-	sliceType = arena.UnsafeTypeOf(reflect.TypeFor[[]pointer]())
-)
+var wordType = arena.UnsafeTypeOf(reflect.TypeFor[uint64]())
 
 // new is a zero value.
 func (d *decoder) new(t *arena.UnsafeType) pointer {

@@ -86,6 +86,7 @@ type field struct {
 	offset    uintptr
 	sub       *plan             // Of a message.
 	mem       *arena.UnsafeType // What a place allocates.
+	header    *arena.UnsafeType // Of a list behind a pointer: the slice's own type.
 	tab       pointer           // Of a oneof: the first word of the interface.
 	size      uintptr           // Of an element of a list.
 	tag, mask uint64            // The tag as it lies on the wire, and its bytes.

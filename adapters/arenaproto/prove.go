@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -27,6 +28,9 @@ func (p *plan) proof() (reason string) {
 	fields := p.desc.Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
+		if p.hasForeign(fd) {
+			continue
+		}
 		b := sample(nil, fd)
 		o := fd.ContainingOneof()
 		alone := o != nil && !o.IsSynthetic()
@@ -49,6 +53,12 @@ func (p *plan) proof() (reason string) {
 		}
 	}
 	return ""
+}
+
+// hasForeign reports whether protobuf-go decodes a field. Then there is nothing to prove, and the program's own
+// types see no samples.
+func (p *plan) hasForeign(fd protoreflect.FieldDescriptor) bool {
+	return slices.ContainsFunc(p.fields, func(f *field) bool { return f.op == opForeign && f.desc == fd })
 }
 
 // agrees reports whether the plan and protobuf-go make the same message of an input.

@@ -36,6 +36,8 @@ type UnmarshalOptions struct {
 // The input is copied to a once, and strings are parts of the copy. The caller may change the input
 // afterwards, unless [UnmarshalOptions.AliasInput] is set.
 //
+// Unmarshal panics if m is a nil pointer, and if the Resolver of the options resets, rewinds or frees a.
+//
 // [offheap.ErrLimit]: https://pkg.go.dev/github.com/freehold-go/freehold/offheap#ErrLimit
 func Unmarshal(a *arena.Arena, b []byte, m proto.Message) error {
 	return UnmarshalOptions{}.Unmarshal(a, b, m)
@@ -48,14 +50,24 @@ func (o UnmarshalOptions) Unmarshal(a *arena.Arena, b []byte, m proto.Message) e
 	if p.foreign != "" || p.lazy && o.Merge && !isFresh(m) {
 		return o.UnmarshalOptions.Unmarshal(b, m)
 	}
+	to := addressOf(m)
 	if !o.Merge {
 		proto.Reset(m)
 	}
-	partial, err := o.decode(a, b, p, reflect.ValueOf(m).UnsafePointer())
+	partial, err := o.decode(a, b, p, to)
 	if err != nil || !partial || o.AllowPartial {
 		return err
 	}
 	return proto.CheckInitialized(m)
+}
+
+// addressOf is the address of a message, which is a pointer to a struct.
+func addressOf(m proto.Message) pointer {
+	to := reflect.ValueOf(m).UnsafePointer()
+	if to == nil {
+		panic(fmt.Errorf("arenaproto: Unmarshal into a nil %T", m))
+	}
+	return to
 }
 
 // New decodes a message into a new M in a; see [Unmarshal]. After an error the result is nil.

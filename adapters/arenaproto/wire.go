@@ -52,13 +52,14 @@ func (d *decoder) longVarint(i, end int) (uint64, int) {
 	return 0, d.fail(errMalformed())
 }
 
-// longTag finds the field of a tag of more than one byte at i, and returns the position behind it.
-func (d *decoder) longTag(p *plan, i, end int) (*field, int) {
-	num, wire, next := d.tag(i, end)
+// longTag finds the field of a tag of more than one byte at i, and returns its wire type and the position
+// behind it. The wire type is that of the field: the caller does not trust the byte that it has read before.
+func (d *decoder) longTag(p *plan, i, end int) (f *field, wire byte, next int) {
+	num, typ, next := d.tag(i, end)
 	if next < 0 {
-		return nil, next
+		return nil, 0, next
 	}
-	return p.field(num, uint8(wire)), next
+	return p.field(num, uint8(typ)), uint8(typ), next
 }
 
 // tag reads the tag at i.
