@@ -72,11 +72,13 @@ func (v Value) orNull() Value {
 }
 
 // An ObjectBuilder makes an object in an arena, member by member. It serves one goroutine at a time, and is valid as long
-// as the arena's values. Each call looks for the name among all members.
+// as the arena's values: if the arena is reset, rewound or freed after a Set, every use of the builder panics. Each call
+// looks for the name among all members.
 type ObjectBuilder struct {
 	a       *arena.Arena
 	members []member
-	given   bool // Value has returned the members, which do not change any more.
+	given   bool        // Value has returned the members, which do not change any more.
+	round   arena.Round // In which the builder has last allocated; zero if it has allocated nothing.
 	err     error
 }
 
@@ -88,6 +90,11 @@ func NewObject(a *arena.Arena, from Value) *ObjectBuilder {
 
 // Set sets the member of a name to v, and keeps its place if there is one. The name is copied. No value is null.
 func (b *ObjectBuilder) Set(name string, v Value) {
+	b.check("Set")
+	b.set(name, v)
+}
+
+func (b *ObjectBuilder) set(name string, v Value) {
 	b.own(1)
 	if at := b.find(name); at >= 0 && b.err == nil {
 		b.members[at].value = v.orNull()
@@ -104,10 +111,19 @@ func (b *ObjectBuilder) add(name string, v Value) {
 	if name, b.err = arena.TryString(b.a, name); b.err == nil {
 		b.members, b.err = arena.TryAppend(b.a, b.members, member{name, v.orNull()})
 	}
+	b.round = b.a.Round()
+}
+
+// check panics if the arena has freed the members.
+func (b *ObjectBuilder) check(op string) {
+	if how := b.round.Ended(); how != "" {
+		panic(fmt.Errorf("arenajson: ObjectBuilder.%s after the arena of the object was %s: begin another with NewObject after each Reset and Rewind", op, how))
+	}
 }
 
 // Delete removes all members of a name.
 func (b *ObjectBuilder) Delete(name string) {
+	b.check("Delete")
 	if b.find(name) < 0 {
 		return
 	}
@@ -127,7 +143,10 @@ func (b *ObjectBuilder) Delete(name string) {
 // values, arrays too, are replaced. A value that is no object changes nothing.
 //
 // Objects that are nested more than 10000 deep are an error, which [ObjectBuilder.Value] returns.
-func (b *ObjectBuilder) Merge(v Value) { b.merge(v, maxDepth) }
+func (b *ObjectBuilder) Merge(v Value) {
+	b.check("Merge")
+	b.merge(v, maxDepth)
+}
 
 // merge is Merge for objects that are nested at most so deep.
 func (b *ObjectBuilder) merge(v Value, depth int) {
@@ -138,7 +157,7 @@ func (b *ObjectBuilder) merge(v Value, depth int) {
 	for _, m := range v.members() {
 		at := b.find(m.name)
 		if at < 0 || b.members[at].value.Kind() != Object || m.value.Kind() != Object {
-			b.Set(m.name, m.value)
+			b.set(m.name, m.value)
 			continue
 		}
 		inner := NewObject(b.a, b.members[at].value)
@@ -147,12 +166,13 @@ func (b *ObjectBuilder) merge(v Value, depth int) {
 		if err != nil && b.err == nil {
 			b.err = err
 		}
-		b.Set(m.name, merged)
+		b.set(m.name, merged)
 	}
 }
 
 // Value is the object as it is now; the builder can go on. The error is that of the first call for which there was no memory.
 func (b *ObjectBuilder) Value() (Value, error) {
+	b.check("Value")
 	if b.err != nil {
 		return Value{}, b.err
 	}
@@ -180,4 +200,5 @@ func (b *ObjectBuilder) own(more int) {
 		copy(own, b.members)
 		b.members, b.given = own, false
 	}
+	b.round = b.a.Round()
 }

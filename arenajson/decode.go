@@ -27,6 +27,7 @@ type decoder struct {
 	start  int          // Where the root begins.
 	frames []frame      // The values in interfaces that are being decoded.
 
+	calls   int  // How many methods of the program were called.
 	failed  bool // A method's error ended decoding.
 	checked bool // The input is known to be well-formed.
 	scratch

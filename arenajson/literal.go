@@ -63,6 +63,7 @@ func (d *decoder) unmarshaler(p *plan, to pointer, i int) int {
 	if next < 0 {
 		return next
 	}
+	d.calls++
 	if err := ownJSON(p, to).UnmarshalJSON(d.input[i:next:next]); err != nil {
 		return d.fail(err, i)
 	}
@@ -98,6 +99,7 @@ func (d *decoder) literal(p *plan, to pointer, item []byte, quoted bool, at, end
 	}
 	switch {
 	case p.op == opUnmarshaler || p.op == opRaw || p.op == opTime:
+		d.calls++
 		if err := ownJSON(p, to).UnmarshalJSON(item); err != nil {
 			d.fail(err, at)
 			return false
@@ -136,6 +138,7 @@ func (d *decoder) ownText(p *plan, to pointer, outer reflect.Type, item []byte, 
 		d.fail(badQuoted(item, outer), at)
 		return false
 	}
+	d.calls++
 	if err := reflect.NewAt(p.typ, to).Interface().(encoding.TextUnmarshaler).UnmarshalText(text); err != nil {
 		d.fail(err, at)
 		return false

@@ -119,7 +119,7 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 // if decoding ended.
 func (d *decoder) keyInto(p *plan, key reflect.Value, name string, start int) (ok, went bool) {
 	if p.keyText {
-		end := (&scanner{data: d.input}).skipText(start + 1) // The copy has lost the name's escapes.
+		end := d.nameEnd(start) // The copy has lost the name's escapes.
 		went = d.literal(p.keyPlan, key.Addr().UnsafePointer(), d.input[start:end], true, start, end)
 		return went, went
 	}

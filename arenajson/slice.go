@@ -22,7 +22,7 @@ func (d *decoder) slice(p *plan, to pointer, i int) int {
 		return d.leave(i)
 	}
 	s := sliceHeader{h.data, 0, h.cap}
-	elem, ours := p.elem, false
+	elem, ours, calls := p.elem, false, 0
 	for {
 		if s.len == s.cap {
 			data, n := d.grow(elem.mem, s.data, s.len, s.cap, more(s.cap, elem.size))
@@ -30,7 +30,7 @@ func (d *decoder) slice(p *plan, to pointer, i int) int {
 				d.publish(h, s)
 				return -1
 			}
-			s.data, s.cap, ours = data, n, true
+			s.data, s.cap, ours, calls = data, n, true, d.calls
 		}
 		s.len++
 		if i = d.value(elem, unsafex.Add(s.data, uintptr(s.len-1)*elem.size), i); i < 0 {
@@ -47,7 +47,7 @@ func (d *decoder) slice(p *plan, to pointer, i int) int {
 		return i
 	}
 	// A method could have reset the arena, which must not get memory back then that it has given to others.
-	if ours && s.len < s.cap && !elem.foreign {
+	if ours && s.len < s.cap && calls == d.calls {
 		s.cap = d.trim(elem.mem, s.data, s.len, s.cap)
 	}
 	*h = s

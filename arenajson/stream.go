@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 )
 
@@ -37,7 +38,11 @@ func (s *stream) fill() bool {
 			return false
 		}
 		var n int
-		n, s.err = s.r.Read(s.buf[len(s.buf):cap(s.buf)])
+		room := s.buf[len(s.buf):cap(s.buf)]
+		n, s.err = s.r.Read(room)
+		if n < 0 || n > len(room) {
+			panic(fmt.Errorf("arenajson: a Read of at most %d bytes returned %d", len(room), n))
+		}
 		s.buf = s.buf[:len(s.buf)+n]
 		if n > 0 {
 			return true

@@ -247,6 +247,7 @@ func (d *decoder) methodV2(p *plan, to pointer, i int) int {
 		return next
 	}
 	var err error
+	d.calls++
 	text := d.input[i:next:next]
 	switch v := reflect.NewAt(p.typ, to); {
 	case p.op == opUnmarshaler:

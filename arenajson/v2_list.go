@@ -21,7 +21,7 @@ func (d *decoder) sliceV2(p *plan, to pointer, i int) int {
 		return d.leave(i)
 	}
 	s := sliceHeader{h.data, 0, h.cap}
-	elem, old := p.elem, h.cap
+	elem, old, calls := p.elem, h.cap, 0
 	for {
 		if s.len == s.cap {
 			data, n := d.grow(elem.mem, s.data, s.len, s.cap, more(s.cap, elem.size))
@@ -29,7 +29,7 @@ func (d *decoder) sliceV2(p *plan, to pointer, i int) int {
 				*h = s
 				return -1
 			}
-			s.data, s.cap, old = data, n, 0
+			s.data, s.cap, old, calls = data, n, 0, d.calls
 		}
 		at := unsafex.Add(s.data, uintptr(s.len)*elem.size)
 		if s.len < old {
@@ -45,7 +45,7 @@ func (d *decoder) sliceV2(p *plan, to pointer, i int) int {
 		}
 		i = d.space(i + 1)
 	}
-	if i = d.close(i, ']'); i >= 0 && old == 0 && s.len < s.cap && !elem.foreign { // As in slice.
+	if i = d.close(i, ']'); i >= 0 && old == 0 && s.len < s.cap && calls == d.calls { // As in slice.
 		s.cap = d.trim(elem.mem, s.data, s.len, s.cap)
 	}
 	*h = s

@@ -64,8 +64,14 @@ func (d *decoder) mappingV2(p *plan, to pointer, i int) int {
 	return i
 }
 
-// nameEnd is the index behind the name at i, which was read before.
-func (d *decoder) nameEnd(i int) int { return (&scanner{data: d.input}).skipText(i + 1) }
+// nameEnd is the index behind the name at i, which was read before. If a method has changed the input so that it does not
+// end, the name is short.
+func (d *decoder) nameEnd(i int) int {
+	if end := (&scanner{data: d.input}).skipText(i + 1); end >= 0 {
+		return end
+	}
+	return i + len(`""`)
+}
 
 // keyV2 decodes the name at i into the key of an entry, and returns the index of the value. Names are noted in a set, if
 // there is one.
@@ -94,6 +100,7 @@ func (d *decoder) keyV2(p *plan, e *entry, set, i int) int {
 		e.key.SetZero()
 	}
 	if p.keyPlan.op == opFrom {
+		d.calls++
 		if err := fromV2(e.key.Addr().Interface(), d.input[i:next:next], false, true); err != nil {
 			return d.fail(err, i)
 		}

@@ -40,8 +40,13 @@ func planV2(k keyV2) *plan {
 	if p, ok := plansV2.Load(k); ok {
 		return p.(*plan)
 	}
+	return compileV2(k)
+}
+
+// compileV2 is planV2 for a key that had no plan a moment ago.
+func compileV2(k keyV2) *plan {
 	c := compilerV2{made: make(map[keyV2]*plan)}
-	c.plan(k)
+	p := c.plan(k) // It is not in made if another goroutine has made it meanwhile.
 	for again := true; again; {
 		again = false
 		for _, p := range c.made {
@@ -53,7 +58,7 @@ func planV2(k keyV2) *plan {
 	for k, p := range c.made {
 		plansV2.LoadOrStore(k, p)
 	}
-	return c.made[k]
+	return p
 }
 
 // leadsToForeignV2 reports whether decoding may call methods of the program.
@@ -152,6 +157,9 @@ func (c *compilerV2) kind(p *plan) op {
 	case reflect.Slice, reflect.Array:
 		return c.row(p)
 	case reflect.Pointer:
+		if endless(t) {
+			return opLiteral
+		}
 		p.elem = c.plan(keyV2{t.Elem(), k.quoted, k.format})
 		return opPointer
 	case reflect.Struct:
