@@ -3,9 +3,16 @@
 package bench
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -26,6 +33,71 @@ type Input struct {
 func InputName(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(file), ".")
 	return cmp.Or(name, filepath.Base(file))
+}
+
+// InputFiles lists the files that match a pattern, the value of a flag -docs. It reads each file once, so that one that
+// cannot be read is found before anything is measured. A file whose name satisfies quick is in the quick selection.
+func InputFiles(pattern string, quick func(name string) bool) ([]Input, error) {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("bench: -docs %q: %w", pattern, err)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("bench: -docs %q matches no file", pattern)
+	}
+	var inputs []Input
+	names := map[string]int{}
+	for _, file := range files {
+		file, err := filepath.Abs(file)
+		if err != nil {
+			return nil, fmt.Errorf("bench: -docs: %w", err)
+		}
+		in := Input{Name: InputName(file), File: file}
+		data, err := in.Read()
+		if err != nil {
+			return nil, err
+		}
+		in.Bytes, in.Quick = len(data), quick(in.Name)
+		if names[in.Name]++; names[in.Name] > 1 {
+			in.Name = fmt.Sprintf("%s (%d)", in.Name, names[in.Name])
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs, nil
+}
+
+// Read reads the file of an input, and decompresses it by the ending of its name, .gz or .zst.
+func (in Input) Read() ([]byte, error) {
+	data, err := os.ReadFile(in.File)
+	if err == nil {
+		data, err = decompress(data, filepath.Ext(in.File))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bench: read a document: %w", err)
+	}
+	return data, nil
+}
+
+func decompress(data []byte, ending string) ([]byte, error) {
+	var r io.Reader
+	switch ending {
+	case ".zst":
+		decoder, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		defer decoder.Close()
+		r = decoder
+	case ".gz":
+		decoder, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		r = decoder
+	default:
+		return data, nil
+	}
+	return io.ReadAll(r)
 }
 
 // A Place is one size, or one input with its size, at which all contestants of a workload run.

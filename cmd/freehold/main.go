@@ -19,6 +19,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/freehold-go/freehold/cmd/bench/usermessage"
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
 	"github.com/freehold-go/freehold/cmd/doctor/service"
 	"github.com/freehold-go/freehold/cmd/terminal"
@@ -41,7 +42,7 @@ func newCommand(program []string) *cli.Command {
 		Name:                  "freehold",
 		Usage:                 "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
 		Version:               version(),
-		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), workloads.All().Command(), explainCommand(), envCommand()},
+		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), benchCommand(), explainCommand(), envCommand()},
 		EnableShellCompletion: true,
 		ConfigureShellCompletionCommand: func(c *cli.Command) {
 			c.Hidden, c.Usage = false, "print the completion script for bash, zsh, fish or pwsh"
@@ -60,14 +61,19 @@ func newCommand(program []string) *cli.Command {
 // version into a binary that it builds in a workspace.
 var release string
 
-// version is the command's version and Go's: that of the release, or as the go command has written
-// it into the binary.
-func version() string {
-	v := release
-	if info, ok := debug.ReadBuildInfo(); ok && v == "" {
-		v = info.Main.Version
+// version is the command's version and Go's.
+func version() string { return cmp.Or(moduleVersion(), "(devel)") + " " + runtime.Version() }
+
+// moduleVersion is the version of the release, or as the go command has written it into the binary.
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && release == "" {
+		return info.Main.Version
 	}
-	return cmp.Or(v, "(devel)") + " " + runtime.Version()
+	return release
+}
+
+func benchCommand() *cli.Command {
+	return usermessage.Command(workloads.All().Command(), moduleVersion())
 }
 
 // unknownCommand is the error for a command that does not exist. It names the nearest that does.

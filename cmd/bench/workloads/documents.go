@@ -3,12 +3,8 @@
 package workloads
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	_ "embed"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/urfave/cli/v3"
 
 	"github.com/freehold-go/freehold/cmd/bench"
@@ -57,18 +52,12 @@ var documentsFlag = bench.Flag{
 // documents lists the inputs of json. Files that the user named are all read, whatever the selection.
 func documents(o *bench.Options) ([]bench.Input, error) {
 	if pattern := o.Flags[documentsName]; pattern != "" {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			return nil, fmt.Errorf("bench: -docs %q: %w", pattern, err)
-		}
-		if len(files) == 0 {
-			return nil, fmt.Errorf("bench: -docs %q matches no file", pattern)
-		}
-		return inputsOf(files, func(string) bool { return true })
+		return bench.InputFiles(pattern, func(string) bool { return true })
 	}
 	for _, root := range goRoots() {
-		if files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(corpusPath))); err == nil && len(files) > 0 {
-			return inputsOf(files, func(name string) bool { return slices.Contains(quickDocuments, name) })
+		corpus := filepath.Join(root, filepath.FromSlash(corpusPath))
+		if files, err := filepath.Glob(corpus); err == nil && len(files) > 0 {
+			return bench.InputFiles(corpus, func(name string) bool { return slices.Contains(quickDocuments, name) })
 		}
 	}
 	return []bench.Input{{Name: sampleName, Bytes: len(sampleDocument), Quick: true}}, nil
@@ -88,62 +77,10 @@ func goRoots() []string {
 	return []string{strings.TrimSpace(string(out))}
 }
 
-// inputsOf reads each file once, so that one that cannot be read is found before anything is measured.
-func inputsOf(files []string, quick func(name string) bool) ([]bench.Input, error) {
-	var inputs []bench.Input
-	names := map[string]int{}
-	for _, file := range files {
-		file, err := filepath.Abs(file)
-		if err != nil {
-			return nil, fmt.Errorf("bench: -docs: %w", err)
-		}
-		in := bench.Input{Name: bench.InputName(file), File: file}
-		data, err := readDocument(in)
-		if err != nil {
-			return nil, err
-		}
-		in.Bytes, in.Quick = len(data), quick(in.Name)
-		if names[in.Name]++; names[in.Name] > 1 {
-			in.Name = fmt.Sprintf("%s (%d)", in.Name, names[in.Name])
-		}
-		inputs = append(inputs, in)
-	}
-	return inputs, nil
-}
-
-// readDocument reads an input, and decompresses it by the ending of its name.
+// readDocument reads an input.
 func readDocument(in bench.Input) ([]byte, error) {
 	if in.File == "" {
 		return sampleDocument, nil
 	}
-	data, err := os.ReadFile(in.File)
-	if err == nil {
-		data, err = decompress(data, filepath.Ext(in.File))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bench: read a document: %w", err)
-	}
-	return data, nil
-}
-
-func decompress(data []byte, ending string) ([]byte, error) {
-	var r io.Reader
-	switch ending {
-	case ".zst":
-		decoder, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			return nil, err
-		}
-		defer decoder.Close()
-		r = decoder
-	case ".gz":
-		decoder, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return nil, err
-		}
-		r = decoder
-	default:
-		return data, nil
-	}
-	return io.ReadAll(r)
+	return in.Read()
 }

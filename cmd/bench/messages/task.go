@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package messages
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/freehold-go/freehold/cmd/bench"
+)
+
+// Alive is how many messages are alive at a time, and how many a round decodes.
+const Alive = 4
+
+// A Task is the decoding of messages of one type.
+type Task struct {
+	// Name and Doc are those of the workload.
+	Name, Doc string
+	// New returns an empty message.
+	New func() proto.Message
+	// Data returns the input.
+	Data func(r *bench.Run) ([]byte, error)
+	// Sizes are the sizes of the quick selection and of a full run, Size is their unit.
+	Sizes []int
+	Size  string
+	// Inputs, if not nil, lists files in place of sizes.
+	Inputs func(o *bench.Options) ([]bench.Input, error)
+	Flags  []bench.Flag
+	// Rivals are further contestants, and Bars the limits.
+	Rivals []bench.Contestant
+	Bars   []bench.Bar
+}
+
+// A Decoder decodes a message. slot, below Alive, is the place of a message that is no longer needed.
+type Decoder func(slot int, b []byte) (any, error)
+
+// Workload is the workload of the task.
+func (t Task) Workload() bench.Workload {
+	return bench.Workload{
+		Name: t.Name, Doc: t.Doc, Op: "message", Size: t.Size, Quick: t.Sizes, Full: t.Sizes,
+		Inputs: t.Inputs, Flags: t.Flags, Bars: t.Bars,
+		Ops:         func(int) int { return Alive },
+		Heap:        Unmarshal,
+		Contestants: slices.Concat(t.heap(), t.Rivals, t.arenas()),
+	}
+}
+
+// Contestant returns a contestant of the task, which opens a decoder for its rounds. check compares a result that is no
+// proto.Message with the input, and is nil otherwise.
+func (t Task) Contestant(name, note string, open func(r *bench.Run) Decoder, check func(result any, b []byte) error) bench.Contestant {
+	return bench.Contestant{Name: name, Note: note, Prepare: func(r *bench.Run) func() uint64 {
+		b, err := t.Data(r)
+		if err != nil {
+			r.Fail(err)
+			return func() uint64 { return 0 }
+		}
+		decode := open(r)
+		var alive [Alive]any
+		first := true
+		return func() uint64 {
+			for slot := range alive {
+				if alive[slot], err = decode(slot, b); err != nil {
+					r.Fail(fmt.Errorf("bench: %s: %w", t.Name, err))
+					return 0
+				}
+			}
+			r.Peak()
+			if !first {
+				return uint64(len(b))
+			}
+			// The round that warms up is not measured: it checks the decoded message in full.
+			first = false
+			sum, err := t.sum(alive[Alive-1], b, check)
+			if err != nil {
+				r.Fail(fmt.Errorf("bench: %s: %w", t.Name, err))
+			}
+			return sum
+		}
+	}}
+}
+
+// sum is the checksum of a decoded message.
+func (t Task) sum(result any, b []byte, check func(result any, b []byte) error) (uint64, error) {
+	m, ok := result.(proto.Message)
+	if !ok {
+		if err := check(result, b); err != nil {
+			return 0, err
+		}
+		m = t.New()
+		if err := proto.Unmarshal(b, m); err != nil {
+			return 0, err
+		}
+	}
+	encoded, err := proto.Marshal(m)
+	if err != nil {
+		return 0, err
+	}
+	// Messages of other packages may encode fields in another order.
+	plain := t.New()
+	if err := proto.Unmarshal(encoded, plain); err != nil {
+		return 0, err
+	}
+	if encoded, err = (proto.MarshalOptions{Deterministic: true}).Marshal(plain); err != nil {
+		return 0, err
+	}
+	h := fnv.New64a()
+	h.Write(encoded)
+	return h.Sum64(), nil
+}
