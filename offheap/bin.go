@@ -74,7 +74,10 @@ type bin struct {
 
 	slabs atomic.Int64 // That exist.
 
-	inHand sync.RWMutex // Held for reading by a goroutine that has a slab in hand; see supply.
+	// sharing is held by a goroutine that takes a part of a slab. While it makes a slab, the others that
+	// want a part wait, and then share that slab. It comes before inHand.
+	sharing sync.Mutex
+	inHand  sync.RWMutex // Held for reading by a goroutine that has a slab in hand; see supply.
 
 	mu   sync.Mutex
 	list uintptr // The first span listed.

@@ -66,7 +66,7 @@ func (h *heap) mustBeSpan(b *bin, s *span) {
 // slotFault describes the fault of the slot that holder id has for b, or is "". Its holder, which
 // is pinned, calls it: it neither allocates nor panics. checkSlot does, afterwards.
 func (h *heap) slotFault(b *bin, c *slots, id int) string {
-	if !invariants.Enabled || c == nil {
+	if !invariants.Enabled {
 		return ""
 	}
 	s := c.slot(b)

@@ -98,10 +98,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 		if freeBits(v)&bit != 0 {
 			return freedTwice
 		}
-		var s *slot
-		if c != nil {
-			s = c.slot(b)
-		}
+		s := c.slot(b)
 		if s != nil {
 			s.start(b)
 			c.hot = unsafex.Addr(s)
@@ -186,11 +183,7 @@ func (h *heap) cutOff(k *kind, addr, n uintptr) {
 
 // heldMask is the mask that holder id keeps of the group at w, and whether it keeps one.
 func (h *heap) heldMask(id int, b *bin, w uintptr) (uint32, bool) {
-	c := h.cache(id)
-	if c == nil {
-		return 0, false
-	}
-	s := c.slot(b)
+	s := h.cache(id).slot(b)
 	if s == nil {
 		return 0, false
 	}

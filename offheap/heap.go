@@ -140,9 +140,9 @@ func (c *slots) start() {
 	c.hot, c.newest.slot = none, none
 }
 
-// slot is the slot of a bin, or nil if c has none yet or the bin never has one.
+// slot is the slot of a bin, or nil if c is nil, if c has none yet or if the bin never has one.
 func (c *slots) slot(b *bin) *slot {
-	if !b.slotted {
+	if c == nil || !b.slotted {
 		return nil
 	}
 	if b.id < nullBin {

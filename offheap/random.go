@@ -83,14 +83,9 @@ func (s *slot) checkOutRandom(h *heap, sp *span, id int, roll uint64) bool {
 	first := uint32(roll) & 0xffff % n
 	for i := range n {
 		g := (first + i) % n
-		if !s.checkOutFree(h, sp, g, id) {
-			continue
+		if s.checkOutFree(h, sp, g, id) {
+			return true
 		}
-		if s.mask() == sp.mask(g) {
-			// Not through sp.taken: a slab stays the slot's for long, and the group may come again.
-			sp.full.Add(^uint32(0))
-		}
-		return true
 	}
 	return false
 }

@@ -38,7 +38,9 @@ type slot struct {
 	// slab's count yet; fulls is the number of full ones among them. See leave.
 	untold bool
 	fulls  uint16
-	_      [2 + 3*(8-ptrSize)]byte
+	_      [3 * (8 - ptrSize)]byte
+	run    uint8 // The number of the purge's run before the last ask; it wraps around.
+	asks   uint8 // How often the holder has asked supply for blocks since; see asksRarely.
 }
 
 // pop takes a block of the group, or returns 0 if there is none or the slow way must be asked.

@@ -18,7 +18,8 @@ import (
 //  2. If the allocation is to be sampled, sample serves it. If sample cannot, the allocation begins
 //     again as an ordinary one.
 //  3. The current slab has no blocks left. supply finds another one in the bin's list or makes one
-//     and makes it the holder's current slab, and the allocation begins again.
+//     and makes it the holder's current slab, and the allocation begins again. If the holder asks
+//     rarely, supply gives it a group or a block of a slab instead; see share.go.
 //  4. If a limit or the end of memory is in the way, supplyAlone takes back the blocks that Ps hold, if
 //     that can help, and takes a single block.
 //
@@ -31,10 +32,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 	l := q.local
 	for refused := false; ; {
 		pin, id, c := h.enter(l)
-		var s *slot
-		if c != nil {
-			s = c.slot(b)
-		}
+		s := c.slot(b)
 		if s == nil {
 			leave(pin, l)
 			// Without memory for slots, free blocks may suffice.
@@ -66,32 +64,54 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 		if f.sampled {
 			continue
 		}
-		if addr, err := h.supply(b, l, f.done, true); err != nil || addr != 0 {
+		if addr, err := h.supply(b, l, f.done, h.portionFor(b, f.rare)); err != nil || addr != 0 {
 			return addr, err
 		}
 	}
 }
 
-// supply gets free blocks of b from the list or from a new slab. With whole it makes the slab the
-// holder's, in place of done, which the holder has used up; or else, or if the limits leave no room
-// for so much, it returns one block. The address can be 0 without an error: then the caller tries
-// again.
-func (h *heap) supply(b *bin, l *Local, done uintptr, whole bool) (addr uintptr, err error) {
+// supply gets free blocks of b from the list or from a new slab, in place of the slab done, which the
+// holder has used up. If the limits leave no room for as much as the caller wants, supply returns one
+// block. The address can be 0 without an error: then the caller tries again.
+func (h *heap) supply(b *bin, l *Local, done uintptr, want portion) (addr uintptr, err error) {
+	if want != wholeSlab {
+		b.sharing.Lock()
+	}
 	b.inHand.RLock()
 	h.uninstall(b, l, done)
-	sp, one, err := h.slab(b, whole)
-	switch {
-	case err != nil:
-	case one:
-		addr = h.takeShared(b, sp)
-	default:
-		h.install(b, l, sp)
-	}
+	addr, err = h.supplyInHand(b, l, want)
 	b.inHand.RUnlock()
+	if want != wholeSlab {
+		b.sharing.Unlock()
+	}
 	if err != nil {
 		addr, err = h.supplyAlone(b, err)
 	}
 	h.tellGrowth()
+	return addr, err
+}
+
+// supplyInHand is supply for a caller that holds b.inHand, and b.sharing if it does not want a whole
+// slab.
+func (h *heap) supplyInHand(b *bin, l *Local, want portion) (addr uintptr, err error) {
+	if want == oneGroup {
+		if addr, ok := h.takeGroup(b, l); ok {
+			return addr, nil
+		}
+	}
+	sp, one, err := h.slab(b, want != oneBlock)
+	switch {
+	case err != nil:
+	case one:
+		if addr = h.takeShared(b, sp); addr != 0 {
+			h.countDown(b, l)
+		}
+	case want == oneGroup:
+		addr, _ = h.groupOf(b, l, sp)
+		h.settleCurrent(sp.addr())
+	default:
+		h.install(b, l, sp)
+	}
 	return addr, err
 }
 
@@ -178,15 +198,23 @@ func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
 	return sp, !whole || n < most, nil
 }
 
+// countDown counts a block that the holder did not get through its slot, so that it brings the next
+// sampled block nearer, too. With random placement the count stays at zero.
+func (h *heap) countDown(b *bin, l *Local) {
+	pin, _, c := h.enter(l)
+	if s := c.slot(b); hooks != 0 && s != nil && s.size != 0 && s.left() != 0 && h.random == nil {
+		s.setLeft(s.left() - 1)
+	}
+	leave(pin, l)
+}
+
 // install hands a current slab to the holder, unless that has got one in the meantime.
 func (h *heap) install(b *bin, l *Local, sp *span) {
 	pin, _, c := h.enter(l)
-	if c != nil {
-		if s := c.slot(b); s != nil && s.cur == 0 {
-			s.cur = sp.addr()
-			leave(pin, l)
-			return
-		}
+	if s := c.slot(b); s != nil && s.cur == 0 {
+		s.cur = sp.addr()
+		leave(pin, l)
+		return
 	}
 	leave(pin, l)
 	h.settleCurrent(sp.addr())
@@ -198,11 +226,10 @@ func (h *heap) uninstall(b *bin, l *Local, done uintptr) {
 		return
 	}
 	pin, _, c := h.enter(l)
-	mine := false
-	if c != nil {
-		if s := c.slot(b); s != nil && s.cur == done {
-			s.cur, mine = 0, true
-		}
+	s := c.slot(b)
+	mine := s != nil && s.cur == done
+	if mine {
+		s.cur = 0
 	}
 	leave(pin, l)
 	if mine {
@@ -212,10 +239,10 @@ func (h *heap) uninstall(b *bin, l *Local, done uintptr) {
 
 // refilling is what refill found: a block, or that the allocation is to be sampled, or neither.
 // left is the slab that the slot has left, or 0, which the caller settles. done is the slab in use if
-// it has no more blocks for the slot, or 0; see supply.
+// it has no more blocks for the slot, or 0; see supply. rare is what slot.asksRarely said.
 type refilling struct {
 	addr, left, done uintptr
-	sampled          bool
+	sampled, rare    bool
 }
 
 // refill finds a block for its holder in what the slot knows: its group and its slab. The holder
@@ -236,6 +263,7 @@ func (s *slot) refill(h *heap, id int) (f refilling) {
 		return f
 	}
 	if s.cur == 0 {
+		f.rare = s.asksRarely(h)
 		return f
 	}
 	sp := spanAt(s.cur)
@@ -243,23 +271,24 @@ func (s *slot) refill(h *heap, id int) (f refilling) {
 		if !s.checkOutFree(h, sp, g, id) {
 			continue
 		}
-		if s.mask() == sp.mask(g) {
-			sp.taken++
-		}
 		sp.hint = uint16(g + 1)
 		f.addr = s.pop()
 		return f
 	}
-	f.done = s.cur
+	f.done, f.rare = s.cur, s.asksRarely(h)
 	return f
 }
 
 // checkOutFree makes group g of the slab the slot's, which has none, if the group has free blocks
-// and no holder.
+// and no holder. A group whose blocks are all free leaves the slab's count. No goroutine can retire the
+// slab before that: it is a current one, or the caller holds the bin's lock; see retire.
 func (s *slot) checkOutFree(h *heap, sp *span, g uint32, id int) bool {
 	v := unsafex.Load64(sp.word(g))
 	for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {
 		v = unsafex.Load64(sp.word(g))
+	}
+	if s.base != 0 && s.mask() == sp.mask(g) {
+		sp.full.Add(^uint32(0))
 	}
 	return s.base != 0
 }
@@ -271,8 +300,7 @@ func (h *heap) settleCurrent(addr uintptr) {
 		return
 	}
 	sp := spanAt(addr)
-	sp.full.Add(-uint32(sp.taken))
-	sp.taken, sp.hint = 0, 0
+	sp.hint = 0
 	sp.state.Store(spanUnlisted)
 	h.settle(sp)
 }
@@ -297,9 +325,10 @@ func (h *heap) settle(sp *span) {
 // retire gives a slab back to the page heap if all its blocks are free and no holder has any. It holds
 // the bin's lock to the end: a request that does not find the slab in the list finds its bytes free.
 //
-// A full count says just that once no holder has the slab as its current one: a group leaves the
-// count before its holder lets go of the slab, and no other holder checks out a group whose blocks
-// are all free. Only the purge claims groups of such a slab; freeSpan detects that.
+// A full count says just that while the caller holds the lock and the slab is not a current one. A
+// group whose blocks are all free is checked out only under the lock, or from a current slab by its
+// user, and leaves the count before the lock or the slab's use ends. Only the purge claims groups of
+// such a slab; freeSpan detects that.
 func (h *heap) retire(b *bin, sp *span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -330,7 +359,7 @@ func (h *heap) allocUnslotted(b *bin, q request) (uintptr, error) {
 // allocShared takes one block straight from a slab: for bins and goroutines without slots.
 func (h *heap) allocShared(b *bin) (uintptr, error) {
 	for {
-		if addr, err := h.supply(b, nil, 0, false); err != nil || addr != 0 {
+		if addr, err := h.supply(b, nil, 0, oneBlock); err != nil || addr != 0 {
 			return addr, err
 		}
 	}

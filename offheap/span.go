@@ -25,11 +25,10 @@ type span struct {
 	magic    uint32
 	blocks   uint16
 	hint     uint16 // The next group that the holder of a current slab tries; 0 in others.
-	taken    uint16 // Full groups that the holder of a current slab has checked out; 0 in others.
 	shift    uint8  // log2 of the blocks in a group.
 	claimed  bool   // The purge holds groups of it; guarded by the heap's lock.
 	state    atomic.Uint32
-	full     atomic.Uint32 // Groups all of whose blocks are free in the word, and those of taken. In a large block: 1 if it is sampled.
+	full     atomic.Uint32 // Groups all of whose blocks are free in the word. In a large block: 1 if it is sampled.
 	touched  atomic.Uint32 // What the purge knows of it: see purge.go.
 	idle     atomic.Uint32 // Idle pages: see idle.go.
 }
