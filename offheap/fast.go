@@ -38,3 +38,11 @@ func free(bin uint32, addr uintptr) bool {
 	p.Release()
 	return done
 }
+
+// freeColder is free for a block that the hot slot has refused.
+func freeColder(bin uint32, addr uintptr) bool {
+	p := percpu.Acquire()
+	done := std.pslots(p.ID()).push(bin, addr)
+	p.Release()
+	return done
+}

@@ -97,7 +97,7 @@ func (t Typed[T]) enlarge(op string, l *Local, s []T, n int, elems []T) ([]T, er
 
 // clearRest makes the elements of g behind its length zero, unless t is Uninit.
 func (t Typed[T]) clearRest(g []T) {
-	if !t.uninit {
+	if !t.uninit() {
 		clearRest(g[:cap(g)], len(g))
 	}
 }
@@ -145,7 +145,7 @@ func (t Typed[T]) TryRealloc(s []T, n int) ([]T, error) {
 	case uintptr(n) > largestAlloc/d.size:
 		return nil, tooMany(uintptr(n), d)
 	}
-	return reallocate(&std, s, n, t.request(d, uintptr(n), l, !t.uninit))
+	return reallocate(&std, s, n, t.request(d, uintptr(n), l, !t.uninit()))
 }
 
 // reallocate is TryRealloc. q asks for a new block of n elements.

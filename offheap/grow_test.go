@@ -41,7 +41,7 @@ func growing[T comparable](t *testing.T, from Typed[T], value func(i int) T) {
 		if unsafex.SliceAddr(s)&(uintptr(1)<<from.shift()-1) != 0 && cap(s) > 0 {
 			t.Fatalf("Grow(%d): %#x is not aligned to %d", n, unsafex.SliceAddr(s), 1<<from.shift())
 		}
-		if all := s[:cap(s)]; !from.uninit && cap(s) != cap(was) {
+		if all := s[:cap(s)]; !from.uninit() && cap(s) != cap(was) {
 			for i := len(s); i < len(all); i++ {
 				if all[i] != *new(T) {
 					t.Fatalf("Grow(%d): element %d of %d is %v", n, i, len(all), all[i])
@@ -117,7 +117,7 @@ func resizing[T comparable](t *testing.T, from Typed[T], value func(i int) T) {
 			if i >= was {
 				want = *new(T)
 			}
-			if s[i] != want && (i < was || !from.uninit) {
+			if s[i] != want && (i < was || !from.uninit()) {
 				t.Fatalf("Realloc from %d to %d: element %d is %v, want %v", was, n, i, s[i], want)
 			}
 			s[i] = value(i)
@@ -164,7 +164,7 @@ func TestAligned(t *testing.T) {
 					t.Errorf("from %s aligned to %d: %#x", what, align, addr)
 				}
 			}
-			if !from.uninit && (*v != [3]uint64{} || *w != [3]uint64{} || s[4] != [3]uint64{}) {
+			if !from.uninit() && (*v != [3]uint64{} || *w != [3]uint64{} || s[4] != [3]uint64{}) {
 				t.Errorf("from %s aligned to %d: not zero", what, align)
 			}
 			*v, s[4] = [3]uint64{1, 2, 3}, [3]uint64{4}

@@ -159,10 +159,10 @@ func (c *slots) slot(b *bin) *slot {
 func (c *slots) hottest() *slot { return unsafex.At[slot](c.hot) }
 
 // push frees a block into the slot of the bin, which is below fastBins. It reports false, and has
-// done nothing, if the block does not lie there.
+// done nothing, if the block does not lie there. The caller has tried the hot slot.
 func (c *slots) push(bin uint32, addr uintptr) bool {
 	s := &c.bins[bin&(fastBins-1)]
-	if !s.push(addr) {
+	if unsafex.Addr(s) == c.hot || !s.push(addr) {
 		return false
 	}
 	if s.wipe {

@@ -3,6 +3,7 @@
 package offheap
 
 import (
+	"reflect"
 	"testing"
 	"unsafe"
 
@@ -26,6 +27,9 @@ func TestLayout(t *testing.T) {
 		if n := unsafe.Sizeof([pageBins]slot{}); roundUp(recordBytes(b.groups()), metaAlign) >= n {
 			t.Errorf("a slab's record of class %d is not shorter than a page of slots, %d bytes: a page may be a record that was used", class, n)
 		}
+	}
+	if n := reflect.TypeFor[Typed[int]]().NumField(); n > 4 {
+		t.Errorf("a Typed has %d fields: the compiler keeps a struct of more than 4 on the stack, and each call writes it there", n)
 	}
 	if n := unsafe.Sizeof(Ref[int]{}); n != 8 {
 		t.Errorf("a Ref is %d bytes, want 8", n)

@@ -57,9 +57,9 @@ func (l *Local) own(op string) *Local {
 	return l
 }
 
-// live says whether the slots are those of l, as far as l is no copy: the next Local may have them
-// after Close.
-func (l *Local) live() bool { return l.self == l && l.slots.owner == unsafex.Addr(l) }
+// live says whether the slots are those of l. They are not if l is a copy, zero or closed: the next
+// Local may have them after Close.
+func (l *Local) live() bool { return l.slots != nil && l.slots.owner == unsafex.Addr(l) }
 
 // check panics if op must not use l.
 func (l *Local) check(op string) {

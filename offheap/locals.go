@@ -12,10 +12,9 @@ import (
 // This file is the life of a Local:
 //
 //  1. newLocal takes a holder number and its slots, and attaches a cleanup to the Local.
-//  2. The Local and nothing else allocates through the slots: its methods check whether the Local
-//     is the one that newLocal made (self), and whether the slots are still its own (owner), before
-//     they touch the slots. So a copy never does, and neither does the Local itself after Close if
-//     an older copy was written over it.
+//  2. The Local and nothing else allocates through the slots: its methods check whether the slots
+//     name it as their owner before they touch the slots. So a copy never does, and neither does the
+//     Local itself after Close if an older copy was written over it. Other paths compare self, too.
 //  3. Close, or the cleanup of a Local that the program dropped, checks everything in and retires
 //     the number. Then the next Local may have it: no Local that can be used has it any more.
 //

@@ -28,13 +28,19 @@ type Typed[T any] struct {
 	_       [0]*T // A Typed of another type does not convert to this one, with its uninit.
 	local   *Local
 	purpose *purposeState
-	bin     uint32 // Of the type; used with a Local. See shift.
-	uninit  bool   // Never if the type needs memory that is zero.
+	bin     uint32 // Of the type; used with a Local. See shift and uninit.
 }
 
 // shift is the log2 of what Aligned asks for, 0 for the type's own alignment. It stands in the upper
-// half of bin, and nullBin in the lower: one more field would cost New two instructions.
+// half of bin, and nullBin in the lower.
 func (t Typed[T]) shift() uint8 { return uint8(t.bin >> 16) }
+
+// uninit says whether t leaves memory as it is. It never does if the type needs memory that is zero.
+// It is a bit of bin: the compiler keeps a struct of at most four fields in registers, and one of five
+// on the stack, where New would write and read it each time.
+func (t Typed[T]) uninit() bool { return t.bin&uninitBit != 0 }
+
+const uninitBit = 1 << 31
 
 // For is the Typed that allocates in the account of p.
 func For[T any](p *Purpose) Typed[T] {
@@ -52,7 +58,9 @@ func In[T any](l *Local) Typed[T] { return Typed[T]{local: l, bin: describe[T]()
 // hold data of an earlier block. A T that holds a bool or is self-contained is zeroed all the same,
 // because a bool must be 0 or 1.
 func (t Typed[T]) Uninit() Typed[T] {
-	t.uninit = !describe[T]().typed
+	if !describe[T]().typed {
+		t.bin |= uninitBit
+	}
 	return t
 }
 
@@ -69,7 +77,7 @@ func (t Typed[T]) Aligned(align int) Typed[T] {
 		panic(fmt.Errorf("offheap: Aligned of %s: the type holds a bool or is self-contained, and keeps its own alignment, %d: use a uint8 for the bool", d.typ, d.align))
 	}
 	if uintptr(align) > d.align {
-		t.bin = nullBin | uint32(bits.TrailingZeros(uint(align)))<<16
+		t.bin = t.bin&uninitBit | nullBin | uint32(bits.TrailingZeros(uint(align)))<<16
 	}
 	return t
 }
@@ -85,24 +93,35 @@ func (t Typed[T]) own(op string) *Local {
 
 // New is [New].
 func (t Typed[T]) New() *T {
-	var addr uintptr
 	if l := t.local; l != nil && l.live() {
-		addr = l.slots.bins[t.bin&(fastBins-1)].pop()
-		runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
+		s := &l.slots.bins[t.bin&(fastBins-1)]
+		if v := s.state; hasBlock(v) {
+			p := unsafex.At[T](s.take(v))
+			runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
+			if unsafex.Size[T]() <= sizeclass.Max && !t.uninit() {
+				var zero T
+				*p = zero
+			}
+			return p
+		}
 	}
-	if addr == 0 {
-		addr = newFrom(describe[T](), t.local, t.purpose, t.uninit, t.shift())
-	}
-	p := unsafex.At[T](addr)
-	if unsafex.Size[T]() <= sizeclass.Max && !t.uninit {
+	return t.newSlow()
+}
+
+// newSlow is New if the Local's slot has no block, and without a Local. It is apart from New, so that
+// New on its fast path returns at once and tests no address.
+//
+//go:noinline
+func (t Typed[T]) newSlow() *T {
+	p := unsafex.At[T](newFrom(describe[T](), t.local, t.purpose, t.uninit(), t.shift()))
+	if unsafex.Size[T]() <= sizeclass.Max && !t.uninit() {
 		var zero T
 		*p = zero
 	}
 	return p
 }
 
-// newFrom is Typed.New if the Local's slots have no block, and without a Local. Its caller zeroes
-// small values.
+// newFrom allocates for newSlow, which zeroes small values.
 //
 //go:noinline
 func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool, shift uint8) uintptr {
@@ -115,7 +134,7 @@ func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool, shift uint8) u
 				return addr
 			}
 		}
-		addr, err := std.allocSlow(std.binByID(d.bin), d.request(nil, 1, l, true), d.key)
+		addr, err := std.allocSlow(std.binByID(d.bin), request{kind: d.kind, desc: d, n: d.size, align: d.align, zero: true, local: l}, d.key)
 		must(err)
 		return addr
 	}
@@ -126,7 +145,7 @@ func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool, shift uint8) u
 
 // TryNew is [TryNew].
 func (t Typed[T]) TryNew() (*T, error) {
-	addr, err := describe[T]().alloc("New", t.own("New"), t.purpose, !t.uninit, t.shift())
+	addr, err := describe[T]().alloc("New", t.own("New"), t.purpose, !t.uninit(), t.shift())
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +207,7 @@ func (t Typed[T]) TryMakeSlice(length, capacity int) ([]T, error) {
 	if uintptr(capacity) > largestAlloc/d.size {
 		return nil, tooMany(uintptr(capacity), d)
 	}
-	addr, err := std.allocate(t.request(d, uintptr(capacity), l, !t.uninit))
+	addr, err := std.allocate(t.request(d, uintptr(capacity), l, !t.uninit()))
 	if err != nil {
 		return nil, err
 	}

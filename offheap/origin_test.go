@@ -30,7 +30,7 @@ func TestTypedOrigins(t *testing.T) {
 	for name, from := range origins[point](l, p) {
 		v := alloctest.Typed[point]{Delete: from.Delete, FreeSlice: FreeSlice[point], InUse: func() int64 { return ReadStats().InUse }, Misuse: true,
 			Append: from.Append, Value: func(i int) point { return point{int64(i), -int64(i)} }}
-		if from.uninit {
+		if from.uninit() {
 			v.NewUninit, v.MakeSliceUninit = from.New, from.MakeSlice
 		} else {
 			v.New, v.MakeSlice = from.New, from.MakeSlice
@@ -50,7 +50,7 @@ func TestTypedTry(t *testing.T) {
 	p := NewPurpose("TestTypedTry")
 	for name, from := range origins[megabyte](l, p) {
 		v, err := from.TryNew()
-		if err != nil || !from.uninit && *v != (megabyte{}) {
+		if err != nil || !from.uninit() && *v != (megabyte{}) {
 			t.Fatalf("%s: TryNew: %v", name, err)
 		}
 		s, err := from.TryMakeSlice(0, 1)

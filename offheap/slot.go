@@ -45,10 +45,17 @@ type slot struct {
 
 // pop takes a block of the group, or returns 0 if there is none or the slow way must be asked.
 func (s *slot) pop() uintptr {
-	v := s.state
-	if uint32(v) == 0 || hooks != 0 && int64(v) < 0 {
-		return 0
+	if v := s.state; hasBlock(v) {
+		return s.take(v)
 	}
+	return 0
+}
+
+// hasBlock says whether pop finds a block in a slot with the state v.
+func hasBlock(v uint64) bool { return uint32(v) != 0 && (hooks == 0 || int64(v) >= 0) }
+
+// take is pop for a slot with the state v, in which hasBlock finds a block.
+func (s *slot) take(v uint64) uintptr {
 	s.state = v&(v-1) - hooks<<leftShift
 	return s.base + uintptr(bits.TrailingZeros32(uint32(v)))*uintptr(s.size)
 }

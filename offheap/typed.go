@@ -15,10 +15,20 @@ import (
 func New[T any]() *T {
 	pin := percpu.Acquire()
 	c := std.pslots(pin.ID())
-	var addr uintptr
 	if _, ok := c.newest.typ.(*T); ok {
-		addr = unsafex.At[slot](c.newest.slot).pop()
-	} else if d, ok := known[T](); ok {
+		s := unsafex.At[slot](c.newest.slot)
+		if v := s.state; hasBlock(v) {
+			p := unsafex.At[T](s.take(v))
+			pin.Release()
+			if unsafex.Size[T]() <= sizeclass.Max { // A large zero would be made on the Go heap.
+				var zero T
+				*p = zero
+			}
+			return p
+		}
+	}
+	var addr uintptr
+	if d, ok := known[T](); ok {
 		addr = c.bins[d.bin&(fastBins-1)].pop()
 	}
 	pin.Release()
@@ -38,7 +48,7 @@ func New[T any]() *T {
 //go:noinline
 func newAddr(d *typeDesc) uintptr {
 	if d.bin != nullBin {
-		addr, err := std.allocSlow(std.binByID(d.bin), d.request(nil, 1, nil, true), d.key)
+		addr, err := std.allocSlow(std.binByID(d.bin), request{kind: d.kind, desc: d, n: d.size, align: d.align, zero: true}, d.key)
 		must(err)
 		return addr
 	}
@@ -80,7 +90,7 @@ func Delete[T any](p *T) {
 
 //go:noinline
 func deleteSlow(d *typeDesc, addr uintptr) {
-	if d.size == 0 || d.typed && free(d.bin, addr) {
+	if d.size == 0 || d.typed && freeColder(d.bin, addr) {
 		return
 	}
 	std.freeAs(addr, nil, "Delete", d, true)

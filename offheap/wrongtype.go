@@ -25,7 +25,7 @@ func differs(a, b reflect.Type) bool {
 
 // checkBin panics if a free of values of d, nil for bytes, is of a block of another type's bin.
 func (d *typeDesc) checkBin(op string, addr uintptr, b *bin) {
-	if d == nil || b.kind.typ == d.kind.typ {
+	if d == nil || b.kind == d.kind || b.kind.typ == d.kind.typ {
 		return
 	}
 	has := b.kind.typ
