@@ -20,22 +20,28 @@ import (
 // this error and String panics with it, until Reset. [Builder.Grow] or [Builder.TryGrow] reserves memory
 // first.
 //
-// A Builder must not be copied after its first use; a copy panics at every use. An older copy that
-// is written over its original goes unnoticed: the next write may change a finished string. A
-// Builder whose arena was freed panics, too. So does one that was written to before the last Reset
-// of the arena, or after the checkpoint of a later Rewind, until its own Reset. Len and Cap never
-// panic.
+// A Builder must not be copied; a copy panics at every use, and so does a Builder that NewBuilder did
+// not make. An older copy that is written over its original goes unnoticed: the next write may change
+// a finished string. A Builder whose arena was freed panics, too. So does one that was written to
+// before the last Reset of the arena, or after the checkpoint of a later Rewind, until its own Reset.
+// Len and Cap never panic.
+//
+// The Builder itself, some 90 bytes, is a Go value. It lies on the stack if the function that makes
+// it keeps neither the Builder nor a copy and does not pass it as an interface, as to [fmt.Fprintf].
 //
 // [strings.Builder]: https://pkg.go.dev/strings#Builder
 type Builder struct {
 	_     noCopy
-	self  *Builder // Its own address, which a copy does not have; set by the first use.
+	self  *Builder // Its own address, which a copy does not have.
 	a     *Arena
-	life  *record // Of the arena, set with self. Its round rises when the arena frees memory.
+	life  *record // Of the arena. Its round rises when the arena frees memory.
 	round uint64  // Of life, at the last use.
 	grown uint64  // The round in which buf got its memory.
 	buf   []byte
 	err   error // Of the first write that the arena refused.
+	// direct: a write that buf has room for needs nothing else. It is false if the arena is a shared
+	// one, and after an error.
+	direct bool
 }
 
 var _ interface {
@@ -46,7 +52,36 @@ var _ interface {
 } = (*Builder)(nil)
 
 // NewBuilder makes an empty Builder that writes to a.
-func NewBuilder(a *Arena) *Builder { return &Builder{a: a} }
+func NewBuilder(a *Arena) *Builder {
+	var b Builder // On the caller's stack if it keeps neither the Builder nor a copy.
+	b.self = &b
+	b.start(a)
+	return &b
+}
+
+// start makes b, which has nothing but its self, a Builder of a. It is no part of NewBuilder, which is
+// inlined.
+//
+//go:noinline
+func (b *Builder) start(a *Arena) {
+	u := b.unseen()
+	u.a, u.life = a, &heapRecord
+	switch {
+	case a == nil:
+		u.direct = true
+	case a.broken():
+		u.round = 1 // Not that of heapRecord, so that the first use finds the mistake.
+	default:
+		u.life, u.round = a.rec, a.rec.round.Load()
+		u.direct = a.kind > kindShared
+	}
+}
+
+// unseen is b without escape analysis knowing, as [Map.unseen] is for a Map: the methods of a Builder
+// keep nothing that is on the stack.
+func (b *Builder) unseen() *Builder {
+	return unsafex.As[Builder](unsafex.Unescaped(unsafex.PtrOf(b)))
+}
 
 // check panics if the Builder is a copy, or holds bytes that the arena has freed.
 func (b *Builder) check(op string) {
@@ -57,15 +92,14 @@ func (b *Builder) check(op string) {
 
 //go:noinline
 func (b *Builder) checkSlow(op string) {
-	if b.self != nil && b.self != b {
+	if b.self == nil {
+		panic(misuse(op, useOfZero, "on a Builder that no function of the package made; use NewBuilder"))
+	}
+	if b.self != b {
 		panic(misuse(op, useOfCopy, "on a copy of a Builder of %s; use *Builder, never copy the value", b.life.name()))
 	}
-	if b.a == nil {
-		b.self, b.life = b, &heapRecord
-		return
-	}
 	b.a.check(op)
-	b.self, b.life = b, b.a.rec
+	b.life = b.a.rec
 	how, now := b.life.since(b.grown)
 	if cap(b.buf) != 0 && how != "" {
 		b.lost(op, how)
@@ -95,14 +129,15 @@ func (b *Builder) lost(op, how string) {
 // String is the string written so far. It does not change when more is written. It panics if a write
 // was refused, because the string would lack a part.
 func (b *Builder) String() string {
-	b.check("Builder.String")
-	if b.err != nil {
-		panic(fmt.Errorf("arena: Builder.String after a write that returned an error; Reset begins a new string: %w", b.err))
+	u := b.unseen()
+	u.check("Builder.String")
+	if u.err != nil {
+		panic(fmt.Errorf("arena: Builder.String after a write that returned an error; Reset begins a new string: %w", u.err))
 	}
-	if len(b.buf) == 0 {
+	if len(u.buf) == 0 {
 		return ""
 	}
-	return unsafex.StringOf(unsafex.DataOf(b.buf), len(b.buf))
+	return unsafex.StringOf(unsafex.DataOf(u.buf), len(u.buf))
 }
 
 // Len is the number of bytes written.
@@ -113,8 +148,12 @@ func (b *Builder) Cap() int { return cap(b.buf) }
 
 // Reset begins a new string. Strings built before stay valid.
 func (b *Builder) Reset() {
-	b.buf, b.err = nil, nil
-	b.check("Builder.Reset")
+	u := b.unseen()
+	u.buf = nil
+	u.check("Builder.Reset")
+	if u.err != nil {
+		u.err, u.direct = nil, u.a == nil || u.a.kind > kindShared
+	}
 }
 
 // Grow makes room for n more bytes. It panics if n is negative, and as [New] does.
@@ -125,46 +164,51 @@ func (b *Builder) Grow(n int) { must(b.grow("Builder.Grow", n)) }
 func (b *Builder) TryGrow(n int) error { return b.grow("Builder.TryGrow", n) }
 
 func (b *Builder) grow(op string, n int) error {
+	u := b.unseen()
 	if n < 0 {
 		panic(fmt.Errorf("arena: %s: negative number of bytes %d", op, n))
 	}
-	b.check(op)
-	if cap(b.buf)-len(b.buf) >= n {
+	u.check(op)
+	if cap(u.buf)-len(u.buf) >= n {
 		return nil
 	}
-	if n > maxBytes-len(b.buf) {
-		return outOfMemory("%s: %d bytes and %d more", op, len(b.buf), n)
+	if n > maxBytes-len(u.buf) {
+		return outOfMemory("%s: %d bytes and %d more", op, len(u.buf), n)
 	}
-	if b.a == nil {
-		b.buf = slices.Grow(b.buf, n)
+	if u.a == nil {
+		u.buf = slices.Grow(u.buf, n)
 		return nil
 	}
-	buf, err := reserve(op, b.a, describe[byte](), b.buf, len(b.buf)+n)
+	buf, err := reserve(op, u.a, describe[byte](), u.buf, len(u.buf)+n)
 	if err != nil {
 		return err
 	}
-	b.use(op, buf)
+	u.use(op, buf)
 	return nil
 }
 
-// add appends p for op, or nothing if it returns an error.
-func (b *Builder) add(op string, p []byte) error {
-	if n := len(b.buf); len(p) <= cap(b.buf)-n && (b.a == nil || b.a.kind > kindShared) && b.err == nil {
-		b.buf = b.buf[:n+len(p)]
-		copy(b.buf[n:], p)
-		return nil
-	}
-	return b.addSlow(op, p)
-}
-
+// add appends p for op, or nothing if it returns an error. The caller has checked b.
+//
 //go:noinline
-func (b *Builder) addSlow(op string, p []byte) error {
-	if b.err != nil {
+func (b *Builder) add(op string, p []byte) error {
+	switch {
+	case b.err != nil:
 		return b.err
+	case len(p) <= cap(b.buf)-len(b.buf) && b.direct:
+		b.buf = append(b.buf, p...)
+		return nil
+	case b.a == nil:
+		b.buf = append(b.buf, p...)
+		return nil
+	case b.direct:
+		if buf := b.a.bytes.lengthen(b.buf, len(p)); buf != nil {
+			b.buf, b.grown = append(buf, p...), b.round
+			return nil
+		}
 	}
 	buf, err := appendTo(op, b.a, b.buf, p)
 	if err != nil {
-		b.err = err
+		b.err, b.direct = err, false
 		return err
 	}
 	b.use(op, buf)
@@ -173,8 +217,14 @@ func (b *Builder) addSlow(op string, p []byte) error {
 
 // Write appends p.
 func (b *Builder) Write(p []byte) (int, error) {
-	b.check("Builder.Write")
-	if err := b.add("Builder.Write", p); err != nil {
+	u := b.unseen()
+	u.check("Builder.Write")
+	if n := len(u.buf); len(p) <= cap(u.buf)-n && u.direct {
+		u.buf = u.buf[:n+len(p)]
+		copy(u.buf[n:], p)
+		return len(p), nil
+	}
+	if err := u.add("Builder.Write", p); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -182,8 +232,14 @@ func (b *Builder) Write(p []byte) (int, error) {
 
 // WriteString appends s.
 func (b *Builder) WriteString(s string) (int, error) {
-	b.check("Builder.WriteString")
-	if err := b.add("Builder.WriteString", unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))); err != nil {
+	u := b.unseen()
+	u.check("Builder.WriteString")
+	if n := len(u.buf); len(s) <= cap(u.buf)-n && u.direct {
+		u.buf = u.buf[:n+len(s)]
+		copy(u.buf[n:], s)
+		return len(s), nil
+	}
+	if err := u.add("Builder.WriteString", unsafex.SliceOf[byte](unsafex.StringData(s), len(s), len(s))); err != nil {
 		return 0, err
 	}
 	return len(s), nil
@@ -191,13 +247,15 @@ func (b *Builder) WriteString(s string) (int, error) {
 
 // WriteByte appends c.
 func (b *Builder) WriteByte(c byte) error {
-	b.check("Builder.WriteByte")
-	if n := len(b.buf); n < cap(b.buf) && (b.a == nil || b.a.kind > kindShared) && b.err == nil {
-		b.buf = b.buf[:n+1]
-		b.buf[n] = c
+	u := b.unseen()
+	u.check("Builder.WriteByte")
+	if n := len(u.buf); n < cap(u.buf) && u.direct {
+		u.buf = u.buf[:n+1]
+		u.buf[n] = c
 		return nil
 	}
-	return b.addSlow("Builder.WriteByte", []byte{c})
+	p := [1]byte{c}
+	return u.add("Builder.WriteByte", p[:])
 }
 
 // WriteRune appends the UTF-8 form of r and returns its length.

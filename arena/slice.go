@@ -158,3 +158,26 @@ func (b *bump) extend(addr, old, need, want, size uintptr, zero bool) uintptr {
 	b.checkCut(c, u, start+want)
 	return want
 }
+
+// lengthen is s with room for n more bytes, in place or copied, if the current chunk has that without the
+// slow way, or nil. No slice but s may lead to the bytes behind the length of s, which hold anything.
+func (b *bump) lengthen(s []byte, n int) []byte {
+	c, at, old := b.cursor, unsafex.DataOf(s), uintptr(cap(s))
+	if c == nil || uint(n) > smallSlice || old > smallSlice {
+		return nil
+	}
+	want := max(uintptr(len(s)+n), 2*old, 16)
+	if end := unsafex.PtrAddr(at) + old - unsafex.PtrAddr(c.base); old != 0 && end == c.used && old <= end {
+		if c.take(want-old) == nil {
+			return nil
+		}
+		return unsafex.SliceOf[byte](at, len(s), int(want))
+	}
+	p := c.take(want)
+	if p == nil {
+		return nil
+	}
+	g := unsafex.SliceOf[byte](p, len(s), int(want))
+	copy(g, s)
+	return g
+}
