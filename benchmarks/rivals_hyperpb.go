@@ -11,7 +11,7 @@ import (
 )
 
 // hyperpb decodes into messages of its own, which are read by reflection and not by fields. It reuses
-// its memory, message by message. With a profile of the input and without a copy of it, hyperpb is faster still.
+// its memory, message by message. Its options for a profile of the input and for parts of the input are not used.
 
 const hyperpbName = "hyperpb"
 
@@ -20,25 +20,11 @@ func init() {
 		set.Add(t.Name,
 			t.Contestant(hyperpbName, "its memory is reused; messages are read by reflection", func(*bench.Run) messages.Decoder {
 				return hyperpbDecoder(hyperpb.CompileMessageDescriptor(t.New().ProtoReflect().Descriptor()))
-			}, nil),
-			t.Contestant(hyperpbName+", PGO and alias", "compiled again for the input by a profile; strings are parts of the input", func(r *bench.Run) messages.Decoder {
-				kind := hyperpb.CompileMessageDescriptor(t.New().ProtoReflect().Descriptor())
-				b, err := t.Data(r)
-				if err != nil {
-					r.Fail(err)
-				}
-				p := kind.NewProfile()
-				for range 10 {
-					if err := hyperpb.NewMessage(kind).Unmarshal(b, hyperpb.WithRecordProfile(p, 1)); err != nil {
-						r.Fail(err)
-					}
-				}
-				return hyperpbDecoder(kind.Recompile(p), hyperpb.WithAllowAlias(true))
 			}, nil))
 	}
 }
 
-func hyperpbDecoder(kind *hyperpb.MessageType, o ...hyperpb.UnmarshalOption) messages.Decoder {
+func hyperpbDecoder(kind *hyperpb.MessageType) messages.Decoder {
 	var shared [messages.Alive]hyperpb.Shared
 	var used [messages.Alive]bool
 	return func(slot int, b []byte) (any, error) {
@@ -47,6 +33,6 @@ func hyperpbDecoder(kind *hyperpb.MessageType, o ...hyperpb.UnmarshalOption) mes
 		}
 		used[slot] = true
 		m := shared[slot].NewMessage(kind)
-		return m, m.Unmarshal(b, o...)
+		return m, m.Unmarshal(b)
 	}
 }
