@@ -28,7 +28,7 @@ type Typed[T any] struct {
 	_       [0]*T // A Typed of another type does not convert to this one, with its uninit.
 	local   *Local
 	purpose *purposeState
-	bin     uint32 // Of the type; used with a Local. See shift and uninit.
+	bin     uint32 // Of the type; used with a Local and a Purpose. See shift and uninit.
 }
 
 // shift is the log2 of what Aligned asks for, 0 for the type's own alignment. It stands in the upper
@@ -42,12 +42,14 @@ func (t Typed[T]) uninit() bool { return t.bin&uninitBit != 0 }
 
 const uninitBit = 1 << 31
 
-// For is the Typed that allocates in the account of p.
+// For is the Typed that allocates in the account of p. Make it once, outside of a loop: For looks up T,
+// and New need not.
 func For[T any](p *Purpose) Typed[T] {
 	if p == nil {
 		return Typed[T]{}
 	}
-	return Typed[T]{purpose: p.state("For")}
+	s := p.state("For")
+	return Typed[T]{purpose: s, bin: s.binOf(describe[T]())}
 }
 
 // In is the Typed that allocates from l. Make it once, outside of a loop: In looks up T, and the
@@ -113,7 +115,14 @@ func (t Typed[T]) New() *T {
 //
 //go:noinline
 func (t Typed[T]) newSlow() *T {
-	p := unsafex.At[T](newFrom(describe[T](), t.local, t.purpose, t.uninit(), t.shift()))
+	var addr uintptr
+	if t.purpose != nil {
+		addr = alloc(t.bin)
+	}
+	if addr == 0 {
+		addr = newFrom(describe[T](), t.local, t.purpose, t.uninit(), t.shift())
+	}
+	p := unsafex.At[T](addr)
 	if unsafex.Size[T]() <= sizeclass.Max && !t.uninit() {
 		var zero T
 		*p = zero

@@ -165,6 +165,17 @@ func (s *purposeState) kindFor(d *typeDesc) *kind {
 	return k
 }
 
+// binOf is the bin of values of a type under the purpose, nullBin if the fast path must not serve it.
+func (s *purposeState) binOf(d *typeDesc) uint32 {
+	if d.size == 0 || d.size > sizeclass.Max || d.path != "" || s.plain.verify || s.plain.secret {
+		return nullBin
+	}
+	if b := std.bin(s.kindFor(d), sizeclass.Of(d.size)); b.id < nullBin {
+		return b.id
+	}
+	return nullBin
+}
+
 // find is the kind of the type among t and the older ones, or nil.
 func (t *typedKind) find(d *typeDesc) *kind {
 	for ; t != nil; t = t.older {

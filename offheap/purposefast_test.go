@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/typeinfo"
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // countedServer counts the allocations that the fast paths leave to the server.
@@ -41,11 +42,15 @@ func TestPurposeTakesFastPath(t *testing.T) {
 	}
 	const pairs, few = 10_000, 1000
 	p, w, c := NewPurpose("fast"), NewPurposeWith("fast wipe", PurposeOptions{Wipe: true}), NewPurposeWith("fast check", PurposeOptions{CheckFreed: true})
+	value, typed, checked := For[[8]uint64](p), For[flags](p), For[[8]uint64](c)
 	for _, way := range []struct {
 		name string
 		pair func()
 		slow bool
 	}{
+		{"New of one Typed", func() { Delete(value.New()) }, false},
+		{"New of one Typed with bools", func() { Delete(typed.New()) }, false},
+		{"New of one Typed with CheckFreed", func() { Delete(checked.New()) }, true},
 		{"Alloc", func() { Free(p.Alloc(64)) }, false},
 		{"AllocUninit", func() { Free(p.AllocUninit(4096)) }, false},
 		{"TryAlloc", func() { b, _ := p.TryAlloc(100); Free(b) }, false},
@@ -64,6 +69,29 @@ func TestPurposeTakesFastPath(t *testing.T) {
 		if way.slow != (n == pairs) || !way.slow && n > few {
 			t.Errorf("%s: the server served %d of %d allocations", way.name, n, pairs)
 		}
+	}
+}
+
+// TestForKeepsToItsPurpose: the values of one Typed lie in the slabs of its Purpose, and of its type if
+// it has bools. Aligned values are aligned.
+func TestForKeepsToItsPurpose(t *testing.T) {
+	needSlabs(t)
+	p := NewPurpose("one Typed")
+	check := func(name string, addr, align uintptr, bools bool) {
+		k := std.binByID(std.spanOf(addr).bin).kind.self()
+		if k.purpose != p.state("test") || k.typed() != bools || addr%align != 0 {
+			t.Fatalf("%s: the value at %#x is of the account %q, and %v is said of its bools", name, addr, k.account(), k.typed())
+		}
+	}
+	value, typed, aligned := For[[8]uint64](p), For[flags](p), For[[8]uint64](p).Aligned(512)
+	for range 100 {
+		a, b, c := value.New(), typed.New(), aligned.New()
+		check("value", unsafex.Addr(a), 8, false)
+		check("typed", unsafex.Addr(b), 1, true)
+		check("aligned", unsafex.Addr(c), 512, false)
+		defer Delete(a)
+		defer Delete(b)
+		defer Delete(c)
 	}
 }
 
@@ -140,6 +168,12 @@ func BenchmarkPurposeNew(b *testing.B) {
 			Delete(For[[8]uint64](p).New())
 		}
 	})
+	b.Run("value/purpose, one Typed", func(b *testing.B) {
+		from := For[[8]uint64](p)
+		for b.Loop() {
+			Delete(from.New())
+		}
+	})
 	b.Run("typed/none", func(b *testing.B) {
 		for b.Loop() {
 			Delete(New[flags]())
@@ -148,6 +182,12 @@ func BenchmarkPurposeNew(b *testing.B) {
 	b.Run("typed/purpose", func(b *testing.B) {
 		for b.Loop() {
 			Delete(For[flags](p).New())
+		}
+	})
+	b.Run("typed/purpose, one Typed", func(b *testing.B) {
+		from := For[flags](p)
+		for b.Loop() {
+			Delete(from.New())
 		}
 	})
 	b.Run("bytes/none", func(b *testing.B) {
