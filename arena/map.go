@@ -102,7 +102,7 @@ func (m *Map[K, V]) start(op string, a *Arena, hint int) error {
 		m.life = a.rec
 	}
 	m.a, m.keys = a, keysOf[mapSlot[K, V]]()
-	if m.kind = m.keys.kind; m.kind != hashWord { // Words in a row are not hashed.
+	if m.kind = m.keys.kind; m.kind == hashAny { // Others are not hashed in a row.
 		m.hasher.init()
 	}
 	m.begin()
@@ -214,18 +214,26 @@ func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	if u.self != m || u.life.round.Load() != u.round.Load() {
 		u.checkSlow("Map.Get")
 	}
+	t := &u.t
+	if t.isRow() && u.kind != hashAny {
+		if at, found := t.inRow(key); found {
+			return t.slots.one[at].value, true
+		}
+		return value, false
+	}
 	var h uint64
 	if u.kind != hashWord {
-		h = u.hash(key)
-	} else if w := unsafex.Word(&key); !u.t.isRow() {
+		h = u.fullHash(key)
+	} else {
+		w := unsafex.Word(&key)
 		h = u.word(w)
 		if u.far {
-			if s := u.t.favorite(h); s.key == key && w != 0 {
+			if s := t.favorite(h); s.key == key && w != 0 {
 				return s.value, true
 			}
 		}
 	}
-	t := &u.t // Written out, because a call takes as long as a look-up in a small table.
+	// Written out, because a call takes as long as a look-up in a small table.
 	at := t.home(h)
 	for range t.ctrl {
 		w := t.ctrl[at]
@@ -242,13 +250,18 @@ func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	return value, false
 }
 
-// hash is the hash by which the present table finds a key.
+// hash is the hash by which the present table finds a key: 0 if it compares all keys.
 func (m *Map[K, V]) hash(key K) uint64 {
+	if m.t.isRow() && m.kind != hashAny {
+		return 0
+	}
+	return m.fullHash(key)
+}
+
+// fullHash is the hash of a key, which tables of several groups need.
+func (m *Map[K, V]) fullHash(key K) uint64 {
 	switch m.kind {
 	case hashWord:
-		if m.t.isRow() {
-			return 0
-		}
 		return m.word(unsafex.Word(&key))
 	case hashString:
 		s := *unsafex.As[string](unsafex.PtrOf(&key))
@@ -257,6 +270,15 @@ func (m *Map[K, V]) hash(key K) uint64 {
 		return m.bytes(unsafex.SliceOf[byte](unsafex.PtrOf(&key), int(unsafex.Size[K]()), int(unsafex.Size[K]())))
 	}
 	return comparableHash(&m.hasher, key)
+}
+
+// seek is the slot of a key or, if there is none, the first slot for it that is not full: -1 without
+// one.
+func (m *Map[K, V]) seek(key K, hash uint64) (slot int, found bool) {
+	if m.t.isRow() && m.kind != hashAny {
+		return m.t.inRow(key)
+	}
+	return m.t.seek(key, hash)
 }
 
 // Set makes value the value of key. If the Map must grow and there is no memory, Set panics with a
@@ -270,7 +292,7 @@ func (m *Map[K, V]) set(op string, key K, value V) error {
 	u := m.unseen()
 	u.check(op)
 	h := u.hash(key)
-	at, found := u.t.seek(key, h)
+	at, found := u.seek(key, h)
 	if found {
 		u.replace(at, key, value)
 		return nil
@@ -293,7 +315,7 @@ func (m *Map[K, V]) insert(op string, at int, hash uint64, key K, value V) error
 		if err := m.grow(op); err != nil {
 			return err
 		}
-		if m.kind == hashWord { // Words in a row have no hash.
+		if m.kind != hashAny { // In a row it had none.
 			hash = m.hash(key)
 		}
 		at = m.t.vacancy(hash)
@@ -331,7 +353,7 @@ func (m *Map[K, V]) rewrite(to *K, key K) {
 func (m *Map[K, V]) Delete(key K) bool {
 	u := m.unseen()
 	u.check("Map.Delete")
-	at, found := u.t.seek(key, u.hash(key))
+	at, found := u.seek(key, u.hash(key))
 	if !found {
 		return false
 	}
@@ -421,9 +443,10 @@ func (m *Map[K, V]) loop(op, next string, yield func(K, V) bool) {
 				if u.clears != clears {
 					continue
 				}
-			} else if s = u.t.find(key, u.hash(key)); s == nil {
+			} else if at, found := u.seek(key, u.hash(key)); !found {
 				continue
 			} else {
+				s = u.t.slots.at(at)
 				key, value = s.key, s.value
 			}
 		}

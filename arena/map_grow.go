@@ -63,7 +63,7 @@ func (m *Map[K, V]) grow(op string) error {
 	groups, slots := len(m.t.ctrl), m.t.slots.len()
 	switch {
 	case groups == 0:
-		groups, slots = 1, m.firstSlots()
+		return m.firstTable(op, m.firstSlots())
 	case groups == 1 && slots < 8:
 		slots = min(2*slots, 8)
 	case groups > 1 && m.n <= groups*5: // Of the 7 that are taken 2 were full: sweeping will do for a while.
@@ -85,6 +85,26 @@ func (m *Map[K, V]) grow(op string) error {
 	}
 	m.tookMemory(op)
 	m.adopt(op, t)
+	return nil
+}
+
+// firstTable makes a row the Map's first table.
+func (m *Map[K, V]) firstTable(op string, slots int) error {
+	use := m.use()
+	s, err := mapMemory[mapSlot[K, V]](op, m.a, slots, use.scanned || use.zero)
+	if err != nil {
+		return err
+	}
+	ctrl, err := mapMemory[uint64](op, m.a, 1, true)
+	if err != nil {
+		return err
+	}
+	m.tookMemory(op)
+	m.t.ctrl, m.t.slots.one, m.t.slots.bits = ctrl, s, uint8(bits.Len(uint(slots-1)))
+	m.t.shift = 63
+	m.t.serial++
+	m.room = slots
+	m.loops.newTable()
 	return nil
 }
 
@@ -147,10 +167,8 @@ func (m *Map[K, V]) movedHash(at int, s *mapSlot[K, V], to *mapTable[K, V]) uint
 	switch {
 	case to.isRow():
 		return uint64(m.t.tag(at))
-	case m.kind == hashWord:
-		return m.word(unsafex.Word(&s.key))
 	case m.t.hashes != nil:
 		return uint64(m.t.hashes[at])<<32 | uint64(m.t.tag(at))
 	}
-	return m.hash(s.key)
+	return m.fullHash(s.key)
 }

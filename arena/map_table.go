@@ -15,8 +15,8 @@ import "math/bits"
 // the first slots of a small table need not be eight. DESIGN has the
 // figures of a table without control bytes.
 //
-// A table of one group is a row. The keys of a row that are words have hash 0: all of them are
-// compared, which takes less time than a hash.
+// A table of one group is a row. Its keys have hash 0 unless they are hashed as Go says (hashAny): all
+// of them are compared, which takes less time than a hash.
 //
 // A stale table may hold any bits in ctrl and any slots. Therefore each search ends after as many
 // groups as there are, and each slot is reached by an index that Go checks.
@@ -82,22 +82,22 @@ func (t *mapTable[K, V]) pick(vacant, hash uint64) int {
 	return (first + lowest(bits.RotateLeft64(vacant, -8*first))) & 7
 }
 
-// find is the slot of a key, or nil.
-func (t *mapTable[K, V]) find(key K, hash uint64) *mapSlot[K, V] {
-	at := t.home(hash)
-	for range t.ctrl {
-		w := t.ctrl[at]
-		for e := matches(w, hash); e != 0; e &= e - 1 {
-			if s := t.slots.at(at*8 + lowest(e)); s.key == key {
-				return s
-			}
-		}
-		if empties(w) != 0 {
-			break
-		}
-		at = (at + 1) & (len(t.ctrl) - 1)
+// inRow is what seek is, for a row whose keys have no hash.
+func (t *mapTable[K, V]) inRow(key K) (slot int, found bool) {
+	if len(t.ctrl) == 0 {
+		return -1, false
 	}
-	return nil
+	w := t.ctrl[0]
+	for i := range t.slots.one {
+		if w&isFull != 0 && t.slots.one[i].key == key {
+			return i, true
+		}
+		w >>= 8
+	}
+	if i := lowest(^t.ctrl[0] & fullBits); i < len(t.slots.one) {
+		return i, false
+	}
+	return -1, false
 }
 
 // seek is the slot of a key or, if there is none, the first slot for it that is not full: -1 without

@@ -25,18 +25,18 @@ func (m *Map[K, V]) update(op string, key K, f func(old V, ok bool) V) error {
 	u := m.unseen()
 	u.check(op)
 	h, serial := u.hash(key), u.t.serial
-	at, found := u.t.seek(key, h)
+	at, found := u.seek(key, h)
 	var old V
 	if found {
 		s := u.t.slots.at(at)
 		old = s.value
 	}
 	value := f(old, found)
-	u.check(op)                                     // f may have used the Map and the arena.
-	if u.t.serial != serial && u.kind == hashWord { // Words have a hash only if they are not in a row.
+	u.check(op) // f may have used the Map and the arena.
+	if u.t.serial != serial {
 		h = u.hash(key)
 	}
-	if at, found = u.t.seek(key, h); found {
+	if at, found = u.seek(key, h); found {
 		u.replace(at, key, value)
 		return nil
 	}
@@ -61,7 +61,7 @@ func (m *Map[K, V]) getOrSet(op string, key K, value V) (actual V, ok bool, err 
 	u := m.unseen()
 	u.check(op)
 	h := u.hash(key)
-	at, found := u.t.seek(key, h)
+	at, found := u.seek(key, h)
 	if found {
 		s := u.t.slots.at(at)
 		return s.value, true, nil
