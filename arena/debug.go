@@ -10,7 +10,6 @@ import (
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/offheap"
 )
 
 // A debugState is what an arena keeps under a debug mode: which values it has made, and where.
@@ -44,7 +43,6 @@ type value struct {
 	name  string // For reports: the type, "[]" and the type, or "string".
 	alloc debugmode.Stack
 	in    memory
-	maker *offHeapMaker // Of typed blocks of offheap.
 }
 
 // memory is where a value lies.
@@ -175,27 +173,15 @@ func (a *Arena) cutApart(d *typeDesc, size uintptr) (unsafex.Ptr, error) {
 	return p, err
 }
 
-// allocBlock puts a value in a block of offheap. offheap knows the type of the block if the type
-// was ever a type parameter.
+// allocBlock puts a value in a block of offheap.
 func (a *Arena) allocBlock(v *value, n int) error {
-	v.maker = v.desc.offMem.Load()
-	if v.desc.flow == typedFlow {
-		v.maker = v.desc.maker() // There must be one.
-	}
 	_ = a.off.Name() // It panics before anything is counted.
 	charged := v.charged(a.kind)
 	err := a.rec.charge(charged)
 	if err != nil {
 		return err
 	}
-	if v.maker != nil {
-		v.at, err = v.maker.make(a.off, n)
-	} else {
-		var b []byte
-		b, err = a.off.TryAlloc(int(v.size))
-		v.at = unsafex.DataOf(b)
-	}
-	if err != nil {
+	if v.at, err = v.desc.makeOffHeap(a.off, n); err != nil {
 		a.rec.held.Add(-charged)
 		return fmt.Errorf("arena: %w", err)
 	}
@@ -244,10 +230,4 @@ func debugOwnerOf(addr uintptr) (id uint64, known bool) {
 }
 
 // freeBlock gives a block back to offheap.
-func (v *value) freeBlock() {
-	if v.maker != nil {
-		v.maker.free(v.at, int(v.size/v.desc.size))
-		return
-	}
-	offheap.Free(unsafex.SliceOf[byte](v.at, int(v.size), int(v.size)))
-}
+func (v *value) freeBlock() { v.desc.freeOffHeap(v.at, int(v.size/v.desc.size)) }

@@ -148,31 +148,17 @@ func (a *Arena) allocFixed(op string, d *typeDesc, n int, size uintptr, zero boo
 	return p, err
 }
 
-// An offHeapMaker makes and frees chunks of one type off the heap.
-type offHeapMaker struct {
-	make func(p *offheap.Purpose, n int) (unsafex.Ptr, error)
-	free func(p unsafex.Ptr, n int)
-}
-
-func makeOffHeap[T any](p *offheap.Purpose, n int) (unsafex.Ptr, error) {
-	s, err := offheap.For[T](p).TryMakeSlice(n, n)
+// makeOffHeap makes memory for n values of the type off the heap, which no other type gets if the type
+// holds bools or is self-contained.
+func (d *typeDesc) makeOffHeap(p *offheap.Purpose, n int) (unsafex.Ptr, error) {
+	addr, err := owner.MakeSlice(p, d.typ, n)
 	if err != nil {
 		return nil, err
 	}
-	return unsafex.DataOf(s), nil
+	return unsafex.Pointer(addr), nil
 }
 
-func freeOffHeap[T any](p unsafex.Ptr, n int) { offheap.FreeSlice(unsafex.SliceOf[T](p, n, n)) }
-
-// maker makes and frees memory of the type off the heap. It panics if the type was never a type
-// parameter.
-func (d *typeDesc) maker() *offHeapMaker {
-	m := d.offMem.Load()
-	if m == nil {
-		panic(fmt.Errorf("arena: NewOf of %s in an off-heap arena: the type holds a bool or is self-contained, and package arena has not seen it as a type parameter yet: call Of once with it", d.typ))
-	}
-	return m
-}
+func (d *typeDesc) freeOffHeap(p unsafex.Ptr, n int) { owner.FreeSlice(unsafex.PtrAddr(p), d.typ, n) }
 
 // full is the error of a fixed arena for what does not fit.
 func (a *Arena) full() error {
@@ -221,7 +207,7 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 			lead = 1
 		}
 		var block unsafex.Ptr
-		if block, err = b.desc.maker().make(a.off, int(n+lead)); err == nil {
+		if block, err = b.desc.makeOffHeap(a.off, int(n+lead)); err == nil {
 			c.leave(block, lead*b.desc.size)
 		}
 		c.size = n * b.desc.size
@@ -246,7 +232,7 @@ func (a *Arena) giveUpOffHeap(list *chunk) {
 			debugmode.Freeing(unsafex.PtrAddr(c.block()), "Free")
 		}
 		if c.desc != nil {
-			c.desc.offMem.Load().free(c.block(), int((c.size+uintptr(c.lead))/c.desc.size))
+			c.desc.freeOffHeap(c.block(), int((c.size+uintptr(c.lead))/c.desc.size))
 		} else {
 			n := int(c.size + uintptr(c.lead))
 			offheap.Free(unsafex.SliceOf[byte](c.block(), n, n))

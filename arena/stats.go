@@ -195,10 +195,7 @@ func (a *Arena) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
 	case a.kind == kindFixed:
 		return nil, a.full()
 	case a.kind == kindOffHeap:
-		_ = a.off.Name() // As in NewOffHeap, and before anything is counted, like the next.
-		if b.desc != nil {
-			b.desc.maker()
-		}
+		_ = a.off.Name() // As in NewOffHeap, and before anything is counted.
 	}
 	c, err := a.tryAcquire(b, class)
 	if c == nil && a.giveUpSpare() {

@@ -7,9 +7,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
-	"sync/atomic"
 
-	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -25,8 +23,7 @@ type typeDesc struct {
 	scan  bool         // On the Go heap the collector must scan values.
 	flow  flow         // Which chunks values of the type are cut from.
 
-	path   string // Off the heap it is refused: where it holds a Go pointer.
-	offMem atomic.Pointer[offHeapMaker]
+	path string // Off the heap it is refused: where it holds a Go pointer.
 }
 
 // A flow is a kind of data that shares chunks.
@@ -52,14 +49,10 @@ func init() { types.Init((*typeDesc).fill) }
 // describe is the description of T.
 func describe[T any]() *typeDesc {
 	key := typeinfo.Key[T]()
-	d, ok := types.Recent(key)
-	if !ok {
-		d = types.Find(key, reflect.TypeFor[T]())
+	if d, ok := types.Recent(key); ok {
+		return d
 	}
-	if d.path == "" && (d.flow == typedFlow || debugmode.On()) && d.offMem.Load() == nil {
-		d.offMem.Store(&offHeapMaker{make: makeOffHeap[T], free: freeOffHeap[T]})
-	}
-	return d
+	return types.Find(key, reflect.TypeFor[T]())
 }
 
 // describeType is describe for a type that is known at run time only.

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package owner records for package offheap which of its blocks belong to arenas, a package above
-// it.
+// Package owner leads between package offheap and arenas, a package above it: it says which of offheap's
+// blocks belong to arenas, and arenas make blocks through it.
 //
 // Only an arena may free its blocks. Package offheap asks before it frees a large block, and where
 // it explains a mistake.
 package owner
 
-import "sync/atomic"
+import (
+	"reflect"
+	"sync/atomic"
+)
+
+// Package offheap sets these functions when it is initialized. They are its Typed's TryMakeSlice and
+// FreeSlice for a type that is known at run time: arenas name no type parameter there, because the
+// compiler would compile all methods of offheap's Typed for each type of each arena.
+var (
+	// MakeSlice makes a block for n values of t in the account of purpose, an *offheap.Purpose.
+	MakeSlice func(purpose any, t reflect.Type, n int) (addr uintptr, err error)
+	// FreeSlice frees one.
+	FreeSlice func(addr uintptr, t reflect.Type, n int)
+)
 
 var of atomic.Pointer[func(addr uintptr) string]
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offheap
+
+import (
+	"reflect"
+
+	"github.com/freehold-go/freehold/internal/owner"
+	"github.com/freehold-go/freehold/internal/typeinfo"
+)
+
+func init() { owner.MakeSlice, owner.FreeSlice = makeSliceOf, freeSliceOf }
+
+// makeSliceOf is For[T](p).TryMakeSlice(n, n) for a T that is known at run time. The purpose is a
+// *Purpose, nil for none.
+func makeSliceOf(purpose any, t reflect.Type, n int) (uintptr, error) {
+	var s *purposeState
+	if p := purpose.(*Purpose); p != nil {
+		s = p.state("For")
+	}
+	return describeOf(t).makeSlice(s, n)
+}
+
+func (d *typeDesc) makeSlice(p *purposeState, n int) (uintptr, error) {
+	d.check("MakeSlice")
+	switch {
+	case d.size == 0 || n == 0:
+		return zeroSizeAddr(), nil
+	case uintptr(n) > largestAlloc/d.size:
+		return 0, tooMany(uintptr(n), d)
+	}
+	return std.allocate(d.request(p, uintptr(n), nil, true))
+}
+
+// freeSliceOf is FreeSlice of all n elements.
+func freeSliceOf(addr uintptr, t reflect.Type, n int) {
+	if d := describeOf(t); d.size != 0 && n != 0 {
+		std.freeAs(addr, nil, "FreeSlice", d, false)
+	}
+}
+
+func describeOf(t reflect.Type) *typeDesc { return types.Find(typeinfo.KeyOf(t), t) }
