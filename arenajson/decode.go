@@ -42,6 +42,16 @@ type scratch struct {
 	members []member
 	names   nameSets
 	slabs   *arena.UnsafeSlabs
+
+	last     lastKey
+	lastPlan *plan // Of last, or nil.
+}
+
+// A lastKey says which plan the last document needed. The next document mostly needs the same one, and to compare keys is
+// cheaper than to look the plan up.
+type lastKey struct {
+	typ       reflect.Type
+	named, v2 bool
 }
 
 // An entry is where a key and a value of a map are decoded before they are put into it. A decoder keeps its

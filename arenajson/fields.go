@@ -19,6 +19,7 @@ type field struct {
 	plan             *plan
 	offset           uintptr // In the struct; behind hops, in what the last of them points to.
 	indirect         bool    // It has hops or is quoted.
+	text             bool    // It is a string, and not indirect.
 
 	quoted bool     // Has the option string.
 	hops   []hop    // Embedded pointers on the way.
@@ -79,6 +80,7 @@ func (c *compiler) field(t reflect.Type, f found) field {
 		out.plan = c.plan(planKey{t, false})
 	}
 	out.indirect = out.quoted || out.hops != nil
+	out.text = out.plan.op == opString && !out.indirect
 	out.expected()
 	return out
 }

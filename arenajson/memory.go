@@ -36,6 +36,14 @@ func (d *decoder) grow(t *arena.UnsafeType, p pointer, length, capacity, want in
 	return p, n
 }
 
+// room is grow, and faster for a slice without room.
+func (d *decoder) room(t *arena.UnsafeType, p pointer, length, capacity, want int) (pointer, int) {
+	if capacity == 0 && d.a != nil {
+		return d.makeSlice(t, want), want
+	}
+	return d.grow(t, p, length, capacity, want)
+}
+
 // trim gives back what a slice does not need.
 func (d *decoder) trim(t *arena.UnsafeType, p pointer, length, capacity int) int {
 	if d.a == nil {

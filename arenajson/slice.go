@@ -25,7 +25,7 @@ func (d *decoder) slice(p *plan, to pointer, i int) int {
 	elem, ours, calls := p.elem, false, 0
 	for {
 		if s.len == s.cap {
-			data, n := d.grow(elem.mem, s.data, s.len, s.cap, more(s.cap, elem.size))
+			data, n := d.room(elem.mem, s.data, s.len, s.cap, more(s.cap, elem.size))
 			if data == nil {
 				d.publish(h, s)
 				return -1

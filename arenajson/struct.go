@@ -34,9 +34,15 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 		} else {
 			f := &fields[at]
 			expect = at + 1
-			if f.indirect {
+			switch {
+			case f.text && d.peek(value) == '"': // As value does it.
+				var s string
+				if s, i = d.text(value + 1); i >= 0 {
+					*unsafex.As[string](unsafex.Add(to, f.offset)) = s
+				}
+			case f.indirect:
 				i = d.field(f, to, value)
-			} else {
+			default:
 				i = d.value(f.plan, unsafex.Add(to, f.offset), value)
 			}
 		}
@@ -66,7 +72,11 @@ func (d *decoder) guess(fields []field, expect, i int) (at, value int) {
 		if f := &fields[at]; w&f.mask == f.begin {
 			n := len(f.name)
 			if n < 8 || i+n < len(data) && word(data, i+n-7) == f.end && (n < 16 || string(data[i:i+n]) == f.name) {
-				return at, d.colon(i + n + 1)
+				// This is colon's first case: a call for each member costs more.
+				if i += n + 1; uint(i)+1 < uint(len(data)) && data[i] == ':' && data[i+1] > ' ' {
+					return at, i + 1
+				}
+				return at, d.colon(i)
 			}
 		}
 	}

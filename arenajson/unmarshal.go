@@ -99,10 +99,15 @@ func newDecoder(a *arena.Arena, data []byte, o []Options) (*decoder, error) {
 
 // planFor is the plan of a type for the version that the options choose.
 func (d *decoder) planFor(t reflect.Type, named bool) *plan {
-	if d.opts.V2 {
-		return planV2(keyV2{typ: t})
+	if k := (lastKey{t, named, d.opts.V2}); k != d.last || d.lastPlan == nil {
+		d.lastPlan = nil
+		if d.last = k; k.v2 {
+			d.lastPlan = planV2(keyV2{typ: t})
+		} else {
+			d.lastPlan = planFor(keyOf(t, named))
+		}
 	}
-	return planFor(keyOf(t, named))
+	return d.lastPlan
 }
 
 // copyInput makes the input ready to be decoded: unless it may be aliased, a copy of it.
@@ -157,23 +162,40 @@ func (d *decoder) wellFormed() bool {
 	return d.checked
 }
 
-// end is the document's error, and whether it ended decoding. It leaves the decoder to the next document.
+// end is the document's error, and whether it ended decoding. It leaves the decoder to the next document. It clears the
+// fields one by one: to copy a decoder costs as much as to decode a few members.
 func (d *decoder) end() (err error, stopped bool) {
-	err, stopped = d.report(), d.stopped
-	keep := d.scratch
+	if err, stopped = d.err, d.stopped; stopped {
+		err = d.report()
+	}
 	if d.a == nil {
-		keep.slabs.End()
+		d.slabs.End()
 	}
-	if keep.made > mostEntries {
-		keep.entries, keep.made = nil, 0
+	d.data, d.err, d.stopped = nil, nil, false // The next document is mostly indented as this one was.
+	d.input, d.own, d.a, d.opts = nil, false, nil, Options{}
+	d.root, d.into, d.frames = nil, nil, nil
+	d.calls, d.failed, d.checked = 0, false, false
+	if d.used() {
+		d.scratch.tidy()
 	}
-	if len(keep.names.sets) > 0 {
-		keep.names = keep.names.emptied()
-	}
-	keep.stack, keep.values, keep.members = emptied(keep.stack), emptied(keep.values), emptied(keep.members)
-	*d = decoder{scratch: keep}
 	decoders.Put(d)
 	return err, stopped
+}
+
+// used reports whether a document may have left something in the scratch memory.
+func (s *scratch) used() bool {
+	return s.made|len(s.names.sets)|cap(s.stack)|cap(s.values)|cap(s.members) != 0
+}
+
+// tidy leaves nothing of a document in s, and not too much memory.
+func (s *scratch) tidy() {
+	if s.made > mostEntries {
+		s.entries, s.made = nil, 0
+	}
+	if len(s.names.sets) > 0 {
+		s.names = s.names.emptied()
+	}
+	s.stack, s.values, s.members = emptied(s.stack), emptied(s.values), emptied(s.members)
 }
 
 const (

@@ -24,7 +24,7 @@ func (d *decoder) sliceV2(p *plan, to pointer, i int) int {
 	elem, old, calls := p.elem, h.cap, 0
 	for {
 		if s.len == s.cap {
-			data, n := d.grow(elem.mem, s.data, s.len, s.cap, more(s.cap, elem.size))
+			data, n := d.room(elem.mem, s.data, s.len, s.cap, more(s.cap, elem.size))
 			if data == nil {
 				*h = s
 				return -1

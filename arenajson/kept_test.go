@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold/arena"
+)
+
+// spelled is decoded by its method where that counts.
+type spelled struct{ A string }
+
+func (s *spelled) UnmarshalJSON(b []byte) error {
+	s.A = "method"
+	return nil
+}
+
+// spelledPointer is a pointer type with a name: methods of what it points to do not count.
+type spelledPointer *spelled
+
+// TestKeptPlan decodes documents of several types and versions in turn, in one goroutine. A decoder keeps the plan of the last
+// document, which must not decode another type.
+func TestKeptPlan(t *testing.T) {
+	type lower struct{ A, a string }
+	type number struct{ A float64 }
+	a := arena.NewArena()
+	defer a.Free()
+	const doc, folded = `{"A":"field"}`, `{"a":"folded"}`
+	for round := range 3 {
+		var s spelled
+		if err := UnmarshalInto(a, []byte(doc), &s); err != nil || s.A != "method" {
+			t.Fatalf("round %d, pointer without a name: %v, %v", round, s, err)
+		}
+		if err := UnmarshalInto(a, []byte(doc), spelledPointer(&s)); err != nil || s.A != "field" {
+			t.Fatalf("round %d, pointer with a name: %v, %v", round, s, err)
+		}
+		if v, err := Unmarshal[spelled](a, []byte(doc)); err != nil || v.A != "method" {
+			t.Fatalf("round %d, Unmarshal: %v, %v", round, v, err)
+		}
+		for _, v2 := range []bool{false, true, true, false} {
+			v, err := Unmarshal[lower](a, []byte(folded), Options{V2: v2})
+			if want := map[bool]string{false: "folded", true: ""}[v2]; err != nil || v.A != want {
+				t.Fatalf("round %d, version 2 %t: %v, %v, want %q", round, v2, v, err, want)
+			}
+		}
+		if v, err := Unmarshal[number](a, []byte(`{"A":1.5}`)); err != nil || v.A != 1.5 {
+			t.Fatalf("round %d, a number: %v, %v", round, v, err)
+		}
+		for range 2 {
+			if _, err := Unmarshal[chan int](a, []byte(doc)); err == nil {
+				t.Fatalf("round %d, a channel: no error", round)
+			}
+		}
+	}
+}
+
+// TestDecoderIsCleared looks at decoders that are left to the next document. All of a decoder is clear but what the next document
+// sets in any case, its scratch memory, and the indentation, which is only a guess.
+func TestDecoderIsCleared(t *testing.T) {
+	type list struct {
+		L []int
+		M map[string]any
+		T spelled
+	}
+	a := arena.NewArena()
+	defer a.Free()
+	kept := []string{"depth", "indents", "start"}
+	for _, doc := range []string{`{"L":[1],"M":{"a":[{}]},"T":1}`, `{"L":[1,"a"],"M":{"b":`, `{"M":{"c":1e999}}`, `[[[`, ``} {
+		for _, a := range []*arena.Arena{a, nil} {
+			d, err := newDecoder(a, []byte(doc), []Options{{AliasInput: true, UseNumber: len(doc)&1 == 0, MaxDepth: 2}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := d.planFor(reflect.TypeFor[list](), true)
+			d.document(p, reflect.TypeFor[*list](), d.new(p.mem))
+			d.frames = append(d.frames, frame{})
+			_, _ = d.end()
+			v := reflect.ValueOf(*d)
+			for _, f := range reflect.VisibleFields(v.Type()) {
+				if f.Anonymous || len(f.Index) > 1 && f.Index[0] == v.NumField()-1 || strings.Contains(strings.Join(kept, " "), f.Name) {
+					continue
+				}
+				if !v.FieldByIndex(f.Index).IsZero() {
+					t.Errorf("%s: the decoder's field %s is not clear", doc, f.Name)
+				}
+			}
+			for _, s := range [][]any{d.stack, {len(d.values), len(d.members)}} {
+				for _, x := range s {
+					if x != nil && x != 0 {
+						t.Errorf("%s: the decoder's stacks are not empty: %v", doc, x)
+					}
+				}
+			}
+		}
+	}
+}
