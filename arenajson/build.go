@@ -85,6 +85,7 @@ type ObjectBuilder struct {
 // NewObject begins an object in a, or on the Go heap if a is nil. It has the members of from, if that is an object; from does
 // not change. The zero Value is none.
 func NewObject(a *arena.Arena, from Value) *ObjectBuilder {
+	a.Round() // Panics if a was freed: the object may get no members.
 	return &ObjectBuilder{a: a, members: from.members(), given: true}
 }
 

@@ -37,6 +37,7 @@ func NewDecoder(a *arena.Arena, r io.Reader, o ...Options) *Decoder {
 
 // Reset makes d a new Decoder, which keeps the buffer.
 func (d *Decoder) Reset(a *arena.Arena, r io.Reader, o ...Options) {
+	a.Round() // Panics if a was freed: the stream may have no values.
 	*d = Decoder{a: a, opts: copied(slices.Clone(o)), s: stream{r: r, buf: d.s.buf[:0]}}
 }
 

@@ -20,6 +20,7 @@ import (
 // too, and io.ErrUnexpectedEOF if the stream ends within a value. [Options.AliasInput] has no meaning here.
 func Each[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		a.Round() // Panics if a was freed: the stream may have no values.
 		s := &stream{r: r}
 		for {
 			if _, ok := s.peek(); !ok {
@@ -39,6 +40,7 @@ func Each[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error]
 // nothing but white space.
 func EachElement[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		a.Round() // Panics if a was freed: the stream may have no values.
 		s := &stream{r: r}
 		if !s.expect('[') {
 			if err := notArray[T](s); err != nil {

@@ -86,6 +86,7 @@ func newDecoder(a *arena.Arena, data []byte, o []Options) (*decoder, error) {
 	if len(o) > 1 {
 		return nil, fmt.Errorf("arenajson: %d Options; there can be one", len(o))
 	}
+	a.Round() // Panics if a was freed: a document need not take memory.
 	d := decoders.Get().(*decoder)
 	d.a, d.input = a, data
 	if len(o) == 1 {

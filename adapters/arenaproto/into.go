@@ -102,6 +102,7 @@ func unmarshalStand(in protoiface.UnmarshalInput) (protoiface.UnmarshalOutput, e
 	o.Merge, o.AllowPartial, o.RecursionLimit, o.Resolver = true, true, in.Depth, in.Resolver
 	o.DiscardUnknown = in.Flags&protoiface.UnmarshalDiscardUnknown != 0
 	o.NoLazyDecoding = in.Flags&protoiface.UnmarshalNoLazyDecoding != 0
+	s.a.Round() // Panics if the arena was freed: a message need not take memory.
 	p := planOf(reflect.TypeOf(s.inner))
 	if p.foreign != "" || p.lazy && !isFresh(s.inner) {
 		return o.UnmarshalState(protoiface.UnmarshalInput{Message: s.Message, Buf: in.Buf})

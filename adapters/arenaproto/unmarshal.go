@@ -36,7 +36,7 @@ type UnmarshalOptions struct {
 // The input is copied to a once, and strings are parts of the copy. The caller may change the input
 // afterwards, unless [UnmarshalOptions.AliasInput] is set.
 //
-// Unmarshal panics if m is a nil pointer, and if the Resolver of the options resets, rewinds or frees a.
+// Unmarshal panics if a was freed, if m is a nil pointer, and if the Resolver of the options resets, rewinds or frees a.
 //
 // [offheap.ErrLimit]: https://pkg.go.dev/github.com/freehold-go/freehold/offheap#ErrLimit
 func Unmarshal(a *arena.Arena, b []byte, m proto.Message) error {
@@ -45,6 +45,7 @@ func Unmarshal(a *arena.Arena, b []byte, m proto.Message) error {
 
 // Unmarshal is the function [Unmarshal] with options.
 func (o UnmarshalOptions) Unmarshal(a *arena.Arena, b []byte, m proto.Message) error {
+	a.Round() // Panics if a was freed: a message need not take memory.
 	t := reflect.TypeOf(m)
 	p := planOf(t)
 	if p.foreign != "" || p.lazy && o.Merge && !isFresh(m) {
