@@ -17,8 +17,7 @@ func keyOfHash(h uint64) uint64 {
 }
 
 // TestMapSpill fills Maps with keys whose hashes are chosen: in long runs of full groups, at the end of the table, which
-// goes on at its beginning, and behind many deleted keys. Slots are large, so that a segment is two groups, and the
-// number of segments that a growing table needs is not more than it has reserved.
+// goes on at its beginning, and behind many deleted keys. Slots are large, so that a segment is one group.
 func TestMapSpill(t *testing.T) {
 	type large [4096]byte
 	rounds := 60
@@ -71,5 +70,45 @@ func TestMapSpill(t *testing.T) {
 			}
 		}
 		a.Free()
+	}
+}
+
+// TestMapSpillOfGroup sweeps a table in which the entries of the first group belong to eight other groups. The new table
+// needs memory for each of these at once, before the first group of the old one is free.
+func TestMapSpillOfGroup(t *testing.T) {
+	const groups = 16
+	m := NewMap[uint64, [4096]byte](Cleanup(t, NewArena()), groups*7)
+	m.hasher = hasher{0, 1}
+	if len(m.t.ctrl) != groups || m.t.slots.count() != groups {
+		t.Fatalf("%d groups in %d segments, want %d in as many", len(m.t.ctrl), m.t.slots.count(), groups)
+	}
+	made := uint64(0)
+	add := func(group uint64) uint64 {
+		made++
+		key := keyOfHash(group<<60 | made<<8)
+		m.Set(key, [4096]byte{byte(made)})
+		return key
+	}
+	var filling, spilled []uint64
+	for i := range uint64(64) {
+		filling = append(filling, add(8+i/8))
+	}
+	for i := range uint64(8) { // The groups from 8 on are full, and the first group comes behind the last one.
+		spilled = append(spilled, add(8+i))
+	}
+	for _, key := range filling {
+		m.Delete(key)
+	}
+	serial := m.t.serial
+	for i := uint64(0); m.t.serial == serial; i++ {
+		add(1 + i%7)
+	}
+	if len(m.t.ctrl) != groups {
+		t.Fatalf("the table has grown to %d groups", len(m.t.ctrl))
+	}
+	for i, key := range spilled {
+		if v, ok := m.Get(key); !ok || v[0] != byte(65+i) {
+			t.Errorf("the entry of %x is %d, %t, want %d", key, v[0], ok, 65+i)
+		}
 	}
 }
