@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp bench-full rivals accuracy large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance bench-full rivals accuracy large cross adapters-alone tidy golden
 
 library = $$(go list ./... | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -61,6 +61,11 @@ modes:
 # It takes root, or a delegated group. Under four minutes.
 ramp:
 	FREEHOLD_TEST_STRESS=60s go test -count=1 -v -run '^TestRampInCgroup$$' ./gctune
+
+# The conformance suite of Protocol Buffers on adapters/arenaproto: five ways to decode, at the API levels open, hybrid and opaque.
+# It takes npm, and linux/amd64 with glibc 2.38 and libstdc++ of GCC 13 for the runner that npm has. RUNNER names another one.
+conformance:
+	cd benchmarks/protocheck && GOWORK=off go run -tags protolegacy . conformance -runner "$(RUNNER)"
 
 # Every workload at full size. Only these figures count.
 bench-full:
