@@ -14,22 +14,11 @@ func init() { owner.MakeSlice, owner.FreeSlice = makeSliceOf, freeSliceOf }
 // makeSliceOf is For[T](p).TryMakeSlice(n, n) for a T that is known at run time. The purpose is a
 // *Purpose, nil for none.
 func makeSliceOf(purpose any, t reflect.Type, n int) (uintptr, error) {
-	var s *purposeState
+	var o origin
 	if p := purpose.(*Purpose); p != nil {
-		s = p.state("For")
+		o.purpose = p.state("For")
 	}
-	return describeOf(t).makeSlice(s, n)
-}
-
-func (d *typeDesc) makeSlice(p *purposeState, n int) (uintptr, error) {
-	d.check("MakeSlice")
-	switch {
-	case d.size == 0 || n == 0:
-		return zeroSizeAddr(), nil
-	case uintptr(n) > largestAlloc/d.size:
-		return 0, tooMany(uintptr(n), d)
-	}
-	return std.allocate(d.request(p, uintptr(n), nil, true))
+	return describeOf(t).makeSlice(o, n, n)
 }
 
 // freeSliceOf is FreeSlice of all n elements.

@@ -23,13 +23,15 @@ func (t Typed[T]) Append(s []T, elems ...T) []T {
 }
 
 // TryAppend is [TryAppend], as Append is [Append].
-func (t Typed[T]) TryAppend(s []T, elems ...T) ([]T, error) {
-	l, d := t.own("Append"), describe[T]()
+func (t Typed[T]) TryAppend(s []T, elems ...T) ([]T, error) { return appendFrom(t.origin, s, elems) }
+
+func appendFrom[T any](o origin, s, elems []T) ([]T, error) {
+	l, d := o.own("Append"), describe[T]()
 	n := len(s) + len(elems)
 	if n <= cap(s) || d.size == 0 { // Or the sum overflows and is negative, for which append panics.
 		return append(s, elems...), nil
 	}
-	return t.enlarge("Append", l, s, n, elems)
+	return enlarge(o, "Append", l, s, n, elems)
 }
 
 // Grow is [Grow]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice stays
@@ -41,8 +43,10 @@ func (t Typed[T]) Grow(s []T, n int) []T {
 }
 
 // TryGrow is [TryGrow], as Grow is [Grow].
-func (t Typed[T]) TryGrow(s []T, n int) ([]T, error) {
-	l, d := t.own("Grow"), describe[T]()
+func (t Typed[T]) TryGrow(s []T, n int) ([]T, error) { return growFrom(t.origin, s, n) }
+
+func growFrom[T any](o origin, s []T, n int) ([]T, error) {
+	l, d := o.own("Grow"), describe[T]()
 	d.check("Grow")
 	switch {
 	case n < 0:
@@ -54,18 +58,18 @@ func (t Typed[T]) TryGrow(s []T, n int) ([]T, error) {
 	case d.size == 0:
 		return unsafex.Slice[T](zeroSizeAddr(), len(s), len(s)+n), nil
 	}
-	return t.enlarge("Grow", l, s, len(s)+n, nil)
+	return enlarge(o, "Grow", l, s, len(s)+n, nil)
 }
 
 // enlarge makes the capacity of s at least n, which is more than it is, and appends elems.
-func (t Typed[T]) enlarge(op string, l *Local, s []T, n int, elems []T) ([]T, error) {
+func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T, error) {
 	d := describe[T]()
 	d.check(op)
 	if uintptr(n) > largestAlloc/d.size {
 		return nil, tooMany(uintptr(n), d)
 	}
 	old, length := unsafex.SliceAddr(s), len(s)+len(elems)
-	q := t.request(d, grown(uintptr(n), uintptr(cap(s)), d.size), l, false)
+	q := o.request(d, grown(uintptr(n), uintptr(cap(s)), d.size), l, false)
 	if cap(s) > 0 {
 		// Before anything is allocated: a slice that is not ours, or lies inside a block, panics
 		// here. A block that holds more than s may have been cut to s to keep the rest: it never
@@ -76,7 +80,9 @@ func (t Typed[T]) enlarge(op string, l *Local, s []T, n int, elems []T) ([]T, er
 		if whole && old&(q.align-1) == 0 && std.server().resize(op, old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
 			g := unsafex.Slice[T](old, length, int(std.server().room(old)/d.size))
 			copy(g[len(s):], elems)
-			t.clearRest(g)
+			if !o.uninit() {
+				clearRest(g[:cap(g)], len(g))
+			}
 			return g, nil
 		}
 		q.kind = std.kindLike(old, q.kind)
@@ -88,18 +94,13 @@ func (t Typed[T]) enlarge(op string, l *Local, s []T, n int, elems []T) ([]T, er
 	g := unsafex.Slice[T](addr, length, int(std.server().room(addr)/d.size))
 	allowCopy(s)
 	copy(g[copy(g, s):], elems)
-	t.clearRest(g)
+	if !o.uninit() {
+		clearRest(g[:cap(g)], len(g))
+	}
 	if cap(s) > 0 {
 		std.freeSlow(old, l, op)
 	}
 	return g, nil
-}
-
-// clearRest makes the elements of g behind its length zero, unless t is Uninit.
-func (t Typed[T]) clearRest(g []T) {
-	if !t.uninit() {
-		clearRest(g[:cap(g)], len(g))
-	}
 }
 
 // kindLike is the kind of the block at addr, if it is of k's type, and k otherwise: so a block
@@ -134,8 +135,10 @@ func (t Typed[T]) Realloc(s []T, n int) []T {
 }
 
 // TryRealloc is [TryRealloc], as Realloc is [Realloc].
-func (t Typed[T]) TryRealloc(s []T, n int) ([]T, error) {
-	l, d := t.own("Realloc"), describe[T]()
+func (t Typed[T]) TryRealloc(s []T, n int) ([]T, error) { return reallocFrom(t.origin, s, n) }
+
+func reallocFrom[T any](o origin, s []T, n int) ([]T, error) {
+	l, d := o.own("Realloc"), describe[T]()
 	d.check("Realloc")
 	switch {
 	case n < 0:
@@ -145,7 +148,7 @@ func (t Typed[T]) TryRealloc(s []T, n int) ([]T, error) {
 	case uintptr(n) > largestAlloc/d.size:
 		return nil, tooMany(uintptr(n), d)
 	}
-	return reallocate(&std, s, n, t.request(d, uintptr(n), l, !t.uninit()))
+	return reallocate(&std, s, n, o.request(d, uintptr(n), l, !o.uninit()))
 }
 
 // reallocate is TryRealloc. q asks for a new block of n elements.

@@ -28,7 +28,7 @@ func TestLayout(t *testing.T) {
 			t.Errorf("a slab's record of class %d is not shorter than a page of slots, %d bytes: a page may be a record that was used", class, n)
 		}
 	}
-	if n := reflect.TypeFor[Typed[int]]().NumField(); n > 4 {
+	if n := reflect.TypeFor[origin]().NumField(); n > 4 {
 		t.Errorf("a Typed has %d fields: the compiler keeps a struct of more than 4 on the stack, and each call writes it there", n)
 	}
 	if n := unsafe.Sizeof(Ref[int]{}); n != 8 {

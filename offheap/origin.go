@@ -25,7 +25,15 @@ import (
 // Local's Close; it keeps a Local reachable that the program drops. Any other Typed is safe for
 // concurrent use.
 type Typed[T any] struct {
-	_       [0]*T // A Typed of another type does not convert to this one, with its uninit.
+	_ [0]*T // A Typed of another type does not convert to this one, with its uninit.
+	origin
+}
+
+// An origin is where memory comes from. The functions that are not methods of Typed take one: a type
+// with methods is compiled with all of them, for each T of a program that only calls MakeSlice. It has
+// at most four fields, which the compiler keeps in registers; one of five lies on the stack, where New
+// would write and read it each time.
+type origin struct {
 	local   *Local
 	purpose *purposeState
 	bin     uint32 // Of the type; used with a Local and a Purpose. See shift and uninit.
@@ -33,12 +41,10 @@ type Typed[T any] struct {
 
 // shift is the log2 of what Aligned asks for, 0 for the type's own alignment. It stands in the upper
 // half of bin, and nullBin in the lower.
-func (t Typed[T]) shift() uint8 { return uint8(t.bin >> 16) }
+func (o origin) shift() uint8 { return uint8(o.bin >> 16) }
 
-// uninit says whether t leaves memory as it is. It never does if the type needs memory that is zero.
-// It is a bit of bin: the compiler keeps a struct of at most four fields in registers, and one of five
-// on the stack, where New would write and read it each time.
-func (t Typed[T]) uninit() bool { return t.bin&uninitBit != 0 }
+// uninit says whether memory is left as it is. It never is if the type needs memory that is zero.
+func (o origin) uninit() bool { return o.bin&uninitBit != 0 }
 
 const uninitBit = 1 << 31
 
@@ -49,12 +55,14 @@ func For[T any](p *Purpose) Typed[T] {
 		return Typed[T]{}
 	}
 	s := p.state("For")
-	return Typed[T]{purpose: s, bin: s.binOf(describe[T]())}
+	return Typed[T]{origin: origin{purpose: s, bin: s.binOf(describe[T]())}}
 }
 
 // In is the Typed that allocates from l. Make it once, outside of a loop: In looks up T, and the
 // functions of the Typed need not.
-func In[T any](l *Local) Typed[T] { return Typed[T]{local: l, bin: describe[T]().bin} }
+func In[T any](l *Local) Typed[T] {
+	return Typed[T]{origin: origin{local: l, bin: describe[T]().bin}}
+}
 
 // Uninit is t without the zeroing: the elements that a function does not take from its arguments may
 // hold data of an earlier block. A T that holds a bool or is self-contained is zeroed all the same,
@@ -84,13 +92,13 @@ func (t Typed[T]) Aligned(align int) Typed[T] {
 	return t
 }
 
-// own is the Local of t for the allocator's inner functions; nil means the shared way. It panics if
-// the Local must not be used.
-func (t Typed[T]) own(op string) *Local {
-	if t.local == nil {
+// own is the Local for the allocator's inner functions; nil means the shared way. It panics if the
+// Local must not be used.
+func (o origin) own(op string) *Local {
+	if o.local == nil {
 		return nil
 	}
-	return t.local.own(op)
+	return o.local.own(op)
 }
 
 // New is [New].
@@ -153,8 +161,10 @@ func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool, shift uint8) u
 }
 
 // TryNew is [TryNew].
-func (t Typed[T]) TryNew() (*T, error) {
-	addr, err := describe[T]().alloc("New", t.own("New"), t.purpose, !t.uninit(), t.shift())
+func (t Typed[T]) TryNew() (*T, error) { return tryNewFrom[T](t.origin) }
+
+func tryNewFrom[T any](o origin) (*T, error) {
+	addr, err := describe[T]().alloc("New", o.own("New"), o.purpose, !o.uninit(), o.shift())
 	if err != nil {
 		return nil, err
 	}
@@ -205,22 +215,30 @@ func (t Typed[T]) MakeSlice(length, capacity int) []T {
 
 // TryMakeSlice is [TryMakeSlice].
 func (t Typed[T]) TryMakeSlice(length, capacity int) ([]T, error) {
-	l, d := t.own("MakeSlice"), describe[T]()
+	return makeSliceFrom[T](t.origin, length, capacity)
+}
+
+func makeSliceFrom[T any](o origin, length, capacity int) ([]T, error) {
+	addr, err := describe[T]().makeSlice(o, length, capacity)
+	if err != nil {
+		return nil, err
+	}
+	return unsafex.Slice[T](addr, length, capacity), nil
+}
+
+func (d *typeDesc) makeSlice(o origin, length, capacity int) (uintptr, error) {
+	l := o.own("MakeSlice")
 	d.check("MakeSlice")
 	if length < 0 || length > capacity {
 		panic(fmt.Errorf("offheap: MakeSlice of %s: length %d out of range [0, capacity %d]", d.typ, length, capacity))
 	}
 	if d.size == 0 || capacity == 0 {
-		return unsafex.Slice[T](zeroSizeAddr(), length, capacity), nil
+		return zeroSizeAddr(), nil
 	}
 	if uintptr(capacity) > largestAlloc/d.size {
-		return nil, tooMany(uintptr(capacity), d)
+		return 0, tooMany(uintptr(capacity), d)
 	}
-	addr, err := std.allocate(t.request(d, uintptr(capacity), l, !t.uninit()))
-	if err != nil {
-		return nil, err
-	}
-	return unsafex.Slice[T](addr, length, capacity), nil
+	return std.allocate(o.request(d, uintptr(capacity), l, !o.uninit()))
 }
 
 // FreeSlice is [FreeSlice], through the Local of t if it has one.
@@ -257,10 +275,10 @@ func (c *slots) free(n, addr uintptr) bool {
 	return true
 }
 
-// request is one for n values from where t allocates.
-func (t Typed[T]) request(d *typeDesc, n uintptr, l *Local, zero bool) request {
-	q := d.request(t.purpose, n, l, zero)
-	q.align = max(q.align, uintptr(1)<<t.shift())
+// request is one for n values.
+func (o origin) request(d *typeDesc, n uintptr, l *Local, zero bool) request {
+	q := d.request(o.purpose, n, l, zero)
+	q.align = max(q.align, uintptr(1)<<o.shift())
 	return q
 }
 

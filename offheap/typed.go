@@ -58,7 +58,7 @@ func newAddr(d *typeDesc) uintptr {
 }
 
 // TryNew is New with an error for what the world may refuse.
-func TryNew[T any]() (*T, error) { return Typed[T]{}.TryNew() }
+func TryNew[T any]() (*T, error) { return tryNewFrom[T](origin{}) }
 
 // Delete frees the memory of *p, which [New], [TryNew] or a [Typed] returned. It may be
 // called from any goroutine. Delete(nil) does nothing. A pointer that [Free] would refuse panics
@@ -141,7 +141,7 @@ func MakeSlice[T any](length, capacity int) []T {
 // TryMakeSlice is MakeSlice with an error if memory is refused. A capacity whose bytes exceed the
 // address space is such a refusal, too.
 func TryMakeSlice[T any](length, capacity int) ([]T, error) {
-	return Typed[T]{}.TryMakeSlice(length, capacity)
+	return makeSliceFrom[T](origin{}, length, capacity)
 }
 
 // FreeSlice is [Free] for a slice of T that MakeSlice, Append, Grow or Realloc returned, or a prefix
@@ -174,9 +174,7 @@ func Append[T any](s []T, elems ...T) []T {
 }
 
 // TryAppend is Append with an error for what the world may refuse; s is untouched if there is one.
-func TryAppend[T any](s []T, elems ...T) ([]T, error) {
-	return Typed[T]{}.TryAppend(s, elems...)
-}
+func TryAppend[T any](s []T, elems ...T) ([]T, error) { return appendFrom(origin{}, s, elems) }
 
 // Grow is slices.Grow for a slice that Append accepts: it makes room for n more elements, so that
 // len(s)+n is at most the capacity of the result. It changes no length. If there is no room, it
@@ -191,7 +189,7 @@ func Grow[T any](s []T, n int) []T {
 }
 
 // TryGrow is Grow with an error for what the world may refuse; s is untouched if there is one.
-func TryGrow[T any](s []T, n int) ([]T, error) { return Typed[T]{}.TryGrow(s, n) }
+func TryGrow[T any](s []T, n int) ([]T, error) { return growFrom(origin{}, s, n) }
 
 // Realloc changes the length of s's block, which [FreeSlice] must accept, to n elements, in place or
 // by moving it, and returns the result, whose capacity is n. The program must not use s any more.
@@ -206,4 +204,4 @@ func Realloc[T any](s []T, n int) []T {
 }
 
 // TryRealloc is Realloc with an error; s is untouched if there is one.
-func TryRealloc[T any](s []T, n int) ([]T, error) { return Typed[T]{}.TryRealloc(s, n) }
+func TryRealloc[T any](s []T, n int) ([]T, error) { return reallocFrom(origin{}, s, n) }
