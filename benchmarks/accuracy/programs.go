@@ -60,11 +60,12 @@ var programs = []program{
 	{name: "profiled", finding: "profiler-cost", quantity: sameGOGC, change: "default rate"},
 	{name: "crowd", finding: "too-many-procs", quantity: sameGOGC, change: "GOMAXPROCS of the machine",
 		before: []string{"GOMAXPROCS=64"}},
-	// These three came with their findings, when the others had been written.
+	// These came with their findings, when the others had been written.
 	{name: "channel-records", finding: "allocation-hot-path", quantity: sameGOGC, change: "numbers in batches that come back",
 		before: []string{"GOGC=800"}, after: []string{"GOGC=800"}},
 	{name: "priorities", finding: "interface-boxing", quantity: sameGOGC, change: "a queue of its type"},
 	{name: "routes", finding: "repeated-setup", quantity: sameGOGC, change: "compiled once"},
+	{name: "otlp-traces", module: "protobuf/proto", finding: "protobuf-decoding", quantity: sameGOGC, change: "arenaproto"},
 
 	{name: "elsewhere-cpu", module: "klauspost/compress/zstd"},
 	{name: "elsewhere-lock"},

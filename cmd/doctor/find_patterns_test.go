@@ -113,6 +113,39 @@ func TestJSON(t *testing.T) {
 	})
 }
 
+func TestProto(t *testing.T) {
+	const proto, impl = "google.golang.org/protobuf/proto", "google.golang.org/protobuf/internal/impl"
+	// decode is a program that spends some of its time in a decoder, and part of that in the allocator.
+	decode := func(in string, outside, inside, kept int64) func(*fake) {
+		return func(f *fake) {
+			f.Ran(impl+".(*MessageInfo).unmarshalPointer;"+in, outside)
+			f.Ran("runtime.mallocgc;reflect.unsafe_New;"+impl+".consumeMessage;"+in, inside)
+			f.Ran("main.work;main.main", 100-outside-inside)
+			f.Made(impl+".consumeMessage;"+in, 64, 1_000_000, kept)
+		}
+	}
+	const plain = proto + ".UnmarshalOptions.unmarshal;" + proto + ".Unmarshal;main.handle;main.main"
+	const codec = proto + ".UnmarshalOptions.unmarshal;" + proto + ".Unmarshal;google.golang.org/grpc/encoding/proto.(*codecV2).Unmarshal;google.golang.org/grpc.recv;" +
+		"google.golang.org/grpc.(*Server).processUnaryRPC.func2;example.com/pb._Orders_Put_Handler;google.golang.org/grpc.(*Server).processUnaryRPC"
+	const vt = "main/pb.(*Item).UnmarshalVT;main/pb.(*Order).UnmarshalVT;main.handle;main.main"
+	checkPatterns(t, []pattern{
+		// Of 40 samples outside the allocator and 20 in it, a quarter comes back.
+		{"proto.Unmarshal", decode(plain, 40, 20, 100), nil, "protobuf-decoding", 0.45, "main.handle", "arenaproto.New[pb.Order]"},
+		{"UnmarshalOptions", decode(strings.ReplaceAll(plain, proto+".Unmarshal;", proto+".UnmarshalOptions.Unmarshal;"), 40, 20, 100), nil, "protobuf-decoding", 0.45, "main.handle", "arenaproto"},
+		{"gRPC's codec", decode(codec, 40, 20, 100), nil, "protobuf-decoding", 0.45, "pb._Orders_Put_Handler", "grpcarena.Registrar"},
+		// Three tenths come back.
+		{"vtprotobuf", decode(vt, 40, 20, 100), nil, "protobuf-decoding", 0.42, "main.handle", "arenaproto.New"},
+		{"little of it", decode(plain, 3, 1, 100), nil, "-protobuf-decoding", 0, "", ""},
+		{"messages that stay", decode(plain, 40, 20, 500_000), nil, "-protobuf-decoding", 0, "", ""},
+		{"a start", decode(strings.ReplaceAll(plain, "main.handle", "main.init.0"), 40, 20, 100), nil, "-protobuf-decoding", 0, "", ""},
+		{"arenaproto's Into", decode("github.com/freehold-go/freehold/adapters/arenaproto.(*into).unmarshal;"+plain, 40, 20, 100), nil, "-protobuf-decoding", 0, "", ""},
+		{"a field that arenaproto hands on", decode(strings.ReplaceAll(plain, "main.handle", "github.com/freehold-go/freehold/adapters/arenaproto.Unmarshal;main.handle"), 40, 20, 100),
+			nil, "-protobuf-decoding", 0, "", ""},
+		{"a dynamic message", decode("google.golang.org/protobuf/types/dynamicpb.(*Message).Set;"+plain, 60, 0, 100), nil, "-protobuf-decoding", 0, "", ""},
+		{"encoding", decode(strings.ReplaceAll(plain, "nmarshal", "arshal"), 40, 20, 100), nil, "-protobuf-decoding", 0, "", ""},
+	})
+}
+
 func TestGrowing(t *testing.T) {
 	slice := func(in string, counts ...int64) func(*fake) {
 		return func(f *fake) {

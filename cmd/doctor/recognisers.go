@@ -9,6 +9,7 @@ var recognisers = []recogniser{
 	{profilerID, "The memory profiler samples too much", findProfilerCost},
 	{"too-many-procs", "There are more Ps than processors", findTooManyProcs},
 	{"json-reflection", "JSON is encoded or decoded by reflection", findJSON},
+	{"protobuf-decoding", "Protocol Buffers are decoded to the Go heap", findProto},
 	{"repeated-setup", "Reusable values are created repeatedly", findRepeatedSetup},
 	{"finalizers", "Many objects have finalizers", findFinalizers},
 	{"large-stacks", "Stacks grow, or are read, too often", findLargeStacks},

@@ -20,7 +20,10 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/gctune"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -63,6 +66,17 @@ func TestRemedies(t *testing.T) {
 			return w.Len()
 		}
 	}
+	a, traces := arena.NewArena(), encodedTraces(t)
+	defer a.Free()
+	spanCount := func(f func([]byte) (int, error)) func() any {
+		return func() any {
+			n, err := f(traces)
+			if n == 0 || err != nil {
+				t.Fatal(n, err)
+			}
+			return n
+		}
+	}
 	decoder, reader := jsontext.NewDecoder(bytes.NewReader(nil)), bytes.NewReader(doc)
 	quiet := slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	var line []byte
@@ -83,6 +97,7 @@ func TestRemedies(t *testing.T) {
 			reader.Reset(doc)
 			return amountTokens(decoder, reader)
 		})},
+		{"protobuf-decoding", spanCount(spansBefore), spanCount(func(data []byte) (int, error) { return spansAfter(a, data) })},
 		{"string-building", func() any { return len(lineBefore(values)) }, func() any {
 			s, kept := lineAfter(line, values)
 			line = kept
@@ -182,4 +197,14 @@ func TestRemedyOfFields(t *testing.T) {
 	if before, after := reflect.TypeOf(orderBefore()).Size(), reflect.TypeOf(orderAfter()).Size(); after >= before {
 		t.Errorf("%d bytes before, %d after", before, after)
 	}
+}
+
+// encodedTraces are two spans.
+func encodedTraces(t *testing.T) []byte {
+	t.Helper()
+	data, err := proto.Marshal(&trace.TracesData{ResourceSpans: []*trace.ResourceSpans{{ScopeSpans: []*trace.ScopeSpans{{Spans: []*trace.Span{{Name: "one"}, {Name: "two"}}}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

@@ -16,7 +16,10 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/freehold-go/freehold/adapters/arenaproto"
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/gctune"
 	"github.com/freehold-go/freehold/offheap"
@@ -462,4 +465,31 @@ func putBefore(pool *sync.Pool, buf []byte) {
 
 func putAfter(pool *sync.Pool, buf *[]byte) {
 	pool.Put(buf)
+}
+
+// spans is the number of spans of a message.
+func spans(m *trace.TracesData) (n int) {
+	for _, r := range m.ResourceSpans {
+		for _, s := range r.ScopeSpans {
+			n += len(s.Spans)
+		}
+	}
+	return n
+}
+
+func spansBefore(data []byte) (int, error) {
+	m := new(trace.TracesData)
+	if err := proto.Unmarshal(data, m); err != nil {
+		return 0, err
+	}
+	return spans(m), nil
+}
+
+func spansAfter(a *arena.Arena, data []byte) (int, error) {
+	defer a.Reset(arena.Keep) // Nothing of the message is used afterwards.
+	m, err := arenaproto.New[trace.TracesData](a, data)
+	if err != nil {
+		return 0, err
+	}
+	return spans(m), nil
 }
