@@ -57,13 +57,13 @@ func (d *decoder) message(p *plan, to pointer, i, end int, group protowire.Numbe
 			if v = uint64(memory.Byte(base, i)); v < 0x80 {
 				i++
 			} else if v, i = d.longVarint(i, end); i < 0 {
-				return i
+				return d.cut(f)
 			}
 		} else if c&5 == 0 {
-			return d.fail(errMalformed())
+			return d.cut(f)
 		}
 		if c&7 == 2 && v > uint64(end-i) {
-			return d.fail(errMalformed())
+			return d.cut(f)
 		}
 		at := memory.Add(to, f.offset)
 		switch f.op {
@@ -107,6 +107,15 @@ func (d *decoder) message(p *plan, to pointer, i, end int, group protowire.Numbe
 		return i
 	}
 	return d.endMessage(p, to, i, mark, seen, group)
+}
+
+// cut ends decoding at a record of f that ends inside its length, or before all its bytes. protobuf-go
+// enters a map before it reads a length, so depth comes first.
+func (d *decoder) cut(f *field) int {
+	if f.op == opMap && d.depth < f.entry.levels {
+		d.err = errDepth()
+	}
+	return d.fail(errMalformed())
 }
 
 // note sets the presence bit of a field, and returns its bit among the required ones.
