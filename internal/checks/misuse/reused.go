@@ -11,7 +11,7 @@ import (
 // read.
 func readStale() {
 	churning = true
-	for _, family := range [][]Case{stale(), races()} {
+	for _, family := range [][]Case{stale(), decoded(), races()} {
 		for _, c := range family {
 			if strings.HasPrefix(c.Name, "race-") && c.Name != "race-free" && c.Name != "race-reset" {
 				continue // Nothing is freed there.
