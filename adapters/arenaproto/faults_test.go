@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/freehold-go/freehold/adapters/arenaproto/internal/testpb/proto2"
 	"github.com/freehold-go/freehold/adapters/arenaproto/internal/testpb/proto3"
 )
 
@@ -28,5 +29,17 @@ func TestTwoFaults(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestOrderBesideForeign decodes unknown records around a record of a field that protobuf-go decodes, whose wire type is
+// wrong: it is unknown, too, and keeps its place.
+func TestOrderBesideForeign(t *testing.T) {
+	var b []byte
+	for i, num := range []protowire.Number{1, 99, 2, 98, 1} {
+		b = protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), uint64(i))
+	}
+	if err := same(t, b, new(proto2.HasSet), proto.UnmarshalOptions{}); err != nil {
+		t.Error(err)
 	}
 }

@@ -59,7 +59,7 @@ type plan struct {
 	fields []*field
 
 	unknown    uintptr // The offset of the unknown fields.
-	extensible bool    // protobuf-go decodes what no field takes: it may be an extension.
+	extensible bool    // protobuf-go decodes what no field takes: it may be an extension, or stand beside a foreign field's record.
 	required   uint64  // The bits of the required fields.
 	presence   uintptr // The offset of the presence bits.
 	bits       uint32  // How many there are.
@@ -136,6 +136,7 @@ const mostDense = 1 << 11
 func (p *plan) index() {
 	most := protowire.Number(0)
 	for _, f := range p.fields {
+		p.extensible = p.extensible || f.op == opForeign // Unknown records keep their order.
 		if n := f.desc.Number(); n < mostDense {
 			most = max(most, n)
 		}
