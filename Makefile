@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance bench-full rivals accuracy large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck bench-full rivals accuracy large cross adapters-alone tidy golden
 
 library = $$(go list ./... | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -66,6 +66,13 @@ ramp:
 # It takes npm, and linux/amd64 with glibc 2.38 and libstdc++ of GCC 13 for the runner that npm has. RUNNER names another one.
 conformance:
 	cd benchmarks/protocheck && GOWORK=off go run -tags protolegacy . conformance -runner "$(RUNNER)"
+
+# adapters/arenaproto beside protobuf-go at the three API levels: on the test data of hyperpb and the schemata google_message1 to 4, which it
+# downloads, and then on random schemata.
+PROTOTIME ?= 10m
+protocheck:
+	cd benchmarks/protocheck && GOWORK=off go run -tags protolegacy . corpus -time 1m
+	cd benchmarks/protocheck && GOWORK=off go run -tags protolegacy . random -time $(PROTOTIME)
 
 # Every workload at full size. Only these figures count.
 bench-full:

@@ -6,6 +6,8 @@ require (
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/freehold-go/freehold v0.1.0
 	github.com/freehold-go/freehold/adapters/arenaproto v0.1.0
+	github.com/protocolbuffers/protoscope v0.0.0-20221109213918-8e7a6aafa2c9
+	go.yaml.in/yaml/v3 v3.0.6
 	google.golang.org/protobuf v1.36.12
 )
 
