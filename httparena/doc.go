@@ -45,6 +45,11 @@
 //   - The server writes the response's header after the handler has returned, unless the handler
 //     flushed it. If a header value is a string of the arena, the middleware detects it and leaves
 //     the arena to the collector, so the string stays valid.
+//   - A connection keeps strings of header fields for later requests, in the table of HTTP/2's
+//     header compression. The middleware sees only the response's header at the end of the handler.
+//     Other header fields need strings of the Go heap (strings.Clone), or [Keep]: those of outgoing
+//     requests, and those that the handler removes after WriteHeader, as with early hints (status
+//     103).
 //   - After a panic, http.ErrAbortHandler included, and after runtime.Goexit, the middleware leaves
 //     the arena to the collector, because the panic's value may point into it.
 //

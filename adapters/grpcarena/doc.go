@@ -46,8 +46,14 @@
 //
 //   - A goroutine that outlives the call may use the arena if the call's handler has called [Keep].
 //   - gRPC writes metadata and the message of a status after the call has ended. If a header, a
-//     trailer or the message is a string of the arena, the Handler detects it and leaves the arena
-//     to the collector, so the string stays valid.
+//     trailer, the name of a compressor or the message is a string of the arena, the Handler detects
+//     it and leaves the arena to the collector, so the string stays valid.
+//   - A connection keeps strings of metadata for later calls, in the table of HTTP/2's header
+//     compression. The Handler does not see the metadata of calls that the handler makes to other
+//     servers. If such metadata are strings of the arena, of the request for example, copy them with
+//     strings.Clone, or call [Keep].
+//   - A call that comes through ServeHTTP, so by the server of net/http, leaves its arena to the
+//     collector, because gRPC reports neither all headers of the call nor when it has written them.
 //   - A stream has one arena for as long as it lasts. If a stream is long, use an arena of its own
 //     for each message, and [ReceiveInto] for the messages that arrive.
 //   - A codec that does not copy the bytes of a message, and grpc.EnableTracing, keep messages

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 
@@ -26,7 +27,7 @@ type Options struct {
 	// services whose values no other code keeps. Code that keeps a value sees the data of another
 	// call, and a data race through the value can tear a slice header and forge memory. Without
 	// Reuse the collector gets the memory, as with [arena.NoReuse], and a kept value does not
-	// change.
+	// change. Reuse has no effect on calls that come through the server's method ServeHTTP.
 	Reuse bool
 	// Limit bounds the bytes of one call's arena; 0 means no bound. Beyond it arena.New and similar
 	// functions panic with a value that errors.Is [offheap.ErrLimit], which ends the server unless
@@ -61,7 +62,7 @@ type handler struct{ options Options }
 
 // TagRPC begins a call. gRPC calls it before interceptors and the method's handler.
 func (h *handler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	t := &tenancy{arena: h.arena()}
+	t := &tenancy{arena: h.arena(), byHTTP: ctx.Value(http.ServerContextKey) != nil}
 	return context.WithValue(arena.NewContext(ctx, t.arena), tenancyKey{}, t)
 }
 
@@ -86,6 +87,9 @@ func (h *handler) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	switch e := event.(type) {
 	case *stats.OutHeader:
 		t.send(e.Header)
+		if e.Compression != "" {
+			t.send(metadata.MD{"grpc-encoding": {e.Compression}})
+		}
 	case *stats.OutTrailer:
 		t.send(e.Trailer)
 	case *stats.End:
@@ -105,6 +109,9 @@ func (h *handler) HandleConn(context.Context, stats.ConnStats) {}
 type tenancy struct {
 	arena *arena.Arena
 	state atomic.Int32
+	// byHTTP says that the call came through ServeHTTP. There gRPC encodes headers and the status in
+	// another goroutine, which may run after the call's end, and reports no header that SetHeader set.
+	byHTTP bool
 
 	mu   sync.Mutex
 	sent []metadata.MD // gRPC may encode it after the call.
@@ -132,7 +139,7 @@ func (t *tenancy) send(md metadata.MD) {
 // end reports whether the arena ends here. It does not if a reader of its values may remain.
 func (t *tenancy) end(err error) bool {
 	// A goroutine may be using an arena that is kept.
-	return t.state.Load() == running && !t.sends(err) && t.state.CompareAndSwap(running, ended)
+	return t.state.Load() == running && !t.byHTTP && !t.sends(err) && t.state.CompareAndSwap(running, ended)
 }
 
 // sends reports whether gRPC may still have to encode a string of the arena: a key or a value of
