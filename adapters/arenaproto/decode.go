@@ -27,7 +27,7 @@ type decoder struct {
 	slabs   *arena.UnsafeSlabs
 	opts    UnmarshalOptions
 	depth   int  // How many messages may still be nested.
-	partial bool // A required field may be missing.
+	partial bool // A required field may be missing: it is, or protobuf-go looks for missing ones.
 	records []record
 	scratch scratch
 	err     error
@@ -57,13 +57,13 @@ func (d *decoder) message(p *plan, to pointer, i, end int, group protowire.Numbe
 			if v = uint64(memory.Byte(base, i)); v < 0x80 {
 				i++
 			} else if v, i = d.longVarint(i, end); i < 0 {
-				return d.cut(f)
+				return d.cut(p, start, end)
 			}
 		} else if c&5 == 0 {
-			return d.cut(f)
+			return d.cut(p, start, end)
 		}
 		if c&7 == 2 && v > uint64(end-i) {
-			return d.cut(f)
+			return d.cut(p, start, end)
 		}
 		at := memory.Add(to, f.offset)
 		switch f.op {
@@ -109,10 +109,10 @@ func (d *decoder) message(p *plan, to pointer, i, end int, group protowire.Numbe
 	return d.endMessage(p, to, i, mark, seen, group)
 }
 
-// cut ends decoding at a record of f that ends inside its length, or before all its bytes. protobuf-go
-// enters a map before it reads a length, so depth comes first.
-func (d *decoder) cut(f *field) int {
-	if f.op == opMap && d.depth < f.entry.levels {
+// cut ends decoding at the record at start, which ends inside its length or its number, or before all its
+// bytes. protobuf-go enters a map before it reads what follows the tag, so depth comes first.
+func (d *decoder) cut(p *plan, start, end int) int {
+	if num, _, _ := d.tag(start, end); d.depth == 0 && countsEntries(p, num) {
 		d.err = errDepth()
 	}
 	return d.fail(errMalformed())

@@ -24,6 +24,11 @@
 // are the same. There are two differences. Fields that are declared lazy are decoded at once. A map that only records of
 // the wrong wire type name stays nil instead of empty.
 //
+// proto.Unmarshal overlooks required fields that are missing in some messages: in a member of a oneof
+// that is not the first, and in a map's value that comes twice in its entry. The package reports what
+// proto.Unmarshal reports. So protobuf-go decodes an input that lacks a required field once more, to the
+// Go heap.
+//
 // [Unmarshal] decodes into a message of the caller's, [New] makes the message in the arena, too. [Into] is for code
 // that calls proto.Unmarshal itself, and [Each] iterates over streams with one message alive at a
 // time. A nil arena means the Go heap: each message gets memory of its own, in a few objects.

@@ -109,7 +109,8 @@ func unmarshalStand(in protoiface.UnmarshalInput) (protoiface.UnmarshalOutput, e
 	}
 	partial, err := o.decode(s.a, in.Buf, p, addressOf(s.inner))
 	var out protoiface.UnmarshalOutput
-	if !partial && err == nil {
+	required := in.Flags&protoiface.UnmarshalCheckRequired != 0 // Else package proto ignores the flag.
+	if err == nil && (!partial || required && o.missing(in.Buf, s.inner) == nil) {
 		out.Flags |= protoiface.UnmarshalInitialized
 	}
 	return out, err

@@ -77,7 +77,7 @@ func (d *decoder) mapEntry(e *entry, at, value pointer, i, end int) bool {
 	// A message may hold a map of its own, which uses the scratch memory, too.
 	var key, other scalar
 	other.ref = value
-	s, valued, whole := &d.scratch, false, false
+	s, valued := &d.scratch, false
 	for i < end {
 		num, wire, next := d.tag(i, end)
 		if next < 0 {
@@ -103,10 +103,7 @@ func (d *decoder) mapEntry(e *entry, at, value pointer, i, end int) bool {
 			i = d.value(f, f.op, s.key.at(f.op), v, next, end)
 			key = s.key
 		case value != nil:
-			before := d.partial
-			d.partial = false
 			i, valued = d.message(f.sub, value, next, next+int(v), 0), true
-			d.partial, whole = before, whole || !d.partial // As protobuf-go has it: one whole value is enough.
 		default:
 			i = d.value(f, f.op, s.value.at(f.op), v, next, end)
 			other = s.value
@@ -115,8 +112,8 @@ func (d *decoder) mapEntry(e *entry, at, value pointer, i, end int) bool {
 			return false
 		}
 	}
-	if value != nil && !whole && (valued || e.value.sub.required != 0) {
-		d.partial = true
+	if value != nil && !valued {
+		d.partial = true // To protobuf-go, too, whether the value's type has required fields or not.
 	}
 	s.key, s.value = key, other
 	e.put(at, s.key.at(e.key.op), s.value.at(e.value.op))

@@ -3,12 +3,14 @@
 package arenaproto
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/runtime/protoiface"
 
 	"github.com/freehold-go/freehold/adapters/arenaproto/internal/memory"
 	"github.com/freehold-go/freehold/arena"
@@ -59,7 +61,31 @@ func (o UnmarshalOptions) Unmarshal(a *arena.Arena, b []byte, m proto.Message) e
 	if err != nil || !partial || o.AllowPartial {
 		return err
 	}
-	return proto.CheckInitialized(m)
+	return o.missing(b, m)
+}
+
+// missing is the error of proto.Unmarshal for a required field that is not set in m, into which b was
+// decoded. proto.Unmarshal looks for such fields only if it noticed, while it decoded b, that one may be
+// missing. It does not notice that in a member of a oneof that is not the first, or in a map's value that
+// comes twice in its entry. So protobuf-go decodes b once more and says whether it notices (PB-8).
+func (o *UnmarshalOptions) missing(b []byte, m proto.Message) error {
+	err := proto.CheckInitialized(m)
+	if err == nil {
+		return nil
+	}
+	if flags, failed := o.ask(b, reflect.TypeOf(m).Elem()); failed == nil && flags&protoiface.UnmarshalInitialized != 0 {
+		return nil
+	}
+	return err
+}
+
+// ask lets protobuf-go decode b into another message, on the Go heap.
+func (o *UnmarshalOptions) ask(b []byte, t reflect.Type) (protoiface.UnmarshalOutputFlags, error) {
+	m := reflect.New(t).Interface().(proto.Message)
+	opts := o.UnmarshalOptions
+	opts.Merge, opts.AllowPartial, opts.DiscardUnknown, opts.NoLazyDecoding = true, true, true, true
+	out, err := opts.UnmarshalState(protoiface.UnmarshalInput{Buf: b, Message: m.ProtoReflect()})
+	return out.Flags, err
 }
 
 // addressOf is the address of a message, which is a pointer to a struct.
@@ -142,6 +168,7 @@ func (o *UnmarshalOptions) decode(a *arena.Arena, b []byte, p *plan, to pointer)
 		d.message(p, to, 0, len(b), 0)
 	}
 	partial, err = d.partial, d.err
+	waiting := err != nil && len(d.records) != 0
 	if a == nil {
 		d.slabs.End()
 	}
@@ -150,7 +177,22 @@ func (o *UnmarshalOptions) decode(a *arena.Arena, b []byte, p *plan, to pointer)
 		d.records = nil
 	}
 	decoders.Put(d)
+	if waiting {
+		err = o.firstFault(b, p.typ, err)
+	}
 	return partial, err
+}
+
+// firstFault is proto.Unmarshal's error for b, if err is the error of a fault that may be the second: records before
+// it were waiting for protobuf-go.
+func (o *UnmarshalOptions) firstFault(b []byte, t reflect.Type, err error) error {
+	if !errors.Is(err, proto.Error) { // A limit of the arena.
+		return err
+	}
+	if _, first := o.ask(b, t); first != nil {
+		return first
+	}
+	return err
 }
 
 const mostRecords = 1 << 10 // Kept for the next message.

@@ -2377,6 +2377,7 @@ type Needs struct {
 	// Types that are valid to be assigned to One:
 	//
 	//	*Needs_O
+	//	*Needs_P
 	One           isNeeds_One `protobuf_oneof:"one"`
 	S             *Small      `protobuf:"bytes,7,opt,name=s" json:"s,omitempty"`
 	Q             *Small      `protobuf:"bytes,8,opt,name=q" json:"q,omitempty"`
@@ -2460,6 +2461,15 @@ func (x *Needs) GetO() *Needs {
 	return nil
 }
 
+func (x *Needs) GetP() *Needs {
+	if x != nil {
+		if x, ok := x.One.(*Needs_P); ok {
+			return x.P
+		}
+	}
+	return nil
+}
+
 func (x *Needs) GetS() *Small {
 	if x != nil {
 		return x.S
@@ -2500,6 +2510,14 @@ func (x *Needs) SetO(v *Needs) {
 		return
 	}
 	x.One = &Needs_O{v}
+}
+
+func (x *Needs) SetP(v *Needs) {
+	if v == nil {
+		x.One = nil
+		return
+	}
+	x.One = &Needs_P{v}
 }
 
 func (x *Needs) SetS(v *Small) {
@@ -2546,6 +2564,14 @@ func (x *Needs) HasO() bool {
 	return ok
 }
 
+func (x *Needs) HasP() bool {
+	if x == nil {
+		return false
+	}
+	_, ok := x.One.(*Needs_P)
+	return ok
+}
+
 func (x *Needs) HasS() bool {
 	if x == nil {
 		return false
@@ -2582,6 +2608,12 @@ func (x *Needs) ClearO() {
 	}
 }
 
+func (x *Needs) ClearP() {
+	if _, ok := x.One.(*Needs_P); ok {
+		x.One = nil
+	}
+}
+
 func (x *Needs) ClearS() {
 	x.S = nil
 }
@@ -2592,6 +2624,7 @@ func (x *Needs) ClearQ() {
 
 const Needs_One_not_set_case case_Needs_One = 0
 const Needs_O_case case_Needs_One = 6
+const Needs_P_case case_Needs_One = 9
 
 func (x *Needs) WhichOne() case_Needs_One {
 	if x == nil {
@@ -2600,6 +2633,8 @@ func (x *Needs) WhichOne() case_Needs_One {
 	switch x.One.(type) {
 	case *Needs_O:
 		return Needs_O_case
+	case *Needs_P:
+		return Needs_P_case
 	default:
 		return Needs_One_not_set_case
 	}
@@ -2615,6 +2650,7 @@ type Needs_builder struct {
 	By   map[string]*Needs
 	// Fields of oneof One:
 	O *Needs
+	P *Needs
 	// -- end of One
 	S *Small
 	Q *Small
@@ -2631,6 +2667,9 @@ func (b0 Needs_builder) Build() *Needs {
 	x.By = b.By
 	if b.O != nil {
 		x.One = &Needs_O{b.O}
+	}
+	if b.P != nil {
+		x.One = &Needs_P{b.P}
 	}
 	x.S = b.S
 	x.Q = b.Q
@@ -2655,7 +2694,13 @@ type Needs_O struct {
 	O *Needs `protobuf:"bytes,6,opt,name=o,oneof"`
 }
 
+type Needs_P struct {
+	P *Needs `protobuf:"bytes,9,opt,name=p,oneof"`
+}
+
 func (*Needs_O) isNeeds_One() {}
+
+func (*Needs_P) isNeeds_One() {}
 
 type Open2 struct {
 	state           protoimpl.MessageState `protogen:"hybrid.v1"`
@@ -3028,14 +3073,15 @@ const file_hybrid_hybrid_proto_rawDesc = "" +
 	"\x02by\x18\x04 \x03(\v2&.arenaproto.testpb.hybrid.Tree.ByEntryR\x02by\x1aU\n" +
 	"\aByEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x124\n" +
-	"\x05value\x18\x02 \x01(\v2\x1e.arenaproto.testpb.hybrid.TreeR\x05value:\x028\x01\"\xc2\x03\n" +
+	"\x05value\x18\x02 \x01(\v2\x1e.arenaproto.testpb.hybrid.TreeR\x05value:\x028\x01\"\xf3\x03\n" +
 	"\x05Needs\x12\x13\n" +
 	"\x01a\x18\x01 \x01(\x05B\x05\xaa\x01\x02\b\x03R\x01a\x12\x13\n" +
 	"\x01b\x18\x02 \x01(\tB\x05\xaa\x01\x02\b\x03R\x01b\x123\n" +
 	"\x04more\x18\x03 \x01(\v2\x1f.arenaproto.testpb.hybrid.NeedsR\x04more\x123\n" +
 	"\x04list\x18\x04 \x03(\v2\x1f.arenaproto.testpb.hybrid.NeedsR\x04list\x127\n" +
 	"\x02by\x18\x05 \x03(\v2'.arenaproto.testpb.hybrid.Needs.ByEntryR\x02by\x12/\n" +
-	"\x01o\x18\x06 \x01(\v2\x1f.arenaproto.testpb.hybrid.NeedsH\x00R\x01o\x12-\n" +
+	"\x01o\x18\x06 \x01(\v2\x1f.arenaproto.testpb.hybrid.NeedsH\x00R\x01o\x12/\n" +
+	"\x01p\x18\t \x01(\v2\x1f.arenaproto.testpb.hybrid.NeedsH\x00R\x01p\x12-\n" +
 	"\x01s\x18\a \x01(\v2\x1f.arenaproto.testpb.hybrid.SmallR\x01s\x12-\n" +
 	"\x01q\x18\b \x01(\v2\x1f.arenaproto.testpb.hybrid.SmallR\x01q\x1aV\n" +
 	"\aByEntry\x12\x10\n" +
@@ -3162,32 +3208,33 @@ var file_hybrid_hybrid_proto_depIdxs = []int32{
 	5,  // 52: arenaproto.testpb.hybrid.Needs.list:type_name -> arenaproto.testpb.hybrid.Needs
 	39, // 53: arenaproto.testpb.hybrid.Needs.by:type_name -> arenaproto.testpb.hybrid.Needs.ByEntry
 	5,  // 54: arenaproto.testpb.hybrid.Needs.o:type_name -> arenaproto.testpb.hybrid.Needs
-	3,  // 55: arenaproto.testpb.hybrid.Needs.s:type_name -> arenaproto.testpb.hybrid.Small
-	3,  // 56: arenaproto.testpb.hybrid.Needs.q:type_name -> arenaproto.testpb.hybrid.Small
-	6,  // 57: arenaproto.testpb.hybrid.Open2.more:type_name -> arenaproto.testpb.hybrid.Open2
-	0,  // 58: arenaproto.testpb.hybrid.All.MStringColorEntry.value:type_name -> arenaproto.testpb.hybrid.Color
-	3,  // 59: arenaproto.testpb.hybrid.All.MStringSmallEntry.value:type_name -> arenaproto.testpb.hybrid.Small
-	2,  // 60: arenaproto.testpb.hybrid.All.MStringAllEntry.value:type_name -> arenaproto.testpb.hybrid.All
-	3,  // 61: arenaproto.testpb.hybrid.All.MBoolSmallEntry.value:type_name -> arenaproto.testpb.hybrid.Small
-	3,  // 62: arenaproto.testpb.hybrid.All.MUint64SmallEntry.value:type_name -> arenaproto.testpb.hybrid.Small
-	0,  // 63: arenaproto.testpb.hybrid.All.MSint32ColorEntry.value:type_name -> arenaproto.testpb.hybrid.Color
-	3,  // 64: arenaproto.testpb.hybrid.All.MInt32SmallEntry.value:type_name -> arenaproto.testpb.hybrid.Small
-	4,  // 65: arenaproto.testpb.hybrid.Tree.ByEntry.value:type_name -> arenaproto.testpb.hybrid.Tree
-	5,  // 66: arenaproto.testpb.hybrid.Needs.ByEntry.value:type_name -> arenaproto.testpb.hybrid.Needs
-	6,  // 67: arenaproto.testpb.hybrid.x_int32:extendee -> arenaproto.testpb.hybrid.Open2
-	6,  // 68: arenaproto.testpb.hybrid.x_strings:extendee -> arenaproto.testpb.hybrid.Open2
-	6,  // 69: arenaproto.testpb.hybrid.x_small:extendee -> arenaproto.testpb.hybrid.Open2
-	6,  // 70: arenaproto.testpb.hybrid.x_needs:extendee -> arenaproto.testpb.hybrid.Open2
-	6,  // 71: arenaproto.testpb.hybrid.x_open:extendee -> arenaproto.testpb.hybrid.Open2
-	6,  // 72: arenaproto.testpb.hybrid.x_packed:extendee -> arenaproto.testpb.hybrid.Open2
-	3,  // 73: arenaproto.testpb.hybrid.x_small:type_name -> arenaproto.testpb.hybrid.Small
-	5,  // 74: arenaproto.testpb.hybrid.x_needs:type_name -> arenaproto.testpb.hybrid.Needs
-	6,  // 75: arenaproto.testpb.hybrid.x_open:type_name -> arenaproto.testpb.hybrid.Open2
-	76, // [76:76] is the sub-list for method output_type
-	76, // [76:76] is the sub-list for method input_type
-	73, // [73:76] is the sub-list for extension type_name
-	67, // [67:73] is the sub-list for extension extendee
-	0,  // [0:67] is the sub-list for field type_name
+	5,  // 55: arenaproto.testpb.hybrid.Needs.p:type_name -> arenaproto.testpb.hybrid.Needs
+	3,  // 56: arenaproto.testpb.hybrid.Needs.s:type_name -> arenaproto.testpb.hybrid.Small
+	3,  // 57: arenaproto.testpb.hybrid.Needs.q:type_name -> arenaproto.testpb.hybrid.Small
+	6,  // 58: arenaproto.testpb.hybrid.Open2.more:type_name -> arenaproto.testpb.hybrid.Open2
+	0,  // 59: arenaproto.testpb.hybrid.All.MStringColorEntry.value:type_name -> arenaproto.testpb.hybrid.Color
+	3,  // 60: arenaproto.testpb.hybrid.All.MStringSmallEntry.value:type_name -> arenaproto.testpb.hybrid.Small
+	2,  // 61: arenaproto.testpb.hybrid.All.MStringAllEntry.value:type_name -> arenaproto.testpb.hybrid.All
+	3,  // 62: arenaproto.testpb.hybrid.All.MBoolSmallEntry.value:type_name -> arenaproto.testpb.hybrid.Small
+	3,  // 63: arenaproto.testpb.hybrid.All.MUint64SmallEntry.value:type_name -> arenaproto.testpb.hybrid.Small
+	0,  // 64: arenaproto.testpb.hybrid.All.MSint32ColorEntry.value:type_name -> arenaproto.testpb.hybrid.Color
+	3,  // 65: arenaproto.testpb.hybrid.All.MInt32SmallEntry.value:type_name -> arenaproto.testpb.hybrid.Small
+	4,  // 66: arenaproto.testpb.hybrid.Tree.ByEntry.value:type_name -> arenaproto.testpb.hybrid.Tree
+	5,  // 67: arenaproto.testpb.hybrid.Needs.ByEntry.value:type_name -> arenaproto.testpb.hybrid.Needs
+	6,  // 68: arenaproto.testpb.hybrid.x_int32:extendee -> arenaproto.testpb.hybrid.Open2
+	6,  // 69: arenaproto.testpb.hybrid.x_strings:extendee -> arenaproto.testpb.hybrid.Open2
+	6,  // 70: arenaproto.testpb.hybrid.x_small:extendee -> arenaproto.testpb.hybrid.Open2
+	6,  // 71: arenaproto.testpb.hybrid.x_needs:extendee -> arenaproto.testpb.hybrid.Open2
+	6,  // 72: arenaproto.testpb.hybrid.x_open:extendee -> arenaproto.testpb.hybrid.Open2
+	6,  // 73: arenaproto.testpb.hybrid.x_packed:extendee -> arenaproto.testpb.hybrid.Open2
+	3,  // 74: arenaproto.testpb.hybrid.x_small:type_name -> arenaproto.testpb.hybrid.Small
+	5,  // 75: arenaproto.testpb.hybrid.x_needs:type_name -> arenaproto.testpb.hybrid.Needs
+	6,  // 76: arenaproto.testpb.hybrid.x_open:type_name -> arenaproto.testpb.hybrid.Open2
+	77, // [77:77] is the sub-list for method output_type
+	77, // [77:77] is the sub-list for method input_type
+	74, // [74:77] is the sub-list for extension type_name
+	68, // [68:74] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_hybrid_hybrid_proto_init() }
@@ -3213,6 +3260,7 @@ func file_hybrid_hybrid_proto_init() {
 	}
 	file_hybrid_hybrid_proto_msgTypes[3].OneofWrappers = []any{
 		(*Needs_O)(nil),
+		(*Needs_P)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -3536,6 +3536,15 @@ func (x *Needs) GetO() *Needs {
 	return nil
 }
 
+func (x *Needs) GetP() *Needs {
+	if x != nil {
+		if x, ok := x.xxx_hidden_One.(*needs_P); ok {
+			return x.P
+		}
+	}
+	return nil
+}
+
 func (x *Needs) GetS() *Small {
 	if x != nil {
 		return x.xxx_hidden_S
@@ -3578,6 +3587,14 @@ func (x *Needs) SetO(v *Needs) {
 		return
 	}
 	x.xxx_hidden_One = &needs_O{v}
+}
+
+func (x *Needs) SetP(v *Needs) {
+	if v == nil {
+		x.xxx_hidden_One = nil
+		return
+	}
+	x.xxx_hidden_One = &needs_P{v}
 }
 
 func (x *Needs) SetS(v *Small) {
@@ -3624,6 +3641,14 @@ func (x *Needs) HasO() bool {
 	return ok
 }
 
+func (x *Needs) HasP() bool {
+	if x == nil {
+		return false
+	}
+	_, ok := x.xxx_hidden_One.(*needs_P)
+	return ok
+}
+
 func (x *Needs) HasS() bool {
 	if x == nil {
 		return false
@@ -3662,6 +3687,12 @@ func (x *Needs) ClearO() {
 	}
 }
 
+func (x *Needs) ClearP() {
+	if _, ok := x.xxx_hidden_One.(*needs_P); ok {
+		x.xxx_hidden_One = nil
+	}
+}
+
 func (x *Needs) ClearS() {
 	x.xxx_hidden_S = nil
 }
@@ -3672,6 +3703,7 @@ func (x *Needs) ClearQ() {
 
 const Needs_One_not_set_case case_Needs_One = 0
 const Needs_O_case case_Needs_One = 6
+const Needs_P_case case_Needs_One = 9
 
 func (x *Needs) WhichOne() case_Needs_One {
 	if x == nil {
@@ -3680,6 +3712,8 @@ func (x *Needs) WhichOne() case_Needs_One {
 	switch x.xxx_hidden_One.(type) {
 	case *needs_O:
 		return Needs_O_case
+	case *needs_P:
+		return Needs_P_case
 	default:
 		return Needs_One_not_set_case
 	}
@@ -3695,6 +3729,7 @@ type Needs_builder struct {
 	By   map[string]*Needs
 	// Fields of oneof xxx_hidden_One:
 	O *Needs
+	P *Needs
 	// -- end of xxx_hidden_One
 	S *Small
 	Q *Small
@@ -3717,6 +3752,9 @@ func (b0 Needs_builder) Build() *Needs {
 	x.xxx_hidden_By = b.By
 	if b.O != nil {
 		x.xxx_hidden_One = &needs_O{b.O}
+	}
+	if b.P != nil {
+		x.xxx_hidden_One = &needs_P{b.P}
 	}
 	x.xxx_hidden_S = b.S
 	x.xxx_hidden_Q = b.Q
@@ -3741,7 +3779,13 @@ type needs_O struct {
 	O *Needs `protobuf:"bytes,6,opt,name=o,oneof"`
 }
 
+type needs_P struct {
+	P *Needs `protobuf:"bytes,9,opt,name=p,oneof"`
+}
+
 func (*needs_O) isNeeds_One() {}
+
+func (*needs_P) isNeeds_One() {}
 
 type Open2 struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
@@ -4218,14 +4262,15 @@ const file_opaque_opaque_proto_rawDesc = "" +
 	"\x02by\x18\x04 \x03(\v2&.arenaproto.testpb.opaque.Tree.ByEntryR\x02by\x1aU\n" +
 	"\aByEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x124\n" +
-	"\x05value\x18\x02 \x01(\v2\x1e.arenaproto.testpb.opaque.TreeR\x05value:\x028\x01\"\xc2\x03\n" +
+	"\x05value\x18\x02 \x01(\v2\x1e.arenaproto.testpb.opaque.TreeR\x05value:\x028\x01\"\xf3\x03\n" +
 	"\x05Needs\x12\x13\n" +
 	"\x01a\x18\x01 \x01(\x05B\x05\xaa\x01\x02\b\x03R\x01a\x12\x13\n" +
 	"\x01b\x18\x02 \x01(\tB\x05\xaa\x01\x02\b\x03R\x01b\x123\n" +
 	"\x04more\x18\x03 \x01(\v2\x1f.arenaproto.testpb.opaque.NeedsR\x04more\x123\n" +
 	"\x04list\x18\x04 \x03(\v2\x1f.arenaproto.testpb.opaque.NeedsR\x04list\x127\n" +
 	"\x02by\x18\x05 \x03(\v2'.arenaproto.testpb.opaque.Needs.ByEntryR\x02by\x12/\n" +
-	"\x01o\x18\x06 \x01(\v2\x1f.arenaproto.testpb.opaque.NeedsH\x00R\x01o\x12-\n" +
+	"\x01o\x18\x06 \x01(\v2\x1f.arenaproto.testpb.opaque.NeedsH\x00R\x01o\x12/\n" +
+	"\x01p\x18\t \x01(\v2\x1f.arenaproto.testpb.opaque.NeedsH\x00R\x01p\x12-\n" +
 	"\x01s\x18\a \x01(\v2\x1f.arenaproto.testpb.opaque.SmallR\x01s\x12-\n" +
 	"\x01q\x18\b \x01(\v2\x1f.arenaproto.testpb.opaque.SmallR\x01q\x1aV\n" +
 	"\aByEntry\x12\x10\n" +
@@ -4378,32 +4423,33 @@ var file_opaque_opaque_proto_depIdxs = []int32{
 	5,  // 65: arenaproto.testpb.opaque.Needs.list:type_name -> arenaproto.testpb.opaque.Needs
 	52, // 66: arenaproto.testpb.opaque.Needs.by:type_name -> arenaproto.testpb.opaque.Needs.ByEntry
 	5,  // 67: arenaproto.testpb.opaque.Needs.o:type_name -> arenaproto.testpb.opaque.Needs
-	3,  // 68: arenaproto.testpb.opaque.Needs.s:type_name -> arenaproto.testpb.opaque.Small
-	3,  // 69: arenaproto.testpb.opaque.Needs.q:type_name -> arenaproto.testpb.opaque.Small
-	6,  // 70: arenaproto.testpb.opaque.Open2.more:type_name -> arenaproto.testpb.opaque.Open2
-	0,  // 71: arenaproto.testpb.opaque.All.MStringColorEntry.value:type_name -> arenaproto.testpb.opaque.Color
-	3,  // 72: arenaproto.testpb.opaque.All.MStringSmallEntry.value:type_name -> arenaproto.testpb.opaque.Small
-	2,  // 73: arenaproto.testpb.opaque.All.MStringAllEntry.value:type_name -> arenaproto.testpb.opaque.All
-	3,  // 74: arenaproto.testpb.opaque.All.MBoolSmallEntry.value:type_name -> arenaproto.testpb.opaque.Small
-	3,  // 75: arenaproto.testpb.opaque.All.MUint64SmallEntry.value:type_name -> arenaproto.testpb.opaque.Small
-	0,  // 76: arenaproto.testpb.opaque.All.MSint32ColorEntry.value:type_name -> arenaproto.testpb.opaque.Color
-	3,  // 77: arenaproto.testpb.opaque.All.MInt32SmallEntry.value:type_name -> arenaproto.testpb.opaque.Small
-	4,  // 78: arenaproto.testpb.opaque.Tree.ByEntry.value:type_name -> arenaproto.testpb.opaque.Tree
-	5,  // 79: arenaproto.testpb.opaque.Needs.ByEntry.value:type_name -> arenaproto.testpb.opaque.Needs
-	6,  // 80: arenaproto.testpb.opaque.x_int32:extendee -> arenaproto.testpb.opaque.Open2
-	6,  // 81: arenaproto.testpb.opaque.x_strings:extendee -> arenaproto.testpb.opaque.Open2
-	6,  // 82: arenaproto.testpb.opaque.x_small:extendee -> arenaproto.testpb.opaque.Open2
-	6,  // 83: arenaproto.testpb.opaque.x_needs:extendee -> arenaproto.testpb.opaque.Open2
-	6,  // 84: arenaproto.testpb.opaque.x_open:extendee -> arenaproto.testpb.opaque.Open2
-	6,  // 85: arenaproto.testpb.opaque.x_packed:extendee -> arenaproto.testpb.opaque.Open2
-	3,  // 86: arenaproto.testpb.opaque.x_small:type_name -> arenaproto.testpb.opaque.Small
-	5,  // 87: arenaproto.testpb.opaque.x_needs:type_name -> arenaproto.testpb.opaque.Needs
-	6,  // 88: arenaproto.testpb.opaque.x_open:type_name -> arenaproto.testpb.opaque.Open2
-	89, // [89:89] is the sub-list for method output_type
-	89, // [89:89] is the sub-list for method input_type
-	86, // [86:89] is the sub-list for extension type_name
-	80, // [80:86] is the sub-list for extension extendee
-	0,  // [0:80] is the sub-list for field type_name
+	5,  // 68: arenaproto.testpb.opaque.Needs.p:type_name -> arenaproto.testpb.opaque.Needs
+	3,  // 69: arenaproto.testpb.opaque.Needs.s:type_name -> arenaproto.testpb.opaque.Small
+	3,  // 70: arenaproto.testpb.opaque.Needs.q:type_name -> arenaproto.testpb.opaque.Small
+	6,  // 71: arenaproto.testpb.opaque.Open2.more:type_name -> arenaproto.testpb.opaque.Open2
+	0,  // 72: arenaproto.testpb.opaque.All.MStringColorEntry.value:type_name -> arenaproto.testpb.opaque.Color
+	3,  // 73: arenaproto.testpb.opaque.All.MStringSmallEntry.value:type_name -> arenaproto.testpb.opaque.Small
+	2,  // 74: arenaproto.testpb.opaque.All.MStringAllEntry.value:type_name -> arenaproto.testpb.opaque.All
+	3,  // 75: arenaproto.testpb.opaque.All.MBoolSmallEntry.value:type_name -> arenaproto.testpb.opaque.Small
+	3,  // 76: arenaproto.testpb.opaque.All.MUint64SmallEntry.value:type_name -> arenaproto.testpb.opaque.Small
+	0,  // 77: arenaproto.testpb.opaque.All.MSint32ColorEntry.value:type_name -> arenaproto.testpb.opaque.Color
+	3,  // 78: arenaproto.testpb.opaque.All.MInt32SmallEntry.value:type_name -> arenaproto.testpb.opaque.Small
+	4,  // 79: arenaproto.testpb.opaque.Tree.ByEntry.value:type_name -> arenaproto.testpb.opaque.Tree
+	5,  // 80: arenaproto.testpb.opaque.Needs.ByEntry.value:type_name -> arenaproto.testpb.opaque.Needs
+	6,  // 81: arenaproto.testpb.opaque.x_int32:extendee -> arenaproto.testpb.opaque.Open2
+	6,  // 82: arenaproto.testpb.opaque.x_strings:extendee -> arenaproto.testpb.opaque.Open2
+	6,  // 83: arenaproto.testpb.opaque.x_small:extendee -> arenaproto.testpb.opaque.Open2
+	6,  // 84: arenaproto.testpb.opaque.x_needs:extendee -> arenaproto.testpb.opaque.Open2
+	6,  // 85: arenaproto.testpb.opaque.x_open:extendee -> arenaproto.testpb.opaque.Open2
+	6,  // 86: arenaproto.testpb.opaque.x_packed:extendee -> arenaproto.testpb.opaque.Open2
+	3,  // 87: arenaproto.testpb.opaque.x_small:type_name -> arenaproto.testpb.opaque.Small
+	5,  // 88: arenaproto.testpb.opaque.x_needs:type_name -> arenaproto.testpb.opaque.Needs
+	6,  // 89: arenaproto.testpb.opaque.x_open:type_name -> arenaproto.testpb.opaque.Open2
+	90, // [90:90] is the sub-list for method output_type
+	90, // [90:90] is the sub-list for method input_type
+	87, // [87:90] is the sub-list for extension type_name
+	81, // [81:87] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_opaque_opaque_proto_init() }
@@ -4436,6 +4482,7 @@ func file_opaque_opaque_proto_init() {
 	}
 	file_opaque_opaque_proto_msgTypes[3].OneofWrappers = []any{
 		(*needs_O)(nil),
+		(*needs_P)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

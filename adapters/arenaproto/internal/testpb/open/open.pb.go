@@ -1179,6 +1179,7 @@ type Needs struct {
 	// Types that are valid to be assigned to One:
 	//
 	//	*Needs_O
+	//	*Needs_P
 	One           isNeeds_One `protobuf_oneof:"one"`
 	S             *Small      `protobuf:"bytes,7,opt,name=s" json:"s,omitempty"`
 	Q             *Small      `protobuf:"bytes,8,opt,name=q" json:"q,omitempty"`
@@ -1267,6 +1268,15 @@ func (x *Needs) GetO() *Needs {
 	return nil
 }
 
+func (x *Needs) GetP() *Needs {
+	if x != nil {
+		if x, ok := x.One.(*Needs_P); ok {
+			return x.P
+		}
+	}
+	return nil
+}
+
 func (x *Needs) GetS() *Small {
 	if x != nil {
 		return x.S
@@ -1289,7 +1299,13 @@ type Needs_O struct {
 	O *Needs `protobuf:"bytes,6,opt,name=o,oneof"`
 }
 
+type Needs_P struct {
+	P *Needs `protobuf:"bytes,9,opt,name=p,oneof"`
+}
+
 func (*Needs_O) isNeeds_One() {}
+
+func (*Needs_P) isNeeds_One() {}
 
 type Open2 struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -1621,14 +1637,15 @@ const file_open_open_proto_rawDesc = "" +
 	"\x02by\x18\x04 \x03(\v2$.arenaproto.testpb.open.Tree.ByEntryR\x02by\x1aS\n" +
 	"\aByEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x122\n" +
-	"\x05value\x18\x02 \x01(\v2\x1c.arenaproto.testpb.open.TreeR\x05value:\x028\x01\"\xb4\x03\n" +
+	"\x05value\x18\x02 \x01(\v2\x1c.arenaproto.testpb.open.TreeR\x05value:\x028\x01\"\xe3\x03\n" +
 	"\x05Needs\x12\x13\n" +
 	"\x01a\x18\x01 \x01(\x05B\x05\xaa\x01\x02\b\x03R\x01a\x12\x13\n" +
 	"\x01b\x18\x02 \x01(\tB\x05\xaa\x01\x02\b\x03R\x01b\x121\n" +
 	"\x04more\x18\x03 \x01(\v2\x1d.arenaproto.testpb.open.NeedsR\x04more\x121\n" +
 	"\x04list\x18\x04 \x03(\v2\x1d.arenaproto.testpb.open.NeedsR\x04list\x125\n" +
 	"\x02by\x18\x05 \x03(\v2%.arenaproto.testpb.open.Needs.ByEntryR\x02by\x12-\n" +
-	"\x01o\x18\x06 \x01(\v2\x1d.arenaproto.testpb.open.NeedsH\x00R\x01o\x12+\n" +
+	"\x01o\x18\x06 \x01(\v2\x1d.arenaproto.testpb.open.NeedsH\x00R\x01o\x12-\n" +
+	"\x01p\x18\t \x01(\v2\x1d.arenaproto.testpb.open.NeedsH\x00R\x01p\x12+\n" +
 	"\x01s\x18\a \x01(\v2\x1d.arenaproto.testpb.open.SmallR\x01s\x12+\n" +
 	"\x01q\x18\b \x01(\v2\x1d.arenaproto.testpb.open.SmallR\x01q\x1aT\n" +
 	"\aByEntry\x12\x10\n" +
@@ -1767,32 +1784,33 @@ var file_open_open_proto_depIdxs = []int32{
 	5,  // 52: arenaproto.testpb.open.Needs.list:type_name -> arenaproto.testpb.open.Needs
 	39, // 53: arenaproto.testpb.open.Needs.by:type_name -> arenaproto.testpb.open.Needs.ByEntry
 	5,  // 54: arenaproto.testpb.open.Needs.o:type_name -> arenaproto.testpb.open.Needs
-	3,  // 55: arenaproto.testpb.open.Needs.s:type_name -> arenaproto.testpb.open.Small
-	3,  // 56: arenaproto.testpb.open.Needs.q:type_name -> arenaproto.testpb.open.Small
-	6,  // 57: arenaproto.testpb.open.Open2.more:type_name -> arenaproto.testpb.open.Open2
-	0,  // 58: arenaproto.testpb.open.All.MStringColorEntry.value:type_name -> arenaproto.testpb.open.Color
-	3,  // 59: arenaproto.testpb.open.All.MStringSmallEntry.value:type_name -> arenaproto.testpb.open.Small
-	2,  // 60: arenaproto.testpb.open.All.MStringAllEntry.value:type_name -> arenaproto.testpb.open.All
-	3,  // 61: arenaproto.testpb.open.All.MBoolSmallEntry.value:type_name -> arenaproto.testpb.open.Small
-	3,  // 62: arenaproto.testpb.open.All.MUint64SmallEntry.value:type_name -> arenaproto.testpb.open.Small
-	0,  // 63: arenaproto.testpb.open.All.MSint32ColorEntry.value:type_name -> arenaproto.testpb.open.Color
-	3,  // 64: arenaproto.testpb.open.All.MInt32SmallEntry.value:type_name -> arenaproto.testpb.open.Small
-	4,  // 65: arenaproto.testpb.open.Tree.ByEntry.value:type_name -> arenaproto.testpb.open.Tree
-	5,  // 66: arenaproto.testpb.open.Needs.ByEntry.value:type_name -> arenaproto.testpb.open.Needs
-	6,  // 67: arenaproto.testpb.open.x_int32:extendee -> arenaproto.testpb.open.Open2
-	6,  // 68: arenaproto.testpb.open.x_strings:extendee -> arenaproto.testpb.open.Open2
-	6,  // 69: arenaproto.testpb.open.x_small:extendee -> arenaproto.testpb.open.Open2
-	6,  // 70: arenaproto.testpb.open.x_needs:extendee -> arenaproto.testpb.open.Open2
-	6,  // 71: arenaproto.testpb.open.x_open:extendee -> arenaproto.testpb.open.Open2
-	6,  // 72: arenaproto.testpb.open.x_packed:extendee -> arenaproto.testpb.open.Open2
-	3,  // 73: arenaproto.testpb.open.x_small:type_name -> arenaproto.testpb.open.Small
-	5,  // 74: arenaproto.testpb.open.x_needs:type_name -> arenaproto.testpb.open.Needs
-	6,  // 75: arenaproto.testpb.open.x_open:type_name -> arenaproto.testpb.open.Open2
-	76, // [76:76] is the sub-list for method output_type
-	76, // [76:76] is the sub-list for method input_type
-	73, // [73:76] is the sub-list for extension type_name
-	67, // [67:73] is the sub-list for extension extendee
-	0,  // [0:67] is the sub-list for field type_name
+	5,  // 55: arenaproto.testpb.open.Needs.p:type_name -> arenaproto.testpb.open.Needs
+	3,  // 56: arenaproto.testpb.open.Needs.s:type_name -> arenaproto.testpb.open.Small
+	3,  // 57: arenaproto.testpb.open.Needs.q:type_name -> arenaproto.testpb.open.Small
+	6,  // 58: arenaproto.testpb.open.Open2.more:type_name -> arenaproto.testpb.open.Open2
+	0,  // 59: arenaproto.testpb.open.All.MStringColorEntry.value:type_name -> arenaproto.testpb.open.Color
+	3,  // 60: arenaproto.testpb.open.All.MStringSmallEntry.value:type_name -> arenaproto.testpb.open.Small
+	2,  // 61: arenaproto.testpb.open.All.MStringAllEntry.value:type_name -> arenaproto.testpb.open.All
+	3,  // 62: arenaproto.testpb.open.All.MBoolSmallEntry.value:type_name -> arenaproto.testpb.open.Small
+	3,  // 63: arenaproto.testpb.open.All.MUint64SmallEntry.value:type_name -> arenaproto.testpb.open.Small
+	0,  // 64: arenaproto.testpb.open.All.MSint32ColorEntry.value:type_name -> arenaproto.testpb.open.Color
+	3,  // 65: arenaproto.testpb.open.All.MInt32SmallEntry.value:type_name -> arenaproto.testpb.open.Small
+	4,  // 66: arenaproto.testpb.open.Tree.ByEntry.value:type_name -> arenaproto.testpb.open.Tree
+	5,  // 67: arenaproto.testpb.open.Needs.ByEntry.value:type_name -> arenaproto.testpb.open.Needs
+	6,  // 68: arenaproto.testpb.open.x_int32:extendee -> arenaproto.testpb.open.Open2
+	6,  // 69: arenaproto.testpb.open.x_strings:extendee -> arenaproto.testpb.open.Open2
+	6,  // 70: arenaproto.testpb.open.x_small:extendee -> arenaproto.testpb.open.Open2
+	6,  // 71: arenaproto.testpb.open.x_needs:extendee -> arenaproto.testpb.open.Open2
+	6,  // 72: arenaproto.testpb.open.x_open:extendee -> arenaproto.testpb.open.Open2
+	6,  // 73: arenaproto.testpb.open.x_packed:extendee -> arenaproto.testpb.open.Open2
+	3,  // 74: arenaproto.testpb.open.x_small:type_name -> arenaproto.testpb.open.Small
+	5,  // 75: arenaproto.testpb.open.x_needs:type_name -> arenaproto.testpb.open.Needs
+	6,  // 76: arenaproto.testpb.open.x_open:type_name -> arenaproto.testpb.open.Open2
+	77, // [77:77] is the sub-list for method output_type
+	77, // [77:77] is the sub-list for method input_type
+	74, // [74:77] is the sub-list for extension type_name
+	68, // [68:74] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_open_open_proto_init() }
@@ -1818,6 +1836,7 @@ func file_open_open_proto_init() {
 	}
 	file_open_open_proto_msgTypes[3].OneofWrappers = []any{
 		(*Needs_O)(nil),
+		(*Needs_P)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

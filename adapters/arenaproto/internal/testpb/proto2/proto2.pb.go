@@ -1453,6 +1453,7 @@ type Needs struct {
 	// Types that are valid to be assigned to One:
 	//
 	//	*Needs_O
+	//	*Needs_P
 	One           isNeeds_One `protobuf_oneof:"one"`
 	S             *Small      `protobuf:"bytes,7,opt,name=s" json:"s,omitempty"`
 	Q             *Small      `protobuf:"bytes,8,opt,name=q" json:"q,omitempty"`
@@ -1541,6 +1542,15 @@ func (x *Needs) GetO() *Needs {
 	return nil
 }
 
+func (x *Needs) GetP() *Needs {
+	if x != nil {
+		if x, ok := x.One.(*Needs_P); ok {
+			return x.P
+		}
+	}
+	return nil
+}
+
 func (x *Needs) GetS() *Small {
 	if x != nil {
 		return x.S
@@ -1563,7 +1573,13 @@ type Needs_O struct {
 	O *Needs `protobuf:"bytes,6,opt,name=o,oneof"`
 }
 
+type Needs_P struct {
+	P *Needs `protobuf:"bytes,9,opt,name=p,oneof"`
+}
+
 func (*Needs_O) isNeeds_One() {}
+
+func (*Needs_P) isNeeds_One() {}
 
 type Open2 struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -2334,14 +2350,15 @@ const file_proto2_proto2_proto_rawDesc = "" +
 	"\x02by\x18\x04 \x03(\v2&.arenaproto.testpb.proto2.Tree.ByEntryR\x02by\x1aU\n" +
 	"\aByEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x124\n" +
-	"\x05value\x18\x02 \x01(\v2\x1e.arenaproto.testpb.proto2.TreeR\x05value:\x028\x01\"\xb4\x03\n" +
+	"\x05value\x18\x02 \x01(\v2\x1e.arenaproto.testpb.proto2.TreeR\x05value:\x028\x01\"\xe5\x03\n" +
 	"\x05Needs\x12\f\n" +
 	"\x01a\x18\x01 \x02(\x05R\x01a\x12\f\n" +
 	"\x01b\x18\x02 \x02(\tR\x01b\x123\n" +
 	"\x04more\x18\x03 \x01(\v2\x1f.arenaproto.testpb.proto2.NeedsR\x04more\x123\n" +
 	"\x04list\x18\x04 \x03(\v2\x1f.arenaproto.testpb.proto2.NeedsR\x04list\x127\n" +
 	"\x02by\x18\x05 \x03(\v2'.arenaproto.testpb.proto2.Needs.ByEntryR\x02by\x12/\n" +
-	"\x01o\x18\x06 \x01(\v2\x1f.arenaproto.testpb.proto2.NeedsH\x00R\x01o\x12-\n" +
+	"\x01o\x18\x06 \x01(\v2\x1f.arenaproto.testpb.proto2.NeedsH\x00R\x01o\x12/\n" +
+	"\x01p\x18\t \x01(\v2\x1f.arenaproto.testpb.proto2.NeedsH\x00R\x01p\x12-\n" +
 	"\x01s\x18\a \x01(\v2\x1f.arenaproto.testpb.proto2.SmallR\x01s\x12-\n" +
 	"\x01q\x18\b \x01(\v2\x1f.arenaproto.testpb.proto2.SmallR\x01q\x1aV\n" +
 	"\aByEntry\x12\x10\n" +
@@ -2514,37 +2531,38 @@ var file_proto2_proto2_proto_depIdxs = []int32{
 	4,  // 62: arenaproto.testpb.proto2.Needs.list:type_name -> arenaproto.testpb.proto2.Needs
 	58, // 63: arenaproto.testpb.proto2.Needs.by:type_name -> arenaproto.testpb.proto2.Needs.ByEntry
 	4,  // 64: arenaproto.testpb.proto2.Needs.o:type_name -> arenaproto.testpb.proto2.Needs
-	2,  // 65: arenaproto.testpb.proto2.Needs.s:type_name -> arenaproto.testpb.proto2.Small
-	2,  // 66: arenaproto.testpb.proto2.Needs.q:type_name -> arenaproto.testpb.proto2.Small
-	5,  // 67: arenaproto.testpb.proto2.Open2.more:type_name -> arenaproto.testpb.proto2.Open2
-	6,  // 68: arenaproto.testpb.proto2.HasSet.set:type_name -> arenaproto.testpb.proto2.Set
-	6,  // 69: arenaproto.testpb.proto2.HasSet.sets:type_name -> arenaproto.testpb.proto2.Set
-	56, // 70: arenaproto.testpb.proto2.All.Gr.in:type_name -> arenaproto.testpb.proto2.All.Gr.In
-	0,  // 71: arenaproto.testpb.proto2.All.MStringColorEntry.value:type_name -> arenaproto.testpb.proto2.Color
-	2,  // 72: arenaproto.testpb.proto2.All.MStringSmallEntry.value:type_name -> arenaproto.testpb.proto2.Small
-	1,  // 73: arenaproto.testpb.proto2.All.MStringAllEntry.value:type_name -> arenaproto.testpb.proto2.All
-	2,  // 74: arenaproto.testpb.proto2.All.MBoolSmallEntry.value:type_name -> arenaproto.testpb.proto2.Small
-	2,  // 75: arenaproto.testpb.proto2.All.MUint64SmallEntry.value:type_name -> arenaproto.testpb.proto2.Small
-	0,  // 76: arenaproto.testpb.proto2.All.MSint32ColorEntry.value:type_name -> arenaproto.testpb.proto2.Color
-	2,  // 77: arenaproto.testpb.proto2.All.MInt32SmallEntry.value:type_name -> arenaproto.testpb.proto2.Small
-	3,  // 78: arenaproto.testpb.proto2.Tree.ByEntry.value:type_name -> arenaproto.testpb.proto2.Tree
-	4,  // 79: arenaproto.testpb.proto2.Needs.ByEntry.value:type_name -> arenaproto.testpb.proto2.Needs
-	5,  // 80: arenaproto.testpb.proto2.x_int32:extendee -> arenaproto.testpb.proto2.Open2
-	5,  // 81: arenaproto.testpb.proto2.x_strings:extendee -> arenaproto.testpb.proto2.Open2
-	5,  // 82: arenaproto.testpb.proto2.x_small:extendee -> arenaproto.testpb.proto2.Open2
-	5,  // 83: arenaproto.testpb.proto2.x_needs:extendee -> arenaproto.testpb.proto2.Open2
-	5,  // 84: arenaproto.testpb.proto2.x_open:extendee -> arenaproto.testpb.proto2.Open2
-	5,  // 85: arenaproto.testpb.proto2.x_packed:extendee -> arenaproto.testpb.proto2.Open2
-	6,  // 86: arenaproto.testpb.proto2.Item.item:extendee -> arenaproto.testpb.proto2.Set
-	2,  // 87: arenaproto.testpb.proto2.x_small:type_name -> arenaproto.testpb.proto2.Small
-	4,  // 88: arenaproto.testpb.proto2.x_needs:type_name -> arenaproto.testpb.proto2.Needs
-	5,  // 89: arenaproto.testpb.proto2.x_open:type_name -> arenaproto.testpb.proto2.Open2
-	8,  // 90: arenaproto.testpb.proto2.Item.item:type_name -> arenaproto.testpb.proto2.Item
-	91, // [91:91] is the sub-list for method output_type
-	91, // [91:91] is the sub-list for method input_type
-	87, // [87:91] is the sub-list for extension type_name
-	80, // [80:87] is the sub-list for extension extendee
-	0,  // [0:80] is the sub-list for field type_name
+	4,  // 65: arenaproto.testpb.proto2.Needs.p:type_name -> arenaproto.testpb.proto2.Needs
+	2,  // 66: arenaproto.testpb.proto2.Needs.s:type_name -> arenaproto.testpb.proto2.Small
+	2,  // 67: arenaproto.testpb.proto2.Needs.q:type_name -> arenaproto.testpb.proto2.Small
+	5,  // 68: arenaproto.testpb.proto2.Open2.more:type_name -> arenaproto.testpb.proto2.Open2
+	6,  // 69: arenaproto.testpb.proto2.HasSet.set:type_name -> arenaproto.testpb.proto2.Set
+	6,  // 70: arenaproto.testpb.proto2.HasSet.sets:type_name -> arenaproto.testpb.proto2.Set
+	56, // 71: arenaproto.testpb.proto2.All.Gr.in:type_name -> arenaproto.testpb.proto2.All.Gr.In
+	0,  // 72: arenaproto.testpb.proto2.All.MStringColorEntry.value:type_name -> arenaproto.testpb.proto2.Color
+	2,  // 73: arenaproto.testpb.proto2.All.MStringSmallEntry.value:type_name -> arenaproto.testpb.proto2.Small
+	1,  // 74: arenaproto.testpb.proto2.All.MStringAllEntry.value:type_name -> arenaproto.testpb.proto2.All
+	2,  // 75: arenaproto.testpb.proto2.All.MBoolSmallEntry.value:type_name -> arenaproto.testpb.proto2.Small
+	2,  // 76: arenaproto.testpb.proto2.All.MUint64SmallEntry.value:type_name -> arenaproto.testpb.proto2.Small
+	0,  // 77: arenaproto.testpb.proto2.All.MSint32ColorEntry.value:type_name -> arenaproto.testpb.proto2.Color
+	2,  // 78: arenaproto.testpb.proto2.All.MInt32SmallEntry.value:type_name -> arenaproto.testpb.proto2.Small
+	3,  // 79: arenaproto.testpb.proto2.Tree.ByEntry.value:type_name -> arenaproto.testpb.proto2.Tree
+	4,  // 80: arenaproto.testpb.proto2.Needs.ByEntry.value:type_name -> arenaproto.testpb.proto2.Needs
+	5,  // 81: arenaproto.testpb.proto2.x_int32:extendee -> arenaproto.testpb.proto2.Open2
+	5,  // 82: arenaproto.testpb.proto2.x_strings:extendee -> arenaproto.testpb.proto2.Open2
+	5,  // 83: arenaproto.testpb.proto2.x_small:extendee -> arenaproto.testpb.proto2.Open2
+	5,  // 84: arenaproto.testpb.proto2.x_needs:extendee -> arenaproto.testpb.proto2.Open2
+	5,  // 85: arenaproto.testpb.proto2.x_open:extendee -> arenaproto.testpb.proto2.Open2
+	5,  // 86: arenaproto.testpb.proto2.x_packed:extendee -> arenaproto.testpb.proto2.Open2
+	6,  // 87: arenaproto.testpb.proto2.Item.item:extendee -> arenaproto.testpb.proto2.Set
+	2,  // 88: arenaproto.testpb.proto2.x_small:type_name -> arenaproto.testpb.proto2.Small
+	4,  // 89: arenaproto.testpb.proto2.x_needs:type_name -> arenaproto.testpb.proto2.Needs
+	5,  // 90: arenaproto.testpb.proto2.x_open:type_name -> arenaproto.testpb.proto2.Open2
+	8,  // 91: arenaproto.testpb.proto2.Item.item:type_name -> arenaproto.testpb.proto2.Item
+	92, // [92:92] is the sub-list for method output_type
+	92, // [92:92] is the sub-list for method input_type
+	88, // [88:92] is the sub-list for extension type_name
+	81, // [81:88] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_proto2_proto2_proto_init() }
@@ -2577,6 +2595,7 @@ func file_proto2_proto2_proto_init() {
 	}
 	file_proto2_proto2_proto_msgTypes[3].OneofWrappers = []any{
 		(*Needs_O)(nil),
+		(*Needs_P)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
