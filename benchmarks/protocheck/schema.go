@@ -45,7 +45,32 @@ func newSchema(seed uint64, pkg string) *descriptorpb.FileDescriptorProto {
 	for i := range n {
 		f.MessageType = append(f.MessageType, s.message(i))
 	}
+	for _, m := range f.MessageType {
+		if len(m.ExtensionRange) != 0 {
+			f.Extension = append(f.Extension, s.extensions(m)...)
+		}
+	}
 	return f
+}
+
+// extensions are random extensions of a message, with the lowest numbers of its range.
+func (s *schema) extensions(m *messageProto) (all []*fieldProto) {
+	for k := range int32(s.IntN(4)) {
+		f := &fieldProto{
+			Name: proto.String(fmt.Sprintf("x%d_%s", k, m.GetName())), Number: proto.Int32(m.ExtensionRange[0].GetStart() + k),
+			Label: fieldProto_optional.Enum(), Extendee: proto.String(s.pkg + "." + m.GetName()),
+		}
+		f.Type = descriptorpb.FieldDescriptorProto_Type(1 + s.IntN(18)).Enum()
+		if f.GetType() == descriptorpb.FieldDescriptorProto_TYPE_GROUP || s.IntN(3) == 0 {
+			f.Type = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
+		}
+		if s.IntN(3) == 0 {
+			f.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
+		}
+		s.refer(f)
+		all = append(all, f)
+	}
+	return all
 }
 
 // features sets the file's features of an edition.

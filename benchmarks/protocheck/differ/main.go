@@ -14,6 +14,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,9 @@ func (d *differ) find() {
 			d.types = append(d.types, m)
 		}
 		return true
+	})
+	slices.SortFunc(d.types, func(a, b proto.Message) int {
+		return strings.Compare(string(a.ProtoReflect().Descriptor().FullName()), string(b.ProtoReflect().Descriptor().FullName()))
 	})
 }
 

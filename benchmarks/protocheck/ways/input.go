@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 // Input is a random input for a message. One of three is well-formed throughout, the others have odd
@@ -42,6 +43,9 @@ func (w writer) message(b []byte, md protoreflect.MessageDescriptor, depth, reco
 			continue
 		}
 		fd := fields.Get(w.IntN(fields.Len()))
+		if x := w.extension(md); x != nil {
+			fd = x
+		}
 		n := 1
 		if w.IntN(4) == 0 {
 			n += w.IntN(6) // A run of records.
@@ -51,6 +55,19 @@ func (w writer) message(b []byte, md protoreflect.MessageDescriptor, depth, reco
 		}
 	}
 	return b
+}
+
+// extension is an extension of a message, now and then, or nil.
+func (w writer) extension(md protoreflect.MessageDescriptor) protoreflect.FieldDescriptor {
+	if md.ExtensionRanges().Len() == 0 || w.IntN(6) != 0 {
+		return nil
+	}
+	num := md.ExtensionRanges().Get(0)[0] + protowire.Number(w.IntN(4))
+	x, err := protoregistry.GlobalTypes.FindExtensionByNumber(md.FullName(), num)
+	if err != nil {
+		return nil
+	}
+	return x.TypeDescriptor()
 }
 
 // field appends a record of a field.
