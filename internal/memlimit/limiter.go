@@ -47,9 +47,9 @@ type Limiter struct {
 	ours    int64 // what we set last; meaningful if applied
 	applied bool  // ours is in force, as far as we know
 
-	// past remembers, for each limit that the user replaced, what we had made of it: the value that
-	// the user's code read then and may put back later.
-	past    [8]struct{ ours, user int64 }
+	// past remembers the values that we set last, each with the user's limit behind it: the user's code
+	// may have read one of them, and put it back later.
+	past    [1024]struct{ ours, user int64 }
 	pastLen int // ever written; the ring's next slot is pastLen % len(past)
 }
 
@@ -101,12 +101,15 @@ func (l *Limiter) sync(offHeap int64) {
 		if want == cur || want != l.user && abs(want-cur) < l.base(l.budget)/hysteresisShare {
 			return
 		}
+		l.forgo()
 		old := l.set(want)
 		l.ours, l.applied = want, true
 		if old == cur {
 			return
 		}
-		l.replaced(cur, old)
+		// Our change has overwritten a limit that the user had just set. The next round sets the
+		// right limit.
+		l.user = l.restored(old)
 	}
 }
 
@@ -115,27 +118,20 @@ func (l *Limiter) notice(cur int64) {
 	if l.applied && cur == l.ours {
 		return
 	}
-	if l.applied {
-		l.remember(l.ours)
-		l.applied = false
-	}
+	l.forgo()
 	l.user = l.restored(cur)
 	if l.user != cur {
 		l.ours, l.applied = cur, true
 	}
 }
 
-// replaced takes in that our change has overwritten a limit that the user had just set in place of
-// cur. The next round sets the right limit.
-func (l *Limiter) replaced(cur, user int64) {
-	l.remember(cur)
-	l.user = l.restored(user)
-}
-
-// remember keeps the value that the user's code got back when it set a limit of its own.
-func (l *Limiter) remember(ours int64) {
-	l.past[l.pastLen%len(l.past)] = struct{ ours, user int64 }{ours, l.user}
-	l.pastLen++
+// forgo remembers the value in force, if it is ours, because another one replaces it.
+func (l *Limiter) forgo() {
+	if l.applied && l.ours != l.user {
+		l.past[l.pastLen%len(l.past)] = struct{ ours, user int64 }{l.ours, l.user}
+		l.pastLen++
+	}
+	l.applied = false
 }
 
 // restored returns the user's limit that stood behind cur if cur is a value of ours put back, and

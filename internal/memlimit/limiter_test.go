@@ -114,6 +114,23 @@ func TestMemoryLimitUserChangesIt(t *testing.T) {
 	}
 }
 
+// TestMemoryLimitPutBackLater: the user's code reads a value of ours, and puts it back when it is no
+// longer in force.
+func TestMemoryLimitPutBackLater(t *testing.T) {
+	cur := int64(1000 * mib)
+	l := pretended(&cur, 0)
+	l.Sync(300 * mib)
+	read := l.set(-1)
+	for i := range int64(100) {
+		l.Sync((100 + i%5*100) * mib)
+	}
+	l.set(read)
+	l.Sync(0)
+	if l.user != 1000*mib || !near(cur, 1000*mib) {
+		t.Errorf("user %d, limit %d; want 1000 MiB twice", l.user, cur)
+	}
+}
+
 func TestMemoryLimitSetBetweenLookAndChange(t *testing.T) {
 	cur := int64(1000 * mib)
 	l := pretended(&cur, 0)
