@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"reflect"
+	"slices"
+	"sort"
 )
 
 // GoMap returns an empty Go map with room for hint entries, which ends with a's values: Reset, Rewind
@@ -48,25 +50,27 @@ func goMapOf[K comparable, V any](op string, a *Arena, hint int) (map[K]V, error
 
 // goMaps are the Go maps of an arena, or of one part of a shared one.
 type goMaps struct {
-	lent    []goMap     // In the order in which they were handed out, so that a checkpoint is a number of them.
 	shelves []*mapShelf // In the order of their making.
+	lent    int         // How many maps are lent. A checkpoint notes that number.
 	held    int64       // Bytes of all maps.
 	inUse   int64       // Of those that are lent.
 }
 
-// A mapShelf keeps the maps of one type that wait for their next use.
+// A mapShelf has the maps of one type. Those that are lent come first, in the order in which they were lent, which the
+// next round repeats; the others wait for their next use.
 type mapShelf struct {
-	desc   *typeDesc
-	free   []goMap // The last one is the next to be lent.
-	unused int     // How many of them the round that ends has not lent.
+	desc  *typeDesc
+	maps  []goMap
+	lent  int
+	small int64 // Bytes of a map without a table.
 }
 
 // A goMap is a Go map that an arena has made.
 type goMap struct {
-	v     reflect.Value
-	shelf *mapShelf
-	size  int   // How many entries it had at most, as far as the arena knows.
-	bytes int64 // What it is counted as.
+	v      reflect.Value
+	plain  map[string]any // The map, if it has this type, the most frequent one: reflect takes twice the time.
+	size   int            // How many entries it had at most, as far as the arena knows.
+	number int            // How many maps had been lent before it.
 }
 
 // goMap is an empty map of a type.
@@ -107,49 +111,77 @@ func (a *Arena) lendMap(d *typeDesc, hint int, bytes int64) (v reflect.Value, er
 	}
 	m := a.maps
 	s := m.shelf(d)
-	var g goMap
-	if n := len(s.free); n > 0 {
-		g, s.free[n-1] = s.free[n-1], goMap{}
-		s.free = s.free[:n-1]
-		s.unused = min(s.unused, n-1)
-	}
-	if more := bytes - g.bytes; more > 0 {
-		if err := a.chargeMap(more); err != nil {
-			m.drop(a, g)
-			return v, err
+	if s.lent < len(s.maps) {
+		g := &s.maps[s.lent]
+		if more := bytes - s.bytes(g.size); more > 0 {
+			if err := a.chargeMap(more); err != nil {
+				m.drop(a, s, s.lent, s.lent+1)
+				return v, err
+			}
 		}
-		g.bytes = bytes
+		g.size = max(g.size, hint)
+		return m.lend(s).v, nil
 	}
-	if g.shelf == nil {
-		g.v, g.shelf = reflect.MakeMapWithSize(d.typ, hint), s
+	if err := a.chargeMap(bytes); err != nil {
+		return v, err
 	}
-	g.size = max(g.size, hint)
-	m.inUse += g.bytes
-	m.lent = append(m.lent, g)
-	return g.v, nil
+	g := goMap{v: reflect.MakeMapWithSize(d.typ, hint), size: hint}
+	g.plain, _ = g.v.Interface().(map[string]any)
+	s.maps = append(s.maps, g)
+	return m.lend(s).v, nil
+}
+
+// lend is the first map on the shelf that waits for its next use.
+func (m *goMaps) lend(s *mapShelf) *goMap {
+	g := &s.maps[s.lent]
+	g.number = m.lent
+	m.inUse += s.bytes(g.size)
+	s.lent++
+	m.lent++
+	return g
+}
+
+// again is an empty map that was used before, or nil.
+func (m *goMaps) again(d *typeDesc) *goMap {
+	s := m.shelf(d)
+	if s.lent == len(s.maps) {
+		return nil
+	}
+	return m.lend(s)
 }
 
 // shelf is the shelf for maps of a type.
 func (m *goMaps) shelf(d *typeDesc) *mapShelf {
-	for i, s := range m.shelves {
+	for _, s := range m.shelves {
 		if s.desc == d {
-			return m.shelves[i]
+			return s
 		}
 	}
-	s := &mapShelf{desc: d}
+	s := &mapShelf{desc: d, small: mapBytes(d, 0)}
 	m.shelves = append(m.shelves, s)
 	return s
 }
 
+// noTable is how many entries a map has at most without a table.
+const noTable = 8
+
+// bytes are those of a map on the shelf that had so many entries.
+func (s *mapShelf) bytes(size int) int64 {
+	if size <= noTable {
+		return s.small
+	}
+	return mapBytes(s.desc, size)
+}
+
 // mapBytes is about how much a map with room for n entries takes, or more than maxBytes.
 func mapBytes(d *typeDesc, n int) int64 {
-	const header, most = 48, 8
+	const header = 48
 	entry := int64(d.typ.Key().Size()+d.typ.Elem().Size()) + 1
 	if int64(n) > maxBytes/entry {
 		return maxBytes + 1
 	}
-	slots := int64(most)
-	if n > most {
+	slots := int64(noTable)
+	if n > noTable {
 		slots = 1 << bits.Len64(uint64(int64(n)*8/7))
 	}
 	return header + slots*entry
@@ -168,8 +200,13 @@ func (a *Arena) chargeMap(n int64) error {
 	return nil
 }
 
-// drop leaves a map to the collector.
-func (m *goMaps) drop(a *Arena, g goMap) { m.count(a, -g.bytes) }
+// drop leaves maps of a shelf to the collector: those in a range of indexes.
+func (m *goMaps) drop(a *Arena, s *mapShelf, from, to int) {
+	for _, g := range s.maps[from:to] {
+		m.count(a, -s.bytes(g.size))
+	}
+	s.maps = slices.Delete(s.maps, from, to)
+}
 
 // count counts n more bytes of maps, also beyond the limit.
 func (m *goMaps) count(a *Arena, n int64) {
@@ -193,7 +230,7 @@ func (m *goMaps) number() int {
 	if m == nil {
 		return 0
 	}
-	return len(m.lent)
+	return m.lent
 }
 
 // keepsMaps says whether a hands maps out again.
@@ -202,54 +239,62 @@ func (a *Arena) keepsMaps() bool { return a.maps != nil && !a.noReuse && !a.debu
 // takeBackMaps ends the use of all maps but the first n that are lent, and clears those that it
 // keeps.
 func (a *Arena) takeBackMaps(n int) {
-	m := a.maps
-	if m == nil {
-		return
+	if m := a.maps; m != nil {
+		for _, s := range m.shelves {
+			m.takeBack(a, s, n)
+		}
+		m.lent = min(m.lent, n)
 	}
-	for _, s := range m.shelves {
-		s.unused = min(s.unused, len(s.free))
+}
+
+// takeBack is takeBackMaps for the maps of one shelf. It drops an eighth of those that were not used, from the end.
+func (m *goMaps) takeBack(a *Arena, s *mapShelf, n int) {
+	unused, from := len(s.maps)-s.lent, 0
+	if n > 0 {
+		from = sort.Search(s.lent, func(i int) bool { return s.maps[i].number >= n })
 	}
-	for i := len(m.lent) - 1; i >= n; i-- { // Backwards, so that the next round gets them in the same order.
-		m.takeBack(a, m.lent[i])
+	kept, keeps := from, a.keepsMaps()
+	for at := from; at < s.lent; at++ {
+		g := &s.maps[at]
+		m.inUse -= s.bytes(g.size)
+		if !keeps || !m.clear(a, s, g) {
+			continue
+		}
+		if kept < at {
+			s.maps[kept], s.maps[at] = s.maps[at], s.maps[kept]
+		}
+		kept++
 	}
-	clear(m.lent[n:])
-	m.lent = m.lent[:n]
-	for _, s := range m.shelves {
-		m.dropFirst(a, s, (s.unused+7)/8)
-		s.unused = len(s.free)
-	}
+	lent := s.lent
+	s.lent = from
+	m.drop(a, s, kept, lent)
+	m.drop(a, s, len(s.maps)-(unused+7)/8, len(s.maps))
 }
 
 // smallMap is the size up to which a map that was hardly used is kept: to clear it costs little.
 const smallMap = 64
 
-// takeBack puts a map on its shelf, unless it is much larger than what its last use needed.
-func (m *goMaps) takeBack(a *Arena, g goMap) {
-	m.inUse -= g.bytes
-	n := g.v.Len()
-	if !a.keepsMaps() || g.size > smallMap && n < g.size/8 {
-		m.drop(a, g)
-		return
+// clear empties a map, unless it is much larger than what its last use needed.
+func (m *goMaps) clear(a *Arena, s *mapShelf, g *goMap) bool {
+	n := len(g.plain)
+	if g.plain == nil {
+		n = g.v.Len()
+	}
+	if g.size > smallMap && n < g.size/8 {
+		return false
 	}
 	if n > g.size {
-		g.size = n
-		if bytes := mapBytes(g.shelf.desc, n); bytes > g.bytes {
-			m.count(a, bytes-g.bytes)
-			g.bytes = bytes
+		if more := s.bytes(n) - s.bytes(g.size); more > 0 {
+			m.count(a, more)
 		}
+		g.size = n
 	}
-	g.v.Clear()
-	g.shelf.free = append(g.shelf.free, g)
-}
-
-// dropFirst drops n maps of a shelf, those that would be lent last.
-func (m *goMaps) dropFirst(a *Arena, s *mapShelf, n int) {
-	for _, g := range s.free[:n] {
-		m.drop(a, g)
+	if g.plain != nil {
+		clear(g.plain)
+	} else {
+		g.v.Clear()
 	}
-	left := copy(s.free, s.free[n:])
-	clear(s.free[left:])
-	s.free = s.free[:left]
+	return true
 }
 
 // keepMaps drops the maps on the shelves that exceed keep bytes, and returns the rest of keep.
@@ -259,12 +304,12 @@ func (a *Arena) keepMaps(keep int64) int64 {
 		return keep
 	}
 	for _, s := range m.shelves {
-		n := len(s.free)
-		for n > 0 && s.free[n-1].bytes <= keep {
-			n--
-			keep -= s.free[n].bytes
+		at := s.lent
+		for at < len(s.maps) && s.bytes(s.maps[at].size) <= keep {
+			keep -= s.bytes(s.maps[at].size)
+			at++
 		}
-		m.dropFirst(a, s, n)
+		m.drop(a, s, at, len(s.maps))
 	}
 	return keep
 }

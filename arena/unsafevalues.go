@@ -210,6 +210,11 @@ func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 // UnsafeGoMap is [TryGoMap] for a map type that is known only at run time. The result is the map: a
 // value of a map type is one pointer. UnsafeGoMap panics if t is no map type.
 func (a *Arena) UnsafeGoMap(t *UnsafeType, hint int) (unsafe.Pointer, error) {
+	if a != nil && a.maps != nil && hint == 0 && !a.broken() {
+		if g := a.maps.again(t.desc); g != nil {
+			return g.v.UnsafePointer(), nil
+		}
+	}
 	if k := t.desc.typ.Kind(); k != reflect.Map {
 		panic(fmt.Errorf("arena: UnsafeGoMap of %s: want a map type", t))
 	}
