@@ -146,6 +146,37 @@ func (d *decoder) boxText(t *arena.UnsafeType, typ pointer, s string, next int) 
 	return boxed(typ, v), next
 }
 
+// boxFloat is a number as any.
+func (d *decoder) boxFloat(f float64, next int) (any, int) {
+	v := d.new(floatMem)
+	if v == nil {
+		return nil, -1
+	}
+	*unsafex.As[float64](v) = f
+	return boxed(floatWord, v), next
+}
+
+// boxStack is what lies on the stack from an index on as a []any in an any.
+func (d *decoder) boxStack(from, next int) (any, int) {
+	h := d.new(sliceMem)
+	if h == nil {
+		return nil, -1
+	}
+	data, n := unstack(d, anyMem, &d.stack, from)
+	if data == nil {
+		return nil, -1
+	}
+	*headerAt(h) = sliceHeader{data, n, n}
+	return boxed(sliceWord, h), next
+}
+
+// newObject is an empty map for an any, or nil if decoding ended.
+func (d *decoder) newObject() map[string]any {
+	m := d.newMap(mapMem)
+	// SAFETY: a map is the address of its memory.
+	return *unsafex.As[map[string]any](unsafex.PtrOf(&m))
+}
+
 func (d *decoder) anyNumber(i int) (any, int) {
 	if d.opts.UseNumber {
 		next := d.skipNumber(i)
@@ -162,12 +193,7 @@ func (d *decoder) anyNumber(i int) (any, int) {
 		d.save(&json.UnmarshalTypeError{Value: "number " + string(d.input[i:next]), Type: floatType, Offset: int64(next + 1)}, i)
 		return nil, next
 	}
-	v := d.new(floatMem)
-	if v == nil {
-		return nil, -1
-	}
-	*unsafex.As[float64](v) = f
-	return boxed(floatWord, v), next
+	return d.boxFloat(f, next)
 }
 
 // anyArray is the array at i. Its values are collected on a stack, because arrays within it need memory of the same
@@ -192,16 +218,7 @@ func (d *decoder) anyArray(i int) (any, int) {
 	if i = d.close(i, ']'); i < 0 {
 		return nil, i
 	}
-	h := d.new(sliceMem)
-	if h == nil {
-		return nil, -1
-	}
-	data, n := unstack(d, anyMem, &d.stack, from)
-	if data == nil {
-		return nil, -1
-	}
-	*headerAt(h) = sliceHeader{data, n, n}
-	return boxed(sliceWord, h), i
+	return d.boxStack(from, i)
 }
 
 // anyObject is the object at i.
@@ -209,12 +226,10 @@ func (d *decoder) anyObject(i int) (any, int) {
 	if i = d.enter(i); i < 0 {
 		return nil, i
 	}
-	at := d.newMap(mapMem)
-	if at == nil {
+	m := d.newObject()
+	if m == nil {
 		return nil, -1
 	}
-	// SAFETY: a map is the address of its memory.
-	m := *unsafex.As[map[string]any](unsafex.PtrOf(&at))
 	if d.peek(i) == '}' {
 		return m, d.leave(i)
 	}

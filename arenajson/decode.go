@@ -251,5 +251,8 @@ func (d *decoder) pointer(p *plan, to pointer, i int) int {
 		}
 		*at = v
 	}
+	if p.rules != nil {
+		return d.valueV2(p.elem, *at, i)
+	}
 	return d.value(p.elem, *at, i)
 }

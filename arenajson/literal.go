@@ -16,6 +16,9 @@ import (
 // mismatch decodes the value at i where the fast way for its type found something that it does not know: null, a
 // value of another kind, a number out of range, or a syntax error.
 func (d *decoder) mismatch(p *plan, to pointer, i int) int {
+	if p.rules != nil {
+		return d.mismatchV2(p, to, i)
+	}
 	next := d.skip(i)
 	switch c := d.peek(i); {
 	case next < 0:

@@ -113,12 +113,7 @@ func planFor(k planKey) *plan {
 func compile(k planKey) *plan {
 	c := compiler{made: make(map[planKey]*plan)}
 	p := c.plan(k) // It is not in made if another goroutine has made it meanwhile.
-	c.markForeign()
-	// Plans refer to each other, so that all of them become known at once, or those that another goroutine has
-	// made meanwhile serve besides.
-	for k, p := range c.made {
-		plans.LoadOrStore(k, p)
-	}
+	publish(&plans, c.made)
 	return p
 }
 
@@ -165,26 +160,33 @@ func (c *compiler) plan(k planKey) *plan {
 	return p
 }
 
-// markForeign finds the plans that lead to one which calls methods of the program.
-func (c *compiler) markForeign() {
+// publish marks the new plans that lead to one which calls methods of the program, and makes all of them known. Plans refer to
+// each other, so that those that another goroutine has made meanwhile serve besides.
+func publish[K comparable](known *sync.Map, made map[K]*plan) {
 	for again := true; again; {
 		again = false
-		for _, p := range c.made {
+		for _, p := range made {
 			if !p.foreign && p.leadsToForeign() {
 				p.foreign, again = true, true
 			}
 		}
 	}
+	for k, p := range made {
+		known.LoadOrStore(k, p)
+	}
 }
 
+// leadsToForeign reports whether decoding may call methods of the program, as far as the plans that p leads to are marked.
 func (p *plan) leadsToForeign() bool {
-	if p.op == opUnmarshaler || p.op == opText || p.elem != nil && p.elem.foreign || p.table != nil && p.keyText {
+	switch {
+	case p.op == opUnmarshaler || p.op == opText || p.op == opFrom:
+		return true
+	case p.elem != nil && p.elem.foreign, p.table != nil && (p.keyText || p.rules != nil && p.keyPlan.foreign):
+		return true
+	case p.rules != nil && p.op == opStruct && p.rules.fallback != nil && p.rules.fallback.plan.foreign:
 		return true
 	}
-	if p.object == nil {
-		return false
-	}
-	return slices.ContainsFunc(p.object.fields, func(f field) bool { return f.plan.foreign })
+	return p.object != nil && slices.ContainsFunc(p.object.fields, func(f field) bool { return f.plan.foreign })
 }
 
 // kind is the op of p's type without its methods; what it needs is put into p.

@@ -95,12 +95,7 @@ func (d *decoder) freshV2(i int) (any, int) {
 		d.stop(d.explained(&json.UnmarshalTypeError{Value: "number " + text, Type: floatType, Offset: int64(next)}, i))
 		return f, -1
 	}
-	v := d.new(floatMem)
-	if v == nil {
-		return nil, -1
-	}
-	*unsafex.As[float64](v) = f
-	return boxed(floatWord, v), next
+	return d.boxFloat(f, next)
 }
 
 // arrayForAny is the array at i. Its values are collected on a stack, as in anyArray.
@@ -124,16 +119,7 @@ func (d *decoder) arrayForAny(i int) (any, int) {
 	if i >= 0 {
 		i = d.close(i, ']')
 	}
-	h := d.new(sliceMem)
-	if h == nil {
-		return nil, -1
-	}
-	data, n := unstack(d, anyMem, &d.stack, from)
-	if data == nil {
-		return nil, -1
-	}
-	*headerAt(h) = sliceHeader{data, n, n}
-	return boxed(sliceWord, h), i
+	return d.boxStack(from, i)
 }
 
 // objectForAny is the object at i.
@@ -141,12 +127,10 @@ func (d *decoder) objectForAny(i int) (any, int) {
 	if i = d.enter(i); i < 0 {
 		return nil, i
 	}
-	at := d.newMap(mapMem)
-	if at == nil {
+	m := d.newObject()
+	if m == nil {
 		return nil, -1
 	}
-	// SAFETY: a map is the address of its memory.
-	m := *unsafex.As[map[string]any](unsafex.PtrOf(&at))
 	if d.peek(i) == '}' {
 		return m, d.leave(i)
 	}

@@ -34,35 +34,9 @@ func (d *decoder) valueV2(p *plan, to pointer, i int) int {
 			return d.sliceV2(p, to, i)
 		}
 	case opPointer:
-		return d.pointerV2(p, to, i)
-	case opInt64, opInt32, opInt16, opInt8:
-		if v, neg, next := d.integer(i); next > 0 && putInt(p.op, to, v, neg) {
-			return next
-		}
-	case opUint64, opUint32, opUint16, opUint8:
-		if v, neg, next := d.integer(i); next > 0 && !neg && putUint(p.op, to, v) {
-			return next
-		}
-	case opFloat64:
-		if c := d.peek(i); c == '-' || c-'0' <= 9 {
-			if f, next, ok := d.float(i); ok {
-				*unsafex.As[float64](to) = f
-				return next
-			}
-		}
-	case opBool:
-		switch d.peek(i) {
-		case 't':
-			if i = d.word(i, "true"); i >= 0 {
-				*unsafex.As[bool](to) = true
-			}
-			return i
-		case 'f':
-			if i = d.word(i, "false"); i >= 0 {
-				*unsafex.As[bool](to) = false
-			}
-			return i
-		}
+		return d.pointer(p, to, i)
+	case opBool, opInt8, opInt16, opInt32, opInt64, opUint8, opUint16, opUint32, opUint64, opFloat32, opFloat64:
+		return d.value(p, to, i) // A mismatch comes back to mismatchV2.
 	case opAny:
 		return d.anyV2(p, to, i)
 	case opMap:
@@ -82,11 +56,6 @@ func (d *decoder) valueV2(p *plan, to pointer, i int) int {
 // otherV2 is valueV2 for rare types.
 func (d *decoder) otherV2(p *plan, to pointer, i int) int {
 	switch p.op {
-	case opFloat32:
-		if n := d.decimal(i); n.next >= 0 && !n.more && n.digits < 1<<24 && -10 <= n.exp && n.exp <= 10 {
-			*unsafex.As[float32](to) = n.exact32()
-			return n.next
-		}
 	case opNever:
 		return d.refuse(p, p.rules.never, i)
 	case opBase:
@@ -219,25 +188,6 @@ func plainInteger(text []byte) bool {
 		}
 	}
 	return len(text) == 1 || len(text) > 1 && text[0] != '0'
-}
-
-// pointerV2 decodes into what a pointer leads to.
-func (d *decoder) pointerV2(p *plan, to pointer, i int) int {
-	at := unsafex.As[pointer](to)
-	if d.peek(i) == 'n' {
-		if i = d.word(i, "null"); i >= 0 {
-			*at = nil
-		}
-		return i
-	}
-	if *at == nil {
-		v := d.new(p.elem.mem)
-		if v == nil {
-			return -1
-		}
-		*at = v
-	}
-	return d.valueV2(p.elem, *at, i)
 }
 
 // methodV2 hands the value at i to the variable's own method.

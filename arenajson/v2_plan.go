@@ -47,26 +47,8 @@ func planV2(k keyV2) *plan {
 func compileV2(k keyV2) *plan {
 	c := compilerV2{made: make(map[keyV2]*plan)}
 	p := c.plan(k) // It is not in made if another goroutine has made it meanwhile.
-	for again := true; again; {
-		again = false
-		for _, p := range c.made {
-			if !p.foreign && p.leadsToForeignV2() {
-				p.foreign, again = true, true
-			}
-		}
-	}
-	for k, p := range c.made {
-		plansV2.LoadOrStore(k, p)
-	}
+	publish(&plansV2, c.made)
 	return p
-}
-
-// leadsToForeignV2 reports whether decoding may call methods of the program.
-func (p *plan) leadsToForeignV2() bool {
-	if p.op == opFrom || p.leadsToForeign() {
-		return true
-	}
-	return p.table != nil && p.keyPlan.foreign || p.op == opStruct && p.rules.fallback != nil && p.rules.fallback.plan.foreign
 }
 
 // A compilerV2 makes the plans of a type and of all that it leads to.
