@@ -38,7 +38,7 @@ func (m *Map[K, V]) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON sets the entries of a JSON object, as package encoding/json does in a Go map:
 // entries with other keys stay. The Map must be one of [NewMap]. json.Unmarshal makes a zero Map
 // where it finds a nil *Map, and UnmarshalJSON returns an error for it, because the arena is not
-// known. Keys are copied to the arena; memory that values point to lies on the Go heap.
+// known; package arenajson makes a Map in its arena there. Keys are copied to the arena; memory that values point to lies on the Go heap.
 //
 // If the text or a type is wrong, the Map is unchanged. If the arena has no memory, UnmarshalJSON
 // returns an error that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory], and has set some

@@ -230,22 +230,27 @@ func (d *decoder) anyObject(i int) (any, int) {
 	if m == nil {
 		return nil, -1
 	}
+	return m, d.anyMembers(m, i)
+}
+
+// anyMembers decodes the rest of an object into a map, from what stands behind its bracket.
+func (d *decoder) anyMembers(m map[string]any, i int) int {
 	if d.peek(i) == '}' {
-		return m, d.leave(i)
+		return d.leave(i)
 	}
 	for {
 		name, at := d.member(i)
 		if at < 0 {
-			return nil, at
+			return at
 		}
 		v, next := d.any(at)
 		if next < 0 {
-			return nil, next
+			return next
 		}
 		m[name] = v
 		i = d.after(next)
 		if d.peek(i) != ',' {
-			return m, d.close(i, '}')
+			return d.close(i, '}')
 		}
 		i = d.space(i + 1)
 	}

@@ -175,6 +175,10 @@ func (d *decoder) other(p *plan, to pointer, i int) int {
 			return d.fail(err, i)
 		}
 		return next
+	case opArenaMap:
+		if d.peek(i) == '{' {
+			return d.mapping(p, to, i)
+		}
 	case opInterface:
 		return d.anyInto(p, to, i)
 	case opUnmarshaler:

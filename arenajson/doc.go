@@ -2,7 +2,7 @@
 
 // Package arenajson decodes JSON into arenas.
 //
-// A document becomes values of the types that a program has (structs, pointers, slices, maps, any), or a tree of values. All that a document becomes lies in one arena and goes with it. In a program that resets
+// A document becomes values of the types that a program has (structs, pointers, slices, maps, arena.Map, any), or a tree of values. All that a document becomes lies in one arena and goes with it. In a program that resets
 // the arena, decoding leaves no garbage.
 //
 // [Unmarshal] and [UnmarshalInto] mean what [encoding/json.Unmarshal] means, in every detail that its documentation
@@ -11,6 +11,9 @@
 //
 // [Parse] makes a [Value], for documents of unknown shape; it costs far less than an any. [Each] and [EachElement]
 // iterate over streams with one value alive at a time. A [Decoder] is what json.Decoder is.
+//
+// A field of type *[arena.Map] takes an object as a Go map does. A nil one gets a new Map in the arena; one that is there keeps
+// its entries with other keys, and its own arena. Decoding panics if it is stale, as every use of it does.
 //
 // # Lifetime
 //

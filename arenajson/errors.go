@@ -137,7 +137,7 @@ func (w *walker) walk(p *plan, i, target int) {
 		switch {
 		case !l.value:
 			return
-		case l.open == '[' && (op == opSlice || op == opArray || op == opBytes), l.open == '{' && op == opMap:
+		case l.open == '[' && (op == opSlice || op == opArray || op == opBytes), l.open == '{' && (op == opMap || op == opArenaMap):
 			p = p.elem
 		case l.open == '{' && op == opStruct:
 			if p = w.field(p, l.name); p == nil {

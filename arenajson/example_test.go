@@ -115,3 +115,38 @@ func ExampleOptions_valuesForAny() {
 	fmt.Println(e.Kind, data.Get("order").Text(), data.Get("amounts", 0).Number())
 	// Output: paid o-4 19.50
 }
+
+// An arena.Map as a field lies in the arena and ends with it. It needs no Go map.
+func ExampleUnmarshal_map() {
+	type stock struct {
+		Left *arena.Map[string, int]
+	}
+	a := arena.NewArena()
+	defer a.Free()
+	s, err := arenajson.Unmarshal[stock](a, []byte(`{"left": {"A": 3, "B": 7, "A": 5}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	n, ok := s.Left.Get("A")
+	fmt.Println(n, ok, s.Left.Len())
+	// Output: 5 true 2
+}
+
+// Version 2 knows names by their case, and refuses a name that stands twice.
+func ExampleOptions_v2() {
+	type user struct {
+		Name string `json:"name"`
+	}
+	for _, text := range []string{`{"name": "Ada", "NAME": "Bob"}`, `{"name": "Ada", "name": "Bob"}`} {
+		u, err := arenajson.Unmarshal[user](nil, []byte(text), arenajson.Options{V2: true})
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(u.Name)
+	}
+	// Output:
+	// Ada
+	// arenajson: the name "name" at offset 16 stands twice in its object, which version 2 refuses
+}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -56,6 +57,72 @@ func (d *decoder) entriesOf(p *plan) *entryList {
 	return &d.entries[len(all)]
 }
 
+// A mapTarget is a map that is decoded into: an arena.Map, or else a Go map.
+type mapTarget struct {
+	table arena.UnsafeMap
+	goMap reflect.Value
+}
+
+// mapAt is the map in a variable. If there is none, it makes one. ok is false if decoding ended.
+func (d *decoder) mapAt(p *plan, to pointer) (m mapTarget, ok bool) {
+	if p.op != opArenaMap {
+		at := unsafex.As[pointer](to)
+		if *at == nil {
+			*at = d.newMap(p.mem)
+		}
+		return mapTarget{goMap: reflect.NewAt(p.typ, to).Elem()}, *at != nil
+	}
+	v := reflect.NewAt(p.typ, to).Elem()
+	if !v.IsNil() {
+		m.table = v.Interface().(arena.UnsafeMap)
+		m.table.Len() // It panics if the Map is stale: the object may be empty.
+		return m, true
+	}
+	// On the Go heap, so that a stale one panics: in the arena the Map of a later document would lie in its place.
+	table := reflect.New(p.typ.Elem())
+	m.table = table.Interface().(arena.UnsafeMap)
+	if err := m.table.UnsafeStart(d.a); err != nil {
+		d.stop(err)
+		return m, false
+	}
+	v.Set(table)
+	return m, true
+}
+
+// set puts an entry into the map. It reports false if decoding ended.
+func (d *decoder) set(m mapTarget, e *entry) bool {
+	if m.table == nil {
+		m.goMap.SetMapIndex(e.key, e.value)
+		return true
+	}
+	// SAFETY: p.table and p.elem have the types of the Map.
+	if err := m.table.UnsafeSet(e.key.Addr().UnsafePointer(), e.to); err != nil {
+		d.stop(err)
+		return false
+	}
+	return true
+}
+
+// get gives an entry the value that its key has in the map, and reports whether there is one.
+func (m mapTarget) get(e *entry) bool {
+	if m.table != nil {
+		// SAFETY: as in set.
+		return m.table.UnsafeGet(e.key.Addr().UnsafePointer(), e.to)
+	}
+	old := m.goMap.MapIndex(e.key)
+	if old.IsValid() {
+		e.value.Set(old)
+	}
+	return old.IsValid()
+}
+
+func (m mapTarget) length() int {
+	if m.table != nil {
+		return m.table.Len()
+	}
+	return m.goMap.Len()
+}
+
 // member is the name of the member at i, and the index of its value, or -1.
 func (d *decoder) member(i int) (name string, value int) {
 	if d.peek(i) != '"' {
@@ -73,16 +140,17 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 	if i = d.enter(i); i < 0 {
 		return i
 	}
-	at := unsafex.As[pointer](to)
-	if *at == nil {
-		if *at = d.newMap(p.mem); *at == nil {
-			return -1
-		}
+	m, ok := d.mapAt(p, to)
+	if !ok {
+		return -1
+	}
+	if p.anys && !d.opts.ValuesForAny {
+		return d.anyMembers(*unsafex.As[map[string]any](to), i)
 	}
 	if d.peek(i) == '}' {
 		return d.leave(i)
 	}
-	m, e := reflect.NewAt(p.typ, to).Elem(), d.entry(p)
+	e := d.entry(p)
 	for {
 		start := i
 		var name string
@@ -99,8 +167,8 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 		if !went {
 			return -1
 		}
-		if ok {
-			m.SetMapIndex(e.key, e.value)
+		if ok && !d.set(m, e) {
+			return -1
 		}
 		e.value.SetZero()
 		i = d.after(i)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ const (
 	opSlice
 	opArray
 	opMap
+	opArenaMap    // A pointer to an arena.Map.
 	opAny         // An interface without methods.
 	opInterface   // One with methods.
 	opUnmarshaler // Has UnmarshalJSON.
@@ -83,6 +85,7 @@ type table struct {
 	key     reflect.Type
 	keyKind reflect.Kind
 	keyText bool // Keys have UnmarshalText.
+	anys    bool // It is a map[string]any.
 	keyPlan *plan
 }
 
@@ -129,6 +132,9 @@ var (
 	rawType             = reflect.TypeFor[json.RawMessage]()
 	timeType            = reflect.TypeFor[time.Time]()
 	anyType             = reflect.TypeFor[any]()
+	mapAnyType          = reflect.TypeFor[map[string]any]()
+	arenaMapType        = reflect.TypeFor[arena.UnsafeMap]()
+	arenaPath           = reflect.TypeFor[arena.Arena]().PkgPath()
 	stringType          = reflect.TypeFor[string]()
 	floatType           = reflect.TypeFor[float64]()
 )
@@ -219,6 +225,9 @@ func (c *compiler) kind(p *plan) op {
 		p.elem, p.count = c.of(t.Elem()), t.Len()
 		return opArray
 	case reflect.Pointer:
+		if key, elem, ok := arenaMapOf(t); ok {
+			return c.table(p, opArenaMap, key, elem)
+		}
 		if endless(t) {
 			return opLiteral
 		}
@@ -228,7 +237,7 @@ func (c *compiler) kind(p *plan) op {
 		p.object = c.object(t)
 		return opStruct
 	case reflect.Map:
-		return c.table(p)
+		return c.table(p, opMap, t.Key(), t.Elem())
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
 			return opInterface
@@ -264,9 +273,9 @@ func sized(bytes uintptr, first op) op {
 	return first + 3
 }
 
-func (c *compiler) table(p *plan) op {
-	k := p.typ.Key()
-	m := &table{key: k, keyKind: k.Kind(), keyText: reflect.PointerTo(k).Implements(textUnmarshalerType)}
+// table is the op of a map with keys and elements of the types given.
+func (c *compiler) table(p *plan, o op, k, elem reflect.Type) op {
+	m := &table{key: k, keyKind: k.Kind(), keyText: reflect.PointerTo(k).Implements(textUnmarshalerType), anys: p.typ == mapAnyType}
 	switch m.keyKind {
 	case reflect.String,
 		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -276,7 +285,17 @@ func (c *compiler) table(p *plan) op {
 			return opLiteral
 		}
 	}
-	p.elem, p.table = c.of(p.typ.Elem()), m
+	p.elem, p.table = c.of(elem), m
 	m.keyPlan = c.plan(keyOf(k, true)) // encoding/json makes a pointer to a key, so its methods count.
-	return opMap
+	return o
+}
+
+// arenaMapOf are the types of keys and values of the arena.Map that t is a pointer to. A struct in which a *Map is embedded has its
+// methods, too, but is none.
+func arenaMapOf(t reflect.Type) (key, value reflect.Type, ok bool) {
+	if !t.Implements(arenaMapType) || t.Elem().PkgPath() != arenaPath || !strings.HasPrefix(t.Elem().Name(), "Map[") {
+		return nil, nil, false
+	}
+	key, value = reflect.Zero(t).Interface().(arena.UnsafeMap).UnsafeTypes()
+	return key, value, true
 }

@@ -68,6 +68,10 @@ func (d *decoder) otherV2(p *plan, to pointer, i int) int {
 			*unsafex.As[json.RawMessage](to) = json.RawMessage(d.data[i:next:next])
 		}
 		return next
+	case opArenaMap:
+		if d.peek(i) == '{' {
+			return d.mappingV2(p, to, i)
+		}
 	case opTime, opDuration:
 		return d.timeV2(p, to, i)
 	case opInterface:

@@ -2,29 +2,23 @@
 
 package arenajson
 
-import (
-	"reflect"
-
-	"github.com/freehold-go/freehold/internal/unsafex"
-)
+import "reflect"
 
 // mappingV2 decodes the object at i into a map. Values of keys that the map has are decoded into what is there.
 func (d *decoder) mappingV2(p *plan, to pointer, i int) int {
 	if i = d.enter(i); i < 0 {
 		return i
 	}
-	at := unsafex.As[pointer](to)
-	if *at == nil {
-		if *at = d.newMap(p.mem); *at == nil {
-			return -1
-		}
+	m, ok := d.mapAt(p, to)
+	if !ok {
+		return -1
 	}
 	if d.peek(i) == '}' {
 		return d.leave(i)
 	}
-	m, e := reflect.NewAt(p.typ, to).Elem(), d.entry(p)
+	e := d.entry(p)
 	var seen reflect.Value // The keys that the document has named, if the map had entries before.
-	if m.Len() > 0 {
+	if m.length() > 0 {
 		seen = reflect.MakeMap(reflect.MapOf(p.key, reflect.TypeFor[struct{}]()))
 	}
 	set := -1
@@ -36,18 +30,15 @@ func (d *decoder) mappingV2(p *plan, to pointer, i int) int {
 		if i = d.keyV2(p, e, set, i); i < 0 {
 			return i
 		}
-		if old := m.MapIndex(e.key); old.IsValid() {
-			if !seen.IsValid() || seen.MapIndex(e.key).IsValid() {
-				return d.duplicate(d.nameAt(begin, d.nameEnd(begin)), begin)
-			}
-			e.value.Set(old)
+		if m.get(e) && (!seen.IsValid() || seen.MapIndex(e.key).IsValid()) {
+			return d.duplicate(d.nameAt(begin, d.nameEnd(begin)), begin)
 		}
 		if seen.IsValid() {
 			seen.SetMapIndex(e.key, reflect.ValueOf(struct{}{}))
 		}
 		i = d.valueV2(p.elem, e.to, i)
-		if m.SetMapIndex(e.key, e.value); i < 0 {
-			return i
+		if !d.set(m, e) || i < 0 {
+			return -1
 		}
 		e.value.SetZero()
 		if i = d.after(i); d.peek(i) != ',' {
@@ -112,20 +103,15 @@ func (d *decoder) keyV2(p *plan, e *entry, set, i int) int {
 
 // mapMember decodes the value at i into the element of a map with string keys.
 func (d *decoder) mapMember(p *plan, to pointer, name string, i int) int {
-	at := unsafex.As[pointer](to)
-	if *at == nil {
-		if *at = d.newMap(p.mem); *at == nil {
-			return -1
-		}
+	m, ok := d.mapAt(p, to)
+	if !ok {
+		return -1
 	}
-	m, e := reflect.NewAt(p.typ, to).Elem(), d.entry(p)
+	e := d.entry(p)
 	e.key.SetString(name)
-	if old := m.MapIndex(e.key); old.IsValid() {
-		e.value.Set(old)
-	}
+	m.get(e)
 	i = d.valueV2(p.elem, e.to, i)
-	m.SetMapIndex(e.key, e.value)
-	if i >= 0 {
+	if d.set(m, e) && i >= 0 {
 		e.value.SetZero()
 		d.release(p, e)
 	}

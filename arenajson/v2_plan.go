@@ -139,6 +139,12 @@ func (c *compilerV2) kind(p *plan) op {
 	case reflect.Slice, reflect.Array:
 		return c.row(p)
 	case reflect.Pointer:
+		if key, elem, ok := arenaMapOf(t); ok {
+			if !formatsMap(k.format) {
+				p.rules.never = badFormat(k)
+			}
+			return c.table(p, opArenaMap, key, elem)
+		}
 		if endless(t) {
 			return opLiteral
 		}
@@ -148,10 +154,8 @@ func (c *compilerV2) kind(p *plan) op {
 		p.object, p.rules.objectV2 = c.object(t, k.quoted)
 		return opStruct
 	case reflect.Map:
-		p.elem = c.plan(keyV2{typ: t.Elem(), quoted: k.quoted})
-		p.table = &table{key: t.Key(), keyKind: t.Key().Kind(), keyPlan: c.plan(keyV2{typ: t.Key(), quoted: true})}
 		p.rules.unique = uniqueKeys(t.Key())
-		return opMap
+		return c.table(p, opMap, t.Key(), t.Elem())
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
 			return opInterface
@@ -161,6 +165,13 @@ func (c *compilerV2) kind(p *plan) op {
 	}
 	p.rules.never = errors.New("JSON has no values for this type")
 	return opLiteral
+}
+
+// table is the op of a map with keys and elements of the types given.
+func (c *compilerV2) table(p *plan, o op, key, elem reflect.Type) op {
+	p.elem = c.plan(keyV2{typ: elem, quoted: p.rules.quoted})
+	p.table = &table{key: key, keyKind: key.Kind(), keyPlan: c.plan(keyV2{typ: key, quoted: true})}
+	return o
 }
 
 // quotedOp is opQuoted for numbers that stand in strings.
@@ -204,14 +215,19 @@ func formats(k keyV2) bool {
 	case reflect.Float32, reflect.Float64:
 		return k.format == "nonfinite"
 	case reflect.Map:
-		return k.format == "emitnull" || k.format == "emitempty"
+		return formatsMap(k.format)
 	case reflect.Slice, reflect.Array:
 		if isBytes(k.typ) {
 			return codecs[k.format] != nil || k.format == "array"
 		}
-		return k.typ.Kind() == reflect.Slice && (k.format == "emitnull" || k.format == "emitempty")
+		return k.typ.Kind() == reflect.Slice && formatsMap(k.format)
 	}
 	return false
+}
+
+// formatsMap reports whether a format suits maps and slices.
+func formatsMap(format string) bool {
+	return format == "" || format == "emitnull" || format == "emitempty"
 }
 
 // uniqueKeys reports whether two names make the same key of a type only if they would make the same one of another map: then the map

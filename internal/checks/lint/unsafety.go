@@ -27,6 +27,7 @@ var unsafeFiles = []string{
 	"cmd/bench/bound/bound.go",      // the physical bound: an unchecked slab and free list
 	"arena/unsafetype.go",           // these name unsafe.Pointer in what they export
 	"arena/unsafevalues.go",
+	"arena/map_unsafe.go",
 	"arena/slabs.go",
 }
 
