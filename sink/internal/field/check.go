@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package field
+
+import (
+	"encoding/json"
+
+	"github.com/freehold-go/freehold/arenajson"
+
+	"github.com/freehold-go/freehold/sink/record"
+)
+
+// A Checker checks that values are JSON. It serves one goroutine at a time.
+type Checker struct{ raw json.RawMessage }
+
+// Check reads a record's value from the first byte to the last, unless that was done before. The error is a *record.Bad.
+func (c *Checker) Check(r *record.Record) error {
+	if r.CheckedJSON {
+		return nil
+	}
+	err := arenajson.UnmarshalInto(nil, r.Value, &c.raw, alias)
+	c.raw = nil
+	if err != nil {
+		return bad(err)
+	}
+	return nil
+}
