@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package encode
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/freehold-go/freehold/sink/internal/field"
+	"github.com/freehold-go/freehold/sink/record"
+)
+
+// Columns are the parts of a record that envelopes have.
+var Columns = []string{"topic", "partition", "offset", "timestamp", "key", "headers", "value"}
+
+// JSONLinesOptions are the options of JSONLines.
+type JSONLinesOptions struct {
+	// Envelope lists the members of the object that each line is, some of Columns in any order. By default there is no envelope: the line is
+	// the value, which must be JSON.
+	//
+	// Partition, offset and timestamp are numbers; a timestamp is in milliseconds since 1970, or null if the record has none. Headers are an array of
+	// objects with the members key and value, in the record's order. A key or value that the record does not have is null.
+	Envelope []string
+	// Key and Value say how keys and values stand in an envelope: as "json", "string" or "base64". By default keys are strings and values
+	// JSON. A string must be UTF-8: otherwise the record is bad. Headers are written like keys, but never as json.
+	Key, Value string
+	// Unchecked takes it on trust that values which should be JSON are JSON. Otherwise a record whose value is none is bad. Keys are always
+	// checked.
+	Unchecked  bool
+	Tombstones Tombstones // Written as null.
+}
+
+// JSONLines is the format with one JSON value a line. Line breaks between the parts of a value are left out; otherwise the bytes of
+// values stay as they are.
+func JSONLines(o JSONLinesOptions) (Format, error) {
+	errs := []error{o.Tombstones.Check()}
+	for i, name := range o.Envelope {
+		if !slices.Contains(Columns, name) || slices.Contains(o.Envelope[:i], name) {
+			errs = append(errs, fmt.Errorf("the envelope has %q, which there is not, or which it has before", name))
+		}
+	}
+	if len(o.Envelope) == 0 && (o.Key != "" || o.Value != "" && o.Value != "json") {
+		errs = append(errs, errors.New("key and value say how these stand in an envelope, but there is none"))
+	}
+	o.Key, o.Value = or(o.Key, "string"), or(o.Value, "json")
+	for _, as := range []string{o.Key, o.Value} {
+		if as != "json" && as != "string" && as != "base64" {
+			errs = append(errs, fmt.Errorf("%q: choose json, string or base64", as))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("the format jsonl: %w", err)
+	}
+	o.Envelope = slices.Clone(o.Envelope)
+	return jsonLines{o}, nil
+}
+
+func or(s, preset string) string {
+	if s == "" {
+		return preset
+	}
+	return s
+}
+
+type jsonLines struct{ o JSONLinesOptions }
+
+func (jsonLines) Name() string        { return "jsonl/1" }
+func (jsonLines) Extension() string   { return ".jsonl" }
+func (jsonLines) ContentType() string { return "application/x-ndjson" }
+func (jsonLines) Compresses() bool    { return false }
+func (f jsonLines) Begin(w io.Writer) (Encoder, error) {
+	return &jsonEncoder{o: f.o, out: buffered{w: w}}, nil
+}
+
+type jsonEncoder struct {
+	o       JSONLinesOptions
+	out     buffered
+	checker field.Checker
+}
+
+func (e *jsonEncoder) End() error  { return nil }
+func (e *jsonEncoder) Held() int64 { return int64(cap(e.out.buf)) }
+func (e *jsonEncoder) Free()       { e.out.buf = nil }
+
+func (e *jsonEncoder) Append(r *record.Record) error {
+	if err := e.o.Tombstones.Refuse(r); err != nil {
+		return err
+	}
+	if len(e.o.Envelope) == 0 {
+		if err := e.check(r, "json", r.Value, r.CheckedJSON || e.o.Unchecked); err != nil {
+			return err
+		}
+		e.value("json", r.Value)
+	} else {
+		if err := e.checkAll(r); err != nil {
+			return err
+		}
+		e.envelope(r)
+	}
+	e.out.raw("\n")
+	return e.out.flush()
+}
+
+// check says whether a part of a record can be written: nothing of a bad record may be. Trusted parts are checked only for JSON that has
+// line breaks, because these can be left out of JSON alone.
+func (e *jsonEncoder) check(r *record.Record, as string, part []byte, trusted bool) error {
+	switch {
+	case part == nil || as == "base64":
+		return nil
+	case as == "string":
+		if !utf8.Valid(part) {
+			return errNoText
+		}
+		return nil
+	case trusted && (r.CheckedJSON || lineBreak(part) < 0):
+		return nil
+	}
+	return e.checker.Check(&record.Record{Value: part})
+}
+
+var errNoText = &record.Bad{Err: errors.New("a key, header or value is not UTF-8: choose base64 for it")}
+
+func (e *jsonEncoder) checkAll(r *record.Record) error {
+	for _, name := range e.o.Envelope {
+		var err error
+		switch name {
+		case "key":
+			err = e.check(&record.Record{}, e.o.Key, r.Key, false)
+		case "value":
+			err = e.check(r, e.o.Value, r.Value, r.CheckedJSON || e.o.Unchecked)
+		case "headers":
+			for i := range r.Headers {
+				if h := &r.Headers[i]; !utf8.ValidString(h.Key) || e.headers() == "string" && !utf8.Valid(h.Value) {
+					err = errNoText
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headers is how values of headers are written.
+func (e *jsonEncoder) headers() string {
+	if e.o.Key == "base64" {
+		return "base64"
+	}
+	return "string"
+}
+
+func (e *jsonEncoder) envelope(r *record.Record) {
+	open := "{"
+	for _, name := range e.o.Envelope {
+		e.out.raw(open)
+		open = ","
+		e.out.raw(`"`)
+		e.out.raw(name)
+		e.out.raw(`":`)
+		switch name {
+		case "topic":
+			e.out.text(r.Topic)
+		case "partition":
+			e.out.number(int64(r.Partition))
+		case "offset":
+			e.out.number(r.Offset)
+		case "timestamp":
+			if r.Timestamp < 0 {
+				e.out.raw("null")
+			} else {
+				e.out.number(r.Timestamp)
+			}
+		case "key":
+			e.value(e.o.Key, r.Key)
+		case "value":
+			e.value(e.o.Value, r.Value)
+		case "headers":
+			e.headerList(r.Headers)
+		}
+	}
+	e.out.raw("}")
+}
+
+func (e *jsonEncoder) headerList(headers []record.Header) {
+	e.out.raw("[")
+	for i := range headers {
+		if i > 0 {
+			e.out.raw(",")
+		}
+		e.out.raw(`{"key":`)
+		e.out.text(headers[i].Key)
+		e.out.raw(`,"value":`)
+		e.value(e.headers(), headers[i].Value)
+		e.out.raw("}")
+	}
+	e.out.raw("]")
+}
+
+// value writes a key or value that was checked.
+func (e *jsonEncoder) value(as string, v []byte) {
+	switch {
+	case v == nil:
+		e.out.raw("null")
+	case as == "string":
+		e.out.quoted(v)
+	case as == "base64":
+		e.out.base64(v)
+	default:
+		e.out.oneLine(v)
+	}
+}
