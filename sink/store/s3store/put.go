@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package s3store
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/freehold-go/freehold/sink/store"
+)
+
+// crcName is metadata of ours beside that of About, for servers that do not keep checksums.
+const crcName = "freehold-crc32c"
+
+// maxMetadata is the limit of S3 for names and values of user metadata together, in bytes.
+const maxMetadata = 2048
+
+// abortTime is how long aborting an upload may take after the caller's context is done.
+const abortTime = 10 * time.Second
+
+// Put implements store.Store.
+func (s *Store) Put(ctx context.Context, key string, body store.Body, about store.About) error {
+	if err := s.ready(ctx, key); err != nil {
+		return err
+	}
+	if err := store.CheckPut(key, body); err != nil {
+		return err
+	}
+	opts, err := s.putOptions(body, about)
+	if err != nil {
+		return fmt.Errorf("s3store: writing %q: %w", key, err)
+	}
+	if body.Size() < s.o.PartSize {
+		return s.putWhole(ctx, key, body, opts)
+	}
+	return s.putParts(ctx, key, body, opts)
+}
+
+func (s *Store) putOptions(body store.Body, about store.About) (minio.PutObjectOptions, error) {
+	metadata := about.Metadata()
+	metadata[crcName] = strconv.FormatUint(uint64(body.CRC32C()), 16)
+	size := 0
+	for name, value := range metadata {
+		size += len(name) + len(value)
+	}
+	if size > maxMetadata {
+		return minio.PutObjectOptions{}, store.Permanent(fmt.Errorf("the metadata has %d bytes, S3 allows %d: topic %d, group %d, format %d bytes",
+			size, maxMetadata, len(about.Topic), len(about.Group), len(about.Format)))
+	}
+	return minio.PutObjectOptions{
+		UserMetadata: metadata, ContentType: about.ContentType, ContentEncoding: about.ContentEncoding, StorageClass: s.o.StorageClass,
+		// The content is not hashed with SHA-256 for the signature: that costs more than the
+		// compression of some formats, and the CRC32C is there against damage.
+		DisableContentSha256: true,
+	}, nil
+}
+
+// putWhole sends the body in one request.
+func (s *Store) putWhole(ctx context.Context, key string, body store.Body, opts minio.PutObjectOptions) error {
+	opts.UserMetadata[minio.ChecksumCRC32C.Key()] = encode(body.CRC32C()) // the client sends it as a header of its own
+	r := store.NewReader(ctx, body)
+	_, err := s.core.PutObject(ctx, s.o.Bucket, s.prefix+key, r, body.Size(), "", "", opts)
+	r.Close()
+	if e := r.Err(); e != nil {
+		return fmt.Errorf("s3store: writing %q: %w", key, e)
+	}
+	return s.explain(ctx, "writing", key, err)
+}
+
+// putParts sends the body in parts and aborts the upload if anything fails. The body's checksum is
+// compared before the first request, and each part's on its way.
+func (s *Store) putParts(ctx context.Context, key string, body store.Body, opts minio.PutObjectOptions) error {
+	parts, err := store.Split(body, max(s.o.PartSize, (body.Size()+maxParts-1)/maxParts))
+	if err != nil {
+		return fmt.Errorf("s3store: writing %q: %w", key, err)
+	}
+	opts.UserMetadata["x-amz-checksum-algorithm"] = "CRC32C"
+	opts.UserMetadata["x-amz-checksum-type"] = "FULL_OBJECT"
+	name := s.prefix + key
+	id, err := s.core.NewMultipartUpload(ctx, s.o.Bucket, name, opts)
+	if err != nil {
+		return s.explain(ctx, "writing", key, err)
+	}
+	sent, err := s.sendParts(ctx, name, id, parts)
+	if err == nil {
+		_, err = s.core.CompleteMultipartUpload(ctx, s.o.Bucket, name, id, sent, minio.PutObjectOptions{
+			UserMetadata: map[string]string{minio.ChecksumCRC32C.Key(): encode(body.CRC32C()), "x-amz-checksum-type": "FULL_OBJECT"},
+		})
+	}
+	if err == nil {
+		return nil
+	}
+	var ours bodyError
+	if errors.As(err, &ours) {
+		err = fmt.Errorf("s3store: writing %q: %w", key, ours.error)
+	} else {
+		err = s.explain(ctx, "writing", key, err)
+	}
+	return s.abort(ctx, name, id, err)
+}
+
+// abort ends an upload that has failed with err, and returns err. If the upload cannot be aborted,
+// the error says so; an upload that is gone needs no abort, because its completion has succeeded
+// and the answer was lost.
+func (s *Store) abort(ctx context.Context, name, id string, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
+	defer cancel()
+	failed := s.core.AbortMultipartUpload(ctx, s.o.Bucket, name, id)
+	if failed == nil || minio.ToErrorResponse(failed).Code == "NoSuchUpload" {
+		return err
+	}
+	return fmt.Errorf("%w; its parts stay in the bucket, because aborting the upload failed: %w", err, failed)
+}
+
+// sendParts sends the parts, several at a time. At the first failure it ends the others, and waits
+// until they are gone.
+func (s *Store) sendParts(ctx context.Context, name, id string, parts []store.Body) ([]minio.CompletePart, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sent := make([]minio.CompletePart, len(parts))
+	numbers := make(chan int)
+	var wg sync.WaitGroup
+	for range min(s.o.Concurrency, len(parts)) {
+		wg.Go(func() {
+			for i := range numbers {
+				var err error
+				if sent[i], err = s.sendPart(ctx, name, id, i+1, parts[i]); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := range parts {
+		select {
+		case numbers <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(numbers)
+	wg.Wait()
+	return sent, context.Cause(ctx)
+}
+
+func (s *Store) sendPart(ctx context.Context, name, id string, number int, part store.Body) (minio.CompletePart, error) {
+	r := store.NewReader(ctx, part)
+	p, err := s.core.PutObjectPart(ctx, s.o.Bucket, name, id, number, r, part.Size(), minio.PutObjectPartOptions{
+		DisableContentSha256: true,
+		CustomHeader:         http.Header{minio.ChecksumCRC32C.KeyCapitalized(): {encode(part.CRC32C())}},
+	})
+	r.Close()
+	if e := r.Err(); e != nil {
+		err = bodyError{e}
+	}
+	return minio.CompletePart{PartNumber: number, ETag: p.ETag, ChecksumCRC32C: p.ChecksumCRC32C}, err
+}
+
+// bodyError is an error of the body's and not of the server's.
+type bodyError struct{ error }
+
+func (b bodyError) Unwrap() error { return b.error }
+
+// encode writes a checksum as S3 does.
+func encode(crc uint32) string {
+	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc))
+}
+
+// describe makes an Info of an answer.
+func describe(key string, stat minio.ObjectInfo) store.Info {
+	info := store.Info{Key: key, Size: stat.Size}
+	metadata := map[string]string{}
+	for name, value := range stat.UserMetadata {
+		metadata[strings.ToLower(name)] = value
+	}
+	if crc, err := strconv.ParseUint(metadata[crcName], 16, 32); err == nil {
+		info.CRC32C, info.HasCRC = uint32(crc), true
+	}
+	if info.About, info.HasAbout = store.ParseMetadata(metadata); info.HasAbout {
+		info.About.ContentType, info.About.ContentEncoding = stat.ContentType, stat.Metadata.Get("Content-Encoding")
+	}
+	return info
+}
