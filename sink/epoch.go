@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sink
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/freehold-go/freehold/sink/block"
+	"github.com/freehold-go/freehold/sink/encode"
+	"github.com/freehold-go/freehold/sink/partition/objectkey"
+	"github.com/freehold-go/freehold/sink/record"
+	"github.com/freehold-go/freehold/sink/source"
+	"github.com/freehold-go/freehold/sink/store"
+)
+
+// epoch is the records of a partition between two commits, and the objects that they go to.
+type epoch struct {
+	extent
+	shared  *shared
+	p       source.Partition
+	from    int64 // the offset of the first record
+	next    source.Position
+	objects map[string]*object // open objects by group
+	rejects *object            // the object of the records that cannot be written, if they go to one
+	raw     int64              // bytes in open objects that no member has yet
+
+	done chan struct{} // closed when the epoch is committed, or given up
+	err  error         // why it was given up; valid after done
+}
+
+// object returns the open object of a group. First is the record that it begins with, if it is a new one.
+func (e *epoch) object(group []byte, first *record.Record) (*object, error) {
+	if o := e.objects[string(group)]; o != nil {
+		return o, nil
+	}
+	s, name := e.shared, string(group)
+	key := s.o.Key.Append(nil, objectkey.Object{Topic: first.Topic, Partition: first.Partition, Group: group, Offset: first.Offset})
+	o, err := e.open(string(key), name, s.o.Format)
+	if err != nil {
+		return nil, err
+	}
+	e.objects[name] = o
+	return o, nil
+}
+
+// open makes an object.
+func (e *epoch) open(key, group string, f encode.Format) (*object, error) {
+	s := e.shared
+	o := &object{shared: s, open: &e.raw, key: key, content: block.NewChain(s.o.Budget)}
+	o.about = store.About{ContentType: f.ContentType(), Topic: e.p.Topic, Partition: e.p.Number, Group: group, EpochFirst: e.from, Format: f.Name()}
+	if !f.Compresses() && s.compressors != nil {
+		o.compressed = true
+		o.about.ContentEncoding = s.o.Codec.ContentEncoding
+		o.about.Format += " " + s.o.Codec.Version()
+	}
+	var err error
+	if o.enc, err = f.Begin(o); err != nil {
+		o.content.Free()
+		return nil, fmt.Errorf("beginning the object %s: %w", key, err)
+	}
+	o.count()
+	s.stats.openObjects.Add(1)
+	return o, nil
+}
+
+// all returns the objects, in the order of their keys.
+func (e *epoch) all() []*object {
+	all := make([]*object, 0, len(e.objects)+1)
+	for _, o := range e.objects {
+		all = append(all, o)
+	}
+	if e.rejects != nil {
+		all = append(all, e.rejects)
+	}
+	slices.SortFunc(all, func(a, b *object) int { return strings.Compare(a.key, b.key) })
+	return all
+}
+
+// shrink has the largest of the open blocks compressed before they are full, until they take half of what they may. The choice depends on
+// the records alone, as the bytes of objects must.
+func (e *epoch) shrink(limit int64) {
+	all := e.all()
+	slices.SortStableFunc(all, func(a, b *object) int { return len(b.raw) - len(a.raw) })
+	for _, o := range all {
+		if e.raw <= limit/2 {
+			return
+		}
+		o.cut()
+	}
+}
+
+// free gives up the memory.
+func (e *epoch) free() {
+	for _, o := range e.all() {
+		o.free()
+	}
+	e.objects, e.rejects = nil, nil
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sink
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/freehold-go/freehold/sink/record"
+	"github.com/freehold-go/freehold/sink/source"
+)
+
+// shared is what the writers of a Sink share.
+type shared struct {
+	o           Options
+	stats       counters
+	work        *work
+	compressors *compressors // nil if content is not compressed
+	uploads     *semaphore.Weighted
+	source      source.Source
+
+	ctx    context.Context // ends when all must be given up
+	cancel context.CancelCauseFunc
+}
+
+// batch is records that the source has handed out.
+type batch struct {
+	records []record.Record
+	next    source.Position
+	bytes   int64
+	release func()
+}
+
+// end gives a batch back to the source.
+func (s *shared) end(b batch) {
+	b.release()
+	s.o.Budget.Count(-b.bytes)
+	s.work.less()
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/freehold-go/freehold/sink/block"
+	"github.com/freehold-go/freehold/sink/compress"
+	"github.com/freehold-go/freehold/sink/record"
+	"github.com/freehold-go/freehold/sink/source"
+	"github.com/freehold-go/freehold/sink/store"
+)
+
+// TestSimulation lets members of a group come, go, die, and stand still while the store and the broker refuse, answer late, or do what they were
+// asked and then fail. Afterwards each record before the committed offset is in exactly one place. FREEHOLD_TEST_SEEDS is the number of runs,
+// FREEHOLD_TEST_SEED the first.
+func TestSimulation(t *testing.T) {
+	first, n := uint64(1), uint64(200)
+	if testing.Short() {
+		n = 50
+	}
+	for name, to := range map[string]*uint64{"FREEHOLD_TEST_SEED": &first, "FREEHOLD_TEST_SEEDS": &n} {
+		if text := os.Getenv(name); text != "" {
+			v, err := strconv.ParseUint(text, 10, 64)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			*to = v
+		}
+	}
+	for seed := first; seed < first+n && !t.Failed(); seed++ {
+		synctest.Test(t, func(t *testing.T) { newWorld(t, seed).live() })
+	}
+}
+
+const (
+	worldPartitions = 2
+	worldRecords    = 150
+)
+
+// world is a broker with a group, a store, and the members. It lives in the bubble of a test.
+type world struct {
+	t    *testing.T
+	seed uint64
+	r    *rand.Rand
+	o    Options
+
+	objects   *fakeStore
+	mu        sync.Mutex // guards what follows from the sinks' goroutines
+	processes int
+	committed map[source.Partition]int64
+	members   []*process
+	owner     map[source.Partition]*process // as the group sees it
+	faults    bool
+}
+
+// process is a process with a sink.
+type process struct {
+	w       *world
+	number  int
+	mu      sync.Mutex
+	times   map[string]int
+	sink    *Sink
+	handler source.Handler
+	stop    context.CancelFunc
+	done    chan error
+	ended   bool
+	dead    bool                       // killed: what it does has no effect any more
+	expired bool                       // the group has given it up
+	stands  chan struct{}              // closed unless it stands still
+	next    map[source.Partition]int64 // of its fetches
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), objects: newFakeStore(), committed: map[source.Partition]int64{}, owner: map[source.Partition]*process{}, faults: true}
+	codec, _ := compress.Parse([]string{"none", "gzip", "lz4"}[w.r.IntN(3)], 0)
+	w.o = Options{Format: lineFormat{}, Codec: codec, Key: keys("", codec), MemberBytes: 128, OpenBytes: int64(200 + w.r.IntN(2000)), StopTimeout: time.Duration(1 + w.r.IntN(int(2*time.Second)))}
+	w.o.Rotation = []Rotation{{Records: int64(1 + w.r.IntN(40))}, {Bytes: int64(1 + w.r.IntN(500))}, {Span: time.Duration(1+w.r.IntN(30)) * time.Second}}[w.r.IntN(3)]
+	w.o.Rotation.Records = max(w.o.Rotation.Records, int64(w.r.IntN(2)*25))
+	if w.r.IntN(3) > 0 {
+		w.o.Partitioner = byFirst{}
+	}
+	return w
+}
+
+// chance is a number below n that depends on the seed, the process and what it does for which time, and on no order in which goroutines
+// run.
+func (m *process) chance(n int, what string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.times[what]++
+	h := fnv.New64a()
+	fmt.Fprint(h, m.w.seed, " ", m.number, " ", what, " ", m.times[what])
+	return int(rand.New(rand.NewPCG(h.Sum64(), m.w.seed)).Uint64N(uint64(n)))
+}
+
+// worldValue is that of a record.
+func worldValue(p source.Partition, i int64) string {
+	return fmt.Sprintf("%c-%d-%d%s", 'a'+i*i%3, p.Number, i, strings.Repeat("x", int(i%7)))
+}
+
+// process is also the source of its sink.
+func (m *process) Run(ctx context.Context, h source.Handler) error {
+	m.handler = h
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (m *process) Close() error { return nil }
+
+var errInjected = errors.New("injected")
+
+// pause lets time go by, as a slow network does, and stands still if the member does.
+func (m *process) pause(what string) {
+	if m.w.faults && m.chance(3, "pause "+what) == 0 {
+		time.Sleep(time.Duration(m.chance(int(3*time.Second), "sleep "+what)))
+	}
+	<-m.stands
+}
+
+func (m *process) Commit(ctx context.Context, positions map[source.Partition]source.Position) error {
+	name := fmt.Sprint("commit ", positions)
+	m.pause(name)
+	w := m.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m.dead || ctx.Err() != nil {
+		return errInjected
+	}
+	if m.expired {
+		return source.ErrNotOwned
+	}
+	if w.faults && m.chance(15, name) == 0 {
+		return errInjected
+	}
+	for p, at := range positions { // The broker takes it from any member that has not expired.
+		if at.Next < w.committed[p] && w.owner[p] != m {
+			w.t.Errorf("seed %d: a member that does not own %v commits %d after %d", w.seed, p, at.Next, w.committed[p])
+		}
+		w.committed[p] = at.Next
+	}
+	if w.faults && m.chance(15, name) == 0 {
+		return errInjected // The answer was lost.
+	}
+	return nil
+}
+
+// worldStore is the store as a member sees it.
+type worldStore struct {
+	*fakeStore
+	m *process
+}
+
+func (s worldStore) Put(ctx context.Context, key string, body store.Body, about store.About) error {
+	m, w := s.m, s.m.w
+	m.pause(key)
+	if m.dead {
+		return errInjected
+	}
+	if w.faults && m.chance(12, "put "+key) == 0 {
+		return errInjected
+	}
+	// A request that is on its way arrives, whatever became of whoever sent it.
+	if err := s.fakeStore.Put(ctx, key, body, about); err != nil {
+		return err
+	}
+	if w.faults && m.chance(12, "put "+key) == 0 {
+		return errInjected
+	}
+	return ctx.Err()
+}
+
+func (w *world) start() {
+	w.processes++
+	m := &process{w: w, number: w.processes, times: map[string]int{}, done: make(chan error, 1), stands: make(chan struct{}), next: map[source.Partition]int64{}}
+	close(m.stands)
+	o := w.o
+	o.Store, o.Budget = worldStore{w.objects, m}, block.NewBudget("simulation", 1<<20)
+	s, err := New(o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m.sink = s
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	go func() { m.done <- s.Run(ctx, m) }()
+	synctest.Wait()
+	w.members = append(w.members, m)
+}
+
+// assign gives a partition to a member.
+func (w *world) assign(p source.Partition, m *process) {
+	w.owner[p] = m
+	m.next[p] = w.committed[p]
+	m.handler.Assigned(p)
+}
+
+// revoke takes a partition from its owner, as a rebalance does.
+func (w *world) revoke(p source.Partition) {
+	m := w.owner[p]
+	if m == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(w.r.IntN(int(4*time.Second))))
+	defer cancel()
+	m.handler.Revoked(ctx, p)
+	delete(m.next, p)
+	w.owner[p] = nil
+}
+
+// bury takes a member out that has ended, or that is to end at once. Its partitions have no owner then.
+func (w *world) bury(m *process) {
+	m.stop()
+	if !m.ended {
+		<-m.done
+	}
+	for p, o := range w.owner {
+		if o == m {
+			w.owner[p] = nil
+		}
+	}
+	for i := range w.members {
+		if w.members[i] == m {
+			w.members = append(w.members[:i], w.members[i+1:]...)
+			break
+		}
+	}
+	synctest.Wait() // Records may have been handed out while Run was returning.
+	if used := m.sink.o.Budget.Used(); used != 0 {
+		w.t.Errorf("seed %d: a member that has ended holds %d bytes", w.seed, used)
+	}
+}
+
+// step does one thing.
+func (w *world) step() {
+	for _, m := range append([]*process(nil), w.members...) {
+		select {
+		case err := <-m.done:
+			m.ended = true
+			if err == nil || !errors.Is(err, errInjected) {
+				w.t.Errorf("seed %d: a member ended: %v", w.seed, err)
+			}
+			w.bury(m)
+		default:
+		}
+	}
+	for len(w.members) == 0 || w.faults && len(w.members) < 3 && w.r.IntN(20) == 0 {
+		w.start()
+	}
+	m := w.members[w.r.IntN(len(w.members))]
+	p := source.Partition{Topic: "t", Number: int32(w.r.IntN(worldPartitions))}
+	what := 0
+	if w.faults {
+		what = w.r.IntN(40)
+	}
+	standing := func(m *process) bool {
+		select {
+		case <-m.stands:
+			return false
+		default:
+			return true
+		}
+	}
+	switch {
+	case what == 1 && !standing(m): // It is killed.
+		m.dead = true
+		w.bury(m)
+		return
+	case what == 2 && w.owner[p] != nil && !standing(w.owner[p]):
+		w.revoke(p)
+	case what == 3 && w.owner[p] != nil && !standing(w.owner[p]): // The session is lost: others have the partitions before the member knows.
+		z := w.owner[p]
+		z.stands = make(chan struct{})
+		z.expired = true
+		for q, o := range w.owner {
+			if o == z {
+				w.owner[q] = nil
+			}
+		}
+		return
+	case what == 4:
+		time.Sleep(time.Duration(w.r.IntN(int(5 * time.Second))))
+	case what < 8 || !w.faults: // Whoever stood still goes on, and is told.
+		for _, z := range w.members {
+			if standing(z) {
+				close(z.stands)
+				if w.r.IntN(2) == 0 {
+					time.Sleep(time.Duration(w.r.IntN(int(4 * time.Second))))
+				}
+				for q := range z.next {
+					if w.owner[q] != z {
+						z.handler.Lost(q)
+						delete(z.next, q)
+					}
+				}
+				z.expired = false
+			}
+		}
+	}
+	if w.owner[p] == nil && !standing(m) {
+		if _, has := m.next[p]; !has {
+			w.assign(p, m)
+		}
+		return
+	}
+	// A member fetches, perhaps one that stands between two partitions.
+	if at, has := m.next[p]; has && at < worldRecords && m.handler.Ready(context.Background()) == nil {
+		n := min(int64(1+w.r.IntN(30)), worldRecords-at)
+		var records []record.Record
+		for i := at; i < at+n; i++ {
+			records = append(records, record.Record{Topic: "t", Partition: p.Number, Offset: i, Timestamp: i * 1000, Value: []byte(worldValue(p, i))})
+		}
+		m.next[p] = at + n
+		m.handler.Batch(p, records, source.Position{Next: at + n}, func() {
+			for i := range records {
+				clear(records[i].Value)
+			}
+		})
+	}
+	if w.r.IntN(3) == 0 {
+		synctest.Wait()
+	}
+}
+
+// live runs the world for a while with faults, and then without until all is stored.
+func (w *world) live() {
+	for range 300 {
+		w.step()
+	}
+	w.faults = false
+	for range 4 * worldRecords {
+		w.step()
+		synctest.Wait()
+		time.Sleep(time.Second)
+	}
+	for len(w.members) > 0 {
+		w.bury(w.members[0])
+	}
+	w.check()
+}
+
+// check looks for records that are lost or stored twice.
+func (w *world) check() {
+	seen := map[string]int{}
+	for _, key := range w.objects.keys() {
+		about := w.objects.objects[key].about
+		p := source.Partition{Topic: about.Topic, Number: about.Partition}
+		if about.EpochNext > w.committed[p] {
+			w.t.Errorf("seed %d: %s has records up to %d, committed are %d", w.seed, key, about.EpochNext, w.committed[p])
+		}
+		for _, line := range w.objects.lines(w.t, w.o.Codec, key) {
+			seen[strings.TrimSuffix(line, "\n")]++
+		}
+	}
+	total := 0
+	for n := range int32(worldPartitions) {
+		p := source.Partition{Topic: "t", Number: n}
+		total += int(w.committed[p])
+		// All but the last epoch, which no boundary ends.
+		if w.committed[p] < worldRecords-45 && w.o.Rotation.Bytes == 0 {
+			w.t.Errorf("seed %d: only %d of %v are committed", w.seed, w.committed[p], p)
+		}
+		for i := range w.committed[p] {
+			if k := seen[worldValue(p, i)]; k != 1 {
+				w.t.Errorf("seed %d: record %d of %v is stored %d times", w.seed, i, p, k)
+				return
+			}
+		}
+	}
+	if len(seen) != total {
+		w.t.Errorf("seed %d: %d records are stored, %d are committed", w.seed, len(seen), total)
+	}
+}

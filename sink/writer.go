@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/freehold-go/freehold/sink/encode"
+	"github.com/freehold-go/freehold/sink/record"
+	"github.com/freehold-go/freehold/sink/source"
+)
+
+// writer writes the records of one partition, from the moment that this process owns it until it gives it up. Its goroutine takes the
+// batches one after the other; another one stores the epoch before, of which there is one at most.
+type writer struct {
+	s *shared
+	p source.Partition
+
+	ctx    context.Context // ends when nothing more may be written
+	cancel context.CancelCauseFunc
+	halt   chan struct{} // closed when no more records are to be taken
+	done   chan struct{} // closed when the goroutine has ended, and all memory is free
+
+	mu    sync.Mutex
+	queue []batch
+	ended bool          // whether the goroutine takes no more
+	more  chan struct{} // has an element when the queue may have
+
+	flush chan struct{} // asks for the end of the epoch before its boundary, for want of memory
+
+	owning chan struct{} // a lock: full while offsets are committed, which may take a while
+	owned  bool          // whether they may be
+
+	// Of the goroutine alone.
+	epoch     *epoch
+	finishing *epoch
+	group     []byte
+	deadline  *time.Timer
+	open      atomic.Int64 // bytes of input in the open epoch; others read it to find the largest
+}
+
+func newWriter(s *shared, p source.Partition) *writer {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	return &writer{
+		s: s, p: p, ctx: ctx, cancel: cancel, owned: true,
+		halt: make(chan struct{}), done: make(chan struct{}), more: make(chan struct{}, 1), flush: make(chan struct{}, 1),
+		owning: make(chan struct{}, 1), deadline: stoppedTimer(),
+	}
+}
+
+func stoppedTimer() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+// push adds a batch to the queue, and reports whether anyone will take it.
+func (w *writer) push(b batch) bool {
+	w.mu.Lock()
+	ended := w.ended
+	if !ended {
+		w.queue = append(w.queue, b)
+	}
+	w.mu.Unlock()
+	if ended {
+		return false
+	}
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// pop takes the next batch from the queue.
+func (w *writer) pop() (b batch, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 {
+		return b, false
+	}
+	b = w.queue[0]
+	w.queue[0] = batch{}
+	if w.queue = w.queue[1:]; len(w.queue) == 0 {
+		w.queue = nil
+	}
+	return b, true
+}
+
+// run is the goroutine.
+func (w *writer) run() {
+	defer close(w.done)
+	err := w.take()
+	if err == nil && w.s.o.FlushOnStop && w.epoch != nil {
+		err = w.finish()
+	}
+	if err == nil {
+		err = w.settle()
+	}
+	if err != nil {
+		told := w.ctx.Err() != nil // Whoever told it to end knows why, and the error says no more than that.
+		w.cancel(err)
+		if w.finishing != nil {
+			<-w.finishing.done
+		}
+		if !told && !errors.Is(err, source.ErrNotOwned) {
+			w.s.cancel(fmt.Errorf("%s partition %d: %w", w.p.Topic, w.p.Number, err))
+		}
+	}
+	w.deadline.Stop()
+	if w.epoch != nil { // It was not committed, so whoever owns the partition next reads it again.
+		w.epoch.free()
+	}
+	w.mu.Lock()
+	w.ended = true
+	left := w.queue
+	w.queue = nil
+	w.mu.Unlock()
+	for _, b := range left {
+		w.s.end(b)
+	}
+}
+
+// errGivenUp ends a writer whose partition was lost, or which was told to stop at once.
+var errGivenUp = errors.New("the partition was given up")
+
+// take takes batches until the writer is halted.
+func (w *writer) take() error {
+	for {
+		select {
+		case <-w.ctx.Done():
+			return context.Cause(w.ctx)
+		case <-w.halt:
+			return nil
+		case <-w.deadline.C:
+			if err := w.finish(); err != nil {
+				return err
+			}
+		case <-w.stored(): // Even if no more records come, a failure must be known.
+			if err := w.settle(); err != nil {
+				return err
+			}
+		case <-w.flush:
+			err := w.endEarly()
+			w.s.work.less()
+			if err != nil {
+				return err
+			}
+		case <-w.more:
+			for {
+				b, ok := w.pop()
+				if !ok {
+					break
+				}
+				err := w.add(b)
+				w.s.end(b)
+				if err != nil {
+					return err
+				}
+				select {
+				case <-w.ctx.Done():
+					return context.Cause(w.ctx)
+				case <-w.halt:
+					return nil
+				case <-w.deadline.C:
+					if err := w.finish(); err != nil {
+						return err
+					}
+				default:
+				}
+			}
+		}
+	}
+}
+
+// endEarly ends the epoch for want of memory.
+func (w *writer) endEarly() error {
+	if w.epoch == nil {
+		return nil
+	}
+	w.early()
+	return w.finish()
+}
+
+// add writes the records of a batch.
+func (w *writer) add(b batch) error {
+	s := w.s
+	for i := range b.records {
+		r := &b.records[i]
+		if w.epoch != nil && s.o.Rotation.before(&w.epoch.extent, r) {
+			if err := w.finish(); err != nil {
+				return err
+			}
+		}
+		if w.epoch == nil {
+			w.epoch = &epoch{shared: s, p: w.p, from: r.Offset, objects: map[string]*object{}, done: make(chan struct{})}
+		}
+		e := w.epoch
+		first := e.records == 0
+		if err := w.write(e, r); err != nil {
+			return err
+		}
+		e.add(r, s.o.now)
+		e.next = source.Position{Next: r.Offset + 1, Epoch: r.LeaderEpoch}
+		if first {
+			if at := s.o.Rotation.deadline(&e.extent); !at.IsZero() {
+				w.deadline.Reset(at.Sub(s.o.now()))
+			}
+		}
+		if e.raw > s.o.OpenBytes {
+			e.shrink(s.o.OpenBytes)
+		}
+		if s.o.Rotation.after(&e.extent) {
+			if err := w.finish(); err != nil {
+				return err
+			}
+		}
+	}
+	w.open.Store(0)
+	if w.epoch != nil {
+		w.open.Store(w.epoch.bytes)
+	}
+	s.stats.records.Add(int64(len(b.records)))
+	s.stats.inputBytes.Add(b.bytes)
+	if w.epoch != nil && len(b.records) > 0 && b.next.Next > w.epoch.next.Next {
+		w.epoch.next = b.next // Behind the last record are some that are never handed out: control records, compacted ones.
+	}
+	return nil
+}
+
+// write writes a record to its object, or rejects it.
+func (w *writer) write(e *epoch, r *record.Record) error {
+	err := w.encode(e, r)
+	if errors.Is(err, encode.ErrSkip) {
+		w.s.stats.skipped.Add(1)
+		return nil
+	}
+	var bad *record.Bad
+	if !errors.As(err, &bad) {
+		return err
+	}
+	return e.reject(w.ctx, r, bad)
+}
+
+func (w *writer) encode(e *epoch, r *record.Record) (err error) {
+	w.group = w.group[:0]
+	if p := w.s.o.Partitioner; p != nil {
+		if w.group, err = p.Group(w.group, r); err != nil {
+			return err
+		}
+	}
+	o, err := e.object(w.group, r)
+	if err != nil {
+		return err
+	}
+	if err := o.append(r); err != nil {
+		if o.about.Records == 0 { // The object is to begin with a record that it has.
+			delete(e.objects, o.about.Group)
+			o.free()
+		}
+		return err
+	}
+	return nil
+}
+
+// finish ends the epoch at this record: its objects are stored and its end committed, in another goroutine. It waits for the epoch
+// before, so that one epoch at most is visible and not committed; see "Exactly once".
+func (w *writer) finish() error {
+	w.deadline.Stop()
+	if err := w.settle(); err != nil {
+		return err
+	}
+	e := w.epoch
+	w.epoch = nil
+	w.open.Store(0)
+	for _, o := range e.all() {
+		if err := o.end(); err != nil {
+			e.free()
+			return err
+		}
+	}
+	w.finishing = e
+	w.s.work.more()
+	go func() {
+		e.err = w.store(w.ctx, e)
+		close(e.done)
+		w.s.work.less()
+	}()
+	return nil
+}
+
+// stored is closed when the epoch that is being stored is committed or has failed. It is nil if there is none.
+func (w *writer) stored() <-chan struct{} {
+	if w.finishing == nil {
+		return nil
+	}
+	return w.finishing.done
+}
+
+// settle waits until the epoch that is being stored is committed.
+func (w *writer) settle() error {
+	if w.finishing == nil {
+		return nil
+	}
+	<-w.finishing.done
+	err := w.finishing.err
+	w.finishing = nil
+	return err
+}
+
+// store stores the objects of an epoch, waits until they are durable, and commits. The epoch's memory is free afterwards, whatever happened.
+func (w *writer) store(ctx context.Context, e *epoch) error {
+	s := w.s
+	all := e.all()
+	defer e.free()
+	group, ctx := errgroup.WithContext(ctx)
+	for _, o := range all {
+		group.Go(func() error {
+			if err := s.uploads.Acquire(ctx, 1); err != nil {
+				return err
+			}
+			defer s.uploads.Release(1)
+			return w.put(ctx, e, o)
+		})
+	}
+	if d := s.o.DeadLetters; d != nil {
+		group.Go(func() error { return d.Flush(ctx) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return w.commit(e.next)
+}
+
+// put writes an object to the store, and gives up its memory.
+func (w *writer) put(ctx context.Context, e *epoch, o *object) error {
+	to := w.s.o.Store
+	if err := o.collect(true); err != nil {
+		return err
+	}
+	o.about.EpochNext = e.next.Next
+	if err := w.alive(); err != nil {
+		return err
+	}
+	if err := to.Put(ctx, o.key, o.content, o.about); err != nil {
+		return fmt.Errorf("writing %s to %v: %w", o.key, to, err)
+	}
+	w.s.stats.objects.Add(1)
+	w.s.stats.storedBytes.Add(o.content.Size())
+	o.free()
+	return nil
+}
+
+// alive returns an error if nothing of the partition may be written any more.
+func (w *writer) alive() error {
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	return nil
+}
+
+// commit commits the end of an epoch, unless the partition was lost. The broker would take the offset from a member that does not own the
+// partition, so only this lock prevents it.
+func (w *writer) commit(p source.Position) error {
+	w.owning <- struct{}{}
+	defer func() { <-w.owning }()
+	if !w.owned {
+		return errGivenUp
+	}
+	if err := w.s.source.Commit(w.ctx, map[source.Partition]source.Position{w.p: p}); err != nil {
+		return fmt.Errorf("committing offset %d: %w", p.Next, err)
+	}
+	w.s.stats.commits.Add(1)
+	return nil
+}
+
+// giveUp ends the writer at once. When it returns, nothing of the partition will be written or committed.
+func (w *writer) giveUp() {
+	w.cancel(errGivenUp)
+	w.owning <- struct{}{}
+	w.owned = false
+	<-w.owning
+	<-w.done
+}
+
+// retire lets the writer finish what it is storing, until ctx ends.
+func (w *writer) retire(ctx context.Context) {
+	close(w.halt)
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+	}
+	w.giveUp()
+}
+
+// early counts the epoch, which ends for want of memory.
+func (w *writer) early() {
+	s := w.s
+	s.stats.earlyEnds.Add(1)
+	s.o.Logger.Warn("memory is full of open objects, so an epoch ends before its boundary; raise the memory limit or lower the rotation",
+		"topic", w.p.Topic, "partition", w.p.Number, "epoch_bytes", w.epoch.bytes, "limit", s.o.Budget.Limit())
+}
