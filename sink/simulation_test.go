@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,7 +64,7 @@ type world struct {
 	committed map[source.Partition]int64
 	members   []*process
 	owner     map[source.Partition]*process // as the group sees it
-	faults    bool
+	faults    atomic.Bool
 }
 
 // process is a process with a sink.
@@ -77,14 +78,15 @@ type process struct {
 	stop    context.CancelFunc
 	done    chan error
 	ended   bool
-	dead    bool                       // killed: what it does has no effect any more
-	expired bool                       // the group has given it up
+	dead    atomic.Bool                // killed: what it does has no effect any more
+	expired atomic.Bool                // the group has given it up
 	stands  chan struct{}              // closed unless it stands still
 	next    map[source.Partition]int64 // of its fetches
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), objects: newFakeStore(), committed: map[source.Partition]int64{}, owner: map[source.Partition]*process{}, faults: true}
+	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), objects: newFakeStore(), committed: map[source.Partition]int64{}, owner: map[source.Partition]*process{}}
+	w.faults.Store(true)
 	codec, _ := compress.Parse([]string{"none", "gzip", "lz4"}[w.r.IntN(3)], 0)
 	w.o = Options{Format: lineFormat{}, Codec: codec, Key: keys("", codec), MemberBytes: 128, OpenBytes: int64(200 + w.r.IntN(2000)), StopTimeout: time.Duration(1 + w.r.IntN(int(2*time.Second)))}
 	w.o.Rotation = []Rotation{{Records: int64(1 + w.r.IntN(40))}, {Bytes: int64(1 + w.r.IntN(500))}, {Span: time.Duration(1+w.r.IntN(30)) * time.Second}}[w.r.IntN(3)]
@@ -124,10 +126,17 @@ var errInjected = errors.New("injected")
 
 // pause lets time go by, as a slow network does, and stands still if the member does.
 func (m *process) pause(what string) {
-	if m.w.faults && m.chance(3, "pause "+what) == 0 {
+	if m.w.faults.Load() && m.chance(3, "pause "+what) == 0 {
 		time.Sleep(time.Duration(m.chance(int(3*time.Second), "sleep "+what)))
 	}
-	<-m.stands
+	<-m.standing()
+}
+
+// standing is closed unless the process stands still.
+func (m *process) standing() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stands
 }
 
 func (m *process) Commit(ctx context.Context, positions map[source.Partition]source.Position) error {
@@ -136,13 +145,13 @@ func (m *process) Commit(ctx context.Context, positions map[source.Partition]sou
 	w := m.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if m.dead || ctx.Err() != nil {
+	if m.dead.Load() || ctx.Err() != nil {
 		return errInjected
 	}
-	if m.expired {
+	if m.expired.Load() {
 		return source.ErrNotOwned
 	}
-	if w.faults && m.chance(15, name) == 0 {
+	if w.faults.Load() && m.chance(15, name) == 0 {
 		return errInjected
 	}
 	for p, at := range positions { // The broker takes it from any member that has not expired.
@@ -151,7 +160,7 @@ func (m *process) Commit(ctx context.Context, positions map[source.Partition]sou
 		}
 		w.committed[p] = at.Next
 	}
-	if w.faults && m.chance(15, name) == 0 {
+	if w.faults.Load() && m.chance(15, name) == 0 {
 		return errInjected // The answer was lost.
 	}
 	return nil
@@ -166,17 +175,17 @@ type worldStore struct {
 func (s worldStore) Put(ctx context.Context, key string, body store.Body, about store.About) error {
 	m, w := s.m, s.m.w
 	m.pause(key)
-	if m.dead {
+	if m.dead.Load() {
 		return errInjected
 	}
-	if w.faults && m.chance(12, "put "+key) == 0 {
+	if w.faults.Load() && m.chance(12, "put "+key) == 0 {
 		return errInjected
 	}
 	// A request that is on its way arrives, whatever became of whoever sent it.
 	if err := s.fakeStore.Put(ctx, key, body, about); err != nil {
 		return err
 	}
-	if w.faults && m.chance(12, "put "+key) == 0 {
+	if w.faults.Load() && m.chance(12, "put "+key) == 0 {
 		return errInjected
 	}
 	return ctx.Err()
@@ -200,10 +209,24 @@ func (w *world) start() {
 	w.members = append(w.members, m)
 }
 
+// own says who owns a partition.
+func (w *world) own(p source.Partition, m *process) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.owner[p] = m
+}
+
+// at is the committed offset.
+func (w *world) at(p source.Partition) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.committed[p]
+}
+
 // assign gives a partition to a member.
 func (w *world) assign(p source.Partition, m *process) {
-	w.owner[p] = m
-	m.next[p] = w.committed[p]
+	w.own(p, m)
+	m.next[p] = w.at(p)
 	m.handler.Assigned(p)
 }
 
@@ -217,7 +240,7 @@ func (w *world) revoke(p source.Partition) {
 	defer cancel()
 	m.handler.Revoked(ctx, p)
 	delete(m.next, p)
-	w.owner[p] = nil
+	w.own(p, nil)
 }
 
 // bury takes a member out that has ended, or that is to end at once. Its partitions have no owner then.
@@ -228,7 +251,7 @@ func (w *world) bury(m *process) {
 	}
 	for p, o := range w.owner {
 		if o == m {
-			w.owner[p] = nil
+			w.own(p, nil)
 		}
 	}
 	for i := range w.members {
@@ -256,18 +279,18 @@ func (w *world) step() {
 		default:
 		}
 	}
-	for len(w.members) == 0 || w.faults && len(w.members) < 3 && w.r.IntN(20) == 0 {
+	for len(w.members) == 0 || w.faults.Load() && len(w.members) < 3 && w.r.IntN(20) == 0 {
 		w.start()
 	}
 	m := w.members[w.r.IntN(len(w.members))]
 	p := source.Partition{Topic: "t", Number: int32(w.r.IntN(worldPartitions))}
 	what := 0
-	if w.faults {
+	if w.faults.Load() {
 		what = w.r.IntN(40)
 	}
 	standing := func(m *process) bool {
 		select {
-		case <-m.stands:
+		case <-m.standing():
 			return false
 		default:
 			return true
@@ -275,24 +298,26 @@ func (w *world) step() {
 	}
 	switch {
 	case what == 1 && !standing(m): // It is killed.
-		m.dead = true
+		m.dead.Store(true)
 		w.bury(m)
 		return
 	case what == 2 && w.owner[p] != nil && !standing(w.owner[p]):
 		w.revoke(p)
 	case what == 3 && w.owner[p] != nil && !standing(w.owner[p]): // The session is lost: others have the partitions before the member knows.
 		z := w.owner[p]
+		z.mu.Lock()
 		z.stands = make(chan struct{})
-		z.expired = true
+		z.mu.Unlock()
+		z.expired.Store(true)
 		for q, o := range w.owner {
 			if o == z {
-				w.owner[q] = nil
+				w.own(q, nil)
 			}
 		}
 		return
 	case what == 4:
 		time.Sleep(time.Duration(w.r.IntN(int(5 * time.Second))))
-	case what < 8 || !w.faults: // Whoever stood still goes on, and is told.
+	case what < 8 || !w.faults.Load(): // Whoever stood still goes on, and is told.
 		for _, z := range w.members {
 			if standing(z) {
 				close(z.stands)
@@ -305,7 +330,7 @@ func (w *world) step() {
 						delete(z.next, q)
 					}
 				}
-				z.expired = false
+				z.expired.Store(false)
 			}
 		}
 	}
@@ -339,7 +364,7 @@ func (w *world) live() {
 	for range 300 {
 		w.step()
 	}
-	w.faults = false
+	w.faults.Store(false)
 	for range 4 * worldRecords {
 		w.step()
 		synctest.Wait()

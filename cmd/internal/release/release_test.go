@@ -25,7 +25,7 @@ import (
 // library is the import path of the library; the other modules lie below it.
 const library = "github.com/freehold-go/freehold"
 
-var modules = []Module{{library, ""}, {library + "/cmd", "cmd"}, adapter("arenaproto"), adapter("arrowmem"), adapter("grpcarena"), adapter("grpcmem"), adapter("otelstats"),
+var modules = []Module{{library, ""}, {library + "/cmd", "cmd"}, {library + "/sink", "sink"}, adapter("arenaproto"), adapter("arrowmem"), adapter("grpcarena"), adapter("grpcmem"), adapter("otelstats"),
 	adapter("promstats"), adapter("z")}
 
 func adapter(name string) Module { return Module{library + "/adapters/" + name, "adapters/" + name} }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command freehold-sink moves the records of Kafka topics into objects of a store.
+//
+//	freehold-sink demo      a broker with endless orders, a directory, and what it costs: with memory outside the Go heap, and without
+//	freehold-sink run       runs with a configuration
+//	freehold-sink check     checks a configuration, and says what would happen
+//	freehold-sink config    prints all keys of a configuration with their defaults
+//	freehold-sink inspect   lists the objects of a topic with their offsets, gaps and overlaps
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/internal/demo"
+	"github.com/freehold-go/freehold/sink/service"
+)
+
+func main() {
+	demo.RunBroker() // Does not return in the demo's broker.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command().Run(ctx, os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "freehold-sink:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cli.Command {
+	file := &cli.StringFlag{Name: "config", Usage: "file with the configuration", Value: "sink.yaml"}
+	return &cli.Command{
+		Name:  "freehold-sink",
+		Usage: "Kafka topics into objects of a store, in small and flat memory",
+		Commands: []*cli.Command{
+			{
+				Name: "run", Usage: "write until SIGTERM or SIGINT", Flags: []cli.Flag{file},
+				Action: func(ctx context.Context, c *cli.Command) error { return run(ctx, c.String("config")) },
+			},
+			{
+				Name: "check", Usage: "check a configuration, and say what would happen",
+				Flags: []cli.Flag{file, &cli.BoolFlag{Name: "offline", Usage: "look at the configuration alone, not at the brokers and the store"}},
+				Action: func(ctx context.Context, c *cli.Command) error {
+					conf, err := config.Load(c.String("config"), os.Environ())
+					if err != nil {
+						return err
+					}
+					return service.Describe(ctx, os.Stdout, conf, !c.Bool("offline"))
+				},
+			},
+			{
+				Name: "config", Usage: "print all keys of a configuration with their defaults",
+				Action: func(context.Context, *cli.Command) error { return config.Write(os.Stdout, config.Default()) },
+			},
+			{
+				Name: "inspect", Usage: "list the objects of a topic with their offsets, gaps and overlaps",
+				Flags: []cli.Flag{file, &cli.StringFlag{Name: "topic", Usage: "the topic; by default all of the configuration"}, &cli.BoolFlag{Name: "objects", Usage: "list each object"}},
+				Action: func(ctx context.Context, c *cli.Command) error {
+					conf, err := config.Load(c.String("config"), os.Environ())
+					if err != nil {
+						return err
+					}
+					if topic := c.String("topic"); topic != "" {
+						conf.Kafka.Topics = []string{topic}
+					}
+					return service.Inspect(ctx, os.Stdout, conf, c.Bool("objects"))
+				},
+			},
+			{
+				Name: "demo", Usage: "a broker with endless orders, a directory, and what it costs: with memory outside the Go heap, and without",
+				Flags:  []cli.Flag{&cli.DurationFlag{Name: "time", Usage: "how long each of the two runs takes", Value: 10 * time.Second}},
+				Action: func(ctx context.Context, c *cli.Command) error { return demo.Run(ctx, os.Stdout, c.Duration("time")) },
+			},
+		},
+	}
+}
+
+// run runs the service.
+func run(ctx context.Context, file string) error {
+	conf, err := config.Load(file, os.Environ())
+	if err != nil {
+		return err
+	}
+	log, err := logger(conf.Log)
+	if err != nil {
+		return err
+	}
+	s, err := service.New(ctx, conf, log)
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+func logger(c config.Log) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(strings.ToUpper(c.Level))); err != nil {
+		return nil, fmt.Errorf("log.level: %w", err)
+	}
+	o := &slog.HandlerOptions{Level: level}
+	switch c.Format {
+	case "json":
+		return slog.New(slog.NewJSONHandler(os.Stderr, o)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(os.Stderr, o)), nil
+	}
+	return nil, fmt.Errorf("log.format is %q; it must be text or json", c.Format)
+}

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package config reads the configuration of freehold-sink: a file in YAML, whose keys the variables of the environment override.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Config is the configuration. The tag doc describes a key, and Write prints it.
+type Config struct {
+	Kafka   Kafka   `yaml:"kafka" doc:"where records come from"`
+	Store   Store   `yaml:"store" doc:"where objects go to"`
+	Objects Objects `yaml:"objects" doc:"what is in an object, and what it is called"`
+	Rotate  Rotate  `yaml:"rotate" doc:"where objects end: at the first of these boundaries; 0 is none. All open objects of a topic's partition end together"`
+	Bad     Bad     `yaml:"bad_records" doc:"what happens to records that cannot be written: values that are no JSON, missing fields"`
+	Memory  Memory  `yaml:"memory" doc:"bounds of memory"`
+	Stop    Stop    `yaml:"stop" doc:"what happens at SIGTERM and SIGINT, and when another member of the group takes a partition over"`
+	HTTP    HTTP    `yaml:"http" doc:"the address of metrics, health and profiles"`
+	Log     Log     `yaml:"log" doc:"messages on standard error"`
+}
+
+// Kafka has the keys of kafka.
+type Kafka struct {
+	Brokers          []string `yaml:"brokers" doc:"addresses to begin with, host:port"`
+	Topics           []string `yaml:"topics" doc:"names of topics"`
+	Group            string   `yaml:"group" doc:"name of the consumer group; instances with the same name share the partitions"`
+	InstanceID       string   `yaml:"instance_id" doc:"name of this member, for static membership: an instance that comes back within the session timeout has its partitions again without a rebalance"`
+	ServerSide       bool     `yaml:"server_side_assignment" doc:"the broker assigns partitions (KIP-848, Kafka 4.0 and later)"`
+	SessionTimeout   Duration `yaml:"session_timeout" doc:"how long the group waits for a member that has died"`
+	RebalanceTimeout Duration `yaml:"rebalance_timeout" doc:"how long the group waits for a member that gives partitions up"`
+	Start            string   `yaml:"start" doc:"where a partition without a committed offset begins: earliest or latest"`
+	Reset            string   `yaml:"reset" doc:"where to go on if records were deleted before they were stored: stop (with an error), earliest or latest"`
+	ReadCommitted    bool     `yaml:"read_committed" doc:"leave out records of transactions that were aborted"`
+	FetchBytes       Size     `yaml:"fetch_bytes" doc:"largest response, as the broker has the records, compressed or not"`
+	PartitionBytes   Size     `yaml:"fetch_partition_bytes" doc:"largest part of one partition in a response"`
+	BatchBytes       Size     `yaml:"batch_bytes" doc:"largest batch of records after decompression; a larger one stops the sink"`
+	TLS              TLS      `yaml:"tls" doc:"encryption"`
+	SASL             SASL     `yaml:"sasl" doc:"authentication"`
+}
+
+// TLS has the keys of kafka.tls.
+type TLS struct {
+	Enabled    bool   `yaml:"enabled" doc:"use TLS"`
+	CAFile     string `yaml:"ca_file" doc:"certificates in PEM that sign the brokers'; empty is the system's"`
+	CertFile   string `yaml:"cert_file" doc:"the client's certificate in PEM, for mTLS"`
+	KeyFile    string `yaml:"key_file" doc:"the client's key in PEM, for mTLS"`
+	ServerName string `yaml:"server_name" doc:"name that the brokers' certificates must have; empty is the name in the address"`
+	SkipVerify bool   `yaml:"insecure_skip_verify" doc:"accept any certificate: only for tests"`
+}
+
+// SASL has the keys of kafka.sasl.
+type SASL struct {
+	Mechanism    string `yaml:"mechanism" doc:"plain, scram-sha-256, scram-sha-512, oauthbearer, or empty for none"`
+	User         string `yaml:"user" doc:"name of the user"`
+	PasswordFile string `yaml:"password_file" doc:"file with the password; it is read at each login, so it may change"`
+	TokenFile    string `yaml:"token_file" doc:"file with the token of oauthbearer; it is read at each login"`
+}
+
+// Store has the keys of store.
+type Store struct {
+	URL             string   `yaml:"url" doc:"dir:///path, s3://bucket/prefix, gs://bucket/prefix, or mem:// for trials; for servers other than the vendors' with ?endpoint=http://host:port&region=...&path-style=true"`
+	CredentialsFile string   `yaml:"credentials_file" doc:"s3: a shared file of the AWS tools; gs: the key of a service account; empty is the environment's or the machine's"`
+	AccessKeyFile   string   `yaml:"access_key_file" doc:"s3: a file with the access key, with secret_key_file beside it"`
+	SecretKeyFile   string   `yaml:"secret_key_file" doc:"s3: a file with the secret key"`
+	CAFile          string   `yaml:"ca_file" doc:"s3: certificates in PEM that are trusted beside the system's"`
+	Uploads         int      `yaml:"uploads" doc:"objects that are uploaded at once"`
+	RetryFor        Duration `yaml:"retry_for" doc:"how long a refused upload is repeated before the sink stops"`
+}
+
+// Objects has the keys of objects.
+type Objects struct {
+	Key         string      `yaml:"key" doc:"template of keys with {topic}, {partition}, {group}, {offset} and {extension}; numbers take a width: {offset:020}. Topic, partition, group and offset are needed, so that no two objects have the same key"`
+	Format      Format      `yaml:"format" doc:"how records are encoded"`
+	Compression Compression `yaml:"compression" doc:"how content is compressed"`
+	PartitionBy []Partition `yaml:"partition_by" doc:"how records of a topic's partition are divided into groups: a list, whose parts stand in {group} with a slash between them. Without it they are not"`
+	CheckJSON   bool        `yaml:"check_json" doc:"a value that is no JSON is a bad record"`
+}
+
+// Format has the keys of objects.format.
+type Format struct {
+	Name       string   `yaml:"name" doc:"lines, jsonl, length-prefixed, csv, avro or parquet"`
+	Envelope   []string `yaml:"envelope" doc:"jsonl, avro, parquet: what is written of a record, some of topic, partition, offset, timestamp, key, value, headers; empty writes the value alone"`
+	Key        string   `yaml:"key" doc:"jsonl: how keys stand in an envelope: json, string or base64"`
+	Value      string   `yaml:"value" doc:"jsonl: how values stand in an envelope: json, string or base64"`
+	Columns    []string `yaml:"columns" doc:"csv: topic, partition, offset, timestamp, key, value, header.NAME or value.PATH: value.customer.id. parquet: fields of the value with their types, customer.id:int64; without columns and envelope they follow from the first 1,000 values"`
+	Length     string   `yaml:"length" doc:"length-prefixed: varint or uint32"`
+	SchemaFile string   `yaml:"schema_file" doc:"avro: the schema of values, which are JSON"`
+	Tombstones string   `yaml:"tombstones" doc:"records without a value: bad, skip, or write as the format can"`
+	Newlines   string   `yaml:"newlines" doc:"lines: values with a line feed: bad, space (each becomes one) or keep"`
+}
+
+// Compression has the keys of objects.compression.
+type Compression struct {
+	Codec       string `yaml:"codec" doc:"zstd, gzip, snappy, lz4 or none"`
+	Level       int    `yaml:"level" doc:"1 to 9 of gzip, 1 to 22 of zstd; 0 is the codec's default"`
+	MemberBytes Size   `yaml:"member_bytes" doc:"content is compressed in members of this size, one after the other; larger ones need more memory and compress a little better"`
+}
+
+// Partition is an element of objects.partition_by. One of time, field, header and key is set.
+type Partition struct {
+	Time       string `yaml:"time" doc:"divide by time: $timestamp for the record's own, or the path of a field in the value"`
+	Unit       string `yaml:"unit" doc:"what the time's field holds: ms, s or rfc3339"`
+	Layout     string `yaml:"layout" doc:"hour (dt=2006-01-02/hour=15), day, or a layout of Go's package time"`
+	Zone       string `yaml:"zone" doc:"zone of the layout; empty is UTC"`
+	OutOfRange string `yaml:"out_of_range" doc:"group of records before 1970 or after 2199; empty makes them bad records"`
+	Field      string `yaml:"field" doc:"divide by a field of the value: its path, customer.country"`
+	Header     string `yaml:"header" doc:"divide by a header: its key"`
+	Key        bool   `yaml:"key" doc:"divide by the record's key"`
+	Name       string `yaml:"name" doc:"stands before the value in the group, with an equals sign: country=DE; - leaves it out"`
+	Missing    string `yaml:"missing" doc:"group of records without the time, field, header or key; empty makes them bad records"`
+}
+
+// Rotate has the keys of rotate.
+type Rotate struct {
+	Records int64    `yaml:"records" doc:"records of a topic's partition"`
+	Bytes   Size     `yaml:"bytes" doc:"bytes of their keys, values and headers"`
+	Span    Duration `yaml:"span" doc:"time between timestamps of records"`
+	Age     Duration `yaml:"age" doc:"time by the clock since the first record came; see the promise of exactly once"`
+	Every   Duration `yaml:"every" doc:"ends at multiples of this time of day in UTC, by the clock; see the promise of exactly once"`
+}
+
+// Bad has the keys of bad_records.
+type Bad struct {
+	Action string `yaml:"action" doc:"stop (with an error), objects (write them to objects of their own) or topic (send them to a topic)"`
+	Topic  string `yaml:"topic" doc:"name of the topic, for action topic"`
+	Key    string `yaml:"key" doc:"template of keys, for action objects; {group} is empty"`
+}
+
+// Memory has the keys of memory.
+type Memory struct {
+	InFlight    Size `yaml:"in_flight" doc:"records and objects in flight, outside the Go heap; beyond it nothing is fetched"`
+	Open        Size `yaml:"open" doc:"content of a partition's open objects that is not compressed yet; beyond it the largest part is compressed"`
+	Limit       Size `yaml:"limit" doc:"memory of the process, for the Go collector; 0 is that of the container, or the machine's"`
+	Compressors int  `yaml:"compressors" doc:"goroutines that compress; 0 is the number of processors"`
+}
+
+// Stop has the keys of stop.
+type Stop struct {
+	Flush   bool     `yaml:"flush" doc:"store open objects when stopping; without it their records are read again. By the clock, see the promise of exactly once"`
+	Timeout Duration `yaml:"timeout" doc:"how long stopping may take"`
+}
+
+// HTTP has the keys of http.
+type HTTP struct {
+	Listen string `yaml:"listen" doc:"address for /metrics, /healthz, /readyz, /debug/pprof and a page; empty is none"`
+}
+
+// Log has the keys of log.
+type Log struct {
+	Level  string `yaml:"level" doc:"debug, info, warn or error"`
+	Format string `yaml:"format" doc:"text or json"`
+}
+
+// Default is the configuration of an empty file. It lacks brokers, topics and a store.
+func Default() Config {
+	return Config{
+		Kafka: Kafka{
+			Group: "freehold-sink", SessionTimeout: Duration(45 * time.Second), RebalanceTimeout: Duration(time.Minute),
+			Start: "earliest", Reset: "stop", FetchBytes: 4 << 20, PartitionBytes: 512 << 10, BatchBytes: 256 << 20,
+		},
+		Store: Store{Uploads: 8, RetryFor: Duration(10 * time.Minute)},
+		Objects: Objects{
+			Key:         "{topic}/{group}/{partition:04}-{offset:020}{extension}",
+			Format:      Format{Name: "lines", Tombstones: "bad", Newlines: "bad"},
+			Compression: Compression{Codec: "zstd", MemberBytes: 256 << 10},
+		},
+		Rotate: Rotate{Records: 25_000, Bytes: 64 << 20},
+		Bad:    Bad{Action: "stop", Key: "rejected/{topic}/{partition:04}-{offset:020}{extension}"},
+		Memory: Memory{InFlight: 96 << 20, Open: 4 << 20},
+		Stop:   Stop{Timeout: Duration(5 * time.Second)},
+		HTTP:   HTTP{Listen: "127.0.0.1:9466"},
+		Log:    Log{Level: "info", Format: "text"},
+	}
+}
+
+// EnvPrefix begins the names of the variables that override keys: FREEHOLD_SINK_KAFKA_BROKERS is kafka.brokers.
+const EnvPrefix = "FREEHOLD_SINK_"
+
+// Load reads a file, and what environ (as os.Environ returns it) overrides. Unknown keys and unknown variables with the prefix are errors. Lists in
+// variables are YAML ([a, b]) or have commas between their elements.
+func Load(name string, environ []string) (Config, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return Config{}, err
+	}
+	c, err := Parse(text, environ)
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// Parse is Load for the text of a file.
+func Parse(text []byte, environ []string) (Config, error) {
+	c := Default()
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
+		return c, err
+	}
+	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return c, errors.New("a configuration is one document of YAML, but there is another behind ---")
+	}
+	return c, override(&c, environ)
+}
+
+// override sets the keys that variables of the environment name.
+func override(c *Config, environ []string) error {
+	fields := map[string]reflect.Value{}
+	walk(reflect.ValueOf(c).Elem(), "", func(path string, _ reflect.StructField, v reflect.Value) {
+		fields[EnvPrefix+strings.ToUpper(strings.ReplaceAll(path, ".", "_"))] = v
+	})
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, EnvPrefix) {
+			continue
+		}
+		v, ok := fields[name]
+		if !ok {
+			return fmt.Errorf("the variable %s names no key of the configuration; freehold-sink config lists them", name)
+		}
+		if err := setValue(v, value); err != nil {
+			return fmt.Errorf("the variable %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func setValue(v reflect.Value, text string) error {
+	switch {
+	case v.Kind() == reflect.String:
+		v.SetString(text)
+		return nil
+	case v.Type() == reflect.TypeFor[[]string]() && !strings.HasPrefix(text, "["):
+		v.Set(reflect.ValueOf(strings.Split(text, ",")))
+		return nil
+	}
+	d := yaml.NewDecoder(strings.NewReader(text))
+	d.KnownFields(true)
+	return d.Decode(v.Addr().Interface())
+}
+
+// walk calls do for each key that is not a section.
+func walk(v reflect.Value, prefix string, do func(path string, f reflect.StructField, v reflect.Value)) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		path := prefix + f.Tag.Get("yaml")
+		if f.Type.Kind() == reflect.Struct {
+			walk(v.Field(i), path+".", do)
+			continue
+		}
+		do(path, f, v.Field(i))
+	}
+}
+
+// Write prints a configuration with a comment for each key. Without values that differ from the defaults it is their reference.
+func Write(w io.Writer, c Config) error {
+	var b strings.Builder
+	section(&b, reflect.ValueOf(c), "")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func section(b *strings.Builder, v reflect.Value, indent string) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, doc := f.Tag.Get("yaml"), f.Tag.Get("doc")
+		if indent == "" && i > 0 {
+			b.WriteByte('\n')
+		}
+		for _, line := range wrap(doc, 110-len(indent)) {
+			fmt.Fprintf(b, "%s# %s\n", indent, line)
+		}
+		switch {
+		case f.Type.Kind() == reflect.Struct:
+			fmt.Fprintf(b, "%s%s:\n", indent, name)
+			section(b, v.Field(i), indent+"  ")
+		case f.Type == reflect.TypeFor[[]Partition]() && v.Field(i).Len() == 0:
+			fmt.Fprintf(b, "%s%s: []\n", indent, name)
+			b.WriteString(indent + "  # An element of the list has these keys:\n")
+			t := reflect.TypeFor[Partition]()
+			for j := range t.NumField() {
+				fmt.Fprintf(b, "%s  #   %-8s %s\n", indent, t.Field(j).Tag.Get("yaml")+":", t.Field(j).Tag.Get("doc"))
+			}
+		default:
+			text, _ := yaml.Marshal(v.Field(i).Interface())
+			value := strings.TrimSuffix(string(text), "\n")
+			if strings.Contains(value, "\n") || strings.HasPrefix(value, "- ") {
+				fmt.Fprintf(b, "%s%s:\n%s  %s\n", indent, name, indent, strings.ReplaceAll(value, "\n", "\n"+indent+"  "))
+				continue
+			}
+			fmt.Fprintf(b, "%s%s: %s\n", indent, name, value)
+		}
+	}
+}
+
+// wrap divides a text into lines of at most width characters.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// Check looks for what is missing or contradicts itself, and returns all of it.
+func (c Config) Check() error {
+	var wrong []error
+	add := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	needed := func(missing bool, key string) {
+		if missing {
+			add("%s is missing", key)
+		}
+	}
+	oneOf := func(key, value string, allowed ...string) {
+		if !slices.Contains(allowed, value) {
+			add("%s is %q; it must be one of %q", key, value, allowed)
+		}
+	}
+	needed(len(c.Kafka.Brokers) == 0, "kafka.brokers")
+	needed(len(c.Kafka.Topics) == 0, "kafka.topics")
+	needed(c.Kafka.Group == "", "kafka.group")
+	needed(c.Store.URL == "", "store.url")
+	oneOf("kafka.start", c.Kafka.Start, "earliest", "latest")
+	oneOf("kafka.reset", c.Kafka.Reset, "stop", "earliest", "latest")
+	oneOf("kafka.sasl.mechanism", c.Kafka.SASL.Mechanism, "", "plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
+	oneOf("objects.format.name", c.Objects.Format.Name, "lines", "jsonl", "length-prefixed", "csv", "avro", "parquet")
+	oneOf("bad_records.action", c.Bad.Action, "stop", "objects", "topic")
+	needed(c.Bad.Action == "topic" && c.Bad.Topic == "", "bad_records.topic")
+	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	oneOf("log.format", c.Log.Format, "text", "json")
+	if slices.Contains(c.Kafka.Topics, c.Bad.Topic) && c.Bad.Action == "topic" {
+		add("bad_records.topic is %q, which is one of kafka.topics, so a bad record would come again without end", c.Bad.Topic)
+	}
+	if s := c.Kafka.SASL; s.Mechanism == "oauthbearer" {
+		needed(s.TokenFile == "", "kafka.sasl.token_file")
+	} else if s.Mechanism != "" {
+		needed(s.User == "", "kafka.sasl.user")
+		needed(s.PasswordFile == "", "kafka.sasl.password_file")
+	}
+	if t := c.Kafka.TLS; (t.CertFile == "") != (t.KeyFile == "") {
+		add("kafka.tls.cert_file and kafka.tls.key_file belong together, but one is missing")
+	}
+	for i, p := range c.Objects.PartitionBy {
+		set := 0
+		for _, is := range []bool{p.Time != "", p.Field != "", p.Header != "", p.Key} {
+			if is {
+				set++
+			}
+		}
+		if set != 1 {
+			add("objects.partition_by[%d] has %d of time, field, header and key; it must have one", i, set)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// Size is a number of bytes: 4194304, 4MiB, 512KiB, 1GiB.
+type Size int64
+
+var units = []struct {
+	name  string
+	bytes int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (s *Size) UnmarshalYAML(n *yaml.Node) error {
+	number, factor := n.Value, int64(1)
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(number, u.name); ok {
+			number, factor = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || v < 0 || v*float64(factor) > 1<<62 {
+		return fmt.Errorf("line %d: %q is no size; write it as 512KiB, 64MiB, 1.5GiB or a number of bytes", n.Line, n.Value)
+	}
+	*s = Size(v * float64(factor))
+	return nil
+}
+
+// MarshalYAML implements yaml.Marshaler.
+func (s Size) MarshalYAML() (any, error) { return s.String(), nil }
+
+// String writes a size in the largest unit that divides it.
+func (s Size) String() string {
+	for _, u := range units[:3] {
+		if s != 0 && int64(s)%u.bytes == 0 {
+			return strconv.FormatInt(int64(s)/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// Duration is a time: 5s, 1h30m.
+type Duration time.Duration
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
+	v, err := time.ParseDuration(n.Value)
+	if err != nil || v < 0 {
+		return fmt.Errorf("line %d: %q is no time; write it as 500ms, 30s, 15m or 1h", n.Line, n.Value)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalYAML implements yaml.Marshaler.
+func (d Duration) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }

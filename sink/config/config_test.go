@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+const minimal = `
+kafka:
+  brokers: [localhost:9092]
+  topics: [orders]
+store:
+  url: dir:///tmp/objects
+`
+
+func TestParse(t *testing.T) {
+	c, err := Parse([]byte(minimal+`
+rotate: {records: 1000, bytes: 1.5GiB, span: 15m}
+objects:
+  partition_by:
+    - {time: created, layout: hour, zone: Asia/Tokyo}
+    - {field: customer.country}
+`), []string{"PATH=/bin", "FREEHOLD_SINK_KAFKA_BROKERS=a:1,b:2", "FREEHOLD_SINK_ROTATE_AGE=5m", "FREEHOLD_SINK_STOP_FLUSH=true",
+		"FREEHOLD_SINK_KAFKA_GROUP=g: x", "FREEHOLD_SINK_MEMORY_IN_FLIGHT=64MiB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Kafka.Brokers, want.Kafka.Topics, want.Kafka.Group = []string{"a:1", "b:2"}, []string{"orders"}, "g: x"
+	want.Store.URL = "dir:///tmp/objects"
+	want.Rotate = Rotate{Records: 1000, Bytes: 3 << 29, Span: Duration(15 * time.Minute), Age: Duration(5 * time.Minute)}
+	want.Objects.PartitionBy = []Partition{{Time: "created", Layout: "hour", Zone: "Asia/Tokyo"}, {Field: "customer.country"}}
+	want.Stop.Flush = true
+	want.Memory.InFlight = 64 << 20
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("got  %+v\nwant %+v", c, want)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, test := range []struct{ text, env, want string }{
+		{minimal + "sizes: 3\n", "", "line 7: field sizes not found"},
+		{"kafka: {fetch_bytes: 4 apples}", "", `"4 apples" is no size`},
+		{"rotate: {age: tomorrow}", "", `"tomorrow" is no time`},
+		{minimal + "---\na: 1", "", "one document"},
+		{minimal, "FREEHOLD_SINK_KAFKA_BROKER=a", "names no key"},
+		{minimal, "FREEHOLD_SINK_ROTATE_RECORDS=many", "FREEHOLD_SINK_ROTATE_RECORDS"},
+	} {
+		if _, err := Parse([]byte(test.text), []string{test.env}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %s: %v, want %s", test.text, test.env, err, test.want)
+		}
+	}
+	c := Default()
+	c.Kafka.Start, c.Kafka.Topics, c.Bad.Action, c.Bad.Topic = "now", []string{"a"}, "topic", "a"
+	c.Kafka.SASL.Mechanism = "plain"
+	c.Kafka.TLS.CertFile = "x"
+	c.Objects.PartitionBy = []Partition{{Time: "a", Field: "b"}}
+	err := c.Check()
+	for _, want := range []string{"kafka.brokers is missing", "store.url is missing", `kafka.start is "now"`, "come again without end", "password_file is missing",
+		"sasl.user is missing", "belong together", "partition_by[0] has 2"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
+// TestWrite: what Write prints is the configuration again, and each key has a comment.
+func TestWrite(t *testing.T) {
+	c, err := Parse([]byte(minimal+"objects: {partition_by: [{field: a, name: b}, {key: true}]}"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Config{Default(), c} {
+		var b bytes.Buffer
+		if err := Write(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse(b.Bytes(), nil)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, b.String())
+		}
+		// An empty list and none are the same.
+		for _, l := range []*[]string{&again.Kafka.Brokers, &again.Kafka.Topics, &again.Objects.Format.Envelope, &again.Objects.Format.Columns} {
+			if len(*l) == 0 {
+				*l = nil
+			}
+		}
+		if len(again.Objects.PartitionBy) == 0 {
+			again.Objects.PartitionBy = nil
+		}
+		if !reflect.DeepEqual(again, c) {
+			t.Errorf("got  %+v\nwant %+v\nfrom\n%s", again, c, b.String())
+		}
+	}
+	walk(reflect.ValueOf(c), "", func(path string, f reflect.StructField, _ reflect.Value) {
+		if f.Tag.Get("doc") == "" || strings.HasSuffix(path, ".") {
+			t.Errorf("%s has no comment or no name", path)
+		}
+	})
+}
+
+func TestSize(t *testing.T) {
+	for size, want := range map[Size]string{0: "0", 1: "1", 1024: "1KiB", 4 << 20: "4MiB", 1 << 30: "1GiB", 1000: "1000"} {
+		if got := size.String(); got != want {
+			t.Errorf("%d: %s, want %s", size, got, want)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package demo shows the sink at work: a broker of its own with endless orders, a directory as the store, figures each second, and what
+// the same work costs on the Go heap.
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/freehold-go/freehold/gctune"
+	"github.com/freehold-go/freehold/sink"
+	"github.com/freehold-go/freehold/sink/config"
+)
+
+// outcome is what a run of the sink did and cost.
+type outcome struct {
+	records, objects, stored int64
+	wall, cpu                time.Duration
+	peakRSS                  int64 // bytes
+	cycles                   int64 // of the collector
+	gcCPU                    float64
+}
+
+// Run runs the sink twice, with memory outside the Go heap and with all memory on it, and compares.
+func Run(ctx context.Context, w io.Writer, each time.Duration) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	broker, stop, err := startBroker(ctx, program)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	dir, err := os.MkdirTemp("", "freehold-sink-demo")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Fprintf(w, "A broker at %s serves orders of 1.5 KB in %d partitions without end. The sink writes them to %s\nas JSON lines, in objects of 25,000 orders, compressed by zstd.\n", broker, partitions, dir)
+	var outcomes []outcome
+	for _, mode := range []string{"", "heap"} {
+		if mode == "" {
+			fmt.Fprintf(w, "\nRecords and objects outside the Go heap:\n\n")
+		} else {
+			fmt.Fprintf(w, "\nThe same program with FREEHOLD=heap, which puts all memory on the Go heap:\n\n")
+		}
+		o, err := runOnce(ctx, w, program, broker, filepath.Join(dir, "objects"+mode), mode, each)
+		if err != nil {
+			return err
+		}
+		outcomes = append(outcomes, o)
+	}
+	fmt.Fprintln(w)
+	summary(w, outcomes[0], outcomes[1])
+	return nil
+}
+
+// runOnce runs a process with the sink for some time, and prints its figures each second.
+func runOnce(ctx context.Context, w io.Writer, program, broker, dir, mode string, each time.Duration) (o outcome, err error) {
+	c := config.Default()
+	c.Kafka.Brokers, c.Kafka.Topics, c.Kafka.Group = []string{broker}, []string{topic}, "demo"+mode
+	c.Store.URL = "dir://" + dir
+	c.HTTP.Listen, err = freeAddress()
+	if err != nil {
+		return o, err
+	}
+	c.Log.Level = "warn"
+	file := dir + ".yaml"
+	var text bytes.Buffer
+	if err := config.Write(&text, c); err != nil {
+		return o, err
+	}
+	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
+		return o, err
+	}
+	cmd := exec.CommandContext(ctx, program, "run", "-config", file)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Env = append(os.Environ(), "FREEHOLD="+mode)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return o, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	fmt.Fprintf(w, "%8s %12s %10s %10s %10s %10s %8s\n", "second", "records/s", "stored", "objects", "Go heap", "off heap", "GC cycles")
+	began := time.Now()
+	ticks := time.NewTicker(time.Second)
+	defer ticks.Stop()
+	var before, now figures
+	for time.Since(began) < each {
+		select {
+		case err := <-ended:
+			return o, fmt.Errorf("the sink has ended: %w", err)
+		case <-ctx.Done():
+			<-ended
+			return o, ctx.Err()
+		case <-ticks.C:
+		}
+		next, err := read(ctx, c.HTTP.Listen)
+		if err != nil {
+			continue // It is still starting.
+		}
+		before, now = now, next
+		seconds := max(now.at.Sub(before.at).Seconds(), 0.1)
+		if before.at.IsZero() {
+			seconds = time.Since(began).Seconds()
+		}
+		fmt.Fprintf(w, "%8.0f %12.0f %10s %10d %10s %10s %8d\n", time.Since(began).Seconds(), float64(now.stats.Records-before.stats.Records)/seconds, mib(now.stats.StoredBytes), now.stats.Objects, mib(now.heap), mib(now.offHeap), now.cycles)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return o, err
+	}
+	if err := <-ended; err != nil {
+		return o, fmt.Errorf("the sink: %w", err)
+	}
+	o = outcome{records: now.stats.Records, objects: now.stats.Objects, stored: now.stats.StoredBytes, wall: time.Since(began), cycles: now.cycles, gcCPU: now.gcCPU}
+	o.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		o.peakRSS = int64(u.Maxrss) << 10
+	}
+	return o, nil
+}
+
+// figures are those of a running sink.
+type figures struct {
+	at            time.Time
+	stats         sink.Stats
+	heap, offHeap int64
+	cycles        int64
+	gcCPU         float64 // share of CPU
+}
+
+func read(ctx context.Context, address string) (f figures, err error) {
+	var stats struct {
+		Time  time.Time
+		Stats sink.Stats
+	}
+	if err := get(ctx, "http://"+address+"/stats", &stats); err != nil {
+		return f, err
+	}
+	var all map[string]json.RawMessage
+	if err := get(ctx, "http://"+address+gctune.HandlerPath, &all); err != nil {
+		return f, err
+	}
+	number := func(name string) (v float64) {
+		_ = json.Unmarshal(all[name], &v) // A metric that is not there is 0.
+		return v
+	}
+	f = figures{at: stats.Time, stats: stats.Stats, heap: int64(number("/memory/classes/heap/objects:bytes")), offHeap: int64(number("/freehold/offheap/resident:bytes")), cycles: int64(number("/gc/cycles/total:gc-cycles"))}
+	if user := number("/cpu/classes/user:cpu-seconds"); user > 0 {
+		gc := number("/cpu/classes/gc/total:cpu-seconds")
+		f.gcCPU = gc / (gc + user)
+	}
+	return f, nil
+}
+
+func get(ctx context.Context, url string, to any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return json.NewDecoder(resp.Body).Decode(to)
+}
+
+// freeAddress is an address that nobody listens at.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+// summary compares two runs.
+func summary(w io.Writer, off, heap outcome) {
+	row := func(name string, value func(outcome) string) {
+		fmt.Fprintf(w, "%-28s %14s %14s\n", name, value(off), value(heap))
+	}
+	fmt.Fprintf(w, "%-28s %14s %14s\n%s\n", "", "off heap", "FREEHOLD=heap", strings.Repeat("-", 58))
+	row("records", func(o outcome) string { return fmt.Sprint(o.records) })
+	row("CPU a record", func(o outcome) string {
+		return fmt.Sprintf("%.2f µs", float64(o.cpu.Microseconds())/float64(max(o.records, 1)))
+	})
+	row("peak resident memory", func(o outcome) string { return mib(o.peakRSS) })
+	row("GC cycles a million records", func(o outcome) string {
+		return fmt.Sprintf("%.1f", float64(o.cycles)*1e6/float64(max(o.records, 1)))
+	})
+	row("collector's share of CPU", func(o outcome) string { return fmt.Sprintf("%.2f %%", 100*o.gcCPU) })
+	row("objects; stored", func(o outcome) string { return fmt.Sprintf("%d; %s", o.objects, mib(o.stored)) })
+}

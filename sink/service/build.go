@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/freehold-go/freehold/sink"
+	"github.com/freehold-go/freehold/sink/compress"
+	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/encode"
+	"github.com/freehold-go/freehold/sink/encode/avro"
+	"github.com/freehold-go/freehold/sink/encode/parquet"
+	"github.com/freehold-go/freehold/sink/partition"
+	"github.com/freehold-go/freehold/sink/partition/objectkey"
+	"github.com/freehold-go/freehold/sink/source/kafka"
+	"github.com/freehold-go/freehold/sink/store"
+	"github.com/freehold-go/freehold/sink/store/gcsstore"
+	"github.com/freehold-go/freehold/sink/store/open"
+	"github.com/freehold-go/freehold/sink/store/s3store"
+)
+
+// inferred is the number of values by which the columns of a Parquet object are chosen, if the configuration names none.
+const inferred = 1000
+
+// format makes the format of objects.
+func format(c config.Format, checked bool) (encode.Format, error) {
+	tombstones := encode.Tombstones(c.Tombstones)
+	schema := ""
+	if c.SchemaFile != "" {
+		text, err := os.ReadFile(c.SchemaFile)
+		if err != nil {
+			return nil, fmt.Errorf("objects.format.schema_file: %w", err)
+		}
+		schema = string(text)
+	}
+	switch c.Name {
+	case "lines":
+		return encode.Lines(encode.LinesOptions{Newlines: encode.Newlines(c.Newlines), Tombstones: tombstones})
+	case "jsonl":
+		return encode.JSONLines(encode.JSONLinesOptions{Envelope: c.Envelope, Key: c.Key, Value: c.Value, Tombstones: tombstones})
+	case "length-prefixed":
+		return encode.Delimited(encode.DelimitedOptions{Length: c.Length, Tombstones: tombstones})
+	case "csv":
+		return encode.CSV(encode.CSVOptions{Columns: c.Columns, Checked: checked, Tombstones: tombstones})
+	case "avro":
+		return avro.New(avro.Options{Schema: schema, Envelope: c.Envelope, Tombstones: tombstones})
+	case "parquet":
+		o := parquet.Options{Envelope: c.Envelope, Tombstones: tombstones}
+		for _, column := range c.Columns {
+			path, kind, ok := strings.Cut(column, ":")
+			if !ok {
+				kind = "string"
+			}
+			o.Fields = append(o.Fields, parquet.Field{Path: path, Type: kind})
+		}
+		if len(o.Envelope)+len(o.Fields) == 0 {
+			o.Infer = inferred
+		}
+		return parquet.New(o)
+	}
+	return nil, fmt.Errorf("objects.format.name: no format %q", c.Name)
+}
+
+// partitioner makes what divides records into groups.
+func partitioner(parts []config.Partition, checked bool) (partition.Partitioner, error) {
+	var all []partition.Partitioner
+	for i, p := range parts {
+		var one partition.Partitioner
+		var err error
+		switch {
+		case p.Time == "$timestamp":
+			one, err = partition.Time(partition.TimeOptions{Layout: p.Layout, Zone: p.Zone, NoTime: p.Missing, OutOfRange: p.OutOfRange})
+		case p.Time != "":
+			one, err = partition.Time(partition.TimeOptions{Layout: p.Layout, Zone: p.Zone, Field: p.Time, Unit: p.Unit, NoTime: p.Missing, OutOfRange: p.OutOfRange})
+		case p.Field != "":
+			one, err = partition.Field(partition.FieldOptions{Field: p.Field, Name: p.Name, Missing: p.Missing})
+		case p.Header != "":
+			one, err = partition.Header(partition.HeaderOptions{Header: p.Header, Name: p.Name, Missing: p.Missing})
+		default:
+			one, err = partition.Key(partition.KeyOptions{Name: p.Name, Missing: p.Missing})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("objects.partition_by[%d]: %w", i, err)
+		}
+		all = append(all, one)
+	}
+	joined := partition.None()
+	if len(all) > 0 {
+		joined = partition.Join(all...)
+	}
+	if checked {
+		joined = partition.Checked(joined)
+	}
+	return joined, nil
+}
+
+// openStore opens the store, and has its calls repeated.
+func openStore(ctx context.Context, c config.Store, attempt func(store.Attempt)) (store.Store, error) {
+	s, err := open.Open(ctx, c.URL, open.Options{
+		S3:  s3store.Options{CredentialsFile: c.CredentialsFile, AccessKeyFile: c.AccessKeyFile, SecretKeyFile: c.SecretKeyFile, CAFile: c.CAFile},
+		GCS: gcsstore.Options{CredentialsFile: c.CredentialsFile},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store.url: %w", err)
+	}
+	return store.Retry(s, store.RetryOptions{Deadline: time.Duration(c.RetryFor), OnAttempt: attempt}), nil
+}
+
+// client makes the options that connections to brokers need.
+func client(c config.Kafka) (opts []kgo.Opt, err error) {
+	if t := c.TLS; t.Enabled {
+		o, err := kafka.TLS{CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, ServerName: t.ServerName, SkipVerify: t.SkipVerify}.Option()
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, o)
+	}
+	if s := c.SASL; s.Mechanism != "" {
+		o, err := kafka.SASL{Mechanism: s.Mechanism, User: s.User, PasswordFile: s.PasswordFile, TokenFile: s.TokenFile}.Option()
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, o)
+	}
+	return opts, nil
+}
+
+// newSource makes the member of the group.
+func newSource(c config.Kafka, client []kgo.Opt, log *slog.Logger) (*kafka.Source, error) {
+	reset := map[string]kafka.Reset{"stop": kafka.ResetStops, "earliest": kafka.ResetToStart, "latest": kafka.ResetToEnd}
+	return kafka.New(kafka.Options{
+		Brokers: c.Brokers, Topics: c.Topics, Group: c.Group, InstanceID: c.InstanceID, ServerSide: c.ServerSide,
+		SessionTimeout: time.Duration(c.SessionTimeout), RebalanceTimeout: time.Duration(c.RebalanceTimeout),
+		FromEnd: c.Start == "latest", Reset: reset[c.Reset], ReadCommitted: c.ReadCommitted,
+		FetchBytes: int32(c.FetchBytes), FetchPartitionBytes: int32(c.PartitionBytes), MaxBatchBytes: int(c.BatchBytes),
+		Client: client, Logger: log,
+	})
+}
+
+// options makes those of the sink that follow from the configuration alone.
+func options(c config.Config) (o sink.Options, err error) {
+	if o.Codec, err = compress.Parse(c.Objects.Compression.Codec, c.Objects.Compression.Level); err != nil {
+		return o, fmt.Errorf("objects.compression: %w", err)
+	}
+	if o.Format, err = format(c.Objects.Format, c.Objects.CheckJSON); err != nil {
+		return o, fmt.Errorf("objects.format: %w", err)
+	}
+	if o.Partitioner, err = partitioner(c.Objects.PartitionBy, c.Objects.CheckJSON); err != nil {
+		return o, err
+	}
+	key := func(name, text string, f encode.Format, grouped bool) (*objectkey.Template, error) {
+		t, err := objectkey.Parse(text, grouped, sink.Extension(f, o.Codec))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, topic := range c.Kafka.Topics {
+			if err := t.Check(topic); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return t, nil
+	}
+	if o.Key, err = key("objects.key", c.Objects.Key, o.Format, len(c.Objects.PartitionBy) > 0); err != nil {
+		return o, err
+	}
+	switch c.Bad.Action {
+	case "objects":
+		o.Bad = sink.RejectToObjects
+		// All of the record, whatever its bytes are.
+		o.RejectFormat, err = encode.JSONLines(encode.JSONLinesOptions{Envelope: encode.Columns, Key: "base64", Value: "base64", Tombstones: encode.WriteTombstones})
+		if err != nil {
+			return o, err
+		}
+		if o.RejectKey, err = key("bad_records.key", c.Bad.Key, o.RejectFormat, false); err != nil {
+			return o, err
+		}
+	case "topic":
+		o.Bad = sink.RejectToTopic
+	}
+	r := c.Rotate
+	o.Rotation = sink.Rotation{Records: r.Records, Bytes: int64(r.Bytes), Span: time.Duration(r.Span), Age: time.Duration(r.Age), Every: time.Duration(r.Every)}
+	o.MemberBytes, o.OpenBytes = int(c.Objects.Compression.MemberBytes), int64(c.Memory.Open)
+	o.Compressors, o.Uploads = c.Memory.Compressors, c.Store.Uploads
+	o.FlushOnStop, o.StopTimeout = c.Stop.Flush, time.Duration(c.Stop.Timeout)
+	return o, nil
+}

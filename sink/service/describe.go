@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/freehold-go/freehold/sink"
+	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/partition/objectkey"
+	"github.com/freehold-go/freehold/sink/store"
+)
+
+// Describe checks a configuration and writes what would happen. With connect it asks the brokers and the store, too.
+func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	o, err := options(c)
+	if err != nil {
+		return err
+	}
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("records", "from %s as the group %s", strings.Join(c.Kafka.Topics, ", "), c.Kafka.Group)
+	group := []byte(nil)
+	if len(c.Objects.PartitionBy) > 0 {
+		group = []byte("GROUP")
+	}
+	key := o.Key.Append(nil, objectkey.Object{Topic: c.Kafka.Topics[0], Partition: 3, Group: group, Offset: 25_000})
+	line("objects", "like %s, as %s", key, o.Format.Name())
+	if o.Format.Compresses() {
+		line("compressed", "by the format")
+	} else {
+		line("compressed", "by %s in members of %s", o.Codec.Version(), c.Objects.Compression.MemberBytes)
+	}
+	line("ended", "%s", boundaries(o.Rotation))
+	switch {
+	case !o.Rotation.Deterministic() || o.FlushOnStop:
+		line("delivery", "at least once, exactly once while one process at a time writes a partition: the clock ends objects")
+	default:
+		line("delivery", "exactly once: objects depend on the records alone")
+	}
+	line("bad records", "%s", map[sink.BadRecords]string{
+		sink.StopAtBad: "stop the sink", sink.RejectToObjects: "go to objects of their own", sink.RejectToTopic: "go to the topic " + c.Bad.Topic,
+	}[o.Bad])
+	line("memory", "%s in flight, besides %s that a fetch brings", c.Memory.InFlight, c.Kafka.FetchBytes)
+	if !connect {
+		return nil
+	}
+	partitions, err := ask(ctx, c)
+	if err != nil {
+		return err
+	}
+	line("partitions", "%d", partitions)
+	if bytes := int64(c.Rotate.Bytes); bytes > 0 {
+		// Each partition has an epoch open and may have one that is being stored; compressed they take a quarter, as a rule.
+		if need := int64(partitions) * bytes / 4; need > int64(c.Memory.InFlight) {
+			line("", "one instance with all partitions would hold some %s of open objects, more than memory.in_flight; epochs would end early. Raise it, or lower rotate.bytes", config.Size(need>>20<<20))
+		}
+	}
+	s, err := openStore(ctx, c.Store, func(store.Attempt) {})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Check(ctx); err != nil {
+		return fmt.Errorf("the store %v: %w", s, err)
+	}
+	line("store", "%v: an object was written, read and deleted", s)
+	return nil
+}
+
+// boundaries describes a rotation.
+func boundaries(r sink.Rotation) string {
+	var parts []string
+	add := func(is bool, format string, args ...any) {
+		if is {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(r.Records > 0, "after %d records of a partition", r.Records)
+	add(r.Bytes > 0, "after %v of input", config.Size(r.Bytes))
+	add(r.Span > 0, "after %v between timestamps", r.Span)
+	add(r.Age > 0, "after %v by the clock", r.Age)
+	add(r.Every > 0, "each %v by the clock", r.Every)
+	return strings.Join(parts, ", or ")
+}
+
+// ask returns the number of partitions of the topics. The error says what the brokers refuse.
+func ask(ctx context.Context, c config.Config) (partitions int, err error) {
+	opts, err := client(c.Kafka)
+	if err != nil {
+		return 0, err
+	}
+	k, err := kgo.NewClient(append(opts, kgo.SeedBrokers(c.Kafka.Brokers...), kgo.ClientID("freehold-sink"))...)
+	if err != nil {
+		return 0, err
+	}
+	defer k.Close()
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	topics, err := kadm.NewClient(k).ListTopics(ctx, c.Kafka.Topics...)
+	if err != nil {
+		return 0, fmt.Errorf("the brokers %s: %w", strings.Join(c.Kafka.Brokers, ", "), err)
+	}
+	var failed []error
+	for _, name := range c.Kafka.Topics {
+		t := topics[name]
+		if t.Err != nil {
+			failed = append(failed, fmt.Errorf("the topic %s: %w", name, t.Err))
+		}
+		partitions += len(t.Partitions)
+	}
+	return partitions, errors.Join(failed...)
+}

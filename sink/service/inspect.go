@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/store"
+)
+
+// Inspect lists the objects of the configuration's topics: for each partition the offsets that they hold, and where there are gaps and overlaps. It
+// reads what the store keeps beside the objects, not the objects.
+func Inspect(ctx context.Context, w io.Writer, c config.Config, each bool) error {
+	o, err := options(c)
+	if err != nil {
+		return err
+	}
+	s, err := openStore(ctx, c.Store, func(store.Attempt) {})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, topic := range c.Kafka.Topics {
+		found, foreign, err := objects(ctx, s, string(o.Key.Prefix(nil, topic)), topic)
+		if err != nil {
+			return err
+		}
+		report(w, topic, found, foreign, each)
+	}
+	return nil
+}
+
+// objects are the objects of a topic by partition, and the number of those that the sink did not write.
+func objects(ctx context.Context, s store.Store, prefix, topic string) (by map[int32][]store.Info, foreign int, err error) {
+	by = map[int32][]store.Info{}
+	for info, err := range s.List(ctx, prefix) {
+		if err != nil {
+			return nil, 0, fmt.Errorf("listing %v: %w", s, err)
+		}
+		switch {
+		case !info.HasAbout:
+			foreign++
+		case info.About.Topic == topic:
+			by[info.About.Partition] = append(by[info.About.Partition], info)
+		}
+	}
+	return by, foreign, nil
+}
+
+// epochSpan is what the objects of one epoch hold together.
+type epochSpan struct {
+	first, next      int64
+	objects, records int64
+}
+
+func report(w io.Writer, topic string, by map[int32][]store.Info, foreign int, each bool) {
+	var count, records, bytes int64
+	for _, p := range slices.Sorted(maps.Keys(by)) {
+		infos := by[p]
+		slices.SortFunc(infos, func(a, b store.Info) int {
+			return cmp.Or(cmp.Compare(a.About.EpochFirst, b.About.EpochFirst), cmp.Compare(a.Key, b.Key))
+		})
+		var epochs []epochSpan
+		for _, i := range infos {
+			a := i.About
+			count, records, bytes = count+1, records+a.Records, bytes+i.Size
+			if n := len(epochs); n > 0 && epochs[n-1].first == a.EpochFirst {
+				e := &epochs[n-1]
+				e.next, e.objects, e.records = max(e.next, a.EpochNext), e.objects+1, e.records+a.Records
+				continue
+			}
+			epochs = append(epochs, epochSpan{a.EpochFirst, a.EpochNext, 1, a.Records})
+		}
+		last := epochs[len(epochs)-1]
+		fmt.Fprintf(w, "%s partition %d: offsets %d to %d in %d objects of %d epochs\n", topic, p, epochs[0].first, last.next-1, len(infos), len(epochs))
+		for i, e := range epochs[1:] {
+			switch before := epochs[i]; {
+			case e.first > before.next:
+				fmt.Fprintf(w, "  gap: offsets %d to %d are in no object; they were skipped, rejected to a topic, compacted or control records, or objects were deleted\n", before.next, e.first-1)
+			case e.first < before.next:
+				fmt.Fprintf(w, "  overlap: offsets %d to %d are in objects of two epochs, from %d and from %d\n", e.first, min(e.next, before.next)-1, before.first, e.first)
+			}
+		}
+		for _, e := range epochs {
+			if missing := e.next - e.first - e.records; missing != 0 {
+				fmt.Fprintf(w, "  epoch from %d: %d offsets and %d records; the others were skipped, rejected to a topic, or compacted or control records\n", e.first, e.next-e.first, e.records)
+			}
+		}
+		if each {
+			for _, i := range infos {
+				fmt.Fprintf(w, "  %s  %d records, offsets %d to %d, %d bytes\n", i.Key, i.About.Records, i.About.FirstOffset, i.About.LastOffset, i.Size)
+			}
+		}
+	}
+	fmt.Fprintf(w, "%s: %d objects, %d records, %d bytes\n", topic, count, records, bytes)
+	if foreign > 0 {
+		fmt.Fprintf(w, "%d objects under the same prefix were not written by freehold-sink, or lack its metadata\n", foreign)
+	}
+}

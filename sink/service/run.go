@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/freehold-go/freehold/gctune"
+)
+
+// Run writes until ctx ends or something fails for good; see sink.Run. It closes all parts.
+func (s *Service) Run(ctx context.Context) error {
+	tuning, untune := context.WithCancel(context.WithoutCancel(ctx))
+	defer untune()
+	tune := gctune.Options{Logger: s.log}
+	if limit := int64(s.config.Memory.Limit); limit > 0 {
+		tune.Limit = func() (int64, error) { return limit, nil }
+	}
+	tuner, err := gctune.Start(tuning, tune)
+	if err != nil {
+		return errors.Join(fmt.Errorf("the limit of memory: %w", err), s.close())
+	}
+	defer func() {
+		untune()
+		<-tuner.Done()
+	}()
+	stop := func() {}
+	if s.listener != nil {
+		stop = s.serve()
+		s.log.Info("serving metrics and health", "address", "http://"+s.listener.Addr().String())
+	}
+	s.log.Info("started", "topics", s.config.Kafka.Topics, "group", s.config.Kafka.Group, "store", s.store.String())
+	s.running.Store(true)
+	err = s.sink.Run(ctx, s.source)
+	s.running.Store(false)
+	figures := s.sink.Stats()
+	s.log.Info("stopped", "records", figures.Records, "objects", figures.Objects, "stored_bytes", figures.StoredBytes)
+	s.closed = true
+	stop()
+	return errors.Join(err, s.close())
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/freehold-go/freehold/sink/compress"
+	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/internal/orders"
+	"github.com/freehold-go/freehold/sink/store"
+)
+
+const (
+	topic      = "orders"
+	partitions = 3
+)
+
+// cluster starts brokers.
+func cluster(t *testing.T) *kfake.Cluster {
+	t.Helper()
+	c, err := kfake.NewCluster(kfake.NumBrokers(2), kfake.SeedTopics(partitions, topic), kfake.SeedTopics(1, "dead"), kfake.SleepOutOfOrder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// produce writes orders from..from+n-1 to each partition. The value of each says which it is; bad returns true for those that are no JSON.
+func produce(t *testing.T, c *kfake.Cluster, from, n int, bad func(p, i int) bool) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	g := orders.New(7)
+	var records []*kgo.Record
+	for p := range partitions {
+		for i := from; i < from+n; i++ {
+			r := &kgo.Record{Topic: topic, Partition: int32(p), Key: g.AppendKey(nil, i), Timestamp: time.UnixMilli(orders.Time(i))}
+			r.Value = fmt.Appendf(nil, `{"id":"%d-%d","event":`, p, i)
+			r.Value = append(g.AppendValue(r.Value, i), '}')
+			if bad != nil && bad(p, i) {
+				r.Value = r.Value[1:]
+			}
+			records = append(records, r)
+		}
+	}
+	if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// configure makes a configuration for a cluster and a new directory.
+func configure(t *testing.T, c *kfake.Cluster) config.Config {
+	conf := config.Default()
+	conf.Kafka.Brokers, conf.Kafka.Topics = c.ListenAddrs(), []string{topic}
+	conf.Kafka.SessionTimeout = config.Duration(6 * time.Second)
+	conf.Store.URL = "dir://" + t.TempDir()
+	conf.Rotate = config.Rotate{Records: 500}
+	conf.HTTP.Listen = ""
+	return conf
+}
+
+// running is a service that runs.
+type running struct {
+	*Service
+	stop context.CancelFunc
+	done chan error
+}
+
+func start(t *testing.T, conf config.Config) running {
+	t.Helper()
+	s, err := New(t.Context(), conf, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r := running{s, stop, make(chan error, 1)}
+	go func() { r.done <- s.Run(ctx) }()
+	return r
+}
+
+func (r running) end() error {
+	r.stop()
+	return <-r.done
+}
+
+// committed is the sum of the group's offsets.
+func committed(t *testing.T, c *kfake.Cluster, group string) (sum int64) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	offsets, err := kadm.NewClient(client).FetchOffsets(t.Context(), group)
+	if err != nil {
+		return 0 // There is no such group yet.
+	}
+	offsets.Each(func(o kadm.OffsetResponse) { sum += max(o.At, 0) })
+	return sum
+}
+
+// until waits until the group has committed so many records, in all partitions together.
+func until(t *testing.T, c *kfake.Cluster, r running, sum int64) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); committed(t, c, "freehold-sink") < sum; time.Sleep(20 * time.Millisecond) {
+		select {
+		case err := <-r.done:
+			t.Fatalf("the service has ended: %v", err)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d records are committed", committed(t, c, "freehold-sink"), sum)
+		}
+	}
+}
+
+// stored reads all objects and returns how often each id is in them.
+func stored(t *testing.T, conf config.Config, prefix string) map[string]int {
+	t.Helper()
+	s, err := openStore(t.Context(), conf.Store, func(store.Attempt) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	codec, err := compress.Parse(conf.Objects.Compression.Codec, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]int{}
+	for info, err := range s.List(t.Context(), prefix) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, _, err := s.Get(t.Context(), info.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := codec.NewReader(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatalf("%s: %v", info.Key, err)
+		}
+		r.Close()
+		content.Close()
+		for line := range strings.Lines(string(text)) {
+			_, rest, _ := strings.Cut(line, `"id":"`)
+			id, _, ok := strings.Cut(rest, `"`)
+			if !ok {
+				t.Fatalf("%s has the line %q", info.Key, line)
+			}
+			ids[id]++
+		}
+	}
+	return ids
+}
+
+// check compares what is stored with the first n orders of each partition.
+func check(t *testing.T, ids map[string]int, n int) {
+	t.Helper()
+	wrong := 0
+	for p := range partitions {
+		for i := range n {
+			if k := ids[fmt.Sprintf("%d-%d", p, i)]; k != 1 {
+				if wrong++; wrong < 10 {
+					t.Errorf("order %d-%d is stored %d times", p, i, k)
+				}
+			}
+		}
+	}
+	if len(ids) != partitions*n {
+		t.Errorf("%d orders are stored, want %d", len(ids), partitions*n)
+	}
+}
+
+// TestService: all records up to the last boundary are stored and committed once, over two runs; metrics say so, and inspect sees no gap.
+func TestService(t *testing.T) {
+	c := cluster(t)
+	conf := configure(t, c)
+	conf.HTTP.Listen = "127.0.0.1:0"
+	conf.Objects.CheckJSON = true
+	conf.Objects.PartitionBy = []config.Partition{{Time: "$timestamp", Layout: "hour"}, {Field: "event.event_type", Name: "type"}}
+	produce(t, c, 0, 1700, nil)
+	r := start(t, conf)
+	until(t, c, r, partitions*1500)
+	metrics := get(t, "http://"+r.Address()+"/metrics")
+	for _, want := range []string{"freehold_sink_records_total 5100", "freehold_sink_objects_total ", `freehold_sink_lag_records{partition="0",topic="orders"} 0`, "freehold_sink_store_attempt_seconds_count{op=\"put\",result=\"ok\"}", "go_gc_duration_seconds"} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("no %s in the metrics:\n%s", want, metrics)
+		}
+	}
+	for path, want := range map[string]string{"/healthz": "ok", "/readyz": "ok", "/stats": `"Records":5100`, "/debug/pprof/offheap?debug=1": "sink"} {
+		if got := get(t, "http://"+r.Address()+path); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, stored(t, conf, ""), 1500)
+	produce(t, c, 1700, 300, nil)
+	r = start(t, conf)
+	until(t, c, r, partitions*2000)
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, stored(t, conf, ""), 2000)
+	var report bytes.Buffer
+	if err := Inspect(t.Context(), &report, conf, true); err != nil {
+		t.Fatal(err)
+	}
+	text := report.String()
+	if !strings.Contains(text, "orders partition 2: offsets 0 to 1999 in ") || !strings.Contains(text, "of 4 epochs") || !strings.Contains(text, "6000 records") ||
+		strings.Contains(text, "gap") || strings.Contains(text, "overlap") || !strings.Contains(text, "orders/dt=2024-10-27/hour=03/type=order_paid/0001-00000000000000000") {
+		t.Error(text)
+	}
+	// An object that is deleted is a gap.
+	name := ""
+	for line := range strings.Lines(text) {
+		if key, _, ok := strings.Cut(strings.TrimSpace(line), "  "); ok && strings.Contains(key, "/0001-") {
+			name = key
+		}
+	}
+	s, err := openStore(t.Context(), conf.Store, func(store.Attempt) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Delete(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	report.Reset()
+	if err := Inspect(t.Context(), &report, conf, false); err != nil || !strings.Contains(report.String(), "500 offsets and") {
+		t.Errorf("%v, %s", err, report.String())
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// TestRestarts stops the service again and again at any point, without time to finish. In the end each record is stored once.
+func TestRestarts(t *testing.T) {
+	c := cluster(t)
+	conf := configure(t, c)
+	conf.Stop.Timeout = 1 // A nanosecond.
+	conf.Rotate = config.Rotate{Records: 100}
+	const n = 3000
+	produce(t, c, 0, n, nil)
+	r := rand.New(rand.NewPCG(1, 2))
+	for committed(t, c, conf.Kafka.Group) < partitions*n {
+		s := start(t, conf)
+		goal := committed(t, c, conf.Kafka.Group) + r.Int64N(1500)
+		until(t, c, s, min(goal, partitions*n))
+		if err := s.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(t, stored(t, conf, ""), n)
+}
+
+// TestBadRecords: bad records stop the sink, or go to objects, or to a topic; the good ones are stored.
+func TestBadRecords(t *testing.T) {
+	c := cluster(t)
+	bad := func(p, i int) bool { return p == 1 && i%100 == 7 }
+	produce(t, c, 0, 500, bad)
+	for _, action := range []string{"objects", "topic", "stop"} {
+		conf := configure(t, c)
+		conf.Objects.CheckJSON = true
+		conf.Bad.Action, conf.Bad.Topic = action, "dead"
+		if action == "stop" { // A group of its own, because it begins anew.
+			conf.Kafka.Group = "stops"
+			r := start(t, conf)
+			if err := <-r.done; err == nil || !strings.Contains(err.Error(), "orders partition 1: the record at offset 7 cannot be written") {
+				t.Errorf("stop: %v", err)
+			}
+			continue
+		}
+		r := start(t, conf)
+		until(t, c, r, partitions*500)
+		if err := r.end(); err != nil {
+			t.Fatal(err)
+		}
+		ids := stored(t, conf, "orders/")
+		if len(ids) != partitions*500-5 || ids["1-107"] != 0 || ids["1-108"] != 1 {
+			t.Errorf("%s: %d records are stored", action, len(ids))
+		}
+		if action == "topic" {
+			if info := c.PartitionInfo("dead", 0); info.HighWatermark != 5 {
+				t.Errorf("%d records are in the topic", info.HighWatermark)
+			}
+			continue
+		}
+		files, _ := os.ReadDir(strings.TrimPrefix(conf.Store.URL, "dir://") + "/rejected/orders")
+		if !slices.ContainsFunc(files, func(f os.DirEntry) bool { return strings.HasPrefix(f.Name(), "0001-00000000000000000007.jsonl.zst") }) {
+			t.Errorf("rejected objects: %v", files)
+		}
+		client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kadm.NewClient(client).DeleteGroup(t.Context(), conf.Kafka.Group); err != nil {
+			t.Error(err)
+		}
+		client.Close()
+	}
+}
+
+// TestDescribe: check says what would happen, and what is wrong.
+func TestDescribe(t *testing.T) {
+	c := cluster(t)
+	conf := configure(t, c)
+	var b bytes.Buffer
+	if err := Describe(t.Context(), &b, conf, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"orders/0003-00000000000000025000.txt.zst", "after 500 records", "exactly once: objects depend on the records alone", "partitions   3", "written, read and deleted"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	for want, change := range map[string]func(*config.Config){
+		"nowhere: UNKNOWN_TOPIC":  func(c *config.Config) { c.Kafka.Topics = []string{"nowhere"} },
+		"objects.key":             func(c *config.Config) { c.Objects.Key = "{topic}/{offset}" },
+		"objects.compression":     func(c *config.Config) { c.Objects.Compression.Codec = "rar" },
+		"objects.format":          func(c *config.Config) { c.Objects.Format.Tombstones = "bury" },
+		"objects.partition_by[0]": func(c *config.Config) { c.Objects.PartitionBy = []config.Partition{{Time: "a", Unit: "weeks"}} },
+		"store.url":               func(c *config.Config) { c.Store.URL = "ftp://x" },
+		"the brokers 127.0.0.1:1": func(c *config.Config) { c.Kafka.Brokers = []string{"127.0.0.1:1"} },
+	} {
+		conf := conf
+		change(&conf)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		if err := Describe(ctx, io.Discard, conf, true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		cancel()
+	}
+}
