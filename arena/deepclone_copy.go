@@ -5,6 +5,7 @@ package arena
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -228,9 +229,28 @@ func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 			copyKept(o, from, to)
 		case opKeep:
 			copyKept(o, from, to)
+		case opSelf:
+			copySelf(from, to)
 		}
 	}
 }
+
+// copySelf copies the address in a strings.Builder. It is the Builder's own, unless the Builder is a
+// copy, whose writes panic then. That of a copy may lead to a stack, because package strings hides it from
+// escape analysis, and so it is neither followed nor copied.
+func copySelf(from, to unsafex.Ptr) {
+	switch q := load(from); {
+	case q == nil:
+		put(to, nil)
+	case unsafex.PtrAddr(q) == unsafex.PtrAddr(from):
+		put(to, to)
+	default:
+		put(to, unsafex.PtrOf(&otherBuilder))
+	}
+}
+
+// otherBuilder is the Builder that copies of Builders are copies of.
+var otherBuilder strings.Builder
 
 // copyKept copies the bits of a part that is shared.
 func copyKept(o *op, from, to unsafex.Ptr) {

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/internal/graph"
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // A sample is a value of a type of the standard library. The text of a copy must be that of the
@@ -218,4 +219,35 @@ func TestKnownCopiesAreApart(t *testing.T) {
 	}
 	m.Store(1, 2)
 	mustRefuse(t, m, "sync.Map keeps entries in memory of other types")
+}
+
+// TestDeepCloneBuilderOfStack copies Builders by value. A Builder notes its own address, and package
+// strings hides that from escape analysis, so the address in a copy may be one of a stack. Memory of a stack
+// that was given up shows anything, and the collector ends the process when it finds such an address.
+func TestDeepCloneBuilderOfStack(t *testing.T) {
+	type texts struct {
+		pair  [2]strings.Builder
+		whole *strings.Builder
+		boxed any
+	}
+	cloners(t, func(t *testing.T, clone func(texts, ...CloneOptions) texts) {
+		var v texts
+		v.pair[0].WriteString("built")
+		v.whole, v.boxed = builderOf("whole"), v.pair[0]
+		c := clone(v)
+		box := c.boxed.(strings.Builder)
+		for name, b := range map[string]*strings.Builder{"field": &c.pair[0], "box": &box} {
+			if at := loadWord(unsafex.PtrOf(b), 0); at != unsafex.Addr(&otherBuilder) || b.String() != "built" {
+				t.Errorf("the copy in a %s holds %q, and the address %#x", name, b.String(), at)
+			}
+			if caught(func() { b.WriteString("!") }) == nil {
+				t.Errorf("a write to the copy in a %s does not panic", name)
+			}
+		}
+		c.pair[1].WriteString("second")
+		c.whole.WriteString("!")
+		if c.whole == v.whole || c.whole.String() != "whole!" || v.whole.String() != "whole" {
+			t.Errorf("the copy of %q is %q", v.whole.String(), c.whole.String())
+		}
+	})
 }

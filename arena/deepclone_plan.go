@@ -43,6 +43,7 @@ const (
 	opKeep   // Shared: the bits are copied.
 	opRefuse // Refused if it is not zero, and zero in the copy.
 	opHold   // In an unexported field of a type that is not opened: as opKeep if holdsAsIs, or else refused.
+	opSelf   // The address that a strings.Builder notes of itself.
 )
 
 // A plan says how values of a type are copied. It is made once a type and never changes.
@@ -341,9 +342,17 @@ func isLeading(t reflect.Type) bool {
 	return false
 }
 
+// builderFields are those of a strings.Builder, as graph.KnownTypes has them.
+const builderFields = "strings: addr *strings.Builder; buf []uint8"
+
 func (b *planner) emitStruct(p *plan, t reflect.Type, off uintptr, held string) {
 	if t.PkgPath() == "sync/atomic" && strings.HasPrefix(t.Name(), "Pointer[") { // Its first field is a [0]*T.
 		b.emit(p, t.Field(0).Type.Elem(), off+t.Size()-wordSize, held)
+		return
+	}
+	if t.NumField() == 2 && graph.FieldsOf(t) == builderFields {
+		p.ops = append(p.ops, op{kind: opSelf, off: off, typ: t.Field(0).Type})
+		b.emit(p, t.Field(1).Type, off+t.Field(1).Offset, held)
 		return
 	}
 	unexported := held
