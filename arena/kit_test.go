@@ -55,6 +55,33 @@ func TestPoolWarm(t *testing.T) {
 	}
 }
 
+// TestPoolOverwritten writes over an arena that was put back before it had typed values. The list of the next
+// owner's types must not lie in it: the next owner would free values of an arena that is in use.
+func TestPoolOverwritten(t *testing.T) {
+	for name, other := range map[string]*Arena{"zero": {}, "another": NewArena()} {
+		var v *node
+		if name == "another" {
+			v = New[node](other)
+			v.name = "in use"
+		}
+		var p Pool
+		a := p.Get()
+		New[point](a)
+		p.Put(a)
+		next := p.Get()
+		New[node](next)
+		reflect.ValueOf(a).Elem().Set(reflect.ValueOf(other).Elem())
+		next.Reset(Keep)
+		if w := New[node](next); v == w || v != nil && v.name != "in use" {
+			t.Errorf("%s: the next owner has freed a value of an arena in use", name)
+		}
+		p.Put(next)
+		if v != nil {
+			other.Free()
+		}
+	}
+}
+
 // TestPoolIdentity: nothing that belongs to an earlier owner of a warm arena works on, or takes memory of the next one.
 func TestPoolIdentity(t *testing.T) {
 	p := warmPool()

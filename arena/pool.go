@@ -179,7 +179,10 @@ func (a *Arena) leave() *kit {
 		k.weak = weak.Make(k)
 	}
 	k.words, k.bytes, k.typed, k.byDesc, k.maps, k.held = a.words, a.bytes, a.typed, a.byDesc, a.maps, a.rec.held.Swap(0)
-	if len(a.typed) > 0 && &a.typed[0] == &a.few[0] {
+	switch { // The list must not lie in a, which may be written over.
+	case len(a.typed) == 0:
+		k.typed = nil
+	case &a.typed[0] == &a.few[0]:
 		k.typed = append(make([]*bump, 0, 2*len(a.few)), a.typed...)
 	}
 	for i, b := range k.typed {
@@ -237,7 +240,10 @@ func disownAll(list *chunk) {
 
 // adopt moves the contents of a kit to a new arena, which is a part of w if w is not nil.
 func (a *Arena) adopt(k *kit, w *warmArena) {
-	a.words, a.bytes, a.typed, a.byDesc, a.maps = k.words, k.bytes, k.typed, k.byDesc, k.maps
+	a.words, a.bytes, a.byDesc, a.maps = k.words, k.bytes, k.byDesc, k.maps
+	if k.typed != nil {
+		a.typed = k.typed
+	}
 	k.words, k.bytes, k.typed, k.byDesc, k.maps = bump{}, bump{}, nil, nil, nil
 	a.changed()
 	if a.debug == nil {
