@@ -12,6 +12,7 @@ import (
 // TestMapOnStack: a Map that its function does not keep takes no memory of the Go heap.
 func TestMapOnStack(t *testing.T) {
 	chunked(t)
+	reusing(t)
 	if raceEnabled || invariants.Enabled || bits.UintSize == 32 {
 		t.Skip("the compiler inlines NewMap on 64-bit systems, without the race detector and the checks of invariants")
 	}
