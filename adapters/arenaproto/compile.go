@@ -18,18 +18,12 @@ import (
 )
 
 // plans has the plans by the type of the message, a pointer to a struct. They are compiled and proven.
-var (
-	plans     sync.Map
-	compiling sync.Mutex
-)
+var plans sync.Map
 
-// planOf is the plan for a type of message.
+// planOf is the plan for a type of message. There is no lock, because compiling calls methods of the
+// program's types, which may decode messages. Goroutines that need a plan first at the same time each
+// compile it, and use any of the results.
 func planOf(t reflect.Type) *plan {
-	if p, ok := plans.Load(t); ok {
-		return p.(*plan)
-	}
-	compiling.Lock()
-	defer compiling.Unlock()
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan)
 	}
@@ -38,7 +32,7 @@ func planOf(t reflect.Type) *plan {
 	c.prove()
 	c.spread()
 	for t, p := range c.made {
-		plans.Store(t, p)
+		plans.LoadOrStore(t, p)
 	}
 	return root
 }
@@ -51,14 +45,14 @@ type compiler struct {
 // infoOf is what protobuf-go knows of a generated type, or nil if it is no such type.
 func infoOf(t reflect.Type) (info *protoimpl.MessageInfo) {
 	defer func() {
-		if recover() != nil { // A method that does not expect a nil pointer.
+		if recover() != nil { // A method of the program's that does not expect an empty message.
 			info = nil
 		}
 	}()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return nil
 	}
-	m, ok := reflect.Zero(t).Interface().(proto.Message)
+	m, ok := reflect.New(t.Elem()).Interface().(proto.Message)
 	if !ok {
 		return nil
 	}

@@ -39,6 +39,11 @@
 // They are valid until the arena is reset, rewound or freed. A message that must live longer
 // is copied by [google.golang.org/protobuf/proto.Clone], a string by strings.Clone.
 //
+// A message that was freed must not be decoded into. With Merge, the messages that it shows are filled,
+// and new ones may lie in the same memory. So it may become a part of itself, or of another message.
+// Decoding ends and memory stays intact, but proto.Marshal of such a message overflows the stack, which
+// ends the process.
+//
 // Maps of messages are Go maps, on the Go heap. The arena keeps them, clears them at Reset and hands them
 // out again; see [arena.GoMap] for what a stale map does.
 //
@@ -55,7 +60,11 @@
 // # Concurrency
 //
 // Any number of goroutines may decode at the same time, each into an arena of its own or all into one that
-// is shared ([arena.NewShared]). A shared arena must not be reset, rewound or freed meanwhile.
+// is shared ([arena.NewShared]). A shared arena must not be reset, rewound or freed meanwhile. Any
+// number of goroutines may read a message that none of them changes, lazy fields included.
+//
+// A Resolver of the options may decode into the same arena, and may end the goroutine. If it changes the
+// message that is being decoded, the result is undefined, but memory stays intact.
 //
 // # When not to use it
 //

@@ -17,7 +17,8 @@ import (
 // Each decodes the messages of a stream, each of which its length stands before, as package [protodelim] writes them. Only
 // one message is alive at a time: it lies in a until the loop's next turn, when a is rewound. So the
 // memory that a stream needs does not grow with its length. What the loop's body allocates in a ends
-// with the turn, too. With a nil a the messages lie on the Go heap and stay valid.
+// with the turn, too. If the body or the reader resets a, or rewinds it further, the next turn panics.
+// With a nil a the messages lie on the Go heap and stay valid.
 //
 // Errors are those of [protodelim.UnmarshalFrom]; the first one ends the loop. A stream that ends within a
 // message ends with io.ErrUnexpectedEOF. [UnmarshalOptions.AliasInput] has no meaning here.
