@@ -180,12 +180,14 @@ func (w *writer) take() error {
 	}
 }
 
-// endEarly ends the epoch for want of memory.
+// endEarly ends the epoch before its boundary, for want of memory.
 func (w *writer) endEarly() error {
 	if w.epoch == nil {
 		return nil
 	}
-	w.early()
+	w.s.stats.earlyEnds.Add(1)
+	w.s.o.Logger.Warn("memory is full of open objects, so an epoch ends before its boundary; raise the memory limit or lower the rotation",
+		"topic", w.p.Topic, "partition", w.p.Number, "epoch_bytes", w.epoch.bytes, "limit", w.s.o.Budget.Limit())
 	return w.finish()
 }
 
@@ -346,7 +348,7 @@ func (w *writer) put(ctx context.Context, e *epoch, o *object) error {
 		return err
 	}
 	o.about.EpochNext = e.next.Next
-	if err := w.alive(); err != nil {
+	if err := context.Cause(w.ctx); err != nil { // Nothing of the partition may be written any more.
 		return err
 	}
 	if err := to.Put(ctx, o.key, o.content, o.about); err != nil {
@@ -355,14 +357,6 @@ func (w *writer) put(ctx context.Context, e *epoch, o *object) error {
 	w.s.stats.objects.Add(1)
 	w.s.stats.storedBytes.Add(o.content.Size())
 	o.free()
-	return nil
-}
-
-// alive returns an error if nothing of the partition may be written any more.
-func (w *writer) alive() error {
-	if w.ctx.Err() != nil {
-		return context.Cause(w.ctx)
-	}
 	return nil
 }
 
@@ -398,12 +392,4 @@ func (w *writer) retire(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	w.giveUp()
-}
-
-// early counts the epoch, which ends for want of memory.
-func (w *writer) early() {
-	s := w.s
-	s.stats.earlyEnds.Add(1)
-	s.o.Logger.Warn("memory is full of open objects, so an epoch ends before its boundary; raise the memory limit or lower the rotation",
-		"topic", w.p.Topic, "partition", w.p.Number, "epoch_bytes", w.epoch.bytes, "limit", s.o.Budget.Limit())
 }

@@ -266,14 +266,15 @@ func (s *Source) convert(from []*kgo.Record) *[]record.Record {
 	}
 	*to = (*to)[:0]
 	for _, r := range from {
+		timestamp := r.Timestamp.UnixMilli()
+		if r.Attrs.TimestampType() < 0 {
+			timestamp = -1
+		}
 		*to = append(*to, record.Record{
 			Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, LeaderEpoch: r.LeaderEpoch,
-			Timestamp: r.Timestamp.UnixMilli(), AppendTime: r.Attrs.TimestampType() == 1,
+			Timestamp: timestamp, AppendTime: r.Attrs.TimestampType() == 1,
 			Key: r.Key, Value: r.Value, Headers: headers(r.Headers),
 		})
-		if n := len(*to); r.Attrs.TimestampType() < 0 {
-			(*to)[n-1].Timestamp = -1
-		}
 	}
 	return to
 }
