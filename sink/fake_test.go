@@ -157,10 +157,11 @@ func (s *fakeSource) at(p source.Partition) int64 {
 // lineFormat writes values as lines. A value "bad" is bad.
 type lineFormat struct{ held int64 }
 
-func (lineFormat) Name() string        { return "lines/test" }
-func (lineFormat) Extension() string   { return ".txt" }
-func (lineFormat) ContentType() string { return "text/plain" }
-func (lineFormat) Compresses() bool    { return false }
+func (lineFormat) Name() string                { return "lines/test" }
+func (lineFormat) Extension() string           { return ".txt" }
+func (lineFormat) ContentType() string         { return "text/plain" }
+func (lineFormat) Compresses() bool            { return false }
+func (lineFormat) Refuse(*record.Record) error { return nil }
 func (f lineFormat) Begin(w io.Writer) (encode.Encoder, error) {
 	return &lineEncoder{w, f.held}, nil
 }

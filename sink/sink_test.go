@@ -14,6 +14,8 @@ import (
 
 	"github.com/freehold-go/freehold/sink/block"
 	"github.com/freehold-go/freehold/sink/compress"
+	"github.com/freehold-go/freehold/sink/encode"
+	"github.com/freehold-go/freehold/sink/partition"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
 )
@@ -119,6 +121,52 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTombstones: the format says what becomes of a record without a value before the partitioner is asked for its group.
+func TestTombstones(t *testing.T) {
+	for choice, want := range map[encode.Tombstones]struct {
+		keys              []string
+		skipped, rejected int64
+	}{
+		encode.SkipTombstones:  {[]string{"t/0/a/00000.txt", "t/0/a/00003.txt"}, 1, 0},
+		encode.BadTombstones:   {[]string{"bad/t/0/00002.txt", "t/0/a/00000.txt", "t/0/a/00003.txt"}, 0, 1},
+		encode.WriteTombstones: {[]string{"t/0/a/00000.txt", "t/0/a/00003.txt", "t/0/none/00002.txt"}, 0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			src, to := newFakeSource(), newFakeStore()
+			h := start(t, src, to, func(o *Options) {
+				var err error
+				if o.Format, err = encode.Lines(encode.LinesOptions{Tombstones: choice}); err != nil {
+					t.Fatal(err)
+				}
+				missing := ""
+				if choice == encode.WriteTombstones {
+					missing = "none"
+				}
+				if o.Partitioner, err = partition.Field(partition.FieldOptions{Field: "f", Name: "-", Missing: missing}); err != nil {
+					t.Fatal(err)
+				}
+				o.Codec, _ = compress.Parse("none", 0)
+				o.Bad, o.RejectFormat, o.Rotation.Records = RejectToObjects, rejectFormat{}, 3
+			})
+			h.assign(p0)
+			h.do(func(_ context.Context, s source.Handler) {
+				value := []byte(`{"f":"a"}`)
+				s.Batch(p0, []record.Record{{Topic: "t", Value: value}, {Topic: "t", Offset: 1, Value: value}, {Topic: "t", Offset: 2, Key: []byte("k")},
+					{Topic: "t", Offset: 3, Value: value}, {Topic: "t", Offset: 4, Value: value}, {Topic: "t", Offset: 5, Value: value}}, source.Position{Next: 6}, func() {})
+				h.handed++
+				h.released++
+			})
+			synctest.Wait()
+			if err := h.end(); err != nil {
+				t.Errorf("%s: %v", choice, err)
+			}
+			if s := h.sink.Stats(); !slices.Equal(to.keys(), want.keys) || src.at(p0) != 6 || s.Skipped != want.skipped || s.Rejected != want.rejected {
+				t.Errorf("%s: %q, committed %d, %+v", choice, to.keys(), src.at(p0), s)
+			}
+		})
+	}
 }
 
 // TestOneUncommitted: an epoch is visible only after the one before is committed.

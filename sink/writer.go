@@ -252,6 +252,9 @@ func (w *writer) write(e *epoch, r *record.Record) error {
 }
 
 func (w *writer) encode(e *epoch, r *record.Record) (err error) {
+	if err := w.s.o.Format.Refuse(r); err != nil {
+		return err
+	}
 	w.group = w.group[:0]
 	if p := w.s.o.Partitioner; p != nil {
 		if w.group, err = p.Group(w.group, r); err != nil {

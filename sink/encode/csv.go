@@ -35,7 +35,7 @@ type CSVOptions struct {
 // record does not have, and null, is nothing; an empty string is "". Numbers stay as they are written; objects and arrays are their JSON.
 // Keys, values and headers must be UTF-8; otherwise the record is bad. In fields a byte that is not UTF-8 becomes U+FFFD, as in encoding/json.
 func CSV(o CSVOptions) (Format, error) {
-	f := &csv{o: o}
+	f := &csv{Tombstones: o.Tombstones, o: o}
 	errs := []error{o.Tombstones.Check()}
 	var paths []field.Path
 	for i, name := range o.Columns {
@@ -72,6 +72,7 @@ func CSV(o CSVOptions) (Format, error) {
 }
 
 type csv struct {
+	Tombstones
 	o       CSVOptions
 	columns []csvColumn
 	titles  []string
@@ -114,9 +115,6 @@ func (e *csvEncoder) Held() int64 { return int64(cap(e.out.buf) + cap(e.tmp)) }
 func (e *csvEncoder) Free()       { e.out.buf, e.tmp = nil, nil }
 
 func (e *csvEncoder) Append(r *record.Record) error {
-	if err := e.f.o.Tombstones.Refuse(r); err != nil {
-		return err
-	}
 	if e.f.finder == nil {
 		return e.append(r, nil)
 	}

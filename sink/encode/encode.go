@@ -23,6 +23,9 @@ type Format interface {
 	// Extension goes to the end of keys, before the compressor's: ".jsonl".
 	Extension() string
 	ContentType() string
+	// Refuse returns ErrSkip or a *record.Bad for a record that the configuration wants in no object because of what it is, whatever its group: a
+	// tombstone. The sink asks before it looks for the record's group.
+	Refuse(r *record.Record) error
 	// Compresses reports whether the format compresses within (Parquet, Avro). Then the sink does not compress its output.
 	Compresses() bool
 	// Begin starts an object. All output goes to w, at the latest when the encoder ends. The size of the writes means nothing.
@@ -31,7 +34,7 @@ type Format interface {
 
 // An Encoder writes the records of one object. It serves one goroutine at a time.
 type Encoder interface {
-	// Append writes a record. If the error is a *record.Bad or ErrSkip, the record is not in the object, which is as it was before; after any
+	// Append writes a record that Refuse did not refuse. If the error is a *record.Bad, the record is not in the object, which is as it was before; after any
 	// other error the object is lost. Append keeps nothing of the record but copies.
 	Append(r *record.Record) error
 	// End writes what is left. Nothing is called afterwards but Free.
@@ -51,7 +54,7 @@ type Tombstones string
 // The choices for tombstones.
 const (
 	BadTombstones   Tombstones = "bad"   // They are bad records. This is the default.
-	SkipTombstones  Tombstones = "skip"  // They are left out: Append returns ErrSkip.
+	SkipTombstones  Tombstones = "skip"  // They are left out: Refuse returns ErrSkip.
 	WriteTombstones Tombstones = "write" // They are written as the format can.
 )
 
@@ -66,7 +69,7 @@ func (t Tombstones) Check() error {
 	return fmt.Errorf("tombstones %q: choose bad, skip or write", string(t))
 }
 
-// Refuse returns the error with which Append answers to a record because of its value, or nil if the record is to be written.
+// Refuse implements Format.
 func (t Tombstones) Refuse(r *record.Record) error {
 	switch {
 	case r.Value != nil || t == WriteTombstones:

@@ -75,7 +75,11 @@ func encode(t testing.TB, f Format, records ...record.Record) (string, []error) 
 	defer e.Free()
 	var errs []error
 	for i := range records {
-		errs = append(errs, e.Append(&records[i]))
+		err := f.Refuse(&records[i])
+		if err == nil {
+			err = e.Append(&records[i])
+		}
+		errs = append(errs, err)
 	}
 	if err := e.End(); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func JSONLines(o JSONLinesOptions) (Format, error) {
 		return nil, fmt.Errorf("the format jsonl: %w", err)
 	}
 	o.Envelope = slices.Clone(o.Envelope)
-	return jsonLines{o}, nil
+	return jsonLines{o.Tombstones, o}, nil
 }
 
 func or(s, preset string) string {
@@ -65,7 +65,10 @@ func or(s, preset string) string {
 	return s
 }
 
-type jsonLines struct{ o JSONLinesOptions }
+type jsonLines struct {
+	Tombstones
+	o JSONLinesOptions
+}
 
 func (jsonLines) Name() string        { return "jsonl/1" }
 func (jsonLines) Extension() string   { return ".jsonl" }
@@ -86,9 +89,6 @@ func (e *jsonEncoder) Held() int64 { return int64(cap(e.out.buf)) }
 func (e *jsonEncoder) Free()       { e.out.buf = nil }
 
 func (e *jsonEncoder) Append(r *record.Record) error {
-	if err := e.o.Tombstones.Refuse(r); err != nil {
-		return err
-	}
 	if len(e.o.Envelope) == 0 {
 		if err := e.check(r, "json", r.Value, r.CheckedJSON || e.o.Unchecked); err != nil {
 			return err

@@ -40,10 +40,13 @@ func Lines(o LinesOptions) (Format, error) {
 	if err = errors.Join(err, o.Tombstones.Check()); err != nil {
 		return nil, fmt.Errorf("the format lines: %w", err)
 	}
-	return lines{o}, nil
+	return lines{o.Tombstones, o}, nil
 }
 
-type lines struct{ o LinesOptions }
+type lines struct {
+	Tombstones
+	o LinesOptions
+}
 
 func (lines) Name() string                         { return "lines/1" }
 func (lines) Extension() string                    { return ".txt" }
@@ -71,9 +74,6 @@ var (
 )
 
 func (e *lineEncoder) Append(r *record.Record) error {
-	if err := e.o.Tombstones.Refuse(r); err != nil {
-		return err
-	}
 	rest := r.Value
 	if e.o.Newlines != KeepNewlines {
 		for {
@@ -125,10 +125,13 @@ func Delimited(o DelimitedOptions) (Format, error) {
 	if err = errors.Join(err, o.Tombstones.Check()); err != nil {
 		return nil, fmt.Errorf("the format delimited: %w", err)
 	}
-	return delimited{o}, nil
+	return delimited{o.Tombstones, o}, nil
 }
 
-type delimited struct{ o DelimitedOptions }
+type delimited struct {
+	Tombstones
+	o DelimitedOptions
+}
 
 func (f delimited) Name() string                       { return "delimited-" + f.o.Length + "/1" }
 func (delimited) Extension() string                    { return ".bin" }
@@ -144,9 +147,6 @@ type delimitedEncoder struct {
 }
 
 func (e *delimitedEncoder) Append(r *record.Record) error {
-	if err := e.o.Tombstones.Refuse(r); err != nil {
-		return err
-	}
 	n := 4
 	if e.o.Length == "varint" {
 		n = binary.PutUvarint(e.length[:], uint64(len(r.Value)))

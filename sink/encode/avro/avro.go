@@ -43,7 +43,7 @@ type Options struct {
 
 // New makes a format.
 func New(o Options) (encode.Format, error) {
-	f := &format{o: o, text: o.Schema}
+	f := &format{Tombstones: o.Tombstones, o: o, text: o.Schema}
 	errs := []error{o.Tombstones.Check()}
 	if o.Block < 0 || o.Block > 16<<20 {
 		errs = append(errs, fmt.Errorf("a block of %d bytes: choose up to 16 MiB", o.Block))
@@ -81,6 +81,7 @@ func New(o Options) (encode.Format, error) {
 }
 
 type format struct {
+	encode.Tombstones
 	o      Options
 	text   string // Of the schema.
 	schema *avro.Schema

@@ -27,9 +27,6 @@ type encoder struct {
 }
 
 func (e *encoder) Append(r *record.Record) error {
-	if err := e.f.o.Tombstones.Refuse(r); err != nil {
-		return err
-	}
 	before := len(e.block)
 	if err := e.datum(r); err != nil {
 		e.block = e.block[:before]

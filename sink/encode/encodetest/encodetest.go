@@ -109,7 +109,7 @@ func object(t testing.TB, f encode.Format, records []record.Record, how manner) 
 	o := outcome{taken: make([]bool, len(records))}
 	for i := range records {
 		r := clone(&records[i])
-		err := e.Append(r)
+		err := add(f, e, r)
 		if how == whole && !same(r, &records[i]) {
 			t.Errorf("record %d was changed", i)
 		}
@@ -132,6 +132,14 @@ func object(t testing.TB, f encode.Format, records []record.Record, how manner) 
 	}
 	o.bytes = out.Bytes()
 	return o
+}
+
+// add does with a record what the sink does.
+func add(f encode.Format, e encode.Encoder, r *record.Record) error {
+	if err := f.Refuse(r); err != nil {
+		return err
+	}
+	return e.Append(r)
 }
 
 func refused(err error) bool {
@@ -167,7 +175,7 @@ func failing(t *testing.T, f encode.Format, records []record.Record, size int) {
 			}
 			defer e.Free()
 			for i := range records {
-				if err := e.Append(clone(&records[i])); err != nil && !refused(err) {
+				if err := add(f, e, clone(&records[i])); err != nil && !refused(err) {
 					return err
 				}
 			}
@@ -191,7 +199,7 @@ func empty(t *testing.T, f encode.Format) {
 			t.Fatal(err)
 		}
 		for i := range n {
-			if err := e.Append(&Records()[i]); err != nil && !refused(err) {
+			if err := add(f, e, &Records()[i]); err != nil && !refused(err) {
 				t.Error(err)
 			}
 		}

@@ -53,9 +53,6 @@ func (e *encoder) begin(t *table) {
 }
 
 func (e *encoder) Append(r *record.Record) error {
-	if err := e.f.o.Tombstones.Refuse(r); err != nil {
-		return err
-	}
 	if e.table == nil {
 		return e.learn(r)
 	}

@@ -61,7 +61,7 @@ const most = 1000
 
 // New makes a format.
 func New(o Options) (encode.Format, error) {
-	f := &format{o: o}
+	f := &format{Tombstones: o.Tombstones, o: o}
 	errs := []error{o.Tombstones.Check()}
 	if len(o.Envelope)+len(o.Fields) == 0 && o.Infer == 0 {
 		f.o.Envelope = encode.Columns
@@ -127,6 +127,7 @@ func codec(name string) (compress.Codec, error) {
 }
 
 type format struct {
+	encode.Tombstones
 	o       Options
 	columns []column // Those that do not depend on an object's records.
 	table   *table   // Nil if columns are inferred.
