@@ -154,7 +154,7 @@ type Stop struct {
 
 // HTTP has the keys of http.
 type HTTP struct {
-	Listen string `yaml:"listen" doc:"address for /metrics, /healthz, /readyz, /debug/pprof and a page; empty is none"`
+	Listen string `yaml:"listen" doc:"address for a page that shows what the sink does, /metrics, /healthz, /readyz, /stats and /debug/pprof; empty is none"`
 }
 
 // Log has the keys of log.

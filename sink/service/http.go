@@ -3,6 +3,7 @@
 package service
 
 import (
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,12 @@ import (
 	"github.com/freehold-go/freehold/memprof"
 )
 
-// serve serves metrics, health and profiles until the returned function is called.
+// page shows what /stats serves, and asks for it each second.
+//
+//go:embed page.html
+var page []byte
+
+// serve serves the page, metrics, health and profiles until the returned function is called.
 func (s *Service) serve() (stop func()) {
 	s.metrics.registry.MustRegister(s)
 	mux := http.NewServeMux()
@@ -32,11 +38,14 @@ func (s *Service) serve() (stop func()) {
 	})
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(struct {
-			Time  time.Time
-			Lag   int64
-			Stats any
-		}{time.Now(), s.Lag(), s.Stats()})
+		w.Header().Set("Cache-Control", "no-store")
+		json.NewEncoder(w).Encode(s.State())
+	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		// The page loads nothing from anywhere else, and no other page may show it in a frame.
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; frame-ancestors 'none'")
+		w.Write(page)
 	})
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

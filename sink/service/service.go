@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"github.com/freehold-go/freehold/sink"
 	"github.com/freehold-go/freehold/sink/block"
@@ -28,6 +29,7 @@ type Service struct {
 	dead     *kafka.DeadLetters // nil if bad records do not go to a topic
 	listener net.Listener       // nil if nothing is served
 	metrics  *metrics
+	started  time.Time
 	running  atomic.Bool
 	closed   bool // whether the sink has closed the source
 }
@@ -41,7 +43,7 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (s *Service, er
 	if err != nil {
 		return nil, err
 	}
-	s = &Service{config: c, log: log, metrics: newMetrics()}
+	s = &Service{config: c, log: log, metrics: newMetrics(), started: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -86,14 +88,6 @@ func (s *Service) attempt(a store.Attempt) {
 
 // Stats are the sink's figures.
 func (s *Service) Stats() sink.Stats { return s.sink.Stats() }
-
-// Lag is the number of records that are in the partitions of this process and were not handed out at the time of the last fetch.
-func (s *Service) Lag() (lag int64) {
-	for _, n := range s.source.Lags() {
-		lag += n
-	}
-	return lag
-}
 
 // Address is where HTTP is served, "" if nowhere.
 func (s *Service) Address() string {

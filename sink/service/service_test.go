@@ -211,7 +211,7 @@ func TestService(t *testing.T) {
 			t.Errorf("no %s in the metrics:\n%s", want, metrics)
 		}
 	}
-	for path, want := range map[string]string{"/healthz": "ok", "/readyz": "ok", "/stats": `"Records":5100`, "/debug/pprof/offheap?debug=1": "sink"} {
+	for path, want := range map[string]string{"/healthz": "ok", "/readyz": "ok", "/stats": `"Records":5100`, "/": "<title>freehold-sink</title>", "/debug/pprof/offheap?debug=1": "sink"} {
 		if got := get(t, "http://"+r.Address()+path); !strings.Contains(got, want) {
 			t.Errorf("%s: %q", path, got)
 		}
