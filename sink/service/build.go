@@ -145,6 +145,9 @@ func newSource(c config.Kafka, client []kgo.Opt, log *slog.Logger) (*kafka.Sourc
 	})
 }
 
+// rejected is the format of rejected records: all of the record, whatever its bytes are.
+var rejected = encode.JSONLinesOptions{Envelope: encode.Columns, Key: "base64", Value: "base64", Tombstones: encode.WriteTombstones}
+
 // options makes those of the sink that follow from the configuration alone.
 func options(c config.Config) (o sink.Options, err error) {
 	if o.Codec, err = compress.Parse(c.Objects.Compression.Codec, c.Objects.Compression.Level); err != nil {
@@ -174,8 +177,7 @@ func options(c config.Config) (o sink.Options, err error) {
 	switch c.Bad.Action {
 	case "objects":
 		o.Bad = sink.RejectToObjects
-		// All of the record, whatever its bytes are.
-		o.RejectFormat, err = encode.JSONLines(encode.JSONLinesOptions{Envelope: encode.Columns, Key: "base64", Value: "base64", Tombstones: encode.WriteTombstones})
+		o.RejectFormat, err = encode.JSONLines(rejected)
 		if err != nil {
 			return o, err
 		}

@@ -26,8 +26,8 @@ type Service struct {
 	store    store.Store
 	source   *kafka.Source
 	sink     *sink.Sink
-	dead     *kafka.DeadLetters // nil if bad records do not go to a topic
-	listener net.Listener       // nil if nothing is served
+	dead     *kafka.Producer // nil if bad records do not go to a topic
+	listener net.Listener    // nil if nothing is served
 	metrics  *metrics
 	started  time.Time
 	running  atomic.Bool
@@ -57,7 +57,7 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (s *Service, er
 		return s, err
 	}
 	if o.Bad == sink.RejectToTopic {
-		if s.dead, err = kafka.NewDeadLetters(c.Kafka.Brokers, c.Bad.Topic, connect...); err != nil {
+		if s.dead, err = kafka.NewProducer(c.Kafka.Brokers, c.Bad.Topic, connect...); err != nil {
 			return s, err
 		}
 		o.DeadLetters = s.dead

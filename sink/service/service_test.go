@@ -34,7 +34,7 @@ const (
 // cluster starts brokers.
 func cluster(t *testing.T) *kfake.Cluster {
 	t.Helper()
-	c, err := kfake.NewCluster(kfake.NumBrokers(2), kfake.SeedTopics(partitions, topic), kfake.SeedTopics(1, "dead"), kfake.SleepOutOfOrder())
+	c, err := kfake.NewCluster(kfake.NumBrokers(2), kfake.SeedTopics(partitions, topic, "copy"), kfake.SeedTopics(1, "dead", "again"), kfake.SleepOutOfOrder())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,6 +327,13 @@ func TestBadRecords(t *testing.T) {
 		if !slices.ContainsFunc(files, func(f os.DirEntry) bool { return strings.HasPrefix(f.Name(), "0001-00000000000000000007.jsonl.zst") }) {
 			t.Errorf("rejected objects: %v", files)
 		}
+		var report bytes.Buffer
+		if err := Replay(t.Context(), &report, conf, ReplayOptions{From: topic, To: "again", Rejected: true}); err != nil || !strings.Contains(report.String(), "5 records of 1 objects") {
+			t.Errorf("replay of rejected records: %v, %s", err, report.String())
+		}
+		if r := consume(t, c, "again", 5)[0]; !strings.HasPrefix(string(r.Value), `"id":"1-7"`) || len(r.Headers) != 0 || r.Timestamp.UnixMilli() != orders.Time(7) {
+			t.Errorf("a record of the replay: %s, %v", r.Value, r.Headers)
+		}
 		client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...))
 		if err != nil {
 			t.Fatal(err)
@@ -364,6 +371,60 @@ func TestDescribe(t *testing.T) {
 		change(&conf)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		if err := Describe(ctx, io.Discard, conf, true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		cancel()
+	}
+}
+
+// consume reads n records of a topic from its start.
+func consume(t *testing.T, c *kfake.Cluster, topic string, n int) (records []*kgo.Record) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for len(records) < n {
+		fetches := client.PollFetches(t.Context())
+		if err := fetches.Err(); err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, fetches.Records()...)
+	}
+	return records
+}
+
+// TestReplay: the records of objects come back with all that the envelope holds, in their partitions and in order.
+func TestReplay(t *testing.T) {
+	c := cluster(t)
+	conf := configure(t, c)
+	conf.Objects.Format = config.Format{Name: "jsonl", Envelope: []string{"key", "timestamp", "offset", "headers", "value"}, Tombstones: "write"}
+	produce(t, c, 0, 1000, nil)
+	r := start(t, conf)
+	until(t, c, r, partitions*1000)
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replay(t.Context(), io.Discard, conf, ReplayOptions{From: topic, To: "copy", KeepPartitions: true, FromOffset: 500}); err != nil {
+		t.Fatal(err)
+	}
+	next := [partitions]int{500, 500, 500}
+	for i, r := range consume(t, c, "copy", partitions*500) {
+		n := next[r.Partition]
+		next[r.Partition]++
+		if !strings.HasPrefix(string(r.Value), fmt.Sprintf(`{"id":"%d-%d",`, r.Partition, n)) || r.Timestamp.UnixMilli() != orders.Time(n) || !bytes.Equal(r.Key, orders.New(7).AppendKey(nil, n)) {
+			t.Fatalf("record %d of partition %d: key %s, %v, %.40s", i, r.Partition, r.Key, r.Timestamp, r.Value)
+		}
+	}
+	for want, o := range map[string]ReplayOptions{
+		"another one":              {From: topic, To: topic},
+		"bad_records.action":       {From: topic, To: "copy", Rejected: true},
+		"no object nowhere":        {From: topic, To: "copy", After: "nowhere"},
+		"the topic nowhere":        {From: topic, To: "nowhere"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if err := Replay(ctx, io.Discard, conf, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		cancel()

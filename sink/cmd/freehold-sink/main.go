@@ -7,6 +7,7 @@
 //	freehold-sink check     checks a configuration, and says what would happen
 //	freehold-sink config    prints all keys of a configuration with their defaults
 //	freehold-sink inspect   lists the objects of a topic with their offsets, gaps and overlaps
+//	freehold-sink replay    sends the records of objects to a topic
 package main
 
 import (
@@ -73,6 +74,29 @@ func command() *cli.Command {
 						conf.Kafka.Topics = []string{topic}
 					}
 					return service.Inspect(ctx, os.Stdout, conf, c.Bool("objects"))
+				},
+			},
+			{
+				Name: "replay", Usage: "send the records of objects to a topic",
+				Flags: []cli.Flag{
+					file,
+					&cli.StringFlag{Name: "topic", Usage: "the topic that the objects are of", Required: true},
+					&cli.StringFlag{Name: "to", Usage: "the topic that records are sent to", Required: true},
+					&cli.BoolFlag{Name: "rejected", Usage: "replay the objects of bad records, without the reason"},
+					&cli.BoolFlag{Name: "keep-partitions", Usage: "send records to the partition of the same number; without it the key chooses the partition"},
+					&cli.Int64Flag{Name: "from-offset", Usage: "leave out epochs that end at or before this offset"},
+					&cli.Int64Flag{Name: "to-offset", Usage: "leave out epochs that begin at this offset or behind it; 0 is no bound"},
+					&cli.StringFlag{Name: "after", Usage: "go on behind the object of this key; the error of a replay that failed says it"},
+				},
+				Action: func(ctx context.Context, c *cli.Command) error {
+					conf, err := config.Load(c.String("config"), os.Environ())
+					if err != nil {
+						return err
+					}
+					return service.Replay(ctx, os.Stdout, conf, service.ReplayOptions{
+						From: c.String("topic"), To: c.String("to"), Rejected: c.Bool("rejected"), KeepPartitions: c.Bool("keep-partitions"),
+						FromOffset: c.Int64("from-offset"), ToOffset: c.Int64("to-offset"), After: c.String("after"),
+					})
 				},
 			},
 			{

@@ -108,7 +108,7 @@ func second(_ kgo.Opt, err error) error { return err }
 // TestDeadLetters: Flush returns after the records are in the topic, and an error stays.
 func TestDeadLetters(t *testing.T) {
 	c := cluster(t, 1)
-	d, err := NewDeadLetters(c.ListenAddrs(), "t")
+	d, err := NewProducer(c.ListenAddrs(), "t")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestDeadLetters(t *testing.T) {
 	if info := c.PartitionInfo("t", 0); info.HighWatermark != 20 {
 		t.Errorf("%d records are in the topic", info.HighWatermark)
 	}
-	gone, err := NewDeadLetters(c.ListenAddrs(), "nowhere", kgo.UnknownTopicRetries(1), kgo.MetadataMinAge(10*time.Millisecond))
+	gone, err := NewProducer(c.ListenAddrs(), "nowhere", kgo.UnknownTopicRetries(1), kgo.MetadataMinAge(10*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}

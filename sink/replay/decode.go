@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/freehold-go/freehold/sink/encode"
+	"github.com/freehold-go/freehold/sink/record"
+)
+
+// decoder reads the records of one object. Next returns io.EOF behind the last one. The record is valid until the next call.
+type decoder interface {
+	next() (*record.Record, error)
+}
+
+// newDecoder makes the decoder for a format's name, as it stands in the metadata of objects.
+func newDecoder(name string, r io.Reader, o encode.JSONLinesOptions) (decoder, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	switch name {
+	case "lines/1":
+		return &lines{in: in}, nil
+	case "delimited-varint/1":
+		return &delimited{in: in, length: func() (uint64, error) { return binary.ReadUvarint(in) }}, nil
+	case "delimited-uint32/1":
+		return &delimited{in: in, length: func() (uint64, error) {
+			var b [4]byte
+			_, err := io.ReadFull(in, b[:])
+			return uint64(binary.BigEndian.Uint32(b[:])), err
+		}}, nil
+	case "jsonl/1":
+		if len(o.Envelope) == 0 {
+			return &lines{in: in, null: o.Tombstones == encode.WriteTombstones}, nil
+		}
+		if !slices.Contains(o.Envelope, "value") {
+			return nil, errors.New("the envelope of objects.format has no value, so there is nothing to replay")
+		}
+		return &envelopes{lines: lines{in: in}, key: o.Key, value: o.Value}, nil
+	}
+	return nil, fmt.Errorf("the format %q does not keep records as they were; lines, length-prefixed and jsonl do", name)
+}
+
+// lines are values with a line feed behind each.
+type lines struct {
+	in   *bufio.Reader
+	buf  []byte
+	null bool // whether null is a record without a value
+	r    record.Record
+}
+
+// line reads a line of any length.
+func (l *lines) line() ([]byte, error) {
+	l.buf = l.buf[:0]
+	for {
+		part, err := l.in.ReadSlice('\n')
+		l.buf = append(l.buf, part...)
+		switch {
+		case err == nil:
+			return l.buf[:len(l.buf)-1], nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(l.buf) > 0:
+			return nil, errors.New("the last line has no end")
+		default:
+			return nil, err
+		}
+	}
+}
+
+func (l *lines) next() (*record.Record, error) {
+	line, err := l.line()
+	if err != nil {
+		return nil, err
+	}
+	l.r = record.Record{Offset: -1, Timestamp: -1, Value: line}
+	if l.null && string(line) == "null" {
+		l.r.Value = nil
+	}
+	return &l.r, nil
+}
+
+// delimited are values with the length of each in front.
+type delimited struct {
+	in     *bufio.Reader
+	length func() (uint64, error)
+	buf    []byte
+	r      record.Record
+}
+
+func (d *delimited) next() (*record.Record, error) {
+	if _, err := d.in.Peek(1); err != nil {
+		return nil, err
+	}
+	n, err := d.length()
+	if err != nil {
+		return nil, cut(err)
+	}
+	// The length may be damaged: memory grows with the bytes that are there.
+	d.buf = d.buf[:0]
+	for uint64(len(d.buf)) < n {
+		part := int(min(n-uint64(len(d.buf)), 1<<20))
+		at := len(d.buf)
+		d.buf = slices.Grow(d.buf, part)[:at+part]
+		if _, err := io.ReadFull(d.in, d.buf[at:]); err != nil {
+			return nil, cut(err)
+		}
+	}
+	d.r = record.Record{Offset: -1, Timestamp: -1, Value: d.buf}
+	return &d.r, nil
+}
+
+func cut(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the object ends within a record")
+	}
+	return err
+}
+
+// envelopes are objects of JSON with parts of a record.
+type envelopes struct {
+	lines
+	key, value string
+}
+
+func (e *envelopes) next() (*record.Record, error) {
+	line, err := e.line()
+	if err != nil {
+		return nil, err
+	}
+	parts := struct {
+		Offset     *int64
+		Timestamp  *int64
+		Key, Value json.RawMessage
+		Headers    []struct {
+			Key   string
+			Value json.RawMessage
+		}
+	}{}
+	if err := json.Unmarshal(line, &parts); err != nil {
+		return nil, fmt.Errorf("a line is no envelope: %w", err)
+	}
+	e.r = record.Record{Offset: -1, Timestamp: -1}
+	if parts.Offset != nil {
+		e.r.Offset = *parts.Offset
+	}
+	if parts.Timestamp != nil {
+		e.r.Timestamp = *parts.Timestamp
+	}
+	if e.r.Key, err = part(parts.Key, or(e.key, "string")); err != nil {
+		return nil, fmt.Errorf("the key: %w", err)
+	}
+	if e.r.Value, err = part(parts.Value, or(e.value, "json")); err != nil {
+		return nil, fmt.Errorf("the value: %w", err)
+	}
+	as := "string"
+	if e.key == "base64" {
+		as = "base64"
+	}
+	for _, h := range parts.Headers {
+		value, err := part(h.Value, as)
+		if err != nil {
+			return nil, fmt.Errorf("a header: %w", err)
+		}
+		e.r.Headers = append(e.r.Headers, record.Header{Key: h.Key, Value: value})
+	}
+	return &e.r, nil
+}
+
+func or(s, preset string) string {
+	if s == "" {
+		return preset
+	}
+	return s
+}
+
+// part is the inverse of how a format writes a key, a value or a header's value.
+func part(text json.RawMessage, as string) ([]byte, error) {
+	if text == nil || string(text) == "null" {
+		return nil, nil
+	}
+	if as == "json" {
+		return text, nil
+	}
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, err
+	}
+	if as == "base64" {
+		return base64.StdEncoding.DecodeString(s)
+	}
+	return []byte(s), nil
+}
