@@ -418,10 +418,10 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	for want, o := range map[string]ReplayOptions{
-		"another one":              {From: topic, To: topic},
-		"bad_records.action":       {From: topic, To: "copy", Rejected: true},
-		"no object nowhere":        {From: topic, To: "copy", After: "nowhere"},
-		"the topic nowhere":        {From: topic, To: "nowhere"},
+		"another one":        {From: topic, To: topic},
+		"bad_records.action": {From: topic, To: "copy", Rejected: true},
+		"no object nowhere":  {From: topic, To: "copy", After: "nowhere"},
+		"the topic nowhere":  {From: topic, To: "nowhere"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		if err := Replay(ctx, io.Discard, conf, o); err == nil || !strings.Contains(err.Error(), want) {
