@@ -94,7 +94,7 @@ func (a *Arena) makeCursors(n int) {
 // window is how much is cleared ahead at once: it should stay in the fastest cache.
 const window = 8 << 10
 
-// take is the fast way to cut n bytes, or nil if that needs the slow one.
+// take is the fast way to cut n bytes, or nil if that needs the slow one. n is not 0: noCursor would be written to.
 func (c *cursor) take(n uintptr) unsafex.Ptr {
 	end := c.used + n
 	if end > c.limit {

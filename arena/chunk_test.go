@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"weak"
@@ -476,4 +477,43 @@ func TestLeak(t *testing.T) {
 		}
 	}
 	t.Error("an off-heap arena that was dropped is not listed")
+}
+
+// TestNoCursorIsRead: all arenas share noCursor, so values without a size must not be cut from it. The race detector sees a write.
+func TestNoCursorIsRead(t *testing.T) {
+	type none struct{}
+	uses := map[string]func(*Arena){
+		"Map":       func(a *Arena) { NewMap[none, [0]int](a, 1).Set(none{}, [0]int{}) },
+		"DeepClone": func(a *Arena) { DeepClone(a, &struct{ p *none }{new(none)}); DeepClone(a, [][0]int{{}, {}}) },
+		"New":       func(a *Arena) { New[none](a); NewOf(a, reflect.TypeFor[none]()); NewFrom(a, none{}) },
+		"MakeSlice": func(a *Arena) {
+			MakeSlice[none](a, 3, 3)
+			MakeSlice[int](a, 0, 0)
+			SliceFrom(a, []none{{}, {}})
+			SliceFrom(a, []int{})
+			Append(a, []none(nil), none{})
+		},
+		"text": func(a *Arena) { String(a, ""); Bytes(a, []byte{}); Append(a, []byte(nil)) },
+		"door": func(a *Arena) {
+			for _, typ := range []*UnsafeType{UnsafeTypeOf(reflect.TypeFor[none]()), UnsafeTypeOf(reflect.TypeFor[int]())} {
+				a.UnsafeMakeSlice(typ, 0)
+			}
+			a.UnsafeNew(UnsafeTypeOf(reflect.TypeFor[none]()))
+			a.UnsafeBytes(0)
+		},
+	}
+	for name, use := range uses {
+		t.Run(name, func(t *testing.T) {
+			var both sync.WaitGroup
+			for range 2 {
+				both.Go(func() {
+					use(NewArena())
+					shared := NewShared()
+					use(shared)
+					shared.Free()
+				})
+			}
+			both.Wait()
+		})
+	}
 }

@@ -284,7 +284,7 @@ func (c *cloner) take(d *typeDesc, n uintptr) unsafex.Ptr {
 	if c.a == nil {
 		return makeOnHeap(d, n)
 	}
-	if size := d.size * n; d.size%8 == 0 && n <= d.most && size < smallSlice {
+	if size := d.size * n; d.size%8 == 0 && n <= d.most && size-1 < smallSlice {
 		if p := c.a.cursorOf(d.key).take(size); p != nil {
 			return p
 		}

@@ -178,7 +178,7 @@ func (r *mapRoom[S]) put(s []S, u slotUse) {
 
 // mapMemory is n values in a, or on the Go heap, zero if zero says so.
 func mapMemory[T any](op string, a *Arena, n int, zero bool) ([]T, error) {
-	if size := unsafex.Size[T](); a != nil && size%8 == 0 && uint(n) < smallSlice/(uint(size)|1) {
+	if size := unsafex.Size[T](); a != nil && size != 0 && size%8 == 0 && uint(n-1) < smallSlice/(uint(size)|1) { // As MakeSlice.
 		if p := a.cursorOf(typeinfo.Key[T]()).take(uintptr(n) * size); p != nil {
 			return unsafex.SliceOf[T](p, n, n), nil
 		}
