@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/sink/internal/orders"
-	. "github.com/freehold-go/freehold/sink/partition"
 	"github.com/freehold-go/freehold/sink/internal/race"
+	. "github.com/freehold-go/freehold/sink/partition"
 	"github.com/freehold-go/freehold/sink/partition/partitiontest"
 	"github.com/freehold-go/freehold/sink/record"
 )
