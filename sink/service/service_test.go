@@ -212,6 +212,7 @@ func TestService(t *testing.T) {
 			t.Errorf("no %s in the metrics:\n%s", want, metrics)
 		}
 	}
+	checkDashboard(t, metrics)
 	profiled := "sink"
 	if race.Enabled { // Blocks come from the Go heap.
 		profiled = "offheap profile"
