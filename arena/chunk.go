@@ -34,6 +34,23 @@ type chunk struct {
 	owner atomic.Uint64 // The ID of the arena, or 0.
 }
 
+// An UnsafeCursor is the place where the next values of one type are cut from. A decoder that makes
+// many values looks it up once, with [Arena.UnsafeCursor] or [UnsafeSlabs.Cursor], and cuts from it
+// without a look-up for each value.
+//
+// A cursor has no room once its chunk is full or has left the arena, as after Free or a Pool's Put.
+// The decoder then allocates in the ordinary way, and looks the cursor up anew. A cursor keeps the
+// memory that it leads to alive, so a decoder forgets it at the end of a message. It serves the
+// goroutine of its arena and must not be copied.
+type UnsafeCursor struct {
+	base unsafex.Ptr // Of the chunk; nil once the chunk is freed, so that nothing keeps its memory alive.
+	used uintptr     // Values lie in [0, used).
+	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a
+	// chunk that is not current, limit is 0, so that a slot that still leads to it finds it full.
+	limit uintptr
+	typed bool // Behind used all is zero. So it is in chunks of one type.
+}
+
 // A cursor is the part of a chunk that the fast paths read and write. Arenas, their slots and their
 // bumps refer to cursors. Each arena that a chunk belongs to, one after the other, gets a cursor of
 // its own: the limit of the earlier ones stays 0 for good. So a copy of an arena, made before its
@@ -43,14 +60,7 @@ type chunk struct {
 // Arena, because a copy that is written over its original would bring old limits back, and arenas
 // share no array of them, because each cursor keeps the whole array alive, and so the memory that
 // its cursors lead to. An array is whole cache lines, so that arenas of two Ps do not share one.
-type cursor struct {
-	base unsafex.Ptr // Of the chunk; nil once the chunk is freed, so that nothing keeps its memory alive.
-	used uintptr     // Values lie in [0, used).
-	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a
-	// chunk that is not current, limit is 0, so that a slot that still leads to it finds it full.
-	limit uintptr
-	typed bool // Behind used all is zero. So it is in chunks of one type.
-}
+type cursor = UnsafeCursor
 
 // someCursors are what an arena makes at a time. More would be garbage in arenas of few chunks.
 const someCursors = 4

@@ -17,8 +17,9 @@ import (
 //
 //  1. The decoder makes them once, as a variable, and uses them for message after message.
 //  2. New, MakeSlice, Grow and Bytes cut values from slabs. The first slab of a type is as large as
-//     what the last two messages both needed of the type, and each further one is twice as large as
-//     what came before.
+//     what the last two messages both needed of the type, and each further one as large as what the
+//     message needed so far. If the decoder says with Left how much of the input is left, a slab is no
+//     larger than what that much needed before: in the last two messages, or in this one.
 //  3. End ends the message. It forgets the slabs, so that no message keeps memory of another alive,
 //     and notes how much the message needed.
 //
@@ -29,6 +30,7 @@ type UnsafeSlabs struct {
 	table []slabEntry // Of the types, by hash; at most half full.
 	list  []*slab     // In the order of their making.
 	plain slab        // Of all types without pointers.
+	left  int         // Bytes of the input and one, or 0.
 }
 
 type slabEntry struct {
@@ -38,21 +40,47 @@ type slabEntry struct {
 
 // A slab is the slab that values of one type are cut from, and what is known of the type's need.
 type slab struct {
-	t     *UnsafeType // Nil: bytes without pointers.
-	size  uintptr     // Of a value; 1 for bytes.
-	base  unsafe.Pointer
-	used  uintptr // Bytes of the present slab.
-	limit uintptr
-	taken uintptr // Bytes of the message so far, in earlier slabs.
-	last  uintptr // What the last message needed.
-	least uintptr // The smaller need of the last two messages.
+	cursor             // Of the present slab. Without pointers, used is a multiple of 8.
+	t      *UnsafeType // Nil: bytes without pointers.
+	size   uintptr     // Of a value; 1 for bytes.
+	taken  uintptr     // Bytes of the message so far, in earlier slabs.
+	first  int         // What was left of the input at the first value of the message.
+	last   [2]need     // Of the last two messages.
+}
+
+// A need is what values of a type took in a part of the input.
+type need struct {
+	bytes uintptr
+	left  int // Bytes of that part and one, or 0 if it is not known.
+}
+
+// of is what another part of the input needs if it is like this one, but no more than twice as much: a
+// long message may be of another kind than a short one.
+func (n need) of(left int) uintptr {
+	if left == 0 || n.left == 0 {
+		return n.bytes
+	}
+	return uintptr(float64(n.bytes) * min(float64(left)/float64(n.left), 2))
 }
 
 // mostSlab is the largest slab: objects above 32 KiB cost a lock each, and round up to pages.
 const mostSlab = 32 << 10
 
 // New returns a zero value of t, as [Arena.UnsafeNew] does.
-func (s *UnsafeSlabs) New(t *UnsafeType) unsafe.Pointer { return s.of(t).take(t, t.size) }
+func (s *UnsafeSlabs) New(t *UnsafeType) unsafe.Pointer { return s.of(t).cut(t, t.size, s.left) }
+
+// Left says how many bytes of the message's input have not been decoded yet, at most: the slabs that
+// follow are made for as many. Without it, or at 0, the slabs are made for messages like the last two.
+func (s *UnsafeSlabs) Left(bytes int) { s.left = bytes + 1 }
+
+// Cursor returns the cursor for values of t, which stays the same from message to message. It has no
+// room if the slab is full, and then New and MakeSlice make the next one.
+func (s *UnsafeSlabs) Cursor(t *UnsafeType) *UnsafeCursor {
+	if t.size == 0 || !t.desc.scan && t.size%8 != 0 {
+		return &noCursor
+	}
+	return &s.of(t).cursor
+}
 
 // MakeSlice returns n zero values of t in a row, as [Arena.UnsafeMakeSlice] does.
 func (s *UnsafeSlabs) MakeSlice(t *UnsafeType, n int) unsafe.Pointer {
@@ -62,7 +90,7 @@ func (s *UnsafeSlabs) MakeSlice(t *UnsafeType, n int) unsafe.Pointer {
 	if uintptr(n) > t.desc.most {
 		return t.onHeap(n) // It ends the process or panics, as make does.
 	}
-	return s.of(t).take(t, uintptr(n)*t.size)
+	return s.of(t).cut(t, uintptr(n)*t.size, s.left)
 }
 
 // Bytes returns n bytes, as [Arena.UnsafeBytes] does.
@@ -73,7 +101,7 @@ func (s *UnsafeSlabs) Bytes(n int) []byte {
 	if uintptr(n) > mostSlab/4 {
 		return make([]byte, n)
 	}
-	return unsafex.SliceOf[byte](s.plain.take(slabBytes, uintptr(n)), n, n)
+	return unsafex.SliceOf[byte](s.plain.cut(slabBytes, uintptr(n), s.left), n, n)
 }
 
 // Grow makes room for want values of t, as [Arena.UnsafeGrow] does.
@@ -87,9 +115,10 @@ func (s *UnsafeSlabs) Grow(t *UnsafeType, p unsafe.Pointer, length, capacity, wa
 	room := int(grown(uintptr(want), uintptr(capacity), t.size))
 	of := s.of(t)
 	if of.isLast(p, uintptr(capacity)*t.size) {
-		if free := (of.limit - of.used) / t.size; int(free) >= want-capacity {
-			room = min(room, capacity+int(free))
-			of.used += uintptr(room-capacity) * t.size
+		at := unsafex.PtrAddr(p) - unsafex.PtrAddr(of.base)
+		if most := (of.limit - at) / t.size; int(most) >= want {
+			room = min(room, int(most))
+			of.used = at + of.whole(uintptr(room)*t.size)
 			return p, room
 		}
 	}
@@ -105,7 +134,7 @@ func (s *UnsafeSlabs) Trim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 		panic(fmt.Errorf("arena: Trim of %s: length %d out of range [0, capacity %d]", t, length, capacity))
 	}
 	if of := s.of(t); length < capacity && of.isLast(p, uintptr(capacity)*t.size) {
-		of.used -= uintptr(capacity-length) * t.size
+		of.used -= of.whole(uintptr(capacity)*t.size) - of.whole(uintptr(length)*t.size)
 		return length
 	}
 	return capacity
@@ -117,6 +146,7 @@ func (s *UnsafeSlabs) End() {
 		of.end()
 	}
 	s.plain.end()
+	s.left = 0
 }
 
 // slabBytes is the type of bytes, in slabs.
@@ -170,39 +200,40 @@ func (s *UnsafeSlabs) enter(of *slab) {
 	s.table[i&mask] = slabEntry{of.t, of}
 }
 
-// take cuts n bytes of values of t.
-func (of *slab) take(t *UnsafeType, n uintptr) unsafe.Pointer {
-	u := of.used
-	if of.t == nil && t.desc != nil {
-		u = (u + t.desc.align - 1) &^ (t.desc.align - 1)
+// whole is the bytes that a block of n bytes takes: words, if it is without pointers.
+func (of *slab) whole(n uintptr) uintptr {
+	if of.t == nil {
+		return (n + 7) &^ 7
 	}
-	if end := u + n; end <= of.limit && n != 0 {
-		of.used = end
-		return unsafex.Add(of.base, u)
+	return n
+}
+
+// cut is n bytes of values of t.
+func (of *slab) cut(t *UnsafeType, n uintptr, left int) unsafe.Pointer {
+	n = of.whole(n)
+	if n != 0 {
+		if p := of.take(n); p != nil {
+			return p
+		}
 	}
-	return of.takeSlow(t, n)
+	return of.cutSlow(t, n, left)
 }
 
 //go:noinline
-func (of *slab) takeSlow(t *UnsafeType, n uintptr) unsafe.Pointer {
+func (of *slab) cutSlow(t *UnsafeType, n uintptr, left int) unsafe.Pointer {
 	if n == 0 {
 		return unsafex.PtrOf(new(struct{}))
 	}
 	if n > mostSlab/4 { // A slab of its own, and the present one goes on.
-		of.taken += n
 		return t.onHeap(int(n / t.size))
 	}
 	of.taken += of.used
-	want := of.least
-	if of.taken != 0 {
-		want = of.taken
-	}
-	want = max(n, min(want, mostSlab))
+	want := max(n, min(of.want(left), mostSlab))
 	if of.t == nil {
 		of.limit = max(want+7, 64) &^ 7
 		of.base = unsafex.DataOf(make([]uint64, of.limit/8))
 	} else {
-		count := max(int(min(want, mostSlab-goHeader)/t.size), int(n/t.size))
+		count := max(int(min((want+t.size-1)/t.size, (mostSlab-goHeader)/t.size)), int(n/t.size))
 		if count > 1 {
 			a := t.array(count)
 			count = a.count
@@ -213,15 +244,27 @@ func (of *slab) takeSlow(t *UnsafeType, n uintptr) unsafe.Pointer {
 	return of.base
 }
 
+// want is how many bytes the rest of the message needs.
+func (of *slab) want(left int) uintptr {
+	if of.taken == 0 {
+		of.first = left
+		return min(of.last[0].of(left), of.last[1].of(left))
+	}
+	if left == 0 || left >= of.first {
+		return of.taken
+	}
+	return min(of.taken, need{of.taken, of.first - left}.of(left))
+}
+
 // isLast says whether a block of n bytes is the last one that was cut from the present slab.
 func (of *slab) isLast(p unsafe.Pointer, n uintptr) bool {
 	base := unsafex.PtrAddr(of.base)
+	n = of.whole(n)
 	return n != 0 && base != 0 && unsafex.PtrAddr(p) >= base && unsafex.PtrAddr(p)+n == base+of.used
 }
 
 // end forgets the present slab and notes what the message needed.
 func (of *slab) end() {
-	need := of.taken + of.used
-	of.least, of.last = min(need, of.last), need
-	of.base, of.used, of.limit, of.taken = nil, 0, 0, 0
+	of.last[1], of.last[0] = of.last[0], need{of.taken + of.used, of.first}
+	of.base, of.used, of.limit, of.taken, of.first = nil, 0, 0, 0, 0
 }

@@ -90,6 +90,20 @@ func (a *Arena) unsafeValues(op string, t *UnsafeType, n int) (unsafe.Pointer, e
 	return p, err
 }
 
+// Take returns the memory of zero values of the cursor's type that have n bytes together, or nil if
+// the cursor has not enough room. n is a multiple of the type's size, above 0 and at most 1 MiB.
+func (c *UnsafeCursor) Take(n uintptr) unsafe.Pointer { return c.take(n) }
+
+// UnsafeCursor returns the cursor for values of t in a. It has no room if a has made no value of t
+// yet, or if each value needs the ordinary way, as in shared arenas and in the debug modes. If a is
+// nil, it has no room either.
+func (a *Arena) UnsafeCursor(t *UnsafeType) *UnsafeCursor {
+	if a == nil {
+		return &noCursor
+	}
+	return a.elsewhere(a.cursorOf(t.key), t.key)
+}
+
 // UnsafeBytes returns n bytes in a, or on the Go heap if a is nil. They are not cleared: they may hold
 // data of values that a freed before. The caller overwrites all of them. UnsafeBytes panics if n is
 // negative.

@@ -13,8 +13,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/runtime/protoimpl"
-
-	"github.com/freehold-go/freehold/arena"
 )
 
 // plans has the plans by the type of the message, a pointer to a struct. They are compiled and proven.
@@ -76,7 +74,7 @@ func (c *compiler) plan(t reflect.Type) *plan {
 	if p, ok := c.made[t]; ok {
 		return p
 	}
-	p := &plan{}
+	p := &plan{decoders: sync.Pool{New: newDecoder}}
 	c.made[t] = p
 	info := infoOf(t)
 	if info == nil {
@@ -84,11 +82,11 @@ func (c *compiler) plan(t reflect.Type) *plan {
 		return p
 	}
 	p.typ, p.desc = t.Elem(), info.Desc
-	p.mem, p.size = arena.UnsafeTypeOf(p.typ), p.typ.Size()
 	l := layoutOf(p.typ)
 	if p.foreign = l.refuses(info); p.foreign != "" {
 		return p
 	}
+	p.kind = kindOf(p.typ)
 	p.unknown, p.presence, p.extensible = l.unknown.Offset, l.presence.Offset, l.extensions
 	fields := info.Desc.Fields()
 	needed := 0

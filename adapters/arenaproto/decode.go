@@ -18,13 +18,24 @@ import (
 // compared with what is left, and a count made ahead bounds what is written, whatever the second
 // reading finds.
 type decoder struct {
+	state
+
+	// What serves the next message, too.
+	slabs  arena.UnsafeSlabs
+	table  []*arena.UnsafeCursor // By the numbers of the kinds; never nil.
+	opened []int                 // The numbers of the kinds that have a cursor of the arena.
+}
+
+// A state is what a decoder knows of its message.
+type state struct {
 	data []byte  // The input.
 	base pointer // Its first byte.
 	last int     // At most here eight bytes can be loaded at once.
 	own  bool    // Strings may be parts of the input.
 
-	a       *arena.Arena // Nil for slabs.
-	slabs   *arena.UnsafeSlabs
+	a       *arena.Arena          // Nil for slabs.
+	looksUp bool                  // Cursors in a.
+	cursors []*arena.UnsafeCursor // The decoder's table, or nil.
 	opts    UnmarshalOptions
 	depth   int  // How many messages may still be nested.
 	partial bool // A required field may be missing: it is, or protobuf-go looks for missing ones.
@@ -66,7 +77,7 @@ func (d *decoder) message(p *plan, to pointer, i, end int, group protowire.Numbe
 			return d.cut(p, start, end)
 		}
 		at := memory.Add(to, f.offset)
-		switch f.op {
+		switch f.op { // With more cases the compiler would use a table of jumps, which takes longer.
 		case opText:
 			if !d.utf8(i, i+int(v)) {
 				return d.fail(errUTF8())
@@ -80,11 +91,7 @@ func (d *decoder) message(p *plan, to pointer, i, end int, group protowire.Numbe
 		case opMessages:
 			i = d.messages(f, at, i, i+int(v), end)
 		case opMessage:
-			m := d.child(f, at)
-			if m == nil || d.message(f.sub, m, i, i+int(v), 0) < 0 {
-				return -1
-			}
-			i += int(v)
+			i = d.submessage(f, at, i, i+int(v))
 		case opOneof:
 			i = d.oneof(f, at, v, i, end)
 		case opUnknown, opForeign:
@@ -126,13 +133,31 @@ func (p *plan) note(f *field, to pointer) uint64 {
 	return f.needed
 }
 
-// child is the message that a field points to, or a new one.
-func (d *decoder) child(f *field, at pointer) pointer {
-	m := memory.As[pointer](at)
-	if *m == nil {
-		*m = d.new(f.sub.mem)
+// submessage decodes the message in [i, end), to which a field at an address points.
+func (d *decoder) submessage(f *field, at pointer, i, end int) int {
+	m := *memory.As[pointer](at)
+	if m == nil {
+		if m = d.take(f.sub.kind, 1); m == nil {
+			if m = d.newSlow(f.sub.kind, i); m == nil {
+				return -1
+			}
+		}
+		*memory.As[pointer](at) = m
 	}
-	return *m
+	if d.message(f.sub, m, i, end, 0) < 0 {
+		return -1
+	}
+	return end
+}
+
+// child is the message that a field points to, or a new one.
+func (d *decoder) child(f *field, at pointer, i int) pointer {
+	m := *memory.As[pointer](at)
+	if m == nil {
+		m = d.new(f.sub.kind, i)
+		*memory.As[pointer](at) = m
+	}
+	return m
 }
 
 // endMessage ends a message whose last record ends at i. open is the number of a group that no tag has
@@ -167,13 +192,7 @@ func (d *decoder) lead(f *field, i, end int) (v uint64, next int) {
 func (d *decoder) place(f *field, at pointer, v uint64, i, end int) int {
 	switch f.op {
 	case opPointer:
-		p := memory.As[pointer](at)
-		if *p == nil {
-			if *p = d.new(f.mem); *p == nil {
-				return -1
-			}
-		}
-		return d.value(f, f.value, *p, v, i, end)
+		return d.pointee(f, at, v, i, end)
 	case opPacked:
 		return d.packed(f, at, i, i+int(v))
 	case opList:
@@ -184,6 +203,29 @@ func (d *decoder) place(f *field, at pointer, v uint64, i, end int) int {
 		return d.groups(f, at, i, end)
 	}
 	return d.value(f, f.op, at, v, i, end)
+}
+
+// pointee decodes the value that a field at an address points to.
+func (d *decoder) pointee(f *field, at pointer, v uint64, i, end int) int {
+	p := *memory.As[pointer](at)
+	if p == nil {
+		if p = d.new(f.kind, i); p == nil {
+			return -1
+		}
+		*memory.As[pointer](at) = p
+	}
+	switch f.value {
+	case opInt32:
+		*memory.As[uint32](p) = uint32(v)
+		return i
+	case opText, opChars:
+		if f.value == opText && !d.utf8(i, i+int(v)) {
+			return d.fail(errUTF8())
+		}
+		*memory.As[string](p) = memory.String(d.base, i, int(v))
+		return i + int(v)
+	}
+	return d.value(f, f.value, p, v, i, end)
 }
 
 // value decodes a value that lies at to.
@@ -205,7 +247,7 @@ func (d *decoder) value(f *field, o op, to pointer, v uint64, i, end int) int {
 		*memory.As[uint64](to) = memory.Load64(d.base, i)
 		return i + 8
 	case opMessage, opGroup:
-		m := d.child(f, to)
+		m := d.child(f, to, i)
 		switch {
 		case m == nil:
 			return -1
@@ -254,8 +296,10 @@ func (d *decoder) oneof(f *field, at pointer, v uint64, i, end int) int {
 	w := memory.As[memory.Interface](at)
 	wrapper := w.Data
 	if w.Tab != f.tab || wrapper == nil {
-		if wrapper = d.new(f.mem); wrapper == nil {
-			return -1
+		if wrapper = d.take(f.kind, 1); wrapper == nil {
+			if wrapper = d.newSlow(f.kind, i); wrapper == nil {
+				return -1
+			}
 		}
 	}
 	if f.value == opText && d.utf8(i, i+int(v)) { // The most frequent one.

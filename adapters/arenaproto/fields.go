@@ -79,22 +79,13 @@ func (c *compiler) single(l *layout, fd protoreflect.FieldDescriptor) []*field {
 			return nil
 		}
 		f := newField(fd, opPointer, o, sf.Offset, wire)
-		f.mem = pointeeType(sf.Type.Elem())
+		f.kind = kindOf(sf.Type.Elem())
 		return []*field{f}
 	}
 	if !holds(sf.Type, fd) || !l.opaque && o != opBytes {
 		return nil
 	}
 	return []*field{newField(fd, o, o, sf.Offset, wire)}
-}
-
-// pointeeType is the type that is allocated for a value behind a pointer: a word for numbers.
-func pointeeType(t reflect.Type) *arena.UnsafeType {
-	switch t.Kind() {
-	case reflect.Bool, reflect.String:
-		return arena.UnsafeTypeOf(t)
-	}
-	return wordType
 }
 
 // withSub adds the plan of the message that t points to.
@@ -126,7 +117,7 @@ func (c *compiler) member(l *layout, info *protoimpl.MessageInfo, fd protoreflec
 		}
 		o, wire := valueOf(fd)
 		f := newField(fd, opOneof, o, sf.Offset, wire)
-		f.mem, f.tab = arena.UnsafeTypeOf(t.Elem()), tabOf(sf.Type, t)
+		f.kind, f.tab = kindOf(t.Elem()), tabOf(sf.Type, t)
 		if o == opMessage || o == opGroup {
 			return c.withSub(f, inner.Type)
 		}
@@ -168,8 +159,8 @@ func (c *compiler) listField(l *layout, fd protoreflect.FieldDescriptor) []*fiel
 			return nil
 		}
 		// Stale slices of one type may show another slice of that type, but never one of another type (C1).
-		f.header = arena.UnsafeTypeOf(t)
-		f.mem, f.size = arena.UnsafeTypeOf(t.Elem()), t.Elem().Size()
+		f.header = kindOf(t)
+		f.kind, f.size = kindOf(t.Elem()), t.Elem().Size()
 		return c.withSub(f, t.Elem())
 	}
 	if t.Kind() != reflect.Slice || !holds(t.Elem(), fd) {
@@ -180,7 +171,7 @@ func (c *compiler) listField(l *layout, fd protoreflect.FieldDescriptor) []*fiel
 		fields = append(fields, newField(fd, opPacked, o, sf.Offset, protowire.BytesType))
 	}
 	for _, f := range fields {
-		f.mem, f.size = arena.UnsafeTypeOf(t.Elem()), t.Elem().Size()
+		f.kind, f.size = kindOf(t.Elem()), t.Elem().Size()
 	}
 	return fields
 }
@@ -191,7 +182,7 @@ func (c *compiler) mapField(sf reflect.StructField, fd protoreflect.FieldDescrip
 		return nil
 	}
 	f := newField(fd, opMap, opMap, sf.Offset, protowire.BytesType)
-	f.mem, f.entry = arena.UnsafeTypeOf(sf.Type), new(entry)
+	f.entry = &entry{typ: arena.UnsafeTypeOf(sf.Type)}
 	key, keyWire := valueOf(fd.MapKey())
 	value, valueWire := valueOf(fd.MapValue())
 	f.entry.key = *newField(fd.MapKey(), key, key, 0, keyWire)

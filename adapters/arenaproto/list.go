@@ -3,20 +3,21 @@
 package arenaproto
 
 import (
+	"math/bits"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/freehold-go/freehold/adapters/arenaproto/internal/memory"
-	"github.com/freehold-go/freehold/arena"
 )
 
 // listAt is the list of a field, which may lie behind a pointer.
-func (d *decoder) listAt(f *field, at pointer) *memory.Slice {
+func (d *decoder) listAt(f *field, at pointer, i int) *memory.Slice {
 	if !f.behind {
 		return memory.As[memory.Slice](at)
 	}
 	p := memory.As[pointer](at)
 	if *p == nil {
-		if *p = d.new(f.header); *p == nil {
+		if *p = d.new(f.header, i); *p == nil {
 			return nil
 		}
 	}
@@ -30,11 +31,11 @@ func (d *decoder) messages(f *field, at pointer, i, next, end int) int {
 	if next < end && memory.Byte(d.base, next) == byte(f.tag) {
 		n += d.run(f, next, end)
 	}
-	list := d.listAt(f, at)
-	if list == nil || list.Cap-list.Len < n && !d.reserve(f.mem, list, n) {
+	list := d.listAt(f, at, i)
+	if list == nil || list.Cap-list.Len < n && !d.reserve(f.kind, list, n, i) {
 		return -1
 	}
-	m := d.makeSlice(f.sub.mem, n)
+	m := d.makeSlice(f.sub.kind, n, i)
 	if m == nil {
 		return -1
 	}
@@ -42,7 +43,7 @@ func (d *decoder) messages(f *field, at pointer, i, next, end int) int {
 		if d.message(f.sub, m, i, next, 0) < 0 {
 			return -1
 		}
-		if list.Len >= list.Cap && !d.reserve(f.mem, list, n) { // The Resolver of the options has changed it.
+		if list.Len >= list.Cap && !d.reserve(f.kind, list, n, i) { // The Resolver of the options has changed it.
 			return -1
 		}
 		*memory.As[pointer](memory.Add(list.Data, uintptr(list.Len)*f.size)) = m
@@ -50,7 +51,7 @@ func (d *decoder) messages(f *field, at pointer, i, next, end int) int {
 		if n--; n == 0 {
 			return next
 		}
-		m = memory.Add(m, f.sub.size)
+		m = memory.Add(m, f.sub.kind.size)
 		if i = next + int(f.length); i < end {
 			if c := int(memory.Byte(d.base, i)); c < 0x80 && c < end-i {
 				i, next = i+1, i+1+c
@@ -67,15 +68,15 @@ func (d *decoder) messages(f *field, at pointer, i, next, end int) int {
 
 // groups decodes a group into f's list.
 func (d *decoder) groups(f *field, at pointer, i, end int) int {
-	m := d.new(f.sub.mem)
+	m := d.new(f.sub.kind, i)
 	if m == nil {
 		return -1
 	}
 	if i = d.message(f.sub, m, i, end, f.desc.Number()); i < 0 {
 		return i
 	}
-	list := d.listAt(f, at) // Not before: the Resolver of the options may change it while m is decoded.
-	if list == nil || !d.reserve(f.mem, list, 1) {
+	list := d.listAt(f, at, i) // Not before: the Resolver of the options may change it while m is decoded.
+	if list == nil || !d.reserve(f.kind, list, 1, i) {
 		return -1
 	}
 	*memory.As[pointer](memory.Add(list.Data, uintptr(list.Len)*f.size)) = m
@@ -97,7 +98,7 @@ func (d *decoder) list(f *field, at pointer, v uint64, i, end int) int {
 		n += d.run(f, i, end)
 	}
 	list := memory.As[memory.Slice](at)
-	if !d.reserveValues(f, list, n) {
+	if !d.reserveValues(f, list, n, i) {
 		return -1
 	}
 	for {
@@ -116,32 +117,66 @@ func (d *decoder) list(f *field, at pointer, v uint64, i, end int) int {
 
 // packed decodes the values without tags in [i, end) into f's list.
 func (d *decoder) packed(f *field, at pointer, i, end int) int {
-	if i == end {
+	switch {
+	case i == end:
 		return i
+	case f.value == opFixed32 || f.value == opFixed64:
+		return d.packedFixed(f, at, i, end)
+	case end-i <= 8 && i <= d.last:
+		return d.packedFew(f, at, i, end)
 	}
-	n, size := 0, 0
-	switch f.value {
-	case opFixed32, opFixed64:
-		size = int(f.size)
-		if n = (end - i) / size; n*size != end-i {
-			return d.fail(errMalformed())
-		}
-	default:
-		if n = d.countVarints(i, end); n == 0 {
-			return d.fail(errMalformed())
-		}
+	n := d.countVarints(i, end)
+	if n == 0 {
+		return d.fail(errMalformed())
 	}
-	list := memory.As[memory.Slice](at)
-	if !d.reserveValues(f, list, n) {
+	to := d.room(f, memory.As[memory.Slice](at), n, i)
+	if to == nil || d.varints(f, to, i, end, n) < 0 {
 		return -1
 	}
-	to := memory.Add(list.Data, uintptr(list.Len)*f.size)
-	if size != 0 {
-		d.copyFixed(f.value, to, i, n)
-	} else if i = d.varints(f.value, to, i, end, n); i < 0 {
-		return i
+	memory.As[memory.Slice](at).Len += n
+	return end
+}
+
+// packedFixed is packed for values of fixed size.
+func (d *decoder) packedFixed(f *field, at pointer, i, end int) int {
+	n := (end - i) / int(f.size)
+	if n*int(f.size) != end-i {
+		return d.fail(errMalformed())
 	}
-	list.Len += n
+	to := d.room(f, memory.As[memory.Slice](at), n, i)
+	if to == nil {
+		return -1
+	}
+	d.copyFixed(f.value, to, i, n)
+	memory.As[memory.Slice](at).Len += n
+	return end
+}
+
+// packedFew is packed for varints in at most eight bytes.
+func (d *decoder) packedFew(f *field, at pointer, i, end int) int {
+	w := memory.Load64(d.base, i) << (64 - 8*uint(end-i)) // The last byte is the highest.
+	n := end - i - bits.OnesCount64(w&highBits)
+	if n == 0 {
+		return d.fail(errMalformed())
+	}
+	to := d.room(f, memory.As[memory.Slice](at), n, i)
+	if to == nil {
+		return -1
+	}
+	if w&highBits == 0 { // A byte each.
+		w >>= 64 - 8*uint(end-i)
+		for k := range uintptr(n) {
+			if f.value == opInt32 {
+				*memory.As[uint32](memory.Add(to, 4*k)) = uint32(w & 0x7f)
+			} else {
+				putVarint(f.value, memory.Add(to, k*f.size), w&0x7f)
+			}
+			w >>= 8
+		}
+	} else if d.varints(f, to, i, end, n) < 0 {
+		return -1
+	}
+	memory.As[memory.Slice](at).Len += n
 	return end
 }
 
@@ -157,29 +192,31 @@ func (d *decoder) copyFixed(o op, to pointer, i, n int) {
 }
 
 // varints decodes the n varints in [i, end).
-func (d *decoder) varints(o op, to pointer, i, end, n int) int {
-	base := d.base
-	for k := uintptr(0); k < uintptr(n); k++ {
+func (d *decoder) varints(f *field, to pointer, i, end, n int) int {
+	base, o, size := d.base, f.value, f.size
+	for k := range uintptr(n) {
 		if i >= end {
 			return d.fail(errMalformed())
 		}
 		v := uint64(memory.Byte(base, i))
 		if i++; v >= 0x80 {
-			if v, i = d.longVarint(i-1, end); i < 0 {
+			c := uint64(0x80)
+			if i < end {
+				c = uint64(memory.Byte(base, i))
+			}
+			if c < 0x80 {
+				v, i = v&0x7f|c<<7, i+1
+			} else if v, i = d.longVarint(i-1, end); i < 0 {
 				return i
 			}
 		}
-		switch o {
+		switch at := memory.Add(to, k*size); o {
 		case opInt32:
-			*memory.As[uint32](memory.Add(to, 4*k)) = uint32(v)
+			*memory.As[uint32](at) = uint32(v)
 		case opInt64:
-			*memory.As[uint64](memory.Add(to, 8*k)) = v
-		case opZig32:
-			putVarint(o, memory.Add(to, 4*k), v)
-		case opZig64:
-			putVarint(o, memory.Add(to, 8*k), v)
+			*memory.As[uint64](at) = v
 		default:
-			putVarint(o, memory.Add(to, k), v)
+			putVarint(o, at, v)
 		}
 	}
 	if i != end {
@@ -188,20 +225,28 @@ func (d *decoder) varints(o op, to pointer, i, end, n int) int {
 	return i
 }
 
+// room makes room for n more elements in a list of values, and returns where they lie.
+func (d *decoder) room(f *field, list *memory.Slice, n, i int) pointer {
+	if list.Cap-list.Len < n && !d.reserveValues(f, list, n, i) {
+		return nil
+	}
+	return memory.Add(list.Data, uintptr(list.Len)*f.size)
+}
+
 // reserve makes room for n more elements of a type in a list.
-func (d *decoder) reserve(t *arena.UnsafeType, list *memory.Slice, n int) bool {
+func (d *decoder) reserve(k *kind, list *memory.Slice, n, i int) bool {
 	if list.Cap-list.Len >= n {
 		return true
 	}
 	if list.Cap == 0 {
-		p := d.makeSlice(t, n)
+		p := d.makeSlice(k, n, i)
 		if p == nil {
 			return false
 		}
 		list.Data, list.Cap = p, n
 		return true
 	}
-	p, room := d.grow(t, list.Data, list.Len, list.Cap, list.Len+n)
+	p, room := d.grow(k, list.Data, list.Len, list.Cap, list.Len+n)
 	if p == nil {
 		return false
 	}
@@ -210,23 +255,24 @@ func (d *decoder) reserve(t *arena.UnsafeType, list *memory.Slice, n int) bool {
 }
 
 // reserveValues is reserve for the elements of a list that are no messages.
-func (d *decoder) reserveValues(f *field, list *memory.Slice, n int) bool {
+func (d *decoder) reserveValues(f *field, list *memory.Slice, n, i int) bool {
 	if f.size != 4 {
-		return d.reserve(f.mem, list, n)
+		return d.reserve(f.kind, list, n, i)
 	}
 	if list.Cap-list.Len >= n {
 		return true
 	}
-	// Words are cheaper than four bytes: they need not be cleared one by one.
 	room := list.Len + n
 	if list.Cap != 0 {
 		room = max(room, 2*list.Cap)
 	}
-	p := d.makeSlice(wordType, (room+1)/2)
+	p := d.makeSlice(wordKind, (room+1)/2, i)
 	if p == nil {
 		return false
 	}
-	copy(memory.Bytes(p, 0, 4*list.Len), memory.Bytes(list.Data, 0, 4*list.Len))
+	if list.Len != 0 {
+		copy(memory.Bytes(p, 0, 4*list.Len), memory.Bytes(list.Data, 0, 4*list.Len))
+	}
 	list.Data, list.Cap = p, room
 	return true
 }

@@ -41,13 +41,13 @@ func (d *decoder) mapping(f *field, at pointer, i, next, end int) int {
 	}
 	n := 1 + d.run(f, next, end)
 	if m := memory.As[pointer](at); *m == nil {
-		if *m = d.newMap(f.mem, n); *m == nil {
+		if *m = d.newMap(f.entry.typ, n); *m == nil {
 			return -1
 		}
 	}
 	var values pointer // The messages of the run, in a row.
 	if f.entry.value.op == opMessage {
-		if values = d.makeSlice(f.entry.value.sub.mem, n); values == nil {
+		if values = d.makeSlice(f.entry.value.sub.kind, n, i); values == nil {
 			return -1
 		}
 	}
@@ -61,7 +61,7 @@ func (d *decoder) mapping(f *field, at pointer, i, next, end int) int {
 			return next
 		}
 		if values != nil {
-			values = memory.Add(values, f.entry.value.sub.size)
+			values = memory.Add(values, f.entry.value.sub.kind.size)
 		}
 		var v uint64
 		if v, i = d.lead(f, next+int(f.length), end); i < 0 {

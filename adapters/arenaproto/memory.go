@@ -4,47 +4,176 @@ package arenaproto
 
 import (
 	"reflect"
+	"sync"
 
 	"github.com/freehold-go/freehold/arena"
 )
 
 // Memory comes from the arena or, without one, from slabs of the Go heap that belong to this message.
-// The functions here end decoding if an arena's limit refuses it: their result is nil then.
+// Most values are cut from the cursor of their kind. The functions here end decoding if an arena's
+// limit refuses memory: their result is nil then. i is the position in the input, which says how much
+// is still to come.
 
-var wordType = arena.UnsafeTypeOf(reflect.TypeFor[uint64]())
+// A kind is a type of the values that decoders allocate.
+type kind struct {
+	mem    *arena.UnsafeType
+	size   uintptr
+	few    int // As many values at most are cut from a cursor at once.
+	number int // Of the kind's cursor in a decoder.
+}
+
+// known has the kinds of all plans by their types.
+var known struct {
+	sync.Mutex
+	byType map[reflect.Type]*kind
+}
+
+var wordKind = kindOf(reflect.TypeFor[uint64]())
+
+// kindOf is the kind of values of t, whose size is not 0. Numbers are words: words are cheaper than
+// four bytes, which would be cleared one by one.
+func kindOf(t reflect.Type) *kind {
+	if isNumber(t) {
+		t = reflect.TypeFor[uint64]()
+	}
+	known.Lock()
+	defer known.Unlock()
+	k := known.byType[t]
+	if k == nil {
+		const most = 1 << 20 // Of UnsafeCursor.Take.
+		k = &kind{mem: arena.UnsafeTypeOf(t), size: t.Size(), few: int(most / t.Size()), number: len(known.byType)}
+		if known.byType == nil {
+			known.byType = make(map[reflect.Type]*kind)
+		}
+		known.byType[t] = k
+	}
+	return k
+}
+
+// isNumber reports whether t is a number or a struct with one, as wrappers of members of oneofs are.
+func isNumber(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Int32, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+		return true
+	case reflect.Struct:
+		return t.NumField() == 1 && isNumber(t.Field(0).Type)
+	}
+	return false
+}
+
+// noCursor is the cursor of a kind that has none. It has no room.
+var noCursor arena.UnsafeCursor
+
+// fewBytes is the size of an input below which looking cursors up in an arena costs more than it saves.
+const fewBytes = 1 << 10
+
+// take is n zero values in a row from the kind's cursor, or nil. n is at most k.few.
+func (d *decoder) take(k *kind, n int) pointer {
+	if uint(k.number) < uint(len(d.cursors)) {
+		return d.cursors[k.number].Take(uintptr(n) * k.size)
+	}
+	return nil
+}
+
+// cursor is where the decoder keeps the kind's cursor.
+func (d *decoder) cursor(k *kind) **arena.UnsafeCursor {
+	for len(d.table) <= k.number {
+		d.table = append(d.table, &noCursor)
+	}
+	d.cursors = d.table
+	return &d.table[k.number]
+}
+
+// open is the cursor of a kind, looked up in the arena.
+func (d *decoder) open(k *kind) *arena.UnsafeCursor {
+	at := d.cursor(k)
+	if *at == &noCursor {
+		d.opened = append(d.opened, k.number)
+	}
+	*at = d.a.UnsafeCursor(k.mem)
+	return *at
+}
+
+// forget ends a message. Cursors of an arena would keep its chunks alive. Those of slabs serve the next
+// message, too, and keep nothing alive between messages.
+func (d *decoder) forget() {
+	if d.a == nil {
+		d.slabs.End()
+		return
+	}
+	for _, n := range d.opened {
+		d.table[n] = &noCursor
+	}
+	d.opened = d.opened[:0]
+}
 
 // new is a zero value.
-func (d *decoder) new(t *arena.UnsafeType) pointer {
-	if d.a == nil {
-		return d.slabs.New(t)
+func (d *decoder) new(k *kind, i int) pointer {
+	if p := d.take(k, 1); p != nil {
+		return p
 	}
-	p, err := d.a.UnsafeNew(t)
+	return d.newSlow(k, i)
+}
+
+//go:noinline
+func (d *decoder) newSlow(k *kind, i int) pointer {
+	if d.a == nil {
+		return d.fromSlabs(k, 1, i)
+	}
+	if d.looksUp {
+		if p := d.open(k).Take(k.size); p != nil {
+			return p
+		}
+	}
+	p, err := d.a.UnsafeNew(k.mem)
 	if err != nil {
 		d.fail(err)
-		return nil
 	}
 	return p
 }
 
 // makeSlice is n zero values in a row.
-func (d *decoder) makeSlice(t *arena.UnsafeType, n int) pointer {
-	if d.a == nil {
-		return d.slabs.MakeSlice(t, n)
+func (d *decoder) makeSlice(k *kind, n, i int) pointer {
+	if uint(n-1) < uint(k.few) {
+		if p := d.take(k, n); p != nil {
+			return p
+		}
 	}
-	p, err := d.a.UnsafeMakeSlice(t, n)
+	return d.makeSliceSlow(k, n, i)
+}
+
+//go:noinline
+func (d *decoder) makeSliceSlow(k *kind, n, i int) pointer {
+	if d.a == nil {
+		return d.fromSlabs(k, n, i)
+	}
+	if d.looksUp && uint(n-1) < uint(k.few) {
+		if p := d.open(k).Take(uintptr(n) * k.size); p != nil {
+			return p
+		}
+	}
+	p, err := d.a.UnsafeMakeSlice(k.mem, n)
 	if err != nil {
 		d.fail(err)
-		return nil
 	}
 	return p
 }
 
-// grow is room for at least want values, of which length are there already; the others are zero.
-func (d *decoder) grow(t *arena.UnsafeType, p pointer, length, capacity, want int) (pointer, int) {
-	if d.a == nil {
-		return d.slabs.Grow(t, p, length, capacity, want)
+// fromSlabs is n zero values in a row, from a slab without a cursor or from a new one.
+func (d *decoder) fromSlabs(k *kind, n, i int) pointer {
+	d.slabs.Left(len(d.data) - i)
+	if at := d.cursor(k); *at == &noCursor {
+		*at = d.slabs.Cursor(k.mem)
 	}
-	p, n, err := d.a.UnsafeGrow(t, p, length, capacity, want)
+	return d.slabs.MakeSlice(k.mem, n)
+}
+
+// grow is room for at least want values, of which length are there already; the others are zero.
+func (d *decoder) grow(k *kind, p pointer, length, capacity, want int) (pointer, int) {
+	if d.a == nil {
+		return d.slabs.Grow(k.mem, p, length, capacity, want)
+	}
+	p, n, err := d.a.UnsafeGrow(k.mem, p, length, capacity, want)
 	if err != nil {
 		d.fail(err)
 		return nil, 0

@@ -4,6 +4,7 @@ package arenaproto
 
 import (
 	"reflect"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -50,8 +51,7 @@ const (
 type plan struct {
 	typ  reflect.Type // A struct.
 	desc protoreflect.MessageDescriptor
-	mem  *arena.UnsafeType
-	size uintptr
+	kind *kind
 
 	tags   [256]*field // By the first byte of a tag; nil if the tag has more.
 	dense  []*field    // By number.
@@ -69,6 +69,9 @@ type plan struct {
 	lazy    bool // One may hold fields that protobuf-go has not decoded yet.
 
 	foreign string // Why protobuf-go decodes the whole message; empty if it does not.
+
+	// Decoders of messages without an arena know how much memory messages of this type need.
+	decoders sync.Pool
 }
 
 // A field is how one kind of record of a message is decoded. What each record needs stands first, in one line of
@@ -84,12 +87,12 @@ type field struct {
 	length uint8 // How many bytes the tag takes in its shortest form.
 
 	offset    uintptr
-	sub       *plan             // Of a message.
-	mem       *arena.UnsafeType // What a place allocates.
-	header    *arena.UnsafeType // Of a list behind a pointer: the slice's own type.
-	tab       pointer           // Of a oneof: the first word of the interface.
-	size      uintptr           // Of an element of a list.
-	tag, mask uint64            // The tag as it lies on the wire, and its bytes.
+	sub       *plan   // Of a message.
+	kind      *kind   // What a place allocates.
+	header    *kind   // Of a list behind a pointer: the slice's own type.
+	tab       pointer // Of a oneof: the first word of the interface.
+	size      uintptr // Of an element of a list.
+	tag, mask uint64  // The tag as it lies on the wire, and its bytes.
 
 	entry   *entry  // Of a map.
 	word    uintptr // The offset of the word with the presence bit.
@@ -104,6 +107,7 @@ type field struct {
 
 // An entry is how the entries of a map are decoded.
 type entry struct {
+	typ        *arena.UnsafeType // Of the map.
 	key, value field
 	levels     int                         // How much an entry counts towards the nesting of messages: 1 or 0.
 	put        func(m, key, value pointer) // m is the address of the map.

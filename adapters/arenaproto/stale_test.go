@@ -96,7 +96,8 @@ func TestResolverShortensList(t *testing.T) {
 	}
 }
 
-// TestResolverFrees resets, rewinds or frees the arena while it is decoded into, which is reported.
+// TestResolverFrees resets, rewinds or frees the arena while it is decoded into, which is reported. The next messages
+// are decoded as if nothing had happened.
 func TestResolverFrees(t *testing.T) {
 	if os.Getenv("FREEHOLD") != "" {
 		t.Skip("the debug modes report protobuf-go, which goes on in freed memory until it returns")
@@ -105,6 +106,7 @@ func TestResolverFrees(t *testing.T) {
 		"Reset":  func(a *arena.Arena, _ arena.Checkpoint) { a.Reset(arena.Keep) },
 		"Rewind": func(a *arena.Arena, c arena.Checkpoint) { a.Rewind(c) },
 		"Free":   func(a *arena.Arena, _ arena.Checkpoint) { a.Free() },
+		"Put":    func(a *arena.Arena, _ arena.Checkpoint) { (&arena.Pool{NoReuse: true}).Put(a) },
 	} {
 		for _, shared := range []bool{false, true} {
 			// protobuf-go writes to the message once more, in memory that must not be another arena's then.
@@ -117,11 +119,15 @@ func TestResolverFrees(t *testing.T) {
 						t.Errorf("%s: %s", name, r)
 					}
 				}()
-				_, _ = New[descriptorpb.FileDescriptorProto](a, options(3), o)
+				_, _ = New[descriptorpb.FileDescriptorProto](a, options(150), o)
 			}()
-			if name != "Free" {
-				a.Free()
+			if name == "Free" || name == "Put" {
+				a = arena.NewArena()
 			}
+			if m, err := New[descriptorpb.FileDescriptorProto](a, options(150)); err != nil || len(m.MessageType) != 150 {
+				t.Errorf("after %s: %v, %v", name, m, err)
+			}
+			a.Free()
 		}
 	}
 }

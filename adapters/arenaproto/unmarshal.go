@@ -149,8 +149,11 @@ func isFresh(m proto.Message) bool {
 	return true
 }
 
-// decoders have scratch memory that the next message can use.
-var decoders = sync.Pool{New: func() any { return &decoder{slabs: new(arena.UnsafeSlabs)} }}
+// decoders serve messages in arenas. Their scratch memory can be used by the next message. Decoders of
+// messages without an arena lie in the pools of their plans.
+var decoders = sync.Pool{New: newDecoder}
+
+func newDecoder() any { return new(decoder) }
 
 // padding is how many bytes of zeros lie behind a copied input, so that eight bytes can be loaded
 // wherever it has one.
@@ -159,8 +162,15 @@ const padding = 8
 // decode decodes all of the input into the message at to. partial says that a required field may be
 // missing.
 func (o *UnmarshalOptions) decode(a *arena.Arena, b []byte, p *plan, to pointer) (partial bool, err error) {
-	d := decoders.Get().(*decoder)
+	pool := &decoders
+	if a == nil {
+		pool = &p.decoders
+	}
+	d := pool.Get().(*decoder)
 	d.a, d.opts, d.depth = a, *o, o.RecursionLimit
+	if d.looksUp = len(b) >= fewBytes; a == nil || d.looksUp {
+		d.cursors = d.table
+	}
 	if d.depth == 0 {
 		d.depth = protowire.DefaultRecursionLimit
 	}
@@ -169,14 +179,12 @@ func (o *UnmarshalOptions) decode(a *arena.Arena, b []byte, p *plan, to pointer)
 	}
 	partial, err = d.partial, d.err
 	waiting := err != nil && len(d.records) != 0
-	if a == nil {
-		d.slabs.End()
-	}
-	*d = decoder{slabs: d.slabs, records: d.records[:0]}
+	d.forget()
+	d.state = state{records: d.records[:0]}
 	if cap(d.records) > mostRecords {
 		d.records = nil
 	}
-	decoders.Put(d)
+	pool.Put(d)
 	if waiting {
 		err = o.firstFault(b, p.typ, err)
 	}
@@ -197,11 +205,19 @@ func (o *UnmarshalOptions) firstFault(b []byte, t reflect.Type, err error) error
 
 const mostRecords = 1 << 10 // Kept for the next message.
 
+// copyRoom is n bytes for a copy of the input. Slabs have them among the numbers of the message.
+func (d *decoder) copyRoom(n int) []byte {
+	if d.a != nil {
+		return d.bytes(n)
+	}
+	return memory.Bytes(d.makeSlice(wordKind, (n+7)/8, 0), 0, n)
+}
+
 // input notes the input, or a copy of it that strings can be parts of.
 func (d *decoder) input(b []byte, p *plan) bool {
 	d.data, d.own = b, d.opts.AliasInput
 	if p.strings && !d.own && len(b) != 0 {
-		c := d.bytes(len(b) + padding)
+		c := d.copyRoom(len(b) + padding)
 		if c == nil {
 			return false
 		}
