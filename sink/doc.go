@@ -23,6 +23,13 @@
 //
 // These break the promise: another configuration at the second time, and another version of a compressor, if bytes are compared and not records.
 //
+// # Independent groups
+//
+// Where records are divided into many groups, epochs make small objects. With Rotation.Independent each group's object ends by itself. The committed offset is then
+// that of the oldest record in an open object; what is stored beyond it stands, group by group, in the metadata of the commit, and whoever reads the partition
+// next leaves those records out. What is said above holds for this, too, and for the records, not the bytes: members may be cut at other places. The broker bounds
+// the metadata. If it is full, all objects of the partition end early, which counts as a boundary by the clock.
+//
 // # Memory
 //
 // Records, open objects and compressed content lie outside the Go heap and count against a block.Budget. Beyond its limit the sink

@@ -24,6 +24,8 @@ type epoch struct {
 	next    source.Position
 	objects map[string]*object // open objects by group
 	rejects *object            // the object of the records that cannot be written, if they go to one
+	order   []*object          // open objects in the order of their first records, and ended ones among them, if groups end by themselves
+	list    []*object          // objects that have ended by themselves
 	raw     int64              // bytes in open objects that no member has yet
 
 	done chan struct{} // closed when the epoch is committed, or given up
@@ -37,7 +39,7 @@ func (e *epoch) object(group []byte, first *record.Record) (*object, error) {
 	}
 	s, name := e.shared, string(group)
 	key := s.o.Key.Append(nil, objectkey.Object{Topic: first.Topic, Partition: first.Partition, Group: group, Offset: first.Offset})
-	o, err := e.open(string(key), name, s.o.Format)
+	o, err := e.open(string(key), name, s.o.Format, first.Offset)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +47,14 @@ func (e *epoch) object(group []byte, first *record.Record) (*object, error) {
 	return o, nil
 }
 
-// open makes an object.
-func (e *epoch) open(key, group string, f encode.Format) (*object, error) {
+// open makes an object that begins with the record at an offset.
+func (e *epoch) open(key, group string, f encode.Format, from int64) (*object, error) {
 	s := e.shared
-	o := &object{shared: s, open: &e.raw, key: key, content: block.NewChain(s.o.Budget)}
+	o := &object{shared: s, open: &e.raw, key: key, from: from, content: block.NewChain(s.o.Budget)}
 	o.about = store.About{ContentType: f.ContentType(), Topic: e.p.Topic, Partition: e.p.Number, Group: group, EpochFirst: e.from, Format: f.Name()}
+	if s.o.Rotation.Independent {
+		o.about.EpochFirst = store.NoEpoch
+	}
 	if !f.Compresses() && s.compressors != nil {
 		o.compressed = true
 		o.about.ContentEncoding = s.o.Codec.ContentEncoding
@@ -62,12 +67,16 @@ func (e *epoch) open(key, group string, f encode.Format) (*object, error) {
 	}
 	o.count()
 	s.stats.openObjects.Add(1)
+	if s.o.Rotation.Independent {
+		e.order = append(e.order, o)
+	}
 	return o, nil
 }
 
 // all returns the objects, in the order of their keys.
 func (e *epoch) all() []*object {
-	all := make([]*object, 0, len(e.objects)+1)
+	all := make([]*object, 0, len(e.list)+len(e.objects)+1)
+	all = append(all, e.list...)
 	for _, o := range e.objects {
 		all = append(all, o)
 	}
@@ -96,5 +105,5 @@ func (e *epoch) free() {
 	for _, o := range e.all() {
 		o.free()
 	}
-	e.objects, e.rejects = nil, nil
+	e.objects, e.rejects, e.list = nil, nil, nil
 }

@@ -113,11 +113,12 @@ type fakeSource struct {
 
 	mu        sync.Mutex
 	committed map[source.Partition]int64
+	metadata  map[source.Partition]string // beside it
 	commits   int
 }
 
 func newFakeSource() *fakeSource {
-	return &fakeSource{steps: make(chan func(context.Context, source.Handler)), committed: map[source.Partition]int64{}}
+	return &fakeSource{steps: make(chan func(context.Context, source.Handler)), committed: map[source.Partition]int64{}, metadata: map[source.Partition]string{}}
 }
 
 func (s *fakeSource) Run(ctx context.Context, h source.Handler) error {
@@ -140,7 +141,7 @@ func (s *fakeSource) Commit(_ context.Context, positions map[source.Partition]so
 				return err
 			}
 		}
-		s.committed[p] = at.Next
+		s.committed[p], s.metadata[p] = at.Next, at.Metadata
 	}
 	s.commits++
 	return nil
@@ -274,6 +275,13 @@ func (h *harness) do(step func(ctx context.Context, s source.Handler)) {
 
 func (h *harness) assign(p source.Partition) {
 	h.do(func(_ context.Context, s source.Handler) { s.Assigned(p) })
+}
+
+// committed says what is committed.
+func (h *harness) committed(p source.Partition) {
+	h.do(func(_ context.Context, s source.Handler) {
+		s.Committed(p, source.Position{Next: h.source.at(p), Metadata: h.source.metadata[p]})
+	})
 }
 
 // send hands out records with these values, from an offset on.

@@ -18,8 +18,15 @@ type object struct {
 	open       *int64 // the bytes of the epoch that no member has yet, those of raw among them
 
 	key   string
+	from  int64 // offset of the first record
 	about store.About
-	enc   encode.Encoder // nil once the object is freed
+
+	// If groups end by themselves:
+	extent extent
+	before int32 // leader's epoch of the record before the first
+	ended  bool
+
+	enc encode.Encoder // nil once the object is freed
 
 	raw     []byte // what the encoder wrote and no member has yet; from the budget
 	large   bool   // whether the last member was full, and so the next one will probably be

@@ -124,6 +124,9 @@ func (o *Options) complete() error {
 	set(&o.MemberBytes, compress.DefaultMember)
 	set(&o.Compressors, runtime.GOMAXPROCS(0))
 	set(&o.Uploads, 8)
+	if o.Rotation.Independent && o.Rotation.Behind == 0 {
+		o.Rotation.Behind = defaultBehind
+	}
 	if o.OpenBytes <= 0 {
 		o.OpenBytes = 4 << 20
 	}

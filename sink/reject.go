@@ -12,11 +12,11 @@ import (
 	"github.com/freehold-go/freehold/sink/record"
 )
 
-// reject does with a record that cannot be written what Options.Bad says.
-func (e *epoch) reject(ctx context.Context, r *record.Record, bad *record.Bad) error {
+// reject does with a record that cannot be written what Options.Bad says. It returns the object that has the record now, nil if none has.
+func (e *epoch) reject(ctx context.Context, r *record.Record, bad *record.Bad) (*object, error) {
 	s := e.shared
 	if s.o.Bad == StopAtBad {
-		return fmt.Errorf("the record at offset %d cannot be written: %w; choose another way for bad records, or commit the offset %d for the group to leave it out",
+		return nil, fmt.Errorf("the record at offset %d cannot be written: %w; choose another way for bad records, or commit the offset %d for the group to leave it out",
 			r.Offset, bad, r.Offset+1)
 	}
 	s.stats.rejected.Add(1)
@@ -29,19 +29,19 @@ func (e *epoch) reject(ctx context.Context, r *record.Record, bad *record.Bad) e
 			record.Header{Key: RejectPartition, Value: strconv.AppendInt(nil, int64(r.Partition), 10)},
 			record.Header{Key: RejectOffset, Value: strconv.AppendInt(nil, r.Offset, 10)})
 		if err := s.o.DeadLetters.Send(ctx, &rejected); err != nil {
-			return fmt.Errorf("sending the record at offset %d to the dead-letter topic: %w", r.Offset, err)
+			return nil, fmt.Errorf("sending the record at offset %d to the dead-letter topic: %w", r.Offset, err)
 		}
-		return nil
+		return nil, nil
 	}
 	if e.rejects == nil {
 		key := s.o.RejectKey.Append(nil, objectkey.Object{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset})
 		var err error
-		if e.rejects, err = e.open(string(key), "", s.o.RejectFormat); err != nil {
-			return err
+		if e.rejects, err = e.open(string(key), "", s.o.RejectFormat, r.Offset); err != nil {
+			return nil, err
 		}
 	}
 	if err := e.rejects.append(&rejected); err != nil {
-		return fmt.Errorf("the record at offset %d can be written neither as it should nor as a rejected one: %w", r.Offset, err)
+		return nil, fmt.Errorf("the record at offset %d can be written neither as it should nor as a rejected one: %w", r.Offset, err)
 	}
-	return nil
+	return e.rejects, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/freehold-go/freehold/sink/record"
 )
 
-// Rotation says where an epoch ends. The first boundary that is reached counts; zero is no boundary. The first three depend on the
+// Rotation says where an epoch ends, or, with Independent, an object. The first boundary that is reached counts; zero is no boundary. The first three depend on the
 // records alone. The others depend on the clock, see "Exactly once".
 type Rotation struct {
 	// Records is the number of records of the partition in an epoch, those that were rejected or skipped included.
@@ -24,16 +24,26 @@ type Rotation struct {
 	Age time.Duration
 	// Every ends epochs at multiples of this time of day in UTC: an hour ends them at each full hour.
 	Every time.Duration
+
+	// Independent lets each group's object end by itself: the boundaries look at the records of one object. So many groups do not make small
+	// objects. The committed offset is that of the oldest record in an open object.
+	Independent bool
+	// Behind ends an object when a record comes so many offsets behind its first one, with Independent. It bounds how much is read again after a restart. 0
+	// is 1,000,000.
+	Behind int64
 }
 
 // Deterministic reports whether the boundaries depend on the records alone.
 func (r Rotation) Deterministic() bool { return r.Age == 0 && r.Every == 0 }
 
 func (r Rotation) check() error {
-	if r.Records < 0 || r.Bytes < 0 || r.Span < 0 || r.Age < 0 || r.Every < 0 {
+	if r.Records < 0 || r.Bytes < 0 || r.Span < 0 || r.Age < 0 || r.Every < 0 || r.Behind < 0 {
 		return errors.New("sink: a boundary of Rotation is negative; 0 means none")
 	}
-	if r == (Rotation{}) {
+	if r.Behind > 0 && !r.Independent {
+		return errors.New("sink: Rotation has Behind without Independent")
+	}
+	if r.Records == 0 && r.Bytes == 0 && r.Span == 0 && r.Age == 0 && r.Every == 0 {
 		return errors.New("sink: Rotation has no boundary, so no object would ever be finished; set Records, Bytes or Span")
 	}
 	return nil

@@ -30,6 +30,8 @@ type batch struct {
 	next    source.Position
 	bytes   int64
 	release func()
+
+	committed *source.Position // not nil: what was committed before the first record, and there are none
 }
 
 // end gives a batch back to the source.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/freehold-go/freehold/sink/block"
 	"github.com/freehold-go/freehold/sink/compress"
+	"github.com/freehold-go/freehold/sink/encode"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
 	"github.com/freehold-go/freehold/sink/store"
@@ -56,12 +58,14 @@ type world struct {
 	t    *testing.T
 	seed uint64
 	r    *rand.Rand
+	bad  bool // whether some records are
 	o    Options
 
 	objects   *fakeStore
 	mu        sync.Mutex // guards what follows from the sinks' goroutines
 	processes int
 	committed map[source.Partition]int64
+	metadata  map[source.Partition]string // beside it
 	members   []*process
 	owner     map[source.Partition]*process // as the group sees it
 	faults    atomic.Bool
@@ -85,7 +89,7 @@ type process struct {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), objects: newFakeStore(), committed: map[source.Partition]int64{}, owner: map[source.Partition]*process{}}
+	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), objects: newFakeStore(), committed: map[source.Partition]int64{}, metadata: map[source.Partition]string{}, owner: map[source.Partition]*process{}}
 	w.faults.Store(true)
 	codec, _ := compress.Parse([]string{"none", "gzip", "lz4"}[w.r.IntN(3)], 0)
 	w.o = Options{Format: lineFormat{}, Codec: codec, Key: keys("", codec), MemberBytes: 128, OpenBytes: int64(200 + w.r.IntN(2000)), StopTimeout: time.Duration(1 + w.r.IntN(int(2*time.Second)))}
@@ -93,6 +97,14 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.o.Rotation.Records = max(w.o.Rotation.Records, int64(w.r.IntN(2)*25))
 	if w.r.IntN(3) > 0 {
 		w.o.Partitioner = byFirst{}
+	}
+	// In each third world some records are bad.
+	if w.bad = seed%3 == 0; w.bad {
+		w.o.Format, w.o.Bad, w.o.RejectFormat, w.o.RejectKey = pickyFormat{}, RejectToObjects, lineFormat{}, keys("bad/", codec)
+	}
+	// Each second world has groups that end by themselves. Its other choices do not depend on that.
+	if seed%2 == 0 {
+		w.o.Rotation.Independent, w.o.Rotation.Behind = true, int64(1+w.r.IntN(60))
 	}
 	return w
 }
@@ -111,6 +123,25 @@ func (m *process) chance(n int, what string) int {
 // worldValue is that of a record.
 func worldValue(p source.Partition, i int64) string {
 	return fmt.Sprintf("%c-%d-%d%s", 'a'+i*i%3, p.Number, i, strings.Repeat("x", int(i%7)))
+}
+
+// isBad reports whether a record is bad, in worlds that have bad ones.
+func isBad(i int64) bool { return i%13 == 5 }
+
+// pickyFormat is lineFormat that refuses records.
+type pickyFormat struct{ lineFormat }
+
+func (f pickyFormat) Begin(w io.Writer) (encode.Encoder, error) {
+	return &pickyEncoder{lineEncoder{w, 0}}, nil
+}
+
+type pickyEncoder struct{ lineEncoder }
+
+func (e *pickyEncoder) Append(r *record.Record) error {
+	if isBad(r.Offset) {
+		return record.Badf("it is bad")
+	}
+	return e.lineEncoder.Append(r)
 }
 
 // process is also the source of its sink.
@@ -158,7 +189,7 @@ func (m *process) Commit(ctx context.Context, positions map[source.Partition]sou
 		if at.Next < w.committed[p] && w.owner[p] != m {
 			w.t.Errorf("seed %d: a member that does not own %v commits %d after %d", w.seed, p, at.Next, w.committed[p])
 		}
-		w.committed[p] = at.Next
+		w.committed[p], w.metadata[p] = at.Next, at.Metadata
 	}
 	if w.faults.Load() && m.chance(15, name) == 0 {
 		return errInjected // The answer was lost.
@@ -228,6 +259,12 @@ func (w *world) assign(p source.Partition, m *process) {
 	w.own(p, m)
 	m.next[p] = w.at(p)
 	m.handler.Assigned(p)
+	if at := m.next[p]; at > 0 || w.r.IntN(2) == 0 {
+		w.mu.Lock()
+		committed := source.Position{Next: at, Metadata: w.metadata[p]}
+		w.mu.Unlock()
+		m.handler.Committed(p, committed)
+	}
 }
 
 // revoke takes a partition from its owner, as a rebalance does.
@@ -376,28 +413,53 @@ func (w *world) live() {
 	w.check()
 }
 
+// durable is the offset before which a group's records, or the rejected ones, are stored, as the broker knows it.
+func (w *world) durable(p source.Partition, group string, rejects bool) int64 {
+	stored, err := decodeStored(w.metadata[p], w.committed[p])
+	if err != nil {
+		w.t.Errorf("seed %d: %v", w.seed, err)
+	}
+	tag := groupTag + group
+	if rejects {
+		tag = rejectsTag
+	}
+	return max(w.committed[p], stored[tag])
+}
+
 // check looks for records that are lost or stored twice.
 func (w *world) check() {
 	seen := map[string]int{}
 	for _, key := range w.objects.keys() {
 		about := w.objects.objects[key].about
 		p := source.Partition{Topic: about.Topic, Number: about.Partition}
-		if about.EpochNext > w.committed[p] {
-			w.t.Errorf("seed %d: %s has records up to %d, committed are %d", w.seed, key, about.EpochNext, w.committed[p])
+		rejects := strings.HasPrefix(key, "bad/")
+		if at := w.durable(p, about.Group, rejects); about.EpochNext > at {
+			w.t.Errorf("seed %d: %s has records up to %d, committed are %d", w.seed, key, about.EpochNext, at)
 		}
 		for _, line := range w.objects.lines(w.t, w.o.Codec, key) {
-			seen[strings.TrimSuffix(line, "\n")]++
+			value, reason, rejected := strings.Cut(strings.TrimSuffix(line, "\n"), " (")
+			if rejected != rejects || rejected && reason != "it is bad)" {
+				w.t.Errorf("seed %d: %s has %q", w.seed, key, line)
+			}
+			seen[value]++
 		}
 	}
 	total := 0
 	for n := range int32(worldPartitions) {
 		p := source.Partition{Topic: "t", Number: n}
-		total += int(w.committed[p])
 		// All but the last epoch, which no boundary ends.
-		if w.committed[p] < worldRecords-45 && w.o.Rotation.Bytes == 0 {
+		if w.committed[p] < worldRecords-45-w.o.Rotation.Behind && w.o.Rotation.Bytes == 0 {
 			w.t.Errorf("seed %d: only %d of %v are committed", w.seed, w.committed[p], p)
 		}
-		for i := range w.committed[p] {
+		for i := range int64(worldRecords) {
+			group := ""
+			if w.o.Partitioner != nil {
+				group = worldValue(p, i)[:1]
+			}
+			if i >= w.durable(p, group, w.bad && isBad(i)) {
+				continue
+			}
+			total++
 			if k := seen[worldValue(p, i)]; k != 1 {
 				w.t.Errorf("seed %d: record %d of %v is stored %d times", w.seed, i, p, k)
 				return

@@ -131,11 +131,20 @@ func (h handler) Lost(p source.Partition) {
 	}
 }
 
+func (h handler) Committed(p source.Partition, at source.Position) {
+	h.give(p, batch{committed: &at, release: func() {}})
+}
+
 func (h handler) Batch(p source.Partition, records []record.Record, next source.Position, release func()) {
 	b := batch{records: records, next: next, release: release}
 	for i := range records {
 		b.bytes += int64(records[i].Size())
 	}
+	h.give(p, b)
+}
+
+// give hands a batch to the writer of a partition.
+func (h handler) give(p source.Partition, b batch) {
 	h.mu.Lock()
 	w := h.writers[p]
 	h.mu.Unlock()

@@ -43,13 +43,18 @@ type writer struct {
 	finishing *epoch
 	group     []byte
 	deadline  *time.Timer
-	open      atomic.Int64 // bytes of input in the open epoch; others read it to find the largest
+	due       time.Time        // of the deadline, if groups end by themselves
+	ready     []*object        // of groups that have ended and wait for those that are being stored
+	stored    map[string]int64 // the offset up to which the records of a group are stored, where that is beyond the committed one; see groups.go
+	begun     int64            // the offset that was to be committed last
+	last      int32            // leader's epoch of the last record
+	open      atomic.Int64     // bytes of input in the open epoch; others read it to find the largest
 }
 
 func newWriter(s *shared, p source.Partition) *writer {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	return &writer{
-		s: s, p: p, ctx: ctx, cancel: cancel, owned: true,
+		s: s, p: p, ctx: ctx, cancel: cancel, owned: true, last: -1,
 		halt: make(chan struct{}), done: make(chan struct{}), more: make(chan struct{}, 1), flush: make(chan struct{}, 1),
 		owning: make(chan struct{}, 1), deadline: stoppedTimer(),
 	}
@@ -101,7 +106,7 @@ func (w *writer) run() {
 	if err == nil && w.s.o.FlushOnStop && w.epoch != nil {
 		err = w.finish()
 	}
-	if err == nil {
+	for err == nil && w.finishing != nil {
 		err = w.settle()
 	}
 	if err != nil {
@@ -117,6 +122,9 @@ func (w *writer) run() {
 	w.deadline.Stop()
 	if w.epoch != nil { // It was not committed, so whoever owns the partition next reads it again.
 		w.epoch.free()
+	}
+	for _, o := range w.takeReady() {
+		o.free()
 	}
 	w.mu.Lock()
 	w.ended = true
@@ -140,15 +148,15 @@ func (w *writer) take() error {
 		case <-w.halt:
 			return nil
 		case <-w.deadline.C:
-			if err := w.finish(); err != nil {
+			if err := w.endDue(); err != nil {
 				return err
 			}
-		case <-w.stored(): // Even if no more records come, a failure must be known.
+		case <-w.storing(): // Even if no more records come, a failure must be known.
 			if err := w.settle(); err != nil {
 				return err
 			}
 		case <-w.flush:
-			err := w.endEarly()
+			err := w.endEarly("memory is full of open objects, so an epoch ends before its boundary; raise the memory limit or lower the rotation")
 			w.s.work.less()
 			if err != nil {
 				return err
@@ -170,7 +178,7 @@ func (w *writer) take() error {
 				case <-w.halt:
 					return nil
 				case <-w.deadline.C:
-					if err := w.finish(); err != nil {
+					if err := w.endDue(); err != nil {
 						return err
 					}
 				default:
@@ -180,13 +188,13 @@ func (w *writer) take() error {
 	}
 }
 
-// endEarly ends the epoch before its boundary, for want of memory.
-func (w *writer) endEarly() error {
+// endEarly ends the epoch before its boundary, for a reason that the log has.
+func (w *writer) endEarly(reason string) error {
 	if w.epoch == nil {
 		return nil
 	}
 	w.s.stats.earlyEnds.Add(1)
-	w.s.o.Logger.Warn("memory is full of open objects, so an epoch ends before its boundary; raise the memory limit or lower the rotation",
+	w.s.o.Logger.Warn(reason,
 		"topic", w.p.Topic, "partition", w.p.Number, "epoch_bytes", w.epoch.bytes, "limit", w.s.o.Budget.Limit())
 	return w.finish()
 }
@@ -194,9 +202,16 @@ func (w *writer) endEarly() error {
 // add writes the records of a batch.
 func (w *writer) add(b batch) error {
 	s := w.s
+	if b.committed != nil {
+		return w.resume(*b.committed)
+	}
 	for i := range b.records {
 		r := &b.records[i]
-		if w.epoch != nil && s.o.Rotation.before(&w.epoch.extent, r) {
+		if s.o.Rotation.Independent {
+			if err := w.endOld(r); err != nil {
+				return err
+			}
+		} else if w.epoch != nil && s.o.Rotation.before(&w.epoch.extent, r) {
 			if err := w.finish(); err != nil {
 				return err
 			}
@@ -206,18 +221,25 @@ func (w *writer) add(b batch) error {
 		}
 		e := w.epoch
 		first := e.records == 0
+		e.next = source.Position{Next: r.Offset + 1, Epoch: r.LeaderEpoch}
 		if err := w.write(e, r); err != nil {
 			return err
 		}
+		w.last = r.LeaderEpoch
+		if e.raw > s.o.OpenBytes {
+			e.shrink(s.o.OpenBytes)
+		}
+		if s.o.Rotation.Independent {
+			if err := w.groupsEnded(); err != nil {
+				return err
+			}
+			continue
+		}
 		e.add(r, s.o.now)
-		e.next = source.Position{Next: r.Offset + 1, Epoch: r.LeaderEpoch}
 		if first {
 			if at := s.o.Rotation.deadline(&e.extent); !at.IsZero() {
 				w.deadline.Reset(at.Sub(s.o.now()))
 			}
-		}
-		if e.raw > s.o.OpenBytes {
-			e.shrink(s.o.OpenBytes)
 		}
 		if s.o.Rotation.after(&e.extent) {
 			if err := w.finish(); err != nil {
@@ -248,7 +270,14 @@ func (w *writer) write(e *epoch, r *record.Record) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	return e.reject(w.ctx, r, bad)
+	if w.isStored(rejectsTag, nil, r) {
+		return nil
+	}
+	o, err := e.reject(w.ctx, r, bad)
+	if err != nil || o == nil {
+		return err
+	}
+	return w.counted(o, r)
 }
 
 func (w *writer) encode(e *epoch, r *record.Record) (err error) {
@@ -258,6 +287,14 @@ func (w *writer) encode(e *epoch, r *record.Record) (err error) {
 	w.group = w.group[:0]
 	if p := w.s.o.Partitioner; p != nil {
 		if w.group, err = p.Group(w.group, r); err != nil {
+			return err
+		}
+	}
+	if w.isStored(groupTag, w.group, r) {
+		return nil
+	}
+	if o := e.objects[string(w.group)]; o != nil && w.s.o.Rotation.Independent && w.s.o.Rotation.before(&o.extent, r) {
+		if err := w.endGroup(o, r.Offset); err != nil {
 			return err
 		}
 	}
@@ -272,37 +309,46 @@ func (w *writer) encode(e *epoch, r *record.Record) (err error) {
 		}
 		return err
 	}
-	return nil
+	return w.counted(o, r)
 }
 
 // finish ends the epoch at this record: its objects are stored and its end committed, in another goroutine. It waits for the epoch
 // before, so that one epoch at most is visible and not committed; see "Exactly once".
 func (w *writer) finish() error {
 	w.deadline.Stop()
-	if err := w.settle(); err != nil {
-		return err
-	}
-	e := w.epoch
-	w.epoch = nil
-	w.open.Store(0)
-	for _, o := range e.all() {
-		if err := o.end(); err != nil {
-			e.free()
+	for w.finishing != nil {
+		if err := w.settle(); err != nil {
 			return err
 		}
 	}
-	w.finishing = e
+	e := w.epoch
+	for _, o := range e.all() {
+		if err := o.end(); err != nil {
+			return err
+		}
+	}
+	e.order = nil
+	e.next = w.position()
+	e.list = w.takeReady()
+	w.epoch, w.due = nil, time.Time{}
+	w.open.Store(0)
+	w.begin(e)
+	return nil
+}
+
+// begin has the objects of an epoch stored and its end committed, in another goroutine.
+func (w *writer) begin(e *epoch) {
+	w.finishing, w.begun = e, e.next.Next
 	w.s.work.more()
 	go func() {
 		e.err = w.store(w.ctx, e)
 		close(e.done)
 		w.s.work.less()
 	}()
-	return nil
 }
 
-// stored is closed when the epoch that is being stored is committed or has failed. It is nil if there is none.
-func (w *writer) stored() <-chan struct{} {
+// storing is closed when the epoch that is being stored is committed or has failed. It is nil if there is none.
+func (w *writer) storing() <-chan struct{} {
 	if w.finishing == nil {
 		return nil
 	}
@@ -317,6 +363,9 @@ func (w *writer) settle() error {
 	<-w.finishing.done
 	err := w.finishing.err
 	w.finishing = nil
+	if err == nil {
+		w.storeReady()
+	}
 	return err
 }
 
@@ -350,7 +399,9 @@ func (w *writer) put(ctx context.Context, e *epoch, o *object) error {
 	if err := o.collect(true); err != nil {
 		return err
 	}
-	o.about.EpochNext = e.next.Next
+	if !o.ended {
+		o.about.EpochNext = e.next.Next
+	}
 	if err := context.Cause(w.ctx); err != nil { // Nothing of the partition may be written any more.
 		return err
 	}

@@ -23,7 +23,7 @@ type Config struct {
 	Kafka   Kafka   `yaml:"kafka" doc:"where records come from"`
 	Store   Store   `yaml:"store" doc:"where objects go to"`
 	Objects Objects `yaml:"objects" doc:"what is in an object, and what it is called"`
-	Rotate  Rotate  `yaml:"rotate" doc:"where objects end: at the first of these boundaries; 0 is none. All open objects of a topic's partition end together"`
+	Rotate  Rotate  `yaml:"rotate" doc:"where objects end: at the first of these boundaries; 0 is none. All open objects of a topic's partition end together, unless independent is set"`
 	Bad     Bad     `yaml:"bad_records" doc:"what happens to records that cannot be written: values that are no JSON, missing fields"`
 	Memory  Memory  `yaml:"memory" doc:"bounds of memory"`
 	Stop    Stop    `yaml:"stop" doc:"what happens at SIGTERM and SIGINT, and when another member of the group takes a partition over"`
@@ -129,6 +129,9 @@ type Rotate struct {
 	Span    Duration `yaml:"span" doc:"time between timestamps of records"`
 	Age     Duration `yaml:"age" doc:"time by the clock since the first record came; see the promise of exactly once"`
 	Every   Duration `yaml:"every" doc:"ends at multiples of this time of day in UTC, by the clock; see the promise of exactly once"`
+
+	Independent bool  `yaml:"independent" doc:"each group's object ends by itself, and the boundaries count its records alone: for many groups, whose objects would be small otherwise"`
+	Behind      int64 `yaml:"behind" doc:"with independent: an object ends when the partition is so many offsets behind its first record, which are read again after a restart; 0 is 1,000,000"`
 }
 
 // Bad has the keys of bad_records.

@@ -93,7 +93,11 @@ func boundaries(r sink.Rotation) string {
 	add(r.Span > 0, "after %v between timestamps", r.Span)
 	add(r.Age > 0, "after %v by the clock", r.Age)
 	add(r.Every > 0, "each %v by the clock", r.Every)
-	return strings.Join(parts, ", or ")
+	text := strings.Join(parts, ", or ")
+	if r.Independent {
+		text = "each group's object by itself: " + text
+	}
+	return text
 }
 
 // ask returns the number of partitions of the topics. The error says what the brokers refuse.

@@ -279,22 +279,46 @@ func get(t *testing.T, url string) string {
 
 // TestRestarts stops the service again and again at any point, without time to finish. In the end each record is stored once.
 func TestRestarts(t *testing.T) {
+	t.Run("epochs", func(t *testing.T) { restarts(t, 3000, func(*config.Config) {}) })
+	t.Run("independent groups", func(t *testing.T) {
+		restarts(t, 1500, func(c *config.Config) {
+			c.Rotate.Independent, c.Rotate.Behind = true, 400
+			c.Objects.PartitionBy = []config.Partition{{Field: "event.event_type"}}
+		})
+	})
+}
+
+func restarts(t *testing.T, n int64, change func(*config.Config)) {
 	c := cluster(t)
 	conf := configure(t, c)
 	conf.Stop.Timeout = 1 // A nanosecond.
 	conf.Rotate = config.Rotate{Records: 100}
-	const n = 3000
-	produce(t, c, 0, n, nil)
+	conf.Objects.CheckJSON = true
+	change(&conf)
+	produce(t, c, 0, int(n), nil)
 	r := rand.New(rand.NewPCG(1, 2))
-	for committed(t, c, conf.Kafka.Group) < partitions*n {
+	// Up to 400 records of a partition are open in the end.
+	for committed(t, c, conf.Kafka.Group) < partitions*(n-400) {
 		s := start(t, conf)
 		goal := committed(t, c, conf.Kafka.Group) + r.Int64N(1500)
-		until(t, c, s, min(goal, partitions*n))
+		until(t, c, s, min(goal, partitions*(n-400)))
 		if err := s.end(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	check(t, stored(t, conf, ""), n)
+	conf.Rotate = config.Rotate{Records: 1 << 30} // The last ones, with one boundary at the stop.
+	conf.Stop.Flush, conf.Stop.Timeout = true, config.Duration(time.Minute)
+	left := partitions*n - committed(t, c, conf.Kafka.Group)
+	s := start(t, conf)
+	for deadline := time.Now().Add(2 * time.Minute); s.Stats().Records < left; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d records are written", s.Stats().Records, left)
+		}
+	}
+	if err := s.end(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, stored(t, conf, ""), int(n))
 }
 
 // TestBadRecords: bad records stop the sink, or go to objects, or to a topic; the good ones are stored.

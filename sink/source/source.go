@@ -44,6 +44,10 @@ type Handler interface {
 	// Assigned says that this process owns a partition now. Batches come after Assigned has returned, from the committed position on.
 	Assigned(p Partition)
 
+	// Committed says what the group has committed of a partition, with its metadata, after Assigned and before the first Batch. A source
+	// whose broker has nothing does not call it.
+	Committed(p Partition, at Position)
+
 	// Ready waits until more records are welcome, or ctx is done. A source calls it before each fetch. That is how memory stays
 	// bounded: a source holds at most the records of one fetch that the handler has not got.
 	Ready(ctx context.Context) error

@@ -94,10 +94,13 @@ type About struct {
 	LastOffset  int64  // [last] of the last one
 	Records     int64  // [records]
 	InputBytes  int64  // [bytes] of the records
-	EpochFirst  int64  // [epoch] the offset from which the epoch of the object was counted: all objects of one epoch have it
-	EpochNext   int64  // [next] the offset that was committed after the epoch
+	EpochFirst  int64  // [epoch] the offset from which the epoch of the object was counted: all objects of one epoch have it; or NoEpoch
+	EpochNext   int64  // [next] the offset that was committed after the epoch; without one, where the object ended
 	Format      string // [format] with its version and that of the compressor, for those who compare bytes
 }
+
+// NoEpoch is About.EpochFirst of an object that ended by itself, and not with all of its partition.
+const NoEpoch = -1
 
 // Info describes an object that is in the store.
 type Info struct {

@@ -73,8 +73,9 @@ type Source struct {
 	ready   chan struct{}
 	slices  sync.Pool // of *[]record.Record
 
-	mu   sync.Mutex
-	lags map[source.Partition]*atomic.Int64
+	mu        sync.Mutex
+	lags      map[source.Partition]*atomic.Int64
+	committed map[source.Partition]source.Position // by the group before this process had the partition; until the first batch
 }
 
 // New makes a source. It does not connect.
@@ -99,7 +100,7 @@ func New(o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{o: o, decoder: d, ready: make(chan struct{}), lags: map[source.Partition]*atomic.Int64{}}
+	s := &Source{o: o, decoder: d, ready: make(chan struct{}), lags: map[source.Partition]*atomic.Int64{}, committed: map[source.Partition]source.Position{}}
 	if err := kgo.ValidateOpts(s.options(context.Background(), nil)...); err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
 	}
@@ -150,6 +151,7 @@ func (s *Source) options(ctx context.Context, h source.Handler) []kgo.Opt {
 		kgo.WithHooks(unpolled{}),
 		kgo.WithLogger(logger{o.Logger}),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, by map[string][]int32) { each(by, h.Assigned) }),
+		kgo.OnOffsetsFetched(func(_ context.Context, _ *kgo.Client, r *kmsg.OffsetFetchResponse) error { return s.noteCommitted(r) }),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, by map[string][]int32) {
 			// Half of the time is left for the group to go on.
 			ctx, cancel := context.WithTimeout(ctx, o.RebalanceTimeout/2)
@@ -247,6 +249,9 @@ func (s *Source) hand(fetches kgo.Fetches, h source.Handler) error {
 		last := f.Records[len(f.Records)-1]
 		s.lag(p).Store(f.HighWatermark - last.Offset - 1)
 		records := s.convert(f.Records)
+		if at, ok := s.takeCommitted(p); ok {
+			h.Committed(p, at)
+		}
 		h.Batch(p, *records, source.Position{Next: last.Offset + 1, Epoch: last.LeaderEpoch}, func() {
 			for _, r := range f.Records {
 				r.Recycle()
@@ -299,6 +304,17 @@ func (s *Source) Commit(ctx context.Context, positions map[source.Partition]sour
 		}
 		offsets[p.Topic][p.Number] = kgo.EpochOffset{Epoch: at.Epoch, Offset: at.Next}
 	}
+	ctx = kgo.PreCommitFnContext(ctx, func(r *kmsg.OffsetCommitRequest) error {
+		for _, t := range r.Topics {
+			for i := range t.Partitions {
+				p := &t.Partitions[i]
+				if at := positions[source.Partition{Topic: t.Topic, Number: p.Partition}]; at.Metadata != "" {
+					p.Metadata = &at.Metadata
+				}
+			}
+		}
+		return nil
+	})
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := s.commit(ctx, offsets)
 		if err == nil || !retriable(err) {
@@ -311,6 +327,39 @@ func (s *Source) Commit(ctx context.Context, positions map[source.Partition]sour
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
+}
+
+// noteCommitted keeps what the group has committed, until the first batch.
+func (s *Source) noteCommitted(r *kmsg.OffsetFetchResponse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range r.Groups {
+		for _, t := range g.Topics {
+			if t.Topic == "" {
+				return errors.New("kafka: the broker names a topic by an id that is not known yet")
+			}
+			for _, p := range t.Partitions {
+				if p.ErrorCode != 0 || p.Offset < 0 {
+					continue
+				}
+				at := source.Position{Next: p.Offset, Epoch: p.LeaderEpoch}
+				if p.Metadata != nil {
+					at.Metadata = *p.Metadata
+				}
+				s.committed[source.Partition{Topic: t.Topic, Number: p.Partition}] = at
+			}
+		}
+	}
+	return nil
+}
+
+// takeCommitted returns what the group has committed of a partition, once.
+func (s *Source) takeCommitted(p source.Partition) (at source.Position, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok = s.committed[p]
+	delete(s.committed, p)
+	return at, ok
 }
 
 // commit commits once.
@@ -367,6 +416,7 @@ func (s *Source) lag(p source.Partition) *atomic.Int64 {
 func (s *Source) forget(p source.Partition) {
 	s.mu.Lock()
 	delete(s.lags, p)
+	delete(s.committed, p)
 	s.mu.Unlock()
 }
 

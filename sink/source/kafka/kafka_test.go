@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -87,7 +88,15 @@ func (c *collector) wake() {
 	c.changed = make(chan struct{})
 }
 
-func (c *collector) Assigned(p source.Partition)                   { c.note(p, "assigned ", true) }
+func (c *collector) Assigned(p source.Partition) { c.note(p, "assigned ", true) }
+func (c *collector) Committed(p source.Partition, at source.Position) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at.Next > c.next[p] { // Records before the next one may be deleted.
+		c.t.Errorf("%v: %d is committed, and the next record is %d", p, at.Next, c.next[p])
+	}
+	c.events = append(c.events, fmt.Sprint("committed ", p.Number, " ", at.Metadata))
+}
 func (c *collector) Revoked(_ context.Context, p source.Partition) { c.note(p, "revoked ", false) }
 func (c *collector) Lost(p source.Partition)                       { c.note(p, "lost ", false) }
 func (c *collector) Ready(ctx context.Context) error               { return ctx.Err() }
@@ -228,7 +237,7 @@ func TestCommit(t *testing.T) {
 			return refuseCommit(r.(*kmsg.OffsetCommitRequest), e), nil, true
 		})
 	}
-	if err := s.Commit(t.Context(), map[source.Partition]source.Position{p0: {Next: 60, Epoch: -1}}); err != nil {
+	if err := s.Commit(t.Context(), map[source.Partition]source.Position{p0: {Next: 60, Epoch: -1, Metadata: "groups"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.ControlKey(int16(kmsg.OffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
@@ -243,6 +252,9 @@ func TestCommit(t *testing.T) {
 	h.next[p0] = 60
 	_, stop = run(t, c, h, nil)
 	h.until("the rest", func() bool { return h.next[p0] == 100 })
+	if !slices.Contains(h.events, "committed 0 groups") {
+		t.Errorf("the metadata did not come back: %v", h.events)
+	}
 	h.releaseAll()
 	stop()
 }
