@@ -62,9 +62,9 @@
 // Under RLIMIT_DATA or RLIMIT_AS the allocator leaves room for the Go heap, because Go ends the
 // process if its heap cannot grow. The room is an eighth of the process's writable memory, or 96
 // MiB if that is more, and at most an eighth of the limit. So allocations fail that much earlier,
-// and the Go heap can grow by that much until the program frees memory. If a cgroup is full, there
-// is no error: the kernel kills the process. SetLimit prevents that. After an error the allocator
-// works on.
+// and the Go heap can take the room at any time, before the first error, too. If a cgroup is full,
+// there is no error: the kernel kills the process. SetLimit prevents that. After an error the
+// allocator works on.
 //
 // # Concurrency
 //

@@ -39,20 +39,23 @@ func explain(op string, size uintptr, err error) string {
 		"vm.overcommit_memory explains it: the address space has no gap of this size, or the machine has no memory"
 }
 
-// explainLimits compares with the process's resource limits, less the spare that is kept for Go.
+// explainLimits compares with the process's resource limits, less the room that is left to Go.
 func explainLimits(op string, size uint64) string {
-	size += spare.bytes()
 	total, data, ok := processSizes()
 	if !ok {
 		return ""
 	}
-	if limit := softLimit(unix.RLIMIT_AS); op != OpCommit && limit != math.MaxUint64 && total+size > limit {
-		return fmt.Sprintf("RLIMIT_AS allows %d bytes of address space and %d are in use: raise it with ulimit -v, "+
-			"or reserve less", limit, total)
+	if limit := softLimit(unix.RLIMIT_AS); op != OpCommit && limit != math.MaxUint64 {
+		if room := roomBelow(limit, data); size > above(limit, total+room) {
+			return fmt.Sprintf("RLIMIT_AS allows %d bytes of address space, %d are in use and %d are kept for Go: "+
+				"raise it with ulimit -v, or reserve less", limit, total, room)
+		}
 	}
-	if limit := softLimit(unix.RLIMIT_DATA); op == OpCommit && limit != math.MaxUint64 && data+size > limit {
-		return fmt.Sprintf("RLIMIT_DATA allows %d bytes of writable memory and %d are in use: raise it with ulimit -d, "+
-			"or use less", limit, data)
+	if limit := softLimit(unix.RLIMIT_DATA); op == OpCommit && limit != math.MaxUint64 {
+		if room := roomBelow(limit, data); size > above(limit, data+room) {
+			return fmt.Sprintf("RLIMIT_DATA allows %d bytes of writable memory, %d are in use and %d are kept for Go: "+
+				"raise it with ulimit -d, or use less", limit, data, room)
+		}
 	}
 	return ""
 }
@@ -108,19 +111,17 @@ func countMappings() (uint64, error) {
 	}
 }
 
-// explainOvercommit compares with the commit limit that vm.overcommit_memory=2 enforces.
+// explainOvercommit compares with the commit limit that vm.overcommit_memory=2 enforces, less the
+// room that is left to Go.
 func explainOvercommit(_ string, size uint64) string {
-	mode, ok := procNumber("/proc/sys/vm/overcommit_memory")
-	if !ok || mode != 2 {
+	limit, used, ok := commitCharge()
+	_, data, _ := processSizes()
+	room := roomBelow(limit, data)
+	if !ok || size <= above(limit, used+room) {
 		return ""
 	}
-	limit, ok1 := procField("/proc/meminfo", "CommitLimit:")
-	used, ok2 := procField("/proc/meminfo", "Committed_AS:")
-	if !ok1 || !ok2 || used+size <= limit {
-		return ""
-	}
-	return fmt.Sprintf("vm.overcommit_memory=2 lets the machine promise %d bytes and %d are promised: raise "+
-		"vm.overcommit_ratio, add swap, or set vm.overcommit_memory=0", limit, used)
+	return fmt.Sprintf("vm.overcommit_memory=2 lets the machine promise %d bytes to programs, %d are promised and %d "+
+		"are kept for Go: raise vm.overcommit_ratio, add swap, or set vm.overcommit_memory=0", limit, used, room)
 }
 
 // procNumber reads a file that holds one number.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/freehold-go/freehold/internal/checks/testenv"
+	"github.com/freehold-go/freehold/internal/sanitize"
 )
 
 // wantExplained wants a refusal for lack of memory that names the operation, its size and the
@@ -155,6 +156,50 @@ func TestGoGrowsAfterRefusal(t *testing.T) {
 			if len(keep) == 0 || !allZero(keep) {
 				t.Error("the heap is broken")
 			}
+		})
+	}
+}
+
+// TestGoGrowsBeforeRefusal: while our calls are granted, however close to the limit, the Go heap can
+// grow. A call that was granted the last of the memory would end the process.
+func TestGoGrowsBeforeRefusal(t *testing.T) {
+	if sanitize.Race {
+		t.Skip("the race detector dies where its own memory is refused")
+	}
+	for name, resource := range map[string]int{"data": unix.RLIMIT_DATA, "address space": unix.RLIMIT_AS} {
+		t.Run(name, func(t *testing.T) {
+			if !inChild(t) {
+				return
+			}
+			const step = 1 << 20
+			m, addr := System(), reserve(t, 1<<30, pageSize)
+			now := func() uint64 {
+				total, data, ok := processSizes()
+				if !ok {
+					t.Skip("no /proc/self/statm")
+				}
+				if resource == unix.RLIMIT_AS {
+					return total
+				}
+				return data
+			}
+			limit := now() + 600<<20
+			testenv.SetLimit(t, resource, limit)
+			for used := uintptr(0); above(limit, now()) > 2*step; used += step {
+				err := error(nil)
+				if resource == unix.RLIMIT_AS {
+					_, err = m.Reserve(step, pageSize, "test")
+				} else {
+					err = m.Commit(addr+used, step)
+				}
+				if err != nil {
+					break
+				}
+				if used == 1<<30 {
+					t.Skip("this kernel has no such limit")
+				}
+			}
+			useGo(t)
 		})
 	}
 }

@@ -4,100 +4,67 @@ package vmem
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
 
-// spare keeps mappings and memory in hand for the moment in which a limit is reached:
-// vm.max_map_count, RLIMIT_DATA, RLIMIT_AS or that of overcommitment. Go's runtime maps memory for
-// itself, for a growing heap as well as for its tables, and dies of the first refusal: without a
-// spare, a refused Commit would in most programs end in "runtime: cannot allocate memory" before
-// its error has a message. So a few pages of address space alternate between two protections, and
-// are as many mappings, and a writable mapping is never touched. A refusal makes the former one and
-// unmaps the latter, and the difference is Go's to live on. Until it can be taken back, Commit,
-// Reserve and MapFile are refused, lest we eat that up as well.
+// spare keeps mappings in hand for the moment in which vm.max_map_count is reached. Go's runtime
+// maps memory for itself and dies of the first refusal: without a spare, a refused Commit would in
+// most programs end in "runtime: cannot allocate memory" before its error has a message. So a few
+// pages of address space alternate between two protections, and are as many mappings, and a
+// writable mapping is never touched. A refusal makes the former one and unmaps the latter, and the
+// difference is Go's to live on. Until it can be taken back, Commit, Reserve and MapFile are
+// refused, lest we eat that up as well.
+//
+// A headroom leaves Go memory below the other limits.
 var spare spareMappings
 
-// sparePages is odd: the outer pages then differ from the inaccessible neighbours that the kernel
-// would merge them with, and making them one never splits a neighbour, which would be refused at
-// the limit.
-const sparePages = 33
-
-// The memory kept in hand. Where no limit can bite, it is room for the tables of the runtime, which
-// it maps 256 KiB at a time. Under a limit Go's heap must be able to grow as well until the program
-// has dealt with the error: by a share of what the process has, and by leastRoom at least, because
-// a small heap grows 4 MiB at a time and by 64 MiB of address space.
 const (
-	tableRoom  = 1 << 20
-	leastRoom  = 96 << 20
-	roomShare  = 8 // The room is 1/8 of the writable memory, and at most 1/8 of the limit.
-	resizeFrom = 4 << 20
+	// sparePages is odd: the outer pages then differ from the inaccessible neighbours that the
+	// kernel would merge them with, and making them one never splits a neighbour, which would be
+	// refused at the limit.
+	sparePages = 33
+
+	// spareBytes is room for tables of the runtime, which it maps 256 KiB at a time, if the address
+	// space of a 32-bit system is full.
+	spareBytes = 1 << 20
 )
 
-// Refusals of calls that the system might still have granted.
-var (
-	errNoMappings = fmt.Errorf("no mapping to spare: %w", unix.ENOMEM)
-	errNoRoom     = fmt.Errorf("no memory to spare: %w", unix.ENOMEM)
-)
+// errNoMappings is the refusal of a call that the system might still have granted.
+var errNoMappings = fmt.Errorf("no mapping to spare: %w", unix.ENOMEM)
 
 type spareMappings struct {
 	armed atomic.Bool // what the calls that succeed look at
 	mu    sync.Mutex
 	base  uintptr // Of the pages; 0: not reserved yet.
-	room  uintptr // The writable mapping.
-	size  uintptr // Its bytes; after spend those that it had.
-
-	taken atomic.Uint64 // Bytes that were asked for since the room was made.
+	bytes uintptr // The writable mapping, of spareBytes.
 }
 
-// wanted is the size of the room for what the process has now.
-func wanted() uintptr {
-	limit := min(softLimit(unix.RLIMIT_DATA), softLimit(unix.RLIMIT_AS))
-	if mode, ok := procNumber("/proc/sys/vm/overcommit_memory"); limit == math.MaxUint64 && (!ok || mode != 2) {
-		return tableRoom
-	}
-	_, data, _ := processSizes()
-	room := max(tableRoom, min(max(leastRoom, data/roomShare), limit/roomShare))
-	return uintptr(room) &^ (pageSize - 1)
-}
-
-// ready returns nil if the spare is in hand for a call for size bytes, or could be made or taken
-// back, else errNoMappings or errNoRoom.
-func (s *spareMappings) ready(size uintptr) error {
-	if taken := s.taken.Add(uint64(size)); s.armed.Load() && taken < resizeFrom*roomShare {
+// ready returns nil if the spare is in hand, or could be made or taken back, else errNoMappings or
+// errNoRoom.
+func (s *spareMappings) ready() error {
+	if s.armed.Load() {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	armed := s.armed.Load()
-	if armed && s.taken.Load() < resizeFrom*roomShare {
+	if s.armed.Load() {
 		return nil
 	}
-	s.taken.Store(uint64(size))
-	want := wanted()
-	switch {
-	case armed && want < s.size+resizeFrom:
-		return nil
-	case armed: // Both rooms at once might be more than the limit allows.
-		_ = munmap(s.room, s.size) // It was never used.
-	case !s.split():
+	if !s.split() {
 		return errNoMappings
 	}
-	first := s.room == 0
-	room, err := mmap(0, want, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON, -1, 0)
-	s.size = want
+	addr, err := mmap(0, spareBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON, -1, 0)
 	if err != nil {
-		s.armed.Store(false)
 		s.merge()
 		return errNoRoom
 	}
-	s.room = room
-	if armed || first { // After a refusal there may be nothing left to allocate with.
-		nameRange(room, want, "spare memory")
+	if s.bytes == 0 { // After a refusal there may be nothing left to allocate with.
+		nameRange(addr, spareBytes, "spare memory")
 	}
+	s.bytes = addr
 	s.armed.Store(true)
 	return nil
 }
@@ -121,14 +88,14 @@ func (s *spareMappings) split() bool {
 	return true
 }
 
-// spend unmaps the room and frees the mappings. It allocates nothing: Go's heap may be unable to
+// spend unmaps the bytes and frees the mappings. It allocates nothing: Go's heap may be unable to
 // grow.
 func (s *spareMappings) spend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.armed.Load() {
 		s.merge()
-		_ = munmap(s.room, s.size) // It was never used.
+		_ = munmap(s.bytes, spareBytes) // It was never used.
 		s.armed.Store(false)
 	}
 }
@@ -141,16 +108,14 @@ func (s *spareMappings) merge() {
 	}
 }
 
-// bytes is the size of the room, in hand or not.
-func (s *spareMappings) bytes() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return uint64(s.size)
+// ready makes sure that Go has something left to live on if the coming call, which takes size bytes
+// of r, takes the last of it.
+func ready(r *headroom, size uintptr) error {
+	if err := r.take(size); err != nil {
+		return err
+	}
+	return spare.ready()
 }
-
-// ready makes sure that Go has something left to live on if the coming call, for size bytes, takes
-// the last of it.
-func ready(size uintptr) error { return spare.ready(size) }
 
 // refused is called as soon as the system has refused something, before anything is allocated.
 func refused(err error) {

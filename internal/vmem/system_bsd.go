@@ -40,9 +40,14 @@ func nameRange(_, _ uintptr, _ string) {}
 // ready and refused do nothing: none of these systems counts mappings so closely that Go would
 // starve.
 
-func ready(uintptr) error { return nil }
+func ready(*headroom, uintptr) error { return nil }
 
 func refused(error) {}
+
+// headroom has no meaning on these systems.
+type headroom struct{}
+
+var addressRoom, memoryRoom headroom
 
 func machineMemory() uint64 { return math.MaxUint64 }
 

@@ -30,7 +30,7 @@ func (system) Reserve(size, align uintptr, name string) (uintptr, error) {
 	if err := checkReserve(size, align); err != nil {
 		return 0, err
 	}
-	err := ready(size)
+	err := ready(&addressRoom, size)
 	var addr uintptr
 	if err == nil {
 		addr, err = reserveAligned(size, align)
@@ -76,7 +76,7 @@ func (system) Commit(addr, size uintptr) error {
 	if err := checkRange(OpCommit, addr, size); err != nil {
 		return err
 	}
-	err := ready(size)
+	err := ready(&memoryRoom, size)
 	if err == nil {
 		err = mprotect(addr, size, unix.PROT_READ|unix.PROT_WRITE)
 	}
@@ -160,7 +160,7 @@ func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uin
 	}
 	var addr uintptr
 	err := withHandle(f, "mmap", func(fd uintptr) (err error) {
-		if err = ready(0); err == nil {
+		if err = ready(&addressRoom, size); err == nil {
 			addr, err = mmap(0, size, protBits(p), unix.MAP_SHARED, int(fd), offset)
 		}
 		refused(err)
