@@ -178,7 +178,7 @@ func (t *Tuner) run(ctx context.Context) {
 // restore sets the program's own values again.
 func (t *Tuner) restore() {
 	if t.off == "" {
-		t.env.limiter.SetBudget(memlimit.Budget{}, t.env.offHeap())
+		t.env.limiter.SetBudget(memlimit.Budget{}, t.env.offHeap)
 		t.gogc.restore(t.env.setGC, t.env.read().gogc)
 	}
 	running.CompareAndSwap(t, nil)
@@ -198,7 +198,7 @@ func (t *Tuner) look() error {
 	was := t.Stats()
 	d, budget := t.decide(levels, now)
 	if t.off == "" {
-		t.env.limiter.SetBudget(budget, d.OffHeap)
+		t.env.limiter.SetBudget(budget, t.env.offHeap)
 		d.Limit = t.env.current()
 	}
 	t.assess(&d, now, was.State)

@@ -189,7 +189,7 @@ func TestOffHeapCountsOnce(t *testing.T) {
 	w.look(t, tuner)
 	for range 3 {
 		w.offHeap = 150 * mib
-		tuner.env.limiter.Sync(w.offHeap)
+		tuner.env.limiter.Sync(tuner.env.offHeap)
 		if !about(w.cur, 250*mib) {
 			t.Fatalf("limit %d MiB, want 250", w.cur/mib)
 		}

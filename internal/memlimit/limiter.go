@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -41,6 +42,8 @@ type Limiter struct {
 	set  func(int64) int64 // debug.SetMemoryLimit
 	need func() int64      // bytes under which Go's heap cannot work
 
+	asked atomic.Int64 // calls of Sync since none was at work
+
 	budget Budget
 
 	user    int64 // the user's limit
@@ -65,11 +68,13 @@ func (l *Limiter) User() int64 {
 
 // SetBudget replaces the budget and sets the limit that follows from it. Unlike Sync it waits for a
 // call that is under way.
-func (l *Limiter) SetBudget(b Budget, offHeap int64) {
+func (l *Limiter) SetBudget(b Budget, offHeap func() int64) {
+	bytes := offHeap()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.budget = b
-	l.sync(offHeap)
+	l.sync(bytes)
+	l.mu.Unlock()
+	l.Sync(offHeap) // A call of Sync may have read a newer figure before we took the lock.
 }
 
 // Preview returns the limit that Sync would set for b and offHeap bytes, and changes nothing.
@@ -80,17 +85,27 @@ func (l *Limiter) Preview(b Budget, offHeap int64) int64 {
 	return l.target(b, offHeap)
 }
 
-// Sync sets the limit that Go should have while offHeap bytes lie outside its heap. Of concurrent
-// calls one does the work; the others return at once. It allocates nothing.
-func (l *Limiter) Sync(offHeap int64) {
-	if !l.mu.TryLock() {
+// Sync sets the limit that Go should have while as many bytes lie outside its heap as offHeap
+// returns, which may be called several times, under no lock. Of concurrent calls one does the work,
+// and reads the bytes anew if another call came after it read them; the others return at once. Sync
+// allocates nothing.
+func (l *Limiter) Sync(offHeap func() int64) {
+	if l.asked.Add(1) > 1 {
 		return
 	}
-	defer l.mu.Unlock()
-	l.sync(offHeap)
+	for {
+		asked := l.asked.Load()
+		bytes := offHeap()
+		l.mu.Lock()
+		l.sync(bytes)
+		l.mu.Unlock()
+		if l.asked.CompareAndSwap(asked, 0) {
+			return
+		}
+	}
 }
 
-// sync is Sync for the holder of the lock.
+// sync sets the limit for that many bytes. The caller holds the lock.
 func (l *Limiter) sync(offHeap int64) {
 	// Twice: the user may set a limit between our reading and our change, and the second round
 	// takes it in.
@@ -102,6 +117,7 @@ func (l *Limiter) sync(offHeap int64) {
 			return
 		}
 		l.forgo()
+		want = l.distinct(want)
 		old := l.set(want)
 		l.ours, l.applied = want, true
 		if old == cur {
@@ -143,6 +159,22 @@ func (l *Limiter) restored(cur int64) int64 {
 		}
 	}
 	return cur
+}
+
+// distinct returns want, or the next smaller odd value that never stood for another limit of the
+// user's: such a value, put back, would restore the wrong limit. The floor and a budget lead to the
+// same value for many limits.
+func (l *Limiter) distinct(want int64) int64 {
+	if want == l.user {
+		return want
+	}
+	for want > 2 {
+		if user := l.restored(want); user == want || user == l.user {
+			break
+		}
+		want -= 2
+	}
+	return want
 }
 
 // base is what Go's memory and the bytes off its heap share: the user's limit, or the budget if

@@ -26,6 +26,9 @@ func pretended(cur *int64, need int64) *Limiter {
 	}
 }
 
+// held returns a function that returns n: so many bytes lie outside the heap.
+func held(n int64) func() int64 { return func() int64 { return n } }
+
 // near reports whether got is want or the odd number under it.
 func near(got, want int64) bool { return got == want || got == want-1 }
 
@@ -44,7 +47,7 @@ func TestMemoryLimitFollowsOffHeap(t *testing.T) {
 		{0, 1000 * mib}, // all the way back, however small the step
 	}
 	for i, s := range steps {
-		l.Sync(s.offHeap)
+		l.Sync(held(s.offHeap))
 		if !near(cur, s.want) {
 			t.Errorf("step %d: with %d MiB off heap the limit is %d, want about %d", i, s.offHeap/mib, cur, s.want)
 		}
@@ -57,17 +60,17 @@ func TestMemoryLimitFollowsOffHeap(t *testing.T) {
 func TestMemoryLimitWithoutLimit(t *testing.T) {
 	cur := int64(math.MaxInt64)
 	l := pretended(&cur, 0)
-	l.Sync(500 * mib)
+	l.Sync(held(500 * mib))
 	if cur != math.MaxInt64 || l.applied {
 		t.Fatalf("limit is %d although the user set none", cur)
 	}
 	cur = 1000 * mib
-	l.Sync(500 * mib)
+	l.Sync(held(500 * mib))
 	if !near(cur, 500*mib) {
 		t.Fatalf("limit set later: %d, want 500 MiB", cur)
 	}
 	cur = math.MaxInt64
-	l.Sync(500 * mib)
+	l.Sync(held(500 * mib))
 	if cur != math.MaxInt64 {
 		t.Fatalf("limit is %d after the user took it away", cur)
 	}
@@ -84,7 +87,7 @@ func TestMemoryLimitFloor(t *testing.T) {
 	} {
 		cur := c.user
 		l := pretended(&cur, c.need)
-		l.Sync(c.offHeap)
+		l.Sync(held(c.offHeap))
 		if !near(cur, c.want) {
 			t.Errorf("user %d, need %d, off heap %d: limit %d, want about %d", c.user, c.need, c.offHeap, cur, c.want)
 		}
@@ -94,21 +97,21 @@ func TestMemoryLimitFloor(t *testing.T) {
 func TestMemoryLimitUserChangesIt(t *testing.T) {
 	cur := int64(1000 * mib)
 	l := pretended(&cur, 0)
-	l.Sync(200 * mib)
+	l.Sync(held(200 * mib))
 	old := l.set(600 * mib) // as debug.SetMemoryLimit does: old is our lowered value
-	l.Sync(200 * mib)
+	l.Sync(held(200 * mib))
 	if l.user != 600*mib || !near(cur, 400*mib) {
 		t.Fatalf("user %d, limit %d; want 600 MiB and 400 MiB", l.user, cur)
 	}
-	l.Sync(300 * mib)
+	l.Sync(held(300 * mib))
 	l.set(old)
-	l.Sync(200 * mib)
+	l.Sync(held(200 * mib))
 	if l.user != 1000*mib || !near(cur, 800*mib) {
 		t.Fatalf("after putting the old limit back: user %d, limit %d; want 1000 MiB and 800 MiB", l.user, cur)
 	}
 	// A round number that one of our values could have been is the user's.
 	l.set(800 * mib)
-	l.Sync(200 * mib)
+	l.Sync(held(200 * mib))
 	if l.user != 800*mib {
 		t.Fatalf("800 MiB set by the user was taken for ours: user %d", l.user)
 	}
@@ -119,22 +122,40 @@ func TestMemoryLimitUserChangesIt(t *testing.T) {
 func TestMemoryLimitPutBackLater(t *testing.T) {
 	cur := int64(1000 * mib)
 	l := pretended(&cur, 0)
-	l.Sync(300 * mib)
+	l.Sync(held(300 * mib))
 	read := l.set(-1)
 	for i := range int64(100) {
-		l.Sync((100 + i%5*100) * mib)
+		l.Sync(held((100 + i%5*100) * mib))
 	}
 	l.set(read)
-	l.Sync(0)
+	l.Sync(held(0))
 	if l.user != 1000*mib || !near(cur, 1000*mib) {
 		t.Errorf("user %d, limit %d; want 1000 MiB twice", l.user, cur)
+	}
+}
+
+// TestMemoryLimitPutBackAtFloor: the user's code sets another limit for a while. Both limits lead to
+// the same floor.
+func TestMemoryLimitPutBackAtFloor(t *testing.T) {
+	cur := int64(2000 * mib)
+	l := pretended(&cur, 300*mib)
+	l.Sync(held(3000 * mib))
+	old := l.set(1000 * mib)
+	l.Sync(held(3000 * mib))
+	if l.User() != 1000*mib || abs(cur-300*mib) > 4 {
+		t.Errorf("user %d, limit %d; want 1000 MiB and 300 MiB", l.user, cur)
+	}
+	l.set(old)
+	l.Sync(held(0))
+	if l.User() != 2000*mib || cur != 2000*mib {
+		t.Errorf("after putting the old limit back: user %d, limit %d; want 2000 MiB twice", l.user, cur)
 	}
 }
 
 func TestMemoryLimitSetBetweenLookAndChange(t *testing.T) {
 	cur := int64(1000 * mib)
 	l := pretended(&cur, 0)
-	l.Sync(100 * mib)
+	l.Sync(held(100 * mib))
 	set, raced := l.set, false
 	var old int64
 	l.set = func(n int64) int64 {
@@ -144,14 +165,101 @@ func TestMemoryLimitSetBetweenLookAndChange(t *testing.T) {
 		}
 		return set(n)
 	}
-	l.Sync(200 * mib)
+	l.Sync(held(200 * mib))
 	if l.user != 500*mib || !near(cur, 300*mib) {
 		t.Fatalf("user %d, limit %d; want 500 MiB and 300 MiB", l.user, cur)
 	}
 	set(old)
-	l.Sync(200 * mib)
+	l.Sync(held(200 * mib))
 	if l.user != 1000*mib {
 		t.Fatalf("the value read in the race was put back, but the user's limit is %d", l.user)
+	}
+}
+
+// TestMemoryLimitTurns lets a user, who also puts back values read earlier, a tuner and freehold set
+// limits in turns.
+func TestMemoryLimitTurns(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		limit := func() int64 {
+			if rng.IntN(4) == 0 {
+				return math.MaxInt64
+			}
+			return int64(rng.IntN(4000)+1) * mib
+		}
+		user := limit()
+		cur := user
+		l := pretended(&cur, int64(rng.IntN(300))*mib)
+		type reading struct{ limit, user int64 }
+		var readings []reading
+		var b Budget
+		for step := range 200 {
+			offHeap := int64(0)
+			switch rng.IntN(8) {
+			case 0:
+				user = limit()
+				l.set(user)
+			case 1:
+				readings = append(readings, reading{l.set(-1), user})
+			case 2:
+				if len(readings) > 0 {
+					r := readings[rng.IntN(len(readings))]
+					l.set(r.limit)
+					user = r.user
+				}
+			case 3:
+				if b = (Budget{}); rng.IntN(3) > 0 {
+					b.Soft = int64(rng.IntN(3000)+1) * mib
+					b.Hard = b.Soft + int64(rng.IntN(500))*mib
+					b.Min = int64(rng.IntN(100)) * mib
+				}
+			default:
+				offHeap = max(0, rng.Int64N(4000*mib)-800*mib)
+			}
+			if rng.IntN(2) == 0 {
+				l.SetBudget(b, held(offHeap))
+			} else {
+				b = l.budget
+				l.Sync(held(offHeap))
+			}
+			if l.User() != user {
+				t.Fatalf("seed %d, step %d: the user's limit is %d, the limiter thinks %d", seed, step, user, l.user)
+			}
+			if want := l.target(b, offHeap); cur != want && (want == user || abs(cur-want) > l.base(b)/hysteresisShare+2*200) {
+				t.Fatalf("seed %d, step %d: limit %d, want about %d", seed, step, cur, want)
+			}
+		}
+		if l.SetBudget(Budget{}, held(0)); cur != user {
+			t.Fatalf("seed %d: the limit is %d at the end, want the user's, %d", seed, cur, user)
+		}
+	}
+}
+
+// TestMemoryGrowsDuringSync: memory that is taken while the limit is being set counts, although no
+// later call comes.
+func TestMemoryGrowsDuringSync(t *testing.T) {
+	for _, budget := range []bool{false, true} {
+		cur, bytes := int64(1000*mib), int64(100*mib)
+		l := pretended(&cur, 0)
+		read := func() int64 { return bytes }
+		set := l.set
+		l.set = func(n int64) int64 {
+			if n >= 0 && bytes < 500*mib {
+				bytes = 500 * mib
+				if !budget {
+					l.Sync(read) // as another goroutine would: ours holds the lock
+				}
+			}
+			return set(n)
+		}
+		if budget {
+			l.SetBudget(Budget{Soft: 2000 * mib, Hard: 2000 * mib}, read)
+		} else {
+			l.Sync(read)
+		}
+		if l.User() != 1000*mib || !near(cur, 500*mib) {
+			t.Errorf("budget %v: user %d, limit %d; want 1000 MiB and 500 MiB", budget, l.user, cur)
+		}
 	}
 }
 
@@ -169,14 +277,14 @@ func TestMemoryLimitModel(t *testing.T) {
 				user = int64(rng.IntN(4000)+1) * mib
 				l.set(user)
 			}
-			l.Sync(offHeap)
+			l.Sync(held(offHeap))
 			if l.user != user {
 				t.Fatalf("the user's limit is %d, the limiter thinks %d", user, l.user)
 			}
 			if want := l.target(Budget{}, offHeap); abs(cur-want) > user/hysteresisShare {
 				t.Fatalf("user %d, off heap %d: limit %d, want about %d", user, offHeap, cur, want)
 			}
-			if cur > user || cur < user/floorShare-1 {
+			if cur > user || cur < user/floorShare-2*100 { // A value that stood for another limit is avoided by 2.
 				t.Fatalf("user %d: limit %d is out of bounds", user, cur)
 			}
 		}
@@ -229,12 +337,12 @@ func TestBudget(t *testing.T) {
 		if got := l.Preview(c.b, c.offHeap); !near(got, c.want) || cur != c.user {
 			t.Errorf("%s: preview %d, want about %d; the limit is %d", c.name, got, c.want, cur)
 		}
-		l.SetBudget(c.b, 0)
-		l.Sync(c.offHeap)
+		l.SetBudget(c.b, held(0))
+		l.Sync(held(c.offHeap))
 		if !near(cur, c.want) || l.User() != c.user {
 			t.Errorf("%s: limit %d, want about %d; the user's is told as %d", c.name, cur, c.want, l.User())
 		}
-		l.SetBudget(Budget{}, 0)
+		l.SetBudget(Budget{}, held(0))
 		if cur != c.user {
 			t.Errorf("%s: without the budget the limit is %d, want %d", c.name, cur, c.user)
 		}
@@ -245,18 +353,18 @@ func TestBudget(t *testing.T) {
 func TestBudgetLeavesTheUserFree(t *testing.T) {
 	cur := int64(math.MaxInt64)
 	l := pretended(&cur, 0)
-	l.SetBudget(Budget{Soft: 900 * mib, Hard: 990 * mib}, 100*mib)
+	l.SetBudget(Budget{Soft: 900 * mib, Hard: 990 * mib}, held(100*mib))
 	old := l.set(600 * mib)
-	l.Sync(100 * mib)
+	l.Sync(held(100 * mib))
 	if l.User() != 600*mib || !near(cur, 500*mib) {
 		t.Fatalf("user %d, limit %d; want 600 MiB and 500 MiB", l.User(), cur)
 	}
 	l.set(old) // a value of ours, which stood for no limit
-	l.Sync(100 * mib)
+	l.Sync(held(100 * mib))
 	if l.User() != math.MaxInt64 || !near(cur, 800*mib) {
 		t.Fatalf("user %d, limit %d; want none and 800 MiB", l.User(), cur)
 	}
-	l.SetBudget(Budget{Soft: 905 * mib, Hard: 990 * mib}, 100*mib)
+	l.SetBudget(Budget{Soft: 905 * mib, Hard: 990 * mib}, held(100*mib))
 	if !near(cur, 800*mib) {
 		t.Fatalf("limit %d after a change of less than 1/64, want 800 MiB", cur)
 	}
@@ -267,12 +375,12 @@ func TestBudgetLeavesTheUserFree(t *testing.T) {
 func TestSetBudgetWaits(t *testing.T) {
 	cur := int64(math.MaxInt64)
 	l := pretended(&cur, 0)
-	l.SetBudget(Budget{Soft: 900 * mib, Hard: 990 * mib}, 100*mib)
+	l.SetBudget(Budget{Soft: 900 * mib, Hard: 990 * mib}, held(100*mib))
 	l.mu.Lock()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		l.SetBudget(Budget{}, 0)
+		l.SetBudget(Budget{}, held(0))
 	}()
 	runtime.Gosched()
 	l.mu.Unlock()
