@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/freehold-go/freehold/sink/block"
+	"github.com/freehold-go/freehold/sink/internal/failpoint"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
 )
@@ -105,6 +106,7 @@ func (h handler) Assigned(p source.Partition) {
 	if before != nil {
 		before.giveUp()
 	}
+	failpoint.At(failpoint.Assigned)
 	h.o.Logger.Info("partition assigned", "topic", p.Topic, "partition", p.Number)
 }
 
@@ -119,7 +121,9 @@ func (h handler) remove(p source.Partition) *writer {
 
 func (h handler) Revoked(ctx context.Context, p source.Partition) {
 	if w := h.remove(p); w != nil {
+		failpoint.At(failpoint.Revoke)
 		w.retire(ctx)
+		failpoint.At(failpoint.Revoked)
 		h.o.Logger.Info("partition revoked", "topic", p.Topic, "partition", p.Number)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/freehold-go/freehold/sink/encode"
+	"github.com/freehold-go/freehold/sink/internal/failpoint"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
 )
@@ -315,6 +316,7 @@ func (w *writer) encode(e *epoch, r *record.Record) (err error) {
 // finish ends the epoch at this record: its objects are stored and its end committed, in another goroutine. It waits for the epoch
 // before, so that one epoch at most is visible and not committed; see "Exactly once".
 func (w *writer) finish() error {
+	failpoint.At(failpoint.Rotation)
 	w.deadline.Stop()
 	for w.finishing != nil {
 		if err := w.settle(); err != nil {
@@ -390,6 +392,7 @@ func (w *writer) store(ctx context.Context, e *epoch) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	failpoint.At(failpoint.Stored)
 	return w.commit(e.next)
 }
 
@@ -405,7 +408,10 @@ func (w *writer) put(ctx context.Context, e *epoch, o *object) error {
 	if err := context.Cause(w.ctx); err != nil { // Nothing of the partition may be written any more.
 		return err
 	}
-	if err := to.Put(ctx, o.key, o.content, o.about); err != nil {
+	failpoint.At(failpoint.Upload)
+	err := to.Put(ctx, o.key, o.content, o.about)
+	failpoint.At(failpoint.Uploaded)
+	if err != nil {
 		return fmt.Errorf("writing %s to %v: %w", o.key, to, err)
 	}
 	w.s.stats.objects.Add(1)

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/internal/orders"
+	"github.com/freehold-go/freehold/sink/source/kafka/kafkatest"
+)
+
+const (
+	partitions = 8
+	seed       = 7
+	topic      = "orders"
+	epochs     = 50 // of each partition
+)
+
+// suite is a cluster with a topic full of orders.
+type suite struct {
+	cluster *kafkatest.Cluster
+	admin   *kadm.Client
+	each    int // records of a partition
+	full    bool
+	groups  int
+}
+
+// TestKafka runs freehold-sink as processes on brokers of Apache Kafka, and does to both what happens to them. Afterwards each record is stored
+// exactly once. FREEHOLD_TEST_KAFKA is the number of records, 1000000 by default of make test-kafka; without it the test is skipped.
+func TestKafka(t *testing.T) {
+	text := os.Getenv("FREEHOLD_TEST_KAFKA")
+	if text == "" {
+		t.Skip("make test-kafka runs this test: it needs Java 17, and Maven or an unpacked Kafka")
+	}
+	records, err := strconv.Atoi(text)
+	if err != nil || records < partitions*epochs {
+		t.Fatalf("FREEHOLD_TEST_KAFKA is %q; it must be a number of records, at least %d", text, partitions*epochs)
+	}
+	s := &suite{each: records / (partitions * epochs) * epochs, full: records >= 1_000_000}
+	s.cluster, err = kafkatest.New(t.Context(), kafkatest.Options{Dir: t.TempDir(), Brokers: 2, Settings: map[string]string{"group.min.session.timeout.ms": "1000"}})
+	if errors.Is(err, kafkatest.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.cluster.Close()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.cluster.Addresses()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(20*time.Millisecond),
+		kgo.ProducerBatchCompression(kgo.Lz4Compression()), kgo.MaxBufferedRecords(50_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s.admin = kadm.NewClient(client)
+	s.fill(t, client)
+	t.Run("Kills", s.kills)
+	t.Run("BrokersKilled", s.brokersKilled)
+	t.Run("LeadersMove", s.leadersMove)
+	t.Run("StoreRefuses", s.storeRefuses)
+	t.Run("SlowStore", s.slowStore)
+	t.Run("DiskFull", s.diskFull)
+	t.Run("StandsStill", s.standsStill)
+	t.Run("Poison", s.poison)
+}
+
+// fill makes the topic and writes its records.
+func (s *suite) fill(t *testing.T, client *kgo.Client) {
+	t.Helper()
+	s.create(t, topic, partitions, nil)
+	began := time.Now()
+	g := orders.New(seed)
+	produce(t, client, func(yield func(*kgo.Record)) {
+		for i := range s.each {
+			for p := range partitions {
+				n := i*partitions + p
+				yield(&kgo.Record{Topic: topic, Partition: int32(p), Key: g.AppendKey(nil, n), Value: appendValue(make([]byte, 0, 2048), g, p, i), Timestamp: time.UnixMilli(orders.Time(n)),
+					Headers: []kgo.RecordHeader{{Key: "trace", Value: []byte("0123456789abcdef")}}})
+			}
+		}
+	})
+	t.Logf("%d records written in %v", partitions*s.each, time.Since(began).Round(time.Second))
+}
+
+func (s *suite) create(t *testing.T, name string, partitions int32, settings map[string]*string) {
+	t.Helper()
+	if _, err := s.admin.CreateTopic(t.Context(), partitions, -1, settings, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// produce writes the records that all yields, and waits until they are acknowledged.
+func produce(t *testing.T, client *kgo.Client, all func(yield func(*kgo.Record))) {
+	t.Helper()
+	var failed atomic.Pointer[error]
+	all(func(r *kgo.Record) {
+		client.Produce(t.Context(), r, func(_ *kgo.Record, err error) {
+			if err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+		})
+	})
+	if err := client.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := failed.Load(); err != nil {
+		t.Fatal(*err)
+	}
+}
+
+// configure makes a configuration with a group and a directory of its own.
+func (s *suite) configure(t *testing.T) config.Config {
+	t.Helper()
+	s.groups++
+	conf := config.Default()
+	conf.Kafka.Brokers, conf.Kafka.Topics, conf.Kafka.Group = s.cluster.Addresses(), []string{topic}, fmt.Sprintf("sink-%d", s.groups)
+	conf.Kafka.SessionTimeout, conf.Kafka.RebalanceTimeout = config.Duration(session), config.Duration(20*time.Second)
+	conf.Store.URL = "dir://" + t.TempDir()
+	conf.Rotate = config.Rotate{Records: int64(s.each / epochs)}
+	conf.HTTP.Listen = ""
+	conf.Log.Level = "warn"
+	return conf
+}
+
+// session is short, so that a group does not wait long for members that were killed.
+const session = 3 * time.Second
+
+// committed is the sum of the group's offsets.
+func (s *suite) committed(t *testing.T, conf config.Config) (sum int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	offsets, err := s.admin.FetchOffsets(ctx, conf.Kafka.Group)
+	if err != nil {
+		return 0 // There is no such group yet, or its broker is down.
+	}
+	offsets.Each(func(o kadm.OffsetResponse) { sum += max(o.At, 0) })
+	return sum
+}
+
+// until waits until so many records are committed. The children must not end.
+func (s *suite) until(t *testing.T, conf config.Config, sum int64, children ...*child) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		at := s.committed(t, conf)
+		if at >= sum {
+			return
+		}
+		for _, c := range children {
+			if c.ended() {
+				t.Fatalf("the sink ended with %v when %d of %d records were committed\n%s", c.err, at, sum, c.tail(t))
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d records are committed\n%s", at, sum, children[0].tail(t))
+		}
+	}
+}
+
+// transfer moves all records by some processes, and does something while they are at it.
+func (s *suite) transfer(t *testing.T, conf config.Config, members int, during func(children []*child)) {
+	t.Helper()
+	var children []*child
+	for range members {
+		children = append(children, spawn(t, conf, ""))
+	}
+	total := int64(partitions * s.each)
+	s.until(t, conf, total/20, children...)
+	during(children)
+	if at := s.committed(t, conf); at >= total {
+		t.Logf("all was committed before the fault ended; take more records")
+	}
+	s.until(t, conf, total, children...)
+	for _, c := range children {
+		c.stop(t)
+	}
+	inspect(t, conf)
+	s.checkAll(t, conf)
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kafkatest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/freehold-go/freehold/sink/internal/orders"
+)
+
+// Orders makes a topic with n events of a shop, JSON of some 1.5 KB in batches compressed by lz4. Event i goes to partition i modulo partitions. The events
+// are the same each time.
+func Orders(ctx context.Context, brokers []string, topic string, partitions, n int) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchCompression(kgo.Lz4Compression()),
+		kgo.ProducerLinger(20*time.Millisecond), kgo.MaxBufferedRecords(50_000))
+	if err != nil {
+		return fmt.Errorf("kafkatest: %w", err)
+	}
+	defer client.Close()
+	if _, err := kadm.NewClient(client).CreateTopic(ctx, int32(partitions), -1, nil, topic); err != nil {
+		return fmt.Errorf("kafkatest: making the topic %s: %w", topic, err)
+	}
+	var failed atomic.Pointer[error]
+	g := orders.New(1)
+	for i := range n {
+		r := &kgo.Record{Topic: topic, Partition: int32(i % partitions), Key: g.AppendKey(nil, i), Value: g.AppendValue(nil, i), Timestamp: time.UnixMilli(orders.Time(i)),
+			Headers: []kgo.RecordHeader{{Key: "trace", Value: fmt.Appendf(nil, "%016x", i)}}}
+		client.Produce(ctx, r, func(_ *kgo.Record, err error) {
+			if err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+		})
+	}
+	if err := client.Flush(ctx); err != nil {
+		return fmt.Errorf("kafkatest: filling the topic %s: %w", topic, err)
+	}
+	if err := failed.Load(); err != nil {
+		return fmt.Errorf("kafkatest: filling the topic %s: %w", topic, *err)
+	}
+	return nil
+}
