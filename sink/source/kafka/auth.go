@@ -4,17 +4,15 @@ package kafka
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/freehold-go/freehold/sink/internal/secure"
 )
 
 // TLS says how connections to brokers are encrypted.
@@ -27,30 +25,9 @@ type TLS struct {
 
 // Option is the option for Options.Client. The error names the file that is wrong.
 func (t TLS) Option() (kgo.Opt, error) {
-	c := &tls.Config{ServerName: t.ServerName, InsecureSkipVerify: t.SkipVerify, MinVersion: tls.VersionTLS12}
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("kafka: certificates of the brokers: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("kafka: %s has no certificate in PEM", t.CAFile)
-		}
-	}
-	if t.CertFile != "" {
-		// Read at each handshake, so that a certificate can be renewed while the sink runs.
-		load := func() (*tls.Certificate, error) {
-			cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-			if err != nil {
-				return nil, fmt.Errorf("kafka: the client's certificate %s and key %s: %w", t.CertFile, t.KeyFile, err)
-			}
-			return &cert, nil
-		}
-		if _, err := load(); err != nil {
-			return nil, err
-		}
-		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
+	c, err := secure.TLS(t).Config()
+	if err != nil {
+		return nil, fmt.Errorf("kafka: %w", err)
 	}
 	return kgo.DialTLSConfig(c), nil
 }
@@ -99,15 +76,11 @@ func (s SASL) Option() (kgo.Opt, error) {
 	return nil, fmt.Errorf("kafka: no SASL mechanism %q; there are plain, scram-sha-256, scram-sha-512 and oauthbearer", s.Mechanism)
 }
 
-// secret reads a file with a secret. A newline at its end, as editors make, is no part of it.
+// secret reads a file with a secret.
 func secret(file string) (string, error) {
-	text, err := os.ReadFile(file)
+	s, err := secure.Secret(file)
 	if err != nil {
-		return "", fmt.Errorf("kafka: the file of a secret: %w", err)
-	}
-	s := strings.TrimRight(string(text), "\r\n")
-	if s == "" {
-		return "", fmt.Errorf("kafka: the file %s, which should have a secret, is empty", file)
+		return "", fmt.Errorf("kafka: %w", err)
 	}
 	return s, nil
 }
