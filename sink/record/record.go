@@ -25,9 +25,31 @@ type Record struct {
 
 	Headers []Header
 
+	// Schema says how to read Value if it is neither JSON nor text; otherwise it is nil. Equal schemas are the same value. Framed is the number of bytes at the
+	// beginning of Value that are not part of what the schema describes, but the framing of a schema registry. Sources leave both unset.
+	Schema Schema
+	Framed int
+
 	// CheckedJSON says that Value was found to be one JSON value. A partitioner that checks values sets it, so that a format
 	// need not check them again. Sources leave it unset.
 	CheckedJSON bool
+}
+
+// A Schema reads values that are neither JSON nor text. Its methods may be called by several goroutines at once.
+type Schema interface {
+	// AppendJSON appends a value as JSON, in one line. If the error is not nil, the result is dst as it was. A *Bad is the value's fault.
+	AppendJSON(dst, value []byte) ([]byte, error)
+	// AppendField appends the field at a path as JSON, or nothing if the value lacks it. Rest is the number of names at the path's end that lead on
+	// within what was appended. It need not check what it does not read.
+	AppendField(dst, value []byte, path []string) (result []byte, rest int, err error)
+}
+
+// Payload is what Schema describes: the value without its framing. It is nil if the record has no value.
+func (r *Record) Payload() []byte {
+	if r.Value == nil {
+		return nil
+	}
+	return r.Value[r.Framed:]
 }
 
 // Header is a header of a message. A key may come several times. Value is nil if the header has none.

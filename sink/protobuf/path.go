@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protobuf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// AppendField appends the field at a path, in JSON. It reads no more than that, and checks no more. If the path leads on within the
+// JSON (into a map, a google.protobuf.Struct, a google.protobuf.Any), rest is the number of names that are left; otherwise it is 0. Nothing is appended if the message
+// lacks the field.
+//
+// The names are those of the .proto file or those of ProtoJSON. A field is as AppendJSON writes it, with two exceptions: an integer of 64
+// bits is a number, and a field that has no presence and is not there is zero.
+func (t *Type) AppendField(dst, value []byte, path []string) (result []byte, rest int, err error) {
+	r := take()
+	defer r.release()
+	depth := deepest
+	for i, name := range path {
+		if t.known != 0 {
+			return r.appended(dst, func() error { return r.message(t, value, depth, true) }, len(path)-i)
+		}
+		at, ok := t.byName[name]
+		if !ok {
+			return dst, 0, nil
+		}
+		f := &t.fields[at]
+		s, err := t.locate(value, at)
+		if err != nil {
+			return dst, 0, err
+		}
+		last := i+1 == len(path)
+		switch {
+		case s.first == 0:
+			if last && !f.presence && !f.list && f.entry == nil {
+				return r.appended(dst, func() error { return r.scalar(f, 0, nil) }, 0)
+			}
+			return dst, 0, nil
+		case f.list || f.entry != nil || f.message == nil && !last:
+			if !last && f.entry == nil {
+				return dst, 0, nil // Lists and scalars have no fields.
+			}
+			return r.appended(dst, func() error { _, err := r.field(f, value, s, depth, true); return err }, len(path)-i-1)
+		case f.message == nil:
+			bits, content, _, n := f.value(value[s.last-1:])
+			if n < 0 {
+				return dst, 0, errWire
+			}
+			return r.appended(dst, func() error { return r.scalar(f, bits, content) }, 0)
+		}
+		if value, err = r.join(f, value, s); err != nil {
+			return dst, 0, err
+		}
+		t, depth = f.message, depth-1
+	}
+	if t.known == isWrapper {
+		bits, content, err := t.last(value, 1)
+		if err != nil {
+			return dst, 0, err
+		}
+		return r.appended(dst, func() error { return r.scalar(&t.fields[0], bits, content) }, 0)
+	}
+	return r.appended(dst, func() error { return r.message(t, value, depth, true) }, 0)
+}
+
+// appended appends what write writes.
+func (r *reader) appended(dst []byte, write func() error, left int) ([]byte, int, error) {
+	scratch := r.out
+	r.out = dst
+	err := write()
+	result := r.out
+	r.out = scratch
+	if err != nil {
+		return result[:len(dst)], 0, err
+	}
+	return result, left, nil
+}
+
+// scalar writes a value that is no message; integers of 64 bits as numbers.
+func (r *reader) scalar(f *field, bits uint64, content []byte) error {
+	switch f.kind {
+	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind, protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		r.out = f.appendInteger(r.out, bits)
+		return nil
+	}
+	return r.one(f, bits, content, 0, true)
+}
+
+// locate finds one field of a message.
+func (t *Type) locate(b []byte, i int) (s slot, err error) {
+	f := &t.fields[i]
+	for at := 0; at < len(b); {
+		number, wire, tag := protowire.ConsumeTag(b[at:])
+		if tag < 0 {
+			return s, errWire
+		}
+		n := protowire.ConsumeFieldValue(number, wire, b[at+tag:])
+		if n < 0 {
+			return s, errWire
+		}
+		switch {
+		case number == f.number && f.takes(wire):
+			if s.last = uint32(at + 1); s.first == 0 {
+				s.first = s.last
+			}
+		case f.oneof > 0:
+			if j := t.find(number); j >= 0 && t.fields[j].oneof == f.oneof && t.fields[j].takes(wire) {
+				s = slot{}
+			}
+		}
+		at += tag + n
+	}
+	return s, nil
+}
+
+// CheckPath says in its error what is wrong with a path: no message of the type could have the field. Unit is what a time at the path is written in,
+// or empty; "rfc3339" is that of a google.protobuf.Timestamp.
+func (t *Type) CheckPath(path []string, unit string) error {
+	for i, name := range path {
+		if t.known != 0 {
+			return nil
+		}
+		at, ok := t.byName[name]
+		if !ok {
+			return fmt.Errorf("the message %s has no field %q; it has %s", t.name, name, t.fieldNames())
+		}
+		f := &t.fields[at]
+		last := i+1 == len(path)
+		switch {
+		case f.entry != nil:
+			return nil
+		case !last && (f.list || f.message == nil):
+			return fmt.Errorf("the field %q of the message %s is no message, so %q leads nowhere", name, t.name, strings.Join(path, "."))
+		case last && unit != "" && unit != "rfc3339" && f.message != nil && f.message.known == isTimestamp:
+			return fmt.Errorf("the field %q of the message %s is a google.protobuf.Timestamp: its unit is rfc3339", name, t.name)
+		}
+		if f.message != nil {
+			t = f.message
+		}
+	}
+	return nil
+}
+
+// fieldNames lists the fields of a message.
+func (t *Type) fieldNames() string {
+	var names []string
+	for i := range t.fields {
+		names = append(names, t.fields[i].name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	if len(names) > 20 {
+		names = slices.Concat(names[:20], []string{fmt.Sprintf("and %d more", len(t.fields)-20)})
+	}
+	return strings.Join(names, ", ")
+}
