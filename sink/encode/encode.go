@@ -32,6 +32,13 @@ type Format interface {
 	Begin(w io.Writer) (Encoder, error)
 }
 
+// A BySchema is a format whose objects have the layout of a schema: all records of an object have the same record.Schema.
+type BySchema interface {
+	Format
+	// BySchema reports whether the configuration makes such objects.
+	BySchema() bool
+}
+
 // An Encoder writes the records of one object. It serves one goroutine at a time.
 type Encoder interface {
 	// Append writes a record that Refuse did not refuse. If the error is a *record.Bad, the record is not in the object, which is as it was before; after any

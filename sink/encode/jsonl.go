@@ -18,6 +18,8 @@ var Columns = []string{"topic", "partition", "offset", "timestamp", "key", "head
 
 // JSONLinesOptions are the options of JSONLines.
 type JSONLinesOptions struct {
+	// A value that has a schema is written as the JSON that the schema makes of it, where JSON is asked for; a string or base64 has its bytes.
+	//
 	// Envelope lists the members of the object that each line is, some of Columns in any order. By default there is no envelope: the line is
 	// the value, which must be JSON.
 	//
@@ -82,13 +84,21 @@ type jsonEncoder struct {
 	o       JSONLinesOptions
 	out     buffered
 	checker field.Checker
+	text    []byte // JSON that was made of a value
+	made    record.Record
 }
 
 func (e *jsonEncoder) End() error  { return nil }
-func (e *jsonEncoder) Held() int64 { return int64(cap(e.out.buf)) }
-func (e *jsonEncoder) Free()       { e.out.buf = nil }
+func (e *jsonEncoder) Held() int64 { return int64(cap(e.out.buf) + cap(e.text)) }
+func (e *jsonEncoder) Free()       { e.out.buf, e.text = nil, nil }
 
 func (e *jsonEncoder) Append(r *record.Record) error {
+	if r.Schema != nil && r.Value != nil && e.o.Value == "json" {
+		var err error
+		if r, err = e.convert(r); err != nil {
+			return err
+		}
+	}
 	if len(e.o.Envelope) == 0 {
 		if err := e.check(r, "json", r.Value, r.CheckedJSON || e.o.Unchecked); err != nil {
 			return err
@@ -101,7 +111,23 @@ func (e *jsonEncoder) Append(r *record.Record) error {
 		e.envelope(r)
 	}
 	e.out.raw("\n")
+	e.made = record.Record{}
 	return e.out.flush()
+}
+
+// convert returns the record with the JSON that its schema makes of the value. It is one line of JSON.
+func (e *jsonEncoder) convert(r *record.Record) (*record.Record, error) {
+	if cap(e.text) > 1<<20 {
+		e.text = nil
+	}
+	text, err := r.Schema.AppendJSON(e.text[:0], r.Payload())
+	e.text = text
+	if err != nil {
+		return nil, err
+	}
+	e.made = *r
+	e.made.Value, e.made.Schema, e.made.Framed, e.made.CheckedJSON = text, nil, 0, true
+	return &e.made, nil
 }
 
 // check says whether a part of a record can be written: nothing of a bad record may be. Trusted parts are checked only for JSON that has

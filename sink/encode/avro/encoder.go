@@ -24,6 +24,7 @@ type encoder struct {
 	begun bool
 	sync  [16]byte
 	arena *arena.Arena // Of the values that are being encoded, if there is a schema.
+	text  []byte       // JSON that was made of a value
 }
 
 func (e *encoder) Append(r *record.Record) error {
@@ -64,7 +65,15 @@ func (e *encoder) datum(r *record.Record) error {
 	}
 	var v any
 	defer e.arena.Reset(arena.KeepUpTo(1 << 20))
-	if err := arenajson.UnmarshalInto(e.arena, r.Value, &v, arenajson.Options{UseNumber: true}); err != nil {
+	value := r.Value
+	if r.Schema != nil {
+		var err error
+		if e.text, err = r.Schema.AppendJSON(e.text[:0], r.Payload()); err != nil {
+			return err
+		}
+		value = e.text
+	}
+	if err := arenajson.UnmarshalInto(e.arena, value, &v, arenajson.Options{UseNumber: true}); err != nil {
 		return record.Badf("the value is no JSON: %w", err)
 	}
 	return e.encode(v)
@@ -200,10 +209,10 @@ func (e *encoder) End() error {
 	return e.flush()
 }
 
-func (e *encoder) Held() int64 { return int64(cap(e.block)) }
+func (e *encoder) Held() int64 { return int64(cap(e.block) + cap(e.text)) }
 
 func (e *encoder) Free() {
-	e.block = nil
+	e.block, e.text = nil, nil
 	if e.arena != nil {
 		e.arena.Free()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/freehold-go/freehold/arenajson"
 
 	"github.com/freehold-go/freehold/sink/internal/field"
+	"github.com/freehold-go/freehold/sink/protobuf"
 	"github.com/freehold-go/freehold/sink/record"
 )
 
@@ -24,12 +25,17 @@ type encoder struct {
 	table   *table
 	w       *parquet.GenericWriter[any]
 	row     parquet.Row
+	rows    [1]parquet.Row
 	scratch []byte // The bytes that values of the row lead to.
 	grouped int64  // Bytes of records in the row group.
 
 	first      []record.Record
 	firstBytes int64
 	fields     map[string]kinds
+
+	messages *messages // if the columns are those of messages
+	shredder *protobuf.Shredder
+	cells    [][]parquet.Value // the row's values by column, in messages
 }
 
 // counter counts what was written.
@@ -45,15 +51,16 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 // begin fixes the columns.
-func (e *encoder) begin(t *table) {
-	e.table = t
-	e.row = make(parquet.Row, len(t.columns))
-	e.w = parquet.NewGenericWriter[any](&e.out, t.schema, parquet.Compression(e.f.codec), parquet.CreatedBy("freehold-sink", "1", ""),
+func (e *encoder) begin(s *parquet.Schema) {
+	e.w = parquet.NewGenericWriter[any](&e.out, s, parquet.Compression(e.f.codec), parquet.CreatedBy("freehold-sink", "1", ""),
 		parquet.PageBufferSize(64<<10), parquet.WriteBufferSize(0))
 }
 
 func (e *encoder) Append(r *record.Record) error {
-	if e.table == nil {
+	switch {
+	case e.f.o.Messages:
+		return e.message(r)
+	case e.table == nil:
 		return e.learn(r)
 	}
 	return e.write(r)
@@ -119,7 +126,8 @@ func clone(r *record.Record) record.Record {
 
 // fix fixes the columns and writes the records that were kept.
 func (e *encoder) fix() error {
-	e.begin(infer(e.f.columns, e.fields))
+	e.table = infer(e.f.columns, e.fields)
+	e.begin(e.table.schema)
 	for i := range e.first {
 		if err := e.write(&e.first[i]); err != nil {
 			return err
@@ -145,9 +153,17 @@ func (e *encoder) write(r *record.Record) error {
 		}
 		defer found.Release()
 	}
-	err := e.fill(r, found)
+	if e.row == nil {
+		e.row = make(parquet.Row, len(e.table.columns))
+	}
+	return e.writeRow(r, e.fill(r, found))
+}
+
+// writeRow writes the row of a record, unless there was an error.
+func (e *encoder) writeRow(r *record.Record, err error) error {
 	if err == nil {
-		_, err = e.w.WriteRows([]parquet.Row{e.row})
+		e.rows[0] = e.row
+		_, err = e.w.WriteRows(e.rows[:])
 		e.grouped += int64(r.Size()) + 8*int64(len(e.row))
 	}
 	clear(e.row)
@@ -302,7 +318,7 @@ func (e *encoder) bytes(p []byte) parquet.Value {
 }
 
 func (e *encoder) End() error {
-	if e.table == nil {
+	if e.w == nil {
 		if err := e.fix(); err != nil {
 			return err
 		}
@@ -313,6 +329,9 @@ func (e *encoder) End() error {
 // Held is what records wait, and the pages of the row group, which are compressed in part.
 func (e *encoder) Held() int64 {
 	held := e.firstBytes + int64(cap(e.scratch))
+	if e.shredder != nil {
+		held += e.shredder.Held() + 2*24*int64(cap(e.row)) // The values, and the row that they are gathered in.
+	}
 	if e.w != nil {
 		held += max(e.w.Size()-e.out.n, 0)
 	}
@@ -324,4 +343,5 @@ func (e *encoder) Free() {
 		e.w.Reset(io.Discard) // Gives pages back to their pool.
 	}
 	e.w, e.row, e.scratch, e.first, e.fields = nil, nil, nil, nil, nil
+	e.shredder, e.cells = nil, nil
 }

@@ -13,12 +13,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 
 	"github.com/freehold-go/freehold/sink/encode"
 	"github.com/freehold-go/freehold/sink/internal/field"
+	"github.com/freehold-go/freehold/sink/protobuf"
 )
 
 // A Field is a column with a field of values, which are JSON. It is null if the value lacks the field.
@@ -45,6 +47,10 @@ type Options struct {
 	// object alone, and two objects may have different columns. Values must be objects. A column is int64, double, bool or string if
 	// the field has this type in all these values, and json otherwise. Later values of another type make their record bad. Infer excludes Fields.
 	Infer int
+	// Messages makes columns of the fields of messages, as the records' schema has them (protobuf.Type): structs, lists and maps of Parquet. Then all records of an
+	// object have one schema; see encode.BySchema. A message that contains itself, google.protobuf.Struct and Any are columns of JSON. A time is in
+	// microseconds. Messages excludes Fields and Infer.
+	Messages bool
 	// DropNew leaves fields out that come after the columns were inferred. Otherwise their records are bad.
 	DropNew bool
 
@@ -63,7 +69,7 @@ const most = 1000
 func New(o Options) (encode.Format, error) {
 	f := &format{Tombstones: o.Tombstones, o: o}
 	errs := []error{o.Tombstones.Check()}
-	if len(o.Envelope)+len(o.Fields) == 0 && o.Infer == 0 {
+	if len(o.Envelope)+len(o.Fields) == 0 && o.Infer == 0 && !o.Messages {
 		f.o.Envelope = encode.Columns
 	}
 	if o.RowGroup == 0 {
@@ -71,6 +77,9 @@ func New(o Options) (encode.Format, error) {
 	}
 	if o.RowGroup < 0 || o.Infer < 0 || o.Infer > 0 && len(o.Fields) > 0 || o.DropNew && o.Infer == 0 {
 		errs = append(errs, errors.New("a negative option, or fields that are listed and inferred, or DropNew without Infer"))
+	}
+	if o.Messages && (o.Infer > 0 || len(o.Fields) > 0) {
+		errs = append(errs, errors.New("the columns are those of messages, but there are fields that are listed or inferred"))
 	}
 	for _, name := range f.o.Envelope {
 		c, ok := envelope(name, o.Text)
@@ -106,7 +115,7 @@ func New(o Options) (encode.Format, error) {
 	if len(paths) > 0 || o.Infer > 0 {
 		f.finder = field.NewFinder(o.Infer > 0, paths...)
 	}
-	if o.Infer == 0 {
+	if o.Infer == 0 && !o.Messages {
 		f.table = newTable(f.columns)
 	}
 	return f, nil
@@ -133,6 +142,9 @@ type format struct {
 	table   *table   // Nil if columns are inferred.
 	finder  *field.Finder
 	codec   compress.Codec
+
+	mu       sync.Mutex
+	messages map[*protobuf.Type]*messages // By the type; nil has the columns of records without a schema.
 }
 
 func (*format) Name() string        { return "parquet/1" }
@@ -140,10 +152,14 @@ func (*format) Extension() string   { return ".parquet" }
 func (*format) ContentType() string { return "application/vnd.apache.parquet" }
 func (*format) Compresses() bool    { return true }
 
+// BySchema implements encode.BySchema.
+func (f *format) BySchema() bool { return f.o.Messages }
+
 func (f *format) Begin(w io.Writer) (encode.Encoder, error) {
 	e := &encoder{f: f, out: counter{w: w}}
 	if f.table != nil {
-		e.begin(f.table)
+		e.begin(f.table.schema)
+		e.table = f.table
 	}
 	return e, nil
 }

@@ -11,12 +11,18 @@ import (
 )
 
 // A Checker checks that values are JSON. It serves one goroutine at a time.
-type Checker struct{ raw json.RawMessage }
+type Checker struct {
+	raw  json.RawMessage
+	text []byte
+}
 
 // Check reads a record's value from the first byte to the last, unless that was done before. The error is a *record.Bad.
 func (c *Checker) Check(r *record.Record) error {
 	if r.CheckedJSON {
 		return nil
+	}
+	if r.Schema != nil {
+		return c.convert(r)
 	}
 	err := arenajson.UnmarshalInto(nil, r.Value, &c.raw, alias)
 	c.raw = nil
@@ -24,4 +30,12 @@ func (c *Checker) Check(r *record.Record) error {
 		return bad(err)
 	}
 	return nil
+}
+
+// convert checks a value that a schema makes JSON of.
+func (c *Checker) convert(r *record.Record) (err error) {
+	if c.text, err = r.Schema.AppendJSON(c.text[:0], r.Payload()); cap(c.text) > keptValue {
+		c.text = nil
+	}
+	return err
 }

@@ -45,8 +45,13 @@ type Found struct {
 	arena  *arena.Arena
 	root   arenajson.Value
 	values []arenajson.Value
+	text   []byte // JSON that was made of a value; the values lead into it
+	parts  []part // of the text, by path
 	large  bool
 }
+
+// A part is the JSON of a field, with the number of names of the path that lead on within.
+type part struct{ from, to, rest int }
 
 // errNoJSON has no part of the value, which may be secret.
 var errNoJSON = &record.Bad{Err: errors.New("the value is no JSON")}
@@ -61,8 +66,13 @@ func (f *Finder) Find(r *record.Record) (*Found, error) {
 	}
 	found.large = len(r.Value) > keptValue
 	read := (*Found).near
-	if f.checked {
+	switch {
+	case f.checked && r.Schema != nil:
+		read = (*Found).converted
+	case f.checked:
 		read = (*Found).whole
+	case r.Schema != nil:
+		read = (*Found).described
 	}
 	if err := read(found, r); err != nil {
 		found.Release()
@@ -79,16 +89,60 @@ func (f *Finder) take() *Found {
 		f.free = f.free[:n-1]
 		return found
 	}
-	return &Found{finder: f, arena: arena.NewArena(), values: make([]arenajson.Value, len(f.paths))}
+	return &Found{finder: f, arena: arena.NewArena(), values: make([]arenajson.Value, len(f.paths)), parts: make([]part, len(f.paths))}
 }
 
 // whole reads all of the value.
 func (f *Found) whole(r *record.Record) error {
-	root, err := arenajson.Parse(f.arena, r.Value, alias)
+	if err := f.parse(r.Value); err != nil {
+		return err
+	}
+	r.CheckedJSON = true
+	return nil
+}
+
+// converted reads all of a value that a schema makes JSON of.
+func (f *Found) converted(r *record.Record) (err error) {
+	if f.text, err = r.Schema.AppendJSON(f.text[:0], r.Payload()); err != nil {
+		return err
+	}
+	return f.parse(f.text)
+}
+
+// described reads the fields of a value that has a schema, and nothing else of it.
+func (f *Found) described(r *record.Record) error {
+	f.text = f.text[:0]
+	var err error
+	for i, path := range f.finder.paths {
+		p := &f.parts[i]
+		p.from = len(f.text)
+		if f.text, p.rest, err = r.Schema.AppendField(f.text, r.Payload(), path); err != nil {
+			return err
+		}
+		p.to = len(f.text)
+	}
+	// Values lead into the text, which must not move any more.
+	for i, p := range f.parts {
+		f.values[i] = arenajson.Value{}
+		if p.from == p.to {
+			continue
+		}
+		v, err := arenajson.Parse(f.arena, f.text[p.from:p.to], alias)
+		if err != nil {
+			return bad(err)
+		}
+		steps := f.finder.steps[i]
+		f.values[i] = v.Get(steps[len(steps)-p.rest:]...)
+	}
+	return nil
+}
+
+// parse reads JSON from the first byte to the last.
+func (f *Found) parse(text []byte) error {
+	root, err := arenajson.Parse(f.arena, text, alias)
 	if err != nil {
 		return bad(err)
 	}
-	r.CheckedJSON = true
 	for i, steps := range f.finder.steps {
 		f.values[i] = root.Get(steps...)
 	}
@@ -139,6 +193,9 @@ func (f *Found) Release() {
 		f.arena.Reset(arena.GiveBack)
 	} else {
 		f.arena.Reset(arena.Keep)
+	}
+	if cap(f.text) > keptValue {
+		f.text = nil
 	}
 	f.large, f.root = false, arenajson.Value{}
 	f.finder.mu.Lock()
