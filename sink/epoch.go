@@ -22,28 +22,39 @@ type epoch struct {
 	p       source.Partition
 	from    int64 // the offset of the first record
 	next    source.Position
-	objects map[string]*object // open objects by group
-	rejects *object            // the object of the records that cannot be written, if they go to one
-	order   []*object          // open objects in the order of their first records, and ended ones among them, if groups end by themselves
-	list    []*object          // objects that have ended by themselves
-	raw     int64              // bytes in open objects that no member has yet
+	objects map[objectID]*object // open objects
+	rejects *object              // the object of the records that cannot be written, if they go to one
+	order   []*object            // open objects in the order of their first records, and ended ones among them, if groups end by themselves
+	list    []*object            // objects that have ended by themselves
+	raw     int64                // bytes in open objects that no member has yet
 
 	done chan struct{} // closed when the epoch is committed, or given up
 	err  error         // why it was given up; valid after done
 }
 
+// objectID tells the open objects of an epoch apart. Their first offsets differ, and so do their keys.
+type objectID struct {
+	group  string
+	schema record.Schema // if the objects of the format have one schema each
+}
+
 // object returns the open object of a group. First is the record that it begins with, if it is a new one.
 func (e *epoch) object(group []byte, first *record.Record) (*object, error) {
-	if o := e.objects[string(group)]; o != nil {
+	s, schema := e.shared, record.Schema(nil)
+	if s.bySchema {
+		schema = first.Schema
+	}
+	if o := e.objects[objectID{string(group), schema}]; o != nil {
 		return o, nil
 	}
-	s, name := e.shared, string(group)
+	name := string(group)
 	key := s.o.Key.Append(nil, objectkey.Object{Topic: first.Topic, Partition: first.Partition, Group: group, Offset: first.Offset})
 	o, err := e.open(string(key), name, s.o.Format, first.Offset)
 	if err != nil {
 		return nil, err
 	}
-	e.objects[name] = o
+	o.id = objectID{name, schema}
+	e.objects[o.id] = o
 	return o, nil
 }
 

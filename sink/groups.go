@@ -166,7 +166,7 @@ func (w *writer) endOne(o *object, next int64) error {
 	if o == e.rejects {
 		e.rejects, tag = nil, rejectsTag
 	} else {
-		delete(e.objects, o.about.Group)
+		delete(e.objects, o.id)
 	}
 	if w.stored == nil {
 		w.stored = map[string]int64{}

@@ -17,6 +17,7 @@ type object struct {
 	compressed bool   // whether the content is compressed here
 	open       *int64 // the bytes of the epoch that no member has yet, those of raw among them
 
+	id    objectID // among the objects of the epoch
 	key   string
 	from  int64 // offset of the first record
 	about store.About

@@ -30,6 +30,9 @@ type Options struct {
 	// Partitioner divides the records of a topic's partition into groups. Without one they go to one object after another.
 	Partitioner partition.Partitioner
 
+	// Values prepares the values of records before they are divided and encoded. nil leaves them as they are.
+	Values Values
+
 	// Bad says what happens to a record that cannot be written.
 	Bad BadRecords
 	// RejectFormat and RejectKey are the format and the keys of the objects for Bad: RejectToObjects.
@@ -70,6 +73,15 @@ const (
 	// RejectToTopic sends them to Options.DeadLetters, with the headers RejectReason, RejectTopic, RejectPartition and RejectOffset.
 	RejectToTopic
 )
+
+// Values prepares the values of records: schema.Values does. Its methods may be called by several goroutines at once.
+type Values interface {
+	// Prepare changes the value of a copy of a record. A *record.Bad makes the record bad; it is rejected as it came. Another error ends
+	// the sink. Prepare may wait for something that it needs, until ctx ends; then it returns an error. It keeps nothing of the record.
+	//
+	// The new value must be a function of the record, as far as objects are to be written exactly once.
+	Prepare(ctx context.Context, r *record.Record) error
+}
 
 // Extension is what the keys of objects end with: ".jsonl.gz".
 func Extension(f encode.Format, c compress.Codec) string {

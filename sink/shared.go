@@ -14,6 +14,7 @@ import (
 // shared is what the writers of a Sink share.
 type shared struct {
 	o           Options
+	bySchema    bool // whether all records of an object have one schema
 	stats       counters
 	work        *work
 	compressors *compressors // nil if content is not compressed

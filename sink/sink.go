@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/freehold-go/freehold/sink/block"
+	"github.com/freehold-go/freehold/sink/encode"
 	"github.com/freehold-go/freehold/sink/internal/failpoint"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
@@ -31,7 +32,11 @@ func New(o Options) (*Sink, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
-	return &Sink{shared: shared{o: o, uploads: semaphore.NewWeighted(int64(o.Uploads)), work: newWork()}, writers: map[source.Partition]*writer{}}, nil
+	f, ok := o.Format.(encode.BySchema)
+	if ok && f.BySchema() && o.Rotation.Independent { // The state of groups does not know of schemas.
+		return nil, errors.New("sink: groups cannot end by themselves if the objects of the format have one schema each, as columns of messages do")
+	}
+	return &Sink{shared: shared{o: o, bySchema: ok && f.BySchema(), uploads: semaphore.NewWeighted(int64(o.Uploads)), work: newWork()}, writers: map[source.Partition]*writer{}}, nil
 }
 
 // Run writes what the source has until ctx ends, or something fails that the next attempt would meet, too. Once ctx has ended, Run finishes

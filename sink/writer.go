@@ -26,7 +26,9 @@ type writer struct {
 
 	ctx    context.Context // ends when nothing more may be written
 	cancel context.CancelCauseFunc
-	halt   chan struct{} // closed when no more records are to be taken
+	halt   chan struct{}   // closed when no more records are to be taken
+	taking context.Context // ends with ctx, and when no more records are to be taken
+	untake context.CancelCauseFunc
 	done   chan struct{} // closed when the goroutine has ended, and all memory is free
 
 	mu    sync.Mutex
@@ -42,6 +44,7 @@ type writer struct {
 	// Of the goroutine alone.
 	epoch     *epoch
 	finishing *epoch
+	prepared  record.Record // the record at hand, as Options.Values has prepared it
 	group     []byte
 	deadline  *time.Timer
 	due       time.Time        // of the deadline, if groups end by themselves
@@ -54,8 +57,9 @@ type writer struct {
 
 func newWriter(s *shared, p source.Partition) *writer {
 	ctx, cancel := context.WithCancelCause(s.ctx)
+	taking, untake := context.WithCancelCause(ctx)
 	return &writer{
-		s: s, p: p, ctx: ctx, cancel: cancel, owned: true, last: -1,
+		s: s, p: p, ctx: ctx, cancel: cancel, taking: taking, untake: untake, owned: true, last: -1,
 		halt: make(chan struct{}), done: make(chan struct{}), more: make(chan struct{}, 1), flush: make(chan struct{}, 1),
 		owning: make(chan struct{}, 1), deadline: stoppedTimer(),
 	}
@@ -103,7 +107,11 @@ func (w *writer) pop() (b batch, ok bool) {
 // run is the goroutine.
 func (w *writer) run() {
 	defer close(w.done)
+	defer w.untake(nil)
 	err := w.take()
+	if errors.Is(err, errHalted) {
+		err = nil
+	}
 	if err == nil && w.s.o.FlushOnStop && w.epoch != nil {
 		err = w.finish()
 	}
@@ -139,6 +147,9 @@ func (w *writer) run() {
 
 // errGivenUp ends a writer whose partition was lost, or which was told to stop at once.
 var errGivenUp = errors.New("the partition was given up")
+
+// errHalted ends a wait for what a record needs: the writer is halted, and the record is read again by the next owner.
+var errHalted = errors.New("the writer is halted")
 
 // take takes batches until the writer is halted.
 func (w *writer) take() error {
@@ -208,6 +219,10 @@ func (w *writer) add(b batch) error {
 	}
 	for i := range b.records {
 		r := &b.records[i]
+		value, bad, err := w.prepare(r)
+		if err != nil {
+			return err
+		}
 		if s.o.Rotation.Independent {
 			if err := w.endOld(r); err != nil {
 				return err
@@ -218,12 +233,12 @@ func (w *writer) add(b batch) error {
 			}
 		}
 		if w.epoch == nil {
-			w.epoch = &epoch{shared: s, p: w.p, from: r.Offset, objects: map[string]*object{}, done: make(chan struct{})}
+			w.epoch = &epoch{shared: s, p: w.p, from: r.Offset, objects: map[objectID]*object{}, done: make(chan struct{})}
 		}
 		e := w.epoch
 		first := e.records == 0
 		e.next = source.Position{Next: r.Offset + 1, Epoch: r.LeaderEpoch}
-		if err := w.write(e, r); err != nil {
+		if err := w.write(e, r, value, bad); err != nil {
 			return err
 		}
 		w.last = r.LeaderEpoch
@@ -260,16 +275,35 @@ func (w *writer) add(b batch) error {
 	return nil
 }
 
-// write writes a record to its object, or rejects it.
-func (w *writer) write(e *epoch, r *record.Record) error {
-	err := w.encode(e, r)
-	if errors.Is(err, encode.ErrSkip) {
-		w.s.stats.skipped.Add(1)
-		return nil
+// prepare returns a record with its value as it is to be encoded, or says why the record is bad.
+func (w *writer) prepare(r *record.Record) (value *record.Record, bad *record.Bad, err error) {
+	if w.s.o.Values == nil {
+		return r, nil, nil
 	}
-	var bad *record.Bad
-	if !errors.As(err, &bad) {
-		return err
+	w.prepared = *r
+	err = w.s.o.Values.Prepare(w.taking, &w.prepared)
+	switch {
+	case err == nil:
+		return &w.prepared, nil, nil
+	case errors.As(err, &bad):
+		return nil, bad, nil
+	case w.taking.Err() != nil:
+		return nil, nil, context.Cause(w.taking)
+	}
+	return nil, nil, fmt.Errorf("preparing the record at offset %d: %w", r.Offset, err)
+}
+
+// write writes a record to its object, or rejects it. Value is the record as it was prepared, unless it is bad.
+func (w *writer) write(e *epoch, r, value *record.Record, bad *record.Bad) error {
+	if bad == nil {
+		err := w.encode(e, value)
+		if errors.Is(err, encode.ErrSkip) {
+			w.s.stats.skipped.Add(1)
+			return nil
+		}
+		if !errors.As(err, &bad) {
+			return err
+		}
 	}
 	if w.isStored(rejectsTag, nil, r) {
 		return nil
@@ -294,7 +328,7 @@ func (w *writer) encode(e *epoch, r *record.Record) (err error) {
 	if w.isStored(groupTag, w.group, r) {
 		return nil
 	}
-	if o := e.objects[string(w.group)]; o != nil && w.s.o.Rotation.Independent && w.s.o.Rotation.before(&o.extent, r) {
+	if o := e.objects[objectID{group: string(w.group)}]; o != nil && w.s.o.Rotation.Independent && w.s.o.Rotation.before(&o.extent, r) {
 		if err := w.endGroup(o, r.Offset); err != nil {
 			return err
 		}
@@ -305,7 +339,7 @@ func (w *writer) encode(e *epoch, r *record.Record) (err error) {
 	}
 	if err := o.append(r); err != nil {
 		if o.about.Records == 0 { // The object is to begin with a record that it has.
-			delete(e.objects, o.about.Group)
+			delete(e.objects, o.id)
 			o.free()
 		}
 		return err
@@ -447,6 +481,7 @@ func (w *writer) giveUp() {
 // retire lets the writer finish what it is storing, until ctx ends.
 func (w *writer) retire(ctx context.Context) {
 	close(w.halt)
+	w.untake(errHalted)
 	select {
 	case <-w.done:
 	case <-ctx.Done():

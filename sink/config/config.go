@@ -21,6 +21,7 @@ import (
 // Config is the configuration. The tag doc describes a key, and Write prints it.
 type Config struct {
 	Kafka   Kafka   `yaml:"kafka" doc:"where records come from"`
+	Values  Values  `yaml:"values" doc:"what values are, if they are neither JSON nor text"`
 	Store   Store   `yaml:"store" doc:"where objects go to"`
 	Objects Objects `yaml:"objects" doc:"what is in an object, and what it is called"`
 	Rotate  Rotate  `yaml:"rotate" doc:"where objects end: at the first of these boundaries; 0 is none. All open objects of a topic's partition end together, unless independent is set"`
@@ -68,6 +69,31 @@ type SASL struct {
 	TokenFile    string `yaml:"token_file" doc:"file with the token of oauthbearer; it is read at each login"`
 }
 
+// Values has the keys of values.
+type Values struct {
+	Type        string   `yaml:"type" doc:"text (JSON included) or protobuf: messages of Protocol Buffers, which become JSON or columns; fields of partition_by, columns and so on are read from them"`
+	Descriptors string   `yaml:"descriptors_file" doc:"protobuf: a FileDescriptorSet, as protoc --include_imports --descriptor_set_out and buf build write it; empty takes the schemas of the registry"`
+	Message     string   `yaml:"message" doc:"protobuf: full name of the message within descriptors_file, shop.v1.Order"`
+	ProtoNames  bool     `yaml:"proto_names" doc:"protobuf: fields are called as in the .proto file (customer_id) and not as in ProtoJSON (customerId)"`
+	Framing     string   `yaml:"framing" doc:"the framing of a schema registry at the beginning of values (a zero byte and the schema's id in 4 bytes): none, strip (it is taken off) or keep (it stays). A value without it is a bad record"`
+	Registry    Registry `yaml:"registry" doc:"the schema registry. With it, ids are looked up, and a value whose id it does not know is a bad record. If it does not answer, records wait"`
+}
+
+// Registry has the keys of values.registry.
+type Registry struct {
+	URL          []string `yaml:"url" doc:"addresses of its servers, http://host:port or https://host:port; empty is no registry"`
+	User         string   `yaml:"user" doc:"name of the user; empty if the registry asks for none"`
+	PasswordFile string   `yaml:"password_file" doc:"file with the password; it is read for each request, so it may change"`
+	PasswordEnv  string   `yaml:"password_env" doc:"name of the variable of the environment that has the password, instead of a file"`
+	TokenFile    string   `yaml:"token_file" doc:"file with a bearer token, instead of user and password; it is read for each request"`
+	RetryFor     Duration `yaml:"retry_for" doc:"how long a registry that does not answer is asked for a schema before the sink stops"`
+	CAFile       string   `yaml:"ca_file" doc:"certificates in PEM that sign the servers'; empty is the system's"`
+	CertFile     string   `yaml:"cert_file" doc:"the client's certificate in PEM, for mTLS"`
+	KeyFile      string   `yaml:"key_file" doc:"the client's key in PEM, for mTLS"`
+	ServerName   string   `yaml:"server_name" doc:"name that the servers' certificates must have; empty is the name in the address"`
+	SkipVerify   bool     `yaml:"insecure_skip_verify" doc:"accept any certificate: only for tests"`
+}
+
 // Store has the keys of store.
 type Store struct {
 	URL             string   `yaml:"url" doc:"dir:///path, s3://bucket/prefix, gs://bucket/prefix, or mem:// for trials; for servers other than the vendors' with ?endpoint=http://host:port&region=...&path-style=true"`
@@ -94,7 +120,7 @@ type Format struct {
 	Envelope   []string `yaml:"envelope" doc:"jsonl, avro, parquet: what is written of a record, some of topic, partition, offset, timestamp, key, value, headers; empty writes the value alone"`
 	Key        string   `yaml:"key" doc:"jsonl: how keys stand in an envelope: json, string or base64"`
 	Value      string   `yaml:"value" doc:"jsonl: how values stand in an envelope: json, string or base64"`
-	Columns    []string `yaml:"columns" doc:"csv: topic, partition, offset, timestamp, key, value, header.NAME or value.PATH: value.customer.id. parquet: fields of the value with their types, customer.id:int64; without columns and envelope they follow from the first 1,000 values"`
+	Columns    []string `yaml:"columns" doc:"csv: topic, partition, offset, timestamp, key, value, header.NAME or value.PATH: value.customer.id. parquet: fields of the value with their types, customer.id:int64; without columns and envelope they follow from the first 1,000 values. If values are messages and there are no columns, all their fields are columns, beside the envelope"`
 	Length     string   `yaml:"length" doc:"length-prefixed: varint or uint32"`
 	SchemaFile string   `yaml:"schema_file" doc:"avro: the schema of values, which are JSON"`
 	Tombstones string   `yaml:"tombstones" doc:"records without a value: bad, skip, or write as the format can"`
@@ -173,7 +199,8 @@ func Default() Config {
 			Group: "freehold-sink", SessionTimeout: Duration(45 * time.Second), RebalanceTimeout: Duration(time.Minute),
 			Start: "earliest", Reset: "stop", FetchBytes: 4 << 20, PartitionBytes: 512 << 10, BatchBytes: 256 << 20,
 		},
-		Store: Store{Uploads: 8, RetryFor: Duration(10 * time.Minute)},
+		Values: Values{Type: "text", Framing: "none", Registry: Registry{RetryFor: Duration(10 * time.Minute)}},
+		Store:  Store{Uploads: 8, RetryFor: Duration(10 * time.Minute)},
 		Objects: Objects{
 			Key:         "{topic}/{group}/{partition:04}-{offset:020}{extension}",
 			Format:      Format{Name: "lines", Tombstones: "bad", Newlines: "bad"},
@@ -345,6 +372,8 @@ func (c Config) Check() error {
 	oneOf("kafka.start", c.Kafka.Start, "earliest", "latest")
 	oneOf("kafka.reset", c.Kafka.Reset, "stop", "earliest", "latest")
 	oneOf("kafka.sasl.mechanism", c.Kafka.SASL.Mechanism, "", "plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
+	oneOf("values.type", c.Values.Type, "text", "protobuf")
+	oneOf("values.framing", c.Values.Framing, "none", "strip", "keep")
 	oneOf("objects.format.name", c.Objects.Format.Name, "lines", "jsonl", "length-prefixed", "csv", "avro", "parquet")
 	oneOf("bad_records.action", c.Bad.Action, "stop", "objects", "topic")
 	needed(c.Bad.Action == "topic" && c.Bad.Topic == "", "bad_records.topic")
@@ -362,6 +391,10 @@ func (c Config) Check() error {
 	if t := c.Kafka.TLS; (t.CertFile == "") != (t.KeyFile == "") {
 		add("kafka.tls.cert_file and kafka.tls.key_file belong together, but one is missing")
 	}
+	c.Values.check(add)
+	if c.Values.Type == "protobuf" && c.Objects.Format.Name == "lines" {
+		add("objects.format.name is lines, but values.type is protobuf, and messages are no text; choose jsonl, csv, parquet, avro or length-prefixed")
+	}
 	for i, p := range c.Objects.PartitionBy {
 		set := 0
 		for _, is := range []bool{p.Time != "", p.Field != "", p.Header != "", p.Key} {
@@ -374,6 +407,31 @@ func (c Config) Check() error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// check looks for keys that contradict each other.
+func (v Values) check(add func(format string, args ...any)) {
+	r := v.Registry
+	switch protobuf := v.Type == "protobuf"; {
+	case !protobuf && (v.Descriptors != "" || v.Message != "" || v.ProtoNames):
+		add("values.type is text, but descriptors_file, message or proto_names are set, which are for protobuf")
+	case protobuf && v.Descriptors == "" && len(r.URL) == 0:
+		add("values.type is protobuf, but there is neither values.descriptors_file nor values.registry.url")
+	case protobuf && (v.Descriptors == "") != (v.Message == ""):
+		add("values.descriptors_file and values.message belong together, but one is missing")
+	}
+	if len(r.URL) > 0 && v.Framing == "none" {
+		add("values.registry.url is set, but values.framing is none; choose strip or keep")
+	}
+	if len(r.URL) == 0 && (r.User != "" || r.PasswordFile != "" || r.PasswordEnv != "" || r.TokenFile != "" || r.CAFile != "" || r.CertFile != "") {
+		add("values.registry.url is missing, but other keys of the registry are set")
+	}
+	if r.PasswordFile != "" && r.PasswordEnv != "" {
+		add("values.registry.password_file and values.registry.password_env are both set; choose one")
+	}
+	if (r.CertFile == "") != (r.KeyFile == "") {
+		add("values.registry.cert_file and values.registry.key_file belong together, but one is missing")
+	}
 }
 
 // Size is a number of bytes: 4194304, 4MiB, 512KiB, 1GiB.

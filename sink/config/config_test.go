@@ -63,9 +63,11 @@ func TestErrors(t *testing.T) {
 	c.Kafka.SASL.Mechanism = "plain"
 	c.Kafka.TLS.CertFile = "x"
 	c.Objects.PartitionBy = []Partition{{Time: "a", Field: "b"}}
+	c.Values.Message, c.Values.Registry = "m", Registry{URL: []string{"http://a"}, PasswordFile: "a", PasswordEnv: "B", KeyFile: "k"}
 	err := c.Check()
 	for _, want := range []string{"kafka.brokers is missing", "store.url is missing", `kafka.start is "now"`, "come again without end", "password_file is missing",
-		"sasl.user is missing", "belong together", "partition_by[0] has 2"} {
+		"sasl.user is missing", "belong together", "partition_by[0] has 2",
+		"values.framing is none", "are for protobuf", "password_env are both set", "values.registry.key_file belong together"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
@@ -88,7 +90,7 @@ func TestWrite(t *testing.T) {
 			t.Fatalf("%v in\n%s", err, b.String())
 		}
 		// An empty list and none are the same.
-		for _, l := range []*[]string{&again.Kafka.Brokers, &again.Kafka.Topics, &again.Objects.Format.Envelope, &again.Objects.Format.Columns} {
+		for _, l := range []*[]string{&again.Kafka.Brokers, &again.Kafka.Topics, &again.Objects.Format.Envelope, &again.Objects.Format.Columns, &again.Values.Registry.URL} {
 			if len(*l) == 0 {
 				*l = nil
 			}

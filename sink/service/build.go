@@ -31,7 +31,7 @@ import (
 const inferred = 1000
 
 // format makes the format of objects.
-func format(c config.Format, checked bool) (encode.Format, error) {
+func format(c config.Format, checked, messages bool) (encode.Format, error) {
 	tombstones := encode.Tombstones(c.Tombstones)
 	schema := ""
 	if c.SchemaFile != "" {
@@ -61,7 +61,10 @@ func format(c config.Format, checked bool) (encode.Format, error) {
 			}
 			o.Fields = append(o.Fields, parquet.Field{Path: path, Type: kind})
 		}
-		if len(o.Envelope)+len(o.Fields) == 0 {
+		switch {
+		case messages && len(o.Fields) == 0:
+			o.Messages = true
+		case len(o.Envelope)+len(o.Fields) == 0:
 			o.Infer = inferred
 		}
 		return parquet.New(o)
@@ -153,7 +156,7 @@ func options(c config.Config) (o sink.Options, err error) {
 	if o.Codec, err = compress.Parse(c.Objects.Compression.Codec, c.Objects.Compression.Level); err != nil {
 		return o, fmt.Errorf("objects.compression: %w", err)
 	}
-	if o.Format, err = format(c.Objects.Format, c.Objects.CheckJSON); err != nil {
+	if o.Format, err = format(c.Objects.Format, c.Objects.CheckJSON, c.Values.Type == "protobuf"); err != nil {
 		return o, fmt.Errorf("objects.format: %w", err)
 	}
 	if o.Partitioner, err = partitioner(c.Objects.PartitionBy, c.Objects.CheckJSON); err != nil {

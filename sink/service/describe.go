@@ -16,6 +16,7 @@ import (
 	"github.com/freehold-go/freehold/sink"
 	"github.com/freehold-go/freehold/sink/config"
 	"github.com/freehold-go/freehold/sink/partition/objectkey"
+	"github.com/freehold-go/freehold/sink/schema"
 	"github.com/freehold-go/freehold/sink/store"
 )
 
@@ -32,6 +33,9 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("records", "from %s as the group %s", strings.Join(c.Kafka.Topics, ", "), c.Kafka.Group)
+	if text := describeValues(c.Values); text != "" {
+		line("values", "%s", text)
+	}
 	group := []byte(nil)
 	if len(c.Objects.PartitionBy) > 0 {
 		group = []byte("GROUP")
@@ -54,9 +58,28 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 		sink.StopAtBad: "stop the sink", sink.RejectToObjects: "go to objects of their own", sink.RejectToTopic: "go to the topic " + c.Bad.Topic,
 	}[o.Bad])
 	line("memory", "%s in flight, besides %s that a fetch brings", c.Memory.InFlight, c.Kafka.FetchBytes)
-	if !connect {
-		return nil
+	t, err := messageType(c.Values)
+	if err != nil {
+		return err
 	}
+	if err := checkPaths(c.Objects, t); err != nil {
+		return err
+	}
+	r, err := registry(c.Values, func(schema.Attempt) {})
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		defer r.Close()
+	}
+	if _, err := values(c.Values, t, r); err != nil || !connect {
+		return err
+	}
+	return describeServers(ctx, line, c, r)
+}
+
+// describeServers asks the brokers, the registry and the store.
+func describeServers(ctx context.Context, line func(name, format string, args ...any), c config.Config, r *schema.Registry) error {
 	partitions, err := ask(ctx, c)
 	if err != nil {
 		return err
@@ -67,6 +90,13 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 		if need := int64(partitions) * bytes / 4; need > int64(c.Memory.InFlight) {
 			line("", "one instance with all partitions would hold some %s of open objects, more than memory.in_flight; epochs would end early. Raise it, or lower rotate.bytes", config.Size(need>>20<<20))
 		}
+	}
+	if r != nil {
+		types, err := r.Check(ctx)
+		if err != nil {
+			return err
+		}
+		line("registry", "answers, and has schemas of the types %s", strings.Join(types, ", "))
 	}
 	s, err := openStore(ctx, c.Store, func(store.Attempt) {})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 type metrics struct {
 	registry *prometheus.Registry
 	attempts *prometheus.HistogramVec
+	asked    *prometheus.HistogramVec
 }
 
 func newMetrics() *metrics {
@@ -22,8 +23,12 @@ func newMetrics() *metrics {
 			Name: "freehold_sink_store_attempt_seconds", Help: "Time of attempts of calls to the store.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 18),
 		}, []string{"op", "result"}),
+		asked: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "freehold_sink_registry_attempt_seconds", Help: "Time of attempts to fetch a schema from the schema registry.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 18),
+		}, []string{"result"}),
 	}
-	m.registry.MustRegister(m.attempts, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.attempts, m.asked, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/freehold-go/freehold/sink"
 	"github.com/freehold-go/freehold/sink/block"
 	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/schema"
 	"github.com/freehold-go/freehold/sink/source/kafka"
 	"github.com/freehold-go/freehold/sink/store"
 )
@@ -30,6 +31,7 @@ type Service struct {
 	listener net.Listener    // nil if nothing is served
 	metrics  *metrics
 	started  time.Time
+	registry *schema.Registry // nil if there is none
 	running  atomic.Bool
 	closed   bool // whether the sink has closed the source
 }
@@ -37,6 +39,13 @@ type Service struct {
 // New checks a configuration and makes the parts. It opens the store and listens for HTTP, but connects to no broker.
 func New(ctx context.Context, c config.Config, log *slog.Logger) (s *Service, err error) {
 	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	t, err := messageType(c.Values)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPaths(c.Objects, t); err != nil {
 		return nil, err
 	}
 	o, err := options(c)
@@ -63,6 +72,12 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (s *Service, er
 		o.DeadLetters = s.dead
 	}
 	if s.store, err = openStore(ctx, c.Store, s.attempt); err != nil {
+		return s, err
+	}
+	if s.registry, err = registry(c.Values, s.asked); err != nil {
+		return s, err
+	}
+	if o.Values, err = values(c.Values, t, s.registry); err != nil {
 		return s, err
 	}
 	o.Store, o.Logger = s.store, log
@@ -107,6 +122,9 @@ func (s *Service) close() (err error) {
 	}
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())
+	}
+	if s.registry != nil {
+		s.registry.Close()
 	}
 	if s.listener != nil {
 		s.listener.Close() // The server may have closed it.
