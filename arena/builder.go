@@ -179,6 +179,7 @@ func (b *Builder) grow(op string, n int) error {
 		u.buf = slices.Grow(u.buf, n)
 		return nil
 	}
+	u.a.check(op) // If a copy of another arena was written over it, the Builder would not notice that one's Reset.
 	buf, err := reserve(op, u.a, describe[byte](), u.buf, len(u.buf)+n)
 	if err != nil {
 		return err
@@ -200,7 +201,7 @@ func (b *Builder) add(op string, p []byte) error {
 	case b.a == nil:
 		b.buf = append(b.buf, p...)
 		return nil
-	case b.direct:
+	case b.direct && b.a.self == b.a: // As in grow: no copy of another arena.
 		if buf := b.a.bytes.lengthen(b.buf, len(p)); buf != nil {
 			b.buf, b.grown = append(buf, p...), b.round
 			return nil

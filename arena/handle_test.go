@@ -139,6 +139,62 @@ func TestOverwrittenArena(t *testing.T) {
 	}
 }
 
+// TestContainersOfOverwrittenArena: a copy of another arena is written over the arena of a Map or a Builder.
+// The two take no memory of the other arena, because they would go on using it after that one's Reset.
+func TestContainersOfOverwrittenArena(t *testing.T) {
+	for _, k := range kinds {
+		for name, prepare := range map[string]func(a *Arena) (use func()){
+			"Map.Set of words": func(a *Arena) func() {
+				m := NewMap[int, int](a, 0)
+				m.Set(1, 1)
+				return func() {
+					for i := range 100 {
+						m.Set(i, i)
+					}
+				}
+			},
+			"Map.Set of bools": func(a *Arena) func() {
+				m := NewMap[int, flag](a, 0)
+				return func() { m.Set(1, flag{ok: true}) }
+			},
+			"Map.Set of a string": func(a *Arena) func() {
+				if a.rec.kind.offHeap() {
+					return func() { m := NewMap[int, int](a, 0); m.Set(1, 1) }
+				}
+				m := NewMap[string, int](a, 8)
+				m.Set("one", 1)
+				return func() { m.Set("two", 2) }
+			},
+			"Builder.Write": func(a *Arena) func() {
+				b := NewBuilder(a)
+				_, _ = b.WriteString("one")
+				return func() { _, _ = b.WriteString(strings.Repeat("two", 100)) }
+			},
+			"Builder.Grow": func(a *Arena) func() {
+				b := NewBuilder(a)
+				_, _ = b.WriteString("one")
+				return func() { b.Grow(100) }
+			},
+		} {
+			x, y := k.make(), k.make()
+			if x == nil || x.rec == nil || x.rec.kind == kindFixed && name == "Map.Set of bools" {
+				continue
+			}
+			use := prepare(x)
+			prepare(y)() // Its chunks are open for the same types.
+			before, in := copyOf(x), y.Stats().InUse
+			reflect.ValueOf(x).Elem().Set(reflect.ValueOf(y).Elem())
+			wantPanic(t, k.name+": "+name, use, "arena: ", "a copy of arena", "never copy")
+			if now := y.Stats().InUse; now != in {
+				t.Errorf("%s: %s takes %d bytes of the arena of which the copy is", k.name, name, now-in)
+			}
+			reflect.ValueOf(x).Elem().Set(reflect.ValueOf(before).Elem())
+			x.Free()
+			y.Free()
+		}
+	}
+}
+
 // TestCopiesShareNothing: a copy never cuts memory from a chunk that is another arena's by now.
 // Copies are made at random moments of the life of an arena, which gives its chunks up in every
 // way; other arenas get the chunks; and values are made through copies, by all fast paths. No value
