@@ -133,7 +133,6 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 	if a != nil {
 		a.check(op)
 	}
-	var out T
 	plans := mainPlans().with(options)
 	p := plans.plan(reflect.TypeFor[T]())
 	if p.asks { // To find the caller costs more than a small clone.
@@ -143,6 +142,15 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 	if p.flat() {
 		return v, nil
 	}
+	if p.selves {
+		p.detach(unsafex.Unescaped(unsafex.PtrOf(&v)), p.units)
+	}
+	return cloneValue(op, a, v, plans, p, options)
+}
+
+// cloneValue is deepClone for a value that the plan p is for. Here v lies on the heap. In deepClone it lies on the stack, where the
+// address that a strings.Builder notes of itself follows the stack, until detach has replaced it.
+func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan, options []CloneOptions) (out T, err error) {
 	clone := func(a *Arena) error {
 		c := idle.Get().(*cloner)
 		defer c.release()
@@ -150,7 +158,6 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 		c.configure(plans, options)
 		return c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
 	}
-	var err error
 	if a != nil && a.kind == kindShared {
 		err = a.inPart(op, clone)
 	} else {

@@ -249,6 +249,23 @@ func copySelf(from, to unsafex.Ptr) {
 	}
 }
 
+// detach replaces the addresses that the Builders among n units in a row note of themselves by that of otherBuilder. The units are
+// a copy on the stack of a value that may lie on that stack, too. On the heap the address of a stack ends the process: the
+// collector finds it when the stack has moved.
+func (p *plan) detach(at unsafex.Ptr, n uintptr) {
+	for i := range n {
+		for k := range p.ops {
+			o := &p.ops[k]
+			switch w := unsafex.Add(at, i*p.size+o.off); {
+			case o.kind == opSelf && load(w) != nil:
+				put(w, unsafex.PtrOf(&otherBuilder))
+			case o.kind == opRepeat && o.to.selves:
+				o.to.detach(w, o.n)
+			}
+		}
+	}
+}
+
 // otherBuilder is the Builder that copies of Builders are copies of.
 var otherBuilder strings.Builder
 

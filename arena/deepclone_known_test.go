@@ -20,6 +20,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -250,4 +251,47 @@ func TestDeepCloneBuilderOfStack(t *testing.T) {
 			t.Errorf("the copy of %q is %q", v.whole.String(), c.whole.String())
 		}
 	})
+}
+
+// TestDeepCloneBuilderMoves clones values with a Builder while the stack of the goroutine grows and the collector runs. No
+// memory on the heap has the address of the stack before, on which the collector would end the process.
+func TestDeepCloneBuilderMoves(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	type texts struct {
+		one  strings.Builder
+		row  [5][2]strings.Builder
+		list *node
+	}
+	var list *node
+	for range 20000 {
+		list = &node{next: list}
+	}
+	var deep func(n int, a *Arena) (pad [100]byte)
+	deep = func(n int, a *Arena) (pad [100]byte) {
+		if n > 0 {
+			pad = deep(n-1, a)
+			pad[n%100]++
+			return pad
+		}
+		v := texts{list: list}
+		v.one.WriteString("one")
+		v.row[4][1].WriteString("two")
+		if c := DeepClone(a, v); c.one.String() != "one" || c.row[4][1].String() != "two" {
+			t.Errorf("the clone has %q and %q", c.one.String(), c.row[4][1].String())
+		}
+		v.one.WriteString("!") // It is no copy.
+		v.row[4][1].WriteString("!")
+		return pad
+	}
+	for n := range 30 {
+		a := NewArena()
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			deep(10*n, a)
+			deep(10*n, nil)
+		}()
+		<-done
+		a.Free()
+	}
 }

@@ -61,6 +61,7 @@ type plan struct {
 	held      string // Of the elements of an array: as in emit.
 	filled    bool
 	asks      bool // The caller's module matters, or may matter for what stands in an interface.
+	selves    bool // Values have an opSelf.
 
 	tangled atomic.Int32 // How many clones of the type take the long way at once.
 }
@@ -352,6 +353,7 @@ func (b *planner) emitStruct(p *plan, t reflect.Type, off uintptr, held string) 
 	}
 	if t.NumField() == 2 && graph.FieldsOf(t) == builderFields {
 		p.ops = append(p.ops, op{kind: opSelf, off: off, typ: t.Field(0).Type})
+		p.selves = true
 		b.emit(p, t.Field(1).Type, off+t.Field(1).Offset, held)
 		return
 	}
@@ -390,6 +392,7 @@ func (b *planner) emitArray(p *plan, t reflect.Type, off uintptr, held string) {
 	}
 	if !e.flat() {
 		p.ops = append(p.ops, op{kind: opRepeat, off: off, to: e, n: uintptr(t.Len()) * e.units, typ: t})
+		p.selves = p.selves || e.selves
 	}
 }
 
