@@ -23,14 +23,25 @@ import (
 	"github.com/freehold-go/freehold/sink/record"
 )
 
+// errReference says that protobuf-go 1.36 panics: in an entry of a map, a second key of another wire type replaces the first by nothing.
+var errReference = errors.New("protobuf-go panics")
+
 // expected is what protobuf-go makes of a message.
-func (w *world) expected(m protoreflect.MessageDescriptor, b []byte) (*dynamicpb.Message, string, error) {
-	d := dynamicpb.NewMessage(m)
+func (w *world) expected(m protoreflect.MessageDescriptor, b []byte) (d *dynamicpb.Message, text string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if !strings.Contains(fmt.Sprint(r), "cannot convert nil to map key") {
+				panic(r)
+			}
+			d, text, err = nil, "", errReference
+		}
+	}()
+	d = dynamicpb.NewMessage(m)
 	if err := (proto.UnmarshalOptions{Resolver: w.types}).Unmarshal(b, d); err != nil {
 		return nil, "", err
 	}
-	text, err := protojson.MarshalOptions{Resolver: w.types, UseProtoNames: w.set.o.ProtoNames}.Marshal(d)
-	return d, string(text), err
+	b, err = protojson.MarshalOptions{Resolver: w.types, UseProtoNames: w.set.o.ProtoNames}.Marshal(d)
+	return d, string(b), err
 }
 
 // normal is a JSON value in which equal numbers are equal.
@@ -73,6 +84,9 @@ func (w *world) compare(t testing.TB, of *Type, m protoreflect.MessageDescriptor
 	}
 	if bad := (*record.Bad)(nil); err != nil && !errors.As(err, &bad) {
 		t.Errorf("%x: the error %v is no *record.Bad", b, err)
+	}
+	if wantErr == errReference {
+		return err == nil
 	}
 	if (err == nil) != (wantErr == nil) {
 		t.Fatalf("%s %x: %s, %v; protojson says %s, %v", m.FullName(), b, got[6:], err, want, wantErr)
