@@ -111,6 +111,9 @@ func TestSliceRefStaysInBlock(t *testing.T) {
 // TestSliceRefWhileRecordMoves: a block is freed while a SliceRef to it is resolved, and its record
 // becomes that of a block elsewhere. No slice reaches beyond both.
 func TestSliceRefWhileRecordMoves(t *testing.T) {
+	if !vmem.Supported {
+		t.Skip("no memory outside the Go heap here")
+	}
 	h := newTestHeap(vmem.System())
 	for _, n := range []int{100_000, 1000} {
 		b, err := h.TryAlloc(n)
