@@ -46,7 +46,7 @@ type Kafka struct {
 	ReadCommitted    bool     `yaml:"read_committed" doc:"leave out records of transactions that were aborted"`
 	FetchBytes       Size     `yaml:"fetch_bytes" doc:"largest response, as the broker has the records, compressed or not"`
 	PartitionBytes   Size     `yaml:"fetch_partition_bytes" doc:"largest part of one partition in a response"`
-	Responses        string   `yaml:"responses" doc:"where responses to fetch requests lie: client for the Go heap, as franz-go reads them, or offheap"`
+	Responses        string   `yaml:"responses" doc:"where responses to fetch requests lie: offheap, or client for the Go heap, as franz-go reads them"`
 	BatchBytes       Size     `yaml:"batch_bytes" doc:"largest batch of records after decompression; a larger one stops the sink"`
 	TLS              TLS      `yaml:"tls" doc:"encryption"`
 	SASL             SASL     `yaml:"sasl" doc:"authentication"`
@@ -198,7 +198,7 @@ func Default() Config {
 	return Config{
 		Kafka: Kafka{
 			Group: "freehold-sink", SessionTimeout: Duration(45 * time.Second), RebalanceTimeout: Duration(time.Minute),
-			Start: "earliest", Reset: "stop", FetchBytes: 1 << 20, PartitionBytes: 512 << 10, Responses: "client", BatchBytes: 256 << 20,
+			Start: "earliest", Reset: "stop", FetchBytes: 1 << 20, PartitionBytes: 512 << 10, Responses: "offheap", BatchBytes: 256 << 20,
 		},
 		Values: Values{Type: "text", Framing: "none", Registry: Registry{RetryFor: Duration(10 * time.Minute)}},
 		Store:  Store{Uploads: 8, RetryFor: Duration(10 * time.Minute)},
