@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/freehold-go/freehold/sink/block"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
 )
@@ -18,8 +17,7 @@ type shared struct {
 	bySchema    bool // whether all records of an object have one schema
 	stats       counters
 	work        *work
-	queued      *block.Budget // counts the bytes of records that wait for their writers
-	compressors *compressors  // nil if content is not compressed
+	compressors *compressors // nil if content is not compressed
 	uploads     *semaphore.Weighted
 	source      source.Source
 
@@ -41,6 +39,5 @@ type batch struct {
 func (s *shared) end(b batch) {
 	b.release()
 	s.o.Budget.Count(-b.bytes)
-	s.queued.Count(-b.bytes)
 	s.work.less()
 }

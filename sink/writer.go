@@ -297,18 +297,13 @@ func (w *writer) prepare(r *record.Record) (value *record.Record, bad *record.Ba
 func (w *writer) write(e *epoch, r, value *record.Record, bad *record.Bad) error {
 	if bad == nil {
 		err := w.encode(e, value)
-		if err == nil {
-			return nil
-		}
 		if errors.Is(err, encode.ErrSkip) {
 			w.s.stats.skipped.Add(1)
 			return nil
 		}
-		var found *record.Bad // As would have bad itself on the heap, for each record.
-		if !errors.As(err, &found) {
+		if !errors.As(err, &bad) {
 			return err
 		}
-		bad = found
 	}
 	if w.isStored(rejectsTag, nil, r) {
 		return nil

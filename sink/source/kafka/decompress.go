@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/freehold-go/freehold/offheap"
@@ -26,16 +26,13 @@ type decompressor struct {
 	purpose *offheap.Purpose
 	max     int // bytes of a batch
 
-	gzip  sync.Pool // of *gzip.Reader
-	zstd  *zstd.Decoder
-	ratio atomic.Int64 // sixteenths: how much larger batches of zstd become whose frames do not name a size
-
-	responses *responses
+	gzip sync.Pool // of *gzip.Reader
+	lz4  sync.Pool // of *lz4.Reader
+	zstd *zstd.Decoder
 }
 
 func newDecompressor(purpose *offheap.Purpose, max int) (*decompressor, error) {
-	d := &decompressor{purpose: purpose, max: max, responses: newResponses()}
-	d.ratio.Store(4 * 16)
+	d := &decompressor{purpose: purpose, max: max}
 	var err error
 	d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(uint64(max)))
 	if err != nil {
@@ -57,23 +54,11 @@ func (d *decompressor) PutDecompressBytes(p []byte) {
 	}
 }
 
-// Decompress implements kgo.Decompressor. The source is a batch, or the name of one that lies outside the Go heap.
+// Decompress implements kgo.Decompressor.
 func (d *decompressor) Decompress(src []byte, codec kgo.CompressionCodecType) ([]byte, error) {
-	b, err := d.responses.take(src)
-	if err != nil {
-		return nil, err
-	}
-	if b == nil {
-		return d.decompress(src, codec)
-	}
-	defer d.responses.done(b)
-	return d.decompress(b.data, b.codec)
-}
-
-func (d *decompressor) decompress(src []byte, codec kgo.CompressionCodecType) ([]byte, error) {
 	switch codec {
 	case kgo.CodecNone:
-		return d.copied(src)
+		return src, nil
 	case kgo.CodecSnappy:
 		return d.snappy(src)
 	case kgo.CodecZstd:
@@ -94,43 +79,15 @@ func (d *decompressor) decompress(src []byte, codec kgo.CompressionCodecType) ([
 		}
 		return d.stream(r, hint, len(src))
 	case kgo.CodecLz4:
-		return d.lz4Frames(src)
+		r, _ := d.lz4.Get().(*lz4.Reader)
+		if r == nil {
+			r = lz4.NewReader(nil)
+		}
+		defer d.lz4.Put(r)
+		r.Reset(bytes.NewReader(src))
+		return d.stream(r, 0, len(src))
 	}
 	return nil, fmt.Errorf("the batch is compressed in a way that is not known: number %d", codec)
-}
-
-// lz4Frames decompresses frames of lz4 to a block of their exact size. The frames do not name it, so a first pass over them adds it
-// up. That costs less than to guess, to grow and to copy, and a Reader of package lz4 has buffers of 4 MiB on the Go heap.
-func (d *decompressor) lz4Frames(src []byte) ([]byte, error) {
-	size, err := lz4Size(src)
-	if err != nil {
-		return nil, err
-	}
-	if size > int64(d.max) {
-		return nil, errTooLarge
-	}
-	p, err := d.purpose.TryAllocUninit(max(1, int(size)))
-	if err != nil {
-		return nil, err
-	}
-	n, err := lz4Decode(p, src)
-	if err != nil {
-		offheap.Free(p)
-		return nil, err
-	}
-	return d.cut(p, n), nil
-}
-
-// copied is a copy of a batch that is not compressed.
-func (d *decompressor) copied(src []byte) ([]byte, error) {
-	if len(src) > d.max {
-		return nil, errTooLarge
-	}
-	p, err := d.purpose.TryAllocUninit(max(1, len(src)))
-	if err != nil {
-		return nil, err
-	}
-	return d.cut(p, copy(p, src)), nil
 }
 
 // stream reads r to its end. Hint is the size that is likely, or 0.
@@ -188,7 +145,7 @@ func (d *decompressor) cut(p []byte, n int) []byte {
 
 // zstdFrames decompresses frames of zstd. Most name their size.
 func (d *decompressor) zstdFrames(src []byte) ([]byte, error) {
-	size := int(min(int64(len(src))*d.ratio.Load()/16, int64(d.max)))
+	size := 4 * len(src)
 	var h zstd.Header
 	if err := h.Decode(src); err == nil && h.HasFCS && h.FrameContentSize <= uint64(d.max) {
 		size = int(h.FrameContentSize)
@@ -211,9 +168,7 @@ func (d *decompressor) zstdFrames(src []byte) ([]byte, error) {
 	if len(out) == 0 || &out[0] == &p[0] {
 		return d.cut(p, len(out)), nil
 	}
-	// The frames did not say how large they are, and the decoder made a slice of its own. An eighth more than this batch needed is enough for
-	// most that follow.
-	d.ratio.Store(int64(len(out))*18/int64(len(src)) + 1)
+	// The frames did not say how large they are, and the decoder made a slice of its own.
 	return d.move(p, out)
 }
 

@@ -5,7 +5,6 @@ package kafka
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/freehold-go/freehold/offheap"
+	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
 )
 
@@ -45,16 +45,12 @@ type Options struct {
 	ReadCommitted bool
 
 	// FetchBytes bounds a response, and FetchPartitionBytes the part of one partition in it, in bytes as the broker has them, compressed or not.
-	// Both may be exceeded by one batch. 0 is 1 MiB and 512 KiB.
+	// Both may be exceeded by one batch. 0 is 4 MiB and 512 KiB. A response lies on the Go heap.
 	FetchBytes, FetchPartitionBytes int32
-	// ClientResponses leaves responses to the client, which reads them to the Go heap. By default they lie outside it, see responses.go.
-	ClientResponses bool
 	// MaxBatchBytes bounds a batch of records when it is decompressed. 0 is 256 MiB.
 	MaxBatchBytes int
 
-	// TLS encrypts connections, if it is set. TLS.Config makes it.
-	TLS *tls.Config
-	// Client has further options of the client, such as SASL. It may not have kgo.Dialer or kgo.DialTLSConfig.
+	// Client has further options of the client: TLS, SASL.
 	Client []kgo.Opt
 
 	Logger *slog.Logger // nil discards
@@ -73,10 +69,9 @@ const (
 type Source struct {
 	o       Options
 	decoder *decompressor
-	records recordPool
 	client  *kgo.Client // made by Run
 	ready   chan struct{}
-	batches sync.Pool // of *converted
+	slices  sync.Pool // of *[]record.Record
 
 	mu        sync.Mutex
 	lags      map[source.Partition]*atomic.Int64
@@ -95,7 +90,7 @@ func New(o Options) (*Source, error) {
 	}
 	set(&o.SessionTimeout, 45*time.Second)
 	set(&o.RebalanceTimeout, time.Minute)
-	set(&o.FetchBytes, 1<<20)
+	set(&o.FetchBytes, 4<<20)
 	set(&o.FetchPartitionBytes, 512<<10)
 	set(&o.MaxBatchBytes, 256<<20)
 	if o.Logger == nil {
@@ -121,9 +116,6 @@ func set[T comparable](v *T, to T) {
 		*v = to
 	}
 }
-
-// maxRead bounds a response, of which one batch may be larger than FetchBytes.
-func (o *Options) maxRead() int32 { return max(100<<20, 2*o.FetchBytes) }
 
 // options are those of the client.
 func (s *Source) options(ctx context.Context, h source.Handler) []kgo.Opt {
@@ -153,10 +145,9 @@ func (s *Source) options(ctx context.Context, h source.Handler) []kgo.Opt {
 		kgo.FetchMaxBytes(o.FetchBytes),
 		kgo.FetchMaxPartitionBytes(o.FetchPartitionBytes),
 		kgo.MaxConcurrentFetches(1),
-		kgo.BrokerMaxReadBytes(o.maxRead()),
+		kgo.BrokerMaxReadBytes(max(100<<20, 2*o.FetchBytes)),
 		kgo.WithDecompressor(s.decoder),
-		kgo.WithPools(s.decoder, &s.records),
-		kgo.KeepControlRecords(), // So that the position behind them is known; they are not handed out.
+		kgo.WithPools(s.decoder),
 		kgo.WithHooks(unpolled{}),
 		kgo.WithLogger(logger{o.Logger}),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, by map[string][]int32) { each(by, h.Assigned) }),
@@ -178,12 +169,6 @@ func (s *Source) options(ctx context.Context, h source.Handler) []kgo.Opt {
 				s.forget(p)
 			})
 		}),
-	}
-	switch {
-	case !o.ClientResponses:
-		opts = append(opts, kgo.Dialer(s.decoder.responses.dialer(o.TLS, int(o.maxRead()))))
-	case o.TLS != nil:
-		opts = append(opts, kgo.DialTLSConfig(o.TLS))
 	}
 	if o.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(o.InstanceID))
@@ -262,23 +247,52 @@ func (s *Source) hand(fetches kgo.Fetches, h source.Handler) error {
 			return
 		}
 		last := f.Records[len(f.Records)-1]
-		next := source.Position{Next: last.Offset + 1, Epoch: last.LeaderEpoch}
-		end := f.HighWatermark
-		if s.o.ReadCommitted {
-			end = f.LastStableOffset // What is behind it belongs to transactions that are open.
-		}
-		s.lag(p).Store(max(0, end-next.Next))
-		c := convert(&s.batches, f.Records)
-		if len(c.records) == 0 {
-			c.release()
-			return
-		}
+		s.lag(p).Store(f.HighWatermark - last.Offset - 1)
+		records := s.convert(f.Records)
 		if at, ok := s.takeCommitted(p); ok {
 			h.Committed(p, at)
 		}
-		h.Batch(p, c.records, next, c.release)
+		h.Batch(p, *records, source.Position{Next: last.Offset + 1, Epoch: last.LeaderEpoch}, func() {
+			for _, r := range f.Records {
+				r.Recycle()
+			}
+			clear(*records)
+			s.slices.Put(records)
+		})
 	})
 	return failed
+}
+
+// convert makes records of the client's. They share the bytes.
+func (s *Source) convert(from []*kgo.Record) *[]record.Record {
+	to, _ := s.slices.Get().(*[]record.Record)
+	if to == nil {
+		to = new([]record.Record)
+	}
+	*to = (*to)[:0]
+	for _, r := range from {
+		timestamp := r.Timestamp.UnixMilli()
+		if r.Attrs.TimestampType() < 0 {
+			timestamp = -1
+		}
+		*to = append(*to, record.Record{
+			Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, LeaderEpoch: r.LeaderEpoch,
+			Timestamp: timestamp, AppendTime: r.Attrs.TimestampType() == 1,
+			Key: r.Key, Value: r.Value, Headers: headers(r.Headers),
+		})
+	}
+	return to
+}
+
+func headers(from []kgo.RecordHeader) []record.Header {
+	if len(from) == 0 {
+		return nil
+	}
+	to := make([]record.Header, len(from))
+	for i, h := range from {
+		to[i] = record.Header{Key: h.Key, Value: h.Value}
+	}
+	return to
 }
 
 // Commit implements source.Source. It repeats what the broker refuses for a while, until ctx ends.
