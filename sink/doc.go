@@ -33,7 +33,8 @@
 // # Memory
 //
 // Records, open objects and compressed content lie outside the Go heap and count against a block.Budget. Beyond its limit the sink
-// fetches no more, until objects are stored. If all memory is in open objects that no boundary ends, the sink ends the largest epoch
+// fetches no more, until objects are stored. If all memory is in open objects that no boundary ends, the sink moves the compressed content of the largest
+// epoch to files (Options.Spill), which changes neither objects nor boundaries. Without a directory for them, or if it is full, the sink ends that epoch
 // early, says so in the log and counts it (Stats.EarlyEnds).
 //
 // # Errors

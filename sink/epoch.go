@@ -27,6 +27,8 @@ type epoch struct {
 	order   []*object            // open objects in the order of their first records, and ended ones among them, if groups end by themselves
 	list    []*object            // objects that have ended by themselves
 	raw     int64                // bytes in open objects that no member has yet
+	spill   *block.Spill         // where the content of open objects went, or nil
+	spilled int64                // bytes of input in open objects whose content was spilled
 
 	done chan struct{} // closed when the epoch is committed, or given up
 	err  error         // why it was given up; valid after done
@@ -113,6 +115,7 @@ func (e *epoch) shrink(limit int64) {
 
 // free gives up the memory.
 func (e *epoch) free() {
+	e.spillNoMore()
 	for _, o := range e.all() {
 		o.free()
 	}

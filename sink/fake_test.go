@@ -155,6 +155,12 @@ func (s *fakeSource) at(p source.Partition) int64 {
 	return s.committed[p]
 }
 
+func (s *fakeSource) metadataOf(p source.Partition) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.metadata[p]
+}
+
 // lineFormat writes values as lines. A value "bad" is bad.
 type lineFormat struct{ held int64 }
 
@@ -280,7 +286,7 @@ func (h *harness) assign(p source.Partition) {
 // committed says what is committed.
 func (h *harness) committed(p source.Partition) {
 	h.do(func(_ context.Context, s source.Handler) {
-		s.Committed(p, source.Position{Next: h.source.at(p), Metadata: h.source.metadata[p]})
+		s.Committed(p, source.Position{Next: h.source.at(p), Metadata: h.source.metadataOf(p)})
 	})
 }
 

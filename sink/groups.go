@@ -147,7 +147,7 @@ func (w *writer) endGroup(o *object, next int64) error {
 
 // groupsEnded does what is to be done after objects have ended.
 func (w *writer) groupsEnded() error {
-	if len(w.ready) > 0 && w.finishing == nil && len(w.metadata()) > mostMetadata {
+	if len(w.ready) > 0 && w.finishing == nil && len(w.position().Metadata) > mostMetadata {
 		return w.endEarly("the metadata of a commit cannot hold more groups that are ahead of it, so all objects end before their boundary; raise the rotation, or lower rotate.behind")
 	}
 	w.storeReady()
@@ -162,6 +162,7 @@ func (w *writer) endOne(o *object, next int64) error {
 	o.ended = true
 	o.about.EpochNext = next
 	e.bytes -= o.extent.bytes
+	e.spilled -= o.spilled
 	tag := groupTag + o.about.Group
 	if o == e.rejects {
 		e.rejects, tag = nil, rejectsTag
@@ -173,7 +174,7 @@ func (w *writer) endOne(o *object, next int64) error {
 	}
 	w.stored[tag] = next
 	if len(w.ready) == 0 {
-		w.s.work.more() // until storeReady or finish takes them
+		w.s.work.more() // until they are being stored
 	}
 	w.ready = append(w.ready, o)
 	return nil
@@ -184,17 +185,18 @@ func (w *writer) storeReady() {
 	if w.finishing != nil || len(w.ready) == 0 {
 		return
 	}
-	w.begin(&epoch{shared: w.s, p: w.p, list: w.takeReady(), next: w.position(), done: make(chan struct{})})
+	ready, begun := w.takeReady()
+	w.begin(&epoch{shared: w.s, p: w.p, list: ready, next: w.position(), done: make(chan struct{})})
+	begun()
 }
 
-// takeReady takes the objects that have ended.
-func (w *writer) takeReady() []*object {
-	ready := w.ready
-	w.ready = nil
-	if len(ready) > 0 {
-		w.s.work.less()
+// takeReady takes the objects that have ended. Begun is called when their memory will become free by itself, or is.
+func (w *writer) takeReady() (ready []*object, begun func()) {
+	if len(w.ready) == 0 {
+		return nil, func() {}
 	}
-	return ready
+	ready, w.ready = w.ready, nil
+	return ready, w.s.work.less
 }
 
 // position is what can be committed when all objects that have ended are stored.
@@ -206,15 +208,6 @@ func (w *writer) position() source.Position {
 	maps.DeleteFunc(w.stored, func(_ string, next int64) bool { return next <= at.Next })
 	at.Metadata = encodeStored(w.stored, at.Next)
 	return at
-}
-
-// metadata is that of position.
-func (w *writer) metadata() string {
-	from := w.epoch.next.Next
-	if o := w.epoch.oldest(); o != nil {
-		from = o.from
-	}
-	return encodeStored(w.stored, from)
 }
 
 // metadataPrefix begins the metadata of commits. What begins otherwise is another program's.

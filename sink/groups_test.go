@@ -197,7 +197,7 @@ func TestIndependentMetadataFull(t *testing.T) {
 			rand.NewChaCha8([32]byte{byte(i)}).Read(noise[:])
 			name := fmt.Sprintf("%x", noise)
 			h.send(p0, int64(1+2*i), name, name)
-			if n := len(src.metadata[p0]); n > 4096 {
+			if n := len(src.metadataOf(p0)); n > 4096 {
 				t.Fatalf("metadata of %d bytes", n)
 			}
 			synctest.Wait()

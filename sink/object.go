@@ -23,9 +23,10 @@ type object struct {
 	about store.About
 
 	// If groups end by themselves:
-	extent extent
-	before int32 // leader's epoch of the record before the first
-	ended  bool
+	extent  extent
+	before  int32 // leader's epoch of the record before the first
+	ended   bool
+	spilled int64 // bytes of input whose content was spilled
 
 	enc encode.Encoder // nil once the object is freed
 

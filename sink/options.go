@@ -46,6 +46,8 @@ type Options struct {
 	// OpenBytes is how much content of a partition's open objects may wait for its member to be full; then the largest part is compressed as it is.
 	// It bounds the memory of many open objects: of 1,000, each has a few KiB. 0 is 4 MiB.
 	OpenBytes int64
+	// Spill is where the content of open objects goes if all memory is in them. Without it the largest epoch ends early. The objects have the same bytes with it.
+	Spill *block.SpillDir
 	// Compressors is the number of goroutines that compress, 0 that of Go's processors. Uploads is the number of objects that
 	// are written to the store at once, 0 is 8.
 	Compressors, Uploads int

@@ -4,6 +4,7 @@ package sink
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -43,8 +44,16 @@ func TestSimulation(t *testing.T) {
 			*to = v
 		}
 	}
+	var spilled int64
 	for seed := first; seed < first+n && !t.Failed(); seed++ {
-		synctest.Test(t, func(t *testing.T) { newWorld(t, seed).live() })
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, seed)
+			w.live()
+			spilled += w.spilled
+		})
+	}
+	if n >= 50 && spilled == 0 {
+		t.Error("no world has spilled objects")
 	}
 }
 
@@ -60,6 +69,10 @@ type world struct {
 	r    *rand.Rand
 	bad  bool // whether some records are
 	o    Options
+
+	memory  int64 // in flight
+	spilled int64
+	noise   string // part of all values, so that open objects do not fit into memory and are spilled
 
 	objects   *fakeStore
 	mu        sync.Mutex // guards what follows from the sinks' goroutines
@@ -102,6 +115,16 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if w.bad = seed%3 == 0; w.bad {
 		w.o.Format, w.o.Bad, w.o.RejectFormat, w.o.RejectKey = pickyFormat{}, RejectToObjects, lineFormat{}, keys("bad/", codec)
 	}
+	// In each fourth world, of both kinds, open objects are spilled. A boundary by the memory would break the promise.
+	if w.memory = 1 << 20; seed%8 == 1 || seed%8 == 4 {
+		w.noise = noise
+		w.memory = 300_000
+		w.o.MemberBytes, w.o.OpenBytes = 4096, 8192
+		w.o.Spill, _ = block.NewSpillDir(t.TempDir(), 1<<30)
+		w.o.Codec, _ = compress.Parse([]string{"none", "lz4"}[w.r.IntN(2)], 0)
+		w.o.Key, w.o.RejectKey = keys("", w.o.Codec), keys("bad/", w.o.Codec)
+		w.o.Rotation.Bytes *= int64(len(noise))
+	}
 	// Each second world has groups that end by themselves. Its other choices do not depend on that.
 	if seed%2 == 0 {
 		w.o.Rotation.Independent, w.o.Rotation.Behind = true, int64(1+w.r.IntN(60))
@@ -120,10 +143,19 @@ func (m *process) chance(n int, what string) int {
 	return int(rand.New(rand.NewPCG(h.Sum64(), m.w.seed)).Uint64N(uint64(n)))
 }
 
-// worldValue is that of a record.
-func worldValue(p source.Partition, i int64) string {
-	return fmt.Sprintf("%c-%d-%d%s", 'a'+i*i%3, p.Number, i, strings.Repeat("x", int(i%7)))
+// value is that of a record.
+func (w *world) value(p source.Partition, i int64) string {
+	return fmt.Sprintf("%c-%d-%d%s%s", 'a'+i*i%3, p.Number, i, strings.Repeat("x", int(i%7)), w.noise)
 }
+
+// noise cannot be compressed by much.
+var noise = func() string {
+	b, r := make([]byte, 6000), rand.New(rand.NewPCG(1, 2))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return base64.RawStdEncoding.EncodeToString(b)
+}()
 
 // isBad reports whether a record is bad, in worlds that have bad ones.
 func isBad(i int64) bool { return i%13 == 5 }
@@ -227,7 +259,7 @@ func (w *world) start() {
 	m := &process{w: w, number: w.processes, times: map[string]int{}, done: make(chan error, 1), stands: make(chan struct{}), next: map[source.Partition]int64{}}
 	close(m.stands)
 	o := w.o
-	o.Store, o.Budget = worldStore{w.objects, m}, block.NewBudget("simulation", 1<<20)
+	o.Store, o.Budget = worldStore{w.objects, m}, block.NewBudget("simulation", w.memory)
 	s, err := New(o)
 	if err != nil {
 		w.t.Fatal(err)
@@ -298,9 +330,20 @@ func (w *world) bury(m *process) {
 		}
 	}
 	synctest.Wait() // Records may have been handed out while Run was returning.
+	w.spilled += m.sink.Stats().Spilled
+	if s := m.sink.Stats(); w.o.Spill != nil && (s.EarlyEnds > 0 || len(w.members) == 0 && s.InSpill > 0) {
+		w.t.Errorf("seed %d: although objects can be spilled: %+v", w.seed, s)
+	}
 	if used := m.sink.o.Budget.Used(); used != 0 {
 		w.t.Errorf("seed %d: a member that has ended holds %d bytes", w.seed, used)
 	}
+}
+
+// ready reports whether the sink takes records. It waits a while for one that is full, or that stands still.
+func (m *process) ready() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return m.handler.Ready(ctx) == nil
 }
 
 // step does one thing.
@@ -378,11 +421,11 @@ func (w *world) step() {
 		return
 	}
 	// A member fetches, perhaps one that stands between two partitions.
-	if at, has := m.next[p]; has && at < worldRecords && m.handler.Ready(context.Background()) == nil {
+	if at, has := m.next[p]; has && at < worldRecords && m.ready() {
 		n := min(int64(1+w.r.IntN(30)), worldRecords-at)
 		var records []record.Record
 		for i := at; i < at+n; i++ {
-			records = append(records, record.Record{Topic: "t", Partition: p.Number, Offset: i, Timestamp: i * 1000, Value: []byte(worldValue(p, i))})
+			records = append(records, record.Record{Topic: "t", Partition: p.Number, Offset: i, Timestamp: i * 1000, Value: []byte(w.value(p, i))})
 		}
 		m.next[p] = at + n
 		m.handler.Batch(p, records, source.Position{Next: at + n}, func() {
@@ -454,13 +497,13 @@ func (w *world) check() {
 		for i := range int64(worldRecords) {
 			group := ""
 			if w.o.Partitioner != nil {
-				group = worldValue(p, i)[:1]
+				group = w.value(p, i)[:1]
 			}
 			if i >= w.durable(p, group, w.bad && isBad(i)) {
 				continue
 			}
 			total++
-			if k := seen[worldValue(p, i)]; k != 1 {
+			if k := seen[w.value(p, i)]; k != 1 {
 				w.t.Errorf("seed %d: record %d of %v is stored %d times", w.seed, i, p, k)
 				return
 			}

@@ -181,7 +181,7 @@ func (h handler) Ready(ctx context.Context) error {
 	}
 }
 
-// relieve ends the largest open epoch, because nothing else would ever free memory. It reports whether there is one.
+// relieve has the largest open epoch spilled or ended, because nothing else would ever free memory. It reports whether there is one.
 func (s *Sink) relieve() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,11 +205,15 @@ func (s *Sink) relieve() bool {
 
 // Stats returns the sink's figures. It costs some nanoseconds.
 func (s *Sink) Stats() Stats {
-	c := &s.stats
+	c, onDisk := &s.stats, int64(0)
+	if d := s.o.Spill; d != nil {
+		onDisk = d.Used()
+	}
 	return Stats{
 		Records: c.records.Load(), InputBytes: c.inputBytes.Load(), Rejected: c.rejected.Load(), Skipped: c.skipped.Load(),
 		Objects: c.objects.Load(), StoredBytes: c.storedBytes.Load(), OpenObjects: c.openObjects.Load(),
 		Commits: c.commits.Load(), EarlyEnds: c.earlyEnds.Load(), Waits: c.waits.Load(), Waited: time.Duration(c.waited.Load()),
 		InFlight: s.o.Budget.Used(), PeakInFlight: s.o.Budget.Peak(), Limit: s.o.Budget.Limit(),
+		Spilled: c.spilled.Load(), InSpill: onDisk,
 	}
 }

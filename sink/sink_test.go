@@ -513,6 +513,69 @@ func TestMemory(t *testing.T) {
 	})
 }
 
+// TestSpill: with a directory for the content of open objects, memory changes neither objects nor boundaries.
+func TestSpill(t *testing.T) {
+	run := func(t *testing.T, limit int64, spill *block.SpillDir) (to *fakeStore, s Stats) {
+		synctest.Test(t, func(t *testing.T) {
+			src := newFakeSource()
+			to = newFakeStore()
+			h := start(t, src, to, func(o *Options) {
+				o.Codec, _ = compress.Parse("lz4", 0)
+				o.Budget, o.Spill = block.NewBudget("small", limit), spill
+				o.Partitioner, o.MemberBytes, o.OpenBytes = byFirst{}, 4096, 16384
+				o.Rotation = Rotation{Records: 150}
+			})
+			h.assign(p0)
+			h.assign(p1)
+			for i := range 300 {
+				h.do(func(ctx context.Context, s source.Handler) {
+					if err := s.Ready(ctx); err != nil {
+						t.Error(err)
+					}
+				})
+				values := numbered(string(rune('a'+i%4))+noise[i:], 2*i, 2)
+				h.send(p0, 2*int64(i), values...)
+				h.send(p1, 2*int64(i), values...)
+				synctest.Wait()
+			}
+			if err := h.end(); err != nil {
+				t.Error(err)
+			}
+			if s = h.sink.Stats(); s.EarlyEnds == 0 && (src.at(p0) != 600 || src.at(p1) != 600) {
+				t.Errorf("committed %d and %d", src.at(p0), src.at(p1))
+			}
+		})
+		return to, s
+	}
+	d, err := block.NewSpillDir(t.TempDir(), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, s := run(t, 1<<30, nil)
+	if s.EarlyEnds != 0 || s.Objects != 32 {
+		t.Fatalf("%+v", s)
+	}
+	got, s := run(t, 400_000, d)
+	if s.EarlyEnds != 0 || s.Spilled < 1_000_000 || s.InSpill != 0 || s.PeakInFlight > 600_000 {
+		t.Errorf("%+v", s)
+	}
+	if !slices.Equal(got.keys(), want.keys()) {
+		t.Fatalf("objects %q, want %q", got.keys(), want.keys())
+	}
+	for key, o := range want.objects {
+		if g := got.objects[key]; string(g.content) != string(o.content) || g.about != o.about {
+			t.Fatalf("%s differs: %+v, want %+v", key, g.about, o.about)
+		}
+	}
+	// When the directory is full, epochs end early.
+	if d, err = block.NewSpillDir(t.TempDir(), 300_000); err != nil {
+		t.Fatal(err)
+	}
+	if _, s := run(t, 400_000, d); s.EarlyEnds == 0 || s.Spilled == 0 || s.InSpill != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestManyGroups: the blocks of many open objects grow as they fill, and all together stay within OpenBytes.
 func TestManyGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

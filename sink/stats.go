@@ -12,6 +12,7 @@ type counters struct {
 	records, inputBytes, rejected, skipped atomic.Int64
 	objects, storedBytes, openObjects      atomic.Int64
 	commits, earlyEnds, waits, waited      atomic.Int64
+	spilled                                atomic.Int64
 }
 
 // Stats are sums since the sink was made, and sizes of the moment. Each is right by itself; together they are not of one moment.
@@ -27,10 +28,12 @@ type Stats struct {
 
 	Commits   int64         // of offsets
 	EarlyEnds int64         // epochs that ended before their boundary for want of memory
+	Spilled   int64         // bytes of open objects that were moved to Options.Spill
 	Waits     int64         // times that fetching waited for memory
 	Waited    time.Duration // in all
 
 	InFlight     int64 // bytes of records and objects in flight now
 	PeakInFlight int64
 	Limit        int64 // of bytes in flight
+	InSpill      int64 // bytes of files in Options.Spill now
 }

@@ -52,7 +52,7 @@ type writer struct {
 	stored    map[string]int64 // the offset up to which the records of a group are stored, where that is beyond the committed one; see groups.go
 	begun     int64            // the offset that was to be committed last
 	last      int32            // leader's epoch of the last record
-	open      atomic.Int64     // bytes of input in the open epoch; others read it to find the largest
+	open      atomic.Int64     // bytes of input in the open epoch that were not spilled; others read it to find the largest
 }
 
 func newWriter(s *shared, p source.Partition) *writer {
@@ -132,9 +132,11 @@ func (w *writer) run() {
 	if w.epoch != nil { // It was not committed, so whoever owns the partition next reads it again.
 		w.epoch.free()
 	}
-	for _, o := range w.takeReady() {
+	ready, freed := w.takeReady()
+	for _, o := range ready {
 		o.free()
 	}
+	freed()
 	w.mu.Lock()
 	w.ended = true
 	left := w.queue
@@ -168,7 +170,7 @@ func (w *writer) take() error {
 				return err
 			}
 		case <-w.flush:
-			err := w.endEarly("memory is full of open objects, so an epoch ends before its boundary; raise the memory limit or lower the rotation")
+			err := w.relieve()
 			w.s.work.less()
 			if err != nil {
 				return err
@@ -198,17 +200,6 @@ func (w *writer) take() error {
 			}
 		}
 	}
-}
-
-// endEarly ends the epoch before its boundary, for a reason that the log has.
-func (w *writer) endEarly(reason string) error {
-	if w.epoch == nil {
-		return nil
-	}
-	w.s.stats.earlyEnds.Add(1)
-	w.s.o.Logger.Warn(reason,
-		"topic", w.p.Topic, "partition", w.p.Number, "epoch_bytes", w.epoch.bytes, "limit", w.s.o.Budget.Limit())
-	return w.finish()
 }
 
 // add writes the records of a batch.
@@ -265,7 +256,7 @@ func (w *writer) add(b batch) error {
 	}
 	w.open.Store(0)
 	if w.epoch != nil {
-		w.open.Store(w.epoch.bytes)
+		w.open.Store(w.epoch.unspilled())
 	}
 	s.stats.records.Add(int64(len(b.records)))
 	s.stats.inputBytes.Add(b.bytes)
@@ -363,12 +354,15 @@ func (w *writer) finish() error {
 			return err
 		}
 	}
+	e.spillNoMore()
 	e.order = nil
 	e.next = w.position()
-	e.list = w.takeReady()
+	ready, begun := w.takeReady()
+	e.list = ready
 	w.epoch, w.due = nil, time.Time{}
 	w.open.Store(0)
 	w.begin(e)
+	begun()
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"sort"
 )
 
-// A Chain is a growing row of bytes in blocks outside the Go heap. It serves one goroutine at a time; once nobody writes to
+// A Chain is a growing row of bytes in blocks outside the Go heap; its beginning may be in files, see Spill. It serves one goroutine at a time; once nobody writes to
 // it, several may read it.
 type Chain struct {
 	budget *Budget
@@ -17,12 +17,32 @@ type Chain struct {
 	size   int64
 	crc    uint32
 	summed int // blocks whose bytes crc contains whole
+
+	spilled int // of blocks, the first ones, that are in files
 }
 
 // piece is a block with the place of its first byte in the chain. Its length is what is written to it, its capacity what fits.
 type piece struct {
 	bytes []byte // as Budget.Alloc returned it, cut to what is written
 	at    int64
+
+	// In place of bytes, if they are in a file:
+	file          file
+	place, length int64
+}
+
+// file holds bytes until it is released.
+type file interface {
+	io.ReaderAt
+	release()
+}
+
+// read copies bytes from a place in the piece on.
+func (p piece) read(dst []byte, from int64) (int, error) {
+	if p.file == nil {
+		return copy(dst, p.bytes[from:]), nil
+	}
+	return p.file.ReadAt(dst[:min(int64(len(dst)), p.length-from)], p.place+from)
 }
 
 const (
@@ -52,7 +72,7 @@ func (c *Chain) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// room returns memory behind the last byte, at least one byte. A new block is as large as all before it, so small objects take little and
+// room returns memory behind the last byte, at least one byte. A new block is as large as all before it that are in memory, so small objects take little and
 // large ones few blocks, and at least as large as want up to the largest block.
 func (c *Chain) room(want int) ([]byte, error) {
 	if n := len(c.blocks); n > 0 {
@@ -62,14 +82,14 @@ func (c *Chain) room(want int) ([]byte, error) {
 		}
 	}
 	n := int64(smallestBlock)
-	for n < largestBlock && (n < c.size || n < int64(want)) {
+	for size := c.inMemory(); n < largestBlock && (n < size || n < int64(want)); {
 		n *= 2
 	}
 	b, err := c.budget.Alloc(int(n))
 	if err != nil {
 		return nil, err
 	}
-	c.blocks = append(c.blocks, piece{b[:0], c.size})
+	c.blocks = append(c.blocks, piece{bytes: b[:0], at: c.size})
 	return b, nil
 }
 
@@ -80,7 +100,15 @@ func (c *Chain) extend(n int) {
 	c.size += int64(n)
 }
 
-// Append moves the bytes of another chain of the same budget to the end of this one; the other chain is empty afterwards. Large chains
+// inMemory is the number of bytes in blocks.
+func (c *Chain) inMemory() int64 {
+	if c.spilled == len(c.blocks) {
+		return 0
+	}
+	return c.size - c.blocks[c.spilled].at
+}
+
+// Append moves the bytes of another chain of the same budget, of which nothing was spilled, to the end of this one; the other chain is empty afterwards. Large chains
 // are moved without a copy, small ones are copied, so that many of them leave no gaps.
 func (c *Chain) Append(other *Chain) error {
 	if other.size < largestBlock/8 {
@@ -93,7 +121,7 @@ func (c *Chain) Append(other *Chain) error {
 		return nil
 	}
 	for _, b := range other.blocks {
-		c.blocks = append(c.blocks, piece{b.bytes, c.size})
+		c.blocks = append(c.blocks, piece{bytes: b.bytes, at: c.size})
 		c.size += int64(len(b.bytes))
 	}
 	*other = Chain{budget: other.budget}
@@ -104,13 +132,16 @@ func (c *Chain) Append(other *Chain) error {
 func (c *Chain) Free() {
 	for _, b := range c.blocks {
 		c.budget.Free(b.bytes[:cap(b.bytes)])
+		if b.file != nil {
+			b.file.release()
+		}
 	}
-	c.blocks, c.size, c.crc, c.summed = nil, 0, 0, 0
+	c.blocks, c.size, c.crc, c.summed, c.spilled = nil, 0, 0, 0, 0
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// CRC32C is the checksum of the bytes by the Castagnoli polynomial. The first call reads all of them; nothing may be written afterwards.
+// CRC32C is the checksum of the bytes by the Castagnoli polynomial. The first call reads all that are in memory; nothing may be written afterwards.
 func (c *Chain) CRC32C() uint32 {
 	for ; c.summed < len(c.blocks); c.summed++ {
 		c.crc = crc32.Update(c.crc, castagnoli, c.blocks[c.summed].bytes)
@@ -134,23 +165,14 @@ func (c *Chain) ReadAt(p []byte, off int64) (int, error) {
 	n := 0
 	for ; i < len(c.blocks) && n < len(p); i++ {
 		b := c.blocks[i]
-		n += copy(p[n:], b.bytes[off+int64(n)-b.at:])
+		got, err := b.read(p[n:], off+int64(n)-b.at)
+		n += got
+		if err != nil {
+			return n, fmt.Errorf("block: reading what was spilled: %w", err)
+		}
 	}
 	if n < len(p) {
 		return n, io.EOF
-	}
-	return n, nil
-}
-
-// WriteTo writes all bytes to w, block by block.
-func (c *Chain) WriteTo(w io.Writer) (int64, error) {
-	var n int64
-	for _, b := range c.blocks {
-		k, err := w.Write(b.bytes)
-		n += int64(k)
-		if err != nil {
-			return n, err
-		}
 	}
 	return n, nil
 }

@@ -169,10 +169,12 @@ type Bad struct {
 
 // Memory has the keys of memory.
 type Memory struct {
-	InFlight    Size `yaml:"in_flight" doc:"records and objects in flight, outside the Go heap; beyond it nothing is fetched"`
-	Open        Size `yaml:"open" doc:"content of a partition's open objects that is not compressed yet; beyond it the largest part is compressed"`
-	Limit       Size `yaml:"limit" doc:"memory of the process, for the Go collector; 0 is that of the container, or the machine's"`
-	Compressors int  `yaml:"compressors" doc:"goroutines that compress; 0 is the number of processors"`
+	InFlight    Size   `yaml:"in_flight" doc:"records and objects in flight, outside the Go heap; beyond it nothing is fetched"`
+	Open        Size   `yaml:"open" doc:"content of a partition's open objects that is not compressed yet; beyond it the largest part is compressed"`
+	SpillDir    string `yaml:"spill_dir" doc:"a directory on a local disk. If all memory is in open objects, their compressed content moves to files in it, and boundaries stay where they are; empty ends the largest open objects early"`
+	SpillLimit  Size   `yaml:"spill_limit" doc:"the most bytes of these files"`
+	Limit       Size   `yaml:"limit" doc:"memory of the process, for the Go collector; 0 is that of the container, or the machine's"`
+	Compressors int    `yaml:"compressors" doc:"goroutines that compress; 0 is the number of processors"`
 }
 
 // Stop has the keys of stop.
@@ -208,7 +210,7 @@ func Default() Config {
 		},
 		Rotate: Rotate{Records: 25_000, Bytes: 64 << 20},
 		Bad:    Bad{Action: "stop", Key: "rejected/{topic}/{partition:04}-{offset:020}{extension}"},
-		Memory: Memory{InFlight: 96 << 20, Open: 4 << 20},
+		Memory: Memory{InFlight: 96 << 20, Open: 4 << 20, SpillLimit: 10 << 30},
 		Stop:   Stop{Timeout: Duration(5 * time.Second)},
 		HTTP:   HTTP{Listen: "127.0.0.1:9466"},
 		Log:    Log{Level: "info", Format: "text"},

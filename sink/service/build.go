@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/freehold-go/freehold/sink"
+	"github.com/freehold-go/freehold/sink/block"
 	"github.com/freehold-go/freehold/sink/compress"
 	"github.com/freehold-go/freehold/sink/config"
 	"github.com/freehold-go/freehold/sink/encode"
@@ -146,6 +147,18 @@ func newSource(c config.Kafka, client []kgo.Opt, log *slog.Logger) (*kafka.Sourc
 		FetchBytes: int32(c.FetchBytes), FetchPartitionBytes: int32(c.PartitionBytes), MaxBatchBytes: int(c.BatchBytes),
 		Client: client, Logger: log,
 	})
+}
+
+// spillDir is where open objects go if memory is full of them, or nil.
+func spillDir(c config.Memory) (*block.SpillDir, error) {
+	if c.SpillDir == "" {
+		return nil, nil
+	}
+	d, err := block.NewSpillDir(c.SpillDir, int64(c.SpillLimit))
+	if err != nil {
+		return nil, fmt.Errorf("memory.spill_dir: %w", err)
+	}
+	return d, nil
 }
 
 // rejected is the format of rejected records: all of the record, whatever its bytes are.

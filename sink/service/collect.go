@@ -39,6 +39,8 @@ var figures = []figure{
 	gauge("in_flight_bytes", "Bytes of records and objects in flight.", func(s *Service) int64 { return s.Stats().InFlight }),
 	gauge("in_flight_peak_bytes", "The most bytes that were in flight.", func(s *Service) int64 { return s.Stats().PeakInFlight }),
 	gauge("in_flight_limit_bytes", "The limit of bytes in flight, beyond which nothing is fetched.", func(s *Service) int64 { return s.Stats().Limit }),
+	counter("spilled_bytes_total", "Bytes of open objects that were moved to memory.spill_dir.", func(s *Service) int64 { return s.Stats().Spilled }),
+	gauge("spill_bytes", "Bytes of the files in memory.spill_dir.", func(s *Service) int64 { return s.Stats().InSpill }),
 	gauge("offheap_bytes", "Memory outside the Go heap, free blocks included.", func(*Service) int64 { return offHeap() }),
 }
 

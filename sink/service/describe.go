@@ -58,6 +58,12 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 		sink.StopAtBad: "stop the sink", sink.RejectToObjects: "go to objects of their own", sink.RejectToTopic: "go to the topic " + c.Bad.Topic,
 	}[o.Bad])
 	line("memory", "%s in flight, besides %s that a fetch brings", c.Memory.InFlight, c.Kafka.FetchBytes)
+	switch d, err := spillDir(c.Memory); {
+	case err != nil:
+		return err
+	case d != nil:
+		line("", "up to %s more of open objects in files below %s", c.Memory.SpillLimit, c.Memory.SpillDir)
+	}
 	t, err := messageType(c.Values)
 	if err != nil {
 		return err
@@ -87,8 +93,8 @@ func describeServers(ctx context.Context, line func(name, format string, args ..
 	line("partitions", "%d", partitions)
 	if bytes := int64(c.Rotate.Bytes); bytes > 0 {
 		// Each partition has an epoch open and may have one that is being stored; compressed they take a quarter, as a rule.
-		if need := int64(partitions) * bytes / 4; need > int64(c.Memory.InFlight) {
-			line("", "one instance with all partitions would hold some %s of open objects, more than memory.in_flight; epochs would end early. Raise it, or lower rotate.bytes", config.Size(need>>20<<20))
+		if need := int64(partitions) * bytes / 4; need > int64(c.Memory.InFlight) && c.Memory.SpillDir == "" {
+			line("", "one instance with all partitions would hold some %s of open objects, more than memory.in_flight; epochs would end early. Raise it, lower rotate.bytes, or set memory.spill_dir", config.Size(need>>20<<20))
 		}
 	}
 	if r != nil {

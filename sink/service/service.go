@@ -52,6 +52,9 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (s *Service, er
 	if err != nil {
 		return nil, err
 	}
+	if o.Spill, err = spillDir(c.Memory); err != nil {
+		return nil, err
+	}
 	s = &Service{config: c, log: log, metrics: newMetrics(), started: time.Now()}
 	defer func() {
 		if err != nil {
