@@ -2,7 +2,7 @@
 
 // Package source is what the sink demands of a place that records come from.
 //
-// Package kafka below it implements it.
+// Package kafka below it implements it, and sink/examples/filesource is another one. Package sourcetest is the suite that an implementation must pass.
 package source
 
 import (
@@ -35,7 +35,7 @@ type Source interface {
 	// at once, for different partitions.
 	Commit(ctx context.Context, positions map[Partition]Position) error
 
-	// Close leaves the group, after Run has returned.
+	// Close leaves the group, after Run has returned, or without it. It gives up all partitions, whether or not it calls Revoked.
 	Close() error
 }
 

@@ -308,9 +308,8 @@ func (s *Source) Commit(ctx context.Context, positions map[source.Partition]sour
 		for _, t := range r.Topics {
 			for i := range t.Partitions {
 				p := &t.Partitions[i]
-				if at := positions[source.Partition{Topic: t.Topic, Number: p.Partition}]; at.Metadata != "" {
-					p.Metadata = &at.Metadata
-				}
+				at := positions[source.Partition{Topic: t.Topic, Number: p.Partition}]
+				p.Metadata = &at.Metadata // The client would set its own.
 			}
 		}
 		return nil

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kafka
+
+import (
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/freehold-go/freehold/sink/record"
+	"github.com/freehold-go/freehold/sink/source"
+	"github.com/freehold-go/freehold/sink/source/sourcetest"
+)
+
+func TestConformance(t *testing.T) {
+	sourcetest.Suite{Open: func(t *testing.T, partitions int) sourcetest.Log {
+		return topic{cluster(t, int32(partitions))}
+	}}.Run(t)
+	if n := inUse(); n != 0 {
+		t.Errorf("%d bytes are in use", n)
+	}
+}
+
+// topic is the topic t of a cluster.
+type topic struct{ *kfake.Cluster }
+
+func (topic) Topic() string { return "t" }
+
+func (c topic) Write(t *testing.T, partition int32, records []record.Record) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var all []*kgo.Record
+	for _, r := range records {
+		k := &kgo.Record{Topic: "t", Partition: partition, Timestamp: time.UnixMilli(r.Timestamp), Key: r.Key, Value: r.Value}
+		for _, h := range r.Headers {
+			k.Headers = append(k.Headers, kgo.RecordHeader{Key: h.Key, Value: h.Value})
+		}
+		all = append(all, k)
+	}
+	if err := client.ProduceSync(t.Context(), all...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c topic) Member(t *testing.T) source.Source {
+	s, err := New(Options{Brokers: c.ListenAddrs(), Topics: []string{"t"}, Group: "g", SessionTimeout: 6 * time.Second,
+		Client: []kgo.Opt{kgo.MetadataMinAge(10 * time.Millisecond), kgo.HeartbeatInterval(100 * time.Millisecond)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
