@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck test-kafka bench-full rivals accuracy large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-kafka bench-full rivals accuracy large cross adapters-alone tidy golden
 
 library = $$(go list ./... | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -63,7 +63,8 @@ ramp:
 	FREEHOLD_TEST_STRESS=60s go test -count=1 -v -run '^TestRampInCgroup$$' ./gctune
 
 # The conformance suite of Protocol Buffers on adapters/arenaproto: five ways to decode, at the API levels open, hybrid and opaque.
-# It takes npm, and linux/amd64 with glibc 2.38 and libstdc++ of GCC 13 for the runner that npm has. RUNNER names another one.
+# It takes npm, whose runner is for linux/amd64 with glibc 2.38 and libstdc++ of GCC 13. On an older Debian it downloads these and installs
+# nothing. RUNNER names another runner.
 conformance:
 	cd benchmarks/protocheck && GOWORK=off go run -tags protolegacy . conformance -runner "$(RUNNER)"
 
@@ -83,6 +84,10 @@ test-kafka:
 	[ -n "$$FREEHOLD_KAFKA_LIBS" ] || command -v mvn >/dev/null || want+=" maven"; \
 	if [ -n "$$want" ] && [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$want; fi
 	cd sink && go test -count=1 -v -timeout 2h -run '^TestKafka$$' ./cmd/freehold-sink
+
+# arenajson beside encoding/json on the 318 files of JSONTestSuite, which it downloads.
+jsoncheck:
+	FREEHOLD_TEST_OUTSIDE=1 go test -count=1 -v -run '^TestOutsideSuite$$' ./arenajson
 
 # Every workload at full size. Only these figures count.
 bench-full:

@@ -37,9 +37,13 @@ func conformance(o options) error {
 	if err != nil {
 		return err
 	}
+	run, err := newRunner(o.runner, filepath.Dir(pkg))
+	if err != nil {
+		return err
+	}
 	lists := []string{filepath.Join(known, failing), filepath.Join(known, failingText)}
 	for _, level := range levels {
-		if err := conformanceOf(o.runner, pkg, level, lists); err != nil {
+		if err := conformanceOf(run, pkg, level, lists); err != nil {
 			return err
 		}
 	}
@@ -48,21 +52,21 @@ func conformance(o options) error {
 
 // conformanceOf runs the suite at an API level. protobuf-go goes first: a runner of another version has not
 // all tests of the lists, and says which names it does not know.
-func conformanceOf(runner, pkg, level string, lists []string) error {
+func conformanceOf(run runner, pkg, level string, lists []string) error {
 	testee, remove, err := testee(pkg, level)
 	if err != nil {
 		return err
 	}
 	defer remove()
 	dir := filepath.Dir(testee)
-	if _, err := suite(runner, testee, "protobuf-go", lists, dir); err != nil {
+	if _, err := suite(run, testee, "protobuf-go", lists, dir); err != nil {
 		if lists, err = trimmed(lists, dir); err != nil {
 			return err
 		}
 	}
 	failed := 0
 	for _, way := range []string{"protobuf-go", "arena", "root", "into", "heap", "alias"} {
-		out, err := suite(runner, testee, way, lists, dir)
+		out, err := suite(run, testee, way, lists, dir)
 		fmt.Printf("%s, %s: %s\n", level, way, summary(out))
 		if err != nil {
 			failed++
@@ -76,8 +80,8 @@ func conformanceOf(runner, pkg, level string, lists []string) error {
 }
 
 // suite runs the runner once. It writes its lists to dir.
-func suite(runner, testee, way string, lists []string, dir string) (out string, err error) {
-	cmd := exec.Command(runner, "--failure_list", lists[0], "--text_format_failure_list", lists[1],
+func suite(run runner, testee, way string, lists []string, dir string) (out string, err error) {
+	cmd := run.command("--failure_list", lists[0], "--text_format_failure_list", lists[1],
 		"--enforce_recommended", "--maximum_edition", "2023", "--output_dir", dir, testee)
 	cmd.Env = append(os.Environ(), "PROTOCHECK_WAY="+way)
 	b, err := cmd.CombinedOutput()
