@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/freehold-go/freehold/sink/block"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
 )
@@ -17,7 +18,8 @@ type shared struct {
 	bySchema    bool // whether all records of an object have one schema
 	stats       counters
 	work        *work
-	compressors *compressors // nil if content is not compressed
+	queued      *block.Budget // counts the bytes of records that wait for their writers
+	compressors *compressors  // nil if content is not compressed
 	uploads     *semaphore.Weighted
 	source      source.Source
 
@@ -39,5 +41,6 @@ type batch struct {
 func (s *shared) end(b batch) {
 	b.release()
 	s.o.Budget.Count(-b.bytes)
+	s.queued.Count(-b.bytes)
 	s.work.less()
 }

@@ -27,6 +27,10 @@ type Sink struct {
 	alive   sync.WaitGroup               // goroutines of writers, of those that are being retired, too
 }
 
+// queuedBytes bounds the records that wait for their writers, at a quarter of the budget at most. A source is usually faster than the
+// compressors. Without a bound of its own, the queue would fill the budget all the time, and memory would be at its peak for nothing.
+const queuedBytes = 16 << 20
+
 // New makes a sink. The error names the option that is wrong.
 func New(o Options) (*Sink, error) {
 	if err := o.complete(); err != nil {
@@ -36,7 +40,8 @@ func New(o Options) (*Sink, error) {
 	if ok && f.BySchema() && o.Rotation.Independent { // The state of groups does not know of schemas.
 		return nil, errors.New("sink: groups cannot end by themselves if the objects of the format have one schema each, as columns of messages do")
 	}
-	return &Sink{shared: shared{o: o, bySchema: ok && f.BySchema(), uploads: semaphore.NewWeighted(int64(o.Uploads)), work: newWork()}, writers: map[source.Partition]*writer{}}, nil
+	queued := block.NewBudget("sink/queued", min(queuedBytes, o.Budget.Limit()/4))
+	return &Sink{shared: shared{o: o, bySchema: ok && f.BySchema(), uploads: semaphore.NewWeighted(int64(o.Uploads)), work: newWork(), queued: queued}, writers: map[source.Partition]*writer{}}, nil
 }
 
 // Run writes what the source has until ctx ends, or something fails that the next attempt would meet, too. Once ctx has ended, Run finishes
@@ -159,18 +164,22 @@ func (h handler) give(p source.Partition, b batch) {
 	h.mu.Unlock()
 	h.work.more()
 	h.o.Budget.Count(b.bytes)
+	h.queued.Count(b.bytes)
 	if w == nil || !w.push(b) { // The partition was given up meanwhile.
 		h.end(b)
 	}
 }
 
 func (h handler) Ready(ctx context.Context) error {
-	if !h.o.Budget.Over() {
+	if !h.o.Budget.Over() && !h.queued.Over() {
 		return ctx.Err()
 	}
 	h.stats.waits.Add(1)
 	began := h.o.now()
 	defer func() { h.stats.waited.Add(int64(h.o.now().Sub(began))) }()
+	if err := h.queued.Wait(ctx, nil); err != nil { // As long as records wait, their writers work.
+		return err
+	}
 	for {
 		if h.work.none() && h.o.Budget.Over() && !h.relieve() {
 			return ctx.Err() // Nothing that the sink could end holds the memory.

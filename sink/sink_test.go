@@ -576,6 +576,38 @@ func TestSpill(t *testing.T) {
 	}
 }
 
+// TestQueue: nothing is fetched while many records wait for their writer, although the budget has room.
+func TestQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, to := newFakeSource(), newFakeStore()
+		free := make(chan struct{})
+		to.before = func(context.Context, string) error { <-free; return nil }
+		h := start(t, src, to, func(o *Options) {
+			o.Budget = block.NewBudget("large", 1_000_000)
+			o.Rotation = Rotation{Records: 10}
+		})
+		h.assign(p0)
+		ready := make(chan error, 1)
+		for i := range 300 { // The second epoch waits for the first, and the records behind it for the second.
+			h.send(p0, int64(i), strings.Repeat("a", 1000))
+		}
+		h.do(func(ctx context.Context, s source.Handler) {
+			go func() { ready <- s.Ready(ctx) }()
+		})
+		synctest.Wait()
+		if len(ready) > 0 || h.budget.Over() {
+			t.Errorf("%d bytes in flight of %d: ready with 280 KB in a queue: %v", h.budget.Used(), h.budget.Limit(), len(ready) > 0)
+		}
+		close(free)
+		if err := <-ready; err != nil {
+			t.Error(err)
+		}
+		if err := h.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestManyGroups: the blocks of many open objects grow as they fill, and all together stay within OpenBytes.
 func TestManyGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -288,13 +288,18 @@ func (w *writer) prepare(r *record.Record) (value *record.Record, bad *record.Ba
 func (w *writer) write(e *epoch, r, value *record.Record, bad *record.Bad) error {
 	if bad == nil {
 		err := w.encode(e, value)
+		if err == nil {
+			return nil
+		}
 		if errors.Is(err, encode.ErrSkip) {
 			w.s.stats.skipped.Add(1)
 			return nil
 		}
-		if !errors.As(err, &bad) {
+		var found *record.Bad // As would have bad itself on the heap, for each record.
+		if !errors.As(err, &found) {
 			return err
 		}
+		bad = found
 	}
 	if w.isStored(rejectsTag, nil, r) {
 		return nil

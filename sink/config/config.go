@@ -44,8 +44,9 @@ type Kafka struct {
 	Start            string   `yaml:"start" doc:"where a partition without a committed offset begins: earliest or latest"`
 	Reset            string   `yaml:"reset" doc:"where to go on if records were deleted before they were stored: stop (with an error), earliest or latest"`
 	ReadCommitted    bool     `yaml:"read_committed" doc:"leave out records of transactions that were aborted"`
-	FetchBytes       Size     `yaml:"fetch_bytes" doc:"largest response, as the broker has the records, compressed or not"`
+	FetchBytes       Size     `yaml:"fetch_bytes" doc:"largest response of a broker, as it has the records, compressed or not; there may be one of each broker"`
 	PartitionBytes   Size     `yaml:"fetch_partition_bytes" doc:"largest part of one partition in a response"`
+	Responses        string   `yaml:"responses" doc:"where responses to fetch requests lie: offheap, or client for the Go heap, as franz-go reads them"`
 	BatchBytes       Size     `yaml:"batch_bytes" doc:"largest batch of records after decompression; a larger one stops the sink"`
 	TLS              TLS      `yaml:"tls" doc:"encryption"`
 	SASL             SASL     `yaml:"sasl" doc:"authentication"`
@@ -199,7 +200,7 @@ func Default() Config {
 	return Config{
 		Kafka: Kafka{
 			Group: "freehold-sink", SessionTimeout: Duration(45 * time.Second), RebalanceTimeout: Duration(time.Minute),
-			Start: "earliest", Reset: "stop", FetchBytes: 4 << 20, PartitionBytes: 512 << 10, BatchBytes: 256 << 20,
+			Start: "earliest", Reset: "stop", FetchBytes: 1 << 20, PartitionBytes: 512 << 10, Responses: "offheap", BatchBytes: 256 << 20,
 		},
 		Values: Values{Type: "text", Framing: "none", Registry: Registry{RetryFor: Duration(10 * time.Minute)}},
 		Store:  Store{Uploads: 8, RetryFor: Duration(10 * time.Minute)},
@@ -210,7 +211,7 @@ func Default() Config {
 		},
 		Rotate: Rotate{Records: 25_000, Bytes: 64 << 20},
 		Bad:    Bad{Action: "stop", Key: "rejected/{topic}/{partition:04}-{offset:020}{extension}"},
-		Memory: Memory{InFlight: 96 << 20, Open: 4 << 20, SpillLimit: 10 << 30},
+		Memory: Memory{InFlight: 80 << 20, Open: 4 << 20, SpillLimit: 10 << 30},
 		Stop:   Stop{Timeout: Duration(5 * time.Second)},
 		HTTP:   HTTP{Listen: "127.0.0.1:9466"},
 		Log:    Log{Level: "info", Format: "text"},
@@ -373,6 +374,7 @@ func (c Config) Check() error {
 	needed(c.Store.URL == "", "store.url")
 	oneOf("kafka.start", c.Kafka.Start, "earliest", "latest")
 	oneOf("kafka.reset", c.Kafka.Reset, "stop", "earliest", "latest")
+	oneOf("kafka.responses", c.Kafka.Responses, "offheap", "client")
 	oneOf("kafka.sasl.mechanism", c.Kafka.SASL.Mechanism, "", "plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
 	oneOf("values.type", c.Values.Type, "text", "protobuf")
 	oneOf("values.framing", c.Values.Framing, "none", "strip", "keep")

@@ -4,6 +4,7 @@ package service
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"os"
@@ -118,34 +119,46 @@ func openStore(ctx context.Context, c config.Store, attempt func(store.Attempt))
 	return store.Retry(s, store.RetryOptions{Deadline: time.Duration(c.RetryFor), OnAttempt: attempt}), nil
 }
 
-// client makes the options that connections to brokers need.
-func client(c config.Kafka) (opts []kgo.Opt, err error) {
+// connect makes what connections to brokers need. Without TLS the first result is nil.
+func connect(c config.Kafka) (overTLS *tls.Config, login []kgo.Opt, err error) {
 	if t := c.TLS; t.Enabled {
-		o, err := kafka.TLS{CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, ServerName: t.ServerName, SkipVerify: t.SkipVerify}.Option()
+		overTLS, err = kafka.TLS{CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, ServerName: t.ServerName, SkipVerify: t.SkipVerify}.Config()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		opts = append(opts, o)
 	}
 	if s := c.SASL; s.Mechanism != "" {
 		o, err := kafka.SASL{Mechanism: s.Mechanism, User: s.User, PasswordFile: s.PasswordFile, TokenFile: s.TokenFile}.Option()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		opts = append(opts, o)
+		login = append(login, o)
 	}
-	return opts, nil
+	return overTLS, login, nil
+}
+
+// client makes the options of a client that does not fetch.
+func client(c config.Kafka) ([]kgo.Opt, error) {
+	overTLS, opts, err := connect(c)
+	if err == nil && overTLS != nil {
+		opts = append(opts, kgo.DialTLSConfig(overTLS))
+	}
+	return opts, err
 }
 
 // newSource makes the member of the group.
-func newSource(c config.Kafka, client []kgo.Opt, log *slog.Logger) (*kafka.Source, error) {
+func newSource(c config.Kafka, log *slog.Logger) (*kafka.Source, error) {
+	overTLS, login, err := connect(c)
+	if err != nil {
+		return nil, err
+	}
 	reset := map[string]kafka.Reset{"stop": kafka.ResetStops, "earliest": kafka.ResetToStart, "latest": kafka.ResetToEnd}
 	return kafka.New(kafka.Options{
 		Brokers: c.Brokers, Topics: c.Topics, Group: c.Group, InstanceID: c.InstanceID, ServerSide: c.ServerSide,
 		SessionTimeout: time.Duration(c.SessionTimeout), RebalanceTimeout: time.Duration(c.RebalanceTimeout),
 		FromEnd: c.Start == "latest", Reset: reset[c.Reset], ReadCommitted: c.ReadCommitted,
 		FetchBytes: int32(c.FetchBytes), FetchPartitionBytes: int32(c.PartitionBytes), MaxBatchBytes: int(c.BatchBytes),
-		Client: client, Logger: log,
+		ClientResponses: c.Responses == "client", TLS: overTLS, Client: login, Logger: log,
 	})
 }
 

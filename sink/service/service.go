@@ -61,15 +61,15 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (s *Service, er
 			err = errors.Join(err, s.close())
 		}
 	}()
-	connect, err := client(c.Kafka)
-	if err != nil {
-		return s, err
-	}
-	if s.source, err = newSource(c.Kafka, connect, log); err != nil {
+	if s.source, err = newSource(c.Kafka, log); err != nil {
 		return s, err
 	}
 	if o.Bad == sink.RejectToTopic {
-		if s.dead, err = kafka.NewProducer(c.Kafka.Brokers, c.Bad.Topic, connect...); err != nil {
+		opts, err := client(c.Kafka)
+		if err != nil {
+			return s, err
+		}
+		if s.dead, err = kafka.NewProducer(c.Kafka.Brokers, c.Bad.Topic, opts...); err != nil {
 			return s, err
 		}
 		o.DeadLetters = s.dead

@@ -80,6 +80,13 @@ func configure(t *testing.T, c *kfake.Cluster) config.Config {
 	return conf
 }
 
+// eachPath runs a test for each place where responses may lie.
+func eachPath(t *testing.T, test func(t *testing.T, responses string)) {
+	for _, responses := range []string{"offheap", "client"} {
+		t.Run(responses, func(t *testing.T) { test(t, responses) })
+	}
+}
+
 // running is a service that runs.
 type running struct {
 	*Service
@@ -197,9 +204,12 @@ func check(t *testing.T, ids map[string]int, n int) {
 }
 
 // TestService: all records up to the last boundary are stored and committed once, over two runs; metrics say so, and inspect sees no gap.
-func TestService(t *testing.T) {
+func TestService(t *testing.T) { eachPath(t, testService) }
+
+func testService(t *testing.T, responses string) {
 	c := cluster(t)
 	conf := configure(t, c)
+	conf.Kafka.Responses = responses
 	conf.HTTP.Listen = "127.0.0.1:0"
 	conf.Objects.CheckJSON = true
 	conf.Objects.PartitionBy = []config.Partition{{Time: "$timestamp", Layout: "hour"}, {Field: "event.event_type", Name: "type"}}
@@ -278,10 +288,13 @@ func get(t *testing.T, url string) string {
 }
 
 // TestRestarts stops the service again and again at any point, without time to finish. In the end each record is stored once.
-func TestRestarts(t *testing.T) {
-	t.Run("epochs", func(t *testing.T) { restarts(t, 3000, func(*config.Config) {}) })
+func TestRestarts(t *testing.T) { eachPath(t, testRestarts) }
+
+func testRestarts(t *testing.T, responses string) {
+	t.Run("epochs", func(t *testing.T) { restarts(t, 3000, func(c *config.Config) { c.Kafka.Responses = responses }) })
 	t.Run("independent groups", func(t *testing.T) {
 		restarts(t, 1500, func(c *config.Config) {
+			c.Kafka.Responses = responses
 			c.Rotate.Independent, c.Rotate.Behind = true, 400
 			c.Objects.PartitionBy = []config.Partition{{Field: "event.event_type"}}
 		})

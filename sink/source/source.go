@@ -49,7 +49,7 @@ type Handler interface {
 	Committed(p Partition, at Position)
 
 	// Ready waits until more records are welcome, or ctx is done. A source calls it before each fetch. That is how memory stays
-	// bounded: a source holds at most the records of one fetch that the handler has not got.
+	// bounded: a source holds at most the records of one fetch from each broker that the handler has not got.
 	Ready(ctx context.Context) error
 
 	// Batch takes records of a partition in the order of their offsets, and does not wait. Next is the position behind them, which may lie beyond the last record's

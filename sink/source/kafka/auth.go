@@ -4,6 +4,7 @@ package kafka
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 
@@ -23,13 +24,13 @@ type TLS struct {
 	SkipVerify        bool   // accept any certificate: only for tests
 }
 
-// Option is the option for Options.Client. The error names the file that is wrong.
-func (t TLS) Option() (kgo.Opt, error) {
+// Config is the configuration for Options.TLS and kgo.DialTLSConfig. The error names the file that is wrong.
+func (t TLS) Config() (*tls.Config, error) {
 	c, err := secure.TLS(t).Config()
 	if err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
 	}
-	return kgo.DialTLSConfig(c), nil
+	return c, nil
 }
 
 // SASL says how the client authenticates itself. Secrets are in files, which are read at each login, so that they can change while the

@@ -60,7 +60,9 @@ func certificate(t *testing.T) (cert tls.Certificate, certFile, keyFile string) 
 }
 
 // TestTLSAndSASL reads a topic over TLS, with a client's certificate, and with each mechanism that the brokers of the test have.
-func TestTLSAndSASL(t *testing.T) {
+func TestTLSAndSASL(t *testing.T) { bothPaths(t, testTLSAndSASL) }
+
+func testTLSAndSASL(t *testing.T, by path) {
 	cert, certFile, keyFile := certificate(t)
 	pool := x509.NewCertPool()
 	leaf, _ := x509.ParseCertificate(cert.Certificate[0])
@@ -68,7 +70,7 @@ func TestTLSAndSASL(t *testing.T) {
 	mutual := &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
 	for mechanism, name := range map[string]string{"plain": "PLAIN", "scram-sha-256": "SCRAM-SHA-256", "scram-sha-512": "SCRAM-SHA-512"} {
 		c := cluster(t, 1, kfake.TLS(mutual), kfake.EnableSASL(), kfake.User(name, "alice", "secret"))
-		overTLS, err := TLS{CAFile: certFile, CertFile: certFile, KeyFile: keyFile}.Option()
+		overTLS, err := TLS{CAFile: certFile, CertFile: certFile, KeyFile: keyFile}.Config()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,9 +78,9 @@ func TestTLSAndSASL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		produce(t, c, 0, 0, 10, overTLS, login)
+		produce(t, c, 0, 0, 10, kgo.DialTLSConfig(overTLS), login)
 		h := newCollector(t)
-		_, stop := run(t, c, h, func(o *Options) { o.Client = append(o.Client, overTLS, login) })
+		_, stop := by.run(t, c, h, func(o *Options) { o.TLS, o.Client = overTLS, append(o.Client, login) })
 		h.until(mechanism, func() bool { return h.next[source.Partition{Topic: "t"}] == 10 })
 		h.releaseAll()
 		stop()
@@ -89,9 +91,9 @@ func TestTLSAndSASL(t *testing.T) {
 func TestAuthErrors(t *testing.T) {
 	empty, text := write(t, "empty", nil), write(t, "text", []byte("hush"))
 	for want, err := range map[string]error{
-		"no such file":   second(TLS{CAFile: "/nowhere"}.Option()),
-		"no certificate": second(TLS{CAFile: text}.Option()),
-		"key " + text:    second(TLS{CertFile: text, KeyFile: text}.Option()),
+		"no such file":   second(TLS{CAFile: "/nowhere"}.Config()),
+		"no certificate": second(TLS{CAFile: text}.Config()),
+		"key " + text:    second(TLS{CertFile: text, KeyFile: text}.Config()),
 		"is empty":       second(SASL{Mechanism: "plain", User: "u", PasswordFile: empty}.Option()),
 		"needs a user":   second(SASL{Mechanism: "plain", PasswordFile: text}.Option()),
 		"no SASL mech":   second(SASL{Mechanism: "magic", User: "u", PasswordFile: text}.Option()),
@@ -103,7 +105,7 @@ func TestAuthErrors(t *testing.T) {
 	}
 }
 
-func second(_ kgo.Opt, err error) error { return err }
+func second[T any](_ T, err error) error { return err }
 
 // TestDeadLetters: Flush returns after the records are in the topic, and an error stays.
 func TestDeadLetters(t *testing.T) {

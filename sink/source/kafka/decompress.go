@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/freehold-go/freehold/offheap"
@@ -26,13 +26,16 @@ type decompressor struct {
 	purpose *offheap.Purpose
 	max     int // bytes of a batch
 
-	gzip sync.Pool // of *gzip.Reader
-	lz4  sync.Pool // of *lz4.Reader
-	zstd *zstd.Decoder
+	gzip  sync.Pool // of *gzip.Reader
+	zstd  *zstd.Decoder
+	ratio atomic.Int64 // sixteenths: how much larger batches of zstd become whose frames do not name a size
+
+	responses *responses
 }
 
 func newDecompressor(purpose *offheap.Purpose, max int) (*decompressor, error) {
-	d := &decompressor{purpose: purpose, max: max}
+	d := &decompressor{purpose: purpose, max: max, responses: newResponses()}
+	d.ratio.Store(4 * 16)
 	var err error
 	d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(uint64(max)))
 	if err != nil {
@@ -54,11 +57,23 @@ func (d *decompressor) PutDecompressBytes(p []byte) {
 	}
 }
 
-// Decompress implements kgo.Decompressor.
+// Decompress implements kgo.Decompressor. The source is a batch, or the name of one that lies outside the Go heap.
 func (d *decompressor) Decompress(src []byte, codec kgo.CompressionCodecType) ([]byte, error) {
+	b, err := d.responses.take(src)
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return d.decompress(src, codec)
+	}
+	defer d.responses.done(b)
+	return d.decompress(b.data, b.codec)
+}
+
+func (d *decompressor) decompress(src []byte, codec kgo.CompressionCodecType) ([]byte, error) {
 	switch codec {
 	case kgo.CodecNone:
-		return src, nil
+		return d.copied(src)
 	case kgo.CodecSnappy:
 		return d.snappy(src)
 	case kgo.CodecZstd:
@@ -79,15 +94,43 @@ func (d *decompressor) Decompress(src []byte, codec kgo.CompressionCodecType) ([
 		}
 		return d.stream(r, hint, len(src))
 	case kgo.CodecLz4:
-		r, _ := d.lz4.Get().(*lz4.Reader)
-		if r == nil {
-			r = lz4.NewReader(nil)
-		}
-		defer d.lz4.Put(r)
-		r.Reset(bytes.NewReader(src))
-		return d.stream(r, 0, len(src))
+		return d.lz4Frames(src)
 	}
 	return nil, fmt.Errorf("the batch is compressed in a way that is not known: number %d", codec)
+}
+
+// lz4Frames decompresses frames of lz4 to a block of their exact size. The frames do not name it, so a first pass over them adds it
+// up. That costs less than to guess, to grow and to copy, and a Reader of package lz4 has buffers of 4 MiB on the Go heap.
+func (d *decompressor) lz4Frames(src []byte) ([]byte, error) {
+	size, err := lz4Size(src)
+	if err != nil {
+		return nil, err
+	}
+	if size > int64(d.max) {
+		return nil, errTooLarge
+	}
+	p, err := d.purpose.TryAllocUninit(max(1, int(size)))
+	if err != nil {
+		return nil, err
+	}
+	n, err := lz4Decode(p, src)
+	if err != nil {
+		offheap.Free(p)
+		return nil, err
+	}
+	return d.cut(p, n), nil
+}
+
+// copied is a copy of a batch that is not compressed.
+func (d *decompressor) copied(src []byte) ([]byte, error) {
+	if len(src) > d.max {
+		return nil, errTooLarge
+	}
+	p, err := d.purpose.TryAllocUninit(max(1, len(src)))
+	if err != nil {
+		return nil, err
+	}
+	return d.cut(p, copy(p, src)), nil
 }
 
 // stream reads r to its end. Hint is the size that is likely, or 0.
@@ -145,7 +188,7 @@ func (d *decompressor) cut(p []byte, n int) []byte {
 
 // zstdFrames decompresses frames of zstd. Most name their size.
 func (d *decompressor) zstdFrames(src []byte) ([]byte, error) {
-	size := 4 * len(src)
+	size := int(min(int64(len(src))*d.ratio.Load()/16, int64(d.max)))
 	var h zstd.Header
 	if err := h.Decode(src); err == nil && h.HasFCS && h.FrameContentSize <= uint64(d.max) {
 		size = int(h.FrameContentSize)
@@ -168,7 +211,9 @@ func (d *decompressor) zstdFrames(src []byte) ([]byte, error) {
 	if len(out) == 0 || &out[0] == &p[0] {
 		return d.cut(p, len(out)), nil
 	}
-	// The frames did not say how large they are, and the decoder made a slice of its own.
+	// The frames did not say how large they are, and the decoder made a slice of its own. An eighth more than this batch needed is enough for
+	// most that follow.
+	d.ratio.Store(int64(len(out))*18/int64(len(src)) + 1)
 	return d.move(p, out)
 }
 

@@ -5,6 +5,7 @@ package kafka
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,7 +18,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/freehold-go/freehold/offheap"
-	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
 )
 
@@ -45,12 +45,17 @@ type Options struct {
 	ReadCommitted bool
 
 	// FetchBytes bounds a response, and FetchPartitionBytes the part of one partition in it, in bytes as the broker has them, compressed or not.
-	// Both may be exceeded by one batch. 0 is 4 MiB and 512 KiB. A response lies on the Go heap.
+	// Both may be exceeded by one batch. 0 is 1 MiB and 512 KiB. One response of each broker may be in memory before it is handed out: fewer would
+	// have the records of a broker wait for another broker that has none.
 	FetchBytes, FetchPartitionBytes int32
+	// ClientResponses leaves responses to the client, which reads them to the Go heap. By default they lie outside it, see responses.go.
+	ClientResponses bool
 	// MaxBatchBytes bounds a batch of records when it is decompressed. 0 is 256 MiB.
 	MaxBatchBytes int
 
-	// Client has further options of the client: TLS, SASL.
+	// TLS encrypts connections, if it is set. TLS.Config makes it.
+	TLS *tls.Config
+	// Client has further options of the client, such as SASL. It may not have kgo.Dialer or kgo.DialTLSConfig.
 	Client []kgo.Opt
 
 	Logger *slog.Logger // nil discards
@@ -69,9 +74,10 @@ const (
 type Source struct {
 	o       Options
 	decoder *decompressor
+	records recordPool
 	client  *kgo.Client // made by Run
 	ready   chan struct{}
-	slices  sync.Pool // of *[]record.Record
+	batches sync.Pool // of *converted
 
 	mu        sync.Mutex
 	lags      map[source.Partition]*atomic.Int64
@@ -90,7 +96,7 @@ func New(o Options) (*Source, error) {
 	}
 	set(&o.SessionTimeout, 45*time.Second)
 	set(&o.RebalanceTimeout, time.Minute)
-	set(&o.FetchBytes, 4<<20)
+	set(&o.FetchBytes, 1<<20)
 	set(&o.FetchPartitionBytes, 512<<10)
 	set(&o.MaxBatchBytes, 256<<20)
 	if o.Logger == nil {
@@ -116,6 +122,13 @@ func set[T comparable](v *T, to T) {
 		*v = to
 	}
 }
+
+// maxRead bounds a response, of which one batch may be larger than FetchBytes.
+func (o *Options) maxRead() int32 { return max(100<<20, 2*o.FetchBytes) }
+
+// maxWait is how long a broker that has no records waits before it says so. Meanwhile the client asks that broker for no other partition: one
+// that has a leader again, say. Java's client waits as long.
+const maxWait = 500 * time.Millisecond
 
 // options are those of the client.
 func (s *Source) options(ctx context.Context, h source.Handler) []kgo.Opt {
@@ -144,10 +157,11 @@ func (s *Source) options(ctx context.Context, h source.Handler) []kgo.Opt {
 		kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxBytes(o.FetchBytes),
 		kgo.FetchMaxPartitionBytes(o.FetchPartitionBytes),
-		kgo.MaxConcurrentFetches(1),
-		kgo.BrokerMaxReadBytes(max(100<<20, 2*o.FetchBytes)),
+		kgo.FetchMaxWait(maxWait),
+		kgo.BrokerMaxReadBytes(o.maxRead()),
 		kgo.WithDecompressor(s.decoder),
-		kgo.WithPools(s.decoder),
+		kgo.WithPools(s.decoder, &s.records),
+		kgo.KeepControlRecords(), // So that the position behind them is known; they are not handed out.
 		kgo.WithHooks(unpolled{}),
 		kgo.WithLogger(logger{o.Logger}),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, by map[string][]int32) { each(by, h.Assigned) }),
@@ -169,6 +183,12 @@ func (s *Source) options(ctx context.Context, h source.Handler) []kgo.Opt {
 				s.forget(p)
 			})
 		}),
+	}
+	switch {
+	case !o.ClientResponses:
+		opts = append(opts, kgo.Dialer(s.decoder.responses.dialer(o.TLS, int(o.maxRead()))))
+	case o.TLS != nil:
+		opts = append(opts, kgo.DialTLSConfig(o.TLS))
 	}
 	if o.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(o.InstanceID))
@@ -247,52 +267,23 @@ func (s *Source) hand(fetches kgo.Fetches, h source.Handler) error {
 			return
 		}
 		last := f.Records[len(f.Records)-1]
-		s.lag(p).Store(f.HighWatermark - last.Offset - 1)
-		records := s.convert(f.Records)
+		next := source.Position{Next: last.Offset + 1, Epoch: last.LeaderEpoch}
+		end := f.HighWatermark
+		if s.o.ReadCommitted {
+			end = f.LastStableOffset // What is behind it belongs to transactions that are open.
+		}
+		s.lag(p).Store(max(0, end-next.Next))
+		c := convert(&s.batches, f.Records)
+		if len(c.records) == 0 {
+			c.release()
+			return
+		}
 		if at, ok := s.takeCommitted(p); ok {
 			h.Committed(p, at)
 		}
-		h.Batch(p, *records, source.Position{Next: last.Offset + 1, Epoch: last.LeaderEpoch}, func() {
-			for _, r := range f.Records {
-				r.Recycle()
-			}
-			clear(*records)
-			s.slices.Put(records)
-		})
+		h.Batch(p, c.records, next, c.release)
 	})
 	return failed
-}
-
-// convert makes records of the client's. They share the bytes.
-func (s *Source) convert(from []*kgo.Record) *[]record.Record {
-	to, _ := s.slices.Get().(*[]record.Record)
-	if to == nil {
-		to = new([]record.Record)
-	}
-	*to = (*to)[:0]
-	for _, r := range from {
-		timestamp := r.Timestamp.UnixMilli()
-		if r.Attrs.TimestampType() < 0 {
-			timestamp = -1
-		}
-		*to = append(*to, record.Record{
-			Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, LeaderEpoch: r.LeaderEpoch,
-			Timestamp: timestamp, AppendTime: r.Attrs.TimestampType() == 1,
-			Key: r.Key, Value: r.Value, Headers: headers(r.Headers),
-		})
-	}
-	return to
-}
-
-func headers(from []kgo.RecordHeader) []record.Header {
-	if len(from) == 0 {
-		return nil
-	}
-	to := make([]record.Header, len(from))
-	for i, h := range from {
-		to[i] = record.Header{Key: h.Key, Value: h.Value}
-	}
-	return to
 }
 
 // Commit implements source.Source. It repeats what the broker refuses for a while, until ctx ends.

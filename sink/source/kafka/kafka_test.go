@@ -154,11 +154,30 @@ func (c *collector) releaseAll() {
 	c.release = nil
 }
 
+// path is a way that responses take.
+type path struct{ client bool }
+
+// bothPaths runs a test for responses outside the Go heap and for the client's own.
+func bothPaths(t *testing.T, test func(t *testing.T, by path)) {
+	t.Helper()
+	for name, by := range map[string]path{"offheap": {}, "client": {client: true}} {
+		t.Run(name, func(t *testing.T) {
+			test(t, by)
+			for _, p := range offheap.ReadStats().Purposes {
+				if name := p.Name; (name == fetched().Name() || name == received().Name()) && p.InUse != 0 {
+					t.Errorf("%d bytes of %s are in use", p.InUse, name)
+				}
+			}
+		})
+	}
+}
+
 // run runs a source until the returned function is called, which returns Run's error.
-func run(t *testing.T, c *kfake.Cluster, h source.Handler, change func(*Options)) (*Source, func() error) {
+func (by path) run(t *testing.T, c *kfake.Cluster, h source.Handler, change func(*Options)) (*Source, func() error) {
 	t.Helper()
 	o := Options{Brokers: c.ListenAddrs(), Topics: []string{"t"}, Group: "g", SessionTimeout: 6 * time.Second,
 		Client: []kgo.Opt{kgo.MetadataMinAge(10 * time.Millisecond), kgo.HeartbeatInterval(100 * time.Millisecond)}}
+	o.ClientResponses = by.client
 	if change != nil {
 		change(&o)
 	}
@@ -197,7 +216,9 @@ func inUse() int64 {
 }
 
 // TestFetch: records come in order, complete, with each codec, and their memory is given back.
-func TestFetch(t *testing.T) {
+func TestFetch(t *testing.T) { bothPaths(t, testFetch) }
+
+func testFetch(t *testing.T, by path) {
 	for _, codec := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()} {
 		c := cluster(t, 3)
 		for p := range int32(3) {
@@ -205,7 +226,7 @@ func TestFetch(t *testing.T) {
 			produce(t, c, p, 400, 100, kgo.ProducerBatchCompression(codec))
 		}
 		h := newCollector(t)
-		s, stop := run(t, c, h, nil)
+		s, stop := by.run(t, c, h, nil)
 		p0 := source.Partition{Topic: "t"}
 		h.until("all records", func() bool {
 			return h.next[p0] == 500 && h.next[source.Partition{Topic: "t", Number: 1}] == 500 && h.next[source.Partition{Topic: "t", Number: 2}] == 500
@@ -224,12 +245,14 @@ func TestFetch(t *testing.T) {
 }
 
 // TestCommit: a source goes on where the last one has committed.
-func TestCommit(t *testing.T) {
+func TestCommit(t *testing.T) { bothPaths(t, testCommit) }
+
+func testCommit(t *testing.T, by path) {
 	c := cluster(t, 1)
 	p0 := source.Partition{Topic: "t"}
 	produce(t, c, 0, 0, 100)
 	h := newCollector(t)
-	s, stop := run(t, c, h, nil)
+	s, stop := by.run(t, c, h, nil)
 	h.until("all records", func() bool { return h.next[p0] == 100 })
 	// The broker refuses twice: once for a while, once because a rebalance goes on.
 	for _, e := range []*kerr.Error{kerr.CoordinatorLoadInProgress, kerr.RebalanceInProgress} {
@@ -250,7 +273,7 @@ func TestCommit(t *testing.T) {
 	stop()
 	h = newCollector(t)
 	h.next[p0] = 60
-	_, stop = run(t, c, h, nil)
+	_, stop = by.run(t, c, h, nil)
 	h.until("the rest", func() bool { return h.next[p0] == 100 })
 	if !slices.Contains(h.events, "committed 0 groups") {
 		t.Errorf("the metadata did not come back: %v", h.events)
@@ -275,7 +298,9 @@ func refuseCommit(r *kmsg.OffsetCommitRequest, e *kerr.Error) kmsg.Response {
 }
 
 // TestRebalance: a second member takes partitions over, and gives them back when it leaves.
-func TestRebalance(t *testing.T) {
+func TestRebalance(t *testing.T) { bothPaths(t, testRebalance) }
+
+func testRebalance(t *testing.T, by path) {
 	c := cluster(t, 4)
 	for p := range int32(4) {
 		produce(t, c, p, 0, 50)
@@ -289,7 +314,7 @@ func TestRebalance(t *testing.T) {
 		}
 		return n
 	}
-	s1, stop1 := run(t, c, h1, nil)
+	s1, stop1 := by.run(t, c, h1, nil)
 	h1.until("four partitions", func() bool { return owns(h1) == 4 })
 	h1.until("all records", func() bool {
 		for p := range int32(4) {
@@ -307,7 +332,7 @@ func TestRebalance(t *testing.T) {
 	for p := range int32(4) {
 		h2.next[source.Partition{Topic: "t", Number: p}] = 50
 	}
-	_, stop2 := run(t, c, h2, nil)
+	_, stop2 := by.run(t, c, h2, nil)
 	h2.until("two partitions", func() bool { return owns(h2) == 2 })
 	h1.until("two are left", func() bool { return owns(h1) == 2 })
 	stop2()
@@ -321,12 +346,14 @@ func TestRebalance(t *testing.T) {
 }
 
 // TestOffsetGone: if records were deleted before they were stored, the source stops, unless it is told where to go on.
-func TestOffsetGone(t *testing.T) {
+func TestOffsetGone(t *testing.T) { bothPaths(t, testOffsetGone) }
+
+func testOffsetGone(t *testing.T, by path) {
 	c := cluster(t, 1)
 	p0 := source.Partition{Topic: "t"}
 	produce(t, c, 0, 0, 100)
 	h := newCollector(t)
-	s, stop := run(t, c, h, nil)
+	s, stop := by.run(t, c, h, nil)
 	h.until("all records", func() bool { return h.next[p0] == 100 })
 	if err := s.Commit(t.Context(), map[source.Partition]source.Position{p0: {Next: 10, Epoch: -1}}); err != nil {
 		t.Fatal(err)
@@ -336,7 +363,7 @@ func TestOffsetGone(t *testing.T) {
 	c.DeleteRecords("t", 0, 50)
 
 	h = newCollector(t)
-	s, err := New(Options{Brokers: c.ListenAddrs(), Topics: []string{"t"}, Group: "g"})
+	s, err := New(Options{Brokers: c.ListenAddrs(), Topics: []string{"t"}, Group: "g", ClientResponses: by.client})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,17 +374,22 @@ func TestOffsetGone(t *testing.T) {
 
 	h = newCollector(t)
 	h.next[p0] = 50
-	_, stop = run(t, c, h, func(o *Options) { o.Reset = ResetToStart })
+	_, stop = by.run(t, c, h, func(o *Options) { o.Reset = ResetToStart })
 	h.until("what is left", func() bool { return h.next[p0] == 100 })
 	h.releaseAll()
 	stop()
 }
 
 // TestLeaderMoves: a leader that changes delays records and loses none.
-func TestLeaderMoves(t *testing.T) {
+func TestLeaderMoves(t *testing.T) { bothPaths(t, testLeaderMoves) }
+
+func testLeaderMoves(t *testing.T, by path) {
 	c := cluster(t, 2)
 	h := newCollector(t)
-	_, stop := run(t, c, h, nil)
+	_, stop := by.run(t, c, h, func(o *Options) {
+		// Brokers of Kafka answer a fetch that waits for records of a partition when its leader changes. The brokers here let it wait.
+		o.Client = append(o.Client, kgo.FetchMaxWait(100*time.Millisecond))
+	})
 	for i := range 5 {
 		for p := range int32(2) {
 			produce(t, c, p, 20*i, 20)
@@ -369,6 +401,32 @@ func TestLeaderMoves(t *testing.T) {
 			return h.next[source.Partition{Topic: "t"}] == int64(20*i+20) && h.next[source.Partition{Topic: "t", Number: 1}] == int64(20*i+20)
 		})
 	}
+	h.releaseAll()
+	stop()
+}
+
+// TestIdleBroker: a broker that has nothing delays no records of another one. The brokers here wait for ten minutes before they answer that they have
+// nothing.
+func TestIdleBroker(t *testing.T) { bothPaths(t, testIdleBroker) }
+
+func testIdleBroker(t *testing.T, by path) {
+	c := cluster(t, 2)
+	for p := range int32(2) {
+		if err := c.MoveTopicPartition("t", p, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := newCollector(t)
+	_, stop := by.run(t, c, h, func(o *Options) {
+		o.Client = append(o.Client, kgo.FetchMaxWait(10*time.Minute))
+	})
+	busy := source.Partition{Topic: "t", Number: 1}
+	for i := range 5 {
+		produce(t, c, 1, 50*i, 50)
+		h.until("records", func() bool { return h.next[busy] == int64(50*i+50) })
+	}
+	produce(t, c, 0, 0, 50)
+	h.until("records of the other broker", func() bool { return h.next[source.Partition{Topic: "t"}] == 50 })
 	h.releaseAll()
 	stop()
 }
