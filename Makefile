@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-kafka bench-full rivals accuracy large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-kafka simulate bench-full rivals accuracy large cross adapters-alone tidy golden
 
 library = $$(go list ./... | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -88,6 +88,11 @@ test-kafka:
 # arenajson beside encoding/json on the 318 files of JSONTestSuite, which it downloads.
 jsoncheck:
 	FREEHOLD_TEST_OUTSIDE=1 go test -count=1 -v -run '^TestOutsideSuite$$' ./arenajson
+
+# The simulation of freehold-sink with 10,000 seeds: processes that die, stand still and lose sessions, stores and brokers that refuse and answer late. Ten minutes.
+simulate: export FREEHOLD_TEST_SEEDS ?= 10000
+simulate:
+	cd sink && go test -count=1 -timeout 2h -run '^TestSimulation$$' .
 
 # Every workload at full size. Only these figures count.
 bench-full:

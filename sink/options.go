@@ -109,6 +109,20 @@ type DeadLetters interface {
 	Flush(ctx context.Context) error
 }
 
+// bySchema reports whether the objects of the format have one schema each.
+func (o *Options) bySchema() bool {
+	f, ok := o.Format.(encode.BySchema)
+	return ok && f.BySchema()
+}
+
+// CheckRotation checks Rotation, with Format. New does it, too.
+func (o *Options) CheckRotation() error {
+	if o.Rotation.Independent && o.bySchema() { // The state of groups does not know of schemas.
+		return errors.New("groups cannot end by themselves if the objects of the format have one schema each, as columns of messages do")
+	}
+	return o.Rotation.check()
+}
+
 // complete checks the options and sets what is not set.
 func (o *Options) complete() error {
 	switch {
@@ -127,7 +141,7 @@ func (o *Options) complete() error {
 	case o.Bad == RejectToTopic && o.DeadLetters == nil:
 		return errors.New("Options.Bad is RejectToTopic, but DeadLetters is nil")
 	}
-	if err := o.Rotation.check(); err != nil {
+	if err := o.CheckRotation(); err != nil {
 		return err
 	}
 	set := func(n *int, to int) {

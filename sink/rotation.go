@@ -38,13 +38,13 @@ func (r Rotation) Deterministic() bool { return r.Age == 0 && r.Every == 0 }
 
 func (r Rotation) check() error {
 	if r.Records < 0 || r.Bytes < 0 || r.Span < 0 || r.Age < 0 || r.Every < 0 || r.Behind < 0 {
-		return errors.New("sink: a boundary of Rotation is negative; 0 means none")
+		return errors.New("a boundary of Rotation is negative; 0 means none")
 	}
 	if r.Behind > 0 && !r.Independent {
-		return errors.New("sink: Rotation has Behind without Independent")
+		return errors.New("Rotation has Behind without Independent")
 	}
 	if r.Records == 0 && r.Bytes == 0 && r.Span == 0 && r.Age == 0 && r.Every == 0 {
-		return errors.New("sink: Rotation has no boundary, so no object would ever be finished; set Records, Bytes or Span")
+		return errors.New("Rotation has no boundary, so no object would ever be finished; set Records, Bytes or Span")
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/freehold-go/freehold/sink/block"
-	"github.com/freehold-go/freehold/sink/encode"
 	"github.com/freehold-go/freehold/sink/internal/failpoint"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
@@ -36,12 +35,8 @@ func New(o Options) (*Sink, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
-	f, ok := o.Format.(encode.BySchema)
-	if ok && f.BySchema() && o.Rotation.Independent { // The state of groups does not know of schemas.
-		return nil, errors.New("sink: groups cannot end by themselves if the objects of the format have one schema each, as columns of messages do")
-	}
 	queued := block.NewBudget("sink/queued", min(queuedBytes, o.Budget.Limit()/4))
-	return &Sink{shared: shared{o: o, bySchema: ok && f.BySchema(), uploads: semaphore.NewWeighted(int64(o.Uploads)), work: newWork(), queued: queued}, writers: map[source.Partition]*writer{}}, nil
+	return &Sink{shared: shared{o: o, bySchema: o.bySchema(), uploads: semaphore.NewWeighted(int64(o.Uploads)), work: newWork(), queued: queued}, writers: map[source.Partition]*writer{}}, nil
 }
 
 // Run writes what the source has until ctx ends, or something fails that the next attempt would meet, too. Once ctx has ended, Run finishes

@@ -218,6 +218,9 @@ func options(c config.Config) (o sink.Options, err error) {
 	}
 	r := c.Rotate
 	o.Rotation = sink.Rotation{Records: r.Records, Bytes: int64(r.Bytes), Span: time.Duration(r.Span), Age: time.Duration(r.Age), Every: time.Duration(r.Every), Independent: r.Independent, Behind: r.Behind}
+	if err := o.CheckRotation(); err != nil {
+		return o, fmt.Errorf("rotate: %w", err)
+	}
 	o.MemberBytes, o.OpenBytes = int(c.Objects.Compression.MemberBytes), int64(c.Memory.Open)
 	o.Compressors, o.Uploads = c.Memory.Compressors, c.Store.Uploads
 	o.FlushOnStop, o.StopTimeout = c.Stop.Flush, time.Duration(c.Stop.Timeout)

@@ -392,11 +392,12 @@ func TestBadRecords(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	c := cluster(t)
 	conf := configure(t, c)
+	conf.Memory.SpillDir, conf.Memory.SpillLimit = t.TempDir(), 1<<30
 	var b bytes.Buffer
 	if err := Describe(t.Context(), &b, conf, true); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"orders/0003-00000000000000025000.txt.zst", "after 500 records", "exactly once: objects depend on the records alone", "partitions   3", "written, read and deleted"} {
+	for _, want := range []string{"orders/0003-00000000000000025000.txt.zst", "after 500 records", "exactly once: objects depend on the records alone", "partitions   3", "written, read and deleted", "up to 1GiB more of open objects in files below "} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -408,6 +409,11 @@ func TestDescribe(t *testing.T) {
 		"objects.format":          func(c *config.Config) { c.Objects.Format.Tombstones = "bury" },
 		"objects.partition_by[0]": func(c *config.Config) { c.Objects.PartitionBy = []config.Partition{{Time: "a", Unit: "weeks"}} },
 		"store.url":               func(c *config.Config) { c.Store.URL = "ftp://x" },
+		"memory.spill_dir":        func(c *config.Config) { c.Memory.SpillDir = "/nowhere" },
+		"rotate: groups cannot": func(c *config.Config) {
+			c.Values = config.Values{Type: "protobuf", Framing: "strip", Registry: config.Registry{URL: []string{"http://127.0.0.1:1"}}}
+			c.Objects.Format.Name, c.Rotate.Independent = "parquet", true
+		},
 		"the brokers 127.0.0.1:1": func(c *config.Config) { c.Kafka.Brokers = []string{"127.0.0.1:1"} },
 	} {
 		conf := conf

@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/freehold-go/freehold/gctune"
@@ -87,7 +86,7 @@ func runOnce(ctx context.Context, w io.Writer, program, broker, dir, mode string
 		return o, err
 	}
 	cmd := exec.CommandContext(ctx, program, "run", "-config", file)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Cancel = func() error { return stop(cmd.Process) }
 	cmd.Env = append(os.Environ(), "FREEHOLD="+mode)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -120,17 +119,15 @@ func runOnce(ctx context.Context, w io.Writer, program, broker, dir, mode string
 		}
 		fmt.Fprintf(w, "%8.0f %12.0f %10s %10d %10s %10s %8d\n", time.Since(began).Seconds(), float64(now.stats.Records-before.stats.Records)/seconds, mib(now.stats.StoredBytes), now.stats.Objects, mib(now.heap), mib(now.offHeap), now.cycles)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := stop(cmd.Process); err != nil {
 		return o, err
 	}
-	if err := <-ended; err != nil {
+	if err := <-ended; err != nil && !stopKills {
 		return o, fmt.Errorf("the sink: %w", err)
 	}
 	o = outcome{records: now.stats.Records, objects: now.stats.Objects, stored: now.stats.StoredBytes, wall: time.Since(began), cycles: now.cycles, gcCPU: now.gcCPU}
 	o.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		o.peakRSS = int64(u.Maxrss) << 10
-	}
+	o.peakRSS = peakRSS(cmd.ProcessState)
 	return o, nil
 }
 
@@ -202,7 +199,9 @@ func summary(w io.Writer, off, heap outcome) {
 	row("CPU a record", func(o outcome) string {
 		return fmt.Sprintf("%.2f µs", float64(o.cpu.Microseconds())/float64(max(o.records, 1)))
 	})
-	row("peak resident memory", func(o outcome) string { return mib(o.peakRSS) })
+	if off.peakRSS > 0 {
+		row("peak resident memory", func(o outcome) string { return mib(o.peakRSS) })
+	}
 	row("GC cycles a million records", func(o outcome) string {
 		return fmt.Sprintf("%.1f", float64(o.cycles)*1e6/float64(max(o.records, 1)))
 	})

@@ -15,11 +15,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
@@ -84,6 +87,59 @@ func testTLSAndSASL(t *testing.T, by path) {
 		h.until(mechanism, func() bool { return h.next[source.Partition{Topic: "t"}] == 10 })
 		h.releaseAll()
 		stop()
+	}
+}
+
+// TestOAuthBearer: the token is read from its file at each login.
+func TestOAuthBearer(t *testing.T) { bothPaths(t, testOAuthBearer) }
+
+func testOAuthBearer(t *testing.T, by path) {
+	c := cluster(t, 1)
+	produce(t, c, 0, 0, 10)
+	var mu sync.Mutex
+	accepted, seen := "first", map[string]bool{}
+	c.ControlKey(int16(kmsg.SASLHandshake), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		resp := r.ResponseKind().(*kmsg.SASLHandshakeResponse)
+		if got := r.(*kmsg.SASLHandshakeRequest).Mechanism; got != "OAUTHBEARER" {
+			t.Errorf("mechanism %q", got)
+		}
+		resp.SupportedMechanisms = []string{"OAUTHBEARER"}
+		return resp, nil, true
+	})
+	c.ControlKey(int16(kmsg.SASLAuthenticate), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		mu.Lock()
+		defer mu.Unlock()
+		resp := r.ResponseKind().(*kmsg.SASLAuthenticateResponse)
+		// RFC 7628, section 3.1.
+		sent := string(r.(*kmsg.SASLAuthenticateRequest).SASLAuthBytes)
+		if _, token, ok := strings.Cut(sent, "auth=Bearer "+accepted+"\x01"); !ok || token != "\x01" {
+			resp.ErrorCode = kerr.SaslAuthenticationFailed.Code
+		}
+		seen[accepted] = true
+		return resp, nil, true
+	})
+	file := write(t, "token", []byte("first\n"))
+	login, err := SASL{Mechanism: "oauthbearer", TokenFile: file}.Option()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"first", "second"} {
+		mu.Lock()
+		accepted = token
+		mu.Unlock()
+		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := newCollector(t)
+		_, stop := by.run(t, c, h, func(o *Options) { o.Client = append(o.Client, login) })
+		h.until(token, func() bool { return h.next[source.Partition{Topic: "t"}] == 10 })
+		h.releaseAll()
+		stop()
+		if !seen[token] {
+			t.Errorf("nobody logged in with %q", token)
+		}
 	}
 }
 
