@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"runtime"
 	"sync/atomic"
-	"weak"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/typeinfo"
@@ -36,19 +35,22 @@ type Arena struct {
 	slots *slot
 	mask  uintptr
 
-	words, bytes bump // Data without pointers and bools.
+	// text is the cursor of bytes. It lies here because a copy of the arena reads it, and bytes is
+	// the next owner's after a Pool's Put.
+	text         *cursor
+	words, bytes *bump // Data without pointers and bools.
 
-	inline [8]slot // The first slots.
-	rec    *record
-	kind   kind // Of a shared arena it never changes; Free marks the parts.
-	seal        // Tells the arena from a copy.
+	rec  *record
+	id   uint64  // The record has another one once a Pool has given it to the next arena.
+	made uintptr // The program counter of the call that made the arena.
+	kind kind    // Of a shared arena it never changes; Free marks the parts.
+	seal         // Tells the arena from a copy.
 	// noReuse: the collector gets the chunks after Free, Reset and Rewind; see noreuse.go.
 	noReuse bool
 	filled  uint16   // How many slots have a key.
 	cursors []cursor // For the next chunks.
 
-	typed  []*bump // In the order of their making, in few at first.
-	few    [4]*bump
+	typed  []*bump             // In the order of their making.
 	byDesc map[*typeDesc]*bump // Of typed, once they are many.
 	marks  []mark              // Of checkpoints, the oldest first.
 
@@ -57,7 +59,7 @@ type Arena struct {
 	debug *debugState      // If a debug mode concerns it.
 
 	maps *goMaps // Of GoMap, if there are some.
-	kit  *kit    // In an arena of a Pool: what Put fills. Nil in the first one.
+	kit  *kit    // In an arena of a Pool: what it has got, and leaves to the next one. Nil in the first one.
 
 	onHeap int64 // With the kill switch: the bytes that it, or this part of a shared one, has charged.
 }
@@ -68,20 +70,27 @@ type slot struct {
 	cursor *cursor
 }
 
-// A kit is what an arena leaves in a Pool: bumps whose chunks are empty and belong to no arena.
-type kit struct {
-	words, bytes bump
-	typed        []*bump
-	byDesc       map[*typeDesc]*bump
-	maps         *goMaps
-	held         int64
+// A freshArena is an arena that has got nothing from another one, and what it begins with: one
+// object of the Go heap.
+type freshArena struct {
+	Arena
+	own body
+}
 
-	// If an arena has a kit, the registry's weak pointer leads to the kit: a new weak pointer for
-	// each arena would take a lock and an object. Arena and kit refer to each other, so the
-	// collector frees both at once. A copy of an earlier arena of the Pool keeps the kit alive; an
-	// arena that is dropped without Put then counts as in use.
-	weak  weak.Pointer[kit]
-	arena atomic.Pointer[Arena] // Nil while the kit is in the Pool.
+// A body is what an arena begins with. The version is not part of the Arena, because a copy that is
+// written over the Arena would bring the old one back.
+type body struct {
+	tie          tie
+	version      uint64
+	words, bytes bump
+	few          [4]*bump // The first of typed.
+	inline       [8]slot  // The first slots.
+}
+
+// A tie leads from bumps to the arena that has them. Bumps of a kit share one, so that a new owner
+// is entered once.
+type tie struct {
+	arena atomic.Pointer[Arena] // Nil while a Pool has the bumps.
 }
 
 // kind says how an arena works. It is kindFreed after Free.
@@ -99,35 +108,39 @@ const (
 // NewArena makes an arena on memory of the Go heap, for values of any type. [NewWith] makes one with
 // options.
 func NewArena() *Arena {
-	a := &Arena{}
+	a := new(freshArena)
 	// Called here and not further down, because each frame to unwind costs as much as some ten values.
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
 	a.start(kindGo, made, Options{})
-	return a
+	return &a.Arena
 }
 
 // start makes a an arena of a kind. made is the program counter of the caller.
-func (a *Arena) start(k kind, made [1]uintptr, o Options) {
+func (f *freshArena) start(k kind, made [1]uintptr, o Options) {
+	a := &f.Arena
 	if k != kindHeap && freehold.HeapMode() {
 		k = kindHeap
 	}
 	a.kind = k
 	a.resolve(o)
-	a.prepare()
-	register(a, made[0])
+	a.prepare(&f.own)
+	a.made = made[0]
+	register(a)
 	if o.Limit > 0 {
 		a.rec.limit.Store(o.Limit)
 	}
-	a.seal = seal{self: a, last: &a.rec.version}
 }
 
-// prepare makes a an arena of its kind without chunks.
-func (a *Arena) prepare() {
-	a.words.init(a, wordFlow, nil)
-	a.bytes.init(a, byteFlow, nil)
-	a.typed = a.few[:0]
-	a.slots, a.mask = &a.inline[0], uintptr(len(a.inline)-1)
+// prepare makes a, which is zero but for kind and options, an arena of its kind without chunks.
+func (a *Arena) prepare(own *body) {
+	a.seal = seal{self: a, last: &own.version}
+	own.tie.arena.Store(a)
+	a.words, a.bytes = &own.words, &own.bytes
+	a.words.init(&own.tie, wordFlow, nil)
+	a.bytes.init(&own.tie, byteFlow, nil)
+	a.typed = own.few[:0]
+	a.slots, a.mask = &own.inline[0], uintptr(len(own.inline)-1)
 	a.debug = newDebugState(a.kind)
 	if a.kind == kindHeap || a.kind == kindShared || a.debug.apart() {
 		a.closeSlots()
@@ -371,9 +384,9 @@ func (a *Arena) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
 func (a *Arena) bumpFor(d *typeDesc) *bump {
 	switch d.flow {
 	case wordFlow:
-		return &a.words
+		return a.words
 	case byteFlow:
-		return &a.bytes
+		return a.bytes
 	}
 	if a.byDesc != nil {
 		if b := a.byDesc[d]; b != nil {
@@ -394,7 +407,7 @@ const manyTypes = 24
 
 func (a *Arena) addBump(d *typeDesc) *bump {
 	b := new(bump)
-	b.init(a, typedFlow, d)
+	b.init(a.words.tie, typedFlow, d)
 	a.changed() // An older copy of the arena has a list without b.
 	a.typed = append(a.typed, b)
 	if a.byDesc != nil {

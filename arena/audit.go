@@ -126,14 +126,14 @@ func Audit(a *Arena) *Report {
 	if a.kind == kindShared {
 		defer a.lockAll("Audit")()
 	}
-	r.Arena, r.Made = a.rec.id, a.rec.place()
+	r.Arena, r.Made = a.id, a.place()
 	switch {
 	case a.rec.kind == kindHeap:
 		r.Note = "With FREEHOLD=heap every value is on the Go heap by itself, and the arena knows none."
 	case a.rec.kind.offHeap():
 		r.Note = "An arena off the Go heap holds no Go pointers."
 	default:
-		au := &auditor{report: r, id: a.rec.id, found: make(map[exitKey]*exit)}
+		au := &auditor{report: r, id: a.id, found: make(map[exitKey]*exit)}
 		au.arena(a)
 		for _, p := range a.parts {
 			au.arena(&p.Arena)

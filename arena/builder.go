@@ -96,7 +96,7 @@ func (b *Builder) checkSlow(op string) {
 		panic(misuse(op, useOfZero, "on a Builder that no function of the package made; use NewBuilder"))
 	}
 	if b.self != b {
-		panic(misuse(op, useOfCopy, "on a copy of a Builder of %s; use *Builder, never copy the value", b.life.name()))
+		panic(misuse(op, useOfCopy, "on a copy of a Builder of %s; use *Builder, never copy the value", b.a.name()))
 	}
 	b.a.check(op)
 	b.life = b.a.rec
@@ -123,7 +123,7 @@ func (b *Builder) use(op string, buf []byte) {
 // lost panics because the arena has freed the bytes that were written.
 func (b *Builder) lost(op, how string) {
 	b.a.check(op)
-	panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was %s; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset and Rewind", b.life.name(), how, b.life.place()))
+	panic(misuse(op, useAfterReset, "on a Builder that was written to before %s was %s; the arena was made by %s: call Builder.Reset, or make a new one with NewBuilder, after each Reset and Rewind", b.a.name(), how, b.a.place()))
 }
 
 // String is the string written so far. It does not change when more is written. It panics if a write

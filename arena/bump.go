@@ -11,11 +11,11 @@ import (
 type bump struct {
 	*cursor        // The current chunk's; never nil.
 	chunk   *chunk // The current one; never nil.
-	a       *Arena
+	tie     *tie
+	a       *Arena    // If a Typed has the bump: the arena that made the Typed.
 	desc    *typeDesc // If typed.
 	flow    flow
 	grow    uint8   // Class of the next chunk.
-	typed   bool    // A Typed has it.
 	floor   uintptr // Of the current chunk: a checkpoint noted the values in [0, floor).
 
 	full  *chunk // Were current before, the last one first.
@@ -37,8 +37,11 @@ const (
 	maxChunk   = 1 << 20 // Of the largest that is not made for one block.
 )
 
-func (b *bump) init(a *Arena, f flow, d *typeDesc) {
-	b.a, b.flow, b.desc = a, f, d
+// arena is the arena that has the bump.
+func (b *bump) arena() *Arena { return b.tie.arena.Load() }
+
+func (b *bump) init(t *tie, f flow, d *typeDesc) {
+	b.tie, b.flow, b.desc = t, f, d
 	b.use(&noChunk)
 	b.grow = classOf(b.first())
 }
@@ -52,7 +55,12 @@ func (b *bump) first() uintptr {
 }
 
 // use makes c the current chunk.
-func (b *bump) use(c *chunk) { b.chunk, b.cursor, b.floor = c, c.cursor, 0 }
+func (b *bump) use(c *chunk) {
+	b.chunk, b.cursor, b.floor = c, c.cursor, 0
+	if b.flow == byteFlow {
+		b.arena().text = c.cursor
+	}
+}
 
 // cut allocates n bytes at a multiple of align. They are zero if zero is set; otherwise the caller
 // overwrites them all. It is the slow path of all values that are not of size 0.
@@ -94,7 +102,8 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 		b.spare = c.next
 	} else {
 		var err error
-		if c, err = b.a.acquire(b, max(b.a.rec.modest(b.grow), classOf(n+goHeader)), n); err != nil {
+		a := b.arena()
+		if c, err = a.acquire(b, max(a.rec.modest(b.grow), classOf(n+goHeader)), n); err != nil {
 			return nil, err
 		}
 		b.round += c.size
@@ -104,16 +113,16 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 	b.open(c)
 	c.next = nil
 	b.use(c)
-	b.a.changed()
+	b.arena().changed()
 	return c, nil
 }
 
 // most is the size of the largest block that gets no chunk of its own.
 func (b *bump) most() uintptr {
-	switch {
-	case b.a.kind == kindFixed: // There is one chunk for all.
+	switch a := b.arena(); {
+	case a.kind == kindFixed: // There is one chunk for all.
 		return maxBytes
-	case b.a.noReuse || b.expect > 0:
+	case a.noReuse || b.expect > 0:
 		return b.plan()
 	}
 	return classBytes(b.grow) / 4
@@ -146,19 +155,19 @@ func (b *bump) moreLarge(n uintptr) (*chunk, error) {
 		*at = c.next
 	} else {
 		var err error
-		if c, err = b.a.acquire(b, classOf(n+goHeader), n); err != nil {
+		if c, err = b.arena().acquire(b, classOf(n+goHeader), n); err != nil {
 			return nil, err
 		}
 		b.growNext()
 	}
 	b.open(c)
 	c.next, b.large = b.large, c
-	b.a.changed()
+	b.arena().changed()
 	return c, nil
 }
 
 func (b *bump) growNext() {
-	if classBytes(b.grow) < b.a.debug.maxChunk() {
+	if classBytes(b.grow) < b.arena().debug.maxChunk() {
 		b.grow += 8
 	}
 }
@@ -166,7 +175,7 @@ func (b *bump) growNext() {
 // reopen makes the largest spare chunk the current one of a bump that has none, so that the fast paths
 // find it. In a debug mode the bump stays without one: the mode may sample the first value.
 func (b *bump) reopen() {
-	if c := b.spare; c != nil && b.a.debug == nil {
+	if c := b.spare; c != nil && b.arena().debug == nil {
 		b.spare, c.next = c.next, nil
 		b.open(c)
 		b.use(c)
@@ -176,8 +185,8 @@ func (b *bump) reopen() {
 
 // enter puts the current chunk's cursor into the arena's slot of the type.
 func (b *bump) enter() {
-	if b.desc != nil && b.a.mask != 0 {
-		b.a.enter(b.desc.key, b.cursor)
+	if a := b.arena(); b.desc != nil && a.mask != 0 {
+		a.enter(b.desc.key, b.cursor)
 	}
 }
 

@@ -20,7 +20,7 @@ func (b *bump) checkCut(c *chunk, u, end uintptr) {
 	if c == &noChunk || c != b.chunk && c != b.large {
 		invariants.Broken("%s was cut from a chunk that is not a current one", b.name())
 	}
-	sampled := b.a.debug != nil // Then the limit is where the next sampled value is due.
+	sampled := b.arena().debug != nil // Then the limit is where the next sampled value is due.
 	if u > end || end != c.used || end > c.limit && !sampled || c.limit > c.size {
 		invariants.Broken("[%d, %d) of %s was cut from a chunk of %d bytes with position %d and limit %d", u, end, b.name(), c.size, c.used, c.limit)
 	}
@@ -41,10 +41,10 @@ func (b *bump) checkChunk(c *chunk) {
 	switch {
 	case c.desc != b.desc:
 		invariants.Broken("%s has a chunk of another type", b.name())
-	case c.used > c.size || c.limit > c.size || b.a.kind != kindFixed && c.size > classBytes(c.class):
+	case c.used > c.size || c.limit > c.size || b.arena().kind != kindFixed && c.size > classBytes(c.class):
 		invariants.Broken("%s has a chunk of class %d (%d bytes) with size %d, position %d and limit %d", b.name(), c.class, classBytes(c.class), c.size, c.used, c.limit)
-	case c.owner.Load() != b.a.rec.id:
-		invariants.Broken("%s of arena %d has a chunk of arena %d", b.name(), b.a.rec.id, c.owner.Load())
+	case c.owner.Load() != b.arena().rec:
+		invariants.Broken("%s of arena %d has a chunk of arena %d", b.name(), b.arena().id, c.ownerID())
 	case c.size != 0 && index.find(unsafex.PtrAddr(c.base)) != c:
 		invariants.Broken("the index does not lead to a chunk of %s", b.name())
 	}
@@ -77,7 +77,7 @@ func (a *Arena) checkChunks() {
 	}
 	// A fixed arena counts requested bytes, and the parts of a shared one count together.
 	if n := a.rec.held.Load(); a.kind != kindFixed && a.rec.living() == a && n != held+elsewhere {
-		invariants.Broken("arena %d has %d bytes in chunks and %d elsewhere; counted were %d", a.rec.id, held, elsewhere, n)
+		invariants.Broken("arena %d has %d bytes in chunks and %d elsewhere; counted were %d", a.id, held, elsewhere, n)
 	}
 }
 
@@ -86,8 +86,8 @@ func (c *chunk) checkKept(k shelf) {
 	if !invariants.Enabled {
 		return
 	}
-	if (shelf{c.desc, c.class}) != k || c.off || c.owner.Load() != 0 || c.cursor != &noCursor || c.used != 0 || c.limit != 0 {
-		invariants.Broken("a chunk of class %d on a shelf of class %d has owner %d, position %d and limit %d", c.class, k.class, c.owner.Load(), c.used, c.limit)
+	if (shelf{c.desc, c.class}) != k || c.off || c.owner.Load() != nil || c.cursor != &noCursor || c.used != 0 || c.limit != 0 {
+		invariants.Broken("a chunk of class %d on a shelf of class %d has owner %d, position %d and limit %d", c.class, k.class, c.ownerID(), c.used, c.limit)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestChecks(t *testing.T) {
 		then       func(a *Arena)
 	}{
 		{"limit", "position", func(a *Arena) { a.words.chunk.limit = a.words.chunk.size + 8 }, cutWord},
-		{"chunk of another arena", "has a chunk of arena 12345", func(a *Arena) { a.words.chunk.owner.Store(12345) }, cutWord},
+		{"chunk of another arena", "has a chunk of arena 12345", func(a *Arena) { r := new(record); r.id.Store(12345); a.words.chunk.owner.Store(r) }, cutWord},
 		{"whole values", "no whole values", func(a *Arena) { a.typed[0].chunk.used++ }, func(a *Arena) {
 			_, _ = a.typed[0].cut(a.typed[0].desc.size, 1, false)
 		}},
@@ -34,7 +34,7 @@ func TestChecks(t *testing.T) {
 		{"index", "the index does not lead", func(a *Arena) { index.remove(a.words.chunk) }, reset},
 		{"bytes held", "counted were", func(a *Arena) { a.rec.held.Add(8) }, reset},
 		{"a lost chunk", "counted were", func(a *Arena) { a.words.chunk = &noChunk }, reset},
-		{"rewind", "counted were", func(a *Arena) { a.rec.held.Add(8) }, func(a *Arena) { a.rewind("Rewind", Checkpoint{a.rec.id, a.marks[0].serial}, false) }},
+		{"rewind", "counted were", func(a *Arena) { a.rec.held.Add(8) }, func(a *Arena) { a.rewind("Rewind", Checkpoint{a.id, a.marks[0].serial}, false) }},
 		{"free", "counted were", func(a *Arena) { a.rec.held.Add(8) }, (*Arena).Free},
 		{"spare", "with position 8", func(a *Arena) {
 			MakeSlice[int64](a, 10, 10)
@@ -82,7 +82,7 @@ func TestStoreChecks(t *testing.T) {
 		{"counted were", func(_ *chunkStore, sh *shard, _ *chunk) { sh.bytes.Add(8) }},
 		{"-8 in all", func(s *chunkStore, _ *shard, _ *chunk) { s.kept.Store(-8) }},
 		{"on a shelf of class 3", func(_ *chunkStore, _ *shard, c *chunk) { c.class++ }},
-		{"has owner 7", func(_ *chunkStore, _ *shard, c *chunk) { c.owner.Store(7) }},
+		{"has owner 7", func(_ *chunkStore, _ *shard, c *chunk) { r := new(record); r.id.Store(7); c.owner.Store(r) }},
 		{"position 8", func(_ *chunkStore, _ *shard, c *chunk) { c.cursor = &cursor{used: 8} }},
 		{"an empty shelf of class 9", func(_ *chunkStore, sh *shard, _ *chunk) { sh.lists[shelf{nil, 9}] = nil }},
 	} {

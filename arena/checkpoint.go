@@ -45,7 +45,7 @@ func (a *Arena) Checkpoint() Checkpoint {
 	if a.kind == kindShared {
 		return a.checkpointShared()
 	}
-	c := Checkpoint{a.rec.id, registry.last.Add(1)}
+	c := Checkpoint{a.id, registry.last.Add(1)}
 	a.partChunks()
 	a.checkpoint(c)
 	a.rec.noteCheckpoint(c.serial)
@@ -85,8 +85,8 @@ func (a *Arena) Rewind(c Checkpoint) {
 		return
 	}
 	a.check("Rewind")
-	if c.arena != a.rec.id {
-		panic(misuse("Rewind", useOfMark, "of arena %d to a checkpoint of arena %d: rewind the arena that noted the checkpoint, or use a checkpoint of this arena", a.rec.id, c.arena))
+	if c.arena != a.id {
+		panic(misuse("Rewind", useOfMark, "of arena %d to a checkpoint of arena %d: rewind the arena that noted the checkpoint, or use a checkpoint of this arena", a.id, c.arena))
 	}
 	if a.kind == kindShared {
 		a.rewindShared(c)
@@ -108,7 +108,7 @@ func (a *Arena) marksOf(c Checkpoint) (from, to int) {
 func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 	from, to := a.marksOf(c)
 	if from == to {
-		panic(misuse("Rewind", useOfMark, "of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", a.rec.id))
+		panic(misuse("Rewind", useOfMark, "of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", a.id))
 	}
 	marks := a.marks[from:to]
 	a.giveUpValues(op, marks[0].values)
@@ -151,7 +151,7 @@ func (b *bump) rewind(m *mark) {
 	if c := b.chunk; c != &noChunk {
 		b.floor = m.used
 		c.close(b.flow)
-		if b.a.debug.apart() { // Freed memory is poisoned, and must not be used again.
+		if b.arena().debug.apart() { // Freed memory is poisoned, and must not be used again.
 			c.used = m.used
 			c.next, b.full = b.full, c
 			b.use(&noChunk)

@@ -31,7 +31,7 @@ type chunk struct {
 	lead  uint32 // Off the Go heap: bytes of the block before base, so that no value lies where the block begins.
 	tick  uint32 // When it entered the store.
 
-	owner atomic.Uint64 // The ID of the arena, or 0.
+	owner atomic.Pointer[record] // That of the arena, or of the kit, or nil.
 }
 
 // An UnsafeCursor is the place where the next values of one type are cut from. A decoder that makes
@@ -79,7 +79,20 @@ func newChunk(d *typeDesc, class uint8, base unsafex.Ptr, size uintptr) *chunk {
 // disown says that the chunk, which is closed, belongs to no arena. Its cursor leads to nothing
 // from then on.
 func (c *chunk) disown() {
-	c.owner.Store(0)
+	c.owner.Store(nil)
+	c.expire()
+}
+
+// ownerID is the ID of the arena that has the chunk, or 0.
+func (c *chunk) ownerID() uint64 {
+	if r := c.owner.Load(); r != nil {
+		return r.id.Load()
+	}
+	return 0
+}
+
+// expire makes the cursor lead to nothing from now on.
+func (c *chunk) expire() {
 	if c.cursor != &noCursor {
 		*c.cursor = cursor{}
 		c.cursor = &noCursor
@@ -144,7 +157,7 @@ func (c *chunk) zeroed(end uintptr) {
 // open makes a chunk of the bump's one that the fast paths cut.
 func (b *bump) open(c *chunk) {
 	if c.cursor == &noCursor {
-		c.cursor = b.a.newCursor()
+		c.cursor = b.arena().newCursor()
 		c.cursor.base, c.typed = c.base, c.desc != nil
 	}
 	c.limit = c.size

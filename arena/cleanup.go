@@ -26,7 +26,7 @@ func Cleanup(t offheap.TB, a *Arena) *Arena {
 		return nil
 	}
 	a.check("Cleanup")
-	id, made := a.rec.id, a.rec.place()
+	id, made := a.id, a.place()
 	t.Cleanup(func() {
 		t.Helper()
 		if ByID(id) == nil { // The test has freed it.

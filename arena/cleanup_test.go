@@ -58,7 +58,7 @@ func TestCleanupDamage(t *testing.T) {
 		p := MakeSlice[int64](a, 3, 3)
 		*(*byte)(unsafe.Add(unsafe.Pointer(&p[0]), 24))++
 		s := test.end()
-		if !strings.Contains(s, "at the end of the test") || !strings.Contains(s, "canary") || !strings.Contains(s, fmt.Sprintf("arena %d, which was made by ", a.rec.id)) {
+		if !strings.Contains(s, "at the end of the test") || !strings.Contains(s, "canary") || !strings.Contains(s, fmt.Sprintf("arena %d, which was made by ", a.id)) {
 			t.Errorf("%s: %q", k.name, s)
 		}
 	}

@@ -60,7 +60,7 @@ func inArena(p unsafex.Ptr) bool {
 // It is not known if it is in no chunk.
 func ownerOf(addr uintptr) (id uint64, known bool) {
 	if c := index.find(addr); c != nil {
-		return c.owner.Load(), true
+		return c.ownerID(), true
 	}
 	return debugOwnerOf(addr)
 }
@@ -95,7 +95,7 @@ func (a *Arena) owns(p unsafex.Ptr) bool {
 	c := index.find(unsafex.PtrAddr(p))
 	if c == nil {
 		owner, _ := debugOwnerOf(unsafex.PtrAddr(p))
-		return owner == a.rec.id
+		return owner == a.id
 	}
-	return c.owner.Load() == a.rec.id && unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
+	return c.owner.Load() == a.rec && unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
 }

@@ -145,7 +145,8 @@ func TestAppendForeign(t *testing.T) {
 func TestAppendBefore(t *testing.T) {
 	block := make([]int64, 16)
 	c := newChunk(nil, 0, unsafe.Pointer(&block[8]), 64)
-	b := &bump{chunk: c, flow: wordFlow, a: &Arena{}}
+	b := &bump{chunk: c, flow: wordFlow, tie: new(tie)}
+	b.tie.arena.Store(new(Arena))
 	b.open(c)
 	addr := uintptr(unsafe.Pointer(&block[6]))
 	if n := b.extend(addr, 16, 24, 32, 8, false); n != 0 || c.used != 0 {

@@ -40,7 +40,7 @@ func collect[T any](op string, a *Arena, seq iter.Seq[T]) (s []T, err error) {
 		a.check(op)
 		var how string
 		if how, seen = a.rec.since(grown); how != "" && s != nil {
-			panic(misuse(op, useAfterReset, "on %s, which was %s while the sequence ran, so that the elements before are gone; it was made by %s: free no memory of an arena in a sequence that is collected there", a.rec.name(), how, a.rec.place()))
+			panic(misuse(op, useAfterReset, "on %s, which was %s while the sequence ran, so that the elements before are gone; it was made by %s: free no memory of an arena in a sequence that is collected there", a.name(), how, a.place()))
 		}
 	}
 	for v := range seq {

@@ -60,13 +60,12 @@ func newDebugState(k kind) *debugState {
 	if !debugmode.On() || k == kindHeap || k == kindShared {
 		return nil
 	}
-	c := debugmode.Current()
-	s := &debugState{config: c, off: k.offHeap()}
-	s.separate = c.Guard || c.Poison || c.Pointers && s.off || sanitize.Enabled
-	if !s.separate && (c.Sample == 0 || s.off) {
+	c, off := debugmode.Current(), k.offHeap()
+	separate := c.Guard || c.Poison || c.Pointers && off || sanitize.Enabled
+	if !separate && (c.Sample == 0 || off) {
 		return nil
 	}
-	return s
+	return &debugState{config: c, separate: separate, off: off}
 }
 
 // apart says whether every call must take the slow way.
@@ -132,7 +131,7 @@ func (a *Arena) allocGuarded(v *value) error {
 	store.charge(int64(v.size))
 	a.debug.held += int64(v.size)
 	v.at, v.in = p, inGuard
-	debugmode.Add(v.block(a.rec.id))
+	debugmode.Add(v.block(a.id))
 	return nil
 }
 
@@ -187,7 +186,7 @@ func (a *Arena) allocBlock(v *value, n int) error {
 	}
 	a.debug.held += charged
 	v.in = inBlock
-	debugmode.Add(v.block(a.rec.id)) // Offheap has noted it by now; reports shall name the arena.
+	debugmode.Add(v.block(a.id)) // Offheap has noted it by now; reports shall name the arena.
 	a.rec.noteLeak()
 	return nil
 }

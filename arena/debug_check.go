@@ -111,7 +111,7 @@ func (a *Arena) checkValues() error {
 	}
 	var all []error
 	for i := range a.debug.values {
-		if e := a.debug.values[i].checked("Check", a.rec.id); e != nil {
+		if e := a.debug.values[i].checked("Check", a.id); e != nil {
 			all = append(all, e)
 		}
 	}

@@ -22,7 +22,7 @@ func (a *Arena) giveUpValues(op string, n int) {
 //go:noinline
 func (a *Arena) giveUpValuesSlow(op string, n int) {
 	s := a.debug
-	s.check(op, a.rec.id, n)
+	s.check(op, a.id, n)
 	g := grave{a: a, op: op, free: debugmode.Callers(0)}
 	for len(s.values) > n { // If offheap finds a damaged block, no freed one must be left here.
 		last := len(s.values) - 1
@@ -89,7 +89,7 @@ func (g *grave) tombOf(v *value) uintptr {
 			g.tombs = make(map[epitaph]uintptr)
 			g.by = debugmode.Goroutine()
 		}
-		b := v.block(g.a.rec.id)
+		b := v.block(g.a.id)
 		b.FreeOp, b.Free, b.FreeBy = g.op, g.free, g.by
 		tomb = debugmode.NewTomb(b)
 		g.tombs[k] = tomb

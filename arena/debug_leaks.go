@@ -20,7 +20,7 @@ func (r *record) noteLeak() {
 	}
 	leakNotes.Lock()
 	defer leakNotes.Unlock()
-	debugmode.Add(debugmode.Block{Addr: unsafex.Addr(r), Size: uintptr(r.held.Load()), Owner: "arena", Arena: r.id,
+	debugmode.Add(debugmode.Block{Addr: unsafex.Addr(r), Size: uintptr(r.held.Load()), Owner: "arena", Arena: r.id.Load(),
 		Type: kindNames[r.kind], Alloc: r.stack, Leak: true, Whole: true})
 }
 
@@ -43,7 +43,7 @@ func (r *record) noLeak() {
 // chunks.
 func (a *Arena) noteChunk(c *chunk) {
 	if debugmode.On() && debugmode.Current().Leaks {
-		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base) - uintptr(c.lead), Size: c.size + uintptr(c.lead), Owner: "arena", Arena: a.rec.id, Type: "chunk", Alloc: a.rec.stack})
+		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base) - uintptr(c.lead), Size: c.size + uintptr(c.lead), Owner: "arena", Arena: a.id, Type: "chunk", Alloc: a.rec.stack})
 	}
 }
 

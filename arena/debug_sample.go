@@ -74,7 +74,7 @@ func (b *bump) look() {
 func (b *bump) arm() {
 	if c := b.chunk; b.sample != nil && c != &noChunk {
 		b.sample.seen = c.used
-		if b == &b.a.bytes { // The limit of words is no farther than they are zero; see zeroed.
+		if b.flow == byteFlow { // The limit of words is no farther than they are zero; see zeroed.
 			c.limit = c.size
 		}
 		c.limit = min(c.limit, c.used+max(b.sample.left, 1)-1) // A value that ends at the point has reached it.

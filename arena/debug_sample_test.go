@@ -113,7 +113,7 @@ func TestSampleFastAgain(t *testing.T) {
 	defer a.Free()
 	String(a, strings.Repeat("x", firstWords/8))
 	for i := range 20 {
-		b := &a.bytes
+		b := a.bytes
 		b.look()
 		b.sample.left = 3
 		b.arm()

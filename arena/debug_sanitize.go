@@ -25,7 +25,7 @@ func (a *Arena) announce(v *value) {
 		return
 	}
 	addr := unsafex.PtrAddr(v.at)
-	debugmode.Add(v.block(a.rec.id))
+	debugmode.Add(v.block(a.id))
 	sanitize.Fresh(addr, v.size, true)
 	if v.desc.flow != typedFlow {
 		sanitize.Poison(addr-fence, fence)

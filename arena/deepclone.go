@@ -213,7 +213,7 @@ func (a *Arena) attempt(op string) (end func(keep bool)) {
 	if a == nil {
 		return func(bool) {}
 	}
-	at := Checkpoint{a.rec.id, registry.last.Add(1)}
+	at := Checkpoint{a.id, registry.last.Add(1)}
 	a.checkpoint(at)
 	return func(keep bool) {
 		if !keep {

@@ -13,8 +13,8 @@ func (*noCopy) Unlock() {}
 //
 //   - A copy has the self of its original.
 //   - A copy that is written over its original has the self of the original, but an old version:
-//     each change of an arena's lists of chunks or of its types, and Free, makes the version in the
-//     record a new one.
+//     each change of an arena's lists of chunks or of its types, and Free, makes the version beside
+//     the Arena a new one.
 //
 // Slow paths compare both. The fast paths compare neither: a copy's fast paths lead to a cursor,
 // which is closed once its chunk is freed.
@@ -56,9 +56,9 @@ func (a *Arena) misused(op string) {
 	case a.rec == nil:
 		panic(misuse(op, useOfZero, "on an Arena that no function of the package made; use NewArena"))
 	case a.self != a:
-		panic(misuse(op, useOfCopy, "on a copy of arena %d, which was made by %s; use *Arena, never copy the value", a.rec.id, a.rec.place()))
+		panic(misuse(op, useOfCopy, "on a copy of arena %d, which was made by %s; use *Arena, never copy the value", a.id, a.place()))
 	case a.kind != kindFreed:
-		panic(misuse(op, useOfCopy, "on arena %d, over which an older copy of it was written; it was made by %s; use *Arena, never copy the value", a.rec.id, a.rec.place()))
+		panic(misuse(op, useOfCopy, "on arena %d, over which an older copy of it was written; it was made by %s; use *Arena, never copy the value", a.id, a.place()))
 	}
-	panic(misuse(op, useAfterFree, "on arena %d, which was freed; it was made by %s: do not use an arena after its Free, and call Free once", a.rec.id, a.rec.place()))
+	panic(misuse(op, useAfterFree, "on arena %d, which was freed; it was made by %s: do not use an arena after its Free, and call Free once", a.id, a.place()))
 }

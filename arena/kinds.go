@@ -37,7 +37,7 @@ func NewWith(o Options) *Arena {
 		panic(fmt.Errorf("arena: NewWith with a Purpose: only memory outside the Go heap is on the account of one; use NewOffHeap"))
 	}
 	o.checkLimit("NewWith")
-	a := &Arena{}
+	a := new(freshArena)
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
 	if o.Shared {
@@ -45,7 +45,7 @@ func NewWith(o Options) *Arena {
 	} else {
 		a.start(kindGo, made, o)
 	}
-	return a
+	return &a.Arena
 }
 
 func (o Options) checkLimit(op string) {
@@ -66,7 +66,7 @@ func NewOffHeap(o Options) *Arena {
 	if o.NoReuse {
 		refuseNoReuse("NewOffHeap")
 	}
-	a := &Arena{off: o.Purpose}
+	a := &freshArena{Arena: Arena{off: o.Purpose}}
 	if a.off == nil {
 		a.off = offheap.NewPurpose("arena")
 	}
@@ -78,7 +78,7 @@ func NewOffHeap(o Options) *Arena {
 	} else {
 		a.start(kindOffHeap, made, o)
 	}
-	return a
+	return &a.Arena
 }
 
 // NewFixed makes an arena of so many bytes outside the Go heap, like [NewOffHeap]. All of its
@@ -104,11 +104,12 @@ func newFixed(n int) (*Arena, error) {
 		return nil, outOfMemory("NewFixed: %d bytes", n)
 	}
 	n = (max(n, 8) + 7) &^ 7
-	a := &Arena{off: offheap.NewPurpose("arena")}
+	f := &freshArena{Arena: Arena{off: offheap.NewPurpose("arena")}}
+	a := &f.Arena
 	_ = a.off.Name() // As in NewOffHeap.
 	var made [1]uintptr
 	runtime.Callers(3, made[:])
-	a.start(kindFixed, made, Options{})
+	f.start(kindFixed, made, Options{})
 	if a.kind == kindHeap || a.debug.apart() {
 		a.rec.limit.Store(int64(n))
 		return a, nil
@@ -123,7 +124,7 @@ func newFixed(n int) (*Arena, error) {
 	c.off = true
 	c.leave(unsafex.DataOf(block), goHeader)
 	a.noteChunk(c)
-	c.owner.Store(a.rec.id)
+	c.owner.Store(a.rec)
 	index.add(c)
 	a.words.spare = c
 	a.rec.held.Store(int64(n))
@@ -163,7 +164,7 @@ func (d *typeDesc) freeOffHeap(p unsafex.Ptr, n int) { owner.FreeSlice(unsafex.P
 // full is the error of a fixed arena for what does not fit.
 func (a *Arena) full() error {
 	return fmt.Errorf("arena: arena %d, which has a fixed size of %d bytes (NewFixed) and was made by %s, is full: Reset it, or make it larger: %w",
-		a.rec.id, a.rec.held.Load(), a.rec.place(), offheap.ErrLimit)
+		a.id, a.rec.held.Load(), a.place(), offheap.ErrLimit)
 }
 
 // A value at the beginning of a block of offheap could be freed as the block, under the arena. So
@@ -218,7 +219,7 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	}
 	a.noteChunk(c)
 	a.rec.noteLeak()
-	c.owner.Store(a.rec.id)
+	c.owner.Store(a.rec)
 	index.add(c)
 	return c, nil
 }

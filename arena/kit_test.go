@@ -3,8 +3,10 @@
 package arena
 
 import (
+	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,7 +41,7 @@ func TestPoolWarm(t *testing.T) {
 		String(a, "text")
 		New[point](a)
 		p.Put(a)
-	}); n > 2 && !raceEnabled { // The arena with cursors and slots, and its record.
+	}); n > 1 && !raceEnabled { // The arena with cursors and slots.
 		t.Errorf("%v objects for a request", n)
 	}
 	p = new(Pool) // An arena with few types, whose list of bumps lies in the arena itself.
@@ -210,7 +212,7 @@ func TestPoolManyTypes(t *testing.T) {
 			t.Errorf("%d types are indexed of %d", len(a.byDesc), len(a.typed))
 		}
 		for d, b := range a.byDesc {
-			if b.desc != d || b.a != a {
+			if b.desc != d || b.arena() != a {
 				t.Errorf("%s is found as %s", b.desc.typ, d.typ)
 			}
 		}
@@ -249,6 +251,7 @@ func TestPoolByID(t *testing.T) {
 	var last atomic.Uint64
 	var wg sync.WaitGroup
 	done := make(chan bool)
+	forgotten := registry.places.watch(registry.last.Load())
 	for range 2 {
 		wg.Go(func() {
 			for {
@@ -258,8 +261,8 @@ func TestPoolByID(t *testing.T) {
 				default:
 				}
 				id := last.Load()
-				if a := ByID(id); a != nil && a.rec.id != id {
-					t.Errorf("arena %d is found as %d", a.rec.id, id)
+				if a := ByID(id); a != nil && a.id != id {
+					t.Errorf("arena %d is found as %d", a.id, id)
 				}
 				ReadTotals()
 			}
@@ -273,4 +276,161 @@ func TestPoolByID(t *testing.T) {
 	}
 	close(done)
 	wg.Wait()
+	if made := forgotten(); len(made) != 0 {
+		t.Errorf("%d arenas that were put back count as forgotten", len(made))
+	}
+}
+
+// TestPoolRecord: the next owner of a kit has the record of the one before. Messages about the earlier arena name
+// that, its rounds stay ended, and the registry knows the present one alone.
+func TestPoolRecord(t *testing.T) {
+	p := warmPool()
+	a := p.Get()
+	v, s, id := New[w5](a), String(a, "text"), a.ID()
+	b, m, c, r := NewBuilder(a), NewMap[int, int](a, 4), a.Checkpoint(), a.Round()
+	_, _ = b.WriteString("x")
+	m.Set(1, 2)
+	was := copyOf(a)
+	p.Put(a)
+	if reusesMaps() && (a.debug == nil && (inArena(unsafe.Pointer(v)) || inArena(unsafe.Pointer(unsafe.StringData(s))))) {
+		t.Error("memory of an arena that was put back counts as an arena's")
+	}
+	listed := func() (found []uint64) {
+		for _, i := range List() {
+			if i.ID >= id {
+				found = append(found, i.ID)
+			}
+		}
+		return found
+	}
+	if l := listed(); len(l) != 0 || ByID(id) != nil {
+		t.Errorf("arena %d was put back and is listed: %v", id, l)
+	}
+	next := p.Get()
+	defer p.Put(next)
+	if l := listed(); len(l) != 1 || l[0] != next.ID() || next.ID() == id {
+		t.Errorf("arena %d is listed as %v", next.ID(), l)
+	}
+	twelve(next)
+	later := next.Checkpoint()
+	next.Reset(Keep)
+	name := fmt.Sprintf("arena %d", id)
+	for what, f := range map[string]func(){
+		"New":          func() { New[w5](a) },
+		"Put":          func() { p.Put(a) },
+		"a copy":       func() { was.Stats() },
+		"Builder":      func() { _, _ = b.WriteString("y") },
+		"Map":          func() { m.Get(1) },
+		"a checkpoint": func() { next.Rewind(c) },
+	} {
+		if e := caught(f); e == nil || !strings.Contains(fmt.Sprint(e), name) {
+			t.Errorf("%s: %v, want a mistake with %s", what, e, name)
+		}
+	}
+	if caught(func() { next.Rewind(later) }) == nil {
+		t.Error("a checkpoint outlives a Reset")
+	}
+	if r.Ended() != "reset" || next.Round().Ended() != "" {
+		t.Errorf("the earlier owner's round has ended by %q, the present one by %q", r.Ended(), next.Round().Ended())
+	}
+}
+
+// TestPoolBuilderOverwritten: a Builder whose arena was overwritten with a copy of an earlier owner of a kit takes no memory of the
+// present one.
+func TestPoolBuilderOverwritten(t *testing.T) {
+	p := warmPool()
+	a := p.Get()
+	old := copyOf(a)
+	p.Put(a)
+	next := p.Get()
+	defer p.Put(next)
+	String(next, "x")
+	other := NewArena()
+	b := NewBuilder(other)
+	_, _ = b.WriteString("y")
+	reflect.ValueOf(other).Elem().Set(reflect.ValueOf(old).Elem())
+	before := next.Stats()
+	if caught(func() { _, _ = b.WriteString("what needs more room than there is in a Builder of one byte") }) == nil {
+		t.Error("a Builder whose arena was overwritten works")
+	}
+	if s := next.Stats(); s != before {
+		t.Errorf("the present owner has %+v, before the write %+v", s, before)
+	}
+}
+
+// TestPoolStaleElsewhere: one goroutine uses what an earlier owner had while the next owner works. Every use panics,
+// and the race detector finds none.
+func TestPoolStaleElsewhere(t *testing.T) {
+	p := warmPool()
+	a := p.Get()
+	typed, b, m, c, r := Of[w5](a), NewBuilder(a), NewMap[int, int](a, 4), a.Checkpoint(), a.Round()
+	typed.New()
+	_, _ = b.WriteString("x")
+	m.Set(1, 2)
+	was := copyOf(a)
+	p.Put(a)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 200 {
+			for i, f := range []func(){
+				func() { New[w5](a) }, func() { New[w5](was) }, func() { String(was, "x") }, func() { a.ID() }, func() { a.Rewind(c) },
+				func() { typed.New() }, func() { typed.MakeSlice(1, 1) }, func() { _, _ = b.WriteString("y") }, func() { m.Set(1, 2) },
+				func() { p.Put(a) }, func() { was.Owns("x") },
+			} {
+				if caught(f) == nil {
+					t.Errorf("use %d of an arena that was put back works", i)
+				}
+			}
+			if r.Ended() == "" {
+				t.Error("a round of an arena that was put back has not ended")
+			}
+		}
+	})
+	for range 200 {
+		next := p.Get()
+		twelve(next)
+		String(next, "text")
+		mark := next.Checkpoint()
+		twelve(next)
+		next.Rewind(mark)
+		next.Reset(Keep)
+		Of[w5](next).New()
+		p.Put(next)
+	}
+	wg.Wait()
+}
+
+// TestPoolTables: kits with few and with many types, whose number grows from owner to owner, have a slot for each type,
+// and each type has a chunk of its own.
+func TestPoolTables(t *testing.T) {
+	for _, step := range []int{1, 2, 3, 7, 40, 700} {
+		p := new(Pool)
+		n := 0
+		for range 4 {
+			n = min(n+step, 1400)
+			if step == 700 && testing.Short() {
+				break
+			}
+			for range 2 {
+				a := p.Get()
+				seen := make(map[unsafe.Pointer]bool)
+				for i := range n {
+					u := UnsafeTypeOf(reflect.StructOf([]reflect.StructField{{Name: "P", Type: reflect.TypeFor[*int]()}, {Name: "N", Type: reflect.ArrayOf(i, reflect.TypeFor[int]())}}))
+					v, err := a.UnsafeNew(u)
+					if err != nil || seen[v] || !allZero(u.Type(), v, 1) {
+						t.Fatalf("%d types: value %d at %p: %v", n, i, v, err)
+					}
+					seen[v] = true
+					reflect.NewAt(u.Type(), v).Elem().Field(0).Set(reflect.ValueOf(new(int)))
+					New[point](a)
+				}
+				for _, b := range a.typed {
+					if c := a.probe(b.desc.key); a.mask != 0 && c != &noCursor && c != b.chunk.cursor {
+						t.Fatalf("%d types: the slot of %s leads elsewhere", n, b.desc.typ)
+					}
+				}
+				p.Put(a)
+			}
+		}
+	}
 }

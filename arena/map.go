@@ -168,7 +168,7 @@ func (m *Map[K, V]) checkSlow(op string) {
 		panic(misuse(op, useOfZero, "on a Map that no function of the package made; use NewMap"))
 	}
 	if m.self != m {
-		panic(misuse(op, useOfCopy, "on a copy of a Map of %s; use *Map, never copy the value", m.life.name()))
+		panic(misuse(op, useOfCopy, "on a copy of a Map of %s; use *Map, never copy the value", m.a.name()))
 	}
 	how, now := m.life.since(m.grown)
 	if how != "" { // Otherwise the arena may be in use, beside goroutines that look up.
@@ -193,12 +193,12 @@ func (m *Map[K, V]) tookMemory(op string) {
 // lost panics because the arena has freed memory of the Map.
 func (m *Map[K, V]) lost(op, how string) {
 	m.a.check(op)
-	panic(misuse(op, useAfterReset, "on a Map of %s, which was %s since the Map was made or took more memory; the arena was made by %s: make a new Map with NewMap after each Reset and Rewind", m.life.name(), how, m.life.place()))
+	panic(misuse(op, useAfterReset, "on a Map of %s, which was %s since the Map was made or took more memory; the arena was made by %s: make a new Map with NewMap after each Reset and Rewind", m.a.name(), how, m.a.place()))
 }
 
 // stale panics because the table is not what the Map left in it.
 func (m *Map[K, V]) stale(op string) {
-	panic(misuse(op, useAfterReset, "on a Map of %s whose memory holds something else by now: it was made, or has grown, after the checkpoint of a Rewind: use no value of an arena after that", m.life.name()))
+	panic(misuse(op, useAfterReset, "on a Map of %s whose memory holds something else by now: it was made, or has grown, after the checkpoint of a Rewind: use no value of an arena after that", m.a.name()))
 }
 
 // Len is the number of entries.

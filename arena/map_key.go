@@ -119,7 +119,7 @@ func ownString(op string, a *Arena, s string) (string, error) {
 	}
 	var p unsafex.Ptr
 	if a != nil && a.self == a { // As in mapMemory.
-		p = a.bytes.take(uintptr(len(s)))
+		p = a.text.take(uintptr(len(s)))
 	}
 	if p == nil {
 		var err error

@@ -64,7 +64,7 @@ func (a *Arena) abandonAll() {
 		if c := b.chunk; c != &noChunk {
 			b.use(&noChunk)
 			used += c.used
-			b.a.abandonChunk(c, b.flow)
+			b.arena().abandonChunk(c, b.flow)
 		}
 		b.learn(used)
 		if a.kind == kindFreed {
@@ -84,7 +84,7 @@ func (b *bump) abandon(list **chunk, end *chunk) (used uintptr) {
 		if c.used <= maxChunk/4 || list == &b.full {
 			used += c.used
 		}
-		b.a.abandonChunk(c, b.flow)
+		b.arena().abandonChunk(c, b.flow)
 	}
 	return used
 }
@@ -155,7 +155,7 @@ var lessons [1 << 10]atomic.Uint64
 
 // lesson is the entry of b, or the one that it may take.
 func (b *bump) lesson() (entry *atomic.Uint64, owner uint64) {
-	h := uint64(b.a.rec.made)*golden ^ uint64(b.flow)
+	h := uint64(b.arena().made)*golden ^ uint64(b.flow)
 	if b.desc != nil {
 		h ^= uint64(b.desc.key)
 	}
@@ -210,7 +210,7 @@ func (b *bump) plan() (most uintptr) {
 	case b.round < 2*expect:
 		next = expect / 8
 	}
-	if room, ahead, limited := b.a.rec.room(); limited && next > min(ahead, room/8) {
+	if room, ahead, limited := b.arena().rec.room(); limited && next > min(ahead, room/8) {
 		next, share = min(max(b.round/2, ahead), room/8), 4
 	}
 	next = min(max(next, b.first()), maxChunk)

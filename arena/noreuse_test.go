@@ -433,8 +433,9 @@ func TestNoReuseRefused(t *testing.T) {
 
 // TestLessonsOfOneBucket: four places of a program that want the same entries keep what they have learned.
 func TestLessonsOfOneBucket(t *testing.T) {
-	rec := &record{}
-	b := &bump{a: &Arena{rec: rec}}
+	a := new(Arena)
+	b := &bump{tie: new(tie)}
+	b.tie.arena.Store(a)
 	bucket := func() int {
 		entry, _ := b.lesson()
 		for i := range lessons {
@@ -447,7 +448,7 @@ func TestLessonsOfOneBucket(t *testing.T) {
 	var made []uintptr
 	var before [4]uint64
 	for at := uintptr(1); len(made) < 4; at++ {
-		rec.made = at
+		a.made = at
 		if bucket() == 7 {
 			made = append(made, at)
 		}
@@ -462,12 +463,12 @@ func TestLessonsOfOneBucket(t *testing.T) {
 	}()
 	for range 2 {
 		for i, at := range made {
-			rec.made, b.expect = at, uintptr(8*(i+1))
+			a.made, b.expect = at, uintptr(8*(i+1))
 			b.remember()
 		}
 	}
 	for i, at := range made {
-		rec.made, b.expect = at, 0
+		a.made, b.expect = at, 0
 		if b.recall(); b.expect != uintptr(8*(i+1)) {
 			t.Errorf("place %d: %d bytes are expected, want %d", i, b.expect, 8*(i+1))
 		}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"weak"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/typeinfo"
 )
 
 // A Pool makes arenas, one for each request, and keeps the chunks of arenas that are put back. So
@@ -64,14 +66,14 @@ func (p *Pool) open(op string) *poolShelf {
 // Get returns an arena, which belongs to the caller until Put or Free.
 func (p *Pool) Get() *Arena {
 	k := p.open("Pool.Get").take(p.NoReuse || freehold.NoReuseMode())
-	a, w := k.newArena()
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
-	a.start(kindGo, made, Options{NoReuse: p.NoReuse})
 	if k != nil {
-		a.adopt(k, w)
+		return k.newArena(made[0])
 	}
-	return a
+	f := new(freshArena)
+	f.start(kindGo, made, Options{NoReuse: p.NoReuse})
+	return &f.Arena
 }
 
 // take is a kit, or nil if there is none or the caller wants none.
@@ -113,23 +115,28 @@ func (p *Pool) Put(a *Arena) {
 		a.Free()
 		return
 	}
-	if a.abandons(m) || a.rec.held.Load() == 0 {
+	if a.abandons(m) || a.debug.apart() || a.rec.held.Load() == 0 { // There is nothing to keep.
 		a.end("Pool.Put", m)
 		unregister(a.rec)
 		return
 	}
 	a.reset("Pool.Put", m)
-	k := a.leave()
-	s.mu.Lock()
-	full := p.full(len(s.kits))
-	if !full {
-		s.kits = append(s.kits, k)
-		s.bytes.Add(k.held)
-	}
-	s.mu.Unlock()
-	if full {
+	k, forgotten := a.leave()
+	if forgotten || !s.add(k, p) {
 		k.release()
 	}
+}
+
+// add takes a kit, unless the Pool is full.
+func (s *poolShelf) add(k *kit, p *Pool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.full(len(s.kits)) {
+		return false
+	}
+	s.kits = append(s.kits, k)
+	s.bytes.Add(k.held)
+	return true
 }
 
 // full reports whether the Pool, which has n kits, takes no more.
@@ -140,162 +147,210 @@ func (p *Pool) full(n int) bool {
 	return n >= p.Arenas
 }
 
-// A kit goes from one arena of a Pool to the next:
+// A kit is what an arena leaves in a Pool: bumps whose chunks are empty, and its record. It goes from
+// one arena of the Pool to the next:
 //
 //  1. Put resets the arena. Each bump keeps its largest chunk as the current one, empty.
-//  2. leave moves bumps, their index and Go maps from the arena to the kit. Chunks lose their
-//     cursors: each way from the earlier owner to a chunk ends at a cursor without room.
+//  2. leave takes the kit from the arena. Chunks lose their cursors: each way from the earlier owner
+//     to a chunk ends at a cursor without room.
 //  3. newArena makes the next arena. It shares nothing with the earlier one that a program can
-//     hold: the Arena, its record, cursors and slots are new, and so is a bump that a Typed has.
-//  4. adopt gives each chunk its new owner and a cursor, and puts the types into the slots, so that
-//     the first New of a type takes the fast path.
+//     use: the Arena, its version, cursors and slots are new, and so is a bump that a Typed has. A
+//     Builder, a Map and a Round of an earlier owner lead to the same record, whose round only rises.
+//  4. Each chunk gets a cursor of the new arena, and each type a slot, so that the first New of a
+//     type takes the fast path.
+type kit struct {
+	words, bytes *bump
+	typed        []*bump
+	byDesc       map[*typeDesc]*bump
+	maps         *goMaps
+	held         int64
+	rec          *record
+	tie          tie // Of the bumps.
 
-// A warmArena is an arena with the cursors and slots that a kit needs: one object of the Go heap in
-// place of three.
-type warmArena struct {
-	Arena
-	cursors [warmTypes + 2]cursor // Also for words and bytes.
-	slots   [32]slot
+	// places are where the types lie in a table of so many slots; see place.
+	places []uint16
+	table  int
+	filled int // How many slots the last owner needed.
+
+	// The record's weak pointer leads here: a new one for each arena would take a lock and an
+	// object. Arena and kit refer to each other, so the collector frees both at once. A copy of an
+	// earlier arena of the Pool keeps the kit alive; an arena that is dropped without Put then counts
+	// as in use.
+	weak weak.Pointer[kit]
 }
 
-// warmTypes is the number of types with pointers or bools that a warmArena has room for.
-const warmTypes = 14
-
-// newArena is a zero arena for a kit, which may be nil, and the warmArena that it is a part of, or
-// nil.
-func (k *kit) newArena() (*Arena, *warmArena) {
-	if k == nil || len(k.typed) > warmTypes {
-		return &Arena{kit: k}, nil
+// newKit is a kit for an arena that began without one.
+func (a *Arena) newKit() *kit {
+	k := &kit{words: a.words, bytes: a.bytes, rec: a.rec}
+	k.weak = weak.Make(k)
+	k.replace(&k.words)
+	k.replace(&k.bytes)
+	for _, b := range a.typed {
+		b.tie = &k.tie
 	}
-	w := &warmArena{Arena: Arena{kit: k}}
-	return &w.Arena, w
-}
-
-// leave ends an arena that was reset and returns what it held.
-func (a *Arena) leave() *kit {
-	k := a.kit
-	if k == nil {
-		k = new(kit)
-		k.weak = weak.Make(k)
-	}
-	k.words, k.bytes, k.typed, k.byDesc, k.maps, k.held = a.words, a.bytes, a.typed, a.byDesc, a.maps, a.rec.held.Swap(0)
-	switch { // The list must not lie in a, which may be written over.
-	case len(a.typed) == 0:
-		k.typed = nil
-	case &a.typed[0] == &a.few[0]:
-		k.typed = append(make([]*bump, 0, 2*len(a.few)), a.typed...)
-	}
-	for i, b := range k.typed {
-		if b.typed { // A stale Typed keeps the bump.
-			k.replace(i)
-		}
-	}
-	k.each((*bump).leave)
-	a.words.drop()
-	a.bytes.drop()
-	a.kit, a.typed, a.byDesc, a.maps = nil, nil, nil, nil
-	store.charge(-k.held)
-	pooled.Add(k.held)
-	a.end("Pool.Put", GiveBack)
-	unregister(a.rec)
-	k.arena.Store(nil)
+	a.typed = slices.Clone(a.typed)
 	return k
 }
 
-// replace replaces the i-th bump by a new one, which gets its chunks.
-func (k *kit) replace(i int) {
-	b, o := k.typed[i], new(bump)
-	*o = *b
-	o.typed = false
-	b.drop()
-	k.typed[i] = o
-	if k.byDesc != nil {
-		k.byDesc[o.desc] = o
+// leave ends an arena that was reset, and returns what the next one gets. If the collector had found the
+// arena already, as it does if a finalizer uses the arena, the registry has counted it as forgotten.
+func (a *Arena) leave() (k *kit, forgotten bool) {
+	if k = a.kit; k == nil {
+		k = a.newKit()
 	}
-}
-
-// drop leaves the bump without chunks. Another bump has them.
-func (b *bump) drop() {
-	b.spare, b.spareLarge = nil, nil
-	b.use(&noChunk)
-}
-
-// leave makes the chunks of a bump belong to no arena.
-func (b *bump) leave() {
-	b.a = nil
-	if c := b.chunk; c != &noChunk {
-		c.close(b.flow)
-		c.disown()
-		b.cursor = &noCursor
+	k.typed, k.byDesc, k.maps, k.held, k.filled = a.typed, a.byDesc, a.maps, a.rec.held.Swap(0), int(a.filled)
+	if k.words.a != nil {
+		k.replace(&k.words)
 	}
-	disownAll(b.spare)
-	disownAll(b.spareLarge)
-}
-
-func disownAll(list *chunk) {
-	for c := list; c != nil; c = c.next {
-		c.disown()
+	if k.bytes.a != nil {
+		k.replace(&k.bytes)
 	}
-}
-
-// adopt moves the contents of a kit to a new arena, which is a part of w if w is not nil.
-func (a *Arena) adopt(k *kit, w *warmArena) {
-	a.words, a.bytes, a.byDesc, a.maps = k.words, k.bytes, k.byDesc, k.maps
-	if k.typed != nil {
-		a.typed = k.typed
-	}
-	k.words, k.bytes, k.typed, k.byDesc, k.maps = bump{}, bump{}, nil, nil, nil
-	a.changed()
-	if a.debug == nil {
-		a.prepareWarm(w)
-	}
-	a.each(func(b *bump) { b.arrive(a) })
-	pooled.Add(-k.held)
-	store.charge(k.held)
-	a.rec.held.Store(k.held)
-}
-
-// prepareWarm makes the cursors and slots of an arena that gets a kit.
-func (a *Arena) prepareWarm(w *warmArena) {
-	if w != nil {
-		a.cursors = w.cursors[:]
-		a.growSlots(w.slots[:])
-		return
-	}
-	a.makeCursors(len(a.typed) + 2)
-	a.growSlots(make([]slot, min(1<<bits.Len(uint(2*len(a.typed)+3)), maxSlots)))
-}
-
-// arrive makes the chunks of a bump belong to a.
-func (b *bump) arrive(a *Arena) {
-	b.a = a
-	id := a.rec.id
-	c := b.chunk
-	if c != &noChunk {
-		c.owner.Store(id)
-		if a.debug == nil {
-			b.open(c)
-			b.cursor = c.cursor
-			b.enter()
-		} else { // The mode may sample the first value.
-			b.putAside()
+	for i, b := range k.typed {
+		if b.a != nil {
+			k.replace(&k.typed[i])
+			if k.byDesc != nil {
+				k.byDesc[b.desc] = k.typed[i]
+			}
 		}
 	}
-	ownAll(b.spare, id)
-	ownAll(b.spareLarge, id)
+	k.words.leave()
+	k.bytes.leave()
+	for _, b := range k.typed {
+		b.leave()
+	}
+	a.kit, a.words, a.bytes, a.typed, a.byDesc, a.maps, a.marks = nil, nil, nil, nil, nil, nil, nil
+	store.charge(-k.held)
+	pooled.Add(k.held)
+	a.retire()
+	forgotten = unregister(a.rec)
+	k.tie.arena.Store(nil) // Before, the registry would take the arena for one that the collector took.
+	a.rec.id.Store(0)
+	a.rec.limit.Store(0)
+	a.rec.arena, a.rec.kit = weak.Pointer[Arena]{}, k.weak
+	return k, forgotten
 }
 
-func ownAll(list *chunk, id uint64) {
-	for c := list; c != nil; c = c.next {
-		c.owner.Store(id)
+// replace makes a new bump of one that a program may still have, by a Typed or by the arena that it is
+// a part of. The new one gets the chunks.
+func (k *kit) replace(at **bump) {
+	b, o := *at, new(bump)
+	*o = *b
+	o.tie, o.a = &k.tie, nil
+	b.chunk, b.cursor, b.spare, b.spareLarge, b.tie = &noChunk, &noCursor, nil, nil, nil
+	*at = o
+}
+
+// leave makes the chunks of a bump belong to no arena. The current chunk keeps its cursor, which leads to
+// nothing: arrive replaces it, and each pointer that is stored here costs time while the collector marks.
+func (b *bump) leave() {
+	if c := b.chunk; c != &noChunk {
+		c.close(b.flow)
+		*c.cursor = cursor{}
+	}
+	for c := b.spare; c != nil; c = c.next {
+		c.expire()
+	}
+	for c := b.spareLarge; c != nil; c = c.next {
+		c.expire()
 	}
 }
 
-func (k *kit) each(f func(*bump)) {
-	f(&k.words)
-	f(&k.bytes)
-	for _, b := range k.typed {
-		f(b)
+// newArena is an arena that begins with a kit. It is one object of the Go heap, unless it needs many
+// cursors.
+func (k *kit) newArena(made uintptr) *Arena {
+	var a *Arena
+	var table []slot
+	switch chunks, types := len(k.typed)+2, max(len(k.typed), k.filled); {
+	case chunks <= 4 && types <= 4:
+		w := new(warmArena[[4]cursor, [8]slot])
+		a, table = &w.Arena, w.slots[:]
+		a.cursors, a.last = w.cursors[:], &w.version
+	case chunks <= 8 && types <= 8:
+		w := new(warmArena[[8]cursor, [16]slot])
+		a, table = &w.Arena, w.slots[:]
+		a.cursors, a.last = w.cursors[:], &w.version
+	case chunks <= 14 && types <= 16:
+		w := new(warmArena[[14]cursor, [32]slot])
+		a, table = &w.Arena, w.slots[:]
+		a.cursors, a.last = w.cursors[:], &w.version
+	default:
+		w := new(warmArena[[0]cursor, [0]slot])
+		a, table = &w.Arena, make([]slot, min(1<<bits.Len(uint(2*types)), maxSlots))
+		a.makeCursors(chunks)
+		a.last = &w.version
+	}
+	k.start(a, made, table)
+	return a
+}
+
+// A warmArena is an arena with the cursors and slots that a kit needs.
+type warmArena[C, S any] struct {
+	Arena
+	version uint64
+	cursors C
+	slots   S
+}
+
+// start makes a, which has its cursors, an arena that has the kit's contents.
+func (k *kit) start(a *Arena, made uintptr, table []slot) {
+	a.kit, a.kind, a.made, a.self, a.rec = k, kindGo, made, a, k.rec
+	a.words, a.bytes, a.typed, a.byDesc, a.maps = k.words, k.bytes, k.typed, k.byDesc, k.maps
+	a.debug = newDebugState(kindGo)
+	k.tie.arena.Store(a)
+	k.words.arrive()
+	k.bytes.arrive()
+	a.text = k.bytes.cursor
+	k.arrive(a, table)
+	pooled.Add(-k.held)
+	store.charge(k.held)
+	k.rec.held.Store(k.held)
+	a.enroll()
+}
+
+// arrive gives the current chunk of a bump without a type a cursor. In a debug mode no chunk is current
+// after a reset.
+func (b *bump) arrive() {
+	if c := b.chunk; c != &noChunk {
+		c.cursor = &noCursor
+		b.open(c)
+		b.cursor = c.cursor
+	}
+}
+
+// arrive does the same for the types, as open does, and fills the table with them.
+func (k *kit) arrive(a *Arena, table []slot) {
+	if k.table != len(table) || len(k.places) != min(len(k.typed), len(table)/2) {
+		k.place(table)
+	}
+	cursors, places := a.cursors, k.places
+	for i, b := range k.typed {
+		cur := &noCursor
+		if c := b.chunk; c != &noChunk {
+			cur, cursors = &cursors[0], cursors[1:]
+			cur.base, cur.limit, cur.typed = c.base, c.size, true
+			c.cursor, b.cursor = cur, cur
+		}
+		if i < len(places) {
+			s := &table[places[i]]
+			s.key, s.cursor = b.desc.key, cur
+		}
+	}
+	a.cursors = cursors
+	a.slots, a.mask, a.filled = &table[0], uintptr(len(table)-1), uint16(len(places))
+}
+
+// place decides which slots of an empty table the types get: those that enter would give them. Types that
+// would make the table more than half full get none.
+func (k *kit) place(table []slot) {
+	k.places, k.table = k.places[:0], len(table)
+	mask := uintptr(len(table) - 1)
+	for _, b := range k.typed[:min(len(k.typed), len(table)/2)] {
+		i := typeinfo.Hash(b.desc.key) & mask
+		for table[i].key != 0 {
+			i = (i + 1) & mask
+		}
+		table[i].key = b.desc.key
+		k.places = append(k.places, uint16(i))
 	}
 }
 
@@ -303,12 +358,20 @@ func (k *kit) each(f func(*bump)) {
 func (k *kit) release() {
 	pooled.Add(-k.held)
 	var out *chunk
-	k.each(func(b *bump) {
+	give := func(b *bump) {
 		if c := b.chunk; c != &noChunk {
 			c.next, out = out, c
 		}
 		keepUpTo(&b.spareLarge, 0, &out)
 		keepUpTo(&b.spare, 0, &out)
-	})
+	}
+	give(k.words)
+	give(k.bytes)
+	for _, b := range k.typed {
+		give(b)
+	}
+	for c := out; c != nil; c = c.next {
+		c.disown()
+	}
 	store.put(out)
 }

@@ -16,7 +16,7 @@ import (
 
 // A record describes an arena that is not freed, also after the program has dropped it.
 type record struct {
-	id    uint64
+	id    atomic.Uint64 // 0 while a Pool has the record.
 	arena weak.Pointer[Arena]
 	kit   weak.Pointer[kit] // In place of arena, if the arena had a kit when it started.
 	made  uintptr           // The program counter of the call that made it.
@@ -26,8 +26,7 @@ type record struct {
 	lost  int64           // What held was when the record was struck off; guarded by the shard's lock.
 	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
 
-	version uint64      // Of the arena's seal.
-	over    atomic.Bool // A shared arena was freed.
+	over atomic.Bool // A shared arena was freed.
 
 	// Here and not in the Arena, so that an older copy that is written over it does not bring an
 	// earlier round back.
@@ -39,11 +38,11 @@ type record struct {
 var heapRecord = record{kind: kindHeap}
 
 // name is what messages call the arena.
-func (r *record) name() string {
-	if r.id == 0 {
+func (a *Arena) name() string {
+	if a == nil {
 		return "the Go heap"
 	}
-	return fmt.Sprintf("arena %d", r.id)
+	return fmt.Sprintf("arena %d", a.id)
 }
 
 // registry finds records by ID. Records of arenas on Go memory that the collector took are struck
@@ -63,27 +62,29 @@ type registryShard struct {
 
 func shardOf(id uint64) *registryShard { return &registry.shards[id%uint64(len(registry.shards))] }
 
-// register gives a its record.
-func register(a *Arena, made uintptr) {
-	r := &record{id: registry.last.Add(1), kind: a.kind, made: made}
-	if k := a.kit; k != nil {
-		r.kit = k.weak
-		k.arena.Store(a)
-	} else {
-		r.arena = weak.Make(a)
-	}
+// register gives a its ID and a record.
+func register(a *Arena) {
+	r := &record{kind: a.kind, arena: weak.Make(a)}
 	if r.leaks() {
 		r.stack = debugmode.Callers(0)
 	}
-	r.noteLeak()
 	a.rec = r
-	s := shardOf(r.id)
+	a.enroll()
+	r.noteLeak()
+}
+
+// enroll gives a, which has a record, its ID, by which the registry finds the record from now on.
+func (a *Arena) enroll() {
+	a.id = registry.last.Add(1)
+	r, s := a.rec, shardOf(a.id)
+	r.id.Store(a.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	r.made = a.made
 	if s.byID == nil {
 		s.byID, s.prune = make(map[uint64]*record), 64
 	}
-	s.byID[r.id] = r
+	s.byID[a.id] = r
 	if len(s.byID) >= s.prune {
 		s.pruneLocked()
 		s.prune = max(64, 2*len(s.byID))
@@ -97,7 +98,7 @@ func (r *record) living() *Arena {
 		return r.arena.Value()
 	}
 	if k := r.kit.Value(); k != nil {
-		return k.arena.Load()
+		return k.tie.arena.Load()
 	}
 	return nil
 }
@@ -117,7 +118,7 @@ func (s *registryShard) pruneLocked() {
 func (r *record) forget() {
 	if r.kind == kindGo || r.kind == kindShared {
 		registry.forgotten.Add(1)
-		registry.places.add(r.id, r.made)
+		registry.places.add(r.id.Load(), r.made)
 	}
 	if r.kind != kindHeap {
 		r.lost = r.held.Load()
@@ -128,14 +129,19 @@ func (r *record) forget() {
 // unregister strikes off the record of an arena that was freed. The record may be gone: a finalizer
 // of the Arena itself sees it after the collector has found it, and can use and free it all the
 // same. The bytes that it had when it was struck off have left the sums twice then.
-func unregister(r *record) {
+func unregister(r *record) (struck bool) {
 	r.noLeak()
-	s := shardOf(r.id)
+	id := r.id.Load()
+	s := shardOf(id)
 	s.mu.Lock()
-	delete(s.byID, r.id)
-	store.charge(r.lost)
-	r.lost = 0
+	struck = s.byID[id] != r
+	delete(s.byID, id)
+	if r.lost != 0 {
+		store.charge(r.lost)
+		r.lost = 0
+	}
 	s.mu.Unlock()
+	return struck
 }
 
 func (k kind) offHeap() bool { return k == kindOffHeap || k == kindFixed }
@@ -148,7 +154,7 @@ func (a *Arena) ID() uint64 {
 		return 0
 	}
 	a.check("ID")
-	return a.rec.id
+	return a.id
 }
 
 // ByID returns the arena with that ID. It returns nil if the arena was freed or collected, or if
@@ -192,7 +198,7 @@ func (i Info) String() string {
 // dropped leaves the list when the collector has found it.
 func List() (list []Info) {
 	eachRecord(func(r *record, leaked bool) {
-		list = append(list, Info{ID: r.id, Kind: kindNames[r.kind], Made: r.place(), Held: r.held.Load(), Leaked: leaked, Stack: r.stack.String()})
+		list = append(list, Info{ID: r.id.Load(), Kind: kindNames[r.kind], Made: r.place(), Held: r.held.Load(), Leaked: leaked, Stack: r.stack.String()})
 	})
 	slices.SortFunc(list, func(x, y Info) int { return cmp.Compare(x.ID, y.ID) })
 	return list
@@ -214,6 +220,8 @@ func eachRecord(f func(r *record, leaked bool)) {
 
 // place is where the arena was made.
 func (r *record) place() string { return placeOf(r.made) }
+
+func (a *Arena) place() string { return placeOf(a.made) }
 
 // placeOf names the place of a call.
 func placeOf(pc uintptr) string {

@@ -28,11 +28,7 @@ func (a *Arena) end(op string, m Mode) {
 	a.giveUpValues(op, 0)
 	a.checkChunks()
 	abandons := a.abandons(m)
-	a.kind = kindFreed
-	a.outdate()
-	a.rec.noteReset()
-	a.closeSlots()
-	a.inline = [8]slot{}
+	a.retire()
 	a.dropMaps()
 	if abandons {
 		a.abandonAll()
@@ -41,13 +37,23 @@ func (a *Arena) end(op string, m Mode) {
 		a.each(func(b *bump) { b.giveBack(0, &out) })
 		a.giveUp(out)
 	}
-	a.typed, a.few, a.byDesc, a.marks = nil, [4]*bump{}, nil, nil
+	clear(a.typed)
+	a.typed, a.byDesc, a.marks = nil, nil, nil
+}
+
+// retire makes every later use of the arena panic.
+func (a *Arena) retire() {
+	a.kind = kindFreed
+	a.outdate()
+	a.rec.noteReset()
+	a.closeSlots()
+	a.text = &noCursor
 }
 
 // each calls f for every bump.
 func (a *Arena) each(f func(*bump)) {
-	f(&a.words)
-	f(&a.bytes)
+	f(a.words)
+	f(a.bytes)
 	for _, b := range a.typed {
 		f(b)
 	}
@@ -171,7 +177,7 @@ func (b *bump) giveBack(keep int64, out **chunk) int64 {
 
 // hasOne reports whether the current chunk is the only one, and no debug mode samples values.
 func (b *bump) hasOne() bool {
-	return b.chunk != &noChunk && b.full == nil && b.large == nil && b.spare == nil && b.spareLarge == nil && b.a.debug == nil
+	return b.chunk != &noChunk && b.full == nil && b.large == nil && b.spare == nil && b.spareLarge == nil && b.arena().debug == nil
 }
 
 // reuse empties the current chunk.
@@ -195,7 +201,7 @@ func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
 	for c := *list; c != end; c = *list {
 		*list = c.next
 		c.close(b.flow)
-		if b.a.debug.apart() { // It is poisoned, and goes to the quarantine.
+		if b.arena().debug.apart() { // It is poisoned, and goes to the quarantine.
 			c.used = 0
 		} else {
 			c.rewind(b.flow, 0)

@@ -22,11 +22,11 @@ import (
 //   - A goroutine that needs longer, for a chunk or for a Reset, locks mu and then sets busy. It waits
 //     for a pinned goroutine at most, and so not for long.
 type sharedPart struct {
-	busy    atomic.Uint32 // 1 or 0.
-	mu      sync.Mutex
-	version uint64 // Of its seal.
+	busy atomic.Uint32 // 1 or 0.
+	mu   sync.Mutex
 	Arena
-	_ [64]byte // Parts of different Ps do not share a cache line.
+	own body
+	_   [64]byte // Parts of different Ps do not share a cache line.
 }
 
 // take sets busy. It fails if another goroutine has set it.
@@ -62,18 +62,19 @@ func (p *sharedPart) unlock() {
 // wait until other goroutines have made the values that they are making. A Map or a Builder in the
 // arena is a value: no goroutine may use one while another frees it.
 func NewShared() *Arena {
-	a := &Arena{}
+	a := new(freshArena)
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
 	a.startShared(kindShared, made, Options{})
-	return a
+	return &a.Arena
 }
 
 // startShared is start for a shared arena, and makes its parts. The arena's record has the kind k,
 // which is kindShared or, off the heap, kindOffHeap. With the kill switch it is kindHeap: a part's
 // checks are needed, its memory is not.
-func (a *Arena) startShared(k kind, made [1]uintptr, o Options) {
-	a.start(k, made, o)
+func (f *freshArena) startShared(k kind, made [1]uintptr, o Options) {
+	a := &f.Arena
+	f.start(k, made, o)
 	a.kind = kindShared
 	a.closeSlots()
 	for range min(runtime.GOMAXPROCS(0), storeShards) {
@@ -88,9 +89,8 @@ func (a *Arena) addPart() {
 	if p.kind = a.rec.kind; p.kind == kindShared {
 		p.kind = kindGo
 	}
-	p.prepare()
-	p.rec = a.rec
-	p.seal = seal{self: &p.Arena, last: &p.version}
+	p.prepare(&p.own)
+	p.rec, p.id, p.made = a.rec, a.id, a.made
 	a.parts = append(a.parts, p)
 }
 
@@ -165,7 +165,7 @@ func (a *Arena) giveUpSpareParts(op string) (some bool) {
 func (a *Arena) freeShared(op string, m Mode) {
 	defer a.lockAll(op)()
 	for _, p := range a.parts {
-		p.debug.check(op, a.rec.id, 0) // Before anything is changed.
+		p.debug.check(op, a.id, 0) // Before anything is changed.
 	}
 	for _, p := range a.parts { // A damaged block of offheap panics, and then no part has ended.
 		p.giveUpValues(op, 0)
@@ -181,7 +181,7 @@ func (a *Arena) freeShared(op string, m Mode) {
 func (a *Arena) resetShared(m Mode) {
 	defer a.lockAll("Reset")()
 	for _, p := range a.parts {
-		p.debug.check("Reset", a.rec.id, 0)
+		p.debug.check("Reset", a.id, 0)
 	}
 	for _, p := range a.parts {
 		if left := p.reset("Reset", m); m != NoReuse {
@@ -193,7 +193,7 @@ func (a *Arena) resetShared(m Mode) {
 
 func (a *Arena) checkpointShared() Checkpoint {
 	defer a.lockAll("Checkpoint")()
-	c := Checkpoint{a.rec.id, registry.last.Add(1)}
+	c := Checkpoint{a.id, registry.last.Add(1)}
 	for _, p := range a.parts {
 		p.partChunks()
 		p.checkpoint(c)
@@ -206,7 +206,7 @@ func (a *Arena) rewindShared(c Checkpoint) {
 	defer a.lockAll("Rewind")()
 	for _, p := range a.parts {
 		if from, to := p.marksOf(c); from < to { // All parts have it, or none.
-			p.debug.check("Rewind", a.rec.id, p.marks[from].values)
+			p.debug.check("Rewind", a.id, p.marks[from].values)
 		}
 	}
 	for _, p := range a.parts {
@@ -299,7 +299,7 @@ func (a *Arena) textPinned(s []byte) (v unsafex.Ptr) {
 	copy(buf[:], s) // If s lies in a file that was cut, it faults here.
 	pin := percpu.Acquire()
 	if p := a.pinnedPart(pin); a.self == a && p.take() {
-		if v = p.bytes.take(uintptr(len(s))); v != nil {
+		if v = p.text.take(uintptr(len(s))); v != nil {
 			copy(unsafex.SliceOf[byte](v, len(s), len(s)), buf[:len(s)])
 		}
 		p.busy.Store(0)

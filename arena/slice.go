@@ -104,7 +104,7 @@ func (a *Arena) growing(op string, d *typeDesc) *bump {
 	case a.kind == kindHeap || a.debug.apart() || d.size == 0:
 		return nil
 	case a.kind == kindFixed && d.flow == byteFlow:
-		return &a.words
+		return a.words
 	case a.kind.offHeap():
 		d.checkOffHeap(op)
 	}

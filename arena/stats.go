@@ -184,7 +184,7 @@ func (r *record) modest(class uint8) uint8 {
 // beyond is the error for n bytes that do not fit.
 func (r *record) beyond(n int64) error {
 	return fmt.Errorf("arena: %d more bytes for arena %d, which was made by %s; %d of at most %d are taken: Reset it, or raise the limit with SetLimit: %w",
-		n, r.id, r.place(), r.held.Load(), r.limit.Load(), offheap.ErrLimit)
+		n, r.id.Load(), r.place(), r.held.Load(), r.limit.Load(), offheap.ErrLimit)
 }
 
 // acquire is an empty chunk of a class for b. Where one is refused, spare chunks go first, so that
@@ -232,7 +232,7 @@ func (a *Arena) tryAcquire(b *bump, class uint8) (*chunk, error) {
 	if c == nil {
 		c = makeChunk(b.desc, class)
 	}
-	c.owner.Store(a.rec.id)
+	c.owner.Store(a.rec)
 	return c, nil
 }
 

@@ -10,8 +10,8 @@ import (
 // that outlives them may keep it; map keys are an example (see [Clone]).
 func String[S ~string | ~[]byte](a *Arena, s S) string {
 	var p unsafex.Ptr
-	if a != nil && len(s) != 0 && a.bytes.cursor != nil {
-		p = a.bytes.take(uintptr(len(s)))
+	if a != nil && len(s) != 0 && a.text != nil {
+		p = a.text.take(uintptr(len(s)))
 	}
 	if p == nil {
 		t, err := text("String", a, view(s))
@@ -31,8 +31,8 @@ func TryString[S ~string | ~[]byte](a *Arena, s S) (string, error) {
 // Bytes copies s, a string or bytes, to a. The result's capacity is its length.
 func Bytes[S ~string | ~[]byte](a *Arena, s S) []byte {
 	var p unsafex.Ptr
-	if a != nil && len(s) != 0 && a.bytes.cursor != nil {
-		p = a.bytes.take(uintptr(len(s)))
+	if a != nil && len(s) != 0 && a.text != nil {
+		p = a.text.take(uintptr(len(s)))
 	}
 	if p == nil {
 		t, err := text("Bytes", a, view(s))

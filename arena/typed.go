@@ -34,7 +34,7 @@ func Of[T any](a *Arena) Typed[T] {
 		return Typed[T]{b: &bump{chunk: &noChunk, cursor: &noCursor, a: a}} // Every call takes the slow way.
 	}
 	b := a.bumpFor(d)
-	b.typed = true
+	b.a = a
 	return Typed[T]{b: b}
 }
 
@@ -74,5 +74,5 @@ func (t Typed[T]) String() string {
 	if t.b == nil || t.b.a == nil {
 		return fmt.Sprintf("Typed[%s] of the Go heap", reflect.TypeFor[T]())
 	}
-	return fmt.Sprintf("Typed[%s] of arena %d", reflect.TypeFor[T](), t.b.a.rec.id)
+	return fmt.Sprintf("Typed[%s] of arena %d", reflect.TypeFor[T](), t.b.a.id)
 }

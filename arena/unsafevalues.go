@@ -108,8 +108,8 @@ func (a *Arena) UnsafeCursor(t *UnsafeType) *UnsafeCursor {
 // data of values that a freed before. The caller overwrites all of them. UnsafeBytes panics if n is
 // negative.
 func (a *Arena) UnsafeBytes(n int) ([]byte, error) {
-	if a != nil && n > 0 && a.bytes.cursor != nil {
-		if p := a.bytes.take(uintptr(n)); p != nil {
+	if a != nil && n > 0 && a.text != nil {
+		if p := a.text.take(uintptr(n)); p != nil {
 			return unsafex.SliceOf[byte](p, n, n), nil
 		}
 	}
@@ -259,7 +259,7 @@ func (b *bump) trim(addr, left, size uintptr) bool {
 	if b.flow == byteFlow { // Bytes need not be zero: the next values are cleared up to dirty.
 		c.dirty = max(c.dirty, c.used)
 	}
-	if b.a.kind == kindFixed { // Bytes lie among words, which must be zero.
+	if b.arena().kind == kindFixed { // Bytes lie among words, which must be zero.
 		unsafex.ClearAt(unsafex.Add(c.base, end), c.used-end)
 	}
 	c.used = end
@@ -269,7 +269,7 @@ func (b *bump) trim(addr, left, size uintptr) bool {
 
 // checkTrim is for the bytes of c from end on, which a caller of UnsafeTrim vouches for.
 func (b *bump) checkTrim(c *chunk, end uintptr) {
-	if !invariants.Enabled || b.flow == byteFlow || b.a.kind == kindFixed {
+	if !invariants.Enabled || b.flow == byteFlow || b.arena().kind == kindFixed {
 		return
 	}
 	for i, v := range unsafex.SliceOf[byte](unsafex.Add(c.base, end), int(c.used-end), int(c.used-end)) {
