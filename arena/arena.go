@@ -38,7 +38,7 @@ type Arena struct {
 	// text is the cursor of bytes. It lies here because a copy of the arena reads it, and bytes is
 	// the next owner's after a Pool's Put.
 	text         *cursor
-	words, bytes *bump // Data without pointers and bools.
+	words, bytes *bump // Data without pointers and bools. Nil if the arena is asleep; see kit.
 
 	rec  *record
 	id   uint64  // The record has another one once a Pool has given it to the next arena.
@@ -382,6 +382,9 @@ func (a *Arena) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
 
 // bumpFor is the bump that values of a type are cut from.
 func (a *Arena) bumpFor(d *typeDesc) *bump {
+	if a.asleep() {
+		a.wake()
+	}
 	switch d.flow {
 	case wordFlow:
 		return a.words

@@ -169,6 +169,9 @@ type exit struct {
 
 // arena examines every value of the arena that may hold pointers.
 func (au *auditor) arena(a *Arena) {
+	if a.asleep() {
+		a.wake()
+	}
 	for _, b := range a.typed {
 		p := auditPlans.plan(b.desc.typ)
 		if p.flat() {

@@ -202,7 +202,7 @@ func (b *Builder) add(op string, p []byte) error {
 		b.buf = append(b.buf, p...)
 		return nil
 	case b.direct && b.a.self == b.a: // As in grow: no copy of another arena.
-		if buf := b.a.bytes.lengthen(b.buf, len(p)); buf != nil {
+		if buf := b.a.text.lengthen(b.buf, len(p)); buf != nil {
 			b.buf, b.grown = append(buf, p...), b.round
 			return nil
 		}

@@ -52,7 +52,7 @@ func (b *bump) checkChunk(c *chunk) {
 
 // checkChunks is for an arena that was reset or rewound, or is about to be freed.
 func (a *Arena) checkChunks() {
-	if !invariants.Enabled || a.kind == kindHeap || a.debug.apart() { // Values that are kept apart lie in few chunks.
+	if !invariants.Enabled || a.kind == kindHeap || a.asleep() || a.debug.apart() { // Values that are kept apart lie in few chunks.
 		return
 	}
 	held := int64(0)

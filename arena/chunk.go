@@ -102,16 +102,16 @@ func (c *chunk) expire() {
 // newCursor is a cursor that no chunk of a had.
 func (a *Arena) newCursor() *cursor {
 	if len(a.cursors) == 0 {
-		a.makeCursors(1)
+		a.cursors = makeCursors(1)
 	}
 	c := &a.cursors[0]
 	a.cursors = a.cursors[1:]
 	return c
 }
 
-// makeCursors makes cursors for n chunks.
-func (a *Arena) makeCursors(n int) {
-	a.cursors = make([]cursor, (n+someCursors-1)/someCursors*someCursors)
+// makeCursors makes cursors for n chunks, and for some more.
+func makeCursors(n int) []cursor {
+	return make([]cursor, (n+someCursors-1)/someCursors*someCursors)
 }
 
 // window is how much is cleared ahead at once: it should stay in the fastest cache.
@@ -181,40 +181,62 @@ func (c *chunk) rewind(f flow, to uintptr) {
 		sanitize.RaceFree(unsafex.PtrAddr(c.base)+to, c.used-to)
 	}
 	if f == typedFlow {
-		c.wipe(to)
+		c.wipe(to, c.used)
 	}
 	c.used = min(c.used, to)
 }
 
+// refresh empties a chunk in which [0, used) was used, and returns the limit of its next cursor. The caller
+// closes the present one.
+func (c *chunk) refresh(f flow, used uintptr) (limit uintptr) {
+	if sanitize.Race && used != 0 {
+		sanitize.RaceFree(unsafex.PtrAddr(c.base), used)
+	}
+	switch f {
+	case typedFlow:
+		c.wipe(0, used)
+		return c.size
+	case byteFlow:
+		c.dirty = max(c.dirty, used)
+		return c.size
+	}
+	if c.dirty = max(c.dirty, used); c.dirty > window {
+		return 0
+	}
+	unsafex.ClearAt(c.base, c.dirty)
+	c.dirty = 0
+	return c.size
+}
+
 // wipe clears [from, used) of a typed chunk, so that nothing that lay there is reachable any more.
-func (c *chunk) wipe(from uintptr) {
-	if c.used <= from {
+func (c *chunk) wipe(from, used uintptr) {
+	if used <= from {
 		return
 	}
 	switch {
 	case c.off:
-		unsafex.ClearAt(unsafex.Add(c.base, from), c.used-from)
-	case from == 0 && c.used <= wipeStep:
-		c.mem.SetLen(int(c.used / c.desc.size))
+		unsafex.ClearAt(unsafex.Add(c.base, from), used-from)
+	case from == 0 && used <= wipeStep:
+		c.mem.SetLen(int(used / c.desc.size))
 		c.mem.Clear()
-	case c.used-from <= 64*c.desc.size: // One by one, which needs no slice on the heap.
-		end := int(c.used / c.desc.size)
+	case used-from <= 64*c.desc.size: // One by one, which needs no slice on the heap.
+		end := int(used / c.desc.size)
 		c.mem.SetLen(end)
 		for i := int(from / c.desc.size); i < end; i++ {
 			c.mem.Index(i).SetZero()
 		}
 	default:
-		c.wipeSteps(from)
+		c.wipeSteps(from, used)
 	}
 }
 
 // wipeStep is how much is cleared without letting the scheduler in.
 const wipeStep = 1 << 20
 
-func (c *chunk) wipeSteps(from uintptr) {
+func (c *chunk) wipeSteps(from, used uintptr) {
 	step := max(1, wipeStep/c.desc.size) * c.desc.size
-	for ; from < c.used; from += step {
-		n := min(step, c.used-from) / c.desc.size
+	for ; from < used; from += step {
+		n := min(step, used-from) / c.desc.size
 		reflect.SliceAt(c.desc.typ, unsafex.Add(c.base, from), int(n)).Clear()
 	}
 }

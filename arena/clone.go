@@ -97,5 +97,11 @@ func (a *Arena) owns(p unsafex.Ptr) bool {
 		owner, _ := debugOwnerOf(unsafex.PtrAddr(p))
 		return owner == a.id
 	}
-	return c.owner.Load() == a.rec && unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
+	if c.owner.Load() != a.rec {
+		return false
+	}
+	if a.asleep() {
+		a.wake()
+	}
+	return unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
 }

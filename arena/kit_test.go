@@ -57,6 +57,99 @@ func TestPoolWarm(t *testing.T) {
 	}
 }
 
+// TestPoolAsleep: a request that finds room in the chunks of its kit wakes no bumps. What needs them finds the values
+// that were made before, and the next owner gets zeros, whichever way the request ended.
+func TestPoolAsleep(t *testing.T) {
+	chunked(t)
+	p := warmPool()
+	for name, use := range map[string]func(a *Arena, v *w12){
+		"nothing": func(a *Arena, v *w12) {},
+		"Stats": func(a *Arena, v *w12) {
+			if s := a.Stats(); s.InUse < int64(unsafe.Sizeof(*v)+unsafe.Sizeof(point{})+4) || s.Types < 12 { // An earlier owner may have had more.
+				t.Errorf("%+v", s)
+			}
+		},
+		"Owns": func(a *Arena, v *w12) {
+			if !a.Owns(v) {
+				t.Error("an arena does not own its value")
+			}
+		},
+		"Audit": func(a *Arena, v *w12) {
+			if r := Audit(a); r.Values == 0 || len(r.Exits) == 0 {
+				t.Errorf("%+v", r)
+			}
+		},
+		"Rewind": func(a *Arena, v *w12) {
+			c := a.Checkpoint()
+			New[w12](a)[0] = new(int)
+			a.Rewind(c)
+			if w := New[w12](a); w == v || w[0] != nil {
+				t.Error("a value that was made before the checkpoint is freed, or its memory is not cleared")
+			}
+		},
+		"Of": func(a *Arena, v *w12) {
+			if w := Of[w12](a).New(); w == v || w[0] != nil {
+				t.Error("a Typed makes a value twice, or its memory is not cleared")
+			}
+		},
+		"a larger slice": func(a *Arena, v *w12) {
+			for i, w := range MakeSlice[w12](a, 1000, 1000) {
+				if w[i%12] != nil {
+					t.Fatal("memory of a slice is not cleared")
+				}
+			}
+		},
+		"a new type": func(a *Arena, v *w12) { New[struct{ p [77]*int }](a) },
+		"Reset":      func(a *Arena, v *w12) { a.Reset(Keep) },
+	} {
+		for range 3 {
+			a := p.Get()
+			twelve(a)
+			v, n, s, i := New[w12](a), New[point](a), String(a, "text"), MakeSlice[int64](a, 3, 3)
+			if *v != (w12{}) || *n != (point{}) || i[0]|i[1]|i[2] != 0 {
+				t.Fatalf("%s: new values are %v, %v, %v", name, v, n, i)
+			}
+			for j := range v {
+				v[j] = new(int)
+			}
+			w := *v
+			n.x, i[0], i[1], i[2] = 1, 2, 3, 4
+			use(a, v)
+			if name != "Reset" && (*v != w || n.x != 1 || i[2] != 4 || s != "text") {
+				t.Errorf("%s changes values", name)
+			}
+			p.Put(a)
+		}
+	}
+	if !reusesMaps() || NewArena().debug != nil {
+		return // Nothing is kept, or values are sampled.
+	}
+	for range 3 {
+		a := p.Get()
+		twelve(a)
+		String(a, "text")
+		New[point](a)
+		MakeSlice[int64](a, 3, 3)
+		GoMap[string, int](a, 0)["x"] = 1
+		p.Put(a)
+	}
+	a := p.Get()
+	twelve(a)
+	String(a, "text")
+	New[point](a)
+	MakeSlice[int64](a, 3, 3)
+	if m := GoMap[string, int](a, 0); len(m) != 0 || !a.asleep() {
+		t.Errorf("a warm request wakes its arena, or gets a map with %d entries", len(m))
+	}
+	q := &Pool{Bytes: 1}
+	q.Put(a)
+	for _, k := range q.open("").kits {
+		if k.held > q.Bytes {
+			t.Errorf("a Pool keeps %d bytes of at most %d", k.held, q.Bytes)
+		}
+	}
+}
+
 // TestPoolOverwritten writes over an arena that was put back before it had typed values. The list of the next
 // owner's types must not lie in it: the next owner would free values of an arena that is in use.
 func TestPoolOverwritten(t *testing.T) {
@@ -424,6 +517,7 @@ func TestPoolTables(t *testing.T) {
 					reflect.NewAt(u.Type(), v).Elem().Field(0).Set(reflect.ValueOf(new(int)))
 					New[point](a)
 				}
+				a.Stats() // The arena is awake.
 				for _, b := range a.typed {
 					if c := a.probe(b.desc.key); a.mask != 0 && c != &noCursor && c != b.chunk.cursor {
 						t.Fatalf("%d types: the slot of %s leads elsewhere", n, b.desc.typ)

@@ -120,8 +120,7 @@ func (p *Pool) Put(a *Arena) {
 		unregister(a.rec)
 		return
 	}
-	a.reset("Pool.Put", m)
-	k, forgotten := a.leave()
+	k, forgotten := a.leave(m)
 	if forgotten || !s.add(k, p) {
 		k.release()
 	}
@@ -150,14 +149,16 @@ func (p *Pool) full(n int) bool {
 // A kit is what an arena leaves in a Pool: bumps whose chunks are empty, and its record. It goes from
 // one arena of the Pool to the next:
 //
-//  1. Put resets the arena. Each bump keeps its largest chunk as the current one, empty.
+//  1. Put empties the chunks. Each bump keeps its largest chunk as the current one.
 //  2. leave takes the kit from the arena. Chunks lose their cursors: each way from the earlier owner
 //     to a chunk ends at a cursor without room.
 //  3. newArena makes the next arena. It shares nothing with the earlier one that a program can
 //     use: the Arena, its version, cursors and slots are new, and so is a bump that a Typed has. A
 //     Builder, a Map and a Round of an earlier owner lead to the same record, whose round only rises.
-//  4. Each chunk gets a cursor of the new arena, and each type a slot, so that the first New of a
-//     type takes the fast path.
+//  4. The arena begins with a cursor for each current chunk and a slot for each type, so that the first
+//     New of a type takes the fast path. It is asleep: bumps and chunks do not know their cursors.
+//  5. The first slow path that needs a bump wakes the arena. An arena that is put back asleep has
+//     used nothing but cursors, and so Put looks at these alone.
 type kit struct {
 	words, bytes *bump
 	typed        []*bump
@@ -167,16 +168,24 @@ type kit struct {
 	rec          *record
 	tie          tie // Of the bumps.
 
-	// places are where the types lie in a table of so many slots; see place.
-	places []uint16
-	table  int
-	filled int // How many slots the last owner needed.
+	// What the next arena begins with.
+	open  []*bump   // Have a current chunk.
+	fresh []cursor  // Of these chunks.
+	text  int       // The place of bytes in open, or -1.
+	keys  []keySlot // The types that have a slot.
+	slots int       // Of the table.
 
 	// The record's weak pointer leads here: a new one for each arena would take a lock and an
 	// object. Arena and kit refer to each other, so the collector frees both at once. A copy of an
 	// earlier arena of the Pool keeps the kit alive; an arena that is dropped without Put then counts
 	// as in use.
 	weak weak.Pointer[kit]
+}
+
+// A keySlot says which slot a type gets, and which of the cursors the slot leads to.
+type keySlot struct {
+	key           uintptr
+	place, cursor uint16
 }
 
 // newKit is a kit for an arena that began without one.
@@ -188,17 +197,83 @@ func (a *Arena) newKit() *kit {
 	for _, b := range a.typed {
 		b.tie = &k.tie
 	}
-	a.typed = slices.Clone(a.typed)
+	bumps := slices.Clone(a.typed)
+	clear(a.typed) // The list may lie beside the Arena, and must not keep the kit's chunks alive.
+	a.typed = bumps
 	return k
 }
 
-// leave ends an arena that was reset, and returns what the next one gets. If the collector had found the
+// asleep says that a has got a kit and has not needed its bumps yet. a is in use.
+func (a *Arena) asleep() bool { return a.words == nil }
+
+// wake gives an arena that is asleep its bumps.
+func (a *Arena) wake() {
+	k := a.kit
+	a.changed()
+	a.words, a.bytes, a.typed, a.byDesc = k.words, k.bytes, k.typed, k.byDesc
+	for i, b := range k.open {
+		c := &a.cursors[i]
+		b.cursor, b.chunk.cursor = c, c
+	}
+	a.cursors = a.cursors[len(k.open):]
+	k.forgetOpen() // The arena may give a chunk up, which nothing must keep alive then.
+}
+
+func (k *kit) forgetOpen() {
+	clear(k.open)
+	clear(k.fresh)
+	k.open, k.fresh, k.keys, k.text = k.open[:0], k.fresh[:0], k.keys[:0], -1
+}
+
+// leave empties and ends an arena, and returns what the next one gets. If the collector had found the
 // arena already, as it does if a finalizer uses the arena, the registry has counted it as forgotten.
-func (a *Arena) leave() (k *kit, forgotten bool) {
-	if k = a.kit; k == nil {
+func (a *Arena) leave(m Mode) (k *kit, forgotten bool) {
+	if a.asleep() && a.rec.held.Load() <= m.keep() {
+		k = a.kit
+		k.refresh(a, m.keep())
+	} else {
+		a.reset("Pool.Put", m)
+		k = a.pack()
+	}
+	k.held = a.rec.held.Swap(0)
+	store.charge(-k.held)
+	pooled.Add(k.held)
+	a.kit, a.maps, a.marks = nil, nil, nil
+	a.retire()
+	forgotten = unregister(a.rec)
+	k.tie.arena.Store(nil) // Before, the registry would take the arena for one that the collector took.
+	a.rec.id.Store(0)
+	a.rec.limit.Store(0)
+	a.rec.arena, a.rec.kit = weak.Pointer[Arena]{}, k.weak
+	return k, forgotten
+}
+
+// refresh empties the chunks of an arena that is asleep. It keeps them, and Go maps up to keep bytes
+// together with the chunks.
+func (k *kit) refresh(a *Arena, keep int64) {
+	cursors := a.cursors[:len(k.open)]
+	for i := range cursors {
+		if used := cursors[i].used; used != 0 {
+			b := k.open[i]
+			k.fresh[i].limit = b.chunk.refresh(b.flow, used)
+		}
+	}
+	clear(cursors)
+	if a.maps != nil {
+		chunks := a.rec.held.Load() - a.maps.held
+		a.takeBackMaps(0)
+		a.keepMaps(keep - chunks)
+	}
+	k.maps = a.maps
+}
+
+// pack takes the bumps of an arena that was reset, and notes what the next one begins with.
+func (a *Arena) pack() *kit {
+	k := a.kit
+	if k == nil {
 		k = a.newKit()
 	}
-	k.typed, k.byDesc, k.maps, k.held, k.filled = a.typed, a.byDesc, a.maps, a.rec.held.Swap(0), int(a.filled)
+	k.typed, k.byDesc, k.maps = a.typed, a.byDesc, a.maps
 	if k.words.a != nil {
 		k.replace(&k.words)
 	}
@@ -213,21 +288,14 @@ func (a *Arena) leave() (k *kit, forgotten bool) {
 			}
 		}
 	}
+	k.note(a)
 	k.words.leave()
 	k.bytes.leave()
 	for _, b := range k.typed {
 		b.leave()
 	}
-	a.kit, a.words, a.bytes, a.typed, a.byDesc, a.maps, a.marks = nil, nil, nil, nil, nil, nil, nil
-	store.charge(-k.held)
-	pooled.Add(k.held)
-	a.retire()
-	forgotten = unregister(a.rec)
-	k.tie.arena.Store(nil) // Before, the registry would take the arena for one that the collector took.
-	a.rec.id.Store(0)
-	a.rec.limit.Store(0)
-	a.rec.arena, a.rec.kit = weak.Pointer[Arena]{}, k.weak
-	return k, forgotten
+	a.words, a.bytes, a.typed, a.byDesc = nil, nil, nil, nil
+	return k
 }
 
 // replace makes a new bump of one that a program may still have, by a Typed or by the arena that it is
@@ -240,12 +308,83 @@ func (k *kit) replace(at **bump) {
 	*at = o
 }
 
-// leave makes the chunks of a bump belong to no arena. The current chunk keeps its cursor, which leads to
-// nothing: arrive replaces it, and each pointer that is stored here costs time while the collector marks.
+// note notes what an arena begins with that gets the bumps of a.
+func (k *kit) note(a *Arena) {
+	k.forgetOpen()
+	if k.openNext(k.words) {
+		k.noteKeys(a, k.words)
+	}
+	if k.openNext(k.bytes) {
+		k.text = len(k.open) - 1
+		k.noteKeys(a, k.bytes)
+	}
+	for _, b := range k.typed {
+		if k.openNext(b) {
+			k.noteKey(b.desc.key)
+		}
+	}
+	k.place(max(len(k.keys), int(a.filled)))
+}
+
+// openNext notes the cursor of a bump's current chunk, and says whether there is one.
+func (k *kit) openNext(b *bump) bool {
+	c := b.chunk
+	if c == &noChunk {
+		return false
+	}
+	k.open = append(k.open, b)
+	k.fresh = append(k.fresh, cursor{base: c.base, limit: c.refresh(b.flow, 0), typed: c.desc != nil})
+	return true
+}
+
+// plainKeys bounds the types without pointers and bools that get a slot, of words and of bytes each: an
+// arena may have met many of them.
+const plainKeys = 6
+
+// noteKeys notes the types whose slots in a lead to the current chunk of b, the bump noted last.
+func (k *kit) noteKeys(a *Arena, b *bump) {
+	if a.mask == 0 {
+		return
+	}
+	n := 0
+	for _, s := range a.allSlots() {
+		if s.key != 0 && s.cursor == b.cursor && n < plainKeys {
+			n++
+			k.noteKey(s.key)
+		}
+	}
+}
+
+// noteKey notes a type whose values are cut from the chunk noted last. If the table would be more than
+// half full, the type gets no slot.
+func (k *kit) noteKey(key uintptr) {
+	if len(k.keys) < maxSlots/2 {
+		k.keys = append(k.keys, keySlot{key: key, cursor: uint16(len(k.open) - 1)})
+	}
+}
+
+// place decides how many slots the table has, with room for so many types, and which of them the types
+// get: those that enter would give them.
+func (k *kit) place(types int) {
+	k.slots = min(1<<bits.Len(uint(2*max(types, minSlots/2)-1)), maxSlots)
+	mask := uintptr(k.slots - 1)
+	var taken [maxSlots]bool
+	for i := range k.keys {
+		at := typeinfo.Hash(k.keys[i].key) & mask
+		for taken[at] {
+			at = (at + 1) & mask
+		}
+		taken[at] = true
+		k.keys[i].place = uint16(at)
+	}
+}
+
+// leave makes the chunks of a bump belong to no arena.
 func (b *bump) leave() {
 	if c := b.chunk; c != &noChunk {
 		c.close(b.flow)
-		*c.cursor = cursor{}
+		c.expire()
+		b.cursor = &noCursor
 	}
 	for c := b.spare; c != nil; c = c.next {
 		c.expire()
@@ -256,31 +395,22 @@ func (b *bump) leave() {
 }
 
 // newArena is an arena that begins with a kit. It is one object of the Go heap, unless it needs many
-// cursors.
+// cursors or slots.
 func (k *kit) newArena(made uintptr) *Arena {
-	var a *Arena
-	var table []slot
-	switch chunks, types := len(k.typed)+2, max(len(k.typed), k.filled); {
-	case chunks <= 4 && types <= 4:
+	switch n := len(k.open); {
+	case n <= 4 && k.slots <= 8:
 		w := new(warmArena[[4]cursor, [8]slot])
-		a, table = &w.Arena, w.slots[:]
-		a.cursors, a.last = w.cursors[:], &w.version
-	case chunks <= 8 && types <= 8:
+		return w.start(k, made, w.cursors[:], w.slots[:])
+	case n <= 8 && k.slots <= 16:
 		w := new(warmArena[[8]cursor, [16]slot])
-		a, table = &w.Arena, w.slots[:]
-		a.cursors, a.last = w.cursors[:], &w.version
-	case chunks <= 14 && types <= 16:
+		return w.start(k, made, w.cursors[:], w.slots[:])
+	case n <= 14 && k.slots <= 32:
 		w := new(warmArena[[14]cursor, [32]slot])
-		a, table = &w.Arena, w.slots[:]
-		a.cursors, a.last = w.cursors[:], &w.version
+		return w.start(k, made, w.cursors[:], w.slots[:])
 	default:
 		w := new(warmArena[[0]cursor, [0]slot])
-		a, table = &w.Arena, make([]slot, min(1<<bits.Len(uint(2*types)), maxSlots))
-		a.makeCursors(chunks)
-		a.last = &w.version
+		return w.start(k, made, makeCursors(n), make([]slot, k.slots))
 	}
-	k.start(a, made, table)
-	return a
 }
 
 // A warmArena is an arena with the cursors and slots that a kit needs.
@@ -291,67 +421,34 @@ type warmArena[C, S any] struct {
 	slots   S
 }
 
-// start makes a, which has its cursors, an arena that has the kit's contents.
-func (k *kit) start(a *Arena, made uintptr, table []slot) {
-	a.kit, a.kind, a.made, a.self, a.rec = k, kindGo, made, a, k.rec
-	a.words, a.bytes, a.typed, a.byDesc, a.maps = k.words, k.bytes, k.typed, k.byDesc, k.maps
-	a.debug = newDebugState(kindGo)
+// start makes w, which is zero, an arena that has the kit's contents. It gets its own cursors and slots, or
+// others if it has none.
+func (w *warmArena[C, S]) start(k *kit, made uintptr, cursors []cursor, slots []slot) *Arena {
+	w.last = &w.version
+	k.start(&w.Arena, made, cursors, slots[:k.slots])
+	return &w.Arena
+}
+
+func (k *kit) start(a *Arena, made uintptr, cursors []cursor, slots []slot) {
+	a.kit, a.kind, a.made, a.self, a.rec, a.maps = k, kindGo, made, a, k.rec, k.maps
+	a.cursors = cursors
+	copy(cursors, k.fresh)
+	for _, s := range k.keys {
+		slots[s.place] = slot{s.key, &cursors[s.cursor]}
+	}
+	a.slots, a.mask, a.filled = &slots[0], uintptr(len(slots)-1), uint16(len(k.keys))
+	a.text = &noCursor
+	if k.text >= 0 {
+		a.text = &cursors[k.text]
+	}
 	k.tie.arena.Store(a)
-	k.words.arrive()
-	k.bytes.arrive()
-	a.text = k.bytes.cursor
-	k.arrive(a, table)
 	pooled.Add(-k.held)
 	store.charge(k.held)
 	k.rec.held.Store(k.held)
+	if a.debug = newDebugState(kindGo); a.debug != nil { // The mode counts what bumps cut.
+		a.wake()
+	}
 	a.enroll()
-}
-
-// arrive gives the current chunk of a bump without a type a cursor. In a debug mode no chunk is current
-// after a reset.
-func (b *bump) arrive() {
-	if c := b.chunk; c != &noChunk {
-		c.cursor = &noCursor
-		b.open(c)
-		b.cursor = c.cursor
-	}
-}
-
-// arrive does the same for the types, as open does, and fills the table with them.
-func (k *kit) arrive(a *Arena, table []slot) {
-	if k.table != len(table) || len(k.places) != min(len(k.typed), len(table)/2) {
-		k.place(table)
-	}
-	cursors, places := a.cursors, k.places
-	for i, b := range k.typed {
-		cur := &noCursor
-		if c := b.chunk; c != &noChunk {
-			cur, cursors = &cursors[0], cursors[1:]
-			cur.base, cur.limit, cur.typed = c.base, c.size, true
-			c.cursor, b.cursor = cur, cur
-		}
-		if i < len(places) {
-			s := &table[places[i]]
-			s.key, s.cursor = b.desc.key, cur
-		}
-	}
-	a.cursors = cursors
-	a.slots, a.mask, a.filled = &table[0], uintptr(len(table)-1), uint16(len(places))
-}
-
-// place decides which slots of an empty table the types get: those that enter would give them. Types that
-// would make the table more than half full get none.
-func (k *kit) place(table []slot) {
-	k.places, k.table = k.places[:0], len(table)
-	mask := uintptr(len(table) - 1)
-	for _, b := range k.typed[:min(len(k.typed), len(table)/2)] {
-		i := typeinfo.Hash(b.desc.key) & mask
-		for table[i].key != 0 {
-			i = (i + 1) & mask
-		}
-		table[i].key = b.desc.key
-		k.places = append(k.places, uint16(i))
-	}
 }
 
 // release gives the chunks to the store.
@@ -373,5 +470,6 @@ func (k *kit) release() {
 	for c := out; c != nil; c = c.next {
 		c.disown()
 	}
+	k.forgetOpen()
 	store.put(out)
 }

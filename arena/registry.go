@@ -55,12 +55,54 @@ var registry struct {
 }
 
 type registryShard struct {
-	mu    sync.Mutex
-	byID  map[uint64]*record
-	prune int // Length at which to look for arenas that are gone.
+	mu     sync.Mutex
+	recent [64]*record        // Most arenas live for a request, and to store a word costs less than to change a map.
+	byID   map[uint64]*record // Those whose place in recent is taken.
+	prune  int                // Length of byID at which to look for arenas that are gone.
 }
 
 func shardOf(id uint64) *registryShard { return &registry.shards[id%uint64(len(registry.shards))] }
+
+// place is where the record with an ID lies in recent, if it lies there.
+func (s *registryShard) place(id uint64) **record {
+	return &s.recent[id/uint64(len(registry.shards))%uint64(len(s.recent))]
+}
+
+// find is the record with an ID, or nil. The caller holds the lock.
+func (s *registryShard) find(id uint64) *record {
+	if r := *s.place(id); r != nil && r.id.Load() == id {
+		return r
+	}
+	return s.byID[id]
+}
+
+// add enters a record. The caller holds the lock.
+func (s *registryShard) add(id uint64, r *record) {
+	at := s.place(id)
+	if *at == nil || s.pruned(*at) {
+		*at = r
+		return
+	}
+	if s.byID == nil {
+		s.byID, s.prune = make(map[uint64]*record), 64
+	}
+	s.byID[id] = r
+	if len(s.byID) >= s.prune {
+		s.pruneLocked()
+		s.prune = max(64, 2*len(s.byID))
+	}
+}
+
+// strike strikes a record off, and says whether it was there. The caller holds the lock.
+func (s *registryShard) strike(id uint64, r *record) bool {
+	if at := s.place(id); *at == r {
+		*at = nil
+		return true
+	}
+	there := s.byID[id] == r
+	delete(s.byID, id)
+	return there
+}
 
 // register gives a its ID and a record.
 func register(a *Arena) {
@@ -81,14 +123,7 @@ func (a *Arena) enroll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.made = a.made
-	if s.byID == nil {
-		s.byID, s.prune = make(map[uint64]*record), 64
-	}
-	s.byID[a.id] = r
-	if len(s.byID) >= s.prune {
-		s.pruneLocked()
-		s.prune = max(64, 2*len(s.byID))
-	}
+	s.add(a.id, r)
 }
 
 // living is the arena, or nil if the collector took it. The caller holds the lock of the record's
@@ -106,12 +141,25 @@ func (r *record) living() *Arena {
 // pruneLocked strikes off arenas that the collector took. Their memory is the Go heap's again;
 // off-heap memory is not, and its records stay, as leaks.
 func (s *registryShard) pruneLocked() {
-	for id, r := range s.byID {
-		if r.living() == nil && !r.kind.offHeap() {
-			delete(s.byID, id)
-			r.forget()
+	for i, r := range s.recent {
+		if r != nil && s.pruned(r) {
+			s.recent[i] = nil
 		}
 	}
+	for id, r := range s.byID {
+		if s.pruned(r) {
+			delete(s.byID, id)
+		}
+	}
+}
+
+// pruned reports whether the caller must strike r off because the collector took its arena.
+func (s *registryShard) pruned(r *record) bool {
+	if r.living() != nil || r.kind.offHeap() {
+		return false
+	}
+	r.forget()
+	return true
 }
 
 // forget takes the bytes of a record that is struck off out of the sums, and counts its arena.
@@ -134,8 +182,7 @@ func unregister(r *record) (struck bool) {
 	id := r.id.Load()
 	s := shardOf(id)
 	s.mu.Lock()
-	struck = s.byID[id] != r
-	delete(s.byID, id)
+	struck = !s.strike(id, r)
 	if r.lost != 0 {
 		store.charge(r.lost)
 		r.lost = 0
@@ -166,7 +213,7 @@ func ByID(id uint64) *Arena {
 	s := shardOf(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.byID[id]
+	r := s.find(id)
 	if r == nil {
 		return nil
 	}
@@ -211,6 +258,11 @@ func eachRecord(f func(r *record, leaked bool)) {
 		s := &registry.shards[i]
 		s.mu.Lock()
 		s.pruneLocked()
+		for _, r := range s.recent {
+			if r != nil {
+				f(r, r.living() == nil)
+			}
+		}
 		for _, r := range s.byID {
 			f(r, r.living() == nil)
 		}

@@ -25,6 +25,9 @@ func (a *Arena) Free() {
 
 // end gives everything back and makes every later use panic. op is what did it.
 func (a *Arena) end(op string, m Mode) {
+	if a.asleep() {
+		a.wake()
+	}
 	a.giveUpValues(op, 0)
 	a.checkChunks()
 	abandons := a.abandons(m)
@@ -52,6 +55,9 @@ func (a *Arena) retire() {
 
 // each calls f for every bump.
 func (a *Arena) each(f func(*bump)) {
+	if a.asleep() {
+		a.wake()
+	}
 	f(a.words)
 	f(a.bytes)
 	for _, b := range a.typed {

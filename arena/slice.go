@@ -161,8 +161,8 @@ func (b *bump) extend(addr, old, need, want, size uintptr, zero bool) uintptr {
 
 // lengthen is s with room for n more bytes, in place or copied, if the current chunk has that without the
 // slow way, or nil. No slice but s may lead to the bytes behind the length of s, which hold anything.
-func (b *bump) lengthen(s []byte, n int) []byte {
-	c, at, old := b.cursor, unsafex.DataOf(s), uintptr(cap(s))
+func (c *cursor) lengthen(s []byte, n int) []byte {
+	at, old := unsafex.DataOf(s), uintptr(cap(s))
 	if c == nil || uint(n) > smallSlice || old > smallSlice {
 		return nil
 	}
