@@ -33,7 +33,7 @@ func main() {
 	runChild()
 	spans := flag.Int("spans", 100, "the number of spans in a request")
 	calls := flag.Int("calls", 2000, "the number of calls in a pass")
-	passes := flag.Int("passes", 5, "the number of passes, whose median counts")
+	passes := flag.Int("passes", 5, "the number of passes, in which the servers take turns; medians count")
 	flag.Parse()
 	if err := compare(os.Stdout, *spans, *calls, *passes); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -70,21 +70,29 @@ func serve(server *grpc.Server, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// compare prints a line for each way: the median of the server's CPU time for a call.
+// compare prints a line for each way: the median of the server's CPU time for a call, and the median of its ratios to gRPC
+// alone. The servers take turns: what slows the machine for a while slows all of them, and a ratio is of one turn.
 func compare(out io.Writer, spans, calls, passes int) error {
-	medians := make([]float64, len(ways))
-	for i, w := range ways {
-		var all []float64
-		for range passes {
+	costs, ratios := make([][]float64, len(ways)), make([][]float64, len(ways))
+	for range passes {
+		var plain float64
+		for i, w := range ways {
 			ns, err := measure(i, spans, calls)
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
-			all = append(all, ns)
+			if i == 0 {
+				plain = ns
+			}
+			costs[i], ratios[i] = append(costs[i], ns/1e3), append(ratios[i], ns/plain)
 		}
-		slices.Sort(all)
-		medians[i] = all[len(all)/2]
-		fmt.Fprintf(out, "%-28s %8.1f µs a call, %.2f of gRPC alone (%.1f to %.1f)\n", w.name, medians[i]/1e3, medians[i]/medians[0], all[0]/1e3, all[len(all)-1]/1e3)
+	}
+	for i, w := range ways {
+		slices.Sort(costs[i])
+		slices.Sort(ratios[i])
+		last := passes - 1
+		fmt.Fprintf(out, "%-28s %8.1f µs a call (%.1f to %.1f), %.2f of gRPC alone (%.2f to %.2f)\n", w.name,
+			costs[i][passes/2], costs[i][0], costs[i][last], ratios[i][passes/2], ratios[i][0], ratios[i][last])
 	}
 	return nil
 }
