@@ -107,6 +107,7 @@ func (a *Arena) goMap(op string, d *typeDesc, hint int) (v reflect.Value, err er
 // lendMap is a map that is kept, or a new one, of so many bytes.
 func (a *Arena) lendMap(d *typeDesc, hint int, bytes int64) (v reflect.Value, err error) {
 	if a.maps == nil {
+		a.changed() // An older copy of the arena has no maps.
 		a.maps = new(goMaps)
 	}
 	m := a.maps

@@ -225,3 +225,17 @@ func TestGoMapPool(t *testing.T) {
 		t.Errorf("a Pool of 1 byte keeps %d", s.kits[0].held)
 	}
 }
+
+// TestGoMapOlderCopy: an older copy of an arena knows none of the maps that the arena has made since. It must not go on in
+// the arena's place, because the maps' bytes would be counted for good.
+func TestGoMapOlderCopy(t *testing.T) {
+	chunked(t)
+	a := NewArena()
+	New[int](a)
+	old := copyOf(a)
+	GoMap[string, int](a, 100)
+	reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem())
+	if caught(func() { GoMap[string, int](a, 100) }) == nil {
+		t.Error("an arena works on, over which an older copy without maps was written")
+	}
+}
