@@ -46,6 +46,12 @@ func gone(how way, op string, u use) []Sight {
 	return []Sight{tombs, arenas, blocks, valgrind}
 }
 
+// goneField lists the modes that catch a use of a plain field of a value with pointers. The collector goes
+// on reading such a value, so its memory stays accessible.
+func goneField(how way, by ...Mode) []Sight {
+	return []Sight{{By: by, Says: []string{"freehold: use after " + reported(how) + ":"}, Stacks: everything}}
+}
+
 // reported is what reports call the way.
 func reported(how way) string {
 	if how == byPut {
@@ -87,6 +93,9 @@ func stale() []Case {
 		{Name: "realloc-old-slice", Text: "reads the old slice after Realloc moved the block", Run: only(OffHeap, reallocMoved), Seen: gone(byFree, "Realloc", reads)},
 		{Name: "append-old-slice", Text: "reads the old slice after offheap.Append moved the block", Run: only(OffHeap, appendMoved), Seen: gone(byFree, "Append", reads)},
 		{Name: "free-large", Text: "reads a block of a megabyte after Free", Run: two(largeAfter(byFree)), Seen: gone(byFree, "Free", reads)},
+		{Name: "free-plain-read", Text: "reads a plain field of a value with pointers after Free", Run: only(Pointers, plainFieldAfter(byFree)), Seen: goneField(byFree, ASan, MSan)},
+		{Name: "free-plain-write", Text: "sets a plain field of a value with pointers after Free", Run: only(Pointers, plainFieldWriteAfter(byFree)), Seen: goneField(byFree, ASan)},
+		{Name: "free-pointer-set", Text: "sets a pointer in a value after Free", Run: only(Pointers, pointerSetAfter(byFree)), Seen: goneField(byFree, ASan)},
 		{Name: "free-reused", Text: "writes through a stale pointer to memory that holds another value", Run: three(reusedAfter[node](byFree), reusedAfter[point](byFree)), Seen: gone(byFree, "Delete", writes)},
 	}
 }
@@ -138,6 +147,39 @@ func fieldAfter(how way) func(Variant) {
 
 //go:noinline
 func accessField(p *int64) { sum += *p }
+
+func plainFieldAfter(how way) func(Variant) {
+	return func(v Variant) {
+		h := open(v, how)
+		n := allocate[node](h)
+		giveUp(h)
+		accessField(&n.value)
+	}
+}
+
+func plainFieldWriteAfter(how way) func(Variant) {
+	return func(v Variant) {
+		h := open(v, how)
+		n := allocate[node](h)
+		giveUp(h)
+		accessFieldWrite(&n.value)
+	}
+}
+
+//go:noinline
+func accessFieldWrite(p *int64) { *p = 5 }
+
+func pointerSetAfter(how way) func(Variant) {
+	return func(v Variant) {
+		h := open(v, how)
+		n := allocate[node](h)
+		giveUp(h)
+		accessSetNext(n)
+	}
+}
+
+//go:noinline
+func accessSetNext(n *node) { n.next = new(node) }
 
 // linkAfter is fieldAfter for a field that is a pointer. That one lies where the collector scans;
 // what it holds is followed.
