@@ -127,22 +127,24 @@ func (c *child) slain() bool {
 // stop ends a process by SIGTERM, which must succeed.
 func (c *child) stop(t *testing.T) {
 	t.Helper()
-	began := time.Now()
+	peak, began := c.peak(), time.Now()
 	c.cmd.Process.Signal(syscall.SIGTERM) // It may have ended.
 	<-c.done
-	t.Logf("stopped in %v, peak RSS %s", time.Since(began).Round(time.Millisecond), c.peak())
+	t.Logf("stopped in %v, peak RSS %s", time.Since(began).Round(time.Millisecond), peak)
 	if c.err != nil && !c.slain() {
 		t.Errorf("the sink ended with %v\n%s", c.err, c.tail(t))
 	}
 }
 
-// peak is the most memory that a process had that has ended.
+// peak is the most memory that a running process had. The system's figure for a process that has ended counts this process, too, from which it was forked.
 func (c *child) peak() string {
-	u, ok := c.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+	if err != nil {
 		return "unknown"
 	}
-	return fmt.Sprintf("%d MiB", u.Maxrss>>10)
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(line)
 }
 
 // inspect runs freehold-sink inspect, which must find neither gaps nor overlaps.

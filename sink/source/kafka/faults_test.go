@@ -5,6 +5,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,6 +61,61 @@ func testRefusals(t *testing.T, by path) {
 	}
 	h.releaseAll()
 	stop()
+}
+
+// TestRejoins: a member that the group has lost joins it again, and goes on behind what is committed.
+func TestRejoins(t *testing.T) { bothPaths(t, testRejoins) }
+
+func testRejoins(t *testing.T, by path) {
+	c := cluster(t, 1)
+	p0 := source.Partition{Topic: "t"}
+	h := newCollector(t)
+	s, stop := by.run(t, c, h, nil)
+	for i, e := range []*kerr.Error{kerr.UnknownMemberID, kerr.IllegalGeneration, kerr.UnknownMemberID} {
+		produce(t, c, 0, 50*i, 50)
+		h.until("records", func() bool { return h.next[p0] == int64(50*i+50) })
+		if err := s.Commit(t.Context(), map[source.Partition]source.Position{p0: {Next: int64(50*i + 50), Epoch: -1}}); err != nil {
+			t.Fatal(err)
+		}
+		c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: e, Count: 1})
+		lost, assigned := 0, 0
+		h.until("the partition is lost, and comes back", func() bool {
+			lost, assigned = 0, 0
+			for _, event := range h.events {
+				switch event {
+				case "lost 0":
+					lost++
+				case "assigned 0":
+					assigned++
+				}
+			}
+			return lost == i+1 && assigned == i+2
+		})
+	}
+	produce(t, c, 0, 150, 50)
+	h.until("records after all", func() bool { return h.next[p0] == 200 })
+	// Another member has the place: the group would refuse the next attempt, too.
+	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat, kmsg.JoinGroup}, Err: kerr.FencedInstanceID})
+	h.until("the partition is lost for good", func() bool { return !h.owned[p0] })
+	h.releaseAll()
+	if err := stop(); !errors.Is(err, kerr.FencedInstanceID) && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestGroupErrors says after which errors of the group the client joins again.
+func TestGroupErrors(t *testing.T) {
+	for err, want := range map[error]bool{
+		kerr.UnknownMemberID: true, kerr.NotCoordinator: true, kerr.UnreleasedInstanceID: true, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}: true, io.EOF: true,
+		kerr.FencedInstanceID: false, kerr.GroupAuthorizationFailed: false, kerr.SaslAuthenticationFailed: false, kerr.InvalidSessionTimeout: false,
+	} {
+		if got := rejoins(&kgo.ErrGroupSession{Err: fmt.Errorf("unable: %w", err)}); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
+		if rejoins(err) {
+			t.Errorf("%v of a fetch has the group joined again", err)
+		}
+	}
 }
 
 // TestOldBrokers: each version of fetch requests that brokers speak which have batches of version 2.

@@ -255,6 +255,8 @@ func (s *Source) hand(fetches kgo.Fetches, h source.Handler) error {
 			case errors.Is(f.Err, kerr.OffsetOutOfRange):
 				failed = errors.Join(failed, fmt.Errorf("kafka: %s partition %d: the committed offset is not in the log any more, so records were deleted before they were stored; "+
 					"to go on, choose where (reset), or commit another offset for the group %s: %w", p.Topic, p.Number, s.o.Group, f.Err))
+			case rejoins(f.Err):
+				s.o.Logger.Warn("the group is lost, will be joined again", "group", s.o.Group, "error", f.Err)
 			case errors.Is(f.Err, kgo.ErrClientClosed):
 				failed = errors.Join(failed, f.Err)
 			case retriable(f.Err):
@@ -378,6 +380,23 @@ func (s *Source) commit(ctx context.Context, offsets map[string]map[int32]kgo.Ep
 // retriable reports whether the next attempt may succeed.
 func retriable(err error) bool {
 	return kerr.IsRetriable(err) || kgo.IsRetryableBrokerErr(err) || errors.Is(err, kerr.RebalanceInProgress)
+}
+
+// rejoins reports whether an error says that the client has lost its group, and joins it again after a while: a session ended because the process
+// stood still, or no broker can be reached. It has called OnPartitionsLost before. If the brokers would refuse the next attempt, too, such as for want of rights, or because
+// another member has the InstanceID, rejoins is false.
+func rejoins(err error) bool {
+	var session *kgo.ErrGroupSession
+	if !errors.As(err, &session) {
+		return false
+	}
+	for _, e := range []error{kerr.UnknownMemberID, kerr.IllegalGeneration, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch, kerr.RebalanceInProgress, kerr.UnreleasedInstanceID} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	var refused *kerr.Error
+	return !errors.As(err, &refused) || refused.Retriable
 }
 
 // Lags is, for each partition that this process owns, the number of offsets between the last record that was handed out and the end
