@@ -29,8 +29,8 @@
 //
 // # Requests and replies
 //
-// [Registrar] makes gRPC decode the requests of a service into the arenas of their calls, by
-// package arenaproto:
+// [Registrar] makes gRPC decode the requests of a service by package arenaproto: into the arenas of their calls with
+// Options.Reuse or Options.Limit, otherwise to the Go heap, in a few objects for each.
 //
 //	pb.RegisterSearchServer(grpcarena.Registrar(server, arenaproto.Into), new(service))
 //

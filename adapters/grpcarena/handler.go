@@ -31,7 +31,8 @@ type Options struct {
 	Reuse bool
 	// Limit bounds the bytes of one call's arena; 0 means no bound. Beyond it arena.New and similar
 	// functions panic with a value that errors.Is [offheap.ErrLimit], which ends the server unless
-	// an interceptor recovers; functions with Try return it.
+	// an interceptor recovers; functions with Try return it. A request that a [Registrar] decodes counts, and is an error
+	// of its call if it exceeds the bound.
 	//
 	// [offheap.ErrLimit]: https://pkg.go.dev/github.com/freehold-go/freehold/offheap#ErrLimit
 	Limit int64
@@ -62,7 +63,11 @@ type handler struct{ options Options }
 
 // TagRPC begins a call. gRPC calls it before interceptors and the method's handler.
 func (h *handler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	t := &tenancy{arena: h.arena(), byHTTP: ctx.Value(http.ServerContextKey) != nil}
+	t := &tenancy{
+		arena:         h.arena(),
+		byHTTP:        ctx.Value(http.ServerContextKey) != nil,
+		requestOnHeap: !h.options.Reuse && h.options.Limit == 0,
+	}
 	return context.WithValue(arena.NewContext(ctx, t.arena), tenancyKey{}, t)
 }
 
@@ -112,6 +117,9 @@ type tenancy struct {
 	// byHTTP says that the call came through ServeHTTP. There gRPC encodes headers and the status in
 	// another goroutine, which may run after the call's end, and reports no header that SetHeader set.
 	byHTTP bool
+	// requestOnHeap says that a Registrar decodes the request to the Go heap: nothing would use the arena's memory
+	// again, and nothing bounds it.
+	requestOnHeap bool
 
 	mu   sync.Mutex
 	sent []metadata.MD // gRPC may encode it after the call.

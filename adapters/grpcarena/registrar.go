@@ -13,14 +13,18 @@ import (
 	"github.com/freehold-go/freehold/arena"
 )
 
-// Registrar returns a registrar for services whose requests are decoded into the arenas that [Handler] gives
-// the calls. The parameter into is arenaproto.Into. Registrar changes one argument of a program:
+// Registrar returns a registrar for services whose requests are decoded by arenaproto. The parameter into is
+// arenaproto.Into. Registrar changes one argument of a program:
 //
 //	pb.RegisterOrdersServer(grpcarena.Registrar(server, arenaproto.Into), &orders{})
 //
-// All that a request leads to is valid as long as its call's arena: until the reply is written, or longer if
-// [Keep] was called. So the reply may point into the request. The request itself, the struct that generated code
-// makes, lies on the Go heap. If a call has no arena, into gets a nil one and decodes to the Go heap.
+// If [Handler] has Options.Reuse or Options.Limit, a request is decoded into the arena of its call. All that it leads to
+// is valid as long as the arena: until the reply is written, or longer if [Keep] was called. So the reply may point into
+// the request. The request itself, the struct that generated code makes, lies on the Go heap.
+//
+// With other options, or without a Handler, into gets a nil arena and decodes to the Go heap: a few objects for each
+// request, which are valid as long as the program keeps them. The collector would get the memory of an arena without reuse
+// in the same way, and such an arena costs more.
 //
 // The single request of a streaming call, where only the server streams, is decoded in the same way. A
 // client's stream may have messages without end, so they are decoded to the Go heap unless the
@@ -74,11 +78,19 @@ func (f into) target(a *arena.Arena, m any) any {
 	return m // The server has a codec of its own for it.
 }
 
+// requestArena is the arena that the request of a call is decoded into.
+func requestArena(ctx context.Context) *arena.Arena {
+	if t, ok := ctx.Value(tenancyKey{}).(*tenancy); ok && t.requestOnHeap {
+		return nil
+	}
+	return arena.FromContext(ctx)
+}
+
 type unaryHandler = func(service any, ctx context.Context, decode func(any) error, in grpc.UnaryServerInterceptor) (any, error)
 
 func (f into) unary(handle unaryHandler) unaryHandler {
 	return func(service any, ctx context.Context, decode func(any) error, in grpc.UnaryServerInterceptor) (any, error) {
-		a := arena.FromContext(ctx)
+		a := requestArena(ctx)
 		return handle(service, ctx, func(m any) error { return decode(f.target(a, m)) }, in)
 	}
 }
@@ -87,7 +99,7 @@ func (f into) stream(handle grpc.StreamHandler, many bool) grpc.StreamHandler {
 	return func(service any, s grpc.ServerStream) error {
 		r := &receiver{ServerStream: s, into: f}
 		if !many {
-			r.arena = arena.FromContext(s.Context())
+			r.arena = requestArena(s.Context())
 		}
 		r.ctx = context.WithValue(s.Context(), receiverKey{}, r)
 		return handle(service, r)

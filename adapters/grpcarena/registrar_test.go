@@ -59,18 +59,21 @@ func standFor(a *arena.Arena, m proto.Message) proto.Message {
 // byStand is the registrar under test.
 func byStand(s grpc.ServiceRegistrar) grpc.ServiceRegistrar { return Registrar(s, standFor) }
 
+// inArena reports whether requests are decoded into the arenas of their calls.
+func inArena(o Options) bool { return owns() && (o.Reuse || o.Limit > 0) }
+
 // reused reports whether the next call gets memory of a call at once.
 func reused(o Options) bool { return o.Reuse && owns() && !freehold.Modes().NoReuse }
 
-// TestRegistrar: the text of a request lies in its call's arena, and is good as a part of the reply. Many clients
-// call at once.
+// TestRegistrar: the text of a request lies in its call's arena, or on the Go heap if the arena is not used again and has no
+// limit. It is good as a part of the reply. Many clients call at once.
 func TestRegistrar(t *testing.T) {
-	for _, o := range []Options{{}, {Reuse: true, Pool: &arena.Pool{Arenas: 2}}, {Shared: true}} {
+	for _, o := range []Options{{}, {Reuse: true, Pool: &arena.Pool{Arenas: 2}}, {Shared: true}, {Shared: true, Reuse: true}, {Limit: 1 << 20}} {
 		arenas := make(chan tenant, 1000)
 		client, wait := connectBy(t, byStand, Handler(o), &service{call: func(ctx context.Context, text string) (*wrapperspb.StringValue, error) {
 			a := arena.FromContext(ctx)
-			if a == nil || a.Owns(text) != owns() {
-				t.Error("the request does not lie in the call's arena")
+			if a == nil || a.Owns(text) != inArena(o) {
+				t.Errorf("%+v: the request lies in the call's arena: %t", o, a.Owns(text))
 			}
 			arenas <- tenantOf(a)
 			r := arena.New[wrapperspb.StringValue](a)
@@ -293,7 +296,7 @@ func TestRegistrarStream(t *testing.T) {
 
 // TestRegistrarWatch: the single request of a stream lies in the call's arena.
 func TestRegistrarWatch(t *testing.T) {
-	client, wait := connectBy(t, byStand, Handler(Options{}), &service{stream: func(s grpc.ServerStream) error {
+	client, wait := connectBy(t, byStand, Handler(Options{Reuse: true}), &service{stream: func(s grpc.ServerStream) error {
 		var m wrapperspb.StringValue
 		if err := s.RecvMsg(&m); err != nil {
 			return err

@@ -41,25 +41,26 @@ func TestCompare(t *testing.T) {
 // A witness compares the request with what the client sends, and looks where it lies.
 type witness struct {
 	collector.UnimplementedTraceServiceServer
-	want *collector.ExportTraceServiceRequest
+	want    *collector.ExportTraceServiceRequest
+	inArena bool
 }
 
 func (w witness) Export(ctx context.Context, q *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
 	a := arena.FromContext(ctx)
 	span := q.ResourceSpans[0].ScopeSpans[0].Spans[0]
-	if !proto.Equal(q, w.want) || a == nil || !a.Owns(span) || !a.Owns(span.Name) || !a.Owns(span.Attributes[0].Value.Value) {
-		return nil, errors.New("the request is not the client's, or not in the arena")
+	if !proto.Equal(q, w.want) || a == nil || a.Owns(span) != w.inArena || a.Owns(span.Name) != w.inArena || a.Owns(span.Attributes[0].Value.Value) != w.inArena {
+		return nil, errors.New("the request is not the client's, or not where it should lie")
 	}
 	// The reply points into the request.
 	return &collector.ExportTraceServiceResponse{PartialSuccess: &collector.ExportTracePartialSuccess{ErrorMessage: span.Name}}, nil
 }
 
-// TestArenaproto runs grpcarena and arenaproto together: a request in the call's arena, one that the arena's
-// limit refuses, and one that is malformed.
+// TestArenaproto runs grpcarena and arenaproto together: a request on the Go heap, one in the call's arena, and one that the
+// arena's limit refuses.
 func TestArenaproto(t *testing.T) {
 	request := &collector.ExportTraceServiceRequest{ResourceSpans: workloads.Traces(20).ResourceSpans}
 	for _, o := range []grpcarena.Options{{}, {Reuse: true}, {Limit: 4 << 10}} {
-		server := newServer(witness{want: request}, o)
+		server := newServer(witness{want: request, inArena: o.Reuse}, o)
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
