@@ -26,9 +26,13 @@ type Task struct {
 	// Sizes are the sizes of the quick selection and of a full run, Size is their unit.
 	Sizes []int
 	Size  string
+	// FullOnly keeps the task out of the quick selection.
+	FullOnly bool
 	// Inputs, if not nil, lists files in place of sizes.
 	Inputs func(o *bench.Options) ([]bench.Input, error)
 	Flags  []bench.Flag
+	// Read, if not nil, reads a decoded message, as a part of the task. The sum is the same for all contestants.
+	Read func(result any) uint64
 	// Rivals are further contestants, and Bars the limits.
 	Rivals []bench.Contestant
 	Bars   []bench.Bar
@@ -39,8 +43,12 @@ type Decoder func(slot int, b []byte) (any, error)
 
 // Workload is the workload of the task.
 func (t Task) Workload() bench.Workload {
+	quick := t.Sizes
+	if t.FullOnly {
+		quick = nil
+	}
 	return bench.Workload{
-		Name: t.Name, Doc: t.Doc, Op: "message", Size: t.Size, Quick: t.Sizes, Full: t.Sizes,
+		Name: t.Name, Doc: t.Doc, Op: "message", Size: t.Size, Quick: quick, Full: t.Sizes,
 		Inputs: t.Inputs, Flags: t.Flags, Bars: t.Bars,
 		Ops:         func(int) int { return Alive },
 		Heap:        Unmarshal,
@@ -61,15 +69,19 @@ func (t Task) Contestant(name, note string, open func(r *bench.Run) Decoder, che
 		var alive [Alive]any
 		first := true
 		return func() uint64 {
+			read := uint64(0)
 			for slot := range alive {
 				if alive[slot], err = decode(slot, b); err != nil {
 					r.Fail(fmt.Errorf("bench: %s: %w", t.Name, err))
 					return 0
 				}
+				if t.Read != nil {
+					read += t.Read(alive[slot])
+				}
 			}
 			r.Peak()
 			if !first {
-				return uint64(len(b))
+				return uint64(len(b)) + read
 			}
 			// The round that warms up is not measured: it checks the decoded message in full.
 			first = false

@@ -5,6 +5,9 @@
 package workloads
 
 import (
+	"io"
+	"iter"
+
 	"github.com/bytedance/sonic"
 
 	"github.com/freehold-go/freehold/cmd/bench"
@@ -22,4 +25,12 @@ func sonicContestants(typed bool) []bench.Contestant {
 			return sonic.ConfigStd.Unmarshal(data, v)
 		}, typed)},
 	}
+}
+
+// sonicLines is sonic's decoder of streams.
+func sonicLines() []bench.Contestant {
+	return []bench.Contestant{{Name: linesSonic, Note: "its Decoder; strings are parts of its buffer", Prepare: decodeLines(func(r io.Reader) iter.Seq2[*lineOrder, error] {
+		d := sonic.ConfigDefault.NewDecoder(r)
+		return byDecoder(func(o *lineOrder) error { return d.Decode(o) })
+	})}}
 }

@@ -29,6 +29,9 @@ func ProtoTasks() []messages.Task {
 			Name: "proto/otlp", Doc: "Decode OpenTelemetry traces of n spans, and keep the four latest.", Size: "spans", Sizes: []int{100},
 			New: func() proto.Message { return new(trace.TracesData) }, Data: encoded(func(n int) proto.Message { return Traces(n) }),
 		}, {
+			Name: "proto/read", Doc: "Decode OpenTelemetry traces of n spans, read every field, and keep the four latest.", Size: "spans", Sizes: []int{100}, FullOnly: true, Read: readTraces,
+			New: func() proto.Message { return new(trace.TracesData) }, Data: encoded(func(n int) proto.Message { return Traces(n) }),
+		}, {
 			Name: "proto/span", Doc: "Decode one span of OpenTelemetry, as services do with small messages, and keep the four latest.", Size: "spans", Sizes: []int{1},
 			New: func() proto.Message { return new(trace.Span) }, Data: encoded(func(int) proto.Message { return newSpan(newSeed(), 7) }),
 		}, {
@@ -42,6 +45,7 @@ func ProtoTasks() []messages.Task {
 			New: func() proto.Message { return new(structpb.Struct) }, Data: encoded(func(n int) proto.Message { return nestedStruct(n) }),
 		},
 	}
+	tasks = append(tasks, shapeTasks()...)
 	for i := range tasks {
 		t := &tasks[i]
 		t.Bars = protoBars(t.Name)
@@ -59,13 +63,6 @@ func protoWorkloads() (all []bench.Workload) {
 		all = append(all, t.Workload())
 	}
 	return all
-}
-
-// encoded is the Data of a task whose message of size n is made.
-func encoded(newMessage func(n int) proto.Message) func(r *bench.Run) ([]byte, error) {
-	return func(r *bench.Run) ([]byte, error) {
-		return proto.MarshalOptions{Deterministic: true}.Marshal(newMessage(r.N))
-	}
 }
 
 // sameProfile compares what google/pprof decoded with the input.
@@ -107,6 +104,10 @@ var protoLimits = map[string][]struct {
 	},
 	"proto/descriptors": {{messages.Arena, messages.Unmarshal, 0.14}, {messages.ArenaNil, messages.Unmarshal, 0.70}},
 	"proto/struct":      {{messages.Arena, messages.Unmarshal, 0.14}, {messages.ArenaNil, messages.Unmarshal, 1}},
+	"proto/lines":       {{messages.Arena, messages.Unmarshal, 0.30}, {messages.ArenaNil, messages.Unmarshal, 1}},
+	"proto/floats":      {{messages.Arena, messages.Unmarshal, 0.22}, {messages.ArenaNil, messages.Unmarshal, 1}},
+	"proto/records":     {{messages.Arena, messages.Unmarshal, 0.23}, {messages.ArenaNil, messages.Unmarshal, 0.60}},
+	"proto/updates":     {{messages.Arena, messages.Unmarshal, 0.33}, {messages.ArenaNil, messages.Unmarshal, 1}},
 }
 
 func protoBars(workload string) (bars []bench.Bar) {

@@ -16,7 +16,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/freehold-go/freehold/cmd/bench"
 )
+
+// encoded is the Data of a task whose message of size n is made.
+func encoded(newMessage func(n int) proto.Message) func(r *bench.Run) ([]byte, error) {
+	return func(r *bench.Run) ([]byte, error) {
+		return proto.MarshalOptions{Deterministic: true}.Marshal(newMessage(r.N))
+	}
+}
 
 func newSeed() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 

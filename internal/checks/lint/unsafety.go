@@ -16,6 +16,7 @@ var unsafeFolders = []string{
 	"offheap/jemalloc",                    // cgo
 	"adapters/arenaproto/internal/memory", // a nested module cannot import unsafex
 	"adapters/arenaproto/internal/testpb", // generated
+	"cmd/bench/workloads/shapes",          // generated
 	"benchmarks",                          // rivals: cgo and raw memory
 }
 
