@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
@@ -131,6 +132,78 @@ func TestCountersAreTheSystems(t *testing.T) {
 			phases(t, procs)
 		})
 	}
+}
+
+// hugeRefused is how often the machine had no huge page where a program wanted one. It skips the test if
+// the system never makes them.
+func hugeRefused(t *testing.T) string {
+	t.Helper()
+	mode, _ := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
+	text, err := os.ReadFile("/proc/vmstat")
+	if err != nil || len(mode) == 0 || strings.Contains(string(mode), "[never]") {
+		t.Skip("this system makes no huge pages")
+	}
+	_, rest, _ := strings.Cut(string(text), "\nthp_fault_fallback ")
+	n, _, _ := strings.Cut(rest, "\n")
+	return n
+}
+
+// TestAlignedBlocksAreCounted: alignment leaves free memory between blocks. Where that has pages of
+// the machine, because huge pages reach into it, it is counted, and Purge gives it back.
+func TestAlignedBlocksAreCounted(t *testing.T) {
+	testenv.MisusesMemory(t)
+	needSlabs(t)
+	needNoSamples(t)
+	for _, c := range []struct{ size, align int }{
+		{8 << 10, 1 << 20}, {24 << 10, 2 << 20}, {72 << 10, 64 << 10}, {296 << 10, 512 << 10}, {1160 << 10, 2 << 20},
+	} {
+		t.Run(fmt.Sprintf("%dKiB_at_%dKiB", c.size>>10, c.align>>10), func(t *testing.T) {
+			if !inChild(t) {
+				return
+			}
+			SetPurgeDelay(-1)
+			refused := hugeRefused(t)
+			var blocks [][]byte
+			for range min(60<<20/c.size, 100) {
+				b := AllocAligned(c.size, c.align)
+				fill(b, 1)
+				blocks = append(blocks, b)
+			}
+			if hugeRefused(t) != refused {
+				t.Skip("the machine had no huge page for a program")
+			}
+			wantCounted(t, "allocated")
+			Purge()
+			wantCounted(t, "purged")
+			if s := ReadStats(); s.Retained > 4<<20 {
+				t.Errorf("after Purge %d bytes are retained", s.Retained)
+			}
+			for _, b := range blocks {
+				Free(b)
+			}
+			wantCounted(t, "freed")
+			Purge()
+			wantCounted(t, "freed and purged")
+		})
+	}
+}
+
+// TestAlignedBlocksArePurged: the memory between aligned blocks goes back by itself, too.
+func TestAlignedBlocksArePurged(t *testing.T) {
+	testenv.MisusesMemory(t)
+	needSlabs(t)
+	needNoSamples(t)
+	if !inChild(t) {
+		return
+	}
+	SetPurgeDelay(20 * time.Millisecond)
+	for range 100 {
+		fill(AllocAligned(8<<10, 1<<20), 1)
+	}
+	for ReadStats().Retained > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	wantCounted(t, "purged by itself")
 }
 
 // TestMemoryLimitComesBack: freed and purged memory is the Go heap's again at once, also without

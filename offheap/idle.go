@@ -93,8 +93,7 @@ func (h *heap) initIdle(r *region, s *span, dirty *dirtyRuns) {
 		*s.idleWord(i) = 0
 	}
 	s.idle.Store(0)
-	off := s.base - r.base
-	if vmem.PageSize() > granule || !r.typed && off >= hugeFrom && vmem.HugePageSize() == hugeUnit && !r.noHuge[off/zone] {
+	if vmem.PageSize() > granule || r.mayBeHuge(s.base-r.base) {
 		return
 	}
 	for at := s.base; at < s.base+s.bytes(); at += granule {
@@ -102,6 +101,12 @@ func (h *heap) initIdle(r *region, s *span, dirty *dirtyRuns) {
 			s.setIdle(h, at, at+granule)
 		}
 	}
+}
+
+// mayBeHuge says whether the first write to a page at the offset may give memory to all of a huge
+// page.
+func (r *region) mayBeHuge(off uintptr) bool {
+	return !r.typed && off >= hugeFrom && vmem.HugePageSize() == hugeUnit && !r.noHuge[off/zone]
 }
 
 // has says whether the granule at addr is listed.

@@ -4,6 +4,7 @@ package offheap
 
 import (
 	"errors"
+	"math/bits"
 	"slices"
 )
 
@@ -171,8 +172,9 @@ func (h *heap) takeFrom(r *region, n, extra int, align uintptr, dirty *dirtyRuns
 		}
 	}
 	if extra > 0 {
-		addr := r.base + uintptr(i)*granule
+		addr, from := r.base+uintptr(i)*granule, i
 		i += int((roundUp(addr, align) - addr) / granule)
+		h.skip(r, from, i)
 	}
 	r.runs.set(i, n, false)
 	h.clean(r, i, n, dirty)
@@ -180,6 +182,33 @@ func (h *heap) takeFrom(r *region, n, extra int, align uintptr, dirty *dirtyRuns
 		r.used.Store(end)
 	}
 	return granuleRange{r, i, n}, nil
+}
+
+// skip is for the free granules [i, j), which alignment leaves between two blocks. The huge page in
+// which the block before ends and that in which the block behind begins give them memory when the
+// blocks are written. So they count as freed lately, and a purge gives the memory back.
+func (h *heap) skip(r *region, i, j int) {
+	const unit = hugeUnit / granule
+	before, behind := (i+unit-1)/unit*unit, j/unit*unit
+	n := h.mayFill(r, i, min(before, j)) + h.mayFill(r, max(behind, i), j)
+	if n > 0 {
+		h.purge.freshBytes += int64(n) * granule
+		h.purge.arm()
+	}
+}
+
+// mayFill notes that free granules of one huge page, [i, j), may have memory. It returns how many
+// of them were not known to.
+func (h *heap) mayFill(r *region, i, j int) (n int) {
+	if i >= j || !r.mayBeHuge(uintptr(i)*granule) {
+		return 0
+	}
+	for w, mask := range spanWords(i, j-i) {
+		mask &^= r.fresh[w] | r.stale[w]
+		r.fresh[w] |= mask
+		n += bits.OnesCount64(mask)
+	}
+	return n
 }
 
 // tailFree is the number of free granules at the committed end.

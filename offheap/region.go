@@ -137,7 +137,11 @@ func (h *heap) enterRegion(i int, base, size uintptr, pages pageMap, typed bool)
 // commit makes at least n more bytes at the end of r usable. The caller holds the lock.
 func (h *heap) commit(r *region, n uintptr) error {
 	step := min(max(n, r.committed/8, 2*commitUnit), max(n, zone))
-	step = min(roundUp(step, commitUnit), r.size-r.committed)
+	step = roundUp(step, commitUnit)
+	if end := r.committed + step; end > hugeFrom && !r.typed {
+		step = roundUp(end, hugeUnit) - r.committed // A huge page is made only where all of it is committed.
+	}
+	step = min(step, r.size-r.committed)
 	if step < n {
 		return errRegionFull
 	}
