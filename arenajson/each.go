@@ -20,7 +20,7 @@ import (
 // too, and io.ErrUnexpectedEOF if the stream ends within a value. [Options.AliasInput] has no meaning here.
 func Each[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		a.Round() // Panics if a was freed: the stream may have no values.
+		mark := a.Checkpoint() // One for all turns: an arena remembers each checkpoint until the next Reset.
 		s := &stream{r: r}
 		for {
 			if _, ok := s.peek(); !ok {
@@ -29,7 +29,7 @@ func Each[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error]
 				}
 				return
 			}
-			if !turn(a, s, o, yield) {
+			if !turn(a, mark, s, o, yield) {
 				return
 			}
 		}
@@ -40,7 +40,7 @@ func Each[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error]
 // nothing but white space.
 func EachElement[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		a.Round() // Panics if a was freed: the stream may have no values.
+		mark := a.Checkpoint() // One for all turns: an arena remembers each checkpoint until the next Reset.
 		s := &stream{r: r}
 		if !s.expect('[') {
 			if err := notArray[T](s); err != nil {
@@ -56,7 +56,7 @@ func EachElement[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T,
 					yield(nil, s.unexpected("["))
 					return
 				}
-				if !turn(a, s, o, yield) {
+				if !turn(a, mark, s, o, yield) {
 					return
 				}
 				if s.expect(']') {
@@ -93,9 +93,8 @@ func notArray[T any](s *stream) error {
 	return moved(err, s.position()-int64(len(text)))
 }
 
-// turn decodes the next value of a stream, and hands it to a loop's body. It reports whether the loop goes on.
-func turn[T any](a *arena.Arena, s *stream, o []Options, yield func(*T, error) bool) bool {
-	mark := a.Checkpoint()
+// turn decodes the next value of a stream, hands it to a loop's body, and rewinds a. It reports whether the loop goes on.
+func turn[T any](a *arena.Arena, mark arena.Checkpoint, s *stream, o []Options, yield func(*T, error) bool) bool {
 	text, err := s.value()
 	if err != nil {
 		yield(nil, s.failed(text))

@@ -8,12 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/sanitize"
 )
 
 // streams are sequences of values, most of them with an error at the end.
@@ -226,5 +231,41 @@ func TestTwoOptions(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "2 Options") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestEachForgets: the arena of a stream takes no memory for each value, neither in chunks nor for what it notes of its checkpoints.
+func TestEachForgets(t *testing.T) {
+	if freehold.HeapMode() || freehold.NoReuseMode() || debugmode.On() || sanitize.Race {
+		t.Skip("with this mode values lie on the Go heap, or are noted one by one")
+	}
+	for name, each := range map[string]func(a *arena.Arena, n int) iter.Seq2[*[]string, error]{
+		"Each": func(a *arena.Arena, n int) iter.Seq2[*[]string, error] {
+			return Each[[]string](a, strings.NewReader(strings.Repeat(`["a","b"] `, n)))
+		},
+		"EachElement": func(a *arena.Arena, n int) iter.Seq2[*[]string, error] {
+			return EachElement[[]string](a, strings.NewReader("["+strings.Repeat(`["a","b"],`, n)+"[]]"))
+		},
+	} {
+		a := arena.NewArena()
+		var last uint64
+		number := 0
+		for _, err := range each(a, 20_000) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if number++; number == 1000 || number == 20_000 {
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				if taken := m.TotalAlloc - last; last != 0 && taken > 1<<20 {
+					t.Errorf("%s takes %d bytes for 19000 values", name, taken)
+				}
+				last = m.TotalAlloc
+			}
+		}
+		if held := a.Stats().Held; held > 64<<10 {
+			t.Errorf("%s holds %d bytes", name, held)
+		}
+		a.Free()
 	}
 }

@@ -30,8 +30,8 @@ func Each[M any, P interface {
 		opts, err := only(o)
 		opts.AliasInput = false // The buffer is used again.
 		var buffer []byte
+		mark := a.Checkpoint() // One for all turns: an arena remembers each checkpoint until the next Reset.
 		for err == nil {
-			mark := a.Checkpoint()
 			buffer, err = opts.read(r, buffer)
 			if err == io.EOF {
 				return

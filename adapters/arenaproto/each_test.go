@@ -7,11 +7,13 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protodelim"
 
+	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/adapters/arenaproto/internal/testpb/proto3"
 	"github.com/freehold-go/freehold/arena"
 )
@@ -42,6 +44,38 @@ func TestEach(t *testing.T) {
 	}
 	for range Each[proto3.Small](nil, bytes.NewReader(w.Bytes())) {
 		break
+	}
+}
+
+// TestEachForgets: the arena of a stream takes no memory for each message, neither in chunks nor for what it notes of its
+// checkpoints.
+func TestEachForgets(t *testing.T) {
+	if m := freehold.Modes(); m.Heap || m.NoReuse || m.Guard || m.Poison || m.Leaks || m.Pointers || m.Sample != 0 {
+		t.Skip("with this mode values lie on the Go heap, or are noted one by one")
+	}
+	var w bytes.Buffer
+	if _, err := protodelim.MarshalTo(&w, &proto3.Small{Id: 1, Name: "name"}); err != nil {
+		t.Fatal(err)
+	}
+	a := arena.NewArena()
+	defer a.Free()
+	var last uint64
+	number := 0
+	for _, err := range Each[proto3.Small](a, bytes.NewReader(bytes.Repeat(w.Bytes(), 20_000))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if number++; number == 1000 || number == 20_000 {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			if taken := m.TotalAlloc - last; last != 0 && taken > 1<<20 {
+				t.Errorf("%d bytes for 19000 messages", taken)
+			}
+			last = m.TotalAlloc
+		}
+	}
+	if held := a.Stats().Held; number != 20_000 || held > 64<<10 {
+		t.Errorf("%d bytes are held after %d messages", held, number)
 	}
 }
 
