@@ -30,16 +30,16 @@ func collect[T any](op string, a *Arena, seq iter.Seq[T]) (s []T, err error) {
 	if a.kind == kindShared {
 		return sliceFrom(op, a, slices.Collect(seq))
 	}
-	seen := a.rec.round.Load() // At the last look.
-	grown := seen              // When s got its memory.
+	life := a.rec             // Of the arena that s lies in. seq may write another over a.
+	seen := life.round.Load() // At the last look.
+	grown := seen             // When s got its memory.
 	look := func() {
-		now := a.rec.round.Load()
-		if now == seen {
+		if a.rec == life && life.round.Load() == seen {
 			return
 		}
 		a.check(op)
 		var how string
-		if how, seen = a.rec.since(grown); how != "" && s != nil {
+		if how, seen = life.since(grown); how != "" && s != nil {
 			panic(misuse(op, useAfterReset, "on %s, which was %s while the sequence ran, so that the elements before are gone; it was made by %s: free no memory of an arena in a sequence that is collected there", a.name(), how, a.place()))
 		}
 	}
@@ -50,7 +50,7 @@ func collect[T any](op string, a *Arena, seq iter.Seq[T]) (s []T, err error) {
 		} else if s, err = appendTo(op, a, s, []T{v}); err != nil {
 			return nil, err
 		} else if cap(s) != room {
-			grown = a.rec.round.Load()
+			grown = life.round.Load()
 			seen = grown
 		}
 	}

@@ -5,6 +5,7 @@ package arena
 import (
 	"errors"
 	"iter"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -112,6 +113,31 @@ func TestCollectFreed(t *testing.T) {
 					a.Free()
 				}
 			}
+		}
+	}
+}
+
+// TestCollectOverwritten: the sequence frees the elements and writes a copy of another arena over theirs, whose
+// round is that of the elements.
+func TestCollectOverwritten(t *testing.T) {
+	for _, k := range kinds {
+		for _, n := range []int{1, 2} {
+			x, y := k.make(), k.make()
+			if x.kind == kindShared { // The elements are on the Go heap until the sequence has ended.
+				x.Free()
+				y.Free()
+				continue
+			}
+			seq := func(yield func(int64) bool) {
+				yield(1)
+				x.Free()
+				reflect.ValueOf(x).Elem().Set(reflect.ValueOf(y).Elem())
+				if n == 2 {
+					yield(2)
+				}
+			}
+			wantPanic(t, k.name, func() { Collect(x, seq) }, "arena: Collect on a copy of arena", "never copy")
+			y.Free()
 		}
 	}
 }
