@@ -21,7 +21,8 @@ type CloneOptions struct {
 	// Share names types whose values are shared, not copied. A pointer to one is kept. If a value
 	// is part of another, its bits are copied, so it leads to the same memory as the original.
 	// Channels, functions and other values that are refused otherwise can be named, except that a
-	// time.Timer, a time.Ticker and freehold's own handles are shared behind pointers only.
+	// time.Timer, a time.Ticker and freehold's own handles are shared behind pointers only, also
+	// within other values. As after an assignment, a write to the copy of a strings.Builder panics.
 	Share []reflect.Type
 	// ShareAt lists pointers (also in interfaces, as errors are), each to a variable that is
 	// shared: the clone keeps pointers to it and into it unchanged.

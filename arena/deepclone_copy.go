@@ -229,8 +229,8 @@ func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 			copyKept(o, from, to)
 		case opKeep:
 			copyKept(o, from, to)
-		case opSelf:
-			copySelf(from, to)
+		case opSelf, opOther:
+			copySelf(o, from, to)
 		}
 	}
 }
@@ -238,11 +238,11 @@ func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 // copySelf copies the address in a strings.Builder. It is the Builder's own, unless the Builder is a
 // copy, whose writes panic then. That of a copy may lead to a stack, because package strings hides it from
 // escape analysis, and so it is neither followed nor copied.
-func copySelf(from, to unsafex.Ptr) {
+func copySelf(o *op, from, to unsafex.Ptr) {
 	switch q := load(from); {
 	case q == nil:
 		put(to, nil)
-	case unsafex.PtrAddr(q) == unsafex.PtrAddr(from):
+	case o.kind == opSelf && unsafex.PtrAddr(q) == unsafex.PtrAddr(from):
 		put(to, to)
 	default:
 		put(to, unsafex.PtrOf(&otherBuilder))
@@ -257,7 +257,7 @@ func (p *plan) detach(at unsafex.Ptr, n uintptr) {
 		for k := range p.ops {
 			o := &p.ops[k]
 			switch w := unsafex.Add(at, i*p.size+o.off); {
-			case o.kind == opSelf && load(w) != nil:
+			case (o.kind == opSelf || o.kind == opOther) && load(w) != nil:
 				put(w, unsafex.PtrOf(&otherBuilder))
 			case o.kind == opRepeat && o.to.selves:
 				o.to.detach(w, o.n)

@@ -253,6 +253,54 @@ func TestDeepCloneBuilderOfStack(t *testing.T) {
 	})
 }
 
+// TestDeepCloneSharedBuilder: CloneOptions.Share names strings.Builder, or types that contain one. The bytes are
+// shared, so a write to the copy panics, and no copy has an address of the original.
+func TestDeepCloneSharedBuilder(t *testing.T) {
+	type pair struct {
+		name string
+		text strings.Builder
+	}
+	type texts struct {
+		one   strings.Builder
+		row   [6]strings.Builder
+		pairs [5][2]pair
+		boxed any
+		list  []strings.Builder
+		whole *strings.Builder
+	}
+	share := CloneOptions{Share: []reflect.Type{reflect.TypeFor[strings.Builder](), reflect.TypeFor[pair]()}}
+	cloners(t, func(t *testing.T, clone func(texts, ...CloneOptions) texts) {
+		var v texts
+		v.list, v.whole = make([]strings.Builder, 2), builderOf("whole")
+		v.list[1].WriteString("listed")
+		v.one.WriteString("one")
+		v.row[4].WriteString("row")
+		v.pairs[3][1].text.WriteString("pair")
+		v.pairs[3][1].name, v.boxed = "name", v.pairs[3][1]
+		c := clone(v, share)
+		if c.whole != v.whole || c.pairs[3][1].name != "name" {
+			t.Error("what is shared has been copied")
+		}
+		boxed := c.boxed.(pair)
+		for want, b := range map[string]*strings.Builder{"one": &c.one, "row": &c.row[4], "pair": &c.pairs[3][1].text, "listed": &c.list[1]} {
+			if at := loadWord(unsafex.PtrOf(b), 0); at != unsafex.Addr(&otherBuilder) || b.String() != want {
+				t.Errorf("the copy of %q holds %q, and the address %#x", want, b.String(), at)
+			}
+			if caught(func() { b.WriteString("!") }) == nil {
+				t.Errorf("a write to the copy of %q does not panic", want)
+			}
+		}
+		if at := loadWord(unsafex.PtrOf(&boxed.text), 0); at != unsafex.Addr(&otherBuilder) || boxed.text.String() != "pair" {
+			t.Errorf("the copy in an interface holds %q, and the address %#x", boxed.text.String(), at)
+		}
+		c.row[0].WriteString("new")
+		v.one.WriteString("!")
+		if c.row[0].String() != "new" || v.one.String() != "one!" || c.one.String() != "one" {
+			t.Errorf("after writes the texts are %q, %q and %q", c.row[0].String(), v.one.String(), c.one.String())
+		}
+	})
+}
+
 // TestDeepCloneBuilderMoves clones values with a Builder while the stack of the goroutine grows and the collector runs. No
 // memory on the heap has the address of the stack before, on which the collector would end the process.
 func TestDeepCloneBuilderMoves(t *testing.T) {

@@ -147,8 +147,8 @@ func (c *cloner) copyOnce(p *plan, src, dst unsafex.Ptr) {
 			if !isZero(from, o.n) {
 				c.failed = true
 			}
-		case opSelf:
-			copySelf(from, to)
+		case opSelf, opOther:
+			copySelf(o, from, to)
 		}
 	}
 }

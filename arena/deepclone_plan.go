@@ -44,6 +44,7 @@ const (
 	opRefuse // Refused if it is not zero, and zero in the copy.
 	opHold   // In an unexported field of a type that is not opened: as opKeep if holdsAsIs, or else refused.
 	opSelf   // The address that a strings.Builder notes of itself.
+	opOther  // As opSelf, if the Builder's bytes are shared, so that the copy must not be written to.
 )
 
 // A plan says how values of a type are copied. It is made once a type and never changes.
@@ -61,7 +62,8 @@ type plan struct {
 	held      string // Of the elements of an array: as in emit.
 	filled    bool
 	asks      bool // The caller's module matters, or may matter for what stands in an interface.
-	selves    bool // Values have an opSelf.
+	selves    bool // Values have an opSelf or opOther.
+	kept      bool // The elements of an array are shared: as in emitKept.
 
 	tangled atomic.Int32 // How many clones of the type take the long way at once.
 }
@@ -221,7 +223,11 @@ func (b *planner) fill(p *plan) {
 	if t.Kind() == reflect.Map {
 		p.key, p.elem = b.ref(t.Key()), b.ref(t.Elem())
 	}
-	b.emit(p, t, 0, p.held)
+	if p.kept {
+		b.emitKept(p, t, 0)
+	} else {
+		b.emit(p, t, 0, p.held)
+	}
 	p.findRuns()
 }
 
@@ -304,9 +310,7 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 		add(op{kind: opRefuse, n: t.Size(), why: why})
 		return
 	case b.shares(t):
-		if typeinfo.Describe(t, nil).PointerPath != "" {
-			add(op{kind: opKeep, n: t.Size()})
-		}
+		b.emitKept(p, t, off)
 		return
 	}
 	if held != "" && isLeading(t) {
@@ -334,6 +338,54 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 	}
 }
 
+// emitKept adds the ops for a shared value of type t: its bits are copied, but for parts that are refused
+// everywhere, and for the addresses that Builders note of themselves, which may be those of a stack.
+func (b *planner) emitKept(p *plan, t reflect.Type, off uintptr) {
+	add := func(o op) {
+		o.off, o.typ = off, t
+		p.ops = append(p.ops, o)
+	}
+	why, final := b.refusal(t)
+	switch {
+	case typeinfo.Describe(t, nil).PointerPath == "":
+	case final:
+		add(op{kind: opRefuse, n: t.Size(), why: why})
+	case !b.mixed(t):
+		add(op{kind: opKeep, n: t.Size()})
+	case t.Kind() == reflect.Array:
+		e := &plan{whole: t.Elem(), typ: t.Elem(), units: 1, kept: true}
+		b.fill(e)
+		add(op{kind: opRepeat, to: e, n: uintptr(t.Len()) * e.units})
+		p.selves = p.selves || e.selves
+	case isBuilder(t):
+		p.ops = append(p.ops, op{kind: opOther, off: off, typ: t.Field(0).Type})
+		p.selves = true
+		b.emitKept(p, t.Field(1).Type, off+t.Field(1).Offset)
+	default:
+		for i := range t.NumField() {
+			b.emitKept(p, t.Field(i).Type, off+t.Field(i).Offset)
+		}
+	}
+}
+
+// mixed says whether shared values of t have parts whose bits are not copied.
+func (b *planner) mixed(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Array:
+		return t.Len() > 0 && b.mixed(t.Elem())
+	case reflect.Struct:
+		if _, final := b.refusal(t); final || isBuilder(t) {
+			return true
+		}
+		for i := range t.NumField() {
+			if b.mixed(t.Field(i).Type) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // isLeading says whether a value of t leads to memory, and is neither a struct nor an array.
 func isLeading(t reflect.Type) bool {
 	switch t.Kind() {
@@ -343,15 +395,12 @@ func isLeading(t reflect.Type) bool {
 	return false
 }
 
-// builderFields are those of a strings.Builder, as graph.KnownTypes has them.
-const builderFields = "strings: addr *strings.Builder; buf []uint8"
-
 func (b *planner) emitStruct(p *plan, t reflect.Type, off uintptr, held string) {
 	if t.PkgPath() == "sync/atomic" && strings.HasPrefix(t.Name(), "Pointer[") { // Its first field is a [0]*T.
 		b.emit(p, t.Field(0).Type.Elem(), off+t.Size()-wordSize, held)
 		return
 	}
-	if t.NumField() == 2 && graph.FieldsOf(t) == builderFields {
+	if isBuilder(t) {
 		p.ops = append(p.ops, op{kind: opSelf, off: off, typ: t.Field(0).Type})
 		p.selves = true
 		b.emit(p, t.Field(1).Type, off+t.Field(1).Offset, held)

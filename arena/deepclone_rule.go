@@ -89,6 +89,12 @@ func (s *plans) refusal(t reflect.Type) (why string, final bool) {
 	return r.Why, r.Final
 }
 
+// builderFields are those of a strings.Builder, as graph.KnownTypes has them.
+const builderFields = "strings: addr *strings.Builder; buf []uint8"
+
+// isBuilder says whether the struct type t is a strings.Builder, or derived from it.
+func isBuilder(t reflect.Type) bool { return t.NumField() == 2 && graph.FieldsOf(t) == builderFields }
+
 // holdsAsIs says whether the value at w, which stands in an unexported field of a type that is not
 // opened, may be copied by its bits: it leads to nothing, to something immutable on the Go heap, or
 // to memory that lives as long as the program.

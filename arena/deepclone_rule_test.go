@@ -95,6 +95,46 @@ func TestDeepCloneTimers(t *testing.T) {
 	mustRefuse(t, v, "job.value: time.Timer "+words, values)
 }
 
+// TestDeepCloneSharedParts: what must not be copied is not copied as a part of a shared value either. Pointers to the
+// value are shared.
+func TestDeepCloneSharedParts(t *testing.T) {
+	type worker struct {
+		name  *string
+		timer time.Timer
+		Arena Arena
+	}
+	type queue struct {
+		one   worker
+		row   [6][1]worker
+		boxed any
+		whole *worker
+	}
+	fresh := time.NewTimer(time.Hour)
+	defer fresh.Stop()
+	a := NewArena()
+	defer a.Free()
+	name, busy, owner := "name", worker{}, worker{}
+	busy.timer.C = fresh.C
+	reflect.ValueOf(&owner).Elem().FieldByName("Arena").Set(reflect.ValueOf(a).Elem())
+	for _, c := range []struct {
+		w     *worker
+		words string
+	}{{&busy, "time.Timer is known to the runtime by its address"}, {&owner, "arena.Arena is a handle that owns memory"}} {
+		var one, row queue
+		set := func(to *worker) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(c.w).Elem()) }
+		set(&one.one)
+		set(&row.row[5][0])
+		for _, v := range []*queue{&one, &row, {boxed: reflect.ValueOf(c.w).Elem().Interface()}} {
+			mustRefuse(t, v, c.words, share[worker]())
+		}
+	}
+	v := &queue{whole: &busy}
+	v.one.name, v.row[5][0].name = &name, &name
+	if c := Heap(v, share[worker]()); c.one.name != &name || c.row[5][0].name != &name || c.whole != v.whole {
+		t.Error("what is shared has been copied")
+	}
+}
+
 func TestDeepCloneContexts(t *testing.T) {
 	type call struct{ ctx context.Context }
 	for _, make := range []func() (context.Context, context.CancelFunc){
