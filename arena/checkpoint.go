@@ -35,8 +35,9 @@ func (m *mark) end() *chunk {
 var noMark = mark{chunk: &noChunk}
 
 // Checkpoint notes the present fill of a. It costs some bytes for each type in use, until a is
-// rewound to an earlier checkpoint or reset. In an arena without reuse ([Options]), the values with
-// pointers that are made later begin new chunks, one for each of their types.
+// rewound to an earlier checkpoint or reset. So a loop that rewinds at each turn notes one checkpoint
+// before it begins. In an arena without reuse ([Options]), the values with pointers that are made later
+// begin new chunks, one for each of their types.
 func (a *Arena) Checkpoint() Checkpoint {
 	if a == nil {
 		return Checkpoint{}

@@ -135,12 +135,15 @@ func moved(err error, by int64) error {
 	return err
 }
 
+// framing are the bytes that matter to a framer within brackets and braces.
+var framing = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true}
+
 // A framer finds the end of a value: where as many brackets and braces have closed as have opened, outside of
 // strings. It does not check anything else, and goes on where it stopped for lack of input.
 type framer struct {
 	pos, depth   int
 	text, escape bool // Within a string; behind a backslash.
-	bare         bool // Within a number, a name, or what is no value.
+	bare         bool // Within a number, a name, or what is no value, outside of brackets and braces.
 }
 
 // scan goes on in b, which begins where the value does, and returns the value's length if b has all of it.
@@ -153,6 +156,14 @@ func (f *framer) scan(b []byte) (int, bool) {
 				return i, true
 			}
 			continue
+		}
+		if f.depth > 0 { // What lies between these bytes is for the decoder.
+			for !framing[b[i]] {
+				if i++; i == len(b) {
+					f.pos = i
+					return 0, false
+				}
+			}
 		}
 		c := b[i]
 		if f.bare && bytes.IndexByte([]byte(" \t\r\n,]}[{\""), c) >= 0 {
