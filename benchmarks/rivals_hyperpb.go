@@ -33,12 +33,17 @@ func init() {
 		set.Add(t.Name,
 			t.Contestant(hyperpbName, "its memory is reused; messages are read by reflection", func(*bench.Run) messages.Decoder {
 				return hyperpbDecoder(hyperpb.CompileMessageDescriptor(t.New().ProtoReflect().Descriptor()))
-			}, nil),
-			t.Contestant(hyperpbAll, "the same, compiled again with a profile of the input; strings are parts of the input", func(*bench.Run) messages.Decoder {
+			}, nil))
+		if !hyperpbErrs[t.Name] {
+			set.Add(t.Name, t.Contestant(hyperpbAll, "the same, compiled again with a profile of the input; strings are parts of the input", func(*bench.Run) messages.Decoder {
 				return hyperpbProfiled(hyperpb.CompileMessageDescriptor(t.New().ProtoReflect().Descriptor()))
 			}, nil))
+		}
 	}
 }
+
+// hyperpbErrs are the workloads whose messages hyperpb 0.1.3 decodes into others if it was compiled with a profile of them.
+var hyperpbErrs = map[string]bool{"proto/pprof": true, "proto/descriptors": true, "proto/records": true}
 
 // hyperpbProfiled notes a profile of the first input, and decodes with a type that was compiled for it.
 func hyperpbProfiled(kind *hyperpb.MessageType) messages.Decoder {

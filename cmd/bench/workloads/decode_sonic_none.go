@@ -9,4 +9,5 @@ import "github.com/freehold-go/freehold/cmd/bench"
 // sonicContestants are none: sonic calls encoding/json here.
 func sonicContestants(bool) []bench.Contestant { return nil }
 
+// sonicLines are none, too.
 func sonicLines() []bench.Contestant { return nil }
