@@ -5,7 +5,6 @@ package service
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -185,9 +184,6 @@ func options(c config.Config) (o sink.Options, err error) {
 	}
 	if o.Format, err = format(c.Objects.Format, c.Objects.CheckJSON, c.Values.Type == "protobuf"); err != nil {
 		return o, fmt.Errorf("objects.format: %w", err)
-	}
-	if f, ok := o.Format.(encode.BySchema); ok && f.BySchema() && c.Rotate.Independent {
-		return o, errors.New("rotate.independent: columns of messages are those of one schema for each object, and the state of groups does not know of schemas; name the columns in objects.format.columns, or leave independent out")
 	}
 	if o.Partitioner, err = partitioner(c.Objects.PartitionBy, c.Objects.CheckJSON); err != nil {
 		return o, err
