@@ -6,7 +6,7 @@
 // stand one behind the other as one stream. So the sink gathers the bytes of an object in a block of fixed size, compresses the full block as a
 // member, and appends the member to the object. A compressor is needed only while a member is compressed: their number is that of the goroutines
 // that compress, and does not depend on the number of open objects. The price is a few percent of compression, because no member refers to
-// the bytes of another: with gzip and blocks of 256 KiB some 2 %.
+// the bytes of another: with gzip and blocks of 512 KiB about 1 %, with blocks of 256 KiB 2 %.
 //
 // The bytes of a member are a function of its input, the codec and the versions of this package and the codec's module. [Codec.Version]
 // names them all.
@@ -21,7 +21,7 @@ import (
 
 // DefaultMember is the number of bytes of input that are compressed as a member by default. Larger members need more memory for each open
 // object and hardly compress better.
-const DefaultMember = 256 << 10
+const DefaultMember = 512 << 10
 
 // A Codec is a way to compress with its level. Its methods may be called by several goroutines at once. The zero Codec is not valid: Parse
 // makes codecs.

@@ -207,7 +207,7 @@ func Default() Config {
 		Objects: Objects{
 			Key:         "{topic}/{group}/{partition:04}-{offset:020}{extension}",
 			Format:      Format{Name: "lines", Tombstones: "bad", Newlines: "bad"},
-			Compression: Compression{Codec: "zstd", MemberBytes: 256 << 10},
+			Compression: Compression{Codec: "zstd", MemberBytes: 512 << 10},
 		},
 		Rotate: Rotate{Records: 25_000, Bytes: 64 << 20},
 		Bad:    Bad{Action: "stop", Key: "rejected/{topic}/{partition:04}-{offset:020}{extension}"},
