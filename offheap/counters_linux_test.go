@@ -154,6 +154,9 @@ func TestAlignedBlocksAreCounted(t *testing.T) {
 	testenv.MisusesMemory(t)
 	needSlabs(t)
 	needNoSamples(t)
+	if !is64 {
+		t.Skip("here regions are small, and the rest of the last huge page of each is not counted")
+	}
 	for _, c := range []struct{ size, align int }{
 		{8 << 10, 1 << 20}, {24 << 10, 2 << 20}, {72 << 10, 64 << 10}, {296 << 10, 512 << 10}, {1160 << 10, 2 << 20},
 	} {
