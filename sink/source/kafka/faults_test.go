@@ -118,6 +118,27 @@ func TestGroupErrors(t *testing.T) {
 	}
 }
 
+// TestCommitRetries: a commit is repeated while no broker can be reached, and after answers that pass.
+func TestCommitRetries(t *testing.T) {
+	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"), kgo.RequestRetries(0), kgo.RetryTimeout(time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	refused := client.Ping(t.Context())
+	if refused == nil {
+		t.Fatal("something listens at port 1")
+	}
+	for err, want := range map[error]bool{
+		refused: true, io.ErrUnexpectedEOF: true, kerr.RebalanceInProgress: true, kerr.CoordinatorNotAvailable: true,
+		kerr.IllegalGeneration: false, kerr.TopicAuthorizationFailed: false, context.Canceled: false, kgo.ErrClientClosed: false,
+	} {
+		if got := retriable(fmt.Errorf("committing: %w", err)); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
+	}
+}
+
 // TestOldBrokers: each version of fetch requests that brokers speak which have batches of version 2.
 func TestOldBrokers(t *testing.T) { bothPaths(t, testOldBrokers) }
 

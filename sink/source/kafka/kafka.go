@@ -8,7 +8,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -377,9 +379,11 @@ func (s *Source) commit(ctx context.Context, offsets map[string]map[int32]kgo.Ep
 	return failed
 }
 
-// retriable reports whether the next attempt may succeed.
+// retriable reports whether the next attempt may succeed. The client gives up when a broker cannot be dialled; it may be back soon.
 func retriable(err error) bool {
-	return kerr.IsRetriable(err) || kgo.IsRetryableBrokerErr(err) || errors.Is(err, kerr.RebalanceInProgress)
+	var network *net.OpError
+	return kerr.IsRetriable(err) || kgo.IsRetryableBrokerErr(err) || errors.Is(err, kerr.RebalanceInProgress) ||
+		errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // rejoins reports whether an error says that the client has lost its group, and joins it again after a while: a session ended because the process
