@@ -4,7 +4,6 @@ package protobuf
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -23,7 +22,8 @@ func (t *Type) AppendField(dst, value []byte, path []string) (result []byte, res
 	depth := deepest
 	for i, name := range path {
 		if t.known != 0 {
-			return r.appended(dst, func() error { return r.message(t, value, depth, true) }, len(path)-i)
+			dst, err = r.appended(dst, func() error { return r.message(t, value, depth, true) })
+			return dst, len(path) - i, err
 		}
 		at, ok := t.byName[name]
 		if !ok {
@@ -38,20 +38,23 @@ func (t *Type) AppendField(dst, value []byte, path []string) (result []byte, res
 		switch {
 		case s.first == 0:
 			if last && !f.presence && !f.list && f.entry == nil {
-				return r.appended(dst, func() error { return r.scalar(f, 0, nil) }, 0)
+				dst, err = r.appended(dst, func() error { return r.scalar(f, 0, nil) })
+				return dst, 0, err
 			}
 			return dst, 0, nil
 		case f.list || f.entry != nil || f.message == nil && !last:
 			if !last && f.entry == nil {
 				return dst, 0, nil // Lists and scalars have no fields.
 			}
-			return r.appended(dst, func() error { _, err := r.field(f, value, s, depth, true); return err }, len(path)-i-1)
+			dst, err = r.appended(dst, func() error { _, err := r.field(f, value, s, depth, true); return err })
+			return dst, len(path) - i - 1, err
 		case f.message == nil:
 			bits, content, _, n := f.value(value[s.last-1:])
 			if n < 0 {
 				return dst, 0, errWire
 			}
-			return r.appended(dst, func() error { return r.scalar(f, bits, content) }, 0)
+			dst, err = r.appended(dst, func() error { return r.scalar(f, bits, content) })
+			return dst, 0, err
 		}
 		if value, err = r.join(f, value, s); err != nil {
 			return dst, 0, err
@@ -63,22 +66,11 @@ func (t *Type) AppendField(dst, value []byte, path []string) (result []byte, res
 		if err != nil {
 			return dst, 0, err
 		}
-		return r.appended(dst, func() error { return r.scalar(&t.fields[0], bits, content) }, 0)
+		dst, err = r.appended(dst, func() error { return r.scalar(&t.fields[0], bits, content) })
+		return dst, 0, err
 	}
-	return r.appended(dst, func() error { return r.message(t, value, depth, true) }, 0)
-}
-
-// appended appends what write writes.
-func (r *reader) appended(dst []byte, write func() error, left int) ([]byte, int, error) {
-	scratch := r.out
-	r.out = dst
-	err := write()
-	result := r.out
-	r.out = scratch
-	if err != nil {
-		return result[:len(dst)], 0, err
-	}
-	return result, left, nil
+	dst, err = r.appended(dst, func() error { return r.message(t, value, depth, true) })
+	return dst, 0, err
 }
 
 // scalar writes a value that is no message; integers of 64 bits as numbers.
@@ -152,11 +144,5 @@ func (t *Type) fieldNames() string {
 	for i := range t.fields {
 		names = append(names, t.fields[i].name)
 	}
-	if len(names) == 0 {
-		return "none"
-	}
-	if len(names) > 20 {
-		names = slices.Concat(names[:20], []string{fmt.Sprintf("and %d more", len(t.fields)-20)})
-	}
-	return strings.Join(names, ", ")
+	return list(names, 20)
 }

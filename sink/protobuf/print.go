@@ -22,12 +22,17 @@ func (t *Type) AppendJSON(dst, value []byte) ([]byte, error) {
 		return dst, err
 	}
 	r := take()
+	defer r.release()
+	return r.appended(dst, func() error { return r.message(t, value, deepest, false) })
+}
+
+// appended appends what write writes. After an error the result is dst as it was.
+func (r *reader) appended(dst []byte, write func() error) ([]byte, error) {
 	scratch := r.out
 	r.out = dst
-	err := r.message(t, value, deepest, false)
+	err := write()
 	result := r.out
 	r.out = scratch
-	r.release()
 	if err != nil {
 		return result[:len(dst)], err
 	}

@@ -44,14 +44,22 @@ func take() *reader {
 }
 
 func (r *reader) release() {
-	if cap(r.out)+8*cap(r.slots)+cap(r.joined)+100*cap(r.entries) > kept {
+	r.reset()
+	readers.Lock()
+	readers.free = append(readers.free, r)
+	readers.Unlock()
+}
+
+// held is the number of bytes that a reader holds.
+func (r *reader) held() int { return cap(r.out) + 8*cap(r.slots) + cap(r.joined) + 100*cap(r.entries) }
+
+// reset makes a reader ready for another message.
+func (r *reader) reset() {
+	if r.held() > kept {
 		*r = reader{}
 	}
 	clear(r.entries) // After an error some are left.
 	r.out, r.slots, r.joined, r.entries = r.out[:0], r.slots[:0], r.joined[:0], r.entries[:0]
-	readers.Lock()
-	readers.free = append(readers.free, r)
-	readers.Unlock()
 }
 
 // scan finds the fields of a message: those of its table in slots[base:], with a slot for each oneof behind them. The caller cuts the

@@ -137,11 +137,16 @@ func (s *Set) names() string {
 		return true
 	})
 	slices.Sort(names)
+	return list(names, 10)
+}
+
+// list lists names for a sentence, and no more of them than some.
+func list(names []string, most int) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	if len(names) > 10 {
-		names = append(names[:10], fmt.Sprintf("and %d more", len(names)-10))
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
 }

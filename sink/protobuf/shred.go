@@ -30,17 +30,11 @@ type Shredder struct {
 func (c *Columns) NewShredder(to Cells) *Shredder { return &Shredder{columns: c, to: to} }
 
 // Held is the number of bytes that the Shredder holds.
-func (s *Shredder) Held() int64 {
-	return int64(cap(s.r.out) + 8*cap(s.r.slots) + cap(s.r.joined) + 100*cap(s.r.entries))
-}
+func (s *Shredder) Held() int64 { return int64(s.r.held()) }
 
 // Shred gives the values of a message to the cells. The error is that of AppendJSON; then the cells have a part of the values.
 func (s *Shredder) Shred(value []byte) error {
-	if s.Held() > kept {
-		s.r = reader{}
-	}
-	clear(s.r.entries)
-	s.r.out, s.r.slots, s.r.joined, s.r.entries = s.r.out[:0], s.r.slots[:0], s.r.joined[:0], s.r.entries[:0]
+	s.r.reset()
 	if err := s.columns.t.check(value, deepest); err != nil {
 		return err
 	}
