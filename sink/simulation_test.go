@@ -330,8 +330,9 @@ func (w *world) bury(m *process) {
 		}
 	}
 	synctest.Wait() // Records may have been handed out while Run was returning.
-	w.spilled += m.sink.Stats().Spilled
-	if s := m.sink.Stats(); w.o.Spill != nil && (s.EarlyEnds > 0 || len(w.members) == 0 && s.InSpill > 0) {
+	s := m.sink.Stats()
+	w.spilled += s.Spilled
+	if w.o.Spill != nil && (s.EarlyEnds > 0 || len(w.members) == 0 && s.InSpill > 0) {
 		w.t.Errorf("seed %d: although objects can be spilled: %+v", w.seed, s)
 	}
 	if used := m.sink.o.Budget.Used(); used != 0 {

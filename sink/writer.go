@@ -26,7 +26,6 @@ type writer struct {
 
 	ctx    context.Context // ends when nothing more may be written
 	cancel context.CancelCauseFunc
-	halt   chan struct{}   // closed when no more records are to be taken
 	taking context.Context // ends with ctx, and when no more records are to be taken
 	untake context.CancelCauseFunc
 	done   chan struct{} // closed when the goroutine has ended, and all memory is free
@@ -60,7 +59,7 @@ func newWriter(s *shared, p source.Partition) *writer {
 	taking, untake := context.WithCancelCause(ctx)
 	return &writer{
 		s: s, p: p, ctx: ctx, cancel: cancel, taking: taking, untake: untake, owned: true, last: -1,
-		halt: make(chan struct{}), done: make(chan struct{}), more: make(chan struct{}, 1), flush: make(chan struct{}, 1),
+		done: make(chan struct{}), more: make(chan struct{}, 1), flush: make(chan struct{}, 1),
 		owning: make(chan struct{}, 1), deadline: stoppedTimer(),
 	}
 }
@@ -157,10 +156,8 @@ var errHalted = errors.New("the writer is halted")
 func (w *writer) take() error {
 	for {
 		select {
-		case <-w.ctx.Done():
-			return context.Cause(w.ctx)
-		case <-w.halt:
-			return nil
+		case <-w.taking.Done():
+			return context.Cause(w.taking)
 		case <-w.deadline.C:
 			if err := w.endDue(); err != nil {
 				return err
@@ -187,10 +184,8 @@ func (w *writer) take() error {
 					return err
 				}
 				select {
-				case <-w.ctx.Done():
-					return context.Cause(w.ctx)
-				case <-w.halt:
-					return nil
+				case <-w.taking.Done():
+					return context.Cause(w.taking)
 				case <-w.deadline.C:
 					if err := w.endDue(); err != nil {
 						return err
@@ -479,7 +474,6 @@ func (w *writer) giveUp() {
 
 // retire lets the writer finish what it is storing, until ctx ends.
 func (w *writer) retire(ctx context.Context) {
-	close(w.halt)
 	w.untake(errHalted)
 	select {
 	case <-w.done:
