@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,8 +55,7 @@ func TestKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.cluster.Close()
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.cluster.Addresses()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(20*time.Millisecond),
-		kgo.ProducerBatchCompression(kgo.Lz4Compression()), kgo.MaxBufferedRecords(50_000))
+	client, err := kafkatest.NewProducer(s.cluster.Addresses())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,15 +78,21 @@ func (s *suite) fill(t *testing.T, client *kgo.Client) {
 	s.create(t, topic, partitions, nil)
 	began := time.Now()
 	g := orders.New(seed)
-	produce(t, client, func(yield func(*kgo.Record)) {
+	err := kafkatest.Produce(t.Context(), client, func(yield func(*kgo.Record) bool) {
 		for i := range s.each {
 			for p := range partitions {
 				n := i*partitions + p
-				yield(&kgo.Record{Topic: topic, Partition: int32(p), Key: g.AppendKey(nil, n), Value: appendValue(make([]byte, 0, 2048), g, p, i), Timestamp: time.UnixMilli(orders.Time(n)),
-					Headers: []kgo.RecordHeader{{Key: "trace", Value: []byte("0123456789abcdef")}}})
+				r := &kgo.Record{Topic: topic, Partition: int32(p), Key: g.AppendKey(nil, n), Value: appendValue(make([]byte, 0, 2048), g, p, i), Timestamp: time.UnixMilli(orders.Time(n)),
+					Headers: []kgo.RecordHeader{{Key: "trace", Value: []byte("0123456789abcdef")}}}
+				if !yield(r) {
+					return
+				}
 			}
 		}
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("%d records written in %v", partitions*s.each, time.Since(began).Round(time.Second))
 }
 
@@ -96,25 +100,6 @@ func (s *suite) create(t *testing.T, name string, partitions int32, settings map
 	t.Helper()
 	if _, err := s.admin.CreateTopic(t.Context(), partitions, -1, settings, name); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// produce writes the records that all yields, and waits until they are acknowledged.
-func produce(t *testing.T, client *kgo.Client, all func(yield func(*kgo.Record))) {
-	t.Helper()
-	var failed atomic.Pointer[error]
-	all(func(r *kgo.Record) {
-		client.Produce(t.Context(), r, func(_ *kgo.Record, err error) {
-			if err != nil {
-				failed.CompareAndSwap(nil, &err)
-			}
-		})
-	})
-	if err := client.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := failed.Load(); err != nil {
-		t.Fatal(*err)
 	}
 }
 

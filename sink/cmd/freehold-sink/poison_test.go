@@ -14,6 +14,7 @@ import (
 
 	"github.com/freehold-go/freehold/sink/config"
 	"github.com/freehold-go/freehold/sink/internal/orders"
+	"github.com/freehold-go/freehold/sink/source/kafka/kafkatest"
 )
 
 const (
@@ -74,13 +75,18 @@ func (s *suite) poison(t *testing.T) {
 	}
 	defer client.Close()
 	g := orders.New(seed)
-	produce(t, client, func(yield func(*kgo.Record)) {
+	err = kafkatest.Produce(t.Context(), client, func(yield func(*kgo.Record) bool) {
 		for i := range poisonedEach {
 			for p := range poisonedPartitions {
-				yield(poisonedRecord(g, p, i))
+				if !yield(poisonedRecord(g, p, i)) {
+					return
+				}
 			}
 		}
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, kills := range []int{0, 8} {
 		t.Run(fmt.Sprintf("%d kills", kills), func(t *testing.T) { s.poisonedRun(t, kills) })
 	}

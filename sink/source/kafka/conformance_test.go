@@ -30,11 +30,6 @@ func (topic) Topic() string { return "t" }
 
 func (c topic) Write(t *testing.T, partition int32, records []record.Record) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
 	var all []*kgo.Record
 	for _, r := range records {
 		k := &kgo.Record{Topic: "t", Partition: partition, Timestamp: time.UnixMilli(r.Timestamp), Key: r.Key, Value: r.Value}
@@ -43,14 +38,11 @@ func (c topic) Write(t *testing.T, partition int32, records []record.Record) {
 		}
 		all = append(all, k)
 	}
-	if err := client.ProduceSync(t.Context(), all...).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	produceAll(t, c.Cluster, all)
 }
 
 func (c topic) Member(t *testing.T) source.Source {
-	s, err := New(Options{Brokers: c.ListenAddrs(), Topics: []string{"t"}, Group: "g", SessionTimeout: 6 * time.Second,
-		Client: []kgo.Opt{kgo.MetadataMinAge(10 * time.Millisecond), kgo.HeartbeatInterval(100 * time.Millisecond)}})
+	s, err := New(options(c.Cluster))
 	if err != nil {
 		t.Fatal(err)
 	}

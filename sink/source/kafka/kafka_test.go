@@ -37,11 +37,6 @@ func cluster(t *testing.T, partitions int32, opts ...kfake.Opt) *kfake.Cluster {
 // produce writes records with values from..from+n-1 to a partition.
 func produce(t *testing.T, c *kfake.Cluster, partition int32, from, n int, opts ...kgo.Opt) {
 	t.Helper()
-	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner())}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
 	var records []*kgo.Record
 	for i := from; i < from+n; i++ {
 		records = append(records, &kgo.Record{
@@ -49,6 +44,17 @@ func produce(t *testing.T, c *kfake.Cluster, partition int32, from, n int, opts 
 			Headers: []kgo.RecordHeader{{Key: "h", Value: fmt.Appendf(nil, "%d", i)}},
 		})
 	}
+	produceAll(t, c, records, opts...)
+}
+
+// produceAll writes records to the partitions that they name.
+func produceAll(t *testing.T, c *kfake.Cluster, records []*kgo.Record, opts ...kgo.Opt) {
+	t.Helper()
+	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner())}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
 	if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,11 +178,16 @@ func bothPaths(t *testing.T, test func(t *testing.T, by path)) {
 	}
 }
 
+// options are those of a member that notices quickly what changes.
+func options(c *kfake.Cluster) Options {
+	return Options{Brokers: c.ListenAddrs(), Topics: []string{"t"}, Group: "g", SessionTimeout: 6 * time.Second,
+		Client: []kgo.Opt{kgo.MetadataMinAge(10 * time.Millisecond), kgo.HeartbeatInterval(100 * time.Millisecond)}}
+}
+
 // run runs a source until the returned function is called, which returns Run's error.
 func (by path) run(t *testing.T, c *kfake.Cluster, h source.Handler, change func(*Options)) (*Source, func() error) {
 	t.Helper()
-	o := Options{Brokers: c.ListenAddrs(), Topics: []string{"t"}, Group: "g", SessionTimeout: 6 * time.Second,
-		Client: []kgo.Opt{kgo.MetadataMinAge(10 * time.Millisecond), kgo.HeartbeatInterval(100 * time.Millisecond)}}
+	o := options(c)
 	o.ClientResponses = by.client
 	if change != nil {
 		change(&o)
