@@ -669,3 +669,22 @@ func TestOptions(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// asTheyAre are Values that change nothing.
+type asTheyAre struct{}
+
+func (asTheyAre) Prepare(context.Context, *record.Record) error { return nil }
+
+func TestPrepareAllocatesNothing(t *testing.T) {
+	for _, values := range []Values{nil, asTheyAre{}} {
+		w := &writer{s: &shared{o: Options{Values: values}}, taking: t.Context()}
+		r := &record.Record{Value: []byte("v")}
+		if n := testing.AllocsPerRun(100, func() {
+			if _, bad, err := w.prepare(r); bad != nil || err != nil {
+				t.Fatal(bad, err)
+			}
+		}); n != 0 {
+			t.Errorf("%v: %v allocations for a record", values, n)
+		}
+	}
+}

@@ -268,12 +268,14 @@ func (w *writer) prepare(r *record.Record) (value *record.Record, bad *record.Ba
 	}
 	w.prepared = *r
 	err = w.s.o.Values.Prepare(w.taking, &w.prepared)
-	switch {
-	case err == nil:
+	if err == nil {
 		return &w.prepared, nil, nil
-	case errors.As(err, &bad):
-		return nil, bad, nil
-	case w.taking.Err() != nil:
+	}
+	var found *record.Bad // As would have bad itself on the heap, for each record.
+	if errors.As(err, &found) {
+		return nil, found, nil
+	}
+	if w.taking.Err() != nil {
 		return nil, nil, context.Cause(w.taking)
 	}
 	return nil, nil, fmt.Errorf("preparing the record at offset %d: %w", r.Offset, err)
@@ -290,7 +292,7 @@ func (w *writer) write(e *epoch, r, value *record.Record, bad *record.Bad) error
 			w.s.stats.skipped.Add(1)
 			return nil
 		}
-		var found *record.Bad // As would have bad itself on the heap, for each record.
+		var found *record.Bad // As in prepare.
 		if !errors.As(err, &found) {
 			return err
 		}
