@@ -25,7 +25,7 @@ func BenchmarkMember(b *testing.B) {
 		levels []int
 	}{{"gzip", []int{1, 2, 6}}, {"zstd", []int{1, 3, 7}}, {"snappy", []int{0}}, {"lz4", []int{1, 4}}, {"none", []int{0}}} {
 		for _, level := range k.levels {
-			for _, size := range []int{64 << 10, 256 << 10, 1 << 20} {
+			for _, size := range []int{64 << 10, 256 << 10, DefaultMember, 1 << 20} {
 				b.Run(fmt.Sprintf("%s%d/%dKiB", k.name, level, size>>10), func(b *testing.B) { benchmarkMember(b, k.name, level, size, text) })
 			}
 		}

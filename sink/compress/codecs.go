@@ -38,8 +38,10 @@ func (e *gzipEngine) member(dst io.Writer, src []byte) error {
 
 func (e *gzipEngine) free() {}
 
+// Level 1 is preset because it already makes the orders of the benchmark 1 % smaller than gzip does at 6, and level 3 takes 1.4 times its CPU to make them
+// 1.6 % smaller still.
 var zstdKind = kind{
-	name: "zstd", extension: ".zst", encoding: "zstd", levels: [2]int{1, 22}, preset: 3, module: klauspost,
+	name: "zstd", extension: ".zst", encoding: "zstd", levels: [2]int{1, 22}, preset: 1, module: klauspost,
 	scale: "1 and 2 are the fastest, 3 to 5, 6 to 9 and 10 to 22 do the same each",
 	open: func(level, member int) (engine, error) {
 		w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)), zstd.WithEncoderConcurrency(1),

@@ -40,7 +40,7 @@ type Codec struct {
 
 var kinds = []*kind{&gzipKind, &zstdKind, &snappyKind, &lz4Kind, &noneKind}
 
-// Parse returns the codec of a name and a level. Level 0 is the codec's default: 6 of gzip's 1 to 9, 3 of zstd's 1 to 22, 1 of lz4's
+// Parse returns the codec of a name and a level. Level 0 is the codec's default: 6 of gzip's 1 to 9, 1 of zstd's 1 to 22, 1 of lz4's
 // 1 to 10. Snappy and none have no levels. The error names what is allowed.
 func Parse(name string, level int) (Codec, error) {
 	i := slices.IndexFunc(kinds, func(k *kind) bool { return k.name == name })

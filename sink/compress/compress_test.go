@@ -213,7 +213,7 @@ func TestParse(t *testing.T) {
 		level                         int
 		extension, encoding, versions string
 	}{
-		{"gzip", 6, ".gz", "gzip", "gzip-6/1 klauspost/compress v1."}, {"zstd", 3, ".zst", "zstd", "zstd-3/1 klauspost/compress v1."},
+		{"gzip", 6, ".gz", "gzip", "gzip-6/1 klauspost/compress v1."}, {"zstd", 1, ".zst", "zstd", "zstd-1/1 klauspost/compress v1."},
 		{"snappy", 0, ".sz", "", "snappy/1 klauspost/compress v1."}, {"lz4", 1, ".lz4", "", "lz4-1/1 pierrec/lz4/v4 v4."}, {"none", 0, "", "", "none/1"},
 	} {
 		c, err := Parse(e.name, 0)
