@@ -51,7 +51,8 @@ func ours(codec string, level int, checked bool) func(*environment, string) (*ex
   check_json: true
   partition_by:
     - {field: event_type, name: type}
-    - {time: timestamp, unit: ms, layout: hour}`
+    - {time: timestamp, unit: ms, layout: hour}
+memory: {spill_dir: ` + dir + `} # The open objects of all groups are more than the default limit.`
 		}
 		file := filepath.Join(dir, "sink.yaml")
 		if err := os.WriteFile(file, fmt.Appendf(nil, `kafka:

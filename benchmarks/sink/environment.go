@@ -47,12 +47,12 @@ type environment struct {
 
 // clear deletes the group and what is in the store.
 func (e *environment) clear(ctx context.Context, group string) error {
-	for try := 0; ; try++ { // A member may linger, and a new cluster has no coordinator for a moment.
+	for try := 0; ; try++ { // A member that was killed stays for its session of 45 s, and a new cluster has no coordinator for a moment.
 		r, err := e.admin.DeleteGroup(ctx, group)
 		if err = errors.Join(err, r.Err); err == nil || errors.Is(err, kerr.GroupIDNotFound) {
 			break
 		}
-		if try == 100 {
+		if try == 300 {
 			return err
 		}
 		time.Sleep(200 * time.Millisecond)
