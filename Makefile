@@ -81,7 +81,7 @@ test-kafka: export FREEHOLD_TEST_KAFKA ?= 1000000
 test-kafka:
 	want=""; \
 	command -v java >/dev/null || want+=" openjdk-17-jre-headless"; \
-	[ -n "$$FREEHOLD_KAFKA_LIBS" ] || command -v mvn >/dev/null || want+=" maven"; \
+	[ -n "$${FREEHOLD_KAFKA_LIBS:-}" ] || command -v mvn >/dev/null || want+=" maven"; \
 	if [ -n "$$want" ] && [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$want; fi
 	cd sink && go test -count=1 -v -timeout 2h -run '^TestKafka$$' ./cmd/freehold-sink
 

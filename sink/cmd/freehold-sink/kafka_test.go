@@ -30,6 +30,7 @@ const (
 type suite struct {
 	cluster *kafkatest.Cluster
 	admin   *kadm.Client
+	brokers int
 	each    int // records of a partition
 	full    bool
 	groups  int
@@ -46,8 +47,11 @@ func TestKafka(t *testing.T) {
 	if err != nil || records < partitions*epochs {
 		t.Fatalf("FREEHOLD_TEST_KAFKA is %q; it must be a number of records, at least %d", text, partitions*epochs)
 	}
-	s := &suite{each: records / (partitions * epochs) * epochs, full: records >= 1_000_000}
-	s.cluster, err = kafkatest.New(t.Context(), kafkatest.Options{Dir: t.TempDir(), Brokers: 2, Settings: map[string]string{"group.min.session.timeout.ms": "1000"}})
+	s := &suite{brokers: 2, each: records / (partitions * epochs) * epochs, full: records >= 1_000_000}
+	s.cluster, err = kafkatest.New(t.Context(), kafkatest.Options{Dir: t.TempDir(), Brokers: s.brokers, Settings: map[string]string{
+		"group.min.session.timeout.ms": "1000",
+		"quota.window.num":             "2", // A client that has had its share waits for two seconds at most, and not for eleven.
+	}})
 	if errors.Is(err, kafkatest.ErrUnavailable) {
 		t.Skip(err)
 	}
@@ -152,19 +156,25 @@ func (s *suite) until(t *testing.T, conf config.Config, sum int64, children ...*
 	}
 }
 
-// transfer moves all records by some processes, and does something while they are at it.
-func (s *suite) transfer(t *testing.T, conf config.Config, members int, during func(children []*child)) {
+// transfer moves all records by some processes, slowly while a fault lasts. The fault must end
+// before all is committed.
+func (s *suite) transfer(t *testing.T, conf config.Config, members int, fault func(children []*child)) {
 	t.Helper()
+	restore := s.slow(t)
 	var children []*child
 	for range members {
 		children = append(children, spawn(t, conf, ""))
 	}
 	total := int64(partitions * s.each)
 	s.until(t, conf, total/20, children...)
-	during(children)
-	if at := s.committed(t, conf); at >= total {
-		t.Logf("all was committed before the fault ended; take more records")
+	before, began := s.committed(t, conf), time.Now()
+	fault(children)
+	after := s.committed(t, conf)
+	t.Logf("%d of %d records were committed when the fault began, %d when it ended %v later", before, total, after, time.Since(began).Round(time.Second))
+	if after >= total {
+		t.Errorf("all was committed before the fault ended; let pace be longer")
 	}
+	restore()
 	s.until(t, conf, total, children...)
 	for _, c := range children {
 		c.stop(t)
