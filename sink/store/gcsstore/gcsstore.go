@@ -4,9 +4,10 @@
 //
 // # Uploads
 //
-// A body up to a limit (Options.Whole) is sent in one request, straight from the body: the client
-// keeps no copy, so a request that fails is an attempt that failed, and store.Retry sends the body
-// again. A larger body is a resumable upload in chunks. The client has a buffer of one chunk for
+// A body up to a limit (Options.Whole) is sent in one request of known length, straight from the
+// body: the client keeps no copy. The transport can send such a request again if a connection that
+// it has kept was closed before. Otherwise a request that fails is an attempt that failed, and
+// store.Retry sends the body again. A larger body is a resumable upload in chunks. The client has a buffer of one chunk for
 // it, and itself sends a chunk again. In both cases the server gets the body's CRC32C first and
 // refuses other bytes, and the store compares the bytes on their way. If an upload fails, its
 // context is cancelled before the writer is closed, so that no object appears. A resumable upload
@@ -100,16 +101,31 @@ func (s *Store) Put(ctx context.Context, key string, body store.Body, about stor
 	if err := store.CheckPut(key, body); err != nil {
 		return err
 	}
+	if body.Size() > s.o.Whole {
+		return s.putChunks(ctx, key, body, about)
+	}
+	return s.putWhole(ctx, key, body, about)
+}
+
+// putWhole sends the body in one request.
+func (s *Store) putWhole(ctx context.Context, key string, body store.Body, about store.About) error {
 	upload, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := s.bucket.Object(s.prefix + key).NewWriter(upload)
-	w.ChunkSize = 0
-	if body.Size() > s.o.Whole {
-		w.ChunkSize = s.o.ChunkSize
+	sent := &whole{ctx: upload, body: body}
+	w := s.writer(context.WithValue(upload, wholeKey{}, sent), key, body, about)
+	err := w.Close() // sends the request, which transport completes
+	if e := sent.end(); e != nil {
+		return fmt.Errorf("gcsstore: writing %q: %w", key, e)
 	}
-	w.CRC32C, w.SendCRC32C = body.CRC32C(), true
-	w.ContentType, w.ContentEncoding, w.Metadata = about.ContentType, about.ContentEncoding, about.Metadata()
-	w.ForceEmptyContentType = about.ContentType == "" // otherwise the client guesses it from the bytes
+	return s.explain(ctx, "writing", key, err)
+}
+
+// putChunks sends the body in chunks.
+func (s *Store) putChunks(ctx context.Context, key string, body store.Body, about store.About) error {
+	upload, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := s.writer(upload, key, body, about)
+	w.ChunkSize = s.o.ChunkSize
 	r := store.NewReader(upload, body)
 	if _, err := store.Copy(w, r); err != nil {
 		cancel()
@@ -120,6 +136,16 @@ func (s *Store) Put(ctx context.Context, key string, body store.Body, about stor
 		return s.explain(ctx, "writing", key, err)
 	}
 	return s.explain(ctx, "writing", key, w.Close())
+}
+
+// writer is the client's for an object in one request.
+func (s *Store) writer(ctx context.Context, key string, body store.Body, about store.About) *storage.Writer {
+	w := s.bucket.Object(s.prefix + key).NewWriter(ctx)
+	w.ChunkSize = 0
+	w.CRC32C, w.SendCRC32C = body.CRC32C(), true
+	w.ContentType, w.ContentEncoding, w.Metadata = about.ContentType, about.ContentEncoding, about.Metadata()
+	w.ForceEmptyContentType = about.ContentType == "" // otherwise the client guesses it from the bytes
+	return w
 }
 
 // Get implements store.Store.

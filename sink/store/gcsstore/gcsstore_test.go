@@ -5,7 +5,11 @@ package gcsstore
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -125,6 +129,86 @@ func TestOneRequestForABodyUpToTheLimit(t *testing.T) {
 		}
 		if n := f.count("uploadType=resumable") - resumable; (n > 0) != (c.resumable > 0) {
 			t.Errorf("%d bytes: %d resumable requests", c.size, n)
+		}
+	}
+}
+
+// TestLengthIsKnown: the request for a body up to the limit says how long it is, and its bytes come
+// at the end in one piece.
+func TestLengthIsKnown(t *testing.T) {
+	f := newFake(t)
+	s := f.open(t, Options{})
+	for _, size := range []int{0, 1, 300_000} {
+		content := bytes.Repeat([]byte("x"), size)
+		var length atomic.Int64
+		filter := func(_ http.ResponseWriter, r *http.Request) bool {
+			if isUpload(r) {
+				b, err := io.ReadAll(r.Body)
+				if err != nil || r.ContentLength != int64(len(b)) || len(r.TransferEncoding) > 0 || !bytes.Contains(b, append([]byte("\r\n\r\n"), append(content, "\r\n--"...)...)) {
+					t.Errorf("%d bytes: the length is %d, %d bytes came, encoded as %v: %v", size, r.ContentLength, len(b), r.TransferEncoding, err)
+				}
+				length.Store(r.ContentLength)
+				r.Body = io.NopCloser(bytes.NewReader(b))
+			}
+			return false
+		}
+		f.filter.Store(&filter)
+		if err := s.Put(t.Context(), "k", store.Bytes(content), about); err != nil || length.Load() == 0 {
+			t.Errorf("%d bytes: %v, the length is %d", size, err, length.Load())
+		}
+		r, info, err := s.Get(t.Context(), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, content) || info.About != about {
+			t.Errorf("%d bytes: read %d, %v, %+v", size, len(got), err, info)
+		}
+		r.Close()
+	}
+}
+
+// TestCredentials has keys of a service account, in the file that Options names or in that of the
+// environment: requests bear the token that the keys' server gives.
+func TestCredentials(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFake(t)
+	var asked, bore atomic.Int32
+	filter := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/token" {
+			asked.Add(1)
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"access_token":"the-token","token_type":"Bearer","expires_in":3600}`)
+			return true
+		}
+		if isUpload(r) && r.Header.Get("Authorization") == "Bearer the-token" {
+			bore.Add(1)
+		}
+		return false
+	}
+	f.filter.Store(&filter)
+	encoded := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	account, err := json.Marshal(map[string]string{"type": "service_account", "private_key": string(encoded), "client_email": "a@b", "token_uri": f.URL + "/token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "account.json")
+	if err := os.WriteFile(file, account, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
+	for i, named := range []string{file, ""} {
+		s, err := Open(t.Context(), Options{Bucket: bucket, Endpoint: f.URL, CredentialsFile: named})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Put(t.Context(), "k", store.Bytes([]byte("x")), about); err != nil {
+			t.Error(err)
+		}
+		if n := int32(i + 1); asked.Load() != n || bore.Load() != n {
+			t.Errorf("with the file %q: %d tokens, %d requests with one", named, asked.Load(), bore.Load())
 		}
 	}
 }

@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
 
+	"cloud.google.com/go/auth/credentials"
+	"cloud.google.com/go/auth/httptransport"
 	"cloud.google.com/go/storage"
 	"google.golang.org/api/option"
 )
@@ -87,21 +90,39 @@ func (o *Options) complete() error {
 	return errors.Join(errs...)
 }
 
+// client makes the client with a transport of ours. For that it needs an HTTP client that has the
+// credentials already; WithoutAuthentication keeps it from looking for others.
 func (o *Options) client(ctx context.Context) (*storage.Client, error) {
-	var opts []option.ClientOption
+	authorized, err := o.authorized()
+	if err != nil {
+		return nil, err
+	}
+	authorized.Transport = transport{authorized.Transport}
+	opts := []option.ClientOption{option.WithHTTPClient(authorized), option.WithoutAuthentication()}
 	if o.Endpoint != "" {
 		opts = append(opts, option.WithEndpoint(o.Endpoint+"/storage/v1/"))
 	}
+	client, err := storage.NewClient(ctx, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("gcsstore: %w", err)
+	}
+	return client, nil
+}
+
+// authorized is an HTTP client with the credentials.
+func (o *Options) authorized() (*http.Client, error) {
+	t := &httptransport.Options{DetectOpts: &credentials.DetectOptions{Scopes: []string{storage.ScopeFullControl, "https://www.googleapis.com/auth/cloud-platform"}}}
 	switch {
-	case o.Anonymous:
-		opts = append(opts, option.WithoutAuthentication())
+	case o.Anonymous || os.Getenv("STORAGE_EMULATOR_HOST") != "":
+		t.DisableAuthentication = true
 	case o.CredentialsFile != "":
-		if _, err := os.Stat(o.CredentialsFile); err != nil {
+		found, err := credentials.NewCredentialsFromFile(credentials.ServiceAccount, o.CredentialsFile, t.DetectOpts)
+		if err != nil {
 			return nil, fmt.Errorf("gcsstore: CredentialsFile: %w", err)
 		}
-		opts = append(opts, option.WithAuthCredentialsFile(option.ServiceAccount, o.CredentialsFile))
+		t.Credentials = found
 	}
-	client, err := storage.NewClient(ctx, opts...)
+	client, err := httptransport.NewClient(t)
 	if err != nil {
 		return nil, fmt.Errorf("gcsstore: %w", err)
 	}

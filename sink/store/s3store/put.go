@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -151,7 +152,33 @@ func (s *Store) sendParts(ctx context.Context, name, id string, parts []store.Bo
 	return sent, context.Cause(ctx)
 }
 
+// partAttempts is how often a part is sent if the server or the network fails. A part that fails
+// more often makes the upload fail: then all of its parts are sent again.
+const partAttempts = 3
+
+// sendPart sends a part, at most partAttempts times.
 func (s *Store) sendPart(ctx context.Context, name, id string, number int, part store.Body) (minio.CompletePart, error) {
+	for n := 1; ; n++ {
+		p, err := s.sendPartOnce(ctx, name, id, number, part)
+		if err == nil || n == partAttempts || !partMayPass(err) {
+			return p, err
+		}
+		select {
+		case <-ctx.Done():
+			return p, err
+		case <-time.After(rand.N(200 * time.Millisecond << n)):
+		}
+	}
+}
+
+// partMayPass reports whether a part that failed with an error may be stored the next time.
+func partMayPass(err error) bool {
+	var ours bodyError
+	answer := minio.ToErrorResponse(err)
+	return !errors.As(err, &ours) && answer.Code != "NoSuchUpload" && mayPass(answer)
+}
+
+func (s *Store) sendPartOnce(ctx context.Context, name, id string, number int, part store.Body) (minio.CompletePart, error) {
 	r := store.NewReader(ctx, part)
 	p, err := s.core.PutObjectPart(ctx, s.o.Bucket, name, id, number, r, part.Size(), minio.PutObjectPartOptions{
 		DisableContentSha256: true,

@@ -6,8 +6,9 @@
 // # Uploads
 //
 // A body that is smaller than the part size is one PUT request. A larger one is a multipart upload,
-// whose parts are sent at the same time; the object appears when the upload is completed. Bytes go
-// from the body to the connection: no part is held in memory. An upload that fails is aborted, even
+// whose parts are sent at the same time; the object appears when the upload is completed. A part
+// that fails is sent up to two more times before the upload fails. Bytes go from the body to the
+// connection: no part is held in memory. An upload that fails is aborted, even
 // if the context is done. A process that is killed cannot abort: give the bucket a lifecycle rule
 // that aborts incomplete uploads after a day (AbortIncompleteMultipartUpload), because their parts
 // cost money and no listing shows them.

@@ -166,6 +166,27 @@ func TestFailuresAbort(t *testing.T) {
 	}
 }
 
+// TestAPartIsSentAgain refuses one part twice: the other part is sent once, by the same upload.
+func TestAPartIsSentAgain(t *testing.T) {
+	f := newFake(t)
+	s := f.open(t, nil)
+	var refused atomic.Int32
+	defer f.refuse(func(r *http.Request) bool {
+		return isPart(r) && r.URL.Query().Get("partNumber") == "2" && refused.Add(1) < partAttempts
+	}, http.StatusServiceUnavailable, "SlowDown")()
+	body := store.Bytes(bytes.Repeat([]byte("x"), 2*minPartSize))
+	if err := s.Put(t.Context(), "k", body, about); err != nil {
+		t.Fatal(err)
+	}
+	if begun, first, second := f.count("?uploads="), f.count("partNumber=1&"), f.count("partNumber=2&"); begun != 1 || first != 1 || second != partAttempts {
+		t.Errorf("%d uploads, part 1 sent %d times, part 2 %d times", begun, first, second)
+	}
+	_, info, err := s.Get(t.Context(), "k")
+	if err != nil || info.Size != body.Size() {
+		t.Error(info, err)
+	}
+}
+
 // TestAbortThatFails names what stays.
 func TestAbortThatFails(t *testing.T) {
 	f := newFake(t)
