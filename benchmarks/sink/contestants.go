@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // contestant is a program that moves the topic to the store.
@@ -15,18 +16,47 @@ type contestant struct {
 	group string
 	// command makes the process. Dir is for its files.
 	command func(e *environment, dir string) (*exec.Cmd, error)
+	stall   time.Duration // how long the store stands still once a third of the messages is committed
 }
 
 var contestants = []contestant{
-	{"plain Go, gzip 6", "plain", plainGo(6, false)},
-	{"plain Go, gzip 6, JSON checked by encoding/json", "plain", plainGo(6, true)},
-	{"plain Go, gzip 2", "plain", plainGo(2, false)},
-	{"freehold-sink, gzip 6", "freehold", ours("gzip", 6, false)},
-	{"freehold-sink, zstd", "freehold", ours("zstd", 0, false)},
-	{"freehold-sink, gzip 6, JSON checked, by field and hour", "freehold", ours("gzip", 6, true)},
-	{"freehold-sink, zstd, JSON checked, by field and hour", "freehold", ours("zstd", 0, true)},
-	{"Connect with FileStreamSink, no compression", connectGroup, connect},
+	{name: "plain Go, gzip 6", group: "plain", command: plainGo(6, false)},
+	{name: "plain Go, gzip 6, JSON checked by encoding/json", group: "plain", command: plainGo(6, true)},
+	{name: "plain Go, gzip 2", group: "plain", command: plainGo(2, false)},
+	{name: "freehold-sink, gzip 6", group: "freehold", command: ours("gzip", 6, whole)},
+	{name: "freehold-sink, zstd", group: "freehold", command: ours("zstd", 0, whole)},
+	{name: "freehold-sink, gzip 6, JSON checked, by field and hour", group: "freehold", command: ours("gzip", 6, checked)},
+	{name: "freehold-sink, zstd, JSON checked, by field and hour", group: "freehold", command: ours("zstd", 0, checked)},
+	{name: "Connect with FileStreamSink, no compression", group: connectGroup, command: connect},
 }
+
+// soaks run with -soak: does memory stay as it is?
+var soaks = []contestant{
+	{name: "zstd", group: "freehold", command: ours("zstd", 0, whole)},
+	{name: "store stalled for a minute", group: "freehold", command: ours("zstd", 0, whole), stall: time.Minute},
+	{name: "some 1,000 open groups", group: "freehold", command: ours("zstd", 0, grouped)},
+}
+
+// What ours does with the values. The configuration goes on from the keys of objects.
+const (
+	whole = `
+rotate: {records: 25000}`
+	// The open objects of all groups are more than the default limit, so they spill.
+	checked = `
+  check_json: true
+  partition_by:
+    - {field: event_type, name: type}
+    - {time: timestamp, unit: ms, layout: hour}
+rotate: {records: 25000}
+memory: {spill_dir: .}`
+	// 50 groups an hour, of two to three hours, in each of 8 partitions. Memory ends epochs before their boundaries, so the clock ends the last one.
+	grouped = `
+  partition_by:
+    - {field: event_type, name: type}
+    - {field: shipping_address.City, name: city}
+    - {time: timestamp, unit: ms, layout: hour}
+rotate: {records: 100000, age: 30s}`
+)
 
 // base is what ratios are of.
 const base = "plain Go, gzip 6"
@@ -43,17 +73,8 @@ func plainGo(level int, check bool) func(*environment, string) (*exec.Cmd, error
 	}
 }
 
-func ours(codec string, level int, checked bool) func(*environment, string) (*exec.Cmd, error) {
+func ours(codec string, level int, values string) func(*environment, string) (*exec.Cmd, error) {
 	return func(e *environment, dir string) (*exec.Cmd, error) {
-		more := ""
-		if checked {
-			more = `
-  check_json: true
-  partition_by:
-    - {field: event_type, name: type}
-    - {time: timestamp, unit: ms, layout: hour}
-memory: {spill_dir: ` + dir + `} # The open objects of all groups are more than the default limit.`
-		}
 		file := filepath.Join(dir, "sink.yaml")
 		if err := os.WriteFile(file, fmt.Appendf(nil, `kafka:
   brokers: [%s]
@@ -61,16 +82,16 @@ memory: {spill_dir: ` + dir + `} # The open objects of all groups are more than 
   group: freehold
 store:
   url: gs://%s?endpoint=http://%s&anonymous=true
+http: {listen: ""}
 objects:
   format: {name: lines}
   compression: {codec: %s, level: %d}%s
-rotate: {records: %d}
-http: {listen: ""}
-`, strings.Join(e.cluster.Addresses(), ", "), topic, storeBucket, e.store, codec, level, more, perObject), 0o666); err != nil {
+`, strings.Join(e.cluster.Addresses(), ", "), topic, storeBucket, e.store, codec, level, values), 0o666); err != nil {
 			return nil, err
 		}
 		cmd := exec.Command(e.sink, "run", "-config", file)
 		cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
+		cmd.Dir = dir
 		return cmd, nil
 	}
 }

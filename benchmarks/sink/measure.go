@@ -34,7 +34,12 @@ type outcome struct {
 	Stop    float64 // seconds from SIGTERM to the end
 	Broker  float64 // CPU seconds
 	Server  float64 // of the store
+
+	resident []sample // ten a second
 }
+
+// A sample is the resident memory of a process when so many messages were committed.
+type sample struct{ committed, mib int64 }
 
 // ticks of the kernel's counters of CPU time in a second.
 const ticks = 100
@@ -90,7 +95,7 @@ func (e *environment) run(ctx context.Context, c contestant) (o outcome, err err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	stable, used, err := e.watch(ctx, cmd.Process.Pid, c.group, ended, &o)
+	stable, used, err := e.watch(ctx, cmd.Process.Pid, c, ended, &o)
 	o.Broker, o.Server = cpu(e.cluster.PID(0))-broker, cpu(e.storePID)-server
 	stopping := time.Now()
 	cmd.Process.Signal(syscall.SIGTERM) // It may have ended.
@@ -121,11 +126,12 @@ func (e *environment) run(ctx context.Context, c contestant) (o outcome, err err
 
 // watch samples a process ten times a second until the group has committed all messages. It returns when the group was stable, and the CPU seconds
 // from there.
-func (e *environment) watch(ctx context.Context, pid int, group string, ended chan error, o *outcome) (stable time.Time, used float64, err error) {
+func (e *environment) watch(ctx context.Context, pid int, c contestant, ended chan error, o *outcome) (stable time.Time, used float64, err error) {
 	var before float64
+	stall := c.stall
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Minute); ; {
+	for deadline := time.Now().Add(10*time.Minute + time.Duration(e.n)*200*time.Microsecond); ; {
 		select {
 		case err := <-ended:
 			return stable, 0, fmt.Errorf("it ended too early: %w", errors.Join(err, os.ErrProcessDone))
@@ -133,19 +139,27 @@ func (e *environment) watch(ctx context.Context, pid int, group string, ended ch
 			return stable, 0, ctx.Err()
 		case <-tick.C:
 		}
-		o.Peak = max(o.Peak, rss(pid))
+		now := sample{mib: rss(pid)}
+		o.Peak = max(o.Peak, now.mib)
 		used = cpu(pid) - before
 		if stable.IsZero() {
-			if d, err := e.admin.DescribeGroups(ctx, group); err == nil && d[group].State == "Stable" && len(d[group].Members) > 0 {
+			if d, err := e.admin.DescribeGroups(ctx, c.group); err == nil && d[c.group].State == "Stable" && len(d[c.group].Members) > 0 {
 				stable, before = time.Now(), used
 			}
 			continue
 		}
-		if e.committed(ctx, group) >= int64(e.n) {
+		now.committed = e.committed(ctx, c.group)
+		o.resident = append(o.resident, now)
+		if now.committed >= int64(e.n) {
 			return stable, used, nil
 		}
 		if time.Now().After(deadline) {
-			return stable, 0, fmt.Errorf("%d of %d messages are committed", e.committed(ctx, group), e.n)
+			return stable, 0, fmt.Errorf("%d of %d messages are committed", now.committed, e.n)
+		}
+		if stall > 0 && now.committed >= int64(e.n/3) {
+			syscall.Kill(e.storePID, syscall.SIGSTOP)
+			time.AfterFunc(stall, func() { syscall.Kill(e.storePID, syscall.SIGCONT) })
+			stall = 0
 		}
 	}
 }

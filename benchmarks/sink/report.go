@@ -65,6 +65,36 @@ func report(w io.Writer, n int, outcomes []outcome) {
 	t.Flush()
 }
 
+// reportSoak prints the resident memory by what was committed.
+func reportSoak(w io.Writer, n int, outcomes []outcome) {
+	const part = 1_000_000
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "median MiB of RSS by million")
+	for i := range (n + part - 1) / part {
+		fmt.Fprintf(t, "\t%d", i+1)
+	}
+	fmt.Fprintf(t, "\tpeak\tmessages/s\tobjects\tGC cycles\t\n")
+	for _, o := range outcomes {
+		fmt.Fprint(t, o.Name)
+		for i := range (n + part - 1) / part {
+			var all []int64
+			for _, s := range o.resident {
+				if s.committed >= int64(i)*part && s.committed < int64(i+1)*part {
+					all = append(all, s.mib)
+				}
+			}
+			slices.Sort(all)
+			if len(all) == 0 {
+				fmt.Fprint(t, "\t–")
+				continue
+			}
+			fmt.Fprintf(t, "\t%d", all[len(all)/2])
+		}
+		fmt.Fprintf(t, "\t%d\t%.0f\t%d\t%d\t\n", o.Peak, o.PerSec, o.Objects, o.Cycles)
+	}
+	t.Flush()
+}
+
 // median is that of a figure of some runs, 0 of none.
 func median(runs []outcome, figure func(outcome) float64) float64 {
 	if len(runs) == 0 {
