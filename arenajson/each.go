@@ -15,24 +15,28 @@ import (
 // break and return, too. So the memory that a stream needs does not grow with its length. What the loop's body allocates in a
 // ends with the turn, too. The body must not reset, rewind or free a. With a nil a the values lie on the Go heap and stay valid.
 //
+// A value that has a line to itself is read once. Other values are read twice: to find their end, and to decode them. So are all values
+// of a type whose decoding calls methods of the program.
+//
 // Errors are those of [Unmarshal]; their offsets count from the beginning of the stream. A value that does not
 // fit T comes with its *json.UnmarshalTypeError, and the loop goes on. All other errors end it: those of the reader
 // too, and io.ErrUnexpectedEOF if the stream ends within a value. [Options.AliasInput] has no meaning here.
 func Each[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		mark := a.Checkpoint() // One for all turns: an arena remembers each checkpoint until the next Reset.
-		s := &stream{r: r}
+		s, o := &stream{r: r}, copied(o)
 		for {
 			if _, ok := s.peek(); !ok {
 				if s.err != io.EOF {
 					yield(nil, s.err)
 				}
-				return
+				break
 			}
 			if !turn(a, mark, s, o, yield) {
-				return
+				break
 			}
 		}
+		s.release()
 	}
 }
 
@@ -42,39 +46,45 @@ func EachElement[T any](a *arena.Arena, r io.Reader, o ...Options) iter.Seq2[*T,
 	return func(yield func(*T, error) bool) {
 		mark := a.Checkpoint() // One for all turns: an arena remembers each checkpoint until the next Reset.
 		s := &stream{r: r}
-		if !s.expect('[') {
-			if err := notArray[T](s); err != nil {
-				yield(nil, err)
+		elements(a, mark, s, copied(o), yield)
+		s.release()
+	}
+}
+
+// elements is EachElement from a checkpoint on.
+func elements[T any](a *arena.Arena, mark arena.Checkpoint, s *stream, o []Options, yield func(*T, error) bool) {
+	if !s.expect('[') {
+		if err := notArray[T](s); err != nil {
+			yield(nil, err)
+		}
+		return
+	}
+	if c, ok := s.peek(); ok && c == ']' {
+		s.at++
+	} else {
+		for {
+			if !ok {
+				yield(nil, s.unexpected("["))
+				return
 			}
-			return
-		}
-		if c, ok := s.peek(); ok && c == ']' {
-			s.at++
-		} else {
-			for {
-				if !ok {
-					yield(nil, s.unexpected("["))
-					return
-				}
-				if !turn(a, mark, s, o, yield) {
-					return
-				}
-				if s.expect(']') {
-					break
-				}
-				if !s.expect(',') {
-					yield(nil, s.unexpected("[0"))
-					return
-				}
-				if c, ok = s.peek(); c == ']' {
-					yield(nil, s.unexpected("[0,"))
-					return
-				}
+			if !turn(a, mark, s, o, yield) {
+				return
+			}
+			if s.expect(']') {
+				break
+			}
+			if !s.expect(',') {
+				yield(nil, s.unexpected("[0"))
+				return
+			}
+			if c, ok = s.peek(); c == ']' {
+				yield(nil, s.unexpected("[0,"))
+				return
 			}
 		}
-		if _, more := s.peek(); more || s.err != io.EOF {
-			yield(nil, s.unexpected("[]"))
-		}
+	}
+	if _, more := s.peek(); more || s.err != io.EOF {
+		yield(nil, s.unexpected("[]"))
 	}
 }
 
@@ -95,24 +105,42 @@ func notArray[T any](s *stream) error {
 
 // turn decodes the next value of a stream, hands it to a loop's body, and rewinds a. It reports whether the loop goes on.
 func turn[T any](a *arena.Arena, mark arena.Checkpoint, s *stream, o []Options, yield func(*T, error) bool) bool {
-	text, err := s.value()
-	if err != nil {
-		yield(nil, s.failed(text))
-		return false
-	}
-	v, method, err := unmarshal[T](a, text, copied(o))
-	goes := err == nil
-	if !method { // A method's errors do not count bytes of the stream.
-		switch err.(type) {
-		case *json.SyntaxError:
-			err = s.failed(text)
-		case *json.UnmarshalTypeError:
-			err, goes = moved(err, s.position()-int64(len(text))), true
+	from, method := s.position(), false
+	v, err, ok := turnOfLine[T](a, mark, s, o)
+	if !ok {
+		var text []byte
+		if text, err = s.value(); err != nil {
+			yield(nil, s.failed(text))
+			return false
 		}
+		if v, method, err = unmarshal[T](a, text, o); !method {
+			if _, syntax := err.(*json.SyntaxError); syntax {
+				err = s.failed(text)
+			}
+		}
+	}
+	goes := err == nil
+	if _, typed := err.(*json.UnmarshalTypeError); typed && !method { // A method's errors do not count bytes of the stream.
+		err, goes = moved(err, from), true
 	}
 	goes = yield(v, err) && goes
 	a.Rewind(mark)
 	return goes
+}
+
+// turnOfLine decodes the next value, if it is all that is left of its line.
+func turnOfLine[T any](a *arena.Arena, mark arena.Checkpoint, s *stream, o []Options) (v *T, err error, ok bool) {
+	line := s.line()
+	if len(line) == 0 || len(o) > 1 {
+		return nil, nil, false
+	}
+	if v, err, ok = unmarshalLine[T](s.decoder(), a, line, o); ok {
+		s.took(line)
+		return v, err, true
+	}
+	s.missed()
+	a.Rewind(mark)
+	return nil, nil, false
 }
 
 // copied is o without AliasInput: the stream's buffer is used again.

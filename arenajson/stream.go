@@ -18,6 +18,11 @@ type stream struct {
 	offset int64 // Of buf in the stream.
 	err    error // Of r, once all that it gave is in buf.
 	run    int   // So many bytes from at on are known to be no space, bracket, comma or quote.
+
+	eol    int // Up to here there is no line break in buf, from at on.
+	framed int // The values that begin before are found by their brackets and quotes. See line.
+	misses int // How many lines in a row were no single value.
+	lines  *decoder
 }
 
 // firstBuffer is how many bytes a stream asks for at first.
@@ -28,6 +33,7 @@ func (s *stream) fill() bool {
 	if s.at > 0 {
 		s.offset += int64(s.at)
 		s.buf = s.buf[:copy(s.buf, s.buf[s.at:])]
+		s.eol, s.framed = s.eol-s.at, s.framed-s.at
 		s.at = 0
 	}
 	if len(s.buf) == cap(s.buf) {
@@ -66,6 +72,63 @@ func (s *stream) peek() (byte, bool) {
 			return 0, false
 		}
 	}
+}
+
+// mostMisses is after how many lines in a row that are no single value a stream counts as one without lines.
+const mostMisses = 16
+
+// line is what is left of the line that the next value begins on, without the blanks and the comma at its end. It is
+// empty if the buffer has not all of it: the value may end before the line, and the stream must not wait for more then. The caller has
+// peeked. It says whether the line was a value, by took or missed.
+//
+// To find the end of a line costs little. To find the end of a value costs as much as to decode it.
+func (s *stream) line() []byte {
+	if s.at < s.framed || s.misses >= mostMisses {
+		return nil
+	}
+	s.eol = max(s.eol, s.at)
+	n := bytes.IndexByte(s.buf[s.eol:], '\n')
+	if n < 0 {
+		s.eol = len(s.buf)
+		return nil
+	}
+	s.eol += n
+	end := s.eol
+	for end > s.at && (s.buf[end-1] == '\r' || s.buf[end-1] == ' ' || s.buf[end-1] == '\t') {
+		end--
+	}
+	if end > s.at && s.buf[end-1] == ',' {
+		end--
+	}
+	return s.buf[s.at:end]
+}
+
+// decoder is the one for lines. It serves all of them, because to take it from a pool for each costs as much as a few members.
+func (s *stream) decoder() *decoder {
+	if s.lines == nil {
+		s.lines = decoders.Get().(*decoder)
+	}
+	return s.lines
+}
+
+// release leaves the decoder to others.
+func (s *stream) release() {
+	if s.lines != nil {
+		decoders.Put(s.lines)
+		s.lines = nil
+	}
+}
+
+// took says that a line was one value.
+func (s *stream) took(line []byte) {
+	s.at += len(line)
+	s.misses = 0
+}
+
+// missed says that it was not.
+func (s *stream) missed() {
+	s.framed = s.eol
+	s.misses++
 }
 
 // value is the text of the next value, which is as long as its brackets and quotes say. The caller has peeked. Where

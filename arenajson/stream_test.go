@@ -124,7 +124,7 @@ func TestDecoderBuffered(t *testing.T) {
 
 // TestEach is as if each value were decoded by itself, and none is kept.
 func TestEach(t *testing.T) {
-	for _, doc := range streams() {
+	for _, doc := range append(streams(), lineStreams()...) {
 		for name, reader := range readers {
 			if name == "bytes" && len(doc) > 10000 {
 				continue
@@ -242,6 +242,9 @@ func TestEachForgets(t *testing.T) {
 	for name, each := range map[string]func(a *arena.Arena, n int) iter.Seq2[*[]string, error]{
 		"Each": func(a *arena.Arena, n int) iter.Seq2[*[]string, error] {
 			return Each[[]string](a, strings.NewReader(strings.Repeat(`["a","b"] `, n)))
+		},
+		"Each, lines": func(a *arena.Arena, n int) iter.Seq2[*[]string, error] {
+			return Each[[]string](a, strings.NewReader(strings.Repeat("[\"a\",\"b\"]\n", n)))
 		},
 		"EachElement": func(a *arena.Arena, n int) iter.Seq2[*[]string, error] {
 			return EachElement[[]string](a, strings.NewReader("["+strings.Repeat(`["a","b"],`, n)+"[]]"))

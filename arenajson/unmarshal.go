@@ -47,6 +47,24 @@ func unmarshal[T any](a *arena.Arena, data []byte, o []Options) (v *T, method bo
 	return unsafex.As[T](to), method, err
 }
 
+// unmarshalLine is unmarshal for a line of a stream, which may be no document. If the result is false, the line must be
+// decoded in another way. So this calls no methods of the program, which could tell that they are called again: all that it
+// leaves is values in a. There is at most one Options.
+func unmarshalLine[T any](d *decoder, a *arena.Arena, line []byte, o []Options) (v *T, err error, ok bool) {
+	d.begin(a, line, o)
+	p := d.planFor(reflect.TypeFor[T](), true)
+	if !p.foreign {
+		if to := d.new(p.mem); to != nil {
+			d.document(p, reflect.TypeFor[*T](), to)
+			// SAFETY: to is a new T.
+			v = unsafex.As[T](to)
+		}
+	}
+	err, ok = d.err, !p.foreign && !d.stopped
+	d.clear()
+	return v, err, ok
+}
+
 // UnmarshalInto decodes a document into *v, as [json.Unmarshal] does: what is there is kept where the document
 // does not mention it. New values lie in a. v must be a pointer that is not nil; it may lie anywhere. If the input is
 // no JSON, *v does not change; with [Options.V2] it has what was decoded up to the error.
@@ -88,6 +106,12 @@ func newDecoder(a *arena.Arena, data []byte, o []Options) (*decoder, error) {
 	}
 	a.Round() // Panics if a was freed: a document need not take memory.
 	d := decoders.Get().(*decoder)
+	d.begin(a, data, o)
+	return d, nil
+}
+
+// begin prepares a decoder for a document. There is at most one Options.
+func (d *decoder) begin(a *arena.Arena, data []byte, o []Options) {
 	d.a, d.input = a, data
 	if len(o) == 1 {
 		d.opts = o[0]
@@ -95,7 +119,6 @@ func newDecoder(a *arena.Arena, data []byte, o []Options) (*decoder, error) {
 	if d.depth = d.opts.MaxDepth; d.depth <= 0 || d.depth > maxDepth {
 		d.depth = maxDepth
 	}
-	return d, nil
 }
 
 // planFor is the plan of a type for the version that the options choose.
@@ -163,12 +186,19 @@ func (d *decoder) wellFormed() bool {
 	return d.checked
 }
 
-// end is the document's error, and whether it ended decoding. It leaves the decoder to the next document. It clears the
-// fields one by one: to copy a decoder costs as much as to decode a few members.
+// end is the document's error, and whether it ended decoding. It leaves the decoder to the next document.
 func (d *decoder) end() (err error, stopped bool) {
 	if err, stopped = d.err, d.stopped; stopped {
 		err = d.report()
 	}
+	d.clear()
+	decoders.Put(d)
+	return err, stopped
+}
+
+// clear makes the decoder ready for the next document. It clears the fields one by one: to copy a decoder costs as much as to
+// decode a few members.
+func (d *decoder) clear() {
 	if d.a == nil {
 		d.slabs.End()
 	}
@@ -179,8 +209,6 @@ func (d *decoder) end() (err error, stopped bool) {
 	if d.used() {
 		d.scratch.tidy()
 	}
-	decoders.Put(d)
-	return err, stopped
 }
 
 // used reports whether a document may have left something in the scratch memory.
