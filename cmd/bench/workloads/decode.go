@@ -19,8 +19,8 @@ import (
 // jsontext and builds nothing: it is the cost of a decoder over jsontext that neither reflects nor
 // allocates. Scanners with vector instructions may cost less.
 
-// decodeAlive is how many documents are alive at a time, and how many a round decodes.
-const decodeAlive = 4
+// DecodeAlive is how many documents are alive at a time, and how many a round decodes.
+const DecodeAlive = 4
 
 // Decode is the Prepare of a contestant of the workload decode, or of decode/struct if typed. unmarshal decodes data into what v points
 // to: an empty interface, or a struct, slice or map that is made for the document.
@@ -31,7 +31,7 @@ func Decode(unmarshal func(data []byte, v any) error, typed bool) func(r *bench.
 			r.Fail(err)
 			return func() uint64 { return 0 }
 		}
-		var alive [decodeAlive]any
+		var alive [DecodeAlive]any
 		first := true
 		return func() (sum uint64) {
 			for i := range alive {
@@ -88,7 +88,7 @@ func decodeTokens(r *bench.Run) func() uint64 {
 			}
 			return sum
 		}
-		for range decodeAlive {
+		for range DecodeAlive {
 			decoder.Reset(bytes.NewBuffer(data))
 			if err := readTokens(decoder); err != nil {
 				r.Fail(fmt.Errorf("bench: decode: %w", err))

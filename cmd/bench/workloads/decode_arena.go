@@ -15,13 +15,13 @@ import (
 // arenaContestants are those of freehold.
 func arenaContestants(typed bool) []bench.Contestant {
 	all := []bench.Contestant{
-		{Name: "arenajson", Note: "into arenas that are reset; strings are checked and copied", Prepare: decodeArena(typed, unmarshalInto)},
+		{Name: ArenaTyped, Note: "into arenas that are reset; strings are checked and copied", Prepare: decodeArena(typed, unmarshalInto)},
 		{Name: "arenajson, nil", Note: "to the Go heap, without an arena", Prepare: Decode(func(data []byte, v any) error {
 			return arenajson.UnmarshalInto(nil, data, v)
 		}, typed)},
 	}
 	if !typed {
-		all = append(all, bench.Contestant{Name: "arenajson, Value", Note: "a tree of values in arenas that are reset", Prepare: decodeArena(typed, parseInto)})
+		all = append(all, bench.Contestant{Name: ArenaValue, Note: "a tree of values in arenas that are reset", Prepare: decodeArena(typed, parseInto)})
 	}
 	return all
 }
@@ -43,13 +43,13 @@ func decodeArena(typed bool, decode func(a *arena.Arena, data []byte, target any
 			return func() uint64 { return 0 }
 		}
 		target := reflect.TypeOf(newTarget()).Elem()
-		var arenas [decodeAlive]*arena.Arena
+		var arenas [DecodeAlive]*arena.Arena
 		for i := range arenas {
 			arenas[i] = arena.NewArena()
 		}
 		first := true
 		return func() (sum uint64) {
-			var alive [decodeAlive]any
+			var alive [DecodeAlive]any
 			for i, a := range arenas {
 				a.Reset(arena.Keep)
 				v, err := decode(a, data, arena.NewOf(a, target))

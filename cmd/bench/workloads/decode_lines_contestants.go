@@ -40,7 +40,7 @@ func linesWorkload() bench.Workload {
 				d := jsontext.NewDecoder(r)
 				return byDecoder(func(o *lineOrder) error { return json.UnmarshalDecode(d, o) })
 			})},
-			{Name: "goccy/go-json", Note: "Decoder", Prepare: decodeLines(func(r io.Reader) iter.Seq2[*lineOrder, error] {
+			{Name: goccyName, Note: "Decoder", Prepare: decodeLines(func(r io.Reader) iter.Seq2[*lineOrder, error] {
 				d := goccy.NewDecoder(r)
 				return byDecoder(func(o *lineOrder) error { return d.Decode(o) })
 			})},

@@ -34,3 +34,10 @@ func sonicLines() []bench.Contestant {
 		return byDecoder(func(o *lineOrder) error { return d.Decode(o) })
 	})}}
 }
+
+// sonicOrders decodes small documents.
+func sonicOrders() []bench.Contestant {
+	return []bench.Contestant{{Name: linesSonic, Note: "Unmarshal; strings are parts of the document, which is kept alive", Prepare: orderUnmarshal(func(data []byte, v any) error {
+		return sonic.Unmarshal(data, v)
+	})}}
+}

@@ -11,3 +11,6 @@ func sonicContestants(bool) []bench.Contestant { return nil }
 
 // sonicLines are none, too.
 func sonicLines() []bench.Contestant { return nil }
+
+// sonicOrders are none, too.
+func sonicOrders() []bench.Contestant { return nil }

@@ -38,6 +38,9 @@ var (
 	quickDocuments      = []string{"twitter_status", "canada_geometry", "string_escaped"}
 )
 
+// StructuredDocuments are those of the corpus with much structure.
+func StructuredDocuments() []string { return slices.Clone(structuredDocuments) }
+
 const documentsName = "docs"
 
 // documentsFlag is the pattern of the files that json and decode read.
