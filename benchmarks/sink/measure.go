@@ -28,6 +28,7 @@ type outcome struct {
 	Peak    int64   // MiB of RSS
 	Cycles  int     // of the collector
 	Pauses  float64 // ms in all that it stopped the program
+	GC      float64 // CPU seconds that it took, but for what it did while a processor was idle; of Go alone
 	Stored  int64   // bytes
 	Objects int
 	Lines   int64
@@ -164,12 +165,13 @@ func (e *environment) watch(ctx context.Context, pid int, c contestant, ended ch
 	}
 }
 
-// collections counts collections and their pauses: of Go by what GODEBUG=gctrace=1 prints ("gc 1 @0.1s 0%: 0.01+2+0.003 ms clock"), of Java by its log
+// collections counts collections, their pauses and their CPU time: of Go by what GODEBUG=gctrace=1 prints ("gc 1 @0.1s 0%: 0.01+2+0.003 ms clock,
+// 0.02+0.1/1.5/3+0.006 ms cpu", where the three between are assists, the workers, and workers on idle processors), of Java by its log
 // ("Pause Young (Normal) 10M->2M(64M) 3.1ms").
 func (o *outcome) collections(text, java string) {
 	for line := range strings.Lines(text) {
 		_, times, ok := strings.Cut(line, "%: ")
-		times, _, clock := strings.Cut(times, " ms clock")
+		times, used, clock := strings.Cut(times, " ms clock, ")
 		if !ok || !clock || !strings.HasPrefix(line, "gc ") {
 			continue
 		}
@@ -178,6 +180,12 @@ func (o *outcome) collections(text, java string) {
 		for _, i := range []int{0, len(phases) - 1} { // The phase between runs beside the program.
 			ms, _ := strconv.ParseFloat(phases[i], 64)
 			o.Pauses += ms
+		}
+		used, _, _ = strings.Cut(used, " ms cpu")
+		for i, part := range strings.FieldsFunc(used, func(c rune) bool { return c == '+' || c == '/' }) {
+			if ms, _ := strconv.ParseFloat(part, 64); i != 3 {
+				o.GC += ms / 1e3
+			}
 		}
 	}
 	for line := range strings.Lines(java) {
