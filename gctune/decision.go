@@ -87,11 +87,12 @@ type Decision struct {
 	// that the tuner would set.
 	Limit int64
 
-	// Policy determines GOGC; -1 is off. If the tuner left GOGC alone, GOGCWhy gives the reason;
-	// otherwise it is "".
-	Policy  Policy
-	GOGC    int
-	GOGCWhy string
+	// Policy and MaxGrowth, as in Options, determine GOGC; -1 is off. If the tuner left GOGC alone,
+	// GOGCWhy gives the reason; otherwise it is "".
+	Policy    Policy
+	MaxGrowth int64
+	GOGC      int
+	GOGCWhy   string
 
 	// Live is the live heap of the last collection. Runtime is Go's memory beside the heap (stacks,
 	// tables). Room is the rest of Limit for the heap: Limit less Runtime, less the 3 % by which
@@ -183,11 +184,15 @@ func (d *Decision) explainGOGC(say func(string, ...any)) {
 		say(" GOGC stays %s: %s.", gogc, d.GOGCWhy)
 		return
 	}
-	if d.Off != "" {
-		say(" Policy %s would make GOGC %s.", d.Policy, gogc)
-		return
+	bound := ""
+	if d.MaxGrowth > 0 {
+		bound = fmt.Sprintf(", with growth of at most %s between collections,", size(d.MaxGrowth))
 	}
-	say(" Policy %s makes GOGC %s.", d.Policy, gogc)
+	verb := "makes"
+	if d.Off != "" {
+		verb = "would make"
+	}
+	say(" Policy %s%s %s GOGC %s.", d.Policy, bound, verb, gogc)
 }
 
 // advise names the changes that would help.

@@ -13,6 +13,9 @@ type gogc struct {
 // defaultGOGC is in force if neither the program nor the environment has chosen a value.
 const defaultGOGC = 100
 
+// leastGOGC is what Options.MaxGrowth leaves: with less the collector would run all the time.
+const leastGOGC = 25
+
 // policies are the share of its room that the heap may grow to, and the bounds of GOGC. The heap of
 // a small program may grow to floor bytes, as long as that is within the share, because each
 // collection has a fixed cost.
@@ -53,11 +56,14 @@ func (g *gogc) decide(d *Decision, now goState) (percent int, why string) {
 		return now.gogc, g.why
 	}
 	p := policies[d.Policy]
-	if d.Room == none {
-		return p.low, "" // The limit of memory is unknown.
+	percent = p.low // if the limit of memory is unknown
+	if d.Room != none {
+		room := int64(p.share * float64(d.Room))
+		percent = max(p.low, min(percentFor(room, d.Live, now.roots), p.high), percentFor(min(room, p.floor), d.Live, now.roots))
 	}
-	room := int64(p.share * float64(d.Room))
-	percent = max(p.low, min(percentFor(room, d.Live, now.roots), p.high), percentFor(min(room, p.floor), d.Live, now.roots))
+	if d.MaxGrowth > 0 {
+		percent = min(percent, max(leastGOGC, percentFor(d.Live+d.MaxGrowth, d.Live, now.roots)))
+	}
 	// Each change stops the world for some microseconds; a tenth more or less does not matter.
 	if abs(int64(percent-expected))*10 <= int64(expected) {
 		return expected, ""

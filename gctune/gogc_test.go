@@ -14,27 +14,33 @@ func TestPolicies(t *testing.T) {
 		total      int64
 		live       int64
 		want, most int
+		growth     int64
 	}{
 		// Room is 0.97·total − 6 MiB; GOGC = 100·(share·room − live)/(live + 1 MiB).
-		{"balanced, plenty", Balanced, 8192 * mib, 100 * mib, 400, 400},
-		{"balanced, half the room is 2.4 times the live heap", Balanced, 500 * mib, 100 * mib, 137, 138},
-		{"balanced, little room", Balanced, 300 * mib, 200 * mib, 100, 100},
-		{"balanced, little live", Balanced, 8192 * mib, 3 * mib, 724, 726},      // the heap may grow to 32 MiB
-		{"balanced, nearly nothing live", Balanced, 8192 * mib, 1000, 800, 800}, // 4 MiB·GOGC/100 is then the goal
-		{"balanced, little live in a small group", Balanced, 24 * mib, 3 * mib, 140, 141},
-		{"throughput, plenty", Throughput, 8192 * mib, 100 * mib, 800, 800},
-		{"throughput, some", Throughput, 500 * mib, 100 * mib, 280, 281},
-		{"throughput, little live", Throughput, 8192 * mib, 7 * mib, 800, 800},
-		{"throughput, nearly nothing live", Throughput, 8192 * mib, 1000, 1600, 1600},
-		{"small", Small, 8192 * mib, 100 * mib, 50, 50},
-		{"small, little live", Small, 8192 * mib, 1000, 50, 50},
-		{"thrashing keeps GOGC finite", Throughput, 200 * mib, 180 * mib, 100, 100},
-		{"balanced, nobody knows the limit", Balanced, none, 100 * mib, 100, 100},
-		{"small, nobody knows the limit", Small, none, 100 * mib, 50, 50},
+		{"balanced, plenty", Balanced, 8192 * mib, 100 * mib, 400, 400, 0},
+		{"balanced, half the room is 2.4 times the live heap", Balanced, 500 * mib, 100 * mib, 137, 138, 0},
+		{"balanced, little room", Balanced, 300 * mib, 200 * mib, 100, 100, 0},
+		{"balanced, little live", Balanced, 8192 * mib, 3 * mib, 724, 726, 0},      // the heap may grow to 32 MiB
+		{"balanced, nearly nothing live", Balanced, 8192 * mib, 1000, 800, 800, 0}, // 4 MiB·GOGC/100 is then the goal
+		{"balanced, little live in a small group", Balanced, 24 * mib, 3 * mib, 140, 141, 0},
+		{"throughput, plenty", Throughput, 8192 * mib, 100 * mib, 800, 800, 0},
+		{"throughput, some", Throughput, 500 * mib, 100 * mib, 280, 281, 0},
+		{"throughput, little live", Throughput, 8192 * mib, 7 * mib, 800, 800, 0},
+		{"throughput, nearly nothing live", Throughput, 8192 * mib, 1000, 1600, 1600, 0},
+		{"small", Small, 8192 * mib, 100 * mib, 50, 50, 0},
+		{"small, little live", Small, 8192 * mib, 1000, 50, 50, 0},
+		{"thrashing keeps GOGC finite", Throughput, 200 * mib, 180 * mib, 100, 100, 0},
+		{"balanced, nobody knows the limit", Balanced, none, 100 * mib, 100, 100, 0},
+		{"small, nobody knows the limit", Small, none, 100 * mib, 50, 50, 0},
+		{name: "balanced, grows by 40 MiB", total: 8192 * mib, live: 9 * mib, want: 400, most: 400, growth: 40 * mib},
+		{name: "balanced, grows by 40 MiB, which is less", total: 8192 * mib, live: 19 * mib, want: 199, most: 200, growth: 40 * mib},
+		{name: "balanced, would grow by less", total: 300 * mib, live: 200 * mib, want: 100, most: 100, growth: 1024 * mib},
+		{name: "a growth that is too small", total: 8192 * mib, live: 1024 * mib, want: 25, most: 25, growth: 40 * mib},
+		{name: "grows by 40 MiB, nobody knows the limit", total: none, live: 79 * mib, want: 49, most: 50, growth: 40 * mib},
 	} {
 		w := newWorld()
 		w.go_.live = c.live
-		tuner := w.tuner(t, Options{Root: layout("nowhere"), Ratio: 1, Policy: c.policy, Limit: fixed(c.total)})
+		tuner := w.tuner(t, Options{Root: layout("nowhere"), Ratio: 1, Policy: c.policy, MaxGrowth: c.growth, Limit: fixed(c.total)})
 		s := w.look(t, tuner)
 		if w.gogc < c.want || w.gogc > c.most || s.GOGC != w.gogc || s.GOGCWhy != "" {
 			t.Errorf("%s: GOGC %d, told as %d (%s); want %d to %d", c.name, w.gogc, s.GOGC, s.GOGCWhy, c.want, c.most)

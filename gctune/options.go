@@ -36,6 +36,11 @@ type Options struct {
 	// none. The live heap with a quarter on top, plus the runtime's memory, is always such a bound.
 	Min int64
 
+	// MaxGrowth bounds in bytes how far the heap grows beyond the live heap before a collection,
+	// with a GOGC of at least 25. 0 sets no bound. It is for a program whose memory is to stay flat
+	// although there is more: collections a second are bytes allocated a second by MaxGrowth.
+	MaxGrowth int64
+
 	// Source says which limit counts. The default is Auto.
 	Source Source
 
@@ -154,6 +159,9 @@ func (o *Options) validate() error {
 	}
 	if o.Min < 0 {
 		bad("Min is %d bytes; want 0 or more", o.Min)
+	}
+	if o.MaxGrowth < 0 {
+		bad("MaxGrowth is %d bytes; want 0 or more", o.MaxGrowth)
 	}
 	return errors.Join(errs...)
 }

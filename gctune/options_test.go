@@ -23,7 +23,7 @@ func TestValidate(t *testing.T) {
 		{Options{Ratio: 1.5}, "gctune: Options.Ratio is 1.5; want above 0 and at most 1, or 0 for 0.9"},
 		{Options{Ratio: -0.1}, "gctune: Options.Ratio is -0.1; want above 0 and at most 1, or 0 for 0.9"},
 		{Options{Ratio: zero / zero}, "gctune: Options.Ratio is NaN; want above 0 and at most 1, or 0 for 0.9"},
-		{Options{Reserve: -1, Min: -2}, "gctune: Options.Reserve is -1 bytes; want 0 or more\ngctune: Options.Min is -2 bytes; want 0 or more"},
+		{Options{Reserve: -1, Min: -2, MaxGrowth: -3}, "gctune: Options.Reserve is -1 bytes; want 0 or more\ngctune: Options.Min is -2 bytes; want 0 or more\ngctune: Options.MaxGrowth is -3 bytes; want 0 or more"},
 	} {
 		got := ""
 		if err := c.o.validate(); err != nil {

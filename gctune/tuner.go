@@ -245,7 +245,7 @@ const peakDecay = 0.9
 // but the machine's belongs to no program in particular. A program that starved whenever its
 // neighbours grow would use CPU time to leave them little memory.
 func (t *Tuner) decide(levels []level, now goState) (d Decision, budget memlimit.Budget) {
-	d = Decision{Total: none, OffHeap: t.env.offHeap(), User: t.env.limiter.User(), Policy: t.o.Policy, Off: t.off}
+	d = Decision{Total: none, OffHeap: t.env.offHeap(), User: t.env.limiter.User(), Policy: t.o.Policy, MaxGrowth: t.o.MaxGrowth, Off: t.off}
 	told := int64(0)
 	if t.o.Other != nil {
 		told = max(0, t.o.Other())

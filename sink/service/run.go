@@ -10,11 +10,15 @@ import (
 	"github.com/freehold-go/freehold/gctune"
 )
 
+// heapGrowth bounds the Go heap, whose live part is some 10 MiB: the process is to stay as small as it is with little memory, and a million records
+// allocate no more than 100 MB.
+const heapGrowth = 40 << 20
+
 // Run writes until ctx ends or something fails for good; see sink.Run. It closes all parts.
 func (s *Service) Run(ctx context.Context) error {
 	tuning, untune := context.WithCancel(context.WithoutCancel(ctx))
 	defer untune()
-	tune := gctune.Options{Logger: s.log}
+	tune := gctune.Options{Logger: s.log, MaxGrowth: heapGrowth}
 	if limit := int64(s.config.Memory.Limit); limit > 0 {
 		tune.Limit = func() (int64, error) { return limit, nil }
 	}
