@@ -180,8 +180,12 @@ func (a *Arena) allocBlock(v *value, n int) error {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if v.at == nil { // An error, or a panic of offheap.
+			a.rec.held.Add(-charged)
+		}
+	}()
 	if v.at, err = v.desc.makeOffHeap(a.off, n); err != nil {
-		a.rec.held.Add(-charged)
 		return fmt.Errorf("arena: %w", err)
 	}
 	a.debug.held += charged

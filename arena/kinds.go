@@ -114,11 +114,17 @@ func newFixed(n int) (*Arena, error) {
 		a.rec.limit.Store(int64(n))
 		return a, nil
 	}
+	allocated := false
+	defer func() {
+		if !allocated { // TryAllocUninit panics if the Purpose finds a write to a freed block.
+			unregister(a.rec)
+		}
+	}()
 	block, err := a.off.TryAllocUninit(n + goHeader)
 	if err != nil {
-		unregister(a.rec)
 		return nil, fmt.Errorf("arena: NewFixed: %w", err)
 	}
+	allocated = true
 	clear(block) // The system lends the pages now.
 	c := newChunk(nil, 0, nil, uintptr(n))
 	c.off = true
@@ -194,6 +200,11 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	bytes := classBytes(class)
 	c := newChunk(b.desc, class, nil, bytes)
 	c.off = true
+	defer func() {
+		if c.base == nil { // An error, or the panic of a Purpose that finds a write to a freed block.
+			a.rec.held.Add(-int64(bytes))
+		}
+	}()
 	var err error
 	if b.desc == nil {
 		var block []byte
@@ -214,7 +225,6 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 		c.size = n * b.desc.size
 	}
 	if err != nil {
-		a.rec.held.Add(-int64(bytes))
 		return nil, fmt.Errorf("arena: %w", err)
 	}
 	a.noteChunk(c)
