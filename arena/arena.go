@@ -102,7 +102,7 @@ const (
 	kindGo
 	kindOffHeap
 	kindFixed
-	kindHeap // The kill switch: every value is one of the Go heap.
+	kindHeap // The kill switch, of arenas on Go memory: every value is one of the Go heap.
 )
 
 // NewArena makes an arena on memory of the Go heap, for values of any type. [NewWith] makes one with
@@ -119,7 +119,7 @@ func NewArena() *Arena {
 // start makes a an arena of a kind. made is the program counter of the caller.
 func (f *freshArena) start(k kind, made [1]uintptr, o Options) {
 	a := &f.Arena
-	if k != kindHeap && freehold.HeapMode() {
+	if !k.offHeap() && freehold.HeapMode() {
 		k = kindHeap
 	}
 	a.kind = k

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
+	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -24,6 +26,9 @@ import (
 //
 // A sanitizer that is compiled in is served like poison, but that it watches over the fences
 // itself.
+//
+// With the kill switch, values of off-heap arenas are a block of offheap each, too, which lies on the
+// Go heap: offheap.Refs lead to blocks of offheap alone.
 //
 // With sample alone, arenas work as ever, and the chosen values lie on guarded pages. Values of
 // off-heap arenas are never chosen: an offheap.Ref leads to blocks of offheap alone.
@@ -57,10 +62,14 @@ const (
 
 // newDebugState is the state of a new arena, nil if no mode concerns its kind.
 func newDebugState(k kind) *debugState {
+	off := k.offHeap()
+	if off && freehold.HeapMode() {
+		return &debugState{separate: true, off: true}
+	}
 	if !debugmode.On() || k == kindHeap || k == kindShared {
 		return nil
 	}
-	c, off := debugmode.Current(), k.offHeap()
+	c := debugmode.Current()
 	separate := c.Guard || c.Poison || c.Pointers && off || sanitize.Enabled
 	if !separate && (c.Sample == 0 || off) {
 		return nil
@@ -97,7 +106,10 @@ func (a *Arena) allocDebug(op string, d *typeDesc, n int, size uintptr, zero boo
 	if !s.separate {
 		return a.allocSampled(op, d, n, size, zero)
 	}
-	v := value{size: size, desc: d, name: typeName(op, d, n), alloc: debugmode.Callers(0)}
+	v := value{size: size, desc: d}
+	if debugmode.On() { // Otherwise no report names it.
+		v.name, v.alloc = typeName(op, d, n), debugmode.Callers(0)
+	}
 	var err error
 	switch {
 	case s.off:
@@ -190,10 +202,32 @@ func (a *Arena) allocBlock(v *value, n int) error {
 	}
 	a.debug.held += charged
 	v.in = inBlock
-	debugmode.Add(v.block(a.id)) // Offheap has noted it by now; reports shall name the arena.
+	a.ownBlock(v)
 	a.rec.noteLeak()
 	return nil
 }
+
+// ownBlock notes that a block of offheap is the arena's, which alone frees it.
+func (a *Arena) ownBlock(v *value) {
+	if debugmode.On() {
+		debugmode.Add(v.block(a.id)) // Offheap has noted it by now; reports shall name the arena.
+	} else {
+		heapBlocks.Store(unsafex.PtrAddr(v.at), a.id)
+	}
+}
+
+// disownBlock is for a block that op is about to free.
+func (v *value) disownBlock(op string) {
+	if debugmode.On() {
+		debugmode.Freeing(unsafex.PtrAddr(v.at), op)
+	} else {
+		heapBlocks.Delete(unsafex.PtrAddr(v.at))
+	}
+}
+
+// heapBlocks has the IDs of the arenas that have blocks with the kill switch, by the addresses of
+// these.
+var heapBlocks sync.Map
 
 // charged is how much of its limit a block takes in an off-heap arena of a kind.
 func (v *value) charged(k kind) int64 {

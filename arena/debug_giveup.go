@@ -23,7 +23,10 @@ func (a *Arena) giveUpValues(op string, n int) {
 func (a *Arena) giveUpValuesSlow(op string, n int) {
 	s := a.debug
 	s.check(op, a.id, n)
-	g := grave{a: a, op: op, free: debugmode.Callers(0)}
+	g := grave{a: a, op: op}
+	if debugmode.On() {
+		g.free = debugmode.Callers(0)
+	}
 	for len(s.values) > n { // If offheap finds a damaged block, no freed one must be left here.
 		last := len(s.values) - 1
 		g.take(&s.values[last])
@@ -61,7 +64,7 @@ func (g *grave) take(v *value) {
 		store.charge(-int64(v.size))
 	case inBlock:
 		charged := v.charged(a.rec.kind)
-		debugmode.Freeing(unsafex.PtrAddr(v.at), g.op)
+		v.disownBlock(g.op)
 		v.freeBlock()
 		s.held -= charged
 		a.rec.held.Add(-charged)

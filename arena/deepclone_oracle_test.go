@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/checks/samegraph"
 	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -48,7 +49,7 @@ func (l *landscape) rule(a *Arena, o CloneOptions) samegraph.Rule {
 
 // insideOf says which memory a copy in a may have.
 func (l *landscape) insideOf(a *Arena) func(samegraph.Span) bool {
-	if a != nil && a.rec.kind != kindHeap {
+	if a != nil && !freehold.HeapMode() {
 		return func(s samegraph.Span) bool {
 			return a.Owns(unsafex.Pointer(s.From)) && a.Owns(unsafex.Pointer(s.End-1))
 		}

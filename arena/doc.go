@@ -88,6 +88,7 @@
 //
 // All values come from the Go heap, one by one, and nothing is reused. Limits count requested
 // bytes. Checks of misuse stay. Clone returns its argument unchanged, and no arena owns any value.
+// Each value of an off-heap arena is a block of offheap, to which an offheap.Ref can lead.
 //
 // # With the debug modes
 //

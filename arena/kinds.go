@@ -110,7 +110,7 @@ func newFixed(n int) (*Arena, error) {
 	var made [1]uintptr
 	runtime.Callers(3, made[:])
 	f.start(kindFixed, made, Options{})
-	if a.kind == kindHeap || a.debug.apart() {
+	if a.debug.apart() {
 		a.rec.limit.Store(int64(n))
 		return a, nil
 	}
@@ -189,6 +189,9 @@ func (c *chunk) block() unsafex.Ptr { return unsafex.Before(c.base, uintptr(c.le
 func init() {
 	owner.Register(func(addr uintptr) string {
 		if id, known := ownerOf(addr); known && id != 0 {
+			return fmt.Sprintf("arena %d", id)
+		}
+		if id, ok := heapBlocks.Load(addr); ok {
 			return fmt.Sprintf("arena %d", id)
 		}
 		return ""

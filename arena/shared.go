@@ -70,7 +70,7 @@ func NewShared() *Arena {
 }
 
 // startShared is start for a shared arena, and makes its parts. The arena's record has the kind k,
-// which is kindShared or, off the heap, kindOffHeap. With the kill switch it is kindHeap: a part's
+// which is kindShared or, off the heap, kindOffHeap. With the kill switch the former is kindHeap: a part's
 // checks are needed, its memory is not.
 func (f *freshArena) startShared(k kind, made [1]uintptr, o Options) {
 	a := &f.Arena

@@ -107,6 +107,21 @@ func TestOffHeapTypes(t *testing.T) {
 	}
 }
 
+// TestRefsIntoArenas: a Ref leads to a value of an arena off the heap in each mode, the kill switch
+// included, and the value cannot be freed by itself.
+func TestRefsIntoArenas(t *testing.T) {
+	for name, a := range map[string]*Arena{"off-heap": NewOffHeap(Options{}), "shared": NewOffHeap(Options{Shared: true}), "fixed": NewFixed(1 << 16)} {
+		p, s := New[point](a), MakeSlice[point](a, 5, 5)
+		if offheap.RefOf(p).Ptr() != p || offheap.RefOf(&s[3]).Ptr() != &s[3] {
+			t.Errorf("%s: a Ref does not lead to the value", name)
+		}
+		if !panics(func() { offheap.Delete(p) }) {
+			t.Errorf("%s: a value was deleted under the arena", name)
+		}
+		a.Free()
+	}
+}
+
 // TestApart: memory never serves another type if one of the two holds pointers or bools.
 func TestApart(t *testing.T) {
 	chunked(t)

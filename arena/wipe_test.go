@@ -4,6 +4,7 @@ package arena
 
 import (
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/freehold-go/freehold"
@@ -16,8 +17,8 @@ import (
 
 // TestWipe: an off-heap arena whose Purpose wipes leaves nothing behind in memory that it frees.
 func TestWipe(t *testing.T) {
-	if freehold.HeapMode() || sanitize.Enabled || debugmode.Current().Guard || debugmode.Current().Sample > 0 {
-		t.Skip("what was freed cannot be read here, or the arena has no chunks")
+	if sanitize.Enabled || debugmode.Current().Guard || debugmode.Current().Sample > 0 {
+		t.Skip("what was freed cannot be read here")
 	}
 	const secret = 0xA7
 	p := offheap.NewPurposeWith("wiped arena", offheap.PurposeOptions{Wipe: true})
@@ -73,6 +74,26 @@ func TestCheckFreedCharges(t *testing.T) {
 		}
 	}
 	t.Error("no allocation told of the write")
+}
+
+// TestSecretArena: values of an arena whose Purpose is secret are secrets in each mode, the kill switch
+// included.
+func TestSecretArena(t *testing.T) {
+	if sanitize.Enabled || !vmem.Supported {
+		t.Skip("what was freed cannot be written here, or is memory of the Go heap")
+	}
+	p := offheap.NewPurposeWith("secret arena", offheap.PurposeOptions{Secret: true})
+	if _, err := p.Protection(); err != nil {
+		t.Skipf("this process may lock no memory: %v", err)
+	}
+	a := NewOffHeap(Options{Purpose: p})
+	key := New[[32]byte](a)
+	key[0] = 7
+	a.Free()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	if !panics(func() { key[0]++ }) {
+		t.Error("a secret can be written after Free")
+	}
 }
 
 // panics says whether f does.
