@@ -69,11 +69,12 @@ type PurposeOptions struct {
 	// with FREEHOLD=heap.
 	Wipe bool
 
-	// CheckFreed finds writes to freed blocks of up to 64 KiB; it includes Wipe. If a freed block
-	// is allocated again and is no longer zero, the allocation panics with a [*MisuseError] of the
-	// kind "write after Free". The block stays out of use for good and counts as in use. If the
-	// write is found before free memory goes back to the machine, the Purpose's next allocation
-	// panics, and [Check] returns the error. An allocation takes as long as reading the block.
+	// CheckFreed finds writes to freed blocks of up to 64 KiB that are aligned to 4 KiB at most; it
+	// includes Wipe. If a freed block is allocated again and is no longer zero, the allocation
+	// panics with a [*MisuseError] of the kind "write after Free". The block stays out of use for
+	// good and counts as in use. If the write is found before free memory goes back to the machine,
+	// the Purpose's next allocation panics, and [Check] returns the error. An allocation takes as
+	// long as reading the block.
 	CheckFreed bool
 
 	// Secret is for keys and passwords; it includes Wipe. Each block lies on pages of its own
