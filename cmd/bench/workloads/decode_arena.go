@@ -15,13 +15,14 @@ import (
 // arenaContestants are those of freehold.
 func arenaContestants(typed bool) []bench.Contestant {
 	all := []bench.Contestant{
-		{Name: ArenaTyped, Note: "into arenas that are reset; strings are checked and copied", Prepare: decodeArena(typed, unmarshalInto)},
+		{Name: "arenajson", Note: "into arenas that are reset; strings are checked and copied", Prepare: decodeArena(typed, unmarshalInto)},
 		{Name: "arenajson, nil", Note: "to the Go heap, without an arena", Prepare: Decode(func(data []byte, v any) error {
 			return arenajson.UnmarshalInto(nil, data, v)
 		}, typed)},
 	}
 	if !typed {
-		all = append(all, bench.Contestant{Name: ArenaValue, Note: "a tree of values in arenas that are reset", Prepare: decodeArena(typed, parseInto)})
+		all = append(all, bench.Contestant{Name: arenaTypes, Note: "the same into structs, for comparison with the tree of values", Prepare: decodeArena(true, unmarshalInto)},
+			bench.Contestant{Name: ArenaValue, Note: "a tree of values in arenas that are reset", Prepare: decodeArena(typed, parseInto)})
 	}
 	return all
 }

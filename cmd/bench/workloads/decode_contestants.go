@@ -4,7 +4,6 @@ package workloads
 
 import (
 	stdjson "encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -15,21 +14,12 @@ import (
 
 func decodeWorkloads() []bench.Workload {
 	untyped := decodeWorkload("decode", "Decode a file of JSON into maps, slices and interfaces, as programs do that know nothing of it, and keep the four latest.", false)
-	typed := decodeWorkload("decode/struct", "Decode a file of JSON into structs whose fields are made from it, as programs do that know it, and keep the four latest.", true)
 	for _, document := range structuredDocuments {
-		typed.Bars = append(typed.Bars, bench.AtMost("decode, "+document+", "+ArenaValue+" by decode/struct, "+ArenaTyped, 1.05, valueByTyped(document)))
+		untyped.Bars = append(untyped.Bars, bench.AtMost("decode, "+document+", "+ArenaValue+" by "+arenaTypes, 1.05, bench.InputRatio("decode", document, ArenaValue, arenaTypes)))
 	}
-	return []bench.Workload{untyped, typed}
-}
-
-// valueByTyped is the CPU time of a document's tree of values as a part of the time of its structs.
-func valueByTyped(document string) bench.Value {
-	return func(rows bench.Rows) (float64, string, bool) {
-		tree, typed := rows.FindInput("decode", document, ArenaValue), rows.FindInput("decode/struct", document, ArenaTyped)
-		if tree == nil || typed == nil || typed.NsOp == 0 {
-			return 0, "", false
-		}
-		return tree.NsOp / typed.NsOp, fmt.Sprintf("%.0f ns by %.0f ns", tree.NsOp, typed.NsOp), true
+	return []bench.Workload{
+		untyped,
+		decodeWorkload("decode/struct", "Decode a file of JSON into structs whose fields are made from it, as programs do that know it, and keep the four latest.", true),
 	}
 }
 

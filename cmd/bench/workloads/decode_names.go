@@ -8,7 +8,7 @@ const (
 	goccyName    = "goccy/go-json"
 	tokensOnly   = "jsontext"
 
-	// ArenaTyped and ArenaValue decode into arenas: into a type, and into a tree of values.
-	ArenaTyped = "arenajson"
+	// ArenaValue decodes into a tree of values, arenaTypes into the types of decode/struct.
 	ArenaValue = "arenajson, Value"
+	arenaTypes = "arenajson, types"
 )
