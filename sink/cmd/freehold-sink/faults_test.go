@@ -22,10 +22,13 @@ import (
 	"github.com/freehold-go/freehold/sink/config"
 )
 
-// brokersKilled kills one broker after the other, and starts it again: the controller, too.
+// brokersKilled kills one broker after the other, and starts it again: the controller, too. Each
+// time the sink commits more afterwards.
 func (s *suite) brokersKilled(t *testing.T) {
-	s.transfer(t, s.configure(t), 2, func([]*child) {
+	conf := s.configure(t)
+	s.transfer(t, conf, 2, func(children []*child) {
 		for _, i := range []int{1, 0} {
+			before := s.committed(t, conf)
 			if err := s.cluster.Kill(i); err != nil {
 				t.Fatal(err)
 			}
@@ -34,6 +37,7 @@ func (s *suite) brokersKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.inSync(t)
+			s.until(t, conf, before+1, children...)
 		}
 	})
 }

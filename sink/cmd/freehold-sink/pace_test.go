@@ -13,7 +13,7 @@ import (
 
 // pace is how long a transfer of the topic takes while a fault lasts. Without it a million records
 // are often committed before the fault has ended.
-const pace = 4 * time.Minute
+const pace = 2 * time.Minute
 
 // slow has the brokers limit what they send to each client, so that a transfer takes as long as
 // pace says, until the returned function is called.
