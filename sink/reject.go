@@ -16,7 +16,7 @@ import (
 func (e *epoch) reject(ctx context.Context, r *record.Record, bad *record.Bad) (*object, error) {
 	s := e.shared
 	if s.o.Bad == StopAtBad {
-		return nil, fmt.Errorf("the record at offset %d cannot be written: %w; choose another way for bad records, or commit the offset %d for the group to leave it out",
+		return nil, fmt.Errorf("the record at offset %d cannot be written: %w; choose another way for bad records (bad_records.action), or commit the offset %d for the group to leave it out",
 			r.Offset, bad, r.Offset+1)
 	}
 	s.stats.rejected.Add(1)

@@ -4,6 +4,9 @@ package config
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -47,16 +50,20 @@ objects:
 
 func TestErrors(t *testing.T) {
 	for _, test := range []struct{ text, env, want string }{
-		{minimal + "sizes: 3\n", "", "line 7: field sizes not found"},
+		{minimal + "sizes: 3\n", "", "line 7: sizes is not a key"},
 		{"kafka: {fetch_bytes: 4 apples}", "", `"4 apples" is no size`},
 		{"rotate: {age: tomorrow}", "", `"tomorrow" is no time`},
 		{minimal + "---\na: 1", "", "one document"},
+		{"kafka: {broker: [a]}", "", "line 1: broker is not a key of this section"},
 		{minimal, "FREEHOLD_SINK_KAFKA_BROKER=a", "names no key"},
 		{minimal, "FREEHOLD_SINK_ROTATE_RECORDS=many", "FREEHOLD_SINK_ROTATE_RECORDS"},
 	} {
 		if _, err := Parse([]byte(test.text), []string{test.env}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %s: %v, want %s", test.text, test.env, err, test.want)
 		}
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "sink.yaml"), nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "freehold-sink config") {
+		t.Error(err)
 	}
 	c := Default()
 	c.Kafka.Start, c.Kafka.Topics, c.Bad.Action, c.Bad.Topic = "now", []string{"a"}, "topic", "a"

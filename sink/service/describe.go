@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +17,10 @@ import (
 	"github.com/freehold-go/freehold/sink"
 	"github.com/freehold-go/freehold/sink/config"
 	"github.com/freehold-go/freehold/sink/partition/objectkey"
+	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/schema"
 	"github.com/freehold-go/freehold/sink/store"
+	"github.com/freehold-go/freehold/sink/store/open"
 )
 
 // Describe checks a configuration and writes what would happen. With connect it asks the brokers and the store, too.
@@ -36,9 +39,9 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 	if text := describeValues(c.Values); text != "" {
 		line("values", "%s", text)
 	}
-	group := []byte(nil)
-	if len(c.Objects.PartitionBy) > 0 {
-		group = []byte("GROUP")
+	group, err := sampleGroup(c.Objects.PartitionBy)
+	if err != nil {
+		return err
 	}
 	key := o.Key.Append(nil, objectkey.Object{Topic: c.Kafka.Topics[0], Partition: 3, Group: group, Offset: 25_000})
 	line("objects", "like %s, as %s", key, o.Format.Name())
@@ -47,7 +50,7 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 	} else {
 		line("compressed", "by %s in members of %s", o.Codec.Version(), c.Objects.Compression.MemberBytes)
 	}
-	line("ended", "%s", boundaries(o.Rotation))
+	line("objects end", "%s", boundaries(o.Rotation))
 	switch {
 	case !o.Rotation.Deterministic() || o.FlushOnStop:
 		line("delivery", "at least once, exactly once while one process at a time writes a partition: the clock ends objects")
@@ -57,7 +60,7 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 	line("bad records", "%s", map[sink.BadRecords]string{
 		sink.StopAtBad: "stop the sink", sink.RejectToObjects: "go to objects of their own", sink.RejectToTopic: "go to the topic " + c.Bad.Topic,
 	}[o.Bad])
-	line("memory", "%s in flight, besides %s that a fetch brings", c.Memory.InFlight, c.Kafka.FetchBytes)
+	line("memory", "%s in flight; responses of each broker and their batches take some %s more", c.Memory.InFlight, 6*c.Kafka.FetchBytes)
 	switch d, err := spillDir(c.Memory); {
 	case err != nil:
 		return err
@@ -78,10 +81,35 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 	if r != nil {
 		defer r.Close()
 	}
+	if err := open.Check(c.Store.URL, open.Options{}); err != nil {
+		return fmt.Errorf("store.url: %w", err)
+	}
 	if _, err := values(c.Values, t, r); err != nil || !connect {
 		return err
 	}
 	return describeServers(ctx, line, c, r)
+}
+
+// sampleGroup is the group of a record that has all that records are divided by.
+func sampleGroup(parts []config.Partition) ([]byte, error) {
+	r := record.Record{Key: []byte("KEY"), Timestamp: time.Date(2026, 1, 31, 15, 0, 0, 0, time.UTC).UnixMilli()}
+	sample := slices.Clone(parts)
+	for i := range sample {
+		p := &sample[i]
+		if p.Time != "" {
+			p.Time = "$timestamp"
+		}
+		if p.Field != "" {
+			p.Header = p.Field[strings.LastIndex(p.Field, ".")+1:]
+			p.Field = ""
+		}
+		r.Headers = append(r.Headers, record.Header{Key: p.Header, Value: []byte("VALUE")})
+	}
+	all, err := partitioner(sample, false)
+	if err != nil {
+		return nil, err
+	}
+	return all.Group(nil, &r)
 }
 
 // describeServers asks the brokers, the registry and the store.

@@ -9,13 +9,15 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/freehold-go/freehold/sink"
 	"github.com/freehold-go/freehold/sink/config"
 	"github.com/freehold-go/freehold/sink/store"
 )
 
-// Inspect lists the objects of the configuration's topics: for each partition the offsets that they hold, and where there are gaps and overlaps. It
-// reads what the store keeps beside the objects, not the objects.
+// Inspect lists the objects of the configuration's topics, objects of bad records included: for each partition the offsets that they hold, and where
+// there are gaps and overlaps. It reads what the store keeps beside the objects, not the objects.
 func Inspect(ctx context.Context, w io.Writer, c config.Config, each bool) error {
 	o, err := options(c)
 	if err != nil {
@@ -27,30 +29,56 @@ func Inspect(ctx context.Context, w io.Writer, c config.Config, each bool) error
 	}
 	defer s.Close()
 	for _, topic := range c.Kafka.Topics {
-		found, foreign, err := objects(ctx, s, string(o.Key.Prefix(nil, topic)), topic)
+		prefixes := []string{string(o.Key.Prefix(nil, topic))}
+		if o.Bad == sink.RejectToObjects {
+			prefixes = append(prefixes, string(o.RejectKey.Prefix(nil, topic)))
+		}
+		found, foreign, err := objects(ctx, s, prefixes, topic)
 		if err != nil {
 			return err
 		}
 		report(w, topic, found, foreign, each)
+		if n := len(prefixes) - 1; n > 0 && !strings.HasPrefix(prefixes[0], prefixes[n]) {
+			reportRejected(w, topic, found, prefixes[n])
+		}
 	}
 	return nil
 }
 
 // objects are the objects of a topic by partition, and the number of those that the sink did not write.
-func objects(ctx context.Context, s store.Store, prefix, topic string) (by map[int32][]store.Info, foreign int, err error) {
+func objects(ctx context.Context, s store.Store, prefixes []string, topic string) (by map[int32][]store.Info, foreign int, err error) {
 	by = map[int32][]store.Info{}
-	for info, err := range s.List(ctx, prefix) {
-		if err != nil {
-			return nil, 0, fmt.Errorf("listing %v: %w", s, err)
-		}
-		switch {
-		case !info.HasAbout:
-			foreign++
-		case info.About.Topic == topic:
-			by[info.About.Partition] = append(by[info.About.Partition], info)
+	for i, prefix := range prefixes {
+		for info, err := range s.List(ctx, prefix) {
+			if err != nil {
+				return nil, 0, fmt.Errorf("listing %v: %w", s, err)
+			}
+			before := func(prefix string) bool { return strings.HasPrefix(info.Key, prefix) }
+			switch {
+			case slices.ContainsFunc(prefixes[:i], before): // It was in an earlier listing.
+			case !info.HasAbout:
+				foreign++
+			case info.About.Topic == topic:
+				by[info.About.Partition] = append(by[info.About.Partition], info)
+			}
 		}
 	}
 	return by, foreign, nil
+}
+
+// reportRejected reports on the objects of bad records, whose keys have a prefix of their own.
+func reportRejected(w io.Writer, topic string, by map[int32][]store.Info, prefix string) {
+	var count, records int64
+	for _, infos := range by {
+		for _, i := range infos {
+			if strings.HasPrefix(i.Key, prefix) {
+				count, records = count+1, records+i.About.Records
+			}
+		}
+	}
+	if count > 0 {
+		fmt.Fprintf(w, "%s: %d of these records were rejected, to %d of these objects\n", topic, records, count)
+	}
 }
 
 // epochSpan is what the objects of one epoch hold together.
@@ -109,14 +137,14 @@ func reportEpochs(w io.Writer, name string, infos []store.Info) {
 	for i, e := range epochs[1:] {
 		switch before := epochs[i]; {
 		case e.first > before.next:
-			fmt.Fprintf(w, "  gap: offsets %d to %d are in no object; they were skipped, rejected to a topic, compacted or control records, or objects were deleted\n", before.next, e.first-1)
+			fmt.Fprintf(w, "  gap: offsets %d to %d are in no object; they were skipped or rejected to a topic, are compacted or control records, or objects were deleted\n", before.next, e.first-1)
 		case e.first < before.next:
 			fmt.Fprintf(w, "  overlap: offsets %d to %d are in objects of two epochs, from %d and from %d\n", e.first, min(e.next, before.next)-1, before.first, e.first)
 		}
 	}
 	for _, e := range epochs {
 		if missing := e.next - e.first - e.records; missing != 0 {
-			fmt.Fprintf(w, "  epoch from %d: %d offsets and %d records; the others were skipped, rejected to a topic, or compacted or control records\n", e.first, e.next-e.first, e.records)
+			fmt.Fprintf(w, "  epoch from %d: %d offsets and %d records; the others were skipped or rejected to a topic, or are compacted or control records\n", e.first, e.next-e.first, e.records)
 		}
 	}
 }
@@ -142,6 +170,6 @@ func reportGroups(w io.Writer, name string, infos []store.Info) {
 	}
 	fmt.Fprintf(w, "%s: offsets %d to %d in %d objects of %d groups that end by themselves\n", name, first, last, len(infos), groups)
 	if missing := last - first + 1 - records; missing != 0 {
-		fmt.Fprintf(w, "  %d of these offsets are in no object: their objects are still open, or they were skipped, rejected to a topic, compacted or control records\n", missing)
+		fmt.Fprintf(w, "  %d of these offsets are in no object: their objects are still open, or they were skipped or rejected to a topic, or are compacted or control records\n", missing)
 	}
 }

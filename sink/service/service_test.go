@@ -371,6 +371,11 @@ func TestBadRecords(t *testing.T) {
 			t.Errorf("rejected objects: %v", files)
 		}
 		var report bytes.Buffer
+		if err := Inspect(t.Context(), &report, conf, false); err != nil || !strings.Contains(report.String(), "1500 records") ||
+			!strings.Contains(report.String(), "orders: 5 of these records were rejected") || strings.Contains(report.String(), "the others") {
+			t.Errorf("inspect with rejected records: %v, %s", err, report.String())
+		}
+		report.Reset()
 		if err := Replay(t.Context(), &report, conf, ReplayOptions{From: topic, To: "again", Rejected: true}); err != nil || !strings.Contains(report.String(), "5 records of 1 objects") {
 			t.Errorf("replay of rejected records: %v, %s", err, report.String())
 		}
@@ -393,11 +398,12 @@ func TestDescribe(t *testing.T) {
 	c := cluster(t)
 	conf := configure(t, c)
 	conf.Memory.SpillDir, conf.Memory.SpillLimit = t.TempDir(), 1<<30
+	conf.Objects.PartitionBy = []config.Partition{{Time: "event.at", Unit: "ms", Layout: "day"}, {Field: "event.event_type"}, {Field: "event.land", Name: "-"}, {Header: "shop"}, {Key: true, Name: "user"}}
 	var b bytes.Buffer
 	if err := Describe(t.Context(), &b, conf, true); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"orders/0003-00000000000000025000.txt.zst", "after 500 records", "exactly once: objects depend on the records alone", "partitions   3", "written, read and deleted", "up to 1GiB more of open objects in files below "} {
+	for _, want := range []string{"orders/dt=2026-01-31/event_type=VALUE/VALUE/shop=VALUE/user=KEY/0003-00000000000000025000.txt.zst", "objects end ", "after 500 records", "exactly once: objects depend on the records alone", "partitions   3", "written, read and deleted", "up to 1GiB more of open objects in files below "} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

@@ -55,6 +55,24 @@ type Options struct {
 
 // Open opens a store. The caller wraps it by store.Retry if it should retry.
 func Open(ctx context.Context, address string, o Options) (store.Store, error) {
+	open, err := parse(address, o)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx)
+}
+
+// Check says in its error what is wrong with an address. It opens nothing and makes no request, so
+// names of buckets and files of credentials are left to Open.
+func Check(address string, o Options) error {
+	_, err := parse(address, o)
+	return err
+}
+
+// opener opens the store of an address that was checked.
+type opener func(context.Context) (store.Store, error)
+
+func parse(address string, o Options) (opener, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		// The error of net/url repeats the address, which may have a password in a wrong place.
@@ -63,21 +81,18 @@ func Open(ctx context.Context, address string, o Options) (store.Store, error) {
 	if u.User != nil {
 		return nil, errors.New("store: the address of the store holds a user; keys come from files or the environment")
 	}
-	if opener := o.Schemes[u.Scheme]; opener != nil {
-		return opener(ctx, u)
+	if other := o.Schemes[u.Scheme]; other != nil {
+		return func(ctx context.Context) (store.Store, error) { return other(ctx, u) }, nil
 	}
 	switch u.Scheme {
 	case "dir":
-		return openDir(u)
+		return parseDir(u)
 	case "s3":
-		return openS3(u, o.S3)
+		return parseS3(u, o.S3)
 	case "gs":
-		return openGCS(ctx, u, o.GCS)
+		return parseGCS(u, o.GCS)
 	case "mem":
-		if err := errors.Join(onlyParameters(u, nil), noPath(u)); err != nil {
-			return nil, err
-		}
-		return memstore.New(), nil
+		return func(context.Context) (store.Store, error) { return memstore.New(), nil }, errors.Join(onlyParameters(u, nil), noPath(u))
 	case "":
 		return nil, fmt.Errorf("store: the address %q has no scheme; a directory is dir:///path", u.Path)
 	}
@@ -91,9 +106,9 @@ func noPath(u *url.URL) error {
 	return nil
 }
 
-// openDir takes dir:///absolute and dir:relative. dir://relative is refused: its first name would
+// parseDir takes dir:///absolute and dir:relative. dir://relative is refused: its first name would
 // be a host.
-func openDir(u *url.URL) (store.Store, error) {
+func parseDir(u *url.URL) (opener, error) {
 	if err := onlyParameters(u, nil); err != nil {
 		return nil, err
 	}
@@ -111,10 +126,12 @@ func openDir(u *url.URL) (store.Store, error) {
 	if dir == "" {
 		return nil, errors.New("store: dir: has no path")
 	}
-	return dirstore.Open(filepath.FromSlash(path.Clean(dir)))
+	return func(context.Context) (store.Store, error) {
+		return orNil(dirstore.Open(filepath.FromSlash(path.Clean(dir))))
+	}, nil
 }
 
-func openS3(u *url.URL, o s3store.Options) (store.Store, error) {
+func parseS3(u *url.URL, o s3store.Options) (opener, error) {
 	o.Bucket, o.Prefix = u.Host, u.Path
 	q := u.Query()
 	anonymous, err1 := flag(q, "anonymous", o.Anonymous)
@@ -126,10 +143,10 @@ func openS3(u *url.URL, o s3store.Options) (store.Store, error) {
 	set(q, "endpoint", &o.Endpoint)
 	set(q, "region", &o.Region)
 	set(q, "profile", &o.Profile)
-	return orNil(s3store.Open(o))
+	return func(context.Context) (store.Store, error) { return orNil(s3store.Open(o)) }, nil
 }
 
-func openGCS(ctx context.Context, u *url.URL, o gcsstore.Options) (store.Store, error) {
+func parseGCS(u *url.URL, o gcsstore.Options) (opener, error) {
 	o.Bucket, o.Prefix = u.Host, u.Path
 	q := u.Query()
 	anonymous, err := flag(q, "anonymous", o.Anonymous)
@@ -139,7 +156,7 @@ func openGCS(ctx context.Context, u *url.URL, o gcsstore.Options) (store.Store, 
 	o.Anonymous = anonymous
 	set(q, "endpoint", &o.Endpoint)
 	set(q, "user-project", &o.UserProject)
-	return orNil(gcsstore.Open(ctx, o))
+	return func(ctx context.Context) (store.Store, error) { return orNil(gcsstore.Open(ctx, o)) }, nil
 }
 
 // orNil keeps a nil pointer from becoming a store that is not nil.

@@ -35,6 +35,9 @@ func TestOpen(t *testing.T) {
 		if s.String() != want {
 			t.Errorf("%s is %q, want %q", address, s, want)
 		}
+		if err := open.Check(address, open.Options{}); err != nil {
+			t.Errorf("Check of %s: %v", address, err)
+		}
 		if err := s.Close(); err != nil {
 			t.Errorf("%s: Close: %v", address, err)
 		}
@@ -64,6 +67,9 @@ func TestOpenRefuses(t *testing.T) {
 		s, err := open.Open(t.Context(), address, open.Options{})
 		if err == nil || s != nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v, %v, want %q", address, s, err, says)
+		}
+		if err := open.Check(address, open.Options{}); says != "bucket" && says != "prefix" && says != "more than scheme" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("Check of %s: %v, want %q", address, err, says)
 		}
 	}
 }
