@@ -12,7 +12,7 @@ import (
 
 // heapGrowth bounds the Go heap, whose live part is some 10 MiB: the process is to stay as small as it is with little memory, and a million records
 // allocate no more than 100 MB.
-const heapGrowth = 40 << 20
+const heapGrowth = 44 << 20
 
 // Run writes until ctx ends or something fails for good; see sink.Run. It closes all parts.
 func (s *Service) Run(ctx context.Context) error {
