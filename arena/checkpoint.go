@@ -141,6 +141,12 @@ func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 }
 
 func (b *bump) rewind(m *mark) {
+	if m.chunk == &noChunk && b.hasOne() { // No list has changed since the mark: a loop that rewinds at each turn mostly comes here.
+		if b.chunk.used != 0 {
+			b.reuse(b.chunk)
+		}
+		return
+	}
 	b.look()
 	if b.chunk != m.chunk || b.full != m.full { // Under a debug mode no chunk is current after a Rewind.
 		b.retire()
