@@ -153,15 +153,22 @@ func FuzzProtojson(f *testing.F) {
 // TestDeep: messages within each other are read as deep as protobuf-go reads them, as messages, groups, and in maps.
 func TestDeep(t *testing.T) {
 	w := newWorld(t, Options{})
-	nest := func(number protowire.Number, group bool, depth int) (b []byte) {
-		for range depth {
-			if group {
-				b = append(append(protowire.AppendTag(nil, number, protowire.StartGroupType), b...), protowire.AppendTag(nil, number, protowire.EndGroupType)...)
-			} else {
-				b = protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), b)
-			}
+	// Each head stands in front of what it encloses. Built from the inside, content would be copied once a level.
+	enclose := func(depth int, head func(size int) []byte) []byte {
+		heads, size := make([][]byte, depth), 0
+		for i := range depth {
+			h := head(size)
+			heads[depth-1-i], size = h, size+len(h)
 		}
-		return b
+		return bytes.Join(heads, nil)
+	}
+	nest := func(number protowire.Number, group bool, depth int) []byte {
+		if group {
+			return append(bytes.Repeat(protowire.AppendTag(nil, number, protowire.StartGroupType), depth), bytes.Repeat(protowire.AppendTag(nil, number, protowire.EndGroupType), depth)...)
+		}
+		return enclose(depth, func(size int) []byte {
+			return protowire.AppendVarint(protowire.AppendTag(nil, number, protowire.BytesType), uint64(size))
+		})
 	}
 	for _, e := range []struct {
 		name   string
@@ -184,12 +191,10 @@ func TestDeep(t *testing.T) {
 	}
 	// Any within Any counts together.
 	of, _ := w.message(t, "google.protobuf.Any")
-	var b []byte
-	for range 12_000 {
-		inner := b
-		b = protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "/google.protobuf.Any")
-		b = protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), inner)
-	}
+	b := enclose(12_000, func(size int) []byte {
+		b := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "/google.protobuf.Any")
+		return protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.BytesType), uint64(size))
+	})
 	if _, err := of.AppendJSON(nil, b); !errors.Is(err, errDepth) {
 		t.Error(err)
 	}
