@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -38,7 +39,13 @@ func report(w io.Writer, n int, outcomes []outcome) {
 		}
 		by[o.Name] = append(by[o.Name], o)
 	}
-	of := func(name string, figure func(outcome) float64) float64 { return median(by[name], figure) }
+	of := func(name string, figure func(outcome) float64) float64 {
+		var all []float64
+		for _, o := range by[name] {
+			all = append(all, figure(o))
+		}
+		return median(all)
+	}
 	reference := of(base, func(o outcome) float64 { return o.CPU })
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "\truns\tmessages/s\tµs CPU/message\t÷ plain Go\tpeak RSS MiB\tGC cycles\tGC %% of CPU\tGC pauses ms\tMB stored\tobjects\ts to group\ts to stop\tbroker/store CPU s\t\n")
@@ -69,7 +76,7 @@ func report(w io.Writer, n int, outcomes []outcome) {
 	t.Flush()
 }
 
-// reportSoak prints the resident memory by what was committed.
+// reportSoak prints the median of the resident memory for each million of messages that was committed.
 func reportSoak(w io.Writer, n int, outcomes []outcome) {
 	const part = 1_000_000
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -87,26 +94,21 @@ func reportSoak(w io.Writer, n int, outcomes []outcome) {
 					all = append(all, s.mib)
 				}
 			}
-			slices.Sort(all)
 			if len(all) == 0 {
 				fmt.Fprint(t, "\t–")
 				continue
 			}
-			fmt.Fprintf(t, "\t%d", all[len(all)/2])
+			fmt.Fprintf(t, "\t%d", median(all))
 		}
 		fmt.Fprintf(t, "\t%d\t%.0f\t%d\t%d\t\n", o.Peak, o.PerSec, o.Objects, o.Cycles)
 	}
 	t.Flush()
 }
 
-// median is that of a figure of some runs, 0 of none.
-func median(runs []outcome, figure func(outcome) float64) float64 {
-	if len(runs) == 0 {
-		return 0
-	}
-	var all []float64
-	for _, o := range runs {
-		all = append(all, figure(o))
+// median sorts the figures of some runs or samples, and returns that in the middle; 0 of none.
+func median[T cmp.Ordered](all []T) (middle T) {
+	if len(all) == 0 {
+		return middle
 	}
 	slices.Sort(all)
 	return all[len(all)/2]
