@@ -20,11 +20,17 @@ func TestLines(t *testing.T) {
 	if err != nil || !bytes.Equal(all, bytes.Repeat(block, 3)) {
 		t.Errorf("the stream has %d bytes, want three times %d; %v", len(all), len(block), err)
 	}
+	sameSums(t, "decode/lines", 3*differentLines, 2)
+}
+
+// sameSums wants the same sum of all contestants of a workload with n values, in each round.
+func sameSums(t *testing.T, name string, n, rounds int) {
+	t.Helper()
 	var want uint64
-	for _, c := range workload(t, "decode/lines").Contestants {
-		r := &bench.Run{Spec: bench.Spec{N: 3 * differentLines}}
+	for _, c := range workload(t, name).Contestants {
+		r := &bench.Run{Spec: bench.Spec{N: n}}
 		round := c.Prepare(r)
-		for range 2 {
+		for range rounds {
 			sum := round()
 			if want == 0 {
 				want = sum
