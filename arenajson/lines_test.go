@@ -51,7 +51,7 @@ func framed[T any](r io.Reader, o Options) (values []*T, errs []error) {
 	return values, errs
 }
 
-// TestLines: a value that is found by its line is the one that its brackets and quotes give, with all options.
+// TestLines wants the same values and errors from a stream that is read by lines as from one that is read by brackets and quotes, with all options.
 func TestLines(t *testing.T) {
 	for _, doc := range slices.Concat(streams(), lineStreams(), []string{"{\"T\":\"no time\"}\n{\"I\":1}\n"}) {
 		for name, reader := range readers {

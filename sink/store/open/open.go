@@ -62,7 +62,7 @@ func Open(ctx context.Context, address string, o Options) (store.Store, error) {
 	return open(ctx)
 }
 
-// Check says in its error what is wrong with an address. It opens nothing and makes no request, so
+// Check returns an error if an address is wrong. It opens nothing and makes no request, so
 // names of buckets and files of credentials are left to Open.
 func Check(address string, o Options) error {
 	_, err := parse(address, o)
