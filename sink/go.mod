@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	cloud.google.com/go/auth v0.24.1
-	cloud.google.com/go/storage v1.70.0
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/freehold-go/freehold v0.1.0
 	github.com/fsouza/fake-gcs-server v1.56.1
@@ -36,6 +35,7 @@ require (
 	cloud.google.com/go/iam v1.14.0 // indirect
 	cloud.google.com/go/monitoring v1.30.0 // indirect
 	cloud.google.com/go/pubsub/v2 v2.6.2 // indirect
+	cloud.google.com/go/storage v1.70.0 // indirect
 	github.com/GoogleCloudPlatform/opentelemetry-operations-go/detectors/gcp v1.35.0 // indirect
 	github.com/GoogleCloudPlatform/opentelemetry-operations-go/exporter/metric v0.57.0 // indirect
 	github.com/GoogleCloudPlatform/opentelemetry-operations-go/internal/resourcemapping v0.57.0 // indirect

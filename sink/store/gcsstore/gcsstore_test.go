@@ -213,6 +213,47 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// TestEmulatorAndProject: without an Endpoint requests go where STORAGE_EMULATOR_HOST says, with or
+// without a scheme, and each names the project that pays.
+func TestEmulatorAndProject(t *testing.T) {
+	f := newFake(t)
+	for _, host := range []string{f.URL, f.Listener.Addr().String()} {
+		t.Setenv("STORAGE_EMULATOR_HOST", host)
+		s, err := Open(t.Context(), Options{Bucket: bucket, UserProject: "the-payer", Whole: 1, ChunkSize: 256 << 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var without []string
+		filter := func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Query().Get("userProject") != "the-payer" && r.Header.Get("X-Goog-User-Project") != "the-payer" && r.URL.Query().Get("upload_id") == "" {
+				without = append(without, r.Method+" "+r.URL.String())
+			}
+			return false
+		}
+		f.filter.Store(&filter)
+		for _, content := range []string{"x", "more than Whole"} {
+			if err := s.Put(t.Context(), "k", store.Bytes([]byte(content)), about); err != nil {
+				t.Fatalf("%s: %v", host, err)
+			}
+		}
+		r, _, err := s.Get(t.Context(), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		objects := 0
+		for _, err := range s.List(t.Context(), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects++
+		}
+		if err := s.Delete(t.Context(), "k"); err != nil || objects != 1 || len(without) > 0 {
+			t.Errorf("%v, %d objects, without the project: %v", err, objects, without)
+		}
+	}
+}
+
 func isUpload(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/upload/") }
 
 // TestAFailedRequestIsOneAttempt shows that the client does not retry by itself, and that Retry

@@ -13,8 +13,8 @@ import (
 
 	"cloud.google.com/go/auth/credentials"
 	"cloud.google.com/go/auth/httptransport"
-	"cloud.google.com/go/storage"
 	"google.golang.org/api/option"
+	storage "google.golang.org/api/storage/v1"
 )
 
 // Options say where a bucket is. Bucket must be given; the zero values of the other fields are good
@@ -90,30 +90,41 @@ func (o *Options) complete() error {
 	return errors.Join(errs...)
 }
 
-// client makes the client with a transport of ours. For that it needs an HTTP client that has the
-// credentials already; WithoutAuthentication keeps it from looking for others.
-func (o *Options) client(ctx context.Context) (*storage.Client, error) {
-	authorized, err := o.authorized()
+// connect makes the client for requests of ours and the service for those of Google's client, which
+// uses the same.
+func (o *Options) connect(ctx context.Context) (*http.Client, *storage.Service, error) {
+	endpoint := o.Endpoint
+	if endpoint == "" {
+		if endpoint = os.Getenv(emulator); endpoint != "" && !strings.Contains(endpoint, "://") {
+			endpoint = "http://" + endpoint
+		}
+	}
+	client, err := o.authorized()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	authorized.Transport = transport{authorized.Transport}
-	opts := []option.ClientOption{option.WithHTTPClient(authorized), option.WithoutAuthentication()}
-	if o.Endpoint != "" {
-		opts = append(opts, option.WithEndpoint(o.Endpoint+"/storage/v1/"))
+	opts := []option.ClientOption{option.WithHTTPClient(client)}
+	if endpoint != "" {
+		opts = append(opts, option.WithEndpoint(strings.TrimSuffix(endpoint, "/")+"/storage/v1/"))
 	}
-	client, err := storage.NewClient(ctx, opts...)
+	service, err := storage.NewService(ctx, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("gcsstore: %w", err)
+		return nil, nil, fmt.Errorf("gcsstore: %w", err)
 	}
-	return client, nil
+	service.UserAgent = userAgent
+	return client, service, nil
 }
+
+const (
+	emulator  = "STORAGE_EMULATOR_HOST"
+	userAgent = "freehold-sink"
+)
 
 // authorized is an HTTP client with the credentials.
 func (o *Options) authorized() (*http.Client, error) {
-	t := &httptransport.Options{DetectOpts: &credentials.DetectOptions{Scopes: []string{storage.ScopeFullControl, "https://www.googleapis.com/auth/cloud-platform"}}}
+	t := &httptransport.Options{DetectOpts: &credentials.DetectOptions{Scopes: []string{storage.DevstorageFullControlScope, storage.CloudPlatformScope}}}
 	switch {
-	case o.Anonymous || os.Getenv("STORAGE_EMULATOR_HOST") != "":
+	case o.Anonymous || os.Getenv(emulator) != "":
 		t.DisableAuthentication = true
 	case o.CredentialsFile != "":
 		found, err := credentials.NewCredentialsFromFile(credentials.ServiceAccount, o.CredentialsFile, t.DetectOpts)

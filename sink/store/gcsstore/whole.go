@@ -5,67 +5,79 @@ package gcsstore
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
+	"encoding/json"
 	"io"
-	"mime"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
+	"net/url"
 	"sync"
+
+	"google.golang.org/api/googleapi"
+	storage "google.golang.org/api/storage/v1"
 
 	"github.com/freehold-go/freehold/sink/store"
 )
 
-// The client streams the content of an object through a pipe, so it sends a request of unknown
-// length that the transport cannot repeat. For a body in one request this store writes nothing to
-// the client. The client then makes a request with the object's metadata and an empty content:
-//
-//	--boundary metadata --boundary (empty) --boundary--
-//
-// and its transport inserts the body in front of the last boundary.
-
-// transport inserts the bodies of uploads into requests that have one in their context.
-type transport struct{ base http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	w, ok := r.Context().Value(wholeKey{}).(*whole)
-	if !ok {
-		return t.base.RoundTrip(r)
-	}
-	empty, err := io.ReadAll(r.Body)
-	r.Body.Close() // It has been read.
+// putWhole sends the body in one request of known length: a multipart body of the object's metadata
+// and its content. Google's client would send it from a pipe, so that the transport would neither
+// know its length nor could repeat it. It returns the body's own error apart from the upload's.
+func (s *Store) putWhole(ctx context.Context, object *storage.Object, body store.Body) (bodyErr, err error) {
+	head, tail, contentType, err := around(object)
 	if err != nil {
 		return nil, err
 	}
-	head, tail, err := split(empty, r.Header.Get("Content-Type"))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, googleapi.ResolveRelative(s.service.BasePath, "/upload/storage/v1/b/{bucket}/o"), nil)
 	if err != nil {
 		return nil, err
 	}
-	full := r.Clone(r.Context())
-	full.ContentLength = int64(len(empty)) + w.body.Size()
-	full.GetBody = func() (io.ReadCloser, error) {
-		return io.NopCloser(io.MultiReader(bytes.NewReader(head), w.reader(), bytes.NewReader(tail))), nil
+	googleapi.Expand(r.URL, map[string]string{"bucket": s.o.Bucket})
+	q := url.Values{"uploadType": {"multipart"}, "alt": {"json"}, "prettyPrint": {"false"}}
+	if s.o.UserProject != "" {
+		q.Set("userProject", s.o.UserProject)
 	}
-	full.Body, _ = full.GetBody() // It has no error.
-	return t.base.RoundTrip(full)
+	r.URL.RawQuery = q.Encode()
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("User-Agent", userAgent)
+	sent := &whole{ctx: ctx, body: body}
+	r.ContentLength = int64(len(head)+len(tail)) + body.Size()
+	r.GetBody = func() (io.ReadCloser, error) {
+		return io.NopCloser(io.MultiReader(bytes.NewReader(head), sent.reader(), bytes.NewReader(tail))), nil
+	}
+	r.Body, _ = r.GetBody() // It has no error.
+	answer, err := s.client.Do(r)
+	if err == nil {
+		err = googleapi.CheckResponse(answer)
+		io.Copy(io.Discard, answer.Body) // so that the connection can be used again
+		answer.Body.Close()
+	}
+	return sent.end(), err
 }
 
-// split divides a multipart body in front of its last boundary.
-func split(body []byte, contentType string) (head, tail []byte, err error) {
-	_, params, err := mime.ParseMediaType(contentType)
+// around is what stands before the content and after it.
+func around(object *storage.Object) (head, tail []byte, contentType string, err error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	part, err := w.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/json"}})
 	if err != nil {
-		return nil, nil, fmt.Errorf("the client's Content-Type %q: %w", contentType, err)
+		return nil, nil, "", err
 	}
-	last := []byte("\r\n--" + params["boundary"] + "--")
-	at := bytes.LastIndex(body, last)
-	if at < 0 {
-		return nil, nil, errors.New("the client's request has no last boundary")
+	if err := json.NewEncoder(part).Encode(object); err != nil {
+		return nil, nil, "", err
 	}
-	return body[:at], body[at:], nil
+	content := textproto.MIMEHeader{}
+	if object.ContentType != "" {
+		content.Set("Content-Type", object.ContentType)
+	}
+	if _, err := w.CreatePart(content); err != nil {
+		return nil, nil, "", err
+	}
+	end := b.Len()
+	if err := w.Close(); err != nil {
+		return nil, nil, "", err
+	}
+	return b.Bytes()[:end], b.Bytes()[end:], "multipart/related; boundary=" + w.Boundary(), nil
 }
-
-// wholeKey is the key of a *whole in a context.
-type wholeKey struct{}
 
 // whole is a body that is sent in one request.
 type whole struct {
