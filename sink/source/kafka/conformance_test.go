@@ -15,16 +15,21 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	along(t, "members assign", path{}, testConformance)
+	along(t, "server side", path{serverSide: true}, testConformance)
+}
+
+func testConformance(t *testing.T, by path) {
 	sourcetest.Suite{Open: func(t *testing.T, partitions int) sourcetest.Log {
-		return topic{cluster(t, int32(partitions))}
+		return topic{cluster(t, int32(partitions)), by}
 	}}.Run(t)
-	if n := inUse(); n != 0 {
-		t.Errorf("%d bytes are in use", n)
-	}
 }
 
 // topic is the topic t of a cluster.
-type topic struct{ *kfake.Cluster }
+type topic struct {
+	*kfake.Cluster
+	by path
+}
 
 func (topic) Topic() string { return "t" }
 
@@ -42,7 +47,7 @@ func (c topic) Write(t *testing.T, partition int32, records []record.Record) {
 }
 
 func (c topic) Member(t *testing.T) source.Source {
-	s, err := New(options(c.Cluster))
+	s, err := New(c.by.options(c.Cluster))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,8 @@ func newDecompressor(purpose *offheap.Purpose, max int) (*decompressor, error) {
 	return d, nil
 }
 
-// errTooLarge says that a batch is larger than Options.MaxBatchBytes.
-var errTooLarge = errors.New("the batch is larger, decompressed, than the limit for one batch")
+// errTooLarge says that a batch is larger than Options.MaxBatchBytes. The client adds the offset, see kgo.ErrDecompressTooLarge.
+var errTooLarge = fmt.Errorf("the batch is larger, decompressed, than the limit for one batch: %w", kgo.ErrMaxDecompress)
 
 // GetDecompressBytes is never called, because the client has a Decompressor of its own.
 func (d *decompressor) GetDecompressBytes([]byte, kgo.CompressionCodecType) []byte { return nil }

@@ -130,7 +130,7 @@ func TestCommitRetries(t *testing.T) {
 		t.Fatal("something listens at port 1")
 	}
 	for err, want := range map[error]bool{
-		refused: true, io.ErrUnexpectedEOF: true, kerr.RebalanceInProgress: true, kerr.CoordinatorNotAvailable: true,
+		refused: true, io.ErrUnexpectedEOF: true, kerr.RebalanceInProgress: true, kerr.StaleMemberEpoch: true, kerr.CoordinatorNotAvailable: true,
 		kerr.IllegalGeneration: false, kerr.TopicAuthorizationFailed: false, context.Canceled: false, kgo.ErrClientClosed: false,
 	} {
 		if got := retriable(fmt.Errorf("committing: %w", err)); got != want {
@@ -270,7 +270,7 @@ func testTransactions(t *testing.T, by path) {
 		s, stop := by.run(t, c, h, func(o *Options) { o.ReadCommitted = committed })
 		h.until("all records", func() bool { return len(h.values[p0]) == 20*len(want) })
 		// The last marker may come in a fetch of its own.
-		for end := time.Now().Add(time.Minute); s.Lags()[p0] != 0; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); s.Lags()[p0] != 0; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("committed %v: a lag of %d behind the last record", committed, s.Lags()[p0])
 			}

@@ -253,6 +253,7 @@ func (s *Source) hand(fetches kgo.Fetches, h source.Handler) error {
 	fetches.EachPartition(func(f kgo.FetchTopicPartition) {
 		p := source.Partition{Topic: f.Topic, Number: f.Partition}
 		if f.Err != nil {
+			var large *kgo.ErrDecompressTooLarge
 			switch {
 			case errors.Is(f.Err, kerr.OffsetOutOfRange):
 				failed = errors.Join(failed, fmt.Errorf("kafka: %s partition %d: the committed offset is not in the log any more, so records were deleted before they were stored; "+
@@ -263,6 +264,9 @@ func (s *Source) hand(fetches kgo.Fetches, h source.Handler) error {
 				failed = errors.Join(failed, f.Err)
 			case retriable(f.Err):
 				s.o.Logger.Warn("fetching failed, will be repeated", "topic", p.Topic, "partition", p.Number, "error", f.Err)
+			case errors.As(f.Err, &large):
+				failed = errors.Join(failed, fmt.Errorf("kafka: %s partition %d: the batch at offset %d has more than %d bytes when it is decompressed; raise the limit of one batch (batch_bytes)",
+					p.Topic, p.Number, large.Offset, s.o.MaxBatchBytes))
 			default:
 				failed = errors.Join(failed, fmt.Errorf("kafka: fetching %s partition %d: %w", p.Topic, p.Number, f.Err))
 			}
@@ -371,7 +375,7 @@ func (s *Source) commit(ctx context.Context, offsets map[string]map[int32]kgo.Ep
 			}
 		}
 	})
-	for _, gone := range []error{kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.FencedInstanceID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch} {
+	for _, gone := range []error{kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.FencedInstanceID, kerr.FencedMemberEpoch} {
 		if errors.Is(failed, gone) {
 			return fmt.Errorf("%w: %w", source.ErrNotOwned, failed)
 		}
@@ -379,10 +383,11 @@ func (s *Source) commit(ctx context.Context, offsets map[string]map[int32]kgo.Ep
 	return failed
 }
 
-// retriable reports whether the next attempt may succeed. The client gives up when a broker cannot be dialled; it may be back soon.
+// retriable reports whether the next attempt may succeed. The client gives up when a broker cannot be dialled; it may be back soon. A member
+// whose epoch is stale learns the group's epoch by its next heartbeat. If it has lost the partition, Lost or Revoked ends the attempts.
 func retriable(err error) bool {
 	var network *net.OpError
-	return kerr.IsRetriable(err) || kgo.IsRetryableBrokerErr(err) || errors.Is(err, kerr.RebalanceInProgress) ||
+	return kerr.IsRetriable(err) || kgo.IsRetryableBrokerErr(err) || errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.StaleMemberEpoch) ||
 		errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 

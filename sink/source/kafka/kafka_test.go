@@ -26,7 +26,8 @@ import (
 // cluster starts brokers with a topic t of some partitions.
 func cluster(t *testing.T, partitions int32, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
-	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(2), kfake.SeedTopics(partitions, "t"), kfake.SleepOutOfOrder()}, opts...)...)
+	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(2), kfake.SeedTopics(partitions, "t"), kfake.SleepOutOfOrder(),
+		kfake.BrokerConfigs(map[string]string{"group.consumer.heartbeat.interval.ms": "100"})}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func (c *collector) Batch(p source.Partition, records []record.Record, next sour
 // until waits until a condition holds.
 func (c *collector) until(what string, holds func() bool) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Minute)
 	defer cancel()
 	for {
 		c.mu.Lock()
@@ -146,7 +147,7 @@ func (c *collector) until(what string, holds func() bool) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			c.t.Fatalf("not within a minute: %s; events %q, next %v", what, c.events, c.next)
+			c.t.Fatalf("not within five minutes: %s; events %q, next %v", what, c.events, c.next)
 		}
 	}
 }
@@ -160,35 +161,45 @@ func (c *collector) releaseAll() {
 	c.release = nil
 }
 
-// path is a way that responses take.
-type path struct{ client bool }
+// path is a way that responses take, and says who assigns partitions.
+type path struct{ client, serverSide bool }
 
 // bothPaths runs a test for responses outside the Go heap and for the client's own.
 func bothPaths(t *testing.T, test func(t *testing.T, by path)) {
 	t.Helper()
-	for name, by := range map[string]path{"offheap": {}, "client": {client: true}} {
-		t.Run(name, func(t *testing.T) {
-			test(t, by)
-			for _, p := range offheap.ReadStats().Purposes {
-				if name := p.Name; (name == fetched().Name() || name == received().Name()) && p.InUse != 0 {
-					t.Errorf("%d bytes of %s are in use", p.InUse, name)
-				}
+	along(t, "offheap", path{}, test)
+	along(t, "client", path{client: true}, test)
+}
+
+// eachWay is bothPaths, and the same again for a group whose broker assigns the partitions.
+func eachWay(t *testing.T, test func(t *testing.T, by path)) {
+	t.Helper()
+	bothPaths(t, test)
+	along(t, "server side", path{serverSide: true}, test)
+}
+
+func along(t *testing.T, name string, by path, test func(t *testing.T, by path)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		test(t, by)
+		for _, p := range offheap.ReadStats().Purposes {
+			if name := p.Name; (name == fetched().Name() || name == received().Name()) && p.InUse != 0 {
+				t.Errorf("%d bytes of %s are in use", p.InUse, name)
 			}
-		})
-	}
+		}
+	})
 }
 
 // options are those of a member that notices quickly what changes.
-func options(c *kfake.Cluster) Options {
-	return Options{Brokers: c.ListenAddrs(), Topics: []string{"t"}, Group: "g", SessionTimeout: 6 * time.Second,
+func (by path) options(c *kfake.Cluster) Options {
+	return Options{Brokers: c.ListenAddrs(), Topics: []string{"t"}, Group: "g", SessionTimeout: 30 * time.Second, ClientResponses: by.client, ServerSide: by.serverSide,
 		Client: []kgo.Opt{kgo.MetadataMinAge(10 * time.Millisecond), kgo.HeartbeatInterval(100 * time.Millisecond)}}
 }
 
 // run runs a source until the returned function is called, which returns Run's error.
 func (by path) run(t *testing.T, c *kfake.Cluster, h source.Handler, change func(*Options)) (*Source, func() error) {
 	t.Helper()
-	o := options(c)
-	o.ClientResponses = by.client
+	o := by.options(c)
 	if change != nil {
 		change(&o)
 	}
@@ -256,7 +267,7 @@ func testFetch(t *testing.T, by path) {
 }
 
 // TestCommit: a source goes on where the last one has committed.
-func TestCommit(t *testing.T) { bothPaths(t, testCommit) }
+func TestCommit(t *testing.T) { eachWay(t, testCommit) }
 
 func testCommit(t *testing.T, by path) {
 	c := cluster(t, 1)
@@ -309,7 +320,7 @@ func refuseCommit(r *kmsg.OffsetCommitRequest, e *kerr.Error) kmsg.Response {
 }
 
 // TestRebalance: a second member takes partitions over, and gives them back when it leaves.
-func TestRebalance(t *testing.T) { bothPaths(t, testRebalance) }
+func TestRebalance(t *testing.T) { eachWay(t, testRebalance) }
 
 func testRebalance(t *testing.T, by path) {
 	c := cluster(t, 4)

@@ -53,7 +53,7 @@ type Suite struct {
 }
 
 // patience is how long something may take that is to happen soon.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // made are the records of a partition from an offset on.
 func (s Suite) made(partition int32, from, n int) []record.Record {
