@@ -72,6 +72,8 @@ func forbiddenNested(from, own string) string {
 		return "a nested module never imports the library's internal packages"
 	case inside(from, "adapters") && inside(own, nested...) && !inside(own, from):
 		return "an adapter is a module of its own, which brings no other along"
+	case inside(from, "sink/examples") && inside(own, "sink/internal"):
+		return "an example imports what its readers can import"
 	}
 	return ""
 }

@@ -18,18 +18,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/freehold-go/freehold/gctune"
-	"github.com/freehold-go/freehold/sink"
 	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/service"
 )
 
 // outcome is what a run of the sink did and cost.
 type outcome struct {
 	records, objects, stored int64
-	wall, cpu                time.Duration
-	peakRSS                  int64 // bytes
-	cycles                   int64 // of the collector
-	gcCPU                    time.Duration
+	cpu                      time.Duration
+	peakRSS                  int64   // bytes
+	cycles                   int64   // of the collector
+	gcCPU                    float64 // seconds, as of the last collection
 }
 
 // Run runs the sink twice, with memory outside the Go heap and with all memory on it, and compares.
@@ -95,11 +94,11 @@ func runOnce(ctx context.Context, w io.Writer, program, broker, dir, mode string
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	fmt.Fprintf(w, "%8s %12s %10s %10s %10s %10s %8s\n", "second", "records/s", "stored", "objects", "Go heap", "off heap", "GC cycles")
 	began := time.Now()
+	shown := newScreen(w, each)
 	ticks := time.NewTicker(time.Second)
 	defer ticks.Stop()
-	var before, now figures
+	var now service.State
 	for time.Since(began) < each {
 		select {
 		case err := <-ended:
@@ -109,16 +108,16 @@ func runOnce(ctx context.Context, w io.Writer, program, broker, dir, mode string
 			return o, ctx.Err()
 		case <-ticks.C:
 		}
-		next, err := read(ctx, c.HTTP.Listen)
-		if err != nil {
+		var next service.State
+		if err := get(ctx, "http://"+c.HTTP.Listen+"/stats", &next); err != nil {
 			continue // It is still starting.
 		}
-		before, now = now, next
-		seconds := max(now.at.Sub(before.at).Seconds(), 0.1)
-		if before.at.IsZero() {
-			seconds = time.Since(began).Seconds()
+		before := now.Time
+		if before.IsZero() {
+			before = next.Started
 		}
-		fmt.Fprintf(w, "%8.0f %12.0f %10s %10d %10s %10s %8d\n", time.Since(began).Seconds(), float64(now.stats.Records-before.stats.Records)/seconds, mib(now.stats.StoredBytes), now.stats.Objects, mib(now.heap), mib(now.offHeap), now.cycles)
+		shown.show(time.Since(began), float64(next.Stats.Records-now.Stats.Records)/max(next.Time.Sub(before).Seconds(), 0.1), next)
+		now = next
 	}
 	if err := stop(cmd.Process); err != nil {
 		return o, err
@@ -126,42 +125,13 @@ func runOnce(ctx context.Context, w io.Writer, program, broker, dir, mode string
 	if err := <-ended; err != nil && !stopKills {
 		return o, fmt.Errorf("the sink: %w", err)
 	}
-	o = outcome{records: now.stats.Records, objects: now.stats.Objects, stored: now.stats.StoredBytes, wall: time.Since(began), cycles: now.cycles, gcCPU: now.gcCPU}
+	o = outcome{records: now.Stats.Records, objects: now.Stats.Objects, stored: now.Stats.StoredBytes, cycles: now.GC.Cycles, gcCPU: now.GC.CPU}
 	o.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	o.peakRSS = peakRSS(cmd.ProcessState)
 	return o, nil
 }
 
-// figures are those of a running sink.
-type figures struct {
-	at            time.Time
-	stats         sink.Stats
-	heap, offHeap int64
-	cycles        int64
-	gcCPU         time.Duration // as of the last collection
-}
-
-func read(ctx context.Context, address string) (f figures, err error) {
-	var stats struct {
-		Time  time.Time
-		Stats sink.Stats
-	}
-	if err := get(ctx, "http://"+address+"/stats", &stats); err != nil {
-		return f, err
-	}
-	var all map[string]json.RawMessage
-	if err := get(ctx, "http://"+address+gctune.HandlerPath, &all); err != nil {
-		return f, err
-	}
-	number := func(name string) (v float64) {
-		_ = json.Unmarshal(all[name], &v) // A metric that is not there is 0.
-		return v
-	}
-	f = figures{at: stats.Time, stats: stats.Stats, heap: int64(number("/memory/classes/heap/objects:bytes")), offHeap: int64(number("/freehold/offheap/resident:bytes")), cycles: int64(number("/gc/cycles/total:gc-cycles"))}
-	f.gcCPU = time.Duration(number("/cpu/classes/gc/total:cpu-seconds") * float64(time.Second))
-	return f, nil
-}
-
+// get reads JSON.
 func get(ctx context.Context, url string, to any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -204,7 +174,7 @@ func summary(w io.Writer, off, heap outcome) {
 		return fmt.Sprintf("%.1f", float64(o.cycles)*1e6/float64(max(o.records, 1)))
 	})
 	row("collector's share of CPU", func(o outcome) string {
-		return fmt.Sprintf("%.2f %%", 100*o.gcCPU.Seconds()/max(o.cpu.Seconds(), 0.001))
+		return fmt.Sprintf("%.2f %%", 100*o.gcCPU/max(o.cpu.Seconds(), 0.001))
 	})
 	row("objects; stored", func(o outcome) string { return fmt.Sprintf("%d; %s", o.objects, mib(o.stored)) })
 }
