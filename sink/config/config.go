@@ -36,7 +36,7 @@ type Kafka struct {
 	Topics           []string `yaml:"topics" doc:"names of topics"`
 	Group            string   `yaml:"group" doc:"name of the consumer group; instances with the same name share the partitions"`
 	InstanceID       string   `yaml:"instance_id" doc:"name of this member, for static membership: an instance that comes back within the session timeout has its partitions again without a rebalance"`
-	ServerSide       bool     `yaml:"server_side_assignment" doc:"the broker assigns partitions (KIP-848, Kafka 4.0 and later)"`
+	ServerSide       bool     `yaml:"server_side_assignment" doc:"the broker assigns partitions (KIP-848, Kafka 4.0 and later). Then its group.consumer.session.timeout.ms counts, and session_timeout does not"`
 	SessionTimeout   Duration `yaml:"session_timeout" doc:"how long the group waits for a member that has died"`
 	RebalanceTimeout Duration `yaml:"rebalance_timeout" doc:"how long the group waits for a member that gives partitions up"`
 	Start            string   `yaml:"start" doc:"where a partition without a committed offset begins: earliest or latest"`
@@ -128,7 +128,7 @@ type Format struct {
 
 // Compression has the keys of objects.compression.
 type Compression struct {
-	Codec       string `yaml:"codec" doc:"zstd, gzip, snappy, lz4 or none"`
+	Codec       string `yaml:"codec" doc:"zstd, gzip, snappy, lz4 or none; avro and parquet compress within, with all but lz4 and at a level of their own"`
 	Level       int    `yaml:"level" doc:"1 to 9 of gzip, 1 to 22 of zstd; 0 is the codec's default"`
 	MemberBytes Size   `yaml:"member_bytes" doc:"content is compressed in members of this size, one after the other; larger ones need more memory and compress a little better"`
 }
@@ -299,6 +299,16 @@ func (c Config) Check() error {
 			add("%s is %q; it must be one of %q", key, value, allowed)
 		}
 	}
+	between := func(key string, value, least, most Size) {
+		if value < least || value > most {
+			add("%s is %v; it must be between %v and %v", key, value, least, most)
+		}
+	}
+	between("kafka.fetch_bytes", c.Kafka.FetchBytes, 1<<10, 1<<30)
+	between("kafka.fetch_partition_bytes", c.Kafka.PartitionBytes, 1<<10, 1<<30)
+	between("kafka.batch_bytes", c.Kafka.BatchBytes, 1<<10, 1<<30)
+	between("memory.in_flight", c.Memory.InFlight, 1<<20, 1<<40)
+	between("objects.compression.member_bytes", c.Objects.Compression.MemberBytes, 1<<10, 1<<30)
 	needed(len(c.Kafka.Brokers) == 0, "kafka.brokers")
 	needed(len(c.Kafka.Topics) == 0, "kafka.topics")
 	needed(c.Kafka.Group == "", "kafka.group")

@@ -56,7 +56,12 @@ func TestErrors(t *testing.T) {
 		{minimal + "---\na: 1", "", "one document"},
 		{"kafka: {broker: [a]}", "", "line 1: broker is not a key of this section"},
 		{minimal, "FREEHOLD_SINK_KAFKA_BROKER=a", "names no key"},
-		{minimal, "FREEHOLD_SINK_ROTATE_RECORDS=many", "FREEHOLD_SINK_ROTATE_RECORDS"},
+		{minimal, "FREEHOLD_SINK_ROTATE_RECORDS=many", "the variable FREEHOLD_SINK_ROTATE_RECORDS: here is the text many, but the key takes a whole number"},
+		{minimal, "FREEHOLD_SINK_ROTATE_AGE=soon", `the variable FREEHOLD_SINK_ROTATE_AGE: "soon" is no time`},
+		{"rotate:\n  records: many", "", "line 2: here is the text many, but the key takes a whole number"},
+		{"kafka: {brokers: a:1, tls: true}", "", "line 1: here is the text a:1, but the key takes a list, [a, b]\nline 1: here is the value true, but the key takes a section with keys"},
+		{"kafka: {group: [a], sasl: {user: {name: a}}}", "", "line 1: here is a list, but the key takes a text\nline 1: here is a section with keys, but the key takes a text"},
+		{"stop: {flush: 3}\nobjects: {partition_by: {field: a}}", "", "line 1: here is the number 3, but the key takes true or false\nline 2: here is a section with keys, but the key takes a list of sections"},
 	} {
 		if _, err := Parse([]byte(test.text), []string{test.env}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %s: %v, want %s", test.text, test.env, err, test.want)
@@ -70,9 +75,11 @@ func TestErrors(t *testing.T) {
 	c.Kafka.SASL.Mechanism = "plain"
 	c.Kafka.TLS.CertFile = "x"
 	c.Objects.PartitionBy = []Partition{{Time: "a", Field: "b"}}
+	c.Kafka.FetchBytes, c.Memory.InFlight = 3<<30, 0
 	c.Values.Message, c.Values.Registry = "m", Registry{URL: []string{"http://a"}, PasswordFile: "a", PasswordEnv: "B", KeyFile: "k"}
 	err := c.Check()
 	for _, want := range []string{"kafka.brokers is missing", "store.url is missing", `kafka.start is "now"`, "come again without end", "password_file is missing",
+		"kafka.fetch_bytes is 3GiB; it must be between 1KiB and 1GiB", "memory.in_flight is 0; it must be between 1MiB",
 		"sasl.user is missing", "belong together", "partition_by[0] has 2",
 		"values.framing is none", "are for protobuf", "password_env are both set", "values.registry.key_file belong together"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

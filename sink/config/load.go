@@ -58,12 +58,29 @@ func explain(err error) error {
 	}
 	texts := make([]string, len(wrong.Errors))
 	for i, text := range wrong.Errors {
-		texts[i] = unknownKey.ReplaceAllString(text, "$1 is not a key of this section; freehold-sink config lists all keys")
+		text = unknownKey.ReplaceAllString(text, "$1 is not a key of this section; freehold-sink config lists all keys")
+		texts[i] = wrongType.ReplaceAllStringFunc(text, func(text string) string {
+			part := wrongType.FindStringSubmatch(text)
+			is, wants := kinds[part[1]]+strings.ReplaceAll(part[2], "`", ""), wanted[part[3]]
+			if wants == "" {
+				wants = "a section with keys"
+			}
+			return fmt.Sprintf("here is %s, but the key takes %s", is, wants)
+		})
 	}
 	return errors.New(strings.Join(texts, "\n"))
 }
 
-var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+var (
+	unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+	wrongType  = regexp.MustCompile("cannot unmarshal !!(\\S+)( `.*`)? into (\\S+)")
+)
+
+// What the decoder calls kinds of values and types, in plain words.
+var (
+	kinds  = map[string]string{"map": "a section with keys", "seq": "a list", "str": "the text", "int": "the number", "float": "the number", "bool": "the value", "null": "no value", "timestamp": "the time"}
+	wanted = map[string]string{"string": "a text", "bool": "true or false", "int": "a whole number", "int64": "a whole number", "[]string": "a list, [a, b]", "[]config.Partition": "a list of sections"}
+)
 
 // override sets the keys that variables of the environment name.
 func override(c *Config, environ []string) error {
@@ -81,7 +98,7 @@ func override(c *Config, environ []string) error {
 			return fmt.Errorf("the variable %s names no key of the configuration; freehold-sink config lists them", name)
 		}
 		if err := setValue(v, value); err != nil {
-			return fmt.Errorf("the variable %s: %w", name, err)
+			return fmt.Errorf("the variable %s: %s", name, strings.TrimPrefix(explain(err).Error(), "line 1: "))
 		}
 	}
 	return nil

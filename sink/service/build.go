@@ -32,8 +32,19 @@ import (
 // inferred is the number of values by which the columns of a Parquet object are chosen, if the configuration names none.
 const inferred = 1000
 
+// codecsOf are what formats that compress within call the codecs.
+var codecsOf = map[string]map[string]string{
+	"avro":    {"zstd": "zstandard", "gzip": "deflate", "snappy": "snappy", "none": "null"},
+	"parquet": {"zstd": "zstd", "gzip": "gzip", "snappy": "snappy", "none": "none"},
+}
+
 // format makes the format of objects.
-func format(c config.Format, checked, messages bool) (encode.Format, error) {
+func format(o config.Objects, messages bool) (encode.Format, error) {
+	c := o.Format
+	codec, ok := codecsOf[c.Name][o.Compression.Codec]
+	if codecsOf[c.Name] != nil && !ok {
+		return nil, fmt.Errorf("%s cannot be compressed by %s; let objects.compression.codec be zstd, gzip, snappy or none", c.Name, o.Compression.Codec)
+	}
 	tombstones := encode.Tombstones(c.Tombstones)
 	schema := ""
 	if c.SchemaFile != "" {
@@ -51,27 +62,31 @@ func format(c config.Format, checked, messages bool) (encode.Format, error) {
 	case "length-prefixed":
 		return encode.Delimited(encode.DelimitedOptions{Length: c.Length, Tombstones: tombstones})
 	case "csv":
-		return encode.CSV(encode.CSVOptions{Columns: c.Columns, Checked: checked, Tombstones: tombstones})
+		return encode.CSV(encode.CSVOptions{Columns: c.Columns, Checked: o.CheckJSON, Tombstones: tombstones})
 	case "avro":
-		return avro.New(avro.Options{Schema: schema, Envelope: c.Envelope, Tombstones: tombstones})
+		return avro.New(avro.Options{Schema: schema, Envelope: c.Envelope, Codec: codec, Tombstones: tombstones})
 	case "parquet":
-		o := parquet.Options{Envelope: c.Envelope, Tombstones: tombstones}
-		for _, column := range c.Columns {
-			path, kind, ok := strings.Cut(column, ":")
-			if !ok {
-				kind = "string"
-			}
-			o.Fields = append(o.Fields, parquet.Field{Path: path, Type: kind})
-		}
-		switch {
-		case messages && len(o.Fields) == 0:
-			o.Messages = true
-		case len(o.Envelope)+len(o.Fields) == 0:
-			o.Infer = inferred
-		}
-		return parquet.New(o)
+		return parquetFormat(c, codec, messages)
 	}
 	return nil, fmt.Errorf("objects.format.name: no format %q", c.Name)
+}
+
+func parquetFormat(c config.Format, codec string, messages bool) (encode.Format, error) {
+	o := parquet.Options{Envelope: c.Envelope, Codec: codec, Tombstones: encode.Tombstones(c.Tombstones)}
+	for _, column := range c.Columns {
+		path, kind, ok := strings.Cut(column, ":")
+		if !ok {
+			kind = "string"
+		}
+		o.Fields = append(o.Fields, parquet.Field{Path: path, Type: kind})
+	}
+	switch {
+	case messages && len(o.Fields) == 0:
+		o.Messages = true
+	case len(o.Envelope)+len(o.Fields) == 0:
+		o.Infer = inferred
+	}
+	return parquet.New(o)
 }
 
 // partitioner makes what divides records into groups.
@@ -182,7 +197,7 @@ func options(c config.Config) (o sink.Options, err error) {
 	if o.Codec, err = compress.Parse(c.Objects.Compression.Codec, c.Objects.Compression.Level); err != nil {
 		return o, fmt.Errorf("objects.compression: %w", err)
 	}
-	if o.Format, err = format(c.Objects.Format, c.Objects.CheckJSON, c.Values.Type == "protobuf"); err != nil {
+	if o.Format, err = format(c.Objects, c.Values.Type == "protobuf"); err != nil {
 		return o, fmt.Errorf("objects.format: %w", err)
 	}
 	if o.Partitioner, err = partitioner(c.Objects.PartitionBy, c.Objects.CheckJSON); err != nil {

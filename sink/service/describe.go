@@ -46,11 +46,12 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 	key := o.Key.Append(nil, objectkey.Object{Topic: c.Kafka.Topics[0], Partition: 3, Group: group, Offset: 25_000})
 	line("objects", "like %s, as %s", key, o.Format.Name())
 	if o.Format.Compresses() {
-		line("compressed", "by the format")
+		line("compressed", "by %s, within the format", c.Objects.Compression.Codec)
 	} else {
 		line("compressed", "by %s in members of %s", o.Codec.Version(), c.Objects.Compression.MemberBytes)
 	}
 	line("objects end", "%s", boundaries(o.Rotation))
+	line("object size", "%s", objectSize(o.Rotation, len(c.Objects.PartitionBy) > 0))
 	switch {
 	case !o.Rotation.Deterministic() || o.FlushOnStop:
 		line("delivery", "at least once, exactly once while one process at a time writes a partition: the clock ends objects")
@@ -162,6 +163,38 @@ func boundaries(r sink.Rotation) string {
 		text = "each group's object by itself: " + text
 	}
 	return text
+}
+
+// objectSize describes how large the boundaries let objects become.
+func objectSize(r sink.Rotation, grouped bool) string {
+	share := func(groups int64) string {
+		var parts []string
+		if r.Bytes > 0 {
+			size := config.Size(max(1, r.Bytes/groups))
+			if size > 10<<10 {
+				size &^= 1<<10 - 1 // An estimate has no single bytes.
+			}
+			parts = append(parts, fmt.Sprintf("%v of input", size))
+		}
+		if r.Records > 0 {
+			n, plural := max(1, r.Records/groups), "s"
+			if n == 1 {
+				plural = ""
+			}
+			parts = append(parts, fmt.Sprintf("%d record%s", n, plural))
+		}
+		return strings.Join(parts, " or ")
+	}
+	whole := share(1)
+	switch {
+	case whole == "":
+		return "as much as the topic has in that time"
+	case r.Independent:
+		return fmt.Sprintf("up to %s; smaller if the partition is rotate.behind offsets beyond the object's first record", whole)
+	case grouped:
+		return fmt.Sprintf("up to %s, shared by the groups of an epoch: with 1,000 groups some %s each. rotate.independent lets each group reach the boundary", whole, share(1000))
+	}
+	return "up to " + whole + ", before compression"
 }
 
 // ask returns the number of partitions of the topics. The error says what the brokers refuse.

@@ -31,7 +31,7 @@ func (s *Service) serve() (stop func()) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !s.running.Load() {
-			http.Error(w, "stopping", http.StatusServiceUnavailable)
+			http.Error(w, "starting or stopping", http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")

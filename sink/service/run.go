@@ -37,7 +37,9 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	s.log.Info("started", "topics", s.config.Kafka.Topics, "group", s.config.Kafka.Group, "store", s.store.String())
 	s.running.Store(true)
+	stopping := context.AfterFunc(ctx, func() { s.running.Store(false) }) // It is not ready while it finishes what it has.
 	err = s.sink.Run(ctx, s.source)
+	stopping()
 	s.running.Store(false)
 	figures := s.sink.Stats()
 	s.log.Info("stopped", "records", figures.Records, "objects", figures.Objects, "stored_bytes", figures.StoredBytes)
