@@ -25,6 +25,7 @@ var contestants = []contestant{
 	{name: "plain Go, gzip 2", group: "plain", command: plainGo(2, false)},
 	{name: "freehold-sink, gzip 6", group: "freehold", command: ours("gzip", 6, whole)},
 	{name: "freehold-sink, zstd", group: "freehold", command: ours("zstd", 0, whole)},
+	{name: "freehold-sink, zstd, responses on the Go heap", group: "freehold", command: clientResponses(ours("zstd", 0, whole))},
 	{name: "freehold-sink, gzip 6, JSON checked, by field and hour", group: "freehold", command: ours("gzip", 6, checked)},
 	{name: "freehold-sink, zstd, JSON checked, by field and hour", group: "freehold", command: ours("zstd", 0, checked)},
 	{name: "Connect with FileStreamSink, no compression", group: connectGroup, command: connect},
@@ -93,5 +94,16 @@ objects:
 		cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
 		cmd.Dir = dir
 		return cmd, nil
+	}
+}
+
+// clientResponses has franz-go read responses to the Go heap, as it does by itself.
+func clientResponses(command func(*environment, string) (*exec.Cmd, error)) func(*environment, string) (*exec.Cmd, error) {
+	return func(e *environment, dir string) (*exec.Cmd, error) {
+		cmd, err := command(e, dir)
+		if err == nil {
+			cmd.Env = append(cmd.Env, "FREEHOLD_SINK_KAFKA_RESPONSES=client")
+		}
+		return cmd, err
 	}
 }

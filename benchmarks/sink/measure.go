@@ -25,6 +25,7 @@ type outcome struct {
 	PerSec  float64 // messages a second, from the moment that the group is stable to the last object
 	CPU     float64 // µs a message, user and system, over the same time
 	Boot    float64 // seconds until the group is stable
+	First   float64 // seconds until the first object is in the store
 	Peak    int64   // MiB of RSS
 	Cycles  int     // of the collector
 	Pauses  float64 // ms in all that it stopped the program
@@ -117,7 +118,8 @@ func (e *environment) run(ctx context.Context, c contestant) (o outcome, err err
 	o.CPU = used / float64(e.n) * 1e6
 	javaLog, _ := os.ReadFile(filepath.Join(dir, "gc.log")) // Only Java has one.
 	o.collections(string(text), string(javaLog))
-	last, err := o.readBack(e.objects)
+	first, last, err := o.readBack(e.objects)
+	o.First = first.Sub(began).Seconds()
 	o.PerSec = float64(e.n) / last.Sub(stable).Seconds()
 	if err == nil && o.Lines != int64(e.n) {
 		err = fmt.Errorf("%s: %d lines of %d are in the store", c.name, o.Lines, e.n)
@@ -199,8 +201,8 @@ func (o *outcome) collections(text, java string) {
 	}
 }
 
-// readBack reads all objects, and returns when the last one was written.
-func (o *outcome) readBack(dir string) (last time.Time, err error) {
+// readBack reads all objects, and returns when the first and the last one were written.
+func (o *outcome) readBack(dir string) (first, last time.Time, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -208,6 +210,9 @@ func (o *outcome) readBack(dir string) (last time.Time, err error) {
 		info, err := d.Info()
 		if err != nil {
 			return err
+		}
+		if first.IsZero() || info.ModTime().Before(first) {
+			first = info.ModTime()
 		}
 		if info.ModTime().After(last) {
 			last = info.ModTime()
@@ -218,7 +223,7 @@ func (o *outcome) readBack(dir string) (last time.Time, err error) {
 		o.Lines += n
 		return err
 	})
-	return last, err
+	return first, last, err
 }
 
 // countLines counts the lines of an object.
