@@ -155,8 +155,6 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
-
 // summary compares two runs.
 func summary(w io.Writer, off, heap outcome) {
 	row := func(name string, value func(outcome) string) {

@@ -86,3 +86,5 @@ func spark(all []float64) string {
 	}
 	return b.String()
 }
+
+func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
