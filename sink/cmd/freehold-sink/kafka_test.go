@@ -52,7 +52,10 @@ func TestKafka(t *testing.T) {
 	s := &suite{brokers: 2, each: records / (partitions * epochs) * epochs, full: records >= 1_000_000}
 	s.cluster, err = kafkatest.New(t.Context(), kafkatest.Options{Dir: t.TempDir(), Brokers: s.brokers, Settings: map[string]string{
 		"group.min.session.timeout.ms": "1000",
-		"quota.window.num":             "2", // A client that has had its share waits for two seconds at most, and not for eleven.
+		// Of groups whose broker assigns the partitions. Its clients cannot choose.
+		"group.consumer.min.session.timeout.ms": "1000", "group.consumer.session.timeout.ms": fmt.Sprint(session.Milliseconds()),
+		"group.consumer.min.heartbeat.interval.ms": "100", "group.consumer.heartbeat.interval.ms": "500",
+		"quota.window.num": "2", // A client that has had its share waits for two seconds at most, and not for eleven.
 	}})
 	if errors.Is(err, kafkatest.ErrUnavailable) {
 		t.Skip(err)
@@ -69,6 +72,7 @@ func TestKafka(t *testing.T) {
 	s.admin = kadm.NewClient(client)
 	s.fill(t, client)
 	t.Run("Kills", s.kills)
+	t.Run("ServerSide", s.serverSide)
 	t.Run("BrokersKilled", s.brokersKilled)
 	t.Run("LeadersMove", s.leadersMove)
 	t.Run("StoreRefuses", s.storeRefuses)

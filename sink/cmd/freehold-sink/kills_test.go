@@ -17,16 +17,26 @@ import (
 // anywhere is no place: the process is killed from outside, at a random time.
 const anywhere = "anywhere"
 
-// quotas are how often processes are to die, by place.
-var quotas = map[string]int{failpoint.Upload: 12, failpoint.Stored: 12, failpoint.Rotation: 12, failpoint.Revoke: 6, failpoint.Assigned: 6, anywhere: 12}
-
-// kills has three members of a group die again and again, until the quotas are met.
+// kills has members of a group die again and again.
 func (s *suite) kills(t *testing.T) {
-	k := &killer{s: s, died: map[string]int{}, planned: map[string]int{}}
+	s.killUntil(t, map[string]int{failpoint.Upload: 12, failpoint.Stored: 12, failpoint.Rotation: 12, failpoint.Revoke: 6, failpoint.Assigned: 6, anywhere: 12}, func(c *config.Config) {
+		c.Objects.CheckJSON = true
+		c.Objects.PartitionBy = []config.Partition{{Field: "event.event_type", Name: "type"}}
+	})
+}
+
+// serverSide does the same with a group whose broker assigns the partitions.
+func (s *suite) serverSide(t *testing.T) {
+	s.killUntil(t, map[string]int{failpoint.Upload: 2, failpoint.Stored: 3, failpoint.Revoke: 3, failpoint.Assigned: 2, anywhere: 4}, func(c *config.Config) { c.Kafka.ServerSide = true })
+}
+
+// killUntil has three members of a group die until they have died so often at each place. Each
+// round moves all records.
+func (s *suite) killUntil(t *testing.T, quotas map[string]int, change func(*config.Config)) {
+	k := &killer{s: s, quotas: quotas, died: map[string]int{}, planned: map[string]int{}}
 	for round := 1; k.missing() > 0; round++ {
 		conf := s.configure(t)
-		conf.Objects.CheckJSON = true
-		conf.Objects.PartitionBy = []config.Partition{{Field: "event.event_type", Name: "type"}}
+		change(&conf)
 		began := time.Now()
 		k.round(t, conf)
 		t.Logf("round %d took %v, died so far: %v", round, time.Since(began).Round(time.Second), k.died)
@@ -41,6 +51,7 @@ func (s *suite) kills(t *testing.T) {
 // killer plans deaths and counts them.
 type killer struct {
 	s       *suite
+	quotas  map[string]int // how often processes are to die, by place
 	died    map[string]int
 	planned map[string]int // of processes that run
 	members [3]*child
@@ -49,7 +60,7 @@ type killer struct {
 
 // missing is the number of deaths that are left.
 func (k *killer) missing() (n int) {
-	for place, quota := range quotas {
+	for place, quota := range k.quotas {
 		n += max(0, quota-k.died[place])
 	}
 	return n
@@ -58,7 +69,7 @@ func (k *killer) missing() (n int) {
 // plan chooses where the next process dies: where most deaths are missing.
 func (k *killer) plan() string {
 	best, most := "", 0
-	for place, quota := range quotas {
+	for place, quota := range k.quotas {
 		if left := quota - k.died[place] - k.planned[place]; left > most {
 			best, most = place, left
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// pace is how long a transfer of the topic takes while a fault lasts. Without it a million records
-// are often committed before the fault has ended.
-const pace = 2 * time.Minute
+// pace is how long a transfer of the topic would take if the fault lasted so long. Without it a
+// million records are often committed before the fault has ended.
+const pace = 5 * time.Minute
 
 // slow has the brokers limit what they send to each client, so that a transfer takes as long as
 // pace says, until the returned function is called.

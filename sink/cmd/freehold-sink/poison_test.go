@@ -23,7 +23,8 @@ const (
 	poisoned           = "poisoned"
 	poisonedPartitions = 2
 	poisonedEach       = 4000
-	largeAt            = 1000 // The record with a value of 20 MB.
+	largeAt            = 1000       // The record with a large value.
+	largeSize          = 50_000_000 // It has at least so many bytes, and they cannot be compressed by much.
 )
 
 // kindOf says what record i of each partition of the topic poisoned is.
@@ -61,7 +62,9 @@ func poisonedRecord(g *orders.Generator, p, i int) *kgo.Record {
 	case "jump ahead":
 		r.Timestamp = at.AddDate(3, 0, 0)
 	case "large":
-		r.Value = fmt.Appendf(nil, `{"id":"%d-%d","event":{"event_type":"large","text":"%s"}}`, p, i, bytes.Repeat([]byte("twenty MB "), 2<<20))
+		noise := make([]byte, largeSize/2)
+		rand.NewChaCha8([32]byte{byte(p)}).Read(noise)
+		r.Value = fmt.Appendf(nil, `{"id":"%d-%d","event":{"event_type":"large","text":"%x"}}`, p, i, noise)
 	}
 	return r
 }
