@@ -9,7 +9,8 @@
 // states and in the errors, and need a tenth of its time. Without an arena (a nil *arena.Arena) they decode
 // to the Go heap, with nothing to free: each document gets memory of its own, a few objects for all of its values.
 //
-// [Parse] makes a [Value], for documents of unknown shape; it costs far less than an any. [Each] and [EachElement]
+// [Parse] makes a [Value], for documents of unknown shape; it costs far less than an any. [Pick] makes
+// Values of the parts that are asked for alone. [Each] and [EachElement]
 // iterate over streams with one value alive at a time. A [Decoder] is what json.Decoder is.
 //
 // A field of type *[arena.Map] takes an object as a Go map does. A nil one gets a new Map in the arena; one that is there keeps

@@ -112,8 +112,11 @@ func New(o Options) (encode.Format, error) {
 	if err = errors.Join(append(errs, err)...); err != nil {
 		return nil, fmt.Errorf("the format parquet: %w", err)
 	}
-	if len(paths) > 0 || o.Infer > 0 {
-		f.finder = field.NewFinder(o.Infer > 0, paths...)
+	switch {
+	case o.Infer > 0:
+		f.finder = field.NewRootFinder(paths...)
+	case len(paths) > 0:
+		f.finder = field.NewFinder(false, paths...)
 	}
 	if o.Infer == 0 && !o.Messages {
 		f.table = newTable(f.columns)

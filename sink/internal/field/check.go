@@ -3,18 +3,13 @@
 package field
 
 import (
-	"encoding/json"
-
 	"github.com/freehold-go/freehold/arenajson"
 
 	"github.com/freehold-go/freehold/sink/record"
 )
 
 // A Checker checks that values are JSON. It serves one goroutine at a time.
-type Checker struct {
-	raw  json.RawMessage
-	text []byte
-}
+type Checker struct{ text []byte }
 
 // Check reads a record's value from the first byte to the last, unless that was done before. The error is a *record.Bad.
 func (c *Checker) Check(r *record.Record) error {
@@ -24,9 +19,7 @@ func (c *Checker) Check(r *record.Record) error {
 	if r.Schema != nil {
 		return c.convert(r)
 	}
-	err := arenajson.UnmarshalInto(nil, r.Value, &c.raw, alias)
-	c.raw = nil
-	if err != nil {
+	if err := arenajson.Pick(nil, r.Value, nil, nil, alias); err != nil {
 		return bad(err)
 	}
 	return nil

@@ -50,9 +50,13 @@ var found = []struct {
 }
 
 func TestFind(t *testing.T) {
-	for _, checked := range []bool{true, false} {
+	for name, make := range map[string]func(Path) *Finder{
+		"checked":   func(p Path) *Finder { return NewFinder(true, p) },
+		"unchecked": func(p Path) *Finder { return NewFinder(false, p) },
+		"root":      func(p Path) *Finder { return NewRootFinder(p) },
+	} {
 		for _, e := range found {
-			f := NewFinder(checked, mustPath(t, e.path))
+			f := make(mustPath(t, e.path))
 			for range 2 { // The second time with memory that was used.
 				r := &record.Record{Value: []byte(e.value)}
 				got, err := f.Find(r)
@@ -62,10 +66,13 @@ func TestFind(t *testing.T) {
 				}
 				v := got.Value(0)
 				if text := v.Kind().String() + " " + v.Text() + string(v.Number()); text != e.want {
-					t.Errorf("checked %v: %s of %s is %q, want %q", checked, e.path, e.value, text, e.want)
+					t.Errorf("%s: %s of %s is %q, want %q", name, e.path, e.value, text, e.want)
 				}
-				if r.CheckedJSON != checked {
-					t.Errorf("checked %v: the record says %v", checked, r.CheckedJSON)
+				if r.CheckedJSON != (name != "unchecked") {
+					t.Errorf("%s: the record says %v", name, r.CheckedJSON)
+				}
+				if (got.Root().Kind() != arenajson.None) != (name == "root") {
+					t.Errorf("%s: the root is %v", name, got.Root())
 				}
 				got.Release()
 			}
@@ -128,7 +135,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// Both ways agree on values that are JSON without equal names, and the unchecked one accepts no less.
+// All ways agree on values that are JSON without equal names, and the unchecked one accepts no less.
 func FuzzFind(f *testing.F) {
 	for _, e := range found {
 		f.Add([]byte(e.value), "a.b")
@@ -139,9 +146,13 @@ func FuzzFind(f *testing.F) {
 			return
 		}
 		r := record.Record{Value: append([]byte{}, value...)}
-		whole, err := NewFinder(true, p).Find(&r)
+		whole, err := NewRootFinder(p).Find(&r)
 		if (err == nil) != json.Valid(value) {
 			t.Fatalf("%q: %v", value, err)
+		}
+		picked, err3 := NewFinder(true, p).Find(&record.Record{Value: value})
+		if (err == nil) != (err3 == nil) || err == nil && picked.Value(0).String() != whole.Value(0).String() {
+			t.Fatalf("%q in %q: %v, %v, %v", path, value, err3, picked, whole)
 		}
 		near, err2 := NewFinder(false, p).Find(&r)
 		if err != nil {

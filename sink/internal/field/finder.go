@@ -18,8 +18,10 @@ var alias = arenajson.Options{AliasInput: true}
 // A Finder finds the fields of some paths. It may be used by several goroutines at once.
 type Finder struct {
 	paths   []Path
-	steps   [][]any // The paths as arenajson takes them.
+	names   [][]string // The paths as arenajson.Pick takes them,
+	steps   [][]any    // and as Value.Get does.
 	checked bool
+	rooted  bool // whether Root is asked for
 
 	mu   sync.Mutex
 	free []*Found // A list instead of a sync.Pool, so that no arena is forgotten.
@@ -34,8 +36,15 @@ func NewFinder(checked bool, paths ...Path) *Finder {
 		for i, name := range p {
 			steps[i] = name
 		}
-		f.steps = append(f.steps, steps)
+		f.names, f.steps = append(f.names, p), append(f.steps, steps)
 	}
+	return f
+}
+
+// NewRootFinder is a finder that checks, and whose results have the Root.
+func NewRootFinder(paths ...Path) *Finder {
+	f := NewFinder(true, paths...)
+	f.rooted = true
 	return f
 }
 
@@ -139,6 +148,12 @@ func (f *Found) described(r *record.Record) error {
 
 // parse reads JSON from the first byte to the last.
 func (f *Found) parse(text []byte) error {
+	if !f.finder.rooted {
+		if err := arenajson.Pick(f.arena, text, f.values, f.finder.names, alias); err != nil {
+			return bad(err)
+		}
+		return nil
+	}
 	root, err := arenajson.Parse(f.arena, text, alias)
 	if err != nil {
 		return bad(err)
@@ -181,7 +196,7 @@ func (f *Found) near(r *record.Record) error {
 // Value is the field of the path with this index, or no value. It is valid until Release.
 func (f *Found) Value(i int) arenajson.Value { return f.values[i] }
 
-// Root is the whole value, if the finder checks. It is valid until Release.
+// Root is the whole value, of a NewRootFinder. It is valid until Release.
 func (f *Found) Root() arenajson.Value { return f.root }
 
 // keptValue bounds the values whose memory is kept for the next: most values are alike.
