@@ -37,7 +37,7 @@ type Kafka struct {
 	Group            string   `yaml:"group" doc:"name of the consumer group; instances with the same name share the partitions"`
 	InstanceID       string   `yaml:"instance_id" doc:"name of this member, for static membership: an instance that comes back within the session timeout has its partitions again without a rebalance"`
 	ServerSide       bool     `yaml:"server_side_assignment" doc:"the broker assigns partitions (KIP-848, Kafka 4.0 and later). Then its group.consumer.session.timeout.ms counts, and session_timeout does not"`
-	SessionTimeout   Duration `yaml:"session_timeout" doc:"how long the group waits for a member that has died"`
+	SessionTimeout   Duration `yaml:"session_timeout" doc:"how long the group waits for a member that has died. If the brokers limit clients by quotas, heartbeats wait with the fetches, so let it be longer than they make a client wait: 11 s with their defaults"`
 	RebalanceTimeout Duration `yaml:"rebalance_timeout" doc:"how long the group waits for a member that gives partitions up"`
 	Start            string   `yaml:"start" doc:"where a partition without a committed offset begins: earliest or latest"`
 	Reset            string   `yaml:"reset" doc:"where to go on if records were deleted before they were stored: stop (with an error), earliest or latest"`

@@ -211,7 +211,7 @@ func (s *suite) standsStill(t *testing.T) {
 				}
 			}
 			signal(syscall.SIGSTOP)
-			time.Sleep(2 * session)
+			time.Sleep(2 * slowSession)
 			signal(syscall.SIGCONT)
 		}
 	})

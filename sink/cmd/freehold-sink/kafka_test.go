@@ -130,6 +130,10 @@ func (s *suite) configure(t *testing.T) config.Config {
 // session is short, so that a group does not wait long for members that were killed.
 const session = 3 * time.Second
 
+// slowSession is that of members whose brokers limit what they send: a heartbeat waits for a fetch
+// that waits because of the limit.
+const slowSession = 8 * time.Second
+
 // committed is the sum of the group's offsets.
 func (s *suite) committed(t *testing.T, conf config.Config) (sum int64) {
 	t.Helper()
@@ -167,6 +171,7 @@ func (s *suite) until(t *testing.T, conf config.Config, sum int64, children ...*
 func (s *suite) transfer(t *testing.T, conf config.Config, members int, fault func(children []*child)) {
 	t.Helper()
 	restore := s.slow(t)
+	conf.Kafka.SessionTimeout = config.Duration(slowSession)
 	var children []*child
 	for range members {
 		children = append(children, spawn(t, conf, ""))
