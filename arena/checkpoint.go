@@ -141,7 +141,7 @@ func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 }
 
 func (b *bump) rewind(m *mark) {
-	if m.chunk == &noChunk && b.hasOne() { // No list has changed since the mark: a loop that rewinds at each turn mostly comes here.
+	if m.chunk == &noChunk && b.simple() { // No list of values has changed since the mark: a loop that rewinds at each turn mostly comes here.
 		if b.chunk.used != 0 {
 			b.reuse(b.chunk)
 		}

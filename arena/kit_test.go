@@ -131,6 +131,7 @@ func TestPoolAsleep(t *testing.T) {
 		New[point](a)
 		MakeSlice[int64](a, 3, 3)
 		GoMap[string, int](a, 0)["x"] = 1
+		growAndTrim(t, a)
 		p.Put(a)
 	}
 	a := p.Get()
@@ -138,6 +139,7 @@ func TestPoolAsleep(t *testing.T) {
 	String(a, "text")
 	New[point](a)
 	MakeSlice[int64](a, 3, 3)
+	growAndTrim(t, a)
 	if m := GoMap[string, int](a, 0); len(m) != 0 || !a.asleep() {
 		t.Errorf("a warm request wakes its arena, or gets a map with %d entries", len(m))
 	}
@@ -146,6 +148,33 @@ func TestPoolAsleep(t *testing.T) {
 	for _, k := range q.open("").kits {
 		if k.held > q.Bytes {
 			t.Errorf("a Pool keeps %d bytes of at most %d", k.held, q.Bytes)
+		}
+	}
+}
+
+// growAndTrim makes slices of values with and without pointers longer and shorter, as decoders do.
+func growAndTrim(t *testing.T, a *Arena) {
+	for _, typ := range []reflect.Type{reflect.TypeFor[w12](), reflect.TypeFor[point]()} {
+		u := UnsafeTypeOf(typ)
+		s, err := a.UnsafeMakeSlice(u, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scribble(typ, s, 2)
+		g, room, err := a.UnsafeGrow(u, s, 2, 2, 3)
+		if err != nil || room < 3 || !allZero(typ, unsafe.Add(g, 2*typ.Size()), room-2) {
+			t.Fatalf("%s: room for %d, or new values are not zero: %v", typ, room, err)
+		}
+		if left := a.UnsafeTrim(u, g, 2, room); left != 2 {
+			t.Fatalf("%s: a slice of %d values keeps %d, want 2", typ, room, left)
+		}
+		next, err := a.UnsafeNew(u)
+		if err != nil || !allZero(typ, next, 1) || next != unsafe.Add(g, 2*typ.Size()) {
+			t.Fatalf("%s: the next value lies at %p behind two at %p, or is not zero: %v", typ, next, g, err)
+		}
+		h, _, err := a.UnsafeGrow(u, g, 2, 2, 3) // Not in place: a value lies behind it.
+		if err != nil || h == g {
+			t.Fatalf("%s: a slice grew over the value behind it: %v", typ, err)
 		}
 	}
 }

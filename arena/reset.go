@@ -170,9 +170,17 @@ func (a *Arena) reset(op string, m Mode) int64 {
 // out and returns the rest of keep. The largest one that it keeps becomes the current chunk, and the
 // arena's slot leads to it, so that the next values take the fast paths.
 func (b *bump) giveBack(keep int64, out **chunk) int64 {
-	if c := b.chunk; c.bytes() <= keep && b.hasOne() {
-		b.reuse(c)
-		return keep - c.bytes()
+	if c := b.chunk; b.simple() {
+		left := keep - c.bytes()
+		for _, list := range [...]*chunk{b.spare, b.spareLarge} {
+			for ; list != nil; list = list.next {
+				left -= list.bytes()
+			}
+		}
+		if left >= 0 {
+			b.reuse(c)
+			return left
+		}
 	}
 	b.empty()
 	keep = keepUpTo(&b.spareLarge, keep, out)
@@ -181,9 +189,10 @@ func (b *bump) giveBack(keep int64, out **chunk) int64 {
 	return keep
 }
 
-// hasOne reports whether the current chunk is the only one, and no debug mode samples values.
-func (b *bump) hasOne() bool {
-	return b.chunk != &noChunk && b.full == nil && b.large == nil && b.spare == nil && b.spareLarge == nil && b.arena().debug == nil
+// simple reports whether the current chunk is the only one with values, no spare one is larger, and no
+// debug mode samples values.
+func (b *bump) simple() bool {
+	return b.chunk != &noChunk && b.full == nil && b.large == nil && (b.spare == nil || b.spare.class <= b.chunk.class) && b.arena().debug == nil
 }
 
 // reuse empties the current chunk.

@@ -142,6 +142,11 @@ func (a *Arena) UnsafeGrow(t *UnsafeType, p unsafe.Pointer, length, capacity, wa
 	if length < 0 || length > capacity {
 		panic(fmt.Errorf("arena: UnsafeGrow of %s: length %d out of range [0, capacity %d]", t, length, capacity))
 	}
+	if a != nil && want > capacity {
+		if g, room := a.growFast(t, p, length, capacity, want); g != nil {
+			return g, room, nil
+		}
+	}
 	const op = "UnsafeGrow"
 	if a != nil {
 		if a.broken() {
@@ -177,6 +182,58 @@ func (a *Arena) UnsafeGrow(t *UnsafeType, p unsafe.Pointer, length, capacity, wa
 	return g, int(room), nil
 }
 
+// wordsOf is the cursor for values of t, if slices of t can grow and shrink by it alone: the values
+// are whole words, and no debug mode counts them. A bump is not needed then, so that an arena of a
+// Pool stays asleep.
+func (a *Arena) wordsOf(t *UnsafeType) *cursor {
+	if t.size%8 != 0 || a.kind != kindGo || a.debug != nil {
+		return &noCursor
+	}
+	return a.elsewhere(a.cursorOf(t.key), t.key)
+}
+
+// growFast is UnsafeGrow if the cursor has room for at least want values, more than capacity, or nil.
+func (a *Arena) growFast(t *UnsafeType, p unsafe.Pointer, length, capacity, want int) (unsafe.Pointer, int) {
+	if uint(want) > uint(t.small)/2 || a.broken() {
+		return nil, 0
+	}
+	c := a.wordsOf(t)
+	room := grown(uintptr(want), uintptr(capacity), t.size)
+	if c.ends(p, uintptr(capacity)*t.size) {
+		room = min(room, uintptr(capacity)+(c.limit-c.used)/t.size)
+		if room < uintptr(want) {
+			return nil, 0
+		}
+		c.used += (room - uintptr(capacity)) * t.size
+		return p, int(room)
+	}
+	g := c.take(room * t.size)
+	if g != nil {
+		t.copyValues(g, p, length)
+	}
+	return g, int(room)
+}
+
+// ends reports whether the block of size bytes at p, more than none, ends where an open chunk is cut
+// next.
+func (c *cursor) ends(p unsafe.Pointer, size uintptr) bool {
+	addr, base := unsafex.PtrAddr(p), unsafex.PtrAddr(c.base)
+	// The second condition keeps out a foreign block that ends where the chunk begins.
+	return addr+size == base+c.used && addr >= base && size != 0 && c.limit >= c.used
+}
+
+// trimFast is UnsafeTrim by the cursor alone, or false. Without checkpoints no bump has a floor.
+func (a *Arena) trimFast(t *UnsafeType, p unsafe.Pointer, length, capacity int) bool {
+	c := a.wordsOf(t)
+	if len(a.marks) != 0 || !c.ends(p, uintptr(capacity)*t.size) {
+		return false
+	}
+	to := c.used
+	c.used -= uintptr(capacity-length) * t.size
+	checkTrim(c.base, c.used, to, t)
+	return true
+}
+
 // growInPart is UnsafeGrow in one of the parts of a shared arena.
 func (a *Arena) growInPart(t *UnsafeType, p unsafe.Pointer, length, capacity, want int) (unsafe.Pointer, int, error) {
 	g, room := p, capacity
@@ -203,6 +260,10 @@ func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 	}
 	if a.broken() {
 		a.misused(op)
+	}
+	if a.trimFast(t, p, length, capacity) {
+		runtime.KeepAlive(p)
+		return length
 	}
 	if a.kind == kindShared { // The part that it was cut from is not known.
 		defer a.lockAll(op)()
@@ -255,7 +316,9 @@ func (b *bump) trim(addr, left, size uintptr) bool {
 		return false
 	}
 	b.look()
-	b.checkTrim(c, end)
+	if b.flow != byteFlow && b.arena().kind != kindFixed { // Bytes need not be zero, and lie among words there.
+		checkTrim(c.base, end, c.used, b.name())
+	}
 	if b.flow == byteFlow { // Bytes need not be zero: the next values are cleared up to dirty.
 		c.dirty = max(c.dirty, c.used)
 	}
@@ -267,14 +330,14 @@ func (b *bump) trim(addr, left, size uintptr) bool {
 	return true
 }
 
-// checkTrim is for the bytes of c from end on, which a caller of UnsafeTrim vouches for.
-func (b *bump) checkTrim(c *chunk, end uintptr) {
-	if !invariants.Enabled || b.flow == byteFlow || b.arena().kind == kindFixed {
+// checkTrim is for the bytes [from, to) of a chunk, which a caller of UnsafeTrim vouches for.
+func checkTrim(base unsafe.Pointer, from, to uintptr, name any) {
+	if !invariants.Enabled {
 		return
 	}
-	for i, v := range unsafex.SliceOf[byte](unsafex.Add(c.base, end), int(c.used-end), int(c.used-end)) {
+	for i, v := range unsafex.SliceOf[byte](unsafex.Add(base, from), int(to-from), int(to-from)) {
 		if v != 0 {
-			invariants.Broken("UnsafeTrim gave back %s in which byte %d is not zero", b.name(), i)
+			invariants.Broken("UnsafeTrim gave back values of %v in which byte %d is not zero", name, i)
 		}
 	}
 }
