@@ -202,13 +202,13 @@ func (d *decoder) anyArray(i int) (any, int) {
 	if i = d.enter(i); i < 0 {
 		return nil, i
 	}
-	from := len(d.stack)
-	for d.peek(i) != ']' || len(d.stack) > from {
+	from := len(d.stack.items)
+	for d.peek(i) != ']' || len(d.stack.items) > from {
 		v, next := d.any(i)
 		if next < 0 {
 			return nil, next
 		}
-		d.stack = append(d.stack, v)
+		d.stack.items = append(d.stack.items, v)
 		i = d.after(next)
 		if d.peek(i) != ',' {
 			break

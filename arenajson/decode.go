@@ -37,9 +37,9 @@ type decoder struct {
 type scratch struct {
 	entries []entryList
 	made    int // How many entries there are, and how many failed documents have left behind.
-	stack   []any
-	values  []Value
-	members []member
+	stack   stack[any]
+	values  stack[Value]
+	members stack[member]
 	names   nameSets
 	slabs   *arena.UnsafeSlabs
 

@@ -87,13 +87,51 @@ func TestDecoderIsCleared(t *testing.T) {
 					t.Errorf("%s: the decoder's field %s is not clear", doc, f.Name)
 				}
 			}
-			for _, s := range [][]any{d.stack, {len(d.values), len(d.members)}} {
-				for _, x := range s {
-					if x != nil && x != 0 {
-						t.Errorf("%s: the decoder's stacks are not empty: %v", doc, x)
-					}
+			checkStacks(t, doc, d)
+		}
+	}
+}
+
+// TestStacksAreCleared: whatever arrays and objects a document had, complete or not, the stacks keep none of its values.
+func TestStacksAreCleared(t *testing.T) {
+	a := arena.NewArena()
+	defer a.Free()
+	const doc = `[[1,2,{"a":"b","c":[3,4,{"d":{},"e":[{}]}]},[]],{"f":[[[5],[6,7,8,9,10,11]]]},"g"]`
+	for n := range len(doc) + 1 {
+		for _, o := range []Options{{}, {ValuesForAny: true}, {V2: true}} {
+			for _, a := range []*arena.Arena{a, nil} {
+				d, err := newDecoder(a, []byte(doc[:n]), []Options{o})
+				if err != nil {
+					t.Fatal(err)
 				}
+				p := d.planFor(anyType, true)
+				d.document(p, reflect.TypeFor[*any](), d.new(p.mem))
+				if _, stopped := d.end(); stopped != (n < len(doc)) {
+					t.Errorf("%s: stopped is %t", doc[:n], stopped)
+				}
+				checkStacks(t, doc[:n], d)
 			}
 		}
+	}
+}
+
+// checkStacks looks at the stacks of a decoder that is left to the next document.
+func checkStacks(t *testing.T, doc string, d *decoder) {
+	t.Helper()
+	checkStack(t, doc, &d.stack)
+	checkStack(t, doc, &d.values)
+	checkStack(t, doc, &d.members)
+}
+
+func checkStack[T any](t *testing.T, doc string, s *stack[T]) {
+	t.Helper()
+	var zero T
+	for _, item := range s.items[:cap(s.items)] {
+		if any(item) != any(zero) {
+			t.Errorf("%s: a stack still has %v", doc, item)
+		}
+	}
+	if len(s.items) != 0 || s.used != 0 || s.cursor != nil {
+		t.Errorf("%s: a stack is not empty: %d items, %d used, cursor %p", doc, len(s.items), s.used, s.cursor)
 	}
 }

@@ -31,7 +31,7 @@ func Parse(a *arena.Arena, data []byte, o ...Options) (Value, error) {
 		if !d.opts.V2 || d.skipV2(i) >= 0 {
 			v, i = d.tree(i)
 		}
-		if i >= 0 && !d.stopped && d.space(i) != len(d.data) {
+		if i >= 0 && !d.stopped && !d.ends(i) {
 			d.syntax()
 		}
 	}
@@ -66,37 +66,64 @@ func (d *decoder) tree(i int) (Value, int) {
 	return made(Number, unsafex.Add(unsafex.DataOf(d.data), uintptr(i)), next-i), next
 }
 
+// mostTaken is how many items are cut from a cursor at a time: no more bytes than it takes.
+const mostTaken = 1 << 15
+
 // unstack moves what lies on a stack from an index on to memory of its size. The address is nil if there is none.
-func unstack[T any](d *decoder, t *arena.UnsafeType, stack *[]T, from int) (pointer, int) {
-	top := (*stack)[from:]
+func unstack[T any](d *decoder, t *arena.UnsafeType, s *stack[T], from int) (pointer, int) {
+	top := s.items[from:]
 	n := len(top)
 	if n == 0 {
 		return unsafex.PtrOf(&emptySlice), 0
 	}
-	p := d.makeSlice(t, n)
-	if p == nil {
-		return nil, 0
+	s.used = max(s.used, from+n)
+	var p pointer
+	if s.cursor != nil && n <= mostTaken {
+		p = s.cursor.Take(uintptr(n) * unsafex.Size[T]())
 	}
-	copy(unsafex.SliceOf[T](p, n, n), top)
-	clear(top)
-	*stack = (*stack)[:from]
+	if p == nil {
+		if p = d.makeSlice(t, n); p == nil {
+			return nil, 0
+		}
+		s.cursor = d.cursor(t)
+	}
+	to := unsafex.SliceOf[T](p, n, n)
+	if n <= 4 { // A copy of pointers is a call of the runtime's.
+		for i := range to {
+			to[i] = top[i]
+		}
+	} else {
+		copy(to, top)
+	}
+	s.items = s.items[:from]
 	return p, n
 }
 
-// treeArray collects the elements on a stack: how many there are is known in the end.
+// cursor is where values are cut from until the document ends.
+func (d *decoder) cursor(t *arena.UnsafeType) *arena.UnsafeCursor {
+	if d.a == nil {
+		return d.slabs.Cursor(t)
+	}
+	return d.a.UnsafeCursor(t)
+}
+
+// treeArray is the array at i.
 func (d *decoder) treeArray(i int) (Value, int) {
 	if i = d.enter(i); i < 0 {
 		return Value{}, i
 	}
-	from := len(d.values)
-	for d.peek(i) != ']' || len(d.values) > from {
+	from := len(d.values.items)
+	for d.peek(i) != ']' || len(d.values.items) > from {
 		v, next := d.tree(i)
 		if next < 0 {
 			return Value{}, next
 		}
-		d.values = append(d.values, v)
-		i = d.after(next)
-		if d.peek(i) != ',' {
+		d.values.items = append(d.values.items, v)
+		if d.peek(next) == ',' && d.peek(next+1) > ' ' {
+			i = next + 1
+			continue
+		}
+		if i = d.after(next); d.peek(i) != ',' {
 			break
 		}
 		i = d.space(i + 1)
@@ -111,12 +138,13 @@ func (d *decoder) treeArray(i int) (Value, int) {
 	return made(Array, p, n), i
 }
 
+// treeObject is the object at i.
 func (d *decoder) treeObject(i int) (Value, int) {
 	if i = d.enter(i); i < 0 {
 		return Value{}, i
 	}
-	from := len(d.members)
-	for d.peek(i) != '}' || len(d.members) > from {
+	from := len(d.members.items)
+	for d.peek(i) != '}' || len(d.members.items) > from {
 		name, at := d.member(i)
 		if at < 0 {
 			return Value{}, at
@@ -125,9 +153,12 @@ func (d *decoder) treeObject(i int) (Value, int) {
 		if next < 0 {
 			return Value{}, next
 		}
-		d.members = append(d.members, member{name, v})
-		i = d.after(next)
-		if d.peek(i) != ',' {
+		d.members.items = append(d.members.items, member{name, v})
+		if d.peek(next) == ',' && d.peek(next+1) == '"' {
+			i = next + 1
+			continue
+		}
+		if i = d.after(next); d.peek(i) != ',' {
 			break
 		}
 		i = d.space(i + 1)

@@ -26,10 +26,10 @@ func word(b []byte, i int) uint64 {
 }
 
 // special has the high bit of the first byte of w that is a quote, a backslash or a control character. Bits of
-// later bytes may be wrong: a subtraction borrows from the byte above one that it finds.
+// later bytes may be wrong: a subtraction borrows from the byte above one that it finds. Quotes and control characters are
+// the bytes below '!' once the second bit is turned over.
 func special(w uint64) uint64 {
-	q, b := w^ones*'"', w^ones*'\\'
-	return ((q-ones)&^q | (b-ones)&^b | (w-ones*' ')&^w) & highs
+	return ((w ^ ones*('"'^' ') - ones*'!') | (w ^ ones*'\\' - ones)) &^ w & highs
 }
 
 // A scanner reads a document: what is where, and whether it is JSON. Its methods get the index at which a part of the
@@ -310,36 +310,44 @@ func (s *scanner) skipNumber(i int) int {
 	if s.peek(i) == '-' {
 		i++
 	}
-	switch c := s.peek(i); {
-	case c == '0':
-		i++
-	case c-'1' < 9:
-		i = s.digits(i)
-	default:
+	first := i
+	if i = digits(s.data, i); i == first {
 		return s.syntax()
 	}
-	if s.peek(i) == '.' {
-		if s.peek(i+1)-'0' > 9 {
+	if s.data[first] == '0' { // The number ends here, whatever follows.
+		i = first + 1
+	}
+	c := s.peek(i)
+	if c == '.' {
+		from := i + 1
+		if i = digits(s.data, from); i == from {
 			return s.syntax()
 		}
-		i = s.digits(i + 1)
+		c = s.peek(i)
 	}
-	if s.peek(i)|0x20 == 'e' {
+	if c|0x20 == 'e' {
 		i++
 		if c := s.peek(i); c == '+' || c == '-' {
 			i++
 		}
-		if s.peek(i)-'0' > 9 {
+		from := i
+		if i = digits(s.data, i); i == from {
 			return s.syntax()
 		}
-		i = s.digits(i)
 	}
 	return i
 }
 
 // digits is the index of the first byte from i on that is no digit.
-func (s *scanner) digits(i int) int {
-	for s.peek(i)-'0' <= 9 {
+func digits(data []byte, i int) int {
+	for i+8 <= len(data) {
+		w := word(data, i) ^ ones*'0'
+		if m := (w&^highs + ones*(0x80-10) | w) & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+	for uint(i) < uint(len(data)) && data[i]-'0' <= 9 {
 		i++
 	}
 	return i

@@ -49,6 +49,10 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 		if i < 0 {
 			return i
 		}
+		if data := d.data; uint(i)+1 < uint(len(data)) && data[i] == ',' && data[i+1] == '"' {
+			i++
+			continue
+		}
 		i = d.after(i)
 		if d.peek(i) != ',' {
 			return d.close(i, '}')

@@ -3,6 +3,7 @@
 package arenajson
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -134,20 +135,28 @@ func (d *decoder) planFor(t reflect.Type, named bool) *plan {
 	return d.lastPlan
 }
 
-// copyInput makes the input ready to be decoded: unless it may be aliased, a copy of it.
+// padding is how many zeros stand behind a copy of the input, so that its last bytes are read as a word, too.
+const padding = 8
+
+// copyInput makes the input ready to be decoded: unless it may be aliased, a copy of it. A zero is no part of any value and no
+// white space, so no value goes on in the padding.
 func (d *decoder) copyInput() bool {
 	d.data = d.input
-	if d.opts.AliasInput || len(d.input) == 0 {
+	n := len(d.input)
+	if d.opts.AliasInput || n == 0 {
 		return true
 	}
-	b := d.bytes(len(d.input))
+	b := d.bytes(n + padding)
 	if b == nil {
 		return false
 	}
-	copy(b, d.input)
+	binary.LittleEndian.PutUint64(b[copy(b, d.input):], 0)
 	d.data, d.own = b, true
 	return true
 }
+
+// ends reports whether the document, whose last value ends at i, has nothing else but white space.
+func (d *decoder) ends(i int) bool { return d.space(i) == len(d.input) }
 
 // document decodes all of the input into a variable.
 func (d *decoder) document(p *plan, into reflect.Type, to pointer) {
@@ -157,13 +166,13 @@ func (d *decoder) document(p *plan, into reflect.Type, to pointer) {
 	}
 	d.start = d.space(0)
 	if d.opts.V2 {
-		if i := d.valueV2(p, to, d.start); i >= 0 && d.space(i) != len(d.data) {
+		if i := d.valueV2(p, to, d.start); i >= 0 && !d.ends(i) {
 			d.syntax()
 		}
 		return
 	}
 	i := d.value(p, to, d.start)
-	if i >= 0 && d.space(i) != len(d.data) {
+	if i >= 0 && !d.ends(i) {
 		d.syntax()
 	}
 	if d.failed && !d.checked { // An error of syntax further on comes before that of a value.
@@ -178,7 +187,7 @@ func (d *decoder) document(p *plan, into reflect.Type, to pointer) {
 func (d *decoder) wellFormed() bool {
 	d.data = d.input
 	depth := d.depth
-	if i := d.skip(d.space(0)); i >= 0 && d.space(i) != len(d.data) {
+	if i := d.skip(d.space(0)); i >= 0 && !d.ends(i) {
 		d.syntax()
 	}
 	d.depth = depth
@@ -213,7 +222,7 @@ func (d *decoder) clear() {
 
 // used reports whether a document may have left something in the scratch memory.
 func (s *scratch) used() bool {
-	return s.made|len(s.names.sets)|cap(s.stack)|cap(s.values)|cap(s.members) != 0
+	return s.made|len(s.names.sets)|cap(s.stack.items)|cap(s.values.items)|cap(s.members.items) != 0
 }
 
 // tidy leaves nothing of a document in s, and not too much memory.
@@ -224,19 +233,7 @@ func (s *scratch) tidy() {
 	if len(s.names.sets) > 0 {
 		s.names = s.names.emptied()
 	}
-	s.stack, s.values, s.members = emptied(s.stack), emptied(s.values), emptied(s.members)
+	s.stack, s.values, s.members = s.stack.emptied(), s.values.emptied(), s.members.emptied()
 }
 
-const (
-	mostEntries = 1 << 8 // Kept for the next document.
-	mostStack   = 1 << 16
-)
-
-// emptied is a stack for the next document. Behind its length there is nothing of this one.
-func emptied[T any](stack []T) []T {
-	if cap(stack) > mostStack {
-		return nil
-	}
-	clear(stack)
-	return stack[:0]
-}
+const mostEntries = 1 << 8 // Kept for the next document.

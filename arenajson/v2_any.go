@@ -103,11 +103,11 @@ func (d *decoder) arrayForAny(i int) (any, int) {
 	if i = d.enter(i); i < 0 {
 		return nil, i
 	}
-	from := len(d.stack)
-	for d.peek(i) != ']' || len(d.stack) > from {
+	from := len(d.stack.items)
+	for d.peek(i) != ']' || len(d.stack.items) > from {
 		var v any
 		v, i = d.freshV2(i)
-		d.stack = append(d.stack, v)
+		d.stack.items = append(d.stack.items, v)
 		if i < 0 {
 			break
 		}
