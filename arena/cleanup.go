@@ -61,7 +61,7 @@ func freeChecked(a *Arena) (err error) {
 // not been freed, or put back into their [Pool]. It is stricter than [CheckLeaks]: an arena on Go
 // memory without Free is no mistake, but no arena reuses its memory. The failure lists the place
 // that made each arena, whether the program still has it or the collector has taken it. With the
-// kill switch it lists none.
+// kill switch it lists off-heap arenas alone.
 //
 // Call it before you register cleanups that free arenas: cleanups run last in, first out. Arenas of
 // tests that run in parallel count, too.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/freehold-go/freehold/offheap"
 )
 
 type (
@@ -38,6 +40,29 @@ func TestClone(t *testing.T) {
 		a.Free()
 		if cp.x != 5 || cs[2].y != 6 || ct != "text" || ci != "ex" {
 			t.Errorf("%s: clones die with the arena", k.name)
+		}
+	}
+}
+
+// TestCloneOffHeap: in each mode, the kill switch included, a clone of a value of an off-heap arena
+// outlives the arena, whose Purpose wipes values.
+func TestCloneOffHeap(t *testing.T) {
+	wiped := Options{Purpose: offheap.NewPurposeWith("wiped clones", offheap.PurposeOptions{Wipe: true})}
+	shared := wiped
+	shared.Shared = true
+	for name, a := range map[string]*Arena{"off-heap": NewOffHeap(wiped), "shared": NewOffHeap(shared), "fixed": NewFixed(1 << 16)} {
+		p, s, text := New[point](a), MakeSlice[point](a, 3000, 3000), String(a, "text")
+		p.y, s[2999].y = 5, 6
+		if !a.Owns(p) || !a.Owns(&s[2999]) || !a.Owns(text[1:]) {
+			t.Errorf("%s: the arena does not own its values", name)
+		}
+		cp, cy, cs, ct, ci := Clone(p), Clone(&p.y), Clone(s[2999:]), Clone(text), Clone(text[1:3])
+		if a.Owns(cp) || a.Owns(cy) || a.Owns(cs) || a.Owns(ct) || a.Owns(ci) {
+			t.Errorf("%s: a clone lies in the arena", name)
+		}
+		a.Free()
+		if cp.y != 5 || *cy != 5 || cs[0].y != 6 || ct != "text" || ci != "ex" {
+			t.Errorf("%s: the clones are %v, %v, %v, %q and %q", name, *cp, *cy, cs, ct, ci)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/owner"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -229,6 +230,17 @@ func (v *value) disownBlock(op string) {
 // these.
 var heapBlocks sync.Map
 
+// heapOwnerOf is ownerOf for values of off-heap arenas with the kill switch. It does not ask for that
+// mode, because this would freeze the modes.
+func heapOwnerOf(addr uintptr) (id uint64, known bool) {
+	if begin, _ := owner.Beside(addr); begin != 0 {
+		if v, ok := heapBlocks.Load(begin); ok {
+			return v.(uint64), true
+		}
+	}
+	return 0, false
+}
+
 // charged is how much of its limit a block takes in an off-heap arena of a kind.
 func (v *value) charged(k kind) int64 {
 	if k == kindFixed { // As where all values share one chunk of words.
@@ -254,7 +266,7 @@ func typeName(op string, d *typeDesc, n int) string {
 // debugOwnerOf is ownerOf for values that lie in no chunk.
 func debugOwnerOf(addr uintptr) (id uint64, known bool) {
 	if !debugmode.On() {
-		return 0, false
+		return heapOwnerOf(addr)
 	}
 	b, ok := debugmode.Find(addr)
 	if !ok || b.Arena == 0 || addr-b.Addr >= b.Size {

@@ -50,8 +50,7 @@ func (a *Arena) noteChunk(c *chunk) {
 // CheckLeaks makes a test fail at its end if off-heap arenas that were made since the call have not
 // been freed, whether or not the program still has a pointer to them. In the debug mode leaks
 // (FREEHOLD=leaks) the failure lists them with the calls that made them, otherwise with the place
-// that made them. The collector frees arenas on Go memory, so these are never leaks; with the kill
-// switch no arena is.
+// that made them. The collector frees arenas on Go memory, so these are never leaks.
 //
 // Call it before you register cleanups that free arenas: cleanups run last in, first out. Arenas of
 // tests that run in parallel count, too.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/checks/samegraph"
 	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -49,7 +48,7 @@ func (l *landscape) rule(a *Arena, o CloneOptions) samegraph.Rule {
 
 // insideOf says which memory a copy in a may have.
 func (l *landscape) insideOf(a *Arena) func(samegraph.Span) bool {
-	if a != nil && !freehold.HeapMode() {
+	if a != nil && a.rec.kind != kindHeap {
 		return func(s samegraph.Span) bool {
 			return a.Owns(unsafex.Pointer(s.From)) && a.Owns(unsafex.Pointer(s.End-1))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/graph"
+	"github.com/freehold-go/freehold/internal/owner"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -132,7 +133,8 @@ func (c *cloner) lasts(q unsafex.Ptr, immutable bool) bool {
 	}
 	switch c.grounds.Of(q) {
 	case graph.OnHeap:
-		return immutable
+		_, block := owner.Beside(unsafex.PtrAddr(q)) // As with the kill switch.
+		return immutable && !block
 	case graph.InGlobals:
 		return true
 	}
@@ -178,5 +180,6 @@ func (c *cloner) isOffheap(addr uintptr) bool {
 			return true
 		}
 	}
-	return false
+	_, beside := owner.Beside(addr)
+	return beside
 }

@@ -87,8 +87,9 @@
 // # With FREEHOLD=heap
 //
 // All values come from the Go heap, one by one, and nothing is reused. Limits count requested
-// bytes. Checks of misuse stay. Clone returns its argument unchanged, and no arena owns any value.
-// Each value of an off-heap arena is a block of offheap, to which an offheap.Ref can lead.
+// bytes. Checks of misuse stay. Arenas on Go memory own no value, and Clone returns values
+// of theirs unchanged. Each value of an off-heap arena is a block of offheap, to which an offheap.Ref can
+// lead.
 //
 // # With the debug modes
 //

@@ -191,9 +191,6 @@ func init() {
 		if id, known := ownerOf(addr); known && id != 0 {
 			return fmt.Sprintf("arena %d", id)
 		}
-		if id, ok := heapBlocks.Load(addr); ok {
-			return fmt.Sprintf("arena %d", id)
-		}
 		return ""
 	})
 }

@@ -9,7 +9,10 @@ import (
 	"github.com/freehold-go/freehold/internal/typeinfo"
 )
 
-func init() { owner.MakeSlice, owner.FreeSlice = makeSliceOf, freeSliceOf }
+func init() {
+	owner.MakeSlice, owner.FreeSlice = makeSliceOf, freeSliceOf
+	owner.Beside = std.besideRegions
+}
 
 // makeSliceOf is For[T](p).TryMakeSlice(n, n) for a T that is known at run time. The purpose is a
 // *Purpose, nil for none.
@@ -26,6 +29,21 @@ func freeSliceOf(addr uintptr, t reflect.Type, n int) {
 	if d := describeOf(t); d.size != 0 && n != 0 {
 		std.freeAs(addr, nil, "FreeSlice", d, false)
 	}
+}
+
+// besideRegions is owner.Beside.
+func (h *heap) besideRegions(addr uintptr) (begin uintptr, ok bool) {
+	t := h.records()
+	if t == nil {
+		t = h.secrets.Load()
+	}
+	if t == nil {
+		return 0, false
+	}
+	if b, ok := t.blocks.containing(addr); ok {
+		return b.addr, true
+	}
+	return 0, h.vault.owns(addr)
 }
 
 func describeOf(t reflect.Type) *typeDesc { return types.Find(typeinfo.KeyOf(t), t) }

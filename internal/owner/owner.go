@@ -20,6 +20,10 @@ var (
 	MakeSlice func(purpose any, t reflect.Type, n int) (addr uintptr, err error)
 	// FreeSlice frees one.
 	FreeSlice func(addr uintptr, t reflect.Type, n int)
+	// Beside says whether addr lies in memory of offheap that is no part of a region: in memory for
+	// secrets, or in a block on the Go heap. begin is the first byte of the block around addr, or 0 if
+	// none is in use there.
+	Beside func(addr uintptr) (begin uintptr, ok bool)
 )
 
 var of atomic.Pointer[func(addr uintptr) string]
