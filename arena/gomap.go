@@ -112,16 +112,13 @@ func (a *Arena) lendMap(d *typeDesc, hint int, bytes int64) (v reflect.Value, er
 	}
 	m := a.maps
 	s := m.shelf(d)
-	if s.lent < len(s.maps) {
+	for s.lent < len(s.maps) {
 		g := &s.maps[s.lent]
-		if more := bytes - s.bytes(g.size); more > 0 {
-			if err := a.chargeMap(more); err != nil {
-				m.drop(a, s, s.lent, s.lent+1)
-				return v, err
-			}
+		if more := bytes - s.bytes(g.size); more <= 0 || a.fitsMap(more) {
+			g.size = max(g.size, hint)
+			return m.lend(s).v, nil
 		}
-		g.size = max(g.size, hint)
-		return m.lend(s).v, nil
+		m.drop(a, s, s.lent, s.lent+1) // A new map may fit in its place, once the arena gives up what is spare.
 	}
 	if err := a.chargeMap(bytes); err != nil {
 		return v, err
@@ -188,17 +185,25 @@ func mapBytes(d *typeDesc, n int) int64 {
 	return header + slots*entry
 }
 
-// chargeMap counts n more bytes of maps. Maps of an off-heap arena lie on the Go heap, and so are no
-// part of its memory.
+// chargeMap counts n more bytes of maps. If the limit forbids it, all maps on the shelves go first.
 func (a *Arena) chargeMap(n int64) error {
+	if !a.fitsMap(n) && !(a.giveUpSpare() && a.fitsMap(n)) {
+		return a.rec.beyond(n)
+	}
+	return nil
+}
+
+// fitsMap counts n more bytes of maps, unless the limit forbids them. Maps of an off-heap arena lie on
+// the Go heap, and so are no part of its memory.
+func (a *Arena) fitsMap(n int64) bool {
 	if !a.kind.offHeap() {
-		if !a.rec.fits(n) && !(a.giveUpSpare() && a.rec.fits(n)) {
-			return a.rec.beyond(n)
+		if !a.rec.fits(n) {
+			return false
 		}
 		store.charge(n)
 	}
 	a.maps.held += n
-	return nil
+	return true
 }
 
 // drop leaves maps of a shelf to the collector: those in a range of indexes.

@@ -3,6 +3,7 @@
 package arena
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // addressOf is the address of a map, which tells it from others.
@@ -155,6 +157,46 @@ func TestGoMapLarge(t *testing.T) {
 	}
 	if n := a.maps.shelves[0].waiting(); n > 8 {
 		t.Errorf("%d maps are kept that no Rewind takes back", n)
+	}
+}
+
+// TestGoMapLimit: a map that waits for its next use and is too small for a hint goes when the limit leaves
+// no room to count it as larger, and a new one takes its place or is refused.
+func TestGoMapLimit(t *testing.T) {
+	if !reusesMaps() {
+		t.Skip("no map is handed out again")
+	}
+	for _, maps := range []int{1, 3} {
+		a := Cleanup(t, NewArena())
+		d := describe[map[int]int]()
+		again := func() {
+			for range maps {
+				GoMap[int, int](a, 0)
+			}
+			MakeSlice[int](a, 100, 100) // A spare chunk after the Reset.
+			a.Reset(Keep)
+		}
+		again()
+		a.SetLimit(mapBytes(d, 500)) // What is spare must go.
+		if m, err := TryGoMap[int, int](a, 500); err != nil || len(m) != 0 {
+			t.Errorf("%d maps: a map that fits the limit alone: %v, %v", maps, m, err)
+		}
+		if s := a.Stats(); s.Held != mapBytes(d, 500) || s.InUse != s.Held {
+			t.Errorf("%d maps: %+v with a map of %d bytes alone", maps, s, mapBytes(d, 500))
+		}
+		a.SetLimit(0)
+		a.Reset(GiveBack)
+		again()
+		a.SetLimit(mapBytes(d, 500) - 1)
+		if m, err := TryGoMap[int, int](a, 500); !errors.Is(err, offheap.ErrLimit) {
+			t.Errorf("%d maps: a map beyond the limit: %v, %v", maps, m, err)
+		}
+		if m, err := TryGoMap[int, int](a, 0); err != nil || len(m) != 0 {
+			t.Errorf("%d maps: a small map after the refusal: %v, %v", maps, m, err)
+		}
+		if s := a.Stats(); s.Held != mapBytes(d, 0) || s.InUse != s.Held {
+			t.Errorf("%d maps: %+v with a map of %d bytes alone", maps, s, mapBytes(d, 0))
+		}
 	}
 }
 
