@@ -2,6 +2,8 @@
 
 package gctune
 
+import "math"
+
 // gogc sets GOGC by the policy, unless the program or the environment has chosen a value.
 type gogc struct {
 	why     string // why the tuner leaves GOGC alone, "" if it sets it
@@ -62,7 +64,8 @@ func (g *gogc) decide(d *Decision, now goState) (percent int, why string) {
 		percent = max(p.low, min(percentFor(room, d.Live, now.roots), p.high), percentFor(min(room, p.floor), d.Live, now.roots))
 	}
 	if d.MaxGrowth > 0 {
-		percent = min(percent, max(leastGOGC, percentFor(d.Live+d.MaxGrowth, d.Live, now.roots)))
+		goal := d.Live + min(d.MaxGrowth, none-d.Live)
+		percent = min(percent, max(leastGOGC, percentFor(goal, d.Live, now.roots)))
 	}
 	// Each change stops the world for some microseconds; a tenth more or less does not matter.
 	if abs(int64(percent-expected))*10 <= int64(expected) {
@@ -79,7 +82,7 @@ func percentFor(goal, live, roots int64) int {
 	const least = 4 << 20
 	byLeast := 100 * float64(goal) / least
 	byLive := 100 * float64(goal-live) / float64(max(1, live+roots))
-	return int(max(0, min(byLive, byLeast)))
+	return int(max(0, min(byLive, byLeast, math.MaxInt32)))
 }
 
 // set puts the value in force, unless the program has changed GOGC meanwhile.

@@ -3,6 +3,7 @@
 package gctune
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,7 @@ func TestPolicies(t *testing.T) {
 		{name: "balanced, would grow by less", total: 300 * mib, live: 200 * mib, want: 100, most: 100, growth: 1024 * mib},
 		{name: "a growth that is too small", total: 8192 * mib, live: 1024 * mib, want: 25, most: 25, growth: 40 * mib},
 		{name: "grows by 40 MiB, nobody knows the limit", total: none, live: 79 * mib, want: 49, most: 50, growth: 40 * mib},
+		{name: "grows by as much as it likes", total: 8192 * mib, live: 100 * mib, want: 400, most: 400, growth: none},
 	} {
 		w := newWorld()
 		w.go_.live = c.live
@@ -63,6 +65,7 @@ func TestPercentFor(t *testing.T) {
 		{300 * mib, 100 * mib, 100 * mib, 100},
 		{100 * mib, 100 * mib, 0, 0},
 		{50 * mib, 100 * mib, 0, 0},
+		{none, 0, 0, math.MaxInt32},
 		{8 * mib, 0, 0, 200}, // the runtime's least goal is 4 MiB·GOGC/100
 	} {
 		if got := percentFor(c.goal, c.live, c.roots); got != c.want {

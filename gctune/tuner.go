@@ -248,7 +248,7 @@ func (t *Tuner) decide(levels []level, now goState) (d Decision, budget memlimit
 	d = Decision{Total: none, OffHeap: t.env.offHeap(), User: t.env.limiter.User(), Policy: t.o.Policy, MaxGrowth: t.o.MaxGrowth, Off: t.off}
 	told := int64(0)
 	if t.o.Other != nil {
-		told = max(0, t.o.Other())
+		told = min(max(0, t.o.Other()), none/2) // More would overflow beside a Reserve.
 	}
 	for _, l := range levels {
 		other := max(0, told, l.used-now.taken-d.OffHeap, int64(float64(t.peak[l.name])*peakDecay))

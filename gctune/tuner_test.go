@@ -89,6 +89,7 @@ func TestDecideLayouts(t *testing.T) {
 		{"v1", "v1", Options{}, 64 * mib, none, "memory/app (memory.limit_in_bytes)", 0, v1Limit*9/10 - 64*mib},
 		// The rest keeps the floor above the live heap.
 		{"v1, more in reserve than there is", "v1", Options{Reserve: math.MaxInt64}, 64 * mib, none, "app (memory.limit_in_bytes)", 0, 56 * mib},
+		{"v1, others take more than there is", "v1", Options{Reserve: math.MaxInt64, Other: func() int64 { return math.MaxInt64 }}, 64 * mib, none, "app (memory.limit_in_bytes)", none / 2, v1Limit / 100},
 		{"v1, ratio and reserve", "v1", Options{Ratio: 0.8, Reserve: 10 * mib}, 64 * mib, none, "app (memory.limit_in_bytes)", 0, v1Limit*8/10 - 74*mib},
 		{"v1 in a container", "v1-container", Options{}, 0, none, "(hierarchical_memory_limit)", 0, 512 * mib * 9 / 10},
 		// 218 MiB are used without the page cache, 164 of them by Go and off the heap.
