@@ -223,7 +223,7 @@ func ByID(id uint64) *Arena {
 // Info describes an arena that is not freed.
 type Info struct {
 	ID   uint64
-	Kind string // "Go memory", "off-heap", "fixed", "shared" or, with the kill switch, "Go heap".
+	Kind string // "Go memory", "off-heap", "fixed", "shared", or "Go heap": on Go memory, with the kill switch.
 	Made string // Function, file and line of the call that made it.
 	Held int64  // Bytes in its chunks.
 	// Leaked says that an off-heap arena was dropped without Free. Its memory is lost.

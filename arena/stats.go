@@ -70,7 +70,7 @@ func (s *Stats) count(list, end *chunk) {
 type Totals struct {
 	Arenas   int   // That are not freed, or not known to be gone.
 	Held     int64 // In their chunks, on the Go heap and off it.
-	OffHeap  int64 // The part of Held that lies off the Go heap; [offheap.Stats] count it, too.
+	OffHeap  int64 // The part of Held in off-heap and fixed arenas; [offheap.Stats] count it, too.
 	Retained int64 // In Pools, and in the store, which keeps it for some seconds.
 	// Leaked is the number of off-heap arenas that were dropped without Free, and LeakedBytes the
 	// memory that they keep for ever. Both are parts of the figures above, and grow when the
