@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 
 	"github.com/freehold-go/freehold/gctune"
 )
@@ -18,7 +20,7 @@ const heapGrowth = 44 << 20
 func (s *Service) Run(ctx context.Context) error {
 	tuning, untune := context.WithCancel(context.WithoutCancel(ctx))
 	defer untune()
-	tune := gctune.Options{Logger: s.log, MaxGrowth: heapGrowth}
+	tune := gctune.Options{Logger: slog.New(&onceInfo{Handler: s.log.Handler()}), MaxGrowth: heapGrowth}
 	if limit := int64(s.config.Memory.Limit); limit > 0 {
 		tune.Limit = func() (int64, error) { return limit, nil }
 	}
@@ -46,4 +48,32 @@ func (s *Service) Run(ctx context.Context) error {
 	s.closed = true
 	stop()
 	return errors.Join(err, s.close())
+}
+
+// onceInfo lets the first message of level info pass, and makes the next ones debug. The limit of memory may change each second if it is the machine's,
+// because other processes take memory and give it back.
+type onceInfo struct {
+	slog.Handler
+	said atomic.Bool
+}
+
+// Enabled implements slog.Handler.
+func (h *onceInfo) Enabled(ctx context.Context, l slog.Level) bool {
+	return h.Handler.Enabled(ctx, h.level(l))
+}
+
+// Handle implements slog.Handler.
+func (h *onceInfo) Handle(ctx context.Context, r slog.Record) error {
+	info := r.Level == slog.LevelInfo
+	if r.Level = h.level(r.Level); info {
+		h.said.Store(true)
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h *onceInfo) level(l slog.Level) slog.Level {
+	if l == slog.LevelInfo && h.said.Load() {
+		return slog.LevelDebug
+	}
+	return l
 }

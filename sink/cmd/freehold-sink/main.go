@@ -39,7 +39,7 @@ func main() {
 
 func command() *cli.Command {
 	file := &cli.StringFlag{Name: "config", Usage: "file with the configuration", Value: "sink.yaml"}
-	return &cli.Command{
+	c := &cli.Command{
 		Name:  "freehold-sink",
 		Usage: "Kafka topics into objects of a store, in small and flat memory",
 		Commands: []*cli.Command{
@@ -105,7 +105,23 @@ func command() *cli.Command {
 				Action: func(ctx context.Context, c *cli.Command) error { return demo.Run(ctx, os.Stdout, c.Duration("time")) },
 			},
 		},
+		CommandNotFound: func(_ context.Context, _ *cli.Command, name string) {
+			fmt.Fprintf(os.Stderr, "freehold-sink: there is no command %q; freehold-sink help lists them\n", name)
+			os.Exit(1)
+		},
 	}
+	for _, verb := range c.Commands {
+		verb.Before = noArguments
+	}
+	return c
+}
+
+// noArguments refuses arguments that are no flags: a file that is named without -config would be left out in silence.
+func noArguments(ctx context.Context, c *cli.Command) (context.Context, error) {
+	if c.Args().Present() {
+		return ctx, fmt.Errorf("%q is no flag of %s; the configuration is named by -config FILE", c.Args().First(), c.Name)
+	}
+	return ctx, nil
 }
 
 // run runs the service.
