@@ -65,7 +65,9 @@ type SASL struct {
 	Mechanism    string `yaml:"mechanism" doc:"plain, scram-sha-256, scram-sha-512, oauthbearer, or empty for none"`
 	User         string `yaml:"user" doc:"name of the user"`
 	PasswordFile string `yaml:"password_file" doc:"file with the password; it is read at each login, so it may change"`
+	PasswordEnv  string `yaml:"password_env" doc:"name of the variable of the environment that has the password, instead of a file"`
 	TokenFile    string `yaml:"token_file" doc:"file with the token of oauthbearer; it is read at each login"`
+	TokenEnv     string `yaml:"token_env" doc:"name of the variable that has the token, instead of a file"`
 }
 
 // Values has the keys of values.
@@ -327,11 +329,17 @@ func (c Config) Check() error {
 	if slices.Contains(c.Kafka.Topics, c.Bad.Topic) && c.Bad.Action == "topic" {
 		add("bad_records.topic is %q, which is one of kafka.topics, so a bad record would come again without end", c.Bad.Topic)
 	}
+	either := func(file, variable, name string) {
+		needed(file == "" && variable == "", name+"_file")
+		if file != "" && variable != "" {
+			add("%s_file and %s_env are both set; choose one", name, name)
+		}
+	}
 	if s := c.Kafka.SASL; s.Mechanism == "oauthbearer" {
-		needed(s.TokenFile == "", "kafka.sasl.token_file")
+		either(s.TokenFile, s.TokenEnv, "kafka.sasl.token")
 	} else if s.Mechanism != "" {
 		needed(s.User == "", "kafka.sasl.user")
-		needed(s.PasswordFile == "", "kafka.sasl.password_file")
+		either(s.PasswordFile, s.PasswordEnv, "kafka.sasl.password")
 	}
 	if t := c.Kafka.TLS; (t.CertFile == "") != (t.KeyFile == "") {
 		add("kafka.tls.cert_file and kafka.tls.key_file belong together, but one is missing")

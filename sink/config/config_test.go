@@ -86,6 +86,10 @@ func TestErrors(t *testing.T) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
+	c.Kafka.SASL = SASL{Mechanism: "oauthbearer", TokenFile: "a", TokenEnv: "B"}
+	if err := c.Check(); !strings.Contains(err.Error(), "kafka.sasl.token_file and kafka.sasl.token_env are both set") {
+		t.Error(err)
+	}
 }
 
 // TestWrite: what Write prints is the configuration again, and each key has a comment.

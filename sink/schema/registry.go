@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -130,22 +129,14 @@ func NewRegistry(o RegistryOptions) (*Registry, error) {
 // authorization makes what sets the header of requests. It reads the secrets once, so that a missing file is an error at the start.
 func (r *Registry) authorization() (func(*http.Request) error, error) {
 	o := r.o
-	password := func() (string, error) {
-		if o.PasswordEnv == "" {
-			return secure.Secret(o.PasswordFile)
-		}
-		if s := os.Getenv(o.PasswordEnv); s != "" {
-			return s, nil
-		}
-		return "", fmt.Errorf("the variable %s, which should have the password, is empty", o.PasswordEnv)
-	}
+	password := func() (string, error) { return secure.Secret(o.PasswordFile, o.PasswordEnv) }
 	switch {
 	case o.TokenFile != "" && (o.User != "" || o.PasswordFile != "" || o.PasswordEnv != ""):
 		return nil, errors.New("there are a token and a user with a password; choose one")
 	case o.TokenFile != "":
-		_, err := secure.Secret(o.TokenFile)
+		_, err := secure.Secret(o.TokenFile, "")
 		return func(q *http.Request) error {
-			token, err := secure.Secret(o.TokenFile)
+			token, err := secure.Secret(o.TokenFile, "")
 			q.Header.Set("Authorization", "Bearer "+token)
 			return err
 		}, err

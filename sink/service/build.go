@@ -143,7 +143,7 @@ func connect(c config.Kafka) (overTLS *tls.Config, login []kgo.Opt, err error) {
 		}
 	}
 	if s := c.SASL; s.Mechanism != "" {
-		o, err := kafka.SASL{Mechanism: s.Mechanism, User: s.User, PasswordFile: s.PasswordFile, TokenFile: s.TokenFile}.Option()
+		o, err := kafka.SASL{Mechanism: s.Mechanism, User: s.User, PasswordFile: s.PasswordFile, PasswordEnv: s.PasswordEnv, TokenFile: s.TokenFile, TokenEnv: s.TokenEnv}.Option()
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package secure reads certificates and secrets from files.
+// Package secure reads certificates from files, and secrets from files and from the environment.
 //
 // No error holds a secret.
 package secure
@@ -52,8 +52,14 @@ func (t TLS) Config() (*tls.Config, error) {
 	return c, nil
 }
 
-// Secret reads a file with a secret. A newline at its end, as editors make, is no part of the secret.
-func Secret(file string) (string, error) {
+// Secret reads a secret from a file, or from a variable of the environment. A newline at the file's end, as editors make, is no part of the secret.
+func Secret(file, variable string) (string, error) {
+	if variable != "" {
+		if s := os.Getenv(variable); s != "" {
+			return s, nil
+		}
+		return "", fmt.Errorf("the variable %s, which should have a secret, is empty", variable)
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("the file of a secret: %w", err)

@@ -33,40 +33,40 @@ func (t TLS) Config() (*tls.Config, error) {
 	return c, nil
 }
 
-// SASL says how the client authenticates itself. Secrets are in files, which are read at each login, so that they can change while the
-// sink runs.
+// SASL says how the client authenticates itself. The password, or the token of oauthbearer, is in a file or in the variable of the environment
+// that is named. Files are read at each login, so that secrets can change while the sink runs.
 type SASL struct {
-	Mechanism    string // plain, scram-sha-256, scram-sha-512 or oauthbearer
-	User         string
-	PasswordFile string
-	TokenFile    string // of oauthbearer
+	Mechanism                 string // plain, scram-sha-256, scram-sha-512 or oauthbearer
+	User                      string
+	PasswordFile, PasswordEnv string
+	TokenFile, TokenEnv       string
 }
 
-// Option is the option for Options.Client. The error names the file that cannot be read; no error has a secret.
+// Option is the option for Options.Client. The error names what cannot be read; no error has a secret.
 func (s SASL) Option() (kgo.Opt, error) {
 	if s.Mechanism == "oauthbearer" {
-		if _, err := secret(s.TokenFile); err != nil {
+		if _, err := secret(s.TokenFile, s.TokenEnv); err != nil {
 			return nil, err
 		}
 		return kgo.SASL(oauth.Oauth(func(context.Context) (oauth.Auth, error) {
-			token, err := secret(s.TokenFile)
+			token, err := secret(s.TokenFile, s.TokenEnv)
 			return oauth.Auth{Token: token}, err
 		})), nil
 	}
 	if s.User == "" {
 		return nil, errors.New("kafka: SASL needs a user")
 	}
-	if _, err := secret(s.PasswordFile); err != nil {
+	if _, err := secret(s.PasswordFile, s.PasswordEnv); err != nil {
 		return nil, err
 	}
 	scrammed := func(context.Context) (scram.Auth, error) {
-		password, err := secret(s.PasswordFile)
+		password, err := secret(s.PasswordFile, s.PasswordEnv)
 		return scram.Auth{User: s.User, Pass: password}, err
 	}
 	switch s.Mechanism {
 	case "plain":
 		return kgo.SASL(plain.Plain(func(context.Context) (plain.Auth, error) {
-			password, err := secret(s.PasswordFile)
+			password, err := secret(s.PasswordFile, s.PasswordEnv)
 			return plain.Auth{User: s.User, Pass: password}, err
 		})), nil
 	case "scram-sha-256":
@@ -77,9 +77,9 @@ func (s SASL) Option() (kgo.Opt, error) {
 	return nil, fmt.Errorf("kafka: no SASL mechanism %q; there are plain, scram-sha-256, scram-sha-512 and oauthbearer", s.Mechanism)
 }
 
-// secret reads a file with a secret.
-func secret(file string) (string, error) {
-	s, err := secure.Secret(file)
+// secret reads a secret from a file or a variable.
+func secret(file, variable string) (string, error) {
+	s, err := secure.Secret(file, variable)
 	if err != nil {
 		return "", fmt.Errorf("kafka: %w", err)
 	}

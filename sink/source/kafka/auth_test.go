@@ -125,7 +125,14 @@ func testOAuthBearer(t *testing.T, by path) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, token := range []string{"first", "second"} {
+	fromEnv, err := SASL{Mechanism: "oauthbearer", TokenEnv: setenv(t, "SINK_TOKEN", "third")}.Option()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"first", "second", "third"} {
+		if token == "third" {
+			login = fromEnv
+		}
 		mu.Lock()
 		accepted = token
 		mu.Unlock()
@@ -143,17 +150,24 @@ func testOAuthBearer(t *testing.T, by path) {
 	}
 }
 
+// setenv sets a variable and returns its name.
+func setenv(t *testing.T, name, value string) string {
+	t.Setenv(name, value)
+	return name
+}
+
 // TestAuthErrors: errors name the file and not the secret.
 func TestAuthErrors(t *testing.T) {
 	empty, text := write(t, "empty", nil), write(t, "text", []byte("hush"))
 	for want, err := range map[string]error{
-		"no such file":   second(TLS{CAFile: "/nowhere"}.Config()),
-		"no certificate": second(TLS{CAFile: text}.Config()),
-		"key " + text:    second(TLS{CertFile: text, KeyFile: text}.Config()),
-		"is empty":       second(SASL{Mechanism: "plain", User: "u", PasswordFile: empty}.Option()),
-		"needs a user":   second(SASL{Mechanism: "plain", PasswordFile: text}.Option()),
-		"no SASL mech":   second(SASL{Mechanism: "magic", User: "u", PasswordFile: text}.Option()),
-		"of a secret":    second(SASL{Mechanism: "oauthbearer", TokenFile: "/nowhere"}.Option()),
+		"no such file":     second(TLS{CAFile: "/nowhere"}.Config()),
+		"no certificate":   second(TLS{CAFile: text}.Config()),
+		"key " + text:      second(TLS{CertFile: text, KeyFile: text}.Config()),
+		"is empty":         second(SASL{Mechanism: "plain", User: "u", PasswordFile: empty}.Option()),
+		"needs a user":     second(SASL{Mechanism: "plain", PasswordFile: text}.Option()),
+		"no SASL mech":     second(SASL{Mechanism: "magic", User: "u", PasswordFile: text}.Option()),
+		"variable NO_SUCH": second(SASL{Mechanism: "plain", User: "u", PasswordEnv: "NO_SUCH"}.Option()),
+		"of a secret":      second(SASL{Mechanism: "oauthbearer", TokenFile: "/nowhere"}.Option()),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%v, want %s", err, want)

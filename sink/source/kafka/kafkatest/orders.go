@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -17,28 +18,70 @@ import (
 
 // Orders makes a topic with n events of a shop, JSON of some 1.5 KB. Event i goes to partition i modulo partitions. The events are the same each time.
 func Orders(ctx context.Context, brokers []string, topic string, partitions, n int) error {
+	return LargeOrders(ctx, brokers, topic, partitions, n, 0)
+}
+
+// LargeOrders is Orders, but if size is not 0, the event in the middle of each partition has so many bytes, which can be compressed to half at best.
+func LargeOrders(ctx context.Context, brokers []string, topic string, partitions, n, size int) error {
 	client, err := NewProducer(brokers)
 	if err != nil {
 		return fmt.Errorf("kafkatest: %w", err)
 	}
 	defer client.Close()
-	if _, err := kadm.NewClient(client).CreateTopic(ctx, int32(partitions), -1, nil, topic); err != nil {
+	largest := fmt.Sprint(size + 1<<20)
+	if _, err := kadm.NewClient(client).CreateTopic(ctx, int32(partitions), -1, map[string]*string{"max.message.bytes": &largest}, topic); err != nil {
 		return fmt.Errorf("kafkatest: making the topic %s: %w", topic, err)
 	}
+	middle := 0
+	if size > 0 {
+		middle = n / partitions / 2 * partitions
+	}
 	g := orders.New(1)
-	err = Produce(ctx, client, func(yield func(*kgo.Record) bool) {
-		for i := range n {
-			r := &kgo.Record{Topic: topic, Partition: int32(i % partitions), Key: g.AppendKey(nil, i), Value: g.AppendValue(nil, i), Timestamp: time.UnixMilli(orders.Time(i)),
-				Headers: []kgo.RecordHeader{{Key: "trace", Value: fmt.Appendf(nil, "%016x", i)}}}
-			if !yield(r) {
-				return
+	events := func(from, to int) iter.Seq[*kgo.Record] {
+		return func(yield func(*kgo.Record) bool) {
+			for i := from; i < to; i++ {
+				r := &kgo.Record{Topic: topic, Partition: int32(i % partitions), Key: g.AppendKey(nil, i), Value: g.AppendValue(nil, i), Timestamp: time.UnixMilli(orders.Time(i)),
+					Headers: []kgo.RecordHeader{{Key: "trace", Value: fmt.Appendf(nil, "%016x", i)}}}
+				if !yield(r) {
+					return
+				}
 			}
 		}
-	})
+	}
+	err = Produce(ctx, client, events(0, middle))
+	if err == nil && size > 0 {
+		err = produceLarge(ctx, brokers, topic, partitions, size)
+		middle += partitions
+	}
+	if err == nil {
+		err = Produce(ctx, client, events(middle, n))
+	}
 	if err != nil {
 		return fmt.Errorf("kafkatest: filling the topic %s: %w", topic, err)
 	}
 	return nil
+}
+
+// produceLarge writes a large value to each partition, by a client of its own: the batches of the others are to be small.
+func produceLarge(ctx context.Context, brokers []string, topic string, partitions, size int) error {
+	client, err := NewProducer(brokers, kgo.ProducerBatchMaxBytes(int32(size+1<<20)))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for p := range partitions {
+		if err := client.ProduceSync(ctx, &kgo.Record{Topic: topic, Partition: int32(p), Value: large(p, size)}).FirstErr(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// large is a JSON value of some bytes. Hexadecimal digits of chance are compressed to half.
+func large(i, size int) []byte {
+	noise := make([]byte, size/2)
+	rand.NewChaCha8([32]byte{byte(i)}).Read(noise)
+	return fmt.Appendf(nil, `{"event_type":"large","text":"%x"}`, noise)
 }
 
 // NewProducer makes a client that writes many records to the partitions that they name, in batches compressed by lz4.
