@@ -40,7 +40,7 @@ connector.class=org.apache.kafka.connect.file.FileStreamSinkConnector
 tasks.max=2
 topics=%s
 file=%s
-`, topic, filepath.Join(e.objects, "lines")), 0o666); err != nil {
+`, e.topic, filepath.Join(e.objects, "lines")), 0o666); err != nil {
 		return nil, err
 	}
 	cmd := exec.Command("java", "-Xms256m", "-Xmx1g", "-XX:+UseG1GC", "-Xlog:gc:file="+filepath.Join(dir, "gc.log"), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",

@@ -16,6 +16,7 @@ type contestant struct {
 	group string
 	// command makes the process. Dir is for its files.
 	command func(e *environment, dir string) (*exec.Cmd, error)
+	large   int           // bytes of one value in each partition, or 0
 	stall   time.Duration // how long the store stands still once a third of the messages is committed
 }
 
@@ -38,6 +39,17 @@ var soaks = []contestant{
 	{name: "some 1,000 open groups", group: "freehold", command: ours("zstd", 0, grouped)},
 }
 
+// larges run with -large: what does a large value cost in memory?
+var larges = []contestant{
+	{name: "zstd, orders alone", group: "freehold", command: ours("zstd", 0, whole)},
+	{name: "zstd, a large value in each partition", group: "freehold", command: ours("zstd", 0, whole), large: largeValue},
+	{name: "zstd, JSON checked, by field and hour, orders alone", group: "freehold", command: ours("zstd", 0, strict)},
+	{name: "zstd, JSON checked, by field and hour, a large value in each partition", group: "freehold", command: ours("zstd", 0, strict), large: largeValue},
+}
+
+// largeValue is the size of a large value.
+const largeValue = 50_000_000
+
 // What ours does with the values. The configuration goes on from the keys of objects.
 const (
 	whole = `
@@ -48,6 +60,14 @@ rotate: {records: 25000}`
   partition_by:
     - {field: event_type, name: type}
     - {time: timestamp, unit: ms, layout: hour}
+rotate: {records: 25000}
+memory: {spill_dir: .}`
+	// A large value has no time.
+	strict = `
+  check_json: true
+  partition_by:
+    - {field: event_type, name: type}
+    - {time: timestamp, unit: ms, layout: hour, missing: none}
 rotate: {records: 25000}
 memory: {spill_dir: .}`
 	// 50 groups an hour, of two to three hours, in each of 8 partitions. Memory ends epochs before their boundaries, so the clock ends the last one.
@@ -64,7 +84,7 @@ const base = "plain Go, gzip 6"
 
 func plainGo(level int, check bool) func(*environment, string) (*exec.Cmd, error) {
 	return func(e *environment, _ string) (*exec.Cmd, error) {
-		o, err := json.Marshal(plain{e.cluster.Addresses(), topic, "plain", e.store, level, check})
+		o, err := json.Marshal(plain{e.cluster.Addresses(), e.topic, "plain", e.store, level, check})
 		if err != nil {
 			return nil, err
 		}
@@ -82,12 +102,12 @@ func ours(codec string, level int, values string) func(*environment, string) (*e
   topics: [%s]
   group: freehold
 store:
-  url: gs://%s?endpoint=http://%s&anonymous=true
+  url: %s
 http: {listen: ""}
 objects:
   format: {name: lines}
   compression: {codec: %s, level: %d}%s
-`, strings.Join(e.cluster.Addresses(), ", "), topic, storeBucket, e.store, codec, level, values), 0o666); err != nil {
+`, strings.Join(e.cluster.Addresses(), ", "), e.topic, e.url(), codec, level, values), 0o666); err != nil {
 			return nil, err
 		}
 		cmd := exec.Command(e.sink, "run", "-config", file)
@@ -95,6 +115,14 @@ objects:
 		cmd.Dir = dir
 		return cmd, nil
 	}
+}
+
+// url is that of the store. Objects with a large value go to a directory, because the store takes only objects that fit in one request.
+func (e *environment) url() string {
+	if e.topic == largeTopic {
+		return "dir://" + e.objects
+	}
+	return fmt.Sprintf("gs://%s?endpoint=http://%s&anonymous=true", storeBucket, e.store)
 }
 
 // clientResponses has franz-go read responses to the Go heap, as it does by itself.

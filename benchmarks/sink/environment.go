@@ -25,7 +25,8 @@ const (
 )
 
 const (
-	topic       = "orders"
+	ordersTopic = "orders"
+	largeTopic  = "large" // orders, and a large value in each partition
 	partitions  = 8
 	storeBucket = "bucket"
 )
@@ -36,6 +37,7 @@ const perObject = 25_000
 // environment is what all contestants share.
 type environment struct {
 	n        int
+	topic    string // of the contestant that runs
 	self     string // this program
 	sink     string // freehold-sink
 	cluster  *kafkatest.Cluster
@@ -69,7 +71,7 @@ func (e *environment) committed(ctx context.Context, group string) (sum int64) {
 	if err != nil {
 		return 0 // There is no such group yet.
 	}
-	for _, p := range offsets[topic] {
+	for _, p := range offsets[e.topic] {
 		sum += max(p.At, 0)
 	}
 	return sum
@@ -84,13 +86,18 @@ func root(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// fill fills the topic, unless it is full.
-func (e *environment) fill(ctx context.Context) error {
+// connect makes the client that asks about groups.
+func (e *environment) connect() error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(e.cluster.Addresses()...))
 	if err != nil {
 		return err
 	}
 	e.admin = kadm.NewClient(client)
+	return nil
+}
+
+// fill fills a topic, unless it is full. In the middle of each partition is a value of large bytes, unless large is 0.
+func (e *environment) fill(ctx context.Context, topic string, large int) error {
 	ends, err := e.admin.ListEndOffsets(ctx, topic)
 	if err != nil {
 		return err
@@ -101,9 +108,9 @@ func (e *environment) fill(ctx context.Context) error {
 	case int64(e.n):
 		return nil
 	case 0:
-		return kafkatest.Orders(ctx, e.cluster.Addresses(), topic, partitions, e.n)
+		return kafkatest.LargeOrders(ctx, e.cluster.Addresses(), topic, partitions, e.n, large)
 	}
-	return fmt.Errorf("the topic in -dir has %d messages, not %d; take another directory", has, e.n)
+	return fmt.Errorf("the topic %s in -dir has %d messages, not %d; take another directory", topic, has, e.n)
 }
 
 // startStore starts a process with the store.

@@ -4,6 +4,8 @@
 //
 //	go run . -n 200000     # a quick look
 //	go run . -count 3      # a million messages each; only these figures count
+//	go run . -large -n 200000
+//	go run . -soak -n 10000000
 //
 // It needs Linux, and Java 17 with Maven or an unpacked Kafka, see package kafkatest.
 package main
@@ -46,6 +48,7 @@ func compare(ctx context.Context) (err error) {
 	count := flag.Int("count", 1, "rounds")
 	which := flag.String("run", "", "regular expression: only these contestants")
 	soak := flag.Bool("soak", false, "instead, does memory grow? The median RSS of each million, also with a store that stands still and with many groups; with -n 10000000 it takes half an hour and 10 GB")
+	large := flag.Bool("large", false, "instead, what does a value of 50 MB cost in memory? The peak RSS with one in the middle of each partition, and without; -n 200000 is enough")
 	dir := flag.String("dir", "", "directory of the broker and the objects; the topic in it is used again if it has -n messages (default: a temporary one)")
 	flag.Parse()
 	chosen, err := regexp.Compile(*which)
@@ -77,8 +80,16 @@ func compare(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.cluster.Close()) }()
-	if err := e.fill(ctx); err != nil {
+	if err := e.connect(); err != nil {
 		return err
+	}
+	if err := e.fill(ctx, ordersTopic, 0); err != nil {
+		return err
+	}
+	if *large {
+		if err := e.fill(ctx, largeTopic, largeValue); err != nil {
+			return err
+		}
 	}
 	stop, err := e.startStore(filepath.Dir(e.objects))
 	if err != nil {
@@ -86,8 +97,11 @@ func compare(ctx context.Context) (err error) {
 	}
 	defer stop()
 	list, print := contestants, report
-	if *soak {
+	switch {
+	case *soak:
 		list, print = soaks, reportSoak
+	case *large:
+		list, print = larges, reportLarge
 	}
 	outcomes, err := e.rounds(ctx, *count, list, chosen)
 	if err != nil {

@@ -29,6 +29,7 @@ type outcome struct {
 	Peak    int64   // MiB of RSS
 	Cycles  int     // of the collector
 	Pauses  float64 // ms in all that it stopped the program
+	Pause   float64 // the median of a pause in ms
 	GC      float64 // CPU seconds that it took, but for what it did while a processor was idle; of Go alone
 	Stored  int64   // bytes
 	Objects int
@@ -38,6 +39,8 @@ type outcome struct {
 	Server  float64 // of the store
 
 	resident []sample // ten a second
+	highest  int64    // MiB of RSS, also between samples
+	large    bool     // whether the topic has large values
 }
 
 // A sample is the resident memory of a process when so many messages were committed.
@@ -58,20 +61,25 @@ func cpu(pid int) float64 {
 	return (user + system) / ticks
 }
 
-// rss is the resident memory of a process in MiB.
-func rss(pid int) (mib int64) {
+// rss is the resident memory of a process in MiB, now and at most.
+func rss(pid int) (mib, highest int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
 	_, rest, _ := strings.Cut(string(text), "VmRSS:")
 	fmt.Sscan(rest, &mib)
-	return mib >> 10
+	_, rest, _ = strings.Cut(string(text), "VmHWM:")
+	fmt.Sscan(rest, &highest)
+	return mib >> 10, highest >> 10
 }
 
 // run runs a contestant until all messages are committed.
 func (e *environment) run(ctx context.Context, c contestant) (o outcome, err error) {
-	o.Name = c.name
+	o.Name, o.large, e.topic = c.name, c.large > 0, ordersTopic
+	if o.large {
+		e.topic = largeTopic
+	}
 	if err := e.clear(ctx, c.group); err != nil {
 		return o, err
 	}
@@ -142,7 +150,8 @@ func (e *environment) watch(ctx context.Context, pid int, c contestant, ended ch
 			return stable, 0, ctx.Err()
 		case <-tick.C:
 		}
-		now := sample{mib: rss(pid)}
+		var now sample
+		now.mib, o.highest = rss(pid)
 		o.Peak = max(o.Peak, now.mib)
 		used = cpu(pid) - before
 		if stable.IsZero() {
@@ -171,6 +180,7 @@ func (e *environment) watch(ctx context.Context, pid int, c contestant, ended ch
 // 0.02+0.1/1.5/3+0.006 ms cpu", where the three between are assists, the workers, and workers on idle processors), of Java by its log
 // ("Pause Young (Normal) 10M->2M(64M) 3.1ms").
 func (o *outcome) collections(text, java string) {
+	var pauses []float64
 	for line := range strings.Lines(text) {
 		_, times, ok := strings.Cut(line, "%: ")
 		times, used, clock := strings.Cut(times, " ms clock, ")
@@ -181,7 +191,7 @@ func (o *outcome) collections(text, java string) {
 		phases := strings.Split(times, "+")
 		for _, i := range []int{0, len(phases) - 1} { // The phase between runs beside the program.
 			ms, _ := strconv.ParseFloat(phases[i], 64)
-			o.Pauses += ms
+			pauses = append(pauses, ms)
 		}
 		used, _, _ = strings.Cut(used, " ms cpu")
 		for i, part := range strings.FieldsFunc(used, func(c rune) bool { return c == '+' || c == '/' }) {
@@ -197,15 +207,19 @@ func (o *outcome) collections(text, java string) {
 		o.Cycles++
 		words := strings.Fields(line)
 		ms, _ := strconv.ParseFloat(strings.TrimSuffix(words[len(words)-1], "ms"), 64)
+		pauses = append(pauses, ms)
+	}
+	for _, ms := range pauses {
 		o.Pauses += ms
 	}
+	o.Pause = median(pauses)
 }
 
 // readBack reads all objects, and returns when the first and the last one were written.
 func (o *outcome) readBack(dir string) (first, last time.Time, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") || d.Name() == "lock" {
+			return err // The directory has files beside the objects.
 		}
 		info, err := d.Info()
 		if err != nil {

@@ -48,7 +48,7 @@ func report(w io.Writer, n int, outcomes []outcome) {
 	}
 	reference := of(base, func(o outcome) float64 { return o.CPU })
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\truns\tmessages/s\tµs CPU/message\t÷ plain Go\tpeak RSS MiB\tGC cycles\tGC %% of CPU\tGC pauses ms\tMB stored\tobjects\ts to group\ts to first object\ts to stop\tbroker/store CPU s\t\n")
+	fmt.Fprintf(t, "\truns\tmessages/s\tµs CPU/message\t÷ plain Go\tpeak RSS MiB\tGC cycles\tGC %% of CPU\tGC pauses ms: sum\tmedian\tMB stored\tobjects\ts to group\ts to first object\ts to stop\tbroker/store CPU s\t\n")
 	for _, name := range names {
 		figure := func(f func(outcome) float64) float64 { return of(name, f) }
 		ratio := "–"
@@ -60,8 +60,8 @@ func report(w io.Writer, n int, outcomes []outcome) {
 		if share := figure(func(o outcome) float64 { return o.GC / (o.CPU * float64(n)) }); share > 0 {
 			collector = fmt.Sprintf("%.2f", 1e8*share)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.2f\t%s\t%.0f\t%.0f\t%s\t%.1f\t%.0f\t%.0f\t%.2f\t%.2f\t%.2f\t%.1f/%.1f\t\n", name, len(by[name]), figure(func(o outcome) float64 { return o.PerSec }), used, ratio,
-			figure(func(o outcome) float64 { return float64(o.Peak) }), figure(func(o outcome) float64 { return float64(o.Cycles) }), collector, figure(func(o outcome) float64 { return o.Pauses }),
+		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.2f\t%s\t%.0f\t%.0f\t%s\t%.1f\t%.2f\t%.0f\t%.0f\t%.2f\t%.2f\t%.2f\t%.1f/%.1f\t\n", name, len(by[name]), figure(func(o outcome) float64 { return o.PerSec }), used, ratio,
+			figure(func(o outcome) float64 { return float64(o.Peak) }), figure(func(o outcome) float64 { return float64(o.Cycles) }), collector, figure(func(o outcome) float64 { return o.Pauses }), figure(func(o outcome) float64 { return o.Pause }),
 			figure(func(o outcome) float64 { return float64(o.Stored) / 1e6 }), figure(func(o outcome) float64 { return float64(o.Objects) }), figure(func(o outcome) float64 { return o.Boot }),
 			figure(func(o outcome) float64 { return o.First }),
 			figure(func(o outcome) float64 { return o.Stop }), figure(func(o outcome) float64 { return o.Broker }), figure(func(o outcome) float64 { return o.Server }))
@@ -102,6 +102,23 @@ func reportSoak(w io.Writer, n int, outcomes []outcome) {
 			fmt.Fprintf(t, "\t%d", median(all))
 		}
 		fmt.Fprintf(t, "\t%d\t%.0f\t%d\t%d\t\n", o.Peak, o.PerSec, o.Objects, o.Cycles)
+	}
+	t.Flush()
+}
+
+// reportLarge prints what large values cost beside the last run without them.
+func reportLarge(w io.Writer, _ int, outcomes []outcome) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "\tpeak RSS MiB\ton top\t÷ a value of %d MB\t\n", largeValue/1_000_000)
+	without := int64(0)
+	for _, o := range outcomes {
+		if !o.large {
+			without = o.highest
+			fmt.Fprintf(t, "%s\t%d\t\t\t\n", o.Name, o.highest)
+			continue
+		}
+		top := o.highest - without
+		fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t\n", o.Name, o.highest, top, float64(top<<20)/largeValue)
 	}
 	t.Flush()
 }

@@ -329,18 +329,7 @@ func (c Config) Check() error {
 	if slices.Contains(c.Kafka.Topics, c.Bad.Topic) && c.Bad.Action == "topic" {
 		add("bad_records.topic is %q, which is one of kafka.topics, so a bad record would come again without end", c.Bad.Topic)
 	}
-	either := func(file, variable, name string) {
-		needed(file == "" && variable == "", name+"_file")
-		if file != "" && variable != "" {
-			add("%s_file and %s_env are both set; choose one", name, name)
-		}
-	}
-	if s := c.Kafka.SASL; s.Mechanism == "oauthbearer" {
-		either(s.TokenFile, s.TokenEnv, "kafka.sasl.token")
-	} else if s.Mechanism != "" {
-		needed(s.User == "", "kafka.sasl.user")
-		either(s.PasswordFile, s.PasswordEnv, "kafka.sasl.password")
-	}
+	c.Kafka.SASL.check(add)
 	if t := c.Kafka.TLS; (t.CertFile == "") != (t.KeyFile == "") {
 		add("kafka.tls.cert_file and kafka.tls.key_file belong together, but one is missing")
 	}
@@ -360,6 +349,28 @@ func (c Config) Check() error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// check looks for keys that are missing or contradict each other.
+func (s SASL) check(add func(format string, args ...any)) {
+	either := func(name, file, variable string) {
+		switch {
+		case file == "" && variable == "":
+			add("kafka.sasl.%s_file is missing", name)
+		case file != "" && variable != "":
+			add("kafka.sasl.%s_file and kafka.sasl.%[1]s_env are both set; choose one", name)
+		}
+	}
+	switch s.Mechanism {
+	case "":
+	case "oauthbearer":
+		either("token", s.TokenFile, s.TokenEnv)
+	default:
+		if s.User == "" {
+			add("kafka.sasl.user is missing")
+		}
+		either("password", s.PasswordFile, s.PasswordEnv)
+	}
 }
 
 // check looks for keys that contradict each other.
