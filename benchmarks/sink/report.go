@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 )
 
@@ -121,13 +119,4 @@ func reportLarge(w io.Writer, _ int, outcomes []outcome) {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t\n", o.Name, o.highest, top, float64(top<<20)/largeValue)
 	}
 	t.Flush()
-}
-
-// median sorts the figures of some runs or samples, and returns that in the middle; 0 of none.
-func median[T cmp.Ordered](all []T) (middle T) {
-	if len(all) == 0 {
-		return middle
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
 }
