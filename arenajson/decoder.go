@@ -13,6 +13,11 @@ import (
 
 // A Decoder decodes the values of a stream, as [json.Decoder] does, into an arena. All values lie in the arena until it
 // is reset or rewound, which the caller does; [Each] and [EachElement] do so for every value, and are faster for arrays.
+//
+// A value that has a line to itself is read once, if *v is zero and no methods of the program decode it. Other values are read
+// two or three times: to find their end, to see that they are JSON before *v changes, and to decode them. A Decoder that has met a line
+// with anything but one value looks for no more lines: the attempt has taken memory of the arena.
+//
 // A Decoder serves one goroutine at a time.
 type Decoder struct {
 	a    *arena.Arena
@@ -45,18 +50,8 @@ func (d *Decoder) Reset(a *arena.Arena, r io.Reader, o ...Options) {
 // error of syntax or of the reader, all later calls return it, too.
 func (d *Decoder) Decode(v any) error {
 	if d.std == nil {
-		if _, ok := d.s.peek(); ok {
-			text, err := d.s.value()
-			if err == nil && d.whole(text) {
-				space := d.s.position() - int64(len(text)) - d.done
-				d.done = d.s.position()
-				method, err := unmarshalInto(d.a, text, v, d.opts)
-				if method {
-					return err
-				}
-				return moved(err, space)
-			}
-			d.s.at -= len(text)
+		if err, ok := d.decodeNext(v); ok {
+			return err
 		}
 		d.handOver()
 	}
@@ -101,10 +96,45 @@ func (d *Decoder) next() (n int64, c byte) {
 	}
 }
 
-// whole reports whether text is a value, and the stream has more than it if its end does not show.
-func (d *Decoder) whole(text []byte) bool {
-	c := scanner{data: text, depth: maxDepth}
-	return c.skip(0) == len(text) && (d.s.at < len(d.s.buf) || text[len(text)-1] == '}' || text[len(text)-1] == ']' || text[len(text)-1] == '"')
+// decodeNext decodes the next value, if that is all that is left of its line, or else if it is as long as its brackets and quotes
+// say and its end shows. If the result is false, encoding/json must decode it: nothing was read, and *v has not changed.
+func (d *Decoder) decodeNext(v any) (err error, ok bool) {
+	if _, ok := d.s.peek(); !ok {
+		return nil, false
+	}
+	if line := bytes.TrimRight(d.s.line(), " \t\r"); len(line) > 0 { // A comma may stand behind the blanks.
+		if err, ok = d.decode(line, d.s.position(), v); ok {
+			d.s.took(line)
+			d.done = d.s.position()
+			return err, true
+		}
+		d.s.misses = mostMisses // What the line has taken of the arena is lost. So there is only one.
+	}
+	text, err := d.s.value()
+	if n := len(text); err == nil && (d.s.at < len(d.s.buf) || text[n-1] == '}' || text[n-1] == ']' || text[n-1] == '"') {
+		if err, ok = d.decode(text, d.s.position()-int64(n), v); ok {
+			d.done = d.s.position()
+			return err, true
+		}
+	}
+	d.s.at -= len(text)
+	return nil, false
+}
+
+// decode decodes text, which begins at a position of the stream, into *v. If it is not one value, the result is false, and *v has not
+// changed.
+func (d *Decoder) decode(text []byte, from int64, v any) (err error, ok bool) {
+	if err, ok = unmarshalFresh(d.a, text, v, d.opts); ok {
+		return moved(err, from-d.done), true
+	}
+	if c := (scanner{data: text, depth: maxDepth}); c.skip(0) != len(text) {
+		return nil, false
+	}
+	method, err := unmarshalInto(d.a, text, v, d.opts)
+	if !method {
+		err = moved(err, from-d.done)
+	}
+	return err, true
 }
 
 // into lets encoding/json find a value, and decodes it.

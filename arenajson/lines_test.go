@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // lineStreams are streams of lines, some of which are no single value.
@@ -155,6 +158,14 @@ func TestLinesDoNotWait(t *testing.T) {
 	if n != 4 {
 		t.Errorf("%d values", n)
 	}
+	read = 0
+	d := NewDecoder(nil, r)
+	for n := range 4 {
+		var v scalars
+		if err := d.Decode(&v); err != nil || v.I != n+1 || read != n/2+1 {
+			t.Errorf("value %d after %d reads of a Decoder: %+v, %v", n+1, read, v, err)
+		}
+	}
 }
 
 type readFunc func(p []byte) (int, error)
@@ -179,6 +190,39 @@ func TestLinesLimit(t *testing.T) {
 	}
 	if want := strings.Repeat("ok ", 22) + "error"; strings.Join(got, " ") != want {
 		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// TestDecoderLimit: a Decoder takes memory of the arena for one line that is no single value, at most.
+func TestDecoderLimit(t *testing.T) {
+	if freehold.HeapMode() || debugmode.On() {
+		t.Skip("with this mode values take other memory")
+	}
+	a := arena.NewArena()
+	defer a.Free()
+	short := `{"S":"` + strings.Repeat("x", 100) + `"}`
+	doc := strings.Repeat(strings.Repeat(short, 10)+"\n", 40)
+	d, first := NewDecoder(a, strings.NewReader(doc)), int64(0)
+	for n := range 400 {
+		var v scalars
+		if err := d.Decode(&v); err != nil || len(v.S) != 100 {
+			t.Fatalf("value %d: %+v, %v", n, v, err)
+		}
+		if used := a.Stats().InUse; n == 0 {
+			first = used
+		} else if limit := first + int64(n)*int64(len(short)+16); used > limit {
+			t.Fatalf("%d values take %d bytes, want at most %d", n+1, used, limit)
+		}
+	}
+	a.Reset(arena.Keep)
+	a.SetLimit(a.Stats().Held)
+	d.Reset(a, strings.NewReader(`{"S":"`+strings.Repeat("x", 1<<20)+"\"}\n"+short+"\n"))
+	var v scalars
+	if err := d.Decode(&v); !errors.Is(err, offheap.ErrLimit) || v.S != "" {
+		t.Errorf("a value beyond the limit: %v", err)
+	}
+	if err := d.Decode(&v); err != nil || len(v.S) != 100 {
+		t.Errorf("the value behind it: %+v, %v", v, err)
 	}
 }
 

@@ -48,7 +48,7 @@ var readers = map[string]func(string) io.Reader{
 
 // TestDecoder decodes streams of values as json.Decoder does.
 func TestDecoder(t *testing.T) {
-	for _, doc := range streams() {
+	for _, doc := range append(streams(), lineStreams()...) {
 		for name, reader := range readers {
 			if name == "bytes" && len(doc) > 10000 {
 				continue

@@ -97,6 +97,29 @@ func unmarshalInto(a *arena.Arena, data []byte, v any, o []Options) (method bool
 	return method, err
 }
 
+// unmarshalFresh is unmarshalInto for a zero *v and a text that may be no document. If the result is false, *v is zero, and the text
+// must be decoded in another way. So this calls no methods of the program, which could tell that they are called again.
+func unmarshalFresh(a *arena.Arena, text []byte, v any, o []Options) (err error, ok bool) {
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Pointer || rv.IsNil() || !rv.Elem().IsZero() || len(o) > 1 {
+		return nil, false
+	}
+	d, err := newDecoder(a, text, o)
+	if err != nil {
+		return nil, false
+	}
+	if p := d.planFor(rv.Type().Elem(), rv.Type().Name() == ""); !p.foreign {
+		d.document(p, rv.Type(), rv.UnsafePointer())
+		err, ok = d.err, !d.stopped
+		if !ok {
+			rv.Elem().SetZero()
+		}
+	}
+	d.clear()
+	decoders.Put(d)
+	return err, ok
+}
+
 // decoders have scratch memory that the next document can use.
 var decoders = sync.Pool{New: func() any { return &decoder{scratch: scratch{slabs: new(arena.UnsafeSlabs)}} }}
 
