@@ -56,9 +56,18 @@ func (b *bump) first() uintptr {
 
 // use makes c the current chunk.
 func (b *bump) use(c *chunk) {
-	b.chunk, b.cursor, b.floor = c, c.cursor, 0
+	b.chunk, b.cursor = c, c.cursor
+	b.setFloor(0)
 	if b.flow == byteFlow {
 		b.arena().text = c.cursor
+	}
+}
+
+// setFloor notes that a checkpoint has noted the values in [0, to) of the current chunk.
+func (b *bump) setFloor(to uintptr) {
+	b.floor = to
+	if b.cursor != &noCursor {
+		b.cursor.floor = uint32(min(uint64(to), noTrim))
 	}
 }
 

@@ -61,7 +61,7 @@ func (a *Arena) checkpoint(c Checkpoint) {
 		if m.used == 0 { // Rewind empties the chunk with the later ones, and a limit may release it before.
 			m.chunk = &noChunk
 		}
-		b.floor = m.used
+		b.setFloor(m.used)
 		a.marks = append(a.marks, m)
 	})
 	if a.debug != nil {
@@ -156,7 +156,7 @@ func (b *bump) rewind(m *mark) {
 	}
 	b.emptyUntil(&b.large, m.large, &b.spareLarge)
 	if c := b.chunk; c != &noChunk {
-		b.floor = m.used
+		b.setFloor(m.used)
 		c.close(b.flow)
 		if b.arena().debug.apart() { // Freed memory is poisoned, and must not be used again.
 			c.used = m.used

@@ -3,6 +3,7 @@
 package arena
 
 import (
+	"math"
 	"math/bits"
 	"reflect"
 	"sync/atomic"
@@ -48,8 +49,12 @@ type UnsafeCursor struct {
 	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a
 	// chunk that is not current, limit is 0, so that a slot that still leads to it finds it full.
 	limit uintptr
-	typed bool // Behind used all is zero. So it is in chunks of one type.
+	typed bool   // Behind used all is zero. So it is in chunks of one type.
+	floor uint32 // The bump's, or noTrim if it is larger.
 }
+
+// noTrim says that UnsafeTrim must ask the bump for its floor.
+const noTrim = math.MaxUint32
 
 // A cursor is the part of a chunk that the fast paths read and write. Arenas, their slots and their
 // bumps refer to cursors. Each arena that a chunk belongs to, one after the other, gets a cursor of
@@ -59,7 +64,7 @@ type UnsafeCursor struct {
 // An arena makes its cursors some at a time, and no cursor serves twice. They do not lie in the
 // Arena, because a copy that is written over its original would bring old limits back, and arenas
 // share no array of them, because each cursor keeps the whole array alive, and so the memory that
-// its cursors lead to. An array is whole cache lines, so that arenas of two Ps do not share one.
+// its cursors lead to. On 64-bit systems an array is whole cache lines, so that arenas of two Ps do not share one.
 type cursor = UnsafeCursor
 
 // someCursors are what an arena makes at a time. More would be garbage in arenas of few chunks.

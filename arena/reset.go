@@ -200,7 +200,7 @@ func (b *bump) reuse(c *chunk) {
 	c.close(b.flow)
 	c.rewind(b.flow, 0)
 	b.open(c)
-	b.floor = 0
+	b.setFloor(0)
 }
 
 // empty makes all chunks of the bump spare ones.

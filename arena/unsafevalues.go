@@ -222,15 +222,20 @@ func (c *cursor) ends(p unsafe.Pointer, size uintptr) bool {
 	return addr+size == base+c.used && addr >= base && size != 0 && c.limit >= c.used
 }
 
-// trimFast is UnsafeTrim by the cursor alone, or false. Without checkpoints no bump has a floor.
+// trimFast is UnsafeTrim by the cursor alone, or false.
 func (a *Arena) trimFast(t *UnsafeType, p unsafe.Pointer, length, capacity int) bool {
 	c := a.wordsOf(t)
-	if len(a.marks) != 0 || !c.ends(p, uintptr(capacity)*t.size) {
+	if !c.ends(p, uintptr(capacity)*t.size) {
 		return false
 	}
-	to := c.used
-	c.used -= uintptr(capacity-length) * t.size
-	checkTrim(c.base, c.used, to, t)
+	end := c.used - uintptr(capacity-length)*t.size
+	if end < uintptr(c.floor) || c.floor == noTrim {
+		return false
+	}
+	if invariants.Enabled {
+		checkTrim(c.base, end, c.used, t.String())
+	}
+	c.used = end
 	return true
 }
 
@@ -316,7 +321,7 @@ func (b *bump) trim(addr, left, size uintptr) bool {
 		return false
 	}
 	b.look()
-	if b.flow != byteFlow && b.arena().kind != kindFixed { // Bytes need not be zero, and lie among words there.
+	if invariants.Enabled && b.flow != byteFlow && b.arena().kind != kindFixed { // Bytes need not be zero, and lie among words there.
 		checkTrim(c.base, end, c.used, b.name())
 	}
 	if b.flow == byteFlow { // Bytes need not be zero: the next values are cleared up to dirty.
@@ -331,13 +336,10 @@ func (b *bump) trim(addr, left, size uintptr) bool {
 }
 
 // checkTrim is for the bytes [from, to) of a chunk, which a caller of UnsafeTrim vouches for.
-func checkTrim(base unsafe.Pointer, from, to uintptr, name any) {
-	if !invariants.Enabled {
-		return
-	}
+func checkTrim(base unsafe.Pointer, from, to uintptr, name string) {
 	for i, v := range unsafex.SliceOf[byte](unsafex.Add(base, from), int(to-from), int(to-from)) {
 		if v != 0 {
-			invariants.Broken("UnsafeTrim gave back values of %v in which byte %d is not zero", name, i)
+			invariants.Broken("UnsafeTrim gave back values of %s in which byte %d is not zero", name, i)
 		}
 	}
 }
