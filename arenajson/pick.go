@@ -34,7 +34,7 @@ func Pick(a *arena.Arena, data []byte, values []Value, paths [][]string, o ...Op
 		default:
 			i = d.pickFrom(&p, i)
 		}
-		if i >= 0 && !d.stopped && d.space(i) != len(d.data) {
+		if i >= 0 && !d.stopped && !d.ends(i) {
 			d.syntax()
 		}
 	}
