@@ -84,8 +84,10 @@ type CloneOptions struct {
 //     as by fmt.Errorf, from another value: name it in CloneOptions.ShareAt. Slices and strings are
 //     always copied;
 //   - targets in memory that neither Go nor freehold allocated, such as C's, except the variable
-//     that v itself points to, and targets without a size, such as an incomplete type of C, unless
-//     they lie in an arena or off the heap;
+//     that v itself points to;
+//   - targets without a size, such as an incomplete type of C, unless they lie in an arena or off the
+//     heap. The copies of all pointers to those are equal, so that keys of a map that differ in such
+//     pointers alone become one;
 //   - targets of pointers in a type that is [offheap.UnsafeSelfContained];
 //   - the values that the options name.
 //
