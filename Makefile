@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-kafka simulate bench-full rivals accuracy large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy large cross adapters-alone tidy golden
 
 library = $$(go list ./... | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -75,15 +75,22 @@ protocheck:
 	cd benchmarks/protocheck && GOWORK=off go run -tags protolegacy . corpus -time 1m
 	cd benchmarks/protocheck && GOWORK=off go run -tags protolegacy . random -time $(PROTOTIME)
 
-# freehold-sink as processes on real brokers of Kafka: killed more than 50 times, brokers killed, leaders moved, stores that refuse, a full disk. As root it
-# installs what is missing: Java, and Maven, which fetches Kafka. FREEHOLD_TEST_KAFKA is the number of records; 40000 make a quick run.
+# freehold-sink as processes on real brokers of Kafka: killed more than 50 times, brokers killed, leaders moved, stores that refuse, a full disk.
+# FREEHOLD_TEST_KAFKA is the number of records; 40000 make a quick run.
 test-kafka: export FREEHOLD_TEST_KAFKA ?= 1000000
-test-kafka:
+test-kafka: kafka-tools
+	cd sink && go test -count=1 -v -timeout 2h -run '^TestKafka$$' ./cmd/freehold-sink
+
+# freehold-sink beside a sink in plain Go and Kafka Connect, on a real broker. benchmarks/README.md says more.
+bench-sink: kafka-tools
+	cd benchmarks/sink && go run . -count 3
+
+# As root this installs what is missing for a real broker: Java, and Maven, which fetches Kafka.
+kafka-tools:
 	want=""; \
 	command -v java >/dev/null || want+=" openjdk-17-jre-headless"; \
 	[ -n "$${FREEHOLD_KAFKA_LIBS:-}" ] || command -v mvn >/dev/null || want+=" maven"; \
 	if [ -n "$$want" ] && [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$want; fi
-	cd sink && go test -count=1 -v -timeout 2h -run '^TestKafka$$' ./cmd/freehold-sink
 
 # arenajson beside encoding/json on the 318 files of JSONTestSuite, which it downloads.
 jsoncheck:
