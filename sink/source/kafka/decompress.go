@@ -31,11 +31,10 @@ type decompressor struct {
 	ratio atomic.Int64 // sixteenths: how much larger batches of zstd become whose frames do not name a size
 
 	responses *responses
-	large     turn
 }
 
 func newDecompressor(purpose *offheap.Purpose, max int) (*decompressor, error) {
-	d := &decompressor{purpose: purpose, max: max, responses: newResponses(), large: newTurn()}
+	d := &decompressor{purpose: purpose, max: max, responses: newResponses()}
 	d.ratio.Store(4 * 16)
 	var err error
 	d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(uint64(max)))
@@ -54,8 +53,8 @@ func (d *decompressor) GetDecompressBytes([]byte, kgo.CompressionCodecType) []by
 // PutDecompressBytes frees what Decompress returned.
 func (d *decompressor) PutDecompressBytes(p []byte) {
 	if cap(p) > 0 {
-		d.large.end(p)
-		offheap.Free(p)
+		d.responses.large.end(p)
+		free(p)
 	}
 }
 
@@ -69,11 +68,11 @@ func (d *decompressor) Decompress(src []byte, codec kgo.CompressionCodecType) ([
 		return d.decompress(src, codec)
 	}
 	defer d.responses.done(b)
-	if len(b.data) < largeBatch || !d.large.begin(b.response.number) {
+	if len(b.data) < largeBatch || !d.responses.large.begin(b.response.number) {
 		return d.decompress(b.data, b.codec)
 	}
 	out, err := d.decompress(b.data, b.codec)
-	d.large.keep(out)
+	d.responses.large.keep(out)
 	return out, err
 }
 

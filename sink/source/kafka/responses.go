@@ -61,6 +61,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type responses struct {
 	purpose *offheap.Purpose
 	key     [nameKey]byte // begins each name, and nothing that a broker sends
+	large   turn
 
 	mu   sync.Mutex
 	last uint64
@@ -88,7 +89,7 @@ type batch struct {
 var received = sync.OnceValue(func() *offheap.Purpose { return offheap.NewPurpose("sink/received") })
 
 func newResponses() *responses {
-	rs := &responses{purpose: received(), live: map[uint64]*response{}}
+	rs := &responses{purpose: received(), large: newTurn(), live: map[uint64]*response{}}
 	rand.Read(rs.key[:])
 	return rs
 }
@@ -143,7 +144,7 @@ func (rs *responses) forget(r *response) {
 
 func (rs *responses) unref(r *response) {
 	if r.refs--; r.refs == 0 {
-		offheap.Free(r.block)
+		free(r.block)
 		r.block = nil
 	}
 }
@@ -332,6 +333,9 @@ func (c *conn) begin() error {
 	c.mu.Unlock()
 	if !ok {
 		return nil
+	}
+	if size >= largeBatch {
+		c.responses.large.wait()
 	}
 	block, err := c.responses.purpose.TryAllocUninit(size)
 	if err != nil {

@@ -5,18 +5,20 @@ package kafka
 import (
 	"sync"
 	"time"
+
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // largeBatch is the size, compressed, of batches that take turns. Brokers accept them only for topics that are set up for large records.
 const largeBatch = 4 << 20
 
-// turn lets the large batches of one response be in memory at a time, decompressed. Those of the next response wait, compressed, until the records of
-// all of them are given back. Otherwise the client would decompress the next large record while one is being written. A turn may be used by
-// several goroutines at once.
+// turn lets the large batches of one response be in memory at a time, decompressed. The next large response is not read, and not decompressed, until the
+// records of all of them are given back. Otherwise the client would have the next large record ready while one is being written. A turn may
+// be used by several goroutines at once.
 type turn struct {
-	// patience bounds the wait: records may not be given back for long, because the store does not answer, and the client's goroutine must not
-	// stand still then.
-	patience time.Duration
+	// Bounds of the waits: records may not be given back for long, because the store does not answer, and the client's goroutines must not stand still
+	// then. The client waits 10 s for a response.
+	beforeRead, beforeUse time.Duration
 
 	mu     sync.Mutex
 	number uint64             // the response that has the turn
@@ -26,7 +28,21 @@ type turn struct {
 }
 
 func newTurn() turn {
-	return turn{patience: 5 * time.Second, blocks: map[*byte]struct{}{}}
+	return turn{beforeRead: 3 * time.Second, beforeUse: 5 * time.Second, blocks: map[*byte]struct{}{}}
+}
+
+// wait waits until no response has the turn.
+func (t *turn) wait() {
+	t.mu.Lock()
+	free := t.free
+	t.mu.Unlock()
+	if free == nil {
+		return
+	}
+	select {
+	case <-free:
+	case <-time.After(t.beforeRead):
+	}
 }
 
 // begin waits until a response has the turn. It reports false if the wait was too long; then the batch is decompressed without a turn.
@@ -45,7 +61,7 @@ func (t *turn) begin(number uint64) bool {
 		free := t.free
 		t.mu.Unlock()
 		if late == nil {
-			late = time.After(t.patience)
+			late = time.After(t.beforeUse)
 		}
 		select {
 		case <-free:
@@ -81,5 +97,14 @@ func (t *turn) pass() {
 	if t.busy == 0 && len(t.blocks) == 0 && t.free != nil {
 		close(t.free)
 		t.free = nil
+	}
+}
+
+// free frees a block. Memory that is freed stays with the process for a while, but that of a large block is not needed again soon.
+func free(block []byte) {
+	large := cap(block) > 2*largeBatch
+	offheap.Free(block)
+	if large {
+		offheap.Purge()
 	}
 }

@@ -48,8 +48,17 @@ func TestTurn(t *testing.T) {
 		if next(); <-began {
 			t.Fatal("two responses have the turn")
 		}
-		if waited := time.Since(at); waited != large.patience {
+		if waited := time.Since(at); waited != large.beforeUse {
 			t.Errorf("waited for %v", waited)
+		}
+		at = time.Now()
+		if large.wait(); time.Since(at) != large.beforeRead {
+			t.Errorf("waited for %v", time.Since(at))
+		}
+		large.end(one)
+		at = time.Now()
+		if large.wait(); time.Since(at) != 0 {
+			t.Errorf("waited for %v when no response has the turn", time.Since(at))
 		}
 	})
 }
