@@ -28,7 +28,7 @@ type outcome struct {
 	cpu                      time.Duration
 	peakRSS                  int64   // bytes
 	cycles                   int64   // of the collector
-	gcCPU                    float64 // seconds, as of the last collection
+	collector                float64 // its share of the CPU, as of the last collection
 }
 
 // Run runs the sink twice, with memory outside the Go heap and with all memory on it, and compares.
@@ -125,7 +125,7 @@ func runOnce(ctx context.Context, w io.Writer, program, broker, dir, mode string
 	if err := <-ended; err != nil && !stopKills {
 		return o, fmt.Errorf("the sink: %w", err)
 	}
-	o = outcome{records: now.Stats.Records, objects: now.Stats.Objects, stored: now.Stats.StoredBytes, cycles: now.GC.Cycles, gcCPU: now.GC.CPU}
+	o = outcome{records: now.Stats.Records, objects: now.Stats.Objects, stored: now.Stats.StoredBytes, cycles: now.GC.Cycles, collector: share(now.GC)}
 	o.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	o.peakRSS = peakRSS(cmd.ProcessState)
 	return o, nil
@@ -172,7 +172,7 @@ func summary(w io.Writer, off, heap outcome) {
 		return fmt.Sprintf("%.1f", float64(o.cycles)*1e6/float64(max(o.records, 1)))
 	})
 	row("collector's share of CPU", func(o outcome) string {
-		return fmt.Sprintf("%.2f %%", 100*o.gcCPU/max(o.cpu.Seconds(), 0.001))
+		return fmt.Sprintf("%.2f %%", 100*o.collector)
 	})
 	row("objects; stored", func(o outcome) string { return fmt.Sprintf("%d; %s", o.objects, mib(o.stored)) })
 }

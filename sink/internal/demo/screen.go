@@ -43,7 +43,7 @@ func isTerminal(w io.Writer) bool {
 
 // show shows the figures at a time since the beginning.
 func (s *screen) show(at time.Duration, rate float64, now service.State) {
-	collector := fmt.Sprintf("%.2f %%", 100*now.GC.CPU/max(now.GC.AllCPU, 0.001))
+	collector := fmt.Sprintf("%.2f %%", 100*share(now.GC))
 	lag := fmt.Sprint(now.Lag)
 	if now.Lag > 1<<50 {
 		lag = "endless" // The demo's broker has a log without end.
@@ -71,6 +71,9 @@ func (s *screen) show(at time.Duration, rate float64, now service.State) {
 	line("collector", "%d cycles, %s of the CPU", now.GC.Cycles, collector)
 	line("lag", "%s", lag)
 }
+
+// share is the collector's part of the CPU. Both are Go's figures: that of the system leaves out when other processes had the processor.
+func share(gc service.GC) float64 { return gc.CPU / max(gc.AllCPU, 0.001) }
 
 // spark draws the last figures as bars from 0 to the largest.
 func spark(all []float64) string {
