@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -22,6 +23,29 @@ var plans sync.Map
 // program's types, which may decode messages. Goroutines that need a plan first at the same time each
 // compile it, and use any of the results.
 func planOf(t reflect.Type) *plan {
+	// Types have addresses of their own, and are never freed.
+	addr := reflect.ValueOf(t).Pointer()
+	at := &firstPlans[addr>>5%uintptr(len(firstPlans))]
+	known := at.Load()
+	if known != nil && known.addr == addr {
+		return known.plan
+	}
+	p := searchPlan(t)
+	if known == nil { // Never another one's: two types that take turns would write all the time.
+		at.Store(&foundPlan{addr, p})
+	}
+	return p
+}
+
+// firstPlans has the first plan of each hash of a type's address, because to look up in plans takes ten times as long.
+var firstPlans [64]atomic.Pointer[foundPlan]
+
+type foundPlan struct {
+	addr uintptr // Of the type.
+	plan *plan
+}
+
+func searchPlan(t reflect.Type) *plan {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan)
 	}

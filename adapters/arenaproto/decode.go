@@ -21,9 +21,9 @@ type decoder struct {
 	state
 
 	// What serves the next message, too.
-	slabs  arena.UnsafeSlabs
-	table  []*arena.UnsafeCursor // By the numbers of the kinds; never nil.
-	opened []int                 // The numbers of the kinds that have a cursor of the arena.
+	slabs   arena.UnsafeSlabs
+	cursors []*arena.UnsafeCursor // By the numbers of the kinds; none of them is nil.
+	opened  []int                 // The numbers of the kinds that have a cursor of the arena.
 }
 
 // A state is what a decoder knows of its message.
@@ -33,9 +33,7 @@ type state struct {
 	last int     // At most here eight bytes can be loaded at once.
 	own  bool    // Strings may be parts of the input.
 
-	a       *arena.Arena          // Nil for slabs.
-	looksUp bool                  // Cursors in a.
-	cursors []*arena.UnsafeCursor // The decoder's table, or nil.
+	a       *arena.Arena // Nil for slabs.
 	opts    UnmarshalOptions
 	depth   int  // How many messages may still be nested.
 	partial bool // A required field may be missing: it is, or protobuf-go looks for missing ones.
@@ -79,10 +77,10 @@ func (d *decoder) message(p *plan, to pointer, i, end int, group protowire.Numbe
 		at := memory.Add(to, f.offset)
 		switch f.op { // With more cases the compiler would use a table of jumps, which takes longer.
 		case opText:
-			if !d.utf8(i, i+int(v)) {
+			if (v-8 > 24 || !ascii(base, i, int(v))) && !d.utf8(i, i+int(v)) {
 				return d.fail(errUTF8())
 			}
-			*memory.As[string](at) = memory.String(base, i, int(v))
+			memory.PutString(at, base, i, int(v))
 			i += int(v)
 		case opInt64:
 			*memory.As[uint64](at) = v
@@ -91,7 +89,11 @@ func (d *decoder) message(p *plan, to pointer, i, end int, group protowire.Numbe
 		case opMessages:
 			i = d.messages(f, at, i, i+int(v), end)
 		case opMessage:
-			i = d.submessage(f, at, i, i+int(v))
+			m := d.child(f, at, i)
+			if m == nil || d.message(f.sub, m, i, i+int(v), 0) < 0 {
+				return -1
+			}
+			i += int(v)
 		case opOneof:
 			i = d.oneof(f, at, v, i, end)
 		case opUnknown, opForeign:
@@ -133,28 +135,13 @@ func (p *plan) note(f *field, to pointer) uint64 {
 	return f.needed
 }
 
-// submessage decodes the message in [i, end), to which a field at an address points.
-func (d *decoder) submessage(f *field, at pointer, i, end int) int {
-	m := *memory.As[pointer](at)
-	if m == nil {
-		if m = d.take(f.sub.kind, 1); m == nil {
-			if m = d.newSlow(f.sub.kind, i); m == nil {
-				return -1
-			}
-		}
-		*memory.As[pointer](at) = m
-	}
-	if d.message(f.sub, m, i, end, 0) < 0 {
-		return -1
-	}
-	return end
-}
-
 // child is the message that a field points to, or a new one.
 func (d *decoder) child(f *field, at pointer, i int) pointer {
 	m := *memory.As[pointer](at)
 	if m == nil {
-		m = d.new(f.sub.kind, i)
+		if m = d.take(f.sub.kind, 1); m == nil {
+			m = d.newSlow(f.sub.kind, i)
+		}
 		*memory.As[pointer](at) = m
 	}
 	return m
@@ -302,8 +289,8 @@ func (d *decoder) oneof(f *field, at pointer, v uint64, i, end int) int {
 			}
 		}
 	}
-	if f.value == opText && d.utf8(i, i+int(v)) { // The most frequent one.
-		*memory.As[string](wrapper) = memory.String(d.base, i, int(v))
+	if f.value == opText && (v-8 <= 24 && ascii(d.base, i, int(v)) || d.utf8(i, i+int(v))) { // The most frequent one.
+		memory.PutString(wrapper, d.base, i, int(v))
 		i += int(v)
 	} else {
 		i = d.value(f, f.value, wrapper, v, i, end)

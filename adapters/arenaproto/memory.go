@@ -64,9 +64,6 @@ func isNumber(t reflect.Type) bool {
 // noCursor is the cursor of a kind that has none. It has no room.
 var noCursor arena.UnsafeCursor
 
-// fewBytes is the size of an input below which looking cursors up in an arena costs more than it saves.
-const fewBytes = 1 << 10
-
 // take is n zero values in a row from the kind's cursor, or nil. n is at most k.few.
 func (d *decoder) take(k *kind, n int) pointer {
 	if uint(k.number) < uint(len(d.cursors)) {
@@ -77,11 +74,16 @@ func (d *decoder) take(k *kind, n int) pointer {
 
 // cursor is where the decoder keeps the kind's cursor.
 func (d *decoder) cursor(k *kind) **arena.UnsafeCursor {
-	for len(d.table) <= k.number {
-		d.table = append(d.table, &noCursor)
+	if k.number >= len(d.cursors) {
+		d.moreCursors(k)
 	}
-	d.cursors = d.table
-	return &d.table[k.number]
+	return &d.cursors[k.number]
+}
+
+func (d *decoder) moreCursors(k *kind) {
+	for len(d.cursors) <= k.number {
+		d.cursors = append(d.cursors, &noCursor)
+	}
 }
 
 // open is the cursor of a kind, looked up in the arena.
@@ -90,8 +92,9 @@ func (d *decoder) open(k *kind) *arena.UnsafeCursor {
 	if *at == &noCursor {
 		d.opened = append(d.opened, k.number)
 	}
-	*at = d.a.UnsafeCursor(k.mem)
-	return *at
+	c := d.a.UnsafeCursor(k.mem)
+	*at = c
+	return c
 }
 
 // forget ends a message. Cursors of an arena would keep its chunks alive. Those of slabs serve the next
@@ -102,7 +105,7 @@ func (d *decoder) forget() {
 		return
 	}
 	for _, n := range d.opened {
-		d.table[n] = &noCursor
+		d.cursors[n] = &noCursor
 	}
 	d.opened = d.opened[:0]
 }
@@ -120,10 +123,8 @@ func (d *decoder) newSlow(k *kind, i int) pointer {
 	if d.a == nil {
 		return d.fromSlabs(k, 1, i)
 	}
-	if d.looksUp {
-		if p := d.open(k).Take(k.size); p != nil {
-			return p
-		}
+	if p := d.open(k).Take(k.size); p != nil {
+		return p
 	}
 	p, err := d.a.UnsafeNew(k.mem)
 	if err != nil {
@@ -147,7 +148,7 @@ func (d *decoder) makeSliceSlow(k *kind, n, i int) pointer {
 	if d.a == nil {
 		return d.fromSlabs(k, n, i)
 	}
-	if d.looksUp && uint(n-1) < uint(k.few) {
+	if uint(n-1) < uint(k.few) {
 		if p := d.open(k).Take(uintptr(n) * k.size); p != nil {
 			return p
 		}

@@ -41,6 +41,9 @@ func TestPrepare(t *testing.T) {
 func compiled(m proto.Message) (*compiler, *plan) {
 	c := &compiler{made: make(map[reflect.Type]*plan)}
 	plans.Range(func(k, _ any) bool { plans.Delete(k); return true })
+	for i := range firstPlans {
+		firstPlans[i].Store(nil)
+	}
 	return c, c.plan(reflect.TypeOf(m))
 }
 

@@ -168,9 +168,6 @@ func (o *UnmarshalOptions) decode(a *arena.Arena, b []byte, p *plan, to pointer)
 	}
 	d := pool.Get().(*decoder)
 	d.a, d.opts, d.depth = a, *o, o.RecursionLimit
-	if d.looksUp = len(b) >= fewBytes; a == nil || d.looksUp {
-		d.cursors = d.table
-	}
 	if d.depth == 0 {
 		d.depth = protowire.DefaultRecursionLimit
 	}

@@ -137,22 +137,33 @@ func (d *decoder) countVarints(i, end int) (n int) {
 	return n
 }
 
+// ascii reports whether n bytes at i, 8 to 32 of them, are ASCII. Some are looked at twice.
+func ascii(base pointer, i, n int) bool {
+	high := memory.Load64(base, i) | memory.Load64(base, i+n-8)
+	if n > 16 {
+		high |= memory.Load64(base, i+8) | memory.Load64(base, i+n-16)
+	}
+	return high&highBits == 0
+}
+
 // utf8 reports whether the bytes in [i, end) are UTF-8.
 func (d *decoder) utf8(i, end int) bool {
 	base, from := d.base, i
-	for ; end-i >= 8; i += 8 {
-		if memory.Load64(base, i)&highBits != 0 {
-			return utf8.Valid(d.data[from:end])
+	if end-i >= 8 { // The last eight bytes may be looked at twice.
+		high := memory.Load64(base, end-8)
+		for ; end-i > 16; i += 16 {
+			high |= memory.Load64(base, i) | memory.Load64(base, i+8)
 		}
+		if end-i > 8 {
+			high |= memory.Load64(base, i)
+		}
+		return high&highBits == 0 || utf8.Valid(d.data[from:end])
 	}
 	if i == end {
 		return true
 	}
 	if i <= d.last {
-		if memory.Load64(base, i)<<(64-8*uint(end-i))&highBits == 0 {
-			return true
-		}
-		return utf8.Valid(d.data[from:end])
+		return memory.Load64(base, i)<<(64-8*uint(end-i))&highBits == 0 || utf8.Valid(d.data[from:end])
 	}
 	for ; i < end; i++ {
 		if memory.Byte(base, i) >= 0x80 {

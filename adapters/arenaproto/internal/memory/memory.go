@@ -78,6 +78,23 @@ func String(p Pointer, i, n int) string {
 	return unsafe.String((*byte)(unsafe.Add(p, i)), n)
 }
 
+// PutString stores in the string at to what String returns.
+func PutString(to, p Pointer, i, n int) {
+	if n == 0 {
+		*(*string)(to) = ""
+		return
+	}
+	// SAFETY: the caller vouches for the range and for the string. A string is its address and its length (GC-8).
+	// unsafe.String would check the length once more.
+	*(*stringHeader)(to) = stringHeader{unsafe.Add(p, i), n}
+}
+
+// A stringHeader is a string as it lies in memory (GC-8).
+type stringHeader struct {
+	data Pointer
+	len  int
+}
+
 // Bytes is n bytes at index i as a slice without further capacity. It is not nil. The caller
 // guarantees that they exist.
 func Bytes(p Pointer, i, n int) []byte {
