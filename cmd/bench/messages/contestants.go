@@ -79,8 +79,20 @@ func (t Task) arenas() []bench.Contestant {
 	return all
 }
 
+// Decode decodes into a new M in a.
+func Decode[M any, P interface {
+	*M
+	proto.Message
+}](a *arena.Arena, b []byte, o arenaproto.UnmarshalOptions) (proto.Message, error) {
+	m, err := arenaproto.New[M, P](a, b, o)
+	return m, err
+}
+
 // in decodes into a new message in a.
 func (t Task) in(a *arena.Arena, typ reflect.Type, b []byte, o arenaproto.UnmarshalOptions) (any, error) {
+	if t.Decode != nil {
+		return t.Decode(a, b, o)
+	}
 	o.Merge = true // It is empty.
 	m := arena.NewOf(a, typ).(proto.Message)
 	return m, o.Unmarshal(a, b, m)

@@ -9,6 +9,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/freehold-go/freehold/adapters/arenaproto"
+	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/cmd/bench"
 )
 
@@ -21,6 +23,8 @@ type Task struct {
 	Name, Doc string
 	// New returns an empty message.
 	New func() proto.Message
+	// Decode, if not nil, is [Decode] for the type: arenas get messages by arenaproto.New, and not by reflection.
+	Decode func(a *arena.Arena, b []byte, o arenaproto.UnmarshalOptions) (proto.Message, error)
 	// Data returns the input.
 	Data func(r *bench.Run) ([]byte, error)
 	// Sizes are the sizes of the quick selection and of a full run, Size is their unit.

@@ -27,22 +27,22 @@ func ProtoTasks() []messages.Task {
 	tasks := []messages.Task{
 		{
 			Name: "proto/otlp", Doc: "Decode OpenTelemetry traces of n spans, and keep the four latest.", Size: "spans", Sizes: []int{100},
-			New: func() proto.Message { return new(trace.TracesData) }, Data: encoded(func(n int) proto.Message { return Traces(n) }),
+			New: func() proto.Message { return new(trace.TracesData) }, Decode: messages.Decode[trace.TracesData], Data: encoded(func(n int) proto.Message { return Traces(n) }),
 		}, {
 			Name: "proto/read", Doc: "Decode OpenTelemetry traces of n spans, read every field, and keep the four latest.", Size: "spans", Sizes: []int{100}, FullOnly: true, Read: readTraces,
-			New: func() proto.Message { return new(trace.TracesData) }, Data: encoded(func(n int) proto.Message { return Traces(n) }),
+			New: func() proto.Message { return new(trace.TracesData) }, Decode: messages.Decode[trace.TracesData], Data: encoded(func(n int) proto.Message { return Traces(n) }),
 		}, {
 			Name: "proto/span", Doc: "Decode one span of OpenTelemetry, as services do with small messages, and keep the four latest.", Size: "spans", Sizes: []int{1},
-			New: func() proto.Message { return new(trace.Span) }, Data: encoded(func(int) proto.Message { return newSpan(newSeed(), 7) }),
+			New: func() proto.Message { return new(trace.Span) }, Decode: messages.Decode[trace.Span], Data: encoded(func(int) proto.Message { return newSpan(newSeed(), 7) }),
 		}, {
 			Name: "proto/pprof", Doc: "Decode a CPU profile in pprof's format with n samples, and keep the four latest.", Size: "samples", Sizes: []int{430},
-			New: func() proto.Message { return new(googlev1.Profile) }, Data: encoded(func(n int) proto.Message { return cpuProfile(n) }),
+			New: func() proto.Message { return new(googlev1.Profile) }, Decode: messages.Decode[googlev1.Profile], Data: encoded(func(n int) proto.Message { return cpuProfile(n) }),
 		}, {
 			Name: "proto/descriptors", Doc: "Decode the descriptors of n .proto files, which have optional fields of proto2, and keep the four latest.", Size: "files", Sizes: []int{6},
-			New: func() proto.Message { return new(descriptorpb.FileDescriptorSet) }, Data: encoded(func(n int) proto.Message { return descriptors(n) }),
+			New: func() proto.Message { return new(descriptorpb.FileDescriptorSet) }, Decode: messages.Decode[descriptorpb.FileDescriptorSet], Data: encoded(func(n int) proto.Message { return descriptors(n) }),
 		}, {
 			Name: "proto/struct", Doc: "Decode a google.protobuf.Struct of nested maps with n keys, and keep the four latest.", Size: "keys", Sizes: []int{16},
-			New: func() proto.Message { return new(structpb.Struct) }, Data: encoded(func(n int) proto.Message { return nestedStruct(n) }),
+			New: func() proto.Message { return new(structpb.Struct) }, Decode: messages.Decode[structpb.Struct], Data: encoded(func(n int) proto.Message { return nestedStruct(n) }),
 		},
 	}
 	tasks = append(tasks, shapeTasks()...)

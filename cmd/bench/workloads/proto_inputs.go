@@ -37,7 +37,7 @@ func numberAttribute(key string, value int64) *common.KeyValue {
 	return &common.KeyValue{Key: key, Value: &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: value}}}
 }
 
-// newSpan is the span of an HTTP request, with eight attributes and an event.
+// newSpan is the span of an HTTP request, with eight attributes and an event. The seventh has 529 bytes.
 func newSpan(r *rand.Rand, i int) *trace.Span {
 	var id [16]byte
 	binary.LittleEndian.PutUint64(id[:8], r.Uint64())
@@ -50,11 +50,11 @@ func newSpan(r *rand.Rand, i int) *trace.Span {
 		Attributes: []*common.KeyValue{
 			textAttribute("http.request.method", "GET"), textAttribute("url.path", path), numberAttribute("http.response.status_code", 200),
 			textAttribute("server.address", "orders.internal.example.com"), numberAttribute("server.port", 8443),
-			textAttribute("user_agent.original", "Go-http-client/2.0"), textAttribute("network.protocol.version", "2"),
+			textAttribute("user_agent.original", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"), textAttribute("network.protocol.version", "2"),
 			numberAttribute("http.response.body.size", r.Int64N(100_000)),
 		},
 		Events: []*trace.Span_Event{{TimeUnixNano: start + 250_000, Name: "db.query", Attributes: []*common.KeyValue{
-			textAttribute("db.statement", "SELECT * FROM orders WHERE id = ?"), numberAttribute("db.rows", r.Int64N(10)),
+			textAttribute("db.statement", "SELECT id, total, paid FROM orders WHERE id = ? LIMIT 1"), numberAttribute("db.rows", r.Int64N(10)),
 		}}},
 		Status: &trace.Status{Code: trace.Status_STATUS_CODE_OK},
 	}

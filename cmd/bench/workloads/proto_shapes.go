@@ -20,16 +20,16 @@ func shapeTasks() []messages.Task {
 	return []messages.Task{
 		{
 			Name: "proto/lines", Doc: "Decode n lines of a web server's log, and keep the four latest messages.", Size: "lines", Sizes: []int{10_000}, FullOnly: true,
-			New: func() proto.Message { return new(shapes.Lines) }, Data: encoded(func(n int) proto.Message { return &shapes.Lines{Line: many(newSeed(), n, newLine)} }),
+			New: func() proto.Message { return new(shapes.Lines) }, Decode: messages.Decode[shapes.Lines], Data: encoded(func(n int) proto.Message { return &shapes.Lines{Line: many(newSeed(), n, newLine)} }),
 		}, {
 			Name: "proto/floats", Doc: "Decode a surface of n triangles of floats, and keep the four latest.", Size: "faces", Sizes: []int{125_000}, FullOnly: true,
-			New: func() proto.Message { return new(shapes.Surface) }, Data: encoded(func(n int) proto.Message { return &shapes.Surface{Face: many(newSeed(), n, newFace)} }),
+			New: func() proto.Message { return new(shapes.Surface) }, Decode: messages.Decode[shapes.Surface], Data: encoded(func(n int) proto.Message { return &shapes.Surface{Face: many(newSeed(), n, newFace)} }),
 		}, {
 			Name: "proto/records", Doc: "Decode n records of 28 fields and some messages each, and keep the four latest messages.", Size: "records", Sizes: []int{500}, FullOnly: true,
-			New: func() proto.Message { return new(shapes.Parcels) }, Data: encoded(func(n int) proto.Message { return &shapes.Parcels{Parcel: many(newSeed(), n, newParcel)} }),
+			New: func() proto.Message { return new(shapes.Parcels) }, Decode: messages.Decode[shapes.Parcels], Data: encoded(func(n int) proto.Message { return &shapes.Parcels{Parcel: many(newSeed(), n, newParcel)} }),
 		}, {
 			Name: "proto/updates", Doc: "Decode n updates with lists of small messages, numbers and bools, and keep the four latest messages.", Size: "updates", Sizes: []int{1000}, FullOnly: true,
-			New: func() proto.Message { return new(shapes.Updates) }, Data: encoded(func(n int) proto.Message { return &shapes.Updates{Update: many(newSeed(), n, newUpdate)} }),
+			New: func() proto.Message { return new(shapes.Updates) }, Decode: messages.Decode[shapes.Updates], Data: encoded(func(n int) proto.Message { return &shapes.Updates{Update: many(newSeed(), n, newUpdate)} }),
 		},
 	}
 }
