@@ -3,6 +3,7 @@
 package arenajson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/freehold-go/freehold"
@@ -148,6 +150,73 @@ func TestHostile(t *testing.T) {
 		same(t, []byte(doc), func() any { return new(string) })
 		same(t, []byte(doc), func() any { return new(float64) })
 		same(t, []byte(doc), func() any { return new(int) })
+	}
+}
+
+// TestPadding has zeros where a copy of the input has its padding, and values that end there.
+func TestPadding(t *testing.T) {
+	for _, end := range []string{`1`, `-`, `1.5`, `1e5`, `12345678`, `true`, `tru`, `null`, `"a"`, `"a`, `"a\`, `"a\u00e`, `"\u00e9"`, `"ä"`, `"\xff"`, `[`, `[1`, `[]`, `{"I"`, `{"I":`, `{"I":1`, `{"I":1}`, ` `} {
+		for n := range 18 {
+			for _, doc := range []string{end + strings.Repeat("\x00", n), strings.Repeat(" ", n) + end, end + strings.Repeat(" ", n) + "\x00"} {
+				for _, fill := range samples()[:6] {
+					same(t, []byte(doc), fill)
+				}
+				var raw json.RawMessage
+				if _, err := Parse(nil, []byte(doc)); errorsDiffer(err, json.Unmarshal([]byte(doc), &raw)) != "" {
+					t.Errorf("%q: %v", doc, err)
+				}
+			}
+		}
+	}
+}
+
+// TestInputChangesMeanwhile has a goroutine that changes the input while it is decoded without a copy. The values are any, and nothing
+// breaks.
+func TestInputChangesMeanwhile(t *testing.T) {
+	if sanitize.Race || debugmode.On() {
+		t.Skip("it is a data race")
+	}
+	a := arena.NewArena()
+	defer a.Free()
+	doc := []byte(`{"L":[` + strings.Repeat(everything+",", 20) + everything + `],"S":"\u00e9\n` + strings.Repeat(`long ä\u00e4`, 100) + `"}`)
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer done.Store(true)
+	wg.Go(func() {
+		whole := bytes.Clone(doc)
+		for i := 0; !done.Load(); i++ {
+			at := i * 7919 % len(doc)
+			doc[at] = "\"\\{}[]:,0e-. \x00\xff"[i%15]
+			if i%3 == 0 {
+				runtime.Gosched()
+			}
+			doc[at] = whole[at]
+		}
+	})
+	total := 0
+	for i := range 500 {
+		o := Options{AliasInput: true, V2: i%3 == 0, ValuesForAny: i%2 == 0}
+		if v, err := Unmarshal[any](a, doc, o); err == nil {
+			total += len(fmt.Sprint(*v))
+		}
+		if v, err := Unmarshal[objects](a, doc, o); err == nil {
+			total += len(fmt.Sprint(*v))
+		}
+		if v, err := Unmarshal[map[string][]lists](a, doc, o); err == nil {
+			for _, l := range *v {
+				for i := range l {
+					total += readLists(&l[i])
+				}
+			}
+		}
+		if v, err := Parse(a, doc, o); err == nil {
+			total += len(v.AppendJSON(nil))
+		}
+		a.Reset(arena.Keep)
+	}
+	if total < 0 {
+		t.Error(total)
 	}
 }
 

@@ -3,6 +3,7 @@
 package arenajson
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -175,8 +176,9 @@ func (d *decoder) report() error {
 	case d.err == errDepth && d.opts.MaxDepth > 0 && d.opts.MaxDepth < maxDepth:
 		return fmt.Errorf("arenajson: arrays and objects are nested more than %d deep; Options.MaxDepth allows more", d.opts.MaxDepth)
 	}
+	// Of a copy: encoding/json panics if another goroutine changes what it reads.
 	var v json.RawMessage
-	if err := json.Unmarshal(d.input, &v); err != nil {
+	if err := json.Unmarshal(bytes.Clone(d.input), &v); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w, although encoding/json takes it: please report it with the input", d.err)
