@@ -95,6 +95,7 @@ func (a *Arena) Rewind(c Checkpoint) {
 	}
 	a.rewind("Rewind", c, a.abandons(GiveBack))
 	a.rec.noteRewind(c.serial)
+	a.tellLate()
 }
 
 // marksOf finds the marks [from, to) of a checkpoint, none if it is stale.

@@ -379,6 +379,62 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
+// TestLateReport: a free of an off-heap arena that finds a write to another freed block is complete when it
+// panics with the report, as a free of a block is.
+func TestLateReport(t *testing.T) {
+	testenv.MisusesMemory(t)
+	if !inModes(t, "poison,guardbytes=1M") { // The arena's values drive the block out of the quarantine.
+		return
+	}
+	for _, shared := range []bool{false, true} {
+		for name, end := range map[string]func(a *Arena, c Checkpoint){
+			"Free":   func(a *Arena, _ Checkpoint) { a.Free() },
+			"Reset":  func(a *Arena, _ Checkpoint) { a.Reset(Keep) },
+			"Rewind": func(a *Arena, c Checkpoint) { a.Rewind(c) },
+		} {
+			p := offheap.NewPurposeWith(fmt.Sprint("late ", name, shared), offheap.PurposeOptions{})
+			a := NewOffHeap(Options{Shared: shared, Purpose: p})
+			id, c := a.ID(), a.Checkpoint()
+			for range 30 {
+				MakeSlice[byte](a, 10000, 10000)
+				New[int](a)
+			}
+			b := offheap.Alloc(100)
+			offheap.Free(b)
+			b[0]++
+			found := false
+			func() {
+				defer func() {
+					e, ok := recover().(*offheap.MisuseError)
+					found = ok && e.Kind == "write after Free"
+				}()
+				end(a, c)
+			}()
+			if !found {
+				t.Errorf("%s, shared %v: the write was not found", name, shared)
+			}
+			if name != "Free" {
+				if s := a.Stats(); s.Held != 0 {
+					t.Errorf("%s, shared %v: %+v afterwards", name, shared, s)
+				}
+				New[int](a)
+				a.Free()
+			}
+			for _, s := range offheap.ReadStats().Purposes {
+				if s.Name == p.Name() && s.InUse != 0 {
+					t.Errorf("%s, shared %v: %d bytes are in use after Free", name, shared, s.InUse)
+				}
+			}
+			if ByID(id) != nil {
+				t.Errorf("%s, shared %v: the arena is in the list after Free", name, shared)
+			}
+		}
+	}
+	if err := offheap.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCheckmark: the collector's own check (gccheckmark) finds no fault in quarantined values.
 func TestCheckmark(t *testing.T) {
 	if !inModes(t, "guard,guardmaps=2000", "GODEBUG=gccheckmark=1", "GOGC=1") {

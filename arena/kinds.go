@@ -245,8 +245,7 @@ func (a *Arena) giveUpOffHeap(list *chunk) {
 		if c.desc != nil {
 			c.desc.freeOffHeap(c.block(), int((c.size+uintptr(c.lead))/c.desc.size))
 		} else {
-			n := int(c.size + uintptr(c.lead))
-			offheap.Free(unsafex.SliceOf[byte](c.block(), n, n))
+			owner.Free(unsafex.PtrAddr(c.block()), int(c.size+uintptr(c.lead)))
 		}
 		if a.kind != kindFixed {
 			a.rec.held.Add(-c.bytes())

@@ -4,6 +4,8 @@ package arena
 
 import (
 	"fmt"
+
+	"github.com/freehold-go/freehold/internal/owner"
 )
 
 // Free frees all values of a and reuses their memory at once. The program must not use a value
@@ -21,6 +23,15 @@ func (a *Arena) Free() {
 	}
 	a.end("Free", GiveBack)
 	unregister(a.rec)
+	a.tellLate()
+}
+
+// tellLate panics with the damage of other blocks that offheap has found when the arena freed some. Nothing
+// is left to do then.
+func (a *Arena) tellLate() {
+	if a.off != nil {
+		owner.TellLate()
+	}
 }
 
 // end gives everything back and makes every later use panic. op is what did it.
@@ -133,6 +144,7 @@ func (a *Arena) Reset(m Mode) {
 	}
 	a.reset("Reset", m)
 	a.rec.noteReset()
+	a.tellLate()
 }
 
 // reset returns how many of the bytes to keep were not needed. op is what did it.

@@ -176,6 +176,7 @@ func (a *Arena) freeShared(op string, m Mode) {
 	a.rec.over.Store(true)
 	a.rec.noteReset()
 	unregister(a.rec)
+	a.tellLate()
 }
 
 func (a *Arena) resetShared(m Mode) {
@@ -189,6 +190,7 @@ func (a *Arena) resetShared(m Mode) {
 		}
 	}
 	a.rec.noteReset()
+	a.tellLate()
 }
 
 func (a *Arena) checkpointShared() Checkpoint {
@@ -213,6 +215,7 @@ func (a *Arena) rewindShared(c Checkpoint) {
 		p.rewind("Rewind", c, p.abandons(GiveBack))
 	}
 	a.rec.noteRewind(c.serial)
+	a.tellLate()
 }
 
 func (a *Arena) statsShared() (s Stats) {

@@ -7,10 +7,11 @@ import (
 
 	"github.com/freehold-go/freehold/internal/owner"
 	"github.com/freehold-go/freehold/internal/typeinfo"
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 func init() {
-	owner.MakeSlice, owner.FreeSlice = makeSliceOf, freeSliceOf
+	owner.MakeSlice, owner.FreeSlice, owner.Free, owner.TellLate = makeSliceOf, freeSliceOf, freeBytesOf, tellLate
 	owner.Beside = std.besideRegions
 }
 
@@ -26,8 +27,30 @@ func makeSliceOf(purpose any, t reflect.Type, n int) (uintptr, error) {
 
 // freeSliceOf is FreeSlice of all n elements.
 func freeSliceOf(addr uintptr, t reflect.Type, n int) {
-	if d := describeOf(t); d.size != 0 && n != 0 {
+	d, r := describeOf(t), std.records()
+	switch {
+	case d.size == 0 || n == 0:
+	case r != nil:
+		r.checkType("FreeSlice", addr, d, false)
+		r.freeOnly(addr, "FreeSlice")
+	default:
 		std.freeAs(addr, nil, "FreeSlice", d, false)
+	}
+}
+
+// freeBytesOf is Free of n bytes.
+func freeBytesOf(addr uintptr, n int) {
+	if r := std.records(); r != nil {
+		r.freeOnly(addr, "Free")
+		return
+	}
+	Free(unsafex.Bytes(addr, uintptr(n)))
+}
+
+// tellLate panics with what a free of freeSliceOf or freeBytesOf has found in another block.
+func tellLate() {
+	if r := std.records(); r != nil {
+		r.tellLate()
 	}
 }
 

@@ -58,7 +58,8 @@ func limitReached(who string, n, held, limit int64) error {
 //     or by [Check].
 //   - "use after Free" (or after another operation) of a Ref.
 //   - "write after Free", by [Check], or when a freed block leaves the quarantine. In the second
-//     case a later, correct Free reports the damage. That Free has completed; the bug is elsewhere.
+//     case a later, correct Free reports the damage, also one of an off-heap arena. That Free has
+//     completed; the bug is elsewhere.
 //
 // Package arena panics with it, too: "use after Free", "use after Reset", "use of a copy" and "use
 // of a zero value" of an Arena, Pool, Builder or Map, and "stale or foreign checkpoint". Addr is 0

@@ -171,8 +171,25 @@ func (t *tracked) free(addr uintptr, _ *Local, op string, d *typeDesc, one bool)
 }
 
 // freeBlock frees the block that begins at addr, or panics with a mistake of the block or of the
-// address.
+// address. If another block was damaged, it panics, too, when the free is complete.
 func (t *tracked) freeBlock(addr uintptr, op string) {
+	t.freeOnly(addr, op)
+	switch op {
+	case "Append", "Grow", "Realloc": // A panic would lose the block that the slice has moved to. The next free reports it.
+	default:
+		t.tellLate()
+	}
+}
+
+// tellLate panics with what was found in a block that left the quarantine.
+func (t *tracked) tellLate() {
+	if e := t.late.Swap(nil); e != nil {
+		panic(e)
+	}
+}
+
+// freeOnly is freeBlock without the damage of another block.
+func (t *tracked) freeOnly(addr uintptr, op string) {
 	refuseOwned(op, addr)
 	b, ok := t.blocks.take(addr)
 	if !ok {
@@ -194,13 +211,6 @@ func (t *tracked) freeBlock(addr uintptr, op string) {
 	t.inUse.Add(-int64(b.size))
 	t.unaccount(&b)
 	t.retire(b)
-	switch op {
-	case "Append", "Grow", "Realloc": // A panic would lose the block that the slice has moved to. The next free reports it.
-	default:
-		if e := t.late.Swap(nil); e != nil {
-			panic(e)
-		}
-	}
 }
 
 // wipe clears a freed block, before any other use of its memory.

@@ -12,14 +12,21 @@ import (
 	"sync/atomic"
 )
 
-// Package offheap sets these functions when it is initialized. They are its Typed's TryMakeSlice and
-// FreeSlice for a type that is known at run time: arenas name no type parameter there, because the
-// compiler would compile all methods of offheap's Typed for each type of each arena.
+// Package offheap sets these functions when it is initialized. The first two are its Typed's TryMakeSlice
+// and FreeSlice for a type that is known at run time: arenas name no type parameter there, because
+// the compiler would compile all methods of offheap's Typed for each type of each arena.
+//
+// Arenas free many blocks at once. FreeSlice and Free panic for a mistake of the block, but not for one
+// that the debug modes have found in another: this would end the arena's free halfway. TellLate panics
+// for it when all are freed.
 var (
 	// MakeSlice makes a block for n values of t in the account of purpose, an *offheap.Purpose.
 	MakeSlice func(purpose any, t reflect.Type, n int) (addr uintptr, err error)
 	// FreeSlice frees one.
 	FreeSlice func(addr uintptr, t reflect.Type, n int)
+	// Free frees a block of n bytes.
+	Free     func(addr uintptr, n int)
+	TellLate func()
 	// Beside says whether addr lies in memory of offheap that is no part of a region: in memory for
 	// secrets, or in a block on the Go heap. begin is the first byte of the block around addr, or 0 if
 	// none is in use there.
