@@ -178,6 +178,18 @@ func (d *decoder) lead(f *field, i, end int) (v uint64, next int) {
 // place decodes a value, or values, at their place in a message.
 func (d *decoder) place(f *field, at pointer, v uint64, i, end int) int {
 	switch f.op {
+	case opFixed32: // As in value, which takes another call.
+		if end-i < 4 {
+			return d.fail(errMalformed())
+		}
+		*memory.As[uint32](at) = memory.Load32(d.base, i)
+		return i + 4
+	case opFixed64:
+		if end-i < 8 {
+			return d.fail(errMalformed())
+		}
+		*memory.As[uint64](at) = memory.Load64(d.base, i)
+		return i + 8
 	case opPointer:
 		return d.pointee(f, at, v, i, end)
 	case opPacked:
