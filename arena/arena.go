@@ -220,7 +220,14 @@ func newSlow[T any](a *Arena) *T {
 }
 
 // TryNew is New with an error instead of a panic for what the world may refuse.
-func TryNew[T any](a *Arena) (*T, error) { return newValue[T]("TryNew", a) }
+func TryNew[T any](a *Arena) (*T, error) {
+	if a != nil && unsafex.Size[T]() != 0 && a.kind != kindShared {
+		if p := a.cutProbed(typeinfo.Key[T](), unsafex.Size[T](), unsafex.Align[T]()); p != nil {
+			return unsafex.As[T](p), nil
+		}
+	}
+	return newValue[T]("TryNew", a)
+}
 
 func newValue[T any](op string, a *Arena) (*T, error) {
 	if a == nil {
@@ -250,9 +257,15 @@ func TryNewOf(a *Arena, t reflect.Type) (any, error) {
 		panic(fmt.Errorf("arena: NewOf of a nil reflect.Type"))
 	}
 	checkGenuine("NewOf", t)
-	p, err := allocType("NewOf", a, t, 1)
-	if err != nil {
-		return nil, err
+	var p unsafex.Ptr
+	if d := describeType(t); a != nil && d.size != 0 && a.kind != kindShared {
+		p = a.cutProbed(d.key, d.size, d.align)
+	}
+	if p == nil {
+		var err error
+		if p, err = allocType("NewOf", a, t, 1); err != nil {
+			return nil, err
+		}
 	}
 	return reflect.NewAt(t, p).Interface(), nil
 }

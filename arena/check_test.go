@@ -38,7 +38,7 @@ func TestChecks(t *testing.T) {
 		{"free", "counted were", func(a *Arena) { a.rec.held.Add(8) }, (*Arena).Free},
 		{"spare", "with position 8", func(a *Arena) {
 			MakeSlice[int64](a, 10, 10)
-			MakeSlice[int64](a, 2000, 2000) // A second chunk: one is open after Reset, the other is spare.
+			MakeSlice[int64](a, 10_000, 10_000) // A second chunk, too large to become one with the first: one is open after Reset, the other is spare.
 			reset(a)
 			a.words.spareLarge.used = 8
 		}, func(a *Arena) { a.checkChunks() }},

@@ -91,7 +91,8 @@ type Mode int64
 
 // The modes of Reset, beside [KeepUpTo].
 const (
-	// Keep leaves all chunks with the arena, so the next round allocates nothing.
+	// Keep leaves all chunks with the arena, so the next round allocates nothing. Small chunks of one
+	// kind are exchanged for one chunk of their size.
 	Keep Mode = 1<<63 - 1
 	// GiveBack moves all chunks to the store, where any arena finds them. After some seconds they
 	// go to the collector.
@@ -195,6 +196,7 @@ func (b *bump) giveBack(keep int64, out **chunk) int64 {
 		}
 	}
 	b.empty()
+	b.merge(keep, out)
 	keep = keepUpTo(&b.spareLarge, keep, out)
 	keep = keepUpTo(&b.spare, keep, out)
 	b.reopen()
@@ -221,6 +223,39 @@ func (b *bump) empty() {
 	b.retire()
 	b.emptyUntil(&b.full, nil, &b.spare)
 	b.emptyUntil(&b.large, nil, &b.spareLarge)
+}
+
+// mostMerged bounds the bytes of the chunks that merge makes one of.
+const mostMerged = 64 << 10
+
+// merge exchanges all chunks of a bump, which are spare ones, for one that has room for what all of them have. The values of a
+// small round then lie in the current chunk, whose cursor the fast paths cut from: no value needs a slow path, and an
+// arena of a Pool stays asleep. A chunk that held one block serves small ones, too. Large chunks stay as they are, because they
+// gain little.
+func (b *bump) merge(keep int64, out **chunk) {
+	chunks, bytes := 0, int64(0)
+	for _, list := range [...]*chunk{b.spare, b.spareLarge} {
+		for ; list != nil; list = list.next {
+			chunks, bytes = chunks+1, bytes+list.bytes()
+		}
+	}
+	a := b.arena()
+	if bytes > min(keep, mostMerged) || a.kind != kindGo || a.debug != nil {
+		return
+	}
+	if chunks < 2 {
+		if b.spare == nil {
+			b.spare, b.spareLarge = b.spareLarge, nil
+		}
+		return
+	}
+	c, err := a.tryAcquire(b, classOf(uintptr(bytes)))
+	if c == nil || err != nil { // A limit forbids to have both.
+		return
+	}
+	keepUpTo(&b.spare, 0, out)
+	keepUpTo(&b.spareLarge, 0, out)
+	c.next, b.spare = nil, c
 }
 
 // emptyUntil moves the chunks of a list before end to a list of spare ones.
