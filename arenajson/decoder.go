@@ -28,6 +28,7 @@ type Decoder struct {
 	// Tokens, and all that is not a sequence of values, are encoding/json's: std has the rest of the stream then,
 	// which begins at base.
 	std    *json.Decoder
+	ahead  *ahead // What std reads.
 	base   int64
 	nested int // How many arrays and objects Token has opened.
 }
@@ -71,24 +72,28 @@ func (d *Decoder) Decode(v any) error {
 // name, behind the comma or colon.
 func (d *Decoder) begin() int64 {
 	from := d.InputOffset()
-	n, c := d.next()
-	if c == 0 && d.nested > 0 && d.std.More() { // More reads on.
-		n, c = d.next()
-	}
-	if c == ',' || c == ':' {
-		return d.InputOffset() + n
+	if n, c := d.next(); c == ',' || c == ':' {
+		return from + n
 	}
 	return from
 }
 
-// next is the first byte that encoding/json has buffered and that is no white space, or 0, and how many bytes from the
-// last token to behind it.
+// next is the first byte behind the last token that is no white space, or 0, and how many bytes from the token to behind
+// it. Within arrays and objects of Token it reads on.
 func (d *Decoder) next() (n int64, c byte) {
-	buffered := d.std.Buffered()
+	buffered := d.Buffered()
 	var b [1]byte
 	for {
 		if k, _ := buffered.Read(b[:]); k == 0 {
-			return n, 0
+			if d.nested == 0 {
+				return n, 0
+			}
+			more := d.ahead.more()
+			if len(more) == 0 {
+				return n, 0
+			}
+			buffered = bytes.NewReader(more)
+			continue
 		}
 		if n++; b[0] > ' ' {
 			return n, b[0]
@@ -164,7 +169,8 @@ func (d *Decoder) handOver() {
 	} else if d.s.err != io.EOF {
 		rest = io.MultiReader(rest, failing{d.s.err})
 	}
-	d.std = json.NewDecoder(rest)
+	d.ahead = &ahead{r: rest}
+	d.std = json.NewDecoder(d.ahead)
 	if len(d.opts) == 1 && d.opts[0].UseNumber {
 		d.std.UseNumber()
 	}
@@ -180,19 +186,33 @@ func (d *Decoder) Token() (json.Token, error) {
 	case json.Delim(']'), json.Delim('}'):
 		d.nested--
 	}
+	d.looked()
+	if _, ok := err.(*json.UnmarshalTypeError); ok { // Its offset counts from the last token.
+		return t, err
+	}
 	return t, moved(err, d.base)
 }
 
 // More is [json.Decoder.More].
 func (d *Decoder) More() bool {
 	d.handOver()
-	return d.std.More()
+	more := d.std.More()
+	d.looked()
+	return more
+}
+
+// looked says that encoding/json has looked at the next byte that is no white space. If that is the first one that it got, its
+// InputOffset is 0, and the offset in the stream is base.
+func (d *Decoder) looked() {
+	if d.std.InputOffset() == 0 && d.s.at < len(d.s.buf) {
+		d.done = d.base
+	}
 }
 
 // Buffered is the part of the stream that was read, but not decoded. It is valid until the next call of another method.
 func (d *Decoder) Buffered() io.Reader {
 	if d.std != nil {
-		return d.std.Buffered()
+		return io.MultiReader(d.std.Buffered(), bytes.NewReader(d.ahead.buf))
 	}
 	return bytes.NewReader(d.s.buf[d.s.at:])
 }
@@ -203,4 +223,34 @@ func (d *Decoder) InputOffset() int64 {
 		return d.base + d.std.InputOffset()
 	}
 	return d.done
+}
+
+// An ahead is a reader whose next bytes can be looked at before they are read.
+type ahead struct {
+	r   io.Reader
+	buf []byte // Looked at, and not read yet.
+	err error  // Of r, behind buf.
+}
+
+// more is what r gives next, or nothing at the end.
+func (a *ahead) more() []byte {
+	at, room := len(a.buf), make([]byte, 512)
+	for n := 0; n == 0 && a.err == nil; {
+		n, a.err = a.r.Read(room)
+		a.buf = append(a.buf, room[:n]...)
+	}
+	return a.buf[at:]
+}
+
+func (a *ahead) Read(p []byte) (n int, err error) {
+	switch {
+	case len(a.buf) > 0:
+		n = copy(p, a.buf)
+		a.buf = a.buf[n:]
+	case a.err != nil:
+		err = a.err
+	default:
+		n, err = a.r.Read(p)
+	}
+	return n, err
 }

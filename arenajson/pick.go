@@ -18,7 +18,7 @@ import (
 // The input is copied to a once, as Parse does, unless [Options.AliasInput] is set. If the input is no JSON, or a limit
 // of a refuses memory, the error is that of Parse, and all values are zero.
 func Pick(a *arena.Arena, data []byte, values []Value, paths [][]string, o ...Options) error {
-	values = values[:len(paths)]
+	values = values[:len(paths):len(values)] // It panics if values is shorter, whatever its capacity.
 	clear(values)
 	d, err := newDecoder(a, data, o)
 	if err != nil {

@@ -104,6 +104,43 @@ func TestDecoderTokens(t *testing.T) {
 	}
 }
 
+// TestDecoderOffsets has errors, tokens, and white space that the reader gives later than what stands before it. Offsets are json.Decoder's.
+func TestDecoderOffsets(t *testing.T) {
+	for _, c := range []struct{ doc, steps string }{
+		{"[ \t]", "tddmt"}, {"[ x", "tdd"}, {"[ 1 , x", "tddd"}, {"[1 2]", "tdd"}, {"[\n1,\n\"x\"]", "tddm"}, {"{ \"a\" : 1 }", "tdtdmt"}, {"{ }", "td"}, {"{\"a\"\n1", "ttd"},
+		{"\"a\"\n 1e400 1e400 5", "dtdtd"}, {"1 \n[1e400]", "dttt"}, {"{\"a\":\n 1e400}", "tttt"}, {"1\n x", "ddm"}, {"1\n x", "ddt"}, {"1\n ", "ddmt"}, {"1 \n\"b\n\" ", "ddmtd"}, {"[1] ]", "tdtdm"},
+	} {
+		for name, reader := range readers {
+			got, want := NewDecoder(nil, reader(c.doc)), json.NewDecoder(reader(c.doc))
+			for n, step := range c.steps {
+				var err, wantErr error
+				var g, w any
+				switch step {
+				case 'd':
+					var i, k int
+					err, wantErr = got.Decode(&i), want.Decode(&k)
+					g, w = i, k
+				case 't':
+					g, err = got.Token()
+					w, wantErr = want.Token()
+				case 'm':
+					g, w = got.More(), want.More()
+				}
+				if d := errorsDiffer(err, wantErr); d != "" || g != w {
+					t.Errorf("%s, %q, step %d: %v, want %v: %s", name, c.doc, n, g, w, d)
+				}
+				if got.InputOffset() != want.InputOffset() {
+					t.Errorf("%s, %q, step %d: offset %d, want %d", name, c.doc, n, got.InputOffset(), want.InputOffset())
+				}
+				rest, _ := io.ReadAll(got.Buffered())
+				if all := c.doc[got.InputOffset():] + "\n"; !strings.HasPrefix(strings.TrimLeft(all, " \n"), strings.TrimLeft(string(rest), " \n")) {
+					t.Errorf("%s, %q, step %d: %q is buffered of %q", name, c.doc, n, rest, all)
+				}
+			}
+		}
+	}
+}
+
 // TestDecoderBuffered is what a Decoder has read too far.
 func TestDecoderBuffered(t *testing.T) {
 	d := NewDecoder(nil, strings.NewReader(`{"I":1} rest`))
