@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -147,6 +148,9 @@ func plainValue(v reflect.Value) reflect.Value {
 // sameMaps checks that a document means the same for arena.Maps and for Go maps: by encoding/json, or for version 2 by our own decoder.
 func sameMaps(t testing.TB, doc []byte) {
 	t.Helper()
+	if runtime.GOARCH == "wasm" {
+		t.Skip("plainValue calls a method by its name: reflect keeps the address of its code in a pointer, which the collector takes for one to the heap if the heap is large")
+	}
 	for _, way := range []struct {
 		heap, filled bool
 		opts         Options

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // TestOutsideSuite decodes the 318 files of JSONTestSuite (Nicolas Seriot), good, bad and doubtful ones, as encoding/json
@@ -17,6 +19,7 @@ func TestOutsideSuite(t *testing.T) {
 	if os.Getenv("FREEHOLD_TEST_OUTSIDE") == "" {
 		t.Skip("it downloads JSONTestSuite: run make jsoncheck")
 	}
+	testenv.StartsPrograms(t)
 	cmd := exec.Command("go", "mod", "download", "-json", "github.com/aws/smithy-go@v1.28.1")
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	cmd.Dir = t.TempDir()

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // What changes in the tests of encoding/json so that they stand in another package and call arenajson.
@@ -26,6 +28,7 @@ func TestStandardTables(t *testing.T) {
 	if os.Getenv("FREEHOLD_TEST_OUTSIDE") == "" {
 		t.Skip("it compiles tests of the Go distribution: run make jsoncheck")
 	}
+	testenv.StartsPrograms(t)
 	dir, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Fatal(err)
