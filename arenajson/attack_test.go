@@ -186,7 +186,7 @@ func TestInputChangesMeanwhile(t *testing.T) {
 	wg.Go(func() {
 		whole := bytes.Clone(doc)
 		for i := 0; !done.Load(); i++ {
-			at := i * 7919 % len(doc)
+			at := int(uint(i) * 7919 % uint(len(doc))) // i overflows on 32 bits
 			doc[at] = "\"\\{}[]:,0e-. \x00\xff"[i%15]
 			if i%3 == 0 {
 				runtime.Gosched()
