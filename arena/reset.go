@@ -184,13 +184,8 @@ func (a *Arena) reset(op string, m Mode) int64 {
 // arena's slot leads to it, so that the next values take the fast paths.
 func (b *bump) giveBack(keep int64, out **chunk) int64 {
 	if c := b.chunk; b.simple() {
-		left := keep - c.bytes()
-		for _, list := range [...]*chunk{b.spare, b.spareLarge} {
-			for ; list != nil; list = list.next {
-				left -= list.bytes()
-			}
-		}
-		if left >= 0 {
+		_, bytes := b.spares()
+		if left := keep - c.bytes() - bytes; left >= 0 {
 			b.reuse(c)
 			return left
 		}
@@ -225,6 +220,16 @@ func (b *bump) empty() {
 	b.emptyUntil(&b.large, nil, &b.spareLarge)
 }
 
+// spares counts the spare chunks and their bytes.
+func (b *bump) spares() (chunks int, bytes int64) {
+	for _, list := range [...]*chunk{b.spare, b.spareLarge} {
+		for ; list != nil; list = list.next {
+			chunks, bytes = chunks+1, bytes+list.bytes()
+		}
+	}
+	return chunks, bytes
+}
+
 // mostMerged bounds the bytes of the chunks that merge makes one of.
 const mostMerged = 64 << 10
 
@@ -233,12 +238,7 @@ const mostMerged = 64 << 10
 // arena of a Pool stays asleep. A chunk that held one block serves small ones, too. Large chunks stay as they are, because they
 // gain little.
 func (b *bump) merge(keep int64, out **chunk) {
-	chunks, bytes := 0, int64(0)
-	for _, list := range [...]*chunk{b.spare, b.spareLarge} {
-		for ; list != nil; list = list.next {
-			chunks, bytes = chunks+1, bytes+list.bytes()
-		}
-	}
+	chunks, bytes := b.spares()
 	a := b.arena()
 	if bytes > min(keep, mostMerged) || a.kind != kindGo || a.debug != nil {
 		return
