@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +36,21 @@ func roomForGo() {
 	runtime.KeepAlive(make([]byte, 64<<20))
 	runtime.KeepAlive(spans)
 	runtime.GC()
+}
+
+// mapNoMore keeps Go's runtime from mapping memory for itself when a test allocates a little after roomForGo. Where that is refused the
+// process ends. The runtime maps when a P has no memory for records yet, when a sampled allocation comes from a new place, and when
+// a size of object fills its first span since a collection.
+func mapNoMore() {
+	debug.SetGCPercent(-1)
+	runtime.GOMAXPROCS(1)
+	runtime.MemProfileRate = 0
+	for size := 8; size <= 32<<10; size += max(8, size/16&^7) {
+		for n := 0; n < 100<<10; n += size { // The largest span has 80 KiB.
+			runtime.KeepAlive(make([]byte, size))
+			runtime.KeepAlive(make([]*byte, size/8))
+		}
+	}
 }
 
 // sizes are the mapped and the writable bytes of the process.
@@ -147,6 +163,7 @@ func TestMapCountLimit(t *testing.T) {
 		t.Skipf("vm.max_map_count is %d", limit)
 	}
 	roomForGo()
+	mapNoMore()
 	mem, page := vmem.System(), vmem.PageSize()
 	pages := uintptr(limit) + 1000
 	addr, err := mem.Reserve(2*pages*page, page, "test")
