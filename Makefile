@@ -92,9 +92,9 @@ kafka-tools:
 	[ -n "$${FREEHOLD_KAFKA_LIBS:-}" ] || command -v mvn >/dev/null || want+=" maven"; \
 	if [ -n "$$want" ] && [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$want; fi
 
-# arenajson beside encoding/json on the 318 files of JSONTestSuite, which it downloads, encoding/json's own decoding tests on arenajson, and damaged documents.
+# arenajson beside encoding/json on the 318 files of JSONTestSuite, which it downloads, the decoding tests of encoding/json and encoding/json/v2 on arenajson, and damaged documents.
 jsoncheck:
-	FREEHOLD_TEST_OUTSIDE=1 go test -count=1 -v -run '^(TestOutsideSuite|TestStandardTables)$$' ./arenajson
+	FREEHOLD_TEST_OUTSIDE=1 go test -count=1 -v -run '^(TestOutsideSuite|TestStandardTables|TestV2StandardTables)$$' ./arenajson
 	cd cmd && FREEHOLD_TEST_OUTSIDE=1 go test -count=1 -v -timeout 1h -run '^TestDamagedDocuments$$' ./bench/workloads
 
 # The simulation of freehold-sink with 10,000 seeds: processes that die, stand still and lose sessions, stores and brokers that refuse and answer late. Ten minutes.

@@ -180,6 +180,7 @@ func (d *decoder) rawMember(f *fallback, to pointer, first bool, i, value int) i
 	if len(old) > 0 {
 		old = bytes.TrimRight(old, " \n\r\t")
 		if !bytes.HasSuffix(old, []byte{'}'}) {
+			h.len = len(old) // As encoding/json/v2 leaves it.
 			return d.refuse(f.plan, fmt.Errorf("it holds no object"), value)
 		}
 		old, separator = bytes.TrimRight(old[:len(old)-1], " \n\r\t"), ","

@@ -221,3 +221,13 @@ func TestV2Limit(t *testing.T) {
 		t.Error("no limit refused anything")
 	}
 }
+
+// TestV2RawWithoutObject decodes a member into a json.RawMessage that holds white space alone: it is an error, and the white space goes.
+func TestV2RawWithoutObject(t *testing.T) {
+	v := struct {
+		X json.RawMessage `json:",inline"`
+	}{X: json.RawMessage("\n\r\t ")}
+	if err := UnmarshalInto(nil, []byte(`{"a":1}`), &v, Options{V2: true}); err == nil || len(v.X) != 0 {
+		t.Errorf("got %q, %v, want nothing and an error", v.X, err)
+	}
+}
