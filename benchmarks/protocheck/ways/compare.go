@@ -59,7 +59,7 @@ func decode(a *arena.Arena, way Way, like proto.Message, o proto.UnmarshalOption
 		in = bytes.Clone(in)
 		o.Merge = o.Merge || i > 0
 		err := way.Decode(a, in, m, o)
-		if way.Name != "alias" {
+		if !strings.Contains(way.Name, "alias") {
 			for i := range in {
 				in[i] = 0xee
 			}

@@ -22,7 +22,7 @@ type Way struct {
 	Decode func(a *arena.Arena, b []byte, m proto.Message, o proto.UnmarshalOptions) error
 }
 
-// All are the ways of arenaproto. The messages of all but heap lead into a.
+// All are the ways of arenaproto. The messages of all but heap and heap alias lead into a.
 var All = []Way{
 	{"arena", inArena, unmarshal},
 	{"root", onHeap, unmarshal},
@@ -33,8 +33,28 @@ var All = []Way{
 		return unmarshal(nil, b, m, o)
 	}},
 	{"alias", onHeap, func(a *arena.Arena, b []byte, m proto.Message, o proto.UnmarshalOptions) error {
-		return arenaproto.UnmarshalOptions{UnmarshalOptions: o, AliasInput: true}.Unmarshal(a, b, m)
+		return aliased(a, b, m, o)
 	}},
+	{"heap alias", onHeap, func(_ *arena.Arena, b []byte, m proto.Message, o proto.UnmarshalOptions) error {
+		return aliased(nil, b, m, o)
+	}},
+	// Of several inputs, protobuf-go decodes the first one or all others, so that a message lies partly in the arena and partly on the Go heap.
+	{"onto heap", onHeap, func(a *arena.Arena, b []byte, m proto.Message, o proto.UnmarshalOptions) error {
+		if !o.Merge {
+			return Reference.Decode(a, b, m, o)
+		}
+		return unmarshal(a, b, m, o)
+	}},
+	{"onto arena", inArena, func(a *arena.Arena, b []byte, m proto.Message, o proto.UnmarshalOptions) error {
+		if o.Merge {
+			return Reference.Decode(a, b, m, o)
+		}
+		return unmarshal(a, b, m, o)
+	}},
+}
+
+func aliased(a *arena.Arena, b []byte, m proto.Message, o proto.UnmarshalOptions) error {
+	return arenaproto.UnmarshalOptions{UnmarshalOptions: o, AliasInput: true}.Unmarshal(a, b, m)
 }
 
 // Reference is protobuf-go. It decodes lazy fields at once, as arenaproto does.
