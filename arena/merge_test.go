@@ -107,3 +107,50 @@ func TestMergeLimits(t *testing.T) {
 		t.Errorf("large chunks: %+v, before %+v", s, large)
 	}
 }
+
+// TestMergeKeepsUpTo: a merged chunk is as large as its class, which may be more than the chunks that it replaces. KeepUpTo keeps
+// all chunks nevertheless, if their bytes allow it.
+func TestMergeKeepsUpTo(t *testing.T) {
+	chunked(t)
+	reusing(t)
+	for n := range 60 {
+		for _, more := range []int64{0, 1, 300} {
+			a := NewArena()
+			if a.debug != nil {
+				t.Skip("values are sampled")
+			}
+			for range n {
+				New[node](a)
+				New[[3]int64](a)
+				String(a, "some bytes of text")
+				MakeSlice[bool](a, 7*n, 7*n)
+			}
+			before := a.Stats()
+			a.Reset(KeepUpTo(before.Held + more))
+			if s := a.Stats(); s.Held < before.Held || s.Held > before.Held+more {
+				t.Errorf("%d values: KeepUpTo(%d) keeps %d of %d bytes", n, before.Held+more, s.Held, before.Held)
+			}
+			a.Free()
+		}
+	}
+}
+
+// TestMergeLeavesRoom: a type's merged chunk does not take what other types need within a limit.
+func TestMergeLeavesRoom(t *testing.T) {
+	chunked(t)
+	reusing(t)
+	a := Cleanup(t, NewWith(Options{Limit: 64 << 10}))
+	if a.debug != nil {
+		t.Skip("values are sampled")
+	}
+	for a.Stats().Held < 28<<10 {
+		New[node](a)
+	}
+	a.Reset(Keep)
+	New[node](a)
+	for range 80 {
+		if _, err := TryMakeSlice[int64](a, 64, 64); err != nil {
+			t.Fatalf("%+v: %v", a.Stats(), err)
+		}
+	}
+}

@@ -48,7 +48,8 @@ func (a *Arena) end(op string, m Mode) {
 		a.abandonAll()
 	} else {
 		var out *chunk
-		a.each(func(b *bump) { b.giveBack(0, &out) })
+		room := int64(0)
+		a.each(func(b *bump) { b.giveBack(0, &room, &out) })
 		a.giveUp(out)
 	}
 	clear(a.typed)
@@ -171,7 +172,8 @@ func (a *Arena) reset(op string, m Mode) int64 {
 		keep = Keep.keep()
 	}
 	var out *chunk
-	a.each(func(b *bump) { keep = b.giveBack(keep, &out) })
+	room := keep - a.rec.held.Load()
+	a.each(func(b *bump) { keep = b.giveBack(keep, &room, &out) })
 	a.giveUp(out)
 	a.takeBackMaps(0)
 	keep = a.keepMaps(keep)
@@ -181,8 +183,9 @@ func (a *Arena) reset(op string, m Mode) int64 {
 
 // giveBack empties all chunks of the bump, keeps the largest up to keep bytes, moves the others to
 // out and returns the rest of keep. The largest one that it keeps becomes the current chunk, and the
-// arena's slot leads to it, so that the next values take the fast paths.
-func (b *bump) giveBack(keep int64, out **chunk) int64 {
+// arena's slot leads to it, so that the next values take the fast paths. room is how many bytes all
+// chunks of the arena may grow by, so that none exceeds what the arena keeps because another one grew.
+func (b *bump) giveBack(keep int64, room *int64, out **chunk) int64 {
 	if c := b.chunk; b.simple() {
 		_, bytes := b.spares()
 		if left := keep - c.bytes() - bytes; left >= 0 {
@@ -191,7 +194,7 @@ func (b *bump) giveBack(keep int64, out **chunk) int64 {
 		}
 	}
 	b.empty()
-	b.merge(keep, out)
+	b.merge(keep, room, out)
 	keep = keepUpTo(&b.spareLarge, keep, out)
 	keep = keepUpTo(&b.spare, keep, out)
 	b.reopen()
@@ -236,8 +239,9 @@ const mostMerged = 64 << 10
 // merge exchanges all chunks of a bump, which are spare ones, for one that has room for what all of them have. The values of a
 // small round then lie in the current chunk, whose cursor the fast paths cut from: no value needs a slow path, and an
 // arena of a Pool stays asleep. A chunk that held one block serves small ones, too. Large chunks stay as they are, because they
-// gain little.
-func (b *bump) merge(keep int64, out **chunk) {
+// gain little. The new chunk has the size of a class and so may be larger, within room. With a limit, it is none that the bump
+// would not ask for (modest).
+func (b *bump) merge(keep int64, room *int64, out **chunk) {
 	chunks, bytes := b.spares()
 	a := b.arena()
 	if bytes > min(keep, mostMerged) || a.kind != kindGo || a.debug != nil {
@@ -249,10 +253,16 @@ func (b *bump) merge(keep int64, out **chunk) {
 		}
 		return
 	}
-	c, err := a.tryAcquire(b, classOf(uintptr(bytes)))
+	class := classOf(uintptr(bytes))
+	more := int64(classBytes(class)) - bytes
+	if more > *room && more > 0 || a.rec.modest(class) != class {
+		return
+	}
+	c, err := a.tryAcquire(b, class)
 	if c == nil || err != nil { // A limit forbids to have both.
 		return
 	}
+	*room -= more
 	keepUpTo(&b.spare, 0, out)
 	keepUpTo(&b.spareLarge, 0, out)
 	c.next, b.spare = nil, c
