@@ -61,6 +61,8 @@ type Options struct {
 	Client []kgo.Opt
 
 	Logger *slog.Logger // nil discards
+
+	headStarts func(*headStarts) // changes them, for tests
 }
 
 // Reset says where a source goes on if the committed offset is not in the log.
@@ -80,6 +82,7 @@ type Source struct {
 	client  *kgo.Client // made by Run
 	ready   chan struct{}
 	batches sync.Pool // of *converted
+	starts  headStarts
 
 	mu        sync.Mutex
 	lags      map[source.Partition]*atomic.Int64
@@ -108,7 +111,10 @@ func New(o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{o: o, decoder: d, ready: make(chan struct{}), lags: map[source.Partition]*atomic.Int64{}, committed: map[source.Partition]source.Position{}}
+	s := &Source{o: o, decoder: d, ready: make(chan struct{}), starts: newHeadStarts(), lags: map[source.Partition]*atomic.Int64{}, committed: map[source.Partition]source.Position{}}
+	if o.headStarts != nil {
+		o.headStarts(&s.starts)
+	}
 	if err := kgo.ValidateOpts(s.options(context.Background(), nil)...); err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
 	}
@@ -164,7 +170,7 @@ func (s *Source) options(ctx context.Context, h source.Handler) []kgo.Opt {
 		kgo.WithDecompressor(s.decoder),
 		kgo.WithPools(s.decoder, &s.records),
 		kgo.KeepControlRecords(), // So that the position behind them is known; they are not handed out.
-		kgo.WithHooks(unpolled{}),
+		kgo.WithHooks(unpolled{&s.starts}),
 		kgo.WithLogger(logger{o.Logger}),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, by map[string][]int32) { each(by, h.Assigned) }),
 		kgo.OnOffsetsFetched(func(_ context.Context, _ *kgo.Client, r *kmsg.OffsetFetchResponse) error { return s.noteCommitted(r) }),
@@ -212,11 +218,13 @@ func each(by map[string][]int32, do func(source.Partition)) {
 	}
 }
 
-// unpolled gives back the memory of records that the client fetched and dropped again, because their partition was revoked.
-type unpolled struct{}
+// unpolled gives back the memory of records that the client fetched and dropped again, because their partition was revoked or paused.
+type unpolled struct{ starts *headStarts }
 
-func (unpolled) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
-	if !polled {
+// OnFetchRecordUnbuffered implements kgo.HookFetchRecordUnbuffered. The client calls it within the poll. Records of a partition that is paused count as
+// polled, but the client does not return them.
+func (u unpolled) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
+	if !polled || u.starts.isPaused(r.Topic, r.Partition) {
 		r.Recycle()
 	}
 }
@@ -227,17 +235,24 @@ func (s *Source) Run(ctx context.Context, h source.Handler) error {
 	if err != nil {
 		return fmt.Errorf("kafka: %w", err)
 	}
-	s.client = client
+	s.client, s.starts.client = client, client
 	close(s.ready)
 	for {
+		s.starts.next()
 		if err := h.Ready(ctx); err != nil {
 			return err
 		}
-		fetches := client.PollFetches(ctx)
+		poll, cancel := s.starts.poll(ctx)
+		fetches := client.PollFetches(poll)
+		cancel()
 		if err := ctx.Err(); err != nil {
 			fetches.EachRecord((*kgo.Record).Recycle)
 			client.AllowRebalance()
 			return err
+		}
+		if poll != ctx && errors.Is(fetches.Err0(), context.DeadlineExceeded) {
+			client.AllowRebalance()
+			continue
 		}
 		err := s.hand(fetches, h)
 		client.AllowRebalance()
@@ -280,8 +295,10 @@ func (s *Source) hand(fetches kgo.Fetches, h source.Handler) error {
 		if s.o.ReadCommitted {
 			end = f.LastStableOffset // What is behind it belongs to transactions that are open.
 		}
-		s.lag(p).Store(max(0, end-next.Next))
+		lag := max(0, end-next.Next)
+		s.lag(p).Store(lag)
 		c := convert(&s.batches, f.Records)
+		s.starts.fetched(p, len(f.Records), c.bytes, lag)
 		if len(c.records) == 0 {
 			c.release()
 			return
@@ -432,6 +449,7 @@ func (s *Source) lag(p source.Partition) *atomic.Int64 {
 }
 
 func (s *Source) forget(p source.Partition) {
+	s.starts.forget(p)
 	s.mu.Lock()
 	delete(s.lags, p)
 	delete(s.committed, p)

@@ -17,6 +17,7 @@ type converted struct {
 	from    []*kgo.Record
 	records []record.Record
 	headers []record.Header
+	bytes   int64 // of the records
 }
 
 // convert makes records of the client's. Control records are none: they mark the end of a transaction.
@@ -25,7 +26,7 @@ func convert(pool *sync.Pool, from []*kgo.Record) *converted {
 	if c == nil {
 		c = &converted{pool: pool}
 	}
-	c.from = from
+	c.from, c.bytes = from, 0
 	headers := 0
 	for _, r := range from {
 		headers += len(r.Headers)
@@ -35,6 +36,7 @@ func convert(pool *sync.Pool, from []*kgo.Record) *converted {
 		if r.Attrs.IsControl() {
 			continue
 		}
+		c.bytes += int64(len(r.Key) + len(r.Value))
 		timestamp := r.Timestamp.UnixMilli()
 		if r.Attrs.TimestampType() < 0 {
 			timestamp = -1
