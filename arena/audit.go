@@ -267,7 +267,7 @@ func (au *auditor) lead(t reflect.Type, w unsafex.Ptr, field uintptr, bytes func
 		default:
 			to = fmt.Sprintf("arena %d", owner)
 		}
-	} else if au.dynamic.grounds.Of(q) == graph.OnHeap {
+	} else if g := au.dynamic.grounds.Of(q); g == graph.OnHeap || g == graph.InGoArena {
 		to = toHeap
 	} else {
 		au.report.Constant++

@@ -91,7 +91,8 @@ type CloneOptions struct {
 //   - targets of pointers in a type that is [offheap.UnsafeSelfContained];
 //   - the values that the options name.
 //
-// If a shared value lies in an arena itself, the copy must not outlive that arena.
+// If a shared value lies in an arena or leads into one, the copy must not outlive that arena. An
+// example is an error that errors.New made of a string in an arena.
 //
 // Maps are copied to Go maps, which live on the Go heap and keep the arena's memory alive, as any
 // pointer does; their keys and values lead to the arena. A map must not be used after a is freed.

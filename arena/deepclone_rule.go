@@ -137,6 +137,8 @@ func (c *cloner) lasts(q unsafex.Ptr, immutable bool) bool {
 		return immutable && !block
 	case graph.InGlobals:
 		return true
+	case graph.InGoArena:
+		return false
 	}
 	if !graph.Asking() {
 		return immutable

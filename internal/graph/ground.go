@@ -13,8 +13,8 @@ import (
 // The runtime has no API that says whether an address is on the heap, in a global or elsewhere. But
 // runtime.AddCleanup shows it (GC-7): for a package-level variable it returns the zero Cleanup,
 // because the cleanup will never run; for an object of the heap it returns another one; for all
-// else it panics. The heap never returns address space, so one answer holds for all addresses of a
-// region.
+// else it panics, with a text of its own for memory of package arena, Go's experiment. The heap
+// never returns address space, so one answer holds for all addresses of a region.
 //
 // The symbols of the program and, on Linux, /proc would show its segments, but a program may be
 // stripped, and neither shows libraries that are loaded later.
@@ -26,8 +26,12 @@ type Ground uint8
 const (
 	OnHeap    Ground = iota
 	InGlobals        // Package-level variables, and the data that the linker laid out for their initial values.
+	InGoArena        // Values of package arena, Go's experiment, whose memory its Free makes inaccessible.
 	Elsewhere        // Constants, memory off the heap, memory of other languages.
 )
+
+// arenaAllocated is AddCleanup's panic for memory of Go's package arena.
+const arenaAllocated = "runtime.AddCleanup: ptr is arena-allocated"
 
 // RegionBits: a region is a power of two that divides the unit in which the heap takes address
 // space.
@@ -60,7 +64,11 @@ func groundOf(p unsafex.Ptr) Ground {
 //go:noinline
 func askGround(p *byte) (g Ground) {
 	defer func() {
-		if recover() != nil {
+		switch recover() {
+		case nil:
+		case arenaAllocated:
+			g = InGoArena
+		default:
 			g = Elsewhere
 		}
 	}()
@@ -72,22 +80,22 @@ func askGround(p *byte) (g Ground) {
 	return OnHeap
 }
 
-// Grounds finds grounds for one copy or one audit. It remembers pages that are Elsewhere, because each
-// such answer costs a panic. The zero value is ready.
-type Grounds struct{ elsewhere map[uintptr]bool }
+// Grounds finds grounds for one copy or one audit. It remembers pages that are InGoArena or Elsewhere,
+// because each such answer costs a panic. The zero value is ready.
+type Grounds struct{ pages map[uintptr]Ground }
 
 // Of is the ground of the memory at q.
 func (g *Grounds) Of(q unsafex.Ptr) Ground {
 	page := unsafex.PtrAddr(q) >> 12
-	if g.elsewhere[page] {
-		return Elsewhere
+	if is, ok := g.pages[page]; ok {
+		return is
 	}
 	is := groundOf(q)
-	if is == Elsewhere {
-		if g.elsewhere == nil {
-			g.elsewhere = make(map[uintptr]bool)
+	if is >= InGoArena {
+		if g.pages == nil {
+			g.pages = make(map[uintptr]Ground)
 		}
-		g.elsewhere[page] = true
+		g.pages[page] = is
 	}
 	return is
 }
