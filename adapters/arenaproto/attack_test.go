@@ -239,3 +239,37 @@ func TestErrors(t *testing.T) {
 		t.Errorf("required fields are missing: %v", err)
 	}
 }
+
+// TestAliasAgain decodes one slice several times into the same message, whole and in parts, with AliasInput: unknown fields end
+// in the slice where records begin, also those of another decoding. The slice stays as it is.
+func TestAliasAgain(t *testing.T) {
+	a := arena.NewArena()
+	defer a.Free()
+	for _, like := range every {
+		for seed := range uint64(12) {
+			b := randomInput(like, seed, 8)
+			before := bytes.Clone(b)
+			for _, in := range []*arena.Arena{a, nil} {
+				got, want := like.ProtoReflect().New().Interface(), like.ProtoReflect().New().Interface()
+				for n, part := range [][2]int{{0, len(b)}, {0, len(b)}, {0, len(b) / 2}, {len(b) / 2, len(b)}, {0, len(b)}} {
+					o := proto.UnmarshalOptions{Merge: n > 0, AllowPartial: true, NoLazyDecoding: true}
+					wantErr := o.Unmarshal(before[part[0]:part[1]], want)
+					err := UnmarshalOptions{UnmarshalOptions: o, AliasInput: true}.Unmarshal(in, b[part[0]:part[1]], got)
+					if (err == nil) != (wantErr == nil) {
+						t.Fatalf("%T, seed %d, part %d: %v, want %v", like, seed, n, err, wantErr)
+					}
+					if err != nil {
+						break
+					}
+					if !proto.Equal(got, want) {
+						t.Fatalf("%T, seed %d, part %d: got %v, want %v", like, seed, n, got, want)
+					}
+				}
+				if !bytes.Equal(b, before) {
+					t.Fatalf("%T, seed %d: the input has changed", like, seed)
+				}
+			}
+			a.Reset(arena.Keep)
+		}
+	}
+}
