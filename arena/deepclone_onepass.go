@@ -65,7 +65,8 @@ func (c *cloner) endOnePass() {
 		clear(c.tasks[:max(c.mostTasks, len(c.tasks))])
 	}
 	clear(c.maps)
-	c.tasks, c.maps, c.failed, c.mostTasks, c.mapWord = c.tasks[:0], c.maps[:0], false, 0, nil
+	clear(c.sources)
+	c.tasks, c.maps, c.sources, c.failed, c.mostTasks = c.tasks[:0], c.maps[:0], c.sources[:0], false, 0
 }
 
 // tangledFor is how many clones of a type take the long way at once after one had to.
@@ -350,8 +351,8 @@ func (c *cloner) mapOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 	}
 	to := reflect.MakeMapWithSize(p.whole, 0)
 	c.ledger.add(first, addr, p.desc, isMap, 1, 1, to.UnsafePointer())
-	c.mapWord = q
-	m := reflect.NewAt(p.whole, unsafex.PtrOf(&c.mapWord)).Elem()
+	c.sources = append(c.sources, q)
+	m := reflect.NewAt(p.whole, unsafex.PtrOf(&c.sources[len(c.sources)-1])).Elem()
 	if m.Len() == 0 {
 		return to.UnsafePointer()
 	}

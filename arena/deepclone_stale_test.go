@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/checks/testenv"
@@ -228,6 +229,86 @@ func TestDeepCloneStaleWrites(t *testing.T) {
 				}
 				runtime.KeepAlive(stale)
 			}
+		}
+	}
+}
+
+// TestDeepCloneKeepsMaps drops a map while the pass runs, as happens to one to which only a stale value leads,
+// once the copies have the memory of that value. The pass knows maps by address alone: if the collector took
+// the map, the pass could take a copy of another type for it.
+func TestDeepCloneKeepsMaps(t *testing.T) {
+	c := &cloner{op: "DeepClone", plans: callerPlans(0)}
+	c.ledger.open()
+	defer c.endOnePass()
+	p := c.plan(reflect.TypeFor[map[int]int]())
+	copyAndDrop := func(m map[int]int) weak.Pointer[byte] {
+		q := load(unsafex.PtrOf(&m))
+		c.mapOnce(p, q)
+		return weak.Make(unsafex.As[byte](q))
+	}
+	entries := 2
+	first := copyAndDrop(make(map[int]int, entries))
+	second := copyAndDrop(map[int]int{entries: 1})
+	copyAndDrop(map[int]int{entries: 2})
+	runtime.GC()
+	if first.Value() == nil || second.Value() == nil {
+		t.Error("the collector took a map whose address the pass knows")
+	}
+}
+
+// TestDeepCloneStaleMaps clones values of an arena that was rewound. Stale pointers have written maps there, to
+// which nothing else leads. The copies get the memory of these values, and then lead to copies of maps of
+// another type, while the collector runs.
+func TestDeepCloneStaleMaps(t *testing.T) {
+	testenv.MisusesMemory(t)
+	if debugging() || freehold.HeapMode() {
+		t.Skip("the arena does not reuse the memory")
+	}
+	type value struct {
+		texts   map[string]int
+		numbers map[int]*value
+		_       [2]*value
+	}
+	const few, many = 2000, 6000
+	a := NewArena()
+	defer a.Free()
+	for range 10 * many { // The last chunk has room for all copies.
+		New[value](a)
+	}
+	a.Reset(Keep)
+	at := a.Checkpoint()
+	stale := make([]*value, few+many)
+	for i := range stale {
+		stale[i] = New[value](a)
+	}
+	a.Rewind(at)
+	var all []*value
+	for i := range few {
+		stale[i].texts = map[string]int{"text": i}
+		all = append(all, stale[i])
+	}
+	for i := range many {
+		all = append(all, &value{numbers: map[int]*value{i: nil, -1 - i: nil}})
+	}
+	all = append(all, stale[few:]...)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	c := DeepClone(a, all)
+	close(stop)
+	<-stopped
+	for i, v := range c {
+		if n := len(v.numbers); n != 0 && n != 2 { // Copies of copies are empty: the maps are filled at the end.
+			t.Fatalf("value %d has a map of another type, of %d entries", i, n)
 		}
 	}
 }

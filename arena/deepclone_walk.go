@@ -40,8 +40,8 @@ type cloner struct {
 	tasks     []task
 	mostTasks int
 	depth     int
-	mapWord   unsafex.Ptr // A map of which a reflect.Value is made.
-	failed    bool        // The copy in one pass.
+	sources   []unsafex.Ptr // The maps that were found: the ledger knows them by address, whatever their type, so they must stay alive.
+	failed    bool          // The copy in one pass.
 
 	current  uint32 // The block that is walked.
 	lastType unsafex.Ptr
@@ -139,7 +139,7 @@ func (c *cloner) release() {
 	}
 	clear(c.maps)
 	clear(c.lots)
-	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks}
+	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources}
 	idle.Put(c)
 }
 
