@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy large cross adapters-alone tidy golden
 
-library = $$(go list ./... | grep -v /internal/checks/lint)
+stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
 FUZZTIME ?= 10m
 
@@ -26,13 +26,13 @@ fuzz:
 # FREEHOLD_TEST_STRESS is how long the stress tests of offheap and arena run in each.
 stress: export FREEHOLD_TEST_STRESS ?= 30s
 stress:
-	GOGC=1 go test -count=1 -timeout 1h $(library) ./adapters/arenaproto
-	GOGC=1 GODEBUG=gccheckmark=1,clobberfree=1 go test -count=1 -timeout 2h $(library) ./adapters/arenaproto
-	GOGC=1 go test -count=1 -timeout 1h -gcflags=all=-d=checkptr $(library) ./adapters/arenaproto
-	GOGC=1 GOEXPERIMENT=cgocheck2 go test -count=1 -timeout 1h $(library) ./adapters/arenaproto
-	GOGC=1 GOEXPERIMENT=nogreenteagc go test -count=1 -timeout 1h $(library) ./adapters/arenaproto
-	GOGC=1 go test -count=1 -race -timeout 2h $(library) ./adapters/arenaproto
-	GOGC=1 go test -count=1 -timeout 1h -tags freehold_nolinkname $(library) ./adapters/arenaproto
+	GOGC=1 go test -count=1 -timeout 1h $(stressed)
+	GOGC=1 GODEBUG=gccheckmark=1,clobberfree=1 go test -count=1 -timeout 2h $(stressed)
+	GOGC=1 go test -count=1 -timeout 1h -gcflags=all=-d=checkptr $(stressed)
+	GOGC=1 GOEXPERIMENT=cgocheck2 go test -count=1 -timeout 1h $(stressed)
+	GOGC=1 GOEXPERIMENT=nogreenteagc go test -count=1 -timeout 1h $(stressed)
+	GOGC=1 go test -count=1 -race -timeout 2h $(stressed)
+	GOGC=1 go test -count=1 -timeout 1h -tags freehold_nolinkname $(stressed)
 
 # What each sanitizer must see, and the suites of offheap, arena and debugmode in builds for AddressSanitizer and MemorySanitizer. Only kept test
 # binaries (-o) have the debug information that reports are compared by. As root it installs what is missing.
