@@ -79,10 +79,10 @@ type CloneOptions struct {
 //     unique.Handle and a weak.Pointer, and errors made by errors.New;
 //   - an Arena, a Pool, an offheap.Local, File, Counted or Purpose that pointers lead to;
 //   - package-level variables that pointers lead to, such as error sentinels, except the one that v
-//     itself points to. Data that the linker lays out for composite literals in their initial
-//     values counts as such. DeepClone cannot tell a sentinel that is made when the program starts,
-//     as by fmt.Errorf, from another value: name it in CloneOptions.ShareAt. Slices and strings are
-//     always copied;
+//     itself points to, where T is a pointer type: Heap(&variable) copies, Heap[any](&variable)
+//     shares. Data that the linker lays out for composite literals in their initial values counts as
+//     such. DeepClone cannot tell a sentinel that is made when the program starts, as by fmt.Errorf,
+//     from another value: name it in CloneOptions.ShareAt. Slices and strings are always copied;
 //   - targets in memory that neither Go nor freehold allocated, such as C's, except the variable
 //     that v itself points to;
 //   - targets without a size, such as an incomplete type of C, unless they lie in an arena or off the
@@ -114,21 +114,24 @@ func DeepClone[T any](a *Arena, v T, options ...CloneOptions) T {
 }
 
 // TryDeepClone is [DeepClone] that returns an error if it refuses a value or if there is no memory,
-// instead of panicking.
+// instead of panicking. It panics, as DeepClone does, after mistakes of the program: if a is freed,
+// if an option is wrong, if the value changes meanwhile, or if a map has keys in an arena that was
+// reset or freed.
 func TryDeepClone[T any](a *Arena, v T, options ...CloneOptions) (T, error) {
 	return deepClone("TryDeepClone", a, v, options)
 }
 
 // Heap copies v, and everything that can be reached from it, to the Go heap. The copy may outlive
 // all arenas. The rules are those of [DeepClone]. Each variable becomes one of its own there, so
-// the collector frees each one when the program drops it.
+// the collector frees each one when the program drops it. If there is no memory, the process ends, as it does
+// after a make.
 func Heap[T any](v T, options ...CloneOptions) T {
 	c, err := deepClone("Heap", nil, v, options)
 	must(err)
 	return c
 }
 
-// TryHeap is Heap with an error instead of a panic for what it refuses.
+// TryHeap is Heap with an error instead of a panic for what it refuses. It panics where TryDeepClone does.
 func TryHeap[T any](v T, options ...CloneOptions) (T, error) {
 	return deepClone("TryHeap", nil, v, options)
 }
@@ -234,7 +237,14 @@ func (a *Arena) attempt(op string) (end func(keep bool)) {
 func (c *cloner) refuse(o *op, w unsafex.Ptr) {
 	path := c.path(c.current, unsafex.PtrAddr(w)-unsafex.PtrAddr(c.at(c.current).src), o.typ)
 	why, advice := o.why, "CloneOptions.Share names types that are to be shared"
-	if o.kind == opHold {
+	h := handleOf(o.typ)
+	_, final := c.refusal(o.typ)
+	switch {
+	case h != nil:
+		advice = h.advice
+	case final:
+		advice = fmt.Sprintf("hold it by a pointer, and name %s in CloneOptions.Share", o.typ)
+	case o.kind == opHold:
 		why = "leads to memory from an unexported field of " + o.why + ", a type of another module"
 		advice = "name " + o.why + " in CloneOptions.Share, or in UnsafeTrust if its package keeps nothing else in the field by package unsafe"
 	}

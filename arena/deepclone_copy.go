@@ -39,16 +39,18 @@ func (c *cloner) allocate() error {
 			continue
 		}
 		d, n := b.memory()
-		var err error
 		if heap {
-			_, err = c.a.alloc(c.op, d, int(n), true) // The limits and the kill switch count.
+			if _, err := c.a.alloc(c.op, d, int(n), true); err != nil { // The limits and the kill switch count.
+				return err
+			}
 			b.dst = makeOnHeap(d, n)
 		} else {
-			b.dst, err = c.fromLot(d, n)
+			var err error
+			if b.dst, err = c.fromLot(d, n); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
+		b.dst = unsafex.Add(b.dst, b.skew())
 	}
 	for i := range c.count {
 		if b := c.at(i); b.in != i {
@@ -66,9 +68,18 @@ func (c *cloner) allocate() error {
 // memory says as what and how often the memory of a block is allocated.
 func (b *block) memory() (*typeDesc, uintptr) {
 	if b.wide {
-		return describe[uint64](), (b.room*b.plan.size + 7) / 8
+		return describe[uint64](), (b.skew() + b.room*b.plan.size + 7) / 8
 	}
 	return b.plan.desc, b.room
+}
+
+// skew is how far behind its memory's beginning a wide block begins: so far as the original lies behind a
+// multiple of 8. So each number in the copy is aligned if it is in the original.
+func (b *block) skew() uintptr {
+	if b.wide {
+		return unsafex.PtrAddr(b.src) % 8
+	}
+	return 0
 }
 
 // addUp finds how much of each type is needed.

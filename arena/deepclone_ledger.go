@@ -3,6 +3,7 @@
 package arena
 
 import (
+	"math/bits"
 	"slices"
 	"sort"
 
@@ -17,7 +18,8 @@ import (
 // has two parts:
 //
 //   - the words of 8 bytes that belong to a variable, one bit each, and for words of which only
-//     some bytes belong to one, as happens with strings, the bytes;
+//     some bytes belong to one, as happens with strings, the bytes. Values in interfaces have bits
+//     of their own, because they may overlap each other;
 //   - for each word the twins of the variables that begin in it, as a list.
 type ledger struct {
 	table   []line // Open addressing by number. A power of 2, at most half full.
@@ -26,7 +28,7 @@ type ledger struct {
 	starts  [][]firsts
 	begun   int // How many starts are used.
 	partial []byteMasks
-	wide    []span // Of whole words, in order: large variables, few of whose lines are in table, and chunks.
+	wide    []span // Of whole words, in order: large variables, few of whose lines are in table, and memory for copies.
 	narrow  span   // Of addresses, without any of wide.
 	twins   [][]twin
 	copies  [][]unsafex.Ptr // Of the twins.
@@ -44,6 +46,7 @@ type line struct {
 	number uintptr // The line's first address by lineBytes. 0: no line.
 	whole  uint64  // Words that belong to variables.
 	partly uint64  // Of these, those of which only some bytes do.
+	boxes  uint64  // Words that belong to values in interfaces.
 	starts *firsts // Nil: no variable begins here.
 	masks  uint32  // One more than the index of its byteMasks. 0: none.
 }
@@ -247,11 +250,71 @@ func (l *ledger) claimWide(addr, n uintptr) bool {
 	return l.widen(lines)
 }
 
-// claimChunk notes that the n bytes at addr are a chunk for copies, and says whether no large
-// variable lies there. Variables in the chunk are stale ones. The ledger does not look for those in
-// lines that exist already, because they are few and a chunk has many lines.
-func (l *ledger) claimChunk(addr, n uintptr) bool {
-	return l.widen(span{(addr + 7) &^ 7, (addr + n) &^ 7})
+// claimRest notes that the n bytes at addr are for copies, and says whether neither a variable nor a
+// value in an interface was found there.
+func (l *ledger) claimRest(addr, n uintptr) bool {
+	rest := span{(addr + 7) &^ 7, (addr + n) &^ 7}
+	if rest.from >= rest.end {
+		return true
+	}
+	from, to := rest.from>>lineBits, (rest.end-1)>>lineBits
+	if to-from < uintptr(len(l.table)) {
+		for number := from; number <= to; number++ {
+			if ln := l.slot(number); ln.number != 0 && !ln.claimPart(rest) {
+				return false
+			}
+		}
+		return l.widen(rest)
+	}
+	for i := range l.table {
+		if ln := &l.table[i]; ln.number >= from && ln.number <= to && !ln.claimPart(rest) {
+			return false
+		}
+	}
+	return l.widen(rest)
+}
+
+// claimPart is claimRest for the part of the rest that lies in a line.
+func (ln *line) claimPart(rest span) bool {
+	addr := ln.number << lineBits
+	from := max(addr, rest.from)
+	words := wordsAt(from-addr, min(addr+lineBytes, rest.end)-from)
+	free := (ln.whole|ln.boxes)&words == 0
+	ln.whole |= words
+	return free
+}
+
+// claimBox notes that a value in an interface has the n bytes at addr, and says whether they belong to no
+// variable.
+func (l *ledger) claimBox(addr, n uintptr) bool {
+	for {
+		ln, off := l.line(addr), addr%lineBytes
+		k := min(n, lineBytes-off)
+		if !l.isFree(ln, off, k) {
+			return false
+		}
+		ln.boxes |= wordsAt(off, k)
+		if n -= k; n == 0 {
+			return true
+		}
+		addr += k
+	}
+}
+
+// isFree says whether n bytes in a line belong to no variable.
+func (l *ledger) isFree(ln *line, off, n uintptr) bool {
+	taken := ln.whole & wordsAt(off, n)
+	if taken&^ln.partly != 0 {
+		return false
+	}
+	for ; taken != 0; taken &= taken - 1 {
+		word := uintptr(bits.TrailingZeros64(taken))
+		from, end := max(off, 8*word)-8*word, min(off+n, 8*word+8)-8*word
+		if l.partial[ln.masks-1][word]&(byte(0xFF)<<from&(byte(0xFF)>>(8-end))) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // widen puts a span among the wide ones, and says whether it overlaps none.

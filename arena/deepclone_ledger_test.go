@@ -102,31 +102,64 @@ func TestLedgerTwins(t *testing.T) {
 	}
 }
 
-// TestLedgerChunks holds that a claimed chunk takes its words and no others, in lines that it has
-// in part, too.
-func TestLedgerChunks(t *testing.T) {
-	var l ledger
-	l.open()
+// TestLedgerRests holds that the claimed rest of a chunk takes its words and no others, in lines that exist
+// already, too.
+func TestLedgerRests(t *testing.T) {
 	const from, end = 5*lineBytes + 40, 9*lineBytes + 104
-	if !l.claim(from-8, 4) || !l.claimChunk(from, end-from) || !l.claimChunk(end+16, 64) {
-		t.Fatal("a claim of what is free failed")
-	}
-	if l.claimChunk(end-8, 24) || l.claimChunk(from-8, 16) {
-		t.Error("a chunk may overlap another one")
-	}
-	for addr := uintptr(lineBytes); addr < 12*lineBytes; addr += 8 {
-		first := addr < 6*lineBytes && addr >= 5*lineBytes // The line of the claim before the chunk's.
-		taken := addr >= from && addr < end && !first || addr >= end+16 && addr < end+80 || addr == from-8
-		if got := l.claim(addr, 8); got == taken {
-			t.Errorf("the claim of word %#x says %v", addr, got)
+	for _, lines := range []uintptr{0, 100} { // With 100 the ledger goes through the chunk's lines, not its own.
+		var l ledger
+		l.open()
+		for i := range lines {
+			l.claim(1<<20+i*lineBytes, 8)
+		}
+		if !l.claim(from-8, 4) || !l.claimRest(from, end-from) || !l.claimRest(end+16, 64) {
+			t.Fatal("a claim of what is free failed")
+		}
+		if l.claimRest(end-8, 24) || l.claimRest(from-8, 16) {
+			t.Error("a rest may overlap another one or a variable")
+		}
+		for addr := uintptr(lineBytes); addr < 12*lineBytes; addr += 8 {
+			taken := addr >= from && addr < end || addr >= end+16 && addr < end+80 || addr == from-8
+			if l.claimBox(addr, 8) == taken {
+				t.Errorf("word %#x is taken by a box: %v", addr, !taken)
+			}
+			if l.claim(addr, 8) == taken {
+				t.Errorf("word %#x is taken by a variable: %v", addr, !taken)
+			}
+		}
+		if l.claim(from+lineBytes-100, 3*wideBytes) {
+			t.Error("a large variable may overlap a rest")
+		}
+		l.close()
+		l.open()
+		if !l.claim(from, end-from) {
+			t.Error("a claimed rest outlives its clone")
 		}
 	}
-	if l.claim(from+lineBytes-100, 3*wideBytes) {
-		t.Error("a large variable may overlap a chunk")
-	}
-	l.close()
+}
+
+// TestLedgerBoxes holds that values in interfaces may overlap each other, but neither variables nor memory for
+// copies.
+func TestLedgerBoxes(t *testing.T) {
+	var l ledger
 	l.open()
-	if !l.claim(from, end-from) {
-		t.Error("a chunk outlives its clone")
+	const at = 3 * lineBytes
+	if !l.claimBox(at, 24) || !l.claimBox(at+8, 8) || !l.claimBox(at+lineBytes-16, 2*lineBytes) {
+		t.Error("values in interfaces may not overlap each other")
+	}
+	for _, where := range []span{{at - 8, at + 8}, {at + 16, at + 24}, {at + 2*lineBytes + 496 - 8, at + 3*lineBytes}} {
+		if l.claimRest(where.from, where.end-where.from) {
+			t.Errorf("the rest at %#x has a value in an interface", where.from)
+		}
+	}
+	if !l.claimRest(at+3*lineBytes, 8) {
+		t.Error("the word behind a value in an interface is not free")
+	}
+	const odd = 9*lineBytes - 4
+	if !l.claim(odd, 12) {
+		t.Fatal("a claim of what is free failed")
+	}
+	if l.claimBox(odd-4, 12) || l.claimBox(odd+8, 4) || !l.claimBox(odd-4, 4) || !l.claimBox(odd+12, 8) {
+		t.Error("a value in an interface is not compared with the bytes of a variable")
 	}
 }

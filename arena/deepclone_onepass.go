@@ -16,17 +16,17 @@ import (
 // variables deep in this way; deeper variables become tasks for later.
 //
 // The pass gives up when it finds an interior pointer, two slices of one array, a part that is
-// refused, a variable in a chunk that the arena acquired for the copy, or no memory. The caller
-// then undoes it and takes the long way, which copes with the first two and has good messages for
-// the others.
+// refused, a variable in memory that is for the copies, or no memory. The caller then undoes it and
+// takes the long way, which copes with the first two and has good messages for the others.
 //
-// The pass ends, because it copies each address once. Values of an arena that was reset are no
-// exception, although their memory may be that of the copies: the ledger claims each chunk that the
-// pass acquires, so that the pass copies copies only in the rest of the chunks that were there
-// before.
+// The pass never reads what it wrote, although values of an arena that was reset may lie where the
+// copies go: before it cuts the first copy from a chunk, the ledger claims the rest of the chunk,
+// with all variables and values in interfaces that were found there before. So a variable does not
+// change while it is copied, no copy is seen half done, and the pass ends, because it copies each
+// address once.
 //
-// Whatever the source is, each header in the copy has the memory that it says: the pass reads a
-// header once, allocates what the header says, and writes the new header when it is complete.
+// Each header in the copy has the memory that it says: the pass reads a header once, allocates what
+// the header says, and writes the new header when it is complete.
 
 // A task is a row of units that must be copied yet. The memory of the copy is zero.
 type task struct {
@@ -34,6 +34,9 @@ type task struct {
 	src, dst unsafex.Ptr
 	n        uintptr
 }
+
+// claims are the chunks whose rest the ledger has claimed.
+type claims []*cursor
 
 // tryOnePass copies the value at src to dst in one pass, and says whether that worked. If not,
 // everything is as it was before.
@@ -66,7 +69,11 @@ func (c *cloner) endOnePass() {
 	}
 	clear(c.maps)
 	clear(c.sources)
-	c.tasks, c.maps, c.sources, c.failed, c.mostTasks = c.tasks[:0], c.maps[:0], c.sources[:0], false, 0
+	for _, cut := range c.claimed {
+		cut.claimed = false
+	}
+	clear(c.claimed)
+	c.tasks, c.maps, c.sources, c.claimed, c.failed, c.mostTasks = c.tasks[:0], c.maps[:0], c.sources[:0], c.claimed[:0], false, 0
 }
 
 // tangledFor is how many clones of a type take the long way at once after one had to.
@@ -240,7 +247,7 @@ func (c *cloner) rowOnce(p *plan, q unsafex.Ptr, kind blockKind, n, room uintptr
 // list at first.
 func (c *cloner) newCopy(p *plan, q unsafex.Ptr, first *uint32, kind blockKind, n, room uintptr) unsafex.Ptr {
 	addr := unsafex.PtrAddr(q)
-	if c.failed || room > mostUnits || kind != isBox && !c.ledger.claim(addr, room*p.size) {
+	if c.failed || room > mostUnits || !c.claim(p, addr, kind, room) {
 		return c.giveUp()
 	}
 	dst := c.take(p.desc, room)
@@ -252,6 +259,18 @@ func (c *cloner) newCopy(p *plan, q unsafex.Ptr, first *uint32, kind blockKind, 
 		c.copyRow(p, q, dst, n)
 	}
 	return dst
+}
+
+// claim notes that n units at addr are one variable, and says whether none of its memory is another's or
+// for copies. Plain values in interfaces need no claim: they are copied at once, and lead nowhere.
+func (c *cloner) claim(p *plan, addr uintptr, kind blockKind, n uintptr) bool {
+	switch {
+	case kind != isBox:
+		return c.ledger.claim(addr, n*p.size)
+	case p.flat():
+		return true
+	}
+	return c.ledger.claimBox(addr, n*p.size)
 }
 
 // giveUp ends the pass after this unit, in which the pointer is nil.
@@ -286,27 +305,33 @@ func (c *cloner) take(d *typeDesc, n uintptr) unsafex.Ptr {
 		return makeOnHeap(d, n)
 	}
 	if size := d.size * n; d.size%8 == 0 && n <= d.most && size-1 < smallSlice {
-		if p := c.a.cursorOf(d.key).take(size); p != nil {
-			return p
+		if cut := c.a.cursorOf(d.key); cut.claimed {
+			if p := cut.take(size); p != nil {
+				return p
+			}
 		}
 	}
-	version := c.a.version
 	p, err := c.a.alloc(c.op, d, int(n), true)
-	if err != nil || c.a.version != version && !c.claimChunk(d, p) {
+	if err != nil || !c.claimRest(d, p) {
 		return nil
 	}
 	return p
 }
 
-// claimChunk claims the chunk that begins with p, the newest for values of the type.
-func (c *cloner) claimChunk(d *typeDesc, p unsafex.Ptr) bool {
+// claimRest claims the rest of the chunk that p was cut from, of which p is the first part, unless the pass
+// has cut from the chunk before.
+func (c *cloner) claimRest(d *typeDesc, p unsafex.Ptr) bool {
 	b := c.a.bumpFor(d)
-	for _, ch := range []*chunk{b.chunk, b.large} {
-		if ch != nil && ch.base == p {
-			return c.ledger.claimChunk(unsafex.PtrAddr(ch.base), ch.size)
-		}
+	from := b.chunk
+	if b.large != nil && b.large.base == p {
+		from = b.large
 	}
-	return true
+	if from.claimed {
+		return true
+	}
+	from.claimed = true
+	c.claimed = append(c.claimed, from.cursor)
+	return c.ledger.claimRest(unsafex.PtrAddr(p), from.size-(unsafex.PtrAddr(p)-unsafex.PtrAddr(from.base)))
 }
 
 func (c *cloner) interfaceOnce(o *op, from, to unsafex.Ptr) {

@@ -41,21 +41,24 @@ func (s *plans) opens(t reflect.Type) bool {
 type handle struct {
 	typ reflect.Type
 	// pointers says that pointers to the handle are shared. If not, they are refused.
-	pointers bool
-	why      string
+	pointers    bool
+	why, advice string
 }
 
-const keepPointer = "is a handle that owns memory, of which there must be one: hold it by a pointer"
+const (
+	ownsMemory = "is a handle that owns memory, of which there must be one"
+	usePointer = "hold it by a pointer, which is shared"
+)
 
 // handles are those without type parameters.
 var handles = []handle{
-	{reflect.TypeFor[Arena](), true, keepPointer},
-	{reflect.TypeFor[Pool](), true, keepPointer},
-	{reflect.TypeFor[Builder](), false, "belongs to its arena and cannot be copied: copy its String"},
-	{reflect.TypeFor[offheap.Local](), true, keepPointer},
-	{reflect.TypeFor[offheap.File](), true, keepPointer},
-	{reflect.TypeFor[offheap.Counted](), true, keepPointer},
-	{reflect.TypeFor[offheap.Purpose](), true, keepPointer},
+	{reflect.TypeFor[Arena](), true, ownsMemory, usePointer},
+	{reflect.TypeFor[Pool](), true, ownsMemory, usePointer},
+	{reflect.TypeFor[Builder](), false, "belongs to its arena and cannot be copied", "copy its String"},
+	{reflect.TypeFor[offheap.Local](), true, ownsMemory, usePointer},
+	{reflect.TypeFor[offheap.File](), true, ownsMemory, usePointer},
+	{reflect.TypeFor[offheap.Counted](), true, ownsMemory, usePointer},
+	{reflect.TypeFor[offheap.Purpose](), true, ownsMemory, usePointer},
 }
 
 // handleOf is the handle that t is, or that t is derived from as in "type mine arena.Arena".

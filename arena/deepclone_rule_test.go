@@ -93,6 +93,7 @@ func TestDeepCloneTimers(t *testing.T) {
 	}
 	v.value.C = fresh.C
 	mustRefuse(t, v, "job.value: time.Timer "+words, values)
+	mustRefuse(t, v, "hold it by a pointer, and name time.Timer in CloneOptions.Share", CloneOptions{})
 }
 
 // TestDeepCloneSharedParts: what must not be copied is not copied as a part of a shared value either. Pointers to the

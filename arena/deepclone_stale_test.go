@@ -303,10 +303,13 @@ func TestDeepCloneStaleMaps(t *testing.T) {
 			}
 		}
 	}()
-	c := DeepClone(a, all)
+	c := cloneStale(t, a, &all)
 	close(stop)
 	<-stopped
-	for i, v := range c {
+	if c == nil {
+		return
+	}
+	for i, v := range *c {
 		if n := len(v.numbers); n != 0 && n != 2 { // Copies of copies are empty: the maps are filled at the end.
 			t.Fatalf("value %d has a map of another type, of %d entries", i, n)
 		}

@@ -41,7 +41,8 @@ type cloner struct {
 	mostTasks int
 	depth     int
 	sources   []unsafex.Ptr // The maps that were found: the ledger knows them by address, whatever their type, so they must stay alive.
-	failed    bool          // The copy in one pass.
+	claimed   claims
+	failed    bool // The copy in one pass.
 
 	current  uint32 // The block that is walked.
 	lastType unsafex.Ptr
@@ -76,7 +77,7 @@ type block struct {
 	in       uint32  // The block that it is a part of; its own number if of none.
 	at       uintptr // Where in the parent.
 	kind     blockKind
-	wide     bool // Plain memory that is aligned as any number must be.
+	wide     bool // Plain memory in which any number is aligned as in the original.
 }
 
 type blockKind uint8
@@ -139,7 +140,7 @@ func (c *cloner) release() {
 	}
 	clear(c.maps)
 	clear(c.lots)
-	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources}
+	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources, claimed: c.claimed}
 	idle.Put(c)
 }
 

@@ -45,7 +45,7 @@ var RefusedTypes = map[string]RefusedType{
 		"keeps entries in memory of other types: copy the entries to a map", false},
 }
 
-const timerWhy = "is known to the runtime by its address, with more memory than its fields: hold it by a pointer"
+const timerWhy = "is known to the runtime by its address, with more memory than its fields"
 
 // SharedNames are the types, by package and name, to which pointers are shared: values of these
 // types do not change for those who use them. To share is sound whatever fields the type has.
