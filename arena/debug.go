@@ -198,7 +198,7 @@ func (a *Arena) allocBlock(v *value, n int) error {
 			a.rec.held.Add(-charged)
 		}
 	}()
-	if v.at, err = v.desc.makeOffHeap(a.off, n); err != nil {
+	if v.at, err = makeBlock(a.off, v.desc.typ, n); err != nil {
 		return fmt.Errorf("arena: %w", err)
 	}
 	a.debug.held += charged
@@ -279,4 +279,4 @@ func debugOwnerOf(addr uintptr) (id uint64, known bool) {
 }
 
 // freeBlock gives a block back to offheap.
-func (v *value) freeBlock() { v.desc.freeOffHeap(v.at, int(v.size/v.desc.size)) }
+func (v *value) freeBlock() { owner.Free(unsafex.PtrAddr(v.at), v.desc.typ) }

@@ -4,6 +4,7 @@ package arena
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
@@ -116,19 +117,19 @@ func newFixed(n int) (*Arena, error) {
 	}
 	allocated := false
 	defer func() {
-		if !allocated { // TryAllocUninit panics if the Purpose finds a write to a freed block.
+		if !allocated { // makeBlock panics if the Purpose finds a write to a freed block.
 			unregister(a.rec)
 		}
 	}()
-	block, err := a.off.TryAllocUninit(n + goHeader)
+	block, err := makeBlock(a.off, nil, n+goHeader)
 	if err != nil {
 		return nil, fmt.Errorf("arena: NewFixed: %w", err)
 	}
 	allocated = true
-	clear(block) // The system lends the pages now.
+	unsafex.ClearAt(block, uintptr(n+goHeader)) // The system lends the pages now.
 	c := newChunk(nil, 0, nil, uintptr(n))
 	c.off = true
-	c.leave(unsafex.DataOf(block), goHeader)
+	c.leave(block, goHeader)
 	a.noteChunk(c)
 	c.owner.Store(a.rec)
 	index.add(c)
@@ -155,17 +156,15 @@ func (a *Arena) allocFixed(op string, d *typeDesc, n int, size uintptr, zero boo
 	return p, err
 }
 
-// makeOffHeap makes memory for n values of the type off the heap, which no other type gets if the type
-// holds bools or is self-contained.
-func (d *typeDesc) makeOffHeap(p *offheap.Purpose, n int) (unsafex.Ptr, error) {
-	addr, err := owner.MakeSlice(p, d.typ, n)
+// makeBlock makes a block of offheap for n values of t, which no other type gets if t holds bools or
+// is self-contained, or for n bytes if t is nil. Only owner.Free frees it.
+func makeBlock(p *offheap.Purpose, t reflect.Type, n int) (unsafex.Ptr, error) {
+	addr, err := owner.Make(p, t, n)
 	if err != nil {
 		return nil, err
 	}
 	return unsafex.Pointer(addr), nil
 }
-
-func (d *typeDesc) freeOffHeap(p unsafex.Ptr, n int) { owner.FreeSlice(unsafex.PtrAddr(p), d.typ, n) }
 
 // full is the error of a fixed arena for what does not fit.
 func (a *Arena) full() error {
@@ -173,10 +172,10 @@ func (a *Arena) full() error {
 		a.id, a.rec.held.Load(), a.place(), offheap.ErrLimit)
 }
 
-// A value at the beginning of a block of offheap could be freed as the block, under the arena. So
-// chunks leave the first bytes of their block free, those of types with bools a whole value. Typed
-// chunks that are too large for a slab do not: offheap asks before it frees a block that large (see
-// internal/owner).
+// Chunks leave the first bytes of their block free, those of types with bools a whole value, so that a
+// pointer to a value is never that of a block. Large typed chunks do not. This is no defence: a
+// program can make a pointer to the first bytes, and offheap refuses to free any block of an arena
+// (see internal/owner).
 
 // leave makes the chunk begin so many bytes behind the beginning of its block.
 func (c *chunk) leave(block unsafex.Ptr, lead uintptr) {
@@ -207,9 +206,9 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	}()
 	var err error
 	if b.desc == nil {
-		var block []byte
-		if block, err = a.off.TryAllocUninit(int(bytes)); err == nil {
-			c.leave(unsafex.DataOf(block), goHeader)
+		var block unsafex.Ptr
+		if block, err = makeBlock(a.off, nil, int(bytes)); err == nil {
+			c.leave(block, goHeader)
 		}
 		c.size = bytes - goHeader
 		c.dirty = c.size
@@ -219,7 +218,7 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 			lead = 1
 		}
 		var block unsafex.Ptr
-		if block, err = b.desc.makeOffHeap(a.off, int(n+lead)); err == nil {
+		if block, err = makeBlock(a.off, b.desc.typ, int(n+lead)); err == nil {
 			c.leave(block, lead*b.desc.size)
 		}
 		c.size = n * b.desc.size
@@ -234,7 +233,8 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	return c, nil
 }
 
-// giveUpOffHeap gives empty chunks, linked by next, back to offheap.
+// giveUpOffHeap gives empty chunks, linked by next, back to offheap. If offheap refuses one, because
+// unsafe code has damaged it, the chunk is lost and the others are given back; see tellLate.
 func (a *Arena) giveUpOffHeap(list *chunk) {
 	for c := list; c != nil; c = c.next {
 		c.disown()
@@ -242,15 +242,28 @@ func (a *Arena) giveUpOffHeap(list *chunk) {
 		if debugmode.On() { // So that it counts as the arena's no longer.
 			debugmode.Freeing(unsafex.PtrAddr(c.block()), "Free")
 		}
-		if c.desc != nil {
-			c.desc.freeOffHeap(c.block(), int((c.size+uintptr(c.lead))/c.desc.size))
-		} else {
-			owner.Free(unsafex.PtrAddr(c.block()), int(c.size+uintptr(c.lead)))
-		}
+		a.freeChunk(c)
 		if a.kind != kindFixed {
 			a.rec.held.Add(-c.bytes())
 		}
 		runtime.KeepAlive(c)
 	}
 	a.rec.noteLeak()
+}
+
+// freeChunk frees the block of c. tellLate panics with the first refusal.
+func (a *Arena) freeChunk(c *chunk) {
+	freed := false
+	defer func() {
+		if !freed {
+			v := recover()
+			a.rec.refused.CompareAndSwap(nil, &v)
+		}
+	}()
+	var t reflect.Type
+	if c.desc != nil {
+		t = c.desc.typ
+	}
+	owner.Free(unsafex.PtrAddr(c.block()), t)
+	freed = true
 }

@@ -26,7 +26,8 @@ type record struct {
 	lost  int64           // What held was when the record was struck off; guarded by the shard's lock.
 	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
 
-	over atomic.Bool // A shared arena was freed.
+	over    atomic.Bool         // A shared arena was freed.
+	refused atomic.Pointer[any] // The first panic of offheap when the arena freed a chunk; see tellLate.
 
 	// Here and not in the Arena, so that an older copy that is written over it does not bring an
 	// earlier round back.

@@ -26,12 +26,16 @@ func (a *Arena) Free() {
 	a.tellLate()
 }
 
-// tellLate panics with the damage of other blocks that offheap has found when the arena freed some. Nothing
-// is left to do then.
+// tellLate panics with what offheap has found when the arena freed chunks: that it could not free one
+// of them, or the damage of other blocks. Nothing is left to do then.
 func (a *Arena) tellLate() {
-	if a.off != nil {
-		owner.TellLate()
+	if a.off == nil {
+		return
 	}
+	if v := a.rec.refused.Swap(nil); v != nil {
+		panic(*v)
+	}
+	owner.TellLate()
 }
 
 // end gives everything back and makes every later use panic. op is what did it.

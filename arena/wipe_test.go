@@ -9,6 +9,7 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/owner"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
@@ -69,7 +70,7 @@ func TestCheckFreedCharges(t *testing.T) {
 			if s := a.Stats(); s.Held != 0 {
 				t.Errorf("%d bytes are held without a chunk", s.Held)
 			}
-			offheap.Free(unsafex.Bytes(stale-goHeader, 1)) // Back into use.
+			owner.Free(stale-goHeader, nil) // Back into use.
 			return
 		}
 	}

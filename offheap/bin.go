@@ -21,10 +21,13 @@ type kind struct {
 	wipe     bool          // Blocks are cleared when freed, too.
 	verify   bool          // Freed blocks are checked for writes; they are wiped, too.
 	secret   bool          // Blocks lie in the vault; they are wiped, too.
+	owned    bool          // Blocks belong to arenas, which alone free them. See owned.go.
 	pointers bool          // Values of typ hold pointers, off the heap: their blocks are always wiped.
 
 	twin   atomic.Pointer[kind] // Serves sampled blocks; made on first use. See sample.go.
 	origin *kind                // Not nil in a twin.
+
+	arenas atomic.Pointer[kind] // Serves the blocks of arenas; made on first use. See owned.go.
 
 	bins [sizeclass.Count + 1]atomic.Pointer[bin] // By class; largeClass is the last.
 

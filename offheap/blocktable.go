@@ -76,12 +76,13 @@ func (s *tableShard) find(unit, addr uintptr, inside bool) (block, bool) {
 	return block{}, false
 }
 
-// take strikes the block of the unit off that begins at addr.
-func (s *tableShard) take(unit, addr uintptr) (block, bool) {
+// take strikes the block of the unit off that begins at addr. An arena's block counts only if owned
+// is true, and any other block only if it is false.
+func (s *tableShard) take(unit, addr uintptr, owned bool) (block, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.units[unit]
-	i := slices.IndexFunc(list, func(b block) bool { return b.addr == addr })
+	i := slices.IndexFunc(list, func(b block) bool { return b.addr == addr && b.kind.owned == owned })
 	if i < 0 {
 		return block{}, false
 	}
@@ -118,16 +119,17 @@ func (t *blockTable) note(b block) {
 	t.shard(b.addr/tablePage).put(b.addr/tablePage, b)
 }
 
-// take strikes the block off that begins at addr. Of several callers one gets it.
-func (t *blockTable) take(addr uintptr) (block, bool) {
-	b, ok := t.shard(addr/tablePage).take(addr/tablePage, addr)
+// take strikes the block off that begins at addr. Of several callers one gets it. owned is as in
+// tableShard.take.
+func (t *blockTable) take(addr uintptr, owned bool) (block, bool) {
+	b, ok := t.shard(addr/tablePage).take(addr/tablePage, addr, owned)
 	if !ok {
 		return b, false
 	}
 	t.begins.of(addr).drop(addr)
 	if b.size > tablePage {
 		p := power(b.size)
-		t.powers[p].take(unit(addr, p), addr)
+		t.powers[p].take(unit(addr, p), addr, owned)
 	}
 	return b, true
 }

@@ -112,9 +112,18 @@ func refuseOwned(op string, addr uintptr) {
 
 // ownedMisuse is the mistake of a free of addr if an arena owns the block, and nil otherwise.
 func ownedMisuse(op string, addr uintptr) *MisuseError {
+	if owner.Of(addr) == "" {
+		return nil
+	}
+	return arenaMisuse(op, addr)
+}
+
+// arenaMisuse is the mistake of a free of addr in a block of an arena. No arena has the block's
+// first bytes, nor a block that it is about to free.
+func arenaMisuse(op string, addr uintptr) *MisuseError {
 	name := owner.Of(addr)
 	if name == "" {
-		return nil
+		name = "an arena"
 	}
 	return &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer",
 		Detail: fmt.Sprintf("it belongs to %s; values of an arena end together, with its Free, Reset or Rewind, and are not freed by themselves", name)}

@@ -101,7 +101,9 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 		s := c.slot(b)
 		if s != nil {
 			s.start(b)
-			c.hot = unsafex.Addr(s)
+			if !b.kind.owned {
+				c.hot = unsafex.Addr(s)
+			}
 		}
 		switch holder := holderOf(v); {
 		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w) && h.take(b, int64(bits.OnesCount32(freeBits(v)))*int64(b.size)):

@@ -73,9 +73,9 @@ func checkMachine(n uintptr) error {
 }
 
 func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
-	refuseOwned(op, addr)
 	h.mu.Lock() // Keeps Realloc of another goroutine from resizing the block meanwhile.
-	ok := addr == sp.base && sp.state.CompareAndSwap(spanLarge, spanDead)
+	// If the block was freed after the caller's look-up, the record may be another block's by now.
+	ok := addr == sp.base && sp.bin == b.id && sp.state.CompareAndSwap(spanLarge, spanDead)
 	h.mu.Unlock()
 	if !ok {
 		h.misuse(op, addr, sp)

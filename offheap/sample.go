@@ -193,11 +193,11 @@ func (h *heap) freeGuarded(addr uintptr, op string) bool {
 	if t == nil {
 		return false
 	}
-	_, alive := t.blocks.find(addr)
+	b, alive := t.blocks.find(addr)
 	if !alive && h.beside(addr) != t {
 		return false
 	}
-	if alive {
+	if alive && !b.kind.owned {
 		allocsample.Remove(addr)
 	}
 	t.freeBlock(addr, op) // It panics if no block begins there.
@@ -241,7 +241,7 @@ func (h *heap) twin(k *kind) *kind {
 	if t := k.twin.Load(); t != nil {
 		return t
 	}
-	k.twin.CompareAndSwap(nil, &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, verify: k.verify, pointers: k.pointers, origin: k})
+	k.twin.CompareAndSwap(nil, &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, verify: k.verify, owned: k.owned, pointers: k.pointers, origin: k})
 	return k.twin.Load()
 }
 

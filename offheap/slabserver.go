@@ -64,6 +64,9 @@ func (s slabServer) free(addr uintptr, l *Local, op string, d *typeDesc, one boo
 		h.misuse(op, addr, nil)
 	}
 	b := h.binByID(sp.bin)
+	if b.kind.owned {
+		panic(arenaMisuse(op, addr))
+	}
 	d.checkBin(op, addr, b)
 	if sp.size == 0 {
 		h.freeLarge(b, sp, addr, op)
@@ -79,7 +82,6 @@ func (h *heap) usable(op string, addr uintptr) (uintptr, *span) {
 		h.misuse(op, addr, nil)
 	}
 	if sp.size == 0 {
-		refuseOwned(op, addr)
 		if addr != sp.base {
 			h.misuse(op, addr, sp)
 		}
@@ -98,6 +100,9 @@ func (s slabServer) resize(op string, addr, old, n uintptr, typ reflect.Type) bo
 	}
 	have, sp := h.usable(op, addr)
 	b := h.binByID(sp.bin)
+	if b.kind.owned {
+		panic(arenaMisuse(op, addr))
+	}
 	if b.kind.typ != typ {
 		panic(fieldMisuse(op, addr, b.kind.typ))
 	}
@@ -126,8 +131,12 @@ func (s slabServer) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
 		return t.roomOf(op, addr, typ)
 	}
 	n, sp := s.h.usable(op, addr)
-	if has := s.h.binByID(sp.bin).kind.typ; has != typ {
-		panic(fieldMisuse(op, addr, has))
+	k := s.h.binByID(sp.bin).kind
+	if k.owned {
+		panic(arenaMisuse(op, addr))
+	}
+	if k.typ != typ {
+		panic(fieldMisuse(op, addr, k.typ))
 	}
 	return n
 }

@@ -42,7 +42,9 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 			return h.allocUnslotted(b, q)
 		}
 		s.start(b)
-		c.served(s, key)
+		if !b.kind.owned {
+			c.served(s, key)
+		}
 		if refused {
 			s.setLeft(s.left() + 1) // For this allocation, which was not sampled after all.
 			refused = false

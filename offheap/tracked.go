@@ -173,7 +173,7 @@ func (t *tracked) free(addr uintptr, _ *Local, op string, d *typeDesc, one bool)
 // freeBlock frees the block that begins at addr, or panics with a mistake of the block or of the
 // address. If another block was damaged, it panics, too, when the free is complete.
 func (t *tracked) freeBlock(addr uintptr, op string) {
-	t.freeOnly(addr, op)
+	t.freeOnly(addr, op, false)
 	switch op {
 	case "Append", "Grow", "Realloc": // A panic would lose the block that the slice has moved to. The next free reports it.
 	default:
@@ -188,10 +188,11 @@ func (t *tracked) tellLate() {
 	}
 }
 
-// freeOnly is freeBlock without the damage of another block.
-func (t *tracked) freeOnly(addr uintptr, op string) {
+// freeOnly is freeBlock without the damage of another block. It frees a block of an arena if owned
+// is true, and any other block if owned is false.
+func (t *tracked) freeOnly(addr uintptr, op string, owned bool) {
 	refuseOwned(op, addr)
-	b, ok := t.blocks.take(addr)
+	b, ok := t.blocks.take(addr, owned)
 	if !ok {
 		t.misuse(op, addr)
 	}
@@ -284,6 +285,9 @@ func (t *tracked) release(b block) {
 // misuse panics and says what addr is. A block that was freed long ago is taken for a foreign
 // pointer: its memory is used again.
 func (t *tracked) misuse(op string, addr uintptr) {
+	if b, ok := t.blocks.find(addr); ok && b.kind.owned {
+		panic(arenaMisuse(op, addr))
+	}
 	if t.marked() {
 		panic(t.diagnose(op, addr))
 	}
@@ -318,7 +322,7 @@ func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) bool
 func (t *tracked) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
 	refuseOwned(op, addr)
 	b, ok := t.blocks.find(addr)
-	if !ok {
+	if !ok || b.kind.owned {
 		t.misuse(op, addr)
 	}
 	if b.kind.typ != typ {

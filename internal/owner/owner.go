@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package owner leads between package offheap and arenas, a package above it: it says which of offheap's
-// blocks belong to arenas, and arenas make blocks through it.
+// blocks belong to arenas, and arenas make and free blocks through it.
 //
-// Only an arena may free its blocks. Package offheap asks before it frees a large block, and where
-// it explains a mistake.
+// Only an arena may free its blocks. They are of kinds of their own, which the exported functions of
+// offheap refuse to free, to resize and to move. Package offheap asks for the name of the arena
+// where it explains a mistake.
 package owner
 
 import (
@@ -12,20 +13,19 @@ import (
 	"sync/atomic"
 )
 
-// Package offheap sets these functions when it is initialized. The first two are its Typed's TryMakeSlice
-// and FreeSlice for a type that is known at run time: arenas name no type parameter there, because
-// the compiler would compile all methods of offheap's Typed for each type of each arena.
+// Package offheap sets these functions when it is initialized. The type is known at run time: arenas name
+// no type parameter there, because the compiler would compile all methods of offheap's Typed for each
+// type of each arena.
 //
-// Arenas free many blocks at once. FreeSlice and Free panic for a mistake of the block, but not for one
-// that the debug modes have found in another: this would end the arena's free halfway. TellLate panics
-// for it when all are freed.
+// Arenas free many blocks at once. Free panics for a mistake of the block, but not for one that the
+// debug modes have found in another: this would end the arena's free halfway. TellLate panics for it
+// when all are freed.
 var (
-	// MakeSlice makes a block for n values of t in the account of purpose, an *offheap.Purpose.
-	MakeSlice func(purpose any, t reflect.Type, n int) (addr uintptr, err error)
-	// FreeSlice frees one.
-	FreeSlice func(addr uintptr, t reflect.Type, n int)
-	// Free frees a block of n bytes.
-	Free     func(addr uintptr, n int)
+	// Make makes a block of an arena for n zero values of t in the account of purpose, an
+	// *offheap.Purpose. If t is nil, it makes one of n bytes, which are not zeroed.
+	Make func(purpose any, t reflect.Type, n int) (addr uintptr, err error)
+	// Free frees a block that Make has made for t.
+	Free     func(addr uintptr, t reflect.Type)
 	TellLate func()
 	// Beside says whether addr lies in memory of offheap that is no part of a region: in memory for
 	// secrets, or in a block on the Go heap. begin is the first byte of the block around addr, or 0 if

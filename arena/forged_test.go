@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/owner"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// freeAround calls the functions of offheap that free, resize or move a block, with each address in
+// front of *p that a Ref can name without package unsafe, and with p itself. The addresses are less
+// than 64 bytes or two sizes of T away. Each function must refuse each of them.
+func freeAround[T any](t *testing.T, what string, p *T) {
+	t.Helper()
+	l := offheap.NewLocal()
+	defer l.Close()
+	size, align := uint64(unsafex.Size[T]()), uint64(unsafex.Align[T]())
+	n := offheap.RefOf(p).Uint64()
+	for back := uint64(0); back <= max(64, 2*size) && back < n; back += align {
+		var q *T
+		if caught(func() { q = offheap.RefFromUint64[T](n - back).Ptr() }) != nil {
+			continue // There is no T.
+		}
+		for name, f := range map[string]func(){
+			"Delete":           func() { offheap.Delete(q) },
+			"DeleteRef":        func() { offheap.DeleteRef(offheap.RefOf(q)) },
+			"Typed.Delete":     func() { offheap.Typed[T]{}.Delete(q) },
+			"In(Local).Delete": func() { offheap.In[T](l).Delete(q) },
+		} {
+			misused(t, fmt.Sprintf("%s: %s of %d bytes in front of a %T", what, name, back, *p), f)
+		}
+		if w, ok := any(q).(*[1]uint64); ok {
+			freeWord(t, fmt.Sprintf("%s: %d bytes in front", what, back), l, w)
+		}
+	}
+}
+
+// freeWord is freeAround for the functions that take slices.
+func freeWord(t *testing.T, what string, l *offheap.Local, w *[1]uint64) {
+	t.Helper()
+	s := w[:]
+	b := offheap.RefFromUint64[[8]byte](offheap.RefOf(w).Uint64()).Ptr()[:]
+	for name, f := range map[string]func(){
+		"Free":                func() { offheap.Free(b) },
+		"Local.Free":          func() { l.Free(b) },
+		"FreeSlice":           func() { offheap.FreeSlice(s) },
+		"In(Local).FreeSlice": func() { offheap.In[uint64](l).FreeSlice(s) },
+		"DeleteString":        func() { offheap.DeleteString(offheap.StringRefOf(b[:1])) },
+		"Realloc to more":     func() { offheap.Realloc(s, 100) },
+		"Realloc to as many":  func() { offheap.Realloc(s, 1) },
+		"Realloc to none":     func() { offheap.Realloc(s, 0) },
+		"Realloc, aligned":    func() { offheap.Typed[uint64]{}.Aligned(1<<20).Realloc(s, 1) },
+		"Append":              func() { offheap.Append(s, 1) },
+		"Grow":                func() { offheap.Grow(s, 1) },
+		"Grow, aligned":       func() { offheap.Typed[uint64]{}.Aligned(1<<20).Grow(s, 1) },
+	} {
+		misused(t, what+": "+name, f)
+	}
+}
+
+// misused expects a MisuseError of f.
+func misused(t *testing.T, what string, f func()) {
+	t.Helper()
+	v := caught(f)
+	var m *offheap.MisuseError
+	if err, _ := v.(error); !errors.As(err, &m) {
+		t.Errorf("%s: panic %v, want a MisuseError", what, v)
+	}
+}
+
+// TestOffheapFreeOfChunk: offheap frees no block of an arena, whatever address of it a program names
+// by the number of a Ref.
+func TestOffheapFreeOfChunk(t *testing.T) {
+	if freehold.HeapMode() {
+		t.Skip("all values are on the Go heap")
+	}
+	for _, purpose := range []*offheap.Purpose{
+		nil,
+		offheap.NewPurpose("TestOffheapFreeOfChunk"),
+		offheap.NewPurposeWith("TestOffheapFreeOfChunk, wiped", offheap.PurposeOptions{Wipe: true}),
+		offheap.NewPurposeWith("TestOffheapFreeOfChunk, checked", offheap.PurposeOptions{CheckFreed: true}),
+		offheap.NewPurposeWith("TestOffheapFreeOfChunk, secret", offheap.PurposeOptions{Secret: true}),
+	} {
+		name := "NewOffHeap"
+		if purpose != nil {
+			name += " of " + purpose.Name()
+		}
+		for round := range 3 { // The first arena leaves free blocks to the next.
+			freeAllAround(t, fmt.Sprintf("%s, round %d", name, round), func() *Arena { return NewOffHeap(Options{Purpose: purpose}) })
+		}
+	}
+	freeAllAround(t, "shared", func() *Arena { return NewOffHeap(Options{Shared: true}) })
+	freeAllAround(t, "fixed", func() *Arena { return NewFixed(3 << 20) })
+}
+
+// freeAllAround calls freeAround for values of all kinds in a new arena, and frees the arena. Blocks
+// of the program that are as long as the arena's come and go meanwhile.
+func freeAllAround(t *testing.T, what string, make func() *Arena) {
+	t.Helper()
+	for _, n := range []int{248, 256, 1000, 1 << 10, 100_000} {
+		offheap.Free(offheap.Alloc(n))
+	}
+	a := make()
+	freeAround(t, what, New[[1]uint64](a))
+	freeAround(t, what+", large", unsafex.As[[1]uint64](unsafex.PtrOf(&New[[20_000]uint64](a)[0])))
+	if a.rec.kind != kindFixed {
+		freeAround(t, what, New[flag](a))
+		freeAround(t, what+", large", New[[70_000]bool](a))
+		freeAround(t, what+", large", &New[[2]flag](a)[0])
+	}
+	before, held := List(), a.Stats().Held
+	w := New[[1]uint64](a)
+	w[0] = 7
+	s := offheap.MakeSlice[uint64](128, 128)
+	for i := range s {
+		s[i] = 8
+	}
+	if w[0] != 7 {
+		t.Errorf("%s: a value of the arena is %d after an allocation off the heap, not 7", what, w[0])
+	}
+	offheap.FreeSlice(s)
+	if got := List(); len(got) != len(before) || a.Stats().Held < held {
+		t.Errorf("%s: the arenas are %v, and were %v", what, got, before)
+	}
+	id := a.ID()
+	if v := caught(a.Free); v != nil {
+		t.Errorf("%s: Free panics: %v", what, v)
+	}
+	if listed(id) {
+		t.Errorf("%s: the arena is listed after its Free", what)
+	}
+}
+
+func listed(id uint64) bool {
+	return slices.ContainsFunc(List(), func(i Info) bool { return i.ID == id })
+}
+
+// TestFreeGoesOn: if offheap refuses to free a chunk, Free and Reset report it when all other chunks
+// are free, and Free ends the arena.
+func TestFreeGoesOn(t *testing.T) {
+	quiet(t)
+	for _, c := range []struct {
+		name string
+		make func() *Arena
+	}{
+		{"off-heap", func() *Arena { return NewOffHeap(Options{}) }},
+		{"shared", func() *Arena { return NewOffHeap(Options{Shared: true}) }},
+		{"fixed", func() *Arena { return NewFixed(1000) }},
+	} {
+		for _, reset := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, Reset %t", c.name, reset), func(t *testing.T) {
+				before, inUse := ReadTotals(), offheap.ReadStats().InUse
+				a := c.make()
+				id := a.ID()
+				if a.debug.apart() || len(a.parts) > 0 && a.parts[0].debug.apart() {
+					a.Free()
+					t.Skip("values are blocks of their own")
+				}
+				stolen := index.find(unsafex.Addr(New[[1]uint64](a)))
+				if a.rec.kind != kindFixed {
+					for range 3 {
+						New[[300]uint64](a)
+						New[[300]flag](a)
+						New[[20_000]uint64](a)
+					}
+				}
+				owner.Free(unsafex.PtrAddr(stolen.block()), nil)
+				if reset && a.rec.kind != kindFixed { // A fixed arena keeps its chunk.
+					misused(t, "Reset", func() { a.Reset(GiveBack) })
+					if got := a.Stats().Held; got != 0 {
+						t.Errorf("the arena holds %d bytes after Reset", got)
+					}
+					New[[1]uint64](a)
+					a.Free()
+				} else {
+					misused(t, "Free", a.Free)
+				}
+				after := ReadTotals()
+				if listed(id) || after.Arenas != before.Arenas || after.OffHeap != before.OffHeap {
+					t.Errorf("after Free the totals are %+v, and were %+v; the arenas are %v", after, before, List())
+				}
+				if got := offheap.ReadStats().InUse; got != inUse {
+					t.Errorf("%d bytes are in use off the heap, and were %d before", got, inUse)
+				}
+				misused(t, "the second Free", a.Free)
+			})
+		}
+	}
+}

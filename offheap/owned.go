@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offheap
+
+import (
+	"reflect"
+
+	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/internal/owner"
+	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/typeinfo"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// Blocks of arenas.
+//
+// An arena cuts its values from blocks of offheap, and only the arena may free them. A program can
+// name the beginning of such a block without unsafe: RefFromUint64 of a number below that of a
+// value. So blocks of arenas are of kinds of their own (kind.owned), which share slabs with no other
+// blocks, and all functions that free, resize or move a block refuse these kinds.
+//
+// The fast paths do not ask for the kind. They free into the holder's hot slot, and into the slot of
+// a bin that the type or the length tells. The latter is never a bin of an arena's kind, and such a
+// slot never becomes the hot one. So a free of an arena's block takes the slow path, which knows the
+// bin anyway. The arena's own free looks for the slot of the block's bin.
+
+func init() {
+	owner.Make, owner.Free, owner.TellLate = makeOwned, freeOwned, tellLate
+	owner.Beside = std.besideRegions
+}
+
+// forArenas is the kind that serves arenas in place of k. As twins, these kinds are in no list: the
+// kinds that they stand for are.
+func (k *kind) forArenas() *kind {
+	if a := k.arenas.Load(); a != nil {
+		return a
+	}
+	k.arenas.CompareAndSwap(nil, &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, verify: k.verify, secret: k.secret, pointers: k.pointers, owned: true})
+	return k.arenas.Load()
+}
+
+// makeOwned is owner.Make.
+func makeOwned(purpose any, t reflect.Type, n int) (uintptr, error) {
+	s := purpose.(*Purpose).state("For")
+	q := request{kind: s.plain, n: uintptr(n), align: 8}
+	if t != nil {
+		d := describeOf(t)
+		if uintptr(n) > largestAlloc/d.size {
+			return 0, tooMany(uintptr(n), d)
+		}
+		q = d.request(s, uintptr(n), nil, true)
+	}
+	q.kind = q.kind.forArenas()
+	if q.n <= sizeclass.Max {
+		if addr := std.pop(q.kind, sizeclass.Of(q.n)); addr != 0 {
+			if q.zero {
+				unsafex.Clear(addr, q.n)
+			}
+			return addr, nil
+		}
+	}
+	return std.allocate(q)
+}
+
+// freeOwned is owner.Free.
+func freeOwned(addr uintptr, t reflect.Type) {
+	op := "Free"
+	if t != nil {
+		op = "FreeSlice"
+	}
+	r := std.records()
+	if r == nil {
+		std.freeOwned(addr, op)
+		return
+	}
+	if t != nil {
+		r.checkType(op, addr, describeOf(t), false)
+	}
+	r.freeOnly(addr, op, true)
+}
+
+// freeOwned frees the block of an arena at addr.
+func (h *heap) freeOwned(addr uintptr, op string) {
+	sp := h.spanOf(addr)
+	if sp == nil {
+		h.freeOwnedBeside(addr, op)
+		return
+	}
+	b := h.binByID(sp.bin)
+	p := percpu.Acquire()
+	s := h.pslots(p.ID()).slot(b)
+	done := s != nil && s.push(addr)
+	if done && s.wipe {
+		s.clear(addr)
+	}
+	p.Release()
+	switch {
+	case done:
+	case sp.size == 0:
+		h.freeLarge(b, sp, addr, op)
+	default:
+		h.freeSmall(b, sp, addr, nil, op)
+	}
+}
+
+// freeOwnedBeside is freeOwned for a block that lies beside the slabs: a secret or a sampled one.
+func (h *heap) freeOwnedBeside(addr uintptr, op string) {
+	t := h.beside(addr)
+	if t == nil {
+		h.misuse(op, addr, nil)
+	}
+	if t == h.guards {
+		allocsample.Remove(addr)
+	}
+	t.freeOnly(addr, op, true)
+}
+
+// tellLate panics with what a free of freeOwned has found in another block.
+func tellLate() {
+	if r := std.records(); r != nil {
+		r.tellLate()
+	}
+}
+
+// besideRegions is owner.Beside.
+func (h *heap) besideRegions(addr uintptr) (begin uintptr, ok bool) {
+	t := h.records()
+	if t == nil {
+		t = h.secrets.Load()
+	}
+	if t == nil {
+		return 0, false
+	}
+	if b, ok := t.blocks.containing(addr); ok {
+		return b.addr, true
+	}
+	return 0, h.vault.owns(addr)
+}
+
+func describeOf(t reflect.Type) *typeDesc { return types.Find(typeinfo.KeyOf(t), t) }
