@@ -200,7 +200,7 @@ func Default() Config {
 	return Config{
 		Kafka: Kafka{
 			Group: "freehold-sink", SessionTimeout: Duration(45 * time.Second), RebalanceTimeout: Duration(time.Minute),
-			Start: "earliest", Reset: "stop", FetchBytes: 1 << 20, PartitionBytes: 512 << 10, Responses: "offheap", BatchBytes: 256 << 20,
+			Start: "earliest", Reset: "stop", FetchBytes: 2 << 20, PartitionBytes: 1 << 20, Responses: "offheap", BatchBytes: 256 << 20,
 		},
 		Values: Values{Type: "text", Framing: "none", Registry: Registry{RetryFor: Duration(10 * time.Minute)}},
 		Store:  Store{Uploads: 8, RetryFor: Duration(10 * time.Minute)},

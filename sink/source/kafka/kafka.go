@@ -47,7 +47,7 @@ type Options struct {
 	ReadCommitted bool
 
 	// FetchBytes bounds a response, and FetchPartitionBytes the part of one partition in it, in bytes as the broker has them, compressed or not.
-	// Both may be exceeded by one batch. 0 is 1 MiB and 512 KiB. One response of each broker may be in memory before it is handed out: fewer would
+	// Both may be exceeded by one batch. 0 is 2 MiB and 1 MiB. One response of each broker may be in memory before it is handed out: fewer would
 	// have the records of a broker wait for another broker that has none.
 	FetchBytes, FetchPartitionBytes int32
 	// ClientResponses leaves responses to the client, which reads them to the Go heap. By default they lie outside it, see responses.go.
@@ -101,8 +101,8 @@ func New(o Options) (*Source, error) {
 	}
 	set(&o.SessionTimeout, 45*time.Second)
 	set(&o.RebalanceTimeout, time.Minute)
-	set(&o.FetchBytes, 1<<20)
-	set(&o.FetchPartitionBytes, 512<<10)
+	set(&o.FetchBytes, 2<<20)
+	set(&o.FetchPartitionBytes, 1<<20)
 	set(&o.MaxBatchBytes, 256<<20)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
