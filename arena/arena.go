@@ -230,10 +230,10 @@ func TryNew[T any](a *Arena) (*T, error) {
 }
 
 func newValue[T any](op string, a *Arena) (*T, error) {
-	if a == nil {
+	if a == nil && unsafex.Size[T]() <= maxBytes {
 		return new(T), nil
 	}
-	p, err := a.alloc(op, describe[T](), 1, true)
+	p, err := a.alloc(op, describe[T](), 1, true) // It refuses a larger T, also for the Go heap.
 	if p == nil {
 		if err != nil {
 			return nil, err
