@@ -3,6 +3,7 @@
 package arena
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 )
@@ -23,6 +24,9 @@ func Collect[T any](a *Arena, seq iter.Seq[T]) []T {
 func TryCollect[T any](a *Arena, seq iter.Seq[T]) ([]T, error) { return collect("TryCollect", a, seq) }
 
 func collect[T any](op string, a *Arena, seq iter.Seq[T]) (s []T, err error) {
+	if seq == nil {
+		panic(fmt.Errorf("arena: %s of a nil sequence", op))
+	}
 	if a == nil {
 		return slices.Collect(seq), nil
 	}

@@ -3,6 +3,7 @@
 package arena
 
 import (
+	"fmt"
 	"errors"
 	"iter"
 	"reflect"
@@ -192,5 +193,17 @@ func TestUnsafeString(t *testing.T) {
 			t.Errorf("%s: the strings of none and of a part", name)
 		}
 		a.Free()
+	}
+}
+
+// TestCollectNil: a nil sequence is named as the mistake, in each kind of arena.
+func TestCollectNil(t *testing.T) {
+	a, shared := NewArena(), NewShared()
+	defer a.Free()
+	defer shared.Free()
+	for _, a := range []*Arena{nil, a, shared} {
+		if v := fmt.Sprint(caught(func() { Collect[int](a, nil) })); v != "arena: Collect of a nil sequence" {
+			t.Errorf("Collect of nil in %s: panic %s", a.name(), v)
+		}
 	}
 }

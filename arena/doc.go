@@ -64,7 +64,10 @@
 //   - runtime.SetFinalizer on a value is a fatal error of Go's ("pointer not at beginning of
 //     allocated block"). Go accepts it for the first value of a chunk. The finalizer then runs, if
 //     at all, when the chunk is collected, and sees the value that lies there at that time, of the
-//     same type if the type holds pointers or bools.
+//     same type if the type holds pointers or bools. An arena without reuse sets a finalizer of its
+//     own when it leaves a chunk of 64 KiB or more without pointers to the collector (see [NoReuse]).
+//     It removes the program's finalizer on the first value, which then never runs. From then on
+//     SetFinalizer on that value is a fatal error ("finalizer already set").
 //   - A cleanup (runtime.AddCleanup) runs when the chunk is collected, which may be long after
 //     Free, or never.
 //   - A weak pointer (weak.Make) leads to the value as long as the chunk lives. After Free it leads

@@ -13,7 +13,8 @@ import (
 // handle lies on the Go heap, the bytes do not. Its methods may be called from any goroutine.
 //
 // A Counted must not be copied; pass the pointer that [NewCounted] returned. Every call of a copy
-// panics with a [*MisuseError], and so does every call of a zero Counted.
+// panics with a [*MisuseError], and so does every call of a zero Counted. A call of a nil Counted
+// panics with Go's error for a nil pointer.
 type Counted struct {
 	_     noCopy
 	state *countedState // Its handle is the Counted itself. A copy is another, and the zero Counted has no state.

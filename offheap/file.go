@@ -27,8 +27,9 @@ import (
 // layout of T is Go's for the machine that wrote the file. The file keeps the layout of its root
 // and of the types that Refs lead to from there; [TryRoot] refuses a root of another layout.
 //
-// A File must be closed, and must not be copied; every call of a copy panics. [Regions] lists the
-// open files, and with FREEHOLD=leaks [Leaks] lists the places that opened them.
+// A File must be closed, and must not be copied; every call of a copy panics, and so does every call
+// of a nil File. [Regions] lists the open files, and with FREEHOLD=leaks [Leaks] lists the places
+// that opened them.
 //
 // The file has all its disk space before a value lies there, so a full disk is an error of
 // [CreateFile] or [File.Resize] and not a signal later. If another process truncates the file while

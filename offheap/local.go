@@ -18,7 +18,9 @@ import (
 // allocates values, slices and aligned blocks from a Local, and resizes slices.
 //
 // A Local must not be copied; pass the pointer that [NewLocal] returned. Every call of a copy
-// panics with a [*MisuseError], and so does every call of a zero Local and of a closed one.
+// panics with a [*MisuseError], and so does every call of a zero Local and of a closed one. A call of a
+// nil Local panics, too: Close and functions with Try in their names as above, Alloc, AllocUninit
+// and Free with Go's error for a nil pointer.
 //
 // If two goroutines use one Local at the same time, that is a data race. In a build with -race each
 // call writes to the Local, so the race detector reports it.
@@ -64,6 +66,8 @@ func (l *Local) live() bool { return l.slots != nil && l.slots.owner == unsafex.
 // check panics if op must not use l.
 func (l *Local) check(op string) {
 	switch {
+	case l == nil:
+		panic(handleMisuse(op, "a nil Local", "call NewLocal and use the pointer that it returns"))
 	case l.self == nil:
 		panic(handleMisuse(op, "a Local that NewLocal did not make", "call NewLocal and use the pointer that it returns"))
 	case l.self != l:
@@ -150,7 +154,7 @@ func (l *Local) Free(b []byte) {
 // Close returns the Local's free blocks. Blocks in use stay in use. A second Close does nothing;
 // every other use after Close panics.
 func (l *Local) Close() {
-	if l.self == l && l.id == closedLocal {
+	if l != nil && l.self == l && l.id == closedLocal {
 		return
 	}
 	l.check("Close")

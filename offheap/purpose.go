@@ -21,7 +21,8 @@ import (
 // "network".
 //
 // A Purpose must not be copied; pass the pointer that [NewPurpose] returned. Every call of a copy
-// panics with a [*MisuseError], and so does every call of a zero Purpose.
+// panics with a [*MisuseError], and so does every call of a zero Purpose. A call of a nil Purpose
+// panics, too, and a function that allocates bytes with Go's error for a nil pointer.
 type Purpose struct {
 	_     noCopy
 	self  *Purpose // The Purpose itself. A copy and the zero Purpose have another value here.
@@ -129,7 +130,7 @@ func findPurpose(name string, o PurposeOptions) (p *Purpose, isNew bool) {
 
 // state is the state of p. It panics if op must not use p.
 func (p *Purpose) state(op string) *purposeState {
-	if p.self != p {
+	if p == nil || p.self != p {
 		p.misused(op)
 	}
 	return p.plain.purpose
@@ -137,6 +138,9 @@ func (p *Purpose) state(op string) *purposeState {
 
 //go:noinline
 func (p *Purpose) misused(op string) {
+	if p == nil {
+		panic(handleMisuse(op, "a nil Purpose", "call NewPurpose and use the pointer that it returns"))
+	}
 	if p.self == nil {
 		panic(handleMisuse(op, "a Purpose that NewPurpose did not make", "call NewPurpose and use the pointer that it returns"))
 	}
