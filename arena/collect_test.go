@@ -3,8 +3,8 @@
 package arena
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"iter"
 	"reflect"
 	"slices"

@@ -52,7 +52,6 @@ func freeWord(t *testing.T, what string, l *offheap.Local, w *[1]uint64) {
 		"Local.Free":          func() { l.Free(b) },
 		"FreeSlice":           func() { offheap.FreeSlice(s) },
 		"In(Local).FreeSlice": func() { offheap.In[uint64](l).FreeSlice(s) },
-		"DeleteString":        func() { offheap.DeleteString(offheap.StringRefOf(b[:1])) },
 		"Realloc to more":     func() { offheap.Realloc(s, 100) },
 		"Realloc to as many":  func() { offheap.Realloc(s, 1) },
 		"Realloc to none":     func() { offheap.Realloc(s, 0) },
@@ -62,6 +61,10 @@ func freeWord(t *testing.T, what string, l *offheap.Local, w *[1]uint64) {
 		"Grow, aligned":       func() { offheap.Typed[uint64]{}.Aligned(1<<20).Grow(s, 1) },
 	} {
 		misused(t, what+": "+name, f)
+	}
+	r := offheap.StringRefOf(b[:1])
+	if caught(func() { _ = r.String() }) == nil { // Or no block lies there.
+		misused(t, what+": DeleteString", func() { offheap.DeleteString(r) })
 	}
 }
 
