@@ -254,7 +254,10 @@ func (l *ledger) claimWide(addr, n uintptr) bool {
 // value in an interface was found there.
 func (l *ledger) claimRest(addr, n uintptr) bool {
 	rest := span{(addr + 7) &^ 7, (addr + n) &^ 7}
-	if rest.from >= rest.end {
+	if rest.from > rest.end || unsafex.Size[uintptr]() < 8 && !l.claimHalves(addr, addr+n) {
+		return false
+	}
+	if rest.from == rest.end {
 		return true
 	}
 	from, to := rest.from>>lineBits, (rest.end-1)>>lineBits
@@ -274,6 +277,12 @@ func (l *ledger) claimRest(addr, n uintptr) bool {
 	return l.widen(rest)
 }
 
+// claimHalves is claimRest for the half words at both ends of a rest, which on 32-bit systems may each hold a
+// pointer. Bytes in other parts of a word are plain data.
+func (l *ledger) claimHalves(from, end uintptr) bool {
+	return (from%8 != 4 || l.claimIn(l.line(from), from%lineBytes, 4)) && (end%8 != 4 || l.claimIn(l.line(end), (end-4)%lineBytes, 4))
+}
+
 // claimPart is claimRest for the part of the rest that lies in a line.
 func (ln *line) claimPart(rest span) bool {
 	addr := ln.number << lineBits
@@ -285,8 +294,11 @@ func (ln *line) claimPart(rest span) bool {
 }
 
 // claimBox notes that a value in an interface has the n bytes at addr, and says whether they belong to no
-// variable.
+// variable. Large values count as variables: they may not overlap each other.
 func (l *ledger) claimBox(addr, n uintptr) bool {
+	if n >= wideBytes {
+		return l.claimWide(addr, n)
+	}
 	for {
 		ln, off := l.line(addr), addr%lineBytes
 		k := min(n, lineBytes-off)

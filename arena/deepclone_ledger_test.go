@@ -162,4 +162,27 @@ func TestLedgerBoxes(t *testing.T) {
 	if l.claimBox(odd-4, 12) || l.claimBox(odd+8, 4) || !l.claimBox(odd-4, 4) || !l.claimBox(odd+12, 8) {
 		t.Error("a value in an interface is not compared with the bytes of a variable")
 	}
+	l.close()
+	l.open()
+	if !l.claimBox(1<<20, 1<<30) || l.claim(1<<20+1<<29, 8) || l.claimRest(1<<20+1<<29, 64) || l.lines > 4 {
+		t.Errorf("a value of 1 GiB in an interface took %d lines, or does not count", l.lines)
+	}
+}
+
+// TestLedgerHalves holds that the half words at the ends of a rest belong to it where a pointer has 4 bytes.
+func TestLedgerHalves(t *testing.T) {
+	for _, where := range []span{{4, 8}, {40, 44}, {4, 44}} {
+		var l ledger
+		l.open()
+		const at = 3 * lineBytes
+		if !l.claim(at, 4) || !l.claim(at+44, 4) {
+			t.Fatal("a claim of what is free failed")
+		}
+		if !l.claimHalves(at+where.from, at+where.end) {
+			t.Errorf("the half words of %v are not free", where)
+		}
+		if where.from == 4 && (l.claim(at+4, 4) || l.claimHalves(at+4, at+8)) || where.end == 44 && l.claim(at+40, 4) {
+			t.Errorf("a half word of %v has two owners", where)
+		}
+	}
 }

@@ -19,11 +19,12 @@ import (
 // refused, a variable in memory that is for the copies, or no memory. The caller then undoes it and
 // takes the long way, which copes with the first two and has good messages for the others.
 //
-// The pass never reads what it wrote, although values of an arena that was reset may lie where the
+// The pass never follows what it wrote, although values of an arena that was reset may lie where the
 // copies go: before it cuts the first copy from a chunk, the ledger claims the rest of the chunk,
 // with all variables and values in interfaces that were found there before. So a variable does not
 // change while it is copied, no copy is seen half done, and the pass ends, because it copies each
-// address once.
+// address once. Plain values in interfaces are not claimed: they are copied at once, and lead
+// nowhere.
 //
 // Each header in the copy has the memory that it says: the pass reads a header once, allocates what
 // the header says, and writes the new header when it is complete.
@@ -262,7 +263,7 @@ func (c *cloner) newCopy(p *plan, q unsafex.Ptr, first *uint32, kind blockKind, 
 }
 
 // claim notes that n units at addr are one variable, and says whether none of its memory is another's or
-// for copies. Plain values in interfaces need no claim: they are copied at once, and lead nowhere.
+// for copies. Plain values in interfaces need no claim.
 func (c *cloner) claim(p *plan, addr uintptr, kind blockKind, n uintptr) bool {
 	switch {
 	case kind != isBox:

@@ -198,3 +198,43 @@ func TestDeepCloneAlignment(t *testing.T) {
 		a.Free()
 	}
 }
+
+// TestDeepCloneStaleWords clones maps that lie in a row. The first one's copy gets the memory of the second, a stale
+// one, which is one word.
+func TestDeepCloneStaleWords(t *testing.T) {
+	testenv.MisusesMemory(t)
+	if debugging() || freehold.HeapMode() {
+		t.Skip("the arena does not reuse the memory")
+	}
+	for used := range 5 {
+		a := NewArena()
+		old := MakeSlice[map[int]int](a, 8, 8)
+		a.Reset(Keep)
+		live := MakeSlice[map[int]int](a, used, used)
+		for i := range live {
+			live[i] = map[int]int{i: 1}
+		}
+		for i := used; i < len(old); i++ {
+			old[i] = map[int]int{i: 2}
+		}
+		for from := range old {
+			for end := from + 1; end <= len(old); end++ {
+				rows := old[from:end:end]
+				onlyLongWay(&rows, false, nil)
+				at := a.Checkpoint()
+				if c := cloneStale(t, a, &rows); c != nil {
+					for i, m := range *c {
+						if m != nil && len(m) != 1 { // It is nil if the pass gave up and its memory was wiped.
+							t.Errorf("%d used: map %d of [%d:%d] has the copy %v", used, i, from, end, m)
+						}
+					}
+				}
+				a.Rewind(at)
+				for i := used; i < len(old); i++ {
+					old[i] = map[int]int{i: 2}
+				}
+			}
+		}
+		a.Free()
+	}
+}
