@@ -29,6 +29,9 @@ func (h *heap) diagnose(op string, addr uintptr, sp *span) *MisuseError {
 	default:
 		h.diagnoseSlab(e, sp)
 	}
+	if e.Kind == "interior pointer" && h.inArena(addr) {
+		return arenaMisuse(op, addr)
+	}
 	return e
 }
 

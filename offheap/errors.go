@@ -121,12 +121,12 @@ func ownedMisuse(op string, addr uintptr) *MisuseError {
 // arenaMisuse is the mistake of a free of addr in a block of an arena. No arena has the block's
 // first bytes, nor a block that it is about to free.
 func arenaMisuse(op string, addr uintptr) *MisuseError {
-	name := owner.Of(addr)
-	if name == "" {
-		name = "an arena"
+	where := "it lies in memory that only arenas use"
+	if name := owner.Of(addr); name != "" {
+		where = "it belongs to " + name
 	}
 	return &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer",
-		Detail: fmt.Sprintf("it belongs to %s; values of an arena end together, with its Free, Reset or Rewind, and are not freed by themselves", name)}
+		Detail: where + "; values of an arena end together, with its Free, Reset or Rewind, and are not freed by themselves"}
 }
 
 // foreignDetail explains the mistake of passing memory to op that is no block.

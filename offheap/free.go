@@ -4,6 +4,7 @@ package offheap
 
 import (
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -82,9 +83,10 @@ type freeing struct {
 //     word has changed since step 1, begin again.
 func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots) freed {
 	for ; ; sp = h.spanOf(addr) {
-		if sp == nil || sp.bin != b.id {
+		if sp == nil || atomic.LoadUint32(&sp.bin) != b.id {
 			return freedGone
 		}
+		base := atomic.LoadUintptr(&sp.base)
 		i, ok := sp.find(addr)
 		if !ok {
 			return freedInterior
@@ -92,8 +94,8 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 		g, bit := i>>sp.shift, uint32(1)<<(i&(1<<sp.shift-1))
 		w := sp.word(g)
 		v := unsafex.Load64(w)
-		if h.spanOf(addr) != sp {
-			continue // The slab was taken apart meanwhile; v may belong to another.
+		if h.spanOf(addr) != sp || atomic.LoadUint32(&sp.bin) != b.id || atomic.LoadUintptr(&sp.base) != base {
+			continue // The slab was taken apart meanwhile; v may belong to another, which can have the same record.
 		}
 		if freeBits(v)&bit != 0 {
 			return freedTwice

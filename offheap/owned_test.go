@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
@@ -80,11 +83,17 @@ func ownedBlocks(t *testing.T, p *Purpose, l *Local, typ reflect.Type, n int) {
 			"Realloc":             func() { Realloc(s, 1) },
 			"Realloc to none":     func() { Realloc(s, 0) },
 			"Realloc of typed":    func() { Realloc(unsafex.Slice[ownedValue](addr, 1, 1), 2) },
+			"Free of none":        func() { Free(unsafex.Slice[byte](addr, 0, 0)) },
+			"Free inside":         func() { Free(unsafex.Bytes(addr+4, 4)) },
+			"Delete inside":       func() { Delete(unsafex.At[uint32](addr + 4)) },
+			"Append inside":       func() { Append(unsafex.Slice[uint32](addr+4, 1, 1), 1) },
+			"Grow inside":         func() { Grow(unsafex.Slice[uint32](addr+4, 1, 1), 1) },
+			"Realloc inside":      func() { Realloc(unsafex.Slice[uint32](addr+4, 1, 1), 2) },
 		} {
 			v := caught(f)
 			var m *MisuseError
-			if err, _ := v.(error); !errors.As(err, &m) {
-				t.Errorf("%s of a block of an arena for %d of %v: panic %v, want a MisuseError", name, n, typ, v)
+			if err, _ := v.(error); !errors.As(err, &m) || !strings.Contains(m.Error(), "only arenas use") {
+				t.Errorf("%s of a block of an arena for %d of %v: panic %v, want a MisuseError that names arenas", name, n, typ, v)
 			}
 		}
 	}
@@ -99,4 +108,64 @@ func ownedBlocks(t *testing.T, p *Purpose, l *Local, typ reflect.Type, n int) {
 			t.Errorf("no panic after a second free by the arena of a block for %d of %v", n, typ)
 		}
 	}
+}
+
+// TestOwnedStaleFree frees a block that was freed long ago, again and again, while its slab becomes one of an arena's
+// blocks and back. No such free may succeed: the block is an arena's or free at all times. A fault here is found by
+// chance, when the slab changes in the midst of a free.
+func TestOwnedStaleFree(t *testing.T) {
+	quiet(t)
+	if std.records() != nil || runtime.GOMAXPROCS(0) < 2 {
+		t.Skip("it takes slabs and two Ps")
+	}
+	const n, trials = 16 << 10, 4000 // A group of one block, which no slot holds.
+	p := NewPurpose("TestOwnedStaleFree")
+	x, y := p.Alloc(n), p.Alloc(n)
+	if unsafex.Addr(&y[0]) > unsafex.Addr(&x[0]) {
+		x, y = y, x
+	}
+	low := unsafex.Addr(&y[0])
+	Free(x)
+	Free(y)
+	Purge()
+	var stop, freed atomic.Bool
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for !stop.Load() {
+			if caught(func() { Free(x) }) == nil {
+				freed.Store(true)
+			}
+		}
+	}()
+	same := 0
+	for range trials {
+		y := p.Alloc(n) // x is the other block of its slab.
+		if unsafex.Addr(&y[0]) != low {
+			Free(y)
+			Purge()
+			continue
+		}
+		Free(y) // Now the slab goes.
+		var blocks [2]uintptr
+		for i := range blocks {
+			addr, err := makeOwned(p, nil, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocks[i] = addr
+			if addr == low {
+				same++
+			}
+		}
+		if freed.Load() {
+			t.Fatal("the free of a stale slice has freed a block of an arena")
+		}
+		for _, addr := range blocks {
+			freeOwned(addr, nil)
+		}
+	}
+	stop.Store(true)
+	<-stopped
+	t.Logf("%d of %d times the slab became one of an arena's", same, trials)
 }

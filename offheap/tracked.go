@@ -285,7 +285,7 @@ func (t *tracked) release(b block) {
 // misuse panics and says what addr is. A block that was freed long ago is taken for a foreign
 // pointer: its memory is used again.
 func (t *tracked) misuse(op string, addr uintptr) {
-	if b, ok := t.blocks.find(addr); ok && b.kind.owned {
+	if b, ok := t.blocks.containing(addr); ok && b.kind.owned {
 		panic(arenaMisuse(op, addr))
 	}
 	if t.marked() {

@@ -48,7 +48,9 @@ func (t *tracked) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 	if !wrong {
 		return
 	}
-	refuseOwned(op, addr)
+	if b.kind.owned {
+		panic(arenaMisuse(op, addr))
+	}
 	what := d.names.one
 	if !one {
 		what = d.names.slice
@@ -92,7 +94,9 @@ func (h *heap) checkMoved(op string, addr uintptr, d *typeDesc) {
 		return
 	}
 	if b, other := t.holdsOther(addr, d, false); other {
-		refuseOwned(op, addr)
+		if b.kind.owned {
+			panic(arenaMisuse(op, addr))
+		}
 		panic(fieldMisuse(op, addr, b.elem()))
 	}
 }
@@ -103,7 +107,9 @@ func (h *heap) checkConsumed(op string, addr uintptr) {
 	if addr == 0 || addr == zeroSizeAddr() || !h.server().covers(addr) {
 		return
 	}
-	refuseOwned(op, addr)
+	if h.inArena(addr) {
+		panic(arenaMisuse(op, addr))
+	}
 	e := &MisuseError{Op: op, Addr: addr, Kind: "consumed slice",
 		Detail: "its capacity is 0, because it was cut to the end of its block, which is still allocated; free the slice that Alloc, MakeSlice or Append returned"}
 	if t := h.records(); t.marked() {
