@@ -29,7 +29,7 @@ func (h *heap) diagnose(op string, addr uintptr, sp *span) *MisuseError {
 	default:
 		h.diagnoseSlab(e, sp)
 	}
-	if e.Kind == "interior pointer" && h.inArena(addr) {
+	if e.Kind == "interior pointer" && h.ofArenas(sp) {
 		return arenaMisuse(op, addr)
 	}
 	return e

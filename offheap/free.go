@@ -194,6 +194,9 @@ func (h *heap) heldMask(id int, b *bin, w uintptr) (uint32, bool) {
 	return s.heldMask(w)
 }
 
+// ofArenas says whether the blocks of a span are arenas'.
+func (h *heap) ofArenas(sp *span) bool { return h.binByID(sp.bin).kind.owned }
+
 // isFree says whether block i of a slab is free at present, for the holder's mask too.
 func (h *heap) isFree(sp *span, i uint32) bool {
 	g, bit := i>>sp.shift, uint32(1)<<(i&(1<<sp.shift-1))

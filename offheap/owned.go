@@ -116,20 +116,6 @@ func (h *heap) freeOwnedBeside(addr uintptr, op string) {
 	t.freeOnly(addr, op, true)
 }
 
-// inArena says whether addr lies in a block that is or was an arena's.
-func (h *heap) inArena(addr uintptr) bool {
-	t := h.records()
-	if t == nil {
-		t = h.beside(addr)
-	}
-	if t != nil {
-		b, ok := t.blocks.containing(addr)
-		return ok && b.kind.owned
-	}
-	sp := h.spanOf(addr)
-	return sp != nil && sp.state.Load() != spanDead && h.binByID(sp.bin).kind.owned
-}
-
 // tellLate panics with what a free of freeOwned has found in another block.
 func tellLate() {
 	if r := std.records(); r != nil {

@@ -107,7 +107,8 @@ func (h *heap) checkConsumed(op string, addr uintptr) {
 	if addr == 0 || addr == zeroSizeAddr() || !h.server().covers(addr) {
 		return
 	}
-	if h.inArena(addr) {
+	refuseOwned(op, addr)
+	if k := h.server().kindOf(addr); k != nil && k.owned {
 		panic(arenaMisuse(op, addr))
 	}
 	e := &MisuseError{Op: op, Addr: addr, Kind: "consumed slice",
