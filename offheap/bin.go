@@ -209,12 +209,22 @@ func (b *bin) takeListed(roll uint64) *span {
 	return s
 }
 
+// stateOf is the state of a slab, or spanDead if the record is not one of the bin's any more. The caller holds b's lock, under
+// which alone the bin's slabs are taken apart. A dead record keeps its bin, and becomes another bin's: so the record must
+// have a life before the bin is read, and the state is that after.
+func (b *bin) stateOf(s *span) uint32 {
+	if s.state.Load() == spanDead || atomic.LoadUint32(&s.bin) != b.id {
+		return spanDead
+	}
+	return s.state.Load()
+}
+
 // relist lists an unlisted slab if it has free blocks. A slab that was taken apart, or reused, in
 // the meantime is no harm: the list takes only unlisted slabs of the bin.
 func (b *bin) relist(s *span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s.bin == b.id && s.state.Load() == spanUnlisted && s.hasFree() {
+	if b.stateOf(s) == spanUnlisted && s.hasFree() {
 		b.push(s)
 	}
 }

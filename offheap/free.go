@@ -39,11 +39,11 @@ func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
 	fault := h.slotFault(b, c, id)
 	leave(pin, l)
 	checkSlot(b, fault)
-	if how != freedBlock {
-		h.misuse(op, addr, sp)
-	}
 	if f.left != 0 {
 		h.afterFree(f.left)
+	}
+	if how != freedBlock {
+		h.misuse(op, addr, sp)
 	}
 	if f.freed != 0 {
 		h.afterFree(f.freed)
@@ -109,7 +109,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 		}
 		switch holder := holderOf(v); {
 		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w) && h.take(b, int64(bits.OnesCount32(freeBits(v)))*int64(b.size)):
-			if s.base-sp.base < sp.bytes() {
+			if s.base-base < uintptr(b.granules)*granule { // The slot keeps that slab from being taken apart.
 				s.checkIn(sp) // To a neighbour. It does not have to leave.
 			} else if a := s.leave(h); a != 0 { // Not in a second round, when the slot is empty.
 				f.left = a
@@ -138,7 +138,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 			}
 		}
 		if b.kind.wipe {
-			unsafex.Clear(addr, uintptr(sp.size))
+			unsafex.Clear(addr, uintptr(b.size))
 		}
 		if unsafex.CAS64(w, v, v|uint64(bit)) {
 			f.freed = sp.addr()

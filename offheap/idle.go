@@ -27,7 +27,7 @@ import (
 const idleWords = 2 // A slab has at most 512 KiB, which is 128 pages of 4 KiB.
 
 func (s *span) idleWord(i int) *uint64 {
-	return unsafex.At[uint64](s.word(s.groups()) + uintptr(i)*8)
+	return unsafex.At[uint64](s.addr() + spanBytes + uintptr(i)*8)
 }
 
 // pageBits are the bits of the pages from lo on and below hi, addresses of pages.

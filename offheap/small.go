@@ -334,8 +334,8 @@ func (h *heap) settle(sp *span) {
 func (h *heap) retire(b *bin, sp *span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	state := sp.state.Load()
-	if sp.bin != b.id || (state != spanListed && state != spanUnlisted) || !sp.allFree() {
+	state := b.stateOf(sp)
+	if (state != spanListed && state != spanUnlisted) || !sp.allFree() {
 		return
 	}
 	if state == spanListed {

@@ -10,7 +10,7 @@ import (
 )
 
 // A span is the record of a run of granules: a slab of equal blocks or one large block. It lies in
-// metadata memory, 64 bytes, and a slab's group words follow it. Spans are known by their address;
+// metadata memory, 64 bytes, and a slab's idle and group words follow it. Spans are known by their address;
 // span and *span are two views of one record.
 //
 // base, granules, bin and the geometry are written before the page map shows the span and stay
@@ -35,8 +35,8 @@ type span struct {
 
 const spanBytes = 64
 
-// recordBytes is the length of a span's record with that many group words, and those of its idle
-// pages, behind it.
+// recordBytes is the length of a span's record with the words of its idle pages and that many group
+// words behind it.
 func recordBytes(groups uint32) uintptr {
 	if groups == 0 {
 		return spanBytes // A large block.
@@ -61,8 +61,9 @@ func (s *span) bytes() uintptr { return uintptr(s.granules) * granule }
 
 func (s *span) groups() uint32 { return (uint32(s.blocks) + 1<<s.shift - 1) >> s.shift }
 
-// word is the address of group g's word.
-func (s *span) word(g uint32) uintptr { return s.addr() + spanBytes + uintptr(g)*8 }
+// word is the address of group g's word. The idle words lie in front of the group words, so that a group's word is
+// one in all lives of a record, whatever the number of groups; see meta.recycle.
+func (s *span) word(g uint32) uintptr { return s.addr() + spanBytes + (idleWords+uintptr(g))*8 }
 
 // groupAt is the group whose word is at w.
 func (s *span) groupAt(w uintptr) uint32 { return uint32(w-s.word(0)) / 8 }
