@@ -212,14 +212,17 @@ func (l *ledger) claim(addr, n uintptr) bool {
 	return l.claimSlow(addr, n)
 }
 
-func (l *ledger) claimSlow(addr, n uintptr) bool {
+func (l *ledger) claimSlow(addr, n uintptr) bool { return l.claimLines(addr, n, (*ledger).claimIn) }
+
+// claimLines claims the n bytes at addr, line by line by the function, or by claimWide if they are many.
+func (l *ledger) claimLines(addr, n uintptr, claimIn func(l *ledger, ln *line, off, n uintptr) bool) bool {
 	if n >= wideBytes {
 		return l.claimWide(addr, n)
 	}
 	for {
 		ln, off := l.line(addr), addr%lineBytes
 		k := min(n, lineBytes-off)
-		if !l.claimIn(ln, off, k) {
+		if !claimIn(l, ln, off, k) {
 			return false
 		}
 		if n -= k; n == 0 {
@@ -254,10 +257,10 @@ func (l *ledger) claimWide(addr, n uintptr) bool {
 // value in an interface was found there.
 func (l *ledger) claimRest(addr, n uintptr) bool {
 	rest := span{(addr + 7) &^ 7, (addr + n) &^ 7}
-	if rest.from > rest.end || unsafex.Size[uintptr]() < 8 && !l.claimHalves(addr, addr+n) {
+	if unsafex.Size[uintptr]() < 8 && !l.claimHalves(addr, addr+n) {
 		return false
 	}
-	if rest.from == rest.end {
+	if rest.from >= rest.end { // No whole word, as at the end of a chunk of values of three bytes.
 		return true
 	}
 	from, to := rest.from>>lineBits, (rest.end-1)>>lineBits
@@ -295,22 +298,12 @@ func (ln *line) claimPart(rest span) bool {
 
 // claimBox notes that a value in an interface has the n bytes at addr, and says whether they belong to no
 // variable. Large values count as variables: they may not overlap each other.
-func (l *ledger) claimBox(addr, n uintptr) bool {
-	if n >= wideBytes {
-		return l.claimWide(addr, n)
-	}
-	for {
-		ln, off := l.line(addr), addr%lineBytes
-		k := min(n, lineBytes-off)
-		if !l.isFree(ln, off, k) {
-			return false
-		}
-		ln.boxes |= wordsAt(off, k)
-		if n -= k; n == 0 {
-			return true
-		}
-		addr += k
-	}
+func (l *ledger) claimBox(addr, n uintptr) bool { return l.claimLines(addr, n, (*ledger).claimBoxIn) }
+
+// claimBoxIn is claimBox within a line.
+func (l *ledger) claimBoxIn(ln *line, off, n uintptr) bool {
+	ln.boxes |= wordsAt(off, n)
+	return l.isFree(ln, off, n)
 }
 
 // isFree says whether n bytes in a line belong to no variable.
