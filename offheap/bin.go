@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 )
@@ -34,6 +35,11 @@ type kind struct {
 	// Address ranges of a typed kind's freed large blocks. They never serve another kind, so
 	// they do not go back to the page heap. Guarded by the lock of the heap.
 	ranges []granuleRange
+}
+
+// like is a new kind for the same data, with slabs of its own.
+func (k *kind) like() *kind {
+	return &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, verify: k.verify, secret: k.secret, owned: k.owned, pointers: k.pointers}
 }
 
 // typed says that the kind's memory lies in regions for typed data.
@@ -76,6 +82,10 @@ type bin struct {
 	out atomic.Int64
 
 	slabs atomic.Int64 // That exist.
+
+	// records has the records of spans that were taken apart. They serve b's next spans, and those of no
+	// other bin; see span. Guarded by the heap's lock.
+	records []uintptr
 
 	// sharing is held by a goroutine that takes a part of a slab. While it makes a slab, the others that
 	// want a part wait, and then share that slab. It comes before inHand.
@@ -209,22 +219,13 @@ func (b *bin) takeListed(roll uint64) *span {
 	return s
 }
 
-// stateOf is the state of a slab, or spanDead if the record is not one of the bin's any more. The caller holds b's lock, under
-// which alone the bin's slabs are taken apart. A dead record keeps its bin, and becomes another bin's: so the record must
-// have a life before the bin is read, and the state is that after.
-func (b *bin) stateOf(s *span) uint32 {
-	if s.state.Load() == spanDead || atomic.LoadUint32(&s.bin) != b.id {
-		return spanDead
-	}
-	return s.state.Load()
-}
-
-// relist lists an unlisted slab if it has free blocks. A slab that was taken apart, or reused, in
-// the meantime is no harm: the list takes only unlisted slabs of the bin.
+// relist lists an unlisted slab of b if it has free blocks. It is no harm if the slab was taken apart in the
+// meantime, and the record serves another slab: that is b's, too.
 func (b *bin) relist(s *span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.stateOf(s) == spanUnlisted && s.hasFree() {
+	invariants.Window()
+	if s.state.Load() == spanUnlisted && s.hasFree() {
 		b.push(s)
 	}
 }

@@ -4,9 +4,11 @@ package offheap
 
 import (
 	"errors"
+	"math/bits"
 	"runtime"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -26,6 +28,7 @@ func (h *heap) flushPs() (skipped bool) {
 	defer h.flushMu.Unlock()
 	h.flushes.Add(1)
 	h.closePs(h.nps)
+	invariants.Window()
 	runtime.ReadMemStats(&h.memStats)
 	for id := range h.nps {
 		if percpu.Busy(id) {
@@ -121,24 +124,33 @@ func (h *heap) holdsFree(s *slot, b *bin) bool {
 	// The slab of the group may have other groups that the P has checked in but not counted; see
 	// slot.leave.
 	if base := atomic.LoadUintptr(&s.base); base != 0 {
-		if sp := h.spanOf(base); sp != nil && sp.bin == b.id && b.hasFree(sp) {
+		if sp := h.spanOf(base); sp != nil && sp.bin == b.id && sp.hasFree() {
 			return true
 		}
 	}
 	cur := atomic.LoadUintptr(&s.cur)
-	return cur != 0 && b.hasFree(spanAt(cur))
+	return cur != 0 && spanAt(cur).hasFree()
 }
 
-// hasFree is span.hasFree for a slab of b that may be taken apart meanwhile, and the record serve
-// another span: so the geometry is b's, with which no read goes beyond the record, because a record
-// keeps its length for good.
-func (b *bin) hasFree(sp *span) bool {
-	for g := range b.groups() {
-		if v := unsafex.Load64(sp.word(g)); holderOf(v) == 0 && freeBits(v) != 0 {
-			return true
+// missesFree says whether there are more free blocks of b than those that Locals have.
+func (h *heap) missesFree(b *bin) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.free(b)
+	for id := maxPs; b.slotted && id < maxPs+h.nlocal; id++ {
+		s := h.cache(id).slot(b)
+		if s == nil {
+			continue
+		}
+		n -= int64(bits.OnesCount32(uint32(atomic.LoadUint64(&s.state)))) * int64(b.size)
+		if w := atomic.LoadUintptr(&s.word); w != 0 {
+			n -= int64(bits.OnesCount32(freeBits(unsafex.Load64(w)))) * int64(b.size)
+		}
+		if cur := atomic.LoadUintptr(&s.cur); cur != 0 {
+			n -= spanAt(cur).freeBytes()
 		}
 	}
-	return false
+	return n >= int64(b.size)
 }
 
 // couldRetire says whether a flush would retire slabs that give the bin n bytes in a row, or the
@@ -147,8 +159,7 @@ func (b *bin) hasFree(sp *span) bool {
 func (h *heap) couldRetire(b *bin, n uintptr) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	found, record := false, roundUp(recordBytes(b.groups()), metaAlign)
-	noRecord := !h.meta.has(record)
+	found, noRecord := false, len(b.records) == 0 && !h.meta.has(recordBytes(b.groups()))
 	var marks []granuleRange
 	for c := range h.pcaches {
 		for _, other := range *h.bins.Load() {
@@ -158,7 +169,7 @@ func (h *heap) couldRetire(b *bin, n uintptr) bool {
 			}
 			before := len(marks)
 			marks = h.markRetired(other, s, marks)
-			found = found || noRecord && len(marks) > before && roundUp(recordBytes(other.groups()), metaAlign) == record
+			found = found || noRecord && len(marks) > before && other == b
 		}
 	}
 	for _, g := range marks {

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -52,6 +53,7 @@ func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
 
 // afterFree notes for the purge that blocks of a slab became free, and settles the slab.
 func (h *heap) afterFree(slab uintptr) {
+	invariants.Window()
 	sp := spanAt(slab)
 	if sp.touched.Load() != touchedNow {
 		sp.touched.Store(touchedNow)
@@ -83,20 +85,23 @@ type freeing struct {
 //     word has changed since step 1, begin again.
 func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots) freed {
 	for ; ; sp = h.spanOf(addr) {
-		if sp == nil || atomic.LoadUint32(&sp.bin) != b.id {
+		if sp == nil || sp.bin != b.id {
 			return freedGone
 		}
 		base := atomic.LoadUintptr(&sp.base)
-		i, ok := sp.find(addr)
+		invariants.Window()
+		i, ok := sp.findFrom(base, addr)
 		if !ok {
 			return freedInterior
 		}
 		g, bit := i>>sp.shift, uint32(1)<<(i&(1<<sp.shift-1))
 		w := sp.word(g)
 		v := unsafex.Load64(w)
-		if h.spanOf(addr) != sp || atomic.LoadUint32(&sp.bin) != b.id || atomic.LoadUintptr(&sp.base) != base {
-			continue // The slab was taken apart meanwhile; v may belong to another, which can have the same record.
+		invariants.Window()
+		if h.spanOf(addr) != sp || atomic.LoadUintptr(&sp.base) != base {
+			continue // The slab was taken apart meanwhile; v may belong to another, which has the same record.
 		}
+		invariants.Window()
 		if freeBits(v)&bit != 0 {
 			return freedTwice
 		}
@@ -140,6 +145,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 		if b.kind.wipe {
 			unsafex.Clear(addr, uintptr(b.size))
 		}
+		invariants.Window()
 		if unsafex.CAS64(w, v, v|uint64(bit)) {
 			f.freed = sp.addr()
 			noteFree(b, s, sp, g, v|uint64(bit))
@@ -150,6 +156,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 
 // noteFree does the accounts after a free went into the word of group g, now v.
 func noteFree(b *bin, s *slot, sp *span, g uint32, v uint64) {
+	invariants.Window()
 	if n := holderOf(v); (n == 0 || n == purger) && freeBits(v) == sp.mask(g) {
 		sp.full.Add(1)
 	}
@@ -180,7 +187,8 @@ func (s *slot) freeOwn(addr uintptr) freed {
 
 // cutOff wipes what lies behind the first n bytes of the block at addr, if its kind, k, asks for that.
 func (h *heap) cutOff(k *kind, addr, n uintptr) {
-	if lo, hi := k.cleared(n, n, h.server().room(addr)); lo < hi {
+	room, _ := h.server().roomOf("Realloc", addr, k.typ)
+	if lo, hi := k.cleared(n, n, room); lo < hi {
 		wipe(addr+lo, hi-lo)
 	}
 }
@@ -191,7 +199,9 @@ func (h *heap) heldMask(id int, b *bin, w uintptr) (uint32, bool) {
 	if s == nil {
 		return 0, false
 	}
-	return s.heldMask(w)
+	m, ok := s.heldMask(w)
+	invariants.Window()
+	return m, ok
 }
 
 // ofArenas says whether the blocks of a span are arenas'.
@@ -202,6 +212,7 @@ func (h *heap) isFree(sp *span, i uint32) bool {
 	g, bit := i>>sp.shift, uint32(1)<<(i&(1<<sp.shift-1))
 	for {
 		v := unsafex.Load64(sp.word(g))
+		invariants.Window()
 		if freeBits(v)&bit != 0 {
 			return true
 		}

@@ -2,7 +2,10 @@
 
 package offheap
 
-import "github.com/freehold-go/freehold/internal/unsafex"
+import (
+	"github.com/freehold-go/freehold/internal/invariants"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
 
 // A group is up to 32 neighbouring blocks of a slab; its word says which of them are free:
 //
@@ -45,6 +48,7 @@ func checkIn(w uintptr, mask uint32) uint32 {
 			panic("offheap: internal error: a block is free in the slab and in the cache of its holder")
 		}
 		n := withHolder(v, 0) | uint64(freeBits(v)|mask)
+		invariants.Window()
 		if unsafex.CAS64(w, v, n) {
 			return freeBits(n)
 		}
@@ -58,6 +62,7 @@ func claim(w uintptr) (uint32, bool) {
 		if holderOf(v) != 0 {
 			return 0, false
 		}
+		invariants.Window()
 		if unsafex.CAS64(w, v, withHolder(v, purger)|uint64(freeBits(v))) {
 			return freeBits(v), true
 		}

@@ -76,22 +76,26 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 		// grows in place. Nothing is cleared before elems is copied, which may be a part of the
 		// block.
 		std.checkMoved(op, old, d)
-		whole := std.server().roomOf(op, old, q.kind.typ)/d.size <= uintptr(cap(s))
-		if whole && old&(q.align-1) == 0 && std.server().resize(op, old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ) {
-			g := unsafex.Slice[T](old, length, int(std.server().room(old)/d.size))
-			copy(g[len(s):], elems)
-			if !o.uninit() {
-				clearRest(g[:cap(g)], len(g))
+		room, k := std.server().roomOf(op, old, q.kind.typ)
+		if whole := room/d.size <= uintptr(cap(s)); whole && old&(q.align-1) == 0 {
+			room, _ = std.server().resize(op, old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ)
+			if room != 0 {
+				g := unsafex.Slice[T](old, length, int(room/d.size))
+				copy(g[len(s):], elems)
+				if !o.uninit() {
+					clearRest(g[:cap(g)], len(g))
+				}
+				return g, nil
 			}
-			return g, nil
 		}
-		q.kind = std.kindLike(old, q.kind)
+		q.kind = k // So the block stays in the account of its Purpose.
 	}
 	addr, err := std.allocate(q)
 	if err != nil {
 		return nil, err
 	}
-	g := unsafex.Slice[T](addr, length, int(std.server().room(addr)/d.size))
+	room, _ := std.server().roomOf(op, addr, q.kind.typ)
+	g := unsafex.Slice[T](addr, length, int(room/d.size))
 	allowCopy(s)
 	copy(g[copy(g, s):], elems)
 	if !o.uninit() {
@@ -101,15 +105,6 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 		std.freeSlow(old, l, op)
 	}
 	return g, nil
-}
-
-// kindLike is the kind of the block at addr, if it is of k's type, and k otherwise: so a block
-// stays in the account of its Purpose.
-func (h *heap) kindLike(addr uintptr, k *kind) *kind {
-	if has := h.server().kindOf(addr); has != nil && has.typ == k.typ {
-		return has
-	}
-	return k
 }
 
 // grown is how many elements a slice of capacity old that must hold n gets: twice as many as
@@ -172,18 +167,20 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	if !q.zero {
 		from = q.n
 	}
+	var room uintptr
+	var k *kind
 	if addr&(q.align-1) != 0 {
-		h.server().roomOf("Realloc", addr, q.kind.typ) // Panics before anything is allocated.
-	} else if h.server().resize("Realloc", addr, from, q.n, q.kind.typ) {
+		_, k = h.server().roomOf("Realloc", addr, q.kind.typ) // Panics before anything is allocated.
+	} else if room, k = h.server().resize("Realloc", addr, from, q.n, q.kind.typ); room != 0 {
 		return unsafex.Slice[T](addr, n, n), nil
 	}
 	zero := q.zero
 	// Most of a large block is fresh from the machine, and so zero without a write.
 	q.zero = zero && (q.n >= sparseFrom || q.kind.typed())
-	q.kind, q.align = h.kindLike(addr, q.kind), max(q.align, 8) // As Alloc's blocks.
+	q.kind, q.align = k, max(q.align, 8) // In the account of its Purpose, aligned as Alloc's blocks.
 	moved, err := h.allocate(q)
 	if err != nil && n <= len(s) {
-		h.cutOff(q.kind, addr, q.n)
+		h.cutOff(k, addr, q.n)
 		return unsafex.Slice[T](addr, n, n), nil
 	}
 	if err != nil {
@@ -191,8 +188,8 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	}
 	to := unsafex.Slice[T](moved, n, n)
 	allowCopy(s)
-	if k := copy(to, s); zero && !q.zero {
-		clearRest(to, k)
+	if copied := copy(to, s); zero && !q.zero {
+		clearRest(to, copied)
 	}
 	h.freeSlow(addr, q.local, "Realloc")
 	return to, nil

@@ -316,7 +316,6 @@ func (h *heap) makePage(c *slots, b *bin) error {
 	if page.Load() != 0 {
 		return nil
 	}
-	// All records that are recycled are shorter, so this one is fresh and zero.
 	addr, err := h.meta.alloc(h.mem, unsafex.Size[[pageBins]slot]())
 	if err == nil {
 		page.Store(addr)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -47,6 +48,7 @@ func (s *span) setIdle(h *heap, lo, hi uintptr) {
 			n += bits.OnesCount64(m &^ atomic.OrUint64(s.idleWord(i), m))
 		}
 	}
+	invariants.Window()
 	s.idle.Add(uint32(n))
 	h.purge.idle.Add(int64(n) * int64(vmem.PageSize()))
 }
@@ -80,6 +82,7 @@ func (s *span) wake(h *heap, g uint32) {
 			n += bits.OnesCount64(m & atomic.AndUint64(s.idleWord(i), ^m))
 		}
 	}
+	invariants.Window()
 	if n != 0 {
 		s.idle.Add(-uint32(n))
 		h.purge.idle.Add(-int64(n) * int64(vmem.PageSize()))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -23,7 +24,7 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	b := h.bin(k, largeClass)
 	count := int(roundUp(max(n, 1), granule) / granule)
 	take := func() (*span, dirtyRuns, error) {
-		return h.allocSpan(b, count, max(align, granule), 0, func(sp *span) {
+		return h.allocSpan(b, count, max(align, granule), func(sp *span) {
 			sp.full.Store(0)
 			sp.state.Store(spanLarge)
 		})
@@ -73,13 +74,15 @@ func checkMachine(n uintptr) error {
 }
 
 func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
+	invariants.Window()
 	h.mu.Lock() // Keeps Realloc of another goroutine from resizing the block meanwhile.
 	// If the block was freed after the caller's look-up, the record may be another block's by now.
-	ok := addr == sp.base && sp.bin == b.id && sp.state.CompareAndSwap(spanLarge, spanDead)
+	ok := addr == sp.base && sp.state.CompareAndSwap(spanLarge, spanDead)
 	h.mu.Unlock()
 	if !ok {
 		h.misuse(op, addr, sp)
 	}
+	invariants.Window()
 	if sp.full.Load() != 0 {
 		allocsample.Remove(addr)
 	}
@@ -102,15 +105,17 @@ func (h *heap) freeTyped(k *kind, g granuleRange) {
 }
 
 // resizeLarge makes a large block hold n bytes where it is, if what follows it is free, and zeroes
-// what comes after the first old bytes. It never moves the mapping, as mremap would: a stale
-// pointer must go on to point into freehold's memory.
-func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bool {
+// what comes after the first old bytes. It returns the bytes that the block has then, or 0 if that is
+// impossible. It never moves the mapping, as mremap would: a stale pointer must go on to point into
+// freehold's memory.
+func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) uintptr {
 	if n > largestAlloc {
-		return false
+		return 0
 	}
 	var dirty dirtyRuns
+	invariants.Window()
 	h.mu.Lock()
-	if h.spanOf(addr) != sp || sp.bin != b.id || sp.base != addr || sp.state.Load() != spanLarge {
+	if h.spanOf(addr) != sp || sp.base != addr || sp.state.Load() != spanLarge {
 		h.mu.Unlock() // It was freed after the caller's look-up, and sp may be another block's by now.
 		h.misuse(op, addr, nil)
 	}
@@ -119,8 +124,9 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 	h.mu.Unlock()
 	h.tellGrowth()
 	if !ok {
-		return false
+		return 0
 	}
+	invariants.Window()
 	h.resampleLarge(b.kind, sp, uintptr(have)*granule)
 	if lo, hi := b.kind.cleared(old, n, uintptr(have)*granule); lo < hi {
 		wipe(addr+lo, hi-lo)
@@ -131,7 +137,7 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) bo
 	if want < have {
 		h.purge.arm()
 	}
-	return true
+	return uintptr(want) * granule
 }
 
 func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) bool {

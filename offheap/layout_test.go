@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // TestLayout holds what the fast paths and the metadata rely on.
@@ -21,13 +23,6 @@ func TestLayout(t *testing.T) {
 	if n := unsafe.Offsetof(slots{}.bins); n != 64 {
 		t.Errorf("the slots of a holder begin at offset %d, want a whole cache line, 64", n)
 	}
-	for class := range uint32(sizeclass.Count) {
-		var b bin
-		b.shape(sizeclass.Size(class))
-		if n := unsafe.Sizeof([pageBins]slot{}); roundUp(recordBytes(b.groups()), metaAlign) >= n {
-			t.Errorf("a slab's record of class %d is not shorter than a page of slots, %d bytes: a page may be a record that was used", class, n)
-		}
-	}
 	if n := reflect.TypeFor[origin]().NumField(); n > 4 {
 		t.Errorf("a Typed has %d fields: the compiler keeps a struct of more than 4 on the stack, and each call writes it there", n)
 	}
@@ -39,44 +34,38 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// testRecord is memory for a record. A variable of a test could move with its stack.
-var testRecord [64]uint64
-
-// TestWordsStay: a record serves slabs with any number of groups, one after the other. What they write
-// to a place that is a group's word in another life must be a group's word, too, because the versions
-// in it detect that the slab has changed. So idle pages lie elsewhere.
-func TestWordsStay(t *testing.T) {
-	sp := spanAt(uintptr(unsafe.Pointer(&testRecord)))
-	idle := map[uintptr]bool{}
-	for groups := range uint16(40) {
-		sp.blocks, sp.shift = (groups+1)<<2, 2
-		for i := range idleWords {
-			idle[uintptr(unsafe.Pointer(sp.idleWord(i)))] = true
+// TestRecordsStay: a goroutine may use a record that it has looked up after the slab is gone. So the record
+// serves slabs of one bin alone, and the words of its groups go on where they were.
+func TestRecordsStay(t *testing.T) {
+	needOwnMemory(t)
+	h := newHeap(&vmem.Fake{})
+	slab := func(b *bin) *span {
+		t.Helper()
+		sp, _, err := h.slab(b, true)
+		if err != nil {
+			t.Fatal(err)
 		}
-		last := sp.word(uint32(groups))
-		if idle[last] || last+8 > sp.addr()+recordBytes(sp.groups()) {
-			t.Errorf("the last word of %d groups is that of idle pages in another life, or lies behind the record", sp.groups())
+		return sp
+	}
+	retire := func(sp *span) {
+		t.Helper()
+		h.settleCurrent(sp.addr())
+		if sp.state.Load() != spanDead {
+			t.Fatalf("a slab whose blocks are all free is in state %d, not taken apart", sp.state.Load())
 		}
 	}
-	if len(idle) != idleWords {
-		t.Errorf("idle pages have %d words in the lives of a record", len(idle))
+	one, other := h.bin(h.plain, sizeclass.Of(4096)), h.bin(h.newKind(nil, nil), sizeclass.Of(4096))
+	sp := slab(one)
+	before := unsafex.Load64(sp.word(0))
+	retire(sp)
+	if next := slab(other); next == sp {
+		t.Error("the record of a slab serves a slab of another bin")
 	}
-}
-
-// TestStateOf: a bin takes a record for its own only in a life in which it is.
-func TestStateOf(t *testing.T) {
-	sp := spanAt(uintptr(unsafe.Pointer(&testRecord)))
-	b := &bin{id: 7}
-	for _, c := range []struct {
-		bin, state, want uint32
-	}{
-		{7, spanUnlisted, spanUnlisted}, {7, spanListed, spanListed}, {7, spanCurrent, spanCurrent},
-		{8, spanUnlisted, spanDead}, {8, spanListed, spanDead}, {7, spanDead, spanDead},
-	} {
-		sp.bin = c.bin
-		sp.state.Store(c.state)
-		if got := b.stateOf(sp); got != c.want {
-			t.Errorf("the state %d of a record of bin %d is %d to bin 7, want %d", c.state, c.bin, got, c.want)
-		}
+	next := slab(one)
+	if next != sp {
+		t.Error("the record of a slab does not serve the next one of its bin")
+	}
+	if after := unsafex.Load64(sp.word(0)); after>>48 == before>>48 {
+		t.Errorf("a group's word is %#x in one life of the record and %#x in the next: a compare-and-swap could take one for the other", before, after)
 	}
 }

@@ -32,10 +32,15 @@ func TestLimitMeanwhile(t *testing.T) {
 		}},
 		{"Realloc", func(h *heap) error {
 			addr, err := h.allocLarge(h.plain, block, 8, false)
-			if err == nil && !(h.server().resize("Realloc", addr, block, 1<<20, nil) && h.server().resize("Realloc", addr, 1<<20, block, nil)) {
-				err = errors.New("the block cannot grow")
+			if err != nil {
+				return err
 			}
-			return err
+			for _, n := range []uintptr{1 << 20, block} {
+				if room, _ := h.server().resize("Realloc", addr, n, n, nil); room < n {
+					return fmt.Errorf("a block that is to hold %d bytes in place holds %d", n, room)
+				}
+			}
+			return nil
 		}},
 		{"a secret block", func(h *heap) error {
 			h.secrets.Store(newTracked(h))
@@ -186,6 +191,53 @@ func TestRoomOfPs(t *testing.T) {
 		h.SetLimit(slabs*int64(b.granules)*granule + 100)
 		if refused := refusals(h.heap, h.request(8, false), n, slabs*int(b.blocks)-8); refused != 0 {
 			t.Errorf("%d requests of %d bytes are refused, though the limit leaves room for all", refused, n)
+		}
+	}
+}
+
+// TestRoomOfLeftSlabs: a limit leaves room for one slab, and for no other. A goroutine has freed its blocks, and left
+// it, and has not brought it to the bin's list yet.
+func TestRoomOfLeftSlabs(t *testing.T) {
+	needOwnMemory(t)
+	for _, n := range []int{1000, 4096, 32 << 10} {
+		h := releasedHeap(t, &vmem.Fake{})
+		b := h.bin(h.plain, sizeclass.Of(uintptr(n)))
+		h.SetLimit(int64(b.granules)*granule + 100)
+		var addrs []uintptr
+		for range b.blocks {
+			buf, err := h.allocBytes("Alloc", n, h.request(8, false))
+			if err != nil {
+				t.Fatal(err)
+			}
+			addrs = append(addrs, addrOf(buf))
+		}
+		sp := h.spanOf(addrs[0])
+		h.flushPs()
+		if listed := b.takeListed(0); listed != nil { // As a holder does that finds no free block in it.
+			listed.state.Store(spanUnlisted)
+		}
+		for _, addr := range addrs[1:] { // As a free does, up to the end of its pin.
+			var f freeing
+			pin, id, c := h.enter(nil)
+			how := f.free(h.heap, addr, sp, b, id, c)
+			leave(pin, nil)
+			if how != freedBlock {
+				t.Fatalf("a free went wrong: %d", how)
+			}
+		}
+		pin, id, c := h.enter(nil)
+		if s := c.slot(b); s != nil {
+			s.leave(h.heap)
+		}
+		leave(pin, nil)
+		if state := sp.state.Load(); state != spanUnlisted || id >= maxPs {
+			t.Fatalf("the slab is in state %d; the test is to leave it unlisted", state)
+		}
+		for i := range b.blocks - 1 {
+			if _, err := h.allocBytes("Alloc", n, h.request(8, false)); err != nil {
+				t.Errorf("block %d of %d bytes: %v, though the limit leaves room for %d", i, n, err, b.blocks-1)
+				break
+			}
 		}
 	}
 }

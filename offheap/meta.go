@@ -7,12 +7,11 @@ import (
 )
 
 // meta allocates memory for the allocator's own records. It lies apart from the blocks, so that no
-// write through a stale slice reaches it (C1). Records are recycled among records of the same size
-// and never returned; fresh ones are zero. It is guarded by the lock of the heap.
+// write through a stale slice reaches it (C1). It is zero, and never comes back: a bin keeps the records of
+// the slabs that it gave up, see span. It is guarded by the lock of the heap.
 type meta struct {
 	next, end uintptr
-	free      map[uintptr][]uintptr // Recycled records by size.
-	bytes     int64                 // Taken from the system.
+	bytes     int64 // Taken from the system.
 }
 
 const (
@@ -23,10 +22,6 @@ const (
 // alloc returns the address of size bytes, aligned to a cache line.
 func (m *meta) alloc(mem vmem.Memory, size uintptr) (uintptr, error) {
 	size = roundUp(size, metaAlign)
-	if list := m.free[size]; len(list) > 0 {
-		m.free[size] = list[:len(list)-1]
-		return list[len(list)-1], nil
-	}
 	if m.end-m.next < size {
 		chunk := roundUp(max(metaChunk, size), vmem.PageSize())
 		base, err := mem.Reserve(chunk, vmem.PageSize(), "offheap metadata")
@@ -45,18 +40,5 @@ func (m *meta) alloc(mem vmem.Memory, size uintptr) (uintptr, error) {
 	return addr, nil
 }
 
-// has says whether alloc can serve a record of that size without asking the system.
-func (m *meta) has(size uintptr) bool {
-	size = roundUp(size, metaAlign)
-	return len(m.free[size]) > 0 || m.end-m.next >= size
-}
-
-// recycle takes a record back. Its contents stay: group words keep their versions, so that a
-// compare-and-swap on a word of the record's earlier life fails.
-func (m *meta) recycle(addr, size uintptr) {
-	if m.free == nil {
-		m.free = make(map[uintptr][]uintptr)
-	}
-	size = roundUp(size, metaAlign)
-	m.free[size] = append(m.free[size], addr)
-}
+// has says whether alloc can serve that many bytes without asking the system.
+func (m *meta) has(size uintptr) bool { return m.end-m.next >= roundUp(size, metaAlign) }

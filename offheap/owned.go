@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/owner"
 	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/sizeclass"
@@ -36,7 +37,9 @@ func (k *kind) forArenas() *kind {
 	if a := k.arenas.Load(); a != nil {
 		return a
 	}
-	k.arenas.CompareAndSwap(nil, &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, verify: k.verify, secret: k.secret, pointers: k.pointers, owned: true})
+	a := k.like()
+	a.owned = true
+	k.arenas.CompareAndSwap(nil, a)
 	return k.arenas.Load()
 }
 
@@ -87,6 +90,7 @@ func (h *heap) freeOwned(addr uintptr, op string) {
 		h.freeOwnedBeside(addr, op)
 		return
 	}
+	invariants.Window()
 	b := h.binByID(sp.bin)
 	p := percpu.Acquire()
 	s := h.pslots(p.ID()).slot(b)

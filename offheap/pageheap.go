@@ -6,6 +6,9 @@ import (
 	"errors"
 	"math/bits"
 	"slices"
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/invariants"
 )
 
 // granuleRange is n granules from i of a region.
@@ -17,16 +20,16 @@ type granuleRange struct {
 func (g granuleRange) addr() uintptr  { return g.r.base + uintptr(g.i)*granule }
 func (g granuleRange) bytes() uintptr { return uintptr(g.n) * granule }
 
-// allocSpan makes a span of n granules for bin b and shows it in the page map. words is how many
-// group words follow the record; setup writes them before anyone sees the span. dirty lists what
-// of the span may hold old data. The caller calls tellGrowth once it holds no lock.
+// allocSpan makes a span of n granules for bin b and shows it in the page map. setup writes the group
+// words before anyone sees the span. dirty lists what of the span may hold old data. The caller calls
+// tellGrowth once it holds no lock.
 //
 // No request can get memory that a purge has in hand: one that failed meanwhile may find room when it is
 // over.
-func (h *heap) allocSpan(b *bin, n int, align uintptr, words uint32, setup func(*span)) (s *span, dirty dirtyRuns, err error) {
+func (h *heap) allocSpan(b *bin, n int, align uintptr, setup func(*span)) (s *span, dirty dirtyRuns, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s, err = h.allocSpanLocked(b, n, align, words, setup, &dirty)
+	s, err = h.allocSpanLocked(b, n, align, setup, &dirty)
 	return s, dirty, err
 }
 
@@ -38,34 +41,51 @@ func (h *heap) tellGrowth() {
 	}
 }
 
-func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, words uint32, setup func(*span), dirty *dirtyRuns) (*span, error) {
+func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, setup func(*span), dirty *dirtyRuns) (*span, error) {
 	bytes := int64(n) * granule
 	if err := h.checkLimit(b, bytes); err != nil {
 		return nil, err
 	}
-	rec, err := h.meta.alloc(h.mem, recordBytes(words))
+	s, err := h.record(b)
 	if err != nil {
 		return nil, err
 	}
 	g, err := h.allocGranules(b, n, align, dirty)
 	if err != nil {
-		h.meta.recycle(rec, recordBytes(words))
+		b.records = append(b.records, s.addr())
 		return nil, err
 	}
-	s := spanAt(rec)
 	n, bytes = g.n, int64(g.bytes()) // A typed range may be larger.
-	s.base, s.granules, s.bin = g.addr(), uint32(n), b.id
-	s.size, s.magic, s.blocks, s.shift = b.size, b.magic, uint16(b.blocks), uint8(b.shift)
+	invariants.Window()
+	atomic.StoreUintptr(&s.base, g.addr())
+	invariants.Window()
+	atomic.StoreUint32(&s.granules, uint32(n))
 	s.next, s.prev = 0, 0
 	s.touched.Store(0)
 	setup(s)
 	if s.size != 0 {
 		h.initIdle(g.r, s, dirty)
 	}
-	h.mapBytes += g.r.pages.note(uintptr(g.i), uintptr(g.i+n), rec)
+	h.mapBytes += g.r.pages.note(uintptr(g.i), uintptr(g.i+n), s.addr())
 	b.slabs.Add(1)
 	h.count(b, bytes)
 	h.checkNewSpan(b, s)
+	return s, nil
+}
+
+// record is a record for a span of b. The caller holds the lock.
+func (h *heap) record(b *bin) (*span, error) {
+	if last := len(b.records) - 1; last >= 0 {
+		s := spanAt(b.records[last])
+		b.records = b.records[:last]
+		return s, nil
+	}
+	rec, err := h.meta.alloc(h.mem, recordBytes(b.groups()))
+	if err != nil {
+		return nil, err
+	}
+	s := spanAt(rec)
+	s.bin, s.size, s.magic, s.blocks, s.shift = b.id, b.size, b.magic, uint16(b.blocks), uint8(b.shift)
 	return s, nil
 }
 
@@ -80,10 +100,6 @@ func (h *heap) count(b *bin, n int64) {
 
 // freeSpan takes a span apart whose blocks are all free and which no list and no holder knows.
 func (h *heap) freeSpan(b *bin, s *span) {
-	words := uint32(0)
-	if s.size != 0 {
-		words = s.groups()
-	}
 	h.mu.Lock()
 	if s.claimed {
 		s.state.Store(spanUnlisted) // The purge will settle it when it is done.
@@ -97,7 +113,8 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	b.slabs.Add(-1)
 	h.count(b, -int64(s.bytes()))
 	s.state.Store(spanDead)
-	h.meta.recycle(s.addr(), recordBytes(words))
+	invariants.Window()
+	b.records = append(b.records, s.addr())
 	if !b.kind.typed() {
 		r.runs.set(g.i, g.n, true)
 		if s.size != 0 {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/realtime"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
@@ -299,6 +300,7 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bo
 			continue
 		}
 		sp.touched.Store(touchedNot)
+		invariants.Window()
 		if sp.claimAll() {
 			sp.claimed = true
 			return sp, more
@@ -356,6 +358,7 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 		}
 	}
 	flush()
+	invariants.Window()
 	for g := range sp.groups() {
 		if holderOf(unsafex.Load64(sp.word(g))) == purger {
 			disclaim(sp.word(g))
@@ -364,5 +367,46 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 	h.mu.Lock()
 	sp.claimed = false
 	h.mu.Unlock()
+	invariants.Window()
 	h.settle(sp)
+}
+
+// settleLeft settles slabs with free blocks that nobody has: a goroutine has left them, or freed blocks in
+// them, and not settled them yet. That takes nanoseconds, unless the system stops the thread meanwhile. It
+// reports whether there was such a slab. At a limit only slabs of b can serve the request, and they are
+// sought only if free blocks of b are missing.
+func (h *heap) settleLeft(b *bin, limited bool) (found bool) {
+	if limited && !h.missesFree(b) {
+		return false
+	}
+	for i := range int(h.nregions.Load()) {
+		r := &h.regions[i]
+		for at := uintptr(0); !limited || r.typed == b.kind.typed(); {
+			sp := h.nextLeft(r, &at, b, limited)
+			if sp == nil {
+				break
+			}
+			found = true
+			h.settle(sp)
+		}
+	}
+	return found
+}
+
+// nextLeft is the next slab at or after granule *at that settleLeft is to settle, or nil.
+func (h *heap) nextLeft(r *region, at *uintptr, b *bin, limited bool) *span {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for end := r.used.Load() / granule; *at < end; {
+		i, rec := r.pages.next(*at, end)
+		if rec == 0 {
+			break
+		}
+		sp := spanAt(rec)
+		*at = i + uintptr(sp.granules)
+		if sp.state.Load() == spanUnlisted && (!limited || sp.bin == b.id) && sp.hasFree() {
+			return sp
+		}
+	}
+	return nil
 }

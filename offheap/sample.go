@@ -241,7 +241,9 @@ func (h *heap) twin(k *kind) *kind {
 	if t := k.twin.Load(); t != nil {
 		return t
 	}
-	k.twin.CompareAndSwap(nil, &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, verify: k.verify, owned: k.owned, pointers: k.pointers, origin: k})
+	t := k.like()
+	t.origin = k
+	k.twin.CompareAndSwap(nil, t)
 	return k.twin.Load()
 }
 

@@ -22,17 +22,14 @@ type server interface {
 	// free frees the block at addr, or panics and names the fault of the address. The free is for
 	// values of d, nil for bytes; one says that it is for one value and not for a slice.
 	free(addr uintptr, l *Local, op string, d *typeDesc, one bool)
-	// resize makes the block at addr hold n bytes where it is, and reports false if that is
-	// impossible or a waste. Bytes from old on are zero afterwards. It panics if the block is not of
-	// the type, nil for plain memory: a slice of the first field of a value has the block's address,
-	// but more elements would lie over the other fields, and those may be bools.
-	resize(op string, addr, old, n uintptr, typ reflect.Type) bool
-
-	// room is the number of bytes that the block at addr can hold.
-	room(addr uintptr) uintptr
-	// roomOf is room for op. It panics unless a block of the type, nil for plain memory, begins at
-	// addr.
-	roomOf(op string, addr uintptr, typ reflect.Type) uintptr
+	// resize makes the block at addr hold n bytes where it is. Bytes from old on are zero afterwards.
+	// The result is what roomOf says of the block then, or 0 bytes if that is impossible or a waste.
+	resize(op string, addr, old, n uintptr, typ reflect.Type) (room uintptr, k *kind)
+	// roomOf is the number of bytes that the block at addr can hold, and its kind. It panics if addr begins no
+	// block that the program may resize, or one that is not of the type, nil for plain memory: a slice of
+	// the first field of a value has the block's address, but more elements would lie over the other
+	// fields, and those may be bools.
+	roomOf(op string, addr uintptr, typ reflect.Type) (room uintptr, k *kind)
 	// kindOf is the kind of the block at addr, or nil.
 	kindOf(addr uintptr) *kind
 	// covers says whether addr lies in a block that is in use.

@@ -2,6 +2,8 @@
 
 package offheap
 
+import "github.com/freehold-go/freehold/internal/invariants"
+
 // Shared slabs.
 //
 // A holder that has a slab of its own keeps the slab's free blocks from other holders. With 64 Ps and
@@ -69,7 +71,9 @@ func (h *heap) takeGroup(b *bin, l *Local) (addr uintptr, ok bool) {
 			return addr, true
 		}
 		b.remove(sp)
+		invariants.Window()
 		sp.state.Store(spanUnlisted)
+		invariants.Window()
 		// A block may have become free after groupOf. Its free saw a listed slab and did not list it.
 		if sp.hasFree() {
 			b.push(sp)

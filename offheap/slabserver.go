@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -63,6 +64,7 @@ func (s slabServer) free(addr uintptr, l *Local, op string, d *typeDesc, one boo
 		}
 		h.misuse(op, addr, nil)
 	}
+	invariants.Window()
 	b := h.binByID(sp.bin)
 	if b.kind.owned {
 		panic(arenaMisuse(op, addr))
@@ -75,70 +77,63 @@ func (s slabServer) free(addr uintptr, l *Local, op string, d *typeDesc, one boo
 	h.freeSmall(b, sp, addr, l, op)
 }
 
-// usable is the number of bytes in the block at addr, which must begin one that is in use.
-func (h *heap) usable(op string, addr uintptr) (uintptr, *span) {
-	sp := h.spanOf(addr)
-	if sp == nil {
+// usable is the number of bytes in the block of the type at addr, its record and its bin. It panics as roomOf
+// does.
+func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, sp *span, b *bin) {
+	if sp = h.spanOf(addr); sp == nil {
 		h.misuse(op, addr, nil)
 	}
+	invariants.Window()
+	b = h.binByID(sp.bin)
+	if b.kind.owned {
+		panic(arenaMisuse(op, addr))
+	}
 	if sp.size == 0 {
+		have = sp.bytes()
 		if addr != sp.base {
 			h.misuse(op, addr, sp)
 		}
-		return sp.bytes(), sp
-	}
-	if i, ok := sp.find(addr); !ok || h.isFree(sp, i) {
-		h.misuse(op, addr, sp)
-	}
-	return uintptr(sp.size), sp
-}
-
-func (s slabServer) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
-	h := s.h
-	if t := h.beside(addr); t != nil {
-		return t.resize(op, addr, old, n, typ)
-	}
-	have, sp := h.usable(op, addr)
-	b := h.binByID(sp.bin)
-	if b.kind.owned {
-		panic(arenaMisuse(op, addr))
+	} else {
+		have = uintptr(sp.size)
+		if i, ok := sp.find(addr); !ok || h.isFree(sp, i) {
+			h.misuse(op, addr, sp)
+		}
 	}
 	if b.kind.typ != typ {
 		panic(fieldMisuse(op, addr, b.kind.typ))
 	}
+	return have, sp, b
+}
+
+func (s slabServer) resize(op string, addr, old, n uintptr, typ reflect.Type) (uintptr, *kind) {
+	h := s.h
+	if t := h.beside(addr); t != nil {
+		return t.resize(op, addr, old, n, typ)
+	}
+	have, sp, b := h.usable(op, addr, typ)
+	k := b.kind.self()
+	invariants.Window()
 	if sp.size == 0 {
-		return n > sizeclass.Max && h.resizeLarge(op, b, sp, addr, old, n)
+		if n <= sizeclass.Max {
+			return 0, k
+		}
+		return h.resizeLarge(op, b, sp, addr, old, n), k
 	}
 	if n > have || n < have/2 {
-		return false
+		return 0, k
 	}
-	if lo, hi := b.kind.cleared(old, n, have); lo < hi {
+	if lo, hi := k.cleared(old, n, have); lo < hi {
 		unsafex.Clear(addr+lo, hi-lo)
 	}
-	return true
+	return have, k
 }
 
-func (s slabServer) room(addr uintptr) uintptr {
-	if t := s.h.beside(addr); t != nil {
-		return t.room(addr)
-	}
-	n, _ := s.h.usable("Append", addr)
-	return n
-}
-
-func (s slabServer) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
+func (s slabServer) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *kind) {
 	if t := s.h.beside(addr); t != nil {
 		return t.roomOf(op, addr, typ)
 	}
-	n, sp := s.h.usable(op, addr)
-	k := s.h.binByID(sp.bin).kind
-	if k.owned {
-		panic(arenaMisuse(op, addr))
-	}
-	if k.typ != typ {
-		panic(fieldMisuse(op, addr, k.typ))
-	}
-	return n
+	have, _, b := s.h.usable(op, addr, typ)
+	return have, b.kind.self()
 }
 
 func (s slabServer) kindOf(addr uintptr) *kind {
@@ -159,6 +154,7 @@ func (s slabServer) beginOf(addr uintptr) uintptr {
 		return 0
 	}
 	begin := sp.base
+	invariants.Window()
 	if sp.size != 0 {
 		i, _ := sp.find(addr)
 		begin += uintptr(i) * uintptr(sp.size)
@@ -181,6 +177,7 @@ func (s slabServer) covers(addr uintptr) bool {
 	if sp.size == 0 {
 		return true
 	}
+	invariants.Window()
 	i := uint32((addr - sp.base) / uintptr(sp.size))
 	return i < uint32(sp.blocks) && !s.h.isFree(sp, i)
 }
@@ -222,23 +219,25 @@ func (s slabServer) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 // holds says whether n values of d, whose size is not 0, lie at addr in one block of their kind. Of a
 // typed type an element of a block must begin there.
 //
-// If the block is freed meanwhile, the record may become another span's between two reads. So holds
-// reads each field once, compares them with each other, and begins again if one has changed.
+// If the block is freed meanwhile, the record may serve another span of its bin between two reads. So holds
+// reads once what changes, and begins again if it has changed.
 func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 	for {
 		sp := h.spanOf(addr)
 		if sp == nil || sp.state.Load() == spanDead {
 			return false
 		}
-		id, base, granules := atomic.LoadUint32(&sp.bin), atomic.LoadUintptr(&sp.base), atomic.LoadUint32(&sp.granules)
-		b := h.binByID(id)
+		base, granules := atomic.LoadUintptr(&sp.base), atomic.LoadUint32(&sp.granules)
+		invariants.Window()
+		b := h.binByID(sp.bin)
 		in, size := addr-base, uintptr(granules)*granule
 		ok := b.kind.typ == d.kind.typ && in < size
 		if ok && b.size != 0 {
 			ok = in/uintptr(b.size) < uintptr(b.blocks)
 			in, size = in%uintptr(b.size), uintptr(b.size)
 		}
-		if h.spanOf(addr) == sp && atomic.LoadUint32(&sp.bin) == id && atomic.LoadUintptr(&sp.base) == base && atomic.LoadUint32(&sp.granules) == granules {
+		invariants.Window()
+		if h.spanOf(addr) == sp && atomic.LoadUintptr(&sp.base) == base && atomic.LoadUint32(&sp.granules) == granules {
 			return ok && (!d.typed || in%d.size == 0) && n <= (size-in)/d.size
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -130,7 +131,9 @@ func (s *slot) checkOut(h *heap, sp *span, g uint32, v uint64, more uint32, hold
 	}
 	s.base, s.word, s.last = sp.groupBase(g), sp.word(g), sp.last(g)
 	s.setMask(take | more)
+	invariants.Window()
 	if unsafex.CAS64(s.word, v, withHolder(v, holder)|uint64(freeBits(v)&^take)) {
+		invariants.Window()
 		s.out += uintptr(bits.OnesCount32(take))
 		if take != 0 {
 			sp.wake(h, g)
@@ -148,6 +151,7 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 		v := unsafex.Load64(s.word)
 		if m := freeBits(v); m != 0 {
 			s.setMask(m)
+			invariants.Window()
 			if unsafex.CAS64(s.word, v, v&^groupBits+versionOne) {
 				s.out += uintptr(bits.OnesCount32(m))
 				sp := h.spanOf(s.base)
@@ -157,7 +161,9 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 			s.setMask(0)
 			continue
 		}
+		invariants.Window()
 		if unsafex.CAS64(s.word, v, withHolder(v, 0)) {
+			invariants.Window()
 			if s.untold {
 				sp := h.spanOf(s.base)
 				s.tell(sp)
@@ -175,11 +181,13 @@ func (s *slot) checkIn(sp *span) {
 	if m := checkIn(s.word, s.mask()); m == sp.mask(sp.groupAt(s.word)) {
 		s.fulls++
 	}
+	invariants.Window()
 	s.untold = true
 }
 
 // tell adds the blocks not yet counted to the slab's count.
 func (s *slot) tell(sp *span) {
+	invariants.Window()
 	if s.fulls != 0 {
 		sp.full.Add(uint32(s.fulls))
 	}

@@ -3,8 +3,10 @@
 package offheap
 
 import (
+	"errors"
 	"runtime"
 
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -123,7 +125,8 @@ func (h *heap) supplyInHand(b *bin, l *Local, want portion) (addr uintptr, err e
 // A slab that is in no list and in no slot is in hand: a goroutine is about to use it, or the purge has
 // claimed its free blocks. Others do not see these. So supplyAlone waits until no slab of b is in hand,
 // and keeps it so until the request is served or refused: no other request takes what a flush gives
-// back.
+// back. Last, it settles slabs that are about to be settled by goroutines whose threads the system has
+// stopped.
 func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 	h.purge.mu.Lock()
 	defer h.purge.mu.Unlock()
@@ -135,11 +138,16 @@ func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 	if addr := h.takeTwins(b); addr != 0 {
 		return addr, nil
 	}
-	for {
+	for settled := false; ; {
 		skipped := h.worthFlushing(b, uintptr(b.granules)*granule, err) && h.flushPs()
 		sp, _, err := h.slab(b, false) // Without a flush, too: a P may have given blocks back meanwhile.
 		if err == nil {
 			return h.takeShared(b, sp), nil
+		}
+		if !skipped && !settled {
+			if settled = h.settleLeft(b, errors.Is(err, ErrLimit)); settled {
+				continue
+			}
 		}
 		if !skipped {
 			return 0, err
@@ -156,12 +164,11 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 	if sp, one, err := h.listed(b, whole); sp != nil || err != nil {
 		return sp, one, err
 	}
-	words := b.groups()
-	sp, dirty, err := h.allocSpan(b, int(b.granules), granule, words, func(sp *span) {
-		for g := range words {
+	sp, dirty, err := h.allocSpan(b, int(b.granules), granule, func(sp *span) {
+		for g := range sp.groups() {
 			initGroup(sp.word(g), sp.mask(g))
 		}
-		sp.full.Store(words)
+		sp.full.Store(sp.groups())
 		sp.state.Store(spanCurrent)
 	})
 	if err != nil {
@@ -289,6 +296,7 @@ func (s *slot) checkOutFree(h *heap, sp *span, g uint32, id int) bool {
 	for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {
 		v = unsafex.Load64(sp.word(g))
 	}
+	invariants.Window()
 	if s.base != 0 && s.mask() == sp.mask(g) {
 		sp.full.Add(^uint32(0))
 	}
@@ -304,21 +312,24 @@ func (h *heap) settleCurrent(addr uintptr) {
 	sp := spanAt(addr)
 	sp.hint = 0
 	sp.state.Store(spanUnlisted)
+	invariants.Window()
 	h.settle(sp)
 }
 
 // settle brings a slab to where it belongs after blocks of it became free: into its bin's list,
-// or back to the page heap if all are. It is called without a pin, maybe late: the slab may be
-// anything by then, which relist and retire check under the bin's lock.
+// or back to the page heap if all are. It is called without a pin, maybe late: the record may serve
+// another slab of the bin by then, which is brought where it belongs just as well.
 func (h *heap) settle(sp *span) {
 	if sp.state.Load() == spanCurrent || sp.state.Load() == spanDead {
 		return
 	}
+	invariants.Window()
 	b := h.binByID(sp.bin)
 	if sp.allFree() && !b.kind.typed() && !b.keeps(sp) {
 		h.retire(b, sp)
 		return
 	}
+	invariants.Window()
 	if sp.state.Load() == spanUnlisted {
 		b.relist(sp)
 	}
@@ -334,7 +345,8 @@ func (h *heap) settle(sp *span) {
 func (h *heap) retire(b *bin, sp *span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	state := b.stateOf(sp)
+	state := sp.state.Load()
+	invariants.Window()
 	if (state != spanListed && state != spanUnlisted) || !sp.allFree() {
 		return
 	}
@@ -342,6 +354,7 @@ func (h *heap) retire(b *bin, sp *span) {
 		b.remove(sp)
 	}
 	sp.state.Store(spanDead)
+	invariants.Window()
 	if b.kind.verify {
 		h.inspectFree(sp, sp.base, sp.base+uintptr(sp.blocks)*uintptr(sp.size))
 	}
@@ -371,6 +384,7 @@ func (h *heap) allocShared(b *bin) (uintptr, error) {
 // slab has none left.
 func (h *heap) takeShared(b *bin, sp *span) uintptr {
 	addr := sp.takeOne(h, h.roll())
+	invariants.Window()
 	h.settleCurrent(sp.addr())
 	if addr != 0 {
 		b.out.Add(1)
@@ -393,7 +407,9 @@ func (s *span) takeOne(h *heap, roll uint64) uintptr {
 				break
 			}
 			bit := nthBit(m, uint32(roll>>32))
+			invariants.Window()
 			if unsafex.CAS64(w, v, v&^groupBits+versionOne|uint64(m&^(1<<bit))) {
+				invariants.Window()
 				if m == s.mask(g) {
 					s.full.Add(^uint32(0))
 				}

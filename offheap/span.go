@@ -13,8 +13,13 @@ import (
 // metadata memory, 64 bytes, and a slab's idle and group words follow it. Spans are known by their address;
 // span and *span are two views of one record.
 //
-// base, granules, bin and the geometry are written before the page map shows the span and stay
-// until it is taken apart. next and prev are guarded by the bin's lock.
+// A record outlives its slab: a goroutine that has looked it up may use it at any time later, when the
+// slab was taken apart and the record serves the next. So a record belongs to one bin for good. Only base
+// changes from one life to the next, and granules of a large block; both are written before the page map
+// shows the span. The group words keep their versions from life to life, so that a compare-and-swap on a
+// word that was read in another life fails.
+//
+// next and prev are guarded by the bin's lock.
 type span struct {
 	base     uintptr
 	next     uintptr // Neighbours in the bin's list.
@@ -46,7 +51,7 @@ func recordBytes(groups uint32) uintptr {
 
 // States of a span.
 const (
-	spanDead     = iota // In no use; its record may be recycled.
+	spanDead     = iota // In no use; its record may serve another span.
 	spanUnlisted        // A slab that no list holds: full, as far as its last user knows.
 	spanListed          // A slab in its bin's list.
 	spanCurrent         // A slab in use by one holder.
@@ -61,8 +66,7 @@ func (s *span) bytes() uintptr { return uintptr(s.granules) * granule }
 
 func (s *span) groups() uint32 { return (uint32(s.blocks) + 1<<s.shift - 1) >> s.shift }
 
-// word is the address of group g's word. The idle words lie in front of the group words, so that a group's word is
-// one in all lives of a record, whatever the number of groups; see meta.recycle.
+// word is the address of group g's word.
 func (s *span) word(g uint32) uintptr { return s.addr() + spanBytes + (idleWords+uintptr(g))*8 }
 
 // groupAt is the group whose word is at w.
@@ -84,7 +88,12 @@ func (s *span) mask(g uint32) uint32 { return uint32(1<<s.count(g) - 1) }
 
 // find is the number of the block at addr, and whether a block begins there.
 func (s *span) find(addr uintptr) (uint32, bool) {
-	d := addr - s.base
+	return s.findFrom(s.base, addr)
+}
+
+// findFrom is find in the life of the record that had that base.
+func (s *span) findFrom(base, addr uintptr) (uint32, bool) {
+	d := addr - base
 	i, _ := divide(d, s.magic)
 	return i, i < uint32(s.blocks) && uintptr(i)*uintptr(s.size) == d
 }

@@ -305,21 +305,21 @@ func (t *tracked) misuse(op string, addr uintptr) {
 	panic(e)
 }
 
-// resize is heap.resize. In the debug modes a block that changes its size moves, so that the old
+// resize is server.resize. In the debug modes a block that changes its size moves, so that the old
 // one is found in use.
-func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) bool {
-	size := t.roomOf(op, addr, typ)
+func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) (uintptr, *kind) {
+	size, k := t.roomOf(op, addr, typ)
 	if n > size || n < size/2 || t.marked() && n != size {
-		return false
+		return 0, k
 	}
-	if lo, hi := t.kindOf(addr).cleared(old, n, size); lo < hi {
+	if lo, hi := k.cleared(old, n, size); lo < hi {
 		wipe(addr+lo, hi-lo)
 	}
-	return true
+	return size, k
 }
 
-// roomOf is heap.roomOf.
-func (t *tracked) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
+// roomOf is server.roomOf.
+func (t *tracked) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *kind) {
 	refuseOwned(op, addr)
 	b, ok := t.blocks.find(addr)
 	if !ok || b.kind.owned {
@@ -333,13 +333,7 @@ func (t *tracked) roomOf(op string, addr uintptr, typ reflect.Type) uintptr {
 			panic(e)
 		}
 	}
-	return b.size
-}
-
-// room is the bytes that the block at addr can hold, 0 if none begins there.
-func (t *tracked) room(addr uintptr) uintptr {
-	b, _ := t.blocks.find(addr)
-	return b.size
+	return b.size, b.kind
 }
 
 // covers says whether addr lies in a block that is in use.

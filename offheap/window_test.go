@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offheap
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/invariants"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// The tests here widen the windows between the steps of allocations, frees and purges; see
+// invariants.Window. Slabs change hands all the time: the blocks are so large, or so few, that most
+// frees give a slab back.
+
+// widen widens windows until the test ends.
+func widen(t *testing.T) {
+	needOwnMemory(t)
+	if !invariants.Enabled {
+		t.Skip("windows are widened with -tags invariants alone")
+	}
+	procs := runtime.GOMAXPROCS(4)
+	invariants.Widen(24)
+	t.Cleanup(func() {
+		invariants.Widen(0)
+		runtime.GOMAXPROCS(procs)
+	})
+}
+
+// windowSizes are of blocks that fill a group each, of blocks of which a group has some, and of a large block.
+var windowSizes = []uintptr{16 << 10, 40 << 10, 4096, 1000, 100 << 10}
+
+// A windowBlock is a block that a worker of these tests has.
+type windowBlock struct {
+	addr, n uintptr
+	kind    *kind
+	stamp   byte
+}
+
+// fill writes what check expects: only a 1 in memory for bools.
+func (b *windowBlock) fill() {
+	for _, at := range b.places() {
+		*unsafex.At[byte](b.addr + at) = b.stamp
+	}
+}
+
+func (b *windowBlock) places() [4]uintptr { return [4]uintptr{0, b.n / 3, b.n / 2, b.n - 1} }
+
+// check reports whether the block has what its owner wrote.
+func (b *windowBlock) check(t *testing.T) bool {
+	for _, at := range b.places() {
+		if got := *unsafex.At[byte](b.addr + at); got != b.stamp {
+			t.Errorf("byte %d of a block of %d bytes is %#x; its owner wrote %#x", at, b.n, got, b.stamp)
+			return false
+		}
+	}
+	return true
+}
+
+// free frees the block as its owner does.
+func (b *windowBlock) free(h *heap) {
+	if b.kind.owned {
+		h.freeOwned(b.addr, "Free")
+	} else {
+		h.freeSlow(b.addr, nil, "Free")
+	}
+}
+
+// TestWindows: what a correct program has is its own, and memory for bools never has anything else.
+func TestWindows(t *testing.T) {
+	widen(t)
+	h := releasedHeap(t, &vmem.Fake{})
+	bools := h.newKind(nil, &typeDesc{typ: reflect.TypeFor[bool]()})
+	kinds := []*kind{h.plain, h.newKind(nil, nil), h.newKind(&purposeState{options: PurposeOptions{Wipe: true}}, nil), h.plain.forArenas(), bools}
+	const workers, steps = 4, 60_000
+	given := make(chan windowBlock, 32)
+	var group sync.WaitGroup
+	for w := range workers {
+		group.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(w), 1))
+			var mine []windowBlock
+			free := func(b windowBlock) {
+				b.check(t)
+				b.free(h.heap)
+			}
+			for range steps {
+				if t.Failed() {
+					break
+				}
+				switch r.IntN(16) {
+				case 0, 1, 2, 3, 4, 5:
+					b := windowBlock{n: windowSizes[r.IntN(len(windowSizes))], kind: kinds[r.IntN(len(kinds))], stamp: byte(2 + r.IntN(250))}
+					addr, err := h.allocate(request{kind: b.kind, n: b.n, align: 8, zero: b.kind == bools})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					b.addr = addr
+					if b.kind == bools {
+						b.stamp = 1
+						for i := range b.n {
+							if v := *unsafex.At[byte](addr + i); v > 1 {
+								t.Errorf("byte %d of new bools is %#x", i, v)
+								return
+							}
+						}
+					}
+					b.fill()
+					mine = append(mine, b)
+				case 6:
+					if len(mine) > 0 {
+						select {
+						case given <- mine[len(mine)-1]:
+							mine = mine[:len(mine)-1]
+						default:
+						}
+					}
+				case 7:
+					select {
+					case b := <-given:
+						free(b)
+					default:
+					}
+				case 8:
+					if r.IntN(40) == 0 {
+						h.purge.run(r.IntN(2) == 0)
+					}
+				default:
+					if n := len(mine); n > 0 {
+						i := r.IntN(n)
+						free(mine[i])
+						mine[i] = mine[n-1]
+						mine = mine[:n-1]
+					}
+				}
+			}
+			for _, b := range mine {
+				free(b)
+			}
+		})
+	}
+	group.Wait()
+	close(given)
+	for b := range given {
+		b.free(h.heap)
+	}
+	if n := inUseOf(h.heap, nil); n != 0 && !t.Failed() {
+		t.Errorf("%d bytes are in use when all blocks are free", n)
+	}
+	h.purge.run(true)
+}
+
+// TestWindowsStale: a program frees what it has freed before. Such a free may hit what now lies there and is
+// of the program, too. It never hits a block of an arena, and is never worse than a MisuseError.
+func TestWindowsStale(t *testing.T) {
+	widen(t)
+	h := releasedHeap(t, &vmem.Fake{})
+	kinds := []*kind{h.plain, h.newKind(nil, nil)}
+	owned := []*kind{h.plain.forArenas(), kinds[1].forArenas()}
+	const workers, steps = 2, 60_000
+	var group sync.WaitGroup
+	for w := range workers {
+		group.Go(func() { // An arena.
+			r := rand.New(rand.NewPCG(uint64(w), 2))
+			var mine []windowBlock
+			for range steps {
+				if t.Failed() {
+					return
+				}
+				if len(mine) < 12 && r.IntN(2) == 0 {
+					b := windowBlock{n: windowSizes[r.IntN(len(windowSizes))], kind: owned[r.IntN(len(owned))], stamp: byte(2 + r.IntN(250))}
+					addr, err := h.allocate(request{kind: b.kind, n: b.n, align: 8})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					b.addr = addr
+					b.fill()
+					mine = append(mine, b)
+				} else if n := len(mine); n > 0 {
+					i := r.IntN(n)
+					mine[i].check(t)
+					mine[i].free(h.heap)
+					mine[i] = mine[n-1]
+					mine = mine[:n-1]
+				}
+				if r.IntN(400) == 0 {
+					h.purge.run(true)
+				}
+			}
+		})
+		group.Go(func() { // A program with mistakes.
+			r := rand.New(rand.NewPCG(uint64(w), 3))
+			var stale, mine []uintptr
+			for range steps {
+				if t.Failed() {
+					return
+				}
+				switch n := windowSizes[r.IntN(len(windowSizes))]; {
+				case r.IntN(3) == 0 && len(mine) < 12:
+					addr, err := h.allocate(request{kind: kinds[r.IntN(len(kinds))], n: n, align: 8})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mine = append(mine, addr)
+				case r.IntN(2) == 0 && len(mine) > 0:
+					addr := mine[len(mine)-1]
+					mine = mine[:len(mine)-1]
+					misused(t, func() { h.freeSlow(addr, nil, "Free") }) // Another stale free may have freed it.
+					if stale = append(stale, addr); len(stale) > 64 {
+						stale = stale[1:]
+					}
+				case len(stale) > 0:
+					addr := stale[r.IntN(len(stale))]
+					if r.IntN(4) == 0 {
+						misused(t, func() { h.server().roomOf("Realloc", addr, nil) })
+					} else {
+						misused(t, func() { h.freeSlow(addr, nil, "Free") })
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	h.purge.run(true)
+}
+
+// misused runs f, which may panic with a MisuseError and with nothing else.
+func misused(t *testing.T, f func()) {
+	v := caught(f)
+	if _, ok := v.(*MisuseError); v != nil && !ok {
+		t.Error(v)
+	}
+}
