@@ -132,8 +132,12 @@ func (h *heap) holdsFree(s *slot, b *bin) bool {
 	return cur != 0 && spanAt(cur).hasFree()
 }
 
-// missesFree says whether there are more free blocks of b than those that Locals have.
+// missesFree says whether the limits leave room for a block of b, and there are more free ones than those
+// that Locals have.
 func (h *heap) missesFree(b *bin) bool {
+	if !h.fits(b, int64(b.size)) {
+		return false
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := h.free(b)

@@ -374,7 +374,7 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 // settleLeft settles slabs with free blocks that nobody has: a goroutine has left them, or freed blocks in
 // them, and not settled them yet. That takes nanoseconds, unless the system stops the thread meanwhile. It
 // reports whether there was such a slab. At a limit only slabs of b can serve the request, and they are
-// sought only if free blocks of b are missing.
+// sought only if the limit leaves room and free blocks of b are missing.
 func (h *heap) settleLeft(b *bin, limited bool) (found bool) {
 	if limited && !h.missesFree(b) {
 		return false
