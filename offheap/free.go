@@ -82,7 +82,8 @@ type freeing struct {
 //  5. If another holder has the group, look for the bit in that holder's mask: a double free, too.
 //     If mask and word cannot be read together, begin again.
 //  6. Clear the block if its kind is wiped, and set the bit in the word by compare-and-swap. If the
-//     word has changed since step 1, begin again.
+//     word has changed since step 1, begin again. A second free may clear the block, too, before it finds
+//     out: only bytes of the block, which a write through the stale slice could change as well.
 func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots) freed {
 	for ; ; sp = h.spanOf(addr) {
 		if sp == nil || sp.bin != b.id {

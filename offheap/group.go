@@ -18,6 +18,11 @@ import (
 // the version: if a goroutine reads the word, then the holder's mask, and then swaps the word
 // successfully, the mask belonged to the word all along. That makes the check for
 // double frees exact without a lock.
+//
+// The version comes back after 65,536 changes. If a goroutine stands still between its load and its swap while
+// just so many change the word, and bits and holder are what they were, the swap succeeds. In a correct program
+// it may: the block that it frees is still in use, and the blocks that it takes are still free. A double free
+// may go unnoticed.
 const (
 	groupMax    = 32
 	groupBits   = 1<<groupMax - 1
