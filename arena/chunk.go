@@ -29,7 +29,6 @@ type chunk struct {
 
 	class uint8  // Chunks of one class have one size.
 	off   bool   // Off the Go heap.
-	lead  uint32 // Off the Go heap: bytes of the block before base, so that no value lies where the block begins.
 	tick  uint32 // When it entered the store.
 
 	owner atomic.Pointer[record] // That of the arena, or of the kit, or nil.

@@ -43,7 +43,7 @@ func (r *record) noLeak() {
 // chunks.
 func (a *Arena) noteChunk(c *chunk) {
 	if debugmode.On() && debugmode.Current().Leaks {
-		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base) - uintptr(c.lead), Size: c.size + uintptr(c.lead), Owner: "arena", Arena: a.id, Type: "chunk", Alloc: a.rec.stack})
+		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base), Size: c.size, Owner: "arena", Arena: a.id, Type: "chunk", Alloc: a.rec.stack})
 	}
 }
 

@@ -6,84 +6,82 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/owner"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// freeAround calls the functions of offheap that free, resize or move a block, with each address in
-// front of *p that a Ref can name without package unsafe, and with p itself. The addresses are less
-// than 64 bytes or two sizes of T away. Each function must refuse each of them.
-func freeAround[T any](t *testing.T, what string, p *T) {
+// freeAround calls the functions of offheap that free, resize or move a block, with p and with each
+// address in front of *p in its chunk that a Ref can name without package unsafe. The addresses are at
+// most 64 bytes or two sizes of T away. Each function must refuse each of them and name a, which made *p.
+func freeAround[T any](t *testing.T, what string, a *Arena, p *T) {
 	t.Helper()
 	l := offheap.NewLocal()
 	defer l.Close()
 	size, align := uint64(unsafex.Size[T]()), uint64(unsafex.Align[T]())
-	n := offheap.RefOf(p).Uint64()
-	for back := uint64(0); back <= max(64, 2*size) && back < n; back += align {
+	n, most := offheap.RefOf(p).Uint64(), uint64(0)
+	if c := index.find(unsafex.Addr(p)); c != nil { // Or the value is a block of its own.
+		most = min(max(64, 2*size), uint64(unsafex.Addr(p)-unsafex.PtrAddr(c.base)))
+	}
+	named := fmt.Sprintf("it belongs to arena %d;", a.ID())
+	for back := uint64(0); back <= most; back += align {
 		var q *T
 		if caught(func() { q = offheap.RefFromUint64[T](n - back).Ptr() }) != nil {
 			continue // There is no T.
 		}
+		s := unsafex.SliceOf[T](unsafex.PtrOf(q), 1, 1)
 		for name, f := range map[string]func(){
-			"Delete":           func() { offheap.Delete(q) },
-			"DeleteRef":        func() { offheap.DeleteRef(offheap.RefOf(q)) },
-			"Typed.Delete":     func() { offheap.Typed[T]{}.Delete(q) },
-			"In(Local).Delete": func() { offheap.In[T](l).Delete(q) },
+			"Delete":              func() { offheap.Delete(q) },
+			"DeleteRef":           func() { offheap.DeleteRef(offheap.RefOf(q)) },
+			"Typed.Delete":        func() { offheap.Typed[T]{}.Delete(q) },
+			"In(Local).Delete":    func() { offheap.In[T](l).Delete(q) },
+			"FreeSlice":           func() { offheap.FreeSlice(s) },
+			"In(Local).FreeSlice": func() { offheap.In[T](l).FreeSlice(s) },
+			"Realloc to more":     func() { offheap.Realloc(s, 100) },
+			"Realloc to as many":  func() { offheap.Realloc(s, 1) },
+			"Realloc to none":     func() { offheap.Realloc(s, 0) },
+			"Append":              func() { offheap.Append(s, *q) },
+			"Grow":                func() { offheap.Grow(s, 1) },
 		} {
-			misused(t, fmt.Sprintf("%s: %s of %d bytes in front of a %T", what, name, back, *p), f)
+			misused(t, fmt.Sprintf("%s: %s of %d bytes in front of a %T", what, name, back, *p), named, f)
 		}
 		if w, ok := any(q).(*[1]uint64); ok {
-			freeWord(t, fmt.Sprintf("%s: %d bytes in front", what, back), l, w)
+			freeWord(t, fmt.Sprintf("%s: %d bytes in front", what, back), named, l, w)
 		}
 	}
 }
 
-// freeWord is freeAround for the functions that take slices.
-func freeWord(t *testing.T, what string, l *offheap.Local, w *[1]uint64) {
+// freeWord is freeAround for the functions that take bytes, or slices of types of any alignment.
+func freeWord(t *testing.T, what, named string, l *offheap.Local, w *[1]uint64) {
 	t.Helper()
-	s := w[:]
 	b := offheap.RefFromUint64[[8]byte](offheap.RefOf(w).Uint64()).Ptr()[:]
 	for name, f := range map[string]func(){
-		"Free":                func() { offheap.Free(b) },
-		"Local.Free":          func() { l.Free(b) },
-		"FreeSlice":           func() { offheap.FreeSlice(s) },
-		"In(Local).FreeSlice": func() { offheap.In[uint64](l).FreeSlice(s) },
-		"Realloc to more":     func() { offheap.Realloc(s, 100) },
-		"Realloc to as many":  func() { offheap.Realloc(s, 1) },
-		"Realloc to none":     func() { offheap.Realloc(s, 0) },
-		"Realloc, aligned":    func() { offheap.Typed[uint64]{}.Aligned(1<<20).Realloc(s, 1) },
-		"Append":              func() { offheap.Append(s, 1) },
-		"Grow":                func() { offheap.Grow(s, 1) },
-		"Grow, aligned":       func() { offheap.Typed[uint64]{}.Aligned(1<<20).Grow(s, 1) },
+		"Free":             func() { offheap.Free(b) },
+		"Local.Free":       func() { l.Free(b) },
+		"DeleteString":     func() { offheap.DeleteString(offheap.StringRefOf(b[:1])) },
+		"Realloc, aligned": func() { offheap.Typed[uint64]{}.Aligned(1<<20).Realloc(w[:], 1) },
+		"Grow, aligned":    func() { offheap.Typed[uint64]{}.Aligned(1<<20).Grow(w[:], 1) },
 	} {
-		misused(t, what+": "+name, f)
-	}
-	r := offheap.StringRefOf(b[:1])
-	if caught(func() { _ = r.String() }) == nil { // Or no block lies there.
-		misused(t, what+": DeleteString", func() { offheap.DeleteString(r) })
+		misused(t, what+": "+name, named, f)
 	}
 }
 
-// misused expects a MisuseError of f.
-func misused(t *testing.T, what string, f func()) {
+// misused expects a MisuseError of f that says so.
+func misused(t *testing.T, what, says string, f func()) {
 	t.Helper()
 	v := caught(f)
 	var m *offheap.MisuseError
-	if err, _ := v.(error); !errors.As(err, &m) {
-		t.Errorf("%s: panic %v, want a MisuseError", what, v)
+	if err, _ := v.(error); !errors.As(err, &m) || !strings.Contains(m.Error(), says) {
+		t.Errorf("%s: panic %v, want a MisuseError that says %q", what, v, says)
 	}
 }
 
-// TestOffheapFreeOfChunk: offheap frees no block of an arena, whatever address of it a program names
-// by the number of a Ref.
+// TestOffheapFreeOfChunk: offheap frees no block of an arena. A program names the block by its first
+// value, or by the number of a Ref to another.
 func TestOffheapFreeOfChunk(t *testing.T) {
-	if freehold.HeapMode() {
-		t.Skip("all values are on the Go heap")
-	}
 	for _, purpose := range []*offheap.Purpose{
 		nil,
 		offheap.NewPurpose("TestOffheapFreeOfChunk"),
@@ -111,12 +109,14 @@ func freeAllAround(t *testing.T, what string, make func() *Arena) {
 		offheap.Free(offheap.Alloc(n))
 	}
 	a := make()
-	freeAround(t, what, New[[1]uint64](a))
-	freeAround(t, what+", large", unsafex.As[[1]uint64](unsafex.PtrOf(&New[[20_000]uint64](a)[0])))
-	if a.rec.kind != kindFixed {
-		freeAround(t, what, New[flag](a))
-		freeAround(t, what+", large", New[[70_000]bool](a))
-		freeAround(t, what+", large", &New[[2]flag](a)[0])
+	for range 3 {
+		freeAround(t, what, a, New[[1]uint64](a))
+		freeAround(t, what+", large", a, unsafex.As[[1]uint64](unsafex.PtrOf(&New[[20_000]uint64](a)[0])))
+		if a.rec.kind != kindFixed {
+			freeAround(t, what, a, New[flag](a))
+			freeAround(t, what+", large", a, New[[70_000]bool](a))
+			freeAround(t, what+", array", a, &New[[2]flag](a)[0])
+		}
 	}
 	before, held := List(), a.Stats().Held
 	w := New[[1]uint64](a)
@@ -174,16 +174,16 @@ func TestFreeGoesOn(t *testing.T) {
 						New[[20_000]uint64](a)
 					}
 				}
-				owner.Free(unsafex.PtrAddr(stolen.block()), nil)
+				owner.Free(unsafex.PtrAddr(stolen.base), nil)
 				if reset && a.rec.kind != kindFixed { // A fixed arena keeps its chunk.
-					misused(t, "Reset", func() { a.Reset(GiveBack) })
+					misused(t, "Reset", "", func() { a.Reset(GiveBack) })
 					if got := a.Stats().Held; got != 0 {
 						t.Errorf("the arena holds %d bytes after Reset", got)
 					}
 					New[[1]uint64](a)
 					a.Free()
 				} else {
-					misused(t, "Free", a.Free)
+					misused(t, "Free", "", a.Free)
 				}
 				after := ReadTotals()
 				if listed(id) || after.Arenas != before.Arenas || after.OffHeap != before.OffHeap {
@@ -192,7 +192,7 @@ func TestFreeGoesOn(t *testing.T) {
 				if got := offheap.ReadStats().InUse; got != inUse {
 					t.Errorf("%d bytes are in use off the heap, and were %d before", got, inUse)
 				}
-				misused(t, "the second Free", a.Free)
+				misused(t, "the second Free", "", a.Free)
 			})
 		}
 	}

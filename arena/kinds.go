@@ -9,7 +9,6 @@ import (
 
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/owner"
-	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -121,15 +120,14 @@ func newFixed(n int) (*Arena, error) {
 			unregister(a.rec)
 		}
 	}()
-	block, err := makeBlock(a.off, nil, n+goHeader)
+	block, err := makeBlock(a.off, nil, n)
 	if err != nil {
 		return nil, fmt.Errorf("arena: NewFixed: %w", err)
 	}
 	allocated = true
-	unsafex.ClearAt(block, uintptr(n+goHeader)) // The system lends the pages now.
-	c := newChunk(nil, 0, nil, uintptr(n))
+	unsafex.ClearAt(block, uintptr(n)) // The system lends the pages now.
+	c := newChunk(nil, 0, block, uintptr(n))
 	c.off = true
-	c.leave(block, goHeader)
 	a.noteChunk(c)
 	c.owner.Store(a.rec)
 	index.add(c)
@@ -172,19 +170,6 @@ func (a *Arena) full() error {
 		a.id, a.rec.held.Load(), a.place(), offheap.ErrLimit)
 }
 
-// Chunks leave the first bytes of their block free, those of types with bools a whole value, so that a
-// pointer to a value is never that of a block. Large typed chunks do not. This is no defence: a
-// program can make a pointer to the first bytes, and offheap refuses to free any block of an arena
-// (see internal/owner).
-
-// leave makes the chunk begin so many bytes behind the beginning of its block.
-func (c *chunk) leave(block unsafex.Ptr, lead uintptr) {
-	c.base, c.lead = unsafex.Add(block, lead), uint32(lead)
-}
-
-// block is the block of offheap that the chunk lies in.
-func (c *chunk) block() unsafex.Ptr { return unsafex.Before(c.base, uintptr(c.lead)) }
-
 func init() {
 	owner.Register(func(addr uintptr) string {
 		if id, known := ownerOf(addr); known && id != 0 {
@@ -199,30 +184,20 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	bytes := classBytes(class)
 	c := newChunk(b.desc, class, nil, bytes)
 	c.off = true
+	n := bytes
+	if b.desc == nil {
+		c.dirty = bytes
+	} else {
+		n = bytes / b.desc.size
+		c.size = n * b.desc.size
+	}
 	defer func() {
 		if c.base == nil { // An error, or the panic of a Purpose that finds a write to a freed block.
 			a.rec.held.Add(-int64(bytes))
 		}
 	}()
 	var err error
-	if b.desc == nil {
-		var block unsafex.Ptr
-		if block, err = makeBlock(a.off, nil, int(bytes)); err == nil {
-			c.leave(block, goHeader)
-		}
-		c.size = bytes - goHeader
-		c.dirty = c.size
-	} else {
-		n, lead := (bytes-goHeader)/b.desc.size, uintptr(0)
-		if n*b.desc.size <= sizeclass.Max {
-			lead = 1
-		}
-		var block unsafex.Ptr
-		if block, err = makeBlock(a.off, b.desc.typ, int(n+lead)); err == nil {
-			c.leave(block, lead*b.desc.size)
-		}
-		c.size = n * b.desc.size
-	}
+	c.base, err = makeBlock(a.off, c.typ(), int(n))
 	if err != nil {
 		return nil, fmt.Errorf("arena: %w", err)
 	}
@@ -240,7 +215,7 @@ func (a *Arena) giveUpOffHeap(list *chunk) {
 		c.disown()
 		index.remove(c)
 		if debugmode.On() { // So that it counts as the arena's no longer.
-			debugmode.Freeing(unsafex.PtrAddr(c.block()), "Free")
+			debugmode.Freeing(unsafex.PtrAddr(c.base), "Free")
 		}
 		a.freeChunk(c)
 		if a.kind != kindFixed {
@@ -260,10 +235,14 @@ func (a *Arena) freeChunk(c *chunk) {
 			a.rec.refused.CompareAndSwap(nil, &v)
 		}
 	}()
-	var t reflect.Type
-	if c.desc != nil {
-		t = c.desc.typ
-	}
-	owner.Free(unsafex.PtrAddr(c.block()), t)
+	owner.Free(unsafex.PtrAddr(c.base), c.typ())
 	freed = true
+}
+
+// typ is the type that a typed chunk is for, and nil for others.
+func (c *chunk) typ() reflect.Type {
+	if c.desc == nil {
+		return nil
+	}
+	return c.desc.typ
 }

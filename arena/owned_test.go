@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -21,13 +20,15 @@ func freeForeign[T comparable](t *testing.T, a *Arena, n int, values ...T) {
 	s := MakeSlice[T](a, n, n)
 	copy(s, values)
 	free := map[string]func(){
-		"Delete":    func() { offheap.Delete(&s[0]) },
-		"FreeSlice": func() { offheap.FreeSlice(s) },
-		"Append":    func() { offheap.Append(s, make([]T, n)...) },
+		"Delete":          func() { offheap.Delete(&s[0]) },
+		"FreeSlice":       func() { offheap.FreeSlice(s) },
+		"Append":          func() { offheap.Append(s, make([]T, n)...) },
+		"Grow":            func() { offheap.Grow(s, n) },
+		"Realloc":         func() { offheap.Realloc(s, 2*n) },
+		"Realloc to none": func() { offheap.Realloc(s, 0) },
 	}
 	if b, ok := any(s).([]byte); ok {
 		free["Free"] = func() { offheap.Free(b) }
-		free["Realloc"] = func() { offheap.Realloc(b, 2*n) }
 		free["Local.Free"] = func() {
 			l := offheap.NewLocal()
 			defer l.Close()
@@ -49,11 +50,8 @@ func freeForeign[T comparable](t *testing.T, a *Arena, n int, values ...T) {
 }
 
 // TestOffheapFreeOfValue: offheap frees no value of an off-heap arena, be it the first of its chunk
-// or alone in one. The arena's own Free works afterwards.
+// or alone in one, or all of it. The arena's own Free works afterwards.
 func TestOffheapFreeOfValue(t *testing.T) {
-	if freehold.HeapMode() {
-		t.Skip("all values are on the Go heap")
-	}
 	for range 2 { // The second arenas have chunks of memory that was used.
 		a := NewOffHeap(Options{})
 		freeForeign(t, a, 1, 7)
@@ -67,6 +65,9 @@ func TestOffheapFreeOfValue(t *testing.T) {
 		f := NewFixed(4096)
 		freeForeign(t, f, 1, 7)
 		freeForeign[byte](t, f, 5, 1, 2)
+		f.Free()
+		f = NewFixed(4096)
+		freeForeign[byte](t, f, 4096, 1, 2)
 		f.Free()
 	}
 }
@@ -110,11 +111,8 @@ func TestMisuseError(t *testing.T) {
 }
 
 // TestOffheapFreeOfLeaked: values of an off-heap arena that was dropped are still the arena's, so
-// offheap does not free them, not even a chunk that begins where its block does.
+// offheap does not free them.
 func TestOffheapFreeOfLeaked(t *testing.T) {
-	if freehold.HeapMode() {
-		t.Skip("all values are on the Go heap")
-	}
 	leak := func() (uint64, []bool) {
 		a := NewOffHeap(Options{})
 		return a.ID(), MakeSlice[bool](a, 300_000, 300_000)

@@ -60,7 +60,7 @@ func TestCheckFreedCharges(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // Or the block may wait with a P that serves no request here.
 	p := offheap.NewPurposeWith("checked arena", offheap.PurposeOptions{CheckFreed: true})
 	a := NewOffHeap(Options{Purpose: p})
-	stale := unsafex.Addr(New[uint64](a)) // It lies goHeader bytes behind the beginning of its block.
+	stale := unsafex.Addr(New[uint64](a))
 	a.Free()
 	*unsafex.At[uint64](stale) = 1
 	for range 1000 {
@@ -70,7 +70,7 @@ func TestCheckFreedCharges(t *testing.T) {
 			if s := a.Stats(); s.Held != 0 {
 				t.Errorf("%d bytes are held without a chunk", s.Held)
 			}
-			owner.Free(stale-goHeader, nil) // Back into use.
+			owner.Free(stale, nil) // Back into use.
 			return
 		}
 	}

@@ -118,8 +118,8 @@ func ownedMisuse(op string, addr uintptr) *MisuseError {
 	return arenaMisuse(op, addr)
 }
 
-// arenaMisuse is the mistake of a free of addr in a block of an arena. No arena has the block's
-// first bytes, nor a block that it is about to free.
+// arenaMisuse is the mistake of a free of addr in a block of an arena. No arena has a block that it
+// is about to free, nor the bytes of a block behind its values.
 func arenaMisuse(op string, addr uintptr) *MisuseError {
 	where := "it lies in memory that only arenas use"
 	if name := owner.Of(addr); name != "" {

@@ -16,10 +16,10 @@ import (
 
 // Blocks of arenas.
 //
-// An arena cuts its values from blocks of offheap, and only the arena may free them. A program can
-// name the beginning of such a block without unsafe: RefFromUint64 of a number below that of a
-// value. So blocks of arenas are of kinds of their own (kind.owned), which share slabs with no other
-// blocks, and all functions that free, resize or move a block refuse these kinds.
+// An arena cuts its values from blocks of offheap, and only the arena may free them. A program has a
+// pointer to the beginning of such a block: the block's first value lies there. So blocks of arenas
+// are of kinds of their own (kind.owned), which share slabs with no other blocks, and all functions
+// that free, resize or move a block refuse these kinds.
 //
 // The fast paths do not ask for the kind. They free into the holder's hot slot, and into the slot of
 // a bin that the type or the length tells. The latter is never a bin of an arena's kind, and such a

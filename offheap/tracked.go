@@ -191,7 +191,9 @@ func (t *tracked) tellLate() {
 // freeOnly is freeBlock without the damage of another block. It frees a block of an arena if owned
 // is true, and any other block if owned is false.
 func (t *tracked) freeOnly(addr uintptr, op string, owned bool) {
-	refuseOwned(op, addr)
+	if !owned {
+		refuseOwned(op, addr)
+	}
 	b, ok := t.blocks.take(addr, owned)
 	if !ok {
 		t.misuse(op, addr)
