@@ -16,7 +16,8 @@ import (
 // makes a map that is the caller's for good.
 //
 // The map lies on the Go heap, in arenas of every kind, and may hold any values. [Stats] and limits
-// count it as large as hint says, or as large as it was in an earlier round. An arena keeps a map
+// count it as large as hint says, or as large as it was in an earlier round. So an arena whose maps grew
+// may hold more after Reset than its limit allows; it drops maps before it refuses a value. An arena keeps a map
 // only while it is used: Reset drops a map of more than 64 entries if its last use had less than an
 // eighth of its entries, and an eighth of the maps that the round did not use. An arena without
 // reuse ([Options]), one that is freed, and one in the debug modes guard and poison hand no map out

@@ -72,7 +72,8 @@ var running atomic.Pointer[Tuner]
 // of main.
 //
 // An error means that nothing was set: an option is meaningless, a limit cannot be read, or
-// ErrRunning. It is no error if there is no limit; the tuner follows a limit that appears later.
+// ErrRunning. If a function of the options panics inside Start, so does Start, and the program's own values
+// are in force. It is no error if there is no limit; the tuner follows a limit that appears later.
 //
 // The environment overrides the options. GCTUNE=off makes the tuner do nothing but report that in
 // its Stats. The words dryrun, the name of a policy, and a number such as 0.8 stand for
@@ -86,7 +87,16 @@ func Start(ctx context.Context, o Options) (*Tuner, error) {
 	if !running.CompareAndSwap(nil, t) {
 		return nil, ErrRunning
 	}
-	if err := t.look(); err != nil {
+	returned := false
+	defer func() {
+		if !returned { // A callback panicked, or ended its goroutine.
+			t.restore()
+		}
+	}()
+	t.begin()
+	err = t.look()
+	returned = true
+	if err != nil {
 		running.Store(nil)
 		return nil, err
 	}
@@ -102,6 +112,7 @@ func Decide(o Options) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
+	t.begin()
 	err = t.look()
 	return t.Stats().Decision, err
 }
@@ -147,9 +158,13 @@ func newTuner(o Options, env environment) (*Tuner, error) {
 	case o.DryRun:
 		t.off = "a dry run"
 	}
-	t.last = env.read()
-	t.gogc.init(&t.o, t.last.gogc, env.getenv)
 	return t, nil
+}
+
+// begin reads what the program has set. It comes when no other tuner has anything in force any more.
+func (t *Tuner) begin() {
+	t.last = t.env.read()
+	t.gogc.init(&t.o, t.last.gogc, t.env.getenv)
 }
 
 // run measures until the context ends.

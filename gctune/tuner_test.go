@@ -34,8 +34,7 @@ func newWorld() *world {
 	return &world{cur: none, gogc: 100, go_: goState{live: 40 * mib, roots: mib, taken: 100 * mib, beside: 6 * mib}}
 }
 
-func (w *world) tuner(t *testing.T, o Options) *Tuner {
-	t.Helper()
+func (w *world) environment() environment {
 	set := func(n int64) int64 {
 		old := w.cur
 		if n >= 0 {
@@ -43,18 +42,24 @@ func (w *world) tuner(t *testing.T, o Options) *Tuner {
 		}
 		return old
 	}
-	o.Logger = slog.New(slog.NewTextHandler(&w.log, nil))
-	tuner, err := newTuner(o, environment{
+	return environment{
 		limiter: memlimit.New(set, func() int64 { return w.go_.live + w.go_.live/4 + w.go_.beside }),
 		current: func() int64 { return w.cur },
 		setGC:   func(n int) int { old := w.gogc; w.gogc = n; return old },
 		read:    func() goState { w.go_.gogc = w.gogc; return w.go_ },
 		offHeap: func() int64 { return w.offHeap },
 		getenv:  func(name string) (string, bool) { v, ok := w.env[name]; return v, ok },
-	})
+	}
+}
+
+func (w *world) tuner(t *testing.T, o Options) *Tuner {
+	t.Helper()
+	o.Logger = slog.New(slog.NewTextHandler(&w.log, nil))
+	tuner, err := newTuner(o, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+	tuner.begin()
 	return tuner
 }
 
@@ -392,6 +397,57 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// TestStartPanics: the program's own values are in force after a panic inside Start, and another tuner may start.
+func TestStartPanics(t *testing.T) {
+	env := process()
+	before, gogcBefore := env.current(), env.read().gogc
+	for name, o := range map[string]Options{
+		"Limit":  {Limit: func() (int64, error) { panic("in a test") }},
+		"Other":  {Limit: fixed(1 << 40), Other: func() int64 { panic("in a test") }},
+		"Logger": {Limit: fixed(1 << 40), Ratio: 0.5, Policy: Small, Logger: slog.New(panicking{slog.DiscardHandler})},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s does not panic inside Start", name)
+				}
+			}()
+			_, _ = Start(t.Context(), o)
+		}()
+		if _, ok := ReadStats(); ok || env.current() != before || env.read().gogc != gogcBefore {
+			t.Errorf("after a panic of %s a tuner runs (%v), GOMEMLIMIT is %d, before %d, GOGC %d, before %d", name, ok, env.current(), before, env.read().gogc, gogcBefore)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	tuner, err := Start(ctx, Options{Limit: fixed(1 << 40)})
+	cancel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-tuner.Done()
+}
+
+// panicking is a handler that panics.
+type panicking struct{ slog.Handler }
+
+func (panicking) Enabled(context.Context, slog.Level) bool  { return true }
+func (panicking) Handle(context.Context, slog.Record) error { panic("in a test") }
+
+// TestStartAfterAnother: a tuner is made while another one ends. The GOGC that it finds is its own to set.
+func TestStartAfterAnother(t *testing.T) {
+	w := newWorld()
+	w.gogc = 300
+	tuner, err := newTuner(Options{Limit: fixed(1 << 40), Policy: Small, Root: layout("nowhere")}, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.gogc = defaultGOGC
+	tuner.begin()
+	if s := w.look(t, tuner); s.GOGCWhy != "" || w.gogc != policies[Small].low {
+		t.Errorf("GOGC is %d, because %q; want %d", w.gogc, s.GOGCWhy, policies[Small].low)
+	}
+}
+
 func TestDecide(t *testing.T) {
 	before := process().current()
 	d, err := Decide(Options{Limit: fixed(1 << 40), Policy: Small, OnThrash: func(Stats) { t.Error("called in a dry run") }})
@@ -412,6 +468,7 @@ func BenchmarkLook(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	tuner.begin()
 	for b.Loop() {
 		if err := tuner.look(); err != nil {
 			b.Fatal(err)

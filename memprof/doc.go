@@ -11,7 +11,8 @@
 // sampled block stands for 1/(1-exp(-n/period)) blocks of its size. The figures of the profile are
 // multiplied by that. They are estimates: if a figure comes from k samples, its standard deviation
 // is about 1/√k of the figure. Sizes are those of size classes, as in offheap.Stats, and the sum of
-// the memory in use is about Stats.InUse.
+// the memory in use is about Stats.InUse. Blocks that FREEHOLD=sample guards are an exception: Stats
+// counts the bytes that the program asked for.
 //
 // Importing the package switches sampling on. The profile lacks earlier allocations. An
 // offheap.Local that was in use before takes part after at most 65536 allocations of a size.
@@ -37,8 +38,8 @@
 //
 // # What it is not
 //
-// It does not show memory on the Go heap (except merged), including values of arenas there, mapped
-// files, and memory that is reserved but not in use; offheap.Stats has the latter. Nothing is
+// It does not show memory on the Go heap (except merged), including values of arenas there, secret blocks
+// (offheap.PurposeOptions), mapped files, and memory that is reserved but not in use; offheap.Stats has the latter. Nothing is
 // sampled with FREEHOLD=heap, in programs built with -race or for a sanitizer, and in the debug
 // modes that serve every block themselves. In the first two cases Go's own profile shows the
 // blocks.

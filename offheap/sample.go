@@ -218,12 +218,14 @@ func (h *heap) sampleLarge(k *kind, sp *span) {
 }
 
 // resampleLarge notes that the large block of sp was resized from old bytes. Whether it is sampled
-// is as likely then as if it had been of the larger size from the beginning.
+// is as likely then as if it had been of its largest size from the beginning. touched has that size, in
+// granules, once the block was resized: bytes that it gains anew were drawn for already.
 func (h *heap) resampleLarge(k *kind, sp *span, old uintptr) {
-	n := sp.bytes()
+	n, most := sp.bytes(), max(uintptr(sp.touched.Load())*granule, old)
+	sp.touched.Store(uint32(max(n, most) / granule))
 	if sp.full.Load() != 0 {
 		allocsample.Resize(sp.base, n)
-	} else if n > old && h.chosen(n-old) {
+	} else if n > most && h.chosen(n-most) {
 		h.sampleLarge(k, sp)
 	}
 }

@@ -317,3 +317,30 @@ func TestSampledSlabStays(t *testing.T) {
 		t.Errorf("%d slabs for sampled blocks after the purge", n)
 	}
 }
+
+// TestBytesAreDrawnForOnce: a large block that shrinks and grows in place gains bytes that it had before. Another draw
+// for them would make a sampled block stand for more blocks than there are.
+func TestBytesAreDrawnForOnce(t *testing.T) {
+	sampling(t, 1<<30)
+	draws := 0
+	t.Cleanup(allocsample.SetSource(func() float64 { draws++; return 100 })) // No block is sampled.
+	const large, small = 256 << 10, 72 << 10
+	Free(Alloc(large + 256<<10)) // Room to grow.
+	s := Alloc(large)
+	defer func() { Free(s) }()
+	at := &s[0]
+	before := draws
+	for range 10 {
+		s = Realloc(Realloc(s, small), large)
+	}
+	if &s[0] != at {
+		t.Fatal("the block has moved; it was to be resized in place")
+	}
+	if draws != before {
+		t.Errorf("%d draws while the block had no more bytes than at first", draws-before)
+	}
+	s = Realloc(s, large+64<<10)
+	if &s[0] == at && draws != before+1 {
+		t.Errorf("%d draws when the block had more bytes than ever, want 1", draws-before)
+	}
+}

@@ -34,7 +34,7 @@ type span struct {
 	claimed  bool   // The purge holds groups of it; guarded by the heap's lock.
 	state    atomic.Uint32
 	full     atomic.Uint32 // Groups all of whose blocks are free in the word. In a large block: 1 if it is sampled.
-	touched  atomic.Uint32 // What the purge knows of it: see purge.go.
+	touched  atomic.Uint32 // What the purge knows of it: see purge.go. In a large block: see resampleLarge.
 	idle     atomic.Uint32 // Idle pages: see idle.go.
 }
 
