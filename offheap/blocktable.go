@@ -139,6 +139,17 @@ func (t *blockTable) find(addr uintptr) (block, bool) {
 	return t.shard(addr/tablePage).find(addr/tablePage, addr, false)
 }
 
+// use calls f for the block that begins at addr, while it cannot be freed. It reports what f does, or false if
+// there is none. f must not allocate off the heap.
+func (t *blockTable) use(addr uintptr, f func(b *block) bool) bool {
+	s := t.shard(addr / tablePage)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.units[addr/tablePage]
+	i := slices.IndexFunc(list, func(b block) bool { return b.addr == addr })
+	return i >= 0 && f(&list[i])
+}
+
 // containing is the block that addr lies in, which it need not begin.
 func (t *blockTable) containing(addr uintptr) (block, bool) {
 	for s, unit := range t.places(addr) {

@@ -83,10 +83,6 @@ func TestSlotChecks(t *testing.T) {
 			v := unsafex.Load64(s.word)
 			unsafex.Store64(s.word, v+1<<holderShift)
 		}},
-		{"free in the slot and in the slab", func(_ *heap, s *slot, _ *span) {
-			v := unsafex.Load64(s.word)
-			unsafex.Store64(s.word, v|uint64(s.mask()))
-		}},
 	} {
 		h := releasedHeap(t, &vmem.Fake{})
 		l := openLocal(t, h)

@@ -26,6 +26,11 @@ import (
 func (h *heap) flushPs() (skipped bool) {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
+	return h.flushLocked()
+}
+
+// flushLocked is flushPs for a caller that holds flushMu.
+func (h *heap) flushLocked() (skipped bool) {
 	h.flushes.Add(1)
 	h.closePs(h.nps)
 	invariants.Window()

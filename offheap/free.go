@@ -33,18 +33,26 @@ func (h *heap) freeAs(addr uintptr, l *Local, op string, d *typeDesc, one bool) 
 
 // freeSmall frees the block at addr, which lies in a slab of b.
 func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
-	b.forget(addr)
+	remember := b.forget(addr)
 	var f freeing
+	wipes := b.kind.wipe && !b.kind.typed()
+	if wipes {
+		b.mu.Lock() // No slab is taken apart while a block is cleared that a second free has named.
+	}
 	pin, id, c := h.enter(l)
 	how := f.free(h, addr, sp, b, id, c)
 	fault := h.slotFault(b, c, id)
 	leave(pin, l)
+	if wipes {
+		b.mu.Unlock()
+	}
 	checkSlot(b, fault)
 	if f.left != 0 {
 		h.afterFree(f.left)
 	}
 	if how != freedBlock {
-		h.misuse(op, addr, sp)
+		remember()
+		h.misuse(op, addr)
 	}
 	if f.freed != 0 {
 		h.afterFree(f.freed)
@@ -83,7 +91,7 @@ type freeing struct {
 //     If mask and word cannot be read together, begin again.
 //  6. Clear the block if its kind is wiped, and set the bit in the word by compare-and-swap. If the
 //     word has changed since step 1, begin again. A second free may clear the block, too, before it finds
-//     out: only bytes of the block, which a write through the stale slice could change as well.
+//     out. So the caller keeps the slab from being taken apart, and the block is one of the kind.
 func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots) freed {
 	for ; ; sp = h.spanOf(addr) {
 		if sp == nil || sp.bin != b.id {
@@ -92,31 +100,27 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 		base := atomic.LoadUintptr(&sp.base)
 		invariants.Window()
 		i, ok := sp.findFrom(base, addr)
-		if !ok {
+		if !ok && h.still(sp, base, addr) {
 			return freedInterior
+		} else if !ok {
+			continue
 		}
 		g, bit := i>>sp.shift, uint32(1)<<(i&(1<<sp.shift-1))
 		w := sp.word(g)
 		v := unsafex.Load64(w)
 		invariants.Window()
-		if h.spanOf(addr) != sp || atomic.LoadUintptr(&sp.base) != base {
+		if !h.still(sp, base, addr) {
 			continue // The slab was taken apart meanwhile; v may belong to another, which has the same record.
 		}
 		invariants.Window()
 		if freeBits(v)&bit != 0 {
 			return freedTwice
 		}
-		s := c.slot(b)
-		if s != nil {
-			s.start(b)
-			if !b.kind.owned {
-				c.hot = unsafex.Addr(s)
-			}
-		}
+		s := c.warm(b)
 		switch holder := holderOf(v); {
 		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w) && h.take(b, int64(bits.OnesCount32(freeBits(v)))*int64(b.size)):
 			if s.base-base < uintptr(b.granules)*granule { // The slot keeps that slab from being taken apart.
-				s.checkIn(sp) // To a neighbour. It does not have to leave.
+				s.checkIn(h, sp) // To a neighbour. It does not have to leave.
 			} else if a := s.leave(h); a != 0 { // Not in a second round, when the slot is empty.
 				f.left = a
 			}
@@ -155,6 +159,11 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 	}
 }
 
+// still says whether addr lies in sp, and sp has the base that the caller has read.
+func (h *heap) still(sp *span, base, addr uintptr) bool {
+	return h.spanOf(addr) == sp && atomic.LoadUintptr(&sp.base) == base
+}
+
 // noteFree does the accounts after a free went into the word of group g, now v.
 func noteFree(b *bin, s *slot, sp *span, g uint32, v uint64) {
 	invariants.Window()
@@ -184,14 +193,6 @@ func (s *slot) freeOwn(addr uintptr) freed {
 		s.clear(addr)
 	}
 	return freedBlock
-}
-
-// cutOff wipes what lies behind the first n bytes of the block at addr, if its kind, k, asks for that.
-func (h *heap) cutOff(k *kind, addr, n uintptr) {
-	room, _ := h.server().roomOf("Realloc", addr, k.typ)
-	if lo, hi := k.cleared(n, n, room); lo < hi {
-		wipe(addr+lo, hi-lo)
-	}
 }
 
 // heldMask is the mask that holder id keeps of the group at w, and whether it keeps one.

@@ -16,8 +16,10 @@ import (
 // A holder that checks a group out takes the bits into its slot and leaves its number. Frees by
 // others go into the word. The word changes by compare-and-swap only, and each transition changes
 // the version: if a goroutine reads the word, then the holder's mask, and then swaps the word
-// successfully, the mask belonged to the word all along. That makes the check for
-// double frees exact without a lock.
+// successfully, the mask was that of this word, whose blocks the holder allocates and frees meanwhile. So a
+// double free is found without a lock, unless the holder and another goroutine free the block at the same
+// moment: a holder's own free is no transition, and each may read before the other writes. Then the block's bit
+// is in the mask and in the word.
 //
 // The version comes back after 65,536 changes. If a goroutine stands still between its load and its swap while
 // just so many change the word, and bits and holder are what they were, the swap succeeds. In a correct program
@@ -44,18 +46,15 @@ func withHolder(v uint64, n int) uint64 {
 	return v&^holderMask&^groupBits + versionOne | uint64(n)<<holderShift
 }
 
-// checkIn returns bits and the holder's claim. The result is the bits that are free now.
-func checkIn(w uintptr, mask uint32) uint32 {
+// checkIn returns bits and the holder's claim. The result is the bits that are free now, and those of them that
+// were free in the word already, because two goroutines freed the block at the same moment.
+func checkIn(w uintptr, mask uint32) (free, twice uint32) {
 	for {
 		v := unsafex.Load64(w)
-		if freeBits(v)&mask != 0 {
-			// Unreachable: every free checks both places first.
-			panic("offheap: internal error: a block is free in the slab and in the cache of its holder")
-		}
 		n := withHolder(v, 0) | uint64(freeBits(v)|mask)
 		invariants.Window()
 		if unsafex.CAS64(w, v, n) {
-			return freeBits(n)
+			return freeBits(n), freeBits(v) & mask
 		}
 	}
 }

@@ -102,9 +102,22 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 		clearRest(g[:cap(g)], len(g))
 	}
 	if cap(s) > 0 {
-		std.freeSlow(old, l, op)
+		std.freeMoved(old, addr, l, op)
 	}
 	return g, nil
+}
+
+// freeMoved frees the block at old, whose values have moved to the block at moved. If another goroutine has freed it
+// meanwhile, which panics, the block at moved is nobody's and is freed, too.
+func (h *heap) freeMoved(old, moved uintptr, l *Local, op string) {
+	freed := false
+	defer func() {
+		if !freed {
+			h.freeSlow(moved, l, op)
+		}
+	}()
+	h.freeSlow(old, l, op)
+	freed = true
 }
 
 // grown is how many elements a slice of capacity old that must hold n gets: twice as many as
@@ -180,7 +193,10 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	q.kind, q.align = k, max(q.align, 8) // In the account of its Purpose, aligned as Alloc's blocks.
 	moved, err := h.allocate(q)
 	if err != nil && n <= len(s) {
-		h.cutOff(k, addr, q.n)
+		room, _ := h.server().roomOf("Realloc", addr, k.typ)
+		if lo, hi := k.cleared(q.n, q.n, room); lo < hi { // If the kind wipes.
+			h.server().clear("Realloc", addr, lo, hi)
+		}
 		return unsafex.Slice[T](addr, n, n), nil
 	}
 	if err != nil {
@@ -191,6 +207,6 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	if copied := copy(to, s); zero && !q.zero {
 		clearRest(to, copied)
 	}
-	h.freeSlow(addr, q.local, "Realloc")
+	h.freeMoved(addr, moved, q.local, "Realloc")
 	return to, nil
 }

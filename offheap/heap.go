@@ -57,7 +57,8 @@ type heap struct {
 	serving       atomic.Pointer[server]  // Serves every block. See server.go.
 	begins        *indexes                // Of the blocks, if a tracked serves. Nil if the slabs do. Set before the first block.
 	localsDropped atomic.Int64
-	announces     bool // A sanitizer must hear of all memory that blocks are cut from.
+	doubleFrees   atomic.Int64 // Blocks that two goroutines freed at the same moment, since Check last told.
+	announces     bool         // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
 	random        func() uint64 // With random placement: draws numbers. Nil without.
 	growthHook    func()        // Called without locks when much was taken since the last call, and at ticks.
@@ -155,6 +156,18 @@ func (c *slots) slot(b *bin) *slot {
 		return nil
 	}
 	return &unsafex.At[[pageBins]slot](page)[i%pageBins]
+}
+
+// warm is slot for a free: frees try that slot first from now on.
+func (c *slots) warm(b *bin) *slot {
+	s := c.slot(b)
+	if s != nil {
+		s.start(b)
+		if !b.kind.owned {
+			c.hot = unsafex.Addr(s)
+		}
+	}
+	return s
 }
 
 func (c *slots) hottest() *slot { return unsafex.At[slot](c.hot) }

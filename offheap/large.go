@@ -42,6 +42,9 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 		h.flushPs()
 		sp, dirty, err = take()
 	}
+	if errors.Is(err, ErrOutOfMemory) && h.settleLeft(b, false) {
+		sp, dirty, err = take()
+	}
 	h.tellGrowth()
 	if err != nil {
 		return 0, err
@@ -80,7 +83,7 @@ func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	ok := addr == sp.base && sp.state.CompareAndSwap(spanLarge, spanDead)
 	h.mu.Unlock()
 	if !ok {
-		h.misuse(op, addr, sp)
+		h.misuse(op, addr)
 	}
 	invariants.Window()
 	if sp.full.Load() != 0 {
@@ -117,10 +120,14 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 	h.mu.Lock()
 	if h.spanOf(addr) != sp || sp.base != addr || sp.state.Load() != spanLarge {
 		h.mu.Unlock() // It was freed after the caller's look-up, and sp may be another block's by now.
-		h.misuse(op, addr, nil)
+		h.misuse(op, addr)
 	}
 	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
 	ok := h.resizeLocked(b, sp, want, have, &dirty)
+	if ok {
+		sp.state.Store(spanResized) // Until it is cleared: a second free would let another block be cleared.
+		defer sp.state.Store(spanLarge)
+	}
 	h.mu.Unlock()
 	h.tellGrowth()
 	if !ok {

@@ -195,50 +195,76 @@ func TestRoomOfPs(t *testing.T) {
 	}
 }
 
-// TestRoomOfLeftSlabs: a limit leaves room for one slab, and for no other. A goroutine has freed its blocks, and left
-// it, and has not brought it to the bin's list yet.
+// leftSlab is a slab of blocks of n bytes, all of which are free but the first ones. A goroutine has freed them and left
+// the slab, and has not brought it to the bin's list yet. meanwhile is called when all blocks are in use.
+func leftSlab(t *testing.T, h *heap, n, first int, meanwhile func()) *span {
+	t.Helper()
+	b := h.bin(h.plain, sizeclass.Of(uintptr(n)))
+	var addrs []uintptr
+	for range b.blocks {
+		buf, err := h.allocBytes("Alloc", n, h.request(8, false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		addrs = append(addrs, addrOf(buf))
+	}
+	sp := h.spanOf(addrs[0])
+	h.flushPs()
+	if listed := b.takeListed(0); listed != nil { // As a holder does that finds no free block in it.
+		listed.state.Store(spanUnlisted)
+	}
+	meanwhile()
+	for _, addr := range addrs[first:] { // As a free does, up to the end of its pin.
+		var f freeing
+		pin, id, c := h.enter(nil)
+		how := f.free(h, addr, sp, b, id, c)
+		leave(pin, nil)
+		if how != freedBlock {
+			t.Fatalf("a free went wrong: %d", how)
+		}
+	}
+	pin, _, c := h.enter(nil)
+	if s := c.slot(b); s != nil {
+		s.leave(h)
+	}
+	leave(pin, nil)
+	if state := sp.state.Load(); state != spanUnlisted {
+		t.Fatalf("the slab is in state %d; the test is to leave it unlisted", state)
+	}
+	return sp
+}
+
+// TestRoomOfLeftSlabs: a limit leaves room for one slab, and for no other, and nobody has that slab at the moment.
 func TestRoomOfLeftSlabs(t *testing.T) {
 	needOwnMemory(t)
 	for _, n := range []int{1000, 4096, 32 << 10} {
 		h := releasedHeap(t, &vmem.Fake{})
 		b := h.bin(h.plain, sizeclass.Of(uintptr(n)))
 		h.SetLimit(int64(b.granules)*granule + 100)
-		var addrs []uintptr
-		for range b.blocks {
-			buf, err := h.allocBytes("Alloc", n, h.request(8, false))
-			if err != nil {
-				t.Fatal(err)
-			}
-			addrs = append(addrs, addrOf(buf))
-		}
-		sp := h.spanOf(addrs[0])
-		h.flushPs()
-		if listed := b.takeListed(0); listed != nil { // As a holder does that finds no free block in it.
-			listed.state.Store(spanUnlisted)
-		}
-		for _, addr := range addrs[1:] { // As a free does, up to the end of its pin.
-			var f freeing
-			pin, id, c := h.enter(nil)
-			how := f.free(h.heap, addr, sp, b, id, c)
-			leave(pin, nil)
-			if how != freedBlock {
-				t.Fatalf("a free went wrong: %d", how)
-			}
-		}
-		pin, id, c := h.enter(nil)
-		if s := c.slot(b); s != nil {
-			s.leave(h.heap)
-		}
-		leave(pin, nil)
-		if state := sp.state.Load(); state != spanUnlisted || id >= maxPs {
-			t.Fatalf("the slab is in state %d; the test is to leave it unlisted", state)
-		}
+		leftSlab(t, h.heap, n, 1, func() {})
 		for i := range b.blocks - 1 {
 			if _, err := h.allocBytes("Alloc", n, h.request(8, false)); err != nil {
 				t.Errorf("block %d of %d bytes: %v, though the limit leaves room for %d", i, n, err, b.blocks-1)
 				break
 			}
 		}
+	}
+}
+
+// TestMemoryOfLeftSlabs: the machine has no more memory, and nobody has a slab at the moment whose blocks are all free.
+func TestMemoryOfLeftSlabs(t *testing.T) {
+	needOwnMemory(t)
+	for _, n := range []int{1000, 100 << 10} {
+		fake := &vmem.Fake{}
+		h := releasedHeap(t, fake)
+		leftSlab(t, h.heap, 32<<10, 0, func() {
+			fake.FailFrom(1, vmem.OpCommit)
+			allocUntilRefused(t, h.heap, h.request(8, false), n)
+		})
+		if _, err := h.allocBytes("Alloc", n, h.request(8, false)); err != nil {
+			t.Errorf("a block of %d bytes: %v, though a slab of %d is free", n, err, 256<<10)
+		}
+		fake.Heal()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -77,8 +78,10 @@ func (h *heap) emptySlot(b *bin, s *slot) {
 	b.out.Add(int64(int(s.out)))
 	s.out = 0
 	h.mu.Unlock()
+	invariants.Window()
 	if group != 0 {
 		h.afterFree(group)
 	}
+	invariants.Window()
 	h.settleCurrent(cur)
 }

@@ -112,7 +112,7 @@ func (h *heap) freeOwned(addr uintptr, op string) {
 func (h *heap) freeOwnedBeside(addr uintptr, op string) {
 	t := h.beside(addr)
 	if t == nil {
-		h.misuse(op, addr, nil)
+		h.misuse(op, addr)
 	}
 	if t == h.guards {
 		allocsample.Remove(addr)

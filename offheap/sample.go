@@ -231,11 +231,13 @@ func (h *heap) resampleLarge(k *kind, sp *span, old uintptr) {
 }
 
 // forget drops the record of the block at addr, if there is one. It comes before the block is
-// freed, or else the next block there might lose its record.
-func (b *bin) forget(addr uintptr) {
-	if b.kind.origin != nil {
-		allocsample.Remove(addr)
+// freed, or else the next block there might lose its record. remember undoes it, if the block is not freed
+// after all.
+func (b *bin) forget(addr uintptr) (remember func()) {
+	if b.kind.origin == nil {
+		return func() {}
 	}
+	return allocsample.Remove(addr)
 }
 
 // twin is the kind that serves sampled blocks of k.

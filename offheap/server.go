@@ -30,6 +30,9 @@ type server interface {
 	// the first field of a value has the block's address, but more elements would lie over the other
 	// fields, and those may be bools.
 	roomOf(op string, addr uintptr, typ reflect.Type) (room uintptr, k *kind)
+	// clear clears the bytes from lo on and below hi of the block at addr, as a part of op. It panics if the block
+	// was freed meanwhile.
+	clear(op string, addr, lo, hi uintptr)
 	// kindOf is the kind of the block at addr, or nil.
 	kindOf(addr uintptr) *kind
 	// covers says whether addr lies in a block that is in use.

@@ -4,6 +4,7 @@ package offheap
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"sync/atomic"
 
@@ -62,7 +63,7 @@ func (s slabServer) free(addr uintptr, l *Local, op string, d *typeDesc, one boo
 		if h.freeGuarded(addr, op) || h.freeSecret(addr, op) {
 			return
 		}
-		h.misuse(op, addr, nil)
+		h.misuse(op, addr)
 	}
 	invariants.Window()
 	b := h.binByID(sp.bin)
@@ -81,7 +82,7 @@ func (s slabServer) free(addr uintptr, l *Local, op string, d *typeDesc, one boo
 // does.
 func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, sp *span, b *bin) {
 	if sp = h.spanOf(addr); sp == nil {
-		h.misuse(op, addr, nil)
+		h.misuse(op, addr)
 	}
 	invariants.Window()
 	b = h.binByID(sp.bin)
@@ -91,12 +92,12 @@ func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, 
 	if sp.size == 0 {
 		have = sp.bytes()
 		if addr != sp.base {
-			h.misuse(op, addr, sp)
+			h.misuse(op, addr)
 		}
 	} else {
 		have = uintptr(sp.size)
 		if i, ok := sp.find(addr); !ok || h.isFree(sp, i) {
-			h.misuse(op, addr, sp)
+			h.misuse(op, addr)
 		}
 	}
 	if b.kind.typ != typ {
@@ -123,9 +124,40 @@ func (s slabServer) resize(op string, addr, old, n uintptr, typ reflect.Type) (u
 		return 0, k
 	}
 	if lo, hi := k.cleared(old, n, have); lo < hi {
-		unsafex.Clear(addr+lo, hi-lo)
+		h.clearSmall(op, b, sp, addr, lo, hi)
 	}
 	return have, k
+}
+
+// clearSmall is clear for a block in a slab of b.
+func (h *heap) clearSmall(op string, b *bin, sp *span, addr, lo, hi uintptr) {
+	b.mu.Lock() // Keeps the slab from being taken apart, if the block was freed after the caller's look-up.
+	i, ok := sp.find(addr)
+	if ok = ok && h.spanOf(addr) == sp && !h.isFree(sp, i); ok {
+		invariants.Window()
+		unsafex.Clear(addr+lo, hi-lo)
+	}
+	b.mu.Unlock()
+	if !ok {
+		h.misuse(op, addr)
+	}
+}
+
+func (s slabServer) clear(op string, addr, lo, hi uintptr) {
+	h := s.h
+	if t := h.beside(addr); t != nil {
+		t.clear(op, addr, lo, hi)
+		return
+	}
+	sp := h.spanOf(addr)
+	if sp == nil {
+		h.misuse(op, addr)
+	}
+	if b := h.binByID(sp.bin); sp.size != 0 {
+		h.clearSmall(op, b, sp, addr, lo, hi)
+	} else {
+		h.resizeLarge(op, b, sp, addr, lo, hi)
+	}
 }
 
 func (s slabServer) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *kind) {
@@ -193,7 +225,7 @@ func (s slabServer) refTo(addr uintptr) uint64 {
 	if t := s.h.beside(addr); t != nil {
 		return t.refTo(addr) | guardedRef
 	}
-	s.h.misuse("RefOf", addr, nil)
+	s.h.misuse("RefOf", addr)
 	return 0
 }
 
@@ -288,10 +320,14 @@ func (s slabServer) stats() Stats {
 func (s slabServer) totals() freehold.Totals { return s.stats().totals() }
 
 func (s slabServer) check() error {
-	if s.h.guards == nil {
-		return lateWrites()
+	err := lateWrites()
+	if n := s.h.doubleFrees.Swap(0); n != 0 {
+		err = errors.Join(err, fmt.Errorf("offheap: %d blocks were freed twice, by two goroutines at the same moment; each may have had two owners since", n))
 	}
-	return errors.Join(lateWrites(), s.h.guards.check())
+	if s.h.guards != nil {
+		err = errors.Join(err, s.h.guards.check())
+	}
+	return err
 }
 
 func (s slabServer) purge() { s.h.purge.run(true) }

@@ -175,11 +175,16 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 	return false, left
 }
 
-// checkIn gives the group, which lies in sp, back. The slot does not change.
-func (s *slot) checkIn(sp *span) {
-	s.out -= uintptr(bits.OnesCount32(s.mask()))
-	if m := checkIn(s.word, s.mask()); m == sp.mask(sp.groupAt(s.word)) {
+// checkIn gives the group, which lies in sp, back. The slot does not change. A block that two goroutines
+// freed was counted by both.
+func (s *slot) checkIn(h *heap, sp *span) {
+	free, twice := checkIn(s.word, s.mask())
+	s.out -= uintptr(bits.OnesCount32(s.mask() &^ twice))
+	if free == sp.mask(sp.groupAt(s.word)) {
 		s.fulls++
+	}
+	if twice != 0 {
+		h.doubleFrees.Add(int64(bits.OnesCount32(twice)))
 	}
 	invariants.Window()
 	s.untold = true
@@ -203,7 +208,7 @@ func (s *slot) leave(h *heap) uintptr {
 		return 0
 	}
 	sp := h.spanOf(s.base)
-	s.checkIn(sp)
+	s.checkIn(h, sp)
 	s.tell(sp)
 	s.drop()
 	return sp.addr()
@@ -222,7 +227,16 @@ func (s *slot) heldMask(w uintptr) (uint32, bool) {
 	return 0, false
 }
 
-// outstanding is the blocks that left through the slot and are not in it.
+// outstanding is the blocks that left through the slot and are not in it. The holder may check a group in or out
+// meanwhile, and writes both words one after the other: then the result is too low at most. A limit that took it
+// for more would refuse a request.
 func (s *slot) outstanding() int {
-	return int(atomic.LoadUintptr(&s.out)) - bits.OnesCount32(uint32(atomic.LoadUint64(&s.state)))
+	for {
+		out := atomic.LoadUintptr(&s.out)
+		invariants.Window()
+		n := int(out) - bits.OnesCount32(uint32(atomic.LoadUint64(&s.state)))
+		if atomic.LoadUintptr(&s.out) == out {
+			return n
+		}
+	}
 }

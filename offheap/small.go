@@ -125,13 +125,15 @@ func (h *heap) supplyInHand(b *bin, l *Local, want portion) (addr uintptr, err e
 // A slab that is in no list and in no slot is in hand: a goroutine is about to use it, or the purge has
 // claimed its free blocks. Others do not see these. So supplyAlone waits until no slab of b is in hand,
 // and keeps it so until the request is served or refused: no other request takes what a flush gives
-// back. Last, it settles slabs that are about to be settled by goroutines whose threads the system has
-// stopped.
+// back. No flush is under way meanwhile, which has slabs in hand, too. Last, it settles slabs that are about to
+// be settled by goroutines whose threads the system has stopped.
 func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 	h.purge.mu.Lock()
 	defer h.purge.mu.Unlock()
 	b.inHand.Lock()
 	defer b.inHand.Unlock()
+	h.flushMu.Lock()
+	defer h.flushMu.Unlock()
 	if sp, _, _ := h.listed(b, false); sp != nil {
 		return h.takeShared(b, sp), nil
 	}
@@ -139,7 +141,7 @@ func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 		return addr, nil
 	}
 	for settled := false; ; {
-		skipped := h.worthFlushing(b, uintptr(b.granules)*granule, err) && h.flushPs()
+		skipped := h.worthFlushing(b, uintptr(b.granules)*granule, err) && h.flushLocked()
 		sp, _, err := h.slab(b, false) // Without a flush, too: a P may have given blocks back meanwhile.
 		if err == nil {
 			return h.takeShared(b, sp), nil
@@ -352,8 +354,8 @@ func (h *heap) retire(b *bin, sp *span) {
 	}
 	if state == spanListed {
 		b.remove(sp)
+		sp.state.Store(spanUnlisted)
 	}
-	sp.state.Store(spanDead)
 	invariants.Window()
 	if b.kind.verify {
 		h.inspectFree(sp, sp.base, sp.base+uintptr(sp.blocks)*uintptr(sp.size))

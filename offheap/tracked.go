@@ -315,9 +315,22 @@ func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) (uin
 		return 0, k
 	}
 	if lo, hi := k.cleared(old, n, size); lo < hi {
-		wipe(addr+lo, hi-lo)
+		t.clear(op, addr, lo, hi)
 	}
 	return size, k
+}
+
+func (t *tracked) clear(op string, addr, lo, hi uintptr) {
+	ok := t.blocks.use(addr, func(b *block) bool {
+		if hi > b.size || b.kind.owned {
+			return false // Another block by now.
+		}
+		wipe(addr+lo, hi-lo)
+		return true
+	})
+	if !ok {
+		t.misuse(op, addr)
+	}
 }
 
 // roomOf is server.roomOf.

@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/invariants"
+	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -31,6 +33,9 @@ func widen(t *testing.T) {
 		runtime.GOMAXPROCS(procs)
 	})
 }
+
+// windowSteps is how much each goroutine does.
+const windowSteps = 30_000
 
 // windowSizes are of blocks that fill a group each, of blocks of which a group has some, and of a large block.
 var windowSizes = []uintptr{16 << 10, 40 << 10, 4096, 1000, 100 << 10}
@@ -77,7 +82,7 @@ func TestWindows(t *testing.T) {
 	h := releasedHeap(t, &vmem.Fake{})
 	bools := h.newKind(nil, &typeDesc{typ: reflect.TypeFor[bool]()})
 	kinds := []*kind{h.plain, h.newKind(nil, nil), h.newKind(&purposeState{options: PurposeOptions{Wipe: true}}, nil), h.plain.forArenas(), bools}
-	const workers, steps = 4, 60_000
+	const workers, steps = 4, 2 * windowSteps
 	given := make(chan windowBlock, 32)
 	var group sync.WaitGroup
 	for w := range workers {
@@ -153,88 +158,151 @@ func TestWindows(t *testing.T) {
 		t.Errorf("%d bytes are in use when all blocks are free", n)
 	}
 	h.purge.run(true)
+	if err := h.server().check(); err != nil {
+		t.Errorf("no block was freed twice: %v", err)
+	}
 }
 
-// TestWindowsStale: a program frees what it has freed before. Such a free may hit what now lies there and is
-// of the program, too. It never hits a block of an arena, and is never worse than a MisuseError.
+// TestWindowsStale: goroutines free and resize what they or others have freed before, some at the same moment.
+// That may hit what now lies there and is of a kind that such calls may name. It never hits a block of an
+// arena, and is never worse than a MisuseError.
 func TestWindowsStale(t *testing.T) {
 	widen(t)
 	h := releasedHeap(t, &vmem.Fake{})
-	kinds := []*kind{h.plain, h.newKind(nil, nil)}
+	kinds := []*kind{h.plain, h.newKind(nil, nil), h.newKind(&purposeState{options: PurposeOptions{Wipe: true}}, nil)}
 	owned := []*kind{h.plain.forArenas(), kinds[1].forArenas()}
-	const workers, steps = 2, 60_000
+	var stale staleAddrs
 	var group sync.WaitGroup
-	for w := range workers {
-		group.Go(func() { // An arena.
-			r := rand.New(rand.NewPCG(uint64(w), 2))
-			var mine []windowBlock
-			for range steps {
-				if t.Failed() {
-					return
-				}
-				if len(mine) < 12 && r.IntN(2) == 0 {
-					b := windowBlock{n: windowSizes[r.IntN(len(windowSizes))], kind: owned[r.IntN(len(owned))], stamp: byte(2 + r.IntN(250))}
-					addr, err := h.allocate(request{kind: b.kind, n: b.n, align: 8})
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					b.addr = addr
-					b.fill()
-					mine = append(mine, b)
-				} else if n := len(mine); n > 0 {
-					i := r.IntN(n)
-					mine[i].check(t)
-					mine[i].free(h.heap)
-					mine[i] = mine[n-1]
-					mine = mine[:n-1]
-				}
-				if r.IntN(400) == 0 {
-					h.purge.run(true)
-				}
-			}
-		})
-		group.Go(func() { // A program with mistakes.
-			r := rand.New(rand.NewPCG(uint64(w), 3))
-			var stale, mine []uintptr
-			for range steps {
-				if t.Failed() {
-					return
-				}
-				switch n := windowSizes[r.IntN(len(windowSizes))]; {
-				case r.IntN(3) == 0 && len(mine) < 12:
-					addr, err := h.allocate(request{kind: kinds[r.IntN(len(kinds))], n: n, align: 8})
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					mine = append(mine, addr)
-				case r.IntN(2) == 0 && len(mine) > 0:
-					addr := mine[len(mine)-1]
-					mine = mine[:len(mine)-1]
-					misused(t, func() { h.freeSlow(addr, nil, "Free") }) // Another stale free may have freed it.
-					if stale = append(stale, addr); len(stale) > 64 {
-						stale = stale[1:]
-					}
-				case len(stale) > 0:
-					addr := stale[r.IntN(len(stale))]
-					if r.IntN(4) == 0 {
-						misused(t, func() { h.server().roomOf("Realloc", addr, nil) })
-					} else {
-						misused(t, func() { h.freeSlow(addr, nil, "Free") })
-					}
-				}
-			}
-		})
+	for w := range 2 {
+		group.Go(func() { arenaBesideMistakes(t, h.heap, rand.New(rand.NewPCG(uint64(w), 2)), owned) })
+	}
+	for w := range 4 {
+		l := openLocal(t, h)
+		group.Go(func() { mistakes(t, h.heap, rand.New(rand.NewPCG(uint64(w), 3)), kinds, l, &stale) })
 	}
 	group.Wait()
 	h.purge.run(true)
 }
 
+// arenaBesideMistakes allocates and frees blocks as arenas do. What it writes stays.
+func arenaBesideMistakes(t *testing.T, h *heap, r *rand.Rand, kinds []*kind) {
+	var mine []windowBlock
+	for range windowSteps {
+		if t.Failed() {
+			return
+		}
+		if len(mine) < 12 && r.IntN(2) == 0 {
+			b := windowBlock{n: windowSizes[r.IntN(len(windowSizes))], kind: kinds[r.IntN(len(kinds))], stamp: byte(2 + r.IntN(250))}
+			addr, err := h.allocate(request{kind: b.kind, n: b.n, align: 8})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			b.addr = addr
+			b.fill()
+			mine = append(mine, b)
+		} else if n := len(mine); n > 0 {
+			i := r.IntN(n)
+			mine[i].check(t)
+			mine[i].free(h)
+			mine[i] = mine[n-1]
+			mine = mine[:n-1]
+		}
+		if r.IntN(400) == 0 {
+			h.purge.run(true)
+		}
+	}
+}
+
+// mistakes allocates blocks, and frees and resizes those in stale, which has them all, in use or not.
+func mistakes(t *testing.T, h *heap, r *rand.Rand, kinds []*kind, l *Local, stale *staleAddrs) {
+	for range windowSteps {
+		if t.Failed() {
+			return
+		}
+		var own *Local
+		if r.IntN(3) == 0 {
+			own = l
+		}
+		n, addr := windowSizes[r.IntN(len(windowSizes))], stale.any(r)
+		switch {
+		case addr == 0 || r.IntN(2) == 0:
+			addr, err := h.allocate(request{kind: kinds[r.IntN(len(kinds))], n: n, align: 8, local: own})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if old := stale.put(r, addr); old != 0 {
+				misused(t, func() { h.freeSlow(old, own, "Free") })
+			}
+		case r.IntN(4) == 0:
+			misused(t, func() { h.server().resize("Realloc", addr, 10, n, nil) })
+		case r.IntN(4) == 0:
+			misused(t, func() { h.server().roomOf("Realloc", addr, nil) })
+		default:
+			misused(t, func() { h.freeSlow(addr, own, "Free") })
+		}
+	}
+}
+
+// staleAddrs are addresses of blocks that may be free.
+type staleAddrs struct {
+	mu    sync.Mutex
+	addrs [96]uintptr
+}
+
+// any is one of them, or 0.
+func (s *staleAddrs) any(r *rand.Rand) uintptr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addrs[r.IntN(len(s.addrs))]
+}
+
+// put puts addr in the place of one of them, which it returns.
+func (s *staleAddrs) put(r *rand.Rand, addr uintptr) (old uintptr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := r.IntN(len(s.addrs))
+	old, s.addrs[i] = s.addrs[i], addr
+	return old
+}
+
 // misused runs f, which may panic with a MisuseError and with nothing else.
 func misused(t *testing.T, f func()) {
 	v := caught(f)
-	if _, ok := v.(*MisuseError); v != nil && !ok {
-		t.Error(v)
+	if e, ok := v.(*MisuseError); v != nil && !ok || ok && strings.Contains(e.Detail, "nothing was ever allocated") {
+		t.Error(v) // Blocks have begun at all addresses here.
+	}
+}
+
+// TestWindowsOfLimits: a limit leaves room for all that goroutines ask for, while others flush.
+func TestWindowsOfLimits(t *testing.T) {
+	widen(t)
+	for _, n := range []int{1000, 16 << 10, 100 << 10} {
+		h := releasedHeap(t, &vmem.Fake{})
+		limit, atOnce := int64(20*roundUp(uintptr(n), granule)), 12
+		if n <= sizeclass.Max {
+			b := h.bin(h.plain, sizeclass.Of(uintptr(n)))
+			limit, atOnce = 2*int64(b.granules)*granule, 2*int(b.blocks)-8
+		}
+		h.SetLimit(limit + 100)
+		done := make(chan struct{})
+		var flusher sync.WaitGroup
+		flusher.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					h.flushPs()
+				}
+			}
+		})
+		refused := refusals(h.heap, h.request(8, false), n, atOnce)
+		close(done)
+		flusher.Wait()
+		if refused != 0 {
+			t.Errorf("%d requests of %d bytes are refused, though the limit leaves room for all", refused, n)
+		}
 	}
 }

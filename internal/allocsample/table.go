@@ -94,13 +94,23 @@ func site(key *Site, stack []uintptr, hash uint64) *entry {
 	return e
 }
 
-// Remove notes that the block at addr is freed, if it was sampled.
-func Remove(addr uintptr) {
+// Remove notes that the block at addr is freed, if it was sampled. undo takes that back.
+func Remove(addr uintptr) (undo func()) {
 	table.mu.Lock()
 	defer table.mu.Unlock()
-	if e := table.live[addr]; e != nil {
-		e.Frees++
-		delete(table.live, addr)
+	e := table.live[addr]
+	if e == nil {
+		return func() {}
+	}
+	e.Frees++
+	delete(table.live, addr)
+	return func() {
+		table.mu.Lock()
+		defer table.mu.Unlock()
+		if table.live[addr] == nil {
+			e.Frees--
+			table.live[addr] = e
+		}
 	}
 }
 

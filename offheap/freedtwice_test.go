@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offheap
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
+)
+
+// TestFreedTwiceAtOnce: the holder of a group and another goroutine free a block of it, and each reads before the other
+// writes. The block is free once afterwards, in the counts, too, and Check tells.
+func TestFreedTwiceAtOnce(t *testing.T) {
+	needOwnMemory(t)
+	for _, n := range []int{16, 1000, 16 << 10} {
+		h := releasedHeap(t, &vmem.Fake{})
+		buf, err := h.allocBytes("Alloc", n, h.request(8, false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr := addrOf(buf)
+		sp := h.spanOf(addr)
+		b := h.binByID(sp.bin)
+		i, _ := sp.find(addr)
+		w, bit := sp.word(i>>sp.shift), uint64(1)<<(i&(1<<sp.shift-1))
+		if holderOf(unsafex.Load64(w)) == 0 {
+			continue // The size has no slots of its own.
+		}
+		h.freeSlow(addr, nil, "Free") // By the holder, into its mask.
+		v := unsafex.Load64(w)
+		if v&bit != 0 || !unsafex.CAS64(w, v, v|bit) { // The other's last steps.
+			t.Fatalf("the block of %d bytes is free in the group's word, not in the mask", n)
+		}
+		b.out.Add(-1)
+		h.flushPs()
+		if used := inUseOf(h.heap, nil); used != 0 {
+			t.Errorf("%d bytes are in use after the flush", used)
+		}
+		if err := h.server().check(); err == nil {
+			t.Errorf("Check does not tell of the block of %d bytes that was freed twice", n)
+		}
+		if err := h.server().check(); err != nil {
+			t.Errorf("Check tells again: %v", err)
+		}
+		if sp.state.Load() != spanDead {
+			t.Errorf("the slab of the block of %d bytes is in state %d, though all is free", n, sp.state.Load())
+		}
+	}
+}
+
+// TestFreesAndResizesAtOnce: two goroutines free a block at the same moment, or one resizes it. Either may get a
+// MisuseError. Nothing worse happens, and the counts are right in the end.
+func TestFreesAndResizesAtOnce(t *testing.T) {
+	quiet(t)
+	needSlabs(t)
+	if runtime.GOMAXPROCS(0) < 2 {
+		t.Skip("it takes two Ps")
+	}
+	const rounds = 4000
+	for name, o := range map[string]PurposeOptions{"plain": {}, "wiped": {Wipe: true}, "secret": {Secret: true}} {
+		p := NewPurposeWith("freed at once, "+name, o)
+		for _, n := range []int{64, 4000, 16 << 10, 100 << 10} {
+			var turn, done atomic.Int64
+			var block []byte
+			go func() {
+				for i := int64(1); i <= rounds; i++ {
+					for turn.Load() != i {
+						runtime.Gosched()
+					}
+					misused(t, func() { Free(block) })
+					done.Store(i)
+				}
+			}()
+			for i := int64(1); i <= rounds; i++ {
+				block = p.Alloc(n)
+				own := block
+				turn.Store(i)
+				for range i % 64 { // So that the two meet at all places.
+					done.Load()
+				}
+				if i%2 == 0 {
+					misused(t, func() { Free(own) })
+				} else {
+					misused(t, func() { own = Realloc(own, n*3/4) })
+				}
+				for done.Load() != i {
+					runtime.Gosched()
+				}
+				if i%2 != 0 {
+					misused(t, func() { Free(own) })
+				}
+			}
+		}
+	}
+	Purge()
+	if err := Check(); err != nil {
+		t.Log(err)
+	}
+}
