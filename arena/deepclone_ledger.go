@@ -281,7 +281,8 @@ func (l *ledger) claimRest(addr, n uintptr) bool {
 }
 
 // claimHalves is claimRest for the half words at both ends of a rest, which on 32-bit systems may each hold a
-// pointer. Bytes in other parts of a word are plain data.
+// pointer. Bytes in other parts of a word are plain data. So is a value in an interface that has half a word:
+// a pointer stands in the interface itself.
 func (l *ledger) claimHalves(from, end uintptr) bool {
 	return (from%8 != 4 || l.claimIn(l.line(from), from%lineBytes, 4)) && (end%8 != 4 || l.claimIn(l.line(end), (end-4)%lineBytes, 4))
 }

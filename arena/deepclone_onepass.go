@@ -70,11 +70,13 @@ func (c *cloner) endOnePass() {
 	}
 	clear(c.maps)
 	clear(c.sources)
+	clear(c.nested)
 	for _, cut := range c.claimed {
 		cut.claimed = false
 	}
 	clear(c.claimed)
 	c.tasks, c.maps, c.sources, c.claimed, c.failed, c.mostTasks = c.tasks[:0], c.maps[:0], c.sources[:0], c.claimed[:0], false, 0
+	c.nested = c.nested[:0]
 }
 
 // tangledFor is how many clones of a type take the long way at once after one had to.
@@ -102,7 +104,7 @@ func (c *cloner) onePass(p *plan, src, dst unsafex.Ptr) bool {
 		c.depth = 0
 		c.copyRow(t.plan, t.src, t.dst, t.n)
 	}
-	if c.failed {
+	if c.failed || !c.nestsWell() {
 		return false
 	}
 	for i := range c.maps {
@@ -362,7 +364,9 @@ func (c *cloner) boxOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 	if t, dst := c.ledger.find(first, addr, p.desc, isBox); t != nil && p.units <= uintptr(t.live) {
 		return dst
 	}
-	return c.newCopy(p, q, first, isBox, p.units, p.units)
+	dst := c.newCopy(p, q, first, isBox, p.units, p.units)
+	c.noteNested(p, dst)
+	return dst
 }
 
 // mapOnce is the copy of the map q, which is filled at the end.

@@ -63,6 +63,7 @@ type plan struct {
 	filled    bool
 	asks      bool // The caller's module matters, or may matter for what stands in an interface.
 	selves    bool // Values have an opSelf or opOther.
+	nests     bool // Values have interfaces among their parts, which are copied.
 	kept      bool // The elements of an array are shared: as in emitKept.
 
 	tangled atomic.Int32 // How many clones of the type take the long way at once.
@@ -328,7 +329,7 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 		add(op{kind: opMap, to: b.ref(t)})
 	case reflect.Interface:
 		add(op{kind: opInterface})
-		p.asks = true
+		p.asks, p.nests = true, true
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
 		add(op{kind: opRefuse, n: wordSize, why: "cannot be copied"})
 	case reflect.Array:
@@ -441,7 +442,7 @@ func (b *planner) emitArray(p *plan, t reflect.Type, off uintptr, held string) {
 	}
 	if !e.flat() {
 		p.ops = append(p.ops, op{kind: opRepeat, off: off, to: e, n: uintptr(t.Len()) * e.units, typ: t})
-		p.selves = p.selves || e.selves
+		p.selves, p.nests = p.selves || e.selves, p.nests || e.nests
 	}
 }
 

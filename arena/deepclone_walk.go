@@ -35,6 +35,7 @@ type cloner struct {
 	todo   []stretch // What has been or must be walked, in this order.
 	refs   []uint32  // The blocks of the pointers in it, in this order.
 	maps   []mapCopy
+	nested []nestedBox
 
 	ledger    ledger
 	tasks     []task
@@ -107,6 +108,7 @@ type stretch struct {
 
 // A mapCopy is a map with its contents on the way.
 type mapCopy struct {
+	plan            *plan
 	block           uint32        // In the long way.
 	to              reflect.Value // The copy.
 	keys, elems     reflect.Value // Slices.
@@ -139,8 +141,9 @@ func (c *cloner) release() {
 		clear(c.table)
 	}
 	clear(c.maps)
+	clear(c.nested)
 	clear(c.lots)
-	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources, claimed: c.claimed}
+	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], nested: c.nested[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources, claimed: c.claimed}
 	idle.Put(c)
 }
 
@@ -404,7 +407,7 @@ func entriesOf(p *plan, m reflect.Value) mapCopy {
 		keys.Index(k).SetIterKey(it)
 		elems.Index(k).SetIterValue(it)
 	}
-	return mapCopy{keys: keys, elems: elems}
+	return mapCopy{plan: p, keys: keys, elems: elems}
 }
 
 // scratch notes the keys or the elements of the map with number i, and returns where their copies
