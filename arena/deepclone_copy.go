@@ -171,17 +171,11 @@ func (c *cloner) copyAll() {
 			c.copyUnit(p, unsafex.Add(b.src, n*p.size), unsafex.Add(b.dst, n*p.size))
 		}
 	}
-	for i := range c.count {
-		if b := c.at(i); b.kind == isBox {
-			c.noteNested(b.plan, b.dst)
-		}
-	}
-	if !c.nestsWell() {
-		panic(c.changed())
-	}
 	for i := range c.maps {
 		c.maps[i].to = reflect.NewAt(c.at(c.maps[i].block).plan.whole, unsafex.PtrOf(&c.at(c.maps[i].block).dst)).Elem()
-		c.maps[i].fill()
+	}
+	if !c.fillMaps() {
+		panic(fmt.Errorf("arena: %s of %s: the hash of a map's key would not end in reasonable time: a part of the key belongs to an arena that was reset or freed before", c.op, c.at(0).plan.whole))
 	}
 }
 
@@ -367,133 +361,22 @@ func (c *cloner) changed() error {
 		c.op, c.at(0).plan.whole)
 }
 
-// fill puts the copied entries into a map. All that they lead to is complete, so that keys hash as
-// they will.
-func (m *mapCopy) fill() {
-	for i := range m.keysTo.Len() {
-		m.to.SetMapIndex(m.keysTo.Index(i), m.elemsTo.Index(i))
-	}
-}
-
-// Values in interfaces that have values in interfaces.
-//
-// A value in an interface never changes, so it was complete before an interface could hold it: it can contain
-// neither itself nor a value that contains it, but through a pointer, a slice or a map. Go relies on that.
-// To compare or to hash an interface, Go goes down from value to value, and if that never ends, the stack
-// overflows and the process ends. But a stale value lies in memory that others have written anew, and may be
-// such a value. So a clone is not complete before its values in interfaces are known to end, and the keys of
-// maps to end soon: the clone hashes these itself.
-
-// A nestedBox is the copy of a value in an interface that has interfaces among its own parts.
-type nestedBox struct {
-	plan  *plan
-	at    unsafex.Ptr
-	open  bool   // What it holds is being counted, or was.
-	holds uint32 // Values in interfaces that a comparison goes through, itself included, at most tooNested. 0: not counted yet.
-}
-
-// tooNested is more values in interfaces than any key of a map has: each look-up would take a millisecond.
-const tooNested = 1 << 16
-
-// noteNested puts the copy at at of a value in an interface on the list, if it must be checked.
-func (c *cloner) noteNested(p *plan, at unsafex.Ptr) {
-	if p.nests && at != nil {
-		c.nested = append(c.nested, nestedBox{plan: p, at: at})
-	}
-}
-
-// nestsWell says whether no copy of a value in an interface contains itself, and whether each key of a map is hashed
-// in reasonable time. All is copied but the entries of maps.
-func (c *cloner) nestsWell() bool {
-	if !c.nestsDeep() {
-		return true
-	}
-	numbers := make(map[unsafex.Ptr]int, len(c.nested))
-	for i := range c.nested {
-		numbers[c.nested[i].at] = i
-	}
-	for i := range c.nested {
-		if !c.countNested(numbers, i) {
-			return false
-		}
+// fillMaps puts the copied entries into the maps. All that they lead to is complete, so that keys hash as
+// they will. It reports false if a key cannot be hashed in reasonable time.
+func (c *cloner) fillMaps() bool {
+	total := mostHashTotal
+	for i := range c.maps {
+		total += mostHashEach * c.maps[i].keysTo.Len()
 	}
 	for i := range c.maps {
 		m := &c.maps[i]
-		key := m.plan.key
-		if !key.nests {
-			continue
-		}
-		for k := range uintptr(m.keysTo.Len()) {
-			at := unsafex.Add(m.keysTo.UnsafePointer(), k*key.units*key.size)
-			if c.sumNested(numbers, key, at) >= tooNested {
+		for k := range m.keysTo.Len() {
+			key := m.keysTo.Index(k)
+			if m.plan.boxedKeys && !hashEnds(key, &total) {
 				return false
 			}
+			m.to.SetMapIndex(key, m.elemsTo.Index(k))
 		}
 	}
 	return true
-}
-
-// nestsDeep says whether a value on the list holds another.
-func (c *cloner) nestsDeep() (deep bool) {
-	for i := range c.nested {
-		c.inside(c.nested[i].plan, c.nested[i].plan.units, c.nested[i].at, func(p *plan, _ unsafex.Ptr) { deep = deep || p.nests })
-		if deep {
-			break
-		}
-	}
-	return deep
-}
-
-// countNested counts what value i of the list holds, and what the values in it do. It reports false if one
-// contains itself.
-func (c *cloner) countNested(numbers map[unsafex.Ptr]int, i int) (ends bool) {
-	ends = true
-	stack := []int{i}
-	for len(stack) > 0 && ends {
-		n := &c.nested[stack[len(stack)-1]]
-		switch {
-		case !n.open:
-			n.open = true
-			c.inside(n.plan, n.plan.units, n.at, func(p *plan, at unsafex.Ptr) {
-				if k, ok := numbers[at]; ok && p.nests {
-					ends = ends && (!c.nested[k].open || c.nested[k].holds != 0)
-					stack = append(stack, k)
-				}
-			})
-		case n.holds == 0:
-			n.holds = min(1+c.sumNested(numbers, n.plan, n.at), tooNested)
-		default:
-			stack = stack[:len(stack)-1]
-		}
-	}
-	return ends
-}
-
-// sumNested is how many values in interfaces a comparison of the value at at goes through, at most tooNested.
-func (c *cloner) sumNested(numbers map[unsafex.Ptr]int, p *plan, at unsafex.Ptr) (sum uint32) {
-	c.inside(p, p.units, at, func(p *plan, at unsafex.Ptr) {
-		holds := uint32(1)
-		if k, ok := numbers[at]; ok && p.nests {
-			holds = c.nested[k].holds
-		}
-		sum = min(sum+holds, tooNested)
-	})
-	return sum
-}
-
-// inside calls f for each value in an interface in n units at at, with its plan and its address.
-func (c *cloner) inside(p *plan, n uintptr, at unsafex.Ptr, f func(p *plan, at unsafex.Ptr)) {
-	for i := range n {
-		for k := range p.ops {
-			o := &p.ops[k]
-			switch w := unsafex.Add(at, i*p.size+o.off); {
-			case o.kind == opRepeat && o.to.nests:
-				c.inside(o.to, o.n, w, f)
-			case o.kind == opInterface:
-				if q := c.dynamic[load(w)]; q != nil && !q.direct {
-					f(q, load(unsafex.Add(w, wordSize)))
-				}
-			}
-		}
-	}
 }

@@ -70,13 +70,11 @@ func (c *cloner) endOnePass() {
 	}
 	clear(c.maps)
 	clear(c.sources)
-	clear(c.nested)
 	for _, cut := range c.claimed {
 		cut.claimed = false
 	}
 	clear(c.claimed)
 	c.tasks, c.maps, c.sources, c.claimed, c.failed, c.mostTasks = c.tasks[:0], c.maps[:0], c.sources[:0], c.claimed[:0], false, 0
-	c.nested = c.nested[:0]
 }
 
 // tangledFor is how many clones of a type take the long way at once after one had to.
@@ -104,13 +102,10 @@ func (c *cloner) onePass(p *plan, src, dst unsafex.Ptr) bool {
 		c.depth = 0
 		c.copyRow(t.plan, t.src, t.dst, t.n)
 	}
-	if c.failed || !c.nestsWell() {
+	if c.failed {
 		return false
 	}
-	for i := range c.maps {
-		c.maps[i].fill()
-	}
-	return true
+	return c.fillMaps()
 }
 
 // copyOnce copies one unit and makes tasks for what it leads to.
@@ -364,9 +359,7 @@ func (c *cloner) boxOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 	if t, dst := c.ledger.find(first, addr, p.desc, isBox); t != nil && p.units <= uintptr(t.live) {
 		return dst
 	}
-	dst := c.newCopy(p, q, first, isBox, p.units, p.units)
-	c.noteNested(p, dst)
-	return dst
+	return c.newCopy(p, q, first, isBox, p.units, p.units)
 }
 
 // mapOnce is the copy of the map q, which is filled at the end.

@@ -59,11 +59,11 @@ type plan struct {
 
 	direct    bool   // In an interface the value stands itself, not its address.
 	key, elem *plan  // Of a map.
+	boxedKeys bool   // Of a map: keys have interfaces among their parts.
 	held      string // Of the elements of an array: as in emit.
 	filled    bool
 	asks      bool // The caller's module matters, or may matter for what stands in an interface.
 	selves    bool // Values have an opSelf or opOther.
-	nests     bool // Values have interfaces among their parts, which are copied.
 	kept      bool // The elements of an array are shared: as in emitKept.
 
 	tangled atomic.Int32 // How many clones of the type take the long way at once.
@@ -222,7 +222,7 @@ func (b *planner) fill(p *plan) {
 	p.size, p.desc = t.Size(), describeType(t)
 	p.direct = isDirect(p.whole)
 	if t.Kind() == reflect.Map {
-		p.key, p.elem = b.ref(t.Key()), b.ref(t.Elem())
+		p.key, p.elem, p.boxedKeys = b.ref(t.Key()), b.ref(t.Elem()), holdsInterface(t.Key())
 	}
 	if p.kept {
 		b.emitKept(p, t, 0)
@@ -329,7 +329,7 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 		add(op{kind: opMap, to: b.ref(t)})
 	case reflect.Interface:
 		add(op{kind: opInterface})
-		p.asks, p.nests = true, true
+		p.asks = true
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
 		add(op{kind: opRefuse, n: wordSize, why: "cannot be copied"})
 	case reflect.Array:
@@ -442,7 +442,7 @@ func (b *planner) emitArray(p *plan, t reflect.Type, off uintptr, held string) {
 	}
 	if !e.flat() {
 		p.ops = append(p.ops, op{kind: opRepeat, off: off, to: e, n: uintptr(t.Len()) * e.units, typ: t})
-		p.selves, p.nests = p.selves || e.selves, p.nests || e.nests
+		p.selves = p.selves || e.selves
 	}
 }
 

@@ -35,7 +35,6 @@ type cloner struct {
 	todo   []stretch // What has been or must be walked, in this order.
 	refs   []uint32  // The blocks of the pointers in it, in this order.
 	maps   []mapCopy
-	nested []nestedBox
 
 	ledger    ledger
 	tasks     []task
@@ -141,9 +140,8 @@ func (c *cloner) release() {
 		clear(c.table)
 	}
 	clear(c.maps)
-	clear(c.nested)
 	clear(c.lots)
-	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], nested: c.nested[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources, claimed: c.claimed}
+	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources, claimed: c.claimed}
 	idle.Put(c)
 }
 
