@@ -364,9 +364,9 @@ func (c *cloner) changed() error {
 // fillMaps puts the copied entries into the maps. All that they lead to is complete, so that keys hash as
 // they will. It reports false if a key cannot be hashed in reasonable time.
 func (c *cloner) fillMaps() bool {
-	total := mostHashTotal
+	total := int64(mostHashTotal)
 	for i := range c.maps {
-		total += mostHashEach * c.maps[i].keysTo.Len()
+		total += mostHashEach * int64(c.maps[i].keysTo.Len())
 	}
 	for i := range c.maps {
 		m := &c.maps[i]

@@ -23,16 +23,16 @@ type hashWork struct {
 const (
 	mostHashTotal = 1 << 28 // For all keys of a value, and mostHashEach more for each.
 	mostHashEach  = 1 << 8
-	mostHashWork  = 1 << 22                    // For a key of a few bytes: about 20 ms.
+	mostHashWork  = 1 << 22                      // For a key of a few bytes: about 20 ms.
 	mostHashDepth = 1 << (16 + 2*(^uint(0)>>63)) // With 100 to 400 bytes of stack for each.
 )
 
 // hashEnds says whether the hash of the key v ends in reasonable time. total is what all keys may take yet.
-func hashEnds(v reflect.Value, total *int) bool {
-	most := min(max(mostHashWork, int(v.Type().Size())), *total)
+func hashEnds(v reflect.Value, total *int64) bool {
+	most := int(min(int64(max(mostHashWork, int(v.Type().Size()))), *total))
 	w := hashWork{left: most}
 	w.walk(v)
-	*total -= most - w.left
+	*total -= int64(most - w.left)
 	return w.left > 0
 }
 

@@ -36,8 +36,8 @@ func (h *heap) diagnose(op string, addr uintptr, sp *span, base uintptr) *Misuse
 		e.Kind, e.Detail = "double free", "the block was freed before, and all of its slab is free; keep one owner for each block"
 	case sp.size == 0:
 		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x; free the slice that Alloc returned, or a prefix of it", addr-base, sp.bytes(), base)
-		if addr == base && sp.state.Load() == spanResized {
-			e.Kind, e.Detail = "double free", "another goroutine resizes the block at this moment; keep one owner for each block"
+		if addr == base && sp.state.Load() == spanInHand {
+			e.Kind, e.Detail = "double free", "another goroutine allocates or resizes the block at this moment; keep one owner for each block"
 		} else if addr == base {
 			e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
 		}

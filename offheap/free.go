@@ -51,7 +51,9 @@ func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
 		h.afterFree(f.left)
 	}
 	if how != freedBlock {
-		remember()
+		if how != freedTwice { // Then the record is that of another block by now.
+			remember()
+		}
 		h.misuse(op, addr)
 	}
 	if f.freed != 0 {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -99,4 +100,84 @@ func TestFreesAndResizesAtOnce(t *testing.T) {
 	if err := Check(); err != nil {
 		t.Log(err)
 	}
+}
+
+// TestClearOfFreed: while Realloc keeps a block for want of memory, and is about to clear what is cut off, another goroutine
+// frees the block, and its memory becomes an arena's.
+func TestClearOfFreed(t *testing.T) {
+	needOwnMemory(t)
+	for _, n := range []uintptr{40 << 10, 200 << 10} {
+		h := releasedHeap(t, &vmem.Fake{})
+		wiped := h.newKind(&purposeState{options: PurposeOptions{Wipe: true}}, nil)
+		addr, err := h.allocate(request{kind: wiped, n: n, align: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		room, k := h.server().roomOf("Realloc", addr, nil)
+		lo, hi := k.cleared(100, 100, room)
+		h.freeSlow(addr, nil, "Free")
+		var mine []windowBlock
+		for range 2 {
+			b := windowBlock{n: n / 4, kind: h.plain.forArenas(), stamp: 7}
+			if b.addr, err = h.allocate(request{kind: b.kind, n: b.n, align: 8}); err != nil {
+				t.Fatal(err)
+			}
+			b.fill()
+			mine = append(mine, b)
+		}
+		if mine[0].addr != addr {
+			t.Fatalf("the arena's block of %d bytes lies elsewhere", n/4)
+		}
+		wantMisuse(t, "a clear of a block that was freed", "foreign pointer", func() { h.server().clear("Realloc", addr, lo, hi) })
+		for _, b := range mine {
+			b.check(t)
+			b.free(h.heap)
+		}
+		if used := inUseOf(h.heap, nil); used != 0 {
+			t.Errorf("%d bytes are in use", used)
+		}
+	}
+}
+
+// TestMoveOntoFreed: while Realloc looks for a larger block, another goroutine frees the old one, and the new block lies
+// there.
+func TestMoveOntoFreed(t *testing.T) {
+	needOwnMemory(t)
+	h := releasedHeap(t, &vmem.Fake{})
+	old, err := h.allocate(request{kind: h.plain, n: 100 << 10, align: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.freeSlow(old, nil, "Free")
+	moved, err := h.allocate(request{kind: h.plain, n: 200 << 10, align: 8})
+	if err != nil || moved != old {
+		t.Fatalf("the new block lies at %#x, not at %#x: %v", moved, old, err)
+	}
+	wantMisuse(t, "a move onto the freed block", "double free", func() { h.freeMoved(old, moved, nil, "Realloc") })
+	if used := inUseOf(h.heap, nil); used != 0 {
+		t.Errorf("%d bytes are in use", used)
+	}
+}
+
+// TestFreeOfNewLarge: a stale slice leads to where a large block is being made. Its free is a mistake until the block is
+// complete.
+func TestFreeOfNewLarge(t *testing.T) {
+	sampling(t, 1<<30)
+	const n = 1 << 20
+	stale := Alloc(n)
+	Free(stale)
+	tried := false
+	restore := allocsample.SetSource(func() float64 { // The block is drawn for before it is complete.
+		if !tried {
+			tried = true
+			wantMisuse(t, "a free of a block that is being made", "double free", func() { Free(stale) })
+		}
+		return 100
+	})
+	b := Alloc(n)
+	restore()
+	if !tried || &b[0] != &stale[0] {
+		t.Errorf("the block lies at %p, the stale one at %p; freed meanwhile: %v", b, stale, tried)
+	}
+	Free(b)
 }

@@ -94,8 +94,7 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 	if err != nil {
 		return nil, err
 	}
-	room, _ := std.server().roomOf(op, addr, q.kind.typ)
-	g := unsafex.Slice[T](addr, length, int(room/d.size))
+	g := unsafex.Slice[T](addr, length, int(std.server().roomFor(addr, q)/d.size))
 	allowCopy(s)
 	copy(g[copy(g, s):], elems)
 	if !o.uninit() {
@@ -110,6 +109,10 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 // freeMoved frees the block at old, whose values have moved to the block at moved. If another goroutine has freed it
 // meanwhile, which panics, the block at moved is nobody's and is freed, too.
 func (h *heap) freeMoved(old, moved uintptr, l *Local, op string) {
+	if old == moved { // It was freed meanwhile, and the new block lies there.
+		h.freeSlow(moved, l, op)
+		panic(&MisuseError{Op: op, Addr: old, Kind: "double free", Detail: "the block was freed while it moved; keep one owner for each block"})
+	}
 	freed := false
 	defer func() {
 		if !freed {

@@ -26,7 +26,7 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	take := func() (*span, dirtyRuns, error) {
 		return h.allocSpan(b, count, max(align, granule), func(sp *span) {
 			sp.full.Store(0)
-			sp.state.Store(spanLarge)
+			sp.state.Store(spanInHand) // Until it is complete: a free of a stale slice may name the address.
 		})
 	}
 	runs := h.purge.runs.Load()
@@ -45,21 +45,25 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	if errors.Is(err, ErrOutOfMemory) && h.settleLeft(b, false) {
 		sp, dirty, err = take()
 	}
-	h.tellGrowth()
 	if err != nil {
+		h.tellGrowth()
 		return 0, err
 	}
+	addr := sp.base
+	invariants.Window()
 	if h.chosen(sp.bytes()) {
 		h.sampleLarge(k, sp)
 	}
 	if zero {
 		for _, d := range dirty.runs[:dirty.n] {
-			if d.lo < sp.base+n {
-				wipe(d.lo, min(d.hi, sp.base+n)-d.lo)
+			if d.lo < addr+n {
+				wipe(d.lo, min(d.hi, addr+n)-d.lo)
 			}
 		}
 	}
-	return sp.base, nil
+	sp.state.Store(spanLarge)
+	h.tellGrowth()
+	return addr, nil
 }
 
 // checkMachine refuses a block that is larger than all memory of the machine, as the kernel does by
@@ -117,15 +121,11 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 	}
 	var dirty dirtyRuns
 	invariants.Window()
-	h.mu.Lock()
-	if h.spanOf(addr) != sp || sp.base != addr || sp.state.Load() != spanLarge {
-		h.mu.Unlock() // It was freed after the caller's look-up, and sp may be another block's by now.
-		h.misuse(op, addr)
-	}
+	h.lockLarge(op, sp, addr)
 	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
 	ok := h.resizeLocked(b, sp, want, have, &dirty)
 	if ok {
-		sp.state.Store(spanResized) // Until it is cleared: a second free would let another block be cleared.
+		sp.state.Store(spanInHand) // Until it is cleared: a second free would let another block be cleared.
 		defer sp.state.Store(spanLarge)
 	}
 	h.mu.Unlock()
@@ -145,6 +145,31 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 		h.purge.arm()
 	}
 	return uintptr(want) * granule
+}
+
+// lockLarge takes the lock. It panics if no large block with that record begins at addr that the program may free. It may
+// have been freed after the caller's look-up, and sp serve another by now.
+func (h *heap) lockLarge(op string, sp *span, addr uintptr) {
+	h.mu.Lock()
+	if h.spanOf(addr) != sp || sp.base != addr || sp.state.Load() != spanLarge {
+		h.mu.Unlock()
+		h.misuse(op, addr)
+	}
+}
+
+// clearLarge is clear for a large block.
+func (h *heap) clearLarge(op string, sp *span, addr, lo, hi uintptr) {
+	h.lockLarge(op, sp, addr)
+	ok := hi <= sp.bytes()
+	if ok {
+		sp.state.Store(spanInHand)
+		defer sp.state.Store(spanLarge)
+	}
+	h.mu.Unlock()
+	if !ok { // Another block by now.
+		h.misuse(op, addr)
+	}
+	wipe(addr+lo, hi-lo)
 }
 
 func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) bool {

@@ -80,7 +80,9 @@ type PurposeOptions struct {
 
 	// Secret is for keys and passwords; it includes Wipe. Each block lies on pages of its own
 	// between inaccessible pages. Its pages are locked in memory and left out of core dumps, forked
-	// children and huge pages, and they become inaccessible when the block is freed.
+	// children and huge pages, and they become inaccessible when the block is freed: a use after the
+	// free ends the process, also that of a Realloc or Append which copies the block while another
+	// goroutine frees it.
 	// [Purpose.Protection] returns the protections that the system has. A block takes at least a
 	// page, and its allocation and free some 20 µs together. Locked memory is limited
 	// (RLIMIT_MEMLOCK, often 8 MiB): an allocation beyond it fails with [ErrLimit] and a message

@@ -30,6 +30,9 @@ type server interface {
 	// the first field of a value has the block's address, but more elements would lie over the other
 	// fields, and those may be bools.
 	roomOf(op string, addr uintptr, typ reflect.Type) (room uintptr, k *kind)
+	// roomFor is the number of bytes, at least, that the block at addr can hold, which alloc has made for q. It looks up
+	// nothing that a free of a stale slice may have changed.
+	roomFor(addr uintptr, q request) uintptr
 	// clear clears the bytes from lo on and below hi of the block at addr, as a part of op. It panics if the block
 	// was freed meanwhile.
 	clear(op string, addr, lo, hi uintptr)

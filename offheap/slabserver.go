@@ -26,14 +26,7 @@ func (s slabServer) alloc(q request) (uintptr, error) {
 	if q.kind.secret {
 		return h.secrets.Load().alloc(q)
 	}
-	class := uint32(largeClass)
-	if q.align <= 8 && q.n <= sizeclass.Max {
-		class = sizeclass.Of(q.n)
-	} else if q.align <= slabAlign {
-		if c, ok := sizeclass.OfAligned(q.n, q.align); ok {
-			class = c
-		}
-	}
+	class := classFor(q)
 	if class == largeClass {
 		if addr := h.guardLarge(q); addr != 0 {
 			return addr, nil
@@ -51,6 +44,19 @@ func (s slabServer) alloc(q request) (uintptr, error) {
 		unsafex.Clear(addr, q.n)
 	}
 	return addr, nil
+}
+
+// classFor is the class of the block for q.
+func classFor(q request) uint32 {
+	if q.align <= 8 && q.n <= sizeclass.Max {
+		return sizeclass.Of(q.n)
+	}
+	if q.align <= slabAlign {
+		if c, ok := sizeclass.OfAligned(q.n, q.align); ok {
+			return c
+		}
+	}
+	return largeClass
 }
 
 func (s slabServer) free(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
@@ -90,10 +96,9 @@ func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, 
 		panic(arenaMisuse(op, addr))
 	}
 	if sp.size == 0 {
+		h.lockLarge(op, sp, addr)
 		have = sp.bytes()
-		if addr != sp.base {
-			h.misuse(op, addr)
-		}
+		h.mu.Unlock()
 	} else {
 		have = uintptr(sp.size)
 		if i, ok := sp.find(addr); !ok || h.isFree(sp, i) {
@@ -153,11 +158,27 @@ func (s slabServer) clear(op string, addr, lo, hi uintptr) {
 	if sp == nil {
 		h.misuse(op, addr)
 	}
-	if b := h.binByID(sp.bin); sp.size != 0 {
+	invariants.Window()
+	switch b := h.binByID(sp.bin); {
+	case b.kind.owned:
+		panic(arenaMisuse(op, addr))
+	case sp.size == 0:
+		h.clearLarge(op, sp, addr, lo, hi)
+	case hi > uintptr(sp.size): // Another block by now.
+		h.misuse(op, addr)
+	default:
 		h.clearSmall(op, b, sp, addr, lo, hi)
-	} else {
-		h.resizeLarge(op, b, sp, addr, lo, hi)
 	}
+}
+
+func (s slabServer) roomFor(addr uintptr, q request) uintptr {
+	if s.h.regionOf(addr) == nil {
+		return q.n // It lies beside the slabs.
+	}
+	if class := classFor(q); class != largeClass {
+		return sizeclass.Size(class)
+	}
+	return roundUp(q.n, granule)
 }
 
 func (s slabServer) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *kind) {

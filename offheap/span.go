@@ -56,7 +56,7 @@ const (
 	spanListed          // A slab in its bin's list.
 	spanCurrent         // A slab in use by one holder.
 	spanLarge           // A large block.
-	spanResized         // A large block that a goroutine resizes at this moment. Nobody else may free or resize it.
+	spanInHand          // A large block that a goroutine makes, resizes or clears at this moment. Nobody else may free it.
 )
 
 func spanAt(addr uintptr) *span { return unsafex.At[span](addr) }

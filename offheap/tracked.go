@@ -320,6 +320,8 @@ func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) (uin
 	return size, k
 }
 
+func (t *tracked) roomFor(_ uintptr, q request) uintptr { return q.n }
+
 func (t *tracked) clear(op string, addr, lo, hi uintptr) {
 	ok := t.blocks.use(addr, func(b *block) bool {
 		if hi > b.size || b.kind.owned {
