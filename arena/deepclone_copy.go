@@ -175,7 +175,7 @@ func (c *cloner) copyAll() {
 		c.maps[i].to = reflect.NewAt(c.at(c.maps[i].block).plan.whole, unsafex.PtrOf(&c.at(c.maps[i].block).dst)).Elem()
 	}
 	if !c.fillMaps() {
-		panic(fmt.Errorf("arena: %s of %s: the hash of a map's key would not end in reasonable time: a part of the key belongs to an arena that was reset or freed before", c.op, c.at(0).plan.whole))
+		panic(fmt.Errorf("arena: %s of %s: the hash of a map's key would take too long: the key holds very much, or a part of it belongs to an arena that was reset or freed before", c.op, c.at(0).plan.whole))
 	}
 }
 
@@ -364,15 +364,15 @@ func (c *cloner) changed() error {
 // fillMaps puts the copied entries into the maps. All that they lead to is complete, so that keys hash as
 // they will. It reports false if a key cannot be hashed in reasonable time.
 func (c *cloner) fillMaps() bool {
-	total := int64(mostHashTotal)
+	w := hashWork{total: mostHashTotal}
 	for i := range c.maps {
-		total += mostHashEach * int64(c.maps[i].keysTo.Len())
+		w.total += mostHashEach * int64(c.maps[i].keysTo.Len())
 	}
 	for i := range c.maps {
 		m := &c.maps[i]
 		for k := range m.keysTo.Len() {
 			key := m.keysTo.Index(k)
-			if m.plan.boxedKeys && !hashEnds(key, &total) {
+			if m.plan.boxedKeys && !w.ends(key) {
 				return false
 			}
 			m.to.SetMapIndex(key, m.elemsTo.Index(k))

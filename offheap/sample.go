@@ -264,7 +264,7 @@ func (h *heap) takeTwins(b *bin) uintptr {
 	if twins == nil || twins.kind.origin == nil {
 		return 0
 	}
-	twins.inHand.RLock()
+	twins.inHand.RLock() // While the caller holds b's: who locks an inHand holds purge.mu, so there is one.
 	defer twins.inHand.RUnlock()
 	sp, _, _ := h.listed(twins, false) // An error leaves nil.
 	if sp == nil {
