@@ -2,7 +2,10 @@
 
 package arena
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Keys of maps that are hashed for ever.
 //
@@ -85,23 +88,6 @@ func (w *hashWork) walkArray(v reflect.Value) {
 	}
 }
 
-// hashedByValue says whether the work of a hash of a t depends on the value.
-func hashedByValue(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.String, reflect.Interface:
-		return true
-	case reflect.Array:
-		return t.Len() > 0 && hashedByValue(t.Elem())
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if hashedByValue(t.Field(i).Type) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // hashCost is the work of the hash of a t that does not depend on the value, in 64ths: its bytes, and more for the
 // fields of a struct, which Go hashes one by one if they are no plain memory.
 func hashCost(t reflect.Type) (cost int64) {
@@ -123,15 +109,22 @@ func hashCost(t reflect.Type) (cost int64) {
 }
 
 // holdsInterface says whether values of t have interfaces among their parts.
-func holdsInterface(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Interface:
+func holdsInterface(t reflect.Type) bool { return hasPart(t, reflect.Interface) }
+
+// hashedByValue says whether the work of a hash of a t depends on the value.
+func hashedByValue(t reflect.Type) bool { return hasPart(t, reflect.String, reflect.Interface) }
+
+// hasPart says whether values of t are of one of the kinds, or have such values among their parts.
+func hasPart(t reflect.Type, kinds ...reflect.Kind) bool {
+	if slices.Contains(kinds, t.Kind()) {
 		return true
+	}
+	switch t.Kind() {
 	case reflect.Array:
-		return t.Len() > 0 && holdsInterface(t.Elem())
+		return t.Len() > 0 && hasPart(t.Elem(), kinds...)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if holdsInterface(t.Field(i).Type) {
+			if hasPart(t.Field(i).Type, kinds...) {
 				return true
 			}
 		}

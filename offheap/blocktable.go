@@ -142,10 +142,14 @@ func (t *blockTable) find(addr uintptr) (block, bool) {
 // use calls f for the block that begins at addr, while it cannot be freed. It reports what f does, or false if
 // there is none. f must not allocate off the heap.
 func (t *blockTable) use(addr uintptr, f func(b *block) bool) bool {
-	s := t.shard(addr / tablePage)
+	return t.shard(addr/tablePage).use(addr/tablePage, addr, f)
+}
+
+// use is blockTable.use for a block of the unit.
+func (s *tableShard) use(unit, addr uintptr, f func(b *block) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.units[addr/tablePage]
+	list := s.units[unit]
 	i := slices.IndexFunc(list, func(b block) bool { return b.addr == addr })
 	return i >= 0 && f(&list[i])
 }

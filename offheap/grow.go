@@ -107,7 +107,7 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 }
 
 // freeMoved frees the block at old, whose values have moved to the block at moved. If another goroutine has freed it
-// meanwhile, which panics, the block at moved is nobody's and is freed, too.
+// meanwhile, this panics. Then no slice leads to the block at moved, and it is freed, too.
 func (h *heap) freeMoved(old, moved uintptr, l *Local, op string) {
 	if old == moved { // It was freed meanwhile, and the new block lies there.
 		h.freeSlow(moved, l, op)

@@ -13,8 +13,8 @@ import (
 
 // Idle pages are those pages of slabs that take no memory of the machine: nothing was written to
 // them since they came from the machine, or since they were purged. All blocks that lie on an idle
-// page are free and in no slot. A slab's record has a bit for each of its pages, behind the group
-// words.
+// page are free and in no slot. A slab's record has a bit for each of its pages, in front of the
+// group words.
 //
 // A page becomes idle in allocSpan, before anyone knows the slab, and in purgeSlab, which holds the
 // groups of all its blocks meanwhile. It ceases to be idle when a holder checks a group out that

@@ -82,13 +82,9 @@ func checkMachine(n uintptr) error {
 
 func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	invariants.Window()
-	h.mu.Lock() // Keeps Realloc of another goroutine from resizing the block meanwhile.
-	// If the block was freed after the caller's look-up, the record may be another block's by now.
-	ok := addr == sp.base && sp.state.CompareAndSwap(spanLarge, spanDead)
+	h.lockLarge(op, sp, addr)
+	sp.state.Store(spanDead)
 	h.mu.Unlock()
-	if !ok {
-		h.misuse(op, addr)
-	}
 	invariants.Window()
 	if sp.full.Load() != 0 {
 		allocsample.Remove(addr)

@@ -195,9 +195,9 @@ func TestRoomOfPs(t *testing.T) {
 	}
 }
 
-// leftSlab is a slab of blocks of n bytes, all of which are free but the first ones. A goroutine has freed them and left
+// leftSlab makes a slab of blocks of n bytes, all of which are free but the first ones. A goroutine has freed them and left
 // the slab, and has not brought it to the bin's list yet. meanwhile is called when all blocks are in use.
-func leftSlab(t *testing.T, h *heap, n, first int, meanwhile func()) *span {
+func leftSlab(t *testing.T, h *heap, n, first int, meanwhile func()) {
 	t.Helper()
 	b := h.bin(h.plain, sizeclass.Of(uintptr(n)))
 	var addrs []uintptr
@@ -231,7 +231,6 @@ func leftSlab(t *testing.T, h *heap, n, first int, meanwhile func()) *span {
 	if state := sp.state.Load(); state != spanUnlisted {
 		t.Fatalf("the slab is in state %d; the test is to leave it unlisted", state)
 	}
-	return sp
 }
 
 // TestRoomOfLeftSlabs: a limit leaves room for one slab, and for no other, and nobody has that slab at the moment.

@@ -371,8 +371,8 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 	h.settle(sp)
 }
 
-// settleLeft settles slabs with free blocks that nobody has: a goroutine has left them, or freed blocks in
-// them, and not settled them yet. That takes nanoseconds, unless the system stops the thread meanwhile. It
+// settleLeft settles slabs with free blocks that are in no list and in no slot: a goroutine has left them, or
+// freed blocks in them, and not settled them yet. That takes nanoseconds, unless the system stops the thread meanwhile. It
 // reports whether there was such a slab. At a limit only slabs of b can serve the request, and they are
 // sought only if the limit leaves room and free blocks of b are missing.
 func (h *heap) settleLeft(b *bin, limited bool) (found bool) {

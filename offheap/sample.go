@@ -264,7 +264,7 @@ func (h *heap) takeTwins(b *bin) uintptr {
 	if twins == nil || twins.kind.origin == nil {
 		return 0
 	}
-	twins.inHand.RLock() // While the caller holds b's: who locks an inHand holds purge.mu, so there is one.
+	twins.inHand.RLock() // The caller holds b.inHand. That is no deadlock: it holds purge.mu, too, as all do who lock an inHand.
 	defer twins.inHand.RUnlock()
 	sp, _, _ := h.listed(twins, false) // An error leaves nil.
 	if sp == nil {

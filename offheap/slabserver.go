@@ -290,7 +290,7 @@ func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 			in, size = in%uintptr(b.size), uintptr(b.size)
 		}
 		invariants.Window()
-		if h.spanOf(addr) == sp && atomic.LoadUintptr(&sp.base) == base && atomic.LoadUint32(&sp.granules) == granules {
+		if h.still(sp, base, addr) && atomic.LoadUint32(&sp.granules) == granules {
 			return ok && (!d.typed || in%d.size == 0) && n <= (size-in)/d.size
 		}
 	}

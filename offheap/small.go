@@ -146,13 +146,12 @@ func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 		if err == nil {
 			return h.takeShared(b, sp), nil
 		}
-		if !skipped && !settled {
-			if settled = h.settleLeft(b, errors.Is(err, ErrLimit)); settled {
-				continue
-			}
-		}
 		if !skipped {
-			return 0, err
+			if settled || !h.settleLeft(b, errors.Is(err, ErrLimit)) {
+				return 0, err
+			}
+			settled = true
+			continue
 		}
 		// The P that was skipped may have the only free blocks. Its goroutine was interrupted within a fast path and waits
 		// for nothing but a processor.
