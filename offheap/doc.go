@@ -40,10 +40,11 @@
 //
 // A free of an address that is no block panics with a [*MisuseError] that names the mistake. An
 // interior or a foreign pointer is always found, a second free as long as the block has not been
-// allocated again. If two goroutines free a block at the very same moment, both frees may succeed,
-// and the block may get two owners, of which one may be an arena; [Check] reports it afterwards, if
-// it can. Freed memory goes back to the machine after a while ([SetPurgeDelay]), or at once by
-// [Purge].
+// allocated again. Later it frees the block of the new owner, whose pointers are then stale, too.
+// To the memory model a free is a write to the whole block: two frees of a block that nothing
+// orders are a data race. If they happen at the very same moment, both may succeed, and the block
+// may get two owners, of which one may be an arena; [Check] reports it afterwards, if it can. Freed
+// memory goes back to the machine after a while ([SetPurgeDelay]), or at once by [Purge].
 //
 // # Functions that need pointers to the Go heap
 //

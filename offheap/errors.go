@@ -45,10 +45,6 @@ func outOfMemory(what string, n uintptr, cause error) error {
 	return &allocError{ErrOutOfMemory, fmt.Sprintf("%d bytes for %s", n, what), cause}
 }
 
-func limitReached(who string, n, held, limit int64) error {
-	return &allocError{kind: ErrLimit, text: fmt.Sprintf("%d more bytes for %s; %d of at most %d are taken: free blocks, or raise the limit with SetLimit", n, who, held, limit)}
-}
-
 // A MisuseError is the panic value for a mistake of the caller: a free of a free block, of memory
 // that was never allocated, or of the middle of a block. The call has changed nothing.
 //

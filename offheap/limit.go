@@ -84,7 +84,7 @@ func (h *heap) room(p *purposeState, held, limit, least int64) (n int64, err err
 	}
 	used := h.server().inUseOf(p)
 	if n = limit - used; n < least {
-		err = limitReached(who(p), least, used, limit)
+		err = &limitError{p, least, used, limit}
 	}
 	return n, err
 }
@@ -100,13 +100,22 @@ func (h *heap) fits(b *bin, n int64) bool {
 	return err == nil
 }
 
-// who is the holder of a limit in an error.
-func who(p *purposeState) string {
-	if p == nil {
-		return "offheap"
-	}
-	return fmt.Sprintf("purpose %q", p.name)
+// A limitError is a request that a limit refused. Its text is made by Error: a program at its limit
+// is refused again and again, and seldom asks for the text.
+type limitError struct {
+	of             *purposeState // Whose limit, or nil for the heap's.
+	n, held, limit int64
 }
+
+func (e *limitError) Error() string {
+	who := "offheap"
+	if e.of != nil {
+		who = fmt.Sprintf("purpose %q", e.of.name)
+	}
+	return fmt.Sprintf("%v: %d more bytes for %s; %d of at most %d are taken: free blocks, or raise the limit with SetLimit", ErrLimit, e.n, who, e.held, e.limit)
+}
+
+func (e *limitError) Unwrap() error { return ErrLimit }
 
 // checkLimit says whether a span of n bytes may be added for b. The caller holds the heap's lock.
 // It scans the counters only if the bytes held would exceed the limit. Held bytes are more than
@@ -114,12 +123,12 @@ func who(p *purposeState) string {
 func (h *heap) checkLimit(b *bin, n int64) error {
 	if l := h.limit.Load(); l > 0 && h.held+n > l {
 		if used := h.server().inUseOf(nil) + h.spare(b); used+n > l {
-			return limitReached(who(nil), n, used, l)
+			return &limitError{nil, n, used, l}
 		}
 	}
 	if p := b.kind.purpose; p != nil && p.limit > 0 && p.held+n > p.limit {
 		if used := h.server().inUseOf(p) + h.spare(b); used+n > p.limit {
-			return limitReached(who(p), n, used, p.limit)
+			return &limitError{p, n, used, p.limit}
 		}
 	}
 	return nil
