@@ -78,7 +78,8 @@ type bin struct {
 	granules uint32 // Of a slab.
 	slotted  bool   // Holders can have slots of it.
 
-	// out counts blocks (bytes for large) allocated other than through slots.
+	// out counts blocks (bytes for large) allocated other than through slots, and those that slots have
+	// passed on; see slot.count.
 	out atomic.Int64
 
 	slabs atomic.Int64 // That exist.
@@ -140,7 +141,9 @@ func (b *bin) shape(size uintptr) {
 	b.blocks = uint32(bytes / size)
 }
 
-// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock.
+// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock. If slots pass
+// blocks on meanwhile, it adds up anew, three times at most. Then it rather takes too few than too many:
+// a limit that took more would refuse a request.
 func (h *heap) inUse(b *bin) int64 {
 	if b.size == 0 {
 		return b.out.Load()
@@ -148,15 +151,21 @@ func (h *heap) inUse(b *bin) int64 {
 	if b.slabs.Load() == 0 {
 		return 0 // Most bins have none. A program with thousands of Locals has as many slots to add.
 	}
-	n := int(b.out.Load()) // The low word: on 32-bit systems the counts of slots wrap around.
-	if b.slotted {
+	if !b.slotted {
+		return b.out.Load() * int64(b.size)
+	}
+	for try := 1; ; try++ {
+		before := b.out.Load()
+		n := before
 		for _, c := range *h.active.Load() {
 			if s := c.slot(b); s != nil {
-				n += s.outstanding()
+				n += int64(s.outstanding())
 			}
 		}
+		if after := b.out.Load(); after == before || try == 3 {
+			return (n + min(0, after-before)) * int64(b.size)
+		}
 	}
-	return int64(n) * int64(b.size)
 }
 
 // groups is the number of groups in a slab, 0 for large blocks.

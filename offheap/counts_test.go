@@ -84,3 +84,72 @@ func TestCountIsAWord(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// TestCountsOfSlotsStaySmall: goroutines allocate through one slot and free through another one. No slot
+// counts more than blocks of 64 KiB either way, so that a sum is hardly wrong: a limit holds, and nothing that
+// fits is refused. The slots between the two make a sum take long.
+func TestCountsOfSlotsStaySmall(t *testing.T) {
+	needOwnMemory(t)
+	const limit = 2 << 20
+	for _, size := range []int{64, 64 << 10} {
+		h := releasedHeap(t, &vmem.Fake{})
+		locals := make([]*Local, 300)
+		for i := range locals {
+			locals[i] = openLocal(t, h)
+			pair(t, h, size, locals[i], locals[i])
+		}
+		h.setLimit(limit)
+		first, last := locals[0], locals[len(locals)-1]
+		var over atomic.Bool
+		var pairs sync.WaitGroup
+		pairs.Go(func() {
+			for n := 0; n < 10_000 || !over.Load(); n++ {
+				pair(t, h, size, first, last)
+			}
+		})
+		pairs.Go(func() {
+			for n := 0; n < 10_000 || !over.Load(); n++ {
+				pair(t, h, size, locals[2], locals[1])
+			}
+		})
+		for range 2000 {
+			const wrong = 4 * 256 << 10 // By four Locals; see Stats.
+			if n := inUseOf(h.heap, nil); n < -wrong || n > wrong+128<<10 {
+				t.Errorf("blocks of %d bytes: %d bytes are in use, want at most 2 blocks, and an error of %d", size, n, wrong)
+				break
+			}
+			if b, err := h.allocBytes("Alloc", 4<<20, h.request(8, false)); err == nil {
+				t.Errorf("blocks of %d bytes: %d bytes at once with a limit of %d", size, len(b), limit)
+				break
+			}
+			b, err := h.allocBytes("Alloc", 128<<10, h.request(8, false))
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			h.freeSlow(addrOf(b), nil, "Free")
+		}
+		over.Store(true)
+		pairs.Wait()
+		for _, c := range *h.active.Load() {
+			for _, b := range *h.bins.Load() {
+				if s := c.slot(b); s != nil && s.size != 0 && (int(s.out) > 64<<10/int(s.size) || int(s.out) < -64<<10/int(s.size)) {
+					t.Errorf("a slot of blocks of %d bytes counts %d", s.size, int(s.out))
+				}
+			}
+		}
+		if n := inUseOf(h.heap, nil); n != 0 {
+			t.Errorf("%d bytes are in use at the end", n)
+		}
+	}
+}
+
+// pair allocates a block through a Local and frees it through another one.
+func pair(t testing.TB, h testHeap, size int, from, to *Local) {
+	b, err := h.allocBytes("Alloc", size, request{kind: h.plain, align: 8, local: from})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	h.freeSlow(addrOf(b), to, "Free")
+}

@@ -176,7 +176,7 @@ func noteFree(b *bin, s *slot, sp *span, g uint32, v uint64) {
 		b.out.Add(-1)
 		return
 	}
-	s.out--
+	s.count(b, -1)
 	s.miss = uint32(sp.word(g))
 }
 

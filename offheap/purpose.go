@@ -256,7 +256,7 @@ func (p *Purpose) allocBytes(op string, n int, zero bool) ([]byte, error) {
 // The bytes in use can exceed the bound by the free blocks that Ps and Locals keep, because these
 // are allocated without a check: of each size and kind, a P and a Local keep at most one slab (64 to
 // 512 KiB) and a group of blocks (16 KiB). Requests that are served at the same moment can exceed it by
-// a block of up to 64 KiB each.
+// a block of up to 64 KiB each, and the sum of the blocks in use can be wrong then, as [Stats] says.
 func SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.start()

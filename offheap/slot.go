@@ -18,11 +18,9 @@ import (
 // and store one costs less. Others read all of it and use the mask alone, which even a 32-bit
 // processor stores at once.
 //
-// For the same reason the count of blocks is a word, which wraps around on 32-bit systems.
-//
 // It is one cache line on 64-bit systems.
 type slot struct {
-	out   uintptr // Blocks that left through this slot, less those that came back, in two's complement; see bin.out.
+	out   uintptr // Blocks that left through this slot, less those that came back, in two's complement; see count.
 	_     [8 - ptrSize]byte
 	base  uintptr // Address of the group's first block, 0 for none.
 	word  uintptr // Address of its word.
@@ -134,7 +132,7 @@ func (s *slot) checkOut(h *heap, sp *span, g uint32, v uint64, more uint32, hold
 	invariants.Window()
 	if unsafex.CAS64(s.word, v, withHolder(v, holder)|uint64(freeBits(v)&^take)) {
 		invariants.Window()
-		s.out += uintptr(bits.OnesCount32(take))
+		s.count(h.binByID(sp.bin), bits.OnesCount32(take))
 		if take != 0 {
 			sp.wake(h, g)
 		}
@@ -148,13 +146,13 @@ func (s *slot) checkOut(h *heap, sp *span, g uint32, v uint64, more uint32, hold
 // group is checked in, and the caller must settle the slab left, if that is not 0.
 func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 	for s.word != 0 {
+		sp := h.spanOf(s.base) // The slab can be another's once the group is checked in.
 		v := unsafex.Load64(s.word)
 		if m := freeBits(v); m != 0 {
 			s.setMask(m)
 			invariants.Window()
 			if unsafex.CAS64(s.word, v, v&^groupBits+versionOne) {
-				s.out += uintptr(bits.OnesCount32(m))
-				sp := h.spanOf(s.base)
+				s.count(h.binByID(sp.bin), bits.OnesCount32(m))
 				sp.wake(h, sp.groupAt(s.word))
 				return true, 0
 			}
@@ -165,7 +163,6 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 		if unsafex.CAS64(s.word, v, withHolder(v, 0)) {
 			invariants.Window()
 			if s.untold {
-				sp := h.spanOf(s.base)
 				s.tell(sp)
 				left = sp.addr()
 			}
@@ -179,7 +176,7 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 // freed was counted by both.
 func (s *slot) checkIn(h *heap, sp *span) {
 	free, twice := checkIn(s.word, s.mask())
-	s.out -= uintptr(bits.OnesCount32(s.mask() &^ twice))
+	s.count(h.binByID(sp.bin), -bits.OnesCount32(s.mask()&^twice))
 	if free == sp.mask(sp.groupAt(s.word)) {
 		s.fulls++
 	}
@@ -225,6 +222,20 @@ func (s *slot) heldMask(w uintptr) (uint32, bool) {
 		return uint32(atomic.LoadUint64(&s.state)), true
 	}
 	return 0, false
+}
+
+// count adds n to the blocks that left through the slot. If they make more than 64 KiB, or less than
+// minus 64 KiB, they go to the bin's count. A goroutine can allocate through one slot and free
+// through another without end, and a sum reads the slots one after the other: it is wrong by what
+// they changed meanwhile, at most.
+func (s *slot) count(b *bin, n int) {
+	s.out += uintptr(n)
+	if most := uintptr(s.magic >> 16); s.out+most > 2*most { // Blocks of 64 KiB.
+		n := int64(int(s.out))
+		s.out = 0
+		invariants.Window()
+		b.out.Add(n)
+	}
 }
 
 // outstanding is the blocks that left through the slot and are not in it. The holder may check a group in or out

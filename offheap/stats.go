@@ -9,10 +9,9 @@ import (
 	"github.com/freehold-go/freehold"
 )
 
-// Stats are bytes, as of about the same moment. While goroutines allocate and free, a sum can miss a
-// group of blocks (16 KiB) that moves from one P to another, or have it twice: as many of each size as
-// Ps move groups of it between two reads of the counters. The worst error measured was 175 KiB of 4
-// MiB in use. Limits follow from the same sums.
+// Stats are bytes, as of about the same moment. While goroutines allocate and free, a sum can be wrong:
+// by at most 256 KiB of each size for each P and Local that allocates or frees blocks of it during
+// the sum. Limits follow from the same sums.
 type Stats struct {
 	// InUse is in blocks that were allocated and not freed, at the size of their size class or
 	// rounded up to 8 KiB. A large block of a type with bools may have the address space of a freed
