@@ -97,6 +97,12 @@ type CloneOptions struct {
 // Maps are copied to Go maps, which live on the Go heap and keep the arena's memory alive, as any
 // pointer does; their keys and values lead to the arena. A map must not be used after a is freed.
 //
+// DeepClone refuses a key of a map if Go's hash of it would overflow the stack or take too long, or
+// if more than 896 keys of the map have equal hashes, for which Go's maps have no room. The limit of
+// the first is 1,048,576 interfaces, arrays and structs in each other, or 131,072 on 32-bit systems.
+// The others happen only to keys in an arena that was reset or freed, and to keys that hold the same
+// values in interfaces millions of times.
+//
 // DeepClone refuses some values, with a value that errors.Is [ErrUncloneable] and names the path of
 // the field: channels, functions and unsafe.Pointers that are not nil, sync types in use (a
 // sync.Mutex that is locked; one at rest is copied, as atomic values are), contexts, timers, open
@@ -115,8 +121,8 @@ func DeepClone[T any](a *Arena, v T, options ...CloneOptions) T {
 
 // TryDeepClone is [DeepClone] that returns an error if it refuses a value or if there is no memory,
 // instead of panicking. It panics, as DeepClone does, after mistakes of the program: if a is freed,
-// if an option is wrong, if the value changes meanwhile, or if a map has keys in an arena that was
-// reset or freed.
+// if an option is wrong, if the value changes meanwhile, or if a key of a map has no hash, which
+// happens only to keys in an arena that was reset or freed.
 func TryDeepClone[T any](a *Arena, v T, options ...CloneOptions) (T, error) {
 	return deepClone("TryDeepClone", a, v, options)
 }
@@ -182,8 +188,8 @@ func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan, options 
 type refusal struct{ error }
 
 // run clones the value at src to dst, in one pass or the long way. An error or a panic leaves the
-// arena as it was before. In the long way only a value that changes meanwhile is refused after
-// memory was written to.
+// arena as it was before. In the long way only a value that changes meanwhile, and a key that Go's
+// map cannot take, are refused after memory was written to.
 func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
 	if c.tryOnePass(p, src, dst) {
 		return nil
@@ -210,6 +216,10 @@ func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
 		return err
 	}
 	c.copyAll()
+	if m, k, why := c.checkKeys(); why != "" {
+		c.refuseKey(m, k, why)
+	}
+	c.fillMaps()
 	done = true
 	return nil
 }
@@ -249,4 +259,13 @@ func (c *cloner) refuse(o *op, w unsafex.Ptr) {
 		advice = "name " + o.why + " in CloneOptions.Share, or in UnsafeTrust if its package keeps nothing else in the field by package unsafe"
 	}
 	panic(refusal{fmt.Errorf("arena: %s of %s: %s: %s %s: %w; %s", c.op, c.at(0).plan.whole, path, o.typ, why, ErrUncloneable, advice)})
+}
+
+// refuseKey ends the clone because Go's map cannot take a key.
+func (c *cloner) refuseKey(m *mapCopy, k int, why string) {
+	key := m.keys.Index(k)
+	if key.Kind() == reflect.Interface && !key.IsNil() {
+		key = key.Elem()
+	}
+	panic(refusal{fmt.Errorf("arena: %s of %s: %s key of type %s: %s, or a part of it belongs to an arena that was reset or freed before: %w", c.op, c.at(0).plan.whole, c.path(m.block, 0, nil), key.Type(), why, ErrUncloneable)})
 }

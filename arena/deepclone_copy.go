@@ -39,6 +39,7 @@ func (c *cloner) allocate() error {
 			continue
 		}
 		d, n := b.memory()
+		c.bytes += int64(n * d.size)
 		if heap {
 			if _, err := c.a.alloc(c.op, d, int(n), true); err != nil { // The limits and the kill switch count.
 				return err
@@ -153,7 +154,7 @@ func makeOnHeap(d *typeDesc, n uintptr) unsafex.Ptr {
 	return reflect.MakeSlice(d.slice, int(n), int(n)).UnsafePointer()
 }
 
-// copyAll fills the memory of all blocks.
+// copyAll fills the memory of all blocks, except maps.
 func (c *cloner) copyAll() {
 	for i := range c.count {
 		if b := c.at(i); b.plan.flat() && b.dst != nil && b.kind != isShared && b.kind != isMap && !c.covered(b, 0, b.live) {
@@ -173,9 +174,6 @@ func (c *cloner) copyAll() {
 	}
 	for i := range c.maps {
 		c.maps[i].to = reflect.NewAt(c.at(c.maps[i].block).plan.whole, unsafex.PtrOf(&c.at(c.maps[i].block).dst)).Elem()
-	}
-	if !c.fillMaps() {
-		panic(fmt.Errorf("arena: %s of %s: the hash of a map's key would take too long: the key holds very much, or a part of it belongs to an arena that was reset or freed before", c.op, c.at(0).plan.whole))
 	}
 }
 
@@ -361,22 +359,35 @@ func (c *cloner) changed() error {
 		c.op, c.at(0).plan.whole)
 }
 
-// fillMaps puts the copied entries into the maps. All that they lead to is complete, so that keys hash as
-// they will. It reports false if a key cannot be hashed in reasonable time.
-func (c *cloner) fillMaps() bool {
-	w := hashWork{total: mostHashTotal}
+// checkKeys checks the keys of all maps, whose copies are complete. If Go's map cannot take a key, checkKeys returns the map,
+// the key's index and the reason.
+func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
+	w := hashWork{total: mostHashTotal, most: mostHashWork + c.bytes}
 	for i := range c.maps {
-		w.total += mostHashEach * int64(c.maps[i].keysTo.Len())
+		if m := &c.maps[i]; m.plan.boxedKeys {
+			n := int64(m.keysTo.Len())
+			w.total += n * mostHashEach
+			w.most += n * int64(m.plan.key.whole.Size())
+		}
 	}
+	w.total += w.most
+	for i := range c.maps {
+		if m := &c.maps[i]; m.plan.boxedKeys {
+			if k, why := w.check(m.keysTo); why != "" {
+				return m, k, why
+			}
+		}
+	}
+	return nil, 0, ""
+}
+
+// fillMaps puts the copied entries into the maps. All that they lead to is complete, so that keys hash as
+// they will.
+func (c *cloner) fillMaps() {
 	for i := range c.maps {
 		m := &c.maps[i]
 		for k := range m.keysTo.Len() {
-			key := m.keysTo.Index(k)
-			if m.plan.boxedKeys && !w.ends(key) {
-				return false
-			}
-			m.to.SetMapIndex(key, m.elemsTo.Index(k))
+			m.to.SetMapIndex(m.keysTo.Index(k), m.elemsTo.Index(k))
 		}
 	}
-	return true
 }

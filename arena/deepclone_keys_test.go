@@ -3,7 +3,10 @@
 package arena
 
 import (
+	"errors"
 	"fmt"
+	"image/color"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -42,20 +45,16 @@ func staleDolls(a *Arena, n int, use func([]any), end func()) (old []any, dolls 
 	return old, dolls, old[0].(doll).n == -1 && old[n-1].(doll).n == -1
 }
 
-// wantChanged wants the panic of a value that changed.
-func wantChanged(t *testing.T, what string, f func()) {
+// wantRefusedKey wants a clone to be refused because of the key of a map.
+func wantRefusedKey(t *testing.T, what string, clone func() error) {
 	t.Helper()
-	defer func() {
-		t.Helper()
-		if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), "was reset or freed") {
-			t.Errorf("%s: panic value %v, want that of a value that changed", what, err)
-		}
-	}()
-	f()
+	if err := clone(); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), " key of type ") || !strings.Contains(err.Error(), "was reset or freed") {
+		t.Errorf("%s: error %v, want ErrUncloneable with the path of a key", what, err)
+	}
 }
 
 // TestDeepCloneStaleKeys: stale values in interfaces are keys of a map. They contain themselves, or hold each other in so
-// many ways, or so many values, that whoever hashes them never ends. DeepClone and Heap panic, and the process lives.
+// many ways, or so many values, that their hash never ends. DeepClone and Heap refuse them.
 func TestDeepCloneStaleKeys(t *testing.T) {
 	if debugging() {
 		t.Skip("the debug modes report the stale value")
@@ -106,10 +105,13 @@ func TestDeepCloneStaleKeys(t *testing.T) {
 				}
 				other := NewArena()
 				what := fmt.Sprintf("%s by %s, long way %v", name, how, long)
-				wantChanged(t, what+", Heap", func() { Heap(v) })
-				wantChanged(t, what+", TryHeap that shares the values", func() { _, _ = TryHeap(v, CloneOptions{Share: []reflect.Type{reflect.TypeFor[doll]()}}) })
-				wantChanged(t, what+", TryDeepClone", func() { _, _ = TryDeepClone(other, v) })
-				wantChanged(t, what+", in the same arena", func() { DeepClone(a, v) })
+				wantRefusedKey(t, what+", Heap", func() error { return caught(func() { Heap(v) }).(error) })
+				wantRefusedKey(t, what+", TryHeap that shares the values", func() error {
+					_, err := TryHeap(v, CloneOptions{Share: []reflect.Type{reflect.TypeFor[doll]()}})
+					return err
+				})
+				wantRefusedKey(t, what+", TryDeepClone", func() error { _, err := TryDeepClone(other, v); return err })
+				wantRefusedKey(t, what+", in the same arena", func() error { return caught(func() { DeepClone(a, v) }).(error) })
 				if n := other.Stats().InUse; n != 0 {
 					t.Errorf("%s: %d bytes of the failed clone are in use", what, n)
 				}
@@ -207,8 +209,8 @@ func TestHashWork(t *testing.T) {
 		"and of fields":          {[1 << 30]blank{}, false},
 		"and of more fields":     {[2]struct{ a, b, c, d [1 << 25]blank }{}, false},
 	} {
-		w := hashWork{total: mostHashTotal}
-		if got := w.ends(reflect.ValueOf(&c.key).Elem()); got != c.ends {
+		w := hashWork{total: mostHashTotal, most: mostHashWork}
+		if got := w.ends(reflect.ValueOf(&c.key).Elem()) == ""; got != c.ends {
 			t.Errorf("the hash of %s ends: %v, want %v; %d left", name, got, c.ends, w.left)
 		}
 	}
@@ -216,8 +218,196 @@ func TestHashWork(t *testing.T) {
 	for range 1 << 15 {
 		deep = doll{a: deep}
 	}
-	w := hashWork{total: mostHashTotal}
-	if !w.ends(reflect.ValueOf(&deep).Elem()) {
+	w := hashWork{total: mostHashTotal, most: mostHashWork}
+	if w.ends(reflect.ValueOf(&deep).Elem()) != "" {
 		t.Error("a long chain of values in interfaces is refused")
+	}
+}
+
+// numbers are values that differ from those of each other pattern, with equal hashes: Go's hash of an interface ignores
+// the type of the value.
+func numbers(pattern int) (x [24]any) {
+	for i := range x {
+		x[i] = int(5)
+		if pattern>>i&1 != 0 {
+			x[i] = uint(5)
+		}
+	}
+	return x
+}
+
+// staleTwins is a map with n stale keys that differ and have equal hashes. To hash or compare them takes some
+// 2^depth steps.
+func staleTwins(t *testing.T, a *Arena, n, depth int) map[any]int {
+	m := map[any]int{}
+	old, dolls, ok := staleDolls(a, n+depth+1, func(old []any) {
+		for i, k := range old[:n] {
+			m[k] = i
+		}
+	}, func() { a.Reset(Keep) })
+	if !ok {
+		t.Skip("the arena does not use memory again")
+	}
+	chain, links := old[n:], dolls[n:]
+	for i := range depth {
+		links[i].a, links[i].b = chain[i+1], chain[i+1]
+	}
+	for i, d := range dolls[:n] {
+		d.a, d.b = chain[0], numbers(i)
+	}
+	return m
+}
+
+// TestDeepCloneKeysOfOneHash: a map of Go has no room for more than 896 keys with equal hashes, and takes very long to fill if
+// they are long to compare. The clone refuses such maps, and leaves the destination as it was.
+func TestDeepCloneKeysOfOneHash(t *testing.T) {
+	if debugging() {
+		t.Skip("the debug modes report the stale value")
+	}
+	for _, c := range []struct {
+		n, depth int
+		ok       bool
+	}{{896, 0, true}, {897, 0, false}, {1024, 0, false}, {200, 4, true}, {1 << 8, 12, false}} {
+		t.Run(fmt.Sprint(c.n, " keys, depth ", c.depth), func(t *testing.T) {
+			source := Cleanup(t, NewArena())
+			m := staleTwins(t, source, c.n, c.depth)
+			for where, a := range map[string]*Arena{"Heap": nil, "an arena": Cleanup(t, NewArena()), "shared": Cleanup(t, NewShared())} {
+				kept := DeepClone(a, []*string{new(string)})
+				before := a.Stats()
+				got, err := TryDeepClone(a, m)
+				if c.ok {
+					if err != nil || len(got) != c.n {
+						t.Errorf("%s: %d keys, %v", where, len(got), err)
+					}
+					continue
+				}
+				wantRefusedKey(t, where, func() error { return err })
+				if after := a.Stats(); got != nil || after.InUse != before.InUse {
+					t.Errorf("%s: a map of %d; stats %+v before, %+v after", where, len(got), before, after)
+				}
+				if again := DeepClone(a, kept); *again[0] != "" || a.Stats().InUse != 2*before.InUse {
+					t.Errorf("%s: the next clone has %d bytes, want %d", where, a.Stats().InUse-before.InUse, before.InUse)
+				}
+			}
+		})
+	}
+}
+
+// TestDeepCloneLikeKeys: keys with hashes that are equal or nearly so are cloned.
+func TestDeepCloneLikeKeys(t *testing.T) {
+	m := map[any]int{}
+	add := func(k any) { m[k] = len(m) }
+	for i := range 300 { // Types without size: one hash.
+		add(reflect.New(reflect.ArrayOf(i, reflect.TypeFor[struct{}]())).Elem().Interface())
+	}
+	for i := range 500 {
+		add(math.NaN())
+		add([2]any{math.NaN(), 1})
+		add(numbers(i))
+		add(struct{ a, b any }{int64(i), "x"})
+		add([2]any{int64(i), "x"})
+		add(fmt.Sprintf("%08d", i))
+		n := int64(0)
+		for _, c := range []byte(fmt.Sprintf("%08d", i)) {
+			n = n<<8 | int64(c)
+		}
+		add(n)
+		add(uint64(n))
+		add(float64(i))
+	}
+	add(math.Copysign(0, -1)) // Equal to 0.
+	add(float32(0))
+	const want = 300 + 9*500 + 1
+	type row struct{ a, b any }
+	rows := map[row]int{}
+	for i := range 1000 {
+		rows[row{i, nil}], rows[row{nil, i}] = i, i // Pairs with one hash.
+	}
+	if c := Heap(m); len(m) != want || len(c) != want || c[0.0] != m[0.0] || c[numbers(7)] != m[numbers(7)] {
+		t.Errorf("%d keys of %d, want %d", len(c), len(m), want)
+	}
+	if c := Heap(rows); len(c) != 2000 || c[row{nil, 7}] != 7 {
+		t.Errorf("%d rows, want 2000", len(c))
+	}
+}
+
+// testLargeKeys clones maps with large keys that hold nothing twice.
+func testLargeKeys(t *testing.T, keys map[string]func() any) {
+	for name, key := range keys {
+		k := key()
+		if c, err := TryHeap(map[any]int{k: 1}); err != nil || len(c) != 1 {
+			t.Errorf("%s: %d keys, error %v", name, len(c), err)
+		}
+	}
+}
+
+// TestDeepCloneTrees: a key is cloned however large it is, if it holds nothing twice.
+func TestDeepCloneTrees(t *testing.T) {
+	defer func(old int64) { mostHashWork = old }(mostHashWork)
+	mostHashWork = 1 << 8
+	type pair struct{ x, y int32 }
+	type padded struct {
+		x int8
+		y int16
+	}
+	type blank struct{ x, _ bool }
+	type deep struct{ x struct{ y struct{ z any } } }
+	testLargeKeys(t, map[string]func() any{
+		"colours":      func() any { return [1 << 14]color.RGBA{} },
+		"pairs":        func() any { return [1 << 14]pair{} },
+		"padding":      func() any { return [1 << 14]padded{} },
+		"blank fields": func() any { return [1 << 14]blank{} },
+		"floats":       func() any { return [1 << 14]float32{} },
+		"nils":         func() any { return [1 << 14]any{} },
+		"text":         func() any { return strings.Repeat("s", 1<<20) },
+		"interfaces": func() any {
+			v := new([1 << 12]deep)
+			for i := range v {
+				v[i].x.y.z = i
+			}
+			return *v
+		},
+	})
+}
+
+// TestDeepCloneLargeKeys is TestDeepCloneTrees with keys beyond the bound of programs.
+func TestDeepCloneLargeKeys(t *testing.T) {
+	if testing.Short() || wordSize == 4 {
+		t.Skip("needs 300 MiB")
+	}
+	type pair struct{ x, y int32 }
+	type box struct{ x any }
+	testLargeKeys(t, map[string]func() any{
+		"16 MiB of colours": func() any { return *new([1 << 22]color.RGBA) },
+		"64 MiB of pairs":   func() any { return *new([1 << 23]pair) },
+		"128 MiB of boxes": func() any {
+			v := new([1 << 23]box)
+			for i := range v {
+				v[i].x = 7
+			}
+			return *v
+		},
+	})
+}
+
+// TestDeepCloneDeepKey: the hash of a key that is nested too deep would overflow the stack.
+func TestDeepCloneDeepKey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for _, c := range []struct {
+		n  int
+		ok bool
+	}{{mostHashDepth/2 - 2, true}, {mostHashDepth / 2, false}} {
+		var k any
+		for range c.n {
+			k = [1]any{k}
+		}
+		m := map[any]int{k: 1}
+		if got, err := TryHeap(m); c.ok && (err != nil || len(got) != 1) {
+			t.Errorf("%d levels: %v", c.n, err)
+		} else if !c.ok {
+			wantRefusedKey(t, "deep", func() error { return err })
+		}
 	}
 }

@@ -35,6 +35,7 @@ type cloner struct {
 	todo   []stretch // What has been or must be walked, in this order.
 	refs   []uint32  // The blocks of the pointers in it, in this order.
 	maps   []mapCopy
+	bytes  int64 // Of memory that was allocated for copies.
 
 	ledger    ledger
 	tasks     []task
