@@ -141,7 +141,8 @@ func (b *ObjectBuilder) Delete(name string) {
 }
 
 // Merge sets all members of an object, as Set does. Where both have an object under a name, these are merged likewise. Other
-// values, arrays too, are replaced. A value that is no object changes nothing.
+// values, arrays too, are replaced. A value that is no object changes nothing. An object that stands in several places is
+// merged in each of them.
 //
 // Objects that are nested more than 10000 deep are an error, which [ObjectBuilder.Value] returns.
 func (b *ObjectBuilder) Merge(v Value) {
@@ -156,6 +157,9 @@ func (b *ObjectBuilder) merge(v Value, depth int) {
 		return
 	}
 	for _, m := range v.members() {
+		if b.err != nil {
+			return
+		}
 		at := b.find(m.name)
 		if at < 0 || b.members[at].value.Kind() != Object || m.value.Kind() != Object {
 			b.set(m.name, m.value)
@@ -164,8 +168,9 @@ func (b *ObjectBuilder) merge(v Value, depth int) {
 		inner := NewObject(b.a, b.members[at].value)
 		inner.merge(m.value, depth-1)
 		merged, err := inner.Value()
-		if err != nil && b.err == nil {
+		if err != nil {
 			b.err = err
+			return
 		}
 		b.set(m.name, merged)
 	}
