@@ -235,16 +235,14 @@ func size(n int64) string {
 	switch {
 	case n == none:
 		return "no limit"
-	case n < 0:
-		return "-" + size(-n)
-	case n < 1<<10:
+	case -1<<10 < n && n < 1<<10:
 		return fmt.Sprintf("%d B", n)
 	}
 	f, unit := float64(n)/(1<<10), 0
-	for f >= 1<<10 {
+	for math.Abs(f) >= 1<<10 {
 		f, unit = f/(1<<10), unit+1
 	}
-	if f >= 100 || f == math.Trunc(f) {
+	if math.Abs(f) >= 100 || f == math.Trunc(f) {
 		return fmt.Sprintf("%.0f %ciB", f, "KMGTPE"[unit])
 	}
 	return fmt.Sprintf("%.1f %ciB", f, "KMGTPE"[unit])

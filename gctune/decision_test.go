@@ -3,6 +3,7 @@
 package gctune
 
 import (
+	"math"
 	"testing"
 )
 
@@ -54,7 +55,8 @@ func TestExplained(t *testing.T) {
 
 func TestSize(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 B", 1023: "1023 B", 1024: "1 KiB", 1536: "1.5 KiB", 150*mib + 1000: "150 MiB", 5 << 30: "5 GiB", none: "no limit", -2048: "-2 KiB",
+		0: "0 B", 1023: "1023 B", 1024: "1 KiB", 1536: "1.5 KiB", 150*mib + 1000: "150 MiB", 5 << 30: "5 GiB", none: "no limit", -2048: "-2 KiB", -1023: "-1023 B", -1536: "-1.5 KiB",
+		1 << 60: "1 EiB", math.MinInt64: "-8 EiB",
 	} {
 		if got := size(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)

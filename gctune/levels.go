@@ -30,6 +30,10 @@ type level struct {
 
 const none = math.MaxInt64
 
+// unlimited is a limit that counts as none, as does each larger one. Version 1 of control groups writes the largest
+// multiple of a page below 1<<63 for no limit. Sums of several numbers up to this one fit an int64.
+const unlimited = 1 << 60
+
 // readLevels lists the bounds of source, except those without a limit.
 func readLevels(root fs.FS, source Source) (levels []level, err error) {
 	if source != Machine {
@@ -52,7 +56,7 @@ func readLevels(root fs.FS, source Source) (levels []level, err error) {
 	}
 	bound := levels[:0]
 	for _, l := range levels {
-		if l.limit != none {
+		if l.limit < unlimited {
 			bound = append(bound, l)
 		}
 	}
@@ -67,7 +71,7 @@ func readGroup(root fs.FS, dir string, version int, own, top bool) (level, error
 	}
 	l := level{name: "cgroup v2 /" + dir, limit: none, hard: none, pressure: path.Join(dir, "memory.pressure")}
 	files := reader{root: root, dir: dir}
-	high, peak := files.bytes("memory.high", none), files.bytes("memory.max", none)
+	high, peak := bounded(files.bytes("memory.high", none)), bounded(files.bytes("memory.max", none))
 	l.limit, l.hard = min(high, peak), peak
 	switch {
 	case peak == none:
@@ -96,13 +100,11 @@ func readV1(root fs.FS, dir string, own, top bool) (level, error) {
 	if !own && files.bytes("memory.use_hierarchy", 1) == 0 {
 		return l, files.err
 	}
-	if n := files.bytes("memory.limit_in_bytes", none); n < unlimitedV1 {
-		l.limit = n
-	}
+	l.limit = bounded(files.bytes("memory.limit_in_bytes", none))
 	stat := files.stat("hierarchical_memory_limit", "total_inactive_file", "total_active_file")
 	// The kernel reports the smallest limit from here to the root. This is the only figure of
 	// groups above the visible ones.
-	if n := stat[0]; top && n > 0 && n < min(l.limit, unlimitedV1) {
+	if n := stat[0]; top && n > 0 && n < min(l.limit, unlimited) {
 		l.limit = n
 		l.name = "cgroup v1 /" + dir + " (hierarchical_memory_limit)"
 	}
@@ -113,9 +115,13 @@ func readV1(root fs.FS, dir string, own, top bool) (level, error) {
 	return l, files.err
 }
 
-// unlimitedV1 means "no limit" in version 1: the largest multiple of a page below 1<<63, for any
-// page size.
-const unlimitedV1 = 1 << 62
+// bounded is the limit n, or none if it is that large.
+func bounded(n int64) int64 {
+	if n >= unlimited {
+		return none
+	}
+	return n
+}
 
 // reader reads small files of one directory and keeps the first error.
 type reader struct {

@@ -44,7 +44,7 @@ type Options struct {
 	// Source says which limit counts. The default is Auto.
 	Source Source
 
-	// Limit returns the limit in bytes, in place of Source; math.MaxInt64 means none. The tuner
+	// Limit returns the limit in bytes, in place of Source; 1 EiB or more means none. The tuner
 	// calls it at every measurement. It then reads the process's memory besides Go's and freehold's
 	// from /proc/self/status, if the system has that file.
 	Limit func() (int64, error)

@@ -239,7 +239,7 @@ func (t *Tuner) levels() ([]level, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("gctune: Options.Limit: %d bytes; want more than 0, and math.MaxInt64 for no limit", n)
 	}
-	if n == none {
+	if n >= unlimited {
 		return nil, nil
 	}
 	return []level{{name: "Options.Limit", limit: n, hard: n, used: ownMemory(t.o.Root)}}, nil
@@ -263,10 +263,11 @@ func (t *Tuner) decide(levels []level, now goState) (d Decision, budget memlimit
 	d = Decision{Total: none, OffHeap: t.env.offHeap(), User: t.env.limiter.User(), Policy: t.o.Policy, MaxGrowth: t.o.MaxGrowth, Off: t.off}
 	told := int64(0)
 	if t.o.Other != nil {
-		told = min(max(0, t.o.Other()), none/2) // More would overflow beside a Reserve.
+		told = t.o.Other()
 	}
 	for _, l := range levels {
 		other := max(0, told, l.used-now.taken-d.OffHeap, int64(float64(t.peak[l.name])*peakDecay))
+		other = min(other, unlimited) // More would overflow beside a Reserve.
 		t.peak[l.name] = other
 		share := 1 - t.o.Ratio
 		squeezed := int64(t.squeeze * float64(l.limit))
@@ -331,7 +332,7 @@ func (t *Tuner) assess(d *Decision, now goState, was State) {
 		d.State = Thrashing
 	}
 	if lack := d.lack(); d.State != Ample && d.Total != none {
-		d.Wanted = d.Total + int64(math.Ceil(float64(lack)/t.o.Ratio))
+		d.Wanted = d.Total + int64(min(unlimited, math.Ceil(float64(lack)/t.o.Ratio)))
 	}
 }
 

@@ -94,7 +94,7 @@ func TestDecideLayouts(t *testing.T) {
 		{"v1", "v1", Options{}, 64 * mib, none, "memory/app (memory.limit_in_bytes)", 0, v1Limit*9/10 - 64*mib},
 		// The rest keeps the floor above the live heap.
 		{"v1, more in reserve than there is", "v1", Options{Reserve: math.MaxInt64}, 64 * mib, none, "app (memory.limit_in_bytes)", 0, 56 * mib},
-		{"v1, others take more than there is", "v1", Options{Reserve: math.MaxInt64, Other: func() int64 { return math.MaxInt64 }}, 64 * mib, none, "app (memory.limit_in_bytes)", none / 2, v1Limit / 100},
+		{"v1, others take more than there is", "v1", Options{Reserve: math.MaxInt64, Other: func() int64 { return math.MaxInt64 }}, 64 * mib, none, "app (memory.limit_in_bytes)", unlimited, v1Limit / 100},
 		{"v1, ratio and reserve", "v1", Options{Ratio: 0.8, Reserve: 10 * mib}, 64 * mib, none, "app (memory.limit_in_bytes)", 0, v1Limit*8/10 - 74*mib},
 		{"v1 in a container", "v1-container", Options{}, 0, none, "(hierarchical_memory_limit)", 0, 512 * mib * 9 / 10},
 		// 218 MiB are used without the page cache, 164 of them by Go and off the heap.
@@ -133,6 +133,57 @@ func TestDecideLayouts(t *testing.T) {
 		}
 		if !about(w.cur, want) || w.gogc != 100 {
 			t.Errorf("%s: after the end limit %d and GOGC %d; want %d and 100", c.name, w.cur, w.gogc, want)
+		}
+	}
+}
+
+// TestAbsurdNumbers: no figure of a decision overflows, whatever the options and the system say, and its text
+// is complete. Limits of 1 EiB and more are none.
+func TestAbsurdNumbers(t *testing.T) {
+	absurd := []int64{0, 1, unlimited - 1, unlimited, math.MaxInt64}
+	roots := map[string]fs.FS{"": layout("nowhere")}
+	for _, n := range []int64{1 << 10, unlimited - 1, unlimited, 1 << 62, math.MaxInt64 - 1, math.MaxInt64} {
+		roots[fmt.Sprint("memory.max ", n)] = v2("memory.max", fmt.Sprint(n), "memory.current", fmt.Sprint(math.MaxInt64))
+		roots[fmt.Sprint("memory.high ", n)] = v2("memory.high", fmt.Sprint(n), "memory.max", fmt.Sprint(math.MaxInt64), "memory.current", "1")
+		roots[fmt.Sprint("machine ", n)] = fstest.MapFS{"proc/meminfo": {Data: fmt.Appendf(nil, "MemTotal: %d kB\n", n>>10)}}
+	}
+	for _, n := range []int64{1, mib, 1 << 40, unlimited - 1, unlimited, math.MaxInt64 - 1, math.MaxInt64} {
+		roots[fmt.Sprint("Limit ", n)] = nil
+	}
+	for from, root := range roots {
+		var limit int64
+		_, _ = fmt.Sscan(from[strings.LastIndexByte(from, ' ')+1:], &limit)
+		for i := range 4 * len(absurd) * 2 * 8 {
+			pick := func(n int) (k int) { k, i = i%n, i/n; return k }
+			o := Options{Root: root, Ratio: []float64{math.SmallestNonzeroFloat64, 1e-18, 0.5, 1}[pick(4)], Reserve: absurd[pick(len(absurd))], Min: []int64{0, math.MaxInt64}[pick(2)]}
+			if root == nil {
+				o.Root, o.Limit = roots[""], fixed(limit)
+			}
+			w := newWorld()
+			if pick(2) == 1 {
+				o.MaxGrowth, o.Policy = math.MaxInt64, Throughput
+			}
+			if pick(2) == 1 {
+				o.Other = func() int64 { return math.MaxInt64 }
+			}
+			tuner := w.tuner(t, o)
+			if pick(2) == 1 {
+				tuner.squeeze = squeezeMost
+			}
+			for range 2 {
+				d := w.look(t, tuner).Decision
+				for _, n := range []int64{d.Total, d.Headroom, d.Squeezed, d.Other, d.Limit, d.Room, d.Wanted, int64(d.GOGC)} {
+					if n < 0 {
+						t.Fatalf("%s, %+v: %+v", from, o, d)
+					}
+				}
+				if none := from == "" || limit >= unlimited; none != (d.Source == "") || none && d.Limit != math.MaxInt64 || !none && d.Limit > limit {
+					t.Fatalf("%s, %+v: %+v", from, o, d)
+				}
+				if s := d.String(); !strings.HasSuffix(s, ".") || strings.Contains(s, " -") {
+					t.Fatalf("%s, %+v: %s", from, o, s)
+				}
+			}
 		}
 	}
 }
