@@ -87,12 +87,19 @@ func (l *Limiter) Preview(b Budget, offHeap int64) int64 {
 
 // Sync sets the limit that Go should have while as many bytes lie outside its heap as offHeap
 // returns, which may be called several times, under no lock. Of concurrent calls one does the work,
-// and reads the bytes anew if another call came after it read them; the others return at once. Sync
-// allocates nothing.
+// and reads the bytes anew if another call came after it read them; the others return at once. If
+// offHeap panics or ends its goroutine, so does Sync, and the next call does the work. Sync allocates
+// nothing.
 func (l *Limiter) Sync(offHeap func() int64) {
 	if l.asked.Add(1) > 1 {
 		return
 	}
+	returned := false
+	defer func() {
+		if !returned { // No goroutine is at work any more.
+			l.asked.Store(0)
+		}
+	}()
 	for {
 		asked := l.asked.Load()
 		bytes := offHeap()
@@ -100,6 +107,7 @@ func (l *Limiter) Sync(offHeap func() int64) {
 		l.sync(bytes)
 		l.mu.Unlock()
 		if l.asked.CompareAndSwap(asked, 0) {
+			returned = true
 			return
 		}
 	}

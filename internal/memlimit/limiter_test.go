@@ -263,6 +263,57 @@ func TestMemoryGrowsDuringSync(t *testing.T) {
 	}
 }
 
+// TestSyncFollowsAfterPanic: a function for the bytes that panics or ends its goroutine changes nothing, and the next
+// call follows the bytes again.
+func TestSyncFollowsAfterPanic(t *testing.T) {
+	b := Budget{Soft: 800 * mib, Hard: 800 * mib}
+	for name, call := range map[string]func(l *Limiter, offHeap func() int64){
+		"Sync":      (*Limiter).Sync,
+		"SetBudget": func(l *Limiter, offHeap func() int64) { l.SetBudget(b, offHeap) },
+		"SetBudget's Sync": func(l *Limiter, offHeap func() int64) {
+			first := true
+			l.SetBudget(b, func() int64 {
+				if first {
+					first = false
+					return 0
+				}
+				return offHeap()
+			})
+		},
+	} {
+		for end, offHeap := range map[string]func() int64{
+			"panic":  func() int64 { panic("no figure") },
+			"Goexit": func() int64 { runtime.Goexit(); return 0 },
+		} {
+			cur := int64(1000 * mib)
+			l := pretended(&cur, 0)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				defer func() { _ = recover() }()
+				call(l, offHeap)
+			}()
+			<-done
+			if l.Sync(held(300 * mib)); !near(cur, l.base(l.budget)-300*mib) {
+				t.Errorf("%s, %s: the limit is %d with 300 MiB off heap, want about %d", name, end, cur, l.base(l.budget)-300*mib)
+			}
+			if l.SetBudget(Budget{}, held(500*mib)); !near(cur, 500*mib) {
+				t.Errorf("%s, %s: the limit is %d with 500 MiB off heap, want about 500 MiB", name, end, cur)
+			}
+		}
+	}
+}
+
+// TestSyncAllocatesNothing: callers hold locks.
+func TestSyncAllocatesNothing(t *testing.T) {
+	cur, bytes := int64(1000*mib), int64(0)
+	l := pretended(&cur, 0)
+	read := func() int64 { bytes = (bytes + 100*mib) % (500 * mib); return bytes }
+	if n := testing.AllocsPerRun(100, func() { l.Sync(read) }); n != 0 {
+		t.Errorf("a call of Sync allocates %v times", n)
+	}
+}
+
 // TestMemoryLimitModel lets a user and freehold set limits at random, and holds the limiter against
 // what the user knows.
 func TestMemoryLimitModel(t *testing.T) {
