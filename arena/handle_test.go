@@ -139,6 +139,33 @@ func TestOverwrittenArena(t *testing.T) {
 	}
 }
 
+// TestOverwrittenHeapArena: with the kill switch an arena over which an older copy of itself was written panics, too.
+// It would never take back what it has counted since for its limit.
+func TestOverwrittenHeapArena(t *testing.T) {
+	for name, change := range map[string]func(a *Arena){
+		"New":       func(a *Arena) { New[int](a) },
+		"MakeSlice": func(a *Arena) { MakeSlice[node](a, 5000, 5000) },
+		"Append":    func(a *Arena) { Append(a, []int(nil), 1) },
+		"String":    func(a *Arena) { String(a, "text") },
+		"GoMap":     func(a *Arena) { GoMap[int, int](a, 100) },
+		"Reset":     func(a *Arena) { a.Reset(Keep) },
+		"Free":      (*Arena).Free,
+	} {
+		a := NewWith(Options{Limit: 1 << 20})
+		if a.kind != kindHeap { // As with the kill switch.
+			a.kind, a.rec.kind, a.debug = kindHeap, kindHeap, nil
+			a.closeSlots()
+		}
+		New[int](a)
+		old := copyOf(a)
+		change(a)
+		reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem())
+		wantPanic(t, name, a.Free, "an older copy of it was written")
+		wantPanic(t, name, func() { a.Reset(Keep) }, "an older copy of it was written")
+		wantPanic(t, name, func() { New[int](a) }, "an older copy of it was written")
+	}
+}
+
 // TestContainersOfOverwrittenArena: a copy of another arena is written over the arena of a Map or a Builder.
 // The two take no memory of the other arena, because they would go on using it after that one's Reset.
 func TestContainersOfOverwrittenArena(t *testing.T) {

@@ -130,6 +130,7 @@ func (r *record) charge(n int64) error {
 func (a *Arena) chargeHeap(n int64) error {
 	err := a.rec.charge(n)
 	if err == nil {
+		a.changed() // An older copy of the arena, or of this part of a shared one, has a smaller figure.
 		a.onHeap += n
 	}
 	return err
