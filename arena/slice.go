@@ -34,14 +34,13 @@ func TryAppend[T any](a *Arena, s []T, elems ...T) ([]T, error) {
 
 //go:noinline
 func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
-	if a == nil {
-		return append(s, elems...), nil
+	if a != nil {
+		a.check(op)
 	}
-	a.check(op)
 	if len(elems) <= cap(s)-len(s) {
 		return append(s, elems...), nil
 	}
-	if a.kind == kindShared {
+	if a != nil && a.kind == kindShared {
 		g := s
 		err := a.inPart(op, func(part *Arena) (err error) {
 			g, err = appendTo(op, part, s, elems)
@@ -53,6 +52,9 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 	n := len(s) + len(elems)
 	if uintptr(len(elems)) > d.most || uintptr(n) > d.most {
 		return s, outOfMemory("%s: a slice of %d and %d more values of %s (%d bytes each)", op, len(s), len(elems), d.typ, d.size)
+	}
+	if a == nil {
+		return append(s, elems...), nil
 	}
 	g, err := reserve(op, a, d, s, n)
 	if err != nil {

@@ -3,9 +3,12 @@
 package arena
 
 import (
+	"errors"
+	"math"
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // TestAppendKeepsWords: a slice that begins within a word may grow where it is, but whatever is
@@ -76,5 +79,33 @@ func TestAppendGrowsInPlace(t *testing.T) {
 				t.Fatalf("from %d: copied after %d bytes", from, i)
 			}
 		}
+	}
+}
+
+// TestAppendOverflow appends more than an int can count, as values without a size allow.
+func TestAppendOverflow(t *testing.T) {
+	arenas := map[string]*Arena{"nil": nil}
+	for _, k := range kinds {
+		arenas[k.name] = k.make()
+	}
+	for name, a := range arenas {
+		all := make([]struct{}, math.MaxInt)
+		appendTooMuch(t, name, a, all, make([]struct{}, 1))
+		appendTooMuch(t, name, a, all[:1], all)
+		appendTooMuch(t, name, a, all[:5:5], all[:math.MaxInt-4])
+		if s, err := TryAppend(a, all[:5:5], all[:math.MaxInt-5]...); err != nil || len(s) != math.MaxInt {
+			t.Errorf("%s: %d elements, %v", name, len(s), err)
+		}
+		a.Free()
+	}
+}
+
+func appendTooMuch[T any](t *testing.T, name string, a *Arena, s, more []T) {
+	t.Helper()
+	if g, err := TryAppend(a, s, more...); !errors.Is(err, offheap.ErrOutOfMemory) || len(g) != len(s) || cap(g) != cap(s) {
+		t.Errorf("%s: TryAppend to %d elements of %d more: %d elements, %v", name, len(s), len(more), len(g), err)
+	}
+	if err, ok := caught(func() { Append(a, s, more...) }).(error); !ok || !errors.Is(err, offheap.ErrOutOfMemory) {
+		t.Errorf("%s: Append to %d elements of %d more: %v", name, len(s), len(more), err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -163,7 +162,7 @@ func TestOverflowingSlices(t *testing.T) {
 	works(t)
 }
 
-// TestAppendOverflow appends more than an int can count, for which Append panics as append does.
+// TestAppendOverflow appends more than an int can count, which Append refuses.
 func TestAppendOverflow(t *testing.T) {
 	quiet(t)
 	appendTooMuch(t, MakeSlice[struct{}](math.MaxInt, math.MaxInt))
@@ -185,9 +184,9 @@ func appendTooMuch[T any](t *testing.T, s []T) {
 	t.Helper()
 	before := ReadStats().InUse
 	for _, more := range []int{math.MaxInt, math.MaxInt - len(s) + 1} {
-		v := caught(func() { Append(s, pretended[T](more)...) })
-		if err, ok := v.(runtime.Error); !ok || !strings.Contains(err.Error(), "out of range") {
-			t.Errorf("%d elements and %d more: panic value %v, want append's", len(s), more, v)
+		wantPanic(t, fmt.Sprintf("Append of %d elements and %d more", len(s), more), ErrOutOfMemory, func() { Append(s, pretended[T](more)...) })
+		if _, err := TryAppend(s, pretended[T](more)...); !errors.Is(err, ErrOutOfMemory) {
+			t.Errorf("TryAppend of %d elements and %d more: %v, want ErrOutOfMemory", len(s), more, err)
 		}
 	}
 	if now := ReadStats().InUse; now != before {

@@ -28,7 +28,13 @@ func (t Typed[T]) TryAppend(s []T, elems ...T) ([]T, error) { return appendFrom(
 func appendFrom[T any](o origin, s, elems []T) ([]T, error) {
 	l, d := o.own("Append"), describe[T]()
 	n := len(s) + len(elems)
-	if n <= cap(s) || d.size == 0 { // Or the sum overflows and is negative, for which append panics.
+	if uint(n) <= uint(cap(s)) { // The sum is negative if it overflows.
+		return append(s, elems...), nil
+	}
+	switch {
+	case n < 0:
+		return nil, tooMany(uintptr(n), d)
+	case d.size == 0:
 		return append(s, elems...), nil
 	}
 	return enlarge(o, "Append", l, s, n, elems)
