@@ -105,30 +105,31 @@ func (o *poolOwner) uses(p *Pool) []func() {
 	}
 }
 
-// staleOwners are those that goroutines have put back or freed, for any of them to use wrongly. Who takes one
-// has it alone.
+// staleOwners are those that goroutines have put back or freed, for any of them to use wrongly. Each element of the
+// list has all owners that share handles, such as a Map: the handles lead to one Arena, which a goroutine may write
+// over. The goroutine that takes an element has it alone.
 type staleOwners struct {
 	mu   sync.Mutex
-	list []*poolOwner
+	list [][]*poolOwner
 }
 
-func (s *staleOwners) add(o ...*poolOwner) {
+func (s *staleOwners) add(family ...*poolOwner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, o...)
+	s.list = append(s.list, family)
 }
 
-func (s *staleOwners) take(r *rand.Rand) *poolOwner {
+func (s *staleOwners) take(r *rand.Rand) (family []*poolOwner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.list) == 0 {
 		return nil
 	}
 	i, last := r.IntN(len(s.list)), len(s.list)-1
-	o := s.list[i]
+	family = s.list[i]
 	s.list[i] = s.list[last]
 	s.list = s.list[:last]
-	return o
+	return family
 }
 
 // A poolAbuser is one goroutine of TestPoolAbuse.
@@ -170,17 +171,18 @@ func (u *poolAbuser) end(i int) {
 
 // abuse uses a stale owner in some way, or writes over its Arena.
 func (u *poolAbuser) abuse() {
-	o := u.stale.take(u.Rand)
-	if o == nil {
+	family := u.stale.take(u.Rand)
+	if family == nil {
 		return
 	}
+	o := family[u.IntN(len(family))]
 	at := reflect.ValueOf(o.a).Elem()
-	other := u.stale.take(u.Rand)
+	others := u.stale.take(u.Rand)
 	switch k := u.IntN(10); {
 	case k == 0:
 		at.SetZero()
-	case k == 1 && other != nil:
-		at.Set(reflect.ValueOf(other.a).Elem())
+	case k == 1 && others != nil:
+		at.Set(reflect.ValueOf(others[u.IntN(len(others))].a).Elem())
 	case k == 2 && len(u.owners) > 0:
 		caught(func() { // A copy of an arena in use may work as long as no slow path looks.
 			at.Set(reflect.ValueOf(u.owners[u.IntN(len(u.owners))].a).Elem())
@@ -196,9 +198,9 @@ func (u *poolAbuser) abuse() {
 			u.t.Error("a round of an arena that was put back has not ended")
 		}
 	}
-	for _, o := range []*poolOwner{o, other} {
-		if o != nil {
-			u.stale.add(o)
+	for _, f := range [][]*poolOwner{family, others} {
+		if f != nil {
+			u.stale.add(f...)
 		}
 	}
 }
