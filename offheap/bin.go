@@ -80,7 +80,8 @@ type bin struct {
 
 	// out counts blocks (bytes for large) allocated other than through slots, and those that slots have
 	// passed on; see slot.count.
-	out atomic.Int64
+	out   atomic.Int64
+	total *atomic.Int64 // The heap's sum of these, in bytes. A purpose has one, too.
 
 	slabs atomic.Int64 // That exist.
 
@@ -102,7 +103,7 @@ type bin struct {
 // are filled by a bin that has no blocks.
 func (h *heap) newBin(k *kind, class uint32) *bin {
 	bins := slices.Clone(*h.bins.Load()) // A reader of the old ones does not see the change.
-	b := &bin{id: h.nfast, kind: k, class: class}
+	b := &bin{id: h.nfast, kind: k, class: class, total: &h.out}
 	if k.origin != nil || h.nfast == nullBin {
 		b.id = uint32(max(len(bins), fastBins))
 	} else {
@@ -141,31 +142,38 @@ func (b *bin) shape(size uintptr) {
 	b.blocks = uint32(bytes / size)
 }
 
-// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock. If slots pass
-// blocks on meanwhile, it adds up anew, three times at most. Then it rather takes too few than too many:
-// a limit that took more would refuse a request.
+// add counts n blocks (bytes for large) that were allocated other than through slots, or that a slot
+// passes on.
+func (b *bin) add(n int64) {
+	b.out.Add(n)
+	n *= int64(max(b.size, 1))
+	b.total.Add(n)
+	if p := b.kind.purpose; p != nil {
+		p.out.Add(n)
+	}
+}
+
+// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock.
 func (h *heap) inUse(b *bin) int64 {
-	if b.size == 0 {
-		return b.out.Load()
-	}
-	if b.slabs.Load() == 0 {
-		return 0 // Most bins have none. A program with thousands of Locals has as many slots to add.
-	}
+	return b.out.Load()*int64(max(b.size, 1)) + h.throughSlots(b)
+}
+
+// throughSlots is the bytes of b's blocks in use that only slots have counted. The caller holds the
+// heap's lock.
+func (h *heap) throughSlots(b *bin) int64 {
 	if !b.slotted {
-		return b.out.Load() * int64(b.size)
+		return 0
 	}
-	for try := 1; ; try++ {
-		before := b.out.Load()
-		n := before
-		for _, c := range *h.active.Load() {
-			if s := c.slot(b); s != nil {
-				n += int64(s.outstanding())
-			}
-		}
-		if after := b.out.Load(); after == before || try == 3 {
-			return (n + min(0, after-before)) * int64(b.size)
+	if b.slabs.Load() == 0 { // As in most bins. A program with thousands of Locals has as many slots to add.
+		return -b.out.Load() * int64(b.size) // No block is in use.
+	}
+	n := 0
+	for _, c := range *h.active.Load() {
+		if s := c.slot(b); s != nil {
+			n += s.outstanding()
 		}
 	}
+	return int64(n) * int64(b.size)
 }
 
 // groups is the number of groups in a slab, 0 for large blocks.

@@ -173,7 +173,7 @@ func noteFree(b *bin, s *slot, sp *span, g uint32, v uint64) {
 		sp.full.Add(1)
 	}
 	if s == nil {
-		b.out.Add(-1)
+		b.add(-1)
 		return
 	}
 	s.count(b, -1)

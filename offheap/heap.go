@@ -84,6 +84,10 @@ type heap struct {
 	nlocal   int
 
 	purge purgeState
+
+	_   [64]byte
+	out atomic.Int64 // The sum of the bins' counts, in bytes. It has a cache line of its own.
+	_   [64]byte
 }
 
 const (

@@ -55,10 +55,11 @@ func (h *heap) admit(b *bin, most, least int64) (int64, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	room, err := h.room(nil, h.held, h.limit.Load(), least)
+	room, err := h.room(&h.quota, nil, h.held, h.limit.Load(), least)
 	own, p := int64(math.MaxInt64), b.kind.purpose
-	if p != nil && err == nil {
-		own, err = h.room(p, p.held, p.limit, least)
+	asked := p != nil && err == nil
+	if asked {
+		own, err = h.room(&p.quota, p, p.held, p.limit, least)
 	}
 	n := most
 	if err != nil {
@@ -66,22 +67,21 @@ func (h *heap) admit(b *bin, most, least int64) (int64, error) {
 	} else if min(room, own) < most {
 		n = least
 	}
-	if room < math.MaxInt64 {
-		h.quota.set(room - n)
-	}
-	if own < math.MaxInt64 {
-		p.quota.set(own - n)
+	h.quota.open(room, n)
+	if asked {
+		p.quota.open(own, n)
 	}
 	return n, err
 }
 
 // room is the bytes that a limit leaves, math.MaxInt64 if the spans hold less than it, and an error
 // if they are fewer than least. The limit is that of p, or with nil that of the heap. The caller
-// holds the lock.
-func (h *heap) room(p *purposeState, held, limit, least int64) (n int64, err error) {
+// holds the lock, and opens the quota, which is closed if there is a number, afterwards.
+func (h *heap) room(q *quota, p *purposeState, held, limit, least int64) (n int64, err error) {
 	if limit == 0 || held <= limit {
 		return math.MaxInt64, nil
 	}
+	q.close()
 	used := h.server().inUseOf(p)
 	if n = limit - used; n < least {
 		err = &limitError{p, least, used, limit}
@@ -93,9 +93,11 @@ func (h *heap) room(p *purposeState, held, limit, least int64) (n int64, err err
 func (h *heap) fits(b *bin, n int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, err := h.room(nil, h.held, h.limit.Load(), n)
+	room, err := h.room(&h.quota, nil, h.held, h.limit.Load(), n)
+	h.quota.open(room, 0)
 	if p := b.kind.purpose; p != nil && err == nil {
-		_, err = h.room(p, p.held, p.limit, n)
+		room, err = h.room(&p.quota, p, p.held, p.limit, n)
+		p.quota.open(room, 0)
 	}
 	return err == nil
 }
@@ -119,17 +121,24 @@ func (e *limitError) Unwrap() error { return ErrLimit }
 
 // checkLimit says whether a span of n bytes may be added for b. The caller holds the heap's lock.
 // It scans the counters only if the bytes held would exceed the limit. Held bytes are more than
-// those in use, because Ps keep slabs with free blocks.
+// those in use, because Ps keep slabs with free blocks. The quotas are closed while a span is made.
 func (h *heap) checkLimit(b *bin, n int64) error {
-	if l := h.limit.Load(); l > 0 && h.held+n > l {
-		if used := h.server().inUseOf(nil) + h.spare(b); used+n > l {
-			return &limitError{nil, n, used, l}
-		}
+	err := h.checkOne(&h.quota, nil, b, n, h.held, h.limit.Load())
+	if p := b.kind.purpose; p != nil && err == nil {
+		err = h.checkOne(&p.quota, p, b, n, p.held, p.limit)
 	}
-	if p := b.kind.purpose; p != nil && p.limit > 0 && p.held+n > p.limit {
-		if used := h.server().inUseOf(p) + h.spare(b); used+n > p.limit {
-			return &limitError{p, n, used, p.limit}
-		}
+	return err
+}
+
+// checkOne is checkLimit for the limit of p, or with nil that of the heap.
+func (h *heap) checkOne(q *quota, p *purposeState, b *bin, n, held, limit int64) error {
+	if limit == 0 || held+n <= limit {
+		return nil
+	}
+	q.close()
+	if used := h.server().inUseOf(p) + h.spare(b); used+n > limit {
+		q.reset(held, limit)
+		return &limitError{p, n, used, limit}
 	}
 	return nil
 }

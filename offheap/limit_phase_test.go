@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/vmem"
@@ -289,4 +290,80 @@ func TestQuota(t *testing.T) {
 	if q.follow(-5, 100, 100); !q.take(1 << 40) {
 		t.Error("a quota refuses after the spans hold no more than the limit again")
 	}
+}
+
+// TestQuotaStaysClosed: a reset, as SetLimit makes one, opens no quota for a moment.
+func TestQuotaStaysClosed(t *testing.T) {
+	var q quota
+	q.reset(105, 100)
+	var over atomic.Bool
+	var resets sync.WaitGroup
+	resets.Go(func() {
+		for !over.Load() {
+			q.reset(105, 100)
+		}
+	})
+	for range 2_000_000 {
+		if q.take(1) {
+			t.Error("a quota without room gives a byte while a limit is set to what it is")
+			break
+		}
+	}
+	over.Store(true)
+	resets.Wait()
+}
+
+// TestQuotaClosesBesideSums: while a large block is made that the limit has just room for, no goroutine takes
+// free blocks, which the sum did not have. After a refusal the quota is open again.
+func TestQuotaClosesBesideSums(t *testing.T) {
+	needOwnMemory(t)
+	const limit = 16 << 20
+	for _, of := range []string{"heap", "purpose"} {
+		h := releasedHeap(t, &vmem.Fake{}).heap
+		q := request{kind: h.plain, align: 8}
+		quota := &h.quota
+		if of == "heap" {
+			h.setLimit(limit)
+		} else {
+			p := &purposeState{name: of, limit: limit}
+			q.kind, quota = h.newKind(p, nil), &p.quota
+		}
+		small, err := h.allocBytes("Alloc", 64<<10, q) // One of eight in its slab.
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.allocBytes("Alloc", limit, q); !errors.Is(err, ErrLimit) {
+			t.Errorf("limit of the %s: %v beyond it", of, err)
+		}
+		if !quota.take(1 << 30) {
+			t.Errorf("limit of the %s: the quota is closed after a refusal", of)
+		}
+		asked := false
+		h.mem = committing{h.mem, func() {
+			asked = true
+			if quota.take(1) {
+				t.Errorf("limit of the %s: free blocks are taken while a large block is made that leaves no room for them", of)
+			}
+		}}
+		large, err := h.allocBytes("Alloc", limit-128<<10, q)
+		if err != nil || !asked {
+			t.Fatalf("limit of the %s: %v, and memory was committed: %v", of, err, asked)
+		}
+		h.freeSlow(addrOf(large), nil, "Free")
+		h.freeSlow(addrOf(small), nil, "Free")
+		if !quota.take(1 << 30) {
+			t.Errorf("limit of the %s: the quota is closed although the spans hold less", of)
+		}
+	}
+}
+
+// committing calls a function while memory is committed.
+type committing struct {
+	vmem.Memory
+	f func()
+}
+
+func (m committing) Commit(addr, size uintptr) error {
+	m.f()
+	return m.Memory.Commit(addr, size)
 }

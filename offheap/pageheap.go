@@ -94,7 +94,7 @@ func (h *heap) record(b *bin) (*span, error) {
 func (h *heap) count(b *bin, n int64) {
 	h.hold(b.kind, n)
 	if b.size == 0 {
-		b.out.Add(n)
+		b.add(n)
 	}
 }
 

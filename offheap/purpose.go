@@ -45,6 +45,7 @@ type purposeState struct {
 	limit int64     // 0 for none; likewise.
 	tight tightness // Likewise.
 	quota quota
+	out   atomic.Int64 // The sum of the bins' counts, in bytes.
 }
 
 // A typedKind is the kind of the values of one type under a purpose. It never changes.

@@ -296,13 +296,26 @@ func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 	}
 }
 
-func (s slabServer) inUseOf(p *purposeState) (sum int64) {
-	for _, b := range *s.h.bins.Load() {
-		if p == nil || b.kind.purpose == p {
-			sum += s.h.inUse(b)
+// inUseOf takes the sum of the bins' counts at one moment, and adds what slots have not passed on, at
+// later moments. If slots pass blocks on meanwhile, it adds up anew, three times at most. Then it
+// rather takes too few than too many: a limit that took more would refuse a request.
+func (s slabServer) inUseOf(p *purposeState) int64 {
+	out := &s.h.out
+	if p != nil {
+		out = &p.out
+	}
+	for try := 1; ; try++ {
+		before := out.Load()
+		n := before
+		for _, b := range *s.h.bins.Load() {
+			if p == nil || b.kind.purpose == p {
+				n += s.h.throughSlots(b)
+			}
+		}
+		if after := out.Load(); after == before || try == 3 {
+			return n + min(0, after-before)
 		}
 	}
-	return sum
 }
 
 func (s slabServer) stats() Stats {
@@ -310,8 +323,13 @@ func (s slabServer) stats() Stats {
 	byPurpose := map[*purposeState]int64{}
 	var st Stats
 	h.mu.Lock()
+	purposeList := h.purposesLocked()
+	for _, p := range purposeList {
+		byPurpose[p] = p.out.Load()
+	}
+	st.InUse = h.out.Load()
 	for _, b := range *h.bins.Load() {
-		n := h.inUse(b)
+		n := h.throughSlots(b)
 		byPurpose[b.kind.purpose] += n
 		st.InUse += n
 	}
@@ -330,7 +348,6 @@ func (s slabServer) stats() Stats {
 	}
 	st.Retained += slack
 	st.Reserved += h.besideBytes + slack
-	purposeList := h.purposesLocked()
 	for _, p := range purposeList {
 		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held, Limit: p.limit})
 	}

@@ -225,16 +225,16 @@ func (s *slot) heldMask(w uintptr) (uint32, bool) {
 }
 
 // count adds n to the blocks that left through the slot. If they make more than 64 KiB, or less than
-// minus 64 KiB, they go to the bin's count. A goroutine can allocate through one slot and free
-// through another without end, and a sum reads the slots one after the other: it is wrong by what
-// they changed meanwhile, at most.
+// minus 64 KiB, they go to the bin's count and the sums. A goroutine can allocate through one slot and
+// free through another without end, and who adds up reads the slots one after the other: the result
+// is wrong by what they changed meanwhile, at most.
 func (s *slot) count(b *bin, n int) {
 	s.out += uintptr(n)
 	if most := uintptr(s.magic >> 16); s.out+most > 2*most { // Blocks of 64 KiB.
 		n := int64(int(s.out))
 		s.out = 0
 		invariants.Window()
-		b.out.Add(n)
+		b.add(n)
 	}
 }
 

@@ -388,7 +388,7 @@ func (h *heap) takeShared(b *bin, sp *span) uintptr {
 	invariants.Window()
 	h.settleCurrent(sp.addr())
 	if addr != 0 {
-		b.out.Add(1)
+		b.add(1)
 	}
 	return addr
 }

@@ -10,8 +10,9 @@ import (
 )
 
 // Stats are bytes, as of about the same moment. While goroutines allocate and free, a sum can be wrong:
-// by at most 256 KiB of each size for each P and Local that allocates or frees blocks of it during
-// the sum, and so can be below 0. Limits follow from the same sums.
+// by at most 256 KiB for each size class of each kind of memory (that of a purpose, of a type with bools)
+// and each P and Local that allocates or frees blocks of it during the sum. So it can be below 0. Limits
+// follow from the same sums.
 type Stats struct {
 	// InUse is in blocks that were allocated and not freed, at the size of their size class or
 	// rounded up to 8 KiB. A large block of a type with bools may have the address space of a freed

@@ -75,42 +75,43 @@ func (t *tracked) enter(b *block, zero bool) {
 }
 
 // charge counts a block of n bytes of k in no span, if no limit is in the way of a request of b.
-func (h *heap) charge(b *bin, k *kind, n uintptr, out *atomic.Int64) error {
+func (h *heap) charge(b *bin, k *kind, n uintptr, of *bin) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.checkLimit(b, int64(n)); err != nil {
 		return err
 	}
-	h.account(k, int64(n), out)
+	h.account(k, int64(n), of)
 	return nil
 }
 
-// account adds n bytes to the bytes held, and to out, which may be nil. The caller holds the lock.
-func (h *heap) account(k *kind, n int64, out *atomic.Int64) {
+// account adds n bytes to the bytes held, and to the count of a bin, which may be nil. The caller
+// holds the lock.
+func (h *heap) account(k *kind, n int64, of *bin) {
 	h.hold(k, n)
 	h.besideBytes += n
-	if out != nil {
-		out.Add(n)
+	if of != nil {
+		of.add(n)
 	}
 }
 
 func (t *tracked) unaccount(b *block) {
-	out := t.counter(b.kind)
+	of := t.counter(b.kind)
 	t.h.mu.Lock()
 	defer t.h.mu.Unlock()
-	t.h.account(b.kind, -int64(b.size), out)
+	t.h.account(b.kind, -int64(b.size), of)
 }
 
 // counter is where a heap of slabs counts the blocks of k that t has beside the slabs: those of
 // secret kinds, and sampled ones. It is nil if t serves all blocks.
-func (t *tracked) counter(k *kind) *atomic.Int64 {
+func (t *tracked) counter(k *kind) *bin {
 	switch {
 	case t == t.h.records():
 		return nil
 	case k.secret:
-		return &t.h.bin(k, largeClass).out
+		return t.h.bin(k, largeClass)
 	}
-	return &t.h.bin(t.h.twin(k), largeClass).out
+	return t.h.bin(t.h.twin(k), largeClass)
 }
 
 // memory finds a place for a block: on guarded pages, in a heap of slabs, or on the Go heap. It is
