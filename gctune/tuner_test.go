@@ -143,8 +143,8 @@ func TestAbsurdNumbers(t *testing.T) {
 	absurd := []int64{0, 1, unlimited - 1, unlimited, math.MaxInt64}
 	roots := map[string]fs.FS{"": layout("nowhere")}
 	for _, n := range []int64{1 << 10, unlimited - 1, unlimited, 1 << 62, math.MaxInt64 - 1, math.MaxInt64} {
-		roots[fmt.Sprint("memory.max ", n)] = v2("memory.max", fmt.Sprint(n), "memory.current", fmt.Sprint(math.MaxInt64))
-		roots[fmt.Sprint("memory.high ", n)] = v2("memory.high", fmt.Sprint(n), "memory.max", fmt.Sprint(math.MaxInt64), "memory.current", "1")
+		roots[fmt.Sprint("memory.max ", n)] = v2("memory.max", fmt.Sprint(n), "memory.current", fmt.Sprint(int64(math.MaxInt64)))
+		roots[fmt.Sprint("memory.high ", n)] = v2("memory.high", fmt.Sprint(n), "memory.max", fmt.Sprint(int64(math.MaxInt64)), "memory.current", "1")
 		roots[fmt.Sprint("machine ", n)] = fstest.MapFS{"proc/meminfo": {Data: fmt.Appendf(nil, "MemTotal: %d kB\n", n>>10)}}
 	}
 	for _, n := range []int64{1, mib, 1 << 40, unlimited - 1, unlimited, math.MaxInt64 - 1, math.MaxInt64} {
