@@ -97,11 +97,11 @@ type CloneOptions struct {
 // Maps are copied to Go maps, which live on the Go heap and keep the arena's memory alive, as any
 // pointer does; their keys and values lead to the arena. A map must not be used after a is freed.
 //
-// DeepClone refuses a key of a map if Go's hash of it would overflow the stack or take too long, or
-// if more than 896 keys of the map have equal hashes, for which Go's maps have no room. The limit of
-// the first is 1,048,576 interfaces, arrays and structs in each other, or 131,072 on 32-bit systems.
-// The others happen only to keys in an arena that was reset or freed, and to keys that hold the same
-// values in interfaces millions of times.
+// DeepClone refuses a key of a map if Go's hash of it would overflow the stack or take too long. The
+// limit of the first is 1,048,576 interfaces, arrays and structs in each other, or 131,072 on 32-bit
+// systems. DeepClone also refuses a map if more than 448 of its keys have equal hashes. The limits of
+// work happen only to keys in an arena that was reset or freed, and to keys that hold the same memory
+// very many times.
 //
 // DeepClone refuses some values, with a value that errors.Is [ErrUncloneable] and names the path of
 // the field: channels, functions and unsafe.Pointers that are not nil, sync types in use (a

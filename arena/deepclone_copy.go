@@ -362,18 +362,18 @@ func (c *cloner) changed() error {
 // checkKeys checks the keys of all maps, whose copies are complete. If Go's map cannot take a key, checkKeys returns the map,
 // the key's index and the reason.
 func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
-	w := hashWork{total: mostHashTotal, most: mostHashWork + c.bytes}
+	w := hashWork{total: mostHashTotal, most: mostHashWork + mostHashByte*c.bytes}
 	for i := range c.maps {
 		if m := &c.maps[i]; m.plan.boxedKeys {
 			n := int64(m.keysTo.Len())
 			w.total += n * mostHashEach
-			w.most += n * int64(m.plan.key.whole.Size())
+			w.most += n * mostHashByte * int64(m.plan.key.whole.Size())
 		}
 	}
 	w.total += w.most
 	for i := range c.maps {
 		if m := &c.maps[i]; m.plan.boxedKeys {
-			if k, why := w.check(m.keysTo); why != "" {
+			if k, why := w.check(m.to.Type(), m.keysTo); why != "" {
 				return m, k, why
 			}
 		}

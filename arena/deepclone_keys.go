@@ -4,8 +4,9 @@ package arena
 
 import (
 	"fmt"
-	"hash/maphash"
+	"math"
 	"math/bits"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 
@@ -21,11 +22,13 @@ import (
 // the stack, which ends the process. So a clone checks the keys with interfaces before it fills the maps:
 //
 //  1. hashWork goes through all that Go's hash of the key does, and counts the work. The bound is a constant and
-//     a unit for each byte of the clone. A key that holds nothing twice never exceeds it.
-//  2. It then hashes the key with Go's hash and another seed, and counts the keys with equal hashes. Go's hash
-//     ignores the types of values in interfaces, so that stale keys may have one hash under every seed. Go's map
-//     compares a new key with all those of its hash; this is work, too. The map has no room for more than 896
-//     keys of one hash: it would split its table until the memory is exhausted.
+//     four units for each byte of the clone. A key that holds nothing twice never exceeds it.
+//  2. It then hashes the key with the map's hash function and another seed, and counts the keys with equal hashes.
+//     Go's hash ignores the types of values in interfaces, so that stale keys may have one hash under every seed.
+//     Go's map compares a new key with all those of its hash; this is work, too. A table of the map holds 896
+//     keys. If so many have one hash, the map doubles its directory until the table holds no other key, which
+//     may exhaust the memory. So a hash may have half as many: only three hashes with a long common prefix
+//     make the directory large.
 
 // hashWork is how much work the hashes and comparisons of keys may be yet: each value counts, and each 64 bytes of a
 // string or an array.
@@ -45,15 +48,16 @@ type hashWork struct {
 const (
 	mostHashTotal = 1 << 30 // For all keys of a value, and mostHashEach more for each.
 	mostHashEach  = 1 << 8
+	mostHashByte  = 4
 	mostHashDepth = 1 << (17 + 3*(^uint(0)>>63)) // With some 100 to 200 bytes of stack for each.
-	mostOfOneHash = 896                          // A table of Go's map has 1024 slots and fills 7 of 8.
+	mostOfOneHash = 448                          // A table of Go's map has 1024 slots and fills 7 of 8; half of that.
 )
 
-// mostHashWork is for one key, and a unit more for each byte of the clone. Tests that wait for it lower it.
+// mostHashWork is for one key, and mostHashByte more for each byte of the clone. Tests that wait for it lower it.
 var mostHashWork int64 = 1 << 24
 
-// check checks the keys of a map. If one cannot be hashed, it returns the key's index and the reason.
-func (w *hashWork) check(keys reflect.Value) (k int, why string) {
+// check checks the keys of a map of type m. If one cannot be hashed, it returns the key's index and the reason.
+func (w *hashWork) check(m reflect.Type, keys reflect.Value) (k int, why string) {
 	var counts *hashCounts
 	n := keys.Len()
 	for k := range n {
@@ -66,16 +70,18 @@ func (w *hashWork) check(keys reflect.Value) (k int, why string) {
 			continue
 		}
 		if counts == nil {
-			counts = newHashCounts(keys)
+			counts = newHashCounts(m, keys)
 		}
 		same := counts.add(k)
-		if same >= mostOfOneHash {
-			return k, fmt.Sprintf("the hashes of more than %d keys are equal", mostOfOneHash)
-		}
 		if same > w.total/cost {
 			return k, "it would take too long to compare it with the keys of equal hashes"
 		}
 		w.total -= same * cost
+	}
+	if counts != nil {
+		if k, found := counts.tooMany(); found {
+			return k, fmt.Sprintf("the hashes of more than %d keys are equal", mostOfOneHash)
+		}
 	}
 	return 0, ""
 }
@@ -83,32 +89,91 @@ func (w *hashWork) check(keys reflect.Value) (k int, why string) {
 // hashCounts counts the keys of a map by their hashes. Each hash has two counters, the lesser of which counts: few
 // other hashes share one of them, and very few both.
 type hashCounts struct {
-	keys      reflect.Value
-	seed      maphash.Seed
-	key       any // Shows a key that is no interface.
+	hash      func(key unsafex.Ptr, seed uintptr) uintptr
+	seed      uintptr
+	first     unsafex.Ptr // The first key.
+	size      uintptr     // Of a key.
+	n         int
 	low, high []uint16
+	often     map[uintptr]int // The hashes with more keys than mostOfOneHash, if no other hash shares their counters.
 }
 
-func newHashCounts(keys reflect.Value) *hashCounts {
-	size := 1 << bits.Len(uint(keys.Len()))
-	counters := make([]uint16, 2*size)
-	return &hashCounts{keys, maphash.MakeSeed(), reflect.Zero(keys.Type().Elem()).Interface(), counters[:size], counters[size:]}
-}
-
-// add counts keys[k], and returns how many keys with its hash there were before.
-func (c *hashCounts) add(k int) (before int64) {
-	key := c.keys.Index(k)
-	if key.Kind() == reflect.Interface {
-		c.key = key.Interface()
-	} else { // Its Interface would be a copy. It is larger than a pointer, so an interface holds its address (GC-8).
-		*unsafex.As[unsafex.Ptr](unsafex.Add(unsafex.PtrOf(&c.key), unsafex.Size[uintptr]())) = key.Addr().UnsafePointer()
+func newHashCounts(m reflect.Type, keys reflect.Value) *hashCounts {
+	n := keys.Len()
+	counters := 1 << bits.Len(uint(n))
+	both := make([]uint16, 2*counters)
+	return &hashCounts{
+		hash: hasherOf(m), seed: uintptr(rand.Uint64()),
+		first: keys.UnsafePointer(), size: m.Key().Size(), n: n,
+		low: both[:counters], high: both[counters:],
 	}
-	h := maphash.Comparable(c.seed, c.key) // Go's hash, unless the build tag purego is set.
-	mask := uint64(len(c.low) - 1)
-	low, high := &c.low[h&mask], &c.high[h>>32&mask]
-	before = int64(min(*low, *high))
-	*low, *high = *low+1, *high+1
-	return before
+}
+
+func (c *hashCounts) of(k int) uintptr {
+	return c.hash(unsafex.Add(c.first, uintptr(k)*c.size), c.seed)
+}
+
+// add counts the key k, and returns how many keys with its hash there were before, or more.
+func (c *hashCounts) add(k int) (before int64) {
+	h := c.of(k)
+	mask := uint(len(c.low) - 1)
+	low, high := &c.low[uint(h)&mask], &c.high[bits.RotateLeft(uint(h), bits.UintSize/2)&mask]
+	same := min(*low, *high)
+	*low += min(1, math.MaxUint16-*low)
+	*high += min(1, math.MaxUint16-*high)
+	if same >= mostOfOneHash {
+		if c.often == nil {
+			c.often = make(map[uintptr]int)
+		}
+		c.often[h] = 0
+	}
+	return int64(same)
+}
+
+// tooMany finds a key whose hash more than mostOfOneHash keys have. It compares whole hashes, so that no map is refused
+// because hashes share counters by chance.
+func (c *hashCounts) tooMany() (k int, found bool) {
+	if c.often == nil {
+		return 0, false
+	}
+	for k := range c.n {
+		h := c.of(k)
+		if same, ok := c.often[h]; ok {
+			if same == mostOfOneHash {
+				return k, true
+			}
+			c.often[h] = same + 1
+		}
+	}
+	return 0, false
+}
+
+// A descriptor is the beginning of the runtime's descriptor of a type (GC-15).
+type descriptor struct {
+	_     [2]uintptr // The sizes of the value and of its part with pointers.
+	_     uint32
+	flags uint8
+	_     [3]uint8
+	_     [2]uintptr // The function that compares, and the pointers' places.
+	_     [2]int32
+}
+
+// A mapDescriptor is the beginning of the descriptor of a map type (GC-15).
+type mapDescriptor struct {
+	descriptor
+	_    [3]uintptr // The types of key, element, and group or bucket.
+	hash func(key unsafex.Ptr, seed uintptr) uintptr
+}
+
+// hasherOf is the function that hashes the keys of maps of type m.
+func hasherOf(m reflect.Type) func(key unsafex.Ptr, seed uintptr) uintptr {
+	return unsafex.As[mapDescriptor](reflect.ValueOf(m).UnsafePointer()).hash
+}
+
+// isRegular says whether Go hashes values of t by their bytes alone, in one run (GC-15).
+func isRegular(t reflect.Type) bool {
+	const regular = 1 << 3
+	return unsafex.As[descriptor](reflect.ValueOf(t).UnsafePointer()).flags&regular != 0
 }
 
 // ends returns "" if the hash of the key v ends in reasonable time, or else the reason why not.
@@ -170,18 +235,18 @@ func (w *hashWork) walkArray(v reflect.Value) {
 }
 
 // hashCost is the work of the hash of a t that does not depend on the value, in 64ths. Go hashes regular memory in one
-// run, and all else field by field and element by element.
+// run, and all else field by field and element by element, also where these have no size.
 func hashCost(t reflect.Type) (cost int64) {
 	const most, part = 1 << 60, 32
 	switch {
 	case isRegular(t):
 		return int64(t.Size())
 	case t.Kind() == reflect.Array:
-		cost = hashCost(t.Elem())
-		if cost != 0 && int64(t.Len()) > most/cost {
+		cost = max(hashCost(t.Elem()), part)
+		if int64(t.Len()) > most/cost {
 			return most
 		}
-		return cost * int64(t.Len())
+		return min(part+cost*int64(t.Len()), most)
 	case t.Kind() == reflect.Struct:
 		cost = part
 		for i := range t.NumField() {
@@ -192,27 +257,6 @@ func hashCost(t reflect.Type) (cost int64) {
 		return cost
 	}
 	return part + int64(t.Size())
-}
-
-// isRegular says whether Go hashes and compares values of t by their bytes alone.
-func isRegular(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128, reflect.String, reflect.Interface:
-		return false
-	case reflect.Array:
-		return t.Len() == 0 || isRegular(t.Elem())
-	case reflect.Struct:
-		end := uintptr(0)
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if f.Name == "_" || f.Offset != end || !isRegular(f.Type) { // A gap is padding.
-				return false
-			}
-			end += f.Type.Size()
-		}
-		return end == t.Size()
-	}
-	return true
 }
 
 // holdsInterface says whether values of t have interfaces among their parts.

@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // doll is a value that may stand in an interface and holds others by value.
@@ -195,19 +197,24 @@ func TestHashWork(t *testing.T) {
 		p [33 << 20]byte
 	}
 	type blank struct{ _ struct{} }
+	noFloats := reflect.ArrayOf(0, reflect.TypeFor[float64]())
+	emptyFields := reflect.StructOf([]reflect.StructField{{Name: "X", Type: noFloats}, {Name: "Y", Type: noFloats}})
+	zero := func(n int, elem reflect.Type) any { return reflect.New(reflect.ArrayOf(n, elem)).Elem().Interface() }
 	for name, c := range map[string]struct {
 		key  any
 		ends bool
 	}{
-		"a number":               {1, true},
-		"a long text":            {strings.Repeat("s", 1<<20), true},
-		"many values":            {[1 << 20]any{1, 2}, true},
-		"many structs":           {[1 << 16]pair{}, true},
-		"a large array":          {new(padded).p, true},
-		"beside a large array":   {padded{a: 1}, true},
-		"many values of no size": {[1 << 30]struct{}{}, true},
-		"and of fields":          {[1 << 30]blank{}, false},
-		"and of more fields":     {[2]struct{ a, b, c, d [1 << 25]blank }{}, false},
+		"a number":                 {1, true},
+		"a long text":              {strings.Repeat("s", 1<<20), true},
+		"many values":              {[1 << 20]any{1, 2}, true},
+		"many structs":             {[1 << 16]pair{}, true},
+		"a large array":            {new(padded).p, true},
+		"beside a large array":     {padded{a: 1}, true},
+		"many values of no size":   {[1 << 30]struct{}{}, true},
+		"and of fields":            {[1 << 30]blank{}, false},
+		"and of more fields":       {[2]struct{ a, b, c, d [1 << 25]blank }{}, false},
+		"and of reflect's arrays":  {zero(1<<30, noFloats), isRegular(noFloats)},
+		"and of those in a struct": {zero(1<<30, emptyFields), isRegular(emptyFields)},
 	} {
 		w := hashWork{total: mostHashTotal, most: mostHashWork}
 		if got := w.ends(reflect.ValueOf(&c.key).Elem()) == ""; got != c.ends {
@@ -221,6 +228,98 @@ func TestHashWork(t *testing.T) {
 	w := hashWork{total: mostHashTotal, most: mostHashWork}
 	if w.ends(reflect.ValueOf(&deep).Elem()) != "" {
 		t.Error("a long chain of values in interfaces is refused")
+	}
+}
+
+// TestHashCost: the work of the hash depends on whether the runtime hashes values of the type in one run.
+func TestHashCost(t *testing.T) {
+	for name, elem := range map[string]reflect.Type{
+		"made by reflect": reflect.StructOf([]reflect.StructField{{Name: "X", Type: reflect.TypeFor[uint8](), Tag: "x"}, {Name: "Y", Type: reflect.TypeFor[uint8]()}}),
+		"of the compiler": reflect.TypeFor[struct{ x, y uint8 }](),
+		"with padding": reflect.TypeFor[struct {
+			x uint8
+			y uint16
+		}](),
+	} {
+		for _, n := range []int{1, 1 << 10, 1 << 16} {
+			w := hashWork{total: mostHashTotal, most: mostHashWork}
+			w.ends(reflect.New(reflect.ArrayOf(n, elem)).Elem())
+			work, least := w.most-w.left, int64(n)/2 // Half a unit for each element.
+			if isRegular(elem) {
+				least = int64(n) * int64(elem.Size()) / 64
+			}
+			if work < least || work > 4*least+4 {
+				t.Errorf("%d structs %s: %d units, want %d; regular: %v", n, name, work, least, isRegular(elem))
+			}
+		}
+	}
+}
+
+// TestHasherOf keeps GC-15: hasherOf finds the function by which maps hash their keys.
+func TestHasherOf(t *testing.T) {
+	type named map[any]bool
+	type row struct {
+		a any
+		n int
+	}
+	text := func() string { return strings.Repeat("text ", 20) }
+	seeds := []uintptr{0, 1, 12345, ^uintptr(0)}
+	for _, seed := range seeds {
+		anys := hasherOf(reflect.TypeFor[map[any]int]())
+		of := func(v any) uintptr { return anys(unsafex.PtrOf(&v), seed) }
+		for _, same := range [][2]any{
+			{int(5), uint(5)}, {text(), text()}, {5.0, 5.0}, {math.Copysign(0, -1), 0.0}, {nil, nil},
+			{row{text(), 1}, row{text(), 1}}, {[2]any{1, text()}, [2]any{1, text()}}, {row{int(5), 1}, row{uint(5), 1}},
+		} {
+			if of(same[0]) != of(same[1]) {
+				t.Errorf("seed %x: %v and %v have the hashes %x and %x", seed, same[0], same[1], of(same[0]), of(same[1]))
+			}
+		}
+		for _, m := range []reflect.Type{reflect.TypeFor[named](), reflect.MapOf(reflect.TypeFor[any](), reflect.TypeFor[[3]string]())} {
+			if v := any(text()); hasherOf(m)(unsafex.PtrOf(&v), seed) != of(v) {
+				t.Errorf("seed %x: %v has another hash", seed, m)
+			}
+		}
+		texts, rows := hasherOf(reflect.TypeFor[map[string]int]()), hasherOf(reflect.TypeFor[map[row]row]())
+		made := hasherOf(reflect.MapOf(reflect.TypeFor[row](), reflect.TypeFor[uint16]()))
+		seen := map[uintptr]bool{}
+		for i := range 20 {
+			s := fmt.Sprint(text(), i)
+			r, again := row{strings.Clone(s), i}, row{s, i}
+			h := rows(unsafex.PtrOf(&r), seed)
+			if h != rows(unsafex.PtrOf(&again), seed) || made(unsafex.PtrOf(&r), seed) != made(unsafex.PtrOf(&again), seed) {
+				t.Errorf("seed %x: %v has two hashes", seed, r)
+			}
+			seen[h], seen[texts(unsafex.PtrOf(&s), seed)], seen[of(i)] = true, true, true
+		}
+		if len(seen) < 58 {
+			t.Errorf("seed %x: 60 keys have %d hashes", seed, len(seen))
+		}
+	}
+	v := any(text())
+	if h := hasherOf(reflect.TypeFor[map[any]int]()); h(unsafex.PtrOf(&v), seeds[0]) == h(unsafex.PtrOf(&v), seeds[2]) {
+		t.Error("the hash ignores the seed")
+	}
+}
+
+// TestIsRegular keeps GC-15: isRegular reads the runtime's flag.
+func TestIsRegular(t *testing.T) {
+	type padded struct {
+		a int8
+		b int16
+	}
+	for _, v := range []any{1, uint8(1), [4]int{}, struct{ a, b int32 }{}, true, new(int), [2]struct{ a, b *int }{}, uintptr(1), struct{}{}} {
+		if !isRegular(reflect.TypeOf(v)) {
+			t.Errorf("a %T is not regular", v)
+		}
+	}
+	for _, v := range []any{"", 1.0, [2]float32{}, 1i, padded{}, [2]padded{}, struct{ a, _ bool }{}, struct{ a any }{}, [1]error{}} {
+		if isRegular(reflect.TypeOf(v)) {
+			t.Errorf("a %T is regular", v)
+		}
+	}
+	if isRegular(reflect.TypeFor[any]()) || isRegular(reflect.ArrayOf(3, reflect.TypeFor[any]())) {
+		t.Error("an interface is regular")
 	}
 }
 
@@ -258,8 +357,8 @@ func staleTwins(t *testing.T, a *Arena, n, depth int) map[any]int {
 	return m
 }
 
-// TestDeepCloneKeysOfOneHash: a map of Go has no room for more than 896 keys with equal hashes, and takes very long to fill if
-// they are long to compare. The clone refuses such maps, and leaves the destination as it was.
+// TestDeepCloneKeysOfOneHash: a table of Go's map has room for 896 keys, and takes very long to fill if keys with equal
+// hashes are long to compare. The clone refuses maps with more than 448 such keys, and leaves the destination as it was.
 func TestDeepCloneKeysOfOneHash(t *testing.T) {
 	if debugging() {
 		t.Skip("the debug modes report the stale value")
@@ -267,7 +366,7 @@ func TestDeepCloneKeysOfOneHash(t *testing.T) {
 	for _, c := range []struct {
 		n, depth int
 		ok       bool
-	}{{896, 0, true}, {897, 0, false}, {1024, 0, false}, {200, 4, true}, {1 << 8, 12, false}} {
+	}{{448, 0, true}, {449, 0, false}, {897, 0, false}, {1024, 0, false}, {200, 4, true}, {1 << 8, 12, false}} {
 		t.Run(fmt.Sprint(c.n, " keys, depth ", c.depth), func(t *testing.T) {
 			source := Cleanup(t, NewArena())
 			m := staleTwins(t, source, c.n, c.depth)
@@ -300,7 +399,7 @@ func TestDeepCloneLikeKeys(t *testing.T) {
 	for i := range 300 { // Types without size: one hash.
 		add(reflect.New(reflect.ArrayOf(i, reflect.TypeFor[struct{}]())).Elem().Interface())
 	}
-	for i := range 500 {
+	for i := range 440 {
 		add(math.NaN())
 		add([2]any{math.NaN(), 1})
 		add(numbers(i))
@@ -317,7 +416,7 @@ func TestDeepCloneLikeKeys(t *testing.T) {
 	}
 	add(math.Copysign(0, -1)) // Equal to 0.
 	add(float32(0))
-	const want = 300 + 9*500 + 1
+	const want = 300 + 9*440 + 1
 	type row struct{ a, b any }
 	rows := map[row]int{}
 	for i := range 1000 {
@@ -328,6 +427,69 @@ func TestDeepCloneLikeKeys(t *testing.T) {
 	}
 	if c := Heap(rows); len(c) != 2000 || c[row{nil, 7}] != 7 {
 		t.Errorf("%d rows, want 2000", len(c))
+	}
+}
+
+// TestDeepCloneGroupsOfOneHash: keys of a program may have equal hashes, as many groups as there are. By chance no map is
+// refused, because whole hashes are compared.
+func TestDeepCloneGroupsOfOneHash(t *testing.T) {
+	const groups, others = 12, 3000
+	m := map[any]int{}
+	for g := range groups {
+		for i := range mostOfOneHash {
+			m[[2]any{g, numbers(i)}] = i
+		}
+	}
+	for i := range others {
+		m[i] = i
+	}
+	const want = groups*mostOfOneHash + others
+	for where, a := range map[string]*Arena{"Heap": nil, "an arena": Cleanup(t, NewArena())} {
+		for range 4 { // Other seeds.
+			if c, err := TryDeepClone(a, m); err != nil || len(c) != want || c[[2]any{3, numbers(7)}] != 7 {
+				t.Errorf("%s: %d keys of %d, %v", where, len(c), want, err)
+			}
+		}
+		m[[2]any{5, numbers(mostOfOneHash)}] = 1
+		if c, err := TryDeepClone(a, m); !errors.Is(err, ErrUncloneable) || c != nil || !strings.Contains(err.Error(), "more than 448 keys are equal") {
+			t.Errorf("%s: %d keys, error %v", where, len(c), err)
+		}
+		delete(m, any([2]any{5, numbers(mostOfOneHash)}))
+	}
+}
+
+// TestHashCounts: hashes that share counters are told apart.
+func TestHashCounts(t *testing.T) {
+	for _, c := range []struct{ n, groups int }{{448, 50}, {449, 1}, {449, 50}, {70_000, 1}} {
+		keys := make([]any, c.n*c.groups)
+		for i := range keys {
+			keys[i] = i % c.groups
+		}
+		counts := newHashCounts(reflect.TypeFor[map[any]int](), reflect.ValueOf(keys))
+		counts.low, counts.high = make([]uint16, 1), make([]uint16, 1) // All share.
+		for k := range keys {
+			if before := counts.add(k); before != int64(min(k, math.MaxUint16)) {
+				t.Fatalf("%v: %d keys before key %d", c, before, k)
+			}
+		}
+		if k, found := counts.tooMany(); found != (c.n > mostOfOneHash) || found && k != mostOfOneHash*c.groups {
+			t.Errorf("%v: key %d, %v", c, k, found)
+		}
+	}
+}
+
+// TestDeepCloneNilKeys: keys with an interface that is nil are cloned, also with the build tag purego.
+func TestDeepCloneNilKeys(t *testing.T) {
+	type key struct {
+		err error
+		n   int
+	}
+	m := map[key]int{}
+	for i := range 200 {
+		m[key{n: i}] = i
+	}
+	if c, err := TryHeap(m); err != nil || len(c) != 200 || c[key{n: 7}] != 7 {
+		t.Errorf("%d keys, error %v", len(c), err)
 	}
 }
 
@@ -359,7 +521,21 @@ func TestDeepCloneTrees(t *testing.T) {
 		"blank fields": func() any { return [1 << 14]blank{} },
 		"floats":       func() any { return [1 << 14]float32{} },
 		"nils":         func() any { return [1 << 14]any{} },
-		"text":         func() any { return strings.Repeat("s", 1<<20) },
+		"nested structs": func() any {
+			t := reflect.TypeFor[any]()
+			for range 46 * wordSize / 8 {
+				t = reflect.StructOf([]reflect.StructField{{Name: "X", Type: t}})
+			}
+			return reflect.New(reflect.ArrayOf(1<<12, t)).Elem().Interface()
+		},
+		"fields without size": func() any {
+			fields := []reflect.StructField{{Name: "X", Type: reflect.TypeFor[any]()}}
+			for i := range 40 * wordSize / 8 {
+				fields = append([]reflect.StructField{{Name: fmt.Sprint("X", i), Type: reflect.TypeFor[struct{}]()}}, fields...)
+			}
+			return reflect.New(reflect.ArrayOf(1<<12, reflect.StructOf(fields))).Elem().Interface()
+		},
+		"text": func() any { return strings.Repeat("s", 1<<20) },
 		"interfaces": func() any {
 			v := new([1 << 12]deep)
 			for i := range v {
