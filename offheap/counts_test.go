@@ -91,6 +91,10 @@ func TestCountIsAWord(t *testing.T) {
 func TestCountsOfSlotsStaySmall(t *testing.T) {
 	needOwnMemory(t)
 	const limit = 2 << 20
+	sums := 2000
+	if testing.Short() {
+		sums = 200
+	}
 	for _, size := range []int{64, 64 << 10} {
 		h := releasedHeap(t, &vmem.Fake{})
 		locals := make([]*Local, 300)
@@ -103,16 +107,16 @@ func TestCountsOfSlotsStaySmall(t *testing.T) {
 		var over atomic.Bool
 		var pairs sync.WaitGroup
 		pairs.Go(func() {
-			for n := 0; n < 10_000 || !over.Load(); n++ {
+			for n := 0; n < 2000 || !over.Load(); n++ {
 				pair(t, h, size, first, last)
 			}
 		})
 		pairs.Go(func() {
-			for n := 0; n < 10_000 || !over.Load(); n++ {
+			for n := 0; n < 2000 || !over.Load(); n++ {
 				pair(t, h, size, locals[2], locals[1])
 			}
 		})
-		for range 2000 {
+		for range sums {
 			const wrong = 4 * 256 << 10 // By four Locals; see Stats.
 			if n := inUseOf(h.heap, nil); n < -wrong || n > wrong+128<<10 {
 				t.Errorf("blocks of %d bytes: %d bytes are in use, want at most 2 blocks, and an error of %d", size, n, wrong)
