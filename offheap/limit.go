@@ -82,11 +82,21 @@ func (h *heap) room(q *quota, p *purposeState, held, limit, least int64) (n int6
 		return math.MaxInt64, nil
 	}
 	q.close()
-	used := h.server().inUseOf(p)
+	used := leastOf(limit-least, func() int64 { return h.server().inUseOf(p) })
 	if n = limit - used; n < least {
 		err = &limitError{p, least, used, limit}
 	}
 	return n, err
+}
+
+// leastOf is the least of up to four sums: the first that is at most enough, if there is one. A sum can
+// be too high while goroutines allocate and free, and no request is refused for that.
+func leastOf(enough int64, sum func() int64) int64 {
+	least := sum()
+	for try := 1; try < 4 && least > enough; try++ {
+		least = min(least, sum())
+	}
+	return least
 }
 
 // fits says whether the limits leave room for n more bytes of b.
@@ -136,7 +146,7 @@ func (h *heap) checkOne(q *quota, p *purposeState, b *bin, n, held, limit int64)
 		return nil
 	}
 	q.close()
-	if used := h.server().inUseOf(p) + h.spare(b); used+n > limit {
+	if used := leastOf(limit-n, func() int64 { return h.server().inUseOf(p) + h.spare(b) }); used+n > limit {
 		q.reset(held, limit)
 		return &limitError{p, n, used, limit}
 	}
