@@ -161,7 +161,7 @@ func (h *heap) inUse(b *bin) int64 {
 // throughSlots is the bytes of b's blocks in use that only slots have counted. The caller holds the
 // heap's lock.
 func (h *heap) throughSlots(b *bin) int64 {
-	if !b.slotted {
+	if !b.slotted || b.size == 0 { // Large blocks are never in slots.
 		return 0
 	}
 	if b.slabs.Load() == 0 { // As in most bins. A program with thousands of Locals has as many slots to add.
