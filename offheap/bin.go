@@ -18,6 +18,7 @@ import (
 // promise to be self-contained).
 type kind struct {
 	purpose  *purposeState // Nil for none.
+	budgets  []*budget     // That of the heap, and that of the purpose.
 	typ      reflect.Type  // Nil for plain memory.
 	wipe     bool          // Blocks are cleared when freed, too.
 	verify   bool          // Freed blocks are checked for writes; they are wiped, too.
@@ -39,7 +40,7 @@ type kind struct {
 
 // like is a new kind for the same data, with slabs of its own.
 func (k *kind) like() *kind {
-	return &kind{purpose: k.purpose, typ: k.typ, wipe: k.wipe, verify: k.verify, secret: k.secret, owned: k.owned, pointers: k.pointers}
+	return &kind{purpose: k.purpose, budgets: k.budgets, typ: k.typ, wipe: k.wipe, verify: k.verify, secret: k.secret, owned: k.owned, pointers: k.pointers}
 }
 
 // typed says that the kind's memory lies in regions for typed data.
@@ -80,8 +81,7 @@ type bin struct {
 
 	// out counts blocks (bytes for large) allocated other than through slots, and those that slots have
 	// passed on; see slot.count.
-	out   atomic.Int64
-	total *atomic.Int64 // The heap's sum of these, in bytes. A purpose has one, too.
+	out atomic.Int64
 
 	slabs atomic.Int64 // That exist.
 
@@ -103,7 +103,7 @@ type bin struct {
 // are filled by a bin that has no blocks.
 func (h *heap) newBin(k *kind, class uint32) *bin {
 	bins := slices.Clone(*h.bins.Load()) // A reader of the old ones does not see the change.
-	b := &bin{id: h.nfast, kind: k, class: class, total: &h.out}
+	b := &bin{id: h.nfast, kind: k, class: class}
 	if k.origin != nil || h.nfast == nullBin {
 		b.id = uint32(max(len(bins), fastBins))
 	} else {
@@ -147,9 +147,8 @@ func (b *bin) shape(size uintptr) {
 func (b *bin) add(n int64) {
 	b.out.Add(n)
 	n *= int64(max(b.size, 1))
-	b.total.Add(n)
-	if p := b.kind.purpose; p != nil {
-		p.out.Add(n)
+	for _, g := range b.kind.budgets {
+		g.out.Add(n)
 	}
 }
 

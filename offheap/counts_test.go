@@ -102,7 +102,7 @@ func TestCountsOfSlotsStaySmall(t *testing.T) {
 			locals[i] = openLocal(t, h)
 			pair(t, h, size, locals[i], locals[i])
 		}
-		h.setLimit(limit)
+		h.SetLimit(limit)
 		first, last := locals[0], locals[len(locals)-1]
 		var over atomic.Bool
 		var pairs sync.WaitGroup

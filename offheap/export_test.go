@@ -45,7 +45,7 @@ func (t testHeap) Free(b []byte) {
 }
 func (t testHeap) InUse() int64                 { return t.stats().InUse }
 func (t testHeap) Purge()                       { t.purge.run(true) }
-func (t testHeap) SetLimit(n int64) (old int64) { return t.setLimit(n) }
+func (t testHeap) SetLimit(n int64) (old int64) { return t.setLimit(&t.budget, n) }
 
 // stdHeap makes the package's functions an allocator for the suite.
 type stdHeap struct{}

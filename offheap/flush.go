@@ -78,34 +78,22 @@ func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
 		}
 	}
 	if limited {
-		return h.loose(b.kind.purpose)
+		return h.loose(b)
 	}
 	return h.couldRetire(b, n)
 }
 
-// loose says whether the slabs have grown by more than an eighth of a limit, that of p or that of
-// the heap, since a flush made it tight. Ps may hold such slabs with free blocks of other sizes,
-// for which no limit is asked. A program that stays at its limit adds no slabs, and so causes no
-// flush.
-func (h *heap) loose(p *purposeState) bool {
+// loose says whether the slabs have grown by more than an eighth of a limit of b since a flush made it
+// tight. Ps may hold such slabs with free blocks of other sizes, for which no limit is asked. A
+// program that stays at its limit adds no slabs, and so causes no flush.
+func (h *heap) loose(b *bin) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	grown := h.tight.grown(h.held, h.limit.Load())
-	return p != nil && p.tight.grown(p.held, p.limit) || grown
-}
-
-// tightness is the fewest bytes that spans had at a refusal since the last flush at a limit.
-type tightness int64
-
-// grown says whether held has grown by more than an eighth of the limit since then. If so, the
-// caller flushes.
-func (t *tightness) grown(held, limit int64) bool {
-	if limit > 0 && held-int64(*t) > limit/8 {
-		*t = tightness(held)
-		return true
+	loose := false
+	for _, g := range b.kind.budgets {
+		loose = g.grown() || loose
 	}
-	*t = min(*t, tightness(held))
-	return false
+	return loose
 }
 
 // pcaches yields the slots of each P that has any.

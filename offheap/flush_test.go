@@ -97,7 +97,7 @@ func TestLimitIsTight(t *testing.T) {
 	const limit = 4 << 20
 	for name, set := range map[string]func(h *heap) request{
 		"heap":    func(h *heap) request { h.limit.Store(limit); return h.request(8, true) },
-		"purpose": func(h *heap) request { q, _ := limitPurpose(h, nil); q.kind.purpose.limit = limit; return q },
+		"purpose": func(h *heap) request { q, _ := limitPurpose(h, nil); q.kind.purpose.limit.Store(limit); return q },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := releasedHeap(t, &vmem.Fake{}).heap
@@ -115,10 +115,7 @@ func TestLimitIsTight(t *testing.T) {
 			for _, n := range sizes {
 				allocUntilRefused(t, h, q, n)
 			}
-			h.mu.Lock()
-			used := h.server().inUseOf(q.kind.purpose)
-			h.mu.Unlock()
-			if used > limit {
+			if used := inUseOf(h, q.kind.purpose); used > limit {
 				t.Errorf("%d bytes are in use with a limit of %d", used, int64(limit))
 			}
 		})
@@ -131,7 +128,7 @@ func limitHeap(h *heap, _ *vmem.Fake) (request, error) {
 }
 
 func limitPurpose(h *heap, _ *vmem.Fake) (request, error) {
-	p := &purposeState{name: "refused", limit: 8 << 20}
+	p := limited("refused", 8<<20)
 	p.plain = h.newKind(p, nil)
 	return request{kind: p.plain, align: 8, zero: true}, ErrLimit
 }

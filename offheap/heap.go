@@ -49,8 +49,6 @@ type heap struct {
 	regions  [maxRegions]region
 	nregions atomic.Int32
 
-	limit         atomic.Int64 // Of the bytes in use, 0 for none. Written under the lock.
-	quota         quota
 	vault         vault
 	secrets       atomic.Pointer[tracked] // Not nil: beside the slabs there are secret blocks, and it has those.
 	guards        *tracked                // Not nil: one allocation in some is guarded, and it has those.
@@ -71,10 +69,8 @@ type heap struct {
 
 	mu          sync.Mutex // Guards regions, meta and what follows.
 	meta        meta
-	retired     int       // Of the active slots.
-	held        int64     // Bytes in spans, and beside.
-	tight       tightness // At the limit of the heap.
-	besideBytes int64     // Bytes of blocks that lie in no span.
+	retired     int   // Of the active slots.
+	besideBytes int64 // Bytes of blocks that lie in no span.
 	// mapBytes is the bytes of the page maps that take memory.
 	mapBytes int64
 	synced   int64  // Bytes held when growthHook was last called, or grown last set.
@@ -84,10 +80,7 @@ type heap struct {
 	nlocal   int
 
 	purge purgeState
-
-	_   [64]byte
-	out atomic.Int64 // The sum of the bins' counts, in bytes. It has a cache line of its own.
-	_   [64]byte
+	budget
 }
 
 const (
@@ -214,7 +207,8 @@ func (h *heap) init() {
 	bins := make([]*bin, 0, sizeclass.Count+1)
 	h.bins.Store(&bins)
 	h.active.Store(new([]*slots))
-	h.plain = &kind{}
+	h.who = "offheap"
+	h.plain = &kind{budgets: []*budget{&h.budget}}
 	h.kinds = append(h.kinds, h.plain)
 	for c := range uint32(sizeclass.Count) {
 		h.newBin(h.plain, c) // Bin numbers of plain are the classes.

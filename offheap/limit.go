@@ -22,69 +22,74 @@ const syncStep = 4 << 20
 
 // hold adds n bytes, of kind k, to the bytes held. The caller holds the lock.
 func (h *heap) hold(k *kind, n int64) {
-	h.held += n
+	for _, g := range k.budgets {
+		g.add(n)
+	}
 	if h.held-h.synced > syncStep {
 		h.synced = h.held
 		h.grown.Store(true)
 	}
-	h.quota.follow(n, h.held, h.limit.Load())
-	if p := k.purpose; p != nil {
-		p.held += n
-		p.quota.follow(n, p.held, p.limit)
-	}
 }
 
 // near says whether the spans hold more bytes than a limit of b.
-func (h *heap) near(b *bin) bool {
-	p := b.kind.purpose
-	return h.quota.left.Load() != 0 || p != nil && p.quota.left.Load() != 0
+func (b *bin) near() bool {
+	for _, g := range b.kind.budgets {
+		if g.quota.left.Load() != 0 {
+			return true
+		}
+	}
+	return false
 }
 
-// take takes n bytes from the quotas of b, or reports false if they are not large enough. It takes
-// no lock.
-func (h *heap) take(b *bin, n int64) bool {
-	p := b.kind.purpose
-	return h.quota.take(n) && (p == nil || p.quota.take(n))
+// take takes n bytes from the quotas of b, or reports false if one is not large enough. It takes no
+// lock.
+func (b *bin) take(n int64) bool {
+	for _, g := range b.kind.budgets {
+		if !g.quota.take(n) {
+			return false
+		}
+	}
+	return true
 }
 
 // admit says how many bytes of b's free blocks a holder may take from a slab: most if the limits
 // leave room for so many, else least, else none and an error.
-func (h *heap) admit(b *bin, most, least int64) (int64, error) {
-	if h.take(b, most) {
+func (h *heap) admit(b *bin, most, least int64) (n int64, err error) {
+	if b.take(most) {
 		return most, nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	room, err := h.room(&h.quota, nil, h.held, h.limit.Load(), least)
-	own, p := int64(math.MaxInt64), b.kind.purpose
-	asked := p != nil && err == nil
-	if asked {
-		own, err = h.room(&p.quota, p, p.held, p.limit, least)
+	n = most
+	budgets := b.kind.budgets
+	var rooms [2]int64
+	for i, g := range budgets {
+		if rooms[i], err = h.room(g, least); err != nil {
+			budgets, n = budgets[:i+1], 0 // The limit of the next is not asked.
+			break
+		}
+		if rooms[i] < n {
+			n = least
+		}
 	}
-	n := most
-	if err != nil {
-		n = 0
-	} else if min(room, own) < most {
-		n = least
-	}
-	h.quota.open(room, n)
-	if asked {
-		p.quota.open(own, n)
+	for i, g := range budgets {
+		g.quota.open(rooms[i], n)
 	}
 	return n, err
 }
 
-// room is the bytes that a limit leaves, math.MaxInt64 if the spans hold less than it, and an error
-// if they are fewer than least. The limit is that of p, or with nil that of the heap. The caller
-// holds the lock, and opens the quota, which is closed if there is a number, afterwards.
-func (h *heap) room(q *quota, p *purposeState, held, limit, least int64) (n int64, err error) {
-	if limit == 0 || held <= limit {
+// room is the bytes that the limit of g leaves, math.MaxInt64 if the spans hold less than it, and an
+// error if they are fewer than least. The caller holds the lock, and opens the quota, which is closed
+// if there is a number, afterwards.
+func (h *heap) room(g *budget, least int64) (n int64, err error) {
+	limit := g.limit.Load()
+	if limit == 0 || g.held <= limit {
 		return math.MaxInt64, nil
 	}
-	q.close()
-	used := leastOf(limit-least, func() int64 { return h.server().inUseOf(p) })
+	g.quota.close()
+	used := leastOf(limit-least, func() int64 { return h.server().inUseOf(g) })
 	if n = limit - used; n < least {
-		err = &limitError{p, least, used, limit}
+		err = &limitError{g.who, least, used, limit}
 	}
 	return n, err
 }
@@ -103,28 +108,25 @@ func leastOf(enough int64, sum func() int64) int64 {
 func (h *heap) fits(b *bin, n int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	room, err := h.room(&h.quota, nil, h.held, h.limit.Load(), n)
-	h.quota.open(room, 0)
-	if p := b.kind.purpose; p != nil && err == nil {
-		room, err = h.room(&p.quota, p, p.held, p.limit, n)
-		p.quota.open(room, 0)
+	for _, g := range b.kind.budgets {
+		room, err := h.room(g, n)
+		g.quota.open(room, 0)
+		if err != nil {
+			return false
+		}
 	}
-	return err == nil
+	return true
 }
 
 // A limitError is a request that a limit refused. Its text is made by Error: a program at its limit
 // is refused again and again, and seldom asks for the text.
 type limitError struct {
-	of             *purposeState // Whose limit, or nil for the heap's.
+	who            string // Whose limit.
 	n, held, limit int64
 }
 
 func (e *limitError) Error() string {
-	who := "offheap"
-	if e.of != nil {
-		who = fmt.Sprintf("purpose %q", e.of.name)
-	}
-	return fmt.Sprintf("%v: %d more bytes for %s; %d of at most %d are taken: free blocks, or raise the limit with SetLimit", ErrLimit, e.n, who, e.held, e.limit)
+	return fmt.Sprintf("%v: %d more bytes for %s; %d of at most %d are taken: free blocks, or raise the limit with SetLimit", ErrLimit, e.n, e.who, e.held, e.limit)
 }
 
 func (e *limitError) Unwrap() error { return ErrLimit }
@@ -133,22 +135,17 @@ func (e *limitError) Unwrap() error { return ErrLimit }
 // It scans the counters only if the bytes held would exceed the limit. Held bytes are more than
 // those in use, because Ps keep slabs with free blocks. The quotas are closed while a span is made.
 func (h *heap) checkLimit(b *bin, n int64) error {
-	err := h.checkOne(&h.quota, nil, b, n, h.held, h.limit.Load())
-	if p := b.kind.purpose; p != nil && err == nil {
-		err = h.checkOne(&p.quota, p, b, n, p.held, p.limit)
-	}
-	return err
-}
-
-// checkOne is checkLimit for the limit of p, or with nil that of the heap.
-func (h *heap) checkOne(q *quota, p *purposeState, b *bin, n, held, limit int64) error {
-	if limit == 0 || held+n <= limit {
-		return nil
-	}
-	q.close()
-	if used := leastOf(limit-n, func() int64 { return h.server().inUseOf(p) + h.spare(b) }); used+n > limit {
-		q.reset(held, limit)
-		return &limitError{p, n, used, limit}
+	for _, g := range b.kind.budgets {
+		limit := g.limit.Load()
+		if limit == 0 || g.held+n <= limit {
+			continue
+		}
+		g.quota.close()
+		used := leastOf(limit-n, func() int64 { return h.server().inUseOf(g) + h.spare(b) })
+		if used+n > limit {
+			g.quota.reset(g.held, limit)
+			return &limitError{g.who, n, used, limit}
+		}
 	}
 	return nil
 }

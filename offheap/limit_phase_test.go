@@ -45,9 +45,20 @@ func (p *phase) drain(h *heap) {
 
 // inUseOf is the bytes in use of p, or of all with nil.
 func inUseOf(h *heap, p *purposeState) int64 {
+	g := &h.budget
+	if p != nil {
+		g = &p.budget
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.server().inUseOf(p)
+	return h.server().inUseOf(g)
+}
+
+// limited is a purpose with a limit.
+func limited(name string, limit int64) *purposeState {
+	p := &purposeState{name: name}
+	p.limit.Store(limit)
+	return p
 }
 
 // slackOf is the bytes of the slabs and groups that holders may have.
@@ -98,7 +109,7 @@ func eachPhases(t *testing.T, f func(t *testing.T, h *heap, p *purposeState, pha
 					if of == "heap" {
 						h.limit.Store(phaseLimit)
 					} else {
-						p = &purposeState{name: "phases", limit: phaseLimit}
+						p = limited("phases", phaseLimit)
 					}
 					f(t, h.heap, p, phasesOf(h.heap, p, l)[kind])
 				})
@@ -201,9 +212,9 @@ func TestLimitOfPurposesTogether(t *testing.T) {
 	var locals [count]*Local
 	var phases [count][]*phase
 	for i := range purposes {
-		purposes[i] = &purposeState{name: fmt.Sprint(i)}
+		purposes[i] = limited(fmt.Sprint(i), 0)
 		if i%2 == 0 {
-			purposes[i].limit = phaseLimit / 4
+			purposes[i].limit.Store(phaseLimit / 4)
 			locals[i] = openLocal(t, h)
 		}
 		phases[i] = phasesOf(h.heap, purposes[i], locals[i])["typed"]
@@ -232,8 +243,9 @@ func TestLimitOfPurposesTogether(t *testing.T) {
 		workers.Wait()
 		wantWithin(t, h.heap, nil, fmt.Sprintf("round %d", round))
 		for _, p := range purposes {
-			if used, most := inUseOf(h.heap, p), p.limit+slackOf(h.heap)/count; p.limit != 0 && used > most {
-				t.Errorf("round %d: purpose %s has %d bytes in use with a limit of %d, want at most %d", round, p.name, used, p.limit, most)
+			limit := p.limit.Load()
+			if used, most := inUseOf(h.heap, p), limit+slackOf(h.heap)/count; limit != 0 && used > most {
+				t.Errorf("round %d: purpose %s has %d bytes in use with a limit of %d, want at most %d", round, p.name, used, limit, most)
 			}
 		}
 	}
@@ -323,9 +335,9 @@ func TestQuotaClosesBesideSums(t *testing.T) {
 		q := request{kind: h.plain, align: 8}
 		quota := &h.quota
 		if of == "heap" {
-			h.setLimit(limit)
+			h.setLimit(&h.budget, limit)
 		} else {
-			p := &purposeState{name: of, limit: limit}
+			p := limited(of, limit)
 			q.kind, quota = h.newKind(p, nil), &p.quota
 		}
 		small, err := h.allocBytes("Alloc", 64<<10, q) // One of eight in its slab.

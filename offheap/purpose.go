@@ -32,7 +32,8 @@ type Purpose struct {
 // A purposeState is a Purpose's part that changes. It is not in the Purpose, so that nothing that
 // is written over a Purpose changes the counts of its blocks or unlocks its mutex.
 type purposeState struct {
-	name    string
+	name string
+	budget
 	options PurposeOptions
 	plain   *kind
 
@@ -40,12 +41,6 @@ type purposeState struct {
 	mu    sync.Mutex                    // Held to add one.
 
 	late atomic.Pointer[MisuseError] // A write to a freed block that no call has reported yet.
-
-	held  int64     // Bytes in spans; guarded by the lock of the heap.
-	limit int64     // 0 for none; likewise.
-	tight tightness // Likewise.
-	quota quota
-	out   atomic.Int64 // The sum of the bins' counts, in bytes.
 }
 
 // A typedKind is the kind of the values of one type under a purpose. It never changes.
@@ -119,7 +114,7 @@ func findPurpose(name string, o PurposeOptions) (p *Purpose, isNew bool) {
 	if o.Secret && std.records() == nil {
 		std.secrets.CompareAndSwap(nil, newTracked(&std))
 	}
-	s := &purposeState{name: name, options: o}
+	s := &purposeState{name: name, budget: budget{who: fmt.Sprintf("purpose %q", name)}, options: o}
 	s.plain = std.newKind(s, nil)
 	p = &Purpose{plain: s.plain}
 	p.self = p
@@ -198,12 +193,7 @@ func (t *typedKind) find(d *typeDesc) *kind {
 // describes the bytes that count.
 func (p *Purpose) SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
-	s := p.state("SetLimit")
-	std.mu.Lock()
-	defer std.mu.Unlock()
-	old, s.limit = s.limit, n
-	s.quota.reset(s.held, n)
-	return old
+	return std.setLimit(&p.state("SetLimit").budget, n)
 }
 
 // Alloc is [Alloc] for the purpose.
@@ -261,14 +251,14 @@ func (p *Purpose) allocBytes(op string, n int, zero bool) ([]byte, error) {
 func SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.start()
-	return std.setLimit(n)
+	return std.setLimit(&std.budget, n)
 }
 
-func (h *heap) setLimit(n int64) (old int64) {
+func (h *heap) setLimit(g *budget, n int64) (old int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	old = h.limit.Swap(n)
-	h.quota.reset(h.held, n)
+	old = g.limit.Swap(n)
+	g.quota.reset(g.held, n)
 	return old
 }
 

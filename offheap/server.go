@@ -47,9 +47,8 @@ type server interface {
 	// 0, of n values in one block, to which a SliceRef does. It panics if there are none.
 	resolve(off uint64, d *typeDesc, n uintptr) uintptr
 
-	// inUseOf is the bytes in use of a purpose, or of all blocks with nil. The caller holds the
-	// heap's lock.
-	inUseOf(p *purposeState) int64
+	// inUseOf is the bytes in use that count in g. The caller holds the heap's lock.
+	inUseOf(g *budget) int64
 	stats() Stats
 	// totals are the bytes taken from the machine beside the Go heap.
 	totals() freehold.Totals

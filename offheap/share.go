@@ -35,7 +35,7 @@ const (
 // placed at random.
 func (h *heap) portionFor(b *bin, rare bool) portion {
 	switch {
-	case !rare || b.slabs.Load() >= fewSlabs*int64(len(*h.active.Load())) || h.random != nil || h.near(b):
+	case !rare || b.slabs.Load() >= fewSlabs*int64(len(*h.active.Load())) || h.random != nil || b.near():
 		return wholeSlab
 	case b.shift < 3:
 		return oneBlock // A group has fewer than eight blocks.

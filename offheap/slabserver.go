@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold"
@@ -299,20 +300,16 @@ func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 // inUseOf takes the sum of the bins' counts at one moment, and adds what slots have not passed on, at
 // later moments. If slots pass blocks on meanwhile, it adds up anew, three times at most. Then it
 // rather takes too few than too many: a limit that took more would refuse a request.
-func (s slabServer) inUseOf(p *purposeState) int64 {
-	out := &s.h.out
-	if p != nil {
-		out = &p.out
-	}
+func (s slabServer) inUseOf(g *budget) int64 {
 	for try := 1; ; try++ {
-		before := out.Load()
+		before := g.out.Load()
 		n := before
 		for _, b := range *s.h.bins.Load() {
-			if p == nil || b.kind.purpose == p {
+			if slices.Contains(b.kind.budgets, g) {
 				n += s.h.throughSlots(b)
 			}
 		}
-		if after := out.Load(); after == before || try == 3 {
+		if after := g.out.Load(); after == before || try == 3 {
 			return n + min(0, after-before)
 		}
 	}
@@ -349,7 +346,7 @@ func (s slabServer) stats() Stats {
 	st.Retained += slack
 	st.Reserved += h.besideBytes + slack
 	for _, p := range purposeList {
-		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held, Limit: p.limit})
+		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held, Limit: p.limit.Load()})
 	}
 	h.mu.Unlock()
 	return st

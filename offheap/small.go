@@ -192,7 +192,7 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 // is true: the caller may take a single block. It asks for one block if whole is false.
 func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
 	sp = b.takeListed(h.roll())
-	if sp == nil || !h.near(b) {
+	if sp == nil || !b.near() {
 		return sp, !whole, nil
 	}
 	least := int64(b.size)

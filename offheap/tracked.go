@@ -162,7 +162,7 @@ func (t *tracked) twin(k *kind) *kind {
 	if v, ok := t.kinds.Load(k); ok {
 		return v.(*kind)
 	}
-	v, _ := t.kinds.LoadOrStore(k, &kind{typ: k.typ, wipe: k.wipe, pointers: k.pointers})
+	v, _ := t.kinds.LoadOrStore(k, &kind{budgets: t.under.plain.budgets, typ: k.typ, wipe: k.wipe, pointers: k.pointers})
 	return v.(*kind)
 }
 
@@ -419,14 +419,7 @@ func (t *tracked) around(addr uintptr) (begin, size, key uintptr) {
 	return b.addr, b.size, b.kind.key()
 }
 
-// inUseOf is the bytes in use of a purpose, or of all and none with nil. The caller holds the
-// heap's lock.
-func (t *tracked) inUseOf(p *purposeState) int64 {
-	if p != nil {
-		return p.held
-	}
-	return t.h.held
-}
+func (t *tracked) inUseOf(g *budget) int64 { return g.held }
 
 func (t *tracked) stats() Stats {
 	n := t.inUse.Load()
@@ -443,7 +436,7 @@ func (t *tracked) stats() Stats {
 	defer t.h.mu.Unlock()
 	s.Held = t.h.held
 	for _, p := range t.h.purposesLocked() {
-		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: p.held, Held: p.held, Limit: p.limit})
+		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: p.held, Held: p.held, Limit: p.limit.Load()})
 	}
 	return s
 }

@@ -88,8 +88,9 @@ func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 
 // newKind makes a kind for a type, for a purpose or none.
 func (h *heap) newKind(p *purposeState, d *typeDesc) *kind {
-	k := &kind{purpose: p}
+	k := &kind{purpose: p, budgets: []*budget{&h.budget}}
 	if p != nil {
+		k.budgets = append(k.budgets, &p.budget)
 		k.verify = p.options.CheckFreed
 		k.secret = p.options.Secret && vmem.Supported
 		k.wipe = p.options.Wipe || p.options.CheckFreed || p.options.Secret
