@@ -154,25 +154,27 @@ func (b *bin) add(n int64) {
 
 // inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock.
 func (h *heap) inUse(b *bin) int64 {
-	return b.out.Load()*int64(max(b.size, 1)) + h.throughSlots(b)
+	n, _ := h.throughSlots(b)
+	return b.out.Load()*int64(max(b.size, 1)) + n
 }
 
-// throughSlots is the bytes of b's blocks in use that only slots have counted. The caller holds the
-// heap's lock.
-func (h *heap) throughSlots(b *bin) int64 {
+// throughSlots is the bytes of b's blocks in use that only slots have counted. It is sure if no slot
+// passes blocks on. The caller holds the heap's lock.
+func (h *heap) throughSlots(b *bin) (n int64, sure bool) {
 	if !b.slotted || b.size == 0 { // Large blocks are never in slots.
-		return 0
+		return 0, true
 	}
 	if b.slabs.Load() == 0 { // As in most bins. A program with thousands of Locals has as many slots to add.
-		return -b.out.Load() * int64(b.size) // No block is in use.
+		return -b.out.Load() * int64(b.size), true // No block is in use.
 	}
-	n := 0
+	sure = true
 	for _, c := range *h.active.Load() {
 		if s := c.slot(b); s != nil {
-			n += s.outstanding()
+			blocks, ok := s.outstanding()
+			n, sure = n+int64(blocks), sure && ok
 		}
 	}
-	return int64(n) * int64(b.size)
+	return n * int64(b.size), sure
 }
 
 // groups is the number of groups in a slab, 0 for large blocks.

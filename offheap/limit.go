@@ -79,29 +79,43 @@ func (h *heap) admit(b *bin, most, least int64) (n int64, err error) {
 }
 
 // room is the bytes that the limit of g leaves, math.MaxInt64 if the spans hold less than it, and an
-// error if they are fewer than least. The caller holds the lock, and opens the quota, which is closed
-// if there is a number, afterwards.
+// error if they are fewer than least. After a sum that may be too low it is least: a holder that got a
+// slab for more would keep free blocks for which others are refused. The caller holds the lock, and
+// opens the quota, which is closed if there is a number, afterwards.
 func (h *heap) room(g *budget, least int64) (n int64, err error) {
 	limit := g.limit.Load()
 	if limit == 0 || g.held <= limit {
 		return math.MaxInt64, nil
 	}
 	g.quota.close()
-	used := leastOf(limit-least, func() int64 { return h.server().inUseOf(g) })
-	if n = limit - used; n < least {
-		err = &limitError{g.who, least, used, limit}
+	used, sure := h.usedOf(g, nil, limit-least)
+	switch n = limit - used; {
+	case n < least:
+		return n, &limitError{g.who, least, used, limit}
+	case !sure:
+		return least, nil
 	}
-	return n, err
+	return n, nil
 }
 
-// leastOf is the least of up to four sums: the first that is at most enough, if there is one. A sum can
-// be too high while goroutines allocate and free, and no request is refused for that.
-func leastOf(enough int64, sum func() int64) int64 {
-	least := sum()
-	for try := 1; try < 4 && least > enough; try++ {
-		least = min(least, sum())
+// usedOf is the bytes in use that count in g, and the spare ones of b unless that is nil. It is the
+// least of up to four sums: the first that is at most enough, if there is one. A sum can be too high
+// while goroutines allocate and free, and no request is refused for that. It can be too low if sure is
+// false.
+func (h *heap) usedOf(g *budget, b *bin, enough int64) (used int64, sure bool) {
+	for try := range 4 {
+		n, ok := h.server().inUseOf(g)
+		if b != nil {
+			n += h.spare(b)
+		}
+		if try == 0 || n < used {
+			used, sure = n, ok
+		}
+		if used <= enough {
+			break
+		}
 	}
-	return least
+	return used, sure
 }
 
 // fits says whether the limits leave room for n more bytes of b.
@@ -141,8 +155,7 @@ func (h *heap) checkLimit(b *bin, n int64) error {
 			continue
 		}
 		g.quota.close()
-		used := leastOf(limit-n, func() int64 { return h.server().inUseOf(g) + h.spare(b) })
-		if used+n > limit {
+		if used, _ := h.usedOf(g, b, limit-n); used+n > limit {
 			g.quota.reset(g.held, limit)
 			return &limitError{g.who, n, used, limit}
 		}

@@ -51,7 +51,8 @@ func inUseOf(h *heap, p *purposeState) int64 {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.server().inUseOf(g)
+	n, _ := h.server().inUseOf(g)
+	return n
 }
 
 // limited is a purpose with a limit.

@@ -145,6 +145,41 @@ func TestRoomIsNeverRefused(t *testing.T) {
 	}
 }
 
+// TestUnsureSums: while a slot passes blocks on, the sum of the blocks in use may be too low. A limit that
+// leaves room for one block then gives a holder one block, not a slab whose other blocks it keeps.
+func TestUnsureSums(t *testing.T) {
+	needOwnMemory(t)
+	h := releasedHeap(t, &vmem.Fake{})
+	l, other := openLocal(t, h), openLocal(t, h)
+	b := h.bin(h.plain, sizeclass.Of(4096))
+	q := h.request(8, false)
+	if _, err := h.allocBytes("Alloc", 4096, q); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil { // So the spans hold more than the limit.
+		t.Fatal(err)
+	}
+	h.flushPs()
+	h.SetLimit(inUseOf(h.heap, nil) + 4096)
+	passes := h.cache(other.id).slot(b)
+	passes.start(b)
+	passes.out -= 1 + uintptr(64<<10/b.size)
+	passes.out ^= passing // They are in the bin's count as well.
+	q.local = l
+	if _, err := h.allocBytes("Alloc", 4096, q); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.cache(l.id).slot(b); s.cur != 0 {
+		t.Error("a slab is given away because a sum was too low")
+	}
+	if passes.out = 0; inUseOf(h.heap, nil) != h.limit.Load() {
+		t.Errorf("%d bytes are in use, want %d", inUseOf(h.heap, nil), h.limit.Load())
+	}
+	if _, err := h.allocBytes("Alloc", 4096, q); !errors.Is(err, ErrLimit) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+}
+
 // refusals is the number of requests for blocks of n bytes that are refused. Goroutines make the requests,
 // and have no more than so many blocks at a time; other goroutines free them.
 func refusals(h *heap, q request, n, atOnce int) int64 {

@@ -300,17 +300,19 @@ func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 // inUseOf takes the sum of the bins' counts at one moment, and adds what slots have not passed on, at
 // later moments. If slots pass blocks on meanwhile, it adds up anew, three times at most. Then it
 // rather takes too few than too many: a limit that took more would refuse a request.
-func (s slabServer) inUseOf(g *budget) int64 {
+func (s slabServer) inUseOf(g *budget) (n int64, sure bool) {
 	for try := 1; ; try++ {
 		before := g.out.Load()
-		n := before
+		n, sure = before, true
 		for _, b := range *s.h.bins.Load() {
 			if slices.Contains(b.kind.budgets, g) {
-				n += s.h.throughSlots(b)
+				bytes, ok := s.h.throughSlots(b)
+				n, sure = n+bytes, sure && ok
 			}
 		}
-		if after := g.out.Load(); after == before || try == 3 {
-			return n + min(0, after-before)
+		after := g.out.Load()
+		if sure = sure && after == before; sure || try == 3 {
+			return n + min(0, after-before), sure
 		}
 	}
 }
@@ -326,7 +328,7 @@ func (s slabServer) stats() Stats {
 	}
 	st.InUse = h.out.Load()
 	for _, b := range *h.bins.Load() {
-		n := h.throughSlots(b)
+		n, _ := h.throughSlots(b)
 		byPurpose[b.kind.purpose] += n
 		st.InUse += n
 	}

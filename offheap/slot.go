@@ -231,30 +231,38 @@ func (s *slot) heldMask(w uintptr) (uint32, bool) {
 func (s *slot) count(b *bin, n int) {
 	s.out += uintptr(n)
 	if most := uintptr(s.magic >> 16); s.out+most > 2*most { // Blocks of 64 KiB.
-		// In this order a sum misses what the slot passes on, or has it twice, only so that it is too low.
-		n := int64(int(s.out))
-		if n < 0 {
-			b.add(n)
+		// A sum meanwhile misses what the slot passes on, or has it twice, so that it is too low.
+		n, left := int64(int(s.out)), s.out
+		if n > 0 {
+			left = 0
 		}
+		s.out = left ^ passing
+		invariants.Window()
+		b.add(n)
 		invariants.Window()
 		s.out = 0
-		invariants.Window()
-		if n > 0 {
-			b.add(n)
-		}
 	}
 }
 
+// passing is a bit of slot.out that differs from the sign while the slot passes blocks on.
+const passing = 1 << 30
+
 // outstanding is the blocks that left through the slot and are not in it. The holder may check a group in or out
 // meanwhile, and writes both words one after the other: then the result is too low at most. A limit that took it
-// for more would refuse a request.
-func (s *slot) outstanding() int {
+// for more would refuse a request. If sure is false, the slot passes blocks on, and they may be missing, or be in
+// the bin's count, too.
+func (s *slot) outstanding() (n int, sure bool) {
 	for {
 		out := atomic.LoadUintptr(&s.out)
 		invariants.Window()
-		n := int(out) - bits.OnesCount32(uint32(atomic.LoadUint64(&s.state)))
-		if atomic.LoadUintptr(&s.out) == out {
-			return n
+		mask := uint32(atomic.LoadUint64(&s.state))
+		if atomic.LoadUintptr(&s.out) != out {
+			continue
 		}
+		sure = int32(out)<<1>>1 == int32(out)
+		if !sure {
+			out ^= passing
+		}
+		return int(out) - bits.OnesCount32(mask), sure
 	}
 }

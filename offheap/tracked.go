@@ -419,7 +419,7 @@ func (t *tracked) around(addr uintptr) (begin, size, key uintptr) {
 	return b.addr, b.size, b.kind.key()
 }
 
-func (t *tracked) inUseOf(g *budget) int64 { return g.held }
+func (t *tracked) inUseOf(g *budget) (n int64, sure bool) { return g.held, true }
 
 func (t *tracked) stats() Stats {
 	n := t.inUse.Load()
