@@ -100,18 +100,20 @@ func (h *heap) room(g *budget, least int64) (n int64, err error) {
 
 // usedOf is the bytes in use that count in g, and the spare ones of b unless that is nil. It is the
 // least of up to four sums: the first that is at most enough, if there is one. A sum can be too high
-// while goroutines allocate and free, and no request is refused for that. It can be too low if sure is
-// false.
+// while goroutines allocate and free, and no request is refused for that; two sure and equal sums are
+// not. A sum can be too low if it is not sure.
 func (h *heap) usedOf(g *budget, b *bin, enough int64) (used int64, sure bool) {
-	for try := range 4 {
+	used = math.MaxInt64
+	for range 4 {
 		n, ok := h.server().inUseOf(g)
 		if b != nil {
 			n += h.spare(b)
 		}
-		if try == 0 || n < used {
+		same := sure && ok && n == used
+		if n <= used {
 			used, sure = n, ok
 		}
-		if used <= enough {
+		if used <= enough || same {
 			break
 		}
 	}

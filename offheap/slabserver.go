@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold"
@@ -304,11 +303,9 @@ func (s slabServer) inUseOf(g *budget) (n int64, sure bool) {
 	for try := 1; ; try++ {
 		before := g.out.Load()
 		n, sure = before, true
-		for _, b := range *s.h.bins.Load() {
-			if slices.Contains(b.kind.budgets, g) {
-				bytes, ok := s.h.throughSlots(b)
-				n, sure = n+bytes, sure && ok
-			}
+		for _, b := range g.bins {
+			bytes, ok := s.h.throughSlots(b)
+			n, sure = n+bytes, sure && ok
 		}
 		after := g.out.Load()
 		if sure = sure && after == before; sure || try == 3 {
