@@ -118,7 +118,11 @@ func TestOwnedStaleFree(t *testing.T) {
 	if std.records() != nil || runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("it takes slabs and two Ps")
 	}
-	const n, trials = 16 << 10, 4000 // A group of one block, which no slot holds.
+	const n = 16 << 10 // A group of one block, which no slot holds.
+	trials := 4000
+	if testing.Short() {
+		trials = 1000
+	}
 	p := NewPurpose("TestOwnedStaleFree")
 	x, y := p.Alloc(n), p.Alloc(n)
 	if unsafex.Addr(&y[0]) > unsafex.Addr(&x[0]) {
