@@ -98,10 +98,11 @@ type CloneOptions struct {
 // pointer does; their keys and values lead to the arena. A map must not be used after a is freed.
 //
 // DeepClone refuses a key of a map if Go's hash of it would overflow the stack or take too long. The
-// limit of the first is 1,048,576 interfaces, arrays and structs in each other, or 131,072 on 32-bit
-// systems. DeepClone also refuses a map if more than 448 of its keys have equal hashes. The limits of
-// work happen only to keys in an arena that was reset or freed, and to keys that hold the same memory
-// very many times.
+// limit of the first is 1,048,576 interfaces, arrays and structs in each other, 131,072 on 32-bit
+// systems, and 2,048 on WebAssembly. DeepClone also refuses a map if more than 448 of its keys have
+// equal hashes, or if it would take too long to compare keys with like ones. The limits of work
+// happen only to keys in an arena that was reset or freed, and to keys that hold the same memory very
+// many times.
 //
 // DeepClone refuses some values, with a value that errors.Is [ErrUncloneable] and names the path of
 // the field: channels, functions and unsafe.Pointers that are not nil, sync types in use (a

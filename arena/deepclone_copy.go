@@ -364,7 +364,7 @@ func (c *cloner) changed() error {
 func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
 	w := hashWork{total: mostHashTotal, most: mostHashWork + mostHashByte*c.bytes}
 	for i := range c.maps {
-		if m := &c.maps[i]; m.plan.boxedKeys {
+		if m := &c.maps[i]; m.plan.keyCheck != unchecked {
 			n := int64(m.keysTo.Len())
 			w.total += n * mostHashEach
 			w.most += n * mostHashByte * int64(m.plan.key.whole.Size())
@@ -372,8 +372,8 @@ func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
 	}
 	w.total += w.most
 	for i := range c.maps {
-		if m := &c.maps[i]; m.plan.boxedKeys {
-			if k, why := w.check(m.to.Type(), m.keysTo); why != "" {
+		if m := &c.maps[i]; m.plan.keyCheck != unchecked {
+			if k, why := w.check(m.to.Type(), m.keysTo, m.plan.keyCheck); why != "" {
 				return m, k, why
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -23,12 +24,34 @@ import (
 //
 //  1. hashWork goes through all that Go's hash of the key does, and counts the work. The bound is a constant and
 //     four units for each byte of the clone. A key that holds nothing twice never exceeds it.
-//  2. It then hashes the key with the map's hash function and another seed, and counts the keys with equal hashes.
-//     Go's hash ignores the types of values in interfaces, so that stale keys may have one hash under every seed.
-//     Go's map compares a new key with all those of its hash; this is work, too. A table of the map holds 896
-//     keys. If so many have one hash, the map doubles its directory until the table holds no other key, which
-//     may exhaust the memory. So a hash may have half as many: only three hashes with a long common prefix
-//     make the directory large.
+//  2. It then hashes the key with the map's hash function and another seed, and counts the keys that Go's map
+//     compares with each other; this is work, too.
+//  3. Stale keys may have one hash under every seed. A table of the map holds 896 keys. If so many have one hash,
+//     the map doubles its directory until the table holds no other key, which may exhaust the memory. So a hash
+//     may have half as many: only three hashes with a long common prefix make the directory large.
+//
+// Why stale keys have equal hashes: Go's hash of an interface ignores the type of the value in it, and without the
+// processor's AES two empty strings in a row leave the hash as it was. So keys with several strings are counted, too.
+
+// keyCheck is what is checked of the keys of a map.
+type keyCheck uint8
+
+const (
+	unchecked keyCheck = iota
+	counted            // Steps 2 and 3.
+	walked             // All steps.
+)
+
+// keyCheckOf is what is checked of keys of type t.
+func keyCheckOf(t reflect.Type) keyCheck {
+	switch {
+	case countParts(t, reflect.Interface) > 0:
+		return walked
+	case countParts(t, reflect.String) > 1:
+		return counted
+	}
+	return unchecked
+}
 
 // hashWork is how much work the hashes and comparisons of keys may be yet: each value counts, and each 64 bytes of a
 // string or an array.
@@ -39,9 +62,15 @@ type hashWork struct {
 	depth int   // Values that are open.
 	deep  bool  // This one is nested too deep.
 
-	elem    reflect.Type // Of the last array.
-	byValue bool         // hashedByValue of elem.
-	cost    int64        // hashCost of elem.
+	elem  reflect.Type // Of the last array.
+	last  typeWork     // Of elem.
+	types map[reflect.Type]typeWork
+}
+
+// A typeWork is the work of the hash of a value of a type.
+type typeWork struct {
+	byValue bool  // It depends on the value.
+	cost    int64 // The work that does not, in 64ths; see costOf.
 }
 
 // A unit takes some 5 to 10 ns.
@@ -49,34 +78,64 @@ const (
 	mostHashTotal = 1 << 30 // For all keys of a value, and mostHashEach more for each.
 	mostHashEach  = 1 << 8
 	mostHashByte  = 4
-	mostHashDepth = 1 << (17 + 3*(^uint(0)>>63)) // With some 100 to 200 bytes of stack for each.
-	mostOfOneHash = 448                          // A table of Go's map has 1024 slots and fills 7 of 8; half of that.
+	mostOfOneHash = tableKeys / 2
+	tableKeys     = 896 // A table of Go's map has 1024 slots and fills 7 of 8.
 )
+
+// hashBits is the size of Go's hashes.
+var hashBits = func() int {
+	if runtime.GOARCH == "wasm" {
+		return 32
+	}
+	return bits.UintSize
+}()
+
+// mostHashDepth is how deep a key may be nested, with some 100 to 200 bytes of stack for each value. WebAssembly uses the
+// stack of its host, often of 1 MB.
+var mostHashDepth = func() int {
+	if runtime.GOARCH == "wasm" {
+		return 1 << 11
+	}
+	return 1 << (17 + 3*(^uint(0)>>63))
+}()
 
 // mostHashWork is for one key, and mostHashByte more for each byte of the clone. Tests that wait for it lower it.
 var mostHashWork int64 = 1 << 24
 
 // check checks the keys of a map of type m. If one cannot be hashed, it returns the key's index and the reason.
-func (w *hashWork) check(m reflect.Type, keys reflect.Value) (k int, why string) {
+func (w *hashWork) check(m reflect.Type, keys reflect.Value, checks keyCheck) (k int, why string) {
 	var counts *hashCounts
 	n := keys.Len()
+	if checks == counted && n <= 8 { // A map of these has no table, and compares few keys.
+		return 0, ""
+	}
 	for k := range n {
 		before := w.total
-		if why := w.ends(keys.Index(k)); why != "" {
-			return k, why
-		}
-		cost := before - w.total
-		if n == 1 || cost <= mostHashEach/int64(n) { // To compare it with all others is no more than its share.
-			continue
+		if checks == walked {
+			if why := w.ends(keys.Index(k)); why != "" {
+				return k, why
+			}
+			if n == 1 || before-w.total <= mostHashEach/int64(n) { // To compare it with all others is no more than its share.
+				continue
+			}
 		}
 		if counts == nil {
 			counts = newHashCounts(m, keys)
 		}
-		same := counts.add(k)
-		if same > w.total/cost {
-			return k, "it would take too long to compare it with the keys of equal hashes"
+		compared := counts.add(k)
+		if compared <= 0 {
+			continue
 		}
-		w.total -= same * cost
+		if checks == counted {
+			if why := w.ends(keys.Index(k)); why != "" {
+				return k, why
+			}
+		}
+		cost := before - w.total
+		if compared > w.total/cost {
+			return k, "it would take too long to compare it with the keys of like hashes"
+		}
+		w.total -= compared * cost
 	}
 	if counts != nil {
 		if k, found := counts.tooMany(); found {
@@ -86,26 +145,29 @@ func (w *hashWork) check(m reflect.Type, keys reflect.Value) (k int, why string)
 	return 0, ""
 }
 
-// hashCounts counts the keys of a map by their hashes. Each hash has two counters, the lesser of which counts: few
-// other hashes share one of them, and very few both.
+// hashCounts counts the keys of a map by their hashes, as Go's map does: the upper bits of a hash are the table, and keys
+// are compared if the lower 7 bits are equal and both lie in one group of 8, or in groups that are searched in turn. That
+// only stale keys do often: of the keys in a table, one in 128 has the same lower bits by chance.
 type hashCounts struct {
-	hash      func(key unsafex.Ptr, seed uintptr) uintptr
-	seed      uintptr
-	first     unsafex.Ptr // The first key.
-	size      uintptr     // Of a key.
-	n         int
-	low, high []uint16
-	often     map[uintptr]int // The hashes with more keys than mostOfOneHash, if no other hash shares their counters.
+	hash     func(key unsafex.Ptr, seed uintptr) uintptr
+	seed     uintptr
+	first    unsafex.Ptr // The first key.
+	size     uintptr     // Of a key.
+	n        int
+	depth    int             // The number of upper bits that are the table.
+	byChance int64           // Keys of a table with equal lower bits that are no work.
+	counters []uint16        // By table and lower bits.
+	often    map[uintptr]int // The hashes whose counters have reached mostOfOneHash.
 }
 
 func newHashCounts(m reflect.Type, keys reflect.Value) *hashCounts {
 	n := keys.Len()
-	counters := 1 << bits.Len(uint(n))
-	both := make([]uint16, 2*counters)
+	depth := bits.Len(uint(n-1) / tableKeys)
 	return &hashCounts{
 		hash: hasherOf(m), seed: uintptr(rand.Uint64()),
 		first: keys.UnsafePointer(), size: m.Key().Size(), n: n,
-		low: both[:counters], high: both[counters:],
+		depth: depth, byChance: 2 + int64(n>>depth)/64,
+		counters: make([]uint16, 1<<(depth+7)),
 	}
 }
 
@@ -113,25 +175,24 @@ func (c *hashCounts) of(k int) uintptr {
 	return c.hash(unsafex.Add(c.first, uintptr(k)*c.size), c.seed)
 }
 
-// add counts the key k, and returns how many keys with its hash there were before, or more.
-func (c *hashCounts) add(k int) (before int64) {
+// add counts the key k, and returns with how many keys Go's map compares it, beyond what chance makes.
+func (c *hashCounts) add(k int) (compared int64) {
 	h := c.of(k)
-	mask := uint(len(c.low) - 1)
-	low, high := &c.low[uint(h)&mask], &c.high[bits.RotateLeft(uint(h), bits.UintSize/2)&mask]
-	same := min(*low, *high)
-	*low += min(1, math.MaxUint16-*low)
-	*high += min(1, math.MaxUint16-*high)
+	table := uint64(h) >> (hashBits - c.depth) & (1<<c.depth - 1)
+	n := &c.counters[table<<7|uint64(h)&(1<<7-1)]
+	same := *n
+	*n += min(1, math.MaxUint16-same)
 	if same >= mostOfOneHash {
 		if c.often == nil {
 			c.often = make(map[uintptr]int)
 		}
 		c.often[h] = 0
 	}
-	return int64(same)
+	return min(int64(same), tableKeys) - c.byChance
 }
 
 // tooMany finds a key whose hash more than mostOfOneHash keys have. It compares whole hashes, so that no map is refused
-// because hashes share counters by chance.
+// because hashes share a counter.
 func (c *hashCounts) tooMany() (k int, found bool) {
 	if c.often == nil {
 		return 0, false
@@ -154,7 +215,8 @@ type descriptor struct {
 	_     uint32
 	flags uint8
 	_     [3]uint8
-	_     [2]uintptr // The function that compares, and the pointers' places.
+	equal *uintptr // The function that compares. Its first word is its code.
+	_     uintptr  // The pointers' places.
 	_     [2]int32
 }
 
@@ -170,11 +232,25 @@ func hasherOf(m reflect.Type) func(key unsafex.Ptr, seed uintptr) uintptr {
 	return unsafex.As[mapDescriptor](reflect.ValueOf(m).UnsafePointer()).hash
 }
 
-// isRegular says whether Go hashes values of t by their bytes alone, in one run (GC-15).
+func descriptorOf(t reflect.Type) *descriptor {
+	return unsafex.As[descriptor](reflect.ValueOf(t).UnsafePointer())
+}
+
+// isRegular says whether Go hashes and compares values of t by their bytes alone, in one run (GC-15). Types that package
+// reflect made are hashed so, but compared by element and by field.
 func isRegular(t reflect.Type) bool {
 	const regular = 1 << 3
-	return unsafex.As[descriptor](reflect.ValueOf(t).UnsafePointer()).flags&regular != 0
+	d := descriptorOf(t)
+	return d.flags&regular != 0 && d.equal != nil && slices.Contains(comparisons, *d.equal)
 }
+
+// comparisons are the codes that compare the bytes of values, one for each of some sizes and one for all others.
+var comparisons = []uintptr{
+	comparisonOf[struct{}](), comparisonOf[uint8](), comparisonOf[uint16](), comparisonOf[uint32](), comparisonOf[uint64](),
+	comparisonOf[[2]uint64](), comparisonOf[[3]uint8](),
+}
+
+func comparisonOf[T any]() uintptr { return *descriptorOf(reflect.TypeFor[T]()).equal }
 
 // ends returns "" if the hash of the key v ends in reasonable time, or else the reason why not.
 func (w *hashWork) ends(v reflect.Value) (why string) {
@@ -217,16 +293,23 @@ func (w *hashWork) walk(v reflect.Value) {
 }
 
 func (w *hashWork) walkArray(v reflect.Value) {
-	if e := v.Type().Elem(); e != w.elem {
-		w.elem, w.byValue, w.cost = e, hashedByValue(e), hashCost(e)
+	t := v.Type()
+	if e := t.Elem(); e != w.elem {
+		w.elem, w.last = e, w.of(e)
 	}
-	n := int64(v.Len())
+	n, cost := int64(v.Len()), w.last.cost
+	if !w.last.byValue {
+		if isRegular(t) {
+			n, cost = 1, int64(t.Size())
+		}
+		cost = max(cost, leastCost)
+	}
 	switch {
-	case n == 0 || !w.byValue && w.cost == 0:
-	case !w.byValue && n > w.left*64/w.cost:
+	case n == 0:
+	case !w.last.byValue && n > w.left*64/cost:
 		w.left = 0
-	case !w.byValue:
-		w.left -= n * w.cost / 64
+	case !w.last.byValue:
+		w.left -= n * cost / 64
 	default:
 		for i := 0; i < v.Len() && w.left > 0; i++ {
 			w.walk(v.Index(i))
@@ -234,51 +317,58 @@ func (w *hashWork) walkArray(v reflect.Value) {
 	}
 }
 
-// hashCost is the work of the hash of a t that does not depend on the value, in 64ths. Go hashes regular memory in one
-// run, and all else field by field and element by element, also where these have no size.
-func hashCost(t reflect.Type) (cost int64) {
-	const most, part = 1 << 60, 32
+// leastCost is the work of the hash or comparison of one value, in 64ths.
+const leastCost = 32
+
+// of is the work of the hash of values of t. It is remembered: a struct may have a type in very many places.
+func (w *hashWork) of(t reflect.Type) typeWork {
+	if work, ok := w.types[t]; ok {
+		return work
+	}
+	work := typeWork{byValue: countParts(t, reflect.String)+countParts(t, reflect.Interface) > 0, cost: w.costOf(t)}
+	if w.types == nil {
+		w.types = make(map[reflect.Type]typeWork)
+	}
+	w.types[t] = work
+	return work
+}
+
+// costOf is the work of the hash, or of a comparison if that is more, of a t that does not depend on the value, in 64ths.
+// Go does it in one run for regular memory, and for all else field by field and element by element, also where these have
+// no size.
+func (w *hashWork) costOf(t reflect.Type) (cost int64) {
+	const most = 1 << 60
 	switch {
 	case isRegular(t):
 		return int64(t.Size())
 	case t.Kind() == reflect.Array:
-		cost = max(hashCost(t.Elem()), part)
+		cost = max(w.of(t.Elem()).cost, leastCost)
 		if int64(t.Len()) > most/cost {
 			return most
 		}
-		return min(part+cost*int64(t.Len()), most)
+		return min(leastCost+cost*int64(t.Len()), most)
 	case t.Kind() == reflect.Struct:
-		cost = part
+		cost = leastCost
 		for i := range t.NumField() {
-			if f := t.Field(i); f.Name != "_" {
-				cost = min(cost+part+hashCost(f.Type), most)
-			}
+			cost = min(cost+leastCost+w.of(t.Field(i).Type).cost, most)
 		}
 		return cost
 	}
-	return part + int64(t.Size())
+	return leastCost + int64(t.Size())
 }
 
-// holdsInterface says whether values of t have interfaces among their parts.
-func holdsInterface(t reflect.Type) bool { return hasPart(t, reflect.Interface) }
-
-// hashedByValue says whether the work of a hash of a t depends on the value.
-func hashedByValue(t reflect.Type) bool { return hasPart(t, reflect.String, reflect.Interface) }
-
-// hasPart says whether values of t are of one of the kinds, or have such values among their parts.
-func hasPart(t reflect.Type, kinds ...reflect.Kind) bool {
-	if slices.Contains(kinds, t.Kind()) {
-		return true
-	}
-	switch t.Kind() {
-	case reflect.Array:
-		return t.Len() > 0 && hasPart(t.Elem(), kinds...)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if hasPart(t.Field(i).Type, kinds...) {
-				return true
-			}
+// countParts is the number of parts of the kind that values of t have, 2 if more.
+func countParts(t reflect.Type, kind reflect.Kind) (n int) {
+	switch {
+	case t.Kind() == kind:
+		return 1
+	case t.Size() == 0: // Its type may be very large.
+	case t.Kind() == reflect.Array:
+		return min(2, t.Len()*countParts(t.Elem(), kind))
+	case t.Kind() == reflect.Struct:
+		for i := 0; i < t.NumField() && n < 2; i++ {
+			n += countParts(t.Field(i).Type, kind)
 		}
 	}
-	return false
+	return min(n, 2)
 }

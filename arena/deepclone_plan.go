@@ -57,10 +57,10 @@ type plan struct {
 	ops   []op      // Of the unit, by offset.
 	runs  []run     // Of the unit: what no op copies.
 
-	direct    bool   // In an interface the value stands itself, not its address.
-	key, elem *plan  // Of a map.
-	boxedKeys bool   // Of a map: keys have interfaces among their parts.
-	held      string // Of the elements of an array: as in emit.
+	direct    bool     // In an interface the value stands itself, not its address.
+	key, elem *plan    // Of a map.
+	keyCheck  keyCheck // Of a map.
+	held      string   // Of the elements of an array: as in emit.
 	filled    bool
 	asks      bool // The caller's module matters, or may matter for what stands in an interface.
 	selves    bool // Values have an opSelf or opOther.
@@ -222,7 +222,7 @@ func (b *planner) fill(p *plan) {
 	p.size, p.desc = t.Size(), describeType(t)
 	p.direct = isDirect(p.whole)
 	if t.Kind() == reflect.Map {
-		p.key, p.elem, p.boxedKeys = b.ref(t.Key()), b.ref(t.Elem()), holdsInterface(t.Key())
+		p.key, p.elem, p.keyCheck = b.ref(t.Key()), b.ref(t.Elem()), keyCheckOf(t.Key())
 	}
 	if p.kept {
 		b.emitKept(p, t, 0)
@@ -312,6 +312,9 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 		return
 	case b.shares(t):
 		b.emitKept(p, t, off)
+		return
+	}
+	if t.Size() == 0 { // It may have very many parts.
 		return
 	}
 	if held != "" && isLeading(t) {
@@ -423,9 +426,6 @@ func (b *planner) emitStruct(p *plan, t reflect.Type, off uintptr, held string) 
 }
 
 func (b *planner) emitArray(p *plan, t reflect.Type, off uintptr, held string) {
-	if t.Size() == 0 { // An array of arrays may have very many elements and no size.
-		return
-	}
 	const few = 4
 	if t.Len() <= few {
 		for i := range t.Len() {

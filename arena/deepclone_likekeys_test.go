@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"os/exec"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// texts are the keys of TestDeepCloneKeysOfTexts: pairs of texts at eight of 17 places, and empty strings between.
+type texts [34]string
+
+// staleTexts is a map of n keys that differ in where their texts are. The texts are stale and all the same now.
+func staleTexts(n int) (m map[texts]int, ok bool) {
+	a := NewArena()
+	m = map[texts]int{}
+	for range 3 { // Until all lie in one chunk.
+		a.Reset(Keep)
+		clear(m)
+		for pattern := 0; len(m) < n; pattern++ {
+			if bits.OnesCount(uint(pattern)) != 8 {
+				continue
+			}
+			var key texts
+			for place := range len(key) / 2 {
+				if pattern>>place&1 != 0 {
+					key[2*place], key[2*place+1] = String(a, fmt.Sprintf("%08x", pattern)), String(a, fmt.Sprintf("%08x", place))
+				}
+			}
+			m[key] = pattern
+		}
+	}
+	a.Reset(Keep)
+	for range 64 * n {
+		String(a, "xxxxxxxx")
+	}
+	for key := range m {
+		if strings.Trim(strings.Join(key[:], ""), "x") != "" {
+			return nil, false
+		}
+	}
+	runtime.KeepAlive(a)
+	return m, true
+}
+
+// TestDeepCloneKeysOfTexts: without the processor's AES two empty strings in a row leave a hash as it was. Keys of strings that
+// differ in where their empty strings are have one hash if their texts are stale and equal, and Go's map cannot take very many.
+func TestDeepCloneKeysOfTexts(t *testing.T) {
+	const child = "FREEHOLD_TEST_TEXTS"
+	if os.Getenv(child) == "" {
+		if debugging() {
+			t.Skip("the debug modes report the stale value")
+		}
+		exe, err := os.Executable()
+		if err != nil {
+			t.Skip(err)
+		}
+		cmd := exec.Command(exe, "-test.run=^TestDeepCloneKeysOfTexts$", "-test.v")
+		cmd.Env = append(os.Environ(), child+"=1", "GODEBUG=cpu.aes=off")
+		out, err := cmd.CombinedOutput()
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+			t.Skip(err) // No other process can be started here.
+		}
+		if err != nil || !strings.Contains(string(out), "PASS") {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	for _, n := range []int{400, 700} { // At 897 keys the map would exhaust the memory.
+		m, ok := staleTexts(n)
+		if !ok {
+			t.Skip("the arena does not use memory again")
+		}
+		hash, first := hasherOf(reflect.TypeFor[map[texts]int]()), uintptr(0)
+		same := 0
+		for key := range m {
+			if h := hash(unsafex.PtrOf(&key), 7); first == 0 || h == first {
+				first, same = h, same+1
+			}
+		}
+		c, err := TryHeap(m)
+		switch same {
+		case n:
+			if refused := n > mostOfOneHash; refused {
+				wantRefusedKey(t, "texts", func() error { return err })
+			} else if err != nil || len(c) != n {
+				t.Errorf("%d keys of one hash: %d in the clone, %v", n, len(c), err)
+			}
+		default:
+			if err != nil || len(c) != n {
+				t.Errorf("%d keys: %d in the clone, %v", n, len(c), err)
+			}
+			t.Logf("%d of %d keys have one hash here", same, n)
+		}
+	}
+}
+
+// TestDeepCloneKeysOfLikeHashes: Go's map compares keys whose hashes have equal lower bits, and Go multiplies a hash by a constant
+// for each zero. After 128 zeros the lower 14 bits are as before. Such keys, which are long to compare, are refused.
+func TestDeepCloneKeysOfLikeHashes(t *testing.T) {
+	if debugging() {
+		t.Skip("the debug modes report the stale value")
+	}
+	var none, zeros [128]any
+	for i := range zeros {
+		zeros[i] = 0.0
+	}
+	const n, depth = 800, 12
+	build := func(part func(key, i int) any) map[any]int {
+		a := Cleanup(t, NewArena())
+		m := map[any]int{}
+		old, dolls, ok := staleDolls(a, n+depth+1, func(old []any) {
+			for i, k := range old[:n] {
+				m[k] = i
+			}
+		}, func() { a.Reset(Keep) })
+		if !ok {
+			t.Skip("the arena does not use memory again")
+		}
+		chain, links := old[n:], dolls[n:]
+		for i := range depth {
+			links[i].a, links[i].b = chain[i+1], chain[i+1]
+		}
+		for k, d := range dolls[:n] {
+			var x [10]any
+			for i := range x {
+				x[i] = part(k, i)
+			}
+			d.a, d.b = chain[0], x
+		}
+		return m
+	}
+	like := build(func(key, i int) any {
+		if key>>i&1 != 0 {
+			return zeros
+		}
+		return none
+	})
+	if _, err := TryHeap(like); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "like hashes") {
+		t.Errorf("keys of like hashes: %v", err)
+	}
+	others := build(func(key, i int) any { return key * i })
+	if c, err := TryHeap(others); err != nil || len(c) != n {
+		t.Errorf("keys of other hashes: %d, %v", len(c), err)
+	}
+}
+
+// TestKeysByChance: of random keys few count as compared, however many there are.
+func TestKeysByChance(t *testing.T) {
+	for _, n := range []int{9, 100, 896, 897, 10_000, 200_000} {
+		keys := make([]any, n)
+		for i := range keys {
+			keys[i] = i
+		}
+		counts := newHashCounts(reflect.TypeFor[map[any]int](), reflect.ValueOf(keys))
+		compared := int64(0)
+		for k := range keys {
+			compared += max(0, counts.add(k))
+		}
+		if compared > int64(n)/8+8 {
+			t.Errorf("of %d keys %d are compared", n, compared)
+		}
+	}
+}
+
+// TestWorkOfReflectsTypes: arrays that package reflect makes are compared element by element, also without size, and a hash of two
+// types in turn works out each once.
+func TestWorkOfReflectsTypes(t *testing.T) {
+	array := func(n int, elem reflect.Type) reflect.Value { return reflect.New(reflect.ArrayOf(n, elem)).Elem() }
+	none := reflect.TypeFor[struct{}]()
+	for _, c := range []struct {
+		key         reflect.Value
+		least, most int64
+	}{
+		{reflect.ValueOf([1 << 20]uint8{}), 1 << 14, 1<<14 + 8},
+		{array(1<<20+8, reflect.TypeFor[uint8]()), 1 << 19, 1<<19 + 16},
+		{reflect.ValueOf([1 << 30]struct{}{}), 1, 8},
+		{array(1<<18+8, none), 1 << 17, 1<<17 + 16},
+		{array(1<<30+8, none), mostHashWork, mostHashWork},
+	} {
+		w := hashWork{total: mostHashTotal, most: mostHashWork}
+		w.ends(c.key)
+		if work := w.most - w.left; work < c.least || work > c.most {
+			t.Errorf("%v: %d units, want %d to %d", c.key.Type(), work, c.least, c.most)
+		}
+	}
+	turns := [100]any{}
+	for i := range turns {
+		turns[i] = [2]int{}
+		if i%2 == 0 {
+			turns[i] = [2]struct{ a, b float32 }{}
+		}
+	}
+	w := hashWork{total: mostHashTotal, most: mostHashWork}
+	if why := w.ends(reflect.ValueOf(turns)); why != "" || len(w.types) != 4 { // Any, int, the struct, and its fields.
+		t.Errorf("%q; %d types", why, len(w.types))
+	}
+}
