@@ -178,12 +178,16 @@ func (b *bin) shape(size uintptr) {
 }
 
 // add counts n blocks (bytes for large) that were allocated other than through slots, or that a slot
-// passes on.
+// passes on. In this order a sum meanwhile is too low rather than too high; see throughSlots and spare.
 func (b *bin) add(n int64) {
-	b.out.Add(n)
-	n *= int64(max(b.size, 1))
+	if n > 0 {
+		b.out.Add(n)
+	}
 	for _, g := range b.kind.budgets {
-		g.out.Add(n)
+		g.out.Add(n * int64(max(b.size, 1)))
+	}
+	if n < 0 {
+		b.out.Add(n)
 	}
 }
 

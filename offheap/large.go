@@ -181,7 +181,11 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	case b.kind.typed():
 		return false // A tail given back could only serve the same type; not worth the trouble.
 	case want > have:
-		if h.checkLimit(b, bytes) != nil || !r.runs.isFree(i, n) {
+		if !r.runs.isFree(i, n) {
+			return false
+		}
+		if h.checkLimit(b, bytes) != nil {
+			h.resetQuotas(b)
 			return false
 		}
 		r.runs.set(i, n, false)

@@ -149,7 +149,8 @@ func (e *limitError) Unwrap() error { return ErrLimit }
 
 // checkLimit says whether a span of n bytes may be added for b. The caller holds the heap's lock.
 // It scans the counters only if the bytes held would exceed the limit. Held bytes are more than
-// those in use, because Ps keep slabs with free blocks. The quotas are closed while a span is made.
+// those in use, because Ps keep slabs with free blocks. The quotas are closed while a span is made;
+// a caller that makes none calls resetQuotas.
 func (h *heap) checkLimit(b *bin, n int64) error {
 	for _, g := range b.kind.budgets {
 		limit := g.limit.Load()
@@ -158,11 +159,18 @@ func (h *heap) checkLimit(b *bin, n int64) error {
 		}
 		g.quota.close()
 		if used, _ := h.usedOf(g, b, limit-n); used+n > limit {
-			g.quota.reset(g.held, limit)
 			return &limitError{g.who, n, used, limit}
 		}
 	}
 	return nil
+}
+
+// resetQuotas opens the quotas of b that checkLimit has closed, where the spans hold at most the limit.
+// The caller holds the heap's lock.
+func (h *heap) resetQuotas(b *bin) {
+	for _, g := range b.kind.budgets {
+		g.quota.reset(g.held, g.limit.Load())
+	}
 }
 
 // spare is the bytes of the free blocks in the slabs of b's size, for sampled blocks and for

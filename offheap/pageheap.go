@@ -41,7 +41,12 @@ func (h *heap) tellGrowth() {
 	}
 }
 
-func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, setup func(*span), dirty *dirtyRuns) (*span, error) {
+func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, setup func(*span), dirty *dirtyRuns) (_ *span, err error) {
+	defer func() {
+		if err != nil {
+			h.resetQuotas(b)
+		}
+	}()
 	bytes := int64(n) * granule
 	if err := h.checkLimit(b, bytes); err != nil {
 		return nil, err

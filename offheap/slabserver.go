@@ -298,7 +298,8 @@ func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 
 // inUseOf takes the sum of the bins' counts at one moment, and adds what slots have not passed on, at
 // later moments. If slots pass blocks on meanwhile, it adds up anew, three times at most. Then it
-// rather takes too few than too many: a limit that took more would refuse a request.
+// rather takes too few than too many: a limit that took more would refuse a request. Passes of two slots
+// that cancel each other are not seen.
 func (s slabServer) inUseOf(g *budget) (n int64, sure bool) {
 	for try := 1; ; try++ {
 		before := g.out.Load()

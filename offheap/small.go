@@ -140,11 +140,16 @@ func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 	if addr := h.takeTwins(b); addr != 0 {
 		return addr, nil
 	}
-	for settled := false; ; {
+	for settled, other := false, false; ; {
+		var sp *span
+		limited := errors.Is(err, ErrLimit)
 		skipped := h.worthFlushing(b, uintptr(b.granules)*granule, err) && h.flushLocked()
-		sp, _, err := h.slab(b, false) // Without a flush, too: a P may have given blocks back meanwhile.
-		if err == nil {
+		if sp, _, err = h.slab(b, false); err == nil { // Without a flush, too: a P may have given blocks back meanwhile.
 			return h.takeShared(b, sp), nil
+		}
+		if !skipped && !other && errors.Is(err, ErrLimit) != limited {
+			other = true // A flush may help against this error.
+			continue
 		}
 		if !skipped {
 			if settled || !h.settleLeft(b, errors.Is(err, ErrLimit)) {
@@ -222,6 +227,7 @@ func (h *heap) countDown(b *bin, l *Local) {
 func (h *heap) install(b *bin, l *Local, sp *span) {
 	pin, _, c := h.enter(l)
 	if s := c.slot(b); s != nil && s.cur == 0 {
+		s.start(b) // It may be that of another P than the one that asked.
 		s.cur = sp.addr()
 		leave(pin, l)
 		return

@@ -79,6 +79,7 @@ func (h *heap) charge(b *bin, k *kind, n uintptr, of *bin) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.checkLimit(b, int64(n)); err != nil {
+		h.resetQuotas(b)
 		return err
 	}
 	h.account(k, int64(n), of)
