@@ -364,7 +364,7 @@ func (c *cloner) changed() error {
 func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
 	w := hashWork{total: mostHashTotal, most: mostHashWork + mostHashByte*c.bytes}
 	for i := range c.maps {
-		if m := &c.maps[i]; m.plan.keyCheck != unchecked {
+		if m := &c.maps[i]; m.plan.keys.check != unchecked {
 			n := int64(m.keysTo.Len())
 			w.total += n * mostHashEach
 			w.most += n * mostHashByte * int64(m.plan.key.whole.Size())
@@ -372,10 +372,12 @@ func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
 	}
 	w.total += w.most
 	for i := range c.maps {
-		if m := &c.maps[i]; m.plan.keyCheck != unchecked {
-			if k, why := w.check(m.to.Type(), m.keysTo, m.plan.keyCheck); why != "" {
-				return m, k, why
-			}
+		m := &c.maps[i]
+		if r := m.plan.keys; r.check == unchecked && r.cost/64 <= w.most {
+			continue
+		}
+		if k, why := w.check(m.to.Type(), m.keysTo, m.plan.keys); why != "" {
+			return m, k, why
 		}
 	}
 	return nil, 0, ""

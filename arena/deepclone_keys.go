@@ -3,6 +3,7 @@
 package arena
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/bits"
@@ -30,8 +31,11 @@ import (
 //     the map doubles its directory until the table holds no other key, which may exhaust the memory. So a hash
 //     may have half as many: only three hashes with a long common prefix make the directory large.
 //
-// Why stale keys have equal hashes: Go's hash of an interface ignores the type of the value in it, and without the
-// processor's AES two empty strings in a row leave the hash as it was. So keys with several strings are counted, too.
+// Why stale keys have equal hashes: Go's hash of an interface ignores the type of the value in it, without the processor's
+// AES two empty strings in a row leave the hash as it was, and package reflect makes types whose hash ignores a field.
+// Copies of pointers to values without size are equal, so they may make right keys equal, too.
+//
+// Maps of all types of keys are refused if a single comparison would take too long by the type alone.
 
 // keyCheck is what is checked of the keys of a map.
 type keyCheck uint8
@@ -42,15 +46,22 @@ const (
 	walked             // All steps.
 )
 
-// keyCheckOf is what is checked of keys of type t.
-func keyCheckOf(t reflect.Type) keyCheck {
+// A keyRule is what the type of a map's keys says.
+type keyRule struct {
+	check keyCheck
+	cost  int64 // Of a comparison, in 64ths, but for what depends on the value.
+}
+
+func keyRuleOf(t reflect.Type) keyRule {
+	var w hashWork
+	r := keyRule{cost: w.costOf(t)}
 	switch {
-	case countParts(t, reflect.Interface) > 0:
-		return walked
-	case countParts(t, reflect.String) > 1:
-		return counted
+	case hasPart(t, reflect.Interface):
+		r.check = walked
+	case t.Kind() != reflect.String && hasPart(t, reflect.String) || hasBlank(t):
+		r.check = counted
 	}
-	return unchecked
+	return r
 }
 
 // hashWork is how much work the hashes and comparisons of keys may be yet: each value counts, and each 64 bytes of a
@@ -82,14 +93,6 @@ const (
 	tableKeys     = 896 // A table of Go's map has 1024 slots and fills 7 of 8.
 )
 
-// hashBits is the size of Go's hashes.
-var hashBits = func() int {
-	if runtime.GOARCH == "wasm" {
-		return 32
-	}
-	return bits.UintSize
-}()
-
 // mostHashDepth is how deep a key may be nested, with some 100 to 200 bytes of stack for each value. WebAssembly uses the
 // stack of its host, often of 1 MB.
 var mostHashDepth = func() int {
@@ -103,12 +106,15 @@ var mostHashDepth = func() int {
 var mostHashWork int64 = 1 << 24
 
 // check checks the keys of a map of type m. If one cannot be hashed, it returns the key's index and the reason.
-func (w *hashWork) check(m reflect.Type, keys reflect.Value, checks keyCheck) (k int, why string) {
-	var counts *hashCounts
-	n := keys.Len()
-	if checks == counted && n <= 8 { // A map of these has no table, and compares few keys.
+func (w *hashWork) check(m reflect.Type, keys reflect.Value, rule keyRule) (k int, why string) {
+	n, checks := keys.Len(), rule.check
+	if n > 1 && rule.cost/64 > w.most {
+		return 0, "it would take too long to compare it with another"
+	}
+	if checks == unchecked || checks == counted && n <= 8 { // A map of these has no table, and compares few keys.
 		return 0, ""
 	}
+	var counts *hashCounts
 	for k := range n {
 		before := w.total
 		if checks == walked {
@@ -145,29 +151,31 @@ func (w *hashWork) check(m reflect.Type, keys reflect.Value, checks keyCheck) (k
 	return 0, ""
 }
 
-// hashCounts counts the keys of a map by their hashes, as Go's map does: the upper bits of a hash are the table, and keys
-// are compared if the lower 7 bits are equal and both lie in one group of 8, or in groups that are searched in turn. That
-// only stale keys do often: of the keys in a table, one in 128 has the same lower bits by chance.
+// hashCounts counts the keys of a map by the lower bits of their hashes. Go's map compares keys if the lower 7 bits are equal
+// and both lie in one group of 8, which the next 7 bits choose, or in groups that are searched in turn.
 type hashCounts struct {
-	hash     func(key unsafex.Ptr, seed uintptr) uintptr
-	seed     uintptr
-	first    unsafex.Ptr // The first key.
-	size     uintptr     // Of a key.
-	n        int
-	depth    int             // The number of upper bits that are the table.
-	byChance int64           // Keys of a table with equal lower bits that are no work.
-	counters []uint16        // By table and lower bits.
-	often    map[uintptr]int // The hashes whose counters have reached mostOfOneHash.
+	hash  func(key unsafex.Ptr, seed uintptr) uintptr
+	seed  uintptr
+	first unsafex.Ptr // The first key.
+	size  uintptr     // Of a key.
+	n     int
+
+	counters []uint16             // By the lower bits.
+	seen     []uint64             // Bits of hashes that were counted.
+	distinct int64                // How many there were, or fewer. Equal keys are one in the map.
+	often    map[uintptr]sameHash // The hashes whose counters have reached mostOfOneHash.
 }
+
+// A sameHash is the keys of a hash.
+type sameHash struct{ first, n int }
 
 func newHashCounts(m reflect.Type, keys reflect.Value) *hashCounts {
 	n := keys.Len()
-	depth := bits.Len(uint(n-1) / tableKeys)
+	groups := min(bits.Len(uint(n)/7), 7) // Their number's logarithm: 7 of 8 slots of a table are used.
 	return &hashCounts{
 		hash: hasherOf(m), seed: uintptr(rand.Uint64()),
 		first: keys.UnsafePointer(), size: m.Key().Size(), n: n,
-		depth: depth, byChance: 2 + int64(n>>depth)/64,
-		counters: make([]uint16, 1<<(depth+7)),
+		counters: make([]uint16, 1<<(7+groups)), seen: make([]uint64, 1<<bits.Len(uint(n)/64)),
 	}
 }
 
@@ -178,35 +186,53 @@ func (c *hashCounts) of(k int) uintptr {
 // add counts the key k, and returns with how many keys Go's map compares it, beyond what chance makes.
 func (c *hashCounts) add(k int) (compared int64) {
 	h := c.of(k)
-	table := uint64(h) >> (hashBits - c.depth) & (1<<c.depth - 1)
-	n := &c.counters[table<<7|uint64(h)&(1<<7-1)]
-	same := *n
-	*n += min(1, math.MaxUint16-same)
+	n := &c.counters[h&uintptr(len(c.counters)-1)]
+	same := int64(*n)
+	*n += min(1, math.MaxUint16-*n)
 	if same >= mostOfOneHash {
 		if c.often == nil {
-			c.often = make(map[uintptr]int)
+			c.often = make(map[uintptr]sameHash)
 		}
-		c.often[h] = 0
+		c.often[h] = sameHash{first: -1}
 	}
-	return min(int64(same), tableKeys) - c.byChance
+	bit := bits.RotateLeft(uint(h), bits.UintSize/2) // The counters' bits come last.
+	word := &c.seen[bit/64&uint(len(c.seen)-1)]
+	if *word&(1<<(bit%64)) == 0 {
+		*word |= 1 << (bit % 64)
+		c.distinct++
+	}
+	const byChance = 2
+	return min(same, tableKeys) - byChance - c.distinct>>13
 }
 
-// tooMany finds a key whose hash more than mostOfOneHash keys have. It compares whole hashes, so that no map is refused
-// because hashes share a counter.
+// tooMany finds a key whose hash more than mostOfOneHash other keys have. It compares whole hashes, so that no map is refused
+// because hashes share a counter. Keys of the same bytes are one.
 func (c *hashCounts) tooMany() (k int, found bool) {
 	if c.often == nil {
 		return 0, false
 	}
 	for k := range c.n {
 		h := c.of(k)
-		if same, ok := c.often[h]; ok {
-			if same == mostOfOneHash {
-				return k, true
-			}
-			c.often[h] = same + 1
+		same, ok := c.often[h]
+		switch {
+		case !ok:
+			continue
+		case same.first < 0:
+			same.first = k
+		case bytes.Equal(c.bytes(k), c.bytes(same.first)):
+			continue
 		}
+		if same.n == mostOfOneHash {
+			return k, true
+		}
+		same.n++
+		c.often[h] = same
 	}
 	return 0, false
+}
+
+func (c *hashCounts) bytes(k int) []byte {
+	return unsafex.SliceOf[byte](unsafex.Add(c.first, uintptr(k)*c.size), int(c.size), int(c.size))
 }
 
 // A descriptor is the beginning of the runtime's descriptor of a type (GC-15).
@@ -325,7 +351,7 @@ func (w *hashWork) of(t reflect.Type) typeWork {
 	if work, ok := w.types[t]; ok {
 		return work
 	}
-	work := typeWork{byValue: countParts(t, reflect.String)+countParts(t, reflect.Interface) > 0, cost: w.costOf(t)}
+	work := typeWork{byValue: hasPart(t, reflect.String, reflect.Interface), cost: w.costOf(t)}
 	if w.types == nil {
 		w.types = make(map[reflect.Type]typeWork)
 	}
@@ -357,18 +383,42 @@ func (w *hashWork) costOf(t reflect.Type) (cost int64) {
 	return leastCost + int64(t.Size())
 }
 
-// countParts is the number of parts of the kind that values of t have, 2 if more.
-func countParts(t reflect.Type, kind reflect.Kind) (n int) {
+// hasPart says whether values of t are of one of the kinds, or have such values among their parts.
+func hasPart(t reflect.Type, kinds ...reflect.Kind) bool {
+	return anyPart(t, func(part reflect.Type) bool { return slices.Contains(kinds, part.Kind()) })
+}
+
+// hasBlank says whether a struct among the parts of a t has a blank field.
+func hasBlank(t reflect.Type) bool {
+	return anyPart(t, func(part reflect.Type) bool {
+		if part.Kind() == reflect.Struct {
+			for i := range part.NumField() {
+				if part.Field(i).Name == "_" {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// anyPart says whether is is true of t or a part of it. It leaves out what has no size, which may be a very large tree.
+func anyPart(t reflect.Type, is func(reflect.Type) bool) bool {
 	switch {
-	case t.Kind() == kind:
-		return 1
-	case t.Size() == 0: // Its type may be very large.
-	case t.Kind() == reflect.Array:
-		return min(2, t.Len()*countParts(t.Elem(), kind))
-	case t.Kind() == reflect.Struct:
-		for i := 0; i < t.NumField() && n < 2; i++ {
-			n += countParts(t.Field(i).Type, kind)
+	case t.Size() == 0:
+		return false
+	case is(t):
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Array:
+		return anyPart(t.Elem(), is)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if anyPart(t.Field(i).Type, is) {
+				return true
+			}
 		}
 	}
-	return min(n, 2)
+	return false
 }

@@ -154,6 +154,94 @@ func TestDeepCloneKeysOfLikeHashes(t *testing.T) {
 	}
 }
 
+// TestDeepCloneKeysOfReflectsTypes: package reflect makes types that are compared element by element, also without size, and types whose
+// hash ignores a blank field that the comparison does not. Go's map cannot take two such keys, or very many.
+func TestDeepCloneKeysOfReflectsTypes(t *testing.T) {
+	none := reflect.ArrayOf(1<<30+8, reflect.TypeFor[struct{}]())
+	text, pointer := reflect.TypeFor[string](), reflect.TypeFor[*struct{}]()
+	makeMap := func(first, second reflect.Type, name string, n int) any {
+		key := reflect.StructOf([]reflect.StructField{{Name: "A", Type: first}, {Name: name, Type: second, PkgPath: pkgOf(name)}})
+		m := reflect.MakeMap(reflect.MapOf(key, reflect.TypeFor[int]()))
+		for i := range n {
+			k := reflect.New(key).Elem()
+			if first == text {
+				k.Field(0).SetString(fmt.Sprint(i))
+			}
+			m.SetMapIndex(k, reflect.ValueOf(i))
+		}
+		return m.Interface()
+	}
+	for _, first := range []reflect.Type{text, reflect.TypeFor[int](), pointer} {
+		if _, err := TryHeap(makeMap(first, none, "B", 1)); err != nil {
+			t.Errorf("one key of %v and an array: %v", first, err)
+		}
+	}
+	if _, err := TryHeap(makeMap(text, none, "B", 2)); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "too long to compare") {
+		t.Errorf("two keys: %v", err)
+	}
+	for key, want := range map[reflect.Type]keyCheck{
+		text: unchecked, pointer: unchecked, reflect.TypeFor[[4]string](): counted, reflect.TypeFor[any](): walked,
+		reflect.TypeFor[struct{ a, b int }](): unchecked, reflect.TypeFor[struct {
+			a int
+			s string
+		}](): counted,
+		reflect.TypeFor[struct{ a, _ int }](): counted, reflect.TypeFor[[2]struct{ e error }](): walked,
+	} {
+		if got := keyRuleOf(key).check; got != want {
+			t.Errorf("the rule of %v is %d, want %d", key, got, want)
+		}
+	}
+	_, large := keyRuleOf(reflect.ArrayOf(1<<20+8, reflect.TypeFor[uint8]())), mostHashWork
+	if c := keyRuleOf(none).cost / 64; c <= large {
+		t.Errorf("to compare two values of %v is %d units", none, c)
+	}
+}
+
+func pkgOf(field string) string {
+	if field == "_" {
+		return "arena"
+	}
+	return ""
+}
+
+// TestEqualKeysAreOne: many keys that became equal do not hide others of one hash, and are not refused themselves.
+func TestEqualKeysAreOne(t *testing.T) {
+	a := Cleanup(t, NewArena())
+	m := map[any]int{}
+	for range 1000 {
+		m[&New[struct {
+			before int
+			none   struct{}
+			after  int
+		}](a).none] = 1
+	}
+	if c, err := TryHeap(m); err != nil || len(c) != 1 || len(m) != 1000 {
+		t.Errorf("%d pointers to values without size: %d, %v", len(m), len(c), err)
+	}
+	const copies, others = 400, 100
+	keys := make([]any, 130*copies+others)
+	for i := range keys {
+		keys[i] = i % 130
+	}
+	counts := newHashCounts(reflect.TypeFor[map[any]int](), reflect.ValueOf(keys))
+	hash := counts.hash
+	counts.hash = func(key unsafex.Ptr, seed uintptr) uintptr {
+		if i := int((unsafex.PtrAddr(key) - unsafex.PtrAddr(counts.first)) / counts.size); i >= 130*copies {
+			return uintptr(i) << 14 // Other hashes with equal lower bits.
+		}
+		return hash(key, seed)
+	}
+	compared := int64(0)
+	for k := range keys {
+		if n := max(0, counts.add(k)); k >= 130*copies {
+			compared += n
+		}
+	}
+	if least := int64(others*(others-1)/2 - 3*others); compared < least {
+		t.Errorf("%d comparisons of keys with like hashes, want %d", compared, least)
+	}
+}
+
 // TestKeysByChance: of random keys few count as compared, however many there are.
 func TestKeysByChance(t *testing.T) {
 	for _, n := range []int{9, 100, 896, 897, 10_000, 200_000} {
