@@ -195,7 +195,7 @@ func (c *hashCounts) add(k int) (compared int64) {
 		}
 		c.often[h] = sameHash{first: -1}
 	}
-	bit := bits.RotateLeft(uint(h), bits.UintSize/2) // The counters' bits come last.
+	bit := uint(uint64(h) * 0x9e3779b97f4a7c15 >> 32) // All bits of the hash matter.
 	word := &c.seen[bit/64&uint(len(c.seen)-1)]
 	if *word&(1<<(bit%64)) == 0 {
 		*word |= 1 << (bit % 64)

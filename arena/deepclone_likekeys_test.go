@@ -114,6 +114,10 @@ func TestDeepCloneKeysOfLikeHashes(t *testing.T) {
 	for i := range zeros {
 		zeros[i] = 0.0
 	}
+	hash := hasherOf(reflect.TypeFor[map[any]int]())
+	if v, w := any(none), any(zeros); (hash(unsafex.PtrOf(&v), 7)^hash(unsafex.PtrOf(&w), 7))&(1<<14-1) != 0 {
+		t.Skip("the hashes of this system differ in the lower bits")
+	}
 	const n, depth = 800, 12
 	build := func(part func(key, i int) any) map[any]int {
 		a := Cleanup(t, NewArena())
@@ -215,7 +219,7 @@ func TestEqualKeysAreOne(t *testing.T) {
 			after  int
 		}](a).none] = 1
 	}
-	if c, err := TryHeap(m); err != nil || len(c) != 1 || len(m) != 1000 {
+	if c, err := TryHeap(m); err != nil || len(m) != 1000 || len(c) != 1 && len(c) != 1000 { // The latter with FREEHOLD=heap.
 		t.Errorf("%d pointers to values without size: %d, %v", len(m), len(c), err)
 	}
 	const copies, others = 400, 100

@@ -126,6 +126,10 @@ type bin struct {
 	sharing sync.Mutex
 	inHand  sync.RWMutex // Held for reading by a goroutine that has a slab in hand; see supply.
 
+	// wanted says that a request at a limit takes back what Ps hold. Empty slabs stay in the list for it: the
+	// limit may leave no room for a new slab.
+	wanted atomic.Bool
+
 	mu   sync.Mutex
 	list uintptr // The first span listed.
 }

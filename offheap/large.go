@@ -5,6 +5,7 @@ package offheap
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/invariants"
@@ -29,21 +30,14 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 			sp.state.Store(spanInHand) // Until it is complete: a free of a stale slice may name the address.
 		})
 	}
-	runs := h.purge.runs.Load()
+	need := uintptr(count)*granule + max(align, granule) - granule
 	sp, dirty, err := take()
-	if errors.Is(err, ErrOutOfMemory) { // A limit counts blocks in use, whatever a purge has in hand.
-		h.purge.mu.Lock()
-		if runs%2 != 0 || h.purge.runs.Load() != runs {
-			sp, dirty, err = take()
-		}
-		h.purge.mu.Unlock()
-	}
-	if err != nil && h.worthFlushing(b, uintptr(count)*granule+max(align, granule)-granule, err) {
+	if errors.Is(err, ErrLimit) && h.worthFlushing(b, need, err) { // It counts blocks in use, whatever a purge has in hand.
 		h.flushPs()
 		sp, dirty, err = take()
 	}
-	if errors.Is(err, ErrOutOfMemory) && h.settleLeft(b, false) {
-		sp, dirty, err = take()
+	if errors.Is(err, ErrOutOfMemory) {
+		sp, dirty, err = h.takeAlone(b, need, take)
 	}
 	if err != nil {
 		h.tellGrowth()
@@ -64,6 +58,30 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	sp.state.Store(spanLarge)
 	h.tellGrowth()
 	return addr, nil
+}
+
+// takeAlone is take for a large block of b that found no memory. No purge and no flush of another request is under
+// way, which have slabs in hand. See supplyAlone, which does the same for small blocks.
+func (h *heap) takeAlone(b *bin, need uintptr, take func() (*span, dirtyRuns, error)) (*span, dirtyRuns, error) {
+	h.purge.mu.Lock()
+	defer h.purge.mu.Unlock()
+	h.flushMu.Lock()
+	defer h.flushMu.Unlock()
+	for flushed, settled := false, false; ; {
+		sp, dirty, err := take()
+		switch {
+		case err == nil:
+			return sp, dirty, nil
+		case !flushed && h.worthFlushing(b, need, err):
+			if flushed = !h.flushLocked(); !flushed { // A P was skipped.
+				runtime.Gosched()
+			}
+		case !settled && errors.Is(err, ErrOutOfMemory) && h.settleLeft(b, false):
+			settled = true
+		default:
+			return nil, dirtyRuns{}, err
+		}
+	}
 }
 
 // checkMachine refuses a block that is larger than all memory of the machine, as the kernel does by

@@ -4,6 +4,7 @@ package offheap
 
 import (
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -121,4 +122,155 @@ func TestQuotaAfterRefusals(t *testing.T) {
 	if _, err := h.allocBytes("Alloc", n, h.request(8, false)); !errors.Is(err, ErrOutOfMemory) || h.quota.left.Load() != 0 {
 		t.Errorf("%v, and the heap's quota is %d, after the end of memory", err, h.quota.left.Load())
 	}
+}
+
+// TestWantedSlabStays: a P or a Local has the only slab of a size, and all its blocks are free. A limit leaves room for a block and not for
+// another slab. A request on another P takes that slab's block, and afterwards an empty slab goes back.
+func TestWantedSlabStays(t *testing.T) {
+	needOwnMemory(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const size = 64 << 10
+	for _, random := range []bool{false, true} {
+		h := releasedHeap(t, &vmem.Fake{})
+		if random {
+			h.random = rand.New(rand.NewPCG(1, 2)).Uint64
+		}
+		q := h.request(8, false)
+		if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 * rareAsks { // A holder that asks often gets a slab of its own.
+			x, err := h.allocBytes("Alloc", size, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.freeSlow(addrOf(x), nil, "Free")
+		}
+		b := h.bin(h.plain, sizeclass.Of(size))
+		h.SetLimit(inUseOf(h.heap, nil) + 2*size)
+		q.local = openLocal(t, h)
+		x, err := h.allocBytes("Alloc", size, q)
+		if err != nil {
+			t.Fatalf("random %v: %v, though %d slabs have %d free bytes", random, err, b.slabs.Load(), h.spare(b))
+		}
+		h.freeSlow(addrOf(x), q.local, "Free")
+		h.purge.run(true)
+		if n := b.slabs.Load(); n > 1 || b.wanted.Load() {
+			t.Errorf("random %v: %d slabs are left; wanted: %v", random, n, b.wanted.Load())
+		}
+	}
+}
+
+// TestLargeBesideSmall: at the end of memory a P has empty slabs. A large and a small request, which both need their memory, are served.
+func TestLargeBesideSmall(t *testing.T) {
+	needOwnMemory(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	sizes := []int{64 << 10, 56 << 10, 48 << 10, 40 << 10}
+	for range 20 {
+		fake := &vmem.Fake{}
+		h := releasedHeap(t, fake)
+		q := h.request(8, false)
+		alloc := func(n int) uintptr {
+			x, err := h.allocBytes("Alloc", n, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return addrOf(x)
+		}
+		var all []uintptr
+		for _, n := range sizes {
+			for range 2 * rareAsks { // The P gets slabs of its own.
+				h.freeSlow(alloc(n), nil, "Free")
+			}
+			all = append(all, alloc(n), alloc(n))
+		}
+		fake.FailFrom(1, vmem.OpCommit, vmem.OpReserve)
+		for _, n := range []uintptr{128 << 10, 8 << 10} {
+			for {
+				if _, err := h.allocLarge(h.plain, n, 8, false); err != nil {
+					break
+				}
+			}
+		}
+		for _, n := range sizes {
+			h.freeSlow(alloc(n), nil, "Free")
+		}
+		for _, addr := range all {
+			h.freeSlow(addr, nil, "Free")
+		}
+		runtime.GOMAXPROCS(4)
+		var both sync.WaitGroup
+		both.Go(func() {
+			if _, err := h.allocLarge(h.plain, 128<<10, 8, false); err != nil {
+				t.Error("the large one:", err)
+			}
+		})
+		both.Go(func() {
+			if _, err := h.allocBytes("Alloc", 8<<10, q); err != nil {
+				t.Error("the small one:", err)
+			}
+		})
+		both.Wait()
+		runtime.GOMAXPROCS(1)
+	}
+}
+
+// TestLateFreeOfAnotherSlab: a free is late, and its slab's record serves a new slab by then, which is not cleared yet. A purge does not take
+// its old contents for a write to a freed block.
+func TestLateFreeOfAnotherSlab(t *testing.T) {
+	needOwnMemory(t)
+	h := releasedHeap(t, &vmem.Fake{})
+	x, err := h.allocBytes("Alloc", 512<<10, h.request(8, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range x {
+		x[i] = 0xee
+	}
+	h.freeSlow(addrOf(x), nil, "Free")
+	p := &purposeState{name: "checked", options: PurposeOptions{CheckFreed: true}}
+	b := h.bin(h.newKind(p, nil), sizeclass.Of(64<<10))
+	sp, _, err := h.allocSpan(b, int(b.granules), granule, func(sp *span) { // As slab does, which is stopped here.
+		for g := range sp.groups() {
+			initGroup(sp.word(g), sp.mask(g))
+		}
+		sp.full.Store(sp.groups())
+		sp.state.Store(spanCurrent)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.afterFree(sp.addr())
+	h.purge.run(true)
+	if err := p.late.Load(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEmptySlabInAList: a slot has left the last group of a listed slab, and its goroutine is stopped before it settles the slab. A request of
+// another size at the end of memory gets the slab's memory.
+func TestEmptySlabInAList(t *testing.T) {
+	needOwnMemory(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	fake := &vmem.Fake{}
+	h := releasedHeap(t, fake)
+	q := h.request(8, false)
+	q.local = openLocal(t, h)
+	b := h.bin(h.plain, sizeclass.Of(1000))
+	x, err := h.allocBytes("Alloc", 1000, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.FailFrom(1, vmem.OpCommit, vmem.OpReserve)
+	allocUntilRefused(t, h.heap, h.request(8, false), 64<<10)
+	allocUntilRefused(t, h.heap, h.request(8, false), 8<<10)
+	h.freeSlow(addrOf(x), q.local, "Free")
+	s := h.cache(q.local.id).slot(b)
+	left := s.leave(h.heap)
+	b.add(int64(int(s.out)))
+	s.out = 0
+	if _, err := h.allocBytes("Alloc", 8<<10, h.request(8, false)); err != nil {
+		t.Errorf("%v, though a slab of %d bytes is empty", err, int(b.granules)*granule)
+	}
+	h.afterFree(left)
 }

@@ -299,6 +299,9 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bo
 			more = true
 			continue
 		}
+		if sp.state.Load() == spanCurrent && h.binByID(sp.bin).kind.verify {
+			continue // It may be one that slab has not cleared yet.
+		}
 		sp.touched.Store(touchedNot)
 		invariants.Window()
 		if sp.claimAll() {
@@ -371,8 +374,8 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 	h.settle(sp)
 }
 
-// settleLeft settles slabs with free blocks that are in no list and in no slot: a goroutine has left them, or
-// freed blocks in them, and not settled them yet. That takes nanoseconds, unless the system stops the thread meanwhile. It
+// settleLeft settles slabs with free blocks that are in no list and in no slot, and empty ones in a list: a
+// goroutine has left them, or freed blocks in them, and not settled them yet. That takes nanoseconds, unless the system stops the thread meanwhile. It
 // reports whether there was such a slab. At a limit only slabs of b can serve the request, and they are
 // sought only if the limit leaves room and free blocks of b are missing.
 func (h *heap) settleLeft(b *bin, limited bool) (found bool) {
@@ -404,7 +407,10 @@ func (h *heap) nextLeft(r *region, at *uintptr, b *bin, limited bool) *span {
 		}
 		sp := spanAt(rec)
 		*at = i + uintptr(sp.granules)
-		if sp.state.Load() == spanUnlisted && (!limited || sp.bin == b.id) && sp.hasFree() {
+		switch state := sp.state.Load(); {
+		case state == spanUnlisted && (!limited || sp.bin == b.id) && sp.hasFree():
+			return sp
+		case state == spanListed && !limited && h.binByID(sp.bin).retires(sp):
 			return sp
 		}
 	}

@@ -140,9 +140,11 @@ func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 	if addr := h.takeTwins(b); addr != 0 {
 		return addr, nil
 	}
+	defer h.settleEmpty(b)
 	for settled, other := false, false; ; {
 		var sp *span
 		limited := errors.Is(err, ErrLimit)
+		b.wanted.Store(limited)
 		skipped := h.worthFlushing(b, uintptr(b.granules)*granule, err) && h.flushLocked()
 		if sp, _, err = h.slab(b, false); err == nil { // Without a flush, too: a P may have given blocks back meanwhile.
 			return h.takeShared(b, sp), nil
@@ -332,13 +334,35 @@ func (h *heap) settle(sp *span) {
 	}
 	invariants.Window()
 	b := h.binByID(sp.bin)
-	if sp.allFree() && !b.kind.typed() && !b.keeps(sp) {
+	if b.retires(sp) {
 		h.retire(b, sp)
 		return
 	}
 	invariants.Window()
 	if sp.state.Load() == spanUnlisted {
 		b.relist(sp)
+	}
+}
+
+// retires says whether a slab of b goes back to the page heap.
+func (b *bin) retires(sp *span) bool { return sp.allFree() && !b.kind.typed() && !b.keeps(sp) }
+
+// settleEmpty ends that b's empty slabs are wanted, and settles them.
+func (h *heap) settleEmpty(b *bin) {
+	if !b.wanted.Swap(false) {
+		return
+	}
+	for {
+		b.mu.Lock()
+		at := b.list
+		for at != 0 && !b.retires(spanAt(at)) {
+			at = spanAt(at).next
+		}
+		b.mu.Unlock()
+		if at == 0 {
+			return
+		}
+		h.settle(spanAt(at))
 	}
 }
 
