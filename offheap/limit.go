@@ -91,7 +91,7 @@ func (h *heap) room(g *budget, least int64) (n int64, err error) {
 	used, sure := h.usedOf(g, nil, limit-least)
 	switch n = limit - used; {
 	case n < least:
-		return n, &limitError{g.who, least, used, limit}
+		return n, &limitError{g, least, used, limit}
 	case !sure:
 		return least, nil
 	}
@@ -137,12 +137,12 @@ func (h *heap) fits(b *bin, n int64) bool {
 // A limitError is a request that a limit refused. Its text is made by Error: a program at its limit
 // is refused again and again, and seldom asks for the text.
 type limitError struct {
-	who            string // Whose limit.
+	of             *budget // Whose limit. A string would make the error half as large again.
 	n, held, limit int64
 }
 
 func (e *limitError) Error() string {
-	return fmt.Sprintf("%v: %d more bytes for %s; %d of at most %d are taken: free blocks, or raise the limit with SetLimit", ErrLimit, e.n, e.who, e.held, e.limit)
+	return fmt.Sprintf("%v: %d more bytes for %s; %d of at most %d are taken: free blocks, or raise the limit with SetLimit", ErrLimit, e.n, e.of.who, e.held, e.limit)
 }
 
 func (e *limitError) Unwrap() error { return ErrLimit }
@@ -159,7 +159,7 @@ func (h *heap) checkLimit(b *bin, n int64) error {
 		}
 		g.quota.close()
 		if used, _ := h.usedOf(g, b, limit-n); used+n > limit {
-			return &limitError{g.who, n, used, limit}
+			return &limitError{g, n, used, limit}
 		}
 	}
 	return nil
