@@ -373,9 +373,6 @@ func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
 	w.total += w.most
 	for i := range c.maps {
 		m := &c.maps[i]
-		if r := m.plan.keys; r.check == unchecked && r.cost/64 <= w.most {
-			continue
-		}
 		if k, why := w.check(m.to.Type(), m.keysTo, m.plan.keys); why != "" {
 			return m, k, why
 		}

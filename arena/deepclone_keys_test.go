@@ -335,9 +335,9 @@ func numbers(pattern int) (x [24]any) {
 	return x
 }
 
-// staleTwins is a map with n stale keys that differ and have equal hashes. To hash or compare them takes some
-// 2^depth steps.
-func staleTwins(t *testing.T, a *Arena, n, depth int) map[any]int {
+// staleTwins is a map with n stale keys, of which key k differs from the others in part(k). To hash or compare them takes
+// some 2^depth steps.
+func staleTwins(t *testing.T, a *Arena, n, depth int, part func(k int) any) map[any]int {
 	m := map[any]int{}
 	old, dolls, ok := staleDolls(a, n+depth+1, func(old []any) {
 		for i, k := range old[:n] {
@@ -351,8 +351,8 @@ func staleTwins(t *testing.T, a *Arena, n, depth int) map[any]int {
 	for i := range depth {
 		links[i].a, links[i].b = chain[i+1], chain[i+1]
 	}
-	for i, d := range dolls[:n] {
-		d.a, d.b = chain[0], numbers(i)
+	for k, d := range dolls[:n] {
+		d.a, d.b = chain[0], part(k)
 	}
 	return m
 }
@@ -369,7 +369,7 @@ func TestDeepCloneKeysOfOneHash(t *testing.T) {
 	}{{448, 0, true}, {449, 0, false}, {897, 0, false}, {1024, 0, false}, {200, 4, true}, {1 << 8, 12, false}} {
 		t.Run(fmt.Sprint(c.n, " keys, depth ", c.depth), func(t *testing.T) {
 			source := Cleanup(t, NewArena())
-			m := staleTwins(t, source, c.n, c.depth)
+			m := staleTwins(t, source, c.n, c.depth, func(k int) any { return numbers(k) })
 			for where, a := range map[string]*Arena{"Heap": nil, "an arena": Cleanup(t, NewArena()), "shared": Cleanup(t, NewShared())} {
 				kept := DeepClone(a, []*string{new(string)})
 				before := a.Stats()

@@ -120,28 +120,13 @@ func TestDeepCloneKeysOfLikeHashes(t *testing.T) {
 	}
 	const n, depth = 800, 12
 	build := func(part func(key, i int) any) map[any]int {
-		a := Cleanup(t, NewArena())
-		m := map[any]int{}
-		old, dolls, ok := staleDolls(a, n+depth+1, func(old []any) {
-			for i, k := range old[:n] {
-				m[k] = i
-			}
-		}, func() { a.Reset(Keep) })
-		if !ok {
-			t.Skip("the arena does not use memory again")
-		}
-		chain, links := old[n:], dolls[n:]
-		for i := range depth {
-			links[i].a, links[i].b = chain[i+1], chain[i+1]
-		}
-		for k, d := range dolls[:n] {
+		return staleTwins(t, Cleanup(t, NewArena()), n, depth, func(k int) any {
 			var x [10]any
 			for i := range x {
 				x[i] = part(k, i)
 			}
-			d.a, d.b = chain[0], x
-		}
-		return m
+			return x
+		})
 	}
 	like := build(func(key, i int) any {
 		if key>>i&1 != 0 {

@@ -230,13 +230,7 @@ func TestLateFreeOfAnotherSlab(t *testing.T) {
 	h.freeSlow(addrOf(x), nil, "Free")
 	p := &purposeState{name: "checked", options: PurposeOptions{CheckFreed: true}}
 	b := h.bin(h.newKind(p, nil), sizeclass.Of(64<<10))
-	sp, _, err := h.allocSpan(b, int(b.granules), granule, func(sp *span) { // As slab does, which is stopped here.
-		for g := range sp.groups() {
-			initGroup(sp.word(g), sp.mask(g))
-		}
-		sp.full.Store(sp.groups())
-		sp.state.Store(spanCurrent)
-	})
+	sp, _, err := h.allocSpan(b, int(b.granules), granule, (*span).beginSlab) // As slab does, which is stopped here.
 	if err != nil {
 		t.Fatal(err)
 	}

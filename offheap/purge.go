@@ -31,7 +31,7 @@ type purgeState struct {
 	armed atomic.Int64 // Nanoseconds from arm to the tick that will come, 0 if none will.
 	delay atomic.Int64 // Nanoseconds; negative: never.
 	mu    sync.Mutex   // One purge at a time. It comes before the heap's lock.
-	runs  atomic.Int64 // Beginnings and ends of purges: odd while one runs.
+	runs  atomic.Int64 // Purges that have ended.
 
 	// Guarded by the lock of the heap.
 	freshBytes, staleBytes int64 // In granules freed since the last tick, and before it.
@@ -98,7 +98,6 @@ func (p *purgeState) run(all bool) bool {
 // runLocked is run for who holds the purge's lock.
 func (p *purgeState) runLocked(all bool) bool {
 	h := p.h
-	p.runs.Add(1)
 	defer p.runs.Add(1)
 	if all {
 		h.flushPs()

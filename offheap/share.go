@@ -46,7 +46,7 @@ func (h *heap) portionFor(b *bin, rare bool) portion {
 // asksRarely counts that the holder asks supply for blocks. It reports whether the holder has asked at
 // most rareAsks times since the purge last ran.
 func (s *slot) asksRarely(h *heap) bool {
-	if run := uint8(h.purge.runs.Load() >> 1); s.run != run {
+	if run := uint8(h.purge.runs.Load()); s.run != run {
 		s.run, s.asks = run, 0
 	}
 	if s.asks == rareAsks {

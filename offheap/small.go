@@ -172,13 +172,7 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 	if sp, one, err := h.listed(b, whole); sp != nil || err != nil {
 		return sp, one, err
 	}
-	sp, dirty, err := h.allocSpan(b, int(b.granules), granule, func(sp *span) {
-		for g := range sp.groups() {
-			initGroup(sp.word(g), sp.mask(g))
-		}
-		sp.full.Store(sp.groups())
-		sp.state.Store(spanCurrent)
-	})
+	sp, dirty, err := h.allocSpan(b, int(b.granules), granule, (*span).beginSlab)
 	if err != nil {
 		return nil, false, err
 	}
@@ -193,6 +187,15 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 		h.purge.arm()
 	}
 	return sp, !whole, nil
+}
+
+// beginSlab makes a new span a current slab, whose blocks are all free.
+func (s *span) beginSlab() {
+	for g := range s.groups() {
+		initGroup(s.word(g), s.mask(g))
+	}
+	s.full.Store(s.groups())
+	s.state.Store(spanCurrent)
 }
 
 // listed is takeListed within the limits. If they leave no room for all free blocks of the slab, one
