@@ -139,6 +139,7 @@ func (s Suite) end(t *testing.T) {
 	x.mu.Lock()
 	m.gate = make(chan struct{}) // which nobody opens
 	x.mu.Unlock()
+	x.write(0, 10, 1) // All before it may have come by now; this has a fetch that is under way return.
 	x.until("Ready to be called", func() bool { return m.waiting })
 	if err := m.leave(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("Run: %v", err)
