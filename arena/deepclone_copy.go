@@ -166,10 +166,13 @@ func (c *cloner) copyAll() {
 		if c.covered(b, s.from, s.to) {
 			continue
 		}
-		c.nextRef = s.refs
+		c.refsLeft = c.refs[s.refs:s.refsEnd]
 		p := b.plan
 		for n := s.from; n < s.to; n++ {
 			c.copyUnit(p, unsafex.Add(b.src, n*p.size), unsafex.Add(b.dst, n*p.size))
+		}
+		if len(c.refsLeft) > 0 {
+			panic(c.changed())
 		}
 	}
 	for i := range c.maps {
@@ -215,14 +218,18 @@ func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 		o := &p.ops[i]
 		from, to := unsafex.Add(src, o.off), unsafex.Add(dst, o.off)
 		switch o.kind {
-		case opPointer, opMap:
+		case opPointer:
 			if q := load(from); q != nil {
-				put(to, c.follow(q, o.to, 1))
+				put(to, c.follow(q, o.to, isMemory, 1))
+			}
+		case opMap:
+			if q := load(from); q != nil {
+				put(to, c.follow(q, o.to, isMap, 1))
 			}
 		case opString:
 			q, n := load(from), loadWord(from, 1)
 			if n != 0 {
-				put(to, c.follow(q, o.to, n))
+				put(to, c.follow(q, o.to, isArray, n))
 				putWord(to, 1, n)
 			}
 		case opSlice:
@@ -297,14 +304,15 @@ func (c *cloner) copySlice(o *op, from, to unsafex.Ptr) {
 	if n > room {
 		panic(c.changed())
 	}
-	put(to, c.follow(q, o.to, room))
+	put(to, c.follow(q, o.to, isArray, room))
 	putWord(to, 2, room)
 	putWord(to, 1, n)
 }
 
-// copyInterface writes the second word before the first: it is nil to all until then.
+// copyInterface writes the second word before the first: it is nil to all until then. It reads both before, because
+// the copy may lie where the original lies, in part or as a whole.
 func (c *cloner) copyInterface(from, to unsafex.Ptr) {
-	word, data := load(from), unsafex.Add(from, wordSize)
+	word, data := load(from), load(unsafex.Add(from, wordSize))
 	if word == nil {
 		return
 	}
@@ -314,9 +322,11 @@ func (c *cloner) copyInterface(from, to unsafex.Ptr) {
 		panic(c.changed())
 	case p.direct:
 		clearInterface(to)
-		c.copyUnit(p, data, unsafex.Add(to, wordSize))
+		c.direct = data // A value of one pointer has no interface, which would need this word, too.
+		c.copyUnit(p, unsafex.PtrOf(&c.direct), unsafex.Add(to, wordSize))
+		c.direct = nil
 	default:
-		put(unsafex.Add(to, wordSize), c.follow(load(data), p, 1))
+		put(unsafex.Add(to, wordSize), c.follow(data, p, isBox, 1))
 	}
 	put(to, word)
 }
@@ -332,26 +342,43 @@ func clearInterface(to unsafex.Ptr) {
 // empty is where pointers to no bytes lead.
 var empty struct{}
 
-// follow is the copy of what q, the next pointer of the walk, leads to: n values of p's type.
-func (c *cloner) follow(q unsafex.Ptr, p *plan, n uintptr) unsafex.Ptr {
-	if c.nextRef < len(c.refs) {
-		r := c.refs[c.nextRef]
-		c.nextRef++
-		switch r {
-		case refSame:
+// follow is the copy of what q, the next pointer of the walk, leads to: n values of p's type. Of kind it is isMemory for a
+// pointer, isArray for a slice or a string, isBox for an interface, and isMap.
+//
+// The walk decided what is copied and what is shared. If q is not the pointer that the walk found, the value has changed.
+func (c *cloner) follow(q unsafex.Ptr, p *plan, kind blockKind, n uintptr) unsafex.Ptr {
+	if len(c.refsLeft) == 0 {
+		panic(c.changed())
+	}
+	r := c.refsLeft[0]
+	c.refsLeft = c.refsLeft[1:]
+	switch r {
+	case refSame:
+		if c.isKept(unsafex.PtrAddr(q)) || kind == isMemory && p.size == 0 && !c.isOurs(unsafex.PtrAddr(q)) {
 			return q
-		case refEmpty:
-			if n == 0 || p.size == 0 {
-				return unsafex.PtrOf(&empty)
-			}
-		default:
-			b := c.at(r)
-			if b.src == q && (b.plan.typ == p.typ || b.kind == isMap) && n <= b.room/p.units {
-				return b.dst
-			}
+		}
+	case refEmpty:
+		if n == 0 || p.size == 0 {
+			return unsafex.PtrOf(&empty)
+		}
+	default:
+		b := c.at(r)
+		if b.src == q && b.serves(kind) && (b.plan.typ == p.typ || kind == isMap) && n <= b.room/p.units {
+			return b.dst
 		}
 	}
 	panic(c.changed())
+}
+
+// serves says whether the walk gives the block to headers of that kind; see follow.
+func (b *block) serves(kind blockKind) bool {
+	switch b.kind {
+	case isMemory:
+		return kind == isMemory || kind == isArray
+	case isShared:
+		return kind == isMemory
+	}
+	return b.kind == kind
 }
 
 func (c *cloner) changed() error {

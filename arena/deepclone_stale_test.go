@@ -315,3 +315,50 @@ func TestDeepCloneStaleMaps(t *testing.T) {
 		}
 	}
 }
+
+// A wrapped is cloned the long way if a pointer leads into it.
+type wrapped struct {
+	value any
+	text  *string
+}
+
+// TestDeepCloneStaleUnits clones values of an arena that was reset. Their copies get their own memory, or that of each other, so that a
+// value changes while it is copied. The clone must not share what the walk did not find shared, but for what a stale pointer wrote where
+// the clone lies.
+func TestDeepCloneStaleUnits(t *testing.T) {
+	testenv.MisusesMemory(t)
+	if debugging() || freehold.HeapMode() {
+		t.Skip("the arena does not reuse the memory")
+	}
+	for name, kind := range map[string]func() *Arena{"arena": NewArena, "shared": NewShared} {
+		for what, order := range map[string][]int{"in its own place": {0}, "in each other's place": {1, 0}, "in order": {0, 1}} {
+			for _, value := range []any{&otherBuilder, new(int), 1, nil} {
+				a, other := kind(), NewArena()
+				text := New[string](other)
+				old := []*wrapped{New[wrapped](a), New[wrapped](a)}
+				for range 3 { // A clone in one pass, and some the long way.
+					a.Reset(Keep)
+					*old[0], *old[1] = wrapped{value, text}, wrapped{(*int)(nil), nil}
+					all := make([]*wrapped, len(order))
+					for i, k := range order {
+						all[i] = old[k]
+					}
+					c := cloneStale(t, a, &all)
+					if c == nil {
+						continue
+					}
+					for i, w := range *c {
+						if w.text == text && w != old[0] { // There it is the stale write itself.
+							t.Errorf("%s, %s: clone %d shares a text of another arena", name, what, i)
+						}
+						if p, ok := w.value.(*int); ok && p == nil && value != nil && w.text != nil {
+							t.Errorf("%s, %s: clone %d has a nil that nobody stored beside the text", name, what, i)
+						}
+					}
+				}
+				a.Free()
+				other.Free()
+			}
+		}
+	}
+}

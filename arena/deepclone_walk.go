@@ -55,9 +55,10 @@ type cloner struct {
 	places   []place
 	spare    []place
 	grounds  graph.Grounds
-	regions  []span // Of package offheap; nil if not asked yet.
-	nextRef  int
-	lead     span // The variable that the root points to.
+	regions  []span      // Of package offheap; nil if not asked yet.
+	refsLeft []uint32    // Of the stretch that is copied.
+	direct   unsafex.Ptr // The value in the interface that is copied, if it is one pointer.
+	lead     span        // The variable that the root points to.
 }
 
 // A found is one more than a block's number, and bits of its address's hash; 0 is none.
@@ -89,12 +90,12 @@ const (
 	isScratch                  // Memory of the clone itself: the root, keys and elements of maps.
 	isMap
 	isArray  // As isMemory, but slices lead to it, and pointers to it are shared: see isShared.
-	isShared // Not copied.
+	isShared // Not copied: dst is src.
 )
 
 // What refs has for pointers without a block.
 const (
-	refSame  uint32 = 1<<32 - 1 - iota // Shared.
+	refSame  uint32 = 1<<32 - 1 - iota // Shared, by ShareAt or because the target has no size.
 	refEmpty                           // To no bytes.
 	refLimit
 )
@@ -103,7 +104,8 @@ const (
 type stretch struct {
 	block    uint32
 	from, to uintptr // Units.
-	refs     int     // How many refs there were before.
+	refs     int     // How many refs there were before,
+	refsEnd  int     // and how many after it.
 }
 
 // A mapCopy is a map with its contents on the way.
@@ -180,6 +182,7 @@ func (c *cloner) discover(p *plan, src, dst unsafex.Ptr) {
 				at = unsafex.Add(at, p.size)
 			}
 		}
+		c.todo[i].refsEnd = len(c.refs)
 	}
 }
 
@@ -250,10 +253,11 @@ func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
 	if root := c.current == 0 && c.at(0).plan.whole.Kind() == reflect.Pointer; root {
 		c.lead = span{unsafex.PtrAddr(q), unsafex.PtrAddr(q) + to.units*to.size}
 	} else if !old && c.isShared(q) {
-		b.kind = isShared
+		b.kind, b.dst = isShared, q
 	}
 	if b.kind == isShared {
-		return refSame
+		b.room = max(b.room, to.units)
+		return i
 	}
 	c.cover(i, to.units, to.units)
 	return i
