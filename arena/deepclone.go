@@ -99,10 +99,11 @@ type CloneOptions struct {
 //
 // DeepClone refuses a key of a map if Go's hash of it would overflow the stack or take too long. The
 // limit of the first is 1,048,576 interfaces, arrays and structs in each other, 131,072 on 32-bit
-// systems, and 2,048 on WebAssembly. DeepClone also refuses a map if more than 448 of its keys have
-// equal hashes, or if it would take too long to compare keys with like ones. The limits of work
-// happen only to keys in an arena that was reset or freed, to keys that hold the same memory very
-// many times, and to two keys of an array type of some ten million elements that package reflect made.
+// systems, and 2,048 on WebAssembly; a struct counts once more for each eight fields. DeepClone also refuses
+// a map if more than 448 of its keys have equal hashes, or if it would take too long to compare keys
+// with like ones. The limits of work happen only to keys in an arena that was reset or freed, to keys
+// that hold the same memory very many times, and to keys with an array of ten million or more elements
+// that have no size or a blank field.
 //
 // DeepClone refuses some values, with a value that errors.Is [ErrUncloneable] and names the path of
 // the field: channels, functions and unsafe.Pointers that are not nil, sync types in use (a

@@ -391,11 +391,10 @@ func (c *cloner) changed() error {
 func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
 	w := hashWork{total: mostHashTotal, most: mostHashWork + mostHashByte*c.bytes}
 	for i := range c.maps {
-		if m := &c.maps[i]; m.plan.keys.check != unchecked {
-			n := int64(m.keysTo.Len())
-			w.total += n * mostHashEach
-			w.most += n * mostHashByte * int64(m.plan.key.whole.Size())
-		}
+		m := &c.maps[i]
+		n := int64(m.keysTo.Len())
+		w.total += n * mostHashEach
+		w.most += n * mostHashByte * int64(m.plan.key.whole.Size())
 	}
 	w.total += w.most
 	for i := range c.maps {

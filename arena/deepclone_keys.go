@@ -3,7 +3,6 @@
 package arena
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"math/bits"
@@ -70,7 +69,7 @@ type hashWork struct {
 	total int64 // For all keys.
 	most  int64 // For one key.
 	left  int64 // For this one.
-	depth int   // Values that are open.
+	depth int   // Values that are open; see fieldsPerLevel.
 	deep  bool  // This one is nested too deep.
 
 	elem  reflect.Type // Of the last array.
@@ -93,14 +92,17 @@ const (
 	tableKeys     = 896 // A table of Go's map has 1024 slots and fills 7 of 8.
 )
 
-// mostHashDepth is how deep a key may be nested, with some 100 to 200 bytes of stack for each value. WebAssembly uses the
-// stack of its host, often of 1 MB.
+// mostHashDepth is how deep a key may be nested, with some 100 to 250 bytes of stack for each value. WebAssembly uses the
+// stack of its host, often of 1 MB. A struct counts once more for each fieldsPerLevel fields: without optimization its comparison
+// takes 32 bytes of stack for each.
 var mostHashDepth = func() int {
 	if runtime.GOARCH == "wasm" {
 		return 1 << 11
 	}
 	return 1 << (17 + 3*(^uint(0)>>63))
 }()
+
+const fieldsPerLevel = 8
 
 // mostHashWork is for one key, and mostHashByte more for each byte of the clone. Tests that wait for it lower it.
 var mostHashWork int64 = 1 << 24
@@ -151,19 +153,21 @@ func (w *hashWork) check(m reflect.Type, keys reflect.Value, rule keyRule) (k in
 	return 0, ""
 }
 
-// hashCounts counts the keys of a map by the lower bits of their hashes. Go's map compares keys if the lower 7 bits are equal
-// and both lie in one group of 8, which the next 7 bits choose, or in groups that are searched in turn.
+// hashCounts counts with how many others Go's map compares each key: those of its table whose hashes have the same lower 7
+// bits, if both lie in one group of 8, which the next 7 bits choose, or in groups that are searched in turn.
 type hashCounts struct {
 	hash  func(key unsafex.Ptr, seed uintptr) uintptr
+	equal func(x, y unsafex.Ptr) bool
 	seed  uintptr
 	first unsafex.Ptr // The first key.
 	size  uintptr     // Of a key.
 	n     int
 
-	counters []uint16             // By the lower bits.
-	seen     []uint64             // Bits of hashes that were counted.
-	distinct int64                // How many there were, or fewer. Equal keys are one in the map.
-	often    map[uintptr]sameHash // The hashes whose counters have reached mostOfOneHash.
+	low      []uint16             // Keys by the lower 14 bits, or fewer if there are few groups.
+	whole    []uint16             // Keys by the whole hash. By chance, a counter has one.
+	distinct int64                // Counters of whole in use.
+	like     map[uintptr]int      // A key of each hash with which keys are compared.
+	often    map[uintptr]sameHash // The hashes whose counters in whole have reached mostOfOneHash.
 }
 
 // A sameHash is the keys of a hash.
@@ -173,40 +177,54 @@ func newHashCounts(m reflect.Type, keys reflect.Value) *hashCounts {
 	n := keys.Len()
 	groups := min(bits.Len(uint(n)/7), 7) // Their number's logarithm: 7 of 8 slots of a table are used.
 	return &hashCounts{
-		hash: hasherOf(m), seed: uintptr(rand.Uint64()),
+		hash: hasherOf(m), equal: descriptorOf(m.Key()).equal, seed: uintptr(rand.Uint64()),
 		first: keys.UnsafePointer(), size: m.Key().Size(), n: n,
-		counters: make([]uint16, 1<<(7+groups)), seen: make([]uint64, 1<<bits.Len(uint(n)/64)),
+		low: make([]uint16, 1<<(7+groups)), whole: make([]uint16, 1<<bits.Len(uint(n))),
 	}
 }
 
-func (c *hashCounts) of(k int) uintptr {
-	return c.hash(unsafex.Add(c.first, uintptr(k)*c.size), c.seed)
-}
+func (c *hashCounts) key(k int) unsafex.Ptr { return unsafex.Add(c.first, uintptr(k)*c.size) }
+
+func (c *hashCounts) of(k int) uintptr { return c.hash(c.key(k), c.seed) }
 
 // add counts the key k, and returns with how many keys Go's map compares it, beyond what chance makes.
+//
+// The keys of a large map lie in tables, of which the upper bits of the hash choose one. So of the keys with the same lower
+// bits a part by the number of tables counts, but all that have the whole hash.
 func (c *hashCounts) add(k int) (compared int64) {
 	h := c.of(k)
-	n := &c.counters[h&uintptr(len(c.counters)-1)]
-	same := int64(*n)
-	*n += min(1, math.MaxUint16-*n)
-	if same >= mostOfOneHash {
+	low := &c.low[h&uintptr(len(c.low)-1)]
+	const mix = 0x9e3779b97f4a7c15 // 2^64 by the golden ratio.
+	whole := &c.whole[uint64(h)*mix>>32&uint64(len(c.whole)-1)]
+	same := max(int64(*whole), int64(*low)*tableKeys/max(tableKeys, c.distinct))
+	const byChance = 2
+	compared = min(same, tableKeys) - byChance
+	if compared > 0 {
+		if like, ok := c.like[h]; !ok {
+			if c.like == nil {
+				c.like = make(map[uintptr]int)
+			}
+			c.like[h] = k
+		} else if c.equal(c.key(k), c.key(like)) {
+			return 1 // The map has it, and looks no further.
+		}
+	}
+	if *whole == 0 {
+		c.distinct++
+	}
+	if *whole >= mostOfOneHash {
 		if c.often == nil {
 			c.often = make(map[uintptr]sameHash)
 		}
 		c.often[h] = sameHash{first: -1}
 	}
-	bit := uint(uint64(h) * 0x9e3779b97f4a7c15 >> 32) // All bits of the hash matter.
-	word := &c.seen[bit/64&uint(len(c.seen)-1)]
-	if *word&(1<<(bit%64)) == 0 {
-		*word |= 1 << (bit % 64)
-		c.distinct++
-	}
-	const byChance = 2
-	return min(same, tableKeys) - byChance - c.distinct>>13
+	*low += min(1, math.MaxUint16-*low)
+	*whole += min(1, math.MaxUint16-*whole)
+	return compared
 }
 
 // tooMany finds a key whose hash more than mostOfOneHash other keys have. It compares whole hashes, so that no map is refused
-// because hashes share a counter. Keys of the same bytes are one.
+// because hashes share a counter. Equal keys are one.
 func (c *hashCounts) tooMany() (k int, found bool) {
 	if c.often == nil {
 		return 0, false
@@ -219,7 +237,7 @@ func (c *hashCounts) tooMany() (k int, found bool) {
 			continue
 		case same.first < 0:
 			same.first = k
-		case bytes.Equal(c.bytes(k), c.bytes(same.first)):
+		case c.equal(c.key(k), c.key(same.first)):
 			continue
 		}
 		if same.n == mostOfOneHash {
@@ -231,18 +249,14 @@ func (c *hashCounts) tooMany() (k int, found bool) {
 	return 0, false
 }
 
-func (c *hashCounts) bytes(k int) []byte {
-	return unsafex.SliceOf[byte](unsafex.Add(c.first, uintptr(k)*c.size), int(c.size), int(c.size))
-}
-
 // A descriptor is the beginning of the runtime's descriptor of a type (GC-15).
 type descriptor struct {
 	_     [2]uintptr // The sizes of the value and of its part with pointers.
 	_     uint32
 	flags uint8
 	_     [3]uint8
-	equal *uintptr // The function that compares. Its first word is its code.
-	_     uintptr  // The pointers' places.
+	equal func(x, y unsafex.Ptr) bool
+	_     uintptr // The pointers' places.
 	_     [2]int32
 }
 
@@ -267,7 +281,7 @@ func descriptorOf(t reflect.Type) *descriptor {
 func isRegular(t reflect.Type) bool {
 	const regular = 1 << 3
 	d := descriptorOf(t)
-	return d.flags&regular != 0 && d.equal != nil && slices.Contains(comparisons, *d.equal)
+	return d.flags&regular != 0 && d.equal != nil && slices.Contains(comparisons, d.code())
 }
 
 // comparisons are the codes that compare the bytes of values, one for each of some sizes and one for all others.
@@ -276,7 +290,10 @@ var comparisons = []uintptr{
 	comparisonOf[[2]uint64](), comparisonOf[[3]uint8](),
 }
 
-func comparisonOf[T any]() uintptr { return *descriptorOf(reflect.TypeFor[T]()).equal }
+func comparisonOf[T any]() uintptr { return descriptorOf(reflect.TypeFor[T]()).code() }
+
+// code is that of the function that compares. A function is a pointer to a word with the address of its code.
+func (d *descriptor) code() uintptr { return **unsafex.As[*uintptr](unsafex.PtrOf(&d.equal)) }
 
 // ends returns "" if the hash of the key v ends in reasonable time, or else the reason why not.
 func (w *hashWork) ends(v reflect.Value) (why string) {
@@ -290,17 +307,21 @@ func (w *hashWork) ends(v reflect.Value) (why string) {
 	case w.deep:
 		return fmt.Sprintf("it is nested more than %d deep", mostHashDepth)
 	}
-	return "it would take too long to hash: the keys hold the same values very many times"
+	return "it would take too long to hash: the keys hold the same values, or values without size, very many times"
 }
 
 // walk counts the work of the hash of v. If that is too much, it returns with left at most 0 at once.
 func (w *hashWork) walk(v reflect.Value) {
-	w.deep = w.deep || w.depth == mostHashDepth
+	w.deep = w.deep || w.depth >= mostHashDepth
 	if w.left--; w.left <= 0 || w.deep {
 		w.left = 0
 		return
 	}
-	w.depth++
+	depth := 1
+	if v.Kind() == reflect.Struct {
+		depth += v.NumField() / fieldsPerLevel
+	}
+	w.depth += depth
 	switch v.Kind() {
 	case reflect.String:
 		w.left -= int64(v.Len()) / 64
@@ -315,7 +336,7 @@ func (w *hashWork) walk(v reflect.Value) {
 			w.walk(v.Field(i))
 		}
 	}
-	w.depth--
+	w.depth -= depth
 }
 
 func (w *hashWork) walkArray(v reflect.Value) {

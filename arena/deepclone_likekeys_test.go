@@ -231,20 +231,125 @@ func TestEqualKeysAreOne(t *testing.T) {
 	}
 }
 
-// TestKeysByChance: of random keys few count as compared, however many there are.
+// TestKeysByChance: of random keys few count as compared, however many there are, and they do not hide others of one hash.
 func TestKeysByChance(t *testing.T) {
-	for _, n := range []int{9, 100, 896, 897, 10_000, 200_000} {
-		keys := make([]any, n)
+	const twins = 440
+	for _, n := range []int{9, 100, 896, 897, 10_000, 200_000, 1 << 21} {
+		keys := make([]int32, n+twins)
 		for i := range keys {
-			keys[i] = i
+			keys[i] = int32(i)
 		}
-		counts := newHashCounts(reflect.TypeFor[map[any]int](), reflect.ValueOf(keys))
+		counts := newHashCounts(reflect.TypeFor[map[int32]int](), reflect.ValueOf(keys))
+		hash := counts.hash
+		counts.hash = func(key unsafex.Ptr, seed uintptr) uintptr {
+			if int(*unsafex.As[int32](key)) >= n {
+				return 12345
+			}
+			return hash(key, seed)
+		}
 		compared := int64(0)
-		for k := range keys {
+		for k := range n {
 			compared += max(0, counts.add(k))
 		}
 		if compared > int64(n)/8+8 {
 			t.Errorf("of %d keys %d are compared", n, compared)
+		}
+		compared = 0
+		for k := range twins {
+			compared += max(0, counts.add(n+k))
+		}
+		if least := int64(twins*(twins-1)/2 - 3*twins); compared < least {
+			t.Errorf("%d comparisons of keys of one hash behind %d others, want %d", compared, n, least)
+		}
+		if _, found := counts.tooMany(); found {
+			t.Errorf("%d keys of one hash are too many", twins)
+		}
+	}
+}
+
+// TestKeysThatBecomeOne: keys that differ only in pointers to values without size are one in the clone, and each is compared once.
+func TestKeysThatBecomeOne(t *testing.T) {
+	type element struct {
+		before int
+		none   struct{}
+		after  int
+	}
+	type texts struct {
+		p *struct{}
+		s string
+	}
+	type values struct {
+		p *struct{}
+		v any
+	}
+	const n = 2 * mostOfOneHash
+	a := Cleanup(t, NewArena())
+	byText, byValue := map[texts]int{}, map[values]int{}
+	for i := range n {
+		none := &New[element](a).none
+		byText[texts{none, strings.Clone("a text")}] = i
+		byValue[values{none, fmt.Sprint("a text")}] = i
+	}
+	if c, err := TryHeap(byText); err != nil || len(byText) != n || len(c) != 1 && len(c) != n { // The latter with FREEHOLD=heap.
+		t.Errorf("%d keys with equal texts: %d, %v", len(byText), len(c), err)
+	}
+	if c, err := TryHeap(byValue); err != nil || len(byValue) != n || len(c) != 1 && len(c) != n {
+		t.Errorf("%d keys with equal values: %d, %v", len(byValue), len(c), err)
+	}
+	keys := make([]any, n)
+	for i := range keys {
+		keys[i] = fmt.Sprint("a text")
+	}
+	counts := newHashCounts(reflect.TypeFor[map[any]int](), reflect.ValueOf(keys))
+	for k := range keys {
+		if compared := counts.add(k); compared > 1 {
+			t.Fatalf("key %d is compared %d times", k, compared)
+		}
+	}
+}
+
+// TestDeepCloneTwoLargeKeys: two keys of an array type that the compiler made are cloned, whatever their size.
+func TestDeepCloneTwoLargeKeys(t *testing.T) {
+	defer func(most int64) { mostHashWork = most }(mostHashWork)
+	mostHashWork = 1 << 10
+	type cell struct {
+		a uint32
+		b uint8
+	}
+	type key [1 << 16]cell
+	m := map[key]int{{}: 1, {5: {1, 2}}: 2}
+	if c, err := TryHeap(m); err != nil || len(c) != 2 {
+		t.Errorf("%d keys, %v", len(c), err)
+	}
+}
+
+// TestKeysOfManyFields: a comparison of a struct with many fields takes much stack without optimization, so it counts more often.
+func TestKeysOfManyFields(t *testing.T) {
+	defer func(most int) { mostHashDepth = most }(mostHashDepth)
+	mostHashDepth = 1000
+	type wide [10]struct{ a, b, c, d, e, f, g, h any }
+	type wider struct{ a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x any }
+	deep := func(levels int, outer func(inner any) any) (chain any) {
+		for range levels {
+			chain = outer(chain)
+		}
+		return chain
+	}
+	for _, c := range []struct {
+		name   string
+		levels int // Values that count.
+		outer  func(any) any
+	}{
+		{"24 fields", 5, func(inner any) any { return wider{a: inner} }},
+		{"an array of 8 fields", 4, func(inner any) any { return wide{{a: inner}} }},
+		{"two fields", 2, func(inner any) any { return doll{a: inner} }},
+	} {
+		for _, n := range []int{980 / c.levels, 1020 / c.levels} {
+			w := hashWork{total: mostHashTotal, most: mostHashWork}
+			key := deep(n, c.outer)
+			if why := w.ends(reflect.ValueOf(&key).Elem()); (why == "") != (n*c.levels < mostHashDepth) {
+				t.Errorf("%d values in each other with %s: %q", n, c.name, why)
+			}
 		}
 	}
 }
