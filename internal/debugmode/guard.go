@@ -6,11 +6,11 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"math/bits"
 	"slices"
 	"sort"
 	"sync"
 
+	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -58,6 +58,19 @@ type guardRegion struct {
 type slotKind struct {
 	pages uintptr
 	typ   uintptr // see GuardAllocFor, 0 for none
+
+	// of a block with a type that does not end where the slot ends. All others have their values in one
+	// grid, which begins at the end.
+	size, align uintptr
+}
+
+// kindOf is the kind of slot for a block, whose alignment is at most a page's.
+func kindOf(typ, size, align uintptr) slotKind {
+	k := slotKind{pages: sizeclass.Capacity(pagesOf(size)), typ: typ}
+	if typ != 0 && size&(align-1) != 0 {
+		k.size, k.align = size, align
+	}
+	return k
 }
 
 // A guardSlot is a run of pages.
@@ -171,7 +184,7 @@ func (g *guards) allocFor(typ, size, align uintptr) (uintptr, bool) {
 		return 0, g.refuse(errors.ErrUnsupported)
 	}
 	need := pagesOf(size)
-	s, err := g.take(need, typ)
+	s, err := g.take(need, kindOf(typ, size, align))
 	if err != nil {
 		return 0, g.refuse(err)
 	}
@@ -196,7 +209,7 @@ func pagesOf(size uintptr) uintptr {
 }
 
 // take finds a slot for so many pages and counts it as live.
-func (g *guards) take(need, typ uintptr) (*guardSlot, error) {
+func (g *guards) take(need uintptr, kind slotKind) (*guardSlot, error) {
 	page := int64(vmem.PageSize())
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -207,7 +220,6 @@ func (g *guards) take(need, typ uintptr) (*guardSlot, error) {
 	for g.held+int64(need)*page > limit && len(g.quarantine) > 0 {
 		g.release()
 	}
-	kind := slotKind{capacity(need), typ}
 	s, err := g.slot(kind)
 	for err != nil && len(g.quarantine) > 0 {
 		g.release() // Where address space is short, one of the same kind may serve again.
@@ -293,16 +305,6 @@ func (g *guards) refuse(why error) bool {
 		say("no guarded memory: further blocks may come unguarded: %v", why)
 	}
 	return false
-}
-
-// capacity rounds a number of pages up to one of four to an octave, so that slots serve again
-// although their size never changes.
-func capacity(pages uintptr) uintptr {
-	if pages <= 4 {
-		return pages
-	}
-	step := uintptr(1) << (bits.Len(uint(pages-1)) - 3)
-	return (pages + step - 1) &^ (step - 1)
 }
 
 // slot returns one of the kind: an idle one, or one of fresh address space.

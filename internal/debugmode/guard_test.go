@@ -348,6 +348,38 @@ func TestTypedAddressesStayTyped(t *testing.T) {
 	}
 }
 
+// TestTypedValuesKeepTheirPlaces: whatever the length and the alignment of a block with a type, its values
+// lie where values of the type lay.
+func TestTypedValuesKeepTheirPlaces(t *testing.T) {
+	needPages(t)
+	page := int64(vmem.PageSize())
+	const size = 12
+	g, _ := newGuards(vmem.System(), 100, 2*page)
+	var stale []uintptr
+	again := 0
+	for i := range uintptr(200) {
+		n := 1 + i%5
+		addr, ok := g.allocFor(1, n*size, 4<<(i%7))
+		if !ok {
+			t.Fatal("no guarded memory")
+		}
+		for _, old := range stale {
+			if old/uintptr(page) != addr/uintptr(page) {
+				continue
+			}
+			again++
+			if (max(old, addr)-min(old, addr))%size != 0 {
+				t.Fatalf("%d values at %#x lie across those that were at %#x", n, addr, old)
+			}
+		}
+		stale = append(stale, addr)
+		g.free(addr)
+	}
+	if again == 0 {
+		t.Error("no address was used again: the test saw nothing")
+	}
+}
+
 // TestShortAddressSpace: quarantined addresses serve again where the system gives no more.
 func TestShortAddressSpace(t *testing.T) {
 	needPages(t)

@@ -2,7 +2,10 @@
 
 package sizeclass
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestOfIsTheSmallestThatFits(t *testing.T) {
 	for n := uintptr(0); n <= Max; n++ {
@@ -39,6 +42,24 @@ func TestOfAligned(t *testing.T) {
 	}
 	if _, ok := OfAligned(Max+1, 8); ok {
 		t.Fatal("OfAligned accepts more than Max")
+	}
+}
+
+func TestCapacity(t *testing.T) {
+	var lengths []uintptr
+	for n := uintptr(0); n < 5000; n++ {
+		up, down := Capacity(n), CapacityBelow(n)
+		if up < n || down > n || Capacity(up) != up || CapacityBelow(up) != up || Capacity(down) != down || (up-n)*4 > n {
+			t.Fatalf("around %d are the lengths %d and %d", n, down, up)
+		}
+		if up == n {
+			lengths = append(lengths, n)
+		} else if down != lengths[len(lengths)-1] || Capacity(down+1) != up {
+			t.Fatalf("between %d and %d there is a length", down, up)
+		}
+	}
+	if want := []uintptr{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40}; !slices.Equal(lengths[:len(want)], want) {
+		t.Errorf("the lengths are %v, want %v", lengths[:len(want)], want)
 	}
 }
 
