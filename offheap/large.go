@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/invariants"
@@ -113,22 +114,27 @@ func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	h.freeSpan(b, sp)
 }
 
-// freeTyped keeps the address space of a large block for its kind and gives its memory back, so
-// that it reads as zeros, which are valid values of any type.
+// freeTyped keeps the range of a large block for its kind.
 func (h *heap) freeTyped(k *kind, g granuleRange) {
-	if h.purgeRange(g.r, g.addr(), g.addr()+g.bytes()) != nil {
-		wipe(g.addr(), g.bytes())
-	}
+	h.emptyTyped(g)
 	h.mu.Lock()
-	k.ranges = append(k.ranges, g)
+	k.giveRange(g)
 	h.purgeMap(g)
 	h.mu.Unlock()
 }
 
-// resizeLarge makes a large block hold n bytes where it is, if what follows it is free, and zeroes
-// what comes after the first old bytes. It returns the bytes that the block has then, or 0 if that is
-// impossible. It never moves the mapping, as mremap would: a stale pointer must go on to point into
-// freehold's memory.
+// emptyTyped gives the memory of a typed kind's granules back, so that they read as zeros, which are
+// valid values of any type. Granules that no block used can have memory, too: that of a huge page.
+func (h *heap) emptyTyped(g granuleRange) {
+	if h.purgeRange(g.r, g.addr(), g.addr()+g.bytes()) != nil {
+		wipe(g.addr(), g.bytes())
+	}
+}
+
+// resizeLarge makes a large block hold n bytes where it is, if what follows it is free or belongs to
+// its range, and zeroes what comes after the first old bytes. It returns the bytes that the block has
+// then, or 0 if that is impossible. It never moves the mapping, as mremap would: a stale pointer must
+// go on to point into freehold's memory.
 func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) uintptr {
 	if n > largestAlloc {
 		return 0
@@ -155,7 +161,11 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 	for _, d := range dirty.runs[:dirty.n] {
 		wipe(d.lo, d.hi-d.lo)
 	}
-	if want < have {
+	switch {
+	case want < have && b.kind.typed():
+		r := h.regionOf(addr)
+		h.emptyTyped(granuleRange{r, int((addr-r.base)/granule) + want, sp.rangeGranules() - want})
+	case want < have:
 		h.purge.arm()
 	}
 	return uintptr(want) * granule
@@ -194,17 +204,21 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	switch {
 	case n == 0:
 		return true
+	case b.kind.typed() && (want > sp.rangeGranules() || want < sp.rangeGranules()/2):
+		return false // A small block would keep a long range from others.
+	case b.kind.typed() && want < have: // Nothing but this block can use the tail.
 	case b.kind.wipe && want < have:
 		return false // The tail would have to be wiped under the lock; the block moves instead.
-	case b.kind.typed():
-		return false // A tail given back could only serve the same type; not worth the trouble.
 	case want > have:
-		if !r.runs.isFree(i, n) {
+		if !b.kind.typed() && !r.runs.isFree(i, n) {
 			return false
 		}
 		if h.checkLimit(b, bytes) != nil {
 			h.resetQuotas(b)
 			return false
+		}
+		if b.kind.typed() {
+			break
 		}
 		r.runs.set(i, n, false)
 		h.clean(r, i, n, dirty)
@@ -218,7 +232,7 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	}
 	first := (sp.base - r.base) / granule
 	h.mapBytes += r.pages.renote(first, first+uintptr(have), first+uintptr(want), sp.addr())
-	sp.granules = uint32(want)
+	atomic.StoreUint32(&sp.granules, uint32(want))
 	h.count(b, bytes)
 	return true
 }

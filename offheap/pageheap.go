@@ -5,10 +5,10 @@ package offheap
 import (
 	"errors"
 	"math/bits"
-	"slices"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/invariants"
+	"github.com/freehold-go/freehold/internal/sizeclass"
 )
 
 // granuleRange is n granules from i of a region.
@@ -60,7 +60,6 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, setup func(*span), 
 		b.records = append(b.records, s.addr())
 		return nil, err
 	}
-	n, bytes = g.n, int64(g.bytes()) // A typed range may be larger.
 	invariants.Window()
 	atomic.StoreUintptr(&s.base, g.addr())
 	invariants.Window()
@@ -70,6 +69,8 @@ func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, setup func(*span), 
 	setup(s)
 	if s.size != 0 {
 		h.initIdle(g.r, s, dirty)
+	} else {
+		s.idle.Store(uint32(g.n))
 	}
 	h.mapBytes += g.r.pages.note(uintptr(g.i), uintptr(g.i+n), s.addr())
 	b.slabs.Add(1)
@@ -114,6 +115,7 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	h.checkFreeSpan(b, s)
 	r := h.regionOf(s.base)
 	g := granuleRange{r, int((s.base - r.base) / granule), int(s.granules)}
+	space := granuleRange{r, g.i, s.rangeGranules()} // Of a typed kind, none of whose slabs is ever taken apart.
 	r.pages.note(uintptr(g.i), uintptr(g.i+g.n), 0)
 	b.slabs.Add(-1)
 	h.count(b, -int64(s.bytes()))
@@ -131,23 +133,33 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	}
 	h.mu.Unlock()
 	if b.kind.typed() {
-		h.freeTyped(b.kind, g)
+		h.freeTyped(b.kind, space)
 	} else {
 		h.purge.arm()
 	}
 }
 
-// allocGranules takes n granules for a span of b, at the lowest address that fits. The caller holds
-// the lock.
+// allocGranules takes n granules for a span of b. For a large block of a typed kind it takes a range of
+// at least n. The caller holds the lock.
 func (h *heap) allocGranules(b *bin, n int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
 	k := b.kind
-	if b.size == 0 { // A slab over a large block's address space would lay its values across the old ones.
-		if g, ok := k.takeRange(n, align); ok && h.checkLimit(b, int64(g.bytes())) == nil {
-			return g, nil
-		} else if ok {
-			k.ranges = append(k.ranges, g) // It is larger than the request, and than a limit allows.
-		}
+	if b.size != 0 || !k.typed() { // A slab over a large block's range would lay its values across the old ones.
+		return h.freshGranules(k, n, align, dirty)
 	}
+	if g, ok := k.takeRange(n, align); ok {
+		return g, nil
+	}
+	room := int(sizeclass.Capacity(uintptr(n)))
+	g, err := h.freshGranules(k, room, align, dirty)
+	if err != nil && room > n { // There may be room for the block alone.
+		g, err = h.freshGranules(k, n, align, dirty)
+	}
+	return g, err
+}
+
+// freshGranules takes n granules for a span of k at the lowest address that fits. The caller holds
+// the lock.
+func (h *heap) freshGranules(k *kind, n int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
 	extra := 0
 	if align > granule {
 		extra = int(align/granule) - 1
@@ -284,21 +296,38 @@ func (d *dirtyRuns) add(addr, size uintptr) {
 	last.lo, last.hi = min(last.lo, addr), max(last.hi, addr+size)
 }
 
-// takeRange reuses the address space of one of a typed kind's freed large blocks: the smallest that
-// holds n granules and is not much larger. A range is used again from its start and as a whole:
-// values that began elsewhere would lie across those before, and a stale bool over other bytes.
-// The caller holds the lock.
+// The address space of a large block of a typed kind is a range of granules. Its length is one of
+// four to an octave, and the block lies at its beginning. A freed range serves any block of its kind that
+// fits, always from its beginning: values that began elsewhere would lie across those before, and a
+// stale bool over other bytes (C1). A range is never divided or joined with another.
+//
+// Granules of a range that the block does not use have no entry in the page map. They are zero, take no
+// memory, and the block may grow over them.
+
+// takeRange takes a freed range for a block of n granules: one of the length that a new range would
+// have, or else of the next two or three. It looks at one range of each length, the last freed. The
+// caller holds the lock.
 func (k *kind) takeRange(n int, align uintptr) (granuleRange, bool) {
-	best := -1
-	for j, g := range k.ranges {
-		if g.n >= n && g.n <= n+n/4 && g.addr()&(align-1) == 0 && (best < 0 || g.n < k.ranges[best].n) {
-			best = j
+	length := sizeclass.CapacityBelow(uintptr(n)) // Where there was no room for more, a range has the block's length.
+	for range 4 {
+		list := k.ranges[length]
+		if last := len(list) - 1; last >= 0 && list[last].n >= n && list[last].addr()&(align-1) == 0 {
+			k.ranges[length] = list[:last]
+			return list[last], true
 		}
+		length = sizeclass.Capacity(length + 1)
 	}
-	if best < 0 {
-		return granuleRange{}, false
-	}
-	g := k.ranges[best]
-	k.ranges = slices.Delete(k.ranges, best, best+1)
-	return g, true
+	return granuleRange{}, false
 }
+
+// giveRange takes a freed range back. The caller holds the lock.
+func (k *kind) giveRange(g granuleRange) {
+	if k.ranges == nil {
+		k.ranges = map[uintptr][]granuleRange{}
+	}
+	length := sizeclass.CapacityBelow(uintptr(g.n))
+	k.ranges[length] = append(k.ranges[length], g)
+}
+
+// rangeGranules is the length of the range of a large block of a typed kind.
+func (s *span) rangeGranules() int { return int(s.idle.Load()) }

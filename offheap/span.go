@@ -35,7 +35,7 @@ type span struct {
 	state    atomic.Uint32
 	full     atomic.Uint32 // Groups all of whose blocks are free in the word. In a large block: 1 if it is sampled.
 	touched  atomic.Uint32 // What the purge knows of it: see purge.go. In a large block: see resampleLarge.
-	idle     atomic.Uint32 // Idle pages: see idle.go.
+	idle     atomic.Uint32 // Idle pages: see idle.go. In a large block: the granules of its range; see takeRange.
 }
 
 const spanBytes = 64

@@ -15,16 +15,16 @@ import (
 // follow from the same sums.
 type Stats struct {
 	// InUse is in blocks that were allocated and not freed, at the size of their size class or
-	// rounded up to 8 KiB. A large block of a type with bools may have the address space of a freed
-	// one and then counts at its size, up to a quarter more. InUse is exact while no goroutine
-	// allocates or frees.
+	// rounded up to 8 KiB. InUse is exact while no goroutine allocates or frees.
 	InUse int64
 	// Retained is free and takes memory of the machine, as far as the allocator knows: pages of 8
 	// KiB that were written and not purged, and of slabs pages of the system's size. Where huge
 	// pages are in use the first write to one gives memory to 2 MiB; a part of it that no span has
 	// is Purged.
 	Retained int64
-	// Purged is free and was given back to the machine (or never used); its address space stays.
+	// Purged is free and was given back to the machine (or never used); its address space stays. The
+	// spare address space of large blocks of types with bools is Purged, too: up to a quarter of a
+	// block, and more where a freed one lay.
 	Purged int64
 	// Reserved is the address space that blocks have ever been allocated from: the sum of InUse,
 	// Retained and Purged, up to concurrent changes. What the regions set aside beyond it, which

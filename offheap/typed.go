@@ -180,8 +180,7 @@ func TryAppend[T any](s []T, elems ...T) ([]T, error) { return appendFrom(origin
 // len(s)+n is at most the capacity of the result. It changes no length. If there is no room, it
 // moves s as Append does, and the elements behind the length are zero. The capacity is all that the
 // block has room for, and the program may use it: Grow([]T(nil), n) allocates at least n elements,
-// up to an eighth more, without waste. A large block of a T with bools can have a quarter more: it
-// takes the addresses of a freed one. Grow panics as [New] does, and if n is negative.
+// up to an eighth more, without waste. Grow panics as [New] does, and if n is negative.
 func Grow[T any](s []T, n int) []T {
 	s, err := TryGrow(s, n)
 	must(err)

@@ -67,6 +67,21 @@ func (b *windowBlock) check(t *testing.T) bool {
 	return true
 }
 
+// resize resizes the block where it is, if that is possible. All of the block that is new is zero.
+func (b *windowBlock) resize(t *testing.T, h *heap, n uintptr) {
+	if room, _ := h.server().resize("Realloc", b.addr, b.n, n, b.kind.typ); room == 0 {
+		return
+	}
+	for i := b.n; i < n; i++ {
+		if v := *unsafex.At[byte](b.addr + i); v != 0 {
+			t.Errorf("byte %d of a block that grew from %d to %d bytes is %#x", i, b.n, n, v)
+			return
+		}
+	}
+	b.n = n
+	b.fill()
+}
+
 // free frees the block as its owner does.
 func (b *windowBlock) free(h *heap) {
 	if b.kind.owned {
@@ -130,6 +145,12 @@ func TestWindows(t *testing.T) {
 					case b := <-given:
 						free(b)
 					default:
+					}
+				case 9:
+					if n := len(mine); n > 0 {
+						if b := &mine[r.IntN(n)]; b.kind == bools && b.check(t) {
+							b.resize(t, h.heap, 64<<10+1+uintptr(r.IntN(48<<10)))
+						}
 					}
 				case 8:
 					if r.IntN(40) == 0 {
