@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -14,14 +15,16 @@ import (
 //
 // The life of a block:
 //
-//   1. The vault takes a free slot: address space for the block's pages, and an inaccessible page
-//     in front of them and one behind. All address space of the vault is inaccessible at first.
+//   1. The vault takes a free slot: address space for the block's pages and as many more as make its
+//     length one of four to an octave, and an inaccessible page in front of them and one behind. All
+//     address space of the vault is inaccessible at first.
 //   2. The block's pages are made accessible, kept out of dumps, forked children and huge pages,
-//     and locked. The block lies at their end, so that an overflow faults.
+//     and locked. They are the last of the slot, and the block lies at their end, so that an overflow
+//     faults.
 //   3. Free wipes the block and makes the pages inaccessible again, which gives their memory back:
 //     a stale pointer faults as long as the slot is free.
-//   4. The slot serves a later block of as many pages, and of the same type if the type needs that
-//     (C1).
+//   4. The slot serves a later block that needs such a slot, and is of the same type if the type needs
+//     that (C1).
 //
 // A tracked keeps the records of the blocks: the heap's other one where that serves all blocks, and
 // one for secrets alone beside the slabs. So they have the same frees, Refs and reports as blocks
@@ -31,37 +34,61 @@ import (
 // A vault is the address space of a heap's secret blocks.
 type vault struct {
 	mu       sync.Mutex
-	ranges   []addrRange             // Reserved; inaccessible but for the blocks in use.
-	next     uintptr                 // In the last of the ranges: where no slot ever was.
-	free     map[vaultSlot][]uintptr // Slots' first pages.
-	freed    map[uintptr]bool        // The blocks that began in slots that are free now.
-	bytes    int64                   // Pages in use.
-	achieved vmem.Secrecy            // By the last block.
+	ranges   []vaultRange
+	free     map[vaultSlot][]freeSlot // That blocks had, or should have had.
+	freed    map[uintptr]bool         // The last blocks in slots that are free now.
+	bytes    int64                    // Pages in use.
+	achieved vmem.Secrecy             // By the last block.
+}
+
+// A vaultRange is reserved address space, inaccessible but for the blocks in use.
+type vaultRange struct {
+	addrRange
+	next uintptr // Where no slot ever was.
 }
 
 // A vaultSlot is what must be the same in all blocks of a slot.
 type vaultSlot struct {
 	bytes, align uintptr
 	typ          reflect.Type
+	block        uintptr // Of a typed block that does not end where the slot ends: its length. See step.
 }
 
-// vaultRange is the unit in which the vault reserves address space.
-const vaultRange = 1 << (22 + 4*is64Int)
+// A freeSlot is the address of a slot, and that of the last block in it, or 0.
+type freeSlot struct{ slot, block uintptr }
+
+// vaultUnit is the unit in which the vault reserves address space.
+const vaultUnit = 1 << (22 + 4*is64Int)
 
 // vaultSlot is the slot that b needs.
 func (b *block) vaultSlot() vaultSlot {
 	page := vmem.PageSize()
-	return vaultSlot{roundUp(b.size, page), max(b.align, page), b.kind.typ}
+	s := vaultSlot{bytes: sizeclass.Capacity(roundUp(b.size, page)/page) * page, align: max(b.align, page), typ: b.kind.typ}
+	if b.kind.typed() && b.place(s)+b.size != s.bytes {
+		s.align, s.block = b.align, b.size
+	}
+	return s
 }
 
 // step is the multiple that the address of b must be. The address of a typed block is a multiple of
 // its type's alignment and no more, so that the block ends where its slot ends: the values of all
-// blocks of the slot lie in one grid, and a stale bool never lies over other bytes (C1).
+// blocks of the slot lie in one grid, and a stale bool never lies over other bytes (C1). A block of a
+// greater alignment may have to end before. Then only blocks of its alignment and length have the slot.
 func (b *block) step() uintptr {
 	if b.kind.typed() {
 		return max(b.align, 1)
 	}
 	return max(b.align, 8)
+}
+
+// place is where b begins in a slot.
+func (b *block) place(s vaultSlot) uintptr { return (s.bytes - b.size) &^ (b.step() - 1) }
+
+// pages is the range of the pages of b.
+func (b *block) pages() (lo, size uintptr) {
+	page := vmem.PageSize()
+	lo = b.addr &^ (page - 1)
+	return lo, roundUp(b.addr+b.size-lo, page)
 }
 
 // lock gives b pages of the vault.
@@ -73,87 +100,75 @@ func (h *heap) lock(b *block) error {
 	v, s := &h.vault, b.vaultSlot()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	next := v.next
-	pages, err := v.slot(h.mem, s)
+	slot, undo, err := v.slot(h.mem, s)
 	if err != nil {
 		return outOfMemory("secret blocks", b.size, err)
 	}
-	unused := v.next != next // No block ever lay there.
-	if err := h.mem.Commit(pages, s.bytes); err != nil {
-		v.undo(pages, s, unused)
+	b.addr = slot.slot + b.place(s)
+	pages, size := b.pages()
+	if err := h.mem.Commit(pages, size); err != nil {
+		undo()
 		return outOfMemory("secret blocks", b.size, err)
 	}
-	achieved, err := h.mem.Secure(pages, s.bytes)
+	achieved, err := h.mem.Secure(pages, size)
 	if err != nil {
-		_ = h.mem.Decommit(pages, s.bytes, vaultName)
-		v.undo(pages, s, unused)
-		return &allocError{ErrLimit, fmt.Sprintf("%d bytes of locked memory for purpose %q", s.bytes, b.kind.purpose.name), err}
+		_ = h.mem.Decommit(pages, size, vaultName)
+		undo()
+		return &allocError{ErrLimit, fmt.Sprintf("%d bytes of locked memory for purpose %q", size, b.kind.purpose.name), err}
 	}
 	v.achieved = achieved
-	v.bytes += int64(s.bytes)
-	b.addr = pages + (s.bytes-b.size)&^(b.step()-1)
-	delete(v.freed, b.addr)
+	v.bytes += int64(size)
+	delete(v.freed, slot.block)
 	return nil
 }
 
-// unlock takes the pages of b back, which was wiped.
+// unlock takes the pages of b back, which was wiped. If the system refuses to make them inaccessible,
+// they stay accessible.
 func (h *heap) unlock(b *block) {
 	v := &h.vault
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := b.vaultSlot()
-	pages := b.addr &^ (vmem.PageSize() - 1)
-	v.bytes -= int64(s.bytes)
+	pages, size := b.pages()
+	v.bytes -= int64(size)
 	v.freed[b.addr] = true
-	v.close(h.mem, pages, s)
-}
-
-// undo takes a slot back in which a block was to lie. One that is unused becomes part of what
-// serves slots of any size, so that refused requests of many sizes take no address space.
-func (v *vault) undo(pages uintptr, s vaultSlot, unused bool) {
-	if unused {
-		v.next = pages - vmem.PageSize()
-		return
-	}
-	v.free[s] = append(v.free[s], pages)
-}
-
-// close ends the use of a slot's pages. If the system refuses, they stay accessible, but wiped.
-func (v *vault) close(mem vmem.Memory, pages uintptr, s vaultSlot) {
-	_ = mem.Decommit(pages, s.bytes, vaultName)
-	v.free[s] = append(v.free[s], pages)
+	_ = h.mem.Decommit(pages, size, vaultName)
+	v.free[s] = append(v.free[s], freeSlot{b.addr - b.place(s), b.addr})
 }
 
 const vaultName = "offheap secrets"
 
-// slot finds a free slot. It returns the address of its first page.
-func (v *vault) slot(mem vmem.Memory, s vaultSlot) (uintptr, error) {
+// slot finds a free slot. undo takes it back if no block comes to lie there. Then a new slot is again a
+// part of what serves slots of any length, so that refused requests of many sizes share address space.
+func (v *vault) slot(mem vmem.Memory, s vaultSlot) (slot freeSlot, undo func(), err error) {
 	if v.free == nil {
-		v.free, v.freed = map[vaultSlot][]uintptr{}, map[uintptr]bool{}
+		v.free, v.freed = map[vaultSlot][]freeSlot{}, map[uintptr]bool{}
 	}
 	if list := v.free[s]; len(list) > 0 {
-		v.free[s] = list[:len(list)-1]
-		return list[len(list)-1], nil
+		last := len(list) - 1
+		v.free[s] = list[:last]
+		return list[last], func() { v.free[s] = list }, nil
 	}
 	page := vmem.PageSize()
-	if n := len(v.ranges); n > 0 {
+	align := max(s.align, page)
+	for i := range v.ranges {
+		r := &v.ranges[i]
 		// hi is near the end of the address space on 32-bit systems, so no sum may pass it.
-		pages, hi := roundUp(v.next+page, s.align), v.ranges[n-1].hi
-		if room := hi - pages; pages >= v.next && pages <= hi && room >= page && s.bytes <= room-page {
-			v.next = pages + s.bytes
-			return pages, nil
+		next, addr := r.next, roundUp(r.next+page, align)
+		if room := r.hi - addr; addr >= next && addr <= r.hi && room >= page && s.bytes <= room-page {
+			r.next = addr + s.bytes
+			return freeSlot{slot: addr}, func() { r.next = next }, nil
 		}
 	}
 	// The next slot's page in front is this one's behind.
-	size := max(vaultRange, roundUp(s.bytes+s.align+2*page, page))
+	size := max(vaultUnit, roundUp(s.bytes+align+2*page, page))
 	base, err := mem.Reserve(size, page, vaultName)
 	if err != nil {
-		return 0, err
+		return freeSlot{}, nil, err
 	}
-	v.ranges = append(v.ranges, addrRange{base, base + size})
-	pages := roundUp(base+page, s.align)
-	v.next = pages + s.bytes
-	return pages, nil
+	addr, last := roundUp(base+page, align), len(v.ranges)
+	v.ranges = append(v.ranges, vaultRange{addrRange{base, base + size}, addr + s.bytes})
+	return freeSlot{slot: addr}, func() { v.ranges[last].next = base }, nil
 }
 
 // owns says whether addr lies in the vault.
@@ -168,7 +183,7 @@ func (v *vault) owns(addr uintptr) bool {
 	return false
 }
 
-// wasFreed says whether a block began at addr that is free now.
+// wasFreed says whether a block began at addr, the last in a slot that is free now.
 func (v *vault) wasFreed(addr uintptr) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

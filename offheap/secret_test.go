@@ -137,20 +137,53 @@ func TestSecretKeepsTypes(t *testing.T) {
 // their number, so that a stale bool is a bool.
 func TestSecretKeepsTheGrid(t *testing.T) {
 	p := secrets(t)
-	type flagged struct {
-		n  [2]uint32
-		on bool
-	}
 	size := unsafex.Size[flagged]()
-	one := For[flagged](p).MakeSlice(1, 1)
-	stale := unsafex.SliceAddr(one)
-	FreeSlice(one)
-	for n := range 5 {
-		s := For[flagged](p).MakeSlice(n+1, n+1)
-		if d := stale - unsafex.SliceAddr(s); d < vmem.PageSize() && d%size != 0 {
-			t.Errorf("the last of %d values lies %d bytes into a value that is freed", n+1, size-d%size)
+	var stale []uintptr // Where values lay.
+	for _, had := range []int{0, 1, 7} {
+		for n := range 5 {
+			s := For[flagged](p).MakeSlice(had, had)
+			if had > 0 {
+				stale = append(stale, unsafex.SliceAddr(s))
+			}
+			s = For[flagged](p).Realloc(s, n+1)
+			addr := unsafex.SliceAddr(s)
+			for _, old := range stale {
+				if old/vmem.PageSize() == addr/vmem.PageSize() && (max(old, addr)-min(old, addr))%size != 0 {
+					t.Errorf("the first of %d values, once %d, lies %d bytes from one that is freed", n+1, had, int(addr-old))
+				}
+			}
+			stale = append(stale, addr)
+			FreeSlice(s)
 		}
-		FreeSlice(s)
+	}
+}
+
+// TestSecretSizesShareSlots: secrets of many sizes, one at a time, take address space for a few.
+func TestSecretSizesShareSlots(t *testing.T) {
+	needOwnMemory(t)
+	h := releasedHeap(t, &vmem.Fake{})
+	k := h.newKind(&purposeState{name: "of many sizes"}, nil)
+	v := &h.vault
+	const most = 6 << 20
+	for n := uintptr(1); n <= most; n += vmem.PageSize() {
+		b := block{size: n, kind: k, align: 8}
+		s := b.vaultSlot()
+		slot, _, err := v.slot(h.mem, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.addr = slot.slot + b.place(s)
+		if lo, size := b.pages(); lo+size != slot.slot+s.bytes || size != roundUp(n, vmem.PageSize()) {
+			t.Fatalf("%d bytes in a slot of %d at %#x: the %d bytes of pages at %#x", n, s.bytes, slot.slot, size, lo)
+		}
+		v.free[s] = append(v.free[s], slot)
+	}
+	sum := uintptr(0)
+	for _, r := range v.ranges {
+		sum += r.hi - r.lo
+	}
+	if sum > 8*most+vaultUnit {
+		t.Errorf("secrets of up to %d bytes have taken %d bytes of address space", most, sum)
 	}
 }
 
@@ -210,8 +243,8 @@ func TestProtectionOfOthers(t *testing.T) {
 	}
 }
 
-// TestSecretTooLarge: a refused block takes no address space, whatever its size, and one that is
-// larger than the machine's memory is not locked first.
+// TestSecretTooLarge: refused blocks of many sizes share address space, and a block that is larger than
+// the machine's memory is not locked first.
 func TestSecretTooLarge(t *testing.T) {
 	needOwnMemory(t)
 	fake := &vmem.Fake{}
@@ -222,14 +255,20 @@ func TestSecretTooLarge(t *testing.T) {
 	q := request{kind: k, align: 8}
 	fake.FailFrom(1, vmem.OpSecure)
 	page := int(vmem.PageSize())
-	for n := page; n < 1<<20; n += page {
+	for n := page; n < 2*vaultUnit; n += max(page, n/64&^(page-1)) {
 		if _, err := h.allocBytes("Alloc", n, q); !errors.Is(err, ErrLimit) {
 			t.Fatal(err)
 		}
 	}
 	v := &h.vault
-	if r := v.ranges; len(r) != 1 || v.next != r[0].lo || len(v.free) != 0 {
-		t.Errorf("after the refusals %d ranges are reserved, %d bytes of the last in use, and there are free slots of %d sizes", len(r), v.next-r[len(r)-1].lo, len(v.free))
+	sum := uintptr(0)
+	for _, r := range v.ranges {
+		if sum += r.hi - r.lo; r.next != r.lo {
+			t.Errorf("after the refusals %d bytes of a range are in use", r.next-r.lo)
+		}
+	}
+	if sum > 9*vaultUnit || len(v.free) != 0 { // Those of 1, 1.25, 1.5, 1.75 and 2 units, and what pages round up.
+		t.Errorf("after refusals of up to %d bytes %d are reserved, and there are free slots of %d sizes", 2*vaultUnit, sum, len(v.free))
 	}
 	most := vmem.MachineMemory()
 	if most >= trackedMax {
@@ -254,10 +293,10 @@ func TestVaultEndsWithTheAddressSpace(t *testing.T) {
 	} {
 		mem := &vmem.Fake{}
 		mem.FailFrom(1, vmem.OpReserve)
-		v := vault{ranges: []addrRange{{end - 8*page, end}}, next: end - 4*page, free: map[vaultSlot][]uintptr{}}
-		pages, err := v.slot(mem, vaultSlot{bytes: c.bytes, align: c.align})
+		v := vault{ranges: []vaultRange{{addrRange{end - 8*page, end}, end - 4*page}}, free: map[vaultSlot][]freeSlot{}}
+		slot, _, err := v.slot(mem, vaultSlot{bytes: c.bytes, align: c.align})
 		if fits := err == nil; fits != c.fits {
-			t.Errorf("%d pages aligned to %d, where two are left: at %#x, %v", c.bytes/page, c.align/page, pages, err)
+			t.Errorf("%d pages aligned to %d, where two are left: at %#x, %v", c.bytes/page, c.align/page, slot.slot, err)
 		}
 	}
 }
