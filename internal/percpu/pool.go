@@ -7,6 +7,7 @@ package percpu
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // Pin is the right to use the state under one ID until Release.
@@ -31,15 +32,12 @@ func Acquire() Pin {
 	if !ok {
 		t = newToken()
 	}
-	setBusy(t.id, 1)
-	return Pin{t}
-}
-
-// setBusy needs no synchronisation: who reads busy has stopped the world first.
-func setBusy(id int, v uint32) {
-	if id < maxIDs {
-		busy[id] = v
+	// A plain store is enough: a reader of busy asks about the time before it stopped the world, and
+	// the stop shows it all stores from before.
+	if t.id < maxIDs {
+		busy[t.id] = 1
 	}
+	return Pin{t}
 }
 
 func newToken() *token {
@@ -66,8 +64,11 @@ func giveBack(id int) {
 // ever held a Pin at once.
 func (p Pin) ID() int { return p.t.id }
 
-// Release releases the ID.
+// Release releases the ID. The world may run again while another goroutine reads busy. So the store
+// is atomic: a reader that sees it sees the holder's stores before it, too, on every processor.
 func (p Pin) Release() {
-	setBusy(p.t.id, 0)
+	if p.t.id < maxIDs {
+		atomic.StoreUint32(&busy[p.t.id], 0)
+	}
 	tokens.Put(p.t)
 }
