@@ -72,8 +72,11 @@ func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
 	limited := errors.Is(err, ErrLimit)
 	if b.slotted && b.size != 0 {
 		for c := range h.pcaches {
-			if s := c.slot(b); s != nil && h.holdsFree(s, b) && (!limited || h.fits(b, int64(b.size))) {
-				return true
+			if s := c.slot(b); s != nil && h.holdsFree(s, b) {
+				if !limited || h.fits(b, int64(b.size)) {
+					return true
+				}
+				break // A sum of all counters has the same answer for the other Ps.
 			}
 		}
 	}
