@@ -127,12 +127,14 @@ type bin struct {
 	sharing sync.Mutex
 	inHand  sync.RWMutex // Held for reading by a goroutine that has a slab in hand; see supply.
 
-	// wanted says that a request at a limit takes back what Ps hold. Empty slabs stay in the list for it: the
-	// limit may leave no room for a new slab.
-	wanted atomic.Bool
-
 	mu   sync.Mutex
 	list uintptr // The first span listed.
+
+	// wanted says that a request at a limit takes back what Ps hold. Empty slabs stay in the list for it: the
+	// limit may leave no room for a new slab. kept has those that stayed. Guarded by mu, so that no slab stays
+	// that kept does not have when wanted ends.
+	wanted bool
+	kept   []uintptr
 }
 
 // newBin adds the bin of a class to a kind. The caller holds the heap's lock, or no other goroutine

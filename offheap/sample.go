@@ -251,11 +251,10 @@ func (h *heap) twin(k *kind) *kind {
 	return k.twin.Load()
 }
 
-// keeps says whether an empty slab stays the bin's: while a request wants it, or until the purge comes by
-// if it is one of sampled blocks, of which so few live at a time that otherwise most samples would make
-// a slab.
+// keeps says whether an empty slab stays the bin's until the purge comes by. It does if it is one of
+// sampled blocks, of which so few live at a time that otherwise most samples would make a slab.
 func (b *bin) keeps(sp *span) bool {
-	return b.wanted.Load() || b.kind.origin != nil && sp.touched.Load() == touchedNow && b.slabs.Load() == 1
+	return b.kind.origin != nil && sp.touched.Load() == touchedNow && b.slabs.Load() == 1
 }
 
 // takeTwins takes one of the free blocks that are kept for sampled blocks of b, if there is one.

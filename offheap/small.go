@@ -140,11 +140,11 @@ func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 	if addr := h.takeTwins(b); addr != 0 {
 		return addr, nil
 	}
-	defer h.settleEmpty(b)
+	defer h.endWant(b)
 	for settled, other := false, false; ; {
 		var sp *span
 		limited := errors.Is(err, ErrLimit)
-		b.wanted.Store(limited)
+		b.want(limited)
 		skipped := h.worthFlushing(b, uintptr(b.granules)*granule, err) && h.flushLocked()
 		if sp, _, err = h.slab(b, false); err == nil { // Without a flush, too: a P may have given blocks back meanwhile.
 			return h.takeShared(b, sp), nil
@@ -350,27 +350,28 @@ func (h *heap) settle(sp *span) {
 // retires says whether a slab of b goes back to the page heap.
 func (b *bin) retires(sp *span) bool { return sp.allFree() && !b.kind.typed() && !b.keeps(sp) }
 
-// settleEmpty ends that b's empty slabs are wanted, and settles them.
-func (h *heap) settleEmpty(b *bin) {
-	if !b.wanted.Swap(false) {
-		return
-	}
-	for {
-		b.mu.Lock()
-		at := b.list
-		for at != 0 && !b.retires(spanAt(at)) {
-			at = spanAt(at).next
-		}
-		b.mu.Unlock()
-		if at == 0 {
-			return
-		}
+// want says whether b's empty slabs are to stay in the list.
+func (b *bin) want(wanted bool) {
+	b.mu.Lock()
+	b.wanted = wanted
+	b.mu.Unlock()
+}
+
+// endWant ends that b's empty slabs are wanted, and settles those that stayed. It does not look through the
+// list, which may have thousands of slabs: a program at its limit is refused again and again.
+func (h *heap) endWant(b *bin) {
+	b.mu.Lock()
+	kept := b.kept
+	b.wanted, b.kept = false, nil
+	b.mu.Unlock()
+	for _, at := range kept {
 		h.settle(spanAt(at))
 	}
 }
 
 // retire gives a slab back to the page heap if all its blocks are free and no holder has any. It holds
-// the bin's lock to the end: a request that does not find the slab in the list finds its bytes free.
+// the bin's lock to the end: a request that does not find the slab in the list finds its bytes free. If a
+// request wants empty slabs, the slab stays in the list, or comes there.
 //
 // A full count says just that while the caller holds the lock and the slab is not a current one. A
 // group whose blocks are all free is checked out only under the lock, or from a current slab by its
@@ -382,6 +383,13 @@ func (h *heap) retire(b *bin, sp *span) {
 	state := sp.state.Load()
 	invariants.Window()
 	if (state != spanListed && state != spanUnlisted) || !sp.allFree() {
+		return
+	}
+	if b.wanted {
+		if state == spanUnlisted {
+			b.push(sp)
+		}
+		b.kept = append(b.kept, sp.addr())
 		return
 	}
 	if state == spanListed {
