@@ -42,11 +42,15 @@ type purgeState struct {
 
 const defaultPurgeDelay = 300 * time.Millisecond
 
-// What span.touched says: whether blocks were freed in the slab since it was last purged.
+// What span.touched says: whether blocks were freed in the slab since it was last purged, and whether
+// the system refused that. After the second refusal ticks leave the slab alone until the next free in it:
+// the memory of a program that has locked all of it stays, and each tick would try all slabs in vain.
 const (
-	touchedNot    = iota
-	touchedNow    // Since the last tick.
-	touchedBefore // Before it.
+	touchedNot     = iota
+	touchedNow     // Since the last tick.
+	touchedBefore  // Before it.
+	touchedRefused // The system refused; the next tick tries again.
+	touchedLeft    // It refused twice; the next Purge tries again.
 )
 
 func (p *purgeState) init(h *heap) {
@@ -90,6 +94,9 @@ func (p *purgeState) follow() {
 func (p *purgeState) run(all bool) bool {
 	p.mu.Lock()
 	more := p.runLocked(all)
+	if more {
+		p.arm()
+	}
 	p.mu.Unlock()
 	p.follow()
 	return more
@@ -264,21 +271,34 @@ func (h *heap) purgeSlabs(all bool) (more bool) {
 	for i := range int(h.nregions.Load()) {
 		r := &h.regions[i]
 		for at := uintptr(0); ; {
-			sp, again := h.nextQuiet(r, &at, all)
+			sp, was, again := h.nextQuiet(r, &at, all)
 			more = more || again
 			if sp == nil {
 				break
 			}
-			h.purgeSlab(r, sp)
+			if !h.purgeSlab(r, sp) {
+				more = sp.refused(was) || more
+			}
 		}
 	}
 	return more
 }
 
+// refused notes that the system refused to purge the slab, which was touched like that before. It
+// reports whether the next tick is to try again.
+func (s *span) refused(was uint32) bool {
+	next := uint32(touchedRefused)
+	if was == touchedRefused {
+		next = touchedLeft
+	}
+	s.touched.CompareAndSwap(touchedNot, next) // If it fails, a free came meanwhile, which has armed a tick.
+	return next == touchedRefused
+}
+
 // nextQuiet finds the next slab at or after granule *at that is due, and claims its free groups,
-// which keeps it from being taken apart. Slabs that were touched since the last tick are marked
-// for the next one.
-func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bool) {
+// which keeps it from being taken apart. was is how it was touched. Slabs that were touched since the
+// last tick are marked for the next one.
+func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, was uint32, more bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	end := r.used.Load() / granule
@@ -290,7 +310,7 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bo
 		sp := spanAt(rec)
 		*at = i + uintptr(sp.granules)
 		t := sp.touched.Load()
-		if sp.size == 0 || t == touchedNot {
+		if sp.size == 0 || t == touchedNot || t == touchedLeft && !all {
 			continue
 		}
 		if !all && t == touchedNow {
@@ -305,10 +325,10 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bo
 		invariants.Window()
 		if sp.claimAll() {
 			sp.claimed = true
-			return sp, more
+			return sp, t, more
 		}
 	}
-	return nil, more
+	return nil, touchedNot, more
 }
 
 // claimAll claims the groups with free blocks and says whether there were any. Groups without any
@@ -327,19 +347,30 @@ func (s *span) claimAll() bool {
 	return any
 }
 
-// purgeSlab purges the pages of a slab that lie in claimed free blocks, and ends the claims.
-func (h *heap) purgeSlab(r *region, sp *span) {
+// purgeSlab purges the pages of a slab that lie in claimed free blocks, and ends the claims. It reports
+// false if the system refused that.
+func (h *heap) purgeSlab(r *region, sp *span) (ok bool) {
+	ok = true
 	page := vmem.PageSize()
 	var lo, hi uintptr
+	end := sp.base + uintptr(sp.blocks)*uintptr(sp.size) // Of the last block. Nobody uses the rest of the slab.
 	verify := h.binByID(sp.bin).kind.verify
 	flush := func() {
 		from, to := roundUp(lo, page), hi&^(page-1)
-		if from < to && verify {
-			h.inspectFree(sp, from, to)
+		if hi == end {
+			to = (sp.base + sp.bytes()) &^ (page - 1)
 		}
-		if from < to && h.purgeRange(r, from, to) == nil {
-			sp.setIdle(h, from, to)
+		if from >= to {
+			return
 		}
+		if verify {
+			h.inspectFree(sp, from, min(to, end))
+		}
+		if h.purgeRange(r, from, to) != nil {
+			ok = false
+			return
+		}
+		sp.setIdle(h, from, to)
 	}
 	for g := range sp.groups() {
 		v := unsafex.Load64(sp.word(g))
@@ -371,6 +402,7 @@ func (h *heap) purgeSlab(r *region, sp *span) {
 	h.mu.Unlock()
 	invariants.Window()
 	h.settle(sp)
+	return ok
 }
 
 // settleLeft settles slabs with free blocks that are in no list and in no slot, and empty ones in a list: a
