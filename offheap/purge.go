@@ -318,8 +318,9 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, was uin
 			more = true
 			continue
 		}
-		if sp.state.Load() == spanCurrent && h.binByID(sp.bin).kind.verify {
-			continue // It may be one that slab has not cleared yet.
+		if sp.state.Load() == spanInHand {
+			more = true
+			continue
 		}
 		sp.touched.Store(touchedNot)
 		invariants.Window()

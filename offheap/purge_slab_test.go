@@ -111,3 +111,27 @@ func TestPurgeOfLastPage(t *testing.T) {
 		}
 	}
 }
+
+// TestPurgeOfCurrentSlab: free pages of a slab in use by one holder go back in the background, also if writes to freed blocks are
+// sought.
+func TestPurgeOfCurrentSlab(t *testing.T) {
+	needOwnMemory(t)
+	h := releasedHeap(t, &vmem.Fake{})
+	const size = 64 << 10
+	p := &purposeState{name: "checked", options: PurposeOptions{CheckFreed: true}}
+	sp, blocks := slabInUse(t, h.heap, h.bin(h.newKind(p, nil), sizeclass.Of(size)))
+	for _, addr := range blocks[1:] {
+		h.freeSlow(addr, nil, "Free")
+	}
+	if sp.state.Load() != spanCurrent {
+		t.Fatal("the slab is not a current one")
+	}
+	for range 2 { // What was free for a whole tick goes back.
+		h.purge.run(false)
+	}
+	if n, want := h.purge.idle.Load(), int64(len(blocks)-1)*size; n != want {
+		t.Errorf("%d bytes of the slab are idle, want %d", n, want)
+	}
+	h.freeSlow(blocks[0], nil, "Free")
+	h.settleCurrent(sp.addr())
+}

@@ -181,6 +181,7 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 			unsafex.Clear(d.lo, d.hi-d.lo)
 		}
 	}
+	sp.state.Store(spanCurrent)
 	if dirty.n > 0 {
 		// Its free blocks lie on pages that hold memory: the purge must come by.
 		sp.touched.Store(touchedNow)
@@ -189,13 +190,14 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 	return sp, !whole, nil
 }
 
-// beginSlab makes a new span a current slab, whose blocks are all free.
+// beginSlab makes a new span a slab whose blocks are all free, and which slab is to clear and to make a
+// current one.
 func (s *span) beginSlab() {
 	for g := range s.groups() {
 		initGroup(s.word(g), s.mask(g))
 	}
 	s.full.Store(s.groups())
-	s.state.Store(spanCurrent)
+	s.state.Store(spanInHand)
 }
 
 // listed is takeListed within the limits. If they leave no room for all free blocks of the slab, one

@@ -56,7 +56,7 @@ const (
 	spanListed          // A slab in its bin's list.
 	spanCurrent         // A slab in use by one holder.
 	spanLarge           // A large block.
-	spanInHand          // A large block that a goroutine makes, resizes or clears at this moment. Nobody else may free it.
+	spanInHand          // A large block that a goroutine makes, resizes or clears at this moment, and a slab that it makes. Nobody else may free it.
 )
 
 func spanAt(addr uintptr) *span { return unsafex.At[span](addr) }
