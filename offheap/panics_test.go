@@ -70,7 +70,8 @@ func allZero(b []byte) bool {
 func unpurged(t testing.TB) {
 	t.Helper()
 	old := SetPurgeDelay(-1)
-	t.Cleanup(func() { SetPurgeDelay(old) })
+	// SetPurgeDelay would arm a tick, for which the next test would wait.
+	t.Cleanup(func() { std.server().slabs().purge.delay.Store(int64(old)) })
 	settled(t)
 }
 

@@ -58,6 +58,14 @@ func (p *purgeState) init(h *heap) {
 	p.delay.Store(int64(defaultPurgeDelay))
 }
 
+// setDelay is SetPurgeDelay. It arms a tick for the slabs that were touched while no tick was wanted: a further
+// free in them does not.
+func (p *purgeState) setDelay(d time.Duration) (old time.Duration) {
+	old = time.Duration(p.delay.Swap(int64(d)))
+	p.arm()
+	return old
+}
+
 // arm sees to it that a tick comes. A tick that was armed with a longer delay may be hours away: a
 // new one takes its place, and the old one does nothing when it comes.
 func (p *purgeState) arm() {

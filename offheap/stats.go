@@ -128,8 +128,8 @@ func Purge() {
 
 // SetPurgeDelay sets the time that memory stays free before the purge in the background returns it,
 // and returns the old delay. The default is 300 ms. 0 returns memory at the next opportunity, a
-// negative delay never. It takes effect from the next free on.
+// negative delay never. It takes effect at once, for memory that is free already, too.
 func SetPurgeDelay(d time.Duration) (old time.Duration) {
 	std.start()
-	return time.Duration(std.server().slabs().purge.delay.Swap(int64(d)))
+	return std.server().slabs().purge.setDelay(d)
 }

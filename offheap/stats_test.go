@@ -101,8 +101,7 @@ func TestSetPurgeDelay(t *testing.T) {
 	if n := ReadStats().Retained; n < before+size {
 		t.Errorf("with a negative delay %d bytes are retained, want %d", n, before+size)
 	}
-	SetPurgeDelay(5 * time.Millisecond)
-	Free(AllocUninit(size)) // The delay is in force from the next free on.
+	SetPurgeDelay(5 * time.Millisecond) // It is in force for what is free already.
 	for range 6000 {
 		if ReadStats().Retained < before+size {
 			return
@@ -112,8 +111,8 @@ func TestSetPurgeDelay(t *testing.T) {
 	t.Errorf("nothing is given back: %d bytes retained, %d before", ReadStats().Retained, before)
 }
 
-// TestSetPurgeDelayShorter: a shorter delay is in force from the next free on, although a free with a
-// delay of centuries came before.
+// TestSetPurgeDelayShorter: a shorter delay is in force at once, although a free with a delay of
+// centuries came before.
 func TestSetPurgeDelayShorter(t *testing.T) {
 	needSlabs(t)
 	needNoSamples(t)
@@ -122,9 +121,8 @@ func TestSetPurgeDelayShorter(t *testing.T) {
 	defer SetPurgeDelay(old)
 	const size = 32 << 20
 	Free(AllocUninit(size))
-	SetPurgeDelay(time.Millisecond)
 	before := ReadStats().Retained
-	Free(AllocUninit(size))
+	SetPurgeDelay(time.Millisecond)
 	for range 6000 {
 		if ReadStats().Retained <= before-size/2 {
 			return
