@@ -97,6 +97,10 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 		q.kind = k // So the block stays in the account of its Purpose.
 	}
 	addr, err := std.allocate(q)
+	if least := uintptr(n) * d.size; err != nil && q.n > least {
+		q.n = least // Room to grow is no reason to fail.
+		addr, err = std.allocate(q)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +134,8 @@ func (h *heap) freeMoved(old, moved uintptr, l *Local, op string) {
 }
 
 // grown is how many elements a slice of capacity old that must hold n gets: twice as many as
-// before while it is small, a quarter more later, as append does.
+// before while it is small, a quarter more later, as append does. If there is no memory for so many,
+// or a limit is in the way, it gets n.
 func grown(n, old, size uintptr) uintptr {
 	const small = 64 << 10
 	want := old * 2

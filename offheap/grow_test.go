@@ -83,6 +83,43 @@ func TestGrowMisuse(t *testing.T) {
 	works(t)
 }
 
+// TestGrowAtALimit: a limit leaves room for what Append and Grow are asked for, and not for as much as they take if there is
+// room.
+func TestGrowAtALimit(t *testing.T) {
+	quiet(t)
+	const size = 8 << 20
+	p := NewPurpose("grow at a limit")
+	for _, from := range []Typed[byte]{For[byte](p), {}} {
+		old := p.SetLimit(2*size + 1<<20)
+		oldAll := SetLimit(ReadStats().InUse + 2*size + 1<<20)
+		for name, grow := range map[string]func(s []byte) ([]byte, error){
+			"Append": func(s []byte) ([]byte, error) { return from.TryAppend(s, 1) },
+			"Grow":   func(s []byte) ([]byte, error) { return from.TryGrow(s, 1) },
+		} {
+			s := from.MakeSlice(size, size)
+			s[size-1] = 7
+			behind, err := from.TryMakeSlice(64<<10, 64<<10) // s does not grow where it is.
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := grow(s)
+			if err != nil {
+				t.Errorf("%s of one byte: %v", name, err)
+				g = s
+			} else if cap(g) <= size || g[size-1] != 7 {
+				t.Errorf("%s of one byte: %d of %d", name, len(g), cap(g))
+			}
+			if _, err := from.TryGrow(g, 2*size); !errors.Is(err, ErrLimit) {
+				t.Errorf("Grow beyond the limit: %v", err)
+			}
+			from.FreeSlice(behind)
+			from.FreeSlice(g)
+		}
+		SetLimit(oldAll)
+		p.SetLimit(old)
+	}
+}
+
 // TestReallocOfValues changes lengths from each place, up and down.
 func TestReallocOfValues(t *testing.T) {
 	quiet(t)

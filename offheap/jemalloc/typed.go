@@ -153,6 +153,9 @@ func TryAppend[T any](s []T, elems ...T) ([]T, error) {
 		return nil, outOfMemory("Append", len(elems))
 	}
 	grown, err := makeSlice[T]("Append", n, max(n, cap(s)+cap(s)/2, cap(s)+8), false)
+	if err != nil { // Room to grow is no reason to fail.
+		grown, err = makeSlice[T]("Append", n, n, false)
+	}
 	if err != nil {
 		return nil, err
 	}
