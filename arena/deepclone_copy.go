@@ -359,6 +359,7 @@ func (c *cloner) follow(q unsafex.Ptr, p *plan, kind blockKind, n uintptr) unsaf
 		}
 	case refEmpty:
 		if n == 0 || p.size == 0 {
+			c.merged = c.merged || kind == isMemory
 			return unsafex.PtrOf(&empty)
 		}
 	default:
@@ -389,7 +390,7 @@ func (c *cloner) changed() error {
 // checkKeys checks the keys of all maps, whose copies are complete. If Go's map cannot take a key, checkKeys returns the map,
 // the key's index and the reason.
 func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
-	w := hashWork{total: mostHashTotal, most: mostHashWork + mostHashByte*c.bytes}
+	w := hashWork{total: mostHashTotal, most: mostHashWork + mostHashByte*c.bytes, merged: c.merged}
 	for i := range c.maps {
 		m := &c.maps[i]
 		n := int64(m.keysTo.Len())

@@ -72,6 +72,8 @@ type hashWork struct {
 	depth int   // Values that are open; see fieldsPerLevel.
 	deep  bool  // This one is nested too deep.
 
+	merged bool // Pointers to values without size have become one, so keys may have.
+
 	elem  reflect.Type // Of the last array.
 	last  typeWork     // Of elem.
 	types map[reflect.Type]typeWork
@@ -90,6 +92,7 @@ const (
 	mostHashByte  = 4
 	mostOfOneHash = tableKeys / 2
 	tableKeys     = 896 // A table of Go's map has 1024 slots and fills 7 of 8.
+	byChance      = 2   // Other keys in a counter; seldom more.
 )
 
 // mostHashDepth is how deep a key may be nested, with some 100 to 250 bytes of stack for each value. WebAssembly uses the
@@ -128,7 +131,7 @@ func (w *hashWork) check(m reflect.Type, keys reflect.Value, rule keyRule) (k in
 			}
 		}
 		if counts == nil {
-			counts = newHashCounts(m, keys)
+			counts = newHashCounts(m, keys, w.merged)
 		}
 		compared := counts.add(k)
 		if compared <= 0 {
@@ -143,108 +146,130 @@ func (w *hashWork) check(m reflect.Type, keys reflect.Value, rule keyRule) (k in
 		if compared > w.total/cost {
 			return k, "it would take too long to compare it with the keys of like hashes"
 		}
+		if made, equal := counts.meet(k); equal {
+			compared = min(compared, made)
+		} else if counts.most > mostOfOneHash {
+			return k, tooManyKeys
+		}
 		w.total -= compared * cost
 	}
 	if counts != nil {
 		if k, found := counts.tooMany(); found {
-			return k, fmt.Sprintf("the hashes of more than %d keys are equal", mostOfOneHash)
+			return k, tooManyKeys
 		}
 	}
 	return 0, ""
 }
 
+var tooManyKeys = fmt.Sprintf("the hashes of more than %d keys are equal", mostOfOneHash)
+
 // hashCounts counts with how many others Go's map compares each key: those of its table whose hashes have the same lower 7
 // bits, if both lie in one group of 8, which the next 7 bits choose, or in groups that are searched in turn.
 type hashCounts struct {
 	hash  func(key unsafex.Ptr, seed uintptr) uintptr
-	equal func(x, y unsafex.Ptr) bool
+	equal func(x, y unsafex.Ptr) bool // Nil if no keys have become equal.
 	seed  uintptr
 	first unsafex.Ptr // The first key.
 	size  uintptr     // Of a key.
 	n     int
 
-	low      []uint16             // Keys by the lower 14 bits, or fewer if there are few groups.
-	whole    []uint16             // Keys by the whole hash. By chance, a counter has one.
-	distinct int64                // Counters of whole in use.
-	like     map[uintptr]int      // A key of each hash with which keys are compared.
-	often    map[uintptr]sameHash // The hashes whose counters in whole have reached mostOfOneHash.
+	low      []uint16          // Keys by the lower 14 bits, or fewer if there are few groups.
+	whole    []uint16          // Keys by the whole hash. By chance, a counter has one.
+	distinct int64             // Counters of whole in use.
+	like     map[uintptr][]int // The keys that meet has seen, by hash; of equal ones the first.
+	most     int               // The most of these that a hash has.
 }
 
-// A sameHash is the keys of a hash.
-type sameHash struct{ first, n int }
-
-func newHashCounts(m reflect.Type, keys reflect.Value) *hashCounts {
+func newHashCounts(m reflect.Type, keys reflect.Value, merged bool) *hashCounts {
 	n := keys.Len()
 	groups := min(bits.Len(uint(n)/7), 7) // Their number's logarithm: 7 of 8 slots of a table are used.
-	return &hashCounts{
-		hash: hasherOf(m), equal: descriptorOf(m.Key()).equal, seed: uintptr(rand.Uint64()),
+	c := &hashCounts{
+		hash: hasherOf(m), seed: uintptr(rand.Uint64()),
 		first: keys.UnsafePointer(), size: m.Key().Size(), n: n,
 		low: make([]uint16, 1<<(7+groups)), whole: make([]uint16, 1<<bits.Len(uint(n))),
 	}
+	if merged {
+		c.equal = descriptorOf(m.Key()).equal
+	}
+	return c
 }
 
 func (c *hashCounts) key(k int) unsafex.Ptr { return unsafex.Add(c.first, uintptr(k)*c.size) }
 
 func (c *hashCounts) of(k int) uintptr { return c.hash(c.key(k), c.seed) }
 
-// add counts the key k, and returns with how many keys Go's map compares it, beyond what chance makes.
+// add counts the key k, and returns with how many keys Go's map may compare it, beyond what chance makes. If that is more than 0,
+// meet is called next.
 //
 // The keys of a large map lie in tables, of which the upper bits of the hash choose one. So of the keys with the same lower
 // bits a part by the number of tables counts, but all that have the whole hash.
 func (c *hashCounts) add(k int) (compared int64) {
 	h := c.of(k)
-	low := &c.low[h&uintptr(len(c.low)-1)]
-	const mix = 0x9e3779b97f4a7c15 // 2^64 by the golden ratio.
-	whole := &c.whole[uint64(h)*mix>>32&uint64(len(c.whole)-1)]
+	low, whole := c.counters(h)
 	same := max(int64(*whole), int64(*low)*tableKeys/max(tableKeys, c.distinct))
-	const byChance = 2
-	compared = min(same, tableKeys) - byChance
-	if compared > 0 {
-		if like, ok := c.like[h]; !ok {
-			if c.like == nil {
-				c.like = make(map[uintptr]int)
-			}
-			c.like[h] = k
-		} else if c.equal(c.key(k), c.key(like)) {
-			return 1 // The map has it, and looks no further.
-		}
-	}
 	if *whole == 0 {
 		c.distinct++
 	}
-	if *whole >= mostOfOneHash {
-		if c.often == nil {
-			c.often = make(map[uintptr]sameHash)
-		}
-		c.often[h] = sameHash{first: -1}
-	}
 	*low += min(1, math.MaxUint16-*low)
 	*whole += min(1, math.MaxUint16-*whole)
-	return compared
+	return min(same, tableKeys) - byChance
 }
 
-// tooMany finds a key whose hash more than mostOfOneHash other keys have. It compares whole hashes, so that no map is refused
-// because hashes share a counter. Equal keys are one.
+func (c *hashCounts) counters(hash uintptr) (low, whole *uint16) {
+	const mix = 0x9e3779b97f4a7c15 // 2^64 by the golden ratio.
+	return &c.low[hash&uintptr(len(c.low)-1)], &c.whole[uint64(hash)*mix>>32&uint64(len(c.whole)-1)]
+}
+
+// meet compares the key k, which was added last, with those of its hash. If one is equal, Go's map has k already and looks no
+// further: then meet takes k out again, and returns after how many comparisons. Else it returns false.
+func (c *hashCounts) meet(k int) (compared int64, equal bool) {
+	h := c.of(k)
+	if i := c.find(k, c.like[h]); i >= 0 {
+		low, whole := c.counters(h)
+		*low--
+		*whole--
+		return int64(i + 1), true
+	}
+	if c.like == nil {
+		c.like = make(map[uintptr][]int)
+	}
+	like := append(c.like[h], k)
+	c.like[h] = like
+	c.most = max(c.most, len(like))
+	return 0, false
+}
+
+// find is the place of a key among others that is equal to the key k, or -1.
+func (c *hashCounts) find(k int, among []int) int {
+	if c.equal == nil { // To compare them would take as long as Go's map will.
+		return -1
+	}
+	return slices.IndexFunc(among, func(other int) bool { return c.equal(c.key(k), c.key(other)) })
+}
+
+// tooMany finds a key whose hash more than mostOfOneHash other keys have. Equal keys are one. It goes through the keys again,
+// because the first ones of a hash, which chance explains, did not meet others.
 func (c *hashCounts) tooMany() (k int, found bool) {
-	if c.often == nil {
+	const least = mostOfOneHash - byChance
+	if c.most < least {
 		return 0, false
+	}
+	all := make(map[uintptr][]int)
+	for h, keys := range c.like {
+		if len(keys) >= least {
+			all[h] = nil
+		}
 	}
 	for k := range c.n {
 		h := c.of(k)
-		same, ok := c.often[h]
-		switch {
-		case !ok:
-			continue
-		case same.first < 0:
-			same.first = k
-		case c.equal(c.key(k), c.key(same.first)):
+		keys, ok := all[h]
+		if !ok || c.find(k, keys) >= 0 {
 			continue
 		}
-		if same.n == mostOfOneHash {
+		if len(keys) == mostOfOneHash {
 			return k, true
 		}
-		same.n++
-		c.often[h] = same
+		all[h] = append(keys, k)
 	}
 	return 0, false
 }

@@ -25,6 +25,7 @@ type ledger struct {
 	table   []line // Open addressing by number. A power of 2, at most half full.
 	lines   int
 	last    *line // The line that was used last, or noLine.
+	lowest  line  // The line of the addresses below 512, where no memory is. Pointers of C may have such an address to say something.
 	starts  [][]firsts
 	begun   int // How many starts are used.
 	partial []byteMasks
@@ -68,8 +69,8 @@ type twin struct {
 	kind blockKind
 }
 
-// noLine is the last line of a ledger without lines.
-var noLine line
+// noLine is the last line of a ledger without lines. No address has its number.
+var noLine = line{number: ^uintptr(0)}
 
 // golden is 2^64 by the golden ratio. Products with it have hashes of the other factor in their
 // upper bits.
@@ -88,8 +89,10 @@ func (l *ledger) open() {
 	if l.table == nil {
 		l.table = make([]line, fewLines)
 	}
-	l.last, l.narrow = &noLine, span{0, ^uintptr(0)}
+	l.last, l.narrow, l.region = &noLine, span{0, ^uintptr(0)}, noRegion
 }
+
+const noRegion = ^uintptr(0)
 
 // close empties the ledger and keeps its memory for the next clone, within limits.
 func (l *ledger) close() {
@@ -107,7 +110,7 @@ func (l *ledger) close() {
 		clear(l.table)
 	}
 	l.partial, l.wide = l.partial[:0], l.wide[:0]
-	l.lines, l.begun, l.count, l.last, l.region = 0, 0, 0, nil, 0
+	l.lines, l.begun, l.count, l.last, l.lowest = 0, 0, 0, nil, line{}
 }
 
 // line is the line of an address.
@@ -119,6 +122,10 @@ func (l *ledger) line(addr uintptr) *line {
 }
 
 func (l *ledger) lineSlow(number uintptr) *line {
+	if number == 0 {
+		l.last = &l.lowest
+		return l.last
+	}
 	if l.lines >= len(l.table)/2 {
 		l.grow()
 	}

@@ -186,3 +186,26 @@ func TestLedgerHalves(t *testing.T) {
 		}
 	}
 }
+
+// TestLedgerLowest: C's addresses below 512, which say something and lead nowhere, have a line of the ledger's own.
+func TestLedgerLowest(t *testing.T) {
+	var l ledger
+	for range 2 {
+		l.open()
+		first := l.first(8)
+		if noLine.starts != nil {
+			t.Fatal("a ledger wrote to the line of all ledgers")
+		}
+		if *first != 0 {
+			t.Errorf("a new ledger has a twin: %d", *first)
+		}
+		l.add(first, 8, describe[int64](), isShared, 1, 1, nil)
+		for addr := uintptr(1 << 20); addr < 1<<21; addr += lineBytes {
+			l.first(addr)
+		}
+		if again := l.first(8); again != first || *again != 1 || l.lines != 1<<20/lineBytes {
+			t.Errorf("%d lines, the twin %d", l.lines, *again)
+		}
+		l.close()
+	}
+}

@@ -212,7 +212,7 @@ func TestEqualKeysAreOne(t *testing.T) {
 	for i := range keys {
 		keys[i] = i % 130
 	}
-	counts := newHashCounts(reflect.TypeFor[map[any]int](), reflect.ValueOf(keys))
+	counts := newHashCounts(reflect.TypeFor[map[any]int](), reflect.ValueOf(keys), true)
 	hash := counts.hash
 	counts.hash = func(key unsafex.Ptr, seed uintptr) uintptr {
 		if i := int((unsafex.PtrAddr(key) - unsafex.PtrAddr(counts.first)) / counts.size); i >= 130*copies {
@@ -222,13 +222,24 @@ func TestEqualKeysAreOne(t *testing.T) {
 	}
 	compared := int64(0)
 	for k := range keys {
-		if n := max(0, counts.add(k)); k >= 130*copies {
+		if n := counts.compared(k); k >= 130*copies {
 			compared += n
 		}
 	}
 	if least := int64(others*(others-1)/2 - 3*others); compared < least {
 		t.Errorf("%d comparisons of keys with like hashes, want %d", compared, least)
 	}
+}
+
+// compared is with how many keys the key k counts as compared.
+func (c *hashCounts) compared(k int) int64 {
+	n := max(0, c.add(k))
+	if n > 0 {
+		if made, equal := c.meet(k); equal {
+			return min(n, made)
+		}
+	}
+	return n
 }
 
 // TestKeysByChance: of random keys few count as compared, however many there are, and they do not hide others of one hash.
@@ -239,7 +250,7 @@ func TestKeysByChance(t *testing.T) {
 		for i := range keys {
 			keys[i] = int32(i)
 		}
-		counts := newHashCounts(reflect.TypeFor[map[int32]int](), reflect.ValueOf(keys))
+		counts := newHashCounts(reflect.TypeFor[map[int32]int](), reflect.ValueOf(keys), true)
 		hash := counts.hash
 		counts.hash = func(key unsafex.Ptr, seed uintptr) uintptr {
 			if int(*unsafex.As[int32](key)) >= n {
@@ -249,14 +260,14 @@ func TestKeysByChance(t *testing.T) {
 		}
 		compared := int64(0)
 		for k := range n {
-			compared += max(0, counts.add(k))
+			compared += counts.compared(k)
 		}
 		if compared > int64(n)/8+8 {
 			t.Errorf("of %d keys %d are compared", n, compared)
 		}
 		compared = 0
 		for k := range twins {
-			compared += max(0, counts.add(n+k))
+			compared += counts.compared(n + k)
 		}
 		if least := int64(twins*(twins-1)/2 - 3*twins); compared < least {
 			t.Errorf("%d comparisons of keys of one hash behind %d others, want %d", compared, n, least)
@@ -296,13 +307,23 @@ func TestKeysThatBecomeOne(t *testing.T) {
 	if c, err := TryHeap(byValue); err != nil || len(byValue) != n || len(c) != 1 && len(c) != n {
 		t.Errorf("%d keys with equal values: %d, %v", len(byValue), len(c), err)
 	}
+	byType := map[values]int{} // Two keys of one hash in the clone.
+	for i := range n {
+		byType[values{&New[element](a).none, int32(5)}], byType[values{&New[element](a).none, uint32(5)}] = i, i
+	}
+	for i := range mostOfOneHash - 2 { // Of another hash.
+		byType[values{nil, numbers(i)}] = i
+	}
+	if c, err := TryHeap(byType); err != nil || len(byType) != 2*n+mostOfOneHash-2 || len(c) != mostOfOneHash && len(c) != len(byType) {
+		t.Errorf("%d keys of two values: %d, %v", len(byType), len(c), err)
+	}
 	keys := make([]any, n)
 	for i := range keys {
 		keys[i] = fmt.Sprint("a text")
 	}
-	counts := newHashCounts(reflect.TypeFor[map[any]int](), reflect.ValueOf(keys))
+	counts := newHashCounts(reflect.TypeFor[map[any]int](), reflect.ValueOf(keys), true)
 	for k := range keys {
-		if compared := counts.add(k); compared > 1 {
+		if compared := counts.compared(k); compared > 1 {
 			t.Fatalf("key %d is compared %d times", k, compared)
 		}
 	}

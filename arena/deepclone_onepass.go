@@ -74,7 +74,7 @@ func (c *cloner) endOnePass() {
 		cut.claimed = false
 	}
 	clear(c.claimed)
-	c.tasks, c.maps, c.sources, c.claimed, c.failed, c.mostTasks, c.bytes = c.tasks[:0], c.maps[:0], c.sources[:0], c.claimed[:0], false, 0, 0
+	c.tasks, c.maps, c.sources, c.claimed, c.failed, c.merged, c.mostTasks, c.bytes = c.tasks[:0], c.maps[:0], c.sources[:0], c.claimed[:0], false, false, 0, 0
 }
 
 // tangledFor is how many clones of a type take the long way at once after one had to.
@@ -171,6 +171,7 @@ func (c *cloner) pointerOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 	}
 	if p.size == 0 {
 		if c.isOurs(addr) {
+			c.merged = true
 			return unsafex.PtrOf(&empty)
 		}
 		return q

@@ -116,3 +116,14 @@ func TestDeepCloneOutsideSlices(t *testing.T) {
 		}
 	})
 }
+
+// TestDeepCloneLowAddresses has pointers that C uses as signs: no memory is there. The first one that a clone meets is shared as others.
+func TestDeepCloneLowAddresses(t *testing.T) {
+	type target struct{ n int }
+	for _, addr := range []uintptr{0x2000, 0xff00, 0x12340} {
+		p := unsafex.At[target](addr)
+		if v := Heap([2]*target{p, p}); v[0] != p || v[1] != p {
+			t.Errorf("%#x became %p and %p", addr, v[0], v[1])
+		}
+	}
+}

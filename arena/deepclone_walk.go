@@ -36,6 +36,7 @@ type cloner struct {
 	refs   []uint32  // The blocks of the pointers in it, in this order.
 	maps   []mapCopy
 	bytes  int64 // Of memory that was allocated for copies.
+	merged bool  // Pointers to different values without size have become one.
 
 	ledger    ledger
 	tasks     []task

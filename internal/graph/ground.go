@@ -84,18 +84,27 @@ func askGround(p *byte) (g Ground) {
 // because each such answer costs a panic. The zero value is ready.
 type Grounds struct{ pages map[uintptr]Ground }
 
+const pageBits = 12
+
 // Of is the ground of the memory at q.
 func (g *Grounds) Of(q unsafex.Ptr) Ground {
-	page := unsafex.PtrAddr(q) >> 12
+	page := unsafex.PtrAddr(q) >> pageBits
 	if is, ok := g.pages[page]; ok {
 		return is
 	}
 	is := groundOf(q)
-	if is >= InGoArena {
+	if is >= InGoArena && isWhole(page, is) {
 		if g.pages == nil {
 			g.pages = make(map[uintptr]Ground)
 		}
 		g.pages[page] = is
 	}
 	return is
+}
+
+// isWhole says whether one answer holds for a page. Variables of C may share a page with package-level variables of Go, which begin or
+// end there: all of them take far more than a page.
+func isWhole(page uintptr, is Ground) bool {
+	first := page << pageBits
+	return groundOf(unsafex.Pointer(first)) == is && groundOf(unsafex.Pointer(first+1<<pageBits-1)) == is
 }

@@ -46,3 +46,30 @@ func TestGround(t *testing.T) {
 	runtime.GC() // No cleanup runs, and nothing of the runtime's is out of order.
 	runtime.KeepAlive(large)
 }
+
+// TestGroundsOfMixedPage: a page may hold package-level variables and other memory. The answer for one does not depend on what was
+// asked before.
+func TestGroundsOfMixedPage(t *testing.T) {
+	if !Asking() {
+		t.Skip("the runtime does not say what is on the heap")
+	}
+	mixed := 0
+	middle := unsafex.PtrAddr(unsafex.PtrOf(&heapRegions)) >> pageBits
+	for page := middle - 1<<8; page < middle+1<<10; page++ { // The variables begin or end there.
+		global, other := unsafex.Pointer(page<<pageBits), unsafex.Pointer(page<<pageBits+1<<pageBits-1)
+		if groundOf(global) == Elsewhere {
+			global, other = other, global
+		}
+		if groundOf(global) != InGlobals || groundOf(other) != Elsewhere {
+			continue
+		}
+		mixed++
+		var g Grounds
+		if g.Of(other) != Elsewhere || g.Of(global) != InGlobals || g.Of(other) != Elsewhere {
+			t.Errorf("the page %#x: a package-level variable is taken for other memory", page<<pageBits)
+		}
+	}
+	if mixed == 0 {
+		t.Skip("no page has both here")
+	}
+}
