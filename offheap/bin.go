@@ -33,10 +33,10 @@ type kind struct {
 
 	bins [sizeclass.Count + 1]atomic.Pointer[bin] // By class; largeClass is the last.
 
-	// ranges has the ranges of a typed kind's freed large blocks, by their lengths in granules, rounded
-	// down. They never serve another kind, so they do not go back to the page heap. See takeRange. Guarded
-	// by the lock of the heap.
-	ranges map[uintptr][]granuleRange
+	// ranges has the ranges of a typed kind's freed large blocks, by their lengths in granules. They never
+	// serve another kind, so they do not go back to the page heap. See takeRange. Guarded by the lock of the
+	// heap.
+	ranges map[int][]granuleRange
 }
 
 // like is a new kind for the same data, with slabs of its own.

@@ -204,7 +204,10 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	zero := q.zero
 	// Most of a large block is fresh from the machine, and so zero without a write.
 	q.zero = zero && (q.n >= sparseFrom || q.kind.typed())
-	q.kind, q.align = k, max(q.align, 8) // In the account of its Purpose, aligned as Alloc's blocks.
+	q.kind = k // In the account of its Purpose.
+	if !k.typed() {
+		q.align = max(q.align, 8) // As Alloc's blocks. A typed block ends where its slot of secrets or its guarded pages end.
+	}
 	moved, err := h.allocate(q)
 	if err != nil && n <= len(s) {
 		room, _ := h.server().roomOf("Realloc", addr, k.typ)

@@ -164,7 +164,7 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 	switch {
 	case want < have && b.kind.typed():
 		r := h.regionOf(addr)
-		h.emptyTyped(granuleRange{r, int((addr-r.base)/granule) + want, sp.rangeGranules() - want})
+		h.emptyTyped(granuleRange{r, int((addr-r.base)/granule) + want, have - want}) // What follows is zero.
 	case want < have:
 		h.purge.arm()
 	}

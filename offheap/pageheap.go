@@ -4,6 +4,7 @@ package offheap
 
 import (
 	"errors"
+	"math"
 	"math/bits"
 	"sync/atomic"
 
@@ -153,6 +154,11 @@ func (h *heap) allocGranules(b *bin, n int, align uintptr, dirty *dirtyRuns) (gr
 	g, err := h.freshGranules(k, room, align, dirty)
 	if err != nil && room > n { // There may be room for the block alone.
 		g, err = h.freshGranules(k, n, align, dirty)
+	}
+	if err != nil {
+		if g, ok := k.takeLongRange(n, align); ok {
+			return g, nil
+		}
 	}
 	return g, err
 }
@@ -304,29 +310,51 @@ func (d *dirtyRuns) add(addr, size uintptr) {
 // Granules of a range that the block does not use have no entry in the page map. They are zero, take no
 // memory, and the block may grow over them.
 
-// takeRange takes a freed range for a block of n granules: one of the length that a new range would
-// have, or else of the next two or three. It looks at one range of each length, the last freed. The
-// caller holds the lock.
+// takeRange takes a freed range for a block of n granules: one of exactly that length, of the length that a new range would
+// have, or of the next three. It looks at one range of each length, the last freed. The caller holds the lock.
 func (k *kind) takeRange(n int, align uintptr) (granuleRange, bool) {
-	length := sizeclass.CapacityBelow(uintptr(n)) // Where there was no room for more, a range has the block's length.
+	if g, ok := k.takeOf(n, align); ok { // Where there was no room for more, a range has the block's length.
+		return g, true
+	}
+	length := n
 	for range 4 {
-		list := k.ranges[length]
-		if last := len(list) - 1; last >= 0 && list[last].n >= n && list[last].addr()&(align-1) == 0 {
-			k.ranges[length] = list[:last]
-			return list[last], true
+		length = int(sizeclass.Capacity(uintptr(length)))
+		if g, ok := k.takeOf(length, align); ok {
+			return g, true
 		}
-		length = sizeclass.Capacity(length + 1)
+		length++
 	}
 	return granuleRange{}, false
+}
+
+// takeLongRange takes the shortest freed range that is long enough, when there is no room for a new one. The caller holds the lock.
+func (k *kind) takeLongRange(n int, align uintptr) (granuleRange, bool) {
+	best := math.MaxInt
+	for length, list := range k.ranges {
+		if length >= n && len(list) > 0 {
+			best = min(best, length)
+		}
+	}
+	return k.takeOf(best, align)
+}
+
+// takeOf takes the last freed range of a length.
+func (k *kind) takeOf(length int, align uintptr) (granuleRange, bool) {
+	list := k.ranges[length]
+	last := len(list) - 1
+	if last < 0 || list[last].addr()&(align-1) != 0 {
+		return granuleRange{}, false
+	}
+	k.ranges[length] = list[:last]
+	return list[last], true
 }
 
 // giveRange takes a freed range back. The caller holds the lock.
 func (k *kind) giveRange(g granuleRange) {
 	if k.ranges == nil {
-		k.ranges = map[uintptr][]granuleRange{}
+		k.ranges = map[int][]granuleRange{}
 	}
-	length := sizeclass.CapacityBelow(uintptr(g.n))
-	k.ranges[length] = append(k.ranges[length], g)
+	k.ranges[g.n] = append(k.ranges[g.n], g)
 }
 
 // rangeGranules is the length of the range of a large block of a typed kind.

@@ -88,8 +88,7 @@ func (h *heap) addRegion(n uintptr, typed bool) (*region, error) {
 		return nil, outOfMemory("address space", n, errors.New("the request exceeds the address space"))
 	}
 	var last error
-	for size := max(h.wishedRegion(i, typed), least); size >= least; size = size / 2 {
-		size = max(roundUp(size, commitUnit), least)
+	for size := max(h.wishedRegion(i, typed), least); ; size = max(roundUp(size/2, commitUnit), least) {
 		base, err := h.mem.Reserve(size, zone, "offheap blocks")
 		if err == nil {
 			var pages pageMap

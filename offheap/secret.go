@@ -112,8 +112,9 @@ func (h *heap) lock(b *block) error {
 	}
 	achieved, err := h.mem.Secure(pages, size)
 	if err != nil {
-		_ = h.mem.Decommit(pages, size, vaultName)
-		undo()
+		if h.mem.Decommit(pages, size, vaultName) == nil {
+			undo()
+		} // Else the slot is lost; see unlock.
 		return &allocError{ErrLimit, fmt.Sprintf("%d bytes of locked memory for purpose %q", size, b.kind.purpose.name), err}
 	}
 	v.achieved = achieved
@@ -122,8 +123,8 @@ func (h *heap) lock(b *block) error {
 	return nil
 }
 
-// unlock takes the pages of b back, which was wiped. If the system refuses to make them inaccessible,
-// they stay accessible.
+// unlock takes the pages of b back, which was wiped. If the system refuses to make them inaccessible, no
+// block gets the slot again: one of another length would have pages beside it that are accessible.
 func (h *heap) unlock(b *block) {
 	v := &h.vault
 	v.mu.Lock()
@@ -132,8 +133,9 @@ func (h *heap) unlock(b *block) {
 	pages, size := b.pages()
 	v.bytes -= int64(size)
 	v.freed[b.addr] = true
-	_ = h.mem.Decommit(pages, size, vaultName)
-	v.free[s] = append(v.free[s], freeSlot{b.addr - b.place(s), b.addr})
+	if h.mem.Decommit(pages, size, vaultName) == nil {
+		v.free[s] = append(v.free[s], freeSlot{b.addr - b.place(s), b.addr})
+	}
 }
 
 const vaultName = "offheap secrets"

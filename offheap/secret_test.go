@@ -187,6 +187,54 @@ func TestSecretSizesShareSlots(t *testing.T) {
 	}
 }
 
+// TestSecretReallocSharesSlots: a slice of secrets ends where its slot ends, also after Realloc, so that slices of all lengths share slots.
+func TestSecretReallocSharesSlots(t *testing.T) {
+	p := secrets(t)
+	type three [3]bool
+	var s []three
+	for n := 1; n < 40; n++ {
+		s = For[three](p).Realloc(s, n)
+		if end := unsafex.SliceAddr(s) + 3*uintptr(n); end%vmem.PageSize() != 0 {
+			t.Fatalf("%d values end at %#x", n, end)
+		}
+	}
+	FreeSlice(s)
+}
+
+// TestSecretBesideOpenPages: if the system refuses to close the pages of a freed secret, no other secret lies beside them.
+func TestSecretBesideOpenPages(t *testing.T) {
+	needOwnMemory(t)
+	secrets(t)
+	fake := vmem.NewFake(vmem.System())
+	h := newTestHeap(fake)
+	k := h.newKind(&purposeState{name: "beside open pages"}, nil)
+	k.secret, k.wipe = true, true
+	h.secrets.Store(newTracked(h.heap))
+	get := func(pages uintptr) uintptr {
+		t.Helper()
+		addr, err := h.allocate(request{kind: k, n: pages * vmem.PageSize(), align: 8, zero: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return addr
+	}
+	first := get(10)
+	fake.FailAt(1, vmem.OpDecommit)
+	h.freeSlow(first, nil, "Free")
+	second := get(9)
+	if !faultsAt(second - 1) {
+		t.Error("the page before a secret is accessible")
+	}
+	fake.FailFrom(1, vmem.OpSecure, vmem.OpDecommit)
+	if _, err := h.allocate(request{kind: k, n: 12 * vmem.PageSize(), align: 8, zero: true}); err == nil {
+		t.Fatal("the refusal was not seen")
+	}
+	fake.Heal()
+	if third := get(11); !faultsAt(third - 1) {
+		t.Error("the page before a secret is accessible after a refusal")
+	}
+}
+
 // TestSecretRefusals: whatever call the system refuses, there is an error, nothing stays taken, and
 // later calls succeed.
 func TestSecretRefusals(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -193,7 +192,7 @@ func TestTypedRangesStayTheirs(t *testing.T) {
 	free, end := 0, uintptr(0)
 	for length, list := range h.k.ranges {
 		for _, g := range list {
-			if ranges[g.addr()] != g.n || sizeclass.CapacityBelow(uintptr(g.n)) != length {
+			if ranges[g.addr()] != g.n || g.n != length {
 				t.Errorf("a free range of %d granules, where one of %d was, counts as one of %d", g.n, ranges[g.addr()], length)
 			}
 			free++
@@ -212,5 +211,79 @@ func TestTypedRangesStayTheirs(t *testing.T) {
 	}
 	if free != len(ranges) {
 		t.Errorf("of %d ranges %d are free in the end", len(ranges), free)
+	}
+}
+
+// narrow lets no more than so many bytes of blocks be committed, and no more be reserved at once.
+type narrow struct {
+	vmem.Memory
+	left, reserve uintptr
+}
+
+func (m *narrow) Commit(addr, size uintptr) error {
+	if size >= 256<<10 { // Not the page map.
+		if size > m.left {
+			return errors.New("no memory left")
+		}
+		m.left -= size
+	}
+	return m.Memory.Commit(addr, size)
+}
+
+func (m *narrow) Reserve(size, align uintptr, name string) (uintptr, error) {
+	if size > m.reserve {
+		return 0, errors.New("no address space left")
+	}
+	return m.Memory.Reserve(size, align, name)
+}
+
+// TestTypedRangeThatFits: a freed range that fits serves if there is no room for a new one, whatever other ranges are free.
+func TestTypedRangeThatFits(t *testing.T) {
+	needOwnMemory(t)
+	const unit = 8 << 20
+	m := &narrow{vmem.System(), 17*unit + 3*unit/4, ^uintptr(0)}
+	h, d := newTestHeap(m), describe[bool]()
+	k := h.newKind(nil, d)
+	get := func(units uintptr) uintptr {
+		t.Helper()
+		addr, err := h.allocate(request{kind: k, desc: d, n: units * unit, align: 1, zero: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return addr
+	}
+	eight, nine := get(8), get(9) // There is no room for a range of ten units.
+	if n := h.spanOf(nine).rangeGranules(); n != 9*unit/granule {
+		t.Fatalf("nine units have a range of %d granules", n)
+	}
+	h.freeSlow(nine, nil, "Free")
+	h.freeSlow(eight, nil, "Free")
+	if again := get(9); again != nine {
+		t.Errorf("nine units lie at %#x, and not at %#x", again, nine)
+	}
+	if one := get(1); one != eight { // There is no room for a range of its own.
+		t.Errorf("a unit lies at %#x, and not at %#x", one, eight)
+	}
+}
+
+// TestRegionOfWhatThereIs: if a region of the size that is wished is refused, smaller ones are tried, down to what the request needs.
+func TestRegionOfWhatThereIs(t *testing.T) {
+	needOwnMemory(t)
+	for _, part := range []uintptr{4, 3, 2, 1} { // Quarters.
+		m := &narrow{vmem.System(), ^uintptr(0), ^uintptr(0)}
+		h := newTestHeap(m)
+		h.mu.Lock()
+		need := roundUp(max(h.wishedRegion(0, false)/4*part, smallRegion), commitUnit)
+		m.reserve = need
+		r, err := h.addRegion(need, false)
+		h.mu.Unlock()
+		if err != nil {
+			t.Errorf("%d quarters: %v", part, err)
+			continue
+		}
+		if r.size != need {
+			t.Errorf("%d quarters: %d bytes, want %d", part, r.size, need)
+		}
+		_ = m.Release(r.base, r.size)
 	}
 }
