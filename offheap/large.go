@@ -204,7 +204,9 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	switch {
 	case n == 0:
 		return true
-	case b.kind.typed() && (want > sp.rangeGranules() || want < sp.rangeGranules()/2):
+	case b.kind.typed() && want > sp.rangeGranules():
+		return false
+	case b.kind.typed() && want < min(have, sp.rangeGranules()/2):
 		return false // A small block would keep a long range from others.
 	case b.kind.typed() && want < have: // Nothing but this block can use the tail.
 	case b.kind.wipe && want < have:

@@ -37,8 +37,16 @@ type vault struct {
 	ranges   []vaultRange
 	free     map[vaultSlot][]freeSlot // That blocks had, or should have had.
 	freed    map[uintptr]bool         // The last blocks in slots that are free now.
-	bytes    int64                    // Pages in use.
+	open     []openSlot               // That no block gets before their pages are inaccessible.
+	bytes    int64                    // Pages in use, and those of open slots.
 	achieved vmem.Secrecy             // By the last block.
+}
+
+// An openSlot is a slot whose pages the system refused to make inaccessible.
+type openSlot struct {
+	pages, size uintptr
+	kind        vaultSlot
+	slot        freeSlot
 }
 
 // A vaultRange is reserved address space, inaccessible but for the blocks in use.
@@ -100,6 +108,7 @@ func (h *heap) lock(b *block) error {
 	v, s := &h.vault, b.vaultSlot()
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.closeOpen(h.mem)
 	slot, undo, err := v.slot(h.mem, s)
 	if err != nil {
 		return outOfMemory("secret blocks", b.size, err)
@@ -114,7 +123,10 @@ func (h *heap) lock(b *block) error {
 	if err != nil {
 		if h.mem.Decommit(pages, size, vaultName) == nil {
 			undo()
-		} // Else the slot is lost; see unlock.
+		} else {
+			v.bytes += int64(size)
+			v.open = append(v.open, openSlot{pages, size, s, slot})
+		}
 		return &allocError{ErrLimit, fmt.Sprintf("%d bytes of locked memory for purpose %q", size, b.kind.purpose.name), err}
 	}
 	v.achieved = achieved
@@ -124,17 +136,29 @@ func (h *heap) lock(b *block) error {
 }
 
 // unlock takes the pages of b back, which was wiped. If the system refuses to make them inaccessible, no
-// block gets the slot again: one of another length would have pages beside it that are accessible.
+// block gets the slot before it does: one of another length would have pages beside it that are accessible.
 func (h *heap) unlock(b *block) {
 	v := &h.vault
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := b.vaultSlot()
 	pages, size := b.pages()
-	v.bytes -= int64(size)
 	v.freed[b.addr] = true
-	if h.mem.Decommit(pages, size, vaultName) == nil {
-		v.free[s] = append(v.free[s], freeSlot{b.addr - b.place(s), b.addr})
+	v.open = append(v.open, openSlot{pages, size, s, freeSlot{b.addr - b.place(s), b.addr}})
+	v.closeOpen(h.mem)
+}
+
+// closeOpen makes the pages of open slots inaccessible, the last first, until the system refuses that. The caller holds the lock.
+func (v *vault) closeOpen(mem vmem.Memory) {
+	for len(v.open) > 0 {
+		last := len(v.open) - 1
+		o := v.open[last]
+		if mem.Decommit(o.pages, o.size, vaultName) != nil {
+			return
+		}
+		v.open = v.open[:last]
+		v.bytes -= int64(o.size)
+		v.free[o.kind] = append(v.free[o.kind], o.slot)
 	}
 }
 

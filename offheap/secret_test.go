@@ -230,8 +230,24 @@ func TestSecretBesideOpenPages(t *testing.T) {
 		t.Fatal("the refusal was not seen")
 	}
 	fake.Heal()
-	if third := get(11); !faultsAt(third - 1) {
+	third := get(11)
+	if !faultsAt(third - 1) {
 		t.Error("the page before a secret is accessible after a refusal")
+	}
+	fake.FailFrom(1, vmem.OpDecommit)
+	for _, addr := range []uintptr{second, third} {
+		h.freeSlow(addr, nil, "Free")
+	}
+	if held := uintptr(h.vault.bytes); held != 20*vmem.PageSize() || len(h.vault.open) != 2 {
+		t.Errorf("%d bytes in %d slots are open, want those of 20 pages in 2", held, len(h.vault.open))
+	}
+	fake.Heal()
+	h.freeSlow(get(1), nil, "Free")
+	if h.vault.bytes != 0 || len(h.vault.open) != 0 {
+		t.Errorf("%d bytes in %d slots are open in the end", h.vault.bytes, len(h.vault.open))
+	}
+	if again := get(11); again != third {
+		t.Errorf("the slot at %#x is lost: the next secret lies at %#x", third, again)
 	}
 }
 
@@ -278,8 +294,8 @@ func TestSecretRefusals(t *testing.T) {
 		if left := fake.Violations(); len(left) > 0 {
 			t.Errorf("%s: %v", op, left)
 		}
-		if s := h.stats(); s.InUse != 0 || s.Retained != 0 {
-			t.Errorf("%s: after the free %d bytes are in use and %d retained", op, s.InUse, s.Retained)
+		if s := h.stats(); s.InUse != 0 || s.Retained != int64(vmem.PageSize()) {
+			t.Errorf("%s: after the free %d bytes are in use and %d retained, want none and the page", op, s.InUse, s.Retained)
 		}
 	}
 }

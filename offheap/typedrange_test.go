@@ -261,8 +261,16 @@ func TestTypedRangeThatFits(t *testing.T) {
 	if again := get(9); again != nine {
 		t.Errorf("nine units lie at %#x, and not at %#x", again, nine)
 	}
-	if one := get(1); one != eight { // There is no room for a range of its own.
+	one := get(1)
+	if one != eight { // There is no room for a range of its own.
 		t.Errorf("a unit lies at %#x, and not at %#x", one, eight)
+	}
+	for units := uintptr(2); units <= 8; units++ { // It grows over the rest.
+		n := units * unit
+		s, err := reallocate(h.heap, unsafex.Slice[bool](one, int(n-unit), int(n-unit)), int(n), request{kind: k, desc: d, n: n, align: 1, zero: true})
+		if err != nil || unsafex.SliceAddr(s) != one {
+			t.Fatalf("%d units: %v", units, err)
+		}
 	}
 }
 
