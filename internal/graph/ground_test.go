@@ -53,6 +53,9 @@ func TestGroundsOfMixedPage(t *testing.T) {
 	if !Asking() {
 		t.Skip("the runtime does not say what is on the heap")
 	}
+	if runtime.GOARCH == "wasm" {
+		t.Skip("the heap begins behind the variables: to ask about a free span of it ends the process")
+	}
 	mixed := 0
 	middle := unsafex.PtrAddr(unsafex.PtrOf(&heapRegions)) >> pageBits
 	for page := middle - 1<<8; page < middle+1<<10; page++ { // The variables begin or end there.
