@@ -204,24 +204,22 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	switch {
 	case n == 0:
 		return true
-	case b.kind.typed() && want > sp.rangeGranules():
+	case b.kind.typed(): // A small block would keep a long range from others.
+		if want > sp.rangeGranules() || want < min(have, sp.rangeGranules()/2) {
+			return false
+		}
+	case want > have && !r.runs.isFree(i, n):
 		return false
-	case b.kind.typed() && want < min(have, sp.rangeGranules()/2):
-		return false // A small block would keep a long range from others.
-	case b.kind.typed() && want < have: // Nothing but this block can use the tail.
-	case b.kind.wipe && want < have:
+	case want < have && b.kind.wipe:
 		return false // The tail would have to be wiped under the lock; the block moves instead.
+	}
+	if want > have && h.checkLimit(b, bytes) != nil {
+		h.resetQuotas(b)
+		return false
+	}
+	switch {
+	case b.kind.typed(): // Nothing but this block can use the rest of its range.
 	case want > have:
-		if !b.kind.typed() && !r.runs.isFree(i, n) {
-			return false
-		}
-		if h.checkLimit(b, bytes) != nil {
-			h.resetQuotas(b)
-			return false
-		}
-		if b.kind.typed() {
-			break
-		}
 		r.runs.set(i, n, false)
 		h.clean(r, i, n, dirty)
 		if end := uintptr(i+n) * granule; end > r.used.Load() {

@@ -78,12 +78,6 @@ func OfAligned(n, align uintptr) (uint32, bool) {
 // Capacity rounds n up to one of four lengths to an octave: 1, 2, … 8, 10, 12, 14, 16, 20, … It is for
 // address space whose length never changes and that is to serve again.
 func Capacity(n uintptr) uintptr {
-	step := capacityStep(n - min(n, 1))
+	step := uintptr(1) << max(bits.Len64(uint64(n-min(n, 1)))-3, 0)
 	return (n + step - 1) &^ (step - 1)
 }
-
-// CapacityBelow rounds n down to such a length.
-func CapacityBelow(n uintptr) uintptr { return n &^ (capacityStep(n) - 1) }
-
-// capacityStep is the step between the lengths around n.
-func capacityStep(n uintptr) uintptr { return 1 << max(bits.Len64(uint64(n))-3, 0) }

@@ -48,13 +48,13 @@ func TestOfAligned(t *testing.T) {
 func TestCapacity(t *testing.T) {
 	var lengths []uintptr
 	for n := uintptr(0); n < 5000; n++ {
-		up, down := Capacity(n), CapacityBelow(n)
-		if up < n || down > n || Capacity(up) != up || CapacityBelow(up) != up || Capacity(down) != down || (up-n)*4 > n {
-			t.Fatalf("around %d are the lengths %d and %d", n, down, up)
+		up := Capacity(n)
+		if up < n || Capacity(up) != up || (up-n)*4 > n {
+			t.Fatalf("the length for %d is %d", n, up)
 		}
 		if up == n {
 			lengths = append(lengths, n)
-		} else if down != lengths[len(lengths)-1] || Capacity(down+1) != up {
+		} else if down := lengths[len(lengths)-1]; Capacity(down) != down || Capacity(down+1) != up {
 			t.Fatalf("between %d and %d there is a length", down, up)
 		}
 	}
