@@ -161,9 +161,10 @@ func (c *cloner) copyAll() {
 			copyBytes(b.dst, b.src, b.live*b.plan.size)
 		}
 	}
-	for _, s := range c.todo {
+	for i := range c.todo {
+		s := &c.todo[i]
 		b := c.at(s.block)
-		if c.covered(b, s.from, s.to) {
+		if c.coveredStretch(b, s) {
 			continue
 		}
 		c.refsLeft = c.refs[s.refs:s.refsEnd]
@@ -187,6 +188,12 @@ func (c *cloner) covered(b *block, from, to uintptr) bool {
 		return false
 	}
 	return unsafex.PtrAddr(b.src)+to*b.plan.size <= unsafex.PtrAddr(w.src)+w.live*w.plan.size
+}
+
+// coveredStretch says whether the block that b is a part of copies s, a stretch of b. Of the units of its own type a block copies
+// only those that no other block has on the list.
+func (c *cloner) coveredStretch(b *block, s *stretch) bool {
+	return c.covered(b, s.from, s.to) && !(s.once && c.at(b.in).plan.typ == b.plan.typ)
 }
 
 // copyRun copies a run, a few words without a call.

@@ -121,10 +121,24 @@ func (c *cloner) join(whole, p place) place {
 			c.op, c.at(0).plan.whole, c.path(b.parent, b.at, nil), b.plan.whole, w.plan.whole, ErrUncloneable)})
 	}
 	c.at(p.block).in = whole.block
+	c.lengthen(whole, p)
 	if a := c.at(p.block).desc().align; plain && a > c.at(whole.block).desc().align {
 		whole.wide = true // Unsafe code again: a byte slice that is used as numbers.
 	}
 	return whole
+}
+
+// lengthen makes a block of plain data copy what its part p copies, too, if that begins in what the block copies or at its end.
+// So overlapping slices are copied once.
+func (c *cloner) lengthen(whole, p place) {
+	w, b := c.at(whole.block), c.at(p.block)
+	if !w.plan.flat() || !b.plan.flat() {
+		return
+	}
+	end := p.from + b.live*b.plan.size
+	if have := whole.from + w.live*w.plan.size; p.from <= have && end > have {
+		w.live = (end - whole.from) / w.plan.size
+	}
 }
 
 func (b *block) desc() *typeDesc { return b.plan.desc }

@@ -72,10 +72,6 @@ type twin struct {
 // noLine is the last line of a ledger without lines. No address has its number.
 var noLine = line{number: ^uintptr(0)}
 
-// golden is 2^64 by the golden ratio. Products with it have hashes of the other factor in their
-// upper bits.
-const golden = 0x9E3779B97F4A7C15
-
 const (
 	fewLines    = 64
 	startsPiece = 64

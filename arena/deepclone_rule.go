@@ -188,3 +188,13 @@ func (c *cloner) isOffheap(addr uintptr) bool {
 	_, beside := owner.Beside(addr)
 	return beside
 }
+
+// isZero says whether the n bytes at w are zero.
+func isZero(w unsafex.Ptr, n uintptr) bool {
+	for _, x := range unsafex.SliceOf[byte](w, int(n), int(n)) {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}

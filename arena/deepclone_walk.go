@@ -29,11 +29,11 @@ type cloner struct {
 
 	blocks [][]block // In pieces, which stay where they are; see at.
 	count  uint32
-	table  []found // Finds blocks by address.
-	empty  []found // All zero.
-	shift  uint
+	table  []found   // Finds blocks by address.
+	empty  []found   // All zero.
 	todo   []stretch // What has been or must be walked, in this order.
-	refs   []uint32  // The blocks of the pointers in it, in this order.
+	walked walkedUnits
+	refs   []uint32 // The blocks of the pointers in it, in this order.
 	maps   []mapCopy
 	bytes  int64 // Of memory that was allocated for copies.
 	merged bool  // Pointers to different values without size have become one.
@@ -104,6 +104,7 @@ const (
 // A stretch is a part of a block.
 type stretch struct {
 	block    uint32
+	once     bool    // Its units are in no other such stretch of units of the type.
 	from, to uintptr // Units.
 	refs     int     // How many refs there were before,
 	refsEnd  int     // and how many after it.
@@ -145,7 +146,8 @@ func (c *cloner) release() {
 	}
 	clear(c.maps)
 	clear(c.lots)
-	*c = cloner{blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources, claimed: c.claimed}
+	c.walked.close()
+	*c = cloner{walked: c.walked, blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources, claimed: c.claimed}
 	idle.Put(c)
 }
 
@@ -225,16 +227,6 @@ func (c *cloner) walk(p *plan, at unsafex.Ptr) {
 			}
 		}
 	}
-}
-
-// isZero says whether the n bytes at w are zero.
-func isZero(w unsafex.Ptr, n uintptr) bool {
-	for _, x := range unsafex.SliceOf[byte](w, int(n), int(n)) {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // pointer is the block of a pointer.
@@ -325,15 +317,24 @@ func (c *cloner) plain(q unsafex.Ptr, p *plan, w unsafex.Ptr) uint32 {
 	return i
 }
 
-// cover makes block i at least so large, and puts its new part on the list of what must be walked.
+// cover makes block i at least so large, and puts its new part on the list of what must be walked, except for units that
+// are on it as units of another block. One unit alone may be on it twice: as a pointer's target, and as an element.
 func (c *cloner) cover(i uint32, live, room uintptr) {
 	b := c.at(i)
 	b.room = max(b.room, room)
-	if live > b.live {
-		if !b.plan.flat() {
-			c.todo = append(c.todo, stretch{block: i, from: b.live, to: live})
+	if live <= b.live {
+		return
+	}
+	from := b.live
+	b.live = live
+	switch {
+	case b.plan.flat():
+	case live-from == 1 || b.kind != isMemory && b.kind != isArray:
+		c.todo = append(c.todo, stretch{block: i, from: from, to: live})
+	default:
+		for lo, hi := range c.walked.fresh(b.plan.desc.key, unsafex.PtrAddr(b.src), b.plan.size, from, live) {
+			c.todo = append(c.todo, stretch{block: i, from: lo, to: hi, once: true})
 		}
-		b.live = live
 	}
 }
 

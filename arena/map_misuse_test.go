@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -240,6 +241,40 @@ func TestMapStale(t *testing.T) {
 			}
 			a.Free()
 		}
+	}
+}
+
+// An older copy over a Map counts less than its table has. If the first table is full, Set says so, whatever hashes the keys,
+// and the Map stays as it was.
+func TestMapOlderCopy(t *testing.T) {
+	a := NewArena()
+	defer a.Free()
+	olderCopy(t, a, []float64{1, 2, 3})
+	olderCopy(t, a, []any{1, 2, 3})
+	olderCopy(t, a, []uint64{1, 2, 3})
+	olderCopy(t, a, []string{"1", "2", "3"})
+}
+
+func olderCopy[K comparable](t *testing.T, a *Arena, keys []K) {
+	t.Helper()
+	m := NewMap[K, [40]uint64](a, 0) // The first table has one such slot.
+	m.Set(keys[0], [40]uint64{})
+	m.Delete(keys[0])
+	old := copyOf(m)
+	m.Set(keys[1], [40]uint64{1})
+	reflect.ValueOf(m).Elem().Set(reflect.ValueOf(old).Elem())
+	var misuse *offheap.MisuseError
+	if err, _ := panicOf(func() { m.Set(keys[2], [40]uint64{}) }).(error); !errors.As(err, &misuse) {
+		t.Errorf("%T: Set on an older copy: %v", keys, err)
+	}
+	n := 0
+	for k, v := range m.All() {
+		if n++; k != keys[1] || v[0] != 1 {
+			t.Errorf("%T: an entry with the key %v", keys, k)
+		}
+	}
+	if n > 1 {
+		t.Errorf("%T: %d entries", keys, n)
 	}
 }
 

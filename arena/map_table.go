@@ -73,10 +73,14 @@ func (t *mapTable[K, V]) favorite(hash uint64) *mapSlot[K, V] {
 const maxDirect = 64
 
 // pick is which of the vacant slots of a group a hash gets: its favorite one or the next. The first
-// table has not all eight and fills from the first one on.
+// table has not all eight and fills from the first one on: -1 if it is full, which nobody notices before if an
+// older copy was written over the Map.
 func (t *mapTable[K, V]) pick(vacant, hash uint64) int {
 	if len(t.ctrl) <= 1 {
-		return lowest(vacant)
+		if i := lowest(vacant); i < len(t.slots.one) {
+			return i
+		}
+		return -1
 	}
 	first := int(hash >> 7 & 7)
 	return (first + lowest(bits.RotateLeft64(vacant, -8*first))) & 7
@@ -94,10 +98,7 @@ func (t *mapTable[K, V]) inRow(key K) (slot int, found bool) {
 		}
 		w >>= 8
 	}
-	if i := lowest(^t.ctrl[0] & fullBits); i < len(t.slots.one) {
-		return i, false
-	}
-	return -1, false
+	return t.pick(^t.ctrl[0]&fullBits, 0), false
 }
 
 // seek is the slot of a key or, if there is none, the first slot for it that is not full: -1 without
