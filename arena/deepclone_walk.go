@@ -81,6 +81,7 @@ type block struct {
 	at       uintptr // Where in the parent.
 	kind     blockKind
 	wide     bool // Plain memory in which any number is aligned as in the original.
+	joined   bool // Plain data that is copied with another block's; see joinPlain.
 }
 
 type blockKind uint8
@@ -318,7 +319,8 @@ func (c *cloner) plain(q unsafex.Ptr, p *plan, w unsafex.Ptr) uint32 {
 }
 
 // cover makes block i at least so large, and puts its new part on the list of what must be walked, except for units that
-// are on it as units of another block. One unit alone may be on it twice: as a pointer's target, and as an element.
+// are on it as units of another block. One unit alone may be on it twice: as a pointer's target, and as an element. So may
+// units that need not begin at a word: those without pointers, of a type with a sync.Mutex.
 func (c *cloner) cover(i uint32, live, room uintptr) {
 	b := c.at(i)
 	b.room = max(b.room, room)
@@ -329,7 +331,7 @@ func (c *cloner) cover(i uint32, live, room uintptr) {
 	b.live = live
 	switch {
 	case b.plan.flat():
-	case live-from == 1 || b.kind != isMemory && b.kind != isArray:
+	case live-from == 1 || b.kind != isMemory && b.kind != isArray || b.desc().align < wordSize:
 		c.todo = append(c.todo, stretch{block: i, from: from, to: live})
 	default:
 		for lo, hi := range c.walked.fresh(b.plan.desc.key, unsafex.PtrAddr(b.src), b.plan.size, from, live) {

@@ -11,8 +11,8 @@ import (
 // the square of its length. So the walk goes through each element once, and the copy copies each once. A walkedUnits has
 // the elements that are on the list of what must be walked, and skips those of a long slice in one step.
 //
-// It divides memory into lines of 64 words. A unit that is walked has a word at least, because it has a pointer, and begins
-// at a word. If a stale value has pointers elsewhere, a unit may be taken for one that was walked: it stays zero in the copy.
+// It divides memory into lines of 64 words. The types are those whose alignment is a word at least. If stale values or unsafe
+// code have a unit elsewhere, it may be taken for one that was walked: it stays zero in the copy.
 type walkedUnits struct {
 	lines []walkedLine // Open addressing by number and type. A power of 2, at most half full.
 	count int
