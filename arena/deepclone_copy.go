@@ -157,7 +157,7 @@ func makeOnHeap(d *typeDesc, n uintptr) unsafex.Ptr {
 // copyAll fills the memory of all blocks, except maps.
 func (c *cloner) copyAll() {
 	for i := range c.count {
-		if b := c.at(i); b.plan.flat() && b.dst != nil && b.kind != isShared && b.kind != isMap && !b.joined && !c.covered(b, 0, b.live) {
+		if b := c.at(i); b.plan.flat() && b.dst != nil && b.kind != isShared && b.kind != isMap && !c.covered(b, 0, b.live) {
 			copyBytes(b.dst, b.src, b.live*b.plan.size)
 		}
 	}

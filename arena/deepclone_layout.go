@@ -33,15 +33,14 @@ func (c *cloner) layOut() {
 	if len(places) == 0 {
 		return
 	}
-	whole, run := places[0], c.joinPlain(nil, places[0])
+	whole := places[0]
 	for _, p := range places[1:] {
 		if p.from >= whole.end {
 			c.finish(whole)
-			whole, run = p, c.joinPlain(nil, p)
+			whole = p
 			continue
 		}
 		whole = c.join(whole, p)
-		run = c.joinPlain(run, p)
 	}
 	c.finish(whole)
 }
@@ -122,29 +121,24 @@ func (c *cloner) join(whole, p place) place {
 			c.op, c.at(0).plan.whole, c.path(b.parent, b.at, nil), b.plan.whole, w.plan.whole, ErrUncloneable)})
 	}
 	c.at(p.block).in = whole.block
+	c.lengthen(whole, p)
 	if a := c.at(p.block).desc().align; plain && a > c.at(whole.block).desc().align {
 		whole.wide = true // Unsafe code again: a byte slice that is used as numbers.
 	}
 	return whole
 }
 
-// joinPlain makes plain data that lies at p and overlaps that of run, or follows it, be copied with it: so slices that overlap are
-// copied once. run is a block in the same whole that begins no later, or nil. joinPlain returns the block for the next place.
-func (c *cloner) joinPlain(run *block, p place) *block {
-	b := c.at(p.block)
-	if !b.plan.flat() || b.live == 0 {
-		return run
+// lengthen makes a block of plain data copy what its part p copies, too, if that begins in what the block copies or at its end.
+// So overlapping slices are copied once.
+func (c *cloner) lengthen(whole, p place) {
+	w, b := c.at(whole.block), c.at(p.block)
+	if !w.plan.flat() || !b.plan.flat() {
+		return
 	}
-	if run != nil {
-		from, size, end := unsafex.PtrAddr(run.src), run.plan.size, p.from+b.live*b.plan.size
-		if p.from <= from+run.live*size {
-			run.live = max(run.live, (end-from)/size)
-			if b.joined = end <= from+run.live*size; b.joined {
-				return run
-			}
-		}
+	end := p.from + b.live*b.plan.size
+	if have := whole.from + w.live*w.plan.size; p.from <= have && end > have {
+		w.live = (end - whole.from) / w.plan.size
 	}
-	return b
 }
 
 func (b *block) desc() *typeDesc { return b.plan.desc }

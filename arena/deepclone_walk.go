@@ -81,7 +81,6 @@ type block struct {
 	at       uintptr // Where in the parent.
 	kind     blockKind
 	wide     bool // Plain memory in which any number is aligned as in the original.
-	joined   bool // Plain data that is copied with another block's; see joinPlain.
 }
 
 type blockKind uint8
