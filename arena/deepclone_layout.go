@@ -129,7 +129,7 @@ func (c *cloner) join(whole, p place) place {
 }
 
 // lengthen makes a block of plain data copy what its part p copies, too, if that begins in what the block copies or at its end.
-// So overlapping slices are copied once.
+// So overlapping slices are copied once, up to the first gap between them.
 func (c *cloner) lengthen(whole, p place) {
 	w, b := c.at(whole.block), c.at(p.block)
 	if !w.plan.flat() || !b.plan.flat() {

@@ -16,7 +16,6 @@ import (
 type walkedUnits struct {
 	lines []walkedLine // Open addressing by number and type. A power of 2, at most half full.
 	count int
-	last  *walkedLine // That was used last.
 }
 
 // A walkedLine is for the units of one type in a line. It holds numbers only, so that the collector does not scan it.
@@ -90,10 +89,8 @@ func (ln *walkedLine) join(first, end, size uintptr) {
 	}
 }
 
+// line is the line of that number for a type.
 func (w *walkedUnits) line(number, key uintptr) *walkedLine {
-	if ln := w.last; ln != nil && ln.number == number && ln.key == key {
-		return ln
-	}
 	if w.count >= len(w.lines)/2 {
 		old := w.lines
 		w.lines = make([]walkedLine, max(fewWalked, 4*len(old)))
@@ -108,7 +105,6 @@ func (w *walkedUnits) line(number, key uintptr) *walkedLine {
 		ln.number, ln.key = number, key
 		w.count++
 	}
-	w.last = ln
 	return ln
 }
 
@@ -131,6 +127,6 @@ func (w *walkedUnits) close() {
 		*w = walkedUnits{}
 	default:
 		clear(w.lines)
-		w.count, w.last = 0, nil
+		w.count = 0
 	}
 }
