@@ -142,6 +142,9 @@ func describeServers(ctx context.Context, line func(name, format string, args ..
 		return fmt.Errorf("the store %v: %w", s, err)
 	}
 	line("store", "%v: an object was written, read and deleted", s)
+	if by := store.ConfirmationOf(s); by != 0 {
+		line("", "%v", by)
+	}
 	return nil
 }
 

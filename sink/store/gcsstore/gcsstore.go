@@ -12,6 +12,11 @@
 // the body's CRC32C first and refuses other bytes, and the store compares the bytes on their way. A
 // resumable upload that was left costs nothing, and the server drops it after a week.
 //
+// A success alone is not believed: Put returns nil after the server's answer had the body's CRC32C
+// and size. Without them the store asks for the object's metadata, and if those have no checksum
+// either, it reads the object and compares it. An upload that is not confirmed has failed with
+// store.ErrUnconfirmed, and store.Retry sends it again.
+//
 // # The client
 //
 // Requests go to the JSON API (https://cloud.google.com/storage/docs/json_api), most of them through
@@ -45,6 +50,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/api/googleapi"
 	storage "google.golang.org/api/storage/v1"
@@ -54,11 +60,12 @@ import (
 
 // Store is a store in a bucket.
 type Store struct {
-	o        Options
-	client   *http.Client // with the credentials
-	service  *storage.Service
-	prefix   string // "" or with a slash at its end
-	pageSize int64  // of a listing; 0 is the server's, which tests change
+	o         Options
+	client    *http.Client // with the credentials
+	service   *storage.Service
+	prefix    string       // "" or with a slash at its end
+	confirmed atomic.Int32 // the store.Confirmation of the newest Put
+	pageSize  int64        // of a listing; 0 is the server's, which tests change
 }
 
 // Open returns a store. It makes no request to the bucket: Check does. Ctx is that of the
@@ -114,15 +121,19 @@ func (s *Store) Put(ctx context.Context, key string, body store.Body, about stor
 	if body.Size() > s.o.Whole {
 		send = s.putChunks
 	}
-	bodyErr, err := send(upload, object, body)
-	if bodyErr != nil {
+	stored, bodyErr, err := send(upload, object, body)
+	switch {
+	case bodyErr != nil:
 		return fmt.Errorf("gcsstore: writing %q: %w", key, bodyErr)
+	case err != nil:
+		return s.explain(ctx, "writing", key, err)
 	}
-	return s.explain(ctx, "writing", key, err)
+	return s.confirm(ctx, key, body, stored)
 }
 
-// putChunks sends the body in chunks. It returns the body's own error apart from the upload's.
-func (s *Store) putChunks(ctx context.Context, object *storage.Object, body store.Body) (bodyErr, err error) {
+// putChunks sends the body in chunks. It returns what the server says that it has stored, and the
+// body's own error apart from the upload's.
+func (s *Store) putChunks(ctx context.Context, object *storage.Object, body store.Body) (stored *storage.Object, bodyErr, err error) {
 	r := store.NewReader(ctx, body)
 	defer r.Close()
 	call := s.service.Objects.Insert(s.o.Bucket, object).Context(ctx)
@@ -130,8 +141,8 @@ func (s *Store) putChunks(ctx context.Context, object *storage.Object, body stor
 		call.UserProject(s.o.UserProject)
 	}
 	// With a type, although it may be empty, the client does not guess one from the bytes.
-	_, err = call.Media(r, googleapi.ChunkSize(s.o.ChunkSize), googleapi.ContentType(object.ContentType)).Do()
-	return r.Err(), err
+	stored, err = call.Media(r, googleapi.ChunkSize(s.o.ChunkSize), googleapi.ContentType(object.ContentType)).Do()
+	return stored, r.Err(), err
 }
 
 // Get implements store.Store. It is one request to the XML API, whose answer has the content of a

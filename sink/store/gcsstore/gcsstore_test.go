@@ -107,7 +107,12 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Suite{
-				Open:  func(t *testing.T) store.Store { return newFake(t).open(t, o) },
+				Open: func(t *testing.T) store.Store { return newFake(t).open(t, o) },
+				OpenThrough: func(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper) store.Store {
+					o := o
+					o.wrapper = wrap
+					return newFake(t).open(t, o)
+				},
 				Large: 5<<20 + 1, // the fake copies what it has for each chunk
 			}.Run(t)
 		})

@@ -50,7 +50,8 @@ type Options struct {
 	// client rounds it up to a multiple of 256 KiB. From 256 KiB to 16 MiB; zero is 2 MiB.
 	ChunkSize int
 
-	host string
+	host    string
+	wrapper func(http.RoundTripper) http.RoundTripper // of tests
 }
 
 // complete checks the options and fills in defaults. Its error joins all that is wrong.
@@ -136,6 +137,9 @@ func (o *Options) authorized() (*http.Client, error) {
 	client, err := httptransport.NewClient(t)
 	if err != nil {
 		return nil, fmt.Errorf("gcsstore: %w", err)
+	}
+	if o.wrapper != nil {
+		client.Transport = o.wrapper(client.Transport)
 	}
 	return client, nil
 }

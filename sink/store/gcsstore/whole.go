@@ -21,15 +21,16 @@ import (
 
 // putWhole sends the body in one request of known length: a multipart body of the object's metadata
 // and its content. Google's client would send it from a pipe, so that the transport would neither
-// know its length nor could repeat it. It returns the body's own error apart from the upload's.
-func (s *Store) putWhole(ctx context.Context, object *storage.Object, body store.Body) (bodyErr, err error) {
+// know its length nor could repeat it. It returns what the server says that it has stored, and the
+// body's own error apart from the upload's.
+func (s *Store) putWhole(ctx context.Context, object *storage.Object, body store.Body) (stored *storage.Object, bodyErr, err error) {
 	head, tail, contentType, err := around(object)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, googleapi.ResolveRelative(s.service.BasePath, "/upload/storage/v1/b/{bucket}/o"), nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	googleapi.Expand(r.URL, map[string]string{"bucket": s.o.Bucket})
 	q := url.Values{"uploadType": {"multipart"}, "alt": {"json"}, "prettyPrint": {"false"}}
@@ -45,13 +46,17 @@ func (s *Store) putWhole(ctx context.Context, object *storage.Object, body store
 		return io.NopCloser(io.MultiReader(bytes.NewReader(head), sent.reader(), bytes.NewReader(tail))), nil
 	}
 	r.Body, _ = r.GetBody() // It has no error.
+	stored = &storage.Object{}
 	answer, err := s.client.Do(r)
 	if err == nil {
-		err = googleapi.CheckResponse(answer)
+		if err = googleapi.CheckResponse(answer); err == nil {
+			// An answer that cannot be read confirms nothing. Then the store asks.
+			json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(stored)
+		}
 		io.Copy(io.Discard, answer.Body) // so that the connection can be used again
 		answer.Body.Close()
 	}
-	return sent.end(), err
+	return stored, sent.end(), err
 }
 
 // around is what stands before the content and after it.

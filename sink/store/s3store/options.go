@@ -67,8 +67,9 @@ type Options struct {
 	// List makes at a time. Zero is 4.
 	Concurrency int
 
-	host   string
-	secure bool
+	host    string
+	secure  bool
+	wrapper func(http.RoundTripper) http.RoundTripper // of tests
 }
 
 // The limits of S3.
@@ -151,6 +152,14 @@ func (o *Options) transport() (*http.Transport, error) {
 	}
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 	return t, nil
+}
+
+// through is what requests go through.
+func (o *Options) through(t *http.Transport) http.RoundTripper {
+	if o.wrapper != nil {
+		return o.wrapper(t)
+	}
+	return t
 }
 
 func (o *Options) credentials(transport http.RoundTripper) (*credentials.Credentials, error) {

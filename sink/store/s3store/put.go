@@ -70,12 +70,15 @@ func (s *Store) putOptions(body store.Body, about store.About) (minio.PutObjectO
 func (s *Store) putWhole(ctx context.Context, key string, body store.Body, opts minio.PutObjectOptions) error {
 	opts.UserMetadata[minio.ChecksumCRC32C.Key()] = encode(body.CRC32C()) // the client sends it as a header of its own
 	r := store.NewReader(ctx, body)
-	_, err := s.core.PutObject(ctx, s.o.Bucket, s.prefix+key, r, body.Size(), "", "", opts)
+	stored, err := s.core.PutObject(ctx, s.o.Bucket, s.prefix+key, r, body.Size(), "", "", opts)
 	r.Close()
 	if e := r.Err(); e != nil {
 		return fmt.Errorf("s3store: writing %q: %w", key, e)
 	}
-	return s.explain(ctx, "writing", key, err)
+	if err != nil {
+		return s.explain(ctx, "writing", key, err)
+	}
+	return s.confirm(ctx, key, upload{body: body}, answer{stored.ChecksumCRC32C, stored.ETag})
 }
 
 // putParts sends the body in parts and aborts the upload if anything fails. The body's checksum is
@@ -89,17 +92,25 @@ func (s *Store) putParts(ctx context.Context, key string, body store.Body, opts 
 	opts.UserMetadata["x-amz-checksum-type"] = "FULL_OBJECT"
 	name := s.prefix + key
 	id, err := s.core.NewMultipartUpload(ctx, s.o.Bucket, name, opts)
+	if err == nil && id == "" {
+		err = fmt.Errorf("the upload was begun without an id: %w", store.ErrUnconfirmed)
+	}
 	if err != nil {
 		return s.explain(ctx, "writing", key, err)
 	}
 	sent, err := s.sendParts(ctx, name, id, parts)
+	var stored minio.UploadInfo
 	if err == nil {
-		_, err = s.core.CompleteMultipartUpload(ctx, s.o.Bucket, name, id, sent, minio.PutObjectOptions{
+		stored, err = s.core.CompleteMultipartUpload(ctx, s.o.Bucket, name, id, sent, minio.PutObjectOptions{
 			UserMetadata: map[string]string{minio.ChecksumCRC32C.Key(): encode(body.CRC32C()), "x-amz-checksum-type": "FULL_OBJECT"},
 		})
 	}
 	if err == nil {
-		return nil
+		err = s.confirm(ctx, key, upload{body, parts}, answer{stored.ChecksumCRC32C, stored.ETag})
+		if err == nil {
+			return nil
+		}
+		return s.abort(ctx, name, id, err) // if the completion did not reach the server
 	}
 	var ours bodyError
 	if errors.As(err, &ours) {
@@ -166,7 +177,7 @@ func (s *Store) sendPart(ctx context.Context, name, id string, number int, part 
 		select {
 		case <-ctx.Done():
 			return p, err
-		case <-time.After(rand.N(200 * time.Millisecond << n)):
+		case <-time.After(rand.N(s.partPause << n)):
 		}
 	}
 }
@@ -185,8 +196,12 @@ func (s *Store) sendPartOnce(ctx context.Context, name, id string, number int, p
 		CustomHeader:         http.Header{minio.ChecksumCRC32C.KeyCapitalized(): {encode(part.CRC32C())}},
 	})
 	r.Close()
-	if e := r.Err(); e != nil {
+	switch e := r.Err(); {
+	case e != nil:
 		err = bodyError{e}
+	case err == nil && (p.ETag == "" || p.ChecksumCRC32C != "" && p.ChecksumCRC32C != encode(part.CRC32C())):
+		err = fmt.Errorf("part %d of %d bytes with CRC32C %s was answered with the ETag %q and the CRC32C %q: %w",
+			number, part.Size(), encode(part.CRC32C()), p.ETag, p.ChecksumCRC32C, store.ErrUnconfirmed)
 	}
 	return minio.CompletePart{PartNumber: number, ETag: p.ETag, ChecksumCRC32C: p.ChecksumCRC32C}, err
 }

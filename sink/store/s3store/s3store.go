@@ -18,6 +18,12 @@
 // not know checksums never has the whole of a wrong body, either. The content is not part of a
 // request's signature: use https where others can reach the connection.
 //
+// A success alone is not believed: Put returns nil after the server has confirmed the bytes. AWS and
+// servers that know checksums answer with the CRC32C. Otherwise the ETag counts if it is the MD5 of
+// the body, which is computed then. If it is not, a HEAD request follows, and if that has no
+// checksum either, the object is read and compared. An upload that is not confirmed has failed with
+// store.ErrUnconfirmed, and store.Retry sends it again.
+//
 // # About
 //
 // What Put is told About an object is user metadata (x-amz-meta-freehold-...), at most 2 KB as S3
@@ -39,6 +45,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -50,8 +58,13 @@ type Store struct {
 	o         Options
 	core      *minio.Core
 	transport *http.Transport
-	prefix    string // "" or with a slash at its end
-	pageSize  int    // of a listing; 0 is the server's, which tests change
+	prefix    string       // "" or with a slash at its end
+	confirmed atomic.Int32 // the store.Confirmation of the newest Put
+	pageSize  int          // of a listing; 0 is the server's, which tests change
+
+	// partPause is half of the longest pause before a part is sent for the second time. Each further
+	// pause may be twice as long.
+	partPause time.Duration
 }
 
 // Open returns a store. It makes no request: Check does.
@@ -76,13 +89,13 @@ func Open(o Options) (*Store, error) {
 		lookup = minio.BucketLookupPath
 	}
 	core, err := minio.NewCore(o.host, &minio.Options{
-		Creds: keys, Secure: o.secure, Transport: transport, Region: o.Region, BucketLookup: lookup,
+		Creds: keys, Secure: o.secure, Transport: o.through(transport), Region: o.Region, BucketLookup: lookup,
 		MaxRetries: 1, // store.Retry is there for more
 	})
 	if err != nil {
 		return nil, fmt.Errorf("s3store: %w", err)
 	}
-	return &Store{o: o, core: core, transport: transport, prefix: prefix}, nil
+	return &Store{o: o, core: core, transport: transport, prefix: prefix, partPause: 200 * time.Millisecond}, nil
 }
 
 // String implements store.Store.
@@ -163,17 +176,18 @@ func (s *Store) explain(ctx context.Context, doing, key string, err error) error
 }
 
 // passing are error codes below 500 after which another attempt may succeed: the first two ask for
-// it, tokens are renewed, clocks are set, an upload begins anew, and bytes that were damaged on
-// their way are sent again.
+// it, tokens are renewed, clocks are set, an upload begins anew (a part that the server lacks was
+// answered by something else), and bytes that were damaged on their way are sent again.
 var passing = []string{
-	"RequestTimeout", "SlowDown", "ExpiredToken", "ExpiredTokenException", "RequestTimeTooSkewed", "NoSuchUpload", "BadDigest",
+	"RequestTimeout", "SlowDown", "ExpiredToken", "ExpiredTokenException", "RequestTimeTooSkewed", "NoSuchUpload", "InvalidPart", "BadDigest",
 	"XAmzContentChecksumMismatch", "IncompleteBody", "OperationAborted",
 }
 
-// mayPass reports whether an answer, or the want of one, may be another the next time.
+// mayPass reports whether an answer, or the want of one, may be another the next time. A status of
+// 200 is a success that the client could not read.
 func mayPass(answer minio.ErrorResponse) bool {
 	status := answer.StatusCode
-	if status == 0 || status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout {
+	if status < 300 || status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout {
 		return true
 	}
 	for _, code := range passing {

@@ -5,16 +5,22 @@ package s3store
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -104,7 +110,7 @@ func (f *fake) open(t testing.TB, change func(*Options)) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.pageSize = 50
+	s.pageSize, s.partPause = 50, time.Millisecond
 	return s
 }
 
@@ -126,7 +132,10 @@ func uploads(t testing.TB, s *Store) (open []string) {
 
 func TestConformance(t *testing.T) {
 	storetest.Suite{
-		Open:  func(t *testing.T) store.Store { return newFake(t).open(t, nil) },
+		Open: func(t *testing.T) store.Store { return newFake(t).open(t, nil) },
+		OpenThrough: func(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper) store.Store {
+			return newFake(t).open(t, func(o *Options) { o.wrapper = wrap })
+		},
 		Left:  func(t *testing.T, s store.Store) []string { return uploads(t, s.(*Store)) },
 		Large: minPartSize + 1<<20,
 	}.Run(t)
@@ -350,6 +359,7 @@ func discard(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("ETag", `"x"`)
+	w.Header().Set("X-Amz-Checksum-Crc32c", r.Header.Get("X-Amz-Checksum-Crc32c"))
 	switch q := r.URL.Query(); {
 	case q.Has("uploads"):
 		fmt.Fprint(w, "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
@@ -373,5 +383,84 @@ func BenchmarkPut9MiB(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestConfirmation takes checksums from the server's answers, one kind after another. Each object is
+// confirmed by what is left.
+func TestConfirmation(t *testing.T) {
+	f := newFake(t)
+	var without, with atomic.Pointer[string] // the methods whose answers lose their ETag, and get a CRC32C
+	s := f.open(t, func(o *Options) {
+		o.wrapper = func(server http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(r *http.Request) (*http.Response, error) {
+				answer, err := server.RoundTrip(r)
+				if err == nil && strings.Contains(*without.Load(), r.Method) && !r.URL.Query().Has("partNumber") {
+					answer.Header.Set("ETag", `"0"`)
+					answer.Header.Del("X-Amz-Checksum-Crc32c") // The fake returns what the upload's header had.
+					if r.URL.Query().Has("uploadId") {
+						b, _ := io.ReadAll(answer.Body)
+						answer.Body = io.NopCloser(bytes.NewReader(regexp.MustCompile("<ETag>[^<]*</ETag>").ReplaceAll(b, nil)))
+					}
+				}
+				if err == nil && strings.Contains(*with.Load(), r.Method) {
+					answer.Header.Set("X-Amz-Checksum-Crc32c", r.Header.Get("X-Amz-Checksum-Crc32c"))
+				}
+				return answer, err
+			})
+		}
+	})
+	none, put, all := "", "PUT", "PUT POST HEAD"
+	for _, body := range []store.Body{store.Bytes([]byte("small")), store.Bytes(bytes.Repeat([]byte("large"), minPartSize/4))} {
+		for _, c := range []struct {
+			without, with *string
+			want          store.Confirmation
+		}{{&none, &none, store.ByMD5}, {&all, &none, store.ByReading}, {&all, &put, store.ByAnswer}} {
+			without.Store(c.without)
+			with.Store(c.with)
+			if body.Size() > minPartSize && c.with == &put {
+				continue // The completion would have the checksum, in its document.
+			}
+			s.confirmed.Store(0)
+			if err := s.Put(t.Context(), fmt.Sprint("k", body.Size()), body, about); err != nil || store.ConfirmationOf(store.Retry(s, store.RetryOptions{})) != c.want {
+				t.Errorf("%d bytes, no ETag from %q, CRC32C from %q: %v, %v; want %v", body.Size(), *c.without, *c.with, s.Confirmation(), err, c.want)
+			}
+		}
+		noETag := "PUT POST"
+		without.Store(&noETag)
+		with.Store(&none)
+		if err := s.Put(t.Context(), fmt.Sprint("k", body.Size()), body, about); err != nil || s.Confirmation() != store.ByInquiry {
+			t.Errorf("%d bytes, ETag from HEAD alone: %v, %v", body.Size(), s.Confirmation(), err)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestCompareComposite has the checksums of multipart uploads from servers that compute none of full
+// objects. AWS documents the form; the values are computed here with hash/crc32 alone.
+func TestCompareComposite(t *testing.T) {
+	body := store.Bytes(bytes.Repeat([]byte("0123456789"), 100))
+	parts, err := store.Split(body, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := crc32.MakeTable(crc32.Castagnoli)
+	var sums []byte
+	for _, p := range [][]byte{bytes.Repeat([]byte("0123456789"), 60), bytes.Repeat([]byte("0123456789"), 40)} {
+		sums = binary.BigEndian.AppendUint32(sums, crc32.Checksum(p, table))
+	}
+	composite := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.Checksum(sums, table))) + "-2"
+	u := upload{body, parts}
+	for crc, want := range map[string]store.Confirmation{
+		composite: store.ByAnswer, encode(body.CRC32C()): store.ByAnswer, "": 0,
+		strings.TrimSuffix(composite, "-2"): -1, strings.Replace(composite, "-2", "-3", 1): -1, "AAAAAA==": -1,
+	} {
+		by, err := u.compare(answer{crc: crc})
+		if by != max(want, 0) || errors.Is(err, store.ErrUnconfirmed) != (want < 0) {
+			t.Errorf("%q: %v, %v, want %v", crc, by, err, want)
+		}
 	}
 }

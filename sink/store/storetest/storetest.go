@@ -19,7 +19,8 @@
 // replaced and deleted whole; a listing is complete, in order and of one prefix; keys with odd
 // characters work and impossible ones are refused; readers beside writers of one key see whole
 // objects only; a Put that fails, by its body, its checksum or its context, leaves the old object
-// and does not touch the body afterwards; Check leaves nothing behind; all methods may be called by
+// and does not touch the body afterwards; a success that the server did not confirm is not believed;
+// Check leaves nothing behind; all methods may be called by
 // many goroutines. What only a crash can show, such as durability, it cannot check.
 package storetest
 
@@ -31,6 +32,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -48,6 +50,11 @@ type Suite struct {
 
 	// Large is the size of the largest object, which should need several parts. Zero is 11 MiB + 1.
 	Large int
+
+	// OpenThrough returns an empty store over HTTP, whose requests go through what wrap makes of the
+	// transport to a working server. The suite answers uploads by lies; see [Lying]. Nil is for stores
+	// that send nothing over HTTP.
+	OpenThrough func(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper) store.Store
 
 	// Left returns what failed calls have left behind beside objects, such as temporary files or
 	// unfinished uploads. It is called before the store is closed, and must return nothing. Nil is
@@ -101,6 +108,9 @@ func (s Suite) Run(t *testing.T) {
 				t.Errorf("Close: %v", err)
 			}
 		})
+	}
+	if s.OpenThrough != nil {
+		t.Run("Lies", func(t *testing.T) { testLies(t, s) })
 	}
 }
 
