@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -186,7 +187,8 @@ type Stop struct {
 
 // HTTP has the keys of http.
 type HTTP struct {
-	Listen string `yaml:"listen" doc:"address for a page that shows what the sink does, /metrics, /healthz, /readyz, /stats and /debug/pprof; empty is none"`
+	Listen string `yaml:"listen" doc:"address for /metrics, /healthz and /readyz, and, as debug says, for a page that shows what the sink does, /stats and /debug/pprof; empty is none"`
+	Debug  string `yaml:"debug" doc:"when the page, /stats and /debug/pprof are served, which show topics, arguments and memory of the process: loopback (if listen is an address of this machine alone), always or never"`
 }
 
 // Log has the keys of log.
@@ -213,7 +215,7 @@ func Default() Config {
 		Bad:    Bad{Action: "stop", Key: "rejected/{topic}/{partition:04}-{offset:020}{extension}"},
 		Memory: Memory{InFlight: 80 << 20, Open: 4 << 20, SpillLimit: 10 << 30},
 		Stop:   Stop{Timeout: Duration(5 * time.Second)},
-		HTTP:   HTTP{Listen: "127.0.0.1:9466"},
+		HTTP:   HTTP{Listen: "127.0.0.1:9466", Debug: "loopback"},
 		Log:    Log{Level: "info", Format: "text"},
 	}
 }
@@ -324,6 +326,7 @@ func (c Config) Check() error {
 	oneOf("objects.format.name", c.Objects.Format.Name, "lines", "jsonl", "length-prefixed", "csv", "avro", "parquet")
 	oneOf("bad_records.action", c.Bad.Action, "stop", "objects", "topic")
 	needed(c.Bad.Action == "topic" && c.Bad.Topic == "", "bad_records.topic")
+	oneOf("http.debug", c.HTTP.Debug, "loopback", "always", "never")
 	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf("log.format", c.Log.Format, "text", "json")
 	if slices.Contains(c.Kafka.Topics, c.Bad.Topic) && c.Bad.Action == "topic" {
@@ -383,6 +386,12 @@ func (v Values) check(add func(format string, args ...any)) {
 		add("values.type is protobuf, but there is neither values.descriptors_file nor values.registry.url")
 	case protobuf && (v.Descriptors == "") != (v.Message == ""):
 		add("values.descriptors_file and values.message belong together, but one is missing")
+	}
+	for _, address := range r.URL {
+		// The address is not shown, because it may have a password. net/url's error would repeat it, too.
+		if u, err := url.Parse(address); err != nil || u.User != nil || u.RawQuery != "" {
+			add("values.registry.url is not of the form https://host:port; user and password have keys of their own")
+		}
 	}
 	if len(r.URL) > 0 && v.Framing == "none" {
 		add("values.registry.url is set, but values.framing is none; choose strip or keep")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -23,7 +24,8 @@ import (
 //go:embed page.html
 var page []byte
 
-// serve serves the page, metrics, health and profiles until the returned function is called.
+// serve serves metrics and health, and the page and profiles where debugging allows it, until the
+// returned function is called.
 func (s *Service) serve() (stop func()) {
 	s.metrics.registry.MustRegister(s)
 	mux := http.NewServeMux()
@@ -36,6 +38,36 @@ func (s *Service) serve() (stop func()) {
 		}
 		fmt.Fprintln(w, "ok")
 	})
+	if debugging(s.config.HTTP.Debug, s.listener.Addr()) {
+		s.debug(mux)
+	} else {
+		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "http.debug does not allow it: this address serves /metrics, /healthz and /readyz alone", http.StatusForbidden)
+		})
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("serving HTTP", "error", err)
+		}
+	}()
+	return func() {
+		server.Close() // Closes the listener, too.
+		<-done
+	}
+}
+
+// debugging reports whether the page, /stats and /debug may be served at an address: what they show
+// of the process is not for the network.
+func debugging(option string, at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	return option == "always" || option == "loopback" && ok && tcp.IP.IsLoopback()
+}
+
+// debug adds the page, what it shows, and the profiles.
+func (s *Service) debug(mux *http.ServeMux) {
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
@@ -54,16 +86,4 @@ func (s *Service) serve() (stop func()) {
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.Handle("/debug/pprof/offheap", memprof.Handler())
 	mux.Handle(gctune.HandlerPath, gctune.Handler())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("serving HTTP", "error", err)
-		}
-	}()
-	return func() {
-		server.Close() // Closes the listener, too.
-		<-done
-	}
 }
