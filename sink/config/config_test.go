@@ -50,18 +50,23 @@ objects:
 
 func TestErrors(t *testing.T) {
 	for _, test := range []struct{ text, env, want string }{
-		{minimal + "sizes: 3\n", "", "line 7: sizes is not a key"},
-		{"kafka: {fetch_bytes: 4 apples}", "", `"4 apples" is no size`},
-		{"rotate: {age: tomorrow}", "", `"tomorrow" is no time`},
+		{minimal + "sizes: 3\n", "", "line 7: sizes is not a key of a configuration; freehold-sink config lists all keys"},
+		{minimal + "stroe: {url: a}\n", "", "line 7: stroe is not a key of a configuration; did you mean store?"},
+		{"kafka: {fetch_bytes: 4 apples}", "", `line 1: kafka.fetch_bytes: "4 apples" is no size`},
+		{"rotate: {age: tomorrow}", "", `line 1: rotate.age: "tomorrow" is no time`},
 		{minimal + "---\na: 1", "", "one document"},
-		{"kafka: {broker: [a]}", "", "line 1: broker is not a key of this section"},
+		{"kafka:\n\tbrokers: [a]", "", "line 2: a line begins with a tab; YAML takes spaces"},
+		{"kafka: {broker: [a]}", "", "line 1: broker is not a key of kafka; did you mean brokers?"},
+		{"kafka:\n  url: a", "", "line 2: url is not a key of kafka; did you mean values.registry.url?"},
+		{"kafka:\n  bootstrap.servers: a", "", "line 2: bootstrap.servers is not a key of kafka; freehold-sink config lists all keys"},
+		{"objects:\n  partition_by:\n    - {felid: a}", "", "line 3: felid is not a key of objects.partition_by[0]; did you mean field?"},
 		{minimal, "FREEHOLD_SINK_KAFKA_BROKER=a", "names no key"},
 		{minimal, "FREEHOLD_SINK_ROTATE_RECORDS=many", "the variable FREEHOLD_SINK_ROTATE_RECORDS: here is the text many, but the key takes a whole number"},
 		{minimal, "FREEHOLD_SINK_ROTATE_AGE=soon", `the variable FREEHOLD_SINK_ROTATE_AGE: "soon" is no time`},
-		{"rotate:\n  records: many", "", "line 2: here is the text many, but the key takes a whole number"},
-		{"kafka: {brokers: a:1, tls: true}", "", "line 1: here is the text a:1, but the key takes a list, [a, b]\nline 1: here is the value true, but the key takes a section with keys"},
-		{"kafka: {group: [a], sasl: {user: {name: a}}}", "", "line 1: here is a list, but the key takes a text\nline 1: here is a section with keys, but the key takes a text"},
-		{"stop: {flush: 3}\nobjects: {partition_by: {field: a}}", "", "line 1: here is the number 3, but the key takes true or false\nline 2: here is a section with keys, but the key takes a list of sections"},
+		{"rotate:\n  records: many", "", "line 2: here is the text many, but rotate.records takes a whole number"},
+		{"kafka: {brokers: 127.0.0.1:9092, tls: true}", "", "line 1: here is the text 127.0.0.1:9092, but kafka.brokers takes a list, [a, b]\nline 1: here is the value true, but kafka.tls takes a section with keys"},
+		{"kafka: {group: [a], sasl: {user: {name: a}}}", "", "line 1: here is a list, but kafka.group takes a text\nline 1: here is a section with keys, but kafka.sasl.user takes a text"},
+		{"stop: {flush: 3}\nobjects: {partition_by: {field: a}}", "", "line 1: here is the number 3, but stop.flush takes true or false\nline 2: here is a section with keys, but objects.partition_by takes a list of sections"},
 	} {
 		if _, err := Parse([]byte(test.text), []string{test.env}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %s: %v, want %s", test.text, test.env, err, test.want)

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -42,45 +41,13 @@ func Parse(text []byte, environ []string) (Config, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return c, explain(err)
+		return c, explain(err, places(text))
 	}
 	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return c, errors.New("a configuration is one document of YAML, but there is another behind ---")
 	}
 	return c, override(&c, environ)
 }
-
-// explain replaces the words of the decoder that name types of Go.
-func explain(err error) error {
-	var wrong *yaml.TypeError
-	if !errors.As(err, &wrong) {
-		return err
-	}
-	texts := make([]string, len(wrong.Errors))
-	for i, text := range wrong.Errors {
-		text = unknownKey.ReplaceAllString(text, "$1 is not a key of this section; freehold-sink config lists all keys")
-		texts[i] = wrongType.ReplaceAllStringFunc(text, func(text string) string {
-			part := wrongType.FindStringSubmatch(text)
-			is, wants := kinds[part[1]]+strings.ReplaceAll(part[2], "`", ""), wanted[part[3]]
-			if wants == "" {
-				wants = "a section with keys"
-			}
-			return fmt.Sprintf("here is %s, but the key takes %s", is, wants)
-		})
-	}
-	return errors.New(strings.Join(texts, "\n"))
-}
-
-var (
-	unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
-	wrongType  = regexp.MustCompile("cannot unmarshal !!(\\S+)( `.*`)? into (\\S+)")
-)
-
-// What the decoder calls kinds of values and types, in plain words.
-var (
-	kinds  = map[string]string{"map": "a section with keys", "seq": "a list", "str": "the text", "int": "the number", "float": "the number", "bool": "the value", "null": "no value", "timestamp": "the time"}
-	wanted = map[string]string{"string": "a text", "bool": "true or false", "int": "a whole number", "int64": "a whole number", "[]string": "a list, [a, b]", "[]config.Partition": "a list of sections"}
-)
 
 // override sets the keys that variables of the environment name.
 func override(c *Config, environ []string) error {
@@ -98,7 +65,7 @@ func override(c *Config, environ []string) error {
 			return fmt.Errorf("the variable %s names no key of the configuration; freehold-sink config lists them", name)
 		}
 		if err := setValue(v, value); err != nil {
-			return fmt.Errorf("the variable %s: %s", name, strings.TrimPrefix(explain(err).Error(), "line 1: "))
+			return fmt.Errorf("the variable %s: %s", name, strings.TrimPrefix(explain(err, nil).Error(), "line 1: "))
 		}
 	}
 	return nil
