@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/freehold-go/freehold/sink/partition/objectkey"
 	"github.com/freehold-go/freehold/sink/record"
@@ -15,6 +16,10 @@ import (
 // reject does with a record that cannot be written what Options.Bad says. It returns the object that has the record now, nil if none has.
 func (e *epoch) reject(ctx context.Context, r *record.Record, bad *record.Bad) (*object, error) {
 	s := e.shared
+	if r.Value == nil && !strings.Contains(bad.Error(), "tombstone") {
+		// What it lacks follows from that.
+		bad = record.Badf("the record is a tombstone, which has no value: %w", bad)
+	}
 	if s.o.Bad == StopAtBad {
 		return nil, fmt.Errorf("the record at offset %d cannot be written: %w; choose another way for bad records (bad_records.action), or commit the offset %d for the group to leave it out",
 			r.Offset, bad, r.Offset+1)

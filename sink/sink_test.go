@@ -169,6 +169,32 @@ func TestTombstones(t *testing.T) {
 	}
 }
 
+// TestTombstoneIsNamed: if a tombstone is bad because it lacks what records are divided by, the
+// reason says that it is one.
+func TestTombstoneIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, to := newFakeSource(), newFakeStore()
+		h := start(t, src, to, func(o *Options) {
+			var err1, err2 error
+			o.Format, err1 = encode.Lines(encode.LinesOptions{Tombstones: encode.WriteTombstones})
+			o.Partitioner, err2 = partition.Time(partition.TimeOptions{Field: "at", Unit: "ms", Layout: "day"})
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+		})
+		h.assign(p0)
+		h.do(func(_ context.Context, s source.Handler) {
+			s.Batch(p0, []record.Record{{Topic: "t", Key: []byte("k")}}, source.Position{Next: 1}, func() {})
+			h.handed++
+			h.released++
+		})
+		synctest.Wait()
+		if err := h.end(); err == nil || !strings.Contains(err.Error(), "the record is a tombstone, which has no value: the value has no time in the field at") {
+			t.Error(err)
+		}
+	})
+}
+
 // TestOneUncommitted: an epoch is visible only after the one before is committed.
 func TestOneUncommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -35,6 +35,7 @@ type Config struct {
 type Kafka struct {
 	Brokers          []string `yaml:"brokers" doc:"addresses to begin with, host:port"`
 	Topics           []string `yaml:"topics" doc:"names of topics"`
+	MissingTopics    string   `yaml:"missing_topics" doc:"what happens while a topic does not exist or may not be read: wait (with a warning each half a minute) or stop (with an error)"`
 	Group            string   `yaml:"group" doc:"name of the consumer group; instances with the same name share the partitions"`
 	InstanceID       string   `yaml:"instance_id" doc:"name of this member, for static membership: an instance that comes back within the session timeout has its partitions again without a rebalance"`
 	ServerSide       bool     `yaml:"server_side_assignment" doc:"the broker assigns partitions (KIP-848, Kafka 4.0 and later). Then its group.consumer.session.timeout.ms counts, and session_timeout does not"`
@@ -201,7 +202,7 @@ type Log struct {
 func Default() Config {
 	return Config{
 		Kafka: Kafka{
-			Group: "freehold-sink", SessionTimeout: Duration(45 * time.Second), RebalanceTimeout: Duration(time.Minute),
+			MissingTopics: "wait", Group: "freehold-sink", SessionTimeout: Duration(45 * time.Second), RebalanceTimeout: Duration(time.Minute),
 			Start: "earliest", Reset: "stop", FetchBytes: 2 << 20, PartitionBytes: 1 << 20, Responses: "offheap", BatchBytes: 256 << 20,
 		},
 		Values: Values{Type: "text", Framing: "none", Registry: Registry{RetryFor: Duration(10 * time.Minute)}},
@@ -319,6 +320,7 @@ func (c Config) Check() error {
 	needed(c.Store.URL == "", "store.url")
 	oneOf("kafka.start", c.Kafka.Start, "earliest", "latest")
 	oneOf("kafka.reset", c.Kafka.Reset, "stop", "earliest", "latest")
+	oneOf("kafka.missing_topics", c.Kafka.MissingTopics, "wait", "stop")
 	oneOf("kafka.responses", c.Kafka.Responses, "offheap", "client")
 	oneOf("kafka.sasl.mechanism", c.Kafka.SASL.Mechanism, "", "plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
 	oneOf("values.type", c.Values.Type, "text", "protobuf")

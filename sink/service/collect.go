@@ -35,6 +35,7 @@ var figures = []figure{
 	counter("commits_total", "Commits of offsets.", func(s *Service) int64 { return s.Stats().Commits }),
 	counter("early_ends_total", "Epochs that ended before their boundary for want of memory.", func(s *Service) int64 { return s.Stats().EarlyEnds }),
 	counter("fetch_waits_total", "Times that fetching waited for memory.", func(s *Service) int64 { return s.Stats().Waits }),
+	gauge("unreadable_topics", "Topics that the brokers did not serve when they were last asked: missing, or not allowed.", func(s *Service) int64 { return s.unreadable.Load() }),
 	gauge("open_objects", "Objects that are being written or stored.", func(s *Service) int64 { return s.Stats().OpenObjects }),
 	gauge("in_flight_bytes", "Bytes of records and objects in flight.", func(s *Service) int64 { return s.Stats().InFlight }),
 	gauge("in_flight_peak_bytes", "The most bytes that were in flight.", func(s *Service) int64 { return s.Stats().PeakInFlight }),

@@ -29,6 +29,19 @@ type ReplayOptions struct {
 	After          string // key of the last object that an earlier replay has sent whole
 }
 
+// between says in words which epochs a replay leaves out.
+func between(o ReplayOptions) string {
+	switch {
+	case o.FromOffset > 0 && o.ToOffset > 0:
+		return fmt.Sprintf(" from offset %d to %d", o.FromOffset, o.ToOffset)
+	case o.FromOffset > 0:
+		return fmt.Sprintf(" from offset %d on", o.FromOffset)
+	case o.ToOffset > 0:
+		return fmt.Sprintf(" before offset %d", o.ToOffset)
+	}
+	return ""
+}
+
 // Replay sends the records of objects to a topic, and reports to w. Each object's records are acknowledged by all replicas before the next object
 // is read. If it fails, the error says how to go on; the records of one object may then be in the topic twice.
 func Replay(ctx context.Context, w io.Writer, c config.Config, o ReplayOptions) error {
@@ -78,6 +91,9 @@ func Replay(ctx context.Context, w io.Writer, c config.Config, o ReplayOptions) 
 		return p.Send(ctx, r)
 	}
 	done, err := replay.Run(ctx, r, send, func() error { return p.Flush(ctx) })
+	if err == nil && done.Objects == 0 && o.After == "" {
+		return fmt.Errorf("%v has no objects of the topic %s under %q%s; freehold-sink inspect lists what there is", r.Store, o.From, r.Prefix, between(o))
+	}
 	fmt.Fprintf(w, "%d records of %d objects were sent to %s\n", done.Records, done.Objects, o.To)
 	if done.Foreign > 0 {
 		fmt.Fprintf(w, "%d objects under the same prefix were not written by freehold-sink, or lack its metadata\n", done.Foreign)

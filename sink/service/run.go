@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/gctune"
@@ -39,8 +40,15 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	s.log.Info("started", "topics", s.config.Kafka.Topics, "group", s.config.Kafka.Group, "store", s.store.String())
 	s.running.Store(true)
+	ctx, end := context.WithCancelCause(ctx)
 	stopping := context.AfterFunc(ctx, func() { s.running.Store(false) }) // It is not ready while it finishes what it has.
+	var watch sync.WaitGroup
+	var missing error
+	watch.Go(func() { s.watchTopics(ctx, func(err error) { missing = err; end(err) }) })
 	err = s.sink.Run(ctx, s.source)
+	end(nil)
+	watch.Wait()
+	err = errors.Join(missing, err)
 	stopping()
 	s.running.Store(false)
 	figures := s.sink.Stats()

@@ -34,6 +34,9 @@ type Service struct {
 	registry *schema.Registry // nil if there is none
 	running  atomic.Bool
 	closed   bool // whether the sink has closed the source
+
+	unreadable atomic.Int64 // topics that the brokers did not serve when they were asked
+	looks      struct{ first, next time.Duration }
 }
 
 // New checks a configuration and makes the parts. It opens the store and listens for HTTP, but connects to no broker.
@@ -56,6 +59,7 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (s *Service, er
 		return nil, err
 	}
 	s = &Service{config: c, log: log, metrics: newMetrics(), started: time.Now()}
+	s.looks.first, s.looks.next = firstLook, nextLook
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())

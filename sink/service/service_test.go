@@ -100,6 +100,10 @@ func start(t *testing.T, conf config.Config) running {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return run(t, s)
+}
+
+func run(t *testing.T, s *Service) running {
 	ctx, stop := context.WithCancel(t.Context())
 	r := running{s, stop, make(chan error, 1)}
 	go func() { r.done <- s.Run(ctx) }()

@@ -81,7 +81,12 @@ func Open(dir string) (*Store, error) {
 		return nil, fmt.Errorf("dirstore: %w", err)
 	}
 	if err := os.MkdirAll(abs, 0o777); err != nil {
-		return nil, fmt.Errorf("dirstore: making the directory: %w", explain(err))
+		if errors.Is(err, syscall.ENOTDIR) {
+			err = store.Permanent(fmt.Errorf("%w: the store needs a directory, and a file has the place of it or of a directory above it", err))
+		} else {
+			err = explain(err)
+		}
+		return nil, fmt.Errorf("dirstore: making the directory: %w", err)
 	}
 	root, err := os.OpenRoot(abs)
 	if err != nil {
