@@ -33,7 +33,7 @@ type Config struct {
 
 // Kafka has the keys of kafka.
 type Kafka struct {
-	Brokers          []string `yaml:"brokers" doc:"addresses to begin with, host:port"`
+	Brokers          []string `yaml:"brokers" doc:"addresses to begin with, host:port; [embedded] starts a broker in this process, with demo orders in the topics, to try a configuration"`
 	Topics           []string `yaml:"topics" doc:"names of topics"`
 	MissingTopics    string   `yaml:"missing_topics" doc:"what happens while a topic does not exist or may not be read: wait (with a warning each half a minute) or stop (with an error)"`
 	Group            string   `yaml:"group" doc:"name of the consumer group; instances with the same name share the partitions"`

@@ -12,10 +12,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -55,7 +57,15 @@ func command() *cli.Command {
 					if err != nil {
 						return err
 					}
-					return service.Describe(ctx, os.Stdout, conf, !c.Bool("offline"))
+					connect := !c.Bool("offline")
+					if connect {
+						var stop func()
+						if conf, stop, err = demo.WithBroker(ctx, os.Stderr, conf); err != nil {
+							return err
+						}
+						defer stop()
+					}
+					return service.Describe(ctx, os.Stdout, conf, connect)
 				},
 			},
 			{
@@ -93,6 +103,9 @@ func command() *cli.Command {
 					if err != nil {
 						return err
 					}
+					if slices.Contains(conf.Kafka.Brokers, demo.Embedded) {
+						return errors.New("kafka.brokers is embedded, and that broker ends with the process that has it: replay needs another one")
+					}
 					return service.Replay(ctx, os.Stdout, conf, service.ReplayOptions{
 						From: c.String("topic"), To: c.String("to"), Rejected: c.Bool("rejected"), KeepPartitions: c.Bool("keep-partitions"),
 						FromOffset: c.Int64("from-offset"), ToOffset: c.Int64("to-offset"), After: c.String("after"),
@@ -101,8 +114,13 @@ func command() *cli.Command {
 			},
 			{
 				Name: "demo", Usage: "a broker with endless orders, a directory, and what it costs: with memory outside the Go heap, and without",
-				Flags:  []cli.Flag{&cli.DurationFlag{Name: "time", Usage: "how long each of the two runs takes", Value: 10 * time.Second}},
-				Action: func(ctx context.Context, c *cli.Command) error { return demo.Run(ctx, os.Stdout, c.Duration("time")) },
+				Flags: []cli.Flag{
+					&cli.DurationFlag{Name: "time", Usage: "how long each of the two runs takes", Value: 10 * time.Second},
+					&cli.StringFlag{Name: "keep", Usage: "a new directory that keeps the objects and the configurations; without it they are deleted"},
+				},
+				Action: func(ctx context.Context, c *cli.Command) error {
+					return demo.Run(ctx, os.Stdout, c.Duration("time"), c.String("keep"))
+				},
 			},
 		},
 	}
@@ -117,6 +135,10 @@ func strict() *cli.Command {
 	}
 	for _, verb := range c.Commands {
 		verb.Before = noArguments
+		// By default the whole help and the error are printed, and main prints the error again.
+		verb.OnUsageError = func(_ context.Context, c *cli.Command, err error, _ bool) error {
+			return fmt.Errorf("%w; freehold-sink %s -help lists the flags", err, c.Name)
+		}
 	}
 	return c
 }
@@ -139,6 +161,11 @@ func run(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	conf, stop, err := demo.WithBroker(ctx, os.Stderr, conf)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	s, err := service.New(ctx, conf, log)
 	if err != nil {
 		return err

@@ -32,21 +32,22 @@ type outcome struct {
 }
 
 // Run runs the sink twice, with memory outside the Go heap and with all memory on it, and compares.
-func Run(ctx context.Context, w io.Writer, each time.Duration) error {
+// It deletes the objects, unless keep names a directory for them, which Run makes.
+func Run(ctx context.Context, w io.Writer, each time.Duration, keep string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
+	dir, remove, err := folder(keep)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	broker, stop, err := startBroker(ctx, program)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	dir, err := os.MkdirTemp("", "freehold-sink-demo")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
 	fmt.Fprintf(w, "A broker at %s serves orders of 1.5 KB in %d partitions without end. The sink writes them to %s\nas JSON lines, in objects of 5,000 orders, compressed by zstd.\n", broker, partitions, dir)
 	var outcomes []outcome
 	for _, mode := range []string{"", "heap"} {
@@ -55,7 +56,7 @@ func Run(ctx context.Context, w io.Writer, each time.Duration) error {
 		} else {
 			fmt.Fprintf(w, "\nThe same program with FREEHOLD=heap, which puts all memory on the Go heap:\n\n")
 		}
-		o, err := runOnce(ctx, w, program, broker, filepath.Join(dir, "objects"+mode), mode, each)
+		o, err := runOnce(ctx, w, program, broker, filepath.Join(dir, objectsOf(mode)), mode, each)
 		if err != nil {
 			return err
 		}
@@ -63,7 +64,41 @@ func Run(ctx context.Context, w io.Writer, each time.Duration) error {
 	}
 	fmt.Fprintln(w)
 	summary(w, outcomes[0], outcomes[1])
+	if keep != "" {
+		lookAt(w, program, dir)
+	}
 	return nil
+}
+
+// folder makes the directory of the objects. A directory that is to be kept must be new: objects of
+// an earlier demo would be mixed with those of this one.
+func folder(keep string) (dir string, remove func(), err error) {
+	if keep == "" {
+		dir, err = os.MkdirTemp("", "freehold-sink-demo")
+		return dir, func() { os.RemoveAll(dir) }, err
+	}
+	if dir, err = filepath.Abs(keep); err != nil {
+		return "", nil, err
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return "", nil, fmt.Errorf("-keep takes a new directory: %w", err)
+	}
+	return dir, func() {}, nil
+}
+
+// lookAt prints commands that look at the objects that a demo has kept.
+func lookAt(w io.Writer, program, dir string) {
+	name := "freehold-sink"
+	if strings.Contains(program, "go-build") {
+		name = "go run ./sink/cmd/freehold-sink" // The demo itself was started by go run.
+	}
+	fmt.Fprintf(w, `
+%[2]s has the objects of both runs, objects and objects-heap, each with its configuration. To look at them:
+
+    ls %[2]s/objects/%[3]s
+    %[1]s inspect -config %[2]s/objects.yaml
+    cat %[2]s/objects/%[3]s/*.zst | zstd -dc | head -1
+`, name, dir, topic)
 }
 
 // runOnce runs a process with the sink for some time, and prints its figures each second.
@@ -175,4 +210,12 @@ func summary(w io.Writer, off, heap outcome) {
 		return fmt.Sprintf("%.2f %%", 100*o.collector)
 	})
 	row("objects; stored", func(o outcome) string { return fmt.Sprintf("%d; %s", o.objects, mib(o.stored)) })
+}
+
+// objectsOf is the name of the directory of a run's objects.
+func objectsOf(mode string) string {
+	if mode == "" {
+		return "objects"
+	}
+	return "objects-" + mode
 }
