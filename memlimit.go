@@ -22,7 +22,7 @@ import "github.com/freehold-go/freehold/internal/memlimit"
 //
 // A call costs about 0.6 µs, most of it for reading the size of the live heap. Setting the limit
 // adds 0.1 µs: the runtime takes the heap's lock and recomputes the pace of collector, sweeper and
-// scavenger, and does not stop the world (Go 1.25 and 1.26). Do not call it on a fast path, or
+// scavenger, and does not stop the world (Go 1.26 and 1.27). Do not call it on a fast path, or
 // under a lock that a registered read function takes. Of concurrent calls one does the work, and
 // counts the memory that the other callers have taken; the others return at once.
 //

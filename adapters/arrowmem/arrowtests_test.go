@@ -16,7 +16,7 @@ import (
 // the version of arrow.
 const arrowModule = `module arrowtests
 
-go 1.25.0
+go 1.26.0
 
 require (
 	github.com/apache/arrow-go/v18 %[3]s

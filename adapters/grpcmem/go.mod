@@ -1,6 +1,6 @@
 module github.com/freehold-go/freehold/adapters/grpcmem
 
-go 1.25.0
+go 1.26.0
 
 require (
 	github.com/freehold-go/freehold v0.1.0

@@ -26,7 +26,7 @@ func (p Pin) Release() { procUnpin() }
 func Busy(int) bool { return false }
 
 // Both are on the list of symbols that the linker lets packages pull without a flag, because
-// widely used packages do (see the comments on procPin in runtime/proc.go), in Go 1.25 and 1.26.
+// widely used packages do (see the comments on procPin in runtime/proc.go), in Go 1.26 and 1.27.
 
 //go:linkname procPin runtime.procPin
 func procPin() int

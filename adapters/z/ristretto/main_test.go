@@ -38,7 +38,7 @@ func user(t *testing.T) (dir string, command func(args ...string) string) {
 		}
 		return string(out)
 	}
-	write(t, dir, "go.mod", "module example.com/user\n\ngo 1.25.0\n\nrequire (\n\t"+module+" v2.4.2\n\tgolang.org/x/sys v0.47.0\n)\n\nreplace (\n\t"+
+	write(t, dir, "go.mod", "module example.com/user\n\ngo 1.26.0\n\nrequire (\n\t"+module+" v2.4.2\n\tgolang.org/x/sys v0.47.0\n)\n\nreplace (\n\t"+
 		library+" => "+root+"\n\t"+ours+" => "+filepath.Join(root, "adapters/z")+"\n)\n")
 	write(t, dir, "main.go", "package main\n\nimport \""+module+"/z\"\n\nfunc main() {\n\tb := z.NewBuffer(1<<20, \"user\")\n"+
 		"\tb.Write([]byte(\"off the heap\"))\n\tprintln(string(b.Bytes()), z.Leaks())\n\tb.Release()\n\tprintln(z.Leaks())\n}\n")
@@ -100,7 +100,7 @@ func TestBadger(t *testing.T) {
 
 func TestNoRistretto(t *testing.T) {
 	dir, _ := user(t)
-	write(t, dir, "go.mod", "module example.com/user\n\ngo 1.25.0\n")
+	write(t, dir, "go.mod", "module example.com/user\n\ngo 1.26.0\n")
 	if err := install(dir, "copied", version1); err == nil || !strings.Contains(err.Error(), "does not use") {
 		t.Errorf("a module without ristretto: %v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/version"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,9 +87,9 @@ func main() {
 
 func TestOutsideModule(t *testing.T) {
 	p := serve(t)
-	p.fetch(t, library, "1.25.0", "/...")
+	p.fetch(t, library, "1.26.0", "/...")
 	dir := t.TempDir()
-	write(t, dir, "go.mod", "module example.com/outside\n\ngo 1.25.0\n\nrequire "+library+" "+p.version+"\n")
+	write(t, dir, "go.mod", "module example.com/outside\n\ngo 1.26.0\n\nrequire "+library+" "+p.version+"\n")
 	write(t, dir, "main.go", outside)
 	if got, want := p.run(t, dir, "go", "run", "."), "1000 false"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
@@ -135,9 +134,9 @@ func main() {
 // TestOutsideStandardAdapter: a service with httparena gets neither a newer Go nor another module.
 func TestOutsideStandardAdapter(t *testing.T) {
 	p := serve(t)
-	p.fetch(t, library, "1.25.0", "/httparena")
+	p.fetch(t, library, "1.26.0", "/httparena")
 	dir := t.TempDir()
-	mod := "module example.com/outside\n\ngo 1.25.0\n\nrequire " + library + " " + p.version + "\n"
+	mod := "module example.com/outside\n\ngo 1.26.0\n\nrequire " + library + " " + p.version + "\n"
 	write(t, dir, "go.mod", mod)
 	write(t, dir, "main.go", service)
 	if got, want := p.run(t, dir, "go", "run", "."), "served /x"; got != want {
@@ -145,7 +144,7 @@ func TestOutsideStandardAdapter(t *testing.T) {
 	}
 	p.builds(t, dir, "example.com/outside", library, "golang.org/x/sys")
 	p.bringsLittle(t, dir)
-	if got := p.run(t, dir, "go", "list", "-m", "-f", "{{.GoVersion}}"); got != "1.25.0" {
+	if got := p.run(t, dir, "go", "list", "-m", "-f", "{{.GoVersion}}"); got != "1.26.0" {
 		t.Errorf("the service needs Go %s now", got)
 	}
 }
@@ -164,12 +163,12 @@ func TestOutsideAdapters(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			p.fetch(t, m.Path, "1.25.0", "")
+			p.fetch(t, m.Path, "1.26.0", "")
 			dir := t.TempDir()
-			write(t, dir, "go.mod", "module example.com/outside\n\ngo 1.25.0\n\nrequire "+m.Path+" "+p.version+"\n")
+			write(t, dir, "go.mod", "module example.com/outside\n\ngo 1.26.0\n\nrequire "+m.Path+" "+p.version+"\n")
 			write(t, dir, "main.go", "package main\n\nimport _ \""+m.Path+"\"\n\nfunc main() {}\n")
 			p.run(t, dir, "go", "run", ".")
-			if got := p.run(t, dir, "go", "list", "-m", "-f", "{{.GoVersion}}"); got != "1.25.0" {
+			if got := p.run(t, dir, "go", "list", "-m", "-f", "{{.GoVersion}}"); got != "1.26.0" {
 				t.Errorf("the program needs Go %s now", got)
 			}
 			text, err := os.ReadFile(filepath.Join(root, m.Dir, "go.mod"))
@@ -207,7 +206,7 @@ func (p proxy) builds(t *testing.T, dir string, modules ...string) {
 // TestReadmeExamples runs the examples of the README in a module of their own, as a reader would who copies them.
 func TestReadmeExamples(t *testing.T) {
 	p := serve(t)
-	p.fetch(t, library, "1.25.0", "/...")
+	p.fetch(t, library, "1.26.0", "/...")
 	root, err := repository()
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +228,7 @@ func TestReadmeExamples(t *testing.T) {
 		main += "\n" + example + "\n"
 	}
 	dir := t.TempDir()
-	write(t, dir, "go.mod", "module example.com/reader\n\ngo 1.25.0\n\nrequire "+library+" "+p.version+"\n")
+	write(t, dir, "go.mod", "module example.com/reader\n\ngo 1.26.0\n\nrequire "+library+" "+p.version+"\n")
 	write(t, dir, "main.go", main)
 	p.run(t, dir, "go", "get", library+"@"+p.version)
 	p.run(t, dir, "go", "vet", ".")
@@ -262,9 +261,6 @@ func main() {
 
 func TestInstallCommand(t *testing.T) {
 	p := serve(t)
-	if version.Compare(runtime.Version(), "go1.26") < 0 {
-		t.Skip("the command needs Go 1.26")
-	}
 	p.fetch(t, library+"/cmd", "1.26.0", "/freehold")
 	p.run(t, t.TempDir(), "go", "install", library+"/cmd/freehold@"+p.version)
 	exe := filepath.Join(p.bin, "freehold")

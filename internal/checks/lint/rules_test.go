@@ -235,10 +235,10 @@ func TestModulesRule(t *testing.T) {
 		{"cmd/go.mod", "module m\nrequire (\n\t" + ModulePath + " v0.1.0\n)\n", "v0.1.0"},
 		{"cmd/go.mod", "module m\nreplace x => ../\n", "replace"},
 		{"benchmarks/go.mod", "module m\nreplace x => ../\n", ""},
-		{"adapters/a/go.mod", "module m\ngo 1.25.0\n", ""},
-		{"adapters/a/go.mod", "module m\ngo 1.26.0\n", "the library's Go 1.25.0"},
+		{"adapters/a/go.mod", "module m\ngo 1.26.0\n", ""},
+		{"adapters/a/go.mod", "module m\ngo 1.27.0\n", "the library's Go 1.26.0"},
 	} {
-		r, err := New(map[string]string{"go.work": work, "go.mod": "module l\ngo 1.25.0\n", c.path: c.mod})
+		r, err := New(map[string]string{"go.work": work, "go.mod": "module l\ngo 1.26.0\n", c.path: c.mod})
 		if err != nil {
 			t.Fatal(err)
 		}
