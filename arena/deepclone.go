@@ -97,6 +97,11 @@ type CloneOptions struct {
 // Maps are copied to Go maps, which live on the Go heap and keep the arena's memory alive, as any
 // pointer does; their keys and values lead to the arena. A map must not be used after a is freed.
 //
+// The copy of a *[Map] leads to a Map in a, or to one without an arena, as NewMap(nil, n) makes it. Its
+// keys and values are copied each by itself: a pointer that stands in two of them leads to two copies,
+// except a *Map. An arenajson.Value is copied with all of its part of the document. DeepClone to an
+// arena made by NewShared refuses a *Map.
+//
 // DeepClone refuses a key of a map if Go's hash of it would overflow the stack or take too long. The
 // limit of the first is 1,048,576 interfaces, arrays and structs in each other, 131,072 on 32-bit
 // systems, and 2,048 on WebAssembly; a struct counts once more for each eight fields. DeepClone also refuses
@@ -108,7 +113,7 @@ type CloneOptions struct {
 // DeepClone refuses some values, with a value that errors.Is [ErrUncloneable] and names the path of
 // the field: channels, functions and unsafe.Pointers that are not nil, sync types in use (a
 // sync.Mutex that is locked; one at rest is copied, as atomic values are), contexts, timers, open
-// files, a Map or a Builder, and those handles of freehold that it shares behind pointers, if they
+// files, a Map by value, a Builder, and those handles of freehold that it shares behind pointers, if they
 // are part of v by value. The program must not change v meanwhile. DeepClone also panics where
 // [New] does. After a panic a is unchanged. In an arena made by NewShared, calls that concern all
 // of it wait for the end of the clone, as Reset and Stats do.
@@ -166,14 +171,15 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 // cloneValue is deepClone for a value that the plan p is for. Here v lies on the heap. In deepClone it lies on the stack, where the
 // address that a strings.Builder notes of itself follows the stack, until detach has replaced it.
 func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan, options []CloneOptions) (out T, err error) {
+	shared := a != nil && a.kind == kindShared
 	clone := func(a *Arena) error {
 		c := idle.Get().(*cloner)
 		defer c.release()
-		c.op, c.a = op, a
+		c.op, c.a, c.shared = op, a, shared
 		c.configure(plans, options)
 		return c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
 	}
-	if a != nil && a.kind == kindShared {
+	if shared {
 		err = a.inPart(op, clone)
 	} else {
 		err = clone(a)

@@ -256,6 +256,8 @@ func (c *cloner) copyUnit(p *plan, src, dst unsafex.Ptr) {
 			copyKept(o, from, to)
 		case opSelf, opOther:
 			copySelf(o, from, to)
+		case opOwn:
+			c.copyOwn(o, from, to)
 		}
 	}
 }

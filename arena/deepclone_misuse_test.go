@@ -73,7 +73,6 @@ func TestDeepCloneRefuses(t *testing.T) {
 		`order.rw[4].RWMutex: sync.RWMutex is locked`:        func(o *order) { o.rw[4].RLock() },
 		`order.wait: sync.WaitGroup is waited for`:           func(o *order) { o.wait.Add(1) },
 		`order.cond.notify: sync.notifyList of a sync.Cond`:  func(o *order) { o.cond = used },
-		`order.index: arena.Map[int,int] of an arena`:        func(o *order) { o.index = NewMap[int, int](nil, 1) },
 		`order.file: os.File is an open file`:                func(o *order) { o.file = file },
 		`order.pool.New: func() interface {} cannot`:         func(o *order) { o.pool = &sync.Pool{New: func() any { return 1 }} },
 		`order.grid[1][2].done: chan int cannot be copied`:   func(o *order) { o.grid[1][2] = &item{done: make(chan int)} },

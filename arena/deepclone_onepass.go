@@ -153,7 +153,7 @@ func (c *cloner) copyOnce(p *plan, src, dst unsafex.Ptr) {
 				return
 			}
 			copyKept(o, from, to)
-		case opRefuse:
+		case opRefuse, opOwn:
 			if !isZero(from, o.n) {
 				c.failed = true
 			}

@@ -19,8 +19,6 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-const wordSize = 4 << (^uintptr(0) >> 63)
-
 // An op says what to do with one part of a value that is not plain data.
 type op struct {
 	kind opKind
@@ -44,6 +42,7 @@ const (
 	opRefuse // Refused if it is not zero, and zero in the copy.
 	opHold   // In an unexported field of a type that is not opened: as opKeep if holdsAsIs, or else refused.
 	opSelf   // The address that a strings.Builder notes of itself.
+	opOwn    // Of a type of freehold's own, which copies itself: see deepclone_own.go.
 	opOther  // As opSelf, if the Builder's bytes are shared, so that the copy must not be written to.
 )
 
@@ -293,7 +292,7 @@ func inUse(t reflect.Type) string {
 		return "is an open file"
 	}
 	if t.PkgPath() == reflect.TypeFor[Arena]().PkgPath() && strings.HasPrefix(t.Name(), "Map[") {
-		return "of an arena cannot be copied: range over it and build another"
+		return "is known by its address: hold it by a pointer, whose copy leads to a copy of the Map"
 	}
 	return ""
 }
@@ -315,6 +314,10 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 		return
 	}
 	if t.Size() == 0 { // It may have very many parts.
+		return
+	}
+	if held == "" && !b.all && copiesItself(t) {
+		add(op{kind: opOwn, n: t.Size()})
 		return
 	}
 	if held != "" && isLeading(t) {
@@ -455,7 +458,7 @@ func (o *op) copies() uintptr {
 		return 3 * wordSize
 	case opRepeat:
 		return o.n * o.to.size
-	case opKeep, opRefuse, opHold:
+	case opKeep, opRefuse, opHold, opOwn:
 		return o.n
 	}
 	return wordSize
@@ -485,17 +488,3 @@ func isDirect(t reflect.Type) bool {
 	v := reflect.NewAt(t, unsafex.PtrOf(&p)).Elem().Interface()
 	return load(unsafex.Add(unsafex.PtrOf(&v), wordSize)) == p
 }
-
-// load reads the pointer at p.
-func load(p unsafex.Ptr) unsafex.Ptr { return *unsafex.As[unsafex.Ptr](p) }
-
-// put writes the pointer at p.
-func put(p, v unsafex.Ptr) { *unsafex.As[unsafex.Ptr](p) = v }
-
-// loadWord reads the i-th word behind p.
-func loadWord(p unsafex.Ptr, i uintptr) uintptr {
-	return *unsafex.As[uintptr](unsafex.Add(p, i*wordSize))
-}
-
-// putWord writes the i-th word behind p.
-func putWord(p unsafex.Ptr, i, v uintptr) { *unsafex.As[uintptr](unsafex.Add(p, i*wordSize)) = v }

@@ -24,8 +24,10 @@ type cloner struct {
 	a  *Arena
 	*plans
 
-	keep    []span // ShareAt.
-	globals bool   // CopyGlobals.
+	shared  bool    // a is a part of an arena made by NewShared.
+	ownMaps ownMaps // The copies of Maps so far.
+	keep    []span  // ShareAt.
+	globals bool    // CopyGlobals.
 
 	blocks [][]block // In pieces, which stay where they are; see at.
 	count  uint32
