@@ -123,7 +123,7 @@ type Format struct {
 	Envelope   []string `yaml:"envelope" doc:"jsonl, avro, parquet: what is written of a record, some of topic, partition, offset, timestamp, key, value, headers; empty writes the value alone"`
 	Key        string   `yaml:"key" doc:"jsonl: how keys stand in an envelope: json, string or base64"`
 	Value      string   `yaml:"value" doc:"jsonl: how values stand in an envelope: json, string or base64"`
-	Columns    []string `yaml:"columns" doc:"csv: topic, partition, offset, timestamp, key, value, header.NAME or value.PATH: value.customer.id. parquet: fields of the value with their types, customer.id:int64; without columns and envelope they follow from the first 1,000 values. If values are messages and there are no columns, all their fields are columns, beside the envelope"`
+	Columns    []string `yaml:"columns" doc:"csv: topic, partition, offset, timestamp, key, value, header.NAME or value.PATH: value.customer.id. parquet: fields of the value with their types, customer.id:int64; without columns and envelope they follow from the first 1,000 values, and columns of numbers (int64, double or JSON) keep every digit. If values are messages and there are no columns, all their fields are columns, beside the envelope"`
 	Length     string   `yaml:"length" doc:"length-prefixed: varint or uint32"`
 	SchemaFile string   `yaml:"schema_file" doc:"avro: the schema of values, which are JSON"`
 	Tombstones string   `yaml:"tombstones" doc:"records without a value: bad, skip, or write as the format can"`
@@ -140,11 +140,11 @@ type Compression struct {
 // Partition is an element of objects.partition_by. One of time, field, header and key is set.
 type Partition struct {
 	Time       string `yaml:"time" doc:"divide by time: $timestamp for the record's own, or the path of a field in the value"`
-	Unit       string `yaml:"unit" doc:"what the time's field holds: ms, s or rfc3339"`
+	Unit       string `yaml:"unit" doc:"what the time's field holds: ms or s, numbers that may have a fraction or an exponent, or rfc3339"`
 	Layout     string `yaml:"layout" doc:"hour (dt=2006-01-02/hour=15), day, or a layout of Go's package time"`
 	Zone       string `yaml:"zone" doc:"zone of the layout; empty is UTC"`
 	OutOfRange string `yaml:"out_of_range" doc:"group of records before 1970 or after 2199; empty makes them bad records"`
-	Field      string `yaml:"field" doc:"divide by a field of the value: its path, customer.country"`
+	Field      string `yaml:"field" doc:"divide by a field of the value: its path, customer.country; numbers stay as they are written"`
 	Header     string `yaml:"header" doc:"divide by a header: its key"`
 	Key        bool   `yaml:"key" doc:"divide by the record's key"`
 	Name       string `yaml:"name" doc:"stands before the value in the group, with an equals sign: country=DE; - leaves it out"`
