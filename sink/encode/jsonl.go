@@ -24,7 +24,8 @@ type JSONLinesOptions struct {
 	// the value, which must be JSON.
 	//
 	// Partition, offset and timestamp are numbers; a timestamp is in milliseconds since 1970, or null if the record has none. Headers are an array of
-	// objects with the members key and value, in the record's order. A key or value that the record does not have is null.
+	// objects with the members key and value, in the record's order. A key, a value or a header's value that the record does not have is null. If keys or values are
+	// written as JSON, null is a text that a record may have. Then the member is left out if the record has no key or no value.
 	Envelope []string
 	// Key and Value say how keys and values stand in an envelope: as "json", "string" or "base64". By default keys are strings and values
 	// JSON. A string must be UTF-8: otherwise the record is bad. Headers are written like keys, but never as json.
@@ -32,7 +33,7 @@ type JSONLinesOptions struct {
 	// Unchecked takes it on trust that values which should be JSON are JSON. Otherwise a record whose value is none is bad. Keys are always
 	// checked.
 	Unchecked  bool
-	Tombstones Tombstones // Written as null.
+	Tombstones Tombstones // Written as Envelope says; without one as null, like a value with the text null.
 }
 
 // JSONLines is the format with one JSON value a line. Line breaks between the parts of a value are left out; otherwise the bytes of
@@ -180,10 +181,14 @@ func (e *jsonEncoder) headers() string {
 }
 
 func (e *jsonEncoder) envelope(r *record.Record) {
-	open := "{"
+	e.out.raw("{")
+	between := ""
 	for _, name := range e.o.Envelope {
-		e.out.raw(open)
-		open = ","
+		if name == "key" && r.Key == nil && e.o.Key == "json" || name == "value" && r.Value == nil && e.o.Value == "json" {
+			continue
+		}
+		e.out.raw(between)
+		between = ","
 		e.out.raw(`"`)
 		e.out.raw(name)
 		e.out.raw(`":`)

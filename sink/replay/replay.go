@@ -3,7 +3,7 @@
 // Package replay reads objects of the sink back into records.
 //
 // Formats that keep a record's bytes can be read: lines, length-prefixed and JSON Lines. CSV, Avro and Parquet cannot. What an object does
-// not hold is not in the records: without an envelope there are values alone.
+// not hold is not in the records: without an envelope there are values alone, and a tombstone that was written is an empty value or the JSON text null.
 package replay
 
 import (

@@ -61,6 +61,7 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 	line("bad records", "%s", map[sink.BadRecords]string{
 		sink.StopAtBad: "stop the sink", sink.RejectToObjects: "go to objects of their own", sink.RejectToTopic: "go to the topic " + c.Bad.Topic,
 	}[o.Bad])
+	line("replay", "%s", describeReplay(c))
 	line("memory", "%s in flight; responses of each broker and their batches take some %s more", c.Memory.InFlight, 6*c.Kafka.FetchBytes)
 	switch d, err := spillDir(c.Memory); {
 	case err != nil:
@@ -195,6 +196,40 @@ func objectSize(r sink.Rotation, grouped bool) string {
 		return fmt.Sprintf("up to %s, shared by the groups of an epoch: with 1,000 groups some %s each. rotate.independent lets each group reach the boundary", whole, share(1000))
 	}
 	return "up to " + whole + ", before compression"
+}
+
+// describeReplay says what a replay of the configuration's objects gives back.
+func describeReplay(c config.Config) string {
+	f := c.Objects.Format
+	switch {
+	case f.Name != "lines" && f.Name != "length-prefixed" && f.Name != "jsonl":
+		return "is not possible: " + f.Name + " does not keep records as they were; lines, length-prefixed and jsonl do"
+	case f.Name == "jsonl" && len(f.Envelope) > 0 && !slices.Contains(f.Envelope, "value"):
+		return "is not possible: objects.format.envelope has no value"
+	}
+	var lost []string
+	add := func(is bool, what string) {
+		if is {
+			lost = append(lost, what)
+		}
+	}
+	jsonl := f.Name == "jsonl"
+	for _, part := range []string{"key", "header", "timestamp"} {
+		held := jsonl && (slices.Contains(f.Envelope, part) || slices.Contains(f.Envelope, part+"s"))
+		add(!held, "without "+part+"s")
+	}
+	text := jsonl && f.Value != "string" && f.Value != "base64" // Values are written as JSON.
+	add(f.Tombstones == "write" && !jsonl, "tombstones become empty values")
+	add(f.Tombstones == "write" && jsonl && len(f.Envelope) == 0, "tombstones become the value null")
+	add(f.Name == "lines" && f.Newlines == "space", "line feeds become spaces")
+	add(f.Name == "lines" && f.Newlines == "keep", "a value with line feeds ends the replay with an error")
+	add(text || jsonl && f.Key == "json", "JSON loses line breaks and white space around it")
+	add(c.Values.Type == "protobuf" && text, "messages become JSON")
+	add(c.Values.Framing == "strip" || c.Values.Framing == "keep" && text, "values lack their framing")
+	if len(lost) == 0 {
+		return "gives records back as they were"
+	}
+	return "gives records back, but " + strings.Join(lost, ", ")
 }
 
 // ask returns the number of partitions of the topics. The error says what the brokers refuse.
