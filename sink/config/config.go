@@ -76,7 +76,7 @@ type Values struct {
 	Descriptors string   `yaml:"descriptors_file" doc:"protobuf: a FileDescriptorSet, as protoc --include_imports --descriptor_set_out and buf build write it; empty takes the schemas of the registry"`
 	Message     string   `yaml:"message" doc:"protobuf: full name of the message within descriptors_file, shop.v1.Order"`
 	ProtoNames  bool     `yaml:"proto_names" doc:"protobuf: fields are called as in the .proto file (customer_id) and not as in ProtoJSON (customerId)"`
-	Framing     string   `yaml:"framing" doc:"the framing of a schema registry at the beginning of values (a zero byte and the schema's id in 4 bytes): none, strip (it is taken off) or keep (it stays). A value without it is a bad record"`
+	Framing     string   `yaml:"framing" doc:"the framing of a schema registry at the beginning of values (a zero byte and the schema's id in 4 bytes): none, strip (it is taken off) or keep (it stays where values are stored whole; JSON, fields and columns are read behind it). A value without it is a bad record"`
 	Registry    Registry `yaml:"registry" doc:"the schema registry. With it, ids are looked up, and a value whose id it does not know is a bad record. If it does not answer, records wait"`
 }
 
@@ -334,9 +334,7 @@ func (c Config) Check() error {
 		add("kafka.tls.cert_file and kafka.tls.key_file belong together, but one is missing")
 	}
 	c.Values.check(add)
-	if c.Values.Type == "protobuf" && c.Objects.Format.Name == "lines" {
-		add("objects.format.name is lines, but values.type is protobuf, and messages are no text; choose jsonl, csv, parquet, avro or length-prefixed")
-	}
+	c.checkText(add)
 	for i, p := range c.Objects.PartitionBy {
 		set := 0
 		for _, is := range []bool{p.Time != "", p.Field != "", p.Header != "", p.Key} {
@@ -349,6 +347,24 @@ func (c Config) Check() error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// checkText looks for values that are no text where the format has text.
+func (c Config) checkText(add func(format string, args ...any)) {
+	f, what := c.Objects.Format, "values.framing is keep, and a framing is no text"
+	messages := c.Values.Type == "protobuf"
+	if messages {
+		what = "values.type is protobuf, and messages are no text"
+	}
+	switch {
+	case !messages && c.Values.Framing != "keep":
+	case messages && f.Name == "lines":
+		add("objects.format.name is lines, but %s; choose jsonl, csv, parquet, avro or length-prefixed", what)
+	case f.Name == "jsonl" && f.Value == "string" && slices.Contains(f.Envelope, "value"):
+		add("objects.format.value is string, but %s; choose json or base64", what)
+	case f.Name == "csv" && slices.Contains(f.Columns, "value"):
+		add("objects.format.columns has the column value, but %s; choose fields of it, or another format", what)
+	}
 }
 
 // check looks for keys that are missing or contradict each other.

@@ -18,7 +18,7 @@ var Columns = []string{"topic", "partition", "offset", "timestamp", "key", "head
 
 // JSONLinesOptions are the options of JSONLines.
 type JSONLinesOptions struct {
-	// A value that has a schema is written as the JSON that the schema makes of it, where JSON is asked for; a string or base64 has its bytes.
+	// A value that has a schema is written as the JSON that the schema makes of it, and a framing is left out, where JSON is asked for; a string or base64 has all bytes.
 	//
 	// Envelope lists the members of the object that each line is, some of Columns in any order. By default there is no envelope: the line is
 	// the value, which must be JSON.
@@ -94,7 +94,7 @@ func (e *jsonEncoder) Held() int64 { return int64(cap(e.out.buf) + cap(e.text)) 
 func (e *jsonEncoder) Free()       { e.out.buf, e.text = nil, nil }
 
 func (e *jsonEncoder) Append(r *record.Record) error {
-	if r.Schema != nil && r.Value != nil && e.o.Value == "json" {
+	if (r.Schema != nil || r.Framed > 0) && r.Value != nil && e.o.Value == "json" {
 		var err error
 		if r, err = e.convert(r); err != nil {
 			return err
@@ -116,8 +116,13 @@ func (e *jsonEncoder) Append(r *record.Record) error {
 	return e.out.flush()
 }
 
-// convert returns the record with the JSON that its schema makes of the value. It is one line of JSON.
+// convert returns the record with the JSON that its schema makes of the value, in one line, or with the value behind its framing.
 func (e *jsonEncoder) convert(r *record.Record) (*record.Record, error) {
+	e.made = *r
+	if r.Schema == nil {
+		e.made.Value, e.made.Framed = r.Payload(), 0
+		return &e.made, nil
+	}
 	if cap(e.text) > 1<<20 {
 		e.text = nil
 	}
@@ -126,7 +131,6 @@ func (e *jsonEncoder) convert(r *record.Record) (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.made = *r
 	e.made.Value, e.made.Schema, e.made.Framed, e.made.CheckedJSON = text, nil, 0, true
 	return &e.made, nil
 }

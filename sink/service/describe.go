@@ -36,7 +36,7 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("records", "from %s as the group %s", strings.Join(c.Kafka.Topics, ", "), c.Kafka.Group)
-	if text := describeValues(c.Values); text != "" {
+	if text := describeValues(c); text != "" {
 		line("values", "%s", text)
 	}
 	group, err := sampleGroup(c.Objects.PartitionBy)

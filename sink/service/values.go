@@ -106,8 +106,9 @@ func values(c config.Values, t *protobuf.Type, r *schema.Registry) (sink.Values,
 }
 
 // describeValues says what is done with values, or nothing if they stay as they are.
-func describeValues(c config.Values) string {
+func describeValues(conf config.Config) string {
 	var parts []string
+	c := conf.Values
 	if c.Type == "protobuf" {
 		source := "the schemas of the registry"
 		if c.Descriptors != "" {
@@ -119,7 +120,11 @@ func describeValues(c config.Values) string {
 	case "strip":
 		parts = append(parts, "with the framing of a schema registry, which is taken off")
 	case "keep":
-		parts = append(parts, "with the framing of a schema registry, which stays")
+		text := "with the framing of a schema registry, which stays where values are stored whole"
+		if conf.Objects.Format.Name == "lines" {
+			text += "; ids such as 10 have a line feed in it, and length-prefixed objects can have these"
+		}
+		parts = append(parts, text)
 	}
 	if len(c.Registry.URL) > 0 {
 		parts = append(parts, "ids are looked up at "+strings.Join(c.Registry.URL, ", "))

@@ -65,7 +65,7 @@ func (e *encoder) datum(r *record.Record) error {
 	}
 	var v any
 	defer e.arena.Reset(arena.KeepUpTo(1 << 20))
-	value := r.Value
+	value := r.Payload()
 	if r.Schema != nil {
 		var err error
 		if e.text, err = r.Schema.AppendJSON(e.text[:0], r.Payload()); err != nil {
