@@ -58,7 +58,18 @@ func JSONLines(o JSONLinesOptions) (Format, error) {
 		return nil, fmt.Errorf("the format jsonl: %w", err)
 	}
 	o.Envelope = slices.Clone(o.Envelope)
-	return jsonLines{o.Tombstones, o}, nil
+	return jsonLines{o.Tombstones, "jsonl/1", o}, nil
+}
+
+// RejectedName is the name of Rejected. By it readers tell objects of rejected records from all others.
+const RejectedName = "rejected/1"
+
+// RejectedOptions are those of Rejected: all of a record, whatever its bytes are.
+var RejectedOptions = JSONLinesOptions{Envelope: Columns, Key: "base64", Value: "base64", Tombstones: WriteTombstones}
+
+// Rejected is the format of records that no other format takes: JSON Lines with RejectedOptions.
+func Rejected() Format {
+	return jsonLines{RejectedOptions.Tombstones, RejectedName, RejectedOptions}
 }
 
 func or(s, preset string) string {
@@ -70,10 +81,11 @@ func or(s, preset string) string {
 
 type jsonLines struct {
 	Tombstones
-	o JSONLinesOptions
+	name string
+	o    JSONLinesOptions
 }
 
-func (jsonLines) Name() string        { return "jsonl/1" }
+func (f jsonLines) Name() string      { return f.name }
 func (jsonLines) Extension() string   { return ".jsonl" }
 func (jsonLines) ContentType() string { return "application/x-ndjson" }
 func (jsonLines) Compresses() bool    { return false }

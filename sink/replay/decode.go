@@ -35,6 +35,8 @@ func newDecoder(name string, r io.Reader, o encode.JSONLinesOptions) (decoder, e
 			_, err := io.ReadFull(in, b[:])
 			return uint64(binary.BigEndian.Uint32(b[:])), err
 		}), nil
+	case encode.RejectedName:
+		return &envelopes{lines: lines{in: in}, o: encode.RejectedOptions}, nil
 	case "jsonl/1":
 		if len(o.Envelope) == 0 {
 			return &lines{in: in}, nil

@@ -178,7 +178,7 @@ func (p trip) run(t *testing.T, c *kfake.Cluster, records []*kgo.Record) {
 	conf := configure(t, c)
 	conf.Kafka.Group = p.copy
 	conf.Objects.Format, conf.Objects.Compression.Codec = p.format, p.codec
-	conf.Bad.Action = "objects"
+	conf.Bad.Action, conf.Bad.Key = "objects", "{topic}/rejected/{partition}-{offset}{extension}" // Among the other objects.
 	conf.Rotate = config.Rotate{Records: int64(len(records))}
 	var described bytes.Buffer
 	if err := Describe(t.Context(), &described, conf, false); err != nil {
