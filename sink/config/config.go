@@ -6,7 +6,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strconv"
@@ -231,62 +230,6 @@ func walk(v reflect.Value, prefix string, do func(path string, f reflect.StructF
 	}
 }
 
-// Write prints a configuration with a comment for each key. Without values that differ from the defaults it is their reference.
-func Write(w io.Writer, c Config) error {
-	var b strings.Builder
-	section(&b, reflect.ValueOf(c), "")
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func section(b *strings.Builder, v reflect.Value, indent string) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name, doc := f.Tag.Get("yaml"), f.Tag.Get("doc")
-		if indent == "" && i > 0 {
-			b.WriteByte('\n')
-		}
-		for _, line := range wrap(doc, 110-len(indent)) {
-			fmt.Fprintf(b, "%s# %s\n", indent, line)
-		}
-		switch {
-		case f.Type.Kind() == reflect.Struct:
-			fmt.Fprintf(b, "%s%s:\n", indent, name)
-			section(b, v.Field(i), indent+"  ")
-		case f.Type == reflect.TypeFor[[]Partition]() && v.Field(i).Len() == 0:
-			fmt.Fprintf(b, "%s%s: []\n", indent, name)
-			b.WriteString(indent + "  # An element of the list has these keys:\n")
-			t := reflect.TypeFor[Partition]()
-			for j := range t.NumField() {
-				fmt.Fprintf(b, "%s  #   %-8s %s\n", indent, t.Field(j).Tag.Get("yaml")+":", t.Field(j).Tag.Get("doc"))
-			}
-		default:
-			text, _ := yaml.Marshal(v.Field(i).Interface())
-			value := strings.TrimSuffix(string(text), "\n")
-			if strings.Contains(value, "\n") || strings.HasPrefix(value, "- ") {
-				fmt.Fprintf(b, "%s%s:\n%s  %s\n", indent, name, indent, strings.ReplaceAll(value, "\n", "\n"+indent+"  "))
-				continue
-			}
-			fmt.Fprintf(b, "%s%s: %s\n", indent, name, value)
-		}
-	}
-}
-
-// wrap divides a text into lines of at most width characters.
-func wrap(text string, width int) (lines []string) {
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines, line = append(lines, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
-}
-
 // Check looks for what is missing or contradicts itself, and returns all of it.
 func (c Config) Check() error {
 	var wrong []error
@@ -334,6 +277,7 @@ func (c Config) Check() error {
 		add("kafka.tls.cert_file and kafka.tls.key_file belong together, but one is missing")
 	}
 	c.Values.check(add)
+	c.Objects.Format.check(add)
 	c.checkText(add)
 	for i, p := range c.Objects.PartitionBy {
 		set := 0
@@ -347,6 +291,23 @@ func (c Config) Check() error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// check looks for keys that the format would not look at.
+func (f Format) check(add func(format string, args ...any)) {
+	for _, k := range []struct {
+		key     string
+		set     bool
+		formats []string
+	}{
+		{"envelope", len(f.Envelope) > 0, []string{"jsonl", "avro", "parquet"}}, {"key", f.Key != "", []string{"jsonl"}}, {"value", f.Value != "", []string{"jsonl"}},
+		{"columns", len(f.Columns) > 0, []string{"csv", "parquet"}}, {"length", f.Length != "", []string{"length-prefixed"}},
+		{"schema_file", f.SchemaFile != "", []string{"avro"}}, {"newlines", f.Newlines != "" && f.Newlines != "bad", []string{"lines"}},
+	} {
+		if k.set && !slices.Contains(k.formats, f.Name) {
+			add("objects.format.%s is set, but objects.format.name is %s; the key is for %s", k.key, f.Name, strings.Join(k.formats, ", "))
+		}
+	}
 }
 
 // checkText looks for values that are no text where the format has text.

@@ -44,7 +44,7 @@ var formats = map[string]func() Format{
 	"envelope base64": func() Format {
 		return must(JSONLines(JSONLinesOptions{Envelope: Columns, Value: "base64", Key: "base64", Tombstones: WriteTombstones}))
 	},
-	"rejected": Rejected,
+	"rejected":     Rejected,
 	"envelope key": func() Format { return must(JSONLines(JSONLinesOptions{Envelope: []string{"key"}, Key: "json"})) },
 	"csv": func() Format {
 		return must(CSV(CSVOptions{Columns: []string{"topic", "partition", "offset", "timestamp", "key", "value", "header.h"}, Tombstones: WriteTombstones}))

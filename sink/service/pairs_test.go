@@ -19,6 +19,7 @@ import (
 
 	"github.com/freehold-go/freehold/sink/compress"
 	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/protobuf"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/schema"
 )
@@ -146,10 +147,7 @@ func taken(t *testing.T, c config.Config, r record.Record) (group string, conten
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := messageType(c.Values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := typeOf(t, c.Values)
 	reg, err := registry(c.Values, func(schema.Attempt) {})
 	if err != nil {
 		t.Fatal(err)
@@ -186,6 +184,23 @@ func taken(t *testing.T, c config.Config, r record.Record) (group string, conten
 		t.Fatal(err)
 	}
 	return string(path), out.Bytes(), nil
+}
+
+// types has what typeOf has made.
+var types = map[string]*protobuf.Type{}
+
+// typeOf is messageType, once for each file.
+func typeOf(t *testing.T, v config.Values) *protobuf.Type {
+	t.Helper()
+	key := fmt.Sprint(v.Descriptors, v.Message, v.ProtoNames)
+	if types[key] == nil {
+		m, err := messageType(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types[key] = m
+	}
+	return types[key]
 }
 
 // base is a configuration without servers.
