@@ -28,7 +28,8 @@ type JSONLinesOptions struct {
 	// written as JSON, null is a text that a record may have. Then the member is left out if the record has no key or no value.
 	Envelope []string
 	// Key and Value say how keys and values stand in an envelope: as "json", "string" or "base64". By default keys are strings and values
-	// JSON. A string must be UTF-8: otherwise the record is bad. Headers are written like keys, but never as json.
+	// JSON. A string must be UTF-8: otherwise the record is bad. Headers are written like keys, but never as json. With base64 a header's key that is not UTF-8 is in base64, too:
+	// in the member key64 in place of key.
 	Key, Value string
 	// Unchecked takes it on trust that values which should be JSON are JSON. Otherwise a record whose value is none is bad. Keys are always
 	// checked.
@@ -176,7 +177,7 @@ func (e *jsonEncoder) checkAll(r *record.Record) error {
 			err = e.check(r, e.o.Value, r.Value, r.CheckedJSON || e.o.Unchecked)
 		case "headers":
 			for i := range r.Headers {
-				if h := &r.Headers[i]; !utf8.ValidString(h.Key) || e.headers() == "string" && !utf8.Valid(h.Value) {
+				if h := &r.Headers[i]; e.headers() == "string" && !(utf8.ValidString(h.Key) && utf8.Valid(h.Value)) {
 					err = errNoText
 				}
 			}
@@ -238,8 +239,13 @@ func (e *jsonEncoder) headerList(headers []record.Header) {
 		if i > 0 {
 			e.out.raw(",")
 		}
-		e.out.raw(`{"key":`)
-		e.out.text(headers[i].Key)
+		if key := headers[i].Key; utf8.ValidString(key) {
+			e.out.raw(`{"key":`)
+			e.out.text(key)
+		} else {
+			e.out.raw(`{"key64":`)
+			e.out.base64([]byte(key))
+		}
 		e.out.raw(`,"value":`)
 		e.value(e.headers(), headers[i].Value)
 		e.out.raw("}")

@@ -141,6 +141,7 @@ func (e *envelopes) next() (*record.Record, error) {
 		Key, Value json.RawMessage
 		Headers    []struct {
 			Key   string
+			Key64 []byte
 			Value json.RawMessage
 		}
 	}{}
@@ -174,7 +175,7 @@ func (e *envelopes) next() (*record.Record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("a header: %w", err)
 		}
-		e.r.Headers = append(e.r.Headers, record.Header{Key: h.Key, Value: value})
+		e.r.Headers = append(e.r.Headers, record.Header{Key: h.Key + string(h.Key64), Value: value})
 	}
 	return &e.r, nil
 }

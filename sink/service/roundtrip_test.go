@@ -57,7 +57,7 @@ func trips() (all []trip) {
 // strange are records with each combination of keys, values and headers that are missing, empty, null, or not what a format wants.
 func strange() (all []*kgo.Record) {
 	headers := [][]kgo.RecordHeader{
-		nil, {{Key: "h"}}, {{Key: "h", Value: []byte{}}, {Key: "", Value: []byte("null")}}, {{Key: "h", Value: []byte("v")}, {Key: "h"}}, {{Key: "ä\"", Value: []byte{0xff}}},
+		nil, {{Key: "h"}}, {{Key: "h", Value: []byte{}}, {Key: "", Value: []byte("null")}}, {{Key: "h", Value: []byte("v")}, {Key: "h"}}, {{Key: "ä\"", Value: []byte{0xff}}}, {{Key: "\xff\"", Value: []byte("v")}, {Key: "k"}},
 	}
 	keys := [][]byte{nil, {}, []byte("null"), []byte(`"k"`), []byte(" 7\n"), []byte("k\n"), {0xfe}}
 	values := [][]byte{nil, {}, []byte("null"), []byte(" null"), []byte(`""`), []byte(`{"a":"\n"}`), []byte("\r\n[1 ,\n2]\n"), []byte("text"), []byte("a\nb"), []byte("\x00\xff")}
@@ -94,7 +94,7 @@ func (p trip) written(r *kgo.Record) bool {
 	case r.Value != nil && !as(or(f.Value, "json"), r.Value), p.has("key") && r.Key != nil && !as(f.Key, r.Key):
 		return false
 	}
-	return !p.has("headers") || f.Key == "base64" || !slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool { return !utf8.Valid(h.Value) })
+	return !p.has("headers") || f.Key == "base64" || !slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool { return !utf8.ValidString(h.Key) || !utf8.Valid(h.Value) })
 }
 
 func or(s, preset string) string {
