@@ -4,6 +4,7 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -135,32 +136,25 @@ func (e *envelopes) next() (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := struct {
-		Offset     *int64
-		Timestamp  *int64
-		Key, Value json.RawMessage
-		Headers    []struct {
-			Key   string
-			Key64 []byte
-			Value json.RawMessage
-		}
-	}{}
-	if err := json.Unmarshal(line, &parts); err != nil {
-		return nil, fmt.Errorf("a line is no envelope: %w", err)
+	parts, err := members(line)
+	if err != nil {
+		return nil, fmt.Errorf("a line is no envelope: %w", cut(err))
 	}
 	e.r = record.Record{Offset: -1, Timestamp: -1}
-	if parts.Offset != nil {
-		e.r.Offset = *parts.Offset
-	}
-	if parts.Timestamp != nil {
-		e.r.Timestamp = *parts.Timestamp
+	var headers []header
+	for name, to := range map[string]any{"offset": &e.r.Offset, "timestamp": &e.r.Timestamp, "headers": &headers} {
+		if text := parts[name]; text != nil { // Null changes nothing.
+			if err := json.Unmarshal(text, to); err != nil {
+				return nil, fmt.Errorf("the %s: %w", name, err)
+			}
+		}
 	}
 	if slices.Contains(e.o.Envelope, "key") {
-		if e.r.Key, err = part(parts.Key, or(e.o.Key, "string")); err != nil {
+		if e.r.Key, err = part(parts["key"], or(e.o.Key, "string")); err != nil {
 			return nil, fmt.Errorf("the key: %w", err)
 		}
 	}
-	if e.r.Value, err = part(parts.Value, or(e.o.Value, "json")); err != nil {
+	if e.r.Value, err = part(parts["value"], or(e.o.Value, "json")); err != nil {
 		return nil, fmt.Errorf("the value: %w", err)
 	}
 	if e.r.Value == nil && e.o.Tombstones != encode.WriteTombstones {
@@ -170,7 +164,7 @@ func (e *envelopes) next() (*record.Record, error) {
 	if e.o.Key == "base64" {
 		as = "base64"
 	}
-	for _, h := range parts.Headers {
+	for _, h := range headers {
 		value, err := part(h.Value, as)
 		if err != nil {
 			return nil, fmt.Errorf("a header: %w", err)
@@ -178,6 +172,40 @@ func (e *envelopes) next() (*record.Record, error) {
 		e.r.Headers = append(e.r.Headers, record.Header{Key: h.Key + string(h.Key64), Value: value})
 	}
 	return &e.r, nil
+}
+
+// header is a header in an envelope.
+type header struct {
+	Key   string
+	Key64 []byte
+	Value json.RawMessage
+}
+
+// members are the parts of an envelope. Each is decoded by itself: encoding/json takes values that are 10,000 levels deep, but not with an object around them.
+func members(line []byte) (map[string]json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return nil, errors.New("it is no object")
+	}
+	all := map[string]json.RawMessage{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var text json.RawMessage
+		if err := d.Decode(&text); err != nil {
+			return nil, err
+		}
+		all[name.(string)] = text
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something stands behind the object")
+	}
+	return all, nil
 }
 
 func or(s, preset string) string {

@@ -80,6 +80,7 @@ func TestRoundTrip(t *testing.T) {
 		{Topic: "t", Partition: 3, Offset: 11, Timestamp: 0, Key: []byte{}, Value: []byte(`"ä"`)},
 		{Topic: "t", Partition: 3, Offset: 12, Timestamp: 5, Key: []byte("gone")},
 		{Topic: "t", Partition: 3, Offset: 13, Timestamp: 5, Key: []byte("null"), Value: []byte("null")},
+		{Topic: "t", Partition: 3, Offset: 14, Timestamp: 5, Value: []byte(strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000))}, // No JSON is deeper.
 	}
 	values := make([]record.Record, len(all))
 	for i, r := range all {
