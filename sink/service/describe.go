@@ -17,6 +17,7 @@ import (
 	"github.com/freehold-go/freehold/sink"
 	"github.com/freehold-go/freehold/sink/config"
 	"github.com/freehold-go/freehold/sink/partition/objectkey"
+	"github.com/freehold-go/freehold/sink/protobuf"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/schema"
 	"github.com/freehold-go/freehold/sink/store"
@@ -58,9 +59,11 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 	default:
 		line("delivery", "exactly once: objects depend on the records alone")
 	}
-	line("bad records", "%s", map[sink.BadRecords]string{
-		sink.StopAtBad: "stop the sink", sink.RejectToObjects: "go to objects of their own", sink.RejectToTopic: "go to the topic " + c.Bad.Topic,
-	}[o.Bad])
+	t, err := messageType(c.Values)
+	if err != nil {
+		return err
+	}
+	line("bad records", "%s", describeBad(c, o, t))
 	line("replay", "%s", describeReplay(c))
 	line("memory", "%s in flight; responses of each broker and their batches take some %s more", c.Memory.InFlight, 6*c.Kafka.FetchBytes)
 	switch d, err := spillDir(c.Memory); {
@@ -68,10 +71,6 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 		return err
 	case d != nil:
 		line("", "up to %s more of open objects in files below %s", c.Memory.SpillLimit, c.Memory.SpillDir)
-	}
-	t, err := messageType(c.Values)
-	if err != nil {
-		return err
 	}
 	if err := checkPaths(c.Objects, t); err != nil {
 		return err
@@ -196,6 +195,40 @@ func objectSize(r sink.Rotation, grouped bool) string {
 		return fmt.Sprintf("up to %s, shared by the groups of an epoch: with 1,000 groups some %s each. rotate.independent lets each group reach the boundary", whole, share(1000))
 	}
 	return "up to " + whole + ", before compression"
+}
+
+// describeBad says what happens to bad records, and whether tombstones are bad although they are to be written.
+func describeBad(c config.Config, o sink.Options, t *protobuf.Type) string {
+	text := map[sink.BadRecords]string{
+		sink.StopAtBad: "stop the sink", sink.RejectToObjects: "go to objects of their own", sink.RejectToTopic: "go to the topic " + c.Bad.Topic,
+	}[o.Bad]
+	if c.Objects.Format.Tombstones != "write" {
+		return text
+	}
+	r := record.Record{Key: []byte("7")} // Text and JSON.
+	for _, p := range c.Objects.PartitionBy {
+		r.Headers = append(r.Headers, record.Header{Key: p.Header, Value: []byte("VALUE")})
+	}
+	if t != nil {
+		r.Schema = t
+	}
+	if err := written(o, &r); err != nil {
+		text += fmt.Sprintf("; tombstones are among them, although objects.format.tombstones is write: %v", err)
+	}
+	return text
+}
+
+// written says in its error why a record cannot be written.
+func written(o sink.Options, r *record.Record) error {
+	if _, err := o.Partitioner.Group(nil, r); err != nil {
+		return err
+	}
+	e, err := o.Format.Begin(io.Discard)
+	if err != nil {
+		return err
+	}
+	defer e.Free()
+	return e.Append(r)
 }
 
 // describeReplay says what a replay of the configuration's objects gives back.

@@ -210,7 +210,7 @@ func base() config.Config {
 	return conf
 }
 
-// TestPairs: for each kind of values, no two settings that check takes together make an ordinary record a bad one.
+// TestPairs: for each kind of values, no two settings that check takes together make an ordinary record a bad one. A tombstone that is to be written is bad if check says so.
 func TestPairs(t *testing.T) {
 	all := changes(t)
 	for _, values := range [][]string{{}, {"values.framing keep"}, {"values.type protobuf by a file"}, {"values.type protobuf by a file", "values.framing keep"},
@@ -237,12 +237,21 @@ func pairs(t *testing.T, values config.Config, all []change) {
 			conf := values
 			a.do(&conf)
 			b.do(&conf)
-			if Describe(t.Context(), io.Discard, conf, false) != nil {
+			var said bytes.Buffer
+			if Describe(t.Context(), &said, conf, false) != nil {
 				continue
 			}
 			accepted++
 			if _, _, err := taken(t, conf, orderOf(conf.Values)); err != nil {
 				t.Errorf("%s %s and %s %s: check takes them, and a record is bad: %v", a.key, a.value, b.key, b.value, err)
+			}
+			if conf.Objects.Format.Tombstones != "write" {
+				continue
+			}
+			r := orderOf(conf.Values)
+			r.Value = nil
+			if _, _, err := taken(t, conf, r); (err != nil) != strings.Contains(said.String(), "tombstones are among them") {
+				t.Errorf("%s %s and %s %s: a tombstone is bad: %v, but check says\n%s", a.key, a.value, b.key, b.value, err, said.String())
 			}
 		}
 	}

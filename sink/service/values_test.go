@@ -218,6 +218,7 @@ func TestValuesErrors(t *testing.T) {
 		`partition_by[0]: the message shop.Order`: func(c *config.Config) { c.Objects.PartitionBy = []config.Partition{{Field: "customers.country"}} },
 		"its unit is rfc3339":                     func(c *config.Config) { c.Objects.PartitionBy = []config.Partition{{Time: "created"}} },
 		`the message shop.Order.Customer has no`:  func(c *config.Config) { c.Objects.Format.Columns = []string{"customer.contry:string"} },
+		"rotate: groups cannot end":               func(c *config.Config) { c.Rotate.Independent = true },
 		"messages are no text":                    func(c *config.Config) { c.Objects.Format.Name = "lines" },
 		"values.registry: schema registry: the file": func(c *config.Config) {
 			c.Values.Framing, c.Values.Registry = "strip", config.Registry{URL: []string{"http://127.0.0.1:1"}, User: "a", PasswordFile: "/nowhere"}
