@@ -19,6 +19,7 @@ import (
 
 	"github.com/freehold-go/freehold/sink/compress"
 	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/internal/race"
 	"github.com/freehold-go/freehold/sink/protobuf"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/schema"
@@ -212,6 +213,9 @@ func base() config.Config {
 
 // TestPairs: for each kind of values, no two settings that check takes together make an ordinary record a bad one. A tombstone that is to be written is bad if check says so.
 func TestPairs(t *testing.T) {
+	if race.Enabled {
+		t.Skip("one goroutine alone has no races")
+	}
 	all := changes(t)
 	for _, values := range [][]string{{}, {"values.framing keep"}, {"values.type protobuf by a file"}, {"values.type protobuf by a file", "values.framing keep"},
 		{"values.framing keep", "values.type protobuf by the registry"}} {
