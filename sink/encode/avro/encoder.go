@@ -67,7 +67,7 @@ func (e *encoder) datum(r *record.Record) error {
 	}
 	var v any
 	defer e.arena.Reset(arena.KeepUpTo(1 << 20))
-	value, schema := r.Value, e.f.schema
+	value, schema := r.Payload(), e.f.schema
 	if r.Schema != nil {
 		schema = e.f.ofMessages
 		var err error
