@@ -6,7 +6,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"reflect"
 	"slices"
@@ -78,7 +77,7 @@ type Values struct {
 	Descriptors string   `yaml:"descriptors_file" doc:"protobuf: a FileDescriptorSet, as protoc --include_imports --descriptor_set_out and buf build write it; empty takes the schemas of the registry"`
 	Message     string   `yaml:"message" doc:"protobuf: full name of the message within descriptors_file, shop.v1.Order"`
 	ProtoNames  bool     `yaml:"proto_names" doc:"protobuf: fields are called as in the .proto file (customer_id) and not as in ProtoJSON (customerId)"`
-	Framing     string   `yaml:"framing" doc:"the framing of a schema registry at the beginning of values (a zero byte and the schema's id in 4 bytes): none, strip (it is taken off) or keep (it stays). A value without it is a bad record"`
+	Framing     string   `yaml:"framing" doc:"the framing of a schema registry at the beginning of values (a zero byte and the schema's id in 4 bytes): none, strip (it is taken off) or keep (it stays where values are stored whole; JSON, fields and columns are read behind it). A value without it is a bad record"`
 	Registry    Registry `yaml:"registry" doc:"the schema registry. With it, ids are looked up, and a value whose id it does not know is a bad record. If it does not answer, records wait"`
 }
 
@@ -123,7 +122,7 @@ type Format struct {
 	Envelope   []string `yaml:"envelope" doc:"jsonl, avro, parquet: what is written of a record, some of topic, partition, offset, timestamp, key, value, headers; empty writes the value alone"`
 	Key        string   `yaml:"key" doc:"jsonl: how keys stand in an envelope: json, string or base64"`
 	Value      string   `yaml:"value" doc:"jsonl: how values stand in an envelope: json, string or base64"`
-	Columns    []string `yaml:"columns" doc:"csv: topic, partition, offset, timestamp, key, value, header.NAME or value.PATH: value.customer.id. parquet: fields of the value with their types, customer.id:int64; without columns and envelope they follow from the first 1,000 values. If values are messages and there are no columns, all their fields are columns, beside the envelope"`
+	Columns    []string `yaml:"columns" doc:"csv: topic, partition, offset, timestamp, key, value, header.NAME or value.PATH: value.customer.id. parquet: fields of the value with their types, customer.id:int64; without columns and envelope they follow from the first 1,000 values, and columns of numbers (int64, double or JSON) keep every digit. If values are messages and there are no columns, all their fields are columns, beside the envelope"`
 	Length     string   `yaml:"length" doc:"length-prefixed: varint or uint32"`
 	SchemaFile string   `yaml:"schema_file" doc:"avro: the schema of values, which are JSON"`
 	Tombstones string   `yaml:"tombstones" doc:"records without a value: bad, skip, or write as the format can"`
@@ -140,11 +139,11 @@ type Compression struct {
 // Partition is an element of objects.partition_by. One of time, field, header and key is set.
 type Partition struct {
 	Time       string `yaml:"time" doc:"divide by time: $timestamp for the record's own, or the path of a field in the value"`
-	Unit       string `yaml:"unit" doc:"what the time's field holds: ms, s or rfc3339"`
+	Unit       string `yaml:"unit" doc:"what the time's field holds: ms or s, numbers that may have a fraction or an exponent, or rfc3339"`
 	Layout     string `yaml:"layout" doc:"hour (dt=2006-01-02/hour=15), day, or a layout of Go's package time"`
 	Zone       string `yaml:"zone" doc:"zone of the layout; empty is UTC"`
 	OutOfRange string `yaml:"out_of_range" doc:"group of records before 1970 or after 2199; empty makes them bad records"`
-	Field      string `yaml:"field" doc:"divide by a field of the value: its path, customer.country"`
+	Field      string `yaml:"field" doc:"divide by a field of the value: its path, customer.country; numbers stay as they are written"`
 	Header     string `yaml:"header" doc:"divide by a header: its key"`
 	Key        bool   `yaml:"key" doc:"divide by the record's key"`
 	Name       string `yaml:"name" doc:"stands before the value in the group, with an equals sign: country=DE; - leaves it out"`
@@ -234,62 +233,6 @@ func walk(v reflect.Value, prefix string, do func(path string, f reflect.StructF
 	}
 }
 
-// Write prints a configuration with a comment for each key. Without values that differ from the defaults it is their reference.
-func Write(w io.Writer, c Config) error {
-	var b strings.Builder
-	section(&b, reflect.ValueOf(c), "")
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func section(b *strings.Builder, v reflect.Value, indent string) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name, doc := f.Tag.Get("yaml"), f.Tag.Get("doc")
-		if indent == "" && i > 0 {
-			b.WriteByte('\n')
-		}
-		for _, line := range wrap(doc, 110-len(indent)) {
-			fmt.Fprintf(b, "%s# %s\n", indent, line)
-		}
-		switch {
-		case f.Type.Kind() == reflect.Struct:
-			fmt.Fprintf(b, "%s%s:\n", indent, name)
-			section(b, v.Field(i), indent+"  ")
-		case f.Type == reflect.TypeFor[[]Partition]() && v.Field(i).Len() == 0:
-			fmt.Fprintf(b, "%s%s: []\n", indent, name)
-			b.WriteString(indent + "  # An element of the list has these keys:\n")
-			t := reflect.TypeFor[Partition]()
-			for j := range t.NumField() {
-				fmt.Fprintf(b, "%s  #   %-8s %s\n", indent, t.Field(j).Tag.Get("yaml")+":", t.Field(j).Tag.Get("doc"))
-			}
-		default:
-			text, _ := yaml.Marshal(v.Field(i).Interface())
-			value := strings.TrimSuffix(string(text), "\n")
-			if strings.Contains(value, "\n") || strings.HasPrefix(value, "- ") {
-				fmt.Fprintf(b, "%s%s:\n%s  %s\n", indent, name, indent, strings.ReplaceAll(value, "\n", "\n"+indent+"  "))
-				continue
-			}
-			fmt.Fprintf(b, "%s%s: %s\n", indent, name, value)
-		}
-	}
-}
-
-// wrap divides a text into lines of at most width characters.
-func wrap(text string, width int) (lines []string) {
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines, line = append(lines, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
-}
-
 // Check looks for what is missing or contradicts itself, and returns all of it.
 func (c Config) Check() error {
 	var wrong []error
@@ -339,9 +282,8 @@ func (c Config) Check() error {
 		add("kafka.tls.cert_file and kafka.tls.key_file belong together, but one is missing")
 	}
 	c.Values.check(add)
-	if c.Values.Type == "protobuf" && c.Objects.Format.Name == "lines" {
-		add("objects.format.name is lines, but values.type is protobuf, and messages are no text; choose jsonl, csv, parquet, avro or length-prefixed")
-	}
+	c.Objects.Format.check(add)
+	c.checkText(add)
 	for i, p := range c.Objects.PartitionBy {
 		set := 0
 		for _, is := range []bool{p.Time != "", p.Field != "", p.Header != "", p.Key} {
@@ -354,6 +296,41 @@ func (c Config) Check() error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// check looks for keys that the format would not look at.
+func (f Format) check(add func(format string, args ...any)) {
+	for _, k := range []struct {
+		key     string
+		set     bool
+		formats []string
+	}{
+		{"envelope", len(f.Envelope) > 0, []string{"jsonl", "avro", "parquet"}}, {"key", f.Key != "", []string{"jsonl"}}, {"value", f.Value != "", []string{"jsonl"}},
+		{"columns", len(f.Columns) > 0, []string{"csv", "parquet"}}, {"length", f.Length != "", []string{"length-prefixed"}},
+		{"schema_file", f.SchemaFile != "", []string{"avro"}}, {"newlines", f.Newlines != "" && f.Newlines != "bad", []string{"lines"}},
+	} {
+		if k.set && !slices.Contains(k.formats, f.Name) {
+			add("objects.format.%s is set, but objects.format.name is %s; the key is for %s", k.key, f.Name, strings.Join(k.formats, ", "))
+		}
+	}
+}
+
+// checkText looks for values that are no text where the format has text.
+func (c Config) checkText(add func(format string, args ...any)) {
+	f, what := c.Objects.Format, "values.framing is keep, and a framing is no text"
+	messages := c.Values.Type == "protobuf"
+	if messages {
+		what = "values.type is protobuf, and messages are no text"
+	}
+	switch {
+	case !messages && c.Values.Framing != "keep":
+	case messages && f.Name == "lines":
+		add("objects.format.name is lines, but %s; choose jsonl, csv, parquet, avro or length-prefixed", what)
+	case f.Name == "jsonl" && f.Value == "string" && slices.Contains(f.Envelope, "value"):
+		add("objects.format.value is string, but %s; choose json or base64", what)
+	case f.Name == "csv" && slices.Contains(f.Columns, "value"):
+		add("objects.format.columns has the column value, but %s; choose fields of it, or another format", what)
+	}
 }
 
 // check looks for keys that are missing or contradict each other.

@@ -97,6 +97,34 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestFormatKeys: keys that a format does not look at, and text where values are bytes, are errors.
+func TestFormatKeys(t *testing.T) {
+	for _, f := range []struct {
+		format, values, want string
+	}{
+		{"{name: jsonl, envelope: [key, value], key: base64, value: string}", "", ""}, {"{name: parquet, envelope: [key], columns: [a]}", "", ""}, {"{newlines: space}", "", ""},
+		{"{name: lines, envelope: [key, value]}", "", "format.envelope is set, but objects.format.name is lines; the key is for jsonl, avro, parquet"},
+		{"{name: avro, value: string}", "", "format.value is set"}, {"{name: csv, columns: [key], key: json}", "", "format.key is set"}, {"{name: jsonl, columns: [a]}", "", "format.columns is set"},
+		{"{name: jsonl, length: varint}", "", "format.length is set"}, {"{name: csv, schema_file: a}", "", "format.schema_file is set"}, {"{name: length-prefixed, newlines: keep}", "", "format.newlines is set"},
+		{"{name: csv, columns: [value]}", "", ""}, {"{name: csv, columns: [value]}", "{framing: keep}", "has the column value, but values.framing is keep"},
+		{"{name: csv, columns: [value.a]}", "{framing: keep}", ""}, {"{name: jsonl, envelope: [key], value: string}", "{framing: keep}", ""},
+		{"{name: jsonl, envelope: [value], value: string}", "{framing: keep}", "value is string, but values.framing is keep"}, {"{name: lines}", "{framing: keep}", ""},
+		{"{name: lines}", "{type: protobuf, descriptors_file: a, message: b}", "name is lines, but values.type is protobuf"},
+	} {
+		text := minimal + "objects: {format: " + f.format + "}\n"
+		if f.values != "" {
+			text += "values: " + f.values + "\n"
+		}
+		c, err := Parse([]byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = c.Check(); (err == nil) != (f.want == "") || err != nil && !strings.Contains(err.Error(), f.want) {
+			t.Errorf("%s, %s: %v, want %q", f.format, f.values, err, f.want)
+		}
+	}
+}
+
 // TestWrite: what Write prints is the configuration again, and each key has a comment.
 func TestWrite(t *testing.T) {
 	c, err := Parse([]byte(minimal+"objects: {partition_by: [{field: a, name: b}, {key: true}]}"), nil)

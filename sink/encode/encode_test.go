@@ -44,6 +44,7 @@ var formats = map[string]func() Format{
 	"envelope base64": func() Format {
 		return must(JSONLines(JSONLinesOptions{Envelope: Columns, Value: "base64", Key: "base64", Tombstones: WriteTombstones}))
 	},
+	"rejected":     Rejected,
 	"envelope key": func() Format { return must(JSONLines(JSONLinesOptions{Envelope: []string{"key"}, Key: "json"})) },
 	"csv": func() Format {
 		return must(CSV(CSVOptions{Columns: []string{"topic", "partition", "offset", "timestamp", "key", "value", "header.h"}, Tombstones: WriteTombstones}))
@@ -104,9 +105,11 @@ func TestBytes(t *testing.T) {
 		{formats["jsonl"](), rec("{\"a\":\r\n [1 ,\n2]}\n"), "{\"a\": [1 ,2]}\n", ""}, {formats["jsonl"](), rec("{x"), "", "no JSON from byte 2"}, {formats["jsonl"](), rec(""), "", "no JSON"}, {formats["jsonl"](), rec("\"\n\""), "", "no JSON"},
 		{formats["jsonl trust"](), rec("{x"), "{x\n", ""}, {formats["jsonl trust"](), rec("{x\n"), "", "no JSON"}, {formats["jsonl trust"](), tombstone, "null\n", ""},
 		{formats["envelope"](), rec(`{"a":1}`), `{"topic":"t","partition":2,"offset":7,"timestamp":5,"key":"k\n","headers":[{"key":"h","value":"v\""},{"key":"h","value":null}],"value":{"a":1}}` + "\n", ""},
-		{formats["envelope"](), tombstone, `{"topic":"t","partition":0,"offset":0,"timestamp":null,"key":null,"headers":[],"value":null}` + "\n", ""},
+		{formats["envelope"](), tombstone, `{"topic":"t","partition":0,"offset":0,"timestamp":null,"key":null,"headers":[]}` + "\n", ""},
+		{formats["envelope"](), rec("null"), `{"topic":"t","partition":2,"offset":7,"timestamp":5,"key":"k\n","headers":[{"key":"h","value":"v\""},{"key":"h","value":null}],"value":null}` + "\n", ""},
+		{formats["envelope base64"](), tombstone, `{"topic":"t","partition":0,"offset":0,"timestamp":null,"key":null,"headers":[],"value":null}` + "\n", ""},
 		{formats["envelope text"](), rec("\x01é\\"), `{"value":"\u0001é\\","headers":[{"key":"h","value":"v\""},{"key":"h","value":null}]}` + "\n", ""}, {formats["envelope text"](), rec("\xff"), "", "not UTF-8"},
-		{formats["envelope key"](), rec("1"), "", "no JSON"},
+		{formats["envelope key"](), rec("1"), "", "no JSON"}, {formats["envelope key"](), record.Record{Value: []byte("1")}, "{}\n", ""},
 		{formats["csv"](), rec(`a "b",`), "topic,partition,offset,timestamp,key,value,header.h\r\nt,2,7,5,\"k\n\",\"a \"\"b\"\",\",\r\n", ""}, {formats["csv"](), tombstone, "topic,partition,offset,timestamp,key,value,header.h\r\nt,0,0,,,,\r\n", ""},
 		{formats["csv fields"](), rec(`{"type":"","n":1.50}`), "\"\",1.50\r\n", ""}, {formats["csv fields"](), rec(`{"type":null,"n":{"a":[1,"x"]}}`), ",\"{\"\"a\"\":[1,\"\"x\"\"]}\"\r\n", ""}, {formats["csv fields"](), rec(`x`), "", "no JSON"},
 		{formats["csv checked"](), rec(`{"type":1}x`), "type,type.a\r\n", "no JSON"},

@@ -18,21 +18,23 @@ var Columns = []string{"topic", "partition", "offset", "timestamp", "key", "head
 
 // JSONLinesOptions are the options of JSONLines.
 type JSONLinesOptions struct {
-	// A value that has a schema is written as the JSON that the schema makes of it, where JSON is asked for; a string or base64 has its bytes.
+	// A value that has a schema is written as the JSON that the schema makes of it, and a framing is left out, where JSON is asked for; a string or base64 has all bytes.
 	//
 	// Envelope lists the members of the object that each line is, some of Columns in any order. By default there is no envelope: the line is
 	// the value, which must be JSON.
 	//
 	// Partition, offset and timestamp are numbers; a timestamp is in milliseconds since 1970, or null if the record has none. Headers are an array of
-	// objects with the members key and value, in the record's order. A key or value that the record does not have is null.
+	// objects with the members key and value, in the record's order. A key, a value or a header's value that the record does not have is null. If keys or values are
+	// written as JSON, null is a text that a record may have. Then the member is left out if the record has no key or no value.
 	Envelope []string
 	// Key and Value say how keys and values stand in an envelope: as "json", "string" or "base64". By default keys are strings and values
-	// JSON. A string must be UTF-8: otherwise the record is bad. Headers are written like keys, but never as json.
+	// JSON. A string must be UTF-8: otherwise the record is bad. Headers are written like keys, but never as json. With base64 a header's key that is not UTF-8 is in base64, too:
+	// in the member key64 in place of key.
 	Key, Value string
 	// Unchecked takes it on trust that values which should be JSON are JSON. Otherwise a record whose value is none is bad. Keys are always
 	// checked.
 	Unchecked  bool
-	Tombstones Tombstones // Written as null.
+	Tombstones Tombstones // Written as Envelope says; without one as null, like a value with the text null.
 }
 
 // JSONLines is the format with one JSON value a line. Line breaks between the parts of a value are left out; otherwise the bytes of
@@ -57,7 +59,18 @@ func JSONLines(o JSONLinesOptions) (Format, error) {
 		return nil, fmt.Errorf("the format jsonl: %w", err)
 	}
 	o.Envelope = slices.Clone(o.Envelope)
-	return jsonLines{o.Tombstones, o}, nil
+	return jsonLines{o.Tombstones, "jsonl/1", o}, nil
+}
+
+// RejectedName is the name of Rejected. By it readers tell objects of rejected records from all others.
+const RejectedName = "rejected/1"
+
+// RejectedOptions are those of Rejected: all of a record, whatever its bytes are.
+var RejectedOptions = JSONLinesOptions{Envelope: Columns, Key: "base64", Value: "base64", Tombstones: WriteTombstones}
+
+// Rejected is the format of records that no other format takes: JSON Lines with RejectedOptions.
+func Rejected() Format {
+	return jsonLines{RejectedOptions.Tombstones, RejectedName, RejectedOptions}
 }
 
 func or(s, preset string) string {
@@ -69,10 +82,11 @@ func or(s, preset string) string {
 
 type jsonLines struct {
 	Tombstones
-	o JSONLinesOptions
+	name string
+	o    JSONLinesOptions
 }
 
-func (jsonLines) Name() string        { return "jsonl/1" }
+func (f jsonLines) Name() string      { return f.name }
 func (jsonLines) Extension() string   { return ".jsonl" }
 func (jsonLines) ContentType() string { return "application/x-ndjson" }
 func (jsonLines) Compresses() bool    { return false }
@@ -93,7 +107,7 @@ func (e *jsonEncoder) Held() int64 { return int64(cap(e.out.buf) + cap(e.text)) 
 func (e *jsonEncoder) Free()       { e.out.buf, e.text = nil, nil }
 
 func (e *jsonEncoder) Append(r *record.Record) error {
-	if r.Schema != nil && r.Value != nil && e.o.Value == "json" {
+	if (r.Schema != nil || r.Framed > 0) && r.Value != nil && e.o.Value == "json" {
 		var err error
 		if r, err = e.convert(r); err != nil {
 			return err
@@ -115,8 +129,13 @@ func (e *jsonEncoder) Append(r *record.Record) error {
 	return e.out.flush()
 }
 
-// convert returns the record with the JSON that its schema makes of the value. It is one line of JSON.
+// convert returns the record with the JSON that its schema makes of the value, in one line, or with the value behind its framing.
 func (e *jsonEncoder) convert(r *record.Record) (*record.Record, error) {
+	e.made = *r
+	if r.Schema == nil {
+		e.made.Value, e.made.Framed = r.Payload(), 0
+		return &e.made, nil
+	}
 	if cap(e.text) > 1<<20 {
 		e.text = nil
 	}
@@ -125,7 +144,6 @@ func (e *jsonEncoder) convert(r *record.Record) (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.made = *r
 	e.made.Value, e.made.Schema, e.made.Framed, e.made.CheckedJSON = text, nil, 0, true
 	return &e.made, nil
 }
@@ -159,7 +177,7 @@ func (e *jsonEncoder) checkAll(r *record.Record) error {
 			err = e.check(r, e.o.Value, r.Value, r.CheckedJSON || e.o.Unchecked)
 		case "headers":
 			for i := range r.Headers {
-				if h := &r.Headers[i]; !utf8.ValidString(h.Key) || e.headers() == "string" && !utf8.Valid(h.Value) {
+				if h := &r.Headers[i]; e.headers() == "string" && !(utf8.ValidString(h.Key) && utf8.Valid(h.Value)) {
 					err = errNoText
 				}
 			}
@@ -180,10 +198,14 @@ func (e *jsonEncoder) headers() string {
 }
 
 func (e *jsonEncoder) envelope(r *record.Record) {
-	open := "{"
+	e.out.raw("{")
+	between := ""
 	for _, name := range e.o.Envelope {
-		e.out.raw(open)
-		open = ","
+		if name == "key" && r.Key == nil && e.o.Key == "json" || name == "value" && r.Value == nil && e.o.Value == "json" {
+			continue
+		}
+		e.out.raw(between)
+		between = ","
 		e.out.raw(`"`)
 		e.out.raw(name)
 		e.out.raw(`":`)
@@ -217,8 +239,13 @@ func (e *jsonEncoder) headerList(headers []record.Header) {
 		if i > 0 {
 			e.out.raw(",")
 		}
-		e.out.raw(`{"key":`)
-		e.out.text(headers[i].Key)
+		if key := headers[i].Key; utf8.ValidString(key) {
+			e.out.raw(`{"key":`)
+			e.out.text(key)
+		} else {
+			e.out.raw(`{"key64":`)
+			e.out.base64([]byte(key))
+		}
 		e.out.raw(`,"value":`)
 		e.value(e.headers(), headers[i].Value)
 		e.out.raw("}")

@@ -23,8 +23,8 @@ type TimeOptions struct {
 	// Field is the path of the time in the value, which is JSON: names with dots between them. By default the time is the timestamp that
 	// Kafka keeps for the record.
 	Field string
-	// Unit says what numbers in the field are: "ms" since 1970, which is the default, or "s", with fractions or without. Strings in the field
-	// may hold such a number. With "rfc3339" the field is a string like "2026-01-31T15:04:05.999+03:00".
+	// Unit says what numbers in the field are: "ms" since 1970, which is the default, or "s". They may have a fraction or an exponent, and are rounded down to
+	// milliseconds. Strings in the field may hold such a number. With "rfc3339" the field is a string like "2026-01-31T15:04:05.999+03:00".
 	Unit string
 
 	// NoTime is the group of records without a time: the timestamp is -1, or the field is not there or is no time. OutOfRange is the group of

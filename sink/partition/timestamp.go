@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/arenajson"
+
+	"github.com/freehold-go/freehold/sink/internal/number"
 )
 
-// timeOf is the time that a field has, in milliseconds since 1970.
+// timeOf is the time that a field has, in milliseconds since 1970, rounded down.
 func timeOf(v arenajson.Value, unit string) (ms int64, ok bool) {
 	text := v.Text()
 	switch v.Kind() {
@@ -21,52 +23,11 @@ func timeOf(v arenajson.Value, unit string) (ms int64, ok bool) {
 	}
 	switch unit {
 	case "s":
-		return parseDecimal(text, 3)
+		return number.Floor(text, 3)
 	case "ms":
-		return parseDecimal(text, 0)
+		return number.Floor(text, 0)
 	}
 	return 0, false
-}
-
-// parseDecimal is a decimal number times ten to the power of shift, rounded down. Numbers with an exponent are none: no producer writes times so.
-func parseDecimal(s string, shift int) (n int64, ok bool) {
-	negative := len(s) > 0 && s[0] == '-'
-	if negative {
-		s = s[1:]
-	}
-	digits, point, rest := 0, false, false
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c == '.' && !point && digits > 0 && i+1 < len(s):
-			point = true
-			continue
-		case c < '0' || c > '9':
-			return 0, false
-		case point && shift == 0:
-			rest = rest || c != '0'
-			continue
-		case point:
-			shift--
-		}
-		if digits++; n > (1<<63-10)/10 {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	for ; shift > 0; shift-- {
-		if n > (1<<63-10)/10 {
-			return 0, false
-		}
-		n *= 10
-	}
-	if negative {
-		n = -n
-		if rest {
-			n--
-		}
-	}
-	return n, digits > 0
 }
 
 // parseRFC3339 is time.Parse without garbage: that makes a zone for each offset.
@@ -75,15 +36,15 @@ func parseRFC3339(s string) (ms int64, ok bool) {
 		return 0, false
 	}
 	ok = true
-	year, month, day := number(s[0:4], &ok), number(s[5:7], &ok), number(s[8:10], &ok)
-	hour, minute, second := number(s[11:13], &ok), number(s[14:16], &ok), number(s[17:19], &ok)
+	year, month, day := digits(s[0:4], &ok), digits(s[5:7], &ok), digits(s[8:10], &ok)
+	hour, minute, second := digits(s[11:13], &ok), digits(s[14:16], &ok), digits(s[17:19], &ok)
 	millis, s := fraction(s[19:], &ok)
 	offset := 0
 	if s != "Z" && s != "z" {
 		if len(s) != len("+03:00") || s[0] != '+' && s[0] != '-' || s[3] != ':' {
 			return 0, false
 		}
-		h, m := number(s[1:3], &ok), number(s[4:6], &ok)
+		h, m := digits(s[1:3], &ok), digits(s[4:6], &ok)
 		ok = ok && h < 24 && m < 60
 		if offset = h*60 + m; s[0] == '-' {
 			offset = -offset
@@ -109,8 +70,8 @@ func fraction(s string, ok *bool) (millis int, rest string) {
 	return millis, s[i:]
 }
 
-// number reads digits.
-func number(s string, ok *bool) (n int) {
+// digits reads digits.
+func digits(s string, ok *bool) (n int) {
 	for i := range len(s) {
 		*ok = *ok && s[i]-'0' <= 9
 		n = n*10 + int(s[i]-'0')

@@ -111,31 +111,67 @@ func (t *Type) locate(b []byte, i int) (s slot, err error) {
 }
 
 // CheckPath says in its error what is wrong with a path: no message of the type could have the field. Unit is what a time at the path is written in,
-// or empty; "rfc3339" is that of a google.protobuf.Timestamp.
-func (t *Type) CheckPath(path []string, unit string) error {
-	for i, name := range path {
+// "ms", "s" or "rfc3339", or empty if the field is no time. Kind is what the field has: Message stands for any JSON of an object or array, and JSON for a field that
+// may have anything. A list has elements of the kind.
+func (t *Type) CheckPath(path []string, unit string) (k Kind, list bool, err error) {
+	for i := 0; i < len(path); i++ {
 		if t.known != 0 {
-			return nil
+			return JSON, false, nil
 		}
+		name := path[i]
 		at, ok := t.byName[name]
 		if !ok {
-			return fmt.Errorf("the message %s has no field %q; it has %s", t.name, name, t.fieldNames())
+			return 0, false, fmt.Errorf("the message %s has no field %q; it has %s", t.name, name, t.fieldNames())
 		}
 		f := &t.fields[at]
-		last := i+1 == len(path)
-		switch {
-		case f.entry != nil:
-			return nil
-		case !last && (f.list || f.message == nil):
-			return fmt.Errorf("the field %q of the message %s is no message, so %q leads nowhere", name, t.name, strings.Join(path, "."))
-		case last && unit != "" && unit != "rfc3339" && f.message != nil && f.message.known == isTimestamp:
-			return fmt.Errorf("the field %q of the message %s is a google.protobuf.Timestamp: its unit is rfc3339", name, t.name)
+		if f.entry != nil && i+1 < len(path) { // The next name is a key of the map.
+			i++
+			f = &f.entry[1]
 		}
-		if f.message != nil {
+		switch last := i+1 == len(path); {
+		case !last && (f.list || f.message == nil || f.message.closed()):
+			return 0, false, fmt.Errorf("the field %q of the message %s is no message, so %q leads nowhere", name, t.name, strings.Join(path, "."))
+		case !last:
 			t = f.message
+			continue
+		case unit != "" && !f.hasTime(unit):
+			err = fmt.Errorf("the field %q of the message %s has no time in the unit %s", name, t.name, unit)
+			if f.message != nil && f.message.known == isTimestamp {
+				err = fmt.Errorf("the field %q of the message %s is a google.protobuf.Timestamp: its unit is rfc3339", name, t.name)
+			}
+			return 0, false, err
+		case f.entry != nil:
+			return Map, false, nil
+		case f.message != nil && f.message.composed():
+			return Message, f.list, nil
 		}
+		return f.columnKind(), f.list, nil
 	}
-	return nil
+	return Message, false, nil
+}
+
+// closed reports whether the JSON of a message has no members, or none that a path leads to.
+func (t *Type) closed() bool {
+	return t.known == isTimestamp || t.known == isDuration || t.known == isMask || t.known == isWrapper || t.known == isList
+}
+
+// composed reports whether the JSON of a message is always an object or array.
+func (t *Type) composed() bool {
+	return t.known == 0 || t.known == isStruct || t.known == isList || t.known == isAny
+}
+
+// hasTime reports whether there are values of the field that have a time in the unit.
+func (f *field) hasTime(unit string) bool {
+	switch {
+	case f.list || f.entry != nil:
+		return false
+	case f.message != nil:
+		m := f.message
+		return m.known == isValue || m.known == isTimestamp && unit == "rfc3339" || m.known == isWrapper && m.fields[0].hasTime(unit)
+	case f.kind == protoreflect.StringKind:
+		return true
+	}
+	return unit != "rfc3339" && f.kind != protoreflect.BoolKind && f.kind != protoreflect.EnumKind && f.kind != protoreflect.BytesKind
 }
 
 // fieldNames lists the fields of a message.

@@ -26,11 +26,11 @@ type Record struct {
 	Headers []Header
 
 	// Schema says how to read Value if it is neither JSON nor text; otherwise it is nil. Equal schemas are the same value. Framed is the number of bytes at the
-	// beginning of Value that are not part of what the schema describes, but the framing of a schema registry. Sources leave both unset.
+	// beginning of Value that are the framing of a schema registry. JSON, fields and what the schema describes are behind them. Sources leave both unset.
 	Schema Schema
 	Framed int
 
-	// CheckedJSON says that Value was found to be one JSON value. A partitioner that checks values sets it, so that a format
+	// CheckedJSON says that the value behind its framing was found to be one JSON value. A partitioner that checks values sets it, so that a format
 	// need not check them again. Sources leave it unset.
 	CheckedJSON bool
 }
@@ -44,7 +44,7 @@ type Schema interface {
 	AppendField(dst, value []byte, path []string) (result []byte, rest int, err error)
 }
 
-// Payload is what Schema describes: the value without its framing. It is nil if the record has no value.
+// Payload is the value without its framing. It is nil if the record has no value.
 func (r *Record) Payload() []byte {
 	if r.Value == nil {
 		return nil

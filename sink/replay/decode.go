@@ -4,6 +4,7 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -28,31 +29,32 @@ func newDecoder(name string, r io.Reader, o encode.JSONLinesOptions) (decoder, e
 	case "lines/1":
 		return &lines{in: in}, nil
 	case "delimited-varint/1":
-		return &delimited{in: in, length: func() (uint64, error) { return binary.ReadUvarint(in) }}, nil
+		return newDelimited(in, func() (uint64, error) { return binary.ReadUvarint(in) }), nil
 	case "delimited-uint32/1":
-		return &delimited{in: in, length: func() (uint64, error) {
+		return newDelimited(in, func() (uint64, error) {
 			var b [4]byte
 			_, err := io.ReadFull(in, b[:])
 			return uint64(binary.BigEndian.Uint32(b[:])), err
-		}}, nil
+		}), nil
+	case encode.RejectedName:
+		return &envelopes{lines: lines{in: in}, o: encode.RejectedOptions}, nil
 	case "jsonl/1":
 		if len(o.Envelope) == 0 {
-			return &lines{in: in, null: o.Tombstones == encode.WriteTombstones}, nil
+			return &lines{in: in}, nil
 		}
 		if !slices.Contains(o.Envelope, "value") {
 			return nil, errors.New("the envelope of objects.format has no value, so there is nothing to replay")
 		}
-		return &envelopes{lines: lines{in: in}, key: o.Key, value: o.Value}, nil
+		return &envelopes{lines: lines{in: in}, o: o}, nil
 	}
 	return nil, fmt.Errorf("the format %q does not keep records as they were; lines, length-prefixed and jsonl do", name)
 }
 
 // lines are values with a line feed behind each.
 type lines struct {
-	in   *bufio.Reader
-	buf  []byte
-	null bool // whether null is a record without a value
-	r    record.Record
+	in  *bufio.Reader
+	buf []byte
+	r   record.Record
 }
 
 // line reads a line of any length.
@@ -79,9 +81,6 @@ func (l *lines) next() (*record.Record, error) {
 		return nil, err
 	}
 	l.r = record.Record{Offset: -1, Timestamp: -1, Value: line}
-	if l.null && string(line) == "null" {
-		l.r.Value = nil
-	}
 	return &l.r, nil
 }
 
@@ -89,8 +88,12 @@ func (l *lines) next() (*record.Record, error) {
 type delimited struct {
 	in     *bufio.Reader
 	length func() (uint64, error)
-	buf    []byte
+	buf    []byte // never nil: a value that is empty is no tombstone
 	r      record.Record
+}
+
+func newDelimited(in *bufio.Reader, length func() (uint64, error)) *delimited {
+	return &delimited{in: in, length: length, buf: []byte{}}
 }
 
 func (d *delimited) next() (*record.Record, error) {
@@ -125,7 +128,7 @@ func cut(err error) error {
 // envelopes are objects of JSON with parts of a record.
 type envelopes struct {
 	lines
-	key, value string
+	o encode.JSONLinesOptions
 }
 
 func (e *envelopes) next() (*record.Record, error) {
@@ -133,43 +136,76 @@ func (e *envelopes) next() (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := struct {
-		Offset     *int64
-		Timestamp  *int64
-		Key, Value json.RawMessage
-		Headers    []struct {
-			Key   string
-			Value json.RawMessage
-		}
-	}{}
-	if err := json.Unmarshal(line, &parts); err != nil {
-		return nil, fmt.Errorf("a line is no envelope: %w", err)
+	parts, err := members(line)
+	if err != nil {
+		return nil, fmt.Errorf("a line is no envelope: %w", cut(err))
 	}
 	e.r = record.Record{Offset: -1, Timestamp: -1}
-	if parts.Offset != nil {
-		e.r.Offset = *parts.Offset
+	var headers []header
+	for name, to := range map[string]any{"offset": &e.r.Offset, "timestamp": &e.r.Timestamp, "headers": &headers} {
+		if text := parts[name]; text != nil { // Null changes nothing.
+			if err := json.Unmarshal(text, to); err != nil {
+				return nil, fmt.Errorf("the %s: %w", name, err)
+			}
+		}
 	}
-	if parts.Timestamp != nil {
-		e.r.Timestamp = *parts.Timestamp
+	if slices.Contains(e.o.Envelope, "key") {
+		if e.r.Key, err = part(parts["key"], or(e.o.Key, "string")); err != nil {
+			return nil, fmt.Errorf("the key: %w", err)
+		}
 	}
-	if e.r.Key, err = part(parts.Key, or(e.key, "string")); err != nil {
-		return nil, fmt.Errorf("the key: %w", err)
-	}
-	if e.r.Value, err = part(parts.Value, or(e.value, "json")); err != nil {
+	if e.r.Value, err = part(parts["value"], or(e.o.Value, "json")); err != nil {
 		return nil, fmt.Errorf("the value: %w", err)
 	}
+	if e.r.Value == nil && e.o.Tombstones != encode.WriteTombstones {
+		return nil, fmt.Errorf("the value: %w", errNoMember) // A tombstone that the record was not would delete its key.
+	}
 	as := "string"
-	if e.key == "base64" {
+	if e.o.Key == "base64" {
 		as = "base64"
 	}
-	for _, h := range parts.Headers {
+	for _, h := range headers {
 		value, err := part(h.Value, as)
 		if err != nil {
 			return nil, fmt.Errorf("a header: %w", err)
 		}
-		e.r.Headers = append(e.r.Headers, record.Header{Key: h.Key, Value: value})
+		e.r.Headers = append(e.r.Headers, record.Header{Key: h.Key + string(h.Key64), Value: value})
 	}
 	return &e.r, nil
+}
+
+// header is a header in an envelope.
+type header struct {
+	Key   string
+	Key64 []byte
+	Value json.RawMessage
+}
+
+// members are the parts of an envelope. Each is decoded by itself: encoding/json takes values that are 10,000 levels deep, but not with an object around them.
+func members(line []byte) (map[string]json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return nil, errors.New("it is no object")
+	}
+	all := map[string]json.RawMessage{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var text json.RawMessage
+		if err := d.Decode(&text); err != nil {
+			return nil, err
+		}
+		all[name.(string)] = text
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something stands behind the object")
+	}
+	return all, nil
 }
 
 func or(s, preset string) string {
@@ -179,13 +215,17 @@ func or(s, preset string) string {
 	return s
 }
 
+var errNoMember = errors.New("the line has none; the object was written with other options")
+
 // part is the inverse of how a format writes a key, a value or a header's value.
 func part(text json.RawMessage, as string) ([]byte, error) {
-	if text == nil || string(text) == "null" {
+	switch {
+	case as == "json":
+		return text, nil // It is nil if the envelope has no such member: the record had none.
+	case text == nil:
+		return nil, errNoMember
+	case string(text) == "null":
 		return nil, nil
-	}
-	if as == "json" {
-		return text, nil
 	}
 	var s string
 	if err := json.Unmarshal(text, &s); err != nil {

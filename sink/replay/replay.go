@@ -3,7 +3,7 @@
 // Package replay reads objects of the sink back into records.
 //
 // Formats that keep a record's bytes can be read: lines, length-prefixed and JSON Lines. CSV, Avro and Parquet cannot. What an object does
-// not hold is not in the records: without an envelope there are values alone.
+// not hold is not in the records: without an envelope there are values alone, and a tombstone that was written is an empty value or the JSON text null.
 package replay
 
 import (
@@ -27,6 +27,8 @@ type Options struct {
 	Prefix string                  // of the objects' keys
 	Topic  string                  // from which the records came
 	Format encode.JSONLinesOptions // with which objects of JSON Lines were written
+	// Rejected reads the objects of rejected records (encode.Rejected), and leaves all others out. Otherwise it is the other way round.
+	Rejected bool
 	// From and To bound the offsets of the objects' epochs: epochs that end at or before From, or begin at To or behind it, are left out.
 	// To is no bound if it is 0.
 	From, To int64
@@ -54,6 +56,7 @@ func Run(ctx context.Context, o Options, each func(*record.Record) error, flush 
 			return p, fmt.Errorf("listing %v: %w", o.Store, err)
 		case !info.HasAbout:
 			p.Foreign++
+		case (name(info) == encode.RejectedName) != o.Rejected:
 		case info.About.Topic == o.Topic && info.About.EpochNext > o.From && (o.To == 0 || info.About.EpochFirst < o.To):
 			infos = append(infos, info)
 		}
@@ -86,7 +89,7 @@ func Run(ctx context.Context, o Options, each func(*record.Record) error, flush 
 
 // object replays one object.
 func object(ctx context.Context, o Options, info store.Info, each func(*record.Record) error) (n int64, err error) {
-	name, codec, err := parse(info.About.Format)
+	codec, err := codecOf(info)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +103,7 @@ func object(ctx context.Context, o Options, info store.Info, each func(*record.R
 		return 0, err
 	}
 	defer plain.Close()
-	d, err := newDecoder(name, plain, o.Format)
+	d, err := newDecoder(name(info), plain, o.Format)
 	if err != nil {
 		return 0, err
 	}
@@ -123,11 +126,18 @@ func object(ctx context.Context, o Options, info store.Info, each func(*record.R
 	return n, nil
 }
 
-// parse splits the format in an object's metadata: "lines/1 zstd-3/1 klauspost/compress v1.20.3".
-func parse(about string) (name string, codec compress.Codec, err error) {
-	name, version, _ := strings.Cut(about, " ")
+// The format in an object's metadata is its name and the codec: "lines/1 zstd-3/1 klauspost/compress v1.20.3".
+
+// name is the name of an object's format.
+func name(info store.Info) string {
+	name, _, _ := strings.Cut(info.About.Format, " ")
+	return name
+}
+
+// codecOf is the codec of an object's content.
+func codecOf(info store.Info) (compress.Codec, error) {
+	_, version, _ := strings.Cut(info.About.Format, " ")
 	version, _, _ = strings.Cut(version, "/")
 	version, _, _ = strings.Cut(version, "-")
-	codec, err = compress.Parse(cmp.Or(version, "none"), 0)
-	return name, codec, err
+	return compress.Parse(cmp.Or(version, "none"), 0)
 }

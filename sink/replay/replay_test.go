@@ -79,6 +79,8 @@ func TestRoundTrip(t *testing.T) {
 		{Topic: "t", Partition: 3, Offset: 8, Timestamp: -1, Value: long},
 		{Topic: "t", Partition: 3, Offset: 11, Timestamp: 0, Key: []byte{}, Value: []byte(`"ä"`)},
 		{Topic: "t", Partition: 3, Offset: 12, Timestamp: 5, Key: []byte("gone")},
+		{Topic: "t", Partition: 3, Offset: 13, Timestamp: 5, Key: []byte("null"), Value: []byte("null")},
+		{Topic: "t", Partition: 3, Offset: 14, Timestamp: 5, Value: []byte(strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000))}, // No JSON is deeper.
 	}
 	values := make([]record.Record, len(all))
 	for i, r := range all {
@@ -86,6 +88,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	empty := slices.Clone(values) // where a format writes a tombstone like an empty value
 	empty[3].Value = []byte{}
+	null := slices.Clone(values) // or like the value null
+	null[3].Value = []byte("null")
 	envelope := encode.JSONLinesOptions{Envelope: encode.Columns, Tombstones: encode.WriteTombstones}
 	binary := encode.JSONLinesOptions{Envelope: encode.Columns, Key: "base64", Value: "base64", Tombstones: encode.WriteTombstones}
 	bare := encode.JSONLinesOptions{Tombstones: encode.WriteTombstones}
@@ -104,7 +108,7 @@ func TestRoundTrip(t *testing.T) {
 		{"uint32", func() (encode.Format, error) {
 			return encode.Delimited(encode.DelimitedOptions{Length: "uint32", Tombstones: encode.WriteTombstones})
 		}, bare, empty},
-		{"jsonl", func() (encode.Format, error) { return encode.JSONLines(bare) }, bare, values},
+		{"jsonl", func() (encode.Format, error) { return encode.JSONLines(bare) }, bare, null},
 		{"envelope", func() (encode.Format, error) { return encode.JSONLines(envelope) }, envelope, all},
 		{"base64", func() (encode.Format, error) { return encode.JSONLines(binary) }, binary, all},
 	} {
@@ -200,6 +204,8 @@ func TestDamaged(t *testing.T) {
 		"cut length":    {"delimited-uint32/1", "\x00\x00\x00\x01a\x00\x00", "ends within a record"},
 		"no envelope":   {"jsonl/1", "{\n", "no envelope"},
 		"other type":    {"jsonl/1", `{"value":1}` + "\n", "the value"},
+		"no value":      {"jsonl/1", `{"key":"k"}` + "\n", "the value: the line has none"},
+		"tombstone":     {"jsonl/1", `{"value":null}` + "\n", "the value: the line has none"},
 		"bad base64":    {"jsonl/1", `{"value":"*"}` + "\n", "the value"},
 		"csv":           {"csv/1", "a,b\n", "does not keep records"},
 		"unknown codec": {"lines/1 rar-1/1", "", "no codec"},

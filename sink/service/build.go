@@ -189,9 +189,6 @@ func spillDir(c config.Memory) (*block.SpillDir, error) {
 	return d, nil
 }
 
-// rejected is the format of rejected records: all of the record, whatever its bytes are.
-var rejected = encode.JSONLinesOptions{Envelope: encode.Columns, Key: "base64", Value: "base64", Tombstones: encode.WriteTombstones}
-
 // options makes those of the sink that follow from the configuration alone.
 func options(c config.Config) (o sink.Options, err error) {
 	if o.Codec, err = compress.Parse(c.Objects.Compression.Codec, c.Objects.Compression.Level); err != nil {
@@ -220,11 +217,7 @@ func options(c config.Config) (o sink.Options, err error) {
 	}
 	switch c.Bad.Action {
 	case "objects":
-		o.Bad = sink.RejectToObjects
-		o.RejectFormat, err = encode.JSONLines(rejected)
-		if err != nil {
-			return o, err
-		}
+		o.Bad, o.RejectFormat = sink.RejectToObjects, encode.Rejected()
 		if o.RejectKey, err = key("bad_records.key", c.Bad.Key, o.RejectFormat, false); err != nil {
 			return o, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/freehold-go/freehold/sink"
 	"github.com/freehold-go/freehold/sink/config"
 	"github.com/freehold-go/freehold/sink/partition/objectkey"
+	"github.com/freehold-go/freehold/sink/protobuf"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/schema"
 	"github.com/freehold-go/freehold/sink/store"
@@ -36,7 +37,7 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("records", "from %s as the group %s", strings.Join(c.Kafka.Topics, ", "), c.Kafka.Group)
-	if text := describeValues(c.Values); text != "" {
+	if text := describeValues(c); text != "" {
 		line("values", "%s", text)
 	}
 	group, err := sampleGroup(c.Objects.PartitionBy)
@@ -58,19 +59,18 @@ func Describe(ctx context.Context, w io.Writer, c config.Config, connect bool) e
 	default:
 		line("delivery", "exactly once: objects depend on the records alone")
 	}
-	line("bad records", "%s", map[sink.BadRecords]string{
-		sink.StopAtBad: "stop the sink", sink.RejectToObjects: "go to objects of their own", sink.RejectToTopic: "go to the topic " + c.Bad.Topic,
-	}[o.Bad])
+	t, err := messageType(c.Values)
+	if err != nil {
+		return err
+	}
+	line("bad records", "%s", describeBad(c, o, t))
+	line("replay", "%s", describeReplay(c))
 	line("memory", "%s in flight; responses of each broker and their batches take some %s more", c.Memory.InFlight, 6*c.Kafka.FetchBytes)
 	switch d, err := spillDir(c.Memory); {
 	case err != nil:
 		return err
 	case d != nil:
 		line("", "up to %s more of open objects in files below %s", c.Memory.SpillLimit, c.Memory.SpillDir)
-	}
-	t, err := messageType(c.Values)
-	if err != nil {
-		return err
 	}
 	if err := checkPaths(c.Objects, t); err != nil {
 		return err
@@ -198,6 +198,74 @@ func objectSize(r sink.Rotation, grouped bool) string {
 		return fmt.Sprintf("up to %s, shared by the groups of an epoch: with 1,000 groups some %s each. rotate.independent lets each group reach the boundary", whole, share(1000))
 	}
 	return "up to " + whole + ", before compression"
+}
+
+// describeBad says what happens to bad records, and whether tombstones are bad although they are to be written.
+func describeBad(c config.Config, o sink.Options, t *protobuf.Type) string {
+	text := map[sink.BadRecords]string{
+		sink.StopAtBad: "stop the sink", sink.RejectToObjects: "go to objects of their own", sink.RejectToTopic: "go to the topic " + c.Bad.Topic,
+	}[o.Bad]
+	if c.Objects.Format.Tombstones != "write" {
+		return text
+	}
+	r := record.Record{Key: []byte("7")} // Text and JSON.
+	for _, p := range c.Objects.PartitionBy {
+		r.Headers = append(r.Headers, record.Header{Key: p.Header, Value: []byte("VALUE")})
+	}
+	if t != nil {
+		r.Schema = t
+	}
+	if err := written(o, &r); err != nil {
+		text += fmt.Sprintf("; tombstones are among them, although objects.format.tombstones is write: %v", err)
+	}
+	return text
+}
+
+// written says in its error why a record cannot be written.
+func written(o sink.Options, r *record.Record) error {
+	if _, err := o.Partitioner.Group(nil, r); err != nil {
+		return err
+	}
+	e, err := o.Format.Begin(io.Discard)
+	if err != nil {
+		return err
+	}
+	defer e.Free()
+	return e.Append(r)
+}
+
+// describeReplay says what a replay of the configuration's objects gives back.
+func describeReplay(c config.Config) string {
+	f := c.Objects.Format
+	switch {
+	case f.Name != "lines" && f.Name != "length-prefixed" && f.Name != "jsonl":
+		return "is not possible: " + f.Name + " does not keep records as they were; lines, length-prefixed and jsonl do"
+	case f.Name == "jsonl" && len(f.Envelope) > 0 && !slices.Contains(f.Envelope, "value"):
+		return "is not possible: objects.format.envelope has no value"
+	}
+	var lost []string
+	add := func(is bool, what string) {
+		if is {
+			lost = append(lost, what)
+		}
+	}
+	jsonl := f.Name == "jsonl"
+	for _, part := range []string{"key", "header", "timestamp"} {
+		held := jsonl && (slices.Contains(f.Envelope, part) || slices.Contains(f.Envelope, part+"s"))
+		add(!held, "without "+part+"s")
+	}
+	text := jsonl && f.Value != "string" && f.Value != "base64" // Values are written as JSON.
+	add(f.Tombstones == "write" && !jsonl, "tombstones become empty values")
+	add(f.Tombstones == "write" && jsonl && len(f.Envelope) == 0, "tombstones become the value null")
+	add(f.Name == "lines" && f.Newlines == "space", "line feeds become spaces")
+	add(f.Name == "lines" && f.Newlines == "keep", "a value with line feeds ends the replay with an error")
+	add(text || jsonl && f.Key == "json", "JSON loses line breaks and white space around it")
+	add(c.Values.Type == "protobuf" && text, "messages become JSON")
+	add(c.Values.Framing == "strip" || c.Values.Framing == "keep" && text, "values lack their framing")
+	if len(lost) == 0 {
+		return "gives records back as they were"
+	}
+	return "gives records back, but " + strings.Join(lost, ", ")
 }
 
 // ask returns the number of partitions of the topics. The error says what the brokers refuse.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/freehold-go/freehold/sink"
 	"github.com/freehold-go/freehold/sink/config"
+	"github.com/freehold-go/freehold/sink/encode"
 	"github.com/freehold-go/freehold/sink/store"
 )
 
@@ -38,9 +39,7 @@ func Inspect(ctx context.Context, w io.Writer, c config.Config, each bool) error
 			return err
 		}
 		report(w, topic, found, foreign, each)
-		if n := len(prefixes) - 1; n > 0 && !strings.HasPrefix(prefixes[0], prefixes[n]) {
-			reportRejected(w, topic, found, prefixes[n])
-		}
+		reportRejected(w, topic, found)
 	}
 	return nil
 }
@@ -66,12 +65,12 @@ func objects(ctx context.Context, s store.Store, prefixes []string, topic string
 	return by, foreign, nil
 }
 
-// reportRejected reports on the objects of bad records, whose keys have a prefix of their own.
-func reportRejected(w io.Writer, topic string, by map[int32][]store.Info, prefix string) {
+// reportRejected reports on the objects of bad records.
+func reportRejected(w io.Writer, topic string, by map[int32][]store.Info) {
 	var count, records int64
 	for _, infos := range by {
 		for _, i := range infos {
-			if strings.HasPrefix(i.Key, prefix) {
+			if strings.HasPrefix(i.About.Format, encode.RejectedName+" ") {
 				count, records = count+1, records+i.About.Records
 			}
 		}

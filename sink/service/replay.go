@@ -53,14 +53,14 @@ func Replay(ctx context.Context, w io.Writer, c config.Config, o ReplayOptions) 
 		return err
 	}
 	f := c.Objects.Format
-	r := replay.Options{Topic: o.From, From: o.FromOffset, To: o.ToOffset, After: o.After}
+	r := replay.Options{Topic: o.From, Rejected: o.Rejected, From: o.FromOffset, To: o.ToOffset, After: o.After}
 	r.Format = encode.JSONLinesOptions{Envelope: f.Envelope, Key: f.Key, Value: f.Value, Tombstones: encode.Tombstones(f.Tombstones)}
 	key := made.Key
 	if o.Rejected {
 		if c.Bad.Action != "objects" {
 			return errors.New("bad_records.action is not objects, so there are no objects of rejected records")
 		}
-		key, r.Format = made.RejectKey, rejected
+		key = made.RejectKey
 	}
 	r.Prefix = string(key.Prefix(nil, o.From))
 	if r.Store, err = openStore(ctx, c.Store, func(store.Attempt) {}); err != nil {

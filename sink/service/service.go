@@ -39,6 +39,12 @@ type Service struct {
 	looks      struct{ first, next time.Duration }
 }
 
+// When watchTopics asks for the topics: soon after the start, then again and again.
+const (
+	firstLook = 2 * time.Second
+	nextLook  = 30 * time.Second
+)
+
 // New checks a configuration and makes the parts. It opens the store and listens for HTTP, but connects to no broker.
 func New(ctx context.Context, c config.Config, log *slog.Logger) (s *Service, err error) {
 	if err := c.Check(); err != nil {

@@ -8,12 +8,6 @@ import (
 	"time"
 )
 
-// When watchTopics asks for the topics: soon after the start, then again and again.
-const (
-	firstLook = 2 * time.Second
-	nextLook  = 30 * time.Second
-)
-
 // watchTopics warns of topics that the brokers do not serve, until ctx ends. If the configuration
 // says so, it ends the service by end instead. The client alone would wait for a topic with a
 // mistyped name and say nothing.

@@ -44,32 +44,66 @@ func checkPaths(c config.Objects, t *protobuf.Type) error {
 		return nil
 	}
 	var wrong []error
-	check := func(key, text, unit string) {
-		if path, err := field.ParsePath(text); err == nil { // Otherwise its user says so.
-			if err := t.CheckPath(path, unit); err != nil {
-				wrong = append(wrong, fmt.Errorf("%s: %w", key, err))
-			}
+	check := func(key, text, unit, column string) {
+		path, err := field.ParsePath(text)
+		if err != nil { // Its user says so.
+			return
 		}
+		kind, list, err := t.CheckPath(path, unit)
+		if err == nil && (unit != "" || takes(column, kind, list)) {
+			return
+		}
+		if err == nil {
+			err = fmt.Errorf("the field %s has no values that fit: it is %s", text, describeKind(kind, list))
+		}
+		wrong = append(wrong, fmt.Errorf("%s: %w", key, err))
 	}
 	for i, p := range c.PartitionBy {
 		key := fmt.Sprintf("objects.partition_by[%d]", i)
 		if p.Field != "" {
-			check(key, p.Field, "")
+			check(key, p.Field, "", "")
 		}
 		if p.Time != "" && p.Time != "$timestamp" {
-			check(key, p.Time, cmp.Or(p.Unit, "ms"))
+			check(key, p.Time, cmp.Or(p.Unit, "ms"), "")
 		}
 	}
 	for _, column := range c.Format.Columns {
 		switch path, ok := strings.CutPrefix(column, "value."); {
 		case c.Format.Name == "csv" && ok:
-			check("objects.format.columns", path, "")
+			check("objects.format.columns", path, "", "json")
 		case c.Format.Name == "parquet":
-			path, _, _ := strings.Cut(column, ":")
-			check("objects.format.columns", path, "")
+			path, kind, _ := strings.Cut(column, ":")
+			check("objects.format.columns", path, "", cmp.Or(kind, "string"))
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// takes reports whether fields of a kind may have values for a column of Parquet of a type. The type "json" takes all, and the type "" is that of a group.
+func takes(column string, k protobuf.Kind, list bool) bool {
+	number := k >= protobuf.Int32 && k <= protobuf.Double
+	switch {
+	case column == "json" || k == protobuf.JSON && !list:
+		return true
+	case list || k == protobuf.Message || k == protobuf.Map:
+		return false
+	case column == "string":
+		return k == protobuf.Text || k == protobuf.Bytes || k == protobuf.Timestamp
+	case column == "bool":
+		return k == protobuf.Bool
+	case column == "int64" || column == "double" || column == "timestamp":
+		return number || k == protobuf.Text // A text may be a number.
+	}
+	return true
+}
+
+// describeKind says what values of a kind are.
+func describeKind(k protobuf.Kind, list bool) string {
+	kinds := map[protobuf.Kind]string{protobuf.Message: "an object or array", protobuf.Map: "a map", protobuf.Bool: "a bool", protobuf.Text: "text", protobuf.Bytes: "bytes", protobuf.Timestamp: "a google.protobuf.Timestamp, which is text"}
+	if list {
+		return "a list"
+	}
+	return cmp.Or(kinds[k], "a number")
 }
 
 // registry makes the client of the schema registry, or nil if there is none.
@@ -106,8 +140,9 @@ func values(c config.Values, t *protobuf.Type, r *schema.Registry) (sink.Values,
 }
 
 // describeValues says what is done with values, or nothing if they stay as they are.
-func describeValues(c config.Values) string {
+func describeValues(conf config.Config) string {
 	var parts []string
+	c := conf.Values
 	if c.Type == "protobuf" {
 		source := "the schemas of the registry"
 		if c.Descriptors != "" {
@@ -119,7 +154,11 @@ func describeValues(c config.Values) string {
 	case "strip":
 		parts = append(parts, "with the framing of a schema registry, which is taken off")
 	case "keep":
-		parts = append(parts, "with the framing of a schema registry, which stays")
+		text := "with the framing of a schema registry, which stays where values are stored whole"
+		if conf.Objects.Format.Name == "lines" {
+			text += "; ids such as 10 have a line feed in it, and length-prefixed objects can have these"
+		}
+		parts = append(parts, text)
 	}
 	if len(c.Registry.URL) > 0 {
 		parts = append(parts, "ids are looked up at "+strings.Join(c.Registry.URL, ", "))

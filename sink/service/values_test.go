@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/freehold-go/freehold/sink/config"
@@ -118,7 +119,13 @@ func message(id, country string) []byte {
 
 // descriptorsFile writes the descriptors of orderSource.
 func descriptorsFile(t *testing.T) string {
-	c := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{Accessor: protocompile.SourceAccessorFromMap(map[string]string{"order.proto": orderSource})})}
+	name, _ := descriptorsOf(t, orderSource)
+	return name
+}
+
+// descriptorsOf compiles the text of a .proto file and writes its descriptors.
+func descriptorsOf(t *testing.T, source string) (name string, file protoreflect.FileDescriptor) {
+	c := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{Accessor: protocompile.SourceAccessorFromMap(map[string]string{"order.proto": source})})}
 	files, err := c.Compile(t.Context(), "order.proto")
 	if err != nil {
 		t.Fatal(err)
@@ -127,11 +134,11 @@ func descriptorsFile(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(t.TempDir(), "order.binpb")
+	name = filepath.Join(t.TempDir(), "order.binpb")
 	if err := os.WriteFile(name, set, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return name
+	return name, files[0]
 }
 
 // TestMessages: messages of Protocol Buffers, by a file of descriptors and by the registry, become lines of JSON in groups by a field and a time, and those that
@@ -211,6 +218,7 @@ func TestValuesErrors(t *testing.T) {
 		`partition_by[0]: the message shop.Order`: func(c *config.Config) { c.Objects.PartitionBy = []config.Partition{{Field: "customers.country"}} },
 		"its unit is rfc3339":                     func(c *config.Config) { c.Objects.PartitionBy = []config.Partition{{Time: "created"}} },
 		`the message shop.Order.Customer has no`:  func(c *config.Config) { c.Objects.Format.Columns = []string{"customer.contry:string"} },
+		"rotate: groups cannot end":               func(c *config.Config) { c.Rotate.Independent = true },
 		"messages are no text":                    func(c *config.Config) { c.Objects.Format.Name = "lines" },
 		"values.registry: schema registry: the file": func(c *config.Config) {
 			c.Values.Framing, c.Values.Registry = "strip", config.Registry{URL: []string{"http://127.0.0.1:1"}, User: "a", PasswordFile: "/nowhere"}

@@ -51,22 +51,8 @@ func command() *cli.Command {
 			},
 			{
 				Name: "check", Usage: "check a configuration, and say what would happen",
-				Flags: []cli.Flag{file, &cli.BoolFlag{Name: "offline", Usage: "look at the configuration alone, not at the brokers and the store"}},
-				Action: func(ctx context.Context, c *cli.Command) error {
-					conf, err := config.Load(c.String("config"), os.Environ())
-					if err != nil {
-						return err
-					}
-					connect := !c.Bool("offline")
-					if connect {
-						var stop func()
-						if conf, stop, err = demo.WithBroker(ctx, os.Stderr, conf); err != nil {
-							return err
-						}
-						defer stop()
-					}
-					return service.Describe(ctx, os.Stdout, conf, connect)
-				},
+				Flags:  []cli.Flag{file, &cli.BoolFlag{Name: "offline", Usage: "look at the configuration alone, not at the brokers and the store"}},
+				Action: check,
 			},
 			{
 				Name: "config", Usage: "print all keys of a configuration with their defaults",
@@ -98,19 +84,7 @@ func command() *cli.Command {
 					&cli.Int64Flag{Name: "to-offset", Usage: "leave out epochs that begin at this offset or behind it; 0 is no bound"},
 					&cli.StringFlag{Name: "after", Usage: "go on behind the object of this key; the error of a replay that failed says it"},
 				},
-				Action: func(ctx context.Context, c *cli.Command) error {
-					conf, err := config.Load(c.String("config"), os.Environ())
-					if err != nil {
-						return err
-					}
-					if slices.Contains(conf.Kafka.Brokers, demo.Embedded) {
-						return errors.New("kafka.brokers is embedded, and that broker ends with the process that has it: replay needs another one")
-					}
-					return service.Replay(ctx, os.Stdout, conf, service.ReplayOptions{
-						From: c.String("topic"), To: c.String("to"), Rejected: c.Bool("rejected"), KeepPartitions: c.Bool("keep-partitions"),
-						FromOffset: c.Int64("from-offset"), ToOffset: c.Int64("to-offset"), After: c.String("after"),
-					})
-				},
+				Action: replay,
 			},
 			{
 				Name: "demo", Usage: "a broker with endless orders, a directory, and what it costs: with memory outside the Go heap, and without",
@@ -149,6 +123,38 @@ func noArguments(ctx context.Context, c *cli.Command) (context.Context, error) {
 		return ctx, fmt.Errorf("%q is no flag of %s; the configuration is named by -config FILE", c.Args().First(), c.Name)
 	}
 	return ctx, nil
+}
+
+// check says what a configuration would do.
+func check(ctx context.Context, c *cli.Command) error {
+	conf, err := config.Load(c.String("config"), os.Environ())
+	if err != nil {
+		return err
+	}
+	connect := !c.Bool("offline")
+	if connect {
+		var stop func()
+		if conf, stop, err = demo.WithBroker(ctx, os.Stderr, conf); err != nil {
+			return err
+		}
+		defer stop()
+	}
+	return service.Describe(ctx, os.Stdout, conf, connect)
+}
+
+// replay sends records of objects to a topic.
+func replay(ctx context.Context, c *cli.Command) error {
+	conf, err := config.Load(c.String("config"), os.Environ())
+	if err != nil {
+		return err
+	}
+	if slices.Contains(conf.Kafka.Brokers, demo.Embedded) {
+		return errors.New("kafka.brokers is embedded, and that broker ends with the process that has it: replay needs another one")
+	}
+	return service.Replay(ctx, os.Stdout, conf, service.ReplayOptions{
+		From: c.String("topic"), To: c.String("to"), Rejected: c.Bool("rejected"), KeepPartitions: c.Bool("keep-partitions"),
+		FromOffset: c.Int64("from-offset"), ToOffset: c.Int64("to-offset"), After: c.String("after"),
+	})
 }
 
 // run runs the service.

@@ -23,6 +23,9 @@ import (
 type Options struct {
 	// Schema is a schema of Avro in JSON, of which each value becomes one datum. Values are JSON. A field of the schema that a value lacks has its default, or
 	// makes the record bad. So does a field of the value that the schema does not have, unless DropUnknown is set.
+	//
+	// Numbers may be written in any way: 1e3 and 1000.0 are integers. An int, a long, a decimal and a time take a number exactly, and a float and a double take the
+	// nearest one. A number that does not fit makes the record bad. In a union it goes to the first type that takes it.
 	Schema string
 	// DropUnknown leaves out the fields of values that the schema does not have.
 	DropUnknown bool
@@ -66,7 +69,9 @@ func New(o Options) (encode.Format, error) {
 	}
 	if errors.Join(errs...) == nil {
 		var err error
-		if f.schema, err = avro.Parse(f.text); err != nil {
+		if f.schema, err = avro.Parse(f.text, numbers); err != nil {
+			errs = append(errs, err)
+		} else if f.ofMessages, err = avro.Parse(f.text, numbers, quoted); err != nil {
 			errs = append(errs, err)
 		} else if o.Schema != "" && !o.DropUnknown {
 			f.shape = newShape(f.schema)
@@ -85,8 +90,10 @@ type format struct {
 	o      Options
 	text   string // Of the schema.
 	schema *avro.Schema
-	shape  *shape // nil if values may have fields that the schema does not have
-	codecs *codecs
+	// ofMessages is the schema for the JSON of messages, in which some numbers stand between quotes.
+	ofMessages *avro.Schema
+	shape      *shape // nil if values may have fields that the schema does not have
+	codecs     *codecs
 }
 
 func (f *format) Name() string      { return "avro-" + f.codecs.name + "/1" }

@@ -10,6 +10,8 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"github.com/twmb/avro"
+
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/arenajson"
 	"github.com/freehold-go/freehold/sink/record"
@@ -58,15 +60,16 @@ func (e *encoder) datum(r *record.Record) error {
 		return e.envelope(r)
 	}
 	if r.Value == nil {
-		return e.encode(nil)
+		return e.encode(e.f.schema, nil)
 	}
 	if e.arena == nil {
 		e.arena = arena.NewArena()
 	}
 	var v any
 	defer e.arena.Reset(arena.KeepUpTo(1 << 20))
-	value := r.Value
+	value, schema := r.Payload(), e.f.schema
 	if r.Schema != nil {
+		schema = e.f.ofMessages
 		var err error
 		if e.text, err = r.Schema.AppendJSON(e.text[:0], r.Payload()); err != nil {
 			return err
@@ -76,15 +79,15 @@ func (e *encoder) datum(r *record.Record) error {
 	if err := arenajson.UnmarshalInto(e.arena, value, &v, arenajson.Options{UseNumber: true}); err != nil {
 		return record.Badf("the value is no JSON: %w", err)
 	}
-	return e.encode(v)
+	return e.encode(schema, v)
 }
 
 // encode appends a datum of the schema.
-func (e *encoder) encode(v any) error {
+func (e *encoder) encode(schema *avro.Schema, v any) error {
 	if e.f.shape != nil && !e.f.shape.has(v) {
 		return errUnknown
 	}
-	block, err := e.f.schema.AppendEncode(e.block, v)
+	block, err := schema.AppendEncode(e.block, v)
 	if err != nil {
 		return &record.Bad{Err: errors.New("the value does not fit the schema")}
 	}

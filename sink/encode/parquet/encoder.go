@@ -14,6 +14,7 @@ import (
 	"github.com/freehold-go/freehold/arenajson"
 
 	"github.com/freehold-go/freehold/sink/internal/field"
+	"github.com/freehold-go/freehold/sink/internal/number"
 	"github.com/freehold-go/freehold/sink/protobuf"
 	"github.com/freehold-go/freehold/sink/record"
 )
@@ -185,7 +186,7 @@ func (e *encoder) fill(r *record.Record, found *field.Found) error {
 		var err error
 		switch {
 		case c.path >= 0:
-			err = e.setField(c, found.Value(c.path))
+			err = e.setField(c, found.Value(c.path), r.Schema != nil)
 		case c.path == inferred:
 		default:
 			err = e.set(c, &e.row[i], r)
@@ -207,7 +208,7 @@ func (e *encoder) fill(r *record.Record, found *field.Found) error {
 		}
 		if ok {
 			e.row[i] = parquet.NullValue().Level(0, 0, i)
-			if err := e.setField(&e.table.columns[i], v); err != nil && found.Root().Get(name) == v {
+			if err := e.setField(&e.table.columns[i], v, false); err != nil && found.Root().Get(name) == v {
 				return err
 			}
 		}
@@ -279,35 +280,50 @@ func headers(r *record.Record) ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// setField puts a field into its place.
-func (e *encoder) setField(c *column, v arenajson.Value) error {
-	kind := kindOf(v)
-	if kind == 0 {
+// setField puts a field into its place. If messages is set, it is one of a message's JSON, in which some numbers stand between quotes.
+func (e *encoder) setField(c *column, v arenajson.Value, messages bool) error {
+	kind := v.Kind()
+	if kind == arenajson.None || kind == arenajson.Null {
 		return nil
 	}
-	var to parquet.Value
-	switch {
-	case c.source == "json":
+	to, ok := parquet.Value{}, false
+	switch c.source {
+	case "json":
 		from := len(e.scratch)
 		e.scratch = v.AppendJSON(e.scratch)
-		to = parquet.ByteArrayValue(e.scratch[from:])
-	case c.source == "string" && kind == isString:
+		to, ok = parquet.ByteArrayValue(e.scratch[from:]), true
+	case "string":
 		from := len(e.scratch)
 		e.scratch = append(e.scratch, v.Text()...)
-		to = parquet.ByteArrayValue(e.scratch[from:])
-	case c.source == "bool" && kind == isBool:
-		to = parquet.BooleanValue(v.Bool())
-	case (c.source == "int64" || c.source == "timestamp") && kind == isInt:
-		n, _ := v.Int()
-		to = parquet.Int64Value(n)
-	case c.source == "double" && (kind == isInt || kind == isDouble):
-		n, _ := v.Float()
-		to = parquet.DoubleValue(n)
+		to, ok = parquet.ByteArrayValue(e.scratch[from:]), kind == arenajson.String
+	case "bool":
+		to, ok = parquet.BooleanValue(v.Bool()), kind == arenajson.True || kind == arenajson.False
 	default:
+		if kind == arenajson.Number {
+			to, ok = c.number(string(v.Number()))
+		} else if messages && number.Quoted(v.Text()) {
+			to, ok = c.number(v.Text())
+		}
+	}
+	if !ok {
 		return c.bad()
 	}
 	e.row[c.index] = to.Level(0, c.level(), c.index)
 	return nil
+}
+
+// number is a number in a column of numbers, if the column takes it.
+func (c *column) number(s string) (parquet.Value, bool) {
+	if c.source != "double" {
+		n, ok := number.Int(s)
+		return parquet.Int64Value(n), ok
+	}
+	if c.path == inferred { // Nobody asked for a type that rounds.
+		f, ok := number.Kept(s)
+		return parquet.DoubleValue(f), ok
+	}
+	f, ok := number.Float(s, 64)
+	return parquet.DoubleValue(f), ok
 }
 
 // bytes is a value with a copy of p.

@@ -29,8 +29,9 @@ type Field struct {
 	Path string
 	// Name is the column's. It is the path by default.
 	Name string
-	// Type is "string", "int64", "double", "bool", "timestamp" (a number of milliseconds since 1970) or "json", which takes any value. A value of
-	// another type makes the record bad.
+	// Type is "string", "int64", "double", "bool", "timestamp" (an integer of milliseconds since 1970) or "json", which takes any value. A value of
+	// another type makes the record bad. Integers may be written in any way: 1e3 and 1000.0 are integers. A double rounds a number to the nearest one, and refuses one
+	// beyond its range. Of messages these columns also take the numbers that ProtoJSON has between quotes.
 	Type string
 }
 
@@ -44,8 +45,14 @@ type Options struct {
 	// Fields are columns with fields of values.
 	Fields []Field
 	// Infer makes columns of all fields of the first so many values of an object, as far as these have 1 MiB. So the columns depend on the records of the
-	// object alone, and two objects may have different columns. Values must be objects. A column is int64, double, bool or string if
-	// the field has this type in all these values, and json otherwise. Later values of another type make their record bad. Infer excludes Fields.
+	// object alone, and two objects may have different columns. Values must be objects. A column is bool, string or one of numbers if
+	// the field has this type in all these values, and json otherwise. Infer excludes Fields.
+	//
+	// A column of numbers keeps every digit of these values. It is int64 if all are integers that fit. But if one is written with a point or an exponent, it is
+	// double if a double keeps them all: printed with as many digits as the number has, it is the number. So it is for numbers of at most 15 digits, and for those
+	// that a program printed from a double. Otherwise (integers beyond int64, long decimals) it is json, with the numbers as they are written.
+	//
+	// Later values that do not fit their column make their record bad: of another type, or with digits that the column would lose.
 	Infer int
 	// Messages makes columns of the fields of messages, as the records' schema has them (protobuf.Type): structs, lists and maps of Parquet. Then all records of an
 	// object have one schema; see encode.BySchema. A message that contains itself, google.protobuf.Struct and Any are columns of JSON. A time is in

@@ -10,6 +10,7 @@ import (
 
 	"github.com/freehold-go/freehold/arenajson"
 
+	"github.com/freehold-go/freehold/sink/internal/number"
 	"github.com/freehold-go/freehold/sink/record"
 )
 
@@ -91,9 +92,11 @@ type kinds uint8
 const (
 	isString kinds = 1 << iota
 	isBool
-	isInt
-	isDouble
 	isOther
+	isNumber
+	isWrittenAsFloat // with a point or an exponent
+	isNoInt          // no integer of 64 bits
+	isNoDouble       // a float64 does not keep all its digits
 )
 
 // kindOf is the kind of a value. Null and no value have none.
@@ -106,27 +109,36 @@ func kindOf(v arenajson.Value) kinds {
 	case arenajson.True, arenajson.False:
 		return isBool
 	case arenajson.Number:
-		if _, err := v.Int(); err == nil {
-			return isInt
-		}
-		if _, err := v.Float(); err == nil {
-			return isDouble
-		}
+		return kindOfNumber(string(v.Number()))
 	}
 	return isOther
 }
 
-// typeOf is the type of a column for fields of some kinds.
+func kindOfNumber(s string) kinds {
+	k := isNumber
+	if strings.ContainsAny(s, ".eE") {
+		k |= isWrittenAsFloat
+	}
+	if _, ok := number.Int(s); !ok {
+		k |= isNoInt
+	}
+	if _, ok := number.Kept(s); !ok {
+		k |= isNoDouble
+	}
+	return k
+}
+
+// typeOf is the type of a column for fields of some kinds. Numbers have one that keeps every digit of each.
 func (k kinds) typeOf() string {
-	switch k {
-	case isString:
+	switch numeric := k&^(isNumber|isWrittenAsFloat|isNoInt|isNoDouble) == 0; {
+	case k == isString:
 		return "string"
-	case isBool:
+	case k == isBool:
 		return "bool"
-	case isInt:
-		return "int64"
-	case isDouble, isDouble | isInt:
+	case numeric && k&isWrittenAsFloat != 0 && k&isNoDouble == 0:
 		return "double"
+	case numeric && k&isNumber != 0 && k&isNoInt == 0:
+		return "int64"
 	}
 	return "json"
 }

@@ -11,7 +11,7 @@ import (
 // A Checker checks that values are JSON. It serves one goroutine at a time.
 type Checker struct{ text []byte }
 
-// Check reads a record's value from the first byte to the last, unless that was done before. The error is a *record.Bad.
+// Check reads a record's value behind its framing, from the first byte to the last, unless that was done before. The error is a *record.Bad.
 func (c *Checker) Check(r *record.Record) error {
 	if r.CheckedJSON {
 		return nil
@@ -19,7 +19,7 @@ func (c *Checker) Check(r *record.Record) error {
 	if r.Schema != nil {
 		return c.convert(r)
 	}
-	if err := arenajson.Pick(nil, r.Value, nil, nil, alias); err != nil {
+	if err := arenajson.Pick(nil, r.Payload(), nil, nil, alias); err != nil {
 		return bad(err)
 	}
 	return nil

@@ -65,7 +65,7 @@ type part struct{ from, to, rest int }
 // errNoJSON has no part of the value, which may be secret.
 var errNoJSON = &record.Bad{Err: errors.New("the value is no JSON")}
 
-// Find finds the fields of a record's value. A record without a value has none. The caller calls Release when it has used the fields.
+// Find finds the fields of a record's value, behind its framing. A record without a value has none. The caller calls Release when it has used the fields.
 // The error is a *record.Bad. If the whole value was checked, Find marks the record.
 func (f *Finder) Find(r *record.Record) (*Found, error) {
 	found := f.take()
@@ -103,7 +103,7 @@ func (f *Finder) take() *Found {
 
 // whole reads all of the value.
 func (f *Found) whole(r *record.Record) error {
-	if err := f.parse(r.Value); err != nil {
+	if err := f.parse(r.Payload()); err != nil {
 		return err
 	}
 	r.CheckedJSON = true
@@ -175,9 +175,10 @@ func bad(err error) error {
 
 // near reads as far as to the fields, each from the beginning: they mostly stand near it.
 func (f *Found) near(r *record.Record) error {
+	value := r.Payload()
 	for i, path := range f.finder.paths {
 		f.values[i] = arenajson.Value{}
-		text, ok := locate(f.arena, r.Value, path)
+		text, ok := locate(f.arena, value, path)
 		if !ok {
 			return errNoJSON
 		}

@@ -3,16 +3,11 @@
 package storetest
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
-	"testing"
-
-	"github.com/freehold-go/freehold/sink/store"
 )
 
 // Lying is an http.RoundTripper before a working server. It answers uploads with a success that the
@@ -123,64 +118,4 @@ func (l *Lie) header() http.Header {
 		return http.Header{}
 	}
 	return l.Header.Clone()
-}
-
-// testLies puts objects through a Lying. A Put that returns nil has stored the object, and one that
-// was not confirmed may be repeated.
-func testLies(t *testing.T, s Suite) {
-	l := &Lying{}
-	opened := s.OpenThrough(t, func(server http.RoundTripper) http.RoundTripper {
-		l.Server = server
-		return l
-	})
-	defer opened.Close()
-	tr := &trial{T: t, Suite: s, s: opened, ctx: t.Context()}
-	for name, size := range tr.sizes() {
-		content, old := noise(size, 7), noise(size, 8)
-		l.Tell(nil, 0)
-		tr.put(name, old, sample(1))
-		requests := l.Uploads()
-		for i, lie := range Lies() {
-			for at := range requests + 1 {
-				key := []string{name, name + "/new"}[(i+at)%2]
-				l.Tell(&lie, at)
-				err := opened.Put(tr.ctx, key, store.Bytes(content), sample(2))
-				l.Tell(nil, 0)
-				if tr.wantHonest(fmt.Sprintf("%s, %s, request %d of %d", key, lie.Name, at, requests), key, content, err) {
-					tr.putBack(key, old)
-				}
-			}
-		}
-	}
-	if s.Left != nil {
-		for _, what := range s.Left(t, opened) {
-			t.Errorf("left behind: %s", what)
-		}
-	}
-}
-
-// wantHonest checks what a Put returned whose server has lied, and reports whether the object was
-// stored.
-func (t *trial) wantHonest(what, key string, content []byte, err error) (stored bool) {
-	t.Helper()
-	if err != nil {
-		if store.IsPermanent(err) {
-			t.Errorf("%s: the error is permanent: %v", what, err)
-		}
-		return false
-	}
-	if got, _, err := t.get(t.ctx, key); err != nil || !bytes.Equal(got, content) {
-		t.Errorf("%s: Put returned nil, but the store has %d bytes, %v", what, len(got), err)
-	}
-	return true
-}
-
-// putBack has a key as it was before a lie: without an object, or with the old one.
-func (t *trial) putBack(key string, old []byte) {
-	t.Helper()
-	if !strings.HasSuffix(key, "/new") {
-		t.put(key, old, sample(1))
-	} else if err := t.s.Delete(t.ctx, key); err != nil {
-		t.Fatal(err)
-	}
 }
