@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -373,7 +374,7 @@ func TestBars(t *testing.T) {
 	t.Error("the bar on list was not judged")
 }
 
-// TestSignal sends a real interrupt to the command and wants the report of the rounds done so far.
+// TestSignal sends a real signal to the command and wants the report of the rounds done so far.
 func TestSignal(t *testing.T) {
 	if os.Getenv("BENCH_TEST_COMMAND") != "" {
 		if err := tests.Command().Run(context.Background(), strings.Fields("bench -run ^test/good$ -count 100000 -mintime 1ms")); err != nil {
@@ -385,36 +386,43 @@ func TestSignal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts this binary as the command")
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestSignal$")
-	cmd.Env = append(os.Environ(), "BENCH_TEST_COMMAND=1")
-	var out bytes.Buffer
-	started := &firstWrite{done: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = &out, started
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	<-started.done
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	err := cmd.Wait()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
-		t.Errorf("the command ended with %v, want exit status %d", err, exitInterrupted)
-	}
-	if !strings.Contains(out.String(), "test/good") || !strings.Contains(out.String(), "Quick selection") {
-		t.Errorf("no report after an interrupt:\n%s", out.String())
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestSignal$")
+		cmd.Env = append(os.Environ(), "BENCH_TEST_COMMAND=1")
+		var out bytes.Buffer
+		started := &firstChild{done: make(chan struct{})}
+		cmd.Stdout, cmd.Stderr = &out, started
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-started.done
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		err := cmd.Wait()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+			t.Errorf("after %v the command ended with %v, want exit status %d", sig, err, exitInterrupted)
+		}
+		if !strings.Contains(out.String(), "test/good") || !strings.Contains(out.String(), "Quick selection") {
+			t.Errorf("no report after %v:\n%s", sig, out.String())
+		}
+		if !strings.HasPrefix(started.text.String(), "bench: 200000 child processes in 100000 passes. At 3s each") {
+			t.Errorf("it does not say first how long it takes: %.200s", started.text.String())
+		}
 	}
 }
 
-// firstWrite closes done when something is written to it for the first time: the progress line of the first child.
-type firstWrite struct {
+// firstChild closes done when the progress line of the first child is written to it.
+type firstChild struct {
 	done   chan struct{}
+	text   bytes.Buffer
 	closed bool
 }
 
-func (w *firstWrite) Write(p []byte) (int, error) {
-	if !w.closed {
+func (w *firstChild) Write(p []byte) (int, error) {
+	w.text.Write(p)
+	if !w.closed && bytes.Contains(p, []byte("[1/")) {
 		w.closed = true
 		close(w.done)
 	}

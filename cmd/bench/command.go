@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"regexp"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -70,8 +71,9 @@ func (s *Set) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	fmt.Fprintln(stderr, p.outlook())
 	line := terminal.NewProgress(stderr)
 	p.run(ctx, func(e event) { line.Show(e.line()) })
 	line.End()

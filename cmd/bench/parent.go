@@ -33,10 +33,7 @@ func (p *plan) run(ctx context.Context, progress func(event)) {
 		defer cancel()
 		ctx = limited
 	}
-	done, total := 0, 0
-	for _, j := range p.jobs {
-		total += p.passesOf(j)
-	}
+	done, total := 0, p.children()
 	for pass := range p.passes {
 		for _, j := range p.inOrder(pass) {
 			if pass >= p.passesOf(j) {
@@ -55,6 +52,14 @@ func (p *plan) run(ctx context.Context, progress func(event)) {
 			p.runChild(ctx, j, pass)
 		}
 	}
+}
+
+// children is the number of child processes.
+func (p *plan) children() (n int) {
+	for _, j := range p.jobs {
+		n += p.passesOf(j)
+	}
+	return n
 }
 
 // markUnrun notes why j has no sample, if it has none.

@@ -191,6 +191,11 @@ func ExactCount(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Elapsed writes the time since the start of a step, in whole seconds: a progress line is rewritten
-// each second.
-func Elapsed(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }
+// Elapsed writes the time since the start of a step, or until its end: in whole seconds, because a
+// progress line is rewritten each second, and from five minutes on in minutes.
+func Elapsed(d time.Duration) string {
+	if d >= 5*time.Minute {
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
+}
