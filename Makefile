@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -113,6 +113,14 @@ rivals:
 # What the doctor predicts beside what is measured, on the sample programs; writes the tables of docs/doctor-accuracy.md.
 accuracy:
 	cd benchmarks && go run ./accuracy -doc ../docs/doctor-accuracy.md
+
+# docs/doctor.png from the page that the doctor writes today. As root it installs Debian's chromium.
+doctor-picture:
+	if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; fi
+	dir=$$(mktemp -d); trap 'rm -r "$$dir"' EXIT; \
+	go run ./cmd/freehold doctor -html "$$dir/doctor.html" >/dev/null; \
+	chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update --hide-scrollbars \
+		--user-data-dir="$$dir/profile" --window-size=1200,1500 --screenshot="$$PWD/docs/doctor.png" "file://$$dir/doctor.html"
 
 # The doctor on profiles of 20 MB, three times: elapsed time (2 s at most) and peak RSS (300 MB at most, 286 MiB).
 large:
