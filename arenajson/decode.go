@@ -6,30 +6,30 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
-	"time"
 
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A decoder decodes one document. A value of the wrong type does not end decoding: as in encoding/json the first of
+// A decoder decodes one document. A value of the wrong type does not end decoding by version 1: as in encoding/json the first of
 // such errors is kept, and the rest decoded.
 type decoder struct {
 	scanner
 	input []byte // The caller's document. The scanner's is it, or a copy.
 	own   bool   // It is a copy.
 
-	a    *arena.Arena // Nil for slabs.
-	opts Options
+	a      *arena.Arena // Nil for slabs.
+	opts   Options
+	rules  rules // Of the version that the options choose.
+	strict bool  // Names that stand twice and invalid UTF-8 are errors.
 
-	root   *plan
 	into   reflect.Type // What the caller has given: a pointer to the root.
 	start  int          // Where the root begins.
-	frames []frame      // The values in interfaces that are being decoded.
+	whole  int          // Behind the first byte of a value that is no JSON, and was not read by its parts. Only errors of version 2 need it.
+	frames []frame      // The pointers in interfaces that are being decoded into.
 
-	calls   int  // How many methods of the program were called.
-	failed  bool // A method's error ended decoding.
-	checked bool // The input is known to be well-formed.
+	calls   int // How many methods of the program were called.
+	misfits int // How many values were none of their variables' types.
 	scratch
 }
 
@@ -43,15 +43,10 @@ type scratch struct {
 	names   nameSets
 	slabs   *arena.UnsafeSlabs
 
-	last     lastKey
+	// last says which plan the last document needed. The next document mostly needs the same one, and to compare keys is
+	// cheaper than to look the plan up.
+	last     planKey
 	lastPlan *plan // Of last, or nil.
-}
-
-// A lastKey says which plan the last document needed. The next document mostly needs the same one, and to compare keys is
-// cheaper than to look the plan up.
-type lastKey struct {
-	typ       reflect.Type
-	named, v2 bool
 }
 
 // An entry is where a key and a value of a map are decoded before they are put into it. A decoder keeps its
@@ -154,12 +149,16 @@ func (d *decoder) other(p *plan, to pointer, i int) int {
 			return n.next
 		}
 	case opBytes:
-		switch d.peek(i) {
-		case '"':
-			return d.base64(to, i)
-		case '[':
+		switch c := d.peek(i); {
+		case c == '"':
+			return d.base64(p, to, i)
+		case c == '[' && p.rules&looseBytes != 0:
 			return d.slice(p, to, i)
 		}
+	case opQuoted:
+		return d.quoted(p, to, i)
+	case opNumber:
+		return d.jsonNumber(p, to, i)
 	case opRaw:
 		next := d.skip(i)
 		if next >= 0 {
@@ -167,12 +166,11 @@ func (d *decoder) other(p *plan, to pointer, i int) int {
 		}
 		return next
 	case opTime:
-		next := d.skip(i)
-		if next < 0 {
-			return next
-		}
-		if err := unsafex.As[time.Time](to).UnmarshalJSON(d.input[i:next:next]); err != nil {
-			return d.fail(err, i)
+		return d.time(p, to, i)
+	case opValue:
+		v, next := d.strictTree(i)
+		if next >= 0 {
+			*unsafex.As[Value](to) = v
 		}
 		return next
 	case opArenaMap:
@@ -181,8 +179,10 @@ func (d *decoder) other(p *plan, to pointer, i int) int {
 		}
 	case opInterface:
 		return d.anyInto(p, to, i)
-	case opUnmarshaler:
-		return d.unmarshaler(p, to, i)
+	case opUnmarshaler, opText, opFrom:
+		return d.method(p, to, i)
+	case opNever:
+		return d.unfit(p.typ, i, p.never)
 	}
 	return d.mismatch(p, to, i)
 }
@@ -255,8 +255,8 @@ func (d *decoder) pointer(p *plan, to pointer, i int) int {
 		}
 		*at = v
 	}
-	if p.rules != nil {
-		return d.valueV2(p.elem, *at, i)
+	if p.rules&stringTag != 0 {
+		return d.quotedPointer(p, to, i)
 	}
 	return d.value(p.elem, *at, i)
 }

@@ -27,19 +27,25 @@ func Parse(a *arena.Arena, data []byte, o ...Options) (Value, error) {
 	}
 	var v Value
 	if d.copyInput() {
-		i := d.space(0)
-		if !d.opts.V2 || d.skipV2(i) >= 0 {
-			v, i = d.tree(i)
-		}
+		var i int
+		v, i = d.strictTree(d.space(0))
 		if i >= 0 && !d.stopped && !d.ends(i) {
 			d.syntax()
 		}
 	}
-	err, stopped := d.end()
+	err, _, stopped := d.end()
 	if stopped {
 		return Value{}, err
 	}
 	return v, err
+}
+
+// strictTree is tree for a value that version 2 may refuse.
+func (d *decoder) strictTree(i int) (Value, int) {
+	if d.strict && d.skip(i) < 0 {
+		return Value{}, -1
+	}
+	return d.tree(i)
 }
 
 // tree is the value at i, and the index behind it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build go1.26
+//go:build go1.27
 
 package arenajson
 

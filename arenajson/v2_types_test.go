@@ -81,27 +81,27 @@ type (
 	}
 	unknownMap struct {
 		A int
-		U map[string]int `json:",unknown"`
+		U map[string]int `json:",embed"`
 		B int
 	}
 	unknownRaw struct {
 		A int
-		U json.RawMessage `json:",unknown"`
+		U json.RawMessage `json:",embed"`
 	}
 	inlineMap struct {
 		A int
 		Inner
-		M *map[named]any `json:",inline"`
+		M *map[named]any `json:",embed"`
 	}
 	inlineRaw struct {
-		R *json.RawMessage `json:",inline"`
+		R *json.RawMessage `json:",embed"`
 		A int
 	}
 	inlines struct {
-		In  Inner  `json:",inline"`
-		Ptr *Other `json:",inline"`
+		In  Inner  `json:",embed"`
+		Ptr *Other `json:",embed"`
 		F   int
-		U   *unknownMap `json:",inline"`
+		U   *unknownMap `json:",embed"`
 	}
 	badV2 struct {
 		Two        *badTag
@@ -130,11 +130,11 @@ type (
 		A int `json:"'x"`
 	}
 	badInline struct {
-		A int `json:",inline"`
+		A int `json:",embed"`
 	}
 	twoFallbacks struct {
-		A map[string]int  `json:",unknown"`
-		B json.RawMessage `json:",inline"`
+		A map[string]int  `json:",embed"`
+		B json.RawMessage `json:",embed"`
 	}
 	noFields  struct{ a int }
 	nonStruct struct{ named }
@@ -148,7 +148,7 @@ type (
 		A int `json:",'string'"`
 	}
 	methodInline struct {
-		A mood `json:",inline"`
+		A mood `json:",embed"`
 	}
 	badCase struct {
 		A int `json:",case:maybe"`
@@ -166,10 +166,10 @@ type (
 		A int `json:",string,string"`
 	}
 	mapKeyInline struct {
-		A map[textKey]int `json:",inline"`
+		A map[textKey]int `json:",embed"`
 	}
 	unknownStruct struct {
-		A Inner `json:",unknown"`
+		A Inner `json:",embed"`
 	}
 	noCase struct {
 		A int `json:",case"`
