@@ -58,7 +58,7 @@ func (d *decoder) anyInto(p *plan, to pointer, i int) int {
 		if null {
 			return d.mismatch(p, to, i)
 		}
-		return d.unfit(p.typ, i, errNoInterface)
+		return d.unfit(p, i, errNoInterface)
 	}
 	v, next := d.fresh(p, i)
 	if v != nil || null && next >= 0 {

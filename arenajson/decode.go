@@ -182,7 +182,7 @@ func (d *decoder) other(p *plan, to pointer, i int) int {
 	case opUnmarshaler, opText, opFrom:
 		return d.method(p, to, i)
 	case opNever:
-		return d.unfit(p.typ, i, p.never)
+		return d.unfit(p, i, p.never)
 	}
 	return d.mismatch(p, to, i)
 }

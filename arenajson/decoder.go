@@ -52,6 +52,11 @@ func (d *Decoder) Decode(v any) error {
 		if err, ok := d.decodeNext(v); ok {
 			return err
 		}
+		if len(d.opts) == 1 && d.opts[0].V2 && d.s.at < len(d.s.buf) {
+			if err := d.s.failed(nil, d.opts); err != nil {
+				return err
+			}
+		}
 		d.handOver()
 	}
 	in := into{d: d, v: v}

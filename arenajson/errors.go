@@ -75,15 +75,20 @@ func (d *decoder) goOn(next int) int {
 	return -1
 }
 
-// unfit notes that the value at i cannot be decoded into a variable, whatever it is. encoding/json/v2 does not look at the value.
-func (d *decoder) unfit(t reflect.Type, i int, err error) int {
+// unfit notes that the value at i cannot be decoded into a variable, whatever it is. encoding/json/v2 does not look at the value, and
+// names the object around a name.
+func (d *decoder) unfit(p *plan, i int, err error) int {
 	next := i
 	if d.rules&goesOn != 0 || uint(i) >= uint(len(d.input)) {
 		if next = d.skip(i); next < 0 {
 			return next
 		}
 	}
-	return d.misfit(t, i, next, before, err)
+	next = d.misfit(p.typ, i, next, before, err)
+	if m, ok := d.err.(*misfit); ok && p.rules&memberName != 0 && d.misfits == 1 {
+		m.pointer = m.pointer[:strings.LastIndexByte(m.pointer, '/')]
+	}
+	return next
 }
 
 // A failure is the error of a method that the caller gets as it is.

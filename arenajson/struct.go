@@ -190,7 +190,7 @@ func (d *decoder) noHop(p *plan, i int) int {
 	if d.stopped {
 		return -1
 	}
-	return d.unfit(p.typ, i, errNoHop)
+	return d.unfit(p, i, errNoHop)
 }
 
 // unknown takes a member that no field has the name of. The member begins at i, its value at value.
