@@ -4,7 +4,6 @@ package arenajson
 
 import (
 	"encoding/json"
-	"math"
 	"reflect"
 
 	"github.com/freehold-go/freehold/arena"
@@ -195,47 +194,34 @@ func putInt(o op, to pointer, v uint64, neg bool) bool {
 	}
 	switch o {
 	case opInt64:
-		*unsafex.As[int64](to) = n
+		return putAs(to, n, n)
 	case opInt32:
-		if n != int64(int32(n)) {
-			return false
-		}
-		*unsafex.As[int32](to) = int32(n)
+		return putAs(to, n, int32(n))
 	case opInt16:
-		if n != int64(int16(n)) {
-			return false
-		}
-		*unsafex.As[int16](to) = int16(n)
-	default:
-		if n != int64(int8(n)) {
-			return false
-		}
-		*unsafex.As[int8](to) = int8(n)
+		return putAs(to, n, int16(n))
 	}
-	return true
+	return putAs(to, n, int8(n))
 }
 
 // putUint is putInt for types without a sign.
 func putUint(o op, to pointer, v uint64) bool {
 	switch o {
 	case opUint64:
-		*unsafex.As[uint64](to) = v
+		return putAs(to, v, v)
 	case opUint32:
-		if v > math.MaxUint32 {
-			return false
-		}
-		*unsafex.As[uint32](to) = uint32(v)
+		return putAs(to, v, uint32(v))
 	case opUint16:
-		if v > math.MaxUint16 {
-			return false
-		}
-		*unsafex.As[uint16](to) = uint16(v)
-	default:
-		if v > math.MaxUint8 {
-			return false
-		}
-		*unsafex.As[uint8](to) = uint8(v)
+		return putAs(to, v, uint16(v))
 	}
+	return putAs(to, v, uint8(v))
+}
+
+// putAs stores a number in a variable of type T, if as a T it is still the number.
+func putAs[N int64 | uint64, T int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8](to pointer, n N, t T) bool {
+	if N(t) != n {
+		return false
+	}
+	*unsafex.As[T](to) = t
 	return true
 }
 

@@ -84,9 +84,15 @@ func (d *decoder) unfit(p *plan, i int, err error) int {
 			return next
 		}
 	}
+	first := d.err == nil
 	next = d.misfit(p.typ, i, next, before, err)
-	if m, ok := d.err.(*misfit); ok && p.rules&memberName != 0 && d.misfits == 1 {
-		m.pointer = m.pointer[:strings.LastIndexByte(m.pointer, '/')]
+	if m, ok := d.err.(*misfit); ok && first {
+		if p.rules&memberName != 0 {
+			m.pointer = m.pointer[:strings.LastIndexByte(m.pointer, '/')]
+		}
+		if rest := d.input[i:]; p.rules&goesOn == 0 { // A comma may stand there by mistake.
+			m.offset += len(rest) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
+		}
 	}
 	return next
 }
@@ -176,26 +182,14 @@ var errUnknown = errors.New("unknown object member name")
 
 var errNoInterface = errors.New("cannot derive concrete type for nil interface with finite type set")
 
+var kindsInErrors = map[byte]string{'n': "null", '"': "string", '0': "number", 't': "bool", 'f': "bool", '[': "array", ']': "array", '{': "object"}
+
 // typeError is the error of version 1. root is the type of the variable that the caller has given.
 func (m *misfit) typeError(root reflect.Type) error {
 	if m.err == errUnknown {
 		return fmt.Errorf("json: unknown field %q", lastName(m.pointer))
 	}
-	e := &json.UnmarshalTypeError{Type: m.typ, Offset: int64(m.offset)}
-	switch m.kind {
-	case 'n':
-		e.Value = "null"
-	case '"':
-		e.Value = "string"
-	case '0':
-		e.Value = "number"
-	case 't', 'f':
-		e.Value = "bool"
-	case '[':
-		e.Value = "array"
-	case '{':
-		e.Value = "object"
-	}
+	e := &json.UnmarshalTypeError{Value: kindsInErrors[m.kind], Type: m.typ, Offset: int64(m.offset)}
 	err := m.err
 	if m.text != "" {
 		text := m.text

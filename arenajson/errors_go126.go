@@ -42,10 +42,11 @@ func (e *semanticError) Error() string { return e.text }
 func (e *semanticError) Unwrap() error { return e.err }
 
 func (m *misfit) semantic() error {
-	kinds := map[byte]string{'n': "null", 't': "boolean", 'f': "boolean", '"': "string", '0': "number", '[': "array", ']': "array", '{': "object"}
 	var s strings.Builder
 	s.WriteString("json: cannot unmarshal")
-	if kind := kinds[m.kind]; kind != "" {
+	if kind := kindsInErrors[m.kind]; kind == "bool" {
+		s.WriteString(" JSON boolean")
+	} else if kind != "" {
 		s.WriteString(" JSON " + kind)
 	}
 	if m.text != "" && len(m.text) < 100 {

@@ -104,7 +104,7 @@ func TestStacksAreCleared(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := d.planFor(anyType)
+				p := d.planFor(reflect.TypeFor[any]())
 				d.document(p, reflect.TypeFor[*any](), d.new(p.mem))
 				if _, _, stopped := d.end(); stopped != (n < len(doc)) {
 					t.Errorf("%s: stopped is %t", doc[:n], stopped)

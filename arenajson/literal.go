@@ -18,7 +18,7 @@ import (
 // value of another kind, a number out of range, or a syntax error.
 func (d *decoder) mismatch(p *plan, to pointer, i int) int {
 	c := d.peek(i)
-	if (c == '{' || c == '[') && d.rules&goesOn == 0 && p.byTokens() {
+	if (c == '{' || c == '[') && d.rules&goesOn == 0 && (p.op == opBool || opStruct <= p.op && p.op <= opArenaMap) {
 		return d.misfit(p.typ, i, i+1, behind, nil) // encoding/json/v2 reads no further.
 	}
 	next := d.skip(i)
@@ -32,15 +32,6 @@ func (d *decoder) mismatch(p *plan, to pointer, i int) int {
 		return d.misfit(p.typ, i, next, behind, nil)
 	}
 	return next
-}
-
-// byTokens reports whether encoding/json/v2 reads a token where it expects a value of the type, instead of the whole value.
-func (p *plan) byTokens() bool {
-	switch p.op {
-	case opBool, opStruct, opSlice, opArray, opMap, opArenaMap:
-		return true
-	}
-	return false
 }
 
 // null decodes null. By version 1 it leaves variables that cannot be nil, and those with UnmarshalText.

@@ -38,8 +38,8 @@ const (
 	opRaw    // json.RawMessage
 	opTime   // time.Time
 	opValue  // Value
-	opStruct
 	opPointer
+	opStruct // encoding/json/v2 reads values from here to opArenaMap, and bools, token by token. See mismatch.
 	opSlice
 	opArray
 	opMap
@@ -126,11 +126,9 @@ var (
 	timeType            = reflect.TypeFor[time.Time]()
 	durationType        = reflect.TypeFor[time.Duration]()
 	valueType           = reflect.TypeFor[Value]()
-	anyType             = reflect.TypeFor[any]()
 	mapAnyType          = reflect.TypeFor[map[string]any]()
 	arenaMapType        = reflect.TypeFor[arena.UnsafeMap]()
 	arenaPath           = reflect.TypeFor[arena.Arena]().PkgPath()
-	stringType          = reflect.TypeFor[string]()
 	floatType           = reflect.TypeFor[float64]()
 )
 
@@ -230,12 +228,12 @@ func (c *compiler) kind(p *plan) op {
 	t, r := p.typ, p.rules.within()
 	switch t.Kind() {
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Int:
-		return p.number(sized(t.Size(), opInt8))
+		return p.quotable(sized(t.Size(), opInt8), stringTag|memberName)
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint, reflect.Uintptr:
-		return p.number(sized(t.Size(), opUint8))
+		return p.quotable(sized(t.Size(), opUint8), stringTag|memberName)
 	case reflect.Float32, reflect.Float64:
 		needPowers()
-		return p.number(sized(t.Size(), opFloat32-2))
+		return p.quotable(sized(t.Size(), opFloat32-2), stringTag|memberName)
 	case reflect.Pointer:
 		return c.pointer(p)
 	}
@@ -244,9 +242,9 @@ func (c *compiler) kind(p *plan) op {
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return p.quotable(opBool)
+		return p.quotable(opBool, stringTag)
 	case reflect.String:
-		return p.quotable(opString)
+		return p.quotable(opString, stringTag)
 	case reflect.Slice, reflect.Array:
 		p.elem = c.plan(t.Elem(), r)
 		if t.Kind() == reflect.Array {
@@ -271,18 +269,9 @@ func (c *compiler) kind(p *plan) op {
 	return opLiteral // Functions, channels and so on.
 }
 
-// number is the op of a number, which stands in a string if the field's tag says so, and as a name.
-func (p *plan) number(o op) op {
-	if p.rules&memberName != 0 {
-		p.base = o
-		return opQuoted
-	}
-	return p.quotable(o)
-}
-
-// quotable is the op of what stands in a string if the field's tag says so.
-func (p *plan) quotable(o op) op {
-	if p.rules&stringTag == 0 {
+// quotable is the op of what stands in a string if one of the rules is set.
+func (p *plan) quotable(o op, r rules) op {
+	if p.rules&r == 0 {
 		return o
 	}
 	p.base = o

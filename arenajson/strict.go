@@ -58,15 +58,12 @@ func (d *decoder) isText(i, end int) bool {
 		d.stop(errText)
 		return false
 	}
-	for at := bytes.IndexByte(b, '\\'); at >= 0 && at < len(b); {
-		if b[at] != '\\' {
-			n := bytes.IndexByte(b[at:], '\\')
-			if n < 0 {
-				break
-			}
-			at += n
+	for at := 0; ; {
+		n := bytes.IndexByte(b[at:], '\\')
+		if at += n; n < 0 || at+1 >= len(b) {
+			return true
 		}
-		if at+1 >= len(b) || b[at+1] != 'u' {
+		if b[at+1] != 'u' {
 			at += 2
 			continue
 		}
@@ -77,7 +74,6 @@ func (d *decoder) isText(i, end int) bool {
 		}
 		at = next
 	}
-	return true
 }
 
 // repeated ends decoding: the name at i stands twice in its object, or its key does.

@@ -127,26 +127,21 @@ func (r *tagReader) options(t *tag) {
 
 // option is one option, behind which its value may stand.
 func (r *tagReader) option(t *tag, option string) {
-	switch option {
-	case "case":
+	flags := map[string]*bool{"embed": &t.embed, "omitzero": &t.omitzero, "omitempty": &t.omitempty, "string": &t.quoted}
+	switch flag := flags[option]; {
+	case flag != nil:
+		*flag = true
+	case option == "case":
 		r.caseOf(t)
-	case "embed":
-		t.embed = true
-	case "omitzero":
-		t.omitzero = true
-	case "omitempty":
-		t.omitempty = true
-	case "string":
-		t.quoted = true
-	case "format":
+	case option == "format":
 		if value, _, ok := r.value("format", true, ""); ok && value == "" {
 			r.fail("cannot have empty value for `format` tag option")
 		} else if ok {
 			t.format = value
 		}
 	default:
-		switch plain := strings.ReplaceAll(strings.ToLower(option), "_", ""); plain {
-		case "case", "embed", "omitzero", "omitempty", "string", "format":
+		plain := strings.ReplaceAll(strings.ToLower(option), "_", "")
+		if plain == "case" || plain == "format" || flags[plain] != nil {
 			r.fail("has invalid appearance of `%s` tag option; specify `%s` instead", option, plain)
 		}
 	}
