@@ -112,12 +112,7 @@ func (d *decoder) fresh(p *plan, i int) (any, int) {
 	if next < 0 {
 		return nil, next
 	}
-	to := d.new(valueMem)
-	if to == nil {
-		return nil, -1
-	}
-	*unsafex.As[Value](to) = v
-	return boxed(valueWord, to), next
+	return box(d, valueMem, valueWord, v, next)
 }
 
 // returns reports whether pointers in interfaces go in a circle that f is in, sooner or later: a frame is compared with the
@@ -135,7 +130,7 @@ func (d *decoder) any(i int) (any, int) {
 		if next < 0 {
 			return nil, next
 		}
-		return d.boxText(stringMem, stringWord, s, next)
+		return box(d, stringMem, stringWord, s, next)
 	case '{':
 		return d.anyObject(i)
 	case '[':
@@ -156,24 +151,14 @@ func (d *decoder) any(i int) (any, int) {
 	return d.anyNumber(i)
 }
 
-// boxText is a string, or json.Number, as any.
-func (d *decoder) boxText(t *arena.UnsafeType, typ pointer, s string, next int) (any, int) {
-	v := d.new(t)
-	if v == nil {
+// box is a string, a json.Number, a float64 or a Value as any.
+func box[T any](d *decoder, t *arena.UnsafeType, typ pointer, v T, next int) (any, int) {
+	to := d.new(t)
+	if to == nil {
 		return nil, -1
 	}
-	*unsafex.As[string](v) = s
-	return boxed(typ, v), next
-}
-
-// boxFloat is a number as any.
-func (d *decoder) boxFloat(f float64, next int) (any, int) {
-	v := d.new(floatMem)
-	if v == nil {
-		return nil, -1
-	}
-	*unsafex.As[float64](v) = f
-	return boxed(floatWord, v), next
+	*unsafex.As[T](to) = v
+	return boxed(typ, to), next
 }
 
 // boxStack is what lies on the stack from an index on as a []any in an any.
@@ -203,7 +188,7 @@ func (d *decoder) anyNumber(i int) (any, int) {
 		if next < 0 {
 			return nil, next
 		}
-		return d.boxText(numberMem, numberWord, view(d.data[i:next]), next)
+		return box(d, numberMem, numberWord, view(d.data[i:next]), next)
 	}
 	f, next, ok := d.float(i)
 	if next < 0 {
@@ -212,7 +197,7 @@ func (d *decoder) anyNumber(i int) (any, int) {
 	if !ok {
 		f, next = 0, d.misfit(floatType, i, next, withText, strconv.ErrRange)
 	}
-	return d.boxFloat(f, next)
+	return box(d, floatMem, floatWord, f, next)
 }
 
 // anyArray is the array at i. Its values are collected on a stack, because arrays within it need memory of the same

@@ -101,15 +101,5 @@ func appendText(dst []byte, s string) []byte {
 // objects are nested more than 10000 deep.
 func (v Value) MarshalJSON() ([]byte, error) { return v.appendTo(nil, maxDepth) }
 
-// UnmarshalJSON makes *v the value that text stands for, on the Go heap, so that encoding/json can decode into a Value. The functions of
-// this package decode into their arena instead, and call it only where a type has it from an embedded Value.
-func (v *Value) UnmarshalJSON(text []byte) error {
-	parsed, err := Parse(nil, text)
-	if err == nil {
-		*v = parsed
-	}
-	return err
-}
-
 // String is v as a document. It panics as AppendJSON does.
 func (v Value) String() string { return string(v.AppendJSON(nil)) }

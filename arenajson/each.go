@@ -113,7 +113,7 @@ func turn[T any](a *arena.Arena, mark arena.Checkpoint, s *stream, o []Options, 
 			yield(nil, s.failed(text, o))
 			return false
 		}
-		if v, err, c = unmarshal[T](a, text, o); c == ofGrammar && isSyntax(err) {
+		if v, err, c = unmarshal[T](a, text, o); c == ofGrammar {
 			err = s.failed(text, o)
 		}
 	}

@@ -219,7 +219,8 @@ const (
 	none      cause = iota
 	ofValue         // A misfit.
 	ofMethod        // A method of a value has returned it.
-	ofGrammar       // All others: the input is no JSON, or there is no memory.
+	ofGrammar       // The input is no JSON.
+	ofLimits        // All others: there is no memory, or the input is nested too deeply.
 )
 
 // report is the error that the caller gets for the document.
@@ -242,21 +243,15 @@ func (d *decoder) report() (error, cause) {
 	switch d.err {
 	case errDepth:
 		if d.opts.MaxDepth > 0 && d.opts.MaxDepth < maxDepth {
-			return fmt.Errorf("arenajson: arrays and objects are nested more than %d deep; Options.MaxDepth allows more", d.opts.MaxDepth), ofGrammar
+			return fmt.Errorf("arenajson: arrays and objects are nested more than %d deep; Options.MaxDepth allows more", d.opts.MaxDepth), ofLimits
 		}
 	case errSyntax, errText:
 	default:
-		return d.err, ofGrammar
+		return d.err, ofLimits
 	}
 	input := bytes.Clone(d.input) // encoding/json panics if another goroutine changes what it reads.
 	if err := syntaxError(input, d.rules, d.whole); err != nil {
 		return err, ofGrammar
 	}
-	return fmt.Errorf("%w, although encoding/json takes it: please report it with the input", d.err), ofGrammar
-}
-
-// isSyntax reports whether an error says that the input is no JSON.
-func isSyntax(err error) bool {
-	_, ok := err.(*json.SyntaxError)
-	return ok || isPlaced(err)
+	return fmt.Errorf("%w, although encoding/json takes it: please report it with the input", d.err), ofLimits
 }

@@ -82,7 +82,7 @@ func syntaxError(input []byte, r rules, _ int) error {
 	return err
 }
 
-func badTarget(v any, _ rules) error { return &json.InvalidUnmarshalError{Type: reflect.TypeOf(v)} }
+func badTarget(v any, _ bool) error { return &json.InvalidUnmarshalError{Type: reflect.TypeOf(v)} }
 
 func movedV2(err error, _ int64) error { return err }
 

@@ -22,21 +22,14 @@ var (
 	methodTypesFrom = []reflect.Type{reflect.TypeFor[jsonv2.MarshalerTo](), fromType}
 )
 
-// optionsFor are the options that a method sees.
-func (d *decoder) optionsFor(r rules) []jsonv2.Options {
-	o := []jsonv2.Options{jsonv2.StringifyNumbers(r&stringTag != 0), jsonv2.RejectUnknownMembers(d.opts.DisallowUnknownFields)}
+// unmarshalFrom lets v decode itself from the text at i.
+func (d *decoder) unmarshalFrom(v any, r rules, text []byte, i int) error {
+	begin, o := i, []jsonv2.Options{jsonv2.StringifyNumbers(r&stringTag != 0), jsonv2.RejectUnknownMembers(d.opts.DisallowUnknownFields)}
 	if r&goesOn != 0 {
 		o = append([]jsonv2.Options{json.DefaultOptionsV1()}, o...)
 	}
-	return o
-}
-
-// unmarshalFrom lets v decode itself from the text at i.
-func (d *decoder) unmarshalFrom(v any, r rules, text []byte, i int) error {
-	o, begin := d.optionsFor(r), i
 	if r&memberName != 0 {
-		text = append(append([]byte{'{'}, text...), ":0}"...)
-		o, i = d.optionsFor(r&^stringTag), i-1
+		text, i = append(append([]byte{'{'}, text...), ":0}"...), i-1
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(bytes.Clone(text)), o...)
 	if r&memberName != 0 {
@@ -170,11 +163,11 @@ func syntaxError(input []byte, r rules, whole int) error {
 }
 
 // badTarget is the error for what is no pointer that is not nil.
-func badTarget(v any, r rules) error {
-	if r&goesOn != 0 {
-		return &json.InvalidUnmarshalError{Type: reflect.TypeOf(v)}
+func badTarget(v any, v2 bool) error {
+	if v2 {
+		return jsonv2.Unmarshal(nil, v)
 	}
-	return jsonv2.Unmarshal(nil, v)
+	return &json.InvalidUnmarshalError{Type: reflect.TypeOf(v)}
 }
 
 // movedV2 is an error of version 2 whose offset counts from so many bytes before.

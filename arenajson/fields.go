@@ -61,6 +61,8 @@ var methodTypes = append(methodTypesFrom,
 	reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
 	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextAppender](), reflect.TypeFor[encoding.TextUnmarshaler]())
 
+var isZeroType = reflect.TypeFor[interface{ IsZero() bool }]()
+
 // hasMethods reports whether values of a type, or pointers to them, encode or decode themselves.
 func hasMethods(t reflect.Type) bool {
 	return slices.ContainsFunc(methodTypes, func(m reflect.Type) bool {
@@ -82,7 +84,8 @@ func (c *compiler) object(t reflect.Type, r rules) *object {
 	for len(s.queue) > 0 {
 		e := s.queue[0]
 		s.queue = s.queue[1:]
-		s.fieldsOf(e)
+		e.names = make(map[string]string)
+		s.fieldsOf(&e)
 	}
 	o := &object{refused: s.format}
 	if s.bad != nil && r&goesOn == 0 {
@@ -100,9 +103,11 @@ func (c *compiler) object(t reflect.Type, r rules) *object {
 
 // embedded is a struct whose fields count as those of the outermost one.
 type embedded struct {
-	typ   reflect.Type
-	index []int
-	visit bool // Structs that are embedded in it count, too. It is false if it was seen before.
+	typ      reflect.Type
+	index    []int
+	visit    bool              // Structs that are embedded in it count, too. It is false if it was seen before.
+	names    map[string]string // The fields by the names that documents have for them.
+	fallback string            // The field that takes any member.
 }
 
 // A structSearch finds the fields of a struct and of those embedded in it, breadth first.
@@ -125,17 +130,9 @@ func (s *structSearch) refuse(t reflect.Type, format string, args ...any) {
 	s.fail(t, fmt.Errorf(format, args...))
 }
 
-// A level has the fields of one of the structs.
-type fieldLevel struct {
-	embedded
-	names    map[string]string // The fields by the names that documents have for them.
-	fallback string            // The field that takes any member.
-}
-
 // fieldsOf adds the fields of one struct.
-func (s *structSearch) fieldsOf(e embedded) {
+func (s *structSearch) fieldsOf(e *embedded) {
 	t := e.typ
-	l := &fieldLevel{embedded: e, names: make(map[string]string)}
 	hasTag, any := false, false
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -155,8 +152,8 @@ func (s *structSearch) fieldsOf(e embedded) {
 				f.embed = true
 			}
 		}
-		if !f.embed || s.embeds(l, sf, &f) {
-			s.member(l, sf, f)
+		if !f.embed || s.embeds(e, sf, &f) {
+			s.member(e, sf, f)
 		}
 	}
 	if t.NumField() > 0 && !hasTag && !any {
@@ -165,23 +162,23 @@ func (s *structSearch) fieldsOf(e embedded) {
 }
 
 // member adds a field for one member, if it can be decoded into.
-func (s *structSearch) member(l *fieldLevel, sf reflect.StructField, f found) {
-	t := l.typ
+func (s *structSearch) member(e *embedded, sf reflect.StructField, f found) {
+	t := e.typ
 	if !sf.IsExported() {
 		in := pointee(sf.Type)
 		switch {
 		case !sf.Anonymous || in.Kind() != reflect.Struct:
 			s.refuse(t, "Go struct field %s is not exported", sf.Name)
 			return
-		case hasMethods(in) || f.omitzero && hasIsZero(in):
+		case hasMethods(in) || f.omitzero && reflect.PointerTo(in).Implements(isZeroType):
 			s.refuse(t, "Go struct field %s is not exported for method calls", sf.Name)
 			return
 		}
 	}
-	if other, ok := l.names[f.name]; ok {
+	if other, ok := e.names[f.name]; ok {
 		s.refuse(t, "Go struct fields %s and %s conflict over JSON object name %q", other, sf.Name, f.name)
 	}
-	l.names[f.name] = sf.Name
+	e.names[f.name] = sf.Name
 	f.order = len(s.fields)
 	s.fields = append(s.fields, f)
 	if f.format != "" && s.format == nil {
@@ -189,14 +186,9 @@ func (s *structSearch) member(l *fieldLevel, sf reflect.StructField, f found) {
 	}
 }
 
-func hasIsZero(t reflect.Type) bool {
-	type isZero interface{ IsZero() bool }
-	return reflect.PointerTo(t).Implements(reflect.TypeFor[isZero]())
-}
-
 // embeds adds a field with the option embed, or an embedded struct. It reports whether the field is one for a single member in truth.
-func (s *structSearch) embeds(l *fieldLevel, sf reflect.StructField, f *found) bool {
-	t := l.typ
+func (s *structSearch) embeds(e *embedded, sf reflect.StructField, f *found) bool {
+	t := e.typ
 	if plain := (tag{name: f.name, embed: true}); f.tag != plain {
 		s.refuse(t, "Go struct field %s cannot have any options other than `embed` specified", sf.Name)
 		if f.named {
@@ -210,8 +202,8 @@ func (s *structSearch) embeds(l *fieldLevel, sf reflect.StructField, f *found) b
 	}
 	switch {
 	case in.Kind() == reflect.Struct:
-		if l.visit {
-			s.queue = append(s.queue, embedded{in, f.index, !s.seen[in]})
+		if e.visit {
+			s.queue = append(s.queue, embedded{typ: in, index: f.index, visit: !s.seen[in]})
 		}
 		s.seen[in] = true
 		return false
@@ -226,10 +218,10 @@ func (s *structSearch) embeds(l *fieldLevel, sf reflect.StructField, f *found) b
 		s.refuse(t, "embedded map field %s of type %s must have a string key that does not implement marshal or unmarshal methods", sf.Name, in)
 		return true
 	}
-	if l.fallback != "" {
-		s.refuse(t, "embedded Go struct fields %s and %s cannot both be a Go map or jsontext.Value", l.fallback, sf.Name)
+	if e.fallback != "" {
+		s.refuse(t, "embedded Go struct fields %s and %s cannot both be a Go map or jsontext.Value", e.fallback, sf.Name)
 	}
-	l.fallback = sf.Name
+	e.fallback = sf.Name
 	s.fallbacks = append(s.fallbacks, *f)
 	return false
 }

@@ -106,7 +106,7 @@ func (d *decoder) quoted(p *plan, to pointer, i int) int {
 	c := d.peek(i)
 	if c == '"' && opInt8 <= p.base && p.base <= opUint64 {
 		v, neg, end := d.integer(i + 1)
-		if end > 0 && d.peek(end) == '"' && (p.base < opUint8 && putInt(p.base, to, v, neg) || p.base >= opUint8 && !neg && putUint(p.base, to, v)) {
+		if end > 0 && d.peek(end) == '"' && put(p.base, to, v, neg) {
 			return end + 1
 		}
 	}
@@ -211,22 +211,22 @@ func (d *decoder) time(p *plan, to pointer, i int) int {
 
 // strictTime is the error for a time that package time takes, but RFC 3339 does not.
 func strictTime(text string) error {
-	wrong := func(layout, value, message string) error {
-		return &time.ParseError{Layout: time.RFC3339, Value: text, LayoutElem: layout, ValueElem: value, Message: message}
-	}
-	zone := text[len(text)-min(6, len(text)):]
-	switch {
+	e := &time.ParseError{Layout: time.RFC3339, Value: text, LayoutElem: "Z07:00", ValueElem: text[len(text)-min(6, len(text)):]}
+	switch zone := e.ValueElem; {
 	case text[len("2006-01-02T1")] == ':':
-		return wrong("15", text[len("2006-01-02T"):][:1], "")
+		e.LayoutElem, e.ValueElem = "15", text[len("2006-01-02T"):][:1]
 	case text[len("2006-01-02T15:04:05")] == ',':
-		return wrong(".", ",", "")
+		e.LayoutElem, e.ValueElem = ".", ","
 	case zone[len(zone)-1] == 'Z':
+		return nil
 	case zone[1:3] >= "24":
-		return wrong("Z07:00", zone, ": timezone hour out of range")
+		e.Message = ": timezone hour out of range"
 	case zone[4:] >= "60":
-		return wrong("Z07:00", zone, ": timezone minute out of range")
+		e.Message = ": timezone minute out of range"
+	default:
+		return nil
 	}
-	return nil
+	return e
 }
 
 // method hands the value at i to the variable's own method.

@@ -150,8 +150,11 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 		return d.leave(i)
 	}
 	e, k := d.entry(p), keySet{names: -1}
-	if p.rules&repeats == 0 {
-		k.open(d, p, m)
+	if p.rules&repeats == 0 && !p.unique {
+		k.names = d.names.open()
+	}
+	if p.rules&repeats == 0 && m.length() > 0 {
+		k.keys = reflect.MakeMap(reflect.MapOf(p.key, reflect.TypeFor[struct{}]()))
 	}
 	for {
 		begin := i
@@ -191,15 +194,6 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 type keySet struct {
 	names int           // Where the names are, or -1 if the map shows those that stand twice.
 	keys  reflect.Value // A map of the keys, if the map had entries before.
-}
-
-func (k *keySet) open(d *decoder, p *plan, m mapTarget) {
-	if !p.unique {
-		k.names = d.names.open()
-	}
-	if m.length() > 0 {
-		k.keys = reflect.MakeMap(reflect.MapOf(p.key, reflect.TypeFor[struct{}]()))
-	}
 }
 
 // once gives an entry the value that its key has in the map, or reports false if the document has named the key before.

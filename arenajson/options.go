@@ -60,11 +60,3 @@ const (
 
 // within are the rules for what lies within a value.
 func (r rules) within() rules { return r &^ (stringTag | memberName) }
-
-// rulesOf are the rules of the version that the options choose.
-func (o *Options) rulesOf() rules {
-	if o.V2 {
-		return version2
-	}
-	return version1
-}

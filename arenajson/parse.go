@@ -179,6 +179,16 @@ func (d *decoder) treeObject(i int) (Value, int) {
 	return made(Object, p, n), i
 }
 
+// UnmarshalJSON makes *v the value that text stands for, on the Go heap, so that encoding/json can decode into a Value. The functions of
+// this package decode into their arena instead, and call it only where a type has it from an embedded Value.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	parsed, err := Parse(nil, text)
+	if err == nil {
+		*v = parsed
+	}
+	return err
+}
+
 // As decodes v into a new T in a, as [Unmarshal] decodes the document that v stands for. It is an error if arrays and
 // objects are nested more than 10000 deep.
 func As[T any](a *arena.Arena, v Value, o ...Options) (*T, error) {

@@ -158,39 +158,33 @@ func (d *decoder) lookUp(p *plan, i int) (at, value int, name string) {
 	return at, d.colon(next), name
 }
 
-// hop follows the embedded pointers on the way to a field. The result is nil if there is no way, or no memory.
-func (d *decoder) hop(f *field, to pointer) pointer {
+var errNoHop = errors.New("cannot set embedded pointer to unexported struct type")
+
+// hop follows the embedded pointers on the way to a field for the value at i. If the result is nil, there is no memory, or no way: next is the
+// index behind the value then, or -1.
+func (d *decoder) hop(p *plan, f *field, to pointer, i int) (field pointer, next int) {
 	for _, h := range f.hops {
 		at := unsafex.As[pointer](unsafex.Add(to, h.offset))
 		if *at == nil {
 			if h.unexported {
-				return nil
+				return nil, d.unfit(p, i, errNoHop)
 			}
 			if *at = d.new(h.elem.mem); *at == nil {
-				return nil
+				return nil, -1
 			}
 		}
 		to = *at
 	}
-	return unsafex.Add(to, f.offset)
+	return unsafex.Add(to, f.offset), 0
 }
-
-var errNoHop = errors.New("cannot set embedded pointer to unexported struct type")
 
 // field decodes the value at i into a field behind embedded pointers.
 func (d *decoder) field(p *plan, f *field, to pointer, i int) int {
-	if to = d.hop(f, to); to != nil {
-		return d.value(f.plan, to, i)
+	to, next := d.hop(p, f, to, i)
+	if to == nil {
+		return next
 	}
-	return d.noHop(p, i)
-}
-
-// noHop notes that there is no way to a field.
-func (d *decoder) noHop(p *plan, i int) int {
-	if d.stopped {
-		return -1
-	}
-	return d.unfit(p, i, errNoHop)
+	return d.value(f.plan, to, i)
 }
 
 // unknown takes a member that no field has the name of. The member begins at i, its value at value.
@@ -202,8 +196,9 @@ func (d *decoder) unknown(p *plan, to pointer, seen *memberSet, name string, i, 
 		}
 		return value
 	}
-	if to = d.hop(&f.field, to); to == nil {
-		return d.noHop(p, value)
+	to, next := d.hop(p, &f.field, to, value)
+	if to == nil {
+		return next
 	}
 	if f.raw {
 		first := !seen.extra

@@ -132,7 +132,12 @@ func (r *tagReader) option(t *tag, option string) {
 	case flag != nil:
 		*flag = true
 	case option == "case":
-		r.caseOf(t)
+		value, raw, ok := r.value("case", false, "; specify `case:ignore` or `case:strict` instead")
+		if c := map[string]casing{"ignore": ignoreCase, "strict": strictCase}[value]; c != 0 {
+			t.casing |= c
+		} else if ok {
+			r.fail("has unknown `case:%s` tag value", raw)
+		}
 	case option == "format":
 		if value, _, ok := r.value("format", true, ""); ok && value == "" {
 			r.fail("cannot have empty value for `format` tag option")
@@ -144,19 +149,6 @@ func (r *tagReader) option(t *tag, option string) {
 		if plain == "case" || plain == "format" || flags[plain] != nil {
 			r.fail("has invalid appearance of `%s` tag option; specify `%s` instead", option, plain)
 		}
-	}
-}
-
-func (r *tagReader) caseOf(t *tag) {
-	value, raw, ok := r.value("case", false, "; specify `case:ignore` or `case:strict` instead")
-	switch {
-	case !ok:
-	case value == "ignore":
-		t.casing |= ignoreCase
-	case value == "strict":
-		t.casing |= strictCase
-	default:
-		r.fail("has unknown `case:%s` tag value", raw)
 	}
 }
 

@@ -31,7 +31,7 @@ func Unmarshal[T any](a *arena.Arena, data []byte, o ...Options) (*T, error) {
 func unmarshal[T any](a *arena.Arena, data []byte, o []Options) (v *T, err error, c cause) {
 	d, err := newDecoder(a, data, o)
 	if err != nil {
-		return nil, err, ofGrammar
+		return nil, err, ofLimits
 	}
 	p := d.planFor(reflect.TypeFor[T]())
 	to := d.new(p.mem)
@@ -70,9 +70,9 @@ func unmarshalLine[T any](d *decoder, a *arena.Arena, line []byte, o []Options) 
 // does not mention it. New values lie in a. v must be a pointer that is not nil; it may lie anywhere. If the input is
 // no JSON, *v does not change; with [Options.V2] it has what was decoded up to the error.
 func UnmarshalInto(a *arena.Arena, data []byte, v any, o ...Options) error {
-	rv, err := target(v, o)
-	if err != nil {
-		return err
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+		return badTarget(v, len(o) == 1 && o[0].V2)
 	}
 	d, err := newDecoder(a, data, o)
 	if err != nil {
@@ -88,19 +88,6 @@ func UnmarshalInto(a *arena.Arena, data []byte, v any, o ...Options) error {
 	}
 	err, _, _ = d.end()
 	return err
-}
-
-// target is the pointer that a caller has given for a variable.
-func target(v any, o []Options) (reflect.Value, error) {
-	rv := reflect.ValueOf(v)
-	if rv.Kind() != reflect.Pointer || rv.IsNil() {
-		r := version1
-		if len(o) == 1 {
-			r = o[0].rulesOf()
-		}
-		return rv, badTarget(v, r)
-	}
-	return rv, nil
 }
 
 // unmarshalFresh is UnmarshalInto for a zero *v and a text that may be no document. If the result is false, *v is zero, and the text
@@ -147,8 +134,10 @@ func (d *decoder) begin(a *arena.Arena, data []byte, o []Options) {
 	if len(o) == 1 {
 		d.opts = o[0]
 	}
-	d.rules = d.opts.rulesOf()
-	d.strict = d.opts.V2
+	d.rules, d.strict = version1, d.opts.V2
+	if d.opts.V2 {
+		d.rules = version2
+	}
 	if d.depth = d.opts.MaxDepth; d.depth <= 0 || d.depth > maxDepth {
 		d.depth = maxDepth
 	}
