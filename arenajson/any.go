@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/bits"
 	"reflect"
+	"strconv"
 
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -44,8 +45,7 @@ func boxed(typ, data pointer) any {
 	return *unsafex.As[any](unsafex.PtrOf(&e))
 }
 
-// anyInto decodes the value at i into an interface. If that holds a pointer, it decodes into what the pointer
-// leads to, as encoding/json does.
+// anyInto decodes the value at i into an interface.
 func (d *decoder) anyInto(p *plan, to pointer, i int) int {
 	// SAFETY: the first word of every interface is nil if it is.
 	if *unsafex.As[pointer](to) != nil {
@@ -53,57 +53,66 @@ func (d *decoder) anyInto(p *plan, to pointer, i int) int {
 			return next
 		}
 	}
+	null := d.peek(i) == 'n'
 	if p.op == opInterface {
-		return d.mismatch(p, to, i)
+		if null {
+			return d.mismatch(p, to, i)
+		}
+		return d.unfit(p, i, errNoInterface)
 	}
-	v, next := d.fresh(i)
-	// A number out of range changes nothing.
-	if c := d.peek(i); next >= 0 && (v != nil || c == 'n') {
+	v, next := d.fresh(p, i)
+	if v != nil || null && next >= 0 {
 		*unsafex.As[any](to) = v
 	}
 	return next
 }
 
-// held decodes the value at i into what the pointer in an interface leads to, or reports false if there is no
-// such pointer.
+// held decodes the value at i into what an interface holds: by version 2 into a copy, which the interface holds then, by version 1 only
+// if that is a pointer. It reports false if the interface shall hold a new value.
 func (d *decoder) held(p *plan, to pointer, i int) (int, bool) {
-	e := reflect.NewAt(p.typ, to).Elem().Elem()
-	if e.Kind() != reflect.Pointer || e.IsNil() || d.peek(i) == 'n' && e.Elem().Kind() != reflect.Pointer {
+	holder := reflect.NewAt(p.typ, to).Elem()
+	e := holder.Elem()
+	aPointer, null := e.Kind() == reflect.Pointer && !e.IsNil(), d.peek(i) == 'n'
+	switch legacy := p.rules&merges != 0; {
+	case legacy && aPointer && null && e.Elem().Kind() == reflect.Pointer:
+		if i = d.word(i, "null"); i >= 0 {
+			e.Elem().SetZero()
+		}
+		return i, true
+	case null:
+		return 0, false
+	case legacy && !aPointer, d.opts.ValuesForAny && e.Kind() != reflect.Pointer:
+		holder.SetZero()
 		return 0, false
 	}
-	if in := e.Elem(); in.Kind() == reflect.Interface && in.Elem().IsValid() && in.Elem().Equal(e) {
-		v, next := d.fresh(i)                            // It points to itself.
-		if next >= 0 && (v != nil || d.peek(i) == 'n') { // A number out of range changes nothing.
-			in.Set(reflect.ValueOf(&v).Elem())
+	f := frame{plan: planFor(planKey{e.Type(), p.rules.within()}), at: i}
+	if aPointer {
+		if f.to = e.UnsafePointer(); d.returns(f) {
+			return d.stop(fmt.Errorf("arenajson: a pointer in an interface, of type %v, leads to itself, and to no variable for a value", e.Type())), true
 		}
-		return next, true
+		d.frames = append(d.frames, f)
 	}
-	inner := planFor(keyOf(e.Type().Elem(), e.Type().Name() == ""))
-	f := frame{inner, i, e.UnsafePointer()}
-	if d.returns(f) {
-		return d.stop(fmt.Errorf("arenajson: a pointer in an interface, of type %v, leads to itself by way of others, and to no variable for a value", e.Type())), true
+	held := reflect.New(e.Type())
+	held.Elem().Set(e)
+	next := d.value(f.plan, held.UnsafePointer(), i)
+	if aPointer {
+		d.frames = d.frames[:len(d.frames)-1]
 	}
-	d.frames = append(d.frames, f)
-	next := d.value(inner, f.to, i)
-	d.frames = d.frames[:len(d.frames)-1]
+	holder.Set(held.Elem())
 	return next, true
 }
 
-// fresh is the value at i as what an interface holds that held nothing.
-func (d *decoder) fresh(i int) (any, int) {
-	if !d.opts.ValuesForAny {
+// fresh is the value at i as what an interface holds that held nothing. After an error it is what was decoded before. The key of a map
+// is no Value: Values are equal only if they are the same.
+func (d *decoder) fresh(p *plan, i int) (any, int) {
+	if !d.opts.ValuesForAny || p.rules&memberName != 0 {
 		return d.any(i)
 	}
-	v, next := d.tree(i)
+	v, next := d.strictTree(i)
 	if next < 0 {
 		return nil, next
 	}
-	to := d.new(valueMem)
-	if to == nil {
-		return nil, -1
-	}
-	*unsafex.As[Value](to) = v
-	return boxed(valueWord, to), next
+	return box(d, valueMem, valueWord, v, next)
 }
 
 // returns reports whether pointers in interfaces go in a circle that f is in, sooner or later: a frame is compared with the
@@ -121,39 +130,35 @@ func (d *decoder) any(i int) (any, int) {
 		if next < 0 {
 			return nil, next
 		}
-		return d.boxText(stringMem, stringWord, s, next)
+		return box(d, stringMem, stringWord, s, next)
 	case '{':
 		return d.anyObject(i)
 	case '[':
 		return d.anyArray(i)
 	case 't':
-		return true, d.word(i, "true")
+		if i = d.word(i, "true"); i >= 0 {
+			return true, i
+		}
+		return nil, i
 	case 'f':
-		return false, d.word(i, "false")
+		if i = d.word(i, "false"); i >= 0 {
+			return false, i
+		}
+		return nil, i
 	case 'n':
 		return nil, d.word(i, "null")
 	}
 	return d.anyNumber(i)
 }
 
-// boxText is a string, or json.Number, as any.
-func (d *decoder) boxText(t *arena.UnsafeType, typ pointer, s string, next int) (any, int) {
-	v := d.new(t)
-	if v == nil {
+// box is a string, a json.Number, a float64 or a Value as any.
+func box[T any](d *decoder, t *arena.UnsafeType, typ pointer, v T, next int) (any, int) {
+	to := d.new(t)
+	if to == nil {
 		return nil, -1
 	}
-	*unsafex.As[string](v) = s
-	return boxed(typ, v), next
-}
-
-// boxFloat is a number as any.
-func (d *decoder) boxFloat(f float64, next int) (any, int) {
-	v := d.new(floatMem)
-	if v == nil {
-		return nil, -1
-	}
-	*unsafex.As[float64](v) = f
-	return boxed(floatWord, v), next
+	*unsafex.As[T](to) = v
+	return boxed(typ, to), next
 }
 
 // boxStack is what lies on the stack from an index on as a []any in an any.
@@ -183,17 +188,16 @@ func (d *decoder) anyNumber(i int) (any, int) {
 		if next < 0 {
 			return nil, next
 		}
-		return d.boxText(numberMem, numberWord, view(d.data[i:next]), next)
+		return box(d, numberMem, numberWord, view(d.data[i:next]), next)
 	}
 	f, next, ok := d.float(i)
 	if next < 0 {
 		return nil, d.syntax()
 	}
 	if !ok {
-		d.save(&json.UnmarshalTypeError{Value: "number " + string(d.input[i:next]), Type: floatType, Offset: int64(next + 1)}, i)
-		return nil, next
+		f, next = 0, d.misfit(floatType, i, next, withText, strconv.ErrRange)
 	}
-	return d.boxFloat(f, next)
+	return box(d, floatMem, floatWord, f, next)
 }
 
 // anyArray is the array at i. Its values are collected on a stack, because arrays within it need memory of the same
@@ -205,18 +209,18 @@ func (d *decoder) anyArray(i int) (any, int) {
 	from := len(d.stack.items)
 	for d.peek(i) != ']' || len(d.stack.items) > from {
 		v, next := d.any(i)
-		if next < 0 {
-			return nil, next
-		}
 		d.stack.items = append(d.stack.items, v)
-		i = d.after(next)
+		if i = next; i < 0 {
+			break
+		}
+		i = d.after(i)
 		if d.peek(i) != ',' {
 			break
 		}
 		i = d.space(i + 1)
 	}
-	if i = d.close(i, ']'); i < 0 {
-		return nil, i
+	if i >= 0 {
+		i = d.close(i, ']')
 	}
 	return d.boxStack(from, i)
 }
@@ -233,21 +237,27 @@ func (d *decoder) anyObject(i int) (any, int) {
 	return m, d.anyMembers(m, i)
 }
 
-// anyMembers decodes the rest of an object into a map, from what stands behind its bracket.
+// anyMembers decodes the rest of an object into a map, from what stands behind its bracket. By version 2 the map is empty.
 func (d *decoder) anyMembers(m map[string]any, i int) int {
 	if d.peek(i) == '}' {
 		return d.leave(i)
 	}
 	for {
+		begin := i
 		name, at := d.member(i)
 		if at < 0 {
 			return at
 		}
+		if d.strict {
+			if _, ok := m[name]; ok {
+				return d.repeated(begin)
+			}
+		}
 		v, next := d.any(at)
+		m[name] = v
 		if next < 0 {
 			return next
 		}
-		m[name] = v
 		i = d.after(next)
 		if d.peek(i) != ',' {
 			return d.close(i, '}')

@@ -4,32 +4,31 @@ package arenajson
 
 import (
 	"encoding/json"
-	"math"
 	"reflect"
-	"time"
 
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A decoder decodes one document. A value of the wrong type does not end decoding: as in encoding/json the first of
+// A decoder decodes one document. A value of the wrong type does not end decoding by version 1: as in encoding/json the first of
 // such errors is kept, and the rest decoded.
 type decoder struct {
 	scanner
 	input []byte // The caller's document. The scanner's is it, or a copy.
 	own   bool   // It is a copy.
 
-	a    *arena.Arena // Nil for slabs.
-	opts Options
+	a      *arena.Arena // Nil for slabs.
+	opts   Options
+	rules  rules // Of the version that the options choose.
+	strict bool  // Names that stand twice and invalid UTF-8 are errors.
 
-	root   *plan
 	into   reflect.Type // What the caller has given: a pointer to the root.
 	start  int          // Where the root begins.
-	frames []frame      // The values in interfaces that are being decoded.
+	whole  int          // Behind the first byte of a value that is no JSON, and was not read by its parts. Only errors of version 2 need it.
+	frames []frame      // The pointers in interfaces that are being decoded into.
 
-	calls   int  // How many methods of the program were called.
-	failed  bool // A method's error ended decoding.
-	checked bool // The input is known to be well-formed.
+	calls   int // How many methods of the program were called.
+	misfits int // How many values were none of their variables' types.
 	scratch
 }
 
@@ -43,15 +42,10 @@ type scratch struct {
 	names   nameSets
 	slabs   *arena.UnsafeSlabs
 
-	last     lastKey
+	// last says which plan the last document needed. The next document mostly needs the same one, and to compare keys is
+	// cheaper than to look the plan up.
+	last     planKey
 	lastPlan *plan // Of last, or nil.
-}
-
-// A lastKey says which plan the last document needed. The next document mostly needs the same one, and to compare keys is
-// cheaper than to look the plan up.
-type lastKey struct {
-	typ       reflect.Type
-	named, v2 bool
 }
 
 // An entry is where a key and a value of a map are decoded before they are put into it. A decoder keeps its
@@ -101,12 +95,8 @@ func (d *decoder) value(p *plan, to pointer, i int) int {
 		}
 	case opPointer:
 		return d.pointer(p, to, i)
-	case opInt64, opInt32, opInt16, opInt8:
-		if v, neg, next := d.integer(i); next > 0 && putInt(p.op, to, v, neg) {
-			return next
-		}
-	case opUint64, opUint32, opUint16, opUint8:
-		if v, neg, next := d.integer(i); next > 0 && !neg && putUint(p.op, to, v) {
+	case opInt64, opInt32, opInt16, opInt8, opUint64, opUint32, opUint16, opUint8:
+		if v, neg, next := d.integer(i); next > 0 && put(p.op, to, v, neg) {
 			return next
 		}
 	case opFloat64:
@@ -154,12 +144,16 @@ func (d *decoder) other(p *plan, to pointer, i int) int {
 			return n.next
 		}
 	case opBytes:
-		switch d.peek(i) {
-		case '"':
-			return d.base64(to, i)
-		case '[':
+		switch c := d.peek(i); {
+		case c == '"':
+			return d.base64(p, to, i)
+		case c == '[' && p.rules&looseBytes != 0:
 			return d.slice(p, to, i)
 		}
+	case opQuoted:
+		return d.quoted(p, to, i)
+	case opNumber:
+		return d.jsonNumber(p, to, i)
 	case opRaw:
 		next := d.skip(i)
 		if next >= 0 {
@@ -167,12 +161,11 @@ func (d *decoder) other(p *plan, to pointer, i int) int {
 		}
 		return next
 	case opTime:
-		next := d.skip(i)
-		if next < 0 {
-			return next
-		}
-		if err := unsafex.As[time.Time](to).UnmarshalJSON(d.input[i:next:next]); err != nil {
-			return d.fail(err, i)
+		return d.time(p, to, i)
+	case opValue:
+		v, next := d.strictTree(i)
+		if next >= 0 {
+			*unsafex.As[Value](to) = v
 		}
 		return next
 	case opArenaMap:
@@ -181,61 +174,48 @@ func (d *decoder) other(p *plan, to pointer, i int) int {
 		}
 	case opInterface:
 		return d.anyInto(p, to, i)
-	case opUnmarshaler:
-		return d.unmarshaler(p, to, i)
+	case opUnmarshaler, opText, opFrom:
+		return d.method(p, to, i)
+	case opNever:
+		return d.unfit(p, i, p.never)
 	}
 	return d.mismatch(p, to, i)
 }
 
-// putInt stores an integer if it is in the type's range.
-func putInt(o op, to pointer, v uint64, neg bool) bool {
+// put stores an integer if it is in the type's range.
+func put(o op, to pointer, v uint64, neg bool) bool {
+	if o >= opUint8 && neg {
+		return false
+	}
 	n := int64(v)
 	if neg {
 		n = -n
 	}
 	switch o {
 	case opInt64:
-		*unsafex.As[int64](to) = n
+		return putAs(to, n, n)
 	case opInt32:
-		if n != int64(int32(n)) {
-			return false
-		}
-		*unsafex.As[int32](to) = int32(n)
+		return putAs(to, n, int32(n))
 	case opInt16:
-		if n != int64(int16(n)) {
-			return false
-		}
-		*unsafex.As[int16](to) = int16(n)
-	default:
-		if n != int64(int8(n)) {
-			return false
-		}
-		*unsafex.As[int8](to) = int8(n)
+		return putAs(to, n, int16(n))
+	case opInt8:
+		return putAs(to, n, int8(n))
+	case opUint64:
+		return putAs(to, v, v)
+	case opUint32:
+		return putAs(to, v, uint32(v))
+	case opUint16:
+		return putAs(to, v, uint16(v))
 	}
-	return true
+	return putAs(to, v, uint8(v))
 }
 
-// putUint is putInt for types without a sign.
-func putUint(o op, to pointer, v uint64) bool {
-	switch o {
-	case opUint64:
-		*unsafex.As[uint64](to) = v
-	case opUint32:
-		if v > math.MaxUint32 {
-			return false
-		}
-		*unsafex.As[uint32](to) = uint32(v)
-	case opUint16:
-		if v > math.MaxUint16 {
-			return false
-		}
-		*unsafex.As[uint16](to) = uint16(v)
-	default:
-		if v > math.MaxUint8 {
-			return false
-		}
-		*unsafex.As[uint8](to) = uint8(v)
+// putAs stores a number in a variable of type T, if as a T it is still the number.
+func putAs[N int64 | uint64, T int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8](to pointer, n N, t T) bool {
+	if N(t) != n {
+		return false
 	}
+	*unsafex.As[T](to) = t
 	return true
 }
 
@@ -255,8 +235,8 @@ func (d *decoder) pointer(p *plan, to pointer, i int) int {
 		}
 		*at = v
 	}
-	if p.rules != nil {
-		return d.valueV2(p.elem, *at, i)
+	if p.rules&stringTag != 0 {
+		return d.quotedPointer(p, to, i)
 	}
 	return d.value(p.elem, *at, i)
 }

@@ -27,10 +27,8 @@ type Decoder struct {
 
 	// Tokens, and all that is not a sequence of values, are encoding/json's: std has the rest of the stream then,
 	// which begins at base.
-	std    *json.Decoder
-	ahead  *ahead // What std reads.
-	base   int64
-	nested int // How many arrays and objects Token has opened.
+	std  *json.Decoder
+	base int64
 }
 
 // NewDecoder makes a Decoder for the values in r. It may read further than to the end of a value. [Options.AliasInput] has
@@ -54,51 +52,18 @@ func (d *Decoder) Decode(v any) error {
 		if err, ok := d.decodeNext(v); ok {
 			return err
 		}
+		if len(d.opts) == 1 && d.opts[0].V2 && d.s.at < len(d.s.buf) {
+			if err := d.s.failed(nil, d.opts); err != nil {
+				return err
+			}
+		}
 		d.handOver()
 	}
 	in := into{d: d, v: v}
-	from := d.begin()
-	err := d.std.Decode(&in)
-	switch {
-	case in.method:
-		return err
-	case in.size > 0: // The offset counts from the end of the last value, as encoding/json's does.
-		return moved(err, d.InputOffset()-int64(in.size)-from)
+	if err := d.std.Decode(&in); !in.found {
+		return moved(err, d.base)
 	}
-	return moved(err, d.base)
-}
-
-// begin is where encoding/json begins to count for the next value: behind the last token or, if that is an element or a
-// name, behind the comma or colon.
-func (d *Decoder) begin() int64 {
-	from := d.InputOffset()
-	if n, c := d.next(); c == ',' || c == ':' {
-		return from + n
-	}
-	return from
-}
-
-// next is the first byte behind the last token that is no white space, or 0, and how many bytes from the token to behind
-// it. Within arrays and objects of Token it reads on.
-func (d *Decoder) next() (n int64, c byte) {
-	buffered := d.Buffered()
-	var b [1]byte
-	for {
-		if k, _ := buffered.Read(b[:]); k == 0 {
-			if d.nested == 0 {
-				return n, 0
-			}
-			more := d.ahead.more()
-			if len(more) == 0 {
-				return n, 0
-			}
-			buffered = bytes.NewReader(more)
-			continue
-		}
-		if n++; b[0] > ' ' {
-			return n, b[0]
-		}
-	}
+	return in.err // Its offset counts from where the value begins, as encoding/json's does.
 }
 
 // decodeNext decodes the next value, if that is all that is left of its line, or else if it is as long as its brackets and quotes
@@ -108,7 +73,7 @@ func (d *Decoder) decodeNext(v any) (err error, ok bool) {
 		return nil, false
 	}
 	if line := bytes.TrimRight(d.s.line(), " \t\r"); len(line) > 0 { // A comma may stand behind the blanks.
-		if err, ok = d.decode(line, d.s.position(), v); ok {
+		if err, ok = d.decode(line, v); ok {
 			d.s.took(line)
 			d.done = d.s.position()
 			return err, true
@@ -117,7 +82,7 @@ func (d *Decoder) decodeNext(v any) (err error, ok bool) {
 	}
 	text, err := d.s.value()
 	if n := len(text); err == nil && (d.s.at < len(d.s.buf) || text[n-1] == '}' || text[n-1] == ']' || text[n-1] == '"') {
-		if err, ok = d.decode(text, d.s.position()-int64(n), v); ok {
+		if err, ok = d.decode(text, v); ok {
 			d.done = d.s.position()
 			return err, true
 		}
@@ -126,35 +91,30 @@ func (d *Decoder) decodeNext(v any) (err error, ok bool) {
 	return nil, false
 }
 
-// decode decodes text, which begins at a position of the stream, into *v. If it is not one value, the result is false, and *v has not
-// changed.
-func (d *Decoder) decode(text []byte, from int64, v any) (err error, ok bool) {
+// decode decodes text into *v. If it is not one value, the result is false, and *v has not changed.
+func (d *Decoder) decode(text []byte, v any) (err error, ok bool) {
 	if err, ok = unmarshalFresh(d.a, text, v, d.opts); ok {
-		return moved(err, from-d.done), true
+		return err, true
 	}
 	if c := (scanner{data: text, depth: maxDepth}); c.skip(0) != len(text) {
 		return nil, false
 	}
-	method, err := unmarshalInto(d.a, text, v, d.opts)
-	if !method {
-		err = moved(err, from-d.done)
-	}
-	return err, true
+	return UnmarshalInto(d.a, text, v, d.opts...), true
 }
 
 // into lets encoding/json find a value, and decodes it.
 type into struct {
-	d      *Decoder
-	v      any
-	size   int  // The value's.
-	method bool // The error is a method's own.
+	d     *Decoder
+	v     any
+	found bool
+	err   error
 }
 
 // UnmarshalJSON decodes the value that encoding/json has found.
-func (i *into) UnmarshalJSON(text []byte) (err error) {
-	i.size = len(text)
-	i.method, err = unmarshalInto(i.d.a, text, i.v, i.d.opts)
-	return err
+func (i *into) UnmarshalJSON(text []byte) error {
+	i.found = true
+	i.err = UnmarshalInto(i.d.a, text, i.v, i.d.opts...)
+	return nil
 }
 
 // handOver leaves the rest of the stream to encoding/json.
@@ -169,8 +129,7 @@ func (d *Decoder) handOver() {
 	} else if d.s.err != io.EOF {
 		rest = io.MultiReader(rest, failing{d.s.err})
 	}
-	d.ahead = &ahead{r: rest}
-	d.std = json.NewDecoder(d.ahead)
+	d.std = json.NewDecoder(rest)
 	if len(d.opts) == 1 && d.opts[0].UseNumber {
 		d.std.UseNumber()
 	}
@@ -180,16 +139,6 @@ func (d *Decoder) handOver() {
 func (d *Decoder) Token() (json.Token, error) {
 	d.handOver()
 	t, err := d.std.Token()
-	switch t {
-	case json.Delim('['), json.Delim('{'):
-		d.nested++
-	case json.Delim(']'), json.Delim('}'):
-		d.nested--
-	}
-	d.looked()
-	if _, ok := err.(*json.UnmarshalTypeError); ok { // Its offset counts from the last token.
-		return t, err
-	}
 	return t, moved(err, d.base)
 }
 
@@ -197,22 +146,16 @@ func (d *Decoder) Token() (json.Token, error) {
 func (d *Decoder) More() bool {
 	d.handOver()
 	more := d.std.More()
-	d.looked()
-	return more
-}
-
-// looked says that encoding/json has looked at the next byte that is no white space. If that is the first one that it got, its
-// InputOffset is 0, and the offset in the stream is base.
-func (d *Decoder) looked() {
-	if d.std.InputOffset() == 0 && d.s.at < len(d.s.buf) {
+	if d.std.InputOffset() == 0 && d.s.at < len(d.s.buf) { // The next value begins at the first byte that encoding/json got.
 		d.done = d.base
 	}
+	return more
 }
 
 // Buffered is the part of the stream that was read, but not decoded. It is valid until the next call of another method.
 func (d *Decoder) Buffered() io.Reader {
 	if d.std != nil {
-		return io.MultiReader(d.std.Buffered(), bytes.NewReader(d.ahead.buf))
+		return d.std.Buffered()
 	}
 	return bytes.NewReader(d.s.buf[d.s.at:])
 }
@@ -223,34 +166,4 @@ func (d *Decoder) InputOffset() int64 {
 		return d.base + d.std.InputOffset()
 	}
 	return d.done
-}
-
-// An ahead is a reader whose next bytes can be looked at before they are read.
-type ahead struct {
-	r   io.Reader
-	buf []byte // Looked at, and not read yet.
-	err error  // Of r, behind buf.
-}
-
-// more is what r gives next, or nothing at the end.
-func (a *ahead) more() []byte {
-	at, room := len(a.buf), make([]byte, 512)
-	for n := 0; n == 0 && a.err == nil; {
-		n, a.err = a.r.Read(room)
-		a.buf = append(a.buf, room[:n]...)
-	}
-	return a.buf[at:]
-}
-
-func (a *ahead) Read(p []byte) (n int, err error) {
-	switch {
-	case len(a.buf) > 0:
-		n = copy(p, a.buf)
-		a.buf = a.buf[n:]
-	case a.err != nil:
-		err = a.err
-	default:
-		n, err = a.r.Read(p)
-	}
-	return n, err
 }

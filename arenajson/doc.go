@@ -5,12 +5,12 @@
 // A document becomes values of the types that a program has (structs, pointers, slices, maps, arena.Map, any), or a tree of values. All that a document becomes lies in one arena and goes with it. In a program that resets
 // the arena, decoding leaves no garbage.
 //
-// [Unmarshal] and [UnmarshalInto] mean what [encoding/json.Unmarshal] means, in every detail that its documentation
-// states and in the errors, and need a tenth of its time. Without an arena (a nil *arena.Arena) they decode
+// [Unmarshal] and [UnmarshalInto] mean what [encoding/json.Unmarshal] of Go 1.27 means, in every detail that its documentation
+// states and in the errors, whatever Go the program is built with, and need a tenth of its time. Without an arena (a nil *arena.Arena) they decode
 // to the Go heap, with nothing to free: each document gets memory of its own, a few objects for all of its values.
 //
 // [Parse] makes a [Value], for documents of unknown shape; it costs far less than an any. [Pick] makes
-// Values of the parts that are asked for alone. [Each] and [EachElement]
+// Values of the parts that are asked for alone. A field of type Value takes its part of a document. [Each] and [EachElement]
 // iterate over streams with one value alive at a time. A [Decoder] is what json.Decoder is.
 //
 // A field of type *[arena.Map] takes an object as a Go map does. A nil one gets a new Map in the arena; one that is there keeps

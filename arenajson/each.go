@@ -98,49 +98,46 @@ func notArray[T any](s *stream) error {
 		err = json.Unmarshal(text, new([]T))
 	}
 	if _, ok := err.(*json.UnmarshalTypeError); err != nil && !ok {
-		return s.failed(text)
+		return s.failed(text, nil)
 	}
 	return moved(err, s.position()-int64(len(text)))
 }
 
 // turn decodes the next value of a stream, hands it to a loop's body, and rewinds a. It reports whether the loop goes on.
 func turn[T any](a *arena.Arena, mark arena.Checkpoint, s *stream, o []Options, yield func(*T, error) bool) bool {
-	from, method := s.position(), false
-	v, err, ok := turnOfLine[T](a, mark, s, o)
+	from := s.position()
+	v, err, c, ok := turnOfLine[T](a, mark, s, o)
 	if !ok {
 		var text []byte
 		if text, err = s.value(); err != nil {
-			yield(nil, s.failed(text))
+			yield(nil, s.failed(text, o))
 			return false
 		}
-		if v, method, err = unmarshal[T](a, text, o); !method {
-			if _, syntax := err.(*json.SyntaxError); syntax {
-				err = s.failed(text)
-			}
+		if v, err, c = unmarshal[T](a, text, o); c == ofGrammar {
+			err = s.failed(text, o)
 		}
 	}
-	goes := err == nil
-	if _, typed := err.(*json.UnmarshalTypeError); typed && !method { // A method's errors do not count bytes of the stream.
-		err, goes = moved(err, from), true
+	if c == ofValue {
+		err = moved(err, from)
 	}
-	goes = yield(v, err) && goes
+	goes := yield(v, err) && (c == none || c == ofValue)
 	a.Rewind(mark)
 	return goes
 }
 
 // turnOfLine decodes the next value, if it is all that is left of its line.
-func turnOfLine[T any](a *arena.Arena, mark arena.Checkpoint, s *stream, o []Options) (v *T, err error, ok bool) {
+func turnOfLine[T any](a *arena.Arena, mark arena.Checkpoint, s *stream, o []Options) (v *T, err error, c cause, ok bool) {
 	line := s.line()
 	if len(line) == 0 || len(o) > 1 {
-		return nil, nil, false
+		return nil, nil, none, false
 	}
-	if v, err, ok = unmarshalLine[T](s.decoder(), a, line, o); ok {
+	if v, err, c, ok = unmarshalLine[T](s.decoder(), a, line, o); ok {
 		s.took(line)
-		return v, err, true
+		return v, err, c, true
 	}
 	s.missed()
 	a.Rewind(mark)
-	return nil, nil, false
+	return nil, nil, none, false
 }
 
 // copied is o without AliasInput: the stream's buffer is used again.

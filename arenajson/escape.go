@@ -31,7 +31,7 @@ func (d *decoder) text(i int) (string, int) {
 }
 
 // textSlow is text for a string with escapes or invalid UTF-8, or near the end. Up to at there is no
-// escape, no quote and no control character.
+// escape, no quote and no control character. Only here can a string be one that version 2 refuses.
 //
 //go:noinline
 func (d *decoder) textSlow(i, at int) (string, int) {
@@ -41,6 +41,9 @@ func (d *decoder) textSlow(i, at int) (string, int) {
 		return view(data[i:at]), at + 1
 	}
 	out, next := d.unescape(i)
+	if d.strict && next >= 0 && !d.isText(i, next-1) {
+		return "", -1
+	}
 	return view(out), next
 }
 

@@ -94,7 +94,7 @@ func ExampleEach() {
 	}
 	// Output:
 	// o-1
-	// skipped: json: cannot unmarshal number into Go struct field order.ID of type string
+	// skipped: json: cannot unmarshal number into Go struct field order.id of type string
 	// o-3
 }
 
@@ -148,5 +148,5 @@ func ExampleOptions_v2() {
 	}
 	// Output:
 	// Ada
-	// arenajson: the name "name" at offset 16 stands twice in its object, which version 2 refuses
+	// jsontext: duplicate object member name "name"
 }

@@ -4,13 +4,16 @@ package arenajson
 
 import (
 	"cmp"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 )
 
-// A field is a field of a struct or of a struct embedded in it, by the rules of encoding/json.
+// A field is a field of a struct or of a struct embedded in it.
 type field struct {
 	// The first eight bytes of name and quote as they stand in a document, which of them count if there are fewer, and the
 	// last eight if there are more.
@@ -18,12 +21,13 @@ type field struct {
 	name             string
 	plan             *plan
 	offset           uintptr // In the struct; behind hops, in what the last of them points to.
-	indirect         bool    // It has hops or is quoted.
+	indirect         bool    // It has hops.
 	text             bool    // It is a string, and not indirect.
 
-	quoted bool     // Has the option string.
-	hops   []hop    // Embedded pointers on the way.
-	path   []string // Names of the embedded fields on the way, for errors.
+	folds    bool  // Names in another case are the field's, too.
+	skipping bool  // So are names with other dashes and underscores.
+	order    int   // Breadth first: the first field counts for a name in another case.
+	hops     []hop // Embedded pointers on the way.
 }
 
 // A hop is an embedded pointer to a struct.
@@ -33,60 +37,265 @@ type hop struct {
 	unexported bool // encoding/json does not put a new struct there.
 }
 
+// A fallback is a field with the option embed that takes any member: a map or a json.RawMessage.
+type fallback struct {
+	field
+	raw bool
+}
+
+// A badType is a struct type with a mistake in a tag or a field.
+type badType struct {
+	typ reflect.Type
+	err error
+}
+
 // found is a field while the rules are applied.
 type found struct {
-	name   string
-	tagged bool
-	quoted bool
-	index  []int
+	tag
+	index []int
+	order int // Breadth first.
+}
+
+// methodTypes are the interfaces by which a type encodes or decodes itself.
+var methodTypes = append(methodTypesFrom,
+	reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
+	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextAppender](), reflect.TypeFor[encoding.TextUnmarshaler]())
+
+var isZeroType = reflect.TypeFor[interface{ IsZero() bool }]()
+
+// hasMethods reports whether values of a type, or pointers to them, encode or decode themselves.
+func hasMethods(t reflect.Type) bool {
+	return slices.ContainsFunc(methodTypes, func(m reflect.Type) bool {
+		return t.Implements(m) || reflect.PointerTo(t).Implements(m)
+	})
+}
+
+// pointee is what a pointer type without a name points to, or the type itself.
+func pointee(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer && t.Name() == "" {
+		return t.Elem()
+	}
+	return t
 }
 
 // object finds the fields that a document may name.
-func (c *compiler) object(t reflect.Type) *object {
-	o := &object{}
-	for _, f := range fieldsOf(t) {
-		o.fields = append(o.fields, c.field(t, f))
+func (c *compiler) object(t reflect.Type, r rules) *object {
+	s := structSearch{seen: map[reflect.Type]bool{t: true}, queue: []embedded{{typ: t, visit: true}}}
+	for len(s.queue) > 0 {
+		e := s.queue[0]
+		s.queue = s.queue[1:]
+		e.names = make(map[string]string)
+		s.fieldsOf(&e)
+	}
+	o := &object{refused: s.format}
+	if s.bad != nil && r&goesOn == 0 {
+		o.refused = s.bad
+	}
+	for _, f := range dominant(s.fields) {
+		o.fields = append(o.fields, c.field(t, f, r))
 	}
 	o.names = namesOf(o.fields)
+	if n := len(s.fallbacks); n == 1 || n > 1 && len(s.fallbacks[0].index) != len(s.fallbacks[1].index) {
+		o.fallback = c.fallback(t, s.fallbacks[0], r)
+	}
 	return o
 }
 
-// field is where the field f of t lies, and how it is decoded.
-func (c *compiler) field(t reflect.Type, f found) field {
-	out := field{name: f.name, quoted: f.quoted}
-	var sf reflect.StructField
-	for i, at := range f.index {
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-			out.hops = append(out.hops, hop{offset: out.offset, elem: c.of(t), unexported: !sf.IsExported()})
-			out.offset = 0
+// embedded is a struct whose fields count as those of the outermost one.
+type embedded struct {
+	typ      reflect.Type
+	index    []int
+	visit    bool              // Structs that are embedded in it count, too. It is false if it was seen before.
+	names    map[string]string // The fields by the names that documents have for them.
+	fallback string            // The field that takes any member.
+}
+
+// A structSearch finds the fields of a struct and of those embedded in it, breadth first.
+type structSearch struct {
+	seen      map[reflect.Type]bool
+	queue     []embedded
+	fields    []found
+	fallbacks []found
+	bad       *badType // The first mistake. Version 1 overlooks it.
+	format    *badType // The first field with the option format, which is not supported any more.
+}
+
+func (s *structSearch) fail(t reflect.Type, err error) {
+	if s.bad == nil && err != nil {
+		s.bad = &badType{t, err}
+	}
+}
+
+func (s *structSearch) refuse(t reflect.Type, format string, args ...any) {
+	s.fail(t, fmt.Errorf(format, args...))
+}
+
+// fieldsOf adds the fields of one struct.
+func (s *structSearch) fieldsOf(e *embedded) {
+	t := e.typ
+	hasTag, any := false, false
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		_, has := sf.Tag.Lookup("json")
+		hasTag = hasTag || has
+		tag, ignored, err := tagOf(sf)
+		s.fail(t, err)
+		if ignored {
+			continue
 		}
-		sf = t.Field(at)
-		if i < len(f.index)-1 {
-			out.path = append(out.path, sf.Name)
+		any = true
+		f := found{tag: tag, index: append(slices.Clip(e.index), i)}
+		if sf.Anonymous && !f.named {
+			if pointee(sf.Type).Kind() != reflect.Struct {
+				s.refuse(t, "embedded Go struct field %s of non-struct type must be explicitly given a JSON name", sf.Name)
+			} else {
+				f.embed = true
+			}
 		}
-		out.offset += sf.Offset
-		t = sf.Type
+		if !f.embed || s.embeds(e, sf, &f) {
+			s.member(e, sf, f)
+		}
+	}
+	if t.NumField() > 0 && !hasTag && !any {
+		s.fail(t, errors.New("Go struct has no exported fields"))
+	}
+}
+
+// member adds a field for one member, if it can be decoded into.
+func (s *structSearch) member(e *embedded, sf reflect.StructField, f found) {
+	t := e.typ
+	if !sf.IsExported() {
+		in := pointee(sf.Type)
+		switch {
+		case !sf.Anonymous || in.Kind() != reflect.Struct:
+			s.refuse(t, "Go struct field %s is not exported", sf.Name)
+			return
+		case hasMethods(in) || f.omitzero && reflect.PointerTo(in).Implements(isZeroType):
+			s.refuse(t, "Go struct field %s is not exported for method calls", sf.Name)
+			return
+		}
+	}
+	if other, ok := e.names[f.name]; ok {
+		s.refuse(t, "Go struct fields %s and %s conflict over JSON object name %q", other, sf.Name, f.name)
+	}
+	e.names[f.name] = sf.Name
+	f.order = len(s.fields)
+	s.fields = append(s.fields, f)
+	if f.format != "" && s.format == nil {
+		s.format = &badType{t, fmt.Errorf("Go struct field %s has unsupported `format` tag option", sf.Name)}
+	}
+}
+
+// embeds adds a field with the option embed, or an embedded struct. It reports whether the field is one for a single member in truth.
+func (s *structSearch) embeds(e *embedded, sf reflect.StructField, f *found) bool {
+	t := e.typ
+	if plain := (tag{name: f.name, embed: true}); f.tag != plain {
+		s.refuse(t, "Go struct field %s cannot have any options other than `embed` specified", sf.Name)
+		if f.named {
+			return true
+		}
+		f.tag = plain
+	}
+	in := pointee(sf.Type)
+	if in != rawType && hasMethods(in) {
+		s.refuse(t, "embedded Go struct field %s of type %s must not implement marshal or unmarshal methods", sf.Name, in)
 	}
 	switch {
-	case sf.IsExported():
-		out.plan = c.of(t)
-	default: // An embedded struct with a name in its tag. encoding/json calls no methods of such a field.
+	case in.Kind() == reflect.Struct:
+		if e.visit {
+			s.queue = append(s.queue, embedded{typ: in, index: f.index, visit: !s.seen[in]})
+		}
+		s.seen[in] = true
+		return false
+	case !sf.IsExported():
+		s.refuse(t, "embedded Go struct field %s is not exported", sf.Name)
+		return false
+	case in == rawType:
+	case in.Kind() != reflect.Map || in.Key().Kind() != reflect.String:
+		s.refuse(t, "embedded Go struct field %s of type %s must be a Go struct, Go map of string key, or jsontext.Value", sf.Name, in)
+		return true
+	case hasMethods(in.Key()):
+		s.refuse(t, "embedded map field %s of type %s must have a string key that does not implement marshal or unmarshal methods", sf.Name, in)
+		return true
+	}
+	if e.fallback != "" {
+		s.refuse(t, "embedded Go struct fields %s and %s cannot both be a Go map or jsontext.Value", e.fallback, sf.Name)
+	}
+	e.fallback = sf.Name
+	s.fallbacks = append(s.fallbacks, *f)
+	return false
+}
+
+// dominant leaves, of the fields of one name, the one that hides the others, if there is one: the one that is embedded less deeply,
+// or else the one whose name its tag gives. The fields stand in the order of the struct then.
+func dominant(all []found) []found {
+	rank := func(a, b found) int {
+		return cmp.Or(cmp.Compare(len(a.index), len(b.index)), cmp.Compare(btoi(b.named), btoi(a.named)))
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(strings.Compare(a.name, b.name), rank(a, b)) })
+	var out []found
+	for i, n := 0, 0; i < len(all); i = n {
+		for n = i + 1; n < len(all) && all[n].name == all[i].name; n++ {
+		}
+		if n == i+1 || rank(all[i], all[i+1]) != 0 {
+			out = append(out, all[i])
+		}
+	}
+	slices.SortFunc(out, func(a, b found) int { return slices.Compare(a.index, b.index) })
+	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// place is where the field with an index lies in t.
+func (c *compiler) place(t reflect.Type, index []int, r rules) (f field, typ reflect.Type) {
+	exported := true
+	for _, at := range index {
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
-			out.hops = append(out.hops, hop{offset: out.offset, elem: c.of(t), unexported: true})
-			out.offset = 0
+			f.hops = append(f.hops, hop{offset: f.offset, elem: c.plan(t, r), unexported: !exported})
+			f.offset = 0
 		}
-		out.plan = c.plan(planKey{t, false})
+		sf := t.Field(at)
+		exported = sf.IsExported()
+		f.offset += sf.Offset
+		t = sf.Type
 	}
-	out.indirect = out.quoted || out.hops != nil
-	out.text = out.plan.op == opString && !out.indirect
-	out.expected()
-	return out
+	if t.Kind() == reflect.Pointer && !exported { // An embedded pointer with a name in its tag, which cannot be set.
+		t = t.Elem()
+		f.hops = append(f.hops, hop{offset: f.offset, elem: c.plan(t, r), unexported: true})
+		f.offset = 0
+	}
+	f.indirect = f.hops != nil
+	return f, t
+}
+
+// field is where a field lies, and how it is decoded.
+func (c *compiler) field(t reflect.Type, found found, r rules) field {
+	f, typ := c.place(t, found.index, r)
+	f.name, f.order = found.name, found.order
+	f.folds = r&anyCase != 0 && found.casing != strictCase
+	f.skipping = r&anyCase == 0 && found.casing == ignoreCase
+	if found.quoted {
+		r |= stringTag
+	}
+	f.plan = c.plan(typ, r)
+	f.text = f.plan.op == opString && !f.indirect
+	f.expected()
+	return f
 }
 
 // expected notes how the name stands in a document.
 func (f *field) expected() {
+	if strings.ContainsFunc(f.name, func(r rune) bool { return r < ' ' }) {
+		f.begin = 1 // With escapes: mask is 0, so that no text begins so.
+		return
+	}
 	text := []byte(f.name + `"`)
 	for i := range min(len(text), 8) {
 		f.begin |= uint64(text[i]) << (8 * i)
@@ -97,131 +306,13 @@ func (f *field) expected() {
 	}
 }
 
-// fieldsOf are the fields of t and of the structs embedded in it, level by level: a name on a higher level
-// hides the same name further down, on one level a name given by a tag hides the field's own, and two of one
-// rank hide each other. They stand in the order of the struct.
-func fieldsOf(t reflect.Type) []found {
-	type embedded struct {
-		typ   reflect.Type
-		index []int
+func (c *compiler) fallback(t reflect.Type, found found, r rules) *fallback {
+	f, typ := c.place(t, found.index, r)
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+		f.hops = append(f.hops, hop{offset: f.offset, elem: c.plan(typ, r)})
+		f.offset = 0
 	}
-	level := []embedded{{typ: t}}
-	count := map[reflect.Type]int{t: 1}
-	seen := make(map[reflect.Type]bool)
-	var all []found
-	for len(level) > 0 {
-		var next []embedded
-		nextCount := make(map[reflect.Type]int)
-		for _, e := range level {
-			if seen[e.typ] {
-				continue
-			}
-			seen[e.typ] = true
-			for i := range e.typ.NumField() {
-				sf := e.typ.Field(i)
-				index := append(slices.Clip(e.index), i)
-				f, inner, ok := look(sf)
-				switch {
-				case !ok:
-				case inner != nil:
-					if nextCount[inner]++; nextCount[inner] == 1 {
-						next = append(next, embedded{inner, index})
-					}
-				default:
-					f.index = index
-					all = append(all, f)
-					if count[e.typ] > 1 { // The struct is embedded twice: its names hide each other.
-						all = append(all, f)
-					}
-				}
-			}
-		}
-		level, count = next, nextCount
-	}
-	return dominant(all)
-}
-
-// look is what a field of a struct means: a field with a name, or a struct whose fields count as those of the
-// outer one, or neither.
-func look(sf reflect.StructField) (f found, inner reflect.Type, ok bool) {
-	if sf.Anonymous {
-		t := sf.Type
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		if !sf.IsExported() && t.Kind() != reflect.Struct {
-			return f, nil, false
-		}
-	} else if !sf.IsExported() {
-		return f, nil, false
-	}
-	tag := sf.Tag.Get("json")
-	if tag == "-" {
-		return f, nil, false
-	}
-	name, options, _ := strings.Cut(tag, ",")
-	if !validName(name) {
-		name = ""
-	}
-	t := sf.Type
-	if t.Name() == "" && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if name == "" && sf.Anonymous && t.Kind() == reflect.Struct {
-		return f, t, true
-	}
-	f = found{name: name, tagged: name != ""}
-	if name == "" {
-		f.name = sf.Name
-	}
-	if slices.Contains(strings.Split(options, ","), "string") {
-		f.quoted = quotable(t.Kind())
-	}
-	return f, nil, true
-}
-
-// quotable reports whether the option string concerns values of a kind.
-func quotable(k reflect.Kind) bool {
-	return k >= reflect.Bool && k <= reflect.Float64 || k == reflect.String
-}
-
-// validName reports whether a tag gives a name.
-func validName(s string) bool {
-	for _, c := range s {
-		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c) {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// dominant leaves, of the fields of one name, the one that hides the others, if there is one.
-func dominant(all []found) []found {
-	slices.SortStableFunc(all, func(a, b found) int {
-		return cmp.Or(strings.Compare(a.name, b.name), rank(a, b), slices.Compare(a.index, b.index))
-	})
-	var out []found
-	for i := 0; i < len(all); {
-		n := i + 1
-		for n < len(all) && all[n].name == all[i].name {
-			n++
-		}
-		if n == i+1 || rank(all[i], all[i+1]) != 0 {
-			out = append(out, all[i])
-		}
-		i = n
-	}
-	slices.SortFunc(out, func(a, b found) int { return slices.Compare(a.index, b.index) })
-	return out
-}
-
-// rank orders fields of one name: the one that is embedded less deeply first, then the tagged one.
-func rank(a, b found) int {
-	if c := cmp.Compare(len(a.index), len(b.index)); c != 0 || a.tagged == b.tagged {
-		return c
-	}
-	if a.tagged {
-		return -1
-	}
-	return 1
+	f.plan = c.plan(typ, r)
+	return &fallback{field: f, raw: typ == rawType}
 }

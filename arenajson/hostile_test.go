@@ -176,6 +176,7 @@ func (counted) UnmarshalJSON(b []byte) error {
 
 // TestTokensAndErrors mixes tokens with values that do not fit.
 func TestTokensAndErrors(t *testing.T) {
+	needs127(t)
 	const doc = ` [ {"I":1} , {"I":"x"},5 , "y" ] {"a" : {"I":"z"} , "b":[1]} 5`
 	for name, reader := range readers {
 		got, want := NewDecoder(nil, reader(doc)), json.NewDecoder(reader(doc))
@@ -205,6 +206,7 @@ func TestTokensAndErrors(t *testing.T) {
 
 // TestEachWithoutSpace has values without space between them, at the end of streams of all kinds.
 func TestEachWithoutSpace(t *testing.T) {
+	needs127(t)
 	for _, doc := range []string{"truetrue", "0012", "1-2", "nullnullnul", "1true", "-", "1.5.5", "1e5e", "12x", `1"a"2`, "1:2", "truefalsenull[1]2{}", "01", "tru", "0,1"} {
 		for name, end := range map[string]error{"EOF": io.EOF, "broken": errors.New("broken")} {
 			reader := func() io.Reader {

@@ -18,7 +18,7 @@ func (s *spelled) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// spelledPointer is a pointer type with a name: methods of what it points to do not count.
+// spelledPointer is a pointer type with a name: methods of what it points to count, too.
 type spelledPointer *spelled
 
 // TestKeptPlan decodes documents of several types and versions in turn, in one goroutine. A decoder keeps the plan of the last
@@ -34,7 +34,7 @@ func TestKeptPlan(t *testing.T) {
 		if err := UnmarshalInto(a, []byte(doc), &s); err != nil || s.A != "method" {
 			t.Fatalf("round %d, pointer without a name: %v, %v", round, s, err)
 		}
-		if err := UnmarshalInto(a, []byte(doc), spelledPointer(&s)); err != nil || s.A != "field" {
+		if err := UnmarshalInto(a, []byte(doc), spelledPointer(&s)); err != nil || s.A != "method" {
 			t.Fatalf("round %d, pointer with a name: %v, %v", round, s, err)
 		}
 		if v, err := Unmarshal[spelled](a, []byte(doc)); err != nil || v.A != "method" {
@@ -67,17 +67,17 @@ func TestDecoderIsCleared(t *testing.T) {
 	}
 	a := arena.NewArena()
 	defer a.Free()
-	kept := []string{"depth", "indents", "start"}
+	kept := []string{"depth", "indents", "start", "rules", "strict"}
 	for _, doc := range []string{`{"L":[1],"M":{"a":[{}]},"T":1}`, `{"L":[1,"a"],"M":{"b":`, `{"M":{"c":1e999}}`, `[[[`, ``} {
 		for _, a := range []*arena.Arena{a, nil} {
 			d, err := newDecoder(a, []byte(doc), []Options{{AliasInput: true, UseNumber: len(doc)&1 == 0, MaxDepth: 2}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := d.planFor(reflect.TypeFor[list](), true)
+			p := d.planFor(reflect.TypeFor[list]())
 			d.document(p, reflect.TypeFor[*list](), d.new(p.mem))
 			d.frames = append(d.frames, frame{})
-			_, _ = d.end()
+			_, _, _ = d.end()
 			v := reflect.ValueOf(*d)
 			for _, f := range reflect.VisibleFields(v.Type()) {
 				if f.Anonymous || len(f.Index) > 1 && f.Index[0] == v.NumField()-1 || strings.Contains(strings.Join(kept, " "), f.Name) {
@@ -104,9 +104,9 @@ func TestStacksAreCleared(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := d.planFor(anyType, true)
+				p := d.planFor(reflect.TypeFor[any]())
 				d.document(p, reflect.TypeFor[*any](), d.new(p.mem))
-				if _, stopped := d.end(); stopped != (n < len(doc)) {
+				if _, _, stopped := d.end(); stopped != (n < len(doc)) {
 					t.Errorf("%s: stopped is %t", doc[:n], stopped)
 				}
 				checkStacks(t, doc[:n], d)

@@ -5,9 +5,10 @@ package arenajson
 import (
 	"encoding"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"reflect"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -16,229 +17,282 @@ import (
 // mismatch decodes the value at i where the fast way for its type found something that it does not know: null, a
 // value of another kind, a number out of range, or a syntax error.
 func (d *decoder) mismatch(p *plan, to pointer, i int) int {
-	if p.rules != nil {
-		return d.mismatchV2(p, to, i)
-	}
-	next := d.skip(i)
-	switch c := d.peek(i); {
-	case next < 0:
-	case c == '{':
-		d.save(&json.UnmarshalTypeError{Value: "object", Type: d.typeInError(p, i), Offset: int64(i + 1)}, i)
-	case c == '[':
-		d.save(&json.UnmarshalTypeError{Value: "array", Type: d.typeInError(p, i), Offset: int64(i + 1)}, i)
-	case !d.literal(p, to, d.input[i:next], false, i, next):
-		return -1
-	}
-	return next
-}
-
-// quoted decodes the value at i, a string with a literal in it or null, into a field with the option string.
-func (d *decoder) quoted(p *plan, to pointer, i int) int {
 	c := d.peek(i)
-	next := d.skip(i)
-	if next < 0 {
-		return next
+	if (c == '{' || c == '[') && d.rules&goesOn == 0 && (p.op == opBool || opStruct <= p.op && p.op <= opArenaMap) {
+		return d.misfit(p.typ, i, i+1, behind, nil) // encoding/json/v2 reads no further.
 	}
-	went := true
-	switch item := d.input[i:next]; c {
-	case '"':
-		text, _ := unquote(item)
-		went = d.literal(p, to, text, true, i, next)
-	case 'n':
-		went = d.literal(p, to, item, false, i, next)
+	next := d.skip(i)
+	switch number := c == '-' || c-'0' <= 9; {
+	case next < 0:
+	case c == 'n':
+		p.null(to)
+	case number && opInt8 <= p.op && p.op <= opFloat64:
+		return d.number(p, p.op, to, view(d.input[i:next]), i, next)
 	default:
-		if c == '-' || c-'0' <= 9 {
-			if _, err := strconv.ParseFloat(string(item), 64); err != nil && !d.opts.UseNumber {
-				d.save(&json.UnmarshalTypeError{Value: "number " + string(item), Type: floatType, Offset: int64(next + 1)}, i)
-			}
-		}
-		d.save(fmt.Errorf("json: invalid use of ,string struct tag, trying to unmarshal unquoted value into %v", p.typ), i)
-	}
-	if !went {
-		return -1
+		return d.misfit(p.typ, i, next, behind, nil)
 	}
 	return next
 }
 
-// unmarshaler hands the value at i to the variable's own UnmarshalJSON.
-func (d *decoder) unmarshaler(p *plan, to pointer, i int) int {
-	next := d.skip(i)
-	if next < 0 {
-		return next
+// null decodes null. By version 1 it leaves variables that cannot be nil, and those with UnmarshalText.
+func (p *plan) null(to pointer) {
+	if p.rules&merges != 0 {
+		switch k := p.typ.Kind(); {
+		case p.op == opText, k != reflect.Interface && k != reflect.Pointer && k != reflect.Map && k != reflect.Slice:
+			return
+		}
 	}
-	d.calls++
-	if err := ownJSON(p, to).UnmarshalJSON(d.input[i:next:next]); err != nil {
-		return d.fail(err, i)
-	}
-	return next
+	p.zero(to)
 }
 
-func ownJSON(p *plan, to pointer) json.Unmarshaler {
-	return reflect.NewAt(p.typ, to).Interface().(json.Unmarshaler)
-}
+// zero makes the variable zero.
+func (p *plan) zero(to pointer) { reflect.NewAt(p.typ, to).Elem().SetZero() }
 
-// badQuoted is encoding/json's error for a string that holds no literal of the field's type.
-func badQuoted(item []byte, t reflect.Type) error {
-	return fmt.Errorf("json: invalid use of ,string struct tag, trying to unmarshal %q into %v", item, t)
-}
-
-// literal stores a literal, which begins at at and ends at end, by the rules of encoding/json. If quoted, it stood
-// in a string and may be anything. The result is false if decoding ended.
-func (d *decoder) literal(p *plan, to pointer, item []byte, quoted bool, at, end int) bool {
-	outer := p.typ
-	if len(item) == 0 {
-		d.save(badQuoted(item, outer), at)
-		return true
-	}
-	null := item[0] == 'n'
-	for p.op == opPointer && !null {
-		inner := unsafex.As[pointer](to)
-		if *inner == nil {
-			if *inner = d.new(p.elem.mem); *inner == nil {
-				return false
+// number stores a number as it is written, by the rules for a type's op.
+func (d *decoder) number(p *plan, o op, to pointer, text string, i, next int) int {
+	err := error(strconv.ErrSyntax)
+	v := reflect.NewAt(p.typ, to).Elem()
+	loose := p.op == opQuoted && p.rules&quotesAll != 0 // Then what strconv takes is a number.
+	switch {
+	case o >= opFloat32:
+		var f float64
+		if loose || validNumber(text) {
+			if f, err = strconv.ParseFloat(text, v.Type().Bits()); err == nil {
+				v.SetFloat(f)
 			}
 		}
-		p, to = p.elem, *inner
+	case !loose && !plainInteger(text, v.CanInt()):
+	case v.CanInt():
+		var n int64
+		if n, err = strconv.ParseInt(text, 10, v.Type().Bits()); err == nil {
+			v.SetInt(n)
+		}
+	default:
+		var n uint64
+		if n, err = strconv.ParseUint(text, 10, v.Type().Bits()); err == nil {
+			v.SetUint(n)
+		}
 	}
 	switch {
-	case p.op == opUnmarshaler || p.op == opRaw || p.op == opTime:
-		d.calls++
-		if err := ownJSON(p, to).UnmarshalJSON(item); err != nil {
-			d.fail(err, at)
+	case err == nil || loose && text == "null":
+		return next
+	case errors.Unwrap(err) != nil:
+		err = errors.Unwrap(err)
+	}
+	return d.misfit(p.typ, i, next, withText, err)
+}
+
+// plainInteger reports whether text is an integer of JSON without fraction and exponent.
+func plainInteger(text string, signed bool) bool {
+	if signed && len(text) > 0 && text[0] == '-' {
+		text = text[1:]
+	}
+	for i := range len(text) {
+		if text[i]-'0' > 9 {
 			return false
 		}
-		return true
-	case p.op == opText && !null:
-		return d.ownText(p, to, outer, item, quoted, at, end)
 	}
-	err, ends := d.store(reflect.NewAt(p.typ, to).Elem(), item, quoted, end)
+	return len(text) == 1 || len(text) > 1 && text[0] != '0'
+}
+
+// validNumber reports whether text is a number of JSON.
+func validNumber(text string) bool {
+	s := scanner{data: bytesOf(text)}
+	return s.skipNumber(0) == len(text)
+}
+
+// quoted decodes the value at i, a string with a literal in it or null.
+func (d *decoder) quoted(p *plan, to pointer, i int) int {
+	c := d.peek(i)
+	if c == '"' && opInt8 <= p.base && p.base <= opUint64 {
+		v, neg, end := d.integer(i + 1)
+		if end > 0 && d.peek(end) == '"' && put(p.base, to, v, neg) {
+			return end + 1
+		}
+	}
+	next := d.skip(i)
 	switch {
-	case err != nil && ends:
-		d.fail(err, at)
-		return false
-	case err != nil:
-		d.save(err, at)
-	}
-	return true
-}
-
-// ownText hands a string to the variable's own UnmarshalText.
-func (d *decoder) ownText(p *plan, to pointer, outer reflect.Type, item []byte, quoted bool, at, end int) bool {
-	if item[0] != '"' {
-		if quoted {
-			d.save(badQuoted(item, outer), at)
-			return true
-		}
-		kind := "number"
-		if item[0] == 't' || item[0] == 'f' {
-			kind = "bool"
-		}
-		d.save(&json.UnmarshalTypeError{Value: kind, Type: d.typeInError(p, at), Offset: int64(end)}, at)
-		return true
-	}
-	text, ok := unquote(item)
-	if !ok {
-		d.fail(badQuoted(item, outer), at)
-		return false
-	}
-	d.calls++
-	if err := reflect.NewAt(p.typ, to).Interface().(encoding.TextUnmarshaler).UnmarshalText(text); err != nil {
-		d.fail(err, at)
-		return false
-	}
-	return true
-}
-
-// store stores a literal in v, which is no pointer. ends says that the error ends decoding.
-func (d *decoder) store(v reflect.Value, item []byte, quoted bool, end int) (err error, ends bool) {
-	wrong := func(kind string) error {
-		return &json.UnmarshalTypeError{Value: kind, Type: v.Type(), Offset: int64(end)}
-	}
-	switch c := item[0]; {
+	case next < 0:
+		return next
 	case c == 'n':
-		if quoted && string(item) != "null" {
-			return badQuoted(item, v.Type()), false
-		}
-		switch v.Kind() {
-		case reflect.Interface, reflect.Pointer, reflect.Map, reflect.Slice:
-			v.SetZero()
-		}
-	case c == 't' || c == 'f':
-		switch {
-		case quoted && string(item) != "true" && string(item) != "false":
-			return badQuoted(item, v.Type()), false
-		case v.Kind() == reflect.Bool:
-			v.SetBool(c == 't')
-		case quoted && v.Kind() != reflect.Interface:
-			return badQuoted(item, v.Type()), false
-		default:
-			return wrong("bool"), false
-		}
-	case c == '"':
-		return storeText(v, item, wrong)
-	case c == '-' || c-'0' <= 9:
-		return storeNumber(v, item, quoted, d.opts.UseNumber, wrong)
-	default: // The string of a quoted one.
-		return badQuoted(item, v.Type()), true
+		p.null(to)
+		return next
+	case c != '"':
+		return d.misfit(p.typ, i, next, behind, nil)
 	}
-	return nil, false
-}
-
-func storeText(v reflect.Value, item []byte, wrong func(string) error) (err error, ends bool) {
-	text, ok := unquote(item)
-	switch {
-	case !ok:
-		return badQuoted(item, v.Type()), true
-	case v.Kind() == reflect.String:
-		if v.Type() == numberType && !validNumber(text) {
-			return fmt.Errorf("json: invalid number literal, trying to unmarshal %q into Number", item), true
+	text := d.textAt(i, next)
+	switch p.base {
+	case opString:
+		if text == "null" {
+			return next
 		}
-		v.SetString(string(text))
+		inner, ok := unquoteAll(text)
+		if !ok {
+			return d.misfit(p.typ, i, next, behind, badInner(text))
+		}
+		*unsafex.As[string](to) = inner
+	case opBool:
+		if text != "true" && text != "false" && text != "null" {
+			return d.misfit(p.typ, i, next, withText, strconv.ErrSyntax)
+		}
+		if text != "null" {
+			*unsafex.As[bool](to) = text == "true"
+		}
 	default:
-		return wrong("string"), false
+		return d.number(p, p.base, to, text, i, next)
 	}
-	return nil, false
+	return next
 }
 
-func storeNumber(v reflect.Value, item []byte, quoted, useNumber bool, wrong func(string) error) (err error, ends bool) {
-	s := string(item)
-	switch {
-	case v.Type() == numberType:
-		v.SetString(s)
-		return nil, false
-	case v.CanInt():
-		if n, err := strconv.ParseInt(s, 10, 64); err == nil && !v.OverflowInt(n) {
-			v.SetInt(n)
-			return nil, false
+// quotedPointer decodes the value at i into what a pointer in a field with the option string leads to. By version 1 null in a string makes
+// the pointer nil, whatever it has been decoded into.
+func (d *decoder) quotedPointer(p *plan, to pointer, i int) int {
+	misfits := d.misfits
+	next := d.value(p.elem, *unsafex.As[pointer](to), i)
+	if next >= 0 && p.rules&quotesAll != 0 && p.elem.rules&stringTag != 0 && misfits == d.misfits && string(d.input[i:next]) == `"null"` {
+		p.zero(to)
+	}
+	return next
+}
+
+// jsonNumber decodes the value at i into a json.Number, as the method that this type has in Go 1.27 does.
+func (d *decoder) jsonNumber(p *plan, to pointer, i int) int {
+	c, where, err := d.peek(i), behind, error(nil)
+	var text string
+	var next int
+	if c == '"' {
+		if text, next = d.text(i + 1); next >= 0 && !validNumber(text) {
+			where, err = withText, strconv.ErrSyntax
 		}
-	case v.CanUint():
-		if n, err := strconv.ParseUint(s, 10, 64); err == nil && !v.OverflowUint(n) {
-			v.SetUint(n)
-			return nil, false
+	} else if next = d.skip(i); next >= 0 {
+		text = view(d.data[i:next])
+	}
+	switch number := c == '-' || c-'0' <= 9; {
+	case next < 0:
+		return next
+	case c == 'n':
+		p.null(to)
+		return next
+	case c == '"' && err == nil, number && p.rules&(stringTag|memberName) == 0:
+		*unsafex.As[string](to) = text
+		return next
+	}
+	if p.rules&goesOn != 0 { // The error is one of a method, which version 1 leaves as it is.
+		where |= nowhere
+	}
+	return d.misfit(p.typ, i, next, where, err)
+}
+
+// time decodes the value at i into a time.Time.
+func (d *decoder) time(p *plan, to pointer, i int) int {
+	next := d.skip(i)
+	if next < 0 {
+		return next
+	}
+	switch d.peek(i) {
+	case 'n':
+		p.null(to)
+		return next
+	case '"':
+		text := bytesOf(d.textAt(i, next))
+		var t time.Time
+		err := t.UnmarshalText(text)
+		if err == nil && p.rules&looseTimes == 0 {
+			err = strictTime(string(text))
 		}
-	case v.CanFloat():
-		if f, err := strconv.ParseFloat(s, v.Type().Bits()); err == nil && !v.OverflowFloat(f) {
-			v.SetFloat(f)
-			return nil, false
+		if err != nil {
+			return d.fail(p, err, i, next)
 		}
-	case v.Kind() == reflect.Interface:
-		if _, err := strconv.ParseFloat(s, 64); err != nil && !useNumber {
-			e := wrong("number " + s).(*json.UnmarshalTypeError)
-			e.Type = floatType
-			e.Offset++
-			return e, false
-		}
-		return wrong("number"), false
-	case quoted:
-		return badQuoted(item, v.Type()), true
+		*unsafex.As[time.Time](to) = t
+		return next
+	}
+	return d.misfit(p.typ, i, next, behind, nil)
+}
+
+// strictTime is the error for a time that package time takes, but RFC 3339 does not.
+func strictTime(text string) error {
+	e := &time.ParseError{Layout: time.RFC3339, Value: text, LayoutElem: "Z07:00", ValueElem: text[len(text)-min(6, len(text)):]}
+	switch zone := e.ValueElem; {
+	case text[len("2006-01-02T1")] == ':':
+		e.LayoutElem, e.ValueElem = "15", text[len("2006-01-02T"):][:1]
+	case text[len("2006-01-02T15:04:05")] == ',':
+		e.LayoutElem, e.ValueElem = ".", ","
+	case zone[len(zone)-1] == 'Z':
+		return nil
+	case zone[1:3] >= "24":
+		e.Message = ": timezone hour out of range"
+	case zone[4:] >= "60":
+		e.Message = ": timezone minute out of range"
 	default:
-		return wrong("number"), false
+		return nil
 	}
-	return wrong("number " + s), false
+	return e
 }
 
-// unquote is a JSON string without quotes and escapes, or false if it is none. Within the option string a
-// document can have strings that are none; encoding/json takes \' there.
+// method hands the value at i to the variable's own method.
+func (d *decoder) method(p *plan, to pointer, i int) int {
+	next := d.skip(i)
+	if next < 0 {
+		return next
+	}
+	v, item := reflect.NewAt(p.typ, to), d.input[i:next:next]
+	var err error
+	switch {
+	case p.op == opUnmarshaler:
+		d.calls++
+		err = notUnsupported(v.Interface().(json.Unmarshaler).UnmarshalJSON(item), "UnmarshalJSON")
+	case p.op == opFrom:
+		d.calls++
+		err = d.unmarshalFrom(v.Interface(), p.rules, item, i)
+	case item[0] == 'n':
+		p.null(to)
+	case item[0] != '"':
+		return d.misfit(p.typ, i, next, behind, errNoString)
+	default:
+		d.calls++
+		text, _ := unquote(item)
+		err = notUnsupported(v.Interface().(encoding.TextUnmarshaler).UnmarshalText(text), "UnmarshalText")
+	}
+	if err != nil {
+		return d.fail(p, err, i, next)
+	}
+	return next
+}
+
+var errNoString = errors.New("JSON value must be string type")
+
+// notUnsupported replaces an error that has a meaning for UnmarshalJSONFrom alone.
+func notUnsupported(err error, method string) error {
+	if err != nil && errors.Is(err, errors.ErrUnsupported) {
+		return errors.New(method + " method may not return errors.ErrUnsupported")
+	}
+	return err
+}
+
+// textAt is the string that stands from i to next, without its quotes and escapes. It does not change the data.
+func (d *decoder) textAt(i, next int) string {
+	quoted := d.input[i:next]
+	text := quoted[1 : len(quoted)-1]
+	for _, c := range text {
+		if c == '\\' || c >= utf8.RuneSelf && !d.strict {
+			out, _ := unquote(quoted)
+			return view(out)
+		}
+	}
+	return view(text)
+}
+
+// unquoteAll is a text that is a string of JSON by version 2, without quotes and escapes.
+func unquoteAll(text string) (string, bool) {
+	d := decoder{scanner: scanner{data: bytesOf(text)}, input: bytesOf(text), strict: true}
+	if d.peek(0) != '"' || d.skip(0) != len(text) {
+		return "", false
+	}
+	out, ok := unquote(d.input)
+	return string(out), ok
+}
+
+// unquote is a JSON string without quotes and escapes, or false if it is none.
 func unquote(s []byte) ([]byte, bool) {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return nil, false
@@ -247,27 +301,16 @@ func unquote(s []byte) ([]byte, bool) {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s) && s[i+1] == '\'':
-			out = append(out, '\'')
-			i += 2
 		case c == '\\':
 			r, next := escaped(s, i)
 			if next < 0 {
 				return nil, false
 			}
 			out, i = utf8.AppendRune(out, r), next
-		case c == '"' || c < ' ':
-			return nil, false
 		default:
 			r, size := utf8.DecodeRune(s[i:])
 			out, i = utf8.AppendRune(out, r), i+size
 		}
 	}
 	return out, true
-}
-
-// validNumber reports whether text is a number of JSON, or empty.
-func validNumber(text []byte) bool {
-	s := scanner{data: text}
-	return len(text) > 0 && s.skipNumber(0) == len(text)
 }

@@ -3,9 +3,7 @@
 package arenajson
 
 import (
-	"encoding/json"
 	"reflect"
-	"strconv"
 
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -135,7 +133,8 @@ func (d *decoder) member(i int) (name string, value int) {
 	return name, d.colon(i)
 }
 
-// mapping decodes the object at i into a map. Values of equal keys do not merge: the last one counts.
+// mapping decodes the object at i into a map. By version 1 values of equal keys do not merge: the last one counts. By version 2 values
+// of keys that the map has are decoded into what is there.
 func (d *decoder) mapping(p *plan, to pointer, i int) int {
 	if i = d.enter(i); i < 0 {
 		return i
@@ -144,38 +143,46 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 	if !ok {
 		return -1
 	}
-	if p.anys && !d.opts.ValuesForAny {
+	if p.anys && !d.opts.ValuesForAny && (p.rules&merges != 0 || m.length() == 0) {
 		return d.anyMembers(*unsafex.As[map[string]any](to), i)
 	}
 	if d.peek(i) == '}' {
 		return d.leave(i)
 	}
-	e := d.entry(p)
+	e, k := d.entry(p), keySet{names: -1}
+	if p.rules&repeats == 0 && !p.unique {
+		k.names = d.names.open()
+	}
+	if p.rules&repeats == 0 && m.length() > 0 {
+		k.keys = reflect.MakeMap(reflect.MapOf(p.key, reflect.TypeFor[struct{}]()))
+	}
 	for {
-		start := i
-		var name string
-		if name, i = d.member(i); i < 0 {
+		begin := i
+		if i, ok = d.key(p, e, &k, i); i < 0 {
 			return i
 		}
-		if i = d.value(p.elem, e.to, i); i < 0 {
+		if !ok {
+			i = d.skip(i)
+		} else {
+			if p.rules&repeats == 0 && !k.once(m, e) {
+				return d.repeated(begin)
+			}
+			if i = d.value(p.elem, e.to, i); !d.set(m, e) {
+				return -1
+			}
+			e.value.SetZero()
+		}
+		if i < 0 {
 			return i
 		}
-		if p.keyText { // Each key is a variable of its own: its method may keep the address.
-			e.key = reflect.New(p.key).Elem()
-		}
-		ok, went := d.keyInto(p, e.key, name, start)
-		if !went {
-			return -1
-		}
-		if ok && !d.set(m, e) {
-			return -1
-		}
-		e.value.SetZero()
 		i = d.after(i)
 		if d.peek(i) != ',' {
 			break
 		}
 		i = d.space(i + 1)
+	}
+	if k.names >= 0 {
+		d.names.close(k.names)
 	}
 	if i = d.close(i, '}'); i >= 0 {
 		d.release(p, e)
@@ -183,29 +190,79 @@ func (d *decoder) mapping(p *plan, to pointer, i int) int {
 	return i
 }
 
-// keyInto makes key that of a name, whose quote is at start. ok is false if the name is no key of the type; went is false
-// if decoding ended.
-func (d *decoder) keyInto(p *plan, key reflect.Value, name string, start int) (ok, went bool) {
-	if p.keyText {
-		end := d.nameEnd(start) // The copy has lost the name's escapes.
-		went = d.literal(p.keyPlan, key.Addr().UnsafePointer(), d.input[start:end], true, start, end)
-		return went, went
+// A keySet has the keys that a document has named in an object.
+type keySet struct {
+	names int           // Where the names are, or -1 if the map shows those that stand twice.
+	keys  reflect.Value // A map of the keys, if the map had entries before.
+}
+
+// once gives an entry the value that its key has in the map, or reports false if the document has named the key before.
+func (k *keySet) once(m mapTarget, e *entry) bool {
+	if m.get(e) && (!k.keys.IsValid() || k.keys.MapIndex(e.key).IsValid()) {
+		return false
 	}
-	switch {
-	case p.keyKind == reflect.String:
-		key.SetString(name)
-		return true, true
-	case key.CanInt():
-		if n, err := strconv.ParseInt(name, 10, 64); err == nil && !key.OverflowInt(n) {
-			key.SetInt(n)
-			return true, true
+	if k.keys.IsValid() {
+		k.keys.SetMapIndex(e.key, reflect.ValueOf(struct{}{}))
+	}
+	return true
+}
+
+// nameEnd is the index behind the name at i, which was read before. If a method has changed the input so that it does not
+// end, the name is short.
+func (d *decoder) nameEnd(i int) int {
+	if end := (&scanner{data: d.input}).skipText(i + 1); end >= 0 {
+		return end
+	}
+	return i + len(`""`)
+}
+
+// key decodes the name at i into the key of an entry, and returns the index of the value. ok is false if the name is no key of the type.
+func (d *decoder) key(p *plan, e *entry, k *keySet, i int) (value int, ok bool) {
+	if d.peek(i) != '"' {
+		return d.syntax(), false
+	}
+	if p.keyPlan.op == opString {
+		name, next := d.text(i + 1)
+		if next < 0 {
+			return next, false
 		}
-	default:
-		if n, err := strconv.ParseUint(name, 10, 64); err == nil && !key.OverflowUint(n) {
-			key.SetUint(n)
-			return true, true
+		e.key.SetString(name)
+		return d.colon(next), true
+	}
+	if k.names >= 0 {
+		next := d.skip(i)
+		if next < 0 {
+			return next, false
+		}
+		if !d.names.insert(k.names, d.textAt(i, next)) {
+			return d.repeated(i), false
 		}
 	}
-	d.save(&json.UnmarshalTypeError{Value: "number " + name, Type: p.key, Offset: int64(start + 1)}, start)
-	return false, true
+	if p.foreign { // A method may keep the key's address.
+		e.key = reflect.New(p.key).Elem()
+	} else {
+		e.key.SetZero()
+	}
+	misfits := d.misfits
+	next := d.value(p.keyPlan, e.key.Addr().UnsafePointer(), i)
+	if next < 0 {
+		return next, false
+	}
+	return d.colon(next), misfits == d.misfits
+}
+
+// mapMember decodes the value at i into the element of a map with string keys.
+func (d *decoder) mapMember(p *plan, to pointer, name string, i int) int {
+	m, ok := d.mapAt(p, to)
+	if !ok {
+		return -1
+	}
+	e := d.entry(p)
+	e.key.SetString(name)
+	m.get(e)
+	if i = d.value(p.elem, e.to, i); d.set(m, e) && i >= 0 {
+		e.value.SetZero()
+		d.release(p, e)
+	}
+	return i
 }

@@ -165,7 +165,7 @@ func sameMaps(t testing.TB, doc []byte) {
 		if way.opts.V2 || way.opts.ValuesForAny {
 			want = UnmarshalInto(nil, doc, plain, way.opts)
 		} else {
-			want = json.Unmarshal(doc, plain)
+			want = standard(doc, plain)
 		}
 		if e, ok := err.(*json.UnmarshalTypeError); ok {
 			copied := *e

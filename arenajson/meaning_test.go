@@ -233,7 +233,7 @@ func sameOrPanic(t *testing.T, doc []byte, fill func() any) {
 func sameNew[T any](t *testing.T, doc string) {
 	t.Helper()
 	want := new(T)
-	wantErr := json.Unmarshal([]byte(doc), want)
+	wantErr := standard([]byte(doc), want)
 	for _, a := range []*arena.Arena{nil, arena.NewArena()} {
 		got, err := Unmarshal[T](a, []byte(doc))
 		if d := errorsDiffer(err, wantErr); d != "" {
@@ -261,6 +261,7 @@ func TestNewUnnamed(t *testing.T) {
 
 // TestOptionsSame decodes with options, as a json.Decoder with them does.
 func TestOptionsSame(t *testing.T) {
+	needs127(t)
 	fills := append(edges(), samples()[:12]...)
 	for i, doc := range append(edgeDocuments, documents...) {
 		if !json.Valid([]byte(doc)) || len(doc) > 1000 || testing.Short() && i%4 != 0 {
@@ -281,6 +282,7 @@ func optionsSame(t *testing.T, doc string, o Options, fill func() any) {
 			t.Logf("%T from %q: panic: %v", fill(), doc, r)
 		}
 	}()
+	doc = strings.TrimLeft(doc, " \t\r\n") // A json.Decoder counts the bytes of the value.
 	std := json.NewDecoder(strings.NewReader(doc))
 	if o.UseNumber {
 		std.UseNumber()
@@ -293,19 +295,7 @@ func optionsSame(t *testing.T, doc string, o Options, fill func() any) {
 	if d := errorsDiffer(UnmarshalInto(nil, []byte(doc), got, o), wantErr); d != "" {
 		t.Errorf("%+v: %T from %q: %s", o, got, doc, d)
 	}
-	if !reflect.DeepEqual(got, want) {
+	if !equal(got, want) {
 		t.Errorf("%+v: %T from %q:\n got %s\nwant %s", o, got, doc, dump(got), dump(want))
-	}
-}
-
-// TestSelfOutOfRange is an interface that holds a pointer to itself, and a number that it cannot hold.
-func TestSelfOutOfRange(t *testing.T) {
-	var v, w any
-	v, w = &v, &w
-	if d := errorsDiffer(UnmarshalInto(nil, []byte(`1e999`), v), json.Unmarshal([]byte(`1e999`), w)); d != "" {
-		t.Error(d)
-	}
-	if (v == nil) != (w == nil) {
-		t.Errorf("%v, want %v", v, w)
 	}
 }

@@ -12,9 +12,12 @@ import (
 // one whose name differs in upper and lower case only. Its table is open; the hash of a name does not depend
 // on the case of its letters, so that all candidates for a name stand behind each other.
 type names struct {
-	slots []nameSlot // A power of two, at least a quarter of them empty.
-	shift int
+	slots    []nameSlot // A power of two, at least a quarter of them empty.
+	shift    int
+	skipping map[string]int // The fields that skip dashes and underscores, by names without, or ambiguous.
 }
+
+const ambiguous = -2
 
 type nameSlot struct {
 	hash  uint64
@@ -31,6 +34,18 @@ func namesOf(fields []field) names {
 			at = (at + 1) % size
 		}
 		n.slots[at] = nameSlot{h, int32(i + 1)}
+		if !fields[i].skipping {
+			continue
+		}
+		if n.skipping == nil {
+			n.skipping = make(map[string]int)
+		}
+		short := string(shortened(nil, []byte(fields[i].name)))
+		if _, ok := n.skipping[short]; ok {
+			n.skipping[short] = ambiguous
+		} else {
+			n.skipping[short] = i
+		}
 	}
 	return n
 }
@@ -43,12 +58,18 @@ func (n *names) first(hash uint64) int {
 	return int(hash >> n.shift)
 }
 
-// find is the index of the field for a name, or -1.
+// find is the index of the field for a name, or -1, or ambiguous.
 func (n *names) find(fields []field, name []byte) int {
 	hash, folded := foldedHash(name), -1
 	for at := n.first(hash); ; at = (at + 1) & (len(n.slots) - 1) {
 		s := &n.slots[at]
 		if s.field == 0 {
+			if n.skipping != nil {
+				var buf [64]byte
+				if same, ok := n.skipping[string(shortened(buf[:0], name))]; ok {
+					return same
+				}
+			}
 			return folded
 		}
 		if s.hash != hash {
@@ -58,7 +79,7 @@ func (n *names) find(fields []field, name []byte) int {
 		if fields[i].name == string(name) {
 			return i
 		}
-		if (folded < 0 || i < folded) && equalFold(fields[i].name, name) {
+		if fields[i].folds && (folded < 0 || fields[i].order < fields[folded].order) && equalFold(fields[i].name, name) {
 			folded = i
 		}
 	}
@@ -106,6 +127,18 @@ func fold(name []byte) []byte {
 			out = append(out, byte(r&0x3f))
 		}
 		out = append(out, byte(r))
+	}
+	return out
+}
+
+// shortened appends a name without its dashes and underscores, and with each letter replaced by the smallest one that differs from it
+// in case only.
+func shortened(out, name []byte) []byte {
+	for i := 0; i < len(name); {
+		r, n := utf8.DecodeRune(name[i:])
+		if i += n; r != '_' && r != '-' {
+			out = utf8.AppendRune(out, smallest(r))
+		}
 	}
 	return out
 }

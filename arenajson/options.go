@@ -4,14 +4,13 @@ package arenajson
 
 // Options change what a document means and how it is decoded. The zero value is encoding/json's meaning.
 type Options struct {
-	// V2 gives documents the meaning that Unmarshal of encoding/json/v2 gives them, in the Go release that the program is
-	// built with: names are case-sensitive, a name that stands twice in an object and invalid UTF-8 are errors, null
-	// makes the zero value, arrays have their exact length, bytes are base64 of RFC 4648, objects are merged into what
-	// is there, and tags have the options case, inline, unknown, format, and string for numbers at any depth. The first
-	// error ends decoding, and UnmarshalInto leaves what was decoded before it. Errors have the types that
-	// exist without version 2: *json.SyntaxError for what is no JSON, *json.UnmarshalTypeError for a value of the
-	// wrong kind or out of range, the errors of methods, and otherwise errors that only have a text.
-	// Methods UnmarshalJSONFrom are called in programs built with GOEXPERIMENT=jsonv2.
+	// V2 gives documents the meaning that Unmarshal of encoding/json/v2 in Go 1.27 gives them: names are case-sensitive, a
+	// name that stands twice in an object and invalid UTF-8 are errors, null makes the zero value, arrays have their exact
+	// length, bytes are base64 of RFC 4648, objects are merged into what is there, and the option string of a tag is for
+	// numbers alone. The first error ends decoding, and UnmarshalInto leaves what was decoded before it. Errors are a
+	// *jsontext.SyntacticError for what is no JSON, and a *json.SemanticError of encoding/json/v2 for other values and for
+	// errors of methods. In programs built with Go 1.26, which has no such types, errors have the text of a
+	// SemanticError and wrap its cause, or are a *json.SyntaxError.
 	V2 bool
 	// AliasInput makes strings and json.RawMessage parts of the input, which is not copied: the caller must not
 	// change it as long as the values are in use. It saves memory and time; a part in use keeps the whole
@@ -31,3 +30,33 @@ type Options struct {
 }
 
 const maxDepth = 10000
+
+// rules are options of the engine, which follows them as encoding/json/v2 follows those of the names given. Version 2 has
+// none of them, version 1 has all.
+type rules uint16
+
+const (
+	anyCase    rules = 1 << iota // MatchCaseInsensitiveNames, and MatchCaseSensitiveDelimiter.
+	repeats                      // AllowDuplicateNames
+	anyText                      // AllowInvalidUTF8
+	merges                       // MergeWithLegacySemantics
+	anyLength                    // UnmarshalArrayFromAnyLength
+	looseBytes                   // FormatBytesWithLegacySemantics, FormatByteArrayAsArray, and ParseBytesWithLooseRFC4648.
+	nanos                        // FormatDurationAsNano
+	looseTimes                   // ParseTimeWithLooseRFC3339
+	quotesAll                    // StringifyWithLegacySemantics
+	goesOn                       // ReportErrorsWithLegacySemantics
+	textKeys                     // CallMethodsWithLegacySemantics
+
+	version1 = rules(1<<iota - 1)
+	version2 = rules(0)
+)
+
+// What a plan depends on besides. It does not hold for what lies within the value.
+const (
+	stringTag  rules = 1 << (iota + 14) // The field around the value has the option string.
+	memberName                          // The value is a name in an object, for the key of a map.
+)
+
+// within are the rules for what lies within a value.
+func (r rules) within() rules { return r &^ (stringTag | memberName) }

@@ -27,19 +27,25 @@ func Parse(a *arena.Arena, data []byte, o ...Options) (Value, error) {
 	}
 	var v Value
 	if d.copyInput() {
-		i := d.space(0)
-		if !d.opts.V2 || d.skipV2(i) >= 0 {
-			v, i = d.tree(i)
-		}
+		var i int
+		v, i = d.strictTree(d.space(0))
 		if i >= 0 && !d.stopped && !d.ends(i) {
 			d.syntax()
 		}
 	}
-	err, stopped := d.end()
+	err, _, stopped := d.end()
 	if stopped {
 		return Value{}, err
 	}
 	return v, err
+}
+
+// strictTree is tree for a value that version 2 may refuse.
+func (d *decoder) strictTree(i int) (Value, int) {
+	if d.strict && d.skip(i) < 0 {
+		return Value{}, -1
+	}
+	return d.tree(i)
 }
 
 // tree is the value at i, and the index behind it.
@@ -171,6 +177,16 @@ func (d *decoder) treeObject(i int) (Value, int) {
 		return Value{}, -1
 	}
 	return made(Object, p, n), i
+}
+
+// UnmarshalJSON makes *v the value that text stands for, on the Go heap, so that encoding/json can decode into a Value. The functions of
+// this package decode into their arena instead, and call it only where a type has it from an embedded Value.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	parsed, err := Parse(nil, text)
+	if err == nil {
+		*v = parsed
+	}
+	return err
 }
 
 // As decodes v into a new T in a, as [Unmarshal] decodes the document that v stands for. It is an error if arrays and

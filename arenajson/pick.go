@@ -28,7 +28,7 @@ func Pick(a *arena.Arena, data []byte, values []Value, paths [][]string, o ...Op
 		p := picker{values: values, paths: paths, plain: plainPaths(paths)}
 		i := d.space(0)
 		switch {
-		case d.opts.V2 && d.skipV2(i) < 0:
+		case d.strict && d.skip(i) < 0:
 		case len(paths) <= mostPicked:
 			i = d.pick(&p, i, 0, 1<<len(paths)-1)
 		default:
@@ -38,7 +38,7 @@ func Pick(a *arena.Arena, data []byte, values []Value, paths [][]string, o ...Op
 			d.syntax()
 		}
 	}
-	err, stopped := d.end()
+	err, _, stopped := d.end()
 	if stopped {
 		clear(values)
 		return err
@@ -78,7 +78,7 @@ func (d *decoder) pick(p *picker, i, depth int, set uint64) int {
 		}
 	}
 	if set == 0 || d.peek(i) != '{' {
-		return d.skip(i)
+		return d.scanner.skip(i) // Checked by the rules of the version before.
 	}
 	if i = d.enter(i); i < 0 {
 		return i
@@ -92,7 +92,7 @@ func (d *decoder) pick(p *picker, i, depth int, set uint64) int {
 			return at
 		}
 		if within == 0 {
-			i = d.skip(at)
+			i = d.scanner.skip(at)
 		} else {
 			i = d.pick(p, at, depth+1, within)
 		}

@@ -176,14 +176,6 @@ func TestEndlessV2(t *testing.T) {
 	}
 }
 
-// TestCompileTwiceV2: of two goroutines that make the plan of a type, the later one finds that of the other.
-func TestCompileTwiceV2(t *testing.T) {
-	k := keyV2{typ: reflect.TypeFor[[7]struct{ OfThisTest int }]()}
-	if first := compileV2(k); first == nil || compileV2(k) != first || planV2(k) != first {
-		t.Error("there are several plans for a type, or none")
-	}
-}
-
 // meddled has methods that change the document, in many places.
 type meddled struct {
 	A, B  *once
@@ -194,7 +186,7 @@ type meddled struct {
 	I     any
 	F     float64
 	L     []*once
-	U     map[string]any `json:",inline"`
+	U     map[string]any `json:",embed"`
 	Bytes []byte
 }
 

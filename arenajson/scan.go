@@ -53,8 +53,6 @@ var errDepth = errors.New("arenajson: the input is nested too deeply")
 // syntax ends scanning: the input is no JSON.
 func (s *scanner) syntax() int { return s.stop(errSyntax) }
 
-func (s *scanner) tooDeep() int { return s.stop(errDepth) }
-
 // stop ends scanning with an error.
 func (s *scanner) stop(err error) int {
 	if !s.stopped {
@@ -221,7 +219,7 @@ func (s *scanner) skipArray(i int) int {
 // deeply.
 func (s *scanner) enter(i int) int {
 	if s.depth--; s.depth < 0 {
-		return s.tooDeep()
+		return s.stop(errDepth)
 	}
 	return s.space(i + 1)
 }

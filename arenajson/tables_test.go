@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build go1.27
+
 package arenajson
 
 import (
@@ -19,7 +21,11 @@ import (
 
 // What changes in the tests of encoding/json so that they stand in another package and call arenajson.
 var tableChanges = []struct{ from, to string }{
+	{`"encoding/json/internal`, `"json/std`},
+	{`(?m)^import ("\w+")$`, "import (\n\t$1\n)"},
 	{`(?m)^import \(`, "import (\n\t. \"encoding/json\""},
+	{`errUnexpectedEnd\.Error\(\)`, "`unexpected end of JSON input`"},
+	{`errUnexpectedEnd`, "errUnexpectedEndHere"},
 	{`([^.\w])Unmarshal\(`, "${1}unmarshalHere("},
 	{`([^.\w])NewDecoder\(`, "${1}newDecoderHere("},
 	{`&SyntaxError\{\s*(?:msg:\s*)?("(?:[^"\\]|\\.)*"|` + "`[^`]*`" + `),\s*(?:Offset:\s*)?([^\n]*?),?\s*\}([,}\n])`, "syntaxErrorHere($1, $2)$3"},
@@ -49,7 +55,7 @@ func copyTables(t *testing.T, pkg, shim string) tables {
 	}
 	to.write("shim_test.go", string(text))
 	_, file, _, _ := runtime.Caller(0)
-	to.write("go.mod", fmt.Sprintf("module json\n\ngo 1.25\n\nrequire %[1]s v0.0.0\n\nrequire golang.org/x/sys v0.47.0\n\nreplace %[1]s => %[2]s\n", "github.com/freehold-go/freehold", filepath.Dir(filepath.Dir(file))))
+	to.write("go.mod", fmt.Sprintf("module json\n\ngo 1.27\n\nrequire %[1]s v0.0.0\n\nrequire golang.org/x/sys v0.47.0\n\nreplace %[1]s => %[2]s\n", "github.com/freehold-go/freehold", filepath.Dir(filepath.Dir(file))))
 	return to
 }
 
@@ -72,9 +78,9 @@ func (t tables) write(name, text string) {
 }
 
 // run runs the tests. At least so many tests and cases in them must pass.
-func (t tables) run(experiment string, tests, cases int) {
+func (t tables) run(tests, cases int) {
 	cmd := exec.Command("go", "test", "-mod=mod", "-vet=off", "-v", ".")
-	cmd.Dir, cmd.Env = t.to, append(os.Environ(), "GOWORK=off", "GOEXPERIMENT="+experiment, "GOFLAGS=")
+	cmd.Dir, cmd.Env = t.to, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	b, err := cmd.CombinedOutput()
 	out := string(b)
 	n, c := strings.Count("\n"+out, "\n--- PASS: Test"), strings.Count(out, "    --- PASS: Test")
@@ -103,18 +109,19 @@ func change(text string, changes []struct{ from, to string }) string {
 // TestStandardTables runs the decoding tests of encoding/json, with their tables, on arenajson. It copies them from the Go distribution.
 func TestStandardTables(t *testing.T) {
 	to := copyTables(t, "encoding/json", "tables")
-	for _, name := range []string{"decode_test.go", "stream_test.go", "tagkey_test.go"} {
+	for _, name := range []string{"v2_decode_test.go", "v2_stream_test.go", "v2_tagkey_test.go"} {
 		to.write(name, change(to.source(name), tableChanges))
 	}
 	helpers := "package json\n\nimport (\n\t. \"encoding/json\"\n\t\"math\"\n\t\"math/rand\"\n\t\"strings\"\n\t\"testing\"\n)\n\n"
 	for _, f := range []string{`func (?:diff|initBig|gen\w+|stripWhitespace|trim)\(`} {
-		helpers += strings.Join(regexp.MustCompile(`(?ms)^`+f+`.*?^\}\n`).FindAllString(to.source("scanner_test.go"), -1), "\n")
+		helpers += strings.Join(regexp.MustCompile(`(?ms)^`+f+`.*?^\}\n`).FindAllString(to.source("v2_scanner_test.go"), -1), "\n")
 	}
 	for _, f := range []string{`(?m)^type (?:Ref|RefText|C|CText) .*\n`, `(?ms)^func \((?:\w+ )?\*?(?:Ref|RefText|C|CText)\) .*?^\}\n`} {
-		helpers += strings.Join(regexp.MustCompile(f).FindAllString(to.source("encode_test.go"), -1), "\n")
+		helpers += strings.Join(regexp.MustCompile(f).FindAllString(to.source("v2_encode_test.go"), -1), "\n")
 	}
 	to.write("helpers_test.go", helpers)
-	to.run("nojsonv2", 40, 0)
+	to.write("std/jsontest/testcase.go", to.source("internal/jsontest/testcase.go"))
+	to.run(50, 346)
 }
 
 // failures are the lines of a test's output that do not report a success.

@@ -302,13 +302,6 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestSelf is an interface that holds a pointer to itself.
-func TestSelf(t *testing.T) {
-	for _, doc := range []string{`1`, `{"a":[]}`, `null`} {
-		same(t, []byte(doc), func() any { var v any; v = &v; return v })
-	}
-}
-
 // TestNotAPointer is what encoding/json says to a variable that cannot be set.
 func TestNotAPointer(t *testing.T) {
 	for _, v := range []any{nil, 5, (*int)(nil), struct{}{}} {

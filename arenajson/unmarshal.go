@@ -4,7 +4,6 @@ package arenajson
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"sync"
@@ -16,44 +15,43 @@ import (
 // Unmarshal decodes a document into a new T in a. T and all that it leads to lie in a, and are valid as long as a's
 // values are. With a nil a they lie on the Go heap, in memory that belongs to this document alone.
 //
-// The meaning of the document is that of [json.Unmarshal], and so are the errors: a *[json.SyntaxError] if the input is
-// no JSON, a *[json.UnmarshalTypeError] if a value does not fit its variable. A value that does not fit does not end
-// decoding: the result has all other values. After errors that do end decoding the result is nil. If a limit of a
+// The meaning of the document is that of [json.Unmarshal] in Go 1.27, and so are the errors: a *[json.SyntaxError] if the input is
+// no JSON, a *[json.UnmarshalTypeError] if a value does not fit its variable. A value that does not fit, and an error of a method,
+// do not end decoding: the result has all other values. After errors that do end decoding the result is nil. If a limit of a
 // refuses memory, the error wraps [offheap.ErrLimit]. All memory that a decoding took stays in a until a is reset.
 //
 // The input is copied to a once, and strings are parts of the copy. The caller may change the input afterwards, unless
 // [Options.AliasInput] is set.
 func Unmarshal[T any](a *arena.Arena, data []byte, o ...Options) (*T, error) {
-	v, _, err := unmarshal[T](a, data, o)
+	v, err, _ := unmarshal[T](a, data, o)
 	return v, err
 }
 
-// unmarshal is Unmarshal that reports whether the error is one that a method of a value returned.
-func unmarshal[T any](a *arena.Arena, data []byte, o []Options) (v *T, method bool, err error) {
+// unmarshal is Unmarshal that says what the error is about.
+func unmarshal[T any](a *arena.Arena, data []byte, o []Options) (v *T, err error, c cause) {
 	d, err := newDecoder(a, data, o)
 	if err != nil {
-		return nil, false, err
+		return nil, err, ofLimits
 	}
-	p := d.planFor(reflect.TypeFor[T](), true) // As encoding/json sees what a *T points to.
+	p := d.planFor(reflect.TypeFor[T]())
 	to := d.new(p.mem)
 	if to != nil && (!p.foreign || d.opts.V2 || d.wellFormed()) {
 		d.document(p, reflect.TypeFor[*T](), to)
 	}
-	method = d.failed
-	err, stopped := d.end()
+	err, c, stopped := d.end()
 	if stopped {
-		return nil, method, err
+		return nil, err, c
 	}
 	// SAFETY: to is a new T.
-	return unsafex.As[T](to), method, err
+	return unsafex.As[T](to), err, c
 }
 
 // unmarshalLine is unmarshal for a line of a stream, which may be no document. If the result is false, the line must be
 // decoded in another way. So this calls no methods of the program, which could tell that they are called again: all that it
 // leaves is values in a. There is at most one Options.
-func unmarshalLine[T any](d *decoder, a *arena.Arena, line []byte, o []Options) (v *T, err error, ok bool) {
+func unmarshalLine[T any](d *decoder, a *arena.Arena, line []byte, o []Options) (v *T, err error, c cause, ok bool) {
 	d.begin(a, line, o)
-	p := d.planFor(reflect.TypeFor[T](), true)
+	p := d.planFor(reflect.TypeFor[T]())
 	if !p.foreign {
 		if to := d.new(p.mem); to != nil {
 			d.document(p, reflect.TypeFor[*T](), to)
@@ -61,30 +59,26 @@ func unmarshalLine[T any](d *decoder, a *arena.Arena, line []byte, o []Options) 
 			v = unsafex.As[T](to)
 		}
 	}
-	err, ok = d.err, !p.foreign && !d.stopped
+	if ok = !p.foreign && !d.stopped; ok {
+		err, c = d.report()
+	}
 	d.clear()
-	return v, err, ok
+	return v, err, c, ok
 }
 
 // UnmarshalInto decodes a document into *v, as [json.Unmarshal] does: what is there is kept where the document
 // does not mention it. New values lie in a. v must be a pointer that is not nil; it may lie anywhere. If the input is
 // no JSON, *v does not change; with [Options.V2] it has what was decoded up to the error.
 func UnmarshalInto(a *arena.Arena, data []byte, v any, o ...Options) error {
-	_, err := unmarshalInto(a, data, v, o)
-	return err
-}
-
-// unmarshalInto is UnmarshalInto that reports whether the error is one that a method of a value returned.
-func unmarshalInto(a *arena.Arena, data []byte, v any, o []Options) (method bool, err error) {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
-		return false, &json.InvalidUnmarshalError{Type: reflect.TypeOf(v)}
+		return badTarget(v, len(o) == 1 && o[0].V2)
 	}
 	d, err := newDecoder(a, data, o)
 	if err != nil {
-		return false, err
+		return err
 	}
-	p := d.planFor(rv.Type().Elem(), rv.Type().Name() == "")
+	p := d.planFor(rv.Type().Elem())
 	fresh := rv.Elem().IsZero()
 	if d.opts.V2 || fresh && !p.foreign || d.wellFormed() {
 		d.document(p, rv.Type(), rv.UnsafePointer())
@@ -92,12 +86,11 @@ func unmarshalInto(a *arena.Arena, data []byte, v any, o []Options) (method bool
 	if fresh && !d.opts.V2 && d.stopped && (d.err == errSyntax || d.err == errDepth) {
 		rv.Elem().SetZero()
 	}
-	method = d.failed
-	err, _ = d.end()
-	return method, err
+	err, _, _ = d.end()
+	return err
 }
 
-// unmarshalFresh is unmarshalInto for a zero *v and a text that may be no document. If the result is false, *v is zero, and the text
+// unmarshalFresh is UnmarshalInto for a zero *v and a text that may be no document. If the result is false, *v is zero, and the text
 // must be decoded in another way. So this calls no methods of the program, which could tell that they are called again.
 func unmarshalFresh(a *arena.Arena, text []byte, v any, o []Options) (err error, ok bool) {
 	rv := reflect.ValueOf(v)
@@ -108,10 +101,11 @@ func unmarshalFresh(a *arena.Arena, text []byte, v any, o []Options) (err error,
 	if err != nil {
 		return nil, false
 	}
-	if p := d.planFor(rv.Type().Elem(), rv.Type().Name() == ""); !p.foreign {
+	if p := d.planFor(rv.Type().Elem()); !p.foreign {
 		d.document(p, rv.Type(), rv.UnsafePointer())
-		err, ok = d.err, !d.stopped
-		if !ok {
+		if ok = !d.stopped; ok {
+			err, _ = d.report()
+		} else {
 			rv.Elem().SetZero()
 		}
 	}
@@ -140,20 +134,21 @@ func (d *decoder) begin(a *arena.Arena, data []byte, o []Options) {
 	if len(o) == 1 {
 		d.opts = o[0]
 	}
+	d.rules, d.strict = version1, d.opts.V2
+	if d.opts.V2 {
+		d.rules = version2
+	}
 	if d.depth = d.opts.MaxDepth; d.depth <= 0 || d.depth > maxDepth {
 		d.depth = maxDepth
 	}
 }
 
 // planFor is the plan of a type for the version that the options choose.
-func (d *decoder) planFor(t reflect.Type, named bool) *plan {
-	if k := (lastKey{t, named, d.opts.V2}); k != d.last || d.lastPlan == nil {
+func (d *decoder) planFor(t reflect.Type) *plan {
+	if k := (planKey{t, d.rules}); k != d.last || d.lastPlan == nil {
 		d.lastPlan = nil
-		if d.last = k; k.v2 {
-			d.lastPlan = planV2(keyV2{typ: t})
-		} else {
-			d.lastPlan = planFor(keyOf(t, named))
-		}
+		d.last = k
+		d.lastPlan = planFor(k)
 	}
 	return d.lastPlan
 }
@@ -183,26 +178,13 @@ func (d *decoder) ends(i int) bool { return d.space(i) == len(d.input) }
 
 // document decodes all of the input into a variable.
 func (d *decoder) document(p *plan, into reflect.Type, to pointer) {
-	d.root, d.into = p, into
+	d.into = into
 	if !d.copyInput() {
 		return
 	}
 	d.start = d.space(0)
-	if d.opts.V2 {
-		if i := d.valueV2(p, to, d.start); i >= 0 && !d.ends(i) {
-			d.syntax()
-		}
-		return
-	}
-	i := d.value(p, to, d.start)
-	if i >= 0 && !d.ends(i) {
+	if i := d.value(p, to, d.start); i >= 0 && !d.ends(i) {
 		d.syntax()
-	}
-	if d.failed && !d.checked { // An error of syntax further on comes before that of a value.
-		err := d.err
-		if d.stopped = false; d.wellFormed() {
-			d.err, d.stopped = err, true
-		}
 	}
 }
 
@@ -214,18 +196,16 @@ func (d *decoder) wellFormed() bool {
 		d.syntax()
 	}
 	d.depth = depth
-	d.checked = !d.stopped
-	return d.checked
+	return !d.stopped
 }
 
-// end is the document's error, and whether it ended decoding. It leaves the decoder to the next document.
-func (d *decoder) end() (err error, stopped bool) {
-	if err, stopped = d.err, d.stopped; stopped {
-		err = d.report()
-	}
+// end is the document's error, what it is about, and whether it ended decoding. It leaves the decoder to the next document.
+func (d *decoder) end() (err error, c cause, stopped bool) {
+	stopped = d.stopped
+	err, c = d.report()
 	d.clear()
 	decoders.Put(d)
-	return err, stopped
+	return err, c, stopped
 }
 
 // clear makes the decoder ready for the next document. It clears the fields one by one: to copy a decoder costs as much as to
@@ -236,8 +216,8 @@ func (d *decoder) clear() {
 	}
 	d.data, d.err, d.stopped = nil, nil, false // The next document is mostly indented as this one was.
 	d.input, d.own, d.a, d.opts = nil, false, nil, Options{}
-	d.root, d.into, d.frames = nil, nil, nil
-	d.calls, d.failed, d.checked = 0, false, false
+	d.into, d.frames, d.whole = nil, nil, 0
+	d.calls, d.misfits = 0, 0
 	if d.used() {
 		d.scratch.tidy()
 	}

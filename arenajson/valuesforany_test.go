@@ -3,7 +3,6 @@
 package arenajson
 
 import (
-	"encoding/json"
 	"errors"
 	"reflect"
 	"testing"
@@ -64,7 +63,7 @@ func TestValuesForAny(t *testing.T) {
 	}
 	for _, doc := range docs {
 		var want anys
-		wantErr := json.Unmarshal([]byte(doc), &want)
+		wantErr := standard([]byte(doc), &want)
 		for _, w := range ways {
 			var a *arena.Arena
 			if !w.heap {
@@ -116,11 +115,6 @@ func TestValuesForAnyDiffer(t *testing.T) {
 	}
 	if into.X != any(held) || held.I != 5 || held.S != "old" || held.X.(Value).Len() != 1 {
 		t.Errorf("a pointer in an any: %+v", held)
-	}
-	var self any
-	self = &self
-	if err := UnmarshalInto(a, []byte(`{"a":[]}`), self, o); err != nil || self.(Value).Get("a").Kind() != Array {
-		t.Errorf("an any that holds a pointer to itself: %v, %v", self, err)
 	}
 }
 

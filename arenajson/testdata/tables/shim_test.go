@@ -6,6 +6,7 @@ package json
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"reflect"
 	"unsafe"
@@ -56,10 +57,9 @@ func syntaxErrorHere(message string, offset int64) *json.SyntaxError {
 	return e
 }
 
-// A scanner has no meaning here: checkValid needs none.
-type scanner struct{}
+var errUnexpectedEndHere = errors.New("unexpected end of JSON input")
 
-func checkValid(b []byte, _ *scanner) error {
+func checkValid(b []byte) error {
 	var v json.RawMessage
 	return json.Unmarshal(b, &v)
 }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arenajson
+
+import (
+	"bytes"
+	"errors"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Version 2 refuses what version 1 takes: names that stand twice in an object, invalid UTF-8, and escapes of half a surrogate pair.
+
+// errText stands for the error that encoding/json/v2 finds in a string.
+var errText = errors.New("arenajson: a string is no UTF-8, or has half a surrogate pair")
+
+// skip is scanner.skip by the rules of the version.
+func (d *decoder) skip(i int) int {
+	next := d.scanner.skip(i)
+	if d.strict && (next < 0 || !d.isStrict(i, next)) {
+		d.whole = i + 1
+		return -1
+	}
+	return next
+}
+
+// isStrict reports whether the value from i to end, which has the grammar of one, has no name twice and is UTF-8. Otherwise
+// decoding ends. A string in front of a colon is a name of the innermost object.
+func (d *decoder) isStrict(i, end int) bool {
+	s := scanner{data: d.input} // The copy may have lost the escapes.
+	outer := d.names.used
+	for i >= 0 && i < end {
+		switch s.data[i] {
+		case '{':
+			d.names.open()
+		case '}':
+			d.names.close(max(outer, d.names.used-1))
+		case '"':
+			begin := i
+			if i = s.skipText(i + 1); i < 0 || !d.isText(begin+1, i-1) {
+				return false
+			}
+			if s.peek(s.space(i)) == ':' && d.names.used > outer && !d.names.insert(d.names.used-1, d.textAt(begin, i)) {
+				d.repeated(begin)
+				return false
+			}
+			continue
+		}
+		i++
+	}
+	return true
+}
+
+// isText reports whether the string from i to end, which has the grammar of one, is UTF-8. Otherwise decoding ends.
+func (d *decoder) isText(i, end int) bool {
+	b := d.input[i:end] // The copy may have lost the escapes.
+	if !valid(b) {
+		d.stop(errText)
+		return false
+	}
+	for at := 0; ; {
+		n := bytes.IndexByte(b[at:], '\\')
+		if at += n; n < 0 || at+1 >= len(b) {
+			return true
+		}
+		if b[at+1] != 'u' {
+			at += 2
+			continue
+		}
+		r, next := escaped(b, at)
+		if next < 0 || r == utf8.RuneError && utf16.IsSurrogate(hex4(b, at+2)) {
+			d.stop(errText)
+			return false
+		}
+		at = next
+	}
+}
+
+// repeated ends decoding: the name at i stands twice in its object, or its key does.
+func (d *decoder) repeated(i int) int { return d.stop(duplicateName(d.path(i), i)) }
+
+// nameSets are the names that the objects around a place have. An object within another one has the next set.
+type nameSets struct {
+	sets []nameSet
+	used int
+}
+
+// A nameSet has the names of an object: in a row, and once they are many, in a map.
+type nameSet struct {
+	row   []string
+	index map[string]struct{}
+}
+
+const (
+	rowNames  = 16      // So many names are compared one by one.
+	keptNames = 1 << 10 // Room for so many is kept for the next object.
+)
+
+// open begins a set, which must be closed before the one that was opened before it.
+func (n *nameSets) open() int {
+	if n.used == len(n.sets) {
+		n.sets = append(n.sets, nameSet{})
+	}
+	n.used++
+	return n.used - 1
+}
+
+// insert adds a name, or reports false if the set has it.
+func (n *nameSets) insert(set int, name string) bool {
+	s := &n.sets[set]
+	if len(s.index) == 0 {
+		for _, old := range s.row {
+			if old == name {
+				return false
+			}
+		}
+		s.row = append(s.row, name)
+		if len(s.row) < rowNames {
+			return true
+		}
+		if s.index == nil {
+			s.index = make(map[string]struct{}, 4*rowNames)
+		}
+		for _, old := range s.row {
+			s.index[old] = struct{}{}
+		}
+		return true
+	}
+	size := len(s.index)
+	s.index[name] = struct{}{}
+	return len(s.index) > size
+}
+
+// close ends a set and those opened after it.
+func (n *nameSets) close(set int) {
+	for ; n.used > set; n.used-- {
+		s := &n.sets[n.used-1]
+		if len(s.index) > keptNames {
+			s.index = nil
+		}
+		clear(s.index)
+		clear(s.row)
+		s.row = s.row[:0]
+	}
+}
+
+// emptied are the sets for the next document.
+func (n *nameSets) emptied() nameSets {
+	n.close(0)
+	if len(n.sets) > keptNames {
+		return nameSets{}
+	}
+	return *n
+}
