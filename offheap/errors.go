@@ -58,8 +58,8 @@ func outOfMemory(what string, n uintptr, cause error) error {
 //     completed; the bug is elsewhere.
 //
 // Package arena panics with it, too: "use after Free", "use after Reset", "use of a copy" and "use
-// of a zero value" of an Arena, Pool, Builder or Map, and "stale or foreign checkpoint". Addr is 0
-// there.
+// of a zero value" of an Arena, Pool, Builder or Map, "stale or foreign checkpoint", and "concurrent
+// use" of an Arena by two goroutines. Addr is 0 there.
 type MisuseError struct {
 	Op     string  // The function that the program called, such as "Free".
 	Addr   uintptr // The address that it was called with, or at which the mistake was found.
