@@ -133,8 +133,10 @@ func foreignDetail(op string) string {
 		return where + "a Ref leads to blocks of offheap alone, not to the Go heap, the stack or a mapped file: allocate the value with New, or keep the Ref that NewInFile returned"
 	case "Append", "Realloc":
 		return where + "memory of the Go heap, the stack or a mapped file cannot grow here: use Go's append, or copy it to a block first"
+	case "Delete", "DeleteRef":
+		return where + "memory of the Go heap, the stack or a mapped file must not be freed here"
 	}
-	return where + "memory of the Go heap, the stack or a mapped file must not be freed here"
+	return where + "if it is a slice that was allocated here, Go's append has probably moved it to the Go heap: let Append or Grow of this package make it longer; memory of the Go heap, the stack or a mapped file must not be freed here"
 }
 
 // must turns an error into the panic of the functions that return none.
