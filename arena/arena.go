@@ -44,6 +44,7 @@ type Arena struct {
 	id   uint64  // The record has another one once a Pool has given it to the next arena.
 	made uintptr // The program counter of the call that made the arena.
 	kind kind    // Of a shared arena it never changes; Free marks the parts.
+	put  bool    // Pool.Put freed it.
 	seal         // Tells the arena from a copy.
 	// noReuse: the collector gets the chunks after Free, Reset and Rewind; see noreuse.go.
 	noReuse bool
@@ -350,6 +351,9 @@ func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, er
 	}
 	if a == nil {
 		return nil, nil
+	}
+	if a.debug != nil {
+		defer a.begin(op).done()
 	}
 	if a.broken() {
 		a.misused(op)

@@ -42,6 +42,9 @@ func (a *Arena) Checkpoint() Checkpoint {
 	if a == nil {
 		return Checkpoint{}
 	}
+	if a.debug != nil {
+		defer a.begin("Checkpoint").done()
+	}
 	a.check("Checkpoint")
 	if a.kind == kindShared {
 		return a.checkpointShared()
@@ -84,6 +87,9 @@ func (a *Arena) Rewind(c Checkpoint) {
 			panic(misuse("Rewind", useOfMark, "of a nil Arena to a checkpoint of arena %d: rewind the arena that noted the checkpoint", c.arena))
 		}
 		return
+	}
+	if a.debug != nil {
+		defer a.begin("Rewind").done()
 	}
 	a.check("Rewind")
 	if c.arena != a.id {

@@ -135,16 +135,12 @@ func TestGuardStale(t *testing.T) {
 				if s.goMem && !k.pointers || s.name == "bool" && k.name == "NewFixed" {
 					continue
 				}
-				op := g.op
-				if op == "Pool.Put" && !strings.Contains("NewArena NewShared Pool NoReuse, shared off-heap", k.name) {
-					op = "Free"
-				}
 				a := k.make()
 				New[int](a)
 				c := a.Checkpoint()
 				use := s.make(a)
 				if err := fault(use); err != nil && s.name != "field nil" && s.name != "field slice" {
-					t.Errorf("%s, %s: before %s: %v", k.name, s.name, op, err)
+					t.Errorf("%s, %s: before %s: %v", k.name, s.name, g.op, err)
 				}
 				g.end(a, c)
 				err := fault(use)
@@ -152,7 +148,7 @@ func TestGuardStale(t *testing.T) {
 					t.Errorf("%s, %s: nothing happens after %s", k.name, s.name, g.op)
 					continue
 				}
-				for _, says := range []string{"freehold: use after " + op + ": ", "accessed by", "  allocated", "arena.stales.func", op + " of arena ", "arena.TestGuardStale", "What to do: "} {
+				for _, says := range []string{"freehold: use after " + g.op + ": ", "accessed by", "  allocated", "arena.stales.func", g.op + " of arena ", "arena.TestGuardStale", "What to do: "} {
 					if !strings.Contains(err.Error(), says) {
 						t.Errorf("%s, %s after %s: no %q in: %v", k.name, s.name, g.op, says, err)
 					}

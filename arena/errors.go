@@ -25,6 +25,7 @@ const (
 	useAfterReset = "use after Reset"
 	useOfCopy     = "use of a copy"
 	useOfZero     = "use of a zero value"
+	concurrentUse = "concurrent use"
 	useOfMark     = "stale or foreign checkpoint"
 )
 

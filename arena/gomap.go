@@ -86,6 +86,9 @@ func (a *Arena) goMap(op string, d *typeDesc, hint int) (v reflect.Value, err er
 	if a == nil {
 		return reflect.MakeMapWithSize(d.typ, hint), nil
 	}
+	if a.debug != nil {
+		defer a.begin(op).done()
+	}
 	if a.broken() {
 		a.misused(op)
 	}

@@ -58,7 +58,7 @@ func (a *Arena) misused(op string) {
 	case a.self != a:
 		panic(misuse(op, useOfCopy, "on a copy of arena %d, which was made by %s; use *Arena, never copy the value", a.id, a.place()))
 	case a.kind != kindFreed:
-		panic(misuse(op, useOfCopy, "on arena %d, over which an older copy of it was written; it was made by %s; use *Arena, never copy the value", a.id, a.place()))
+		panic(misuse(op, concurrentUse, "on arena %d, whose version is not that of its last change; it was made by %s. Probably two goroutines use it at once: give each goroutine an arena of its own, or make it with NewShared. If one goroutine uses it, an older copy of it was written over it: use *Arena, never copy the value", a.id, a.place()))
 	}
-	panic(misuse(op, useAfterFree, "on arena %d, which was freed; it was made by %s: do not use an arena after its Free, and call Free once", a.id, a.place()))
+	panic(a.ended(op))
 }

@@ -208,6 +208,24 @@ func (m *Map[K, V]) Len() int {
 	return u.n
 }
 
+// String names the types, the arena and the number of entries. It never panics. Goroutines may call it beside each other, and
+// beside look-ups.
+func (m *Map[K, V]) String() string {
+	name := fmt.Sprintf("Map[%s, %s]", reflect.TypeFor[K](), reflect.TypeFor[V]())
+	switch {
+	case m == nil:
+		return "a nil " + name
+	case m.self == nil:
+		return "a " + name + " that no function of the package made"
+	case m.self != m:
+		return "a copy of a " + name + " of " + m.a.name()
+	}
+	if how, _ := m.life.since(m.grown); how != "" {
+		return name + " of " + m.a.name() + ", which was " + how
+	}
+	return fmt.Sprintf("%s of %s with %d entries", name, m.a.name(), m.n)
+}
+
 // Get returns the value of key, and whether there is one.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	u := m.unseen()

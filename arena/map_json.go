@@ -23,6 +23,9 @@ import (
 // reports the copy.
 func (m *Map[K, V]) MarshalJSON() ([]byte, error) {
 	m.check("Map.MarshalJSON")
+	// A method of a key or a value may free later keys. Then this panic takes the place of the results, or of a panic of
+	// reflect's because json finds a key no more that it has seen.
+	defer m.check("Map.MarshalJSON")
 	entries := make(map[K]V, m.n)
 	maps.Insert(entries, m.All())
 	var b bytes.Buffer
@@ -31,7 +34,6 @@ func (m *Map[K, V]) MarshalJSON() ([]byte, error) {
 	if err := e.Encode(entries); err != nil {
 		return nil, err
 	}
-	m.check("Map.MarshalJSON") // A method of a key or a value may have freed later keys.
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 

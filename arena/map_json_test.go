@@ -205,6 +205,17 @@ func TestMapJSONFreedMeanwhile(t *testing.T) {
 				t.Errorf("%s: %s, %v", k.name, b, err)
 			}, "Map.MarshalJSON on a Map", how)
 			before = a.Checkpoint()
+			// Go looks the keys of a map of more than eight entries up by their hashes, which are not those of the new bytes.
+			m = NewMap[string, freesLater](a, 0)
+			m.Set("a", freesLater{func() { free(); String(a, strings.Repeat("x", 1000)) }})
+			for i := range 100 {
+				m.Set(fmt.Sprint("key", i), freesLater{})
+			}
+			wantPanic(t, k.name+", many keys", func() {
+				b, err := json.Marshal(m)
+				t.Errorf("%s: %s, %v", k.name, b, err)
+			}, "Map.MarshalJSON on a Map", how)
+			before = a.Checkpoint()
 		}
 		a.Free()
 	}

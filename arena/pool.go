@@ -88,14 +88,17 @@ func (s *poolShelf) take(none bool) (k *kit) {
 	return k
 }
 
+// opPut is the name of Put in messages.
+const opPut = "Pool.Put"
+
 // Put takes back an arena that Get returned, and frees all its values, as [Arena.Free] does. It
 // ignores a nil arena.
 func (p *Pool) Put(a *Arena) {
 	if a == nil {
 		return
 	}
-	s := p.open("Pool.Put")
-	a.check("Pool.Put")
+	s := p.open(opPut)
+	a.check(opPut)
 	limit := p.Bytes
 	if limit == 0 {
 		limit = 4 << 20
@@ -107,18 +110,12 @@ func (p *Pool) Put(a *Arena) {
 	if p.NoReuse {
 		m = NoReuse
 	}
-	switch {
-	case a.kind == kindShared:
-		a.freeShared("Pool.Put", m)
-		return
-	case a.kind != kindGo:
-		a.Free()
+	if a.kind != kindGo || a.abandons(m) || a.debug.apart() || a.rec.held.Load() == 0 { // There is nothing to keep.
+		a.free(opPut, m)
 		return
 	}
-	if a.abandons(m) || a.debug.apart() || a.rec.held.Load() == 0 { // There is nothing to keep.
-		a.end("Pool.Put", m)
-		unregister(a.rec)
-		return
+	if a.debug != nil {
+		defer a.begin(opPut).done()
 	}
 	k, forgotten := a.leave(m)
 	if forgotten || !s.add(k, p) {
@@ -232,14 +229,15 @@ func (a *Arena) leave(m Mode) (k *kit, forgotten bool) {
 		k = a.kit
 		k.refresh(a, m.keep())
 	} else {
-		a.reset("Pool.Put", m)
+		a.reset(opPut, m)
 		k = a.pack()
 	}
 	k.held = a.rec.held.Swap(0)
 	store.charge(-k.held)
 	pooled.Add(k.held)
 	a.kit, a.maps, a.marks = nil, nil, nil
-	a.retire()
+	a.retire(opPut)
+	a.noteEnd()
 	forgotten = unregister(a.rec)
 	k.tie.arena.Store(nil) // Before, the registry would take the arena for one that the collector took.
 	a.rec.id.Store(0)

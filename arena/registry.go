@@ -46,6 +46,30 @@ func (a *Arena) name() string {
 	return fmt.Sprintf("arena %d", a.id)
 }
 
+// String names a and its kind, and says how many bytes it holds in chunks, or that it was freed. Many goroutines may call it
+// while one uses a.
+func (a *Arena) String() string {
+	switch {
+	case a == nil:
+		return "the Go heap (a nil Arena)"
+	case a.rec == nil:
+		return "an Arena that no function of the package made"
+	case a.self != a:
+		return "a copy of " + a.name()
+	case !a.rec.serves(a.id):
+		return a.name() + " (freed)"
+	}
+	return fmt.Sprintf("%s (%s, %d bytes held)", a.name(), kindNames[a.rec.kind], a.rec.held.Load())
+}
+
+// serves reports whether the record is that of the arena with that ID, which is not freed.
+func (r *record) serves(id uint64) bool {
+	s := shardOf(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.find(id) == r
+}
+
 // registry finds records by ID. Records of arenas on Go memory that the collector took are struck
 // off when the registry has doubled, and when a caller asks.
 var registry struct {

@@ -13,15 +13,22 @@ import (
 // or bools. An arena without reuse ([Options]) leaves the memory to the collector, and a value that
 // is still in use does not change. Every use of a afterwards panics, a second Free included.
 func (a *Arena) Free() {
-	if a == nil {
-		return
+	if a != nil {
+		a.free("Free", GiveBack)
 	}
-	a.check("Free")
+}
+
+// free frees all values of a and ends it. op is what did it.
+func (a *Arena) free(op string, m Mode) {
+	if a.debug != nil {
+		defer a.begin(op).done()
+	}
+	a.check(op)
 	if a.kind == kindShared {
-		a.freeShared("Free", GiveBack)
+		a.freeShared(op, m)
 		return
 	}
-	a.end("Free", GiveBack)
+	a.end(op, m)
 	unregister(a.rec)
 	a.tellLate()
 }
@@ -46,7 +53,7 @@ func (a *Arena) end(op string, m Mode) {
 	a.giveUpValues(op, 0)
 	a.checkChunks()
 	abandons := a.abandons(m)
-	a.retire()
+	a.retire(op)
 	a.dropMaps()
 	if abandons {
 		a.abandonAll()
@@ -58,11 +65,12 @@ func (a *Arena) end(op string, m Mode) {
 	}
 	clear(a.typed)
 	a.typed, a.byDesc, a.marks = nil, nil, nil
+	a.noteEnd()
 }
 
-// retire makes every later use of the arena panic.
-func (a *Arena) retire() {
-	a.kind = kindFreed
+// retire makes every later use of the arena panic. op is what did it.
+func (a *Arena) retire(op string) {
+	a.kind, a.put = kindFreed, op == opPut
 	a.outdate()
 	a.rec.noteReset()
 	a.closeSlots()
@@ -138,6 +146,9 @@ func (m Mode) check(op string) {
 func (a *Arena) Reset(m Mode) {
 	if a == nil {
 		return
+	}
+	if a.debug != nil {
+		defer a.begin("Reset").done()
 	}
 	a.check("Reset")
 	m.check("Reset")

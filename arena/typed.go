@@ -26,6 +26,9 @@ func Of[T any](a *Arena) Typed[T] {
 	if a == nil {
 		return Typed[T]{b: &heapBump}
 	}
+	if a.debug != nil {
+		defer a.begin("Of").done()
+	}
 	a.check("Of")
 	if a.rec.kind.offHeap() {
 		d.checkOffHeap("Of")

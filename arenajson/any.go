@@ -112,7 +112,12 @@ func (d *decoder) fresh(p *plan, i int) (any, int) {
 	if next < 0 {
 		return nil, next
 	}
-	return box(d, valueMem, valueWord, v, next)
+	to := d.new(valueMem)
+	if to == nil {
+		return nil, -1
+	}
+	*unsafex.As[Value](to) = v
+	return boxed(valueWord, to), next
 }
 
 // returns reports whether pointers in interfaces go in a circle that f is in, sooner or later: a frame is compared with the
@@ -124,41 +129,35 @@ func (d *decoder) returns(f frame) bool {
 
 // any is the value at i.
 func (d *decoder) any(i int) (any, int) {
-	switch d.peek(i) {
+	switch c := d.peek(i); c {
 	case '"':
 		s, next := d.text(i + 1)
 		if next < 0 {
 			return nil, next
 		}
-		return box(d, stringMem, stringWord, s, next)
+		return d.boxText(stringMem, stringWord, s, next)
 	case '{':
 		return d.anyObject(i)
 	case '[':
 		return d.anyArray(i)
-	case 't':
-		if i = d.word(i, "true"); i >= 0 {
-			return true, i
+	case 't', 'f', 'n':
+		next := d.scanner.skip(i)
+		if next < 0 || c == 'n' {
+			return nil, next
 		}
-		return nil, i
-	case 'f':
-		if i = d.word(i, "false"); i >= 0 {
-			return false, i
-		}
-		return nil, i
-	case 'n':
-		return nil, d.word(i, "null")
+		return c == 't', next
 	}
 	return d.anyNumber(i)
 }
 
-// box is a string, a json.Number, a float64 or a Value as any.
-func box[T any](d *decoder, t *arena.UnsafeType, typ pointer, v T, next int) (any, int) {
-	to := d.new(t)
-	if to == nil {
+// boxText is a string, or json.Number, as any.
+func (d *decoder) boxText(t *arena.UnsafeType, typ pointer, s string, next int) (any, int) {
+	v := d.new(t)
+	if v == nil {
 		return nil, -1
 	}
-	*unsafex.As[T](to) = v
-	return boxed(typ, to), next
+	*unsafex.As[string](v) = s
+	return boxed(typ, v), next
 }
 
 // boxStack is what lies on the stack from an index on as a []any in an any.
@@ -188,7 +187,7 @@ func (d *decoder) anyNumber(i int) (any, int) {
 		if next < 0 {
 			return nil, next
 		}
-		return box(d, numberMem, numberWord, view(d.data[i:next]), next)
+		return d.boxText(numberMem, numberWord, view(d.data[i:next]), next)
 	}
 	f, next, ok := d.float(i)
 	if next < 0 {
@@ -197,7 +196,12 @@ func (d *decoder) anyNumber(i int) (any, int) {
 	if !ok {
 		f, next = 0, d.misfit(floatType, i, next, withText, strconv.ErrRange)
 	}
-	return box(d, floatMem, floatWord, f, next)
+	v := d.new(floatMem)
+	if v == nil {
+		return nil, -1
+	}
+	*unsafex.As[float64](v) = f
+	return boxed(floatWord, v), next
 }
 
 // anyArray is the array at i. Its values are collected on a stack, because arrays within it need memory of the same

@@ -95,8 +95,12 @@ func (d *decoder) value(p *plan, to pointer, i int) int {
 		}
 	case opPointer:
 		return d.pointer(p, to, i)
-	case opInt64, opInt32, opInt16, opInt8, opUint64, opUint32, opUint16, opUint8:
-		if v, neg, next := d.integer(i); next > 0 && put(p.op, to, v, neg) {
+	case opInt64, opInt32, opInt16, opInt8:
+		if v, neg, next := d.integer(i); next > 0 && putInt(p.op, to, v, neg) {
+			return next
+		}
+	case opUint64, opUint32, opUint16, opUint8:
+		if v, neg, next := d.integer(i); next > 0 && !neg && putUint(p.op, to, v) {
 			return next
 		}
 	case opFloat64:
@@ -182,11 +186,8 @@ func (d *decoder) other(p *plan, to pointer, i int) int {
 	return d.mismatch(p, to, i)
 }
 
-// put stores an integer if it is in the type's range.
-func put(o op, to pointer, v uint64, neg bool) bool {
-	if o >= opUint8 && neg {
-		return false
-	}
+// putInt stores an integer if it is in the type's range.
+func putInt(o op, to pointer, v uint64, neg bool) bool {
 	n := int64(v)
 	if neg {
 		n = -n
@@ -198,8 +199,13 @@ func put(o op, to pointer, v uint64, neg bool) bool {
 		return putAs(to, n, int32(n))
 	case opInt16:
 		return putAs(to, n, int16(n))
-	case opInt8:
-		return putAs(to, n, int8(n))
+	}
+	return putAs(to, n, int8(n))
+}
+
+// putUint is putInt for types without a sign.
+func putUint(o op, to pointer, v uint64) bool {
+	switch o {
 	case opUint64:
 		return putAs(to, v, v)
 	case opUint32:

@@ -223,11 +223,9 @@ const (
 	ofLimits        // All others: there is no memory, or the input is nested too deeply.
 )
 
-// report is the error that the caller gets for the document.
+// report is the error that the caller gets for the document, which has one.
 func (d *decoder) report() (error, cause) {
 	switch e := d.err.(type) {
-	case nil:
-		return nil, none
 	case *failure:
 		return methodError(e.error, d.into, d.rules), ofMethod
 	case *misfit:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !go1.27
+//go:build !go1.27 || !goexperiment.jsonv2 && !go1.28
 
 package arenajson
 
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Go 1.26 has no encoding/json/v2: no type has UnmarshalJSONFrom, and errors of version 2 have a type of this package.
+// Go 1.26, and Go 1.27 with GOEXPERIMENT=nojsonv2, have no encoding/json/v2: no type has UnmarshalJSONFrom, and errors of version 2 have a type of this package.
 
 var (
 	fromType        reflect.Type

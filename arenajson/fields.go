@@ -230,7 +230,13 @@ func (s *structSearch) embeds(e *embedded, sf reflect.StructField, f *found) boo
 // or else the one whose name its tag gives. The fields stand in the order of the struct then.
 func dominant(all []found) []found {
 	rank := func(a, b found) int {
-		return cmp.Or(cmp.Compare(len(a.index), len(b.index)), cmp.Compare(btoi(b.named), btoi(a.named)))
+		switch c := cmp.Compare(len(a.index), len(b.index)); {
+		case c != 0 || a.named == b.named:
+			return c
+		case a.named:
+			return -1
+		}
+		return 1
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(strings.Compare(a.name, b.name), rank(a, b)) })
 	var out []found
@@ -243,13 +249,6 @@ func dominant(all []found) []found {
 	}
 	slices.SortFunc(out, func(a, b found) int { return slices.Compare(a.index, b.index) })
 	return out
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // place is where the field with an index lies in t.

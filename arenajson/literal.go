@@ -106,7 +106,7 @@ func (d *decoder) quoted(p *plan, to pointer, i int) int {
 	c := d.peek(i)
 	if c == '"' && opInt8 <= p.base && p.base <= opUint64 {
 		v, neg, end := d.integer(i + 1)
-		if end > 0 && d.peek(end) == '"' && put(p.base, to, v, neg) {
+		if end > 0 && d.peek(end) == '"' && (p.base < opUint8 && putInt(p.base, to, v, neg) || p.base >= opUint8 && !neg && putUint(p.base, to, v)) {
 			return end + 1
 		}
 	}

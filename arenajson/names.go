@@ -65,8 +65,7 @@ func (n *names) find(fields []field, name []byte) int {
 		s := &n.slots[at]
 		if s.field == 0 {
 			if n.skipping != nil {
-				var buf [64]byte
-				if same, ok := n.skipping[string(shortened(buf[:0], name))]; ok {
+				if same, ok := n.skipping[string(shortened(nil, name))]; ok {
 					return same
 				}
 			}

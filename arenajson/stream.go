@@ -146,8 +146,7 @@ func (s *stream) value() ([]byte, error) {
 		if !s.fill() {
 			text := s.first(s.buf[s.at:])
 			s.at += len(text)
-			switch word := string(text); {
-			case s.err == io.EOF, s.run > 0, word == "true", word == "false", word == "null":
+			if word := string(text); s.err == io.EOF || s.run > 0 || word == "true" || word == "false" || word == "null" {
 				return text, nil
 			}
 			return text, s.err

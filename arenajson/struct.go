@@ -16,7 +16,8 @@ import (
 type memberSet struct {
 	first uint64
 	names int
-	extra bool // A member went to the fallback.
+	name  string // Of the last member that guess has not found.
+	extra bool   // A member went to the fallback.
 }
 
 // structure decodes the object at i into a struct. Documents mostly have their names in the order of the
@@ -31,26 +32,25 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 	if d.peek(i) == '}' {
 		return d.leave(i)
 	}
-	fields, expect := p.object.fields, 0
+	fields, expect, strict := p.object.fields, 0, p.rules&repeats == 0
 	var seen memberSet
 	for {
 		if d.peek(i) != '"' {
 			return d.syntax()
 		}
-		var name string
 		at, value := d.guess(fields, expect, i+1)
-		if at < 0 {
-			at, value, name = d.lookUp(p, i)
+		if at < 0 || strict {
+			if at < 0 {
+				at, value = d.lookUp(p, &seen, i)
+			}
+			if strict && value >= 0 && !d.once(p, &seen, at) {
+				return d.repeated(i)
+			}
 		}
-		if value < 0 {
+		switch {
+		case value < 0:
 			return value
-		}
-		if p.rules&repeats == 0 && !d.once(p, &seen, at, name) {
-			return d.repeated(i)
-		}
-		if at < 0 {
-			i = d.unknown(p, to, &seen, name, i, value)
-		} else {
+		case at >= 0:
 			f := &fields[at]
 			expect = at + 1
 			switch {
@@ -64,6 +64,10 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 			default:
 				i = d.value(f.plan, unsafex.Add(to, f.offset), value)
 			}
+		case strict || p.fallback != nil:
+			i = d.unknown(p, to, &seen, i, value)
+		default:
+			i = d.scanner.skip(value)
 		}
 		if i < 0 {
 			return i
@@ -83,8 +87,8 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 	}
 }
 
-// once adds a field, or the name of an unknown member, to those that the object has, or reports false if it has it.
-func (d *decoder) once(p *plan, seen *memberSet, at int, name string) bool {
+// once adds a field, or the name that lookUp has read, to those that the object has, or reports false if it has it.
+func (d *decoder) once(p *plan, seen *memberSet, at int) bool {
 	if uint(at) < 64 {
 		bit := uint64(1) << at
 		had := seen.first & bit
@@ -94,6 +98,7 @@ func (d *decoder) once(p *plan, seen *memberSet, at int, name string) bool {
 	if seen.names == 0 {
 		seen.names = d.names.open() + 1
 	}
+	name := seen.name
 	if at >= 0 {
 		name = p.object.fields[at].name
 	}
@@ -140,22 +145,24 @@ func (d *decoder) guess(fields []field, expect, i int) (at, value int) {
 var errAmbiguous = errors.New("ambiguous object member name")
 
 // lookUp is guess among all fields for the name whose quote is at i, which may have escapes or be in another case.
-func (d *decoder) lookUp(p *plan, i int) (at, value int, name string) {
+func (d *decoder) lookUp(p *plan, seen *memberSet, i int) (at, value int) {
 	name, next := d.text(i + 1)
 	if next < 0 {
-		return -1, next, ""
+		return -1, next
 	}
 	o := p.object
-	at = o.names.find(o.fields, bytesOf(name))
-	switch {
-	case at == ambiguous:
-		return -1, d.misfit(p.typ, i, next, behind, errAmbiguous), ""
-	case at < 0 && o.fallback == nil && d.opts.DisallowUnknownFields:
-		if d.misfit(p.typ, i, next, behind, errUnknown) < 0 {
-			return -1, -1, ""
+	if at = o.names.find(o.fields, bytesOf(name)); at < 0 {
+		seen.name = name
+		switch {
+		case at == ambiguous:
+			return -1, d.misfit(p.typ, i, next, behind, errAmbiguous)
+		case o.fallback == nil && d.opts.DisallowUnknownFields:
+			if d.misfit(p.typ, i, next, behind, errUnknown) < 0 {
+				return -1, -1
+			}
 		}
 	}
-	return at, d.colon(next), name
+	return at, d.colon(next)
 }
 
 var errNoHop = errors.New("cannot set embedded pointer to unexported struct type")
@@ -187,8 +194,8 @@ func (d *decoder) field(p *plan, f *field, to pointer, i int) int {
 	return d.value(f.plan, to, i)
 }
 
-// unknown takes a member that no field has the name of. The member begins at i, its value at value.
-func (d *decoder) unknown(p *plan, to pointer, seen *memberSet, name string, i, value int) int {
+// unknown takes a member that no field has the name of, by version 2 or for the fallback. The member begins at i, its value at value.
+func (d *decoder) unknown(p *plan, to pointer, seen *memberSet, i, value int) int {
 	f := p.object.fallback
 	if f == nil {
 		if value = d.skip(value); value < 0 {
@@ -205,7 +212,7 @@ func (d *decoder) unknown(p *plan, to pointer, seen *memberSet, name string, i, 
 		seen.extra = true
 		return d.rawMember(f, to, first, i, value)
 	}
-	return d.mapMember(f.plan, to, name, value)
+	return d.mapMember(f.plan, to, seen.name, value)
 }
 
 var (

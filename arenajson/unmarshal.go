@@ -59,7 +59,7 @@ func unmarshalLine[T any](d *decoder, a *arena.Arena, line []byte, o []Options) 
 			v = unsafex.As[T](to)
 		}
 	}
-	if ok = !p.foreign && !d.stopped; ok {
+	if ok = !p.foreign && !d.stopped; ok && d.err != nil {
 		err, c = d.report()
 	}
 	d.clear()
@@ -103,10 +103,10 @@ func unmarshalFresh(a *arena.Arena, text []byte, v any, o []Options) (err error,
 	}
 	if p := d.planFor(rv.Type().Elem()); !p.foreign {
 		d.document(p, rv.Type(), rv.UnsafePointer())
-		if ok = !d.stopped; ok {
-			err, _ = d.report()
-		} else {
+		if ok = !d.stopped; !ok {
 			rv.Elem().SetZero()
+		} else if d.err != nil {
+			err, _ = d.report()
 		}
 	}
 	d.clear()
@@ -146,8 +146,7 @@ func (d *decoder) begin(a *arena.Arena, data []byte, o []Options) {
 // planFor is the plan of a type for the version that the options choose.
 func (d *decoder) planFor(t reflect.Type) *plan {
 	if k := (planKey{t, d.rules}); k != d.last || d.lastPlan == nil {
-		d.lastPlan = nil
-		d.last = k
+		d.last, d.lastPlan = k, nil
 		d.lastPlan = planFor(k)
 	}
 	return d.lastPlan
@@ -201,8 +200,9 @@ func (d *decoder) wellFormed() bool {
 
 // end is the document's error, what it is about, and whether it ended decoding. It leaves the decoder to the next document.
 func (d *decoder) end() (err error, c cause, stopped bool) {
-	stopped = d.stopped
-	err, c = d.report()
+	if stopped = d.stopped; d.err != nil {
+		err, c = d.report()
+	}
 	d.clear()
 	decoders.Put(d)
 	return err, c, stopped

@@ -33,16 +33,26 @@ var policies = [...]struct {
 
 // init finds out whether the tuner may set GOGC. inForce is the present value.
 func (g *gogc) init(o *Options, inForce int, getenv func(string) (string, bool)) {
-	g.before = inForce
+	g.before, g.why = inForce, reasonToKeep(o, inForce, getenv)
+}
+
+// reasonToKeep says why a tuner must leave GOGC alone, "" if it may set it. own is the program's value.
+func reasonToKeep(o *Options, own int, getenv func(string) (string, bool)) string {
 	_, set := getenv("GOGC")
 	switch {
 	case o.KeepGOGC:
-		g.why = "Options.KeepGOGC says so"
+		return "Options.KeepGOGC says so"
 	case set:
-		g.why = "the environment sets it"
-	case inForce != defaultGOGC:
-		g.why = "the program has set it"
+		return "the environment sets it"
+	case own != defaultGOGC:
+		return "the program has set it"
 	}
+	return ""
+}
+
+// setGOGC reports whether the tuner has set the GOGC in force. The program's own is defaultGOGC then.
+func (s *Stats) setGOGC(inForce int) bool {
+	return s.Looks > 0 && s.Off == "" && s.GOGCWhy == "" && s.GOGC == inForce
 }
 
 // decide returns the value for GOGC. If it is not the policy's, why gives the reason.

@@ -104,8 +104,8 @@ func Start(ctx context.Context, o Options) (*Tuner, error) {
 	return t, nil
 }
 
-// Decide returns the decision that [Start] would begin with, and sets nothing. While a tuner runs,
-// Decide takes the GOGC that the tuner has set for the program's own.
+// Decide returns the decision that [Start] would begin with, and sets nothing. A GOGC that a running
+// tuner has set does not count as the program's own.
 func Decide(o Options) (Decision, error) {
 	o.DryRun, o.OnThrash = true, nil
 	t, err := newTuner(o, process())
@@ -113,6 +113,9 @@ func Decide(o Options) (Decision, error) {
 		return Decision{}, err
 	}
 	t.begin()
+	if s, ok := ReadStats(); ok && s.setGOGC(t.last.gogc) {
+		t.gogc.why = reasonToKeep(&t.o, defaultGOGC, t.env.getenv)
+	}
 	err = t.look()
 	return t.Stats().Decision, err
 }
@@ -131,6 +134,26 @@ func (t *Tuner) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stats
+}
+
+// String is one line for people: the state and what is in force. It may be called from any goroutine.
+func (t *Tuner) String() string {
+	switch {
+	case t == nil:
+		return "no Tuner"
+	case t.done == nil:
+		return "a Tuner that Start did not make"
+	}
+	s := t.Stats()
+	gogc := fmt.Sprint(s.GOGC)
+	if s.GOGC < 0 {
+		gogc = "off"
+	}
+	text := fmt.Sprintf("Tuner: GOMEMLIMIT %s, GOGC %s, %s", size(s.Limit), gogc, s.State)
+	if s.Off != "" {
+		text += ", nothing is set (" + s.Off + ")"
+	}
+	return text
 }
 
 // Done is closed when the context has ended and the tuner has restored the program's values. Done

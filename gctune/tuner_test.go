@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -535,4 +536,49 @@ func TestZeroTuner(t *testing.T) {
 		}
 	}()
 	new(Tuner).Done()
+}
+
+// TestDecideBesideTuner: a GOGC that the tuner of the process has set is not the program's own. One that the program has set is.
+func TestDecideBesideTuner(t *testing.T) {
+	if _, set := os.LookupEnv("GOGC"); set {
+		t.Skip("the environment sets GOGC")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o := Options{Limit: fixed(1 << 40), Policy: Small, Interval: -1}
+	tuner, err := Start(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cancel(); <-tuner.Done() }()
+	small := policies[Small].low
+	if s := tuner.Stats(); s.GOGC != small || s.GOGCWhy != "" {
+		t.Skipf("the tuner leaves GOGC at %d: %q", s.GOGC, s.GOGCWhy)
+	}
+	if d, err := Decide(o); err != nil || d.GOGC != small || d.GOGCWhy != "" {
+		t.Errorf("GOGC %d, because %q, error %v; want %d", d.GOGC, d.GOGCWhy, err, small)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(small + 10))
+	if d, err := Decide(o); err != nil || d.GOGC != small+10 || d.GOGCWhy != "the program has set it" {
+		t.Errorf("GOGC %d, because %q, error %v; want %d, which the program has set", d.GOGC, d.GOGCWhy, err, small+10)
+	}
+}
+
+// TestTunerString: a printed Tuner is one line in every state, and not its fields.
+func TestTunerString(t *testing.T) {
+	w := newWorld()
+	tuner := w.tuner(t, Options{Limit: fixed(300 * mib), Policy: Small})
+	w.look(t, tuner)
+	dry := w.tuner(t, Options{Limit: fixed(300 * mib), DryRun: true})
+	w.look(t, dry)
+	var none *Tuner
+	for v, want := range map[*Tuner]string{
+		tuner:      fmt.Sprintf("Tuner: GOMEMLIMIT %s, GOGC %d, ", size(tuner.Stats().Limit), tuner.Stats().GOGC),
+		dry:        "nothing is set (a dry run)",
+		none:       "no Tuner",
+		new(Tuner): "a Tuner that Start did not make",
+	} {
+		if s := fmt.Sprint(v); !strings.Contains(s, want) || len(s) > 120 {
+			t.Errorf("%q, want %q", s, want)
+		}
+	}
 }

@@ -58,8 +58,8 @@ func outOfMemory(what string, n uintptr, cause error) error {
 //     completed; the bug is elsewhere.
 //
 // Package arena panics with it, too: "use after Free", "use after Reset", "use of a copy" and "use
-// of a zero value" of an Arena, Pool, Builder or Map, and "stale or foreign checkpoint". Addr is 0
-// there.
+// of a zero value" of an Arena, Pool, Builder or Map, "stale or foreign checkpoint", and "concurrent
+// use" of an Arena by two goroutines. Addr is 0 there.
 type MisuseError struct {
 	Op     string  // The function that the program called, such as "Free".
 	Addr   uintptr // The address that it was called with, or at which the mistake was found.
@@ -133,8 +133,10 @@ func foreignDetail(op string) string {
 		return where + "a Ref leads to blocks of offheap alone, not to the Go heap, the stack or a mapped file: allocate the value with New, or keep the Ref that NewInFile returned"
 	case "Append", "Realloc":
 		return where + "memory of the Go heap, the stack or a mapped file cannot grow here: use Go's append, or copy it to a block first"
+	case "Delete", "DeleteRef":
+		return where + "memory of the Go heap, the stack or a mapped file must not be freed here"
 	}
-	return where + "memory of the Go heap, the stack or a mapped file must not be freed here"
+	return where + "if it is a slice that was allocated here, Go's append has probably moved it to the Go heap: let Append or Grow of this package make it longer; memory of the Go heap, the stack or a mapped file must not be freed here"
 }
 
 // must turns an error into the panic of the functions that return none.

@@ -36,6 +36,7 @@ main.main()
 	}{
 		{"[signal SIGSEGV: segmentation violation code=0x2 addr=0x7f9c5b7f pc=0x47b2d6]\n" + frames, crash{0x7f9c5b7f, 7,
 			stack + "    created by main.main in goroutine 1\n        /home dir/a.go:30\n"}, true},
+		{"[signal SIGBUS: bus error code=0x2 addr=0x10 pc=0x4]\n\ngoroutine 1 [running] {route: \"/a: (\\n\", user: 7}:\nmain.main()\n\t/a.go:3 +0x1\n", crash{0x10, 1, "    main.main\n        /a.go:3\n"}, true}, // Labels, since Go 1.27.
 		{"panic: x\n[signal SIGBUS: bus error code=0x2 addr=0x10 pc=0x4]\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:3 +0x1\n", crash{0x10, 1, "    main.main\n        /a.go:3\n"}, true},
 		{"[signal SIGSEGV: segmentation violation code=0x2 addr=0x10 pc=0x4]\n", crash{addr: 0x10}, true},
 		{"SIGSEGV: segmentation violation\nPC=0x5003b2 m=0 sigcode=2 addr=0x7f693da0\nsignal arrived during cgo execution\n\n" +
