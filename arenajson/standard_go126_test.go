@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !go1.27 || !goexperiment.jsonv2 && !go1.28
+//go:build !go1.27 || (!goexperiment.jsonv2 && !go1.28)
 
 package arenajson
 
