@@ -23,7 +23,8 @@ type memberSet struct {
 // structure decodes the object at i into a struct. Documents mostly have their names in the order of the
 // struct's fields, so that the fields behind the last one are tried first.
 func (d *decoder) structure(p *plan, to pointer, i int) int {
-	if p.object.refused != nil {
+	o := p.object
+	if o.refused != nil {
 		return d.refused(p, i)
 	}
 	if i = d.enter(i); i < 0 {
@@ -32,7 +33,7 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 	if d.peek(i) == '}' {
 		return d.leave(i)
 	}
-	fields, expect, strict := p.object.fields, 0, p.rules&repeats == 0
+	fields, expect, strict := o.fields, 0, d.strict
 	var seen memberSet
 	for {
 		if d.peek(i) != '"' {
@@ -64,7 +65,7 @@ func (d *decoder) structure(p *plan, to pointer, i int) int {
 			default:
 				i = d.value(f.plan, unsafex.Add(to, f.offset), value)
 			}
-		case strict || p.fallback != nil:
+		case strict || o.fallback != nil:
 			i = d.unknown(p, to, &seen, i, value)
 		default:
 			i = d.scanner.skip(value)

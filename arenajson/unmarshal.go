@@ -130,13 +130,11 @@ func newDecoder(a *arena.Arena, data []byte, o []Options) (*decoder, error) {
 
 // begin prepares a decoder for a document. There is at most one Options.
 func (d *decoder) begin(a *arena.Arena, data []byte, o []Options) {
-	d.a, d.input = a, data
+	d.a, d.input, d.rules, d.strict = a, data, version1, false
 	if len(o) == 1 {
-		d.opts = o[0]
-	}
-	d.rules, d.strict = version1, d.opts.V2
-	if d.opts.V2 {
-		d.rules = version2
+		if d.opts = o[0]; d.opts.V2 {
+			d.rules, d.strict = version2, true
+		}
 	}
 	if d.depth = d.opts.MaxDepth; d.depth <= 0 || d.depth > maxDepth {
 		d.depth = maxDepth
