@@ -115,7 +115,7 @@ func TestNoOutputHasSecrets(t *testing.T) {
 // outputs runs all commands with a configuration, and looks for secrets in what they print.
 func outputs(t *testing.T, conf config.Config) {
 	var log, printed bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // Nothing succeeds, so time changes how often things are tried alone.
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // Nothing succeeds, so time changes how often things are tried alone.
 	defer cancel()
 	errs := []error{Describe(ctx, &printed, conf, true), Inspect(ctx, &printed, conf, true), Replay(ctx, &printed, conf, ReplayOptions{From: topic, To: "other"})}
 	served := ""
