@@ -135,5 +135,5 @@ func dial(address string, n int) (load.Request, error) {
 }
 
 func main() {
-	load.Serve(load.Service{Ops: 30_000, Connections: 12, Start: start, Dial: dial})
+	load.Serve(load.Service{Ops: 100_000, Connections: 12, Start: start, Dial: dial})
 }
