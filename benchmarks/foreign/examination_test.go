@@ -54,9 +54,14 @@ func lineOf(t *testing.T, p program) string {
 	return lines[n-1]
 }
 
-// checkGains checks that measured gains are of forms that the program has.
+// checkGains checks that each form of the program has a measured gain, and nothing else has one.
 func checkGains(t *testing.T, p program) {
 	t.Helper()
+	for _, f := range p.forms()[1:] {
+		if !slices.ContainsFunc(p.gains, func(g gain) bool { return g.form == f.name }) {
+			t.Errorf("%s: the gain of %s is not measured", p.name, f.name)
+		}
+	}
 	for _, g := range p.gains {
 		if !slices.ContainsFunc(p.forms(), func(f form) bool { return f.name == g.form && f.name != formBase }) {
 			t.Errorf("%s has a gain of %q, which is no form of it", p.name, g.form)

@@ -218,7 +218,7 @@ func TestFirst(t *testing.T) {
 func TestRejected(t *testing.T) {
 	v := &doctor.Report{Findings: []doctor.Finding{
 		{ID: "growing-map"}, {ID: "short-lived-objects", Remedy: doctor.Remedy{Text: "Take them from an arena."}},
-	}, Settings: []doctor.Setting{{GOGC: 400, Proposed: true}, {GOGC: 200, MemoryLimit: 1 << 30}}}
+	}}
 	for _, test := range []struct {
 		r    rejection
 		want int
@@ -227,11 +227,27 @@ func TestRejected(t *testing.T) {
 		{rejection{id: "short-lived-objects", remedy: "arena"}, 1},
 		{rejection{id: "short-lived-objects", remedy: "pool"}, 0},
 		{rejection{id: "large-stacks"}, 0},
-		{rejection{id: settings, remedy: "GOGC"}, 1},
-		{rejection{id: settings, remedy: "GOMEMLIMIT"}, 0},
 	} {
 		if got := rejected(v, program{harmful: []rejection{test.r}}); len(got) != test.want {
 			t.Errorf("%+v: rejected %v", test.r, got)
+		}
+	}
+}
+
+// A rejection of settings is about a GOGC that is proposed without a memory limit.
+func TestRejectedSettings(t *testing.T) {
+	for _, test := range []struct {
+		s    doctor.Setting
+		want int
+	}{
+		{doctor.Setting{GOGC: 400, Proposed: true}, 1},
+		{doctor.Setting{GOGC: 400}, 0},
+		{doctor.Setting{MemoryLimit: 1 << 30, Proposed: true}, 0},
+		{doctor.Setting{GOGC: -1, MemoryLimit: 1 << 30, Proposed: true}, 0},
+	} {
+		v := &doctor.Report{Settings: []doctor.Setting{{GOGC: 200}, test.s}}
+		if got := rejected(v, program{harmful: []rejection{{id: settings}}}); len(got) != test.want {
+			t.Errorf("%+v: rejected %v", test.s, got)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func first(r *doctor.Report) string {
 func rejected(v *doctor.Report, p program) (all []rejection) {
 	for _, r := range p.harmful {
 		if r.id == settings {
-			if slices.ContainsFunc(v.Settings, func(s doctor.Setting) bool { return s.Proposed && strings.Contains(s.Name(), r.remedy) }) {
+			if slices.ContainsFunc(v.Settings, func(s doctor.Setting) bool { return s.Proposed && s.GOGC != 0 && s.MemoryLimit == 0 }) {
 				all = append(all, r)
 			}
 			continue

@@ -56,7 +56,8 @@ const (
 	winsNothing answer = "nothing" // the cost is not memory
 )
 
-// advice is what an expert does first.
+// advice is what an expert does first. A neighbouring value of a setting that has nearly the same
+// gain is as good.
 type advice struct {
 	now  string // the environment, such as GOGC=400; "" if no setting wins more than noise
 	line string // of the driver, such as main.go:72; "" if no line of the user's code helps
@@ -77,7 +78,7 @@ func (p program) folder() string { return cmp.Or(p.driver, p.name) }
 
 // rejection is a remedy that an expert rejects for this program.
 type rejection struct {
-	id     string // of the finding, or settings for a proposed setting
+	id     string // of the finding, or settings for a proposed GOGC without a memory limit
 	remedy string // a word of the remedy's text, if only that remedy is wrong
 	why    string
 }
