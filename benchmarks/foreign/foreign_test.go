@@ -234,6 +234,24 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// A rejection of settings is about a GOGC that is proposed without a memory limit.
+func TestRejectedSettings(t *testing.T) {
+	for _, test := range []struct {
+		s    doctor.Setting
+		want int
+	}{
+		{doctor.Setting{GOGC: 400, Proposed: true}, 1},
+		{doctor.Setting{GOGC: 400}, 0},
+		{doctor.Setting{MemoryLimit: 1 << 30, Proposed: true}, 0},
+		{doctor.Setting{GOGC: -1, MemoryLimit: 1 << 30, Proposed: true}, 0},
+	} {
+		v := &doctor.Report{Settings: []doctor.Setting{{GOGC: 200}, test.s}}
+		if got := rejected(v, program{harmful: []rejection{{id: settings}}}); len(got) != test.want {
+			t.Errorf("%+v: rejected %v", test.s, got)
+		}
+	}
+}
+
 func TestRows(t *testing.T) {
 	v := &doctor.Report{
 		Findings: []doctor.Finding{{ID: "growing-map", Gain: doctor.Gain{SameGOGC: 0.3, SameMemory: 0.4, Error: 0.05}}},

@@ -80,6 +80,12 @@ func first(r *doctor.Report) string {
 // rejected are the remedies of the report that an expert rejects.
 func rejected(v *doctor.Report, p program) (all []rejection) {
 	for _, r := range p.harmful {
+		if r.id == settings {
+			if slices.ContainsFunc(v.Settings, func(s doctor.Setting) bool { return s.Proposed && s.GOGC != 0 && s.MemoryLimit == 0 }) {
+				all = append(all, r)
+			}
+			continue
+		}
 		if slices.ContainsFunc(v.Findings, func(f doctor.Finding) bool {
 			return f.ID == r.id && strings.Contains(f.Remedy.Text, r.remedy)
 		}) {

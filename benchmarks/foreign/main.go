@@ -3,6 +3,7 @@
 //
 //	go run ./foreign -keep DIR -count 0   # builds and profiles all programs
 //	go run ./foreign -add DIR             # times them: five rounds, added to those in DIR
+//	go run ./foreign -add DIR -blind      # the same, and prints the gains without the doctor
 //	go run ./foreign -judge DIR           # the present doctor judges the kept profiles
 //	go run ./foreign -run 'goja|bleve'    # some programs: builds, profiles, times, judges
 //
@@ -48,13 +49,14 @@ func start() (bad bool, err error) {
 	count := flag.Int("count", 5, "rounds of runs; 0 profiles the programs only")
 	keep := flag.String("keep", "", "`directory` for sources, binaries, profiles and measurements, kept")
 	add := flag.String("add", "", "add rounds to what an earlier run kept in the `directory`")
+	blind := flag.Bool("blind", false, "print the measured gains, without the doctor's report")
 	judge := flag.String("judge", "", "judge what an earlier run kept in the `directory`, instead of running")
 	doc := flag.String("doc", "", "write the tables into this `file`, between their marks")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return false, fmt.Errorf("argument %q: there are only flags, see -h", flag.Arg(0))
 	}
-	o := options{count: *count, keep: *keep, doc: *doc}
+	o := options{count: *count, keep: *keep, doc: *doc, blind: *blind}
 	if o.run, err = regexp.Compile(*run); err != nil {
 		return false, fmt.Errorf("-run: %w", err)
 	}
@@ -107,6 +109,9 @@ func runAll(ctx context.Context, o options) (bad bool, err error) {
 	}
 	if o.count == 0 {
 		return false, failed // the judgement of a new program is written now, before the doctor's
+	}
+	if o.blind {
+		return false, errors.Join(failed, printGains(os.Stdout, o))
 	}
 	bad, err = report(ctx, o)
 	return bad, errors.Join(failed, err)

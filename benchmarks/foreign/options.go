@@ -10,4 +10,5 @@ type options struct {
 	keep  string // where sources, binaries, profiles and measurements stay
 	add   bool   // rounds to the measurements that are there, without new profiles
 	doc   string
+	blind bool // the gains alone, without the doctor
 }

@@ -39,6 +39,38 @@ type program struct {
 	harmful []rejection // what an expert would not do
 
 	applied *change // the form after; nil if there is none
+
+	// The expert's answer in the two lines of a report: only programs of the examination have it.
+	answer answer
+	advice advice
+	gains  []gain // measured after the answer was written
+}
+
+// answer is what wins more than noise in a program.
+type answer string
+
+const (
+	winsCode    answer = "code"    // a line of the user's code; a setting is the smaller part
+	winsSetting answer = "setting" // GOGC or GOMEMLIMIT
+	winsBoth    answer = "both"
+	winsNothing answer = "nothing" // the cost is not memory
+)
+
+// advice is what an expert does first. A neighbouring value of a setting that has nearly the same
+// gain is as good.
+type advice struct {
+	now  string // the environment, such as GOGC=400; "" if no setting wins more than noise
+	line string // of the driver, such as main.go:72; "" if no line of the user's code helps
+	text string // a part of that line, so that a test finds a line that has moved
+	do   string // what to do there
+}
+
+// gain is the share of the CPU time for an operation that a form saves, in per cent. The interval
+// holds in nine cases of ten.
+type gain struct {
+	form             string // an environment, or formAfter
+	saves, low, high float64
+	rounds           int
 }
 
 // folder is where the program's driver is, in programs.
@@ -46,7 +78,7 @@ func (p program) folder() string { return cmp.Or(p.driver, p.name) }
 
 // rejection is a remedy that an expert rejects for this program.
 type rejection struct {
-	id     string // of the finding
+	id     string // of the finding, or settings for a proposed GOGC without a memory limit
 	remedy string // a word of the remedy's text, if only that remedy is wrong
 	why    string
 }
