@@ -46,7 +46,7 @@ func ModuleOf(pkg string) string {
 var standard = set("archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed", "encoding",
 	"errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "internal", "io", "iter", "log", "maps", "math", "mime", "net",
 	"os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs", "sync", "syscall", "testing",
-	"text", "time", "unicode", "unique", "unsafe", "vendor", "weak")
+	"text", "time", "unicode", "unique", "unsafe", "uuid", "vendor", "weak")
 
 func moduleAmong(pkg string, modules []string, main string) string {
 	tested := strings.TrimSuffix(pkg, "_test") // An external test is of the same module.

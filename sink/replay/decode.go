@@ -181,31 +181,71 @@ type header struct {
 	Value json.RawMessage
 }
 
-// members are the parts of an envelope. Each is decoded by itself: encoding/json takes values that are 10,000 levels deep, but not with an object around them.
+// members are the parts of an envelope. Each is checked by itself: encoding/json takes values that
+// are 10,000 levels deep, but not with an object around them.
 func members(line []byte) (map[string]json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(line))
-	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+	rest, isObject := bytes.CutPrefix(bytes.TrimSpace(line), []byte{'{'})
+	if !isObject {
 		return nil, errors.New("it is no object")
 	}
 	all := map[string]json.RawMessage{}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
+	for sep := byte(','); sep == ','; {
+		if rest = bytes.TrimSpace(rest); len(all) == 0 && len(rest) > 0 && rest[0] == '}' {
+			sep, rest = '}', rest[1:]
+			break
+		}
+		var name string
+		n := valueEnd(rest)
+		if err := json.Unmarshal(rest[:n], &name); err != nil {
 			return nil, err
 		}
-		var text json.RawMessage
-		if err := d.Decode(&text); err != nil {
-			return nil, err
+		text, hasValue := bytes.CutPrefix(bytes.TrimSpace(rest[n:]), []byte{':'})
+		if !hasValue {
+			return nil, io.ErrUnexpectedEOF
 		}
-		all[name.(string)] = text
+		text = bytes.TrimSpace(text)
+		n = valueEnd(text)
+		if !json.Valid(text[:n]) {
+			return nil, fmt.Errorf("the member %s is no JSON", name)
+		}
+		all[name] = text[:n:n]
+		if rest = bytes.TrimSpace(text[n:]); len(rest) == 0 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		if sep, rest = rest[0], rest[1:]; sep != ',' && sep != '}' {
+			return nil, errors.New("a comma is missing")
+		}
 	}
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	if len(rest) > 0 {
 		return nil, errors.New("something stands behind the object")
 	}
 	return all, nil
+}
+
+// valueEnd is the length of the JSON value with which text begins. It finds the end of valid JSON,
+// and some place in other text.
+func valueEnd(text []byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			if quoted = !quoted; !quoted && depth == 0 {
+				return i + 1
+			}
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case depth == 0 && (c == ',' || c == ':' || c == '}' || c == ']' || c <= ' '):
+			return i
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
 }
 
 func or(s, preset string) string {
