@@ -220,6 +220,7 @@ func testService(t *testing.T, responses string) {
 	produce(t, c, 0, 1700, nil)
 	r := start(t, conf)
 	until(t, c, r, partitions*1500)
+	soon(t, "the records behind the commits are read", func() bool { return r.Stats().Records == partitions*1700 })
 	metrics := get(t, "http://"+r.Address()+"/metrics")
 	for _, want := range []string{"freehold_sink_records_total 5100", "freehold_sink_objects_total ", `freehold_sink_lag_records{partition="0",topic="orders"} 0`, "freehold_sink_store_attempt_seconds_count{op=\"put\",result=\"ok\"}", "go_gc_duration_seconds"} {
 		if !strings.Contains(metrics, want) {
