@@ -136,17 +136,19 @@ func (d *decoder) base64(p *plan, to pointer, i int) int {
 	n = base64.RawStdEncoding.DecodedLen(n)
 	array := p.typ.Kind() == reflect.Array
 	b := []byte{}
-	switch h := headerAt(to); {
+	switch {
 	case array && n <= p.count:
 		b = unsafex.SliceOf[byte](to, p.count, p.count)
 	case array:
 		b = make([]byte, n)
-	case n > h.cap:
+	case n > headerAt(to).cap:
 		if b = d.bytes(n); b == nil {
 			return -1
 		}
-	case h.data != nil:
-		b = unsafex.SliceOf[byte](h.data, h.cap, h.cap)
+	default:
+		if h := headerAt(to); h.data != nil {
+			b = unsafex.SliceOf[byte](h.data, h.cap, h.cap)
+		}
 	}
 	got, err := base64.StdEncoding.Decode(b[:n], text)
 	if err != nil {
