@@ -54,11 +54,10 @@ func diagnose(a *account) *Report {
 		r.addNotGC(a)
 	}
 	a.credit(r.Findings)
-	r.settle(a.live)
 	slices.SortStableFunc(r.Findings, rank)
 	r.Confidence = a.confidence()
 	r.divide(a)
-	r.Verdict = a.verdict(r)
+	r.Verdict, r.First = a.verdict(r), a.advise(r)
 	r.Missing = append(append(r.Missing, a.missingSource()...), a.missingBenchmark(r.Benchmarks)...) // they change no figure, so they do not count for the confidence
 	return r
 }
@@ -67,6 +66,7 @@ func diagnose(a *account) *Report {
 // error: with few samples there would be many of them.
 func (r *Report) add(known recogniser, a *account) {
 	for _, f := range known.find(a) {
+		f.Gain = f.Gain.feasible()
 		if best := f.Gain.Best(); f.Severity == "" && best > 0 && best < f.Gain.Error { // warnings have a severity already
 			continue
 		}
@@ -87,22 +87,16 @@ func (r *Report) add(known recogniser, a *account) {
 	}
 }
 
-// addNotGC adds what stands first where all changes of code together win little, unless a setting
-// wins more. Findings with a small gain are information then. Those without a gain stay: they
-// are about mistakes.
+// addNotGC adds what takes the time where all changes together win little. Findings with a small
+// gain are information then. Those without a gain stay: they are about mistakes.
 func (r *Report) addNotGC(a *account) {
 	n := len(r.Findings)
 	r.add(notGC, a)
 	if n == len(r.Findings) {
 		return
 	}
-	_, setting := proposedSetting(r.Settings)
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		switch {
-		case i == n:
-			f.first = !setting
-		case f.Gain.Best() > 0 && !f.setting:
+	for i := range r.Findings[:n] {
+		if f := &r.Findings[i]; f.Gain.Best() > 0 && !f.setting {
 			f.Severity = SeverityInfo
 		}
 	}
@@ -128,17 +122,8 @@ func (a *account) credit(findings []Finding) {
 	}
 }
 
-// rank sorts by gain, the largest first. Wrong settings come before all others, because all other
-// gains shrink when the setting is corrected.
-func rank(f, g Finding) int {
-	if f.first != g.first {
-		if f.first {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(g.own, f.own)
-}
+// rank sorts by gain, the largest first.
+func rank(f, g Finding) int { return cmp.Compare(g.own, f.own) }
 
 // winnable is the gain of all findings together. Findings about sites count as one change of all
 // their sites, so that the bytes of a site with two findings count once. If a finding gains more

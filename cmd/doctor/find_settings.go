@@ -27,8 +27,7 @@ const (
 	defaultMemProfileRate = 512 << 10
 )
 
-// findGCTooOften is the finding about the proposed setting. Diagnose decides whether it stands
-// first.
+// findGCTooOften is the finding about the proposed setting.
 func findGCTooOften(a *account) []Finding {
 	s, ok := proposedSetting(a.settings())
 	if !ok || a.pace.limited {
@@ -98,7 +97,7 @@ func findLimitThrash(a *account) []Finding {
 		return nil
 	}
 	f := a.finding(nil, g)
-	f.setting, f.first = true, true
+	f.setting = true
 	f.CPUShare = a.share(a.mark)
 	f.Evidence["live_bytes"], f.Evidence["goal_bytes"] = live, goal
 	if cycle, ok := a.metric(evidence.MetricLimiterCycle); ok && cycle > 0 {

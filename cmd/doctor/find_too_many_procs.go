@@ -4,7 +4,6 @@ package doctor
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/evidence"
@@ -58,7 +57,7 @@ func findTooManyProcs(a *account) []Finding {
 	}
 	ns := spent * (1 - enough/procs) * procsRemains
 	f := a.findingAt(nil, nil, a.gainWith(toll{}, ns, procsDoubt), spent)
-	f.setting, f.first = true, strings.HasPrefix(why, "there are")
+	f.setting = true
 	f.Evidence["gomaxprocs"] = procs
 	f.Evidence["processors_used"] = round(used)
 	f.Evidence["background_cpu_share"] = round(a.share(spent))

@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,8 +88,8 @@ func TestSettings(t *testing.T) {
 			t.Errorf("row %d is %+v, want GOGC=%v with %.3f of the collections for %v bytes", i, s, want.gogc, want.left, want.more)
 		}
 	}
-	if first := r.Findings[0]; first.ID != tooOftenID || first.Evidence["proposed_gogc_percent"] != 800.0 {
-		t.Errorf("first is %s with %v", first.ID, first.Evidence)
+	if first := r.First[0]; first.Part != Now || first.Finding != tooOftenID || !strings.Contains(first.Text, "Set GOGC=800.") || !strings.Contains(first.Text, "times a second") {
+		t.Errorf("first is %+v", first)
 	}
 
 	e = with(f.evidence(), map[string]float64{evidence.MetricLiveHeap: 1 << 20, evidence.MetricHeapGoal: math.MaxUint64})
@@ -129,8 +130,8 @@ func TestCountedPace(t *testing.T) {
 			if len(r.Settings) == 0 || r.Settings[0].Name() == "" || r.Settings[0].MoreBytes <= 0 {
 				t.Errorf("rows: %+v", r.Settings)
 			}
-			if got := r.Findings[0].ID; c.limited && got != "limit-thrash" {
-				t.Errorf("%s stands first", got)
+			if got := r.First[0]; c.limited && got.Finding != "limit-thrash" {
+				t.Errorf("%+v stands first", got)
 			}
 		})
 	}

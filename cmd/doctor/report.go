@@ -15,6 +15,9 @@ type Report struct {
 	Source string `json:"source"`
 	// Verdict is the answer in one line.
 	Verdict string `json:"verdict"`
+	// First are the two lines that stand first: the setting and the line of code that save most, the
+	// better one first. It is empty without CPU times.
+	First []Advice `json:"first"`
 	// GCShare is the collector's share: marking, assists, sweeping, write barriers, pauses.
 	GCShare float64 `json:"gc_cpu_share"`
 	// AllocShare is the allocator's share, zeroing included.
@@ -30,7 +33,6 @@ type Report struct {
 	Warnings []Warning `json:"warnings"`
 	// Findings are ranked by gain, the largest first. If several findings would win the same time,
 	// it counts for one of them: marking of long-lived data counts for the finding about that data.
-	// Wrong settings come before everything, because they make all other gains look large.
 	Findings []Finding `json:"findings"`
 	// Settings are what other values of GOGC, or of the memory limit where that decides, would win.
 	// It is empty without a CPU profile or a heap profile, and if nothing starts collections.
@@ -143,7 +145,6 @@ type Finding struct {
 	sites   []*site // whose cost the gain is about, so that overlapping gains are not added up
 	own     float64 // the gain without what belongs to other findings; findings are ranked by it
 	setting bool    // the remedy is a setting of the program, and its gain overlaps with that of every site
-	first   bool    // stands before findings with a larger gain, because their gains shrink when this one is mended
 }
 
 // A Place is one of the lines that a finding is about.

@@ -2,10 +2,6 @@
 
 package doctor
 
-import (
-	"slices"
-)
-
 // tooOftenID names the finding about the proposed setting.
 const tooOftenID = "gc-too-often"
 
@@ -24,12 +20,6 @@ const (
 	worthwhile = 0.05
 	// worthMore is the least further gain for which the next larger setting is proposed.
 	worthMore = 0.03
-	// clearlyMore is the factor by which a setting's gain must exceed that of a change of code to
-	// come first whatever its memory.
-	clearlyMore = 2
-	// nearlyAsMuch is the least part of the best change's gain that a setting must win to come first
-	// for little memory.
-	nearlyAsMuch = 0.6
 	// cheapMemory is the number of bytes of further memory that settingGain is worth.
 	cheapMemory = 32 << 20
 	// dearMemory is the number of bytes of further memory up to which a larger setting is proposed,
@@ -127,36 +117,4 @@ func proposedSetting(list []Setting) (Setting, bool) {
 		}
 	}
 	return Setting{}, false
-}
-
-// settle puts the finding about the proposed setting first, or drops it if a change of code comes
-// first. The report's rows about settings remain.
-func (r *Report) settle(live float64) {
-	s, ok := proposedSetting(r.Settings)
-	// A setting that is plainly wrong comes before one that could be better.
-	wrong := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.first })
-	first := false
-	for _, row := range r.Settings { // A smaller setting may win nearly as much for little memory.
-		first = first || ok && !wrong && row.Gain.SameGOGC <= s.Gain.SameGOGC && standsFirst(row, live, r.Findings)
-	}
-	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.ID == tooOftenID && !first })
-	for i := range r.Findings {
-		if f := &r.Findings[i]; f.ID == tooOftenID {
-			f.first = true
-		}
-	}
-}
-
-// standsFirst reports whether a setting is what to do first: it wins more than any change of code
-// does, or a good part of that for memory that is little beside the live heap. A change whose gain is
-// a guess does not count, because a setting is tried in a minute.
-func standsFirst(s Setting, live float64, findings []Finding) bool {
-	most := 0.0
-	for _, f := range findings {
-		if !f.setting && !f.guessed {
-			most = max(most, f.Gain.Best())
-		}
-	}
-	gain := s.Gain.SameGOGC
-	return gain >= clearlyMore*most || gain >= nearlyAsMuch*most && s.MoreBytes <= max(2*cheapMemory, live)
 }

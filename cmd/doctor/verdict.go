@@ -114,7 +114,7 @@ func (a *account) verdictOf(r *Report, share float64) string {
 	if r.WinnableShare >= littleWon {
 		text := fmt.Sprintf("Collection and allocation take %s of CPU; at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
 		if r.WinnableShare > share+minGain {
-			text = fmt.Sprintf("Collection and allocation take %s of CPU; with related work, at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
+			text = fmt.Sprintf("Collection and allocation take %s of CPU; with the work that allocates, at most %s can be won back", terminal.Percent(share), terminal.Percent(r.WinnableShare))
 		}
 		if n, part := a.concentration(); n > 0 {
 			text += fmt.Sprintf("; %s %s of that cost", sitesCause(n), terminal.Percent(part))
@@ -141,12 +141,6 @@ func (a *account) verdictElsewhere(r *Report, share float64) string {
 	}
 	if share <= smallShare {
 		return fmt.Sprintf("GC is not your problem: collection and allocation take %s of CPU%s; %s.", terminal.Percent(share), won, where)
-	}
-	for _, s := range r.Settings { // from the smallest
-		if s.Gain.SameGOGC >= littleWon {
-			return fmt.Sprintf("Collection and allocation take %s of CPU%s by a change of code; %s would save %s for %s more memory; %s.",
-				terminal.Percent(share), cmp.Or(won, ", and nothing can be won back"), s.Name(), terminal.Percent(s.Gain.SameGOGC), s.Memory(), where)
-		}
 	}
 	return fmt.Sprintf("Collection and allocation take %s of CPU, but the doctor knows no remedy: no setting, no reuse of memory and no other layout of the data saves as much as %s of CPU; %s.",
 		terminal.Percent(share), terminal.Percent(littleWon), where)

@@ -32,7 +32,7 @@ var pageScript string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"percent": terminal.Percent, "bytes": terminal.Bytes, "quantity": terminal.Quantity, "gain": terminal.PercentError, "gains": gains, "briefGain": briefGain,
 	"inSameMemory": inSameMemory, "place": place, "where": where, "figures": figures, "collected": collected, "heap": heapFigures, "settingsHead": settingsHead,
-	"allocator": allocatorPlace, "plural": plural, "diff": diffLines, "prose": prose,
+	"allocator": allocatorPlace, "adviceName": adviceName, "plural": plural, "diff": diffLines, "prose": prose,
 	"labelRows": labelRows, "labelNote": func() string { return labelNote }, "perFigures": perFigures, "benchmarkRows": benchmarkRows, "benchmarkNote": benchmarkNote,
 }).Parse(pageText))
 
@@ -50,7 +50,7 @@ type pageData struct {
 	Changes []change
 	Gone    []string
 	New     []string
-	First   []pageFinding // on the screen
+	Shown   []pageFinding // on the screen
 	Rest    []pageFinding // folded
 	Bars    []pageBar
 	Legend  []pagePart
@@ -83,8 +83,8 @@ type pageFinding struct {
 	HasGain    bool
 }
 
-// HTML writes one self-contained page, in the order of the text: the verdict, the CPU time by class,
-// the heap, the settings, and the findings, of which all but the first are folded. A flame graph
+// HTML writes one self-contained page, in the order of the text: the verdict, the two first lines, the CPU
+// time by class, the heap, the settings, and the findings, of which all but the first are folded. A flame graph
 // follows, in which the collector's work is charged to its causes. Before is the program to compare
 // it with, nil for none.
 func HTML(w io.Writer, after Subject, before *Subject) error {
@@ -167,7 +167,7 @@ func (d *pageData) addFindings() {
 			codes[f.Remedy.Snippet] = p.Number
 		}
 		if i < len(first) {
-			d.First = append(d.First, p)
+			d.Shown = append(d.Shown, p)
 		} else {
 			d.Rest = append(d.Rest, p)
 		}

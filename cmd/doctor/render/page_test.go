@@ -65,7 +65,7 @@ func TestPageOrder(t *testing.T) {
 		at += i
 	}
 	for part, want := range map[string]int{
-		"arena.New[node]": 1, `The code is the same as for <a href="#finding-1">finding 1</a>`: 7, "The remedy is the same as for": 1, "<code>freehold bench</code>": 7,
+		"arena.New[node]": 2, `The code is the same as for <a href="#finding-1">finding 1</a>`: 7, "The remedy is the same as for": 1, "<code>freehold bench</code>": 7,
 		"and 6 more places": 7, "own.go:5 a.F": 7, "own.go:6 a.F": 0, "and 2 more, in the object of -json": 7,
 	} {
 		if got := strings.Count(page, part); got != want {

@@ -32,6 +32,7 @@ func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 	t := &textWriter{out: &b, Style: style, Painter: terminal.Painter{On: style.Colours}}
 	t.verdict(r)
 	t.warnings(r)
+	t.first(r)
 	if style.Verbose {
 		t.classes(r)
 	}
@@ -61,6 +62,22 @@ func (t *textWriter) verdict(r *doctor.Report) {
 	t.wrap("", "  ", collected(r))
 }
 
+// first shows the two lines that stand first, each with its command or edit.
+func (t *textWriter) first(r *doctor.Report) {
+	const indent = "         "
+	for _, v := range r.First {
+		fmt.Fprintln(t.out)
+		t.wrap(t.Bold(fmt.Sprintf("%-9s", adviceName(v))), indent, v.Text)
+		t.snippet(indent, v.Try, mostTried)
+	}
+	if len(r.First) > 0 {
+		fmt.Fprintln(t.out)
+	}
+}
+
+// mostTried is how many lines of an edit stand below the line that proposes it.
+const mostTried = 4
+
 // heap shows the state of the heap.
 func (t *textWriter) heap(r *doctor.Report) {
 	var parts []string
@@ -72,10 +89,13 @@ func (t *textWriter) heap(r *doctor.Report) {
 	}
 }
 
+// leastRow is the gain from which on the rows of settings are worth a table.
+const leastRow = 0.01
+
 // settings has a row for each setting that the report knows of, and marks the one it proposes.
 func (t *textWriter) settings(r *doctor.Report) {
-	if len(r.Settings) == 0 {
-		return
+	if !slices.ContainsFunc(r.Settings, func(s doctor.Setting) bool { return s.Gain.SameGOGC >= leastRow }) {
+		return // The line about the setting says so.
 	}
 	tw := terminal.NewTable()
 	tw.AppendHeader(table.Row{settingsHead(r.Heap), "CPU saved", "collections left", "more memory", ""})
@@ -113,22 +133,44 @@ func (t *textWriter) findings(r *doctor.Report) {
 		if len(f.Places) > 1 {
 			t.lines("at", t.briefPlaces(f.Places), 1)
 		}
-		if same := sameRemedy(shown, i+1); same > 0 {
+		switch same := sameRemedy(shown, i+1); {
+		case same > 0:
 			t.lines("do", fmt.Sprintf("as for %d", same), 1)
-		} else {
+		case !stated(r, f): // The first lines have it.
 			t.lines("do", f.Remedy.Text, 2)
 		}
 	}
 	t.footer(r, len(shown))
 }
 
-// briefPlaces names as many of the first places as fit on a line.
+// stated reports whether one of the two first lines is about the finding.
+func stated(r *doctor.Report, f *doctor.Finding) bool {
+	return slices.ContainsFunc(r.First, func(v doctor.Advice) bool {
+		return v.Finding == f.ID && (v.Site == f.Owner || v.Site == f.Site)
+	})
+}
+
+// briefPlaces names as many of the first places as fit on a line. Places on one line of source, with
+// several owners, are one; those that cost nothing are left out.
 func (t *textWriter) briefPlaces(list []doctor.Place) string {
+	var merged []doctor.Place
+	for _, p := range list {
+		i := slices.IndexFunc(merged, func(q doctor.Place) bool { return q.Site == p.Site })
+		if i < 0 {
+			merged = append(merged, p)
+			continue
+		}
+		merged[i].AllocBytesPerSecond += p.AllocBytesPerSecond
+		merged[i].CPUShare += p.CPUShare
+	}
 	line := ""
-	for _, p := range list[:min(len(list), mostPlaces)] {
+	for _, p := range merged[:min(len(merged), mostPlaces)] {
+		if p.CPUShare < leastShown {
+			continue
+		}
 		s := shortFunc(p.Site.Func)
-		if p.Site.File != "" {
-			s = fmt.Sprintf("%s:%d", path.Base(filepath.ToSlash(p.Site.File)), p.Site.Line)
+		if file := filepath.ToSlash(p.Site.File); file != "" {
+			s = fmt.Sprintf("%s/%s:%d", path.Base(path.Dir(file)), path.Base(file), p.Site.Line)
 		}
 		if p.AllocBytesPerSecond > 0 {
 			s += " " + terminal.Bytes(p.AllocBytesPerSecond) + "/s"
@@ -146,7 +188,7 @@ func (t *textWriter) briefPlaces(list []doctor.Place) string {
 }
 
 // split parts the findings in those that the screen shows, and the rest. Information is among the
-// rest: the verdict says what not-gc says, and data that should stay where it is needs no line on
+// rest: the first lines say what not-gc says, and data that should stay where it is needs no line on
 // the screen.
 func split(findings []doctor.Finding) (shown, rest []doctor.Finding) {
 	for _, f := range findings {

@@ -4,6 +4,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -32,20 +33,12 @@ func bar(share float64, width int) string {
 // leastShown is the share from which on a class is listed.
 const leastShown = 0.0005
 
-// mostDetailed is how many findings get more than a line of the table. Those that follow gain less,
-// and ten pages are too long to read.
-const mostDetailed = 6
-
-// details has a table of all findings, the figures and code of the first, and the missing evidence.
+// details has a table of all findings, the figures and code of each, and the missing evidence.
 func (t *textWriter) details(r *doctor.Report) {
 	t.table(r)
 	snippets := map[string]int{} // the finding that shows each
-	for i := range min(len(r.Findings), mostDetailed) {
+	for i := range r.Findings {
 		t.finding(i+1, &r.Findings[i], sameRemedy(r.Findings, i+1), snippets, labelPart(r, &r.Findings[i]))
-	}
-	if n := len(r.Findings); n > mostDetailed {
-		fmt.Fprintln(t.out)
-		t.wrap("", "", fmt.Sprintf("The page of -html and the object of -json have details of all %d findings.", n))
 	}
 	t.missing(r)
 }
@@ -154,7 +147,7 @@ func (t *textWriter) finding(n int, f *doctor.Finding, same int, snippets map[st
 		t.labelled("code", fmt.Sprintf("as for %d", shown))
 	} else {
 		snippets[f.Remedy.Snippet] = n
-		t.snippet(f.Remedy.Snippet)
+		t.snippet(strings.Repeat(" ", labelWidth), f.Remedy.Snippet, math.MaxInt)
 	}
 	for i, check := range f.Check {
 		if i == 0 {
@@ -175,12 +168,16 @@ func (t *textWriter) places(list []doctor.Place) {
 	}
 }
 
-// snippet writes code as it stands, a diff in its colours.
-func (t *textWriter) snippet(code string) {
+// snippet writes the first lines of code, a diff in its colours.
+func (t *textWriter) snippet(indent, code string, most int) {
 	if code == "" {
 		return
 	}
-	for line := range strings.SplitSeq(strings.TrimRight(code, "\n"), "\n") {
+	for i, line := range strings.Split(strings.TrimRight(code, "\n"), "\n") {
+		if i == most {
+			fmt.Fprintf(t.out, "%s…\n", indent)
+			return
+		}
 		colour := text.Reset
 		switch {
 		case strings.HasPrefix(line, "+"):
@@ -188,7 +185,7 @@ func (t *textWriter) snippet(code string) {
 		case strings.HasPrefix(line, "-"):
 			colour = text.FgRed
 		}
-		fmt.Fprintf(t.out, "%s%s\n", strings.Repeat(" ", labelWidth), t.Paint(colour, strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " ")))
+		fmt.Fprintf(t.out, "%s%s\n", indent, t.Paint(colour, strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " ")))
 	}
 }
 

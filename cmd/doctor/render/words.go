@@ -22,6 +22,14 @@ import (
 // data without pointers that is moved off the heap, it costs no memory either.
 func buysWithMemory(g doctor.Gain) bool { return g.SameGOGC > 0 && g.SameMemory == 0 }
 
+// adviceName is the word in front of one of the two first lines.
+func adviceName(v doctor.Advice) string {
+	if v.Part == doctor.Now {
+		return "Now"
+	}
+	return "In code"
+}
+
 // gains says what a finding gains, in a sentence without its end.
 func gains(g doctor.Gain) string {
 	if buysWithMemory(g) {
@@ -153,7 +161,7 @@ func plural(n int, thing string) string {
 }
 
 // brief is the beginning of s that fits into width columns: whole sentences if the first fits, else
-// a part of the first up to a comma, a colon or an opening parenthesis.
+// a part of the first up to a comma or a colon outside parentheses.
 func brief(s string, width int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= width {
@@ -163,20 +171,22 @@ func brief(s string, width int) string {
 	if i := strings.LastIndex(head, ". "); i > len(head)/3 {
 		return head[:i+1]
 	}
-	depth, cut := 0, -1
+	depth, cut, space := 0, -1, -1
 	for i, c := range head {
-		if depth == 0 && strings.ContainsRune(",:;(", c) {
-			cut = i
-		}
-		switch c {
-		case '(':
+		switch {
+		case c == '(':
 			depth++
-		case ')':
+		case c == ')':
 			depth--
+		case depth > 0:
+		case c == ' ':
+			space = i
+		case strings.ContainsRune(",:;", c):
+			cut = i
 		}
 	}
 	if cut < len(head)/3 {
-		cut = strings.LastIndexByte(head, ' ')
+		cut = space
 	}
 	if cut < 0 {
 		cut = len(head)
