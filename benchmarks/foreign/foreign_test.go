@@ -196,21 +196,44 @@ func TestHarness(t *testing.T) {
 	}
 }
 
-func TestFirst(t *testing.T) {
-	rows := []doctor.Setting{{GOGC: 200}, {GOGC: 400, Proposed: true}}
-	for _, test := range []struct {
-		r    doctor.Report
-		want string
+// The lines are right by an id for a known program, and by line and setting for one of the examination.
+func TestRightFirst(t *testing.T) {
+	set := doctor.Report{Settings: []doctor.Setting{{GOGC: 200}, {GOGC: 400, Proposed: true}}}
+	limit := doctor.Report{Settings: []doctor.Setting{{GOGC: -1, MemoryLimit: 1 << 30, Proposed: true}}}
+	now := doctor.Advice{Finding: "gc-too-often"}
+	code := doctor.Advice{Finding: "repeated-setup", Site: doctor.Site{File: "/src/main.go", Line: 72}}
+	known := func(right ...string) program { return program{right: right} }
+	at := func(a answer, now, line string) program {
+		return program{answer: a, advice: advice{now: now, line: line}}
+	}
+	for i, c := range []struct {
+		p    program
+		r    *doctor.Report
+		now  doctor.Advice
+		code doctor.Advice
+		want bool
 	}{
-		{doctor.Report{}, "none"},
-		{doctor.Report{Settings: rows[:1]}, "none"},
-		{doctor.Report{Settings: rows}, settings},
-		{doctor.Report{Findings: []doctor.Finding{{ID: "growing-map"}, {ID: "gc-too-often"}}, Settings: rows}, "growing-map"},
-		{doctor.Report{Findings: []doctor.Finding{{ID: "gc-too-often"}, {ID: "growing-map"}}, Settings: rows}, settings},
-		{doctor.Report{Findings: []doctor.Finding{{ID: "not-gc"}}}, "not-gc"},
+		{known(settings), &set, now, code, true},
+		{known(settings), &set, doctor.Advice{}, code, false},
+		{known("repeated-setup"), &set, now, code, true},
+		{known("growing-map"), &set, now, code, false},
+		{known("not-gc", "growing-map"), &set, now, doctor.Advice{}, true},
+		{at(winsCode, "", "main.go:71"), &set, now, code, true},
+		{at(winsCode, "", "main.go:69"), &set, now, code, false},
+		{at(winsCode, "", "other.go:72"), &set, now, code, false},
+		{at(winsCode, "", "main.go:72"), &set, now, doctor.Advice{Site: code.Site}, false},
+		{at(winsSetting, "GOGC=800", ""), &set, now, code, true},
+		{at(winsSetting, "GOGC=1000", ""), &set, now, code, false},
+		{at(winsSetting, "GOMEMLIMIT=1100MiB", ""), &limit, now, code, true},
+		{at(winsSetting, "GOMEMLIMIT=700MiB", ""), &limit, now, code, false},
+		{at(winsBoth, "GOGC=400", "main.go:72"), &set, now, code, true},
+		{at(winsBoth, "GOGC=400", "main.go:172"), &set, now, code, false},
+		{at(winsNothing, "", ""), &set, doctor.Advice{}, doctor.Advice{}, true},
+		{at(winsNothing, "", ""), &set, now, doctor.Advice{}, false},
 	} {
-		if got := first(&test.r); got != test.want {
-			t.Errorf("%+v: %s stands first, want %s", test.r, got, test.want)
+		o := &outcome{program: c.p, report: c.r, now: c.now, code: c.code}
+		if got := o.rightFirst(); got != c.want {
+			t.Errorf("%d: %v, want %v", i, got, c.want)
 		}
 	}
 }
@@ -254,7 +277,6 @@ func TestRejectedSettings(t *testing.T) {
 
 func TestRows(t *testing.T) {
 	v := &doctor.Report{
-		Findings: []doctor.Finding{{ID: "growing-map", Gain: doctor.Gain{SameGOGC: 0.3, SameMemory: 0.4, Error: 0.05}}},
 		Settings: []doctor.Setting{
 			{GOGC: 200, Gain: doctor.Gain{SameGOGC: 0.1, Error: 0.02}, MoreBytes: 5},
 			{GOGC: -1, MemoryLimit: 3 << 29, Gain: doctor.Gain{SameGOGC: 0.2, Error: 0.02}},
@@ -280,11 +302,13 @@ func TestRows(t *testing.T) {
 	if r := setting("GOMEMLIMIT=140MiB"); r.absent || math.Abs(r.predicted-0.36) > 1e-9 || math.Abs(r.interval-0.036) > 1e-9 || r.memory != 90<<20 {
 		t.Errorf("another limit than the report's: %+v", r)
 	}
+	o := &outcome{program: program{applied: &change{finding: "growing-map", sameMemory: true}}, code: doctor.Advice{Finding: "growing-map", Gain: doctor.Gain{SameGOGC: 0.3, SameMemory: 0.4, Error: 0.05}}}
 	var r row
-	if r.predict(v, &change{finding: "growing-map", sameMemory: true}); r.absent || r.predicted != 0.4 || r.interval != 0.05 {
+	if r.predict(o); r.absent || r.predicted != 0.4 || r.interval != 0.05 {
 		t.Errorf("a change: %+v", r)
 	}
-	if r.predict(v, &change{finding: "large-stacks"}); !r.absent {
+	o.code.Finding = "large-stacks"
+	if r.predict(o); !r.absent {
 		t.Errorf("a change that nothing was predicted of: %+v", r)
 	}
 }
@@ -310,7 +334,7 @@ func TestCompare(t *testing.T) {
 func TestBars(t *testing.T) {
 	good := row{program: "p", form: "GOGC=200", predicted: 0.21, interval: 0.02, measured: 0.2, low: 0.18, high: 0.22}
 	right := func(rows ...row) *outcome {
-		return &outcome{program: program{name: "p", right: []string{settings}}, first: settings, rows: rows, changed: &good, kept: &kept{}}
+		return &outcome{program: program{name: "p", right: []string{settings}}, now: doctor.Advice{Finding: "gc-too-often"}, report: &doctor.Report{}, rows: rows, changed: &good, kept: &kept{}}
 	}
 	with := func(change func(*outcome)) *outcome {
 		o := right(good, good)
@@ -327,18 +351,25 @@ func TestBars(t *testing.T) {
 	off.predicted, off.interval = -0.3, 0.1
 	for name, test := range map[string]struct {
 		o    *outcome
-		want string // first, settings: median, sign, within; applied: median, within; harm
+		want string // first; harm; code: within, median; settings: within, median, sign
 	}{
 		"good":     {right(good, good), "ttttttt"},
-		"first":    {with(func(o *outcome) { o.first = "growing-map" }), "ftttttt"},
-		"settings": {with(func(o *outcome) { o.rows = []row{off, off} }), "tfffttt"},
-		"absent":   {with(func(o *outcome) { o.rows = []row{{absent: true, measured: 0.2, low: 0.1, high: 0.3}} }), "tfffttt"},
+		"first":    {with(func(o *outcome) { o.now, o.code = o.code, doctor.Advice{Finding: "growing-map"} }), "ftttttt"},
+		"settings": {with(func(o *outcome) { o.rows = []row{off, off} }), "ttttfff"},
+		"absent":   {with(func(o *outcome) { o.rows = []row{{absent: true, measured: 0.2, low: 0.1, high: 0.3}} }), "ttttfff"},
 		"noise": {with(func(o *outcome) {
 			o.rows = []row{{predicted: -0.005, measured: 0.004, interval: 0.01, low: -0.01, high: 0.02}}
 		}), "ttttttt"},
-		"applied": {with(func(o *outcome) { o.changed = &off }), "ttttfft"},
-		"harm":    {with(func(o *outcome) { o.harmful = []rejection{{id: "large-stacks"}} }), "ttttttf"},
-		"unseen":  {with(func(o *outcome) { o.unseen, o.first = true, "growing-map" }), "ffttttt" + "t"},
+		"applied": {with(func(o *outcome) { o.changed = &off }), "ttffttt"},
+		"a word":  {with(func(o *outcome) { o.changed = &row{vague: true, predicted: 0.2, measured: 0.2, low: 0.2, high: 0.2} }), "ttftttt"},
+		"a word for little": {with(func(o *outcome) {
+			o.changed = &row{vague: true, predicted: 0.05, measured: 0.05, low: 0.04, high: 0.06}
+		}), "ttttttt"},
+		"wide": {with(func(o *outcome) { o.changed = &row{predicted: 0.2, interval: 0.15, measured: 0.2, low: 0.2, high: 0.2} }), "ttftttt"},
+		"harm": {with(func(o *outcome) { o.harmful = []rejection{{id: "large-stacks"}} }), "tfttttt"},
+		"again": {with(func(o *outcome) {
+			o.again = &doctor.Report{First: []doctor.Advice{{Part: doctor.InCode, Site: doctor.Site{Line: 7}}}}
+		}), "tttttttf"},
 	} {
 		if got := all(test.o); got != test.want {
 			t.Errorf("%s: bars %s, want %s", name, got, test.want)

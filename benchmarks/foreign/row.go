@@ -14,6 +14,7 @@ type row struct {
 	program, form       string
 	predicted, interval float64 // shares of the CPU time
 	absent              bool    // nothing was predicted
+	vague               bool    // a word was predicted
 	measured            float64 // with its interval, in nine of ten cases
 	low, high           float64 // both are the measurement if there were less than five rounds
 	memory, heaps       float64 // predicted growth: bytes, or multiples of the live heap where that is unknown
@@ -46,17 +47,29 @@ func (r row) within() bool {
 	return !r.absent && math.Abs(r.predicted-r.measured) <= math.Hypot(r.interval, r.doubt())
 }
 
-// predict takes the prediction for a change from the finding that it is about.
-func (r *row) predict(v *doctor.Report, c *change) {
-	i := slices.IndexFunc(v.Findings, func(f doctor.Finding) bool { return f.ID == c.finding })
-	if r.absent = i < 0; r.absent {
+// predict takes the prediction for a change from the line about the code, if that is the line to
+// change.
+func (r *row) predict(o *outcome) {
+	if r.absent = o.answer != "" && !o.rightLine() || o.answer == "" && o.code.Finding != o.applied.finding; r.absent {
 		return
 	}
-	gain := v.Findings[i].Gain
-	r.predicted, r.interval = gain.SameGOGC, gain.Error
-	if c.sameMemory {
+	gain := o.code.Gain
+	r.predicted, r.interval, r.vague = gain.Best(), gain.Error, o.code.Vague
+	if o.applied.sameMemory {
 		r.predicted = gain.SameMemory
 	}
+}
+
+// fewPercent is the measured gain up to which a word is as good as figures.
+const fewPercent = 0.08
+
+// told reports whether a prediction says something that is true: prediction and measurement agree, and
+// the interval is at most half as wide as the gain on each side; a word does for a few percent.
+func (r row) told() bool {
+	if r.vague {
+		return r.measured <= fewPercent
+	}
+	return r.within() && (r.interval <= math.Abs(r.predicted)/2 || r.measured <= fewPercent)
 }
 
 // predictSetting takes the prediction from the row of the settings that an environment has. base is

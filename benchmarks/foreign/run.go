@@ -40,8 +40,10 @@ func (h *harness) program(p program) error {
 	if !h.add {
 		k.Program, k.Module, k.Version, k.Env = p.name, p.module, p.version, p.env
 		k.Go, k.Machine = runtime.Version(), fmt.Sprintf("%s/%s, %d processors", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-		if k.Profile, err = h.profile(p); err != nil {
-			return err
+		for _, dir := range []string{profilesDir, againDir} {
+			if k.Profile, err = h.profile(p, dir); err != nil {
+				return err
+			}
 		}
 		fmt.Fprint(os.Stderr, "profiled ")
 	}
@@ -77,9 +79,16 @@ func (h *harness) round(p program, k *kept) error {
 	return nil
 }
 
+// The folders of the profiles of a program, and of those of a second run: a report must not change from
+// one run to the next.
+const (
+	profilesDir = "profiles"
+	againDir    = "profiles-again"
+)
+
 // profile runs a program with profiles, in an empty folder for them.
-func (h *harness) profile(p program) (r load.Result, err error) {
-	profiles := filepath.Join(h.dir(p), "profiles")
+func (h *harness) profile(p program, dir string) (r load.Result, err error) {
+	profiles := filepath.Join(h.dir(p), dir)
 	if err := os.RemoveAll(profiles); err != nil {
 		return r, err
 	}

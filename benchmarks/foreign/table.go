@@ -5,6 +5,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/freehold-go/freehold/benchmarks/internal/proof"
@@ -41,9 +44,9 @@ func tables(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
 	least, most := rounds(outcomes)
 	fmt.Fprintf(w, "%s on %s; %d to %d rounds. The intervals behind ± hold in nine cases of ten; a gain within the noise has no error.\n\n", outcomes[0].kept.Go, outcomes[0].kept.Machine, least, most)
 	proof.WriteBars(w, found)
-	fmt.Fprintln(w, "\n| program | version | an expert would first | because | the report has first | harmful |\n|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "\n| program | version | an expert would first | because | the report has first: now, in code | harmful |\n|---|---|---|---|---|---|")
 	for _, o := range outcomes {
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", o.label(), o.version, strings.Join(o.right, " or "), o.why, o.firstCell(), o.harmCell())
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", o.label(), o.version, o.expert(), o.why, o.firstCell(), o.harmCell())
 	}
 	fmt.Fprintln(w, "\n| program | settings | predicted | measured | error | memory predicted | measured | peak RSS, before and after |\n|---|---|---:|---:|---:|---:|---:|---:|")
 	for _, o := range outcomes {
@@ -95,6 +98,14 @@ func rounds(outcomes []*outcome) (least, most int) {
 	return least, most
 }
 
+// expert is what an expert would do first.
+func (o *outcome) expert() string {
+	if o.answer == "" {
+		return strings.Join(o.right, " or ")
+	}
+	return string(o.answer) + ": " + cmp.Or(join(slices.DeleteFunc([]string{o.advice.now, o.advice.line}, func(s string) bool { return s == "" })), "–")
+}
+
 // label is the name; programs that were not seen before are in italics.
 func (o *outcome) label() string {
 	if o.unseen {
@@ -103,11 +114,22 @@ func (o *outcome) label() string {
 	return o.name
 }
 
+// firstCell names the two lines of the report, in bold if they are wrong.
 func (o *outcome) firstCell() string {
-	if o.rightFirst() {
-		return o.first
+	now := "–"
+	for _, s := range o.report.Settings {
+		if s.Proposed && o.now.Finding != "" {
+			now = s.Name()
+		}
 	}
-	return "**" + o.first + "**"
+	code := cmp.Or(o.code.Finding, "–")
+	if at := o.code.Site; at.File != "" {
+		code += fmt.Sprintf(" %s:%d", path.Base(filepath.ToSlash(at.File)), at.Line)
+	}
+	if o.rightFirst() {
+		return now + "; " + code
+	}
+	return "**" + now + "; " + code + "**"
 }
 
 func (o *outcome) harmCell() string {
@@ -121,7 +143,10 @@ func (o *outcome) harmCell() string {
 // gains are three cells: predicted, measured, and the error.
 func (r row) gains() string {
 	predicted, off := "–", "–"
-	if !r.absent {
+	switch {
+	case r.vague:
+		predicted = "a word"
+	case !r.absent:
 		predicted = terminal.PercentError(r.predicted, r.interval)
 	}
 	if r.certain() {
