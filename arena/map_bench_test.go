@@ -34,7 +34,7 @@ var benchArenas = []struct {
 
 // each runs f for some sizes; f does something n times.
 func eachSize(b *testing.B, name string, f func(n int) int) {
-	for _, n := range []int{1000, 100_000, 1_000_000} {
+	for _, n := range []int{8, 1000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("%s/n=%d", name, n), func(b *testing.B) {
 			b.ReportAllocs()
 			sum := 0
@@ -172,4 +172,47 @@ func BenchmarkMapStrings(b *testing.B) {
 		return sum
 	})
 	a.Free()
+}
+
+// BenchmarkMapLookupStrings: look up each of n keys of 11 bytes.
+func BenchmarkMapLookupStrings(b *testing.B) {
+	keys := make([]string, 1_000_000)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("key-%07d", i)
+	}
+	var inGo map[string]int64
+	eachSize(b, "Go", func(n int) (sum int) {
+		if len(inGo) != n {
+			inGo = map[string]int64{}
+			for i, k := range keys[:n] {
+				inGo[k] = int64(i)
+			}
+		}
+		for i, at := 0, 0; i < n; i++ {
+			sum += int(inGo[keys[at]])
+			if at += 7919; at >= n {
+				at %= n
+			}
+		}
+		return sum
+	})
+	a := NewArena()
+	defer a.Free()
+	var m *Map[string, int64]
+	eachSize(b, "Map", func(n int) (sum int) {
+		if m == nil || m.Len() != n {
+			m = NewMap[string, int64](a, 0)
+			for i, k := range keys[:n] {
+				m.Set(k, int64(i))
+			}
+		}
+		for i, at := 0, 0; i < n; i++ {
+			v, _ := m.Get(keys[at])
+			sum += int(v)
+			if at += 7919; at >= n {
+				at %= n
+			}
+		}
+		return sum
+	})
 }

@@ -407,7 +407,7 @@ func TestSignal(t *testing.T) {
 		if !strings.Contains(out.String(), "test/good") || !strings.Contains(out.String(), "Quick selection") {
 			t.Errorf("no report after %v:\n%s", sig, out.String())
 		}
-		if !strings.HasPrefix(started.text.String(), "bench: 200000 child processes in 100000 passes. At 3s each") {
+		if !strings.HasPrefix(started.text.String(), "bench: 200000 child processes in 100000 passes, about 3333 min") {
 			t.Errorf("it does not say first how long it takes: %.200s", started.text.String())
 		}
 	}

@@ -40,7 +40,7 @@ const (
 	leastMinTime = 20 * time.Millisecond
 	fullMinTime  = 500 * time.Millisecond
 	childLimit   = 20 * time.Minute
-	usualChild   = 3 * time.Second // the mean of all workloads at full size, 2026-11
+	usualChild   = time.Second // the mean of most workloads at full size, 2026-11
 )
 
 // A job is one contestant at one size, measured once in every pass.

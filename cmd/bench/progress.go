@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -29,7 +30,9 @@ func (p *plan) outlook() string {
 	if p.limited {
 		return fmt.Sprintf("bench: the quick selection, at most %v. Ctrl-C reports what was measured.", quickLimit)
 	}
-	children := p.children()
-	return fmt.Sprintf("bench: %d child processes in %d passes. At %v each, which is usual, they take %s. Ctrl-C reports what was measured.",
-		children, p.passes, usualChild, terminal.Elapsed(time.Duration(children)*usualChild))
+	var all time.Duration
+	for _, j := range p.jobs {
+		all += time.Duration(p.passesOf(j)) * cmp.Or(j.w.Child, usualChild)
+	}
+	return fmt.Sprintf("bench: %d child processes in %d passes, about %s on an idle machine. Ctrl-C reports what was measured.", p.children(), p.passes, terminal.Elapsed(all))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 )
@@ -40,6 +41,9 @@ type Workload struct {
 	// MaxPasses limits the passes of a full run, for workloads whose passes take long; 0 means no
 	// limit.
 	MaxPasses int
+	// Child is how long a child process of a full run takes, 0 for the usual second. It serves for the
+	// outlook alone.
+	Child time.Duration
 	// Measure replaces [Run.Rounds], the usual measurement, if a task measures its own time.
 	Measure func(r *Run, c *Contestant) error
 	// Adjust corrects a row by the row of the contestant that is marked as Baseline, if the workload has one.

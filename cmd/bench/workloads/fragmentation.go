@@ -30,6 +30,7 @@ func fragmentationWorkloads() []bench.Workload {
 		Measure:   measureFragmentation,
 		Adjust:    adjustFragmentation,
 		MaxPasses: 3,
+		Child:     11 * time.Second,
 		Flags:     []bench.Flag{fragmentationFlag},
 		Bars:      fragmentationBars("fragmentation/log", "offheap"),
 	}

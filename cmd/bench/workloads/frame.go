@@ -35,6 +35,7 @@ func frameWorkloads() []bench.Workload {
 		Bound:     slabName,
 		Measure:   measureFrames,
 		MaxPasses: 1,
+		Child:     3 * time.Minute,
 		Flags:     []bench.Flag{frameFlag},
 		Contestants: slices.Concat([]bench.Contestant{
 			{Name: heapName, Note: "new; freed by the collector", Prepare: Frame(frameHeap)},
