@@ -64,13 +64,11 @@ func (a *account) adviseNow(r *Report) Advice {
 	}
 	if best != nil {
 		now.take(best)
-		text := firstSentence(best.Remedy.Text)
-		if s, ok := proposedSetting(r.Settings); best.ID == tooOftenID && ok {
-			text, now.MoreBytes = "Set "+s.Name()+".", s.MoreBytes
-			now.Text += fmt.Sprintf("%s %s %s.", text, now.saves(), moreMemory(s))
-		} else {
-			now.Text += fmt.Sprintf("%s %s.", text, now.saves())
+		text, memory := firstSentence(best.Remedy.Text), ""
+		if s, ok := proposedSetting(r.Settings); ok && (best.ID == tooOftenID || best.ID == limitID) {
+			now.MoreBytes, memory = s.MoreBytes, " "+moreMemory(s)
 		}
+		now.Text += text + " " + now.saves() + memory + "."
 		return now
 	}
 	for _, s := range slices.Backward(r.Settings) {

@@ -16,7 +16,7 @@ func TestAdvice(t *testing.T) {
 			Remedy: Remedy{Text: "Give the slice its size. Or not.", Snippet: "- a\n+ b"}}
 	}
 	setting := func(ns float64) Finding {
-		return Finding{ID: tooOftenID, Severity: SeverityHigh, Gain: Gain{SameGOGC: ns, Error: ns / 4}, own: ns, setting: true, Remedy: Remedy{Text: "Raise GOGC."}}
+		return Finding{ID: tooOftenID, Severity: SeverityHigh, Gain: Gain{SameGOGC: ns, Error: ns / 4}, own: ns, setting: true, Remedy: Remedy{Text: "Set GOGC=400. Or gctune."}}
 	}
 	rows := []Setting{{GOGC: 200, Gain: Gain{SameGOGC: 0.12, Error: 0.03}, MoreBytes: 1 << 30}, {GOGC: 400, Gain: Gain{SameGOGC: 0.2, Error: 0.05}, MoreBytes: 40 << 20, Proposed: true}}
 	const hash = "No change of memory saves CPU: the CPU goes into the program's own work, 100 % of it into main.hash. Look at that: go tool pprof -top, or -list FUNCTION."
@@ -30,7 +30,7 @@ func TestAdvice(t *testing.T) {
 		"a setting wins more": {[]Finding{code(0.1), setting(0.2)}, rows, [2]string{
 			"Set GOGC=400. Saves 20 ± 5 % of CPU for 40.0 MiB more memory.", "f.go:7 a.F takes 10 % of CPU. Give the slice its size. Saves 10 ± 2 % of CPU."}},
 		"a mistake comes before a better value": {[]Finding{setting(0.2), {ID: "limit-thrash", Gain: Gain{SameGOGC: 0.15}, own: 0.15, setting: true, Remedy: Remedy{Text: "Raise the limit."}}}, rows, [2]string{
-			"Raise the limit. Saves 15 % of CPU.", hash}},
+			"Raise the limit. Saves 15 % of CPU for 40.0 MiB more memory.", hash}},
 		"a dear setting": {nil, rows[:1], [2]string{"No setting is worth its memory: GOGC=200 saves 12 ± 3 % of CPU for 1.00 GiB more memory.", hash}},
 		"nothing":        {[]Finding{{ID: "not-gc", Severity: SeverityInfo}}, nil, [2]string{"No setting saves more than noise.", hash}},
 	} {

@@ -14,14 +14,14 @@ import (
 // cycles if nothing counts them.
 func (b *builder) addPace() {
 	b.pace = pace{limit: b.memoryLimit()}
-	b.addSmallHeap()
+	b.addCountedHeap()
 	b.pace.gogc, b.pace.how = b.gogcOf()
 	live, goal, known := b.liveAndGoal()
 	p := &b.pace
 	switch {
 	case p.limit > 0 && known && p.how != "":
 		p.limited = p.gogc < 0 || goal < 0.95*(live+(live+b.roots)*p.gogc/100)
-	case p.limit == 0 && (b.fixedGoal() || b.noRoom()):
+	case p.limit == 0 && (b.fixedGoal() || b.noRoom() || b.oddGOGC()):
 		p.limited, p.gogc, p.how = true, 0, ""
 	}
 	p.room = b.roomNow()
@@ -52,7 +52,11 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 	case limitTold && limit < 1<<62 && b.memoryLimit() != 0:
 		return 0, "" // The goal may be the limit's.
 	case known && goal > live:
-		return common(gogcOfGoal(live, b.roots, goal), live), Inferred
+		blur := min(blurredLive/live, 0.6)
+		if b.sampledLive {
+			blur += math.Sqrt(b.heapRate / live) // the standard deviation of live, as a part of it
+		}
+		return common(gogcOfGoal(live, b.roots, goal), blur), Inferred
 	case b.liveKnown():
 		return defaultGOGC, Assumed
 	}
@@ -64,18 +68,29 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 // allocation and collections.
 const smallGoal = 16 << 20
 
-// addSmallHeap replaces the size of a small live heap that the heap profile gives: by the goal less
-// the bytes that the program allocates from one collection to the next.
-func (b *builder) addSmallHeap() {
-	if live, told := b.metric(evidence.MetricLiveHeap); told && live > 0 {
-		return
+// fastCycles is the number of collections a second from which the heap in use at any moment, right
+// after a collection too, has much that is garbage already.
+const fastCycles = 20
+
+// addCountedHeap replaces the size of the live heap where the heap profile or the heap in use tell it
+// badly: in a small heap and in one that is collected all the time. It is then the goal less the bytes
+// that the program allocates from one collection to the next.
+func (b *builder) addCountedHeap() {
+	_, scan := b.metric(evidence.MetricScanHeap)
+	if live, told := b.metric(evidence.MetricLiveHeap); told && live > 0 && scan {
+		return // The runtime's own figures.
 	}
 	goal, ok := b.metric(evidence.MetricHeapGoal)
 	room, counted := b.countedRoom()
-	if !ok || !counted || goal >= smallGoal || room >= goal {
+	if goal >= smallGoal {
+		// Over a whole life the live heap may have been smaller.
+		room, counted = b.windowRoom()
+		counted = counted && b.cycles >= fastCycles*b.window.Seconds()
+	}
+	if !ok || !counted || room >= goal {
 		return
 	}
-	b.live = goal - room
+	b.live, b.sampledLive = goal-room, false
 	// A collection begins before the goal, the earlier the faster the program allocates. So 60 is
 	// rather 100 than a setting.
 	if gogc := gogcOfGoal(b.live, b.roots, goal); gogc > 60 && gogc < 140 && goal > smallestHeap {
@@ -92,6 +107,21 @@ const leastRoom = 0.05
 func (b *builder) noRoom() bool {
 	room, ok := b.countedRoom()
 	return ok && b.live > smallGoal && room < leastRoom*b.live
+}
+
+// oddGOGC reports whether the sizes of the heap fit no percentage that people set, and differ at both
+// ends of the window: a memory limit is the likelier cause.
+func (b *builder) oddGOGC() bool {
+	p := b.pace
+	if p.how != Inferred || p.gogc <= 0 || p.gogc >= defaultGOGC || b.live < smallGoal || slices.Contains(commonGOGC, p.gogc) {
+		return false
+	}
+	live, ok1 := b.ev.Metrics[0].Get(evidence.MetricLiveHeap)
+	goal, ok2 := b.ev.Metrics[0].Get(evidence.MetricHeapGoal)
+	if !ok1 || !ok2 || goal <= live {
+		return true // One end alone: in doubt the limit is looked at first.
+	}
+	return !agree(gogcOfGoal(live, b.roots, goal), p.gogc)
 }
 
 // gogcOfGoal is the percentage that leads to a goal. If the live heap is too small to matter, it is
@@ -111,11 +141,11 @@ var commonGOGC = []float64{5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 120, 1
 // the sampling of a small heap.
 const blurredLive = 2 << 20
 
-// common is the percentage that people set nearest to one that was inferred from a live heap, if it is
-// near enough to be meant, and the inferred one otherwise. The default is meant more often than all
-// others.
-func common(gogc, live float64) float64 {
-	if math.Abs(gogc-defaultGOGC) < (0.15+min(blurredLive/live, 0.6))*defaultGOGC {
+// common is the percentage that people set nearest to one that was inferred, if it is near enough to be
+// meant, and the inferred one otherwise. blur is by what part the live heap may be off. The default is
+// meant more often than all others.
+func common(gogc, blur float64) float64 {
+	if math.Abs(gogc-defaultGOGC) < (0.15+blur)*defaultGOGC {
 		return defaultGOGC
 	}
 	for _, c := range commonGOGC {
@@ -155,7 +185,7 @@ func traceGOGC(t *evidence.GCTrace) (float64, bool) {
 	if spread := values[len(values)*3/4] - values[len(values)/4]; spread > 0.3*median {
 		return 0, false // No single percentage made these goals.
 	}
-	return common(median, math.Inf(1)), true
+	return common(median, 0), true
 }
 
 // fixedGoal reports whether the heap's goal did not change while the live heap changed: then the

@@ -29,8 +29,8 @@ func (b *builder) addCurve() {
 	for _, v := range curve {
 		mean += v / float64(len(curve))
 	}
-	if last <= 0 || math.Abs(mean/last-1) < leastGrowth {
-		return
+	if last <= 0 || math.Abs(mean/last-1) < leastGrowth || max(mean, last) < smallGoal {
+		return // Of a small heap there are so few samples that their number says nothing.
 	}
 	b.growth = mean / last
 	b.live *= b.growth

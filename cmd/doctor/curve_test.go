@@ -35,3 +35,16 @@ func TestCurve(t *testing.T) {
 		near("live without growth", of(curve...).live, 200*mib)
 	}
 }
+
+// TestCurveOfSmallHeap wants no growth where a handful of samples comes and goes.
+func TestCurveOfSmallHeap(t *testing.T) {
+	f := newFake()
+	f.Ran("main.work;main.main", 900)
+	f.Collector(90, 10)
+	f.Made("main.keep;main.main", 512<<10, 1<<20, 8) // 4 MiB
+	e := f.evidence()
+	e.Curve = []float64{1 << 20, 12 << 20, 2 << 20, 4 << 20}
+	if a := newAccount(e); a.live != 4<<20 || a.growth != 0 {
+		t.Errorf("live %v, growth %v", a.live, a.growth)
+	}
+}

@@ -43,14 +43,20 @@ func diagnose(a *account) *Report {
 		r.PerOperation = a.perBenchmark(r.Benchmarks, r.GCShare, r.AllocShare)
 	}
 	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })
+	unknown := a.ev.CPU != nil && a.noCPU() != ""
 	for _, known := range recognisers {
+		if unknown {
+			break // Shares of a profile that tells nothing are nonsense.
+		}
 		// The shares of an idle program are too small to matter, except that of its profiler.
 		if !a.idle() || known.id == profilerID {
 			r.add(known, a)
 		}
 	}
-	r.Settings = a.settings()
-	if r.WinnableShare = a.winnable(r.Findings); r.WinnableShare < littleWon {
+	if r.Settings = a.settings(); unknown {
+		r.Settings = []Setting{}
+	}
+	if r.WinnableShare = a.winnable(r.Findings); r.WinnableShare < littleWon && !unknown {
 		r.addNotGC(a)
 	}
 	a.credit(r.Findings)

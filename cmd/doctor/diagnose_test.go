@@ -103,7 +103,7 @@ var patterns = []struct {
 		return map[string]float64{evidence.MetricGOGC: -1, evidence.MetricMemoryLimit: 130e6, evidence.MetricLiveHeap: 100e6, evidence.MetricHeapGoal: 110e6, evidence.MetricCyclesTotal: 500, evidence.MetricAllocBytes: 4e9}
 	}, func(f *fake) map[string]float64 {
 		f.Ran("main.use;main.main", 300)
-		f.Collector(60, 20)
+		f.Collector(10, 3)
 		return map[string]float64{evidence.MetricGOGC: -1, evidence.MetricMemoryLimit: 300e6, evidence.MetricLiveHeap: 100e6, evidence.MetricHeapGoal: 270e6, evidence.MetricCyclesTotal: 25, evidence.MetricAllocBytes: 4e9}
 	}},
 	{"profiler-cost", func(f *fake) map[string]float64 {

@@ -16,9 +16,12 @@ import (
 // profilerID is the id of the only finding that idle programs can have, too.
 const profilerID = "profiler-cost"
 
+// limitID names the finding about a memory limit.
+const limitID = "limit-thrash"
+
 const (
 	// tightLimit is the largest ratio of the heap's goal to the live heap at which a limit that
-	// sets this goal counts as too tight.
+	// sets this goal costs more CPU than it saves memory.
 	tightLimit = 1.5
 	// dearProfiler is the share of CPU time from which the memory profiler is reported although it
 	// samples no more than by default.
@@ -53,8 +56,11 @@ func findGCTooOften(a *account) []Finding {
 		f.Detail += fmt.Sprintf(" Each collection empties the program's sync.Pools; refilling them takes %s of CPU.", terminal.Percent(refills))
 	}
 	f.Remedy = Remedy{
-		Text:    "Let the heap grow further before a collection: raise GOGC, or use gctune, which keeps the program below its memory limit.",
+		Text:    "Set " + s.Name() + ". Or use gctune, which keeps the program below its memory limit.",
 		Snippet: fmt.Sprintf("- GOGC=%.0f ./program\n+ GOGC=%.0f ./program        # or: gctune.Start(ctx, gctune.Options{})", a.pace.gogc, s.GOGC),
+	}
+	if a.pace.gogc < defaultGOGC {
+		f.Remedy.Text = fmt.Sprintf("GOGC=%.0f is set, which saves %s beside %s: set that if memory is not short.", a.pace.gogc, terminal.Bytes(s.MoreBytes), s.Name())
 	}
 	f.Check = []string{"Peak memory: it rises by the figure above, and in proportion if the live heap grows. Set GOMEMLIMIT as well if memory has a bound.", "Collections a second (/gc/cycles/total:gc-cycles)."}
 	return []Finding{f}
@@ -85,40 +91,39 @@ func (a *account) gogcText() string {
 	return fmt.Sprintf("GOGC is %.0f", a.pace.gogc)
 }
 
+// findLimitThrash is the finding about a memory limit that decides when collections begin, where a larger
+// one is worth its memory.
 func findLimitThrash(a *account) []Finding {
 	live, goal, ok := a.liveAndGoal()
-	limit := a.pace.limit
-	if !ok || !a.pace.limited || goal > tightLimit*live || limit == 0 && a.pace.room > leastRoom*live {
+	s, proposed := proposedSetting(a.settings())
+	if !ok || !proposed || !a.pace.limited {
 		return nil
 	}
-	left := min(a.pace.room/live, 1)
-	g := a.cyclesTo(left)
-	if g.SameGOGC < settingGain {
-		return nil
-	}
-	f := a.finding(nil, g)
+	f := a.finding(nil, s.Gain)
 	f.setting = true
 	f.CPUShare = a.share(a.mark)
-	f.Evidence["live_bytes"], f.Evidence["goal_bytes"] = live, goal
+	f.Evidence["live_bytes"], f.Evidence["goal_bytes"], f.Evidence["more_memory_bytes"] = live, goal, s.MoreBytes
 	if cycle, ok := a.metric(evidence.MetricLimiterCycle); ok && cycle > 0 {
 		f.Evidence["limiter_last_enabled_cycle"] = cycle
 	}
 	f.Check = []string{"Collections a second, and the heap's goal beside the live heap (/gc/heap/goal:bytes, /gc/heap/live:bytes)."}
-	raise := "Raise the limit"
-	if limit == 0 {
-		f.Detail = fmt.Sprintf("The live heap is %s, and the collector runs whenever the program has allocated %s, %s. Only a memory limit near the live heap leads to that, whose size is not in the evidence "+
-			"(GOMEMLIMIT or debug.SetMemoryLimit). The runtime gives no sign of it until the collector takes half of the CPU.", terminal.Bytes(live), terminal.Bytes(a.pace.room), a.cycleRate())
-		raise += " by about " + terminal.Bytes(live) + ","
-		f.Remedy.Snippet = "- GOMEMLIMIT=OLD\n+ GOMEMLIMIT=OLD+" + limitText(roundUp(live, 10<<20))
-	} else {
-		proposed := roundUp(limit+2*live-goal, 10<<20)
-		f.Evidence["memory_limit_bytes"], f.Evidence["proposed_limit_bytes"] = limit, proposed
+	f.Remedy.Text = "gctune sets the limit from the cgroup, and reports a limit that is too tight."
+	if goal <= tightLimit*live {
+		f.Remedy.Text = "Or use less memory: a limit below 1.5 times the live heap costs more CPU than it saves memory. " + f.Remedy.Text
+	}
+	if limit := a.pace.limit; limit > 0 {
+		f.Evidence["memory_limit_bytes"], f.Evidence["proposed_limit_bytes"] = limit, s.MemoryLimit
 		f.Detail = fmt.Sprintf("The memory limit of %s leaves the heap %s for a live heap of %s, so the collector runs %s. The runtime gives no sign of that until the collector takes half of the CPU.",
 			terminal.Bytes(limit), terminal.Bytes(goal), terminal.Bytes(live), a.cycleRate())
-		f.Remedy.Snippet = fmt.Sprintf("- GOMEMLIMIT=%s\n+ GOMEMLIMIT=%s", limitText(limit), limitText(proposed))
+		f.Remedy.Text = "Raise GOMEMLIMIT to " + limitText(s.MemoryLimit) + ". " + f.Remedy.Text
+		f.Remedy.Snippet = fmt.Sprintf("- GOMEMLIMIT=%s ./program\n+ GOMEMLIMIT=%s ./program", limitText(limit), limitText(s.MemoryLimit))
+		return []Finding{f}
 	}
-	f.Remedy.Text = raise + " so that the live heap can double, or use less memory: a limit below 1.5 times the live heap costs more CPU than it saves memory. " +
-		"gctune sets the limit from the cgroup, and reports a limit that is too tight."
+	more := roundUp(s.MoreBytes/(1-limitReserve), 10<<20)
+	f.Detail = fmt.Sprintf("The live heap is %s, and the collector runs whenever the program has allocated %s, %s. These sizes fit a memory limit, whose size is not in the evidence, and no GOGC that people set. "+
+		"The runtime gives no sign of a tight limit until the collector takes half of the CPU.", terminal.Bytes(live), terminal.Bytes(a.pace.room), a.cycleRate())
+	f.Remedy.Text = "Look at GOMEMLIMIT (or debug.SetMemoryLimit) first: raise it by " + limitText(more) + ". If there is none, look at GOGC. " + f.Remedy.Text
+	f.Remedy.Snippet = "- GOMEMLIMIT=OLD ./program\n+ GOMEMLIMIT=OLD+" + limitText(more) + " ./program"
 	return []Finding{f}
 }
 

@@ -88,7 +88,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("row %d is %+v, want GOGC=%v with %.3f of the collections for %v bytes", i, s, want.gogc, want.left, want.more)
 		}
 	}
-	if first := r.First[0]; first.Part != Now || first.Finding != tooOftenID || !strings.Contains(first.Text, "Set GOGC=800.") || !strings.Contains(first.Text, "times a second") {
+	if first := r.First[0]; first.Part != Now || first.Finding != tooOftenID || !strings.Contains(first.Text, "Set GOGC=400.") || !strings.Contains(first.Text, "times a second") {
 		t.Errorf("first is %+v", first)
 	}
 
@@ -134,5 +134,68 @@ func TestCountedPace(t *testing.T) {
 				t.Errorf("%+v stands first", got)
 			}
 		})
+	}
+}
+
+// TestFastHeap infers the default where the heap in use right after a collection is garbage for the
+// most part already, because the next collection follows at once.
+func TestFastHeap(t *testing.T) {
+	for _, c := range []struct{ inUse, goal, room, cycles float64 }{
+		{3.6e6, 4.2e6, 2.0e6, 3000}, // 300 collections a second
+		{185e6, 200e6, 95e6, 600},   // 60 a second
+		{7.4e6, 8.0e6, 3.9e6, 100},  // a small heap, 10 a second
+	} {
+		f := newFake()
+		f.Ran("main.use;main.main", 500)
+		f.Collector(400, 0)
+		f.Made("main.use;main.main", 64, 100_000_000, int64(c.inUse/64))
+		e := with(f.evidence(), map[string]float64{evidence.MetricLiveHeap: c.inUse, evidence.MetricHeapGoal: c.goal, evidence.MetricAllocBytes: 1e9 + c.room*c.cycles, evidence.MetricCyclesTotal: 50 + c.cycles})
+		e.Metrics[0].Set(evidence.MetricAllocBytes, 1e9)
+		e.Metrics[0].Set(evidence.MetricCyclesTotal, 50)
+		a := newAccount(e)
+		if p := a.pace; p.gogc != 100 || p.limited {
+			t.Errorf("%+v: GOGC=%v (%s), limited %v", c, p.gogc, p.how, p.limited)
+		}
+		for _, s := range a.settings() {
+			if s.GOGC == 100 {
+				t.Errorf("%+v: a row for the setting in force", c)
+			}
+		}
+	}
+}
+
+// TestOddGOGC takes a heap whose sizes fit no usual percentage, and differ at both ends, for one with a
+// memory limit.
+func TestOddGOGC(t *testing.T) {
+	for _, c := range []struct {
+		name                     string
+		live0, goal0, live, goal float64
+		limited                  bool
+	}{
+		{"a limit while the live heap grows", 60e6, 108e6, 80e6, 107e6, true},
+		{"GOGC=50", 60e6, 90e6, 80e6, 120e6, false},
+		{"GOGC=33 at both ends", 60e6, 79.8e6, 80e6, 106.4e6, false},
+		{"GOGC=100", 60e6, 120e6, 80e6, 160e6, false},
+	} {
+		f := newFake()
+		f.Ran("main.use;main.main", 500)
+		f.Collector(400, 0)
+		e := with(f.evidence(), map[string]float64{evidence.MetricLiveHeap: c.live, evidence.MetricHeapGoal: c.goal})
+		e.Metrics[0].Set(evidence.MetricLiveHeap, c.live0)
+		e.Metrics[0].Set(evidence.MetricHeapGoal, c.goal0)
+		if p := newAccount(e).pace; p.limited != c.limited {
+			t.Errorf("%s: GOGC=%v (%s), limited %v", c.name, p.gogc, p.how, p.limited)
+		}
+	}
+}
+
+// TestKnee wants the mark where the gains flatten, and at the same row whatever the noise.
+func TestKnee(t *testing.T) {
+	for _, mark := range []float64{0.12, 0.2, 0.3, 0.5} { // the gain of no collection at all
+		list := []Setting{{GOGC: 200, Gain: Gain{SameGOGC: mark / 2}, MoreBytes: 50 << 20}, {GOGC: 400, Gain: Gain{SameGOGC: mark * 3 / 4}, MoreBytes: 150 << 20}, {GOGC: 800, Gain: Gain{SameGOGC: mark * 7 / 8}, MoreBytes: 350 << 20}}
+		propose(list, 50<<20)
+		if s, ok := proposedSetting(list); !ok || s.GOGC != 400 {
+			t.Errorf("%v: %+v", mark, s)
+		}
 	}
 }

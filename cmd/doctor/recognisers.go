@@ -5,7 +5,7 @@ package doctor
 // recognisers is the table, specific patterns before general ones.
 var recognisers = []recogniser{
 	{tooOftenID, "The collector runs too often", findGCTooOften},
-	{"limit-thrash", "The memory limit leaves the collector no room", findLimitThrash},
+	{limitID, "The memory limit leaves the collector little room", findLimitThrash},
 	{profilerID, "The memory profiler samples too much", findProfilerCost},
 	{"too-many-procs", "There are more Ps than processors", findTooManyProcs},
 	{"json-reflection", "JSON is encoded or decoded by reflection", findJSON},

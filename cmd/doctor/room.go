@@ -33,7 +33,7 @@ func (a *account) roomNow() float64 {
 	if counted, ok := a.countedRoom(); ok && a.pace.limited {
 		return counted
 	}
-	if live, goal, ok := a.liveAndGoal(); ok && goal < math.MaxInt64/2 {
+	if live, goal, ok := a.liveAndGoal(); ok && goal < math.MaxInt64/2 && a.growth == 0 { // The goal is that of the end.
 		return max(goal-live, 0)
 	}
 	if a.pace.gogc > 0 {
@@ -45,18 +45,30 @@ func (a *account) roomNow() float64 {
 // enoughCycles is the number of collections from which the bytes allocated between two are known well.
 const enoughCycles = 20
 
-// countedRoom is the number of bytes that the program allocated from one collection to the next,
-// over its whole life, and whether it is known. Collections that the program asked for do not
-// count.
+// countedRoom is the number of bytes that the program allocated from one collection to the next, and
+// whether it is known: in the window, or else over its whole life. Collections that the program asked
+// for do not count.
 func (a *account) countedRoom() (float64, bool) {
-	m := a.ev.Metrics[1]
-	bytes, ok := m.Get(evidence.MetricAllocBytes)
-	cycles, counted := m.Get(evidence.MetricCyclesTotal)
-	forced, _ := m.Get(evidence.MetricCyclesForced)
-	if n := cycles - forced; ok && counted && n >= enoughCycles {
-		return bytes / n, true
+	if room, ok := a.windowRoom(); ok {
+		return room, true
 	}
-	return 0, false
+	bytes, cycles, ok := allocCounts(a.ev.Metrics[1])
+	return bytes / cycles, ok && cycles >= enoughCycles
+}
+
+// windowRoom is countedRoom in the window alone.
+func (a *account) windowRoom() (float64, bool) {
+	before, n, ok1 := allocCounts(a.ev.Metrics[0])
+	bytes, cycles, ok2 := allocCounts(a.ev.Metrics[1])
+	return (bytes - before) / (cycles - n), ok1 && ok2 && cycles-n >= enoughCycles
+}
+
+// allocCounts are the bytes allocated and the collections, without those that the program asked for.
+func allocCounts(m evidence.Metrics) (bytes, cycles float64, ok bool) {
+	bytes, ok1 := m.Get(evidence.MetricAllocBytes)
+	cycles, ok2 := m.Get(evidence.MetricCyclesTotal)
+	forced, _ := m.Get(evidence.MetricCyclesForced)
+	return bytes, cycles - forced, ok1 && ok2
 }
 
 // roomAt is the number of bytes that the program would allocate from one collection to the next at

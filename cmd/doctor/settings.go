@@ -22,6 +22,9 @@ const (
 	worthMore = 0.03
 	// cheapMemory is the number of bytes of further memory that settingGain is worth.
 	cheapMemory = 32 << 20
+	// knee is the least further gain, as a part of the smaller setting's, for which the next larger one
+	// is proposed. Both depend on how many collections are left, and hardly on the profile's noise.
+	knee = 0.25
 	// dearMemory is the number of bytes of further memory up to which a larger setting is proposed,
 	// or four times the live heap if that is more.
 	dearMemory = 512 << 20
@@ -91,13 +94,13 @@ func (a *account) limitRows(list []Setting) []Setting {
 // limitReserve is the part of a memory limit that the runtime keeps out of the heap's goal.
 const limitReserve = 0.03
 
-// propose marks the row beyond which more memory wins too little.
+// propose marks the row at the knee: beyond it more memory wins too little.
 func propose(list []Setting, live float64) {
 	best, gain := -1, 0.0
 	for i, s := range list {
 		more := s.Gain.SameGOGC - gain
 		switch {
-		case more < settingGain:
+		case more < max(settingGain, knee*gain):
 		case (s.MoreBytes > cheapMemory || s.MoreHeaps > 0) && (s.Gain.SameGOGC < worthwhile || more < worthMore):
 		case best >= 0 && (s.MoreBytes > max(dearMemory, 4*live) || s.MoreHeaps > 4):
 		default:

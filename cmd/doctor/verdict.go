@@ -33,6 +33,9 @@ func (a *account) missing() []Missing {
 	case e.CPU == nil:
 		list = append(list, Missing{"CPU profile", "it shows the cost of allocation and collection, and the lines that cause it; without it no gain is known",
 			"curl -o cpu.pb.gz 'http://HOST:6060/debug/pprof/profile?seconds=30', or go test -bench=. -cpuprofile cpu.pb.gz"})
+	case a.noCPU() != "":
+		list = append(list, Missing{"CPU profile", a.noCPU() + ", so no gain is known",
+			"profile for longer, under load: curl -o cpu.pb.gz 'http://HOST:6060/debug/pprof/profile?seconds=30'"})
 	case a.period > 0 && a.total < enoughSamples*a.period && !a.idle():
 		list = append(list, Missing{"longer CPU profile", fmt.Sprintf("this one has %s samples, too few for small shares", terminal.Count(math.Round(a.total/a.period))),
 			"profile for longer, or under more load: /debug/pprof/profile?seconds=60"})
@@ -67,7 +70,7 @@ func (a *account) missing() []Missing {
 // none without CPU times, and low otherwise.
 func (a *account) confidence() Confidence {
 	switch {
-	case a.total == 0 && !a.idle():
+	case a.total == 0 && !a.idle(), a.ev.CPU != nil && a.noCPU() != "":
 		return None
 	case len(a.missing()) == 0:
 		return High
@@ -161,9 +164,9 @@ func (a *account) verdictWithoutCPU() string {
 		return verdictBenchmarks(list)
 	}
 	if part < 0 {
-		return "The cost is unknown: there is no CPU profile."
+		return "The cost is unknown: " + a.noCPU() + "."
 	}
-	return fmt.Sprintf("The possible gain is unknown: there is no CPU profile. By the runtime's own figure, collections took %s of the available CPU time.", terminal.Percent(part))
+	return fmt.Sprintf("The possible gain is unknown: "+a.noCPU()+". By the runtime's own figure, collections took %s of the available CPU time.", terminal.Percent(part))
 }
 
 // verdictUnprofiled is the verdict from only the runtime's figures. They show neither the cost of

@@ -4,6 +4,7 @@ package evidence
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -98,6 +99,15 @@ func (e *Evidence) settleHeaps() {
 	}
 	e.Heap, e.Curve, e.Delta, e.NoInUse = [2]*profile.Profile{}, nil, false, false
 	switch {
+	case len(ends) == 2 && fell(ends[0], ends[1]):
+		// Each has the allocations since the one before it.
+		e.Heap[1], e.Delta = ends[1], true
+		e.Window = time.Duration(ends[1].TimeNanos - h.before(ends[0].TimeNanos))
+		return
+	case len(ends) == 2 && sum(ends[1], "alloc_space")-sum(ends[0], "alloc_space") > mostAllocated*float64(ends[1].TimeNanos-ends[0].TimeNanos)/1e9 && ends[0].TimeNanos > 0:
+		// The first one has the allocations of a window alone, and the second those since the start.
+		e.Heap[1] = ends[1]
+		return
 	case len(ends) == 2:
 		e.Heap = [2]*profile.Profile{ends[0], ends[1]}
 		e.Curve = h.curve()
@@ -122,6 +132,59 @@ func (e *Evidence) settleHeaps() {
 		return
 	}
 	e.Heap[1], e.NoInUse = h.delta, true
+}
+
+// mostAllocated is the number of bytes that no program allocates in a second.
+const mostAllocated = 64 << 30
+
+// before is the time of the last profile before the end of the window, first unless there are some in
+// between.
+func (h *heaps) before(first int64) int64 {
+	for _, m := range h.between {
+		first = max(first, m.at)
+	}
+	return first
+}
+
+// fell reports whether a stack allocated less in the later of two heap profiles. What a program has
+// allocated since its start never falls, so these profiles have the allocations of windows, and the
+// bytes in use at their times. Continuous profilers write such profiles; they have no duration.
+func fell(earlier, later *profile.Profile) bool {
+	i, j := SampleIndex(earlier, "alloc_objects"), SampleIndex(later, "alloc_objects")
+	if i < 0 || j < 0 {
+		return false
+	}
+	objects := map[string]int64{}
+	for _, s := range later.Sample {
+		objects[stackKey(s)] += s.Value[j]
+	}
+	for _, s := range earlier.Sample {
+		objects[stackKey(s)] -= s.Value[i]
+	}
+	for _, n := range objects {
+		if n < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// stackKey identifies the stack of a heap profile's sample, and the size of its objects.
+func stackKey(s *profile.Sample) string {
+	var key []byte
+	for _, l := range s.Location {
+		key = binary.AppendUvarint(key, l.Address)
+		for _, line := range l.Line {
+			if line.Function != nil {
+				key = append(key, line.Function.Name...)
+			}
+			key = binary.AppendVarint(key, line.Line)
+		}
+	}
+	for _, size := range s.NumLabel["bytes"] {
+		key = binary.AppendVarint(key, size)
+	}
+	return string(key)
 }
 
 // curve are the bytes in use from the first to the last profile, nil without a profile in between.

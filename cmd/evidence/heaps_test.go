@@ -147,3 +147,24 @@ func TestHeapDelta(t *testing.T) {
 		t.Errorf("a difference the wrong way round: %v", err)
 	}
 }
+
+// TestHeapWindows reads profiles whose allocations are those since the profile before, as continuous
+// profilers write them: the last one has the allocations of its window, and the bytes in use.
+func TestHeapWindows(t *testing.T) {
+	files := [][]byte{profiletest.Written(t, heapAt(10, 900, 300), true), profiletest.Written(t, heapAt(20, 800, 310), true), profiletest.Written(t, heapAt(30, 700, 320), true)}
+	for n := 2; n <= 3; n++ {
+		for _, order := range orders(n) {
+			e := readAll(t, files, order)
+			if !e.Delta || e.NoInUse || e.Heap[0] != nil || e.Window != 10e9 || sum(e.Heap[1], "alloc_objects") != float64(900-100*(n-1)) || InUse(e.Heap[1]) != float64((290+10*int64(n))*64<<10) {
+				t.Errorf("order %v: delta %v, window %v, %v", order, e.Delta, e.Window, e.Heap[1])
+			}
+		}
+	}
+	// The first one of a window, the second one since the start: 6 TiB in a second are no allocations.
+	files = [][]byte{profiletest.Written(t, heapAt(10, 900, 300), true), profiletest.Written(t, heapAt(11, 100_000_000, 310), true)}
+	for _, order := range orders(2) {
+		if e := readAll(t, files, order); e.Heap[0] != nil || e.Delta || sum(e.Heap[1], "alloc_objects") != 100_000_000 {
+			t.Errorf("order %v: %v, %v", order, e.Heap[0], e.Delta)
+		}
+	}
+}
