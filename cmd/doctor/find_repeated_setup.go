@@ -57,17 +57,17 @@ type setupUse struct {
 // findRepeatedSetup finds what should be made once and is made for each request: known setups of the
 // standard library, and work that a library repeats from the same input.
 func findRepeatedSetup(a *account) []Finding {
-	found := knownSetups(a)
+	found, of := findRepeatedWork(a)
 	for _, f := range found {
 		for _, s := range f.sites {
 			s.claimed = "repeated-setup"
 		}
 	}
-	return ranked(append(found, findRepeatedWork(a)...))
+	return ranked(append(found, knownSetups(a, of)...))
 }
 
-// knownSetups finds the setups of the table.
-func knownSetups(a *account) []Finding {
+// knownSetups finds the setups of the table, but for those in calls that are repeated as a whole.
+func knownSetups(a *account, not map[callKey]bool) []Finding {
 	type key struct {
 		owner, by string // by is a library's package
 		kind      *setup
@@ -78,6 +78,10 @@ func knownSetups(a *account) []Finding {
 	useOf := func(frames []*stack.Frame) *setupUse {
 		i := stack.Outermost(frames, does)
 		if i < 0 || i+1 == len(frames) || slices.ContainsFunc(frames[i:], initialises) {
+			return nil
+		}
+		user := slices.IndexFunc(frames, func(f *stack.Frame) bool { return f.User })
+		if user > 0 && not[callKey{frames[user], frames[user-1].Func}] {
 			return nil
 		}
 		owner, kind := stack.Caller(frames, i+1), setupOf(frames[i])

@@ -21,13 +21,13 @@ type Lines struct {
 	root    string // of the main module, "" if it is not at hand
 	fset    *token.FileSet
 	files   map[string]*ast.File
-	folders map[string]map[string]ast.Expr // by folder: the package's types, by name
+	folders map[string]declarations // by folder
 }
 
 // NewLines returns a reader that has read nothing yet. Root is the folder of the main module, ""
 // if that is not at hand: files that lay elsewhere when the program was built are looked for there.
 func NewLines(root string) *Lines {
-	return &Lines{root: root, fset: token.NewFileSet(), files: map[string]*ast.File{}, folders: map[string]map[string]ast.Expr{}}
+	return &Lines{root: root, fset: token.NewFileSet(), files: map[string]*ast.File{}, folders: map[string]declarations{}}
 }
 
 const (

@@ -97,11 +97,11 @@ func TestLines(t *testing.T) {
 		"in a loop":       (*Lines).InLoop,
 		"returns nothing": (*Lines).ReturnsNothing,
 		"sends":           func(l *Lines, f *stack.Frame) (bool, bool) { return l.Sends(f), true },
-		"passes on":       func(l *Lines, f *stack.Frame) (bool, bool) { return l.PassesOn(f, "compile"), true },
+		"passes on":       func(l *Lines, f *stack.Frame) (bool, bool) { c, _ := l.Call(f, "compile"); return c.PassesOn, true },
 		"passes result":   func(l *Lines, f *stack.Frame) (bool, bool) { return l.PassesResult(f, "decode"), true },
-		"fixed rows":      func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedCall(f, "rows") },
-		"fixed receiver":  func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedReceiver(f, "ask"), true },
-		"fixed":           func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedCall(f, "compile") },
+		"fixed rows":      func(l *Lines, f *stack.Frame) (bool, bool) { c, known := l.Call(f, "rows"); return c.Fixed, known },
+		"fixed receiver":  func(l *Lines, f *stack.Frame) (bool, bool) { c, _ := l.Call(f, "ask"); return c.Receiver, true },
+		"fixed":           func(l *Lines, f *stack.Frame) (bool, bool) { c, known := l.Call(f, "compile"); return c.Fixed, known },
 	}
 	for _, c := range []struct {
 		question, fn, mark string

@@ -36,7 +36,7 @@ func (l *Lines) PointerFree(at *stack.Frame) (free, known bool) {
 		}
 	})
 	for i, t := range made {
-		f, ok := l.pointerFree(t, filepath.Dir(l.fset.Position(fn.Pos()).Filename), 0)
+		f, ok := l.pointerFree(t, l.folderAt(fn.Pos()), 0)
 		if !ok || i > 0 && f != free {
 			return false, false
 		}
@@ -165,16 +165,22 @@ func (l *Lines) pointerFree(t ast.Expr, folder string, depth int) (free, known b
 	return false, false
 }
 
-// types are the types that a folder's package declares, by name; nil for generic ones, of which
-// nothing is known.
-func (l *Lines) types(folder string) map[string]ast.Expr {
-	if list, ok := l.folders[folder]; ok {
-		return list
+// declarations are what a folder's package declares, by name: its types, nil for generic ones, of
+// which nothing is known, and the values of its variables and constants, nil where there is none.
+type declarations struct{ types, values map[string]ast.Expr }
+
+// types are the types that a folder's package declares.
+func (l *Lines) types(folder string) map[string]ast.Expr { return l.declared(folder).types }
+
+// declared reads the declarations of a folder once.
+func (l *Lines) declared(folder string) declarations {
+	if p, ok := l.folders[folder]; ok {
+		return p
 	}
-	list := map[string]ast.Expr{}
-	l.folders[folder] = list
+	p := declarations{map[string]ast.Expr{}, map[string]ast.Expr{}}
+	l.folders[folder] = p
 	if !filepath.IsAbs(folder) {
-		return list
+		return p
 	}
 	names, _ := filepath.Glob(filepath.Join(folder, "*.go")) // A folder that cannot be read has no types.
 	for _, name := range names {
@@ -186,19 +192,30 @@ func (l *Lines) types(folder string) map[string]ast.Expr {
 			continue
 		}
 		for _, d := range f.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok {
-				continue
+			if g, ok := d.(*ast.GenDecl); ok {
+				p.add(g)
 			}
-			for _, spec := range g.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok {
-					list[spec.Name.Name] = spec.Type
-					if spec.TypeParams != nil {
-						list[spec.Name.Name] = nil
-					}
+		}
+	}
+	return p
+}
+
+// add adds the names of a declaration.
+func (p declarations) add(g *ast.GenDecl) {
+	for _, spec := range g.Specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			p.types[spec.Name.Name] = spec.Type
+			if spec.TypeParams != nil {
+				p.types[spec.Name.Name] = nil
+			}
+		case *ast.ValueSpec:
+			for i, name := range spec.Names {
+				p.values[name.Name] = nil
+				if len(spec.Values) == len(spec.Names) {
+					p.values[name.Name] = spec.Values[i]
 				}
 			}
 		}
 	}
-	return list
 }
