@@ -134,11 +134,6 @@ func beyondStd(frames []*stack.Frame) *stack.Frame {
 	return nil
 }
 
-// belowUser reports whether a function of the user's leads to the site.
-func (s *site) belowUser() bool {
-	return slices.ContainsFunc(s.frames, func(f *stack.Frame) bool { return f.User })
-}
-
 // library is the first function on the site's stack that belongs to a package of others, or to the
 // standard library if there is no such package.
 func (s *site) library() *stack.Frame {

@@ -11,6 +11,45 @@ import (
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
+// preparing are the beginnings of names of functions that turn text into something which can be used
+// many times, whatever the library, and using those of functions that use it. What parsing functions
+// read is data more often, which is new each time, so the text must be constant. Finding functions
+// look something up by a key, and making ones make a value.
+var (
+	preparing = []string{"compile", "mustcompile", "prepare"}
+	parsing   = []string{"parse", "mustparse", "validate"}
+	using     = []string{"run", "exec", "eval", "match", "render", "query", "apply", "execute", "find", "replace", "next"}
+	finding   = []string{"match", "get", "lookup", "find", "resolve", "detect", "guess", "select", "for", "by", "load", "parse"}
+	making    = []string{"new", "make", "must", "build", "create", "default", "init", "open"}
+)
+
+// A setup is a function of the standard library, or of a copy of it, that makes a value which all
+// goroutines can use for good.
+type setup struct {
+	pkg, fn string // last element of the package's path; function
+	what    string
+	snippet string
+}
+
+var setups = []setup{
+	{"regexp", "compile", "regular expressions", "- re := regexp.MustCompile(`^a+$`) // in the function\n+ var re = regexp.MustCompile(`^a+$`) // at package level"},
+	{"template", "(*Template).Parse", "templates", "- t := template.Must(template.New(\"page\").Parse(text)) // in the function\n+ var page = template.Must(template.New(\"page\").Parse(text)) // at package level"},
+	{"strings", "(*Replacer).build", "replacers", "- s = strings.NewReplacer(\"<\", \"&lt;\").Replace(s)\n+ var escape = strings.NewReplacer(\"<\", \"&lt;\") // at package level\n+ s = escape.Replace(s)"},
+	{"time", "LoadLocation", "time zones", "- zone, err := time.LoadLocation(name) // reads a file each time\n+ zone, err := zones.get(name)         // a map, filled once for each name"},
+}
+
+// setupOf is the setup that a function does, nil if it does none.
+func setupOf(f *stack.Frame) *setup {
+	name := strings.TrimPrefix(f.Func[len(f.Package):], ".")
+	for i := range setups {
+		s := &setups[i]
+		if name == s.fn && (f.Package == s.pkg || strings.HasSuffix(f.Package, "/"+s.pkg)) {
+			return s
+		}
+	}
+	return nil
+}
+
 // A call is what one line of the user's spends below a function of others that it calls. The line is
 // the owner.
 type call struct {
@@ -110,11 +149,11 @@ func (c *call) partOf(below []*stack.Frame) (*stack.Frame, *part) {
 		is func(*stack.Frame) bool
 		of *part
 	}{
-		{func(f *stack.Frame) bool { return verb(f, preparing) }, &c.preparing},
-		{func(f *stack.Frame) bool { return verb(f, parsing) }, &c.parsing},
-		{caches, &c.caching},
+		{func(f *stack.Frame) bool { return setupOf(f) != nil || !f.Std && verb(f, preparing) }, &c.preparing},
+		{func(f *stack.Frame) bool { return !f.Std && verb(f, parsing) }, &c.parsing},
+		{func(f *stack.Frame) bool { return !f.Std && caches(f) }, &c.caching},
 	} {
-		if i := stack.Outermost(below, func(f *stack.Frame) bool { return !f.Std && !f.Runtime && kind.is(f) }); i >= 0 {
+		if i := stack.Outermost(below, func(f *stack.Frame) bool { return !f.Runtime && kind.is(f) }); i >= 0 {
 			return below[i], kind.of
 		}
 	}
@@ -148,3 +187,10 @@ func (c *call) read(a *account) {
 
 // name is what the user's line calls, as a sentence has it.
 func (c *call) name() string { return stack.ShortName(c.to.Func) }
+
+// initialises reports whether a function runs once, before main. A function literal in an init may
+// run later.
+func initialises(f *stack.Frame) bool {
+	name := f.Func[len(f.Package):]
+	return name == ".init" || strings.HasPrefix(name, ".init.") && !strings.Contains(name, ".func") || strings.HasPrefix(f.Func, "runtime.doInit")
+}

@@ -54,7 +54,7 @@ func checkPatterns(t *testing.T, list []pattern) {
 			if !strings.Contains(got.Site.Func, p.site) {
 				t.Errorf("site %q, want %q in it", got.Site.Func, p.site)
 			}
-			if text := got.Detail + "\n" + got.Remedy.Text + "\n" + got.Remedy.Snippet; !strings.Contains(text, p.text) {
+			if text := got.Detail + "\n" + got.Remedy.Text + "\n" + got.Remedy.Snippet + "\n" + strings.Join(got.Check, "\n"); !strings.Contains(text, p.text) {
 				t.Errorf("%q is not in\n%s", p.text, text)
 			}
 			if !strings.HasSuffix(got.Remedy.Doc, "/"+id+".md") || len(got.Check) == 0 || got.Remedy.Text == "" || got.Remedy.Snippet == "" || got.CPUShare <= 0 {
@@ -100,12 +100,16 @@ func TestJSON(t *testing.T) {
 		// 50 outside the allocator less the check of 20, 30 in it, and all of the 10 of marking,
 		// since nothing else allocates.
 		{"decoding into any", anyTree, nil, "json-reflection", 0.30 + 0.30 + 0.10*(1+besideMark*0.09), "main.handle", "maps and slices of any"},
+		{"decoding into any with Go 1.27", func(f *fake) {
+			f.Ran("encoding/json/v2.makeMapArshaler.func3;encoding/json/v2.makeInterfaceArshaler.func2;encoding/json/v2.Unmarshal;main.handle;main.main", 50)
+			f.Ran("main.work;main.main", 50)
+		}, nil, "json-reflection", 0.50, "main.handle", "maps and slices of any"},
 		{"without reflection", generated, nil, "-json-reflection", 0, "", ""},
 		{"encoding", func(f *fake) {
 			f.Ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 40)
 			f.Ran("encoding/json.appendString;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 20)
 			f.Ran("main.work;main.main", 40)
-		}, nil, "json-reflection", 0.40, "main.handle", "encodes JSON"},
+		}, nil, "json-reflection", 0.40, "main.handle", "both encoders write the same text"},
 		{"little of it", func(f *fake) {
 			f.Ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 2)
 			f.Ran("main.work;main.main", 98)
@@ -285,7 +289,7 @@ func TestSetupAndBoxing(t *testing.T) {
 	checkPatterns(t, []pattern{
 		{"regular expression", compiling("main.handle;main.main", 20), nil, "repeated-setup", 30.0 / 130, "main.handle", "regexp.MustCompile"},
 		{"a copy of the package", func(f *fake) {
-			f.Ran("example.com/fork/regexp.onepass;example.com/fork/regexp.compile;main.handle;main.main", 20)
+			f.Ran("example.com/fork@v1/regexp.onepass;example.com/fork@v1/regexp.compile;main.handle;main.main", 20)
 			f.Ran("main.work;main.main", 80)
 		}, nil, "repeated-setup", 0.20, "main.handle", "at package level"},
 		{"before main", compiling("main.init;runtime.doInit1;runtime.main", 20), nil, "-repeated-setup", 0, "", ""},

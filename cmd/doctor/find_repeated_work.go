@@ -14,7 +14,11 @@ import (
 )
 
 const (
-	// workShare is the least share of CPU time that the work must take.
+	// setupShare is the least share of CPU time that setups must take.
+	setupShare = 0.02
+	// setupDoubt is the uncertain part of the gain: looking up an existing value costs a little.
+	setupDoubt = 0.1
+	// workShare is the least share of CPU time that other repeated work must take.
 	workShare = 0.05
 	// usedShare is the least share of CPU time that the use of the work's result must take, if only
 	// the stacks tell that the work is repeated.
@@ -35,18 +39,6 @@ const (
 	wholePart = 0.8
 )
 
-// preparing are the beginnings of names of functions that turn text into something which can be used
-// many times, whatever the library, and using those of functions that use it. What parsing functions
-// read is data more often, which is new each time, so the text must be constant. Finding functions
-// look something up by a key, and making ones make a value.
-var (
-	preparing = []string{"compile", "mustcompile", "prepare"}
-	parsing   = []string{"parse", "mustparse", "validate"}
-	using     = []string{"run", "exec", "eval", "match", "render", "query", "apply", "execute", "find", "replace", "next"}
-	finding   = []string{"match", "get", "lookup", "find", "resolve", "detect", "guess", "select", "for", "by", "load", "parse"}
-	making    = []string{"new", "make", "must", "build", "create", "default", "init", "open"}
-)
-
 // texts are words in the names of types that hold a text to be prepared. An engine's method takes the
 // text as an argument.
 var texts = []string{"query", "template", "expr", "script", "program", "statement", "stmt", "rule", "pattern", "filter", "policy"}
@@ -63,17 +55,19 @@ type work struct {
 	*bundle
 	calls []*call        // the dearest first
 	makes *stack.Frame   // the function whose result is to be kept
+	setup *setup         // of the standard library, nil for others
 	same  bool           // the source says that the input is the same each time
 	key   string         // the variable by which the result differs
 	of    string         // the variable of the user's that all calls make together
 	at    []*stack.Frame // the stack from the owner outwards
 }
 
-// findRepeatedWork finds work that is repeated from the same input: an expression, query or script
-// that is compiled for each use, a value that is made anew with the same arguments, a result that
-// few values of a key decide. The calls' arguments tell it if their source is at hand. Otherwise
-// the stacks tell it where the same function of the user's has a library compile and run.
-func findRepeatedWork(a *account) (found []Finding, of map[callKey]bool) {
+// findRepeatedSetup finds work that is repeated from the same input: known setups of the standard
+// library, an expression, query or script that is compiled for each use, a value that is made anew
+// with the same arguments, a result that few values of a key decide. The calls' arguments tell it if
+// their source is at hand. Otherwise the stacks tell it where the same function of the user's has a
+// library compile and run.
+func findRepeatedSetup(a *account) (found []Finding) {
 	list := a.calls()
 	used := map[string]float64{} // time in the use of a library's results, by the user's function and the library
 	for _, st := range a.samples {
@@ -81,7 +75,6 @@ func findRepeatedWork(a *account) (found []Finding, of map[callKey]bool) {
 			used[user+" "+lib] += st.ns
 		}
 	}
-	of = map[callKey]bool{}
 	works := map[string]*work{}
 	var all []*work
 	for _, c := range list {
@@ -104,16 +97,17 @@ func findRepeatedWork(a *account) (found []Finding, of map[callKey]bool) {
 		}
 	}
 	for _, w := range all {
-		if a.share(w.spent) < workShare || w.spent < float64(setupTime) {
-			continue
+		least := workShare
+		if w.setup != nil {
+			least = setupShare
 		}
-		for _, c := range w.calls {
-			of[callKey{c.owner, c.to.Func}] = true
+		if a.share(w.spent) < least || w.spent < float64(setupTime) {
+			continue
 		}
 		w.lift(a)
 		found = append(found, w.finding(a))
 	}
-	return found, of
+	return ranked(found)
 }
 
 // repeats is the work that a call repeats, nil if nothing shows that it does.
@@ -155,10 +149,10 @@ func (a *account) prepares(c *call, used map[string]float64) *work {
 	if p == &c.preparing {
 		w.bundle = p.plus(&c.parsing.bundle) // what is compiled was parsed before
 	}
-	w.owner = c.owner
+	w.owner, w.setup = c.owner, setupOf(w.makes)
 	w.same = c.known && (c.Fixed || c.Text && p == &c.parsing || c.Receiver && isText(c.to))
 	switch {
-	case w.same:
+	case w.same, w.setup != nil:
 	case c.known && (c.PassesOn || a.share(w.spent) < computedShare):
 		return nil
 	case a.share(used[c.owner.Func+" "+module(w.makes)]) < usedShare:
@@ -209,36 +203,17 @@ func module(f *stack.Frame) string {
 
 func (w *work) finding(a *account) Finding {
 	slices.SortStableFunc(w.sites, func(s, t *site) int { return cmp.Compare(t.cpuNow(), s.cpuNow()) })
-	f := a.findingAt(w.owner, w.sites, a.gainWith(a.sum(w.sites).dead(), w.ns, workDoubt), w.ns)
+	doubt := workDoubt
+	if w.setup != nil {
+		doubt = setupDoubt
+	}
+	f := a.findingAt(w.owner, w.sites, a.gainWith(a.sum(w.sites).dead(), w.ns, doubt), w.ns)
 	f.Site = siteAt(w.owner)
 	f.Evidence["setup_cpu_share"] = round(a.share(w.spent))
 	f.Evidence["makes"] = "the result of " + stack.ShortName(w.makes.Func)
 	f.Evidence["same_arguments"] = w.same
-	made, share := stack.ShortName(w.makes.Func), terminal.Percent(a.share(w.spent))
-	called := w.calls[0].name()
-	f.Remedy.Snippet = "- out, err := engine.Run(text, input)  // prepares text each time\n+ program, err := engine.Compile(text)  // once\n+ out, err := program.Run(input)"
-	switch {
-	case w.key != "":
-		f.Detail = fmt.Sprintf("%s calls %s for each use, which takes %s of the CPU time; %s decides the result.", w.owner.Place(), made, share, w.key)
-		f.Remedy.Text = fmt.Sprintf("Keep what %s returns in a map by %s, or by the part of it that decides, and call it once for each.", made, w.key)
-		f.Remedy.Snippet = "- t := lib.Match(name)\n+ t, ok := known[kind] // filled once for each kind\n+ if !ok {\n+     t = lib.Match(name)\n+     known[kind] = t\n+ }"
-	case w.of != "":
-		f.Detail = fmt.Sprintf("%s makes %s anew each time, with %s: %s of the CPU time.", w.owner.Place(), w.of, made, share)
-		f.Remedy.Text = fmt.Sprintf("Make %s once, with %s, and keep it: at the program's start, or in a sync.Pool if one goroutine at a time may use it.", w.of, made)
-		f.Remedy.Snippet = "- v := lib.New(options) // in the function\n+ var v = lib.New(options) // once"
-	case w.makes.Func == w.calls[0].to.Func || w.makes.User:
-		f.Detail = fmt.Sprintf("%s calls %s with the same input each time, which takes %s of the CPU time.", w.owner.Place(), made, share)
-		f.Remedy.Text = fmt.Sprintf("Call %s once for each input and keep its result: at the program's start, or in a map by the input.", made)
-	default:
-		f.Detail = fmt.Sprintf("%s has %s prepare its input each time, which takes %s of the CPU time", w.owner.Place(), made, share)
-		if w.same {
-			f.Detail += "; what is prepared is the same each time."
-		} else {
-			f.Detail += ", and then uses the result."
-		}
-		f.Remedy.Text = fmt.Sprintf("Prepare the input of %s once, with %s, keep the result, and run that.", called, made)
-		f.Remedy.Text += fmt.Sprintf(" Look in package %s for a function or an option that prepares, and one that runs what was prepared.", w.makes.Package)
-	}
+	f.Detail, f.Remedy = w.text(a)
+	f.Detail = fmt.Sprintf("%s %s, which takes %s of the CPU time.", w.owner.Place(), f.Detail, terminal.Percent(a.share(w.spent)))
 	f.Check = []string{
 		"Its share in a new CPU profile.",
 		"Whether several goroutines may use the result at once: the library's documentation says so.",
@@ -247,9 +222,48 @@ func (w *work) finding(a *account) Finding {
 	return f
 }
 
-// initialises reports whether a function runs once, before main. A function literal in an init may
-// run later.
-func initialises(f *stack.Frame) bool {
-	name := f.Func[len(f.Package):]
-	return name == ".init" || strings.HasPrefix(name, ".init.") && !strings.Contains(name, ".func") || strings.HasPrefix(f.Func, "runtime.doInit")
+// text says what the user's function does, and what to do.
+func (w *work) text(a *account) (does string, r Remedy) {
+	c, made := w.calls[0], stack.ShortName(w.makes.Func)
+	const prepared = "- out, err := engine.Run(text, input)  // prepares text each time\n+ program, err := engine.Compile(text)  // once\n+ out, err := program.Run(input)"
+	switch {
+	case w.setup != nil && c.to.Package == w.makes.Package:
+		return "creates " + w.setup.what + " repeatedly", Remedy{
+			Text:    "Create it once, at package level or at the program's start: all goroutines can use it. If it depends on one of a few values, keep one for each value in a map.",
+			Snippet: w.setup.snippet,
+		}
+	case w.setup != nil:
+		return fmt.Sprintf("has %s create %s repeatedly", c.name(), w.setup.what), Remedy{
+			Text:    fmt.Sprintf("Have %s prepare its %s once: look in package %s for an option or a function that does.", c.name(), w.setup.what, c.to.Package),
+			Snippet: prepared,
+		}
+	case w.key != "":
+		return fmt.Sprintf("calls %s for each use, where %s decides the result", made, w.key), Remedy{
+			Text:    fmt.Sprintf("Keep what %s returns in a map by %s, or by the part of it that decides, and call it once for each.", made, w.key),
+			Snippet: "- t := lib.Match(name)\n+ t, ok := known[kind] // filled once for each kind\n+ if !ok {\n+     t = lib.Match(name)\n+     known[kind] = t\n+ }",
+		}
+	case w.of != "":
+		return fmt.Sprintf("makes %s anew each time, with %s", w.of, made), Remedy{
+			Text:    fmt.Sprintf("Make %s once, with %s, and keep it: at the program's start, or in a sync.Pool if one goroutine at a time may use it.", w.of, made),
+			Snippet: "- v := lib.New(options) // in the function\n+ var v = lib.New(options) // once",
+		}
+	case w.makes.Func == c.to.Func || w.makes.User:
+		return fmt.Sprintf("calls %s with the same input each time", made), Remedy{
+			Text:    fmt.Sprintf("Call %s once for each input and keep its result: at the program's start, or in a map by the input.", made),
+			Snippet: "- v := lib.Make(text) // in the function\n+ var v = lib.Make(text) // once",
+		}
+	}
+	r = Remedy{Text: fmt.Sprintf("Prepare the input of %s once, keep the result, and run that.", c.name()), Snippet: prepared}
+	var ways []string
+	for _, name := range a.lines.Exports(c.to) {
+		if verb(&stack.Frame{Func: c.to.Package + "." + name, Package: c.to.Package}, preparing) && len(ways) < 3 {
+			ways = append(ways, name)
+		}
+	}
+	if len(ways) > 0 {
+		r.Text += fmt.Sprintf(" Package %s has %s.", c.to.Package, strings.Join(ways, ", "))
+	} else {
+		r.Text += fmt.Sprintf(" Look in package %s for a function or an option that prepares, and one that runs what was prepared.", c.to.Package)
+	}
+	return fmt.Sprintf("has %s prepare its input each time", made), r
 }

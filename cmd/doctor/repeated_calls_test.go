@@ -4,45 +4,10 @@ package doctor
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/pprof/profile"
-
-	"github.com/freehold-go/freehold/cmd/evidence"
 )
-
-// sourced is evidence of a program whose package example.com/shop lies in a file. A function
-// example.com/shop.serve#mark on a stack is at the line that ends with the mark.
-func sourced(t *testing.T, text string, fill func(f *fake)) *evidence.Evidence {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "shop.go")
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	f := newFake()
-	fill(f)
-	for _, p := range []*profile.Profile{f.CPU, f.Heap} {
-		for _, l := range p.Location {
-			fn := l.Line[0].Function
-			name, mark, marked := strings.Cut(fn.Name, "#")
-			if !marked {
-				continue
-			}
-			line := slices.IndexFunc(strings.Split(text, "\n"), func(l string) bool { return strings.HasSuffix(l, "// "+mark) })
-			if line < 0 {
-				t.Fatalf("no line is marked %s", mark)
-			}
-			fn.Name, fn.Filename, l.Line[0].Line = name, file, int64(line+1)
-		}
-	}
-	e := f.evidence()
-	e.Main = "example.com/shop"
-	return e
-}
 
 const repeatedText = `package shop
 

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -167,59 +166,16 @@ func (s *scope) copies(call *ast.CallExpr, to *ast.AssignStmt) string {
 	if _, local := s.locals[name.Name]; literal && !local {
 		return types.ExprString(x) // The function is called for each element.
 	}
-	if round := s.round(call.Pos()); round == nil || declares(round, name.Name) {
+	if round, _ := s.round(s.fn, s.line(call.Lparen)); round == nil || declares(round, name.Name) {
 		return ""
 	}
 	return types.ExprString(x)
-}
-
-// round is the body of the innermost loop around a place, nil if there is none.
-func (s *scope) round(at token.Pos) (body *ast.BlockStmt) {
-	ast.Inspect(s.fn, func(n ast.Node) bool {
-		if n == nil || at < n.Pos() || n.End() <= at {
-			return false
-		}
-		switch n := n.(type) {
-		case *ast.ForStmt:
-			body = n.Body
-		case *ast.RangeStmt:
-			body = n.Body
-		}
-		return true
-	})
-	return body
 }
 
 // declares reports whether a part of a function declares a name.
 func declares(part ast.Node, name string) bool {
 	_, ok := localNames(part)[name]
 	return ok
-}
-
-// root is what a selection, an index, or a chain of calls of methods begins with.
-func root(e ast.Expr) ast.Expr {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.SelectorExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.SliceExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.UnaryExpr:
-			e = x.X
-		case *ast.CallExpr:
-			method, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr)
-			if !ok {
-				return x
-			}
-			e = method.X
-		default:
-			return x
-		}
-	}
 }
 
 // keys are the ends of names of variables and fields that have few values.
@@ -307,6 +263,3 @@ func calledName(call *ast.CallExpr) string {
 	}
 	return ""
 }
-
-// folderAt is the folder of a file that was parsed.
-func (l *Lines) folderAt(p token.Pos) string { return filepath.Dir(l.fset.Position(p).Filename) }

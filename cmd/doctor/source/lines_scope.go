@@ -296,3 +296,29 @@ func plain(e ast.Expr) bool {
 	}
 	return false
 }
+
+// root is what a selection, an index, or a chain of calls of methods begins with.
+func root(e ast.Expr) ast.Expr {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.SliceExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.UnaryExpr:
+			e = x.X
+		case *ast.CallExpr:
+			method, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr)
+			if !ok {
+				return x
+			}
+			e = method.X
+		default:
+			return x
+		}
+	}
+}

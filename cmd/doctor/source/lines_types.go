@@ -5,8 +5,6 @@ package source
 import (
 	"go/ast"
 	"go/token"
-	"path/filepath"
-	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
@@ -163,59 +161,4 @@ func (l *Lines) pointerFree(t ast.Expr, folder string, depth int) (free, known b
 		}
 	}
 	return false, false
-}
-
-// declarations are what a folder's package declares, by name: its types, nil for generic ones, of
-// which nothing is known, and the values of its variables and constants, nil where there is none.
-type declarations struct{ types, values map[string]ast.Expr }
-
-// types are the types that a folder's package declares.
-func (l *Lines) types(folder string) map[string]ast.Expr { return l.declared(folder).types }
-
-// declared reads the declarations of a folder once.
-func (l *Lines) declared(folder string) declarations {
-	if p, ok := l.folders[folder]; ok {
-		return p
-	}
-	p := declarations{map[string]ast.Expr{}, map[string]ast.Expr{}}
-	l.folders[folder] = p
-	if !filepath.IsAbs(folder) {
-		return p
-	}
-	names, _ := filepath.Glob(filepath.Join(folder, "*.go")) // A folder that cannot be read has no types.
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f := l.file(name)
-		if f == nil {
-			continue
-		}
-		for _, d := range f.Decls {
-			if g, ok := d.(*ast.GenDecl); ok {
-				p.add(g)
-			}
-		}
-	}
-	return p
-}
-
-// add adds the names of a declaration.
-func (p declarations) add(g *ast.GenDecl) {
-	for _, spec := range g.Specs {
-		switch spec := spec.(type) {
-		case *ast.TypeSpec:
-			p.types[spec.Name.Name] = spec.Type
-			if spec.TypeParams != nil {
-				p.types[spec.Name.Name] = nil
-			}
-		case *ast.ValueSpec:
-			for i, name := range spec.Names {
-				p.values[name.Name] = nil
-				if len(spec.Values) == len(spec.Names) {
-					p.values[name.Name] = spec.Values[i]
-				}
-			}
-		}
-	}
 }

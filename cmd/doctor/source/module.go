@@ -58,6 +58,9 @@ func folderOf(root, file string) (string, bool) {
 // package main by its folder, because profiles have only the name "main" for it.
 func (s *Module) packageOf(at *stack.Frame) *pkg {
 	path := importPath(at.Func)
+	if !strings.HasSuffix(at.File, ".go") {
+		return nil // the lines of a generator's input
+	}
 	if path == "main" {
 		dir, ok := s.folder(at.File)
 		if !ok {
@@ -71,5 +74,3 @@ func (s *Module) packageOf(at *stack.Frame) *pkg {
 	}
 	return p
 }
-
-func isClosure(fn string) bool { return strings.Contains(fn, ".func") }

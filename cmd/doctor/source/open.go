@@ -129,7 +129,8 @@ func (s *Module) compare(hot []*stack.Frame) {
 	}
 }
 
-// patterns are the patterns by which the go command finds the packages of the frames, each once.
+// patterns are the patterns by which the go command finds the packages of the frames, each once. It does
+// not find the packages of external tests.
 func (s *Module) patterns(hot []*stack.Frame) (patterns []string) {
 	seen := map[string]bool{}
 	for _, at := range hot {
@@ -141,7 +142,7 @@ func (s *Module) patterns(hot []*stack.Frame) (patterns []string) {
 			}
 			pattern = "./" + filepath.ToSlash(dir)
 		}
-		if pattern == "" || seen[pattern] || len(patterns) == sourcePackages {
+		if pattern == "" || seen[pattern] || strings.HasSuffix(pattern, "_test") && strings.HasSuffix(at.File, "_test.go") || len(patterns) == sourcePackages {
 			continue
 		}
 		seen[pattern] = true

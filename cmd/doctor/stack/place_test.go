@@ -44,7 +44,7 @@ func TestShortName(t *testing.T) {
 		"example.com/shop/v12/rules.(*Set).Add":    "rules.(*Set).Add",
 		"gopkg.in/yaml%2ev3.Unmarshal":             "yaml.Unmarshal",
 		"example.com/shop.Map[go.shape.uint64].At": "shop.Map.At",
-		"main.main":                                "main.main",
+		"main.main": "main.main",
 	} {
 		if got := ShortName(fn); got != want {
 			t.Errorf("%s: %s, want %s", fn, got, want)
