@@ -4,10 +4,11 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
+	"regexp"
+	"strings"
 	"time"
 
-	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -89,7 +90,7 @@ func findLongLived(a *account) (found []Finding) {
 		}
 		if own := a.ownBytes(g.sites); own < ownData*t.inuseBytes {
 			// The types are those of others, so the data can be kept in another form at best.
-			f.guessed = true
+			f.guessed, f.Severity = true, SeverityInfo
 			f.Remedy.Text = fmt.Sprintf("Package %s makes most of the data. Keep what you need of it in types of your own without pointers, keep less of it, or let it go earlier. "+
 				"If the program must keep it as it is, only the settings of the collector are left.", g.sites[0].library().Package)
 			f.Remedy.Snippet = "- docs[name] = lib.Parse(text)              // a tree of pointers\n+ docs[name] = summary(lib.Parse(text))     // numbers, and bytes in one slice"
@@ -101,22 +102,52 @@ func findLongLived(a *account) (found []Finding) {
 	return found
 }
 
-// ownData is the least part of a group's bytes that the user's own code must allocate for its types to
-// be the user's.
+// ownData is the least part of a group's bytes whose types must be the user's for the data to be the
+// user's.
 const ownData = 0.5
 
-// containerDepth is how many functions lie at most between the user's code and the allocation of a
-// container's entry; a parser's tree is made deeper in the library.
-const containerDepth = 4
-
-// ownBytes are the bytes in use that the user's own code allocates, or a container that it fills.
+// ownBytes are the bytes in use of types that are the user's.
 func (a *account) ownBytes(sites []*site) (bytes float64) {
 	for _, s := range sites {
-		if i := slices.IndexFunc(s.frames, func(f *stack.Frame) bool { return f.User }); i >= 0 && i <= containerDepth {
+		if a.ownType(s) {
 			bytes += s.inuseBytes
 		}
 	}
 	return bytes
+}
+
+// named are the packages in the name of a type, or in the type arguments of a function.
+var named = regexp.MustCompile(`([a-zA-Z0-9_.~%/-]+)\.[A-Za-z_]`)
+
+// ownType reports whether a site allocates values of a type of the user's. The source of the line
+// tells it, or the type arguments of a generic function, or else the package that allocates. A
+// container of others that has no type arguments in its name holds what its caller puts in.
+func (a *account) ownType(s *site) bool {
+	name := ""
+	switch i := strings.IndexByte(s.at.Func, '['); {
+	case i >= 0:
+		name = s.at.Func[i:]
+	case s.at.User:
+		want := source.KindOf(s.entries)
+		for _, m := range a.allocatesAt(s.at) {
+			if want == "" || m.Kind == want {
+				name += " " + m.Type.Name
+			}
+		}
+	default:
+		return s.calledByUser()
+	}
+	others := false
+	for _, m := range named.FindAllStringSubmatch(name, -1) {
+		switch pkg := m[1]; {
+		case a.code.OfUser(pkg), a.sources() != nil && a.sources().Owns(pkg):
+			return true
+		case pkg != "go.shape":
+			first, _, _ := strings.Cut(pkg, "/")
+			others = others || strings.Contains(first, ".")
+		}
+	}
+	return !others
 }
 
 // ballast reports whether a site is ballast by itself. Small strings beside structs are not,

@@ -178,6 +178,7 @@ func TestGrowing(t *testing.T) {
 		{"slices of several lengths", slice("main.collect;main.main", 8000, 200, 100, 100), nil, "-growing-slice", 0, "", ""},
 		{"slice in the code of others", slice("example.com/lib@v1/x.Collect;main.main", 1000, 1000, 1000, 1000), nil, "-growing-slice", 0, "", ""},
 		{"buffer", slice("bytes.growSlice;bytes.(*Buffer).grow;main.collect;main.main", 1000, 1000, 1000, 1000), nil, "growing-slice", 0.325, "bytes.growSlice", ""},
+		{"a buffer of the standard library's", slice("bytes.growSlice;bytes.(*Buffer).grow;encoding/json.Indent;main.collect;main.main", 1000, 1000, 1000, 1000), nil, "-growing-slice", 0, "", ""},
 		// The moves, and half of the allocations for them.
 		{"map", mapped("main.count;main.main", 30), nil, "growing-map", 0.30 + 0.05, "main.count", "make(map[K]V, len(input))"},
 		{"map that has room", func(f *fake) {
@@ -204,6 +205,7 @@ func TestStrings(t *testing.T) {
 		{"Sprintf", made("runtime.slicebytetostring", "fmt.Sprintf;main.key;main.main", 0), nil, "string-building", 0.40, "fmt.Sprintf", "fmt.Appendf"},
 		{"the result alone", made("runtime.slicebytetostring", "main.key;main.main", 0), nil, "-string-building", 0, "", ""},
 		{"bytes of a string", made("runtime.stringtoslicebyte", "main.key;main.main", 0), nil, "string-building", 0.40, "main.key", "io.WriteString"},
+		{"strings inside encoding/xml", made("runtime.slicebytetostring", "strconv.FormatInt;encoding/xml.(*printer).marshalValue;encoding/xml.Marshal;main.key;main.main", 0), nil, "-string-building", 0, "", ""},
 		{"bytes, not strings", made("runtime.makeslice", "main.key;main.main", 0), nil, "-string-building", 0, "", ""},
 	})
 }
@@ -233,6 +235,23 @@ func TestStacksAndFinalizers(t *testing.T) {
 			f.Ran("main.work;main.main", 80)
 		}, map[string]float64{evidence.MetricScanStack: 50e6, evidence.MetricLiveHeap: 50e6, evidence.MetricGoroutines: 10_000}, "large-stacks", 0.20, "", "10000 goroutines"},
 	})
+}
+
+// TestGoroutinesOfOthers wants goroutines that a library starts to be information: its user cannot keep
+// them.
+func TestGoroutinesOfOthers(t *testing.T) {
+	for first, info := range map[string]bool{"main.serve": false, "main.main.func1": false, "example.com/dns@v1/server.(*Server).packet": true, "net/http.(*conn).serve": true,
+		"google.golang.org/grpc.(*Server).serveStreams.func1": false} {
+		f := newFake()
+		f.Ran("runtime.adjustframe;runtime.copystack;runtime.newstack;main.descend;"+first, 30)
+		f.Ran("main.work;main.main", 70)
+		e := f.evidence()
+		e.Main = "example.com/shop"
+		found := findingOf(Diagnose(t.Context(), e), "large-stacks")
+		if found == nil || (found.Severity == SeverityInfo) != info || strings.Contains(found.Remedy.Text, "Keep goroutines") == (info || strings.Contains(first, "grpc")) {
+			t.Errorf("%s: %+v", first, found)
+		}
+	}
 }
 
 func TestProcs(t *testing.T) {

@@ -26,10 +26,14 @@ type Module struct {
 	packages map[string]*pkg     // by import path
 	folders  map[string]string   // import paths by folder, of all packages that the program may have
 	escapes  map[string][]escape // by import path, a slash, the file's name, a colon, and the line
+	own      map[string]bool     // import paths of the module's own packages
 	spent    time.Duration       // on escapes
 	late     []string            // import paths of packages whose escapes took too long
 	lateAt   int                 // the index in Problems that says so
 }
+
+// Owns reports whether a package is the module's own, as far as that was read.
+func (s *Module) Owns(path string) bool { return s.own[path] }
 
 // folder finds the folder below the root that has the file.
 func (s *Module) folder(file string) (string, bool) { return folderOf(s.root, file) }

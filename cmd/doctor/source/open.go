@@ -43,7 +43,7 @@ func Open(ctx context.Context, o Options, hot []*stack.Frame) (*Module, error) {
 	}
 	s := &Module{
 		root: root, limit: o.Limit, cache: &cache{dir: o.Cache, bound: cacheBytes, now: time.Now},
-		packages: map[string]*pkg{}, folders: map[string]string{}, escapes: map[string][]escape{},
+		packages: map[string]*pkg{}, own: map[string]bool{}, folders: map[string]string{}, escapes: map[string][]escape{},
 	}
 	patterns := s.patterns(hot)
 	if len(patterns) == 0 {
@@ -79,6 +79,7 @@ func (s *Module) read(ctx context.Context, patterns []string) error {
 		if p.Dir != "" && (!p.Standard || !p.DepOnly) {
 			s.folders[p.Dir] = path
 		}
+		s.own[path] = p.Module.Main
 		if p.DepOnly {
 			continue
 		}
