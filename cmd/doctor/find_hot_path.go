@@ -22,6 +22,8 @@ const (
 	hotPathWork = 0.25
 	// hotPathGain is the least gain at which a place without a known remedy is reported.
 	hotPathGain = 0.05
+	// guessGain is the least gain at which such a place is more than information.
+	guessGain = 0.15
 	// hotPathDoubt is the uncertain part of that gain.
 	hotPathDoubt = 0.5
 	// copyPart is the part of a call's cost that goes if what it copies is changed in place.
@@ -50,7 +52,7 @@ func findHotPath(a *account) (found []Finding) {
 		f.Site, f.guessed = siteAt(c.owner), w.guess
 		f.Detail = fmt.Sprintf("%s calls %s, which takes %s of the CPU time and makes %s; %s.", c.owner.Place(), c.name(), terminal.Percent(a.share(c.spent)), strings.ToLower(a.made(t)[:1])+a.made(t)[1:], lifetime(a, c.sites))
 		f.Remedy = Remedy{Text: w.text, Snippet: w.snippet}
-		if w.info {
+		if w.info || w.guess && g.Best() < guessGain {
 			f.Severity = SeverityInfo
 		}
 		found = append(found, a.hot(f, t))
@@ -70,7 +72,9 @@ func findHotPath(a *account) (found []Finding) {
 			continue
 		}
 		f := a.finding(g.sites, gain)
-		f.guessed = true
+		if f.guessed = true; gain.Best() < guessGain {
+			f.Severity = SeverityInfo
+		}
 		f.Detail = fmt.Sprintf("%s from %s%s; %s.", a.made(t), a.places(g.sites), a.under(g), lifetime(a, g.sites))
 		_, f.Evidence["no_arena_because"] = a.arenaUnit(g)
 		f.Remedy = Remedy{
@@ -108,7 +112,7 @@ type callWay struct {
 var (
 	reading  = []string{"parse", "read", "load", "from", "build", "new", "decode", "query"}
 	serving  = []string{"run", "exec", "eval", "call", "do", "serve", "listen", "start", "wait", "handle", "main", "process", "work"}
-	encoding = []string{"marshal", "encode", "unmarshal", "decode", "parse", "format", "render", "compress", "write", "read"}
+	encoding = []string{"marshal", "encode", "unmarshal", "decode", "parse", "format", "compress"}
 )
 
 // wayOf is what to do about a call.
@@ -134,7 +138,7 @@ func (a *account) wayOf(c *call) callWay {
 		return callWay{part: 1, work: treePart, snippet: "- tree, err := lib.Parse(r)\n- walk(tree)\n+ for tokens := lib.NewTokenizer(r); tokens.Next(); { … }",
 			text: fmt.Sprintf("Read the input piece by piece with %s%s: the tree of %s is walked once and dropped.", pkg, stream[0], c.name())}
 	}
-	kept := has(func(e string) bool { return fills(e, name) || verb(c.to, encoding) && resets(e, name) })
+	kept := has(func(e string) bool { return verb(c.to, encoding) && (fills(e, name) || resets(e, name)) })
 	if len(kept) > 0 {
 		return callWay{part: hotPathPart, work: 0, text: fmt.Sprintf("Use %s%s with memory that you keep, in place of %s, which makes it anew.", pkg, kept[0], c.name()),
 			snippet: "- out, err := lib.Marshal(v)\n+ buf, err = lib.MarshalAppend(buf[:0], v)"}
@@ -142,7 +146,7 @@ func (a *account) wayOf(c *call) callWay {
 	w := callWay{part: hotPathPart, work: hotPathWork, guess: true, snippet: "- for _, v := range list {\n-     out, err := lib.Do(v)\n- }\n+ out, err := lib.DoAll(buf[:0], list)"}
 	w.text = fmt.Sprintf("Ask less of %s: leave out what is not used, call it once for several inputs, or pass it memory that you keep.", c.name())
 	loops, known := a.lines.Loops(c.owner)
-	if w.info = verb(c.to, serving) || verb(c.to, using) || known && loops == 0 && runsOnce(c.frames, 0); w.info {
+	if w.info = verb(c.to, serving) || strings.Contains(c.to.Func, ".func") || verb(c.to, using) || known && loops == 0 && runsOnce(c.frames, 0); w.info {
 		w.text = fmt.Sprintf("What %s allocates is its own; only options of package %s and the settings of the collector change that.", c.name(), c.to.Package)
 	}
 	return w

@@ -158,7 +158,7 @@ func decodesAny(f *stack.Frame) bool {
 }
 
 // anyTree reports whether the decoder mostly makes maps and slices of any.
-func (u *jsonUse) anyTree() bool { return u.any >= jsonAny*u.spent }
+func (u *jsonUse) anyTree() bool { return u.decoding() && u.any >= jsonAny*u.spent }
 
 // decoding reports whether the place decodes.
 func (u *jsonUse) decoding() bool { return decodes(u.entry) || u.check > 0 }

@@ -110,6 +110,10 @@ func TestJSON(t *testing.T) {
 			f.Ran("encoding/json.appendString;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 20)
 			f.Ran("main.work;main.main", 40)
 		}, nil, "json-reflection", 0.40, "main.handle", "both encoders write the same text"},
+		{"encoding any with Go 1.27", func(f *fake) {
+			f.Ran("reflect.Value.MapRange;encoding/json/v2.makeMapArshaler.func2;encoding/json/v2.makeInterfaceArshaler.func1;encoding/json.Marshal;main.handle;main.main", 50)
+			f.Ran("main.work;main.main", 50)
+		}, nil, "json-reflection", 0.50, "main.handle", "Append the fields by hand"},
 		{"little of it", func(f *fake) {
 			f.Ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 2)
 			f.Ran("main.work;main.main", 98)

@@ -109,7 +109,8 @@ func (s *scope) constantName(name string, depth int) bool {
 		case value == nil || depth == deepestValue || !s.constant(value, depth+1):
 			return false
 		}
-		return i > 0 || s.text(value) || !s.given(name, depth+1)
+		_, literal := value.(*ast.BasicLit)
+		return i > 0 || literal || s.text(value) || !s.given(name, depth+1)
 	}
 	return true // of the language, or a function
 }
@@ -158,11 +159,12 @@ func (s *scope) constantCall(call *ast.CallExpr, depth int) bool {
 	return false
 }
 
-// text reports whether an expression is a constant text, or a literal with one.
+// text reports whether an expression is a constant text of several words, or a literal with one. A single
+// word is the name of something.
 func (s *scope) text(e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.BasicLit:
-		return e.Kind == token.STRING && len(e.Value) > 2
+		return e.Kind == token.STRING && strings.ContainsAny(e.Value[1:len(e.Value)-1], " \t\n")
 	case *ast.Ident:
 		for _, names := range []map[string]ast.Expr{s.locals, s.outer, s.values} {
 			if value, declared := names[e.Name]; declared {
@@ -170,7 +172,7 @@ func (s *scope) text(e ast.Expr) bool {
 			}
 		}
 	case *ast.BinaryExpr:
-		return s.text(e.X) && s.text(e.Y)
+		return s.text(e.X) || s.text(e.Y)
 	case *ast.UnaryExpr:
 		return s.text(e.X)
 	case *ast.KeyValueExpr:
