@@ -5,6 +5,7 @@ package doctor
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/doctor/source"
@@ -115,28 +116,16 @@ type trace struct {
 	allocBytes, inuseBytes float64
 }
 
-// calledByUser reports whether the user's code allocates, or calls the standard library's functions
-// that do. What the code of others makes, by the standard library or itself, its caller cannot
-// leave out.
+// calledByUser reports whether the user's code allocates, or calls a function of the standard library
+// that does, in its own package or for package fmt. What the code of others makes, by the standard
+// library or itself, its caller cannot leave out.
 func (s *site) calledByUser() bool {
-	if f := beyondStd(s.frames); f != nil {
-		return f.User
+	i := slices.IndexFunc(s.frames, func(f *stack.Frame) bool { return f.User })
+	if i <= 0 {
+		return i == 0
 	}
-	return s.at.User
-}
-
-// beyondStd is the first function of a stack that is neither the standard library's nor the runtime's,
-// nil if there is none.
-func beyondStd(frames []*stack.Frame) *stack.Frame {
-	if i := slices.IndexFunc(frames, func(f *stack.Frame) bool { return !f.Std && !f.Runtime }); i >= 0 {
-		return frames[i]
-	}
-	return nil
-}
-
-// belowUser reports whether a function of the user's leads to the site.
-func (s *site) belowUser() bool {
-	return slices.ContainsFunc(s.frames, func(f *stack.Frame) bool { return f.User })
+	called := s.frames[i-1]
+	return called.Std && (called.Package == strings.TrimPrefix(s.at.Package, "internal/") || called.Package == "fmt" && s.at.Std)
 }
 
 // library is the first function on the site's stack that belongs to a package of others, or to the

@@ -4,10 +4,8 @@ package doctor
 
 import (
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
@@ -26,8 +24,8 @@ const (
 )
 
 // arenaUnit is the unit of work for which an arena suits a group. If none does, why says the reason
-// in words that follow "because". An arena suits if the user's own code makes the memory, in a
-// function that returns or in a loop that is known, and none of it is seen to leave.
+// in words that follow "because". An arena suits if the user's own code makes the memory, many
+// objects in a unit, and the source shows that nothing holds them when the unit ends.
 func (a *account) arenaUnit(g group) (u unit, why string) {
 	all, own := total(g.sites, a.cost), 0.0
 	for _, s := range g.sites {
@@ -37,10 +35,6 @@ func (a *account) arenaUnit(g group) (u unit, why string) {
 	}
 	if own < arenaOwn*all {
 		return u, a.makers(g.sites) + " makes the memory, and takes no arena"
-	}
-	u = a.unitOf(g)
-	if u, why = a.loopOf(g, u); why != "" {
-		return u, why
 	}
 	t := a.sum(g.sites)
 	age, known := a.ageOf(g.sites)
@@ -56,9 +50,18 @@ func (a *account) arenaUnit(g group) (u unit, why string) {
 		if a.cost(s) < mainSite*all {
 			continue
 		}
-		if a.leaves(s, u) {
-			return u, "values are handed to other goroutines, or to a pool, at " + s.at.Place()
+		v, why := a.unitOf(s)
+		switch {
+		case why != "":
+			return v, why
+		case u.fn != "" && u.fn != v.fn:
+			return v, "the values end at different places: in " + stack.ShortName(u.fn) + " and in " + stack.ShortName(v.fn)
 		}
+		v.many = v.many || u.many
+		u = v
+	}
+	if !u.many {
+		return u, "there are few of them for " + u.each()
 	}
 	return u, ""
 }
@@ -67,47 +70,6 @@ func (a *account) arenaUnit(g group) (u unit, why string) {
 // is taken at the end, and shows what an iteration leaves in use, because there are many alike.
 func benchmarked(s *site) bool {
 	return slices.ContainsFunc(s.frames, func(f *stack.Frame) bool { return f.Package == "testing" })
-}
-
-// loopOf corrects a unit by the source of its function: a function that calls the makers in a loop
-// does not return between two rounds, as the reader of a connection does not.
-func (a *account) loopOf(g group, u unit) (unit, string) {
-	frames := g.sites[0].frames
-	i := slices.IndexFunc(frames, func(f *stack.Frame) bool { return f.Func == u.fn })
-	if i < 0 {
-		return u, "it is not known where the use of the memory ends"
-	}
-	loop, read := a.lines.InLoop(frames[i])
-	switch {
-	case read && loop && !u.loop:
-		u.loop, u.may = true, false
-		if i > 0 {
-			u.calls = frames[i-1].Func
-		}
-	case read && !loop && u.loop:
-		return u, "the loop around it is not in " + stack.ShortName(u.fn)
-	case u.may:
-		return u, "it is not known where the use of the memory ends"
-	}
-	return u, ""
-}
-
-// leaves reports whether a site's values are seen to leave the unit for good: by the source of its
-// line, and of the lines that call it up to the unit, or by what the compiler says of it.
-func (a *account) leaves(s *site, u unit) bool {
-	for _, f := range s.frames {
-		if f.User && a.lines.Sends(f) {
-			return true
-		}
-		if f.Func == u.fn {
-			break
-		}
-	}
-	if m := a.sources(); m != nil && s.at.User {
-		reason := m.EscapeReason(a.src.ctx, s.at, source.KindOf(s.entries))
-		return strings.HasSuffix(reason, "(send)") || strings.Contains(reason, "captured by a closure")
-	}
-	return false
 }
 
 // makers names the package, apart from the user's, that allocates most of the sites' memory.

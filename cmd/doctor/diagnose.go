@@ -138,9 +138,10 @@ func rank(f, g Finding) int { return cmp.Compare(g.own, f.own) }
 func (a *account) winnable(findings []Finding) float64 {
 	var sites []*site
 	seen := map[*site]bool{}
-	var beyond, rest, alone, settings float64
+	var beyond, rest, alone, settings, most float64
 	for _, f := range findings {
 		best := f.Gain.Best()
+		most = max(most, best)
 		switch {
 		case best <= 0:
 			continue
@@ -173,7 +174,7 @@ func (a *account) winnable(findings []Finding) float64 {
 		together = max(a.gain(sites, 0).Best()-rest, 0) + beyond
 	}
 	// The second change can win a part only of the CPU time that is left after the first.
-	return 1 - (1-min(max(together, settings), 1))*(1-min(alone, 1))
+	return max(most, 1-(1-min(max(together, settings), 1))*(1-min(alone, 1)))
 }
 
 // divide adds the labels, and divides the CPU time by the chosen label.

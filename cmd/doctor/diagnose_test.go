@@ -23,15 +23,15 @@ var patterns = []struct {
 }{
 	{"short-lived-objects", func(f *fake) map[string]float64 {
 		f.Ran("main.use;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 500)
-		f.Ran(newSmall+"main.tree;main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 200)
-		f.Ran(newSmall+"main.list;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 100)
+		f.Ran(newSmall+"main.tree#node;main.tree#left;main.handle#tree;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 200)
+		f.Ran(newSmall+"main.list#item;main.handle#list;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 100)
 		f.Collector(100, 50)
-		f.Made("main.tree;main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 50_000_000, 100)
-		f.Made("main.list;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 64, 10_000_000, 100)
+		f.Made("main.tree#node;main.tree#left;main.handle#tree;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 50_000_000, 100)
+		f.Made("main.list#item;main.handle#list;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 64, 10_000_000, 100)
 		return nil
 	}, func(f *fake) map[string]float64 {
 		f.Ran("main.use;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 500)
-		f.Made("main.tree;main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 1000, 100)
+		f.Made("main.tree#node;main.tree#left;main.handle#tree;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 1000, 100)
 		return nil
 	}},
 	{"recycled-type", func(f *fake) map[string]float64 {
@@ -122,6 +122,7 @@ func TestPatterns(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			f := newFake()
 			values := c.before(f)
+			f.locate(t, treesText)
 			r := Diagnose(t.Context(), with(f.evidence(), values))
 			found := findingOf(r, c.id)
 			if found == nil {
@@ -143,6 +144,7 @@ func TestPatterns(t *testing.T) {
 
 			f = newFake()
 			values = c.after(f)
+			f.locate(t, treesText)
 			r = Diagnose(t.Context(), with(f.evidence(), values))
 			if findingOf(r, c.id) != nil {
 				t.Errorf("found without its cause; %s", list(r))
@@ -216,9 +218,10 @@ func TestElsewhere(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	f := newFake()
 	f.Ran("main.use;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 690)
-	f.Ran(newSmall+"main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 200)
+	f.Ran(newSmall+"main.list#item;main.handle#list;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 200)
 	f.Collector(100, 10)
-	f.Made("main.tree;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 50_000_000, 100)
+	f.Made("main.list#item;main.handle#list;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 32, 50_000_000, 100)
+	f.locate(t, treesText)
 	r := Diagnose(t.Context(), f.evidence())
 	if want := "Collection and allocation take 31 % of CPU; with the work that allocates, at most 33 % can be won back; one site causes 100 % of that cost."; r.Verdict != want {
 		t.Errorf("%q, want %q", r.Verdict, want)
@@ -257,8 +260,9 @@ func TestVerdictElsewhere(t *testing.T) {
 func TestLittleWon(t *testing.T) {
 	f := newFake()
 	f.Ran("main.hash;main.main", 9700)
-	f.Ran("runtime.mallocgc;runtime.newobject;main.item;main.main", 200)
-	f.Made("main.item;main.main", 48, 1_000_000, 0)
+	f.Ran("runtime.mallocgc;runtime.newobject;main.tree#node;main.tree#left;main.main#round", 200)
+	f.Made("main.tree#node;main.tree#left;main.main#round", 48, 1_000_000, 0)
+	f.locate(t, treesText)
 	r := Diagnose(t.Context(), f.evidence())
 	if r.WinnableShare < minGain || r.WinnableShare >= littleWon || len(r.Findings) < 2 {
 		t.Fatalf("%v, %d findings: this must test small ones", r.WinnableShare, len(r.Findings))
@@ -282,13 +286,14 @@ func TestCommand(t *testing.T) {
 		f := newFake()
 		f.Ran("main.use;main.main", 500)
 		f.Collector(300, 0)
-		f.Ran("runtime.mallocgc;runtime.newobject;main.item;main.main", 200)
-		f.Made("main.item;main.main", 48, 10_000_000, 0)
+		f.Ran("runtime.mallocgc;runtime.newobject;main.tree#node;main.tree#left;main.main#round", 200)
+		f.Made("main.tree#node;main.tree#left;main.main#round", 48, 10_000_000, 0)
 		made := int64(0)
 		if command {
 			made = 2_000_000
 		}
 		f.Made("example.com/tree.add;example.com/tree.grow;example.com/tree.fill;example.com/tree.all;example.com/tree.Parse;main.load;main.main", 64, made, 2_000_000)
+		f.locate(t, treesText)
 		e := f.evidence()
 		for _, name := range []string{evidence.MetricLiveHeap, evidence.MetricScanHeap, evidence.MetricHeapInUse} {
 			e.Metrics[1].Set(name, 128e6)

@@ -3,6 +3,12 @@
 package doctor
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
 	"github.com/google/pprof/profile"
 
 	"github.com/freehold-go/freehold/cmd/evidence"
@@ -30,3 +36,82 @@ func with(e *evidence.Evidence, values map[string]float64) *evidence.Evidence {
 	}
 	return e
 }
+
+// sourced is evidence of a program whose package example.com/shop lies in a file. A function
+// example.com/shop.serve#mark on a stack is at the line that ends with the mark.
+func sourced(t *testing.T, text string, fill func(f *fake)) *evidence.Evidence {
+	t.Helper()
+	f := newFake()
+	fill(f)
+	f.locate(t, text)
+	e := f.evidence()
+	e.Main = "example.com/shop"
+	return e
+}
+
+// locate puts the functions that have a mark into a file with the text, each at the line of its mark.
+func (f *fake) locate(t *testing.T, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "shop.go")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*profile.Profile{f.CPU, f.Heap} {
+		for _, l := range p.Location {
+			fn := l.Line[0].Function
+			name, mark, marked := strings.Cut(fn.Name, "#")
+			if !marked {
+				continue
+			}
+			line := slices.IndexFunc(strings.Split(text, "\n"), func(l string) bool { return strings.HasSuffix(l, "// "+mark) })
+			if line < 0 {
+				t.Fatalf("no line is marked %s", mark)
+			}
+			fn.Name, fn.Filename, l.Line[0].Line = name, file, int64(line+1)
+		}
+	}
+}
+
+// treesText is a handler that makes trees and lists.
+const treesText = `package main
+
+func tree(depth int) *node {
+	n := &node{} // node
+	n.left = tree(depth - 1) // left
+	return n
+}
+
+func newNode() *node {
+	return &node{} // new
+}
+
+func list(n int) (all []*item) {
+	for range n {
+		all = append(all, &item{}) // item
+	}
+	return all
+}
+
+func handle(w writer) {
+	use(list(10)) // list
+	use(tree(10)) // tree
+	w.root.left = tree(10) // in the writer
+	all = tree(10) // global
+}
+
+func main() {
+	for {
+		use(tree(10)) // round
+		use(&node{}) // one
+		kept := &forest{}
+		kept.add(tree(10)) // kept for the round
+		longer.add(tree(10)) // kept for longer
+	}
+}
+
+func BenchmarkTree(b *testing.B) {
+	for b.Loop() {
+		use(newNode()) // benchmark
+	}
+}
+`

@@ -149,8 +149,8 @@ func (u *jsonUse) spend(st *sample, i int, inPackage func(*stack.Frame) bool) {
 // decodesAny reports whether a function decodes into any: its results are maps, slices and values
 // in interfaces.
 func decodesAny(f *stack.Frame) bool {
-	for _, name := range []string{"objectInterface", "arrayInterface", "literalInterface", "unmarshalObjectAny", "unmarshalArrayAny", "unmarshalValueAny"} {
-		if strings.HasSuffix(f.Func, "."+name) {
+	for _, name := range []string{"objectInterface", "arrayInterface", "literalInterface", "unmarshalObjectAny", "unmarshalArrayAny", "unmarshalValueAny", "makeInterfaceArshaler"} {
+		if strings.Contains(f.Func, "."+name) {
 			return true
 		}
 	}
@@ -158,7 +158,7 @@ func decodesAny(f *stack.Frame) bool {
 }
 
 // anyTree reports whether the decoder mostly makes maps and slices of any.
-func (u *jsonUse) anyTree() bool { return u.any >= jsonAny*u.spent }
+func (u *jsonUse) anyTree() bool { return u.decoding() && u.any >= jsonAny*u.spent }
 
 // decoding reports whether the place decodes.
 func (u *jsonUse) decoding() bool { return decodes(u.entry) || u.check > 0 }
@@ -231,8 +231,12 @@ func (u *jsonUse) remedy(f *Finding, a *account, anyTree bool) {
 			Snippet: "- out, err := json.Marshal(v)\n+ buf = v.appendJSON(buf[:0]) // strconv.AppendInt, jsontext.AppendQuote",
 		}
 	}
+	same := "A test that both encoders write the same text for your values, unusual ones included: nil, empty slices, large numbers, invalid UTF-8."
+	if u.decoding() {
+		same = "A test that both decoders return the same values for your documents, unusual ones included: unknown fields, null, large numbers, invalid UTF-8."
+	}
 	f.Check = []string{
-		"A test that both decoders return the same values for your documents, unusual ones included: unknown fields, null, large numbers, invalid UTF-8.",
+		same,
 		"The share of " + stack.PackageOf(u.entry.Func) + " in a new CPU profile.",
 	}
 }

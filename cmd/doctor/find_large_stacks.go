@@ -91,7 +91,12 @@ func (a *account) growingStacks() (found []Finding) {
 	if first := topFrame(begins); first != nil {
 		f.Evidence["goroutines_begin_in"] = first.Func
 		f.Detail += fmt.Sprintf(" Most of these goroutines begin in %s.", stack.ShortName(first.Func))
-		if strings.HasPrefix(first.Func, grpcServe) {
+		switch {
+		case first.User:
+		case !strings.HasPrefix(first.Func, grpcServe):
+			f.Severity = SeverityInfo // The library starts them.
+			f.Remedy.Text = fmt.Sprintf("Package %s starts these goroutines: look for an option that keeps them, or use less stack below %s.", first.Package, stack.ShortName(first.Func))
+		default:
 			f.Remedy.Text = "Let the gRPC server keep goroutines: grpc.NumStreamWorkers with more workers than there are streams at a time."
 			f.Remedy.Snippet = "- s := grpc.NewServer()\n+ s := grpc.NewServer(grpc.NumStreamWorkers(512)) // above the number of concurrent streams"
 		}

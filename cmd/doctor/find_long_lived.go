@@ -4,10 +4,11 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
+	"regexp"
+	"strings"
 	"time"
 
-	"github.com/freehold-go/freehold/cmd/doctor/stack"
+	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -22,7 +23,9 @@ const (
 	// estimate cannot distinguish so small a part from none.
 	pointerFree = 0.1
 	// moveGain is the least gain for which data is worth moving off the heap, or into another form.
-	moveGain = 0.06
+	moveGain = 0.08
+	// moveDoubt is how many times its error that gain must be at least.
+	moveDoubt = 1.5
 	// leastScanned is how many bytes with pointers must be long-lived: a collection reads fewer in
 	// about a millisecond.
 	leastScanned = 4 << 20
@@ -68,7 +71,7 @@ func findLongLived(a *account) (found []Finding) {
 			continue
 		}
 		gain := a.gainOf(t, 0)
-		if gain.Best() < moveGain {
+		if gain.Best() < max(moveGain, moveDoubt*gain.Error) {
 			continue
 		}
 		f := a.finding(g.sites, gain)
@@ -77,19 +80,19 @@ func findLongLived(a *account) (found []Finding) {
 			part = min(t.scanned/a.scan, 1)
 		}
 		f.Detail = fmt.Sprintf("Each of the %scollections reads %s of long-lived data, allocated at %s: %s of all that it reads.",
-			a.cycleCount(), terminal.Bytes(t.inuseBytes), a.places(g.sites), terminal.Percent(part))
+			a.cycleCount(), terminal.Bytes(t.scanned), a.places(g.sites), terminal.Percent(part))
 		f.Evidence["scanned_bytes"] = t.scanned
 		f.Evidence["scan_share"] = part
 		f.Remedy = Remedy{
-			Text: "Move the data out of the collector's sight: into memory off the heap (offheap, with offheap.Ref for links), or into a map or slice whose keys and values hold no pointers " +
-				"(numbers, arrays of bytes, indexes into one slice). The smaller heap would be collected more often: raise GOGC, or set a memory limit, in the same change.",
+			Text: "Move the data off the heap (offheap, with offheap.Ref for links), or into a map or slice without pointers. " +
+				"Keys and values are then numbers, arrays of bytes, or indexes into one slice. The smaller heap would be collected more often: raise GOGC, or set a memory limit, in the same change.",
 			Snippet: "- cache map[string]*entry\n" +
 				"+ index   map[uint64]uint32      // hash of the key to an index: no pointers, so never scanned\n" +
 				"+ records []record               // offheap.MakeSlice[record](n, n); strings as [32]byte or offheap.Ref",
 		}
 		if own := a.ownBytes(g.sites); own < ownData*t.inuseBytes {
 			// The types are those of others, so the data can be kept in another form at best.
-			f.guessed = true
+			f.guessed, f.Severity = true, SeverityInfo
 			f.Remedy.Text = fmt.Sprintf("Package %s makes most of the data. Keep what you need of it in types of your own without pointers, keep less of it, or let it go earlier. "+
 				"If the program must keep it as it is, only the settings of the collector are left.", g.sites[0].library().Package)
 			f.Remedy.Snippet = "- docs[name] = lib.Parse(text)              // a tree of pointers\n+ docs[name] = summary(lib.Parse(text))     // numbers, and bytes in one slice"
@@ -101,22 +104,52 @@ func findLongLived(a *account) (found []Finding) {
 	return found
 }
 
-// ownData is the least part of a group's bytes that the user's own code must allocate for its types to
-// be the user's.
+// ownData is the least part of a group's bytes whose types must be the user's for the data to be the
+// user's.
 const ownData = 0.5
 
-// containerDepth is how many functions lie at most between the user's code and the allocation of a
-// container's entry; a parser's tree is made deeper in the library.
-const containerDepth = 4
-
-// ownBytes are the bytes in use that the user's own code allocates, or a container that it fills.
+// ownBytes are the bytes in use of types that are the user's.
 func (a *account) ownBytes(sites []*site) (bytes float64) {
 	for _, s := range sites {
-		if i := slices.IndexFunc(s.frames, func(f *stack.Frame) bool { return f.User }); i >= 0 && i <= containerDepth {
+		if a.ownType(s) {
 			bytes += s.inuseBytes
 		}
 	}
 	return bytes
+}
+
+// named are the packages in the name of a type, or in the type arguments of a function.
+var named = regexp.MustCompile(`([a-zA-Z0-9_.~%/-]+)\.[A-Za-z_]`)
+
+// ownType reports whether a site allocates values of a type of the user's. The source of the line
+// tells it, or the type arguments of a generic function, or else the package that allocates. A
+// container of others that has no type arguments in its name holds what its caller puts in.
+func (a *account) ownType(s *site) bool {
+	name := ""
+	switch i := strings.IndexByte(s.at.Func, '['); {
+	case i >= 0:
+		name = s.at.Func[i:]
+	case s.at.User:
+		want := source.KindOf(s.entries)
+		for _, m := range a.allocatesAt(s.at) {
+			if want == "" || m.Kind == want {
+				name += " " + m.Type.Name
+			}
+		}
+	default:
+		return s.calledByUser()
+	}
+	others := false
+	for _, m := range named.FindAllStringSubmatch(name, -1) {
+		switch pkg := m[1]; {
+		case a.code.OfUser(pkg), a.sources() != nil && a.sources().Owns(pkg):
+			return true
+		case pkg != "go.shape":
+			first, _, _ := strings.Cut(pkg, "/")
+			others = others || strings.Contains(first, ".")
+		}
+	}
+	return !others
 }
 
 // ballast reports whether a site is ballast by itself. Small strings beside structs are not,

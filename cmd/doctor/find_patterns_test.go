@@ -54,7 +54,7 @@ func checkPatterns(t *testing.T, list []pattern) {
 			if !strings.Contains(got.Site.Func, p.site) {
 				t.Errorf("site %q, want %q in it", got.Site.Func, p.site)
 			}
-			if text := got.Detail + "\n" + got.Remedy.Text + "\n" + got.Remedy.Snippet; !strings.Contains(text, p.text) {
+			if text := got.Detail + "\n" + got.Remedy.Text + "\n" + got.Remedy.Snippet + "\n" + strings.Join(got.Check, "\n"); !strings.Contains(text, p.text) {
 				t.Errorf("%q is not in\n%s", p.text, text)
 			}
 			if !strings.HasSuffix(got.Remedy.Doc, "/"+id+".md") || len(got.Check) == 0 || got.Remedy.Text == "" || got.Remedy.Snippet == "" || got.CPUShare <= 0 {
@@ -100,12 +100,20 @@ func TestJSON(t *testing.T) {
 		// 50 outside the allocator less the check of 20, 30 in it, and all of the 10 of marking,
 		// since nothing else allocates.
 		{"decoding into any", anyTree, nil, "json-reflection", 0.30 + 0.30 + 0.10*(1+besideMark*0.09), "main.handle", "maps and slices of any"},
+		{"decoding into any with Go 1.27", func(f *fake) {
+			f.Ran("encoding/json/v2.makeMapArshaler.func3;encoding/json/v2.makeInterfaceArshaler.func2;encoding/json/v2.Unmarshal;main.handle;main.main", 50)
+			f.Ran("main.work;main.main", 50)
+		}, nil, "json-reflection", 0.50, "main.handle", "maps and slices of any"},
 		{"without reflection", generated, nil, "-json-reflection", 0, "", ""},
 		{"encoding", func(f *fake) {
 			f.Ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 40)
 			f.Ran("encoding/json.appendString;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 20)
 			f.Ran("main.work;main.main", 40)
-		}, nil, "json-reflection", 0.40, "main.handle", "encodes JSON"},
+		}, nil, "json-reflection", 0.40, "main.handle", "both encoders write the same text"},
+		{"encoding any with Go 1.27", func(f *fake) {
+			f.Ran("reflect.Value.MapRange;encoding/json/v2.makeMapArshaler.func2;encoding/json/v2.makeInterfaceArshaler.func1;encoding/json.Marshal;main.handle;main.main", 50)
+			f.Ran("main.work;main.main", 50)
+		}, nil, "json-reflection", 0.50, "main.handle", "Append the fields by hand"},
 		{"little of it", func(f *fake) {
 			f.Ran("reflect.Value.Field;encoding/json.structEncoder.encode;encoding/json.(*encodeState).marshal;encoding/json.Marshal;main.handle;main.main", 2)
 			f.Ran("main.work;main.main", 98)
@@ -174,6 +182,7 @@ func TestGrowing(t *testing.T) {
 		{"slices of several lengths", slice("main.collect;main.main", 8000, 200, 100, 100), nil, "-growing-slice", 0, "", ""},
 		{"slice in the code of others", slice("example.com/lib@v1/x.Collect;main.main", 1000, 1000, 1000, 1000), nil, "-growing-slice", 0, "", ""},
 		{"buffer", slice("bytes.growSlice;bytes.(*Buffer).grow;main.collect;main.main", 1000, 1000, 1000, 1000), nil, "growing-slice", 0.325, "bytes.growSlice", ""},
+		{"a buffer of the standard library's", slice("bytes.growSlice;bytes.(*Buffer).grow;encoding/json.Indent;main.collect;main.main", 1000, 1000, 1000, 1000), nil, "-growing-slice", 0, "", ""},
 		// The moves, and half of the allocations for them.
 		{"map", mapped("main.count;main.main", 30), nil, "growing-map", 0.30 + 0.05, "main.count", "make(map[K]V, len(input))"},
 		{"map that has room", func(f *fake) {
@@ -200,6 +209,7 @@ func TestStrings(t *testing.T) {
 		{"Sprintf", made("runtime.slicebytetostring", "fmt.Sprintf;main.key;main.main", 0), nil, "string-building", 0.40, "fmt.Sprintf", "fmt.Appendf"},
 		{"the result alone", made("runtime.slicebytetostring", "main.key;main.main", 0), nil, "-string-building", 0, "", ""},
 		{"bytes of a string", made("runtime.stringtoslicebyte", "main.key;main.main", 0), nil, "string-building", 0.40, "main.key", "io.WriteString"},
+		{"strings inside encoding/xml", made("runtime.slicebytetostring", "strconv.FormatInt;encoding/xml.(*printer).marshalValue;encoding/xml.Marshal;main.key;main.main", 0), nil, "-string-building", 0, "", ""},
 		{"bytes, not strings", made("runtime.makeslice", "main.key;main.main", 0), nil, "-string-building", 0, "", ""},
 	})
 }
@@ -229,6 +239,23 @@ func TestStacksAndFinalizers(t *testing.T) {
 			f.Ran("main.work;main.main", 80)
 		}, map[string]float64{evidence.MetricScanStack: 50e6, evidence.MetricLiveHeap: 50e6, evidence.MetricGoroutines: 10_000}, "large-stacks", 0.20, "", "10000 goroutines"},
 	})
+}
+
+// TestGoroutinesOfOthers wants goroutines that a library starts to be information: its user cannot keep
+// them.
+func TestGoroutinesOfOthers(t *testing.T) {
+	for first, info := range map[string]bool{"main.serve": false, "main.main.func1": false, "example.com/dns@v1/server.(*Server).packet": true, "net/http.(*conn).serve": true,
+		"google.golang.org/grpc.(*Server).serveStreams.func1": false} {
+		f := newFake()
+		f.Ran("runtime.adjustframe;runtime.copystack;runtime.newstack;main.descend;"+first, 30)
+		f.Ran("main.work;main.main", 70)
+		e := f.evidence()
+		e.Main = "example.com/shop"
+		found := findingOf(Diagnose(t.Context(), e), "large-stacks")
+		if found == nil || (found.Severity == SeverityInfo) != info || strings.Contains(found.Remedy.Text, "Keep goroutines") == (info || strings.Contains(first, "grpc")) {
+			t.Errorf("%s: %+v", first, found)
+		}
+	}
 }
 
 func TestProcs(t *testing.T) {
@@ -285,7 +312,7 @@ func TestSetupAndBoxing(t *testing.T) {
 	checkPatterns(t, []pattern{
 		{"regular expression", compiling("main.handle;main.main", 20), nil, "repeated-setup", 30.0 / 130, "main.handle", "regexp.MustCompile"},
 		{"a copy of the package", func(f *fake) {
-			f.Ran("example.com/fork/regexp.onepass;example.com/fork/regexp.compile;main.handle;main.main", 20)
+			f.Ran("example.com/fork@v1/regexp.onepass;example.com/fork@v1/regexp.compile;main.handle;main.main", 20)
 			f.Ran("main.work;main.main", 80)
 		}, nil, "repeated-setup", 0.20, "main.handle", "at package level"},
 		{"before main", compiling("main.init;runtime.doInit1;runtime.main", 20), nil, "-repeated-setup", 0, "", ""},

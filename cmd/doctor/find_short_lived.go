@@ -5,8 +5,10 @@ package doctor
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -140,7 +142,7 @@ func (s *site) oneSize() bool {
 func (a *account) shortGroups(want remedyKind) (list []group) {
 	var sites []*site
 	for _, s := range a.sites {
-		if s.claimed == "" && a.shortLived(s) && !s.refillsPool() {
+		if s.claimed == "" && a.shortLived(s) && !s.refillsPool() && (want == wayArena || s.belongsToUser() && !a.leaves(s)) {
 			sites = append(sites, s)
 		}
 	}
@@ -150,6 +152,45 @@ func (a *account) shortGroups(want remedyKind) (list []group) {
 		}
 	}
 	return list
+}
+
+// belongsToUser reports whether the user can put a site's memory into a pool: the user's code allocates
+// it, or calls a function of others that makes a value, or the method of a buffer that grows.
+func (s *site) belongsToUser() bool {
+	i := slices.IndexFunc(s.frames, func(f *stack.Frame) bool { return f.User })
+	switch {
+	case i < 1:
+		return i == 0
+	case verb(s.frames[i-1], making):
+		return true
+	}
+	return strings.HasPrefix(s.frames[i-1].Func, "bytes.(*Buffer).") && s.at.Package == "bytes"
+}
+
+// leaves reports whether the source shows that something holds a site's values when the user's code
+// is done with them: then the next user of a pool's value would change a result.
+func (a *account) leaves(s *site) bool {
+	var fate source.Fate
+	callee := ""
+	for i, f := range s.frames {
+		if !f.User && i > 0 && s.frames[i-1].User {
+			break
+		}
+		if !f.User {
+			callee = calledAs(f)
+			fate.Returned = true
+			continue
+		}
+		known := false
+		if fate, known = a.lines.Fate(f, callee, fate, false); !known || fate.Ends() {
+			return false
+		}
+		if fate.Kept {
+			return true
+		}
+		callee = calledAs(f)
+	}
+	return true
 }
 
 func findShortLived(a *account) (found []Finding) {
@@ -192,9 +233,6 @@ func arenaRemedy(u unit) Remedy {
 
 func findRecycledType(a *account) (found []Finding) {
 	for _, g := range a.shortGroups(wayPool) {
-		if !slices.ContainsFunc(g.sites, (*site).belowUser) {
-			continue // The code of others would have to get its objects from the pool.
-		}
 		t := a.sum(g.sites)
 		gain := a.gainOf(t, poolNanoseconds*t.allocObjects)
 		if gain.Best() < minGain {

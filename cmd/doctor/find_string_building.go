@@ -26,8 +26,8 @@ const (
 func findStringBuilding(a *account) []Finding {
 	var all bundles
 	for _, s := range a.free() {
-		// A caller cannot avoid the strings that other modules' code makes.
-		if s.calledByUser() && makesStrings(s) && s.inuseBytes < stringKept*s.allocBytes {
+		// A caller cannot avoid the strings that the code of others makes for itself.
+		if s.calledByUser() && (s.at.User || intermediate(s)) && makesStrings(s) && s.inuseBytes < stringKept*s.allocBytes {
 			u := all.add(s)
 			u.ns += s.copyCPU
 		}

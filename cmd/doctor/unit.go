@@ -7,77 +7,59 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
-// A unit of work is the life of memory that dies together: a call of a function that returns none
-// of the memory, or an iteration of a loop.
+// A unit of work is the life of memory that dies together: a call of a function, or an iteration of
+// a loop.
 type unit struct {
 	fn string
 	// loop: the function runs once, so an iteration of a loop in it is the unit. calls is the
 	// function that the loop calls, "" if the loop makes the memory itself.
 	loop  bool
 	calls string
-	// may: the function possibly returns the memory.
-	may bool
+	// many: a loop or a recursion inside the unit makes the memory.
+	many bool
 }
 
-// unitOf is the first function, from a group's scope outwards, that neither makes the memory itself
-// nor is in a recursion with functions that do, because such functions return the memory. If the
-// source is at hand, functions whose results hold pointers are skipped, too.
-func (a *account) unitOf(g group) unit {
-	frames, scope := g.sites[0].frames, scopeName(g)
-	from := max(stack.Outermost(frames, func(f *stack.Frame) bool { return f.Func == scope }), 0)
-	makers := makersOf(g)
-	last, inner := -1, ""
-	for i, f := range frames {
-		if !f.User {
-			continue
+// unitOf is the first unit, from a site outwards, that no value of the site outlives. The source of
+// each function on the way says whether it returns the value or stores it in what a parameter leads
+// to; then the value is the caller's.
+func (a *account) unitOf(s *site) (u unit, why string) {
+	var fate source.Fate
+	callee := ""
+	for i, f := range s.frames {
+		loops, known := a.lines.Loops(f)
+		if !f.User || !known {
+			break
 		}
-		if last = i; i < from || makers[f.Func] {
-			inner = f.Func
-			continue
+		recursive := slices.ContainsFunc(s.frames[:i], func(inner *stack.Frame) bool { return inner.Func == f.Func })
+		once := runsOnce(s.frames, i)
+		if once && loops == 0 {
+			break
 		}
-		if runsOnce(frames, i) {
-			return unit{fn: f.Func, loop: true, calls: inner}
+		if fate, known = a.lines.Fate(f, callee, fate, once); !known {
+			break
 		}
-		pointers, known := a.returnsPointers(frames, i)
-		if !pointers {
-			return unit{fn: f.Func, may: !known}
+		if fate.Kept {
+			return u, "the values stay in what outlives " + stack.ShortName(f.Func)
 		}
-		inner = f.Func
-	}
-	switch {
-	case last < 0:
-		return unit{fn: scope, may: true}
-	case served(frames, last):
-		return unit{fn: frames[last].Func}
-	case slices.ContainsFunc(frames[last+1:], func(f *stack.Frame) bool { return !f.Runtime }):
-		return unit{fn: frames[last].Func, may: true} // a handler, or another function that other modules' code calls
-	}
-	return unit{fn: frames[last].Func, loop: true} // it has no caller that gets a result
-}
-
-// makersOf are the functions that may pass a group's memory to each other: the functions that make
-// it, and on each stack all functions inside the outermost of them or inside a recursion.
-func makersOf(g group) map[string]bool {
-	makes, makers := map[string]bool{}, map[string]bool{}
-	for _, s := range g.sites {
-		makes[s.at.Func] = true
-	}
-	for _, s := range g.sites {
-		last, seen := 0, map[string]bool{}
-		for i, f := range s.frames {
-			if f.User && (makes[f.Func] || seen[f.Func]) {
-				last = i
+		if fate.Ends() {
+			inside := loops
+			if u.fn, u.loop = f.Func, once; once && i > 0 {
+				u.calls = s.frames[i-1].Func
 			}
-			seen[f.Func] = true
+			if once {
+				inside--
+			}
+			u.many = u.many || inside > 0 || recursive
+			return u, ""
 		}
-		for _, f := range s.frames[:min(last+1, len(s.frames))] {
-			makers[f.Func] = true
-		}
+		u.many = u.many || loops > 0 || recursive
+		callee = calledAs(f)
 	}
-	return makers
+	return u, "it is not known where the use of the memory ends"
 }
 
 // runsOnce reports whether a function is called once in the program's life, as far as names show:
@@ -94,29 +76,6 @@ func runsOnce(frames []*stack.Frame, i int) bool {
 	return frames[i+1].Package == "testing" && (strings.HasPrefix(name, ".Benchmark") || strings.HasPrefix(name, ".Test"))
 }
 
-// returnsPointers reports whether the results of the function at frames[i] hold pointers, errors and
-// strings aside, and whether its source or its caller shows that: a handler of package net/http has
-// no results.
-func (a *account) returnsPointers(frames []*stack.Frame, i int) (yes, known bool) {
-	if served(frames, i) {
-		return false, true
-	}
-	if nothing, known := a.lines.ReturnsNothing(frames[i]); known && nothing {
-		return false, true
-	}
-	s := a.sources()
-	if s == nil {
-		return false, false
-	}
-	return s.ReturnsPointers(frames[i])
-}
-
-// served reports whether the function at frames[i] is a handler that package net/http calls, or a
-// router that has its methods: it has no results.
-func served(frames []*stack.Frame, i int) bool {
-	return i+1 < len(frames) && strings.HasSuffix(frames[i+1].Func, ".ServeHTTP") && !frames[i+1].User
-}
-
 // each names the unit behind "for": each call of main.serve, each iteration of the loop in
 // main.main that calls main.build.
 func (u unit) each() string {
@@ -126,8 +85,6 @@ func (u unit) each() string {
 		return fmt.Sprintf("each iteration of the loop in %s that calls %s", fn, stack.ShortName(u.calls))
 	case u.loop:
 		return fmt.Sprintf("each iteration of the loop in %s", fn)
-	case u.may:
-		return fmt.Sprintf("each call of %s, or of its caller if it returns any of the memory", fn)
 	}
 	return "each call of " + fn
 }

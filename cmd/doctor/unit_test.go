@@ -32,49 +32,50 @@ func remedyOf(t *testing.T, id string, size int64, entry string, stacks ...strin
 	return Finding{}
 }
 
-// TestArenaUnit wants no arena in a function that may return values made in it: they would be freed
-// before their use.
+// TestArenaUnit wants an arena for the function or the round that ends the use of the values, and
+// none where something holds them longer, where they are few, or where that is not known.
 func TestArenaUnit(t *testing.T) {
+	const served = ";net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve"
 	for _, c := range []struct {
-		name   string
-		stacks []string
-		unit   string // what the arena is made or reset for
-		code   string // part of the snippet
+		name, stack string
+		unit        string // what the arena is made or reset for, "" for no arena
+		code        string // part of the snippet, or why there is no arena
 	}{
-		{"a recursive builder called by main", []string{"main.build;main.build;main.build;main.main"},
-			"each iteration of the loop in main.main that calls main.build.", "… main.build(a, …)\n"},
-		{"its helper", []string{"main.newNode;main.build;main.build;main.main"}, "each iteration of the loop in main.main that calls main.build.", "a.Reset(arena.Keep)"},
-		{"main itself", []string{"main.main"}, "each iteration of the loop in main.main.", "a.Reset(arena.Keep)"},
-		{"a goroutine of main's", []string{"main.build;main.main.func1"}, "each iteration of the loop in main.main.func1 that calls main.build.", "a.Reset(arena.Keep)"},
-		{"a goroutine's own", []string{"main.worker"}, "each iteration of the loop in main.worker.", "a.Reset(arena.Keep)"},
-		{"a handler", []string{"main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve"}, "each call of main.handle.", "// in main.handle:\n"},
-		{"a benchmark", []string{"main.build;main.BenchmarkBuild;testing.(*B).runN"}, "each iteration of the loop in main.BenchmarkBuild that calls main.build.", "a.Reset(arena.Keep)"},
+		{"a builder called by main", "main.tree#node;main.tree#left;main.main#round", "each iteration of the loop in main.main that calls main.tree.", "… main.tree(a, …)\n"},
+		{"its helper", "main.newNode#new;main.tree#left;main.tree#left;main.main#round", "", "it is not known where"}, // no call of it is on the line
+		{"kept for the round", "main.tree#node;main.tree#left;main.main#kept for the round", "each iteration of the loop in main.main that calls main.tree.", "a.Reset(arena.Keep)"},
+		{"kept for longer", "main.tree#node;main.tree#left;main.main#kept for longer", "", "the values stay in what outlives main.main"},
+		{"a handler", "main.list#item;main.handle#list" + served, "each call of main.handle.", "// in main.handle:\n"},
+		{"a handler's tree", "main.tree#node;main.tree#left;main.handle#tree" + served, "each call of main.handle.", "// in main.handle:\n"},
+		{"in a parameter", "main.tree#node;main.tree#left;main.handle#in the writer" + served, "", "it is not known where"},
+		{"in a global", "main.tree#node;main.tree#left;main.handle#global" + served, "", "the values stay in what outlives main.handle"},
+		{"one object in each round", "main.main#one", "", "there are few of them for each iteration of the loop in main.main"},
+		{"a benchmark of one object", "main.newNode#new;main.BenchmarkTree#benchmark;testing.(*B).runN", "", "there are few of them"},
+		{"no source", "main.build;main.build;main.serve;main.main", "", "it is not known where"},
+		{"a library", "example.com/rpc.Decode;main.handle#list" + served, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := remedyOf(t, "short-lived-objects", 48, "runtime.newobject", c.stacks...).Remedy
-			if !strings.Contains(r.Text, " for "+c.unit) || !strings.Contains(r.Snippet, c.code) {
-				t.Errorf("%s\n%s\nwant %q and %q", r.Text, r.Snippet, c.unit, c.code)
-			}
-		})
-	}
-}
-
-// TestNoArena wants no arena where it is not known that the memory's use ends with a function or a
-// loop, and where the code of others makes the memory.
-func TestNoArena(t *testing.T) {
-	for _, c := range []struct {
-		name, why string
-		stacks    []string
-	}{
-		{"two that call each other", "it is not known where", []string{"main.build;main.walk;main.build;main.serve;main.main"}},
-		{"a function and its helper", "it is not known where", []string{"main.build;main.serve;main.main", "main.newNode;main.build;main.serve;main.main"}},
-		{"called by a library", "it is not known where", []string{"main.handle;example.com/rpc.(*Server).call;example.com/rpc.(*Server).serve"}},
-		{"a library", "package example.com/rpc makes the memory", []string{"example.com/rpc.Decode;main.handle;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			f := remedyOf(t, hotPathID, 48, "runtime.newobject", c.stacks...)
-			if why, _ := f.Evidence["no_arena_because"].(string); !strings.HasPrefix(why, c.why) || strings.Contains(f.Remedy.Text+f.Remedy.Snippet, "arena") {
-				t.Errorf("because %s: %s\n%s", why, f.Remedy.Text, f.Remedy.Snippet)
+			f := newFake()
+			f.Ran("runtime.mallocgc;runtime.newobject;"+c.stack, 50)
+			f.Made(c.stack, 48, 1_000_000, 0)
+			f.Ran("main.work;main.main", 50)
+			f.locate(t, treesText)
+			e := f.evidence()
+			e.Main = "example.com/shop"
+			report := Diagnose(t.Context(), with(e, nil))
+			found := findingOf(report, "short-lived-objects")
+			switch {
+			case c.unit == "" && found != nil:
+				t.Errorf("%+v", found.Remedy)
+			case c.unit == "":
+				hot := findingOf(report, hotPathID)
+				if why, _ := hot.Evidence["no_arena_because"].(string); !strings.HasPrefix(why, c.code) || strings.Contains(hot.Remedy.Text+hot.Remedy.Snippet, "arena") {
+					t.Errorf("because %s: %s", why, hot.Remedy.Text)
+				}
+			case found == nil:
+				t.Errorf("not found: %s", list(report))
+			case !strings.Contains(found.Remedy.Text, " for "+c.unit) || !strings.Contains(found.Remedy.Snippet, c.code):
+				t.Errorf("%s\n%s\nwant %q and %q", found.Remedy.Text, found.Remedy.Snippet, c.unit, c.code)
 			}
 		})
 	}
@@ -96,10 +97,11 @@ func TestPutUnit(t *testing.T) {
 // as it is in its gain.
 func TestCostHasFirstWrites(t *testing.T) {
 	f := newFake()
-	f.Ran("runtime.mallocgc;runtime.newobject;main.build;main.serve;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 30)
-	f.Ran("main.build;main.serve;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 20)
+	f.Ran("runtime.mallocgc;runtime.newobject;main.list#item;main.handle#list;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 30)
+	f.Ran("main.list#item;main.handle#list;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 20)
 	f.Ran("main.work;main.main", 50)
-	f.Made("main.build;main.serve;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 48, 1_000_000, 0)
+	f.Made("main.list#item;main.handle#list;net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve", 48, 1_000_000, 0)
+	f.locate(t, treesText)
 	found := findingOf(Diagnose(t.Context(), with(f.evidence(), nil)), "short-lived-objects")
 	if found == nil || math.Abs(found.CPUShare-0.5) > 1e-9 || found.Gain.Best() > found.CPUShare {
 		t.Errorf("%+v, want a cost of 0.5 and a gain below it", found)

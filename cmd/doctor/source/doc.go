@@ -4,8 +4,7 @@
 // the compiler put them on the heap, and how the fields of its structs lie in memory.
 //
 // Start with [Open], which reads the packages of the frames that matter. Then ask the [Module]
-// about a frame: [Module.Expressions], [Module.EscapeReason], [Module.StructAt] and
-// [Module.ReturnsPointers].
+// about a frame: [Module.Expressions], [Module.EscapeReason] and [Module.StructAt].
 //
 // The facts about a package stay in a folder for the next report, under a key of all their
 // sources. Reading them again takes milliseconds; [CacheFolder] says where it lies.

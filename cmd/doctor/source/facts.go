@@ -4,6 +4,7 @@ package source
 
 import (
 	"path"
+	"slices"
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
@@ -63,7 +64,6 @@ type facts struct {
 type declFacts struct {
 	Func     string // the function's name as declName writes it, "" for other declarations
 	From, To int    // lines
-	Results  results
 	Made     []made
 }
 
@@ -75,15 +75,6 @@ type made struct {
 	Type       int // index in facts.Types
 	Text, Into string
 }
-
-// results says of a function's results whether they hold pointers, errors and strings aside.
-type results uint8
-
-const (
-	resultsUnknown results = iota
-	resultsPlain
-	resultsPointers
-)
 
 // An escape is the compiler's report on an allocation: the expression on the heap, and the last
 // step by which it leaves the function.
@@ -112,7 +103,6 @@ type pkg struct {
 // declaration returns the declaration around a frame's line, if it is the function that the profile
 // names. The initialiser of a package's variable has no function; it is a declaration, too.
 func (p *pkg) declaration(at *stack.Frame) (*declFacts, bool) {
-	want := DeclaredName(at.Func)
 	list := p.facts.Files[fileName(at.File)]
 	for i := range list {
 		d := &list[i]
@@ -120,9 +110,9 @@ func (p *pkg) declaration(at *stack.Frame) (*declFacts, bool) {
 			continue
 		}
 		if d.Func == "" {
-			return d, want == "glob" || want == "init"
+			return d, slices.Contains([]string{"glob", "init", "map.init"}, DeclaredName(at.Func)) // map.init is of a large map
 		}
-		return d, want == d.Func
+		return d, isIn(at.Func, d.Func)
 	}
 	return nil, false
 }

@@ -21,13 +21,13 @@ type Lines struct {
 	root    string // of the main module, "" if it is not at hand
 	fset    *token.FileSet
 	files   map[string]*ast.File
-	folders map[string]map[string]ast.Expr // by folder: the package's types, by name
+	folders map[string]declarations // by folder
 }
 
 // NewLines returns a reader that has read nothing yet. Root is the folder of the main module, ""
 // if that is not at hand: files that lay elsewhere when the program was built are looked for there.
 func NewLines(root string) *Lines {
-	return &Lines{root: root, fset: token.NewFileSet(), files: map[string]*ast.File{}, folders: map[string]map[string]ast.Expr{}}
+	return &Lines{root: root, fset: token.NewFileSet(), files: map[string]*ast.File{}, folders: map[string]declarations{}}
 }
 
 const (
@@ -124,7 +124,7 @@ func (l *Lines) function(at *stack.Frame) *ast.FuncDecl {
 	}
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if ok && l.line(fn.Pos()) <= at.Line && at.Line <= l.line(fn.End()) && declName(fn) == DeclaredName(at.Func) {
+		if ok && l.line(fn.Pos()) <= at.Line && at.Line <= l.line(fn.End()) && isIn(at.Func, declName(fn)) {
 			return fn
 		}
 	}
@@ -134,47 +134,40 @@ func (l *Lines) function(at *stack.Frame) *ast.FuncDecl {
 // Knows reports whether the line of a frame is at hand.
 func (l *Lines) Knows(at *stack.Frame) bool { return l.function(at) != nil }
 
-// InLoop reports whether the calls on a frame's line are in a loop of its function, and whether
-// that is known. A loop around a function literal is not a loop in the literal.
-func (l *Lines) InLoop(at *stack.Frame) (loop, known bool) {
+// Loops is the number of loops of its function around a frame's line, and whether that is known. A
+// loop around a function literal is not a loop in the literal.
+func (l *Lines) Loops(at *stack.Frame) (loops int, known bool) {
 	innermost := l.innermost(at)
 	if innermost == nil {
-		return false, false
+		return 0, false
 	}
-	ast.Inspect(innermost, func(n ast.Node) bool {
-		var body *ast.BlockStmt
+	_, loops = l.round(innermost, at.Line)
+	return loops, true
+}
+
+// round is the body of the innermost loop around a line of a function, nil if there is none, and the
+// number of loops around it. A loop around a function literal is not one in the literal.
+func (l *Lines) round(fn ast.Node, line int) (body *ast.BlockStmt, loops int) {
+	ast.Inspect(fn, func(n ast.Node) bool {
+		var b *ast.BlockStmt
 		switch n := n.(type) {
 		case *ast.ForStmt:
-			body = n.Body
+			b = n.Body
 		case *ast.RangeStmt:
-			body = n.Body
+			b = n.Body
 		case *ast.FuncLit:
-			return n == innermost
+			return n == fn
 		}
-		if body != nil && l.line(body.Lbrace) <= at.Line && at.Line <= l.line(body.Rbrace) {
-			loop = true
+		if b != nil && l.line(b.Lbrace) <= line && line <= l.line(b.Rbrace) {
+			body, loops = b, loops+1
 		}
 		return true
 	})
-	return loop, true
+	return body, loops
 }
 
-// Sends reports whether a line sends on a channel, starts a goroutine, or puts a value into a pool:
-// what it allocates then outlives the function.
-func (l *Lines) Sends(at *stack.Frame) bool {
-	found := false
-	l.on(at, func(n ast.Node) {
-		switch n := n.(type) {
-		case *ast.SendStmt, *ast.GoStmt:
-			found = true
-		case *ast.CallExpr:
-			if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Put" && len(n.Args) == 1 {
-				found = true
-			}
-		}
-	})
-	return found
-}
+// folderAt is the folder of a file that was parsed.
+func (l *Lines) folderAt(p token.Pos) string { return filepath.Dir(l.fset.Position(p).Filename) }
 
 // on calls do for the nodes that begin on a frame's line, in its function.
 func (l *Lines) on(at *stack.Frame, do func(ast.Node)) {
@@ -204,4 +197,79 @@ var numbers = map[string]bool{
 	"bool": true, "byte": true, "rune": true, "int": true, "int8": true, "int16": true, "int32": true, "int64": true,
 	"uint": true, "uint8": true, "uint16": true, "uint32": true, "uint64": true, "uintptr": true,
 	"float32": true, "float64": true, "complex64": true, "complex128": true,
+}
+
+// declarations are what a folder's package declares, by name: its types, nil for generic ones, of
+// which nothing is known, and the values of its variables and constants, nil where there is none.
+// Exported are its exported functions and methods.
+type declarations struct {
+	types, values map[string]ast.Expr
+	exported      *[]string
+}
+
+// Exports are the exported functions and methods of the package that a frame's function belongs to, as
+// Unmarshal and (*Decoder).Reset.
+func (l *Lines) Exports(of *stack.Frame) []string {
+	if file, ok := l.path(of.File); ok {
+		return *l.declared(filepath.Dir(file)).exported
+	}
+	return nil
+}
+
+// types are the types that a folder's package declares.
+func (l *Lines) types(folder string) map[string]ast.Expr { return l.declared(folder).types }
+
+// declared reads the declarations of a folder once.
+func (l *Lines) declared(folder string) declarations {
+	if p, ok := l.folders[folder]; ok {
+		return p
+	}
+	p := declarations{map[string]ast.Expr{}, map[string]ast.Expr{}, new([]string)}
+	l.folders[folder] = p
+	if !filepath.IsAbs(folder) {
+		return p
+	}
+	names, _ := filepath.Glob(filepath.Join(folder, "*.go")) // A folder that cannot be read has no types.
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f := l.file(name)
+		if f == nil {
+			continue
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.GenDecl:
+				p.add(d)
+			case *ast.FuncDecl:
+				if receiver, method, _ := strings.Cut(declName(d), "."); d.Recv != nil && ast.IsExported(receiver) && ast.IsExported(method) {
+					*p.exported = append(*p.exported, "(*"+receiver+")."+method)
+				} else if d.Recv == nil && d.Name.IsExported() {
+					*p.exported = append(*p.exported, d.Name.Name)
+				}
+			}
+		}
+	}
+	return p
+}
+
+// add adds the names of a declaration.
+func (p declarations) add(g *ast.GenDecl) {
+	for _, spec := range g.Specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			p.types[spec.Name.Name] = spec.Type
+			if spec.TypeParams != nil {
+				p.types[spec.Name.Name] = nil
+			}
+		case *ast.ValueSpec:
+			for i, name := range spec.Names {
+				p.values[name.Name] = nil
+				if len(spec.Values) == len(spec.Names) {
+					p.values[name.Name] = spec.Values[i]
+				}
+			}
+		}
+	}
 }

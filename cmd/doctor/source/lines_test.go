@@ -94,14 +94,17 @@ func TestLines(t *testing.T) {
 	const read, handle = "(*server).read", "handle"
 	ask := map[string]func(l *Lines, f *stack.Frame) (yes, known bool){
 		"pointer-free":    (*Lines).PointerFree,
-		"in a loop":       (*Lines).InLoop,
+		"in a loop":       func(l *Lines, f *stack.Frame) (bool, bool) { n, known := l.Loops(f); return n > 0, known },
 		"returns nothing": (*Lines).ReturnsNothing,
-		"sends":           func(l *Lines, f *stack.Frame) (bool, bool) { return l.Sends(f), true },
-		"passes on":       func(l *Lines, f *stack.Frame) (bool, bool) { return l.PassesOn(f, "compile"), true },
-		"passes result":   func(l *Lines, f *stack.Frame) (bool, bool) { return l.PassesResult(f, "decode"), true },
-		"fixed rows":      func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedCall(f, "rows") },
-		"fixed receiver":  func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedReceiver(f, "ask"), true },
-		"fixed":           func(l *Lines, f *stack.Frame) (bool, bool) { return l.FixedCall(f, "compile") },
+		"sends": func(l *Lines, f *stack.Frame) (bool, bool) {
+			fate, known := l.Fate(f, "", Fate{}, false)
+			return fate.Kept, known
+		},
+		"passes on":      func(l *Lines, f *stack.Frame) (bool, bool) { c, _ := l.Call(f, "compile"); return c.PassesOn, true },
+		"passes result":  func(l *Lines, f *stack.Frame) (bool, bool) { return l.PassesResult(f, "decode"), true },
+		"fixed rows":     func(l *Lines, f *stack.Frame) (bool, bool) { c, known := l.Call(f, "rows"); return c.Fixed, known },
+		"fixed receiver": func(l *Lines, f *stack.Frame) (bool, bool) { c, _ := l.Call(f, "ask"); return c.Receiver, true },
+		"fixed":          func(l *Lines, f *stack.Frame) (bool, bool) { c, known := l.Call(f, "compile"); return c.Fixed, known },
 	}
 	for _, c := range []struct {
 		question, fn, mark string
@@ -120,7 +123,7 @@ func TestLines(t *testing.T) {
 		{"in a loop", read + ".func1", "literal", false, true}, // The loop is around the literal, not in it.
 		{"in a loop", handle + ".func2", "loop", true, true},
 		{"sends", read, "sends", true, true},
-		{"sends", read, "grows", false, true},
+		{"sends", read, "grows", false, true}, // It is returned.
 		{"returns nothing", read, "grows", false, true},
 		{"returns nothing", handle, "varies", true, true},
 		{"returns nothing", handle + ".func1", "inline", false, true},

@@ -5,8 +5,6 @@ package source
 import (
 	"go/ast"
 	"go/token"
-	"path/filepath"
-	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
@@ -36,7 +34,7 @@ func (l *Lines) PointerFree(at *stack.Frame) (free, known bool) {
 		}
 	})
 	for i, t := range made {
-		f, ok := l.pointerFree(t, filepath.Dir(l.fset.Position(fn.Pos()).Filename), 0)
+		f, ok := l.pointerFree(t, l.folderAt(fn.Pos()), 0)
 		if !ok || i > 0 && f != free {
 			return false, false
 		}
@@ -163,42 +161,4 @@ func (l *Lines) pointerFree(t ast.Expr, folder string, depth int) (free, known b
 		}
 	}
 	return false, false
-}
-
-// types are the types that a folder's package declares, by name; nil for generic ones, of which
-// nothing is known.
-func (l *Lines) types(folder string) map[string]ast.Expr {
-	if list, ok := l.folders[folder]; ok {
-		return list
-	}
-	list := map[string]ast.Expr{}
-	l.folders[folder] = list
-	if !filepath.IsAbs(folder) {
-		return list
-	}
-	names, _ := filepath.Glob(filepath.Join(folder, "*.go")) // A folder that cannot be read has no types.
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f := l.file(name)
-		if f == nil {
-			continue
-		}
-		for _, d := range f.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok {
-				continue
-			}
-			for _, spec := range g.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok {
-					list[spec.Name.Name] = spec.Type
-					if spec.TypeParams != nil {
-						list[spec.Name.Name] = nil
-					}
-				}
-			}
-		}
-	}
-	return list
 }

@@ -26,10 +26,14 @@ type Module struct {
 	packages map[string]*pkg     // by import path
 	folders  map[string]string   // import paths by folder, of all packages that the program may have
 	escapes  map[string][]escape // by import path, a slash, the file's name, a colon, and the line
+	own      map[string]bool     // import paths of the module's own packages
 	spent    time.Duration       // on escapes
 	late     []string            // import paths of packages whose escapes took too long
 	lateAt   int                 // the index in Problems that says so
 }
+
+// Owns reports whether a package is the module's own, as far as that was read.
+func (s *Module) Owns(path string) bool { return s.own[path] }
 
 // folder finds the folder below the root that has the file.
 func (s *Module) folder(file string) (string, bool) { return folderOf(s.root, file) }
@@ -58,6 +62,9 @@ func folderOf(root, file string) (string, bool) {
 // package main by its folder, because profiles have only the name "main" for it.
 func (s *Module) packageOf(at *stack.Frame) *pkg {
 	path := importPath(at.Func)
+	if !strings.HasSuffix(at.File, ".go") {
+		return nil // the lines of a generator's input
+	}
 	if path == "main" {
 		dir, ok := s.folder(at.File)
 		if !ok {
@@ -71,5 +78,3 @@ func (s *Module) packageOf(at *stack.Frame) *pkg {
 	}
 	return p
 }
-
-func isClosure(fn string) bool { return strings.Contains(fn, ".func") }

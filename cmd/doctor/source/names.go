@@ -53,6 +53,16 @@ func DeclaredName(fn string) string {
 	return parts[0]
 }
 
+// isIn reports whether a symbol is of a declared function, one of its closures, or one of its closures
+// where it was inlined: those have the name of the function that it was inlined into before its own.
+func isIn(symbol, declared string) bool {
+	if DeclaredName(symbol) == declared {
+		return true
+	}
+	own := "." + declared[strings.LastIndexByte(declared, '.')+1:] + ".func"
+	return strings.LastIndex(withoutTypes(strings.TrimPrefix(symbol, stack.PackageOf(symbol))), own) > 0
+}
+
 // wrapped reports whether the compiler added this part of a symbol: func1, gowrap2, deferwrap1, a
 // number, or nothing.
 func wrapped(part string) bool {

@@ -43,7 +43,7 @@ func Open(ctx context.Context, o Options, hot []*stack.Frame) (*Module, error) {
 	}
 	s := &Module{
 		root: root, limit: o.Limit, cache: &cache{dir: o.Cache, bound: cacheBytes, now: time.Now},
-		packages: map[string]*pkg{}, folders: map[string]string{}, escapes: map[string][]escape{},
+		packages: map[string]*pkg{}, own: map[string]bool{}, folders: map[string]string{}, escapes: map[string][]escape{},
 	}
 	patterns := s.patterns(hot)
 	if len(patterns) == 0 {
@@ -79,6 +79,7 @@ func (s *Module) read(ctx context.Context, patterns []string) error {
 		if p.Dir != "" && (!p.Standard || !p.DepOnly) {
 			s.folders[p.Dir] = path
 		}
+		s.own[path] = p.Module.Main
 		if p.DepOnly {
 			continue
 		}
@@ -129,7 +130,8 @@ func (s *Module) compare(hot []*stack.Frame) {
 	}
 }
 
-// patterns are the patterns by which the go command finds the packages of the frames, each once.
+// patterns are the patterns by which the go command finds the packages of the frames, each once. It does
+// not find the packages of external tests.
 func (s *Module) patterns(hot []*stack.Frame) (patterns []string) {
 	seen := map[string]bool{}
 	for _, at := range hot {
@@ -141,7 +143,7 @@ func (s *Module) patterns(hot []*stack.Frame) (patterns []string) {
 			}
 			pattern = "./" + filepath.ToSlash(dir)
 		}
-		if pattern == "" || seen[pattern] || len(patterns) == sourcePackages {
+		if pattern == "" || seen[pattern] || strings.HasSuffix(pattern, "_test") && strings.HasSuffix(at.File, "_test.go") || len(patterns) == sourcePackages {
 			continue
 		}
 		seen[pattern] = true

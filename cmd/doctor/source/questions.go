@@ -23,20 +23,6 @@ func (s *Module) Expressions(at *stack.Frame) (list []Expression) {
 	return list
 }
 
-// ReturnsPointers reports whether a function's results hold pointers, errors and strings aside, and
-// whether that is known.
-func (s *Module) ReturnsPointers(at *stack.Frame) (yes, known bool) {
-	p := s.packageOf(at)
-	if p == nil || isClosure(at.Func) {
-		return false, false
-	}
-	d, ok := p.declaration(at)
-	if !ok {
-		return false, false
-	}
-	return d.Results == resultsPointers, d.Results != resultsUnknown
-}
-
 // StructAt returns the expression at a frame that allocates values of a struct type of the module's
 // own; its Type has the Struct. ok is false if fits accepts no such type of the line, or more than
 // one.

@@ -130,6 +130,22 @@ func TestSourceOtherVersion(t *testing.T) {
 	}
 }
 
+// TestSourceSameVersion: symbols that the compiler makes are not of another version, and neither are the
+// lines of a generator's input. Packages of external tests are not sought.
+func TestSourceSameVersion(t *testing.T) {
+	s, at := openShop(t)
+	generated := at("Old", "new")
+	generated.File = "/build/shop/store/store.y"
+	external := &stack.Frame{Func: "example.com/shop/store_test.TestAll", File: "/build/shop/store/store_test.go", Line: 3}
+	s.compare([]*stack.Frame{at("map.init.0", "initial"), at("See.fresh.func1", "new"), at("See.(*Store[...]).Add.func1", "append"), generated, external})
+	if len(s.Problems) != 0 {
+		t.Errorf("problems %q", s.Problems)
+	}
+	if got := s.patterns([]*stack.Frame{external}); len(got) != 0 {
+		t.Errorf("sought: %q", got)
+	}
+}
+
 func TestSourceMissing(t *testing.T) {
 	if _, err := Open(t.Context(), Options{Root: t.TempDir(), Limit: patient}, nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
 		t.Errorf("no module: %v", err)

@@ -39,7 +39,7 @@ func (v *extractor) declaration(d ast.Decl) declFacts {
 	v.made = nil
 	f := declFacts{From: v.line(d.Pos()), To: v.line(d.End())}
 	if fn, ok := d.(*ast.FuncDecl); ok {
-		f.Func, f.Results = declName(fn), resultsOf(signatureOf(v.TypesInfo.TypeOf(fn.Name)))
+		f.Func = declName(fn)
 	}
 	ast.PreorderStack(d, nil, func(n ast.Node, outer []ast.Node) bool {
 		v.visit(n, outer)
@@ -47,26 +47,6 @@ func (v *extractor) declaration(d ast.Decl) declFacts {
 	})
 	f.Made = v.made
 	return f
-}
-
-// resultsOf looks at the types of a function's results.
-func resultsOf(sig *types.Signature) results {
-	if sig == nil {
-		return resultsUnknown
-	}
-	for i := range sig.Results().Len() {
-		switch t := sig.Results().At(i).Type(); u := t.Underlying().(type) {
-		case *types.Basic:
-			if u.Kind() == types.UnsafePointer {
-				return resultsPointers
-			}
-		default:
-			if !types.Identical(t, types.Universe.Lookup("error").Type()) {
-				return resultsPointers
-			}
-		}
-	}
-	return resultsPlain
 }
 
 func (v *extractor) line(p token.Pos) int { return v.Fset.Position(p).Line }

@@ -139,6 +139,11 @@ func (t *Table) isStd(f *Frame) bool {
 	return !strings.Contains(first, ".")
 }
 
+// OfUser reports whether a package belongs to the main module, as far as its name tells.
+func (t *Table) OfUser(pkg string) bool {
+	return pkg == "main" || t.main != "" && Within(pkg, t.main)
+}
+
 // isUser reports whether the frame is of the main module. If the module's path is not known, all
 // frames count that belong neither to the standard library nor to a dependency. A dependency's file
 // names contain a version or lie below vendor.

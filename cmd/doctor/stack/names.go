@@ -4,17 +4,22 @@ package stack
 
 import (
 	"path"
+	"regexp"
 	"strings"
 )
 
-// ShortName is a function's name without its package's directories, and with type arguments left
-// out.
+// version is a folder of a major version at the end of a package's path, or such an end of its name.
+var version = regexp.MustCompile(`(/v[0-9]+|(\.|%2e)v[0-9]+)(\.)`)
+
+// ShortName is a function's name without its package's directories and major version, and with type
+// arguments left out.
 func ShortName(fn string) string {
 	if i := strings.IndexByte(fn, '['); i >= 0 {
 		if j := strings.LastIndexByte(fn, ']'); j > i {
 			fn = fn[:i] + fn[j+1:]
 		}
 	}
+	fn = version.ReplaceAllString(fn, "$3")
 	return fn[strings.LastIndexByte(fn, '/')+1:]
 }
 

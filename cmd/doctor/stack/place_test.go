@@ -36,3 +36,18 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// The folder of a major version is no name of a package.
+func TestShortName(t *testing.T) {
+	for fn, want := range map[string]string{
+		"example.com/shop/v2.Compile":              "shop.Compile",
+		"example.com/shop/v12/rules.(*Set).Add":    "rules.(*Set).Add",
+		"gopkg.in/yaml%2ev3.Unmarshal":             "yaml.Unmarshal",
+		"example.com/shop.Map[go.shape.uint64].At": "shop.Map.At",
+		"main.main": "main.main",
+	} {
+		if got := ShortName(fn); got != want {
+			t.Errorf("%s: %s, want %s", fn, got, want)
+		}
+	}
+}
