@@ -120,7 +120,7 @@ func (a *account) adviseCode(r *Report) Advice {
 	if code.Site.Func != "" {
 		at += stack.ShortName(code.Site.Func)
 	}
-	code.Text = fmt.Sprintf("%s takes %s of CPU. %s %s.", cmp.Or(at, "This"), terminal.Percent(best.CPUShare), firstSentence(best.Remedy.Text), code.saves())
+	code.Text = fmt.Sprintf("%s takes %s of CPU. %s %s.", cmp.Or(at, "This"), terminal.Percent(min(best.CPUShare, 1)), firstSentence(best.Remedy.Text), code.saves())
 	return code
 }
 

@@ -186,6 +186,9 @@ func (u *jsonUse) finding(a *account) Finding {
 	case u.decoding():
 		gone = u.boxes
 	}
+	if u.inArena(anyTree) {
+		gone, outside = u.sites, max(u.inner-jsonArena*u.spent, 0) // The values are in the arena.
+	}
 	g := a.gainWith(a.sum(gone).dead(), outside, jsonDoubt)
 	f := a.findingAt(u.owner, u.sites, g, u.inner)
 	f.Site = siteAt(u.owner)
@@ -223,7 +226,7 @@ func (u *jsonUse) remedy(f *Finding, a *account, anyTree bool) {
 		}
 	case u.decoding():
 		f.Detail += "; " + terminal.Percent(a.share(u.check)) + " checks the text before it is decoded."
-		f.Remedy = u.decoder(a)
+		f.Remedy = u.decoder()
 	default:
 		f.Detail += "."
 		f.Remedy = Remedy{
@@ -241,17 +244,19 @@ func (u *jsonUse) remedy(f *Finding, a *account, anyTree bool) {
 	}
 }
 
-// decoder is the remedy for decoding into structs: another decoder. It says what arenajson would save: the garbage, and all but
-// jsonArena of the decoder's time. Of packages other than encoding/json no such ratio is known.
-func (u *jsonUse) decoder(a *account) Remedy {
+// inArena reports whether arenajson can take the place of the decoder.
+func (u *jsonUse) inArena(anyTree bool) bool {
+	return u.decoding() && !anyTree && stack.PackageOf(u.entry.Func) == "encoding/json"
+}
+
+// decoder is the remedy for decoding into structs: another decoder.
+func (u *jsonUse) decoder() Remedy {
 	const others, bench = "a decoder that prepares each type once (goccy/go-json, sonic), or write one with jsontext.", " `freehold bench -run decode -docs 'GLOB'` measures them on your documents."
-	if stack.PackageOf(u.entry.Func) != "encoding/json" {
+	if !u.inArena(false) {
 		return Remedy{Text: "Use " + others + bench, Snippet: "- import \"encoding/json\"\n+ import json \"github.com/goccy/go-json\""}
 	}
-	g := a.gainWith(a.sum(u.sites).dead(), max(u.inner-jsonArena*u.spent, 0), jsonDoubt)
 	return Remedy{
-		Text: "Decode with arenajson.Unmarshal into an arena if the values end together: it has the same meaning and saves " +
-			terminal.PercentError(g.SameGOGC, g.Error) + " of the CPU. Otherwise use " + others + bench,
+		Text:    "Decode with arenajson.Unmarshal, which has the same meaning, into an arena if the values end together. Otherwise use " + others + bench,
 		Snippet: "- err := json.Unmarshal(data, &doc)\n+ doc, err := arenajson.Unmarshal[order](a, data)\n  ...\n+ a.Reset(arena.Keep) // The values are no longer needed.",
 	}
 }
