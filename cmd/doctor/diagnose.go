@@ -150,6 +150,9 @@ func (a *account) winnable(findings []Finding) float64 {
 	var beyond, rest, alone, settings, most float64
 	for _, f := range findings {
 		best := f.Gain.Best()
+		if f.Severity == SeverityInfo {
+			continue // Others would have to carry it out.
+		}
 		most = max(most, best)
 		switch {
 		case best <= 0:
