@@ -79,7 +79,6 @@ func (r *Report) add(known recogniser, a *account) {
 		if f.Severity == "" {
 			f.Severity = severityOf(f.Gain)
 		}
-		a.explain(&f)
 		if f.Check == nil {
 			f.Check = []string{}
 		}
