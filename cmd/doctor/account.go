@@ -227,7 +227,7 @@ type lazySource struct {
 	tried  bool
 	module *source.Module
 	err    error
-	limit  time.Duration // how long reading its types may take, and its escapes
+	limit  time.Duration // how long reading its types may take
 }
 
 // sourceLimit is how long reading the source may take. Tests set more: with an empty build cache

@@ -85,7 +85,6 @@ func (r *Report) add(known recogniser, a *account) {
 		if f.Severity == "" {
 			f.Severity = severityOf(f.Gain)
 		}
-		a.explain(&f)
 		if f.Check == nil {
 			f.Check = []string{}
 		}
@@ -141,6 +140,9 @@ func (a *account) winnable(findings []Finding) float64 {
 	var beyond, rest, alone, settings, most float64
 	for _, f := range findings {
 		best := f.Gain.Best()
+		if f.Severity == SeverityInfo {
+			continue // Others would have to carry it out.
+		}
 		most = max(most, best)
 		switch {
 		case best <= 0:

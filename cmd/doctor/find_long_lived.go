@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
@@ -130,11 +129,8 @@ func (a *account) ownType(s *site) bool {
 	case i >= 0:
 		name = s.at.Func[i:]
 	case s.at.User:
-		want := source.KindOf(s.entries)
 		for _, m := range a.allocatesAt(s.at) {
-			if want == "" || m.Kind == want {
-				name += " " + m.Type.Name
-			}
+			name += " " + m.Type.Name
 		}
 	default:
 		return s.calledByUser()

@@ -108,9 +108,6 @@ func goldenText(r *Report, id string) string {
 		}
 		fmt.Fprintf(&b, "gain: %.0f %% at the same GOGC, %.0f %% in the same memory, ± %.0f %%\n%s\n%s\n\n%s\n",
 			100*f.Gain.SameGOGC, 100*f.Gain.SameMemory, 100*f.Gain.Error, f.Detail, f.Remedy.Text, f.Remedy.Snippet)
-		if reason, ok := f.Evidence["escape_reason"]; ok {
-			fmt.Fprintln(&b, reason)
-		}
 		break
 	}
 	return b.String()

@@ -28,7 +28,7 @@ func (a *account) missingSource() (list []Missing) {
 	if len(a.sites) == 0 {
 		return nil
 	}
-	const why = "it shows why values escape to the heap, and which structs would be smaller in another order"
+	const why = "it shows which calls repeat work, where values end, and which structs would be smaller in another order"
 	s := a.sources()
 	switch {
 	case s == nil && a.src.err == nil:
@@ -77,24 +77,4 @@ func (a *account) allocatesAt(at *stack.Frame) []source.Expression {
 		return s.Expressions(at)
 	}
 	return nil
-}
-
-// explain adds to a finding what the compiler says about its site, and its source's expressions.
-func (a *account) explain(f *Finding) {
-	s := a.sources()
-	if s == nil || f.Site.Func == "" {
-		return
-	}
-	at := a.code.Frame(f.Site.Func, f.Site.File, f.Site.Line)
-	entries := map[string]float64{} // of the allocations there
-	for _, site := range f.sites {
-		if site.at == at {
-			for entry, ns := range site.entries {
-				entries[entry] += ns
-			}
-		}
-	}
-	if reason := s.EscapeReason(a.src.ctx, at, source.KindOf(entries)); reason != "" {
-		f.Evidence["escape_reason"] = reason
-	}
 }

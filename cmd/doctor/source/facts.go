@@ -5,7 +5,6 @@ package source
 import (
 	"path"
 	"slices"
-	"time"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
@@ -76,28 +75,11 @@ type made struct {
 	Text, Into string
 }
 
-// An escape is the compiler's report on an allocation: the expression on the heap, and the last
-// step by which it leaves the function.
-type escape struct {
-	What   string // the expression, as the compiler writes it: &node{...}
-	Steps  int    // from the expression to where it escapes
-	Reason string // return x (return); "" if the compiler gives none
-}
-
-// escapeFacts are the escapes that the compiler reports for a package, by their places. A place is
-// an import path, a slash, the file's name, a colon, and the line. It is kept in the cache.
-type escapeFacts struct {
-	TooLong time.Time // when the compiler took too long; zero if it did not
-	Places  map[string][]escape
-}
-
 // A module's package, and what has been read of it.
 type pkg struct {
 	listed
-	imports map[string]bool // import paths of all packages that it is made of
-	key     string          // of its files in the cache, "" if it is not to be kept
-	facts   *facts          // nil if it could not be read
-	escapes bool            // its escapes were read, or could not be
+	key   string // of its files in the cache, "" if it is not to be kept
+	facts *facts // nil if it could not be read
 }
 
 // declaration returns the declaration around a frame's line, if it is the function that the profile

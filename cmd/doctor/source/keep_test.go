@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
@@ -30,7 +29,6 @@ var (
 type answers struct {
 	Made     []Expression
 	Struct   Expression
-	Reason   string
 	Problems []string
 }
 
@@ -43,7 +41,6 @@ func ask(t *testing.T, root, cache string) answers {
 	var a answers
 	a.Made = append(s.Expressions(inLeaf), s.Expressions(inMain)...)
 	a.Struct, _ = s.StructAt(inLeaf, func(Kind, Layout) bool { return true })
-	a.Reason = s.EscapeReason(t.Context(), inLeaf, KindNew)
 	a.Problems = s.Problems
 	return a
 }
@@ -61,12 +58,12 @@ func unpackTwo(t *testing.T) (root, cache string) {
 func TestKept(t *testing.T) {
 	root, cache := unpackTwo(t)
 	want := ask(t, root, "")
-	if want.Struct.Type.Struct == nil || want.Struct.Type.Struct.To.Size != 16 || !strings.Contains(want.Reason, "(return)") || want.Problems != nil {
+	if want.Struct.Type.Struct == nil || want.Struct.Type.Struct.To.Size != 16 || want.Problems != nil {
 		t.Fatalf("answers without a cache: %+v", want)
 	}
 	first := ask(t, root, cache)
 	files := filesIn(t, cache)
-	if len(files) != 4 { // types and escapes of two packages
+	if len(files) != 2 { // types of two packages
 		t.Errorf("files %v", files)
 	}
 	second := ask(t, root, cache)
@@ -84,15 +81,15 @@ func TestKept(t *testing.T) {
 	expect(0, "the same again")
 	writeFiles(t, root, map[string]string{"main.go": twoPackages["main.go"] + "\n// edited\n"})
 	ask(t, root, cache)
-	expect(2, "main is edited")
+	expect(1, "main is edited")
 	writeFiles(t, root, map[string]string{"leaf/leaf.go": strings.Replace(twoPackages["leaf/leaf.go"], "int64", "[2]int64", 1)})
 	if a := ask(t, root, cache); a.Struct.Type.Struct.To.Size != 24 {
 		t.Errorf("the edited struct is %+v", a.Struct.Type.Struct)
 	}
-	expect(4, "leaf is edited")
+	expect(2, "leaf is edited")
 	t.Setenv("GOFLAGS", "-tags=more")
 	ask(t, root, cache)
-	expect(4, "other build tags")
+	expect(2, "other build tags")
 }
 
 // A package with an error is read each time: the error may have a cause outside of its files.
@@ -104,40 +101,18 @@ func TestKeptNot(t *testing.T) {
 			t.Error("no problem")
 		}
 	}
-	if names := namesIn(t, cache); len(names) != 2 { // leaf's
+	if names := namesIn(t, cache); len(names) != 1 { // leaf's
 		t.Errorf("files %q", names)
 	}
 }
 
-// TestLimit: what takes too long is one problem of the report. A package whose escapes took too
-// long is not compiled again for a day.
+// TestLimit: what takes too long is one problem of the report.
 func TestLimit(t *testing.T) {
 	root, cache := unpackTwo(t)
 	frames := []*stack.Frame{inMain, inLeaf}
 	s, err := Open(t.Context(), Options{Root: root, Cache: cache, Limit: 1}, frames)
 	if err != nil || len(s.Problems) != 1 || !strings.Contains(s.Problems[0], "reading the types took longer than 1ns, so those of all packages are missing") {
 		t.Fatalf("problems %q, %v", s.Problems, err)
-	}
-	open := func(now time.Time, limit time.Duration) *Module {
-		s, err := Open(t.Context(), Options{Root: root, Cache: cache, Limit: patient}, frames)
-		if err != nil || len(s.Problems) > 0 {
-			t.Fatal(s.Problems, err)
-		}
-		s.cache.now, s.limit = func() time.Time { return now }, limit
-		return s
-	}
-	late := "no escape reasons of example.com/two/leaf and of 1 more packages: the compiler takes longer than "
-	s = open(noon, 1)
-	if reason := s.EscapeReason(t.Context(), inLeaf, KindNew); reason != "" || len(s.Problems) != 1 || !strings.HasPrefix(s.Problems[0], late) {
-		t.Errorf("reason %q, problems %q", reason, s.Problems)
-	}
-	s = open(noon.Add(time.Hour), patient)
-	if reason := s.EscapeReason(t.Context(), inLeaf, KindNew); reason != "" || len(s.Problems) != 1 {
-		t.Errorf("an hour later: reason %q, problems %q", reason, s.Problems)
-	}
-	s = open(noon.Add(25*time.Hour), patient)
-	if reason := s.EscapeReason(t.Context(), inLeaf, KindNew); reason == "" || len(s.Problems) != 0 {
-		t.Errorf("a day later: reason %q, problems %q", reason, s.Problems)
 	}
 }
 
@@ -151,8 +126,8 @@ func TestInterrupted(t *testing.T) {
 	}
 	files := filesIn(t, cache)
 	cancel()
-	if reason := s.EscapeReason(ctx, inLeaf, KindNew); reason != "" || len(s.Problems) > 0 || written(files, filesIn(t, cache)) > 0 {
-		t.Errorf("reason %q, problems %q", reason, s.Problems)
+	if got := s.Expressions(inLeaf); len(got) == 0 || len(s.Problems) > 0 || written(files, filesIn(t, cache)) > 0 {
+		t.Errorf("%v, problems %q", got, s.Problems)
 	}
 	if _, err := Open(ctx, Options{Root: root, Limit: patient}, []*stack.Frame{inMain}); err == nil || !strings.Contains(err.Error(), "context canceled") {
 		t.Errorf("error %v", err)

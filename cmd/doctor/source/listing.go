@@ -79,7 +79,7 @@ func (l *listing) key(p *listed) string {
 }
 
 // id identifies the source of a package and of all that it imports: those decide the sizes of its
-// structs, and which of its values escape in a call. It is "" if a file cannot be read.
+// structs. It is "" if a file cannot be read.
 //
 // A package of the cache of modules never changes, and its folder has its version. Go's own packages
 // have the version of Go, which is in every key. All others are known by the contents of their files.
@@ -123,16 +123,6 @@ func (p *listed) imported() []string {
 		}
 	}
 	return paths
-}
-
-// addImports adds the import paths of all packages that a package is made of, those of Go apart.
-func (l *listing) addImports(p *listed, all map[string]bool) {
-	for _, path := range p.imported() {
-		if q := l.packages[path]; q != nil && !q.Standard && !all[path] {
-			all[path] = true
-			l.addImports(q, all)
-		}
-	}
 }
 
 // inside reports whether a folder is in another.

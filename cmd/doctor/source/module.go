@@ -6,13 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
 )
 
 // A Module is the source of a program: the packages of the frames that it was opened for, with
-// types, and the compiler's escape analysis. It does not guess: if a line's function has another
+// types. It does not guess: if a line's function has another
 // name than in the profile, the source is of another version, and the line is left out. A Module is
 // for one goroutine at a time.
 type Module struct {
@@ -20,16 +19,11 @@ type Module struct {
 	Problems []string
 
 	root     string
-	limit    time.Duration
 	settings settings
 	cache    *cache
-	packages map[string]*pkg     // by import path
-	folders  map[string]string   // import paths by folder, of all packages that the program may have
-	escapes  map[string][]escape // by import path, a slash, the file's name, a colon, and the line
-	own      map[string]bool     // import paths of the module's own packages
-	spent    time.Duration       // on escapes
-	late     []string            // import paths of packages whose escapes took too long
-	lateAt   int                 // the index in Problems that says so
+	packages map[string]*pkg   // by import path
+	folders  map[string]string // import paths by folder, of all packages that the program may have
+	own      map[string]bool   // import paths of the module's own packages
 }
 
 // Owns reports whether a package is the module's own, as far as that was read.

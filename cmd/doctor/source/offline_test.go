@@ -116,9 +116,9 @@ func TestSourceVendored(t *testing.T) {
 	if len(s.Problems) > 0 {
 		t.Errorf("problems: %q", s.Problems)
 	}
-	at := &stack.Frame{Func: "example.com/app.Use", File: "/build/app/app.go", Line: 8}
-	if got := s.EscapeReason(t.Context(), at, ""); !strings.Contains(got, "new(int) escapes to the heap") {
-		t.Errorf("reason %q", got)
+	at := &stack.Frame{Func: "example.com/app.Use", File: "/build/app/app.go", Line: 9}
+	if got := s.Expressions(at); len(got) != 1 || got[0].Text != "new([]byte)" {
+		t.Errorf("expressions %+v", got)
 	}
 }
 

@@ -26,7 +26,7 @@ const sourcePackages = 12
 type Options struct {
 	Root  string        // the folder of the program's module
 	Cache string        // the folder for what was read, such as CacheFolder; "" keeps nothing
-	Limit time.Duration // on types, and once more on escapes
+	Limit time.Duration // on types
 }
 
 // Open reads the packages of the frames from the module at the root, at most twelve of them, the
@@ -42,8 +42,8 @@ func Open(ctx context.Context, o Options, hot []*stack.Frame) (*Module, error) {
 		return nil, fmt.Errorf("no source: %s has no go.mod; name the folder of the program's module", root)
 	}
 	s := &Module{
-		root: root, limit: o.Limit, cache: &cache{dir: o.Cache, bound: cacheBytes, now: time.Now},
-		packages: map[string]*pkg{}, own: map[string]bool{}, folders: map[string]string{}, escapes: map[string][]escape{},
+		root: root, cache: &cache{dir: o.Cache, bound: cacheBytes, now: time.Now},
+		packages: map[string]*pkg{}, own: map[string]bool{}, folders: map[string]string{},
 	}
 	patterns := s.patterns(hot)
 	if len(patterns) == 0 {
@@ -83,9 +83,8 @@ func (s *Module) read(ctx context.Context, patterns []string) error {
 		if p.DepOnly {
 			continue
 		}
-		known, f := &pkg{listed: *p, key: l.key(p), imports: map[string]bool{}}, &facts{}
+		known, f := &pkg{listed: *p, key: l.key(p)}, &facts{}
 		s.packages[path] = known
-		l.addImports(p, known.imports)
 		if s.cache.get(known.key, f) {
 			known.facts = f
 			continue

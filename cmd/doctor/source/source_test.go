@@ -62,20 +62,19 @@ func TestSource(t *testing.T) {
 		fn, mark string
 		how      Kind
 		typ      string
-		reason   string // a part of it
 	}{
-		{"fresh", "new", KindNew, "example.com/shop/store.Order", "Order{...} escapes to the heap by append("},
-		{"(*Store[...]).Add", "append", KindAppend, "*example.com/shop/store.Order", ""},
-		{"(*Store[go.shape.int]).Add", "makemap", KindMap, "map[string]*example.com/shop/store.Order", ""},
-		{"(*Store[...]).Add", "assign", KindMapAssign, "map[string]*example.com/shop/store.Order", ""},
-		{"(*Store[...]).Add.func1", "concat", KindString, "string", ""},
-		{"Bytes", "make", KindSlice, "byte", "make([]byte, n) escapes to the heap by return b (return)"},
-		{"(*Store[...]).Pop", "return", KindInterface, "example.com/shop/store.Order", "escapes to the heap by return"},
-		{"See", "key", KindInterface, "int", ""},
-		{"See", "argument", KindInterface, "int", "escapes to the heap"},
-		{"Keep", "several", KindNew, "example.com/shop/store.Order", ""}, // of which the compiler says nothing
-		{"Keep", "several", KindInterface, "int", "c * 4 + v escapes to the heap by fmt.Sprintf("},
-		{"init", "initial", KindSlice, "*example.com/shop/store.Order", ""},
+		{"fresh", "new", KindNew, "example.com/shop/store.Order"},
+		{"(*Store[...]).Add", "append", KindAppend, "*example.com/shop/store.Order"},
+		{"(*Store[go.shape.int]).Add", "makemap", KindMap, "map[string]*example.com/shop/store.Order"},
+		{"(*Store[...]).Add", "assign", KindMapAssign, "map[string]*example.com/shop/store.Order"},
+		{"(*Store[...]).Add.func1", "concat", KindString, "string"},
+		{"Bytes", "make", KindSlice, "byte"},
+		{"(*Store[...]).Pop", "return", KindInterface, "example.com/shop/store.Order"},
+		{"See", "key", KindInterface, "int"},
+		{"See", "argument", KindInterface, "int"},
+		{"Keep", "several", KindNew, "example.com/shop/store.Order"},
+		{"Keep", "several", KindInterface, "int"},
+		{"init", "initial", KindSlice, "*example.com/shop/store.Order"},
 	} {
 		place := at(c.fn, c.mark)
 		var got []string
@@ -86,27 +85,6 @@ func TestSource(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s: makes %q, want %s %s", c.mark, got, c.how, c.typ)
-		}
-		if reason := s.EscapeReason(t.Context(), place, c.how); !strings.Contains(reason, c.reason) || (c.reason != "") != (reason != "") && c.mark != "concat" && c.mark != "initial" {
-			t.Errorf("%s: reason %q, want %q in it", c.mark, reason, c.reason)
-		}
-	}
-}
-
-// TestSourceSeveral wants no reason where several expressions of a line may be the one.
-func TestSourceSeveral(t *testing.T) {
-	s, at := openShop(t)
-	if reason := s.EscapeReason(t.Context(), at("Keep", "several"), ""); reason != "" {
-		t.Errorf("reason %q", reason)
-	}
-	for want, entries := range map[Kind]map[string]float64{
-		KindNew:       {"runtime.newobject": 2, "runtime.growslice": 5, "runtime.convT64": 1},
-		KindInterface: {"runtime.convTstring": 2, "runtime.mallocgcTinySC2": 1},
-		KindAppend:    {"runtime.growslice": 5},
-		"":            {},
-	} {
-		if got := KindOf(entries); got != want {
-			t.Errorf("%v: %q, want %q", entries, got, want)
 		}
 	}
 }
@@ -123,9 +101,6 @@ func TestSourceOtherVersion(t *testing.T) {
 		place := at(fn, "new")
 		if got := s.Expressions(place); got != nil {
 			t.Errorf("%s: %v", fn, got)
-		}
-		if got := s.EscapeReason(t.Context(), place, ""); got != "" {
-			t.Errorf("%s: %s", fn, got)
 		}
 	}
 }
@@ -164,10 +139,6 @@ func TestSourceMissing(t *testing.T) {
 	}
 	if text := strings.Join(s.Problems, "\n"); !strings.Contains(text, "undefined: missing") && !strings.Contains(text, "not used: x") {
 		t.Errorf("problems of source that does not build: %q", text)
-	}
-	at := &stack.Frame{Func: "main.main", File: "/elsewhere/main.go", Line: 4}
-	if got := s.EscapeReason(t.Context(), at, ""); got != "" {
-		t.Errorf("reason %q", got)
 	}
 }
 
