@@ -51,6 +51,14 @@ func (o *outcome) rightFirst() bool {
 	})
 }
 
+// aboutChange reports whether the line about the code is the one that the form after changes.
+func (o *outcome) aboutChange() bool {
+	if o.answer != "" {
+		return o.rightLine()
+	}
+	return o.code.Finding == o.applied.finding
+}
+
 // lineSlack is how many lines the doctor's line may lie from an expert's: a call may stand on several.
 const lineSlack = 2
 
@@ -119,7 +127,9 @@ func judge(ctx context.Context, keep string, p program) (*outcome, error) {
 			continue
 		}
 		if r.program = p.name; f.after {
-			r.predict(o)
+			if r.absent = !o.aboutChange(); !r.absent {
+				r.predict(o.code, p.applied.sameMemory)
+			}
 			o.changed = &r
 			continue
 		}

@@ -9,6 +9,13 @@ import (
 // runsFile has the measurements of a program, beside its folder of profiles.
 const runsFile = "runs.json"
 
+// The folders of the profiles of a program, and of those of a second run: a report must not change from
+// one run to the next.
+const (
+	profilesDir = "profiles"
+	againDir    = "profiles-again"
+)
+
 // kept is the measurements of a program.
 type kept struct {
 	Program string                   `json:"program"`

@@ -47,16 +47,11 @@ func (r row) within() bool {
 	return !r.absent && math.Abs(r.predicted-r.measured) <= math.Hypot(r.interval, r.doubt())
 }
 
-// predict takes the prediction for a change from the line about the code, if that is the line to
-// change.
-func (r *row) predict(o *outcome) {
-	if r.absent = o.answer != "" && !o.rightLine() || o.answer == "" && o.code.Finding != o.applied.finding; r.absent {
-		return
-	}
-	gain := o.code.Gain
-	r.predicted, r.interval, r.vague = gain.Best(), gain.Error, o.code.Vague
-	if o.applied.sameMemory {
-		r.predicted = gain.SameMemory
+// predict takes the prediction for a change from the line about the code.
+func (r *row) predict(code doctor.Advice, sameMemory bool) {
+	r.predicted, r.interval, r.vague = code.Gain.Best(), code.Gain.Error, code.Vague
+	if sameMemory {
+		r.predicted = code.Gain.SameMemory
 	}
 }
 

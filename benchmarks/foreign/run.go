@@ -79,13 +79,6 @@ func (h *harness) round(p program, k *kept) error {
 	return nil
 }
 
-// The folders of the profiles of a program, and of those of a second run: a report must not change from
-// one run to the next.
-const (
-	profilesDir = "profiles"
-	againDir    = "profiles-again"
-)
-
 // profile runs a program with profiles, in an empty folder for them.
 func (h *harness) profile(p program, dir string) (r load.Result, err error) {
 	profiles := filepath.Join(h.dir(p), dir)

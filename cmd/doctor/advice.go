@@ -13,37 +13,6 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// A Part says what an Advice is about.
-type Part string
-
-// The parts. An expert says both: a setting is tried in a minute, and code is changed for good.
-const (
-	// Now is what to set, without a change of code.
-	Now Part = "now"
-	// InCode is the line to change.
-	InCode Part = "in code"
-)
-
-// An Advice is one of the two lines that stand first in a report.
-type Advice struct {
-	Part Part `json:"part"`
-	// Text says in one or two sentences what to do and what that saves, or why there is nothing to
-	// do.
-	Text string `json:"text"`
-	// Try is the command or the edit, "" if there is nothing to do.
-	Try string `json:"try,omitempty"`
-	// Gain is the CPU time that it saves, the zero Gain if there is nothing to do. Vague says that its
-	// interval reaches 0 or all of the CPU, so that Text has a word in place of figures.
-	Gain  Gain `json:"gain"`
-	Vague bool `json:"vague,omitempty"`
-	// MoreBytes is the growth of the heap's peak that it costs.
-	MoreBytes float64 `json:"more_memory_bytes,omitempty"`
-	// Finding is the id of the finding that it is about, and Site the line to change; both are empty
-	// if there is nothing to do.
-	Finding string `json:"finding,omitempty"`
-	Site    Site   `json:"site"`
-}
-
 // advise makes the two lines, the one first that saves more. There are none without CPU times.
 func (a *account) advise(r *Report) []Advice {
 	if r.Confidence == None {
