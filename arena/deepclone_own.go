@@ -5,6 +5,7 @@ package arena
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -23,8 +24,16 @@ var ownMapType = reflect.TypeFor[ownMap]()
 
 // copiesItself reports whether values of t are copied by copyOwn.
 func copiesItself(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && graph.CopierOf(t) != nil || t.Kind() == reflect.Pointer && t.Implements(ownMapType)
+	return t.Kind() == reflect.Struct && graph.CopierOf(t) != nil || t.Kind() == reflect.Pointer && isOwnMap(t.Elem()) && t.Implements(ownMapType)
 }
+
+// isOwnMap reports whether t is a Map. A struct in which a Map is embedded has its methods, and is none.
+func isOwnMap(t reflect.Type) bool {
+	return t.PkgPath() == reflect.TypeFor[Arena]().PkgPath() && strings.HasPrefix(t.Name(), "Map[")
+}
+
+// mostNested is how many Maps may lie in each other. Each one takes some KiB of the stack.
+const mostNested = 1000
 
 // ownMaps finds the copies of Maps by their originals, in all of one deep copy: the values in a Map
 // are copied each by a cloner of its own.
@@ -43,7 +52,10 @@ func (c *cloner) copyOwn(o *op, from, to unsafex.Ptr) {
 		err = reflect.NewAt(o.typ, from).Elem().Interface().(ownMap).cloneMap(c, to)
 	}
 	if err != nil {
-		panic(refusal{fmt.Errorf("arena: %s of %s: a %s in it: %w", c.op, c.at(0).plan.whole, o.typ, err)})
+		if c.nested == 0 { // The message has the outermost and the innermost of the Maps that lie in each other.
+			err = fmt.Errorf("arena: %s of %s: a %s in it: %w", c.op, c.at(0).plan.whole, o.typ, err)
+		}
+		panic(refusal{err})
 	}
 }
 
@@ -65,6 +77,9 @@ func (c *cloner) allocOwn(t reflect.Type, n int) unsafex.Ptr {
 func (m *Map[K, V]) cloneMap(c *cloner, to unsafex.Ptr) error {
 	if c.shared {
 		return fmt.Errorf("%w: a Map cannot be copied to an arena made by NewShared, which may allocate for another goroutine meanwhile; make a new Map there", ErrUncloneable)
+	}
+	if c.nested == mostNested {
+		return fmt.Errorf("%w: more than %d Maps lie in each other", ErrUncloneable, mostNested)
 	}
 	m.check(c.op)
 	out, err := TryNewMap[K, V](c.a, m.Len())
@@ -101,7 +116,8 @@ func cloneWithin[T any](c *cloner, v T) (out T, err error) {
 	}
 	inner := idle.Get().(*cloner)
 	defer inner.release()
-	inner.op, inner.a, inner.plans, inner.keep, inner.globals, inner.ownMaps = c.op, c.a, c.plans, c.keep, c.globals, c.ownMaps
+	inner.op, inner.a, inner.plans, inner.keep, inner.globals = c.op, c.a, c.plans, c.keep, c.globals
+	inner.ownMaps, inner.nested = c.ownMaps, c.nested+1
 	err = inner.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
 	return out, err
 }

@@ -127,3 +127,56 @@ func TestCloneMapsFails(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCloneEmbeddedMap: a struct has the methods of a Map that is embedded in it, and is none.
+func TestCloneEmbeddedMap(t *testing.T) {
+	type embeds struct {
+		*Map[string, int]
+		text  string
+		list  []int
+		after *string
+	}
+	text := "after"
+	m := NewMap[string, int](nil, 0)
+	m.Set("key", 1)
+	v := &struct{ p, same *embeds }{p: &embeds{m, "text", []int{1, 2, 3}, &text}}
+	v.same = v.p
+	a := NewArena()
+	defer a.Free()
+	for _, c := range []*struct{ p, same *embeds }{Heap(v), DeepClone(a, v)} {
+		if n, _ := c.p.Get("key"); n != 1 || c.p.Map == m || c.same != c.p || c.p.text != "text" || len(c.p.list) != 3 || *c.p.after != text {
+			t.Errorf("%+v", c.p)
+		}
+	}
+	type embedsValue struct {
+		Map[string, int]
+		after *string
+	}
+	if _, err := TryHeap(&struct{ p *embedsValue }{&embedsValue{after: &text}}); err != nil {
+		t.Error(err)
+	}
+	bad := &struct{ p *embedsValue }{&embedsValue{Map: *NewMap[string, int](nil, 1), after: &text}}
+	if _, err := TryHeap(bad); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "hold it by a pointer") {
+		t.Error(err)
+	}
+}
+
+// TestCloneNestedMaps: Maps in Maps that are nested too deeply for the stack are refused.
+func TestCloneNestedMaps(t *testing.T) {
+	var v any
+	nest := func(n int) {
+		for range n {
+			m := NewMap[int, any](nil, 1)
+			m.Set(0, v)
+			v = m
+		}
+	}
+	nest(mostNested)
+	if _, err := TryHeap(v); err != nil {
+		t.Error(err)
+	}
+	nest(1)
+	if _, err := TryHeap(v); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "1000 Maps") {
+		t.Error(err)
+	}
+}

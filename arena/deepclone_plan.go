@@ -291,7 +291,7 @@ func inUse(t reflect.Type) string {
 	case "internal/poll.FD", "os.file":
 		return "is an open file"
 	}
-	if t.PkgPath() == reflect.TypeFor[Arena]().PkgPath() && strings.HasPrefix(t.Name(), "Map[") {
+	if isOwnMap(t) {
 		return "is known by its address: hold it by a pointer, whose copy leads to a copy of the Map"
 	}
 	return ""

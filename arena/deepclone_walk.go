@@ -26,6 +26,7 @@ type cloner struct {
 
 	shared  bool    // a is a part of an arena made by NewShared.
 	ownMaps ownMaps // The copies of Maps so far.
+	nested  int     // How many Maps the value lies in.
 	keep    []span  // ShareAt.
 	globals bool    // CopyGlobals.
 

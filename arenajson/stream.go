@@ -122,7 +122,7 @@ func (s *stream) release() {
 // took says that a line was one value.
 func (s *stream) took(line []byte) {
 	s.at += len(line)
-	s.misses = 0
+	s.misses, s.run = 0, 0
 }
 
 // missed says that it was not.

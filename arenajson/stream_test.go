@@ -321,3 +321,19 @@ func TestEachForgets(t *testing.T) {
 		a.Free()
 	}
 }
+
+// TestEachBehindNumber: a stream notes how long the value behind a number is, if no space is between
+// them. If it finds that value by its line, the note says nothing about the next value.
+func TestEachBehindNumber(t *testing.T) {
+	r := io.MultiReader(strings.NewReader("1nul"), strings.NewReader("l\n"), strings.NewReader("[][5] 6"))
+	var got []any
+	for v, err := range Each[any](nil, r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, *v)
+	}
+	if s := fmt.Sprint(got); s != "[1 <nil> [] [5] 6]" {
+		t.Error(s)
+	}
+}
