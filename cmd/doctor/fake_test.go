@@ -92,6 +92,22 @@ func list(n int) (all []*item) {
 	return all
 }
 
+func each(w writer) {
+	var first *item
+	for w.next() {
+		w.fields(func(name string) {
+			i := newItem() // field
+			i.next, first = first, i
+		})
+		w.each(1) // each
+	}
+	use(first)
+}
+
+func newItem() *item {
+	return &item{} // new item
+}
+
 func handle(w writer) {
 	use(list(10)) // list
 	use(tree(10)) // tree

@@ -3,9 +3,7 @@
 package doctor
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
@@ -35,7 +33,6 @@ func findLargeStacks(a *account) []Finding {
 func (a *account) growingStacks() (found []Finding) {
 	growth := stack.Prefixed("runtime.newstack", "runtime.copystack", "runtime.morestack")
 	preemption := stack.Prefixed("runtime.gopreempt_m", "runtime.preemptPark", "runtime.gosched")
-	var all bundles
 	lines := map[*stack.Frame]float64{}
 	begins := map[*stack.Frame]float64{} // by the goroutine's first function
 	total := 0.0
@@ -57,23 +54,13 @@ func (a *account) growingStacks() (found []Finding) {
 			begins[st.frames[first]] += st.ns
 		}
 		if owner != nil {
-			all.of(owner).ns += st.ns
 			lines[owner] += st.ns
 		}
 	}
 	if total == 0 {
 		return nil
 	}
-	var owner *stack.Frame
-	slices.SortFunc(all.list, func(u, v *bundle) int { return cmp.Compare(v.ns, u.ns) })
-	if len(all.list) > 0 {
-		owner = all.list[0].owner
-		for line, ns := range lines {
-			if line.Func == owner.Func && ns > lines[owner] {
-				owner = line
-			}
-		}
-	}
+	owner := topFrame(lines)
 	f := a.findingAt(owner, nil, a.gainWith(toll{}, total, stackGrowthDoubt), total)
 	f.Evidence["stack_growth_cpu_share"] = round(a.share(total))
 	a.stackEvidence(&f)

@@ -23,8 +23,6 @@ const (
 	pointerFree = 0.1
 	// moveGain is the least gain for which data is worth moving off the heap, or into another form.
 	moveGain = 0.08
-	// moveDoubt is how many times its error that gain must be at least.
-	moveDoubt = 1.5
 	// leastScanned is how many bytes with pointers must be long-lived: a collection reads fewer in
 	// about a millisecond.
 	leastScanned = 4 << 20
@@ -70,7 +68,7 @@ func findLongLived(a *account) (found []Finding) {
 			continue
 		}
 		gain := a.gainOf(t, 0)
-		if gain.Best() < max(moveGain, moveDoubt*gain.Error) {
+		if gain.Best() < moveGain {
 			continue
 		}
 		f := a.finding(g.sites, gain)

@@ -155,7 +155,8 @@ func (a *account) shortGroups(want remedyKind) (list []group) {
 }
 
 // belongsToUser reports whether the user can put a site's memory into a pool: the user's code allocates
-// it, or calls a function of others that makes a value, or the method of a buffer that grows.
+// it, or calls a function of others that makes a value, or the method of a value that makes what it
+// consists of at its first use.
 func (s *site) belongsToUser() bool {
 	i := slices.IndexFunc(s.frames, func(f *stack.Frame) bool { return f.User })
 	switch {
@@ -163,8 +164,22 @@ func (s *site) belongsToUser() bool {
 		return i == 0
 	case verb(s.frames[i-1], making):
 		return true
+	case !strings.Contains(s.frames[i-1].Func, ".(*"):
+		return false
 	}
-	return strings.HasPrefix(s.frames[i-1].Func, "bytes.(*Buffer).") && s.at.Package == "bytes"
+	return slices.ContainsFunc(s.frames[:i], func(f *stack.Frame) bool { return strings.HasPrefix(calledAs(f), "New") }) ||
+		strings.HasPrefix(s.frames[i-1].Func, "bytes.(*Buffer).") && s.at.Package == "bytes"
+}
+
+// reuse is the first sentence of a pool's remedy: about the value of others that has the memory, if
+// there is one.
+func reuse(g group, own string) string {
+	s := g.sites[0]
+	i := slices.IndexFunc(s.frames, func(f *stack.Frame) bool { return f.User })
+	if i < 1 {
+		return own
+	}
+	return fmt.Sprintf("Keep the value of %s in a sync.Pool, and reset it before its next use.", stack.ShortName(s.frames[i-1].Func))
 }
 
 // leaves reports whether the source shows that something holds a site's values when the user's code
@@ -244,7 +259,7 @@ func findRecycledType(a *account) (found []Finding) {
 		f.Evidence["mean_object_bytes"] = meanSize(t)
 		f.Evidence["in_use_objects"] = inFlight(g.sites)
 		f.Remedy = Remedy{
-			Text: "Keep the objects in a sync.Pool and reset them before their next use, or keep one object if only one goroutine works at a time. " + putText(g),
+			Text: reuse(g, "Keep the objects in a sync.Pool and reset them before their next use, or keep one object if only one goroutine works at a time.") + " " + putText(g),
 			Snippet: "+ var states = sync.Pool{New: func() any { return new(state) }}\n" +
 				"- s := &state{…}\n" +
 				"+ s := states.Get().(*state)\n" +
@@ -278,7 +293,7 @@ func findLargeBuffers(a *account) (found []Finding) {
 		f.Evidence["mean_object_bytes"] = meanSize(t)
 		f.Evidence["zeroing_cpu_share"] = a.share(t.zero)
 		f.Remedy = Remedy{
-			Text: "Reuse buffers: keep pointers to slices in a sync.Pool, or one buffer for each worker. " + putText(g),
+			Text: reuse(g, "Reuse buffers: keep pointers to slices in a sync.Pool, or one buffer for each worker.") + " " + putText(g),
 			Snippet: "+ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, size); return &b }}\n" +
 				"- buf := make([]byte, size)\n" +
 				"+ p := buffers.Get().(*[]byte)\n" +

@@ -125,11 +125,12 @@ func handle(w writer) {
 func TestPoolable(t *testing.T) {
 	const served = "net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve"
 	for stack, pooled := range map[string]bool{
-		"example.com/shop.handle#read":                                                   true,
-		"example.com/shop.get#kept;example.com/shop.handle#get":                          false,
-		"bytes.ToLower;example.com/shop.handle#lower":                                    false,
-		"example.com/lib.newState;example.com/lib.NewWriter;example.com/shop.handle#new": true,
-		"example.com/lib.newState;example.com/lib.Encode;example.com/shop.handle#encode": false,
+		"example.com/shop.handle#read":                                                                                       true,
+		"example.com/shop.get#kept;example.com/shop.handle#get":                                                              false,
+		"bytes.ToLower;example.com/shop.handle#lower":                                                                        false,
+		"example.com/lib.newState;example.com/lib.NewWriter;example.com/shop.handle#new":                                     true,
+		"example.com/lib.makeTables;example.com/lib.NewTable;example.com/lib.(*Writer).Write;example.com/shop.handle#encode": true,
+		"example.com/lib.newState;example.com/lib.Encode;example.com/shop.handle#encode":                                     false,
 	} {
 		e := sourced(t, pooledText, func(f *fake) {
 			f.Ran("runtime.memclrNoHeapPointers;runtime.mallocgcLarge;runtime.mallocgc;runtime.makeslice;"+stack+";"+served, 40)

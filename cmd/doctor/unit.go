@@ -28,8 +28,11 @@ type unit struct {
 // to; then the value is the caller's.
 func (a *account) unitOf(s *site) (u unit, why string) {
 	var fate source.Fate
-	callee := ""
+	callee, literal := "", ""
 	for i, f := range s.frames {
+		if len(fate.Captured) > 0 && !strings.HasPrefix(literal, f.Func+".") {
+			continue // to the function around the literal
+		}
 		loops, known := a.lines.Loops(f)
 		if !f.User || !known {
 			break
@@ -57,7 +60,7 @@ func (a *account) unitOf(s *site) (u unit, why string) {
 			return u, ""
 		}
 		u.many = u.many || loops > 0 || recursive
-		callee = calledAs(f)
+		callee, literal = calledAs(f), f.Func
 	}
 	return u, "it is not known where the use of the memory ends"
 }

@@ -47,6 +47,8 @@ func TestArenaUnit(t *testing.T) {
 		{"kept for longer", "main.tree#node;main.tree#left;main.main#kept for longer", "", "the values stay in what outlives main.main"},
 		{"a handler", "main.list#item;main.handle#list" + served, "each call of main.handle.", "// in main.handle:\n"},
 		{"a handler's tree", "main.tree#node;main.tree#left;main.handle#tree" + served, "each call of main.handle.", "// in main.handle:\n"},
+		{"in a variable around a literal", "main.newItem#new item;main.each.func1#field;example.com/doc.Fields;main.each#each" + served, "each call of main.each.", "// in main.each:\n"},
+		{"in a variable around a literal that is called later", "main.newItem#new item;main.each.func1#field;example.com/doc.Fields;example.com/doc.Serve", "", "it is not known where"},
 		{"in a parameter", "main.tree#node;main.tree#left;main.handle#in the writer" + served, "", "it is not known where"},
 		{"in a global", "main.tree#node;main.tree#left;main.handle#global" + served, "", "the values stay in what outlives main.handle"},
 		{"one object in each round", "main.main#one", "", "there are few of them for each iteration of the loop in main.main"},

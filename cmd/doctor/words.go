@@ -91,13 +91,6 @@ func (a *account) under(g group) string {
 	return ""
 }
 
-func scopeName(g group) string {
-	if g.scope != nil {
-		return g.scope.Func
-	}
-	return g.sites[0].owner.Func
-}
-
 func meanSize(t toll) float64 {
 	if t.allocObjects == 0 {
 		return 0

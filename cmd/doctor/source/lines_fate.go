@@ -16,16 +16,19 @@ type Fate struct {
 	Returned bool
 	Kept     bool  // in what the function shares with others: variables outside of it, channels, goroutines
 	In       []int // in what these parameters lead to; -1 is the receiver
+	// Captured are variables of the functions around a function literal that have it, or lead to it.
+	Captured []string
 }
 
 // Ends reports whether the value ends with the function.
-func (f Fate) Ends() bool { return !f.Returned && !f.Kept && len(f.In) == 0 }
+func (f Fate) Ends() bool { return !f.Returned && !f.Kept && len(f.In)+len(f.Captured) == 0 }
 
 // storing are the beginnings of names of methods and functions that keep what they are given.
 var storing = []string{"put", "add", "set", "append", "push", "insert", "store", "register", "attach", "send", "publish", "enqueue", "cache", "link", "emit"}
 
 // Fate reports the fate of what a frame's line makes, and whether it is known. If callee is not "",
-// the value comes from the line's call of that function, in which it had the fate inner. In a round,
+// the value comes from the line's call of that function, in which it had the fate inner; captured values
+// come from its function literal. In a round,
 // the variables that live longer than a round of the innermost loop are outside.
 func (l *Lines) Fate(at *stack.Frame, callee string, inner Fate, round bool) (f Fate, known bool) {
 	s := l.scope(at)
@@ -33,7 +36,7 @@ func (l *Lines) Fate(at *stack.Frame, callee string, inner Fate, round bool) (f 
 		return f, false
 	}
 	v := &fate{scope: s, Fate: inner, params: map[string]int{}, held: map[string]bool{}}
-	v.Returned, v.In = false, nil
+	v.Returned, v.In, v.Captured = false, nil, nil
 	v.listParams()
 	if round {
 		v.body, _ = s.round(s.fn, at.Line)
@@ -46,6 +49,10 @@ func (l *Lines) Fate(at *stack.Frame, callee string, inner Fate, round bool) (f 
 		return true
 	})
 	v.parents = parents
+	for _, name := range inner.Captured {
+		known = true
+		v.hold(ast.NewIdent(name), true)
+	}
 	l.on(at, func(n ast.Node) {
 		e, ok := n.(ast.Expr)
 		call, isCall := n.(*ast.CallExpr)
@@ -170,9 +177,13 @@ func (v *fate) hold(e ast.Expr, within bool) {
 		return
 	}
 	_, local := v.locals[name.Name]
+	_, captured := v.outer[name.Name]
 	param, isParam := v.params[name.Name]
 	within = within || ast.Unparen(e) != name
 	switch {
+	case !local && captured:
+		v.Captured = append(v.Captured, name.Name)
+		return
 	case !local, v.body != nil && !declares(v.body, name.Name):
 		v.Kept = true
 		return
