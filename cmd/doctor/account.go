@@ -221,9 +221,6 @@ func (a *account) counter(name string) (float64, bool) {
 // known.
 func (a *account) liveAndGoal() (live, goal float64, ok bool) {
 	goal, ok = a.metric(evidence.MetricHeapGoal)
-	if a.growth > 0 && !a.pace.limited {
-		goal *= a.growth
-	}
 	return a.live, goal, ok && a.live > 0
 }
 

@@ -45,6 +45,10 @@ func findGCTooOften(a *account) []Finding {
 	}
 	f.Detail = fmt.Sprintf("%s, the live heap is %s, and the collector runs %s. With GOGC=%.0f it would run %s as often, for about %s more memory.",
 		a.gogcText(), terminal.Bytes(live), a.cycleRate(), s.GOGC, terminal.Percent(s.CyclesLeft), terminal.Bytes(s.MoreBytes))
+	if a.pace.gogc < defaultGOGC {
+		f.Detail = fmt.Sprintf("%s, which keeps the heap small: the live heap is %s, and the collector runs %s. That choice has a price: with GOGC=%.0f it would run %s as often, for about %s more memory.",
+			a.gogcText(), terminal.Bytes(live), a.cycleRate(), s.GOGC, terminal.Percent(s.CyclesLeft), terminal.Bytes(s.MoreBytes))
+	}
 	if a.liveUnknown() {
 		f.Detail = fmt.Sprintf("%s, GOGC=%.0f would let the collector run %s as often. The heap would grow by %.0f times the live heap, whose size is not in the evidence.",
 			a.gogcText(), s.GOGC, terminal.Percent(s.CyclesLeft), s.MoreHeaps)
@@ -76,7 +80,7 @@ func (a *account) poolRefills() float64 {
 func (a *account) gogcText() string {
 	switch a.pace.how {
 	case Inferred:
-		if _, told := a.metric(evidence.MetricMemoryLimit); !told && a.pace.gogc < defaultGOGC {
+		if _, told := a.metric(evidence.MetricMemoryLimit); !told && !a.limitTested() && a.pace.gogc < defaultGOGC {
 			return fmt.Sprintf("By the sizes of its heap, the program runs with GOGC=%.0f, or with a memory limit to that effect", a.pace.gogc)
 		}
 		return fmt.Sprintf("By the sizes of its heap, the program runs with GOGC=%.0f", a.pace.gogc)
@@ -88,8 +92,8 @@ func (a *account) gogcText() string {
 
 func findLimitThrash(a *account) []Finding {
 	live, goal, ok := a.liveAndGoal()
-	limit := a.pace.limit
-	if !ok || !a.pace.limited || goal > tightLimit*live || limit == 0 && a.pace.room > leastRoom*live {
+	limit, supposed := a.pace.limit, a.pace.supposed
+	if !ok || !a.pace.limited || goal > tightLimit*live && supposed == 0 || limit == 0 && supposed == 0 && a.pace.room > leastRoom*live {
 		return nil
 	}
 	left := min(a.pace.room/live, 1)
@@ -106,12 +110,20 @@ func findLimitThrash(a *account) []Finding {
 	}
 	f.Check = []string{"Collections a second, and the heap's goal beside the live heap (/gc/heap/goal:bytes, /gc/heap/live:bytes)."}
 	raise := "Raise the limit"
-	if limit == 0 {
+	switch {
+	case limit == 0 && supposed > 0 && a.pace.room > leastRoom*live:
+		f.Evidence["supposed_gogc_percent"] = supposed
+		f.Detail = fmt.Sprintf("The live heap is %s, and the collector runs whenever the program has allocated %s, %s. A memory limit (GOMEMLIMIT or debug.SetMemoryLimit) leads to that, or else GOGC=%.0f; the evidence does not tell which.",
+			terminal.Bytes(live), terminal.Bytes(a.pace.room), a.cycleRate(), supposed)
+		f.Remedy.Text = fmt.Sprintf("Look at GOMEMLIMIT first: if it is set, raise it by about %s, because a larger GOGC does not help below a limit. If there is no limit, GOGC=100 has the same effect.", terminal.Bytes(live))
+		f.Remedy.Snippet = "- GOMEMLIMIT=OLD\n+ GOMEMLIMIT=OLD+" + limitText(roundUp(live, 10<<20))
+		return []Finding{f}
+	case limit == 0:
 		f.Detail = fmt.Sprintf("The live heap is %s, and the collector runs whenever the program has allocated %s, %s. Only a memory limit near the live heap leads to that, whose size is not in the evidence "+
 			"(GOMEMLIMIT or debug.SetMemoryLimit). The runtime gives no sign of it until the collector takes half of the CPU.", terminal.Bytes(live), terminal.Bytes(a.pace.room), a.cycleRate())
 		raise += " by about " + terminal.Bytes(live) + ","
 		f.Remedy.Snippet = "- GOMEMLIMIT=OLD\n+ GOMEMLIMIT=OLD+" + limitText(roundUp(live, 10<<20))
-	} else {
+	default:
 		proposed := roundUp(limit+2*live-goal, 10<<20)
 		f.Evidence["memory_limit_bytes"], f.Evidence["proposed_limit_bytes"] = limit, proposed
 		f.Detail = fmt.Sprintf("The memory limit of %s leaves the heap %s for a live heap of %s, so the collector runs %s. The runtime gives no sign of that until the collector takes half of the CPU.",
