@@ -22,7 +22,7 @@ var measures = []func(*site) float64{
 // allocators are the top lines by bytes, by objects and by bytes in use, nil if there is a CPU
 // profile, which says more, or no heap profile.
 func (a *account) allocators() (list []Allocator) {
-	if a.noCPU() == "" || a.ev.Heap[1] == nil {
+	if _, unknown := a.unknownCPU(); a.ev.CPU != nil && !unknown || a.ev.Heap[1] == nil {
 		return nil
 	}
 	var top []*site
@@ -60,7 +60,7 @@ func (a *account) topBy(measure func(*site) float64) []*site {
 
 // verdictAllocators is the verdict on heap profiles alone: the first line by each measure.
 func (a *account) verdictAllocators() string {
-	text := "The cost is unknown: " + a.noCPU() + "."
+	text := "The cost is unknown: there is no CPU profile."
 	for i, says := range []string{"allocates %s of the bytes", "allocates %s of the objects", "holds %s of the bytes in use"} {
 		top := a.topBy(measures[i])
 		if len(top) == 0 {

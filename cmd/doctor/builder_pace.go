@@ -14,16 +14,22 @@ import (
 // cycles if nothing counts them.
 func (b *builder) addPace() {
 	b.pace = pace{limit: b.memoryLimit()}
-	b.addCountedHeap()
-	b.pace.gogc, b.pace.how = b.gogcOf()
-	live, goal, known := b.liveAndGoal()
 	p := &b.pace
-	switch {
-	case p.limit > 0 && known && p.how != "":
-		p.limited = p.gogc < 0 || goal < 0.95*(live+(live+b.roots)*p.gogc/100)
-	case p.limit == 0 && (b.fixedGoal() || b.noRoom() || b.oddGOGC()):
-		p.limited, p.gogc, p.how = true, 0, ""
+	p.gogc, p.how = b.gogcOf()
+	switch live, goal, known := b.liveAndGoal(); {
+	case p.limit > 0 && p.limit == b.shownLimit():
+		p.limited = true
+	case p.limit > 0 && known:
+		gogc := p.gogc
+		if p.how == "" {
+			gogc = defaultGOGC
+		}
+		p.limited = gogc < 0 || goal < 0.95*(live+(live+b.roots)*gogc/100)
+	case p.limit == 0 && (b.noRoom() || b.fixedGoal() || b.rareGOGC()):
+		p.limited, p.supposed = true, p.gogc
+		p.gogc, p.how = 0, ""
 	}
+	b.settleLive()
 	p.room = b.roomNow()
 	if b.cycles == 0 && b.allocBytes > 0 && p.room > 0 {
 		b.cycles, b.cyclesEstimated = b.allocBytes/p.room, true
@@ -38,26 +44,24 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 	if ok && (told < 0 || told > 1e9) { // GOGC=off is -1 or a huge number.
 		told = -1
 	}
-	if v, found := traceGOGC(b.ev.Trace); found && !(ok && agree(v, told)) && b.memoryLimit() == 0 {
+	if v, found := traceGOGC(b.ev.Trace); found && !(ok && agree(v, told)) && b.pace.limit == 0 {
 		return v, Inferred
 	}
 	if ok {
 		return told, Told
 	}
-	live, goal, known := b.liveAndGoal()
-	limit, limitTold := b.metric(evidence.MetricMemoryLimit)
+	goal, known := b.metric(evidence.MetricHeapGoal)
 	switch {
 	case known && goal > math.MaxInt64/2:
 		return -1, Inferred
-	case limitTold && limit < 1<<62 && b.memoryLimit() != 0:
+	case b.pace.limit > 0:
 		return 0, "" // The goal may be the limit's.
-	case known && goal > live:
-		blur := min(blurredLive/live, 0.6)
-		if b.sampledLive {
-			blur += math.Sqrt(b.heapRate / live) // the standard deviation of live, as a part of it
+	case known:
+		if gogc, ok := b.gogcOfGoal(goal); ok {
+			return gogc, Inferred
 		}
-		return common(gogcOfGoal(live, b.roots, goal), blur), Inferred
-	case b.liveKnown():
+	}
+	if b.liveKnown() {
 		return defaultGOGC, Assumed
 	}
 	return 0, ""
@@ -68,34 +72,95 @@ func (b *builder) gogcOf() (float64, Knowledge) {
 // allocation and collections.
 const smallGoal = 16 << 20
 
-// fastCycles is the number of collections a second from which the heap in use at any moment, right
-// after a collection too, has much that is garbage already.
-const fastCycles = 20
+// The part of the way from the live heap to the goal that the program has allocated when a collection
+// ends. The runtime begins a collection after 0.7 of the way or later, the earlier the faster the
+// program allocates, and it can end beyond the goal. The bounds allow for a mean over all
+// collections.
+const (
+	leastOfRoom = 0.63
+	usualOfRoom = 0.93
+	mostOfRoom  = 1.1
+)
 
-// addCountedHeap replaces the size of the live heap where the heap profile or the heap in use tell it
-// badly: in a small heap and in one that is collected all the time. It is then the goal less the bytes
-// that the program allocates from one collection to the next.
-func (b *builder) addCountedHeap() {
-	_, scan := b.metric(evidence.MetricScanHeap)
-	if live, told := b.metric(evidence.MetricLiveHeap); told && live > 0 && scan {
-		return // The runtime's own figures.
+// profilingBytes is how much taking a heap profile may allocate before HeapAlloc is read.
+const profilingBytes = 2 << 20
+
+// An estimate is a figure with the bounds that the evidence leaves.
+type estimate struct{ low, usual, high float64 }
+
+// liveFor estimates the live heap from a goal. The counters prove more than a size that was measured:
+// HeapAlloc is not the live heap unless it is read right after a collection, which it is not where
+// collections follow each other in milliseconds, and few samples say little.
+func (b *builder) liveFor(goal float64) estimate {
+	sampled := 2 * math.Sqrt(b.heapRate*max(b.inuse, b.heapRate))
+	known := []estimate{{max(b.inuse-sampled, 0), b.inuse, b.inuse + sampled}}
+	if b.inuse == 0 && (b.noInuse || b.ev.Heap[1] == nil) {
+		known[0] = estimate{0, goal / 2, goal}
 	}
-	goal, ok := b.metric(evidence.MetricHeapGoal)
-	room, counted := b.countedRoom()
-	if goal >= smallGoal {
-		// Over a whole life the live heap may have been smaller.
-		room, counted = b.windowRoom()
-		counted = counted && b.cycles >= fastCycles*b.window.Seconds()
+	profiling := float64(profilingBytes)
+	if b.liveTold() {
+		profiling = 0
 	}
-	if !ok || !counted || room >= goal {
+	if measured, ok := b.metric(evidence.MetricLiveHeap); ok && measured > 0 {
+		known = slices.Insert(known, 0, estimate{max(0.98*measured-profiling, 0), measured, 1.02 * measured})
+	}
+	room, inWindow, ok := b.countedRoom()
+	if !ok || b.liveTold() || goal >= smallGoal && !inWindow || room/mostOfRoom >= goal {
+		return known[0]
+	}
+	counted := estimate{max(goal-room/leastOfRoom, 0), max(goal-room/usualOfRoom, 0), goal - room/mostOfRoom}
+	if !inWindow && known[0].low <= goal/2 {
+		// If the program allocated more at GOGC=100, the goal is of a quieter time.
+		counted.high = max(counted.high, goal/2)
+	}
+	if goal < smallGoal {
+		return counted
+	}
+	for _, e := range known {
+		if e.low <= counted.high && e.high >= counted.low {
+			low, high := max(e.low, counted.low), min(e.high, counted.high)
+			return estimate{low, min(max(counted.usual, low), high), high}
+		}
+	}
+	return counted
+}
+
+// liveTold reports whether the runtime itself tells the live heap, in its metrics or in a trace. The
+// text of a heap profile has only HeapAlloc.
+func (b *builder) liveTold() bool {
+	_, live := b.metric(evidence.MetricLiveHeap)
+	_, gogc := b.metric(evidence.MetricGOGC)
+	return live && (gogc || b.ev.Trace != nil)
+}
+
+// settleLive brings the live heap in agreement with the goal.
+func (b *builder) settleLive() {
+	goal, known := b.metric(evidence.MetricHeapGoal)
+	if !known || goal > math.MaxInt64/2 || b.liveTold() {
 		return
 	}
-	b.live, b.sampledLive = goal-room, false
-	// A collection begins before the goal, the earlier the faster the program allocates. So 60 is
-	// rather 100 than a setting.
-	if gogc := gogcOfGoal(b.live, b.roots, goal); gogc > 60 && gogc < 140 && goal > smallestHeap {
-		b.live = (goal - b.roots) / 2
+	e, p := b.liveFor(goal), b.pace
+	if p.gogc > 0 && !p.limited {
+		times := p.gogc / 100
+		high := (goal - b.roots*times) / (1 + times)
+		if e.high = min(e.high, high); goal > smallestHeap*times {
+			e.low, e.high = (goal-b.mostRoots()*times)/(1+times), high
+		}
 	}
+	if goal < smallGoal && e.usual > 0 {
+		b.live = e.usual
+	}
+	b.live = max(min(max(b.live, e.low), e.high), 0)
+}
+
+// mostRoots is the size of the roots that GOGC counts, or a bound for it: stacks are scanned as far as
+// they are used.
+func (b *builder) mostRoots() float64 {
+	stacks, _ := b.metric(evidence.MetricStackBytes)
+	if _, told := b.metric(evidence.MetricScanStack); told {
+		return b.roots
+	}
+	return b.roots + stacks
 }
 
 // leastRoom is the part of the live heap that a program allocates at least from one collection to the
@@ -105,55 +170,57 @@ const leastRoom = 0.05
 // noRoom reports whether collections follow each other so closely that a memory limit must be the
 // cause.
 func (b *builder) noRoom() bool {
-	room, ok := b.countedRoom()
+	room, _, ok := b.countedRoom()
 	return ok && b.live > smallGoal && room < leastRoom*b.live
 }
 
-// oddGOGC reports whether the sizes of the heap fit no percentage that people set, and differ at both
-// ends of the window: a memory limit is the likelier cause.
-func (b *builder) oddGOGC() bool {
-	p := b.pace
-	if p.how != Inferred || p.gogc <= 0 || p.gogc >= defaultGOGC || b.live < smallGoal || slices.Contains(commonGOGC, p.gogc) {
-		return false
+// gogcOfGoal is the percentage that leads to a goal, and whether there is one.
+func (b *builder) gogcOfGoal(goal float64) (float64, bool) {
+	e := b.liveFor(goal)
+	if least := goal / smallestHeap * 100; least == defaultGOGC || slices.Contains(commonGOGC, least) {
+		if e.low <= goal/(1+least/100) {
+			return least, true // no other goal is so round
+		}
 	}
-	live, ok1 := b.ev.Metrics[0].Get(evidence.MetricLiveHeap)
-	goal, ok2 := b.ev.Metrics[0].Get(evidence.MetricHeapGoal)
-	if !ok1 || !ok2 || goal <= live {
-		return true // One end alone: in doubt the limit is looked at first.
+	if goal <= e.usual {
+		return 0, false
 	}
-	return !agree(gogcOfGoal(live, b.roots, goal), p.gogc)
+	of := func(live, roots float64) float64 { return max(goal-live, 0) / max(live+roots, 1) * 100 }
+	return common(estimate{of(e.high, b.mostRoots()), of(e.usual, b.roots), of(e.low, b.roots)}), true
 }
 
-// gogcOfGoal is the percentage that leads to a goal. If the live heap is too small to matter, it is
-// the percentage with the goal as its smallest heap; otherwise it is the percentage by which the
-// live heap may grow.
-func gogcOfGoal(live, roots, goal float64) float64 {
-	if least := goal / smallestHeap * 100; live+(live+roots)*least/100 <= goal {
-		return least
+// rareGOGC reports whether a percentage was inferred that is below the default, in a heap that may
+// have a memory limit: such a limit is more frequent than such a percentage. It is not where the
+// runtime's statistics show no limit, nor where the goal moved with the live heap.
+func (b *builder) rareGOGC() bool {
+	_, goal, known := b.liveAndGoal()
+	_, told := b.metric(evidence.MetricMemoryLimit)
+	if b.pace.how != Inferred || b.pace.gogc < 0 || b.pace.gogc >= defaultGOGC || b.ev.Trace != nil || told || b.limitTested() || !known || goal < smallGoal {
+		return false
 	}
-	return (goal - live) / (live + roots) * 100
+	before, ok := b.ev.Metrics[0].Get(evidence.MetricHeapGoal)
+	return !ok || math.Abs(before-goal) < 0.1*goal
 }
 
 // commonGOGC are percentages that people set, besides the default.
 var commonGOGC = []float64{5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 120, 125, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1600, 2000}
 
-// blurredLive is by how many bytes the live heap may be off: what taking the profiles allocated, and
-// the sampling of a small heap.
-const blurredLive = 2 << 20
-
-// common is the percentage that people set nearest to one that was inferred, if it is near enough to be
-// meant, and the inferred one otherwise. blur is by what part the live heap may be off. The default is
-// meant more often than all others.
-func common(gogc, blur float64) float64 {
-	if math.Abs(gogc-defaultGOGC) < (0.15+blur)*defaultGOGC {
+// common is the percentage that people set which is nearest to an inferred one, within its bounds, or
+// the inferred one if there is none. The default is meant more often than all others.
+func common(e estimate) float64 {
+	if e.low <= defaultGOGC && defaultGOGC <= e.high {
 		return defaultGOGC
 	}
+	best := 0.0
 	for _, c := range commonGOGC {
-		if math.Abs(gogc-c) < 0.08*c {
-			return c
+		if e.low <= c && c <= e.high && (best == 0 || math.Abs(math.Log(c/e.usual)) < math.Abs(math.Log(best/e.usual))) {
+			best = c
 		}
 	}
-	return math.Round(gogc)
+	if best == 0 {
+		return math.Round(e.usual)
+	}
+	return best
 }
 
 // agree reports whether an inferred percentage can be that of the environment.
@@ -185,12 +252,18 @@ func traceGOGC(t *evidence.GCTrace) (float64, bool) {
 	if spread := values[len(values)*3/4] - values[len(values)/4]; spread > 0.3*median {
 		return 0, false // No single percentage made these goals.
 	}
-	return common(median, 0), true
+	if math.Abs(median-defaultGOGC) < 15 {
+		return defaultGOGC, true
+	}
+	return common(estimate{median / 1.08, median, median * 1.08}), true
 }
 
 // fixedGoal reports whether the heap's goal did not change while the live heap changed: then the
 // goal comes from a memory limit that the program has set itself.
 func (b *builder) fixedGoal() bool {
+	if b.limitTested() {
+		return false
+	}
 	if t := b.ev.Trace; t != nil && len(t.Cycles) >= 6 {
 		var goals, lives []float64
 		for i := len(t.Cycles) / 2; i < len(t.Cycles); i++ {

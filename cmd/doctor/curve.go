@@ -12,13 +12,13 @@ const (
 	// curve.
 	leastCurve = 3
 	// leastGrowth is the least difference of the mean from the last value, as a part of it, for which
-	// the mean counts.
+	// the mean counts, besides the error of the sampled bytes.
 	leastGrowth = 0.15
 )
 
 // addCurve replaces the sizes at the window's end by their means over the window, if the heap grew
 // or shrank in it: collections in a growing heap read the data of their time, and not that of
-// the end. It follows addPace, because GOGC follows from the sizes at one moment. A trace has its
+// the end. A few samples of a small heap are no curve. It follows addPace, because GOGC follows from the sizes at one moment. A trace has its
 // own mean.
 func (b *builder) addCurve() {
 	curve := b.ev.Curve
@@ -29,8 +29,8 @@ func (b *builder) addCurve() {
 	for _, v := range curve {
 		mean += v / float64(len(curve))
 	}
-	if last <= 0 || math.Abs(mean/last-1) < leastGrowth || max(mean, last) < smallGoal {
-		return // Of a small heap there are so few samples that their number says nothing.
+	if last < smallGoal || mean < smallGoal || math.Abs(mean/last-1) < leastGrowth+math.Sqrt(b.heapRate/last) {
+		return
 	}
 	b.growth = mean / last
 	b.live *= b.growth
@@ -43,7 +43,9 @@ func (b *builder) addCurve() {
 			s.traces[i].inuseBytes *= b.growth
 		}
 	}
-	b.pace.room = b.roomNow()
+	if !b.roomCounted() {
+		b.pace.room *= b.growth // the goal is the end's, like the live heap that GOGC follows from
+	}
 	if b.cyclesEstimated && b.pace.room > 0 {
 		b.cycles = b.allocBytes / b.pace.room
 	}

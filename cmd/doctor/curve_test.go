@@ -31,7 +31,10 @@ func TestCurve(t *testing.T) {
 	near("GOGC", a.pace.gogc, 100)
 	near("room", a.pace.room, 100*mib)
 	near("cycles", a.cycles, 1024/100.)
-	for _, curve := range [][]float64{nil, {100 * mib, 200 * mib}, {190 * mib, 195 * mib, 200 * mib}} {
+	if _, goal, _ := a.liveAndGoal(); goal != 400*mib {
+		t.Errorf("the goal that was told became %.4g", goal)
+	}
+	for _, curve := range [][]float64{{2 * mib, 9 * mib, 15 * mib}, nil, {100 * mib, 200 * mib}, {190 * mib, 195 * mib, 200 * mib}} {
 		near("live without growth", of(curve...).live, 200*mib)
 	}
 }

@@ -43,7 +43,7 @@ func diagnose(a *account) *Report {
 		r.PerOperation = a.perBenchmark(r.Benchmarks, r.GCShare, r.AllocShare)
 	}
 	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })
-	unknown := a.ev.CPU != nil && a.noCPU() != ""
+	_, unknown := a.unknownCPU()
 	for _, known := range recognisers {
 		if unknown {
 			break // Shares of a profile that tells nothing are nonsense.

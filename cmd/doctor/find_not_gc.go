@@ -25,7 +25,7 @@ const (
 // and only then. Without a CPU profile it finds nothing, because the other recognisers could not
 // have found the causes of collections either.
 func findNotGC(a *account) []Finding {
-	if len(a.samples) == 0 && !a.idle() {
+	if _, unknown := a.unknownCPU(); unknown || len(a.samples) == 0 && !a.idle() {
 		return nil
 	}
 	where, evidence := a.elsewhere()
@@ -37,46 +37,13 @@ func findNotGC(a *account) []Finding {
 	return []Finding{f}
 }
 
-// busyAllocation is the number of bytes a second from which on a program that allocates them is not
-// idle, whatever its CPU profile says.
-const busyAllocation = 32 << 20
-
 // idle reports whether the program hardly ran.
 func (a *account) idle() bool {
 	p := a.ev.CPU
-	if p == nil || p.DurationNanos <= 0 || a.window > 0 && a.allocBytes > busyAllocation*a.window.Seconds() {
+	if _, unknown := a.unknownCPU(); unknown || p == nil || p.DurationNanos <= 0 {
 		return false
 	}
 	return a.total < idlePart*float64(p.DurationNanos)
-}
-
-// leastSamples is the number of CPU samples with stacks below which a profile of a program that is not
-// idle tells nothing.
-const leastSamples = 10
-
-// noCPU says why there are no CPU times to judge by, "" if there are.
-func (a *account) noCPU() string {
-	switch {
-	case a.ev.CPU == nil:
-		return "there is no CPU profile"
-	case a.idle():
-		return ""
-	case len(a.samples) == 0:
-		return "the CPU profile is empty"
-	}
-	stacks, all := 0.0, 0.0
-	for _, st := range a.samples {
-		if all += st.ns; len(st.frames) > 1 {
-			stacks += st.ns
-		}
-	}
-	switch {
-	case stacks < all/2:
-		return "the CPU profile's samples have no stacks"
-	case all < leastSamples*a.period:
-		return fmt.Sprintf("the CPU profile has fewer than %d samples", leastSamples)
-	}
-	return ""
 }
 
 // elsewhere describes the CPU time outside memory management.

@@ -81,7 +81,7 @@ func (a *account) poolRefills() float64 {
 func (a *account) gogcText() string {
 	switch a.pace.how {
 	case Inferred:
-		if _, told := a.metric(evidence.MetricMemoryLimit); !told && a.pace.gogc < defaultGOGC {
+		if _, told := a.metric(evidence.MetricMemoryLimit); !told && !a.limitTested() && a.pace.gogc < defaultGOGC {
 			return fmt.Sprintf("By the sizes of its heap, the program runs with GOGC=%.0f, or with a memory limit to that effect", a.pace.gogc)
 		}
 		return fmt.Sprintf("By the sizes of its heap, the program runs with GOGC=%.0f", a.pace.gogc)
@@ -120,9 +120,14 @@ func findLimitThrash(a *account) []Finding {
 		return []Finding{f}
 	}
 	more := roundUp(s.MoreBytes/(1-limitReserve), 10<<20)
-	f.Detail = fmt.Sprintf("The live heap is %s, and the collector runs whenever the program has allocated %s, %s. These sizes fit a memory limit, whose size is not in the evidence, and no GOGC that people set. "+
+	f.Detail = fmt.Sprintf("The live heap is %s, and the collector runs whenever the program has allocated %s, %s. A memory limit leads to that, whose size is not in the evidence. "+
 		"The runtime gives no sign of a tight limit until the collector takes half of the CPU.", terminal.Bytes(live), terminal.Bytes(a.pace.room), a.cycleRate())
-	f.Remedy.Text = "Look at GOMEMLIMIT (or debug.SetMemoryLimit) first: raise it by " + limitText(more) + ". If there is none, look at GOGC. " + f.Remedy.Text
+	none := ""
+	if supposed := a.pace.supposed; supposed > 0 {
+		f.Evidence["supposed_gogc_percent"] = supposed
+		none = fmt.Sprintf(" If there is no limit, GOGC is %.0f, and 100 has the same effect.", supposed)
+	}
+	f.Remedy.Text = "Look at GOMEMLIMIT (or debug.SetMemoryLimit) first: raise it by " + limitText(more) + "." + none + " " + f.Remedy.Text
 	f.Remedy.Snippet = "- GOMEMLIMIT=OLD ./program\n+ GOMEMLIMIT=OLD+" + limitText(more) + " ./program"
 	return []Finding{f}
 }

@@ -30,6 +30,9 @@ func Gate(e *evidence.Evidence, r *Report, limit float64, name string) error {
 	if worst := r.Worst(); worst != nil && worst.Gain.Best() > limit {
 		return &GateError{text: fmt.Sprintf("%s would gain %s of CPU, which is above %s", worst.ID, terminal.Percent(worst.Gain.Best()), name)}
 	}
+	if r.Confidence == None && e.CPU != nil {
+		return &GateError{Undecided: true, text: "no answer: the CPU profile does not show the cost, so " + name + " cannot be judged"}
+	}
 	if r.Confidence == None {
 		return &GateError{Undecided: true, text: "no answer: without a CPU profile the cost is unknown, so " + name + " cannot be judged"}
 	}

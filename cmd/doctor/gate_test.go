@@ -4,7 +4,6 @@ package doctor
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -47,32 +46,6 @@ func TestGate(t *testing.T) {
 		}
 		if gate.Error() != c.want || gate.Undecided != c.undecided {
 			t.Errorf("%s: %q, undecided %v; want %q and %v", name, gate, gate.Undecided, c.want, c.undecided)
-		}
-	}
-}
-
-// TestUnknownCPU wants no answer from a CPU profile that tells nothing of a program that allocates.
-func TestUnknownCPU(t *testing.T) {
-	for name, c := range map[string]struct {
-		ran  func(f *fake)
-		want string
-	}{
-		"empty":      {func(*fake) {}, "The cost is unknown: the CPU profile is empty."},
-		"one sample": {func(f *fake) { f.Ran("main.use;main.main", 1) }, "The cost is unknown: the CPU profile has fewer than 10 samples."},
-		"no stacks":  {func(f *fake) { f.Ran("main.use", 500) }, "The cost is unknown: the CPU profile's samples have no stacks."},
-	} {
-		f := newFake()
-		f.CPU.DurationNanos = 10e9
-		c.ran(f)
-		f.Made("main.use;main.main", 64, 30_000_000, 0) // 190 MB a second
-		e := f.evidence()
-		r := Diagnose(t.Context(), e)
-		if !strings.HasPrefix(r.Verdict, c.want) || r.Confidence != None || len(r.Findings)+len(r.Settings)+len(r.First) > 0 || len(r.Allocators) == 0 {
-			t.Errorf("%s: %s (%s), %d findings, lines %+v, %d allocators", name, r.Verdict, r.Confidence, len(r.Findings), r.First, len(r.Allocators))
-		}
-		var gate *GateError
-		if err := Gate(e, r, 0.05, "-fail-above 5%"); !errors.As(err, &gate) || !gate.Undecided {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

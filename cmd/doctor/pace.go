@@ -13,6 +13,8 @@ type pace struct {
 	limit float64
 	// limited says that the limit and not GOGC decides when collections begin.
 	limited bool
+	// supposed is the percentage to which the heap's sizes would fit, if limited is only supposed.
+	supposed float64
 	// room is the number of bytes that the program allocates from one collection to the next, 0 if
 	// not known.
 	room float64

@@ -33,6 +33,9 @@ func TestPace(t *testing.T) {
 	metrics := func(live, goal float64) map[string]float64 {
 		return map[string]float64{evidence.MetricLiveHeap: live, evidence.MetricHeapGoal: goal}
 	}
+	shows := func(limit, live, goal float64) map[string]float64 { // by MemStats
+		return map[string]float64{evidence.MetricLiveHeap: live, evidence.MetricHeapGoal: goal, evidence.MetricShownLimit: limit}
+	}
 	forced := traceOf(20, 50, 50, atGOGC(100))
 	last := &forced.Cycles[len(forced.Cycles)-1]
 	last.Forced, last.Live = true, 1<<20
@@ -46,7 +49,11 @@ func TestPace(t *testing.T) {
 	}{
 		{"told", nil, map[string]float64{evidence.MetricGOGC: 150, evidence.MetricLiveHeap: 100e6}, 150, Told, false},
 		{"next GC", nil, metrics(100e6, 201e6), 100, Inferred, false},
-		{"next GC at GOGC=10", nil, metrics(100e6, 110.3e6), 10, Inferred, false},
+		{"next GC at GOGC=10", nil, shows(131.3e6, 100e6, 110.3e6), 10, Inferred, false},
+		{"a limit that shows", nil, shows(150<<20+2, 100e6, 110.3e6), 0, "", true},
+		{"a limit in no need", nil, shows(300<<20, 100e6, 237e6), 0, "", true},
+		{"a limit, or GOGC=10", nil, metrics(100e6, 110.3e6), 0, "", true},
+		{"a limit, or GOGC=17", nil, metrics(100e6, 117e6), 0, "", true},
 		{"no common value", nil, metrics(100e6, 237e6), 137, Inferred, false},
 		{"the smallest heap", nil, metrics(300e3, 4<<20), 100, Inferred, false},
 		{"the smallest heap of GOGC=400", nil, metrics(1e6, 16<<20), 400, Inferred, false},
@@ -130,10 +137,102 @@ func TestCountedPace(t *testing.T) {
 			if len(r.Settings) == 0 || r.Settings[0].Name() == "" || r.Settings[0].MoreBytes <= 0 {
 				t.Errorf("rows: %+v", r.Settings)
 			}
-			if got := r.First[0]; c.limited && got.Finding != "limit-thrash" {
+			if got := r.First[0]; c.limited && got.Finding != limitID {
 				t.Errorf("%+v stands first", got)
 			}
 		})
+	}
+}
+
+// HeapAlloc read in the midst of a cycle is not the live heap, whatever its size, where the counters
+// of the window tell better.
+func TestPaceMidCycle(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		live, goal, room float64 // live is HeapAlloc
+		gogc             float64
+	}{
+		{"300 collections a second", 3.8 * (1 << 20), 4 << 20, 1.9 * (1 << 20), 100},
+		{"above the smallest heap", 9e6, 10e6, 4.1e6, 100},
+		{"a large heap", 190e6, 200e6, 96e6, 100},
+		{"a large heap at GOGC=400", 400e6, 500e6, 375e6, 400},
+		{"GOGC=50 of a large heap", 145e6, 150e6, 49e6, 50},
+	} {
+		f := newFake()
+		f.Ran("main.use;main.main", 500)
+		f.Collector(400, 0)
+		f.Made("main.use;main.main", 64, 1000, int64(c.goal/(1+c.gogc/100)/64))
+		values := map[string]float64{evidence.MetricLiveHeap: c.live, evidence.MetricHeapGoal: c.goal, evidence.MetricShownLimit: 2.3 * c.goal, evidence.MetricAllocBytes: 5500 * c.room, evidence.MetricCyclesTotal: 5500}
+		e := with(f.evidence(), values)
+		e.Metrics[0].Set(evidence.MetricAllocBytes, 5000*c.room*0.8) // smaller before the window
+		e.Metrics[0].Set(evidence.MetricCyclesTotal, 5000)
+		e.Metrics[1].Set(evidence.MetricAllocBytes, 5000*c.room*0.8+500*c.room)
+		a := newAccount(e)
+		if a.pace.gogc != c.gogc || a.pace.limited {
+			t.Errorf("%s: GOGC=%v, limited %t; want %v", c.name, a.pace.gogc, a.pace.limited, c.gogc)
+		}
+		for _, row := range a.settings() {
+			if row.GOGC <= c.gogc {
+				t.Errorf("%s: a gain for GOGC=%v, which is in force", c.name, row.GOGC)
+			}
+		}
+	}
+	// The goal at rest says nothing about collections under load.
+	f := newFake()
+	f.Ran("main.use;main.main", 500)
+	f.Made("main.use;main.main", 64, 1000, 2200000/64)
+	e := with(f.evidence(), map[string]float64{evidence.MetricHeapGoal: 4.4e6, evidence.MetricAllocBytes: 600 * 3.9e6, evidence.MetricCyclesTotal: 600})
+	if p := newAccount(e).pace; p.gogc != 100 {
+		t.Errorf("at rest: GOGC=%v", p.gogc)
+	}
+}
+
+// A limit that MemStats show has its rows and is named.
+func TestRowsOfShownLimit(t *testing.T) {
+	f := newFake()
+	f.Ran("main.use;main.main", 500)
+	f.Collector(400, 0)
+	values := map[string]float64{evidence.MetricLiveHeap: 100e6, evidence.MetricHeapGoal: 112e6, evidence.MetricShownLimit: 150<<20 + 1, evidence.MetricAllocBytes: 100 * 12e6, evidence.MetricCyclesTotal: 100}
+	r := Diagnose(t.Context(), with(f.evidence(), values))
+	if s, ok := proposedSetting(r.Settings); !ok || s.MemoryLimit < 230<<20 || s.MemoryLimit > 250<<20 || len(r.Settings) != 1 {
+		t.Errorf("rows %+v", r.Settings)
+	}
+	if f := findingOf(r, "limit-thrash"); f == nil || f.Evidence["memory_limit_bytes"] != float64(150<<20) {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestKnee wants the setting where gains flatten, for all gains that are worth it, and none for too
+// much memory.
+func TestKnee(t *testing.T) {
+	rows := func(now, share, live float64) (list []Setting) {
+		for _, gogc := range triedGOGC {
+			if gogc > now {
+				list = append(list, Setting{GOGC: gogc, Gain: Gain{SameGOGC: share * (1 - now/gogc)}, MoreBytes: live * (gogc - now) / 100})
+			}
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name             string
+		now, share, live float64 // in MiB
+		want             float64 // 0 for none
+	}{
+		{"a small heap", 100, 0.3, 3, 400},
+		{"the same with less CPU time", 100, 0.24, 3, 400},
+		{"the same with more", 100, 0.36, 3, 400},
+		{"364 MiB more for nothing", 100, 0.2, 52, 400},
+		{"much memory for much time", 100, 0.35, 91, 400},
+		{"too little time", 100, 0.02, 3, 0},
+		{"too much memory", 100, 0.08, 100, 0},
+		{"GOGC=10", 10, 0.5, 5, 100},
+		{"GOGC=50", 50, 0.3, 10, 200},
+	} {
+		list := rows(c.now, c.share, c.live*(1<<20))
+		propose(list)
+		if s, _ := proposedSetting(list); s.GOGC != c.want {
+			t.Errorf("%s: GOGC=%v, want %v", c.name, s.GOGC, c.want)
+		}
 	}
 }
 
@@ -160,42 +259,6 @@ func TestFastHeap(t *testing.T) {
 			if s.GOGC == 100 {
 				t.Errorf("%+v: a row for the setting in force", c)
 			}
-		}
-	}
-}
-
-// TestOddGOGC takes a heap whose sizes fit no usual percentage, and differ at both ends, for one with a
-// memory limit.
-func TestOddGOGC(t *testing.T) {
-	for _, c := range []struct {
-		name                     string
-		live0, goal0, live, goal float64
-		limited                  bool
-	}{
-		{"a limit while the live heap grows", 60e6, 108e6, 80e6, 107e6, true},
-		{"GOGC=50", 60e6, 90e6, 80e6, 120e6, false},
-		{"GOGC=33 at both ends", 60e6, 79.8e6, 80e6, 106.4e6, false},
-		{"GOGC=100", 60e6, 120e6, 80e6, 160e6, false},
-	} {
-		f := newFake()
-		f.Ran("main.use;main.main", 500)
-		f.Collector(400, 0)
-		e := with(f.evidence(), map[string]float64{evidence.MetricLiveHeap: c.live, evidence.MetricHeapGoal: c.goal})
-		e.Metrics[0].Set(evidence.MetricLiveHeap, c.live0)
-		e.Metrics[0].Set(evidence.MetricHeapGoal, c.goal0)
-		if p := newAccount(e).pace; p.limited != c.limited {
-			t.Errorf("%s: GOGC=%v (%s), limited %v", c.name, p.gogc, p.how, p.limited)
-		}
-	}
-}
-
-// TestKnee wants the mark where the gains flatten, and at the same row whatever the noise.
-func TestKnee(t *testing.T) {
-	for _, mark := range []float64{0.12, 0.2, 0.3, 0.5} { // the gain of no collection at all
-		list := []Setting{{GOGC: 200, Gain: Gain{SameGOGC: mark / 2}, MoreBytes: 50 << 20}, {GOGC: 400, Gain: Gain{SameGOGC: mark * 3 / 4}, MoreBytes: 150 << 20}, {GOGC: 800, Gain: Gain{SameGOGC: mark * 7 / 8}, MoreBytes: 350 << 20}}
-		propose(list, 50<<20)
-		if s, ok := proposedSetting(list); !ok || s.GOGC != 400 {
-			t.Errorf("%v: %+v", mark, s)
 		}
 	}
 }

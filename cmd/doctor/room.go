@@ -13,7 +13,34 @@ func (a *account) memoryLimit() float64 {
 	if v, ok := a.metric(evidence.MetricMemoryLimit); ok && v > 0 && v < 1<<62 {
 		return v
 	}
+	return a.shownLimit()
+}
+
+// exact is the largest difference in bytes between two equal limits: the runtime rounds.
+const exact = 512
+
+// shownLimit is the limit that the heap's goal shows, 0 if it shows none: a whole number of MiB, or
+// the same number after further collections. A goal that follows from GOGC shows others.
+func (a *account) shownLimit() float64 {
+	before, ok0 := a.ev.Metrics[0].Get(evidence.MetricShownLimit)
+	after, ok1 := a.ev.Metrics[1].Get(evidence.MetricShownLimit)
+	for _, v := range []float64{after, before} {
+		if whole := math.Round(v/(1<<20)) * (1 << 20); whole > 0 && math.Abs(v-whole) <= exact {
+			return whole
+		}
+	}
+	first, _ := a.ev.Metrics[0].Get(evidence.MetricCyclesTotal)
+	last, _ := a.ev.Metrics[1].Get(evidence.MetricCyclesTotal)
+	if ok0 && ok1 && first < last && math.Abs(before-after) <= exact {
+		return after
+	}
 	return 0
+}
+
+// limitTested reports whether the evidence would show a limit that decides when collections begin.
+func (a *account) limitTested() bool {
+	_, ok := a.ev.Metrics[1].Get(evidence.MetricShownLimit)
+	return ok
 }
 
 // liveKnown reports whether anything tells of the live heap. A heap profile without anything in use
@@ -27,13 +54,14 @@ func (a *account) liveUnknown() bool { return a.exitHeap && a.live == 0 }
 // roomNow is the number of bytes that the program allocates from one collection to the next: as
 // counted, or else computed from the goal, or else from GOGC.
 func (a *account) roomNow() float64 {
-	if bytes, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 {
-		return bytes / a.cycles
-	}
-	if counted, ok := a.countedRoom(); ok && a.pace.limited {
+	if a.roomCounted() {
+		if bytes, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 {
+			return bytes / a.cycles
+		}
+		counted, _, _ := a.countedRoom()
 		return counted
 	}
-	if live, goal, ok := a.liveAndGoal(); ok && goal < math.MaxInt64/2 && a.growth == 0 { // The goal is that of the end.
+	if live, goal, ok := a.liveAndGoal(); ok && goal < math.MaxInt64/2 {
 		return max(goal-live, 0)
 	}
 	if a.pace.gogc > 0 {
@@ -42,33 +70,34 @@ func (a *account) roomNow() float64 {
 	return 0
 }
 
+// roomCounted reports whether counters tell roomNow.
+func (a *account) roomCounted() bool {
+	if _, ok := a.counter(evidence.MetricAllocBytes); ok && a.cycles >= 5 && !a.cyclesEstimated {
+		return true
+	}
+	_, _, ok := a.countedRoom()
+	return ok && a.pace.limited
+}
+
 // enoughCycles is the number of collections from which the bytes allocated between two are known well.
 const enoughCycles = 20
 
-// countedRoom is the number of bytes that the program allocated from one collection to the next, and
-// whether it is known: in the window, or else over its whole life. Collections that the program asked
-// for do not count.
-func (a *account) countedRoom() (float64, bool) {
-	if room, ok := a.windowRoom(); ok {
-		return room, true
+// countedRoom is the number of bytes that the program allocated from one collection to the next in
+// the window, or else over its whole life, and whether it is known. Collections that the program
+// asked for do not count.
+func (a *account) countedRoom() (bytes float64, inWindow, ok bool) {
+	for i, start := range []evidence.Metrics{a.ev.Metrics[0], {}} {
+		grown := func(name string) float64 {
+			before, _ := start.Get(name)
+			after, _ := a.ev.Metrics[1].Get(name)
+			return after - before
+		}
+		bytes, cycles := grown(evidence.MetricAllocBytes), grown(evidence.MetricCyclesTotal)-grown(evidence.MetricCyclesForced)
+		if _, counted := start.Get(evidence.MetricAllocBytes); (counted || i == 1) && bytes > 0 && cycles >= enoughCycles {
+			return bytes / cycles, i == 0, true
+		}
 	}
-	bytes, cycles, ok := allocCounts(a.ev.Metrics[1])
-	return bytes / cycles, ok && cycles >= enoughCycles
-}
-
-// windowRoom is countedRoom in the window alone.
-func (a *account) windowRoom() (float64, bool) {
-	before, n, ok1 := allocCounts(a.ev.Metrics[0])
-	bytes, cycles, ok2 := allocCounts(a.ev.Metrics[1])
-	return (bytes - before) / (cycles - n), ok1 && ok2 && cycles-n >= enoughCycles
-}
-
-// allocCounts are the bytes allocated and the collections, without those that the program asked for.
-func allocCounts(m evidence.Metrics) (bytes, cycles float64, ok bool) {
-	bytes, ok1 := m.Get(evidence.MetricAllocBytes)
-	cycles, ok2 := m.Get(evidence.MetricCyclesTotal)
-	forced, _ := m.Get(evidence.MetricCyclesForced)
-	return bytes, cycles - forced, ok1 && ok2
+	return 0, false, false
 }
 
 // roomAt is the number of bytes that the program would allocate from one collection to the next at

@@ -2,6 +2,12 @@
 
 package doctor
 
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
 // tooOftenID names the finding about the proposed setting.
 const tooOftenID = "gc-too-often"
 
@@ -16,18 +22,16 @@ const (
 	// settingGain is the least gain at which a setting is reported. It is larger than a site's,
 	// because a setting trades memory for CPU time.
 	settingGain = 0.02
-	// worthwhile is the least gain for which more memory than cheapMemory is proposed.
-	worthwhile = 0.05
-	// worthMore is the least further gain for which the next larger setting is proposed.
-	worthMore = 0.03
-	// cheapMemory is the number of bytes of further memory that settingGain is worth.
+	// flat is the part of the largest row's gain from which a larger setting wins too little: with half
+	// as many collections in each row it is the second row, whatever the error of the gains.
+	flat = 0.72
+	// costOfMemory is the least gain of a row that takes no memory, and by how much the least gain
+	// rises each time that the memory doubles.
+	costOfMemory = 0.02
+	// cheapMemory is the number of bytes of further memory that a gain of 5 % is worth.
 	cheapMemory = 32 << 20
-	// knee is the least further gain, as a part of the smaller setting's, for which the next larger one
-	// is proposed. Both depend on how many collections are left, and hardly on the profile's noise.
-	knee = 0.25
-	// dearMemory is the number of bytes of further memory up to which a larger setting is proposed,
-	// or four times the live heap if that is more.
-	dearMemory = 512 << 20
+	// usualHeap stands for the size in bytes of a live heap that is not known.
+	usualHeap = 64 << 20
 )
 
 // settings are the rows of a report: the gains of other values of GOGC, or of the limit if it
@@ -35,7 +39,7 @@ const (
 // nothing starts collections.
 func (a *account) settings() []Setting {
 	list := []Setting{}
-	if a.total == 0 || !a.liveKnown() || a.overtraced > 0 || a.pace.off() {
+	if _, unknown := a.unknownCPU(); unknown || a.total == 0 || !a.liveKnown() || a.overtraced > 0 || a.pace.off() {
 		return list
 	}
 	if a.pace.limited {
@@ -43,7 +47,7 @@ func (a *account) settings() []Setting {
 	} else if a.pace.gogc > 0 {
 		list = a.gogcRows(list)
 	}
-	propose(list, a.live)
+	propose(list)
 	return list
 }
 
@@ -58,7 +62,7 @@ func (a *account) gogcRows(list []Setting) []Setting {
 		} else {
 			row.CyclesLeft = a.left(gogc)
 			now := a.roomAt(a.pace.gogc)
-			if counted, ok := a.countedRoom(); ok {
+			if counted, _, ok := a.countedRoom(); ok {
 				now = max(now, counted) // the live heap is larger at times
 			}
 			row.MoreBytes = now/row.CyclesLeft - now
@@ -74,10 +78,18 @@ func (a *account) gogcRows(list []Setting) []Setting {
 }
 
 // limitRows are the rows for limits whose room is the live heap's size or a multiple of it. GOGC
-// stays as it is.
+// stays as it is, and takes effect again where it leaves less room: the default if it is not known.
 func (a *account) limitRows(list []Setting) []Setting {
+	most := math.Inf(1)
+	if gogc := a.pace.gogc; gogc >= 0 {
+		most = a.roomAt(cmp.Or(gogc, defaultGOGC))
+	}
 	for _, times := range triedRoom {
 		room := times * a.live
+		if room > most && len(list) > 0 {
+			break
+		}
+		room = min(room, most)
 		more := room - a.pace.room
 		if a.pace.room <= 0 || room < 1.3*a.pace.room {
 			continue
@@ -94,22 +106,23 @@ func (a *account) limitRows(list []Setting) []Setting {
 // limitReserve is the part of a memory limit that the runtime keeps out of the heap's goal.
 const limitReserve = 0.03
 
-// propose marks the row at the knee: beyond it more memory wins too little.
-func propose(list []Setting, live float64) {
-	best, gain := -1, 0.0
-	for i, s := range list {
-		more := s.Gain.SameGOGC - gain
-		switch {
-		case more < max(settingGain, knee*gain):
-		case (s.MoreBytes > cheapMemory || s.MoreHeaps > 0) && (s.Gain.SameGOGC < worthwhile || more < worthMore):
-		case best >= 0 && (s.MoreBytes > max(dearMemory, 4*live) || s.MoreHeaps > 4):
-		default:
-			best, gain = i, s.Gain.SameGOGC
-		}
+// propose marks the first row that wins nearly as much as any, if that is worth its memory. Which row
+// it is does not depend on how large the gains are, so two runs of a program have the same.
+func propose(list []Setting) {
+	most := 0.0
+	for _, s := range list {
+		most = max(most, s.Gain.SameGOGC)
 	}
-	if best >= 0 {
-		list[best].Proposed = true
+	knee := slices.IndexFunc(list, func(s Setting) bool { return s.Gain.SameGOGC >= flat*most })
+	if knee >= 0 && list[knee].Gain.SameGOGC >= leastGain(list[knee].MoreBytes+list[knee].MoreHeaps*usualHeap) {
+		list[knee].Proposed = true
 	}
+}
+
+// leastGain is the gain that is worth so many bytes more: 2 % for nothing, 5 % for 32 MiB, 10 % for
+// 256 MiB.
+func leastGain(more float64) float64 {
+	return costOfMemory * math.Log2(2+4*max(more, 0)/cheapMemory)
 }
 
 // proposedSetting is the row that is proposed, and whether there is one.

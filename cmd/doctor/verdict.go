@@ -33,9 +33,6 @@ func (a *account) missing() []Missing {
 	case e.CPU == nil:
 		list = append(list, Missing{"CPU profile", "it shows the cost of allocation and collection, and the lines that cause it; without it no gain is known",
 			"curl -o cpu.pb.gz 'http://HOST:6060/debug/pprof/profile?seconds=30', or go test -bench=. -cpuprofile cpu.pb.gz"})
-	case a.noCPU() != "":
-		list = append(list, Missing{"CPU profile", a.noCPU() + ", so no gain is known",
-			"profile for longer, under load: curl -o cpu.pb.gz 'http://HOST:6060/debug/pprof/profile?seconds=30'"})
 	case a.period > 0 && a.total < enoughSamples*a.period && !a.idle():
 		list = append(list, Missing{"longer CPU profile", fmt.Sprintf("this one has %s samples, too few for small shares", terminal.Count(math.Round(a.total/a.period))),
 			"profile for longer, or under more load: /debug/pprof/profile?seconds=60"})
@@ -69,8 +66,9 @@ func (a *account) missing() []Missing {
 // confidence is high with all evidence, medium with a heap profile and a third of enoughSamples,
 // none without CPU times, and low otherwise.
 func (a *account) confidence() Confidence {
+	_, unknown := a.unknownCPU()
 	switch {
-	case a.total == 0 && !a.idle(), a.ev.CPU != nil && a.noCPU() != "":
+	case unknown, a.total == 0 && !a.idle():
 		return None
 	case len(a.missing()) == 0:
 		return High
@@ -83,6 +81,9 @@ func (a *account) confidence() Confidence {
 // verdict is the report's first line.
 func (a *account) verdict(r *Report) string {
 	share := r.GCShare + r.AllocShare
+	if why, unknown := a.unknownCPU(); unknown {
+		return a.verdictUnknown(why)
+	}
 	if r.Confidence == None {
 		return a.verdictWithoutCPU()
 	}
@@ -164,9 +165,9 @@ func (a *account) verdictWithoutCPU() string {
 		return verdictBenchmarks(list)
 	}
 	if part < 0 {
-		return "The cost is unknown: " + a.noCPU() + "."
+		return "The cost is unknown: there is no CPU profile."
 	}
-	return fmt.Sprintf("The possible gain is unknown: "+a.noCPU()+". By the runtime's own figure, collections took %s of the available CPU time.", terminal.Percent(part))
+	return fmt.Sprintf("The possible gain is unknown: there is no CPU profile. By the runtime's own figure, collections took %s of the available CPU time.", terminal.Percent(part))
 }
 
 // verdictUnprofiled is the verdict from only the runtime's figures. They show neither the cost of

@@ -54,10 +54,10 @@ func TestCounterAndWindow(t *testing.T) {
 	}
 }
 
-// A heap that is collected early may have a low GOGC or a limit. The finding says so where the
-// limit is not known, and is not there if there is a limit.
+// A heap that is collected early may have a low GOGC or a limit. In doubt the remedy is about the
+// limit, and there is none about GOGC, nor if there is a limit.
 func TestGOGCBehindALimit(t *testing.T) {
-	find := func(limit float64) *Finding {
+	diagnosed := func(limit float64) *Report {
 		f := newFake()
 		f.Ran("main.use;main.main", 500)
 		f.Collector(300, 20)
@@ -65,9 +65,14 @@ func TestGOGCBehindALimit(t *testing.T) {
 		if limit > 0 {
 			values[evidence.MetricMemoryLimit] = limit
 		}
-		return findingOf(Diagnose(t.Context(), with(f.evidence(), values)), "gc-too-often")
+		return Diagnose(t.Context(), with(f.evidence(), values))
 	}
-	if f := find(0); f == nil || !strings.HasPrefix(f.Detail, "By the sizes of its heap, the program runs with GOGC=20, or with a memory limit to that effect") {
+	find := func(limit float64) *Finding { return findingOf(diagnosed(limit), "gc-too-often") }
+	doubt := findingOf(diagnosed(0), "limit-thrash")
+	if doubt == nil || !strings.Contains(doubt.Detail, "or else GOGC=20; the evidence does not tell which") || !strings.HasPrefix(doubt.Remedy.Text, "Look at GOMEMLIMIT first") {
+		t.Errorf("in doubt: %+v", doubt)
+	}
+	if f := find(0); f != nil {
 		t.Errorf("the limit is not known: %+v", f)
 	}
 	if f := find(150e6); f != nil {

@@ -68,21 +68,15 @@ type Evidence struct {
 
 // heaps are the heap profiles that Read found.
 type heaps struct {
-	// binary are the first and the last profile in pprof's format, by their times, and between are
-	// the bytes in use of those in the middle.
-	binary  []*profile.Profile
-	between []moment
+	// binary are the profiles in pprof's format, by their times.
+	binary []*profile.Profile
 	// texts are profiles in the text form, at most two. They count only if there is no binary one,
 	// because a text is given beside a binary profile for the sake of its statistics.
 	texts []*profile.Profile
-	// delta is the difference of two profiles over a window.
-	delta *profile.Profile
-}
-
-// A moment is the number of bytes in use at a time.
-type moment struct {
-	at    int64
-	inuse float64
+	// deltas are the allocations of windows, by their ends.
+	deltas []*profile.Profile
+	// fell says that a counter of allocations falls from one whole profile to the next.
+	fell bool
 }
 
 // A Problem is a fault of the evidence that a report must mention: the figures are less sure for

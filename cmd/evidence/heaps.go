@@ -4,7 +4,7 @@ package evidence
 
 import (
 	"cmp"
-	"encoding/binary"
+	"fmt"
 	"slices"
 	"time"
 
@@ -16,14 +16,8 @@ func (e *Evidence) addHeap(p *profile.Profile) error {
 	if isDelta(p) {
 		return e.addDelta(p)
 	}
-	h := &e.heaps
-	h.binary = append(h.binary, p)
-	slices.SortStableFunc(h.binary, byTime)
-	if len(h.binary) > 2 {
-		middle := h.binary[1]
-		h.between = append(h.between, moment{middle.TimeNanos, InUse(middle)})
-		h.binary = slices.Delete(h.binary, 1, 2)
-	}
+	e.heaps.binary = append(e.heaps.binary, p)
+	slices.SortStableFunc(e.heaps.binary, byTime)
 	e.settleHeaps()
 	return nil
 }
@@ -43,35 +37,109 @@ func (e *Evidence) addTextHeap(p *profile.Profile) error {
 
 func byTime(a, b *profile.Profile) int { return cmp.Compare(a.TimeNanos, b.TimeNanos) }
 
-// isDelta reports whether a heap profile is a difference of two. net/http/pprof gives it a
-// duration, which other heap profiles lack.
+// isDelta reports whether a heap profile has the allocations of a window alone. Of these,
+// net/http/pprof's have a duration, which other heap profiles lack, those made by subtraction have
+// negative values, and those of continuous profilers have more in use than was ever allocated.
 func isDelta(p *profile.Profile) bool {
-	if p.DurationNanos > 0 {
-		return true
-	}
+	return p.DurationNanos > 0 || hasNegative(p) || keepsInUse(p)
+}
+
+func hasNegative(p *profile.Profile) bool {
 	return slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool {
 		return slices.ContainsFunc(s.Value, func(v int64) bool { return v < 0 })
 	})
 }
 
-// addDelta adds a difference of two heap profiles. Its allocations are those of the window. Its
-// bytes in use are a growth, and not what lives, so addDelta drops them.
+// keepsInUse reports whether the bytes in use of a difference are all that live, and not their
+// growth: much of it is older than the window.
+func keepsInUse(p *profile.Profile) bool {
+	made, lives := SampleIndex(p, "alloc_space"), SampleIndex(p, "inuse_space")
+	if made < 0 || lives < 0 || hasNegative(p) {
+		return false
+	}
+	older := 0.0
+	for _, s := range p.Sample {
+		older += float64(max(s.Value[lives]-s.Value[made], 0))
+	}
+	return older > sure*InUse(p)
+}
+
+// sure is the part of a profile from which values that rounding does not explain count.
+const sure = 0.01
+
+// fell reports whether a counter of allocations is smaller in the later of two heap profiles. Those
+// of a program's whole life only grow.
+func fell(before, after *profile.Profile) bool {
+	now := madeByStack(after)
+	all, lost := 0.0, 0.0
+	for stack, n := range madeByStack(before) {
+		all += n
+		lost += max(n-now[stack], 0)
+	}
+	return lost > sure*all
+}
+
+// madeByStack are the objects allocated by the stacks' functions and lines.
+func madeByStack(p *profile.Profile) map[string]float64 {
+	made := map[string]float64{}
+	i := SampleIndex(p, "alloc_objects")
+	if i < 0 {
+		return made
+	}
+	var key []byte
+	for _, s := range p.Sample {
+		key = key[:0]
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				key = fmt.Appendf(key, "%s:%d;", line.Function.Name, line.Line)
+			}
+		}
+		made[string(key)] += float64(s.Value[i])
+	}
+	return made
+}
+
+// addDelta adds a profile of a window's allocations.
 func (e *Evidence) addDelta(p *profile.Profile) error {
 	if sum(p, "alloc_space") < 0 {
 		return inputError("a difference of two heap profiles with fewer allocations at the end; subtract the earlier profile from the later one")
 	}
-	only(p, "alloc_objects", "alloc_space")
-	if e.heaps.delta == nil {
-		e.heaps.delta = p
-	} else {
-		merged, err := profile.Merge([]*profile.Profile{e.heaps.delta, p})
-		if err != nil {
-			return inputError("cannot be merged with the other difference of heap profiles (" + err.Error() + "); give profiles of one program")
-		}
-		e.heaps.delta = merged
+	e.heaps.deltas = append(e.heaps.deltas, p)
+	slices.SortStableFunc(e.heaps.deltas, byTime)
+	if _, _, err := windows(e.heaps.deltas); err != nil {
+		return inputError("cannot be merged with the other difference of heap profiles (" + err.Error() + "); give profiles of one program")
 	}
 	e.settleHeaps()
 	return nil
+}
+
+// windows adds up profiles of windows. Without durations, the window is the time from the first to
+// the last, and the allocations of the first lie before it.
+func windows(list []*profile.Profile) (*profile.Profile, time.Duration, error) {
+	first, last := list[0], list[len(list)-1]
+	untimed := func(p *profile.Profile) bool { return p.DurationNanos <= 0 }
+	long := int64(0)
+	if slices.ContainsFunc(list, untimed) {
+		if long = last.TimeNanos - first.TimeNanos; long > 0 {
+			list = list[1:]
+		}
+	} else {
+		for _, p := range list {
+			long += p.DurationNanos
+		}
+	}
+	var parts []*profile.Profile
+	for _, p := range list {
+		part := p.Copy()
+		only(part, "alloc_objects", "alloc_space")
+		parts = append(parts, part)
+	}
+	merged, err := profile.Merge(parts)
+	if err != nil {
+		return nil, 0, err
+	}
+	merged.TimeNanos = last.TimeNanos
+	return merged, time.Duration(max(long, 0)), nil
 }
 
 // only clears the values of all other sample types, and negative values.
@@ -90,114 +158,61 @@ func only(p *profile.Profile, types ...string) {
 // better than a difference, because they have the bytes in use of the same window.
 func (e *Evidence) settleHeaps() {
 	h := &e.heaps
-	ends := h.binary
-	if len(ends) == 0 {
-		ends = h.texts
+	whole, deltas := h.binary, h.deltas
+	if len(whole) == 0 {
+		whole = h.texts
 	}
 	if e.Delta {
 		e.Window = 0
 	}
 	e.Heap, e.Curve, e.Delta, e.NoInUse = [2]*profile.Profile{}, nil, false, false
+	last := len(whole) - 1
+	h.fell = false
+	for i := range max(last, 0) {
+		h.fell = h.fell || fell(whole[i], whole[i+1])
+	}
 	switch {
-	case len(ends) == 2 && fell(ends[0], ends[1]):
-		// Each has the allocations since the one before it.
-		e.Heap[1], e.Delta = ends[1], true
-		e.Window = time.Duration(ends[1].TimeNanos - h.before(ends[0].TimeNanos))
+	case h.fell:
+		deltas = slices.SortedStableFunc(slices.Values(slices.Concat(whole, deltas)), byTime) // a delta may be among them
+		e.Heap[1] = whole[last]
+	case last > 0:
+		e.Heap = [2]*profile.Profile{whole[0], whole[last]}
+		if last > 1 {
+			for _, p := range whole {
+				e.Curve = append(e.Curve, InUse(p))
+			}
+		}
 		return
-	case len(ends) == 2 && sum(ends[1], "alloc_space")-sum(ends[0], "alloc_space") > mostAllocated*float64(ends[1].TimeNanos-ends[0].TimeNanos)/1e9 && ends[0].TimeNanos > 0:
-		// The first one has the allocations of a window alone, and the second those since the start.
-		e.Heap[1] = ends[1]
-		return
-	case len(ends) == 2:
-		e.Heap = [2]*profile.Profile{ends[0], ends[1]}
-		e.Curve = h.curve()
-		return
-	case len(ends) == 1:
-		e.Heap[1] = ends[0]
+	case last == 0:
+		e.Heap[1] = whole[0]
 	}
-	if h.delta == nil {
+	if len(deltas) == 0 {
 		return
 	}
-	e.Delta, e.Window = true, time.Duration(h.delta.DurationNanos)
-	if e.Heap[1] == nil {
-		e.Heap[1], e.NoInUse = h.delta, true
+	made, window, err := windows(deltas)
+	if err != nil {
+		return // addDelta refused it, or there are two programs, which Problems mentions
+	}
+	e.Delta, e.Window = true, window
+	kept := e.Heap[1]
+	for _, p := range deltas {
+		if e.Heap[1] == nil && keepsInUse(p) {
+			kept = p
+		}
+	}
+	if kept == nil {
+		e.Heap[1], e.NoInUse = made, true
 		return
 	}
-	kept := e.Heap[1].Copy()
+	kept = kept.Copy()
 	only(kept, "inuse_objects", "inuse_space")
-	if merged, err := profile.Merge([]*profile.Profile{kept, h.delta}); err == nil {
+	if merged, err := profile.Merge([]*profile.Profile{kept, made}); err == nil {
 		merged.TimeNanos, merged.DurationNanos = kept.TimeNanos, 0
 		renumber(merged)
 		e.Heap[1] = merged
 		return
 	}
-	e.Heap[1], e.NoInUse = h.delta, true
-}
-
-// mostAllocated is the number of bytes that no program allocates in a second.
-const mostAllocated = 64 << 30
-
-// before is the time of the last profile before the end of the window, first unless there are some in
-// between.
-func (h *heaps) before(first int64) int64 {
-	for _, m := range h.between {
-		first = max(first, m.at)
-	}
-	return first
-}
-
-// fell reports whether a stack allocated less in the later of two heap profiles. What a program has
-// allocated since its start never falls, so these profiles have the allocations of windows, and the
-// bytes in use at their times. Continuous profilers write such profiles; they have no duration.
-func fell(earlier, later *profile.Profile) bool {
-	i, j := SampleIndex(earlier, "alloc_objects"), SampleIndex(later, "alloc_objects")
-	if i < 0 || j < 0 {
-		return false
-	}
-	objects := map[string]int64{}
-	for _, s := range later.Sample {
-		objects[stackKey(s)] += s.Value[j]
-	}
-	for _, s := range earlier.Sample {
-		objects[stackKey(s)] -= s.Value[i]
-	}
-	for _, n := range objects {
-		if n < 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// stackKey identifies the stack of a heap profile's sample, and the size of its objects.
-func stackKey(s *profile.Sample) string {
-	var key []byte
-	for _, l := range s.Location {
-		key = binary.AppendUvarint(key, l.Address)
-		for _, line := range l.Line {
-			if line.Function != nil {
-				key = append(key, line.Function.Name...)
-			}
-			key = binary.AppendVarint(key, line.Line)
-		}
-	}
-	for _, size := range s.NumLabel["bytes"] {
-		key = binary.AppendVarint(key, size)
-	}
-	return string(key)
-}
-
-// curve are the bytes in use from the first to the last profile, nil without a profile in between.
-func (h *heaps) curve() (list []float64) {
-	if len(h.between) == 0 || len(h.binary) < 2 {
-		return nil
-	}
-	slices.SortStableFunc(h.between, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
-	list = append(list, InUse(h.binary[0]))
-	for _, m := range h.between {
-		list = append(list, m.inuse)
-	}
-	return append(list, InUse(h.binary[1]))
+	e.Heap[1], e.NoInUse = made, true
 }
 
 // InUse is the number of bytes in use in a heap profile, 0 without one.

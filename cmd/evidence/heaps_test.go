@@ -4,10 +4,12 @@ package evidence
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -58,7 +60,7 @@ func orders(n int) (list [][]int) {
 func TestTextBesideBinary(t *testing.T) {
 	live := int64(56_000_000) // the samples say 55.8 MB
 	files := [][]byte{
-		profiletest.Written(t, profiletest.Program().CPU, true), profiletest.Written(t, heapAt(5, 500, 700), true), profiletest.Written(t, heapAt(20, 900, 800), true),
+		profiletest.Written(t, profiletest.Program().CPU, true), profiletest.Written(t, heapAt(5, 500, 400), true), profiletest.Written(t, heapAt(20, 900, 800), true),
 		textHeap(live, 2*live),
 	}
 	for _, order := range orders(len(files)) {
@@ -148,23 +150,59 @@ func TestHeapDelta(t *testing.T) {
 	}
 }
 
-// TestHeapWindows reads profiles whose allocations are those since the profile before, as continuous
-// profilers write them: the last one has the allocations of its window, and the bytes in use.
-func TestHeapWindows(t *testing.T) {
-	files := [][]byte{profiletest.Written(t, heapAt(10, 900, 300), true), profiletest.Written(t, heapAt(20, 800, 310), true), profiletest.Written(t, heapAt(30, 700, 320), true)}
-	for n := 2; n <= 3; n++ {
-		for _, order := range orders(n) {
-			e := readAll(t, files, order)
-			if !e.Delta || e.NoInUse || e.Heap[0] != nil || e.Window != 10e9 || sum(e.Heap[1], "alloc_objects") != float64(900-100*(n-1)) || InUse(e.Heap[1]) != float64((290+10*int64(n))*64<<10) {
-				t.Errorf("order %v: delta %v, window %v, %v", order, e.Delta, e.Window, e.Heap[1])
-			}
-		}
+// window is a profile of the allocations since the one before, with all that is in use, as
+// continuous profilers write it. It makes so many MiB, and old objects are in use.
+func window(seconds, mib, old int64) *profile.Profile {
+	f := profiletest.NewFake()
+	f.Made("main.work;main.main", 64<<10, 16*mib, 0)
+	if old > 0 {
+		f.Made("main.load;main.main", 64<<10, 0, old)
 	}
-	// The first one of a window, the second one since the start: 6 TiB in a second are no allocations.
-	files = [][]byte{profiletest.Written(t, heapAt(10, 900, 300), true), profiletest.Written(t, heapAt(11, 100_000_000, 310), true)}
-	for _, order := range orders(2) {
-		if e := readAll(t, files, order); e.Heap[0] != nil || e.Delta || sum(e.Heap[1], "alloc_objects") != 100_000_000 {
-			t.Errorf("order %v: %v, %v", order, e.Heap[0], e.Delta)
+	f.Heap.TimeNanos = seconds * 1e9
+	return f.Heap
+}
+
+// Profiles of windows are added up, and not subtracted.
+func TestHeapWindows(t *testing.T) {
+	timed := func(p *profile.Profile, seconds int64) *profile.Profile {
+		p.DurationNanos = seconds * 1e9
+		return p
+	}
+	whole := heapAt(15, 90000, 300)
+	for _, c := range []struct {
+		name    string
+		heaps   []*profile.Profile
+		made    float64 // MiB
+		window  time.Duration
+		inuse   float64
+		unknown bool
+		noted   bool
+	}{
+		{"one after the other", []*profile.Profile{window(10, 900, 300), window(20, 750, 300)}, 750, 10e9, 300, false, false},
+		{"the later has more", []*profile.Profile{window(10, 600, 300), window(20, 750, 300)}, 750, 10e9, 300, false, false},
+		{"three", []*profile.Profile{window(10, 600, 300), window(20, 750, 300), window(30, 650, 200)}, 1400, 20e9, 200, false, false},
+		{"with their lengths", []*profile.Profile{timed(window(10, 600, 300), 10), timed(window(40, 750, 300), 8)}, 1350, 18e9, 300, false, false},
+		{"with a whole one", []*profile.Profile{window(10, 600, 0), whole}, 5625 - 600, 5e9, 300, false, false},
+		{"before a whole one", []*profile.Profile{window(10, 600, 200), whole}, 600, 0, 300, false, false},
+		{"after a whole one", []*profile.Profile{whole, window(20, 750, 200)}, 750, 0, 300, false, false},
+		{"nothing in use", []*profile.Profile{window(10, 900, 0), window(20, 750, 0)}, 750, 10e9, 0, false, true},
+		{"after a whole one, nothing in use", []*profile.Profile{whole, window(20, 750, 0)}, 750, 5e9, 0, false, true},
+		{"of one length, nothing in use", []*profile.Profile{timed(window(10, 900, 0), 10), timed(window(20, 750, 0), 10)}, 1650, 20e9, 0, true, false},
+	} {
+		var files [][]byte
+		for _, p := range c.heaps {
+			files = append(files, profiletest.Written(t, p, true))
+		}
+		for _, order := range orders(len(files)) {
+			e := readAll(t, files, order)
+			made := sum(e.Heap[1], "alloc_space") - sum(cmp.Or(e.Heap[0], &profile.Profile{}), "alloc_space")
+			window := e.Window
+			if e.Heap[0] != nil {
+				window = time.Duration(e.Heap[1].TimeNanos - e.Heap[0].TimeNanos)
+			}
+			if made != c.made*(1<<20) || window != c.window || InUse(e.Heap[1]) != c.inuse*(64<<10) || e.NoInUse != c.unknown || (len(e.Problems()) > 0) != c.noted {
+				t.Errorf("%s, order %v: %.0f MiB made in %v, %.0f in use (unknown: %t), problems %v", c.name, order, made/(1<<20), window, InUse(e.Heap[1])/(64<<10), e.NoInUse, e.Problems())
+			}
 		}
 	}
 }

@@ -3,6 +3,10 @@
 package evidence
 
 import (
+	"encoding/json"
+	"math"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 )
@@ -48,5 +52,27 @@ func TestCounter(t *testing.T) {
 	}
 	if _, err := Counter([]byte("<html>"), "done"); err == nil {
 		t.Error("a page is read")
+	}
+}
+
+// A limit of 100 MiB comes out of the figures of a program that ran under it, exactly.
+func TestShownLimit(t *testing.T) {
+	old := debug.SetMemoryLimit(100 << 20)
+	defer debug.SetMemoryLimit(old)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	var stats struct {
+		MemStats runtime.MemStats `json:"memstats"`
+	}
+	runtime.ReadMemStats(&stats.MemStats)
+	data, err := json.Marshal(stats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e Evidence
+	if err := e.ReadBytes("vars", data); err != nil {
+		t.Fatal(err)
+	}
+	if limit, ok := e.Metrics[1].Get(MetricShownLimit); !ok || math.Abs(limit-(100<<20)) > 4096 {
+		t.Errorf("the limit is %.0f (%t), want %d", limit, ok, 100<<20)
 	}
 }

@@ -76,6 +76,11 @@ const (
 	MetricGCFraction = "/freehold/gc/cpu:fraction"
 	// MetricOffHeap is what freehold's packages hold outside the Go heap.
 	MetricOffHeap = "/freehold/offheap/resident:bytes"
+	// MetricHeapIdle is MemStats.HeapIdle: memory of the heap without objects, released or not.
+	MetricHeapIdle = "/freehold/heap/idle:bytes"
+	// MetricShownLimit is the memory limit that would lead to the heap's goal. It is the limit in force
+	// if two readings have the same, or if it is a round number; see [Metrics.showLimit].
+	MetricShownLimit = "/freehold/gomemlimit/shown:bytes"
 	// MetricMemProfileRate is runtime.MemProfileRate.
 	MetricMemProfileRate = "/freehold/memprofilerate:bytes"
 )
@@ -95,4 +100,29 @@ func (m *Metrics) Set(name string, v float64) {
 		m.Values = map[string]float64{}
 	}
 	m.Values[name] = v
+}
+
+// headroom is the part of a limit's goal that the runtime leaves free, at least leastHeadroom.
+const (
+	headroom      = 0.03
+	leastHeadroom = 1 << 20
+)
+
+// showLimit computes MetricShownLimit from the figures of one runtime.MemStats. The runtime's goal
+// under a limit is the limit less what is no heap, less a headroom (runtime.memoryLimitHeapGoal);
+// all that it computes this from is in MemStats, so the limit comes out exactly.
+func (m *Metrics) showLimit() {
+	total, ok1 := m.Get(MetricTotalMemory)
+	released, ok2 := m.Get(MetricReleased)
+	objects, ok3 := m.Get(MetricHeapInUse)
+	goal, ok4 := m.Get(MetricHeapGoal)
+	idle, ok5 := m.Get(MetricHeapIdle)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || goal > math.MaxInt64/2 {
+		return
+	}
+	limit := goal + max(goal*headroom/(1-headroom), leastHeadroom) + total - idle - objects
+	if mapped := total - released; mapped > limit {
+		limit = (limit + mapped) / 2 // the runtime takes what exceeds the limit off the goal
+	}
+	m.Set(MetricShownLimit, limit)
 }

@@ -24,7 +24,7 @@ func (e *Evidence) Note(what, how string) {
 // profiles of different builds, and profiles of different times.
 func (e *Evidence) Problems() []Problem {
 	list := slices.Clone(e.noted)
-	for _, check := range []func(*Evidence) (Problem, bool){otherBuild, otherTime, spareDelta} {
+	for _, check := range []func(*Evidence) (Problem, bool){otherBuild, otherTime, spareDelta, fallingCounters} {
 		if p, found := check(e); found {
 			list = append(list, p)
 		}
@@ -129,8 +129,18 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
 // spareDelta mentions a difference of heap profiles that is not used.
 func spareDelta(e *Evidence) (Problem, bool) {
-	if e.heaps.delta == nil || e.Delta {
+	if len(e.heaps.deltas) == 0 || e.Delta {
 		return Problem{}, false
 	}
 	return Problem{"the difference of heap profiles (heap?seconds=N) is left out, because two whole heap profiles were given", "give the difference with at most one whole profile"}, true
+}
+
+// fallingCounters mentions heap profiles that were added up because they cannot be of a program's
+// whole life.
+func fallingCounters(e *Evidence) (Problem, bool) {
+	if !e.heaps.fell {
+		return Problem{}, false
+	}
+	return Problem{"the later heap profile has fewer allocations than the earlier one, so each counts a window of its own, or the program was started again in between; the later one's allocations count as those of the time between the two",
+		"give two whole profiles of one run, from /debug/pprof/heap"}, true
 }

@@ -20,7 +20,7 @@ const MaxInput = 512 << 20
 //
 //   - a CPU or a heap profile in pprof's format, compressed or not; several CPU profiles are merged, the first and the last heap profile are the ends of a window, and those in between give its curve,
 //   - a profile of samples/count, as profilers by eBPF write it, which counts as a CPU profile,
-//   - a difference of two heap profiles (/debug/pprof/heap?seconds=N),
+//   - a difference of two heap profiles (/debug/pprof/heap?seconds=N), or a continuous profiler's profile of a window; several are added up,
 //   - the lines of GODEBUG=gctrace=1 in a log,
 //   - the text form of a heap profile (/debug/pprof/heap?debug=1) with the memory statistics at its end; beside a binary heap profile only the statistics count,
 //   - the output of go test -bench, also with -json,

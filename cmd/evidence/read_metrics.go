@@ -122,7 +122,7 @@ func plausible(v float64) bool { return v >= 0 && v <= 1<<64 }
 
 // memStats are the fields of runtime.MemStats that have a counterpart in runtime/metrics.
 var memStats = map[string]string{
-	"TotalAlloc": MetricAllocBytes, "Mallocs": MetricAllocObjects, "HeapObjects": MetricHeapObjects, "HeapAlloc": MetricHeapInUse,
+	"TotalAlloc": MetricAllocBytes, "Mallocs": MetricAllocObjects, "HeapObjects": MetricHeapObjects, "HeapAlloc": MetricHeapInUse, "HeapIdle": MetricHeapIdle,
 	"NextGC": MetricHeapGoal, "NumGC": MetricCyclesTotal, "NumForcedGC": MetricCyclesForced, "StackInuse": MetricStackBytes,
 	"Sys": MetricTotalMemory, "HeapReleased": MetricReleased, "GCCPUFraction": MetricGCFraction,
 }
@@ -139,6 +139,7 @@ func metricsOfMemStats(raw json.RawMessage) (Metrics, error) {
 			m.Set(name, v)
 		}
 	}
+	m.showLimit()
 	if m.Empty() {
 		return m, inputError("JSON with memstats that have none of runtime.MemStats's fields; give the answer of /debug/vars")
 	}
@@ -167,6 +168,7 @@ func metricsOfText(data []byte) Metrics {
 			m.Set(name, v)
 		}
 	}
+	m.showLimit()
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	if rate, ok := textRate(first); ok && !m.Empty() {
 		m.Set(MetricMemProfileRate, rate)
