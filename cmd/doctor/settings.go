@@ -27,14 +27,14 @@ const (
 	flat = 0.72
 	// costOfMemory is the least gain of a row that takes no memory, and by how much the least gain
 	// rises each time that the memory doubles.
-	costOfMemory = 0.02
+	costOfMemory = 0.025
 	// clearlyMore is the factor by which a setting's gain must exceed that of a change of code to
 	// come first whatever its memory.
 	clearlyMore = 2
 	// nearlyAsMuch is the least part of the best change's gain that a setting must win to come first
 	// for little memory.
 	nearlyAsMuch = 0.6
-	// cheapMemory is the number of bytes of further memory that a gain of 5 % is worth.
+	// cheapMemory is the number of bytes of further memory that a gain of 6.5 % is worth.
 	cheapMemory = 32 << 20
 	// usualHeap stands for the size in bytes of a live heap that is not known.
 	usualHeap = 64 << 20
@@ -125,8 +125,8 @@ func propose(list []Setting) {
 	}
 }
 
-// leastGain is the gain that is worth so many bytes more: 2 % for nothing, 5 % for 32 MiB, 10 % for
-// 256 MiB.
+// leastGain is the gain that is worth so many bytes more: 2.5 % for nothing, 6.5 % for 32 MiB, 13 %
+// for 256 MiB.
 func leastGain(more float64) float64 {
 	return costOfMemory * math.Log2(2+4*max(more, 0)/cheapMemory)
 }
