@@ -15,9 +15,9 @@ func remedyOf(t *testing.T, id string, size int64, entry string, stacks ...strin
 	f := newFake()
 	for _, s := range stacks {
 		f.Ran("runtime.mallocgc;"+entry+";"+s, 50/int64(len(stacks)))
-		f.Made(s, size, 1_000_000, 0)
+		f.Made(s, size, 10_000, 0)
 		if len(stacks) > 1 {
-			f.Made(s, size*2, 500_000, 0)
+			f.Made(s, size*2, 5_000, 0)
 		}
 	}
 	f.Ran("main.work;main.main", 50)

@@ -11,6 +11,9 @@ import (
 )
 
 const (
+	// sparse is the number of samples below which a program that was busy may have spent its time
+	// otherwise, and busyPart is the part of a processor from which it was busy.
+	sparse, busyPart = 20, 0.05
 	// leastByte and leastObject are less CPU time in nanoseconds than allocating takes: for each byte,
 	// which must be cleared, and for each object.
 	leastByte, leastObject = 0.1, 5
@@ -52,7 +55,7 @@ func (a *account) unknownCPU() (why string, unknown bool) {
 		return fmt.Sprintf("it has %s of CPU time, less than the allocations of the heap profiles take (%s/s)", terminal.Seconds(a.total/1e9), terminal.Bytes(a.allocBytes/seconds)), true
 	case len(a.samples) == 0 && !a.quiet():
 		return "it is empty", true
-	case a.total < fewSamples*period && a.total >= idlePart*long*1e9:
+	case a.total < sparse*period && a.total >= busyPart*long*1e9:
 		return fmt.Sprintf("it has %s samples", terminal.Count(math.Round(a.total/period))), true
 	}
 	return "", false
@@ -61,7 +64,7 @@ func (a *account) unknownCPU() (why string, unknown bool) {
 // quiet reports whether other evidence than the CPU profile shows that the program hardly ran.
 func (a *account) quiet() bool {
 	if cpu, ok := a.counter(evidence.MetricProcessCPU); ok && a.window > 0 {
-		return cpu < idlePart*a.window.Seconds()
+		return cpu < busyPart*a.window.Seconds()
 	}
 	return a.ev.Heap[1] != nil && a.window > 0 && a.allocBytes < quietBytes*a.window.Seconds()
 }

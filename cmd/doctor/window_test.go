@@ -69,7 +69,7 @@ func TestGOGCBehindALimit(t *testing.T) {
 	}
 	find := func(limit float64) *Finding { return findingOf(diagnosed(limit), "gc-too-often") }
 	doubt := findingOf(diagnosed(0), "limit-thrash")
-	if doubt == nil || !strings.Contains(doubt.Detail, "or else GOGC=20; the evidence does not tell which") || !strings.HasPrefix(doubt.Remedy.Text, "Look at GOMEMLIMIT first") {
+	if doubt == nil || !strings.Contains(doubt.Remedy.Text, "If there is no limit, GOGC is 20, and 100 has the same effect.") || !strings.HasPrefix(doubt.Remedy.Text, "Look at GOMEMLIMIT (or debug.SetMemoryLimit) first") {
 		t.Errorf("in doubt: %+v", doubt)
 	}
 	if f := find(0); f != nil {
