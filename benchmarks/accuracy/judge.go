@@ -96,15 +96,27 @@ func judge(ctx context.Context, dir string, p program, files []string) (*outcome
 	return o, nil
 }
 
-// firstOf is the id that stands first: for a program whose change makes it slower, among the
-// warnings, which have no gain.
+// firstOf is the id in the two lines that stand first: the expected one, if it is there. For a program
+// whose change makes it slower, it is the first among the warnings, which have no gain.
 func firstOf(r *doctor.Report, p program) string {
-	for _, f := range r.Findings {
-		if !p.warning || f.Gain.SameGOGC < 0 {
-			return f.ID
+	if p.warning {
+		for _, f := range r.Findings {
+			if f.Gain.SameGOGC < 0 {
+				return f.ID
+			}
+		}
+		return "none"
+	}
+	first := "none"
+	for _, v := range r.First {
+		if v.Finding == p.finding {
+			return v.Finding
+		}
+		if first == "none" && v.Finding != "" {
+			first = v.Finding
 		}
 	}
-	return "none"
+	return first
 }
 
 // alarms are the ids of findings that propose a change.

@@ -49,7 +49,7 @@ func findHotPath(a *account) (found []Finding) {
 			g.Error = hotPathDoubt * g.Best()
 		}
 		f := a.findingAt(c.owner, c.sites, g, c.ns)
-		f.Site, f.guessed = siteAt(c.owner), w.guess
+		f.Site = siteAt(c.owner)
 		f.Detail = fmt.Sprintf("%s calls %s, which takes %s of the CPU time and makes %s; %s.", c.owner.Place(), c.name(), terminal.Percent(a.share(c.spent)), strings.ToLower(a.made(t)[:1])+a.made(t)[1:], lifetime(a, c.sites))
 		f.Remedy = Remedy{Text: w.text, Snippet: w.snippet}
 		if w.info || w.guess && g.Best() < guessGain {
@@ -72,7 +72,7 @@ func findHotPath(a *account) (found []Finding) {
 			continue
 		}
 		f := a.finding(g.sites, gain)
-		if f.guessed = true; gain.Best() < guessGain {
+		if gain.Best() < guessGain {
 			f.Severity = SeverityInfo
 		}
 		f.Detail = fmt.Sprintf("%s from %s%s; %s.", a.made(t), a.places(g.sites), a.under(g), lifetime(a, g.sites))

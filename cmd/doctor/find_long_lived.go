@@ -89,7 +89,7 @@ func findLongLived(a *account) (found []Finding) {
 		}
 		if own := a.ownBytes(g.sites); own < ownData*t.inuseBytes {
 			// The types are those of others, so the data can be kept in another form at best.
-			f.guessed, f.Severity = true, SeverityInfo
+			f.Severity = SeverityInfo
 			f.Remedy.Text = fmt.Sprintf("Package %s makes most of the data. Keep what you need of it in types of your own without pointers, keep less of it, or let it go earlier. "+
 				"If the program must keep it as it is, only the settings of the collector are left.", g.sites[0].library().Package)
 			f.Remedy.Snippet = "- docs[name] = lib.Parse(text)              // a tree of pointers\n+ docs[name] = summary(lib.Parse(text))     // numbers, and bytes in one slice"

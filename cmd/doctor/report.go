@@ -172,7 +172,6 @@ type Finding struct {
 	// Check lists the figures to compare before and after the change.
 	Check []string `json:"check"`
 
-	guessed bool    // the gain rests on a guess
 	sites   []*site // whose cost the gain is about, so that overlapping gains are not added up
 	own     float64 // the gain without what belongs to other findings; findings are ranked by it
 	setting bool    // the remedy is a setting of the program, and its gain overlaps with that of every site
