@@ -4,6 +4,7 @@ package arena
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -73,6 +74,7 @@ func TestStringBeside(t *testing.T) {
 		case <-end:
 			return
 		default:
+			runtime.Gosched() // js has one thread, and preempts nobody
 		}
 	}
 }

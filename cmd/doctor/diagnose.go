@@ -81,7 +81,7 @@ func (r *Report) add(known recogniser, a *account) {
 				s.claimed = known.id
 			}
 		}
-		f.ID, f.Title, f.Remedy.Doc = known.id, known.title, docBase+known.id+".md"
+		f.ID, f.Title, f.Remedy.Doc = known.id, cmp.Or(f.Title, known.title), docBase+known.id+".md"
 		if f.Severity == "" {
 			f.Severity = severityOf(f.Gain)
 		}

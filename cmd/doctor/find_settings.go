@@ -59,7 +59,8 @@ func findGCTooOften(a *account) []Finding {
 		Text:    "Set " + s.Name() + ". Or use gctune, which keeps the program below its memory limit.",
 		Snippet: fmt.Sprintf("- GOGC=%.0f ./program\n+ GOGC=%.0f ./program        # or: gctune.Start(ctx, gctune.Options{})", a.pace.gogc, s.GOGC),
 	}
-	if a.pace.gogc < defaultGOGC {
+	if a.pace.gogc < defaultGOGC { // That is somebody's choice.
+		f.Title = "A low GOGC has a price"
 		f.Remedy.Text = fmt.Sprintf("GOGC=%.0f is set, which saves %s beside %s: set that if memory is not short.", a.pace.gogc, terminal.Bytes(s.MoreBytes), s.Name())
 	}
 	f.Check = []string{"Peak memory: it rises by the figure above, and in proportion if the live heap grows. Set GOMEMLIMIT as well if memory has a bound.", "Collections a second (/gc/cycles/total:gc-cycles)."}
