@@ -74,7 +74,7 @@ func TestStringBeside(t *testing.T) {
 		case <-end:
 			return
 		default:
-			runtime.Gosched() // js has one thread, and preempts nobody
+			runtime.Gosched() // js has one thread and no preemption
 		}
 	}
 }

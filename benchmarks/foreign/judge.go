@@ -51,7 +51,7 @@ func (o *outcome) rightFirst() bool {
 	})
 }
 
-// aboutChange reports whether the line about the code is the one that the form after changes.
+// aboutChange reports whether the line about the code is the line that the change edits.
 func (o *outcome) aboutChange() bool {
 	if o.answer != "" {
 		return o.rightLine()

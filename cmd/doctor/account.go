@@ -57,6 +57,9 @@ type account struct {
 	// growth is the mean of the bytes in use over the window divided by those at its end, 0 if the
 	// heap did not grow or that is not known.
 	growth float64
+	// unknown says why the CPU profile does not show where the time goes, "" if it does or if there is
+	// none.
+	unknown string
 	// noInuse says that the bytes in use are unknown, and exitHeap that the heap profile's, which are
 	// exitInuse, were left out because it was taken at the program's exit.
 	noInuse, exitHeap bool

@@ -22,7 +22,7 @@ var measures = []func(*site) float64{
 // allocators are the top lines by bytes, by objects and by bytes in use, nil if there is a CPU
 // profile, which says more, or no heap profile.
 func (a *account) allocators() (list []Allocator) {
-	if _, unknown := a.unknownCPU(); a.ev.CPU != nil && !unknown || a.ev.Heap[1] == nil {
+	if a.ev.CPU != nil && a.unknown == "" || a.ev.Heap[1] == nil {
 		return nil
 	}
 	var top []*site

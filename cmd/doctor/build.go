@@ -24,6 +24,7 @@ func newAccount(e *evidence.Evidence) *account {
 	b.addHeap(e.Heap[0], -1)
 	b.addHeap(e.Heap[1], 1)
 	b.finish()
+	b.unknown = b.unknownCPU()
 	return b.account
 }
 

@@ -22,8 +22,6 @@ type builder struct {
 	scanned map[*site][2]float64 // allocator CPU for memory without and with pointers
 	touched map[siteKey]float64  // CPU of lines themselves
 	inuse   float64              // bytes in use of all sites
-	// sampledLive says that the live heap is the bytes in use, which a heap profile samples.
-	sampledLive bool
 }
 
 func (b *builder) addCPU() {

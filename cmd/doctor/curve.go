@@ -18,8 +18,8 @@ const (
 
 // addCurve replaces the sizes at the window's end by their means over the window, if the heap grew
 // or shrank in it: collections in a growing heap read the data of their time, and not that of
-// the end. A few samples of a small heap are no curve. It follows addPace, because GOGC follows from the sizes at one moment. A trace has its
-// own mean.
+// the end. A few samples of a small heap are no curve. addCurve follows addPace, because GOGC
+// follows from the sizes at one moment. A trace has its own mean.
 func (b *builder) addCurve() {
 	curve := b.ev.Curve
 	if len(curve) < leastCurve || b.noInuse || b.ev.Trace != nil {

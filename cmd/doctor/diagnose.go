@@ -43,20 +43,15 @@ func diagnose(a *account) *Report {
 		r.PerOperation = a.perBenchmark(r.Benchmarks, r.GCShare, r.AllocShare)
 	}
 	slices.SortStableFunc(r.Classes, func(c, d ClassShare) int { return cmp.Compare(d.Share, c.Share) })
-	_, unknown := a.unknownCPU()
 	for _, known := range recognisers {
-		if unknown {
-			break // Shares of a profile that tells nothing are nonsense.
-		}
-		// The shares of an idle program are too small to matter, except that of its profiler.
-		if !a.idle() || known.id == profilerID {
+		// The shares of an idle program are too small to matter, except that of its profiler. Those of a
+		// profile that tells nothing are nonsense.
+		if a.unknown == "" && (!a.idle() || known.id == profilerID) {
 			r.add(known, a)
 		}
 	}
-	if r.Settings = a.settings(); unknown {
-		r.Settings = []Setting{}
-	}
-	if r.WinnableShare = a.winnable(r.Findings); r.WinnableShare < littleWon && !unknown {
+	r.Settings = a.settings()
+	if r.WinnableShare = a.winnable(r.Findings); r.WinnableShare < littleWon {
 		r.addNotGC(a)
 	}
 	a.credit(r.Findings)

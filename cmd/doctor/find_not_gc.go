@@ -25,7 +25,7 @@ const (
 // and only then. Without a CPU profile it finds nothing, because the other recognisers could not
 // have found the causes of collections either.
 func findNotGC(a *account) []Finding {
-	if _, unknown := a.unknownCPU(); unknown || len(a.samples) == 0 && !a.idle() {
+	if a.unknown != "" || len(a.samples) == 0 && !a.idle() {
 		return nil
 	}
 	where, evidence := a.elsewhere()
@@ -40,7 +40,7 @@ func findNotGC(a *account) []Finding {
 // idle reports whether the program hardly ran.
 func (a *account) idle() bool {
 	p := a.ev.CPU
-	if _, unknown := a.unknownCPU(); unknown || p == nil || p.DurationNanos <= 0 {
+	if a.unknown != "" || p == nil || p.DurationNanos <= 0 {
 		return false
 	}
 	return a.total < idlePart*float64(p.DurationNanos)

@@ -59,7 +59,7 @@ func findGCTooOften(a *account) []Finding {
 		Text:    "Set " + s.Name() + ". Or use gctune, which keeps the program below its memory limit.",
 		Snippet: fmt.Sprintf("- GOGC=%.0f ./program\n+ GOGC=%.0f ./program        # or: gctune.Start(ctx, gctune.Options{})", a.pace.gogc, s.GOGC),
 	}
-	if a.pace.gogc < defaultGOGC { // That is somebody's choice.
+	if a.pace.gogc < defaultGOGC { // The program's owner chose it.
 		f.Title = "A low GOGC has a price"
 		f.Remedy.Text = fmt.Sprintf("GOGC=%.0f is set, which saves %s beside %s: set that if memory is not short.", a.pace.gogc, terminal.Bytes(s.MoreBytes), s.Name())
 	}

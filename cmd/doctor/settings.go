@@ -39,7 +39,7 @@ const (
 // nothing starts collections.
 func (a *account) settings() []Setting {
 	list := []Setting{}
-	if _, unknown := a.unknownCPU(); unknown || a.total == 0 || !a.liveKnown() || a.overtraced > 0 || a.pace.off() {
+	if a.unknown != "" || a.total == 0 || !a.liveKnown() || a.overtraced > 0 || a.pace.off() {
 		return list
 	}
 	if a.pace.limited {

@@ -64,7 +64,7 @@ func (b *builder) addState() {
 	}
 	var ok bool
 	if b.live, ok = b.metric(evidence.MetricLiveHeap); !ok || b.live == 0 {
-		b.live, b.sampledLive = b.inuse, true
+		b.live = b.inuse
 	}
 	stack, _ := b.metric(evidence.MetricScanStack)
 	globals, _ := b.metric(evidence.MetricScanGlobals)

@@ -24,12 +24,12 @@ const (
 	bareStacks = 0.2
 )
 
-// unknownCPU reports whether a CPU profile does not show where the time goes, and why. A lack of
+// unknownCPU says why a CPU profile does not show where the time goes, "" if it does. A lack of
 // samples is then no sign of an idle program.
-func (a *account) unknownCPU() (why string, unknown bool) {
+func (a *account) unknownCPU() string {
 	p := a.ev.CPU
 	if p == nil || len(a.samples) == 0 && (a.total > 0 || a.uncollected()) {
-		return "", false // there is none, or the runtime's own figures stand for it
+		return "" // there is none, or the runtime's own figures stand for it
 	}
 	seconds := a.window.Seconds()
 	long := float64(p.DurationNanos) / 1e9
@@ -50,15 +50,15 @@ func (a *account) unknownCPU() (why string, unknown bool) {
 	}
 	switch {
 	case bare > bareStacks*a.total:
-		return "its samples have no stacks", true
+		return "its samples have no stacks"
 	case needed > most:
-		return fmt.Sprintf("it has %s of CPU time, less than the allocations of the heap profiles take (%s/s)", terminal.Seconds(a.total/1e9), terminal.Bytes(a.allocBytes/seconds)), true
+		return fmt.Sprintf("it has %s of CPU time, less than the allocations of the heap profiles take (%s/s)", terminal.Seconds(a.total/1e9), terminal.Bytes(a.allocBytes/seconds))
 	case len(a.samples) == 0 && !a.quiet():
-		return "it is empty", true
+		return "it is empty"
 	case a.total < sparse*period && a.total >= busyPart*long*1e9:
-		return fmt.Sprintf("it has %s samples", terminal.Count(math.Round(a.total/period))), true
+		return fmt.Sprintf("it has %s samples", terminal.Count(math.Round(a.total/period)))
 	}
-	return "", false
+	return ""
 }
 
 // quiet reports whether other evidence than the CPU profile shows that the program hardly ran.
@@ -70,6 +70,6 @@ func (a *account) quiet() bool {
 }
 
 // verdictUnknown is the verdict on a CPU profile that shows nothing.
-func (a *account) verdictUnknown(why string) string {
-	return fmt.Sprintf("The cost is unknown: there is a CPU profile, but %s. Take it again while the program works, for 30 seconds, and from the process itself: /debug/pprof/profile?seconds=30.", why)
+func (a *account) verdictUnknown() string {
+	return fmt.Sprintf("The cost is unknown: there is a CPU profile, but %s. Take it again while the program works, for 30 seconds, and from the process itself: /debug/pprof/profile?seconds=30.", a.unknown)
 }

@@ -66,9 +66,8 @@ func (a *account) missing() []Missing {
 // confidence is high with all evidence, medium with a heap profile and a third of enoughSamples,
 // none without CPU times, and low otherwise.
 func (a *account) confidence() Confidence {
-	_, unknown := a.unknownCPU()
 	switch {
-	case unknown, a.total == 0 && !a.idle():
+	case a.unknown != "", a.total == 0 && !a.idle():
 		return None
 	case len(a.missing()) == 0:
 		return High
@@ -81,8 +80,8 @@ func (a *account) confidence() Confidence {
 // verdict is the report's first line.
 func (a *account) verdict(r *Report) string {
 	share := r.GCShare + r.AllocShare
-	if why, unknown := a.unknownCPU(); unknown {
-		return a.verdictUnknown(why)
+	if a.unknown != "" {
+		return a.verdictUnknown()
 	}
 	if r.Confidence == None {
 		return a.verdictWithoutCPU()

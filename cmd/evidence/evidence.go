@@ -75,8 +75,10 @@ type heaps struct {
 	texts []*profile.Profile
 	// deltas are the allocations of windows, by their ends.
 	deltas []*profile.Profile
-	// fell says that a counter of allocations falls from one whole profile to the next.
-	fell bool
+	// fell says that a counter of allocations falls from one whole profile to the next, and falls
+	// whether it does by pairs that were compared: large profiles take long.
+	fell  bool
+	falls map[[2]*profile.Profile]bool
 }
 
 // A Problem is a fault of the evidence that a report must mention: the figures are less sure for

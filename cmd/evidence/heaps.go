@@ -4,8 +4,8 @@ package evidence
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -79,6 +79,20 @@ func fell(before, after *profile.Profile) bool {
 	return lost > sure*all
 }
 
+// fallsFrom is fell, once for each pair: settleHeaps asks again for each profile that is added.
+func (h *heaps) fallsFrom(before, after *profile.Profile) bool {
+	pair := [2]*profile.Profile{before, after}
+	falls, compared := h.falls[pair]
+	if !compared {
+		if h.falls == nil {
+			h.falls = map[[2]*profile.Profile]bool{}
+		}
+		falls = fell(before, after)
+		h.falls[pair] = falls
+	}
+	return falls
+}
+
 // madeByStack are the objects allocated by the stacks' functions and lines.
 func madeByStack(p *profile.Profile) map[string]float64 {
 	made := map[string]float64{}
@@ -91,7 +105,8 @@ func madeByStack(p *profile.Profile) map[string]float64 {
 		key = key[:0]
 		for _, l := range s.Location {
 			for _, line := range l.Line {
-				key = fmt.Appendf(key, "%s:%d;", line.Function.Name, line.Line)
+				key = append(append(key, line.Function.Name...), ':')
+				key = append(strconv.AppendInt(key, line.Line, 10), ';')
 			}
 		}
 		made[string(key)] += float64(s.Value[i])
@@ -169,7 +184,7 @@ func (e *Evidence) settleHeaps() {
 	last := len(whole) - 1
 	h.fell = false
 	for i := range max(last, 0) {
-		h.fell = h.fell || fell(whole[i], whole[i+1])
+		h.fell = h.fell || h.fallsFrom(whole[i], whole[i+1])
 	}
 	switch {
 	case h.fell:

@@ -28,8 +28,8 @@ type Call struct {
 	// comes from outside, or that was read there.
 	PassesOn bool
 	// Function says that the call is of a package's function, or of a method of what such a function
-	// returns. Receiver says that it is of a method of
-	// a value that is the same each time, or an element of a table that is.
+	// returns. Receiver says that it is of a method of a value that is the same each time, or an
+	// element of a table that is.
 	Function, Receiver bool
 	// Key names the argument that varies, if it is one of few values by its name: the name of a type,
 	// a language, a format. It is "" if other arguments vary.
