@@ -58,12 +58,20 @@ func (s *scope) isImport(e ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	for _, names := range []map[string]ast.Expr{s.locals, s.outer, s.values, s.types} {
-		if _, declared := names[name.Name]; declared {
-			return false
+	_, _, declared := s.value(name.Name)
+	_, isType := s.types[name.Name]
+	return !declared && !isType
+}
+
+// value is the only value of a variable or constant, nil if it has several or none. local says that the
+// innermost function declares it.
+func (s *scope) value(name string) (value ast.Expr, local, declared bool) {
+	for i, names := range []map[string]ast.Expr{s.locals, s.outer, s.values} {
+		if value, declared = names[name]; declared {
+			return value, i == 0, true
 		}
 	}
-	return true
+	return nil, false, false
 }
 
 // deepestValue bounds the assignments that are followed.
@@ -101,18 +109,15 @@ func (s *scope) constant(e ast.Expr, depth int) bool {
 // constantName reports whether a name has a constant value. A variable that was given to a call with
 // other arguments has none any more.
 func (s *scope) constantName(name string, depth int) bool {
-	for i, names := range []map[string]ast.Expr{s.locals, s.outer, s.values} {
-		value, declared := names[name]
-		switch {
-		case !declared:
-			continue
-		case value == nil || depth == deepestValue || !s.constant(value, depth+1):
-			return false
-		}
-		_, literal := value.(*ast.BasicLit)
-		return i > 0 || literal || s.text(value) || !s.given(name, depth+1)
+	value, local, declared := s.value(name)
+	switch {
+	case !declared:
+		return true // of the language, or a function
+	case value == nil || depth == deepestValue || !s.constant(value, depth+1):
+		return false
 	}
-	return true // of the language, or a function
+	_, literal := value.(*ast.BasicLit)
+	return !local || literal || s.text(value) || !s.given(name, depth+1)
 }
 
 // given reports whether a call before the place gives a variable something that varies.
@@ -166,11 +171,8 @@ func (s *scope) text(e ast.Expr) bool {
 	case *ast.BasicLit:
 		return e.Kind == token.STRING && strings.ContainsAny(e.Value[1:len(e.Value)-1], " \t\n")
 	case *ast.Ident:
-		for _, names := range []map[string]ast.Expr{s.locals, s.outer, s.values} {
-			if value, declared := names[e.Name]; declared {
-				return value != nil && s.constant(value, 1) && s.text(value)
-			}
-		}
+		value, _, _ := s.value(e.Name)
+		return value != nil && s.constant(value, 1) && s.text(value)
 	case *ast.BinaryExpr:
 		return s.text(e.X) || s.text(e.Y)
 	case *ast.UnaryExpr:
