@@ -279,7 +279,7 @@ func TestLittleWon(t *testing.T) {
 	}
 }
 
-// TestCommand wants no arena and nothing about a library's data where only the last heap profile of a
+// TestCommand wants no arena and nothing about long-lived data where only the last heap profile of a
 // command tells how long data lives.
 func TestCommand(t *testing.T) {
 	for _, command := range []bool{false, true} {
@@ -292,7 +292,7 @@ func TestCommand(t *testing.T) {
 		if command {
 			made = 2_000_000
 		}
-		f.Made("example.com/tree.add;example.com/tree.grow;example.com/tree.fill;example.com/tree.all;example.com/tree.Parse;main.load;main.main", 64, made, 2_000_000)
+		f.Made("main.load;main.main", 64, made, 2_000_000)
 		f.locate(t, treesText)
 		e := f.evidence()
 		for _, name := range []string{evidence.MetricLiveHeap, evidence.MetricScanHeap, evidence.MetricHeapInUse} {

@@ -60,8 +60,12 @@ func (a *account) growingStacks() (found []Finding) {
 	if total == 0 {
 		return nil
 	}
-	owner := topFrame(lines)
-	f := a.findingAt(owner, nil, a.gainWith(toll{}, total, stackGrowthDoubt), total)
+	owner, first := topFrame(lines), topFrame(begins)
+	at := first // Where stacks grow differs from run to run.
+	if at == nil {
+		at = owner
+	}
+	f := a.findingAt(at, nil, a.gainWith(toll{}, total, stackGrowthDoubt), total)
 	f.Evidence["stack_growth_cpu_share"] = round(a.share(total))
 	a.stackEvidence(&f)
 	f.Detail = "Goroutines outgrow their stacks, which are copied to larger ones: " + terminal.Percent(a.share(total)) + " of the CPU time"
@@ -75,7 +79,7 @@ func (a *account) growingStacks() (found []Finding) {
 		Snippet: "- for _, r := range requests {\n-     go func() { done <- handle(r) }()\n- }\n" +
 			"+ for range runtime.GOMAXPROCS(0) { // once\n+     go func() {\n+         for r := range work {\n+             done <- handle(r)\n+         }\n+     }()\n+ }",
 	}
-	if first := topFrame(begins); first != nil {
+	if first != nil {
 		f.Evidence["goroutines_begin_in"] = first.Func
 		f.Detail += fmt.Sprintf(" Most of these goroutines begin in %s.", stack.ShortName(first.Func))
 		switch {

@@ -64,8 +64,8 @@ func findLongLived(a *account) (found []Finding) {
 	}
 	for _, g := range a.groups(sites, keeps, leastKept*a.live) {
 		t := a.sum(g.sites)
-		if t.scanned < max(pointerFree*t.inuseBytes, leastScanned) {
-			continue
+		if t.scanned < max(pointerFree*t.inuseBytes, leastScanned) || a.ownBytes(g.sites) < ownData*t.inuseBytes {
+			continue // Data of a library is not for the user to move.
 		}
 		gain := a.gainOf(t, 0)
 		if gain.Best() < moveGain {
@@ -86,13 +86,6 @@ func findLongLived(a *account) (found []Finding) {
 			Snippet: "- cache map[string]*entry\n" +
 				"+ index   map[uint64]uint32      // hash of the key to an index: no pointers, so never scanned\n" +
 				"+ records []record               // offheap.MakeSlice[record](n, n); strings as [32]byte or offheap.Ref",
-		}
-		if own := a.ownBytes(g.sites); own < ownData*t.inuseBytes {
-			// The types are those of others, so the data can be kept in another form at best.
-			f.Severity = SeverityInfo
-			f.Remedy.Text = fmt.Sprintf("Package %s makes most of the data. Keep what you need of it in types of your own without pointers, keep less of it, or let it go earlier. "+
-				"If the program must keep it as it is, only the settings of the collector are left.", g.sites[0].library().Package)
-			f.Remedy.Snippet = "- docs[name] = lib.Parse(text)              // a tree of pointers\n+ docs[name] = summary(lib.Parse(text))     // numbers, and bytes in one slice"
 		}
 		f.Check = []string{"The scanned bytes (/gc/scan/heap:bytes): they fall by about the figure above.",
 			"Collections a second: at the same GOGC a smaller heap is collected more often, and the smaller of the two gains counts that."}
@@ -163,7 +156,7 @@ func findBallast(a *account) (found []Finding) {
 		t := a.sum(g.sites)
 		part := t.inuseBytes / max(a.live+a.roots, 1)
 		if part < ballastPart || t.inuseBytes < leastBallast || a.ownBytes(g.sites) < ownData*t.inuseBytes {
-			continue // Data of a library is not for the user to move.
+			continue
 		}
 		gain := a.gainOf(t, 0)
 		if gain.SameGOGC > -minGain {

@@ -229,7 +229,7 @@ func TestStacksAndFinalizers(t *testing.T) {
 		{"finalizers that nobody counts", setting(20), nil, "finalizers", 0.40, "main.open", ""},
 		{"few finalizers", setting(20), map[string]float64{evidence.MetricFinalizersQueued: 10}, "-finalizers", 0, "", ""},
 		{"a finalizer's own work", setting(0), map[string]float64{evidence.MetricFinalizersQueued: 1e6}, "-finalizers", 0, "", ""},
-		{"stacks that grow", func(f *fake) { f.Ran(growth, 30); f.Ran("main.work;main.main", 70) }, nil, "large-stacks", 0.30, "main.descend", "from a channel"},
+		{"stacks that grow", func(f *fake) { f.Ran(growth, 30); f.Ran("main.work;main.main", 70) }, nil, "large-stacks", 0.30, "main.serve", "from a channel"},
 		{"preemption", func(f *fake) {
 			f.Ran("runtime.schedule;runtime.goschedImpl;runtime.gopreempt_m;runtime.newstack;main.work;main.main", 30)
 			f.Ran("main.work;main.main", 70)

@@ -34,6 +34,9 @@ const (
 	arenaPart = 0.1
 	// poolNanoseconds is the time of a Get and a Put of sync.Pool together.
 	poolNanoseconds = 15
+	// poolGain is the least gain of a pool of objects: a value that is used after it was put back is a
+	// fault that no test may show.
+	poolGain = 0.03
 )
 
 // shortLived reports whether the site's objects die soon: the bytes in use are few beside the bytes
@@ -142,7 +145,7 @@ func (s *site) oneSize() bool {
 func (a *account) shortGroups(want remedyKind) (list []group) {
 	var sites []*site
 	for _, s := range a.sites {
-		if s.claimed == "" && a.shortLived(s) && !s.refillsPool() && (want == wayArena || s.belongsToUser() && !a.leaves(s)) {
+		if s.claimed == "" && a.shortLived(s) && !s.refillsPool() && (want == wayArena || s.belongsToUser() && !a.leaves(s) && !a.lines.Spare(s.owner)) {
 			sites = append(sites, s)
 		}
 	}
@@ -192,8 +195,7 @@ func (a *account) leaves(s *site) bool {
 			break
 		}
 		if !f.User {
-			callee = calledAs(f)
-			fate.Returned = true
+			callee, fate = calledAs(f), resultOf(f)
 			continue
 		}
 		known := false
@@ -206,6 +208,18 @@ func (a *account) leaves(s *site) bool {
 		callee = calledAs(f)
 	}
 	return true
+}
+
+// resultOf is where a function of others has left what it makes: in its result, or, if it decodes
+// Protocol Buffers, in the message that it fills.
+func resultOf(f *stack.Frame) source.Fate {
+	switch {
+	case ofVT(f):
+		return source.Fate{In: []int{-1}}
+	case decodesProto(f):
+		return source.Fate{In: []int{1}}
+	}
+	return source.Fate{Returned: true}
 }
 
 func findShortLived(a *account) (found []Finding) {
@@ -250,7 +264,7 @@ func findRecycledType(a *account) (found []Finding) {
 	for _, g := range a.shortGroups(wayPool) {
 		t := a.sum(g.sites)
 		gain := a.gainOf(t, poolNanoseconds*t.allocObjects)
-		if gain.Best() < minGain {
+		if gain.Best() < poolGain {
 			continue
 		}
 		f := a.finding(g.sites, gain)

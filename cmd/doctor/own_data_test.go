@@ -57,11 +57,8 @@ func TestOwnData(t *testing.T) {
 			e.Root = root
 		}
 		e = with(e, map[string]float64{evidence.MetricLiveHeap: 128e6, evidence.MetricScanHeap: 128e6, evidence.MetricHeapInUse: 128e6, evidence.MetricScanStack: 1e5, evidence.MetricCyclesTotal: 8})
-		found := findingOf(diagnosePatiently(e), longLivedID)
-		if found == nil {
-			t.Errorf("%s: not found", stack)
-		} else if got := found.Severity != SeverityInfo; got != own {
-			t.Errorf("%s: own %v, want %v: %s", stack, got, own, found.Remedy.Text)
+		if got := findingOf(diagnosePatiently(e), longLivedID) != nil; got != own {
+			t.Errorf("%s: own %v, want %v", stack, got, own)
 		}
 	}
 }

@@ -27,8 +27,8 @@ const (
 	flat = 0.72
 	// costOfMemory is the least gain of a row that takes no memory, and by how much the least gain
 	// rises each time that the memory doubles.
-	costOfMemory = 0.025
-	// cheapMemory is the number of bytes of further memory that a gain of 6.5 % is worth.
+	costOfMemory = 0.02
+	// cheapMemory is the number of bytes of further memory that a gain of 5.2 % is worth.
 	cheapMemory = 32 << 20
 	// usualHeap stands for the size in bytes of a live heap that is not known.
 	usualHeap = 64 << 20
@@ -119,7 +119,7 @@ func propose(list []Setting) {
 	}
 }
 
-// leastGain is the gain that is worth so many bytes more: 2.5 % for nothing, 6.5 % for 32 MiB, 13 %
+// leastGain is the gain that is worth so many bytes more: 2 % for nothing, 5.2 % for 32 MiB, 10 %
 // for 256 MiB.
 func leastGain(more float64) float64 {
 	return costOfMemory * math.Log2(2+4*max(more, 0)/cheapMemory)

@@ -32,7 +32,7 @@ func NewLines(root string) *Lines {
 
 const (
 	// linesFiles is how many files are read at most.
-	linesFiles = 300
+	linesFiles = 1000
 	// linesBytes is the size of the largest file that is read. Larger ones are generated tables.
 	linesBytes = 4 << 20
 )

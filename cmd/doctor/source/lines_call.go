@@ -230,10 +230,27 @@ func (l *Lines) PassesResult(at *stack.Frame, callee string) (passes bool) {
 		name, ok := call.Fun.(*ast.Ident)
 		_, local := locals[nameOf(name)]
 		// The user's own functions, and those of the language, do not count.
-		passes = passes || (!ok || local) && takesOneOf(call, func(n string) bool { return filled[n] })
+		passes = passes || (!ok || local) && slices.ContainsFunc(call.Args, func(arg ast.Expr) bool { return filled[nameOf(whole(arg))] })
 		return true
 	})
 	return passes
+}
+
+// whole is the variable that an expression takes as a whole, or a field of it, nil for others. An element
+// is read: its type is known.
+func whole(e ast.Expr) *ast.Ident {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.Ident:
+			return x
+		default:
+			return nil
+		}
+	}
 }
 
 func nameOf(id *ast.Ident) string {

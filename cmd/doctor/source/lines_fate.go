@@ -4,6 +4,7 @@ package source
 
 import (
 	"go/ast"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -78,6 +79,40 @@ func (l *Lines) Fate(at *stack.Frame, callee string, inner Fate, round bool) (f 
 		}
 	})
 	return v.Fate, known
+}
+
+// Spare reports whether a line makes a value because there is none to reuse: what it sets to the new
+// value, the function sets to a field, an element, or what a call of Get or Pop returns as well.
+func (l *Lines) Spare(at *stack.Frame) (spare bool) {
+	s := l.scope(at)
+	if s == nil {
+		return false
+	}
+	made := map[string]bool{}
+	l.on(at, func(n ast.Node) {
+		if set, ok := n.(*ast.AssignStmt); ok && len(set.Lhs) == len(set.Rhs) {
+			for i, e := range set.Rhs {
+				if address, ok := e.(*ast.UnaryExpr); ok {
+					e = address.X
+				}
+				made[types.ExprString(set.Lhs[i])] = makes(e)
+			}
+		}
+	})
+	ast.Inspect(s.fn, func(n ast.Node) bool {
+		set, ok := n.(*ast.AssignStmt)
+		if ok && made[types.ExprString(set.Lhs[0])] {
+			switch e := set.Rhs[0].(type) {
+			case *ast.SelectorExpr, *ast.IndexExpr, *ast.TypeAssertExpr:
+				spare = true
+			case *ast.CallExpr:
+				name := strings.ToLower(calledName(e))
+				spare = spare || strings.HasPrefix(name, "get") || strings.HasPrefix(name, "pop")
+			}
+		}
+		return !spare
+	})
+	return spare
 }
 
 // makes reports whether an expression allocates, as far as syntax tells.

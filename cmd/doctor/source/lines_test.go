@@ -73,6 +73,22 @@ func handle(w writer) error {
 	})
 	return nil
 }
+
+func (s *server) node() *node {
+	n := s.free
+	if n == nil {
+		n = &node{} // spare
+	}
+	m := &node{next: n} // always new
+	decode(s, &request) // field
+	s.program.Eval(*request.input)
+	return m
+}
+
+func (s *server) totals(doc any) {
+	decode(s, &doc) // read
+	s.program.Eval(doc["amount"])
+}
 `
 
 // TestLines asks about single lines, by their marks.
@@ -100,6 +116,7 @@ func TestLines(t *testing.T) {
 			fate, known := l.Fate(f, "", Fate{}, false)
 			return fate.Kept, known
 		},
+		"spare":          func(l *Lines, f *stack.Frame) (bool, bool) { return l.Spare(f), true },
 		"passes on":      func(l *Lines, f *stack.Frame) (bool, bool) { c, _ := l.Call(f, "compile"); return c.PassesOn, true },
 		"passes result":  func(l *Lines, f *stack.Frame) (bool, bool) { return l.PassesResult(f, "decode"), true },
 		"fixed rows":     func(l *Lines, f *stack.Frame) (bool, bool) { c, known := l.Call(f, "rows"); return c.Fixed, known },
@@ -135,6 +152,10 @@ func TestLines(t *testing.T) {
 		{"fixed", handle + ".func3", "mixed", false, true},
 		{"fixed", handle + ".func3", "indexed", true, true},
 		{"fixed", read, "grows", false, false},
+		{"spare", "(*server).node", "spare", true, true},
+		{"spare", "(*server).node", "always new", false, true},
+		{"passes result", "(*server).node", "field", true, true},
+		{"passes result", "(*server).totals", "read", false, true},
 		{"fixed rows", handle, "spread", true, true},
 		{"fixed receiver", handle, "receiver of the call", false, true},
 		{"fixed receiver", handle, "fixed receiver", true, true},
