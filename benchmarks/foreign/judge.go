@@ -149,7 +149,8 @@ func diagnose(ctx context.Context, dir string) (*doctor.Report, error) {
 	return doctor.Diagnose(ctx, e), nil
 }
 
-// rejected are the remedies of the report that an expert rejects.
+// rejected are the remedies of the report that an expert rejects. Information without an edit proposes
+// nothing.
 func rejected(v *doctor.Report, p program) (all []rejection) {
 	for _, r := range p.harmful {
 		if r.id == settings {
@@ -159,7 +160,7 @@ func rejected(v *doctor.Report, p program) (all []rejection) {
 			continue
 		}
 		if slices.ContainsFunc(v.Findings, func(f doctor.Finding) bool {
-			return f.ID == r.id && strings.Contains(f.Remedy.Text, r.remedy)
+			return f.ID == r.id && (f.Severity != doctor.SeverityInfo || f.Remedy.Snippet != "") && strings.Contains(f.Remedy.Text, r.remedy)
 		}) {
 			all = append(all, r)
 		}

@@ -88,7 +88,7 @@ func (r *Report) add(known recogniser, a *account) {
 }
 
 // addNotGC adds what takes the time where all changes together win little. Findings with a small
-// gain are information then. Those without a gain stay: they are about mistakes.
+// gain are information then, and propose nothing. Those without a gain stay: they are about mistakes.
 func (r *Report) addNotGC(a *account) {
 	n := len(r.Findings)
 	r.add(notGC, a)
@@ -97,7 +97,11 @@ func (r *Report) addNotGC(a *account) {
 	}
 	for i := range r.Findings[:n] {
 		if f := &r.Findings[i]; f.Gain.Best() > 0 && !f.setting {
-			f.Severity = SeverityInfo
+			f.Severity, f.Check = SeverityInfo, []string{}
+			if f.Remedy.Snippet == "" {
+				continue
+			}
+			f.Remedy = Remedy{Text: "Leave it: all changes of memory together save too little.", Doc: f.Remedy.Doc}
 		}
 	}
 }

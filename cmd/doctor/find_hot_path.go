@@ -147,6 +147,7 @@ func (a *account) wayOf(c *call) callWay {
 	w.text = fmt.Sprintf("Ask less of %s: leave out what is not used, call it once for several inputs, or pass it memory that you keep.", c.name())
 	loops, known := a.lines.Loops(c.owner)
 	if w.info = verb(c.to, serving) || strings.Contains(c.to.Func, ".func") || verb(c.to, using) || known && loops == 0 && runsOnce(c.frames, 0); w.info {
+		w.snippet = ""
 		w.text = fmt.Sprintf("What %s allocates is its own; only options of package %s and the settings of the collector change that.", c.name(), c.to.Package)
 	}
 	return w

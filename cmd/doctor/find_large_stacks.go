@@ -85,7 +85,7 @@ func (a *account) growingStacks() (found []Finding) {
 		switch {
 		case first.User:
 		case !strings.HasPrefix(first.Func, grpcServe):
-			f.Severity = SeverityInfo // The library starts them.
+			f.Severity, f.Remedy.Snippet = SeverityInfo, "" // The library starts them.
 			f.Remedy.Text = fmt.Sprintf("Package %s starts these goroutines: look for an option that keeps them, or use less stack below %s.", first.Package, stack.ShortName(first.Func))
 		default:
 			f.Remedy.Text = "Let the gRPC server keep goroutines: grpc.NumStreamWorkers with more workers than there are streams at a time."
