@@ -72,7 +72,7 @@ func moreMemory(s Setting) string { return "for " + s.Memory() + " more memory" 
 // instead.
 func (a *account) adviseCode(r *Report) Advice {
 	code := Advice{Part: InCode}
-	best := mostOf(r.Findings, func(f *Finding) bool { return !f.setting && f.Severity != SeverityInfo })
+	best := mostOf(r.Findings, func(f *Finding) bool { return !f.setting && f.Severity != SeverityInfo && f.own >= mediumGain })
 	if best == nil {
 		where, _ := a.elsewhere()
 		code.Text = "No change of memory saves CPU: " + where + "."

@@ -229,7 +229,7 @@ func TestKnee(t *testing.T) {
 		{"GOGC=50", 50, 0.3, 10, 200},
 	} {
 		list := rows(c.now, c.share, c.live*(1<<20))
-		propose(list)
+		propose(list, 1)
 		if s, _ := proposedSetting(list); s.GOGC != c.want {
 			t.Errorf("%s: GOGC=%v, want %v", c.name, s.GOGC, c.want)
 		}

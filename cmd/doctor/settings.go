@@ -5,7 +5,6 @@ package doctor
 import (
 	"cmp"
 	"math"
-	"slices"
 )
 
 // tooOftenID names the finding about the proposed setting.
@@ -22,14 +21,18 @@ const (
 	// settingGain is the least gain at which a setting is reported. It is larger than a site's,
 	// because a setting trades memory for CPU time.
 	settingGain = 0.02
-	// flat is the part of the largest row's gain from which a larger setting wins too little: with half
-	// as many collections in each row it is the second row, whatever the error of the gains.
-	flat = 0.72
+	// steep is how many times the gain of the row before a row must win to be worth a doubled heap. Where a
+	// row has half the collections of the one before, the second row wins 1.5 times as much and the third
+	// 1.17 times, so that it is the second row, whatever the error of the gains.
+	steep = 1.2
 	// costOfMemory is the least gain of a row that takes no memory, and by how much the least gain
 	// rises each time that the memory doubles.
 	costOfMemory = 0.02
 	// cheapMemory is the number of bytes of further memory that a gain of 5.2 % is worth.
 	cheapMemory = 32 << 20
+	// commandMemory is what memory counts for in a command that was profiled as a whole: the heap
+	// grows to its size at the end, and the process ends.
+	commandMemory = 0.25
 	// usualHeap stands for the size in bytes of a live heap that is not known.
 	usualHeap = 64 << 20
 )
@@ -47,7 +50,11 @@ func (a *account) settings() []Setting {
 	} else if a.pace.gogc > 0 {
 		list = a.gogcRows(list)
 	}
-	propose(list)
+	price := 1.0
+	if a.window == 0 {
+		price = commandMemory
+	}
+	propose(list, price)
 	return list
 }
 
@@ -106,15 +113,15 @@ func (a *account) limitRows(list []Setting) []Setting {
 // limitReserve is the part of a memory limit that the runtime keeps out of the heap's goal.
 const limitReserve = 0.03
 
-// propose marks the first row that wins nearly as much as any, if that is worth its memory. Which row
-// it is does not depend on how large the gains are, so two runs of a program have the same.
-func propose(list []Setting) {
-	most := 0.0
-	for _, s := range list {
-		most = max(most, s.Gain.SameGOGC)
+// propose marks the last row that wins clearly more than the one before, if that is worth its memory,
+// times its price. Which row it is does not depend on how large the gains are, so two runs of a program
+// have the same.
+func propose(list []Setting, price float64) {
+	knee := 0
+	for knee+1 < len(list) && list[knee+1].Gain.SameGOGC >= steep*list[knee].Gain.SameGOGC {
+		knee++
 	}
-	knee := slices.IndexFunc(list, func(s Setting) bool { return s.Gain.SameGOGC >= flat*most })
-	if knee >= 0 && list[knee].Gain.SameGOGC >= leastGain(list[knee].MoreBytes+list[knee].MoreHeaps*usualHeap) {
+	if len(list) > 0 && list[knee].Gain.SameGOGC >= leastGain(price*(list[knee].MoreBytes+list[knee].MoreHeaps*usualHeap)) {
 		list[knee].Proposed = true
 	}
 }
