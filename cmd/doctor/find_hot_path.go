@@ -18,7 +18,8 @@ const (
 	// hotPathPart is the saving of a change that is not known, as a part of the cost of the place's
 	// allocations.
 	hotPathPart = 0.75
-	// hotPathWork is that saving as a part of the other time below the call.
+	// hotPathWork is that saving as a part of the other time below the call, at most as much as is saved of
+	// the memory's cost.
 	hotPathWork = 0.25
 	// hotPathGain is the least gain at which a place without a known remedy is reported.
 	hotPathGain = 0.05
@@ -44,7 +45,11 @@ func findHotPath(a *account) (found []Finding) {
 		}
 		c.read(a)
 		w := a.wayOf(c)
-		g := a.gainWith(t.times(w.part), w.work*c.ns, 0)
+		work := w.work * c.ns
+		if w.guess { // A call that hardly allocates may have work that nothing saves.
+			work = min(work, a.gainOf(t.times(w.part), 0).Best()*a.total)
+		}
+		g := a.gainWith(t.times(w.part), work, 0)
 		if w.guess {
 			g.Error = hotPathDoubt * g.Best()
 		}
@@ -72,8 +77,8 @@ func findHotPath(a *account) (found []Finding) {
 			continue
 		}
 		f := a.finding(g.sites, gain)
-		if gain.Best() < guessGain {
-			f.Severity = SeverityInfo
+		if _, known := a.ageOf(g.sites); !known || gain.Best() < guessGain {
+			f.Severity = SeverityInfo // What lives on is not for reuse.
 		}
 		f.Detail = fmt.Sprintf("%s from %s%s; %s.", a.made(t), a.places(g.sites), a.under(g), lifetime(a, g.sites))
 		_, f.Evidence["no_arena_because"] = a.arenaUnit(g)
