@@ -89,21 +89,6 @@ func findProto(a *account) []Finding {
 	return ranked(found)
 }
 
-// decodesProto reports whether f is a function with which programs decode Protocol Buffers.
-func decodesProto(f *stack.Frame) bool {
-	switch name := f.Func[len(f.Package):]; f.Package {
-	case "google.golang.org/protobuf/proto":
-		return name == ".Unmarshal" || strings.HasPrefix(name, ".UnmarshalOptions.Unmarshal")
-	default:
-		return ofVT(f)
-	}
-}
-
-// ofVT reports whether f is a method that vtprotobuf generates.
-func ofVT(f *stack.Frame) bool {
-	return strings.HasSuffix(f.Func, ").UnmarshalVT") || strings.HasSuffix(f.Func, ").UnmarshalVTUnsafe")
-}
-
 // hasOwnMessages reports whether f belongs to a package whose messages arenaproto does not fill, or to arenaproto, which
 // fills messages that proto.Unmarshal gets from its function Into.
 func hasOwnMessages(f *stack.Frame) bool {
