@@ -6,7 +6,7 @@ import (
 )
 
 // programs are all of them. Each group has a file of its own.
-var programs = slices.Concat(libraries, services, commands, unseen, examination)
+var programs = slices.Concat(libraries, services, commands, earlier, examination)
 
 func selected(pattern *regexp.Regexp) (some []program) {
 	for _, p := range programs {

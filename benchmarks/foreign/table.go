@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/freehold-go/freehold/benchmarks/internal/proof"
+	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/doctor/render"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -35,15 +36,55 @@ func report(ctx context.Context, o options) (bad bool, err error) {
 	if err := screens(&text, outcomes); err != nil {
 		return false, err
 	}
-	missed, err := proof.Publish(text.String(), found, pageMarks, o.doc)
-	return missing || missed, err
+	fmt.Print(text.String())
+	if o.doc != "" {
+		text.Reset()
+		page(&text, outcomes, found)
+		err = pageMarks.Insert(o.doc, text.String())
+	}
+	return missing || proof.Missed(found), err
+}
+
+// page writes what the page of docs has, in Markdown: the bars, and a row for each program.
+func page(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
+	head(w, outcomes, found)
+	fmt.Fprintln(w, "\n| program | the expert | the doctor: now; in code | setting: predicted, measured | line: predicted, measured |\n|---|---|---|---|---|")
+	for _, o := range outcomes {
+		setting, line := "–", "–"
+		if r, ok := o.shownRow(); ok {
+			setting = r.form + ": " + r.gain() + ", " + terminal.PercentError(r.measured, r.doubt())
+		}
+		if r := o.changed; r != nil {
+			line = r.gain() + ", " + terminal.PercentError(r.measured, r.doubt())
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", o.label(), o.expert(), o.firstCell(), setting, line)
+	}
+}
+
+// shownRow is the row of the setting that the report proposes, or else the second one.
+func (o *outcome) shownRow() (row, bool) {
+	if len(o.rows) == 0 {
+		return row{}, false
+	}
+	shown := o.rows[min(1, len(o.rows)-1)]
+	for _, r := range o.rows {
+		if slices.ContainsFunc(o.report.Settings, func(s doctor.Setting) bool { return s.Proposed && s.Name() == r.form }) {
+			shown = r
+		}
+	}
+	return shown, true
+}
+
+// head writes what holds for all tables, and the bars.
+func head(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
+	least, most := rounds(outcomes)
+	fmt.Fprintf(w, "%s on %s; %d to %d rounds. The intervals behind ± hold in nine cases of ten; a gain within the noise has no error.\n\n", outcomes[0].kept.Go, outcomes[0].kept.Machine, least, most)
+	proof.WriteBars(w, found)
 }
 
 // tables writes the bars, the judgements and the gains, in Markdown.
 func tables(w *bytes.Buffer, outcomes []*outcome, found []proof.Bar) {
-	least, most := rounds(outcomes)
-	fmt.Fprintf(w, "%s on %s; %d to %d rounds. The intervals behind ± hold in nine cases of ten; a gain within the noise has no error.\n\n", outcomes[0].kept.Go, outcomes[0].kept.Machine, least, most)
-	proof.WriteBars(w, found)
+	head(w, outcomes, found)
 	fmt.Fprintln(w, "\n| program | version | an expert would first | because | the report has first: now, in code | harmful |\n|---|---|---|---|---|---|")
 	for _, o := range outcomes {
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", o.label(), o.version, o.expert(), o.why, o.firstCell(), o.harmCell())
@@ -142,17 +183,22 @@ func (o *outcome) harmCell() string {
 
 // gains are three cells: predicted, measured, and the error.
 func (r row) gains() string {
-	predicted, off := "–", "–"
-	switch {
-	case r.vague:
-		predicted = "a word"
-	case !r.absent:
-		predicted = terminal.PercentError(r.predicted, r.interval)
-	}
+	off := "–"
 	if r.certain() {
 		off = terminal.Percent(r.off())
 	}
-	return predicted + " | " + terminal.PercentError(r.measured, r.doubt()) + " | " + off
+	return r.gain() + " | " + terminal.PercentError(r.measured, r.doubt()) + " | " + off
 }
 
 func mib(b float64) string { return fmt.Sprintf("%.0f MiB", b/(1<<20)) }
+
+// gain is the predicted gain.
+func (r row) gain() string {
+	switch {
+	case r.absent:
+		return "–"
+	case r.vague:
+		return "a word"
+	}
+	return terminal.PercentError(r.predicted, r.interval)
+}

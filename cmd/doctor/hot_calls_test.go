@@ -118,6 +118,32 @@ func handle(w writer) {
 	lib.Encode(w) // encode
 	get("a") // get
 }
+
+func (s *server) serve(w writer) {
+	b := s.spare
+	if b == nil {
+		b = make([]byte, 1<<16) // spare
+	}
+	w.Write(b)
+}
+
+func rows(values [][]byte) (list []*pb.Row) {
+	for _, v := range values {
+		row := new(pb.Row)
+		proto.Unmarshal(v, row) // reply
+		list = append(list, row)
+	}
+	return list
+}
+
+func sum(values [][]byte) (n int) {
+	for _, v := range values {
+		row := new(pb.Row)
+		proto.Unmarshal(v, row) // row
+		n += row.N
+	}
+	return n
+}
 `
 
 // TestPoolable wants a pool only for what the user's code makes, or has a function make, and does not
@@ -126,6 +152,7 @@ func TestPoolable(t *testing.T) {
 	const served = "net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve"
 	for stack, pooled := range map[string]bool{
 		"example.com/shop.handle#read":                                                                                       true,
+		"example.com/shop.(*server).serve#spare":                                                                             false,
 		"example.com/shop.get#kept;example.com/shop.handle#get":                                                              false,
 		"bytes.ToLower;example.com/shop.handle#lower":                                                                        false,
 		"example.com/lib.newState;example.com/lib.NewWriter;example.com/shop.handle#new":                                     true,
@@ -140,6 +167,24 @@ func TestPoolable(t *testing.T) {
 		r := Diagnose(t.Context(), e)
 		if found := findingOf(r, "large-buffers") != nil; found != pooled {
 			t.Errorf("%s: pool %v, want %v; %s", stack, found, pooled, list(r))
+		}
+	}
+}
+
+// TestReply wants an arena for messages that the user's code drops, and none for those in its result.
+func TestReply(t *testing.T) {
+	for line, arena := range map[string]bool{"sum#row": true, "rows#reply": false} {
+		e := sourced(t, pooledText, func(f *fake) {
+			stack := "google.golang.org/protobuf/internal/impl.consumeMessage;google.golang.org/protobuf/proto.UnmarshalOptions.unmarshal;google.golang.org/protobuf/proto.Unmarshal;example.com/shop." +
+				line + ";net/http.HandlerFunc.ServeHTTP;net/http.(*conn).serve"
+			f.Ran(stack, 30)
+			f.Ran("runtime.mallocgc;reflect.unsafe_New;"+stack, 20)
+			f.Made(stack, 64, 1_000_000, 100)
+			f.Ran("example.com/shop.work;main.main", 50)
+		})
+		r := Diagnose(t.Context(), e)
+		if found := findingOf(r, "protobuf-decoding") != nil; found != arena {
+			t.Errorf("%s: arena %v, want %v; %s", line, found, arena, list(r))
 		}
 	}
 }

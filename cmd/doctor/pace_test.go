@@ -236,6 +236,29 @@ func TestKnee(t *testing.T) {
 	}
 }
 
+// TestCommandKnee wants the second row where the largest is cut by what the program allocates, and takes
+// the memory of a command that was profiled as a whole for less.
+func TestCommandKnee(t *testing.T) {
+	for _, c := range []struct {
+		gains []float64
+		price float64
+		want  float64
+	}{
+		{[]float64{0.11, 0.15, 0.15}, commandMemory, 400},
+		{[]float64{0.10, 0.13, 0.11}, commandMemory, 400},
+		{[]float64{0.10, 0.13, 0.11}, 1, 0},
+	} {
+		var list []Setting
+		for i, g := range c.gains {
+			list = append(list, Setting{GOGC: triedGOGC[i+1], Gain: Gain{SameGOGC: g}, MoreBytes: float64(min(2*i+1, 2)) * (500 << 20)})
+		}
+		propose(list, c.price)
+		if s, _ := proposedSetting(list); s.GOGC != c.want {
+			t.Errorf("%v: GOGC=%v, want %v", c.gains, s.GOGC, c.want)
+		}
+	}
+}
+
 // TestFastHeap infers the default where the heap in use right after a collection is garbage for the
 // most part already, because the next collection follows at once.
 func TestFastHeap(t *testing.T) {

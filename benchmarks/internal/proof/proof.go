@@ -104,18 +104,8 @@ func Outcomes[P, O any](programs []P, name func(P) string, judge func(P) (O, err
 	return outcomes, missing, nil
 }
 
-// Publish prints tables, writes them between the marks of a page if doc names one, and reports
-// whether a bar is missed.
-func Publish(tables string, bars []Bar, marks Marks, doc string) (missed bool, err error) {
-	for _, b := range bars {
-		missed = missed || !b.Met
-	}
-	fmt.Print(tables)
-	if doc != "" {
-		err = marks.Insert(doc, tables)
-	}
-	return missed, err
-}
+// Missed reports whether a bar is missed.
+func Missed(bars []Bar) bool { return slices.ContainsFunc(bars, func(b Bar) bool { return !b.Met }) }
 
 // Marks are the lines of a page that tables stand between.
 type Marks struct{ Begin, End string }

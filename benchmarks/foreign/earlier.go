@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// unseen are the programs that were looked at only when the code of the doctor was frozen. The
-// judgements are older than the doctor's first report on them.
-var unseen = []program{
+// earlier are the programs of an earlier examination: their judgements are older than the doctor's first
+// report on them. Today it knows them.
+var earlier = []program{
 	{
-		name: "gopher-lua", module: "github.com/yuin/gopher-lua", version: "v1.1.2", kind: library, unseen: true,
+		name: "gopher-lua", module: "github.com/yuin/gopher-lua", version: "v1.1.2", kind: library,
 		does:  "makes a Lua state for each order, runs a script of 45 lines in it and calls its function",
 		right: []string{"repeated-setup", settings},
 		why:   "31 % of the CPU loads the same script and 16 % is NewState, so a pool of states with the compiled script saves 89 %; 2 MB are alive, so GOGC=400 saves 24 % for 22 MB",
@@ -22,7 +22,7 @@ var unseen = []program{
 		applied: &change{what: "the script is compiled once, and states are in a sync.Pool", finding: "repeated-setup"},
 	},
 	{
-		name: "gojq", module: "github.com/itchyny/gojq", version: "v0.12.20", kind: library, unseen: true,
+		name: "gojq", module: "github.com/itchyny/gojq", version: "v0.12.20", kind: library,
 		does:  "reshapes lines of JSON with a jq filter that is parsed once and compiled by Query.Run for each line",
 		right: []string{"repeated-setup", settings},
 		why:   "48 % of the CPU is in gojq.Compile below Query.Run, and Code.Run of a code compiled once saves 64 %; 3 MB are alive, so GOGC=400 saves 25 % for 18 MB",
@@ -34,7 +34,7 @@ var unseen = []program{
 		applied: &change{what: "gojq.Compile once", finding: "repeated-setup"},
 	},
 	{
-		name: "cel", module: "cel.dev/cel-go", version: "v0.32.0", kind: library, unseen: true,
+		name: "cel", module: "cel.dev/cel-go", version: "v0.32.0", kind: library,
 		does:  "decodes manifests from JSON and evaluates thirty compiled admission rules on each",
 		right: []string{"repeated-setup", settings},
 		why:   "34 % of the CPU is regexp.Compile below String.Match, for constant patterns, and cel.OptOptimize, which compiles them once, saves 51 %; 3 MB are alive, so GOGC=400 saves 32 % for 18 MB",
@@ -46,7 +46,7 @@ var unseen = []program{
 		applied: &change{what: "cel.EvalOptions(cel.OptOptimize)", finding: "repeated-setup"},
 	},
 	{
-		name: "chroma", module: "github.com/alecthomas/chroma/v2", version: "v2.27.0", kind: library, unseen: true,
+		name: "chroma", module: "github.com/alecthomas/chroma/v2", version: "v2.27.0", kind: library,
 		does:  "highlights pages of at most 300 lines of Go's tree as HTML, and looks up the lexer for each page",
 		right: []string{"repeated-setup", "not-gc"},
 		why:   "29 % of the CPU matches the name of the file against the patterns of all lexers, and a table by extension saves 30 %; the rest is the regular expressions of the lexers, and GOGC=400 saves 14 % for 22 MB",
@@ -58,7 +58,7 @@ var unseen = []program{
 		applied: &change{what: "one formatter, and a lexer for each extension", finding: "repeated-setup"},
 	},
 	{
-		name: "sh", module: "mvdan.cc/sh/v3", version: "v3.14.1", kind: library, unseen: true,
+		name: "sh", module: "mvdan.cc/sh/v3", version: "v3.14.1", kind: library,
 		does:  "parses and prints shell scripts of 40 to 250 lines",
 		right: []string{settings},
 		why:   "28 % of the CPU is mallocgc and 10 % write barriers, spread over the nodes of the parser; 2 MB are alive, the goal is the minimal 4 MiB, and GOGC=400 saves 12 % for 12 MB, while one parser for all scripts saves hardly anything",
@@ -69,7 +69,7 @@ var unseen = []program{
 		},
 	},
 	{
-		name: "sqlite", module: "modernc.org/sqlite", version: "v1.61.1", kind: library, unseen: true,
+		name: "sqlite", module: "modernc.org/sqlite", version: "v1.61.1", kind: library,
 		does:  "inserts orders and reads customers' latest orders from a file of SQLite, by the texts of the statements",
 		right: []string{"repeated-setup", "not-gc"},
 		why:   "the collector has under 1 %; 31 % of the CPU parses the same four statements, and preparing them once saves 43 %",
@@ -81,7 +81,7 @@ var unseen = []program{
 		applied: &change{what: "the statements are prepared once", finding: "repeated-setup"},
 	},
 	{
-		name: "telegraf", module: "github.com/influxdata/telegraf", version: "v1.37.2", kind: library, unseen: true,
+		name: "telegraf", module: "github.com/influxdata/telegraf", version: "v1.37.2", kind: library,
 		does:  "reads batches of 1000 metrics in line protocol, adds a tag, and writes them ten batches later",
 		right: []string{settings},
 		why:   "25 % of the CPU is mallocgc and 15 % the collector, for metrics that the buffer keeps; 11 MB are alive, and GOGC=200 saves 14 % for 14 MB",
@@ -92,7 +92,7 @@ var unseen = []program{
 		},
 	},
 	{
-		name: "pebble", module: "github.com/cockroachdb/pebble/v2", version: "v2.1.7", kind: library, unseen: true,
+		name: "pebble", module: "github.com/cockroachdb/pebble/v2", version: "v2.1.7", kind: library,
 		does:  "reads, writes and lists 200000 sessions on disk with a block cache of 64 MiB",
 		right: []string{"not-gc", "none"},
 		why:   "the collector has under 3 %; the time is in searching tables and skip lists, and in reading and decompressing blocks, which a larger cache saves",
@@ -104,7 +104,7 @@ var unseen = []program{
 		},
 	},
 	{
-		name: "ethereum", module: "github.com/ethereum/go-ethereum", version: "v1.17.10", kind: library, unseen: true,
+		name: "ethereum", module: "github.com/ethereum/go-ethereum", version: "v1.17.10", kind: library,
 		does:  "executes blocks of 150 transfers on a state of 60000 accounts and commits them to the trie database",
 		right: []string{"not-gc", "none"},
 		why:   "33 % of the CPU looks up trie nodes in the maps of 128 difference layers, and 8 % is Keccak; the collector has about a tenth, and GOGC=400 saves 6 % for 206 MB",
@@ -115,7 +115,7 @@ var unseen = []program{
 		},
 	},
 	{
-		name: "opa", module: "github.com/open-policy-agent/opa", version: "v1.22.2", kind: service, unseen: true,
+		name: "opa", module: "github.com/open-policy-agent/opa", version: "v1.22.2", kind: service,
 		does:  "answers requests for decisions by a policy of roles over 4000 users",
 		right: []string{settings},
 		why:   "the evaluator and its values have 57 % of the CPU, 8 MB are alive, 18 cycles a second run, and GOGC=200 saves 10 % for 9 MB",
@@ -127,7 +127,7 @@ var unseen = []program{
 		},
 	},
 	{
-		name: "prometheus", module: "github.com/prometheus/prometheus", version: "v0.310.0", kind: service, unseen: true,
+		name: "prometheus", module: "github.com/prometheus/prometheus", version: "v0.310.0", kind: service,
 		does:  "answers the queries of dashboards and alerts over an hour of 6000 series in memory",
 		right: []string{"not-gc", "none"},
 		why:   "90 % of the CPU decodes samples and computes rates over them; mallocgc has 5 % and marking 3 %, and GOGC=400 saves 2 % for 103 MB",
@@ -138,7 +138,7 @@ var unseen = []program{
 		},
 	},
 	{
-		name: "cue", module: "cuelang.org/go", version: "v0.17.1", kind: command, unseen: true,
+		name: "cue", module: "cuelang.org/go", version: "v0.17.1", kind: command,
 		does:  "cue vet checks 320 files of services in YAML against a schema",
 		right: []string{settings},
 		why:   "a quarter of the CPU is marking, because the evaluated files stay alive until the end, and GOGC=400 saves 22 % for 48 MB",
