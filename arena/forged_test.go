@@ -87,7 +87,6 @@ func TestOffheapFreeOfChunk(t *testing.T) {
 		offheap.NewPurpose("TestOffheapFreeOfChunk"),
 		offheap.NewPurposeWith("TestOffheapFreeOfChunk, wiped", offheap.PurposeOptions{Wipe: true}),
 		offheap.NewPurposeWith("TestOffheapFreeOfChunk, checked", offheap.PurposeOptions{CheckFreed: true}),
-		offheap.NewPurposeWith("TestOffheapFreeOfChunk, secret", offheap.PurposeOptions{Secret: true}),
 	} {
 		name := "NewOffHeap"
 		if purpose != nil {

@@ -4,7 +4,6 @@ package arena
 
 import (
 	"runtime"
-	"runtime/debug"
 	"testing"
 
 	"github.com/freehold-go/freehold"
@@ -75,26 +74,6 @@ func TestCheckFreedCharges(t *testing.T) {
 		}
 	}
 	t.Error("no allocation told of the write")
-}
-
-// TestSecretArena: values of an arena whose Purpose is secret are secrets in each mode, the kill switch
-// included.
-func TestSecretArena(t *testing.T) {
-	if sanitize.Enabled || !vmem.Supported {
-		t.Skip("what was freed cannot be written here, or is memory of the Go heap")
-	}
-	p := offheap.NewPurposeWith("secret arena", offheap.PurposeOptions{Secret: true})
-	if _, err := p.Protection(); err != nil {
-		t.Skipf("this process may lock no memory: %v", err)
-	}
-	a := NewOffHeap(Options{Purpose: p})
-	key := New[[32]byte](a)
-	key[0] = 7
-	a.Free()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	if !panics(func() { key[0]++ }) {
-		t.Error("a secret can be written after Free")
-	}
 }
 
 // panics says whether f does.

@@ -206,7 +206,7 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	q.zero = zero && (q.n >= sparseFrom || q.kind.typed())
 	q.kind = k // In the account of its Purpose.
 	if !k.typed() {
-		q.align = max(q.align, 8) // As Alloc's blocks. A typed block ends where its slot of secrets or its guarded pages end.
+		q.align = max(q.align, 8) // As Alloc's blocks. A typed block ends where its guarded pages end.
 	}
 	moved, err := h.allocate(q)
 	if err != nil && n <= len(s) {

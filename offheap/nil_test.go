@@ -12,11 +12,10 @@ func TestNilHandles(t *testing.T) {
 	var p *Purpose
 	var l *Local
 	for name, f := range map[string]func(){
-		"Purpose.Name":       func() { _ = p.Name() },
-		"Purpose.SetLimit":   func() { p.SetLimit(1) },
-		"Purpose.Protection": func() { _, _ = p.Protection() },
-		"Local.TryAlloc":     func() { _, _ = l.TryAlloc(1) },
-		"Local.Close":        func() { l.Close() },
+		"Purpose.Name":     func() { _ = p.Name() },
+		"Purpose.SetLimit": func() { p.SetLimit(1) },
+		"Local.TryAlloc":   func() { _, _ = l.TryAlloc(1) },
+		"Local.Close":      func() { l.Close() },
 	} {
 		v := caught(f)
 		var m *MisuseError

@@ -172,12 +172,9 @@ func (h *heap) resolveGuarded(off uint64, d *typeDesc, n uintptr) (uintptr, bool
 	panic(badRef(off, d, uint64(n)))
 }
 
-// beside is the tracked with the record of the block at addr, if that lies beside the slabs: a
-// secret block, or a sampled block on guarded pages, in use or freed. For other addresses it is nil.
+// beside is the tracked with the record of the block at addr, if that is a sampled block on guarded
+// pages, in use or freed. For other addresses it is nil.
 func (h *heap) beside(addr uintptr) *tracked {
-	if t := h.secrets.Load(); t != nil && h.vault.owns(addr) {
-		return t
-	}
 	if h.guards == nil {
 		return nil
 	}

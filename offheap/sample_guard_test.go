@@ -209,28 +209,3 @@ func TestRepeatedMistakeAmongManyBlocks(t *testing.T) {
 		})
 	}
 }
-
-// TestSampledSecrets: where the mode sample is on, too, secret blocks are allocated, grown and
-// freed, and a second free is known.
-func TestSampledSecrets(t *testing.T) {
-	if !inSampleMode(t) {
-		return
-	}
-	p := secrets(t)
-	b := fillSecret(p.Alloc(100))
-	b = Realloc(b, 5000)
-	if leftOver(addrOf(b), 5000) != 100 {
-		t.Error("Realloc lost the bytes")
-	}
-	Free(b)
-	wantMisuse(t, "second Free", "double free", func() { Free(b) })
-	v := For[[40]byte](p).New()
-	r := RefOf(v)
-	if r.Ptr() != v {
-		t.Error("a Ref to a secret value leads elsewhere")
-	}
-	DeleteRef(r)
-	if caught(func() { r.Ptr() }) == nil {
-		t.Error("a stale Ref to a secret value: no panic")
-	}
-}

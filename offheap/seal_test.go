@@ -42,7 +42,6 @@ func purposeCalls(p *Purpose) map[string]func() {
 		"TryAllocUninit": func() { _, _ = p.TryAllocUninit(100) },
 		"SetLimit":       func() { p.SetLimit(1) },
 		"Name":           func() { _ = p.Name() },
-		"Protection":     func() { _, _ = p.Protection() },
 		"For":            func() { For[point](p).New() },
 		"For of bools":   func() { For[bool](p).MakeSlice(1, 1) },
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // UnsafeSelfContained is a marker: a struct type with a field of this type promises that its
@@ -92,8 +91,7 @@ func (h *heap) newKind(p *purposeState, d *typeDesc) *kind {
 	if p != nil {
 		k.budgets = append(k.budgets, &p.budget)
 		k.verify = p.options.CheckFreed
-		k.secret = p.options.Secret && vmem.Supported
-		k.wipe = p.options.Wipe || p.options.CheckFreed || p.options.Secret
+		k.wipe = p.options.Wipe || p.options.CheckFreed
 	}
 	if d != nil {
 		k.typ, k.pointers, k.wipe = d.typ, d.pointers, k.wipe || d.pointers

@@ -62,10 +62,7 @@ func addressSpaceLimit() uint64 {
 }
 
 // explain knows the one limit that all these systems have.
-func explain(op string, size uintptr, err error) string {
-	if op == OpSecure {
-		return "RLIMIT_MEMLOCK bounds locked memory: raise it with ulimit -l"
-	}
+func explain(_ string, _ uintptr, err error) string {
 	if !isNoMemory(err) {
 		return ""
 	}

@@ -229,7 +229,6 @@ func TestBadArguments(t *testing.T) {
 		OpCommit: m.Commit, OpPurge: m.Purge, OpSplitHuge: m.SplitHuge, OpHuge: m.Huge, OpNoHuge: m.NoHuge,
 		OpCollapse: m.Collapse, OpRelease: m.Release,
 		OpDecommit: func(addr, size uintptr) error { return m.Decommit(addr, size, "bad") },
-		OpSecure:   func(addr, size uintptr) error { _, err := m.Secure(addr, size); return err },
 	}
 	for op, call := range ranges {
 		for _, r := range [][2]uintptr{{0, page}, {page, 0}, {page + 1, page}, {page, page + 1}, {top, 2 * page}} {

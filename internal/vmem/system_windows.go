@@ -40,8 +40,6 @@ func machineMemory() uint64 { return math.MaxUint64 }
 
 func explain(op string, _ uintptr, err error) string {
 	switch {
-	case op == OpSecure:
-		return "the minimum working set bounds locked memory: raise it with SetProcessWorkingSetSize"
 	case !isNoMemory(err):
 		return ""
 	case errors.Is(err, windows.ERROR_COMMITMENT_LIMIT):

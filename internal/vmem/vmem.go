@@ -48,11 +48,6 @@ type Memory interface {
 	// itself, which would bring purged pages back to life. Huge pages that are there stay.
 	NoHuge(addr, size uintptr) error
 
-	// Secure keeps a committed range out of swap, core dumps, forked children and huge pages, as
-	// far as the system can. An error means that the range is not locked. Purge is refused
-	// afterwards on Linux; Decommit ends it.
-	Secure(addr, size uintptr) (Secrecy, error)
-
 	// Collapse moves the populated part of the range into huge pages now. It is a matter of speed
 	// alone: an error means that some part stayed in small pages, for want of a free huge page or
 	// of support.
