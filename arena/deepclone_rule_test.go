@@ -206,7 +206,6 @@ type ownHandles struct {
 	builder Builder
 	table   Map[int, int]
 	local   offheap.Local
-	file    offheap.File
 	shared  offheap.Counted
 	purpose offheap.Purpose
 
@@ -243,13 +242,12 @@ func TestDeepCloneHandles(t *testing.T) {
 		derived *derived
 		pool    *Pool
 		local   *offheap.Local
-		file    *offheap.File
 		shared  *offheap.Counted
 		purpose *offheap.Purpose
 		in      offheap.Typed[int]
 		of      offheap.Typed[string]
 	}
-	v := &pointers{a, (*derived)(a), &Pool{}, l, &offheap.File{}, s, offheap.NewPurpose("p"), offheap.In[int](l), offheap.Typed[string]{}}
+	v := &pointers{a, (*derived)(a), &Pool{}, l, s, offheap.NewPurpose("p"), offheap.In[int](l), offheap.Typed[string]{}}
 	if c := Heap(v); *c != *v {
 		t.Errorf("%+v became %+v", v, c)
 	}

@@ -38,8 +38,8 @@
 //
 // # What it is not
 //
-// It does not show memory on the Go heap (except merged), including values of arenas there, mapped files, and
-// memory that is reserved but not in use; offheap.Stats has the latter. Nothing is sampled with FREEHOLD=heap, in programs built with -race or for a sanitizer, and in the debug
+// It does not show memory on the Go heap (except merged), including values of arenas there, and memory
+// that is reserved but not in use; offheap.Stats has the latter. Nothing is sampled with FREEHOLD=heap, in programs built with -race or for a sanitizer, and in the debug
 // modes that serve every block themselves. In the first two cases Go's own profile shows the
 // blocks.
 package memprof

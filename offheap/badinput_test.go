@@ -380,8 +380,6 @@ func refused[T any](t *testing.T, path string) {
 		"MakeSliceUninit": func() { Typed[T]{}.Uninit().MakeSlice(1, 1) },
 		"MakeSliceFor":    func() { For[T](p).MakeSlice(1, 1) },
 		"Append":          func() { Append[T](nil, *new(T)) },
-		"NewInFile":       func() { _, _ = NewInFile[T](nil) },
-		"MakeSliceInFile": func() { _, _ = MakeSliceInFile[T](nil, 1) },
 	} {
 		v := caught(f)
 		if err, ok := v.(error); !ok || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "offheap.Ref") {
@@ -391,25 +389,4 @@ func refused[T any](t *testing.T, path string) {
 	if unsafex.Size[T]() != 0 {
 		wantMisuse(t, "Delete", "foreign pointer", func() { Delete(new(T)) })
 	}
-}
-
-// TestMakeSliceInFileTooLong: a slice that no file holds is refused as one that this file has no room
-// for, and a closed file is reported first.
-func TestMakeSliceInFileTooLong(t *testing.T) {
-	f := tempFile(t, 1<<16)
-	for _, n := range []int{1 << 14, math.MaxInt / 8, math.MaxInt/8 + 1, math.MaxInt - 1, math.MaxInt} {
-		if _, err := MakeSliceInFile[uint64](f, n); !errors.Is(err, ErrLimit) || errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), f.name) {
-			t.Errorf("%d values: %v", n, err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if e, ok := recover().(*MisuseError); !ok || !strings.Contains(e.Kind, "closed") {
-			t.Errorf("in a closed file: %v", e)
-		}
-	}()
-	_, err := MakeSliceInFile[uint64](f, math.MaxInt)
-	t.Errorf("in a closed file: %v", err)
 }

@@ -24,13 +24,11 @@ func TestNilHandles(t *testing.T) {
 		}
 	}
 	var c *Counted
-	var f *File
 	for name, f := range map[string]func(){
 		"Purpose.Alloc": func() { p.Alloc(1) },
 		"Local.Alloc":   func() { l.Alloc(1) },
 		"Local.Free":    func() { l.Free(nil) },
 		"Counted":       func() { c.Release() },
-		"File":          func() { _ = f.Close() },
 	} {
 		if caught(f) == nil {
 			t.Errorf("%s of nil: no panic", name)

@@ -79,8 +79,7 @@ func (h *heap) purposesLocked() (list []*purposeState) {
 
 // A Region is a range of address space that offheap holds.
 type Region struct {
-	Kind      string // "blocks", "typed blocks" or "file".
-	Name      string // Of the file.
+	Kind      string // "blocks" or "typed blocks".
 	Addr      uintptr
 	Reserved  int64 // Bytes of address space.
 	Committed int64 // Bytes that may be accessed.
@@ -89,18 +88,13 @@ type Region struct {
 
 // String is one line for people.
 func (r Region) String() string {
-	s := fmt.Sprintf("%#x %s: %d bytes reserved, %d committed, %d used", r.Addr, r.Kind, r.Reserved, r.Committed, r.Used)
-	if r.Name != "" {
-		s += " (" + r.Name + ")"
-	}
-	return s
+	return fmt.Sprintf("%#x %s: %d bytes reserved, %d committed, %d used", r.Addr, r.Kind, r.Reserved, r.Committed, r.Used)
 }
 
-// Regions lists the regions of blocks and the mapped files that are open.
+// Regions lists the regions of blocks.
 func Regions() []Region {
 	std.start()
-	list := std.server().slabs().listRegions()
-	return append(list, openFiles()...)
+	return std.server().slabs().listRegions()
 }
 
 func (h *heap) listRegions() (list []Region) {

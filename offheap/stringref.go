@@ -34,16 +34,6 @@ func TryNewString(s string) (StringRef, error) {
 // [StringRef.String]. It panics as [SliceRefOf] does.
 func StringRefOf(b []byte) StringRef { return StringRef{SliceRefOf(b)} }
 
-// NewStringInFile copies s to the file. It fails as [NewInFile] does.
-func NewStringInFile(f *File, s string) (StringRef, error) {
-	b, err := MakeSliceInFile[byte](f, len(s))
-	if err != nil {
-		return StringRef{}, err
-	}
-	copy(b.In(f), s)
-	return StringRef{b}, nil
-}
-
 // DeleteString frees the block that r leads to, from [NewString] or from a [StringRefOf] of a whole
 // block or a prefix. It ignores the empty string. It panics as [Free] does.
 func DeleteString(r StringRef) { Free(r.bytes.Slice()) }
@@ -52,10 +42,6 @@ func DeleteString(r StringRef) { Free(r.bytes.Slice()) }
 // block: its bytes would be those of a later block. strings.Clone makes a copy that lives on.
 // String panics as [SliceRef.Slice] does.
 func (r StringRef) String() string { return stringOf(r.bytes.Slice()) }
-
-// In returns the string in f without a copy. It must not be used after the Close of f. In panics as
-// [SliceRef.In] does.
-func (r StringRef) In(f *File) string { return stringOf(r.bytes.In(f)) }
 
 // Len is the length of the string in bytes. It reads no memory.
 func (r StringRef) Len() int { return r.bytes.Len() }

@@ -5,7 +5,6 @@ package offheap
 import (
 	"fmt"
 	"reflect"
-	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/typeinfo"
@@ -40,7 +39,6 @@ type typeDesc struct {
 	path     string // Not empty: it holds Go pointers and is refused.
 	remedy   string // What to do about these pointers.
 	names    struct{ one, slice string }
-	lay      atomic.Pointer[layout] // See filelayout.go.
 }
 
 // types has the descriptions of all types.

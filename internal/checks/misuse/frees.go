@@ -3,9 +3,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -61,7 +58,6 @@ func frees() []Case {
 		{Name: "free-go-append", Text: "frees a slice that Go's append moved to the Go heap", Seen: foreign()},
 		{Name: "free-stack", Text: "frees an array on the stack", Seen: foreign()},
 		{Name: "free-global", Text: "frees a package-level variable", Seen: foreign()},
-		{Name: "free-mapped", Text: "frees memory of a mapped file", Seen: foreign()},
 		{Name: "free-arena-value", Text: "deletes a value that an arena on Go memory made", Seen: foreign()},
 		{Name: "free-offheap-arena-value", Text: "deletes the first value of an off-heap arena", Seen: always("foreign pointer", "it belongs to arena")},
 		{Name: "free-interior", Text: "frees a slice without its first bytes", Seen: interior()},
@@ -154,7 +150,6 @@ var freePrograms = map[string]func(){
 		accessFree(array[:])
 	},
 	"free-global": func() { accessFree(global[:]) },
-	"free-mapped": freeMapped,
 	"free-arena-value": func() {
 		a := arena.NewArena()
 		accessDelete(arena.New[point](a))
@@ -214,22 +209,3 @@ func giveUpLocal(l *offheap.Local, b []byte) { l.Free(b) }
 
 //go:noinline
 func accessFreeLocal(l *offheap.Local, b []byte) { l.Free(b) }
-
-// freeMapped frees a value in a mapped file.
-func freeMapped() {
-	dir, err := os.MkdirTemp("", "misuse")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	f, err := offheap.CreateFile(filepath.Join(dir, "file"), 1<<16)
-	if err != nil {
-		panic(err)
-	}
-	defer f.Close()
-	r, err := offheap.NewInFile[point](f)
-	if err != nil {
-		panic(err)
-	}
-	accessDelete(r.In(f))
-}
