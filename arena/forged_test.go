@@ -86,7 +86,6 @@ func TestOffheapFreeOfChunk(t *testing.T) {
 		nil,
 		offheap.NewPurpose("TestOffheapFreeOfChunk"),
 		offheap.NewPurposeWith("TestOffheapFreeOfChunk, wiped", offheap.PurposeOptions{Wipe: true}),
-		offheap.NewPurposeWith("TestOffheapFreeOfChunk, checked", offheap.PurposeOptions{CheckFreed: true}),
 	} {
 		name := "NewOffHeap"
 		if purpose != nil {

@@ -3,15 +3,11 @@
 package arena
 
 import (
-	"runtime"
 	"testing"
 
-	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
-	"github.com/freehold-go/freehold/internal/owner"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/internal/vmem"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -48,32 +44,6 @@ func TestWipe(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestCheckFreedCharges: if an arena needs a chunk and its Purpose finds a write to a freed block, the
-// arena counts no chunk.
-func TestCheckFreedCharges(t *testing.T) {
-	if freehold.HeapMode() || sanitize.Enabled || sanitize.Race || debugmode.On() || !vmem.Supported {
-		t.Skip("what was freed cannot be written here, or is found by another function")
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // Or the block may wait with a P that serves no request here.
-	p := offheap.NewPurposeWith("checked arena", offheap.PurposeOptions{CheckFreed: true})
-	a := NewOffHeap(Options{Purpose: p})
-	stale := unsafex.Addr(New[uint64](a))
-	a.Free()
-	*unsafex.At[uint64](stale) = 1
-	for range 1000 {
-		a := NewOffHeap(Options{Purpose: p})
-		defer a.Free()
-		if panics(func() { New[uint64](a) }) {
-			if s := a.Stats(); s.Held != 0 {
-				t.Errorf("%d bytes are held without a chunk", s.Held)
-			}
-			owner.Free(stale, nil) // Back into use.
-			return
-		}
-	}
-	t.Error("no allocation told of the write")
 }
 
 // panics says whether f does.

@@ -21,7 +21,6 @@ type kind struct {
 	budgets  []*budget     // That of the heap, and that of the purpose.
 	typ      reflect.Type  // Nil for plain memory.
 	wipe     bool          // Blocks are cleared when freed, too.
-	verify   bool          // Freed blocks are checked for writes; they are wiped, too.
 	owned    bool          // Blocks belong to arenas, which alone free them. See owned.go.
 	pointers bool          // Values of typ hold pointers, off the heap: their blocks are always wiped.
 
@@ -40,7 +39,7 @@ type kind struct {
 
 // like is a new kind for the same data, with slabs of its own.
 func (k *kind) like() *kind {
-	return &kind{purpose: k.purpose, budgets: k.budgets, typ: k.typ, wipe: k.wipe, verify: k.verify, owned: k.owned, pointers: k.pointers}
+	return &kind{purpose: k.purpose, budgets: k.budgets, typ: k.typ, wipe: k.wipe, owned: k.owned, pointers: k.pointers}
 }
 
 // typed says that the kind's memory lies in regions for typed data.

@@ -180,18 +180,15 @@ func (t *tracked) inspectCanary(b *block, op string) *MisuseError {
 
 // inspectFreed checks a block in quarantine, and paints it anew if it was written.
 func (t *tracked) inspectFreed(b *block) *MisuseError {
-	if t.bare(b) || !t.modes.Poison && (!b.kind.verify || t.sanitized(b)) {
+	if t.bare(b) || !t.modes.Poison {
 		return nil
 	}
-	p, room := byte(0), b.size // Wiped; see verify.go.
-	if t.modes.Poison {
-		p, room = t.pattern(b, debugmode.PoisonFreed), b.room
-	}
-	off, whole := unpainted(b.addr, room, p)
+	p := t.pattern(b, debugmode.PoisonFreed)
+	off, whole := unpainted(b.addr, b.room, p)
 	if whole {
 		return nil
 	}
-	paint(b.addr, room, p)
+	paint(b.addr, b.room, p)
 	known := b.known()
 	r := misuseReport("write after "+freeOp(known), fmt.Sprintf("byte %d of a %s that was freed was written", off, known), "", b.addr+off, known)
 	r.Advice = "The write came between the free and now; with FREEHOLD=guard it faults."

@@ -215,32 +215,6 @@ func TestLargeBesideSmall(t *testing.T) {
 	}
 }
 
-// TestLateFreeOfAnotherSlab: a free is late, and its slab's record serves a new slab by then, which is not cleared yet. A purge does not take
-// its old contents for a write to a freed block.
-func TestLateFreeOfAnotherSlab(t *testing.T) {
-	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
-	x, err := h.allocBytes("Alloc", 512<<10, h.request(8, false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range x {
-		x[i] = 0xee
-	}
-	h.freeSlow(addrOf(x), nil, "Free")
-	p := &purposeState{name: "checked", options: PurposeOptions{CheckFreed: true}}
-	b := h.bin(h.newKind(p, nil), sizeclass.Of(64<<10))
-	sp, _, err := h.allocSpan(b, int(b.granules), granule, (*span).beginSlab) // As slab does, which is stopped here.
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.afterFree(sp.addr())
-	h.purge.run(true)
-	if err := p.late.Load(); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestEmptySlabInAList: a slot has left the last group of a listed slab, and its goroutine is stopped before it settles the slab. A request of
 // another size at the end of memory gets the slab's memory.
 func TestEmptySlabInAList(t *testing.T) {

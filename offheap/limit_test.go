@@ -337,7 +337,7 @@ func TestLimitOfTypedRanges(t *testing.T) {
 
 // optionsOfPurposes are those that decide how a block is freed.
 var optionsOfPurposes = map[string]PurposeOptions{
-	"plain": {}, "wiped": {Wipe: true}, "checked": {CheckFreed: true},
+	"plain": {}, "wiped": {Wipe: true},
 }
 
 // TestReallocShrinksAtLimit: no limit refuses a length that is smaller.

@@ -363,7 +363,6 @@ func (h *heap) purgeSlab(r *region, sp *span) (ok bool) {
 	page := vmem.PageSize()
 	var lo, hi uintptr
 	end := sp.base + uintptr(sp.blocks)*uintptr(sp.size) // Of the last block. Nobody uses the rest of the slab.
-	verify := h.binByID(sp.bin).kind.verify
 	flush := func() {
 		from, to := roundUp(lo, page), hi&^(page-1)
 		if hi == end {
@@ -371,9 +370,6 @@ func (h *heap) purgeSlab(r *region, sp *span) (ok bool) {
 		}
 		if from >= to {
 			return
-		}
-		if verify {
-			h.inspectFree(sp, from, min(to, end))
 		}
 		if h.purgeRange(r, from, to) != nil {
 			ok = false

@@ -356,7 +356,7 @@ func TestTotals(t *testing.T) {
 
 // BenchmarkPurposePair is an allocation and its free by the options of a Purpose.
 func BenchmarkPurposePair(b *testing.B) {
-	for name, o := range map[string]PurposeOptions{"plain": {}, "wipe": {Wipe: true}, "check": {CheckFreed: true}} {
+	for name, o := range map[string]PurposeOptions{"plain": {}, "wipe": {Wipe: true}} {
 		for _, n := range []int{64, 4096} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				p := NewPurposeWith("benchmark of "+name, o)

@@ -176,11 +176,6 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if b.kind.verify {
-		for _, d := range dirty.runs[:dirty.n] {
-			unsafex.Clear(d.lo, d.hi-d.lo)
-		}
-	}
 	sp.state.Store(spanCurrent)
 	if dirty.n > 0 {
 		// Its free blocks lie on pages that hold memory: the purge must come by.
@@ -190,8 +185,7 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 	return sp, !whole, nil
 }
 
-// beginSlab makes a new span a slab whose blocks are all free, and which slab is to clear and to make a
-// current one.
+// beginSlab makes a new span a slab whose blocks are all free, and which slab is to make a current one.
 func (s *span) beginSlab() {
 	for g := range s.groups() {
 		initGroup(s.word(g), s.mask(g))
@@ -399,9 +393,6 @@ func (h *heap) retire(b *bin, sp *span) {
 		sp.state.Store(spanUnlisted)
 	}
 	invariants.Window()
-	if b.kind.verify {
-		h.inspectFree(sp, sp.base, sp.base+uintptr(sp.blocks)*uintptr(sp.size))
-	}
 	h.freeSpan(b, sp)
 }
 

@@ -236,7 +236,6 @@ func (t *tracked) retire(b block) {
 		t.poison(&b)
 	case t.sanitized(&b):
 		sanitize.Freed(b.addr, b.size)
-	case b.kind.verify: // The quarantine is checked for writes.
 	case t.under != nil:
 		t.release(b)
 		return

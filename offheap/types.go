@@ -88,8 +88,7 @@ func (h *heap) newKind(p *purposeState, d *typeDesc) *kind {
 	k := &kind{purpose: p, budgets: []*budget{&h.budget}}
 	if p != nil {
 		k.budgets = append(k.budgets, &p.budget)
-		k.verify = p.options.CheckFreed
-		k.wipe = p.options.Wipe || p.options.CheckFreed
+		k.wipe = p.options.Wipe
 	}
 	if d != nil {
 		k.typ, k.pointers, k.wipe = d.typ, d.pointers, k.wipe || d.pointers
