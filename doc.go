@@ -37,7 +37,6 @@
 //	heap             every block comes from the Go heap: the kill switch
 //	nomemlimit       freehold leaves GOMEMLIMIT alone
 //	noreuse          arenas on Go memory leave freed memory to the collector
-//	random           off-heap blocks of up to 64 KiB are placed at random
 //	guard            every access outside a block or after its free faults, as far as pages can detect it
 //	poison           fresh and freed memory holds patterns, blocks have canaries
 //	leaks            memory that was not freed is listed at the end, by Go stack

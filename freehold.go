@@ -27,12 +27,6 @@ type Options struct {
 	// such arenas, too. The word noreuse.
 	NoReuse bool
 
-	// Random chooses the block of each off-heap allocation of up to 64 KiB at random. So an
-	// attacker who controls allocations can choose neither the neighbours of a block nor the next
-	// owner of a freed one. Each such allocation takes the slow path, which costs some 50 ns more.
-	// The word random.
-	Random bool
-
 	// Guard puts each off-heap block and each arena value without pointers on pages of its own,
 	// between inaccessible pages: an access behind it, or after its free, faults at once and is
 	// explained. Values with pointers stay in memory that the collector scans; when they are freed,

@@ -41,7 +41,7 @@ func TestModesFromEnvironment(t *testing.T) {
 		{"heap,heap", Options{Heap: true}, ""},
 		{",,", Options{}, ""},
 		{"Heap,nomemlimit,x=1", Options{NoMemLimit: true},
-			"freehold: FREEHOLD: unknown \"Heap\", \"x=1\" ignored; known words: heap, nomemlimit, noreuse, random, guard, poison, leaks, pointers, " +
+			"freehold: FREEHOLD: unknown \"Heap\", \"x=1\" ignored; known words: heap, nomemlimit, noreuse, guard, poison, leaks, pointers, " +
 				"sample=N, samplerate=R, guardmaps=N, evidence=DIR, guardbytes=SIZE\n"},
 		{"noreuse", Options{NoReuse: true}, ""},
 		{"guard,poison", Options{Guard: true, Poison: true}, ""},
@@ -93,8 +93,8 @@ func TestWords(t *testing.T) {
 			}
 		}
 	}
-	if n := len(Options{}.Words()); n != 9 {
-		t.Errorf("%d modes, and the documentation names 9", n)
+	if n := len(Options{}.Words()); n != 8 {
+		t.Errorf("%d modes, and the documentation names 8", n)
 	}
 }
 

@@ -23,7 +23,6 @@ var words = []word{
 	flag("heap", func(o *Options) *bool { return &o.Heap }),
 	flag("nomemlimit", func(o *Options) *bool { return &o.NoMemLimit }),
 	flag("noreuse", func(o *Options) *bool { return &o.NoReuse }),
-	flag("random", func(o *Options) *bool { return &o.Random }),
 	flag("guard", func(o *Options) *bool { return &o.Guard }),
 	flag("poison", func(o *Options) *bool { return &o.Poison }),
 	flag("leaks", func(o *Options) *bool { return &o.Leaks }),
@@ -165,8 +164,8 @@ func (o Options) with(more Options) Options {
 }
 
 // Words says for each mode, by its word in the variable FREEHOLD, whether it is in o: heap,
-// nomemlimit, noreuse, random, guard, poison, leaks, pointers and sample. The other words only
-// adjust these. Later versions may add modes. The map is the caller's.
+// nomemlimit, noreuse, guard, poison, leaks, pointers and sample. The other words only adjust
+// these. Later versions may add modes. The map is the caller's.
 func (o Options) Words() map[string]bool {
 	in := map[string]bool{"sample": o.Sample > 0}
 	for _, w := range words {

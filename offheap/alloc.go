@@ -27,7 +27,6 @@ func (h *heap) start() {
 		} else {
 			h.growthHook = freehold.SyncMemoryLimit
 		}
-		h.server().slabs().randomize()
 		freehold.Register("offheap", func() freehold.Totals { return h.server().totals() })
 		if every := debugmode.Current().Sample; every > 0 && t == nil {
 			h.startSampling(every)

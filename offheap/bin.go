@@ -264,18 +264,14 @@ func (b *bin) remove(s *span) {
 	s.next, s.prev = 0, 0
 }
 
-// takeListed makes a listed slab current and returns it, or nil. Without random placement roll is
-// 0, and the slab is the first of the list.
-func (b *bin) takeListed(roll uint64) *span {
+// takeListed makes the first slab of the list current and returns it, or nil.
+func (b *bin) takeListed() *span {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.list == 0 {
 		return nil
 	}
 	s := spanAt(b.list)
-	for n := roll % listDepth; n > 0 && s.next != 0; n-- {
-		s = spanAt(s.next)
-	}
 	b.remove(s)
 	s.state.Store(spanCurrent)
 	return s

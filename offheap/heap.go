@@ -56,8 +56,7 @@ type heap struct {
 	doubleFrees   atomic.Int64 // Blocks that two goroutines freed at the same moment, since Check last told.
 	announces     bool         // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
-	random        func() uint64 // With random placement: draws numbers. Nil without.
-	growthHook    func()        // Called without locks when much was taken since the last call, and at ticks.
+	growthHook    func() // Called without locks when much was taken since the last call, and at ticks.
 
 	grown atomic.Bool // The bytes held have grown by much since growthHook was last called.
 

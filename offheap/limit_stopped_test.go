@@ -4,7 +4,6 @@ package offheap
 
 import (
 	"errors"
-	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -33,7 +32,7 @@ func TestInstallOnAnotherP(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range blocks {
-			sp.takeOne(h.heap, 0)
+			sp.takeOne(h.heap)
 		}
 		b.add(blocks)
 		h.install(b, nil, sp)
@@ -130,34 +129,29 @@ func TestWantedSlabStays(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const size = 64 << 10
-	for _, random := range []bool{false, true} {
-		h := releasedHeap(t, &vmem.Fake{})
-		if random {
-			h.random = rand.New(rand.NewPCG(1, 2)).Uint64
-		}
-		q := h.request(8, false)
-		if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 * rareAsks { // A holder that asks often gets a slab of its own.
-			x, err := h.allocBytes("Alloc", size, q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h.freeSlow(addrOf(x), nil, "Free")
-		}
-		b := h.bin(h.plain, sizeclass.Of(size))
-		h.SetLimit(inUseOf(h.heap, nil) + 2*size)
-		q.local = openLocal(t, h)
+	h := releasedHeap(t, &vmem.Fake{})
+	q := h.request(8, false)
+	if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * rareAsks { // A holder that asks often gets a slab of its own.
 		x, err := h.allocBytes("Alloc", size, q)
 		if err != nil {
-			t.Fatalf("random %v: %v, though %d slabs have %d free bytes", random, err, b.slabs.Load(), h.spare(b))
+			t.Fatal(err)
 		}
-		h.freeSlow(addrOf(x), q.local, "Free")
-		h.purge.run(true)
-		if n := b.slabs.Load(); n > 1 || b.wanted || len(b.kept) != 0 {
-			t.Errorf("random %v: %d slabs are left; wanted: %v, kept %d", random, n, b.wanted, len(b.kept))
-		}
+		h.freeSlow(addrOf(x), nil, "Free")
+	}
+	b := h.bin(h.plain, sizeclass.Of(size))
+	h.SetLimit(inUseOf(h.heap, nil) + 2*size)
+	q.local = openLocal(t, h)
+	x, err := h.allocBytes("Alloc", size, q)
+	if err != nil {
+		t.Fatalf("%v, though %d slabs have %d free bytes", err, b.slabs.Load(), h.spare(b))
+	}
+	h.freeSlow(addrOf(x), q.local, "Free")
+	h.purge.run(true)
+	if n := b.slabs.Load(); n > 1 || b.wanted || len(b.kept) != 0 {
+		t.Errorf("%d slabs are left; wanted: %v, kept %d", n, b.wanted, len(b.kept))
 	}
 }
 

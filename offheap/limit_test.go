@@ -228,7 +228,7 @@ func leftSlab(t *testing.T, h *heap, n, first int, meanwhile func()) {
 	}
 	sp := h.spanOf(addrs[0])
 	h.flushPs()
-	if listed := b.takeListed(0); listed != nil { // As a holder does that finds no free block in it.
+	if listed := b.takeListed(); listed != nil { // As a holder does that finds no free block in it.
 		listed.state.Store(spanUnlisted)
 	}
 	meanwhile()

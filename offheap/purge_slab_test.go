@@ -22,7 +22,7 @@ func slabInUse(t *testing.T, h *heap, b *bin) (sp *span, blocks []uintptr) {
 		t.Fatal(err)
 	}
 	for range b.blocks {
-		addr := sp.takeOne(h, 0)
+		addr := sp.takeOne(h)
 		for i := range uintptr(b.size) {
 			*unsafex.At[byte](addr + i) = 1
 		}
@@ -93,7 +93,7 @@ func TestPurgeOfLastPage(t *testing.T) {
 		if n := h.purge.idle.Load(); n != want {
 			t.Errorf("%s: with one block in use %d bytes are idle, want %d", name, n, want)
 		}
-		last := sp.takeOne(h.heap, uint64(sp.groups()-1)<<8) // A block of the last group.
+		last := sp.takeFrom(h.heap, sp.groups()-1)
 		b.add(1)
 		if n := h.purge.idle.Load(); n != want-page {
 			t.Errorf("%s: with a block at the end in use %d bytes are idle, want %d", name, n, want-page)

@@ -37,9 +37,6 @@ func countServed(f func()) int64 {
 // as one without an account does.
 func TestPurposeTakesFastPath(t *testing.T) {
 	needSlabs(t)
-	if std.random != nil {
-		t.Skip("each block is chosen by the slow path")
-	}
 	const pairs, few = 10_000, 1000
 	p, w := NewPurpose("fast"), NewPurposeWith("fast wipe", PurposeOptions{Wipe: true})
 	value, typed := For[[8]uint64](p), For[flags](p)
