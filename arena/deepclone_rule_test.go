@@ -260,7 +260,7 @@ func TestDeepCloneHandles(t *testing.T) {
 func TestHandlesAreListed(t *testing.T) {
 	// Values of these may be copied: none of them owns memory.
 	values := []string{"arena.Checkpoint", "arena.Typed", "offheap.AtomicRef", "offheap.Leak", "offheap.MisuseError", "offheap.Ref",
-		"offheap.SliceRef", "offheap.StringRef", "offheap.Typed"}
+		"offheap.SliceRef", "offheap.Typed"}
 	// Maps: see inUse. Of the others unexported fields are refused, as those of any foreign type.
 	listed := map[string]bool{"arena.Map": true, "arena.Round": true, "arena.UnsafeType": true, "arena.UnsafeSlabs": true, "arena.UnsafeCursor": true}
 	for _, name := range values {

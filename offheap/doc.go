@@ -13,7 +13,7 @@
 //
 // Off-heap memory holds no Go pointers, because the collector would not see them: New refuses a T
 // with Go pointers, and names the path of the field. Links between off-heap values are [Ref]: 8
-// bytes, an offset, checked at each use. [SliceRef] and [StringRef] are links to slices and strings,
+// bytes, an offset, checked at each use. [SliceRef] is a link to a slice,
 // and [AtomicRef] is a link that several goroutines change at once. A type that contains
 // [UnsafeSelfContained] promises that its pointers lead to off-heap memory only.
 //

@@ -12,6 +12,7 @@ import (
 // A SliceRef is a link to a []T outside the Go heap: 16 bytes, the Ref to its first element and its
 // length. The collector treats both as numbers. Off-heap values hold SliceRefs in place of slices,
 // which hold Go pointers. The zero SliceRef is nil. SliceRefs of equal T compare with ==.
+// A string is a SliceRef[byte] to a copy of its bytes; string(r.Slice()) reads it.
 //
 // A SliceRef leads to a block of offheap and stays valid as long as a [Ref] does. Each use checks that
 // all elements lie in one block. A wrong SliceRef panics or leads to other data without pointers and

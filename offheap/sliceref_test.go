@@ -54,7 +54,7 @@ func TestSliceRefOfForeignMemory(t *testing.T) {
 	var onStack [4]point
 	wantMisuse(t, "the Go heap", "foreign pointer", func() { SliceRefOf(make([]point, 3)) })
 	wantMisuse(t, "the stack", "foreign pointer", func() { SliceRefOf(onStack[:]) })
-	alloctest.MustPanic(t, func() { SliceRefOf([]string{"a"}) }, "SliceRefOf of string", "Go pointer", "StringRef")
+	alloctest.MustPanic(t, func() { SliceRefOf([]string{"a"}) }, "SliceRefOf of string", "Go pointer", "SliceRef[byte]")
 	alloctest.MustPanic(t, func() { SliceRef[*int]{Ref[*int]{off: 1 << 20}, 1}.Slice() }, "*int itself")
 }
 
@@ -204,40 +204,4 @@ func TestSliceRefStale(t *testing.T) {
 	}
 	noSlice[point](t, gone.first.off, gone.n)
 	noSlice[flags](t, goneTyped.first.off, goneTyped.n)
-}
-
-func TestStringRef(t *testing.T) {
-	quiet(t)
-	for _, s := range []string{"", "a", "off the heap", strings.Repeat("long ", 50_000)} {
-		r := NewString(s)
-		if r.String() != s || r.Len() != len(s) || fmt.Sprint(r) != s || (r == StringRef{}) != (s == "") {
-			t.Errorf("a StringRef to %d bytes gives %d", len(s), r.Len())
-		}
-		DeleteString(r)
-	}
-	b := For[byte](NewPurpose("strings")).Append(nil, []byte("in an account")...)
-	r := StringRefOf(b)
-	if r.String() != "in an account" || account(t, "strings").InUse == 0 {
-		t.Errorf("%q, %d bytes in use", r, account(t, "strings").InUse)
-	}
-	DeleteString(r)
-	wantMisuse(t, "the Go heap", "foreign pointer", func() { StringRefOf([]byte("x")) })
-	alloctest.MustPanic(t, func() { _ = StringRef{SliceRef[byte]{Ref[byte]{off: 4096}, 5}}.String() }, "does not lead to 5 of uint8")
-	old := SetLimit(1)
-	_, err := TryNewString(strings.Repeat("x", 1<<20))
-	wantPanic(t, "NewString", ErrLimit, func() { NewString(strings.Repeat("x", 1<<20)) })
-	SetLimit(old)
-	if err == nil {
-		t.Error("a string beyond the limit")
-	}
-}
-
-// TestStringRefTwice: a second DeleteString is a mistake, as a second Free is.
-func TestStringRefTwice(t *testing.T) {
-	quiet(t)
-	r := NewString("once")
-	DeleteString(r)
-	if caught(func() { DeleteString(r) }) == nil {
-		t.Error("a string was freed twice")
-	}
 }

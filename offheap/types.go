@@ -123,7 +123,7 @@ func remedyFor(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer && describeType(t.Elem()).SelfContained {
 		return fmt.Sprintf("a %s may lead off the heap only from a struct that promises it: put the pointer into one, struct { _ offheap.UnsafeSelfContained; P %s }, or replace it by offheap.Ref[%s]", t, t, t.Elem())
 	}
-	return "use arena for it, replace pointers by offheap.Ref, slices by SliceRef and strings by StringRef, or see UnsafeSelfContained"
+	return "use arena for it, replace pointers by offheap.Ref, slices by SliceRef and strings by SliceRef[byte], or see UnsafeSelfContained"
 }
 
 // zeroSize is where values of size zero lie.

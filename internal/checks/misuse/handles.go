@@ -52,7 +52,6 @@ func handles() []Case {
 		{Name: "ref-deleted", Text: "follows a Ref after DeleteRef", Run: only(OffHeap, refDeleted), Seen: staleRef("Delete")},
 		{Name: "ref-delete-twice", Text: "deletes by a Ref twice", Run: only(OffHeap, refDeletedTwice), Seen: append(staleRef("Delete"), always("double free")...)},
 		{Name: "sliceref-freed", Text: "follows a SliceRef after FreeSlice", Run: only(OffHeap, sliceRefFreed), Seen: staleRef("FreeSlice")},
-		{Name: "stringref-deleted", Text: "reads a StringRef after DeleteString", Run: only(OffHeap, stringRefDeleted), Seen: staleRef("Free")},
 		{Name: "type-with-pointers", Text: "makes a value with Go pointers off the heap", Run: only(OffHeap, refusedType), Seen: always("Go pointer", "node.next: *main.node")},
 	}
 }
@@ -369,21 +368,6 @@ func sliceRefFreed(Variant) {
 
 //go:noinline
 func accessSliceRef(r offheap.SliceRef[point]) { sum += r.Slice()[4].x }
-
-//go:noinline
-func allocateStringRef() offheap.StringRef { return offheap.NewString(text) }
-
-//go:noinline
-func giveUpStringRef(r offheap.StringRef) { offheap.DeleteString(r) }
-
-func stringRefDeleted(Variant) {
-	r := allocateStringRef()
-	giveUpStringRef(r)
-	accessStringRef(r)
-}
-
-//go:noinline
-func accessStringRef(r offheap.StringRef) { sum += int64(len(r.String())) }
 
 //go:noinline
 func accessDeleteRef(r offheap.Ref[point]) { offheap.DeleteRef(r) }
