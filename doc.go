@@ -49,8 +49,7 @@
 //
 // [Options] has the details of each. An unknown word is reported in one line on standard error, and
 // the program goes on. [Configure] sets the same modes from inside the program. The union of both
-// is in force: neither can switch off a mode that the other sets. The build tag freehold_heap turns
-// the heap mode on for good.
+// is in force: neither can switch off a mode that the other sets.
 //
 // # Debug modes
 //

@@ -11,8 +11,8 @@ import (
 // Each field is also a word of the variable FREEHOLD; if both give a number, the variable's counts.
 type Options struct {
 	// Heap is the kill switch: every block comes from the Go heap, and everything still works, at
-	// the Go heap's cost. So it shows whether freehold causes a fault or a cost. The word heap and
-	// the build tag freehold_heap do the same. The debug modes below have no effect with it.
+	// the Go heap's cost. So it shows whether freehold causes a fault or a cost. The word heap. The
+	// debug modes below have no effect with it.
 	Heap bool
 
 	// NoMemLimit leaves Go's soft memory limit (GOMEMLIMIT) alone, for a program that sets the

@@ -138,7 +138,6 @@ func (m *modes) parse() {
 	for _, err := range bad {
 		fmt.Fprintf(m.stderr, "freehold: FREEHOLD: %v\n", err)
 	}
-	o.Heap = o.Heap || builtForHeap
 	m.fromEnv = o
 }
 

@@ -63,13 +63,10 @@ func TestModesFromEnvironment(t *testing.T) {
 		m, stderr, reads := newModes(c.env)
 		m.frozen()
 		m.frozen()
-		want := c.want
-		want.Heap = want.Heap || builtForHeap
-		if got := m.current(); got != want {
-			t.Errorf("FREEHOLD=%q: %+v, want %+v", c.env, got, want)
+		if got := m.current(); got != c.want {
+			t.Errorf("FREEHOLD=%q: %+v, want %+v", c.env, got, c.want)
 		}
-		// Built for the Go heap, debug modes are ignored, which is said behind the rest.
-		if text := stderr.String(); text != c.stderr && !(builtForHeap && strings.HasPrefix(text, c.stderr+"freehold: heap sends")) {
+		if text := stderr.String(); text != c.stderr {
 			t.Errorf("FREEHOLD=%q: standard error %q, want %q", c.env, stderr, c.stderr)
 		}
 		if *reads != 1 {
@@ -154,7 +151,7 @@ func TestModesFreezeOnce(t *testing.T) {
 // TestHeapMode checks the functions of this process against its environment.
 func TestHeapMode(t *testing.T) {
 	env, _, _ := parseWords(os.Getenv("FREEHOLD"))
-	want := env.Heap || builtForHeap
+	want := env.Heap
 	if got := HeapMode(); got != want {
 		t.Fatalf("HeapMode() = %v, want %v", got, want)
 	}
@@ -196,9 +193,6 @@ func TestDebugModesStart(t *testing.T) {
 		{"heap,guard", Options{Sample: 3}, debugmode.Config{},
 			"freehold: heap sends every block to the Go heap, where the debug modes do not reach: ignored guard, sample=3\n"},
 	} {
-		if builtForHeap {
-			t.Skip("built for the Go heap")
-		}
 		m, stderr, _ := newModes(c.env)
 		var got []debugmode.Config
 		m.start = func(c debugmode.Config) { got = append(got, c) }
@@ -242,7 +236,7 @@ func TestConfigureNumbers(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Options.Sample is -1") || !strings.Contains(err.Error(), "Options.GuardBytes is -5") {
 		t.Errorf("negative numbers: %v", err)
 	}
-	if m.current() != (Options{Heap: builtForHeap}) {
+	if m.current() != (Options{}) {
 		t.Errorf("after a refusal: %+v", m.current())
 	}
 }

@@ -48,19 +48,12 @@ func (h *heap) setRates(r *allocsample.Rates) {
 	}
 }
 
-func init() {
-	if hooks != 0 {
-		allocsample.OnChange(std.setRates)
-	}
-}
+func init() { allocsample.OnChange(std.setRates) }
 
 // due says whether the allocation for which the slot is asked, in the slow way, is to be sampled
 // with the rates r. It draws the slot's next count if the last has run out or was drawn for
 // something else.
 func (s *slot) due(r *allocsample.Rates) bool {
-	if hooks == 0 {
-		return false
-	}
 	want := drawnIdle
 	if r != nil {
 		want = drawnSampling

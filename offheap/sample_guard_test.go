@@ -21,9 +21,6 @@ import (
 func inSampleMode(t *testing.T) bool {
 	t.Helper()
 	needOwnMemory(t)
-	if hooks == 0 {
-		t.Skip("built without the hooks")
-	}
 	if raceEnabled {
 		t.Skip("the slabs do not serve here")
 	}
@@ -184,8 +181,8 @@ func TestRepeatedMistakeAmongManyBlocks(t *testing.T) {
 	} {
 		t.Run(c.words, func(t *testing.T) {
 			needOwnMemory(t)
-			if hooks == 0 || raceEnabled {
-				t.Skip("the slabs do not serve here, or built without the hooks")
+			if raceEnabled {
+				t.Skip("the slabs do not serve here")
 			}
 			if !testenv.InChild(t, "FREEHOLD="+c.words, "GOMAXPROCS=1", "GOGC=off") {
 				return

@@ -17,9 +17,6 @@ import (
 // if they are drawn in the same order.
 func sampling(t testing.TB, period int64) {
 	needSlabs(t)
-	if hooks == 0 {
-		t.Skip("built without the hooks")
-	}
 	rng := rand.New(rand.NewPCG(1, uint64(period)))
 	draw := rng.ExpFloat64
 	if period == 1 { // Each block, of which none is below 16 bytes: without one in e^16.
@@ -33,9 +30,6 @@ func sampling(t testing.TB, period int64) {
 // samplingAtRandom is sampling for tests of several goroutines.
 func samplingAtRandom(t testing.TB, period int64) {
 	needSlabs(t)
-	if hooks == 0 {
-		t.Skip("built without the hooks")
-	}
 	old := allocsample.SetPeriod(period)
 	t.Cleanup(func() { allocsample.SetPeriod(old) })
 }

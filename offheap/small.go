@@ -219,7 +219,7 @@ func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
 // sampled block nearer, too.
 func (h *heap) countDown(b *bin, l *Local) {
 	pin, _, c := h.enter(l)
-	if s := c.slot(b); hooks != 0 && s != nil && s.size != 0 && s.left() != 0 {
+	if s := c.slot(b); s != nil && s.size != 0 && s.left() != 0 {
 		s.setLeft(s.left() - 1)
 	}
 	leave(pin, l)

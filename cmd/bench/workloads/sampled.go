@@ -8,8 +8,7 @@ import (
 )
 
 // The cost of sampling: the ways of freehold again, with the profile, and with guarded samples
-// without a limit on their number in a second. The cost of the hooks while they are off takes two
-// builds to measure: see the tag freehold_nohooks in benchmarks/README.md.
+// without a limit on their number in a second.
 
 func init() { memprof.SetPeriod(0) } // The import of the package has switched sampling on for every contestant.
 
