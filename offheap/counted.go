@@ -31,21 +31,10 @@ type countedState struct {
 
 // NewCounted returns n zero bytes with one owner. It panics as [Alloc] does.
 func NewCounted(n int) *Counted {
-	s, err := TryNewCounted(n)
-	must(err)
-	return s
-}
-
-// TryNewCounted is NewCounted with an error as [TryAlloc] returns it.
-func TryNewCounted(n int) (*Counted, error) {
-	b, err := TryAlloc(n)
-	if err != nil {
-		return nil, err
-	}
-	s := &countedState{bytes: b}
+	s := &countedState{bytes: Alloc(n)}
 	s.handle.state = s
 	s.refs.Store(1)
-	return &s.handle, nil
+	return &s.handle
 }
 
 // open is the state of c. It panics if op must not use c.

@@ -26,8 +26,9 @@
 // Aligned. All functions for values and slices are methods of it: New, MakeSlice, Append, Grow,
 // Realloc, Delete and FreeSlice. Bytes are a Typed[byte]. The package's functions of the same names
 // are those of the zero Typed. Bytes have short forms: Alloc and AllocUninit, also of a Purpose and a
-// Local, AllocAligned, and Free, also of a Local. Each function that allocates has a twin with Try in
-// front.
+// Local, AllocAligned, and Free, also of a Local. Alloc, AllocUninit, AllocAligned, New, MakeSlice and
+// Realloc have a twin with Try in front, which returns an error if there is no memory; [Try] does the
+// same for any code.
 //
 // # Lifetime
 //
@@ -57,7 +58,7 @@
 // # Errors
 //
 // If there is no memory, a function panics with a value that errors.Is [ErrOutOfMemory] or
-// [ErrLimit]; the function with Try before its name returns the error. RLIMIT_AS, a machine that
+// [ErrLimit]. Its twin with Try before its name, or [Try], returns the error. RLIMIT_AS, a machine that
 // does not overcommit and vm.max_map_count lead to ErrOutOfMemory. So does a block of more than 16
 // TiB and, on Linux, one of more than 1 GiB that exceeds the machine's memory and swap, unless
 // vm.overcommit_memory is 1; such a refusal costs nothing.

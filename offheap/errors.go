@@ -138,6 +138,23 @@ func foreignDetail(op string) string {
 	return where + "if it is a slice that was allocated here, Go's append has probably moved it to the Go heap: let Append or Grow of this package make it longer; memory of the Go heap or the stack must not be freed here"
 }
 
+// Try calls f and returns the refusal of memory with which a function in it panics: an error that
+// errors.Is [ErrOutOfMemory] or [ErrLimit]. If f returns, Try returns nil. Try passes all other panics
+// on unchanged. f ends at the refusal; only its deferred functions run. Functions of package arena
+// panic with the same errors, and arena.Try does the same.
+func Try(f func()) (err error) {
+	defer func() {
+		v := recover()
+		if e, ok := v.(error); ok && (errors.Is(e, ErrOutOfMemory) || errors.Is(e, ErrLimit)) {
+			err = e
+		} else if v != nil {
+			panic(v)
+		}
+	}()
+	f()
+	return nil
+}
+
 // must turns an error into the panic of the functions that return none.
 func must(err error) {
 	if err != nil {

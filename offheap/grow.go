@@ -17,13 +17,10 @@ import (
 // stays in the account of its block. The new elements up to the capacity are zero, unless t is
 // Uninit.
 func (t Typed[T]) Append(s []T, elems ...T) []T {
-	s, err := t.TryAppend(s, elems...)
+	s, err := appendFrom(t.origin, s, elems)
 	must(err)
 	return s
 }
-
-// TryAppend is [TryAppend], as Append is [Append].
-func (t Typed[T]) TryAppend(s []T, elems ...T) ([]T, error) { return appendFrom(t.origin, s, elems) }
 
 func appendFrom[T any](o origin, s, elems []T) ([]T, error) {
 	l, d := o.own("Append"), describe[T]()
@@ -43,13 +40,10 @@ func appendFrom[T any](o origin, s, elems []T) ([]T, error) {
 // Grow is [Grow]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice stays
 // in the account of its block. The new elements are zero, unless t is Uninit.
 func (t Typed[T]) Grow(s []T, n int) []T {
-	s, err := t.TryGrow(s, n)
+	s, err := growFrom(t.origin, s, n)
 	must(err)
 	return s
 }
-
-// TryGrow is [TryGrow], as Grow is [Grow].
-func (t Typed[T]) TryGrow(s []T, n int) ([]T, error) { return growFrom(t.origin, s, n) }
 
 func growFrom[T any](o origin, s []T, n int) ([]T, error) {
 	l, d := o.own("Grow"), describe[T]()

@@ -68,7 +68,7 @@ func TestGrowMisuse(t *testing.T) {
 	wantMisuse(t, "an inner part", "interior pointer", func() { Grow(s[1:], 100) })
 	wantPanic(t, "Grow", ErrOutOfMemory, func() { Grow(s, math.MaxInt/2) })
 	wantPanic(t, "Grow", ErrOutOfMemory, func() { Grow(s, math.MaxInt) })
-	if _, err := TryGrow(s, math.MaxInt-3); !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "offheap.point") {
+	if err := Try(func() { Grow(s, math.MaxInt-3) }); !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "offheap.point") {
 		t.Errorf("Grow beyond the address space: %v", err)
 	}
 	alloctest.MustPanic(t, func() { Grow([]string(nil), 1) }, "Grow of string", "Go pointer")
@@ -93,8 +93,8 @@ func TestGrowAtALimit(t *testing.T) {
 		old := p.SetLimit(2*size + 1<<20)
 		oldAll := SetLimit(ReadStats().InUse + 2*size + 1<<20)
 		for name, grow := range map[string]func(s []byte) ([]byte, error){
-			"Append": func(s []byte) ([]byte, error) { return from.TryAppend(s, 1) },
-			"Grow":   func(s []byte) ([]byte, error) { return from.TryGrow(s, 1) },
+			"Append": func(s []byte) ([]byte, error) { return tried(func() []byte { return from.Append(s, 1) }) },
+			"Grow":   func(s []byte) ([]byte, error) { return tried(func() []byte { return from.Grow(s, 1) }) },
 		} {
 			s := from.MakeSlice(size, size)
 			s[size-1] = 7
@@ -109,7 +109,7 @@ func TestGrowAtALimit(t *testing.T) {
 			} else if cap(g) <= size || g[size-1] != 7 {
 				t.Errorf("%s of one byte: %d of %d", name, len(g), cap(g))
 			}
-			if _, err := from.TryGrow(g, 2*size); !errors.Is(err, ErrLimit) {
+			if err := Try(func() { from.Grow(g, 2*size) }); !errors.Is(err, ErrLimit) {
 				t.Errorf("Grow beyond the limit: %v", err)
 			}
 			from.FreeSlice(behind)

@@ -42,7 +42,7 @@ func TestTypedOrigins(t *testing.T) {
 // A megabyte is a value that no slab holds.
 type megabyte [1 << 20]byte
 
-// TestTypedTry compares each function that panics without memory with its twin that returns the error.
+// TestTypedTry compares functions that panic without memory with their twins that return the error.
 func TestTypedTry(t *testing.T) {
 	quiet(t)
 	l := NewLocal()
@@ -57,23 +57,17 @@ func TestTypedTry(t *testing.T) {
 		if err != nil || len(s) != 0 || cap(s) != 1 {
 			t.Fatalf("%s: TryMakeSlice: %d of %d, %v", name, len(s), cap(s), err)
 		}
-		s, err = from.TryAppend(s, *v, *v)
-		if err != nil || len(s) != 2 {
-			t.Fatalf("%s: TryAppend: %d, %v", name, len(s), err)
-		}
+		s = from.Append(s, *v, *v)
 		limit := SetLimit(max(1, ReadStats().InUse))
 		_, errNew := from.TryNew()
 		_, errSlice := from.TryMakeSlice(1, 1)
-		same, errAppend := from.TryAppend(s, s...)
-		panics := map[string]func(){"New": func() { from.New() }, "MakeSlice": func() { from.MakeSlice(1, 1) }, "Append": func() { from.Append(s, s...) }}
-		for what, err := range map[string]error{"New": errNew, "MakeSlice": errSlice, "Append": errAppend} {
+		_, errRealloc := from.TryRealloc(s, 4)
+		panics := map[string]func(){"New": func() { from.New() }, "MakeSlice": func() { from.MakeSlice(1, 1) }, "Realloc": func() { from.Realloc(s, 4) }}
+		for what, err := range map[string]error{"New": errNew, "MakeSlice": errSlice, "Realloc": errRealloc} {
 			if !errors.Is(err, ErrLimit) {
 				t.Errorf("%s: Try%s at a limit: %v", name, what, err)
 			}
 			wantPanic(t, name+" "+what, ErrLimit, panics[what])
-		}
-		if same != nil && &same[0] != &s[0] {
-			t.Errorf("%s: TryAppend at a limit returned another slice", name)
 		}
 		SetLimit(limit)
 		from.Delete(v)
@@ -151,7 +145,7 @@ func TestTypedAfterClose(t *testing.T) {
 	for name, f := range map[string]func(){
 		"New": func() { from.New() }, "TryNew": func() { _, _ = from.TryNew() }, "Delete": func() { from.Delete(v) }, "Delete of nil": func() { from.Delete(nil) },
 		"MakeSlice": func() { from.MakeSlice(1, 1) }, "TryMakeSlice": func() { _, _ = from.TryMakeSlice(0, 0) },
-		"Append": func() { from.Append(nil, *v) }, "TryAppend": func() { _, _ = from.TryAppend(nil) }, "New with Uninit": func() { from.Uninit().New() },
+		"Append": func() { from.Append(nil, *v) }, "Realloc": func() { from.Realloc(nil, 1) }, "New with Uninit": func() { from.Uninit().New() },
 	} {
 		wantMisuse(t, name, "use of a Local that is closed", f)
 	}

@@ -317,6 +317,11 @@ func TestTwinsRule(t *testing.T) {
 		{"offheap/a.go", head + "type T[E any] struct{}\nfunc (t *T[E]) New() { must(nil) }\nfunc TryNew() error { return nil }\n", "T.TryNew"},
 		{"offheap/a.go", head + "type T[E any] struct{}\nfunc (t *T[E]) New() { must(nil) }\nfunc (t T[E]) TryNew() error { return nil }\n", ""},
 		{"offheap/a.go", head + "type t struct{}\nfunc (t) New() { must(nil) }\nfunc put() { must(nil) }\nfunc Delete() {}\n", ""},
+		{"offheap/a.go", head + "func Grow() { must(nil) }\nfunc Try(f func()) error { return nil }\n", ""},
+		{"offheap/a.go", head + "func Grow() { must(nil) }\nfunc TryGrow() error { return nil }\n", "TryGrow has the twin"},
+		{"offheap/a.go", head + "type T struct{}\nfunc (T) TryGrow() error { return nil }\n", "T.TryGrow has the twin"},
+		{"arena/a.go", strings.Replace(head, "offheap", "arena", 1) + "func Grow() { must(nil) }\nfunc TryGrow() error { return nil }\n", ""},
+		{"arena/a.go", strings.Replace(head, "offheap", "arena", 1) + "func Grow() { must(nil) }\n", "TryGrow"},
 		{"other/a.go", "package other\nfunc must(err error) {}\nfunc New() { must(nil) }\n", ""},
 	})
 }
