@@ -63,7 +63,6 @@ func TestNegativeLengths(t *testing.T) {
 			"MakeSlice of nothing":  func() { MakeSlice[struct{}](n, 4) },
 			"MakeSlice's capacity":  func() { MakeSlice[int](0, n) },
 			"TryMakeSlice":          func() { _, _ = TryMakeSlice[int](n, n) },
-			"MakeSliceUninit":       func() { Typed[int]{}.Uninit().MakeSlice(n, 4) },
 			"MakeSlice of For":      func() { For[int](p).MakeSlice(n, 4) },
 			"SetLimit":              func() { SetLimit(int64(n)) },
 			"the Purpose's limit":   func() { p.SetLimit(int64(n)) },
@@ -149,7 +148,6 @@ func TestOverflowingSlices(t *testing.T) {
 			t.Errorf("%d values of 16 bytes: %v", n, err)
 		}
 		wantPanic(t, "MakeSlice", ErrOutOfMemory, func() { MakeSlice[point](0, n) })
-		wantPanic(t, "MakeSliceUninit", ErrOutOfMemory, func() { Typed[point]{}.Uninit().MakeSlice(n, n) })
 		wantPanic(t, "MakeSliceFor", ErrOutOfMemory, func() { For[point](p).MakeSlice(n, n) })
 		s := MakeSlice[point](1, 1)
 		wantPanic(t, "Append", ErrOutOfMemory, func() { Append(s, pretended[point](n-1)...) })
@@ -211,7 +209,7 @@ func sizeless[T any](t *testing.T) {
 	l := NewLocal()
 	defer l.Close()
 	pur := NewPurpose("nothing")
-	for _, p := range []*T{New[T](), Typed[T]{}.Uninit().New(), In[T](l).New(), For[T](pur).New()} {
+	for _, p := range []*T{New[T](), In[T](l).New(), For[T](pur).New()} {
 		if p == nil {
 			t.Fatalf("nil for a %T", *p)
 		}
@@ -261,7 +259,7 @@ func TestTypeOf100MB(t *testing.T) {
 	quiet(t)
 	type big [100 << 20]byte
 	before := ReadStats().InUse
-	for _, create := range []func() *big{New[big], Typed[big]{}.Uninit().New, func() *big { p, _ := TryNew[big](); return p }} {
+	for _, create := range []func() *big{New[big], func() *big { p, _ := TryNew[big](); return p }} {
 		p := create()
 		if n := ReadStats().InUse - before; n < 100<<20 || n > 101<<20 {
 			t.Errorf("a value of 100 MiB takes %d bytes", n)
@@ -365,18 +363,16 @@ func refused[T any](t *testing.T, path string) {
 	defer l.Close()
 	p := NewPurpose("refused")
 	for what, f := range map[string]func(){
-		"New":             func() { New[T]() },
-		"TryNew":          func() { _, _ = TryNew[T]() },
-		"NewUninit":       func() { Typed[T]{}.Uninit().New() },
-		"NewRef":          func() { RefOf(New[T]()) },
-		"NewIn":           func() { In[T](l).New() },
-		"NewFor":          func() { For[T](p).New() },
-		"MakeSlice":       func() { MakeSlice[T](1, 1) },
-		"MakeSlice of 0":  func() { MakeSlice[T](0, 0) },
-		"TryMakeSlice":    func() { _, _ = TryMakeSlice[T](1, 1) },
-		"MakeSliceUninit": func() { Typed[T]{}.Uninit().MakeSlice(1, 1) },
-		"MakeSliceFor":    func() { For[T](p).MakeSlice(1, 1) },
-		"Append":          func() { Append[T](nil, *new(T)) },
+		"New":            func() { New[T]() },
+		"TryNew":         func() { _, _ = TryNew[T]() },
+		"NewRef":         func() { RefOf(New[T]()) },
+		"NewIn":          func() { In[T](l).New() },
+		"NewFor":         func() { For[T](p).New() },
+		"MakeSlice":      func() { MakeSlice[T](1, 1) },
+		"MakeSlice of 0": func() { MakeSlice[T](0, 0) },
+		"TryMakeSlice":   func() { _, _ = TryMakeSlice[T](1, 1) },
+		"MakeSliceFor":   func() { For[T](p).MakeSlice(1, 1) },
+		"Append":         func() { Append[T](nil, *new(T)) },
 	} {
 		v := caught(f)
 		if err, ok := v.(error); !ok || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "offheap.Ref") {

@@ -22,7 +22,7 @@
 //
 // # Which function
 //
-// A [Typed] says where memory comes from and in which way: [For] a Purpose or [In] a Local, Uninit,
+// A [Typed] says where memory comes from and in which way: [For] a Purpose or [In] a Local, and
 // Aligned. All functions for values and slices are methods of it: New, MakeSlice, Append, Grow,
 // Realloc, Delete and FreeSlice. Bytes are a Typed[byte]. The package's functions of the same names
 // are those of the zero Typed. Bytes have short forms: Alloc and AllocUninit, also of a Purpose and a
@@ -86,7 +86,7 @@
 //     by [Check]. A block takes at least a page, and its allocation and free some 10 µs. Near the
 //     end of the budgets (guardmaps, guardbytes) chance decides which blocks are guarded, fewer and
 //     fewer of them. Blocks whose alignment exceeds a page are never guarded.
-//   - poison: memory that need not be zero (Uninit) is 0xF5, freed memory 0xDD. Behind each block
+//   - poison: memory of AllocUninit is 0xF5, freed memory 0xDD. Behind each block
 //     is a canary, and freed blocks stay in a quarantine of up to a sixteenth of guardbytes. Both
 //     are checked at frees, when a block leaves the quarantine, and by Check; each free also checks
 //     two blocks of the quarantine in turn. In memory of types with bools or of self-contained

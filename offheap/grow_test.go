@@ -22,7 +22,6 @@ func TestGrow(t *testing.T) {
 	growing(t, For[flags](p), func(i int) flags { return flags{A: i%2 == 0, N: int64(i)} })
 	growing(t, In[link](l), func(i int) link { return link{N: int64(i)} })
 	growing(t, For[byte](p).Aligned(64), func(i int) byte { return byte(i) })
-	growing(t, In[byte](l).Uninit(), func(i int) byte { return byte(i) })
 	if n := account(t, "grow").InUse; n != 0 {
 		t.Errorf("%d bytes in use after all was freed", n)
 	}
@@ -41,7 +40,7 @@ func growing[T comparable](t *testing.T, from Typed[T], value func(i int) T) {
 		if unsafex.SliceAddr(s)&(uintptr(1)<<from.shift()-1) != 0 && cap(s) > 0 {
 			t.Fatalf("Grow(%d): %#x is not aligned to %d", n, unsafex.SliceAddr(s), 1<<from.shift())
 		}
-		if all := s[:cap(s)]; !from.uninit() && cap(s) != cap(was) {
+		if all := s[:cap(s)]; cap(s) != cap(was) {
 			for i := len(s); i < len(all); i++ {
 				if all[i] != *new(T) {
 					t.Fatalf("Grow(%d): element %d of %d is %v", n, i, len(all), all[i])
@@ -131,7 +130,6 @@ func TestReallocOfValues(t *testing.T) {
 	resizing(t, In[flags](l), func(i int) flags { return flags{A: i%2 == 0, N: int64(i)} })
 	resizing(t, For[link](p), func(i int) link { return link{N: int64(i)} })
 	resizing(t, In[byte](l).Aligned(4096), func(i int) byte { return byte(i) })
-	resizing(t, In[byte](l).Uninit(), func(i int) byte { return byte(i) })
 	resizing(t, Typed[struct{}]{}, func(int) (v struct{}) { return v })
 	if n := account(t, "realloc").InUse; n != 0 {
 		t.Errorf("%d bytes in use after all was freed", n)
@@ -154,7 +152,7 @@ func resizing[T comparable](t *testing.T, from Typed[T], value func(i int) T) {
 			if i >= was {
 				want = *new(T)
 			}
-			if s[i] != want && (i < was || !from.uninit()) {
+			if s[i] != want {
 				t.Fatalf("Realloc from %d to %d: element %d is %v, want %v", was, n, i, s[i], want)
 			}
 			s[i] = value(i)
@@ -189,7 +187,7 @@ func TestAligned(t *testing.T) {
 	defer l.Close()
 	p := NewPurpose("aligned values")
 	for _, align := range []int{1, 8, 64, 4096, 1 << 16, maxAlign} {
-		for what, from := range map[string]Typed[[3]uint64]{"a Local": In[[3]uint64](l), "a Purpose": For[[3]uint64](p), "nowhere": {}, "Uninit": Typed[[3]uint64]{}.Uninit()} {
+		for what, from := range map[string]Typed[[3]uint64]{"a Local": In[[3]uint64](l), "a Purpose": For[[3]uint64](p), "nowhere": {}} {
 			from = from.Aligned(align)
 			v, s := from.New(), from.MakeSlice(5, 9)
 			w, err := from.TryNew()
@@ -201,7 +199,7 @@ func TestAligned(t *testing.T) {
 					t.Errorf("from %s aligned to %d: %#x", what, align, addr)
 				}
 			}
-			if !from.uninit() && (*v != [3]uint64{} || *w != [3]uint64{} || s[4] != [3]uint64{}) {
+			if *v != [3]uint64{} || *w != [3]uint64{} || s[4] != [3]uint64{} {
 				t.Errorf("from %s aligned to %d: not zero", what, align)
 			}
 			*v, s[4] = [3]uint64{1, 2, 3}, [3]uint64{4}

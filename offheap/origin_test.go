@@ -14,11 +14,7 @@ import (
 
 // origins are all ways to allocate values of a type, by name.
 func origins[T any](l *Local, p *Purpose) map[string]Typed[T] {
-	m := map[string]Typed[T]{"zero": {}, "For": For[T](p), "In": In[T](l)}
-	for name, t := range map[string]Typed[T]{"zero": {}, "For": For[T](p), "In": In[T](l)} {
-		m[name+" Uninit"] = t.Uninit()
-	}
-	return m
+	return map[string]Typed[T]{"zero": {}, "For": For[T](p), "In": In[T](l)}
 }
 
 // TestTypedOrigins runs the conformance suite over each way to allocate values of a type.
@@ -29,12 +25,7 @@ func TestTypedOrigins(t *testing.T) {
 	p := NewPurpose("TestTypedOrigins")
 	for name, from := range origins[point](l, p) {
 		v := alloctest.Typed[point]{Delete: from.Delete, FreeSlice: FreeSlice[point], InUse: func() int64 { return ReadStats().InUse }, Misuse: true,
-			Append: from.Append, Value: func(i int) point { return point{int64(i), -int64(i)} }}
-		if from.uninit() {
-			v.NewUninit, v.MakeSliceUninit = from.New, from.MakeSlice
-		} else {
-			v.New, v.MakeSlice = from.New, from.MakeSlice
-		}
+			New: from.New, MakeSlice: from.MakeSlice, Append: from.Append, Value: func(i int) point { return point{int64(i), -int64(i)} }}
 		t.Run(name, func(t *testing.T) { alloctest.TestTyped(t, v) })
 	}
 }
@@ -50,7 +41,7 @@ func TestTypedTry(t *testing.T) {
 	p := NewPurpose("TestTypedTry")
 	for name, from := range origins[megabyte](l, p) {
 		v, err := from.TryNew()
-		if err != nil || !from.uninit() && *v != (megabyte{}) {
+		if err != nil || *v != (megabyte{}) {
 			t.Fatalf("%s: TryNew: %v", name, err)
 		}
 		s, err := from.TryMakeSlice(0, 1)
@@ -75,7 +66,7 @@ func TestTypedTry(t *testing.T) {
 	}
 }
 
-// TestTypedZeroes: values and slices are zero although their blocks held data, also with Uninit if the type holds bools.
+// TestTypedZeroes: values and slices are zero although their blocks held data.
 func TestTypedZeroes(t *testing.T) {
 	quiet(t)
 	l := NewLocal()
@@ -145,7 +136,7 @@ func TestTypedAfterClose(t *testing.T) {
 	for name, f := range map[string]func(){
 		"New": func() { from.New() }, "TryNew": func() { _, _ = from.TryNew() }, "Delete": func() { from.Delete(v) }, "Delete of nil": func() { from.Delete(nil) },
 		"MakeSlice": func() { from.MakeSlice(1, 1) }, "TryMakeSlice": func() { _, _ = from.TryMakeSlice(0, 0) },
-		"Append": func() { from.Append(nil, *v) }, "Realloc": func() { from.Realloc(nil, 1) }, "New with Uninit": func() { from.Uninit().New() },
+		"Append": func() { from.Append(nil, *v) }, "Realloc": func() { from.Realloc(nil, 1) },
 	} {
 		wantMisuse(t, name, "use of a Local that is closed", f)
 	}
@@ -171,10 +162,10 @@ func TestTypedSlicesFromLocal(t *testing.T) {
 	from.Delete(a)
 }
 
-// TestTypedKeepsItsType: a Typed does not convert to one of another type, which would take Uninit with
-// it to a type whose memory must be zero.
+// TestTypedKeepsItsType: a Typed does not convert to one of another type, which would take the size
+// class and the alignment with it.
 func TestTypedKeepsItsType(t *testing.T) {
 	if reflect.TypeFor[Typed[int]]().ConvertibleTo(reflect.TypeFor[Typed[flags]]()) {
-		t.Error("Typed[flags](Typed[int]{}.Uninit()) compiles")
+		t.Error("Typed[flags](Typed[int]{}) compiles")
 	}
 }

@@ -312,7 +312,7 @@ func TestLimitOfEveryFunction(t *testing.T) {
 	const n = 1 << 20
 	for what, f := range map[string]func(){
 		"Alloc": func() { Alloc(n) }, "AllocUninit": func() { AllocUninit(n) }, "AllocAligned": func() { AllocAligned(n, 4096) },
-		"Realloc": func() { Realloc(b, n) }, "New": func() { New[mega]() }, "NewUninit": func() { Typed[mega]{}.Uninit().New() },
+		"Realloc": func() { Realloc(b, n) }, "New": func() { New[mega]() },
 		"NewIn": func() { In[mega](l).New() }, "NewFor": func() { For[mega](p).New() }, "NewRef": func() { RefOf(New[mega]()) },
 		"MakeSlice": func() { MakeSlice[bool](n, n) }, "MakeSliceFor": func() { For[bool](p).MakeSlice(n, n) },
 		"Append": func() { Append(s, make([]point, n)...) }, "NewCounted": func() { NewCounted(n) },

@@ -54,8 +54,8 @@ type wideLink struct {
 
 func typedOf[T any](value func(i int) T) alloctest.Typed[T] {
 	return alloctest.Typed[T]{
-		New: New[T], NewUninit: Typed[T]{}.Uninit().New, Delete: Delete[T],
-		MakeSlice: MakeSlice[T], MakeSliceUninit: Typed[T]{}.Uninit().MakeSlice, FreeSlice: FreeSlice[T],
+		New: New[T], Delete: Delete[T],
+		MakeSlice: MakeSlice[T], FreeSlice: FreeSlice[T],
 		Append: Append[T], Value: value, Misuse: true,
 		InUse: func() int64 { return ReadStats().InUse },
 	}
@@ -172,7 +172,6 @@ func TestSelfContainedIsWiped(t *testing.T) {
 	defer l.Close()
 	p := NewPurpose("wiped")
 	wipedOne(t, "New", New[link], Delete[link])
-	wipedOne(t, "NewUninit", Typed[link]{}.Uninit().New, Delete[link])
 	wipedOne(t, "NewIn", func() *link { return In[link](l).New() }, func(v *link) { deleteIn(l, v) })
 	wipedOne(t, "NewIn and Delete", func() *link { return In[link](l).New() }, Delete[link])
 	wipedOne(t, "NewFor", func() *link { return For[link](p).New() }, Delete[link])
