@@ -77,7 +77,7 @@ type CloneOptions struct {
 //
 //   - the targets of a reflect.Type, a *time.Location, a *regexp.Regexp, a *strings.Replacer, a
 //     unique.Handle and a weak.Pointer, and errors made by errors.New;
-//   - an Arena, a Pool, an offheap.Local, File, Counted or Purpose that pointers lead to;
+//   - an Arena, a Pool, an offheap.Local or Purpose that pointers lead to;
 //   - package-level variables that pointers lead to, such as error sentinels, except the one that v
 //     itself points to, where T is a pointer type: Heap(&variable) copies, Heap[any](&variable)
 //     shares. Data that the linker lays out for composite literals in their initial values counts as

@@ -56,7 +56,6 @@ var handles = []handle{
 	{reflect.TypeFor[Pool](), true, ownsMemory, usePointer},
 	{reflect.TypeFor[Builder](), false, "belongs to its arena and cannot be copied", "copy its String"},
 	{reflect.TypeFor[offheap.Local](), true, ownsMemory, usePointer},
-	{reflect.TypeFor[offheap.Counted](), true, ownsMemory, usePointer},
 	{reflect.TypeFor[offheap.Purpose](), true, ownsMemory, usePointer},
 }
 

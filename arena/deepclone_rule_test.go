@@ -206,7 +206,6 @@ type ownHandles struct {
 	builder Builder
 	table   Map[int, int]
 	local   offheap.Local
-	shared  offheap.Counted
 	purpose offheap.Purpose
 
 	builderAt *Builder
@@ -235,19 +234,16 @@ func TestDeepCloneHandles(t *testing.T) {
 	type derived Arena
 	l := offheap.NewLocal()
 	defer l.Close()
-	s := offheap.NewCounted(8)
-	defer s.Release()
 	type pointers struct {
 		arena   *Arena
 		derived *derived
 		pool    *Pool
 		local   *offheap.Local
-		shared  *offheap.Counted
 		purpose *offheap.Purpose
 		in      offheap.Typed[int]
 		of      offheap.Typed[string]
 	}
-	v := &pointers{a, (*derived)(a), &Pool{}, l, s, offheap.NewPurpose("p"), offheap.In[int](l), offheap.Typed[string]{}}
+	v := &pointers{a, (*derived)(a), &Pool{}, l, offheap.NewPurpose("p"), offheap.In[int](l), offheap.Typed[string]{}}
 	if c := Heap(v); *c != *v {
 		t.Errorf("%+v became %+v", v, c)
 	}

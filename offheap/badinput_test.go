@@ -53,7 +53,6 @@ func TestNegativeLengths(t *testing.T) {
 			"AllocAligned":          func() { AllocAligned(n, 64) },
 			"Realloc":               func() { Realloc(b, n) },
 			"Realloc of nothing":    func() { Realloc[byte](nil, n) },
-			"NewCounted":            func() { NewCounted(n) },
 			"Local.Alloc":           func() { l.Alloc(n) },
 			"Local.AllocUninit":     func() { l.AllocUninit(n) },
 			"Local.TryAlloc":        func() { _, _ = l.TryAlloc(n) },
@@ -117,7 +116,6 @@ func TestHugeLengths(t *testing.T) {
 		wantPanic(t, "Alloc", ErrOutOfMemory, func() { Alloc(n) })
 		wantPanic(t, "AllocUninit", ErrOutOfMemory, func() { AllocUninit(n) })
 		wantPanic(t, "Realloc", ErrOutOfMemory, func() { Realloc(b, n) })
-		wantPanic(t, "NewCounted", ErrOutOfMemory, func() { NewCounted(n) })
 		wantPanic(t, "Local.Alloc", ErrOutOfMemory, func() { l.Alloc(n) })
 	}
 	if !filled(b, 3) {
@@ -247,8 +245,6 @@ func TestEmptyBlocks(t *testing.T) {
 	FreeSlice[point](nil)
 	FreeSlice(MakeSlice[point](0, 0))
 	Delete[point](nil)
-	s := NewCounted(0)
-	s.Release()
 }
 
 // TestTypeOf100MB uses a type that is larger than anything the Go compiler puts on a stack.

@@ -17,8 +17,7 @@
 // and [AtomicRef] is a link that several goroutines change at once. A type that contains
 // [UnsafeSelfContained] promises that its pointers lead to off-heap memory only.
 //
-// [Local] is the fastest way for one goroutine, [Purpose] an account with a limit, and
-// [Counted] a block with several owners.
+// [Local] is the fastest way for one goroutine, and [Purpose] an account with a limit.
 //
 // # Which function
 //

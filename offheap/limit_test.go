@@ -433,7 +433,6 @@ func TestRefusalsChangeNothing(t *testing.T) {
 			if of == "all" {
 				_, err = l.TryAlloc(over)
 				check("Local.Alloc", err)
-				check("NewCounted", Try(func() { NewCounted(over) }))
 			}
 			set(0)
 		}

@@ -23,12 +23,10 @@ func TestNilHandles(t *testing.T) {
 			t.Errorf("%s of nil: panic %v, want a MisuseError", name, v)
 		}
 	}
-	var c *Counted
 	for name, f := range map[string]func(){
 		"Purpose.Alloc": func() { p.Alloc(1) },
 		"Local.Alloc":   func() { l.Alloc(1) },
 		"Local.Free":    func() { l.Free(nil) },
-		"Counted":       func() { c.Release() },
 	} {
 		if caught(f) == nil {
 			t.Errorf("%s of nil: no panic", name)

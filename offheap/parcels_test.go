@@ -84,32 +84,6 @@ func (p *byteParcel) free(w *worker) {
 	}
 }
 
-// sharedParcel is one ownership of a block.
-type sharedParcel struct {
-	s    *Counted
-	seed int
-}
-
-func newCounted(w *worker) parcel {
-	p := &sharedParcel{seed: w.rng.IntN(256)}
-	if !w.try(func() { p.s = NewCounted(w.length()) }) {
-		return nil
-	}
-	w.want(allZero(p.s.Bytes()), p, "is not zero")
-	fill(p.s.Bytes(), p.seed)
-	return p
-}
-
-func (p *sharedParcel) size() int    { return len(p.s.Bytes()) }
-func (p *sharedParcel) intact() bool { return filled(p.s.Bytes(), p.seed) }
-func (p *sharedParcel) free(*worker) { p.s.Release() }
-
-func (p *sharedParcel) change(w *worker) {
-	if other := (&sharedParcel{p.s.Retain(), p.seed}); !w.send(other) {
-		other.free(w)
-	}
-}
-
 // makersOf are makers of single values and of slices with up to longest elements.
 func makersOf[T comparable](longest int, value func(i int) T) []maker {
 	return []maker{

@@ -315,7 +315,7 @@ func TestLimitOfEveryFunction(t *testing.T) {
 		"Realloc": func() { Realloc(b, n) }, "New": func() { New[mega]() },
 		"NewIn": func() { In[mega](l).New() }, "NewFor": func() { For[mega](p).New() }, "NewRef": func() { RefOf(New[mega]()) },
 		"MakeSlice": func() { MakeSlice[bool](n, n) }, "MakeSliceFor": func() { For[bool](p).MakeSlice(n, n) },
-		"Append": func() { Append(s, make([]point, n)...) }, "NewCounted": func() { NewCounted(n) },
+		"Append":      func() { Append(s, make([]point, n)...) },
 		"Local.Alloc": func() { l.Alloc(n) }, "Purpose.Alloc": func() { p.Alloc(n) },
 	} {
 		wantPanic(t, what, ErrLimit, f)

@@ -25,7 +25,7 @@ func overwrite[T any](to, from *T) {
 // TestVetSeesCopies: each handle has the field that the copylocks analyzer of vet looks for, whose
 // pointer has Lock and Unlock.
 func TestVetSeesCopies(t *testing.T) {
-	for _, h := range []reflect.Type{reflect.TypeFor[Local](), reflect.TypeFor[Purpose](), reflect.TypeFor[Counted]()} {
+	for _, h := range []reflect.Type{reflect.TypeFor[Local](), reflect.TypeFor[Purpose]()} {
 		if f := h.Field(0); f.Type != reflect.TypeFor[noCopy]() || f.Type.Size() != 0 {
 			t.Errorf("the first field of %s is %s %s, want a noCopy", h, f.Name, f.Type)
 		}
@@ -115,42 +115,4 @@ func TestPurposeOverwritten(t *testing.T) {
 	if err := Check(); err != nil {
 		t.Error(err)
 	}
-}
-
-// countedCalls are all calls of a Counted.
-func countedCalls(c *Counted) map[string]func() {
-	return map[string]func(){
-		"Counted.Bytes":   func() { c.Bytes() },
-		"Counted.Retain":  func() { c.Retain() },
-		"Counted.Release": c.Release,
-	}
-}
-
-// TestCopiedCounted: a copy frees nothing, and neither does an older copy that is written over its
-// original after the last Release.
-func TestCopiedCounted(t *testing.T) {
-	quiet(t)
-	s := NewCounted(100)
-	c := copyOf(s)
-	for what, f := range countedCalls(c) {
-		wantMisuse(t, what, "use of a copied Counted", f)
-	}
-	fill(s.Bytes(), 7)
-	s.Release()
-	next := NewCounted(100) // It may have the block.
-	fill(next.Bytes(), 8)
-	for what, f := range countedCalls(c) {
-		wantMisuse(t, what, "use of a copied Counted", f)
-	}
-	overwrite(s, c)
-	for what, f := range countedCalls(s) {
-		wantMisuse(t, what, "use after the last Release", f)
-	}
-	for what, f := range countedCalls(new(Counted)) {
-		wantMisuse(t, what, "use of a Counted that NewCounted did not make", f)
-	}
-	if !filled(next.Bytes(), 8) {
-		t.Error("a call that was refused changed a block")
-	}
-	next.Release()
 }

@@ -45,10 +45,6 @@ func handles() []Case {
 		{Name: "local-zero", Text: "allocates from a Local that NewLocal did not make", Run: only(OffHeap, localZero), Seen: always("offheap", "a Local that NewLocal did not make")},
 		{Name: "purpose-copied", Text: "allocates from a copy of a Purpose", Run: only(OffHeap, purposeCopied), Seen: always("offheap", "use of a copied Purpose")},
 		{Name: "purpose-zero", Text: "allocates from a Purpose that NewPurpose did not make", Run: only(OffHeap, purposeZero), Seen: always("offheap", "a Purpose that NewPurpose did not make")},
-		{Name: "counted-copied", Text: "releases a copy of a Counted", Run: only(OffHeap, countedCopied), Seen: always("offheap", "use of a copied Counted")},
-		{Name: "counted-release", Text: "releases a Counted once too often", Run: only(OffHeap, countedReleased), Seen: always("offheap", "use after the last Release")},
-		{Name: "counted-handle", Text: "asks a Counted for its bytes after the last Release", Run: only(OffHeap, countedHandle), Seen: always("offheap", "use after the last Release")},
-		{Name: "counted-bytes", Text: "reads the bytes of a Counted after the last Release", Run: only(OffHeap, countedBytes), Seen: gone(byFree, "Free", reads)},
 		{Name: "ref-deleted", Text: "follows a Ref after DeleteRef", Run: only(OffHeap, refDeleted), Seen: staleRef("Delete")},
 		{Name: "ref-delete-twice", Text: "deletes by a Ref twice", Run: only(OffHeap, refDeletedTwice), Seen: append(staleRef("Delete"), always("double free")...)},
 		{Name: "sliceref-freed", Text: "follows a SliceRef after FreeSlice", Run: only(OffHeap, sliceRefFreed), Seen: staleRef("FreeSlice")},
@@ -296,40 +292,6 @@ func purposeCopied(Variant) {
 }
 
 func purposeZero(Variant) { new(offheap.Purpose).Alloc(100) }
-
-func countedCopied(Variant) {
-	s := offheap.NewCounted(100)
-	defer s.Release()
-	copied(s).Release()
-}
-
-func countedReleased(Variant) {
-	s := offheap.NewCounted(100)
-	s.Release()
-	s.Release()
-}
-
-func countedHandle(Variant) {
-	s := offheap.NewCounted(100)
-	s.Release()
-	s.Bytes()
-}
-
-func countedBytes(Variant) {
-	s := allocateCounted()
-	b := s.Bytes()
-	giveUpCounted(s)
-	accessByte(&b[50])
-}
-
-//go:noinline
-func allocateCounted() *offheap.Counted { return offheap.NewCounted(100).Retain() }
-
-//go:noinline
-func giveUpCounted(s *offheap.Counted) {
-	s.Release()
-	s.Release()
-}
 
 //go:noinline
 func allocateRef() offheap.Ref[point] { return offheap.RefOf(offheap.New[point]()) }

@@ -20,7 +20,6 @@ func leaks() []Case {
 		{Name: "leak-value", Text: "drops the only pointer to a value", Run: only(OffHeap, leakValue), Seen: leaked("1 block", "24 bytes")},
 		{Name: "leak-purpose", Text: "ends without freeing a block of a Purpose", Run: only(OffHeap, leakPurpose), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-overwritten", Text: "overwrites a slice with the result of Go's append", Run: only(OffHeap, leakOverwritten), Seen: leaked("1 block", "100 bytes")},
-		{Name: "leak-counted", Text: "retains a Counted once more than it releases it", Run: only(OffHeap, leakCounted), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-local", Text: "closes a Local and forgets a value from it", Run: only(OffHeap, leakLocal), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-local-open", Text: "drops a Local without Close", Run: only(OffHeap, leakLocalOpen), Seen: leaked("1 Local")},
 		{Name: "leak-ref", Text: "frees the head of a list and forgets the rest", Run: only(OffHeap, leakRest), Seen: leaked("9 blocks", "144 bytes")},
@@ -51,11 +50,6 @@ func leakOverwritten(Variant) {
 	b := allocateBlock(100)
 	b = append(b, text...)
 	accessByte(&b[0])
-}
-
-func leakCounted(Variant) {
-	s := allocateCounted()
-	s.Release()
 }
 
 func leakLocal(Variant) {
