@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-
-package workloads
+package protobuf
 
 import (
 	"encoding/binary"
@@ -107,7 +105,7 @@ func cpuProfile(samples int) *googlev1.Profile {
 	return p
 }
 
-// describedFiles are .proto files that the command contains.
+// describedFiles are .proto files that the program contains.
 var describedFiles = []protoreflect.FileDescriptor{
 	descriptorpb.File_google_protobuf_descriptor_proto, trace.File_opentelemetry_proto_trace_v1_trace_proto,
 	common.File_opentelemetry_proto_common_v1_common_proto, resource.File_opentelemetry_proto_resource_v1_resource_proto,

@@ -1952,7 +1952,7 @@ const file_shapes_proto_rawDesc = "" +
 	"\x05TRUCK\x10\x02\x12\a\n" +
 	"\x03BUS\x10\x03\x12\b\n" +
 	"\x04TRAM\x10\x04\x12\v\n" +
-	"\aBICYCLE\x10\x05BAZ:github.com/freehold-go/freehold/cmd/bench/workloads/shapes\x92\x03\x02\b\x02b\beditionsp\xe8\a"
+	"\aBICYCLE\x10\x05BAZ:github.com/freehold-go/freehold/benchmarks/protobuf/shapes\x92\x03\x02\b\x02b\beditionsp\xe8\a"
 
 var (
 	file_shapes_proto_rawDescOnce sync.Once

@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-
-package workloads
+package protobuf
 
 import (
 	"errors"
@@ -17,13 +15,10 @@ import (
 	"github.com/freehold-go/freehold/cmd/bench/messages"
 )
 
-// The cost of decoding Protocol Buffers with different libraries, on messages of public schemata that are made by
-// a seed. A workload is one type, because contestants exist for some types alone.
-
 const googlePprof = "google/pprof"
 
-// ProtoTasks are the tasks of the workloads proto, to which other modules add rivals.
-func ProtoTasks() []messages.Task {
+// Tasks are the tasks of the workloads.
+func Tasks() []messages.Task {
 	tasks := []messages.Task{
 		{
 			Name: "proto/otlp", Doc: "Decode OpenTelemetry traces of n spans, and keep the four latest.", Size: "spans", Sizes: []int{100},
@@ -48,7 +43,7 @@ func ProtoTasks() []messages.Task {
 	tasks = append(tasks, shapeTasks()...)
 	for i := range tasks {
 		t := &tasks[i]
-		t.Bars = protoBars(t.Name)
+		t.Bars = bars(t.Name)
 		if t.Name == "proto/pprof" {
 			t.Rivals = []bench.Contestant{t.Contestant(googlePprof, "ParseUncompressed, into its own types", func(*bench.Run) messages.Decoder {
 				return func(_ int, b []byte) (any, error) { return profile.ParseUncompressed(b) }
@@ -58,8 +53,9 @@ func ProtoTasks() []messages.Task {
 	return tasks
 }
 
-func protoWorkloads() (all []bench.Workload) {
-	for _, t := range ProtoTasks() {
+// Workloads returns the workloads: "proto/otlp" and so on.
+func Workloads() (all []bench.Workload) {
+	for _, t := range Tasks() {
 		all = append(all, t.Workload())
 	}
 	return all
@@ -87,8 +83,8 @@ func sameProfile(result any, b []byte) error {
 	return nil
 }
 
-// protoLimits are the bars: a contestant's CPU time by that of another one.
-var protoLimits = map[string][]struct {
+// limits are those of the bars: a contestant's CPU time by that of another one.
+var limits = map[string][]struct {
 	ours, theirs string
 	limit        float64
 }{
@@ -110,9 +106,9 @@ var protoLimits = map[string][]struct {
 	"proto/updates":     {{messages.Arena, messages.Unmarshal, 0.33}, {messages.ArenaNil, messages.Unmarshal, 1}},
 }
 
-func protoBars(workload string) (bars []bench.Bar) {
-	for _, l := range protoLimits[workload] {
-		bars = append(bars, bench.AtMost(fmt.Sprintf("%s, %s by %s", workload, l.ours, l.theirs), l.limit, bench.TimeRatio(workload, 0, l.ours, l.theirs)))
+func bars(workload string) (list []bench.Bar) {
+	for _, l := range limits[workload] {
+		list = append(list, bench.AtMost(fmt.Sprintf("%s, %s by %s", workload, l.ours, l.theirs), l.limit, bench.TimeRatio(workload, 0, l.ours, l.theirs)))
 	}
-	return bars
+	return list
 }

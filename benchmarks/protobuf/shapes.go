@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-
-package workloads
+package protobuf
 
 import (
 	"fmt"
@@ -8,8 +6,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/freehold-go/freehold/benchmarks/protobuf/shapes"
 	"github.com/freehold-go/freehold/cmd/bench/messages"
-	"github.com/freehold-go/freehold/cmd/bench/workloads/shapes"
 )
 
 // Messages of megabytes that consist of many small values, in four shapes. Memory bounds their decoding: the four that are

@@ -1,11 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-
-package workloads
+package protobuf
 
 import (
-	"math/bits"
-	"reflect"
-	"runtime"
+	"slices"
 	"testing"
 
 	common "go.opentelemetry.io/proto/otlp/common/v1"
@@ -13,16 +9,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/freehold-go/freehold/adapters/arenaproto"
-	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/cmd/bench"
 	"github.com/freehold-go/freehold/cmd/bench/messages"
 )
 
-// TestProtoInputs wants inputs of the sizes that the research measured, the same each time, and types that are decoded by plans alone.
-func TestProtoInputs(t *testing.T) {
+// TestInputs wants inputs of the sizes that the research measured, the same each time, and types that are decoded by plans alone.
+func TestInputs(t *testing.T) {
 	for name, size := range map[string]int{"proto/otlp": 52_000, "proto/span": 529, "proto/pprof": 91_000, "proto/descriptors": 70_000, "proto/struct": 2700,
 		"proto/lines": 1_000_000, "proto/floats": 8_000_000, "proto/records": 800_000, "proto/updates": 2_000_000} {
-		for _, task := range ProtoTasks() {
+		for _, task := range Tasks() {
 			if task.Name != name {
 				continue
 			}
@@ -46,26 +41,52 @@ func TestProtoInputs(t *testing.T) {
 	}
 }
 
-// TestProtoContestants wants the rivals that the documentation names.
-func TestProtoContestants(t *testing.T) {
-	for _, name := range []string{messages.Unmarshal, messages.VTProto, googlePprof, messages.Arena, messages.ArenaPool, messages.ArenaDrop, messages.ArenaNil} {
-		if contestant(workload(t, "proto/pprof"), name) == nil {
-			t.Errorf("proto/pprof has no %s", name)
-		}
-	}
-	for _, task := range ProtoTasks() {
-		for _, l := range protoLimits[task.Name] {
-			w := workload(t, task.Name)
-			if contestant(w, l.ours) == nil || contestant(w, l.theirs) == nil {
-				t.Errorf("%s has a bar for contestants that it has not: %s by %s", task.Name, l.ours, l.theirs)
+// TestWorkloads runs every contestant of every workload on few values, and compares their results.
+func TestWorkloads(t *testing.T) {
+	set := bench.NewSet(Workloads()...)
+	for _, w := range set.Workloads() {
+		var want uint64
+		for _, c := range w.Contestants {
+			s, err := set.Run(bench.Spec{Workload: w.Name, N: 6, Contestant: c.Name, Quick: true})
+			if err != nil || len(s.Checksums) == 0 || s.Ops <= 0 {
+				t.Errorf("%s, %s: %+v, %v", w.Name, c.Name, s, err)
+				continue
+			}
+			if want == 0 {
+				want = s.Checksums[0]
+			}
+			if s.Checksums[0] != want {
+				t.Errorf("%s, %s: the checksum is %x, not %x", w.Name, c.Name, s.Checksums[0], want)
 			}
 		}
 	}
 }
 
-// TestProtoRefuses wants an error of every contestant for a message that is cut.
-func TestProtoRefuses(t *testing.T) {
-	for _, task := range ProtoTasks() {
+// TestContestants wants the contestants that the bars and the documentation name.
+func TestContestants(t *testing.T) {
+	for _, task := range Tasks() {
+		var names []string
+		for _, c := range task.Workload().Contestants {
+			names = append(names, c.Name)
+		}
+		want := []string{messages.Unmarshal, messages.Arena, messages.ArenaPool, messages.ArenaDrop, messages.ArenaNil}
+		if task.Name == "proto/pprof" {
+			want = append(want, messages.VTProto, googlePprof)
+		}
+		for _, l := range limits[task.Name] {
+			want = append(want, l.ours, l.theirs)
+		}
+		for _, name := range want {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s has no contestant %s: %q", task.Name, name, names)
+			}
+		}
+	}
+}
+
+// TestRefuses wants an error of every contestant for a message that is cut.
+func TestRefuses(t *testing.T) {
+	for _, task := range Tasks() {
 		whole := task.Data
 		task.Data = func(r *bench.Run) ([]byte, error) {
 			b, err := whole(r)
@@ -82,8 +103,8 @@ func TestProtoRefuses(t *testing.T) {
 	}
 }
 
-// TestProtoRead wants the same sum from both readers of the workload proto/read, and a sum that each field changes.
-func TestProtoRead(t *testing.T) {
+// TestRead wants the same sum from both readers of the workload proto/read, and a sum that each field changes.
+func TestRead(t *testing.T) {
 	m := Traces(3)
 	span := m.ResourceSpans[0].ScopeSpans[0].Spans[1]
 	span.Links = append(span.Links, &trace.Span_Link{TraceId: []byte("link"), TraceState: "state", Flags: 3})
@@ -114,55 +135,4 @@ func TestProtoRead(t *testing.T) {
 		}
 		sum = now
 	}
-}
-
-// TestProtoMemory bounds the memory that a message takes in an arena, as a part of the bytes that proto.Unmarshal allocates for it.
-func TestProtoMemory(t *testing.T) {
-	if !onFastPaths() || bits.UintSize == 32 {
-		t.Skip("the detector and the modes change how much is allocated, and the bounds are for pointers of 8 bytes")
-	}
-	for _, task := range ProtoTasks() {
-		if task.FullOnly {
-			continue
-		}
-		b, err := task.Data(&bench.Run{Spec: bench.Spec{N: task.Sizes[0]}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		heap := allocatedBy(func() { _ = proto.Unmarshal(b, task.New()) })
-		aliased := 0.8
-		if task.Name == "proto/descriptors" { // It has many lists of two numbers.
-			aliased = 0.85
-		}
-		for limit, o := range map[float64]arenaproto.UnmarshalOptions{1: {}, aliased: {AliasInput: true}} {
-			a := arena.NewArena()
-			typ := reflect.TypeOf(task.New()).Elem()
-			for range 2 { // Go maps are new in the first round.
-				a.Reset(arena.Keep)
-				o.Merge = true
-				if err := o.Unmarshal(a, b, arena.NewOf(a, typ).(proto.Message)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			ratio := float64(a.Stats().InUse) / heap
-			t.Logf("%s, alias %t: %d of %.0f bytes, %.2f", task.Name, o.AliasInput, a.Stats().InUse, heap, ratio)
-			if ratio > limit {
-				t.Errorf("%s, alias %t: %.2f of the bytes that proto.Unmarshal allocates, want at most %.2f", task.Name, o.AliasInput, ratio, limit)
-			}
-			a.Free()
-		}
-	}
-}
-
-// allocatedBy is the bytes that f allocates in one call.
-func allocatedBy(f func()) float64 {
-	const calls = 4
-	f()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range calls {
-		f()
-	}
-	runtime.ReadMemStats(&after)
-	return float64(after.TotalAlloc-before.TotalAlloc) / calls
 }

@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-
-package workloads
+package protobuf
 
 import (
 	common "go.opentelemetry.io/proto/otlp/common/v1"
