@@ -163,9 +163,9 @@ tidy:
 		[ -f $$dir/go.mod ] || continue; \
 		copy=$$(mktemp -d); \
 		cp $$dir/go.mod $$copy/go.mod; [ ! -f $$dir/go.sum ] || cp $$dir/go.sum $$copy/go.sum; \
-		for nested in '' /adapters/arenaproto; do go mod edit -replace=github.com/freehold-go/freehold$$nested@$$version=$$PWD$$nested $$copy/go.mod; done; \
+		for nested in '' /adapters/arenaproto /adapters/memprof; do go mod edit -replace=github.com/freehold-go/freehold$$nested@$$version=$$PWD$$nested $$copy/go.mod; done; \
 		(cd $$dir && GOWORK=off go mod tidy -modfile=$$copy/go.mod); \
-		for nested in '' /adapters/arenaproto; do go mod edit -dropreplace=github.com/freehold-go/freehold$$nested@$$version $$copy/go.mod; done; \
+		for nested in '' /adapters/arenaproto /adapters/memprof; do go mod edit -dropreplace=github.com/freehold-go/freehold$$nested@$$version $$copy/go.mod; done; \
 		cp $$copy/go.mod $$dir/go.mod; [ ! -f $$copy/go.sum ] || cp $$copy/go.sum $$dir/go.sum; \
 		rm -r $$copy; \
 	done

@@ -20,10 +20,6 @@ var decoders = []string{"arenajson"}
 // thirdParty are the modules that the library itself may import.
 var thirdParty = []string{"golang.org/x/sys"}
 
-// profileFormat is what package memprof and the examples may import besides: pprof's format, which
-// is no part of the standard library.
-const profileFormat = "github.com/google/pprof/profile"
-
 // trial is the one package of ours that alloctest may import: it stands on the standard library
 // alone, too.
 const trial = "internal/checks/trial"
@@ -87,7 +83,7 @@ func forbiddenForeign(f *File, to string) string {
 	if inside(f.Dir(), "alloctest", trial) {
 		return "alloctest stands on the standard library alone, because it ends up in its users' tests"
 	}
-	if inside(to, thirdParty...) || to == profileFormat && inside(f.Dir(), "memprof", "examples") {
+	if inside(to, thirdParty...) {
 		return ""
 	}
 	return "the library depends on the standard library and " + strings.Join(thirdParty, ", ") + " alone"

@@ -71,10 +71,10 @@ func TestDependencies(t *testing.T) {
 func TestAPI(t *testing.T) {
 	root, r := load(t)
 	packages := map[string]string{"freehold": "."}
-	for _, name := range []string{"offheap", "arena", "memprof", "gctune", "alloctest", "expvarstats", "httparena", "slogleaks", "arenajson"} {
+	for _, name := range []string{"offheap", "arena", "gctune", "alloctest", "expvarstats", "httparena", "slogleaks", "arenajson"} {
 		packages[name] = name
 	}
-	for _, name := range []string{"arenaproto", "arrowmem", "grpcarena", "grpcmem", "otelstats", "promstats", "z"} {
+	for _, name := range []string{"arenaproto", "arrowmem", "grpcarena", "grpcmem", "memprof", "otelstats", "promstats", "z"} {
 		packages["adapters-"+name] = "adapters/" + name
 	}
 	for name, dir := range packages {

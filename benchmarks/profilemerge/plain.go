@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-
-package merge
+package profilemerge
 
 import (
 	"slices"

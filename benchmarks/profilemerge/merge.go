@@ -1,11 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-
-// Package merge merges profiles in pprof's format to one, on the Go heap and in an arena.
+// Package profilemerge merges profiles in pprof's format to one, on the Go heap and in an arena.
 //
 // A service that stores profiles does this for each query: it merges hundreds of profiles, writes
 // the result to the client, and drops it. The tables of the merge live as long as the query.
 // [Plain] makes them of maps and pointers. [InArena] makes the same tables in an arena.
-package merge
+package profilemerge
 
 import (
 	"encoding/binary"

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/freehold-go/freehold/memprof"
+	"github.com/freehold-go/freehold/adapters/memprof"
 )
 
 // A service offers the profile beside Go's own. `go tool pprof -http=:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // build makes a profile in pprof's terms.
@@ -24,7 +24,7 @@ func build(list []estimate) *profile.Profile {
 			},
 			DefaultSampleType: "inuse_space",
 			PeriodType:        &profile.ValueType{Type: "space", Unit: "bytes"},
-			Period:            allocsample.Period(),
+			Period:            offheap.SetSamplePeriod(-1),
 			TimeNanos:         time.Now().UnixNano(),
 		},
 		locations: make(map[runtime.Frame]*profile.Location),

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // An estimate is the number and the bytes of blocks that the samples of one site stand for.
@@ -31,7 +31,7 @@ const (
 // estimates is the profile, most bytes in use first.
 func estimates() []estimate {
 	var list []estimate
-	for _, s := range allocsample.Sites() {
+	for s := range offheap.Samples() {
 		list = append(list, estimateOf(&s))
 	}
 	slices.SortFunc(list, func(a, b estimate) int {
@@ -40,12 +40,11 @@ func estimates() []estimate {
 	return list
 }
 
-func estimateOf(s *allocsample.Site) estimate {
-	e := estimate{stack: frames(s.Stack), purpose: s.Purpose, size: int64(s.Size)}
-	weight, size := s.Weight(), float64(s.Size)
+func estimateOf(s *offheap.Sample) estimate {
+	e := estimate{stack: frames(s.Stack), purpose: s.Purpose, size: s.Size}
 	for i, n := range [...]int64{s.Allocs, s.Allocs - s.Frees} {
-		blocks := float64(n) * weight
-		e.values[2*i], e.values[2*i+1] = int64(math.Round(blocks)), int64(math.Round(blocks*size))
+		blocks := float64(n) * s.Weight
+		e.values[2*i], e.values[2*i+1] = int64(math.Round(blocks)), int64(math.Round(blocks*float64(s.Size)))
 	}
 	return e
 }

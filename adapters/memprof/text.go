@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // writeText writes estimates for people: the sums, and then each site with its stack.
@@ -19,7 +19,7 @@ func writeText(w io.Writer, list []estimate) error {
 			sum[i] += v
 		}
 	}
-	fmt.Fprintf(out, "offheap profile, one sample in %d bytes: in use %s, allocated %s\n", allocsample.Period(), figures(sum[2:]), figures(sum[:2]))
+	fmt.Fprintf(out, "offheap profile, one sample in %d bytes: in use %s, allocated %s\n", offheap.SetSamplePeriod(-1), figures(sum[2:]), figures(sum[:2]))
 	for _, e := range list {
 		fmt.Fprintf(out, "\nin use %s, allocated %s, %d bytes each", figures(e.values[2:]), figures(e.values[:2]), e.size)
 		if e.purpose != "" {

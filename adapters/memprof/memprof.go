@@ -6,29 +6,25 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // DefaultPeriod is the period after the package is imported: 2 MiB.
 const DefaultPeriod = 2 << 20
 
-func init() { allocsample.SetPeriod(DefaultPeriod) }
+func init() { offheap.SetSamplePeriod(DefaultPeriod) }
 
 // SetPeriod sets the average number of bytes allocated between two samples, and returns the old
-// period. 0 means no samples; a period of 1 samples each block. It takes effect at once, except in
-// an offheap.Local: a Local reads the period when it samples a block, when it needs more blocks,
-// and every 65536 allocations of a size. Earlier samples count with the period that was in force
-// when they were taken. SetPeriod stops the world for some microseconds. It panics if bytes is
-// negative.
+// period, as offheap.SetSamplePeriod does. 0 means no samples. It panics if bytes is negative.
 func SetPeriod(bytes int64) (old int64) {
 	if bytes < 0 {
 		panic(fmt.Errorf("memprof: SetPeriod: negative period %d; 0 switches sampling off", bytes))
 	}
-	return allocsample.SetPeriod(bytes)
+	return offheap.SetSamplePeriod(bytes)
 }
 
 // Period is the period in force, 0 if nothing is sampled.
-func Period() int64 { return allocsample.Period() }
+func Period() int64 { return offheap.SetSamplePeriod(-1) }
 
 // WriteTo writes the profile. With debug 0 it writes the compressed format that `go tool pprof`
 // reads, otherwise text for people. It returns the error of w.

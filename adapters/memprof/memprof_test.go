@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !freehold_nohooks
-
 package memprof
 
 import (
 	"bytes"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,29 +17,17 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/internal/allocsample"
-	"github.com/freehold-go/freehold/internal/debugmode"
-	"github.com/freehold-go/freehold/internal/sanitize"
-	"github.com/freehold-go/freehold/internal/vmem"
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// needSamples skips the test where not the slabs serve, but the Go heap or a debug mode.
-func needSamples(t testing.TB) {
+// sampleEach samples each block until the test ends. It skips the test where not the slabs serve, but
+// the Go heap or a debug mode.
+func sampleEach(t testing.TB) {
 	t.Helper()
-	onGoHeap := freehold.HeapMode() || !vmem.Supported // HeapMode freezes the modes, which starts those for debugging.
-	modes := debugmode.Current()
-	modes.Sample = 0
-	if onGoHeap || modes.On() || sanitize.Race {
+	if o := freehold.Modes(); race || o.Heap || o.Guard || o.Poison || o.Leaks || o.Pointers {
 		t.Skip("the slabs do not serve here")
 	}
-}
-
-// sampleEach samples with a period until the test ends, and draws the same each time.
-func sampleEach(t testing.TB, period int64) {
-	needSamples(t)
-	t.Cleanup(allocsample.SetSource(rand.New(rand.NewPCG(7, 8)).ExpFloat64))
-	old := SetPeriod(period)
+	old := SetPeriod(1)
 	t.Cleanup(func() { SetPeriod(old) })
 }
 
@@ -77,77 +61,13 @@ func sums(p *profile.Profile, fn string) (v [4]int64) {
 }
 
 //go:noinline
-func mixed(l *offheap.Local, sizes []int) (blocks [][]byte) {
-	for _, n := range sizes {
-		blocks = append(blocks, l.AllocUninit(n))
-	}
-	return blocks
-}
-
-// TestEstimates allocates blocks of many sizes, frees some of them, and compares the profile with
-// the exact counts: within five standard deviations of the sum of independent samples, each
-// weighted by the reciprocal of its probability p, whose variance is size² (1-p)/p.
-func TestEstimates(t *testing.T) {
-	const period = 64 << 10
-	sampleEach(t, period)
-	l := offheap.NewLocal()
-	defer l.Close()
-	rng := rand.New(rand.NewPCG(5, 6))
-	sizes := make([]int, 200_000)
-	for i := range sizes {
-		sizes[i] = 16 << rng.IntN(10)
-		if i%1000 == 0 {
-			sizes[i] = 128 << 10
-		}
-	}
-	before := sums(read(t), "memprof.mixed")
-	blocks := mixed(l, sizes)
-	all := sums(read(t), "memprof.mixed")
-	var want, variance [4]float64
-	note := func(n int, first int) {
-		p := allocsample.Probability(uintptr(n), period)
-		want[first]++
-		want[first+1] += float64(n)
-		variance[first] += (1 - p) / p
-		variance[first+1] += float64(n) * float64(n) * (1 - p) / p
-	}
-	for i, b := range blocks {
-		note(sizes[i], allocObjects)
-		if i%3 == 0 {
-			l.Free(b)
-		} else {
-			note(sizes[i], inuseObjects)
-		}
-	}
-	some := sums(read(t), "memprof.mixed")
-	for i, what := range []string{"blocks allocated", "bytes allocated", "blocks in use", "bytes in use"} {
-		got, deviation := float64(some[i]-before[i]), math.Sqrt(variance[i])
-		if math.Abs(got-want[i]) > 5*deviation || deviation > want[i]/5 {
-			t.Errorf("%s: about %.0f, want %.0f ± %.0f", what, got, want[i], deviation)
-		}
-	}
-	const rounding = 1000 // Of the bytes of each site, in four readings.
-	if all[allocSpace] != some[allocSpace] || math.Abs(float64(all[inuseSpace]-before[inuseSpace]-all[allocSpace]+before[allocSpace])) > rounding {
-		t.Errorf("freeing changed what was allocated from %v to %v", all, some)
-	}
-	for i, b := range blocks {
-		if i%3 != 0 {
-			l.Free(b)
-		}
-	}
-	if got := sums(read(t), "memprof.mixed"); got[inuseObjects] != before[inuseObjects] || got[inuseSpace] != before[inuseSpace] || got[allocSpace] != all[allocSpace] {
-		t.Errorf("after all was freed: %v, before: %v", got, before)
-	}
-}
-
-//go:noinline
 func kept(p *offheap.Purpose) [][]byte {
 	return [][]byte{p.Alloc(1000), p.Alloc(1000), offheap.Alloc(100_000)}
 }
 
 // TestEachBlock samples each block, so that the figures are exact.
 func TestEachBlock(t *testing.T) {
-	sampleEach(t, 1)
+	sampleEach(t)
 	before := sums(read(t), "memprof.kept") // Other tests call it, too.
 	for _, b := range kept(offheap.NewPurpose("profiled")) {
 		defer offheap.Free(b)
@@ -181,7 +101,7 @@ func TestEachBlock(t *testing.T) {
 
 // TestText reads the text of the profile.
 func TestText(t *testing.T) {
-	sampleEach(t, 1)
+	sampleEach(t)
 	for _, b := range kept(offheap.NewPurpose("profiled")) {
 		defer offheap.Free(b)
 	}
@@ -189,7 +109,7 @@ func TestText(t *testing.T) {
 	if err := WriteTo(&text, 1); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"offheap profile, one sample in 1 bytes: in use ", ", purpose \"profiled\"\n    github.com/freehold-go/freehold/memprof.kept\n        ", "memprof_test.go:"} {
+	for _, want := range []string{"offheap profile, one sample in 1 bytes: in use ", ", purpose \"profiled\"\n    github.com/freehold-go/freehold/adapters/memprof.kept\n        ", "memprof_test.go:"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text.String())
 		}
@@ -198,7 +118,7 @@ func TestText(t *testing.T) {
 
 // TestMerged finds both heaps in one profile, apart by label.
 func TestMerged(t *testing.T) {
-	sampleEach(t, 1)
+	sampleEach(t)
 	for _, b := range kept(offheap.NewPurpose("profiled")) {
 		defer offheap.Free(b)
 	}
@@ -259,7 +179,7 @@ func TestHandler(t *testing.T) {
 
 // TestTool lets go tool pprof open both profiles.
 func TestTool(t *testing.T) {
-	sampleEach(t, 1)
+	sampleEach(t)
 	if testing.Short() {
 		t.Skip("builds pprof")
 	}
