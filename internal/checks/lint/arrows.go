@@ -24,6 +24,9 @@ var thirdParty = []string{"golang.org/x/sys"}
 // alone, too.
 const trial = "internal/checks/trial"
 
+// blackBox is the suite that runs in every configuration. It sees what users see.
+const blackBox = "internal/checks/suite"
+
 // Arrows checks which package imports which. Arrows point down: nested modules, then the library's
 // packages, then offheap, then the root package, then internal.
 func Arrows(r *Repo) (found []Finding) {
@@ -55,6 +58,8 @@ func forbidden(f *File, to string) string {
 		return forbiddenNested(from, own)
 	case inside(own, nested...):
 		return "nothing in the library imports a nested module"
+	case from == blackBox && inside(own, "internal") && !inside(own, "internal/checks"):
+		return "this suite sees what users see"
 	case f.IsTest():
 		return "" // a test may import the packages above its own
 	}

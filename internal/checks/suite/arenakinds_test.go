@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package arena_test
+package suite
 
 import (
 	"testing"
@@ -9,16 +9,13 @@ import (
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/internal/checks/arenasuite"
 	"github.com/freehold-go/freehold/internal/checks/testenv"
-	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/offheap"
 )
 
 // suites are what each kind of arena promises. The suite uses values that were given up, for which
 // a sanitizer ends the program: then the test is skipped.
 func suites(t testing.TB) map[string]arenasuite.Config {
-	if sanitize.Enabled {
-		t.Skip("not with a sanitizer compiled in")
-	}
+	testenv.MisusesMemory(t)
 	config := func(f func(t testing.TB) *arenasuite.Arena) arenasuite.Config {
 		return arenasuite.Config{
 			New: f, Misuse: true, ErrOutOfMemory: offheap.ErrOutOfMemory, ErrLimit: offheap.ErrLimit,
@@ -77,7 +74,7 @@ func suites(t testing.TB) map[string]arenasuite.Config {
 	return list
 }
 
-func TestArenaSuite(t *testing.T) {
+func TestArenas(t *testing.T) {
 	testenv.LowerGCPercent(t, 50)
 	for name, c := range suites(t) {
 		t.Run(name, func(t *testing.T) { arenasuite.Test(t, c) })
@@ -85,7 +82,7 @@ func TestArenaSuite(t *testing.T) {
 }
 
 // TestArenaRefused refuses the memory for each growth of an arena in turn.
-func TestArenaRefused(t *testing.T) {
+func TestArenasRefused(t *testing.T) {
 	for _, name := range []string{"NewArena", "NewShared", "NewOffHeap", "NoReuse", "shared off-heap"} {
 		t.Run(name, func(t *testing.T) { arenasuite.FailEach(t, suites(t)[name]) })
 	}
@@ -110,7 +107,7 @@ func FuzzArena(f *testing.F) {
 	all := suites(f)
 	names := []string{"NewArena", "NewShared", "Pool", "NewOffHeap", "NewFixed", "nil", "NoReuse", "NoReuse shared", "shared off-heap"}
 	seeds := arenasuite.Seeds()[:6]
-	if testing.Short() { // TestArenaSuite runs them all.
+	if testing.Short() { // TestArenas runs them all.
 		seeds = seeds[:2]
 	}
 	for i := range names {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package arena_test
+package suite
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/freehold-go/freehold/arena"
-	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // The values of TestStress that hold Go pointers, or are maps.
@@ -162,7 +162,7 @@ func quietly(f func()) error {
 // faultless runs f, which may read freed memory. A fault is fine, since a debug mode causes it. A
 // sanitizer would end the program, so with one f does not run.
 func faultless(f func() error) (err error) {
-	if sanitize.Enabled {
+	if testenv.Sanitized() {
 		return nil
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
