@@ -15,9 +15,8 @@
 //     those of a request
 //   - offheap: single blocks, and values without Go pointers, that live long
 //   - gctune: GOMEMLIMIT and GOGC by the limit of the container, without a change of the program
-//   - memprof: a profile of off-heap memory for go tool pprof
 //   - httparena, expvarstats, slogleaks, and the modules in the folder adapters: connections to
-//     net/http, gRPC, Arrow, Prometheus, OpenTelemetry and others
+//     net/http, gRPC, Arrow, pprof, Prometheus, OpenTelemetry and others
 //   - alloctest: a conformance suite for allocators
 //
 // A program imports this package only to choose modes in code, or to read totals.

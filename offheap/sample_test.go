@@ -66,7 +66,14 @@ func TestSuiteSampled(t *testing.T) {
 // TestSuiteOfLocalSampled does so with a Local.
 func TestSuiteOfLocalSampled(t *testing.T) {
 	samplingAtRandom(t, 300)
-	TestSuiteOfLocal(t)
+	cfg := config()
+	cfg.Concurrent, cfg.Limits = false, false
+	cfg.New = func(t testing.TB) alloctest.Allocator {
+		l := NewLocal()
+		t.Cleanup(l.Close)
+		return localHeap{l}
+	}
+	alloctest.Test(t, cfg)
 }
 
 // TestEverythingSampled lets everything happen at once and samples besides, or not.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package debugmode holds the parts that the debug modes of offheap, arena and memprof share: the
+// Package debugmode holds the parts that the debug modes of offheap and arena share: the
 // modes in force, the records of blocks, stacks, guarded pages, and the report of a mistake.
 //
 // # Model
