@@ -66,10 +66,9 @@ func FuzzBlocks(f *testing.F) {
 
 // valuesOf are the functions of offheap for one type.
 func valuesOf[T any](value func(i int) T) alloctest.Typed[T] {
-	typed := offheap.Typed[T]{}
 	return alloctest.Typed[T]{
-		New: offheap.New[T], NewUninit: typed.Uninit().New, Delete: offheap.Delete[T],
-		MakeSlice: offheap.MakeSlice[T], MakeSliceUninit: typed.Uninit().MakeSlice, FreeSlice: offheap.FreeSlice[T],
+		New: offheap.New[T], Delete: offheap.Delete[T],
+		MakeSlice: offheap.MakeSlice[T], FreeSlice: offheap.FreeSlice[T],
 		Append: offheap.Append[T], Value: value, Misuse: true,
 		InUse: func() int64 { return offheap.ReadStats().InUse },
 	}
