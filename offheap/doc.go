@@ -90,7 +90,7 @@
 //     are checked at frees, when a block leaves the quarantine, and by Check; each free also checks
 //     two blocks of the quarantine in turn. In memory of types with bools or of self-contained
 //     types the pattern is 1, which is a valid bool and no address.
-//   - leaks: [Leaks], [WriteLeaks] and the end of the process list the blocks in use by the stack
+//   - leaks: [Leaks] and the end of the process list the blocks in use by the stack
 //     of their allocation. [CheckLeaks] is for tests.
 //   - pointers: frees and Check search blocks for addresses of the Go heap, which the collector
 //     does not see there.
