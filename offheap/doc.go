@@ -44,7 +44,7 @@
 // To the memory model a free is a write to the whole block: two frees of a block that nothing
 // orders are a data race. If they happen at the very same moment, both may succeed, and the block
 // may get two owners, of which one may be an arena; [Check] reports it afterwards, if it can. Freed
-// memory goes back to the machine after a while ([SetPurgeDelay]), or at once by [Purge].
+// memory goes back to the machine after some 300 ms, or at once by [Purge].
 //
 // # Functions that need pointers to the Go heap
 //

@@ -28,8 +28,8 @@ import (
 // mappings is limited (vm.max_map_count).
 type purgeState struct {
 	h     *heap
-	armed atomic.Int64 // Nanoseconds from arm to the tick that will come, 0 if none will.
-	delay atomic.Int64 // Nanoseconds; negative: never.
+	armed atomic.Bool  // A tick will come.
+	delay atomic.Int64 // Nanoseconds. Tests set it; negative: never.
 	mu    sync.Mutex   // One purge at a time. It comes before the heap's lock.
 	runs  atomic.Int64 // Purges that have ended.
 
@@ -40,7 +40,7 @@ type purgeState struct {
 	idle atomic.Int64 // Bytes of idle pages inside slabs.
 }
 
-const defaultPurgeDelay = 300 * time.Millisecond
+const purgeDelay = 300 * time.Millisecond
 
 // What span.touched says: whether blocks were freed in the slab since it was last purged, and whether
 // the system refused that. After the second refusal ticks leave the slab alone until the next free in it:
@@ -55,39 +55,25 @@ const (
 
 func (p *purgeState) init(h *heap) {
 	p.h = h
-	p.delay.Store(int64(defaultPurgeDelay))
+	p.delay.Store(int64(purgeDelay))
 }
 
-// setDelay is SetPurgeDelay. It arms a tick for the slabs that were touched while no tick was wanted: a further
-// free in them does not.
-func (p *purgeState) setDelay(d time.Duration) (old time.Duration) {
-	old = time.Duration(p.delay.Swap(int64(d)))
-	p.arm()
-	return old
-}
-
-// arm sees to it that a tick comes. A tick that was armed with a longer delay may be hours away: a
-// new one takes its place, and the old one does nothing when it comes.
+// arm sees to it that a tick comes.
 func (p *purgeState) arm() {
-	d := time.Duration(p.delay.Load())
-	armed := p.armed.Load()
-	if wait := max(d/2, time.Millisecond); d >= 0 && (armed == 0 || armed > int64(wait)) && p.armed.CompareAndSwap(armed, int64(wait)) {
-		realtime.AfterFunc(wait, func() { p.tick(wait) })
+	if d := time.Duration(p.delay.Load()); d >= 0 && p.armed.CompareAndSwap(false, true) {
+		realtime.AfterFunc(max(d/2, time.Millisecond), p.tick)
 	}
 }
 
-// tick is the tick that was armed to come after that wait.
-func (p *purgeState) tick(wait time.Duration) {
+func (p *purgeState) tick() {
 	p.mu.Lock()
 	// Under the lock: a goroutine that finds neither armed nor locked knows that no tick is purging.
-	due := p.armed.CompareAndSwap(int64(wait), 0)
-	if due && p.runLocked(false) {
+	p.armed.Store(false)
+	if p.runLocked(false) {
 		p.arm()
 	}
 	p.mu.Unlock()
-	if due {
-		p.follow()
-	}
+	p.follow()
 }
 
 // follow makes Go's memory limit follow the bytes that blocks still take.

@@ -78,8 +78,8 @@ func TestPurgeReturnsMemory(t *testing.T) {
 
 func TestBackgroundPurgeReturnsMemory(t *testing.T) {
 	needSlabs(t)
-	old := SetPurgeDelay(10 * time.Millisecond)
-	defer SetPurgeDelay(old)
+	old := setPurgeDelay(10 * time.Millisecond)
+	defer setPurgeDelay(old)
 	Purge()
 	before, peak := burden(t)
 	for range 6000 {

@@ -4,7 +4,6 @@ package offheap
 
 import (
 	"testing"
-	"time"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -130,21 +129,4 @@ func TestPurgeOfCurrentSlab(t *testing.T) {
 	}
 	h.freeSlow(blocks[0], nil, "Free")
 	h.settleCurrent(sp.addr())
-}
-
-// TestTickAfterNoDelay: blocks of a slab were freed while the delay was negative. A tick comes for them once it is not.
-func TestTickAfterNoDelay(t *testing.T) {
-	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
-	sp, blocks := slabInUse(t, h.heap, h.bin(h.plain, sizeclass.Of(8<<10)))
-	h.settleCurrent(sp.addr())
-	h.freeSlow(blocks[1], nil, "Free")
-	if h.purge.armed.Load() != 0 {
-		t.Fatal("a tick comes with a negative delay")
-	}
-	h.purge.setDelay(time.Hour)
-	h.freeSlow(blocks[2], nil, "Free")
-	if h.purge.armed.Load() == 0 {
-		t.Error("no tick comes")
-	}
 }
