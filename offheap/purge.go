@@ -43,14 +43,13 @@ type purgeState struct {
 const purgeDelay = 300 * time.Millisecond
 
 // What span.touched says: whether blocks were freed in the slab since it was last purged, and whether
-// the system refused that. After the second refusal ticks leave the slab alone until the next free in it:
-// the memory of a program that has locked all of it stays, and each tick would try all slabs in vain.
+// the system refused that. Then ticks leave the slab alone until the next free in it: if a program has
+// locked all of its memory, each tick would try all slabs in vain.
 const (
-	touchedNot     = iota
-	touchedNow     // Since the last tick.
-	touchedBefore  // Before it.
-	touchedRefused // The system refused; the next tick tries again.
-	touchedLeft    // It refused twice; the next Purge tries again.
+	touchedNot    = iota
+	touchedNow    // Since the last tick.
+	touchedBefore // Before it.
+	touchedLeft   // The system refused; the next Purge tries again.
 )
 
 func (p *purgeState) init(h *heap) {
@@ -265,34 +264,23 @@ func (h *heap) purgeSlabs(all bool) (more bool) {
 	for i := range int(h.nregions.Load()) {
 		r := &h.regions[i]
 		for at := uintptr(0); ; {
-			sp, was, again := h.nextQuiet(r, &at, all)
+			sp, again := h.nextQuiet(r, &at, all)
 			more = more || again
 			if sp == nil {
 				break
 			}
 			if !h.purgeSlab(r, sp) {
-				more = sp.refused(was) || more
+				sp.touched.CompareAndSwap(touchedNot, touchedLeft) // If it fails, a free came meanwhile, which has armed a tick.
 			}
 		}
 	}
 	return more
 }
 
-// refused notes that the system refused to purge the slab, which was touched like that before. It
-// reports whether the next tick is to try again.
-func (s *span) refused(was uint32) bool {
-	next := uint32(touchedRefused)
-	if was == touchedRefused {
-		next = touchedLeft
-	}
-	s.touched.CompareAndSwap(touchedNot, next) // If it fails, a free came meanwhile, which has armed a tick.
-	return next == touchedRefused
-}
-
 // nextQuiet finds the next slab at or after granule *at that is due, and claims its free groups,
-// which keeps it from being taken apart. was is how it was touched. Slabs that were touched since the
-// last tick are marked for the next one.
-func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, was uint32, more bool) {
+// which keeps it from being taken apart. Slabs that were touched since the last tick are marked for the
+// next one.
+func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	end := r.used.Load() / granule
@@ -320,10 +308,10 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, was uin
 		invariants.Window()
 		if sp.claimAll() {
 			sp.claimed = true
-			return sp, t, more
+			return sp, more
 		}
 	}
-	return nil, touchedNot, more
+	return nil, more
 }
 
 // claimAll claims the groups with free blocks and says whether there were any. Groups without any

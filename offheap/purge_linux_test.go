@@ -25,7 +25,7 @@ func resident(t testing.TB) (n int64) {
 	for line := range strings.Lines(string(text)) {
 		if r, _, ok := parseMapping(line); ok {
 			inside = slices.ContainsFunc(list, func(of Region) bool {
-				return of.Kind != "file" && r.lo < of.Addr+uintptr(of.Reserved) && of.Addr < r.hi
+				return r.lo < of.Addr+uintptr(of.Reserved) && of.Addr < r.hi
 			})
 			continue
 		}
