@@ -44,7 +44,7 @@
 // To the memory model a free is a write to the whole block: two frees of a block that nothing
 // orders are a data race. If they happen at the very same moment, both may succeed, and the block
 // may get two owners, of which one may be an arena; [Check] reports it afterwards, if it can. Freed
-// memory goes back to the machine after a while ([SetPurgeDelay]), or at once by [Purge].
+// memory goes back to the machine after some 300 ms, or at once by [Purge].
 //
 // # Functions that need pointers to the Go heap
 //
@@ -90,7 +90,7 @@
 //     are checked at frees, when a block leaves the quarantine, and by Check; each free also checks
 //     two blocks of the quarantine in turn. In memory of types with bools or of self-contained
 //     types the pattern is 1, which is a valid bool and no address.
-//   - leaks: [Leaks], [WriteLeaks] and the end of the process list the blocks in use by the stack
+//   - leaks: [Leaks] and the end of the process list the blocks in use by the stack
 //     of their allocation. [CheckLeaks] is for tests.
 //   - pointers: frees and Check search blocks for addresses of the Go heap, which the collector
 //     does not see there.

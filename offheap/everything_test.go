@@ -27,7 +27,7 @@ func TestEverything(t *testing.T) { everything(t) }
 // which are exact only then.
 func everything(t *testing.T, more ...func(*rand.Rand)) {
 	quiet(t)
-	SetPurgeDelay(2 * time.Millisecond) // The background purge runs as well; quiet puts the delay back.
+	setPurgeDelay(2 * time.Millisecond) // The background purge runs as well; quiet puts the delay back.
 	alloctest.StressGC(t)
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)

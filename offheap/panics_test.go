@@ -120,8 +120,8 @@ func allZero(b []byte) bool {
 // that comes late would move bytes from one figure to another between two readings.
 func unpurged(t testing.TB) {
 	t.Helper()
-	old := SetPurgeDelay(-1)
-	// SetPurgeDelay would arm a tick, for which the next test would wait.
+	old := setPurgeDelay(-1)
+	// setPurgeDelay would arm a tick, for which the next test would wait.
 	t.Cleanup(func() { std.server().slabs().purge.delay.Store(int64(old)) })
 	settled(t)
 }
@@ -132,7 +132,7 @@ func settled(t testing.TB) {
 	p := &std.server().slabs().purge
 	for range 6000 {
 		p.mu.Lock() // A tick that runs has it.
-		armed := p.armed.Load() != 0
+		armed := p.armed.Load()
 		p.mu.Unlock()
 		if !armed {
 			return

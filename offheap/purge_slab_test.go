@@ -4,7 +4,6 @@ package offheap
 
 import (
 	"testing"
-	"time"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -35,8 +34,7 @@ func slabInUse(t *testing.T, h *heap, b *bin) (sp *span, blocks []uintptr) {
 	return sp, blocks
 }
 
-// TestRefusedPurgeOfSlab: if the system refuses to purge pages of a slab, the next tick tries again. After a second refusal ticks
-// leave the slab alone, and a Purge tries again.
+// TestRefusedPurgeOfSlab: if the system refuses to purge pages of a slab, ticks leave the slab alone, and a Purge tries again.
 func TestRefusedPurgeOfSlab(t *testing.T) {
 	needOwnMemory(t)
 	const size, freed = 8 << 10, 7 * 8 << 10
@@ -52,18 +50,14 @@ func TestRefusedPurgeOfSlab(t *testing.T) {
 			h.purge.run(false) // The slab was touched since the last tick.
 		}
 		fake.FailFrom(1, vmem.OpPurge)
-		if more := h.purge.run(all); !more || fake.Calls(vmem.OpPurge) != 1 {
+		if more := h.purge.run(all); more || fake.Calls(vmem.OpPurge) != 1 {
 			t.Errorf("all %v: after a refusal another tick comes: %v; %d calls, want 1", all, more, fake.Calls(vmem.OpPurge))
 		}
-		if more := h.purge.run(false); more || fake.Calls(vmem.OpPurge) != 2 {
-			t.Errorf("all %v: after a second refusal another tick comes: %v; %d calls, want 2", all, more, fake.Calls(vmem.OpPurge))
+		if h.purge.run(false); fake.Calls(vmem.OpPurge) != 1 {
+			t.Errorf("all %v: a tick asks a second time", all)
 		}
-		if h.purge.run(false); fake.Calls(vmem.OpPurge) != 2 {
-			t.Errorf("all %v: a tick asks a third time", all)
-		}
-		h.purge.run(true)
 		fake.Heal()
-		h.purge.run(false)
+		h.purge.run(true)
 		if n := h.purge.idle.Load(); n != freed {
 			t.Errorf("all %v: when the system refuses no more, %d bytes of the slab are idle, want %d", all, n, freed)
 		}
@@ -130,21 +124,4 @@ func TestPurgeOfCurrentSlab(t *testing.T) {
 	}
 	h.freeSlow(blocks[0], nil, "Free")
 	h.settleCurrent(sp.addr())
-}
-
-// TestTickAfterNoDelay: blocks of a slab were freed while the delay was negative. A tick comes for them once it is not.
-func TestTickAfterNoDelay(t *testing.T) {
-	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
-	sp, blocks := slabInUse(t, h.heap, h.bin(h.plain, sizeclass.Of(8<<10)))
-	h.settleCurrent(sp.addr())
-	h.freeSlow(blocks[1], nil, "Free")
-	if h.purge.armed.Load() != 0 {
-		t.Fatal("a tick comes with a negative delay")
-	}
-	h.purge.setDelay(time.Hour)
-	h.freeSlow(blocks[2], nil, "Free")
-	if h.purge.armed.Load() == 0 {
-		t.Error("no tick comes")
-	}
 }

@@ -4,7 +4,6 @@ package offheap
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/freehold-go/freehold"
 )
@@ -118,12 +117,4 @@ func (h *heap) listRegions() (list []Region) {
 func Purge() {
 	std.start()
 	std.server().purge()
-}
-
-// SetPurgeDelay sets the time that memory stays free before the purge in the background returns it,
-// and returns the old delay. The default is 300 ms. 0 returns memory at the next opportunity, a
-// negative delay never. It takes effect at once, for memory that is free already, too.
-func SetPurgeDelay(d time.Duration) (old time.Duration) {
-	std.start()
-	return std.server().slabs().purge.setDelay(d)
 }

@@ -199,7 +199,6 @@ func TestFakeFindsBrokenRules(t *testing.T) {
 		func() error { return fake.Huge(addr-pageSize, 2*pageSize) },
 		func() error { return fake.NoHuge(addr+8*pageSize, pageSize) },
 		func() error { return fake.SplitHuge(addr+8*pageSize, pageSize) },
-		func() error { return fake.Collapse(file, pageSize) },
 		func() error { return fake.Protect(addr+2*pageSize, pageSize, None) },
 		func() error { return fake.Release(addr, 8*pageSize) },
 		func() error { return fake.Release(addr+pageSize, pageSize) },

@@ -30,8 +30,6 @@ func wantHuge(_, _ uintptr) error { return nil }
 
 func refuseHuge(_, _ uintptr) error { return nil }
 
-func collapse(_, _ uintptr) error { return nil }
-
 func hugePageSize() uintptr { return 0 }
 
 // nameRange does nothing: these systems show no names for anonymous mappings.

@@ -138,9 +138,6 @@ func (system) NoHuge(addr, size uintptr) error { return checkRange(OpNoHuge, add
 // Huge implements Memory: there are no huge pages to ask for.
 func (system) Huge(addr, size uintptr) error { return checkRange(OpHuge, addr, size) }
 
-// Collapse implements Memory: there are no huge pages to move into.
-func (system) Collapse(addr, size uintptr) error { return checkRange(OpCollapse, addr, size) }
-
 // Release implements Memory. The system releases whole reservations only, so a part is refused
 // rather than taken for the whole.
 func (system) Release(addr, size uintptr) error {
