@@ -79,7 +79,6 @@ type plans struct {
 	module  string                // Of the callers.
 	named   map[reflect.Type]bool // CloneOptions.Share.
 	trusted map[string]bool       // The packages of CloneOptions.UnsafeTrust.
-	all     bool                  // Every struct type is opened and none refused, for Audit.
 	ready   sync.Map              // From reflect.Type to *plan.
 	mu      sync.Mutex
 }
@@ -87,9 +86,6 @@ type plans struct {
 // planSets finds plans by the caller's module and the keys of types. There are as many as sets of
 // types in the program.
 var planSets sync.Map
-
-// auditPlans see all pointers of a value.
-var auditPlans = plans{all: true}
 
 // with is the plans for the options and the module of s.
 func (s *plans) with(options []CloneOptions) *plans {
@@ -316,7 +312,7 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 	if t.Size() == 0 { // It may have very many parts.
 		return
 	}
-	if held == "" && !b.all && copiesItself(t) {
+	if held == "" && copiesItself(t) {
 		add(op{kind: opOwn, n: t.Size()})
 		return
 	}

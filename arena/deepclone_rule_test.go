@@ -521,20 +521,6 @@ func TestCallerPlans(t *testing.T) {
 
 func oneUp() *plans { return callerPlans(1) }
 
-// TestAuditSeesUnexportedFields has a value that DeepClone refuses.
-func TestAuditSeesUnexportedFields(t *testing.T) {
-	if freehold.HeapMode() {
-		t.Skip("there is nothing to see")
-	}
-	type entry struct{ at slog.Value }
-	a := NewArena()
-	defer a.Free()
-	New[entry](a).at = slog.StringValue(strings.Repeat("x", 3))
-	if r := Audit(a); len(r.Exits) != 1 || !strings.Contains(r.Exits[0].Path, "at.any") {
-		t.Errorf("%v", r)
-	}
-}
-
 // TestDeepCloneSecrets: pointers to secret blocks, and to values of an arena whose Purpose is secret, lead to
 // copies. They are no memory of others, in no mode.
 func TestDeepCloneSecrets(t *testing.T) {

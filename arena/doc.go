@@ -52,7 +52,6 @@
 //
 // Copy a value that must outlive its arena. [Clone] copies the value itself, [Heap] the value and
 // all memory that it leads to, and [DeepClone] does so from the heap or one arena into another.
-// [Audit] reports the memory on the Go heap that values in an arena keep alive.
 //
 // # Errors
 //

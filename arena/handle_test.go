@@ -98,7 +98,6 @@ func TestCopiedArena(t *testing.T) {
 				"SetLimit":   func() { b.SetLimit(1) },
 				"Owns":       func() { b.Owns(new(int)) },
 				"Check":      func() { _ = b.Check() },
-				"Audit":      func() { Audit(b) },
 				"Pool.Put":   func() { new(Pool).Put(b) },
 			} {
 				wantPanic(t, fmt.Sprintf("%s, %s: %s", k.name, state.name, name), f, "arena: ", name, id, "never copy")

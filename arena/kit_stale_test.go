@@ -101,7 +101,6 @@ func (o *poolOwner) uses(p *Pool) []func() {
 		func() { p.Put(a) },
 		func() { a.Stats() },
 		func() { a.Owns("x") },
-		func() { Audit(a) },
 	}
 }
 

@@ -74,11 +74,6 @@ func TestPoolAsleep(t *testing.T) {
 				t.Error("an arena does not own its value")
 			}
 		},
-		"Audit": func(a *Arena, v *w12) {
-			if r := Audit(a); r.Values == 0 || len(r.Exits) == 0 {
-				t.Errorf("%+v", r)
-			}
-		},
 		"Rewind": func(a *Arena, v *w12) {
 			c := a.Checkpoint()
 			New[w12](a)[0] = new(int)
