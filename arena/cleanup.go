@@ -29,7 +29,7 @@ func Cleanup(t offheap.TB, a *Arena) *Arena {
 	id, made := a.id, a.place()
 	t.Cleanup(func() {
 		t.Helper()
-		if ByID(id) == nil { // The test has freed it.
+		if byID(id) == nil { // The test has freed it.
 			return
 		}
 		if err := freeChecked(a); err != nil {

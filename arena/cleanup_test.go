@@ -23,13 +23,13 @@ func TestCleanup(t *testing.T) {
 		test.Cleanup(func() { New[point](a) }) // It runs before.
 		b.Free()
 		id := a.ID()
-		if ByID(id) != a {
+		if byID(id) != a {
 			t.Errorf("%s: the arena is gone before the test ends", k.name)
 		}
 		if s := test.end(); s != "" {
 			t.Errorf("%s: %s", k.name, s)
 		}
-		if ByID(id) != nil {
+		if byID(id) != nil {
 			t.Errorf("%s: the arena is not freed", k.name)
 		}
 	}

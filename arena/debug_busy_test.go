@@ -49,16 +49,16 @@ func parkedIn(f func()) (goOn func() any) {
 
 // busyUses are the functions that change an arena.
 var busyUses = map[string]func(a *Arena, c Checkpoint){
-	"New":        func(a *Arena, _ Checkpoint) { New[int](a) },
-	"MakeSlice":  func(a *Arena, _ Checkpoint) { MakeSlice[int](a, 9, 9) },
-	"Append":     func(a *Arena, _ Checkpoint) { Append(a, []int{1}, 2) },
-	"String":     func(a *Arena, _ Checkpoint) { String(a, "text") },
-	"GoMap":      func(a *Arena, _ Checkpoint) { GoMap[int, int](a, 9) },
-	"Checkpoint": func(a *Arena, _ Checkpoint) { a.Checkpoint() },
-	"Rewind":     func(a *Arena, c Checkpoint) { a.Rewind(c) },
-	"Reset":      func(a *Arena, _ Checkpoint) { a.Reset(Keep) },
-	"Free":       func(a *Arena, _ Checkpoint) { a.Free() },
-	"Pool.Put":   func(a *Arena, _ Checkpoint) { new(Pool).Put(a) },
+	"New":         func(a *Arena, _ Checkpoint) { New[int](a) },
+	"MakeSlice":   func(a *Arena, _ Checkpoint) { MakeSlice[int](a, 9, 9) },
+	"Append":      func(a *Arena, _ Checkpoint) { Append(a, []int{1}, 2) },
+	"String":      func(a *Arena, _ Checkpoint) { String(a, "text") },
+	"UnsafeGoMap": func(a *Arena, _ Checkpoint) { newGoMap[int, int](a, 9) },
+	"Checkpoint":  func(a *Arena, _ Checkpoint) { a.Checkpoint() },
+	"Rewind":      func(a *Arena, c Checkpoint) { a.Rewind(c) },
+	"Reset":       func(a *Arena, _ Checkpoint) { a.Reset(Keep) },
+	"Free":        func(a *Arena, _ Checkpoint) { a.Free() },
+	"Pool.Put":    func(a *Arena, _ Checkpoint) { new(Pool).Put(a) },
 }
 
 // TestTwoGoroutines: in the debug modes a goroutine that uses an arena while another one does so panics and says
@@ -126,7 +126,7 @@ func TestSharedArenaIsBusy(t *testing.T) {
 			}
 			go func() { end <- caught(func() { use(a, c) }) }()
 			// The others wait for all parts.
-			if allocates := slices.Contains([]string{"New", "MakeSlice", "Append", "String", "GoMap"}, name); allocates && len(a.parts) > 1 {
+			if allocates := slices.Contains([]string{"New", "MakeSlice", "Append", "String", "UnsafeGoMap"}, name); allocates && len(a.parts) > 1 {
 				ended()
 				ended = func() {}
 			}
@@ -169,7 +169,7 @@ func TestBusyAgain(t *testing.T) {
 			"limit":      func() { defer a.SetLimit(a.SetLimit(1)); MakeSlice[int](a, 1<<20, 1<<20) },
 			"checkpoint": func() { a.Rewind(old) },
 			"mode":       func() { a.Reset(-5) },
-			"entries":    func() { GoMap[int, int](a, -1) },
+			"entries":    func() { newGoMap[int, int](a, -1) },
 			"copy":       func() { New[int](copyOf(a)) },
 		} {
 			if caught(f) == nil {

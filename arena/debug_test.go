@@ -421,7 +421,7 @@ func TestLateReport(t *testing.T) {
 					t.Errorf("%s, shared %v: %d bytes are in use after Free", name, shared, s.InUse)
 				}
 			}
-			if ByID(id) != nil {
+			if byID(id) != nil {
 				t.Errorf("%s, shared %v: the arena is in the list after Free", name, shared)
 			}
 		}

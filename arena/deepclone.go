@@ -126,14 +126,6 @@ func DeepClone[T any](a *Arena, v T, options ...CloneOptions) T {
 	return c
 }
 
-// TryDeepClone is [DeepClone] that returns an error if it refuses a value or if there is no memory,
-// instead of panicking. It panics, as DeepClone does, after mistakes of the program: if a is freed,
-// if an option is wrong, if the value changes meanwhile, or if a key of a map has no hash, which
-// happens only to keys in an arena that was reset or freed.
-func TryDeepClone[T any](a *Arena, v T, options ...CloneOptions) (T, error) {
-	return deepClone("TryDeepClone", a, v, options)
-}
-
 // Heap copies v, and everything that can be reached from it, to the Go heap. The copy may outlive
 // all arenas. The rules are those of [DeepClone]. Each variable becomes one of its own there, so
 // the collector frees each one when the program drops it. If there is no memory, the process ends, as it does
@@ -142,11 +134,6 @@ func Heap[T any](v T, options ...CloneOptions) T {
 	c, err := deepClone("Heap", nil, v, options)
 	must(err)
 	return c
-}
-
-// TryHeap is Heap with an error instead of a panic for what it refuses. It panics where TryDeepClone does.
-func TryHeap[T any](v T, options ...CloneOptions) (T, error) {
-	return deepClone("TryHeap", nil, v, options)
 }
 
 func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, error) {

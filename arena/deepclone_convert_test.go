@@ -204,7 +204,7 @@ func TestDeepCloneShareAtNil(t *testing.T) {
 	if c := Heap(v, CloneOptions{ShareAt: []any{(*[1 << (30 + 16*(^uint(0)>>63))]byte)(nil)}}); c == v || &(*c)[0] == &(*v)[0] {
 		t.Error("a nil pointer in ShareAt shared the value")
 	}
-	if _, err := TryHeap(make(chan int), CloneOptions{ShareAt: []any{(*int)(nil)}}); !errors.Is(err, ErrUncloneable) {
+	if _, err := tryHeap(make(chan int), CloneOptions{ShareAt: []any{(*int)(nil)}}); !errors.Is(err, ErrUncloneable) {
 		t.Error(err)
 	}
 }

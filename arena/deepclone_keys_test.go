@@ -108,11 +108,11 @@ func TestDeepCloneStaleKeys(t *testing.T) {
 				other := NewArena()
 				what := fmt.Sprintf("%s by %s, long way %v", name, how, long)
 				wantRefusedKey(t, what+", Heap", func() error { return caught(func() { Heap(v) }).(error) })
-				wantRefusedKey(t, what+", TryHeap that shares the values", func() error {
-					_, err := TryHeap(v, CloneOptions{Share: []reflect.Type{reflect.TypeFor[doll]()}})
+				wantRefusedKey(t, what+", Heap that shares the values", func() error {
+					_, err := tryHeap(v, CloneOptions{Share: []reflect.Type{reflect.TypeFor[doll]()}})
 					return err
 				})
-				wantRefusedKey(t, what+", TryDeepClone", func() error { _, err := TryDeepClone(other, v); return err })
+				wantRefusedKey(t, what+", DeepClone", func() error { _, err := tryDeepClone(other, v); return err })
 				wantRefusedKey(t, what+", in the same arena", func() error { return caught(func() { DeepClone(a, v) }).(error) })
 				if n := other.Stats().InUse; n != 0 {
 					t.Errorf("%s: %d bytes of the failed clone are in use", what, n)
@@ -373,7 +373,7 @@ func TestDeepCloneKeysOfOneHash(t *testing.T) {
 			for where, a := range map[string]*Arena{"Heap": nil, "an arena": Cleanup(t, NewArena()), "shared": Cleanup(t, NewShared())} {
 				kept := DeepClone(a, []*string{new(string)})
 				before := a.Stats()
-				got, err := TryDeepClone(a, m)
+				got, err := tryDeepClone(a, m)
 				if c.ok {
 					if err != nil || len(got) != c.n {
 						t.Errorf("%s: %d keys, %v", where, len(got), err)
@@ -446,12 +446,12 @@ func TestDeepCloneGroupsOfOneHash(t *testing.T) {
 	const want = groups*mostOfOneHash + others
 	for where, a := range map[string]*Arena{"Heap": nil, "an arena": Cleanup(t, NewArena())} {
 		for range 4 { // Other seeds.
-			if c, err := TryDeepClone(a, m); err != nil || len(c) != want || c[[2]any{3, numbers(7)}] != 7 {
+			if c, err := tryDeepClone(a, m); err != nil || len(c) != want || c[[2]any{3, numbers(7)}] != 7 {
 				t.Errorf("%s: %d keys of %d, %v", where, len(c), want, err)
 			}
 		}
 		m[[2]any{5, numbers(mostOfOneHash)}] = 1
-		if c, err := TryDeepClone(a, m); !errors.Is(err, ErrUncloneable) || c != nil || !strings.Contains(err.Error(), "more than 448 keys are equal") {
+		if c, err := tryDeepClone(a, m); !errors.Is(err, ErrUncloneable) || c != nil || !strings.Contains(err.Error(), "more than 448 keys are equal") {
 			t.Errorf("%s: %d keys, error %v", where, len(c), err)
 		}
 		delete(m, any([2]any{5, numbers(mostOfOneHash)}))
@@ -492,7 +492,7 @@ func TestDeepCloneNilKeys(t *testing.T) {
 	for i := range 200 {
 		m[key{n: i}] = i
 	}
-	if c, err := TryHeap(m); err != nil || len(c) != 200 || c[key{n: 7}] != 7 {
+	if c, err := tryHeap(m); err != nil || len(c) != 200 || c[key{n: 7}] != 7 {
 		t.Errorf("%d keys, error %v", len(c), err)
 	}
 }
@@ -501,7 +501,7 @@ func TestDeepCloneNilKeys(t *testing.T) {
 func testLargeKeys(t *testing.T, keys map[string]func() any) {
 	for name, key := range keys {
 		k := key()
-		if c, err := TryHeap(map[any]int{k: 1}); err != nil || len(c) != 1 {
+		if c, err := tryHeap(map[any]int{k: 1}); err != nil || len(c) != 1 {
 			t.Errorf("%s: %d keys, error %v", name, len(c), err)
 		}
 	}
@@ -584,7 +584,7 @@ func TestDeepCloneDeepKey(t *testing.T) {
 			k = [1]any{k}
 		}
 		m := map[any]int{k: 1}
-		if got, err := TryHeap(m); c.ok && (err != nil || len(got) != 1) {
+		if got, err := tryHeap(m); c.ok && (err != nil || len(got) != 1) {
 			t.Errorf("%d levels: %v", c.n, err)
 		} else if !c.ok {
 			wantRefusedKey(t, "deep", func() error { return err })

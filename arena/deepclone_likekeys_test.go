@@ -87,7 +87,7 @@ func TestDeepCloneKeysOfTexts(t *testing.T) {
 				first, same = h, same+1
 			}
 		}
-		c, err := TryHeap(m)
+		c, err := tryHeap(m)
 		switch same {
 		case n:
 			if refused := n > mostOfOneHash; refused {
@@ -134,11 +134,11 @@ func TestDeepCloneKeysOfLikeHashes(t *testing.T) {
 		}
 		return none
 	})
-	if _, err := TryHeap(like); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "like hashes") {
+	if _, err := tryHeap(like); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "like hashes") {
 		t.Errorf("keys of like hashes: %v", err)
 	}
 	others := build(func(key, i int) any { return key * i })
-	if c, err := TryHeap(others); err != nil || len(c) != n {
+	if c, err := tryHeap(others); err != nil || len(c) != n {
 		t.Errorf("keys of other hashes: %d, %v", len(c), err)
 	}
 }
@@ -161,11 +161,11 @@ func TestDeepCloneKeysOfReflectsTypes(t *testing.T) {
 		return m.Interface()
 	}
 	for _, first := range []reflect.Type{text, reflect.TypeFor[int](), pointer} {
-		if _, err := TryHeap(makeMap(first, none, "B", 1)); err != nil {
+		if _, err := tryHeap(makeMap(first, none, "B", 1)); err != nil {
 			t.Errorf("one key of %v and an array: %v", first, err)
 		}
 	}
-	if _, err := TryHeap(makeMap(text, none, "B", 2)); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "too long to compare") {
+	if _, err := tryHeap(makeMap(text, none, "B", 2)); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "too long to compare") {
 		t.Errorf("two keys: %v", err)
 	}
 	for key, want := range map[reflect.Type]keyCheck{
@@ -204,7 +204,7 @@ func TestEqualKeysAreOne(t *testing.T) {
 			after  int
 		}](a).none] = 1
 	}
-	if c, err := TryHeap(m); err != nil || len(m) != 1000 || len(c) != 1 && len(c) != 1000 { // The latter with FREEHOLD=heap.
+	if c, err := tryHeap(m); err != nil || len(m) != 1000 || len(c) != 1 && len(c) != 1000 { // The latter with FREEHOLD=heap.
 		t.Errorf("%d pointers to values without size: %d, %v", len(m), len(c), err)
 	}
 	const copies, others = 400, 100
@@ -301,10 +301,10 @@ func TestKeysThatBecomeOne(t *testing.T) {
 		byText[texts{none, strings.Clone("a text")}] = i
 		byValue[values{none, fmt.Sprint("a text")}] = i
 	}
-	if c, err := TryHeap(byText); err != nil || len(byText) != n || len(c) != 1 && len(c) != n { // The latter with FREEHOLD=heap.
+	if c, err := tryHeap(byText); err != nil || len(byText) != n || len(c) != 1 && len(c) != n { // The latter with FREEHOLD=heap.
 		t.Errorf("%d keys with equal texts: %d, %v", len(byText), len(c), err)
 	}
-	if c, err := TryHeap(byValue); err != nil || len(byValue) != n || len(c) != 1 && len(c) != n {
+	if c, err := tryHeap(byValue); err != nil || len(byValue) != n || len(c) != 1 && len(c) != n {
 		t.Errorf("%d keys with equal values: %d, %v", len(byValue), len(c), err)
 	}
 	byType := map[values]int{} // Two keys of one hash in the clone.
@@ -314,7 +314,7 @@ func TestKeysThatBecomeOne(t *testing.T) {
 	for i := range mostOfOneHash - 2 { // Of another hash.
 		byType[values{nil, numbers(i)}] = i
 	}
-	if c, err := TryHeap(byType); err != nil || len(byType) != 2*n+mostOfOneHash-2 || len(c) != mostOfOneHash && len(c) != len(byType) {
+	if c, err := tryHeap(byType); err != nil || len(byType) != 2*n+mostOfOneHash-2 || len(c) != mostOfOneHash && len(c) != len(byType) {
 		t.Errorf("%d keys of two values: %d, %v", len(byType), len(c), err)
 	}
 	keys := make([]any, n)
@@ -339,7 +339,7 @@ func TestDeepCloneTwoLargeKeys(t *testing.T) {
 	}
 	type key [1 << 16]cell
 	m := map[key]int{{}: 1, {5: {1, 2}}: 2}
-	if c, err := TryHeap(m); err != nil || len(c) != 2 {
+	if c, err := tryHeap(m); err != nil || len(c) != 2 {
 		t.Errorf("%d keys, %v", len(c), err)
 	}
 }

@@ -117,8 +117,8 @@ func heapOf[T any](j *oracle, v T) T {
 	if !j.try {
 		return Heap(v, j.options)
 	}
-	h, err := TryHeap(v, j.options)
-	j.must(err, "TryHeap")
+	h, err := tryHeap(v, j.options)
+	j.must(err, "Heap")
 	return h
 }
 
@@ -136,7 +136,7 @@ func judgeRefusal[T any](j *oracle, v T) (c T, ok bool) {
 	if j.limit != 0 {
 		defer j.a.SetLimit(j.a.SetLimit(before.Held + j.limit))
 	}
-	c, err := TryDeepClone(j.a, v, j.options)
+	c, err := tryDeepClone(j.a, v, j.options)
 	switch {
 	case err == nil && j.refused:
 		j.Fatalf("a function was cloned\nscript %q", j.script)
@@ -150,12 +150,12 @@ func judgeRefusal[T any](j *oracle, v T) (c T, ok bool) {
 			j.Fatalf("%d bytes in use after an error, %d before: %v\nscript %q", j.a.Stats().InUse, before.InUse, err, j.script)
 		}
 		if j.refused {
-			if _, err := TryHeap(v, j.options); !errors.Is(err, ErrUncloneable) {
-				j.Fatalf("TryHeap: %v\nscript %q", err, j.script)
+			if _, err := tryHeap(v, j.options); !errors.Is(err, ErrUncloneable) {
+				j.Fatalf("Heap: %v\nscript %q", err, j.script)
 			}
 		}
 	default:
-		j.must(err, "TryDeepClone")
+		j.must(err, "DeepClone")
 	}
 	return c, false
 }
@@ -186,5 +186,5 @@ func staleClone[T any](a *Arena, v T, o CloneOptions) (c T, err error) {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	return TryDeepClone(a, v, o)
+	return tryDeepClone(a, v, o)
 }

@@ -82,7 +82,9 @@ func (m *Map[K, V]) cloneMap(c *cloner, to unsafex.Ptr) error {
 		return fmt.Errorf("%w: more than %d Maps lie in each other", ErrUncloneable, mostNested)
 	}
 	m.check(c.op)
-	out, err := TryNewMap[K, V](c.a, m.Len())
+	out := new(Map[K, V])
+	out.self = out
+	err := out.start(c.op, c.a, m.Len())
 	if err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (m *Map[K, V]) cloneMap(c *cloner, to unsafex.Ptr) error {
 		if v, err = cloneWithin(c, v); err != nil {
 			return err
 		}
-		if err := out.TrySet(k, v); err != nil {
+		if err := out.set(c.op, k, v); err != nil {
 			return err
 		}
 	}

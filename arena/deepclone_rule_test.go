@@ -33,10 +33,10 @@ func mustRefuse[T any](t *testing.T, v T, words string, options ...CloneOptions)
 	t.Helper()
 	a := NewArena()
 	defer a.Free()
-	if _, err := TryDeepClone(a, v, options...); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), words) {
+	if _, err := tryDeepClone(a, v, options...); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), words) {
 		t.Errorf("DeepClone of %T: %v, want: %s", v, err, words)
 	}
-	if _, err := TryHeap(v, options...); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), words) {
+	if _, err := tryHeap(v, options...); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), words) {
 		t.Errorf("Heap of %T: %v, want: %s", v, err, words)
 	}
 }
@@ -371,14 +371,14 @@ func TestDeepCloneForeignFields(t *testing.T) {
 		v := reflect.New(foreign(reflect.TypeOf(c.value), reflect.TypeFor[int]()))
 		reflect.NewAt(reflect.TypeOf(c.value), v.UnsafePointer()).Elem().Set(reflect.ValueOf(c.value))
 		for _, x := range []any{v.Interface(), v.Elem().Interface(), []any{v.Interface()}} {
-			_, err := TryHeap(x)
+			_, err := tryHeap(x)
 			if c.held != (err == nil) {
 				t.Errorf("%s: %v", c.name, err)
 			}
 			if err != nil && (!errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), ".x0")) {
 				t.Errorf("%s: %v", c.name, err)
 			}
-			if _, err := TryDeepClone(a, x); c.held != (err == nil) {
+			if _, err := tryDeepClone(a, x); c.held != (err == nil) {
 				t.Errorf("%s: DeepClone: %v", c.name, err)
 			}
 		}
@@ -401,7 +401,7 @@ func TestDeepCloneForeignFieldOfBlock(t *testing.T) {
 		for where, text := range map[string]string{"block": unsafex.StringOf(unsafex.DataOf(b), 4), "arena": String(a, "text")} {
 			v := reflect.New(foreign(reflect.TypeFor[string](), reflect.TypeFor[int]()))
 			*unsafex.As[string](v.UnsafePointer()) = text
-			if _, err := TryHeap(v.Interface()); !errors.Is(err, ErrUncloneable) {
+			if _, err := tryHeap(v.Interface()); !errors.Is(err, ErrUncloneable) {
 				t.Errorf("%s, %s: %v", p.Name(), where, err)
 			}
 		}

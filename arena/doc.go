@@ -19,9 +19,8 @@
 // [NewArena] makes the ordinary kind. [NewShared] serves many goroutines, [Pool] keeps chunks for
 // the arenas of requests. Arenas of [NewOffHeap] and [NewFixed] lie outside the Go heap and take no
 // Go pointers. [NewWith] and NewOffHeap take [Options], such as a limit and Shared. The nil *Arena
-// allocates from the Go heap. [Of] is the fastest way to make many values of one type. [GoMap] makes
-// Go maps that an arena clears and uses again. Decoders make values of types that they know at run
-// time only with [Arena.UnsafeNew] and the methods beside it.
+// allocates from the Go heap. [Of] is the fastest way to make many values of one type. Decoders make values
+// of types that they know at run time only with [Arena.UnsafeNew] and the methods beside it.
 //
 // # Lifetime
 //
@@ -56,9 +55,9 @@
 // # Errors
 //
 // Three failures are panics with a value that errors.Is [offheap.ErrLimit] or
-// [offheap.ErrOutOfMemory]; the function with Try before its name returns the error: a limit is
-// reached ([Arena.SetLimit]), a fixed arena is full, or a length exceeds any machine's memory. Writes
-// to a [Builder] have no twin, because they return the error themselves. If the Go heap itself is
+// [offheap.ErrOutOfMemory]: a limit is reached ([Arena.SetLimit]), a fixed arena is full, or a length
+// exceeds any machine's memory. [Try] calls a function and returns this error; [TryNew] and
+// [TryMakeSlice] return it themselves, and so do writes to a [Builder]. If the Go heap itself is
 // exhausted, Go ends the process, as always.
 //
 // To the collector a chunk is one object, and a value in it is a part of that object:

@@ -22,10 +22,6 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 	return s
 }
 
-// TryGrow is [Grow] that returns an error if there is no memory, instead of panicking. If there is
-// an error, the result is s, unchanged.
-func TryGrow[T any](a *Arena, s []T, n int) ([]T, error) { return growSlice("TryGrow", a, s, n) }
-
 func growSlice[T any](op string, a *Arena, s []T, n int) ([]T, error) {
 	if n < 0 {
 		panic(fmt.Errorf("arena: %s: negative number of elements %d", op, n))
@@ -70,18 +66,13 @@ func growSlice[T any](op string, a *Arena, s []T, n int) ([]T, error) {
 // behind i move, and an older slice of the same memory sees them at their new places. Otherwise
 // Insert copies s to a. Insert panics if i is out of range, and as [New] does.
 func Insert[T any](a *Arena, s []T, i int, elems ...T) []T {
-	s, err := insert("Insert", a, s, i, elems)
+	s, err := insert(a, s, i, elems)
 	must(err)
 	return s
 }
 
-// TryInsert is [Insert] that returns an error if there is no memory, instead of panicking. If there
-// is an error, the result is s, unchanged.
-func TryInsert[T any](a *Arena, s []T, i int, elems ...T) ([]T, error) {
-	return insert("TryInsert", a, s, i, elems)
-}
-
-func insert[T any](op string, a *Arena, s []T, i int, elems []T) ([]T, error) {
+func insert[T any](a *Arena, s []T, i int, elems []T) ([]T, error) {
+	const op = "Insert"
 	if i < 0 || i > len(s) {
 		panic(fmt.Errorf("arena: %s at index %d of a slice of length %d", op, i, len(s)))
 	}
@@ -89,7 +80,7 @@ func insert[T any](op string, a *Arena, s []T, i int, elems []T) ([]T, error) {
 		a.check(op)
 		g := s
 		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = insert(op, part, s, i, elems)
+			g, err = insert(part, s, i, elems)
 			return err
 		})
 		return g, err
@@ -99,18 +90,4 @@ func insert[T any](op string, a *Arena, s []T, i int, elems []T) ([]T, error) {
 		return s, err
 	}
 	return slices.Insert(g, i, elems...), nil // There is room: it allocates nothing.
-}
-
-// Grow is [Grow] in the arena.
-func (t Typed[T]) Grow(s []T, n int) []T { return Grow(t.b.a, s, n) }
-
-// TryGrow is [TryGrow] in the arena.
-func (t Typed[T]) TryGrow(s []T, n int) ([]T, error) { return TryGrow(t.b.a, s, n) }
-
-// Insert is [Insert] in the arena.
-func (t Typed[T]) Insert(s []T, i int, elems ...T) []T { return Insert(t.b.a, s, i, elems...) }
-
-// TryInsert is [TryInsert] in the arena.
-func (t Typed[T]) TryInsert(s []T, i int, elems ...T) ([]T, error) {
-	return TryInsert(t.b.a, s, i, elems...)
 }

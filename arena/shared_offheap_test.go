@@ -25,14 +25,14 @@ func TestSharedOffHeapParallel(t *testing.T) {
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
-			points, flags := Of[point](a), Of[flag](a)
+			flags := Of[flag](a)
 			var list []*point
 			var bools []*flag
 			var texts []string
 			var grown []int32
 			m := NewMap[int64, int64](a, 0)
 			for i := range 1000 {
-				list = append(list, points.NewFrom(point{int64(worker), int64(i)}))
+				list = append(list, NewFrom(a, point{int64(worker), int64(i)}))
 				f := flags.New()
 				f.ok = i%2 == 0
 				bools = append(bools, f)
@@ -188,7 +188,6 @@ func TestSharedOffHeapRefuses(t *testing.T) {
 		"SliceFrom": func() { SliceFrom(a, []string{}) },
 		"Collect":   func() { Collect(a, func(yield func(any) bool) { yield(1) }) },
 		"NewMap":    func() { NewMap[string, int](a, 0) },
-		"TryNewMap": func() { _, _ = TryNewMap[int, []byte](a, 0) },
 	} {
 		wantPanic(t, name, f, "arena: "+name+" of ", "in an off-heap arena")
 	}

@@ -115,9 +115,9 @@ func tenantOf(a *arena.Arena) tenant { return tenant{a, a.ID()} }
 
 // over says whether the arena was given back. Any goroutine may ask.
 func (t tenant) over() bool {
-	found := arena.ByID(t.id)
+	inUse := slices.ContainsFunc(arena.List(), func(i arena.Info) bool { return i.ID == t.id })
 	runtime.KeepAlive(t.a)
-	return found == nil
+	return !inUse
 }
 
 // owns says whether values lie in arenas at all, which they do not with the kill switch.

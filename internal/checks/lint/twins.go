@@ -12,7 +12,6 @@ import (
 // twinned are the packages whose functions panic if there is no memory, and the functions in them
 // that turn the error into the panic.
 var twinned = map[string][]string{
-	"arena":   {"must"},
 	"offheap": {"must", "mustBytes"},
 }
 
