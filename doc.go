@@ -39,13 +39,10 @@
 //	noreuse          arenas on Go memory leave freed memory to the collector
 //	random           off-heap blocks of up to 64 KiB are placed at random
 //	guard            every access outside a block or after its free faults, as far as pages can detect it
-//	poison           fresh and freed memory holds patterns, blocks have canaries
 //	leaks            memory that was not freed is listed at the end, by Go stack
 //	pointers         off-heap memory is searched for addresses of the Go heap
-//	sample=N         one allocation in N is guarded, for production
-//	samplerate=R     at most R of them a second; 0 means no bound
-//	guardmaps=N      bound of the mappings that guarded blocks take
-//	guardbytes=SIZE  bound of the bytes that are guarded or kept inaccessible
+//	sample           one allocation in 1000 is guarded, at most 1,000 a second, for production
+//	sample=N         one allocation in N is guarded
 //	evidence=DIR     the data for a crash report stays in DIR, for freehold explain
 //
 // [Options] has the details of each. An unknown word is reported in one line on standard error, and

@@ -45,7 +45,7 @@ func (e *explained) Error() string { return e.report.Error() }
 func (e *explained) Unwrap() error { return e.fault }
 
 // SetCrashOutput makes f receive the text that Go writes when the program crashes and, in the modes
-// guard, poison, sample and leaks, freehold's report of the crash. Use it in place of
+// guard, sample and leaks, freehold's report of the crash. Use it in place of
 // [debug.SetCrashOutput]. Go has only one crash output, and no function that returns it. The debug
 // modes use it themselves, to pass the text to the copy of the program that makes the report. So
 // the last direct call of debug.SetCrashOutput wins. After the first allocation, such a call takes
@@ -83,7 +83,7 @@ const StatusMistakes = 23
 //
 //	func main() { os.Exit(freehold.ExitStatus(run())) }
 //
-// It makes the checks that the modes allow: of canaries and of writes to freed blocks (poison), of
+// It makes the checks that the modes allow: of canaries and of writes to freed blocks (guard), of
 // addresses of the Go heap (pointers), and in the mode leaks of blocks and off-heap arenas that
 // were not freed. It writes its findings to standard error. If there are any and status is 0, it
 // returns [StatusMistakes], otherwise status. Without a mode it returns status. In a test binary,

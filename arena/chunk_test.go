@@ -51,7 +51,7 @@ func owning(t *testing.T) {
 // keptApart says that a debug mode keeps the values of some arenas apart.
 func keptApart() bool {
 	c := debugmode.Current()
-	return c.Guard || c.Poison || c.Pointers || sanitize.Enabled
+	return c.Guard || c.Pointers || sanitize.Enabled
 }
 
 // stopClock empties the store and stops its clock until the test ends, so that nothing leaves the

@@ -49,7 +49,7 @@ func TestCleanupDamage(t *testing.T) {
 	if sanitize.Enabled {
 		t.Skip("a sanitizer ends the program at the write")
 	}
-	if !inModes(t, "poison") {
+	if !inModes(t, "guard,guardmaps=1") {
 		return
 	}
 	for _, k := range kinds {
@@ -70,7 +70,7 @@ func TestDamagedBlock(t *testing.T) {
 	if sanitize.Enabled {
 		t.Skip("a sanitizer ends the program at the write")
 	}
-	if !inModes(t, "poison") {
+	if !inModes(t, "guard,guardmaps=1") {
 		return
 	}
 	for name, end := range map[string]func(*Arena){"Free": (*Arena).Free, "Reset": func(a *Arena) { a.Reset(Keep) }} {

@@ -24,7 +24,7 @@ func inBusyModes(t *testing.T) bool {
 	if os.Getenv(variable) != "" {
 		return true
 	}
-	for _, words := range []string{"guard", "poison", "guard,poison,leaks,pointers"} {
+	for _, words := range []string{"guard", "guard,guardmaps=1", "guard,leaks,pointers"} {
 		inModes(t, words, variable+"=1")
 	}
 	return false

@@ -99,16 +99,15 @@
 // FREEHOLD=guard makes every use of a freed value without pointers fault, and every access behind a
 // value. For a freed value with pointers, every use of a pointer, slice, string, map, function or
 // interface in it faults, and its numbers read as poison. [freehold.Explain] names the value, and
-// the places of its allocation and free. FREEHOLD=poison overwrites freed values. It finds writes
-// beside values when the values are freed, with a panic, or by [Arena.Check]. FREEHOLD=leaks
-// reports off-heap arenas that were never freed. FREEHOLD=pointers finds Go pointers in them.
-// FREEHOLD=sample=N guards one in N values without pointers and bools on Go memory and costs
-// little.
+// the places of its allocation and free. A write beside a value is found when the value is freed,
+// with a panic, or by [Arena.Check]. FREEHOLD=leaks reports off-heap arenas that were never freed.
+// FREEHOLD=pointers finds Go pointers in them. FREEHOLD=sample guards one in 1000 values without
+// pointers and bools on Go memory and costs little.
 //
 // The modes find late uses in arenas without reuse, too: they overwrite freed values there, or make
 // them inaccessible.
 //
-// With guard and poison nothing is reused at once: Reset keeps no chunks, and Append always copies.
+// With guard nothing is reused at once: Reset keeps no chunks, and Append always copies.
 // If an arena on Go memory is forgotten instead of freed, the collector frees it with its guarded
 // values.
 //

@@ -298,8 +298,8 @@ func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 // grew may hold more after Reset than its limit allows; it drops maps before it refuses a value. An
 // arena keeps a map only while it is used: Reset drops a map of more than 64 entries if its last use
 // had less than an eighth of its entries, and an eighth of the maps that the round did not use. An
-// arena without reuse ([Options]), one that is freed, and one in the debug modes guard and poison
-// hand no map out again, and leave it as it is.
+// arena without reuse ([Options]), one that is freed, and one in the debug mode guard hand no map
+// out again, and leave it as it is.
 //
 // No code may use the map after that. A stale map is an ordinary Go map, so memory stays intact, but
 // a stale read sees entries of the next owner, and a stale write adds to them. If another goroutine

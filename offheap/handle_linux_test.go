@@ -64,7 +64,7 @@ func TestFreesOfWrongType(t *testing.T) {
 			}
 			free() // Nothing has changed.
 		}
-	}, "guard", "poison", "leaks", "pointers", allModes)
+	}, "guard", "leaks", "pointers", allModes)
 }
 
 // TestOpenFilesAreListed: with a mode that keeps stacks, Leaks has the place that opened a file.
