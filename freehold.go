@@ -56,14 +56,6 @@ type Options struct {
 	// off-heap blocks and from values without pointers and bools in arenas on Go memory. The words
 	// sample and sample=N.
 	Sample int
-
-	// Evidence is a folder for crash reports, with Guard, Leaks or Sample. The process
-	// makes a folder in it with the table of blocks, their stacks, and the text of the crash.
-	// [ExplainEvidence] or freehold explain makes a report of it later, if a report at once is not
-	// possible: for process 1 of a container, and if standard error is lost. The latest 20 folders
-	// of each program are kept. "" keeps none. The word evidence=DIR, in which DIR has no comma. It
-	// works on Unix.
-	Evidence string
 }
 
 // SampleDefault, as Options.Sample, is the word sample without a number.

@@ -74,13 +74,9 @@ func (m *modes) freezeSlow() uint32 {
 func (m *modes) debugConfig(o Options) debugmode.Config {
 	c := debugmode.Config{
 		Guard: o.Guard, Leaks: o.Leaks, Pointers: o.Pointers, Sample: o.Sample,
-		Evidence: o.Evidence, Words: strings.ReplaceAll(o.names(), ", ", ","),
 	}
 	if o.Sample < 0 {
 		c.Sample, c.SampleRate = defaultSample, defaultSampleRate
-	}
-	if c.Evidence != "" && !c.Guard && !c.Leaks && c.Sample == 0 {
-		fmt.Fprintf(m.stderr, "freehold: evidence=%s ignored: it is kept with guard, leaks and sample\n", c.Evidence)
 	}
 	if !o.Heap || !c.Asked() {
 		return c

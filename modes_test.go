@@ -42,15 +42,12 @@ func TestModesFromEnvironment(t *testing.T) {
 		{",,", Options{}, ""},
 		{"Heap,nomemlimit,x=1", Options{NoMemLimit: true},
 			"freehold: FREEHOLD: unknown \"Heap\", \"x=1\" ignored; known words: heap, nomemlimit, noreuse, random, guard, leaks, pointers, " +
-				"sample[=N], evidence=DIR\n"},
+				"sample[=N]\n"},
 		{"noreuse", Options{NoReuse: true}, ""},
 		{"guard", Options{Guard: true}, ""},
 		{"leaks,pointers", Options{Leaks: true, Pointers: true}, ""},
 		{"sample=1000", Options{Sample: 1000}, ""},
 		{"sample,leaks", Options{Sample: SampleDefault, Leaks: true}, ""},
-		{"leaks,evidence=/var/x=y", Options{Leaks: true, Evidence: "/var/x=y"}, ""},
-		{"evidence=e", Options{Evidence: "e"}, "freehold: evidence=e ignored: it is kept with guard, leaks and sample\n"},
-		{"leaks,evidence=", Options{Leaks: true}, "freehold: FREEHOLD: evidence= ignored: want a folder\n"},
 		{"sample=x,guard", Options{Guard: true}, "freehold: FREEHOLD: sample=x ignored: want a whole number of at least 1\n"},
 		{"sample=0", Options{}, "freehold: FREEHOLD: sample=0 ignored: want a whole number of at least 1\n"},
 		{"sample=", Options{}, "freehold: FREEHOLD: sample= ignored: want a whole number of at least 1\n"},
@@ -79,11 +76,10 @@ func TestModesFromEnvironment(t *testing.T) {
 func TestWords(t *testing.T) {
 	for _, w := range words {
 		o, _, _ := parseWords(w.name + strings.Trim(w.form, "[=N]"))
-		got, isMode := o.Words()[w.name]
-		if want := w.name != "evidence"; isMode != want || got != want {
-			t.Errorf("%s: a mode: %v, in force: %v, want %v", w.name, isMode, got, want)
+		if got, isMode := o.Words()[w.name]; !isMode || !got {
+			t.Errorf("%s: a mode: %v, in force: %v", w.name, isMode, got)
 		}
-		for name, on := range (Options{Evidence: "x"}).Words() {
+		for name, on := range (Options{}).Words() {
 			if on {
 				t.Errorf("%s is in force, and no mode was asked for", name)
 			}
@@ -181,11 +177,9 @@ func TestDebugModesStart(t *testing.T) {
 		stderr string
 	}{
 		{"", Options{}, debugmode.Config{}, ""},
-		{"guard,leaks", Options{Pointers: true}, debugmode.Config{Guard: true, Leaks: true, Pointers: true, Words: "guard,leaks,pointers"}, ""},
-		{"sample=10", Options{Sample: 99}, debugmode.Config{Sample: 10, Words: "sample=10"}, ""},
-		{"leaks,evidence=/e", Options{Evidence: "/f"}, debugmode.Config{Leaks: true, Evidence: "/e",
-			Words: "leaks,evidence=/e"}, ""},
-		{"sample", Options{}, debugmode.Config{Sample: defaultSample, SampleRate: defaultSampleRate, Words: "sample"}, ""},
+		{"guard,leaks", Options{Pointers: true}, debugmode.Config{Guard: true, Leaks: true, Pointers: true}, ""},
+		{"sample=10", Options{Sample: 99}, debugmode.Config{Sample: 10}, ""},
+		{"sample", Options{}, debugmode.Config{Sample: defaultSample, SampleRate: defaultSampleRate}, ""},
 		{"heap,guard", Options{Sample: 3}, debugmode.Config{},
 			"freehold: heap sends every block to the Go heap, where the debug modes do not reach: ignored guard, sample=3\n"},
 	} {

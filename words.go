@@ -12,7 +12,7 @@ import (
 // A word is one word of the variable FREEHOLD, and the field of Options that it stands for.
 type word struct {
 	name string
-	form string // The value, as the user is told of it: "", "[=N]" or "=DIR".
+	form string // The value, as the user is told of it: "" or "[=N]".
 	set  func(o *Options, value string, valued bool) error
 	text func(o Options) string // The word and its value, "" if the field is zero.
 }
@@ -46,22 +46,6 @@ var words = []word{
 				return "sample"
 			}
 			return ""
-		},
-	},
-	{
-		name: "evidence", form: "=DIR",
-		set: func(o *Options, value string, _ bool) error {
-			if value == "" {
-				return errors.New("want a folder")
-			}
-			o.Evidence = value
-			return nil
-		},
-		text: func(o Options) string {
-			if o.Evidence == "" {
-				return ""
-			}
-			return "evidence=" + o.Evidence
 		},
 	},
 }
@@ -127,9 +111,7 @@ func (o Options) with(more Options) Options {
 func (o Options) Words() map[string]bool {
 	in := map[string]bool{}
 	for _, w := range words {
-		if w.name != "evidence" {
-			in[w.name] = w.text(o) != ""
-		}
+		in[w.name] = w.text(o) != ""
 	}
 	return in
 }

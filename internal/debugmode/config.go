@@ -20,10 +20,7 @@ type Config struct {
 	Sample     int // one allocation in Sample is guarded; 0: none
 	SampleRate int // at most so many of them a second; 0: no bound
 
-	GuardMaps int    // bound of the mappings that guarded blocks make; 0: by the machine
-	Evidence  string // the folder in which the process makes one for evidence; "": none
-	Words     string // the words that ask for all this, for people
-
+	GuardMaps  int   // bound of the mappings that guarded blocks make; 0: by the machine
 	GuardBytes int64 // bound of the bytes that are guarded or in quarantine, in whole pages; 0: by the machine
 }
 
@@ -62,11 +59,11 @@ var current atomic.Pointer[Config]
 // stderr receives what concerns the operator; tests replace it.
 var stderr io.Writer = os.Stderr
 
-// Start switches the modes on, for the life of the process. With guard, sample or leaks it
-// starts a copy of the program, which reports what ends the process; if it cannot, it tells the
-// operator, and everything else works. The root package calls it once, when its modes are frozen; a
-// second call panics. Budgets that c leaves at 0 get their defaults. With no mode on, and no
-// sanitizer, it does nothing.
+// Start switches the modes on, for the life of the process. With guard, sample or leaks it starts a
+// copy of the program, unless a watcher has started this process; the other process reports what
+// ends this one. If it cannot, it tells the operator, and everything else works. The root package
+// calls it once, when its modes are frozen; a second call panics. Budgets that c leaves at 0 come
+// from the machine. With no mode on, and no sanitizer, it does nothing.
 func Start(c Config) {
 	if !c.On() {
 		return
