@@ -102,13 +102,9 @@ type CloneOptions struct {
 // except a *Map. An arenajson.Value is copied with all of its part of the document. DeepClone to an
 // arena made by NewShared refuses a *Map, and every DeepClone more than 1000 Maps in each other.
 //
-// DeepClone refuses a key of a map if Go's hash of it would overflow the stack or take too long. The
-// limit of the first is 1,048,576 interfaces, arrays and structs in each other, 131,072 on 32-bit
-// systems, and 2,048 on WebAssembly; a struct counts once more for each eight fields. DeepClone also refuses
-// a map if more than 448 of its keys have equal hashes, or if it would take too long to compare keys
-// with like ones. The limits of work happen only to keys in an arena that was reset or freed, to keys
-// that hold the same memory very many times, and to keys with an array of ten million or more elements
-// that have no size or a blank field.
+// A key of a map must not hold memory of an arena that was reset or freed: Go hashes the copy of the
+// key, and if the key contains itself by now, or holds the same memory very many times, the process
+// ends by a stack overflow, or the hash takes very long.
 //
 // DeepClone refuses some values, with a value that errors.Is [ErrUncloneable] and names the path of
 // the field: channels, functions and unsafe.Pointers that are not nil, sync types in use (a
@@ -183,8 +179,8 @@ func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan, options 
 type refusal struct{ error }
 
 // run clones the value at src to dst, in one pass or the long way. An error or a panic leaves the
-// arena as it was before. In the long way only a value that changes meanwhile, and a key that Go's
-// map cannot take, are refused after memory was written to.
+// arena as it was before. In the long way only a value that changes meanwhile is refused after memory
+// was written to.
 func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
 	if c.tryOnePass(p, src, dst) {
 		return nil
@@ -211,9 +207,6 @@ func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
 		return err
 	}
 	c.copyAll()
-	if m, k, why := c.checkKeys(); why != "" {
-		c.refuseKey(m, k, why)
-	}
 	c.fillMaps()
 	done = true
 	return nil
@@ -254,13 +247,4 @@ func (c *cloner) refuse(o *op, w unsafex.Ptr) {
 		advice = "name " + o.why + " in CloneOptions.Share, or in UnsafeTrust if its package keeps nothing else in the field by package unsafe"
 	}
 	panic(refusal{fmt.Errorf("arena: %s of %s: %s: %s %s: %w; %s", c.op, c.at(0).plan.whole, path, o.typ, why, ErrUncloneable, advice)})
-}
-
-// refuseKey ends the clone because Go's map cannot take a key.
-func (c *cloner) refuseKey(m *mapCopy, k int, why string) {
-	key := m.keys.Index(k)
-	if key.Kind() == reflect.Interface && !key.IsNil() {
-		key = key.Elem()
-	}
-	panic(refusal{fmt.Errorf("arena: %s of %s: %s key of type %s: %s, or a part of it belongs to an arena that was reset or freed before: %w", c.op, c.at(0).plan.whole, c.path(m.block, 0, nil), key.Type(), why, ErrUncloneable)})
 }

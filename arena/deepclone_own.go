@@ -66,7 +66,6 @@ func (c *cloner) allocOwn(t reflect.Type, n int) unsafex.Ptr {
 	if err != nil {
 		panic(refusal{err})
 	}
-	c.bytes += int64(n) * int64(d.size)
 	if c.a == nil || c.a.rec.kind == kindHeap {
 		return makeOnHeap(d, uintptr(n))
 	}

@@ -56,10 +56,9 @@ type plan struct {
 	ops   []op      // Of the unit, by offset.
 	runs  []run     // Of the unit: what no op copies.
 
-	direct    bool    // In an interface the value stands itself, not its address.
-	key, elem *plan   // Of a map.
-	keys      keyRule // Of a map.
-	held      string  // Of the elements of an array: as in emit.
+	direct    bool   // In an interface the value stands itself, not its address.
+	key, elem *plan  // Of a map.
+	held      string // Of the elements of an array: as in emit.
 	filled    bool
 	asks      bool // The caller's module matters, or may matter for what stands in an interface.
 	selves    bool // Values have an opSelf or opOther.
@@ -217,7 +216,7 @@ func (b *planner) fill(p *plan) {
 	p.size, p.desc = t.Size(), describeType(t)
 	p.direct = isDirect(p.whole)
 	if t.Kind() == reflect.Map {
-		p.key, p.elem, p.keys = b.ref(t.Key()), b.ref(t.Elem()), keyRuleOf(t.Key())
+		p.key, p.elem = b.ref(t.Key()), b.ref(t.Elem())
 	}
 	if p.kept {
 		b.emitKept(p, t, 0)

@@ -38,8 +38,6 @@ type cloner struct {
 	walked walkedUnits
 	refs   []uint32 // The blocks of the pointers in it, in this order.
 	maps   []mapCopy
-	bytes  int64 // Of memory that was allocated for copies.
-	merged bool  // Pointers to different values without size have become one.
 
 	ledger    ledger
 	tasks     []task

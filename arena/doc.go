@@ -34,7 +34,7 @@
 // value. Without a data race nothing worse happens: memory never changes its type in a way that
 // would forge a pointer, and no record of the arena lies in it. A stale value in an interface may
 // contain itself, which no other value in an interface does: if the program compares, hashes or prints
-// it, or a clone of it, Go ends the process. [DeepClone] and [Heap] refuse it as a key of a map. A data race through a stale value
+// it, or a clone of it, Go ends the process. A data race through a stale value
 // can read a torn slice, string or interface of the new owner, and so forge memory. In an arena
 // without reuse there is no new owner, so this cannot happen. The same holds for the values that
 // Reset and Rewind free. Neither the arena nor the store keeps the objects alive to which a freed
