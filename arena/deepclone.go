@@ -24,17 +24,11 @@ type CloneOptions struct {
 	// time.Timer, a time.Ticker and freehold's own handles are shared behind pointers only, also
 	// within other values. As after an assignment, a write to the copy of a strings.Builder panics.
 	Share []reflect.Type
-	// ShareAt lists pointers (also in interfaces, as errors are), each to a variable that is
-	// shared: the clone keeps pointers to it and into it unchanged.
-	ShareAt []any
 	// UnsafeTrust names types of other modules. DeepClone then copies the unexported fields of
 	// every type of their packages. The caller vouches that these packages do not use package
 	// unsafe to store data in such a field that differs from the field's type. If one does, the
 	// clone corrupts memory.
 	UnsafeTrust []reflect.Type
-	// CopyGlobals copies package-level variables that pointers lead to, like all other variables.
-	// Use it to clone a template that is a package-level variable with pointers to others.
-	CopyGlobals bool
 }
 
 // DeepClone copies v, and everything that can be reached from it through pointers, slices, strings,
@@ -82,7 +76,7 @@ type CloneOptions struct {
 //     itself points to, where T is a pointer type: Heap(&variable) copies, Heap[any](&variable)
 //     shares. Data that the linker lays out for composite literals in their initial values counts as
 //     such. DeepClone cannot tell a sentinel that is made when the program starts, as by fmt.Errorf,
-//     from another value: name it in CloneOptions.ShareAt. Slices and strings are always copied;
+//     from another value: name its type in CloneOptions.Share. Slices and strings are always copied;
 //   - targets in memory that neither Go nor freehold allocated, such as C's, except the variable
 //     that v itself points to;
 //   - targets without a size, such as an incomplete type of C, unless they lie in an arena or off the
@@ -148,18 +142,17 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 	if p.selves {
 		p.detach(unsafex.Unescaped(unsafex.PtrOf(&v)), p.units)
 	}
-	return cloneValue(op, a, v, plans, p, options)
+	return cloneValue(op, a, v, plans, p)
 }
 
 // cloneValue is deepClone for a value that the plan p is for. Here v lies on the heap. In deepClone it lies on the stack, where the
 // address that a strings.Builder notes of itself follows the stack, until detach has replaced it.
-func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan, options []CloneOptions) (out T, err error) {
+func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan) (out T, err error) {
 	shared := a != nil && a.kind == kindShared
 	clone := func(a *Arena) error {
 		c := idle.Get().(*cloner)
 		defer c.release()
-		c.op, c.a, c.shared = op, a, shared
-		c.configure(plans, options)
+		c.op, c.a, c.shared, c.plans = op, a, shared, plans
 		return c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
 	}
 	if shared {

@@ -362,7 +362,7 @@ func (c *cloner) follow(q unsafex.Ptr, p *plan, kind blockKind, n uintptr) unsaf
 	c.refsLeft = c.refsLeft[1:]
 	switch r {
 	case refSame:
-		if c.isKept(unsafex.PtrAddr(q)) || kind == isMemory && p.size == 0 && !c.isOurs(unsafex.PtrAddr(q)) {
+		if kind == isMemory && p.size == 0 && !c.isOurs(unsafex.PtrAddr(q)) {
 			return q
 		}
 	case refEmpty:

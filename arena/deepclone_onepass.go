@@ -163,9 +163,6 @@ func (c *cloner) copyOnce(p *plan, src, dst unsafex.Ptr) {
 // pointerOnce is the copy of the variable at q.
 func (c *cloner) pointerOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 	addr := unsafex.PtrAddr(q)
-	if c.keep != nil && c.isKept(addr) {
-		return q
-	}
 	if p.size == 0 {
 		if c.isOurs(addr) {
 			return unsafex.PtrOf(&empty)
@@ -219,9 +216,6 @@ func (c *cloner) sliceOnce(o *op, from, to unsafex.Ptr) {
 
 // rowOnce is the copy of n elements in a row, with room for more.
 func (c *cloner) rowOnce(p *plan, q unsafex.Ptr, kind blockKind, n, room uintptr) unsafex.Ptr {
-	if c.keep != nil && c.isKept(unsafex.PtrAddr(q)) {
-		return q
-	}
 	if room == 0 || p.size == 0 {
 		return unsafex.PtrOf(&empty)
 	}

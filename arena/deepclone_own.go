@@ -117,7 +117,7 @@ func cloneWithin[T any](c *cloner, v T) (out T, err error) {
 	}
 	inner := idle.Get().(*cloner)
 	defer inner.release()
-	inner.op, inner.a, inner.plans, inner.keep, inner.globals = c.op, c.a, c.plans, c.keep, c.globals
+	inner.op, inner.a, inner.plans = c.op, c.a, c.plans
 	inner.ownMaps, inner.nested = c.ownMaps, c.nested+1
 	err = inner.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
 	return out, err
