@@ -168,21 +168,6 @@ func TestCollectLimit(t *testing.T) {
 	}
 }
 
-// TestUnsafeString: the string is the bytes, and not a copy.
-func TestUnsafeString(t *testing.T) {
-	for name, a := range withNil() {
-		b := Bytes(a, "some text")
-		s := UnsafeString(b)
-		if b[0] = 'S'; s != "Some text" {
-			t.Errorf("%s: %q", name, s)
-		}
-		if UnsafeString(b[:0]) != "" || UnsafeString([]byte(nil)) != "" || UnsafeString(b[5:]) != "text" {
-			t.Errorf("%s: the strings of none and of a part", name)
-		}
-		a.Free()
-	}
-}
-
 // TestCollectNil: a nil sequence is named as the mistake, in each kind of arena.
 func TestCollectNil(t *testing.T) {
 	a, shared := NewArena(), NewShared()

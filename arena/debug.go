@@ -287,7 +287,7 @@ func (v *value) charged(k kind) int64 {
 }
 
 // stringMakers are the functions whose bytes are strings.
-var stringMakers = []string{"String", "Concat", "Sprintf"}
+var stringMakers = []string{"String", "Concat"}
 
 // typeName is what reports call n values of a type that a function has made.
 func typeName(op string, d *typeDesc, n int) string {

@@ -5,7 +5,7 @@
 // # Model
 //
 // An [Arena] cuts values from chunks, one behind the other: [New], [NewFrom], [MakeSlice],
-// [SliceFrom], [Append], [String], [Sprintf] and similar functions. [Arena.Free] frees all values at
+// [SliceFrom], [Append], [String], [Concat] and similar functions. [Arena.Free] frees all values at
 // once. [Arena.Reset] does the same, and
 // the arena can be used again. [Arena.Rewind] frees the values that were made since a [Checkpoint].
 // Chunks are reused, within the arena and through a store that all arenas share, so rounds of work

@@ -120,8 +120,6 @@ func TestManyOfNoSize(t *testing.T) {
 		check("SliceFrom", s, err, most)
 		s, err = tryAppend(a, make([]struct{}, most-1), struct{}{})
 		check("Append", s, err, most)
-		s, err = tryInsert(a, make([]struct{}, most/2), 1, make([]struct{}, most/2)...)
-		check("Insert", s, err, most-1)
 		if s, err = tryGrow(a, make([]struct{}, 1), most-1); err != nil || cap(s) != most {
 			t.Errorf("%s: Grow to %d elements: %d, %v", name, most, cap(s), err)
 		}
@@ -130,7 +128,6 @@ func TestManyOfNoSize(t *testing.T) {
 		}
 		for way, f := range map[string]func() ([]struct{}, error){
 			"Append": func() ([]struct{}, error) { return tryAppend(a, make([]struct{}, most), struct{}{}) },
-			"Insert": func() ([]struct{}, error) { return tryInsert(a, make([]struct{}, most), 0, struct{}{}) },
 			"Grow":   func() ([]struct{}, error) { return tryGrow(a, make([]struct{}, most), 1) },
 		} {
 			if s, err := f(); !errors.Is(err, offheap.ErrOutOfMemory) || len(s) != most {

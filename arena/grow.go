@@ -17,12 +17,13 @@ import (
 //
 // Grow panics if n is negative, and as [New] does.
 func Grow[T any](a *Arena, s []T, n int) []T {
-	s, err := growSlice("Grow", a, s, n)
+	s, err := growSlice(a, s, n)
 	must(err)
 	return s
 }
 
-func growSlice[T any](op string, a *Arena, s []T, n int) ([]T, error) {
+func growSlice[T any](a *Arena, s []T, n int) ([]T, error) {
+	const op = "Grow"
 	if n < 0 {
 		panic(fmt.Errorf("arena: %s: negative number of elements %d", op, n))
 	}
@@ -35,7 +36,7 @@ func growSlice[T any](op string, a *Arena, s []T, n int) ([]T, error) {
 	if a != nil && a.kind == kindShared {
 		g := s
 		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = growSlice(op, part, s, n)
+			g, err = growSlice(part, s, n)
 			return err
 		})
 		return g, err
@@ -59,35 +60,4 @@ func growSlice[T any](op string, a *Arena, s []T, n int) ([]T, error) {
 		clear(g[from:cap(g)])
 	}
 	return g, nil
-}
-
-// Insert inserts elems at index i of s and returns the longer slice, as [slices.Insert] does. elems
-// may be a part of s. If the capacity of s suffices, or s grows in place as with [Grow], the elements
-// behind i move, and an older slice of the same memory sees them at their new places. Otherwise
-// Insert copies s to a. Insert panics if i is out of range, and as [New] does.
-func Insert[T any](a *Arena, s []T, i int, elems ...T) []T {
-	s, err := insert(a, s, i, elems)
-	must(err)
-	return s
-}
-
-func insert[T any](a *Arena, s []T, i int, elems []T) ([]T, error) {
-	const op = "Insert"
-	if i < 0 || i > len(s) {
-		panic(fmt.Errorf("arena: %s at index %d of a slice of length %d", op, i, len(s)))
-	}
-	if a != nil && a.kind == kindShared && len(elems) > cap(s)-len(s) {
-		a.check(op)
-		g := s
-		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = insert(part, s, i, elems)
-			return err
-		})
-		return g, err
-	}
-	g, err := growSlice(op, a, s, len(elems))
-	if err != nil {
-		return s, err
-	}
-	return slices.Insert(g, i, elems...), nil // There is room: it allocates nothing.
 }

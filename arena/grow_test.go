@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -112,63 +111,13 @@ func TestGrowInPlace(t *testing.T) {
 	}
 }
 
-// TestInsert does the same to slices in an arena and to Go's, with elements from elsewhere and from
-// the slice itself.
-func TestInsert(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for name, a := range withNil() {
-		for round := range 40 {
-			var s, want []int
-			for step := range 60 {
-				i := rng.IntN(len(s) + 1)
-				v := []int{step, -step, round}[:rng.IntN(4)]
-				own := v
-				if len(s) > 0 && step%3 == 0 { // Of the slice itself, and of the room behind it.
-					from := rng.IntN(cap(s))
-					to := from + rng.IntN(min(cap(s)-from, 20)+1)
-					if to > len(s) && cap(s) > len(s) {
-						clear(s[len(s):cap(s)])
-					}
-					own = s[:cap(s)][from:to]
-					v = slices.Clone(own)
-				}
-				old, before := s, slices.Clone(s)
-				n := len(s) + len(v)
-				moves := n > cap(s)
-				s = Insert(a, s, i, own...)
-				if want = slices.Insert(want, i, v...); !slices.Equal(s, want) {
-					t.Fatalf("%s: step %d: Insert at %d of %d makes %v, want %v", name, step, i, len(before), s, want)
-				}
-				if moves && len(old) > 0 && unsafex.DataOf(old) != unsafex.DataOf(s) && !slices.Equal(old, before) {
-					t.Fatalf("%s: step %d: the old slice has changed", name, step)
-				}
-				if step%7 == 0 {
-					New[int](a) // It cannot grow in place then.
-				}
-			}
-			if round%10 == 9 {
-				a.Reset(Keep)
-			}
-		}
-		for _, i := range []int{-1, 3, math.MaxInt} {
-			for what, f := range map[string]func(){
-				"Insert": func() { Insert(a, []int{1, 2}, i, 5) },
-			} {
-				wantPanic(t, name+": "+what, f, "arena: ", fmt.Sprintf("at index %d of a slice of length", i))
-			}
-		}
-		a.Free()
-	}
-}
-
 // TestGrowRefused: a slice for which there is no memory stays as it is.
 func TestGrowRefused(t *testing.T) {
 	a := NewWith(Options{Limit: 64 << 10})
 	defer a.Free()
 	s := Append(a, nil, 1, 2, 3)
 	for name, f := range map[string]func() ([]int, error){
-		"Grow":   func() ([]int, error) { return tryGrow(a, s, 1<<20) },
-		"Insert": func() ([]int, error) { return tryInsert(a, s, 1, make([]int, 1<<20)...) },
+		"Grow": func() ([]int, error) { return tryGrow(a, s, 1<<20) },
 	} {
 		if g, err := f(); !errors.Is(err, offheap.ErrLimit) || unsafex.DataOf(g) != unsafex.DataOf(s) || !slices.Equal(g, []int{1, 2, 3}) {
 			t.Errorf("%s beyond the limit: %v, %v", name, g, err)

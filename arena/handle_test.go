@@ -85,8 +85,6 @@ func TestCopiedArena(t *testing.T) {
 				"NewFrom":    func() { NewFrom(b, [3]int{}) },
 				"SliceFrom":  func() { SliceFrom(b, make([]int, 1000)) },
 				"Grow":       func() { Grow(b, []int{1}, 0) },
-				"Insert":     func() { Insert(b, []int{1}, 0, 2) },
-				"Sprintf":    func() { Sprintf(b, "%d", 1) },
 				"Collect":    func() { Collect(b, slices.Values([]int{1})) },
 				"Cleanup":    func() { Cleanup(new(leakTest), b) },
 				"Of":         func() { Of[int](b) },

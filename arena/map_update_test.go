@@ -169,9 +169,9 @@ func TestMapUpdateKeys(t *testing.T) {
 	defer a.Free()
 	m := NewMap[string, int](a, 0)
 	buf := []byte("one")
-	m.Update(UnsafeString(buf), plusOne)
+	m.Update(bufferKey[string](buf), plusOne)
 	copy(buf, "two")
-	m.GetOrSet(UnsafeString(buf), 7)
+	m.GetOrSet(bufferKey[string](buf), 7)
 	copy(buf, "xyz")
 	if err := sameMap(m, map[string]int{"one": 1, "two": 7}); err != nil {
 		t.Error(err)

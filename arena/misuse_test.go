@@ -52,10 +52,6 @@ func uses(a *Arena) map[string]func() {
 		"SliceFrom of none":  func() { SliceFrom(a, some[:0]) },
 		"Grow":               func() { Grow(a, some, 4) },
 		"Grow with room":     func() { Grow(a, some[:1], 1) },
-		"Insert":             func() { Insert(a, some, 1, 4) },
-		"Insert with room":   func() { Insert(a, some[:1], 1, 4) },
-		"Sprintf":            func() { Sprintf(a, "%d", 1) },
-		"Sprintf of none":    func() { Sprintf(a, "") },
 		"Collect":            func() { Collect(a, slices.Values(some)) },
 		"Collect of none":    func() { Collect(a, slices.Values(some[:0])) },
 		"Cleanup":            func() { Cleanup(new(leakTest), a) },
@@ -289,7 +285,6 @@ func TestRefusedTypes(t *testing.T) {
 			"NewFrom":   func() { NewFrom(a, node{}) },
 			"SliceFrom": func() { SliceFrom(a, []node(nil)) },
 			"Grow":      func() { Grow(a, []node{}, 1) },
-			"Insert":    func() { Insert(a, []node{{}}, 0, node{}) },
 			"Collect":   func() { Collect(a, slices.Values([]node{{}})) },
 		} {
 			if err, ok := caught(f).(error); !ok || !strings.Contains(err.Error(), "node.name: string") {

@@ -36,7 +36,7 @@ func TestSharedOffHeapParallel(t *testing.T) {
 				f := flags.New()
 				f.ok = i%2 == 0
 				bools = append(bools, f)
-				texts = append(texts, Sprintf(a, "%d of %d", i, worker))
+				texts = append(texts, String(a, fmt.Sprintf("%d of %d", i, worker)))
 				grown = Append(a, grown, int32(i))
 				m.Update(int64(i%10), func(n int64, _ bool) int64 { return n + 1 })
 				if i%200 == 0 {
@@ -107,7 +107,7 @@ func TestSharedOffHeapResets(t *testing.T) {
 			for !stop.Load() {
 				NewFrom(a, point{1, 2})
 				SliceFrom(a, []int32{1, 2, 3})
-				Sprintf(a, "%d", 5)
+				String(a, "5")
 				MakeSlice[flag](a, 3, 3)
 				runtime.Gosched()
 			}

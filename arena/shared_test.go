@@ -202,8 +202,6 @@ func TestSharedFreeWaits(t *testing.T) {
 		"NewFrom":      func(a *Arena) { NewFrom(a, "text") },
 		"SliceFrom":    func(a *Arena) { SliceFrom(a, []string{"one", "two"}) },
 		"Grow":         func(a *Arena) { Grow(a, []string{"one"}, 5) },
-		"Insert":       func(a *Arena) { Insert(a, []string{"one"}, 0, "two") },
-		"Sprintf":      func(a *Arena) { Sprintf(a, "%d", 12345) },
 		"Collect":      func(a *Arena) { Collect(a, slices.Values([]string{"one", "two"})) },
 		"DeepClone":    func(a *Arena) { DeepClone(a, list) },
 		"slice":        func(a *Arena) { DeepClone(a, []any{1, "2", list, list.kids[3:7], list.kids}) },

@@ -143,7 +143,7 @@ func funcsOf[T any](a *arena.Arena, w way, value func(i int) T) arenasuite.Funcs
 	case byFrom:
 		f.New = func() (*T, error) { return tried(func() *T { return arena.NewFrom(a, *new(T)) }) }
 		f.Append = func(s []T, elems ...T) ([]T, error) {
-			return tried(func() []T { return arena.Insert(a, s, len(s), elems...) })
+			return tried(func() []T { return append(arena.Grow(a, s, len(elems)), elems...) })
 		}
 	}
 	return f
@@ -169,9 +169,6 @@ func suiteArena(a *arena.Arena, pointers, bools bool) *arenasuite.Arena {
 			func(parts ...string) (string, error) { return arena.String(a, []byte(strings.Join(parts, ""))), nil },
 			func(parts ...string) (string, error) { return arena.Concat(a, parts...), nil },
 			func(parts ...string) (string, error) { return built(a, parts) },
-			func(parts ...string) (string, error) {
-				return arena.Sprintf(a, "%s", strings.Join(parts, "")), nil
-			},
 		},
 		Resets: []func(){
 			func() { a.Reset(arena.Keep) },
@@ -245,7 +242,6 @@ func usesOf(a *arena.Arena) map[string]func() {
 		"Concat":       func() { arena.Concat(a, "x", "y") },
 		"NewFrom":      func() { arena.NewFrom(a, leaf{}) },
 		"SliceFrom":    func() { arena.SliceFrom(a, []pair{{}}) },
-		"Sprintf":      func() { arena.Sprintf(a, "%d", 5) },
 		"Collect":      func() { arena.Collect(a, slices.Values([]int{1})) },
 		"Of":           func() { arena.Of[pair](a) },
 		"Typed.New":    func() { typed.New() },

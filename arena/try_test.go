@@ -36,12 +36,6 @@ func tryGrow[T any](a *Arena, s []T, n int) ([]T, error) {
 	return g, err
 }
 
-func tryInsert[T any](a *Arena, s []T, i int, elems ...T) ([]T, error) {
-	g := s
-	err := Try(func() { g = Insert(a, s, i, elems...) })
-	return g, err
-}
-
 func trySliceFrom[T any](a *Arena, s []T) ([]T, error) {
 	return tried(func() []T { return SliceFrom(a, s) })
 }
@@ -111,8 +105,6 @@ var needs = []struct {
 	}, false},
 	{"SliceFrom", func(a *Arena, n int) { SliceFrom(a, make([]int64, n/8)) }, false},
 	{"Grow", func(a *Arena, n int) { Grow(a, []byte(nil), n) }, false},
-	{"Insert", func(a *Arena, n int) { Insert(a, []byte(nil), 0, make([]byte, n)...) }, false},
-	{"Sprintf", func(a *Arena, n int) { Sprintf(a, "%s", strings.Repeat("x", n)) }, false},
 	{"Bytes", func(a *Arena, n int) { Bytes(a, make([]byte, n)) }, false},
 	{"Concat", func(a *Arena, n int) { Concat(a, "", strings.Repeat("x", n)) }, false},
 	{"Typed.MakeSlice", func(a *Arena, n int) { Of[int64](a).MakeSlice(0, n/8) }, false},
