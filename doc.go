@@ -72,8 +72,10 @@
 // other process is a copy of the program, which freehold starts with the first block. Its report may
 // come after the end of the program, and does not come if the program is process 1 of its container.
 // If a child process keeps the program's memory, as one forked by C code does, the report is delayed
-// until the child ends. The variable FREEHOLD_WATCH marks the copy. It must not be set otherwise: a
-// program that finds it set ends at once.
+// until the child ends.
+//
+// The variables FREEHOLD_WATCH and FREEHOLD_WATCHER mark the copy, and the child of a watcher. They
+// must not be set otherwise, because a program that finds one of them may end at once.
 //
 // Watcher and copy run the program's initialisation up to freehold's, and never main. The text of
 // the crash comes from [debug.SetCrashOutput], which these modes use; see [SetCrashOutput].

@@ -61,7 +61,7 @@ func (h *heap) writtenIn(sp *span, lo, hi uintptr) *MisuseError {
 	block := sp.base + (addr-sp.base)/size*size
 	shown := min(16, block+size-addr)
 	return &MisuseError{Addr: addr, Kind: "write after Free",
-		Detail: fmt.Sprintf("byte %d of a block of %d bytes of the purpose %q, at %#x, was written after the block was freed; the bytes there are % x; FREEHOLD=guard makes the write fault, and FREEHOLD=poison tells where the block was allocated and freed",
+		Detail: fmt.Sprintf("byte %d of a block of %d bytes of the purpose %q, at %#x, was written after the block was freed; the bytes there are % x; with FREEHOLD=guard the write faults, and the report tells where the block was allocated and freed",
 			addr-block, size, h.binByID(sp.bin).kind.purpose.name, block, bytesAt(addr, shown))}
 }
 
