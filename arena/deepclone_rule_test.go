@@ -33,10 +33,10 @@ func mustRefuse[T any](t *testing.T, v T, words string, options ...CloneOptions)
 	t.Helper()
 	a := NewArena()
 	defer a.Free()
-	if _, err := TryDeepClone(a, v, options...); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), words) {
+	if _, err := tryDeepClone(a, v, options...); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), words) {
 		t.Errorf("DeepClone of %T: %v, want: %s", v, err, words)
 	}
-	if _, err := TryHeap(v, options...); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), words) {
+	if _, err := tryHeap(v, options...); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), words) {
 		t.Errorf("Heap of %T: %v, want: %s", v, err, words)
 	}
 }
@@ -365,14 +365,14 @@ func TestDeepCloneForeignFields(t *testing.T) {
 		v := reflect.New(foreign(reflect.TypeOf(c.value), reflect.TypeFor[int]()))
 		reflect.NewAt(reflect.TypeOf(c.value), v.UnsafePointer()).Elem().Set(reflect.ValueOf(c.value))
 		for _, x := range []any{v.Interface(), v.Elem().Interface(), []any{v.Interface()}} {
-			_, err := TryHeap(x)
+			_, err := tryHeap(x)
 			if c.held != (err == nil) {
 				t.Errorf("%s: %v", c.name, err)
 			}
 			if err != nil && (!errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), ".x0")) {
 				t.Errorf("%s: %v", c.name, err)
 			}
-			if _, err := TryDeepClone(a, x); c.held != (err == nil) {
+			if _, err := tryDeepClone(a, x); c.held != (err == nil) {
 				t.Errorf("%s: DeepClone: %v", c.name, err)
 			}
 		}
@@ -392,7 +392,7 @@ func TestDeepCloneForeignFieldOfBlock(t *testing.T) {
 		for where, text := range map[string]string{"block": unsafex.StringOf(unsafex.DataOf(b), 4), "arena": String(a, "text")} {
 			v := reflect.New(foreign(reflect.TypeFor[string](), reflect.TypeFor[int]()))
 			*unsafex.As[string](v.UnsafePointer()) = text
-			if _, err := TryHeap(v.Interface()); !errors.Is(err, ErrUncloneable) {
+			if _, err := tryHeap(v.Interface()); !errors.Is(err, ErrUncloneable) {
 				t.Errorf("%s, %s: %v", p.Name(), where, err)
 			}
 		}
@@ -511,20 +511,6 @@ func TestCallerPlans(t *testing.T) {
 }
 
 func oneUp() *plans { return callerPlans(1) }
-
-// TestAuditSeesUnexportedFields has a value that DeepClone refuses.
-func TestAuditSeesUnexportedFields(t *testing.T) {
-	if freehold.HeapMode() {
-		t.Skip("there is nothing to see")
-	}
-	type entry struct{ at slog.Value }
-	a := NewArena()
-	defer a.Free()
-	New[entry](a).at = slog.StringValue(strings.Repeat("x", 3))
-	if r := Audit(a); len(r.Exits) != 1 || !strings.Contains(r.Exits[0].Path, "at.any") {
-		t.Errorf("%v", r)
-	}
-}
 
 // TestGroundOffHeap: memory off the heap is no package-level variable to GC-7.
 func TestGroundOffHeap(t *testing.T) {

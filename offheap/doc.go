@@ -83,10 +83,10 @@
 //   - guard: each block lies at the end of pages of its own. An access after its free, or beyond
 //     its pages, faults and is explained. A write beside it on its pages is found at its free and
 //     by [Check]. A block takes at least a page, and its allocation and free some 10 µs. Near the
-//     end of the budgets (guardmaps, guardbytes) chance decides which blocks are guarded, fewer and
-//     fewer of them. Blocks whose alignment exceeds a page are never guarded.
-//   - poison: memory of AllocUninit is 0xF5, freed memory 0xDD. Behind each block
-//     is a canary, and freed blocks stay in a quarantine of up to a sixteenth of guardbytes. Both
+//     end of the budgets, which the machine gives, chance decides which blocks are guarded, fewer
+//     and fewer of them. Blocks whose alignment exceeds a page are never guarded. A block without
+//     guarded pages has a canary behind it, and after its free it stays in a quarantine of up to a
+//     sixteenth of the budget. Memory of AllocUninit is 0xF5, freed memory 0xDD. All
 //     are checked at frees, when a block leaves the quarantine, and by Check; each free also checks
 //     two blocks of the quarantine in turn. In memory of types with bools or of self-contained
 //     types the pattern is 1, which is a valid bool and no address.

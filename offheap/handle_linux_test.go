@@ -63,7 +63,7 @@ func TestFreesOfWrongType(t *testing.T) {
 			}
 			free() // Nothing has changed.
 		}
-	}, "guard", "poison", "leaks", "pointers", allModes)
+	}, "guard", "leaks", "pointers", allModes)
 }
 
 // TestOpenLocalsAreListed: with a mode that keeps stacks, Leaks has the place that made a Local.

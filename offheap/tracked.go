@@ -31,10 +31,11 @@ type tracked struct {
 	late   atomic.Pointer[MisuseError] // Found in a block that left the quarantine, and not reported yet.
 	h      *heap
 
-	modes debugmode.Config // Zero for the kill switch and the race detector alone.
-	under *heap            // It gives the memory of blocks that are not guarded; nil: the Go heap does.
-	kinds sync.Map         // From a kind of h to its twin of under.
-	goes  goRanges
+	modes   debugmode.Config // Zero for the kill switch and the race detector alone.
+	unpaged bool             // There are no guarded pages.
+	under   *heap            // It gives the memory of blocks that are not guarded; nil: the Go heap does.
+	kinds   sync.Map         // From a kind of h to its twin of under.
+	goes    goRanges
 }
 
 func newTracked(h *heap) *tracked {
@@ -116,10 +117,8 @@ func (t *tracked) counter(k *kind) *bin {
 // zero if that was asked for.
 func (t *tracked) memory(q request) (b block, err error) {
 	b = block{size: q.n, room: q.n, kind: q.kind, desc: q.desc}
-	if t.modes.Guard {
-		if t.guard(&b, q.align) {
-			return b, nil
-		}
+	if t.modes.Guard && !t.unpaged && t.guard(&b, q.align) {
+		return b, nil
 	}
 	b.room += t.margin(q)
 	if t.under == nil {
@@ -232,7 +231,7 @@ func (t *tracked) retire(b block) {
 		debugmode.GuardFree(b.addr) // Guarded pages have a quarantine of their own.
 		t.pages.Add(-int64(roundUp(b.size, vmem.PageSize())))
 		return
-	case t.modes.Poison:
+	case t.modes.Guard:
 		t.poison(&b)
 	case t.sanitized(&b):
 		sanitize.Freed(b.addr, b.size)
@@ -241,7 +240,7 @@ func (t *tracked) retire(b block) {
 		return
 	}
 	t.freed.put(b)
-	if t.modes.Poison {
+	if t.modes.Guard {
 		t.freed.some(looksPerFree, func(old *block) {
 			if e := t.inspectFreed(old); e != nil {
 				t.late.Store(e)

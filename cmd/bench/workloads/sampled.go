@@ -18,9 +18,9 @@ func sampled(base string, prepare func(*bench.Run) func() uint64) []bench.Contes
 	return own(
 		bench.Contestant{Name: base + ", memprof", Note: "the same with the samples of adapters/memprof, at its default period", Prepare: withProfile(prepare), FullOnly: true},
 		bench.Contestant{Name: base + ", sample=1000", Note: "the same with one allocation in 1000 guarded", Prepare: prepare,
-			Env: []string{"FREEHOLD=sample=1000,samplerate=0"}, FullOnly: true},
+			Env: []string{"FREEHOLD=sample=1000"}, FullOnly: true},
 		bench.Contestant{Name: base + ", sample=100000", Note: "the same with one in 100000", Prepare: prepare,
-			Env: []string{"FREEHOLD=sample=100000,samplerate=0"}, FullOnly: true},
+			Env: []string{"FREEHOLD=sample=100000"}, FullOnly: true},
 	)
 }
 

@@ -14,7 +14,6 @@ var twinned = map[string]struct {
 	roots []string // The functions that turn the error into the panic.
 	verbs []string // The names of the functions that have twins; nil for all. Others have Try alone.
 }{
-	"arena":   {roots: []string{"must"}},
 	"offheap": {roots: []string{"must", "mustBytes"}, verbs: []string{"Alloc", "AllocUninit", "AllocAligned", "New", "MakeSlice", "Realloc"}},
 }
 

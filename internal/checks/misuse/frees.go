@@ -10,7 +10,7 @@ import (
 // doubleFree lists the modes that catch a second free of a block that was not allocated again.
 func doubleFree() []Sight {
 	return []Sight{
-		{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample}, Says: []string{"freehold: double free:"}, Stacks: everything},
+		{By: []Mode{Guard, Leaks, HeapPointers, Sample}, Says: []string{"freehold: double free:"}, Stacks: everything},
 		{By: []Mode{Always}, Says: []string{"double free"}},
 	}
 }
@@ -21,7 +21,7 @@ func foreign() []Sight { return always("foreign pointer") }
 // interior is who catches the free of a part of a block.
 func interior() []Sight {
 	return []Sight{
-		{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample}, Says: []string{"freehold: interior pointer:"}, Stacks: Accessed | Allocated},
+		{By: []Mode{Guard, Leaks, HeapPointers, Sample}, Says: []string{"freehold: interior pointer:"}, Stacks: Accessed | Allocated},
 		{By: []Mode{Always}, Says: []string{"interior pointer"}},
 	}
 }
@@ -29,14 +29,14 @@ func interior() []Sight {
 // reusedFree lists the modes that catch a second free of a block with a new owner: those that do
 // not reuse memory soon.
 func reusedFree() []Sight {
-	return []Sight{{By: []Mode{Guard, Poison, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: double free:"}, Stacks: everything}}
+	return []Sight{{By: []Mode{Guard, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: double free:"}, Stacks: everything}}
 }
 
 // wrongType is who catches the free of a block as another type: each mode that knows what blocks
 // hold.
 func wrongType() []Sight {
 	return []Sight{
-		{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: wrong type:"}, Stacks: Accessed | Allocated},
+		{By: []Mode{Guard, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: wrong type:"}, Stacks: Accessed | Allocated},
 		{By: []Mode{Race}, Says: []string{"wrong type"}},
 	}
 }
@@ -65,7 +65,7 @@ func frees() []Case {
 		{Name: "delete-field", Text: "deletes a field of a value", Seen: interior()},
 		{Name: "delete-element", Text: "deletes an element of a slice", Seen: interior()},
 		{Name: "free-consumed", Text: "frees a slice that was cut to its end", Seen: []Sight{
-			{By: []Mode{Guard, Poison, Leaks, HeapPointers}, Says: []string{"freehold: consumed slice:"}, Stacks: Accessed | Allocated},
+			{By: []Mode{Guard, Leaks, HeapPointers}, Says: []string{"freehold: consumed slice:"}, Stacks: Accessed | Allocated},
 			{By: []Mode{Always}, Says: []string{"consumed slice"}},
 		}},
 		{Name: "delete-first-field", Text: "deletes the first field of a value, which has the value's address", Seen: wrongType()},

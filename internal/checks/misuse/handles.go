@@ -55,7 +55,7 @@ func handles() []Case {
 // staleRef is who catches a link to a block that was freed by the function: each mode that knows all
 // blocks.
 func staleRef(free string) []Sight {
-	known := Sight{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: use after " + free + ":"}, Stacks: everything}
+	known := Sight{By: []Mode{Guard, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: use after " + free + ":"}, Stacks: everything}
 	race := Sight{By: []Mode{Race}, Says: []string{"offheap: Ref", "does not lead to"}} // Blocks are on the Go heap, and known.
 	return []Sight{known, race}
 }

@@ -3,7 +3,6 @@
 package suite
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/internal/checks/arenasuite"
-	"github.com/freehold-go/freehold/offheap"
 )
 
 // Types of the suite: words, bytes, nothing, a large one, one with a bool, and some with Go
@@ -100,13 +98,17 @@ func innerLeaf(a *arena.Arena) func(l leaf) (leaf, error) {
 		for _, k := range l.kids {
 			n := arena.Of[leaf](a).New()
 			*n = *k
-			if kids, err = arena.TryAppend(a, kids, n); err != nil {
-				return l, err
-			}
+			kids = arena.Append(a, kids, n)
 		}
 		l.kids = kids
 		return l, nil
 	}
+}
+
+// tried is the result of f, or the error of Try.
+func tried[T any](f func() T) (v T, err error) {
+	err = arena.Try(func() { v = f() })
+	return v, err
 }
 
 // way makes values by one of the ways of the package.
@@ -121,37 +123,28 @@ const (
 
 func funcsOf[T any](a *arena.Arena, w way, value func(i int) T) arenasuite.Funcs[T] {
 	f := arenasuite.Funcs[T]{
-		Value:     value,
-		New:       func() (*T, error) { return arena.New[T](a), nil },
-		MakeSlice: func(length, capacity int) ([]T, error) { return arena.MakeSlice[T](a, length, capacity), nil },
-		Append:    func(s []T, elems ...T) ([]T, error) { return arena.Append(a, s, elems...), nil },
-	}
-	// A panic of TryMakeSlice says that the caller is wrong, an error what the world refuses. The
-	// suite must tell them apart, so that the panics for the latter become errors here.
-	f.MakeSlice = func(length, capacity int) (s []T, err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				e, ok := v.(error)
-				if !ok || !errors.Is(e, offheap.ErrLimit) && !errors.Is(e, offheap.ErrOutOfMemory) {
-					panic(v)
-				}
-				err = e
-			}
-		}()
-		return arena.MakeSlice[T](a, length, capacity), nil
+		Value: value,
+		New:   func() (*T, error) { return arena.New[T](a), nil },
+		// A panic says that the caller is wrong, an error what the world refuses.
+		MakeSlice: func(length, capacity int) ([]T, error) {
+			return tried(func() []T { return arena.MakeSlice[T](a, length, capacity) })
+		},
+		Append: func(s []T, elems ...T) ([]T, error) { return arena.Append(a, s, elems...), nil },
 	}
 	switch w {
 	case byTry:
 		f.New = func() (*T, error) { return arena.TryNew[T](a) }
 		f.MakeSlice = func(length, capacity int) ([]T, error) { return arena.TryMakeSlice[T](a, length, capacity) }
-		f.Append = func(s []T, elems ...T) ([]T, error) { return arena.TryAppend(a, s, elems...) }
+		f.Append = func(s []T, elems ...T) ([]T, error) { return tried(func() []T { return arena.Append(a, s, elems...) }) }
 	case byTyped:
 		typed := arena.Of[T](a)
 		f.New = func() (*T, error) { return typed.New(), nil }
 		f.Append = func(s []T, elems ...T) ([]T, error) { return typed.Append(s, elems...), nil }
 	case byFrom:
-		f.New = func() (*T, error) { return arena.TryNewFrom(a, *new(T)) }
-		f.Append = func(s []T, elems ...T) ([]T, error) { return arena.TryInsert(a, s, len(s), elems...) }
+		f.New = func() (*T, error) { return tried(func() *T { return arena.NewFrom(a, *new(T)) }) }
+		f.Append = func(s []T, elems ...T) ([]T, error) {
+			return tried(func() []T { return append(arena.Grow(a, s, len(elems)), elems...) })
+		}
 	}
 	return f
 }
@@ -170,15 +163,12 @@ func suiteArena(a *arena.Arena, pointers, bools bool) *arenasuite.Arena {
 			funcsOf(a, byFunction, func(i int) [150]uint64 { return [150]uint64{0: uint64(i), 149: ^uint64(i)} }),
 			funcsOf(a, byFunction, func(int) struct{} { return struct{}{} }),
 		},
-		NewOf: func(t reflect.Type) (any, error) { return arena.TryNewOf(a, t) },
+		NewOf: func(t reflect.Type) (any, error) { return tried(func() any { return arena.NewOf(a, t) }) },
 		Texts: []func(parts ...string) (string, error){
 			func(parts ...string) (string, error) { return arena.String(a, strings.Join(parts, "")), nil },
 			func(parts ...string) (string, error) { return arena.String(a, []byte(strings.Join(parts, ""))), nil },
 			func(parts ...string) (string, error) { return arena.Concat(a, parts...), nil },
 			func(parts ...string) (string, error) { return built(a, parts) },
-			func(parts ...string) (string, error) {
-				return arena.Sprintf(a, "%s", strings.Join(parts, "")), nil
-			},
 		},
 		Resets: []func(){
 			func() { a.Reset(arena.Keep) },
@@ -252,7 +242,6 @@ func usesOf(a *arena.Arena) map[string]func() {
 		"Concat":       func() { arena.Concat(a, "x", "y") },
 		"NewFrom":      func() { arena.NewFrom(a, leaf{}) },
 		"SliceFrom":    func() { arena.SliceFrom(a, []pair{{}}) },
-		"Sprintf":      func() { arena.Sprintf(a, "%d", 5) },
 		"Collect":      func() { arena.Collect(a, slices.Values([]int{1})) },
 		"Of":           func() { arena.Of[pair](a) },
 		"Typed.New":    func() { typed.New() },
