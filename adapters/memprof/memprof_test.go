@@ -24,7 +24,7 @@ import (
 // the Go heap or a debug mode.
 func sampleEach(t testing.TB) {
 	t.Helper()
-	if o := freehold.Modes(); race || o.Heap || o.Guard || o.Poison || o.Leaks || o.Pointers {
+	if o := freehold.Modes(); race || o.Heap || o.Guard || o.Leaks || o.Pointers {
 		t.Skip("the slabs do not serve here")
 	}
 	old := SetPeriod(1)
