@@ -14,12 +14,12 @@ type DebugStats struct {
 	Guarded, Quarantined int
 	GuardBytes           int64
 
-	// Unguarded counts the allocations without guarded pages: GuardMaps or GuardBytes was used up,
-	// or nearly so and chance decided, or the system refused.
+	// Unguarded counts the allocations without guarded pages: their budget was used up, or nearly so
+	// and chance decided, or the system refused.
 	Unguarded uint64
 
-	// SkippedSamples counts the samples that were not guarded because of SampleRate, or because
-	// values in arenas had nearly used their part of GuardMaps or GuardBytes.
+	// SkippedSamples counts the samples that were not guarded: 1,000 of the second were (with
+	// [SampleDefault]), or values in arenas had nearly used their part of the budget.
 	SkippedSamples uint64
 
 	// Unknown and LostStacks count the blocks and stacks beyond the bounds: about four million

@@ -15,9 +15,8 @@
 //     those of a request
 //   - offheap: single blocks, and values without Go pointers, that live long
 //   - gctune: GOMEMLIMIT and GOGC by the limit of the container, without a change of the program
-//   - memprof: a profile of off-heap memory for go tool pprof
 //   - httparena, expvarstats, slogleaks, and the modules in the folder adapters: connections to
-//     net/http, gRPC, Arrow, Prometheus, OpenTelemetry and others
+//     net/http, gRPC, Arrow, pprof, Prometheus, OpenTelemetry and others
 //   - alloctest: a conformance suite for allocators
 //
 // A program imports this package only to choose modes in code, or to read totals.
@@ -37,38 +36,46 @@
 //	heap             every block comes from the Go heap: the kill switch
 //	nomemlimit       freehold leaves GOMEMLIMIT alone
 //	noreuse          arenas on Go memory leave freed memory to the collector
-//	random           off-heap blocks of up to 64 KiB are placed at random
 //	guard            every access outside a block or after its free faults, as far as pages can detect it
-//	poison           fresh and freed memory holds patterns, blocks have canaries
 //	leaks            memory that was not freed is listed at the end, by Go stack
 //	pointers         off-heap memory is searched for addresses of the Go heap
-//	sample=N         one allocation in N is guarded, for production
-//	samplerate=R     at most R of them a second; 0 means no bound
-//	guardmaps=N      bound of the mappings that guarded blocks take
-//	guardbytes=SIZE  bound of the bytes that are guarded or kept inaccessible
-//	evidence=DIR     the data for a crash report stays in DIR, for freehold explain
+//	sample           one allocation in 1000 is guarded, at most 1,000 a second, for production
+//	sample=N         one allocation in N is guarded
 //
 // [Options] has the details of each. An unknown word is reported in one line on standard error, and
 // the program goes on. [Configure] sets the same modes from inside the program. The union of both
-// is in force: neither can switch off a mode that the other sets. The build tag freehold_heap turns
-// the heap mode on for good.
+// is in force: neither can switch off a mode that the other sets.
 //
 // # Debug modes
 //
 // The modes from guard to sample find mistakes. Some mistakes are found by freehold's functions,
-// which panic. An access to freed memory or behind a block faults, which ends a Go program. A copy
-// of the program, which freehold starts with the first block and which waits for the program's end,
-// then writes a report to standard error, with the Go stacks of the access, the allocation and the
-// free. If a program recovers from faults ([debug.SetPanicOnFault]), [Explain] returns the same
-// report as an error. At an end without a crash, in the mode leaks, the copy lists the memory that
-// was not freed. It cannot tell an exit from a kill.
+// which panic. An access to freed memory or behind a block faults, which ends a Go program. Another
+// process then writes a report to standard error, with the Go stacks of the access, the allocation
+// and the free. If a program recovers from faults ([debug.SetPanicOnFault]), [Explain] returns the
+// same report as an error. At an end without a crash, in the mode leaks, the other process lists the
+// memory that was not freed. It cannot tell an exit from a kill.
 //
-// The copy runs the program's initialisation up to freehold's, and never main. The variable
-// FREEHOLD_WATCH marks the copy. It must not be set otherwise: a program that finds it set ends at
-// once. The copy needs a system with processes that share files (Linux, macOS, the BSDs, Solaris),
-// and a program that is not process 1 of its container. If a child process keeps the program's
-// memory, as one forked by C code does, the report is delayed until the child ends. The text of the
-// crash comes from [debug.SetCrashOutput], which these modes use; see [SetCrashOutput].
+// On Linux, with guard or sample in the variable FREEHOLD, the other process is the parent of the
+// program. The process that was started becomes the watcher before main: it starts itself again as
+// its child, which is the program. The watcher passes signals on, writes the report, and ends with
+// the program's exit status, or by its signal. So the report is written before the program has ended
+// for its caller, also if the watcher is process 1 of a container. If the watcher dies, the program
+// dies. The watcher's name is freehold-watch. Tools that take a process ID need that of the child;
+// of tools that start a program, perf record follows the child by itself, strace with -f, gdb with
+// set follow-fork-mode child. A unit of systemd needs KillMode=mixed, so that the program gets each
+// signal once, and NotifyAccess=all if it notifies systemd.
+//
+// If the modes are set by [Configure], if only leaks is set, and on macOS, the BSDs and Solaris, the
+// other process is a copy of the program, which freehold starts with the first block. Its report may
+// come after the end of the program, and does not come if the program is process 1 of its container.
+// If a child process keeps the program's memory, as one forked by C code does, the report is delayed
+// until the child ends.
+//
+// The variables FREEHOLD_WATCH and FREEHOLD_WATCHER mark the copy, and the child of a watcher. They
+// must not be set otherwise, because a program that finds one of them may end at once.
+//
+// Watcher and copy run the program's initialisation up to freehold's, and never main. The text of
+// the crash comes from [debug.SetCrashOutput], which these modes use; see [SetCrashOutput].
 //
 // # Lifetime
 //

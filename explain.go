@@ -4,7 +4,6 @@ package freehold
 
 import (
 	"errors"
-	"io"
 	"os"
 	"runtime/debug"
 
@@ -45,34 +44,18 @@ func (e *explained) Error() string { return e.report.Error() }
 func (e *explained) Unwrap() error { return e.fault }
 
 // SetCrashOutput makes f receive the text that Go writes when the program crashes and, in the modes
-// guard, poison, sample and leaks, freehold's report of the crash. Use it in place of
+// guard, sample and leaks, freehold's report of the crash. Use it in place of
 // [debug.SetCrashOutput]. Go has only one crash output, and no function that returns it. The debug
-// modes use it themselves, to pass the text to the copy of the program that makes the report. So
-// the last direct call of debug.SetCrashOutput wins. After the first allocation, such a call takes
-// the crash from freehold, and there is no report. Before it, freehold overrides the call. This
-// function may be called at any time, and again; the last file counts.
+// modes use it themselves, to pass the text to the process that makes the report. So the last direct
+// call of debug.SetCrashOutput wins. After the first allocation, such a call takes the crash from
+// freehold, and there is no report. Before it, freehold overrides the call. This function may be
+// called at any time, and again; the last file counts.
 //
 // SetCrashOutput duplicates f, so f may be closed. A nil f ends the output. opts is passed on to
-// debug.SetCrashOutput if no copy is involved. In a mode with a copy, each call starts a new copy,
-// which takes some milliseconds.
+// debug.SetCrashOutput if no other process is involved. If a copy of the program makes the report
+// (see the package documentation), each call starts a new copy, which takes some milliseconds.
 func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
 	return debugmode.SetCrashOutput(f, opts)
-}
-
-// ExplainEvidence writes a report of the evidence in a folder, which a process with
-// Options.Evidence has left: the process, the report of its crash, and, in the mode leaks, the
-// memory that it had not freed at its end. If the folder holds several such folders, the latest
-// counts. crash is the text that Go wrote when the process crashed; nil means the text in the
-// folder. The evidence may come from another machine with the same byte order, and from a process
-// that still runs.
-//
-// ExplainEvidence returns the number of mistakes in the report: 1 for a crash, plus the number of
-// blocks and arenas that were not freed. It reports evidence that is cut off or damaged as far as
-// possible, and calls it incomplete; if the rest names no mistake, it returns an error. It refuses
-// files that are not regular, and files of more than some hundred MiB. It writes control characters
-// in Go's syntax.
-func ExplainEvidence(w io.Writer, folder string, crash io.Reader) (mistakes int, err error) {
-	return debugmode.WriteEvidence(w, folder, crash)
 }
 
 // StatusMistakes is the status that [ExitStatus] returns if it finds mistakes.
@@ -83,12 +66,12 @@ const StatusMistakes = 23
 //
 //	func main() { os.Exit(freehold.ExitStatus(run())) }
 //
-// It makes the checks that the modes allow: of canaries and of writes to freed blocks (poison), of
+// It makes the checks that the modes allow: of canaries and of writes to freed blocks (guard), of
 // addresses of the Go heap (pointers), and in the mode leaks of blocks and off-heap arenas that
 // were not freed. It writes its findings to standard error. If there are any and status is 0, it
 // returns [StatusMistakes], otherwise status. Without a mode it returns status. In a test binary,
 // call it in TestMain, around m.Run. Go runs no code at the end of a process. So without this call
-// there are no checks at the end, and the copy of the program that lists the leaks cannot change
+// there are no checks at the end, and the process that lists the leaks cannot change
 // the exit status.
 func ExitStatus(status int) int {
 	if debugmode.CheckAtEnd(os.Stderr) && status == 0 {

@@ -73,18 +73,10 @@ func (m *modes) freezeSlow() uint32 {
 // debug modes guard no memory of the Go heap.
 func (m *modes) debugConfig(o Options) debugmode.Config {
 	c := debugmode.Config{
-		Guard: o.Guard, Poison: o.Poison, Leaks: o.Leaks, Pointers: o.Pointers,
-		Sample: o.Sample, SampleRate: o.SampleRate, GuardMaps: o.GuardMaps, GuardBytes: o.GuardBytes,
-		Evidence: o.Evidence, Words: strings.ReplaceAll(o.names(), ", ", ","),
+		Guard: o.Guard, Leaks: o.Leaks, Pointers: o.Pointers, Sample: o.Sample,
 	}
-	switch {
-	case c.SampleRate == 0:
-		c.SampleRate = defaultSampleRate
-	case c.SampleRate < 0:
-		c.SampleRate = 0
-	}
-	if c.Evidence != "" && !c.Guard && !c.Poison && !c.Leaks && c.Sample == 0 {
-		fmt.Fprintf(m.stderr, "freehold: evidence=%s ignored: it is kept with guard, poison, leaks and sample\n", c.Evidence)
+	if o.Sample < 0 {
+		c.Sample, c.SampleRate = defaultSample, defaultSampleRate
 	}
 	if !o.Heap || !c.Asked() {
 		return c
@@ -110,9 +102,6 @@ func (m *modes) inForce() Options {
 }
 
 func (m *modes) configure(o Options) error {
-	if err := o.validate(); err != nil {
-		return err
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old := m.inForce()
@@ -138,7 +127,6 @@ func (m *modes) parse() {
 	for _, err := range bad {
 		fmt.Fprintf(m.stderr, "freehold: FREEHOLD: %v\n", err)
 	}
-	o.Heap = o.Heap || builtForHeap
 	m.fromEnv = o
 }
 
@@ -152,8 +140,7 @@ func quoted(list []string) string {
 // Configure adds o to the modes that FREEHOLD and earlier calls ask for. It never takes a mode
 // away. For numbers, the variable overrides calls, and the last call overrides earlier ones. If a
 // package has asked for its mode already, and the call would change the modes, Configure changes
-// nothing and returns an error that errors.Is [ErrStarted]. If a number is negative and must not
-// be, it changes nothing and returns another error.
+// nothing and returns an error that errors.Is [ErrStarted].
 func Configure(o Options) error { return process.configure(o) }
 
 // Modes returns the modes in force so far, without freezing them.

@@ -41,35 +41,26 @@ func TestModesFromEnvironment(t *testing.T) {
 		{"heap,heap", Options{Heap: true}, ""},
 		{",,", Options{}, ""},
 		{"Heap,nomemlimit,x=1", Options{NoMemLimit: true},
-			"freehold: FREEHOLD: unknown \"Heap\", \"x=1\" ignored; known words: heap, nomemlimit, noreuse, random, guard, poison, leaks, pointers, " +
-				"sample=N, samplerate=R, guardmaps=N, evidence=DIR, guardbytes=SIZE\n"},
+			"freehold: FREEHOLD: unknown \"Heap\", \"x=1\" ignored; known words: heap, nomemlimit, noreuse, guard, leaks, pointers, " +
+				"sample[=N]\n"},
 		{"noreuse", Options{NoReuse: true}, ""},
-		{"guard,poison", Options{Guard: true, Poison: true}, ""},
+		{"guard", Options{Guard: true}, ""},
 		{"leaks,pointers", Options{Leaks: true, Pointers: true}, ""},
-		{"sample=1000, samplerate=0,guardmaps=12,guardbytes=3MiB",
-			Options{Sample: 1000, SampleRate: -1, GuardMaps: 12, GuardBytes: 3 << 20}, ""},
-		{"leaks,evidence=/var/x=y", Options{Leaks: true, Evidence: "/var/x=y"}, ""},
-		{"evidence=e", Options{Evidence: "e"}, "freehold: evidence=e ignored: it is kept with guard, poison, leaks and sample\n"},
-		{"leaks,evidence=", Options{Leaks: true}, "freehold: FREEHOLD: evidence= ignored: want a folder\n"},
-		{"samplerate=7,guardbytes=4096", Options{SampleRate: 7, GuardBytes: 4096}, ""},
+		{"sample=1000", Options{Sample: 1000}, ""},
+		{"sample,leaks", Options{Sample: SampleDefault, Leaks: true}, ""},
 		{"sample=x,guard", Options{Guard: true}, "freehold: FREEHOLD: sample=x ignored: want a whole number of at least 1\n"},
 		{"sample=0", Options{}, "freehold: FREEHOLD: sample=0 ignored: want a whole number of at least 1\n"},
-		{"sample", Options{}, "freehold: FREEHOLD: sample ignored: it needs a value, as in sample=N\n"},
-		{"guard=1,samplerate=-1", Options{}, "freehold: FREEHOLD: guard=1 ignored: it takes no value\n" +
-			"freehold: FREEHOLD: samplerate=-1 ignored: want a whole number of at least 0\n"},
-		{"guardbytes=9999999T", Options{}, "freehold: FREEHOLD: guardbytes=9999999T ignored: want a number of bytes, such as 1048576, 512M or 4GiB\n"},
-		{"guardbytes=B", Options{}, "freehold: FREEHOLD: guardbytes=B ignored: want a number of bytes, such as 1048576, 512M or 4GiB\n"},
+		{"sample=", Options{}, "freehold: FREEHOLD: sample= ignored: want a whole number of at least 1\n"},
+		{"guard=1,sample=-1", Options{}, "freehold: FREEHOLD: guard=1 ignored: it takes no value\n" +
+			"freehold: FREEHOLD: sample=-1 ignored: want a whole number of at least 1\n"},
 	} {
 		m, stderr, reads := newModes(c.env)
 		m.frozen()
 		m.frozen()
-		want := c.want
-		want.Heap = want.Heap || builtForHeap
-		if got := m.current(); got != want {
-			t.Errorf("FREEHOLD=%q: %+v, want %+v", c.env, got, want)
+		if got := m.current(); got != c.want {
+			t.Errorf("FREEHOLD=%q: %+v, want %+v", c.env, got, c.want)
 		}
-		// Built for the Go heap, debug modes are ignored, which is said behind the rest.
-		if text := stderr.String(); text != c.stderr && !(builtForHeap && strings.HasPrefix(text, c.stderr+"freehold: heap sends")) {
+		if text := stderr.String(); text != c.stderr {
 			t.Errorf("FREEHOLD=%q: standard error %q, want %q", c.env, stderr, c.stderr)
 		}
 		if *reads != 1 {
@@ -78,23 +69,21 @@ func TestModesFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestWords: each word that is a mode of its own is there, on or off, and no word with a value but
-// sample.
+// TestWords: each word that is a mode of its own is there, on or off.
 func TestWords(t *testing.T) {
 	for _, w := range words {
-		o, _, _ := parseWords(strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(w.name+w.form, "=N", "=3"), "=R", "=3"), "=SIZE", "=1M"))
-		got, isMode := o.Words()[w.name]
-		if want := w.form == "" || w.name == "sample"; isMode != want || got != want {
-			t.Errorf("%s: a mode: %v, in force: %v, want %v", w.name, isMode, got, want)
+		o, _, _ := parseWords(w.name + strings.Trim(w.form, "[=N]"))
+		if got, isMode := o.Words()[w.name]; !isMode || !got {
+			t.Errorf("%s: a mode: %v, in force: %v", w.name, isMode, got)
 		}
-		for name, on := range (Options{SampleRate: 3}).Words() {
+		for name, on := range (Options{}).Words() {
 			if on {
 				t.Errorf("%s is in force, and no mode was asked for", name)
 			}
 		}
 	}
-	if n := len(Options{}.Words()); n != 9 {
-		t.Errorf("%d modes, and the documentation names 9", n)
+	if n := len(Options{}.Words()); n != 8 {
+		t.Errorf("%d modes, and the documentation names 8", n)
 	}
 }
 
@@ -154,7 +143,7 @@ func TestModesFreezeOnce(t *testing.T) {
 // TestHeapMode checks the functions of this process against its environment.
 func TestHeapMode(t *testing.T) {
 	env, _, _ := parseWords(os.Getenv("FREEHOLD"))
-	want := env.Heap || builtForHeap
+	want := env.Heap
 	if got := HeapMode(); got != want {
 		t.Fatalf("HeapMode() = %v, want %v", got, want)
 	}
@@ -184,21 +173,13 @@ func TestDebugModesStart(t *testing.T) {
 		want   debugmode.Config
 		stderr string
 	}{
-		{"", Options{}, debugmode.Config{SampleRate: defaultSampleRate}, ""},
-		{"guard,leaks", Options{Poison: true, Pointers: true},
-			debugmode.Config{Guard: true, Leaks: true, Poison: true, Pointers: true, SampleRate: defaultSampleRate,
-				Words: "guard,poison,leaks,pointers"}, ""},
-		{"sample=10,samplerate=0", Options{Sample: 99, GuardMaps: 7, GuardBytes: 8192},
-			debugmode.Config{Sample: 10, GuardMaps: 7, GuardBytes: 8192, Words: "sample=10,samplerate=0,guardmaps=7,guardbytes=8192"}, ""},
-		{"leaks,evidence=/e", Options{Evidence: "/f"}, debugmode.Config{Leaks: true, SampleRate: defaultSampleRate, Evidence: "/e",
-			Words: "leaks,evidence=/e"}, ""},
-		{"sample=10", Options{SampleRate: -1}, debugmode.Config{Sample: 10, Words: "sample=10,samplerate=0"}, ""},
+		{"", Options{}, debugmode.Config{}, ""},
+		{"guard,leaks", Options{Pointers: true}, debugmode.Config{Guard: true, Leaks: true, Pointers: true}, ""},
+		{"sample=10", Options{Sample: 99}, debugmode.Config{Sample: 10}, ""},
+		{"sample", Options{}, debugmode.Config{Sample: defaultSample, SampleRate: defaultSampleRate}, ""},
 		{"heap,guard", Options{Sample: 3}, debugmode.Config{},
 			"freehold: heap sends every block to the Go heap, where the debug modes do not reach: ignored guard, sample=3\n"},
 	} {
-		if builtForHeap {
-			t.Skip("built for the Go heap")
-		}
 		m, stderr, _ := newModes(c.env)
 		var got []debugmode.Config
 		m.start = func(c debugmode.Config) { got = append(got, c) }
@@ -220,29 +201,31 @@ func TestDebugModesStart(t *testing.T) {
 func TestConfigureNumbers(t *testing.T) {
 	m, _, _ := newModes("sample=10")
 	for _, n := range []int{20, 30} {
-		if err := m.configure(Options{Sample: n, GuardMaps: n}); err != nil {
+		if err := m.configure(Options{Sample: n}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := m.current(); got.Sample != 10 || got.GuardMaps != 30 {
-		t.Errorf("sample %d and guardmaps %d, want the variable's 10 and the last call's 30", got.Sample, got.GuardMaps)
+	if got := m.current(); got.Sample != 10 {
+		t.Errorf("sample %d, want the variable's 10", got.Sample)
 	}
 	m.frozen()
-	if err := m.configure(Options{Sample: 40, GuardMaps: 30}); err != nil {
+	if err := m.configure(Options{Sample: 40}); err != nil {
 		t.Errorf("after the start, changing nothing: %v", err)
 	}
-	if err := m.configure(Options{GuardMaps: 31}); !errors.Is(err, ErrStarted) || !strings.Contains(err.Error(), "guardmaps=31") {
-		t.Errorf("after the start: %v, want ErrStarted with guardmaps=31", err)
-	}
-	if got := m.current().GuardMaps; got != 30 {
-		t.Errorf("guardmaps %d after a refusal", got)
-	}
 	m, _, _ = newModes("")
-	err := m.configure(Options{Guard: true, Sample: -1, GuardBytes: -5})
-	if err == nil || !strings.Contains(err.Error(), "Options.Sample is -1") || !strings.Contains(err.Error(), "Options.GuardBytes is -5") {
-		t.Errorf("negative numbers: %v", err)
+	for _, n := range []int{20, 30} {
+		if err := m.configure(Options{Sample: n}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if m.current() != (Options{Heap: builtForHeap}) {
-		t.Errorf("after a refusal: %+v", m.current())
+	m.frozen()
+	if got := m.current(); got.Sample != 30 {
+		t.Errorf("sample %d, want the last call's 30", got.Sample)
+	}
+	if err := m.configure(Options{Sample: 31}); !errors.Is(err, ErrStarted) || !strings.Contains(err.Error(), "sample=31") {
+		t.Errorf("after the start: %v, want ErrStarted with sample=31", err)
+	}
+	if got := m.current(); got.Sample != 30 {
+		t.Errorf("sample %d after a refusal", got.Sample)
 	}
 }

@@ -5,7 +5,6 @@ package freehold
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -13,9 +12,9 @@ import (
 // A word is one word of the variable FREEHOLD, and the field of Options that it stands for.
 type word struct {
 	name string
-	form string // the text behind the name: "" or "=N"
-	set  func(o *Options, value string) error
-	get  func(o Options) string // the value in o, "" if it is the zero value
+	form string // The value, as the user is told of it: "" or "[=N]".
+	set  func(o *Options, value string, valued bool) error
+	text func(o Options) string // The word and its value, "" if the field is zero.
 }
 
 // words are the known words, in the order in which they are listed to the user.
@@ -23,102 +22,51 @@ var words = []word{
 	flag("heap", func(o *Options) *bool { return &o.Heap }),
 	flag("nomemlimit", func(o *Options) *bool { return &o.NoMemLimit }),
 	flag("noreuse", func(o *Options) *bool { return &o.NoReuse }),
-	flag("random", func(o *Options) *bool { return &o.Random }),
 	flag("guard", func(o *Options) *bool { return &o.Guard }),
-	flag("poison", func(o *Options) *bool { return &o.Poison }),
 	flag("leaks", func(o *Options) *bool { return &o.Leaks }),
 	flag("pointers", func(o *Options) *bool { return &o.Pointers }),
-	number("sample", "N", 1, func(o *Options) *int { return &o.Sample }),
-	number("samplerate", "R", 0, func(o *Options) *int { return &o.SampleRate }),
-	number("guardmaps", "N", 1, func(o *Options) *int { return &o.GuardMaps }),
 	{
-		name: "evidence", form: "=DIR",
-		set: func(o *Options, value string) error {
-			if value == "" {
-				return errors.New("want a folder")
+		name: "sample", form: "[=N]",
+		set: func(o *Options, value string, valued bool) error {
+			n, err := SampleDefault, error(nil)
+			if valued {
+				if n, err = strconv.Atoi(value); err != nil || n < 1 {
+					return errors.New("want a whole number of at least 1")
+				}
 			}
-			o.Evidence = value
+			o.Sample = n
 			return nil
 		},
-		get: func(o Options) string { return o.Evidence },
-	},
-	{
-		name: "guardbytes", form: "=SIZE",
-		set: func(o *Options, value string) (err error) {
-			o.GuardBytes, err = parseSize(value)
-			return err
-		},
-		get: func(o Options) string {
-			if o.GuardBytes == 0 {
-				return ""
+		text: func(o Options) string {
+			switch {
+			case o.Sample > 0:
+				return "sample=" + strconv.Itoa(o.Sample)
+			case o.Sample < 0:
+				return "sample"
 			}
-			return strconv.FormatInt(o.GuardBytes, 10)
+			return ""
 		},
 	},
 }
-
-var errNoValue = errors.New("it takes no value")
 
 // flag is a word that switches something on.
 func flag(name string, field func(*Options) *bool) word {
 	return word{
 		name: name,
-		set: func(o *Options, value string) error {
-			if value != "" {
-				return errNoValue
+		set: func(o *Options, _ string, valued bool) error {
+			if valued {
+				return errors.New("it takes no value")
 			}
 			*field(o) = true
 			return nil
 		},
-		get: func(o Options) string {
+		text: func(o Options) string {
 			if *field(&o) {
-				return "true"
+				return name
 			}
 			return ""
 		},
 	}
-}
-
-// number is a word with a whole number of at least least. Where 0 is one, it means "no bound",
-// which the field says as -1.
-func number(name, form string, least int, field func(*Options) *int) word {
-	return word{
-		name: name, form: "=" + form,
-		set: func(o *Options, value string) error {
-			n, err := strconv.Atoi(value)
-			if err != nil || n < least {
-				return fmt.Errorf("want a whole number of at least %d", least)
-			}
-			if n == 0 {
-				n = -1
-			}
-			*field(o) = n
-			return nil
-		},
-		get: func(o Options) string {
-			if n := *field(&o); n != 0 {
-				return strconv.Itoa(max(n, 0))
-			}
-			return ""
-		},
-	}
-}
-
-// parseSize reads a number of bytes: digits, and K, M, G or T for powers of 1024, which may be
-// followed by iB or B.
-func parseSize(s string) (int64, error) {
-	number, shift := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "i"), 0
-	for i, unit := range []string{"K", "M", "G", "T"} {
-		if rest, found := strings.CutSuffix(number, unit); found {
-			number, shift = rest, 10*(i+1)
-			break
-		}
-	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n < 1 || n > math.MaxInt64>>shift {
-		return 0, errors.New("want a number of bytes, such as 1048576, 512M or 4GiB")
-	}
-	return n << shift, nil
 }
 
 // parseWords returns the options that the comma-separated words of s stand for, the unknown words,
@@ -135,13 +83,7 @@ next:
 			if w.name != name {
 				continue
 			}
-			err := errNoValue
-			if valued == (w.form != "") {
-				err = w.set(&o, value)
-			} else if !valued {
-				err = errors.New("it needs a value, as in " + w.name + w.form)
-			}
-			if err != nil {
+			if err := w.set(&o, value, valued); err != nil {
 				bad = append(bad, fmt.Errorf("%s ignored: %w", text, err))
 			}
 			continue next
@@ -154,25 +96,21 @@ next:
 // with adds more to o. Fields set in o stay.
 func (o Options) with(more Options) Options {
 	for _, w := range words {
-		if v := w.get(more); v != "" && w.get(o) == "" {
-			if w.form == "" {
-				v = ""
-			}
-			_ = w.set(&o, v) // get gave the value
+		if text := w.text(more); text != "" && w.text(o) == "" {
+			_, value, valued := strings.Cut(text, "=")
+			_ = w.set(&o, value, valued) // text is what set takes.
 		}
 	}
 	return o
 }
 
 // Words says for each mode, by its word in the variable FREEHOLD, whether it is in o: heap,
-// nomemlimit, noreuse, random, guard, poison, leaks, pointers and sample. The other words only
-// adjust these. Later versions may add modes. The map is the caller's.
+// nomemlimit, noreuse, guard, leaks, pointers and sample. Later versions may add modes. The
+// map is the caller's.
 func (o Options) Words() map[string]bool {
-	in := map[string]bool{"sample": o.Sample > 0}
+	in := map[string]bool{}
 	for _, w := range words {
-		if w.form == "" {
-			in[w.name] = w.get(o) != ""
-		}
+		in[w.name] = w.text(o) != ""
 	}
 	return in
 }
@@ -181,11 +119,8 @@ func (o Options) Words() map[string]bool {
 func (o Options) names() string {
 	var list []string
 	for _, w := range words {
-		switch v := w.get(o); {
-		case v != "" && w.form != "":
-			list = append(list, w.name+"="+v)
-		case v != "":
-			list = append(list, w.name)
+		if text := w.text(o); text != "" {
+			list = append(list, text)
 		}
 	}
 	return strings.Join(list, ", ")

@@ -59,7 +59,7 @@ type Arena struct {
 	off   *offheap.Purpose // If off-heap.
 	debug *debugState      // If a debug mode concerns it.
 
-	maps *goMaps // Of GoMap, if there are some.
+	maps *goMaps // Of UnsafeGoMap, if there are some.
 	kit  *kit    // In an arena of a Pool: what it has got, and leaves to the next one. Nil in the first one.
 
 	onHeap int64 // With the kill switch: the bytes that it, or this part of a shared one, has charged.
@@ -247,13 +247,6 @@ func newValue[T any](op string, a *Arena) (*T, error) {
 // NewOf is [New] for a type that is known only at run time: the result is a *T for the T that t
 // describes.
 func NewOf(a *Arena, t reflect.Type) any {
-	v, err := TryNewOf(a, t)
-	must(err)
-	return v
-}
-
-// TryNewOf is NewOf with an error.
-func TryNewOf(a *Arena, t reflect.Type) (any, error) {
 	if t == nil {
 		panic(fmt.Errorf("arena: NewOf of a nil reflect.Type"))
 	}
@@ -264,11 +257,10 @@ func TryNewOf(a *Arena, t reflect.Type) (any, error) {
 	}
 	if p == nil {
 		var err error
-		if p, err = allocType("NewOf", a, t, 1); err != nil {
-			return nil, err
-		}
+		p, err = allocType("NewOf", a, t, 1)
+		must(err)
 	}
-	return reflect.NewAt(t, p).Interface(), nil
+	return reflect.NewAt(t, p).Interface()
 }
 
 // MakeSlice returns a slice of zero values of T in a, as make([]T, length, capacity) does on the Go

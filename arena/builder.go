@@ -17,14 +17,13 @@ import (
 //
 // If the arena has no memory for a write, the write returns an error that errors.Is
 // [offheap.ErrLimit] or [offheap.ErrOutOfMemory] and appends nothing. From then on each write returns
-// this error and String panics with it, until Reset. [Builder.Grow] or [Builder.TryGrow] reserves memory
-// first.
+// this error and String panics with it, until Reset. [Builder.Grow] reserves memory first.
 //
 // A Builder must not be copied; a copy panics at every use, and so does a Builder that NewBuilder did
 // not make. An older copy that is written over its original goes unnoticed: the next write may change
 // a finished string. A Builder whose arena was freed panics, too. So does one that was written to
 // before the last Reset of the arena, or after the checkpoint of a later Rewind, until its own Reset.
-// Len and Cap never panic.
+// Len never panics.
 //
 // The Builder itself, some 90 bytes, is a Go value. It lies on the stack if the function that makes
 // it keeps neither the Builder nor a copy and does not pass it as an interface, as to [fmt.Fprintf].
@@ -143,9 +142,6 @@ func (b *Builder) String() string {
 // Len is the number of bytes written.
 func (b *Builder) Len() int { return len(b.buf) }
 
-// Cap is the number of bytes that the Builder has room for.
-func (b *Builder) Cap() int { return cap(b.buf) }
-
 // Reset begins a new string. Strings built before stay valid.
 func (b *Builder) Reset() {
 	u := b.unseen()
@@ -157,13 +153,10 @@ func (b *Builder) Reset() {
 }
 
 // Grow makes room for n more bytes. It panics if n is negative, and as [New] does.
-func (b *Builder) Grow(n int) { must(b.grow("Builder.Grow", n)) }
+func (b *Builder) Grow(n int) { must(b.grow(n)) }
 
-// TryGrow is [Builder.Grow] that returns an error if there is no memory, instead of panicking. Then the
-// Builder is as before.
-func (b *Builder) TryGrow(n int) error { return b.grow("Builder.TryGrow", n) }
-
-func (b *Builder) grow(op string, n int) error {
+func (b *Builder) grow(n int) error {
+	const op = "Builder.Grow"
 	u := b.unseen()
 	if n < 0 {
 		panic(fmt.Errorf("arena: %s: negative number of bytes %d", op, n))

@@ -65,8 +65,8 @@ func TestBuilderGrowsInPlace(t *testing.T) {
 	b.Grow(16)
 	_, _ = b.WriteString("0123456789abcdef")
 	first := b.String()
-	if _, err := b.WriteString("more"); err != nil || b.String() != first+"more" || b.Cap() != 32 {
-		t.Errorf("%q, %v, room for %d", b.String(), err, b.Cap())
+	if _, err := b.WriteString("more"); err != nil || b.String() != first+"more" || cap(b.buf) != 32 {
+		t.Errorf("%q, %v, room for %d", b.String(), err, cap(b.buf))
 	}
 	a.Rewind(c)
 	wantPanic(t, "a write after Rewind", func() { _, _ = b.WriteString("x") }, "rewound")
@@ -199,7 +199,7 @@ func TestBuilderZero(t *testing.T) {
 	} {
 		wantPanic(t, "a zero Builder", f, "no function of the package made")
 	}
-	if b.Len() != 0 || b.Cap() != 0 {
+	if b.Len() != 0 || cap(b.buf) != 0 {
 		t.Error("a zero Builder has bytes")
 	}
 }

@@ -80,13 +80,13 @@ func TestReadFrom(t *testing.T) {
 	}
 }
 
-// TestTryAppendKeeps: where TryAppend fails, its result is the slice, unchanged.
-func TestTryAppendKeeps(t *testing.T) {
+// TestAppendKeeps: where Append finds no memory, the slice is unchanged.
+func TestAppendKeeps(t *testing.T) {
 	for _, k := range kinds {
 		a := k.make()
 		s := append(MakeSlice[int64](a, 0, 3), 1, 2, 3)
 		a.SetLimit(1)
-		got, err := TryAppend(a, s, make([]int64, 2_000_000)...)
+		got, err := tryAppend(a, s, make([]int64, 2_000_000)...)
 		if !errors.Is(err, offheap.ErrLimit) || len(got) != 3 || cap(got) != cap(s) || &got[0] != &s[0] || got[2] != 3 {
 			t.Errorf("%s: %d elements, error %v", k.name, len(got), err)
 		}
@@ -143,7 +143,7 @@ func TestMapNamesTypes(t *testing.T) {
 	}{
 		{func() { NewMap[string, int](a, 0) }, "NewMap of a Map[string, int], with keys of string in an off-heap arena"},
 		{func() { NewMap[int, node](a, 0) }, "NewMap of a Map[int, arena.node], with values of arena.node in an off-heap arena"},
-		{func() { _, _ = TryNewMap[int, bool](f, 0) }, "TryNewMap of a Map[int, bool], with values of bool in a fixed arena"},
+		{func() { _, _ = tryNewMap[int, bool](f, 0) }, "NewMap of a Map[int, bool], with values of bool in a fixed arena"},
 	} {
 		v := caught(c.make)
 		if err, ok := v.(error); !ok || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "mapSlot") {

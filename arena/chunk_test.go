@@ -51,7 +51,7 @@ func owning(t *testing.T) {
 // keptApart says that a debug mode keeps the values of some arenas apart.
 func keptApart() bool {
 	c := debugmode.Current()
-	return c.Guard || c.Poison || c.Pointers || sanitize.Enabled
+	return c.Guard || c.Pointers || sanitize.Enabled
 }
 
 // stopClock empties the store and stops its clock until the test ends, so that nothing leaves the
@@ -305,7 +305,7 @@ func TestForgotten(t *testing.T) {
 	for range 3 {
 		runtime.GC()
 	}
-	if ByID(id) != nil || word.Value() != nil {
+	if byID(id) != nil || word.Value() != nil {
 		t.Error("a forgotten arena is still there")
 	}
 	for _, i := range List() {
@@ -433,7 +433,7 @@ func TestLimit(t *testing.T) {
 
 func TestListAndIDs(t *testing.T) {
 	a, b := NewArena(), NewShared()
-	if a.ID() == b.ID() || ByID(a.ID()) != a || ByID(b.ID()) != b {
+	if a.ID() == b.ID() || byID(a.ID()) != a || byID(b.ID()) != b {
 		t.Error("IDs do not lead to their arenas")
 	}
 	found := 0
@@ -448,7 +448,7 @@ func TestListAndIDs(t *testing.T) {
 	if found != 2 {
 		t.Errorf("%d of two arenas are listed", found)
 	}
-	ByID(a.ID()).Free()
+	byID(a.ID()).Free()
 	b.Free()
 }
 

@@ -14,7 +14,7 @@ import (
 //	a := arena.Cleanup(t, arena.NewArena())
 //
 // Before, it checks a: the test fails if a value was written beside, which [Arena.Check] finds in
-// the debug modes guard and poison, or if there is another mistake, such as a copy written over the
+// the debug mode guard, or if there is another mistake, such as a copy written over the
 // arena. An arena with such damage is not freed. If the test has freed a, Cleanup does nothing.
 //
 // Cleanups run last in, first out, so a cleanup that is registered later may still use the arena.
@@ -29,7 +29,7 @@ func Cleanup(t offheap.TB, a *Arena) *Arena {
 	id, made := a.id, a.place()
 	t.Cleanup(func() {
 		t.Helper()
-		if ByID(id) == nil { // The test has freed it.
+		if byID(id) == nil { // The test has freed it.
 			return
 		}
 		if err := freeChecked(a); err != nil {

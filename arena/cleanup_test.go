@@ -23,13 +23,13 @@ func TestCleanup(t *testing.T) {
 		test.Cleanup(func() { New[point](a) }) // It runs before.
 		b.Free()
 		id := a.ID()
-		if ByID(id) != a {
+		if byID(id) != a {
 			t.Errorf("%s: the arena is gone before the test ends", k.name)
 		}
 		if s := test.end(); s != "" {
 			t.Errorf("%s: %s", k.name, s)
 		}
-		if ByID(id) != nil {
+		if byID(id) != nil {
 			t.Errorf("%s: the arena is not freed", k.name)
 		}
 	}
@@ -49,7 +49,7 @@ func TestCleanupDamage(t *testing.T) {
 	if sanitize.Enabled {
 		t.Skip("a sanitizer ends the program at the write")
 	}
-	if !inModes(t, "poison") {
+	if !inModes(t, "guard,guardmaps=1") {
 		return
 	}
 	for _, k := range kinds {
@@ -70,7 +70,7 @@ func TestDamagedBlock(t *testing.T) {
 	if sanitize.Enabled {
 		t.Skip("a sanitizer ends the program at the write")
 	}
-	if !inModes(t, "poison") {
+	if !inModes(t, "guard,guardmaps=1") {
 		return
 	}
 	for name, end := range map[string]func(*Arena){"Free": (*Arena).Free, "Reset": func(a *Arena) { a.Reset(Keep) }} {

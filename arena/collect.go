@@ -14,16 +14,13 @@ import (
 // frees the slice while seq runs. Collect panics if seq frees, resets or rewinds the memory of the
 // slice, and as [New] does.
 func Collect[T any](a *Arena, seq iter.Seq[T]) []T {
-	s, err := collect("Collect", a, seq)
+	s, err := collect(a, seq)
 	must(err)
 	return s
 }
 
-// TryCollect is [Collect] that returns an error if there is no memory, instead of panicking. Then
-// the result is nil, and seq was stopped. The elements so far take memory until a is reset or freed.
-func TryCollect[T any](a *Arena, seq iter.Seq[T]) ([]T, error) { return collect("TryCollect", a, seq) }
-
-func collect[T any](op string, a *Arena, seq iter.Seq[T]) (s []T, err error) {
+func collect[T any](a *Arena, seq iter.Seq[T]) (s []T, err error) {
+	const op = "Collect"
 	if seq == nil {
 		panic(fmt.Errorf("arena: %s of a nil sequence", op))
 	}
@@ -61,9 +58,3 @@ func collect[T any](op string, a *Arena, seq iter.Seq[T]) (s []T, err error) {
 	look()
 	return s, nil
 }
-
-// Collect is [Collect] in the arena.
-func (t Typed[T]) Collect(seq iter.Seq[T]) []T { return Collect(t.b.a, seq) }
-
-// TryCollect is [TryCollect] in the arena.
-func (t Typed[T]) TryCollect(seq iter.Seq[T]) ([]T, error) { return TryCollect(t.b.a, seq) }

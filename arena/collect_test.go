@@ -3,14 +3,11 @@
 package arena
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"reflect"
 	"slices"
 	"testing"
-
-	"github.com/freehold-go/freehold/offheap"
 )
 
 // squares yields n squares, after making a value in a before each.
@@ -30,41 +27,34 @@ func squares(a *Arena, n int) iter.Seq[int64] {
 // TestCollect: the slice has the values of the sequence, also where the sequence uses the arena.
 func TestCollect(t *testing.T) {
 	for name, a := range withNil() {
-		typed := Of[int64](a)
-		for way, f := range map[string]func(seq iter.Seq[int64]) ([]int64, error){
-			"Collect":          func(seq iter.Seq[int64]) ([]int64, error) { return Collect(a, seq), nil },
-			"TryCollect":       func(seq iter.Seq[int64]) ([]int64, error) { return TryCollect(a, seq) },
-			"Typed.Collect":    func(seq iter.Seq[int64]) ([]int64, error) { return typed.Collect(seq), nil },
-			"Typed.TryCollect": func(seq iter.Seq[int64]) ([]int64, error) { return typed.TryCollect(seq) },
-		} {
-			for _, n := range []int{0, 1, 2, 10, 3000} {
-				want := slices.Collect(squares(nil, n))
-				for _, seq := range []iter.Seq[int64]{squares(a, n), squares(nil, n)} {
-					s, err := f(seq)
-					if !slices.Equal(s, want) || err != nil || (s == nil) != (n == 0) {
-						t.Fatalf("%s: %s of %d: %d values, %v", name, way, n, len(s), err)
-					}
-					if a != nil && !chunkless() && n > 0 && !a.Owns(s) {
-						t.Errorf("%s: %s of %d is not in the arena", name, way, n)
-					}
+		for _, n := range []int{0, 1, 2, 10, 3000} {
+			want := slices.Collect(squares(nil, n))
+			for _, seq := range []iter.Seq[int64]{squares(a, n), squares(nil, n)} {
+				s := Collect(a, seq)
+				if !slices.Equal(s, want) || (s == nil) != (n == 0) {
+					t.Fatalf("%s: Collect of %d: %d values", name, n, len(s))
+				}
+				if a != nil && !chunkless() && n > 0 && !a.Owns(s) {
+					t.Errorf("%s: Collect of %d is not in the arena", name, n)
 				}
 			}
-			if s, err := f(func(yield func(int64) bool) {
+		}
+		if s := Collect(a, func(yield func(int64) bool) {
+			c := a.Checkpoint()
+			New[point](a)
+			a.Rewind(c)
+			for i := range int64(5) {
 				c := a.Checkpoint()
 				New[point](a)
 				a.Rewind(c)
-				for i := range int64(5) {
-					c := a.Checkpoint()
-					New[point](a)
-					a.Rewind(c)
-					if !yield(i) {
-						return
-					}
+				if !yield(i) {
+					return
 				}
-			}); !slices.Equal(s, []int64{0, 1, 2, 3, 4}) || err != nil {
-				t.Errorf("%s: %s of a sequence that rewinds its own values: %v, %v", name, way, s, err)
 			}
+		}); !slices.Equal(s, []int64{0, 1, 2, 3, 4}) {
+			t.Errorf("%s: Collect of a sequence that rewinds its own values: %v", name, s)
 		}
+
 		a.Free()
 	}
 }
@@ -169,30 +159,12 @@ func TestCollectLimit(t *testing.T) {
 			yielded++
 		}
 	}
-	if s, err := TryCollect(a, endless); s != nil || !errors.Is(err, offheap.ErrLimit) || !stopped || yielded < 1000 {
-		t.Errorf("%d values of %d, %v, stopped: %v", len(s), yielded, err, stopped)
-	}
-	if v := panicOf(func() { Collect(a, endless) }); !isLimit(v) {
-		t.Errorf("panic %v", v)
+	if v := panicOf(func() { Collect(a, endless) }); !isLimit(v) || !stopped || yielded < 1000 {
+		t.Errorf("%d values, panic %v, stopped: %v", yielded, v, stopped)
 	}
 	a.Reset(Keep)
 	if s := Collect(a, squares(a, 3)); !slices.Equal(s, []int64{0, 1, 4}) {
 		t.Errorf("%v after a refusal", s)
-	}
-}
-
-// TestUnsafeString: the string is the bytes, and not a copy.
-func TestUnsafeString(t *testing.T) {
-	for name, a := range withNil() {
-		b := Bytes(a, "some text")
-		s := UnsafeString(b)
-		if b[0] = 'S'; s != "Some text" {
-			t.Errorf("%s: %q", name, s)
-		}
-		if UnsafeString(b[:0]) != "" || UnsafeString([]byte(nil)) != "" || UnsafeString(b[5:]) != "text" {
-			t.Errorf("%s: the strings of none and of a part", name)
-		}
-		a.Free()
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // direct reports whether values are cut from chunks at once, so that cursors have room.
-func direct() bool { return !debugmode.On() && !freehold.HeapMode() && !sanitize.Enabled }
+func direct() bool { return !freehold.HeapMode() && !debugmode.On() && !sanitize.Enabled } // HeapMode freezes the modes.
 
 // TestUnsafeCursor cuts values of each type from cursors between values that are made the ordinary way, in arenas of
 // all kinds: they are zero, aligned, and do not overlap, also after Reset.

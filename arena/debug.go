@@ -21,15 +21,15 @@ import (
 // A debugState is what an arena keeps under a debug mode: which values it has made, and where.
 // Arenas that no mode concerns have none.
 //
-// With guard or poison the values are kept apart: no slot leads to a chunk, so that every call
-// takes the slow way. On Go memory, values without pointers then lie on guarded pages, or, where
-// there are no more or only poison is on, in chunks between canaries. Values with pointers must lie
-// where the collector sees them, so that they stay in chunks. When they are freed, they are
-// overwritten and never used again, and chunks go to the quarantine instead of the store. Off-heap
-// values are a block of offheap each, which does the rest by itself.
+// With guard the values are kept apart: no slot leads to a chunk, so that every call takes the slow
+// way. On Go memory, values without pointers then lie on guarded pages, or, where there are no more,
+// in chunks between canaries. Values with pointers must lie where the collector sees them, so that
+// they stay in chunks. When they are freed, they are overwritten and never used again, and chunks go
+// to the quarantine instead of the store. Off-heap values are a block of offheap each, which does
+// the rest by itself.
 //
-// A sanitizer that is compiled in is served like poison, but that it watches over the fences
-// itself.
+// With a sanitizer that is compiled in, values are served as with guard where no guarded page is
+// left, and the sanitizer watches over the fences.
 //
 // With the kill switch, values of off-heap arenas are a block of offheap each, too, which lies on the
 // Go heap: offheap.Refs lead to blocks of offheap alone.
@@ -77,7 +77,7 @@ func newDebugState(k kind) *debugState {
 		return nil
 	}
 	c := debugmode.Current()
-	separate := c.Guard || c.Poison || c.Pointers && off || sanitize.Enabled
+	separate := c.Guard || c.Pointers && off || sanitize.Enabled
 	if !separate && (c.Sample == 0 || off) {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (v *value) block(id uint64) debugmode.Block {
 // takes a chunk of values with pointers for an array of them.
 func (a *Arena) allocChunk(v *value) error {
 	var err error
-	if v.desc.flow == typedFlow || !a.debug.config.Poison && !sanitize.Enabled {
+	if v.desc.flow == typedFlow || !a.debug.config.Guard && !sanitize.Enabled {
 		v.at, err = a.cutApart(v.desc, v.size)
 		return err
 	}
@@ -207,7 +207,7 @@ func (a *Arena) allocChunk(v *value) error {
 		return err
 	}
 	v.at = unsafex.Add(p, fence)
-	if a.debug.config.Poison {
+	if a.debug.config.Guard {
 		v.in = inFenced
 		v.raiseFences()
 	}
@@ -287,7 +287,7 @@ func (v *value) charged(k kind) int64 {
 }
 
 // stringMakers are the functions whose bytes are strings.
-var stringMakers = []string{"String", "TryString", "Concat", "TryConcat", "Sprintf", "TrySprintf"}
+var stringMakers = []string{"String", "Concat"}
 
 // typeName is what reports call n values of a type that a function has made.
 func typeName(op string, d *typeDesc, n int) string {

@@ -82,7 +82,7 @@ func countBytes(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Check searches for writes outside the values of a: with the debug mode guard or poison, it
+// Check searches for writes outside the values of a: with the debug mode guard, it
 // compares the canaries before and behind values without pointers. It returns an error that joins a
 // [*offheap.MisuseError] for each value with a write beside it. It returns nil if there are none,
 // or if no such mode is on. Free, Reset and Rewind make the same check for the values that they

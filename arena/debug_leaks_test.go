@@ -60,7 +60,7 @@ func TestCheckLeaks(t *testing.T) {
 // TestLeaksMode: in the mode leaks an off-heap arena is one leak, with all of its bytes and the
 // stack that made it, and its chunks are none.
 func TestLeaksMode(t *testing.T) {
-	for _, words := range []string{"leaks", "leaks,guard", "leaks,poison,pointers"} {
+	for _, words := range []string{"leaks", "leaks,guard", "leaks,guard,guardmaps=1,pointers"} {
 		t.Run(words, func(t *testing.T) {
 			if inModes(t, words) {
 				testLeaks(t)

@@ -16,7 +16,7 @@ import (
 )
 
 // guardingWords are the modes in which values without pointers lie on guarded pages.
-var guardingWords = []string{"guard", "sample=1,samplerate=0"}
+var guardingWords = []string{"guard", "sample=1"}
 
 // TestGuardedValuesForTheRuntime calls what takes pointers to the Go heap alone with guarded values
 // of arenas on Go memory. Go ends a process that passes any other pointer, so each call is its own

@@ -18,7 +18,7 @@ import (
 // Off-heap arenas work as ever.
 func TestSampleKinds(t *testing.T) {
 	testenv.MisusesMemory(t)
-	if !inModes(t, "sample=1,samplerate=0,guardmaps=20000,guardbytes=1G") {
+	if !inModes(t, "sample=1,guardmaps=20000,guardbytes=1G") {
 		return
 	}
 	for _, k := range kinds {
@@ -61,7 +61,7 @@ func TestSampleLongLived(t *testing.T) {
 	if sanitize.Race {
 		t.Skip("blocks of offheap come from the Go heap")
 	}
-	for _, words := range []string{"sample=10,samplerate=0,guardmaps=2000", "sample=10,samplerate=0,guardbytes=8M"} {
+	for _, words := range []string{"sample=10,guardmaps=2000", "sample=10,guardbytes=8M"} {
 		t.Run(words, func(t *testing.T) {
 			if inModes(t, words) {
 				testSampleLongLived(t)
@@ -106,7 +106,7 @@ func testSampleLongLived(t *testing.T) {
 // the next point, take the fast way again, in the same chunk, too.
 func TestSampleFastAgain(t *testing.T) {
 	testenv.MisusesMemory(t)
-	if !inModes(t, "sample=1000,samplerate=0") {
+	if !inModes(t, "sample=1000") {
 		return
 	}
 	a := NewArena()

@@ -27,7 +27,15 @@ func inModes(t *testing.T, words string, env ...string) bool {
 	if freehold.Modes().Heap {
 		t.Skip("the debug modes do not reach values of the Go heap")
 	}
-	return testenv.InChild(t, append(env, "FREEHOLD="+words)...)
+	words, maps, bytes := testenv.Budgets(words)
+	if !testenv.InChild(t, append(env, "FREEHOLD="+words)...) {
+		return false
+	}
+	debugmode.Budgets.Maps, debugmode.Budgets.Bytes = maps, bytes
+	if debugmode.On() && maps|int(bytes) != 0 {
+		t.Fatal("the modes are in use already, with other budgets")
+	}
+	return true
 }
 
 // fault is what freehold says of the fault that f ends with, nil if it does not.
@@ -246,7 +254,7 @@ func TestGuardBudget(t *testing.T) {
 // what gives the value up.
 func TestPoisonCanary(t *testing.T) {
 	testenv.MisusesMemory(t)
-	for _, words := range []string{"poison", "guard"} {
+	for _, words := range []string{"guard,guardmaps=1", "guard"} {
 		t.Run(words, func(t *testing.T) {
 			if inModes(t, words) {
 				testCanary(t, words)
@@ -324,7 +332,7 @@ func testCanaryOfPart(t *testing.T) {
 // TestPoisonPattern: the pattern fills all of a freed value. Canaries differ from it.
 func TestPoisonPattern(t *testing.T) {
 	testenv.MisusesMemory(t)
-	if !inModes(t, "poison") {
+	if !inModes(t, "guard,guardmaps=1") {
 		return
 	}
 	a := NewArena()
@@ -350,7 +358,7 @@ func TestPoisonPattern(t *testing.T) {
 // TestQuarantine: nothing that was given up comes again while there is room, and no more is kept
 // than fits.
 func TestQuarantine(t *testing.T) {
-	if !inModes(t, "poison,guardbytes=8M") {
+	if !inModes(t, "guard,guardmaps=1,guardbytes=8M") {
 		return
 	}
 	seen := map[uintptr]bool{}
@@ -379,7 +387,7 @@ func TestQuarantine(t *testing.T) {
 // panics with the report, as a free of a block is.
 func TestLateReport(t *testing.T) {
 	testenv.MisusesMemory(t)
-	if !inModes(t, "poison,guardbytes=1M") { // The arena's values drive the block out of the quarantine.
+	if !inModes(t, "guard,guardmaps=1,guardbytes=1M") { // The arena's values drive the block out of the quarantine.
 		return
 	}
 	for _, shared := range []bool{false, true} {
@@ -421,7 +429,7 @@ func TestLateReport(t *testing.T) {
 					t.Errorf("%s, shared %v: %d bytes are in use after Free", name, shared, s.InUse)
 				}
 			}
-			if ByID(id) != nil {
+			if byID(id) != nil {
 				t.Errorf("%s, shared %v: the arena is in the list after Free", name, shared)
 			}
 		}
@@ -461,7 +469,7 @@ func TestCheckmark(t *testing.T) {
 // kind of flow.
 func TestSampleRate(t *testing.T) {
 	testenv.MisusesMemory(t)
-	if !inModes(t, "sample=50,samplerate=0") {
+	if !inModes(t, "sample=50") {
 		return
 	}
 	count := func(what string, n int, make func(a *Arena)) {
@@ -495,7 +503,7 @@ func TestSampleRate(t *testing.T) {
 
 func TestSampleStale(t *testing.T) {
 	testenv.MisusesMemory(t)
-	if !inModes(t, "sample=10,samplerate=0") {
+	if !inModes(t, "sample=10") {
 		return
 	}
 	reports := 0
@@ -523,7 +531,7 @@ func TestSampleStale(t *testing.T) {
 // guarded pages.
 func TestSampleLimit(t *testing.T) {
 	testenv.MisusesMemory(t)
-	if !inModes(t, "sample=1,samplerate=0") {
+	if !inModes(t, "sample=1") {
 		return
 	}
 	a := NewArena()

@@ -24,17 +24,11 @@ type CloneOptions struct {
 	// time.Timer, a time.Ticker and freehold's own handles are shared behind pointers only, also
 	// within other values. As after an assignment, a write to the copy of a strings.Builder panics.
 	Share []reflect.Type
-	// ShareAt lists pointers (also in interfaces, as errors are), each to a variable that is
-	// shared: the clone keeps pointers to it and into it unchanged.
-	ShareAt []any
 	// UnsafeTrust names types of other modules. DeepClone then copies the unexported fields of
 	// every type of their packages. The caller vouches that these packages do not use package
 	// unsafe to store data in such a field that differs from the field's type. If one does, the
 	// clone corrupts memory.
 	UnsafeTrust []reflect.Type
-	// CopyGlobals copies package-level variables that pointers lead to, like all other variables.
-	// Use it to clone a template that is a package-level variable with pointers to others.
-	CopyGlobals bool
 }
 
 // DeepClone copies v, and everything that can be reached from it through pointers, slices, strings,
@@ -77,12 +71,12 @@ type CloneOptions struct {
 //
 //   - the targets of a reflect.Type, a *time.Location, a *regexp.Regexp, a *strings.Replacer, a
 //     unique.Handle and a weak.Pointer, and errors made by errors.New;
-//   - an Arena, a Pool, an offheap.Local, File, Counted or Purpose that pointers lead to;
+//   - an Arena, a Pool, an offheap.Local or Purpose that pointers lead to;
 //   - package-level variables that pointers lead to, such as error sentinels, except the one that v
 //     itself points to, where T is a pointer type: Heap(&variable) copies, Heap[any](&variable)
 //     shares. Data that the linker lays out for composite literals in their initial values counts as
 //     such. DeepClone cannot tell a sentinel that is made when the program starts, as by fmt.Errorf,
-//     from another value: name it in CloneOptions.ShareAt. Slices and strings are always copied;
+//     from another value: name its type in CloneOptions.Share. Slices and strings are always copied;
 //   - targets in memory that neither Go nor freehold allocated, such as C's, except the variable
 //     that v itself points to;
 //   - targets without a size, such as an incomplete type of C, unless they lie in an arena or off the
@@ -102,13 +96,9 @@ type CloneOptions struct {
 // except a *Map. An arenajson.Value is copied with all of its part of the document. DeepClone to an
 // arena made by NewShared refuses a *Map, and every DeepClone more than 1000 Maps in each other.
 //
-// DeepClone refuses a key of a map if Go's hash of it would overflow the stack or take too long. The
-// limit of the first is 1,048,576 interfaces, arrays and structs in each other, 131,072 on 32-bit
-// systems, and 2,048 on WebAssembly; a struct counts once more for each eight fields. DeepClone also refuses
-// a map if more than 448 of its keys have equal hashes, or if it would take too long to compare keys
-// with like ones. The limits of work happen only to keys in an arena that was reset or freed, to keys
-// that hold the same memory very many times, and to keys with an array of ten million or more elements
-// that have no size or a blank field.
+// A key of a map must not hold memory of an arena that was reset or freed: Go hashes the copy of the
+// key, and if the key contains itself by now, or holds the same memory very many times, the process
+// ends by a stack overflow, or the hash takes very long.
 //
 // DeepClone refuses some values, with a value that errors.Is [ErrUncloneable] and names the path of
 // the field: channels, functions and unsafe.Pointers that are not nil, sync types in use (a
@@ -126,14 +116,6 @@ func DeepClone[T any](a *Arena, v T, options ...CloneOptions) T {
 	return c
 }
 
-// TryDeepClone is [DeepClone] that returns an error if it refuses a value or if there is no memory,
-// instead of panicking. It panics, as DeepClone does, after mistakes of the program: if a is freed,
-// if an option is wrong, if the value changes meanwhile, or if a key of a map has no hash, which
-// happens only to keys in an arena that was reset or freed.
-func TryDeepClone[T any](a *Arena, v T, options ...CloneOptions) (T, error) {
-	return deepClone("TryDeepClone", a, v, options)
-}
-
 // Heap copies v, and everything that can be reached from it, to the Go heap. The copy may outlive
 // all arenas. The rules are those of [DeepClone]. Each variable becomes one of its own there, so
 // the collector frees each one when the program drops it. If there is no memory, the process ends, as it does
@@ -142,11 +124,6 @@ func Heap[T any](v T, options ...CloneOptions) T {
 	c, err := deepClone("Heap", nil, v, options)
 	must(err)
 	return c
-}
-
-// TryHeap is Heap with an error instead of a panic for what it refuses. It panics where TryDeepClone does.
-func TryHeap[T any](v T, options ...CloneOptions) (T, error) {
-	return deepClone("TryHeap", nil, v, options)
 }
 
 func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, error) {
@@ -165,18 +142,17 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 	if p.selves {
 		p.detach(unsafex.Unescaped(unsafex.PtrOf(&v)), p.units)
 	}
-	return cloneValue(op, a, v, plans, p, options)
+	return cloneValue(op, a, v, plans, p)
 }
 
 // cloneValue is deepClone for a value that the plan p is for. Here v lies on the heap. In deepClone it lies on the stack, where the
 // address that a strings.Builder notes of itself follows the stack, until detach has replaced it.
-func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan, options []CloneOptions) (out T, err error) {
+func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan) (out T, err error) {
 	shared := a != nil && a.kind == kindShared
 	clone := func(a *Arena) error {
 		c := idle.Get().(*cloner)
 		defer c.release()
-		c.op, c.a, c.shared = op, a, shared
-		c.configure(plans, options)
+		c.op, c.a, c.shared, c.plans = op, a, shared, plans
 		return c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
 	}
 	if shared {
@@ -196,8 +172,8 @@ func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan, options 
 type refusal struct{ error }
 
 // run clones the value at src to dst, in one pass or the long way. An error or a panic leaves the
-// arena as it was before. In the long way only a value that changes meanwhile, and a key that Go's
-// map cannot take, are refused after memory was written to.
+// arena as it was before. In the long way only a value that changes meanwhile is refused after memory
+// was written to.
 func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
 	if c.tryOnePass(p, src, dst) {
 		return nil
@@ -224,9 +200,6 @@ func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
 		return err
 	}
 	c.copyAll()
-	if m, k, why := c.checkKeys(); why != "" {
-		c.refuseKey(m, k, why)
-	}
 	c.fillMaps()
 	done = true
 	return nil
@@ -267,13 +240,4 @@ func (c *cloner) refuse(o *op, w unsafex.Ptr) {
 		advice = "name " + o.why + " in CloneOptions.Share, or in UnsafeTrust if its package keeps nothing else in the field by package unsafe"
 	}
 	panic(refusal{fmt.Errorf("arena: %s of %s: %s: %s %s: %w; %s", c.op, c.at(0).plan.whole, path, o.typ, why, ErrUncloneable, advice)})
-}
-
-// refuseKey ends the clone because Go's map cannot take a key.
-func (c *cloner) refuseKey(m *mapCopy, k int, why string) {
-	key := m.keys.Index(k)
-	if key.Kind() == reflect.Interface && !key.IsNil() {
-		key = key.Elem()
-	}
-	panic(refusal{fmt.Errorf("arena: %s of %s: %s key of type %s: %s, or a part of it belongs to an arena that was reset or freed before: %w", c.op, c.at(0).plan.whole, c.path(m.block, 0, nil), key.Type(), why, ErrUncloneable)})
 }

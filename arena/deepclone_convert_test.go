@@ -3,7 +3,6 @@
 package arena
 
 import (
-	"errors"
 	"maps"
 	"math"
 	"reflect"
@@ -38,7 +37,7 @@ type (
 // unsafe make them.
 func TestDeepCloneByManyTypes(t *testing.T) {
 	cloners(t, func(t *testing.T, clone func(*[]any, ...CloneOptions) *[]any) {
-		for _, o := range []CloneOptions{{}, {CopyGlobals: true}, {Share: []reflect.Type{reflect.TypeFor[chan int]()}}, {ShareAt: []any{new(int)}}} {
+		for _, o := range []CloneOptions{{}, {Share: []reflect.Type{reflect.TypeFor[chan int]()}}} {
 			for turn := range 12 {
 				n := new(int)
 				v := &convertedA{N: 1, m: map[string]*int{"n": n}}
@@ -196,15 +195,4 @@ func TestDeepCloneNaN(t *testing.T) {
 			t.Fatalf("%d entries with %d values", len(c), len(values))
 		}
 	})
-}
-
-// TestDeepCloneShareAtNil: a nil pointer shares nothing, however large its type is.
-func TestDeepCloneShareAtNil(t *testing.T) {
-	v := &[]int{1}
-	if c := Heap(v, CloneOptions{ShareAt: []any{(*[1 << (30 + 16*(^uint(0)>>63))]byte)(nil)}}); c == v || &(*c)[0] == &(*v)[0] {
-		t.Error("a nil pointer in ShareAt shared the value")
-	}
-	if _, err := TryHeap(make(chan int), CloneOptions{ShareAt: []any{(*int)(nil)}}); !errors.Is(err, ErrUncloneable) {
-		t.Error(err)
-	}
 }

@@ -39,7 +39,6 @@ func (c *cloner) allocate() error {
 			continue
 		}
 		d, n := b.memory()
-		c.bytes += int64(n * d.size)
 		if heap {
 			if _, err := c.a.alloc(c.op, d, int(n), true); err != nil { // The limits and the kill switch count.
 				return err
@@ -363,12 +362,11 @@ func (c *cloner) follow(q unsafex.Ptr, p *plan, kind blockKind, n uintptr) unsaf
 	c.refsLeft = c.refsLeft[1:]
 	switch r {
 	case refSame:
-		if c.isKept(unsafex.PtrAddr(q)) || kind == isMemory && p.size == 0 && !c.isOurs(unsafex.PtrAddr(q)) {
+		if kind == isMemory && p.size == 0 && !c.isOurs(unsafex.PtrAddr(q)) {
 			return q
 		}
 	case refEmpty:
 		if n == 0 || p.size == 0 {
-			c.merged = c.merged || kind == isMemory
 			return unsafex.PtrOf(&empty)
 		}
 	default:
@@ -394,26 +392,6 @@ func (b *block) serves(kind blockKind) bool {
 func (c *cloner) changed() error {
 	return fmt.Errorf("arena: %s of %s: the value changed while it was copied: another goroutine writes to it, or a part of it belongs to an arena that was reset or freed before",
 		c.op, c.at(0).plan.whole)
-}
-
-// checkKeys checks the keys of all maps, whose copies are complete. If Go's map cannot take a key, checkKeys returns the map,
-// the key's index and the reason.
-func (c *cloner) checkKeys() (m *mapCopy, k int, why string) {
-	w := hashWork{total: mostHashTotal, most: mostHashWork + mostHashByte*c.bytes, merged: c.merged}
-	for i := range c.maps {
-		m := &c.maps[i]
-		n := int64(m.keysTo.Len())
-		w.total += n * mostHashEach
-		w.most += n * mostHashByte * int64(m.plan.key.whole.Size())
-	}
-	w.total += w.most
-	for i := range c.maps {
-		m := &c.maps[i]
-		if k, why := w.check(m.to.Type(), m.keysTo, m.plan.keys); why != "" {
-			return m, k, why
-		}
-	}
-	return nil, 0, ""
 }
 
 // fillMaps puts the copied entries into the maps. All that they lead to is complete, so that keys hash as

@@ -57,7 +57,7 @@ func TestDeepCloneExperimentForeign(t *testing.T) {
 	}
 	v := reflect.New(foreign(reflect.TypeFor[string](), reflect.TypeFor[int]()))
 	*unsafex.As[string](v.UnsafePointer()) = unsafex.StringOf(unsafex.DataOf(text), len(text))
-	if _, err := TryHeap(v.Interface()); !errors.Is(err, ErrUncloneable) {
+	if _, err := tryHeap(v.Interface()); !errors.Is(err, ErrUncloneable) {
 		t.Errorf("%v", err)
 	}
 }

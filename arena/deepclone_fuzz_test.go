@@ -28,7 +28,7 @@ var plainDestinations = []func() *Arena{
 var rooted = []func(g *grower, j *oracle){
 	func(g *grower, j *oracle) {
 		v := element(g, &g.vertices)
-		if g.chance(8) && len(g.kept) == 0 {
+		if g.chance(8) {
 			v.Call, j.refused = func() {}, true
 		}
 		judge(j, v)
@@ -88,7 +88,7 @@ func cloneGraph(t *testing.T, a *Arena, script []byte, collect bool) {
 	defer g.free()
 	g.grow()
 	j := &oracle{T: t, landscape: g.landscape, script: script, a: a, collect: collect,
-		options: CloneOptions{CopyGlobals: g.chance(2), ShareAt: g.kept}, long: g.chance(2), try: g.chance(2)}
+		long: g.chance(2), try: g.chance(2)}
 	if g.chance(8) && a != nil && a.kind == kindGo {
 		j.limit = int64(1 + 100*g.next(200))
 	}
@@ -116,7 +116,7 @@ func cloneStaleGraph(t *testing.T, a *Arena, script []byte) {
 	g.grow()
 	g.reuse(old)
 	j := &oracle{T: t, landscape: g.landscape, script: script, a: []*Arena{old, old, a, nil}[g.next(4)],
-		options: CloneOptions{CopyGlobals: g.chance(2)}, long: g.chance(2)}
+		long: g.chance(2)}
 	staleRooted[g.next(len(staleRooted))](g, j)
 }
 

@@ -106,7 +106,6 @@ type grower struct {
 	plain   []*Arena // Rows without pointers lie in these, too.
 	counter int
 	landscape
-	kept  []any // For CloneOptions.ShareAt.
 	undo  []func()
 	stale bool // Values in arenas are stale soon, so that maps cannot be compared.
 
@@ -389,11 +388,6 @@ var steps = []func(g *grower, v *vertex){
 	func(g *grower, _ *vertex) { *target(g, &g.boxes) = g.boxed() },
 	func(g *grower, _ *vertex) { *target(g, &g.headers) = part(g, &g.ints) },
 	func(g *grower, _ *vertex) { i := target(g, &g.inners); i.S, i.P = g.text(), element(g, &g.ints) },
-	func(g *grower, _ *vertex) {
-		if len(g.kept) < 2 && g.chance(2) {
-			g.kept = append(g.kept, []any{element(g, &g.vertices), element(g, &g.ints), element(g, &g.inners), element(g, &g.bytes)}[g.next(4)])
-		}
-	},
 }
 
 // grow makes a graph.

@@ -74,7 +74,7 @@ func (c *cloner) endOnePass() {
 		cut.claimed = false
 	}
 	clear(c.claimed)
-	c.tasks, c.maps, c.sources, c.claimed, c.failed, c.merged, c.mostTasks, c.bytes = c.tasks[:0], c.maps[:0], c.sources[:0], c.claimed[:0], false, false, 0, 0
+	c.tasks, c.maps, c.sources, c.claimed, c.failed, c.mostTasks = c.tasks[:0], c.maps[:0], c.sources[:0], c.claimed[:0], false, 0
 }
 
 // tangledFor is how many clones of a type take the long way at once after one had to.
@@ -103,9 +103,6 @@ func (c *cloner) onePass(p *plan, src, dst unsafex.Ptr) bool {
 		c.copyRow(t.plan, t.src, t.dst, t.n)
 	}
 	if c.failed {
-		return false
-	}
-	if _, _, why := c.checkKeys(); why != "" {
 		return false
 	}
 	c.fillMaps()
@@ -166,12 +163,8 @@ func (c *cloner) copyOnce(p *plan, src, dst unsafex.Ptr) {
 // pointerOnce is the copy of the variable at q.
 func (c *cloner) pointerOnce(p *plan, q unsafex.Ptr) unsafex.Ptr {
 	addr := unsafex.PtrAddr(q)
-	if c.keep != nil && c.isKept(addr) {
-		return q
-	}
 	if p.size == 0 {
 		if c.isOurs(addr) {
-			c.merged = true
 			return unsafex.PtrOf(&empty)
 		}
 		return q
@@ -223,9 +216,6 @@ func (c *cloner) sliceOnce(o *op, from, to unsafex.Ptr) {
 
 // rowOnce is the copy of n elements in a row, with room for more.
 func (c *cloner) rowOnce(p *plan, q unsafex.Ptr, kind blockKind, n, room uintptr) unsafex.Ptr {
-	if c.keep != nil && c.isKept(unsafex.PtrAddr(q)) {
-		return q
-	}
 	if room == 0 || p.size == 0 {
 		return unsafex.PtrOf(&empty)
 	}
@@ -257,7 +247,6 @@ func (c *cloner) newCopy(p *plan, q unsafex.Ptr, first *uint32, kind blockKind, 
 	if dst == nil {
 		return c.giveUp()
 	}
-	c.bytes += int64(room * p.size)
 	c.ledger.add(first, addr, p.desc, kind, uint32(room), uint32(n), dst)
 	if n != 0 {
 		c.copyRow(p, q, dst, n)

@@ -20,9 +20,8 @@ import (
 // The oracle states what a clone of a graph must be. It knows from the generator where the rows
 // lie, and asks DeepClone nothing:
 //
-//   - Pointers to package-level variables, except with CopyGlobals, and to memory of others are
-//     shared. So is all that leads to a variable in ShareAt. The variable that the root points to is
-//     copied.
+//   - Pointers to package-level variables and to memory of others are shared. The variable that the
+//     root points to is copied.
 //   - All else is copied, as package samegraph says, and lies in the memory of the destination.
 //   - No byte of the rows is written, wherever they lie: in the destination, too.
 //   - A refusal leaves the destination as it was.
@@ -35,14 +34,9 @@ type landscape struct {
 }
 
 // rule is what a clone to a shares with its original.
-func (l *landscape) rule(a *Arena, o CloneOptions) samegraph.Rule {
+func (l *landscape) rule(a *Arena) samegraph.Rule {
 	r := samegraph.Rule{Globals: slices.Clone(l.outside), Holds: isForeign, Inside: l.insideOf(a)}
-	if !o.CopyGlobals {
-		r.Globals = append(r.Globals, l.globals...)
-	}
-	for _, p := range o.ShareAt {
-		r.Kept = append(r.Kept, samegraph.SpanOf(p))
-	}
+	r.Globals = append(r.Globals, l.globals...)
 	return r
 }
 
@@ -72,7 +66,6 @@ type oracle struct {
 	landscape
 	script  []byte
 	a       *Arena
-	options CloneOptions
 	long    bool // The first clone takes the long way.
 	try     bool // By the functions that return errors.
 	refused bool // The graph has a part that cannot be copied.
@@ -83,7 +76,7 @@ type oracle struct {
 func (j *oracle) must(err error, what string) {
 	j.Helper()
 	if err != nil {
-		j.Fatalf("%s: %v\n%+v, the long way %v, limit %d, script %q", what, err, j.options, j.long, j.limit, j.script)
+		j.Fatalf("%s: %v\nthe long way %v, limit %d, script %q", what, err, j.long, j.limit, j.script)
 	}
 }
 
@@ -96,18 +89,18 @@ func judge[T any](j *oracle, v T) {
 	if !ok {
 		return
 	}
-	j.must(samegraph.CompareBy(j.rule(j.a, j.options), v, c), "DeepClone")
-	onlyLongWay(v, !j.long, []CloneOptions{j.options})
+	j.must(samegraph.CompareBy(j.rule(j.a), v, c), "DeepClone")
+	onlyLongWay(v, !j.long, nil)
 	direct := heapOf(j, v)
 	unwritten("Heap wrote to the original")
-	j.must(samegraph.CompareBy(j.rule(nil, j.options), v, direct), "Heap")
+	j.must(samegraph.CompareBy(j.rule(nil), v, direct), "Heap")
 	h := heapOf(j, c)
 	unwritten("Heap of the clone wrote to the original")
-	j.must(samegraph.CompareBy(j.rule(nil, j.options), c, h), "Heap of DeepClone")
+	j.must(samegraph.CompareBy(j.rule(nil), c, h), "Heap of DeepClone")
 	if j.collect {
 		runtime.GC()
-		j.must(samegraph.CompareBy(j.rule(nil, j.options), c, h), "after a collection")
-		j.must(samegraph.CompareBy(j.rule(nil, j.options), v, h), "after a collection, with the original")
+		j.must(samegraph.CompareBy(j.rule(nil), c, h), "after a collection")
+		j.must(samegraph.CompareBy(j.rule(nil), v, h), "after a collection, with the original")
 	}
 	unwritten("the original changed")
 	runtime.KeepAlive(v)
@@ -115,19 +108,19 @@ func judge[T any](j *oracle, v T) {
 
 func heapOf[T any](j *oracle, v T) T {
 	if !j.try {
-		return Heap(v, j.options)
+		return Heap(v)
 	}
-	h, err := TryHeap(v, j.options)
-	j.must(err, "TryHeap")
+	h, err := tryHeap(v)
+	j.must(err, "Heap")
 	return h
 }
 
 // judgeRefusal clones v to the arena, and says whether it was cloned. If not, it should not have
 // been, and the arena is as before.
 func judgeRefusal[T any](j *oracle, v T) (c T, ok bool) {
-	onlyLongWay(v, j.long, []CloneOptions{j.options})
+	onlyLongWay(v, j.long, nil)
 	if !j.refused && j.limit == 0 && !j.try {
-		return DeepClone(j.a, v, j.options), true
+		return DeepClone(j.a, v), true
 	}
 	var before Stats
 	if j.a != nil {
@@ -136,7 +129,7 @@ func judgeRefusal[T any](j *oracle, v T) (c T, ok bool) {
 	if j.limit != 0 {
 		defer j.a.SetLimit(j.a.SetLimit(before.Held + j.limit))
 	}
-	c, err := TryDeepClone(j.a, v, j.options)
+	c, err := tryDeepClone(j.a, v)
 	switch {
 	case err == nil && j.refused:
 		j.Fatalf("a function was cloned\nscript %q", j.script)
@@ -150,12 +143,12 @@ func judgeRefusal[T any](j *oracle, v T) (c T, ok bool) {
 			j.Fatalf("%d bytes in use after an error, %d before: %v\nscript %q", j.a.Stats().InUse, before.InUse, err, j.script)
 		}
 		if j.refused {
-			if _, err := TryHeap(v, j.options); !errors.Is(err, ErrUncloneable) {
-				j.Fatalf("TryHeap: %v\nscript %q", err, j.script)
+			if _, err := tryHeap(v); !errors.Is(err, ErrUncloneable) {
+				j.Fatalf("Heap: %v\nscript %q", err, j.script)
 			}
 		}
 	default:
-		j.must(err, "TryDeepClone")
+		j.must(err, "DeepClone")
 	}
 	return c, false
 }
@@ -164,8 +157,8 @@ func judgeRefusal[T any](j *oracle, v T) (c T, ok bool) {
 // the destination's memory and can be cloned again. Live values are not written.
 func judgeStale[T any](j *oracle, v T) {
 	images := samegraph.ImagesOf(j.live)
-	onlyLongWay(v, j.long, []CloneOptions{j.options})
-	c, err := staleClone(j.a, v, j.options)
+	onlyLongWay(v, j.long, nil)
+	c, err := staleClone(j.a, v)
 	j.must(samegraph.Unchanged(images), "DeepClone wrote to live values")
 	if err != nil {
 		if !errors.Is(err, ErrUncloneable) && !strings.Contains(err.Error(), "reset or freed before") {
@@ -173,18 +166,18 @@ func judgeStale[T any](j *oracle, v T) {
 		}
 		return
 	}
-	h := Heap(c, j.options)
-	j.must(samegraph.CompareBy(j.rule(nil, j.options), c, h), "Heap of a clone of stale values")
-	j.must(samegraph.CompareBy(j.rule(j.a, j.options), h, c), "the clone of stale values")
+	h := Heap(c)
+	j.must(samegraph.CompareBy(j.rule(nil), c, h), "Heap of a clone of stale values")
+	j.must(samegraph.CompareBy(j.rule(j.a), h, c), "the clone of stale values")
 	j.must(samegraph.Unchanged(images), "Heap wrote to live values")
 }
 
 // staleClone is DeepClone with an error instead of a panic.
-func staleClone[T any](a *Arena, v T, o CloneOptions) (c T, err error) {
+func staleClone[T any](a *Arena, v T) (c T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	return TryDeepClone(a, v, o)
+	return tryDeepClone(a, v)
 }

@@ -66,7 +66,6 @@ func (c *cloner) allocOwn(t reflect.Type, n int) unsafex.Ptr {
 	if err != nil {
 		panic(refusal{err})
 	}
-	c.bytes += int64(n) * int64(d.size)
 	if c.a == nil || c.a.rec.kind == kindHeap {
 		return makeOnHeap(d, uintptr(n))
 	}
@@ -82,7 +81,9 @@ func (m *Map[K, V]) cloneMap(c *cloner, to unsafex.Ptr) error {
 		return fmt.Errorf("%w: more than %d Maps lie in each other", ErrUncloneable, mostNested)
 	}
 	m.check(c.op)
-	out, err := TryNewMap[K, V](c.a, m.Len())
+	out := new(Map[K, V])
+	out.self = out
+	err := out.start(c.op, c.a, m.Len())
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (m *Map[K, V]) cloneMap(c *cloner, to unsafex.Ptr) error {
 		if v, err = cloneWithin(c, v); err != nil {
 			return err
 		}
-		if err := out.TrySet(k, v); err != nil {
+		if err := out.set(c.op, k, v); err != nil {
 			return err
 		}
 	}
@@ -116,7 +117,7 @@ func cloneWithin[T any](c *cloner, v T) (out T, err error) {
 	}
 	inner := idle.Get().(*cloner)
 	defer inner.release()
-	inner.op, inner.a, inner.plans, inner.keep, inner.globals = c.op, c.a, c.plans, c.keep, c.globals
+	inner.op, inner.a, inner.plans = c.op, c.a, c.plans
 	inner.ownMaps, inner.nested = c.ownMaps, c.nested+1
 	err = inner.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
 	return out, err

@@ -104,14 +104,14 @@ func TestCloneMapsFails(t *testing.T) {
 	defer a.Free()
 	kept := String(a, "kept")
 	used := a.Stats().InUse
-	if _, err := TryDeepClone(a, bad); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "chan int") {
+	if _, err := tryDeepClone(a, bad); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "chan int") {
 		t.Error(err)
 	}
-	if _, err := TryHeap(bad); !errors.Is(err, ErrUncloneable) {
+	if _, err := tryHeap(bad); !errors.Is(err, ErrUncloneable) {
 		t.Error(err)
 	}
 	a.SetLimit(64 << 10)
-	if _, err := TryDeepClone(a, large); !errors.Is(err, offheap.ErrLimit) {
+	if _, err := tryDeepClone(a, large); !errors.Is(err, offheap.ErrLimit) {
 		t.Error(err)
 	}
 	if got := a.Stats().InUse; got != used || kept != "kept" {
@@ -119,11 +119,11 @@ func TestCloneMapsFails(t *testing.T) {
 	}
 	shared := NewShared()
 	defer shared.Free()
-	if _, err := TryDeepClone(shared, large); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "NewShared") {
+	if _, err := tryDeepClone(shared, large); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "NewShared") {
 		t.Error(err)
 	}
 	type byValue struct{ m Map[int, int] }
-	if _, err := TryHeap(&byValue{*NewMap[int, int](nil, 1)}); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "hold it by a pointer") {
+	if _, err := tryHeap(&byValue{*NewMap[int, int](nil, 1)}); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "hold it by a pointer") {
 		t.Error(err)
 	}
 }
@@ -152,11 +152,11 @@ func TestCloneEmbeddedMap(t *testing.T) {
 		Map[string, int]
 		after *string
 	}
-	if _, err := TryHeap(&struct{ p *embedsValue }{&embedsValue{after: &text}}); err != nil {
+	if _, err := tryHeap(&struct{ p *embedsValue }{&embedsValue{after: &text}}); err != nil {
 		t.Error(err)
 	}
 	bad := &struct{ p *embedsValue }{&embedsValue{Map: *NewMap[string, int](nil, 1), after: &text}}
-	if _, err := TryHeap(bad); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "hold it by a pointer") {
+	if _, err := tryHeap(bad); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "hold it by a pointer") {
 		t.Error(err)
 	}
 }
@@ -172,11 +172,11 @@ func TestCloneNestedMaps(t *testing.T) {
 		}
 	}
 	nest(mostNested)
-	if _, err := TryHeap(v); err != nil {
+	if _, err := tryHeap(v); err != nil {
 		t.Error(err)
 	}
 	nest(1)
-	if _, err := TryHeap(v); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "1000 Maps") {
+	if _, err := tryHeap(v); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "1000 Maps") {
 		t.Error(err)
 	}
 }

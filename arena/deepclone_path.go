@@ -12,10 +12,6 @@ import (
 	"github.com/freehold-go/freehold/internal/graph"
 )
 
-func badShareAt(v any) error {
-	return fmt.Errorf("arena: CloneOptions.ShareAt with a %T: only pointers lead to variables", v)
-}
-
 // Of a path with more blocks than pathHead and pathTail, the blocks between are counted.
 const (
 	pathHead = 8

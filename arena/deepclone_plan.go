@@ -56,10 +56,9 @@ type plan struct {
 	ops   []op      // Of the unit, by offset.
 	runs  []run     // Of the unit: what no op copies.
 
-	direct    bool    // In an interface the value stands itself, not its address.
-	key, elem *plan   // Of a map.
-	keys      keyRule // Of a map.
-	held      string  // Of the elements of an array: as in emit.
+	direct    bool   // In an interface the value stands itself, not its address.
+	key, elem *plan  // Of a map.
+	held      string // Of the elements of an array: as in emit.
 	filled    bool
 	asks      bool // The caller's module matters, or may matter for what stands in an interface.
 	selves    bool // Values have an opSelf or opOther.
@@ -79,7 +78,6 @@ type plans struct {
 	module  string                // Of the callers.
 	named   map[reflect.Type]bool // CloneOptions.Share.
 	trusted map[string]bool       // The packages of CloneOptions.UnsafeTrust.
-	all     bool                  // Every struct type is opened and none refused, for Audit.
 	ready   sync.Map              // From reflect.Type to *plan.
 	mu      sync.Mutex
 }
@@ -87,9 +85,6 @@ type plans struct {
 // planSets finds plans by the caller's module and the keys of types. There are as many as sets of
 // types in the program.
 var planSets sync.Map
-
-// auditPlans see all pointers of a value.
-var auditPlans = plans{all: true}
 
 // with is the plans for the options and the module of s.
 func (s *plans) with(options []CloneOptions) *plans {
@@ -221,7 +216,7 @@ func (b *planner) fill(p *plan) {
 	p.size, p.desc = t.Size(), describeType(t)
 	p.direct = isDirect(p.whole)
 	if t.Kind() == reflect.Map {
-		p.key, p.elem, p.keys = b.ref(t.Key()), b.ref(t.Elem()), keyRuleOf(t.Key())
+		p.key, p.elem = b.ref(t.Key()), b.ref(t.Elem())
 	}
 	if p.kept {
 		b.emitKept(p, t, 0)
@@ -316,7 +311,7 @@ func (b *planner) emit(p *plan, t reflect.Type, off uintptr, held string) {
 	if t.Size() == 0 { // It may have very many parts.
 		return
 	}
-	if held == "" && !b.all && copiesItself(t) {
+	if held == "" && copiesItself(t) {
 		add(op{kind: opOwn, n: t.Size()})
 		return
 	}

@@ -34,7 +34,7 @@ import (
 // opens says whether the unexported fields of the struct type t are copied.
 func (s *plans) opens(t reflect.Type) bool {
 	pkg := graph.DeclaredIn(t)
-	return pkg == "" || s.all || s.home(pkg) || s.trusted[pkg] || graph.KnownTypes[graph.FieldsOf(t)] || graph.DeclaresClone(t)
+	return pkg == "" || s.home(pkg) || s.trusted[pkg] || graph.KnownTypes[graph.FieldsOf(t)] || graph.DeclaresClone(t)
 }
 
 // A handle is one of freehold's own types whose values own memory.
@@ -56,8 +56,6 @@ var handles = []handle{
 	{reflect.TypeFor[Pool](), true, ownsMemory, usePointer},
 	{reflect.TypeFor[Builder](), false, "belongs to its arena and cannot be copied", "copy its String"},
 	{reflect.TypeFor[offheap.Local](), true, ownsMemory, usePointer},
-	{reflect.TypeFor[offheap.File](), true, ownsMemory, usePointer},
-	{reflect.TypeFor[offheap.Counted](), true, ownsMemory, usePointer},
 	{reflect.TypeFor[offheap.Purpose](), true, ownsMemory, usePointer},
 }
 
@@ -80,7 +78,7 @@ func (s *plans) refusal(t reflect.Type) (why string, final bool) {
 	if why := inUse(t); why != "" {
 		return why, false
 	}
-	if t.Kind() != reflect.Struct || s.all || t.Size() == 0 {
+	if t.Kind() != reflect.Struct || t.Size() == 0 {
 		return "", false
 	}
 	if h := handleOf(t); h != nil {

@@ -346,18 +346,14 @@ func check(n int, what string, err error) {
 }
 
 func clone(n int, a *arena.Arena, build func() *[]any) {
-	o := arena.CloneOptions{CopyGlobals: n%%2 == 0}
-	var rule samegraph.Rule
-	if !o.CopyGlobals {
-		rule.Globals = globals()
-	}
+	rule := samegraph.Rule{Globals: globals()}
 	v := build()
 	images := samegraph.ImagesOf(globals())
-	c := arena.DeepClone(a, v, o)
+	c := arena.DeepClone(a, v)
 	check(n, "DeepClone", samegraph.CompareBy(rule, v, c))
-	direct := arena.Heap(v, o)
+	direct := arena.Heap(v)
 	check(n, "Heap of the original", samegraph.CompareBy(rule, v, direct))
-	h := arena.Heap(c, o)
+	h := arena.Heap(c)
 	check(n, "Heap", samegraph.CompareBy(rule, c, h))
 	check(n, "package-level variables", samegraph.Unchanged(images))
 	v = nil

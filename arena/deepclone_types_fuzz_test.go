@@ -343,7 +343,7 @@ func cloneModel(t *testing.T, a *Arena, script []byte) {
 		}
 		runtime.KeepAlive(m)
 	}()
-	j := &oracle{T: t, script: script, a: a, options: CloneOptions{CopyGlobals: m.next(2) == 1}, long: m.next(2) == 1, try: m.next(2) == 1}
+	j := &oracle{T: t, script: script, a: a, long: m.next(2) == 1, try: m.next(2) == 1}
 	kind := m.next(6)
 	roots := make([]any, 0, 16)
 	for len(m.script) > 0 && len(roots) < cap(roots) {

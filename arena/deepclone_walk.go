@@ -27,8 +27,6 @@ type cloner struct {
 	shared  bool    // a is a part of an arena made by NewShared.
 	ownMaps ownMaps // The copies of Maps so far.
 	nested  int     // How many Maps the value lies in.
-	keep    []span  // ShareAt.
-	globals bool    // CopyGlobals.
 
 	blocks [][]block // In pieces, which stay where they are; see at.
 	count  uint32
@@ -38,8 +36,6 @@ type cloner struct {
 	walked walkedUnits
 	refs   []uint32 // The blocks of the pointers in it, in this order.
 	maps   []mapCopy
-	bytes  int64 // Of memory that was allocated for copies.
-	merged bool  // Pointers to different values without size have become one.
 
 	ledger    ledger
 	tasks     []task
@@ -99,7 +95,7 @@ const (
 
 // What refs has for pointers without a block.
 const (
-	refSame  uint32 = 1<<32 - 1 - iota // Shared, by ShareAt or because the target has no size.
+	refSame  uint32 = 1<<32 - 1 - iota // Shared, because the target has no size.
 	refEmpty                           // To no bytes.
 	refLimit
 )
@@ -152,24 +148,6 @@ func (c *cloner) release() {
 	c.walked.close()
 	*c = cloner{walked: c.walked, blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources, claimed: c.claimed}
 	idle.Put(c)
-}
-
-func (c *cloner) configure(plans *plans, options []CloneOptions) {
-	c.plans = plans
-	for _, o := range options {
-		c.globals = c.globals || o.CopyGlobals
-		for _, v := range o.ShareAt {
-			rv := reflect.ValueOf(v)
-			if rv.Kind() != reflect.Pointer {
-				panic(badShareAt(v))
-			}
-			from := rv.Pointer()
-			if from == 0 {
-				continue
-			}
-			c.keep = append(c.keep, span{from, from + max(1, rv.Type().Elem().Size())})
-		}
-	}
 }
 
 // discover walks all that the value at src, of p's type, leads to.
@@ -235,9 +213,6 @@ func (c *cloner) walk(p *plan, at unsafex.Ptr) {
 // pointer is the block of a pointer.
 func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
 	to := o.to
-	if c.keep != nil && c.isKept(unsafex.PtrAddr(q)) {
-		return refSame
-	}
 	if to.size == 0 {
 		if c.isOurs(unsafex.PtrAddr(q)) {
 			return refEmpty
@@ -259,15 +234,6 @@ func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
 	return i
 }
 
-func (c *cloner) isKept(addr uintptr) bool {
-	for _, s := range c.keep {
-		if s.has(addr) {
-			return true
-		}
-	}
-	return false
-}
-
 // isShared says whether pointers to q are shared: it leads to a package-level variable or to memory
 // of others, and not into the variable that the root points to. The answer does not depend on what
 // the walk found before, so that the parts of one variable are treated alike.
@@ -275,14 +241,11 @@ func (c *cloner) isShared(q unsafex.Ptr) bool {
 	if c.lead.has(unsafex.PtrAddr(q)) {
 		return false
 	}
-	return !c.globals && c.grounds.Of(q) == graph.InGlobals || c.isOutside(q)
+	return c.grounds.Of(q) == graph.InGlobals || c.isOutside(q)
 }
 
 // memory is the block of n elements in a row, with room for more.
 func (c *cloner) memory(o *op, q unsafex.Ptr, n, room uintptr, w unsafex.Ptr) uint32 {
-	if c.keep != nil && c.isKept(unsafex.PtrAddr(q)) {
-		return refSame
-	}
 	to := o.to
 	if room == 0 || to.size == 0 {
 		return refEmpty

@@ -5,7 +5,7 @@
 // # Model
 //
 // An [Arena] cuts values from chunks, one behind the other: [New], [NewFrom], [MakeSlice],
-// [SliceFrom], [Append], [String], [Sprintf] and similar functions. [Arena.Free] frees all values at
+// [SliceFrom], [Append], [String], [Concat] and similar functions. [Arena.Free] frees all values at
 // once. [Arena.Reset] does the same, and
 // the arena can be used again. [Arena.Rewind] frees the values that were made since a [Checkpoint].
 // Chunks are reused, within the arena and through a store that all arenas share, so rounds of work
@@ -19,9 +19,8 @@
 // [NewArena] makes the ordinary kind. [NewShared] serves many goroutines, [Pool] keeps chunks for
 // the arenas of requests. Arenas of [NewOffHeap] and [NewFixed] lie outside the Go heap and take no
 // Go pointers. [NewWith] and NewOffHeap take [Options], such as a limit and Shared. The nil *Arena
-// allocates from the Go heap. [Of] is the fastest way to make many values of one type. [GoMap] makes
-// Go maps that an arena clears and uses again. Decoders make values of types that they know at run
-// time only with [Arena.UnsafeNew] and the methods beside it.
+// allocates from the Go heap. [Of] is the fastest way to make many values of one type. Decoders make values
+// of types that they know at run time only with [Arena.UnsafeNew] and the methods beside it.
 //
 // # Lifetime
 //
@@ -35,7 +34,7 @@
 // value. Without a data race nothing worse happens: memory never changes its type in a way that
 // would forge a pointer, and no record of the arena lies in it. A stale value in an interface may
 // contain itself, which no other value in an interface does: if the program compares, hashes or prints
-// it, or a clone of it, Go ends the process. [DeepClone] and [Heap] refuse it as a key of a map. A data race through a stale value
+// it, or a clone of it, Go ends the process. A data race through a stale value
 // can read a torn slice, string or interface of the new owner, and so forge memory. In an arena
 // without reuse there is no new owner, so this cannot happen. The same holds for the values that
 // Reset and Rewind free. Neither the arena nor the store keeps the objects alive to which a freed
@@ -52,14 +51,13 @@
 //
 // Copy a value that must outlive its arena. [Clone] copies the value itself, [Heap] the value and
 // all memory that it leads to, and [DeepClone] does so from the heap or one arena into another.
-// [Audit] reports the memory on the Go heap that values in an arena keep alive.
 //
 // # Errors
 //
 // Three failures are panics with a value that errors.Is [offheap.ErrLimit] or
-// [offheap.ErrOutOfMemory]; the function with Try before its name returns the error: a limit is
-// reached ([Arena.SetLimit]), a fixed arena is full, or a length exceeds any machine's memory. Writes
-// to a [Builder] have no twin, because they return the error themselves. If the Go heap itself is
+// [offheap.ErrOutOfMemory]: a limit is reached ([Arena.SetLimit]), a fixed arena is full, or a length
+// exceeds any machine's memory. [Try] calls a function and returns this error; [TryNew] and
+// [TryMakeSlice] return it themselves, and so do writes to a [Builder]. If the Go heap itself is
 // exhausted, Go ends the process, as always.
 //
 // To the collector a chunk is one object, and a value in it is a part of that object:
@@ -101,16 +99,15 @@
 // FREEHOLD=guard makes every use of a freed value without pointers fault, and every access behind a
 // value. For a freed value with pointers, every use of a pointer, slice, string, map, function or
 // interface in it faults, and its numbers read as poison. [freehold.Explain] names the value, and
-// the places of its allocation and free. FREEHOLD=poison overwrites freed values. It finds writes
-// beside values when the values are freed, with a panic, or by [Arena.Check]. FREEHOLD=leaks
-// reports off-heap arenas that were never freed. FREEHOLD=pointers finds Go pointers in them.
-// FREEHOLD=sample=N guards one in N values without pointers and bools on Go memory and costs
-// little.
+// the places of its allocation and free. A write beside a value is found when the value is freed,
+// with a panic, or by [Arena.Check]. FREEHOLD=leaks reports off-heap arenas that were never freed.
+// FREEHOLD=pointers finds Go pointers in them. FREEHOLD=sample guards one in 1000 values without
+// pointers and bools on Go memory and costs little.
 //
 // The modes find late uses in arenas without reuse, too: they overwrite freed values there, or make
 // them inaccessible.
 //
-// With guard and poison nothing is reused at once: Reset keeps no chunks, and Append always copies.
+// With guard nothing is reused at once: Reset keeps no chunks, and Append always copies.
 // If an arena on Go memory is forgotten instead of freed, the collector frees it with its guarded
 // values.
 //

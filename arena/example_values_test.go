@@ -48,43 +48,12 @@ func ExampleGrow() {
 	// Output: [1 2 3 4 5]
 }
 
-func ExampleInsert() {
-	a := arena.NewArena()
-	defer a.Free()
-	var sorted []string
-	for _, word := range []string{"to", "be", "or"} {
-		i, _ := slices.BinarySearch(sorted, word)
-		sorted = arena.Insert(a, sorted, i, word)
-	}
-	fmt.Println(sorted)
-	// Output: [be or to]
-}
-
-func ExampleSprintf() {
-	a := arena.NewArena()
-	defer a.Free()
-	fmt.Println(arena.Sprintf(a, "%d of %q", 3, "bottles"))
-	// Output: 3 of "bottles"
-}
-
 func ExampleCollect() {
 	a := arena.NewArena()
 	defer a.Free()
 	words := arena.Collect(a, strings.FieldsSeq("to be or not to be"))
 	fmt.Println(len(words), words[3])
 	// Output: 6 not
-}
-
-func ExampleUnsafeString() {
-	a := arena.NewArena()
-	defer a.Free()
-	b := arena.MakeSlice[byte](a, 0, 100)
-	for i := range 5 {
-		b = append(b, 'a'+byte(i))
-	}
-	s := arena.UnsafeString(b) // From here on nothing writes to b.
-	fmt.Println(s)
-	// Output: abcde
 }
 
 func ExampleMap_Update() {
@@ -137,7 +106,7 @@ func ExampleNewWith() {
 	defer a.Free()
 	var wg sync.WaitGroup
 	for i := range 4 {
-		wg.Go(func() { arena.Sprintf(a, "result %d", i) })
+		wg.Go(func() { arena.String(a, fmt.Sprint("result ", i)) })
 	}
 	wg.Wait()
 	fmt.Println(a.Stats().Held <= 64<<20)

@@ -61,7 +61,6 @@ func freeWord(t *testing.T, what, named string, l *offheap.Local, w *[1]uint64) 
 	for name, f := range map[string]func(){
 		"Free":             func() { offheap.Free(b) },
 		"Local.Free":       func() { l.Free(b) },
-		"DeleteString":     func() { offheap.DeleteString(offheap.StringRefOf(b[:1])) },
 		"Realloc, aligned": func() { offheap.Typed[uint64]{}.Aligned(1<<20).Realloc(w[:], 1) },
 		"Grow, aligned":    func() { offheap.Typed[uint64]{}.Aligned(1<<20).Grow(w[:], 1) },
 	} {
@@ -86,8 +85,6 @@ func TestOffheapFreeOfChunk(t *testing.T) {
 		nil,
 		offheap.NewPurpose("TestOffheapFreeOfChunk"),
 		offheap.NewPurposeWith("TestOffheapFreeOfChunk, wiped", offheap.PurposeOptions{Wipe: true}),
-		offheap.NewPurposeWith("TestOffheapFreeOfChunk, checked", offheap.PurposeOptions{CheckFreed: true}),
-		offheap.NewPurposeWith("TestOffheapFreeOfChunk, secret", offheap.PurposeOptions{Secret: true}),
 	} {
 		name := "NewOffHeap"
 		if purpose != nil {

@@ -20,7 +20,7 @@ func NewFrom[T any](a *Arena, v T) *T {
 				return p
 			}
 		}
-		p, err := newFrom("NewFrom", a, v)
+		p, err := newFrom(a, v)
 		must(err)
 		return p
 	}
@@ -29,14 +29,12 @@ func NewFrom[T any](a *Arena, v T) *T {
 	return p
 }
 
-// TryNewFrom is [NewFrom] that returns an error if there is no memory, instead of panicking.
-func TryNewFrom[T any](a *Arena, v T) (*T, error) { return newFrom("TryNewFrom", a, v) }
-
 //go:noinline
-func newFrom[T any](op string, a *Arena, v T) (p *T, err error) {
+func newFrom[T any](a *Arena, v T) (p *T, err error) {
+	const op = "NewFrom"
 	if a != nil && a.kind == kindShared && !a.broken() {
 		err = a.inPart(op, func(part *Arena) (err error) {
-			p, err = newFrom(op, part, v)
+			p, err = newFrom(part, v)
 			return err
 		})
 		return p, err
@@ -64,9 +62,6 @@ func SliceFrom[T any](a *Arena, s []T) []T {
 	return c
 }
 
-// TrySliceFrom is [SliceFrom] that returns an error if there is no memory, instead of panicking.
-func TrySliceFrom[T any](a *Arena, s []T) ([]T, error) { return sliceFrom("TrySliceFrom", a, s) }
-
 //go:noinline
 func sliceFrom[T any](op string, a *Arena, s []T) ([]T, error) {
 	if len(s) == 0 {
@@ -82,22 +77,3 @@ func sliceFrom[T any](op string, a *Arena, s []T) ([]T, error) {
 	}
 	return c[:len(s):len(s)], nil
 }
-
-// NewFrom is [NewFrom] in the arena.
-func (t Typed[T]) NewFrom(v T) *T {
-	if a := t.b.a; a == nil || a.kind <= kindShared || a.broken() {
-		return NewFrom(a, v)
-	}
-	p := t.New()
-	*p = v
-	return p
-}
-
-// TryNewFrom is [TryNewFrom] in the arena.
-func (t Typed[T]) TryNewFrom(v T) (*T, error) { return TryNewFrom(t.b.a, v) }
-
-// SliceFrom is [SliceFrom] in the arena.
-func (t Typed[T]) SliceFrom(s []T) []T { return SliceFrom(t.b.a, s) }
-
-// TrySliceFrom is [TrySliceFrom] in the arena.
-func (t Typed[T]) TrySliceFrom(s []T) ([]T, error) { return TrySliceFrom(t.b.a, s) }

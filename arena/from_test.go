@@ -24,44 +24,28 @@ func withNil() map[string]*Arena {
 	return list
 }
 
-// newFroms are the ways to make a value with contents.
-func newFroms[T any](a *Arena) map[string]func(v T) *T {
-	typed := Of[T](a)
-	orPanic := func(p *T, err error) *T {
-		must(err)
-		return p
-	}
-	return map[string]func(v T) *T{
-		"NewFrom":          func(v T) *T { return NewFrom(a, v) },
-		"TryNewFrom":       func(v T) *T { return orPanic(TryNewFrom(a, v)) },
-		"Typed.NewFrom":    typed.NewFrom,
-		"Typed.TryNewFrom": func(v T) *T { return orPanic(typed.TryNewFrom(v)) },
-	}
-}
-
 // checkFroms makes many values in a, after values of another size, and checks that each has its
 // contents and lies in the arena.
 func checkFroms[T comparable](t *testing.T, kind string, a *Arena, value func(i int) T) {
 	t.Helper()
-	for name, from := range newFroms[T](a) {
-		var list []*T
-		for i := range 60 {
-			New[odd](a)
-			p := from(value(i))
-			if unsafex.Addr(p)%unsafex.Align[T]() != 0 {
-				t.Fatalf("%s: %s of %s at %p", kind, name, reflect.TypeFor[T](), p)
-			}
-			list = append(list, p)
+	var list []*T
+	for i := range 60 {
+		New[odd](a)
+		p := NewFrom(a, value(i))
+		if unsafex.Addr(p)%unsafex.Align[T]() != 0 {
+			t.Fatalf("%s: NewFrom of %s at %p", kind, reflect.TypeFor[T](), p)
 		}
-		for i, p := range list {
-			if *p != value(i) {
-				t.Fatalf("%s: %s of %s: value %d is %v", kind, name, reflect.TypeFor[T](), i, *p)
-			}
-			if a != nil && !freehold.HeapMode() && unsafex.Size[T]() != 0 && !a.Owns(p) {
-				t.Fatalf("%s: %s of %s: value %d is not in the arena", kind, name, reflect.TypeFor[T](), i)
-			}
+		list = append(list, p)
+	}
+	for i, p := range list {
+		if *p != value(i) {
+			t.Fatalf("%s: NewFrom of %s: value %d is %v", kind, reflect.TypeFor[T](), i, *p)
+		}
+		if a != nil && !freehold.HeapMode() && unsafex.Size[T]() != 0 && !a.Owns(p) {
+			t.Fatalf("%s: NewFrom of %s: value %d is not in the arena", kind, reflect.TypeFor[T](), i)
 		}
 	}
+
 }
 
 // TestNewFrom: a value has its contents, whatever was at its place before.
@@ -88,29 +72,22 @@ func TestNewFrom(t *testing.T) {
 
 func checkSliceFroms[T comparable](t *testing.T, kind string, a *Arena, value func(i int) T) {
 	t.Helper()
-	typed := Of[T](a)
-	for name, from := range map[string]func(s []T) ([]T, error){
-		"SliceFrom":          func(s []T) ([]T, error) { return SliceFrom(a, s), nil },
-		"TrySliceFrom":       func(s []T) ([]T, error) { return TrySliceFrom(a, s) },
-		"Typed.SliceFrom":    func(s []T) ([]T, error) { return typed.SliceFrom(s), nil },
-		"Typed.TrySliceFrom": func(s []T) ([]T, error) { return typed.TrySliceFrom(s) },
-	} {
-		for _, n := range []int{0, 1, 2, 7, 100, 5000} {
-			s := make([]T, n)
-			for i := range s {
-				s[i] = value(i)
-			}
-			want := slices.Clone(s)
-			c, err := from(s)
-			clear(s)
-			if err != nil || !slices.Equal(c, want) || cap(c) != n || c == nil {
-				t.Fatalf("%s: %s of %d %s: %d of capacity %d, error %v", kind, name, n, reflect.TypeFor[T](), len(c), cap(c), err)
-			}
+	for _, n := range []int{0, 1, 2, 7, 100, 5000} {
+		s := make([]T, n)
+		for i := range s {
+			s[i] = value(i)
 		}
-		if c, err := from(nil); c != nil || err != nil {
-			t.Errorf("%s: %s of a nil slice is %v, %v", kind, name, c, err)
+		want := slices.Clone(s)
+		c := SliceFrom(a, s)
+		clear(s)
+		if !slices.Equal(c, want) || cap(c) != n || c == nil {
+			t.Fatalf("%s: SliceFrom of %d %s: %d of capacity %d", kind, n, reflect.TypeFor[T](), len(c), cap(c))
 		}
 	}
+	if c := SliceFrom[T](a, nil); c != nil {
+		t.Errorf("%s: SliceFrom of a nil slice is %v", kind, c)
+	}
+
 }
 
 // TestSliceFrom: the result is a copy, without room behind it.
@@ -139,22 +116,19 @@ func TestManyOfNoSize(t *testing.T) {
 				t.Errorf("%s: %s of %d elements: %d, %v", name, way, want, len(s), err)
 			}
 		}
-		s, err := TrySliceFrom(a, make([]struct{}, most))
+		s, err := trySliceFrom(a, make([]struct{}, most))
 		check("SliceFrom", s, err, most)
-		s, err = TryAppend(a, make([]struct{}, most-1), struct{}{})
+		s, err = tryAppend(a, make([]struct{}, most-1), struct{}{})
 		check("Append", s, err, most)
-		s, err = TryInsert(a, make([]struct{}, most/2), 1, make([]struct{}, most/2)...)
-		check("Insert", s, err, most-1)
-		if s, err = TryGrow(a, make([]struct{}, 1), most-1); err != nil || cap(s) != most {
+		if s, err = tryGrow(a, make([]struct{}, 1), most-1); err != nil || cap(s) != most {
 			t.Errorf("%s: Grow to %d elements: %d, %v", name, most, cap(s), err)
 		}
 		if a == nil { // Package slices and append panic then.
 			continue
 		}
 		for way, f := range map[string]func() ([]struct{}, error){
-			"Append": func() ([]struct{}, error) { return TryAppend(a, make([]struct{}, most), struct{}{}) },
-			"Insert": func() ([]struct{}, error) { return TryInsert(a, make([]struct{}, most), 0, struct{}{}) },
-			"Grow":   func() ([]struct{}, error) { return TryGrow(a, make([]struct{}, most), 1) },
+			"Append": func() ([]struct{}, error) { return tryAppend(a, make([]struct{}, most), struct{}{}) },
+			"Grow":   func() ([]struct{}, error) { return tryGrow(a, make([]struct{}, most), 1) },
 		} {
 			if s, err := f(); !errors.Is(err, offheap.ErrOutOfMemory) || len(s) != most {
 				t.Errorf("%s: %s beyond the largest int: %d, %v", name, way, len(s), err)

@@ -10,45 +10,6 @@ import (
 	"sort"
 )
 
-// GoMap returns an empty Go map with room for hint entries, which ends with a's values: Reset, Rewind
-// and [Pool.Put] clear it, and a hands it out again. So a round takes no new memory for its maps. A
-// [Map] does that without pointers to the Go heap; GoMap is for code that demands a Go map. A nil a
-// makes a map that is the caller's for good.
-//
-// The map lies on the Go heap, in arenas of every kind, and may hold any values. [Stats] and limits
-// count it as large as hint says, or as large as it was in an earlier round. So an arena whose maps grew
-// may hold more after Reset than its limit allows; it drops maps before it refuses a value. An arena keeps a map
-// only while it is used: Reset drops a map of more than 64 entries if its last use had less than an
-// eighth of its entries, and an eighth of the maps that the round did not use. An arena without
-// reuse ([Options]), one that is freed, and one in the debug modes guard and poison hand no map out
-// again, and leave it as it is.
-//
-// No code may use the map after that. A stale map is an ordinary Go map, so memory stays intact, but
-// a stale read sees entries of the next owner, and a stale write adds to them. If another goroutine
-// still uses the map while Reset clears it or its next owner writes to it, Go ends the process with
-// "fatal error: concurrent map read and map write", which no recover stops. A [Map] panics instead.
-//
-// GoMap panics if hint is negative. If a limit refuses the map, it panics with a value that errors.Is
-// [offheap.ErrLimit].
-func GoMap[K comparable, V any](a *Arena, hint int) map[K]V {
-	m, err := goMapOf[K, V]("GoMap", a, hint)
-	must(err)
-	return m
-}
-
-// TryGoMap is [GoMap] that returns an error if there is no memory, instead of panicking.
-func TryGoMap[K comparable, V any](a *Arena, hint int) (map[K]V, error) {
-	return goMapOf[K, V]("TryGoMap", a, hint)
-}
-
-func goMapOf[K comparable, V any](op string, a *Arena, hint int) (map[K]V, error) {
-	v, err := a.goMap(op, describe[map[K]V](), hint)
-	if err != nil {
-		return nil, err
-	}
-	return v.Interface().(map[K]V), nil
-}
-
 // goMaps are the Go maps of an arena, or of one part of a shared one.
 type goMaps struct {
 	shelves []*mapShelf // In the order of their making.

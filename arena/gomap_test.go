@@ -31,7 +31,7 @@ func (s *mapShelf) waiting() int { return len(s.maps) - s.lent }
 func TestGoMap(t *testing.T) {
 	for name, k := range doorKinds(t) {
 		for range 3 {
-			m, n := GoMap[string, int](k.a, 3), GoMap[float64, []string](k.a, 0)
+			m, n := newGoMap[string, int](k.a, 3), newGoMap[float64, []string](k.a, 0)
 			if m == nil || n == nil || len(m)+len(n) != 0 {
 				t.Fatalf("%s: a new map holds %v %v", name, m, n)
 			}
@@ -48,7 +48,7 @@ func TestGoMap(t *testing.T) {
 				t.Errorf("%s: UnsafeGoMap: %v, %v", name, p, err)
 			}
 			c := k.a.Checkpoint()
-			GoMap[string, int](k.a, 0)["late"] = 1
+			newGoMap[string, int](k.a, 0)["late"] = 1
 			k.a.Rewind(c)
 			if len(m) != 100 {
 				t.Errorf("%s: Rewind changed a map from before the checkpoint", name)
@@ -67,7 +67,7 @@ func TestGoMapAgain(t *testing.T) {
 	a := Cleanup(t, NewArena())
 	round := func() (all []uintptr) {
 		for range 5 {
-			m := GoMap[string, *int](a, 0)
+			m := newGoMap[string, *int](a, 0)
 			m["x"] = new(int)
 			p, _ := a.UnsafeGoMap(UnsafeTypeOf(reflect.TypeFor[map[int]*int]()), 0)
 			n := *(*map[int]*int)(unsafe.Pointer(&p))
@@ -108,7 +108,7 @@ func TestGoMapLarge(t *testing.T) {
 	}
 	a := Cleanup(t, NewArena())
 	use := func(n int) uintptr {
-		m := GoMap[int, int](a, 0)
+		m := newGoMap[int, int](a, 0)
 		for i := range n {
 			m[i] = i
 		}
@@ -171,14 +171,14 @@ func TestGoMapLimit(t *testing.T) {
 		d := describe[map[int]int]()
 		again := func() {
 			for range maps {
-				GoMap[int, int](a, 0)
+				newGoMap[int, int](a, 0)
 			}
 			MakeSlice[int](a, 100, 100) // A spare chunk after the Reset.
 			a.Reset(Keep)
 		}
 		again()
 		a.SetLimit(mapBytes(d, 500)) // What is spare must go.
-		if m, err := TryGoMap[int, int](a, 500); err != nil || len(m) != 0 {
+		if m, err := tryGoMap[int, int](a, 500); err != nil || len(m) != 0 {
 			t.Errorf("%d maps: a map that fits the limit alone: %v, %v", maps, m, err)
 		}
 		if s := a.Stats(); s.Held != mapBytes(d, 500) || s.InUse != s.Held {
@@ -188,10 +188,10 @@ func TestGoMapLimit(t *testing.T) {
 		a.Reset(GiveBack)
 		again()
 		a.SetLimit(mapBytes(d, 500) - 1)
-		if m, err := TryGoMap[int, int](a, 500); !errors.Is(err, offheap.ErrLimit) {
+		if m, err := tryGoMap[int, int](a, 500); !errors.Is(err, offheap.ErrLimit) {
 			t.Errorf("%d maps: a map beyond the limit: %v, %v", maps, m, err)
 		}
-		if m, err := TryGoMap[int, int](a, 0); err != nil || len(m) != 0 {
+		if m, err := tryGoMap[int, int](a, 0); err != nil || len(m) != 0 {
 			t.Errorf("%d maps: a small map after the refusal: %v, %v", maps, m, err)
 		}
 		if s := a.Stats(); s.Held != mapBytes(d, 0) || s.InUse != s.Held {
@@ -207,7 +207,7 @@ func TestGoMapStale(t *testing.T) {
 		"NoReuse": func(a *Arena) { a.Reset(NoReuse) },
 	} {
 		a := NewArena()
-		m := GoMap[string, int](a, 0)
+		m := newGoMap[string, int](a, 0)
 		m["x"] = 1
 		end(a)
 		if m["x"] != 1 {
@@ -215,15 +215,15 @@ func TestGoMapStale(t *testing.T) {
 		}
 	}
 	for name, a := range map[string]*Arena{"no reuse": NewWith(Options{NoReuse: true}), "no reuse, shared": NewWith(Options{NoReuse: true, Shared: true})} {
-		m := GoMap[string, int](a, 0)
+		m := newGoMap[string, int](a, 0)
 		m["x"] = 1
 		a.Reset(Keep)
-		n := GoMap[string, int](a, 0)
+		n := newGoMap[string, int](a, 0)
 		c := a.Checkpoint()
-		o := GoMap[string, int](a, 0)
+		o := newGoMap[string, int](a, 0)
 		o["y"] = 1
 		a.Rewind(c)
-		p := GoMap[string, int](a, 0)
+		p := newGoMap[string, int](a, 0)
 		if m["x"] != 1 || o["y"] != 1 || addressOf(m) == addressOf(n) || addressOf(o) == addressOf(p) {
 			t.Errorf("%s: a map was used again", name)
 		}
@@ -234,10 +234,10 @@ func TestGoMapStale(t *testing.T) {
 	}
 	a := NewArena()
 	defer a.Free()
-	m := GoMap[string, int](a, 0)
+	m := newGoMap[string, int](a, 0)
 	m["x"] = 1
 	a.Reset(Keep)
-	if kept := GoMap[string, int](a, 0); (addressOf(m) == addressOf(kept)) != reusesMaps() {
+	if kept := newGoMap[string, int](a, 0); (addressOf(m) == addressOf(kept)) != reusesMaps() {
 		t.Errorf("a map is handed out again: %t, want %t", !reusesMaps(), reusesMaps())
 	}
 }
@@ -246,12 +246,12 @@ func TestGoMapStale(t *testing.T) {
 func TestGoMapPool(t *testing.T) {
 	var p Pool
 	a := p.Get()
-	m := GoMap[int, *int](a, 0)
+	m := newGoMap[int, *int](a, 0)
 	m[1] = new(int)
 	p.Put(a)
 	b := p.Get()
 	defer p.Put(b)
-	n := GoMap[int, *int](b, 0)
+	n := newGoMap[int, *int](b, 0)
 	if reusesMaps() != (addressOf(m) == addressOf(n)) || len(n) != 0 {
 		t.Errorf("a map of a Pool: %t again, it holds %d entries", addressOf(m) == addressOf(n), len(n))
 	}
@@ -261,7 +261,7 @@ func TestGoMapPool(t *testing.T) {
 	var q Pool
 	q.Bytes = 1
 	c := q.Get()
-	GoMap[int, int](c, 100)
+	newGoMap[int, int](c, 100)
 	q.Put(c)
 	if s := q.shelf.Load(); len(s.kits) == 1 && s.kits[0].held != 0 {
 		t.Errorf("a Pool of 1 byte keeps %d", s.kits[0].held)
@@ -275,9 +275,9 @@ func TestGoMapOlderCopy(t *testing.T) {
 	a := NewArena()
 	New[int](a)
 	old := copyOf(a)
-	GoMap[string, int](a, 100)
+	newGoMap[string, int](a, 100)
 	reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem())
-	if caught(func() { GoMap[string, int](a, 100) }) == nil {
+	if caught(func() { newGoMap[string, int](a, 100) }) == nil {
 		t.Error("an arena works on, over which an older copy without maps was written")
 	}
 }

@@ -17,16 +17,13 @@ import (
 //
 // Grow panics if n is negative, and as [New] does.
 func Grow[T any](a *Arena, s []T, n int) []T {
-	s, err := growSlice("Grow", a, s, n)
+	s, err := growSlice(a, s, n)
 	must(err)
 	return s
 }
 
-// TryGrow is [Grow] that returns an error if there is no memory, instead of panicking. If there is
-// an error, the result is s, unchanged.
-func TryGrow[T any](a *Arena, s []T, n int) ([]T, error) { return growSlice("TryGrow", a, s, n) }
-
-func growSlice[T any](op string, a *Arena, s []T, n int) ([]T, error) {
+func growSlice[T any](a *Arena, s []T, n int) ([]T, error) {
+	const op = "Grow"
 	if n < 0 {
 		panic(fmt.Errorf("arena: %s: negative number of elements %d", op, n))
 	}
@@ -39,7 +36,7 @@ func growSlice[T any](op string, a *Arena, s []T, n int) ([]T, error) {
 	if a != nil && a.kind == kindShared {
 		g := s
 		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = growSlice(op, part, s, n)
+			g, err = growSlice(part, s, n)
 			return err
 		})
 		return g, err
@@ -63,54 +60,4 @@ func growSlice[T any](op string, a *Arena, s []T, n int) ([]T, error) {
 		clear(g[from:cap(g)])
 	}
 	return g, nil
-}
-
-// Insert inserts elems at index i of s and returns the longer slice, as [slices.Insert] does. elems
-// may be a part of s. If the capacity of s suffices, or s grows in place as with [Grow], the elements
-// behind i move, and an older slice of the same memory sees them at their new places. Otherwise
-// Insert copies s to a. Insert panics if i is out of range, and as [New] does.
-func Insert[T any](a *Arena, s []T, i int, elems ...T) []T {
-	s, err := insert("Insert", a, s, i, elems)
-	must(err)
-	return s
-}
-
-// TryInsert is [Insert] that returns an error if there is no memory, instead of panicking. If there
-// is an error, the result is s, unchanged.
-func TryInsert[T any](a *Arena, s []T, i int, elems ...T) ([]T, error) {
-	return insert("TryInsert", a, s, i, elems)
-}
-
-func insert[T any](op string, a *Arena, s []T, i int, elems []T) ([]T, error) {
-	if i < 0 || i > len(s) {
-		panic(fmt.Errorf("arena: %s at index %d of a slice of length %d", op, i, len(s)))
-	}
-	if a != nil && a.kind == kindShared && len(elems) > cap(s)-len(s) {
-		a.check(op)
-		g := s
-		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = insert(op, part, s, i, elems)
-			return err
-		})
-		return g, err
-	}
-	g, err := growSlice(op, a, s, len(elems))
-	if err != nil {
-		return s, err
-	}
-	return slices.Insert(g, i, elems...), nil // There is room: it allocates nothing.
-}
-
-// Grow is [Grow] in the arena.
-func (t Typed[T]) Grow(s []T, n int) []T { return Grow(t.b.a, s, n) }
-
-// TryGrow is [TryGrow] in the arena.
-func (t Typed[T]) TryGrow(s []T, n int) ([]T, error) { return TryGrow(t.b.a, s, n) }
-
-// Insert is [Insert] in the arena.
-func (t Typed[T]) Insert(s []T, i int, elems ...T) []T { return Insert(t.b.a, s, i, elems...) }
-
-// TryInsert is [TryInsert] in the arena.
-func (t Typed[T]) TryInsert(s []T, i int, elems ...T) ([]T, error) {
-	return TryInsert(t.b.a, s, i, elems...)
 }

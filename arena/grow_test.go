@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -19,47 +18,40 @@ import (
 // were.
 func checkGrow[T comparable](t *testing.T, kind string, a *Arena, value func(i int) T) {
 	t.Helper()
-	typed := Of[T](a)
 	var zero T
-	for name, grow := range map[string]func(s []T, n int) ([]T, error){
-		"Grow":          func(s []T, n int) ([]T, error) { return Grow(a, s, n), nil },
-		"TryGrow":       func(s []T, n int) ([]T, error) { return TryGrow(a, s, n) },
-		"Typed.Grow":    func(s []T, n int) ([]T, error) { return typed.Grow(s, n), nil },
-		"Typed.TryGrow": func(s []T, n int) ([]T, error) { return typed.TryGrow(s, n) },
-	} {
-		for _, n := range []int{0, 1, 3, 10, 1000} {
-			for _, more := range []int{0, 1, 5, 2000} {
-				for _, between := range []bool{false, true} {
-					s := MakeSlice[T](a, n, n+2)
-					all := s[:cap(s)]
-					for i := range all {
-						all[i] = value(i)
+	for _, n := range []int{0, 1, 3, 10, 1000} {
+		for _, more := range []int{0, 1, 5, 2000} {
+			for _, between := range []bool{false, true} {
+				s := MakeSlice[T](a, n, n+2)
+				all := s[:cap(s)]
+				for i := range all {
+					all[i] = value(i)
+				}
+				if between {
+					Append(a, MakeSlice[T](a, 0, 4), value(1), value(2), value(3), value(4)) // s is not the last slice.
+				}
+				what := fmt.Sprintf("%s: Grow of %d of %s by %d", kind, n, reflect.TypeFor[T](), more)
+				g := Grow(a, s, more)
+				if len(g) != n || cap(g) < n+more || !slices.Equal(g, all[:n]) {
+					t.Fatalf("%s: length %d, capacity %d", what, len(g), cap(g))
+				}
+				if more <= 2 && cap(g) != cap(s) {
+					t.Fatalf("%s: capacity %d, although %d suffice", what, cap(g), cap(s))
+				}
+				for i, v := range g[:cap(g)] {
+					if i >= cap(s) && v != zero {
+						t.Fatalf("%s: element %d is %v", what, i, v)
 					}
-					if between {
-						Append(a, MakeSlice[T](a, 0, 4), value(1), value(2), value(3), value(4)) // s is not the last slice.
-					}
-					what := fmt.Sprintf("%s: %s of %d of %s by %d", kind, name, n, reflect.TypeFor[T](), more)
-					g, err := grow(s, more)
-					if err != nil || len(g) != n || cap(g) < n+more || !slices.Equal(g, all[:n]) {
-						t.Fatalf("%s: length %d, capacity %d, error %v", what, len(g), cap(g), err)
-					}
-					if more <= 2 && cap(g) != cap(s) {
-						t.Fatalf("%s: capacity %d, although %d suffice", what, cap(g), cap(s))
-					}
-					for i, v := range g[:cap(g)] {
-						if i >= cap(s) && v != zero {
-							t.Fatalf("%s: element %d is %v", what, i, v)
-						}
-					}
-					for i, v := range all { // Growing writes to nothing that s has.
-						if v != value(i) {
-							t.Fatalf("%s: the old element %d is %v", what, i, v)
-						}
+				}
+				for i, v := range all { // Growing writes to nothing that s has.
+					if v != value(i) {
+						t.Fatalf("%s: the old element %d is %v", what, i, v)
 					}
 				}
 			}
 		}
 	}
+
 }
 
 // TestGrow: there is room behind a grown slice, which is zero, and the elements stay as they were.
@@ -78,9 +70,7 @@ func TestGrow(t *testing.T) {
 			}
 		}
 		for what, f := range map[string]func(){
-			"Grow":       func() { Grow(a, []int{1}, -1) },
-			"TryGrow":    func() { _, _ = TryGrow(a, []int{1}, math.MinInt) },
-			"Typed.Grow": func() { Of[int](a).Grow(nil, -1) },
+			"Grow": func() { Grow(a, []int{1}, -1) },
 		} {
 			wantPanic(t, name+": "+what, f, "arena: ", "negative number of elements")
 		}
@@ -89,7 +79,7 @@ func TestGrow(t *testing.T) {
 		}
 		for _, n := range []int{math.MaxInt, math.MaxInt/2 + 1, math.MaxInt/16 + 1} {
 			s := []point{{1, 2}}
-			g, err := TryGrow(a, s, n)
+			g, err := tryGrow(a, s, n)
 			if !errors.Is(err, offheap.ErrOutOfMemory) || len(g) != 1 || cap(g) != 1 {
 				t.Errorf("%s: a slice that grows by %d: capacity %d, %v", name, n, cap(g), err)
 			}
@@ -121,76 +111,13 @@ func TestGrowInPlace(t *testing.T) {
 	}
 }
 
-// TestInsert does the same to slices in an arena and to Go's, with elements from elsewhere and from
-// the slice itself.
-func TestInsert(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for name, a := range withNil() {
-		typed := Of[int](a)
-		ways := []func(s []int, i int, v ...int) ([]int, error){
-			func(s []int, i int, v ...int) ([]int, error) { return Insert(a, s, i, v...), nil },
-			func(s []int, i int, v ...int) ([]int, error) { return TryInsert(a, s, i, v...) },
-			func(s []int, i int, v ...int) ([]int, error) { return typed.Insert(s, i, v...), nil },
-			func(s []int, i int, v ...int) ([]int, error) { return typed.TryInsert(s, i, v...) },
-		}
-		for round := range 40 {
-			var s, want []int
-			for step := range 60 {
-				i := rng.IntN(len(s) + 1)
-				v := []int{step, -step, round}[:rng.IntN(4)]
-				own := v
-				if len(s) > 0 && step%3 == 0 { // Of the slice itself, and of the room behind it.
-					from := rng.IntN(cap(s))
-					to := from + rng.IntN(min(cap(s)-from, 20)+1)
-					if to > len(s) && cap(s) > len(s) {
-						clear(s[len(s):cap(s)])
-					}
-					own = s[:cap(s)][from:to]
-					v = slices.Clone(own)
-				}
-				old, before := s, slices.Clone(s)
-				n := len(s) + len(v)
-				moves := n > cap(s)
-				var err error
-				if s, err = ways[rng.IntN(len(ways))](s, i, own...); err != nil {
-					t.Fatal(err)
-				}
-				if want = slices.Insert(want, i, v...); !slices.Equal(s, want) {
-					t.Fatalf("%s: step %d: Insert at %d of %d makes %v, want %v", name, step, i, len(before), s, want)
-				}
-				if moves && len(old) > 0 && unsafex.DataOf(old) != unsafex.DataOf(s) && !slices.Equal(old, before) {
-					t.Fatalf("%s: step %d: the old slice has changed", name, step)
-				}
-				if step%7 == 0 {
-					New[int](a) // It cannot grow in place then.
-				}
-			}
-			if round%10 == 9 {
-				a.Reset(Keep)
-			}
-		}
-		for _, i := range []int{-1, 3, math.MaxInt} {
-			for what, f := range map[string]func(){
-				"Insert":          func() { Insert(a, []int{1, 2}, i, 5) },
-				"TryInsert":       func() { _, _ = TryInsert(a, []int{1, 2}, i) },
-				"Typed.Insert":    func() { typed.Insert([]int{1, 2}, i, 1, 2, 3) },
-				"Typed.TryInsert": func() { _, _ = typed.TryInsert(nil, i, 1) },
-			} {
-				wantPanic(t, name+": "+what, f, "arena: ", fmt.Sprintf("at index %d of a slice of length", i))
-			}
-		}
-		a.Free()
-	}
-}
-
 // TestGrowRefused: a slice for which there is no memory stays as it is.
 func TestGrowRefused(t *testing.T) {
 	a := NewWith(Options{Limit: 64 << 10})
 	defer a.Free()
 	s := Append(a, nil, 1, 2, 3)
 	for name, f := range map[string]func() ([]int, error){
-		"TryGrow":   func() ([]int, error) { return TryGrow(a, s, 1<<20) },
-		"TryInsert": func() ([]int, error) { return TryInsert(a, s, 1, make([]int, 1<<20)...) },
+		"Grow": func() ([]int, error) { return tryGrow(a, s, 1<<20) },
 	} {
 		if g, err := f(); !errors.Is(err, offheap.ErrLimit) || unsafex.DataOf(g) != unsafex.DataOf(s) || !slices.Equal(g, []int{1, 2, 3}) {
 			t.Errorf("%s beyond the limit: %v, %v", name, g, err)

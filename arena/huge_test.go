@@ -4,7 +4,6 @@ package arena
 
 import (
 	"errors"
-	"reflect"
 	"testing"
 
 	"github.com/freehold-go/freehold/offheap"
@@ -23,7 +22,6 @@ func TestHugeType(t *testing.T) {
 	for _, a := range []*Arena{nil, a, shared, off} {
 		for name, try := range map[string]func() error{
 			"TryNew":       func() error { _, err := TryNew[tooHuge](a); return err },
-			"TryNewOf":     func() error { _, err := TryNewOf(a, reflect.TypeFor[tooHuge]()); return err },
 			"TryMakeSlice": func() error { _, err := TryMakeSlice[tooHuge](a, 1, 1); return err },
 			"New":          func() error { err, _ := caught(func() { New[tooHuge](a) }).(error); return err },
 		} {

@@ -93,9 +93,6 @@ func NewFixed(bytes int) *Arena {
 	return a
 }
 
-// TryNewFixed is NewFixed with an error for what the world may refuse.
-func TryNewFixed(bytes int) (*Arena, error) { return newFixed(bytes) }
-
 func newFixed(n int) (*Arena, error) {
 	if n < 0 {
 		panic(fmt.Errorf("arena: NewFixed: negative number of bytes %d", n))

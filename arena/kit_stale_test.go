@@ -80,7 +80,7 @@ func (o *poolOwner) uses(p *Pool) []func() {
 		func() { DeepClone(a, &node{name: "stale", next: &node{}}) },
 		func() { NewMap[int, string](a, 9) },
 		func() { _, _ = NewBuilder(a).WriteString("stale") },
-		func() { GoMap[string, int](a, 3) },
+		func() { newGoMap[string, int](a, 3) },
 		func() { _, _ = a.UnsafeBytes(9) },
 		func() { Of[node](a) },
 		func() { o.typed.New() },
@@ -101,7 +101,6 @@ func (o *poolOwner) uses(p *Pool) []func() {
 		func() { p.Put(a) },
 		func() { a.Stats() },
 		func() { a.Owns("x") },
-		func() { Audit(a) },
 	}
 }
 

@@ -74,11 +74,6 @@ func TestPoolAsleep(t *testing.T) {
 				t.Error("an arena does not own its value")
 			}
 		},
-		"Audit": func(a *Arena, v *w12) {
-			if r := Audit(a); r.Values == 0 || len(r.Exits) == 0 {
-				t.Errorf("%+v", r)
-			}
-		},
 		"Rewind": func(a *Arena, v *w12) {
 			c := a.Checkpoint()
 			New[w12](a)[0] = new(int)
@@ -130,7 +125,7 @@ func TestPoolAsleep(t *testing.T) {
 		String(a, "text")
 		New[point](a)
 		MakeSlice[int64](a, 3, 3)
-		GoMap[string, int](a, 0)["x"] = 1
+		newGoMap[string, int](a, 0)["x"] = 1
 		growAndTrim(t, a)
 		p.Put(a)
 	}
@@ -140,7 +135,7 @@ func TestPoolAsleep(t *testing.T) {
 	New[point](a)
 	MakeSlice[int64](a, 3, 3)
 	growAndTrim(t, a)
-	if m := GoMap[string, int](a, 0); len(m) != 0 || !a.asleep() {
+	if m := newGoMap[string, int](a, 0); len(m) != 0 || !a.asleep() {
 		t.Errorf("a warm request wakes its arena, or gets a map with %d entries", len(m))
 	}
 	q := &Pool{Bytes: 1}
@@ -221,7 +216,7 @@ func TestPoolIdentity(t *testing.T) {
 
 	next := p.Get()
 	defer p.Put(next)
-	if next == a || next.ID() == id || ByID(id) != nil || ByID(next.ID()) != next {
+	if next == a || next.ID() == id || byID(id) != nil || byID(next.ID()) != next {
 		t.Fatalf("arena %d comes back as %d", id, next.ID())
 	}
 	twelve(next)
@@ -352,13 +347,13 @@ func TestPoolDropped(t *testing.T) {
 	id := func() uint64 {
 		a := p.Get()
 		twelve(a)
-		if ByID(a.ID()) != a {
+		if byID(a.ID()) != a {
 			t.Error("a warm arena is not found by its ID")
 		}
 		return a.ID()
 	}()
 	for range 100 { // A stale word on the stack may keep it for a while.
-		if runtime.GC(); ByID(id) == nil && ReadTotals().Forgotten > before {
+		if runtime.GC(); byID(id) == nil && ReadTotals().Forgotten > before {
 			return
 		}
 		caught(func() { warmPool() })
@@ -383,7 +378,7 @@ func TestPoolByID(t *testing.T) {
 				default:
 				}
 				id := last.Load()
-				if a := ByID(id); a != nil && a.id != id {
+				if a := byID(id); a != nil && a.id != id {
 					t.Errorf("arena %d is found as %d", a.id, id)
 				}
 				ReadTotals()
@@ -425,7 +420,7 @@ func TestPoolRecord(t *testing.T) {
 		}
 		return found
 	}
-	if l := listed(); len(l) != 0 || ByID(id) != nil {
+	if l := listed(); len(l) != 0 || byID(id) != nil {
 		t.Errorf("arena %d was put back and is listed: %v", id, l)
 	}
 	next := p.Get()

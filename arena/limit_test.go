@@ -26,7 +26,7 @@ var rounds = []struct {
 	{"larger", false, func(a *Arena) error { _, err := TryMakeSlice[int64](a, 75_000, 75_000); return err }},
 	{"appended", true, func(a *Arena) (err error) {
 		for s := []*node(nil); len(s) < 30_000 && err == nil; {
-			s, err = TryAppend(a, s, nil, nil)
+			s, err = tryAppend(a, s, nil, nil)
 		}
 		return err
 	}},

@@ -65,16 +65,6 @@ func NewMap[K comparable, V any](a *Arena, hint int) *Map[K, V] {
 	return &m
 }
 
-// TryNewMap is NewMap with an error for what the world may refuse.
-func TryNewMap[K comparable, V any](a *Arena, hint int) (*Map[K, V], error) {
-	var m Map[K, V]
-	m.self = &m
-	if err := m.start("TryNewMap", a, hint); err != nil {
-		return nil, err
-	}
-	return &m, nil
-}
-
 // mustStart is start for NewMap, which is inlined then.
 //
 //go:noinline
@@ -303,9 +293,6 @@ func (m *Map[K, V]) seek(key K, hash uint64) (slot int, found bool) {
 // value that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory], and the Map is unchanged.
 func (m *Map[K, V]) Set(key K, value V) { must(m.set("Map.Set", key, value)) }
 
-// TrySet is Set with an error for what the world may refuse.
-func (m *Map[K, V]) TrySet(key K, value V) error { return m.set("Map.TrySet", key, value) }
-
 func (m *Map[K, V]) set(op string, key K, value V) error {
 	u := m.unseen()
 	u.check(op)
@@ -405,12 +392,6 @@ func GetBytes[K ~string, V any](m *Map[K, V], key []byte) (V, bool) {
 // SetBytes is [Map.Set] with a key in a buffer. If the key is new, SetBytes copies it to the arena.
 func SetBytes[K ~string, V any](m *Map[K, V], key []byte, value V) {
 	must(m.set("SetBytes", bufferKey[K](key), value))
-}
-
-// TrySetBytes is [Map.TrySet] with a key in a buffer. If the key is new, TrySetBytes copies it to the
-// arena.
-func TrySetBytes[K ~string, V any](m *Map[K, V], key []byte, value V) error {
-	return m.set("TrySetBytes", bufferKey[K](key), value)
 }
 
 // bufferKey is a key for a Map, which does not keep it: it keeps copies of strings.

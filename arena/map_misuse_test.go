@@ -142,9 +142,9 @@ func TestMapCopiesKeys(t *testing.T) {
 
 func mapUses(m *Map[int, int]) map[string]func() {
 	return map[string]func(){
-		"Map.Get": func() { m.Get(1) }, "Map.Set": func() { m.Set(1, 1) }, "Map.TrySet": func() { _ = m.TrySet(1, 1) },
-		"Map.Update": func() { m.Update(1, plusOne) }, "Map.TryUpdate": func() { _ = m.TryUpdate(1, plusOne) },
-		"Map.GetOrSet": func() { m.GetOrSet(1, 1) }, "Map.TryGetOrSet": func() { _, _, _ = m.TryGetOrSet(1, 1) },
+		"Map.Get": func() { m.Get(1) }, "Map.Set": func() { m.Set(1, 1) },
+		"Map.Update":      func() { m.Update(1, plusOne) },
+		"Map.GetOrSet":    func() { m.GetOrSet(1, 1) },
 		"Map.MarshalJSON": func() { _, _ = m.MarshalJSON() },
 		"Map.Delete":      func() { m.Delete(1) }, "Map.Clear": func() { m.Clear() }, "Map.Len": func() { m.Len() },
 		"Map.All":    func() { m.All()(func(int, int) bool { return true }) },
@@ -166,7 +166,6 @@ func TestMapAfterFree(t *testing.T) {
 			}
 		}
 		uses["NewMap"] = func() { NewMap[int, int](a, 0) }
-		uses["TryNewMap"] = func() { _, _ = TryNewMap[int, int](a, 1) }
 		inside := caught(func() {
 			for range m.All() {
 				a.Free()
@@ -287,7 +286,7 @@ func TestMapLimit(t *testing.T) {
 		m, want := NewMap[int, int](a, 0), map[int]int{}
 		var err error
 		for i := 0; err == nil; i++ {
-			if err = m.TrySet(i, i); err == nil {
+			if err = trySet(m, i, i); err == nil {
 				want[i] = i
 			}
 			if i > 1e6 {

@@ -102,7 +102,7 @@ func TestMapSegmentsLimit(t *testing.T) {
 		for round := range 2 {
 			refused := 0
 			for i := range int64(40_000) {
-				if err := m.TrySet(i, i+int64(round)); err == nil {
+				if err := trySet(m, i, i+int64(round)); err == nil {
 					want[i] = i + int64(round)
 				} else if refused++; !errors.Is(err, offheap.ErrLimit) {
 					t.Fatal(err)

@@ -333,10 +333,10 @@ func TestMapHint(t *testing.T) {
 	if err, ok := caught(func() { NewMap[int, int](a, -5) }).(error); !ok || !strings.Contains(err.Error(), "-5") {
 		t.Errorf("a negative hint: %v", err)
 	}
-	if _, err := TryNewMap[int, int](a, math.MaxInt); !errors.Is(err, offheap.ErrOutOfMemory) {
+	if _, err := tryNewMap[int, int](a, math.MaxInt); !errors.Is(err, offheap.ErrOutOfMemory) {
 		t.Errorf("a hint of MaxInt: %v", err)
 	}
-	if _, err := TryNewMap[struct{}, struct{}](a, math.MaxInt); !errors.Is(err, offheap.ErrOutOfMemory) {
+	if _, err := tryNewMap[struct{}, struct{}](a, math.MaxInt); !errors.Is(err, offheap.ErrOutOfMemory) {
 		t.Errorf("a hint of MaxInt of nothing: %v", err)
 	}
 }

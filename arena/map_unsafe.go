@@ -16,12 +16,12 @@ import (
 type UnsafeMap interface {
 	// UnsafeTypes returns K and V. The pointer may be nil.
 	UnsafeTypes() (key, value reflect.Type)
-	// UnsafeStart makes a zero Map an empty one in a, as [TryNewMap] does. It panics if the Map is not zero.
+	// UnsafeStart makes a zero Map an empty one in a, as [NewMap] does, with an error for lack of memory. It panics if the Map is not zero.
 	// The Map must lie on the Go heap: it tells a stale use as long as nothing else lies where it is.
 	UnsafeStart(a *Arena) error
 	// UnsafeGet is [Map.Get]: it stores the value of a key if there is one, and says so.
 	UnsafeGet(key, value unsafe.Pointer) bool
-	// UnsafeSet is [Map.TrySet].
+	// UnsafeSet is [Map.Set] that returns an error if there is no memory.
 	UnsafeSet(key, value unsafe.Pointer) error
 	// Len is [Map.Len].
 	Len() int

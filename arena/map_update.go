@@ -13,15 +13,10 @@ package arena
 // use of the Map does then. If f panics, the Map stays as f left it.
 //
 // If the Map must grow and there is no memory, Update panics as [Map.Set] does.
-func (m *Map[K, V]) Update(key K, f func(old V, ok bool) V) { must(m.update("Map.Update", key, f)) }
+func (m *Map[K, V]) Update(key K, f func(old V, ok bool) V) { must(m.update(key, f)) }
 
-// TryUpdate is [Map.Update] that returns an error if there is no memory, instead of panicking. f has
-// run then, and the Map is as f left it.
-func (m *Map[K, V]) TryUpdate(key K, f func(old V, ok bool) V) error {
-	return m.update("Map.TryUpdate", key, f)
-}
-
-func (m *Map[K, V]) update(op string, key K, f func(old V, ok bool) V) error {
+func (m *Map[K, V]) update(key K, f func(old V, ok bool) V) error {
+	const op = "Map.Update"
 	u := m.unseen()
 	u.check(op)
 	h, serial := u.hash(key), u.t.serial
@@ -46,18 +41,13 @@ func (m *Map[K, V]) update(op string, key K, f func(old V, ok bool) V) error {
 // GetOrSet returns the value of key. If there is none, it sets value first, as [Map.Set] does; then
 // ok is false.
 func (m *Map[K, V]) GetOrSet(key K, value V) (actual V, ok bool) {
-	actual, ok, err := m.getOrSet("Map.GetOrSet", key, value)
+	actual, ok, err := m.getOrSet(key, value)
 	must(err)
 	return actual, ok
 }
 
-// TryGetOrSet is [Map.GetOrSet] that returns an error if there is no memory, instead of panicking.
-// Then actual is zero, and the Map is unchanged.
-func (m *Map[K, V]) TryGetOrSet(key K, value V) (actual V, ok bool, err error) {
-	return m.getOrSet("Map.TryGetOrSet", key, value)
-}
-
-func (m *Map[K, V]) getOrSet(op string, key K, value V) (actual V, ok bool, err error) {
+func (m *Map[K, V]) getOrSet(key K, value V) (actual V, ok bool, err error) {
+	const op = "Map.GetOrSet"
 	u := m.unseen()
 	u.check(op)
 	h := u.hash(key)

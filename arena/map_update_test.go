@@ -30,27 +30,14 @@ func TestMapUpdate(t *testing.T) {
 				return n + i
 			}
 			switch rng.IntN(5) {
-			case 0:
+			case 0, 1:
 				m.Update(k, f)
 				want[k] += i
-			case 1:
-				if err := m.TryUpdate(k, f); err != nil {
-					t.Fatal(err)
-				}
-				want[k] += i
 			case 2, 3:
-				get := m.GetOrSet
-				if i%2 == 0 {
-					get = func(k, v int) (int, bool) {
-						v, ok, err := m.TryGetOrSet(k, v)
-						must(err)
-						return v, ok
-					}
-				}
 				if !there {
 					want[k] = i
 				}
-				if v, ok := get(k, i); v != want[k] || ok != there {
+				if v, ok := m.GetOrSet(k, i); v != want[k] || ok != there {
 					t.Fatalf("%s: GetOrSet of %d is %d, %v, want %d, %v", name, k, v, ok, want[k], there)
 				}
 			case 4:
@@ -182,9 +169,9 @@ func TestMapUpdateKeys(t *testing.T) {
 	defer a.Free()
 	m := NewMap[string, int](a, 0)
 	buf := []byte("one")
-	m.Update(UnsafeString(buf), plusOne)
+	m.Update(bufferKey[string](buf), plusOne)
 	copy(buf, "two")
-	m.GetOrSet(UnsafeString(buf), 7)
+	m.GetOrSet(bufferKey[string](buf), 7)
 	copy(buf, "xyz")
 	if err := sameMap(m, map[string]int{"one": 1, "two": 7}); err != nil {
 		t.Error(err)
@@ -223,11 +210,11 @@ func TestMapUpdateLimit(t *testing.T) {
 	m.Set("x", 1)
 	long := strings.Repeat("x", 1<<20)
 	calls := 0
-	if err := m.TryUpdate(long, func(n int, ok bool) int { calls++; return 5 }); !errors.Is(err, offheap.ErrLimit) || calls != 1 {
-		t.Errorf("TryUpdate: %v after %d calls", err, calls)
+	if err := Try(func() { m.Update(long, func(n int, ok bool) int { calls++; return 5 }) }); !errors.Is(err, offheap.ErrLimit) || calls != 1 {
+		t.Errorf("Update: %v after %d calls", err, calls)
 	}
-	if v, ok, err := m.TryGetOrSet(long, 5); v != 0 || ok || !errors.Is(err, offheap.ErrLimit) {
-		t.Errorf("TryGetOrSet: %d, %v, %v", v, ok, err)
+	if err := Try(func() { m.GetOrSet(long, 5) }); !errors.Is(err, offheap.ErrLimit) {
+		t.Errorf("GetOrSet: %v", err)
 	}
 	if v := panicOf(func() { m.GetOrSet(long, 5) }); !isLimit(v) {
 		t.Errorf("GetOrSet: %v", v)

@@ -94,7 +94,7 @@ func TestNoReuseFailedClones(t *testing.T) {
 			v.refuse = make(chan int)
 		}
 		for range 1000 {
-			c, err := TryDeepClone(a, v)
+			c, err := tryDeepClone(a, v)
 			if (err != nil) != refused || err == nil && c.inside != &c.all[2] {
 				t.Fatalf("%v: %+v", err, c)
 			}

@@ -229,12 +229,11 @@ func (a *Arena) ID() uint64 {
 	return a.id
 }
 
-// ByID returns the arena with that ID. It returns nil if the arena was freed or collected, or if
+// byID returns the arena with that ID. It returns nil if the arena was freed or collected, or if
 // there never was one. The registry does not keep arenas alive, because the collector must free a
 // dropped arena on Go memory. Values do not keep their arena alive either: they keep their chunks,
-// which the collector scans as values only. So the program must keep each *Arena that it looks up
-// by ID.
-func ByID(id uint64) *Arena {
+// which the collector scans as values only.
+func byID(id uint64) *Arena {
 	s := shardOf(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()

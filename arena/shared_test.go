@@ -196,18 +196,12 @@ func TestSharedFreeWaits(t *testing.T) {
 	list := &node{name: strings.Repeat("n", 100), kids: make([]*node, 20)}
 	for name, makeValue := range map[string]func(a *Arena){
 		"Append":       func(a *Arena) { Append(a, nil, "one", "two", "three") },
-		"TryAppend":    func(a *Arena) { _, _ = TryAppend(a, nil, "one", "two", "three") },
 		"String":       func(a *Arena) { String(a, "text") },
-		"TryString":    func(a *Arena) { _, _ = TryString(a, "text") },
 		"Bytes":        func(a *Arena) { Bytes(a, "text") },
-		"TryBytes":     func(a *Arena) { _, _ = TryBytes(a, "text") },
 		"Concat":       func(a *Arena) { Concat(a, "te", "xt") },
 		"NewFrom":      func(a *Arena) { NewFrom(a, "text") },
-		"TryNewFrom":   func(a *Arena) { _, _ = TryNewFrom(a, odd{1, 2, 3}) },
 		"SliceFrom":    func(a *Arena) { SliceFrom(a, []string{"one", "two"}) },
 		"Grow":         func(a *Arena) { Grow(a, []string{"one"}, 5) },
-		"Insert":       func(a *Arena) { Insert(a, []string{"one"}, 0, "two") },
-		"Sprintf":      func(a *Arena) { Sprintf(a, "%d", 12345) },
 		"Collect":      func(a *Arena) { Collect(a, slices.Values([]string{"one", "two"})) },
 		"DeepClone":    func(a *Arena) { DeepClone(a, list) },
 		"slice":        func(a *Arena) { DeepClone(a, []any{1, "2", list, list.kids[3:7], list.kids}) },

@@ -26,12 +26,6 @@ func Append[T any](a *Arena, s []T, elems ...T) []T {
 	return s
 }
 
-// TryAppend is Append with an error for what the world may refuse. If there is one, the result is
-// s, unchanged.
-func TryAppend[T any](a *Arena, s []T, elems ...T) ([]T, error) {
-	return appendTo("TryAppend", a, s, elems)
-}
-
 //go:noinline
 func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 	if a != nil {

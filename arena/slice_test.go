@@ -93,7 +93,7 @@ func TestAppendOverflow(t *testing.T) {
 		appendTooMuch(t, name, a, all, make([]struct{}, 1))
 		appendTooMuch(t, name, a, all[:1], all)
 		appendTooMuch(t, name, a, all[:5:5], all[:math.MaxInt-4])
-		if s, err := TryAppend(a, all[:5:5], all[:math.MaxInt-5]...); err != nil || len(s) != math.MaxInt {
+		if s, err := tryAppend(a, all[:5:5], all[:math.MaxInt-5]...); err != nil || len(s) != math.MaxInt {
 			t.Errorf("%s: %d elements, %v", name, len(s), err)
 		}
 		a.Free()
@@ -102,8 +102,8 @@ func TestAppendOverflow(t *testing.T) {
 
 func appendTooMuch[T any](t *testing.T, name string, a *Arena, s, more []T) {
 	t.Helper()
-	if g, err := TryAppend(a, s, more...); !errors.Is(err, offheap.ErrOutOfMemory) || len(g) != len(s) || cap(g) != cap(s) {
-		t.Errorf("%s: TryAppend to %d elements of %d more: %d elements, %v", name, len(s), len(more), len(g), err)
+	if g, err := tryAppend(a, s, more...); !errors.Is(err, offheap.ErrOutOfMemory) || len(g) != len(s) || cap(g) != cap(s) {
+		t.Errorf("%s: Append to %d elements of %d more: %d elements, %v", name, len(s), len(more), len(g), err)
 	}
 	if err, ok := caught(func() { Append(a, s, more...) }).(error); !ok || !errors.Is(err, offheap.ErrOutOfMemory) {
 		t.Errorf("%s: Append to %d elements of %d more: %v", name, len(s), len(more), err)

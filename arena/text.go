@@ -22,12 +22,6 @@ func String[S ~string | ~[]byte](a *Arena, s S) string {
 	return unsafex.StringOf(p, len(s))
 }
 
-// TryString is [String] that returns an error if there is no memory, instead of panicking.
-func TryString[S ~string | ~[]byte](a *Arena, s S) (string, error) {
-	t, err := text("TryString", a, view(s))
-	return unsafex.StringOf(unsafex.DataOf(t), len(t)), err
-}
-
 // Bytes copies s, a string or bytes, to a. The result's capacity is its length.
 func Bytes[S ~string | ~[]byte](a *Arena, s S) []byte {
 	var p unsafex.Ptr
@@ -44,20 +38,12 @@ func Bytes[S ~string | ~[]byte](a *Arena, s S) []byte {
 	return b
 }
 
-// TryBytes is [Bytes] that returns an error if there is no memory, instead of panicking.
-func TryBytes[S ~string | ~[]byte](a *Arena, s S) ([]byte, error) {
-	return text("TryBytes", a, view(s))
-}
-
 // Concat copies the parts, one behind the other, to one string in a.
 func Concat(a *Arena, parts ...string) string {
 	s, err := concat("Concat", a, parts)
 	must(err)
 	return s
 }
-
-// TryConcat is [Concat] that returns an error if there is no memory, instead of panicking.
-func TryConcat(a *Arena, parts ...string) (string, error) { return concat("TryConcat", a, parts) }
 
 func concat(op string, a *Arena, parts []string) (string, error) {
 	n := 0

@@ -4,86 +4,131 @@ package arena
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// twins are the functions that need memory, each with its twin that returns an error. Both use about n
-// bytes, a multiple of 8.
-var twins = []struct {
-	name  string
-	plain func(a *Arena, n int)
-	try   func(a *Arena, n int) error
+// The functions tryX are X with the error of Try. They are those that other tests need.
+
+// tried is the result of f, or the error of Try.
+func tried[T any](f func() T) (v T, err error) {
+	err = Try(func() { v = f() })
+	return v, err
+}
+
+func tryAppend[T any](a *Arena, s []T, elems ...T) ([]T, error) {
+	g := s
+	err := Try(func() { g = Append(a, s, elems...) })
+	return g, err
+}
+
+func tryGrow[T any](a *Arena, s []T, n int) ([]T, error) {
+	g := s
+	err := Try(func() { g = Grow(a, s, n) })
+	return g, err
+}
+
+func trySliceFrom[T any](a *Arena, s []T) ([]T, error) {
+	return tried(func() []T { return SliceFrom(a, s) })
+}
+
+func tryNewMap[K comparable, V any](a *Arena, hint int) (*Map[K, V], error) {
+	return tried(func() *Map[K, V] { return NewMap[K, V](a, hint) })
+}
+
+func trySet[K comparable, V any](m *Map[K, V], key K, value V) error {
+	return Try(func() { m.Set(key, value) })
+}
+
+// tryDeepClone is DeepClone with an error for what it refuses, too.
+func tryDeepClone[T any](a *Arena, v T, options ...CloneOptions) (c T, err error) {
+	err = cloned(func() { c = DeepClone(a, v, options...) })
+	return c, err
+}
+
+func tryHeap[T any](v T, options ...CloneOptions) (c T, err error) {
+	err = cloned(func() { c = Heap(v, options...) })
+	return c, err
+}
+
+// cloned is Try that returns ErrUncloneable, too.
+func cloned(f func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e, ok := v.(error)
+			if !ok || !errors.Is(e, ErrUncloneable) {
+				panic(v)
+			}
+			err = e
+		}
+	}()
+	return Try(f)
+}
+
+// newGoMap is UnsafeGoMap for a map of a known type.
+func newGoMap[K comparable, V any](a *Arena, hint int) map[K]V {
+	m, err := tryGoMap[K, V](a, hint)
+	must(err)
+	return m
+}
+
+func tryGoMap[K comparable, V any](a *Arena, hint int) (map[K]V, error) {
+	p, err := a.UnsafeGoMap(UnsafeTypeOf(reflect.TypeFor[map[K]V]()), hint)
+	return *unsafex.As[map[K]V](unsafex.PtrOf(&p)), err
+}
+
+// needs are the functions that need memory. They use about n bytes, a multiple of 8.
+var needs = []struct {
+	name string
+	use  func(a *Arena, n int)
 	// strings: keys of the Map are strings, which off-heap arenas refuse.
 	strings bool
 }{
-	{"New", func(a *Arena, n int) { NewOf(a, bytesType(n)) },
-		func(a *Arena, n int) error { _, err := TryNewOf(a, bytesType(n)); return err }, false},
-	{"MakeSlice", func(a *Arena, n int) { MakeSlice[int64](a, 0, n/8) },
-		func(a *Arena, n int) error { _, err := TryMakeSlice[int64](a, 0, n/8); return err }, false},
-	{"Append", func(a *Arena, n int) { Append(a, []byte(nil), make([]byte, n)...) },
-		func(a *Arena, n int) error { _, err := TryAppend(a, []byte(nil), make([]byte, n)...); return err }, false},
-	{"String", func(a *Arena, n int) { String(a, make([]byte, n)) },
-		func(a *Arena, n int) error { _, err := TryString(a, make([]byte, n)); return err }, false},
+	{"NewOf", func(a *Arena, n int) { NewOf(a, bytesType(n)) }, false},
+	{"MakeSlice", func(a *Arena, n int) { MakeSlice[int64](a, 0, n/8) }, false},
+	{"Append", func(a *Arena, n int) { Append(a, []byte(nil), make([]byte, n)...) }, false},
+	{"String", func(a *Arena, n int) { String(a, make([]byte, n)) }, false},
 	{"NewFrom", func(a *Arena, n int) {
-		_ = fromLarge(n, func(v [1 << 20]byte) error { NewFrom(a, v); return nil }, func(v [80]byte) error { NewFrom(a, v); return nil })
-	},
-		func(a *Arena, n int) error {
-			return fromLarge(n, func(v [1 << 20]byte) error { _, err := TryNewFrom(a, v); return err }, func(v [80]byte) error { _, err := TryNewFrom(a, v); return err })
-		}, false},
-	{"SliceFrom", func(a *Arena, n int) { SliceFrom(a, make([]int64, n/8)) },
-		func(a *Arena, n int) error { _, err := TrySliceFrom(a, make([]int64, n/8)); return err }, false},
-	{"Grow", func(a *Arena, n int) { Grow(a, []byte(nil), n) },
-		func(a *Arena, n int) error { _, err := TryGrow(a, []byte(nil), n); return err }, false},
-	{"Insert", func(a *Arena, n int) { Insert(a, []byte(nil), 0, make([]byte, n)...) },
-		func(a *Arena, n int) error { _, err := TryInsert(a, []byte(nil), 0, make([]byte, n)...); return err }, false},
-	{"Sprintf", func(a *Arena, n int) { Sprintf(a, "%s", strings.Repeat("x", n)) },
-		func(a *Arena, n int) error { _, err := TrySprintf(a, "%s", strings.Repeat("x", n)); return err }, false},
-	{"Bytes", func(a *Arena, n int) { Bytes(a, make([]byte, n)) },
-		func(a *Arena, n int) error { _, err := TryBytes(a, make([]byte, n)); return err }, false},
-	{"Concat", func(a *Arena, n int) { Concat(a, "", strings.Repeat("x", n)) },
-		func(a *Arena, n int) error { _, err := TryConcat(a, "", strings.Repeat("x", n)); return err }, false},
-	{"Typed.MakeSlice", func(a *Arena, n int) { Of[int64](a).MakeSlice(0, n/8) },
-		func(a *Arena, n int) error { _, err := Of[int64](a).TryMakeSlice(0, n/8); return err }, false},
-	{"Typed.Append", func(a *Arena, n int) { Of[byte](a).Append(nil, make([]byte, n)...) },
-		func(a *Arena, n int) error { _, err := Of[byte](a).TryAppend(nil, make([]byte, n)...); return err }, false},
-	{"Builder.Grow", func(a *Arena, n int) { NewBuilder(a).Grow(n) },
-		func(a *Arena, n int) error { return NewBuilder(a).TryGrow(n) }, false},
-	{"NewMap", func(a *Arena, n int) { NewMap[int64, int64](a, n/16) },
-		func(a *Arena, n int) error { _, err := TryNewMap[int64, int64](a, n/16); return err }, false},
-	{"Map.Set", func(a *Arena, n int) { NewMap[string, int](a, 0).Set(strings.Repeat("x", n), 1) },
-		func(a *Arena, n int) error { return NewMap[string, int](a, 0).TrySet(strings.Repeat("x", n), 1) }, true},
-	{"Map.Update", func(a *Arena, n int) { NewMap[string, int](a, 0).Update(strings.Repeat("x", n), plusOne) },
-		func(a *Arena, n int) error {
-			return NewMap[string, int](a, 0).TryUpdate(strings.Repeat("x", n), plusOne)
-		}, true},
-	{"Map.GetOrSet", func(a *Arena, n int) { NewMap[string, int](a, 0).GetOrSet(strings.Repeat("x", n), 1) },
-		func(a *Arena, n int) error {
-			_, _, err := NewMap[string, int](a, 0).TryGetOrSet(strings.Repeat("x", n), 1)
-			return err
-		}, true},
-	{"SetBytes", func(a *Arena, n int) { SetBytes(NewMap[string, int](a, 0), make([]byte, n), 1) },
-		func(a *Arena, n int) error { return TrySetBytes(NewMap[string, int](a, 0), make([]byte, n), 1) }, true},
-	{"DeepClone", func(a *Arena, n int) { DeepClone(a, make([]byte, n)) },
-		func(a *Arena, n int) error { _, err := TryDeepClone(a, make([]byte, n)); return err }, false},
-}
-
-// fromLarge calls large or small with an array of n bytes.
-func fromLarge(n int, large func([1 << 20]byte) error, small func([80]byte) error) error {
-	if n == 80 {
-		return small([80]byte{})
-	}
-	return large([1 << 20]byte{})
+		if n == 80 {
+			NewFrom(a, [80]byte{})
+		} else {
+			NewFrom(a, [1 << 20]byte{})
+		}
+	}, false},
+	{"SliceFrom", func(a *Arena, n int) { SliceFrom(a, make([]int64, n/8)) }, false},
+	{"Grow", func(a *Arena, n int) { Grow(a, []byte(nil), n) }, false},
+	{"Bytes", func(a *Arena, n int) { Bytes(a, make([]byte, n)) }, false},
+	{"Concat", func(a *Arena, n int) { Concat(a, "", strings.Repeat("x", n)) }, false},
+	{"Typed.MakeSlice", func(a *Arena, n int) { Of[int64](a).MakeSlice(0, n/8) }, false},
+	{"Typed.Append", func(a *Arena, n int) { Of[byte](a).Append(nil, make([]byte, n)...) }, false},
+	{"Builder.Grow", func(a *Arena, n int) { NewBuilder(a).Grow(n) }, false},
+	{"NewMap", func(a *Arena, n int) { NewMap[int64, int64](a, n/16) }, false},
+	{"Map.Set", func(a *Arena, n int) { NewMap[string, int](a, 0).Set(strings.Repeat("x", n), 1) }, true},
+	{"Map.Update", func(a *Arena, n int) { NewMap[string, int](a, 0).Update(strings.Repeat("x", n), plusOne) }, true},
+	{"Map.GetOrSet", func(a *Arena, n int) { NewMap[string, int](a, 0).GetOrSet(strings.Repeat("x", n), 1) }, true},
+	{"SetBytes", func(a *Arena, n int) { SetBytes(NewMap[string, int](a, 0), make([]byte, n), 1) }, true},
+	{"DeepClone", func(a *Arena, n int) { DeepClone(a, make([]byte, n)) }, false},
+	{"NewFixed", func(_ *Arena, n int) {
+		if n != 80 {
+			n = math.MaxInt
+		}
+		NewFixed(n).Free()
+	}, false},
 }
 
 func bytesType(n int) reflect.Type { return reflect.ArrayOf(n, reflect.TypeFor[byte]()) }
 
-// TestTryTwins: a twin returns the error that the other one panics with, and the arena works on.
-func TestTryTwins(t *testing.T) {
+// TestTry: Try returns the error that a function panics with for want of memory, and the arena works
+// on.
+func TestTry(t *testing.T) {
 	for name, make := range map[string]func() *Arena{
 		"an arena":          func() *Arena { return NewWith(Options{Limit: 64 << 10}) },
 		"a shared arena":    func() *Arena { return NewWith(Options{Limit: 64 << 10, Shared: true}) },
@@ -93,34 +138,72 @@ func TestTryTwins(t *testing.T) {
 		"the nil arena":     func() *Arena { return nil },
 		"one without reuse": func() *Arena { return NewWith(Options{Limit: 64 << 10, NoReuse: true}) },
 	} {
-		for _, w := range twins {
+		for _, w := range needs {
 			a := make()
 			if w.strings && a != nil && a.rec.kind.offHeap() {
 				a.Free()
 				continue
 			}
-			if err := w.try(a, 80); err != nil {
-				t.Errorf("%s: Try of %s for 80 bytes: %v", name, w.name, err)
+			small, large := func() { w.use(a, 80) }, func() { w.use(a, 1<<20) }
+			if err := Try(small); err != nil {
+				t.Errorf("%s: %s for 80 bytes: %v", name, w.name, err)
 			}
-			w.plain(a, 80)
 			if a == nil {
 				continue
 			}
 			for range 2 {
-				if err := w.try(a, 1<<20); !errors.Is(err, offheap.ErrLimit) {
-					t.Errorf("%s: Try of %s beyond the limit: error %v", name, w.name, err)
+				if err := Try(large); !isRefusal(err) {
+					t.Errorf("%s: %s beyond the limit: error %v", name, w.name, err)
 				}
 			}
-			if v := panicOf(func() { w.plain(a, 1<<20) }); !isLimit(v) {
+			if v := panicOf(large); !isRefusal(v) {
 				t.Errorf("%s: %s beyond the limit: panic %v", name, w.name, v)
 			}
-			if err := w.try(a, 80); err != nil {
-				t.Errorf("%s: Try of %s for 80 bytes after a refusal: %v", name, w.name, err)
+			if err := Try(small); err != nil {
+				t.Errorf("%s: %s for 80 bytes after a refusal: %v", name, w.name, err)
 			}
 			a.Free()
 		}
 	}
 }
+
+// TestTryPasses: a panic that is no refusal passes through Try as it is, and so does Goexit.
+func TestTryPasses(t *testing.T) {
+	freed := NewArena()
+	freed.Free()
+	other := errors.New("another error")
+	for name, f := range map[string]func(){
+		"a mistake":    func() { New[int](freed) },
+		"uncloneable":  func() { Heap(make(chan int)) },
+		"an error":     func() { panic(other) },
+		"a text":       func() { panic("text") },
+		"of Go's":      func() { var none []int; _ = none[len(name(nil))] },
+		"Try in a Try": func() { _ = Try(func() { panic(other) }) },
+	} {
+		first := func(v any) string { // Without the stacks of a debug mode.
+			line, _, _ := strings.Cut(fmt.Sprintf("%T %v", v, v), "\n")
+			return line
+		}
+		want := panicOf(f)
+		if got := panicOf(func() { _ = Try(f) }); want == nil || first(got) != first(want) {
+			t.Errorf("%s: Try passes %v on, want %v", name, got, want)
+		}
+	}
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		_ = Try(runtime.Goexit)
+		t.Error("Goexit was stopped")
+	}()
+	<-ended
+	wrapped := fmt.Errorf("while reading: %w", offheap.ErrOutOfMemory)
+	if err := Try(func() { panic(wrapped) }); err != wrapped {
+		t.Errorf("Try returns %v", err)
+	}
+}
+
+// name is a text, whose length the compiler does not know.
+func name(a *Arena) string { return a.String() }
 
 func panicOf(f func()) (v any) {
 	defer func() { v = recover() }()
@@ -128,44 +211,15 @@ func panicOf(f func()) (v any) {
 	return nil
 }
 
+// isRefusal says whether v is an error for want of memory.
+func isRefusal(v any) bool {
+	err, ok := v.(error)
+	return ok && (errors.Is(err, offheap.ErrLimit) || errors.Is(err, offheap.ErrOutOfMemory))
+}
+
 func isLimit(v any) bool {
 	err, ok := v.(error)
 	return ok && errors.Is(err, offheap.ErrLimit)
-}
-
-// TestTryResults: a twin returns the same values as the other one.
-func TestTryResults(t *testing.T) {
-	for _, a := range []*Arena{nil, NewArena(), NewShared()} {
-		for _, want := range []string{"", "some text"} {
-			if s, err := TryString(a, want); s != want || err != nil {
-				t.Errorf("TryString: %q, %v", s, err)
-			}
-			if s, err := TryString(a, []byte(want)); s != want || err != nil {
-				t.Errorf("TryString of bytes: %q, %v", s, err)
-			}
-			if b, err := TryBytes(a, want); string(b) != want || cap(b) != len(want) || b == nil || err != nil {
-				t.Errorf("TryBytes: %q, %v", b, err)
-			}
-			if s, err := TryConcat(a, want, "", want); s != want+want || err != nil {
-				t.Errorf("TryConcat: %q, %v", s, err)
-			}
-		}
-		m := NewMap[string, int](a, 0)
-		if err := TrySetBytes(m, []byte("key"), 7); err != nil || m.Len() != 1 {
-			t.Errorf("TrySetBytes: %v", err)
-		}
-		if v, ok := m.Get("key"); v != 7 || !ok {
-			t.Errorf("TrySetBytes has set %d, %t", v, ok)
-		}
-		s, err := Of[int](a).TryMakeSlice(1, 2)
-		if len(s) != 1 || cap(s) != 2 || err != nil {
-			t.Errorf("Typed.TryMakeSlice: %v, %v", s, err)
-		}
-		if s, err = Of[int](a).TryAppend(s, 1, 2); len(s) != 3 || s[2] != 2 || err != nil {
-			t.Errorf("Typed.TryAppend: %v, %v", s, err)
-		}
-		a.Free()
-	}
 }
 
 // TestBuilderRefused: a write that finds no memory appends nothing and returns an error, and so do

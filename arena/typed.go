@@ -69,9 +69,6 @@ func (t Typed[T]) TryMakeSlice(length, capacity int) ([]T, error) {
 // Append is [Append] in the arena.
 func (t Typed[T]) Append(s []T, elems ...T) []T { return Append(t.b.a, s, elems...) }
 
-// TryAppend is [TryAppend] in the arena.
-func (t Typed[T]) TryAppend(s []T, elems ...T) ([]T, error) { return TryAppend(t.b.a, s, elems...) }
-
 // String names type and arena.
 func (t Typed[T]) String() string {
 	if t.b == nil || t.b.a == nil {

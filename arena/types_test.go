@@ -191,7 +191,7 @@ func TestFixedLargest(t *testing.T) {
 		t.Skip("needs a 32-bit system, and 488 MiB")
 	}
 	const n = (maxBytes - maxBytes/21) &^ 7
-	a, err := TryNewFixed(n)
+	a, err := tried(func() *Arena { return NewFixed(n) })
 	if err != nil {
 		t.Skip(err)
 	}

@@ -44,7 +44,7 @@ func BenchmarkUnsafe(b *testing.B) {
 			m[k] = i
 		}
 	}
-	run("GoMap of 8", 1, func(a *Arena) { fill(GoMap[string, int](a, 8)) })
+	run("GoMap of 8", 1, func(a *Arena) { fill(newGoMap[string, int](a, 8)) })
 	run("make of 8", 1, func(a *Arena) { fill(make(map[string]int, 8)) })
 	run("UnsafeGoMap", 1, func(a *Arena) { _, _ = a.UnsafeGoMap(maps, 8) })
 	b.Run("UnsafeSlabs, 100 values of two types", func(b *testing.B) {

@@ -287,8 +287,27 @@ func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 	return length
 }
 
-// UnsafeGoMap is [TryGoMap] for a map type that is known only at run time. The result is the map: a
-// value of a map type is one pointer. UnsafeGoMap panics if t is no map type.
+// UnsafeGoMap returns an empty Go map of type t with room for hint entries, which ends with a's
+// values: Reset, Rewind and [Pool.Put] clear it, and a hands it out again. So a round takes no new
+// memory for its maps. The result is the map: a value of a map type is one pointer. A [Map] works
+// without the Go heap; UnsafeGoMap is for code that demands a Go map. A nil a makes a map that is the
+// caller's for good.
+//
+// The map lies on the Go heap, in arenas of every kind, and may hold any values. [Stats] and limits
+// count it as large as hint says, or as large as it was in an earlier round. So an arena whose maps
+// grew may hold more after Reset than its limit allows; it drops maps before it refuses a value. An
+// arena keeps a map only while it is used: Reset drops a map of more than 64 entries if its last use
+// had less than an eighth of its entries, and an eighth of the maps that the round did not use. An
+// arena without reuse ([Options]), one that is freed, and one in the debug mode guard hand no map
+// out again, and leave it as it is.
+//
+// No code may use the map after that. A stale map is an ordinary Go map, so memory stays intact, but
+// a stale read sees entries of the next owner, and a stale write adds to them. If another goroutine
+// still uses the map while Reset clears it or its next owner writes to it, Go ends the process with
+// "fatal error: concurrent map read and map write", which no recover stops. A [Map] panics instead.
+//
+// UnsafeGoMap panics if t is no map type or hint is negative. If a limit refuses the map, it returns
+// an error that errors.Is [offheap.ErrLimit].
 func (a *Arena) UnsafeGoMap(t *UnsafeType, hint int) (unsafe.Pointer, error) {
 	if a != nil && a.maps != nil && hint == 0 && !a.broken() {
 		if g := a.maps.again(t.desc); g != nil {

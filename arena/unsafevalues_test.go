@@ -147,7 +147,7 @@ func TestUnsafeTypeOnce(t *testing.T) {
 		func() { _, _, _ = NewArena().UnsafeGrow(UnsafeTypeOf(reflect.TypeFor[point]()), nil, 1, 0, 2) },
 		func() { NewArena().UnsafeTrim(UnsafeTypeOf(reflect.TypeFor[point]()), nil, 2, 1) },
 		func() { _, _ = NewArena().UnsafeGoMap(UnsafeTypeOf(reflect.TypeFor[point]()), 0) },
-		func() { GoMap[int, int](NewArena(), -1) },
+		func() { newGoMap[int, int](NewArena(), -1) },
 		func() { new(UnsafeSlabs).MakeSlice(UnsafeTypeOf(reflect.TypeFor[point]()), -1) },
 		func() { new(UnsafeSlabs).Bytes(-1) },
 	} {
@@ -175,7 +175,7 @@ func TestUnsafeFreed(t *testing.T) {
 			func() { _, _, _ = a.UnsafeGrow(u, p, 1, 4, 5) },
 			func() { a.UnsafeTrim(u, p, 1, 4) },
 			func() { _, _ = a.UnsafeGoMap(m, 0) },
-			func() { GoMap[int, int](a, 0) },
+			func() { newGoMap[int, int](a, 0) },
 		} {
 			if caught(f) == nil {
 				t.Errorf("way %d works in an arena that was freed", i)
@@ -377,7 +377,7 @@ func TestUnsafeLimit(t *testing.T) {
 				step(e)
 				_, e = a.UnsafeGoMap(maps, 20)
 				step(e)
-				_, e = TryGoMap[int, int](a, 5)
+				_, e = tryGoMap[int, int](a, 5)
 				step(e)
 			}
 		}

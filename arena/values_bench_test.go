@@ -3,7 +3,6 @@
 package arena
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -25,25 +24,6 @@ func BenchmarkNewFrom(b *testing.B) {
 	b.Run("New", func(b *testing.B) { rounds(b, func(a *Arena, v [4]int64) { *New[[4]int64](a) = v }) })
 	b.Run("NewFrom", func(b *testing.B) { rounds(b, func(a *Arena, v [4]int64) { NewFrom(a, v) }) })
 	b.Run("heap", func(b *testing.B) { rounds(b, func(_ *Arena, v [4]int64) { sink = &v }) })
-}
-
-// BenchmarkSprintf formats a short text.
-func BenchmarkSprintf(b *testing.B) {
-	a := NewArena()
-	defer a.Free()
-	args := []any{"some text", 12345}
-	b.Run("arena", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			if Sprintf(a, "%s and %d", args...); i%10_000 == 0 {
-				a.Reset(Keep)
-			}
-		}
-	})
-	b.Run("fmt", func(b *testing.B) {
-		for b.Loop() {
-			sink = fmt.Sprintf("%s and %d", args...)
-		}
-	})
 }
 
 // BenchmarkCollect collects a thousand numbers.

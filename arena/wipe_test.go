@@ -3,16 +3,11 @@
 package arena
 
 import (
-	"runtime"
-	"runtime/debug"
 	"testing"
 
-	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
-	"github.com/freehold-go/freehold/internal/owner"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/internal/vmem"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -48,52 +43,6 @@ func TestWipe(t *testing.T) {
 				t.Errorf("%s: %d of %d bytes can be read afterwards", how, left, len(b))
 			}
 		}
-	}
-}
-
-// TestCheckFreedCharges: if an arena needs a chunk and its Purpose finds a write to a freed block, the
-// arena counts no chunk.
-func TestCheckFreedCharges(t *testing.T) {
-	if freehold.HeapMode() || sanitize.Enabled || sanitize.Race || debugmode.On() || !vmem.Supported {
-		t.Skip("what was freed cannot be written here, or is found by another function")
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // Or the block may wait with a P that serves no request here.
-	p := offheap.NewPurposeWith("checked arena", offheap.PurposeOptions{CheckFreed: true})
-	a := NewOffHeap(Options{Purpose: p})
-	stale := unsafex.Addr(New[uint64](a))
-	a.Free()
-	*unsafex.At[uint64](stale) = 1
-	for range 1000 {
-		a := NewOffHeap(Options{Purpose: p})
-		defer a.Free()
-		if panics(func() { New[uint64](a) }) {
-			if s := a.Stats(); s.Held != 0 {
-				t.Errorf("%d bytes are held without a chunk", s.Held)
-			}
-			owner.Free(stale, nil) // Back into use.
-			return
-		}
-	}
-	t.Error("no allocation told of the write")
-}
-
-// TestSecretArena: values of an arena whose Purpose is secret are secrets in each mode, the kill switch
-// included.
-func TestSecretArena(t *testing.T) {
-	if sanitize.Enabled || !vmem.Supported {
-		t.Skip("what was freed cannot be written here, or is memory of the Go heap")
-	}
-	p := offheap.NewPurposeWith("secret arena", offheap.PurposeOptions{Secret: true})
-	if _, err := p.Protection(); err != nil {
-		t.Skipf("this process may lock no memory: %v", err)
-	}
-	a := NewOffHeap(Options{Purpose: p})
-	key := New[[32]byte](a)
-	key[0] = 7
-	a.Free()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	if !panics(func() { key[0]++ }) {
-		t.Error("a secret can be written after Free")
 	}
 }
 

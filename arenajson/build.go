@@ -43,8 +43,7 @@ func FloatValue(a *arena.Arena, f float64) (Value, error) {
 
 func textValue(a *arena.Arena, k Kind, s string) (Value, error) {
 	if a != nil {
-		var err error
-		if s, err = arena.TryString(a, s); err != nil {
+		if err := arena.Try(func() { s = arena.String(a, s) }); err != nil {
 			return Value{}, err
 		}
 	}
@@ -109,9 +108,9 @@ func (b *ObjectBuilder) add(name string, v Value) {
 	if b.err != nil {
 		return
 	}
-	if name, b.err = arena.TryString(b.a, name); b.err == nil {
-		b.members, b.err = arena.TryAppend(b.a, b.members, member{name, v.orNull()})
-	}
+	b.err = arena.Try(func() {
+		b.members = arena.Append(b.a, b.members, member{arena.String(b.a, name), v.orNull()})
+	})
 	b.round = b.a.Round()
 }
 

@@ -1,5 +1,5 @@
 // Command benchmarks runs freehold's workloads with rivals beside the contestants that the command
-// freehold has.
+// freehold has, and workloads that decode Protocol Buffers.
 //
 //	cd benchmarks && go run . -run list
 //	cd benchmarks && go run . -full
@@ -15,16 +15,18 @@ import (
 	"os"
 
 	"github.com/freehold-go/freehold/benchmarks/examples"
+	"github.com/freehold-go/freehold/benchmarks/protobuf"
 	"github.com/freehold-go/freehold/cmd/bench"
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
-// set has the workloads of freehold and the examples. The files of this package add the rivals in
+// set has the workloads of freehold, those of Protocol Buffers, and the examples. The files of this package add the rivals in
 // their init functions, which run after it is made.
 var set = allWorkloads()
 
 func allWorkloads() *bench.Set {
 	set := workloads.All()
+	set.AddWorkloads(protobuf.Workloads()...)
 	set.AddWorkloads(examples.Workloads()...)
 	return set
 }

@@ -25,7 +25,7 @@ func TestRivals(t *testing.T) {
 	command.Writer, command.ErrWriter = &out, io.Discard
 	err := command.Run(t.Context(), []string{
 		"benchmarks", "-json", "-count", "1", "-mintime", "1ms", "-run", "^(list|pair|churn|handoff|objects|decode|proto)$",
-		"-contestants", "^Go heap$|cgo|modernc|ristretto|nuke|^encoding/json$|sonic|goccy|^proto.Unmarshal$|hyperpb|vtprotobuf",
+		"-contestants", "^Go heap$|cgo|modernc|ristretto|nuke|^encoding/json$|^json/v2$|sonic|goccy|^proto.Unmarshal$|hyperpb|vtprotobuf",
 	})
 	if err != nil {
 		t.Error(err)
@@ -41,7 +41,7 @@ func TestRivals(t *testing.T) {
 		}
 		measured[row.Contestant] = measured[row.Contestant] || row.Passes > 0
 	}
-	for _, name := range []string{"Go heap", "modernc + mutex", zAllocatorName, "nuke", "encoding/json", "sonic", "sonic, ConfigStd", "goccy/go-json", "hyperpb", "vtprotobuf"} {
+	for _, name := range []string{"Go heap", "modernc + mutex", zAllocatorName, "nuke", "encoding/json", "json/v2", "sonic", "sonic, ConfigStd", "goccy/go-json", "hyperpb", "vtprotobuf"} {
 		if !measured[name] {
 			t.Errorf("%s was not measured: %v", name, measured)
 		}

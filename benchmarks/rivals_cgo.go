@@ -14,8 +14,8 @@ import (
 // jemalloc keeps pages for ten seconds, and longer while no code calls it.
 const tunedConf = "MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"
 
-// defaultConf spells out jemalloc's own defaults, because a build with the tag jemalloc also has
-// freehold's package of that name, which asks for others.
+// defaultConf spells out jemalloc's own defaults, because in a build with the tag jemalloc package
+// jemalloc sets others.
 const defaultConf = "MALLOC_CONF=background_thread:false,metadata_thp:disabled"
 
 const (

@@ -5,9 +5,9 @@ package main
 import (
 	"buf.build/go/hyperpb"
 
+	"github.com/freehold-go/freehold/benchmarks/protobuf"
 	"github.com/freehold-go/freehold/cmd/bench"
 	"github.com/freehold-go/freehold/cmd/bench/messages"
-	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
 // hyperpb decodes into messages of its own, which are read by reflection and not by fields. It reuses
@@ -29,7 +29,7 @@ func init() {
 	} {
 		set.AddBars(l.workload, bench.AtMost(l.workload+", "+l.ours+" by "+l.theirs, l.limit, bench.TimeRatio(l.workload, 0, l.ours, l.theirs)))
 	}
-	for _, t := range workloads.ProtoTasks() {
+	for _, t := range protobuf.Tasks() {
 		set.Add(t.Name,
 			t.Contestant(hyperpbName, "its memory is reused; messages are read by reflection", func(*bench.Run) messages.Decoder {
 				return hyperpbDecoder(hyperpb.CompileMessageDescriptor(t.New().ProtoReflect().Descriptor()))

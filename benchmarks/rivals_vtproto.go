@@ -4,9 +4,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/freehold-go/freehold/benchmarks/internal/otlpvt"
+	"github.com/freehold-go/freehold/benchmarks/protobuf"
 	"github.com/freehold-go/freehold/cmd/bench"
 	"github.com/freehold-go/freehold/cmd/bench/messages"
-	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
 // vtprotobuf's methods for OpenTelemetry's messages are generated into package otlpvt. Its messages are not
@@ -15,7 +15,7 @@ import (
 func init() {
 	set.AddBars("proto/otlp", bench.AtMost("proto/otlp, "+messages.Arena+" by "+messages.VTProto, 0.13,
 		bench.TimeRatio("proto/otlp", 0, messages.Arena, messages.VTProto)))
-	for _, t := range workloads.ProtoTasks() {
+	for _, t := range protobuf.Tasks() {
 		switch t.Name {
 		case "proto/otlp":
 			set.Add(t.Name, vtContestant[otlpvt.TracesData](t))

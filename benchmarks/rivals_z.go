@@ -7,8 +7,8 @@ import (
 
 	"github.com/dgraph-io/ristretto/v2/z"
 
+	"github.com/freehold-go/freehold/benchmarks/jemalloc"
 	"github.com/freehold-go/freehold/cmd/bench"
-	"github.com/freehold-go/freehold/offheap/jemalloc"
 )
 
 const zName = "ristretto z (jemalloc)"
@@ -24,7 +24,7 @@ func init() {
 	}.register()
 	free := func(p unsafe.Pointer, n int) { jemalloc.Free(unsafe.Slice((*byte)(p), n)) }
 	rival{
-		name: "offheap/jemalloc (cgo)", note: "freehold's interface over jemalloc, with the options that it sets",
+		name: "jemalloc (cgo), counted", note: "slices whose bytes are counted, a background thread, huge pages for records",
 		zeroed: way{func(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(jemalloc.Alloc(n))) }, free},
 		plain:  way{func(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(jemalloc.AllocUninit(n))) }, free},
 	}.register()

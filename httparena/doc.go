@@ -66,5 +66,6 @@
 //
 // # What it is not
 //
-// It does not know which values the handler keeps. arena.Audit and the debug modes find them.
+// It does not know which values the handler keeps. Run its tests with FREEHOLD=guard: a use of such
+// a value after the request then faults, and the report names both places.
 package httparena

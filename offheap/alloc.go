@@ -27,7 +27,6 @@ func (h *heap) start() {
 		} else {
 			h.growthHook = freehold.SyncMemoryLimit
 		}
-		h.server().slabs().randomize()
 		freehold.Register("offheap", func() freehold.Totals { return h.server().totals() })
 		if every := debugmode.Current().Sample; every > 0 && t == nil {
 			h.startSampling(every)
@@ -48,9 +47,6 @@ type request struct {
 // allocate serves any request. The result is the address of at least n bytes.
 func (h *heap) allocate(q request) (uintptr, error) {
 	h.start()
-	if q.kind.verify {
-		q.kind.purpose.tellLate()
-	}
 	return h.server().alloc(q)
 }
 

@@ -6,8 +6,7 @@ import "sync/atomic"
 
 // An AtomicRef is a Ref that several goroutines read and change at once: a link of a lock-free
 // list, skiplist or tree. The zero AtomicRef is nil. It takes 8 bytes, aligned to 8 bytes on each
-// processor, also inside of off-heap values and in mapped files, where its layout is that of a
-// [Ref]. An AtomicRef must not be copied after its first use; go vet reports copies.
+// processor, also inside of off-heap values. An AtomicRef must not be copied after its first use; go vet reports copies.
 //
 // As with atomic.Pointer, a Store that a Load observes happens before the Load. But nothing keeps
 // the value alive that a Ref leads to: the program must free it only when no goroutine can use the

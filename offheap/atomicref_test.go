@@ -66,16 +66,6 @@ func TestAtomicRefAlignment(t *testing.T) {
 		Delete(q)
 		FreeSlice(s)
 	}
-	f := tempFile(t, 1<<16)
-	for range 3 {
-		if _, err := MakeSliceInFile[byte](f, 1); err != nil {
-			t.Fatal(err)
-		}
-		r, err := NewInFile[lockFree](f)
-		if err != nil || unsafex.Addr(&r.In(f).next)%8 != 0 {
-			t.Errorf("in a file: %v, %v", r, err)
-		}
-	}
 }
 
 // TestAtomicRefStack pushes from many goroutines. The tag in the upper bits of the head is a

@@ -53,7 +53,6 @@ func TestNegativeLengths(t *testing.T) {
 			"AllocAligned":          func() { AllocAligned(n, 64) },
 			"Realloc":               func() { Realloc(b, n) },
 			"Realloc of nothing":    func() { Realloc[byte](nil, n) },
-			"NewCounted":            func() { NewCounted(n) },
 			"Local.Alloc":           func() { l.Alloc(n) },
 			"Local.AllocUninit":     func() { l.AllocUninit(n) },
 			"Local.TryAlloc":        func() { _, _ = l.TryAlloc(n) },
@@ -63,7 +62,6 @@ func TestNegativeLengths(t *testing.T) {
 			"MakeSlice of nothing":  func() { MakeSlice[struct{}](n, 4) },
 			"MakeSlice's capacity":  func() { MakeSlice[int](0, n) },
 			"TryMakeSlice":          func() { _, _ = TryMakeSlice[int](n, n) },
-			"MakeSliceUninit":       func() { Typed[int]{}.Uninit().MakeSlice(n, 4) },
 			"MakeSlice of For":      func() { For[int](p).MakeSlice(n, 4) },
 			"SetLimit":              func() { SetLimit(int64(n)) },
 			"the Purpose's limit":   func() { p.SetLimit(int64(n)) },
@@ -108,7 +106,7 @@ func TestHugeLengths(t *testing.T) {
 			"Purpose.TryAlloc":     func() error { _, err := p.TryAlloc(n); return err },
 			"TryMakeSlice":         func() error { _, err := TryMakeSlice[byte](0, n); return err },
 			"TryMakeSlice of bool": func() error { _, err := TryMakeSlice[bool](n, n); return err },
-			"TryAppend":            func() error { _, err := TryAppend(b, pretended[byte](n-100)...); return err },
+			"Append":               func() error { return Try(func() { Append(b, pretended[byte](n-100)...) }) },
 		} {
 			err := try()
 			if !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "bytes") {
@@ -118,7 +116,6 @@ func TestHugeLengths(t *testing.T) {
 		wantPanic(t, "Alloc", ErrOutOfMemory, func() { Alloc(n) })
 		wantPanic(t, "AllocUninit", ErrOutOfMemory, func() { AllocUninit(n) })
 		wantPanic(t, "Realloc", ErrOutOfMemory, func() { Realloc(b, n) })
-		wantPanic(t, "NewCounted", ErrOutOfMemory, func() { NewCounted(n) })
 		wantPanic(t, "Local.Alloc", ErrOutOfMemory, func() { l.Alloc(n) })
 	}
 	if !filled(b, 3) {
@@ -149,7 +146,6 @@ func TestOverflowingSlices(t *testing.T) {
 			t.Errorf("%d values of 16 bytes: %v", n, err)
 		}
 		wantPanic(t, "MakeSlice", ErrOutOfMemory, func() { MakeSlice[point](0, n) })
-		wantPanic(t, "MakeSliceUninit", ErrOutOfMemory, func() { Typed[point]{}.Uninit().MakeSlice(n, n) })
 		wantPanic(t, "MakeSliceFor", ErrOutOfMemory, func() { For[point](p).MakeSlice(n, n) })
 		s := MakeSlice[point](1, 1)
 		wantPanic(t, "Append", ErrOutOfMemory, func() { Append(s, pretended[point](n-1)...) })
@@ -185,9 +181,6 @@ func appendTooMuch[T any](t *testing.T, s []T) {
 	before := ReadStats().InUse
 	for _, more := range []int{math.MaxInt, math.MaxInt - len(s) + 1} {
 		wantPanic(t, fmt.Sprintf("Append of %d elements and %d more", len(s), more), ErrOutOfMemory, func() { Append(s, pretended[T](more)...) })
-		if _, err := TryAppend(s, pretended[T](more)...); !errors.Is(err, ErrOutOfMemory) {
-			t.Errorf("TryAppend of %d elements and %d more: %v, want ErrOutOfMemory", len(s), more, err)
-		}
 	}
 	if now := ReadStats().InUse; now != before {
 		t.Errorf("%d bytes in use after a refused Append, %d before", now, before)
@@ -214,7 +207,7 @@ func sizeless[T any](t *testing.T) {
 	l := NewLocal()
 	defer l.Close()
 	pur := NewPurpose("nothing")
-	for _, p := range []*T{New[T](), Typed[T]{}.Uninit().New(), In[T](l).New(), For[T](pur).New()} {
+	for _, p := range []*T{New[T](), In[T](l).New(), For[T](pur).New()} {
 		if p == nil {
 			t.Fatalf("nil for a %T", *p)
 		}
@@ -252,8 +245,6 @@ func TestEmptyBlocks(t *testing.T) {
 	FreeSlice[point](nil)
 	FreeSlice(MakeSlice[point](0, 0))
 	Delete[point](nil)
-	s := NewCounted(0)
-	s.Release()
 }
 
 // TestTypeOf100MB uses a type that is larger than anything the Go compiler puts on a stack.
@@ -264,7 +255,7 @@ func TestTypeOf100MB(t *testing.T) {
 	quiet(t)
 	type big [100 << 20]byte
 	before := ReadStats().InUse
-	for _, create := range []func() *big{New[big], Typed[big]{}.Uninit().New, func() *big { p, _ := TryNew[big](); return p }} {
+	for _, create := range []func() *big{New[big], func() *big { p, _ := TryNew[big](); return p }} {
 		p := create()
 		if n := ReadStats().InUse - before; n < 100<<20 || n > 101<<20 {
 			t.Errorf("a value of 100 MiB takes %d bytes", n)
@@ -368,20 +359,16 @@ func refused[T any](t *testing.T, path string) {
 	defer l.Close()
 	p := NewPurpose("refused")
 	for what, f := range map[string]func(){
-		"New":             func() { New[T]() },
-		"TryNew":          func() { _, _ = TryNew[T]() },
-		"NewUninit":       func() { Typed[T]{}.Uninit().New() },
-		"NewRef":          func() { RefOf(New[T]()) },
-		"NewIn":           func() { In[T](l).New() },
-		"NewFor":          func() { For[T](p).New() },
-		"MakeSlice":       func() { MakeSlice[T](1, 1) },
-		"MakeSlice of 0":  func() { MakeSlice[T](0, 0) },
-		"TryMakeSlice":    func() { _, _ = TryMakeSlice[T](1, 1) },
-		"MakeSliceUninit": func() { Typed[T]{}.Uninit().MakeSlice(1, 1) },
-		"MakeSliceFor":    func() { For[T](p).MakeSlice(1, 1) },
-		"Append":          func() { Append[T](nil, *new(T)) },
-		"NewInFile":       func() { _, _ = NewInFile[T](nil) },
-		"MakeSliceInFile": func() { _, _ = MakeSliceInFile[T](nil, 1) },
+		"New":            func() { New[T]() },
+		"TryNew":         func() { _, _ = TryNew[T]() },
+		"NewRef":         func() { RefOf(New[T]()) },
+		"NewIn":          func() { In[T](l).New() },
+		"NewFor":         func() { For[T](p).New() },
+		"MakeSlice":      func() { MakeSlice[T](1, 1) },
+		"MakeSlice of 0": func() { MakeSlice[T](0, 0) },
+		"TryMakeSlice":   func() { _, _ = TryMakeSlice[T](1, 1) },
+		"MakeSliceFor":   func() { For[T](p).MakeSlice(1, 1) },
+		"Append":         func() { Append[T](nil, *new(T)) },
 	} {
 		v := caught(f)
 		if err, ok := v.(error); !ok || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "offheap.Ref") {
@@ -391,25 +378,4 @@ func refused[T any](t *testing.T, path string) {
 	if unsafex.Size[T]() != 0 {
 		wantMisuse(t, "Delete", "foreign pointer", func() { Delete(new(T)) })
 	}
-}
-
-// TestMakeSliceInFileTooLong: a slice that no file holds is refused as one that this file has no room
-// for, and a closed file is reported first.
-func TestMakeSliceInFileTooLong(t *testing.T) {
-	f := tempFile(t, 1<<16)
-	for _, n := range []int{1 << 14, math.MaxInt / 8, math.MaxInt/8 + 1, math.MaxInt - 1, math.MaxInt} {
-		if _, err := MakeSliceInFile[uint64](f, n); !errors.Is(err, ErrLimit) || errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), f.name) {
-			t.Errorf("%d values: %v", n, err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if e, ok := recover().(*MisuseError); !ok || !strings.Contains(e.Kind, "closed") {
-			t.Errorf("in a closed file: %v", e)
-		}
-	}()
-	_, err := MakeSliceInFile[uint64](f, math.MaxInt)
-	t.Errorf("in a closed file: %v", err)
 }

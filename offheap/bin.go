@@ -21,8 +21,6 @@ type kind struct {
 	budgets  []*budget     // That of the heap, and that of the purpose.
 	typ      reflect.Type  // Nil for plain memory.
 	wipe     bool          // Blocks are cleared when freed, too.
-	verify   bool          // Freed blocks are checked for writes; they are wiped, too.
-	secret   bool          // Blocks lie in the vault; they are wiped, too.
 	owned    bool          // Blocks belong to arenas, which alone free them. See owned.go.
 	pointers bool          // Values of typ hold pointers, off the heap: their blocks are always wiped.
 
@@ -41,7 +39,7 @@ type kind struct {
 
 // like is a new kind for the same data, with slabs of its own.
 func (k *kind) like() *kind {
-	return &kind{purpose: k.purpose, budgets: k.budgets, typ: k.typ, wipe: k.wipe, verify: k.verify, secret: k.secret, owned: k.owned, pointers: k.pointers}
+	return &kind{purpose: k.purpose, budgets: k.budgets, typ: k.typ, wipe: k.wipe, owned: k.owned, pointers: k.pointers}
 }
 
 // typed says that the kind's memory lies in regions for typed data.
@@ -266,18 +264,14 @@ func (b *bin) remove(s *span) {
 	s.next, s.prev = 0, 0
 }
 
-// takeListed makes a listed slab current and returns it, or nil. Without random placement roll is
-// 0, and the slab is the first of the list.
-func (b *bin) takeListed(roll uint64) *span {
+// takeListed makes the first slab of the list current and returns it, or nil.
+func (b *bin) takeListed() *span {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.list == 0 {
 		return nil
 	}
 	s := spanAt(b.list)
-	for n := roll % listDepth; n > 0 && s.next != 0; n-- {
-		s = spanAt(s.next)
-	}
 	b.remove(s)
 	s.state.Store(spanCurrent)
 	return s

@@ -21,8 +21,7 @@ type block struct {
 	desc *typeDesc // Of the values in it, nil for bytes.
 	keep any       // The Go memory that it lies in, so that the collector keeps it.
 
-	guarded bool    // It lies on guarded pages.
-	align   uintptr // Of a secret block: the requested alignment.
+	guarded bool // It lies on guarded pages.
 	number  uint64
 	stack   debugmode.Stack // That allocated it, in the debug modes.
 }

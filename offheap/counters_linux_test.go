@@ -128,7 +128,7 @@ func TestCountersAreTheSystems(t *testing.T) {
 				return
 			}
 			runtime.GOMAXPROCS(procs)
-			SetPurgeDelay(-1)
+			setPurgeDelay(-1)
 			phases(t, procs)
 		})
 	}
@@ -164,7 +164,7 @@ func TestAlignedBlocksAreCounted(t *testing.T) {
 			if !inChild(t) {
 				return
 			}
-			SetPurgeDelay(-1)
+			setPurgeDelay(-1)
 			refused := hugeRefused(t)
 			var blocks [][]byte
 			for range min(60<<20/c.size, 100) {
@@ -199,7 +199,7 @@ func TestAlignedBlocksArePurged(t *testing.T) {
 	if !inChild(t) {
 		return
 	}
-	SetPurgeDelay(20 * time.Millisecond)
+	setPurgeDelay(20 * time.Millisecond)
 	for range 100 {
 		fill(AllocAligned(8<<10, 1<<20), 1)
 	}
@@ -219,7 +219,7 @@ func TestMemoryLimitComesBack(t *testing.T) {
 	}
 	const limit = 1024 << 20
 	debug.SetMemoryLimit(limit)
-	SetPurgeDelay(-1)
+	setPurgeDelay(-1)
 	b := Alloc(600 << 20)
 	if got := debug.SetMemoryLimit(-1); got > limit-600<<20 {
 		t.Fatalf("with 600 MiB in use GOMEMLIMIT is %d", got)

@@ -26,7 +26,7 @@ func chooseTracked(h *heap) *tracked {
 	modes := debugmode.Current()
 	modes.Sample = 0 // The slabs serve sampled blocks.
 	if onGoHeap {
-		modes.Guard, modes.Pointers = false, false
+		modes.Pointers = false
 	}
 	race := sanitize.Race && !raceOnSlabs
 	if !onGoHeap && !modes.On() && !race {
@@ -34,6 +34,7 @@ func chooseTracked(h *heap) *tracked {
 	}
 	t := newTracked(h)
 	h.begins = t.begins()
+	t.unpaged = onGoHeap
 	t.debug(modes)
 	if !onGoHeap && (!race || modes.Guard || modes.Pointers) {
 		t.under = newHeap(vmem.System())
@@ -53,7 +54,7 @@ const quarantineShare = 16
 // debug sets the modes.
 func (t *tracked) debug(modes debugmode.Config) {
 	t.modes = modes
-	if modes.Poison {
+	if modes.Guard {
 		t.freed.most, t.freed.bytesMost = math.MaxInt, uintptr(modes.GuardBytes/quarantineShare)
 	}
 	if sanitize.Enabled {
@@ -67,7 +68,7 @@ func (t *tracked) debug(modes debugmode.Config) {
 // mark does to a new block what the modes ask for, and enters it in the table that reports are made
 // from.
 func (t *tracked) mark(b *block, zero bool) {
-	if t.modes.Poison {
+	if t.modes.Guard {
 		if !zero {
 			paint(b.addr, b.size, t.pattern(b, debugmode.PoisonFresh))
 		}
@@ -110,7 +111,7 @@ const canaryLen = 16
 // margin is the bytes behind a block that bear its canary.
 func (t *tracked) margin(q request) uintptr {
 	switch {
-	case !t.modes.Poison && !sanitize.Enabled:
+	case !t.modes.Guard && !sanitize.Enabled:
 		return 0
 	case t.under == nil && q.kind.pointers:
 		return 0 // The collector follows the pointers in it.
@@ -157,7 +158,7 @@ func (t *tracked) inspectCanary(b *block, op string) *MisuseError {
 	off, whole := 0, true
 	if b.guarded {
 		off, whole = debugmode.CheckCanary(b.addr)
-	} else if t.modes.Poison {
+	} else if t.modes.Guard {
 		var n uintptr
 		n, whole = unpainted(b.addr+b.size, b.room-b.size, t.pattern(b, debugmode.Canary))
 		off = int(b.size + n)
@@ -180,18 +181,15 @@ func (t *tracked) inspectCanary(b *block, op string) *MisuseError {
 
 // inspectFreed checks a block in quarantine, and paints it anew if it was written.
 func (t *tracked) inspectFreed(b *block) *MisuseError {
-	if t.bare(b) || !t.modes.Poison && (!b.kind.verify || t.sanitized(b)) {
+	if t.bare(b) || !t.modes.Guard {
 		return nil
 	}
-	p, room := byte(0), b.size // Wiped; see verify.go.
-	if t.modes.Poison {
-		p, room = t.pattern(b, debugmode.PoisonFreed), b.room
-	}
-	off, whole := unpainted(b.addr, room, p)
+	p := t.pattern(b, debugmode.PoisonFreed)
+	off, whole := unpainted(b.addr, b.room, p)
 	if whole {
 		return nil
 	}
-	paint(b.addr, room, p)
+	paint(b.addr, b.room, p)
 	known := b.known()
 	r := misuseReport("write after "+freeOp(known), fmt.Sprintf("byte %d of a %s that was freed was written", off, known), "", b.addr+off, known)
 	r.Advice = "The write came between the free and now; with FREEHOLD=guard it faults."

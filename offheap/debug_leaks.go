@@ -3,8 +3,6 @@
 package offheap
 
 import (
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
@@ -42,24 +40,6 @@ func Leaks() []Leak {
 		list = append(list, Leak{g.Blocks, g.Bytes, g.Type, g.Alloc.String(), g})
 	}
 	return list
-}
-
-// WriteLeaks writes the text of [Leaks] to w, as freehold writes it at the end of the program. If
-// there are no leaks, or no mode is on, it writes a line that says so.
-func WriteLeaks(w io.Writer) error {
-	if list := Leaks(); len(list) > 0 {
-		groups := make([]debugmode.LeakGroup, len(list))
-		for i, l := range list {
-			groups[i] = l.group
-		}
-		return debugmode.WriteLeaks(w, groups)
-	}
-	text := "freehold: no off-heap memory is in use\n"
-	if n := ReadStats().InUse; n > 0 {
-		text = fmt.Sprintf("freehold: %s are in use off the heap; start with FREEHOLD=leaks to see where they were allocated\n", bytesText(int(n)))
-	}
-	_, err := io.WriteString(w, text)
-	return err
 }
 
 // leaks groups the blocks that are alive and were made after the first so many.

@@ -52,7 +52,7 @@ func fieldAt(t reflect.Type, off uintptr) string {
 }
 
 // Check searches all memory outside the Go heap for the traces of mistakes that the debug modes can
-// find: bytes written behind a block, or to a freed one (FREEHOLD=poison), beside a block on its
+// find: bytes written behind a block, or to a freed one (FREEHOLD=guard), beside a block on its
 // guarded pages (guard), and addresses of the Go heap (pointers). The error joins a [*MisuseError]
 // for each block. It is nil if there are none, or if no such mode is on.
 //

@@ -25,7 +25,7 @@ func (t *tracked) marked() bool {
 // sanitized says whether b is reported to a sanitizer. Blocks on the Go heap are the runtime's to
 // report.
 func (t *tracked) sanitized(b *block) bool {
-	return sanitize.Enabled && t.under != nil && !b.guarded && !b.kind.secret
+	return sanitize.Enabled && t.under != nil && !b.guarded
 }
 
 // announce reports a new block to the sanitizer, and zeroes it if zero is set.

@@ -13,21 +13,21 @@
 //
 // Off-heap memory holds no Go pointers, because the collector would not see them: New refuses a T
 // with Go pointers, and names the path of the field. Links between off-heap values are [Ref]: 8
-// bytes, an offset, checked at each use. [SliceRef] and [StringRef] are links to slices and strings,
+// bytes, an offset, checked at each use. [SliceRef] is a link to a slice,
 // and [AtomicRef] is a link that several goroutines change at once. A type that contains
 // [UnsafeSelfContained] promises that its pointers lead to off-heap memory only.
 //
-// [Local] is the fastest way for one goroutine, [Purpose] an account with a limit, [Counted] a block
-// with several owners, [File] memory that is a file.
+// [Local] is the fastest way for one goroutine, and [Purpose] an account with a limit.
 //
 // # Which function
 //
-// A [Typed] says where memory comes from and in which way: [For] a Purpose or [In] a Local, Uninit,
+// A [Typed] says where memory comes from and in which way: [For] a Purpose or [In] a Local, and
 // Aligned. All functions for values and slices are methods of it: New, MakeSlice, Append, Grow,
 // Realloc, Delete and FreeSlice. Bytes are a Typed[byte]. The package's functions of the same names
 // are those of the zero Typed. Bytes have short forms: Alloc and AllocUninit, also of a Purpose and a
-// Local, AllocAligned, and Free, also of a Local. Each function that allocates has a twin with Try in
-// front.
+// Local, AllocAligned, and Free, also of a Local. Alloc, AllocUninit, AllocAligned, New, MakeSlice and
+// Realloc have a twin with Try in front, which returns an error if there is no memory; [Try] does the
+// same for any code.
 //
 // # Lifetime
 //
@@ -44,7 +44,7 @@
 // To the memory model a free is a write to the whole block: two frees of a block that nothing
 // orders are a data race. If they happen at the very same moment, both may succeed, and the block
 // may get two owners, of which one may be an arena; [Check] reports it afterwards, if it can. Freed
-// memory goes back to the machine after a while ([SetPurgeDelay]), or at once by [Purge].
+// memory goes back to the machine after some 300 ms, or at once by [Purge].
 //
 // # Functions that need pointers to the Go heap
 //
@@ -57,7 +57,7 @@
 // # Errors
 //
 // If there is no memory, a function panics with a value that errors.Is [ErrOutOfMemory] or
-// [ErrLimit]; the function with Try before its name returns the error. RLIMIT_AS, a machine that
+// [ErrLimit]. Its twin with Try before its name, or [Try], returns the error. RLIMIT_AS, a machine that
 // does not overcommit and vm.max_map_count lead to ErrOutOfMemory. So does a block of more than 16
 // TiB and, on Linux, one of more than 1 GiB that exceeds the machine's memory and swap, unless
 // vm.overcommit_memory is 1; such a refusal costs nothing.
@@ -83,14 +83,14 @@
 //   - guard: each block lies at the end of pages of its own. An access after its free, or beyond
 //     its pages, faults and is explained. A write beside it on its pages is found at its free and
 //     by [Check]. A block takes at least a page, and its allocation and free some 10 µs. Near the
-//     end of the budgets (guardmaps, guardbytes) chance decides which blocks are guarded, fewer and
-//     fewer of them. Blocks whose alignment exceeds a page are never guarded.
-//   - poison: memory that need not be zero (Uninit) is 0xF5, freed memory 0xDD. Behind each block
-//     is a canary, and freed blocks stay in a quarantine of up to a sixteenth of guardbytes. Both
+//     end of the budgets, which the machine gives, chance decides which blocks are guarded, fewer
+//     and fewer of them. Blocks whose alignment exceeds a page are never guarded. A block without
+//     guarded pages has a canary behind it, and after its free it stays in a quarantine of up to a
+//     sixteenth of the budget. Memory of AllocUninit is 0xF5, freed memory 0xDD. All
 //     are checked at frees, when a block leaves the quarantine, and by Check; each free also checks
 //     two blocks of the quarantine in turn. In memory of types with bools or of self-contained
 //     types the pattern is 1, which is a valid bool and no address.
-//   - leaks: [Leaks], [WriteLeaks] and the end of the process list the blocks in use by the stack
+//   - leaks: [Leaks] and the end of the process list the blocks in use by the stack
 //     of their allocation. [CheckLeaks] is for tests.
 //   - pointers: frees and Check search blocks for addresses of the Go heap, which the collector
 //     does not see there.

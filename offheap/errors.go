@@ -14,8 +14,7 @@ import (
 // The allocator works on. Free blocks, or follow the advice in the message.
 var ErrOutOfMemory = errors.New("offheap: out of memory")
 
-// ErrLimit says that a limit set by SetLimit would have been exceeded, or that a [File] is full, or
-// that no more memory may be locked.
+// ErrLimit says that a limit set by SetLimit would have been exceeded.
 var ErrLimit = errors.New("offheap: limit reached")
 
 var errTooLarge = errors.New("the length exceeds the largest block of this allocator")
@@ -130,13 +129,30 @@ func foreignDetail(op string) string {
 	const where = "no block of offheap lies there; "
 	switch op {
 	case "RefOf":
-		return where + "a Ref leads to blocks of offheap alone, not to the Go heap, the stack or a mapped file: allocate the value with New, or keep the Ref that NewInFile returned"
+		return where + "a Ref leads to blocks of offheap alone, not to the Go heap or the stack: allocate the value with New"
 	case "Append", "Realloc":
-		return where + "memory of the Go heap, the stack or a mapped file cannot grow here: use Go's append, or copy it to a block first"
+		return where + "memory of the Go heap or the stack cannot grow here: use Go's append, or copy it to a block first"
 	case "Delete", "DeleteRef":
-		return where + "memory of the Go heap, the stack or a mapped file must not be freed here"
+		return where + "memory of the Go heap or the stack must not be freed here"
 	}
-	return where + "if it is a slice that was allocated here, Go's append has probably moved it to the Go heap: let Append or Grow of this package make it longer; memory of the Go heap, the stack or a mapped file must not be freed here"
+	return where + "if it is a slice that was allocated here, Go's append has probably moved it to the Go heap: let Append or Grow of this package make it longer; memory of the Go heap or the stack must not be freed here"
+}
+
+// Try calls f and returns the refusal of memory with which a function in it panics: an error that
+// errors.Is [ErrOutOfMemory] or [ErrLimit]. If f returns, Try returns nil. Try passes all other panics
+// on unchanged. f ends at the refusal; only its deferred functions run. Functions of package arena
+// panic with the same errors, and arena.Try does the same.
+func Try(f func()) (err error) {
+	defer func() {
+		v := recover()
+		if e, ok := v.(error); ok && (errors.Is(e, ErrOutOfMemory) || errors.Is(e, ErrLimit)) {
+			err = e
+		} else if v != nil {
+			panic(v)
+		}
+	}()
+	f()
+	return nil
 }
 
 // must turns an error into the panic of the functions that return none.

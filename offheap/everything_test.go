@@ -27,7 +27,7 @@ func TestEverything(t *testing.T) { everything(t) }
 // which are exact only then.
 func everything(t *testing.T, more ...func(*rand.Rand)) {
 	quiet(t)
-	SetPurgeDelay(2 * time.Millisecond) // The background purge runs as well; quiet puts the delay back.
+	setPurgeDelay(2 * time.Millisecond) // The background purge runs as well; quiet puts the delay back.
 	alloctest.StressGC(t)
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
@@ -79,7 +79,7 @@ func newFair(t *testing.T) *fair {
 	for range 2 {
 		f.locals <- NewLocal()
 	}
-	f.makers = []maker{newBytes, newBytes, newBytes, newCounted}
+	f.makers = []maker{newBytes, newBytes, newBytes}
 	f.makers = append(f.makers, makersOf(200, func(i int) point { return point{int64(i), ^int64(i)} })...)
 	f.makers = append(f.makers, makersOf(5000, func(i int) byte { return byte(i) })...)
 	f.makers = append(f.makers, makersOf(500, func(i int) flags { return flags{i%2 == 0, uint8(i), i%3 == 0, int64(i)} })...)

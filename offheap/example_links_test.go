@@ -8,36 +8,24 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// Off-heap values hold StringRefs and SliceRefs in place of strings and slices.
+// Off-heap values hold SliceRefs in place of slices and strings.
 func ExampleSliceRef() {
 	type user struct {
-		name   offheap.StringRef
+		name   offheap.SliceRef[byte]
 		scores offheap.SliceRef[int32]
 	}
 	u := offheap.New[user]()
-	u.name = offheap.NewString("gopher")
+	u.name = offheap.SliceRefOf(offheap.Append(nil, []byte("gopher")...))
 	scores := offheap.MakeSlice[int32](0, 4)
 	scores = offheap.Append(scores, 3, 1, 2)
 	u.scores = offheap.SliceRefOf(scores)
 
-	fmt.Println(u.name, u.name.Len(), u.scores.Slice())
+	fmt.Println(string(u.name.Slice()), u.name.Len(), u.scores.Slice())
 
 	offheap.FreeSlice(u.scores.Slice())
-	offheap.DeleteString(u.name)
+	offheap.Free(u.name.Slice())
 	offheap.Delete(u)
 	// Output: gopher 6 [3 1 2]
-}
-
-// A string in the account of a Purpose: copy it to a block from there.
-func ExampleStringRefOf() {
-	names := offheap.NewPurpose("names")
-	s := "gopher"
-	b := names.AllocUninit(len(s))
-	copy(b, s)
-	r := offheap.StringRefOf(b)
-	fmt.Println(r.String() == s)
-	offheap.DeleteString(r)
-	// Output: true
 }
 
 // Many goroutines push to a list without a lock.

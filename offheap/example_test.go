@@ -5,7 +5,6 @@ package offheap_test
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -129,25 +128,6 @@ func ExamplePurpose() {
 	// Output:
 	// index 4096
 	// true
-}
-
-func ExampleCounted() {
-	s := offheap.NewCounted(5)
-	copy(s.Bytes(), "hello")
-	var readers sync.WaitGroup
-	for range 3 {
-		mine := s.Retain()
-		readers.Go(func() {
-			defer mine.Release()
-			if string(mine.Bytes()) != "hello" {
-				fmt.Println("changed")
-			}
-		})
-	}
-	s.Release() // The block lives until the last reader is done.
-	readers.Wait()
-	fmt.Println("done")
-	// Output: done
 }
 
 func ExampleAppend() {

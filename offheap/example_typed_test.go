@@ -16,7 +16,7 @@ func ExampleTyped() {
 	list := vertices.MakeSlice(0, 100)
 	list = vertices.Append(list, vertex{X: 1}, vertex{Y: 2})
 
-	pages := offheap.For[byte](meshes).Aligned(4096).Uninit()
+	pages := offheap.For[byte](meshes).Aligned(4096)
 	page, err := pages.TryMakeSlice(4096, 4096)
 	if err != nil {
 		fmt.Println(err)
@@ -46,9 +46,9 @@ func ExampleGrow() {
 	// no further allocation
 }
 
-// Uninit leaves out the zeroing: here of the bytes behind the old length.
+// The bytes behind the old length are zero.
 func ExampleTyped_Realloc() {
-	buffers := offheap.Typed[byte]{}.Uninit()
+	buffers := offheap.For[byte](offheap.NewPurpose("buffers"))
 	b := buffers.MakeSlice(4, 4)
 	copy(b, "head")
 	b = buffers.Realloc(b, 64<<10)

@@ -4,6 +4,7 @@ package offheap
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -71,3 +72,13 @@ func (t localHeap) InUse() int64                               { return ReadStat
 
 // deleteIn is Delete through a Local, for any value.
 func deleteIn[T any](l *Local, p *T) { In[T](l).Delete(p) }
+
+// setPurgeDelay sets the time that memory stays free before the purge in the background returns it; a
+// negative time is for ever. It returns the old time, and arms a tick for memory that is free already.
+func setPurgeDelay(d time.Duration) (old time.Duration) {
+	std.start()
+	p := &std.server().slabs().purge
+	old = time.Duration(p.delay.Swap(int64(d)))
+	p.arm()
+	return old
+}

@@ -194,7 +194,7 @@ func (p otherP) alloc(b *bin) uintptr {
 		if f.addr != 0 {
 			return f.addr
 		}
-		sp := b.takeListed(0)
+		sp := b.takeListed()
 		if sp == nil {
 			return 0
 		}

@@ -61,7 +61,7 @@ func TestFreesAndResizesAtOnce(t *testing.T) {
 		t.Skip("it takes two Ps")
 	}
 	const rounds = 4000
-	for name, o := range map[string]PurposeOptions{"plain": {}, "wiped": {Wipe: true}, "secret": {Secret: true}} {
+	for name, o := range map[string]PurposeOptions{"plain": {}, "wiped": {Wipe: true}} {
 		p := NewPurposeWith("freed at once, "+name, o)
 		for _, n := range []int{64, 4000, 16 << 10, 100 << 10} {
 			var turn, done atomic.Int64

@@ -14,16 +14,12 @@ import (
 // the account of its Purpose.
 
 // Append is [Append]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice
-// stays in the account of its block. The new elements up to the capacity are zero, unless t is
-// Uninit.
+// stays in the account of its block. The new elements up to the capacity are zero.
 func (t Typed[T]) Append(s []T, elems ...T) []T {
-	s, err := t.TryAppend(s, elems...)
+	s, err := appendFrom(t.origin, s, elems)
 	must(err)
 	return s
 }
-
-// TryAppend is [TryAppend], as Append is [Append].
-func (t Typed[T]) TryAppend(s []T, elems ...T) ([]T, error) { return appendFrom(t.origin, s, elems) }
 
 func appendFrom[T any](o origin, s, elems []T) ([]T, error) {
 	l, d := o.own("Append"), describe[T]()
@@ -41,15 +37,12 @@ func appendFrom[T any](o origin, s, elems []T) ([]T, error) {
 }
 
 // Grow is [Grow]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice stays
-// in the account of its block. The new elements are zero, unless t is Uninit.
+// in the account of its block. The new elements are zero.
 func (t Typed[T]) Grow(s []T, n int) []T {
-	s, err := t.TryGrow(s, n)
+	s, err := growFrom(t.origin, s, n)
 	must(err)
 	return s
 }
-
-// TryGrow is [TryGrow], as Grow is [Grow].
-func (t Typed[T]) TryGrow(s []T, n int) ([]T, error) { return growFrom(t.origin, s, n) }
 
 func growFrom[T any](o origin, s []T, n int) ([]T, error) {
 	l, d := o.own("Grow"), describe[T]()
@@ -88,9 +81,7 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 			if room != 0 {
 				g := unsafex.Slice[T](old, length, int(room/d.size))
 				copy(g[len(s):], elems)
-				if !o.uninit() {
-					clearRest(g[:cap(g)], len(g))
-				}
+				clearRest(g[:cap(g)], len(g))
 				return g, nil
 			}
 		}
@@ -107,9 +98,7 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 	g := unsafex.Slice[T](addr, length, int(std.server().roomFor(addr, q)/d.size))
 	allowCopy(s)
 	copy(g[copy(g, s):], elems)
-	if !o.uninit() {
-		clearRest(g[:cap(g)], len(g))
-	}
+	clearRest(g[:cap(g)], len(g))
 	if cap(s) > 0 {
 		std.freeMoved(old, addr, l, op)
 	}
@@ -149,7 +138,7 @@ func grown(n, old, size uintptr) uintptr {
 }
 
 // Realloc is [Realloc]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice
-// stays in the account of its block. The new elements are zero, unless t is Uninit.
+// stays in the account of its block. The new elements are zero.
 func (t Typed[T]) Realloc(s []T, n int) []T {
 	s, err := t.TryRealloc(s, n)
 	must(err)
@@ -170,7 +159,7 @@ func reallocFrom[T any](o origin, s []T, n int) ([]T, error) {
 	case uintptr(n) > largestAlloc/d.size:
 		return nil, tooMany(uintptr(n), d)
 	}
-	return reallocate(&std, s, n, o.request(d, uintptr(n), l, !o.uninit()))
+	return reallocate(&std, s, n, o.request(d, uintptr(n), l, true))
 }
 
 // reallocate is TryRealloc. q asks for a new block of n elements.
@@ -191,9 +180,6 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	}
 	h.checkMoved("Realloc", addr, q.desc)
 	from := uintptr(len(s)) * size // Bytes from here on are zeroed.
-	if !q.zero {
-		from = q.n
-	}
 	var room uintptr
 	var k *kind
 	if addr&(q.align-1) != 0 {
@@ -201,12 +187,11 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	} else if room, k = h.server().resize("Realloc", addr, from, q.n, q.kind.typ); room != 0 {
 		return unsafex.Slice[T](addr, n, n), nil
 	}
-	zero := q.zero
 	// Most of a large block is fresh from the machine, and so zero without a write.
-	q.zero = zero && (q.n >= sparseFrom || q.kind.typed())
+	q.zero = q.n >= sparseFrom || q.kind.typed()
 	q.kind = k // In the account of its Purpose.
 	if !k.typed() {
-		q.align = max(q.align, 8) // As Alloc's blocks. A typed block ends where its slot of secrets or its guarded pages end.
+		q.align = max(q.align, 8) // As Alloc's blocks. A typed block ends where its guarded pages end.
 	}
 	moved, err := h.allocate(q)
 	if err != nil && n <= len(s) {
@@ -221,7 +206,7 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	}
 	to := unsafex.Slice[T](moved, n, n)
 	allowCopy(s)
-	if copied := copy(to, s); zero && !q.zero {
+	if copied := copy(to, s); !q.zero {
 		clearRest(to, copied)
 	}
 	h.freeMoved(addr, moved, q.local, "Realloc")

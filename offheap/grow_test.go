@@ -22,7 +22,6 @@ func TestGrow(t *testing.T) {
 	growing(t, For[flags](p), func(i int) flags { return flags{A: i%2 == 0, N: int64(i)} })
 	growing(t, In[link](l), func(i int) link { return link{N: int64(i)} })
 	growing(t, For[byte](p).Aligned(64), func(i int) byte { return byte(i) })
-	growing(t, In[byte](l).Uninit(), func(i int) byte { return byte(i) })
 	if n := account(t, "grow").InUse; n != 0 {
 		t.Errorf("%d bytes in use after all was freed", n)
 	}
@@ -41,7 +40,7 @@ func growing[T comparable](t *testing.T, from Typed[T], value func(i int) T) {
 		if unsafex.SliceAddr(s)&(uintptr(1)<<from.shift()-1) != 0 && cap(s) > 0 {
 			t.Fatalf("Grow(%d): %#x is not aligned to %d", n, unsafex.SliceAddr(s), 1<<from.shift())
 		}
-		if all := s[:cap(s)]; !from.uninit() && cap(s) != cap(was) {
+		if all := s[:cap(s)]; cap(s) != cap(was) {
 			for i := len(s); i < len(all); i++ {
 				if all[i] != *new(T) {
 					t.Fatalf("Grow(%d): element %d of %d is %v", n, i, len(all), all[i])
@@ -68,7 +67,7 @@ func TestGrowMisuse(t *testing.T) {
 	wantMisuse(t, "an inner part", "interior pointer", func() { Grow(s[1:], 100) })
 	wantPanic(t, "Grow", ErrOutOfMemory, func() { Grow(s, math.MaxInt/2) })
 	wantPanic(t, "Grow", ErrOutOfMemory, func() { Grow(s, math.MaxInt) })
-	if _, err := TryGrow(s, math.MaxInt-3); !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "offheap.point") {
+	if err := Try(func() { Grow(s, math.MaxInt-3) }); !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "offheap.point") {
 		t.Errorf("Grow beyond the address space: %v", err)
 	}
 	alloctest.MustPanic(t, func() { Grow([]string(nil), 1) }, "Grow of string", "Go pointer")
@@ -93,8 +92,8 @@ func TestGrowAtALimit(t *testing.T) {
 		old := p.SetLimit(2*size + 1<<20)
 		oldAll := SetLimit(ReadStats().InUse + 2*size + 1<<20)
 		for name, grow := range map[string]func(s []byte) ([]byte, error){
-			"Append": func(s []byte) ([]byte, error) { return from.TryAppend(s, 1) },
-			"Grow":   func(s []byte) ([]byte, error) { return from.TryGrow(s, 1) },
+			"Append": func(s []byte) ([]byte, error) { return tried(func() []byte { return from.Append(s, 1) }) },
+			"Grow":   func(s []byte) ([]byte, error) { return tried(func() []byte { return from.Grow(s, 1) }) },
 		} {
 			s := from.MakeSlice(size, size)
 			s[size-1] = 7
@@ -109,7 +108,7 @@ func TestGrowAtALimit(t *testing.T) {
 			} else if cap(g) <= size || g[size-1] != 7 {
 				t.Errorf("%s of one byte: %d of %d", name, len(g), cap(g))
 			}
-			if _, err := from.TryGrow(g, 2*size); !errors.Is(err, ErrLimit) {
+			if err := Try(func() { from.Grow(g, 2*size) }); !errors.Is(err, ErrLimit) {
 				t.Errorf("Grow beyond the limit: %v", err)
 			}
 			from.FreeSlice(behind)
@@ -131,7 +130,6 @@ func TestReallocOfValues(t *testing.T) {
 	resizing(t, In[flags](l), func(i int) flags { return flags{A: i%2 == 0, N: int64(i)} })
 	resizing(t, For[link](p), func(i int) link { return link{N: int64(i)} })
 	resizing(t, In[byte](l).Aligned(4096), func(i int) byte { return byte(i) })
-	resizing(t, In[byte](l).Uninit(), func(i int) byte { return byte(i) })
 	resizing(t, Typed[struct{}]{}, func(int) (v struct{}) { return v })
 	if n := account(t, "realloc").InUse; n != 0 {
 		t.Errorf("%d bytes in use after all was freed", n)
@@ -154,7 +152,7 @@ func resizing[T comparable](t *testing.T, from Typed[T], value func(i int) T) {
 			if i >= was {
 				want = *new(T)
 			}
-			if s[i] != want && (i < was || !from.uninit()) {
+			if s[i] != want {
 				t.Fatalf("Realloc from %d to %d: element %d is %v, want %v", was, n, i, s[i], want)
 			}
 			s[i] = value(i)
@@ -189,7 +187,7 @@ func TestAligned(t *testing.T) {
 	defer l.Close()
 	p := NewPurpose("aligned values")
 	for _, align := range []int{1, 8, 64, 4096, 1 << 16, maxAlign} {
-		for what, from := range map[string]Typed[[3]uint64]{"a Local": In[[3]uint64](l), "a Purpose": For[[3]uint64](p), "nowhere": {}, "Uninit": Typed[[3]uint64]{}.Uninit()} {
+		for what, from := range map[string]Typed[[3]uint64]{"a Local": In[[3]uint64](l), "a Purpose": For[[3]uint64](p), "nowhere": {}} {
 			from = from.Aligned(align)
 			v, s := from.New(), from.MakeSlice(5, 9)
 			w, err := from.TryNew()
@@ -201,7 +199,7 @@ func TestAligned(t *testing.T) {
 					t.Errorf("from %s aligned to %d: %#x", what, align, addr)
 				}
 			}
-			if !from.uninit() && (*v != [3]uint64{} || *w != [3]uint64{} || s[4] != [3]uint64{}) {
+			if *v != [3]uint64{} || *w != [3]uint64{} || s[4] != [3]uint64{} {
 				t.Errorf("from %s aligned to %d: not zero", what, align)
 			}
 			*v, s[4] = [3]uint64{1, 2, 3}, [3]uint64{4}

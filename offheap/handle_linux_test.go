@@ -3,7 +3,6 @@
 package offheap
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"unsafe"
@@ -64,50 +63,31 @@ func TestFreesOfWrongType(t *testing.T) {
 			}
 			free() // Nothing has changed.
 		}
-	}, "guard", "poison", "leaks", "pointers", allModes)
+	}, "guard", "leaks", "pointers", allModes)
 }
 
-// TestOpenFilesAreListed: with a mode that keeps stacks, Leaks has the place that opened a file.
-func TestOpenFilesAreListed(t *testing.T) {
+// TestOpenLocalsAreListed: with a mode that keeps stacks, Leaks has the place that made a Local.
+func TestOpenLocalsAreListed(t *testing.T) {
 	inModes(t, func(t *testing.T) {
-		f := opensHere(t)
-		l := NewLocal()
-		list := func(typ string) (n int, stack string) {
+		l := makesHere()
+		list := func() (n int, text string) {
 			for _, leak := range Leaks() {
-				if leak.Type == typ && strings.Contains(leak.Stack, "TestOpenFilesAreListed") {
+				if leak.Type == "offheap.Local" && strings.Contains(leak.Stack, "TestOpenLocalsAreListed") {
 					n += leak.Blocks
-					stack = leak.Stack
+					text = leak.String()
 				}
 			}
-			return n, stack
+			return n, text
 		}
-		if n, stack := list("offheap.File"); n != 1 || !strings.Contains(stack, "opensHere") {
-			t.Errorf("%d open files, want 1, opened by opensHere:\n%s", n, stack)
-		}
-		if n, _ := list("offheap.Local"); n != 1 {
-			t.Errorf("%d open Locals, want 1", n)
-		}
-		var text strings.Builder
-		if err := WriteLeaks(&text); err != nil || !strings.Contains(text.String(), "1 File, not closed, allocated by:") {
-			t.Errorf("%v:\n%s", err, &text)
+		if n, text := list(); n != 1 || !strings.Contains(text, "1 Local, not closed, allocated by:") || !strings.Contains(text, "makesHere") {
+			t.Errorf("%d open Locals, want 1, made by makesHere:\n%s", n, text)
 		}
 		l.Close()
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, typ := range []string{"offheap.File", "offheap.Local"} {
-			if n, _ := list(typ); n != 0 {
-				t.Errorf("%d of %s are listed after Close", n, typ)
-			}
+		if n, _ := list(); n != 0 {
+			t.Errorf("%d Locals are listed after Close", n)
 		}
 	}, "leaks", "guard")
 }
 
 //go:noinline
-func opensHere(t *testing.T) *File {
-	f, err := CreateFile(filepath.Join(t.TempDir(), "listed"), 1<<16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
+func makesHere() *Local { return NewLocal() }

@@ -49,17 +49,14 @@ type heap struct {
 	regions  [maxRegions]region
 	nregions atomic.Int32
 
-	vault         vault
-	secrets       atomic.Pointer[tracked] // Not nil: beside the slabs there are secret blocks, and it has those.
-	guards        *tracked                // Not nil: one allocation in some is guarded, and it has those.
-	serving       atomic.Pointer[server]  // Serves every block. See server.go.
-	begins        *indexes                // Of the blocks, if a tracked serves. Nil if the slabs do. Set before the first block.
+	guards        *tracked               // Not nil: one allocation in some is guarded, and it has those.
+	serving       atomic.Pointer[server] // Serves every block. See server.go.
+	begins        *indexes               // Of the blocks, if a tracked serves. Nil if the slabs do. Set before the first block.
 	localsDropped atomic.Int64
 	doubleFrees   atomic.Int64 // Blocks that two goroutines freed at the same moment, since Check last told.
 	announces     bool         // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
-	random        func() uint64 // With random placement: draws numbers. Nil without.
-	growthHook    func()        // Called without locks when much was taken since the last call, and at ticks.
+	growthHook    func() // Called without locks when much was taken since the last call, and at ticks.
 
 	grown atomic.Bool // The bytes held have grown by much since growthHook was last called.
 
@@ -239,7 +236,7 @@ func (h *heap) pslots(id int) *slots {
 // pop is a block of a class of k from the P's slot, or 0 if the caller must ask allocate.
 func (h *heap) pop(k *kind, class uint32) uintptr {
 	b := k.bins[class].Load()
-	if b == nil || k.verify || k.secret { // The server checks blocks of CheckFreed.
+	if b == nil {
 		return 0
 	}
 	p := percpu.Acquire()

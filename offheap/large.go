@@ -94,7 +94,7 @@ func checkMachine(n uintptr) error {
 		return nil
 	}
 	if most := vmem.MachineMemory(); uint64(n) > most {
-		return outOfMemory("blocks", n, fmt.Errorf("the machine has %d bytes of memory and swap: map a file with CreateFile for more, or set vm.overcommit_memory=1 if most of the block stays unused", most))
+		return outOfMemory("blocks", n, fmt.Errorf("the machine has %d bytes of memory and swap: set vm.overcommit_memory=1 if most of the block stays unused", most))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ package offheap
 
 import (
 	"errors"
-	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -33,7 +32,7 @@ func TestInstallOnAnotherP(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range blocks {
-			sp.takeOne(h.heap, 0)
+			sp.takeOne(h.heap)
 		}
 		b.add(blocks)
 		h.install(b, nil, sp)
@@ -130,34 +129,29 @@ func TestWantedSlabStays(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const size = 64 << 10
-	for _, random := range []bool{false, true} {
-		h := releasedHeap(t, &vmem.Fake{})
-		if random {
-			h.random = rand.New(rand.NewPCG(1, 2)).Uint64
-		}
-		q := h.request(8, false)
-		if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 * rareAsks { // A holder that asks often gets a slab of its own.
-			x, err := h.allocBytes("Alloc", size, q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h.freeSlow(addrOf(x), nil, "Free")
-		}
-		b := h.bin(h.plain, sizeclass.Of(size))
-		h.SetLimit(inUseOf(h.heap, nil) + 2*size)
-		q.local = openLocal(t, h)
+	h := releasedHeap(t, &vmem.Fake{})
+	q := h.request(8, false)
+	if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * rareAsks { // A holder that asks often gets a slab of its own.
 		x, err := h.allocBytes("Alloc", size, q)
 		if err != nil {
-			t.Fatalf("random %v: %v, though %d slabs have %d free bytes", random, err, b.slabs.Load(), h.spare(b))
+			t.Fatal(err)
 		}
-		h.freeSlow(addrOf(x), q.local, "Free")
-		h.purge.run(true)
-		if n := b.slabs.Load(); n > 1 || b.wanted || len(b.kept) != 0 {
-			t.Errorf("random %v: %d slabs are left; wanted: %v, kept %d", random, n, b.wanted, len(b.kept))
-		}
+		h.freeSlow(addrOf(x), nil, "Free")
+	}
+	b := h.bin(h.plain, sizeclass.Of(size))
+	h.SetLimit(inUseOf(h.heap, nil) + 2*size)
+	q.local = openLocal(t, h)
+	x, err := h.allocBytes("Alloc", size, q)
+	if err != nil {
+		t.Fatalf("%v, though %d slabs have %d free bytes", err, b.slabs.Load(), h.spare(b))
+	}
+	h.freeSlow(addrOf(x), q.local, "Free")
+	h.purge.run(true)
+	if n := b.slabs.Load(); n > 1 || b.wanted || len(b.kept) != 0 {
+		t.Errorf("%d slabs are left; wanted: %v, kept %d", n, b.wanted, len(b.kept))
 	}
 }
 
@@ -212,32 +206,6 @@ func TestLargeBesideSmall(t *testing.T) {
 		})
 		both.Wait()
 		runtime.GOMAXPROCS(1)
-	}
-}
-
-// TestLateFreeOfAnotherSlab: a free is late, and its slab's record serves a new slab by then, which is not cleared yet. A purge does not take
-// its old contents for a write to a freed block.
-func TestLateFreeOfAnotherSlab(t *testing.T) {
-	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
-	x, err := h.allocBytes("Alloc", 512<<10, h.request(8, false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range x {
-		x[i] = 0xee
-	}
-	h.freeSlow(addrOf(x), nil, "Free")
-	p := &purposeState{name: "checked", options: PurposeOptions{CheckFreed: true}}
-	b := h.bin(h.newKind(p, nil), sizeclass.Of(64<<10))
-	sp, _, err := h.allocSpan(b, int(b.granules), granule, (*span).beginSlab) // As slab does, which is stopped here.
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.afterFree(sp.addr())
-	h.purge.run(true)
-	if err := p.late.Load(); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/alloctest"
-	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -183,7 +182,7 @@ func openLocal(t testing.TB, h testHeap) *Local {
 
 func localWithoutSlots() *Local {
 	l := &Local{id: sharedLocal, slots: &noSlots}
-	l.self, l.handle = l, newHandle(debugmode.OwnerLocal, &std, sharedLocal)
+	l.self, l.handle = l, newHandle(&std, sharedLocal)
 	return l
 }
 

@@ -5,7 +5,6 @@ package offheap
 import (
 	"runtime"
 
-	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -29,7 +28,7 @@ func (h *heap) newLocal() *Local {
 	if id, c := h.takeNumber(); c != nil {
 		l.id, l.slots, c.owner = id, c, unsafex.Addr(l)
 	}
-	l.handle = newHandle(debugmode.OwnerLocal, h, l.id)
+	l.handle = newHandle(h, l.id)
 	l.cleanup = runtime.AddCleanup(l, (*handle).drop, l.handle)
 	return l
 }

@@ -16,7 +16,6 @@ import (
 //	offheap.For[T](p)            // In the account of a Purpose.
 //	offheap.In[T](l)             // From a Local.
 //	offheap.Typed[T]{}           // Without an account, as New and MakeSlice do.
-//	offheap.For[T](p).Uninit()   // Without zeroing.
 //	offheap.In[T](l).Aligned(64) // At multiples of 64.
 //
 // Bytes are a Typed[byte]. Its values and slices are ordinary blocks: [Delete] and [FreeSlice] free
@@ -25,7 +24,7 @@ import (
 // Local's Close; it keeps a Local reachable that the program drops. Any other Typed is safe for
 // concurrent use.
 type Typed[T any] struct {
-	_ [0]*T // A Typed of another type does not convert to this one, with its uninit.
+	_ [0]*T // A Typed of another type does not convert to this one, with its bin.
 	origin
 }
 
@@ -36,17 +35,12 @@ type Typed[T any] struct {
 type origin struct {
 	local   *Local
 	purpose *purposeState
-	bin     uint32 // Of the type; used with a Local and a Purpose. See shift and uninit.
+	bin     uint32 // Of the type; used with a Local and a Purpose. See shift.
 }
 
 // shift is the log2 of what Aligned asks for, 0 for the type's own alignment. It stands in the upper
 // half of bin, and nullBin in the lower.
 func (o origin) shift() uint8 { return uint8(o.bin >> 16) }
-
-// uninit says whether memory is left as it is. It never is if the type needs memory that is zero.
-func (o origin) uninit() bool { return o.bin&uninitBit != 0 }
-
-const uninitBit = 1 << 31
 
 // For is the Typed that allocates in the account of p. Make it once, outside of a loop: For looks up T,
 // and New need not.
@@ -64,16 +58,6 @@ func In[T any](l *Local) Typed[T] {
 	return Typed[T]{origin: origin{local: l, bin: describe[T]().bin}}
 }
 
-// Uninit is t without the zeroing: the elements that a function does not take from its arguments may
-// hold data of an earlier block. A T that holds a bool or is self-contained is zeroed all the same,
-// because a bool must be 0 or 1.
-func (t Typed[T]) Uninit() Typed[T] {
-	if !describe[T]().typed {
-		t.bin |= uninitBit
-	}
-	return t
-}
-
 // Aligned is t whose blocks begin at a multiple of align bytes, a power of two up to 2 MiB. It
 // panics if align is any other number, and if T holds a bool or is self-contained: such values keep
 // the alignment of their type. [Typed.Append], [Typed.Grow] and [Typed.Realloc] move a block of
@@ -87,7 +71,7 @@ func (t Typed[T]) Aligned(align int) Typed[T] {
 		panic(fmt.Errorf("offheap: Aligned of %s: the type holds a bool or is self-contained, and keeps its own alignment, %d: use a uint8 for the bool", d.typ, d.align))
 	}
 	if uintptr(align) > d.align {
-		t.bin = t.bin&uninitBit | nullBin | uint32(bits.TrailingZeros(uint(align)))<<16
+		t.bin = nullBin | uint32(bits.TrailingZeros(uint(align)))<<16
 	}
 	return t
 }
@@ -108,7 +92,7 @@ func (t Typed[T]) New() *T {
 		if v := s.state; hasBlock(v) {
 			p := unsafex.At[T](s.take(v))
 			runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
-			if unsafex.Size[T]() <= sizeclass.Max && !t.uninit() {
+			if unsafex.Size[T]() <= sizeclass.Max {
 				var zero T
 				*p = zero
 			}
@@ -128,10 +112,10 @@ func (t Typed[T]) newSlow() *T {
 		addr = alloc(t.bin)
 	}
 	if addr == 0 {
-		addr = newFrom(describe[T](), t.local, t.purpose, t.uninit(), t.shift())
+		addr = newFrom(describe[T](), t.local, t.purpose, t.shift())
 	}
 	p := unsafex.At[T](addr)
-	if unsafex.Size[T]() <= sizeclass.Max && !t.uninit() {
+	if unsafex.Size[T]() <= sizeclass.Max {
 		var zero T
 		*p = zero
 	}
@@ -141,7 +125,7 @@ func (t Typed[T]) newSlow() *T {
 // newFrom allocates for newSlow, which zeroes small values.
 //
 //go:noinline
-func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool, shift uint8) uintptr {
+func newFrom(d *typeDesc, l *Local, p *purposeState, shift uint8) uintptr {
 	if l != nil {
 		l = l.own("New")
 	}
@@ -155,7 +139,7 @@ func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool, shift uint8) u
 		must(err)
 		return addr
 	}
-	addr, err := d.alloc("New", l, p, !uninit && d.size > sizeclass.Max, shift)
+	addr, err := d.alloc("New", l, p, d.size > sizeclass.Max, shift)
 	must(err)
 	return addr
 }
@@ -164,7 +148,7 @@ func newFrom(d *typeDesc, l *Local, p *purposeState, uninit bool, shift uint8) u
 func (t Typed[T]) TryNew() (*T, error) { return tryNewFrom[T](t.origin) }
 
 func tryNewFrom[T any](o origin) (*T, error) {
-	addr, err := describe[T]().alloc("New", o.own("New"), o.purpose, !o.uninit(), o.shift())
+	addr, err := describe[T]().alloc("New", o.own("New"), o.purpose, true, o.shift())
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +222,7 @@ func (d *typeDesc) makeSlice(o origin, length, capacity int) (uintptr, error) {
 	if uintptr(capacity) > largestAlloc/d.size {
 		return 0, tooMany(uintptr(capacity), d)
 	}
-	return std.allocate(o.request(d, uintptr(capacity), l, !o.uninit()))
+	return std.allocate(o.request(d, uintptr(capacity), l, true))
 }
 
 // FreeSlice is [FreeSlice], through the Local of t if it has one.

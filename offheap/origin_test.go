@@ -14,11 +14,7 @@ import (
 
 // origins are all ways to allocate values of a type, by name.
 func origins[T any](l *Local, p *Purpose) map[string]Typed[T] {
-	m := map[string]Typed[T]{"zero": {}, "For": For[T](p), "In": In[T](l)}
-	for name, t := range map[string]Typed[T]{"zero": {}, "For": For[T](p), "In": In[T](l)} {
-		m[name+" Uninit"] = t.Uninit()
-	}
-	return m
+	return map[string]Typed[T]{"zero": {}, "For": For[T](p), "In": In[T](l)}
 }
 
 // TestTypedOrigins runs the conformance suite over each way to allocate values of a type.
@@ -29,12 +25,7 @@ func TestTypedOrigins(t *testing.T) {
 	p := NewPurpose("TestTypedOrigins")
 	for name, from := range origins[point](l, p) {
 		v := alloctest.Typed[point]{Delete: from.Delete, FreeSlice: FreeSlice[point], InUse: func() int64 { return ReadStats().InUse }, Misuse: true,
-			Append: from.Append, Value: func(i int) point { return point{int64(i), -int64(i)} }}
-		if from.uninit() {
-			v.NewUninit, v.MakeSliceUninit = from.New, from.MakeSlice
-		} else {
-			v.New, v.MakeSlice = from.New, from.MakeSlice
-		}
+			New: from.New, MakeSlice: from.MakeSlice, Append: from.Append, Value: func(i int) point { return point{int64(i), -int64(i)} }}
 		t.Run(name, func(t *testing.T) { alloctest.TestTyped(t, v) })
 	}
 }
@@ -42,7 +33,7 @@ func TestTypedOrigins(t *testing.T) {
 // A megabyte is a value that no slab holds.
 type megabyte [1 << 20]byte
 
-// TestTypedTry compares each function that panics without memory with its twin that returns the error.
+// TestTypedTry compares functions that panic without memory with their twins that return the error.
 func TestTypedTry(t *testing.T) {
 	quiet(t)
 	l := NewLocal()
@@ -50,30 +41,24 @@ func TestTypedTry(t *testing.T) {
 	p := NewPurpose("TestTypedTry")
 	for name, from := range origins[megabyte](l, p) {
 		v, err := from.TryNew()
-		if err != nil || !from.uninit() && *v != (megabyte{}) {
+		if err != nil || *v != (megabyte{}) {
 			t.Fatalf("%s: TryNew: %v", name, err)
 		}
 		s, err := from.TryMakeSlice(0, 1)
 		if err != nil || len(s) != 0 || cap(s) != 1 {
 			t.Fatalf("%s: TryMakeSlice: %d of %d, %v", name, len(s), cap(s), err)
 		}
-		s, err = from.TryAppend(s, *v, *v)
-		if err != nil || len(s) != 2 {
-			t.Fatalf("%s: TryAppend: %d, %v", name, len(s), err)
-		}
+		s = from.Append(s, *v, *v)
 		limit := SetLimit(max(1, ReadStats().InUse))
 		_, errNew := from.TryNew()
 		_, errSlice := from.TryMakeSlice(1, 1)
-		same, errAppend := from.TryAppend(s, s...)
-		panics := map[string]func(){"New": func() { from.New() }, "MakeSlice": func() { from.MakeSlice(1, 1) }, "Append": func() { from.Append(s, s...) }}
-		for what, err := range map[string]error{"New": errNew, "MakeSlice": errSlice, "Append": errAppend} {
+		_, errRealloc := from.TryRealloc(s, 4)
+		panics := map[string]func(){"New": func() { from.New() }, "MakeSlice": func() { from.MakeSlice(1, 1) }, "Realloc": func() { from.Realloc(s, 4) }}
+		for what, err := range map[string]error{"New": errNew, "MakeSlice": errSlice, "Realloc": errRealloc} {
 			if !errors.Is(err, ErrLimit) {
 				t.Errorf("%s: Try%s at a limit: %v", name, what, err)
 			}
 			wantPanic(t, name+" "+what, ErrLimit, panics[what])
-		}
-		if same != nil && &same[0] != &s[0] {
-			t.Errorf("%s: TryAppend at a limit returned another slice", name)
 		}
 		SetLimit(limit)
 		from.Delete(v)
@@ -81,7 +66,7 @@ func TestTypedTry(t *testing.T) {
 	}
 }
 
-// TestTypedZeroes: values and slices are zero although their blocks held data, also with Uninit if the type holds bools.
+// TestTypedZeroes: values and slices are zero although their blocks held data.
 func TestTypedZeroes(t *testing.T) {
 	quiet(t)
 	l := NewLocal()
@@ -151,7 +136,7 @@ func TestTypedAfterClose(t *testing.T) {
 	for name, f := range map[string]func(){
 		"New": func() { from.New() }, "TryNew": func() { _, _ = from.TryNew() }, "Delete": func() { from.Delete(v) }, "Delete of nil": func() { from.Delete(nil) },
 		"MakeSlice": func() { from.MakeSlice(1, 1) }, "TryMakeSlice": func() { _, _ = from.TryMakeSlice(0, 0) },
-		"Append": func() { from.Append(nil, *v) }, "TryAppend": func() { _, _ = from.TryAppend(nil) }, "New with Uninit": func() { from.Uninit().New() },
+		"Append": func() { from.Append(nil, *v) }, "Realloc": func() { from.Realloc(nil, 1) },
 	} {
 		wantMisuse(t, name, "use of a Local that is closed", f)
 	}
@@ -177,10 +162,10 @@ func TestTypedSlicesFromLocal(t *testing.T) {
 	from.Delete(a)
 }
 
-// TestTypedKeepsItsType: a Typed does not convert to one of another type, which would take Uninit with
-// it to a type whose memory must be zero.
+// TestTypedKeepsItsType: a Typed does not convert to one of another type, which would take the size
+// class and the alignment with it.
 func TestTypedKeepsItsType(t *testing.T) {
 	if reflect.TypeFor[Typed[int]]().ConvertibleTo(reflect.TypeFor[Typed[flags]]()) {
-		t.Error("Typed[flags](Typed[int]{}.Uninit()) compiles")
+		t.Error("Typed[flags](Typed[int]{}) compiles")
 	}
 }

@@ -108,15 +108,13 @@ func (h *heap) freeOwned(addr uintptr, op string) {
 	}
 }
 
-// freeOwnedBeside is freeOwned for a block that lies beside the slabs: a secret or a sampled one.
+// freeOwnedBeside is freeOwned for a block that lies beside the slabs.
 func (h *heap) freeOwnedBeside(addr uintptr, op string) {
 	t := h.beside(addr)
 	if t == nil {
 		h.misuse(op, addr)
 	}
-	if t == h.guards {
-		allocsample.Remove(addr)
-	}
+	allocsample.Remove(addr)
 	t.freeOnly(addr, op, true)
 }
 
@@ -131,15 +129,10 @@ func tellLate() {
 func (h *heap) besideRegions(addr uintptr) (begin uintptr, ok bool) {
 	t := h.records()
 	if t == nil {
-		t = h.secrets.Load()
-	}
-	if t == nil {
 		return 0, false
 	}
-	if b, ok := t.blocks.containing(addr); ok {
-		return b.addr, true
-	}
-	return 0, h.vault.owns(addr)
+	b, ok := t.blocks.containing(addr)
+	return b.addr, ok
 }
 
 func describeOf(t reflect.Type) *typeDesc { return types.Find(typeinfo.KeyOf(t), t) }

@@ -4,6 +4,10 @@ package offheap
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -13,6 +17,53 @@ func caught(f func()) (v any) {
 	defer func() { v = recover() }()
 	f()
 	return nil
+}
+
+// tried is what f returns, or the refusal that it panics with; see Try.
+func tried[T any](f func() T) (v T, err error) {
+	err = Try(func() { v = f() })
+	return v, err
+}
+
+// TestTry: refusals of memory become errors, and nothing else does.
+func TestTry(t *testing.T) {
+	done := 0
+	if err := Try(func() { done++ }); err != nil || done != 1 {
+		t.Errorf("of a function that returns: %v, it ran %d times", err, done)
+	}
+	old := SetLimit(1)
+	err := Try(func() { Grow([]byte(nil), 1<<20); done++ })
+	SetLimit(old)
+	if !errors.Is(err, ErrLimit) || done != 1 {
+		t.Errorf("at a limit: %v", err)
+	}
+	if err := Try(func() { Append([]byte(nil), pretended[byte](math.MaxInt)...) }); !errors.Is(err, ErrOutOfMemory) {
+		t.Errorf("beyond the address space: %v", err)
+	}
+	wrapped := fmt.Errorf("of the program: %w", ErrLimit)
+	if err := Try(func() { panic(wrapped) }); err != wrapped {
+		t.Errorf("%v became %v", wrapped, err)
+	}
+	other := errors.New("another error")
+	misuse := &MisuseError{Op: "Free"}
+	for _, v := range []any{other, misuse, "a text", 7, []int(nil)} {
+		if got := caught(func() { _ = Try(func() { panic(v) }) }); !reflect.DeepEqual(got, v) {
+			t.Errorf("the panic %v became %v", v, got)
+		}
+	}
+	var none *runtime.PanicNilError
+	if e, ok := caught(func() { _ = Try(func() { panic(nil) }) }).(error); !ok || !errors.As(e, &none) {
+		t.Errorf("panic(nil) became %v", e)
+	}
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		_ = Try(runtime.Goexit)
+		ended <- true
+	}()
+	if <-ended {
+		t.Error("Try ended a Goexit")
+	}
 }
 
 // wantMisuse wants f to panic with a MisuseError of the kind.
@@ -69,8 +120,8 @@ func allZero(b []byte) bool {
 // that comes late would move bytes from one figure to another between two readings.
 func unpurged(t testing.TB) {
 	t.Helper()
-	old := SetPurgeDelay(-1)
-	// SetPurgeDelay would arm a tick, for which the next test would wait.
+	old := setPurgeDelay(-1)
+	// setPurgeDelay would arm a tick, for which the next test would wait.
 	t.Cleanup(func() { std.server().slabs().purge.delay.Store(int64(old)) })
 	settled(t)
 }
@@ -81,7 +132,7 @@ func settled(t testing.TB) {
 	p := &std.server().slabs().purge
 	for range 6000 {
 		p.mu.Lock() // A tick that runs has it.
-		armed := p.armed.Load() != 0
+		armed := p.armed.Load()
 		p.mu.Unlock()
 		if !armed {
 			return

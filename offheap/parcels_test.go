@@ -84,32 +84,6 @@ func (p *byteParcel) free(w *worker) {
 	}
 }
 
-// sharedParcel is one ownership of a block.
-type sharedParcel struct {
-	s    *Counted
-	seed int
-}
-
-func newCounted(w *worker) parcel {
-	p := &sharedParcel{seed: w.rng.IntN(256)}
-	if !w.try(func() { p.s = NewCounted(w.length()) }) {
-		return nil
-	}
-	w.want(allZero(p.s.Bytes()), p, "is not zero")
-	fill(p.s.Bytes(), p.seed)
-	return p
-}
-
-func (p *sharedParcel) size() int    { return len(p.s.Bytes()) }
-func (p *sharedParcel) intact() bool { return filled(p.s.Bytes(), p.seed) }
-func (p *sharedParcel) free(*worker) { p.s.Release() }
-
-func (p *sharedParcel) change(w *worker) {
-	if other := (&sharedParcel{p.s.Retain(), p.seed}); !w.send(other) {
-		other.free(w)
-	}
-}
-
 // makersOf are makers of single values and of slices with up to longest elements.
 func makersOf[T comparable](longest int, value func(i int) T) []maker {
 	return []maker{
@@ -127,24 +101,21 @@ type valueParcel[T comparable] struct {
 
 func newValue[T comparable](w *worker, value func(i int) T) parcel {
 	v := &valueParcel[T]{seed: w.rng.IntN(1 << 20), value: value}
-	zero := true
 	if !w.try(func() {
-		switch w.rng.IntN(5) {
+		switch w.rng.IntN(4) {
 		case 0:
 			v.p = New[T]()
 		case 1:
-			v.p, zero = Typed[T]{}.Uninit().New(), describe[T]().typed
-		case 2:
 			v.p = In[T](w.local).New()
-		case 3:
+		case 2:
 			v.p = For[T](w.purpose()).New()
-		case 4:
+		case 3:
 			v.p = RefOf(New[T]()).Ptr()
 		}
 	}) {
 		return nil
 	}
-	w.want(!zero || *v.p == *new(T), v, "is not zero")
+	w.want(*v.p == *new(T), v, "is not zero")
 	*v.p = value(v.seed)
 	return v
 }
@@ -178,16 +149,14 @@ type sliceParcel[T comparable] struct {
 func newSlice[T comparable](w *worker, longest int, value func(i int) T) parcel {
 	p := &sliceParcel[T]{seed: w.rng.IntN(1 << 20), value: value}
 	n := w.rng.IntN(1 + w.rng.IntN(longest))
-	room, zero := n+w.rng.IntN(8), true
+	room := n + w.rng.IntN(8)
 	if !w.try(func() {
-		switch w.rng.IntN(4) {
+		switch w.rng.IntN(3) {
 		case 0:
 			p.s = MakeSlice[T](n, room)
 		case 1:
-			p.s, zero = Typed[T]{}.Uninit().MakeSlice(n, room), describe[T]().typed
-		case 2:
 			p.s = For[T](w.purpose()).MakeSlice(n, room)
-		case 3:
+		case 2:
 			p.s = Append[T](nil, make([]T, n)...)
 		}
 	}) {
@@ -195,7 +164,7 @@ func newSlice[T comparable](w *worker, longest int, value func(i int) T) parcel 
 	}
 	w.want(len(p.s) == n, p, "is of another length")
 	for i := range p.s {
-		w.want(!zero || p.s[i] == *new(T), p, "is not zero")
+		w.want(p.s[i] == *new(T), p, "is not zero")
 		p.s[i] = value(p.seed + i)
 	}
 	return p

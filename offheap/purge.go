@@ -28,8 +28,8 @@ import (
 // mappings is limited (vm.max_map_count).
 type purgeState struct {
 	h     *heap
-	armed atomic.Int64 // Nanoseconds from arm to the tick that will come, 0 if none will.
-	delay atomic.Int64 // Nanoseconds; negative: never.
+	armed atomic.Bool  // A tick will come.
+	delay atomic.Int64 // Nanoseconds. Tests set it; negative: never.
 	mu    sync.Mutex   // One purge at a time. It comes before the heap's lock.
 	runs  atomic.Int64 // Purges that have ended.
 
@@ -40,54 +40,39 @@ type purgeState struct {
 	idle atomic.Int64 // Bytes of idle pages inside slabs.
 }
 
-const defaultPurgeDelay = 300 * time.Millisecond
+const purgeDelay = 300 * time.Millisecond
 
 // What span.touched says: whether blocks were freed in the slab since it was last purged, and whether
-// the system refused that. After the second refusal ticks leave the slab alone until the next free in it:
-// the memory of a program that has locked all of it stays, and each tick would try all slabs in vain.
+// the system refused that. Then ticks leave the slab alone until the next free in it: if a program has
+// locked all of its memory, each tick would try all slabs in vain.
 const (
-	touchedNot     = iota
-	touchedNow     // Since the last tick.
-	touchedBefore  // Before it.
-	touchedRefused // The system refused; the next tick tries again.
-	touchedLeft    // It refused twice; the next Purge tries again.
+	touchedNot    = iota
+	touchedNow    // Since the last tick.
+	touchedBefore // Before it.
+	touchedLeft   // The system refused; the next Purge tries again.
 )
 
 func (p *purgeState) init(h *heap) {
 	p.h = h
-	p.delay.Store(int64(defaultPurgeDelay))
+	p.delay.Store(int64(purgeDelay))
 }
 
-// setDelay is SetPurgeDelay. It arms a tick for the slabs that were touched while no tick was wanted: a further
-// free in them does not.
-func (p *purgeState) setDelay(d time.Duration) (old time.Duration) {
-	old = time.Duration(p.delay.Swap(int64(d)))
-	p.arm()
-	return old
-}
-
-// arm sees to it that a tick comes. A tick that was armed with a longer delay may be hours away: a
-// new one takes its place, and the old one does nothing when it comes.
+// arm sees to it that a tick comes.
 func (p *purgeState) arm() {
-	d := time.Duration(p.delay.Load())
-	armed := p.armed.Load()
-	if wait := max(d/2, time.Millisecond); d >= 0 && (armed == 0 || armed > int64(wait)) && p.armed.CompareAndSwap(armed, int64(wait)) {
-		realtime.AfterFunc(wait, func() { p.tick(wait) })
+	if d := time.Duration(p.delay.Load()); d >= 0 && p.armed.CompareAndSwap(false, true) {
+		realtime.AfterFunc(max(d/2, time.Millisecond), p.tick)
 	}
 }
 
-// tick is the tick that was armed to come after that wait.
-func (p *purgeState) tick(wait time.Duration) {
+func (p *purgeState) tick() {
 	p.mu.Lock()
 	// Under the lock: a goroutine that finds neither armed nor locked knows that no tick is purging.
-	due := p.armed.CompareAndSwap(int64(wait), 0)
-	if due && p.runLocked(false) {
+	p.armed.Store(false)
+	if p.runLocked(false) {
 		p.arm()
 	}
 	p.mu.Unlock()
-	if due {
-		p.follow()
-	}
+	p.follow()
 }
 
 // follow makes Go's memory limit follow the bytes that blocks still take.
@@ -279,34 +264,23 @@ func (h *heap) purgeSlabs(all bool) (more bool) {
 	for i := range int(h.nregions.Load()) {
 		r := &h.regions[i]
 		for at := uintptr(0); ; {
-			sp, was, again := h.nextQuiet(r, &at, all)
+			sp, again := h.nextQuiet(r, &at, all)
 			more = more || again
 			if sp == nil {
 				break
 			}
 			if !h.purgeSlab(r, sp) {
-				more = sp.refused(was) || more
+				sp.touched.CompareAndSwap(touchedNot, touchedLeft) // If it fails, a free came meanwhile, which has armed a tick.
 			}
 		}
 	}
 	return more
 }
 
-// refused notes that the system refused to purge the slab, which was touched like that before. It
-// reports whether the next tick is to try again.
-func (s *span) refused(was uint32) bool {
-	next := uint32(touchedRefused)
-	if was == touchedRefused {
-		next = touchedLeft
-	}
-	s.touched.CompareAndSwap(touchedNot, next) // If it fails, a free came meanwhile, which has armed a tick.
-	return next == touchedRefused
-}
-
 // nextQuiet finds the next slab at or after granule *at that is due, and claims its free groups,
-// which keeps it from being taken apart. was is how it was touched. Slabs that were touched since the
-// last tick are marked for the next one.
-func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, was uint32, more bool) {
+// which keeps it from being taken apart. Slabs that were touched since the last tick are marked for the
+// next one.
+func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	end := r.used.Load() / granule
@@ -334,10 +308,10 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, was uin
 		invariants.Window()
 		if sp.claimAll() {
 			sp.claimed = true
-			return sp, t, more
+			return sp, more
 		}
 	}
-	return nil, touchedNot, more
+	return nil, more
 }
 
 // claimAll claims the groups with free blocks and says whether there were any. Groups without any
@@ -363,7 +337,6 @@ func (h *heap) purgeSlab(r *region, sp *span) (ok bool) {
 	page := vmem.PageSize()
 	var lo, hi uintptr
 	end := sp.base + uintptr(sp.blocks)*uintptr(sp.size) // Of the last block. Nobody uses the rest of the slab.
-	verify := h.binByID(sp.bin).kind.verify
 	flush := func() {
 		from, to := roundUp(lo, page), hi&^(page-1)
 		if hi == end {
@@ -371,9 +344,6 @@ func (h *heap) purgeSlab(r *region, sp *span) (ok bool) {
 		}
 		if from >= to {
 			return
-		}
-		if verify {
-			h.inspectFree(sp, from, min(to, end))
 		}
 		if h.purgeRange(r, from, to) != nil {
 			ok = false

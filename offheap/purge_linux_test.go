@@ -25,7 +25,7 @@ func resident(t testing.TB) (n int64) {
 	for line := range strings.Lines(string(text)) {
 		if r, _, ok := parseMapping(line); ok {
 			inside = slices.ContainsFunc(list, func(of Region) bool {
-				return of.Kind != "file" && r.lo < of.Addr+uintptr(of.Reserved) && of.Addr < r.hi
+				return r.lo < of.Addr+uintptr(of.Reserved) && of.Addr < r.hi
 			})
 			continue
 		}
@@ -78,8 +78,8 @@ func TestPurgeReturnsMemory(t *testing.T) {
 
 func TestBackgroundPurgeReturnsMemory(t *testing.T) {
 	needSlabs(t)
-	old := SetPurgeDelay(10 * time.Millisecond)
-	defer SetPurgeDelay(old)
+	old := setPurgeDelay(10 * time.Millisecond)
+	defer setPurgeDelay(old)
 	Purge()
 	before, peak := burden(t)
 	for range 6000 {

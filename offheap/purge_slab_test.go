@@ -4,7 +4,6 @@ package offheap
 
 import (
 	"testing"
-	"time"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -22,7 +21,7 @@ func slabInUse(t *testing.T, h *heap, b *bin) (sp *span, blocks []uintptr) {
 		t.Fatal(err)
 	}
 	for range b.blocks {
-		addr := sp.takeOne(h, 0)
+		addr := sp.takeOne(h)
 		for i := range uintptr(b.size) {
 			*unsafex.At[byte](addr + i) = 1
 		}
@@ -35,8 +34,7 @@ func slabInUse(t *testing.T, h *heap, b *bin) (sp *span, blocks []uintptr) {
 	return sp, blocks
 }
 
-// TestRefusedPurgeOfSlab: if the system refuses to purge pages of a slab, the next tick tries again. After a second refusal ticks
-// leave the slab alone, and a Purge tries again.
+// TestRefusedPurgeOfSlab: if the system refuses to purge pages of a slab, ticks leave the slab alone, and a Purge tries again.
 func TestRefusedPurgeOfSlab(t *testing.T) {
 	needOwnMemory(t)
 	const size, freed = 8 << 10, 7 * 8 << 10
@@ -52,18 +50,14 @@ func TestRefusedPurgeOfSlab(t *testing.T) {
 			h.purge.run(false) // The slab was touched since the last tick.
 		}
 		fake.FailFrom(1, vmem.OpPurge)
-		if more := h.purge.run(all); !more || fake.Calls(vmem.OpPurge) != 1 {
+		if more := h.purge.run(all); more || fake.Calls(vmem.OpPurge) != 1 {
 			t.Errorf("all %v: after a refusal another tick comes: %v; %d calls, want 1", all, more, fake.Calls(vmem.OpPurge))
 		}
-		if more := h.purge.run(false); more || fake.Calls(vmem.OpPurge) != 2 {
-			t.Errorf("all %v: after a second refusal another tick comes: %v; %d calls, want 2", all, more, fake.Calls(vmem.OpPurge))
+		if h.purge.run(false); fake.Calls(vmem.OpPurge) != 1 {
+			t.Errorf("all %v: a tick asks a second time", all)
 		}
-		if h.purge.run(false); fake.Calls(vmem.OpPurge) != 2 {
-			t.Errorf("all %v: a tick asks a third time", all)
-		}
-		h.purge.run(true)
 		fake.Heal()
-		h.purge.run(false)
+		h.purge.run(true)
 		if n := h.purge.idle.Load(); n != freed {
 			t.Errorf("all %v: when the system refuses no more, %d bytes of the slab are idle, want %d", all, n, freed)
 		}
@@ -74,16 +68,16 @@ func TestRefusedPurgeOfSlab(t *testing.T) {
 func TestPurgeOfLastPage(t *testing.T) {
 	needOwnMemory(t)
 	h := releasedHeap(t, &vmem.Fake{})
-	p := &purposeState{name: "checked", options: PurposeOptions{CheckFreed: true}}
+	p := &purposeState{name: "wiped", options: PurposeOptions{Wipe: true}}
 	page := int64(vmem.PageSize())
-	for name, k := range map[string]*kind{"plain": h.plain, "checked": h.newKind(p, nil)} {
+	for name, k := range map[string]*kind{"plain": h.plain, "wiped": h.newKind(p, nil)} {
 		b := h.bin(k, sizeclass.Of(48))
 		sp, blocks := slabInUse(t, h.heap, b)
 		rest := sp.base + sp.bytes() - 1
 		if rest < sp.groupBase(sp.groups()-1)+uintptr(sp.last(sp.groups()-1))+1 {
 			t.Fatal("the blocks fill the slab")
 		}
-		*unsafex.At[byte](rest) = 1 // This is not a write to a freed block.
+		*unsafex.At[byte](rest) = 1 // So its page takes memory.
 		h.settleCurrent(sp.addr())
 		for _, addr := range blocks[1:] {
 			h.freeSlow(addr, nil, "Free")
@@ -93,10 +87,7 @@ func TestPurgeOfLastPage(t *testing.T) {
 		if n := h.purge.idle.Load(); n != want {
 			t.Errorf("%s: with one block in use %d bytes are idle, want %d", name, n, want)
 		}
-		if err := p.late.Load(); err != nil {
-			t.Error(name, err)
-		}
-		last := sp.takeOne(h.heap, uint64(sp.groups()-1)<<8) // A block of the last group.
+		last := sp.takeFrom(h.heap, sp.groups()-1)
 		b.add(1)
 		if n := h.purge.idle.Load(); n != want-page {
 			t.Errorf("%s: with a block at the end in use %d bytes are idle, want %d", name, n, want-page)
@@ -113,14 +104,12 @@ func TestPurgeOfLastPage(t *testing.T) {
 	}
 }
 
-// TestPurgeOfCurrentSlab: free pages of a slab in use by one holder go back in the background, also if writes to freed blocks are
-// sought.
+// TestPurgeOfCurrentSlab: free pages of a slab in use by one holder go back in the background.
 func TestPurgeOfCurrentSlab(t *testing.T) {
 	needOwnMemory(t)
 	h := releasedHeap(t, &vmem.Fake{})
 	const size = 64 << 10
-	p := &purposeState{name: "checked", options: PurposeOptions{CheckFreed: true}}
-	sp, blocks := slabInUse(t, h.heap, h.bin(h.newKind(p, nil), sizeclass.Of(size)))
+	sp, blocks := slabInUse(t, h.heap, h.bin(h.plain, sizeclass.Of(size)))
 	for _, addr := range blocks[1:] {
 		h.freeSlow(addr, nil, "Free")
 	}
@@ -135,21 +124,4 @@ func TestPurgeOfCurrentSlab(t *testing.T) {
 	}
 	h.freeSlow(blocks[0], nil, "Free")
 	h.settleCurrent(sp.addr())
-}
-
-// TestTickAfterNoDelay: blocks of a slab were freed while the delay was negative. A tick comes for them once it is not.
-func TestTickAfterNoDelay(t *testing.T) {
-	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
-	sp, blocks := slabInUse(t, h.heap, h.bin(h.plain, sizeclass.Of(8<<10)))
-	h.settleCurrent(sp.addr())
-	h.freeSlow(blocks[1], nil, "Free")
-	if h.purge.armed.Load() != 0 {
-		t.Fatal("a tick comes with a negative delay")
-	}
-	h.purge.setDelay(time.Hour)
-	h.freeSlow(blocks[2], nil, "Free")
-	if h.purge.armed.Load() == 0 {
-		t.Error("no tick comes")
-	}
 }

@@ -39,8 +39,6 @@ type purposeState struct {
 
 	typed [16]atomic.Pointer[typedKind] // By the hash of the type, the newest first.
 	mu    sync.Mutex                    // Held to add one.
-
-	late atomic.Pointer[MisuseError] // A write to a freed block that no call has reported yet.
 }
 
 // A typedKind is the kind of the values of one type under a purpose. It never changes.
@@ -65,26 +63,6 @@ type PurposeOptions struct {
 	// program never wrote are read and not written, so on Linux they take no memory. Wipe works
 	// with FREEHOLD=heap.
 	Wipe bool
-
-	// CheckFreed finds writes to freed blocks of up to 64 KiB that are aligned to 4 KiB at most; it
-	// includes Wipe. If a freed block is allocated again and is no longer zero, the allocation
-	// panics with a [*MisuseError] of the kind "write after Free". The block stays out of use for
-	// good and counts as in use. If the write is found before free memory goes back to the machine,
-	// the Purpose's next allocation panics, and [Check] returns the error. An allocation takes as
-	// long as reading the block.
-	CheckFreed bool
-
-	// Secret is for keys and passwords; it includes Wipe. Each block lies on pages of its own
-	// between inaccessible pages. Its pages are locked in memory and left out of core dumps, forked
-	// children and huge pages, and they become inaccessible when the block is freed: a use after the
-	// free ends the process, also that of a Realloc or Append which copies the block while another
-	// goroutine frees it.
-	// [Purpose.Protection] returns the protections that the system has. A block takes at least a
-	// page, and its allocation and free some 20 µs together. Locked memory is limited
-	// (RLIMIT_MEMLOCK, often 8 MiB): an allocation beyond it fails with [ErrLimit] and a message
-	// that names the limit. Secret works in each mode, FREEHOLD=heap included. On systems without
-	// calls for reserving address space, blocks are only wiped.
-	Secret bool
 }
 
 // NewPurpose returns the Purpose of that name. If there is none yet, it makes one without options.
@@ -110,9 +88,6 @@ func findPurpose(name string, o PurposeOptions) (p *Purpose, isNew bool) {
 	defer purposes.Unlock()
 	if p := purposes.byName[name]; p != nil {
 		return p, false
-	}
-	if o.Secret && std.records() == nil {
-		std.secrets.CompareAndSwap(nil, newTracked(&std))
 	}
 	s := &purposeState{name: name, budget: budget{who: fmt.Sprintf("purpose %q", name)}, options: o}
 	s.plain = std.newKind(s, nil)
@@ -170,7 +145,7 @@ func (s *purposeState) kindFor(d *typeDesc) *kind {
 
 // binOf is the bin of values of a type under the purpose, nullBin if the fast path must not serve it.
 func (s *purposeState) binOf(d *typeDesc) uint32 {
-	if d.size == 0 || d.size > sizeclass.Max || d.path != "" || s.plain.verify || s.plain.secret {
+	if d.size == 0 || d.size > sizeclass.Max || d.path != "" {
 		return nullBin
 	}
 	if b := std.bin(s.kindFor(d), sizeclass.Of(d.size)); b.id < nullBin {

@@ -312,10 +312,10 @@ func TestLimitOfEveryFunction(t *testing.T) {
 	const n = 1 << 20
 	for what, f := range map[string]func(){
 		"Alloc": func() { Alloc(n) }, "AllocUninit": func() { AllocUninit(n) }, "AllocAligned": func() { AllocAligned(n, 4096) },
-		"Realloc": func() { Realloc(b, n) }, "New": func() { New[mega]() }, "NewUninit": func() { Typed[mega]{}.Uninit().New() },
+		"Realloc": func() { Realloc(b, n) }, "New": func() { New[mega]() },
 		"NewIn": func() { In[mega](l).New() }, "NewFor": func() { For[mega](p).New() }, "NewRef": func() { RefOf(New[mega]()) },
 		"MakeSlice": func() { MakeSlice[bool](n, n) }, "MakeSliceFor": func() { For[bool](p).MakeSlice(n, n) },
-		"Append": func() { Append(s, make([]point, n)...) }, "NewCounted": func() { NewCounted(n) },
+		"Append":      func() { Append(s, make([]point, n)...) },
 		"Local.Alloc": func() { l.Alloc(n) }, "Purpose.Alloc": func() { p.Alloc(n) },
 	} {
 		wantPanic(t, what, ErrLimit, f)
@@ -356,16 +356,12 @@ func TestTotals(t *testing.T) {
 
 // BenchmarkPurposePair is an allocation and its free by the options of a Purpose.
 func BenchmarkPurposePair(b *testing.B) {
-	for name, o := range map[string]PurposeOptions{"plain": {}, "wipe": {Wipe: true}, "check": {CheckFreed: true}, "secret": {Secret: true}} {
+	for name, o := range map[string]PurposeOptions{"plain": {}, "wipe": {Wipe: true}} {
 		for _, n := range []int{64, 4096} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				p := NewPurposeWith("benchmark of "+name, o)
 				for b.Loop() {
-					c, err := p.TryAllocUninit(n)
-					if err != nil {
-						b.Skip(err)
-					}
-					Free(c)
+					Free(p.AllocUninit(n))
 				}
 			})
 		}

@@ -13,9 +13,8 @@ import (
 // the collector some nanoseconds each cycle; a Ref costs it nothing. The zero Ref is nil. Refs of
 // equal T compare with ==.
 //
-// A Ref is an offset, not an address. An offset into offheap's regions ([Ref.Ptr]) is valid while
-// the process lives and the value is not deleted. An offset into a mapped file ([Ref.In]) is valid
-// in that file for ever. Each use checks range and alignment. A wrong Ref panics or leads to other
+// A Ref is an offset into offheap's regions, not an address. It is valid while the process lives and
+// the value is not deleted. Each use checks range and alignment. A wrong Ref panics or leads to other
 // data without pointers and bools, never elsewhere.
 type Ref[T any] struct {
 	_   [0]*T // Refs of different types do not convert to each other.
@@ -89,9 +88,9 @@ func (h *heap) resolve(off uint64, d *typeDesc) uintptr {
 // badRef is the error of a Ref that leads nowhere, or of a SliceRef to n values.
 func badRef(off uint64, d *typeDesc, n uint64) error {
 	if n > 0 {
-		return fmt.Errorf("offheap: SliceRef %#x does not lead to %d of %s: they were freed, or the SliceRef belongs to a mapped file (use In) or is damaged", off, n, d.typ)
+		return fmt.Errorf("offheap: SliceRef %#x does not lead to %d of %s: they were freed, or the SliceRef is damaged", off, n, d.typ)
 	}
-	return fmt.Errorf("offheap: Ref %#x does not lead to a %s: the value was deleted, or the Ref belongs to a mapped file (use In) or is damaged, or a tag is left in its bits", off, d.typ)
+	return fmt.Errorf("offheap: Ref %#x does not lead to a %s: the value was deleted, or the Ref is damaged, or a tag is left in its bits", off, d.typ)
 }
 
 // DeleteRef is [Delete] of the value that r leads to. It ignores the nil Ref.

@@ -5,14 +5,12 @@ package offheap
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/freehold-go/freehold/alloctest"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 func TestRefRoundTrip(t *testing.T) {
@@ -92,12 +90,6 @@ func TestRefOfForeignPointers(t *testing.T) {
 	wantMisuse(t, "the Go heap", "foreign pointer", func() { RefOf(onHeap) })
 	wantMisuse(t, "the stack", "foreign pointer", func() { RefOf(&onStack) })
 	wantMisuse(t, "a global", "foreign pointer", func() { RefOf(&globalPoint) })
-	f := tempFile(t, 1<<16)
-	r, err := NewInFile[point](f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantMisuse(t, "a file", "foreign pointer", func() { RefOf(r.In(f)) })
 }
 
 // badOffsets are those that never lead to a T. The live blocks lie below end.
@@ -185,49 +177,6 @@ func TestRefsToOtherTypes(t *testing.T) {
 	FreeSlice(b)
 	FreeSlice(big2)
 	Free(raw)
-}
-
-// TestRefsOfFilesAndMemory mixes up the two worlds of Refs.
-func TestRefsOfFilesAndMemory(t *testing.T) {
-	f := tempFile(t, 1<<16)
-	r, err := NewInFile[point](f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	alloctest.MustPanic(t, func() { r.Ptr() }, "does not lead to a offheap.point", "use In")
-	p := RefOf(New[point]())
-	defer DeleteRef(p)
-	alloctest.MustPanic(t, func() { p.In(f) }, "does not lead to", f.name, "belongs elsewhere")
-	alloctest.MustPanic(t, func() { SliceRef[point]{p, 2}.In(f) }, "does not lead to", f.name)
-	alloctest.MustPanic(t, func() { Ref[flags]{off: r.off}.In(f) }, "bool")
-	alloctest.MustPanic(t, func() { Ref[link]{off: r.off}.In(f) }, "self-contained")
-	alloctest.MustPanic(t, func() { Ref[*int]{off: r.off}.In(f) }, "*int itself")
-}
-
-// tempFile is a File that is closed when the test ends.
-func tempFile(t testing.TB, size int64) *File {
-	t.Helper()
-	needFiles(t)
-	f, err := CreateFile(filepath.Join(t.TempDir(), "values"), size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if f.open.Load() {
-			if err := f.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return f
-}
-
-// needFiles skips where files cannot be mapped. The kill switch does not matter to them.
-func needFiles(t testing.TB) {
-	t.Helper()
-	if !vmem.Supported {
-		t.Skip("this system maps no files")
-	}
 }
 
 // TestRefToUnalignedBlock: a block of bytes may begin at any address, as guarded blocks do. A number

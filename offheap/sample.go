@@ -48,19 +48,12 @@ func (h *heap) setRates(r *allocsample.Rates) {
 	}
 }
 
-func init() {
-	if hooks != 0 {
-		allocsample.OnChange(std.setRates)
-	}
-}
+func init() { allocsample.OnChange(std.setRates) }
 
 // due says whether the allocation for which the slot is asked, in the slow way, is to be sampled
 // with the rates r. It draws the slot's next count if the last has run out or was drawn for
 // something else.
 func (s *slot) due(r *allocsample.Rates) bool {
-	if hooks == 0 {
-		return false
-	}
 	want := drawnIdle
 	if r != nil {
 		want = drawnSampling
@@ -172,12 +165,9 @@ func (h *heap) resolveGuarded(off uint64, d *typeDesc, n uintptr) (uintptr, bool
 	panic(badRef(off, d, uint64(n)))
 }
 
-// beside is the tracked with the record of the block at addr, if that lies beside the slabs: a
-// secret block, or a sampled block on guarded pages, in use or freed. For other addresses it is nil.
+// beside is the tracked with the record of the block at addr, if that is a sampled block on guarded
+// pages, in use or freed. For other addresses it is nil.
 func (h *heap) beside(addr uintptr) *tracked {
-	if t := h.secrets.Load(); t != nil && h.vault.owns(addr) {
-		return t
-	}
 	if h.guards == nil {
 		return nil
 	}

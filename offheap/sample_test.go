@@ -17,9 +17,6 @@ import (
 // if they are drawn in the same order.
 func sampling(t testing.TB, period int64) {
 	needSlabs(t)
-	if hooks == 0 {
-		t.Skip("built without the hooks")
-	}
 	rng := rand.New(rand.NewPCG(1, uint64(period)))
 	draw := rng.ExpFloat64
 	if period == 1 { // Each block, of which none is below 16 bytes: without one in e^16.
@@ -33,9 +30,6 @@ func sampling(t testing.TB, period int64) {
 // samplingAtRandom is sampling for tests of several goroutines.
 func samplingAtRandom(t testing.TB, period int64) {
 	needSlabs(t)
-	if hooks == 0 {
-		t.Skip("built without the hooks")
-	}
 	old := allocsample.SetPeriod(period)
 	t.Cleanup(func() { allocsample.SetPeriod(old) })
 }
@@ -72,7 +66,14 @@ func TestSuiteSampled(t *testing.T) {
 // TestSuiteOfLocalSampled does so with a Local.
 func TestSuiteOfLocalSampled(t *testing.T) {
 	samplingAtRandom(t, 300)
-	TestSuiteOfLocal(t)
+	cfg := config()
+	cfg.Concurrent, cfg.Limits = false, false
+	cfg.New = func(t testing.TB) alloctest.Allocator {
+		l := NewLocal()
+		t.Cleanup(l.Close)
+		return localHeap{l}
+	}
+	alloctest.Test(t, cfg)
 }
 
 // TestEverythingSampled lets everything happen at once and samples besides, or not.

@@ -25,7 +25,7 @@ func overwrite[T any](to, from *T) {
 // TestVetSeesCopies: each handle has the field that the copylocks analyzer of vet looks for, whose
 // pointer has Lock and Unlock.
 func TestVetSeesCopies(t *testing.T) {
-	for _, h := range []reflect.Type{reflect.TypeFor[Local](), reflect.TypeFor[File](), reflect.TypeFor[Purpose](), reflect.TypeFor[Counted]()} {
+	for _, h := range []reflect.Type{reflect.TypeFor[Local](), reflect.TypeFor[Purpose]()} {
 		if f := h.Field(0); f.Type != reflect.TypeFor[noCopy]() || f.Type.Size() != 0 {
 			t.Errorf("the first field of %s is %s %s, want a noCopy", h, f.Name, f.Type)
 		}
@@ -42,7 +42,6 @@ func purposeCalls(p *Purpose) map[string]func() {
 		"TryAllocUninit": func() { _, _ = p.TryAllocUninit(100) },
 		"SetLimit":       func() { p.SetLimit(1) },
 		"Name":           func() { _ = p.Name() },
-		"Protection":     func() { _, _ = p.Protection() },
 		"For":            func() { For[point](p).New() },
 		"For of bools":   func() { For[bool](p).MakeSlice(1, 1) },
 	}
@@ -116,75 +115,4 @@ func TestPurposeOverwritten(t *testing.T) {
 	if err := Check(); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestFileRestored writes an older copy over a closed File, and one File over another. No call
-// reaches an address that Close retired.
-func TestFileRestored(t *testing.T) {
-	f, other := tempFile(t, 1<<16), tempFile(t, 1<<16)
-	saved, savedOther := copyOf(f), copyOf(other)
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	overwrite(f, saved)
-	calls := fileCalls(f)
-	delete(calls, "Size")
-	for what, call := range calls {
-		wantMisuse(t, what, "use of a File that is closed", call)
-	}
-	if err := f.Close(); err == nil || !strings.Contains(err.Error(), "closed already") {
-		t.Errorf("Close of a File that an older copy was written over after its Close: %v", err)
-	}
-
-	third := tempFile(t, 1<<16)
-	overwrite(other, third)
-	if err := third.Close(); err != nil {
-		t.Fatal(err)
-	}
-	Regions() // It reads the header of each open file.
-	for what, call := range fileCalls(other) {
-		wantMisuse(t, what, "use of a copied File", call)
-	}
-	overwrite(other, savedOther)
-	if _, err := NewInFile[point](other); err != nil {
-		t.Error(err)
-	}
-}
-
-// countedCalls are all calls of a Counted.
-func countedCalls(c *Counted) map[string]func() {
-	return map[string]func(){
-		"Counted.Bytes":   func() { c.Bytes() },
-		"Counted.Retain":  func() { c.Retain() },
-		"Counted.Release": c.Release,
-	}
-}
-
-// TestCopiedCounted: a copy frees nothing, and neither does an older copy that is written over its
-// original after the last Release.
-func TestCopiedCounted(t *testing.T) {
-	quiet(t)
-	s := NewCounted(100)
-	c := copyOf(s)
-	for what, f := range countedCalls(c) {
-		wantMisuse(t, what, "use of a copied Counted", f)
-	}
-	fill(s.Bytes(), 7)
-	s.Release()
-	next := NewCounted(100) // It may have the block.
-	fill(next.Bytes(), 8)
-	for what, f := range countedCalls(c) {
-		wantMisuse(t, what, "use of a copied Counted", f)
-	}
-	overwrite(s, c)
-	for what, f := range countedCalls(s) {
-		wantMisuse(t, what, "use after the last Release", f)
-	}
-	for what, f := range countedCalls(new(Counted)) {
-		wantMisuse(t, what, "use of a Counted that NewCounted did not make", f)
-	}
-	if !filled(next.Bytes(), 8) {
-		t.Error("a call that was refused changed a block")
-	}
-	next.Release()
 }

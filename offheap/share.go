@@ -31,11 +31,10 @@ const (
 
 // portionFor is what a holder gets. rare says that the holder asks rarely.
 //
-// Slabs are not shared near a limit, which supply would have to ask for each group, or if blocks are
-// placed at random.
+// Slabs are not shared near a limit, which supply would have to ask for each group.
 func (h *heap) portionFor(b *bin, rare bool) portion {
 	switch {
-	case !rare || b.slabs.Load() >= fewSlabs*int64(len(*h.active.Load())) || h.random != nil || b.near():
+	case !rare || b.slabs.Load() >= fewSlabs*int64(len(*h.active.Load())) || b.near():
 		return wholeSlab
 	case b.shift < 3:
 		return oneBlock // A group has fewer than eight blocks.

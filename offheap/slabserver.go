@@ -14,18 +14,14 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A slabServer serves a heap's blocks from its slabs. Two kinds of block lie beside the slabs, on
-// pages of their own, and a tracked has their records: secret blocks, and sampled blocks on guarded
-// pages. See beside.
+// A slabServer serves a heap's blocks from its slabs. Sampled blocks on guarded pages lie beside the
+// slabs, and a tracked has their records. See beside.
 type slabServer struct{ h *heap }
 
 func (s slabServer) slabs() *heap { return s.h }
 
 func (s slabServer) alloc(q request) (uintptr, error) {
 	h := s.h
-	if q.kind.secret {
-		return h.secrets.Load().alloc(q)
-	}
 	class := classFor(q)
 	if class == largeClass {
 		if addr := h.guardLarge(q); addr != 0 {
@@ -36,9 +32,6 @@ func (s slabServer) alloc(q request) (uintptr, error) {
 	addr, err := h.allocSlow(h.bin(q.kind, class), q, 0)
 	if err != nil {
 		return 0, err
-	}
-	if q.kind.verify {
-		h.checkAllocated(addr)
 	}
 	if q.zero {
 		unsafex.Clear(addr, q.n)
@@ -66,7 +59,7 @@ func (s slabServer) free(addr uintptr, l *Local, op string, d *typeDesc, one boo
 		if t := h.beside(addr); t != nil {
 			t.checkType(op, addr, d, one)
 		}
-		if h.freeGuarded(addr, op) || h.freeSecret(addr, op) {
+		if h.freeGuarded(addr, op) {
 			return
 		}
 		h.misuse(op, addr)
@@ -339,12 +332,7 @@ func (s slabServer) stats() Stats {
 	st.Held, st.Reserved, st.Metadata = h.held, used, h.meta.bytes+h.mapBytes
 	st.Retained = max(0, h.held-st.InUse-h.purge.idle.Load()+dirty)
 	st.Purged = max(0, used-(st.InUse-h.besideBytes)-st.Retained)
-	slack := int64(0)
-	if t := h.secrets.Load(); t != nil {
-		slack = h.vault.slack(t.inUse.Load())
-	}
-	st.Retained += slack
-	st.Reserved += h.besideBytes + slack
+	st.Reserved += h.besideBytes
 	for _, p := range purposeList {
 		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held, Limit: p.limit.Load()})
 	}
@@ -354,10 +342,9 @@ func (s slabServer) stats() Stats {
 
 func (s slabServer) totals() freehold.Totals { return s.stats().totals() }
 
-func (s slabServer) check() error {
-	err := lateWrites()
+func (s slabServer) check() (err error) {
 	if n := s.h.doubleFrees.Swap(0); n != 0 {
-		err = errors.Join(err, fmt.Errorf("offheap: %d blocks were freed twice, by two goroutines at the same moment; each may have had two owners since", n))
+		err = fmt.Errorf("offheap: %d blocks were freed twice, by two goroutines at the same moment; each may have had two owners since", n)
 	}
 	if s.h.guards != nil {
 		err = errors.Join(err, s.h.guards.check())

@@ -12,11 +12,11 @@ import (
 // A SliceRef is a link to a []T outside the Go heap: 16 bytes, the Ref to its first element and its
 // length. The collector treats both as numbers. Off-heap values hold SliceRefs in place of slices,
 // which hold Go pointers. The zero SliceRef is nil. SliceRefs of equal T compare with ==.
+// A string is a SliceRef[byte] to a copy of its bytes; string(r.Slice()) reads it.
 //
-// A SliceRef leads to blocks of offheap ([SliceRef.Slice]) or into a mapped file ([SliceRef.In]),
-// and stays valid as long as a [Ref] does. Each use checks that all elements lie in one block. A
-// wrong SliceRef panics or leads to other data without pointers and bools, never beyond a block. A
-// SliceRef is a plain value: several goroutines may use it at once.
+// A SliceRef leads to a block of offheap and stays valid as long as a [Ref] does. Each use checks that
+// all elements lie in one block. A wrong SliceRef panics or leads to other data without pointers and
+// bools, never beyond a block. A SliceRef is a plain value: several goroutines may use it at once.
 type SliceRef[T any] struct {
 	first Ref[T]
 	n     uint64
@@ -48,18 +48,6 @@ func (r SliceRef[T]) Slice() []T {
 	}
 	addr := std.resolveSlice(r.first.off, r.n, describe[T]())
 	return unsafex.Slice[T](addr, int(r.n), int(r.n))
-}
-
-// In returns the elements in f. The nil SliceRef gives nil. In panics if r cannot lead to that many
-// T there.
-func (r SliceRef[T]) In(f *File) []T {
-	d := describe[T]()
-	d.checkFile("SliceRef.In")
-	f.check("SliceRef.In")
-	if r.first.off == 0 || r.n == 0 {
-		return nil
-	}
-	return unsafex.Slice[T](f.resolve(r.first.off, d, r.n), int(r.n), int(r.n))
 }
 
 // Len is the number of elements. It reads no memory.

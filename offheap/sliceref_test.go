@@ -54,20 +54,8 @@ func TestSliceRefOfForeignMemory(t *testing.T) {
 	var onStack [4]point
 	wantMisuse(t, "the Go heap", "foreign pointer", func() { SliceRefOf(make([]point, 3)) })
 	wantMisuse(t, "the stack", "foreign pointer", func() { SliceRefOf(onStack[:]) })
-	alloctest.MustPanic(t, func() { SliceRefOf([]string{"a"}) }, "SliceRefOf of string", "Go pointer", "StringRef")
+	alloctest.MustPanic(t, func() { SliceRefOf([]string{"a"}) }, "SliceRefOf of string", "Go pointer", "SliceRef[byte]")
 	alloctest.MustPanic(t, func() { SliceRef[*int]{Ref[*int]{off: 1 << 20}, 1}.Slice() }, "*int itself")
-	f := tempFile(t, 1<<16)
-	r, err := MakeSliceInFile[point](f, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantMisuse(t, "a file", "foreign pointer", func() { SliceRefOf(r.In(f)) })
-	alloctest.MustPanic(t, func() { r.Slice() }, "SliceRef", "does not lead to 3 of offheap.point", "use In")
-	other := tempFile(t, 1<<16)
-	alloctest.MustPanic(t, func() { r.In(other) }, "does not lead to 3 of offheap.point", other.name, "belongs elsewhere")
-	s := MakeSlice[point](3, 3)
-	alloctest.MustPanic(t, func() { SliceRefOf(s).In(f) }, "does not lead to 3 of offheap.point", f.name)
-	FreeSlice(s)
 }
 
 // noSlice wants a forged or damaged SliceRef to panic.
@@ -216,85 +204,4 @@ func TestSliceRefStale(t *testing.T) {
 	}
 	noSlice[point](t, gone.first.off, gone.n)
 	noSlice[flags](t, goneTyped.first.off, goneTyped.n)
-}
-
-func TestStringRef(t *testing.T) {
-	quiet(t)
-	for _, s := range []string{"", "a", "off the heap", strings.Repeat("long ", 50_000)} {
-		r := NewString(s)
-		if r.String() != s || r.Len() != len(s) || fmt.Sprint(r) != s || (r == StringRef{}) != (s == "") {
-			t.Errorf("a StringRef to %d bytes gives %d", len(s), r.Len())
-		}
-		DeleteString(r)
-	}
-	b := For[byte](NewPurpose("strings")).Append(nil, []byte("in an account")...)
-	r := StringRefOf(b)
-	if r.String() != "in an account" || account(t, "strings").InUse == 0 {
-		t.Errorf("%q, %d bytes in use", r, account(t, "strings").InUse)
-	}
-	DeleteString(r)
-	wantMisuse(t, "the Go heap", "foreign pointer", func() { StringRefOf([]byte("x")) })
-	alloctest.MustPanic(t, func() { _ = StringRef{SliceRef[byte]{Ref[byte]{off: 4096}, 5}}.String() }, "does not lead to 5 of uint8")
-	old := SetLimit(1)
-	_, err := TryNewString(strings.Repeat("x", 1<<20))
-	wantPanic(t, "NewString", ErrLimit, func() { NewString(strings.Repeat("x", 1<<20)) })
-	SetLimit(old)
-	if err == nil {
-		t.Error("a string beyond the limit")
-	}
-}
-
-// TestStringRefTwice: a second DeleteString is a mistake, as a second Free is.
-func TestStringRefTwice(t *testing.T) {
-	quiet(t)
-	r := NewString("once")
-	DeleteString(r)
-	if caught(func() { DeleteString(r) }) == nil {
-		t.Error("a string was freed twice")
-	}
-}
-
-func TestStringRefInFile(t *testing.T) {
-	f := tempFile(t, 1<<16)
-	type named struct {
-		Name  StringRef
-		Next  AtomicRef[named]
-		Cells SliceRef[uint16]
-	}
-	v, err := NewInFile[named](f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := v.In(f)
-	if p.Name, err = NewStringInFile(f, "kept"); err != nil {
-		t.Fatal(err)
-	}
-	if p.Cells, err = MakeSliceInFile[uint16](f, 3); err != nil {
-		t.Fatal(err)
-	}
-	copy(p.Cells.In(f), []uint16{1, 2, 3})
-	p.Next.Store(v)
-	SetRoot(f, v)
-	f = reopen(t, f)
-	p = Root[named](f).In(f)
-	if p.Name.In(f) != "kept" || !slices.Equal(p.Cells.In(f), []uint16{1, 2, 3}) || p.Next.Load().In(f) != p {
-		t.Errorf("%q, %v", p.Name.In(f), p.Cells.In(f))
-	}
-	type plain struct { // The same layout, with a Ref.
-		Name  StringRef
-		Next  Ref[plain]
-		Cells SliceRef[uint16]
-	}
-	if r, err := TryRoot[plain](f); is64 && (err != nil || r.In(f).Next != r) { // On 32 bits an AtomicRef is aligned to more.
-		t.Errorf("as a value with a Ref: %v, %v", r, err)
-	}
-	type wider struct {
-		Name  StringRef
-		Next  AtomicRef[wider]
-		Cells SliceRef[uint32]
-	}
-	wantLayoutError[wider](t, f)
-	if empty, err := NewStringInFile(f, ""); err != nil || empty != (StringRef{}) || empty.In(f) != "" {
-		t.Errorf("the empty string: %v, %v", empty, err)
-	}
 }

@@ -51,11 +51,11 @@ func (s *slot) pop() uintptr {
 }
 
 // hasBlock says whether pop finds a block in a slot with the state v.
-func hasBlock(v uint64) bool { return uint32(v) != 0 && (hooks == 0 || int64(v) >= 0) }
+func hasBlock(v uint64) bool { return uint32(v) != 0 && int64(v) >= 0 }
 
 // take is pop for a slot with the state v, in which hasBlock finds a block.
 func (s *slot) take(v uint64) uintptr {
-	s.state = v&(v-1) - hooks<<leftShift
+	s.state = v&(v-1) - 1<<leftShift
 	return s.base + uintptr(bits.TrailingZeros32(uint32(v)))*uintptr(s.size)
 }
 
@@ -84,9 +84,9 @@ func (s *slot) setMask(m uint32) { s.state = s.state&^groupBits | uint64(m) }
 // left is the number of blocks that the slot allocates before an allocation takes the slow path, at
 // most 1<<31; see sample.go. It is stored less one, so that pop knows by the sign when there are
 // none.
-func (s *slot) left() uint32 { return uint32(s.state>>leftShift) + hooks }
+func (s *slot) left() uint32 { return uint32(s.state>>leftShift) + 1 }
 
-func (s *slot) setLeft(n uint32) { s.state = uint64(n-hooks)<<leftShift | uint64(s.mask()) }
+func (s *slot) setLeft(n uint32) { s.state = uint64(n-1)<<leftShift | uint64(s.mask()) }
 
 // clear wipes a block that was just freed: only the holder can allocate it so far.
 func (s *slot) clear(addr uintptr) {

@@ -4,6 +4,7 @@ package offheap
 
 import (
 	"errors"
+	"math/bits"
 	"runtime"
 
 	"github.com/freehold-go/freehold/internal/invariants"
@@ -176,11 +177,6 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if b.kind.verify {
-		for _, d := range dirty.runs[:dirty.n] {
-			unsafex.Clear(d.lo, d.hi-d.lo)
-		}
-	}
 	sp.state.Store(spanCurrent)
 	if dirty.n > 0 {
 		// Its free blocks lie on pages that hold memory: the purge must come by.
@@ -190,8 +186,7 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 	return sp, !whole, nil
 }
 
-// beginSlab makes a new span a slab whose blocks are all free, and which slab is to clear and to make a
-// current one.
+// beginSlab makes a new span a slab whose blocks are all free, and which slab is to make a current one.
 func (s *span) beginSlab() {
 	for g := range s.groups() {
 		initGroup(s.word(g), s.mask(g))
@@ -203,7 +198,7 @@ func (s *span) beginSlab() {
 // listed is takeListed within the limits. If they leave no room for all free blocks of the slab, one
 // is true: the caller may take a single block. It asks for one block if whole is false.
 func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
-	sp = b.takeListed(h.roll())
+	sp = b.takeListed()
 	if sp == nil || !b.near() {
 		return sp, !whole, nil
 	}
@@ -221,10 +216,10 @@ func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
 }
 
 // countDown counts a block that the holder did not get through its slot, so that it brings the next
-// sampled block nearer, too. With random placement the count stays at zero.
+// sampled block nearer, too.
 func (h *heap) countDown(b *bin, l *Local) {
 	pin, _, c := h.enter(l)
-	if s := c.slot(b); hooks != 0 && s != nil && s.size != 0 && s.left() != 0 && h.random == nil {
+	if s := c.slot(b); s != nil && s.size != 0 && s.left() != 0 {
 		s.setLeft(s.left() - 1)
 	}
 	leave(pin, l)
@@ -271,9 +266,6 @@ type refilling struct {
 // refill finds a block for its holder in what the slot knows: its group and its slab. The holder
 // is pinned: nothing here blocks.
 func (s *slot) refill(h *heap, id int) (f refilling) {
-	if h.random != nil {
-		return s.refillRandom(h, id)
-	}
 	if f.sampled = s.due(h.rates.Load()); f.sampled {
 		return f
 	}
@@ -399,9 +391,6 @@ func (h *heap) retire(b *bin, sp *span) {
 		sp.state.Store(spanUnlisted)
 	}
 	invariants.Window()
-	if b.kind.verify {
-		h.inspectFree(sp, sp.base, sp.base+uintptr(sp.blocks)*uintptr(sp.size))
-	}
 	h.freeSpan(b, sp)
 }
 
@@ -427,7 +416,7 @@ func (h *heap) allocShared(b *bin) (uintptr, error) {
 // takeShared takes a single block of a current slab of b and ends the slab's use. It returns 0 if the
 // slab has none left.
 func (h *heap) takeShared(b *bin, sp *span) uintptr {
-	addr := sp.takeOne(h, h.roll())
+	addr := sp.takeOne(h)
 	invariants.Window()
 	h.settleCurrent(sp.addr())
 	if addr != 0 {
@@ -436,31 +425,34 @@ func (h *heap) takeShared(b *bin, sp *span) uintptr {
 	return addr
 }
 
-// takeOne takes a single block, or returns 0. Without random placement roll is 0, and the block is
-// the first free one.
-func (s *span) takeOne(h *heap, roll uint64) uintptr {
-	n := s.groups()
-	first := uint32(roll>>8) & 0xffff % n
-	for i := range n {
-		g := (first + i) % n
-		w := s.word(g)
-		for {
-			v := unsafex.Load64(w)
-			m := freeBits(v)
-			if holderOf(v) != 0 || m == 0 {
-				break
-			}
-			bit := nthBit(m, uint32(roll>>32))
-			invariants.Window()
-			if unsafex.CAS64(w, v, v&^groupBits+versionOne|uint64(m&^(1<<bit))) {
-				invariants.Window()
-				if m == s.mask(g) {
-					s.full.Add(^uint32(0))
-				}
-				s.wake(h, g)
-				return s.groupBase(g) + uintptr(bit)*uintptr(s.size)
-			}
+// takeOne takes the first free block, or returns 0.
+func (s *span) takeOne(h *heap) uintptr {
+	for g := range s.groups() {
+		if addr := s.takeFrom(h, g); addr != 0 {
+			return addr
 		}
 	}
 	return 0
+}
+
+// takeFrom is takeOne for a group.
+func (s *span) takeFrom(h *heap, g uint32) uintptr {
+	w := s.word(g)
+	for {
+		v := unsafex.Load64(w)
+		m := freeBits(v)
+		if holderOf(v) != 0 || m == 0 {
+			return 0
+		}
+		bit := bits.TrailingZeros32(m)
+		invariants.Window()
+		if unsafex.CAS64(w, v, v&^groupBits+versionOne|uint64(m&^(1<<bit))) {
+			invariants.Window()
+			if m == s.mask(g) {
+				s.full.Add(^uint32(0))
+			}
+			s.wake(h, g)
+			return s.groupBase(g) + uintptr(bit)*uintptr(s.size)
+		}
+	}
 }

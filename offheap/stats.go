@@ -4,7 +4,6 @@ package offheap
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/freehold-go/freehold"
 )
@@ -79,8 +78,7 @@ func (h *heap) purposesLocked() (list []*purposeState) {
 
 // A Region is a range of address space that offheap holds.
 type Region struct {
-	Kind      string // "blocks", "typed blocks" or "file".
-	Name      string // Of the file.
+	Kind      string // "blocks" or "typed blocks".
 	Addr      uintptr
 	Reserved  int64 // Bytes of address space.
 	Committed int64 // Bytes that may be accessed.
@@ -89,18 +87,13 @@ type Region struct {
 
 // String is one line for people.
 func (r Region) String() string {
-	s := fmt.Sprintf("%#x %s: %d bytes reserved, %d committed, %d used", r.Addr, r.Kind, r.Reserved, r.Committed, r.Used)
-	if r.Name != "" {
-		s += " (" + r.Name + ")"
-	}
-	return s
+	return fmt.Sprintf("%#x %s: %d bytes reserved, %d committed, %d used", r.Addr, r.Kind, r.Reserved, r.Committed, r.Used)
 }
 
-// Regions lists the regions of blocks and the mapped files that are open.
+// Regions lists the regions of blocks.
 func Regions() []Region {
 	std.start()
-	list := std.server().slabs().listRegions()
-	return append(list, openFiles()...)
+	return std.server().slabs().listRegions()
 }
 
 func (h *heap) listRegions() (list []Region) {
@@ -124,12 +117,4 @@ func (h *heap) listRegions() (list []Region) {
 func Purge() {
 	std.start()
 	std.server().purge()
-}
-
-// SetPurgeDelay sets the time that memory stays free before the purge in the background returns it,
-// and returns the old delay. The default is 300 ms. 0 returns memory at the next opportunity, a
-// negative delay never. It takes effect at once, for memory that is free already, too.
-func SetPurgeDelay(d time.Duration) (old time.Duration) {
-	std.start()
-	return std.server().slabs().purge.setDelay(d)
 }

@@ -25,24 +25,6 @@ func config() alloctest.Config {
 	}
 }
 
-func TestSuite(t *testing.T) {
-	cfg := config()
-	cfg.GCStress = true
-	cfg.New = func(testing.TB) alloctest.Allocator { return stdHeap{} }
-	alloctest.Test(t, cfg)
-}
-
-func TestSuiteOfLocal(t *testing.T) {
-	cfg := config()
-	cfg.Concurrent, cfg.Limits = false, false
-	cfg.New = func(t testing.TB) alloctest.Allocator {
-		l := NewLocal()
-		t.Cleanup(l.Close)
-		return localHeap{l}
-	}
-	alloctest.Test(t, cfg)
-}
-
 func needOwnMemory(t testing.TB) {
 	t.Helper()
 	if freehold.HeapMode() || !vmem.Supported {
@@ -107,12 +89,5 @@ func TestEveryCallFails(t *testing.T) {
 		fake := &vmem.Fake{}
 		fake.FailAt(failAt)
 		return releasedHeap(t, fake), func() bool { return fake.Injected() > 0 }
-	})
-}
-
-func FuzzOps(f *testing.F) {
-	alloctest.FuzzSeeds(f)
-	f.Fuzz(func(t *testing.T, ops []byte) {
-		alloctest.Ops(t, stdHeap{}, ops, config())
 	})
 }

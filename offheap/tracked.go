@@ -31,10 +31,11 @@ type tracked struct {
 	late   atomic.Pointer[MisuseError] // Found in a block that left the quarantine, and not reported yet.
 	h      *heap
 
-	modes debugmode.Config // Zero for the kill switch and the race detector alone.
-	under *heap            // It gives the memory of blocks that are not guarded; nil: the Go heap does.
-	kinds sync.Map         // From a kind of h to its twin of under.
-	goes  goRanges
+	modes   debugmode.Config // Zero for the kill switch and the race detector alone.
+	unpaged bool             // There are no guarded pages.
+	under   *heap            // It gives the memory of blocks that are not guarded; nil: the Go heap does.
+	kinds   sync.Map         // From a kind of h to its twin of under.
+	goes    goRanges
 }
 
 func newTracked(h *heap) *tracked {
@@ -103,14 +104,11 @@ func (t *tracked) unaccount(b *block) {
 	t.h.account(b.kind, -int64(b.size), of)
 }
 
-// counter is where a heap of slabs counts the blocks of k that t has beside the slabs: those of
-// secret kinds, and sampled ones. It is nil if t serves all blocks.
+// counter is where a heap of slabs counts the blocks of k that t has beside the slabs. It is nil if
+// t serves all blocks.
 func (t *tracked) counter(k *kind) *bin {
-	switch {
-	case t == t.h.records():
+	if t == t.h.records() {
 		return nil
-	case k.secret:
-		return t.h.bin(k, largeClass)
 	}
 	return t.h.bin(t.h.twin(k), largeClass)
 }
@@ -119,15 +117,8 @@ func (t *tracked) counter(k *kind) *bin {
 // zero if that was asked for.
 func (t *tracked) memory(q request) (b block, err error) {
 	b = block{size: q.n, room: q.n, kind: q.kind, desc: q.desc}
-	if q.kind.secret {
-		b.align = q.align
-		err = t.h.lock(&b)
-		return b, err
-	}
-	if t.modes.Guard {
-		if t.guard(&b, q.align) {
-			return b, nil
-		}
+	if t.modes.Guard && !t.unpaged && t.guard(&b, q.align) {
+		return b, nil
 	}
 	b.room += t.margin(q)
 	if t.under == nil {
@@ -200,7 +191,7 @@ func (t *tracked) freeOnly(addr uintptr, op string, owned bool) {
 	if !ok {
 		t.misuse(op, addr)
 	}
-	if t.under == nil && !b.guarded && !b.kind.secret {
+	if t.under == nil && !b.guarded {
 		sanitize.RaceFree(addr, b.size)
 	}
 	if t.marked() {
@@ -236,24 +227,20 @@ const looksPerFree = 2
 // that have been kept for long enough.
 func (t *tracked) retire(b block) {
 	switch {
-	case b.kind.secret:
-		t.h.unlock(&b)
-		return
 	case b.guarded:
 		debugmode.GuardFree(b.addr) // Guarded pages have a quarantine of their own.
 		t.pages.Add(-int64(roundUp(b.size, vmem.PageSize())))
 		return
-	case t.modes.Poison:
+	case t.modes.Guard:
 		t.poison(&b)
 	case t.sanitized(&b):
 		sanitize.Freed(b.addr, b.size)
-	case b.kind.verify: // The quarantine is checked for writes.
 	case t.under != nil:
 		t.release(b)
 		return
 	}
 	t.freed.put(b)
-	if t.modes.Poison {
+	if t.modes.Guard {
 		t.freed.some(looksPerFree, func(old *block) {
 			if e := t.inspectFreed(old); e != nil {
 				t.late.Store(e)
@@ -296,7 +283,7 @@ func (t *tracked) misuse(op string, addr uintptr) {
 		panic(t.diagnose(op, addr))
 	}
 	e := &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer", Detail: foreignDetail(op)}
-	if t.freed.has(addr) || t.h.vault.wasFreed(addr) {
+	if t.freed.has(addr) {
 		e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
 		if op == "RefOf" {
 			e.Kind, e.Detail = "use after free", "the block was freed before; a Ref must lead to a value that is in use"

@@ -166,29 +166,25 @@ func FreeSlice[T any](s []T) {
 // of capacity 0. Like append it never writes behind cap(s). If the elements do not fit, Append
 // copies s to a larger block and frees the block of s. This also holds if s is t[:k:k], a prefix
 // that hides the rest of t: the program must not use any other slice of that block any more.
-// Append([]T(nil), t...) makes a copy instead and leaves t alone. Append panics as [New] does.
+// Append([]T(nil), t...) makes a copy instead and leaves t alone. Append panics as [New] does; then
+// s is untouched.
 func Append[T any](s []T, elems ...T) []T {
-	s, err := TryAppend(s, elems...)
+	s, err := appendFrom(origin{}, s, elems)
 	must(err)
 	return s
 }
-
-// TryAppend is Append with an error for what the world may refuse; s is untouched if there is one.
-func TryAppend[T any](s []T, elems ...T) ([]T, error) { return appendFrom(origin{}, s, elems) }
 
 // Grow is slices.Grow for a slice that Append accepts: it makes room for n more elements, so that
 // len(s)+n is at most the capacity of the result. It changes no length. If there is no room, it
 // moves s as Append does, and the elements behind the length are zero. The capacity is all that the
 // block has room for, and the program may use it: Grow([]T(nil), n) allocates at least n elements,
-// up to an eighth more, without waste. Grow panics as [New] does, and if n is negative.
+// up to an eighth more, without waste. Grow panics as [New] does, and if n is negative; then s is
+// untouched.
 func Grow[T any](s []T, n int) []T {
-	s, err := TryGrow(s, n)
+	s, err := growFrom(origin{}, s, n)
 	must(err)
 	return s
 }
-
-// TryGrow is Grow with an error for what the world may refuse; s is untouched if there is one.
-func TryGrow[T any](s []T, n int) ([]T, error) { return growFrom(origin{}, s, n) }
 
 // Realloc changes the length of s's block, which [FreeSlice] must accept, to n elements, in place or
 // by moving it, and returns the result, whose capacity is n. The program must not use s any more.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/freehold-go/freehold/alloctest"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -18,15 +17,6 @@ type point struct{ X, Y int64 }
 type flags struct {
 	A bool
 	B uint8
-	C bool
-	N int64
-}
-
-// packedFlags has no padding: in a slice that Go's append has grown, padding may hold what lay there
-// before, such as an address of the Go heap, which the mode pointers reports after a copy.
-type packedFlags struct {
-	A bool
-	B [6]uint8
 	C bool
 	N int64
 }
@@ -50,42 +40,6 @@ type manyFlags [70_000]bool
 type wideLink struct {
 	link
 	Pad [300]int64
-}
-
-func typedOf[T any](value func(i int) T) alloctest.Typed[T] {
-	return alloctest.Typed[T]{
-		New: New[T], NewUninit: Typed[T]{}.Uninit().New, Delete: Delete[T],
-		MakeSlice: MakeSlice[T], MakeSliceUninit: Typed[T]{}.Uninit().MakeSlice, FreeSlice: FreeSlice[T],
-		Append: Append[T], Value: value, Misuse: true,
-		InUse: func() int64 { return ReadStats().InUse },
-	}
-}
-
-func TestTyped(t *testing.T) {
-	t.Run("bytes", func(t *testing.T) { alloctest.TestTyped(t, typedOf(func(i int) byte { return byte(i) })) })
-	t.Run("plain", func(t *testing.T) {
-		alloctest.TestTyped(t, typedOf(func(i int) point { return point{int64(i), -int64(i)} }))
-	})
-	t.Run("bools", func(t *testing.T) {
-		alloctest.TestTyped(t, typedOf(func(i int) packedFlags {
-			return packedFlags{A: i%2 == 0, B: [6]uint8{uint8(i)}, C: i%3 == 0, N: int64(i)}
-		}))
-	})
-	t.Run("large with bools", func(t *testing.T) {
-		alloctest.TestTyped(t, typedOf(func(i int) (v manyFlags) { v[i%70_000] = true; return v }))
-	})
-	t.Run("self-contained", func(t *testing.T) {
-		alloctest.TestTyped(t, typedOf(func(i int) link { return link{N: int64(i)} }))
-	})
-	t.Run("of a Local", func(t *testing.T) {
-		l := NewLocal()
-		defer l.Close()
-		alloctest.TestTyped(t, alloctest.Typed[flags]{
-			New: func() *flags { return In[flags](l).New() }, Delete: func(p *flags) { deleteIn(l, p) },
-			Value:  func(i int) flags { return flags{A: i%2 == 0, N: int64(i)} },
-			Misuse: true, InUse: func() int64 { return ReadStats().InUse },
-		})
-	})
 }
 
 // territory remembers which kind each granule served.
@@ -172,7 +126,6 @@ func TestSelfContainedIsWiped(t *testing.T) {
 	defer l.Close()
 	p := NewPurpose("wiped")
 	wipedOne(t, "New", New[link], Delete[link])
-	wipedOne(t, "NewUninit", Typed[link]{}.Uninit().New, Delete[link])
 	wipedOne(t, "NewIn", func() *link { return In[link](l).New() }, func(v *link) { deleteIn(l, v) })
 	wipedOne(t, "NewIn and Delete", func() *link { return In[link](l).New() }, Delete[link])
 	wipedOne(t, "NewFor", func() *link { return For[link](p).New() }, Delete[link])

@@ -5,12 +5,10 @@ package offheap
 import (
 	"fmt"
 	"reflect"
-	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // UnsafeSelfContained is a marker: a struct type with a field of this type promises that its
@@ -41,7 +39,6 @@ type typeDesc struct {
 	path     string // Not empty: it holds Go pointers and is refused.
 	remedy   string // What to do about these pointers.
 	names    struct{ one, slice string }
-	lay      atomic.Pointer[layout] // See filelayout.go.
 }
 
 // types has the descriptions of all types.
@@ -91,9 +88,7 @@ func (h *heap) newKind(p *purposeState, d *typeDesc) *kind {
 	k := &kind{purpose: p, budgets: []*budget{&h.budget}}
 	if p != nil {
 		k.budgets = append(k.budgets, &p.budget)
-		k.verify = p.options.CheckFreed
-		k.secret = p.options.Secret && vmem.Supported
-		k.wipe = p.options.Wipe || p.options.CheckFreed || p.options.Secret
+		k.wipe = p.options.Wipe
 	}
 	if d != nil {
 		k.typ, k.pointers, k.wipe = d.typ, d.pointers, k.wipe || d.pointers
@@ -128,7 +123,7 @@ func remedyFor(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer && describeType(t.Elem()).SelfContained {
 		return fmt.Sprintf("a %s may lead off the heap only from a struct that promises it: put the pointer into one, struct { _ offheap.UnsafeSelfContained; P %s }, or replace it by offheap.Ref[%s]", t, t, t.Elem())
 	}
-	return "use arena for it, replace pointers by offheap.Ref, slices by SliceRef and strings by StringRef, or see UnsafeSelfContained"
+	return "use arena for it, replace pointers by offheap.Ref, slices by SliceRef and strings by SliceRef[byte], or see UnsafeSelfContained"
 }
 
 // zeroSize is where values of size zero lie.

@@ -55,8 +55,6 @@ func TestNoHeapAllocations(t *testing.T) {
 		"New of 60 KB":         func() { Delete(New[wide]()) },
 		"New of 1 MiB":         func() { Delete(New[mega]()) },
 		"TryNew":               func() { v, _ := TryNew[point](); Delete(v) },
-		"NewUninit":            func() { Delete(Typed[point]{}.Uninit().New()) },
-		"NewUninit of bools":   func() { Delete(Typed[flags]{}.Uninit().New()) },
 		"Alloc":                func() { Free(Alloc(100)) },
 		"AllocUninit":          func() { Free(AllocUninit(5000)) },
 		"AllocAligned":         func() { Free(AllocAligned(100, 64)) },

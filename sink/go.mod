@@ -6,6 +6,7 @@ require (
 	cloud.google.com/go/auth v0.24.1
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/freehold-go/freehold v0.1.0
+	github.com/freehold-go/freehold/adapters/memprof v0.1.0
 	github.com/fsouza/fake-gcs-server v1.56.1
 	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/klauspost/compress v1.20.3

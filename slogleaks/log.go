@@ -16,7 +16,7 @@ import (
 // memory is in use. Records are warnings, except for the last kind:
 //
 //   - "off-heap blocks not freed", with bytes, blocks, type and stack, in the debug modes guard,
-//     poison, leaks and pointers;
+//     leaks and pointers;
 //   - "off-heap arenas not freed", with bytes, arenas, made (function, file and line), and dropped,
 //     which is true if no pointer to the arena is left to free it by;
 //   - "off-heap memory in use", at level information, if no debug mode has more detail: bytes and,

@@ -103,7 +103,7 @@ func TestArenas(t *testing.T) {
 // debug says whether a mode knows the stacks of blocks.
 func debug() bool {
 	o := freehold.Modes()
-	return !o.Heap && (o.Guard || o.Poison || o.Leaks || o.Pointers)
+	return !o.Heap && (o.Guard || o.Leaks || o.Pointers)
 }
 
 //go:noinline

@@ -45,7 +45,7 @@
 // ends the process.
 //
 // Maps of messages are Go maps, on the Go heap. The arena keeps them, clears them at Reset and hands them
-// out again; see [arena.GoMap] for what a stale map does.
+// out again; see [arena.Arena.UnsafeGoMap] for what a stale map does.
 //
 // Values that a program assigns to such a message may lie anywhere. One part in use keeps a whole chunk of its
 // type alive if the arena is dropped instead of freed. Without an arena it keeps the parts of its type in

@@ -50,7 +50,7 @@ func TestEach(t *testing.T) {
 // TestEachForgets: the arena of a stream takes no memory for each message, neither in chunks nor for what it notes of its
 // checkpoints.
 func TestEachForgets(t *testing.T) {
-	if m := freehold.Modes(); raceEnabled || m.Heap || m.NoReuse || m.Guard || m.Poison || m.Leaks || m.Pointers || m.Sample != 0 {
+	if m := freehold.Modes(); raceEnabled || m.Heap || m.NoReuse || m.Guard || m.Leaks || m.Pointers || m.Sample != 0 {
 		t.Skip("with this mode values lie on the Go heap, or are noted one by one; with the race detector sync.Pool drops things")
 	}
 	var w bytes.Buffer

@@ -162,7 +162,7 @@ func TestAllPresent(t *testing.T) {
 	p := offheap.NewPurpose("all present")
 	defer p.SetLimit(p.SetLimit(1 << 30))
 	values := gather(t)
-	for _, word := range []string{"heap", "nomemlimit", "noreuse", "random", "guard", "poison", "leaks", "pointers", "sample"} {
+	for _, word := range []string{"heap", "nomemlimit", "noreuse", "guard", "leaks", "pointers", "sample"} {
 		if _, ok := values[`freehold_mode{mode="`+word+`"}`]; !ok {
 			t.Errorf("no freehold_mode for %s", word)
 		}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/freehold-go/freehold/adapters/grpcarena"
 	"github.com/freehold-go/freehold/arena"
-	"github.com/freehold-go/freehold/cmd/bench/workloads"
+	"github.com/freehold-go/freehold/benchmarks/protobuf"
 )
 
 func TestMain(m *testing.M) {
@@ -58,7 +58,7 @@ func (w witness) Export(ctx context.Context, q *collector.ExportTraceServiceRequ
 // TestArenaproto runs grpcarena and arenaproto together: a request on the Go heap, one in the call's arena, and one that the
 // arena's limit refuses.
 func TestArenaproto(t *testing.T) {
-	request := &collector.ExportTraceServiceRequest{ResourceSpans: workloads.Traces(20).ResourceSpans}
+	request := &collector.ExportTraceServiceRequest{ResourceSpans: protobuf.Traces(20).ResourceSpans}
 	for _, o := range []grpcarena.Options{{}, {Reuse: true}, {Limit: 4 << 10}} {
 		server := newServer(witness{want: request, inArena: o.Reuse}, o)
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,8 +23,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/freehold-go/freehold/benchmarks/protobuf"
 	"github.com/freehold-go/freehold/cmd/bench/usage"
-	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
 const childVariable = "FREEHOLD_CALLS_SERVER"
@@ -136,7 +136,7 @@ func measure(way, spans, calls int) (float64, error) {
 		return 0, err
 	}
 	defer conn.Close()
-	client, request := collector.NewTraceServiceClient(conn), &collector.ExportTraceServiceRequest{ResourceSpans: workloads.Traces(spans).ResourceSpans}
+	client, request := collector.NewTraceServiceClient(conn), &collector.ExportTraceServiceRequest{ResourceSpans: protobuf.Traces(spans).ResourceSpans}
 	call := func(n int) error {
 		for range n {
 			if _, err := client.Export(context.Background(), request); err != nil {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/freehold-go/freehold/adapters/grpcarena"
-	"github.com/freehold-go/freehold/cmd/bench/workloads"
+	"github.com/freehold-go/freehold/benchmarks/protobuf"
 )
 
 // names are what the handler below keeps of all requests.
@@ -41,7 +41,7 @@ func misuse() {
 	if err != nil {
 		panic(err)
 	}
-	request := &collector.ExportTraceServiceRequest{ResourceSpans: workloads.Traces(1).ResourceSpans}
+	request := &collector.ExportTraceServiceRequest{ResourceSpans: protobuf.Traces(1).ResourceSpans}
 	if _, err := collector.NewTraceServiceClient(conn).Export(context.Background(), request); err != nil {
 		panic(err)
 	}

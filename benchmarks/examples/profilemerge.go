@@ -4,8 +4,8 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/benchmarks/profilemerge"
 	"github.com/freehold-go/freehold/cmd/bench"
-	"github.com/freehold-go/freehold/examples/profilemerge/merge"
 )
 
 func mergeWorkloads() []bench.Workload {
@@ -24,7 +24,7 @@ func mergeWorkloads() []bench.Workload {
 func profiles(r *bench.Run) []*profile.Profile {
 	list := make([]*profile.Profile, r.N)
 	for i := range list {
-		list[i] = merge.Input(uint64(i), 1000)
+		list[i] = profilemerge.Input(uint64(i), 1000)
 	}
 	return list
 }
@@ -48,7 +48,7 @@ func samplesOf(r *bench.Run, p *profile.Profile, err error) (sum uint64) {
 func mergePlain(r *bench.Run) func() uint64 {
 	list := profiles(r)
 	return func() uint64 {
-		p, err := merge.Plain(list)
+		p, err := profilemerge.Plain(list)
 		return samplesOf(r, p, err)
 	}
 }
@@ -59,7 +59,7 @@ func mergeInArena(r *bench.Run) func() uint64 {
 	return func() uint64 {
 		a := pool.Get()
 		defer pool.Put(a)
-		p, err := merge.InArena(a, list)
+		p, err := profilemerge.InArena(a, list)
 		return samplesOf(r, p, err)
 	}
 }

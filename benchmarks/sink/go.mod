@@ -65,5 +65,6 @@ require (
 // Nobody installs this module, so it may point at what lies beside it.
 replace (
 	github.com/freehold-go/freehold => ../../
+	github.com/freehold-go/freehold/adapters/memprof => ../../adapters/memprof
 	github.com/freehold-go/freehold/sink => ../../sink
 )

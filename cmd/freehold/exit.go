@@ -23,9 +23,3 @@ const (
 	exitNoResult    = 2
 	exitInterrupted = 130
 )
-
-// The exit statuses of explain.
-const (
-	exitMistake    = 1
-	exitUnreadable = 2
-)

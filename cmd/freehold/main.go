@@ -5,7 +5,6 @@
 //	freehold doctor   the collector's cost in a program, the lines that cause it, and the CPU that a change saves
 //	freehold compare  whether a change made a program cheaper, with the interval of the ratio
 //	freehold bench    the field's classic measurements, quick; -full for figures that count
-//	freehold explain  the mistake that ended a process, from the evidence that the process left
 //	freehold env      the machine's memory facilities
 package main
 
@@ -42,7 +41,7 @@ func newCommand(program []string) *cli.Command {
 		Name:                  "freehold",
 		Usage:                 "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
 		Version:               version(),
-		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), benchCommand(), explainCommand(), envCommand()},
+		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), benchCommand(), envCommand()},
 		EnableShellCompletion: true,
 		ConfigureShellCompletionCommand: func(c *cli.Command) {
 			c.Hidden, c.Usage = false, "print the completion script for bash, zsh, fish or pwsh"
@@ -82,5 +81,5 @@ func unknownCommand(c *cli.Command, name string) error {
 	if near := cli.SuggestCommand(c.Commands, name); near != "" && near != "h" {
 		text += fmt.Sprintf("; did you mean %s?", near)
 	}
-	return cli.Exit(text+" The commands are doctor, compare, bench, explain and env.", exitUnknown)
+	return cli.Exit(text+" The commands are doctor, compare, bench and env.", exitUnknown)
 }

@@ -117,15 +117,15 @@ func matchesWorkload(c *cli.Command) error {
 
 func TestCallsOf(t *testing.T) {
 	page := "Run `freehold env -json`, or `freehold: not a call`.\n\n" +
-		"    freehold doctor -bench 'A B' . > out  # comment\n    kubectl logs | freehold explain -crash - DIR\n    FREEHOLD=heap freehold bench\n    freeholder -x\n" +
+		"    freehold doctor -bench 'A B' . > out  # comment\n    kubectl logs | freehold doctor -v - DIR\n    FREEHOLD=heap freehold bench\n    freeholder -x\n" +
 		"| x | `go run -tags a ./cmd/freehold bench -run '^(list\\|pair)'` |\n```\nfreehold output\n    freehold output\n```\n"
-	want := []string{"env -json", "doctor -bench 'A B' . > out", "explain -crash - DIR", "bench", "bench -run '^(list|pair)'"}
+	want := []string{"env -json", "doctor -bench 'A B' . > out", "doctor -v - DIR", "bench", "bench -run '^(list|pair)'"}
 	if got := callsOf(page); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for call, says := range map[string]string{
 		"nonsense": "unknown command", "env -nonsense": "not defined", "bench -count x": "invalid value", "bench -run '^nothing$'": "matches no workload",
-		"doctor -- ./server -config x": "", "compare 'a -x' b": "", "explain 'open": "invalid command line",
+		"doctor -- ./server -config x": "", "compare 'a -x' b": "", "bench 'open": "invalid command line",
 	} {
 		err := parseCall(call)
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {

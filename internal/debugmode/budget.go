@@ -3,6 +3,7 @@
 package debugmode
 
 import (
+	"cmp"
 	"math"
 	"os"
 
@@ -29,6 +30,7 @@ const (
 // the memory that the process may use; for samples alone less of the memory.
 func (c Config) withDefaults() Config {
 	root := os.DirFS("/")
+	c.GuardMaps, c.GuardBytes = cmp.Or(c.GuardMaps, Budgets.Maps), cmp.Or(c.GuardBytes, Budgets.Bytes)
 	if c.GuardMaps == 0 {
 		c.GuardMaps = fallbackMaps
 		if _, limit := machine.ReadMaps(root); limit > 0 {

@@ -13,23 +13,19 @@ import (
 
 // Config says which debug modes are on. The zero value is none.
 type Config struct {
-	Guard    bool // blocks lie on guarded pages
-	Poison   bool // fresh and freed memory bears patterns, blocks have canaries
+	Guard    bool // blocks lie on guarded pages, or bear patterns and have canaries
 	Leaks    bool // blocks that are not freed are listed at the end of the process
 	Pointers bool // off-heap memory is searched for addresses of the Go heap
 
 	Sample     int // one allocation in Sample is guarded; 0: none
 	SampleRate int // at most so many of them a second; 0: no bound
 
-	GuardMaps int    // bound of the mappings that guarded blocks make; 0: the default
-	Evidence  string // the folder in which the process makes one for evidence; "": none
-	Words     string // the words that ask for all this, for people
-
-	GuardBytes int64 // bound of the bytes that are guarded or in quarantine, in whole pages; 0: the default
+	GuardMaps  int   // bound of the mappings that guarded blocks make; 0: by the machine
+	GuardBytes int64 // bound of the bytes that are guarded or in quarantine, in whole pages; 0: by the machine
 }
 
 // Asked reports whether any mode is on.
-func (c Config) Asked() bool { return c.Guard || c.Poison || c.Leaks || c.Pointers || c.Sample > 0 }
+func (c Config) Asked() bool { return c.Guard || c.Leaks || c.Pointers || c.Sample > 0 }
 
 // On reports whether blocks are to be kept apart and noted: in any mode, and for a sanitizer that
 // is compiled in.
@@ -43,12 +39,18 @@ func (c Config) withSanitizer() Config {
 	if !sanitize.Enabled {
 		return c
 	}
-	if c.Guard || c.Poison || c.Sample > 0 {
-		say("built for %s, which does the work of guard, poison and sample: these are ignored", sanitize.Kind)
+	if c.Guard || c.Sample > 0 {
+		say("built for %s, which does the work of guard and sample: these are ignored", sanitize.Kind)
 	}
-	c.Guard, c.Poison, c.Sample = false, false, 0
+	c.Guard, c.Sample = false, 0
 	c.Pointers = c.Pointers && sanitize.Kind == "asan"
 	return c
+}
+
+// Budgets, if it is not zero, stands in for what the machine says. Tests set it before Start.
+var Budgets struct {
+	Maps  int
+	Bytes int64
 }
 
 // current is what Start was given, nil before.
@@ -57,11 +59,11 @@ var current atomic.Pointer[Config]
 // stderr receives what concerns the operator; tests replace it.
 var stderr io.Writer = os.Stderr
 
-// Start switches the modes on, for the life of the process. With guard, poison, sample or leaks it
-// starts a copy of the program, which reports what ends the process; if it cannot, it tells the
-// operator, and everything else works. The root package calls it once, when its modes are frozen; a
-// second call panics. Budgets that c leaves at 0 get their defaults. With no mode on, and no
-// sanitizer, it does nothing.
+// Start switches the modes on, for the life of the process. With guard, sample or leaks it starts a
+// copy of the program, unless a watcher has started this process; the other process reports what
+// ends this one. If it cannot, it tells the operator, and everything else works. The root package
+// calls it once, when its modes are frozen; a second call panics. Budgets that c leaves at 0 come
+// from the machine. With no mode on, and no sanitizer, it does nothing.
 func Start(c Config) {
 	if !c.On() {
 		return
@@ -70,7 +72,7 @@ func Start(c Config) {
 	if !current.CompareAndSwap(nil, &c) {
 		panic("debugmode: Start was called twice")
 	}
-	if !c.Guard && !c.Poison && !c.Leaks && c.Sample == 0 {
+	if !c.Guard && !c.Leaks && c.Sample == 0 {
 		return // There is nothing to say at the end.
 	}
 	if err := startWatch(); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package debugmode holds the parts that the debug modes of offheap, arena and memprof share: the
+// Package debugmode holds the parts that the debug modes of offheap and arena share: the
 // modes in force, the records of blocks, stacks, guarded pages, and the report of a mistake.
 //
 // # Model
@@ -15,14 +15,15 @@
 // faults, and which stands for one free of values: it is written over pointers in memory that
 // cannot be made inaccessible.
 //
-// # The copy
+// # The other process
 //
 // Go ends a process that faults without asking a library. So in the modes guard, sample and leaks
-// [Start] runs the program a second time, as a process that waits for the end of the first and
-// reports it. It never reaches main: an init function of this package takes over. Before that run
-// the variables and init functions of the packages that this one imports, and of those that Go
-// initialises earlier because they do not import it, directly or not, and have an import path
-// before its own. The copy runs their initialisation a second time.
+// another process waits for the end of the program and reports it. On Linux [Watch] makes the
+// process a watcher whose child is the program. Elsewhere, or without Watch, [Start] runs the
+// program a second time, as a copy. Neither reaches main: an init function takes over. Before that
+// run the variables and init functions of the packages that this one imports, and of those that Go
+// initialises earlier because they do not import it, directly or not, and have an import path before
+// its own. The other process runs their initialisation a second time.
 //
 // # Lifetime
 //

@@ -296,10 +296,10 @@ func (g *guards) refuse(why error) bool {
 	maps, bytes := g.budget()
 	switch {
 	case errors.Is(why, errThin):
-		say("the budget of guarded memory is nearly used up (guardmaps=%d, guardbytes=%d; %s guarded): from now on some blocks come unguarded, and more the less is left",
+		say("the budget of guarded memory is nearly used up (%d mappings, %d bytes; %s guarded): from now on some blocks come unguarded, and more the less is left",
 			maps, bytes, count(uint64(g.live), "block"))
 	case errors.Is(why, errBudget):
-		say("the budget of guarded memory is used up (guardmaps=%d, guardbytes=%d; %s guarded): further blocks come unguarded",
+		say("the budget of guarded memory is used up (%d mappings, %d bytes; %s guarded): further blocks come unguarded",
 			maps, bytes, count(uint64(g.live), "block"))
 	default:
 		say("no guarded memory: further blocks may come unguarded: %v", why)

@@ -186,7 +186,7 @@ func TestGuardBudgets(t *testing.T) {
 		t.Fatalf("two blocks of mappings: got %v %v %v", ok1, ok2, ok3)
 	}
 	g.alloc(10, 1)
-	want := "freehold: the budget of guarded memory is used up (guardmaps=4, guardbytes=1073741824; 2 blocks guarded): further blocks come unguarded\n"
+	want := "freehold: the budget of guarded memory is used up (4 mappings, 1073741824 bytes; 2 blocks guarded): further blocks come unguarded\n"
 	if got := said.take(); got != want || g.refused != 2 {
 		t.Errorf("said %q, %d refused; want %q once for 2", got, g.refused, want)
 	}

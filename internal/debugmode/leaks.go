@@ -112,25 +112,22 @@ func (g LeakGroup) String() string {
 	return b.String()
 }
 
-// The owners of what must be closed and takes no bytes of its own.
-const (
-	OwnerLocal = "Local"
-	OwnerFile  = "File"
-)
+// OwnerLocal is the owner of what must be closed and takes no bytes of its own.
+const OwnerLocal = "Local"
 
 // noun is the word for one member of the group.
 func (g LeakGroup) noun() string {
 	switch g.Owner {
 	case "arena":
 		return "off-heap arena"
-	case OwnerLocal, OwnerFile:
+	case OwnerLocal:
 		return g.Owner
 	}
 	return "block"
 }
 
-// handles says whether the group consists of Locals or Files, which are closed and not freed.
-func (g LeakGroup) handles() bool { return g.Owner == OwnerLocal || g.Owner == OwnerFile }
+// handles says whether the group consists of Locals, which are closed and not freed.
+func (g LeakGroup) handles() bool { return g.Owner == OwnerLocal }
 
 // amounts counts what a report lists.
 type amounts struct {
@@ -139,7 +136,7 @@ type amounts struct {
 }
 
 // leakNouns are the nouns of groups, in the order of a report's first line.
-var leakNouns = [...]string{"block", "off-heap arena", OwnerLocal, OwnerFile}
+var leakNouns = [...]string{"block", "off-heap arena", OwnerLocal}
 
 func (a *amounts) add(g LeakGroup) {
 	a.number[slices.Index(leakNouns[:], g.noun())] += g.Blocks

@@ -40,13 +40,13 @@ func TestLeaks(t *testing.T) {
 		}
 	}
 	text.Reset()
-	handles := []LeakGroup{{Owner: "offheap", Blocks: 1, Bytes: 5}, {Owner: OwnerFile, Blocks: 2}, {Owner: OwnerLocal, Blocks: 1}}
-	if err := WriteLeaks(&text, handles); err != nil || !strings.Contains(text.String(), "leak: 1 block, 1 Local and 2 Files of 5 bytes in all, from 3 places") ||
-		!strings.Contains(text.String(), "  2 Files, not closed, allocated by:\n") {
+	handles := []LeakGroup{{Owner: "offheap", Blocks: 1, Bytes: 5}, {Owner: OwnerLocal, Blocks: 2}, {Owner: OwnerLocal, Blocks: 1}}
+	if err := WriteLeaks(&text, handles); err != nil || !strings.Contains(text.String(), "leak: 1 block and 3 Locals of 5 bytes in all, from 3 places") ||
+		!strings.Contains(text.String(), "  2 Locals, not closed, allocated by:\n") {
 		t.Errorf("of handles: %v\n%s", err, &text)
 	}
 	text.Reset()
-	if err := WriteLeaks(&text, handles[1:]); err != nil || !strings.Contains(text.String(), "leak: 1 Local and 2 Files, from 2 places") {
+	if err := WriteLeaks(&text, handles[1:]); err != nil || !strings.Contains(text.String(), "leak: 3 Locals, from 2 places") {
 		t.Errorf("of handles alone: %v\n%s", err, &text)
 	}
 	text.Reset()

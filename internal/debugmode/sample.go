@@ -95,7 +95,7 @@ func (h *portion) take(size uintptr, c Config) bool {
 	h.drop(size)
 	samples.skipped.Add(1)
 	if h.told.CompareAndSwap(false, true) {
-		say("values in arenas that are not freed have nearly used their part of the budget of guarded memory (guardmaps=%d, guardbytes=%d): "+
+		say("values in arenas that are not freed have nearly used their part of the budget of guarded memory (%d mappings, %d bytes): "+
 			"from now on fewer are sampled, the more of them there are", c.GuardMaps, c.GuardBytes)
 	}
 	return false

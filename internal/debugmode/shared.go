@@ -12,43 +12,48 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// What the watching copy must see lies in two files, without a name or in a folder of evidence: the
-// records, mapped, and the texts, written one behind the other as length and bytes. The kernel
-// keeps both until the last process is done with them, however this one ends.
+// What the watching process must see lies in two files without a name: the records, mapped, and the
+// texts, written one behind the other as length and bytes. The kernel keeps both until the last
+// process is done with them, however this one ends.
 type sharedFiles struct {
 	records, texts *os.File
 }
 
-// share makes the tables of this process shared ones. It must come before the first Add and the
-// first Callers.
-func share() (files sharedFiles, err error) {
-	return shareIn(func(name string) (*os.File, error) { return namelessFile("freehold-" + name) })
-}
+// The names of the files, for people who look at the maps of a process.
+const (
+	blocksFile = "freehold-blocks"
+	textsFile  = "freehold-texts"
+)
 
-// shareIn is share with files that make makes.
-func shareIn(make func(name string) (*os.File, error)) (files sharedFiles, err error) {
-	if files.records, err = sharedFile(blocksFile, make); err != nil {
+// newSharedFiles makes the two files.
+func newSharedFiles() (files sharedFiles, err error) {
+	if files.records, err = sharedFile(blocksFile); err != nil {
 		return sharedFiles{}, err
 	}
-	if files.texts, err = sharedFile(textsFile, make); err != nil {
+	if files.texts, err = sharedFile(textsFile); err != nil {
 		files.close()
 		return sharedFiles{}, err
 	}
-	if err := blocks.share(files.records); err != nil {
-		files.close()
-		return sharedFiles{}, err
-	}
-	texts.share(files.texts)
 	return files, nil
 }
 
-func sharedFile(name string, make func(name string) (*os.File, error)) (*os.File, error) {
-	f, err := make(name)
+func sharedFile(name string) (*os.File, error) {
+	f, err := namelessFile(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return duplicate(f)
+}
+
+// use makes the tables of this process lie in the files. It must come before the first Add and the
+// first Callers.
+func (s sharedFiles) use() error {
+	if err := blocks.share(s.records); err != nil {
+		return err
+	}
+	texts.share(s.texts)
+	return nil
 }
 
 func (s sharedFiles) close() {

@@ -12,7 +12,7 @@ import (
 
 // TestSharedTable writes a table that another process could read, and reads it as that would.
 func TestSharedTable(t *testing.T) {
-	f, err := sharedFile("freehold-test", namelessFile)
+	f, err := sharedFile("freehold-test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestSharedTableFull(t *testing.T) {
 // TestSharedTexts writes texts and reads them as another process would, also where the last one is
 // torn.
 func TestSharedTexts(t *testing.T) {
-	f, err := sharedFile("freehold-test", namelessFile)
+	f, err := sharedFile("freehold-test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,10 +36,8 @@ func (r *record) holds(addr uint64) bool { return addr-r.addr < max(r.size, 1) }
 // inUse reports whether the record is of a block that is not freed.
 func (r *record) inUse() bool { return r.flags&(flagUsed|flagFreed|flagTomb) == flagUsed }
 
-func (r *record) block() Block { return r.blockOf(texts.get) }
-
-// blockOf is the block of the record, whose texts text knows by number.
-func (r *record) blockOf(text func(uint32) string) Block {
+func (r *record) block() Block {
+	text := texts.get
 	return Block{
 		Addr: uintptr(r.addr), Size: uintptr(r.size), Arena: r.arena,
 		Owner: text(r.owner), Type: text(r.typ), FreeOp: text(r.freeOp),

@@ -92,3 +92,21 @@ func (t *textTable) lost(err error) {
 	t.file = nil
 	say("no more stacks for the report of a crash: %v", err)
 }
+
+// decodeTexts reads what textTable.write wrote, and reports whether the end is that of a write,
+// done or begun.
+func decodeTexts(data []byte) (list []string, whole bool) {
+	for len(data) >= 4 {
+		n := binary.NativeEndian.Uint32(data)
+		data = data[4:]
+		if n == 0 {
+			return list, true
+		}
+		if uint64(n-1) > uint64(len(data)) {
+			return list, false
+		}
+		list = append(list, string(data[:n-1]))
+		data = data[n-1:]
+	}
+	return list, len(data) == 0 && len(list) == 0
+}

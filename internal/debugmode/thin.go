@@ -30,7 +30,7 @@ import (
 // chance of a block is still 1/1000, and a mistake that repeats is found within 10000 occurrences
 // with a probability of 1 - (1 - 1/1000)^10000 = 0.99995. At 0.95 the chance may fall to 3/10000,
 // which it does at 14.7 million live blocks (12.9 million values in arenas). The bytes suffice for
-// ten million where guardbytes is 64 MiB, which is so where the process may use 512 MiB: 49/64 of
+// ten million where the budget is 64 MiB, which is so where the process may use 512 MiB: 49/64 of
 // them are 12543 pages, and for arenas 10975; 0.95 is then reached at 12.9 million live blocks. How
 // fast blocks come does not matter up to 14000 samples at once (see sampler), and afterwards up to
 // 3 million blocks a second.

@@ -168,7 +168,7 @@ func TestThinningIsSaid(t *testing.T) {
 	for range 20 {
 		g.alloc(8, 8)
 	}
-	want := "freehold: the budget of guarded memory is nearly used up (guardmaps=32, guardbytes=1073741824; 15 blocks guarded): " +
+	want := "freehold: the budget of guarded memory is nearly used up (32 mappings, 1073741824 bytes; 15 blocks guarded): " +
 		"from now on some blocks come unguarded, and more the less is left\n"
 	if got := said.take(); got != want || g.live != 15 {
 		t.Errorf("%d are guarded, said %q; want %q", g.live, got, want)
@@ -177,7 +177,7 @@ func TestThinningIsSaid(t *testing.T) {
 	for range 3 {
 		g.alloc(8, 8)
 	}
-	if got := said.take(); !strings.Contains(got, "is used up (guardmaps=32") || strings.Count(got, "\n") != 1 || g.live != 16 {
+	if got := said.take(); !strings.Contains(got, "is used up (32 mappings") || strings.Count(got, "\n") != 1 || g.live != 16 {
 		t.Errorf("%d are guarded, said %q", g.live, got)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"runtime/debug"
 )
 
-// startWatch reports the missing feature: a process cannot hand open files to another here, or there are
-// no processes.
+// startWatch reports the missing feature: a process cannot pass open files to another here, or there
+// are no processes.
 func startWatch() error {
-	return fmt.Errorf("no process can watch another on %s; keep no evidence, use debug.SetPanicOnFault and freehold.Explain, and list the leaks before the end", runtime.GOOS)
+	return fmt.Errorf("no process can watch another on %s; use debug.SetPanicOnFault and freehold.Explain, and list the leaks before the end", runtime.GOOS)
 }
 
 // SetCrashOutput is debug.SetCrashOutput.

@@ -6,7 +6,6 @@ package debugmode
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,7 +33,6 @@ const (
 	watchCrash  = "crash"  // explain a crash; always there
 	watchLeaks  = "leaks"  // without one, list the leaks
 	watchOutput = "output" // fdOutput is open
-	watchFile   = "file"   // fdCrash is open
 )
 
 // The files that the copy is started with, behind standard input, which is the pipe of the crash,
@@ -44,7 +42,6 @@ const (
 	fdRecords = 4
 	fdTexts   = 5
 	fdOutput  = 6
-	fdCrash   = 7
 )
 
 // watcher is the copy that watches this process.
@@ -53,7 +50,6 @@ var watcher struct {
 	files  sharedFiles // none: there is no copy
 	life   *os.File    // its end is the end of this process
 	output *os.File    // a duplicate of what SetCrashOutput was given
-	crash  *os.File    // that of the evidence, nil if there is none
 }
 
 func init() {
@@ -63,42 +59,30 @@ func init() {
 	}
 }
 
-// startWatch shares the tables and starts the copy.
+// startWatch shares the tables with the watcher of this process, or with a copy that it starts.
 func startWatch() error {
+	if hasParent() {
+		return startParent()
+	}
 	watcher.mu.Lock()
 	defer watcher.mu.Unlock()
-	files, err := shareTables()
+	if os.Getpid() == 1 {
+		say("this is process 1, and when it ends the system ends all others, the one that reports, too. Set guard or sample in the variable FREEHOLD, " +
+			"or start the program under an init, such as docker run --init")
+	}
+	files, err := newSharedFiles()
 	if err != nil {
 		return err
 	}
-	if os.Getpid() == 1 {
-		if watcher.crash != nil {
-			return crashToFile(watcher.crash)
-		}
-		say("this is process 1, and when it ends the system ends all others: no report of a crash. Keep evidence with FREEHOLD=...,evidence=DIR, " +
-			"or start the program under an init, such as docker run --init")
+	if err := files.use(); err != nil {
+		files.close()
+		return err
 	}
 	if err := startCopy(files); err != nil {
-		if watcher.crash != nil {
-			err = errors.Join(err, crashToFile(watcher.crash))
-		}
 		return err
 	}
 	watcher.files = files
 	return nil
-}
-
-// shareTables shares the tables in a folder of evidence, if there is to be one and it can be made.
-// The caller holds watcher.mu.
-func shareTables() (files sharedFiles, err error) {
-	c := Current()
-	if c.Evidence != "" {
-		if files, watcher.crash, err = shareEvidence(c); err == nil {
-			return files, nil
-		}
-		say("no evidence can be kept: %v", err)
-	}
-	return share()
 }
 
 // startCopy starts a copy, makes it the one that hears of a crash, and dismisses the one before.
@@ -120,7 +104,7 @@ func startCopy(files sharedFiles) error {
 	if err != nil {
 		return err
 	}
-	p, err := launch([]*os.File{crashRead, nil, os.Stderr, lifeRead, files.records, files.texts, watcher.output, watcher.crash})
+	p, err := launch([]*os.File{crashRead, nil, os.Stderr, lifeRead, files.records, files.texts, watcher.output})
 	if err == nil {
 		_ = p.Release() // Its end does not matter.
 		err = debug.SetCrashOutput(crashWrite, debug.CrashOptions{})
@@ -139,6 +123,10 @@ func startCopy(files sharedFiles) error {
 
 // leaksAreTold keeps the copy from listing the leaks. It goes on waiting for a crash.
 func leaksAreTold() {
+	if hasParent() {
+		tell(sayTold)
+		return
+	}
 	watcher.mu.Lock()
 	defer watcher.mu.Unlock()
 	if watcher.life != nil {
@@ -164,9 +152,6 @@ func launch(files []*os.File) (*os.Process, error) {
 	if files[fdOutput] != nil {
 		task += "," + watchOutput
 	}
-	if files[fdCrash] != nil {
-		task += "," + watchFile
-	}
 	args := append(os.Args[:min(1, len(os.Args)):1], fmt.Sprintf("[freehold: watches process %d]", os.Getpid()))
 	var env []string
 	for _, v := range os.Environ() {
@@ -186,6 +171,9 @@ func launch(files []*os.File) (*os.Process, error) {
 // SetCrashOutput makes f receive the text of a crash and, where a copy watches, the report. It
 // stands in for debug.SetCrashOutput, with its rules: nil ends it, and f may be closed afterwards.
 func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
+	if hasParent() {
+		return outputToParent(f, opts)
+	}
 	watcher.mu.Lock()
 	defer watcher.mu.Unlock()
 	var own *os.File
@@ -245,25 +233,23 @@ func watch(task []string) {
 		crashText = both{&text, f}
 		out = both{f, os.Stderr} // A standard error that is a broken pipe ends the copy.
 	}
-	if slices.Contains(task, watchFile) {
-		crashText = both{os.NewFile(fdCrash, "crash of the evidence"), crashText}
-	}
 	_, _ = io.Copy(crashText, os.Stdin)
 	replaced, _ := io.ReadAll(os.NewFile(fdLife, "life"))
+	files := sharedFiles{os.NewFile(fdRecords, blocksFile), os.NewFile(fdTexts, textsFile)}
 	if text.Len() > 0 {
-		reportCrash(out, text.String())
+		reportCrash(out, text.String(), files)
 	} else if len(replaced) == 0 && slices.Contains(task, watchLeaks) {
-		reportLeaks(out)
+		reportLeaks(out, files)
 	}
 }
 
 // reportCrash explains the text of a crash, as far as it is about memory of ours.
-func reportCrash(out io.Writer, text string) {
+func reportCrash(out io.Writer, text string, files sharedFiles) {
 	c, ok := parseCrash(text)
 	if !ok {
 		return
 	}
-	records, err := loadTables()
+	records, err := files.load()
 	if err != nil {
 		fmt.Fprintf(out, "\nfreehold: what is known of the address of this fault cannot be read: %v\n", err)
 		return
@@ -274,8 +260,8 @@ func reportCrash(out io.Writer, text string) {
 }
 
 // reportLeaks lists what the process has left.
-func reportLeaks(out io.Writer) {
-	records, err := loadTables()
+func reportLeaks(out io.Writer, files sharedFiles) {
+	records, err := files.load()
 	if err != nil {
 		fmt.Fprintf(out, "freehold: the list of blocks that were not freed cannot be read: %v\n", err)
 		return
@@ -292,12 +278,12 @@ func reportLeaks(out io.Writer) {
 	}
 }
 
-// loadTables reads what the process has left.
-func loadTables() ([]record, error) {
-	if err := texts.load(os.NewFile(fdTexts, "texts")); err != nil {
+// load reads what another process has left in the files.
+func (s sharedFiles) load() ([]record, error) {
+	if err := texts.load(s.texts); err != nil {
 		return nil, err
 	}
-	return loadRecords(os.NewFile(fdRecords, "records"))
+	return loadRecords(s.records)
 }
 
 // both writes twice; a file that is closed or full does not keep the text from the other.

@@ -124,6 +124,18 @@ var programs = map[string]func(){
 		Start(Config{Guard: true})
 		useAfterFree()
 	},
+	"told leaks": func() {
+		Start(Config{Guard: true, Leaks: true})
+		leaker(100)
+		if !CheckAtEnd(os.Stdout) {
+			panic("no leak")
+		}
+	},
+	"crash after told leaks": func() {
+		Start(Config{Guard: true, Leaks: true})
+		CheckAtEnd(os.Stdout)
+		useAfterFree()
+	},
 	"no processes": func() {
 		next, err := os.Open(os.DevNull)
 		check(err)
@@ -284,6 +296,20 @@ func TestWatch(t *testing.T) {
 				_ = unix.Kill(pid, unix.SIGKILL)
 			}
 		})
+	}
+}
+
+// TestToldLeaks: what the program lists at its end the copy does not list again, but it explains a
+// crash.
+func TestToldLeaks(t *testing.T) {
+	testenv.MisusesMemory(t)
+	needPages(t)
+	const noRaceSleep = "GORACE=atexit_sleep_ms=0" // The race detector sleeps at the end of a program.
+	if stderr, state, _ := runProgram(t, "told leaks", noRaceSleep); stderr != "" || state.ExitCode() != 0 {
+		t.Errorf("status %d, standard error:\n%s", state.ExitCode(), stderr)
+	}
+	if stderr, _, _ := runProgram(t, "crash after told leaks", noRaceSleep); !regexp.MustCompile(faultReport).MatchString(stderr) {
+		t.Errorf("standard error:\n%s", stderr)
 	}
 }
 

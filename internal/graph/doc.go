@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graph has facts about types and addresses that deep copies and audits of values need.
+// Package graph has facts about types and addresses that deep copies of values need.
 //
 // It knows nothing of arenas. Its files:
 //

@@ -80,7 +80,7 @@ func askGround(p *byte) (g Ground) {
 	return OnHeap
 }
 
-// Grounds finds grounds for one copy or one audit. It remembers pages that are InGoArena or Elsewhere,
+// Grounds finds grounds for one copy. It remembers pages that are InGoArena or Elsewhere,
 // because each such answer costs a panic. The zero value is ready.
 type Grounds struct{ pages map[uintptr]Ground }
 

@@ -27,9 +27,8 @@ var (
 	// Free frees a block that Make has made for t.
 	Free     func(addr uintptr, t reflect.Type)
 	TellLate func()
-	// Beside says whether addr lies in memory of offheap that is no part of a region: in memory for
-	// secrets, or in a block on the Go heap. begin is the first byte of the block around addr, or 0 if
-	// none is in use there.
+	// Beside says whether addr lies in memory of offheap that is no part of a region. begin is the
+	// first byte of the block around it.
 	Beside func(addr uintptr) (begin uintptr, ok bool)
 )
 

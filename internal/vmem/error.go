@@ -21,8 +21,6 @@ const (
 	OpSplitHuge   = "split huge pages of"
 	OpHuge        = "ask for huge pages for"
 	OpNoHuge      = "refuse huge pages for"
-	OpSecure      = "lock"
-	OpCollapse    = "collapse"
 	OpRelease     = "release"
 	OpProtect     = "protect"
 	OpMapFile     = "map"

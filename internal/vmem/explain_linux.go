@@ -19,8 +19,6 @@ import (
 func explain(op string, size uintptr, err error) string {
 	refused(err)
 	switch {
-	case op == OpSecure:
-		return explainLock(err)
 	case errors.Is(err, unix.EINVAL) && op == OpPurge:
 		return "pages locked by mlock or mlockall cannot be given back: unlock them first"
 	case !errors.Is(err, unix.ENOMEM):

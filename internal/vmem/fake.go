@@ -280,22 +280,6 @@ func (f *Fake) Huge(addr, size uintptr) error {
 	return f.memory().Huge(addr, size)
 }
 
-// Secure implements Memory.
-func (f *Fake) Secure(addr, size uintptr) (Secrecy, error) {
-	if err := f.enter(OpSecure, addr, size, f.mustBeCommitted(addr, size)); err != nil {
-		return Secrecy{}, err
-	}
-	return f.memory().Secure(addr, size)
-}
-
-// Collapse implements Memory.
-func (f *Fake) Collapse(addr, size uintptr) error {
-	if err := f.enter(OpCollapse, addr, size, f.mustBeReserved(addr, size)); err != nil {
-		return err
-	}
-	return f.memory().Collapse(addr, size)
-}
-
 // Release implements Memory.
 func (f *Fake) Release(addr, size uintptr) error {
 	lawful := func() string {

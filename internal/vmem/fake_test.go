@@ -33,7 +33,6 @@ func everyCall(m Memory, f *os.File) (err error) {
 		func() error { return m.NoHuge(addr, size) },
 		func() error { return m.Protect(addr, size, ReadWrite) },
 		func() error { return m.Purge(addr, size) },
-		func() error { _, err := m.Secure(addr, pageSize); return err },
 		func() error { return m.Decommit(addr, size, "script") },
 	} {
 		if err := call(); err != nil {
@@ -48,7 +47,7 @@ func everyCall(m Memory, f *os.File) (err error) {
 }
 
 // script is the order in which everyCall calls.
-var script = []string{OpReserve, OpReserve, OpCommit, OpHuge, OpSplitHuge, OpNoHuge, OpProtect, OpPurge, OpSecure, OpDecommit, OpMapFile, OpSyncFile, OpRetireFile, OpRelease}
+var script = []string{OpReserve, OpReserve, OpCommit, OpHuge, OpSplitHuge, OpNoHuge, OpProtect, OpPurge, OpDecommit, OpMapFile, OpSyncFile, OpRetireFile, OpRelease}
 
 func TestFakeFailsAtEveryCall(t *testing.T) {
 	skipUnsupported(t)
@@ -200,7 +199,6 @@ func TestFakeFindsBrokenRules(t *testing.T) {
 		func() error { return fake.Huge(addr-pageSize, 2*pageSize) },
 		func() error { return fake.NoHuge(addr+8*pageSize, pageSize) },
 		func() error { return fake.SplitHuge(addr+8*pageSize, pageSize) },
-		func() error { return fake.Collapse(file, pageSize) },
 		func() error { return fake.Protect(addr+2*pageSize, pageSize, None) },
 		func() error { return fake.Release(addr, 8*pageSize) },
 		func() error { return fake.Release(addr+pageSize, pageSize) },

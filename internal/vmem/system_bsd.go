@@ -30,8 +30,6 @@ func wantHuge(_, _ uintptr) error { return nil }
 
 func refuseHuge(_, _ uintptr) error { return nil }
 
-func collapse(_, _ uintptr) error { return nil }
-
 func hugePageSize() uintptr { return 0 }
 
 // nameRange does nothing: these systems show no names for anonymous mappings.
@@ -62,10 +60,7 @@ func addressSpaceLimit() uint64 {
 }
 
 // explain knows the one limit that all these systems have.
-func explain(op string, size uintptr, err error) string {
-	if op == OpSecure {
-		return "RLIMIT_MEMLOCK bounds locked memory: raise it with ulimit -l"
-	}
+func explain(_ string, _ uintptr, err error) string {
 	if !isNoMemory(err) {
 		return ""
 	}

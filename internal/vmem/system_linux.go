@@ -69,10 +69,6 @@ func refuseHuge(addr, size uintptr) error {
 	return err
 }
 
-func collapse(addr, size uintptr) error {
-	return madvise(addr, size, unix.MADV_COLLAPSE)
-}
-
 // hugePageSize asks the kernel once: the size belongs to the processor and the kernel's build.
 var hugePageSize = sync.OnceValue(func() uintptr {
 	b, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")

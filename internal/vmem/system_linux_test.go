@@ -255,31 +255,6 @@ func TestNoHugeKeepsPagesSmall(t *testing.T) {
 	}
 }
 
-func TestCollapse(t *testing.T) {
-	huge := HugePageSize()
-	if huge == 0 || huge > 8<<20 {
-		t.Skipf("huge pages of %d bytes", huge)
-	}
-	m, size := System(), 2*huge
-	addr := reserve(t, size+2*huge, huge) + huge
-	must(t, m.Commit(addr, size))
-	b := bytesAt(addr, size)
-	for i := uintptr(0); i < size; i += huge {
-		touch(b[i : i+pageSize]) // the first fault must not take a huge page for all
-	}
-	touch(b)
-	if madvise(addr, pageSize, 1<<20) == nil {
-		t.Skip("advice that does not exist is taken: we are emulated")
-	}
-	if err := m.Collapse(addr, size); err != nil {
-		t.Skipf("this kernel cannot, or has no huge page free: %v", err)
-	}
-	if got := smaps(t, addr, size); got.count > 0 && got.huge != size {
-		t.Errorf("after Collapse: %+v", got)
-	}
-	wantTouched(t, b, 0, 1, huge/pageSize, size/pageSize-1)
-}
-
 func TestPurgeOfLockedPagesSaysWhy(t *testing.T) {
 	m, size := System(), 4*pageSize
 	addr := reserve(t, size, pageSize)

@@ -212,9 +212,6 @@ func TestHugeCallsKeepContents(t *testing.T) {
 	must(t, m.SplitHuge(addr+pageSize, pageSize))
 	must(t, m.NoHuge(addr, size))
 	must(t, m.Huge(addr, size))
-	if err := m.Collapse(addr, size); err != nil {
-		t.Logf("Collapse may fail: %v", err)
-	}
 	for i := uintptr(0); i < size; i += pageSize {
 		if b[i] != byte(i/pageSize) {
 			t.Fatalf("page %d changed", i/pageSize)
@@ -227,9 +224,8 @@ func TestBadArguments(t *testing.T) {
 	top := ^uintptr(0) &^ (page - 1)
 	ranges := map[string]func(addr, size uintptr) error{
 		OpCommit: m.Commit, OpPurge: m.Purge, OpSplitHuge: m.SplitHuge, OpHuge: m.Huge, OpNoHuge: m.NoHuge,
-		OpCollapse: m.Collapse, OpRelease: m.Release,
+		OpRelease:  m.Release,
 		OpDecommit: func(addr, size uintptr) error { return m.Decommit(addr, size, "bad") },
-		OpSecure:   func(addr, size uintptr) error { _, err := m.Secure(addr, size); return err },
 	}
 	for op, call := range ranges {
 		for _, r := range [][2]uintptr{{0, page}, {page, 0}, {page + 1, page}, {page, page + 1}, {top, 2 * page}} {

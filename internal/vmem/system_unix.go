@@ -128,14 +128,6 @@ func (system) Huge(addr, size uintptr) error {
 	return fail(OpHuge, addr, size, wantHuge(addr, size))
 }
 
-// Collapse implements Memory.
-func (system) Collapse(addr, size uintptr) error {
-	if err := checkRange(OpCollapse, addr, size); err != nil {
-		return err
-	}
-	return fail(OpCollapse, addr, size, collapse(addr, size))
-}
-
 // Release implements Memory.
 func (system) Release(addr, size uintptr) error {
 	if err := checkRange(OpRelease, addr, size); err != nil {

@@ -40,8 +40,6 @@ func machineMemory() uint64 { return math.MaxUint64 }
 
 func explain(op string, _ uintptr, err error) string {
 	switch {
-	case op == OpSecure:
-		return "the minimum working set bounds locked memory: raise it with SetProcessWorkingSetSize"
 	case !isNoMemory(err):
 		return ""
 	case errors.Is(err, windows.ERROR_COMMITMENT_LIMIT):
@@ -139,9 +137,6 @@ func (system) NoHuge(addr, size uintptr) error { return checkRange(OpNoHuge, add
 
 // Huge implements Memory: there are no huge pages to ask for.
 func (system) Huge(addr, size uintptr) error { return checkRange(OpHuge, addr, size) }
-
-// Collapse implements Memory: there are no huge pages to move into.
-func (system) Collapse(addr, size uintptr) error { return checkRange(OpCollapse, addr, size) }
 
 // Release implements Memory. The system releases whole reservations only, so a part is refused
 // rather than taken for the whole.

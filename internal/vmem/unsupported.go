@@ -69,9 +69,6 @@ func (system) NoHuge(addr, size uintptr) error { return refuse(OpNoHuge, addr, s
 // Huge implements Memory.
 func (system) Huge(addr, size uintptr) error { return refuse(OpHuge, addr, size) }
 
-// Collapse implements Memory.
-func (system) Collapse(addr, size uintptr) error { return refuse(OpCollapse, addr, size) }
-
 // Release implements Memory.
 func (system) Release(addr, size uintptr) error { return refuse(OpRelease, addr, size) }
 

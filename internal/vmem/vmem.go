@@ -48,16 +48,6 @@ type Memory interface {
 	// itself, which would bring purged pages back to life. Huge pages that are there stay.
 	NoHuge(addr, size uintptr) error
 
-	// Secure keeps a committed range out of swap, core dumps, forked children and huge pages, as
-	// far as the system can. An error means that the range is not locked. Purge is refused
-	// afterwards on Linux; Decommit ends it.
-	Secure(addr, size uintptr) (Secrecy, error)
-
-	// Collapse moves the populated part of the range into huge pages now. It is a matter of speed
-	// alone: an error means that some part stayed in small pages, for want of a free huge page or
-	// of support.
-	Collapse(addr, size uintptr) error
-
 	// Release unmaps a range that Reserve returned and that no block was ever allocated from; on
 	// Windows it must be the whole of it, elsewhere any part.
 	Release(addr, size uintptr) error
@@ -116,7 +106,7 @@ var pageSize = uintptr(os.Getpagesize())
 // PageSize returns the size in bytes of a page of the operating system.
 func PageSize() uintptr { return pageSize }
 
-// HugePageSize returns the size in bytes of the huge pages that Huge and Collapse ask for, or 0
+// HugePageSize returns the size in bytes of the huge pages that Huge asks for, or 0
 // where there are none or the system does not say.
 func HugePageSize() uintptr { return hugePageSize() }
 

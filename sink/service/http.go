@@ -15,8 +15,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/freehold-go/freehold/adapters/memprof"
 	"github.com/freehold-go/freehold/gctune"
-	"github.com/freehold-go/freehold/memprof"
 )
 
 // page shows what /stats serves, and asks for it each second.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/freehold-go/freehold/adapters/arenaproto"
 	"github.com/freehold-go/freehold/arena"
+	"github.com/freehold-go/freehold/benchmarks/protobuf"
 	"github.com/freehold-go/freehold/benchmarks/samples/load"
-	"github.com/freehold-go/freehold/cmd/bench/workloads"
 )
 
 // spans keeps the compiler from dropping the work.
@@ -33,7 +33,7 @@ func after() load.Op {
 }
 
 func decoding(unmarshal func([]byte, proto.Message) error) load.Op {
-	data, err := proto.Marshal(workloads.Traces(100))
+	data, err := proto.Marshal(protobuf.Traces(100))
 	if err != nil {
 		panic(err)
 	}

@@ -3,11 +3,8 @@
 package workloads
 
 import (
-	stdjson "encoding/json"
+	"encoding/json"
 	"slices"
-
-	"github.com/go-json-experiment/json"
-	goccy "github.com/goccy/go-json"
 
 	"github.com/freehold-go/freehold/cmd/bench"
 )
@@ -32,14 +29,8 @@ func decodeWorkload(name, doc string, typed bool) bench.Workload {
 		Bound:   tokensOnly,
 		Measure: measureDecode,
 		Contestants: slices.Concat([]bench.Contestant{
-			{Name: encodingJSON, Note: "Unmarshal of the standard library", Prepare: Decode(stdjson.Unmarshal, typed)},
-			{Name: "json/v2", Note: "Unmarshal of go-json-experiment, which is encoding/json/v2 of Go", Prepare: Decode(func(data []byte, v any) error {
-				return json.Unmarshal(data, v)
-			}, typed)},
-			{Name: goccyName, Note: "Unmarshal", Prepare: Decode(func(data []byte, v any) error {
-				return goccy.Unmarshal(data, v)
-			}, typed)},
-		}, sonicContestants(typed), arenaContestants(typed), []bench.Contestant{{
+			{Name: encodingJSON, Note: "Unmarshal of the standard library", Prepare: Decode(json.Unmarshal, typed)},
+		}, arenaContestants(typed), []bench.Contestant{{
 			Name: tokensOnly, Note: "the bound: its tokens are read and nothing is built, which is what is left if decoding allocates nothing", Prepare: decodeTokens, Bound: true,
 		}}),
 	}

@@ -20,14 +20,14 @@ const (
 )
 
 // An orderDecoder decodes an order. slot, below DecodeAlive, is the place of an order that is no longer needed.
-type orderDecoder func(slot int, data []byte) (*lineOrder, error)
+type orderDecoder func(slot int, data []byte) (*LineOrder, error)
 
 // decodeOrders is the Prepare of a contestant.
 func decodeOrders(open func() orderDecoder) func(r *bench.Run) func() uint64 {
 	return func(r *bench.Run) func() uint64 {
 		data, _, _ := bytes.Cut(lineBlock(), []byte("\n"))
 		decode := open()
-		var alive [DecodeAlive]*lineOrder
+		var alive [DecodeAlive]*LineOrder
 		return func() (sum uint64) {
 			for i := range ordersRound {
 				slot := i % DecodeAlive
@@ -47,11 +47,11 @@ func decodeOrders(open func() orderDecoder) func(r *bench.Run) func() uint64 {
 	}
 }
 
-// orderUnmarshal is the Prepare of a contestant with a function like json.Unmarshal.
-func orderUnmarshal(unmarshal func(data []byte, v any) error) func(r *bench.Run) func() uint64 {
+// OrderUnmarshal is the Prepare of a contestant of decode/order with a function like json.Unmarshal.
+func OrderUnmarshal(unmarshal func(data []byte, v any) error) func(r *bench.Run) func() uint64 {
 	return decodeOrders(func() orderDecoder {
-		return func(_ int, data []byte) (*lineOrder, error) {
-			o := new(lineOrder)
+		return func(_ int, data []byte) (*LineOrder, error) {
+			o := new(LineOrder)
 			return o, unmarshal(data, o)
 		}
 	})
@@ -65,13 +65,13 @@ func orderArenas(every int) func(r *bench.Run) func() uint64 {
 		for i := range arenas {
 			arenas[i] = arena.NewArena()
 		}
-		return func(slot int, data []byte) (*lineOrder, error) {
+		return func(slot int, data []byte) (*LineOrder, error) {
 			if decoded[slot] == every {
 				arenas[slot].Reset(arena.Keep)
 				decoded[slot] = 0
 			}
 			decoded[slot]++
-			return arenajson.Unmarshal[lineOrder](arenas[slot], data)
+			return arenajson.Unmarshal[LineOrder](arenas[slot], data)
 		}
 	})
 }
@@ -80,11 +80,11 @@ func orderArenas(every int) func(r *bench.Run) func() uint64 {
 func orderPool() orderDecoder {
 	var pool arena.Pool
 	var arenas [DecodeAlive]*arena.Arena
-	return func(slot int, data []byte) (*lineOrder, error) {
+	return func(slot int, data []byte) (*LineOrder, error) {
 		if arenas[slot] != nil {
 			pool.Put(arenas[slot])
 		}
 		arenas[slot] = pool.Get()
-		return arenajson.Unmarshal[lineOrder](arenas[slot], data)
+		return arenajson.Unmarshal[LineOrder](arenas[slot], data)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	stdjson "encoding/json"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -48,21 +47,6 @@ func TestDecodeSums(t *testing.T) {
 				if got := sum(c.Prepare); got != want {
 					t.Errorf("document %d, %s: %s has %x, the tokens %x", i, name, c.Name, got, want)
 				}
-			}
-		}
-	}
-}
-
-// TestDecodeContestants wants the libraries that the doctor's remedy for JSON names.
-func TestDecodeContestants(t *testing.T) {
-	want := []string{"encoding/json", "json/v2", "goccy/go-json", "jsontext"}
-	if runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" {
-		want = append(want, "sonic", "sonic, ConfigStd")
-	}
-	for _, task := range []string{"decode", "decode/struct"} {
-		for _, name := range want {
-			if contestant(workload(t, task), name) == nil {
-				t.Errorf("%s has no %s", task, name)
 			}
 		}
 	}

@@ -9,5 +9,5 @@ import "github.com/freehold-go/freehold"
 // onFastPaths says whether freehold's fast paths serve. With the kill switch the Go heap does, and debug modes take the slow ways.
 func onFastPaths() bool {
 	o := freehold.Modes()
-	return !(o.Heap || o.Guard || o.Poison || o.Leaks || o.Pointers || o.Sample > 0)
+	return !(o.Heap || o.Guard || o.Leaks || o.Pointers || o.Sample != 0)
 }

@@ -21,7 +21,6 @@ func pairWorkloads() []bench.Workload {
 	}
 	ours := []pairWay{
 		{"offheap New", "New and Delete of [n]byte", pairNewLoops},
-		{"offheap NewUninit", "New of a Typed with Uninit, and Delete of [n]byte", pairUninitLoops},
 		{"offheap Alloc", "Alloc and Free of n bytes", pairAllocLoops},
 		{"offheap AllocUninit", "AllocUninit and Free of n bytes", pairAllocUninitLoops},
 		{"offheap Local", "New and Delete of [n]byte, a Local for each goroutine", pairLocalLoops},
@@ -213,24 +212,6 @@ func pairNew[T block]() func(int) uint64 {
 	return func(n int) (sum uint64) {
 		for i := range n {
 			p := offheap.New[T]()
-			(*p)[0] = byte(i)
-			sum += uint64((*p)[0])
-			offheap.Delete(p)
-		}
-		return sum
-	}
-}
-
-func pairUninitLoops(size int) func() func(int) uint64 {
-	return bySize(size, pairUninit[[16]byte], pairUninit[[32]byte], pairUninit[[64]byte], pairUninit[[128]byte],
-		pairUninit[[256]byte], pairUninit[[512]byte], pairUninit[[1024]byte], pairUninit[[2048]byte], pairUninit[[4096]byte])
-}
-
-func pairUninit[T block]() func(int) uint64 {
-	unzeroed := offheap.Typed[T]{}.Uninit()
-	return func(n int) (sum uint64) {
-		for i := range n {
-			p := unzeroed.New()
 			(*p)[0] = byte(i)
 			sum += uint64((*p)[0])
 			offheap.Delete(p)

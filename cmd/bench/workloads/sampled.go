@@ -4,23 +4,23 @@ package workloads
 
 import (
 	"github.com/freehold-go/freehold/cmd/bench"
-	"github.com/freehold-go/freehold/memprof"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // The cost of sampling: the ways of freehold again, with the profile, and with guarded samples
-// without a limit on their number in a second. The cost of the hooks while they are off takes two
-// builds to measure: see the tag freehold_nohooks in benchmarks/README.md.
+// without a limit on their number in a second.
 
-func init() { memprof.SetPeriod(0) } // The import of the package has switched sampling on for every contestant.
+// profilePeriod is memprof.DefaultPeriod, in bytes.
+const profilePeriod = 2 << 20
 
 // sampled are the contestants with sampling beside the contestant base.
 func sampled(base string, prepare func(*bench.Run) func() uint64) []bench.Contestant {
 	return own(
-		bench.Contestant{Name: base + ", memprof", Note: "the same with the profile on, at its default period", Prepare: withProfile(prepare), FullOnly: true},
+		bench.Contestant{Name: base + ", memprof", Note: "the same with the samples of adapters/memprof, at its default period", Prepare: withProfile(prepare), FullOnly: true},
 		bench.Contestant{Name: base + ", sample=1000", Note: "the same with one allocation in 1000 guarded", Prepare: prepare,
-			Env: []string{"FREEHOLD=sample=1000,samplerate=0"}, FullOnly: true},
+			Env: []string{"FREEHOLD=sample=1000"}, FullOnly: true},
 		bench.Contestant{Name: base + ", sample=100000", Note: "the same with one in 100000", Prepare: prepare,
-			Env: []string{"FREEHOLD=sample=100000,samplerate=0"}, FullOnly: true},
+			Env: []string{"FREEHOLD=sample=100000"}, FullOnly: true},
 	)
 }
 
@@ -35,8 +35,8 @@ func sampledBars(workload, base string, profiled, guarded float64) []bench.Bar {
 
 func withProfile(prepare func(*bench.Run) func() uint64) func(*bench.Run) func() uint64 {
 	return func(r *bench.Run) func() uint64 {
-		old := memprof.SetPeriod(memprof.DefaultPeriod)
-		r.Cleanup(func() { memprof.SetPeriod(old) })
+		old := offheap.SetSamplePeriod(profilePeriod)
+		r.Cleanup(func() { offheap.SetSamplePeriod(old) })
 		return prepare(r)
 	}
 }

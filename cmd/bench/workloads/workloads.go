@@ -14,6 +14,6 @@ func All() *bench.Set {
 		listWorkloads(), pairWorkloads(), churnWorkloads(), handoffWorkloads(), fragmentationWorkloads(),
 		scanWorkloads(), scanMapWorkloads(),
 		objectsWorkloads(), treeWorkloads(), mapWorkloads(), frameWorkloads(),
-		jsonWorkloads(), decodeWorkloads(), []bench.Workload{linesWorkload(), orderWorkload()}, protoWorkloads(),
+		jsonWorkloads(), decodeWorkloads(), []bench.Workload{linesWorkload(), orderWorkload()},
 	)...)
 }

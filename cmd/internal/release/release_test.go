@@ -24,7 +24,7 @@ import (
 // library is the import path of the library; the other modules lie below it.
 const library = "github.com/freehold-go/freehold"
 
-var modules = []Module{{library, ""}, {library + "/cmd", "cmd"}, {library + "/sink", "sink"}, adapter("arenaproto"), adapter("arrowmem"), adapter("grpcarena"), adapter("grpcmem"), adapter("otelstats"),
+var modules = []Module{{library, ""}, {library + "/cmd", "cmd"}, {library + "/sink", "sink"}, adapter("arenaproto"), adapter("arrowmem"), adapter("grpcarena"), adapter("grpcmem"), adapter("memprof"), adapter("otelstats"),
 	adapter("promstats"), adapter("z")}
 
 func adapter(name string) Module { return Module{library + "/adapters/" + name, "adapters/" + name} }
@@ -103,7 +103,7 @@ func (p proxy) bringsLittle(t *testing.T, dir string) {
 	t.Helper()
 	for line := range strings.Lines(p.run(t, dir, "go", "list", "-m", "all")) {
 		switch name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name {
-		case "example.com/outside", library, "golang.org/x/sys", "github.com/google/pprof": // The last for memprof.
+		case "example.com/outside", library, "golang.org/x/sys":
 		default:
 			t.Errorf("the library brings %s along", strings.TrimSpace(line))
 		}

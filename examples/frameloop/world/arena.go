@@ -35,7 +35,8 @@ func pathIn(a *arena.Arena, u *unit) []*Tile {
 	defer a.Rewind(before) // After it reached, queue and all steps are stale.
 
 	steps := arena.Of[step](a) // Looks the type up once, for many steps.
-	first := steps.NewFrom(step{tile: u.at})
+	first := steps.New()
+	first.tile = u.at
 	reached := arena.NewMap[*Tile, *step](a, 0)
 	reached.Set(u.at, first)
 	queue := arena.Append(a, nil, first)
@@ -45,7 +46,8 @@ func pathIn(a *arena.Arena, u *unit) []*Tile {
 		for _, next := range from.tile.Next {
 			// If next is reached already, s is waste, a few bytes until the Rewind. That is cheaper
 			// than to look next up twice.
-			s := steps.NewFrom(step{next, from, from.length + 1})
+			s := steps.New()
+			*s = step{next, from, from.length + 1}
 			if _, ok := reached.GetOrSet(next, s); !ok {
 				queue = arena.Append(a, queue, s)
 			}

@@ -41,8 +41,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestKept keeps a command beyond its frame, as a copy. The copy leads to the level itself: ShareAt
-// would name single tiles, Share names the type.
+// TestKept keeps a command beyond its frame, as a copy. The copy leads to the level itself, because
+// Share names the type of its tiles.
 func TestKept(t *testing.T) {
 	w := New(20, 5)
 	a := arena.Cleanup(t, arena.NewArena())

@@ -20,13 +20,12 @@ var decoders = []string{"arenajson"}
 // thirdParty are the modules that the library itself may import.
 var thirdParty = []string{"golang.org/x/sys"}
 
-// profileFormat is what package memprof and the examples may import besides: pprof's format, which
-// is no part of the standard library.
-const profileFormat = "github.com/google/pprof/profile"
-
 // trial is the one package of ours that alloctest may import: it stands on the standard library
 // alone, too.
 const trial = "internal/checks/trial"
+
+// blackBox is the suite that runs in every configuration. It sees what users see.
+const blackBox = "internal/checks/suite"
 
 // Arrows checks which package imports which. Arrows point down: nested modules, then the library's
 // packages, then offheap, then the root package, then internal.
@@ -59,6 +58,8 @@ func forbidden(f *File, to string) string {
 		return forbiddenNested(from, own)
 	case inside(own, nested...):
 		return "nothing in the library imports a nested module"
+	case from == blackBox && inside(own, "internal") && !inside(own, "internal/checks"):
+		return "this suite sees what users see"
 	case f.IsTest():
 		return "" // a test may import the packages above its own
 	}
@@ -87,7 +88,7 @@ func forbiddenForeign(f *File, to string) string {
 	if inside(f.Dir(), "alloctest", trial) {
 		return "alloctest stands on the standard library alone, because it ends up in its users' tests"
 	}
-	if inside(to, thirdParty...) || to == profileFormat && inside(f.Dir(), "memprof", "examples") {
+	if inside(to, thirdParty...) {
 		return ""
 	}
 	return "the library depends on the standard library and " + strings.Join(thirdParty, ", ") + " alone"

@@ -11,20 +11,21 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // OneWay checks that references between the files of a package run one way: a reader who begins
 // with the file that names no other, and goes on to those that name only files already read, needs
-// no file before its turn. The ratchet lists the packages in which files name each other in circles,
-// as lines "package arrows": the number of pairs of files in which one names the other and lies in a
+// no file before its turn. The list has the packages in which files name each other in circles, as
+// lines "package arrows": the number of pairs of files in which one names the other and lies in a
 // circle with it. It may fall, which must be written down too, but not rise.
 //
 // Tests are left out, and so are files that linux/amd64 without tags does not compile. Packages of
 // other modules are not loaded: a reference through the result of a function of such a package is
 // not seen.
-func OneWay(r *Repo, ratchet string) (found []Finding) {
-	allowed, found := parseRatchet(ratchet)
+func OneWay(r *Repo, list string) (found []Finding) {
+	allowed, found := parseCircles(list)
 	for _, dir := range r.packageDirs() {
 		circles := r.circles(dir)
 		switch n := len(circles); {
@@ -40,6 +41,40 @@ func OneWay(r *Repo, ratchet string) (found []Finding) {
 		found = append(found, Finding{Path: dir, Text: "the list of circles has it, but there is no such package"})
 	}
 	return found
+}
+
+// parseCircles reads a list of circles.
+func parseCircles(list string) (allowed map[string]int, found []Finding) {
+	allowed = map[string]int{}
+	for i, line := range slices.Collect(strings.Lines(list)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		n := 0
+		if len(fields) == 2 {
+			n, _ = strconv.Atoi(fields[1])
+		}
+		if n <= 0 {
+			found = append(found, Finding{Path: "circles", Line: i + 1, Text: "want a package and a number of pairs of files"})
+			continue
+		}
+		allowed[fields[0]] = n
+	}
+	return allowed, found
+}
+
+// lowered returns the list with the numbers that have fallen. It raises none and adds no package: a
+// package with more circles must be changed, and not the list.
+func (r *Repo) lowered(list string) string {
+	allowed, _ := parseCircles(list)
+	text := "# The packages whose files name each other in circles, and by how many pairs of files; see OneWay. Numbers fall, and no package joins the list.\n"
+	for _, dir := range r.packageDirs() {
+		if n := min(len(r.circles(dir)), allowed[dir]); n > 0 {
+			text += fmt.Sprintf("%s %d\n", dir, n)
+		}
+	}
+	return text
 }
 
 // circles lists the references of a package by which files name each other in circles, each as

@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// quote stands above a block of code on a page and says which function it shows.
-var quote = regexp.MustCompile("^<!-- ([^ #]+)#([A-Za-z0-9_]+) -->$")
+// quote stands above a block of code on a page and says which function or file it shows.
+var quote = regexp.MustCompile("^<!-- ([^ #]+\\.go)(#[A-Za-z0-9_]+)? -->$")
 
-// arenaExperiment is the tag of files that need GOEXPERIMENT=arenas.
-const arenaExperiment = "goexperiment.arenas"
+const (
+	arenaExperiment = "goexperiment.arenas" // The tag of files that need GOEXPERIMENT=arenas.
+	heapTag         = "goheap"              // The tag of the file that internal/checks/heaptag builds.
+)
 
 // goCode is a line that is Go and nothing else.
 var goCode = regexp.MustCompile(`^(package \w+$|func \w+[(\[]|type \w+ |var \w+ |import ["(]|\w+(, \w+)* := )`)
@@ -22,12 +24,16 @@ var goCode = regexp.MustCompile(`^(package \w+$|func \w+[(\[]|type \w+ |var \w+ 
 //	<!-- path/to/file.go#function -->
 //
 // stands above each block, and the block is that function, in a file that linux/amd64 compiles
-// without tags, or with Go's arena experiment, for which package arena has a test. Indented code is for commands, and no block hides Go code behind another name.
+// without tags, or with a tag for which there is a test. Without #function the block is the file, but
+// for its licence. Indented code is for commands, and no block hides Go code behind another name.
 func Quotes(r *Repo) (found []Finding) {
 	functions := map[string]string{}
 	r.goFiles(func(f *File) {
-		if !f.compiled(arenaExperiment) {
+		if !f.compiled(arenaExperiment, heapTag) {
 			return
+		}
+		if _, code, ok := strings.Cut(f.Text, "\n\n"); ok {
+			functions[f.Path] = strings.TrimSuffix(code, "\n")
 		}
 		for _, decl := range f.Syntax.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil {
@@ -60,9 +66,9 @@ func (f *File) quotes(functions map[string]string) (found []Finding) {
 			add("code that says of no function that it shows it; no test compiles it")
 			continue
 		}
-		want, ok := functions[named[1]+"#"+named[2]]
+		want, ok := functions[named[1]+named[2]]
 		if !ok {
-			add("there is no function " + named[2] + " in " + named[1])
+			add("there is no " + named[1] + named[2])
 			continue
 		}
 		end := i + 1

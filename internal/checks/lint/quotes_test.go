@@ -20,12 +20,14 @@ func TestQuotesRule(t *testing.T) {
 	for _, e := range []struct{ page, says string }{
 		{block("<!-- a/a.go#f -->", "func f() int {\n\treturn 1\n}"), ""},
 		{block("<!-- a/a.go#f -->", "func f() int {\n\treturn 2\n}"), "not what a/a.go has"},
-		{block("<!-- a/a.go#g -->", "func g() {}"), "no function g"},
+		{block("<!-- a/a.go#g -->", "func g() {}"), "no a/a.go#g"},
+		{block("<!-- a/a.go -->", "// f says 1.\nfunc f() int {\n\treturn 1\n}"), ""},
+		{block("<!-- a/a.go -->", "func f() int {\n\treturn 1\n}"), "not what a/a.go has"},
 		{block("", "func f() int {\n\treturn 1\n}"), "no test compiles it"},
 		{"Text without code.\n\n    make stress\n    x := 1\n", "outside of a block"},
 		{"```\nx := f()\n```\n", "outside of a block"},
 		{"```text\nfunc main() {}\n```\n\nfunc is a word here, and so is := there.\n\n    make stress\n\n```text\npanic: x\n```\n", "outside of a block"},
-		{block("<!-- a/tagged.go#h -->", "func h() {}"), "no function h"},
+		{block("<!-- a/tagged.go#h -->", "func h() {}"), "no a/tagged.go#h"},
 	} {
 		r, err := New(map[string]string{"a/a.go": code, "a/tagged.go": "//go:build never\n\npackage p\n\nfunc h() {}\n", "sub/page.md": e.page, "README.md": "# Project\n"})
 		if err != nil {

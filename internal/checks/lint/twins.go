@@ -9,29 +9,36 @@ import (
 	"strings"
 )
 
-// twinned are the packages whose functions panic if there is no memory, and the functions in them
-// that turn the error into the panic.
-var twinned = map[string][]string{
-	"arena":   {"must"},
-	"offheap": {"must", "mustBytes"},
+// twinned are the packages whose functions panic if there is no memory.
+var twinned = map[string]struct {
+	roots []string // The functions that turn the error into the panic.
+	verbs []string // The names of the functions that have twins; nil for all. Others have Try alone.
+}{
+	"offheap": {roots: []string{"must", "mustBytes"}, verbs: []string{"Alloc", "AllocUninit", "AllocAligned", "New", "MakeSlice", "Realloc"}},
 }
 
-// Twins checks that each exported function that panics without memory has a twin with Try in front.
+// Twins checks that each exported function that panics without memory has a twin with Try in front,
+// if it is to have one, and no twin otherwise.
 //
 // It follows calls by name to the functions that panic. A function that returns an error ends a
 // path, because it does not panic for lack of memory. So does an exported method, because many types
 // have one of its name and the types are unknown here.
 func Twins(r *Repo) (found []Finding) {
-	for dir, roots := range twinned {
+	for dir, rule := range twinned {
 		p := callsOf(r, dir)
 		for _, name := range slices.Sorted(maps.Keys(p.functions)) {
 			fn := p.functions[name]
-			if !fn.exported || fn.fails || !p.reaches(fn, roots, map[string]bool{}) {
-				continue
+			recv, verb, isMethod := strings.Cut(name, ".")
+			twin := recv + ".Try" + verb
+			if !isMethod {
+				verb, twin = name, "Try"+name
 			}
-			twin := "Try" + name
-			if recv, method, ok := strings.Cut(name, "."); ok {
-				twin = recv + ".Try" + method
+			listed := func(verb string) bool { return rule.verbs == nil || slices.Contains(rule.verbs, verb) }
+			if v, ok := strings.CutPrefix(verb, "Try"); ok && v != "" && fn.exported && !listed(v) {
+				found = append(found, fn.file.find(fn.decl.Pos(), "%s has the twin of a function that is to have none", name))
+			}
+			if !fn.exported || fn.fails || !listed(verb) || !p.reaches(fn, rule.roots, map[string]bool{}) {
+				continue
 			}
 			if t := p.functions[twin]; t == nil || !t.fails {
 				found = append(found, fn.file.find(fn.decl.Pos(), "%s panics without memory and has no twin %s that returns the error", name, twin))

@@ -13,10 +13,8 @@ import (
 // unsafeFolders may import unsafe in every file.
 var unsafeFolders = []string{
 	"internal/unsafex", "internal/vmem", "internal/typeinfo", "internal/percpu",
-	"offheap/jemalloc",                    // cgo
 	"adapters/arenaproto/internal/memory", // a nested module cannot import unsafex
 	"adapters/arenaproto/internal/testpb", // generated
-	"cmd/bench/workloads/shapes",          // generated
 	"benchmarks",                          // rivals: cgo and raw memory
 }
 
@@ -57,7 +55,7 @@ func UnsafePlaces(r *Repo) (found []Finding) {
 			switch {
 			case spec.Path.Value == `"unsafe"` && !mayUseUnsafe(f):
 				found = append(found, f.find(spec.Pos(), "unsafe may not stand here; see internal/unsafex"))
-			case spec.Path.Value == `"C"` && !inside(f.Dir(), "offheap/jemalloc", "benchmarks") && !onlySanitized(f):
+			case spec.Path.Value == `"C"` && !inside(f.Dir(), "benchmarks") && !onlySanitized(f):
 				found = append(found, f.find(spec.Pos(), "cgo: the packages that everyone builds need none"))
 			}
 		}

@@ -25,7 +25,6 @@ const (
 	Always Mode = "always"
 
 	Guard        Mode = "guard"
-	Poison       Mode = "poison"
 	Leaks        Mode = "leaks"
 	HeapPointers Mode = "pointers"
 
@@ -39,7 +38,7 @@ const (
 
 // RunTime are the modes that FREEHOLD turns on, by their words, but for Sample, which is guard for
 // some allocations.
-var RunTime = []Mode{Guard, Poison, Leaks, HeapPointers}
+var RunTime = []Mode{Guard, Leaks, HeapPointers}
 
 // Builds are the modes that a program must be built for.
 var Builds = []Mode{ASan, MSan, Valgrind, Race}

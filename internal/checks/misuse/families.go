@@ -15,7 +15,7 @@ func Families() []Family {
 	return []Family{
 		{"Uses of freed values", stale()},
 		{"Uses of decoded values after their arena freed them", decoded()},
-		{"Uses of freed or copied arenas, Maps, Pools, Locals, Files and Purposes", handles()},
+		{"Uses of freed or copied arenas, Maps, Pools, Locals and Purposes", handles()},
 		{"Accesses beside a block, by unsafe code", bounds()},
 		{"Wrong frees", frees()},
 		{"Leaks", leaks()},

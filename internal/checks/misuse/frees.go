@@ -3,9 +3,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -13,7 +10,7 @@ import (
 // doubleFree lists the modes that catch a second free of a block that was not allocated again.
 func doubleFree() []Sight {
 	return []Sight{
-		{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample}, Says: []string{"freehold: double free:"}, Stacks: everything},
+		{By: []Mode{Guard, Leaks, HeapPointers, Sample}, Says: []string{"freehold: double free:"}, Stacks: everything},
 		{By: []Mode{Always}, Says: []string{"double free"}},
 	}
 }
@@ -24,7 +21,7 @@ func foreign() []Sight { return always("foreign pointer") }
 // interior is who catches the free of a part of a block.
 func interior() []Sight {
 	return []Sight{
-		{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample}, Says: []string{"freehold: interior pointer:"}, Stacks: Accessed | Allocated},
+		{By: []Mode{Guard, Leaks, HeapPointers, Sample}, Says: []string{"freehold: interior pointer:"}, Stacks: Accessed | Allocated},
 		{By: []Mode{Always}, Says: []string{"interior pointer"}},
 	}
 }
@@ -32,14 +29,14 @@ func interior() []Sight {
 // reusedFree lists the modes that catch a second free of a block with a new owner: those that do
 // not reuse memory soon.
 func reusedFree() []Sight {
-	return []Sight{{By: []Mode{Guard, Poison, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: double free:"}, Stacks: everything}}
+	return []Sight{{By: []Mode{Guard, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: double free:"}, Stacks: everything}}
 }
 
 // wrongType is who catches the free of a block as another type: each mode that knows what blocks
 // hold.
 func wrongType() []Sight {
 	return []Sight{
-		{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: wrong type:"}, Stacks: Accessed | Allocated},
+		{By: []Mode{Guard, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: wrong type:"}, Stacks: Accessed | Allocated},
 		{By: []Mode{Race}, Says: []string{"wrong type"}},
 	}
 }
@@ -61,7 +58,6 @@ func frees() []Case {
 		{Name: "free-go-append", Text: "frees a slice that Go's append moved to the Go heap", Seen: foreign()},
 		{Name: "free-stack", Text: "frees an array on the stack", Seen: foreign()},
 		{Name: "free-global", Text: "frees a package-level variable", Seen: foreign()},
-		{Name: "free-mapped", Text: "frees memory of a mapped file", Seen: foreign()},
 		{Name: "free-arena-value", Text: "deletes a value that an arena on Go memory made", Seen: foreign()},
 		{Name: "free-offheap-arena-value", Text: "deletes the first value of an off-heap arena", Seen: always("foreign pointer", "it belongs to arena")},
 		{Name: "free-interior", Text: "frees a slice without its first bytes", Seen: interior()},
@@ -69,7 +65,7 @@ func frees() []Case {
 		{Name: "delete-field", Text: "deletes a field of a value", Seen: interior()},
 		{Name: "delete-element", Text: "deletes an element of a slice", Seen: interior()},
 		{Name: "free-consumed", Text: "frees a slice that was cut to its end", Seen: []Sight{
-			{By: []Mode{Guard, Poison, Leaks, HeapPointers}, Says: []string{"freehold: consumed slice:"}, Stacks: Accessed | Allocated},
+			{By: []Mode{Guard, Leaks, HeapPointers}, Says: []string{"freehold: consumed slice:"}, Stacks: Accessed | Allocated},
 			{By: []Mode{Always}, Says: []string{"consumed slice"}},
 		}},
 		{Name: "delete-first-field", Text: "deletes the first field of a value, which has the value's address", Seen: wrongType()},
@@ -154,7 +150,6 @@ var freePrograms = map[string]func(){
 		accessFree(array[:])
 	},
 	"free-global": func() { accessFree(global[:]) },
-	"free-mapped": freeMapped,
 	"free-arena-value": func() {
 		a := arena.NewArena()
 		accessDelete(arena.New[point](a))
@@ -214,22 +209,3 @@ func giveUpLocal(l *offheap.Local, b []byte) { l.Free(b) }
 
 //go:noinline
 func accessFreeLocal(l *offheap.Local, b []byte) { l.Free(b) }
-
-// freeMapped frees a value in a mapped file.
-func freeMapped() {
-	dir, err := os.MkdirTemp("", "misuse")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	f, err := offheap.CreateFile(filepath.Join(dir, "file"), 1<<16)
-	if err != nil {
-		panic(err)
-	}
-	defer f.Close()
-	r, err := offheap.NewInFile[point](f)
-	if err != nil {
-		panic(err)
-	}
-	accessDelete(r.In(f))
-}

@@ -4,8 +4,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"reflect"
 
 	"github.com/freehold-go/freehold/arena"
@@ -45,20 +43,11 @@ func handles() []Case {
 		{Name: "local-copied", Text: "allocates from a copy of a Local", Run: only(OffHeap, localCopied), Seen: always("offheap", "use of a copied Local")},
 		{Name: "local-copied-close", Text: "closes a copy of a Local that is closed", Run: only(OffHeap, localCopiedClose), Seen: always("offheap", "use of a copied Local")},
 		{Name: "local-zero", Text: "allocates from a Local that NewLocal did not make", Run: only(OffHeap, localZero), Seen: always("offheap", "a Local that NewLocal did not make")},
-		{Name: "file-copied", Text: "allocates from a copy of a File", Run: only(OffHeap, fileCopied), Seen: always("offheap", "use of a copied File")},
-		{Name: "file-restored", Text: "allocates from a File over which an older copy was written after Close", Run: only(OffHeap, fileRestored), Seen: always("offheap", "use of a File that is closed")},
 		{Name: "purpose-copied", Text: "allocates from a copy of a Purpose", Run: only(OffHeap, purposeCopied), Seen: always("offheap", "use of a copied Purpose")},
 		{Name: "purpose-zero", Text: "allocates from a Purpose that NewPurpose did not make", Run: only(OffHeap, purposeZero), Seen: always("offheap", "a Purpose that NewPurpose did not make")},
-		{Name: "counted-copied", Text: "releases a copy of a Counted", Run: only(OffHeap, countedCopied), Seen: always("offheap", "use of a copied Counted")},
-		{Name: "file-closed", Text: "allocates from a File after Close", Run: only(OffHeap, fileClosed), Seen: always("offheap", "use of a File that is closed")},
-		{Name: "file-layout", Text: "reads the root of a mapped file as a type of another layout", Run: only(OffHeap, fileLayout), Seen: always("offheap", "another layout")},
-		{Name: "counted-release", Text: "releases a Counted once too often", Run: only(OffHeap, countedReleased), Seen: always("offheap", "use after the last Release")},
-		{Name: "counted-handle", Text: "asks a Counted for its bytes after the last Release", Run: only(OffHeap, countedHandle), Seen: always("offheap", "use after the last Release")},
-		{Name: "counted-bytes", Text: "reads the bytes of a Counted after the last Release", Run: only(OffHeap, countedBytes), Seen: gone(byFree, "Free", reads)},
 		{Name: "ref-deleted", Text: "follows a Ref after DeleteRef", Run: only(OffHeap, refDeleted), Seen: staleRef("Delete")},
 		{Name: "ref-delete-twice", Text: "deletes by a Ref twice", Run: only(OffHeap, refDeletedTwice), Seen: append(staleRef("Delete"), always("double free")...)},
 		{Name: "sliceref-freed", Text: "follows a SliceRef after FreeSlice", Run: only(OffHeap, sliceRefFreed), Seen: staleRef("FreeSlice")},
-		{Name: "stringref-deleted", Text: "reads a StringRef after DeleteString", Run: only(OffHeap, stringRefDeleted), Seen: staleRef("Free")},
 		{Name: "type-with-pointers", Text: "makes a value with Go pointers off the heap", Run: only(OffHeap, refusedType), Seen: always("Go pointer", "node.next: *main.node")},
 	}
 }
@@ -66,7 +55,7 @@ func handles() []Case {
 // staleRef is who catches a link to a block that was freed by the function: each mode that knows all
 // blocks.
 func staleRef(free string) []Sight {
-	known := Sight{By: []Mode{Guard, Poison, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: use after " + free + ":"}, Stacks: everything}
+	known := Sight{By: []Mode{Guard, Leaks, HeapPointers, Sample, ASan, MSan, Valgrind}, Says: []string{"freehold: use after " + free + ":"}, Stacks: everything}
 	race := Sight{By: []Mode{Race}, Says: []string{"offheap: Ref", "does not lead to"}} // Blocks are on the Go heap, and known.
 	return []Sight{known, race}
 }
@@ -297,92 +286,12 @@ func localCopiedClose(Variant) {
 
 func localZero(Variant) { new(offheap.Local).Alloc(100) }
 
-// withFile runs f with a new mapped file, which it closes and removes.
-func withFile(f func(*offheap.File)) {
-	dir, err := os.MkdirTemp("", "misuse")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	file, err := offheap.CreateFile(filepath.Join(dir, "file"), 1<<16)
-	if err != nil {
-		panic(err)
-	}
-	defer file.Close() // It may be closed.
-	f(file)
-}
-
-func fileCopied(Variant) {
-	withFile(func(f *offheap.File) { _, _ = offheap.NewInFile[point](copied(f)) })
-}
-
-func fileRestored(Variant) {
-	withFile(func(f *offheap.File) {
-		old := copied(f)
-		_ = f.Close()
-		reflect.ValueOf(f).Elem().Set(reflect.ValueOf(old).Elem())
-		_, _ = offheap.NewInFile[point](f)
-	})
-}
-
 func purposeCopied(Variant) {
 	c := copied(offheap.NewPurpose("copied"))
 	offheap.For[point](c).New()
 }
 
 func purposeZero(Variant) { new(offheap.Purpose).Alloc(100) }
-
-func countedCopied(Variant) {
-	s := offheap.NewCounted(100)
-	defer s.Release()
-	copied(s).Release()
-}
-
-func fileClosed(Variant) {
-	withFile(func(f *offheap.File) {
-		_ = f.Close()
-		_, _ = offheap.NewInFile[point](f)
-	})
-}
-
-func fileLayout(Variant) {
-	withFile(func(f *offheap.File) {
-		r, err := offheap.NewInFile[point](f)
-		if err != nil {
-			panic(err)
-		}
-		offheap.SetRoot(f, r)
-		offheap.Root[other](f)
-	})
-}
-
-func countedReleased(Variant) {
-	s := offheap.NewCounted(100)
-	s.Release()
-	s.Release()
-}
-
-func countedHandle(Variant) {
-	s := offheap.NewCounted(100)
-	s.Release()
-	s.Bytes()
-}
-
-func countedBytes(Variant) {
-	s := allocateCounted()
-	b := s.Bytes()
-	giveUpCounted(s)
-	accessByte(&b[50])
-}
-
-//go:noinline
-func allocateCounted() *offheap.Counted { return offheap.NewCounted(100).Retain() }
-
-//go:noinline
-func giveUpCounted(s *offheap.Counted) {
-	s.Release()
-	s.Release()
-}
 
 //go:noinline
 func allocateRef() offheap.Ref[point] { return offheap.RefOf(offheap.New[point]()) }
@@ -421,21 +330,6 @@ func sliceRefFreed(Variant) {
 
 //go:noinline
 func accessSliceRef(r offheap.SliceRef[point]) { sum += r.Slice()[4].x }
-
-//go:noinline
-func allocateStringRef() offheap.StringRef { return offheap.NewString(text) }
-
-//go:noinline
-func giveUpStringRef(r offheap.StringRef) { offheap.DeleteString(r) }
-
-func stringRefDeleted(Variant) {
-	r := allocateStringRef()
-	giveUpStringRef(r)
-	accessStringRef(r)
-}
-
-//go:noinline
-func accessStringRef(r offheap.StringRef) { sum += int64(len(r.String())) }
 
 //go:noinline
 func accessDeleteRef(r offheap.Ref[point]) { offheap.DeleteRef(r) }

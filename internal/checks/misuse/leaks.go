@@ -3,9 +3,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-
 	"github.com/freehold-go/freehold/arena"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -23,10 +20,8 @@ func leaks() []Case {
 		{Name: "leak-value", Text: "drops the only pointer to a value", Run: only(OffHeap, leakValue), Seen: leaked("1 block", "24 bytes")},
 		{Name: "leak-purpose", Text: "ends without freeing a block of a Purpose", Run: only(OffHeap, leakPurpose), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-overwritten", Text: "overwrites a slice with the result of Go's append", Run: only(OffHeap, leakOverwritten), Seen: leaked("1 block", "100 bytes")},
-		{Name: "leak-counted", Text: "retains a Counted once more than it releases it", Run: only(OffHeap, leakCounted), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-local", Text: "closes a Local and forgets a value from it", Run: only(OffHeap, leakLocal), Seen: leaked("1 block", "100 bytes")},
 		{Name: "leak-local-open", Text: "drops a Local without Close", Run: only(OffHeap, leakLocalOpen), Seen: leaked("1 Local")},
-		{Name: "leak-file", Text: "drops a mapped File without Close", Run: only(OffHeap, leakFile), Seen: leaked("1 File")},
 		{Name: "leak-ref", Text: "frees the head of a list and forgets the rest", Run: only(OffHeap, leakRest), Seen: leaked("9 blocks", "144 bytes")},
 		{Name: "leak-arena", Text: "drops an off-heap arena without Free", Run: only(OffHeap, leakArena), Seen: leaked("1 off-heap arena")},
 		{Name: "leak-fixed", Text: "drops a fixed arena without Free", Run: only(OffHeap, leakFixed), Seen: leaked("1 off-heap arena")},
@@ -57,11 +52,6 @@ func leakOverwritten(Variant) {
 	accessByte(&b[0])
 }
 
-func leakCounted(Variant) {
-	s := allocateCounted()
-	s.Release()
-}
-
 func leakLocal(Variant) {
 	l := offheap.NewLocal()
 	allocateLocal(l)
@@ -75,26 +65,6 @@ func leakLocalOpen(Variant) {
 
 //go:noinline
 func allocateNewLocal() *offheap.Local { return offheap.NewLocal() }
-
-func leakFile(Variant) {
-	dir, err := os.MkdirTemp("", "misuse")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	if _, err := offheap.NewInFile[point](allocateFile(filepath.Join(dir, "file"))); err != nil {
-		panic(err)
-	}
-}
-
-//go:noinline
-func allocateFile(path string) *offheap.File {
-	f, err := offheap.CreateFile(path, 1<<16)
-	if err != nil {
-		panic(err)
-	}
-	return f
-}
 
 // A link is an element of a list off the heap.
 type link struct {

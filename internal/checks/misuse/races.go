@@ -26,7 +26,6 @@ func races() []Case {
 		{Name: "race-local", Text: "allocates from one Local in two goroutines", Run: only(OffHeap, raceLocal), Seen: raced(), Loose: true},
 		{Name: "race-free", Text: "frees a value that another goroutine reads, with nothing that orders them", Run: three(raceFree[node](byFree), raceFree[point](byFree)), Seen: free},
 		{Name: "race-reset", Text: "resets the arena of a value that another goroutine reads", Run: three(raceFree[node](byReset), raceFree[point](byReset)), Seen: reset},
-		{Name: "race-counted", Text: "writes the bytes of a Counted by two of its owners", Run: only(OffHeap, raceCounted), Seen: raced()},
 	}
 }
 
@@ -121,12 +120,4 @@ func raceFree[T any, P value[T]](how way) func(Variant) {
 		given.tell()
 		wait()
 	}
-}
-
-func raceCounted(Variant) {
-	s := offheap.NewCounted(100)
-	b, c := s.Bytes(), s.Retain().Bytes()
-	atOnce(func() { accessByteWrite(&b[50]) }, func() { accessByteWrite(&c[50]) })
-	s.Release()
-	s.Release()
 }

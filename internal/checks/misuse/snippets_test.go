@@ -4,14 +4,12 @@ package main
 
 import (
 	"log"
-	"net/http"
 	"os"
 	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/memprof"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -37,10 +35,6 @@ func failForMistakes(run func() int) {
 	os.Exit(freehold.ExitStatus(run()))
 }
 
-func serveProfile(mux *http.ServeMux) {
-	mux.Handle("/debug/pprof/offheap", memprof.Handler())
-}
-
 // TestSnippets runs what the page shows, except for what concerns the whole process.
 func TestSnippets(t *testing.T) {
 	_, _ = debugFromTheStart, failForMistakes
@@ -52,11 +46,5 @@ func TestSnippets(t *testing.T) {
 	offheap.Free(b)
 	if !strings.Contains(text.String(), "interior pointer") {
 		t.Errorf("recovered: %q", text.String())
-	}
-	mux := http.NewServeMux()
-	serveProfile(mux)
-	r, _ := http.NewRequest("GET", "/debug/pprof/offheap", nil)
-	if _, pattern := mux.Handler(r); pattern == "" {
-		t.Error("nobody serves the profile")
 	}
 }

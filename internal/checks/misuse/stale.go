@@ -26,7 +26,7 @@ const (
 // gone lists the modes that catch a use of a freed value. op is the function that freed a block of
 // offheap; values in arenas are freed in the way how.
 func gone(how way, op string, u use) []Sight {
-	tombs := Sight{By: []Mode{Guard, Poison, ASan, MSan}, In: []Variant{Pointers}, Says: []string{"freehold: use after " + reported(how) + ":"}, Stacks: everything}
+	tombs := Sight{By: []Mode{Guard, ASan, MSan}, In: []Variant{Pointers}, Says: []string{"freehold: use after " + reported(how) + ":"}, Stacks: everything}
 	arenas := Sight{By: []Mode{Guard, Sample}, In: []Variant{Plain}, Says: tombs.Says, Stacks: everything}
 	blocks := Sight{By: []Mode{Guard}, In: []Variant{OffHeap}, Says: []string{"freehold: use after " + op + ":"}, Stacks: everything}
 	if how == byFree { // Values that Reset and Rewind free in an off-heap arena lie in chunks, which stay.
@@ -38,9 +38,8 @@ func gone(how way, op string, u use) []Sight {
 		return []Sight{tombs, arenas, blocks, valgrind}
 	case writes:
 		valgrind.Says = []string{"Invalid write"}
-		late := Sight{By: []Mode{Poison}, In: []Variant{OffHeap}, Says: []string{"freehold: write after " + op + ":"}, Stacks: Allocated | Freed}
 		arenas.By, blocks.By = append(arenas.By, ASan), append(blocks.By, ASan)
-		return []Sight{tombs, arenas, blocks, late, valgrind}
+		return []Sight{tombs, arenas, blocks, valgrind}
 	}
 	arenas.By, blocks.By = append(arenas.By, ASan, MSan), append(blocks.By, ASan, MSan)
 	return []Sight{tombs, arenas, blocks, valgrind}

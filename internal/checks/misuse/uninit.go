@@ -12,8 +12,6 @@ func uninitialised() []Case {
 	}
 	return []Case{
 		{Name: "uninit-bytes", Text: "reads bytes of AllocUninit before it writes them", Run: only(OffHeap, uninitBytes), Seen: seen},
-		{Name: "uninit-value", Text: "reads a field of an Uninit value before it writes it", Run: only(OffHeap, uninitValue), Seen: seen},
-		{Name: "uninit-slice", Text: "reads the rest of an Uninit slice that it has not written", Run: only(OffHeap, uninitSlice), Seen: seen},
 		{Name: "uninit-local", Text: "reads bytes of Local.AllocUninit before it writes them", Run: only(OffHeap, uninitLocal), Seen: seen},
 	}
 }
@@ -35,25 +33,6 @@ func uninitBytes(Variant) {
 
 //go:noinline
 func accessUninit(p *byte) { branch(int64(*p) << 8) }
-
-func uninitValue(Variant) {
-	p := offheap.Typed[point]{}.Uninit().New()
-	p.x, p.y = 1, 2
-	accessField64(&p.z)
-	offheap.Delete(p)
-}
-
-//go:noinline
-func accessField64(p *int64) { branch(*p) }
-
-func uninitSlice(Variant) {
-	s := offheap.Typed[int64]{}.Uninit().MakeSlice(100, 100)
-	for i := range 50 {
-		s[i] = int64(i)
-	}
-	accessField64(&s[50])
-	offheap.FreeSlice(s)
-}
 
 func uninitLocal(Variant) {
 	l := offheap.NewLocal()

@@ -15,8 +15,6 @@ type Rule struct {
 	// Globals are memory to which pointers are shared, except to the variable that a root of a
 	// pointer type points to. Slices and strings of it are copied.
 	Globals []Span
-	// Kept are memory to which pointers, slices and strings are shared.
-	Kept []Span
 	// Holds says whether the unexported fields of a struct type keep their bits.
 	Holds func(t reflect.Type) bool
 	// Inside says whether all of the memory is such as the copy may have.

@@ -31,7 +31,7 @@ func Compare[T any](x, y T) error { return CompareBy(Rule{}, x, y) }
 func CompareBy[T any](r Rule, x, y T) error {
 	m := &matcher{Rule: r, seen: map[cell]bool{}, maps: map[uintptr]uintptr{}}
 	v, w := reflect.ValueOf(&x).Elem(), reflect.ValueOf(&y).Elem()
-	if v.Kind() == reflect.Pointer && !v.IsNil() && !isIn(r.Kept, v.Pointer()) {
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		m.root = Span{v.Pointer(), v.Pointer() + v.Type().Elem().Size()}
 	}
 	m.value(v, w)
@@ -164,7 +164,7 @@ func (m *matcher) pointer(x, y reflect.Value) {
 		return
 	}
 	p, q, size := x.Pointer(), y.Pointer(), x.Type().Elem().Size()
-	if m.held > 0 || isIn(m.Kept, p) || size != 0 && isIn(m.Globals, p) && !m.root.has(p) {
+	if m.held > 0 || size != 0 && isIn(m.Globals, p) && !m.root.has(p) {
 		m.shared(p, q)
 		return
 	}
@@ -205,7 +205,7 @@ func (m *matcher) slice(x, y reflect.Value) {
 		return
 	}
 	p, q, size := x.Pointer(), y.Pointer(), x.Type().Elem().Size()
-	if m.held > 0 || isIn(m.Kept, p) {
+	if m.held > 0 {
 		m.shared(p, q)
 		return
 	}
@@ -227,7 +227,7 @@ func (m *matcher) text(x, y string) {
 		return
 	}
 	p, q, n := unsafex.PtrAddr(unsafex.StringData(x)), unsafex.PtrAddr(unsafex.StringData(y)), uintptr(len(x))
-	if m.held > 0 || isIn(m.Kept, p) {
+	if m.held > 0 {
 		m.shared(p, q)
 		return
 	}
