@@ -251,7 +251,7 @@ func (u *jsonUse) inArena(anyTree bool) bool {
 
 // decoder is the remedy for decoding into structs: another decoder.
 func (u *jsonUse) decoder() Remedy {
-	const others, bench = "a decoder that prepares each type once (goccy/go-json, sonic), or write one with jsontext.", " `freehold bench -run decode -docs 'GLOB'` measures them on your documents."
+	const others, bench = "a decoder that prepares each type once (goccy/go-json, sonic), or write one with jsontext.", " `go run . -full -run '^decode' -docs 'GLOB'` in freehold's folder benchmarks measures them on your documents."
 	if !u.inArena(false) {
 		return Remedy{Text: "Use " + others + bench, Snippet: "- import \"encoding/json\"\n+ import json \"github.com/goccy/go-json\""}
 	}

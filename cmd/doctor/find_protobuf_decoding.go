@@ -20,7 +20,7 @@ const (
 	protoKept = 0.1
 	// protoArena is the most that arenaproto takes of proto.Unmarshal's CPU time, collector included, with
 	// an arena that is reset after each message: that of one span of 529 bytes. Larger messages took
-	// 0.10 to 0.20. freehold bench -run proto measures it.
+	// 0.10 to 0.20. The folder benchmarks measures it.
 	protoArena = 0.25
 	// protoArenaVT is what arenaproto takes of the CPU time of vtprotobuf's UnmarshalVT, measured in the
 	// same way for a profile of 90 KB, the only message that was measured with both.
