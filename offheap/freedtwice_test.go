@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // TestFreedTwiceAtOnce: the holder of a group and another goroutine free a block of it, and each reads before the other
@@ -17,7 +17,7 @@ import (
 func TestFreedTwiceAtOnce(t *testing.T) {
 	needOwnMemory(t)
 	for _, n := range []int{16, 1000, 16 << 10} {
-		h := releasedHeap(t, &vmem.Fake{})
+		h := releasedHeap(t, &fakemem.Fake{})
 		buf, err := h.allocBytes("Alloc", n, h.request(8, false))
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func TestFreesAndResizesAtOnce(t *testing.T) {
 func TestClearOfFreed(t *testing.T) {
 	needOwnMemory(t)
 	for _, n := range []uintptr{40 << 10, 200 << 10} {
-		h := releasedHeap(t, &vmem.Fake{})
+		h := releasedHeap(t, &fakemem.Fake{})
 		wiped := h.newKind(&purposeState{options: PurposeOptions{Wipe: true}}, nil)
 		addr, err := h.allocate(request{kind: wiped, n: n, align: 8})
 		if err != nil {
@@ -143,7 +143,7 @@ func TestClearOfFreed(t *testing.T) {
 // there.
 func TestMoveOntoFreed(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	old, err := h.allocate(request{kind: h.plain, n: 100 << 10, align: 8})
 	if err != nil {
 		t.Fatal(err)

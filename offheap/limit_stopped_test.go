@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -20,7 +21,7 @@ import (
 func TestInstallOnAnotherP(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	q := h.request(8, false)
 	if _, err := h.allocBytes("Alloc", 8, q); err != nil { // The P has slots.
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestInstallOnAnotherP(t *testing.T) {
 // TestSumsBesideCounts: while blocks of a bin that has no slab any more are counted, the sum of the blocks in use is not too high.
 func TestSumsBesideCounts(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	b := h.bin(h.plain, sizeclass.Of(4096))
 	for _, n := range []int64{-1, 1} {
 		var over atomic.Bool
@@ -87,7 +88,7 @@ func TestSumsBesideCounts(t *testing.T) {
 // another size whose slab the request needs.
 func TestOtherErrorAlone(t *testing.T) {
 	needOwnMemory(t)
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	h := releasedHeap(t, fake)
 	q := h.request(8, false)
 	x, err := h.allocBytes("Alloc", 1000, q)
@@ -106,7 +107,7 @@ func TestOtherErrorAlone(t *testing.T) {
 // open.
 func TestQuotaAfterRefusals(t *testing.T) {
 	needOwnMemory(t)
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	h := releasedHeap(t, fake)
 	h.SetLimit(16 << 20)
 	if _, err := h.allocBytes("Alloc", 64<<10, h.request(8, false)); err != nil {
@@ -129,7 +130,7 @@ func TestWantedSlabStays(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const size = 64 << 10
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	q := h.request(8, false)
 	if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func TestLargeBesideSmall(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	sizes := []int{64 << 10, 56 << 10, 48 << 10, 40 << 10}
 	for range 20 {
-		fake := &vmem.Fake{}
+		fake := &fakemem.Fake{}
 		h := releasedHeap(t, fake)
 		q := h.request(8, false)
 		alloc := func(n int) uintptr {
@@ -214,7 +215,7 @@ func TestLargeBesideSmall(t *testing.T) {
 func TestEmptySlabInAList(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	h := releasedHeap(t, fake)
 	q := h.request(8, false)
 	q.local = openLocal(t, h)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -52,7 +53,7 @@ func TestLimitMeanwhile(t *testing.T) {
 				meanwhile = append(meanwhile, h.checkLimit(h.bin(h.plain, largeClass), block))
 			}
 		}
-		fake := &vmem.Fake{}
+		fake := &fakemem.Fake{}
 		h = releasedHeap(t, fake).heap
 		h.limit.Store(limit)
 		h.growthHook = again
@@ -83,7 +84,7 @@ func TestRoomIsNeverRefused(t *testing.T) {
 		for _, on := range []string{"P", "Local"} {
 			t.Run(fmt.Sprint(n, on), func(t *testing.T) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
-				h := releasedHeap(t, &vmem.Fake{})
+				h := releasedHeap(t, &fakemem.Fake{})
 				var locals [workers]*Local
 				if on == "Local" {
 					for i := range locals {
@@ -132,7 +133,7 @@ func TestRoomIsNeverRefused(t *testing.T) {
 // leaves room for one block then gives a holder one block, not a slab whose other blocks it keeps.
 func TestUnsureSums(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	l, other := openLocal(t, h), openLocal(t, h)
 	b := h.bin(h.plain, sizeclass.Of(4096))
 	q := h.request(8, false)
@@ -203,7 +204,7 @@ func TestRoomOfPs(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
 	for _, n := range []int{1000, 4096, 32 << 10} {
-		h := releasedHeap(t, &vmem.Fake{})
+		h := releasedHeap(t, &fakemem.Fake{})
 		b := h.bin(h.plain, sizeclass.Of(uintptr(n)))
 		const slabs = 16
 		h.SetLimit(slabs*int64(b.granules)*granule + 100)
@@ -255,7 +256,7 @@ func leftSlab(t *testing.T, h *heap, n, first int, meanwhile func()) {
 func TestRoomOfLeftSlabs(t *testing.T) {
 	needOwnMemory(t)
 	for _, n := range []int{1000, 4096, 32 << 10} {
-		h := releasedHeap(t, &vmem.Fake{})
+		h := releasedHeap(t, &fakemem.Fake{})
 		b := h.bin(h.plain, sizeclass.Of(uintptr(n)))
 		h.SetLimit(int64(b.granules)*granule + 100)
 		leftSlab(t, h.heap, n, 1, func() {})
@@ -272,7 +273,7 @@ func TestRoomOfLeftSlabs(t *testing.T) {
 func TestMemoryOfLeftSlabs(t *testing.T) {
 	needOwnMemory(t)
 	for _, n := range []int{1000, 100 << 10} {
-		fake := &vmem.Fake{}
+		fake := &fakemem.Fake{}
 		h := releasedHeap(t, fake)
 		leftSlab(t, h.heap, 32<<10, 0, func() {
 			fake.FailFrom(1, vmem.OpCommit)
@@ -291,7 +292,7 @@ func TestRoomOfEmptySlabs(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	for _, n := range []int{4096, 64 << 10} {
-		h := releasedHeap(t, &vmem.Fake{})
+		h := releasedHeap(t, &fakemem.Fake{})
 		q := request{kind: h.newKind(nil, nil), align: 8}
 		b := h.bin(q.kind, sizeclass.Of(uintptr(n)))
 		b.slotted = false // Bins with slots keep a slab.
@@ -305,7 +306,7 @@ func TestRoomOfEmptySlabs(t *testing.T) {
 // TestLimitOfTypedRanges: a typed block in the address space of a larger one counts with its own length.
 func TestLimitOfTypedRanges(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	q := request{kind: h.newKind(nil, &typeDesc{typ: reflect.TypeFor[flags]()}), align: 8, zero: true}
 	const large, small, count = 1 << 20, 880 << 10, 4
 	var freed []uintptr

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -141,7 +142,7 @@ func TestTombs(t *testing.T) {
 // TestTombRange lets the system refuse, and uses all windows.
 func TestTombRange(t *testing.T) {
 	needPages(t)
-	fake := vmem.NewFake(vmem.System())
+	fake := fakemem.New(vmem.System())
 	fake.FailAt(1)
 	r := tombRange{mem: fake, wanted: 8 * leastTombs}
 	first := r.take()
