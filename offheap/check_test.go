@@ -81,7 +81,7 @@ func TestSlotChecks(t *testing.T) {
 		{"that the group has not", func(_ *heap, s *slot, _ *span) { s.setMask(1 << 31) }},
 		{"another holder's", func(_ *heap, s *slot, _ *span) {
 			v := unsafex.Load64(s.word)
-			unsafex.Store64(s.word, v+1<<holderShift)
+			unsafex.CAS64(s.word, v, v+1<<holderShift)
 		}},
 	} {
 		h := releasedHeap(t, &fakemem.Fake{})

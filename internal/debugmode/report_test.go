@@ -113,8 +113,8 @@ func TestMisuseReport(t *testing.T) {
 	if !regexp.MustCompile(want).MatchString(r.String()) {
 		t.Errorf("got\n%s", r)
 	}
-	if r.Error() != strings.TrimSuffix(r.String(), "\n") || r.Headline() != "freehold: double free: the block of 1 byte (offheap) was freed before" {
-		t.Errorf("Error or Headline differ from String: %q, %q", r.Error(), r.Headline())
+	if r.Error() != strings.TrimSuffix(r.String(), "\n") {
+		t.Errorf("Error differs from String: %q", r.Error())
 	}
 }
 

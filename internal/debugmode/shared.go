@@ -67,9 +67,6 @@ func (s sharedFiles) close() {
 // recordSize is the size of a record in the file.
 var recordSize = unsafex.Size[record]()
 
-// preallocate gives a file its place on the disk. Tests replace it by a full disk.
-var preallocate = vmem.Preallocate
-
 // share makes f the memory of the records. The whole range is mapped at once, as far as the address
 // space allows; the file grows with use, and a page is given its memory before it is touched, so
 // that a full disk is no signal.
@@ -78,7 +75,7 @@ func (t *table) share(f *os.File) error {
 	defer t.mu.Unlock()
 	// A disk that is full from the start is an error here, so that the caller can take another
 	// file.
-	if err := preallocate(f, int64(recordsChunk*recordSize)); err != nil {
+	if err := vmem.Preallocate(f, 0, int64(recordsChunk*recordSize)); err != nil {
 		return err
 	}
 	limit := min(uintptr(t.limit), affordable(uintptr(t.limit)*recordSize, recordsChunk*recordSize)/recordSize)
@@ -94,11 +91,11 @@ func (t *table) share(f *os.File) error {
 	}
 	t.limit = uint32(limit)
 	t.grow = func(n int) ([]record, error) {
-		end := uintptr(n+1) * recordsChunk * recordSize
-		if err := preallocate(f, int64(end)); err != nil {
+		start := uintptr(n) * recordsChunk * recordSize
+		if err := vmem.Preallocate(f, int64(start), int64(start+recordsChunk*recordSize)); err != nil {
 			return nil, err
 		}
-		return unsafex.Slice[record](base+end-recordsChunk*recordSize, recordsChunk, recordsChunk), nil
+		return unsafex.Slice[record](base+start, recordsChunk, recordsChunk), nil
 	}
 	return nil
 }
@@ -122,8 +119,7 @@ func (t *textTable) load(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	list, _ := decodeTexts(data)
-	t.list = append(t.list, list...)
+	t.list = append(t.list, decodeTexts(data)...)
 	return nil
 }
 

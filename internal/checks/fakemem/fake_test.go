@@ -44,7 +44,7 @@ func newFile(t *testing.T, n int64) *os.File {
 		f.Close()
 		_ = os.Remove(f.Name())
 	})
-	must(t, vmem.Preallocate(f, n))
+	must(t, vmem.Preallocate(f, 0, n))
 	return f
 }
 
