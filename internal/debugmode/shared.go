@@ -53,6 +53,7 @@ func (s sharedFiles) use() error {
 		return err
 	}
 	texts.share(s.texts)
+	blocks.listLeaks(Current().Leaks)
 	return nil
 }
 
@@ -73,11 +74,6 @@ var recordSize = unsafex.Size[record]()
 func (t *table) share(f *os.File) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// A disk that is full from the start is an error here, so that the caller can take another
-	// file.
-	if err := vmem.Preallocate(f, 0, int64(recordsChunk*recordSize)); err != nil {
-		return err
-	}
 	limit := min(uintptr(t.limit), affordable(uintptr(t.limit)*recordSize, recordsChunk*recordSize)/recordSize)
 	var base uintptr
 	var err error
@@ -89,14 +85,18 @@ func (t *table) share(f *os.File) error {
 			return err
 		}
 	}
-	t.limit = uint32(limit)
-	t.grow = func(n int) ([]record, error) {
+	grow := func(n int) ([]record, error) {
 		start := uintptr(n) * recordsChunk * recordSize
 		if err := vmem.Preallocate(f, int64(start), int64(start+recordsChunk*recordSize)); err != nil {
 			return nil, err
 		}
 		return unsafex.Slice[record](base+start, recordsChunk, recordsChunk), nil
 	}
+	first, err := grow(0) // Record 0 tells what the others do not.
+	if err != nil {
+		return err
+	}
+	t.limit, t.grow, t.chunks = uint32(limit), grow, [][]record{first}
 	return nil
 }
 
@@ -135,6 +135,20 @@ func loadRecords(f *os.File) ([]record, error) {
 	}
 	n := int(uintptr(info.Size()) / recordSize)
 	return unsafex.Slice[record](base, n, n), nil
+}
+
+// load reads what another process has left in the files.
+func (s sharedFiles) load() ([]record, error) {
+	if err := texts.load(s.texts); err != nil {
+		return nil, err
+	}
+	return loadRecords(s.records)
+}
+
+// listsLeaks says whether another process has left leaks to be listed.
+func (s sharedFiles) listsLeaks() bool {
+	records, err := loadRecords(s.records)
+	return err == nil && len(records) > 0 && records[0].flags&flagLeak != 0
 }
 
 // removedFile makes a temporary file and removes its name.
