@@ -50,25 +50,6 @@ func TestRefusalLeavesTheList(t *testing.T) {
 	}
 }
 
-// TestKeptSlabGoesBack: an empty slab stays in the list for a request, and the request then fails for want of memory, where empty
-// slabs are not wanted. The slab goes back all the same.
-func TestKeptSlabGoesBack(t *testing.T) {
-	needOwnMemory(t)
-	h := releasedHeap(t, &fakemem.Fake{})
-	b := h.bin(h.plain, sizeclass.Of(8<<10))
-	sp := emptyInHand(t, h.heap, b)
-	b.want(true)
-	h.settle(sp)
-	if sp.state.Load() != spanListed || b.slabs.Load() != 1 {
-		t.Fatal("an empty slab does not stay for a request that wants it")
-	}
-	b.want(false)
-	h.endWant(b)
-	if n := b.slabs.Load(); n != 0 {
-		t.Errorf("%d empty slabs are left after the request", n)
-	}
-}
-
 // countedSums counts how often the counters are added up.
 type countedSums struct {
 	server

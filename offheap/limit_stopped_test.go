@@ -124,38 +124,6 @@ func TestQuotaAfterRefusals(t *testing.T) {
 	}
 }
 
-// TestWantedSlabStays: a P or a Local has the only slab of a size, and all its blocks are free. A limit leaves room for a block and not for
-// another slab. A request on another P takes that slab's block, and afterwards an empty slab goes back.
-func TestWantedSlabStays(t *testing.T) {
-	needOwnMemory(t)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const size = 64 << 10
-	h := releasedHeap(t, &fakemem.Fake{})
-	q := h.request(8, false)
-	if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 * rareAsks { // A holder that asks often gets a slab of its own.
-		x, err := h.allocBytes("Alloc", size, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.freeSlow(addrOf(x), nil, "Free")
-	}
-	b := h.bin(h.plain, sizeclass.Of(size))
-	h.SetLimit(inUseOf(h.heap, nil) + 2*size)
-	q.local = openLocal(t, h)
-	x, err := h.allocBytes("Alloc", size, q)
-	if err != nil {
-		t.Fatalf("%v, though %d slabs have %d free bytes", err, b.slabs.Load(), h.spare(b))
-	}
-	h.freeSlow(addrOf(x), q.local, "Free")
-	h.purge.run(true)
-	if n := b.slabs.Load(); n > 1 || b.wanted || len(b.kept) != 0 {
-		t.Errorf("%d slabs are left; wanted: %v, kept %d", n, b.wanted, len(b.kept))
-	}
-}
-
 // TestLargeBesideSmall: at the end of memory a P has empty slabs. A large and a small request, which both need their memory, are served.
 func TestLargeBesideSmall(t *testing.T) {
 	needOwnMemory(t)
@@ -208,32 +176,4 @@ func TestLargeBesideSmall(t *testing.T) {
 		both.Wait()
 		runtime.GOMAXPROCS(1)
 	}
-}
-
-// TestEmptySlabInAList: a slot has left the last group of a listed slab, and its goroutine is stopped before it settles the slab. A request of
-// another size at the end of memory gets the slab's memory.
-func TestEmptySlabInAList(t *testing.T) {
-	needOwnMemory(t)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	fake := &fakemem.Fake{}
-	h := releasedHeap(t, fake)
-	q := h.request(8, false)
-	q.local = openLocal(t, h)
-	b := h.bin(h.plain, sizeclass.Of(1000))
-	x, err := h.allocBytes("Alloc", 1000, q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fake.FailFrom(1, vmem.OpCommit, vmem.OpReserve)
-	allocUntilRefused(t, h.heap, h.request(8, false), 64<<10)
-	allocUntilRefused(t, h.heap, h.request(8, false), 8<<10)
-	h.freeSlow(addrOf(x), q.local, "Free")
-	s := h.cache(q.local.id).slot(b)
-	left := s.leave(h.heap)
-	b.add(int64(int(s.out)))
-	s.out = 0
-	if _, err := h.allocBytes("Alloc", 8<<10, h.request(8, false)); err != nil {
-		t.Errorf("%v, though a slab of %d bytes is empty", err, int(b.granules)*granule)
-	}
-	h.afterFree(left)
 }
