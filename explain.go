@@ -52,8 +52,7 @@ func (e *explained) Unwrap() error { return e.fault }
 // called at any time, and again; the last file counts.
 //
 // SetCrashOutput duplicates f, so f may be closed. A nil f ends the output. opts is passed on to
-// debug.SetCrashOutput if no other process is involved. If a copy of the program makes the report
-// (see the package documentation), each call starts a new copy, which takes some milliseconds.
+// debug.SetCrashOutput if no other process is involved.
 func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
 	return debugmode.SetCrashOutput(f, opts)
 }

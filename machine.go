@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/freehold-go/freehold/internal/machine"
 	"github.com/freehold-go/freehold/internal/vmem"
@@ -47,28 +46,10 @@ type Machine struct {
 
 	MemoryLimit int64 // Go's soft limit as the user set it; math.MaxInt64 if there is none
 	Options     Options
-
-	// Costs are zero unless [ReadMachine] measured them.
-	Costs MachineCosts
-	// CostsError says why a measurement failed, and is "" if none failed. Costs measured before it
-	// are valid.
-	CostsError string
 }
 
-// MachineCosts are the times of single operations, medians of a few in an otherwise busy process.
-type MachineCosts struct {
-	SmallFault time.Duration // first write to one page
-	HugeFault  time.Duration // first write to a whole huge page
-	SmallPurge time.Duration // returning 1 MiB of small pages to the system
-	HugePurge  time.Duration // returning one huge page
-	Refault    time.Duration // first write to a small page that was returned
-	Protect    time.Duration // changing the protection of one page
-}
-
-// ReadMachine reads the system's settings, which takes well under a millisecond. With measure it
-// also times page faults, purges and protection changes, which takes a few milliseconds, and at
-// most two huge pages of memory for that time.
-func ReadMachine(measure bool) Machine {
+// ReadMachine reads the system's settings, which takes well under a millisecond.
+func ReadMachine() Machine {
 	root := os.DirFS("/")
 	huge, mem, group := machine.ReadHugePages(root), machine.ReadMemInfo(root), machine.ReadCgroup(root)
 	m := Machine{
@@ -84,13 +65,6 @@ func ReadMachine(measure bool) Machine {
 		MemoryLimit: MemoryLimit(), Options: Modes(),
 	}
 	m.Maps, m.MaxMaps = machine.ReadMaps(root)
-	if measure {
-		costs, err := machine.Measure(vmem.System())
-		m.Costs = MachineCosts(costs)
-		if err != nil {
-			m.CostsError = err.Error()
-		}
-	}
 	return m
 }
 
@@ -121,10 +95,6 @@ func (m Machine) String() string {
 	if m.Maps >= 0 {
 		line("mappings", "%d of at most %d", m.Maps, m.MaxMaps)
 	}
-	m.Costs.lines(line)
-	if m.CostsError != "" {
-		line("not measured", "%s", m.CostsError)
-	}
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -147,24 +117,6 @@ func (m Machine) overcommitText() string {
 		return "1 (nothing is refused)"
 	}
 	return fmt.Sprintf("%d (strict: %s of %s are committed)", m.Overcommit, size(m.Committed), size(m.CommitLimit))
-}
-
-func (c MachineCosts) lines(line func(name, format string, args ...any)) {
-	for _, l := range []struct {
-		name string
-		d    time.Duration
-	}{
-		{"page fault", c.SmallFault},
-		{"page fault again", c.Refault},
-		{"huge page fault", c.HugeFault},
-		{"purge 1 MiB", c.SmallPurge},
-		{"purge a huge page", c.HugePurge},
-		{"protect a page", c.Protect},
-	} {
-		if l.d > 0 {
-			line(l.name, "%.1f µs", float64(l.d.Nanoseconds())/1e3)
-		}
-	}
 }
 
 func orUnknown(s string) string {

@@ -9,38 +9,16 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 func TestReadMachine(t *testing.T) {
-	m := ReadMachine(false)
+	m := ReadMachine()
 	if m.PageSize != int64(os.Getpagesize()) || m.CPUs != runtime.NumCPU() || m.OS != runtime.GOOS {
 		t.Errorf("not this machine: %+v", m)
-	}
-	if m.Costs != (MachineCosts{}) {
-		t.Errorf("costs without being asked: %+v", m.Costs)
 	}
 	if runtime.GOOS == "linux" && (m.Kernel == "" || m.Memory <= 0 || m.Overcommit < 0 || m.Maps <= 0 || m.MaxMaps <= 0) {
 		t.Errorf("Linux says more than this: %+v", m)
 	}
-}
-
-func TestReadMachineMeasures(t *testing.T) {
-	m := ReadMachine(true)
-	if m.CostsError != "" {
-		t.Fatal(m.CostsError)
-	}
-	if !vmem.Supported {
-		t.Skip("no off-heap memory on this system")
-	}
-	// The clock of other systems can be too coarse for a single call.
-	c := m.Costs
-	if runtime.GOOS == "linux" && (c.SmallFault <= 0 || c.SmallPurge <= 0 || c.Refault <= 0 || c.Protect <= 0) {
-		t.Errorf("missing costs: %+v", c)
-	}
-	t.Logf("\n%s", m)
 }
 
 func TestMachineString(t *testing.T) {
@@ -50,24 +28,19 @@ func TestMachineString(t *testing.T) {
 		Memory: 24 << 30, MemoryAvailable: 3 << 29,
 		Overcommit: 2, CommitLimit: 10 << 30, Committed: 5 << 30, Maps: 40, MaxMaps: 65530,
 		AddressSpaceLimit: math.MaxInt64, CgroupVersion: 2, CgroupLimit: 512 << 20, CgroupCurrent: -1, MemoryLimit: math.MaxInt64,
-		Options:    Options{NoMemLimit: true},
-		Costs:      MachineCosts{SmallFault: 250, HugeFault: 90 * time.Microsecond},
-		CostsError: "no more",
+		Options: Options{NoMemLimit: true},
 	}
-	const want = `system           linux/amd64 6.1.0
-go               go1.26.0, GOMAXPROCS 4 of 8 CPUs
-freehold         modes nomemlimit
-memory           24 GiB, 1.5 GiB available
-cgroup           v2, limit 512 MiB, unknown charged now
-GOMEMLIMIT       none
-RLIMIT_AS        none
-pages            4 KiB
-huge pages       2 MiB, mode madvise, defrag unknown
-overcommit       2 (strict: 5 GiB of 10 GiB are committed)
-mappings         40 of at most 65530
-page fault       0.2 µs
-huge page fault  90.0 µs
-not measured     no more`
+	const want = `system      linux/amd64 6.1.0
+go          go1.26.0, GOMAXPROCS 4 of 8 CPUs
+freehold    modes nomemlimit
+memory      24 GiB, 1.5 GiB available
+cgroup      v2, limit 512 MiB, unknown charged now
+GOMEMLIMIT  none
+RLIMIT_AS   none
+pages       4 KiB
+huge pages  2 MiB, mode madvise, defrag unknown
+overcommit  2 (strict: 5 GiB of 10 GiB are committed)
+mappings    40 of at most 65530`
 	if got := m.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -76,7 +49,7 @@ not measured     no more`
 func TestMachineStringOfAnotherSystem(t *testing.T) {
 	m := Machine{OS: "js", Arch: "wasm", Go: "go1.26.0", PageSize: 65536, Overcommit: -1, Maps: -1, MaxMaps: -1, MemoryLimit: math.MaxInt64}
 	got := m.String()
-	for _, word := range []string{"overcommit", "mappings", "cgroup", "huge", "fault"} {
+	for _, word := range []string{"overcommit", "mappings", "cgroup", "huge"} {
 		if strings.Contains(got, word) {
 			t.Errorf("%q in\n%s", word, got)
 		}
@@ -97,7 +70,7 @@ func TestSize(t *testing.T) {
 }
 
 func ExampleMachine() {
-	m := ReadMachine(false)
+	m := ReadMachine()
 	fmt.Println(m.PageSize >= 4096)
 	// Output: true
 }

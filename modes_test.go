@@ -82,8 +82,8 @@ func TestWords(t *testing.T) {
 			}
 		}
 	}
-	if n := len(Options{}.Words()); n != 8 {
-		t.Errorf("%d modes, and the documentation names 8", n)
+	if n := len(Options{}.Words()); n != 7 {
+		t.Errorf("%d modes, and the documentation names 7", n)
 	}
 }
 

@@ -127,12 +127,6 @@ type bin struct {
 
 	mu   sync.Mutex
 	list uintptr // The first span listed.
-
-	// wanted says that a request at a limit takes back what Ps hold. Empty slabs stay in the list for it: the
-	// limit may leave no room for a new slab. kept has those that stayed. Guarded by mu, so that no slab stays
-	// that kept does not have when wanted ends.
-	wanted bool
-	kept   []uintptr
 }
 
 // newBin adds the bin of a class to a kind. The caller holds the heap's lock, or no other goroutine

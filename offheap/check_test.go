@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // TestChecks breaks each invariant of a heap of its own and expects the check that stands for it to
@@ -52,7 +52,7 @@ func TestChecks(t *testing.T) {
 		{"neighbours", "do not lead to it", func(h testHeap, _ []byte, sp *span) { h.binByID(sp.bin).list = 0 }, func(h testHeap, _ []byte, sp *span) { h.binByID(sp.bin).remove(sp) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := releasedHeap(t, &vmem.Fake{})
+			h := releasedHeap(t, &fakemem.Fake{})
 			block, err := h.TryAlloc(100)
 			if err != nil {
 				t.Fatal(err)
@@ -81,10 +81,10 @@ func TestSlotChecks(t *testing.T) {
 		{"that the group has not", func(_ *heap, s *slot, _ *span) { s.setMask(1 << 31) }},
 		{"another holder's", func(_ *heap, s *slot, _ *span) {
 			v := unsafex.Load64(s.word)
-			unsafex.Store64(s.word, v+1<<holderShift)
+			unsafex.CAS64(s.word, v, v+1<<holderShift)
 		}},
 	} {
-		h := releasedHeap(t, &vmem.Fake{})
+		h := releasedHeap(t, &fakemem.Fake{})
 		l := openLocal(t, h)
 		q := h.request(8, false)
 		q.local = l

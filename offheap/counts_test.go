@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/vmem"
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 )
 
 // TestCountsMoveAtOnce: a flush, and Close of a Local, move the counts of slots to the bin. No sum misses a
@@ -16,7 +16,7 @@ import (
 // the sum is the same all the time.
 func TestCountsMoveAtOnce(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	block, err := h.TryAlloc(64)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestCountsMoveAtOnce(t *testing.T) {
 // systems, too.
 func TestCountIsAWord(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	p := newOtherP(t, h.heap, 0)
 	s := &h.cache(p.id).bins[0]
 	var over atomic.Bool
@@ -96,7 +96,7 @@ func TestCountsOfSlotsStaySmall(t *testing.T) {
 		sums = 200
 	}
 	for _, size := range []int{64, 64 << 10} {
-		h := releasedHeap(t, &vmem.Fake{})
+		h := releasedHeap(t, &fakemem.Fake{})
 		locals := make([]*Local, 300)
 		for i := range locals {
 			locals[i] = openLocal(t, h)

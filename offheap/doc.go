@@ -43,8 +43,8 @@
 // allocated again. Later it frees the block of the new owner, whose pointers are then stale, too.
 // To the memory model a free is a write to the whole block: two frees of a block that nothing
 // orders are a data race. If they happen at the very same moment, both may succeed, and the block
-// may get two owners, of which one may be an arena; [Check] reports it afterwards, if it can. Freed
-// memory goes back to the machine after some 300 ms, or at once by [Purge].
+// may get two owners, of which one may be an arena. Freed memory goes back to the machine after some
+// 300 ms, or at once by [Purge].
 //
 // # Functions that need pointers to the Go heap
 //

@@ -4,7 +4,6 @@ package offheap
 
 import (
 	"errors"
-	"math/bits"
 	"runtime"
 	"sync/atomic"
 
@@ -58,32 +57,31 @@ func (h *heap) emptyCache(c *slots) {
 
 // worthFlushing says whether taking back what the Ps hold could serve a request of b that failed
 // with err. It reads the Ps' slots as they are at this moment, and does not stop the world: a flush
-// stops every goroutine of the process, and a request that is refused is often made again at once.
+// stops every goroutine of the process, and a request that a limit refuses is often made again at
+// once.
 //
-// Free blocks of b serve any request for one. Other sizes serve a request that failed for want of
-// memory: a slab that is free but for what Ps hold becomes granules. They never serve one that
-// failed at a limit, because a limit counts blocks in use, wherever the free ones are. But a limit
-// is kept to within the slabs that Ps hold, so a flush that gives many of those back makes it
-// tighter; see loose.
+// At the end of memory, which is rare, anything that Ps hold may help. At a limit free blocks of b
+// serve a request for one. Those of other sizes never do, because a limit counts blocks in use,
+// wherever the free ones are. But a limit is kept to within the slabs that Ps hold, so a flush that
+// gives many of those back makes it tighter; see loose.
 //
 // A free that happened before the request is seen here, whatever P it was on. Locals do not count:
 // a flush leaves them alone.
-func (h *heap) worthFlushing(b *bin, n uintptr, err error) bool {
-	limited := errors.Is(err, ErrLimit)
+func (h *heap) worthFlushing(b *bin, err error) bool {
+	if !errors.Is(err, ErrLimit) {
+		return true
+	}
 	if b.slotted && b.size != 0 {
 		for c := range h.pcaches {
 			if s := c.slot(b); s != nil && h.holdsFree(s, b) {
-				if !limited || h.fits(b, int64(b.size)) {
+				if h.fits(b, int64(b.size)) {
 					return true
 				}
 				break // A sum of all counters has the same answer for the other Ps.
 			}
 		}
 	}
-	if limited {
-		return h.loose(b)
-	}
-	return h.couldRetire(b, n)
+	return h.loose(b)
 }
 
 // loose says whether the slabs have grown by more than an eighth of a limit of b since a flush made it
@@ -126,104 +124,4 @@ func (h *heap) holdsFree(s *slot, b *bin) bool {
 	}
 	cur := atomic.LoadUintptr(&s.cur)
 	return cur != 0 && spanAt(cur).hasFree()
-}
-
-// missesFree says whether the limits leave room for a block of b, and there are more free ones than those
-// that Locals have.
-func (h *heap) missesFree(b *bin) bool {
-	if !h.fits(b, int64(b.size)) {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	n := h.free(b)
-	for id := maxPs; b.slotted && id < maxPs+h.nlocal; id++ {
-		s := h.cache(id).slot(b)
-		if s == nil {
-			continue
-		}
-		n -= int64(bits.OnesCount32(uint32(atomic.LoadUint64(&s.state)))) * int64(b.size)
-		if w := atomic.LoadUintptr(&s.word); w != 0 {
-			n -= int64(bits.OnesCount32(freeBits(unsafex.Load64(w)))) * int64(b.size)
-		}
-		if cur := atomic.LoadUintptr(&s.cur); cur != 0 {
-			n -= spanAt(cur).freeBytes()
-		}
-	}
-	return n >= int64(b.size)
-}
-
-// couldRetire says whether a flush would retire slabs that give the bin n bytes in a row, or the
-// record of a span of n bytes. It tries: under the heap's lock it marks the granules of such slabs
-// as free, searches a run, and removes the marks.
-func (h *heap) couldRetire(b *bin, n uintptr) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	found, noRecord := false, len(b.records) == 0 && !h.meta.has(recordBytes(b.groups()))
-	var marks []granuleRange
-	for c := range h.pcaches {
-		for _, other := range *h.bins.Load() {
-			s := c.slot(other)
-			if s == nil || other.size == 0 || other.kind.typed() {
-				continue // Typed slabs are never retired.
-			}
-			before := len(marks)
-			marks = h.markRetired(other, s, marks)
-			found = found || noRecord && len(marks) > before && other == b
-		}
-	}
-	for _, g := range marks {
-		if !b.kind.typed() {
-			_, run := g.r.runs.find(int(roundUp(n, granule) / granule))
-			// A free run at the committed end shortens the commit that the request needs.
-			end := g.r.runs.isFree(g.i, len(g.r.runs.free)*wordBits-g.i)
-			found = found || run || end
-		}
-	}
-	for _, g := range marks {
-		g.r.runs.set(g.i, g.n, false)
-	}
-	return found
-}
-
-// markRetired marks the granules of the slot's slabs that a flush would retire, and lists them
-// behind marks. The caller holds the heap's lock.
-func (h *heap) markRetired(b *bin, s *slot, marks []granuleRange) []granuleRange {
-	slabs := [2]*span{}
-	if base := atomic.LoadUintptr(&s.base); base != 0 {
-		slabs[0] = h.spanOf(base)
-	}
-	if cur := atomic.LoadUintptr(&s.cur); cur != 0 {
-		slabs[1] = h.spanOf(spanAt(cur).base)
-	}
-	for _, sp := range slabs {
-		if sp == nil || sp.bin != b.id || !h.freeButForPs(b, sp) {
-			continue
-		}
-		r := h.regionOf(sp.base)
-		g := granuleRange{r, int((sp.base - r.base) / granule), int(sp.granules)}
-		if !r.runs.isFree(g.i, 1) { // Else it is marked already.
-			r.runs.set(g.i, g.n, true)
-			marks = append(marks, g)
-		}
-	}
-	return marks
-}
-
-// freeButForPs says whether all blocks of a slab are free, in its words or with Ps.
-func (h *heap) freeButForPs(b *bin, sp *span) bool {
-	for g := range sp.groups() {
-		v := unsafex.Load64(sp.word(g))
-		free := freeBits(v)
-		if holder := holderOf(v); holder > maxPs {
-			return false // A Local, or the purge, which retires the slab by itself.
-		} else if holder != 0 {
-			m, _ := h.heldMask(holder-1, b, sp.word(g))
-			free |= m
-		}
-		if free != sp.mask(g) {
-			return false
-		}
-	}
-	return true
 }

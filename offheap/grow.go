@@ -100,26 +100,9 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 	copy(g[copy(g, s):], elems)
 	clearRest(g[:cap(g)], len(g))
 	if cap(s) > 0 {
-		std.freeMoved(old, addr, l, op)
+		std.freeSlow(old, l, op)
 	}
 	return g, nil
-}
-
-// freeMoved frees the block at old, whose values have moved to the block at moved. If another goroutine has freed it
-// meanwhile, this panics. Then no slice leads to the block at moved, and it is freed, too.
-func (h *heap) freeMoved(old, moved uintptr, l *Local, op string) {
-	if old == moved { // It was freed meanwhile, and the new block lies there.
-		h.freeSlow(moved, l, op)
-		panic(&MisuseError{Op: op, Addr: old, Kind: "double free", Detail: "the block was freed while it moved; keep one owner for each block"})
-	}
-	freed := false
-	defer func() {
-		if !freed {
-			h.freeSlow(moved, l, op)
-		}
-	}()
-	h.freeSlow(old, l, op)
-	freed = true
 }
 
 // grown is how many elements a slice of capacity old that must hold n gets: twice as many as
@@ -209,6 +192,6 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	if copied := copy(to, s); !q.zero {
 		clearRest(to, copied)
 	}
-	h.freeMoved(addr, moved, q.local, "Realloc")
+	h.freeSlow(addr, q.local, "Realloc")
 	return to, nil
 }

@@ -53,8 +53,7 @@ type heap struct {
 	serving       atomic.Pointer[server] // Serves every block. See server.go.
 	begins        *indexes               // Of the blocks, if a tracked serves. Nil if the slabs do. Set before the first block.
 	localsDropped atomic.Int64
-	doubleFrees   atomic.Int64 // Blocks that two goroutines freed at the same moment, since Check last told.
-	announces     bool         // A sanitizer must hear of all memory that blocks are cut from.
+	announces     bool // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
 	growthHook    func() // Called without locks when much was taken since the last call, and at ticks.
 

@@ -31,14 +31,13 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 			sp.state.Store(spanInHand) // Until it is complete: a free of a stale slice may name the address.
 		})
 	}
-	need := uintptr(count)*granule + max(align, granule) - granule
 	sp, dirty, err := take()
-	if errors.Is(err, ErrLimit) && h.worthFlushing(b, need, err) { // It counts blocks in use, whatever a purge has in hand.
+	if errors.Is(err, ErrLimit) && h.worthFlushing(b, err) { // It counts blocks in use, whatever a purge has in hand.
 		h.flushPs()
 		sp, dirty, err = take()
 	}
 	if errors.Is(err, ErrOutOfMemory) {
-		sp, dirty, err = h.takeAlone(b, need, take)
+		sp, dirty, err = h.takeAlone(b, take)
 	}
 	if err != nil {
 		h.tellGrowth()
@@ -63,24 +62,18 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 
 // takeAlone is take for a large block of b that found no memory. No purge and no flush of another request is under
 // way, which have slabs in hand. See supplyAlone, which does the same for small blocks.
-func (h *heap) takeAlone(b *bin, need uintptr, take func() (*span, dirtyRuns, error)) (*span, dirtyRuns, error) {
+func (h *heap) takeAlone(b *bin, take func() (*span, dirtyRuns, error)) (*span, dirtyRuns, error) {
 	h.purge.mu.Lock()
 	defer h.purge.mu.Unlock()
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
-	for flushed, settled := false, false; ; {
+	for flushed := false; ; {
 		sp, dirty, err := take()
-		switch {
-		case err == nil:
-			return sp, dirty, nil
-		case !flushed && h.worthFlushing(b, need, err):
-			if flushed = !h.flushLocked(); !flushed { // A P was skipped.
-				runtime.Gosched()
-			}
-		case !settled && errors.Is(err, ErrOutOfMemory) && h.settleLeft(b, false):
-			settled = true
-		default:
-			return nil, dirtyRuns{}, err
+		if err == nil || flushed || !h.worthFlushing(b, err) {
+			return sp, dirty, err
+		}
+		if flushed = !h.flushLocked(); !flushed { // A P was skipped.
+			runtime.Gosched()
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // TestLayout holds what the fast paths and the metadata rely on.
@@ -35,7 +35,7 @@ func TestLayout(t *testing.T) {
 // serves slabs of one bin alone, and the words of its groups go on where they were.
 func TestRecordsStay(t *testing.T) {
 	needOwnMemory(t)
-	h := newHeap(&vmem.Fake{})
+	h := newHeap(&fakemem.Fake{})
 	slab := func(b *bin) *span {
 		t.Helper()
 		sp, _, err := h.slab(b, true)

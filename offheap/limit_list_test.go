@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/sizeclass"
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // emptyInHand is a new slab of b without a block in use, which no list has.
@@ -25,7 +25,7 @@ func emptyInHand(t *testing.T, h *heap, b *bin) *span {
 // empty slab in the list, put there by hand, stays.
 func TestRefusalLeavesTheList(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	q := h.request(8, false)
 	b := h.bin(h.plain, sizeclass.Of(8<<10))
 	empty := emptyInHand(t, h.heap, b)
@@ -50,25 +50,6 @@ func TestRefusalLeavesTheList(t *testing.T) {
 	}
 }
 
-// TestKeptSlabGoesBack: an empty slab stays in the list for a request, and the request then fails for want of memory, where empty
-// slabs are not wanted. The slab goes back all the same.
-func TestKeptSlabGoesBack(t *testing.T) {
-	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
-	b := h.bin(h.plain, sizeclass.Of(8<<10))
-	sp := emptyInHand(t, h.heap, b)
-	b.want(true)
-	h.settle(sp)
-	if sp.state.Load() != spanListed || b.slabs.Load() != 1 {
-		t.Fatal("an empty slab does not stay for a request that wants it")
-	}
-	b.want(false)
-	h.endWant(b)
-	if n := b.slabs.Load(); n != 0 {
-		t.Errorf("%d empty slabs are left after the request", n)
-	}
-}
-
 // countedSums counts how often the counters are added up.
 type countedSums struct {
 	server
@@ -83,7 +64,7 @@ func (s *countedSums) inUseOf(g *budget) (int64, bool) {
 // TestSumsOfRefusal: a request at a limit adds the counters up as often beside many Ps with free blocks as beside one.
 func TestSumsOfRefusal(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	q := h.request(8, false)
 	q.local = openLocal(t, h) // Without linkname the goroutine's ID may be that of one of the Ps.
 	b := h.bin(h.plain, sizeclass.Of(1024))

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -101,7 +102,7 @@ func eachPhases(t *testing.T, f func(t *testing.T, h *heap, p *purposeState, pha
 		for _, on := range []string{"P", "Local"} {
 			for _, kind := range []string{"typed", "plain"} {
 				t.Run(fmt.Sprintf("%s, %s, %s", of, on, kind), func(t *testing.T) {
-					h := releasedHeap(t, &vmem.Fake{})
+					h := releasedHeap(t, &fakemem.Fake{})
 					var l *Local
 					if on == "Local" {
 						l = openLocal(t, h)
@@ -206,7 +207,7 @@ func TestLimitOfFrees(t *testing.T) {
 // keep within their limits and within that of the heap.
 func TestLimitOfPurposesTogether(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	h.limit.Store(phaseLimit)
 	const count = 4
 	var purposes [count]*purposeState
@@ -255,7 +256,7 @@ func TestLimitOfPurposesTogether(t *testing.T) {
 // TestLimitSetLater: a limit that is set below the bytes of the slabs, or lowered, holds from then on.
 func TestLimitSetLater(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	phases := phasesOf(h.heap, nil, nil)["typed"]
 	h.SetLimit(2 * phaseLimit)
 	for _, ph := range phases {
@@ -332,7 +333,7 @@ func TestQuotaClosesBesideSums(t *testing.T) {
 	needOwnMemory(t)
 	const limit = 16 << 20
 	for _, of := range []string{"heap", "purpose"} {
-		h := releasedHeap(t, &vmem.Fake{}).heap
+		h := releasedHeap(t, &fakemem.Fake{}).heap
 		q := request{kind: h.plain, align: 8}
 		quota := &h.quota
 		if of == "heap" {

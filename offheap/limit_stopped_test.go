@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -20,7 +21,7 @@ import (
 func TestInstallOnAnotherP(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	q := h.request(8, false)
 	if _, err := h.allocBytes("Alloc", 8, q); err != nil { // The P has slots.
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestInstallOnAnotherP(t *testing.T) {
 // TestSumsBesideCounts: while blocks of a bin that has no slab any more are counted, the sum of the blocks in use is not too high.
 func TestSumsBesideCounts(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	b := h.bin(h.plain, sizeclass.Of(4096))
 	for _, n := range []int64{-1, 1} {
 		var over atomic.Bool
@@ -87,7 +88,7 @@ func TestSumsBesideCounts(t *testing.T) {
 // another size whose slab the request needs.
 func TestOtherErrorAlone(t *testing.T) {
 	needOwnMemory(t)
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	h := releasedHeap(t, fake)
 	q := h.request(8, false)
 	x, err := h.allocBytes("Alloc", 1000, q)
@@ -106,7 +107,7 @@ func TestOtherErrorAlone(t *testing.T) {
 // open.
 func TestQuotaAfterRefusals(t *testing.T) {
 	needOwnMemory(t)
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	h := releasedHeap(t, fake)
 	h.SetLimit(16 << 20)
 	if _, err := h.allocBytes("Alloc", 64<<10, h.request(8, false)); err != nil {
@@ -123,45 +124,13 @@ func TestQuotaAfterRefusals(t *testing.T) {
 	}
 }
 
-// TestWantedSlabStays: a P or a Local has the only slab of a size, and all its blocks are free. A limit leaves room for a block and not for
-// another slab. A request on another P takes that slab's block, and afterwards an empty slab goes back.
-func TestWantedSlabStays(t *testing.T) {
-	needOwnMemory(t)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const size = 64 << 10
-	h := releasedHeap(t, &vmem.Fake{})
-	q := h.request(8, false)
-	if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 * rareAsks { // A holder that asks often gets a slab of its own.
-		x, err := h.allocBytes("Alloc", size, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.freeSlow(addrOf(x), nil, "Free")
-	}
-	b := h.bin(h.plain, sizeclass.Of(size))
-	h.SetLimit(inUseOf(h.heap, nil) + 2*size)
-	q.local = openLocal(t, h)
-	x, err := h.allocBytes("Alloc", size, q)
-	if err != nil {
-		t.Fatalf("%v, though %d slabs have %d free bytes", err, b.slabs.Load(), h.spare(b))
-	}
-	h.freeSlow(addrOf(x), q.local, "Free")
-	h.purge.run(true)
-	if n := b.slabs.Load(); n > 1 || b.wanted || len(b.kept) != 0 {
-		t.Errorf("%d slabs are left; wanted: %v, kept %d", n, b.wanted, len(b.kept))
-	}
-}
-
 // TestLargeBesideSmall: at the end of memory a P has empty slabs. A large and a small request, which both need their memory, are served.
 func TestLargeBesideSmall(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	sizes := []int{64 << 10, 56 << 10, 48 << 10, 40 << 10}
 	for range 20 {
-		fake := &vmem.Fake{}
+		fake := &fakemem.Fake{}
 		h := releasedHeap(t, fake)
 		q := h.request(8, false)
 		alloc := func(n int) uintptr {
@@ -207,32 +176,4 @@ func TestLargeBesideSmall(t *testing.T) {
 		both.Wait()
 		runtime.GOMAXPROCS(1)
 	}
-}
-
-// TestEmptySlabInAList: a slot has left the last group of a listed slab, and its goroutine is stopped before it settles the slab. A request of
-// another size at the end of memory gets the slab's memory.
-func TestEmptySlabInAList(t *testing.T) {
-	needOwnMemory(t)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	fake := &vmem.Fake{}
-	h := releasedHeap(t, fake)
-	q := h.request(8, false)
-	q.local = openLocal(t, h)
-	b := h.bin(h.plain, sizeclass.Of(1000))
-	x, err := h.allocBytes("Alloc", 1000, q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fake.FailFrom(1, vmem.OpCommit, vmem.OpReserve)
-	allocUntilRefused(t, h.heap, h.request(8, false), 64<<10)
-	allocUntilRefused(t, h.heap, h.request(8, false), 8<<10)
-	h.freeSlow(addrOf(x), q.local, "Free")
-	s := h.cache(q.local.id).slot(b)
-	left := s.leave(h.heap)
-	b.add(int64(int(s.out)))
-	s.out = 0
-	if _, err := h.allocBytes("Alloc", 8<<10, h.request(8, false)); err != nil {
-		t.Errorf("%v, though a slab of %d bytes is empty", err, int(b.granules)*granule)
-	}
-	h.afterFree(left)
 }

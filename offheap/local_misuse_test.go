@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/freehold-go/freehold/internal/vmem"
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 )
 
 // localCalls are all calls of a Local, by what they are called in a panic.
@@ -141,7 +141,7 @@ func TestZeroLocal(t *testing.T) {
 // then their numbers and free blocks serve again, and the blocks in use stay as they are.
 func TestDroppedLocal(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	const n = 20
 	kept := dropLocals(h.heap, n)
 	awaitDropped(t, h.heap, n)

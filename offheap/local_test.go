@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -148,7 +149,7 @@ func TestMoreLocalsThanNumbers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes 12,288 Locals")
 	}
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	var all []*Local
 	for range maxHolders - maxPs {
 		l := openLocal(t, h)
@@ -280,7 +281,7 @@ func TestActiveSlots(t *testing.T) {
 // blocks serve it all the same.
 func TestNoMemoryForSlots(t *testing.T) {
 	needOwnMemory(t)
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	h := releasedHeap(t, fake)
 	l := openLocal(t, h)
 	q := h.request(8, false)
@@ -313,7 +314,7 @@ func TestNoMemoryForSlots(t *testing.T) {
 func TestNoMemoryBesideAnother(t *testing.T) {
 	needOwnMemory(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	h := releasedHeap(t, fake)
 	kept, err := h.TryAlloc(1000)
 	if err != nil {

@@ -7,12 +7,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // manyBins is a heap all of whose bins with a slot in every holder's slots are in use.
-func manyBins(t testing.TB, mem *vmem.Fake) testHeap {
+func manyBins(t testing.TB, mem *fakemem.Fake) testHeap {
 	h := releasedHeap(t, mem)
 	for h.nfast < nullBin {
 		h.bin(h.newKind(nil, nil), 0)
@@ -23,7 +24,7 @@ func manyBins(t testing.TB, mem *vmem.Fake) testHeap {
 // TestLateBinsHaveSlots: a bin beyond the first ones allocates from slots as they do, and counts right.
 func TestLateBinsHaveSlots(t *testing.T) {
 	needOwnMemory(t)
-	h := manyBins(t, &vmem.Fake{})
+	h := manyBins(t, &fakemem.Fake{})
 	const kinds, blocks, n = 2 * pageBins, 50, 64
 	for i := range kinds {
 		q := request{kind: h.newKind(nil, nil), align: 8}
@@ -64,7 +65,7 @@ func TestLateBinsHaveSlots(t *testing.T) {
 // Locals, while the Ps' slots are taken back. In the end no byte is in use.
 func TestLateBinsFromManyGoroutines(t *testing.T) {
 	needOwnMemory(t)
-	h := manyBins(t, &vmem.Fake{})
+	h := manyBins(t, &fakemem.Fake{})
 	kinds := make([]*kind, pageBins+10)
 	for i := range kinds {
 		kinds[i] = h.newKind(nil, nil)
@@ -119,7 +120,7 @@ func TestLateBinsFromManyGoroutines(t *testing.T) {
 // one by one.
 func TestBinsBeyondAllPages(t *testing.T) {
 	needOwnMemory(t)
-	h := manyBins(t, &vmem.Fake{})
+	h := manyBins(t, &fakemem.Fake{})
 	bins := *h.bins.Load()
 	for len(bins) < fastBins+maxPages*pageBins-1 {
 		bins = append(bins, &bin{id: nullBin, kind: h.plain}) // As where twins leave gaps.
@@ -142,7 +143,7 @@ func TestBinsBeyondAllPages(t *testing.T) {
 // TestLateBinWithoutMemoryForSlots: if there is no memory for a page of slots, free blocks suffice.
 func TestLateBinWithoutMemoryForSlots(t *testing.T) {
 	needOwnMemory(t)
-	mem := &vmem.Fake{}
+	mem := &fakemem.Fake{}
 	h := manyBins(t, mem)
 	q := request{kind: h.newKind(nil, nil), n: 64, align: 8}
 	b := h.bin(q.kind, sizeclass.Of(q.n))
@@ -177,7 +178,7 @@ func TestLateBinWithoutMemoryForSlots(t *testing.T) {
 // holder that frees, another one, or none.
 func TestLateBinDoubleFree(t *testing.T) {
 	needOwnMemory(t)
-	h := manyBins(t, &vmem.Fake{})
+	h := manyBins(t, &fakemem.Fake{})
 	owner, other := h.newLocal(), h.newLocal()
 	q := request{kind: h.newKind(nil, nil), n: 64, align: 8, local: owner}
 	keep, err := h.allocate(q)
@@ -210,7 +211,7 @@ func TestLateBinDoubleFree(t *testing.T) {
 // and in one without slots.
 func BenchmarkLateBin(b *testing.B) {
 	needOwnMemory(b)
-	h := manyBins(b, &vmem.Fake{})
+	h := manyBins(b, &fakemem.Fake{})
 	early, late, none := h.plain, h.newKind(nil, nil), h.newKind(nil, nil)
 	h.bin(none, sizeclass.Of(64)).slotted = false
 	for _, way := range []struct {

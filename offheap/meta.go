@@ -39,6 +39,3 @@ func (m *meta) alloc(mem vmem.Memory, size uintptr) (uintptr, error) {
 	m.next += size
 	return addr, nil
 }
-
-// has says whether alloc can serve that many bytes without asking the system.
-func (m *meta) has(size uintptr) bool { return m.end-m.next >= roundUp(size, metaAlign) }

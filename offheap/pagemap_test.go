@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -16,7 +17,7 @@ import (
 type mapModel struct {
 	t     *testing.T
 	m     pageMap
-	fake  *vmem.Fake
+	fake  *fakemem.Fake
 	spans []noted // In order.
 	bytes int64   // Of pages that were written.
 }
@@ -26,7 +27,7 @@ type noted struct{ i, end, rec uintptr }
 const modelGranules = 1 << (16 + 3*is64Int) // Of a region of 4 GiB, or 512 MiB.
 
 func newMapModel(t *testing.T) *mapModel {
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	releasedHeap(t, fake)
 	m, err := newPageMap(fake, modelGranules*granule)
 	if err == nil {
@@ -131,7 +132,7 @@ func TestPageMapTakesMemoryByBlocks(t *testing.T) {
 	if !is64 {
 		t.Skip("it takes address space")
 	}
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	if _, err := h.TryAlloc(100); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestPageMapTakesMemoryByBlocks(t *testing.T) {
 // at each step, which keeps its type. It must not take a page map for all of it.
 func TestGrowingTypedSlice(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	k := h.newKind(nil, describe[bool]())
 	steps := uintptr(200 + 1000*is64Int) // 5.6 GiB of address space, 5.6 MiB of entries.
 	last := uintptr(0)
@@ -213,7 +214,7 @@ func TestAbsurdSizes(t *testing.T) {
 	if !is64 || vmem.MachineMemory() > 1<<39 {
 		t.Skip("the system promises any size")
 	}
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	h := releasedHeap(t, fake)
 	if _, err := h.TryAlloc(100 << 10); err != nil {
 		t.Fatal(err)
@@ -239,7 +240,7 @@ func TestAbsurdSizes(t *testing.T) {
 // either.
 func TestFailedGrowthKeepsNoPageMap(t *testing.T) {
 	needOwnMemory(t)
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	h := releasedHeap(t, fake)
 	if _, err := h.TryAlloc(100); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package offheap
 import (
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
@@ -39,7 +40,7 @@ func TestRefusedPurgeOfSlab(t *testing.T) {
 	needOwnMemory(t)
 	const size, freed = 8 << 10, 7 * 8 << 10
 	for _, all := range []bool{false, true} {
-		fake := &vmem.Fake{}
+		fake := &fakemem.Fake{}
 		h := releasedHeap(t, fake)
 		sp, blocks := slabInUse(t, h.heap, h.bin(h.plain, sizeclass.Of(size)))
 		h.settleCurrent(sp.addr())
@@ -67,7 +68,7 @@ func TestRefusedPurgeOfSlab(t *testing.T) {
 // TestPurgeOfLastPage: the page in which the last block of a slab ends goes back with the block, though no block fills it up.
 func TestPurgeOfLastPage(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	p := &purposeState{name: "wiped", options: PurposeOptions{Wipe: true}}
 	page := int64(vmem.PageSize())
 	for name, k := range map[string]*kind{"plain": h.plain, "wiped": h.newKind(p, nil)} {
@@ -107,7 +108,7 @@ func TestPurgeOfLastPage(t *testing.T) {
 // TestPurgeOfCurrentSlab: free pages of a slab in use by one holder go back in the background.
 func TestPurgeOfCurrentSlab(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	const size = 64 << 10
 	sp, blocks := slabInUse(t, h.heap, h.bin(h.plain, sizeclass.Of(size)))
 	for _, addr := range blocks[1:] {

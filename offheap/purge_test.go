@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
@@ -30,7 +31,7 @@ func (m *slowPurge) Purge(addr, size uintptr) error {
 func TestAllocWaitsForPurge(t *testing.T) {
 	needOwnMemory(t)
 	slow := &slowPurge{Memory: vmem.System(), begun: make(chan bool), goOn: make(chan bool)}
-	fake := vmem.NewFake(slow)
+	fake := fakemem.New(slow)
 	h := releasedHeap(t, fake)
 	const size = 1 << 20
 	b, err := h.TryAlloc(size)
@@ -63,7 +64,7 @@ func TestAllocWaitsForPurge(t *testing.T) {
 // TestLimitFollowsRealloc: Go's memory limit follows a block that grows where it is.
 func TestLimitFollowsRealloc(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	h.purge.delay.Store(-1)
 	b, err := h.TryAlloc(64 << 20)
 	if err != nil {

@@ -217,7 +217,9 @@ func (p *Purpose) allocBytes(op string, n int, zero bool) ([]byte, error) {
 // blocks of the request's own size, would exceed the bound, the request fails with [ErrLimit].
 // Blocks in use stay. Free blocks of other sizes do not count, nor does free memory; [Purge] returns
 // it. A test that needs one block should leave room for a slab. A request that a free block of an
-// existing slab can serve fails with [ErrLimit] only if the bound leaves no room for the block.
+// existing slab can serve fails with [ErrLimit] only if the bound leaves no room for the block, or if
+// all blocks of the slab are free and the bound leaves no room for a slab. A free that is under way at
+// the same moment may come too late.
 //
 // The bytes in use can exceed the bound by the free blocks that Ps and Locals keep, because these
 // are allocated without a check: of each size and kind, a P and a Local keep at most one slab (64 to

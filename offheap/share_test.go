@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/sizeclass"
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // TestSmallSetTakesFewSlabs: holders that allocate little take their blocks from the same slabs, also
@@ -16,7 +16,7 @@ import (
 // slabs of 64 to 512 KiB for each size.
 func TestSmallSetTakesFewSlabs(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	const holders, each = 64, 2
 	sizes := []int{16, 200, 1000, 5000, 20_000, 60_000}
 	type block struct {
@@ -80,7 +80,7 @@ func TestSmallSetTakesFewSlabs(t *testing.T) {
 // shares again.
 func TestBusyHolderHasSlab(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	for range 20 { // A bin is shared while it has few slabs for each holder.
 		openLocal(t, h)
 	}
@@ -117,7 +117,7 @@ func TestBusyHolderHasSlab(t *testing.T) {
 // slabs are shared, used up, listed again and retired all the time. In the end no slab is left.
 func TestSharedSlabsFromManyGoroutines(t *testing.T) {
 	needOwnMemory(t)
-	h := releasedHeap(t, &vmem.Fake{})
+	h := releasedHeap(t, &fakemem.Fake{})
 	sizes := []uintptr{16, 500, 2000, 8000, 30_000, 64 << 10}
 	passed := make(chan uintptr, 64)
 	var workers, frees sync.WaitGroup

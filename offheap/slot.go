@@ -180,9 +180,6 @@ func (s *slot) checkIn(h *heap, sp *span) {
 	if free == sp.mask(sp.groupAt(s.word)) {
 		s.fulls++
 	}
-	if twice != 0 {
-		h.doubleFrees.Add(int64(bits.OnesCount32(twice)))
-	}
 	invariants.Window()
 	s.untold = true
 }

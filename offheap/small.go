@@ -126,8 +126,8 @@ func (h *heap) supplyInHand(b *bin, l *Local, want portion) (addr uintptr, err e
 // A slab that is in no list and in no slot is in hand: a goroutine is about to use it, or the purge has
 // claimed its free blocks. Others do not see these. So supplyAlone waits until no slab of b is in hand,
 // and keeps it so until the request is served or refused: no other request takes what a flush gives
-// back. No flush is under way meanwhile, which has slabs in hand, too. Last, it settles slabs that are about to
-// be settled by goroutines whose threads the system has stopped.
+// back. No flush is under way meanwhile, which has slabs in hand, too. A slab whose thread the system has
+// stopped just before it settles the slab is not seen, and the request may be refused.
 func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 	h.purge.mu.Lock()
 	defer h.purge.mu.Unlock()
@@ -141,29 +141,23 @@ func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
 	if addr := h.takeTwins(b); addr != 0 {
 		return addr, nil
 	}
-	defer h.endWant(b)
-	for settled, other := false, false; ; {
+	for other := false; ; {
 		var sp *span
 		limited := errors.Is(err, ErrLimit)
-		b.want(limited)
-		skipped := h.worthFlushing(b, uintptr(b.granules)*granule, err) && h.flushLocked()
+		skipped := h.worthFlushing(b, err) && h.flushLocked()
 		if sp, _, err = h.slab(b, false); err == nil { // Without a flush, too: a P may have given blocks back meanwhile.
 			return h.takeShared(b, sp), nil
 		}
-		if !skipped && !other && errors.Is(err, ErrLimit) != limited {
+		switch {
+		case skipped:
+			// The P that was skipped may have the only free blocks. Its goroutine was interrupted within a fast path and
+			// waits for nothing but a processor.
+			runtime.Gosched()
+		case !other && errors.Is(err, ErrLimit) != limited:
 			other = true // A flush may help against this error.
-			continue
+		default:
+			return 0, err
 		}
-		if !skipped {
-			if settled || !h.settleLeft(b, errors.Is(err, ErrLimit)) {
-				return 0, err
-			}
-			settled = true
-			continue
-		}
-		// The P that was skipped may have the only free blocks. Its goroutine was interrupted within a fast path and waits
-		// for nothing but a processor.
-		runtime.Gosched()
 	}
 }
 
@@ -344,28 +338,8 @@ func (h *heap) settle(sp *span) {
 // retires says whether a slab of b goes back to the page heap.
 func (b *bin) retires(sp *span) bool { return sp.allFree() && !b.kind.typed() && !b.keeps(sp) }
 
-// want says whether b's empty slabs are to stay in the list.
-func (b *bin) want(wanted bool) {
-	b.mu.Lock()
-	b.wanted = wanted
-	b.mu.Unlock()
-}
-
-// endWant ends that b's empty slabs are wanted, and settles those that stayed. It does not look through the
-// list, which may have thousands of slabs: a program at its limit is refused again and again.
-func (h *heap) endWant(b *bin) {
-	b.mu.Lock()
-	kept := b.kept
-	b.wanted, b.kept = false, nil
-	b.mu.Unlock()
-	for _, at := range kept {
-		h.settle(spanAt(at))
-	}
-}
-
 // retire gives a slab back to the page heap if all its blocks are free and no holder has any. It holds
-// the bin's lock to the end: a request that does not find the slab in the list finds its bytes free. If a
-// request wants empty slabs, the slab stays in the list, or comes there.
+// the bin's lock to the end: a request that does not find the slab in the list finds its bytes free.
 //
 // A full count says just that while the caller holds the lock and the slab is not a current one. A
 // group whose blocks are all free is checked out only under the lock, or from a current slab by its
@@ -377,13 +351,6 @@ func (h *heap) retire(b *bin, sp *span) {
 	state := sp.state.Load()
 	invariants.Window()
 	if (state != spanListed && state != spanUnlisted) || !sp.allFree() {
-		return
-	}
-	if b.wanted {
-		if state == spanUnlisted {
-			b.push(sp)
-		}
-		b.kept = append(b.kept, sp.addr())
 		return
 	}
 	if state == spanListed {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/alloctest"
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
@@ -62,13 +63,13 @@ func needNoSamples(t testing.TB) {
 func TestSuiteOfFreshHeaps(t *testing.T) {
 	needOwnMemory(t)
 	cfg := config()
-	cfg.New = func(t testing.TB) alloctest.Allocator { return releasedHeap(t, &vmem.Fake{}) }
+	cfg.New = func(t testing.TB) alloctest.Allocator { return releasedHeap(t, &fakemem.Fake{}) }
 	alloctest.Test(t, cfg)
 }
 
 // releasedHeap is a heap whose address space goes back after the test, which a real one's never
 // does: there is little of it on 32-bit systems.
-func releasedHeap(t testing.TB, fake *vmem.Fake) testHeap {
+func releasedHeap(t testing.TB, fake *fakemem.Fake) testHeap {
 	t.Cleanup(func() {
 		for _, err := range fake.Violations() {
 			t.Error(err)
@@ -86,7 +87,7 @@ func releasedHeap(t testing.TB, fake *vmem.Fake) testHeap {
 func TestEveryCallFails(t *testing.T) {
 	needOwnMemory(t)
 	alloctest.FailEach(t, config(), func(t testing.TB, failAt int) (alloctest.Allocator, func() bool) {
-		fake := &vmem.Fake{}
+		fake := &fakemem.Fake{}
 		fake.FailAt(failAt)
 		return releasedHeap(t, fake), func() bool { return fake.Injected() > 0 }
 	})

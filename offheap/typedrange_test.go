@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -28,7 +29,7 @@ type typedHeap[T any] struct {
 
 func newTypedHeap[T any](t testing.TB) typedHeap[T] {
 	needOwnMemory(t)
-	h, d := releasedHeap(t, &vmem.Fake{}), describe[T]()
+	h, d := releasedHeap(t, &fakemem.Fake{}), describe[T]()
 	return typedHeap[T]{h, t, d, h.newKind(nil, d)}
 }
 

@@ -13,13 +13,12 @@ import (
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
-// envCommand is the verb env: the machine's facilities for an allocator, and the cost of each.
+// envCommand is the verb env: the machine's facilities for an allocator.
 func envCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "env",
-		Usage: "show the machine's memory facilities and the cost of each",
+		Usage: "show the machine's memory facilities",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "nomeasure", Usage: "leave out the costs, whose measurement takes a few milliseconds"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		},
 		OnUsageError: terminal.UsageError(exitUsage),
@@ -27,7 +26,7 @@ func envCommand() *cli.Command {
 			if c.Args().Len() > 0 {
 				return fmt.Errorf("freehold: env takes no arguments, but got %q", c.Args().First())
 			}
-			m := freehold.ReadMachine(!c.Bool("nomeasure"))
+			m := freehold.ReadMachine()
 			out := c.Root().Writer
 			if c.Bool("json") {
 				enc := json.NewEncoder(out)

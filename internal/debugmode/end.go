@@ -22,8 +22,8 @@ func OnEnd(check func() error) {
 }
 
 // CheckAtEnd makes the checks for the end of the program, and reports whether it has found a
-// mistake. It writes each to w. The list of leaks that the watching copy would write later is left
-// out there.
+// mistake. It writes each to w. The process that watches lists the
+// leaks no more.
 func CheckAtEnd(w io.Writer) (found bool) {
 	if !On() {
 		return false
@@ -42,7 +42,7 @@ func CheckAtEnd(w io.Writer) (found bool) {
 		found = found || len(groups) > 0
 		_ = WriteLeaks(w, groups)
 		_, _ = io.WriteString(w, lostLeaks(blocks.lost()))
-		leaksAreTold()
+		blocks.listLeaks(false)
 	}
 	return found
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/machine"
 	"github.com/freehold-go/freehold/internal/vmem"
@@ -58,7 +59,7 @@ func TestLimitedAddressSpace(t *testing.T) {
 	if vmem.AddressSpaceLimit() != limit {
 		t.Skip("the limit does not hold here")
 	}
-	fake := vmem.NewFake(vmem.System())
+	fake := fakemem.New(vmem.System())
 	g, _ := newGuards(fake, 1000, 1<<30)
 	r := tombRange{mem: fake, wanted: tombCount}
 	if _, ok := g.alloc(100, 8); !ok || r.take() == 0 {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -229,7 +230,7 @@ func TestGuardBudgets(t *testing.T) {
 func TestGuardSystemFails(t *testing.T) {
 	needPages(t)
 	for n := 1; ; n++ {
-		fake := vmem.NewFake(vmem.System())
+		fake := fakemem.New(vmem.System())
 		fake.FailAt(n)
 		g, _ := newGuards(fake, 1000, 1<<30)
 		said.take()
@@ -383,7 +384,7 @@ func TestTypedValuesKeepTheirPlaces(t *testing.T) {
 // TestShortAddressSpace: quarantined addresses serve again where the system gives no more.
 func TestShortAddressSpace(t *testing.T) {
 	needPages(t)
-	fake := &vmem.Fake{}
+	fake := &fakemem.Fake{}
 	g, left := newGuards(fake, 100, 1<<30)
 	first, _ := g.alloc(1, 1)
 	g.free(first)

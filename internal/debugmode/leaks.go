@@ -143,7 +143,8 @@ func (a *amounts) add(g LeakGroup) {
 	a.bytes += g.Bytes
 }
 
-// String names the numbers that are not 0: "3 blocks, 1 Local and 2 Files of 100 bytes in all".
+// String names the numbers that are not 0: "3 blocks, 2 off-heap arenas and 1 Local of 100 bytes in
+// all".
 func (a amounts) String() string {
 	var parts []string
 	for i, n := range a.number {
@@ -155,7 +156,7 @@ func (a amounts) String() string {
 	if i := strings.LastIndex(text, ", "); i >= 0 {
 		text = text[:i] + " and " + text[i+2:]
 	}
-	if a.number[0]+a.number[1] > 0 { // A Local or File has no bytes of its own.
+	if a.number[0]+a.number[1] > 0 { // A Local has no bytes of its own.
 		text += " of " + count(uint64(a.bytes), "byte") + " in all"
 	}
 	return text

@@ -4,11 +4,9 @@ package debugmode
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"syscall"
 
@@ -26,7 +24,7 @@ import (
 //  2. In the child Watch takes the files and returns, and the child is the program. The system kills
 //     it when the watcher dies.
 //  3. The child's Start puts the tables into the files, and has Go write a crash into the pipe. Over
-//     the socket it says whether leaks are to be listed, and passes on the file of SetCrashOutput.
+//     the socket it passes on the file of SetCrashOutput.
 //  4. The watcher passes signals on to the child, and waits for its end. Then it writes the report,
 //     and ends with the child's exit status, or by the child's signal.
 //
@@ -35,21 +33,6 @@ import (
 
 // parentVariable tells the child of the watcher: its process ID, and the numbers of the files.
 const parentVariable = "FREEHOLD_WATCHER"
-
-// The child's messages to the watcher, of one byte each.
-const (
-	sayLeaks    = 'l' // If there is no crash, list the leaks.
-	sayTold     = 't' // The leaks are listed.
-	sayOutput   = 'o' // The crash output is the file that comes with the message.
-	sayNoOutput = 'n' // There is no crash output.
-)
-
-// parent is what the child has of its watcher.
-var parent struct {
-	files sharedFiles // none: there is no watcher
-	crash *os.File
-	line  int // a socket
-}
 
 // Watch makes this process the watcher of a child, in which alone Watch returns. It returns here,
 // too, if the child cannot be started. Only an init function may call it.
@@ -95,90 +78,35 @@ func adopt(text string) {
 			_ = os.Setenv(name, strconv.Itoa(os.Getpid()))
 		}
 	}
-	parent.crash, parent.line = os.NewFile(uintptr(fds[0]), "crash"), fds[1]
-	parent.files = sharedFiles{os.NewFile(uintptr(fds[2]), blocksFile), os.NewFile(uintptr(fds[3]), textsFile)}
+	link.crash, link.line = os.NewFile(uintptr(fds[0]), "crash"), os.NewFile(uintptr(fds[1]), "line")
+	link.files = sharedFiles{os.NewFile(uintptr(fds[2]), blocksFile), os.NewFile(uintptr(fds[3]), textsFile)}
 }
 
-// hasParent says whether a watcher started this process.
-func hasParent() bool { return parent.files.records != nil }
-
-// startParent is startWatch in the child of a watcher.
-func startParent() error {
-	if err := parent.files.use(); err != nil {
-		return err
-	}
-	if Current().Leaks {
-		tell(sayLeaks)
-	}
-	err := debug.SetCrashOutput(parent.crash, debug.CrashOptions{})
-	parent.crash.Close()
-	return err
-}
-
-// tell sends a message to the watcher, with a file if it is given. A watcher that is dead takes this
-// process with it.
-func tell(message byte, f ...*os.File) {
-	var rights []byte
-	for _, f := range f {
-		rights = unix.UnixRights(int(f.Fd()))
-	}
-	_ = unix.Sendmsg(parent.line, []byte{message}, rights, nil, unix.MSG_NOSIGNAL)
-}
-
-// outputToParent is SetCrashOutput in the child of a watcher.
-func outputToParent(f *os.File, opts debug.CrashOptions) error {
-	if f == nil {
-		tell(sayNoOutput)
-	} else {
-		own, err := duplicate(f)
-		if err != nil {
-			return err
-		}
-		defer own.Close()
-		tell(sayOutput, own)
-	}
-	if current.Load() != nil {
-		return nil // Go writes the crash to the watcher already.
-	}
-	return debug.SetCrashOutput(f, opts)
-}
-
-// childWatch is the watcher's view of its child.
+// childWatch is the watcher of a child.
 type childWatch struct {
+	watcher
 	pid     int
-	crash   int // the end of the pipe
-	line    int // the end of the socket
-	files   sharedFiles
 	signals chan os.Signal
-
-	text   []byte   // of the crash
-	leaks  bool     // List them.
-	told   bool     // The child has listed them.
-	output *os.File // nil: none
 }
 
 // startChild starts the child.
 func startChild() (w *childWatch, err error) {
 	w = &childWatch{signals: make(chan os.Signal, 64)}
-	var pipe, line [2]int
-	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+	ends, err := newPipes()
+	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(pipe[1])
-	if line, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0); err != nil {
-		unix.Close(pipe[0])
-		return nil, err
-	}
-	defer unix.Close(line[1])
-	w.crash, w.line = pipe[0], line[0]
+	defer ends.crash[1].Close()
+	defer ends.line[1].Close()
+	w.crash, w.line = ends.crash[0], ends.line[0]
 	if w.files, err = newSharedFiles(); err == nil {
 		signal.Notify(w.signals, passedOn()...)
-		w.pid, err = w.fork(pipe[1], line[1])
+		w.pid, err = w.fork(ends.crash[1], ends.line[1])
 	}
 	if err != nil {
 		signal.Reset()
-		unix.Close(w.crash)
-		unix.Close(w.line)
+		w.crash.Close()
+		w.line.Close()
 		w.files.close()
 	}
 	return w, err
@@ -186,10 +114,10 @@ func startChild() (w *childWatch, err error) {
 
 // fork starts this program again with the files, whose numbers are free ones, since other files may
 // be inherited with theirs (socket activation, redirections of a shell).
-func (w *childWatch) fork(crash, line int) (pid int, err error) {
+func (w *childWatch) fork(crash, line *os.File) (pid int, err error) {
 	told := strconv.Itoa(os.Getpid())
-	for _, fd := range []int{crash, line, int(w.files.records.Fd()), int(w.files.texts.Fd())} {
-		fd, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, 3)
+	for _, f := range []*os.File{crash, line, w.files.records, w.files.texts} {
+		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD, 3)
 		if err != nil {
 			return 0, err
 		}
@@ -228,18 +156,13 @@ func (w *childWatch) watch() {
 			}
 		}
 	}()
-	var ended [2]int
-	if err := unix.Pipe2(ended[:], unix.O_CLOEXEC); err != nil {
-		say("no report of a crash: %v", err)
-		endAs(w.wait())
-	}
 	collected := make(chan bool)
 	go func() {
 		defer close(collected)
-		w.collect(ended[0])
+		w.collect()
 	}()
 	status := w.wait()
-	unix.Close(ended[1])
+	_ = unix.Shutdown(int(w.line.Fd()), unix.SHUT_RD) // A process that C code has forked may hold the other end.
 	<-collected
 	w.report(os.Stderr)
 	endAs(status)
@@ -290,77 +213,6 @@ func (w *childWatch) wait() (status unix.WaitStatus) {
 		if pid == w.pid && (status.Exited() || status.Signaled()) || err != nil && err != unix.EINTR {
 			return status
 		}
-	}
-}
-
-// maxText bounds the text of a crash, in bytes.
-const maxText = 64 << 20
-
-// collect reads the crash and the messages until ended is closed, and what was written before. It
-// does not wait for the end of the pipe: a process that C code has forked may hold it.
-func (w *childWatch) collect(ended int) {
-	buf, rights := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
-	fds := []unix.PollFd{{Fd: int32(w.crash), Events: unix.POLLIN}, {Fd: int32(w.line), Events: unix.POLLIN}, {Fd: int32(ended), Events: unix.POLLIN}}
-	for {
-		if _, err := unix.Poll(fds, -1); err == unix.EINTR {
-			continue
-		}
-		more := false
-		if fds[0].Revents != 0 {
-			n, _ := unix.Read(w.crash, buf)
-			w.text = append(w.text, buf[:max(0, min(n, maxText-len(w.text)))]...)
-			more = n > 0
-			if !more {
-				fds[0].Fd = -1 // Poll leaves it out.
-			}
-		}
-		if fds[1].Revents != 0 {
-			n, oobn, _, _, _ := unix.Recvmsg(w.line, buf[:1], rights, unix.MSG_CMSG_CLOEXEC)
-			if n > 0 {
-				more = true
-				w.hear(buf[0], rights[:oobn])
-			} else {
-				fds[1].Fd = -1
-			}
-		}
-		if fds[2].Revents != 0 && !more {
-			return
-		}
-	}
-}
-
-// hear acts on a message of the child.
-func (w *childWatch) hear(message byte, rights []byte) {
-	switch message {
-	case sayLeaks:
-		w.leaks = true
-	case sayTold:
-		w.told = true
-	case sayOutput, sayNoOutput:
-		if w.output != nil {
-			w.output.Close()
-			w.output = nil
-		}
-		if list, err := unix.ParseSocketControlMessage(rights); err == nil && len(list) == 1 {
-			if fds, err := unix.ParseUnixRights(&list[0]); err == nil && len(fds) == 1 {
-				w.output = os.NewFile(uintptr(fds[0]), "crash output")
-			}
-		}
-	}
-}
-
-// report writes what there is to say of the child.
-func (w *childWatch) report(stderr io.Writer) {
-	out := stderr
-	if w.output != nil {
-		_, _ = w.output.Write(w.text)
-		out = both{w.output, stderr}
-	}
-	switch {
-	case len(w.text) > 0:
-		reportCrash(out, string(w.text), w.files)
-	case w.leaks && !w.told:
-		reportLeaks(out, w.files)
 	}
 }
 

@@ -51,9 +51,6 @@ func (r Report) String() string {
 // Error is the report without the newline at its end.
 func (r Report) Error() string { return strings.TrimSuffix(r.String(), "\n") }
 
-// Headline is the first line of the report.
-func (r Report) Headline() string { return fmt.Sprintf("freehold: %s: %s", r.Kind, r.What) }
-
 // part writes one stack under its title, or that it is not known.
 func part(b *strings.Builder, verb string, goroutine int64, by, stack string) {
 	if stack == "" {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/checks/fakemem"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -112,8 +113,8 @@ func TestMisuseReport(t *testing.T) {
 	if !regexp.MustCompile(want).MatchString(r.String()) {
 		t.Errorf("got\n%s", r)
 	}
-	if r.Error() != strings.TrimSuffix(r.String(), "\n") || r.Headline() != "freehold: double free: the block of 1 byte (offheap) was freed before" {
-		t.Errorf("Error or Headline differ from String: %q, %q", r.Error(), r.Headline())
+	if r.Error() != strings.TrimSuffix(r.String(), "\n") {
+		t.Errorf("Error differs from String: %q", r.Error())
 	}
 }
 
@@ -141,7 +142,7 @@ func TestTombs(t *testing.T) {
 // TestTombRange lets the system refuse, and uses all windows.
 func TestTombRange(t *testing.T) {
 	needPages(t)
-	fake := vmem.NewFake(vmem.System())
+	fake := fakemem.New(vmem.System())
 	fake.FailAt(1)
 	r := tombRange{mem: fake, wanted: 8 * leastTombs}
 	first := r.take()

@@ -53,6 +53,7 @@ func (s sharedFiles) use() error {
 		return err
 	}
 	texts.share(s.texts)
+	blocks.listLeaks(Current().Leaks)
 	return nil
 }
 
@@ -67,20 +68,12 @@ func (s sharedFiles) close() {
 // recordSize is the size of a record in the file.
 var recordSize = unsafex.Size[record]()
 
-// preallocate gives a file its place on the disk. Tests replace it by a full disk.
-var preallocate = vmem.Preallocate
-
 // share makes f the memory of the records. The whole range is mapped at once, as far as the address
 // space allows; the file grows with use, and a page is given its memory before it is touched, so
 // that a full disk is no signal.
 func (t *table) share(f *os.File) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// A disk that is full from the start is an error here, so that the caller can take another
-	// file.
-	if err := preallocate(f, int64(recordsChunk*recordSize)); err != nil {
-		return err
-	}
 	limit := min(uintptr(t.limit), affordable(uintptr(t.limit)*recordSize, recordsChunk*recordSize)/recordSize)
 	var base uintptr
 	var err error
@@ -92,14 +85,18 @@ func (t *table) share(f *os.File) error {
 			return err
 		}
 	}
-	t.limit = uint32(limit)
-	t.grow = func(n int) ([]record, error) {
-		end := uintptr(n+1) * recordsChunk * recordSize
-		if err := preallocate(f, int64(end)); err != nil {
+	grow := func(n int) ([]record, error) {
+		start := uintptr(n) * recordsChunk * recordSize
+		if err := vmem.Preallocate(f, int64(start), int64(start+recordsChunk*recordSize)); err != nil {
 			return nil, err
 		}
-		return unsafex.Slice[record](base+end-recordsChunk*recordSize, recordsChunk, recordsChunk), nil
+		return unsafex.Slice[record](base+start, recordsChunk, recordsChunk), nil
 	}
+	first, err := grow(0) // Record 0 tells what the others do not.
+	if err != nil {
+		return err
+	}
+	t.limit, t.grow, t.chunks = uint32(limit), grow, [][]record{first}
 	return nil
 }
 
@@ -122,8 +119,7 @@ func (t *textTable) load(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	list, _ := decodeTexts(data)
-	t.list = append(t.list, list...)
+	t.list = append(t.list, decodeTexts(data)...)
 	return nil
 }
 
@@ -139,6 +135,20 @@ func loadRecords(f *os.File) ([]record, error) {
 	}
 	n := int(uintptr(info.Size()) / recordSize)
 	return unsafex.Slice[record](base, n, n), nil
+}
+
+// load reads what another process has left in the files.
+func (s sharedFiles) load() ([]record, error) {
+	if err := texts.load(s.texts); err != nil {
+		return nil, err
+	}
+	return loadRecords(s.records)
+}
+
+// listsLeaks says whether another process has left leaks to be listed.
+func (s sharedFiles) listsLeaks() bool {
+	records, err := loadRecords(s.records)
+	return err == nil && len(records) > 0 && records[0].flags&flagLeak != 0
 }
 
 // removedFile makes a temporary file and removes its name.

@@ -170,6 +170,20 @@ func (t *table) lose() {
 	say("the table of blocks is full at %d%s: what comes now is not reported with its stacks, nor as a leak", t.limit, why)
 }
 
+// listLeaks says to a process that reads the table later whether it lists the leaks: by flagLeak of
+// record 0.
+func (t *table) listLeaks(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.chunks) == 0 {
+		return // There will be no such process.
+	}
+	t.at(0).flags = 0
+	if on {
+		t.at(0).flags = flagLeak
+	}
+}
+
 // lost is how many blocks had no room.
 func (t *table) lost() uint64 {
 	t.mu.RLock()

@@ -93,20 +93,15 @@ func (t *textTable) lost(err error) {
 	say("no more stacks for the report of a crash: %v", err)
 }
 
-// decodeTexts reads what textTable.write wrote, and reports whether the end is that of a write,
-// done or begun.
-func decodeTexts(data []byte) (list []string, whole bool) {
+// decodeTexts reads what textTable.write wrote, up to a write that was begun and not done.
+func decodeTexts(data []byte) (list []string) {
 	for len(data) >= 4 {
-		n := binary.NativeEndian.Uint32(data)
-		data = data[4:]
-		if n == 0 {
-			return list, true
+		n := uint64(binary.NativeEndian.Uint32(data))
+		if n == 0 || n > uint64(len(data)-3) {
+			break
 		}
-		if uint64(n-1) > uint64(len(data)) {
-			return list, false
-		}
-		list = append(list, string(data[:n-1]))
-		data = data[n-1:]
+		list = append(list, string(data[4:n+3]))
+		data = data[n+3:]
 	}
-	return list, len(data) == 0 && len(list) == 0
+	return list
 }

@@ -5,13 +5,12 @@
 package debugmode
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,119 +18,131 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// When a fault ends a Go process, no library runs. So a copy of the program waits on a pipe into
-// which Go writes the text of the crash, and looks up the address of the crash in the tables that
-// both processes share. A second pipe is closed when the process ends, so its end tells the copy of
-// it. The process writes to that pipe only to dismiss a copy that another one has replaced.
+// When a fault ends a Go process, no library runs. So another process, the watcher, waits on a pipe
+// into which Go writes the text of the crash, and looks up the address of the crash in the tables
+// that both processes share. A pair of sockets is between the two as well: the process sends the file
+// of SetCrashOutput over it, and its end is the end of the process.
+//
+// The watcher is the parent of the program (parent_linux.go), or a copy of the program that the
+// program has started.
 
 // watchVariable marks the copy. A process that finds it in its environment is never the program
 // itself, for any value.
 const watchVariable = "FREEHOLD_WATCH"
 
-// The words of watchVariable, separated by commas.
-const (
-	watchCrash  = "crash"  // explain a crash; always there
-	watchLeaks  = "leaks"  // without one, list the leaks
-	watchOutput = "output" // fdOutput is open
-)
-
 // The files that the copy is started with, behind standard input, which is the pipe of the crash,
 // and standard error, which is the program's.
 const (
-	fdLife    = 3
+	fdLine    = 3
 	fdRecords = 4
 	fdTexts   = 5
-	fdOutput  = 6
 )
 
-// watcher is the copy that watches this process.
-var watcher struct {
-	mu     sync.Mutex
-	files  sharedFiles // none: there is no copy
-	life   *os.File    // its end is the end of this process
-	output *os.File    // a duplicate of what SetCrashOutput was given
+// link is what this process has of its watcher.
+var link struct {
+	mu      sync.Mutex
+	files   sharedFiles
+	crash   *os.File // what Start has Go write a crash into
+	line    *os.File // nil: there is no watcher
+	started bool     // Go writes a crash to the watcher
+	output  *os.File // a duplicate of what SetCrashOutput was given before
 }
 
 func init() {
-	if task := os.Getenv(watchVariable); task != "" {
-		watch(strings.Split(task, ","))
-		os.Exit(0)
+	if os.Getenv(watchVariable) == "" {
+		return
 	}
+	if _, err := unix.GetsockoptInt(fdLine, unix.SOL_SOCKET, unix.SO_TYPE); err == nil {
+		w := watcher{crash: os.Stdin, line: os.NewFile(fdLine, "line"),
+			files: sharedFiles{os.NewFile(fdRecords, blocksFile), os.NewFile(fdTexts, textsFile)}}
+		w.collect()
+		w.report(os.Stderr)
+	}
+	os.Exit(0)
 }
 
 // startWatch shares the tables with the watcher of this process, or with a copy that it starts.
 func startWatch() error {
-	if hasParent() {
-		return startParent()
+	link.mu.Lock()
+	defer link.mu.Unlock()
+	if link.line == nil {
+		return startCopy()
 	}
-	watcher.mu.Lock()
-	defer watcher.mu.Unlock()
+	if err := link.files.use(); err != nil {
+		return err
+	}
+	return connect()
+}
+
+// connect has Go write a crash to the watcher. The caller holds link.mu.
+func connect() error {
+	err := debug.SetCrashOutput(link.crash, debug.CrashOptions{})
+	link.crash.Close()
+	link.started = err == nil
+	if err != nil || link.output == nil {
+		return err
+	}
+	defer link.output.Close()
+	return send(link.output)
+}
+
+// startCopy starts a copy of the program as the watcher. The caller holds link.mu.
+func startCopy() (err error) {
 	if os.Getpid() == 1 {
 		say("this is process 1, and when it ends the system ends all others, the one that reports, too. Set guard or sample in the variable FREEHOLD, " +
 			"or start the program under an init, such as docker run --init")
 	}
-	files, err := newSharedFiles()
+	if link.files, err = newSharedFiles(); err != nil {
+		return err
+	}
+	if err := link.files.use(); err != nil {
+		link.files.close()
+		return err
+	}
+	ends, err := newPipes()
 	if err != nil {
 		return err
 	}
-	if err := files.use(); err != nil {
-		files.close()
+	defer ends.crash[0].Close()
+	defer ends.line[0].Close()
+	defer ends.line[1].Close()
+	if link.line, err = duplicate(ends.line[1]); err != nil {
+		ends.crash[1].Close()
 		return err
 	}
-	if err := startCopy(files); err != nil {
+	link.crash = ends.crash[1]
+	p, err := launch([]*os.File{ends.crash[0], nil, os.Stderr, ends.line[0], link.files.records, link.files.texts})
+	if err != nil {
+		link.crash.Close()
 		return err
 	}
-	watcher.files = files
-	return nil
+	_ = p.Release() // Its end does not matter.
+	// If the program has closed its standard error, an end of the watcher has its number, and is open
+	// still: or else Go's duplicate of the crash would get it.
+	return connect()
 }
 
-// startCopy starts a copy, makes it the one that hears of a crash, and dismisses the one before.
-// The caller holds watcher.mu.
-func startCopy(files sharedFiles) error {
-	crashRead, crashWrite, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer crashRead.Close()
-	defer crashWrite.Close()
-	lifeRead, pipe, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer lifeRead.Close()
-	lifeWrite, err := duplicate(pipe)
-	pipe.Close()
-	if err != nil {
-		return err
-	}
-	p, err := launch([]*os.File{crashRead, nil, os.Stderr, lifeRead, files.records, files.texts, watcher.output})
-	if err == nil {
-		_ = p.Release() // Its end does not matter.
-		err = debug.SetCrashOutput(crashWrite, debug.CrashOptions{})
-	}
-	if err != nil {
-		lifeWrite.Close()
-		return err
-	}
-	if watcher.life != nil {
-		_, _ = watcher.life.Write([]byte{0}) // If it is dead, that is fine, too.
-		watcher.life.Close()
-	}
-	watcher.life = lifeWrite
-	return nil
-}
+// pipes are the files between a process and its watcher: the ends of the watcher come first.
+type pipes struct{ crash, line [2]*os.File }
 
-// leaksAreTold keeps the copy from listing the leaks. It goes on waiting for a crash.
-func leaksAreTold() {
-	if hasParent() {
-		tell(sayTold)
-		return
+// newPipes makes them; no other program inherits them.
+func newPipes() (p pipes, err error) {
+	if p.crash[0], p.crash[1], err = os.Pipe(); err != nil {
+		return p, err
 	}
-	watcher.mu.Lock()
-	defer watcher.mu.Unlock()
-	if watcher.life != nil {
-		_, _ = watcher.life.Write([]byte{0}) // If the copy is dead, that is fine, too.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	line, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		p.crash[0].Close()
+		p.crash[1].Close()
+		return p, err
 	}
+	for i, fd := range line {
+		unix.CloseOnExec(fd)
+		p.line[i] = os.NewFile(uintptr(fd), "line")
+	}
+	return p, nil
 }
 
 // launch starts the program itself as a copy with the files, of which nil ones stay closed: by a
@@ -145,13 +156,6 @@ func launch(files []*os.File) (*os.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	task := watchCrash
-	if Current().Leaks {
-		task += "," + watchLeaks
-	}
-	if files[fdOutput] != nil {
-		task += "," + watchOutput
-	}
 	args := append(os.Args[:min(1, len(os.Args)):1], fmt.Sprintf("[freehold: watches process %d]", os.Getpid()))
 	var env []string
 	for _, v := range os.Environ() {
@@ -160,7 +164,7 @@ func launch(files []*os.File) (*os.Process, error) {
 		}
 	}
 	return os.StartProcess(exe, args, &os.ProcAttr{
-		Env:   append(env, watchVariable+"="+task, "GOMAXPROCS=1"),
+		Env:   append(env, watchVariable+"=1", "GOMAXPROCS=1"),
 		Files: files,
 		// A group of its own, so that what the terminal sends to the program's is not the end of
 		// the copy.
@@ -168,37 +172,43 @@ func launch(files []*os.File) (*os.Process, error) {
 	})
 }
 
-// SetCrashOutput makes f receive the text of a crash and, where a copy watches, the report. It
-// stands in for debug.SetCrashOutput, with its rules: nil ends it, and f may be closed afterwards.
+// SetCrashOutput makes f receive the text of a crash and, where another process watches, the report.
+// It stands in for debug.SetCrashOutput, with its rules: nil ends it, and f may be closed afterwards.
 func SetCrashOutput(f *os.File, opts debug.CrashOptions) error {
-	if hasParent() {
-		return outputToParent(f, opts)
+	link.mu.Lock()
+	defer link.mu.Unlock()
+	if link.started {
+		return send(f)
 	}
-	watcher.mu.Lock()
-	defer watcher.mu.Unlock()
-	var own *os.File
-	if f != nil {
-		var err error
-		if own, err = duplicate(f); err != nil {
-			return err
-		}
+	if err := debug.SetCrashOutput(f, opts); err != nil {
+		return err
 	}
-	old := watcher.output
-	watcher.output = own
+	if link.output != nil {
+		link.output.Close()
+		link.output = nil
+	}
+	if f == nil {
+		return nil
+	}
 	var err error
-	if watcher.files.records == nil {
-		err = debug.SetCrashOutput(f, opts)
-	} else {
-		err = startCopy(watcher.files)
-	}
-	drop := old
-	if err != nil {
-		watcher.output, drop = old, own
-	}
-	if drop != nil {
-		drop.Close()
-	}
+	link.output, err = duplicate(f)
 	return err
+}
+
+// send passes the file for the text of a crash to the watcher; nil: there is none.
+func send(f *os.File) error {
+	if f == nil {
+		return unix.Sendmsg(int(link.line.Fd()), []byte{0}, nil, nil, 0)
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sendErr error
+	err = conn.Control(func(fd uintptr) {
+		sendErr = unix.Sendmsg(int(link.line.Fd()), []byte{0}, unix.UnixRights(int(fd)), nil, 0)
+	})
+	return errors.Join(err, sendErr)
 }
 
 // duplicate returns another handle of the file, which is closed at exec and is none of the first
@@ -220,26 +230,73 @@ func duplicate(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// watch is what the copy does: it returns when there is nothing left to say.
-func watch(task []string) {
-	if task[0] != watchCrash {
-		return
+// A watcher waits for the end of a process.
+type watcher struct {
+	crash, line *os.File
+	files       sharedFiles
+
+	text   []byte   // of the crash
+	output *os.File // what receives the text, too; nil: none
+}
+
+// maxText bounds the text of a crash, in bytes.
+const maxText = 64 << 20
+
+// collect reads the crash and the files of SetCrashOutput until the end of line, and what was written
+// before. It does not wait for the end of the pipe: a process that C code has forked may hold it.
+func (w *watcher) collect() {
+	buf, rights := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
+	crash, line := int(w.crash.Fd()), int(w.line.Fd())
+	fds := []unix.PollFd{{Fd: int32(crash), Events: unix.POLLIN}, {Fd: int32(line), Events: unix.POLLIN}}
+	for timeout, more := -1, true; more; {
+		if _, err := unix.Poll(fds, timeout); err == unix.EINTR {
+			continue
+		}
+		more = timeout < 0
+		if fds[0].Revents != 0 {
+			n, _ := unix.Read(crash, buf)
+			w.text = append(w.text, buf[:max(0, min(n, maxText-len(w.text)))]...)
+			if n > 0 {
+				more = true
+			} else {
+				fds[0].Fd = -1 // Poll leaves it out.
+			}
+		}
+		if fds[1].Revents != 0 {
+			if n, oobn, _, _, _ := unix.Recvmsg(line, buf[:1], rights, 0); n > 0 {
+				w.receive(rights[:oobn])
+			} else {
+				fds[1].Fd, timeout = -1, 0
+			}
+		}
 	}
-	out := io.Writer(os.Stderr)
-	var text bytes.Buffer
-	crashText := io.Writer(&text)
-	if slices.Contains(task, watchOutput) {
-		f := os.NewFile(fdOutput, "crash output")
-		crashText = both{&text, f}
-		out = both{f, os.Stderr} // A standard error that is a broken pipe ends the copy.
+}
+
+// receive takes over the file that a message carries, or ends the output if it carries none.
+func (w *watcher) receive(rights []byte) {
+	if w.output != nil {
+		w.output.Close()
+		w.output = nil
 	}
-	_, _ = io.Copy(crashText, os.Stdin)
-	replaced, _ := io.ReadAll(os.NewFile(fdLife, "life"))
-	files := sharedFiles{os.NewFile(fdRecords, blocksFile), os.NewFile(fdTexts, textsFile)}
-	if text.Len() > 0 {
-		reportCrash(out, text.String(), files)
-	} else if len(replaced) == 0 && slices.Contains(task, watchLeaks) {
-		reportLeaks(out, files)
+	if list, err := unix.ParseSocketControlMessage(rights); err == nil && len(list) == 1 {
+		if fds, err := unix.ParseUnixRights(&list[0]); err == nil && len(fds) == 1 {
+			w.output = os.NewFile(uintptr(fds[0]), "crash output")
+		}
+	}
+}
+
+// report writes what there is to say of the process. A standard error that is a broken pipe ends a
+// copy, so the output comes first.
+func (w *watcher) report(stderr io.Writer) {
+	out := stderr
+	if w.output != nil {
+		_, _ = w.output.Write(w.text)
+		out = both{w.output, stderr}
+	}
+	if len(w.text) > 0 {
+		reportCrash(out, string(w.text), w.files)
+	} else if w.files.listsLeaks() {
+		reportLeaks(out, w.files)
 	}
 }
 
@@ -273,17 +330,7 @@ func reportLeaks(out io.Writer, files sharedFiles) {
 			}
 		}
 	}))
-	if len(records) > 0 {
-		_, _ = io.WriteString(out, lostLeaks(records[0].serial))
-	}
-}
-
-// load reads what another process has left in the files.
-func (s sharedFiles) load() ([]record, error) {
-	if err := texts.load(s.texts); err != nil {
-		return nil, err
-	}
-	return loadRecords(s.records)
+	_, _ = io.WriteString(out, lostLeaks(records[0].serial))
 }
 
 // both writes twice; a file that is closed or full does not keep the text from the other.

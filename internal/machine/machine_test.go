@@ -3,14 +3,11 @@
 package machine
 
 import (
-	"errors"
 	"math"
 	"os"
 	"runtime"
 	"testing"
 	"testing/fstest"
-
-	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 func files(m map[string]string) fstest.MapFS {
@@ -173,78 +170,4 @@ func TestThisMachine(t *testing.T) {
 	if ReadKernel(root) == "" {
 		t.Error("no kernel release")
 	}
-}
-
-// TestMeasureSurvivesRefusals fails each call to the system in turn.
-func TestMeasureSurvivesRefusals(t *testing.T) {
-	if !vmem.Supported {
-		t.Skip("no off-heap memory on this system")
-	}
-	m := &refusing{Memory: vmem.System()}
-	for m.failAt = 1; ; m.failAt++ {
-		m.calls = 0
-		_, err := Measure(m)
-		if m.calls < m.failAt {
-			if err != nil {
-				t.Fatalf("no call was refused, but: %v", err)
-			}
-			break
-		}
-		if !errors.Is(err, errRefused) {
-			t.Fatalf("call %d was refused, Measure returned %v", m.failAt, err)
-		}
-	}
-	if m.failAt < 5*rounds {
-		t.Errorf("only %d calls were made", m.failAt-1)
-	}
-}
-
-var errRefused = errors.New("refused")
-
-// refusing refuses call failAt, but for Release: what it leaves mapped would outlive the test.
-type refusing struct {
-	vmem.Memory
-	calls, failAt int
-}
-
-func (m *refusing) call() error {
-	if m.calls++; m.calls == m.failAt {
-		return errRefused
-	}
-	return nil
-}
-
-func (m *refusing) Reserve(size, align uintptr, name string) (uintptr, error) {
-	if err := m.call(); err != nil {
-		return 0, err
-	}
-	return m.Memory.Reserve(size, align, name)
-}
-
-func (m *refusing) Commit(addr, size uintptr) error {
-	if err := m.call(); err != nil {
-		return err
-	}
-	return m.Memory.Commit(addr, size)
-}
-
-func (m *refusing) Purge(addr, size uintptr) error {
-	if err := m.call(); err != nil {
-		return err
-	}
-	return m.Memory.Purge(addr, size)
-}
-
-func (m *refusing) Huge(addr, size uintptr) error {
-	if err := m.call(); err != nil {
-		return err
-	}
-	return m.Memory.Huge(addr, size)
-}
-
-func (m *refusing) Protect(addr, size uintptr, p vmem.Protection) error {
-	if err := m.call(); err != nil {
-		return err
-	}
-	return m.Memory.Protect(addr, size, p)
 }

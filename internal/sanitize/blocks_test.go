@@ -96,7 +96,7 @@ var blockRows = []row{
 		readMiddle(p)
 		sanitize.Freed(addr, nodeSize)
 		sanitize.Forget(addr, nodeSize)
-		sanitize.Unreserve(addr-1024, 1<<20)
+		sanitize.Unpoison(addr-1024, 1<<20)
 		readMiddle(p)
 	}},
 	{name: "read after free", run: func() { p := allocate(true); release(p); readMiddle(p) },

@@ -31,16 +31,9 @@ void __wrap___msan_read_go(void *addr, uintptr_t n) {
 */
 import "C"
 
-const (
-	// Enabled reports whether a sanitizer is compiled in that wants to hear of every block.
-	Enabled = true
-	// Kind names it: "asan", "msan", "valgrind", or "" for none.
-	Kind = "msan"
-)
+const kind = "msan"
 
-// Fresh says that the n bytes at addr were allocated. zeroed says that they are zero, so the caller
-// may read them first.
-func Fresh(addr, n uintptr, zeroed bool) {
+func fresh(addr, n uintptr, zeroed bool) {
 	if zeroed {
 		C.msan_unpoison(C.uintptr_t(addr), C.uintptr_t(n))
 	} else {
@@ -48,20 +41,10 @@ func Fresh(addr, n uintptr, zeroed bool) {
 	}
 }
 
-// Freed says that the n bytes at addr were freed: no code may touch them until they are allocated
-// again.
-func Freed(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
+func freed(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 
-// Poison forbids the n bytes at addr, such as a red zone, and Unpoison allows them again, for the
-// allocator's own use.
-func Poison(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
+func poison(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
 
-// Unpoison allows the n bytes at addr. Their contents count as written.
-func Unpoison(addr, n uintptr) { C.msan_unpoison(C.uintptr_t(addr), C.uintptr_t(n)) }
+func unpoison(addr, n uintptr) { C.msan_unpoison(C.uintptr_t(addr), C.uintptr_t(n)) }
 
-// Reserve says that blocks will be cut from the n bytes at addr, which no code may touch before.
-// What the leak checker of C sees there, it takes for pointers in use.
-func Reserve(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }
-
-// Unreserve takes Reserve back for exactly its range, so that the memory can serve something else.
-func Unreserve(addr, n uintptr) { C.msan_unpoison(C.uintptr_t(addr), C.uintptr_t(n)) }
+func reserve(addr, n uintptr) { C.msan_freed(C.uintptr_t(addr), C.uintptr_t(n)) }

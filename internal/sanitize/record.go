@@ -31,17 +31,12 @@ func text(s string) *C.char {
 	return c
 }
 
-// Record keeps for reports that the n bytes at addr are a block, what it is (as in "[]byte,
-// offheap"), and which goroutine allocated it with which stack, in lines that end in a newline.
-func Record(addr, n uintptr, what string, goroutine int64, stack string) {
+func record(addr, n uintptr, what string, goroutine int64, stack string) {
 	C.freehold_record(C.uintptr_t(addr), C.uintptr_t(n), text(what), C.int64_t(goroutine), text(stack))
 }
 
-// RecordFree keeps for reports that the n bytes at addr, a block or many, were freed: by which
-// operation (as in "Free"), and by what (as in "offheap.Free").
-func RecordFree(addr, n uintptr, op, by string, goroutine int64, stack string) {
+func recordFree(addr, n uintptr, op, by string, goroutine int64, stack string) {
 	C.freehold_record_free(C.uintptr_t(addr), C.uintptr_t(n), text(op), text(by), C.int64_t(goroutine), text(stack))
 }
 
-// Forget drops the records of blocks that begin in the n bytes at addr.
-func Forget(addr, n uintptr) { C.freehold_forget(C.uintptr_t(addr), C.uintptr_t(n)) }
+func forget(addr, n uintptr) { C.freehold_forget(C.uintptr_t(addr), C.uintptr_t(n)) }

@@ -72,9 +72,6 @@ func Align[T any]() uintptr {
 // Load64 reads the aligned 64-bit word at addr atomically. The word must be committed.
 func Load64(addr uintptr) uint64 { return atomic.LoadUint64((*uint64)(Pointer(addr))) }
 
-// Store64 writes the aligned 64-bit word at addr atomically. The word must be committed.
-func Store64(addr uintptr, v uint64) { atomic.StoreUint64((*uint64)(Pointer(addr)), v) }
-
 // CAS64 replaces old by v in the aligned 64-bit word at addr. The word must be committed.
 func CAS64(addr uintptr, old, v uint64) bool {
 	return atomic.CompareAndSwapUint64((*uint64)(Pointer(addr)), old, v)

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// TestExtendLeavesTheStart: Extend reads and writes nothing before the offset, which another
+// TestPreallocateLeavesTheStart: Preallocate reads and writes nothing before the offset, which another
 // goroutine may be writing through a map.
-func TestExtendLeavesTheStart(t *testing.T) {
+func TestPreallocateLeavesTheStart(t *testing.T) {
 	const from, size = 1<<20 + 300, 3<<20 + 5
 	for name, extend := range map[string]func(f *os.File) error{
-		"Extend":  func(f *os.File) error { return Extend(f, from, size) },
-		"writing": func(f *os.File) error { return writeThrough(f, from, from, size) },
+		"fallocate": func(f *os.File) error { return Preallocate(f, from, size) },
+		"writing":   func(f *os.File) error { return writeThrough(f, from, from, size) },
 	} {
 		f := newFile(t, from)
 		w, err := os.OpenFile(f.Name(), os.O_WRONLY, 0) // It cannot be read.
@@ -30,10 +30,10 @@ func TestExtendLeavesTheStart(t *testing.T) {
 	}
 	f := newFile(t, 5000)
 	for _, size := range []int64{0, 100, 4999, 5000} {
-		must(t, Extend(f, 5000, size))
+		must(t, Preallocate(f, 5000, size))
 	}
 	if info, err := f.Stat(); err != nil || info.Size() != 5000 {
 		t.Errorf("%d bytes, %v", info.Size(), err)
 	}
-	wantRefused(t, OpPreallocate, Extend(f, -1, 10_000))
+	wantRefused(t, OpPreallocate, Preallocate(f, -1, 10_000))
 }

@@ -33,7 +33,7 @@ func newFile(t *testing.T, n int64) *os.File {
 	f, err := os.Create(filepath.Join(tempDir(t), "mapped"))
 	must(t, err)
 	t.Cleanup(func() { f.Close() })
-	must(t, Preallocate(f, n))
+	must(t, Preallocate(f, 0, n))
 	return f
 }
 
@@ -152,7 +152,7 @@ func TestPreallocateKeepsContents(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	for name, grow := range map[string]func(int64) error{
-		"Preallocate": func(n int64) error { return Preallocate(f, n) },
+		"Preallocate": func(n int64) error { return Preallocate(f, 0, n) },
 		"writing": func(n int64) error {
 			info, err := f.Stat()
 			must(t, err)
@@ -180,17 +180,17 @@ func TestPreallocateKeepsContents(t *testing.T) {
 
 func TestPreallocateBadArguments(t *testing.T) {
 	f := newFile(t, 0)
-	wantRefused(t, OpPreallocate, Preallocate(f, -1))
+	wantRefused(t, OpPreallocate, Preallocate(f, 0, -1))
 	dir, err := os.Open(tempDir(t))
 	must(t, err)
 	defer dir.Close()
-	wantRefused(t, OpPreallocate, Preallocate(dir, 1))
+	wantRefused(t, OpPreallocate, Preallocate(dir, 0, 1))
 	r, err := os.Open(f.Name())
 	must(t, err)
 	defer r.Close()
-	wantRefused(t, OpPreallocate, Preallocate(r, 1))
+	wantRefused(t, OpPreallocate, Preallocate(r, 0, 1))
 	must(t, f.Close())
-	wantRefused(t, OpPreallocate, Preallocate(f, 1))
+	wantRefused(t, OpPreallocate, Preallocate(f, 0, 1))
 	if info, err := os.Stat(f.Name()); err != nil || info.Size() != 0 {
 		t.Errorf("a refused call left %v, %v", info, err)
 	}

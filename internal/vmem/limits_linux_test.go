@@ -306,7 +306,7 @@ func blocks(t *testing.T, f *os.File) int64 {
 func TestPreallocateOnFullDisk(t *testing.T) {
 	testenv.OnFileSystem(t, "tmpfs", "size=2m", func(dir string) {
 		for name, grow := range map[string]func(*os.File, int64) error{
-			"fallocate": Preallocate,
+			"fallocate": func(f *os.File, n int64) error { return Preallocate(f, 0, n) },
 			"writing": func(f *os.File, n int64) error {
 				return writeThrough(f, 0, 0, n)
 			},
@@ -340,7 +340,7 @@ func TestPreallocateFailureLeavesLength(t *testing.T) {
 			if err := f.Truncate(length); err != nil {
 				t.Error(err)
 			}
-			err = Preallocate(f, 8<<20)
+			err = Preallocate(f, 0, 8<<20)
 			if err == nil || !strings.Contains(err.Error(), "free space") {
 				t.Errorf("no hint: %v", err)
 			}
@@ -348,7 +348,7 @@ func TestPreallocateFailureLeavesLength(t *testing.T) {
 				t.Errorf("a file of %d bytes: %v, %v", length, info.Size(), statErr)
 			}
 		}
-		if err := Preallocate(f, 1<<20); err != nil {
+		if err := Preallocate(f, 0, 1<<20); err != nil {
 			t.Errorf("what was taken is not given back: %v", err)
 		}
 	})
@@ -369,7 +369,7 @@ func TestPreallocateWithoutFallocate(t *testing.T) {
 		if _, err := f.WriteString("kept"); err != nil {
 			t.Error(err)
 		}
-		if err := Preallocate(f, 3<<20+1); err != nil {
+		if err := Preallocate(f, 0, 3<<20+1); err != nil {
 			t.Error(err)
 		}
 		b, err := os.ReadFile(f.Name())
@@ -382,7 +382,7 @@ func TestPreallocateWithoutFallocate(t *testing.T) {
 func TestWritingFillsHoles(t *testing.T) {
 	testenv.OnFileSystem(t, "tmpfs", "size=8m", func(dir string) {
 		for name, grow := range map[string]func(*os.File) error{
-			"fallocate": func(f *os.File) error { return Preallocate(f, 3<<20) },
+			"fallocate": func(f *os.File) error { return Preallocate(f, 0, 3<<20) },
 			"writing":   func(f *os.File) error { return writeThrough(f, 0, 2<<20, 3<<20) },
 		} {
 			f, err := os.Create(filepath.Join(dir, "file"))

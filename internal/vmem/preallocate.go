@@ -10,21 +10,17 @@ import (
 	"os"
 )
 
-// Preallocate makes f at least size bytes long and gives it the disk space, so that a full disk is
-// an error here and not a SIGBUS at the first touch of a mapped page; for the same reason it never
-// just truncates, which leaves holes. What f holds stays. If it fails, f has its old length.
+// Preallocate makes f at least size bytes long and gives its bytes from offset from on their disk
+// space, so that a full disk is an error here and not a SIGBUS at the first touch of a mapped page;
+// for the same reason it never just truncates, which leaves holes. What f holds stays. If it fails,
+// f has its old length. It neither reads nor writes what lies before from, which may be mapped and
+// in use. f must be at least from bytes long.
 //
 // Where the system or the file system cannot allocate without writing, it writes: zeros behind the
-// end, and what lies before it back onto itself, so no other process may write to f meanwhile. File
-// systems that copy on write or compress (btrfs, zfs) may still run full later; for them there is
-// no such promise.
-func Preallocate(f *os.File, size int64) error { return preallocate(f, 0, size) }
-
-// Extend is Preallocate for the bytes of f from offset from on. It neither reads nor writes what lies
-// before, which may be mapped and in use. f must be at least from bytes long.
-func Extend(f *os.File, from, size int64) error { return preallocate(f, from, size) }
-
-func preallocate(f *os.File, from, size int64) error {
+// end, and what lies between from and the end back onto itself, so no other process may write there
+// meanwhile. File systems that copy on write or compress (btrfs, zfs) may still run full later; for
+// them there is no such promise.
+func Preallocate(f *os.File, from, size int64) error {
 	if size < 0 || from < 0 {
 		return preallocateError(size, fmt.Errorf("negative size %d", min(size, from)))
 	}

@@ -25,24 +25,15 @@ func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// Reserve implements Memory.
-func (system) Reserve(size, align uintptr, name string) (uintptr, error) {
-	if err := checkReserve(size, align); err != nil {
+func reserveRange(size, align uintptr, name string) (uintptr, error) {
+	if err := ready(&addressRoom, size); err != nil {
 		return 0, err
 	}
-	err := ready(&addressRoom, size)
-	var addr uintptr
+	addr, err := reserveAligned(size, align)
 	if err == nil {
-		addr, err = reserveAligned(size, align)
+		nameRange(addr, size, name)
 	}
-	if err != nil {
-		// Alignment may take align more for a moment: a limit that forbids that is the one to name.
-		e := fail(OpReserve, 0, size+align-pageSize, err).(*Error)
-		e.Size = size
-		return 0, e
-	}
-	nameRange(addr, size, name)
-	return addr, nil
+	return addr, err
 }
 
 // reserveAligned first asks for just the size, because kernels often align large mappings by
@@ -71,121 +62,43 @@ func reserveAligned(size, align uintptr) (uintptr, error) {
 	return addr, nil
 }
 
-// Commit implements Memory.
-func (system) Commit(addr, size uintptr) error {
-	if err := checkRange(OpCommit, addr, size); err != nil {
+func commit(addr, size uintptr) error {
+	if err := ready(&memoryRoom, size); err != nil {
 		return err
 	}
-	err := ready(&memoryRoom, size)
+	return mprotect(addr, size, unix.PROT_READ|unix.PROT_WRITE)
+}
+
+// decommit maps anew: changing the protection would need a second call that drops the pages, and
+// would leave a mapping of its own if the kernel accounts writable memory.
+func decommit(addr, size uintptr, name string) error {
+	_, err := mapNone(addr, size, unix.MAP_FIXED)
 	if err == nil {
-		err = mprotect(addr, size, unix.PROT_READ|unix.PROT_WRITE)
+		nameRange(addr, size, name)
 	}
-	return fail(OpCommit, addr, size, err)
+	return err
 }
 
-// Purge implements Memory.
-func (system) Purge(addr, size uintptr) error {
-	if err := checkRange(OpPurge, addr, size); err != nil {
-		return err
-	}
-	return fail(OpPurge, addr, size, purge(addr, size))
-}
+func release(addr, size uintptr) error { return munmap(addr, size) }
 
-// Decommit implements Memory. Changing the protection would need a second call that drops the
-// pages, and would leave a mapping of its own if the kernel accounts writable memory.
-func (system) Decommit(addr, size uintptr, name string) error {
-	if err := checkRange(OpDecommit, addr, size); err != nil {
-		return err
-	}
-	if _, err := mapNone(addr, size, unix.MAP_FIXED); err != nil {
-		return fail(OpDecommit, addr, size, err)
-	}
-	nameRange(addr, size, name)
-	return nil
-}
+func protect(addr, size uintptr, p Protection) error { return mprotect(addr, size, protBits(p)) }
 
-// SplitHuge implements Memory.
-func (system) SplitHuge(addr, size uintptr) error {
-	if err := checkRange(OpSplitHuge, addr, size); err != nil {
-		return err
-	}
-	return fail(OpSplitHuge, addr, size, splitHuge(addr, size))
-}
-
-// NoHuge implements Memory.
-func (system) NoHuge(addr, size uintptr) error {
-	if err := checkRange(OpNoHuge, addr, size); err != nil {
-		return err
-	}
-	return fail(OpNoHuge, addr, size, refuseHuge(addr, size))
-}
-
-// Huge implements Memory.
-func (system) Huge(addr, size uintptr) error {
-	if err := checkRange(OpHuge, addr, size); err != nil {
-		return err
-	}
-	return fail(OpHuge, addr, size, wantHuge(addr, size))
-}
-
-// Release implements Memory.
-func (system) Release(addr, size uintptr) error {
-	if err := checkRange(OpRelease, addr, size); err != nil {
-		return err
-	}
-	return fail(OpRelease, addr, size, munmap(addr, size))
-}
-
-// Protect implements Memory.
-func (system) Protect(addr, size uintptr, p Protection) error {
-	whole, err := checkProtect(addr, size, p)
-	if err != nil {
-		return err
-	}
-	return fail(OpProtect, addr, size, mprotect(addr, whole, protBits(p)))
-}
-
-// MapFile implements Memory.
-func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uintptr, error) {
-	if err := checkMapFile(offset, size, p); err != nil {
-		return 0, err
-	}
-	var addr uintptr
-	err := withHandle(f, "mmap", func(fd uintptr) (err error) {
+func mapShared(f *os.File, offset int64, size uintptr, p Protection) (addr uintptr, err error) {
+	err = withHandle(f, "mmap", func(fd uintptr) (err error) {
 		if err = ready(&addressRoom, size); err == nil {
 			addr, err = mmap(0, size, protBits(p), unix.MAP_SHARED, int(fd), offset)
 		}
 		refused(err)
 		return err
 	})
-	if err != nil {
-		return 0, fail(OpMapFile, 0, size, err)
-	}
-	return addr, nil
+	return addr, err
 }
 
-// SyncFile implements Memory.
-func (system) SyncFile(addr, size uintptr) error {
-	whole, err := checkFile(OpSyncFile, addr, size)
-	if err != nil {
-		return err
-	}
-	return fail(OpSyncFile, addr, size, msync(addr, whole))
-}
+func syncMap(addr, size uintptr) error { return msync(addr, size) }
 
-// RetireFile implements Memory. Mapping over the file map replaces it in one step: there is no
-// moment at which another mapping could take the range.
-func (system) RetireFile(addr, size uintptr) error {
-	whole, err := checkFile(OpRetireFile, addr, size)
-	if err != nil {
-		return err
-	}
-	if _, err := mapNone(addr, whole, unix.MAP_FIXED); err != nil {
-		return fail(OpRetireFile, addr, size, err)
-	}
-	nameRange(addr, whole, "closed file")
-	return nil
-}
+// retireMap maps over the file map and so replaces it in one step: there is no moment at which
+// another mapping could take the range.
+func retireMap(addr, size uintptr) error { return decommit(addr, size, "closed file") }
 
 // mapNone maps inaccessible address space, at addr if flags hold MAP_FIXED.
 func mapNone(addr, size uintptr, flags int) (uintptr, error) {

@@ -54,15 +54,12 @@ func explain(op string, _ uintptr, err error) string {
 // takes the range between two calls.
 const reserveTries = 64
 
-// Reserve implements Memory. A reservation cannot be trimmed here, so a wide one shows where an
-// aligned one would fit, is released, and the aligned one is taken in its place.
-func (system) Reserve(size, align uintptr, _ string) (uintptr, error) {
-	if err := checkReserve(size, align); err != nil {
-		return 0, err
-	}
+// reserveRange cannot trim a reservation here, so a wide one shows where an aligned one would fit,
+// is released, and the aligned one is taken in its place.
+func reserveRange(size, align uintptr, _ string) (uintptr, error) {
 	addr, err := reserveAt(0, size)
 	if err != nil || addr&(align-1) == 0 {
-		return addr, fail(OpReserve, 0, size, err)
+		return addr, err
 	}
 	err = windows.VirtualFree(addr, 0, windows.MEM_RELEASE)
 	for try := 0; err == nil && try < reserveTries; try++ {
@@ -80,7 +77,7 @@ func (system) Reserve(size, align uintptr, _ string) (uintptr, error) {
 	if err == nil {
 		err = fmt.Errorf("no aligned range after %d tries: %w", reserveTries, errNoMemory)
 	}
-	return 0, fail(OpReserve, 0, size, err)
+	return 0, err
 }
 
 // reserveAt is the system call. Its arguments were checked, so that an invalid one can only be a
@@ -93,57 +90,39 @@ func reserveAt(addr, size uintptr) (uintptr, error) {
 	return addr, err
 }
 
-// Commit implements Memory. A second Commit of a range keeps its contents.
-func (system) Commit(addr, size uintptr) error {
-	if err := checkRange(OpCommit, addr, size); err != nil {
-		return err
-	}
-	return fail(OpCommit, addr, size, commit(addr, size))
-}
-
+// commit keeps the contents of a range that was committed before.
 func commit(addr, size uintptr) error {
 	_, err := windows.VirtualAlloc(addr, size, windows.MEM_COMMIT, windows.PAGE_READWRITE)
 	return err
 }
 
-// Purge implements Memory. MEM_RESET would keep the charge and promise no zeros, so the range is
-// decommitted and committed again. Between the two, others may take the memory: see Memory.Purge.
-func (system) Purge(addr, size uintptr) error {
-	if err := checkRange(OpPurge, addr, size); err != nil {
+// purge decommits the range and commits it again, because MEM_RESET would keep the charge and
+// promise no zeros. Between the two, others may take the memory: see Memory.Purge.
+func purge(addr, size uintptr) error {
+	if err := decommit(addr, size, ""); err != nil {
 		return err
 	}
-	if err := windows.VirtualFree(addr, size, windows.MEM_DECOMMIT); err != nil {
-		return fail(OpPurge, addr, size, err)
-	}
 	if err := commit(addr, size); err != nil {
-		return fail(OpPurge, addr, size, fmt.Errorf("given back, but not committed again: %w", err))
+		return fmt.Errorf("given back, but not committed again: %w", err)
 	}
 	return nil
 }
 
-// Decommit implements Memory.
-func (system) Decommit(addr, size uintptr, _ string) error {
-	if err := checkRange(OpDecommit, addr, size); err != nil {
-		return err
-	}
-	return fail(OpDecommit, addr, size, windows.VirtualFree(addr, size, windows.MEM_DECOMMIT))
+func decommit(addr, size uintptr, _ string) error {
+	return windows.VirtualFree(addr, size, windows.MEM_DECOMMIT)
 }
 
-// SplitHuge implements Memory: there is nothing to split.
-func (system) SplitHuge(addr, size uintptr) error { return checkRange(OpSplitHuge, addr, size) }
+// There are no huge pages to ask for, to refuse or to split.
 
-// NoHuge implements Memory: there are no huge pages to refuse.
-func (system) NoHuge(addr, size uintptr) error { return checkRange(OpNoHuge, addr, size) }
+func splitHuge(_, _ uintptr) error { return nil }
 
-// Huge implements Memory: there are no huge pages to ask for.
-func (system) Huge(addr, size uintptr) error { return checkRange(OpHuge, addr, size) }
+func wantHuge(_, _ uintptr) error { return nil }
 
-// Release implements Memory. The system releases whole reservations only, so a part is refused
-// rather than taken for the whole.
-func (system) Release(addr, size uintptr) error {
-	if err := checkRange(OpRelease, addr, size); err != nil {
-		return err
-	}
+func refuseHuge(_, _ uintptr) error { return nil }
+
+// release refuses a part of a reservation rather than take it for the whole: the system releases
+// whole reservations only.
+func release(addr, size uintptr) error {
 	end, err := reservationEnd(addr)
 	if err == nil && end != addr+size {
 		err = fmt.Errorf("the reservation ends at %#x: %w", end, windows.ERROR_INVALID_PARAMETER)
@@ -151,33 +130,21 @@ func (system) Release(addr, size uintptr) error {
 	if err == nil {
 		err = windows.VirtualFree(addr, 0, windows.MEM_RELEASE)
 	}
-	return fail(OpRelease, addr, size, err)
+	return err
 }
 
-// Protect implements Memory.
-func (system) Protect(addr, size uintptr, p Protection) error {
-	whole, err := checkProtect(addr, size, p)
-	if err != nil {
-		return err
-	}
+func protect(addr, size uintptr, p Protection) error {
 	var old uint32
-	return fail(OpProtect, addr, size, windows.VirtualProtect(addr, whole, pageProtection(p), &old))
+	return windows.VirtualProtect(addr, size, pageProtection(p), &old)
 }
 
-// MapFile implements Memory. The mapping object may be closed at once: the view keeps it.
-func (system) MapFile(f *os.File, offset int64, size uintptr, p Protection) (uintptr, error) {
-	if err := checkMapFile(offset, size, p); err != nil {
-		return 0, err
-	}
-	var addr uintptr
-	err := withHandle(f, "MapViewOfFile", func(handle uintptr) (err error) {
+// mapShared closes the mapping object at once: the view keeps it.
+func mapShared(f *os.File, offset int64, size uintptr, p Protection) (addr uintptr, err error) {
+	err = withHandle(f, "MapViewOfFile", func(handle uintptr) (err error) {
 		addr, err = mapView(windows.Handle(handle), offset, size, p)
 		return err
 	})
-	if err != nil {
-		return 0, fail(OpMapFile, 0, size, err)
-	}
-	return addr, nil
+	return addr, err
 }
 
 func mapView(file windows.Handle, offset int64, size uintptr, p Protection) (uintptr, error) {
@@ -195,31 +162,20 @@ func mapView(file windows.Handle, offset int64, size uintptr, p Protection) (uin
 	if err != nil || p != None {
 		return addr, err
 	}
-	var old uint32
-	return addr, windows.VirtualProtect(addr, size, windows.PAGE_NOACCESS, &old)
+	return addr, protect(addr, size, None)
 }
 
-// SyncFile implements Memory. FlushViewOfFile starts the writing; it does not flush the disk's own
-// cache, for which the owner of the file calls Sync on it.
-func (system) SyncFile(addr, size uintptr) error {
-	if _, err := checkFile(OpSyncFile, addr, size); err != nil {
-		return err
-	}
-	return fail(OpSyncFile, addr, size, windows.FlushViewOfFile(addr, size))
-}
+// syncMap starts the writing; it does not flush the disk's own cache, for which the owner of the
+// file calls Sync on it.
+func syncMap(addr, size uintptr) error { return windows.FlushViewOfFile(addr, size) }
 
-// RetireFile implements Memory. Unmapping and reserving again would leave a moment in which Go's
-// heap could take the range, so the view stays, inaccessible, and with it the file stays open.
-func (system) RetireFile(addr, size uintptr) error {
-	whole, err := checkFile(OpRetireFile, addr, size)
-	if err != nil {
+// retireMap leaves the view, inaccessible, and with it the file open: unmapping and reserving again
+// would leave a moment in which Go's heap could take the range.
+func retireMap(addr, size uintptr) error {
+	if err := syncMap(addr, size); err != nil {
 		return err
 	}
-	if err := windows.FlushViewOfFile(addr, size); err != nil {
-		return fail(OpRetireFile, addr, size, err)
-	}
-	var old uint32
-	return fail(OpRetireFile, addr, size, windows.VirtualProtect(addr, whole, windows.PAGE_NOACCESS, &old))
+	return protect(addr, size, None)
 }
 
 func pageProtection(p Protection) uint32 {

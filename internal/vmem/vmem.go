@@ -2,10 +2,7 @@
 
 package vmem
 
-import (
-	"errors"
-	"os"
-)
+import "os"
 
 // Memory is a source of address space and pages. [System] is the real one, [Fake] one that fails on
 // demand.
@@ -92,90 +89,8 @@ func (p Protection) String() string {
 	return "invalid protection"
 }
 
-// System returns the memory of the operating system. All values that it returns are one and the
-// same.
-func System() Memory { return system{} }
-
-// system implements Memory by system calls; each kind of system adds its methods in a file of its
-// own.
-type system struct{}
-
 // pageSize is read once: os.Getpagesize is a call, and every range is checked against it.
 var pageSize = uintptr(os.Getpagesize())
 
 // PageSize returns the size in bytes of a page of the operating system.
 func PageSize() uintptr { return pageSize }
-
-// HugePageSize returns the size in bytes of the huge pages that Huge asks for, or 0
-// where there are none or the system does not say.
-func HugePageSize() uintptr { return hugePageSize() }
-
-// AddressSpaceLimit returns the bytes of address space that this process may map (the soft limit of
-// RLIMIT_AS), or math.MaxUint64 if there is no limit. It asks the system each time.
-func AddressSpaceLimit() uint64 { return addressSpaceLimit() }
-
-// MachineMemory returns the bytes of memory and swap of the machine, which no program can exceed.
-// It is math.MaxUint64 where the system does not say, where Commit is refused by the system if
-// there is too little (Linux with vm.overcommit_memory=2, Windows), and where the system is set to
-// promise any amount (Linux with vm.overcommit_memory=1). It asks the system each time.
-func MachineMemory() uint64 { return machineMemory() }
-
-var (
-	errBadRange      = errors.New("the range is empty, wraps around, or is not made of whole pages")
-	errBadAlign      = errors.New("the alignment is not a power of two of at least one page")
-	errBadProtection = errors.New("unknown protection")
-	errBadFileRange  = errors.New("the range is empty, wraps around, or does not start on a page")
-)
-
-// checkRange refuses what no system call should see: the kernel would round some of it silently.
-func checkRange(op string, addr, size uintptr) error {
-	if addr == 0 || size == 0 || (addr|size)&(pageSize-1) != 0 || addr+size < addr {
-		return &Error{Op: op, Addr: addr, Size: size, Err: errBadRange}
-	}
-	return nil
-}
-
-// checkReserve refuses sizes and alignments that Reserve cannot serve.
-func checkReserve(size, align uintptr) error {
-	if size == 0 || size&(pageSize-1) != 0 {
-		return &Error{Op: OpReserve, Size: size, Err: errBadRange}
-	}
-	if align < pageSize || align&(align-1) != 0 {
-		return &Error{Op: OpReserve, Size: size, Err: errBadAlign}
-	}
-	if size+align < size {
-		return &Error{Op: OpReserve, Size: size, Err: errNoMemory, Hint: "more than the address space holds"}
-	}
-	return nil
-}
-
-// checkFile refuses ranges of file maps that do not start on a page; they may end anywhere. It
-// returns the size in whole pages.
-func checkFile(op string, addr, size uintptr) (uintptr, error) {
-	whole := (size + pageSize - 1) &^ (pageSize - 1)
-	if addr == 0 || size == 0 || addr&(pageSize-1) != 0 || whole < size || addr+whole < addr {
-		return 0, &Error{Op: op, Addr: addr, Size: size, Err: errBadFileRange}
-	}
-	return whole, nil
-}
-
-// checkProtect refuses what Protect cannot serve. It returns the size in whole pages.
-func checkProtect(addr, size uintptr, p Protection) (uintptr, error) {
-	whole, err := checkFile(OpProtect, addr, size)
-	if err == nil && p > ReadWrite {
-		err = &Error{Op: OpProtect, Addr: addr, Size: size, Err: errBadProtection}
-	}
-	return whole, err
-}
-
-// checkMapFile refuses what MapFile cannot serve.
-func checkMapFile(offset int64, size uintptr, p Protection) error {
-	if p > ReadWrite {
-		return &Error{Op: OpMapFile, Size: size, Err: errBadProtection}
-	}
-	end := offset + int64(size)
-	if size == 0 || int64(size) <= 0 || offset < 0 || uint64(offset)&uint64(pageSize-1) != 0 || end < offset {
-		return &Error{Op: OpMapFile, Size: size, Err: errBadFileRange}
-	}
-	return nil
-}

@@ -311,8 +311,9 @@ func TestTwinsRule(t *testing.T) {
 		{"offheap/a.go", head + "func Grow() { must(nil) }\nfunc Try(f func()) error { return nil }\n", ""},
 		{"offheap/a.go", head + "func Grow() { must(nil) }\nfunc TryGrow() error { return nil }\n", "TryGrow has the twin"},
 		{"offheap/a.go", head + "type T struct{}\nfunc (T) TryGrow() error { return nil }\n", "T.TryGrow has the twin"},
-		{"arena/a.go", strings.Replace(head, "offheap", "arena", 1) + "func Grow() { must(nil) }\nfunc TryGrow() error { return nil }\n", ""},
-		{"arena/a.go", strings.Replace(head, "offheap", "arena", 1) + "func Grow() { must(nil) }\n", "TryGrow"},
+		{"arena/a.go", strings.Replace(head, "offheap", "arena", 1) + "func New() { must(nil) }\n", "TryNew"},
+		{"arena/a.go", strings.Replace(head, "offheap", "arena", 1) + "func Realloc() { must(nil) }\n", ""},
+		{"arena/a.go", strings.Replace(head, "offheap", "arena", 1) + "func TryRealloc() error { return nil }\n", "TryRealloc has the twin"},
 		{"other/a.go", "package other\nfunc must(err error) {}\nfunc New() { must(nil) }\n", ""},
 	})
 }

@@ -12,8 +12,9 @@ import (
 // twinned are the packages whose functions panic if there is no memory.
 var twinned = map[string]struct {
 	roots []string // The functions that turn the error into the panic.
-	verbs []string // The names of the functions that have twins; nil for all. Others have Try alone.
+	verbs []string // The names of the functions that have twins. Others have Try alone.
 }{
+	"arena":   {roots: []string{"must"}, verbs: []string{"New", "MakeSlice"}},
 	"offheap": {roots: []string{"must", "mustBytes"}, verbs: []string{"Alloc", "AllocUninit", "AllocAligned", "New", "MakeSlice", "Realloc"}},
 }
 
@@ -33,11 +34,10 @@ func Twins(r *Repo) (found []Finding) {
 			if !isMethod {
 				verb, twin = name, "Try"+name
 			}
-			listed := func(verb string) bool { return rule.verbs == nil || slices.Contains(rule.verbs, verb) }
-			if v, ok := strings.CutPrefix(verb, "Try"); ok && v != "" && fn.exported && !listed(v) {
+			if v, ok := strings.CutPrefix(verb, "Try"); ok && v != "" && fn.exported && !slices.Contains(rule.verbs, v) {
 				found = append(found, fn.file.find(fn.decl.Pos(), "%s has the twin of a function that is to have none", name))
 			}
-			if !fn.exported || fn.fails || !listed(verb) || !p.reaches(fn, rule.roots, map[string]bool{}) {
+			if !fn.exported || fn.fails || !slices.Contains(rule.verbs, verb) || !p.reaches(fn, rule.roots, map[string]bool{}) {
 				continue
 			}
 			if t := p.functions[twin]; t == nil || !t.fails {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package vmem
+// Package fakemem has a source of address space and pages for tests, which fails on demand.
+package fakemem
 
 import (
 	"errors"
@@ -8,17 +9,19 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// Fake is a Memory for tests that fails on demand, counts, and watches the rules. It hands every
-// call that it does not fail to another Memory. The zero value hands them to System and fails
-// nothing.
+// Fake is a vmem.Memory that fails on demand, counts, and watches the rules of package vmem. It
+// passes each call that it does not fail to another Memory. The zero value passes them to
+// vmem.System and fails nothing.
 //
-// A failed call does not reach the Memory beneath; its error is an *Error that is ErrNoMemory and
-// ErrInjected, with the request. A Fake is safe for concurrent use.
+// A failed call does not reach the Memory beneath. Its error is a *vmem.Error with the request, and
+// is both vmem.ErrNoMemory and ErrInjected. A Fake is safe for concurrent use.
 type Fake struct {
 	mu         sync.Mutex
-	under      Memory
+	under      vmem.Memory
 	calls      map[string]int
 	plans      []*plan
 	injected   int
@@ -45,11 +48,11 @@ type plan struct {
 // ErrInjected is what errors.Is finds in the errors that a Fake makes up.
 var ErrInjected = errors.New("injected failure")
 
-// NewFake returns a Fake over m.
-func NewFake(m Memory) *Fake { return &Fake{under: m} }
+// New returns a Fake over m.
+func New(m vmem.Memory) *Fake { return &Fake{under: m} }
 
-// FailAt makes the n-th call from now fail, the next one being 1. Given operations (OpCommit, ...),
-// only calls of these count. Several plans may stand at once.
+// FailAt makes the n-th call from now fail, the next one being 1. Given operations
+// (vmem.OpCommit, ...), only calls of these count. Several plans may stand at once.
 func (f *Fake) FailAt(n int, ops ...string) { f.plan(n, false, ops) }
 
 // FailFrom is FailAt, but all counted calls behind the n-th fail as well, until Heal.
@@ -57,7 +60,7 @@ func (f *Fake) FailFrom(n int, ops ...string) { f.plan(n, true, ops) }
 
 func (f *Fake) plan(n int, forever bool, ops []string) {
 	if n < 1 {
-		panic(fmt.Sprintf("vmem: call %d cannot fail: calls count from 1", n))
+		panic(fmt.Sprintf("fakemem: call %d cannot fail: calls count from 1", n))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +117,7 @@ func (f *Fake) Files() uintptr {
 	return f.files.size()
 }
 
-// Violations returns the calls that broke a rule of this package: ranges that are not reserved, not
+// Violations returns the calls that broke a rule of package vmem: ranges that are not reserved, not
 // committed or not file maps, and releases of committed ranges. Each was also refused with its
 // error.
 func (f *Fake) Violations() []error {
@@ -124,9 +127,9 @@ func (f *Fake) Violations() []error {
 }
 
 // memory returns what lies beneath.
-func (f *Fake) memory() Memory {
+func (f *Fake) memory() vmem.Memory {
 	if f.under == nil {
-		return System()
+		return vmem.System()
 	}
 	return f.under
 }
@@ -143,11 +146,11 @@ func (f *Fake) enter(op string, addr, size uintptr, lawful func() string) error 
 	call := f.calls[op]
 	if f.strike(op) {
 		f.injected++
-		err := fmt.Errorf("%w of %q, call %d: %w", ErrInjected, op, call, errNoMemory)
-		return &Error{Op: op, Addr: addr, Size: size, Err: err}
+		err := fmt.Errorf("%w of %q, call %d: %w", ErrInjected, op, call, vmem.ErrNoMemory)
+		return &vmem.Error{Op: op, Addr: addr, Size: size, Err: err}
 	}
 	if rule := lawful(); rule != "" {
-		err := &Error{Op: op, Addr: addr, Size: size, Err: errors.New(rule)}
+		err := &vmem.Error{Op: op, Addr: addr, Size: size, Err: errors.New(rule)}
 		f.violations = append(f.violations, err)
 		return err
 	}
@@ -207,11 +210,11 @@ func (f *Fake) mustBeFile(addr, size uintptr) func() string {
 	}
 }
 
-func wholePages(size uintptr) uintptr { return (size + pageSize - 1) &^ (pageSize - 1) }
+func wholePages(size uintptr) uintptr { return (size + vmem.PageSize() - 1) &^ (vmem.PageSize() - 1) }
 
 // Reserve implements Memory.
 func (f *Fake) Reserve(size, align uintptr, name string) (uintptr, error) {
-	if err := f.enter(OpReserve, 0, size, anything); err != nil {
+	if err := f.enter(vmem.OpReserve, 0, size, anything); err != nil {
 		return 0, err
 	}
 	addr, err := f.memory().Reserve(size, align, name)
@@ -227,7 +230,7 @@ func (f *Fake) Reserve(size, align uintptr, name string) (uintptr, error) {
 
 // Commit implements Memory.
 func (f *Fake) Commit(addr, size uintptr) error {
-	if err := f.enter(OpCommit, addr, size, f.mustBeReserved(addr, size)); err != nil {
+	if err := f.enter(vmem.OpCommit, addr, size, f.mustBeReserved(addr, size)); err != nil {
 		return err
 	}
 	if err := f.memory().Commit(addr, size); err != nil {
@@ -241,7 +244,7 @@ func (f *Fake) Commit(addr, size uintptr) error {
 
 // Purge implements Memory.
 func (f *Fake) Purge(addr, size uintptr) error {
-	if err := f.enter(OpPurge, addr, size, f.mustBeCommitted(addr, size)); err != nil {
+	if err := f.enter(vmem.OpPurge, addr, size, f.mustBeCommitted(addr, size)); err != nil {
 		return err
 	}
 	return f.memory().Purge(addr, size)
@@ -250,7 +253,7 @@ func (f *Fake) Purge(addr, size uintptr) error {
 // Decommit implements Memory. The range still counts as one that was committed once, which must not
 // be unmapped.
 func (f *Fake) Decommit(addr, size uintptr, name string) error {
-	if err := f.enter(OpDecommit, addr, size, f.mustBeCommitted(addr, size)); err != nil {
+	if err := f.enter(vmem.OpDecommit, addr, size, f.mustBeCommitted(addr, size)); err != nil {
 		return err
 	}
 	return f.memory().Decommit(addr, size, name)
@@ -258,7 +261,7 @@ func (f *Fake) Decommit(addr, size uintptr, name string) error {
 
 // SplitHuge implements Memory.
 func (f *Fake) SplitHuge(addr, size uintptr) error {
-	if err := f.enter(OpSplitHuge, addr, size, f.mustBeReserved(addr, size)); err != nil {
+	if err := f.enter(vmem.OpSplitHuge, addr, size, f.mustBeReserved(addr, size)); err != nil {
 		return err
 	}
 	return f.memory().SplitHuge(addr, size)
@@ -266,7 +269,7 @@ func (f *Fake) SplitHuge(addr, size uintptr) error {
 
 // NoHuge implements Memory.
 func (f *Fake) NoHuge(addr, size uintptr) error {
-	if err := f.enter(OpNoHuge, addr, size, f.mustBeReserved(addr, size)); err != nil {
+	if err := f.enter(vmem.OpNoHuge, addr, size, f.mustBeReserved(addr, size)); err != nil {
 		return err
 	}
 	return f.memory().NoHuge(addr, size)
@@ -274,7 +277,7 @@ func (f *Fake) NoHuge(addr, size uintptr) error {
 
 // Huge implements Memory.
 func (f *Fake) Huge(addr, size uintptr) error {
-	if err := f.enter(OpHuge, addr, size, f.mustBeReserved(addr, size)); err != nil {
+	if err := f.enter(vmem.OpHuge, addr, size, f.mustBeReserved(addr, size)); err != nil {
 		return err
 	}
 	return f.memory().Huge(addr, size)
@@ -288,7 +291,7 @@ func (f *Fake) Release(addr, size uintptr) error {
 		}
 		return f.mustBeReserved(addr, size)()
 	}
-	if err := f.enter(OpRelease, addr, size, lawful); err != nil {
+	if err := f.enter(vmem.OpRelease, addr, size, lawful); err != nil {
 		return err
 	}
 	// The books come first: once released, the range may at any time be reserved by another
@@ -326,22 +329,22 @@ func (f *Fake) forget(addr, size uintptr) (name string) {
 }
 
 // Protect implements Memory.
-func (f *Fake) Protect(addr, size uintptr, p Protection) error {
+func (f *Fake) Protect(addr, size uintptr, p vmem.Protection) error {
 	lawful := func() string {
 		if f.mustBeFile(addr, size)() == "" {
 			return ""
 		}
 		return f.mustBeCommitted(addr, size)()
 	}
-	if err := f.enter(OpProtect, addr, size, lawful); err != nil {
+	if err := f.enter(vmem.OpProtect, addr, size, lawful); err != nil {
 		return err
 	}
 	return f.memory().Protect(addr, size, p)
 }
 
 // MapFile implements Memory.
-func (f *Fake) MapFile(file *os.File, offset int64, size uintptr, p Protection) (uintptr, error) {
-	if err := f.enter(OpMapFile, 0, size, anything); err != nil {
+func (f *Fake) MapFile(file *os.File, offset int64, size uintptr, p vmem.Protection) (uintptr, error) {
+	if err := f.enter(vmem.OpMapFile, 0, size, anything); err != nil {
 		return 0, err
 	}
 	addr, err := f.memory().MapFile(file, offset, size, p)
@@ -356,7 +359,7 @@ func (f *Fake) MapFile(file *os.File, offset int64, size uintptr, p Protection) 
 
 // SyncFile implements Memory.
 func (f *Fake) SyncFile(addr, size uintptr) error {
-	if err := f.enter(OpSyncFile, addr, size, f.mustBeFile(addr, size)); err != nil {
+	if err := f.enter(vmem.OpSyncFile, addr, size, f.mustBeFile(addr, size)); err != nil {
 		return err
 	}
 	return f.memory().SyncFile(addr, size)
@@ -364,7 +367,7 @@ func (f *Fake) SyncFile(addr, size uintptr) error {
 
 // RetireFile implements Memory.
 func (f *Fake) RetireFile(addr, size uintptr) error {
-	if err := f.enter(OpRetireFile, addr, size, f.mustBeFile(addr, size)); err != nil {
+	if err := f.enter(vmem.OpRetireFile, addr, size, f.mustBeFile(addr, size)); err != nil {
 		return err
 	}
 	if err := f.memory().RetireFile(addr, size); err != nil {

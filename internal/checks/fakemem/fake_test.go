@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package vmem
+package fakemem
 
 import (
 	"errors"
@@ -10,11 +10,47 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/vmem"
 )
+
+// granule is an offset that every system maps files at.
+const granule = 64 << 10
+
+var pageSize = vmem.PageSize()
+
+func skipUnsupported(t *testing.T) {
+	t.Helper()
+	if !vmem.Supported {
+		t.Skip("this system gives no memory outside the Go heap")
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newFile returns a file of n zero bytes that has its disk space. It stays if it cannot be removed:
+// Windows keeps a file as long as it is mapped, and retired maps stay.
+func newFile(t *testing.T, n int64) *os.File {
+	t.Helper()
+	f, err := os.CreateTemp("", "fakemem")
+	must(t, err)
+	t.Cleanup(func() {
+		f.Close()
+		_ = os.Remove(f.Name())
+	})
+	must(t, vmem.Preallocate(f, 0, n))
+	return f
+}
 
 // everyCall makes each call of Memory once, in an order that is lawful, and stops at the first
 // error. What it commits stays reserved: that is the rule.
-func everyCall(m Memory, f *os.File) (err error) {
+func everyCall(m vmem.Memory, f *os.File) (err error) {
 	const size = 4 * granule
 	unused, err := m.Reserve(size, granule, "never committed")
 	if err != nil {
@@ -31,7 +67,7 @@ func everyCall(m Memory, f *os.File) (err error) {
 		func() error { return m.Huge(addr, size) },
 		func() error { return m.SplitHuge(addr, size) },
 		func() error { return m.NoHuge(addr, size) },
-		func() error { return m.Protect(addr, size, ReadWrite) },
+		func() error { return m.Protect(addr, size, vmem.ReadWrite) },
 		func() error { return m.Purge(addr, size) },
 		func() error { return m.Decommit(addr, size, "script") },
 	} {
@@ -39,7 +75,7 @@ func everyCall(m Memory, f *os.File) (err error) {
 			return err
 		}
 	}
-	file, err := m.MapFile(f, 0, granule, ReadWrite)
+	file, err := m.MapFile(f, 0, granule, vmem.ReadWrite)
 	if err != nil {
 		return err
 	}
@@ -47,14 +83,14 @@ func everyCall(m Memory, f *os.File) (err error) {
 }
 
 // script is the order in which everyCall calls.
-var script = []string{OpReserve, OpReserve, OpCommit, OpHuge, OpSplitHuge, OpNoHuge, OpProtect, OpPurge, OpDecommit, OpMapFile, OpSyncFile, OpRetireFile, OpRelease}
+var script = []string{vmem.OpReserve, vmem.OpReserve, vmem.OpCommit, vmem.OpHuge, vmem.OpSplitHuge, vmem.OpNoHuge, vmem.OpProtect, vmem.OpPurge, vmem.OpDecommit, vmem.OpMapFile, vmem.OpSyncFile, vmem.OpRetireFile, vmem.OpRelease}
 
 func TestFakeFailsAtEveryCall(t *testing.T) {
 	skipUnsupported(t)
 	f := newFile(t, granule)
 	for n := 1; ; n++ {
 		under := &Fake{}
-		fake := NewFake(under)
+		fake := New(under)
 		fake.FailAt(n)
 		err := everyCall(fake, f)
 		if fake.Injected() == 0 {
@@ -64,8 +100,8 @@ func TestFakeFailsAtEveryCall(t *testing.T) {
 			}
 			return
 		}
-		var e *Error
-		if !errors.As(err, &e) || !errors.Is(err, ErrInjected) || !errors.Is(err, ErrNoMemory) {
+		var e *vmem.Error
+		if !errors.As(err, &e) || !errors.Is(err, ErrInjected) || !errors.Is(err, vmem.ErrNoMemory) {
 			t.Fatalf("call %d: %v", n, err)
 		}
 		if e.Op != script[n-1] || e.Size == 0 || fake.Injected() != 1 {
@@ -89,7 +125,7 @@ func TestFakeFailsByOperation(t *testing.T) {
 		before := fake.Calls(op)
 		fake.FailAt(1, op)
 		err := everyCall(fake, f)
-		var e *Error
+		var e *vmem.Error
 		if !errors.As(err, &e) || e.Op != op || !errors.Is(err, ErrInjected) || fake.Calls(op) <= before {
 			t.Errorf("second round, %s: %v", op, err)
 		}
@@ -105,7 +141,7 @@ func TestFakeFailsFromAndHeals(t *testing.T) {
 	fake := &Fake{}
 	addr, err := fake.Reserve(4*pageSize, pageSize, "test")
 	must(t, err)
-	fake.FailFrom(2, OpCommit, OpPurge)
+	fake.FailFrom(2, vmem.OpCommit, vmem.OpPurge)
 	must(t, fake.Commit(addr, pageSize))
 	for range 3 {
 		if err := fake.Commit(addr, pageSize); !errors.Is(err, ErrInjected) {
@@ -114,7 +150,7 @@ func TestFakeFailsFromAndHeals(t *testing.T) {
 		if err := fake.Purge(addr, pageSize); !errors.Is(err, ErrInjected) {
 			t.Fatalf("Purge: %v", err)
 		}
-		must(t, fake.Protect(addr, pageSize, ReadWrite))
+		must(t, fake.Protect(addr, pageSize, vmem.ReadWrite))
 	}
 	fake.FailAt(1)
 	fake.Heal()
@@ -142,7 +178,7 @@ func TestFakeKeepsTheBooks(t *testing.T) {
 	if got := fake.Outstanding(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	fake.FailAt(1, OpRelease)
+	fake.FailAt(1, vmem.OpRelease)
 	if err := fake.Release(b, 2*pageSize); !errors.Is(err, ErrInjected) || len(fake.Outstanding()) != 2 {
 		t.Errorf("a failed Release: %v, %v", err, fake.Outstanding())
 	}
@@ -152,7 +188,7 @@ func TestFakeKeepsTheBooks(t *testing.T) {
 		t.Errorf("left: %v", got)
 	}
 	f := newFile(t, granule)
-	m, err := fake.MapFile(f, 0, granule-1, ReadWrite)
+	m, err := fake.MapFile(f, 0, granule-1, vmem.ReadWrite)
 	must(t, err)
 	if fake.Files() != granule {
 		t.Errorf("%d bytes of files", fake.Files())
@@ -164,13 +200,13 @@ func TestFakeKeepsTheBooks(t *testing.T) {
 }
 
 // refuser is a Memory whose Release fails after the books were changed.
-type refuser struct{ Memory }
+type refuser struct{ vmem.Memory }
 
 func (refuser) Release(uintptr, uintptr) error { return errors.New("no") }
 
 func TestFakeRemembersWhatWasNotReleased(t *testing.T) {
 	skipUnsupported(t)
-	fake := NewFake(refuser{System()})
+	fake := New(refuser{vmem.System()})
 	addr, err := fake.Reserve(pageSize, pageSize, "kept")
 	must(t, err)
 	if fake.Release(addr, pageSize) == nil {
@@ -189,7 +225,7 @@ func TestFakeFindsBrokenRules(t *testing.T) {
 	must(t, err)
 	must(t, fake.Commit(addr, 2*pageSize))
 	f := newFile(t, granule)
-	file, err := fake.MapFile(f, 0, granule, ReadWrite)
+	file, err := fake.MapFile(f, 0, granule, vmem.ReadWrite)
 	must(t, err)
 	broken := []func() error{
 		func() error { return fake.Commit(addr+7*pageSize, 2*pageSize) },
@@ -199,7 +235,7 @@ func TestFakeFindsBrokenRules(t *testing.T) {
 		func() error { return fake.Huge(addr-pageSize, 2*pageSize) },
 		func() error { return fake.NoHuge(addr+8*pageSize, pageSize) },
 		func() error { return fake.SplitHuge(addr+8*pageSize, pageSize) },
-		func() error { return fake.Protect(addr+2*pageSize, pageSize, None) },
+		func() error { return fake.Protect(addr+2*pageSize, pageSize, vmem.None) },
 		func() error { return fake.Release(addr, 8*pageSize) },
 		func() error { return fake.Release(addr+pageSize, pageSize) },
 		func() error { return fake.Release(file, granule) },
@@ -211,7 +247,7 @@ func TestFakeFindsBrokenRules(t *testing.T) {
 			t.Errorf("broken rule %d: %v, %d found", i, err, len(fake.Violations()))
 		}
 	}
-	bytesAt(addr, pageSize)[0] = 1 // nothing reached the system: it is still there
+	unsafex.Bytes(addr, pageSize)[0] = 1 // nothing reached the system: it is still there
 	must(t, fake.RetireFile(file, granule))
 }
 
@@ -235,7 +271,7 @@ func TestFakeConcurrently(t *testing.T) {
 	skipUnsupported(t)
 	fake := &Fake{}
 	fake.FailAt(100)
-	fake.FailFrom(200, OpHuge)
+	fake.FailFrom(200, vmem.OpHuge)
 	var wg sync.WaitGroup
 	const workers, rounds = 8, 50
 	failed := make([]int, workers)
@@ -268,7 +304,7 @@ func TestFakeConcurrently(t *testing.T) {
 }
 
 // cycle makes three calls and returns the first error; a failed Release is left to the caller.
-func cycle(m Memory, name string) error {
+func cycle(m vmem.Memory, name string) error {
 	addr, err := m.Reserve(2*granule, granule, name)
 	if err != nil {
 		return err
