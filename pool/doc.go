@@ -2,6 +2,20 @@
 
 // Package pool keeps objects that come and go.
 //
+// # Pool
+//
+// A [Pool] keeps objects of one type that are not in use, such as encoders with their buffers. Get
+// takes one without a lock in most calls, and Put gives it back. Put drops objects that have become
+// too large (Size and MaxSize). At each collection the Pool drops half of the objects that nothing
+// used since the last one, so memory falls after a peak, and a Pool that is in use is never emptied.
+//
+// Put an object once, and do not use it afterwards. The debug modes find such mistakes: guard and
+// leaks a second Put and the Put of a stranger, with the stacks of both calls; guard also a write
+// after Put, at a later Get or by [offheap.Check]; leaks lists at the end of the program the objects that
+// were not put back, by the stack of their Get. Under the race detector a Put counts as a write to
+// all of the object, so a goroutine that uses it afterwards is reported with both stacks. With
+// OffHeap, guard reports a late read, too, and sample does so in production for one object in many.
+//
 // # Slab
 //
 // A [Slab] gives values of one type a place each. [Slab.New] returns a [Handle] of 8 bytes, which
