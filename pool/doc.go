@@ -25,6 +25,13 @@
 // Go heap ([SlabOptions]), and the collector does not scan them. [Slab.WriteTo] saves values and
 // handles, and [Slab.ReadFrom] restores them.
 //
+// # Buffer and Frame
+//
+// A [Buffer] is bytes off the Go heap that grow by another block, so growth copies and clears
+// nothing. It has the methods of bytes.Buffer. [Buffer.All] returns the pieces, for net.Buffers.
+// [Buffer.Share] ends it and makes a [Frame], which many goroutines read at once and the last owner
+// frees: a message that is built once for all connections.
+//
 // # Errors
 //
 // If memory is refused, a function panics with a value that errors.Is [offheap.ErrOutOfMemory] or
@@ -33,6 +40,8 @@
 //
 // # What it is not
 //
-// A Slab has one writer at a time. A handle means nothing to another Slab, and nothing in another
-// process but to a Slab that was read there.
+// A Pool holds no connections: it closes nothing, and Get never waits. For one goroutine alone a
+// slice of idle objects is faster. A Buffer is for one goroutine, and a Slab has one writer at a
+// time. A handle means nothing to another Slab, and nothing in another process but to a Slab that was
+// read there.
 package pool
