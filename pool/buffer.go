@@ -394,7 +394,7 @@ func (b *Buffer) All() iter.Seq[[]byte] {
 // io.EOF if there are fewer than len(p).
 func (b *Buffer) ReadAt(p []byte, off int64) (n int, err error) {
 	b.check("ReadAt")
-	return readAt(b.unread(), p, off)
+	return readAt(b.blocks[b.cur:], b.off, p, off)
 }
 
 // advance notes that n bytes were read.
@@ -480,7 +480,7 @@ func (b *Buffer) ReadRune() (r rune, size int, err error) {
 		return 0, 0, io.EOF
 	}
 	var p [utf8.UTFMax]byte
-	n, _ := readAt(b.unread(), p[:], 0)
+	n, _ := readAt(b.blocks[b.cur:], b.off, p[:], 0)
 	r, size = utf8.DecodeRune(p[:n])
 	b.advance(size)
 	b.last = lastRead(size)
@@ -542,7 +542,7 @@ func (b *Buffer) ReadString(delim byte) (string, error) {
 func (b *Buffer) line(delim byte) ([]byte, error) {
 	n, err := b.until(delim)
 	line := make([]byte, n)
-	_, _ = readAt(b.unread(), line, 0) // There are as many.
+	_, _ = readAt(b.blocks[b.cur:], b.off, line, 0) // There are as many.
 	if n > 0 {
 		b.advance(n)
 	}
@@ -563,7 +563,7 @@ func (b *Buffer) until(delim byte) (n int, err error) {
 // WriteTo writes the bytes that were not read to w and counts those as read that w took.
 func (b *Buffer) WriteTo(w io.Writer) (n int64, err error) {
 	b.begin("WriteTo")
-	n, err = writeTo(b.unread(), w)
+	n, err = writeTo(b.blocks[b.cur:], b.off, w)
 	if n > 0 {
 		b.advance(int(n))
 		b.beginSlow("WriteTo")

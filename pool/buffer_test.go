@@ -128,7 +128,16 @@ func TestBufferAllocatesNothing(t *testing.T) {
 		for range 50 {
 			_, _ = b.WriteString("some text\n")
 			_ = b.WriteByte('x')
+			_, _ = b.WriteRune('ü')
 		}
+		var p [100]byte
+		_, _ = b.ReadAt(p[:], 3)
+		_, _ = b.Read(p[:])
+		_, _ = b.ReadByte()
+		_, _, _ = b.ReadRune()
+		_ = b.Next(10)
+		b.Bytes()
+		_, _ = b.WriteTo(io.Discard)
 		b.Reset()
 	})
 	if n != 0 && !underSanitizer() {

@@ -105,13 +105,13 @@ func (f *Frame) All() iter.Seq[[]byte] {
 // ReadAt is that of io.ReaderAt.
 func (f *Frame) ReadAt(p []byte, off int64) (n int, err error) {
 	f.open("ReadAt")
-	return readAt(pieces(f.blocks, f.off), p, off)
+	return readAt(f.blocks, f.off, p, off)
 }
 
 // WriteTo writes all bytes to w, from the first one on in each call.
 func (f *Frame) WriteTo(w io.Writer) (n int64, err error) {
 	f.open("WriteTo")
-	return writeTo(pieces(f.blocks, f.off), w)
+	return writeTo(f.blocks, f.off, w)
 }
 
 // CRC32C is the checksum of the bytes, with the polynomial of Castagnoli. Each call computes it.
@@ -138,11 +138,12 @@ func pieces(blocks [][]byte, off int) iter.Seq[[]byte] {
 	}
 }
 
-func readAt(all iter.Seq[[]byte], p []byte, off int64) (n int, err error) {
+// readAt is ReadAt of the bytes of the blocks behind the first skip bytes.
+func readAt(blocks [][]byte, skip int, p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, errors.New("pool: ReadAt: negative offset")
 	}
-	for b := range all {
+	for b := range pieces(blocks, skip) {
 		if off >= int64(len(b)) {
 			off -= int64(len(b))
 			continue
@@ -159,8 +160,9 @@ func readAt(all iter.Seq[[]byte], p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-func writeTo(all iter.Seq[[]byte], w io.Writer) (n int64, err error) {
-	for b := range all {
+// writeTo writes the bytes of the blocks behind the first skip bytes.
+func writeTo(blocks [][]byte, skip int, w io.Writer) (n int64, err error) {
+	for b := range pieces(blocks, skip) {
 		m, err := w.Write(b)
 		if m < 0 || m > len(b) {
 			panic(errors.New("pool: WriteTo: invalid Write count"))
