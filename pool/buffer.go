@@ -176,6 +176,13 @@ func write[S []byte | string](b *Buffer, p S) (n int, err error) {
 // Write appends p. If memory is refused, it returns the number of bytes that were appended.
 func (b *Buffer) Write(p []byte) (n int, err error) {
 	b.begin("Write")
+	if n := len(b.blocks); n > 0 {
+		if last := &b.blocks[n-1]; cap(*last)-len(*last) >= len(p) {
+			*last = append(*last, p...)
+			b.length += len(p)
+			return len(p), nil
+		}
+	}
 	return write(b, p)
 }
 

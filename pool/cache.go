@@ -14,7 +14,8 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// The idle objects of a Pool.
+// The idle objects of a Pool. This file does not know their type: all code is compiled once, and the
+// fast paths need no dictionary of a type. An unsafex.Ptr in a Pool[T] is a *T, which came from Put or New.
 //
 // Each P has a cache of up to cacheSize objects, which its goroutines use while they are pinned. All
 // other idle objects lie in store.idle, under a lock. An empty cache takes up to groupSize objects
@@ -23,7 +24,7 @@ import (
 //
 // At each collection (store.collect):
 //
-//  1. Half of the objects in store.idle that no goroutine took since the last collection are
+//  1. Half of the objects in store.idle that no goroutine took during the last eight collections are
 //     dropped, the oldest first.
 //  2. Each cache gets room 0, so the next Put on its P takes the slow path, moves half of the cache
 //     to store.idle and restores the room.
@@ -39,28 +40,30 @@ const (
 	// maxIDs bounds the caches. The IDs of percpu are those of the Ps; its fallback has more, and
 	// does not know whether one above is in use.
 	maxIDs = 1 << 12
+	// window is the number of collections during which an object must lie idle before it is dropped.
+	window = 8
 	// perP is the default of the idle objects for each P.
 	perP = 1024
 )
 
 // A cache is the idle objects of a P. Only the goroutine that is pinned to the P uses it, but for
 // room, and but for reads that count.
-type cache[T any] struct {
+type cache struct {
 	n     uintptr
 	room  atomic.Uintptr // Put may add objects below it: most, or 0 to send Put to the slow path.
 	gets  uintptr        // Since they were last counted.
 	most  uintptr        // At most cacheSize.
-	items [cacheSize]*T
+	items [cacheSize]unsafex.Ptr
 }
 
 // A view is what Get and Put read to find the cache of a P.
-type view[T any] struct {
-	procs atomic.Uintptr                           // Of the table. It is stored after the table, and grows.
-	table atomic.Pointer[atomic.Pointer[cache[T]]] // The first of as many.
+type view struct {
+	procs atomic.Uintptr                        // Of the table. It is stored after the table, and grows.
+	table atomic.Pointer[atomic.Pointer[cache]] // The first of as many.
 }
 
 // cache is that of the P, or nil.
-func (v *view[T]) cache(pin percpu.Pin) *cache[T] {
+func (v *view) cache(pin percpu.Pin) *cache {
 	if id := uintptr(pin.ID()); id < v.procs.Load() {
 		return unsafex.Elem(v.table.Load(), id).Load()
 	}
@@ -71,11 +74,11 @@ func (v *view[T]) cache(pin percpu.Pin) *cache[T] {
 type drops struct{ large, full, collected, drained atomic.Uint64 }
 
 // A store is all of a Pool but its fields and its view. The collector frees it with the Pool.
-type store[T any] struct {
+type store struct {
 	owner   unsafex.Ptr // The Pool. A copy of the Pool leads here, too.
-	size    func(*T) int
-	discard func(*T) // Frees an object that is not kept; nil on the Go heap.
-	max     int      // 0 for the default.
+	size    func(unsafex.Ptr) int
+	discard func(unsafex.Ptr) // Frees an object that is not kept; nil on the Go heap.
+	max     int               // 0 for the default.
 
 	gets, misses atomic.Uint64
 	drops        drops
@@ -84,21 +87,22 @@ type store[T any] struct {
 	trimming sync.Mutex // Held by one collect or drain. It is locked before mu.
 
 	mu      sync.Mutex
-	table   []atomic.Pointer[cache[T]]
-	idle    []*T
+	table   []atomic.Pointer[cache]
+	idle    []unsafex.Ptr
 	idleMax int
-	low     int // The fewest in idle since the last collection.
-	retired []retired[T]
+	low     int             // The fewest in idle since the last collection.
+	lows    [window - 1]int // The same of the collections before.
+	retired []retired
 }
 
 // A retired cache belongs to no P any more.
-type retired[T any] struct {
-	*cache[T]
+type retired struct {
+	*cache
 	id int
 }
 
 // grow makes the table long enough for the ID, and for all Ps.
-func (s *store[T]) grow(v *view[T], id int) {
+func (s *store) grow(v *view, id int) {
 	if id >= maxIDs || id < int(v.procs.Load()) {
 		return
 	}
@@ -114,12 +118,12 @@ func (s *store[T]) grow(v *view[T], id int) {
 	}
 	each := max(0, min(cacheSize, most/(2*procs))) // Caches have at most half of all idle objects.
 	n := max(procs, 1<<bits.Len(uint(id)))
-	table := make([]atomic.Pointer[cache[T]], n)
+	table := make([]atomic.Pointer[cache], n)
 	for i := range table {
 		if i < len(s.table) {
 			table[i].Store(s.table[i].Load())
 		} else {
-			table[i].Store(newCache[T](uintptr(each)))
+			table[i].Store(newCache(uintptr(each)))
 		}
 	}
 	s.table, s.idleMax = table, max(0, most-each*procs)
@@ -127,15 +131,15 @@ func (s *store[T]) grow(v *view[T], id int) {
 	v.procs.Store(uintptr(n))
 }
 
-func newCache[T any](most uintptr) *cache[T] {
-	c := &cache[T]{most: most}
+func newCache(most uintptr) *cache {
+	c := &cache{most: most}
 	c.room.Store(most)
 	return c
 }
 
 // take returns an idle object, or nil. It fills the cache of the P.
-func (s *store[T]) take(v *view[T]) *T {
-	var group [groupSize]*T
+func (s *store) take(v *view) unsafex.Ptr {
+	var group [groupSize]unsafex.Ptr
 	s.mu.Lock()
 	rest := max(0, len(s.idle)-groupSize)
 	n := copy(group[:], s.idle[rest:])
@@ -165,8 +169,8 @@ func (s *store[T]) take(v *view[T]) *T {
 }
 
 // keep makes x an idle object. The cache of the P is full, or is to be trimmed.
-func (s *store[T]) keep(v *view[T], x *T) {
-	var group [groupSize + 1]*T
+func (s *store) keep(v *view, x unsafex.Ptr) {
+	var group [groupSize + 1]unsafex.Ptr
 	var n, gets uintptr
 	pin := percpu.Acquire()
 	if c := v.cache(pin); c != nil && c.most > 0 {
@@ -192,7 +196,7 @@ func (s *store[T]) keep(v *view[T], x *T) {
 }
 
 // put adds objects to idle, and drops those for which there is no room.
-func (s *store[T]) put(objects []*T) {
+func (s *store) put(objects []unsafex.Ptr) {
 	if len(objects) == 0 {
 		return
 	}
@@ -205,7 +209,7 @@ func (s *store[T]) put(objects []*T) {
 }
 
 // weigh adds the sizes of objects, which nobody else uses, to the bytes, or takes them away.
-func (s *store[T]) weigh(objects []*T, sign int64) {
+func (s *store) weigh(objects []unsafex.Ptr, sign int64) {
 	if s.size == nil {
 		return
 	}
@@ -217,13 +221,13 @@ func (s *store[T]) weigh(objects []*T, sign int64) {
 }
 
 // drop gives up objects that were weighed.
-func (s *store[T]) drop(objects []*T, count *atomic.Uint64) {
+func (s *store) drop(objects []unsafex.Ptr, count *atomic.Uint64) {
 	s.weigh(objects, -1)
 	s.free(objects)
 	count.Add(uint64(len(objects)))
 }
 
-func (s *store[T]) free(objects []*T) {
+func (s *store) free(objects []unsafex.Ptr) {
 	if s.discard != nil {
 		for _, x := range objects {
 			s.discard(x)
@@ -232,7 +236,7 @@ func (s *store[T]) free(objects []*T) {
 }
 
 // collect is called after each collection.
-func (s *store[T]) collect() {
+func (s *store) collect() {
 	s.trimming.Lock()
 	defer s.trimming.Unlock()
 	s.put(s.harvest())
@@ -245,7 +249,12 @@ func (s *store[T]) collect() {
 			s.retire(id)
 		}
 	}
-	half := s.low / 2
+	half := min(s.low, slices.Min(s.lows[:])) / 2
+	copy(s.lows[1:], s.lows[:])
+	s.lows[0] = s.low
+	for i := range s.lows {
+		s.lows[i] = max(0, s.lows[i]-half)
+	}
 	unused := slices.Clone(s.idle[:half])
 	s.idle = slices.Delete(s.idle, 0, half)
 	if cap(s.idle) > 4*len(s.idle)+groupSize {
@@ -257,19 +266,19 @@ func (s *store[T]) collect() {
 }
 
 // retire gives the P of the ID an empty cache. The caller holds mu.
-func (s *store[T]) retire(id int) {
+func (s *store) retire(id int) {
 	c := s.table[id].Load()
-	s.table[id].Store(newCache[T](c.most))
-	s.retired = append(s.retired, retired[T]{c, id})
+	s.table[id].Store(newCache(c.most))
+	s.retired = append(s.retired, retired{c, id})
 }
 
 // harvest empties the retired caches and returns their objects. The world has stopped since the
 // caches were retired, and the caller holds trimming. With the fallback of percpu the world stops
 // while a goroutine has an ID; its cache stays retired.
-func (s *store[T]) harvest() (objects []*T) {
+func (s *store) harvest() (objects []unsafex.Ptr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.retired = slices.DeleteFunc(s.retired, func(c retired[T]) bool {
+	s.retired = slices.DeleteFunc(s.retired, func(c retired) bool {
 		if percpu.Busy(c.id) {
 			return false
 		}
@@ -281,7 +290,7 @@ func (s *store[T]) harvest() (objects []*T) {
 }
 
 // drain drops all idle objects. It stops the world once.
-func (s *store[T]) drain() {
+func (s *store) drain() {
 	s.trimming.Lock()
 	defer s.trimming.Unlock()
 	s.mu.Lock()
@@ -300,10 +309,10 @@ func (s *store[T]) drain() {
 }
 
 // count is the number of idle objects, and of Gets that are not counted in gets.
-func (s *store[T]) count() (idle int, gets uint64) {
+func (s *store) count() (idle int, gets uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	add := func(c *cache[T]) {
+	add := func(c *cache) {
 		idle += int(atomic.LoadUintptr(&c.n))
 		gets += uint64(atomic.LoadUintptr(&c.gets))
 	}
@@ -321,8 +330,8 @@ func (s *store[T]) count() (idle int, gets uint64) {
 type tick struct{ _ *byte }
 
 // watch has collect called after each collection, for as long as the Pool exists.
-func (s *store[T]) watch() {
-	runtime.AddCleanup(new(tick), func(w weak.Pointer[store[T]]) {
+func (s *store) watch() {
+	runtime.AddCleanup(new(tick), func(w weak.Pointer[store]) {
 		if s := w.Value(); s != nil {
 			s.collect()
 			s.watch()

@@ -7,7 +7,7 @@
 // A [Pool] keeps objects of one type that are not in use, such as encoders with their buffers. Get
 // takes one without a lock in most calls, and Put gives it back. Put drops objects that have become
 // too large (Size and MaxSize). At each collection the Pool drops half of the objects that nothing
-// used since the last one, so memory falls after a peak, and a Pool that is in use is never emptied.
+// used during the last eight, so memory falls after a peak, and a Pool is never emptied.
 //
 // Put an object once, and do not use it afterwards. The debug modes find such mistakes: guard and
 // leaks a second Put and the Put of a stranger, with the stacks of both calls; guard also a write

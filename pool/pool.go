@@ -48,13 +48,13 @@ type Pool[T any] struct {
 	OffHeap *offheap.Purpose
 
 	_ noCopy
-	view[T]
+	view
 	state atomic.Pointer[state[T]]
 }
 
 // A state is what the slow paths of a Pool use.
 type state[T any] struct {
-	store[T]
+	store
 	tracked *tracker[T] // In the debug modes and under the race detector.
 	direct  bool        // The objects of OffHeap are not kept.
 }
@@ -70,7 +70,7 @@ func (p *Pool[T]) Get() *T {
 			c.n = n
 			c.gets++
 			pin.Release()
-			return x
+			return unsafex.As[T](x)
 		}
 	}
 	pin.Release()
@@ -85,7 +85,7 @@ func (p *Pool[T]) Put(x *T) {
 	pin := percpu.Acquire()
 	if c := p.view.cache(pin); c != nil {
 		if n := c.n; n < c.room.Load() {
-			c.items[n%cacheSize] = x
+			c.items[n%cacheSize] = unsafex.PtrOf(x)
 			c.n = n + 1
 			pin.Release()
 			return
@@ -115,7 +115,7 @@ func (p *Pool[T]) getSlow() *T {
 	}
 	s.grow(&p.view, currentID())
 	if x := s.take(&p.view); x != nil {
-		return x
+		return unsafex.As[T](x)
 	}
 	s.misses.Add(1)
 	return p.create()
@@ -159,7 +159,7 @@ func (p *Pool[T]) prepare(x *T) bool {
 // clean calls Size and Reset. It returns false if x is too large; then x is dropped.
 func (p *Pool[T]) clean(s *state[T], x *T) bool {
 	if p.Size != nil && p.MaxSize > 0 && p.Size(x) > p.MaxSize {
-		s.free([]*T{x})
+		s.free([]unsafex.Ptr{unsafex.PtrOf(x)})
 		s.drops.large.Add(1)
 		return false
 	}
@@ -174,7 +174,7 @@ func (p *Pool[T]) putSlow(x *T) {
 	s := p.open("Put")
 	switch {
 	case s.direct:
-		s.discard(x)
+		s.discard(unsafex.PtrOf(x))
 	case s.tracked != nil:
 		s.tracked.returned(x) // Before Reset: x may be in use by another caller.
 		if !p.clean(s, x) {
@@ -184,7 +184,7 @@ func (p *Pool[T]) putSlow(x *T) {
 		}
 	default:
 		s.grow(&p.view, currentID())
-		s.keep(&p.view, x)
+		s.keep(&p.view, unsafex.PtrOf(x))
 	}
 }
 
@@ -200,17 +200,28 @@ func (p *Pool[T]) open(op string) *state[T] {
 	return s
 }
 
+// configure makes s the empty store of p.
+func (p *Pool[T]) configure(s *store) {
+	s.owner, s.max = unsafex.PtrOf(p), p.Max
+	if p.Size != nil {
+		s.size = func(x unsafex.Ptr) int { return p.Size(unsafex.As[T](x)) }
+	}
+	if p.OffHeap != nil {
+		s.discard = func(x unsafex.Ptr) { offheap.Delete(unsafex.As[T](x)) }
+	}
+}
+
 // start makes the state at the first use.
 func (p *Pool[T]) start() *state[T] {
 	freehold.HeapMode() // Freezes the modes.
-	s := &state[T]{store: store[T]{owner: unsafex.PtrOf(p), size: p.Size, max: p.Max}}
+	s := new(state[T])
+	p.configure(&s.store)
 	tracked := sanitize.Race || checksObjects()
 	if p.OffHeap != nil {
 		mustLackPointers[T]("Pool")
 		if p.New != nil {
 			panic(fmt.Errorf("pool: a Pool of %s has New and OffHeap; objects off the Go heap begin as zero values", reflect.TypeFor[T]()))
 		}
-		s.discard = offheap.Delete[T]
 		s.direct = sanitize.Race || debugmode.On()
 	} else if tracked {
 		s.tracked = newTracker[T](p.Max)
@@ -243,7 +254,7 @@ type Stats struct {
 	Gets uint64 // Calls of Get.
 	Hits uint64 // Those that returned an idle object.
 
-	// Objects that were dropped: larger than MaxSize, beyond Max, unused at a collection, and by
+	// Objects that were dropped: larger than MaxSize, beyond Max, unused for eight collections, and by
 	// Drain.
 	TooLarge, TooMany, Unused, Drained uint64
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/sanitize"
-	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -23,16 +22,14 @@ type thing struct {
 }
 
 // still makes the state of p without its watch, so that the test alone calls collect. One P runs.
-func still[T any](t *testing.T, p *Pool[T]) *store[T] {
+func still[T any](t *testing.T, p *Pool[T]) *store {
 	if sanitize.Race {
 		t.Skip("under the race detector a Pool has no caches")
 	}
 	procs := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
-	s := &state[T]{store: store[T]{owner: unsafex.PtrOf(p), size: p.Size, max: p.Max}}
-	if p.OffHeap != nil {
-		s.discard = offheap.Delete[T]
-	}
+	s := new(state[T])
+	p.configure(&s.store)
 	p.state.Store(s)
 	return &s.store
 }
@@ -81,7 +78,7 @@ func TestPoolFallsAfterPeak(t *testing.T) {
 		s.collect()
 		lend(&p, 200)
 		idle := p.Stats().Idle
-		if idle > last {
+		if idle > last { // Nothing is made.
 			t.Fatalf("%d objects are idle after %d", idle, last)
 		}
 		last = idle
@@ -214,7 +211,7 @@ func TestPoolGrows(t *testing.T) {
 	var p Pool[thing]
 	s := still(t, &p)
 	lend(&p, 100)
-	var v view[thing]
+	var v view
 	s.grow(&v, 37)
 	if len(s.table) != 64 || int(v.procs.Load()) != 64 || p.Stats().Idle != 100 {
 		t.Fatalf("the table has %d caches", len(s.table))
@@ -254,7 +251,9 @@ func TestPoolRefused(t *testing.T) {
 func tracking[T any](p *Pool[T]) *tracker[T] {
 	t := newTracker[T](p.Max)
 	t.known, t.copy = map[*T]*record[T]{}, true
-	p.state.Store(&state[T]{store: store[T]{owner: unsafex.PtrOf(p), size: p.Size, max: p.Max}, tracked: t})
+	s := &state[T]{tracked: t}
+	p.configure(&s.store)
+	p.state.Store(s)
 	return t
 }
 

@@ -54,7 +54,7 @@ var badInput = map[string]string{
 
 // bars are the workloads of freehold bench that measure each bar.
 var bars = []string{
-	"pool/pair", "pool/pair/all", "pool/burst", "pool/handoff", "pool/encoder", "pool/rare", "pool/peak", "pool/buffer", "pool/after-burst", "pool/frame",
+	"pool/pair", "pool/pair/all", "pool/burst", "pool/handoff", "pool/encoder", "pool/encoder/busy", "pool/peak", "pool/buffer", "pool/after-burst", "pool/frame",
 	"pool/slab", "pool/slab/chase", "pool/slab/churn", "pool/slab/all",
 }
 

@@ -246,15 +246,14 @@ func zero[T any](v *T) {
 func (s *Slab[T]) All() iter.Seq2[Handle[T], *T] {
 	return func(yield func(Handle[T], *T) bool) {
 		for w := 0; w < len(s.alive); w++ {
-			for from := 0; from < 64 && w < len(s.alive); from++ {
-				rest := s.alive[w] >> from
-				if rest == 0 {
-					break
-				}
-				from += bits.TrailingZeros64(rest)
-				i := uint32(w*64 + from)
+			base := uint32(w) * 64
+			for word := s.alive[w]; word != 0; word &= word - 1 {
+				i := base + uint32(bits.TrailingZeros64(word))
 				it := s.slot(i)
-				if !yield(handleOf[T](i, it.gen), &it.val) {
+				if it.gen&1 == 0 { // The loop has deleted it.
+					continue
+				}
+				if !yield(handleOf[T](i, it.gen), &it.val) || s.freed != nil {
 					return
 				}
 			}

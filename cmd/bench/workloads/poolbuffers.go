@@ -127,10 +127,10 @@ var (
 // PoolAfterBurst is the Prepare of a contestant of the workload pool/after-burst.
 func PoolAfterBurst(newWay func() BufferWay) func(r *bench.Run) func() uint64 {
 	return func(r *bench.Run) func() uint64 {
+		before := usage.RSS()
+		way := newWay()
+		keep = append(keep, way)
 		return func() uint64 {
-			way := newWay()
-			runtime.GC()
-			before := usage.RSS()
 			part := make([]byte, 64<<10)
 			var ws []io.Writer
 			for range 4 {
@@ -148,7 +148,6 @@ func PoolAfterBurst(newWay func() BufferWay) func(r *bench.Run) func() uint64 {
 			}
 			r.Report("rss_peak_bytes", max(0, peak-before))
 			r.Report("rss_after_bytes", max(0, usage.RSS()-before))
-			keep = append(keep, way)
 			return 1
 		}
 	}
