@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/bits"
 	"reflect"
+	"unsafe"
 
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -80,13 +81,6 @@ type item[T any] struct {
 // generation comes back.
 const retiredGen = math.MaxUint32 - 1
 
-// chunkShift is the binary logarithm of the slots of a chunk. A chunk has 32 to 64 KiB, or one slot.
-// The compiler makes it a constant.
-func chunkShift[T any]() uint {
-	size := unsafex.Size[item[T]]()
-	return 16 - min(16, max(4, uint(bits.Len(uint(size-1)))))
-}
-
 func slotsOf[T any]() uint32 { return 1 << chunkShift[T]() }
 
 // NewSlab returns an empty Slab. It panics if the values are to lie off the Go heap and T holds Go
@@ -108,17 +102,31 @@ func mustLackPointers[T any](op string) {
 	}
 }
 
+// slot and Get call no generic function: each such call would load a dictionary of types, also where
+// it is inlined, and they have little else to do.
+
+// shiftFor is the binary logarithm of the slots of a chunk, by the size of an item. A chunk has 32 to
+// 64 KiB, or one slot. The compiler makes it a constant.
+func shiftFor(size uintptr) uint { return 16 - min(16, max(4, uint(bits.Len(uint(size-1))))) }
+
+// chunkShift is shiftFor of the items of a T.
+func chunkShift[T any]() uint { return shiftFor(unsafe.Sizeof(item[T]{})) }
+
 // slot is the item of a slot below used.
 func (s *Slab[T]) slot(i uint32) *item[T] {
-	return unsafex.Elem(s.chunks[i>>chunkShift[T]()], uintptr(i&(slotsOf[T]()-1)))
+	shift := shiftFor(unsafe.Sizeof(item[T]{}))
+	// SAFETY: a chunk has 1<<shift items, and the index is below that.
+	return (*item[T])(unsafe.Add(unsafe.Pointer(s.chunks[i>>shift]), uintptr(i&(1<<shift-1))*unsafe.Sizeof(item[T]{})))
 }
 
 // Get returns the value of h, or nil if it was deleted. A handle of another Slab of the same T finds
 // the value of that slot if both generations are equal, and nil otherwise.
 func (s *Slab[T]) Get(h Handle[T]) *T {
 	i, gen := uint32(h.n), uint32(h.n>>32)
-	if c := uint(i >> chunkShift[T]()); c < uint(len(s.chunks)) {
-		it := unsafex.Elem(s.chunks[c], uintptr(i&(slotsOf[T]()-1)))
+	shift := shiftFor(unsafe.Sizeof(item[T]{}))
+	if c := uint(i >> shift); c < uint(len(s.chunks)) {
+		// SAFETY: a chunk has 1<<shift items, and the index is below that.
+		it := (*item[T])(unsafe.Add(unsafe.Pointer(s.chunks[c]), uintptr(i&(1<<shift-1))*unsafe.Sizeof(item[T]{})))
 		if it.gen == gen && gen&1 != 0 {
 			return &it.val
 		}
@@ -246,9 +254,8 @@ func zero[T any](v *T) {
 func (s *Slab[T]) All() iter.Seq2[Handle[T], *T] {
 	return func(yield func(Handle[T], *T) bool) {
 		for w := 0; w < len(s.alive); w++ {
-			base := uint32(w) * 64
 			for word := s.alive[w]; word != 0; word &= word - 1 {
-				i := base + uint32(bits.TrailingZeros64(word))
+				i := uint32(w*64 + bits.TrailingZeros64(word))
 				it := s.slot(i)
 				if it.gen&1 == 0 { // The loop has deleted it.
 					continue
