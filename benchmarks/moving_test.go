@@ -1,16 +1,19 @@
 package main
 
 import (
+	"io"
+	"strings"
 	"testing"
 	"unsafe"
 
 	"github.com/dgraph-io/ristretto/v2/z"
 	"github.com/ortuman/nuke"
+	"github.com/valyala/bytebufferpool"
 )
 
 // The functions of this file are quoted in docs/moving-over.md as what programs look like before
 // they move over; internal/checks/lint holds the page to them. What becomes of them is in
-// arena/example_moving_test.go.
+// arena/example_moving_test.go and pool/example_moving_test.go.
 
 type zEntry struct {
 	number int
@@ -62,5 +65,23 @@ func TestMovingBefore(t *testing.T) {
 	}
 	if n := nukeBefore(lines); n != 6 {
 		t.Errorf("nuke: %d", n)
+	}
+}
+
+func bytebufferpoolBefore(w io.Writer, words []string) error {
+	b := bytebufferpool.Get()
+	defer bytebufferpool.Put(b)
+	for _, word := range words {
+		b.WriteString(word)
+		b.WriteByte('\n')
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+func TestMovingBuffer(t *testing.T) {
+	var w strings.Builder
+	if err := bytebufferpoolBefore(&w, []string{"two", "words"}); err != nil || w.String() != "two\nwords\n" {
+		t.Fatalf("%q, %v", w.String(), err)
 	}
 }

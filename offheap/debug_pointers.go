@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
 // inspectPointers searches a block for an address of the Go heap.
@@ -53,7 +55,8 @@ func fieldAt(t reflect.Type, off uintptr) string {
 
 // Check searches all memory outside the Go heap for the traces of mistakes that the debug modes can
 // find: bytes written behind a block, or to a freed one (FREEHOLD=guard), beside a block on its
-// guarded pages (guard), and addresses of the Go heap (pointers). The error joins a [*MisuseError]
+// guarded pages (guard), and addresses of the Go heap (pointers). It compares the idle objects of
+// package pool with what they were (guard). The error joins a [*MisuseError]
 // for each block. It is nil if there are none, or if no such mode is on.
 //
 // Check reads each block once, at about the speed of memory. Any goroutine may call it at any time.
@@ -68,7 +71,11 @@ func fieldAt(t reflect.Type, off uintptr) string {
 // allowed.
 func Check() error {
 	std.start()
-	return std.server().check()
+	err := std.server().check()
+	if others := debugmode.RunChecks(); others != nil {
+		return errors.Join(err, others)
+	}
+	return err
 }
 
 func (t *tracked) check() error {

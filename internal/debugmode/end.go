@@ -3,6 +3,7 @@
 package debugmode
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -12,6 +13,31 @@ import (
 var ends struct {
 	mu     sync.Mutex
 	checks []func() error
+}
+
+// checked are the checks of other packages than offheap that offheap.Check makes, too.
+var checked struct {
+	mu     sync.Mutex
+	checks []func() error
+}
+
+// OnCheck has check called by RunChecks. It is for the life of the process.
+func OnCheck(check func() error) {
+	checked.mu.Lock()
+	defer checked.mu.Unlock()
+	checked.checks = append(checked.checks, check)
+}
+
+// RunChecks makes the checks of OnCheck, and joins the mistakes that they find.
+func RunChecks() error {
+	checked.mu.Lock()
+	checks := checked.checks
+	checked.mu.Unlock()
+	var found []error
+	for _, check := range checks {
+		found = append(found, check())
+	}
+	return errors.Join(found...)
 }
 
 // OnEnd has check called by CheckAtEnd.

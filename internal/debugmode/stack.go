@@ -94,7 +94,7 @@ func isOwn(function, file string) bool {
 	if !ok || strings.HasSuffix(file, "_test.go") {
 		return false
 	}
-	for _, own := range []string{"offheap.", "arena.", "internal/"} {
+	for _, own := range []string{"offheap.", "arena.", "pool.", "internal/"} {
 		if strings.HasPrefix(rest, own) {
 			return true
 		}

@@ -16,6 +16,7 @@ func Families() []Family {
 		{"Uses of freed values", stale()},
 		{"Uses of decoded values after their arena freed them", decoded()},
 		{"Uses of freed or copied arenas, Maps, Pools, Locals and Purposes", handles()},
+		{"Misuses of pools, buffers and handles", pools()},
 		{"Accesses beside a block, by unsafe code", bounds()},
 		{"Wrong frees", frees()},
 		{"Leaks", leaks()},
