@@ -85,7 +85,6 @@ func testTLSAndSASL(t *testing.T, by path) {
 		h := newCollector(t)
 		_, stop := by.run(t, c, h, func(o *Options) { o.TLS, o.Client = overTLS, append(o.Client, login) })
 		h.until(mechanism, func() bool { return h.next[source.Partition{Topic: "t"}] == 10 })
-		h.releaseAll()
 		stop()
 	}
 }
@@ -142,7 +141,6 @@ func testOAuthBearer(t *testing.T, by path) {
 		h := newCollector(t)
 		_, stop := by.run(t, c, h, func(o *Options) { o.Client = append(o.Client, login) })
 		h.until(token, func() bool { return h.next[source.Partition{Topic: "t"}] == 10 })
-		h.releaseAll()
 		stop()
 		if !seen[token] {
 			t.Errorf("nobody logged in with %q", token)

@@ -59,7 +59,6 @@ func testRefusals(t *testing.T, by path) {
 		h.until(e.Error(), func() bool { return h.next[source.Partition{Topic: "t"}] == int64(from) })
 		fault.Remove()
 	}
-	h.releaseAll()
 	stop()
 }
 
@@ -97,7 +96,6 @@ func testRejoins(t *testing.T, by path) {
 	// Another member has the place: the group would refuse the next attempt, too.
 	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat, kmsg.JoinGroup}, Err: kerr.FencedInstanceID})
 	h.until("the partition is lost for good", func() bool { return !h.owned[p0] })
-	h.releaseAll()
 	if err := stop(); !errors.Is(err, kerr.FencedInstanceID) && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -149,7 +147,6 @@ func testOldBrokers(t *testing.T, by path) {
 		h := newCollector(t)
 		_, stop := by.run(t, c, h, nil)
 		h.until(v.String(), func() bool { return h.next[source.Partition{Topic: "t"}] == 200 })
-		h.releaseAll()
 		stop()
 	}
 }
@@ -212,7 +209,6 @@ func testCutConnections(t *testing.T, by path) {
 	h.until("all records", func() bool {
 		return h.next[source.Partition{Topic: "t"}] == 1000 && h.next[source.Partition{Topic: "t", Number: 1}] == 1000
 	})
-	h.releaseAll()
 	stop()
 }
 
@@ -314,6 +310,5 @@ func testThrottled(t *testing.T, by path) {
 		produce(t, c, 0, 50*i, 50)
 		h.until("records", func() bool { return h.next[p0] == int64(50*i+50) })
 	}
-	h.releaseAll()
 	stop()
 }

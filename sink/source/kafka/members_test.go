@@ -29,7 +29,6 @@ func TestStaleEpoch(t *testing.T) {
 		if err := s.Commit(t.Context(), map[source.Partition]source.Position{p0: {Next: 50, Epoch: -1}}); err != nil {
 			t.Errorf("Commit: %v", err)
 		}
-		h.releaseAll()
 		stop()
 	})
 }
@@ -71,21 +70,18 @@ func testStaticMember(t *testing.T, by path) {
 	events := slices.Clone(stays.events)
 	stays.mu.Unlock()
 	before := owned(leaves)
-	leaves.releaseAll()
 	stop2()
 
 	back := newCollector(t)
 	_, stop3 := by.run(t, c, back, named("leaves"))
 	back.until("its partitions", func() bool { return slices.Equal(owned(back), before) })
 	back.until("its records", func() bool { return back.next[source.Partition{Topic: "t", Number: before[0]}] == 20 })
-	back.releaseAll()
 	stop3()
 	stays.mu.Lock()
 	if !slices.Equal(stays.events, events) {
 		t.Errorf("while the other member was away: %q", stays.events[len(events):])
 	}
 	stays.mu.Unlock()
-	stays.releaseAll()
 	stop1()
 }
 
@@ -109,7 +105,6 @@ func TestStart(t *testing.T) {
 		<-asked
 		produce(t, c, 0, at, 10)
 		h.until("what came later", func() bool { return h.next[p0] == int64(at+10) })
-		h.releaseAll()
 		return s, stop
 	}
 	produce(t, c, 0, 0, 100)

@@ -125,7 +125,6 @@ func testFarBehind(t *testing.T, by path) {
 		}
 		return true
 	})
-	h.releaseAll()
 	stop()
 	for _, of := range leaders {
 		// Half of a partition is more than 200 KiB.
