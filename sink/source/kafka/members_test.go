@@ -3,11 +3,13 @@
 package kafka
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/freehold-go/freehold/sink/source"
@@ -116,4 +118,38 @@ func TestStart(t *testing.T) {
 	c.DeleteRecords("t", 0, 108)
 	_, stop = read(110)
 	stop()
+}
+
+// idle is a handler that never asks for records.
+type idle struct{ *collector }
+
+func (idle) Ready(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// onBuffered is a hook of the client. The client calls it when a record is decompressed, before a poll can return the record.
+type onBuffered func()
+
+func (do onBuffered) OnFetchRecordBuffered(*kgo.Record) { do() }
+
+// TestDropped: a client that closes drops the records that no poll has returned. Their memory is freed.
+func TestDropped(t *testing.T) { eachWay(t, testDropped) }
+
+func testDropped(t *testing.T, by path) {
+	c := cluster(t, 1)
+	produce(t, c, 0, 0, 20)
+	here := make(chan struct{})
+	h := idle{newCollector(t)}
+	_, stop := by.run(t, c, h, func(o *Options) {
+		o.Client = append(o.Client, kgo.WithHooks(onBuffered(sync.OnceFunc(func() { close(here) }))))
+	})
+	<-here
+	if inUse() == 0 {
+		t.Error("records that were fetched take no memory")
+	}
+	stop()
+	if len(h.next) > 0 {
+		t.Errorf("records were handed out: %v", h.next)
+	}
 }
