@@ -15,6 +15,7 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/checks/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv/modes"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
@@ -27,15 +28,7 @@ func inModes(t *testing.T, words string, env ...string) bool {
 	if freehold.Modes().Heap {
 		t.Skip("the debug modes do not reach values of the Go heap")
 	}
-	words, maps, bytes := testenv.Budgets(words)
-	if !testenv.InChild(t, append(env, "FREEHOLD="+words)...) {
-		return false
-	}
-	debugmode.Budgets.Maps, debugmode.Budgets.Bytes = maps, bytes
-	if debugmode.On() && maps|int(bytes) != 0 {
-		t.Fatal("the modes are in use already, with other budgets")
-	}
-	return true
+	return modes.InChild(t, words, env...)
 }
 
 // fault is what freehold says of the fault that f ends with, nil if it does not.

@@ -3,7 +3,6 @@
 package arena
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/freehold-go/freehold/offheap"
@@ -39,21 +38,7 @@ const (
 //
 // Try costs some nanoseconds, and an error some microseconds. The functions that programs call most
 // have a twin that returns the error itself: [TryNew] and [TryMakeSlice].
-func Try(f func()) (err error) {
-	defer func() {
-		v := recover()
-		if v == nil {
-			return
-		}
-		e, ok := v.(error)
-		if !ok || !errors.Is(e, offheap.ErrLimit) && !errors.Is(e, offheap.ErrOutOfMemory) {
-			panic(v)
-		}
-		err = e
-	}()
-	f()
-	return nil
-}
+func Try(f func()) (err error) { return offheap.Try(f) }
 
 // must turns an error into the panic of the functions that return none.
 func must(err error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/checks/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv/modes"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -27,7 +28,7 @@ func inMode(t *testing.T, words string) bool {
 	if freehold.Modes().Heap {
 		t.Skip("the debug modes do not reach blocks of the Go heap")
 	}
-	return inChildWith(t, words)
+	return modes.InChild(t, words)
 }
 
 // inModes runs f as a subtest in each of the modes.

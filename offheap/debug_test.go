@@ -9,25 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
-
-// inChildWith is testenv.InChild with the words of FREEHOLD, and the budgets among them.
-func inChildWith(t *testing.T, words string, env ...string) bool {
-	t.Helper()
-	words, maps, bytes := testenv.Budgets(words)
-	if !testenv.InChild(t, append(env, "FREEHOLD="+words)...) {
-		return false
-	}
-	debugmode.Budgets.Maps, debugmode.Budgets.Bytes = maps, bytes
-	if debugmode.On() && maps|int(bytes) != 0 {
-		t.Fatal("the modes are in use already, with other budgets")
-	}
-	return true
-}
 
 // debugHeapFor is a heap of a test's own in the modes, without guarded pages, which are the
 // process's.

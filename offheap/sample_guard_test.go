@@ -12,6 +12,7 @@ import (
 
 	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/checks/testenv"
+	"github.com/freehold-go/freehold/internal/checks/testenv/modes"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -180,7 +181,7 @@ func TestRepeatedMistakeAmongManyBlocks(t *testing.T) {
 		{"guard,guardmaps=400", 1_000, 2_000},
 	} {
 		t.Run(c.words, func(t *testing.T) {
-			if !inChildWith(t, c.words, "GOMAXPROCS=1", "GOGC=off") {
+			if !modes.InChild(t, c.words, "GOMAXPROCS=1", "GOGC=off") {
 				return
 			}
 			needOwnMemory(t) // It freezes the modes.

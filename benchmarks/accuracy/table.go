@@ -42,11 +42,8 @@ func report(ctx context.Context, o options) (bad bool, err error) {
 		misses(&short, outcomes, found)
 		all, bad = append(all, found...), bad || missing
 	}
-	fmt.Print(text.String())
-	if o.doc != "" {
-		err = pageMarks.Insert(o.doc, short.String())
-	}
-	return bad || proof.Missed(all), err
+	missed, err := proof.Publish(text.String(), short.String(), all, pageMarks, o.doc)
+	return bad || missed, err
 }
 
 // misses writes what the page of docs has: the bars, and the programs that the doctor is wrong about.

@@ -30,19 +30,15 @@ func report(ctx context.Context, o options) (bad bool, err error) {
 	if len(outcomes) == 0 {
 		return false, fmt.Errorf("no program of %s was run", o.run)
 	}
-	var text bytes.Buffer
+	var text, short bytes.Buffer
 	found := bars(outcomes)
 	tables(&text, outcomes, found)
 	if err := screens(&text, outcomes); err != nil {
 		return false, err
 	}
-	fmt.Print(text.String())
-	if o.doc != "" {
-		text.Reset()
-		page(&text, outcomes, found)
-		err = pageMarks.Insert(o.doc, text.String())
-	}
-	return missing || proof.Missed(found), err
+	page(&short, outcomes, found)
+	missed, err := proof.Publish(text.String(), short.String(), found, pageMarks, o.doc)
+	return missing || missed, err
 }
 
 // page writes what the page of docs has, in Markdown: the bars, and a row for each program.

@@ -98,10 +98,9 @@ func (r *Report) addNotGC(a *account) {
 	for i := range r.Findings[:n] {
 		if f := &r.Findings[i]; f.Gain.Best() > 0 && !f.setting {
 			f.Severity, f.Check = SeverityInfo, []string{}
-			if f.Remedy.Snippet == "" {
-				continue
+			if f.Remedy.Snippet != "" {
+				f.Remedy = Remedy{Text: "Leave it: all changes of memory together save too little.", Doc: f.Remedy.Doc}
 			}
-			f.Remedy = Remedy{Text: "Leave it: all changes of memory together save too little.", Doc: f.Remedy.Doc}
 		}
 	}
 }

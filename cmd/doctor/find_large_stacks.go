@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -61,10 +62,7 @@ func (a *account) growingStacks() (found []Finding) {
 		return nil
 	}
 	owner, first := topFrame(lines), topFrame(begins)
-	at := first // Where stacks grow differs from run to run.
-	if at == nil {
-		at = owner
-	}
+	at := cmp.Or(first, owner) // Where stacks grow differs from run to run.
 	f := a.findingAt(at, nil, a.gainWith(toll{}, total, stackGrowthDoubt), total)
 	f.Evidence["stack_growth_cpu_share"] = round(a.share(total))
 	a.stackEvidence(&f)

@@ -79,12 +79,13 @@ func findProto(a *account) []Finding {
 	var found []Finding
 	for _, u := range list {
 		t := a.sum(u.sites)
+		if a.share(u.spent) < protoShare || t.inuseBytes > protoKept*t.allocBytes {
+			continue
+		}
 		if len(u.sites) > 0 && !u.grpc && a.leaves(u.sites[0]) {
 			continue // The messages go to code of others, such as the reply of a call, which no arena knows the end of.
 		}
-		if a.share(u.spent) >= protoShare && t.inuseBytes <= protoKept*t.allocBytes {
-			found = append(found, u.finding(a))
-		}
+		found = append(found, u.finding(a))
 	}
 	return ranked(found)
 }

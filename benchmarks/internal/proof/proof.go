@@ -104,8 +104,15 @@ func Outcomes[P, O any](programs []P, name func(P) string, judge func(P) (O, err
 	return outcomes, missing, nil
 }
 
-// Missed reports whether a bar is missed.
-func Missed(bars []Bar) bool { return slices.ContainsFunc(bars, func(b Bar) bool { return !b.Met }) }
+// Publish prints tables, writes the short form of them between the marks of a page if doc names one, and
+// reports whether a bar is missed.
+func Publish(tables, short string, bars []Bar, marks Marks, doc string) (missed bool, err error) {
+	fmt.Print(tables)
+	if doc != "" {
+		err = marks.Insert(doc, short)
+	}
+	return slices.ContainsFunc(bars, func(b Bar) bool { return !b.Met }), err
+}
 
 // Marks are the lines of a page that tables stand between.
 type Marks struct{ Begin, End string }
