@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"hash/maphash"
+	"slices"
+)
+
+// Eviction. New entries go to the window, a queue of segments of a tenth of the memory. The others
+// are main, a queue with CLOCK (Corbató, 1968): an entry that was used is moved to the queue's end, with one use
+// less. What leaves the window goes to main if it was used there; otherwise it must have been asked
+// for more often than main's next victim, by the counters of the table, or it is evicted.
+//
+// Memory comes back by the segment. One step of evict empties one: the one with more dead bytes than
+// living ones, if there is one, or the oldest of the window or of main. Entries that stay are copied to an open
+// segment of their queue. All of this runs under the engine's mu; the bucket's lock is taken for each
+// entry.
+
+// A removal is an entry of which OnRemove will be told.
+type removal struct {
+	key, value []byte
+	reason     Reason
+}
+
+// seal puts an open segment in the window, and lets the oldest of the window be main while there is memory
+// for all. The caller holds mu.
+func (e *engine) seal(s *segment) {
+	e.enqueue(s, roleWindow)
+	for len(e.window) > 1 && e.windowBytes > e.budget/windowShare && (e.keepAll || len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget) {
+		oldest := e.window[0]
+		e.window = slices.Delete(e.window, 0, 1)
+		e.left(oldest)
+		e.enqueue(oldest, roleMain)
+	}
+}
+
+// windowShare is the part of the memory that is the window.
+const windowShare = 10
+
+func (e *engine) enqueue(s *segment, r role) {
+	s.role = r
+	if r == roleMain {
+		e.main = append(e.main, s)
+		return
+	}
+	e.window = append(e.window, s)
+	e.windowBytes += int64(len(s.mem))
+}
+
+// left notes that a segment has left the window.
+func (e *engine) left(s *segment) { e.windowBytes -= int64(len(s.mem)) }
+
+// oldest takes the first segment of a queue that nobody has pinned.
+func oldest(q *[]*segment) *segment {
+	for i, s := range *q {
+		if s.pins.Load() == 0 {
+			*q = slices.Delete(*q, i, i+1)
+			return s
+		}
+	}
+	return nil
+}
+
+// evict makes at least one segment free, or says that it cannot. The caller holds mu.
+func (e *engine) evict() bool {
+	if s := e.emptiest(); s != nil {
+		e.compact(s)
+		return true
+	}
+	if e.windowBytes > e.budget/windowShare || len(e.main) == 0 && e.victim == nil {
+		if s := oldest(&e.window); s != nil {
+			e.left(s)
+			e.evictWindow(s)
+			return true
+		}
+	}
+	if e.evictMain() {
+		return true
+	}
+	if s := oldest(&e.window); s != nil {
+		e.left(s)
+		e.evictWindow(s)
+		return true
+	}
+	return false
+}
+
+// emptiest takes the segment with the fewest living bytes from its queue, if less than half of it
+// lives and nobody has pinned it.
+func (e *engine) emptiest() *segment {
+	var best *segment
+	least := int64(0)
+	for _, q := range [][]*segment{e.window, e.main} {
+		for _, s := range q {
+			if n := s.live.Load(); n < int64(s.used)/2 && (best == nil || n < least) && s.pins.Load() == 0 {
+				best, least = s, n
+			}
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	is := func(s *segment) bool { return s == best }
+	if best.role == roleWindow {
+		e.window = slices.DeleteFunc(e.window, is)
+		e.left(best)
+	} else {
+		e.main = slices.DeleteFunc(e.main, is)
+	}
+	return best
+}
+
+// compact moves the entries of a segment to the open segment of its queue.
+func (e *engine) compact(s *segment) {
+	to := s.role
+	e.walk(s, func(c *candidate) {
+		if c.alive() && !c.expired() && c.move(to, c.uses) {
+			return
+		}
+		c.remove(Evicted)
+	})
+	e.reclaim(s)
+}
+
+// empty evicts all entries of a segment.
+func (e *engine) empty(s *segment, why Reason) {
+	e.walk(s, func(c *candidate) {
+		if c.alive() {
+			c.remove(why)
+		}
+	})
+	e.reclaim(s)
+}
+
+// evictWindow empties a segment that has left the window.
+func (e *engine) evictWindow(s *segment) {
+	e.walk(s, func(c *candidate) {
+		switch {
+		case !c.alive():
+		case c.expired():
+			c.remove(Expired)
+		case c.uses > 0:
+			if !c.move(roleMain, 0) {
+				c.remove(Evicted)
+			}
+		default:
+			v := e.nextVictim(0)
+			if v == nil || c.asked <= v.asked || !c.move(roleMain, 0) {
+				c.remove(Evicted)
+				return
+			}
+			if v.alive() {
+				v.remove(Evicted)
+			}
+			e.victim.at += v.size
+		}
+	})
+	if s.block == nil && s.live.Load() != 0 { // A large entry moves with its segment.
+		e.enqueue(s, roleMain)
+		return
+	}
+	e.reclaim(s)
+}
+
+// passSegments is the number of segments of main that one step may copy whole before entries that
+// were used are evicted, too: fewer than one use first, then fewer than two.
+const passSegments = 4
+
+// evictMain evicts entries of main until a segment is free.
+func (e *engine) evictMain() bool {
+	for n := 0; ; n++ {
+		v := e.nextVictim(uint64(n) / passSegments)
+		if v == nil {
+			return false
+		}
+		s := e.victim
+		for v != nil && e.victim == s {
+			if v.alive() {
+				v.remove(Evicted)
+			}
+			s.at += v.size
+			v = e.nextVictim(uint64(n) / passSegments)
+		}
+		if len(e.free) > 0 || e.held+int64(e.blockSize) <= e.budget {
+			return true
+		}
+	}
+}
+
+// nextVictim is the next entry of main to evict: one with at most `most` uses. Those before it, with
+// more uses, are copied to main's end with one use less. It is nil if main is empty or pinned.
+func (e *engine) nextVictim(most uint64) *candidate {
+	for {
+		s := e.victim
+		if s == nil {
+			if s = oldest(&e.main); s == nil {
+				return nil
+			}
+			s.role, s.at = roleVictim, 0
+			e.victim = s
+		}
+		for s.at < s.used {
+			c := &e.dueller
+			c.look(e, s, s.at)
+			switch {
+			case !c.alive():
+			case c.expired():
+				c.remove(Expired)
+			case c.uses <= most:
+				return c
+			default:
+				if s.block != nil && !c.move(roleMain, c.uses-1) {
+					return c
+				}
+				if s.block == nil {
+					c.lessUsed()
+					e.victim = nil
+					e.enqueue(s, roleMain)
+				}
+			}
+			s.at += c.size
+		}
+		if e.victim == s {
+			e.victim = nil
+			e.reclaim(s)
+		}
+	}
+}
+
+// A candidate is an entry of a segment under eviction. What it says was true when it was looked at;
+// its methods look again, under the lock of its bucket.
+type candidate struct {
+	e     *engine
+	seg   *segment
+	off   int
+	size  int
+	loc   uint64
+	h     uint64
+	in    bool   // The table leads to it.
+	uses  uint64 // Since it was written or moved.
+	asked uint64 // How often its key was asked for, by the counters.
+	until int64  // Its deadline.
+}
+
+// peek makes c the size of the entry of a segment at off.
+func (c *candidate) peek(s *segment, off int) { *c = candidate{size: shapeOf(s.mem[off:]).size} }
+
+// look makes c the entry of a segment at off.
+func (c *candidate) look(e *engine, s *segment, off int) {
+	b := s.mem[off:]
+	*c = candidate{e: e, seg: s, off: off, size: shapeOf(b).size, loc: e.location(s, off), h: maphash.Bytes(e.seed, keyOf(b))}
+	f := c.find()
+	if c.in = f.slot >= 0; c.in {
+		c.uses = f.in[f.slot] & slotUses / slotUse
+		c.asked = uses(f.homeHead, c.h)
+		c.until = deadlinesOf(b).first()
+	}
+	f.unlock()
+}
+
+// find locks the buckets of the entry and finds the slot that leads to it.
+func (c *candidate) find() (f found) {
+	e := c.e
+	f.pair = e.lockPair(e.address(c.h))
+	f.both, f.slot = true, -1
+	if f.home == nil {
+		return f
+	}
+	if f.in, f.slot = f.home, holds(f.home, c.loc); f.slot < 0 {
+		f.in, f.slot = f.other, holds(f.other, c.loc)
+	}
+	return f
+}
+
+// walk calls f for each entry of a segment.
+func (e *engine) walk(s *segment, f func(c *candidate)) {
+	for off := 0; off < s.used; {
+		c := &e.walked
+		c.look(e, s, off)
+		off += c.size
+		f(c)
+	}
+}
+
+func (c *candidate) alive() bool   { return c.in }
+func (c *candidate) expired() bool { return c.until != 0 && c.e.ended(c.until) }
+
+// remove takes the entry out of the table, if it is still there.
+func (c *candidate) remove(why Reason) {
+	f := c.find()
+	if f.slot >= 0 {
+		c.e.removed = c.e.drop(&f, why, c.e.removed)
+	}
+	f.unlock()
+	c.in = false
+}
+
+// move copies the entry to the open segment of a queue. It says whether the entry is there, or was
+// removed meanwhile; false is for lack of memory.
+func (c *candidate) move(to role, uses uint64) bool {
+	e := c.e
+	if c.seg.block == nil { // The segment will be enqueued as it is.
+		return true
+	}
+	s := e.copies[to]
+	if s == nil || s.used+c.size > len(s.mem) {
+		if len(e.free) == 0 {
+			return false
+		}
+		if s != nil {
+			e.enqueue(s, to)
+		}
+		s = e.pop()
+		e.copies[to] = s
+	}
+	f := c.find()
+	if f.slot >= 0 {
+		copy(s.mem[s.used:], c.seg.mem[c.off:c.off+c.size])
+		slot := &f.in[f.slot]
+		*slot = *slot&^(locMask|slotUses) | e.location(s, s.used) | uses*slotUse
+		s.used += c.size
+		s.live.Add(int64(c.size))
+		c.seg.live.Add(-int64(c.size))
+	}
+	f.unlock()
+	c.in = false
+	return true
+}
+
+// lessUsed takes one use off the entry.
+func (c *candidate) lessUsed() {
+	f := c.find()
+	if f.slot >= 0 && f.in[f.slot]&slotUses != 0 {
+		f.in[f.slot] -= slotUse
+	}
+	f.unlock()
+}

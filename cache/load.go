@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// flights are the loads that are under way, one for each key.
+type flights struct {
+	n  atomic.Int32 // The length of by.
+	mu sync.Mutex
+	by map[string]*flight
+}
+
+// A flight is a load. waiting belongs to flights.mu; value and err may be read once done is closed.
+type flight struct {
+	done    chan struct{}
+	cancel  context.CancelFunc
+	waiting int // Goroutines that wait for it. The last one who leaves cancels it.
+	value   []byte
+	err     error
+
+	// forget says that a Delete or a Set came meanwhile: the result is not stored. They set it before
+	// they lock the bucket, and who stores the result reads it under that lock.
+	forget atomic.Bool
+}
+
+// A PanicError is the panic of a loader, which all who wait for the load panic with.
+type PanicError struct {
+	Value any
+	Stack []byte // Of the loader.
+}
+
+// Error has the value and the loader's stack.
+func (p *PanicError) Error() string {
+	return fmt.Sprintf("cache: the loader panicked: %v\n\n%s", p.Value, p.Stack)
+}
+
+// Unwrap is the value, if it is an error.
+func (p *PanicError) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// errGoexit says that a loader ended its goroutine.
+var errGoexit = errors.New("cache: the loader called runtime.Goexit")
+
+// loading is the key of a load in its context, behind those of the loads around it.
+type loading struct {
+	e     *engine
+	key   []byte
+	outer *loading
+}
+
+type loadingKey struct{}
+
+// forget lets a load of the key that is under way not store its result.
+func (f *flights) forget(key []byte) {
+	if f.n.Load() == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l := f.by[string(key)]; l != nil {
+		l.forget.Store(true)
+		delete(f.by, string(key)) // Who comes now loads anew.
+		f.n.Add(-1)
+	}
+}
+
+type loader = func(context.Context, []byte) ([]byte, error)
+
+func (e *engine) getOrLoad(ctx context.Context, key []byte, load loader) ([]byte, error) {
+	v, l := e.get(nil, key, true)
+	e.counts.read(l.ok && !l.stale)
+	switch {
+	case l.ok && l.absent && !l.stale:
+		return nil, ErrNotFound
+	case l.ok && !l.stale:
+		if at := l.until.at; at != 0 && e.o.Refresh > 0 && at-e.now() <= e.o.Refresh.Milliseconds() {
+			e.join(context.WithoutCancel(ctx), key, load, false)
+		}
+		return v, nil
+	}
+	if err := e.checkSize(len(key), 0); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for in, _ := ctx.Value(loadingKey{}).(*loading); in != nil; in = in.outer {
+		if in.e == e && bytes.Equal(in.key, key) {
+			return nil, fmt.Errorf("%w: %q", ErrRecursive, key)
+		}
+	}
+	f := e.join(ctx, key, load, true)
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		e.leave(f)
+		return nil, ctx.Err()
+	}
+	if f.err == nil {
+		return bytes.Clone(f.value), nil
+	}
+	if p, ok := f.err.(*PanicError); ok {
+		panic(p)
+	}
+	if l.stale && !l.absent && !errors.Is(f.err, ErrNotFound) {
+		return v, nil
+	}
+	return nil, f.err
+}
+
+// join finds the load of a key, or begins it.
+func (e *engine) join(ctx context.Context, key []byte, load loader, wait bool) *flight {
+	fs := &e.flights
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f := fs.by[string(key)]
+	if f == nil {
+		f = &flight{done: make(chan struct{})}
+		outer, _ := ctx.Value(loadingKey{}).(*loading)
+		key := bytes.Clone(key)
+		var inner context.Context
+		inner, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		inner = context.WithValue(inner, loadingKey{}, &loading{e, key, outer})
+		if fs.by == nil {
+			fs.by = map[string]*flight{}
+		}
+		fs.by[string(key)] = f
+		fs.n.Add(1)
+		go e.fly(inner, f, key, load)
+	}
+	if wait {
+		f.waiting++
+	} else {
+		f.waiting += 1 << 20 // A refresh goes on without anybody.
+	}
+	return f
+}
+
+// leave lets a goroutine no longer wait. Without any the load's context ends, and the next goroutine
+// that asks begins another load.
+func (e *engine) leave(f *flight) {
+	fs := &e.flights
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if f.waiting--; f.waiting > 0 {
+		return
+	}
+	f.cancel()
+	f.forget.Store(true)
+	for k, o := range fs.by {
+		if o == f {
+			delete(fs.by, k)
+			fs.n.Add(-1)
+		}
+	}
+}
+
+// fly calls the loader and stores the result.
+func (e *engine) fly(ctx context.Context, f *flight, key []byte, load loader) {
+	defer f.cancel()
+	returned := false
+	f.err = errGoexit
+	defer func() {
+		if p := recover(); p != nil {
+			f.err = &PanicError{Value: p, Stack: debug.Stack()}
+		}
+		if !returned {
+			e.counts.failed.Add(1)
+		}
+		e.land(f, key)
+	}()
+	e.counts.loads.Add(1)
+	f.value, f.err = load(ctx, key)
+	if f.err != nil {
+		f.value = nil
+	}
+	returned = f.err == nil || errors.Is(f.err, ErrNotFound)
+}
+
+// land stores the result of a load, unless the key was deleted or set meanwhile, and wakes who wait.
+func (e *engine) land(f *flight, key []byte) {
+	may := func(*found) bool { return !f.forget.Load() }
+	switch {
+	case f.err == nil:
+		_ = e.store(key, f.value, e.deadlines(e.o.TTL), 0, may)
+	case !errors.Is(f.err, ErrNotFound):
+	case e.o.NegativeTTL > 0:
+		_ = e.store(key, nil, deadlines{at: e.now() + e.o.NegativeTTL.Milliseconds()}, flagAbsent, may)
+	default:
+		e.remove(key, may)
+	}
+	fs := &e.flights
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	defer close(f.done)
+	if fs.by[string(key)] == f {
+		delete(fs.by, string(key))
+		fs.n.Add(-1)
+	}
+}

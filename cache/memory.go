@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// Memory comes in blocks of up to 2 MiB, which are cut into segments of one size. A segment is free,
+// a page of the table, or holds entries. An entry that is larger than half of a segment has a segment
+// of its own, which is no part of a block. All of this together never exceeds the budget.
+//
+// The engine's mu guards the roles, the lists and the queues.
+
+type role uint8
+
+const (
+	roleFree   role = iota
+	roleOpen        // Entries are being added.
+	roleWindow      // In the window's queue.
+	roleMain        // In main's queue.
+	roleVictim      // The oldest of main, whose entries are being evicted.
+	roleViewed      // A view holds entries that are no longer in the table.
+	rolePage        // Buckets of the table.
+)
+
+type segment struct {
+	mem   []byte
+	no    uint64
+	block *block // nil if the segment holds one large entry.
+	role  role
+	used  int // Bytes of entries, dead ones included. It is fixed once the segment is no longer open.
+	at    int // Of the victim: the next entry to look at.
+
+	// live is the bytes of the entries that the table leads to.
+	live atomic.Int64
+	// pins counts those who use entries without a lock: views, and writers whose entry is not yet in
+	// the table. A pinned segment is not used again, and its entries do not change.
+	pins atomic.Int32
+}
+
+type block struct {
+	words []uint64
+	segs  []*segment
+}
+
+// directory leads from numbers to segments. It is replaced when it grows.
+type directory []atomic.Pointer[segment]
+
+// segment is the segment of a location. The caller holds the lock of the location's bucket, the
+// engine's mu, or a pin of the segment.
+func (e *engine) segment(loc uint64) *segment {
+	return (*e.dir.Load())[loc>>e.segShift].Load()
+}
+
+// entry is the memory from an entry on. Callers are those of segment.
+func (e *engine) entry(slot uint64) []byte {
+	loc := slot & locMask
+	return e.segment(loc).mem[loc&(1<<e.segShift-1):]
+}
+
+// location is where an entry of a segment lies.
+func (e *engine) location(s *segment, off int) uint64 { return s.no<<e.segShift | uint64(off) }
+
+// allocate returns memory of the Purpose.
+func (e *engine) allocate(n int) ([]uint64, error) {
+	words := (n + 7) / 8
+	return offheap.For[uint64](e.purpose).Aligned(bucketBytes).TryMakeSlice(words, words)
+}
+
+// bytesOf is the memory of words as bytes.
+func bytesOf(words []uint64) []byte {
+	return unsafex.SliceOf[byte](unsafex.DataOf(words), 8*len(words), 8*len(words))
+}
+
+func (e *engine) release(words []uint64) { offheap.For[uint64](e.purpose).FreeSlice(words) }
+
+// number gives a segment a number. The caller holds mu.
+func (e *engine) number(s *segment) {
+	if len(e.numbers) == 0 {
+		old := *e.dir.Load()
+		d := make(directory, 2*len(old))
+		for i := range old {
+			d[i].Store(old[i].Load())
+		}
+		e.dir.Store(&d)
+		for no := len(d) - 1; no >= max(len(old), 1); no-- { // Location 0 is none.
+			e.numbers = append(e.numbers, uint64(no))
+		}
+	}
+	last := len(e.numbers) - 1
+	s.no = e.numbers[last]
+	e.numbers = e.numbers[:last]
+	(*e.dir.Load())[s.no].Store(s)
+}
+
+// unnumber takes the number of a segment back.
+func (e *engine) unnumber(s *segment) {
+	(*e.dir.Load())[s.no].Store(nil)
+	e.numbers = append(e.numbers, s.no)
+}
+
+// addBlock adds a block of free segments. The caller holds mu and has looked at the budget.
+func (e *engine) addBlock() error {
+	words, err := e.allocate(e.blockSize)
+	if err != nil {
+		return err
+	}
+	b := &block{words: words}
+	mem := bytesOf(words)
+	for len(mem) > 0 {
+		s := &segment{mem: mem[: 1<<e.segShift : 1<<e.segShift], block: b}
+		mem = mem[1<<e.segShift:]
+		e.number(s)
+		b.segs = append(b.segs, s)
+		e.free = append(e.free, s)
+	}
+	e.blocks = append(e.blocks, b)
+	e.held += int64(e.blockSize)
+	return nil
+}
+
+// spare is the number of free segments that only eviction takes, which moves entries to them.
+const spare = 3
+
+// take returns a free segment. It adds a block or evicts entries if there is none. The caller holds mu.
+func (e *engine) take() (*segment, error) {
+	for {
+		e.unviewed()
+		if len(e.free) > spare {
+			return e.pop(), nil
+		}
+		var err error
+		if e.held+int64(e.blockSize) <= e.budget {
+			if err = e.addBlock(); err == nil {
+				continue
+			}
+		}
+		if e.keepAll || !e.evict() {
+			if err == nil && len(e.free) > 0 && !e.keepAll {
+				return e.pop(), nil
+			}
+			if err == nil {
+				err = fmt.Errorf("cache: %w: all of %d bytes are in use", offheap.ErrLimit, e.budget)
+			}
+			return nil, err
+		}
+	}
+}
+
+// unviewed reclaims the segments that views have left.
+func (e *engine) unviewed() {
+	if len(e.viewed) == 0 {
+		return
+	}
+	left := e.viewed
+	e.viewed = nil
+	for _, s := range left {
+		e.reclaim(s)
+	}
+}
+
+// pop takes the last free segment.
+func (e *engine) pop() *segment {
+	last := len(e.free) - 1
+	s := e.free[last]
+	e.free = e.free[:last]
+	s.role, s.used, s.at = roleOpen, 0, 0
+	return s
+}
+
+// reclaim makes a segment free that the table does not lead to. If a view has pinned it, that happens
+// later: nobody can pin it any more.
+func (e *engine) reclaim(s *segment) {
+	if s.pins.Load() != 0 {
+		s.role = roleViewed
+		e.viewed = append(e.viewed, s)
+		return
+	}
+	s.live.Store(0)
+	s.role = roleFree
+	if s.block != nil {
+		e.free = append(e.free, s)
+		return
+	}
+	e.unnumber(s)
+	e.held -= int64(len(s.mem))
+	e.release(s.words())
+}
+
+// words is the memory of a large segment as it was allocated.
+func (s *segment) words() []uint64 {
+	return unsafex.SliceOf[uint64](unsafex.DataOf(s.mem), len(s.mem)/8, len(s.mem)/8)
+}
+
+// A stripe is an open segment of the window. Keys are spread over several, so that writers seldom wait
+// for each other.
+type stripe struct {
+	mu  sync.Mutex
+	seg *segment
+	_   [48]byte
+}
+
+// place returns a pinned segment with room for an entry of n bytes at off.
+func (e *engine) place(h uint64, n int) (s *segment, off int, err error) {
+	if n > e.mostSmall {
+		s, err = e.placeLarge(n)
+		return s, 0, err
+	}
+	st := &e.stripes[h>>40&uint64(len(e.stripes)-1)]
+	st.mu.Lock()
+	s = st.seg
+	if s == nil || s.used+n > len(s.mem) {
+		if s, err = e.next(st); err != nil {
+			st.mu.Unlock()
+			return nil, 0, err
+		}
+	}
+	off = s.used
+	s.used += n
+	s.live.Add(int64(n))
+	s.pins.Add(1)
+	st.mu.Unlock()
+	return s, off, nil
+}
+
+// next gives a stripe another segment. The old one joins the window.
+func (e *engine) next(st *stripe) (*segment, error) {
+	e.mu.Lock()
+	defer e.unlockAndTell()
+	if e.n.Load() == 0 {
+		return nil, ErrClosed
+	}
+	s, err := e.take()
+	if err != nil {
+		return nil, err
+	}
+	if st.seg != nil {
+		e.seal(st.seg)
+	}
+	st.seg = s
+	return s, nil
+}
+
+// placeLarge returns a pinned segment of its own for an entry of n bytes.
+func (e *engine) placeLarge(n int) (*segment, error) {
+	e.lockAll()
+	defer e.unlockAll()
+	if e.n.Load() == 0 {
+		return nil, ErrClosed
+	}
+	size := int64(n+7) &^ 7
+	for e.held+size > e.budget {
+		e.unviewed()
+		if e.keepAll || !e.evictLarge() && !e.releaseBlock() {
+			return nil, fmt.Errorf("cache: %w: no room for an entry of %d bytes in %d", offheap.ErrLimit, n, e.budget)
+		}
+	}
+	words, err := e.allocate(int(size))
+	if err != nil {
+		return nil, err
+	}
+	s := &segment{mem: bytesOf(words), used: n}
+	e.number(s)
+	e.held += size
+	s.live.Store(int64(n))
+	s.pins.Store(1)
+	e.seal(s)
+	return s, nil
+}
+
+// evictLarge evicts the oldest large entry of main, or else of the window.
+func (e *engine) evictLarge() bool {
+	for _, q := range []*[]*segment{&e.main, &e.window} {
+		for i, s := range *q {
+			if s.block == nil && s.pins.Load() == 0 {
+				*q = slices.Delete(*q, i, i+1)
+				e.left(s)
+				e.empty(s, Evicted)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lockAll locks the stripes and mu, and seals the open segments.
+func (e *engine) lockAll() {
+	for i := range e.stripes {
+		e.stripes[i].mu.Lock()
+	}
+	e.mu.Lock()
+	for i := range e.stripes {
+		if st := &e.stripes[i]; st.seg != nil {
+			e.seal(st.seg)
+			st.seg = nil
+		}
+	}
+	for i, s := range e.copies {
+		if s != nil {
+			e.copies[i] = nil
+			e.enqueue(s, role(i))
+		}
+	}
+}
+
+func (e *engine) unlockAll() {
+	for i := range e.stripes {
+		e.stripes[i].mu.Unlock()
+	}
+	e.unlockAndTell()
+}
+
+// releaseBlock returns a block to the machine: the one with the fewest bytes in entries. Its entries
+// are evicted, its pages move. It says whether there was one that nobody has pinned. The caller has
+// called lockAll.
+func (e *engine) releaseBlock() bool {
+	best, least := -1, int64(0)
+	for i, b := range e.blocks {
+		n, pages := int64(0), 0
+		for _, s := range b.segs {
+			if s.pins.Load() != 0 {
+				n = -1
+				break
+			}
+			n += s.live.Load()
+			if s.role == rolePage {
+				pages++
+			}
+		}
+		if n >= 0 && (best < 0 || n+int64(pages<<e.segShift) < least) {
+			best, least = i, n+int64(pages<<e.segShift)
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	b := e.blocks[best]
+	e.blocks = slices.Delete(e.blocks, best, best+1)
+	inBlock := func(s *segment) bool { return s.block == b }
+	e.free = slices.DeleteFunc(e.free, inBlock)
+	for _, s := range b.segs {
+		switch s.role {
+		case roleWindow:
+			e.window = slices.DeleteFunc(e.window, func(o *segment) bool { return o == s })
+			e.left(s)
+			e.empty(s, Evicted)
+		case roleMain:
+			e.main = slices.DeleteFunc(e.main, func(o *segment) bool { return o == s })
+			e.empty(s, Evicted)
+		case roleVictim:
+			e.victim = nil
+			e.empty(s, Evicted)
+		}
+	}
+	e.free = slices.DeleteFunc(e.free, inBlock)
+	for _, s := range b.segs {
+		if s.role == roleViewed || s.role == rolePage && !e.movePage(s) {
+			e.blocks = append(e.blocks, b)
+			for _, s := range b.segs {
+				if s.role == roleFree {
+					e.free = append(e.free, s)
+				}
+			}
+			return false
+		}
+	}
+	quiesce()
+	for _, s := range b.segs {
+		e.unnumber(s)
+	}
+	e.held -= int64(e.blockSize)
+	e.release(b.words)
+	return true
+}
+
+// addPage makes room for two more buckets of the table. The caller holds mu.
+func (e *engine) addPage() error {
+	pages := *e.pages.Load()
+	if e.n.Load() < uint64(len(pages))<<e.shift {
+		return nil
+	}
+	s, err := e.take()
+	if err != nil {
+		return err
+	}
+	e.setPage(len(pages), s)
+	return nil
+}
+
+// setPage makes a segment page i of the table.
+func (e *engine) setPage(i int, s *segment) {
+	s.role = rolePage
+	words := unsafex.SliceOf[uint64](unsafex.DataOf(s.mem), len(s.mem)/8, len(s.mem)/8)
+	if i == len(e.pageSegs) {
+		clear(words)
+		e.pageSegs = append(e.pageSegs, nil)
+	}
+	e.pageSegs[i] = s
+	e.setPages()
+}
+
+// setPages makes the table read the pages anew.
+func (e *engine) setPages() {
+	pages := make([]*bucket, len(e.pageSegs))
+	for i, s := range e.pageSegs {
+		pages[i] = unsafex.As[bucket](unsafex.DataOf(s.mem))
+	}
+	e.pages.Store(&pages)
+}
+
+// movePage moves a page of the table to another segment, and leaves the old one free of use, with all
+// its buckets locked. It says whether there was memory.
+func (e *engine) movePage(from *segment) bool {
+	to, err := e.take()
+	if err != nil {
+		return false
+	}
+	i := slices.Index(e.pageSegs, from)
+	base := uint64(i) << e.shift
+	var heads []uint64
+	for j := range uint64(1) << e.shift {
+		heads = append(heads, lockAt(e.at(base+j)))
+	}
+	copy(to.mem, from.mem)
+	e.setPage(i, to)
+	for j, head := range heads {
+		unlock(e.at(base+uint64(j)), head)
+	}
+	from.role = roleOpen
+	return true
+}
+
+// quiesce returns when no goroutine is still pinned that was so at the call: the world does not stop
+// while one is, or, with the fallback of percpu, its ID is seen to be busy.
+func quiesce() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if percpu.Linkname {
+		return
+	}
+	for id := range 1 << 12 {
+		for percpu.Busy(id) {
+			runtime.Gosched()
+		}
+	}
+}

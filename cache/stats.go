@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/percpu"
+)
+
+// counts are what the engine counts. Hits and misses are counted on each read, by goroutines that
+// share no cache line while they run on different Ps.
+type counts struct {
+	reads   []readCounts // By percpu's ID, and the last one for those beyond.
+	removed [reasons]atomic.Int64
+	loads   atomic.Int64
+	failed  atomic.Int64
+}
+
+type readCounts struct {
+	hits, misses atomic.Int64
+	_            [48]byte
+}
+
+// read counts a read.
+func (c *counts) read(hit bool) {
+	pin := percpu.Acquire()
+	id := min(pin.ID(), len(c.reads)-1)
+	n := &c.reads[id].misses
+	if hit {
+		n = &c.reads[id].hits
+	}
+	if id < len(c.reads)-1 {
+		n.Store(n.Load() + 1) // Nobody else is pinned to this P.
+	} else {
+		n.Add(1)
+	}
+	pin.Release()
+}
+
+// Stats are the figures of a cache.
+type Stats struct {
+	Name    string
+	Entries int64 // Entries in the cache, those included that have expired and were not found yet.
+	Hits    int64 // Reads that found a value.
+	Misses  int64 // Reads that found none.
+
+	Evicted  int64 // Entries that left for lack of memory.
+	Expired  int64 // Entries that left because their time was over.
+	Deleted  int64
+	Replaced int64
+
+	Loads       int64 // Calls of loaders.
+	LoadsFailed int64 // Those with an error other than ErrNotFound.
+
+	Bytes        int64 // The budget.
+	BytesHeld    int64 // Bytes of memory that are held, of the budget.
+	BytesEntries int64 // Bytes of the entries, with about 4 bytes for each beside key and value.
+	BytesTable   int64 // Bytes of the table that finds them.
+	BytesViewed  int64 // Bytes that stay because View's functions have not returned.
+}
+
+// HitRatio is the share of reads that found a value.
+func (s Stats) HitRatio() float64 {
+	if s.Hits+s.Misses == 0 {
+		return 0
+	}
+	return float64(s.Hits) / float64(s.Hits+s.Misses)
+}
+
+func (e *engine) stats() (s Stats) {
+	s.Name, s.Entries = e.o.Name, e.count.Load()
+	for i := range e.counts.reads {
+		s.Hits += e.counts.reads[i].hits.Load()
+		s.Misses += e.counts.reads[i].misses.Load()
+	}
+	s.Evicted, s.Expired = e.counts.removed[Evicted].Load(), e.counts.removed[Expired].Load()
+	s.Deleted, s.Replaced = e.counts.removed[Deleted].Load(), e.counts.removed[Replaced].Load()
+	s.Loads, s.LoadsFailed = e.counts.loads.Load(), e.counts.failed.Load()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s.Bytes, s.BytesHeld = e.budget, e.held
+	s.BytesTable = int64(len(e.pageSegs)) << e.segShift
+	d := *e.dir.Load()
+	for i := range d {
+		if seg := d[i].Load(); seg != nil && seg.role != rolePage {
+			s.BytesEntries += seg.live.Load()
+		}
+	}
+	for _, seg := range e.viewed {
+		s.BytesViewed += int64(len(seg.mem))
+	}
+	return s
+}
