@@ -4,8 +4,8 @@ package cache
 
 import (
 	"fmt"
-	"hash/maphash"
-	"math/bits"
+
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // A record is a copy of an entry.
@@ -18,51 +18,52 @@ type record struct {
 // all calls f with each entry that has not expired, until f returns false. The record is valid during
 // the call.
 //
-// It goes through the buckets that the table has at the beginning, and for each pair through the ones that were
-// split from it since. Under mu no bucket is split, so an entry is met once.
+// An entry never leaves its offset in the pages, nor the group that it has now, but to groups that are split
+// from it. So all goes from offset to offset, and from group to group as they are now. Under mu the table does not change.
 func (e *engine) all(f func(r record) bool) {
 	var buf []byte
 	var list []record
-	first := e.n.Load()
-	for i := uint64(0); i < first; i += 2 {
-		buf, list = e.pairOf(i, first, buf[:0], list[:0])
-		for _, r := range list {
-			if !f(r) {
-				return
+	n := e.n.Load()
+	if n == 0 {
+		return
+	}
+	level := e.size(n).level
+	for offset := uint64(0); offset < 1<<e.shift; offset += family {
+		for group := range uint64(1) << level {
+			buf, list = e.groupAt(offset, group, level, buf[:0], list[:0])
+			for _, r := range list {
+				if !f(r) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// pairOf copies the entries that buckets i and i+1 had if the table had n buckets.
-func (e *engine) pairOf(i, n uint64, buf []byte, list []record) ([]byte, []record) {
+// groupAt copies the entries at the offsets of a family of a group, if there are 2^level of them.
+func (e *engine) groupAt(offset, group uint64, level uint, buf []byte, list []record) ([]byte, []record) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	has := e.n.Load()
-	if has == 0 {
+	n := e.n.Load()
+	if n == 0 {
 		return buf, list
 	}
-	for j := index(i, has); j < has; j = nextOf(j, i, n) {
-		for _, b := range [2]*bucket{e.at(j), e.at(j + 1)} {
-			head := lockAt(b)
-			for s := 1; s < bucketWords; s++ {
-				if b[s] != 0 && index(e.address(maphash.Bytes(e.seed, keyOf(e.entry(b[s])))), n)&^1 == i {
-					buf, list = e.copyEntry(b[s], buf, list)
+	s := e.size(n)
+	for g := group & (1<<s.level - 1); g < 1<<s.level; g += 1 << level {
+		for p := range s.pagesOf(g, offset) {
+			for i := range uint64(family) {
+				b := e.at(s.page(g, p)<<e.shift | offset + i)
+				head := lockAt(b)
+				for j := 1; j < bucketWords; j++ {
+					if b[j] != 0 && (s.level >= level || e.groupOf(e.hash(b[j]&locMask))&(1<<level-1) == group) {
+						buf, list = e.copyEntry(b[j], buf, list)
+					}
 				}
+				unlock(b, head)
 			}
-			unlock(b, head)
 		}
 	}
 	return buf, list
-}
-
-// nextOf is the next bucket behind j that was split from bucket i, where the table had n.
-func nextOf(j, i, n uint64) uint64 {
-	base := uint64(1) << (bits.Len64(n) - 1)
-	if i < n-base || i >= base {
-		return j + 2*base
-	}
-	return j + base
 }
 
 // copyEntry adds the entry of a slot to the list, if it has not expired. Its bucket is locked.
@@ -84,18 +85,22 @@ func (e *engine) copyEntry(slot uint64, buf []byte, list []record) ([]byte, []re
 func (e *engine) clear() {
 	e.lockAll()
 	defer e.unlockAll()
-	n := e.n.Load()
-	for i := uint64(0); i < n; i++ {
-		b := e.at(i)
-		head := lockAt(b)
-		for s := 1; s < bucketWords; s++ {
-			if b[s] != 0 {
-				e.segment(b[s] & locMask).live.Add(-int64(shapeOf(e.entry(b[s])).size))
-				e.count.Add(-1)
-				b[s] = 0
+	for _, seg := range e.pageSegs {
+		for i := range uintptr(1) << e.shift {
+			if seg == nil {
+				break
 			}
+			b := unsafex.Elem(firstBucket(seg), i)
+			head := lockAt(b)
+			for j := 1; j < bucketWords; j++ {
+				if b[j] != 0 {
+					e.segment(b[j] & locMask).live.Add(-int64(shapeOf(e.entry(b[j])).size))
+					e.count.Add(-1)
+					b[j] = 0
+				}
+			}
+			unlock(b, head&^(mostDisplaced*headDisplaced))
 		}
-		unlock(b, head&^(mostDisplaced*headDisplaced))
 	}
 	for _, s := range e.window {
 		e.left(s)
@@ -111,7 +116,7 @@ func (e *engine) clear() {
 }
 
 // resize changes the budget.
-func (e *engine) resize(bytes int64) error {
+func (e *engine) rebudget(bytes int64) error {
 	if least := max(4*int64(e.blockSize), leastBytes); bytes < least {
 		return fmt.Errorf("cache: Resize to %d bytes; at least %d, with the %d that it was made with", bytes, least, e.o.Bytes)
 	}
@@ -134,26 +139,23 @@ func (e *engine) resize(bytes int64) error {
 // shrinkTable takes buckets off a table that is less than half as full as it may be. Its last pages
 // become free segments.
 func (e *engine) shrinkTable() {
-	for e.n.Load() > 1<<e.first && uint64(e.count.Load())*128 < e.n.Load()*slots*fill {
-		e.shrink(func(slot uint64) {
-			e.count.Add(-1)
-			e.counts.removed[Evicted].Add(1)
-			e.removed = e.dead(slot, Evicted, e.removed)
-		})
-	}
-	pages := int(e.n.Load()>>e.shift) + 1
-	if pages >= len(e.pageSegs) {
-		return
-	}
-	left := e.pageSegs[pages:]
-	for i := range left {
-		for j := range uint64(1) << e.shift {
-			lockAt(e.at(uint64(pages+i)<<e.shift + j))
+	var left []*segment
+	for {
+		n := e.n.Load()
+		if n == 4<<e.shift || uint64(e.count.Load())*128 >= n*slots*fill {
+			break
+		}
+		e.table.resize(n-family, e.dropFull)
+		if s := e.size(n - family); s.offset == 0 { // A page is empty.
+			i := int(s.page(s.group, s.pages))
+			e.lockPage(firstBucket(e.pageSegs[i])) // For good.
+			left = append(left, e.pageSegs[i])
+			e.usePage(i, nil)
 		}
 	}
-	e.pageSegs = e.pageSegs[:pages:pages]
-	e.setPages()
-	quiesce()
+	if len(left) > 0 {
+		quiesce()
+	}
 	for _, s := range left {
 		e.reclaim(s)
 	}

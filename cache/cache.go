@@ -143,7 +143,7 @@ func (h handle) Clear() {
 
 // Resize changes the budget, which must be at least half of Options.Bytes ÷ 4. Entries are evicted until it holds.
 func (h handle) Resize(bytes int64) error {
-	err := h.e.resize(bytes)
+	err := h.e.rebudget(bytes)
 	runtime.KeepAlive(h.state)
 	return err
 }

@@ -18,8 +18,8 @@ import (
 
 // An engine is a cache of bytes; the types of this package are views of one.
 //
-// Locks, in the order in which a goroutine takes them: a stripe's mu, the engine's mu, the locks of a pair of
-// buckets, even before odd. OnRemove and the callers' functions run under none of them.
+// Locks, in the order in which a goroutine takes them: a stripe's mu, the engine's mu, the locks of the
+// buckets of a family, from the lowest on. OnRemove and the callers' functions run under none of them.
 type engine struct {
 	table
 	o         settings
@@ -68,12 +68,8 @@ const (
 	leastSegment = 4 << 10
 	leastBytes   = 1 << 20
 	mostStripes  = 4
-	// fill is the share of slots that may be taken, in 1/64. At 0.66 one entry in 120 finds no room in
-	// its pair of buckets.
-	fill = 42
-	// bytesPerBucket is the budget for each bucket of the first table. Entries of 1.8 KB fill it; with
-	// smaller ones it grows.
-	bytesPerBucket = 9 << 10
+	// fill is the share of slots that may be taken, in 1/64.
+	fill = 40
 )
 
 func newEngine(o settings, keepAll bool) (*engine, error) {
@@ -96,83 +92,50 @@ func newEngine(o settings, keepAll bool) (*engine, error) {
 	e.table = table{seed: maphash.MakeSeed(), shift: e.segShift - 6}
 	e.table.hash = func(loc uint64) uint64 { return maphash.Bytes(e.seed, keyOf(e.entry(loc))) }
 	e.pages.Store(new([]*bucket))
-	buckets := max(min(o.Bytes, 64<<30)/bytesPerBucket, 2)
-	if keepAll {
-		buckets = 2
-	}
-	e.first = uint(bits.Len64(uint64(buckets)) - 1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for len(e.pageSegs)<<e.shift < 1<<e.first {
+	for i := range 4 {
 		s, err := e.take()
 		if err != nil {
 			e.freeAll()
 			return nil, err
 		}
-		e.setPage(len(e.pageSegs), s)
+		e.setPage(i, s)
 	}
-	e.n.Store(1 << e.first)
+	e.n.Store(4 << e.shift)
 	return e, nil
 }
 
-// found is where the entry of a key is, or would be, with its locks.
-type found struct {
-	pair
-	both bool    // The neighbour is locked, too.
-	in   *bucket // The bucket with the slot.
-	slot int     // -1 if there is no entry.
-}
-
-func (f *found) unlock() {
-	if f.home == nil {
-		return
-	}
-	unlock(f.home, f.homeHead)
-	if f.both {
-		unlock(f.other, f.otherHead)
-	}
-}
-
-// search locks the home bucket of a key, and its neighbour if the entry may be there, and finds the
-// entry. f.home is nil if the cache is closed.
+// search locks the home bucket of a key, and its family if the entry may be there, and finds the entry.
 func (e *engine) search(h uint64, key []byte) (f found) {
-	f.home, f.homeHead = e.lock(e.address(h))
-	f.in, f.slot = f.home, -1
-	if f.home == nil {
+	if f = e.lock(h, false); f.first == nil {
 		return f
 	}
-	if f.slot = e.find(f.home, h, 0, key); f.slot < 0 && displaced(f.homeHead) > 0 {
-		unlock(f.home, f.homeHead)
-		return e.searchPair(h, key)
+	if f.slot = e.find(f.bucket(f.home), h, 0, key); f.slot < 0 && displaced(f.heads[f.home&3]) > 0 {
+		f.unlock()
+		return e.searchAll(h, key)
 	}
 	return f
 }
 
-// searchPair is search that locks both buckets.
-func (e *engine) searchPair(h uint64, key []byte) (f found) {
-	f.pair = e.lockPair(e.address(h))
-	f.both, f.in, f.slot = true, f.home, -1
-	if f.home == nil {
+// searchAll is search that locks the family.
+func (e *engine) searchAll(h uint64, key []byte) (f found) {
+	if f = e.lock(h, true); f.first == nil {
 		return f
 	}
-	if f.slot = e.find(f.home, h, 0, key); f.slot < 0 && displaced(f.homeHead) > 0 {
-		if i := e.find(f.other, h, slotDisplaced, key); i >= 0 {
-			f.in, f.slot = f.other, i
-		}
+	for distance := 0; distance < family && f.slot < 0; distance++ {
+		f.in = f.home ^ distance
+		f.slot = e.find(f.bucket(f.in), h, uint64(distance), key)
 	}
 	return f
 }
 
 // drop takes the entry of f out of the table, and adds it to a list for OnRemove.
 func (e *engine) drop(f *found, why Reason, list []removal) []removal {
-	slot := f.in[f.slot]
-	f.in[f.slot] = 0
-	switch {
-	case slot&slotDisplaced == 0:
-	case f.in == f.other:
-		f.homeHead -= headDisplaced
-	default: // An entry of the neighbour's, which lies here.
-		f.otherHead -= headDisplaced
+	slot := *f.at()
+	*f.at() = 0
+	if distance := slot & slotDistance >> locBits; distance != 0 {
+		f.heads[f.in^int(distance)] -= headDisplaced
 	}
 	e.count.Add(-1)
 	e.counts.removed[why].Add(1)
@@ -219,11 +182,11 @@ func (e *engine) get(dst, key []byte, stale bool) ([]byte, lookup) {
 	h := maphash.Bytes(e.seed, key)
 	for again := false; ; again = true {
 		f := e.search(h, key)
-		if f.home == nil {
+		if f.first == nil {
 			return dst, lookup{}
 		}
 		if !again {
-			f.homeHead = counted(f.homeHead, h)
+			f.count(h)
 		}
 		b, l := e.use(&f, stale)
 		if !l.ok {
@@ -254,7 +217,7 @@ func (e *engine) use(f *found, stale bool) (b []byte, l lookup) {
 	if f.slot < 0 {
 		return nil, l
 	}
-	slot := &f.in[f.slot]
+	slot := f.at()
 	b = e.entry(*slot)
 	if b[0]&^(flagWidth|flagLongKey) != 0 {
 		l.absent = b[0]&flagAbsent != 0
@@ -292,16 +255,16 @@ func (e *engine) view(key []byte, f func(value []byte)) bool {
 
 func (e *engine) viewHash(h uint64, key []byte, f func(value []byte)) bool {
 	at := e.search(h, key)
-	if at.home == nil {
+	if at.first == nil {
 		return false
 	}
-	at.homeHead = counted(at.homeHead, h)
+	at.count(h)
 	b, l := e.use(&at, false)
 	if !l.ok {
 		at.unlock()
 		return false
 	}
-	s := e.segment(at.in[at.slot] & locMask)
+	s := e.segment(*at.at() & locMask)
 	s.pins.Add(1)
 	at.unlock()
 	defer s.pins.Add(-1)
@@ -332,7 +295,8 @@ func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(*fou
 	err := e.checkSize(len(key), len(value))
 	if err == nil {
 		h := maphash.Bytes(e.seed, key)
-		if e.o.onRemove == nil && e.replace(h, key, value, t, flags, may) {
+		if e.o.onRemove == nil && e.storeFast(h, key, value, t, flags, may) {
+			e.stored(t)
 			return nil
 		}
 		var w written
@@ -346,20 +310,51 @@ func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(*fou
 	return err
 }
 
-// replace stores a value in the place of the older one, if that is possible.
-func (e *engine) replace(h uint64, key, value []byte, t deadlines, flags byte, may func(*found) bool) (ok bool) {
+// storeFast is store where the value fits in the place of the older one, or the open segment has room and
+// nobody holds it. It holds one lock of the table all the time, so it must not wait for another.
+func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(*found) bool) (done bool) {
 	f := e.search(h, key)
-	if f.slot >= 0 && (may == nil || may(&f)) {
-		slot := f.in[f.slot]
+	if f.first == nil {
+		return false
+	}
+	defer f.unlock()
+	if may != nil && !may(&f) {
+		return true
+	}
+	if f.slot >= 0 {
+		slot := *f.at()
 		b := e.entry(slot)
-		s := shapeOf(b)
-		if ok = len(value) <= s.room && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && e.segment(slot&locMask).pins.Load() == 0; ok {
+		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && e.segment(slot&locMask).pins.Load() == 0 {
 			setValue(b, value)
 			setDeadlines(b, t)
+			return true
 		}
+	} else if empty(f.bucket(f.home)) < 0 {
+		return false
 	}
-	f.unlock()
-	return ok
+	s := shapeFor(len(key), len(value), t.flags()|flags)
+	st := e.stripe(h)
+	if s.size > e.mostSmall || !st.mu.TryLock() {
+		return false
+	}
+	defer st.mu.Unlock()
+	seg := st.seg
+	if seg == nil || seg.used+s.size > len(seg.mem) {
+		return false
+	}
+	off := seg.used
+	seg.used += s.size
+	seg.live.Add(int64(s.size))
+	s.write(seg.mem[off:], key, value, t)
+	if loc := e.location(seg, off); f.slot >= 0 {
+		old := *f.at()
+		e.dead(old, Replaced, nil)
+		*f.at() = old&^locMask | loc
+	} else {
+		f.put(h>>tagShift<<tagShift | loc)
+		e.count.Add(1)
+	}
+	return true
 }
 
 // written is an entry that is not in the table yet. Its segment is pinned.
@@ -377,10 +372,17 @@ func (e *engine) write(h uint64, key, value []byte, t deadlines, flags byte) (w 
 		return w, err
 	}
 	s.write(w.seg.mem[w.off:], key, value, t)
+	return w, nil
+}
+
+// stored does what is due after an entry was stored.
+func (e *engine) stored(t deadlines) {
 	if t.first() != 0 {
 		e.sweeper.need(e)
 	}
-	return w, nil
+	if uint64(e.count.Load())*64 > e.n.Load()*slots*fill {
+		e.growTable()
+	}
 }
 
 // publish makes the table lead to an entry that was written, if may allows it; nil always does. may
@@ -389,13 +391,13 @@ func (e *engine) publish(w written, key []byte, may func(f *found) bool) (ok boo
 	defer w.seg.pins.Add(-1)
 	loc := e.location(w.seg, w.off)
 	f := e.search(w.h, key)
-	if f.home != nil && f.slot < 0 && empty(f.home) < 0 && !f.both {
+	if f.first != nil && f.slot < 0 && !f.all && empty(f.bucket(f.home)) < 0 {
 		f.unlock()
-		f = e.searchPair(w.h, key)
+		f = e.searchAll(w.h, key)
 	}
-	if f.home == nil || may != nil && !may(&f) {
+	if f.first == nil || may != nil && !may(&f) {
 		w.seg.live.Add(-int64(shapeOf(w.seg.mem[w.off:]).size))
-		if f.home == nil {
+		if f.first == nil {
 			return false, ErrClosed
 		}
 		f.unlock()
@@ -403,30 +405,24 @@ func (e *engine) publish(w written, key []byte, may func(f *found) bool) (ok boo
 	}
 	var list []removal
 	if f.slot >= 0 {
-		old := f.in[f.slot]
+		old := *f.at()
 		list = e.dead(old, Replaced, nil)
-		f.in[f.slot] = old&^locMask | loc
+		*f.at() = old&^locMask | loc
 		f.unlock()
 		e.tell(list)
+		e.stored(deadlinesOf(w.seg.mem[w.off:]))
 		return true, nil
 	}
-	tag := w.h >> tagShift << tagShift
-	if i := empty(f.home); i > 0 {
-		f.home[i] = tag | loc
-	} else if i := empty(f.other); i > 0 && displaced(f.homeHead) < mostDisplaced {
-		f.other[i] = tag | slotDisplaced | loc
-		f.homeHead += headDisplaced
-	} else {
-		f.in, f.slot = f.home, leastUsed(f.home)
+	slot := w.h>>tagShift<<tagShift | loc
+	if !f.put(slot) {
+		f.in, f.slot = f.home, leastUsed(f.bucket(f.home))
 		list = e.drop(&f, Evicted, nil)
-		f.home[f.slot] = tag | loc
+		f.put(slot)
 	}
 	f.unlock()
 	e.tell(list)
-	n := e.count.Add(1)
-	if uint64(n)*64 > e.n.Load()*slots*fill {
-		e.growTable()
-	}
+	e.count.Add(1)
+	e.stored(deadlinesOf(w.seg.mem[w.off:]))
 	return true, nil
 }
 
@@ -451,7 +447,7 @@ func (e *engine) growTable() {
 		if e.addPage() != nil {
 			return // Full buckets evict.
 		}
-		e.grow()
+		e.resize(e.n.Load()+family, e.dropFull)
 	}
 }
 
@@ -468,7 +464,7 @@ func (e *engine) remove(key []byte, may func(*found) bool) (there bool) {
 		f.unlock()
 		return false
 	}
-	b := e.entry(f.in[f.slot])
+	b := e.entry(*f.at())
 	there = b[0]&flagAbsent == 0
 	why := Deleted
 	if first := deadlinesOf(b).first(); first != 0 && e.now() >= first {
@@ -490,13 +486,13 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 	for {
 		e.flights.forget(key)
 		at := e.search(h, key)
-		if at.home == nil {
+		if at.first == nil {
 			return ErrClosed
 		}
 		b, l := e.use(&at, false)
 		loc := uint64(0)
 		if at.slot >= 0 {
-			loc = at.in[at.slot] & locMask
+			loc = *at.at() & locMask
 		}
 		old = old[:0]
 		if l.ok {
@@ -508,7 +504,7 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 			if at.slot < 0 || loc == 0 {
 				return at.slot < 0 && loc == 0
 			}
-			return at.in[at.slot]&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
+			return *at.at()&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
 		}
 		value, op := f(old[:len(old):len(old)], l.ok)
 		switch op {
@@ -516,7 +512,7 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 			return nil
 		case Remove:
 			at := e.search(h, key)
-			if at.home == nil {
+			if at.first == nil {
 				return ErrClosed
 			}
 			if same(&at) {
@@ -550,6 +546,13 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 	}
 }
 
+// dropFull evicts an entry for which the table has no room any more. Its bucket is locked.
+func (e *engine) dropFull(slot uint64) {
+	e.count.Add(-1)
+	e.counts.removed[Evicted].Add(1)
+	e.removed = e.dead(slot, Evicted, e.removed)
+}
+
 // close removes everything and returns the memory. Calls that are under way find nothing or
 // ErrClosed. It waits for views.
 func (e *engine) close() {
@@ -558,8 +561,8 @@ func (e *engine) close() {
 		e.unlockAll()
 		return
 	}
-	for i := range e.n.Load() {
-		lockAt(e.at(i)) // For good: whoever waits sees n.
+	for _, b := range *e.pages.Load() {
+		e.lockPage(b) // For good: whoever waits sees n.
 	}
 	e.n.Store(0)
 	quiesce()

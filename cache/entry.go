@@ -61,8 +61,7 @@ func shapeFor(key, n int, flags byte) entryShape {
 func shapeOf(b []byte) entryShape {
 	s := entryShape{flags: b[0], key: int(keyAt[b[0]&flagLayout])}
 	s.value = s.key + keyLen(b)
-	at, w := roomAt(b)
-	s.room = readInt(b[at:], w)
+	s.room = roomOf(b)
 	s.size = s.value + s.room
 	return s
 }
@@ -78,6 +77,12 @@ func keyLen(b []byte) int {
 func keyOf(b []byte) []byte {
 	at := int(keyAt[b[0]&flagLayout])
 	return b[at : at+keyLen(b)]
+}
+
+// roomOf is the longest value for which an entry has room.
+func roomOf(b []byte) int {
+	at, w := roomAt(b)
+	return readInt(b[at:], w)
 }
 
 // roomAt is where the room stands, and the bytes that it and the length behind it have.

@@ -252,23 +252,26 @@ func (c *candidate) look(e *engine, s *segment, off int) {
 	*c = candidate{e: e, seg: s, off: off, size: shapeOf(b).size, loc: e.location(s, off), h: maphash.Bytes(e.seed, keyOf(b))}
 	f := c.find()
 	if c.in = f.slot >= 0; c.in {
-		c.uses = f.in[f.slot] & slotUses / slotUse
-		c.asked = uses(f.homeHead, c.h)
+		c.uses = *f.at() & slotUses / slotUse
+		c.asked = uses(f.heads[f.home], c.h)
 		c.until = deadlinesOf(b).first()
 	}
 	f.unlock()
 }
 
-// find locks the buckets of the entry and finds the slot that leads to it.
+// find locks the home of the entry, or its family, and finds the slot that leads to it.
 func (c *candidate) find() (f found) {
-	e := c.e
-	f.pair = e.lockPair(e.address(c.h))
-	f.both, f.slot = true, -1
-	if f.home == nil {
+	if f = c.e.lock(c.h, false); f.first == nil {
 		return f
 	}
-	if f.in, f.slot = f.home, holds(f.home, c.loc); f.slot < 0 {
-		f.in, f.slot = f.other, holds(f.other, c.loc)
+	if f.slot = holds(f.bucket(f.home), c.loc); f.slot >= 0 || displaced(f.heads[f.home]) == 0 {
+		return f
+	}
+	f.unlock()
+	f = c.e.lock(c.h, true)
+	for distance := 0; distance < family && f.first != nil && f.slot < 0; distance++ {
+		f.in = f.home ^ distance
+		f.slot = holds(f.bucket(f.in), c.loc)
 	}
 	return f
 }
@@ -317,7 +320,7 @@ func (c *candidate) move(to role, uses uint64) bool {
 	f := c.find()
 	if f.slot >= 0 {
 		copy(s.mem[s.used:], c.seg.mem[c.off:c.off+c.size])
-		slot := &f.in[f.slot]
+		slot := f.at()
 		*slot = *slot&^(locMask|slotUses) | e.location(s, s.used) | uses*slotUse
 		s.used += c.size
 		s.live.Add(int64(c.size))
@@ -331,8 +334,8 @@ func (c *candidate) move(to role, uses uint64) bool {
 // lessUsed takes one use off the entry.
 func (c *candidate) lessUsed() {
 	f := c.find()
-	if f.slot >= 0 && f.in[f.slot]&slotUses != 0 {
-		f.in[f.slot] -= slotUse
+	if f.slot >= 0 && *f.at()&slotUses != 0 {
+		*f.at() -= slotUse
 	}
 	f.unlock()
 }

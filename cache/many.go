@@ -47,7 +47,9 @@ func (e *engine) touch(hashes []uint64) {
 	var buckets [group]*bucket
 	sum := uint64(0)
 	for i, h := range hashes {
-		buckets[i] = e.at(index(e.address(h), n))
+		if buckets[i] = e.at(e.home(h, n)); buckets[i] == nil {
+			return // The table has just become smaller.
+		}
 		sum += buckets[i][0]
 	}
 	dir := *e.dir.Load()

@@ -209,13 +209,16 @@ type stripe struct {
 	_   [48]byte
 }
 
+// stripe is the one for a key.
+func (e *engine) stripe(h uint64) *stripe { return &e.stripes[h>>40%mostStripes] }
+
 // place returns a pinned segment with room for an entry of n bytes at off.
 func (e *engine) place(h uint64, n int) (s *segment, off int, err error) {
 	if n > e.mostSmall {
 		s, err = e.placeLarge(n)
 		return s, 0, err
 	}
-	st := &e.stripes[h>>40&uint64(len(e.stripes)-1)]
+	st := e.stripe(h)
 	st.mu.Lock()
 	s = st.seg
 	if s == nil || s.used+n > len(s.mem) {
@@ -384,56 +387,66 @@ func (e *engine) releaseBlock() bool {
 
 // addPage makes room for two more buckets of the table. The caller holds mu.
 func (e *engine) addPage() error {
-	pages := *e.pages.Load()
-	if e.n.Load() < uint64(len(pages))<<e.shift {
+	s := e.size(e.n.Load())
+	i := int(s.page(s.group, s.pages))
+	if i < len(e.pageSegs) && e.pageSegs[i] != nil {
 		return nil
 	}
-	s, err := e.take()
-	if err != nil {
-		return err
+	seg, err := e.take()
+	if err == nil {
+		e.setPage(i, seg)
 	}
-	e.setPage(len(pages), s)
-	return nil
+	return err
 }
 
-// setPage makes a segment page i of the table.
+// setPage makes a segment page i of the table, with empty buckets.
 func (e *engine) setPage(i int, s *segment) {
-	s.role = rolePage
-	words := unsafex.SliceOf[uint64](unsafex.DataOf(s.mem), len(s.mem)/8, len(s.mem)/8)
-	if i == len(e.pageSegs) {
-		clear(words)
-		e.pageSegs = append(e.pageSegs, nil)
+	clear(s.mem)
+	if i >= len(e.pageSegs) {
+		e.pageSegs = append(e.pageSegs, make([]*segment, i+1-len(e.pageSegs))...)
 	}
-	e.pageSegs[i] = s
-	e.setPages()
+	e.usePage(i, s)
 }
 
-// setPages makes the table read the pages anew.
-func (e *engine) setPages() {
+// usePage lets page i be a segment, or none.
+func (e *engine) usePage(i int, s *segment) {
+	if e.pageSegs[i] = s; s != nil {
+		s.role = rolePage
+	}
 	pages := make([]*bucket, len(e.pageSegs))
 	for i, s := range e.pageSegs {
-		pages[i] = unsafex.As[bucket](unsafex.DataOf(s.mem))
+		if s != nil {
+			pages[i] = firstBucket(s)
+		}
 	}
 	e.pages.Store(&pages)
 }
 
-// movePage moves a page of the table to another segment, and leaves the old one free of use, with all
-// its buckets locked. It says whether there was memory.
+func firstBucket(s *segment) *bucket { return unsafex.As[bucket](unsafex.DataOf(s.mem)) }
+
+// lockPage locks all buckets of a page, if there is one, and returns their heads.
+func (e *engine) lockPage(first *bucket) (heads []uint64) {
+	if first == nil {
+		return nil
+	}
+	for i := range uintptr(1) << e.shift {
+		heads = append(heads, lockAt(unsafex.Elem(first, i)))
+	}
+	return heads
+}
+
+// movePage moves a page of the table to another segment, and leaves the old one with all buckets
+// locked. It says whether there was memory.
 func (e *engine) movePage(from *segment) bool {
 	to, err := e.take()
 	if err != nil {
 		return false
 	}
-	i := slices.Index(e.pageSegs, from)
-	base := uint64(i) << e.shift
-	var heads []uint64
-	for j := range uint64(1) << e.shift {
-		heads = append(heads, lockAt(e.at(base+j)))
-	}
+	heads := e.lockPage(firstBucket(from))
 	copy(to.mem, from.mem)
-	e.setPage(i, to)
-	for j, head := range heads {
-		unlock(e.at(base+uint64(j)), head)
+	e.usePage(slices.Index(e.pageSegs, from), to)
+	for i, head := range heads {
+		unlock(unsafex.Elem(firstBucket(to), uintptr(i)), head)
 	}
 	from.role = roleOpen
 	return true

@@ -19,12 +19,22 @@ func (e *engine) verify(t *testing.T) {
 	live := map[*segment]int64{}
 	count := int64(0)
 	n := e.n.Load()
-	for i := range n {
+	var all []uint64
+	for p := range uint64(len(e.pageSegs)) {
+		for i := range uint64(1) << e.shift {
+			if p < uint64(len(e.pageSegs)) && e.pageSegs[p] != nil {
+				all = append(all, p<<e.shift|i)
+			}
+		}
+	}
+	for _, i := range all {
 		b := e.at(i)
 		out := uint64(0)
 		for s := 1; s < bucketWords; s++ {
-			if e.at(i ^ 1)[s]&slotDisplaced != 0 {
-				out++
+			for d := uint64(1); d < family; d++ {
+				if e.at(i ^ d)[s]&slotDistance>>locBits == d {
+					out++
+				}
 			}
 			slot := b[s]
 			if slot == 0 {
@@ -33,10 +43,7 @@ func (e *engine) verify(t *testing.T) {
 			count++
 			x := e.entry(slot)
 			h := e.hash(slot & locMask)
-			home := index(e.address(h), n)
-			if slot&slotDisplaced != 0 {
-				home ^= 1
-			}
+			home := e.home(h, n) ^ slot&slotDistance>>locBits
 			if home != i || slot>>tagShift != h>>tagShift {
 				t.Fatalf("bucket %d of %d has an entry of bucket %d, tags %x %x", i, n, home, slot>>tagShift, h>>tagShift)
 			}

@@ -13,27 +13,41 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// The table finds entries. It is a hash table of buckets that grows by two buckets at a time (linear
-// hashing; Litwin, 1980), so its size follows the number of entries without a stall, and its load
-// stays the same.
+// The table finds entries. It is a hash table of buckets that grows by four buckets at a time, so its
+// size follows the number of entries without a stall. The load of all buckets stays within 4 : 5:
+// that is linear hashing with partial expansions (Larson, 1980; plain linear hashing has buckets that
+// are twice as full as others).
+//
+// Buckets lie in pages of 2^shift. An address, which is the bits of a key's hash, has these parts:
+//
+//	offset   the bucket in its page
+//	quarter  2 bits: the page among the first four of its group
+//	group    as many bits as there are
+//	next     1 bit, which will be the next bit of the group
+//
+// A group has 4 pages and grows to 5, 6, 7 and 8; then its first four pages and the others are a group
+// each. All groups get their fifth page before one gets a sixth. Within a page that is being added,
+// one family of buckets is added after the other: some entries at the same offsets of the group's
+// other pages move there.
+// places says which.
 //
 // A bucket is a cache line of eight words. Word 0 is the head:
 //
 //	bit  0       the lock
-//	bits 1..3    entries of this bucket that lie in its neighbour, because it was full
+//	bits 1..3    entries of this bucket that lie in others of its family, because it was full
 //	bits 4..9    uses since the counters were halved
 //	bits 10..61  13 counters of 4 bits
 //
 // The others are slots, 0 if empty:
 //
-//	bits 0..44   location: number of the segment << shift | offset
-//	bit  45      displaced: the entry belongs to the neighbour
+//	bits 0..43   location: number of the segment << shift | offset
+//	bits 44..45  distance: the entry belongs to the bucket whose number differs by these two bits
 //	bits 46..47  uses since the entry was written or moved, at most 3
 //	bits 48..63  tag: the hash's highest 16 bits
 //
-// The neighbour of bucket i is i^1; both are split together. Whoever locks both locks the even one
-// first. A bucket's lock guards its slots, its head, and value and deadline of the entries that
-// belong to it.
+// Four buckets, whose numbers differ in the lowest two bits, are a family. An entry whose home is full
+// goes to another of the family. Whoever locks a family locks it from the lowest number on. A bucket's lock guards its slots, its
+// head, and value and deadlines of the entries that belong to it.
 //
 // The counters are a sketch of how often keys were asked for (TinyLFU; Einziger, Friedman, Manes,
 // 2017), also of keys that are not here. A key has two counters of its home bucket, so counting
@@ -58,49 +72,118 @@ const (
 	counters      = 13
 	halveMask     = 0x7777777777777 << counterAt // The counters' bits that stay when they are halved.
 
-	locBits       = 45
-	locMask       = 1<<locBits - 1
-	slotDisplaced = 1 << locBits
-	slotUse       = 1 << (locBits + 1)
-	slotUses      = 3 * slotUse
-	tagShift      = 48
+	family = 4 // Buckets.
 
-	// tagBits is the number of bits of the tag that choose the bucket once the table has grown. So a
-	// split reads no entries until the table is 256 times its first size.
-	tagBits = 8
+	locBits      = 44
+	locMask      = 1<<locBits - 1
+	slotDistance = 3 << locBits
+	slotUse      = 1 << (locBits + 2)
+	slotUses     = 3 * slotUse
+	tagShift     = 48
+
+	// The tag has, from its lowest bit: the first bits of the group and the next bit, so that growing
+	// reads no entries until there are 256 groups; the quarter; and the fraction, which says what
+	// share of the entries with a next bit moves to each new page.
+	groupBits    = 8
+	quarterAt    = tagShift + groupBits
+	fractionAt   = quarterAt + 2
+	fractionBits = 64 - fractionAt
 )
 
 type bucket = [bucketWords]uint64
 
 type table struct {
 	seed  maphash.Seed
-	first uint                      // log2 of the first number of buckets.
 	shift uint                      // log2 of the buckets of a page.
-	n     atomic.Uint64             // Buckets in use, an even number; 0 when the cache is closed.
-	pages atomic.Pointer[[]*bucket] // The first bucket of each page.
+	n     atomic.Uint64             // Buckets in use, a multiple of family; 0 when the cache is closed.
+	pages atomic.Pointer[[]*bucket] // The first bucket of each page, nil where there is none.
 	hash  func(loc uint64) uint64   // Hash of the key of the entry at loc.
 }
 
-// address is the bits of a hash by which buckets are chosen, the lowest first.
-func (t *table) address(h uint64) uint64 {
-	low := h & (1<<t.first - 1)
-	grown := h >> tagShift & (1<<tagBits - 1) << t.first
-	return low | grown | h&(1<<tagShift-1)>>t.first<<(t.first+tagBits)
+// A size is what a number of buckets means.
+type size struct {
+	level  uint   // log2 of the number of groups.
+	pages  uint64 // Pages of each group, 4 to 7.
+	group  uint64 // Groups before this one have one page more.
+	offset uint64 // So have the buckets of this group below this offset.
 }
 
-// index is the bucket of an address among n.
-func index(x, n uint64) uint64 {
-	level := uint(bits.Len64(n) - 1)
-	if i := x & (2<<level - 1); i < n {
-		return i
+func (t *table) size(n uint64) size {
+	all := n >> t.shift // Pages that are complete.
+	level := uint(bits.Len64(all)) - 3
+	more := all - 4<<level
+	return size{level, 4 + more>>level, more & (1<<level - 1), n & (1<<t.shift - 1)}
+}
+
+// pagesOf is the number of pages of a group that have a bucket at offset.
+func (s *size) pagesOf(group, offset uint64) uint64 {
+	if group < s.group || group == s.group && offset < s.offset {
+		return s.pages + 1
 	}
-	return x & (1<<level - 1)
+	return s.pages
 }
 
-// at is bucket i, which exists. The caller is pinned, holds a lock of its page, or the engine's mu.
+// page is the number of a page: place is 0 to 7.
+func (s *size) page(group, place uint64) uint64 {
+	return 4*group + place&3 + place>>2<<(s.level+2)
+}
+
+// places is the page of an entry in its group, by the pages of the group less 4, the next bit, the fraction
+// and the quarter. Without a next bit it is the quarter. With it, 26, 43 and 55 of 64 move to the
+// fifth to seventh page, which makes all pages equally full, and all to their place in the eight.
+var places = func() (t [5][2 << (fractionBits + 2)]uint8) {
+	for pages := range t {
+		for i := range t[pages] {
+			quarter, fraction := i&3, i>>2&(1<<fractionBits-1)
+			place := quarter
+			if next := i>>(fractionBits+2) != 0; next {
+				switch {
+				case pages == 1 && fraction < 26:
+					place = 4
+				case pages == 2 && fraction < 43:
+					place = 4 + quarter&1
+				case pages == 3 && fraction < 55:
+					place = 4 + quarter
+					if quarter == 3 {
+						place = 4 + min(fraction/19, 2)
+					}
+				case pages == 4:
+					place = 4 + quarter
+				}
+			}
+			t[pages][i] = uint8(place)
+		}
+	}
+	return t
+}()
+
+// place is the page in its group of an entry with hash h, in a group of so many pages.
+func (s *size) place(h, pages uint64, next uint64) uint64 {
+	return uint64(places[pages-4][next<<(fractionBits+2)|h>>fractionAt<<2|h>>quarterAt&3])
+}
+
+// groupOf is all bits of a hash that may choose a group.
+func (t *table) groupOf(h uint64) uint64 {
+	return h>>tagShift&(1<<groupBits-1) | h&(1<<tagShift-1)>>t.shift<<groupBits
+}
+
+// home is the bucket of a hash in a table of n.
+func (t *table) home(h, n uint64) uint64 {
+	s := t.size(n)
+	offset := h & (1<<t.shift - 1)
+	bitsOf := t.groupOf(h)
+	group := bitsOf & (1<<s.level - 1)
+	return s.page(group, s.place(h, s.pagesOf(group, offset), bitsOf>>s.level&1))<<t.shift | offset
+}
+
+// at is bucket i. The caller is pinned, holds a lock of its page, or the engine's mu. It is nil if the
+// page has gone since the caller read n.
 func (t *table) at(i uint64) *bucket {
-	pages := *t.pages.Load()
-	return unsafex.Elem(pages[i>>t.shift], uintptr(i&(1<<t.shift-1)))
+	page := (*t.pages.Load())[i>>t.shift]
+	if page == nil {
+		return nil
+	}
+	return unsafex.Elem(page, uintptr(i&(1<<t.shift-1)))
 }
 
 // try tries to lock a bucket and returns its head.
@@ -119,68 +202,72 @@ func pause(attempt int) {
 	}
 }
 
-// lock locks the home bucket of an address and returns its head. b is nil if the cache is closed.
-func (t *table) lock(x uint64) (b *bucket, head uint64) {
-	for attempt := 0; ; attempt++ {
-		pin := percpu.Acquire()
-		n := t.n.Load()
-		if n == 0 {
-			pin.Release()
-			return nil, 0
+// found is a family with its locks, and where in it an entry is.
+type found struct {
+	first *bucket // Of the family; nil if the cache is closed.
+	home  int     // The number in the family of the home bucket.
+	all   bool    // All of the family is locked, not only the home.
+	heads [family]uint64
+	in    int // The number of the bucket with the entry.
+	slot  int // Its slot, -1 if there is none.
+}
+
+func (f *found) bucket(i int) *bucket { return unsafex.Elem(f.first, uintptr(i)) }
+
+// at is the slot of the entry.
+func (f *found) at() *uint64 { return &f.bucket(f.in)[f.slot&(bucketWords-1)] }
+
+// count counts a use of the key.
+func (f *found) count(h uint64) { f.heads[f.home&3] = counted(f.heads[f.home&3], h) }
+
+func (f *found) unlock() {
+	switch {
+	case f.first == nil:
+	case f.all:
+		for i, head := range f.heads {
+			unlock(f.bucket(i), head)
 		}
-		i := index(x, n)
-		b = t.at(i)
-		head, ok := try(b)
-		pin.Release()
-		if !ok {
-			pause(attempt)
-			continue
-		}
-		if now := t.n.Load(); now == n || now != 0 && index(x, now) == i {
-			return b, head
-		}
-		unlock(b, head)
+	default:
+		unlock(f.bucket(f.home), f.heads[f.home&3])
 	}
 }
 
-// A pair is a locked bucket, the home of an address, and its locked neighbour.
-type pair struct {
-	home, other         *bucket
-	homeHead, otherHead uint64
-}
-
-// lockPair locks both. p.home is nil if the cache is closed.
-func (t *table) lockPair(x uint64) (p pair) {
+// lock locks the home bucket of a hash, or with all its family.
+func (t *table) lock(h uint64, all bool) (f found) {
+	f.slot = -1
 	for attempt := 0; ; attempt++ {
 		pin := percpu.Acquire()
 		n := t.n.Load()
 		if n == 0 {
 			pin.Release()
-			return pair{}
+			return found{slot: -1}
 		}
-		i := index(x, n)
-		p.home, p.other = t.at(i), t.at(i^1)
-		var ok bool
-		if i&1 == 0 {
-			p.homeHead, ok = try(p.home)
-		} else {
-			p.otherHead, ok = try(p.other)
+		i := t.home(h, n)
+		f.first, f.home = t.at(i&^(family-1)), int(i&(family-1))
+		ok, head := false, uint64(0)
+		lowest := f.home
+		if all {
+			lowest = 0
+		}
+		if f.first != nil {
+			head, ok = try(f.bucket(lowest))
 		}
 		pin.Release()
 		if !ok {
 			pause(attempt)
 			continue
 		}
-		// The lock of one keeps the page of both.
-		if i&1 == 0 {
-			p.otherHead = lockAt(p.other)
-		} else {
-			p.homeHead = lockAt(p.home)
+		f.heads[lowest&3] = head
+		if f.all = all; all { // The lock of the first keeps the page.
+			for i := 1; i < family; i++ {
+				f.heads[i] = lockAt(f.bucket(i))
+			}
 		}
-		if now := t.n.Load(); now == n || now != 0 && index(x, now) == i {
-			return p
+		if now := t.n.Load(); now == n || now != 0 && t.home(h, now) == i {
+			f.in = f.home
+			return f
 		}
-		p.unlock()
+		f.unlock()
 	}
 }
 
@@ -194,12 +281,7 @@ func lockAt(b *bucket) (head uint64) {
 	}
 }
 
-func (p *pair) unlock() {
-	unlock(p.home, p.homeHead)
-	unlock(p.other, p.otherHead)
-}
-
-// displaced is the number of entries of a bucket that lie in its neighbour.
+// displaced is the number of entries of a bucket that lie in others of its family.
 func displaced(head uint64) uint64 { return head / headDisplaced % (mostDisplaced + 1) }
 
 // counted is a head after one more use of a key with hash h.
@@ -229,14 +311,27 @@ func uses(head, h uint64) uint64 {
 	return min(head>>i&15, head>>j&15)
 }
 
-// counterShifts are the places of a key's two counters in the head.
+// counterShifts are the places of a key's two counters in the head. They depend on the tag's fraction and group
+// bits, so that they are known without the key.
 func counterShifts(h uint64) (i, j uint64) {
-	i = h >> 32 & 0xffff * counters >> 16
-	j = h >> 16 & 0xffff * (counters - 1) >> 16
+	mixed := h >> tagShift * 0x9e3779b97f4a7c15
+	i = mixed >> 48 * counters >> 16
+	j = mixed >> 32 & 0xffff * (counters - 1) >> 16
 	if j >= i {
 		j++
 	}
 	return counterAt + 4*i, counterAt + 4*j
+}
+
+// moved is a head with the counters of an entry that came from a bucket with another head.
+func moved(head, from, slot uint64) uint64 {
+	i, j := counterShifts(slot)
+	for _, at := range [2]uint64{i, j} {
+		if n := from >> at & 15; n > head>>at&15 {
+			head = head&^(15<<at) | n<<at
+		}
+	}
+	return head
 }
 
 // empty is the number of an empty slot of b, or -1.
@@ -259,104 +354,103 @@ func holds(b *bucket, loc uint64) int {
 	return -1
 }
 
-// grow splits the next pair of buckets. The page of bucket n exists. The caller holds the engine's mu.
+// resize makes the table a family of buckets larger or smaller, and calls drop for each entry that
+// finds no room any more. The pages exist. The caller holds the engine's mu.
 //
-// A goroutine that locks one of the old buckets afterwards sees the new n, and looks again.
-func (t *table) grow() {
+// A goroutine that gets the lock of one of these buckets afterwards sees the new n, and looks again.
+func (t *table) resize(to uint64, drop func(slot uint64)) {
 	n := t.n.Load()
-	level := uint(bits.Len64(n) - 1)
-	p := n - 1<<level
-	from := [2]*bucket{t.at(p), t.at(p + 1)}
-	to := [4]*bucket{from[0], from[1], t.at(n), t.at(n + 1)}
-	var heads [4]uint64
-	var held [2 * slots]uint64 // The slots, with the displaced bit of an entry as the number of its home.
+	s := t.size(min(n, to)) // The family is added to this size.
+	pages := s.pages        // Of the group, when it is gone.
+	if to > n {
+		pages++
+	}
+	var at [8]found
+	for p := range s.pages + 1 {
+		f := &at[p]
+		f.first, f.all = t.at(s.page(s.group, p)<<t.shift|s.offset), true
+		for i := range f.heads {
+			f.heads[i] = lockAt(f.bucket(i))
+		}
+	}
+	type mover struct {
+		slot, from uint64 // from is the head of its home.
+		place      uint8
+		home       uint8
+	}
+	var movers [8 * family * slots]mover
 	count := 0
-	for i, b := range from {
-		head := lockAt(b) &^ (mostDisplaced * headDisplaced)
-		heads[i], heads[i+2] = head, head
-		for s := 1; s < bucketWords; s++ {
-			if b[s] != 0 {
-				held[count] = b[s] ^ uint64(i)<<locBits
+	for p := range s.pages + 1 {
+		f := &at[p]
+		for i := range f.heads {
+			b := f.bucket(i)
+			for j := 1; j < bucketWords; j++ {
+				slot := b[j]
+				if slot == 0 {
+					continue
+				}
+				place := s.place(slot, pages, t.next(slot, s.level))
+				if place == p {
+					continue
+				}
+				distance := slot & slotDistance >> locBits
+				home := i ^ int(distance)
+				if distance != 0 {
+					f.heads[home] -= headDisplaced
+				}
+				b[j] = 0
+				movers[count] = mover{slot: slot &^ slotDistance, from: f.heads[home], place: uint8(place), home: uint8(home)}
 				count++
 			}
-			b[s] = 0
 		}
 	}
-	for _, b := range to[2:] {
-		lockAt(b) // A goroutine that was late may hold it for a moment, if the table had it before.
-		clear(b[1:])
-	}
-	for _, s := range held[:count] {
-		home := s >> locBits & 1
-		if t.bit(s, level) {
-			home += 2
-		}
-		s &^= slotDisplaced
-		if i := empty(to[home]); i > 0 {
-			to[home][i] = s
+	for _, m := range movers[:count] {
+		f := &at[m.place]
+		if f.home = int(m.home); !f.put(m.slot) {
+			drop(m.slot)
 			continue
 		}
-		// The entries that follow find room in their home or in its neighbour: a pair gets no more than
-		// two buckets hold.
-		heads[home] += headDisplaced
-		to[home^1][empty(to[home^1])] = s | slotDisplaced
+		f.heads[f.home] = moved(f.heads[f.home], m.from, m.slot)
 	}
-	t.n.Store(n + 2)
-	unlock(to[2], heads[2])
-	unlock(to[3], heads[3])
-	unlock(to[0], heads[0])
-	unlock(to[1], heads[1])
+	t.n.Store(to)
+	for p := range s.pages + 1 {
+		at[p].unlock()
+	}
 }
 
-// shrink merges the last pair of buckets into the pair that it was split from, and calls drop for each
-// entry that finds no room there. The caller holds the engine's mu.
-func (t *table) shrink(drop func(loc uint64)) {
-	n := t.n.Load() - 2
-	p := n - 1<<(bits.Len64(n)-1)
-	to := [2]*bucket{t.at(p), t.at(p + 1)}
-	from := [2]*bucket{t.at(n), t.at(n + 1)}
-	heads := [2]uint64{lockAt(to[0]), lockAt(to[1])}
-	lockAt(from[0])
-	lockAt(from[1])
-	t.n.Store(n)
-	for i, b := range from {
-		for s := 1; s < bucketWords; s++ {
-			slot := b[s]
-			b[s] = 0
-			if slot == 0 {
-				continue
-			}
-			home := uint64(i) ^ slot>>locBits&1
-			slot &^= slotDisplaced
-			if at := empty(to[home]); at > 0 {
-				to[home][at] = slot
-			} else if at := empty(to[home^1]); at > 0 && displaced(heads[home]) < mostDisplaced {
-				to[home^1][at] = slot | slotDisplaced
-				heads[home] += headDisplaced
-			} else {
-				drop(slot & locMask)
-			}
+// put puts an entry in an empty slot of its home, or of its family if that is locked. It says whether there was one.
+func (f *found) put(slot uint64) bool {
+	if i := empty(f.bucket(f.home)); i > 0 {
+		f.bucket(f.home)[i] = slot
+		return true
+	}
+	if !f.all || displaced(f.heads[f.home]) == mostDisplaced {
+		return false
+	}
+	for distance := 1; distance < family; distance++ {
+		b := f.bucket(f.home ^ distance)
+		if i := empty(b); i > 0 {
+			b[i] = slot | uint64(distance)<<locBits
+			f.heads[f.home] += headDisplaced
+			return true
 		}
-		unlock(b, 0)
 	}
-	unlock(to[0], heads[0])
-	unlock(to[1], heads[1])
+	return false
 }
 
-// bit is bit `level` of the address of the entry of a slot.
-func (t *table) bit(slot uint64, level uint) bool {
-	if level < t.first+tagBits {
-		return slot>>(tagShift+level-t.first)&1 != 0
+// next is the next bit of the entry of a slot.
+func (t *table) next(slot uint64, level uint) uint64 {
+	if level < groupBits {
+		return slot >> (tagShift + level) & 1
 	}
-	return t.address(t.hash(slot&locMask))>>level&1 != 0
+	return t.groupOf(t.hash(slot&locMask)) >> level & 1
 }
 
-// find is the number of the slot of b whose entry has the key, or -1. of is slotDisplaced for the
-// entries of the neighbour, 0 for those of b.
-func (e *engine) find(b *bucket, h, of uint64, key []byte) int {
-	tag := h >> tagShift
+// find is the number of the slot of b whose entry has the key, or -1, among the entries whose home is at a distance.
+func (e *engine) find(b *bucket, h, distance uint64, key []byte) int {
 	for i := 1; i < bucketWords; i++ {
-		if s := b[i]; s>>tagShift == tag && s&slotDisplaced == of && s != 0 && bytes.Equal(keyOf(e.entry(s)), key) {
+		s := b[i]
+		if (s^h)>>tagShift == 0 && s&slotDistance == distance<<locBits && s != 0 && bytes.Equal(keyOf(e.entry(s)), key) {
 			return i
 		}
 	}
