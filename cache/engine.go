@@ -74,6 +74,9 @@ const (
 
 func newEngine(o settings, keepAll bool) (*engine, error) {
 	e := &engine{o: o, keepAll: keepAll, budget: o.Bytes, start: time.Now()}
+	if o.Clock != nil {
+		e.start = o.Clock()
+	}
 	name := "cache"
 	if o.Name != "" {
 		name += " " + o.Name

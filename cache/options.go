@@ -76,6 +76,8 @@ var (
 	// ErrSize says that a key has 0 or more than 64 KiB bytes, or that a value has more than an eighth of
 	// the budget. The key has no value then.
 	ErrSize = errors.New("cache: size not allowed")
+	// ErrNaN says that a key has a NaN, which is not equal to itself.
+	ErrNaN = errors.New("cache: NaN in a key")
 	// ErrClosed says that the cache was closed.
 	ErrClosed = errors.New("cache: closed")
 	// ErrNotFound is what a loader returns for a key that has no value. GetOrLoad returns it, and
