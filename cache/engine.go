@@ -65,9 +65,10 @@ type settings struct {
 const (
 	mostBlock    = 2 << 20
 	mostSegment  = 1 << 20
-	leastSegment = 4 << 10
+	leastSegment = 8 << 10
 	leastBytes   = 1 << 20
 	mostStripes  = 4
+	manySegments = 512 // With fewer of them, one is open in place of mostStripes.
 	// fill is the share of slots that may be taken, in 1/64.
 	fill = 40
 )
@@ -88,7 +89,10 @@ func newEngine(o settings, keepAll bool) (*engine, error) {
 	e.blockSize = int(block >> e.segShift << e.segShift)
 	e.mostSmall = 1 << e.segShift / 2
 	e.mostValue = int(min(o.Bytes/8, 1<<31-1))
-	e.stripes = make([]stripe, mostStripes)
+	e.stripes = make([]stripe, 1)
+	if o.Bytes >= manySegments<<e.segShift {
+		e.stripes = make([]stripe, mostStripes)
+	}
 	e.counts.reads = make([]readCounts, runtime.GOMAXPROCS(0)+1)
 	e.dir.Store(new(directory))
 	*e.dir.Load() = make(directory, 1)

@@ -210,7 +210,7 @@ type stripe struct {
 }
 
 // stripe is the one for a key.
-func (e *engine) stripe(h uint64) *stripe { return &e.stripes[h>>40%mostStripes] }
+func (e *engine) stripe(h uint64) *stripe { return &e.stripes[h>>40&uint64(len(e.stripes)-1)] }
 
 // place returns a pinned segment with room for an entry of n bytes at off.
 func (e *engine) place(h uint64, n int) (s *segment, off int, err error) {
