@@ -219,16 +219,18 @@ func itemsOf[T any](c *item[T]) []item[T] {
 // Delete ends the value of h and says whether there was one. What a *T from New or Get reads
 // afterwards is zero, or the next value of the slot.
 func (s *Slab[T]) Delete(h Handle[T]) bool {
-	v := s.Get(h)
-	if v == nil {
+	i, gen := h.Index(), uint32(h.n>>32)
+	if i >= s.used || gen&1 == 0 {
+		return false
+	}
+	it := s.slot(i)
+	if it.gen != gen {
 		return false
 	}
 	if s.self != s {
 		s.open("Delete")
 	}
-	zero(v)
-	i := h.Index()
-	it := s.slot(i)
+	zero(&it.val)
 	it.gen++
 	s.alive[i/64] &^= 1 << (i % 64)
 	s.count--
@@ -253,10 +255,23 @@ func zero[T any](v *T) {
 // value that is deleted before its turn is left out. A value that the loop makes may be left out, too.
 func (s *Slab[T]) All() iter.Seq2[Handle[T], *T] {
 	return func(yield func(Handle[T], *T) bool) {
+		size := unsafe.Sizeof(item[T]{})
 		for w := 0; w < len(s.alive); w++ {
-			for word := s.alive[w]; word != 0; word &= word - 1 {
-				i := uint32(w*64 + bits.TrailingZeros64(word))
-				it := s.slot(i)
+			word := s.alive[w]
+			if word == 0 {
+				continue
+			}
+			first := s.slot(uint32(w * 64))
+			for ; word != 0; word &= word - 1 {
+				bit := uint32(bits.TrailingZeros64(word))
+				i := uint32(w*64) + bit
+				var it *item[T]
+				if shiftFor(size) >= 6 { // The 64 slots of a word lie in one chunk.
+					// SAFETY: the chunk goes on for 63 items behind the first.
+					it = (*item[T])(unsafe.Add(unsafe.Pointer(first), uintptr(bit)*size))
+				} else {
+					it = s.slot(i)
+				}
 				if it.gen&1 == 0 { // The loop has deleted it.
 					continue
 				}
