@@ -278,7 +278,7 @@ func mistake(t *testing.T, kind string, f func()) *offheap.MisuseError {
 // both checks that a mistake has the stacks of two functions of this file.
 func both(t *testing.T, e *offheap.MisuseError, here, before string) {
 	t.Helper()
-	if !strings.Contains(e.Here, here) || !strings.Contains(e.Freed, before) || strings.HasPrefix(strings.TrimSpace(e.Here), ownPrefix+"(") {
+	if !strings.Contains(e.Here, here) || !strings.Contains(e.Freed, before) || strings.HasPrefix(strings.TrimSpace(e.Here), "github.com/freehold-go/freehold/pool.(") {
 		t.Fatalf("the mistake has not the stacks of %s and %s:\n%v", here, before, e)
 	}
 }

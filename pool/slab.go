@@ -67,7 +67,7 @@ type Slab[T any] struct {
 	used    uint32     // The slots below it were used. The others have generation 0.
 	count   int
 	purpose *offheap.Purpose
-	freed   *stack // Where Free was called.
+	freed   place // Where Free was called.
 }
 
 // An item is a slot. The generation lies in the cache line of the value.
@@ -181,7 +181,7 @@ func wordsFor(n int) int { return (n + 63) / 64 }
 // open prepares s for a change. It panics if op must not use s.
 func (s *Slab[T]) open(op string) {
 	switch {
-	case s.freed != nil:
+	case s.freed != 0:
 		panic(misuse("Slab."+op, "use after Free", "make another Slab; handles of this one would lead to its values", s.freed))
 	case s.self == nil:
 		s.self = s
@@ -275,7 +275,7 @@ func (s *Slab[T]) All() iter.Seq2[Handle[T], *T] {
 				if it.gen&1 == 0 { // The loop has deleted it.
 					continue
 				}
-				if !yield(handleOf[T](i, it.gen), &it.val) || s.freed != nil {
+				if !yield(handleOf[T](i, it.gen), &it.val) || s.freed != 0 {
 					return
 				}
 			}
@@ -296,11 +296,11 @@ func (s *Slab[T]) Clear() {
 // Free gives the memory back and ends the Slab: Get finds nothing, and New panics. A second Free does
 // nothing. No *T of the Slab may be used afterwards, if the values lie off the Go heap.
 func (s *Slab[T]) Free() {
-	if s.freed != nil {
+	if s.freed != 0 {
 		return
 	}
 	s.open("Free")
-	s.freed = callers()
+	s.freed = here()
 	chunks := s.chunks
 	s.chunks, s.alive, s.free, s.used, s.count = nil, nil, 0, 0, 0
 	for _, c := range chunks {
