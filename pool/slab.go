@@ -103,7 +103,7 @@ func mustLackPointers[T any](op string) {
 }
 
 // slot and Get call no generic function: each such call would load a dictionary of types, also where
-// it is inlined, and they have little else to do.
+// it is inlined, and they have little else to do. Get is written so that it is just inlined.
 
 // shiftFor is the binary logarithm of the slots of a chunk, by the size of an item. A chunk has 32 to
 // 64 KiB, or one slot. The compiler makes it a constant.
@@ -121,17 +121,16 @@ func (s *Slab[T]) slot(i uint32) *item[T] {
 
 // Get returns the value of h, or nil if it was deleted. A handle of another Slab of the same T finds
 // the value of that slot if both generations are equal, and nil otherwise.
-func (s *Slab[T]) Get(h Handle[T]) *T {
-	i, gen := uint32(h.n), uint32(h.n>>32)
+func (s *Slab[T]) Get(h Handle[T]) (v *T) {
 	shift := shiftFor(unsafe.Sizeof(item[T]{}))
-	if c := uint(i >> shift); c < uint(len(s.chunks)) {
+	if c := uint32(h.n) >> shift; uint(c) < uint(len(s.chunks)) {
 		// SAFETY: a chunk has 1<<shift items, and the index is below that.
-		it := (*item[T])(unsafe.Add(unsafe.Pointer(s.chunks[c]), uintptr(i&(1<<shift-1))*unsafe.Sizeof(item[T]{})))
-		if it.gen == gen && gen&1 != 0 {
-			return &it.val
+		it := (*item[T])(unsafe.Add(unsafe.Pointer(s.chunks[c]), uintptr(h.n)&(1<<shift-1)*unsafe.Sizeof(item[T]{})))
+		if uint64(it.gen) == h.n>>32 && it.gen&1 != 0 {
+			v = &it.val
 		}
 	}
-	return nil
+	return v
 }
 
 // New makes a value, which is zero, and returns it with its handle. It panics if memory is refused;
