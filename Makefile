@@ -50,8 +50,8 @@ sanitizers:
 	CC=$(CLANG) go test -count=1 -msan -o "$$bin/msan.test" ./internal/sanitize; \
 	GOEXPERIMENT=nodwarf5 go test -count=1 -tags valgrind -o "$$bin/valgrind.test" -timeout 20m ./internal/sanitize
 	FREEHOLD_TEST_SANITIZERS=race,asan,msan,valgrind go test -count=1 -timeout 1h -run '^TestBuilds$$' ./internal/checks/misuse
-	go test -count=1 -asan -short -timeout 1h ./internal/checks/suite ./offheap ./arena ./internal/debugmode
-	CC=$(CLANG) go test -count=1 -msan -short -timeout 1h ./internal/checks/suite ./offheap ./arena ./internal/debugmode
+	go test -count=1 -asan -short -timeout 1h ./internal/checks/suite ./offheap ./arena ./pool ./internal/debugmode
+	CC=$(CLANG) go test -count=1 -msan -short -timeout 1h ./internal/checks/suite ./offheap ./arena ./pool ./internal/debugmode
 
 # Every workload of freehold bench in every debug mode: none may report a mistake. Half an hour.
 modes:

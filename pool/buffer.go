@@ -36,7 +36,7 @@ type Buffer struct {
 	off     int       // The bytes of blocks[cur] that were read.
 	length  int       // The bytes that were not read.
 	last    lastRead  // What Unread can take back. It is noRead, or begin has something to do.
-	shared  *stack    // Where Share was called.
+	shared  place     // Where Share was called.
 }
 
 // A lastRead is the bytes of the last rune, or:
@@ -91,7 +91,7 @@ func (b *Buffer) beginSlow(op string) {
 func (b *Buffer) check(op string) {
 	switch {
 	case b.self == b:
-	case b.shared != nil:
+	case b.shared != 0:
 		panic(misuse("Buffer."+op, "use after Share", "the bytes belong to the Frame; take another Buffer", b.shared))
 	case b.self != nil:
 		panic(copied("Buffer."+op, "Buffer"))
@@ -584,6 +584,6 @@ func (b *Buffer) Share() *Frame {
 	b.begin("Share")
 	blocks := append([][]byte(nil), b.blocks...)
 	f := newFrame(blocks, b.off, b.length)
-	*b = Buffer{shared: callers()}
+	*b = Buffer{shared: here()}
 	return f
 }

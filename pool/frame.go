@@ -27,7 +27,7 @@ type Frame struct {
 	off    int // The bytes of the first block that are not the Frame's.
 	length int
 	owners atomic.Int64
-	ended  atomic.Pointer[stack] // Where the last owner released it; stored after owners.
+	ended  atomic.Uint64 // The place where the last owner released it; stored after owners.
 }
 
 func newFrame(blocks [][]byte, off, length int) *Frame {
@@ -47,16 +47,16 @@ func (f *Frame) open(op string) {
 //go:noinline
 func (f *Frame) misused(op string) {
 	if f.self == nil {
-		panic(misuse("Frame."+op, "use of a zero value", "Buffer.Share makes Frames", nil))
+		panic(misuse("Frame."+op, "use of a zero value", "Buffer.Share makes Frames", 0))
 	}
 	if f.self != f {
 		panic(copied("Frame."+op, "Frame"))
 	}
 	at := f.ended.Load()
-	for ; at == nil; at = f.ended.Load() { // The last Release is about to store it.
+	for ; at == 0; at = f.ended.Load() { // The last Release is about to store it.
 		runtime.Gosched()
 	}
-	panic(misuse("Frame."+op, "use after the last Release", "call Retain for each owner, and Release once for each", at))
+	panic(misuse("Frame."+op, "use after the last Release", "call Retain for each owner, and Release once for each", place(at)))
 }
 
 // Retain adds an owner and returns f.
@@ -68,7 +68,7 @@ func (f *Frame) Retain() *Frame {
 // Release takes an owner away. The last one frees the bytes.
 func (f *Frame) Release() {
 	if f.change("Release", -1) == 0 {
-		f.ended.Store(callers())
+		f.ended.Store(uint64(here()))
 		for _, b := range f.blocks {
 			offheap.Free(b)
 		}

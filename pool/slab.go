@@ -67,7 +67,7 @@ type Slab[T any] struct {
 	used    uint32     // The slots below it were used. The others have generation 0.
 	count   int
 	purpose *offheap.Purpose
-	freed   *stack // Where Free was called.
+	freed   place // Where Free was called.
 }
 
 // An item is a slot. The generation lies in the cache line of the value.
@@ -103,7 +103,7 @@ func mustLackPointers[T any](op string) {
 }
 
 // slot and Get call no generic function: each such call would load a dictionary of types, also where
-// it is inlined, and they have little else to do.
+// it is inlined, and they have little else to do. Get is written so that it is just inlined.
 
 // shiftFor is the binary logarithm of the slots of a chunk, by the size of an item. A chunk has 32 to
 // 64 KiB, or one slot. The compiler makes it a constant.
@@ -121,17 +121,16 @@ func (s *Slab[T]) slot(i uint32) *item[T] {
 
 // Get returns the value of h, or nil if it was deleted. A handle of another Slab of the same T finds
 // the value of that slot if both generations are equal, and nil otherwise.
-func (s *Slab[T]) Get(h Handle[T]) *T {
-	i, gen := uint32(h.n), uint32(h.n>>32)
+func (s *Slab[T]) Get(h Handle[T]) (v *T) {
 	shift := shiftFor(unsafe.Sizeof(item[T]{}))
-	if c := uint(i >> shift); c < uint(len(s.chunks)) {
+	if c := uint32(h.n) >> shift; uint(c) < uint(len(s.chunks)) {
 		// SAFETY: a chunk has 1<<shift items, and the index is below that.
-		it := (*item[T])(unsafe.Add(unsafe.Pointer(s.chunks[c]), uintptr(i&(1<<shift-1))*unsafe.Sizeof(item[T]{})))
-		if it.gen == gen && gen&1 != 0 {
-			return &it.val
+		it := (*item[T])(unsafe.Add(unsafe.Pointer(s.chunks[c]), uintptr(h.n)&(1<<shift-1)*unsafe.Sizeof(item[T]{})))
+		if uint64(it.gen) == h.n>>32 && it.gen&1 != 0 {
+			v = &it.val
 		}
 	}
-	return nil
+	return v
 }
 
 // New makes a value, which is zero, and returns it with its handle. It panics if memory is refused;
@@ -181,7 +180,7 @@ func wordsFor(n int) int { return (n + 63) / 64 }
 // open prepares s for a change. It panics if op must not use s.
 func (s *Slab[T]) open(op string) {
 	switch {
-	case s.freed != nil:
+	case s.freed != 0:
 		panic(misuse("Slab."+op, "use after Free", "make another Slab; handles of this one would lead to its values", s.freed))
 	case s.self == nil:
 		s.self = s
@@ -219,16 +218,18 @@ func itemsOf[T any](c *item[T]) []item[T] {
 // Delete ends the value of h and says whether there was one. What a *T from New or Get reads
 // afterwards is zero, or the next value of the slot.
 func (s *Slab[T]) Delete(h Handle[T]) bool {
-	v := s.Get(h)
-	if v == nil {
+	i, gen := h.Index(), uint32(h.n>>32)
+	if i >= s.used || gen&1 == 0 {
+		return false
+	}
+	it := s.slot(i)
+	if it.gen != gen {
 		return false
 	}
 	if s.self != s {
 		s.open("Delete")
 	}
-	zero(v)
-	i := h.Index()
-	it := s.slot(i)
+	zero(&it.val)
 	it.gen++
 	s.alive[i/64] &^= 1 << (i % 64)
 	s.count--
@@ -253,14 +254,27 @@ func zero[T any](v *T) {
 // value that is deleted before its turn is left out. A value that the loop makes may be left out, too.
 func (s *Slab[T]) All() iter.Seq2[Handle[T], *T] {
 	return func(yield func(Handle[T], *T) bool) {
+		size := unsafe.Sizeof(item[T]{})
 		for w := 0; w < len(s.alive); w++ {
-			for word := s.alive[w]; word != 0; word &= word - 1 {
-				i := uint32(w*64 + bits.TrailingZeros64(word))
-				it := s.slot(i)
+			word := s.alive[w]
+			if word == 0 {
+				continue
+			}
+			first := s.slot(uint32(w * 64))
+			for ; word != 0; word &= word - 1 {
+				bit := uint32(bits.TrailingZeros64(word))
+				i := uint32(w*64) + bit
+				var it *item[T]
+				if shiftFor(size) >= 6 { // The 64 slots of a word lie in one chunk.
+					// SAFETY: the chunk goes on for 63 items behind the first.
+					it = (*item[T])(unsafe.Add(unsafe.Pointer(first), uintptr(bit)*size))
+				} else {
+					it = s.slot(i)
+				}
 				if it.gen&1 == 0 { // The loop has deleted it.
 					continue
 				}
-				if !yield(handleOf[T](i, it.gen), &it.val) || s.freed != nil {
+				if !yield(handleOf[T](i, it.gen), &it.val) || s.freed != 0 {
 					return
 				}
 			}
@@ -281,11 +295,11 @@ func (s *Slab[T]) Clear() {
 // Free gives the memory back and ends the Slab: Get finds nothing, and New panics. A second Free does
 // nothing. No *T of the Slab may be used afterwards, if the values lie off the Go heap.
 func (s *Slab[T]) Free() {
-	if s.freed != nil {
+	if s.freed != 0 {
 		return
 	}
 	s.open("Free")
-	s.freed = callers()
+	s.freed = here()
 	chunks := s.chunks
 	s.chunks, s.alive, s.free, s.used, s.count = nil, nil, 0, 0, 0
 	for _, c := range chunks {

@@ -77,7 +77,7 @@ func inChunk[T any](base, used uint32) uint32 { return min(slotsOf[T](), used-ba
 // of it that goes on with the same handles. T must not hold Go pointers or bools; otherwise the error
 // is [ErrLayout]. An [offheap.Ref] in a value leads to nothing in another process.
 func (s *Slab[T]) WriteTo(w io.Writer) (n int64, err error) {
-	if s.freed != nil {
+	if s.freed != 0 {
 		panic(misuse("Slab.WriteTo", "use after Free", "write a Slab before its Free", s.freed))
 	}
 	layout, err := fileLayout[T]()
@@ -123,7 +123,7 @@ func (s *Slab[T]) WriteTo(w io.Writer) (n int64, err error) {
 func (s *Slab[T]) ReadFrom(r io.Reader) (n int64, err error) {
 	s.open("ReadFrom")
 	if s.used != 0 {
-		panic(misuse("Slab.ReadFrom", "a Slab in use", "read into a Slab that never had a value", nil))
+		panic(misuse("Slab.ReadFrom", "a Slab in use", "read into a Slab that never had a value", 0))
 	}
 	f := slabReader[T]{in: r, into: Slab[T]{purpose: s.purpose}}
 	if err := f.read(); err != nil {

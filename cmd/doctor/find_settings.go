@@ -51,9 +51,12 @@ func findGCTooOften(a *account) []Finding {
 		f.Detail = fmt.Sprintf("%s, GOGC=%.0f would let the collector run %s as often. The heap would grow by %.0f times the live heap, whose size is not in the evidence.",
 			a.gogcText(), s.GOGC, terminal.Percent(s.CyclesLeft), s.MoreHeaps)
 	}
-	if refills := a.poolRefills(); refills >= minGain {
+	if refills, own := a.poolRefills(); refills >= minGain {
 		f.Evidence["pool_refill_cpu_share"] = round(refills)
 		f.Detail += fmt.Sprintf(" Each collection empties the program's sync.Pools; refilling them takes %s of CPU.", terminal.Percent(refills))
+		if own > refills/2 {
+			f.Detail += " Most of that is for pools of your code: a pool.Pool in their place is not emptied."
+		}
 	}
 	f.Remedy = Remedy{
 		Text:    "Set " + s.Name() + ". Or use gctune, which keeps the program below its memory limit.",
@@ -67,15 +70,18 @@ func findGCTooOften(a *account) []Finding {
 	return []Finding{f}
 }
 
-// poolRefills is the share of CPU time that making objects for empty pools costs.
-func (a *account) poolRefills() float64 {
-	ns := 0.0
+// poolRefills is the share of CPU time that making objects for empty pools costs, and the share of
+// those pools that the user's code calls itself.
+func (a *account) poolRefills() (all, own float64) {
 	for _, s := range a.sites {
-		if s.refillsPool() {
-			ns += a.cost(s)
+		if i := s.poolGet(); i >= 0 {
+			all += a.cost(s)
+			if i+1 < len(s.frames) && s.frames[i+1].User {
+				own += a.cost(s)
+			}
 		}
 	}
-	return a.share(ns)
+	return a.share(all), a.share(own)
 }
 
 // gogcText says what GOGC is, and how that is known.

@@ -127,7 +127,12 @@ func (s *site) isSlice() bool {
 // refillsPool reports whether the site makes objects for a sync.Pool that was found empty. Each
 // collection empties pools, so fewer collections are the remedy.
 func (s *site) refillsPool() bool {
-	return slices.ContainsFunc(s.frames, func(f *stack.Frame) bool { return f.Func == "sync.(*Pool).Get" })
+	return s.poolGet() >= 0
+}
+
+// poolGet is the index of the frame of sync.Pool's Get, or -1.
+func (s *site) poolGet() int {
+	return slices.IndexFunc(s.frames, func(f *stack.Frame) bool { return f.Func == "sync.(*Pool).Get" })
 }
 
 // oneSize reports whether nearly all objects have one size, as those of one type have.
@@ -181,7 +186,7 @@ func reuse(g group, own string) string {
 	if i < 1 {
 		return own
 	}
-	return fmt.Sprintf("Keep the value of %s in a sync.Pool, and reset it before its next use.", stack.ShortName(s.frames[i-1].Func))
+	return fmt.Sprintf("Keep the value of %s in a sync.Pool, or in a pool.Pool if values grow or are dear to make, and reset it before its next use.", stack.ShortName(s.frames[i-1].Func))
 }
 
 func findShortLived(a *account) (found []Finding) {
@@ -235,7 +240,7 @@ func findRecycledType(a *account) (found []Finding) {
 		f.Evidence["mean_object_bytes"] = meanSize(t)
 		f.Evidence["in_use_objects"] = inFlight(g.sites)
 		f.Remedy = Remedy{
-			Text: reuse(g, "Keep the objects in a sync.Pool and reset them before their next use, or keep one object if only one goroutine works at a time.") + " " + putText(g),
+			Text: reuse(g, "Keep the objects in a sync.Pool, or in a pool.Pool if they grow or are dear to make, and reset them before their next use; or keep one object if only one goroutine works at a time.") + " " + putText(g),
 			Snippet: "+ var states = sync.Pool{New: func() any { return new(state) }}\n" +
 				"- s := &state{…}\n" +
 				"+ s := states.Get().(*state)\n" +
@@ -269,7 +274,7 @@ func findLargeBuffers(a *account) (found []Finding) {
 		f.Evidence["mean_object_bytes"] = meanSize(t)
 		f.Evidence["zeroing_cpu_share"] = a.share(t.zero)
 		f.Remedy = Remedy{
-			Text: reuse(g, "Reuse buffers: keep pointers to slices in a sync.Pool, or one buffer for each worker.") + " " + putText(g),
+			Text: reuse(g, "Reuse buffers: keep pointers to slices in a sync.Pool, or one buffer for each worker; or write to a pool.Buffer, which needs no pool, because its blocks lie off the Go heap.") + " " + putText(g),
 			Snippet: "+ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, size); return &b }}\n" +
 				"- buf := make([]byte, size)\n" +
 				"+ p := buffers.Get().(*[]byte)\n" +

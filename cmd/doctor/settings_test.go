@@ -51,3 +51,29 @@ func TestProfilerOff(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptiedPools: the line on emptied pools offers pool.Pool only for pools of the user's code.
+func TestEmptiedPools(t *testing.T) {
+	const offer = "a pool.Pool in their place is not emptied"
+	for _, c := range []struct {
+		get  string // Which calls Get of the pool.
+		want bool
+	}{{"main.borrow;main.main", true}, {"fmt.newPrinter;fmt.Sprint;main.main", false}} {
+		f := newFake()
+		made := "main.newBuffer;sync.(*Pool).Get;" + c.get
+		f.Ran("main.use;main.main", 400)
+		f.Ran("runtime.memclrNoHeapPointers;runtime.mallocgc;runtime.newobject;"+made, 200)
+		f.Collector(300, 20)
+		f.Made(made, 2048, 1_000_000, 3)
+		r := Diagnose(t.Context(), with(f.evidence(), map[string]float64{
+			evidence.MetricGOGC: 20, evidence.MetricLiveHeap: 100e6, evidence.MetricHeapGoal: 120e6, evidence.MetricCyclesTotal: 100,
+		}))
+		found := findingOf(r, "gc-too-often")
+		if found == nil {
+			t.Fatalf("gc-too-often is not found: %s", list(r))
+		}
+		if !strings.Contains(found.Detail, "empties the program's sync.Pools") || strings.Contains(found.Detail, offer) != c.want {
+			t.Errorf("Get in %s: %s", c.get, found.Detail)
+		}
+	}
+}

@@ -71,11 +71,16 @@ type HandoffWay struct {
 
 // Handoff is the Prepare of a contestant of the workload handoff. If atHome, the allocating goroutine frees as well.
 func Handoff(newWay func() HandoffWay, atHome bool) func(r *bench.Run) func() uint64 {
+	return handoffOf(handoffBatches, newWay, atHome)
+}
+
+// handoffOf is Handoff with at most so many batches on their way at once.
+func handoffOf(onTheWay int, newWay func() HandoffWay, atHome bool) func(r *bench.Run) func() uint64 {
 	return func(r *bench.Run) func() uint64 {
 		way := newWay()
 		rounds, before := 0, 0.0
-		empty := make(chan *HandoffBatch, handoffBatches)
-		for range handoffBatches {
+		empty := make(chan *HandoffBatch, onTheWay)
+		for range onTheWay {
 			empty <- new(HandoffBatch)
 		}
 		r.Cleanup(func() {
@@ -98,7 +103,7 @@ func Handoff(newWay func() HandoffWay, atHome bool) func(r *bench.Run) func() ui
 
 // handoffRound takes all batches from empty, and returns them there.
 func handoffRound(way HandoffWay, empty chan *HandoffBatch, batches int, atHome bool) uint64 {
-	full := make(chan *HandoffBatch, handoffBatches)
+	full := make(chan *HandoffBatch, cap(empty))
 	var sum uint64
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -123,7 +128,7 @@ func handoffRound(way HandoffWay, empty chan *HandoffBatch, batches int, atHome 
 	}
 	close(full)
 	wg.Wait()
-	for range handoffBatches {
+	for range cap(empty) {
 		b := <-empty
 		if atHome && b[0] != nil {
 			way.Empty(b)

@@ -15,7 +15,7 @@ import (
 var all = All()
 
 func TestMain(m *testing.M) {
-	fragSettle, burstSettle, burstBytes, bufferRound, rareUses = time.Millisecond, time.Millisecond, 1<<20, 20, 4
+	fragSettle, burstSettle, burstBytes, bufferRound, rareBursts = time.Millisecond, time.Millisecond, 1<<20, 20, 2
 	os.Setenv("GORACE", cmp.Or(os.Getenv("GORACE"), "atexit_sleep_ms=0")) // or each child with the race detector sleeps for a second before it ends
 	all.RunChild()
 	os.Exit(m.Run())
