@@ -298,7 +298,7 @@ func (e *engine) set(key, value []byte, t deadlines) error {
 
 // store is set for an entry with flags, if may allows it: it is asked under the lock of the bucket, and
 // nil always allows it.
-func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(*found) bool) error {
+func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) error {
 	err := e.checkSize(len(key), len(value))
 	if err == nil {
 		h := maphash.Bytes(e.seed, key)
@@ -319,13 +319,13 @@ func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(*fou
 
 // storeFast is store where the value fits in the place of the older one, or the open segment has room and
 // nobody holds it. It holds one lock of the table all the time, so it must not wait for another.
-func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(*found) bool) (done bool) {
+func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done bool) {
 	f := e.search(h, key)
 	if f.first == nil {
 		return false
 	}
 	defer f.unlock()
-	if may != nil && !may(&f) {
+	if may != nil && !may(f.has()) {
 		return true
 	}
 	if f.slot >= 0 {
@@ -393,8 +393,8 @@ func (e *engine) stored(t deadlines) {
 }
 
 // publish makes the table lead to an entry that was written, if may allows it; nil always does. may
-// gets what the table leads to now.
-func (e *engine) publish(w written, key []byte, may func(f *found) bool) (ok bool, err error) {
+// gets the slot of the key, 0 if there is none.
+func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok bool, err error) {
 	defer w.seg.pins.Add(-1)
 	loc := e.location(w.seg, w.off)
 	f := e.search(w.h, key)
@@ -402,7 +402,7 @@ func (e *engine) publish(w written, key []byte, may func(f *found) bool) (ok boo
 		f.unlock()
 		f = e.searchAll(w.h, key)
 	}
-	if f.first == nil || may != nil && !may(&f) {
+	if f.first == nil || may != nil && !may(f.has()) {
 		w.seg.live.Add(-int64(shapeOf(w.seg.mem[w.off:]).size))
 		if f.first == nil {
 			return false, ErrClosed
@@ -465,9 +465,9 @@ func (e *engine) delete(key []byte) bool {
 }
 
 // remove is delete, if may allows it under the lock of the bucket.
-func (e *engine) remove(key []byte, may func(*found) bool) (there bool) {
+func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
 	f := e.search(maphash.Bytes(e.seed, key), key)
-	if f.slot < 0 || may != nil && !may(&f) {
+	if f.slot < 0 || may != nil && !may(f.has()) {
 		f.unlock()
 		return false
 	}
@@ -497,21 +497,15 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 			return ErrClosed
 		}
 		b, l := e.use(&at, false)
-		loc := uint64(0)
-		if at.slot >= 0 {
-			loc = *at.at() & locMask
-		}
+		loc := at.has() & locMask
 		old = old[:0]
 		if l.ok {
 			old = append(old, valueOf(b)...)
 		}
 		at.unlock()
 		// same says that the entry is as f has seen it.
-		same := func(at *found) bool {
-			if at.slot < 0 || loc == 0 {
-				return at.slot < 0 && loc == 0
-			}
-			return *at.at()&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
+		same := func(slot uint64) bool {
+			return slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
 		}
 		value, op := f(old[:len(old):len(old)], l.ok)
 		switch op {
@@ -522,7 +516,7 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 			if at.first == nil {
 				return ErrClosed
 			}
-			if same(&at) {
+			if same(at.has()) {
 				var list []removal
 				if at.slot >= 0 {
 					list = e.drop(&at, Deleted, nil)

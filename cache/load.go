@@ -190,7 +190,7 @@ func (e *engine) fly(ctx context.Context, f *flight, key []byte, load loader) {
 
 // land stores the result of a load, unless the key was deleted or set meanwhile, and wakes who wait.
 func (e *engine) land(f *flight, key []byte) {
-	may := func(*found) bool { return !f.forget.Load() }
+	may := func(uint64) bool { return !f.forget.Load() }
 	switch {
 	case f.err == nil:
 		_ = e.store(key, f.value, e.deadlines(e.o.TTL), 0, may)

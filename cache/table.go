@@ -217,6 +217,14 @@ func (f *found) bucket(i int) *bucket { return unsafex.Elem(f.first, uintptr(i))
 // at is the slot of the entry.
 func (f *found) at() *uint64 { return &f.bucket(f.in)[f.slot&(bucketWords-1)] }
 
+// has is the slot of the entry as it is now, 0 if there is none.
+func (f *found) has() uint64 {
+	if f.slot < 0 {
+		return 0
+	}
+	return *f.at()
+}
+
 // count counts a use of the key.
 func (f *found) count(h uint64) { f.heads[f.home&3] = counted(f.heads[f.home&3], h) }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/freehold-go/freehold/cache"
+)
+
+// readThrough keeps pages, and loads those that it has not.
+func readThrough(ctx context.Context, page func(ctx context.Context, key []byte) ([]byte, error)) error {
+	c, err := cache.New(cache.Options{Bytes: 256 << 20, TTL: time.Hour, NegativeTTL: time.Second, Stale: time.Hour})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	html, err := c.GetOrLoad(ctx, []byte("/index.html"), page)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s, %d entries\n", html, c.Len())
+	return nil
+}
+
+func ExampleCache_GetOrLoad() {
+	err := readThrough(context.Background(), func(_ context.Context, key []byte) ([]byte, error) {
+		return []byte("the page " + string(key)), nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: the page /index.html, 1 entries
+}
+
+func ExampleValues() {
+	type place struct{ Lat, Long float32 }
+	c, err := cache.NewValues[string, place](cache.OptionsOf[string, place]{Options: cache.Options{Bytes: 1 << 20}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	if err := c.Set("Bern", place{46.95, 7.44}); err != nil {
+		fmt.Println(err)
+	}
+	at, ok := c.Get("Bern")
+	fmt.Println(at, ok)
+	// Output: {46.95 7.44} true
+}
