@@ -17,12 +17,6 @@ import (
 // segment of their queue. All of this runs under the engine's mu; the bucket's lock is taken for each
 // entry.
 
-// A removal is an entry of which OnRemove will be told.
-type removal struct {
-	key, value []byte
-	reason     Reason
-}
-
 // seal puts an open segment in the window, and lets the oldest of the window be main while there is memory
 // for all. The caller holds mu.
 func (e *engine) seal(s *segment) {
@@ -226,21 +220,6 @@ func (e *engine) nextVictim(most uint64) *candidate {
 			e.reclaim(s)
 		}
 	}
-}
-
-// A candidate is an entry of a segment under eviction. What it says was true when it was looked at;
-// its methods look again, under the lock of its bucket.
-type candidate struct {
-	e     *engine
-	seg   *segment
-	off   int
-	size  int
-	loc   uint64
-	h     uint64
-	in    bool   // The table leads to it.
-	uses  uint64 // Since it was written or moved.
-	asked uint64 // How often its key was asked for, by the counters.
-	until int64  // Its deadline.
 }
 
 // peek makes c the size of the entry of a segment at off.

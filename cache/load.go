@@ -8,29 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 )
-
-// flights are the loads that are under way, one for each key.
-type flights struct {
-	n  atomic.Int32 // The length of by.
-	mu sync.Mutex
-	by map[string]*flight
-}
-
-// A flight is a load. waiting belongs to flights.mu; value and err may be read once done is closed.
-type flight struct {
-	done    chan struct{}
-	cancel  context.CancelFunc
-	waiting int // Goroutines that wait for it. The last one who leaves cancels it.
-	value   []byte
-	err     error
-
-	// forget says that a Delete or a Set came meanwhile: the result is not stored. They set it before
-	// they lock the bucket, and who stores the result reads it under that lock.
-	forget atomic.Bool
-}
 
 // A PanicError is the panic of a loader, which all who wait for the load panic with.
 type PanicError struct {
@@ -60,20 +38,6 @@ type loading struct {
 }
 
 type loadingKey struct{}
-
-// forget lets a load of the key that is under way not store its result.
-func (f *flights) forget(key []byte) {
-	if f.n.Load() == 0 {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if l := f.by[string(key)]; l != nil {
-		l.forget.Store(true)
-		delete(f.by, string(key)) // Who comes now loads anew.
-		f.n.Add(-1)
-	}
-}
 
 type loader = func(context.Context, []byte) ([]byte, error)
 

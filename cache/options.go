@@ -87,6 +87,11 @@ var (
 	ErrRecursive = errors.New("cache: the loader asks for the key that it loads")
 )
 
+const (
+	leastBytes = 1 << 20
+	mostBytes  = 4 << 40 // A quarter of what a location can tell.
+)
+
 // check lists what is wrong in the options.
 func (o *Options) check() error {
 	var errs []error
@@ -96,7 +101,7 @@ func (o *Options) check() error {
 		}
 	}
 	wrong(o.Bytes < leastBytes, "Options.Bytes is %d; at least %d", o.Bytes, leastBytes)
-	wrong(o.Bytes > 1<<locBits/4, "Options.Bytes is %d; at most %d", o.Bytes, int64(1<<locBits/4))
+	wrong(o.Bytes > mostBytes, "Options.Bytes is %d; at most %d", o.Bytes, int64(mostBytes))
 	for _, d := range []struct {
 		name string
 		d    time.Duration

@@ -67,28 +67,3 @@ func (s Stats) HitRatio() float64 {
 	}
 	return float64(s.Hits) / float64(s.Hits+s.Misses)
 }
-
-func (e *engine) stats() (s Stats) {
-	s.Name, s.Entries = e.o.Name, e.count.Load()
-	for i := range e.counts.reads {
-		s.Hits += e.counts.reads[i].hits.Load()
-		s.Misses += e.counts.reads[i].misses.Load()
-	}
-	s.Evicted, s.Expired = e.counts.removed[Evicted].Load(), e.counts.removed[Expired].Load()
-	s.Deleted, s.Replaced = e.counts.removed[Deleted].Load(), e.counts.removed[Replaced].Load()
-	s.Loads, s.LoadsFailed = e.counts.loads.Load(), e.counts.failed.Load()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	s.Bytes, s.BytesHeld = e.budget, e.held
-	s.BytesTable = int64(len(e.pageSegs)) << e.segShift
-	d := *e.dir.Load()
-	for i := range d {
-		if seg := d[i].Load(); seg != nil && seg.role != rolePage {
-			s.BytesEntries += seg.live.Load()
-		}
-	}
-	for _, seg := range e.viewed {
-		s.BytesViewed += int64(len(seg.mem))
-	}
-	return s
-}

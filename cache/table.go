@@ -3,7 +3,6 @@
 package cache
 
 import (
-	"bytes"
 	"hash/maphash"
 	"math/bits"
 	"runtime"
@@ -452,15 +451,4 @@ func (t *table) next(slot uint64, level uint) uint64 {
 		return slot >> (tagShift + level) & 1
 	}
 	return t.groupOf(t.hash(slot&locMask)) >> level & 1
-}
-
-// find is the number of the slot of b whose entry has the key, or -1, among the entries whose home is at a distance.
-func (e *engine) find(b *bucket, h, distance uint64, key []byte) int {
-	for i := 1; i < bucketWords; i++ {
-		s := b[i]
-		if (s^h)>>tagShift == 0 && s&slotDistance == distance<<locBits && s != 0 && bytes.Equal(keyOf(e.entry(s)), key) {
-			return i
-		}
-	}
-	return -1
 }

@@ -3,68 +3,10 @@
 package cache
 
 import (
-	"math/rand/v2"
-	"sync"
 	"time"
 )
 
 // Time is milliseconds since the engine was made, from 1 on, and never goes back.
-
-// now is the time.
-func (e *engine) now() int64 {
-	var d time.Duration
-	if e.o.Clock == nil {
-		d = time.Since(e.start)
-	} else {
-		d = e.o.Clock().Sub(e.start)
-	}
-	ms := max(d.Milliseconds(), 0) + 1
-	if e.o.Clock == nil { // Monotonic.
-		return ms
-	}
-	for {
-		latest := e.latest.Load()
-		if ms <= latest {
-			return latest
-		}
-		if e.latest.CompareAndSwap(latest, ms) {
-			return ms
-		}
-	}
-}
-
-// deadlines are those of an entry that is set now, with a TTL of its own or of the options.
-func (e *engine) deadlines(ttl time.Duration) (t deadlines) {
-	if ttl <= 0 && e.o.Idle <= 0 {
-		return t
-	}
-	now := e.now()
-	if ttl > 0 {
-		if e.o.Jitter > 0 {
-			ttl -= time.Duration(e.o.Jitter * rand.Float64() * float64(ttl))
-		}
-		t.at = min(now+max(ttl.Milliseconds(), 1), mostDeadline)
-	}
-	if e.o.Idle > 0 {
-		t.idle = min(now+e.o.Idle.Milliseconds(), mostDeadline)
-	}
-	return t
-}
-
-// ended says whether an entry with a deadline has expired so long ago that nobody may use it.
-func (e *engine) ended(deadline int64) bool { return e.now() >= deadline+e.o.Stale.Milliseconds() }
-
-// A sweeper finds entries that have expired and nobody asks for. It visits each segment in turn, a
-// piece at a time, and rests 99 times as long as each piece took.
-type sweeper struct {
-	once sync.Once
-	mu   sync.Mutex
-	done bool
-	wake *time.Timer
-	next uint64 // The number of the next segment.
-	off  int    // Where in it.
-	used int    // Of the segment, to see that it is still the same.
-}
 
 const (
 	sweepPiece = 512              // Entries under one lock of the engine's mu.

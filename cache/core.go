@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"bytes"
+	"hash/maphash"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/freehold-go/freehold/offheap"
+)
+
+// An engine is a cache of bytes; the types of this package are views of one.
+//
+// Locks, in the order in which a goroutine takes them: a stripe's mu, the engine's mu, the locks of the
+// buckets of a family, from the lowest on. OnRemove and the callers' functions run under none of them.
+type engine struct {
+	table
+	o         settings
+	purpose   *offheap.Purpose
+	segShift  uint
+	blockSize int
+	mostSmall int // The largest entry that lies in a segment with others.
+	mostValue int
+	keepAll   bool // Nothing is evicted.
+	dir       atomic.Pointer[directory]
+	count     atomic.Int64
+	stripes   []stripe
+	counts    counts
+	flights   flights
+	start     time.Time
+	latest    atomic.Int64 // The latest reading of the clock.
+	sweeper   sweeper
+
+	mu          sync.Mutex
+	budget      int64
+	held        int64 // Bytes of blocks and large entries.
+	blocks      []*block
+	free        []*segment
+	viewed      []*segment
+	numbers     []uint64 // Free numbers of segments.
+	pageSegs    []*segment
+	window      []*segment
+	windowBytes int64
+	main        []*segment
+	victim      *segment
+	copies      [roleMain + 1]*segment // The open segments of eviction, by queue.
+	walked      candidate
+	dueller     candidate
+	removed     []removal // For OnRemove, once mu is free.
+}
+
+// settings are what the engine needs of the options.
+type settings struct {
+	Options
+	onRemove func(key, value []byte, why Reason)
+}
+
+const (
+	mostBlock    = 2 << 20
+	mostSegment  = 1 << 20
+	leastSegment = 8 << 10
+	mostStripes  = 4
+	manySegments = 512 // With fewer of them, one is open in place of mostStripes.
+	// fill is the share of slots that may be taken, in 1/64.
+	fill = 40
+)
+
+// search locks the home bucket of a key, and its family if the entry may be there, and finds the entry.
+func (e *engine) search(h uint64, key []byte) (f found) {
+	if f = e.lock(h, false); f.first == nil {
+		return f
+	}
+	if f.slot = e.find(f.bucket(f.home), h, 0, key); f.slot < 0 && displaced(f.heads[f.home&3]) > 0 {
+		f.unlock()
+		return e.searchAll(h, key)
+	}
+	return f
+}
+
+// searchAll is search that locks the family.
+func (e *engine) searchAll(h uint64, key []byte) (f found) {
+	if f = e.lock(h, true); f.first == nil {
+		return f
+	}
+	for distance := 0; distance < family && f.slot < 0; distance++ {
+		f.in = f.home ^ distance
+		f.slot = e.find(f.bucket(f.in), h, uint64(distance), key)
+	}
+	return f
+}
+
+// drop takes the entry of f out of the table, and adds it to a list for OnRemove.
+func (e *engine) drop(f *found, why Reason, list []removal) []removal {
+	slot := *f.at()
+	*f.at() = 0
+	if distance := slot & slotDistance >> locBits; distance != 0 {
+		f.heads[f.in^int(distance)] -= headDisplaced
+	}
+	e.count.Add(-1)
+	e.counts.removed[why].Add(1)
+	return e.dead(slot, why, list)
+}
+
+// dead notes that the table no longer leads to the entry of a slot, whose bucket is locked.
+func (e *engine) dead(slot uint64, why Reason, list []removal) []removal {
+	b := e.entry(slot)
+	s := shapeOf(b)
+	e.segment(slot & locMask).live.Add(-int64(s.size))
+	if e.o.onRemove != nil && b[0]&flagAbsent == 0 {
+		r := removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), reason: why}
+		list = append(list, r)
+	}
+	return list
+}
+
+// tell calls OnRemove.
+func (e *engine) tell(list []removal) {
+	for _, r := range list {
+		e.o.onRemove(r.key, r.value, r.reason)
+	}
+}
+
+// unlockAndTell unlocks mu and calls OnRemove for what was evicted under it.
+func (e *engine) unlockAndTell() {
+	list := e.removed
+	e.removed = nil
+	e.mu.Unlock()
+	e.tell(list)
+}
+
+// A lookup says what get found.
+type lookup struct {
+	ok     bool
+	absent bool      // The loader said ErrNotFound.
+	stale  bool      // It has expired, and Stale still allows it.
+	until  deadlines // Of the entry.
+}
+
+// get appends the value of a key to dst.
+func (e *engine) get(dst, key []byte, stale bool) ([]byte, lookup) {
+	h := maphash.Bytes(e.seed, key)
+	for again := false; ; again = true {
+		f := e.search(h, key)
+		if f.first == nil {
+			return dst, lookup{}
+		}
+		if !again {
+			f.count(h)
+		}
+		b, l := e.use(&f, stale)
+		if !l.ok {
+			if b == nil {
+				f.unlock()
+				return dst, l
+			}
+			list := e.drop(&f, Expired, nil)
+			f.unlock()
+			e.tell(list)
+			return dst, lookup{}
+		}
+		v := valueOf(b)
+		if n := len(v); cap(dst)-len(dst) < n { // Growing takes time, and may start a collection.
+			f.unlock()
+			dst = slices.Grow(dst, n)
+			continue
+		}
+		dst = append(dst, v...)
+		f.unlock()
+		return dst, l
+	}
+}
+
+// use counts a use of what was found and returns the entry, if it may be used. If it has expired for
+// good, l.ok is false, and the caller drops it.
+func (e *engine) use(f *found, stale bool) (b []byte, l lookup) {
+	if f.slot < 0 {
+		return nil, l
+	}
+	slot := f.at()
+	b = e.entry(*slot)
+	if b[0]&^(flagWidth|flagLongKey) != 0 {
+		l.absent = b[0]&flagAbsent != 0
+		l.until = deadlinesOf(b)
+		if first := l.until.first(); first != 0 {
+			now := e.now()
+			if now >= first {
+				if e.ended(first) {
+					return b, l
+				}
+				if !stale {
+					return nil, l
+				}
+				l.stale = true
+			} else if l.until.idle != 0 {
+				l.until.idle = now + e.o.Idle.Milliseconds()
+				setDeadlines(b, l.until)
+			}
+		}
+		if l.absent && !stale {
+			return nil, l
+		}
+	}
+	if *slot&slotUses != slotUses {
+		*slot += slotUse
+	}
+	l.ok = true
+	return b, l
+}
+
+// view calls f with the value of a key.
+func (e *engine) view(key []byte, f func(value []byte)) bool {
+	return e.viewHash(maphash.Bytes(e.seed, key), key, f)
+}
+
+func (e *engine) viewHash(h uint64, key []byte, f func(value []byte)) bool {
+	at := e.search(h, key)
+	if at.first == nil {
+		return false
+	}
+	at.count(h)
+	b, l := e.use(&at, false)
+	if !l.ok {
+		at.unlock()
+		return false
+	}
+	s := e.segment(*at.at() & locMask)
+	s.pins.Add(1)
+	at.unlock()
+	defer s.pins.Add(-1)
+	f(valueOf(b))
+	return true
+}
+
+// find is the number of the slot of b whose entry has the key, or -1, among the entries whose home is at a distance.
+func (e *engine) find(b *bucket, h, distance uint64, key []byte) int {
+	for i := 1; i < bucketWords; i++ {
+		s := b[i]
+		if (s^h)>>tagShift == 0 && s&slotDistance == distance<<locBits && s != 0 && bytes.Equal(keyOf(e.entry(s)), key) {
+			return i
+		}
+	}
+	return -1
+}
+
+// segment is the segment of a location. The caller holds the lock of the location's bucket, the
+// engine's mu, or a pin of the segment.
+func (e *engine) segment(loc uint64) *segment {
+	return (*e.dir.Load())[loc>>e.segShift].Load()
+}
+
+// entry is the memory from an entry on. Callers are those of segment.
+func (e *engine) entry(slot uint64) []byte {
+	loc := slot & locMask
+	return e.segment(loc).mem[loc&(1<<e.segShift-1):]
+}
+
+// location is where an entry of a segment lies.
+func (e *engine) location(s *segment, off int) uint64 { return s.no<<e.segShift | uint64(off) }
+
+// now is the time.
+func (e *engine) now() int64 {
+	var d time.Duration
+	if e.o.Clock == nil {
+		d = time.Since(e.start)
+	} else {
+		d = e.o.Clock().Sub(e.start)
+	}
+	ms := max(d.Milliseconds(), 0) + 1
+	if e.o.Clock == nil { // Monotonic.
+		return ms
+	}
+	for {
+		latest := e.latest.Load()
+		if ms <= latest {
+			return latest
+		}
+		if e.latest.CompareAndSwap(latest, ms) {
+			return ms
+		}
+	}
+}
+
+// deadlines are those of an entry that is set now, with a TTL of its own or of the options.
+func (e *engine) deadlines(ttl time.Duration) (t deadlines) {
+	if ttl <= 0 && e.o.Idle <= 0 {
+		return t
+	}
+	now := e.now()
+	if ttl > 0 {
+		if e.o.Jitter > 0 {
+			ttl -= time.Duration(e.o.Jitter * rand.Float64() * float64(ttl))
+		}
+		t.at = min(now+max(ttl.Milliseconds(), 1), mostDeadline)
+	}
+	if e.o.Idle > 0 {
+		t.idle = min(now+e.o.Idle.Milliseconds(), mostDeadline)
+	}
+	return t
+}
+
+// ended says whether an entry with a deadline has expired so long ago that nobody may use it.
+func (e *engine) ended(deadline int64) bool { return e.now() >= deadline+e.o.Stale.Milliseconds() }
+
+// A sweeper finds entries that have expired and nobody asks for. It visits each segment in turn, a
+// piece at a time, and rests 99 times as long as each piece took.
+type sweeper struct {
+	once sync.Once
+	mu   sync.Mutex
+	done bool
+	wake *time.Timer
+	next uint64 // The number of the next segment.
+	off  int    // Where in it.
+	used int    // Of the segment, to see that it is still the same.
+}
+
+// A removal is an entry of which OnRemove will be told.
+type removal struct {
+	key, value []byte
+	reason     Reason
+}
+
+// A candidate is an entry of a segment under eviction. What it says was true when it was looked at;
+// its methods look again, under the lock of its bucket.
+type candidate struct {
+	e     *engine
+	seg   *segment
+	off   int
+	size  int
+	loc   uint64
+	h     uint64
+	in    bool   // The table leads to it.
+	uses  uint64 // Since it was written or moved.
+	asked uint64 // How often its key was asked for, by the counters.
+	until int64  // Its deadline.
+}

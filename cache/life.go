@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"runtime"
+	"time"
+
+	"github.com/freehold-go/freehold/offheap"
+)
+
+func newEngine(o settings, keepAll bool) (*engine, error) {
+	e := &engine{o: o, keepAll: keepAll, budget: o.Bytes, start: time.Now()}
+	if o.Clock != nil {
+		e.start = o.Clock()
+	}
+	name := "cache"
+	if o.Name != "" {
+		name += " " + o.Name
+	}
+	e.purpose = offheap.NewPurpose(name)
+	block := min(o.Bytes/8, mostBlock)
+	seg := min(max(o.Bytes/256, leastSegment), mostSegment, block)
+	e.segShift = uint(bits.Len64(uint64(seg)) - 1)
+	e.blockSize = int(block >> e.segShift << e.segShift)
+	e.mostSmall = 1 << e.segShift / 2
+	e.mostValue = int(min(o.Bytes/8, 1<<31-1))
+	e.stripes = make([]stripe, 1)
+	if o.Bytes >= manySegments<<e.segShift {
+		e.stripes = make([]stripe, mostStripes)
+	}
+	e.counts.reads = make([]readCounts, runtime.GOMAXPROCS(0)+1)
+	e.dir.Store(new(directory))
+	*e.dir.Load() = make(directory, 1)
+	e.table = table{seed: maphash.MakeSeed(), shift: e.segShift - 6}
+	e.table.hash = func(loc uint64) uint64 { return maphash.Bytes(e.seed, keyOf(e.entry(loc))) }
+	e.pages.Store(new([]*bucket))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range 4 {
+		s, err := e.take()
+		if err != nil {
+			e.freeAll()
+			return nil, err
+		}
+		e.setPage(i, s)
+	}
+	e.n.Store(4 << e.shift)
+	return e, nil
+}
+
+// close removes everything and returns the memory. Calls that are under way find nothing or
+// ErrClosed. It waits for views.
+func (e *engine) close() {
+	e.lockAll()
+	if e.n.Load() == 0 {
+		e.unlockAll()
+		return
+	}
+	for _, b := range *e.pages.Load() {
+		e.lockPage(b) // For good: whoever waits sees n.
+	}
+	e.n.Store(0)
+	quiesce()
+	e.count.Store(0)
+	d := *e.dir.Load()
+	for i := range d {
+		if s := d[i].Load(); s != nil {
+			for attempt := 0; s.pins.Load() != 0; attempt++ {
+				pause(attempt)
+			}
+		}
+	}
+	e.freeAll()
+	e.unlockAll()
+	e.sweeper.stop()
+}
+
+// freeAll returns all memory. The caller holds mu, and nobody uses the table.
+func (e *engine) freeAll() {
+	d := *e.dir.Load()
+	for i := range d {
+		if s := d[i].Load(); s != nil && s.block == nil {
+			e.reclaim(s)
+		}
+	}
+	for _, b := range e.blocks {
+		e.release(b.words)
+	}
+	e.held = 0
+	e.blocks, e.free, e.viewed, e.pageSegs, e.window, e.main, e.victim = nil, nil, nil, nil, nil, nil, nil
+	e.windowBytes = 0
+}
+
+func (e *engine) stats() (s Stats) {
+	s.Name, s.Entries = e.o.Name, e.count.Load()
+	for i := range e.counts.reads {
+		s.Hits += e.counts.reads[i].hits.Load()
+		s.Misses += e.counts.reads[i].misses.Load()
+	}
+	s.Evicted, s.Expired = e.counts.removed[Evicted].Load(), e.counts.removed[Expired].Load()
+	s.Deleted, s.Replaced = e.counts.removed[Deleted].Load(), e.counts.removed[Replaced].Load()
+	s.Loads, s.LoadsFailed = e.counts.loads.Load(), e.counts.failed.Load()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s.Bytes, s.BytesHeld = e.budget, e.held
+	s.BytesTable = int64(len(e.pageSegs)) << e.segShift
+	d := *e.dir.Load()
+	for i := range d {
+		if seg := d[i].Load(); seg != nil && seg.role != rolePage {
+			s.BytesEntries += seg.live.Load()
+		}
+	}
+	for _, seg := range e.viewed {
+		s.BytesViewed += int64(len(seg.mem))
+	}
+	return s
+}

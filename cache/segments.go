@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/unsafex"
+)
+
+// Memory comes in blocks of up to 2 MiB, which are cut into segments of one size. A segment is free,
+// a page of the table, or holds entries. An entry that is larger than half of a segment has a segment
+// of its own, which is no part of a block. All of this together never exceeds the budget.
+//
+// The engine's mu guards the roles, the lists and the queues.
+
+type role uint8
+
+const (
+	roleFree   role = iota
+	roleOpen        // Entries are being added.
+	roleWindow      // In the window's queue.
+	roleMain        // In main's queue.
+	roleVictim      // The oldest of main, whose entries are being evicted.
+	roleViewed      // A view holds entries that are no longer in the table.
+	rolePage        // Buckets of the table.
+)
+
+type segment struct {
+	mem   []byte
+	no    uint64
+	block *block // nil if the segment holds one large entry.
+	role  role
+	used  int // Bytes of entries, dead ones included. It is fixed once the segment is no longer open.
+	at    int // Of the victim: the next entry to look at.
+
+	// live is the bytes of the entries that the table leads to.
+	live atomic.Int64
+	// pins counts those who use entries without a lock: views, and writers whose entry is not yet in
+	// the table. A pinned segment is not used again, and its entries do not change.
+	pins atomic.Int32
+}
+
+type block struct {
+	words []uint64
+	segs  []*segment
+}
+
+// directory leads from numbers to segments. It is replaced when it grows.
+type directory []atomic.Pointer[segment]
+
+// bytesOf is the memory of words as bytes.
+func bytesOf(words []uint64) []byte {
+	return unsafex.SliceOf[byte](unsafex.DataOf(words), 8*len(words), 8*len(words))
+}
+
+// words is the memory of a large segment as it was allocated.
+func (s *segment) words() []uint64 {
+	return unsafex.SliceOf[uint64](unsafex.DataOf(s.mem), len(s.mem)/8, len(s.mem)/8)
+}
+
+// A stripe is an open segment of the window. Keys are spread over several, so that writers seldom wait
+// for each other.
+type stripe struct {
+	mu  sync.Mutex
+	seg *segment
+	_   [48]byte
+}
+
+func firstBucket(s *segment) *bucket { return unsafex.As[bucket](unsafex.DataOf(s.mem)) }
+
+// quiesce returns when no goroutine is still pinned that was so at the call: the world does not stop
+// while one is, or, with the fallback of percpu, its ID is seen to be busy.
+func quiesce() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if percpu.Linkname {
+		return
+	}
+	for id := range 1 << 12 {
+		for percpu.Busy(id) {
+			runtime.Gosched()
+		}
+	}
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+)
+
+// checkSize is an error if an entry cannot be stored.
+func (e *engine) checkSize(key, value int) error {
+	switch {
+	case key == 0 || key > mostKey:
+		return fmt.Errorf("%w: a key of %d bytes; it must have 1 to %d", ErrSize, key, mostKey)
+	case value > e.mostValue:
+		return fmt.Errorf("%w: a value of %d bytes; with a budget of %d at most %d", ErrSize, value, e.o.Bytes, e.mostValue)
+	}
+	return nil
+}
+
+// set stores a value. If it returns an error, the key has no value.
+func (e *engine) set(key, value []byte, t deadlines) error {
+	e.flights.forget(key)
+	return e.store(key, value, t, 0, nil)
+}
+
+// store is set for an entry with flags, if may allows it: it is asked under the lock of the bucket, and
+// nil always allows it.
+func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) error {
+	err := e.checkSize(len(key), len(value))
+	if err == nil {
+		h := maphash.Bytes(e.seed, key)
+		if e.o.onRemove == nil && e.storeFast(h, key, value, t, flags, may) {
+			e.stored(t)
+			return nil
+		}
+		var w written
+		if w, err = e.write(h, key, value, t, flags); err == nil {
+			_, err = e.publish(w, key, may)
+		}
+	}
+	if err != nil {
+		e.remove(key, may)
+	}
+	return err
+}
+
+// storeFast is store where the value fits in the place of the older one, or the open segment has room and
+// nobody holds it. It holds one lock of the table all the time, so it must not wait for another.
+func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done bool) {
+	f := e.search(h, key)
+	if f.first == nil {
+		return false
+	}
+	defer f.unlock()
+	if may != nil && !may(f.has()) {
+		return true
+	}
+	if f.slot >= 0 {
+		slot := *f.at()
+		b := e.entry(slot)
+		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && e.segment(slot&locMask).pins.Load() == 0 {
+			setValue(b, value)
+			setDeadlines(b, t)
+			return true
+		}
+	} else if empty(f.bucket(f.home)) < 0 {
+		return false
+	}
+	s := shapeFor(len(key), len(value), t.flags()|flags)
+	st := e.stripe(h)
+	if s.size > e.mostSmall || !st.mu.TryLock() {
+		return false
+	}
+	defer st.mu.Unlock()
+	seg := st.seg
+	if seg == nil || seg.used+s.size > len(seg.mem) {
+		return false
+	}
+	off := seg.used
+	seg.used += s.size
+	seg.live.Add(int64(s.size))
+	s.write(seg.mem[off:], key, value, t)
+	if loc := e.location(seg, off); f.slot >= 0 {
+		old := *f.at()
+		e.dead(old, Replaced, nil)
+		*f.at() = old&^locMask | loc
+	} else {
+		f.put(h>>tagShift<<tagShift | loc)
+		e.count.Add(1)
+	}
+	return true
+}
+
+// written is an entry that is not in the table yet. Its segment is pinned.
+type written struct {
+	seg *segment
+	off int
+	h   uint64
+}
+
+// write writes an entry.
+func (e *engine) write(h uint64, key, value []byte, t deadlines, flags byte) (w written, err error) {
+	s := shapeFor(len(key), len(value), t.flags()|flags)
+	w.h = h
+	if w.seg, w.off, err = e.place(h, s.size); err != nil {
+		return w, err
+	}
+	s.write(w.seg.mem[w.off:], key, value, t)
+	return w, nil
+}
+
+// stored does what is due after an entry was stored.
+func (e *engine) stored(t deadlines) {
+	if t.first() != 0 {
+		e.sweeper.need(e)
+	}
+	if uint64(e.count.Load())*64 > e.n.Load()*slots*fill {
+		e.growTable()
+	}
+}
+
+// publish makes the table lead to an entry that was written, if may allows it; nil always does. may
+// gets the slot of the key, 0 if there is none.
+func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok bool, err error) {
+	defer w.seg.pins.Add(-1)
+	loc := e.location(w.seg, w.off)
+	f := e.search(w.h, key)
+	if f.first != nil && f.slot < 0 && !f.all && empty(f.bucket(f.home)) < 0 {
+		f.unlock()
+		f = e.searchAll(w.h, key)
+	}
+	if f.first == nil || may != nil && !may(f.has()) {
+		w.seg.live.Add(-int64(shapeOf(w.seg.mem[w.off:]).size))
+		if f.first == nil {
+			return false, ErrClosed
+		}
+		f.unlock()
+		return false, nil
+	}
+	var list []removal
+	if f.slot >= 0 {
+		old := *f.at()
+		list = e.dead(old, Replaced, nil)
+		*f.at() = old&^locMask | loc
+		f.unlock()
+		e.tell(list)
+		e.stored(deadlinesOf(w.seg.mem[w.off:]))
+		return true, nil
+	}
+	slot := w.h>>tagShift<<tagShift | loc
+	if !f.put(slot) {
+		f.in, f.slot = f.home, leastUsed(f.bucket(f.home))
+		list = e.drop(&f, Evicted, nil)
+		f.put(slot)
+	}
+	f.unlock()
+	e.tell(list)
+	e.count.Add(1)
+	e.stored(deadlinesOf(w.seg.mem[w.off:]))
+	return true, nil
+}
+
+// leastUsed is the slot of a full bucket with the fewest uses.
+func leastUsed(b *bucket) int {
+	least := 1
+	for i := 2; i < bucketWords; i++ {
+		if b[i]&slotUses < b[least]&slotUses {
+			least = i
+		}
+	}
+	return least
+}
+
+// growTable adds buckets until the table is not too full.
+func (e *engine) growTable() {
+	if !e.mu.TryLock() {
+		return // The next one who adds an entry does it.
+	}
+	defer e.unlockAndTell()
+	for e.n.Load() != 0 && uint64(e.count.Load())*64 > e.n.Load()*slots*fill {
+		if e.addPage() != nil {
+			return // Full buckets evict.
+		}
+		e.resize(e.n.Load()+family, e.dropFull)
+	}
+}
+
+// delete removes a key and says whether it had a value.
+func (e *engine) delete(key []byte) bool {
+	e.flights.forget(key)
+	return e.remove(key, nil)
+}
+
+// remove is delete, if may allows it under the lock of the bucket.
+func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
+	f := e.search(maphash.Bytes(e.seed, key), key)
+	if f.slot < 0 || may != nil && !may(f.has()) {
+		f.unlock()
+		return false
+	}
+	b := e.entry(*f.at())
+	there = b[0]&flagAbsent == 0
+	why := Deleted
+	if first := deadlinesOf(b).first(); first != 0 && e.now() >= first {
+		there, why = false, Expired
+	}
+	list := e.drop(&f, why, nil)
+	f.unlock()
+	e.tell(list)
+	return there
+}
+
+// update replaces or removes the value of a key by what f says, which may run several times.
+func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), ttl func() deadlines) error {
+	if err := e.checkSize(len(key), 0); err != nil {
+		return err
+	}
+	h := maphash.Bytes(e.seed, key)
+	var old []byte
+	for {
+		e.flights.forget(key)
+		at := e.search(h, key)
+		if at.first == nil {
+			return ErrClosed
+		}
+		b, l := e.use(&at, false)
+		loc := at.has() & locMask
+		old = old[:0]
+		if l.ok {
+			old = append(old, valueOf(b)...)
+		}
+		at.unlock()
+		// same says that the entry is as f has seen it.
+		same := func(slot uint64) bool {
+			return slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
+		}
+		value, op := f(old[:len(old):len(old)], l.ok)
+		switch op {
+		case Keep:
+			return nil
+		case Remove:
+			at := e.search(h, key)
+			if at.first == nil {
+				return ErrClosed
+			}
+			if same(at.has()) {
+				var list []removal
+				if at.slot >= 0 {
+					list = e.drop(&at, Deleted, nil)
+				}
+				at.unlock()
+				e.tell(list)
+				return nil
+			}
+			at.unlock()
+		case Store:
+			err := e.checkSize(len(key), len(value))
+			if err == nil {
+				var w written
+				if w, err = e.write(h, key, value, ttl(), 0); err == nil {
+					ok := false
+					if ok, err = e.publish(w, key, same); ok {
+						return nil
+					}
+				}
+			}
+			if err != nil {
+				e.remove(key, nil)
+				return err
+			}
+		default:
+			return fmt.Errorf("cache: Update's function returned Op(%d), which is none", op)
+		}
+	}
+}
+
+// dropFull evicts an entry for which the table has no room any more. Its bucket is locked.
+func (e *engine) dropFull(slot uint64) {
+	e.count.Add(-1)
+	e.counts.removed[Evicted].Add(1)
+	e.removed = e.dead(slot, Evicted, e.removed)
+}
