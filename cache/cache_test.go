@@ -133,6 +133,18 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// TestLongTTL: a century of milliseconds needs more than 32 bits.
+func TestLongTTL(t *testing.T) {
+	clock := newClock()
+	const year = 365 * 24 * time.Hour
+	c := newCache(t, cache.Options{Clock: clock.now})
+	c.SetTTL([]byte("a"), []byte("1"), 100*year)
+	clock.add(99 * year)
+	expect(t, "after 99 years", has(c, "a"), "1")
+	clock.add(year)
+	expect(t, "after 100 years", has(c, "a"), "none")
+}
+
 func TestIdle(t *testing.T) {
 	clock := newClock()
 	c := newCache(t, cache.Options{TTL: 10 * time.Minute, Idle: time.Minute, Clock: clock.now})

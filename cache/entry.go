@@ -149,11 +149,11 @@ func deadlinesOf(b []byte) (t deadlines) {
 	at, w := roomAt(b)
 	at += 2 * w
 	if b[0]&flagDeadline != 0 {
-		t.at = int64(readInt(b[at:], deadlineSize))
+		t.at = readTime(b[at:])
 		at += deadlineSize
 	}
 	if b[0]&flagIdle != 0 {
-		t.idle = int64(readInt(b[at:], deadlineSize))
+		t.idle = readTime(b[at:])
 	}
 	return t
 }
@@ -164,11 +164,11 @@ func setDeadlines(b []byte, t deadlines) {
 	at, w := roomAt(b)
 	at += 2 * w
 	if b[0]&flagDeadline != 0 {
-		writeInt(b[at:], deadlineSize, int(t.at))
+		writeTime(b[at:], t.at)
 		at += deadlineSize
 	}
 	if b[0]&flagIdle != 0 {
-		writeInt(b[at:], deadlineSize, int(t.idle))
+		writeTime(b[at:], t.idle)
 	}
 }
 
@@ -188,5 +188,18 @@ func readInt(b []byte, w int) (n int) {
 func writeInt(b []byte, w, n int) {
 	for i := range w {
 		b[i] = byte(n >> (8 * i))
+	}
+}
+
+func readTime(b []byte) (t int64) {
+	for i := range deadlineSize {
+		t |= int64(b[i]) << (8 * i)
+	}
+	return t
+}
+
+func writeTime(b []byte, t int64) {
+	for i := range deadlineSize {
+		b[i] = byte(t >> (8 * i))
 	}
 }
