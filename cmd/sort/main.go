@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 )
 
 // Main carries out the command line behind the word sort and returns the exit status. Version is
@@ -18,7 +19,7 @@ func Main(args []string, version string, stdin io.Reader, stdout, stderr io.Writ
 	case err == errDisorder:
 		return exitDisorder
 	}
-	fmt.Fprintln(stderr, "sort:", err)
+	fmt.Fprintln(stderr, "sort:", strings.TrimPrefix(err.Error(), "sortbuf: "))
 	return exitTrouble
 }
 
@@ -72,6 +73,7 @@ func (c *command) write() error {
 		err = c.sortFiles(c.files, out)
 	}
 	if err != nil {
+		_, _ = out.settle() // the error before is the one to report
 		return err
 	}
 	return out.commit()

@@ -3,7 +3,6 @@
 package sort
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,19 +13,21 @@ import (
 	"syscall"
 )
 
+// outputBlock is the size of a block. One is filled while the one before is written.
 const outputBlock = 256 << 10
 
-// An output collects lines in blocks. There are two ways to write a file:
+// An output collects lines in blocks. A goroutine writes them. There are two ways to write a file:
 //
 //  1. a new file beside it, which takes its name, mode and owner at the end. A file that exists stays
 //     whole until then, so it can be an input, and a full disk does not cost it.
 //  2. the file itself, if it is not regular, has several names, is a symbolic link or a name in /dev,
 //     or if its folder refuses new files. Its old content goes at the first write.
 type output struct {
-	name string // "" is the standard output
-	w    io.Writer
-	buf  []byte
-	eol  byte
+	name    string // "" is the standard output
+	w       io.Writer
+	eol     byte
+	buf     []byte
+	written chan writing // of the block before, nil if there is none
 
 	target   *os.File // the file itself, nil for the standard output
 	created  bool     // target did not exist
@@ -36,6 +37,12 @@ type output struct {
 
 	mu     sync.Mutex // of the next one, for a signal
 	rename bool       // fresh takes the name of target
+}
+
+// A writing is a block that was written, and the error.
+type writing struct {
+	block []byte
+	err   error
 }
 
 // create opens the output.
@@ -137,26 +144,49 @@ func (out *output) write(line []byte) error {
 	return nil
 }
 
+// flush begins to write the block that is full, when the one before is written.
 func (out *output) flush() error {
+	next, err := out.settle()
+	if err != nil {
+		return err
+	}
 	if out.truncate {
 		out.truncate = false
 		if err := out.target.Truncate(0); err != nil {
-			return fmt.Errorf("%s: error truncating: %w", out.name, err)
+			return sysError("truncate failed", out.name, err)
 		}
 	}
 	if len(out.buf) == 0 {
 		return nil
 	}
-	if _, err := out.w.Write(out.buf); err != nil {
-		return sysError("write failed", out.name, err)
-	}
-	out.buf = out.buf[:0]
+	block, written := out.buf, make(chan writing, 1)
+	out.buf, out.written = next, written
+	go func() {
+		_, err := out.w.Write(block)
+		written <- writing{block[:0], err}
+	}()
 	return nil
+}
+
+// settle waits until the block before is written, and returns it.
+func (out *output) settle() (block []byte, err error) {
+	if out.written == nil {
+		return nil, nil
+	}
+	before := <-out.written
+	out.written = nil
+	if before.err != nil {
+		return nil, sysError("write failed", out.name, before.err)
+	}
+	return before.block, nil
 }
 
 // commit writes the rest and puts the output in its place.
 func (out *output) commit() error {
 	if err := out.flush(); err != nil {
+		return err
+	}
+	if _, err := out.settle(); err != nil {
 		return err
 	}
 	if out.rename {
