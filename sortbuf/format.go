@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // Spilled runs and saved files have one format. All numbers are little-endian.
@@ -142,17 +143,19 @@ func (h *blockHead) plausible(rest int64) string {
 		return "the block is longer than the file"
 	case h.stored > h.raw || h.count == 0 || h.level > 32:
 		return "the block's head is impossible"
-	case h.restarts()+2*int64(h.count) > int64(h.raw):
+	case uint64(h.raw) > math.MaxInt || h.restarts()+2*int64(h.count) > int64(h.raw):
 		return "the block has more records than bytes"
 	}
 	return ""
 }
 
-// unpack checks the payload of a block and decompresses it to dst. The error says what is wrong.
-func (h *blockHead) unpack(head, payload []byte, at int64, dst []byte, codec *Codec) ([]byte, string) {
-	if crc32.Update(headSum(head, at), castagnoli, payload) != h.crc {
-		return nil, "the checksum is wrong"
-	}
+// sound says whether the checksum of a block at a place is right.
+func (h *blockHead) sound(head, payload []byte, at int64) bool {
+	return crc32.Update(headSum(head, at), castagnoli, payload) == h.crc
+}
+
+// unpack decompresses the payload of a block to dst. The error says what is wrong.
+func (h *blockHead) unpack(payload, dst []byte, codec *Codec) ([]byte, string) {
 	if h.stored == h.raw {
 		return payload, ""
 	}
@@ -244,3 +247,6 @@ func decodeTrailer(b []byte, at int64) (t fileTrailer, wrong string) {
 	}
 	return t, ""
 }
+
+// wrongSum is what is wrong with a block that was damaged.
+const wrongSum = "the checksum is wrong"

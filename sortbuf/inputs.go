@@ -170,9 +170,15 @@ func (b *blockReader) next() (block, error) {
 		if err := b.fill(n); err != nil {
 			return block{}, err
 		}
-		payload, why := h.unpack(b.buf, b.buf[blockHeadBytes:n], b.at, b.unpacked, b.o.Codec)
-		if why != "" {
-			return block{}, damaged(why)
+		payload := b.buf[blockHeadBytes:n]
+		if !h.sound(b.buf, payload, b.at) {
+			return block{}, damaged(wrongSum)
+		}
+		if h.level == 0 {
+			var why string
+			if payload, why = h.unpack(payload, b.unpacked, b.o.Codec); why != "" {
+				return block{}, damaged(why)
+			}
 		}
 		b.buf = b.buf[n:]
 		b.at += int64(n)

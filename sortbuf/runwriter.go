@@ -159,7 +159,7 @@ func (w *runWriter) flush(n int) error {
 	payload := l.b[blockHeadBytes:]
 	h := blockHead{stored: uint32(len(payload)), raw: uint32(len(payload)), count: uint32(l.count), level: uint32(n)}
 	out := l.b
-	if w.o.Codec != nil {
+	if w.o.Codec != nil && len(l.b) <= cap(w.packed) {
 		packed := w.o.Codec.Compress(slices.Grow(w.packed[:0], blockHeadBytes)[:blockHeadBytes], payload)
 		if len(packed) < len(l.b) {
 			out = packed
