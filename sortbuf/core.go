@@ -4,6 +4,7 @@ package sortbuf
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -177,17 +178,19 @@ func (c *core) indexRoom(n int64) int64 {
 	return indexBytes(n)
 }
 
-// mergeRoom is the bytes beyond scrap that the merge of all runs and of one more will need. They stay
-// free, so that records can be read when memory and disk are full.
-func (c *core) mergeRoom() int64 {
-	n := -int64(len(c.scrap))
+// mergeRoom is the bytes that the merge of all runs and of two more will need, if scrap is too small.
+// They stay free, so that records can be read when memory and disk are full.
+func (c *core) mergeRoom() (n int64) {
 	for _, r := range c.runs {
 		n += r.need(&c.o)
 	}
 	if len(c.runs) > 0 {
-		n += c.runs[len(c.runs)-1].need(&c.o)
+		n += 2 * c.runs[len(c.runs)-1].need(&c.o)
 	}
-	return min(max(n, 0), c.o.Memory/4)
+	if n <= int64(len(c.scrap)) {
+		return 0
+	}
+	return min(n, c.o.Memory/4)
 }
 
 // mostRuns is the number of runs that are kept. More are merged when the next run is spilled.
@@ -196,7 +199,7 @@ func (c *core) mostRuns() int {
 	for _, r := range c.runs {
 		need = max(need, r.need(&c.o))
 	}
-	return min(c.o.open, int(max((int64(len(c.scrap))+c.o.Memory/4)/max(need, 1), 4)))
+	return min(c.o.open, int(max(c.o.Memory/4/max(need, 1)-1, 4)))
 }
 
 // part is the bytes of records and index at which cur becomes a job, if jobs are to leave room for
@@ -283,7 +286,8 @@ type job struct {
 // spill starts a job. There must be none. If there are too many runs, it merges some before.
 func (c *core) spill() error {
 	if most := c.mostRuns(); len(c.runs) >= most {
-		if err := c.pass(c.scrap, max(most/2, 1), c.stopped); err != nil {
+		err := c.pass(c.scrap, max(most/2, 1), c.stopped)
+		if err != nil && !errors.Is(err, errNoRoom) { // Sorted will have more memory.
 			return err
 		}
 	}

@@ -52,12 +52,13 @@ type model struct {
 	writers []*Writer
 	w       int
 	all     []pair
+	wanted  []pair
 	trace   []string
 }
 
 // modelOptions makes Options of two bytes.
-func modelOptions(t testing.TB, a, b byte) Options {
-	o := Options{Memory: 1 << 20, chunk: 4 << 10, Parallel: 1 + int(a&1), Dir: t.TempDir(), open: 3 + int(b>>6)}
+func modelOptions(t *testing.T, a, b byte) Options {
+	o := Options{Memory: 1 << 20, chunk: 4 << 10, Parallel: 1 + int(a&1), Dir: memoryDir(t), open: 3 + int(b>>6)}
 	if a&2 != 0 {
 		o.Compare = backwards
 	}
@@ -72,6 +73,9 @@ func modelOptions(t testing.TB, a, b byte) Options {
 	}
 	if a&32 != 0 {
 		o.block = 300
+		if o.Codec != nil {
+			o.block = 4000 // flate takes some 40 KB for each block.
+		}
 	}
 	if a&64 != 0 {
 		o.Purpose = offheap.NewPurpose("the model of sortbuf")
@@ -190,6 +194,9 @@ func placeOf(v string) int {
 
 // want is what the Sorter must return.
 func (m *model) want() []pair {
+	if m.wanted != nil {
+		return slices.Clone(m.wanted)
+	}
 	all := slices.Clone(m.all)
 	slices.SortStableFunc(all, func(a, b pair) int { return m.o.compare([]byte(a.key), []byte(b.key)) })
 	if m.o.Combine != nil {
@@ -206,7 +213,8 @@ func (m *model) want() []pair {
 	if m.o.Limit > 0 && int64(len(all)) > m.o.Limit {
 		all = all[:m.o.Limit]
 	}
-	return all
+	m.wanted = all
+	return slices.Clone(all)
 }
 
 // same compares records with those wanted.
@@ -267,7 +275,7 @@ func (m *model) check() {
 	if st := m.s.Stats(); st.MemoryPeak > m.o.Memory || st.Records != int64(len(m.all)) {
 		m.t.Fatalf("%v: %+v; want %d records and at most %d bytes of memory", m.trace, st, len(m.all), m.o.Memory)
 	}
-	path := filepath.Join(m.t.TempDir(), "run")
+	path := filepath.Join(m.o.Dir, "run")
 	if err := Save(ctx, path, m.s.Sorted(ctx), m.o); err != nil {
 		m.t.Fatalf("%v: Save: %v", m.trace, err)
 	}
@@ -320,7 +328,7 @@ func (m *model) checkRun(run *Run) {
 	if len(twice) != 2*len(all) || !slices.IsSortedFunc(twice, func(a, b pair) int { return m.o.compare([]byte(a.key), []byte(b.key)) }) {
 		m.t.Fatalf("%v: Merge of two equal runs of %d: %d records", m.trace, len(all), len(twice))
 	}
-	for i := 0; i < len(all); i += 1 + len(all)/20 {
+	for i := 0; i < len(all); i += 1 + len(all)/8 {
 		m.checkKey(run, all, all[i].key)
 		m.checkKey(run, all, all[i].key+"\x00")
 		m.checkKey(run, all, all[i].key[:len(all[i].key)/2])
@@ -345,7 +353,7 @@ func (m *model) checkKey(run *Run, all []pair, key string) {
 	if n != to {
 		m.t.Fatalf("%v: Find(%q): %d values of %d", m.trace, key, n-from, to-from)
 	}
-	end := all[min(from+len(all)/7, len(all)-1)].key
+	end := all[min(from+len(all)/20, len(all)-1)].key
 	n = from
 	for r, err := range run.Range([]byte(key), []byte(end)) {
 		if err != nil || n >= len(all) || (pair{string(r.Key), string(r.Value)}) != all[n] {
