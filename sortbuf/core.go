@@ -4,6 +4,7 @@ package sortbuf
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -96,8 +97,11 @@ func (c *core) add(w *writer, key, value []byte) error {
 func (c *core) addSlow(w *writer, key, value []byte) error {
 	if t := c.threshold.Load(); t != nil {
 		if order := c.o.compare(key, *t); order > 0 || order == 0 && c.o.Combine == nil {
-			c.dropped.Add(1)
-			return c.adding()
+			err := c.adding()
+			if err == nil {
+				c.dropped.Add(1)
+			}
+			return err
 		}
 	}
 	if err := c.room(w, len(key), len(value)); err != nil {
@@ -174,10 +178,34 @@ func (c *core) indexRoom(n int64) int64 {
 	return indexBytes(n)
 }
 
+// mergeRoom is the bytes that the merge of all runs and of two more will need, if scrap is too small.
+// They stay free, so that records can be read when memory and disk are full.
+func (c *core) mergeRoom() (n int64) {
+	for _, r := range c.runs {
+		n += r.need(&c.o)
+	}
+	if len(c.runs) > 0 {
+		n += 2 * c.runs[len(c.runs)-1].need(&c.o)
+	}
+	if n <= int64(len(c.scrap)) {
+		return 0
+	}
+	return min(n, c.o.Memory/4)
+}
+
+// mostRuns is the number of runs that are kept. More are merged when the next run is spilled.
+func (c *core) mostRuns() int {
+	need := int64(0)
+	for _, r := range c.runs {
+		need = max(need, r.need(&c.o))
+	}
+	return min(c.o.open, int(max(c.o.Memory/4/max(need, 1)-1, 4)))
+}
+
 // part is the bytes of records and index at which cur becomes a job, if jobs are to leave room for
 // the next records, and for what Limit and Combine keep.
 func (c *core) part() int64 {
-	rest := c.o.Memory - int64(len(c.scrap))
+	rest := c.o.Memory - int64(len(c.scrap)) - c.mergeRoom()
 	switch {
 	case c.shrinks():
 		return rest / 3
@@ -188,7 +216,9 @@ func (c *core) part() int64 {
 }
 
 // shrinks says whether a job may leave so few records that they stay in memory.
-func (c *core) shrinks() bool { return (c.o.Limit > 0 || c.o.Combine != nil) && !c.tight }
+func (c *core) shrinks() bool {
+	return (c.o.Limit > 0 || c.o.Combine != nil) && !c.tight && c.state == filling
+}
 
 // chunkFor gives w a chunk for a record of n bytes. The caller holds the lock.
 func (c *core) chunkFor(w *writer, n int) error {
@@ -200,7 +230,7 @@ func (c *core) chunkFor(w *writer, n int) error {
 	for {
 		full := c.cur.bytes+indexBytes(c.cur.n) >= c.part()
 		err := errNoRoom
-		if !full && c.mem.room() >= int64(size)+c.indexRoom(int64(count)) {
+		if !full && c.mem.room() >= int64(size)+c.indexRoom(int64(count))+c.mergeRoom() {
 			var b []byte
 			if b, err = c.mem.alloc(size); err == nil {
 				w.give(b, count)
@@ -221,7 +251,9 @@ func (c *core) chunkFor(w *writer, n int) error {
 			}
 			return err
 		default:
-			c.spill()
+			if err := c.spill(); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -241,6 +273,7 @@ func (c *core) take(w *writer) {
 type job struct {
 	run    *memoryRun
 	memory []byte // For the index; nil if there is none, so the run is spilled in pieces.
+	keep   int64  // Limit and Combine may leave so many bytes in memory.
 	done   chan struct{}
 	panics caught
 
@@ -250,9 +283,18 @@ type job struct {
 	err   error
 }
 
-// spill starts a job. There must be none.
-func (c *core) spill() {
+// spill starts a job. There must be none. If there are too many runs, it merges some before.
+func (c *core) spill() error {
+	if most := c.mostRuns(); len(c.runs) >= most {
+		err := c.pass(c.scrap, max(most/2, 1), c.stopped)
+		if err != nil && !errors.Is(err, errNoRoom) { // Sorted will have more memory.
+			return err
+		}
+	}
 	j := &job{run: c.stuck, done: make(chan struct{})}
+	if c.shrinks() {
+		j.keep = c.part() / 2
+	}
 	c.stuck = nil
 	if j.run == nil {
 		j.run = &memoryRun{records: c.cur}
@@ -268,6 +310,16 @@ func (c *core) spill() {
 	} else {
 		c.work(j)
 	}
+	return nil
+}
+
+// pass merges some runs to one, so that `most` are left or more passes follow. memory is scrap or
+// larger.
+func (c *core) pass(memory []byte, most int, stop func() error) error {
+	set := mergeSet{o: &c.o, disk: &c.disk, runs: c.runs}
+	err := set.pass(memory, most, stop)
+	c.runs = set.runs
+	return err
 }
 
 // work does a job. It holds no lock.
@@ -282,8 +334,8 @@ func (c *core) work(j *job) {
 		j.err = ErrClosed
 		return
 	}
-	if c.shrinks() {
-		if j.kept = c.shrink(j.run); j.kept != nil {
+	if j.keep > 0 {
+		if j.kept = c.shrink(j.run, j.keep); j.kept != nil {
 			j.run.release(c.mem)
 			return
 		}
@@ -309,7 +361,7 @@ func (c *core) stopped() error {
 
 // inPieces spills as many records at a time as the index in scrap has room for.
 func (c *core) inPieces(j *job) error {
-	own := writerBytes(c.o.block)
+	own := (writerBytes(c.o.block) + 7) &^ 7
 	memory := c.scrap[own : own+(len(c.scrap)-own)/16*16]
 	for len(j.run.blocks) > 0 {
 		piece := newRecords(c.o.chunk)
@@ -345,23 +397,19 @@ func (c *core) inPieces(j *job) error {
 }
 
 // shrink copies what Limit and Combine leave of a run to new chunks. It returns nil if that is more
-// than half a part, or memory is refused.
-func (c *core) shrink(run *memoryRun) *records {
+// than `most` bytes with its index, or memory is refused.
+func (c *core) shrink(run *memoryRun, most int64) *records {
 	kept := newRecords(c.o.chunk)
-	drop := func() *records {
-		for _, b := range kept.blocks {
-			c.mem.free(b)
-		}
-		return nil
-	}
+	var w writer
 	whole := false
 	defer func() {
-		if !whole {
-			drop() // Also if Combine panics.
+		if !whole { // Also if Combine panics.
+			b, _ := w.end()
+			c.mem.free(b)
+			(&memoryRun{records: kept}).release(c.mem)
 		}
 	}()
 	in := c.o.output(&memoryInput{memoryRun: run})
-	var w writer
 	var last []byte
 	for {
 		key, value, ok, err := in.next()
@@ -376,7 +424,7 @@ func (c *core) shrink(run *memoryRun) *records {
 				kept.add(b, n)
 			}
 			size := max(c.o.chunk, n)
-			if kept.bytes+indexBytes(kept.n)+int64(size) > c.part()/2 {
+			if kept.bytes+indexBytes(kept.n)+int64(size) > most {
 				return nil
 			}
 			b, err := c.mem.alloc(size)
@@ -445,8 +493,9 @@ func (c *core) flush(w *writer) {
 	}
 	c.take(w)
 	if c.cur.n > 0 || c.stuck != nil {
-		c.spill()
-		_ = c.collect()
+		if c.spill() == nil {
+			_ = c.collect()
+		}
 	}
 	c.mem.trim()
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // Spilled runs and saved files have one format. All numbers are little-endian.
@@ -20,7 +21,7 @@ import (
 // hold a record for each block of level 0: a key that is not above the block's first key and above all
 // keys before it, and as value the block's place. Blocks of level 2 list those of level 1, and so on
 // up to the root. A block is written when it is full, so levels are interleaved, and a writer keeps
-// one block of each level.
+// one block of each level. Spilled runs have blocks of level 0 alone, because they are only merged.
 //
 // The checksum of a block (CRC-32C) covers its head, its place in the file and its payload as stored.
 // A payload is compressed if it is shorter than the head's raw length.
@@ -61,7 +62,7 @@ func fileHeader(o *Options) []byte {
 	name := o.codecName()
 	b[16] = byte(len(name))
 	copy(b[17:17+mostCodec], name)
-	le.PutUint32(b[60:], crc32.Checksum(b[:60], castagnoli))
+	le.PutUint32(b[60:], crcOf(b[:60]))
 	return b
 }
 
@@ -78,7 +79,7 @@ func checkHeader(b []byte, o *Options) (string, bool) {
 	switch {
 	case len(b) < headerBytes || !bytes.Equal(b[:8], headerMagic):
 		return "this is no file of sortbuf", false
-	case crc32.Checksum(b[:60], castagnoli) != le.Uint32(b[60:]):
+	case crcOf(b[:60]) != le.Uint32(b[60:]):
 		return "the header's checksum is wrong", false
 	case le.Uint16(b[8:]) != formatVersion:
 		return fmt.Sprintf("version %d; this program knows version %d", le.Uint16(b[8:]), formatVersion), false
@@ -127,7 +128,7 @@ func (h *blockHead) seal(b []byte, at int64, payload ...[]byte) {
 func headSum(b []byte, at int64) uint32 {
 	var place [8]byte
 	le.PutUint64(place[:], uint64(at))
-	return crc32.Update(crc32.Checksum(b[:16], castagnoli), castagnoli, place[:])
+	return crc32.Update(crcOf(b[:16]), castagnoli, place[:])
 }
 
 // restarts is the bytes of the restarts of a block.
@@ -142,17 +143,19 @@ func (h *blockHead) plausible(rest int64) string {
 		return "the block is longer than the file"
 	case h.stored > h.raw || h.count == 0 || h.level > 32:
 		return "the block's head is impossible"
-	case h.restarts()+2*int64(h.count) > int64(h.raw):
+	case uint64(h.raw) > math.MaxInt || h.restarts()+2*int64(h.count) > int64(h.raw):
 		return "the block has more records than bytes"
 	}
 	return ""
 }
 
-// unpack checks the payload of a block and decompresses it to dst. The error says what is wrong.
-func (h *blockHead) unpack(head, payload []byte, at int64, dst []byte, codec *Codec) ([]byte, string) {
-	if crc32.Update(headSum(head, at), castagnoli, payload) != h.crc {
-		return nil, "the checksum is wrong"
-	}
+// sound says whether the checksum of a block at a place is right.
+func (h *blockHead) sound(head, payload []byte, at int64) bool {
+	return crc32.Update(headSum(head, at), castagnoli, payload) == h.crc
+}
+
+// unpack decompresses the payload of a block to dst. The error says what is wrong.
+func (h *blockHead) unpack(payload, dst []byte, codec *Codec) ([]byte, string) {
 	if h.stored == h.raw {
 		return payload, ""
 	}
@@ -223,7 +226,7 @@ func (t *fileTrailer) encode() []byte {
 	le.PutUint64(b[32:], uint64(t.blocks))
 	le.PutUint64(b[40:], uint64(t.bytes))
 	le.PutUint64(b[48:], uint64(t.largest))
-	le.PutUint32(b[60:], crc32.Update(crc32.Checksum(b[:60], castagnoli), castagnoli, le.AppendUint64(nil, uint64(t.blocksEnd))))
+	le.PutUint32(b[60:], crc32.Update(crcOf(b[:60]), castagnoli, le.AppendUint64(nil, uint64(t.blocksEnd))))
 	return b
 }
 
@@ -244,3 +247,9 @@ func decodeTrailer(b []byte, at int64) (t fileTrailer, wrong string) {
 	}
 	return t, ""
 }
+
+// wrongSum is what is wrong with a block that was damaged.
+const wrongSum = "the checksum is wrong"
+
+// crcOf is the checksum of b.
+func crcOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }

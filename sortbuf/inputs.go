@@ -149,38 +149,38 @@ func newBlockReader(o *Options, r *diskRun, memory []byte) *blockReader {
 // next returns the next block of records. It is valid until the next call. The error is io.EOF behind
 // the last one.
 func (b *blockReader) next() (block, error) {
-	for {
-		if b.at >= b.end {
-			return block{}, io.EOF
-		}
-		if err := b.fill(blockHeadBytes); err != nil {
-			return block{}, err
-		}
-		h := readHead(b.buf)
-		damaged := func(why string) error {
-			return &DamagedError{File: b.path, Block: b.number, Offset: b.at, Cause: why}
-		}
-		if why := h.plausible(b.end - b.at - blockHeadBytes); why != "" {
-			return block{}, damaged(why)
-		}
-		n := blockHeadBytes + int(h.stored)
-		if n > len(b.whole) {
-			return block{}, damaged("the block is larger than any that was written")
-		}
-		if err := b.fill(n); err != nil {
-			return block{}, err
-		}
-		payload, why := h.unpack(b.buf, b.buf[blockHeadBytes:n], b.at, b.unpacked, b.o.Codec)
-		if why != "" {
-			return block{}, damaged(why)
-		}
-		b.buf = b.buf[n:]
-		b.at += int64(n)
-		b.number++
-		if h.level == 0 {
-			return h.block(payload), nil
-		}
+	if b.at >= b.end {
+		return block{}, io.EOF
 	}
+	if err := b.fill(blockHeadBytes); err != nil {
+		return block{}, err
+	}
+	h := readHead(b.buf)
+	damaged := func(why string) error {
+		return &DamagedError{File: b.path, Block: b.number, Offset: b.at, Cause: why}
+	}
+	if why := h.plausible(b.end - b.at - blockHeadBytes); why != "" {
+		return block{}, damaged(why)
+	}
+	n := blockHeadBytes + int(h.stored)
+	if n > len(b.whole) {
+		return block{}, damaged("the block is larger than any that was written")
+	}
+	if err := b.fill(n); err != nil {
+		return block{}, err
+	}
+	payload := b.buf[blockHeadBytes:n]
+	if !h.sound(b.buf, payload, b.at) {
+		return block{}, damaged(wrongSum)
+	}
+	payload, why := h.unpack(payload, b.unpacked, b.o.Codec)
+	if why != "" {
+		return block{}, damaged(why)
+	}
+	b.buf = b.buf[n:]
+	b.at += int64(n)
+	b.number++
+	return h.block(payload), nil
 }
 
 // fill makes at least n bytes of the file available in buf.

@@ -40,14 +40,14 @@ func (m *memory) alloc(n int) ([]byte, error) {
 		m.idle = m.idle[:last]
 		return b, nil
 	}
-	for m.used+int64(n) > m.limit && len(m.idle) > 0 {
+	for m.used+int64(n) > m.limit && m.mayDrop() {
 		m.drop()
 	}
 	if m.used+int64(n) > m.limit {
 		return nil, fmt.Errorf("sortbuf: %w: %d more bytes; %d of Options.Memory %d are taken", offheap.ErrLimit, n, m.used, m.limit)
 	}
 	b, err := m.take(n)
-	for err != nil && len(m.idle) > 0 { // Of a shared limit, these count, too.
+	for err != nil && m.mayDrop() { // Of a shared limit, these count, too.
 		m.drop()
 		b, err = m.take(n)
 	}
@@ -67,6 +67,12 @@ func (m *memory) take(n int) ([]byte, error) {
 		return offheap.TryAllocUninit(n)
 	}
 	return m.purpose.TryAllocUninit(n)
+}
+
+// mayDrop says whether there is an idle chunk that need not be kept. What was reserved of a shared
+// limit is not given up.
+func (m *memory) mayDrop() bool {
+	return len(m.idle) > 0 && (m.purpose == nil || m.used-int64(m.chunk) >= int64(m.keep)*int64(m.chunk))
 }
 
 // drop returns an idle chunk to the machine.
@@ -118,7 +124,7 @@ func (m *memory) reserve(n int64) error {
 func (m *memory) trim() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for len(m.idle) > 0 && m.used-int64(m.chunk) >= int64(m.keep)*int64(m.chunk) {
+	for m.mayDrop() {
 		m.drop()
 	}
 }

@@ -46,6 +46,7 @@ type mapped struct {
 // Save had: other ones are an error, but that another comparator than Save's orders the keys in
 // another way cannot be seen. Memory has no effect.
 func Open(path string, o Options) (*Run, error) {
+	o.Memory = max(o.Memory, leastMemory) // It has no effect, so the machine need not be asked.
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -63,33 +64,41 @@ func Open(path string, o Options) (*Run, error) {
 		return nil, err
 	}
 	size := info.Size()
-	damaged := func(at int64, why string) error {
-		return &DamagedError{File: path, Block: -1, Offset: at, Cause: why}
-	}
-	if size < headerBytes+trailerBytes || size > math.MaxInt {
-		return nil, damaged(0, "the file is too short")
-	}
 	m := &mapped{o: o, path: path}
+	if size < headerBytes+trailerBytes || size > math.MaxInt {
+		return nil, m.damaged(0, "the file is too short")
+	}
 	if err := m.load(f, size); err != nil {
 		return nil, err
 	}
-	end := size - trailerBytes
-	why, sound := checkHeader(m.data[:headerBytes], &m.o)
-	if why == "" {
-		if m.fileTrailer, why = decodeTrailer(m.data[end:], end); why != "" {
-			err = damaged(end, why)
-		}
-	} else if err = damaged(0, why); sound {
-		err = &os.PathError{Op: "open", Path: path, Err: errors.New("sortbuf: " + why)}
-	}
-	if err != nil {
+	if err := m.check(); err != nil {
 		m.close()
 		return nil, err
 	}
-	m.checked = make([]atomic.Uint32, m.blocks/32+1)
 	r := &Run{m: m}
 	r.cleanup = runtime.AddCleanup(r, (*mapped).close, m)
 	return r, nil
+}
+
+// damaged is the error of damage outside the blocks.
+func (m *mapped) damaged(at int64, why string) error {
+	return &DamagedError{File: m.path, Block: -1, Offset: at, Cause: why}
+}
+
+// check reads header and trailer.
+func (m *mapped) check() error {
+	end := int64(len(m.data)) - trailerBytes
+	if why, sound := checkHeader(m.data[:headerBytes], &m.o); sound && why != "" {
+		return &os.PathError{Op: "open", Path: m.path, Err: errors.New("sortbuf: " + why)}
+	} else if why != "" {
+		return m.damaged(0, why)
+	}
+	var why string
+	if m.fileTrailer, why = decodeTrailer(m.data[end:], end); why != "" {
+		return m.damaged(end, why)
+	}
+	m.checked = make([]atomic.Uint32, m.blocks/32+1)
+	return nil
 }
 
 // load maps the file.
@@ -153,14 +162,16 @@ func (m *mapped) block(p place, level uint32, dst []byte) (b block, h blockHead,
 	}
 	payload := m.data[p.at+blockHeadBytes : p.at+blockHeadBytes+int64(h.stored)]
 	bit, word := uint32(1)<<(p.number%32), &m.checked[p.number/32]
-	if h.stored == h.raw && word.Load()&bit != 0 {
-		return h.block(payload), h, nil
+	if word.Load()&bit == 0 {
+		if !h.sound(head, payload, p.at) {
+			return damaged(wrongSum)
+		}
+		word.Or(bit)
 	}
-	raw, why := h.unpack(head, payload, p.at, dst, m.o.Codec)
+	raw, why := h.unpack(payload, dst, m.o.Codec)
 	if why != "" {
 		return damaged(why)
 	}
-	word.Or(bit)
 	return h.block(raw), h, nil
 }
 
@@ -252,6 +263,7 @@ func (m *mapped) leaf(key []byte) (place, error) {
 type mappedReader struct {
 	m        *mapped
 	p        place
+	below    []byte // If it is not nil, records below it are skipped.
 	unpacked []byte
 }
 
@@ -274,9 +286,19 @@ func (r *mappedReader) next() (block, error) {
 			r.unpacked = b.payload[:0]
 		}
 		r.p = place{r.p.at + blockHeadBytes + int64(h.stored), r.p.number + 1}
-		if h.level == 0 {
-			return b, nil
+		if h.level > 0 {
+			continue
 		}
+		if r.below != nil {
+			if b, err = r.m.from(b, r.below); err != nil || b.count == 0 {
+				if err != nil {
+					return block{}, err
+				}
+				continue
+			}
+			r.below = nil
+		}
+		return b, nil
 	}
 }
 
@@ -350,19 +372,7 @@ func (m *mapped) input(from []byte) (*blockInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &mappedReader{m: m, p: p}
-	in.from = r
-	for in.b.count == 0 {
-		if in.b, err = r.next(); err != nil {
-			if errors.Is(err, io.EOF) {
-				return in, nil
-			}
-			return nil, err
-		}
-		if in.b, err = m.from(in.b, from); err != nil {
-			return nil, err
-		}
-	}
+	in.from = &mappedReader{m: m, p: p, below: from}
 	return in, nil
 }
 
@@ -401,9 +411,6 @@ func (r *Run) Verify(ctx context.Context) error {
 		return err
 	}
 	in.stop = ctx.Err
-	damaged := func(why string) error {
-		return &DamagedError{File: m.path, Block: -1, Offset: m.blocksEnd, Cause: why}
-	}
 	var n, size int64
 	var last []byte
 	for {
@@ -415,14 +422,14 @@ func (r *Run) Verify(ctx context.Context) error {
 			break
 		}
 		if n > 0 && m.o.compare(last, key) > 0 {
-			return damaged("the records are out of order")
+			return m.damaged(m.blocksEnd, "the records are out of order")
 		}
 		last = append(last[:0], key...)
 		n++
 		size += int64(len(key) + len(value))
 	}
 	if n != m.records || size != m.bytes {
-		return damaged("the trailer has other counts than the blocks")
+		return m.damaged(m.blocksEnd, "the trailer has other counts than the blocks")
 	}
 	return nil
 }

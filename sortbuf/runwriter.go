@@ -19,6 +19,7 @@ type runWriter struct {
 
 	raw    level // The block of records, in memory of the budget.
 	packed []byte
+	list   bool     // Blocks of records are listed in index blocks, which a run that is only merged needs not.
 	index  []*level // From level 1 on. Their blocks lie on the Go heap.
 
 	at, allocated int64
@@ -104,7 +105,7 @@ func (w *runWriter) add(key, value []byte) error {
 	if w.records == 1 {
 		w.first = slices.Clone(key)
 	}
-	if l.count == 0 {
+	if l.count == 0 && w.list {
 		w.separator(key)
 	}
 	if need > w.o.block {
@@ -159,7 +160,7 @@ func (w *runWriter) flush(n int) error {
 	payload := l.b[blockHeadBytes:]
 	h := blockHead{stored: uint32(len(payload)), raw: uint32(len(payload)), count: uint32(l.count), level: uint32(n)}
 	out := l.b
-	if w.o.Codec != nil {
+	if w.o.Codec != nil && len(l.b) <= cap(w.packed) {
 		packed := w.o.Codec.Compress(slices.Grow(w.packed[:0], blockHeadBytes)[:blockHeadBytes], payload)
 		if len(packed) < len(l.b) {
 			out = packed
@@ -207,6 +208,9 @@ func (w *runWriter) enter(n int, at, raw int64, separate []byte) error {
 	number := uint32(w.blocks)
 	w.blocks++
 	w.largest = max(w.largest, raw)
+	if !w.list {
+		return nil
+	}
 	w.root, w.rootNumber, w.height = at, number, uint32(n)
 	if n == len(w.index) {
 		w.index = append(w.index, &level{b: make([]byte, blockHeadBytes)})

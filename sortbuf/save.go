@@ -40,6 +40,7 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 		return &SpillError{Path: path, Err: err}
 	}
 	w := newRunWriter(&o, f, memory, nil)
+	w.list = true
 	complete := false
 	defer func() {
 		if !complete {

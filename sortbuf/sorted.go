@@ -139,8 +139,10 @@ func (c *core) sortUnless(ctx context.Context, run *memoryRun, memory []byte) bo
 func (c *core) spillRun(run *memoryRun) error {
 	before := c.stuck
 	c.stuck = run
-	c.spill()
-	err := c.collect()
+	err := c.spill()
+	if err == nil {
+		err = c.collect()
+	}
 	if run == c.last { // The older run comes first.
 		c.stuck = before
 		if run.n == 0 {
@@ -180,15 +182,13 @@ func (c *core) reduce(r *reading, stop func() error) error {
 		}
 	}
 	for !enough() {
-		set := mergeSet{o: &c.o, disk: &c.disk, runs: c.runs}
 		memory := r.memory
 		if len(memory) < len(c.scrap) {
 			memory = c.scrap
 		}
-		if err := set.pass(memory, c.most(memory), stop); err != nil {
+		if err := c.pass(memory, c.most(memory), stop); err != nil {
 			return err
 		}
-		c.runs = set.runs
 	}
 	return nil
 }
