@@ -33,8 +33,7 @@ type result struct {
 func runGNU(t *testing.T, dir string, args []string, stdin []byte) result {
 	t.Helper()
 	cmd := exec.Command("sort", args...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "POSIXLY_CORRECT=")
-	cmd.Env = slices.DeleteFunc(cmd.Env, func(s string) bool { return strings.HasPrefix(s, "POSIXLY_CORRECT=") })
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.Dir = dir
 	cmd.Stdin = bytes.NewReader(stdin)
 	var out, errs bytes.Buffer
@@ -267,5 +266,29 @@ func TestLikeGNUCommandLines(t *testing.T) {
 		if !slices.Contains(ownMessages, line) && got.stderr != want.stderr {
 			t.Errorf("sort %s\ngot  %q\nwant %q", line, got.stderr, want.stderr)
 		}
+	}
+}
+
+// TestLikeGNUEnvironment compares command lines whose meaning depends on the environment.
+func TestLikeGNUEnvironment(t *testing.T) {
+	gnu(t)
+	t.Chdir(t.TempDir())
+	for name, content := range map[string]string{"a": "b x\na y\n", "-r": "c z\n", "+1": "d w\n"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, env := range []string{"POSIXLY_CORRECT=", "POSIXLY_CORRECT=1", "_POSIX2_VERSION=199209", "_POSIX2_VERSION=200112", "_POSIX2_VERSION=200809"} {
+		t.Run(env, func(t *testing.T) {
+			name, value, _ := strings.Cut(env, "=")
+			t.Setenv(name, value)
+			for _, line := range []string{"a -r", "-r a", "a -- -r", "a -o /dev/null", "+1 a", "+1 -2 a", "+0 -1 a", "a +1", "+1"} {
+				args := strings.Fields(line)
+				want, got := runGNU(t, "", args, nil), runOurs(t, "", args, nil)
+				if got.stdout != want.stdout || got.status != want.status {
+					t.Errorf("sort %s\ngot  %d %q %q\nwant %d %q %q", line, got.status, got.stdout, got.stderr, want.status, want.stdout, want.stderr)
+				}
+			}
+		})
 	}
 }

@@ -5,8 +5,10 @@ package sort
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,20 +101,19 @@ type parser struct {
 	args   []string // not read yet
 }
 
-// parse reads the command line behind the command's name. POSIX says that options end at the first
-// operand if POSIXLY_CORRECT is set.
+// parse reads the command line behind the command's name. If POSIXLY_CORRECT is set, options end at
+// the first file, but for -o, which old versions accepted behind files.
 func parse(args []string) (*options, error) {
 	p := &parser{o: &options{order: order{eol: '\n', tab: -1}}, args: args}
-	posix := os.Getenv("POSIXLY_CORRECT") != ""
+	_, posix := os.LookupEnv("POSIXLY_CORRECT")
 	for len(p.args) > 0 {
 		arg := p.args[0]
 		p.args = p.args[1:]
 		var err error
 		switch {
-		case arg == "--" || posix && len(p.o.files) > 0:
-			if arg != "--" {
-				p.o.files = append(p.o.files, arg)
-			}
+		case posix && len(p.o.files) > 0 && !strings.HasPrefix(arg, "-o"):
+			p.o.files = append(p.o.files, arg)
+		case arg == "--":
 			p.o.files, p.args = append(p.o.files, p.args...), nil
 		case strings.HasPrefix(arg, "--"):
 			err = p.long(arg[2:])
@@ -209,9 +210,9 @@ func byLetter(letter byte) (option, bool) {
 func (p *parser) set(o option, as, value string) (err error) {
 	switch o.name {
 	case "sort":
-		var word string
-		word, err = oneOf("--sort", value, "general-numeric", "human-numeric", "month", "numeric", "random", "version")
-		p.global.set(map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n', "random": 'R', "version": 'V'}[word], true, true)
+		var letter byte
+		letter, err = oneOf(as, value, map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n', "random": 'R', "version": 'V'})
+		p.global.set(letter, true, true)
 	case "key":
 		err = p.key(value)
 	case "json-key":
@@ -223,9 +224,9 @@ func (p *parser) set(o option, as, value string) (err error) {
 	case "unique":
 		p.o.unique = true
 	case "check":
-		var word string
-		if word, err = oneOf("--check", value, "quiet", "silent", "diagnose-first"); err == nil {
-			err = p.check(map[string]byte{"quiet": 'C', "silent": 'C', "diagnose-first": 'c'}[word])
+		var letter byte
+		if letter, err = oneOf(as, value, map[string]byte{"quiet": 'C', "silent": 'C', "diagnose-first": 'c'}); err == nil {
+			err = p.check(letter)
 		}
 	case "":
 		err = p.check(o.letter)
@@ -276,23 +277,20 @@ func (p *parser) check(how byte) error {
 	return nil
 }
 
-// oneOf finds the word that value abbreviates.
-func oneOf(option, value string, words ...string) (found string, err error) {
-	for _, w := range words {
-		if w == value {
-			return w, nil
-		}
-		if strings.HasPrefix(w, value) {
-			if found != "" {
-				return "", usagef("ambiguous argument '%s' for '%s'", value, option)
-			}
-			found = w
-		}
+// oneOf returns the letter of the word that value abbreviates.
+func oneOf(option, value string, letters map[string]byte) (letter byte, err error) {
+	if letter, ok := letters[value]; ok {
+		return letter, nil
 	}
-	if found == "" {
-		return "", usagef("invalid argument '%s' for '%s'\nValid arguments are: %s", value, option, strings.Join(words, ", "))
+	words := slices.Sorted(maps.Keys(letters))
+	found := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, value) })
+	switch len(found) {
+	case 0:
+		return 0, usagef("invalid argument '%s' for '%s'\nValid arguments are: %s", value, option, strings.Join(words, ", "))
+	case 1:
+		return letters[found[0]], nil
 	}
-	return found, nil
+	return 0, usagef("ambiguous argument '%s' for '%s': %s", value, option, strings.Join(found, ", "))
 }
 
 // separator reads the argument of -t.
