@@ -203,6 +203,13 @@ func (o *order) appendPart(dst, part []byte, i int) []byte {
 
 // appendText appends text that ends with 0. The bytes 0 and 1 are written as 1 1 and 1 2.
 func appendText(dst, text []byte, table *[256]uint16) []byte {
+	if table == nil {
+		n := 0
+		for n < len(text) && text[n] > 1 {
+			n++
+		}
+		dst, text = append(dst, text[:n]...), text[n:]
+	}
 	for _, c := range text {
 		if table != nil {
 			v := table[c]

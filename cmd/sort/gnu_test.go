@@ -193,7 +193,7 @@ func eolOf(args []string) string {
 // inputs: of a sort, a merge of sorted and of unsorted files, and a check.
 func TestLikeGNU(t *testing.T) {
 	gnu(t)
-	cases := 1500
+	cases := 1000
 	if testing.Short() {
 		cases = 200
 	}

@@ -441,19 +441,19 @@ func (p *parser) jsonKey(spec string) error {
 			return fmt.Errorf("--json-key %s: '%s' is no ordering option; a name with a colon needs one more colon behind it", spec, rest)
 		}
 	}
-	name := ""
+	var name []byte
 	for i := 0; i < len(path); i++ {
 		switch c := path[i]; {
 		case c == '\\' && i+1 < len(path): // a point or a backslash in a name
 			i++
-			name += string(path[i])
+			name = append(name, path[i])
 		case c == '.':
-			k.path, name = append(k.path, name), ""
+			k.path, name = append(k.path, string(name)), nil
 		default:
-			name += string(c)
+			name = append(name, c)
 		}
 	}
-	k.path = append(k.path, name)
+	k.path = append(k.path, string(name))
 	if path == "" {
 		return fmt.Errorf("--json-key %s: there is no name", spec)
 	}
