@@ -15,11 +15,11 @@ import (
 // GNU sort: -h is one of the order. Version is what --version prints.
 func sortCommand(version string) *cli.Command {
 	return &cli.Command{
-		Name:            "sort",
-		Usage:           "sort lines within a memory budget, with the output of LC_ALL=C sort",
-		ArgsUsage:       "[OPTION]... [FILE]...",
-		SkipFlagParsing: true,
-		HideHelp:        true,
+		Name:               "sort",
+		Usage:              "sort lines within a memory budget, with the output of LC_ALL=C sort",
+		SkipFlagParsing:    true,
+		HideHelp:           true,
+		CustomHelpTemplate: sort.Help,
 		Action: func(_ context.Context, c *cli.Command) error {
 			if status := sort.Main(c.Args().Slice(), version, os.Stdin, os.Stdout, os.Stderr); status != 0 {
 				return cli.Exit("", status)

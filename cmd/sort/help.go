@@ -2,8 +2,8 @@
 
 package sort
 
-// help is the text of --help. The letter h is an ordering option.
-const help = `NAME:
+// Help is the text of --help. The letter h is an ordering option.
+const Help = `NAME:
    freehold sort - sort lines within a memory budget, with the output of LC_ALL=C sort
 
 USAGE:

@@ -29,7 +29,7 @@ func run(args []string, version string, stdin io.Reader, stdout, stderr io.Write
 		return err
 	}
 	if o.help || o.version {
-		text := help
+		text := Help
 		if o.version {
 			text = "freehold sort " + version + "\n"
 		}

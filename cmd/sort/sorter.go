@@ -78,10 +78,11 @@ func (c *command) budget() int64 {
 	return max(memory, leastMemory)
 }
 
-// workers is the number of goroutines that make records, and of those that sort them.
+// workers is the number of goroutines that make records, and of those that sort them. Each holds a
+// block, so more than there are processors would cost memory for nothing.
 func (c *command) workers() int {
 	if c.parallel > 0 {
-		return min(c.parallel, runtime.NumCPU())
+		return min(c.parallel, max(runtime.NumCPU(), 4))
 	}
 	return min(runtime.GOMAXPROCS(0), 8)
 }
@@ -104,6 +105,9 @@ func (c *command) fill(s *sortbuf.Sorter, files []string) error {
 				if scratch, err = c.addBlock(w, b, scratch); err != nil {
 					cancel(err)
 					return
+				}
+				if cap(b.lines) > c.block { // of a long line
+					b.lines = nil
 				}
 				free <- b.lines
 			}
