@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -18,7 +17,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -204,56 +202,6 @@ func TestBadFolder(t *testing.T) {
 		if err := Save(context.Background(), filepath.Join(dir, "run"), recordsOf(nil), Options{}); !errors.Is(err, os.ErrPermission) {
 			t.Errorf("Save in a folder that is not writable: %v", err)
 		}
-	}
-}
-
-// TestFullDisk: a small disk that fills up in a spill and in Save.
-func TestFullDisk(t *testing.T) {
-	for _, codec := range []*Codec{nil, flated} {
-		testenv.OnFileSystem(t, "tmpfs", "size=4m", func(dir string) {
-			s, err := New(Options{Memory: 1 << 20, Dir: dir, Codec: codec})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer s.Close()
-			r := rand.New(rand.NewPCG(1, 2))
-			n, full := 0, false
-			value := make([]byte, 200)
-			for i := range 60_000 {
-				for j := range value {
-					value[j] = byte(r.Uint32())
-				}
-				if err := s.Add(fmt.Appendf(nil, "%06d", i*7919%60_013), value); err != nil {
-					var spill *SpillError
-					if !errors.As(err, &spill) || spill.Path != dir {
-						t.Errorf("Add with a full disk: %v", err)
-					}
-					full = true
-					break
-				}
-				n++
-			}
-			got := 0
-			for _, err := range s.Sorted(context.Background()) {
-				if err != nil {
-					t.Errorf("Sorted with a full disk: %v", err)
-					return
-				}
-				got++
-			}
-			if got != n || !full {
-				t.Errorf("%d records of %d; full: %t", got, n, full)
-			}
-			path := filepath.Join(dir, "run")
-			var spill *SpillError
-			if err := Save(context.Background(), path, s.Sorted(context.Background()), Options{}); !errors.As(err, &spill) || spill.Path != path {
-				t.Errorf("Save on a full disk: %v", err)
-			}
-			if names, _ := os.ReadDir(dir); len(names) > 0 {
-				t.Errorf("files are left: %v", names)
-			}
-		})
 	}
 }
 

@@ -162,9 +162,9 @@ func (b *Buffer) Sorted(cmp func(x, y []byte) int) iter.Seq2[Pos, []byte] {
 		*run.records = b.records
 		var stop atomic.Bool
 		run.sort(&Options{Compare: cmp, Parallel: min(runtime.GOMAXPROCS(0), mostWorkers)}, index, &stop)
+		in := memoryInput{memoryRun: &run}
 		for i := range int(run.n) {
-			pos := run.at(i)
-			if !yield(Pos(pos), run.key(pos)) {
+			if key, _, _, _ := in.next(); !yield(Pos(run.at(i)), key) {
 				return
 			}
 		}

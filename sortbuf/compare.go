@@ -37,22 +37,48 @@ func sortByCompare(r *records, in, out []uint64, compare func(a, b []byte) int, 
 		return true
 	}
 	blocks := slices.Collect(slices.Chunk(in, compareBlock))
-	workers(most, len(blocks), func(i int) {
-		if stop.Load() {
-			return
+	each := (len(blocks) + most - 1) / most
+	workers(most, most, func(i int) {
+		var keys []keyed
+		for _, b := range blocks[min(i*each, len(blocks)):min((i+1)*each, len(blocks))] {
+			if stop.Load() {
+				return
+			}
+			keys = sortBlock(r, b, keys, compare)
 		}
-		slices.SortFunc(blocks[i], func(a, b uint64) int {
-			if c := compare(r.key(a), r.key(b)); c != 0 {
-				return c
-			}
-			if a < b {
-				return -1
-			}
-			return 1
-		})
 	})
 	return mergeBlocks(r, blocks, out, compare, stop)
 }
+
+// A keyed is a position with its key, so that comparisons need not find the key.
+type keyed struct {
+	key []byte
+	pos uint64
+}
+
+// sortBlock sorts positions. keys is memory, which it returns for the next block.
+func sortBlock(r *records, block []uint64, keys []keyed, compare func(a, b []byte) int) []keyed {
+	keys = keys[:0]
+	for _, pos := range block {
+		keys = append(keys, keyed{r.key(pos), pos})
+	}
+	slices.SortFunc(keys, func(a, b keyed) int {
+		if c := compare(a.key, b.key); c != 0 {
+			return c
+		}
+		if a.pos < b.pos {
+			return -1
+		}
+		return 1
+	})
+	for i := range keys {
+		block[i] = keys[i].pos
+	}
+	return keys
+}
+
+// touched keeps the compiler from leaving out reads ahead.
+var touched atomic.Uint32
 
 // mergeBlocks merges sorted blocks.
 func mergeBlocks(r *records, blocks [][]uint64, out []uint64, compare func(a, b []byte) int, stop *atomic.Bool) bool {
@@ -61,6 +87,8 @@ func mergeBlocks(r *records, blocks [][]uint64, out []uint64, compare func(a, b 
 		t.open(i, r.key(b[0]))
 	}
 	t.start()
+	var seen byte
+	defer func() { touched.Store(uint32(seen)) }()
 	for i := range out {
 		if i%1024 == 0 && stop.Load() {
 			return false
@@ -72,6 +100,9 @@ func mergeBlocks(r *records, blocks [][]uint64, out []uint64, compare func(a, b 
 		blocks[w] = b
 		if len(b) > 0 {
 			t.set(w, r.key(b[0]))
+			if len(b) > 2 {
+				seen += r.first(b[2]) // A cache miss, which need not be waited for.
+			}
 		} else {
 			t.end(w)
 		}

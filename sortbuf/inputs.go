@@ -85,11 +85,31 @@ func (m *memoryRun) at(i int) uint64 {
 // A memoryInput reads a memoryRun.
 type memoryInput struct {
 	*memoryRun
-	i int
+	i    int
+	seen byte // Of the bytes that touch has read, so that the compiler keeps the reads.
+}
+
+// aheadBy is how many records are read ahead of their use. Each is a cache miss, and these overlap.
+const aheadBy = 32
+
+// touch reads a byte of each of the records from the i-th on.
+func (m *memoryInput) touch(i int) {
+	if end := i + aheadBy; end <= len(m.byKey) {
+		for _, e := range m.byKey[i:end] {
+			m.seen += m.first(e.pos)
+		}
+	} else if end <= len(m.order) {
+		for _, pos := range m.order[i:end] {
+			m.seen += m.first(pos)
+		}
+	}
 }
 
 func (m *memoryInput) next() (key, value []byte, ok bool, err error) {
 	i := m.i
+	if i%aheadBy == 0 {
+		m.touch(i + aheadBy)
+	}
 	if i < len(m.byKey) {
 		m.i++
 		key, value = m.record(m.byKey[i].pos)

@@ -23,7 +23,7 @@ type memory struct {
 	used int64    // Of all blocks, free ones included.
 	peak int64    // The most that used was.
 	idle [][]byte // Free chunks.
-	keep int      // So many free chunks stay when other sorters need memory: they were reserved.
+	keep int64    // So many bytes are held while others need memory: they were reserved.
 }
 
 func newMemory(o *Options) *memory {
@@ -72,7 +72,7 @@ func (m *memory) take(n int) ([]byte, error) {
 // mayDrop says whether there is an idle chunk that need not be kept. What was reserved of a shared
 // limit is not given up.
 func (m *memory) mayDrop() bool {
-	return len(m.idle) > 0 && (m.purpose == nil || m.used-int64(m.chunk) >= int64(m.keep)*int64(m.chunk))
+	return len(m.idle) > 0 && (m.purpose == nil || m.used-int64(m.chunk) >= m.keep)
 }
 
 // drop returns an idle chunk to the machine.
@@ -100,7 +100,7 @@ func (m *memory) free(b []byte) {
 	m.used -= int64(len(b))
 }
 
-// reserve allocates free chunks of n bytes, which trim leaves.
+// reserve allocates free chunks of n bytes. The memory that is held then is kept.
 func (m *memory) reserve(n int64) error {
 	var held [][]byte
 	var err error
@@ -114,9 +114,7 @@ func (m *memory) reserve(n int64) error {
 	for _, b := range held {
 		m.free(b)
 	}
-	if err == nil {
-		m.keep = len(held)
-	}
+	m.keep, _ = m.stats()
 	return err
 }
 

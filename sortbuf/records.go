@@ -70,6 +70,9 @@ func (r *records) key(pos uint64) []byte {
 	return k
 }
 
+// first is the first byte of the record at a position.
+func (r *records) first(pos uint64) byte { return r.blocks[pos>>r.shift][pos&r.mask] }
+
 // record is the record at a position.
 func (r *records) record(pos uint64) (key, value []byte) {
 	key, value, _ = split(r.blocks[pos>>r.shift][pos&r.mask:])
