@@ -122,6 +122,33 @@ func TestLarge(t *testing.T) {
 	}
 }
 
+// TestLargeMerge compares a merge of files of many blocks with GNU sort's, and a check of its result.
+func TestLargeMerge(t *testing.T) {
+	gnu(t)
+	t.Chdir(t.TempDir())
+	in := largeInput(60_000)
+	for _, line := range []string{"", "-r", "-s -t, -k1,1n", "-u -t, -k1,1n", "-t, -k2,2r -k1,1n", "-u"} {
+		args := strings.Fields(line)
+		var files []string
+		for i := range 3 {
+			part := runGNU(t, "", args, in[i*len(in)/4:(i+2)*len(in)/4]) // parts overlap
+			files = append(files, fmt.Sprint("part", i))
+			if err := os.WriteFile(files[i], []byte(part.stdout), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		merge := slices.Concat(args, []string{"-m"}, files)
+		want, got := runGNU(t, "", merge, nil), runOurs(t, "", merge, nil)
+		if got.status != 0 || got.stdout != want.stdout {
+			t.Errorf("sort %q: %d %s", merge, got.status, got.stderr)
+			reportDifference(t, got.stdout, want.stdout)
+		}
+		if r := runOurs(t, "", append(args, "-c"), []byte(want.stdout)); r.status != 0 {
+			t.Errorf("sort -c %s of sorted lines: %+v", line, r)
+		}
+	}
+}
+
 func reportDifference(t *testing.T, got, want string) {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(a), len(b)) {
