@@ -130,10 +130,10 @@ func down(heap []*head, i int) {
 		if child >= len(heap) {
 			return
 		}
-		if child+1 < len(heap) && before(heap[child+1], heap[child]) {
+		if child+1 < len(heap) && precedes(heap[child+1], heap[child]) {
 			child++
 		}
-		if !before(heap[child], heap[i]) {
+		if !precedes(heap[child], heap[i]) {
 			return
 		}
 		heap[i], heap[child] = heap[child], heap[i]
@@ -141,7 +141,7 @@ func down(heap []*head, i int) {
 	}
 }
 
-func before(a, b *head) bool {
+func precedes(a, b *head) bool {
 	if c := bytes.Compare(a.key, b.key); c != 0 {
 		return c < 0
 	}

@@ -3,6 +3,7 @@
 package sort
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -35,8 +36,8 @@ type output struct {
 	fresh    *os.File // the new file, nil if there is none
 	signals  chan os.Signal
 
-	mu     sync.Mutex // of the next one, for a signal
-	rename bool       // fresh takes the name of target
+	mu     sync.Mutex // of the next field, which a signal changes
+	rename bool       // fresh exists and has yet to take the name of target
 }
 
 // A writing is a block that was written, and the error.
@@ -189,7 +190,7 @@ func (out *output) commit() error {
 	if _, err := out.settle(); err != nil {
 		return err
 	}
-	if out.rename {
+	if out.fresh != nil {
 		if err := out.takeName(); err != nil {
 			return err
 		}
@@ -206,6 +207,9 @@ func (out *output) commit() error {
 func (out *output) takeName() error {
 	out.mu.Lock()
 	defer out.mu.Unlock()
+	if !out.rename {
+		return fmt.Errorf("%s: interrupted", out.name)
+	}
 	if err := out.fresh.Close(); err != nil {
 		return sysError("close failed", out.name, err)
 	}
