@@ -40,7 +40,7 @@ func (m *memory) alloc(n int) ([]byte, error) {
 		m.idle = m.idle[:last]
 		return b, nil
 	}
-	for m.used+int64(n) > m.limit && m.mayDrop() {
+	for m.used+int64(n) > m.limit && len(m.idle) > 0 {
 		m.drop()
 	}
 	if m.used+int64(n) > m.limit {
