@@ -232,6 +232,27 @@ func TestLikeGNU(t *testing.T) {
 	}
 }
 
+// TestLikeGNUOnDisk compares the output for random options and inputs that do not fit in memory.
+func TestLikeGNUOnDisk(t *testing.T) {
+	gnu(t)
+	dir := t.TempDir()
+	for seed := range uint64(8) {
+		g := generator{rand.New(rand.NewPCG(seed, 45))}
+		args := g.args()
+		var in []byte
+		for len(in) < 1_500_000 {
+			if in = append(in, g.input(eolOf(args))...); len(in) > 0 && in[len(in)-1] != eolOf(args)[0] {
+				in = append(in, eolOf(args)...)
+			}
+		}
+		want, got := runGNU(t, dir, args, in), runOurs(t, "", append(args, "-S1M"), in)
+		if got.stdout != want.stdout || got.status != want.status {
+			t.Errorf("seed %d: sort %q: %d, want %d: %s", seed, args, got.status, want.status, got.stderr)
+			reportDifference(t, got.stdout, want.stdout)
+		}
+	}
+}
+
 // ownMessages are command lines whose messages differ. An abbreviation stands for one more option,
 // unusual characters are not quoted, and older versions said stdin.
 var ownMessages = []string{"--c a", `-t \\ a`, "--files0-from=-", "--files0-from=list-"}
