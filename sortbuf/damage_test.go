@@ -127,7 +127,7 @@ func TestDamage(t *testing.T) {
 	if os.Getenv("FREEHOLD_TEST_STRESS") != "" {
 		n = 4000
 	}
-	for _, o := range []Options{{block: 400}, {block: 400, Codec: flated}} {
+	for _, o := range []Options{{block: 200}, {block: 200, Codec: flated}} {
 		data, want := savedFile(t, n, o)
 		o.Memory = 1 << 20
 		if n, damaged := judge(t, "whole", data, o, want); n != len(want) || damaged {
@@ -155,12 +155,12 @@ func TestDamage(t *testing.T) {
 // TestFileLayout: the format's numbers, which other programs and later versions rely on.
 func TestFileLayout(t *testing.T) {
 	data, _ := savedFile(t, 3, Options{})
-	if got := fmt.Sprintf("%q %x", data[:8], data[8:17]); got != `"FHsort\r\n" 010001000000000000` {
+	if got := fmt.Sprintf("%q %x", data[:8], data[8:17]); got != `"FHsort\r\n" 010003000000000000` {
 		t.Errorf("header %s", got)
 	}
 	h := readHead(data[headerBytes:])
 	payload := data[headerBytes+blockHeadBytes:][:h.stored]
-	if !bytes.HasPrefix(payload, []byte("\x0a\x15key 000000value 0 of the record\x0a\x15key 000000value 1")) || h.count != 3 || h.raw != h.stored || h.level != 0 {
+	if !bytes.HasPrefix(payload, []byte("\x00\x00\x00\x00\x0a\x15key 000000value 0 of the record\x0a\x15key 000000value 1")) || h.count != 3 || h.raw != h.stored || h.level != 0 {
 		t.Errorf("block %+v %q", h, payload)
 	}
 	if !h.sound(data[headerBytes:], payload, headerBytes) || !bytes.HasPrefix(data[len(data)-trailerBytes:], trailerMagic) {
@@ -172,7 +172,7 @@ func TestFileLayout(t *testing.T) {
 func TestLaterVersion(t *testing.T) {
 	data, _ := savedFile(t, 3, Options{})
 	o, _ := Options{}.withDefaults()
-	head := fileHeader(&o)
+	head := fileHeader(&o, true)
 	head[8] = formatVersion + 1
 	le.PutUint32(head[60:], crcOf(head[:60]))
 	copy(data, head)

@@ -13,15 +13,17 @@ import (
 // Spilled runs and saved files have one format. All numbers are little-endian.
 //
 //	header    64 bytes: magic, version, flags, name of the codec, checksum
-//	block ... 20 bytes of head, and a payload: records in order, and restarts
+//	block ... 20 bytes of head, and a payload: restarts, and records in order
 //	trailer   64 bytes: magic, place of the root, counts, checksum
 //
-// The payload of a block is records as in memory, then the offset of each 16th record. A block has up
-// to 32 KiB, or one larger record. Blocks of level 0 hold the records of the caller. Blocks of level 1
-// hold a record for each block of level 0: a key that is not above the block's first key and above all
-// keys before it, and as value the block's place. Blocks of level 2 list those of level 1, and so on
-// up to the root. A block is written when it is full, so levels are interleaved, and a writer keeps
-// one block of each level. Spilled runs have blocks of level 0 alone, because they are only merged.
+// The payload of a block is the offset of each 8th record in 4 bytes, counted from the first record,
+// then the records as in memory. Blocks of level
+// 0 hold the records of the caller: up to 32 KiB, in saved files without a codec 4 KiB, or one larger
+// record. Blocks of level 1 hold a record for each block of level 0: a key that is not above the
+// block's first key and above all keys before it, and as value the block's place. Blocks of level 2
+// list those of level 1, and so on up to the root. A block is written when it is full, so levels are
+// interleaved, and a writer keeps one block of each level. Spilled runs, which are only merged, have
+// blocks of level 0 alone, and no restarts.
 //
 // The checksum of a block (CRC-32C) covers its head, its place in the file and its payload as stored.
 // A payload is compressed if it is shorter than the head's raw length.
@@ -31,10 +33,11 @@ const (
 	headerBytes    = 64
 	trailerBytes   = 64
 	blockHeadBytes = 20
-	restartEvery   = 16
+	restartEvery   = 8
 	placeBytes     = 12 // The value of a record of an index block.
 
 	flagByteOrder = 1
+	flagListed    = 2 // There are restarts and blocks of higher levels.
 )
 
 var (
@@ -49,15 +52,18 @@ func writerBytes(n int) int { return 2 * rawBytes(n) }
 
 // rawBytes is the most that a block of n bytes has with its head and restarts, or that a codec may
 // make of it.
-func rawBytes(n int) int { return n + n/8 + 256 }
+func rawBytes(n int) int { return n + n/4 + 256 }
 
 // fileHeader is the first bytes of a file with the given order and codec.
-func fileHeader(o *Options) []byte {
+func fileHeader(o *Options, listed bool) []byte {
 	b := make([]byte, headerBytes)
 	copy(b, headerMagic)
 	le.PutUint16(b[8:], formatVersion)
 	if o.Compare == nil {
-		le.PutUint16(b[10:], flagByteOrder)
+		b[10] |= flagByteOrder
+	}
+	if listed {
+		b[10] |= flagListed
 	}
 	name := o.codecName()
 	b[16] = byte(len(name))
@@ -85,8 +91,10 @@ func checkHeader(b []byte, o *Options) (string, bool) {
 		return fmt.Sprintf("version %d; this program knows version %d", le.Uint16(b[8:]), formatVersion), false
 	case b[16] > mostCodec:
 		return "the codec's name is too long", false
+	case b[10]&flagListed == 0:
+		return "the file is a spilled run", false
 	}
-	if byteOrder := le.Uint16(b[10:])&flagByteOrder != 0; byteOrder != (o.Compare == nil) {
+	if byteOrder := b[10]&flagByteOrder != 0; byteOrder != (o.Compare == nil) {
 		if byteOrder {
 			return "the file is in byte order; open it without Options.Compare", true
 		}
@@ -131,7 +139,7 @@ func headSum(b []byte, at int64) uint32 {
 	return crc32.Update(crcOf(b[:16]), castagnoli, place[:])
 }
 
-// restarts is the bytes of the restarts of a block.
+// restarts is the bytes of the restarts of a block in a listed file.
 func (h *blockHead) restarts() int64 {
 	return (int64(h.count) + restartEvery - 1) / restartEvery * 4
 }
@@ -143,7 +151,7 @@ func (h *blockHead) plausible(rest int64) string {
 		return "the block is longer than the file"
 	case h.stored > h.raw || h.count == 0 || h.level > 32:
 		return "the block's head is impossible"
-	case uint64(h.raw) > math.MaxInt || h.restarts()+2*int64(h.count) > int64(h.raw):
+	case uint64(h.raw) > math.MaxInt || 2*int64(h.count) > int64(h.raw):
 		return "the block has more records than bytes"
 	}
 	return ""
@@ -182,13 +190,29 @@ type block struct {
 	count   int
 }
 
-func (h *blockHead) block(payload []byte) block {
-	n := int64(len(payload)) - h.restarts()
-	return block{payload[:n:n], payload[n:], int(h.count)}
+// listed is the block of a listed file. ok is false if there is no room for its restarts.
+func (h *blockHead) listed(payload []byte) (b block, ok bool) {
+	n := h.restarts()
+	if n > int64(len(payload)) {
+		return b, false
+	}
+	return block{payload[n:], payload[:n:n], int(h.count)}, true
 }
 
 // trySplit is split for bytes of a file. ok is false if they are no record.
 func trySplit(b []byte) (key, value, rest []byte, ok bool) {
+	if len(b) >= 2 && (b[0]|b[1]) < 0x80 {
+		k := 2 + int(b[0])
+		if end := k + int(b[1]); end <= len(b) {
+			return b[2:k:k], b[k:end:end], b[end:], true
+		}
+		return nil, nil, nil, false
+	}
+	return trySplitSlow(b)
+}
+
+//go:noinline
+func trySplitSlow(b []byte) (key, value, rest []byte, ok bool) {
 	k, n := binary.Uvarint(b)
 	if n <= 0 {
 		return nil, nil, nil, false

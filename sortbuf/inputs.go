@@ -200,7 +200,7 @@ func (b *blockReader) next() (block, error) {
 	b.buf = b.buf[n:]
 	b.at += int64(n)
 	b.number++
-	return h.block(payload), nil
+	return block{payload: payload, count: int(h.count)}, nil
 }
 
 // fill makes at least n bytes of the file available in buf.

@@ -80,6 +80,10 @@ func (t *loserTree) start() {
 
 // replay plays the matches of the winner, whose head has changed.
 func (t *loserTree) replay() {
+	if t.compare != nil {
+		t.replayCompare()
+		return
+	}
 	w := t.winner
 	for n := (w + len(t.heads)) / 2; n >= 1; n /= 2 {
 		if l := int(t.losers[n]); t.less(l, w) {
@@ -87,6 +91,26 @@ func (t *loserTree) replay() {
 		}
 	}
 	t.winner = w
+}
+
+// replayCompare is replay with a comparator, without a call of less.
+func (t *loserTree) replayCompare() {
+	w := int32(t.winner)
+	h := &t.heads[w]
+	for n := (int(w) + len(t.heads)) / 2; n >= 1; n /= 2 {
+		l := t.losers[n]
+		other := &t.heads[l]
+		if other.done {
+			continue
+		}
+		if !h.done {
+			if c := t.compare(other.key, h.key); c > 0 || c == 0 && w < l {
+				continue
+			}
+		}
+		t.losers[n], w, h = w, l, other
+	}
+	t.winner = int(w)
 }
 
 // less says whether the head of i comes before that of j. Of equal keys the earlier input's does.

@@ -172,7 +172,11 @@ func (m *mapped) block(p place, level uint32, dst []byte) (b block, h blockHead,
 	if why != "" {
 		return damaged(why)
 	}
-	return h.block(raw), h, nil
+	b, ok := h.listed(raw)
+	if !ok {
+		return damaged("the block has no room for its restarts")
+	}
+	return b, h, nil
 }
 
 const anyLevel = math.MaxUint32
@@ -376,24 +380,44 @@ func (m *mapped) input(from []byte) (*blockInput, error) {
 	return in, nil
 }
 
-// Find returns the values of the records with the key, in order.
+// Find returns the values of the records with the key, in order. In a file without a codec it
+// allocates nothing.
 func (r *Run) Find(key []byte) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		defer runtime.KeepAlive(r)
-		m := r.m
-		if key == nil {
-			key = []byte{}
+	return func(yield func([]byte, error) bool) { r.find(key, yield) }
+}
+
+func (r *Run) find(key []byte, yield func([]byte, error) bool) {
+	defer runtime.KeepAlive(r)
+	m := r.m
+	if m.records == 0 && !m.closed.Load() {
+		return
+	}
+	p, err := m.leaf(key)
+	for err == nil && p.at < m.blocksEnd {
+		b, h, e := m.block(p, anyLevel, nil)
+		if err = e; err != nil {
+			break
 		}
-		in, err := m.input(key)
-		for err == nil {
-			k, value, ok, e := in.next()
-			if err = e; err != nil {
+		p = place{p.at + blockHeadBytes + int64(h.stored), p.number + 1}
+		if h.level > 0 {
+			continue
+		}
+		if b, err = m.from(b, key); err != nil {
+			break
+		}
+		for ; b.count > 0; b.count-- {
+			k, value, rest, ok := trySplit(b.payload)
+			if !ok {
+				err = errChanged
 				break
 			}
-			if !ok || !m.o.equal(k, key) || !yield(value, nil) {
+			if !m.o.equal(k, key) || !yield(value, nil) {
 				return
 			}
+			b.payload = rest
 		}
+	}
+	if err != nil {
 		yield(nil, err)
 	}
 }

@@ -37,6 +37,9 @@ type level struct {
 	separate []byte // The key of the block's record in the next level.
 }
 
+// indexBlocks is the size of an index block by that of a block of records.
+const indexBlocks = 8
+
 // allocateStep is how much disk space is allocated at once.
 const allocateStep = 4 << 20
 
@@ -48,7 +51,7 @@ func newRunWriter(o *Options, f *os.File, memory []byte, room func(int64) error)
 
 // copy writes the whole file: all records of the input.
 func (w *runWriter) copy(in input) error {
-	if err := w.write(fileHeader(w.o)); err != nil {
+	if err := w.write(fileHeader(w.o, w.list)); err != nil {
 		return err
 	}
 	for {
@@ -129,6 +132,16 @@ func (l *level) add(key, value []byte) {
 	put(l.b[at:], key, value)
 }
 
+// mark writes the restarts before the records.
+func (l *level) mark() {
+	n := len(l.b)
+	l.b = slices.Grow(l.b, 4*len(l.marks))[:n+4*len(l.marks)]
+	copy(l.b[blockHeadBytes+4*len(l.marks):], l.b[blockHeadBytes:n])
+	for i, m := range l.marks {
+		le.PutUint32(l.b[blockHeadBytes+4*i:], m)
+	}
+}
+
 // separator sets the key by which the next level finds the block that begins with key: in byte order
 // as much of key as tells it from the key before.
 func (w *runWriter) separator(key []byte) {
@@ -154,8 +167,12 @@ func (w *runWriter) flush(n int) error {
 	if err := w.stop(); err != nil {
 		return err
 	}
-	for _, m := range l.marks {
-		l.b = le.AppendUint32(l.b, m)
+	if n == 0 {
+		w.lastBuf = append(w.lastBuf[:0], w.last...)
+		w.last = w.lastBuf
+	}
+	if w.list {
+		l.mark()
 	}
 	payload := l.b[blockHeadBytes:]
 	h := blockHead{stored: uint32(len(payload)), raw: uint32(len(payload)), count: uint32(l.count), level: uint32(n)}
@@ -172,10 +189,6 @@ func (w *runWriter) flush(n int) error {
 	if err := w.write(out); err != nil {
 		return err
 	}
-	if n == 0 {
-		w.lastBuf = append(w.lastBuf[:0], w.last...)
-		w.last = w.lastBuf
-	}
 	err := w.enter(n, at, int64(h.raw), l.separate)
 	l.b, l.count, l.marks = l.b[:blockHeadBytes], 0, l.marks[:0]
 	return err
@@ -187,13 +200,16 @@ func (w *runWriter) large(key, value []byte) error {
 		return err
 	}
 	lengths := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(key))), uint64(len(value)))
-	restart := make([]byte, 4)
-	n := int64(len(lengths) + len(key) + len(value) + len(restart))
+	var restart []byte
+	if w.list {
+		restart = make([]byte, 4)
+	}
+	n := int64(len(restart) + len(lengths) + len(key) + len(value))
 	h := blockHead{stored: uint32(n), raw: uint32(n), count: 1}
 	var head [blockHeadBytes]byte
-	h.seal(head[:], w.at, lengths, key, value, restart)
+	h.seal(head[:], w.at, restart, lengths, key, value)
 	at := w.at
-	for _, p := range [][]byte{head[:], lengths, key, value, restart} {
+	for _, p := range [][]byte{head[:], restart, lengths, key, value} {
 		if err := w.write(p); err != nil {
 			return err
 		}
@@ -223,7 +239,7 @@ func (w *runWriter) enter(n int, at, raw int64, separate []byte) error {
 	le.PutUint64(place[:], uint64(at))
 	le.PutUint32(place[8:], number)
 	l.add(separate, place[:])
-	if len(l.b) >= w.o.block && l.count > 1 {
+	if len(l.b) >= indexBlocks*w.o.block && l.count > 1 {
 		return w.flush(n + 1)
 	}
 	return nil

@@ -25,6 +25,9 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 	if err != nil {
 		return err
 	}
+	if o.Codec == nil {
+		o.block = min(o.block, savedBlock)
+	}
 	mem := newMemory(&o)
 	defer mem.close()
 	memory, err := mem.alloc(writerBytes(o.block))
@@ -63,6 +66,10 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 	return nil
 }
 
+// savedBlock is the bytes of a block of a saved file that is not compressed: the look-up of a key
+// touches one page of it.
+const savedBlock = 4 << 10
+
 // errInput marks the errors that come from the caller's records.
 var errInput = errors.New("sortbuf: input of Save")
 
@@ -77,7 +84,7 @@ func (w *runWriter) save(ctx context.Context, path string, seq iter.Seq2[Record,
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := w.write(fileHeader(w.o)); err != nil {
+	if err := w.write(fileHeader(w.o, w.list)); err != nil {
 		return err
 	}
 	for r, err := range seq {

@@ -187,7 +187,7 @@ func linesSortWorkload() bench.Workload {
 		Bars: []bench.Bar{
 			ratio("CPU time", 0.5, "cpu_ns"), ratio("elapsed time", 1, "wall_ns"),
 			bench.AtMost(name+", bytes that are spilled by the input's", 1.05, bench.ExtraValue(name, ownSorter, "spilled")),
-			bench.AtMost(name+", peak of resident memory by 160 MiB", 1, peakBy(name, ownSorter, "", linesMemory+32<<20)),
+			bench.AtMost(name+", peak of resident memory by 160 MiB", 1, peakBy(name, ownSorter, linesMemory+32<<20)),
 		},
 	}
 }
