@@ -21,6 +21,10 @@ import (
 	"github.com/freehold-go/freehold/sortbuf"
 )
 
+func sortFileWorkloads() []bench.Workload {
+	return []bench.Workload{findWorkload(), linesSortWorkload()}
+}
+
 // Find is a table of sorted records, of which some are looked up.
 type Find struct {
 	// Load makes the table of records in order, in a folder.
