@@ -45,8 +45,12 @@ func descriptors() int {
 // error or the true records; what an Add refuses may be added again; nothing is left.
 func TestFaults(t *testing.T) {
 	before := descriptors()
+	step := 1
+	if testing.Short() {
+		step = 5
+	}
 	for _, forever := range []bool{false, true} {
-		for n, struck := 1, true; struck; n++ {
+		for n, struck := 1, true; struck; n += step {
 			dir := memoryDir(t)
 			f := &failing{n: n, forever: forever}
 			faulty(t, f, Options{Memory: 1 << 20, chunk: 64 << 10, Parallel: 1, Dir: dir, open: 2, fault: f.fault})

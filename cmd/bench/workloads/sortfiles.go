@@ -21,6 +21,10 @@ import (
 	"github.com/freehold-go/freehold/sortbuf"
 )
 
+func sortFileWorkloads() []bench.Workload {
+	return []bench.Workload{findWorkload(), linesSortWorkload()}
+}
+
 // Find is a table of sorted records, of which some are looked up.
 type Find struct {
 	// Load makes the table of records in order, in a folder.
@@ -177,7 +181,7 @@ func linesSortWorkload() bench.Workload {
 	return bench.Workload{
 		Name: name, Doc: "Sort a file of lines of some 37 bytes into another one within 128 MiB, with two goroutines or threads.", Op: "byte", Size: "bytes", Heap: gnuSort,
 		Full: []int{linesBytes}, Ops: func(n int) int { return n }, MaxPasses: 1, Measure: measureSort, Contestants: append([]bench.Contestant{{
-			Name: gnuSort, Prepare: sorting(runSort), Unavailable: func() string {
+			Name: gnuSort, Note: "its CPU time is in the table below; the column above is of the process that starts it", Prepare: sorting(runSort), Unavailable: func() string {
 				if out, err := exec.Command("sort", "--version").Output(); err != nil || !bytes.Contains(out, []byte("GNU")) {
 					return "there is no sort(1) of GNU"
 				}

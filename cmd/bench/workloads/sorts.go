@@ -255,7 +255,7 @@ func sortWorkloads() []bench.Workload {
 		sorts("sort/spill", "Keys of 8 to 64 random bytes are added, sorted and iterated over within 128 MiB.", sortRecords, append([]bench.Contestant{
 			{Name: sortedSlices, Note: "in memory", Prepare: SortKeys("random", true, sliceWay)},
 		}, own(bench.Contestant{Name: ownSorter, Prepare: SortKeys("random", true, sorterWay(spill))})...)),
-		findWorkload(), purposeWorkload(), linesSortWorkload())
+		purposeWorkload())
 }
 
 // purposeSorters share a limit.
