@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils bench-sort large-sort test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -102,6 +102,23 @@ jsoncheck:
 # Package pool under other people's tests: those of bytes.Buffer and sync.Pool in Go's source, and those of fasthttp, which it downloads.
 test-foreign-pool:
 	FREEHOLD_TEST_OUTSIDE=1 go test -count=1 -v -timeout 30m -run '^TestForeign' ./pool
+
+# Kills sorting processes 50 times, and fills a disk of 64 MiB in a spill, in a merge and in Save. It needs root.
+test-sort-kill:
+	FREEHOLD_TEST_SORT_KILL=1 go test -count=1 -v -timeout 10m -run '^TestSort(Kill|FullDisk)$$' ./sortbuf
+
+# The tests of GNU sort on freehold sort, from a checkout of GNU coreutils that is not built. It takes Perl.
+test-coreutils:
+	test -d "$(COREUTILS)/tests/sort" || { echo "COREUTILS must name a checkout of GNU coreutils"; exit 1; }
+	FREEHOLD_TEST_COREUTILS="$(abspath $(COREUTILS))" go test -count=1 -v -timeout 30m -run '^TestCoreutils$$' ./cmd/freehold
+
+# freehold sort beside GNU sort: 300 MB in memory, and 4 GB in 128 MiB. It takes 12 GB of disk.
+bench-sort:
+	cd benchmarks && go run ./sortlines
+
+# 20 GB in 512 MiB, checked line by line. It takes 21 GB of disk.
+large-sort:
+	cd benchmarks && go run ./sortlines -large
 
 # The simulation of freehold-sink with 10,000 seeds: processes that die, stand still and lose sessions, stores and brokers that refuse and answer late. Ten minutes.
 simulate: export FREEHOLD_TEST_SEEDS ?= 10000

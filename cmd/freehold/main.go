@@ -6,6 +6,7 @@
 //	freehold compare  whether a change made a program cheaper, with the interval of the ratio
 //	freehold bench    the field's classic measurements, quick; -full for figures that count
 //	freehold env      the machine's memory facilities
+//	freehold sort     lines sorted within a memory budget, as LC_ALL=C sort sorts them
 package main
 
 import (
@@ -41,7 +42,7 @@ func newCommand(program []string) *cli.Command {
 		Name:                  "freehold",
 		Usage:                 "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
 		Version:               version(),
-		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), benchCommand(), envCommand()},
+		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), benchCommand(), envCommand(), sortCommand(version())},
 		EnableShellCompletion: true,
 		ConfigureShellCompletionCommand: func(c *cli.Command) {
 			c.Hidden, c.Usage = false, "print the completion script for bash, zsh, fish or pwsh"
@@ -81,5 +82,5 @@ func unknownCommand(c *cli.Command, name string) error {
 	if near := cli.SuggestCommand(c.Commands, name); near != "" && near != "h" {
 		text += fmt.Sprintf("; did you mean %s?", near)
 	}
-	return cli.Exit(text+" The commands are doctor, compare, bench and env.", exitUnknown)
+	return cli.Exit(text+" The commands are doctor, compare, bench, env and sort.", exitUnknown)
 }

@@ -25,6 +25,7 @@ import (
 // The scripts run this test binary as the command freehold, and so do the children that bench
 // starts.
 func TestMain(m *testing.M) {
+	runAsSort()
 	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless, "idler": func() {}, "labelled": labelled, "stale": stale})
 }
 

@@ -3,8 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +20,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
+	"github.com/freehold-go/freehold/cmd/sort"
 )
 
 var (
@@ -98,7 +102,9 @@ func parseCall(call string) error {
 	command.ExitErrHandler = func(context.Context, *cli.Command, error) {}
 	for _, verb := range command.Commands {
 		verb.OnUsageError = usage
-		verb.Action = func(_ context.Context, c *cli.Command) error { return matchesWorkload(c) }
+		verb.Action = func(_ context.Context, c *cli.Command) error {
+			return errors.Join(matchesWorkload(c), sortsLines(c))
+		}
 	}
 	return command.Run(context.Background(), args)
 }
@@ -113,6 +119,18 @@ func matchesWorkload(c *cli.Command) error {
 		err = fmt.Errorf("-run %s matches no workload", re)
 	}
 	return err
+}
+
+// sortsLines checks the command line of sort, up to the help that is added to it.
+func sortsLines(c *cli.Command) error {
+	if c.Name != "sort" {
+		return nil
+	}
+	var errs bytes.Buffer
+	if sort.Main(append(c.Args().Slice(), "--help"), "", nil, io.Discard, &errs) != 0 {
+		return errors.New(errs.String())
+	}
+	return nil
 }
 
 func TestCallsOf(t *testing.T) {

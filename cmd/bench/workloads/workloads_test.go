@@ -46,7 +46,7 @@ func contestant(w *bench.Workload, name string) *bench.Contestant {
 // tiny are the sizes at which every workload runs in the tests, by task.
 var tiny = map[string]int{
 	"list": 100, "pair": 32, "churn": 50, "handoff": 4 * handoffBatch, "fragmentation": 4 << 20, "scan": 1000,
-	"objects": 1000, "tree": 1000, "map": 1000, "frame": 1000, "pool": 4 * handoffBatch, "cache": 1000, "json": 0, "decode": 256,
+	"objects": 1000, "tree": 1000, "map": 1000, "frame": 1000, "pool": 4 * handoffBatch, "cache": 1000, "sort": 5000, "json": 0, "decode": 256,
 }
 
 // TestWorkloads runs every contestant of every workload, so that none rots, and compares their results.

@@ -67,7 +67,7 @@ func TestDependencies(t *testing.T) {
 func TestAPI(t *testing.T) {
 	root, r := load(t)
 	packages := map[string]string{"freehold": "."}
-	for _, name := range []string{"offheap", "pool", "cache", "arena", "gctune", "alloctest", "expvarstats", "httparena", "slogleaks", "arenajson"} {
+	for _, name := range []string{"offheap", "pool", "cache", "sortbuf", "arena", "gctune", "alloctest", "expvarstats", "httparena", "slogleaks", "arenajson"} {
 		packages[name] = name
 	}
 	for _, name := range []string{"arenaproto", "arrowmem", "grpcarena", "grpcmem", "memprof", "otelstats", "promstats", "z"} {

@@ -15,7 +15,7 @@ import (
 // `_ [0]*T` costs nothing.
 func TypeParams(r *Repo) (found []Finding) {
 	r.goFiles(func(f *File) {
-		if f.IsTest() || !slices.Contains([]string{"arena", "offheap", "pool"}, f.Dir()) {
+		if f.IsTest() || !slices.Contains([]string{"arena", "offheap", "pool", "sortbuf"}, f.Dir()) {
 			return
 		}
 		ast.Inspect(f.Syntax, func(n ast.Node) bool {

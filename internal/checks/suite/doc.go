@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package suite is the tests of arena, offheap and pool that see only what users see.
+// Package suite is the tests of arena, offheap, pool and sortbuf that see only what users see.
 //
 // These tests run in every configuration: with the race detector, on 386, arm64 and js, in the debug
 // modes, with the kill switch, with the older Go, with sanitizers, and under each build tag. All
