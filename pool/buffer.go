@@ -24,7 +24,8 @@ import (
 // ([offheap.ErrLimit], [offheap.ErrOutOfMemory]); what was written before stays. Bytes, Next, Peek and
 // Grow panic then; [offheap.Try] makes that an error.
 //
-// One goroutine may use a Buffer at a time. A Buffer must not be copied; a call of a copy panics with
+// One goroutine may use a Buffer at a time. The reader of ReadFrom and the writer of WriteTo must not
+// use it: bytes could be lost, or be those of another buffer. A Buffer must not be copied; a call of a copy panics with
 // an [*offheap.MisuseError], and so does any call after Share.
 type Buffer struct {
 	_       noCopy
@@ -571,6 +572,9 @@ func (b *Buffer) until(delim byte) (n int, err error) {
 func (b *Buffer) WriteTo(w io.Writer) (n int64, err error) {
 	b.begin("WriteTo")
 	n, err = writeTo(b.blocks[b.cur:], b.off, w)
+	if n > int64(b.length) {
+		panic(errors.New("pool: Buffer.WriteTo: the writer has read or dropped bytes of the Buffer"))
+	}
 	if n > 0 {
 		b.advance(int(n))
 		b.beginSlow("WriteTo")
