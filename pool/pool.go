@@ -229,10 +229,11 @@ func (p *Pool[T]) start() *state[T] {
 	if !p.state.CompareAndSwap(nil, s) {
 		return p.state.Load()
 	}
-	if s.tracked != nil {
-		debugmode.OnCheck(s.tracked.check)
-	} else if !s.direct {
+	switch {
+	case s.tracked == nil && !s.direct:
 		s.store.watch()
+	case s.tracked != nil && s.tracked.copy: // Without copies there is nothing to check.
+		debugmode.OnCheck(s.tracked.check)
 	}
 	return s
 }
