@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // underSanitizer says whether the build changes what allocates.
@@ -225,6 +226,41 @@ func TestBadSlabs(t *testing.T) {
 	}
 }
 
+// TestBadSlabReaders: a reader panics, makes a value in the Slab, or frees it.
+func TestBadSlabReaders(t *testing.T) {
+	var full Slab[order]
+	for range 2500 { // Three chunks.
+		full.New()
+	}
+	var file bytes.Buffer
+	_, _ = full.WriteTo(&file)
+	for name, act := range map[string]func(s *Slab[order]){
+		"the panic of Read": func(*Slab[order]) { panic("the panic of Read") },
+		"a Slab in use":     func(s *Slab[order]) { s.New() },
+		"use after Free":    func(s *Slab[order]) { s.Free() },
+	} {
+		offheap.CheckLeaks(t)
+		s := NewSlab[order](SlabOptions{Purpose: account})
+		r := bytes.NewReader(file.Bytes())
+		wantPanic(t, name, func() {
+			_, _ = s.ReadFrom(funcReader(func(p []byte) (int, error) {
+				if r.Len() < file.Len()/2 && s.used == 0 && s.freed == 0 {
+					act(s)
+				}
+				return r.Read(p)
+			}))
+		})
+		if s.Len() > 1 {
+			t.Errorf("%s: the Slab has values of the file", name)
+		}
+		s.Free()
+	}
+}
+
+type funcReader func(p []byte) (int, error)
+
+func (f funcReader) Read(p []byte) (int, error) { return f(p) }
+
 type brokenReader struct{}
 
 func (*brokenReader) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
@@ -247,6 +283,18 @@ func TestBadCounts(t *testing.T) {
 	if b.String() != "text" {
 		t.Errorf("the Buffer has %q", b.String())
 	}
+	wantPanic(t, "the writer has read or dropped bytes", func() { _, _ = b.WriteTo(resetting{&b}) })
+	if b.Len() != 0 || b.String() != "" {
+		t.Errorf("the Buffer has %d bytes after Reset", b.Len())
+	}
+}
+
+// resetting is a writer that resets the Buffer that writes to it.
+type resetting struct{ b *Buffer }
+
+func (r resetting) Write(p []byte) (int, error) {
+	r.b.Reset()
+	return len(p), nil
 }
 
 // lying returns a count that cannot be.

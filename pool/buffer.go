@@ -24,8 +24,9 @@ import (
 // ([offheap.ErrLimit], [offheap.ErrOutOfMemory]); what was written before stays. Bytes, Next, Peek and
 // Grow panic then; [offheap.Try] makes that an error.
 //
-// One goroutine may use a Buffer at a time. A Buffer must not be copied; a call of a copy panics with
-// an [*offheap.MisuseError], and so does any call after Share.
+// One goroutine may use a Buffer at a time. The reader of ReadFrom and the writer of WriteTo must not
+// use it: bytes could be lost, or be those of another buffer. A Buffer must not be copied; a call of a
+// copy panics with an [*offheap.MisuseError], and so does any call after Share.
 type Buffer struct {
 	_       noCopy
 	self    *Buffer // The Buffer itself. A copy has another value here, nil stands for none yet.
@@ -211,7 +212,8 @@ func (b *Buffer) WriteRune(r rune) (n int, err error) {
 	return write(b, p[:utf8.EncodeRune(p[:], r)])
 }
 
-// ReadFrom appends what r has until io.EOF, and returns the number of bytes and any other error.
+// ReadFrom appends what r has until io.EOF, and returns the number of bytes and any other error. If r
+// counts bytes that it did not write, these can be bytes of earlier buffers.
 func (b *Buffer) ReadFrom(r io.Reader) (n int64, err error) {
 	b.begin("ReadFrom")
 	for {
@@ -278,8 +280,8 @@ func (b *Buffer) Available() int {
 	return 0
 }
 
-// AvailableBuffer returns an empty slice with the capacity Available, to append to and to Write. No
-// read can be taken back afterwards.
+// AvailableBuffer returns an empty slice with the capacity Available, to append to and to Write. The
+// bytes up to the capacity can be those of earlier buffers. No read can be taken back afterwards.
 func (b *Buffer) AvailableBuffer() []byte {
 	b.begin("AvailableBuffer")
 	if n := len(b.blocks); n > 0 {
@@ -332,8 +334,8 @@ func (b *Buffer) Truncate(n int) {
 }
 
 // Bytes returns the bytes that were not read, as one slice. It is valid until the next call that
-// changes the Buffer. If they lie in several blocks, Bytes copies them to one: a loop of writes and
-// Bytes copies many times what All does not.
+// changes the Buffer. If they lie in several blocks, Bytes copies them to one, and slices from earlier
+// calls of Peek and All end. A loop of writes and Bytes copies many times what All does not.
 func (b *Buffer) Bytes() []byte {
 	b.check("Bytes")
 	return b.front(b.length)
@@ -448,7 +450,8 @@ func (b *Buffer) Next(n int) []byte {
 	return p
 }
 
-// Peek is Next, but leaves the bytes unread. It returns io.EOF if there are fewer.
+// Peek is Next, but leaves the bytes unread. It returns io.EOF if there are fewer. If it copies all
+// bytes to one block, slices from earlier calls of Peek and All end.
 func (b *Buffer) Peek(n int) ([]byte, error) {
 	b.check("Peek")
 	p := b.peek("Peek", n)
@@ -495,7 +498,7 @@ func (b *Buffer) ReadRune() (r rune, size int, err error) {
 }
 
 // UnreadByte makes the last byte unread that the last call has read. It is an error if that read
-// nothing.
+// nothing. (That of bytes.Buffer is no error after a ReadBytes or ReadString that read nothing.)
 func (b *Buffer) UnreadByte() error {
 	b.check("UnreadByte")
 	if b.last == noRead || b.last == tidyOnly {
@@ -571,6 +574,9 @@ func (b *Buffer) until(delim byte) (n int, err error) {
 func (b *Buffer) WriteTo(w io.Writer) (n int64, err error) {
 	b.begin("WriteTo")
 	n, err = writeTo(b.blocks[b.cur:], b.off, w)
+	if n > int64(b.length) {
+		panic(errors.New("pool: Buffer.WriteTo: the writer has read or dropped bytes of the Buffer"))
+	}
 	if n > 0 {
 		b.advance(int(n))
 		b.beginSlow("WriteTo")

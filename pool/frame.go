@@ -17,9 +17,10 @@ import (
 // connections. [Buffer.Share] makes one. It has one owner then; each Retain adds an owner, and the
 // Release of the last one frees the bytes. The bytes never change.
 //
-// Any number of goroutines may use a Frame. A Release too often, and any use after the last
-// Release, panic with an [*offheap.MisuseError] that has the stacks of both calls. Without a
-// Release for each owner the bytes are leaked. A Frame must not be copied.
+// Any number of goroutines may use a Frame. Any use after the last Release, a further Release
+// included, panics with an [*offheap.MisuseError] that has the stacks of both calls. An owner that
+// releases twice takes the Frame from another owner, whose running calls may then read other bytes.
+// Without a Release for each owner the bytes are leaked. A Frame must not be copied.
 type Frame struct {
 	_      noCopy
 	self   *Frame

@@ -16,7 +16,7 @@ import (
 )
 
 // A Pool keeps objects that are not in use, so that they need not be made anew. The zero Pool is
-// ready. Set the fields before the first use; later changes may have no effect.
+// ready. Set the fields before the first use, and do not change them later.
 //
 // Any number of goroutines may use a Pool at once. A Put is ordered before the Get that returns the
 // object. A Pool must not be copied; its slow paths panic with an [*offheap.MisuseError] if they see
@@ -24,18 +24,22 @@ import (
 //
 // A second Put of an object, a use after Put, and a Put of an object that Get did not return are
 // mistakes. Without a debug mode a second Put hands one object to two callers, and an object from
-// elsewhere is kept like any other. docs/pools.md says which mode finds which mistake.
+// elsewhere is kept like any other. With OffHeap the program can end later: the panic of
+// [offheap.Delete] comes when the Pool drops the object, also on a goroutine of the collector.
+// docs/pools.md says which mode finds which mistake.
 type Pool[T any] struct {
 	// New makes an object when there is no idle one; nil is new(T). If New panics, the panic passes
 	// through Get. If New returns nil, Get panics.
 	New func() *T
 	// Reset is called by Put, so that an idle object keeps nothing alive; nil does nothing. If Reset
-	// panics, the panic passes through Put, and the object is not kept.
+	// panics, the panic passes through Put, and the object is not kept; with OffHeap it is leaked.
 	Reset func(*T)
-	// Size is the bytes that an object takes, with all that belongs to it. It is called by Put, and
-	// when idle objects move; it must be fast and must not use the Pool.
+	// Size is the bytes that an object takes, with all that belongs to it. Put calls it before Reset.
+	// Get, Put, Drain and each collection call it for idle objects, which Reset has cleared. Size must
+	// be fast, must not use the Pool, and must not panic: on the goroutine of a collection a panic ends
+	// the program.
 	Size func(*T) int
-	// MaxSize is the largest Size of an object that Put keeps, 0 for no bound.
+	// MaxSize is the largest Size of an object that Put keeps, 0 or less for no bound.
 	MaxSize int
 	// Max bounds the number of idle objects; 0 is 1,024 for each P (GOMAXPROCS at the first use), a
 	// negative Max keeps none. While GOMAXPROCS changes, the number can be above Max by 64 for each
@@ -229,10 +233,11 @@ func (p *Pool[T]) start() *state[T] {
 	if !p.state.CompareAndSwap(nil, s) {
 		return p.state.Load()
 	}
-	if s.tracked != nil {
-		debugmode.OnCheck(s.tracked.check)
-	} else if !s.direct {
+	switch {
+	case s.tracked == nil && !s.direct:
 		s.store.watch()
+	case s.tracked != nil && s.tracked.copy: // Without copies there is nothing to check.
+		debugmode.OnCheck(s.tracked.check)
 	}
 	return s
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -176,21 +177,24 @@ func (p *Pool[T]) procsIdle() (n int) {
 	return n
 }
 
-// TestPoolKeepsNothing: an object that Get returned and the program drops is freed, and so is a Pool.
+// TestPoolKeepsNothing: an object that Get returned and the program drops is freed, and so are a Pool
+// and its idle objects.
 func TestPoolKeepsNothing(t *testing.T) {
+	if checksObjects() {
+		t.Skip("the debug modes know an object for good")
+	}
 	p := &Pool[thing]{}
 	lend(p, 3)
 	x := weak.Make(p.Get())
+	idle := weak.Make(p.Get())
+	p.Put(idle.Value())
 	state := weak.Make(p.state.Load())
-	if sanitize.Race || checksObjects() {
-		t.Skip("a Pool with a tracker is known for good")
-	}
 	if !testenv.Collect(func() bool { return x.Value() == nil }) {
 		t.Fatal("the Pool keeps an object alive that it has returned")
 	}
 	runtime.KeepAlive(p)
-	if !testenv.Collect(func() bool { return state.Value() == nil }) {
-		t.Fatal("a dropped Pool stays in memory")
+	if !testenv.Collect(func() bool { return state.Value() == nil && idle.Value() == nil }) {
+		t.Fatal("a dropped Pool or its idle object stays in memory")
 	}
 }
 
@@ -339,5 +343,21 @@ func TestTrackedReuse(t *testing.T) {
 	p.Drain()
 	if st := p.Stats(); st.Idle != 0 || st.Drained != lateBy {
 		t.Fatalf("%+v", st)
+	}
+}
+
+// TestTrackedPadding: the bytes between the fields of an object are compared as Put left them. They
+// are not zero if the object was copied by reflect from memory of another kind.
+func TestTrackedPadding(t *testing.T) {
+	var p Pool[struct {
+		small uint8
+		large uint64
+	}]
+	tr := tracking(&p)
+	x := p.Get()
+	unsafex.SliceOf[byte](unsafex.PtrOf(x), 2, 2)[1] = 0xcc
+	p.Put(x)
+	if err := tr.check(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -31,10 +31,10 @@ var apiTests = map[string]string{
 	"(f *Frame) Release": "TestFrameReaders TestBadUseAfterRelease", "(f *Frame) Retain": "TestFrameReaders TestFrameCopiesNothing", "(f *Frame) WriteTo": "FuzzBuffer",
 
 	"(h Handle[T]) Index": "FuzzSlab TestHandle", "(h Handle[T]) IsNil": "TestHandle", "(h Handle[T]) Uint64": "TestHandle", "HandleFromUint64": "FuzzSlab TestHandle TestBadHandles",
-	"(s *Slab[T]) All": "FuzzSlab", "(s *Slab[T]) Clear": "FuzzSlab TestBadHandles", "(s *Slab[T]) Delete": "FuzzSlab TestSlabRetiresSlots TestSlabKeepsNothing",
+	"(s *Slab[T]) All": "FuzzSlab TestSlabAllEnds", "(s *Slab[T]) Clear": "FuzzSlab TestBadHandles", "(s *Slab[T]) Delete": "FuzzSlab TestSlabRetiresSlots TestSlabKeepsNothing",
 	"(s *Slab[T]) Free": "FuzzSlab TestBadUseAfterFree", "(s *Slab[T]) Get": "FuzzSlab TestBadHandles", "(s *Slab[T]) Len": "FuzzSlab",
 	"(s *Slab[T]) New": "FuzzSlab TestSlabRefused TestSlabTooManySlots", "(s *Slab[T]) ReadFrom": "FuzzSlab TestSlabContinues TestSlabFileDamage TestSlabFileLies TestSlabLayout",
-	"(s *Slab[T]) WriteTo": "FuzzSlab TestSlabContinues TestSlabWriteErrors TestSlabLayout", "NewSlab": "FuzzSlab TestBadSlabs",
+	"(s *Slab[T]) WriteTo": "FuzzSlab TestSlabContinues TestSlabWriteErrors TestSlabLayout", "NewSlab": "FuzzSlab TestBadSlabs TestSlabTyped",
 }
 
 // badInput is what each mistake does, and its tests.
@@ -50,6 +50,7 @@ var badInput = map[string]string{
 	"write after Put":      "TestTrackedMistakes",
 	"use after Free":       "TestBadUseAfterFree",
 	"counts":               "TestBadCounts",
+	"reader or writer that panics or uses the receiver": "TestBadSlabReaders TestBadCounts",
 }
 
 // bars are the workloads of freehold bench that measure each bar.

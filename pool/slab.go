@@ -67,6 +67,7 @@ type Slab[T any] struct {
 	used    uint32     // The slots below it were used. The others have generation 0.
 	count   int
 	purpose *offheap.Purpose
+	typed   bool  // Off the Go heap items share memory with items of this type alone.
 	freed   place // Where Free was called.
 }
 
@@ -89,17 +90,19 @@ func NewSlab[T any](o SlabOptions) *Slab[T] {
 	s := &Slab[T]{purpose: o.Purpose}
 	s.self = s
 	if o.Purpose != nil {
-		mustLackPointers[T]("NewSlab")
+		info := mustLackPointers[T]("NewSlab")
+		s.typed = info.Bools || info.SelfContained
 	}
 	return s
 }
 
-// mustLackPointers panics if values of T cannot lie off the Go heap.
-func mustLackPointers[T any](op string) {
+// mustLackPointers panics if values of T cannot lie off the Go heap, and returns what is known of T.
+func mustLackPointers[T any](op string) typeinfo.Info {
 	info := typeinfo.Describe(reflect.TypeFor[T](), reflect.TypeFor[offheap.UnsafeSelfContained]())
 	if info.PointerPath != "" {
 		panic(fmt.Errorf("pool: %s: values of %s cannot lie off the Go heap: they hold a Go pointer (%s)", op, info.Type, info.PointerPath))
 	}
+	return info
 }
 
 // slot and Get call no generic function: each such call would load a dictionary of types, also where
@@ -189,13 +192,18 @@ func (s *Slab[T]) open(op string) {
 	}
 }
 
-// newChunk makes the items of a chunk, all zero. Items of 64 bytes take one cache line each.
+// newChunk makes the items of a chunk, all zero. Items of 64 bytes take one cache line each, unless
+// they keep the alignment of their type as all typed memory does.
 func (s *Slab[T]) newChunk() (*item[T], error) {
 	n := int(slotsOf[T]())
 	if s.purpose == nil {
 		return &make([]item[T], n)[0], nil
 	}
-	c, err := offheap.For[item[T]](s.purpose).Aligned(64).TryMakeSlice(n, n)
+	items := offheap.For[item[T]](s.purpose)
+	if !s.typed {
+		items = items.Aligned(64)
+	}
+	c, err := items.TryMakeSlice(n, n)
 	if err != nil {
 		return nil, fmt.Errorf("pool: %d slots of a Slab: %w", n, err)
 	}
@@ -251,11 +259,12 @@ func zero[T any](v *T) {
 }
 
 // All returns the values with their handles in the order of slots. The loop may delete any value; a
-// value that is deleted before its turn is left out. A value that the loop makes may be left out, too.
+// value that is deleted before its turn is left out. A value that the loop makes may be left out, too,
+// and a loop that makes a value in each round ends.
 func (s *Slab[T]) All() iter.Seq2[Handle[T], *T] {
 	return func(yield func(Handle[T], *T) bool) {
 		size := unsafe.Sizeof(item[T]{})
-		for w := 0; w < len(s.alive); w++ {
+		for w, end := 0, wordsFor(int(s.used)); w < min(end, len(s.alive)); w++ {
 			word := s.alive[w]
 			if word == 0 {
 				continue

@@ -311,3 +311,41 @@ func TestSlabKeepsNothing(t *testing.T) {
 		t.Fatal("a large deleted value is not cleared")
 	}
 }
+
+// TestSlabAllEnds: a loop that makes a value in each round sees no slot that was used later.
+func TestSlabAllEnds(t *testing.T) {
+	var s Slab[order]
+	for range 64 { // The new values are in the next word of the bitmap.
+		s.New()
+	}
+	rounds := 0
+	for range s.All() {
+		s.New()
+		if rounds++; rounds > 64 {
+			t.Fatal("All goes on with the values that its loop makes")
+		}
+	}
+}
+
+// TestSlabTyped: values that share memory with their own type alone can lie off the Go heap.
+func TestSlabTyped(t *testing.T) {
+	offheap.CheckLeaks(t)
+	s := NewSlab[struct {
+		n  uint64
+		ok bool
+	}](SlabOptions{Purpose: account})
+	defer s.Free()
+	h, v := s.New()
+	v.ok = true
+	if s.Get(h) != v {
+		t.Error("a value with a bool is not found")
+	}
+	self := NewSlab[struct {
+		offheap.UnsafeSelfContained
+		p *int
+	}](SlabOptions{Purpose: account})
+	defer self.Free()
+	if h, v := self.New(); self.Get(h) != v {
+		t.Error("a self-contained value is not found")
+	}
+}

@@ -119,22 +119,31 @@ func (s *Slab[T]) WriteTo(w io.Writer) (n int64, err error) {
 // whose T lies in memory in another way is an error, [ErrLayout] in the second case, and leaves s
 // empty. So is a refusal of memory. ReadFrom checks slots and generations. The values are numbers
 // that the file chooses. s must never have had a value; otherwise ReadFrom panics, because older
-// handles could lead to the values of the file.
+// handles could lead to the values of the file. The same holds if r uses s.
 func (s *Slab[T]) ReadFrom(r io.Reader) (n int64, err error) {
+	s.openUnused()
+	f := slabReader[T]{in: r, into: Slab[T]{purpose: s.purpose}}
+	defer func() {
+		for _, c := range f.into.chunks { // They are here if the file is damaged, or r has panicked.
+			f.into.freeChunk(c)
+		}
+	}()
+	if err := f.read(); err != nil {
+		return f.n, fmt.Errorf("pool: Slab.ReadFrom: %w", err)
+	}
+	s.openUnused() // r may have used s.
+	from := &f.into
+	s.chunks, s.alive, s.free, s.used, s.count = from.chunks, from.alive, from.free, from.used, from.count
+	from.chunks = nil
+	return f.n, nil
+}
+
+// openUnused prepares s for ReadFrom. It panics if s has had a value.
+func (s *Slab[T]) openUnused() {
 	s.open("ReadFrom")
 	if s.used != 0 {
 		panic(misuse("Slab.ReadFrom", "a Slab in use", "read into a Slab that never had a value", 0))
 	}
-	f := slabReader[T]{in: r, into: Slab[T]{purpose: s.purpose}}
-	if err := f.read(); err != nil {
-		for _, c := range f.into.chunks {
-			s.freeChunk(c)
-		}
-		return f.n, fmt.Errorf("pool: Slab.ReadFrom: %w", err)
-	}
-	from := &f.into
-	s.chunks, s.alive, s.free, s.used, s.count = from.chunks, from.alive, from.free, from.used, from.count
-	return f.n, nil
 }
 
 // A slabReader reads one file.

@@ -32,7 +32,7 @@ type tracker[T any] struct {
 // A record is what is known of an object.
 type record[T any] struct {
 	block debugmode.Block // Alloc is where Get returned it, Free where Put gave it back.
-	image *T              // The idle object, as Put left it.
+	image []byte          // The bytes of the idle object, as Put left them.
 }
 
 const (
@@ -152,9 +152,7 @@ func (t *tracker[T]) put(x *T) (dropped int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.copy {
-		r := t.known[x]
-		r.image = new(T)
-		copyQuietly(r.image, x)
+		t.known[x].image = bytesQuietly(x)
 	}
 	t.idle = append(t.idle, x)
 	for ; len(t.idle) > max(0, t.max); dropped++ {
@@ -174,7 +172,7 @@ func (t *tracker[T]) written(x *T, op string) *offheap.MisuseError {
 	if same {
 		return nil
 	}
-	copyQuietly(r.image, x)
+	r.image = bytesQuietly(x)
 	return t.report("write after Put", fmt.Sprintf("byte %d of a %s was written while it was idle", at, reflect.TypeFor[T]()),
 		op, r.block, "The write came between the Put and now; built with -race the program reports where.")
 }
@@ -209,22 +207,25 @@ func (t *tracker[T]) count() int {
 	return len(t.idle)
 }
 
-// copyQuietly copies *from. The program may write to it by mistake, which is to be reported as such.
+// bytesQuietly returns a copy of the bytes of *x. It copies the padding between fields, too, which an
+// assignment of a T can leave out and reflect copies. The program may write to *x by mistake, which is
+// to be reported as such: no code with a race detector in it reads the bytes.
 //
 //go:norace
-func copyQuietly[T any](to, from *T) { *to = *from }
+func bytesQuietly[T any](x *T) []byte {
+	return []byte(unsafex.StringOf(unsafex.PtrOf(x), int(unsafex.Size[T]())))
+}
 
-// difference is the first byte in which *a and *b differ. same says that none does.
+// difference is the first byte in which *x differs from image. same says that none does.
 //
 //go:norace
-func difference[T any](a, b *T) (at int, same bool) {
-	n := int(unsafex.Size[T]())
-	x := unsafex.StringOf(unsafex.PtrOf(a), n)
-	y := unsafex.StringOf(unsafex.PtrOf(b), n)
-	if x == y {
+func difference[T any](image []byte, x *T) (at int, same bool) {
+	a := unsafex.StringOf(unsafex.PtrOf(x), len(image))
+	b := unsafex.StringOf(unsafex.DataOf(image), len(image))
+	if a == b {
 		return 0, true
 	}
-	for x[at] == y[at] {
+	for a[at] == b[at] {
 		at++
 	}
 	return at, false
