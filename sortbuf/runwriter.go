@@ -57,7 +57,7 @@ func (w *runWriter) copy(in input) error {
 	for {
 		key, value, ok, err := in.next()
 		if err != nil {
-			return err
+			return inputError{err}
 		}
 		if !ok {
 			return w.finish()
@@ -282,11 +282,17 @@ func (w *runWriter) finish() error {
 	return nil
 }
 
-// failed is the error of a spill.
+// inputError is an error of the records that are to be written.
+type inputError struct{ error }
+
+// failed is the error of a run that was not written, because of err.
 func (w *runWriter) failed(path string, err error) error {
-	var spill *SpillError
-	if errors.As(err, &spill) {
-		return err
+	var input inputError
+	if errors.As(err, &input) {
+		return input.error
+	}
+	if stopped := w.stop(); stopped != nil {
+		return stopped
 	}
 	return &SpillError{Path: path, Written: w.at, Err: err}
 }

@@ -57,7 +57,7 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 	}
 	switch err := w.save(ctx, path, seq); {
 	case err == nil:
-	case errors.Is(err, ErrOrder), ctx.Err() != nil, errors.Is(err, errInput):
+	case errors.Is(err, ErrOrder):
 		return err
 	default:
 		return w.failed(path, err)
@@ -69,15 +69,6 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 // savedBlock is the bytes of a block of a saved file that is not compressed: the look-up of a key
 // touches one page of it.
 const savedBlock = 4 << 10
-
-// errInput marks the errors that come from the caller's records.
-var errInput = errors.New("sortbuf: input of Save")
-
-// inputError is an error of the records to be saved.
-type inputError struct{ error }
-
-func (e inputError) Unwrap() error        { return e.error }
-func (e inputError) Is(target error) bool { return target == errInput }
 
 // save writes the records and gives the file its name.
 func (w *runWriter) save(ctx context.Context, path string, seq iter.Seq2[Record, error]) error {

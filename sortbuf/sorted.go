@@ -79,6 +79,7 @@ func (c *core) begin(ctx context.Context) (*reading, error) {
 func (c *core) settle(ctx context.Context) error {
 	if c.state == filling {
 		c.state = sorting
+		c.filled.Store(true)
 		for _, w := range c.writers {
 			c.take(w)
 		}

@@ -161,7 +161,7 @@ func (c *core) total() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.o.Limit > 0 {
-		return min(c.records+c.dropped.Load(), c.o.Limit)
+		return min(c.records+c.dropped, c.o.Limit)
 	}
 	return c.records
 }
@@ -180,7 +180,7 @@ type Stats struct {
 func (s *Sorter) Stats() (t Stats) {
 	c := s.c
 	c.mu.Lock()
-	t.Records = c.records + c.dropped.Load()
+	t.Records = c.records + c.dropped
 	c.mu.Unlock()
 	t.Memory, t.MemoryPeak = c.mem.stats()
 	t.Disk, t.Spilled, t.Runs = c.disk.stats()

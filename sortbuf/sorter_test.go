@@ -68,8 +68,8 @@ func TestShrinks(t *testing.T) {
 		}
 		if o.Combine == nil {
 			value = 1
-		} else if o.Limit > 0 && s.c.dropped.Load() == 0 || len(got) != want {
-			t.Errorf("%s: %d records of %d, %d dropped", name, len(got), want, s.c.dropped.Load())
+		} else if o.Limit > 0 && s.c.dropped == 0 || len(got) != want {
+			t.Errorf("%s: %d records of %d, %d dropped", name, len(got), want, s.c.dropped)
 		}
 		for i, p := range got {
 			key := fmt.Sprintf("%06d", i)
