@@ -132,6 +132,19 @@ func TestTooLarge(t *testing.T) {
 	if _, _, err := s.Reserve(math.MaxInt/2, math.MaxInt/2); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("Reserve of too much: %v", err)
 	}
+	if _, _, err := s.Reserve(math.MaxInt, math.MaxInt); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("Reserve of far too much: %v", err)
+	}
+	for _, lengths := range [][2]int{{-1, 5}, {5, -1}, {math.MinInt, 0}} {
+		func() {
+			defer func() {
+				if v := fmt.Sprint(recover()); !strings.Contains(v, "negative length") {
+					t.Errorf("Reserve(%d, %d): %s", lengths[0], lengths[1], v)
+				}
+			}()
+			s.Reserve(lengths[0], lengths[1])
+		}()
+	}
 	var want []string
 	for i := range 12 {
 		key := append(slices.Clone(most[2:]), byte('a'+(i*5)%12), 'k')

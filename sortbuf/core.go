@@ -5,6 +5,7 @@ package sortbuf
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -116,6 +117,9 @@ func (c *core) addSlow(w *writer, key, value []byte) error {
 
 // reserve appends a record that the caller fills.
 func (c *core) reserve(w *writer, nKey, nValue int) (key, value []byte, err error) {
+	if nKey < 0 || nValue < 0 {
+		panic(fmt.Errorf("sortbuf: Reserve(%d, %d): negative length", nKey, nValue))
+	}
 	if err := c.room(w, nKey, nValue); err != nil {
 		return nil, nil, err
 	}
@@ -129,11 +133,10 @@ func (c *core) reserve(w *writer, nKey, nValue int) (key, value []byte, err erro
 
 // room makes sure that a record fits in the chunk of w.
 func (c *core) room(w *writer, nKey, nValue int) error {
-	n := int64(nKey) + int64(nValue)
-	if n > c.o.mostRecord() {
-		return tooLarge(n, &c.o)
+	if most := c.o.mostRecord(); int64(nKey) > most || int64(nValue) > most-int64(nKey) {
+		return tooLarge(uint64(nKey)+uint64(nValue), &c.o)
 	}
-	need := headerLen(nKey, nValue) + int(n)
+	need := headerLen(nKey, nValue) + nKey + nValue
 	if w.fits(need) && !c.asked.Load() {
 		return nil
 	}

@@ -72,13 +72,13 @@ func (w *runWriter) copy(in input) error {
 func (w *runWriter) write(p []byte) error {
 	if end := w.at + int64(len(p)); end > w.allocated {
 		step := min(max(allocateStep, int64(len(p))), max(w.at, 64<<10, int64(len(p)))) // A short file stays short.
+		if err := w.o.fault("allocate disk space"); err != nil {
+			return err
+		}
 		if w.room != nil {
 			if err := w.room(step); err != nil {
 				return err
 			}
-		}
-		if err := w.o.fault("allocate disk space"); err != nil {
-			return err
 		}
 		from := w.allocated
 		w.allocated += step

@@ -64,7 +64,7 @@ func (s *Sorter) Add(key, value []byte) error {
 
 // Reserve adds a record of nKey and nValue bytes, which the caller fills before the next call of Add,
 // Reserve or Sorted. The bytes have any contents before. Keep the Sorter until they are filled.
-// Errors are those of Add.
+// Errors are those of Add. It panics if a length is negative.
 func (s *Sorter) Reserve(nKey, nValue int) (key, value []byte, err error) {
 	key, value, err = s.c.reserve(s.w, nKey, nValue)
 	runtime.KeepAlive(s)
