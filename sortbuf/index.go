@@ -314,10 +314,11 @@ func (x *byKey) radix(a []entry, d, shift int) {
 
 // permute moves each entry to the bucket of its byte. next has where each bucket's next entry goes.
 func permute(a []entry, shift int, next, ends *[256]int) {
+	by := uint(shift) & 63 // So that the compiler knows that it is below 64.
 	for b := range 256 {
 		for end := ends[b]; next[b] < end; next[b]++ {
 			e := a[next[b]]
-			for k := byte(e.pre >> shift); int(k) != b; k = byte(e.pre >> shift) {
+			for k := byte(e.pre >> by); int(k) != b; k = byte(e.pre >> by) {
 				at := next[k]
 				next[k]++
 				e, a[at] = a[at], e

@@ -244,3 +244,42 @@ func TestSavedMode(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 }
+
+// TestOtherFileSystems: files that cannot be made without a name, as on systems other than Linux.
+func TestOtherFileSystems(t *testing.T) {
+	dir := t.TempDir()
+	names := func() (list []string) {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			list = append(list, e.Name())
+		}
+		return list
+	}
+	f, err := unlinkedFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte("spilled"), 0); err != nil || len(names()) > 0 {
+		t.Errorf("a spill file: %v, files %v", err, names())
+	}
+	path := filepath.Join(dir, "run")
+	for range 2 { // The second one is not finished.
+		target, err := namedTarget(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names()) == 1 {
+			if err := finish(target, path); err != nil {
+				t.Error(err)
+			}
+			target.Close()
+			continue
+		}
+		target.Close()
+		discard(target)
+	}
+	if got := names(); len(got) != 1 || got[0] != "run" {
+		t.Errorf("files %v", got)
+	}
+}
