@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill sort-large test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -106,6 +106,10 @@ test-foreign-pool:
 # Kills sorting processes 50 times, and fills a disk of 64 MiB in a spill, in a merge and in Save. It needs root.
 test-sort-kill:
 	FREEHOLD_TEST_SORT_KILL=1 go test -count=1 -v -timeout 10m -run '^TestSort(Kill|FullDisk)$$' ./sortbuf
+
+# Sorts 20 GB of lines within 512 MiB, beside GNU sort. It takes 60 GB of disk below TMPDIR, and an hour or so.
+sort-large:
+	FREEHOLD_BENCH_SORT=20480,512 go run ./cmd/freehold bench -full -count 1 -run '^sort/lines$$'
 
 # The simulation of freehold-sink with 10,000 seeds: processes that die, stand still and lose sessions, stores and brokers that refuse and answer late. Ten minutes.
 simulate: export FREEHOLD_TEST_SEEDS ?= 10000
