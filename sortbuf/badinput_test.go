@@ -67,7 +67,7 @@ func panicsAt(t *testing.T, n int64, combine bool, parallel int, dir string) (pa
 			panic("the caller's bug")
 		}
 	}
-	o := Options{Memory: 1 << 20, chunk: 4 << 10, block: 2000, Parallel: parallel, Dir: dir}
+	o := Options{Memory: 1 << 20, chunk: 4 << 10, block: 2000, Parallel: parallel, Dir: dir, open: 3}
 	if combine {
 		o.Combine = func(dst, a, b []byte) []byte { call(); return append(dst, b...) }
 	} else {
@@ -86,7 +86,7 @@ func panicsAt(t *testing.T, n int64, combine bool, parallel int, dir string) (pa
 				}
 			}
 		}()
-		for i := range 6000 {
+		for i := range 12_000 {
 			if err := s.Add(fmt.Appendf(nil, "%d", i*7919%3000), bytes.Repeat([]byte("v"), 300)); err != nil {
 				t.Fatal(err)
 			}
@@ -131,6 +131,19 @@ func TestTooLarge(t *testing.T) {
 	}
 	if _, _, err := s.Reserve(math.MaxInt/2, math.MaxInt/2); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("Reserve of too much: %v", err)
+	}
+	if _, _, err := s.Reserve(math.MaxInt, math.MaxInt); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("Reserve of far too much: %v", err)
+	}
+	for _, lengths := range [][2]int{{-1, 5}, {5, -1}, {math.MinInt, 0}} {
+		func() {
+			defer func() {
+				if v := fmt.Sprint(recover()); !strings.Contains(v, "negative length") {
+					t.Errorf("Reserve(%d, %d): %s", lengths[0], lengths[1], v)
+				}
+			}()
+			s.Reserve(lengths[0], lengths[1])
+		}()
 	}
 	var want []string
 	for i := range 12 {

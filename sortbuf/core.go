@@ -5,6 +5,7 @@ package sortbuf
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,7 @@ type core struct {
 	asked     atomic.Bool            // Another sorter of the Purpose asks for memory.
 	stop      atomic.Bool            // Jobs end early.
 	threshold atomic.Pointer[[]byte] // With Limit: there are enough records that are not above this key.
-	dropped   atomic.Int64           // Records that the threshold refused.
+	filled    atomic.Bool            // No records are added any more.
 
 	mu      sync.Mutex
 	writers []*writer
@@ -47,6 +48,7 @@ type core struct {
 	spilled bool
 	tight   bool // Limit and Combine leave too many records to be kept in memory.
 	records int64
+	dropped int64 // Records that the threshold refused.
 	reading bool
 	last    *memoryRun // What Sorted has sorted.
 }
@@ -97,9 +99,11 @@ func (c *core) add(w *writer, key, value []byte) error {
 func (c *core) addSlow(w *writer, key, value []byte) error {
 	if t := c.threshold.Load(); t != nil {
 		if order := c.o.compare(key, *t); order > 0 || order == 0 && c.o.Combine == nil {
-			err := c.adding()
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			err := c.refused()
 			if err == nil {
-				c.dropped.Add(1)
+				c.dropped++
 			}
 			return err
 		}
@@ -113,6 +117,9 @@ func (c *core) addSlow(w *writer, key, value []byte) error {
 
 // reserve appends a record that the caller fills.
 func (c *core) reserve(w *writer, nKey, nValue int) (key, value []byte, err error) {
+	if nKey < 0 || nValue < 0 {
+		panic(fmt.Errorf("sortbuf: Reserve(%d, %d): negative length", nKey, nValue))
+	}
 	if err := c.room(w, nKey, nValue); err != nil {
 		return nil, nil, err
 	}
@@ -126,35 +133,37 @@ func (c *core) reserve(w *writer, nKey, nValue int) (key, value []byte, err erro
 
 // room makes sure that a record fits in the chunk of w.
 func (c *core) room(w *writer, nKey, nValue int) error {
-	n := int64(nKey) + int64(nValue)
-	if n > c.o.mostRecord() {
-		return tooLarge(n, &c.o)
+	if most := c.o.mostRecord(); int64(nKey) > most || int64(nValue) > most-int64(nKey) {
+		return tooLarge(uint64(nKey)+uint64(nValue), &c.o)
 	}
-	need := headerLen(nKey, nValue) + int(n)
+	need := headerLen(nKey, nValue) + nKey + nValue
 	if w.fits(need) && !c.asked.Load() {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch c.state {
-	case closed:
-		return ErrClosed
-	case sorting:
-		return ErrSorted
+	if err := c.refused(); err != nil {
+		return err
 	}
+	returned := false
+	defer func() {
+		if !returned && c.state != closed { // Compare or Combine has panicked.
+			c.close()
+		}
+	}()
 	if c.asked.Load() {
 		c.flush(w)
 	}
-	if w.fits(need) {
-		return nil
+	var err error
+	if !w.fits(need) {
+		err = c.chunkFor(w, need)
 	}
-	return c.chunkFor(w, need)
+	returned = true
+	return err
 }
 
-// adding is an error if no records can be added.
-func (c *core) adding() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// refused is an error if no records can be added. The caller holds the lock.
+func (c *core) refused() error {
 	switch c.state {
 	case closed:
 		return ErrClosed
@@ -573,11 +582,11 @@ func (s *shares) leave(c *core) {
 	}
 }
 
-// ask asks the largest other sorter of the Purpose to spill.
+// ask asks the largest other sorter of the Purpose that is being filled to spill.
 func (s *shares) ask(c *core) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	others := slices.DeleteFunc(slices.Clone(s.of[c.o.Purpose]), func(o *core) bool { return o == c })
+	others := slices.DeleteFunc(slices.Clone(s.of[c.o.Purpose]), func(o *core) bool { return o == c || o.filled.Load() })
 	if len(others) == 0 {
 		return
 	}

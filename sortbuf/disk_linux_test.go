@@ -234,7 +234,7 @@ func fillDisk(t *testing.T, dir string, left int64) string {
 	if err := unix.Statfs(dir, &st); err != nil {
 		t.Error(err)
 	}
-	if n := int64(st.Bfree)*st.Bsize - left; n > 0 {
+	if n := int64(st.Bfree)*int64(st.Bsize) - left; n > 0 {
 		if err := unix.Fallocate(int(other.Fd()), 0, 0, n); err != nil {
 			t.Error(err)
 		}

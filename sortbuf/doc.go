@@ -39,7 +39,8 @@
 // # Memory
 //
 // The budget counts all memory off the Go heap. On the Go heap lie some hundred bytes for each chunk
-// and each run, the longest keys, and with Combine one value. A program that uses keys and values
+// and each run, the longest keys, with Combine one value, and with Compare up to 512 KiB for each
+// goroutine that sorts. A program that uses keys and values
 // behind their step, or after Close, reads other bytes, but nothing that it does with them damages
 // other memory of Go.
 //

@@ -94,6 +94,9 @@ func faulty(t *testing.T, f *failing, o Options) {
 		if used, _ := s.c.mem.stats(); used != 0 {
 			t.Fatalf("call %d (%s): %d bytes are left", f.n, f.struck, used)
 		}
+		if used, _, files := s.c.disk.stats(); used != 0 || files != 0 {
+			t.Fatalf("call %d (%s): %d bytes of disk and %d files are left", f.n, f.struck, used, files)
+		}
 	}()
 	var want []pair
 	for i := range 2500 {

@@ -18,7 +18,7 @@ import (
 //
 // The payload of a block is the offset of each 8th record in 4 bytes, counted from the first record,
 // then the records as in memory. Blocks of level
-// 0 hold the records of the caller: up to 32 KiB, in saved files without a codec 4 KiB, or one larger
+// 0 hold the records of the caller: up to 32 KiB, in saved files without a codec 1 KiB, or one larger
 // record. Blocks of level 1 hold a record for each block of level 0: a key that is not above the
 // block's first key and above all keys before it, and as value the block's place. Blocks of level 2
 // list those of level 1, and so on up to the root. A block is written when it is full, so levels are

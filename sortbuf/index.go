@@ -314,10 +314,11 @@ func (x *byKey) radix(a []entry, d, shift int) {
 
 // permute moves each entry to the bucket of its byte. next has where each bucket's next entry goes.
 func permute(a []entry, shift int, next, ends *[256]int) {
+	by := uint(shift) & 63 // So that the compiler knows that it is below 64.
 	for b := range 256 {
 		for end := ends[b]; next[b] < end; next[b]++ {
 			e := a[next[b]]
-			for k := byte(e.pre >> shift); int(k) != b; k = byte(e.pre >> shift) {
+			for k := byte(e.pre >> by); int(k) != b; k = byte(e.pre >> by) {
 				at := next[k]
 				next[k]++
 				e, a[at] = a[at], e
@@ -330,6 +331,11 @@ func permute(a []entry, shift int, next, ends *[256]int) {
 // bucket sorts a bucket of equal bytes at shift.
 func (x *byKey) bucket(a []entry, d, shift int) {
 	switch {
+	case shift == 0 && len(a) < quickMost:
+		if len(a) >= equalMost {
+			a, d = x.reload(a, d)
+		}
+		x.quick(a, d)
 	case len(a) < quickMost:
 		x.quick(a, d)
 	case shift > 0:
@@ -403,6 +409,10 @@ func (x *byKey) less(e, f entry, d int) bool {
 	return e.pos < f.pos
 }
 
+// equalMost bounds entries of equal pre that are compared by their keys. More of them load the next
+// bytes first.
+const equalMost = 4
+
 func (x *byKey) insertion(a []entry, d int) {
 	for i := 1; i < len(a); i++ {
 		e := a[i]
@@ -419,7 +429,7 @@ func (x *byKey) quick(a []entry, d int) {
 	for len(a) >= insertionMost {
 		lt, gt := partition(a)
 		low, equal, high := a[:lt], a[lt:gt], a[gt:]
-		if len(equal) < insertionMost {
+		if len(equal) < equalMost {
 			x.insertion(equal, d)
 		} else if rest, next := x.reload(equal, d); len(rest) < len(a) {
 			x.quick(rest, next)

@@ -354,8 +354,8 @@ func (c *combined) next() (key, value []byte, ok bool, err error) {
 		}
 		c.other = c.o.Combine(c.other[:0], c.value, c.nextVal)
 		c.value, c.other = c.other, c.value
-		if n := int64(len(c.key)) + int64(len(c.value)); n > c.o.mostRecord() {
-			return nil, nil, false, tooLarge(n, c.o)
+		if n := len(c.key) + len(c.value); int64(n) > c.o.mostRecord() {
+			return nil, nil, false, tooLarge(uint64(n), c.o)
 		}
 	}
 	return c.key, c.value, true, nil

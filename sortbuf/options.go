@@ -263,6 +263,6 @@ func (o *Options) report(p Phase, records, total int64) {
 func (o *Options) mostRecord() int64 { return min(o.Memory/4, mostRecord) }
 
 // tooLarge is the error for a record of n bytes.
-func tooLarge(n int64, o *Options) error {
+func tooLarge(n uint64, o *Options) error {
 	return fmt.Errorf("%w: %d bytes; with Options.Memory %d at most %d", ErrTooLarge, n, o.Memory, o.mostRecord())
 }

@@ -49,6 +49,7 @@ var badInput = map[string]string{
 	"context cancelled":                                                 "TestContext",
 	"run file cut, flipped, of a later version":                         "TestDamage TestLaterVersion TestSpilledDamage",
 	"each call to memory and file system fails":                         "TestFaults",
+	"file system without files that have no name":                       "TestOtherFileSystems",
 	"process killed; disk of 64 MiB full":                               "TestSortKill TestSortFullDisk",
 	"Add after Sorted; calls after Close; two iterations":               "FuzzSorter TestClosed TestClosedWithin",
 	"Save of input out of order; file opened with other Options":        "TestBadOrder TestBadOpen",

@@ -70,8 +70,12 @@ func (r *records) key(pos uint64) []byte {
 	return k
 }
 
-// first is the first byte of the record at a position.
-func (r *records) first(pos uint64) byte { return r.blocks[pos>>r.shift][pos&r.mask] }
+// first reads the first two cache lines of the record at a position.
+func (r *records) first(pos uint64) byte {
+	b := r.blocks[pos>>r.shift]
+	at := pos & r.mask
+	return b[at] + b[min(at+63, uint64(len(b)-1))]
+}
 
 // record is the record at a position.
 func (r *records) record(pos uint64) (key, value []byte) {

@@ -22,7 +22,9 @@ type runWriter struct {
 	list   bool     // Blocks of records are listed in index blocks, which a run that is only merged needs not.
 	index  []*level // From level 1 on. Their blocks lie on the Go heap.
 
-	at, allocated int64
+	at              int64  // Of the next block.
+	pending         []byte // What was not written yet: small blocks are written together.
+	done, allocated int64  // The bytes of the file that were written, and those that have disk space.
 	fileTrailer
 	first, last []byte // The first key and the last one.
 	lastBuf     []byte
@@ -57,7 +59,7 @@ func (w *runWriter) copy(in input) error {
 	for {
 		key, value, ok, err := in.next()
 		if err != nil {
-			return err
+			return inputError{err}
 		}
 		if !ok {
 			return w.finish()
@@ -68,17 +70,40 @@ func (w *runWriter) copy(in input) error {
 	}
 }
 
-// write appends to the file.
+// write appends to the file, or to what is pending if that has memory.
 func (w *runWriter) write(p []byte) error {
-	if end := w.at + int64(len(p)); end > w.allocated {
-		step := min(max(allocateStep, int64(len(p))), max(w.at, 64<<10, int64(len(p)))) // A short file stays short.
+	w.at += int64(len(p))
+	if len(p) > cap(w.pending)-len(w.pending) {
+		if err := w.flushPending(); err != nil {
+			return err
+		}
+		if len(p) > cap(w.pending) {
+			return w.writeNow(p)
+		}
+	}
+	w.pending = append(w.pending, p...)
+	return nil
+}
+
+func (w *runWriter) flushPending() error {
+	p := w.pending
+	w.pending = p[:0]
+	return w.writeNow(p)
+}
+
+func (w *runWriter) writeNow(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	if end := w.done + int64(len(p)); end > w.allocated {
+		step := min(max(allocateStep, int64(len(p))), max(w.done, 64<<10, int64(len(p)))) // A short file stays short.
+		if err := w.o.fault("allocate disk space"); err != nil {
+			return err
+		}
 		if w.room != nil {
 			if err := w.room(step); err != nil {
 				return err
 			}
-		}
-		if err := w.o.fault("allocate disk space"); err != nil {
-			return err
 		}
 		from := w.allocated
 		w.allocated += step
@@ -89,8 +114,8 @@ func (w *runWriter) write(p []byte) error {
 	if err := w.o.fault("write"); err != nil {
 		return err
 	}
-	n, err := w.f.WriteAt(p, w.at)
-	w.at += int64(n)
+	n, err := w.f.WriteAt(p, w.done)
+	w.done += int64(n)
 	return err
 }
 
@@ -267,6 +292,9 @@ func (w *runWriter) finish() error {
 	if err := w.write(w.encode()); err != nil {
 		return err
 	}
+	if err := w.flushPending(); err != nil {
+		return err
+	}
 	if err := w.o.fault("truncate"); err != nil {
 		return err
 	}
@@ -282,11 +310,17 @@ func (w *runWriter) finish() error {
 	return nil
 }
 
-// failed is the error of a spill.
+// inputError is an error of the records that are to be written.
+type inputError struct{ error }
+
+// failed is the error of a run that was not written, because of err.
 func (w *runWriter) failed(path string, err error) error {
-	var spill *SpillError
-	if errors.As(err, &spill) {
-		return err
+	var input inputError
+	if errors.As(err, &input) {
+		return input.error
 	}
-	return &SpillError{Path: path, Written: w.at, Err: err}
+	if stopped := w.stop(); stopped != nil {
+		return stopped
+	}
+	return &SpillError{Path: path, Written: w.done, Err: err}
 }

@@ -30,7 +30,8 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 	}
 	mem := newMemory(&o)
 	defer mem.close()
-	memory, err := mem.alloc(writerBytes(o.block))
+	own := writerBytes(o.block)
+	memory, err := mem.alloc(own + pendingBytes)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 		return &SpillError{Path: path, Err: err}
 	}
 	w := newRunWriter(&o, f, memory, nil)
-	w.list = true
+	w.list, w.pending = true, memory[own:own]
 	complete := false
 	defer func() {
 		if !complete {
@@ -57,7 +58,7 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 	}
 	switch err := w.save(ctx, path, seq); {
 	case err == nil:
-	case errors.Is(err, ErrOrder), ctx.Err() != nil, errors.Is(err, errInput):
+	case errors.Is(err, ErrOrder):
 		return err
 	default:
 		return w.failed(path, err)
@@ -66,18 +67,12 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 	return nil
 }
 
-// savedBlock is the bytes of a block of a saved file that is not compressed: the look-up of a key
-// touches one page of it.
-const savedBlock = 4 << 10
+// savedBlock is the bytes of a block of a saved file that is not compressed. A look-up searches one
+// block: fewer bytes are fewer cache misses. With 4 KiB it takes 1.15 times as long, with 32 KiB twice.
+const savedBlock = 1 << 10
 
-// errInput marks the errors that come from the caller's records.
-var errInput = errors.New("sortbuf: input of Save")
-
-// inputError is an error of the records to be saved.
-type inputError struct{ error }
-
-func (e inputError) Unwrap() error        { return e.error }
-func (e inputError) Is(target error) bool { return target == errInput }
+// pendingBytes is the memory in which Save collects blocks for a write.
+const pendingBytes = 64 << 10
 
 // save writes the records and gives the file its name.
 func (w *runWriter) save(ctx context.Context, path string, seq iter.Seq2[Record, error]) error {

@@ -47,9 +47,14 @@ func (c *core) begin(ctx context.Context) (*reading, error) {
 		return nil, err
 	}
 	r := &reading{c: c}
+	begun := false
+	defer func() {
+		if !begun { // Also if Compare or Combine panics.
+			c.mem.free(r.memory)
+		}
+	}()
 	if len(c.runs) > 0 {
 		if err := c.reduce(r, stop); err != nil {
-			c.mem.free(r.memory)
 			return nil, err
 		}
 	}
@@ -71,6 +76,7 @@ func (c *core) begin(ctx context.Context) (*reading, error) {
 	} else {
 		r.in = c.o.output(newMerged(&c.o, inputs, prefixOf(&c.o, firsts, lasts)))
 	}
+	begun = true
 	return r, nil
 }
 
@@ -79,6 +85,7 @@ func (c *core) begin(ctx context.Context) (*reading, error) {
 func (c *core) settle(ctx context.Context) error {
 	if c.state == filling {
 		c.state = sorting
+		c.filled.Store(true)
 		for _, w := range c.writers {
 			c.take(w)
 		}

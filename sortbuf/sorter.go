@@ -64,7 +64,7 @@ func (s *Sorter) Add(key, value []byte) error {
 
 // Reserve adds a record of nKey and nValue bytes, which the caller fills before the next call of Add,
 // Reserve or Sorted. The bytes have any contents before. Keep the Sorter until they are filled.
-// Errors are those of Add.
+// Errors are those of Add. It panics if a length is negative.
 func (s *Sorter) Reserve(nKey, nValue int) (key, value []byte, err error) {
 	key, value, err = s.c.reserve(s.w, nKey, nValue)
 	runtime.KeepAlive(s)
@@ -161,7 +161,7 @@ func (c *core) total() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.o.Limit > 0 {
-		return min(c.records+c.dropped.Load(), c.o.Limit)
+		return min(c.records+c.dropped, c.o.Limit)
 	}
 	return c.records
 }
@@ -180,7 +180,7 @@ type Stats struct {
 func (s *Sorter) Stats() (t Stats) {
 	c := s.c
 	c.mu.Lock()
-	t.Records = c.records + c.dropped.Load()
+	t.Records = c.records + c.dropped
 	c.mu.Unlock()
 	t.Memory, t.MemoryPeak = c.mem.stats()
 	t.Disk, t.Spilled, t.Runs = c.disk.stats()

@@ -68,8 +68,8 @@ func TestShrinks(t *testing.T) {
 		}
 		if o.Combine == nil {
 			value = 1
-		} else if o.Limit > 0 && s.c.dropped.Load() == 0 || len(got) != want {
-			t.Errorf("%s: %d records of %d, %d dropped", name, len(got), want, s.c.dropped.Load())
+		} else if o.Limit > 0 && s.c.dropped == 0 || len(got) != want {
+			t.Errorf("%s: %d records of %d, %d dropped", name, len(got), want, s.c.dropped)
 		}
 		for i, p := range got {
 			key := fmt.Sprintf("%06d", i)
@@ -242,5 +242,44 @@ func TestSavedMode(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || !strings.HasPrefix(info.Mode().String(), "-rw-r--") && os.PathSeparator == '/' {
 		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// TestOtherFileSystems: files that cannot be made without a name, as on systems other than Linux.
+func TestOtherFileSystems(t *testing.T) {
+	dir := t.TempDir()
+	names := func() (list []string) {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			list = append(list, e.Name())
+		}
+		return list
+	}
+	f, err := unlinkedFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte("spilled"), 0); err != nil || len(names()) > 0 {
+		t.Errorf("a spill file: %v, files %v", err, names())
+	}
+	path := filepath.Join(dir, "run")
+	for range 2 { // The second one is not finished.
+		target, err := namedTarget(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names()) == 1 {
+			if err := finish(target, path); err != nil {
+				t.Error(err)
+			}
+			target.Close()
+			continue
+		}
+		target.Close()
+		discard(target)
+	}
+	if got := names(); len(got) != 1 || got[0] != "run" {
+		t.Errorf("files %v", got)
 	}
 }
