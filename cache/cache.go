@@ -141,7 +141,8 @@ func (h handle) Clear() {
 	runtime.KeepAlive(h.state)
 }
 
-// Resize changes the budget, which must be at least half of Options.Bytes ÷ 4. Entries are evicted until it holds.
+// Resize changes the budget. It must be at least 8 MiB, or half of Options.Bytes where that is less.
+// Entries are evicted until it holds.
 func (h handle) Resize(bytes int64) error {
 	err := h.e.rebudget(bytes)
 	runtime.KeepAlive(h.state)

@@ -180,6 +180,9 @@ func TestOnRemove(t *testing.T) {
 	c.Update([]byte("b"), func(old []byte, ok bool) ([]byte, cache.Op) { return nil, cache.Keep })
 	c.Update([]byte("b"), func(old []byte, ok bool) ([]byte, cache.Op) { return nil, cache.Remove })
 	expect(t, "OnRemove", strings.Join(left, ", "), "a=1 replaced, a=2 deleted, b=3 replaced, b=34 deleted")
+	if s := c.Stats(); s.Replaced != 2 || s.Deleted != 2 || s.Evicted != 0 || s.Expired != 0 {
+		t.Errorf("%+v", s)
+	}
 }
 
 func TestClosed(t *testing.T) {

@@ -99,9 +99,10 @@ func (e *engine) stats() (s Stats) {
 	for i := range e.counts.reads {
 		s.Hits += e.counts.reads[i].hits.Load()
 		s.Misses += e.counts.reads[i].misses.Load()
+		s.Replaced += e.counts.reads[i].replaced.Load()
 	}
 	s.Evicted, s.Expired = e.counts.removed[Evicted].Load(), e.counts.removed[Expired].Load()
-	s.Deleted, s.Replaced = e.counts.removed[Deleted].Load(), e.counts.removed[Replaced].Load()
+	s.Deleted = e.counts.removed[Deleted].Load()
 	s.Loads, s.LoadsFailed = e.counts.loads.Load(), e.counts.failed.Load()
 	e.mu.Lock()
 	defer e.mu.Unlock()

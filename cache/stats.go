@@ -8,7 +8,7 @@ import (
 	"github.com/freehold-go/freehold/internal/percpu"
 )
 
-// counts are what the engine counts. Hits and misses are counted on each read, by goroutines that
+// counts are what the engine counts. Reads, and values that replace others, are counted by goroutines that
 // share no cache line while they run on different Ps.
 type counts struct {
 	reads   []readCounts // By percpu's ID, and the last one for those beyond.
@@ -18,18 +18,27 @@ type counts struct {
 }
 
 type readCounts struct {
-	hits, misses atomic.Int64
-	_            [48]byte
+	hits, misses, replaced atomic.Int64
+	_                      [40]byte
 }
 
 // read counts a read.
 func (c *counts) read(hit bool) {
+	if hit {
+		c.add(func(r *readCounts) *atomic.Int64 { return &r.hits })
+	} else {
+		c.add(func(r *readCounts) *atomic.Int64 { return &r.misses })
+	}
+}
+
+// replace counts a value that took the place of another.
+func (c *counts) replace() { c.add(func(r *readCounts) *atomic.Int64 { return &r.replaced }) }
+
+// add adds one to the counter of this P that of chooses.
+func (c *counts) add(of func(*readCounts) *atomic.Int64) {
 	pin := percpu.Acquire()
 	id := min(pin.ID(), len(c.reads)-1)
-	n := &c.reads[id].misses
-	if hit {
-		n = &c.reads[id].hits
-	}
+	n := of(&c.reads[id])
 	if id < len(c.reads)-1 {
 		n.Store(n.Load() + 1) // Nobody else is pinned to this P.
 	} else {

@@ -63,6 +63,7 @@ func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte,
 		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && e.segment(slot&locMask).pins.Load() == 0 {
 			setValue(b, value)
 			setDeadlines(b, t)
+			e.counts.replace()
 			return true
 		}
 	} else if empty(f.bucket(f.home)) < 0 {
@@ -85,6 +86,7 @@ func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte,
 	if loc := e.location(seg, off); f.slot >= 0 {
 		old := *f.at()
 		e.dead(old, Replaced, nil)
+		e.counts.replace()
 		*f.at() = old&^locMask | loc
 	} else {
 		f.put(h>>tagShift<<tagShift | loc)
@@ -143,6 +145,7 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 	if f.slot >= 0 {
 		old := *f.at()
 		list = e.dead(old, Replaced, nil)
+		e.counts.replace()
 		*f.at() = old&^locMask | loc
 		f.unlock()
 		e.tell(list)
