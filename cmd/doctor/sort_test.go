@@ -3,12 +3,16 @@
 package doctor
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
 
 // sortText is a program that collects records and sorts them. The control is the same program
@@ -118,6 +122,29 @@ func TestSortedRecords(t *testing.T) {
 				t.Errorf("more than the remedy differs:\n%+v\n%+v", sorted, control)
 			}
 		})
+	}
+}
+
+// TestSortedProgram diagnoses a real profile of a program that collects the same lines twice: in a
+// file that sorts them, and in the control, a file that does not. Only the remedy of the first names
+// sortbuf. testdata/sorted-lines/source.txtar has the program, and the command that made the profiles.
+func TestSortedProgram(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	archive, err := txtar.ParseFile("testdata/sorted-lines/source.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := keptEvidence(t, "sorted-lines", "cpu.pb.gz", "heap0.pb.gz", "heap1.pb.gz")
+	e.Main, e.Root = "example.com/logs", t.TempDir()
+	profiletest.Unpack(t, archive, e.Root)
+	offers := map[string]bool{}
+	for _, f := range diagnosePatiently(e).Findings {
+		if f.ID == "growing-slice" {
+			offers[filepath.Base(f.Owner.File)] = strings.HasSuffix(f.Remedy.Text, "If this is the [][]byte that sorted.go:15 sorts, and it takes many megabytes, a sortbuf.Sorter keeps the records off the heap and sorts them there (docs/sorting.md).")
+		}
+	}
+	if want := map[string]bool{"sorted.go": true, "control.go": false}; !maps.Equal(offers, want) {
+		t.Errorf("remedies that name sortbuf: %v, want %v", offers, want)
 	}
 }
 
