@@ -57,7 +57,7 @@ func findGrowingSlice(a *account) []Finding {
 		at := u.sites[0].at
 		f.Detail = fmt.Sprintf("%s appends to a slice that starts empty: %s of the bytes that it allocates are in arrays that the slice outgrew.", at.Place(), terminal.Percent(bytes/max(a.sum(u.sites).allocBytes, 1)))
 		f.Remedy = Remedy{
-			Text:    "Give the slice its capacity: the length of the input, or the length that the last slice reached. If the slice does not outlive the call, keep it and start the next one with s[:0].",
+			Text:    "Give the slice its capacity: the length of the input, or the length that the last slice reached. If the slice does not outlive the call, keep it and start the next one with s[:0]." + a.sortOffer(u.owner),
 			Snippet: a.growingSnippet(at),
 		}
 		f.Check = []string{

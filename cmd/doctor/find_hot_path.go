@@ -57,6 +57,9 @@ func findHotPath(a *account) (found []Finding) {
 		f.Site = siteAt(c.owner)
 		f.Detail = fmt.Sprintf("%s calls %s, which takes %s of the CPU time and makes %s; %s.", c.owner.Place(), c.name(), terminal.Percent(a.share(c.spent)), strings.ToLower(a.made(t)[:1])+a.made(t)[1:], lifetime(a, c.sites))
 		f.Remedy = Remedy{Text: w.text, Snippet: w.snippet}
+		if !w.info { // In an info, only the library decides what it allocates.
+			f.Remedy.Text += a.sortOffer(c.owner)
+		}
 		if w.info || w.guess && g.Best() < guessGain {
 			f.Severity = SeverityInfo
 		}
@@ -84,7 +87,7 @@ func findHotPath(a *account) (found []Finding) {
 		_, f.Evidence["no_arena_because"] = a.arenaUnit(g)
 		f.Remedy = Remedy{
 			Text: "Allocate less in " + g.sites[0].at.Place() + ": reuse what the caller keeps, and use values and numbers in place of pointers and strings. " +
-				"Skip the work whose result is not used, do it once for equal input, and give slices and maps their size.",
+				"Skip the work whose result is not used, do it once for equal input, and give slices and maps their size." + a.sortOffer(g.sites[0].owner),
 			Snippet: "- func (s *server) names(list []item) []string { out := []string{}; … }\n" +
 				"+ func (s *server) appendNames(out []string, list []item) []string { … } // the caller keeps out",
 		}

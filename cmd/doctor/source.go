@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/freehold-go/freehold/cmd/doctor/source"
@@ -77,4 +78,19 @@ func (a *account) allocatesAt(at *stack.Frame) []source.Expression {
 		return s.Expressions(at)
 	}
 	return nil
+}
+
+// sortOffer is the sentence that offers sortbuf, if the function or the file around a line of the
+// user's sorts strings or slices of bytes, and the line makes some as far as its source is at hand.
+func (a *account) sortOffer(at *stack.Frame) string {
+	s := a.sources()
+	if s == nil || !at.User {
+		return ""
+	}
+	sort, made := s.Sort(at), s.Expressions(at)
+	if sort.Type == "" || len(made) > 0 && !slices.ContainsFunc(made, func(m source.Expression) bool { return m.Type.Text }) {
+		return ""
+	}
+	return fmt.Sprintf(" If this is the %s that %s:%d sorts, and it takes many megabytes, a sortbuf.Sorter keeps the records off the heap and sorts them there (docs/sorting.md).",
+		sort.Type, stack.Base(at.File), sort.Line)
 }

@@ -16,7 +16,7 @@ import (
 
 const (
 	// cacheFormat is a part of every key. It changes with the kept values and with their computation.
-	cacheFormat = "freehold source 2"
+	cacheFormat = "freehold source 3"
 	// cacheBytes bounds the files of the cache together. A package of 20,000 lines takes about a
 	// megabyte.
 	cacheBytes = 256 << 20

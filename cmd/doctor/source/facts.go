@@ -22,6 +22,7 @@ type Type struct {
 	Name   string  // with the import paths of its parts
 	Short  string  // as it is written in a package that imports the packages of its parts
 	Slice  bool    // its underlying type is a slice
+	Text   bool    // its values are bytes, strings, slices of bytes, or slices of these
 	Struct *Struct // if it is a struct of the module's own whose fields can be moved
 }
 
@@ -50,6 +51,12 @@ const (
 	KindClosure   Kind = "closure"
 )
 
+// A Sort is a call that sorts strings or slices of bytes by package sort or slices.
+type Sort struct {
+	Type string // []string or [][]byte, whatever the name of the type; "" if there is no call
+	Line int
+}
+
 // facts answer the questions about a package's lines, without the syntax and the types that they
 // came from. The cache keeps them. A change of its fields, or of how they
 // are computed, needs another cacheFormat.
@@ -64,6 +71,7 @@ type declFacts struct {
 	Func     string // the function's name as declName writes it, "" for other declarations
 	From, To int    // lines
 	Made     []made
+	Sort     Sort // the first one
 }
 
 // made is an expression that can allocate. Those of a return statement and of an index count for

@@ -23,6 +23,24 @@ func (s *Module) Expressions(at *stack.Frame) (list []Expression) {
 	return list
 }
 
+// Sort returns the first call that sorts strings or slices of bytes: in the function of a frame, or
+// else in its file. It is the zero Sort if the source has none, or is not at hand.
+func (s *Module) Sort(at *stack.Frame) Sort {
+	p := s.packageOf(at)
+	if p == nil {
+		return Sort{}
+	}
+	d, ok := p.declaration(at)
+	if !ok {
+		return Sort{}
+	}
+	list := p.facts.Files[fileName(at.File)]
+	for i := 0; d.Sort.Type == "" && i < len(list); i++ {
+		d = &list[i]
+	}
+	return d.Sort
+}
+
 // StructAt returns the expression at a frame that allocates values of a struct type of the module's
 // own; its Type has the Struct. ok is false if fits accepts no such type of the line, or more than
 // one.

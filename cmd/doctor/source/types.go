@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/types/typeutil"
@@ -33,10 +35,11 @@ type extractor struct {
 	facts *facts
 	known typeutil.Map // indexes in facts.Types
 	made  []made       // in the declaration
+	sort  Sort         // in the declaration
 }
 
 func (v *extractor) declaration(d ast.Decl) declFacts {
-	v.made = nil
+	v.made, v.sort = nil, Sort{}
 	f := declFacts{From: v.line(d.Pos()), To: v.line(d.End())}
 	if fn, ok := d.(*ast.FuncDecl); ok {
 		f.Func = declName(fn)
@@ -45,7 +48,7 @@ func (v *extractor) declaration(d ast.Decl) declFacts {
 		v.visit(n, outer)
 		return true
 	})
-	f.Made = v.made
+	f.Made, f.Sort = v.made, v.sort
 	return f
 }
 
@@ -67,8 +70,11 @@ func (v *extractor) typeIndex(t types.Type) int {
 	if i, ok := v.known.At(t).(int); ok {
 		return i
 	}
-	_, isSlice := t.Underlying().(*types.Slice)
-	v.facts.Types = append(v.facts.Types, Type{Name: t.String(), Short: types.TypeString(t, (*types.Package).Name), Slice: isSlice, Struct: structOf(v.Package, t)})
+	slice, isSlice := t.Underlying().(*types.Slice)
+	v.facts.Types = append(v.facts.Types, Type{
+		Name: t.String(), Short: types.TypeString(t, (*types.Package).Name), Slice: isSlice,
+		Text: isByte(t) || isText(t) || isSlice && isText(slice.Elem()), Struct: structOf(v.Package, t),
+	})
 	v.known.Set(t, len(v.facts.Types)-1)
 	return len(v.facts.Types) - 1
 }
@@ -110,6 +116,7 @@ func (v *extractor) visit(n ast.Node, outer []ast.Node) {
 		v.literal(n)
 	case *ast.CallExpr:
 		v.call(n)
+		v.sorts(n)
 	case *ast.BinaryExpr:
 		if t := info.TypeOf(n); n.Op == token.ADD && t != nil && isString(t) && info.Types[n].Value == nil {
 			v.add(n.OpPos, KindString, t, n)
@@ -166,6 +173,48 @@ func (v *extractor) call(n *ast.CallExpr) {
 	default:
 		v.boxed(n, fun.Type)
 	}
+}
+
+// sorting are the functions of the standard library that sort what their first argument has, or the
+// receiver of a method.
+var sorting = map[string][]string{
+	"sort":   {"Slice", "SliceStable", "Sort", "Stable", "Strings"},
+	"slices": {"Sort", "SortFunc", "SortStableFunc", "Sorted", "SortedFunc", "SortedStableFunc"},
+}
+
+// sorts notes a call that sorts strings or slices of bytes, if it is the declaration's first.
+func (v *extractor) sorts(n *ast.CallExpr) {
+	info := v.TypesInfo
+	fn, ok := typeutil.Callee(info, n).(*types.Func)
+	if !ok || v.sort.Type != "" || fn.Pkg() == nil || !slices.Contains(sorting[fn.Pkg().Path()], fn.Name()) {
+		return
+	}
+	data := ast.Expr(n) // slices.Sorted returns the sorted values.
+	switch method, isSelector := ast.Unparen(n.Fun).(*ast.SelectorExpr); {
+	case isSelector && fn.Signature().Recv() != nil:
+		data = method.X
+	case !strings.HasPrefix(fn.Name(), "Sorted") && len(n.Args) > 0:
+		data = n.Args[0]
+	}
+	if reversed, ok := ast.Unparen(data).(*ast.CallExpr); ok && len(reversed.Args) == 1 && isReverse(typeutil.Callee(info, reversed)) {
+		data = reversed.Args[0]
+	}
+	t := info.TypeOf(data)
+	if t == nil {
+		return
+	}
+	slice, ok := t.Underlying().(*types.Slice)
+	switch {
+	case !ok || !isText(slice.Elem()):
+	case isString(slice.Elem()):
+		v.sort = Sort{"[]string", v.line(n.Lparen)}
+	default:
+		v.sort = Sort{"[][]byte", v.line(n.Lparen)}
+	}
+}
+
+func isReverse(o types.Object) bool {
+	return o != nil && o.Pkg() != nil && o.Pkg().Path() == "sort" && o.Name() == "Reverse"
 }
 
 // conversion notes a conversion between strings and slices, or to an interface.
@@ -265,4 +314,15 @@ func boxes(t types.Type) bool {
 func isString(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsString != 0
+}
+
+func isByte(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Kind() == types.Byte
+}
+
+// isText reports whether values of a type are strings or slices of bytes.
+func isText(t types.Type) bool {
+	slice, ok := t.Underlying().(*types.Slice)
+	return isString(t) || ok && isByte(slice.Elem())
 }
