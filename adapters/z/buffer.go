@@ -24,8 +24,8 @@ import (
 // search; SliceIterate needs none.
 //
 // The differences from ristretto's Buffer:
-//   - Allocate, AllocateOffset, Data, Grow, NewBufferPersistent and NewBufferSlice do not exist,
-//     because they need all bytes in one block. The compiler names each use.
+//   - Allocate, AllocateOffset, Data, NewBufferPersistent and NewBufferSlice do not exist, because
+//     they need all bytes in one block. The compiler names each use.
 //   - Bytes returns a copy, and Write accepts only records in the form of Bytes.
 //   - A sort of all records calls less in several goroutines at once.
 //   - A record has at most 2^31-1 bytes.
@@ -101,6 +101,9 @@ func (b *Buffer) LenWithPadding() int { return b.size }
 // LenNoPadding is the bytes of all records, with 8 for the length of each.
 func (b *Buffer) LenNoPadding() int { return b.size - padding }
 
+// Grow does nothing, because growth copies nothing.
+func (b *Buffer) Grow(n int) {}
+
 // SliceAllocate adds a record of n bytes, with any contents, for the caller to fill.
 func (b *Buffer) SliceAllocate(n int) []byte {
 	p, err := b.reserve(n)
@@ -166,7 +169,7 @@ func (b *Buffer) find(offset int) int {
 	}
 	if p >= 0 {
 		at := int(b.page(p).start)
-		for i := p * perPage; i < b.n && at <= offset; i++ {
+		for i := p * perPage; i < min((p+1)*perPage, b.n) && at <= offset; i++ {
 			if at == offset {
 				return i
 			}
