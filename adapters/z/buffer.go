@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 	"sync/atomic"
@@ -23,12 +24,14 @@ import (
 // first record, and 8 bytes of length are in front of each. Slice finds a record by its offset in a
 // search; SliceIterate needs none.
 //
+// Allocate, AllocateOffset, Data, and Write of bytes that are no records put all bytes into one block,
+// which grows by copying. A method that adds or sorts records makes records of the block again.
+//
 // The differences from ristretto's Buffer:
-//   - Allocate, AllocateOffset, Data, NewBufferPersistent and NewBufferSlice do not exist, because
-//     they need all bytes in one block. The compiler names each use.
-//   - Bytes returns a copy, and Write accepts only records in the form of Bytes.
+//   - Bytes of a Buffer that is no block returns a copy. Data ends behind the last byte added.
 //   - A sort of all records calls less in several goroutines at once.
 //   - A record has at most 2^31-1 bytes.
+//   - NewBufferPersistent does not exist.
 //   - There is no file. NewBufferTmp and WithAutoMmap keep the bytes in memory. A [sortbuf.Sorter]
 //     sorts more bytes than fit.
 //
@@ -41,11 +44,16 @@ import (
 type Buffer struct {
 	purpose *offheap.Purpose
 	records *sortbuf.Buffer
-	index   [][]page      // Chunks of chunkPages.
-	n       int           // The records.
-	size    int           // The offset behind the last record.
-	max     int           // The limit of size; 0 is none.
-	hint    atomic.Uint64 // The page that Slice has found last.
+	index   [][]page // Chunks of chunkPages.
+	n       int      // The records.
+	size    int      // The offset behind the last record.
+	max     int      // The limit of size; 0 is none.
+
+	inBlock  bool   // All bytes are in block. There are no records.
+	borrowed bool   // block is the slice of NewBufferSlice.
+	block    []byte // Memory for reuse, if inBlock is false.
+
+	hint atomic.Uint64 // The page that Slice has found last.
 }
 
 // A page is the places of records that follow each other in the Buffer's order. The search for an
@@ -79,6 +87,15 @@ func NewBufferTmp(dir string, capacity int) (*Buffer, error) {
 	return NewBuffer(capacity, ""), nil
 }
 
+// NewBufferSlice returns a Buffer of the bytes of a slice, which may be on the Go heap. It reads them
+// in place. It needs no Release until a method has added something or sorted records.
+func NewBufferSlice(slice []byte) *Buffer {
+	b := NewBuffer(0, "")
+	b.block, b.inBlock, b.borrowed = slice, true, true
+	b.size += len(slice)
+	return b
+}
+
 // WithAutoMmap returns b. The bytes stay in memory, whatever the threshold.
 func (b *Buffer) WithAutoMmap(threshold int, path string) *Buffer { return b }
 
@@ -92,8 +109,8 @@ func (b *Buffer) WithMaxSize(size int) *Buffer {
 // StartOffset is the offset of the first record.
 func (b *Buffer) StartOffset() int { return padding }
 
-// IsEmpty says whether the Buffer has no record.
-func (b *Buffer) IsEmpty() bool { return b.n == 0 }
+// IsEmpty says whether the Buffer has no bytes.
+func (b *Buffer) IsEmpty() bool { return b.size <= padding }
 
 // LenWithPadding is the offset that the next record will have.
 func (b *Buffer) LenWithPadding() int { return b.size }
@@ -101,7 +118,7 @@ func (b *Buffer) LenWithPadding() int { return b.size }
 // LenNoPadding is the bytes of all records, with 8 for the length of each.
 func (b *Buffer) LenNoPadding() int { return b.size - padding }
 
-// Grow does nothing, because growth copies nothing.
+// Grow does nothing, because growth copies no records.
 func (b *Buffer) Grow(n int) {}
 
 // SliceAllocate adds a record of n bytes, with any contents, for the caller to fill.
@@ -118,11 +135,11 @@ func (b *Buffer) WriteSlice(record []byte) { copy(b.SliceAllocate(len(record)), 
 
 // reserve adds a record. If it is refused, the records are as they were.
 func (b *Buffer) reserve(n int) ([]byte, error) {
-	if b.records == nil {
-		panic(errors.New("z: a record for a Buffer that was released, or that NewBuffer did not make"))
+	if err := b.room(padding + n); err != nil {
+		return nil, err
 	}
-	if b.max > 0 && n > b.max-b.size-padding {
-		return nil, fmt.Errorf("z: %w: a record of %d bytes at offset %d of a Buffer whose maximum size is %d", offheap.ErrLimit, n, b.size, b.max)
+	if err := b.toRecords(); err != nil {
+		return nil, err
 	}
 	i := b.n / perPage
 	if i == len(b.index)*chunkPages {
@@ -140,6 +157,17 @@ func (b *Buffer) reserve(n int) ([]byte, error) {
 	b.n++
 	b.size += padding + n
 	return p, nil
+}
+
+// room checks whether n more bytes are allowed.
+func (b *Buffer) room(n int) error {
+	if b.records == nil {
+		panic(errors.New("z: bytes for a Buffer that was released, or that NewBuffer did not make"))
+	}
+	if b.max > 0 && n > b.max-b.size {
+		return fmt.Errorf("z: %w: %d bytes at offset %d of a Buffer whose maximum size is %d", offheap.ErrLimit, n, b.size, b.max)
+	}
+	return nil
 }
 
 func (b *Buffer) page(i int) *page { return &b.index[i/chunkPages][i%chunkPages] }
@@ -185,19 +213,46 @@ func (b *Buffer) Slice(offset int) ([]byte, int) {
 	if offset >= b.size {
 		return nil, -1
 	}
-	i := b.find(offset)
-	record := b.record(i)
-	if i == b.n-1 {
-		return record, -1
+	var record []byte
+	if b.inBlock && offset >= padding {
+		var err error
+		if record, _, err = firstRecord(b.block[offset-padding:]); err != nil {
+			panic(err)
+		}
+	} else {
+		record = b.record(b.find(offset))
 	}
-	return record, offset + padding + len(record)
+	next := offset + padding + len(record)
+	if next == b.size {
+		next = -1
+	}
+	return record, next
+}
+
+// all returns the offsets and the records, in order.
+func (b *Buffer) all() iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		at := padding
+		for i := 0; at < b.size; i++ {
+			var record []byte
+			if b.inBlock {
+				record, _ = b.Slice(at)
+			} else {
+				record = b.record(i)
+			}
+			if !yield(at, record) {
+				return
+			}
+			at += padding + len(record)
+		}
+	}
 }
 
 // SliceIterate calls f with each record that is not empty, in order, until f returns an error, which
 // it returns.
 func (b *Buffer) SliceIterate(f func(record []byte) error) error {
-	for i := 0; i < b.n; i++ {
-		if record := b.record(i); len(record) > 0 {
+	for _, record := range b.all() {
+		if len(record) > 0 {
 			if err := f(record); err != nil {
 				return err
 			}
@@ -208,34 +263,49 @@ func (b *Buffer) SliceIterate(f func(record []byte) error) error {
 
 // SliceOffsets returns the offset of each record, in order.
 func (b *Buffer) SliceOffsets() []int {
-	offsets := make([]int, b.n)
-	at := padding
-	for i := range offsets {
-		offsets[i] = at
-		at += padding + len(b.record(i))
+	offsets := make([]int, 0, b.n)
+	for at := range b.all() {
+		offsets = append(offsets, at)
 	}
 	return offsets
 }
 
-// Bytes returns a copy of all records on the Go heap, each behind its length as 8 bytes, the highest
-// first.
+// Bytes returns the block, until the next call that adds or sorts. A Buffer that is no block returns
+// a copy of all records on the Go heap, each behind its length as 8 bytes, the highest first.
 func (b *Buffer) Bytes() []byte {
-	all := make([]byte, 0, b.LenNoPadding())
-	for i := range b.n {
-		record := b.record(i)
-		all = append(binary.BigEndian.AppendUint64(all, uint64(len(record))), record...)
+	if b.inBlock {
+		return b.block
 	}
-	return all
+	return b.appendRecords(make([]byte, 0, b.LenNoPadding()))
 }
 
-// Write adds the records of p, which is in the form of [Buffer.Bytes]. If p is anything else, it
-// returns an error and adds none. If memory is refused, n is the bytes of the records that it added.
-func (b *Buffer) Write(p []byte) (n int, err error) {
-	for rest := p; len(rest) > 0; {
-		if _, rest, err = firstRecord(rest); err != nil {
-			return 0, err
-		}
+func (b *Buffer) appendRecords(to []byte) []byte {
+	for _, record := range b.all() {
+		to = append(binary.BigEndian.AppendUint64(to, uint64(len(record))), record...)
 	}
+	return to
+}
+
+// Write adds the records of p, if p is in the form of [Buffer.Bytes] and the Buffer is no block. Any
+// other bytes go to the block. If the error is [offheap.ErrLimit] or [offheap.ErrOutOfMemory], n is
+// the bytes of the records that were added before.
+func (b *Buffer) Write(p []byte) (n int, err error) {
+	if b.inBlock || !areRecords(p) {
+		to, err := b.extend(len(p))
+		return copy(to, p), err
+	}
+	return b.addRecords(p)
+}
+
+func areRecords(p []byte) bool {
+	var err error
+	for len(p) > 0 && err == nil {
+		_, p, err = firstRecord(p)
+	}
+	return err == nil
+}
+
+func (b *Buffer) addRecords(p []byte) (n int, err error) {
 	for n < len(p) {
 		record, rest, _ := firstRecord(p[n:])
 		to, err := b.reserve(len(record))
@@ -256,7 +326,87 @@ func firstRecord(p []byte) (record, rest []byte, err error) {
 			return p[padding:end], p[end:], nil
 		}
 	}
-	return nil, nil, fmt.Errorf("z: Buffer.Write: the last %d bytes are not records, each behind its length as 8 bytes", len(p))
+	return nil, nil, fmt.Errorf("z: the last %d bytes of a Buffer are no records, each behind its length as 8 bytes", len(p))
+}
+
+// Allocate adds n bytes to the block, with any contents, and returns them until the next call that
+// adds or sorts.
+func (b *Buffer) Allocate(n int) []byte {
+	p, err := b.extend(n)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// AllocateOffset is [Buffer.Allocate], and returns the offset of the bytes.
+func (b *Buffer) AllocateOffset(n int) int {
+	b.Allocate(n)
+	return b.size - n
+}
+
+// Data returns the bytes of the block from an offset on, until the next call that adds or sorts.
+func (b *Buffer) Data(offset int) []byte {
+	b.Allocate(0)
+	return b.block[offset-padding:]
+}
+
+// extend adds n bytes to the block.
+func (b *Buffer) extend(n int) ([]byte, error) {
+	if n < 0 {
+		panic(fmt.Errorf("z: %d bytes for a Buffer", n))
+	}
+	if err := b.room(n); err != nil {
+		return nil, err
+	}
+	end := b.LenNoPadding()
+	if b.borrowed || cap(b.block) < end+n {
+		block, err := offheap.For[byte](b.purpose).TryMakeSlice(0, max(64, 2*(end+n)))
+		if err != nil {
+			return nil, err
+		}
+		if b.inBlock {
+			block = append(block, b.block...)
+		}
+		b.freeBlock()
+		b.block = block
+	}
+	if !b.inBlock {
+		b.block = b.appendRecords(b.block[:0])
+		b.records.Reset()
+		b.dropIndex()
+		b.inBlock = true
+	}
+	b.block = b.block[:end+n]
+	b.size = padding + end + n
+	return b.block[end:], nil
+}
+
+// toRecords makes records of the block. If they are refused, the block stays.
+func (b *Buffer) toRecords() error {
+	if !b.inBlock {
+		return nil
+	}
+	if !areRecords(b.block) {
+		return errors.New("z: a method for records, on a Buffer with bytes that are no records")
+	}
+	size := b.size
+	b.inBlock, b.size = false, padding
+	if _, err := b.addRecords(b.block); err != nil {
+		b.records.Reset()
+		b.dropIndex()
+		b.inBlock, b.size = true, size
+		return err
+	}
+	b.freeBlock()
+	return nil
+}
+
+func (b *Buffer) freeBlock() {
+	if !b.borrowed {
+		offheap.FreeSlice(b.block)
+	}
+	b.block, b.borrowed = nil, false
 }
 
 // SortSlice sorts all records. If less is nil, it compares bytes, which is several times as fast. The
@@ -272,6 +422,9 @@ func (b *Buffer) SortSlice(less func(left, right []byte) bool) {
 func (b *Buffer) SortSliceBetween(start, end int, less LessFunc) {
 	if start >= end {
 		return
+	}
+	if err := b.toRecords(); err != nil {
+		panic(err)
 	}
 	compare := bytes.Compare
 	if less != nil {
@@ -313,29 +466,34 @@ func (b *Buffer) SortSliceBetween(start, end int, less LessFunc) {
 	}
 }
 
-// Reset drops all records.
+// Reset drops all bytes. It keeps the memory of the block, and one chunk of that of the records.
 func (b *Buffer) Reset() {
 	if b.records != nil {
 		b.records.Reset()
 	}
-	b.drop()
+	b.dropIndex()
+	if b.borrowed {
+		b.freeBlock()
+	}
+	b.inBlock, b.size = false, padding
 }
 
-// Release drops all records and gives their memory back. It ignores nil and a second call, and
-// returns no error. No record can be added later.
+// Release drops all bytes and gives their memory back. It ignores nil and a second call, and
+// returns no error. Nothing can be added later.
 func (b *Buffer) Release() error {
 	if b == nil || b.records == nil {
 		return nil
 	}
+	b.Reset()
 	b.records.Free()
 	b.records = nil
-	b.drop()
+	b.freeBlock()
 	return nil
 }
 
-func (b *Buffer) drop() {
+func (b *Buffer) dropIndex() {
 	for _, chunk := range b.index {
 		offheap.FreeSlice(chunk)
 	}
-	b.index, b.n, b.size = nil, 0, padding
+	b.index, b.n = nil, 0
 }

@@ -83,7 +83,7 @@ func TestBufferModel(t *testing.T) {
 					copy(b.SliceAllocate(len(r)), r)
 				}
 			}
-			switch random.IntN(7) {
+			switch random.IntN(9) {
 			case 0:
 				b.SortSlice(nil)
 				slices.SortFunc(want, bytes.Compare)
@@ -118,6 +118,22 @@ func TestBufferModel(t *testing.T) {
 					b.Reset()
 					want = nil
 				}
+			case 6: // Into one block.
+				at := b.LenWithPadding()
+				r := record()
+				want = append(want, r)
+				if got := b.AllocateOffset(8 + len(r)); got != at {
+					t.Fatalf("AllocateOffset: %d, want %d", got, at)
+				}
+				binary.BigEndian.PutUint64(b.Data(at), uint64(len(r)))
+				copy(b.Data(at)[8:], r)
+				if !b.inBlock {
+					t.Fatal("Allocate made no block")
+				}
+			case 7:
+				other := NewBufferSlice(b.Bytes())
+				compareBuffer(t, other, want)
+				other.Release()
 			}
 			compareBuffer(t, b, want)
 		}
@@ -210,16 +226,12 @@ func TestBufferMisuse(t *testing.T) {
 		func() { b.SortSliceBetween(8, 18, nil) },
 		func() { b.SortSliceBetween(8, b.LenWithPadding()+1, nil) },
 		func() { b.SliceAllocate(-1) },
+		func() { b.Allocate(-1) },
 		func() { b.SortSlice(func(_, _ []byte) bool { panic(errors.New("less")) }) },
 		func() { b.SortSliceBetween(8, 8+5*11, func(_, _ []byte) bool { panic(errors.New("less")) }) },
 	} {
 		if panicOf(f) == nil {
 			t.Error("a wrong call did not panic")
-		}
-	}
-	for _, p := range [][]byte{all[:1], all[:8], all[:len(all)-1], {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}} {
-		if n, err := b.Write(p); n != 0 || err == nil {
-			t.Errorf("Write of %d bytes that are not records: %d, %v", len(p), n, err)
 		}
 	}
 	b.SortSliceBetween(30, 8, nil)
@@ -245,5 +257,109 @@ func TestBufferMisuse(t *testing.T) {
 	b.SortSlice(nil)
 	if err := (*Buffer)(nil).Release(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBufferBytes: a Buffer keeps bytes that are no records, and refuses to treat them as records.
+func TestBufferBytes(t *testing.T) {
+	b := NewBuffer(0, "bytes")
+	b.WriteSlice([]byte("abc"))
+	record := b.Bytes()
+	for _, p := range [][]byte{record[:1], record[:8], record[:10], {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}} {
+		b.Reset()
+		b.WriteSlice([]byte("abc"))
+		want := slices.Clone(record)
+		for range 100 { // The block grows.
+			if n, err := b.Write(p); n != len(p) || err != nil {
+				t.Fatal(n, err)
+			}
+			copy(b.Allocate(2), "xy")
+			want = append(append(want, p...), "xy"...)
+		}
+		for _, f := range []func(){
+			func() { b.WriteSlice(nil) },
+			func() { b.SortSlice(nil) },
+			func() { b.SliceIterate(func([]byte) error { return nil }) },
+			func() { b.SliceOffsets() },
+			func() { b.Slice(0) },
+		} {
+			if panicOf(f) == nil {
+				t.Errorf("a method for records accepted %q", p)
+			}
+		}
+		if got := b.Bytes(); !bytes.Equal(got, want) || b.LenNoPadding() != len(want) || !bytes.Equal(b.Data(8), want) {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	}
+
+	// A refused change of form leaves the other form as it was.
+	b.Reset()
+	b.WithMaxSize(100)
+	var want [][]byte
+	for range 5 {
+		b.WriteSlice([]byte("12345678"))
+		want = append(want, []byte("12345678"))
+	}
+	if err := panicOf(func() { b.Allocate(13) }); !errors.Is(err, offheap.ErrLimit) {
+		t.Errorf("above the maximum size: %v", err)
+	}
+	compareBuffer(t, b, want)
+	b.WithMaxSize(0)
+	purpose("bytes").SetLimit(64 << 10)
+	defer purpose("bytes").SetLimit(0)
+	if n, err := b.Write(make([]byte, 1<<20-1)); n != 0 || !errors.Is(err, offheap.ErrLimit) {
+		t.Errorf("Write above the limit: %d, %v", n, err)
+	}
+	if b.inBlock {
+		t.Error("a refused Write changed the form")
+	}
+	compareBuffer(t, b, want)
+	purpose("bytes").SetLimit(0)
+
+	b.Allocate(0)
+	b.Write(make([]byte, 8<<20)) // A million empty records.
+	size := b.LenWithPadding()
+	purpose("bytes").SetLimit(1)
+	if err := panicOf(func() { b.WriteSlice(nil) }); !errors.Is(err, offheap.ErrLimit) || !b.inBlock || b.LenWithPadding() != size {
+		t.Errorf("records above the limit: %v; %d bytes, before %d", err, b.LenWithPadding(), size)
+	}
+	if got, next := b.Slice(8); string(got) != "12345678" || next != 24 {
+		t.Errorf("the first record is %q, the next one at %d", got, next)
+	}
+	b.Release()
+	if strings.Contains(Leaks(), "for bytes") {
+		t.Errorf("after Release: %s", Leaks())
+	}
+}
+
+// TestBufferSliceBorrowed: a Buffer of a slice reads it in place, and never changes or frees it.
+func TestBufferSliceBorrowed(t *testing.T) {
+	var p []byte
+	for i := range 5 {
+		p = append(binary.BigEndian.AppendUint64(p, 1), byte('e'-i))
+	}
+	before := slices.Clone(p)
+	b := NewBufferSlice(p)
+	if &b.Bytes()[0] != &p[0] {
+		t.Error("the slice was copied")
+	}
+	b.SortSlice(nil)
+	compareBuffer(t, b, [][]byte{{'a'}, {'b'}, {'c'}, {'d'}, {'e'}})
+	b.Release()
+	b = NewBufferSlice(p[:9])
+	b.Write([]byte("more"))
+	if string(b.Bytes()) != string(p[:9])+"more" || !bytes.Equal(p, before) {
+		t.Errorf("%q; the slice is %q, was %q", b.Bytes(), p, before)
+	}
+	b.Release()
+	b = NewBufferSlice(p)
+	b.Reset()
+	b.Allocate(1)[0] = 1
+	b.Release()
+	if !bytes.Equal(p, before) {
+		t.Errorf("the slice is %q, was %q", p, before)
+	}
+	if strings.Contains(Leaks(), "for buffer") {
+		t.Errorf("after Release: %s", Leaks())
 	}
 }

@@ -10,8 +10,7 @@
 // and Free does nothing.
 //
 // [Buffer] keeps the records of ristretto's Buffer in a [sortbuf.Buffer], where they never move. Its
-// methods and offsets are those of ristretto's Buffer, without the methods that need all bytes in one
-// block.
+// methods and offsets are those of ristretto's Buffer.
 //
 // A program that calls z.Calloc and z.Free itself changes the import. A program that uses ristretto,
 // badger or dgraph, whose Buffer, Allocator and Tree call Calloc inside, runs the command ristretto

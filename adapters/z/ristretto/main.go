@@ -9,8 +9,8 @@
 //	cd the program's module
 //	go run github.com/freehold-go/freehold/adapters/z/ristretto@latest
 //
-// With -buffer, z.Buffer becomes the Buffer of adapters/z, whose records never move. Its methods for
-// bytes that are no records do not exist. Tree keeps the Buffer of ristretto, by another name.
+// With -buffer, z.Buffer becomes the Buffer of adapters/z, whose records never move. It has no
+// NewBufferPersistent. Tree keeps the Buffer of ristretto, by another name.
 //
 // The copy lies in the folder ristretto-freehold, or in the one that -o names. Run the command again
 // after each update of ristretto. "go mod edit -dropreplace" takes the copy out of use.
