@@ -16,16 +16,17 @@ import (
 	"github.com/freehold-go/freehold/sortbuf"
 )
 
-// A Buffer is the records of ristretto's Buffer in a [sortbuf.Buffer]. A record never moves, so
-// growth copies nothing, a slice of SliceAllocate holds until Reset or Release, and a sort changes
-// the order of 8-byte places. NewBuffer and NewBufferTmp make a Buffer.
+// A Buffer is the records of ristretto's Buffer in a [sortbuf.Buffer]. A record never moves: growth
+// copies nothing, a sort changes the order of 8-byte places, and a slice of SliceAllocate holds until
+// Reset, Release or the change to one block. NewBuffer and NewBufferTmp make a Buffer.
 //
 // An offset is the one that the record would have in ristretto's Buffer: 8 bytes are in front of the
 // first record, and 8 bytes of length are in front of each. Slice finds a record by its offset in a
 // search; SliceIterate needs none.
 //
-// Allocate, AllocateOffset, Data, and Write of bytes that are no records put all bytes into one block,
-// which grows by copying. A method that adds or sorts records makes records of the block again.
+// Allocate, AllocateOffset, Data, and Write of bytes that are no records change the Buffer: they copy
+// all bytes into one block, which grows by copying. A method that adds or sorts records makes records
+// of the block again.
 //
 // The differences from ristretto's Buffer:
 //   - Bytes of a Buffer that is no block returns a copy. Data ends behind the last byte added.
@@ -472,9 +473,6 @@ func (b *Buffer) Reset() {
 		b.records.Reset()
 	}
 	b.dropIndex()
-	if b.borrowed {
-		b.freeBlock()
-	}
 	b.inBlock, b.size = false, padding
 }
 
