@@ -288,8 +288,8 @@ func (b *Buffer) appendRecords(to []byte) []byte {
 }
 
 // Write adds the records of p, if p is in the form of [Buffer.Bytes] and the Buffer is no block. Any
-// other bytes go to the block. If the error is [offheap.ErrLimit] or [offheap.ErrOutOfMemory], n is
-// the bytes of the records that were added before.
+// other bytes go to the block, of which p must be no part. If the error is [offheap.ErrLimit] or
+// [offheap.ErrOutOfMemory], n is the bytes of the records that were added before.
 func (b *Buffer) Write(p []byte) (n int, err error) {
 	if b.inBlock || !areRecords(p) {
 		to, err := b.extend(len(p))
