@@ -9,6 +9,9 @@
 //	cd the program's module
 //	go run github.com/freehold-go/freehold/adapters/z/ristretto@latest
 //
+// With -buffer, z.Buffer becomes the Buffer of adapters/z, whose records never move. It has no
+// NewBufferPersistent. Tree keeps the Buffer of ristretto, by another name.
+//
 // The copy lies in the folder ristretto-freehold, or in the one that -o names. Run the command again
 // after each update of ristretto. "go mod edit -dropreplace" takes the copy out of use.
 package main
@@ -21,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"strings"
 )
@@ -35,10 +39,16 @@ const (
 //go:embed calloc.txt
 var calloc []byte
 
+// buffer is the Buffer of adapters/z, by its name in ristretto.
+//
+//go:embed buffer.txt
+var buffer []byte
+
 func main() {
 	to := flag.String("o", "ristretto-freehold", "the `folder` for the copy")
+	records := flag.Bool("buffer", false, "make z.Buffer the Buffer of adapters/z")
 	flag.Parse()
-	if err := install(".", *to, version()); err != nil {
+	if err := install(".", *to, version(), *records); err != nil {
 		fmt.Fprintln(os.Stderr, "ristretto:", err)
 		os.Exit(1)
 	}
@@ -53,8 +63,9 @@ func version() string {
 	return "v0.1.0"
 }
 
-// install makes the copy of the module that the one in dir uses, in dir/to, and edits dir/go.mod.
-func install(dir, to, version string) error {
+// install makes the copy of the module that the one in dir uses, in dir/to, and edits dir/go.mod. With
+// records, the copy has the Buffer of adapters/z.
+func install(dir, to, version string, records bool) error {
 	from, err := run(dir, "go", "list", "-m", "-mod=mod", "-f", "{{if .Replace}}{{.Replace.Dir}}{{else}}{{.Dir}}{{end}}", module)
 	if err != nil {
 		return fmt.Errorf("this module does not use %s: %w", module, err)
@@ -71,6 +82,11 @@ func install(dir, to, version string) error {
 	}
 	if err := duplicate(from, copied); err != nil {
 		return err
+	}
+	if records {
+		if err := replaceBuffer(filepath.Join(copied, "z")); err != nil {
+			return err
+		}
 	}
 	if _, err := run(copied, "go", "mod", "edit", "-require="+ours+"@"+version); err != nil {
 		return err
@@ -104,6 +120,35 @@ func duplicate(from, to string) error {
 		}
 	}
 	return os.WriteFile(filepath.Join(to, "z", "calloc_freehold.go"), calloc, 0o644)
+}
+
+// bufferNames are the names of ristretto's Buffer, and the other ones that its file gets instead.
+var bufferNames = []struct {
+	old *regexp.Regexp
+	now string
+}{
+	{regexp.MustCompile(`\bNewBuffer(Persistent|Tmp|Slice)?\b`), "newTreeBuffer$1"},
+	{regexp.MustCompile(`\bBuffer\b`), "treeBuffer"},
+	{regexp.MustCompile(`\bLessFunc\b`), "treeLessFunc"},
+}
+
+// replaceBuffer puts the Buffer of adapters/z into a package z. The old one gets another name, for
+// Tree, which needs it.
+func replaceBuffer(z string) error {
+	for _, name := range []string{"buffer.go", "btree.go"} {
+		path := filepath.Join(z, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("this version of ristretto is not laid out as expected: %w", err)
+		}
+		for _, n := range bufferNames {
+			text = n.old.ReplaceAll(text, []byte(n.now))
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(z, "buffer_freehold.go"), buffer, 0o644)
 }
 
 func run(dir, name string, args ...string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,14 +67,14 @@ func TestInstall(t *testing.T) {
 	outside(t)
 	dir, command := user(t)
 	command("list", "-deps", ".") // Downloads what there is to copy.
-	if err := install(dir, "copied", version1); err != nil {
+	if err := install(dir, "copied", version1, false); err != nil {
 		t.Fatal(err)
 	}
 	if got := command("run", "."); !strings.Contains(got, "off the heap") || !strings.Contains(got, "bytes for user\n") ||
 		!strings.Contains(got, "No memory of Calloc is in use.") {
 		t.Errorf("the program printed %s", got)
 	}
-	if err := install(dir, "copied", version1); err == nil || !strings.Contains(err.Error(), "already") {
+	if err := install(dir, "copied", version1, false); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("a second time: %v", err)
 	}
 	out := command("test", "-count=1", "-v", "-run", "^(TestCalloc|TestAllocat.*|TestBuffer.*|TestTree.*)$", module+"/z")
@@ -84,24 +85,69 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestBadger: badger's own tests pass on freehold's memory.
-func TestBadger(t *testing.T) {
+// TestForeignBuffer: with -buffer, ristretto's own tests of its Buffer and of its Tree pass. One thing
+// changes in buffer_test.go: the names of subtests have a constant for the field bufType, which the
+// Buffer of adapters/z does not have.
+func TestForeignBuffer(t *testing.T) {
 	outside(t)
 	dir, command := user(t)
-	const badger = "github.com/dgraph-io/badger/v4"
-	write(t, dir, "main.go", "package main\n\nimport _ \""+badger+"\"\n\nfunc main() {}\n")
-	command("get", badger+"@v4.9.0")
-	if err := install(dir, "copied", version1); err != nil {
+	write(t, dir, "main.go", "package main\n\nimport \""+module+"/z\"\n\nfunc main() {\n\tb := z.NewBuffer(1<<20, \"user\")\n"+
+		"\tb.WriteSlice([]byte(\"a record\"))\n\tp, _ := b.Slice(b.StartOffset())\n\tprintln(string(p), z.Leaks())\n\tb.Release()\n\tprintln(z.Leaks())\n}\n")
+	command("list", "-deps", ".") // Downloads what there is to copy.
+	if err := install(dir, "copied", version1, true); err != nil {
 		t.Fatal(err)
 	}
-	out := command("test", "-short", "-count=1", "-timeout=20m", badger, badger+"/skl", badger+"/table", badger+"/y")
+	if got := command("run", "."); !strings.Contains(got, "a record") || !strings.Contains(got, "bytes for user\n") ||
+		!strings.Contains(got, "No memory of Calloc is in use.") {
+		t.Errorf("the program printed %s", got)
+	}
+	path := filepath.Join(dir, "copied/z/buffer_test.go")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.ReplaceAll(string(text), "buf.bufType", `"records"`)
+	write(t, filepath.Dir(path), "buffer_test.go", changed)
+	out := command("test", "-count=1", "-v", "-run", "^(Test.*Buffer.*|TestTree.*|TestAllocat.*)$", module+"/z")
+	tests := regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(changed, -1)
+	for _, name := range tests {
+		if !strings.Contains(out, "--- PASS: "+name[1]+" ") {
+			t.Errorf("%s has not passed:\n%s", name[1], out)
+		}
+	}
+	if len(tests) < 8 || !strings.Contains(out, "--- PASS: TestTree ") {
+		t.Errorf("%d tests of buffer_test.go, and those of Tree:\n%s", len(tests), out)
+	}
+}
+
+// TestBadger: badger's own tests pass on freehold's memory, with the Buffer of adapters/z.
+func TestBadger(t *testing.T) {
+	testBadger(t, true, badger, badger+"/skl", badger+"/table", badger+"/y")
+}
+
+// TestBadgerOwnBuffer: badger's tests of what uses z.Buffer pass with ristretto's Buffer, too.
+func TestBadgerOwnBuffer(t *testing.T) {
+	testBadger(t, false, "-run=^Test(Stream|Backup|WriteBatch)", badger)
+}
+
+const badger = "github.com/dgraph-io/badger/v4"
+
+func testBadger(t *testing.T, records bool, args ...string) {
+	outside(t)
+	dir, command := user(t)
+	write(t, dir, "main.go", "package main\n\nimport _ \""+badger+"\"\n\nfunc main() {}\n")
+	command("get", badger+"@v4.9.0")
+	if err := install(dir, "copied", version1, records); err != nil {
+		t.Fatal(err)
+	}
+	out := command(append([]string{"test", "-short", "-count=1", "-timeout=20m"}, args...)...)
 	t.Log(out)
 }
 
 func TestNoRistretto(t *testing.T) {
 	dir, _ := user(t)
 	write(t, dir, "go.mod", "module example.com/user\n\ngo 1.26.0\n")
-	if err := install(dir, "copied", version1); err == nil || !strings.Contains(err.Error(), "does not use") {
+	if err := install(dir, "copied", version1, false); err == nil || !strings.Contains(err.Error(), "does not use") {
 		t.Errorf("a module without ristretto: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "copied")); err == nil {
