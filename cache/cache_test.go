@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -253,28 +254,30 @@ func TestClear(t *testing.T) {
 	}
 }
 
+// TestLoadOnce: goroutines that ask together, or while the load ends, share one.
 func TestLoadOnce(t *testing.T) {
 	c := newCache(t, cache.Options{})
-	begin, calls := make(chan int), 0
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() {
-			v, err := c.GetOrLoad(t.Context(), []byte("k"), func(context.Context, []byte) ([]byte, error) {
-				calls++
-				<-begin
-				return []byte("v"), nil
+	for round := range 200 {
+		key := []byte(fmt.Sprint(round))
+		var calls atomic.Int64
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				v, err := c.GetOrLoad(t.Context(), key, func(context.Context, []byte) ([]byte, error) {
+					calls.Add(1)
+					return []byte("v"), nil
+				})
+				if err != nil || string(v) != "v" {
+					t.Errorf("%q, %v", v, err)
+				}
 			})
-			if err != nil || string(v) != "v" {
-				t.Errorf("%q, %v", v, err)
-			}
-		})
+		}
+		wg.Wait()
+		if n := calls.Load(); n != 1 {
+			t.Errorf("%d loads", n)
+		}
+		expect(t, "stored", has(c, string(key)), "v")
 	}
-	begin <- 0
-	wg.Wait()
-	if calls != 1 {
-		t.Errorf("%d loads", calls)
-	}
-	expect(t, "stored", has(c, "k"), "v")
 }
 
 func TestLoadCancelled(t *testing.T) {

@@ -101,7 +101,7 @@ func (e *engine) join(ctx context.Context, key []byte, load loader, wait bool) *
 		}
 		fs.by[string(key)] = f
 		fs.n.Add(1)
-		go e.fly(inner, f, key, load)
+		go e.fly(inner, f, key, load, wait)
 	}
 	if wait {
 		f.waiting++
@@ -130,9 +130,19 @@ func (e *engine) leave(f *flight) {
 	}
 }
 
-// fly calls the loader and stores the result.
-func (e *engine) fly(ctx context.Context, f *flight, key []byte, load loader) {
+// fly calls the loader and stores the result. If look is true, it looks for the value before: another
+// load may have ended between the caller's look and join.
+func (e *engine) fly(ctx context.Context, f *flight, key []byte, load loader, look bool) {
 	defer f.cancel()
+	if look {
+		if v, l := e.get(nil, key, true); l.ok && !l.stale {
+			if f.value = v; l.absent {
+				f.err = ErrNotFound
+			}
+			e.arrive(f, key)
+			return
+		}
+	}
 	returned := false
 	f.err = errGoexit
 	defer func() {
@@ -152,7 +162,7 @@ func (e *engine) fly(ctx context.Context, f *flight, key []byte, load loader) {
 	returned = f.err == nil || errors.Is(f.err, ErrNotFound)
 }
 
-// land stores the result of a load, unless the key was deleted or set meanwhile, and wakes who wait.
+// land stores the result of a load, unless the key was deleted or set meanwhile.
 func (e *engine) land(f *flight, key []byte) {
 	may := func(uint64) bool { return !f.forget.Load() }
 	switch {
@@ -164,6 +174,11 @@ func (e *engine) land(f *flight, key []byte) {
 	default:
 		e.remove(key, may)
 	}
+	e.arrive(f, key)
+}
+
+// arrive ends a load and wakes who wait.
+func (e *engine) arrive(f *flight, key []byte) {
 	fs := &e.flights
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
