@@ -12,7 +12,6 @@ import (
 type record struct {
 	key, value []byte
 	until      deadlines
-	used       bool // Since it was written or moved.
 }
 
 // all calls f with each entry that has not expired, until f returns false. The record is valid during
@@ -69,7 +68,7 @@ func (e *engine) groupAt(offset, group uint64, level uint, buf []byte, list []re
 // copyEntry adds the entry of a slot to the list, if it has not expired. Its bucket is locked.
 func (e *engine) copyEntry(slot uint64, buf []byte, list []record) ([]byte, []record) {
 	b := e.entry(slot)
-	r := record{until: deadlinesOf(b), used: slot&slotUses != 0}
+	r := record{until: deadlinesOf(b)}
 	if first := r.until.first(); b[0]&flagAbsent != 0 || first != 0 && e.now() >= first {
 		return buf, list
 	}
@@ -115,7 +114,7 @@ func (e *engine) clear() {
 	e.window, e.main, e.victim = nil, nil, nil
 }
 
-// resize changes the budget.
+// rebudget changes the budget.
 func (e *engine) rebudget(bytes int64) error {
 	if least := max(4*int64(e.blockSize), leastBytes); bytes < least {
 		return fmt.Errorf("cache: Resize to %d bytes; at least %d, with the %d that it was made with", bytes, least, e.o.Bytes)

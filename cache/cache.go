@@ -32,8 +32,8 @@ type state struct {
 	cleanup runtime.Cleanup
 }
 
-func newHandle(o settings, keepAll bool) (handle, error) {
-	e, err := newEngine(o, keepAll)
+func newHandle(o settings) (handle, error) {
+	e, err := newEngine(o)
 	if err != nil {
 		return handle{}, err
 	}
@@ -48,7 +48,7 @@ func New(o Options) (*Cache, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	h, err := newHandle(settings{Options: o, onRemove: o.OnRemove}, false)
+	h, err := newHandle(settings{Options: o, onRemove: o.OnRemove})
 	if err != nil {
 		return nil, err
 	}

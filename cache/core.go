@@ -26,7 +26,6 @@ type engine struct {
 	blockSize int
 	mostSmall int // The largest entry that lies in a segment with others.
 	mostValue int
-	keepAll   bool // Nothing is evicted.
 	dir       atomic.Pointer[directory]
 	count     atomic.Int64
 	stripes   []stripe
@@ -101,9 +100,22 @@ func (e *engine) drop(f *found, why Reason, list []removal) []removal {
 	if distance := slot & slotDistance >> locBits; distance != 0 {
 		f.heads[f.in^int(distance)] -= headDisplaced
 	}
+	return e.gone(slot, why, list)
+}
+
+// gone counts an entry that has left the table, and adds it to a list for OnRemove.
+func (e *engine) gone(slot uint64, why Reason, list []removal) []removal {
 	e.count.Add(-1)
 	e.counts.removed[why].Add(1)
 	return e.dead(slot, why, list)
+}
+
+// supersede makes the slot of f lead to a newer entry of its key.
+func (e *engine) supersede(f *found, loc uint64) []removal {
+	old := *f.at()
+	*f.at() = old&^locMask | loc
+	e.counts.replace()
+	return e.dead(old, Replaced, nil)
 }
 
 // dead notes that the table no longer leads to the entry of a slot, whose bucket is locked.
@@ -262,7 +274,7 @@ func (e *engine) entry(slot uint64) []byte {
 // location is where an entry of a segment lies.
 func (e *engine) location(s *segment, off int) uint64 { return s.no<<e.segShift | uint64(off) }
 
-// now is the time.
+// now is the time: milliseconds since the engine was made, from 1 on. It never goes back.
 func (e *engine) now() int64 {
 	var d time.Duration
 	if e.o.Clock == nil {

@@ -21,7 +21,7 @@ import (
 // for all. The caller holds mu.
 func (e *engine) seal(s *segment) {
 	e.enqueue(s, roleWindow)
-	for len(e.window) > 1 && e.windowBytes > e.budget/windowShare && (e.keepAll || len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget) {
+	for len(e.window) > 1 && e.windowBytes > e.budget/windowShare && (len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget) {
 		oldest := e.window[0]
 		e.window = slices.Delete(e.window, 0, 1)
 		e.left(oldest)
@@ -221,9 +221,6 @@ func (e *engine) nextVictim(most uint64) *candidate {
 		}
 	}
 }
-
-// peek makes c the size of the entry of a segment at off.
-func (c *candidate) peek(s *segment, off int) { *c = candidate{size: shapeOf(s.mem[off:]).size} }
 
 // look makes c the entry of a segment at off.
 func (c *candidate) look(e *engine, s *segment, off int) {

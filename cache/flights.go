@@ -15,11 +15,13 @@ type flights struct {
 	by map[string]*flight
 }
 
-// A flight is a load. waiting belongs to flights.mu; value and err may be read once done is closed.
+// A flight is a load. waiting and kept belong to flights.mu; value and err may be read once done is closed.
 type flight struct {
+	key     string
 	done    chan struct{}
 	cancel  context.CancelFunc
-	waiting int // Goroutines that wait for it. The last one who leaves cancels it.
+	waiting int  // Goroutines that wait for it. The last one who leaves cancels it,
+	kept    bool // unless it is a refresh, which goes on without anybody.
 	value   []byte
 	err     error
 
@@ -37,7 +39,14 @@ func (f *flights) forget(key []byte) {
 	defer f.mu.Unlock()
 	if l := f.by[string(key)]; l != nil {
 		l.forget.Store(true)
-		delete(f.by, string(key)) // Who comes now loads anew.
+		f.remove(l)
+	}
+}
+
+// remove lets who comes now load anew. The caller holds mu.
+func (f *flights) remove(l *flight) {
+	if f.by[l.key] == l {
+		delete(f.by, l.key)
 		f.n.Add(-1)
 	}
 }

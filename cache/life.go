@@ -11,8 +11,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-func newEngine(o settings, keepAll bool) (*engine, error) {
-	e := &engine{o: o, keepAll: keepAll, budget: o.Bytes, start: time.Now()}
+func newEngine(o settings) (*engine, error) {
+	e := &engine{o: o, budget: o.Bytes, start: time.Now()}
 	if o.Clock != nil {
 		e.start = o.Clock()
 	}

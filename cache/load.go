@@ -90,7 +90,7 @@ func (e *engine) join(ctx context.Context, key []byte, load loader, wait bool) *
 	defer fs.mu.Unlock()
 	f := fs.by[string(key)]
 	if f == nil {
-		f = &flight{done: make(chan struct{})}
+		f = &flight{key: string(key), done: make(chan struct{})}
 		outer, _ := ctx.Value(loadingKey{}).(*loading)
 		key := bytes.Clone(key)
 		var inner context.Context
@@ -99,14 +99,14 @@ func (e *engine) join(ctx context.Context, key []byte, load loader, wait bool) *
 		if fs.by == nil {
 			fs.by = map[string]*flight{}
 		}
-		fs.by[string(key)] = f
+		fs.by[f.key] = f
 		fs.n.Add(1)
 		go e.fly(inner, f, key, load, wait)
 	}
 	if wait {
 		f.waiting++
 	} else {
-		f.waiting += 1 << 20 // A refresh goes on without anybody.
+		f.kept = true
 	}
 	return f
 }
@@ -117,17 +117,12 @@ func (e *engine) leave(f *flight) {
 	fs := &e.flights
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if f.waiting--; f.waiting > 0 {
+	if f.waiting--; f.waiting > 0 || f.kept {
 		return
 	}
 	f.cancel()
 	f.forget.Store(true)
-	for k, o := range fs.by {
-		if o == f {
-			delete(fs.by, k)
-			fs.n.Add(-1)
-		}
-	}
+	fs.remove(f)
 }
 
 // fly calls the loader and stores the result. If look is true, it looks for the value before: another
@@ -139,7 +134,7 @@ func (e *engine) fly(ctx context.Context, f *flight, key []byte, load loader, lo
 			if f.value = v; l.absent {
 				f.err = ErrNotFound
 			}
-			e.arrive(f, key)
+			e.arrive(f)
 			return
 		}
 	}
@@ -174,17 +169,13 @@ func (e *engine) land(f *flight, key []byte) {
 	default:
 		e.remove(key, may)
 	}
-	e.arrive(f, key)
+	e.arrive(f)
 }
 
 // arrive ends a load and wakes who wait.
-func (e *engine) arrive(f *flight, key []byte) {
-	fs := &e.flights
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	defer close(f.done)
-	if fs.by[string(key)] == f {
-		delete(fs.by, string(key))
-		fs.n.Add(-1)
-	}
+func (e *engine) arrive(f *flight) {
+	e.flights.mu.Lock()
+	defer e.flights.mu.Unlock()
+	e.flights.remove(f)
+	close(f.done)
 }

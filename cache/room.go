@@ -23,8 +23,8 @@ func (e *engine) take() (*segment, error) {
 				continue
 			}
 		}
-		if e.keepAll || !e.evict() {
-			if err == nil && len(e.free) > 0 && !e.keepAll {
+		if !e.evict() {
+			if err == nil && len(e.free) > 0 {
 				return e.pop(), nil
 			}
 			if err == nil {
@@ -89,7 +89,7 @@ func (e *engine) placeLarge(n int) (*segment, error) {
 	size := int64(n+7) &^ 7
 	for e.held+size > e.budget {
 		e.unviewed()
-		if e.keepAll || !e.evictLarge() && !e.releaseBlock() {
+		if !e.evictLarge() && !e.releaseBlock() {
 			return nil, fmt.Errorf("cache: %w: no room for an entry of %d bytes in %d", offheap.ErrLimit, n, e.budget)
 		}
 	}
@@ -211,7 +211,7 @@ func (e *engine) releaseBlock() bool {
 	return true
 }
 
-// addPage makes room for two more buckets of the table. The caller holds mu.
+// addPage makes room for another family of buckets. The caller holds mu.
 func (e *engine) addPage() error {
 	s := e.size(e.n.Load())
 	i := int(s.page(s.group, s.pages))

@@ -84,10 +84,7 @@ func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte,
 	seg.live.Add(int64(s.size))
 	s.write(seg.mem[off:], key, value, t)
 	if loc := e.location(seg, off); f.slot >= 0 {
-		old := *f.at()
-		e.dead(old, Replaced, nil)
-		e.counts.replace()
-		*f.at() = old&^locMask | loc
+		e.supersede(&f, loc)
 	} else {
 		f.put(h>>tagShift<<tagShift | loc)
 		e.count.Add(1)
@@ -143,24 +140,18 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 	}
 	var list []removal
 	if f.slot >= 0 {
-		old := *f.at()
-		list = e.dead(old, Replaced, nil)
-		e.counts.replace()
-		*f.at() = old&^locMask | loc
-		f.unlock()
-		e.tell(list)
-		e.stored(deadlinesOf(w.seg.mem[w.off:]))
-		return true, nil
-	}
-	slot := w.h>>tagShift<<tagShift | loc
-	if !f.put(slot) {
-		f.in, f.slot = f.home, leastUsed(f.bucket(f.home))
-		list = e.drop(&f, Evicted, nil)
-		f.put(slot)
+		list = e.supersede(&f, loc)
+	} else {
+		slot := w.h>>tagShift<<tagShift | loc
+		if !f.put(slot) {
+			f.in, f.slot = f.home, leastUsed(f.bucket(f.home))
+			list = e.drop(&f, Evicted, nil)
+			f.put(slot)
+		}
+		e.count.Add(1)
 	}
 	f.unlock()
 	e.tell(list)
-	e.count.Add(1)
 	e.stored(deadlinesOf(w.seg.mem[w.off:]))
 	return true, nil
 }
@@ -281,7 +272,5 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 
 // dropFull evicts an entry for which the table has no room any more. Its bucket is locked.
 func (e *engine) dropFull(slot uint64) {
-	e.count.Add(-1)
-	e.counts.removed[Evicted].Add(1)
-	e.removed = e.dead(slot, Evicted, e.removed)
+	e.removed = e.gone(slot, Evicted, e.removed)
 }

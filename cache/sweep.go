@@ -2,11 +2,7 @@
 
 package cache
 
-import (
-	"time"
-)
-
-// Time is milliseconds since the engine was made, from 1 on, and never goes back.
+import "time"
 
 const (
 	sweepPiece = 512              // Entries under one lock of the engine's mu.
@@ -72,16 +68,16 @@ func (e *engine) sweepPiece() (round bool) {
 			continue
 		}
 		s.used = seg.used
-		c := &e.walked
-		c.peek(seg, s.off)
-		if b := seg.mem[s.off:]; b[0]&(flagDeadline|flagIdle) != 0 {
+		b := seg.mem[s.off:]
+		if b[0]&(flagDeadline|flagIdle) != 0 {
+			c := &e.walked
 			c.look(e, seg, s.off)
 			if c.alive() && c.expired() {
 				c.remove(Expired)
 			}
-			left--
 		}
-		s.off += c.size
+		s.off += shapeOf(b).size
+		left--
 	}
 	return false
 }

@@ -27,8 +27,7 @@ import (
 // A group has 4 pages and grows to 5, 6, 7 and 8; then its first four pages and the others are a group
 // each. All groups get their fifth page before one gets a sixth. Within a page that is being added,
 // one family of buckets is added after the other: some entries at the same offsets of the group's
-// other pages move there.
-// places says which.
+// other pages move there. The table `places` says which.
 //
 // A bucket is a cache line of eight words. Word 0 is the head:
 //
@@ -45,12 +44,12 @@ import (
 //	bits 48..63  tag: the hash's highest 16 bits
 //
 // Four buckets, whose numbers differ in the lowest two bits, are a family. An entry whose home is full
-// goes to another of the family. Whoever locks a family locks it from the lowest number on. A bucket's lock guards its slots, its
-// head, and value and deadlines of the entries that belong to it.
+// goes to another of the family. Whoever locks a family locks it from the lowest number on. A
+// bucket's lock guards its slots, its head, and value and deadlines of the entries that belong to it.
 //
 // The counters are a sketch of how often keys were asked for (TinyLFU; Einziger, Friedman, Manes,
 // 2017), also of keys that are not here. A key has two counters of its home bucket, so counting
-// touches no other cache line. On the traces of benchmarks/cache it is as good as a sketch apart.
+// touches no other cache line. On the traces of docs/cache.md it is as good as a sketch apart.
 //
 // A goroutine that looks for a bucket is pinned from its reads of n and pages to its attempt to take
 // the lock. Once a page's buckets are all locked for good and the world was stopped (quiesce), no

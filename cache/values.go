@@ -69,7 +69,7 @@ func NewValues[K comparable, V any](o OptionsOf[K, V]) (*Values[K, V], error) {
 		keys := c.keys
 		s.onRemove = func(key, value []byte, why Reason) { f(keys.value(key), valueFrom[V](value), why) }
 	}
-	c.handle, err = newHandle(s, false)
+	c.handle, err = newHandle(s)
 	return c, err
 }
 
