@@ -4,6 +4,7 @@ package cache
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
@@ -101,17 +102,19 @@ func (e *engine) clear() {
 			unlock(b, head&^(mostDisplaced*headDisplaced))
 		}
 	}
-	for _, s := range e.window {
-		e.left(s)
-	}
-	for _, q := range [][]*segment{e.window, e.main, {e.victim}} {
+	// A pinned segment stays in its queue: its writer may yet put an entry in the table.
+	for _, q := range [][]*segment{slices.Clone(e.window), slices.Clone(e.main)} {
 		for _, s := range q {
-			if s != nil {
+			if s.pins.Load() == 0 {
+				e.dequeue(s)
 				e.reclaim(s)
 			}
 		}
 	}
-	e.window, e.main, e.victim = nil, nil, nil
+	if s := e.victim; s != nil { // It was in no writer's hands when it became the victim.
+		e.victim = nil
+		e.reclaim(s)
+	}
 }
 
 // rebudget changes the budget.

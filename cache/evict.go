@@ -45,6 +45,17 @@ func (e *engine) enqueue(s *segment, r role) {
 // left notes that a segment has left the window.
 func (e *engine) left(s *segment) { e.windowBytes -= int64(len(s.mem)) }
 
+// dequeue takes a segment out of its queue.
+func (e *engine) dequeue(s *segment) {
+	is := func(o *segment) bool { return o == s }
+	if s.role == roleMain {
+		e.main = slices.DeleteFunc(e.main, is)
+		return
+	}
+	e.window = slices.DeleteFunc(e.window, is)
+	e.left(s)
+}
+
 // oldest takes the first segment of a queue that nobody has pinned.
 func oldest(q *[]*segment) *segment {
 	for i, s := range *q {
@@ -92,15 +103,8 @@ func (e *engine) emptiest() *segment {
 			}
 		}
 	}
-	if best == nil {
-		return nil
-	}
-	is := func(s *segment) bool { return s == best }
-	if best.role == roleWindow {
-		e.window = slices.DeleteFunc(e.window, is)
-		e.left(best)
-	} else {
-		e.main = slices.DeleteFunc(e.main, is)
+	if best != nil {
+		e.dequeue(best)
 	}
 	return best
 }
@@ -109,19 +113,22 @@ func (e *engine) emptiest() *segment {
 func (e *engine) compact(s *segment) {
 	to := s.role
 	e.walk(s, func(c *candidate) {
-		if c.alive() && !c.expired() && c.move(to, c.uses) {
-			return
+		switch {
+		case !c.alive():
+		case c.expired():
+			c.remove(Expired)
+		case !c.move(to, c.uses):
+			c.remove(Evicted)
 		}
-		c.remove(Evicted)
 	})
 	e.reclaim(s)
 }
 
 // empty evicts all entries of a segment.
-func (e *engine) empty(s *segment, why Reason) {
+func (e *engine) empty(s *segment) {
 	e.walk(s, func(c *candidate) {
 		if c.alive() {
-			c.remove(why)
+			c.remove(Evicted)
 		}
 	})
 	e.reclaim(s)

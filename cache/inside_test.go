@@ -4,9 +4,11 @@ package cache
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 )
 
 // check looks at what must hold of an engine that nobody uses.
@@ -72,6 +74,13 @@ func (e *engine) verify(t *testing.T) {
 	if held != e.held || held > e.budget {
 		t.Fatalf("%d bytes held, counted %d, budget %d", held, e.held, e.budget)
 	}
+	window := int64(0)
+	for _, s := range e.window {
+		window += int64(len(s.mem))
+	}
+	if window != e.windowBytes {
+		t.Fatalf("%d bytes in the window, counted %d", window, e.windowBytes)
+	}
 }
 
 // TestInside looks at the table, the segments and the counts after random operations.
@@ -107,6 +116,118 @@ func TestInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.e.verify(t)
+}
+
+// TestClearBesideWriter clears a cache while an entry was written that is not in the table yet.
+func TestClearBesideWriter(t *testing.T) {
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	key := []byte("key")
+	w, err := c.e.write(maphash.Bytes(c.e.seed, key), key, []byte("value"), deadlines{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Clear()
+	if ok, err := c.e.publish(w, key, nil); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if s := c.Stats(); s.BytesViewed != 0 || s.Entries != 1 {
+		t.Fatalf("%+v", s)
+	}
+	for i := range 3000 {
+		if err := c.Set(binary.LittleEndian.AppendUint32(nil, uint32(i)), make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+		if v, ok := c.Get(nil, key); !ok || string(v) != "value" {
+			t.Fatalf("after %d entries: %q, %v", i, v, ok)
+		}
+	}
+	c.e.verify(t)
+}
+
+// TestOnRemoveUnderNoLock: no lock is held while OnRemove runs.
+func TestOnRemoveUnderNoLock(t *testing.T) {
+	var c *Cache
+	calls, locked := 0, 0
+	c, err := New(Options{Bytes: 1 << 20, OnRemove: func(_, _ []byte, _ Reason) {
+		calls++
+		for i := range c.e.stripes {
+			if !c.e.stripes[i].mu.TryLock() {
+				locked++
+				return
+			}
+			c.e.stripes[i].mu.Unlock()
+		}
+		if !c.e.mu.TryLock() {
+			locked++
+			return
+		}
+		c.e.mu.Unlock()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 20000 {
+		n := 100
+		if i%1000 == 0 {
+			n = 100000
+		}
+		if err := c.Set(binary.LittleEndian.AppendUint32(nil, uint32(i%15000)), make([]byte, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls < 1000 || locked != 0 {
+		t.Errorf("%d calls, %d of them under a lock", calls, locked)
+	}
+}
+
+// TestCompactedReason: what had expired in a segment that is compacted is not told as evicted.
+func TestCompactedReason(t *testing.T) {
+	now := time.Now()
+	told := map[Reason]int{}
+	c, err := New(Options{Bytes: 1 << 20, Clock: func() time.Time { return now }, OnRemove: func(_, _ []byte, why Reason) { told[why]++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 20 {
+		if err := c.SetTTL([]byte{byte(i)}, make([]byte, 500), time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Minute)
+	c.e.lockAll()
+	for len(c.e.window) > 0 {
+		s := c.e.window[0]
+		c.e.window = c.e.window[1:]
+		c.e.left(s)
+		c.e.compact(s)
+	}
+	c.e.unlockAll()
+	if told[Expired] != 20 || len(told) != 1 {
+		t.Errorf("told %v", told)
+	}
+}
+
+// TestTableBytes: pages that the table does not have yet are not counted.
+func TestTableBytes(t *testing.T) {
+	c, err := New(Options{Bytes: 2 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 12000 {
+		if err := c.Set(binary.LittleEndian.AppendUint32(nil, uint32(i)), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, most := c.Stats().BytesTable, int64(c.e.n.Load())*bucketBytes+1<<c.e.segShift; got > most {
+			t.Fatalf("%d entries: BytesTable is %d, and all buckets have %d", i, got, most)
+		}
+	}
 }
 
 // TestParallel lets goroutines use a cache that is too small for them, each value with the number of

@@ -107,15 +107,19 @@ func (e *engine) stats() (s Stats) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.Bytes, s.BytesHeld = e.budget, e.held
-	s.BytesTable = int64(len(e.pageSegs)) << e.segShift
 	d := *e.dir.Load()
 	for i := range d {
-		if seg := d[i].Load(); seg != nil && seg.role != rolePage {
+		seg := d[i].Load()
+		switch {
+		case seg == nil:
+		case seg.role == rolePage:
+			s.BytesTable += int64(len(seg.mem))
+		default:
 			s.BytesEntries += seg.live.Load()
+			if seg.pins.Load() != 0 && seg.role != roleOpen {
+				s.BytesViewed += int64(len(seg.mem))
+			}
 		}
-	}
-	for _, seg := range e.viewed {
-		s.BytesViewed += int64(len(seg.mem))
 	}
 	return s
 }

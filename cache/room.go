@@ -45,38 +45,40 @@ func (e *engine) place(h uint64, n int) (s *segment, off int, err error) {
 		return s, 0, err
 	}
 	st := e.stripe(h)
+	var told []removal
 	st.mu.Lock()
-	s = st.seg
-	if s == nil || s.used+n > len(s.mem) {
-		if s, err = e.next(st); err != nil {
-			st.mu.Unlock()
-			return nil, 0, err
-		}
+	if s = st.seg; s == nil || s.used+n > len(s.mem) {
+		s, told, err = e.next(st)
 	}
-	off = s.used
-	s.used += n
-	s.live.Add(int64(n))
-	s.pins.Add(1)
+	if err == nil {
+		off = s.used
+		s.used += n
+		s.live.Add(int64(n))
+		s.pins.Add(1)
+	}
 	st.mu.Unlock()
-	return s, off, nil
+	e.tell(told)
+	return s, off, err
 }
 
-// next gives a stripe another segment. The old one joins the window.
-func (e *engine) next(st *stripe) (*segment, error) {
+// next gives a stripe another segment, and returns what was evicted for it. The old one joins the
+// window.
+func (e *engine) next(st *stripe) (s *segment, told []removal, err error) {
 	e.mu.Lock()
-	defer e.unlockAndTell()
+	defer e.mu.Unlock()
 	if e.n.Load() == 0 {
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
-	s, err := e.take()
+	s, err = e.take()
+	told, e.removed = e.removed, nil
 	if err != nil {
-		return nil, err
+		return nil, told, err
 	}
 	if st.seg != nil {
 		e.seal(st.seg)
 	}
 	st.seg = s
-	return s, nil
+	return s, told, nil
 }
 
 // placeLarge returns a pinned segment of its own for an entry of n bytes.
@@ -108,12 +110,11 @@ func (e *engine) placeLarge(n int) (*segment, error) {
 
 // evictLarge evicts the oldest large entry of main, or else of the window.
 func (e *engine) evictLarge() bool {
-	for _, q := range []*[]*segment{&e.main, &e.window} {
-		for i, s := range *q {
+	for _, q := range [][]*segment{e.main, e.window} {
+		for _, s := range q {
 			if s.block == nil && s.pins.Load() == 0 {
-				*q = slices.Delete(*q, i, i+1)
-				e.left(s)
-				e.empty(s, Evicted)
+				e.dequeue(s)
+				e.empty(s)
 				return true
 			}
 		}
@@ -133,6 +134,11 @@ func (e *engine) lockAll() {
 			st.seg = nil
 		}
 	}
+	e.sealCopies()
+}
+
+// sealCopies puts the open segments of eviction in their queues.
+func (e *engine) sealCopies() {
 	for i, s := range e.copies {
 		if s != nil {
 			e.copies[i] = nil
@@ -172,37 +178,36 @@ func (e *engine) releaseBlock() bool {
 	if best < 0 {
 		return false
 	}
+	e.sealCopies() // Eviction may have opened them since lockAll, in this block.
 	b := e.blocks[best]
-	e.blocks = slices.Delete(e.blocks, best, best+1)
 	inBlock := func(s *segment) bool { return s.block == b }
 	e.free = slices.DeleteFunc(e.free, inBlock)
 	for _, s := range b.segs {
 		switch s.role {
-		case roleWindow:
-			e.window = slices.DeleteFunc(e.window, func(o *segment) bool { return o == s })
-			e.left(s)
-			e.empty(s, Evicted)
-		case roleMain:
-			e.main = slices.DeleteFunc(e.main, func(o *segment) bool { return o == s })
-			e.empty(s, Evicted)
+		case roleWindow, roleMain:
+			e.dequeue(s)
+			e.empty(s)
 		case roleVictim:
 			e.victim = nil
-			e.empty(s, Evicted)
+			e.empty(s)
 		}
 	}
 	e.free = slices.DeleteFunc(e.free, inBlock)
+	// A view may have begun before its entry was evicted. Nobody can pin the others any more.
+	whole := !slices.ContainsFunc(b.segs, func(s *segment) bool { return s.role == roleViewed })
 	for _, s := range b.segs {
-		if s.role == roleViewed || s.role == rolePage && !e.movePage(s) {
-			e.blocks = append(e.blocks, b)
-			for _, s := range b.segs {
-				if s.role == roleFree {
-					e.free = append(e.free, s)
-				}
-			}
-			return false
-		}
+		whole = whole && (s.role != rolePage || e.movePage(s))
 	}
 	quiesce()
+	if !whole {
+		for _, s := range b.segs {
+			if s.role == roleFree {
+				e.free = append(e.free, s)
+			}
+		}
+		return false
+	}
+	e.blocks = slices.DeleteFunc(e.blocks, func(o *block) bool { return o == b })
 	for _, s := range b.segs {
 		e.unnumber(s)
 	}
@@ -260,7 +265,7 @@ func (e *engine) lockPage(first *bucket) (heads []uint64) {
 }
 
 // movePage moves a page of the table to another segment, and leaves the old one with all buckets
-// locked. It says whether there was memory.
+// locked, which the caller frees after quiesce. It says whether there was memory.
 func (e *engine) movePage(from *segment) bool {
 	to, err := e.take()
 	if err != nil {
@@ -272,6 +277,6 @@ func (e *engine) movePage(from *segment) bool {
 	for i, head := range heads {
 		unlock(unsafex.Elem(firstBucket(to), uintptr(i)), head)
 	}
-	from.role = roleOpen
+	from.role = roleFree // Once the world was stopped.
 	return true
 }
