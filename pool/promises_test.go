@@ -3,12 +3,9 @@
 package pool
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // apiTests maps each function and method of the API, as api/pool.txt has it up to its parameters, to
@@ -59,60 +56,10 @@ var bars = []string{
 	"pool/slab", "pool/slab/chase", "pool/slab/churn", "pool/slab/all",
 }
 
-// sources is the text of the files that match.
-func sources(t *testing.T, patterns ...string) string {
-	t.Helper()
-	var all strings.Builder
-	for _, pattern := range patterns {
-		names, _ := filepath.Glob(pattern)
-		if len(names) == 0 {
-			t.Fatalf("no file is %s", pattern)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all.Write(text)
-		}
-	}
-	return all.String()
-}
-
 // TestPromises: each line of the API and of the tables has a test that exists.
 func TestPromises(t *testing.T) {
-	tests := sources(t, "*_test.go", "../internal/checks/suite/*_test.go")
-	exists := func(promise, names string) {
-		for name := range strings.FieldsSeq(names) {
-			if !strings.Contains(tests, "\nfunc "+name+"(") {
-				t.Errorf("%s: there is no test %s", promise, name)
-			}
-		}
-		if names == "" {
-			t.Errorf("%s has no test", promise)
-		}
-	}
-	api := sources(t, "../api/pool.txt")
-	var found []string
-	for _, m := range regexp.MustCompile(`(?m)^func ((?:\([^)]*\) )?\w+)`).FindAllStringSubmatch(api, -1) {
-		found = append(found, m[1])
-		if _, ok := apiTests[m[1]]; !ok {
-			t.Errorf("%s is in the API and has no test here", m[1])
-		}
-	}
-	for name, names := range apiTests {
-		if !slices.Contains(found, name) {
-			t.Errorf("%s is not in the API", name)
-		}
-		exists(name, names)
-	}
-	for row, names := range badInput {
-		exists(row, names)
-	}
-	workloads := sources(t, "../cmd/bench/workloads/pool*.go")
-	for _, name := range bars {
-		if !strings.Contains(workloads, `"`+name+`"`) {
-			t.Errorf("no workload is %s", name)
-		}
-	}
+	testenv.Promises{
+		API: "../api/pool.txt", Functions: apiTests,
+		Rows: badInput, Workloads: "../cmd/bench/workloads/pool*.go", Bars: bars,
+	}.Check(t)
 }

@@ -3,12 +3,9 @@
 package sortbuf
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
+
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 )
 
 // apiTests maps each function and method of the API, as api/sortbuf.txt has it up to its parameters,
@@ -65,69 +62,11 @@ var bars = []string{
 	"sort/memory", "sort/compare", "sort/parallel", "sort/prefix", "sort/equal", "sort/two", "sort/sorted", "sort/reversed", "sort/urls", "sort/spill", "sort/find", "sort/purpose", "sort/lines",
 }
 
-// sources is the text of the files that match.
-func sources(t *testing.T, patterns ...string) string {
-	t.Helper()
-	var all strings.Builder
-	for _, pattern := range patterns {
-		names, _ := filepath.Glob(pattern)
-		if len(names) == 0 {
-			t.Fatalf("no file is %s", pattern)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all.Write(text)
-		}
-	}
-	return all.String()
-}
-
 // TestPromises: each line of the API and of the tables has a test that exists.
 func TestPromises(t *testing.T) {
-	tests := sources(t, "*_test.go", "../internal/checks/suite/*_test.go")
-	exists := func(promise, names string) {
-		for name := range strings.FieldsSeq(names) {
-			if !strings.Contains(tests, "\nfunc "+name+"(") {
-				t.Errorf("%s: there is no test %s", promise, name)
-			}
-		}
-		if names == "" {
-			t.Errorf("%s has no test", promise)
-		}
-	}
-	held := func(what, pattern, text string, table map[string]string) {
-		var found []string
-		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
-			found = append(found, m[1])
-			if _, ok := table[m[1]]; !ok {
-				t.Errorf("%s is in the API and has no test here", m[1])
-			}
-		}
-		for name, names := range table {
-			if !slices.Contains(found, name) {
-				t.Errorf("%s is no %s of the API", name, what)
-			}
-			exists(name, names)
-		}
-	}
-	api := sources(t, "../api/sortbuf.txt")
-	held("function", `(?m)^func ((?:\([^)]*\) )?\w+)`, api, apiTests)
-	var fields string
-	for _, m := range regexp.MustCompile(`(?ms)^type (?:Options|Codec) struct \{.*?^\}`).FindAllString(api, -1) {
-		fields += m
-	}
-	held("field", `(?m)^\t([A-Z]\w*) `, fields, optionTests)
-	for row, names := range badInput {
-		exists(row, names)
-	}
-	workloads := sources(t, "../cmd/bench/workloads/sort*.go")
-	for _, name := range bars {
-		kind := strings.TrimPrefix(name, "sort/") // The hard inputs are a list.
-		if !strings.Contains(workloads, `"`+name+`"`) && !strings.Contains(workloads, `{"`+kind+`", "`) {
-			t.Errorf("no workload is %s", name)
-		}
-	}
+	testenv.Promises{
+		API: "../api/sortbuf.txt", Functions: apiTests,
+		Types: "Options|Codec", Fields: optionTests,
+		Rows: badInput, Workloads: "../cmd/bench/workloads/sort*.go", Bars: bars, Variants: true,
+	}.Check(t)
 }

@@ -143,21 +143,10 @@ func findWorkload() bench.Workload {
 
 const gnuSort = "sort(1) of GNU"
 
-// linesSize is the KiB of the lines, and the bytes of memory: 4 GiB in 128 MiB, or the MiB that
-// FREEHOLD_BENCH_SORT has, for larger inputs.
-func linesSize() (kib int, memory int64) {
-	kib, memory = 4<<20, 128<<20
-	var mib, in int
-	if n, _ := fmt.Sscanf(os.Getenv("FREEHOLD_BENCH_SORT"), "%d,%d", &mib, &in); n == 2 {
-		kib, memory = mib<<10, int64(in)<<20
-	}
-	return kib, memory
-}
-
 // linesSortWorkload sorts a file of lines within little memory, with two goroutines or threads.
 func linesSortWorkload() bench.Workload {
 	const name = "sort/lines"
-	kib, memory := linesSize()
+	const kib, memory = 4 << 20, 128 << 20 // 4 GiB of lines.
 	sorting := func(sort func(r *bench.Run, memory int64, in, out, dir string) error) func(r *bench.Run) func() uint64 {
 		return func(r *bench.Run) func() uint64 {
 			dir, err := os.MkdirTemp("", "freehold-bench-")
