@@ -57,6 +57,7 @@ type engine struct {
 type settings struct {
 	Options
 	onRemove func(key, value []byte, why Reason)
+	refuse   func() error // For tests: it may refuse memory.
 }
 
 const (

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/freehold-go/freehold/internal/tempfile"
 )
 
 // A saved cache is a file:
@@ -55,14 +57,15 @@ var (
 
 // save writes all entries to a file. The file appears when it is complete.
 func (e *engine) save(path, kind string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := tempfile.Target(path, 0o600)
 	if err != nil {
 		return fmt.Errorf("cache: save: %w", err)
 	}
+	named := false
 	defer func() {
-		if err != nil {
+		if !named {
 			f.Close()
-			os.Remove(f.Name())
+			tempfile.Discard(f)
 			err = fmt.Errorf("cache: save to %s: %w", path, err)
 		}
 	}()
@@ -89,24 +92,14 @@ func (e *engine) save(path, kind string) (err error) {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
+	if err := tempfile.Name(f, path); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	named = true
+	if err := f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes a rename last. Not all systems can.
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	_ = f.Sync()
-	return nil
+	return tempfile.SyncFolder(filepath.Dir(path))
 }
 
 type fileWriter struct {

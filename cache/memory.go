@@ -8,6 +8,11 @@ import (
 
 // allocate returns memory of the Purpose.
 func (e *engine) allocate(n int) ([]uint64, error) {
+	if e.o.refuse != nil {
+		if err := e.o.refuse(); err != nil {
+			return nil, err
+		}
+	}
 	words := (n + 7) / 8
 	return offheap.For[uint64](e.purpose).Aligned(bucketBytes).TryMakeSlice(words, words)
 }

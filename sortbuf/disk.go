@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"sync"
+
+	"github.com/freehold-go/freehold/internal/tempfile"
 )
 
 // A disk is the spill files of a Sorter, a Merge or a Save. It is safe for concurrent use.
@@ -36,7 +38,7 @@ func (d *disk) write(in input, memory []byte, phase Phase, total int64, stop fun
 	var f *os.File
 	err := d.o.fault("create")
 	if err == nil {
-		f, err = spillFile(path)
+		f, err = tempfile.Spill(path)
 	}
 	if err != nil {
 		return nil, &SpillError{Path: path, Err: err}

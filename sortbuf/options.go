@@ -12,6 +12,7 @@ import (
 	"runtime"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/internal/tempfile"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -241,8 +242,8 @@ func (o *Options) dir() string {
 		return o.Dir
 	}
 	dir := os.TempDir()
-	if isMemory(dir) {
-		if info, err := os.Stat(largeTemp); err == nil && info.IsDir() && !isMemory(largeTemp) {
+	if tempfile.IsMemory(dir) {
+		if info, err := os.Stat(largeTemp); err == nil && info.IsDir() && !tempfile.IsMemory(largeTemp) {
 			return largeTemp
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/freehold-go/freehold/internal/tempfile"
 )
 
 // Save writes the records of seq, which must be in order, to a new file, which [Open] reads. A file
@@ -38,7 +39,7 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 	defer mem.free(memory)
 	var f *os.File
 	if err = o.fault("create"); err == nil {
-		f, err = targetFile(path)
+		f, err = tempfile.Target(path, 0o644)
 	}
 	if err != nil {
 		return &SpillError{Path: path, Err: err}
@@ -49,7 +50,7 @@ func Save(ctx context.Context, path string, seq iter.Seq2[Record, error], o Opti
 	defer func() {
 		if !complete {
 			f.Close()
-			discard(f)
+			tempfile.Discard(f)
 		}
 	}()
 	w.stop = func() error {
@@ -103,8 +104,8 @@ func (w *runWriter) save(ctx context.Context, path string, seq iter.Seq2[Record,
 		do   func() error
 	}{
 		{"sync", w.f.Sync},
-		{"rename", func() error { return finish(w.f, path) }},
-		{"sync folder", func() error { return syncFolder(filepath.Dir(path)) }},
+		{"rename", func() error { return tempfile.Name(w.f, path) }},
+		{"sync folder", func() error { return tempfile.SyncFolder(filepath.Dir(path)) }},
 	} {
 		if err := w.o.fault(step.name); err != nil {
 			return err
@@ -117,16 +118,4 @@ func (w *runWriter) save(ctx context.Context, path string, seq iter.Seq2[Record,
 		return err
 	}
 	return nil
-}
-
-// syncFolder makes a new name last.
-func syncFolder(dir string) error {
-	if runtime.GOOS == "windows" || runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
-		return nil // There a folder cannot be synced.
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/freehold-go/freehold/internal/tempfile"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -23,14 +24,14 @@ func TestDefaults(t *testing.T) {
 	if err != nil || o.Memory < leastMemory || o.Parallel < 1 || o.chunk != mostChunk || o.block != mostBlock {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if isMemory("/dev/shm") && !isMemory(largeTemp) {
+	if tempfile.IsMemory("/dev/shm") && !tempfile.IsMemory(largeTemp) {
 		t.Setenv("TMPDIR", "/dev/shm")
 		if dir := o.dir(); dir != largeTemp {
 			t.Errorf("the folder is %s, although that is memory", dir)
 		}
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	if dir := o.dir(); !isMemory(os.TempDir()) && dir != os.TempDir() {
+	if dir := o.dir(); !tempfile.IsMemory(os.TempDir()) && dir != os.TempDir() {
 		t.Errorf("the folder is %s, not %s", dir, os.TempDir())
 	}
 	o.Dir = "elsewhere"
@@ -255,7 +256,7 @@ func TestOtherFileSystems(t *testing.T) {
 		}
 		return list
 	}
-	f, err := unlinkedFile(dir)
+	f, err := tempfile.Unlinked(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,19 +266,19 @@ func TestOtherFileSystems(t *testing.T) {
 	}
 	path := filepath.Join(dir, "run")
 	for range 2 { // The second one is not finished.
-		target, err := namedTarget(path)
+		target, err := tempfile.Named(path, 0o644)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(names()) == 1 {
-			if err := finish(target, path); err != nil {
+			if err := tempfile.Name(target, path); err != nil {
 				t.Error(err)
 			}
 			target.Close()
 			continue
 		}
 		target.Close()
-		discard(target)
+		tempfile.Discard(target)
 	}
 	if got := names(); len(got) != 1 || got[0] != "run" {
 		t.Errorf("files %v", got)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sortbuf
+package tempfile
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isMemory says whether a folder is on a file system that is memory.
-func isMemory(dir string) bool {
+// IsMemory says whether a folder is on a file system that is memory.
+func IsMemory(dir string) bool {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil {
 		return false
@@ -30,33 +30,33 @@ func unnamed(dir string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(dir, noName)), nil
 }
 
-// spillFile makes a file in a folder that is gone when it is closed, or when the process ends.
-func spillFile(dir string) (*os.File, error) {
+// Spill makes a file in a folder that is gone when it is closed, or when the process ends.
+func Spill(dir string) (*os.File, error) {
 	f, err := unnamed(dir)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {
-		return unlinkedFile(dir)
+		return Unlinked(dir)
 	}
 	return f, err
 }
 
-// targetFile makes a file that finish gives the name path, in place of a file that has it.
-func targetFile(path string) (*os.File, error) {
+// Target makes a file that Name gives the name path, in place of a file that has it.
+func Target(path string, mode os.FileMode) (*os.File, error) {
 	f, err := unnamed(filepath.Dir(path))
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {
-		return namedTarget(path)
+		return Named(path, mode)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Chmod(targetMode); err != nil {
+	if err := f.Chmod(mode); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-// finish gives the file its name. A file with another name is there for an instant only.
-func finish(f *os.File, path string) error {
+// Name gives the file its name. A file with another name is there for an instant only.
+func Name(f *os.File, path string) error {
 	if filepath.Base(f.Name()) != noName {
 		return os.Rename(f.Name(), path)
 	}

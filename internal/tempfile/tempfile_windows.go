@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sortbuf
+package tempfile
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isMemory says whether a folder is on a file system that is memory.
-func isMemory(string) bool { return false }
+// IsMemory says whether a folder is on a file system that is memory.
+func IsMemory(string) bool { return false }
 
-// spillFile makes a file in a folder that is gone when it is closed, or when the process ends.
-func spillFile(dir string) (*os.File, error) {
+// Spill makes a file in a folder that is gone when it is closed, or when the process ends.
+func Spill(dir string) (*os.File, error) {
 	path := filepath.Join(dir, fmt.Sprintf("freehold-%016x", rand.Uint64()))
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -29,11 +29,11 @@ func spillFile(dir string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// targetFile makes a file that finish gives the name path, in place of a file that has it.
-func targetFile(path string) (*os.File, error) { return namedTarget(path) }
+// Target makes a file that Name gives the name path, in place of a file that has it.
+func Target(path string, mode os.FileMode) (*os.File, error) { return Named(path, mode) }
 
-// finish gives the file its name, for which Windows wants it closed.
-func finish(f *os.File, path string) error {
+// Name gives the file its name, for which Windows wants it closed.
+func Name(f *os.File, path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
