@@ -366,6 +366,40 @@ func TestDeleteAndSetWinOverLoad(t *testing.T) {
 	}
 }
 
+// TestUpdateWinsOverLoad: a load that begins and misses while Update's function runs does not replace what it stores.
+func TestUpdateWinsOverLoad(t *testing.T) {
+	c := newCache(t, cache.Options{})
+	for _, op := range []cache.Op{cache.Store, cache.Remove} {
+		began, finish, done := make(chan int), make(chan int), make(chan int)
+		err := c.Update([]byte("k"), func(old []byte, ok bool) ([]byte, cache.Op) {
+			go func() {
+				defer close(done)
+				v, err := c.GetOrLoad(t.Context(), []byte("k"), func(context.Context, []byte) ([]byte, error) {
+					close(began)
+					<-finish
+					return []byte("loaded"), nil
+				})
+				if string(v) != "loaded" || err != nil {
+					t.Errorf("%q, %v", v, err)
+				}
+			}()
+			<-began
+			return []byte("updated"), op
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		close(finish)
+		<-done
+		want := "none"
+		if op == cache.Store {
+			want = "updated"
+		}
+		expect(t, fmt.Sprint("after Op ", op), has(c, "k"), want)
+		c.Delete([]byte("k"))
+	}
+}
+
 func TestNegativeAndStale(t *testing.T) {
 	clock := newClock()
 	c := newCache(t, cache.Options{TTL: time.Minute, NegativeTTL: time.Second, Stale: time.Hour, Clock: clock.now})

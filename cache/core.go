@@ -17,7 +17,7 @@ import (
 // An engine is a cache of bytes; the types of this package are views of one.
 //
 // Locks, in the order in which a goroutine takes them: a stripe's mu, the engine's mu, the locks of the
-// buckets of a family, from the lowest on. OnRemove and the callers' functions run under none of them.
+// buckets of a family, from the lowest on, the flights' mu. OnRemove and the callers' functions run under none of them.
 type engine struct {
 	table
 	o         settings

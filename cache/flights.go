@@ -25,12 +25,14 @@ type flight struct {
 	value   []byte
 	err     error
 
-	// forget says that a Delete or a Set came meanwhile: the result is not stored. They set it before
-	// they lock the bucket, and who stores the result reads it under that lock.
+	// forget says that a Delete or a Set came meanwhile: the result is not stored. It is set and read under
+	// the lock of the key's bucket, under which the load has looked for the key, too. So what changes the key
+	// after that look finds the flight.
 	forget atomic.Bool
 }
 
-// forget lets a load of the key that is under way not store its result.
+// forget lets a load of the key that is under way not store its result. The caller holds the lock of the key's bucket;
+// whoever holds mu takes no other lock.
 func (f *flights) forget(key []byte) {
 	if f.n.Load() == 0 {
 		return

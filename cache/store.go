@@ -21,12 +21,10 @@ func (e *engine) checkSize(key, value int) error {
 
 // set stores a value. If it returns an error, the key has no value.
 func (e *engine) set(key, value []byte, t deadlines) error {
-	e.flights.forget(key)
 	return e.store(key, value, t, 0, nil)
 }
 
-// store is set for an entry with flags, if may allows it: it is asked under the lock of the bucket, and
-// nil always allows it.
+// store is set for an entry with flags, if may allows it.
 func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) error {
 	err := e.checkSize(len(key), len(value))
 	if err == nil {
@@ -46,15 +44,25 @@ func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot
 	return err
 }
 
+// allowed says, under the lock of the bucket, whether a change of a key may be made; slot is the key's, 0 if there
+// is none. may decides it. nil stands for a Set or a Delete, which is always allowed, and which wins over a load.
+func (e *engine) allowed(may func(slot uint64) bool, key []byte, slot uint64) bool {
+	if may == nil {
+		e.flights.forget(key)
+		return true
+	}
+	return may(slot)
+}
+
 // storeFast is store where the value fits in the place of the older one, or the open segment has room and
-// nobody holds it. It holds one lock of the table all the time, so it must not wait for another.
+// nobody holds it. It holds one lock of the table all the time, so it must not wait for another but that of the flights.
 func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done bool) {
 	f := e.search(h, key)
 	if f.first == nil {
 		return false
 	}
 	defer f.unlock()
-	if may != nil && !may(f.has()) {
+	if !e.allowed(may, key, f.has()) {
 		return true
 	}
 	if f.slot >= 0 {
@@ -120,8 +128,7 @@ func (e *engine) stored(t deadlines) {
 	}
 }
 
-// publish makes the table lead to an entry that was written, if may allows it; nil always does. may
-// gets the slot of the key, 0 if there is none.
+// publish makes the table lead to an entry that was written, if may allows it.
 func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok bool, err error) {
 	defer w.seg.pins.Add(-1)
 	loc := e.location(w.seg, w.off)
@@ -130,7 +137,7 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 		f.unlock()
 		f = e.searchAll(w.h, key)
 	}
-	if f.first == nil || may != nil && !may(f.has()) {
+	if f.first == nil || !e.allowed(may, key, f.has()) {
 		w.seg.live.Add(-int64(shapeOf(w.seg.mem[w.off:]).size))
 		if f.first == nil {
 			return false, ErrClosed
@@ -183,14 +190,13 @@ func (e *engine) growTable() {
 
 // delete removes a key and says whether it had a value.
 func (e *engine) delete(key []byte) bool {
-	e.flights.forget(key)
 	return e.remove(key, nil)
 }
 
-// remove is delete, if may allows it under the lock of the bucket.
+// remove is delete, if may allows it.
 func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
 	f := e.search(maphash.Bytes(e.seed, key), key)
-	if f.slot < 0 || may != nil && !may(f.has()) {
+	if f.first == nil || !e.allowed(may, key, f.has()) || f.slot < 0 {
 		f.unlock()
 		return false
 	}
@@ -214,7 +220,6 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 	h := maphash.Bytes(e.seed, key)
 	var old []byte
 	for {
-		e.flights.forget(key)
 		at := e.search(h, key)
 		if at.first == nil {
 			return ErrClosed
@@ -226,9 +231,10 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 			old = append(old, valueOf(b)...)
 		}
 		at.unlock()
-		// same says that the entry is as f has seen it.
+		// same says that the entry is as f has seen it. Then the change is made, and wins over a load.
 		same := func(slot uint64) bool {
-			return slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
+			is := slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
+			return is && e.allowed(nil, key, slot)
 		}
 		value, op := f(old[:len(old):len(old)], l.ok)
 		switch op {
