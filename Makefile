@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils bench-sort large-sort test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils bench-sort large-sort soak-cache test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -119,6 +119,14 @@ bench-sort:
 # 20 GB in 512 MiB, checked line by line. It takes 21 GB of disk.
 large-sort:
 	cd benchmarks && go run ./sortlines -large
+
+# A cache under full load for ten minutes: resizes, saves, expiries; values carry checksums, resident memory is sampled. With -race for two more. Then 50 processes
+# are killed while they save.
+soak-cache: export FREEHOLD_TEST_STRESS ?= 10m
+soak-cache:
+	go test -count=1 -timeout 2h -v -run '^TestSoak$$' ./cache
+	FREEHOLD_TEST_STRESS=2m go test -race -count=1 -timeout 2h -run '^TestSoak$$' ./cache
+	FREEHOLD_TEST_CACHE_KILL=1 go test -count=1 -timeout 1h -run '^TestSaveKilled$$' ./cache
 
 # The simulation of freehold-sink with 10,000 seeds: processes that die, stand still and lose sessions, stores and brokers that refuse and answer late. Ten minutes.
 simulate: export FREEHOLD_TEST_SEEDS ?= 10000

@@ -85,6 +85,13 @@ func (e *engine) copyEntry(slot uint64, buf []byte, list []record) ([]byte, []re
 func (e *engine) clear() {
 	e.lockAll()
 	defer e.unlockAll()
+	// A pinned segment stays in its queue: its writer may yet put an entry in the table. Nobody begins to write in the others.
+	var segs []*segment
+	for _, s := range slices.Concat(e.window, e.main) {
+		if s.pins.Load() == 0 {
+			segs = append(segs, s)
+		}
+	}
 	for _, seg := range e.pageSegs {
 		for i := range uintptr(1) << e.shift {
 			if seg == nil {
@@ -102,14 +109,9 @@ func (e *engine) clear() {
 			unlock(b, head&^(mostDisplaced*headDisplaced))
 		}
 	}
-	// A pinned segment stays in its queue: its writer may yet put an entry in the table.
-	for _, q := range [][]*segment{slices.Clone(e.window), slices.Clone(e.main)} {
-		for _, s := range q {
-			if s.pins.Load() == 0 {
-				e.dequeue(s)
-				e.reclaim(s)
-			}
-		}
+	for _, s := range segs {
+		e.dequeue(s)
+		e.reclaim(s)
 	}
 	if s := e.victim; s != nil { // It was in no writer's hands when it became the victim.
 		e.victim = nil

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -146,6 +147,52 @@ func TestClearBesideWriter(t *testing.T) {
 		}
 	}
 	c.e.verify(t)
+}
+
+// TestClearWhileWriterEnds lets a writer put its entry in a bucket that Clear has cleared already, before Clear is done.
+func TestClearWhileWriterEnds(t *testing.T) {
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	key := []byte("key")
+	h := maphash.Bytes(c.e.seed, key)
+	for c.e.home(h, c.e.n.Load())>>c.e.shift == 3 { // It must not be in the last page.
+		key = append(key, 'x')
+		h = maphash.Bytes(c.e.seed, key)
+	}
+	if err := c.Set(key, []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	w, err := c.e.write(h, key, []byte("second"), deadlines{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := c.e.at(c.e.n.Load() - 1)
+	head := lockAt(last) // Clear comes here at last.
+	done := make(chan int)
+	go func() {
+		c.Clear()
+		close(done)
+	}()
+	for c.Len() != 0 {
+		runtime.Gosched()
+	}
+	if ok, err := c.e.publish(w, key, nil); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	unlock(last, head)
+	<-done
+	c.e.verify(t)
+	for i := range 3000 {
+		if err := c.Set(binary.LittleEndian.AppendUint32(nil, uint32(i)), make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+		if v, ok := c.Get(nil, key); !ok || string(v) != "second" {
+			t.Fatalf("after %d entries: %q, %v", i, v, ok)
+		}
+	}
 }
 
 // TestOnRemoveUnderNoLock: no lock is held while OnRemove runs.
