@@ -105,12 +105,15 @@ func cacheWorkloads() []bench.Workload {
 		return append([]bench.Contestant{{Name: goMapsName, Note: "256 of them", Prepare: prepare(goMapsWay)}},
 			own(bench.Contestant{Name: ownCache, Prepare: prepare(ownCacheWay)})...)
 	}
-	read := append(both(CacheGet), own(
-		bench.Contestant{Name: ownCacheCut, Note: "without a copy", Prepare: cacheView},
-		bench.Contestant{Name: ownMany, Note: "16 at a time, without a copy", Prepare: cacheMany},
-	)...)
+	read := func(goroutines int) []bench.Contestant {
+		return append(both(func(newWay NewCacheWay) func(*bench.Run) func() uint64 { return CacheGet(newWay, goroutines) }), own(
+			bench.Contestant{Name: ownCacheCut, Note: "without a copy", Prepare: cacheReads(ownCacheWay, viewing, goroutines)},
+			bench.Contestant{Name: ownMany, Note: "16 at a time, without a copy", Prepare: cacheReads(ownCacheWay, batching, goroutines)},
+		)...)
+	}
 	return []bench.Workload{
-		w("cache/get", "Get keys that are there, in random order.", read...),
+		w("cache/get", "Get keys that are there, in random order.", read(1)...),
+		w("cache/both", "The same in two goroutines.", read(2)...),
 		w("cache/miss", "Get keys that are not there.", both(CacheMiss)...),
 		w("cache/fill", "Set n new keys in an empty cache.", both(CacheFill)...),
 		w("cache/update", "Set keys that are there, in random order.", both(CacheUpdate)...),
@@ -138,60 +141,78 @@ func fill(c CacheWay, n int) {
 // randomKeys returns a function that calls f with n keys below n, the same ones in each round.
 func randomKeys(n int, f func(key []byte, i int)) func() uint64 {
 	return func() uint64 {
-		r := rand.New(rand.NewPCG(1, 2))
-		var key []byte
-		for i := range n {
-			key = cacheKey(key, r.Uint64N(uint64(n)))
-			f(key, i)
-		}
+		someKeys(1, n, n, f)
 		return uint64(n)
 	}
 }
 
-// reportHits reports the share of n reads that found a value. A cache may have evicted some although it has room.
-func reportHits(r *bench.Run, hits *int, reads *int) {
-	r.Cleanup(func() { r.Report("hit_ratio", float64(*hits)/float64(max(*reads, 1))) })
-}
-
-// CacheGet reads keys that are there.
-func CacheGet(newWay NewCacheWay) func(*bench.Run) func() uint64 {
-	return func(r *bench.Run) func() uint64 {
-		c := filled(r, newWay)
-		hits, reads := 0, 0
-		reportHits(r, &hits, &reads)
-		var dst []byte
-		return randomKeys(r.N, func(key []byte, _ int) {
-			dst = c.Get(dst[:0], key)
-			hits += len(dst) / cacheValue
-			reads++
-		})
+// someKeys calls f with so many keys below n, which the seed chooses.
+func someKeys(seed uint64, n, count int, f func(key []byte, i int)) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	var key []byte
+	for i := range count {
+		key = cacheKey(key, r.Uint64N(uint64(n)))
+		f(key, i)
 	}
 }
 
-func cacheView(r *bench.Run) func() uint64 {
-	c := filled(r, ownCacheWay)
-	hits, reads := 0, 0
-	reportHits(r, &hits, &reads)
-	see := func(v []byte) { hits += len(v) / cacheValue }
-	return randomKeys(r.N, func(key []byte, _ int) {
-		c.View(key, see)
-		reads++
-	})
+// A cacheReader returns a function that reads key i of n, and adds to hits.
+type cacheReader func(c CacheWay, n int, hits *int) func(key []byte, i int)
+
+func copying(c CacheWay, _ int, hits *int) func([]byte, int) {
+	var dst []byte
+	return func(key []byte, _ int) {
+		dst = c.Get(dst[:0], key)
+		*hits += len(dst) / cacheValue
+	}
 }
 
-func cacheMany(r *bench.Run) func() uint64 {
-	c := filled(r, ownCacheWay)
-	hits, reads := 0, 0
-	reportHits(r, &hits, &reads)
-	see := func(v []byte) { hits += len(v) / cacheValue }
+func viewing(c CacheWay, _ int, hits *int) func([]byte, int) {
+	see := func(v []byte) { *hits += len(v) / cacheValue }
+	return func(key []byte, _ int) { c.View(key, see) }
+}
+
+func batching(c CacheWay, n int, hits *int) func([]byte, int) {
+	see := func(v []byte) { *hits += len(v) / cacheValue }
 	keys := make([][]byte, cacheBatch)
-	return randomKeys(r.N, func(key []byte, i int) {
+	return func(key []byte, i int) {
 		keys[i%cacheBatch] = append(keys[i%cacheBatch][:0], key...)
-		if n := i%cacheBatch + 1; n == cacheBatch || i == r.N-1 {
-			c.Many(keys[:n], see)
-			reads += n
+		if m := i%cacheBatch + 1; m == cacheBatch || i == n-1 {
+			c.Many(keys[:m], see)
 		}
-	})
+	}
+}
+
+// CacheGet reads keys that are there, in some goroutines.
+func CacheGet(newWay NewCacheWay, goroutines int) func(*bench.Run) func() uint64 {
+	return cacheReads(newWay, copying, goroutines)
+}
+
+// cacheReads reads in one way, and reports the share of the reads that found a value: a cache may have evicted some
+// although it has room.
+func cacheReads(newWay NewCacheWay, reader cacheReader, goroutines int) func(*bench.Run) func() uint64 {
+	return func(r *bench.Run) func() uint64 {
+		c := filled(r, newWay)
+		all, reads := 0, 0
+		r.Cleanup(func() { r.Report("hit_ratio", float64(all)/float64(max(reads, 1))) })
+		return func() uint64 {
+			hits := make([]struct {
+				n int
+				_ [120]byte // Each goroutine writes to cache lines of its own.
+			}, goroutines)
+			var wg sync.WaitGroup
+			for g := range goroutines {
+				n := r.N*(g+1)/goroutines - r.N*g/goroutines
+				wg.Go(func() { someKeys(uint64(g), r.N, n, reader(c, n, &hits[g].n)) })
+			}
+			wg.Wait()
+			for g := range hits {
+				all += hits[g].n
+			}
+			reads += r.N
+			return uint64(r.N)
+		}
+	}
 }
 
 // CacheMiss reads keys that are not there.
