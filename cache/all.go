@@ -85,16 +85,16 @@ func (e *engine) copyEntry(slot uint64, buf []byte, list []record) ([]byte, []re
 func (e *engine) clear() {
 	e.lockAll()
 	defer e.unlockAll()
-	for _, seg := range e.pageSegs {
+	for _, page := range e.buckets {
 		for i := range uintptr(1) << e.shift {
-			if seg == nil {
+			if page == nil {
 				break
 			}
-			b := unsafex.Elem(firstBucket(seg), i)
+			b := unsafex.Elem(firstBucket(page), i)
 			head := lockAt(b)
 			for j := 1; j < bucketWords; j++ {
 				if b[j] != 0 {
-					e.segment(b[j] & locMask).live.Add(-int64(shapeOf(e.entry(b[j])).size))
+					e.segment(b[j] & locMask).live.sub(shapeOf(e.entry(b[j])).size)
 					e.count.Add(-1)
 					b[j] = 0
 				}
@@ -119,7 +119,7 @@ func (e *engine) clear() {
 
 // rebudget changes the budget.
 func (e *engine) rebudget(bytes int64) error {
-	if least := max(4*int64(e.blockSize), leastBytes); bytes < least {
+	if least := max(8*int64(e.blockSize), leastBytes); bytes < least {
 		return fmt.Errorf("cache: Resize to %d bytes; at least %d, with the %d that it was made with", bytes, least, e.o.Bytes)
 	}
 	e.lockAll()
@@ -138,10 +138,33 @@ func (e *engine) rebudget(bytes int64) error {
 	return nil
 }
 
-// shrinkTable takes buckets off a table that is less than half as full as it may be. Its last pages
-// become free segments.
+// purge evicts the entries of a segment that the table still leads to, although the segment's memory has
+// none: a program has written to a slice that View gave it earlier, and the entries are no longer what they
+// were. The caller holds mu.
+func (e *engine) purge(s *segment) {
+	for i := uint64(0); i < uint64(len(e.buckets))<<e.shift; i += family {
+		f := found{first: e.at(i), all: true}
+		if f.first == nil {
+			continue
+		}
+		for j := range f.heads {
+			f.heads[j] = lockAt(f.bucket(j))
+		}
+		for f.in = 0; f.in < family; f.in++ {
+			for f.slot = 1; f.slot < bucketWords; f.slot++ {
+				if slot := *f.at(); slot != 0 && slot&locMask>>e.segShift == s.no {
+					e.removed = e.drop(&f, Evicted, e.removed)
+				}
+			}
+		}
+		f.unlock()
+	}
+}
+
+// shrinkTable takes buckets off a table that is less than half as full as it may be, and returns the
+// memory of its last pages.
 func (e *engine) shrinkTable() {
-	var left []*segment
+	var left [][]uint64
 	for {
 		n := e.n.Load()
 		if n == 4<<e.shift || uint64(e.count.Load())*128 >= n*slots*fill {
@@ -150,15 +173,16 @@ func (e *engine) shrinkTable() {
 		e.table.resize(n-family, e.dropFull)
 		if s := e.size(n - family); s.offset == 0 { // A page is empty.
 			i := int(s.page(s.group, s.pages))
-			e.lockPage(firstBucket(e.pageSegs[i])) // For good.
-			left = append(left, e.pageSegs[i])
-			e.usePage(i, nil)
+			e.lockPage(e.buckets[i]) // For good.
+			left = append(left, e.buckets[i])
+			e.setPage(i, nil)
 		}
 	}
 	if len(left) > 0 {
 		quiesce()
 	}
-	for _, s := range left {
-		e.reclaim(s)
+	for _, page := range left {
+		e.held -= int64(8 * len(page))
+		e.release(page)
 	}
 }

@@ -141,8 +141,8 @@ func (h handle) Clear() {
 	runtime.KeepAlive(h.state)
 }
 
-// Resize changes the budget. It must be at least 8 MiB, or half of Options.Bytes where that is less.
-// Entries are evicted until it holds.
+// Resize changes the budget. It must be at least 16 MiB, or a sixteenth of Options.Bytes where that is
+// less, and 1 MiB. Entries are evicted until it holds.
 func (h handle) Resize(bytes int64) error {
 	err := h.e.rebudget(bytes)
 	runtime.KeepAlive(h.state)

@@ -37,12 +37,12 @@ type engine struct {
 
 	mu          sync.Mutex
 	budget      int64
-	held        int64 // Bytes of blocks and large entries.
+	held        int64 // Bytes of blocks, large entries and pages.
 	blocks      []*block
 	free        []*segment
 	viewed      []*segment
-	numbers     []uint64 // Free numbers of segments.
-	pageSegs    []*segment
+	numbers     []uint64   // Free numbers of segments.
+	buckets     [][]uint64 // The pages of the table, nil where there is none.
 	window      []*segment
 	windowBytes int64
 	main        []*segment
@@ -122,7 +122,7 @@ func (e *engine) supersede(f *found, loc uint64) []removal {
 func (e *engine) dead(slot uint64, why Reason, list []removal) []removal {
 	b := e.entry(slot)
 	s := shapeOf(b)
-	e.segment(slot & locMask).live.Add(-int64(s.size))
+	e.segment(slot & locMask).live.sub(s.size)
 	if e.o.onRemove != nil && b[0]&flagAbsent == 0 {
 		r := removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), reason: why}
 		list = append(list, r)

@@ -98,7 +98,7 @@ func (e *engine) emptiest() *segment {
 	least := int64(0)
 	for _, q := range [][]*segment{e.window, e.main} {
 		for _, s := range q {
-			if n := s.live.Load(); n < int64(s.used)/2 && (best == nil || n < least) && s.pins.Load() == 0 {
+			if n := s.live.bytes(); n < int64(s.used)/2 && (best == nil || n < least) && s.pins.Load() == 0 {
 				best, least = s, n
 			}
 		}
@@ -157,7 +157,7 @@ func (e *engine) evictWindow(s *segment) {
 			e.victim.at += v.size
 		}
 	})
-	if s.block == nil && s.live.Load() != 0 { // A large entry moves with its segment.
+	if s.block == nil && s.live.entries() != 0 { // A large entry moves with its segment.
 		e.enqueue(s, roleMain)
 		return
 	}
@@ -232,7 +232,7 @@ func (e *engine) nextVictim(most uint64) *candidate {
 // look makes c the entry of a segment at off.
 func (c *candidate) look(e *engine, s *segment, off int) {
 	b := s.mem[off:]
-	*c = candidate{e: e, seg: s, off: off, size: shapeOf(b).size, loc: e.location(s, off), h: maphash.Bytes(e.seed, keyOf(b))}
+	*c = candidate{e: e, seg: s, off: off, size: min(shapeOf(b).size, s.used-off), loc: e.location(s, off), h: maphash.Bytes(e.seed, keyOf(b))}
 	f := c.find()
 	if c.in = f.slot >= 0; c.in {
 		c.uses = *f.at() & slotUses / slotUse
@@ -290,7 +290,7 @@ func (c *candidate) move(to role, uses uint64) bool {
 		return true
 	}
 	s := e.copies[to]
-	if s == nil || s.used+c.size > len(s.mem) {
+	if s == nil || s.used+c.size > s.room() {
 		if len(e.free) == 0 {
 			return false
 		}
@@ -306,8 +306,8 @@ func (c *candidate) move(to role, uses uint64) bool {
 		slot := f.at()
 		*slot = *slot&^(locMask|slotUses) | e.location(s, s.used) | uses*slotUse
 		s.used += c.size
-		s.live.Add(int64(c.size))
-		c.seg.live.Add(-int64(c.size))
+		s.live.add(c.size)
+		c.seg.live.sub(c.size)
 	}
 	f.unlock()
 	c.in = false

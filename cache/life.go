@@ -21,7 +21,7 @@ func newEngine(o settings) (*engine, error) {
 		name += " " + o.Name
 	}
 	e.purpose = offheap.NewPurpose(name)
-	block := min(o.Bytes/8, mostBlock)
+	block := min(o.Bytes/128, mostBlock)
 	seg := min(max(o.Bytes/256, leastSegment), mostSegment, block)
 	e.segShift = uint(bits.Len64(uint64(seg)) - 1)
 	e.blockSize = int(block >> e.segShift << e.segShift)
@@ -40,12 +40,10 @@ func newEngine(o settings) (*engine, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range 4 {
-		s, err := e.take()
-		if err != nil {
+		if err := e.newPage(i); err != nil {
 			e.freeAll()
 			return nil, err
 		}
-		e.setPage(i, s)
 	}
 	e.n.Store(4 << e.shift)
 	return e, nil
@@ -59,8 +57,8 @@ func (e *engine) close() {
 		e.unlockAll()
 		return
 	}
-	for _, b := range *e.pages.Load() {
-		e.lockPage(b) // For good: whoever waits sees n.
+	for _, page := range e.buckets {
+		e.lockPage(page) // For good: whoever waits sees n.
 	}
 	e.n.Store(0)
 	quiesce()
@@ -83,14 +81,18 @@ func (e *engine) freeAll() {
 	d := *e.dir.Load()
 	for i := range d {
 		if s := d[i].Load(); s != nil && s.block == nil {
-			e.reclaim(s)
+			e.release(s.words())
 		}
 	}
+	for _, page := range e.buckets {
+		e.release(page)
+	}
+	e.dir.Store(new(directory))
 	for _, b := range e.blocks {
 		e.release(b.words)
 	}
 	e.held = 0
-	e.blocks, e.free, e.viewed, e.pageSegs, e.window, e.main, e.victim = nil, nil, nil, nil, nil, nil, nil
+	e.blocks, e.free, e.viewed, e.buckets, e.window, e.main, e.victim = nil, nil, nil, nil, nil, nil, nil
 	e.windowBytes = 0
 }
 
@@ -107,15 +109,13 @@ func (e *engine) stats() (s Stats) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.Bytes, s.BytesHeld = e.budget, e.held
+	for _, page := range e.buckets {
+		s.BytesTable += int64(8 * len(page))
+	}
 	d := *e.dir.Load()
 	for i := range d {
-		seg := d[i].Load()
-		switch {
-		case seg == nil:
-		case seg.role == rolePage:
-			s.BytesTable += int64(len(seg.mem))
-		default:
-			s.BytesEntries += seg.live.Load()
+		if seg := d[i].Load(); seg != nil {
+			s.BytesEntries += seg.live.bytes()
 			if seg.pins.Load() != 0 && seg.role != roleOpen {
 				s.BytesViewed += int64(len(seg.mem))
 			}

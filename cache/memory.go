@@ -86,15 +86,20 @@ func (e *engine) pop() *segment {
 // reclaim makes a segment free that the table does not lead to. If a view has pinned it, that happens
 // later: nobody can pin it any more.
 func (e *engine) reclaim(s *segment) {
+	if s.live.entries() != 0 {
+		e.purge(s)
+	}
 	if s.pins.Load() != 0 {
 		s.role = roleViewed
 		e.viewed = append(e.viewed, s)
 		return
 	}
-	s.live.Store(0)
+	s.live.reset()
 	s.role = roleFree
 	if s.block != nil {
-		e.free = append(e.free, s)
+		if !s.block.leaving {
+			e.free = append(e.free, s)
+		}
 		return
 	}
 	e.unnumber(s)

@@ -76,12 +76,12 @@ func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte,
 	}
 	defer st.mu.Unlock()
 	seg := st.seg
-	if seg == nil || seg.used+s.size > len(seg.mem) {
+	if seg == nil || seg.used+s.size > seg.room() {
 		return false
 	}
 	off := seg.used
 	seg.used += s.size
-	seg.live.Add(int64(s.size))
+	seg.live.add(s.size)
 	s.write(seg.mem[off:], key, value, t)
 	if loc := e.location(seg, off); f.slot >= 0 {
 		e.supersede(&f, loc)
@@ -131,7 +131,7 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 		f = e.searchAll(w.h, key)
 	}
 	if f.first == nil || may != nil && !may(f.has()) {
-		w.seg.live.Add(-int64(shapeOf(w.seg.mem[w.off:]).size))
+		w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
 		if f.first == nil {
 			return false, ErrClosed
 		}
