@@ -4,6 +4,7 @@ package cache
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -54,11 +55,11 @@ func (e *engine) groupAt(offset, group uint64, level uint, buf []byte, list []re
 			for i := range uint64(family) {
 				b := e.at(s.page(g, p)<<e.shift | offset + i)
 				head := lockAt(b)
-				for j := 1; j < bucketWords; j++ {
-					if b[j] != 0 && (s.level >= level || e.groupOf(e.hash(b[j]&locMask))&(1<<level-1) == group) {
-						buf, list = e.copyEntry(b[j], buf, list)
+				e.slotsOf(b, head, func(slot uint64) {
+					if s.level >= level || e.groupOf(e.hash(slot&locMask))&(1<<level-1) == group {
+						buf, list = e.copyEntry(slot, buf, list)
 					}
-				}
+				})
 				unlock(b, head)
 			}
 		}
@@ -92,13 +93,14 @@ func (e *engine) clear() {
 			}
 			b := unsafex.Elem(firstBucket(page), i)
 			head := lockAt(b)
-			for j := 1; j < bucketWords; j++ {
-				if b[j] != 0 {
-					e.segment(b[j] & locMask).live.sub(shapeOf(e.entry(b[j])).size)
-					e.count.Add(-1)
-					b[j] = 0
-				}
+			e.slotsOf(b, head, func(slot uint64) {
+				e.segment(slot & locMask).live.sub(shapeOf(e.entry(slot)).size)
+				e.count.Add(-1)
+			})
+			if e.o.keep {
+				e.chains.give(e.chains.empty(&head, nil, func(uint64) {})...)
 			}
+			clear(b[1:])
 			unlock(b, head&^(mostDisplaced*headDisplaced))
 		}
 	}
@@ -114,6 +116,10 @@ func (e *engine) clear() {
 	if s := e.victim; s != nil { // It was in no writer's hands when it became the victim.
 		e.victim = nil
 		e.reclaim(s)
+	}
+	if e.o.keep {
+		e.shrinkTable(math.MaxInt)
+		e.trim()
 	}
 }
 
@@ -133,56 +139,7 @@ func (e *engine) rebudget(bytes int64) error {
 		if !e.evictLarge() && !e.releaseBlock() {
 			return fmt.Errorf("cache: Resize to %d bytes: %d are held, because functions of View have not returned", bytes, e.held)
 		}
-		e.shrinkTable()
+		e.shrinkTable(math.MaxInt)
 	}
 	return nil
-}
-
-// purge evicts the entries of a segment that the table still leads to, although the segment's memory has
-// none: a program has written to a slice that View gave it earlier, and the entries are no longer what they
-// were. The caller holds mu.
-func (e *engine) purge(s *segment) {
-	for i := uint64(0); i < uint64(len(e.buckets))<<e.shift; i += family {
-		f := found{first: e.at(i), all: true}
-		if f.first == nil {
-			continue
-		}
-		for j := range f.heads {
-			f.heads[j] = lockAt(f.bucket(j))
-		}
-		for f.in = 0; f.in < family; f.in++ {
-			for f.slot = 1; f.slot < bucketWords; f.slot++ {
-				if slot := *f.at(); slot != 0 && slot&locMask>>e.segShift == s.no {
-					e.removed = e.drop(&f, Evicted, e.removed)
-				}
-			}
-		}
-		f.unlock()
-	}
-}
-
-// shrinkTable takes buckets off a table that is less than half as full as it may be, and returns the
-// memory of its last pages.
-func (e *engine) shrinkTable() {
-	var left [][]uint64
-	for {
-		n := e.n.Load()
-		if n == 4<<e.shift || uint64(e.count.Load())*128 >= n*slots*fill {
-			break
-		}
-		e.table.resize(n-family, e.dropFull)
-		if s := e.size(n - family); s.offset == 0 { // A page is empty.
-			i := int(s.page(s.group, s.pages))
-			e.lockPage(e.buckets[i]) // For good.
-			left = append(left, e.buckets[i])
-			e.setPage(i, nil)
-		}
-	}
-	if len(left) > 0 {
-		quiesce()
-	}
-	for _, page := range left {
-		e.held -= int64(8 * len(page))
-		e.release(page)
-	}
 }

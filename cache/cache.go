@@ -143,7 +143,9 @@ func (h handle) Clear() {
 
 // Resize changes the budget. It must be at least 16 MiB, or a sixteenth of Options.Bytes where that is
 // less, and 1 MiB. Entries are evicted until it holds.
-func (h handle) Resize(bytes int64) error {
+func (c *Cache) Resize(bytes int64) error { return c.resize(bytes) }
+
+func (h handle) resize(bytes int64) error {
 	err := h.e.rebudget(bytes)
 	runtime.KeepAlive(h.state)
 	return err

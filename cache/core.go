@@ -34,6 +34,8 @@ type engine struct {
 	start     time.Time
 	latest    atomic.Int64 // The latest reading of the clock.
 	sweeper   sweeper
+	died      atomic.Int64 // Bytes of entries that have left the table since the last tidy.
+	tidyAt    atomic.Int64 // How many of them make the next tidy worthwhile.
 
 	mu          sync.Mutex
 	budget      int64
@@ -43,6 +45,7 @@ type engine struct {
 	viewed      []*segment
 	numbers     []uint64   // Free numbers of segments.
 	buckets     [][]uint64 // The pages of the table, nil where there is none.
+	chainPages  [][]uint64
 	window      []*segment
 	windowBytes int64
 	main        []*segment
@@ -56,6 +59,7 @@ type engine struct {
 // settings are what the engine needs of the options.
 type settings struct {
 	Options
+	keep     bool // Nothing is evicted: the engine of a Map.
 	onRemove func(key, value []byte, why Reason)
 }
 
@@ -63,6 +67,7 @@ const (
 	mostBlock    = 2 << 20
 	mostSegment  = 1 << 20
 	leastSegment = 8 << 10
+	mapSegment   = 64 << 10
 	mostStripes  = 4
 	manySegments = 512 // With fewer of them, one is open in place of mostStripes.
 	// fill is the share of slots that may be taken, in 1/64.
@@ -74,7 +79,7 @@ func (e *engine) search(h uint64, key []byte) (f found) {
 	if f = e.lock(h, false); f.first == nil {
 		return f
 	}
-	if f.slot = e.find(f.bucket(f.home), h, 0, key); f.slot < 0 && displaced(f.heads[f.home&3]) > 0 {
+	if f.slot = e.find(f.bucket(f.home), h, 0, key); f.slot < 0 && e.elsewhere(f.heads[f.home&3]) {
 		f.unlock()
 		return e.searchAll(h, key)
 	}
@@ -90,6 +95,9 @@ func (e *engine) searchAll(h uint64, key []byte) (f found) {
 		f.in = f.home ^ distance
 		f.slot = e.find(f.bucket(f.in), h, uint64(distance), key)
 	}
+	if f.slot < 0 {
+		e.inChain(&f, func(b *bucket) int { return e.find(b, h, 0, key) })
+	}
 	return f
 }
 
@@ -99,6 +107,8 @@ func (e *engine) drop(f *found, why Reason, list []removal) []removal {
 	*f.at() = 0
 	if distance := slot & slotDistance >> locBits; distance != 0 {
 		f.heads[f.in^int(distance)] -= headDisplaced
+	} else if e.o.keep {
+		e.shorten(f)
 	}
 	return e.gone(slot, why, list)
 }
@@ -123,6 +133,9 @@ func (e *engine) dead(slot uint64, why Reason, list []removal) []removal {
 	b := e.entry(slot)
 	s := shapeOf(b)
 	e.segment(slot & locMask).live.sub(s.size)
+	if e.o.keep {
+		e.died.Add(int64(s.size))
+	}
 	if e.o.onRemove != nil && b[0]&flagAbsent == 0 {
 		r := removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), reason: why}
 		list = append(list, r)
@@ -161,7 +174,7 @@ func (e *engine) get(dst, key []byte, stale bool) ([]byte, lookup) {
 		if f.first == nil {
 			return dst, lookup{}
 		}
-		if !again {
+		if !again && !e.o.keep {
 			f.count(h)
 		}
 		b, l := e.use(&f, stale)

@@ -9,7 +9,7 @@
 //	value, err = c.GetOrLoad(ctx, []byte("other"), load)
 //
 // A [Cache] maps bytes to bytes. [Values] maps keys of a type, or strings, to values of a type without
-// pointers. All methods may be called from any goroutine.
+// pointers. A [Map] is like Values, but evicts nothing. All methods may be called from any goroutine.
 //
 // # Budget
 //
@@ -17,7 +17,7 @@
 // for each entry beside key and value. [Cache.Resize] changes it. When it is used up, entries are
 // evicted: first those that were asked for once and not again. An entry may also be evicted, rarely,
 // because the part of the table for its hash is full; about one in a hundred is, while the table
-// grows.
+// grows. A Map has no budget, but may have a limit, at which it returns errors.
 //
 // # Time
 //

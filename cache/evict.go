@@ -21,7 +21,7 @@ import (
 // for all. The caller holds mu.
 func (e *engine) seal(s *segment) {
 	e.enqueue(s, roleWindow)
-	for len(e.window) > 1 && e.windowBytes > e.budget/windowShare && (len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget) {
+	for !e.o.keep && len(e.window) > 1 && e.windowBytes > e.budget/windowShare && (len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget) {
 		oldest := e.window[0]
 		e.window = slices.Delete(e.window, 0, 1)
 		e.left(oldest)
@@ -69,7 +69,7 @@ func oldest(q *[]*segment) *segment {
 
 // evict makes at least one segment free, or says that it cannot. The caller holds mu.
 func (e *engine) evict() bool {
-	if s := e.emptiest(); s != nil {
+	if s := e.emptiest(8); s != nil {
 		e.compact(s)
 		return true
 	}
@@ -91,14 +91,14 @@ func (e *engine) evict() bool {
 	return false
 }
 
-// emptiest takes the segment with the fewest living bytes from its queue, if less than half of it
-// lives and nobody has pinned it.
-func (e *engine) emptiest() *segment {
+// emptiest takes the segment with the fewest living bytes from its queue, if less than so many sixteenths of it
+// live and nobody has pinned it.
+func (e *engine) emptiest(sixteenths int64) *segment {
 	var best *segment
 	least := int64(0)
 	for _, q := range [][]*segment{e.window, e.main} {
 		for _, s := range q {
-			if n := s.live.bytes(); n < int64(s.used)/2 && (best == nil || n < least) && s.pins.Load() == 0 {
+			if n := s.live.bytes(); 16*n < int64(s.used)*sixteenths && (best == nil || n < least) && s.pins.Load() == 0 {
 				best, least = s, n
 			}
 		}
@@ -123,6 +123,23 @@ func (e *engine) compact(s *segment) {
 	})
 	e.reclaim(s)
 }
+
+// compactOne compacts the segment with the fewest living bytes, if it has dead ones.
+func (e *engine) compactOne() bool {
+	s := e.emptiest(16)
+	if s == nil {
+		return false
+	}
+	if !e.canMove(s) {
+		e.enqueue(s, roleWindow)
+		return false
+	}
+	e.compact(s)
+	return true
+}
+
+// canMove says whether there is room for what lives in a segment. One free segment is enough.
+func (e *engine) canMove(s *segment) bool { return len(e.free) > 0 || s.live.entries() == 0 }
 
 // empty evicts all entries of a segment.
 func (e *engine) empty(s *segment) {
@@ -247,7 +264,7 @@ func (c *candidate) find() (f found) {
 	if f = c.e.lock(c.h, false); f.first == nil {
 		return f
 	}
-	if f.slot = holds(f.bucket(f.home), c.loc); f.slot >= 0 || displaced(f.heads[f.home]) == 0 {
+	if f.slot = holds(f.bucket(f.home), c.loc); f.slot >= 0 || !c.e.elsewhere(f.heads[f.home]) {
 		return f
 	}
 	f.unlock()
@@ -255,6 +272,9 @@ func (c *candidate) find() (f found) {
 	for distance := 0; distance < family && f.first != nil && f.slot < 0; distance++ {
 		f.in = f.home ^ distance
 		f.slot = holds(f.bucket(f.in), c.loc)
+	}
+	if f.first != nil && f.slot < 0 {
+		c.e.inChain(&f, func(b *bucket) int { return holds(b, c.loc) })
 	}
 	return f
 }
@@ -321,4 +341,9 @@ func (c *candidate) lessUsed() {
 		*f.at() -= slotUse
 	}
 	f.unlock()
+}
+
+// dropFull evicts an entry for which the table has no room any more. Its bucket is locked.
+func (e *engine) dropFull(slot uint64) {
+	e.removed = e.gone(slot, Evicted, e.removed)
 }

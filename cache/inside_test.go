@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -28,8 +29,19 @@ func (e *engine) verify(t *testing.T) {
 			all = append(all, uint64(p)<<e.shift|i)
 		}
 	}
+	chained := len(e.chains.free)
 	for _, i := range all {
 		b := e.at(i)
+		if e.o.keep {
+			for no, first := chainOf(b[0]), true; no != 0; first = false {
+				c := e.chains.bucket(no)
+				if *c == (bucket{c[0]}) || !first && empty(c) > 0 {
+					t.Fatalf("bucket %d: a bucket of its chain has room: %v", i, *c)
+				}
+				chained++
+				no = uint32(c[0])
+			}
+		}
 		out := uint64(0)
 		for s := 1; s < bucketWords; s++ {
 			for d := uint64(1); d < family; d++ {
@@ -37,10 +49,8 @@ func (e *engine) verify(t *testing.T) {
 					out++
 				}
 			}
-			slot := b[s]
-			if slot == 0 {
-				continue
-			}
+		}
+		e.slotsOf(b, b[0], func(slot uint64) {
 			count++
 			x := e.entry(slot)
 			h := e.hash(slot & locMask)
@@ -50,10 +60,17 @@ func (e *engine) verify(t *testing.T) {
 			}
 			live[e.segment(slot&locMask)] += int64(shapeOf(x).size)
 			entries[e.segment(slot&locMask)]++
-		}
+		})
 		if b[0]&headLocked != 0 || displaced(b[0]) != out {
 			t.Fatalf("bucket %d: locked %d, %d displaced, its head says %d", i, b[0]&1, out, displaced(b[0]))
 		}
+	}
+	for _, page := range e.chainPages {
+		held += int64(8 * len(page))
+		chained -= len(page) / bucketWords
+	}
+	if chained != 0 {
+		t.Fatalf("%d more buckets in chains or free than there are", chained)
 	}
 	if count != e.count.Load() {
 		t.Fatalf("%d entries, counted %d", count, e.count.Load())
@@ -234,10 +251,16 @@ func TestTableBytes(t *testing.T) {
 // TestScribbled: a program that has kept slices of View and writes to them changes any byte of any
 // entry. Nothing panics or hangs. After Clear all is as it should be.
 func TestScribbled(t *testing.T) {
-	now := time.Now()
-	for seed := range uint64(4) {
+	var ms atomic.Int64
+	began := time.Now()
+	clock := func() time.Time { return began.Add(time.Duration(ms.Load()) * time.Millisecond) }
+	seeds, steps := uint64(4), 2000
+	if testing.Short() {
+		seeds, steps = 2, 300
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 3))
-		c, err := New(Options{Bytes: 1 << 20, Clock: func() time.Time { return now }, Idle: time.Hour, OnRemove: func(_, _ []byte, _ Reason) {}})
+		c, err := New(Options{Bytes: 1 << 20, Clock: clock, Idle: time.Hour, OnRemove: func(_, _ []byte, _ Reason) {}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,14 +285,14 @@ func TestScribbled(t *testing.T) {
 				case 6:
 					c.GetMany([][]byte{key, key}, func(int, []byte) {})
 				case 7:
-					now = now.Add(10 * time.Millisecond)
+					ms.Add(10)
 					c.e.sweepPiece()
 				default:
 					c.Get(nil, key)
 				}
 			}
 		}
-		use(4000)
+		use(5000)
 		for _, fill := range []int{-1, 0xff, 0, 0x3f, 1} {
 			d := *c.e.dir.Load()
 			for i := range d {
@@ -283,7 +306,7 @@ func TestScribbled(t *testing.T) {
 					}
 				}
 			}
-			use(3000)
+			use(steps)
 		}
 		for range c.All() {
 		}
@@ -295,7 +318,7 @@ func TestScribbled(t *testing.T) {
 		}
 		c.Clear()
 		c.e.verify(t)
-		use(2000)
+		use(steps)
 		c.e.verify(t)
 		if err := c.Close(); err != nil {
 			t.Fatal(err)

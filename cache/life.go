@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/freehold-go/freehold/offheap"
@@ -23,10 +24,16 @@ func newEngine(o settings) (*engine, error) {
 	e.purpose = offheap.NewPurpose(name)
 	block := min(o.Bytes/128, mostBlock)
 	seg := min(max(o.Bytes/256, leastSegment), mostSegment, block)
+	e.mostValue = int(min(o.Bytes/8, 1<<31-1))
+	if o.keep {
+		seg = min(seg, mapSegment)
+		block = seg
+		e.mostValue = 1<<31 - 1
+	}
 	e.segShift = uint(bits.Len64(uint64(seg)) - 1)
 	e.blockSize = int(block >> e.segShift << e.segShift)
 	e.mostSmall = 1 << e.segShift / 2
-	e.mostValue = int(min(o.Bytes/8, 1<<31-1))
+	e.tidyAt.Store(int64(tidyBlocks * e.blockSize))
 	e.stripes = make([]stripe, 1)
 	if o.Bytes >= manySegments<<e.segShift {
 		e.stripes = make([]stripe, mostStripes)
@@ -34,8 +41,10 @@ func newEngine(o settings) (*engine, error) {
 	e.counts.reads = make([]readCounts, runtime.GOMAXPROCS(0)+1)
 	e.dir.Store(new(directory))
 	*e.dir.Load() = make(directory, 1)
-	e.table = table{seed: maphash.MakeSeed(), shift: e.segShift - 6}
-	e.table.hash = func(loc uint64) uint64 { return maphash.Bytes(e.seed, keyOf(e.entry(loc))) }
+	e.seed, e.shift = maphash.MakeSeed(), e.segShift-6
+	e.chains.on, e.chains.shift = o.keep, e.shift
+	e.chains.pages.Store(new([]*bucket))
+	e.hash = func(loc uint64) uint64 { return maphash.Bytes(e.seed, keyOf(e.entry(loc))) }
 	e.pages.Store(new([]*bucket))
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,7 +93,7 @@ func (e *engine) freeAll() {
 			e.release(s.words())
 		}
 	}
-	for _, page := range e.buckets {
+	for _, page := range slices.Concat(e.buckets, e.chainPages) {
 		e.release(page)
 	}
 	e.dir.Store(new(directory))
@@ -92,7 +101,7 @@ func (e *engine) freeAll() {
 		e.release(b.words)
 	}
 	e.held = 0
-	e.blocks, e.free, e.viewed, e.buckets, e.window, e.main, e.victim = nil, nil, nil, nil, nil, nil, nil
+	e.blocks, e.free, e.viewed, e.buckets, e.chainPages, e.window, e.main, e.victim = nil, nil, nil, nil, nil, nil, nil, nil
 	e.windowBytes = 0
 }
 
@@ -109,7 +118,7 @@ func (e *engine) stats() (s Stats) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.Bytes, s.BytesHeld = e.budget, e.held
-	for _, page := range e.buckets {
+	for _, page := range slices.Concat(e.buckets, e.chainPages) {
 		s.BytesTable += int64(8 * len(page))
 	}
 	d := *e.dir.Load()

@@ -10,7 +10,8 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// take returns a free segment. It adds a block or evicts entries if there is none. The caller holds mu.
+// take returns a free segment. It adds a block or evicts entries if there is none; of a Map it compacts
+// segments. The caller holds mu.
 func (e *engine) take() (*segment, error) {
 	for {
 		e.unviewed()
@@ -23,8 +24,8 @@ func (e *engine) take() (*segment, error) {
 				continue
 			}
 		}
-		if !e.evict() {
-			if err == nil && len(e.free) > 0 {
+		if e.o.keep && !e.compactOne() || !e.o.keep && !e.evict() {
+			if err == nil && len(e.free) > 0 && !e.o.keep {
 				return e.pop(), nil
 			}
 			if err == nil {
@@ -106,7 +107,11 @@ func (e *engine) placeLarge(n int) (*segment, error) {
 func (e *engine) obtain(n int) ([]uint64, error) {
 	for e.held+int64(n) > e.budget {
 		e.unviewed()
-		if !e.evictLarge() && !e.releaseBlock() {
+		if e.o.keep && e.compactOne() {
+			e.trim()
+			continue
+		}
+		if e.o.keep || !e.evictLarge() && !e.releaseBlock() {
 			return nil, fmt.Errorf("cache: %w: no room for %d bytes in %d", offheap.ErrLimit, n, e.budget)
 		}
 	}
@@ -216,11 +221,7 @@ func (e *engine) releaseBlock() bool {
 		return false
 	}
 	e.blocks = slices.DeleteFunc(e.blocks, func(o *block) bool { return o == b })
-	for _, s := range b.segs {
-		e.unnumber(s)
-	}
-	e.held -= int64(e.blockSize)
-	e.release(b.words)
+	e.releaseFree(b)
 	return true
 }
 
@@ -263,4 +264,55 @@ func (e *engine) lockPage(page []uint64) {
 	for i := range len(page) / bucketWords {
 		lockAt(unsafex.Elem(firstBucket(page), uintptr(i)))
 	}
+}
+
+// shrinkTable takes buckets off a table that is less than half as full as it may be, and returns the
+// memory of its last pages: of as many as most says. It says whether that was all.
+func (e *engine) shrinkTable(most int) bool {
+	var left [][]uint64
+	done := false
+	for len(left) < most {
+		n := e.n.Load()
+		if n == 4<<e.shift || uint64(e.count.Load())*128 >= n*slots*fill || e.o.keep && e.provide() != nil {
+			done = true
+			break
+		}
+		e.table.resize(n-family, e.dropFull)
+		if s := e.size(n - family); s.offset == 0 { // A page is empty.
+			i := int(s.page(s.group, s.pages))
+			e.lockPage(e.buckets[i]) // For good.
+			left = append(left, e.buckets[i])
+			e.setPage(i, nil)
+		}
+	}
+	if len(left) > 0 {
+		quiesce()
+	}
+	for _, page := range left {
+		e.held -= int64(8 * len(page))
+		e.release(page)
+	}
+	return done
+}
+
+// provide makes at least one bucket free for a chain, and those that a resize may need. The caller holds mu.
+func (e *engine) provide() error {
+	c := &e.chains
+	c.mu.Lock()
+	enough := len(c.free) > mostChained
+	c.mu.Unlock()
+	if enough {
+		return nil
+	}
+	page, err := e.obtain(bucketBytes << e.shift)
+	if err != nil {
+		return err
+	}
+	e.chainPages = append(e.chainPages, page)
+	pages := append(slices.Clone(*c.pages.Load()), firstBucket(page))
+	c.pages.Store(&pages)
+	for i := range uint32(1) << e.shift {
+		c.give(uint32(len(pages)-1)<<e.shift + i + 1)
+	}
+	return nil
 }

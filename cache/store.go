@@ -40,7 +40,7 @@ func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot
 			_, err = e.publish(w, key, may)
 		}
 	}
-	if err != nil {
+	if err != nil && !e.o.keep {
 		e.remove(key, may)
 	}
 	return err
@@ -60,7 +60,7 @@ func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte,
 	if f.slot >= 0 {
 		slot := *f.at()
 		b := e.entry(slot)
-		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && e.segment(slot&locMask).pins.Load() == 0 {
+		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && (e.o.keep || e.segment(slot&locMask).pins.Load() == 0) {
 			setValue(b, value)
 			setDeadlines(b, t)
 			e.counts.replace()
@@ -124,6 +124,20 @@ func (e *engine) stored(t deadlines) {
 // gets the slot of the key, 0 if there is none.
 func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok bool, err error) {
 	defer w.seg.pins.Add(-1)
+	for {
+		ok, full, err := e.tryPublish(w, key, may)
+		if full {
+			if err = e.provideAndUnlock(); err == nil {
+				continue
+			}
+			w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
+		}
+		return ok, err
+	}
+}
+
+// tryPublish is publish. full says that there is no free bucket for a chain, and that nothing was done.
+func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (ok, full bool, err error) {
 	loc := e.location(w.seg, w.off)
 	f := e.search(w.h, key)
 	if f.first != nil && f.slot < 0 && !f.all && empty(f.bucket(f.home)) < 0 {
@@ -133,17 +147,24 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 	if f.first == nil || may != nil && !may(f.has()) {
 		w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
 		if f.first == nil {
-			return false, ErrClosed
+			return false, false, ErrClosed
 		}
 		f.unlock()
-		return false, nil
+		return false, false, nil
 	}
 	var list []removal
 	if f.slot >= 0 {
 		list = e.supersede(&f, loc)
 	} else {
 		slot := w.h>>tagShift<<tagShift | loc
-		if !f.put(slot) {
+		switch {
+		case f.put(slot):
+		case e.o.keep:
+			if !e.chains.add(&f.heads[f.home], slot, func() uint32 { return e.chains.take(mostChained) }) {
+				f.unlock()
+				return false, true, nil
+			}
+		default:
 			f.in, f.slot = f.home, leastUsed(f.bucket(f.home))
 			list = e.drop(&f, Evicted, nil)
 			f.put(slot)
@@ -153,7 +174,17 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 	f.unlock()
 	e.tell(list)
 	e.stored(deadlinesOf(w.seg.mem[w.off:]))
-	return true, nil
+	return true, false, nil
+}
+
+// provideAndUnlock is provide for callers without mu.
+func (e *engine) provideAndUnlock() error {
+	e.mu.Lock()
+	defer e.unlockAndTell()
+	if e.n.Load() == 0 {
+		return ErrClosed
+	}
+	return e.provide()
 }
 
 // leastUsed is the slot of a full bucket with the fewest uses.
@@ -174,8 +205,8 @@ func (e *engine) growTable() {
 	}
 	defer e.unlockAndTell()
 	for e.n.Load() != 0 && uint64(e.count.Load())*64 > e.n.Load()*slots*fill {
-		if e.addPage() != nil {
-			return // Full buckets evict.
+		if e.addPage() != nil || e.o.keep && e.provide() != nil {
+			return // Full buckets evict, or have chains.
 		}
 		e.resize(e.n.Load()+family, e.dropFull)
 	}
@@ -203,6 +234,7 @@ func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
 	list := e.drop(&f, why, nil)
 	f.unlock()
 	e.tell(list)
+	e.tidy()
 	return there
 }
 
@@ -213,7 +245,7 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 	}
 	h := maphash.Bytes(e.seed, key)
 	var old []byte
-	for {
+	for done := false; !done; {
 		e.flights.forget(key)
 		at := e.search(h, key)
 		if at.first == nil {
@@ -228,49 +260,25 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 		at.unlock()
 		// same says that the entry is as f has seen it.
 		same := func(slot uint64) bool {
-			return slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
+			done = slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
+			return done
 		}
 		value, op := f(old[:len(old):len(old)], l.ok)
 		switch op {
 		case Keep:
 			return nil
 		case Remove:
-			at := e.search(h, key)
-			if at.first == nil {
-				return ErrClosed
-			}
-			if same(at.has()) {
-				var list []removal
-				if at.slot >= 0 {
-					list = e.drop(&at, Deleted, nil)
-				}
-				at.unlock()
-				e.tell(list)
+			if loc == 0 {
 				return nil
 			}
-			at.unlock()
+			e.remove(key, same)
 		case Store:
-			err := e.checkSize(len(key), len(value))
-			if err == nil {
-				var w written
-				if w, err = e.write(h, key, value, ttl(), 0); err == nil {
-					ok := false
-					if ok, err = e.publish(w, key, same); ok {
-						return nil
-					}
-				}
-			}
-			if err != nil {
-				e.remove(key, nil)
+			if err := e.store(key, value, ttl(), 0, same); err != nil {
 				return err
 			}
 		default:
 			return fmt.Errorf("cache: Update's function returned Op(%d), which is none", op)
 		}
 	}
-}
-
-// dropFull evicts an entry for which the table has no room any more. Its bucket is locked.
-func (e *engine) dropFull(slot uint64) {
-	e.removed = e.gone(slot, Evicted, e.removed)
+	return nil
 }
