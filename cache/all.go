@@ -10,12 +10,6 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A record is a copy of an entry.
-type record struct {
-	key, value []byte
-	until      deadlines
-}
-
 // all calls f with each entry that has not expired, until f returns false. The record is valid during
 // the call.
 //
@@ -79,6 +73,7 @@ func (e *engine) copyEntry(slot uint64, buf []byte, list []record) ([]byte, []re
 	buf = append(append(buf, key...), value...)
 	r.key = buf[at : at+len(key) : at+len(key)]
 	r.value = buf[at+len(key) : at+len(key)+len(value) : at+len(key)+len(value)]
+	r.object = e.object(b)
 	return buf, append(list, r)
 }
 
@@ -94,8 +89,12 @@ func (e *engine) clear() {
 			b := unsafex.Elem(firstBucket(page), i)
 			head := lockAt(b)
 			e.slotsOf(b, head, func(slot uint64) {
-				e.segment(slot & locMask).live.sub(shapeOf(e.entry(slot)).size)
+				b := e.entry(slot)
+				e.segment(slot & locMask).live.sub(shapeOf(b).size)
 				e.count.Add(-1)
+				if e.o.objects != nil {
+					e.lose(valueOf(b))
+				}
 			})
 			if e.o.keep {
 				e.chains.give(e.chains.empty(&head, nil, func(uint64) {})...)
@@ -117,7 +116,7 @@ func (e *engine) clear() {
 		e.victim = nil
 		e.reclaim(s)
 	}
-	if e.o.keep {
+	if e.compacts {
 		e.shrinkTable(math.MaxInt)
 		e.trim()
 	}
@@ -125,7 +124,11 @@ func (e *engine) clear() {
 
 // rebudget changes the budget.
 func (e *engine) rebudget(bytes int64) error {
-	if least := max(8*int64(e.blockSize), leastBytes); bytes < least {
+	least := int64(leastBytes)
+	if e.o.objects == nil {
+		least = max(least, 8*int64(e.blockSize))
+	}
+	if bytes < least {
 		return fmt.Errorf("cache: Resize to %d bytes; at least %d, with the %d that it was made with", bytes, least, e.o.Bytes)
 	}
 	e.lockAll()
@@ -134,6 +137,15 @@ func (e *engine) rebudget(bytes int64) error {
 		return ErrClosed
 	}
 	e.budget = bytes
+	e.limit.Store(bytes)
+	if e.o.objects != nil {
+		if !e.lighten() {
+			return fmt.Errorf("cache: Resize to %d bytes: the objects weigh %d", bytes, e.weight.Load())
+		}
+		e.shrinkTable(math.MaxInt)
+		e.trim()
+		return nil
+	}
 	for e.held > e.budget {
 		e.unviewed()
 		if !e.evictLarge() && !e.releaseBlock() {

@@ -2,6 +2,8 @@
 
 package cache
 
+import "encoding/binary"
+
 // An entry is bytes in a segment:
 //
 //	flags 1 | key length - 1: 1 or 2 | room w | value length w | deadlines 6 each, if any | key | value | unused room
@@ -71,6 +73,24 @@ func shapeOf(b []byte) entryShape {
 	return s
 }
 
+// The value of an entry of Objects says where the pointer is, and what it weighs:
+//
+//	index 4 | weight 8
+const objectSize = 12
+
+func setObject(value []byte, index uint32, weight int64) {
+	binary.LittleEndian.PutUint32(value, index)
+	binary.LittleEndian.PutUint64(value[4:], uint64(weight))
+}
+
+// objectOf reads what setObject has written, or zeros.
+func objectOf(value []byte) (index uint32, weight int64) {
+	if len(value) != objectSize {
+		return 0, 0
+	}
+	return binary.LittleEndian.Uint32(value), int64(binary.LittleEndian.Uint64(value[4:]))
+}
+
 func keyLen(b []byte) int {
 	if b[0]&flagLongKey == 0 {
 		return int(b[1]) + 1
@@ -129,6 +149,14 @@ func setValue(b, value []byte) {
 	at, w := roomAt(b)
 	writeInt(b[at+w:], w, len(value))
 	copy(b[min(int(keyAt[b[0]&flagLayout])+keyLen(b), len(b)):], value)
+}
+
+// A record is a copy of an entry, or of parts of it.
+type record struct {
+	key, value []byte
+	object     any   // Of Objects.
+	weight     int64 // Of an object that is to be stored.
+	until      deadlines
 }
 
 // deadlines are when an entry expires: at a time, or if it is not used until then. They are in

@@ -21,12 +21,25 @@ import (
 // for all. The caller holds mu.
 func (e *engine) seal(s *segment) {
 	e.enqueue(s, roleWindow)
-	for !e.o.keep && len(e.window) > 1 && e.windowBytes > e.budget/windowShare && (len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget) {
+	for !e.o.keep && len(e.window) > 1 && e.windowBytes > e.budget/windowShare && e.roomy() {
 		oldest := e.window[0]
 		e.window = slices.Delete(e.window, 0, 1)
 		e.left(oldest)
 		e.enqueue(oldest, roleMain)
 	}
+}
+
+// roomy says whether there is memory for another segment.
+func (e *engine) roomy() bool {
+	if e.o.objects != nil {
+		return e.weight.Load()+e.budget/segmentShare <= e.budget
+	}
+	return len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget
+}
+
+// full says whether a segment has no room for another entry.
+func (e *engine) full(s *segment, size int, weight int64) bool {
+	return s.used+size > s.room() || e.o.objects != nil && s.used > 0 && s.weight+weight > e.budget/segmentShare
 }
 
 // windowShare is the part of the memory that is the window.
@@ -39,11 +52,19 @@ func (e *engine) enqueue(s *segment, r role) {
 		return
 	}
 	e.window = append(e.window, s)
-	e.windowBytes += int64(len(s.mem))
+	e.windowBytes += e.charge(s)
+}
+
+// charge is what a segment takes of the budget.
+func (e *engine) charge(s *segment) int64 {
+	if e.o.objects != nil {
+		return s.weight
+	}
+	return int64(len(s.mem))
 }
 
 // left notes that a segment has left the window.
-func (e *engine) left(s *segment) { e.windowBytes -= int64(len(s.mem)) }
+func (e *engine) left(s *segment) { e.windowBytes -= e.charge(s) }
 
 // dequeue takes a segment out of its queue.
 func (e *engine) dequeue(s *segment) {
@@ -67,11 +88,14 @@ func oldest(q *[]*segment) *segment {
 	return nil
 }
 
-// evict makes at least one segment free, or says that it cannot. The caller holds mu.
+// evict makes at least one segment free, or says that it cannot. The caller holds mu. Objects become
+// lighter by it, not always at the first time.
 func (e *engine) evict() bool {
-	if s := e.emptiest(8); s != nil {
-		e.compact(s)
-		return true
+	if e.o.objects == nil {
+		if s := e.emptiest(8); s != nil {
+			e.compact(s)
+			return true
+		}
 	}
 	if e.windowBytes > e.budget/windowShare || len(e.main) == 0 && e.victim == nil {
 		if s := oldest(&e.window); s != nil {
@@ -124,6 +148,34 @@ func (e *engine) compact(s *segment) {
 	e.reclaim(s)
 }
 
+// tidySegments is the most that one tidy compacts, so that it stays short.
+const tidySegments = 64
+
+// compactMany compacts segments of which less than three quarters live, and says whether those were all.
+func (e *engine) compactMany() bool {
+	var list []*segment
+	take := func(s *segment) bool {
+		if len(list) == tidySegments || 4*s.live.bytes() >= 3*int64(s.used) || s.pins.Load() != 0 {
+			return false
+		}
+		if s.role == roleWindow {
+			e.left(s)
+		}
+		list = append(list, s)
+		return true
+	}
+	e.window = slices.DeleteFunc(e.window, take)
+	e.main = slices.DeleteFunc(e.main, take)
+	for _, s := range list {
+		if !e.canMove(s) {
+			e.enqueue(s, s.role)
+			continue
+		}
+		e.compact(s)
+	}
+	return len(list) < tidySegments
+}
+
 // compactOne compacts the segment with the fewest living bytes, if it has dead ones.
 func (e *engine) compactOne() bool {
 	s := e.emptiest(16)
@@ -131,7 +183,7 @@ func (e *engine) compactOne() bool {
 		return false
 	}
 	if !e.canMove(s) {
-		e.enqueue(s, roleWindow)
+		e.enqueue(s, s.role)
 		return false
 	}
 	e.compact(s)
@@ -200,10 +252,25 @@ func (e *engine) evictMain() bool {
 			s.at += v.size
 			v = e.nextVictim(uint64(n) / passSegments)
 		}
+		if e.o.objects != nil && e.weight.Load() > e.budget {
+			continue
+		}
 		if len(e.free) > 0 || e.held+int64(e.blockSize) <= e.budget {
 			return true
 		}
 	}
+}
+
+// lighten evicts objects until the others are within the budget. The caller holds mu.
+func (e *engine) lighten() bool {
+	for e.weight.Load() > e.budget && e.n.Load() != 0 {
+		for len(e.free) < spare && e.addBlock() == nil { // Entries that stay move there.
+		}
+		if !e.evict() {
+			return false
+		}
+	}
+	return true
 }
 
 // nextVictim is the next entry of main to evict: one with at most `most` uses. Those before it, with
@@ -255,6 +322,7 @@ func (c *candidate) look(e *engine, s *segment, off int) {
 		c.uses = *f.at() & slotUses / slotUse
 		c.asked = uses(f.heads[f.home], c.h)
 		c.until = deadlinesOf(b).first()
+		c.weight = e.weightOf(valueOf(b))
 	}
 	f.unlock()
 }
@@ -310,7 +378,7 @@ func (c *candidate) move(to role, uses uint64) bool {
 		return true
 	}
 	s := e.copies[to]
-	if s == nil || s.used+c.size > s.room() {
+	if s == nil || e.full(s, c.size, c.weight) {
 		if len(e.free) == 0 {
 			return false
 		}
@@ -326,6 +394,7 @@ func (c *candidate) move(to role, uses uint64) bool {
 		slot := f.at()
 		*slot = *slot&^(locMask|slotUses) | e.location(s, s.used) | uses*slotUse
 		s.used += c.size
+		s.weight += c.weight
 		s.live.add(c.size)
 		c.seg.live.sub(c.size)
 	}

@@ -19,7 +19,7 @@ func (e *engine) verify(t *testing.T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	live, entries := map[*segment]int64{}, map[*segment]int64{}
-	count := int64(0)
+	count, weight := int64(0), int64(0)
 	n := e.n.Load()
 	var all []uint64
 	held := int64(len(e.blocks) * e.blockSize)
@@ -58,6 +58,7 @@ func (e *engine) verify(t *testing.T) {
 			if home != i || slot>>tagShift != h>>tagShift {
 				t.Fatalf("bucket %d of %d has an entry of bucket %d, tags %x %x", i, n, home, slot>>tagShift, h>>tagShift)
 			}
+			weight += e.weightOf(valueOf(x))
 			live[e.segment(slot&locMask)] += int64(shapeOf(x).size)
 			entries[e.segment(slot&locMask)]++
 		})
@@ -71,6 +72,9 @@ func (e *engine) verify(t *testing.T) {
 	}
 	if chained != 0 {
 		t.Fatalf("%d more buckets in chains or free than there are", chained)
+	}
+	if weight != e.weight.Load() || weight > 0 && weight > e.budget {
+		t.Fatalf("the objects weigh %d, counted %d, budget %d", weight, e.weight.Load(), e.budget)
 	}
 	if count != e.count.Load() {
 		t.Fatalf("%d entries, counted %d", count, e.count.Load())
@@ -89,12 +93,12 @@ func (e *engine) verify(t *testing.T) {
 			}
 		}
 	}
-	if held != e.held || held > e.budget {
+	if held != e.held || held > e.most() {
 		t.Fatalf("%d bytes held, counted %d, budget %d", held, e.held, e.budget)
 	}
 	window := int64(0)
 	for _, s := range e.window {
-		window += int64(len(s.mem))
+		window += e.charge(s)
 	}
 	if window != e.windowBytes {
 		t.Fatalf("%d bytes in the window, counted %d", window, e.windowBytes)
@@ -294,6 +298,7 @@ func TestScribbled(t *testing.T) {
 		}
 		use(5000)
 		for _, fill := range []int{-1, 0xff, 0, 0x3f, 1} {
+			c.e.mu.Lock() // For the sweeper, which reads.
 			d := *c.e.dir.Load()
 			for i := range d {
 				s := d[i].Load()
@@ -306,6 +311,7 @@ func TestScribbled(t *testing.T) {
 					}
 				}
 			}
+			c.e.mu.Unlock()
 			use(steps)
 		}
 		for range c.All() {

@@ -25,14 +25,21 @@ func newEngine(o settings) (*engine, error) {
 	block := min(o.Bytes/128, mostBlock)
 	seg := min(max(o.Bytes/256, leastSegment), mostSegment, block)
 	e.mostValue = int(min(o.Bytes/8, 1<<31-1))
-	if o.keep {
+	page := seg
+	switch {
+	case o.keep:
 		seg = min(seg, mapSegment)
-		block = seg
+		block, page = seg, seg
 		e.mostValue = 1<<31 - 1
+	case o.objects != nil:
+		seg = min(max(o.Bytes/4096, leastObjects), mostObjects)
+		block, page = 16*seg, max(seg, objectsPage)
 	}
 	e.segShift = uint(bits.Len64(uint64(seg)) - 1)
 	e.blockSize = int(block >> e.segShift << e.segShift)
 	e.mostSmall = 1 << e.segShift / 2
+	e.compacts = o.keep || o.objects != nil
+	e.limit.Store(o.Bytes)
 	e.tidyAt.Store(int64(tidyBlocks * e.blockSize))
 	e.stripes = make([]stripe, 1)
 	if o.Bytes >= manySegments<<e.segShift {
@@ -41,7 +48,7 @@ func newEngine(o settings) (*engine, error) {
 	e.counts.reads = make([]readCounts, runtime.GOMAXPROCS(0)+1)
 	e.dir.Store(new(directory))
 	*e.dir.Load() = make(directory, 1)
-	e.seed, e.shift = maphash.MakeSeed(), e.segShift-6
+	e.seed, e.shift = maphash.MakeSeed(), uint(bits.Len64(uint64(page))-1-6)
 	e.chains.on, e.chains.shift = o.keep, e.shift
 	e.chains.pages.Store(new([]*bucket))
 	e.hash = func(loc uint64) uint64 { return maphash.Bytes(e.seed, keyOf(e.entry(loc))) }
@@ -72,6 +79,7 @@ func (e *engine) close() {
 	e.n.Store(0)
 	quiesce()
 	e.count.Store(0)
+	e.weight.Store(0)
 	d := *e.dir.Load()
 	for i := range d {
 		if s := d[i].Load(); s != nil {
@@ -117,7 +125,7 @@ func (e *engine) stats() (s Stats) {
 	s.Loads, s.LoadsFailed = e.counts.loads.Load(), e.counts.failed.Load()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.Bytes, s.BytesHeld = e.budget, e.held
+	s.Bytes, s.BytesHeld, s.Weight = e.budget, e.held, e.weight.Load()
 	for _, page := range slices.Concat(e.buckets, e.chainPages) {
 		s.BytesTable += int64(8 * len(page))
 	}

@@ -90,7 +90,7 @@ func (e *engine) pop() *segment {
 	last := len(e.free) - 1
 	s := e.free[last]
 	e.free = e.free[:last]
-	s.role, s.used, s.at = roleOpen, 0, 0
+	s.role, s.used, s.at, s.weight = roleOpen, 0, 0, 0
 	return s
 }
 

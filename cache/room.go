@@ -10,22 +10,26 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// take returns a free segment. It adds a block or evicts entries if there is none; of a Map it compacts
-// segments. The caller holds mu.
+// take returns a free segment. It adds a block or evicts entries if there is none; of Map and Objects it
+// compacts segments. The caller holds mu.
 func (e *engine) take() (*segment, error) {
+	if e.o.objects != nil && e.died.Load() >= e.tidyAt.Load() {
+		e.compactMany()
+		e.died.Store(0)
+	}
 	for {
 		e.unviewed()
 		if len(e.free) > spare {
 			return e.pop(), nil
 		}
 		var err error
-		if e.held+int64(e.blockSize) <= e.budget {
+		if e.held+int64(e.blockSize) <= e.most() {
 			if err = e.addBlock(); err == nil {
 				continue
 			}
 		}
-		if e.o.keep && !e.compactOne() || !e.o.keep && !e.evict() {
-			if err == nil && len(e.free) > 0 && !e.o.keep {
+		if e.compacts && !e.compactOne() || !e.compacts && !e.evict() {
+			if err == nil && len(e.free) > 0 && !e.compacts {
 				return e.pop(), nil
 			}
 			if err == nil {
@@ -36,24 +40,33 @@ func (e *engine) take() (*segment, error) {
 	}
 }
 
+// most bounds held.
+func (e *engine) most() int64 {
+	if e.o.objects != nil {
+		return mostBytes
+	}
+	return e.budget
+}
+
 // stripe is the one for a key.
 func (e *engine) stripe(h uint64) *stripe { return &e.stripes[h>>40&uint64(len(e.stripes)-1)] }
 
 // place returns a pinned segment with room for an entry of n bytes at off.
-func (e *engine) place(h uint64, n int) (s *segment, off int, err error) {
+func (e *engine) place(h uint64, n int, weight int64) (s *segment, off int, err error) {
 	if n > e.mostSmall {
-		s, err = e.placeLarge(n)
+		s, err = e.placeLarge(n, weight)
 		return s, 0, err
 	}
 	st := e.stripe(h)
 	var told []removal
 	st.mu.Lock()
-	if s = st.seg; s == nil || s.used+n > s.room() {
+	if s = st.seg; s == nil || e.full(s, n, weight) {
 		s, told, err = e.next(st)
 	}
 	if err == nil {
 		off = s.used
 		s.used += n
+		s.weight += weight
 		s.live.add(n)
 		s.pins.Add(1)
 	}
@@ -83,7 +96,7 @@ func (e *engine) next(st *stripe) (s *segment, told []removal, err error) {
 }
 
 // placeLarge returns a pinned segment of its own for an entry of n bytes.
-func (e *engine) placeLarge(n int) (*segment, error) {
+func (e *engine) placeLarge(n int, weight int64) (*segment, error) {
 	e.mu.Lock()
 	defer e.unlockAndTell()
 	if e.n.Load() == 0 {
@@ -94,7 +107,7 @@ func (e *engine) placeLarge(n int) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &segment{mem: bytesOf(words), used: n}
+	s := &segment{mem: bytesOf(words), used: n, weight: weight}
 	e.number(s)
 	s.live.add(n)
 	s.pins.Store(1)
@@ -105,13 +118,13 @@ func (e *engine) placeLarge(n int) (*segment, error) {
 // obtain returns memory of its own for a large entry or a page. It evicts what is in the way. The caller
 // holds mu.
 func (e *engine) obtain(n int) ([]uint64, error) {
-	for e.held+int64(n) > e.budget {
+	for e.held+int64(n) > e.most() {
 		e.unviewed()
-		if e.o.keep && e.compactOne() {
+		if e.compacts && e.compactOne() {
 			e.trim()
 			continue
 		}
-		if e.o.keep || !e.evictLarge() && !e.releaseBlock() {
+		if e.compacts || !e.evictLarge() && !e.releaseBlock() {
 			return nil, fmt.Errorf("cache: %w: no room for %d bytes in %d", offheap.ErrLimit, n, e.budget)
 		}
 	}

@@ -30,12 +30,13 @@ const (
 )
 
 type segment struct {
-	mem   []byte
-	no    uint64
-	block *block // nil if the segment holds one large entry.
-	role  role
-	used  int // Bytes of entries, dead ones included. It is fixed once the segment is no longer open.
-	at    int // Of the victim: the next entry to look at.
+	mem    []byte
+	no     uint64
+	block  *block // nil if the segment holds one large entry.
+	role   role
+	weight int64 // Of Objects: the weights of the entries, dead ones included.
+	used   int   // Bytes of entries, dead ones included. It is fixed once the segment is no longer open.
+	at     int   // Of the victim: the next entry to look at.
 
 	live live
 	// pins counts those who use entries without a lock: views, and writers whose entry is not yet in

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // checkSize is an error if an entry cannot be stored.
@@ -19,68 +21,127 @@ func (e *engine) checkSize(key, value int) error {
 	return nil
 }
 
-// set stores a value. If it returns an error, the key has no value.
+// set stores a value. If it returns an error, the key has no value, unless nothing is evicted.
 func (e *engine) set(key, value []byte, t deadlines) error {
 	e.flights.forget(key)
-	return e.store(key, value, t, 0, nil)
+	_, err := e.store(key, value, t, 0, nil)
+	return err
 }
 
-// store is set for an entry with flags, if may allows it: it is asked under the lock of the bucket, and
-// nil always allows it.
-func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) error {
-	err := e.checkSize(len(key), len(value))
+// put stores a record: the value, or the object. may is that of store.
+func (e *engine) put(key []byte, r record, flags byte, may func(slot uint64) bool) error {
+	if e.o.objects == nil {
+		_, err := e.store(key, r.value, r.until, flags, may)
+		return err
+	}
+	weight := max(r.weight, 1)
+	err := e.checkSize(len(key), 0)
+	if most := e.limit.Load() / 8; err == nil && weight > most {
+		err = fmt.Errorf("%w: an object of weight %d; with a budget of %d at most %d", ErrSize, weight, e.limit.Load(), most)
+	}
+	if err == nil {
+		err = e.reserve(weight)
+	}
+	if err != nil {
+		e.remove(key, may)
+		return err
+	}
+	index := uint32(0)
+	if flags&flagAbsent == 0 {
+		index = e.o.objects.add(r.object)
+	}
+	value := make([]byte, objectSize)
+	setObject(value, index, weight)
+	stored, err := e.store(key, value, r.until, flags, may)
+	if !stored {
+		e.lose(value)
+	}
+	return err
+}
+
+// reserve adds the weight of an object, and evicts others for it.
+func (e *engine) reserve(weight int64) error {
+	if e.weight.Add(weight) <= e.limit.Load() {
+		return nil
+	}
+	e.mu.Lock()
+	ok := e.lighten()
+	e.unlockAndTell()
+	if !ok { // The others are in open segments.
+		e.lockAll()
+		ok = e.lighten()
+		e.unlockAll()
+	}
+	if !ok {
+		e.weight.Add(-weight)
+		return fmt.Errorf("cache: %w: no room for an object of weight %d in %d", offheap.ErrLimit, weight, e.limit.Load())
+	}
+	return nil
+}
+
+// store stores a value in an entry with flags, if may allows it: it is asked under the lock of the bucket, and
+// nil always allows it. It says whether it did.
+func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (stored bool, err error) {
+	err = e.checkSize(len(key), len(value))
 	if err == nil {
 		h := maphash.Bytes(e.seed, key)
-		if e.o.onRemove == nil && e.storeFast(h, key, value, t, flags, may) {
-			e.stored(t)
-			return nil
+		if e.o.onRemove == nil {
+			done := false
+			if done, stored = e.storeFast(h, key, value, t, flags, may); done {
+				e.stored(t)
+				return stored, nil
+			}
 		}
 		var w written
 		if w, err = e.write(h, key, value, t, flags); err == nil {
-			_, err = e.publish(w, key, may)
+			stored, err = e.publish(w, key, may)
 		}
 	}
 	if err != nil && !e.o.keep {
 		e.remove(key, may)
 	}
-	return err
+	return stored, err
 }
 
 // storeFast is store where the value fits in the place of the older one, or the open segment has room and
 // nobody holds it. It holds one lock of the table all the time, so it must not wait for another.
-func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done bool) {
+func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done, stored bool) {
 	f := e.search(h, key)
 	if f.first == nil {
-		return false
+		return false, false
 	}
 	defer f.unlock()
 	if may != nil && !may(f.has()) {
-		return true
+		return true, false
 	}
 	if f.slot >= 0 {
 		slot := *f.at()
 		b := e.entry(slot)
-		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && (e.o.keep || e.segment(slot&locMask).pins.Load() == 0) {
+		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && (e.compacts || e.segment(slot&locMask).pins.Load() == 0) { // Those have no views.
+			if e.o.objects != nil {
+				e.lose(valueOf(b))
+			}
 			setValue(b, value)
 			setDeadlines(b, t)
 			e.counts.replace()
-			return true
+			return true, true
 		}
 	} else if empty(f.bucket(f.home)) < 0 {
-		return false
+		return false, false
 	}
 	s := shapeFor(len(key), len(value), t.flags()|flags)
 	st := e.stripe(h)
 	if s.size > e.mostSmall || !st.mu.TryLock() {
-		return false
+		return false, false
 	}
 	defer st.mu.Unlock()
-	seg := st.seg
-	if seg == nil || seg.used+s.size > seg.room() {
-		return false
+	seg, weight := st.seg, e.weightOf(value)
+	if seg == nil || e.full(seg, s.size, weight) {
+		return false, false
 	}
 	off := seg.used
 	seg.used += s.size
+	seg.weight += weight
 	seg.live.add(s.size)
 	s.write(seg.mem[off:], key, value, t)
 	if loc := e.location(seg, off); f.slot >= 0 {
@@ -89,7 +150,7 @@ func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte,
 		f.put(h>>tagShift<<tagShift | loc)
 		e.count.Add(1)
 	}
-	return true
+	return true, true
 }
 
 // written is an entry that is not in the table yet. Its segment is pinned.
@@ -103,7 +164,7 @@ type written struct {
 func (e *engine) write(h uint64, key, value []byte, t deadlines, flags byte) (w written, err error) {
 	s := shapeFor(len(key), len(value), t.flags()|flags)
 	w.h = h
-	if w.seg, w.off, err = e.place(h, s.size); err != nil {
+	if w.seg, w.off, err = e.place(h, s.size, e.weightOf(value)); err != nil {
 		return w, err
 	}
 	s.write(w.seg.mem[w.off:], key, value, t)
@@ -239,12 +300,12 @@ func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
 }
 
 // update replaces or removes the value of a key by what f says, which may run several times.
-func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), ttl func() deadlines) error {
+func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) error {
 	if err := e.checkSize(len(key), 0); err != nil {
 		return err
 	}
 	h := maphash.Bytes(e.seed, key)
-	var old []byte
+	var buf []byte
 	for done := false; !done; {
 		e.flights.forget(key)
 		at := e.search(h, key)
@@ -253,17 +314,18 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 		}
 		b, l := e.use(&at, false)
 		loc := at.has() & locMask
-		old = old[:0]
+		var old record
 		if l.ok {
-			old = append(old, valueOf(b)...)
+			buf = append(buf[:0], valueOf(b)...)
+			old.value, old.object = buf[:len(buf):len(buf)], e.object(b)
 		}
 		at.unlock()
 		// same says that the entry is as f has seen it.
 		same := func(slot uint64) bool {
-			done = slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
+			done = slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), buf) && e.object(e.entry(loc)) == old.object)
 			return done
 		}
-		value, op := f(old[:len(old):len(old)], l.ok)
+		r, op := f(old, l.ok)
 		switch op {
 		case Keep:
 			return nil
@@ -273,7 +335,8 @@ func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), tt
 			}
 			e.remove(key, same)
 		case Store:
-			if err := e.store(key, value, ttl(), 0, same); err != nil {
+			r.until = e.deadlines(e.o.TTL)
+			if err := e.put(key, r, 0, same); err != nil {
 				return err
 			}
 		default:

@@ -30,7 +30,7 @@ func (c *typed[K, V]) init(o settings, onRemove func(K, V, Reason)) (err error) 
 	}
 	if onRemove != nil {
 		keys := c.keys
-		o.onRemove = func(key, value []byte, why Reason) { onRemove(keys.value(key), valueFrom[V](value), why) }
+		o.onRemove = func(r removal) { onRemove(keys.value(r.key), valueFrom[V](r.value), r.reason) }
 	}
 	c.handle, err = newHandle(o)
 	return err
@@ -84,11 +84,11 @@ func (c *typed[K, V]) Update(key K, f func(old V, ok bool) (v V, op Op)) error {
 		return err
 	}
 	var v V
-	err = c.e.update(k, func(old []byte, ok bool) ([]byte, Op) {
+	err = c.e.update(k, func(old record, ok bool) (record, Op) {
 		var op Op
-		v, op = f(valueFrom[V](old), ok)
-		return memoryOf(&v), op
-	}, func() deadlines { return c.e.deadlines(c.e.o.TTL) })
+		v, op = f(valueFrom[V](old.value), ok)
+		return record{value: memoryOf(&v)}, op
+	})
 	runtime.KeepAlive(c.state)
 	return err
 }

@@ -4,6 +4,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -19,6 +20,20 @@ type OptionsOf[K comparable, V any] struct {
 
 	// OnRemove is called as Options.OnRemove says.
 	OnRemove func(key K, value V, why Reason)
+
+	// Weight is how many bytes an object of Objects counts for in Options.Bytes; nil is the size of the
+	// object, without what it points to, and of the key's bytes. It is called once for each object that is
+	// stored. A weight below 1 counts as 1. For Values it must be nil.
+	Weight func(value V) int
+}
+
+// check lists what is wrong in the options.
+func (o *OptionsOf[K, V]) check() error {
+	err := o.Options.check()
+	if o.Options.OnRemove != nil {
+		err = errors.Join(err, errors.New("cache: Options.OnRemove is for bytes; set OptionsOf.OnRemove"))
+	}
+	return err
 }
 
 // Values is a [Cache] of values of one type without pointers, which lie off the Go heap and are copied
@@ -36,8 +51,8 @@ func NewValues[K comparable, V any](o OptionsOf[K, V]) (*Values[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if o.Options.OnRemove != nil {
-		return nil, fmt.Errorf("cache: Options.OnRemove is for bytes; set OptionsOf.OnRemove")
+	if o.Weight != nil {
+		return nil, errors.New("cache: OptionsOf.Weight is for Objects; the weight of Values is their size")
 	}
 	c := new(Values[K, V])
 	if err := c.init(settings{Options: o.Options}, o.OnRemove); err != nil {
@@ -72,18 +87,13 @@ func (c *Values[K, V]) GetOrLoad(ctx context.Context, key K, load func(context.C
 	if err != nil {
 		return v, err
 	}
-	b, err := c.e.getOrLoad(ctx, k, func(ctx context.Context, _ []byte) ([]byte, error) {
+	had, l, refresh := c.e.readForLoad(k)
+	r, err := c.e.getOrLoad(ctx, k, func(ctx context.Context, _ []byte) (record, error) {
 		v, err := load(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		return memoryOf(&v), nil
-	})
+		return record{value: memoryOf(&v)}, err
+	}, had, l, refresh)
 	runtime.KeepAlive(c.state)
-	if err != nil {
-		return v, err
-	}
-	return valueFrom[V](b), nil
+	return valueFrom[V](r.value), err
 }
 
 // Save is [Cache.Save]. The file says how keys and values lie in memory. Values with bools cannot be saved, because
