@@ -4,16 +4,11 @@ package cache
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
-
-// A record is a copy of an entry.
-type record struct {
-	key, value []byte
-	until      deadlines
-}
 
 // all calls f with each entry that has not expired, until f returns false. The record is valid during
 // the call.
@@ -54,11 +49,11 @@ func (e *engine) groupAt(offset, group uint64, level uint, buf []byte, list []re
 			for i := range uint64(family) {
 				b := e.at(s.page(g, p)<<e.shift | offset + i)
 				head := lockAt(b)
-				for j := 1; j < bucketWords; j++ {
-					if b[j] != 0 && (s.level >= level || e.groupOf(e.hash(b[j]&locMask))&(1<<level-1) == group) {
-						buf, list = e.copyEntry(b[j], buf, list)
+				e.slotsOf(b, head, func(slot uint64) {
+					if s.level >= level || e.groupOf(e.hash(slot&locMask))&(1<<level-1) == group {
+						buf, list = e.copyEntry(slot, buf, list)
 					}
-				}
+				})
 				unlock(b, head)
 			}
 		}
@@ -78,6 +73,7 @@ func (e *engine) copyEntry(slot uint64, buf []byte, list []record) ([]byte, []re
 	buf = append(append(buf, key...), value...)
 	r.key = buf[at : at+len(key) : at+len(key)]
 	r.value = buf[at+len(key) : at+len(key)+len(value) : at+len(key)+len(value)]
+	r.object = e.object(b)
 	return buf, append(list, r)
 }
 
@@ -92,20 +88,25 @@ func (e *engine) clear() {
 			segs = append(segs, s)
 		}
 	}
-	for _, seg := range e.pageSegs {
+	for _, page := range e.buckets {
 		for i := range uintptr(1) << e.shift {
-			if seg == nil {
+			if page == nil {
 				break
 			}
-			b := unsafex.Elem(firstBucket(seg), i)
+			b := unsafex.Elem(firstBucket(page), i)
 			head := lockAt(b)
-			for j := 1; j < bucketWords; j++ {
-				if b[j] != 0 {
-					e.segment(b[j] & locMask).live.Add(-int64(shapeOf(e.entry(b[j])).size))
-					e.count.Add(-1)
-					b[j] = 0
+			e.slotsOf(b, head, func(slot uint64) {
+				b := e.entry(slot)
+				e.segment(slot & locMask).live.sub(shapeOf(b).size)
+				e.count.Add(-1)
+				if e.o.objects != nil {
+					e.lose(valueOf(b))
 				}
+			})
+			if e.o.keep {
+				e.chains.give(e.chains.empty(&head, nil, func(uint64) {})...)
 			}
+			clear(b[1:])
 			unlock(b, head&^(mostDisplaced*headDisplaced))
 		}
 	}
@@ -117,11 +118,19 @@ func (e *engine) clear() {
 		e.victim = nil
 		e.reclaim(s)
 	}
+	if e.compacts {
+		e.shrinkTable(math.MaxInt)
+		e.trim()
+	}
 }
 
 // rebudget changes the budget.
 func (e *engine) rebudget(bytes int64) error {
-	if least := max(4*int64(e.blockSize), leastBytes); bytes < least {
+	least := int64(leastBytes)
+	if e.o.objects == nil {
+		least = max(least, 8*int64(e.blockSize))
+	}
+	if bytes < least {
 		return fmt.Errorf("cache: Resize to %d bytes; at least %d, with the %d that it was made with", bytes, least, e.o.Bytes)
 	}
 	e.lockAll()
@@ -130,37 +139,21 @@ func (e *engine) rebudget(bytes int64) error {
 		return ErrClosed
 	}
 	e.budget = bytes
+	e.limit.Store(bytes)
+	if e.o.objects != nil {
+		if !e.lighten() {
+			return fmt.Errorf("cache: Resize to %d bytes: the objects weigh %d", bytes, e.weight.Load())
+		}
+		e.shrinkTable(math.MaxInt)
+		e.trim()
+		return nil
+	}
 	for e.held > e.budget {
 		e.unviewed()
 		if !e.evictLarge() && !e.releaseBlock() {
 			return fmt.Errorf("cache: Resize to %d bytes: %d are held, because functions of View have not returned", bytes, e.held)
 		}
-		e.shrinkTable()
+		e.shrinkTable(math.MaxInt)
 	}
 	return nil
-}
-
-// shrinkTable takes buckets off a table that is less than half as full as it may be. Its last pages
-// become free segments.
-func (e *engine) shrinkTable() {
-	var left []*segment
-	for {
-		n := e.n.Load()
-		if n == 4<<e.shift || uint64(e.count.Load())*128 >= n*slots*fill {
-			break
-		}
-		e.table.resize(n-family, e.dropFull)
-		if s := e.size(n - family); s.offset == 0 { // A page is empty.
-			i := int(s.page(s.group, s.pages))
-			e.lockPage(firstBucket(e.pageSegs[i])) // For good.
-			left = append(left, e.pageSegs[i])
-			e.usePage(i, nil)
-		}
-	}
-	if len(left) > 0 {
-		quiesce()
-	}
-	for _, s := range left {
-		e.reclaim(s)
-	}
 }

@@ -48,7 +48,11 @@ func New(o Options) (*Cache, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	h, err := newHandle(settings{Options: o, onRemove: o.OnRemove})
+	s := settings{Options: o}
+	if o.OnRemove != nil {
+		s.onRemove = func(r removal) { o.OnRemove(r.key, r.value, r.reason) }
+	}
+	h, err := newHandle(s)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +108,10 @@ func (c *Cache) Delete(key []byte) bool {
 // Update calls f with the value of a key, and stores or removes it as f says, if nobody has changed it
 // meanwhile; otherwise it calls f again. old is a copy, valid during the call, with no room behind it.
 func (c *Cache) Update(key []byte, f func(old []byte, ok bool) (value []byte, op Op)) error {
-	err := c.e.update(key, f, func() deadlines { return c.e.deadlines(c.e.o.TTL) })
+	err := c.e.update(key, func(old record, ok bool) (record, Op) {
+		v, op := f(old.value, ok)
+		return record{value: v}, op
+	})
 	runtime.KeepAlive(c.state)
 	return err
 }
@@ -118,9 +125,13 @@ func (c *Cache) Update(key []byte, f func(old []byte, ok bool) (value []byte, op
 // that cannot be stored is returned. A load that asks for its own key, with the context that it got,
 // gets [ErrRecursive].
 func (c *Cache) GetOrLoad(ctx context.Context, key []byte, load func(context.Context, []byte) ([]byte, error)) ([]byte, error) {
-	v, err := c.e.getOrLoad(ctx, key, load)
+	had, l, refresh := c.e.readForLoad(key)
+	r, err := c.e.getOrLoad(ctx, key, func(ctx context.Context, key []byte) (record, error) {
+		v, err := load(ctx, key)
+		return record{value: v}, err
+	}, had, l, refresh)
 	runtime.KeepAlive(c.state)
-	return v, err
+	return r.value, err
 }
 
 // All yields keys and values in no order. They are copies, valid until the next step. An entry that
@@ -141,9 +152,11 @@ func (h handle) Clear() {
 	runtime.KeepAlive(h.state)
 }
 
-// Resize changes the budget. It must be at least 8 MiB, or half of Options.Bytes where that is less.
-// Entries are evicted until it holds.
-func (h handle) Resize(bytes int64) error {
+// Resize changes the budget. It must be at least 16 MiB, or a sixteenth of Options.Bytes where that is
+// less, and 1 MiB. Entries are evicted until it holds.
+func (c *Cache) Resize(bytes int64) error { return c.resize(bytes) }
+
+func (h handle) resize(bytes int64) error {
 	err := h.e.rebudget(bytes)
 	runtime.KeepAlive(h.state)
 	return err

@@ -34,15 +34,21 @@ type engine struct {
 	start     time.Time
 	latest    atomic.Int64 // The latest reading of the clock.
 	sweeper   sweeper
+	compacts  bool         // The memory is not what bounds the entries: of Map and Objects.
+	weight    atomic.Int64 // Of all objects, those included that are being stored.
+	limit     atomic.Int64 // The budget, for readers without mu.
+	died      atomic.Int64 // Bytes of entries that have left the table since the last tidy.
+	tidyAt    atomic.Int64 // How many of them make the next tidy worthwhile.
 
 	mu          sync.Mutex
-	budget      int64
-	held        int64 // Bytes of blocks and large entries.
+	budget      int64 // Of Objects for weight, or else for held.
+	held        int64 // Bytes of blocks, large entries and pages.
 	blocks      []*block
 	free        []*segment
 	viewed      []*segment
-	numbers     []uint64 // Free numbers of segments.
-	pageSegs    []*segment
+	numbers     []uint64   // Free numbers of segments.
+	buckets     [][]uint64 // The pages of the table, nil where there is none.
+	chainPages  [][]uint64
 	window      []*segment
 	windowBytes int64
 	main        []*segment
@@ -56,15 +62,31 @@ type engine struct {
 // settings are what the engine needs of the options.
 type settings struct {
 	Options
-	onRemove func(key, value []byte, why Reason)
+	keep     bool    // Nothing is evicted: the engine of a Map.
+	objects  objects // The values of Objects; nil if values are bytes.
+	onRemove func(r removal)
 	refuse   func() error // For tests: it may refuse memory.
+}
+
+// objects are pointers by their indexes, from 1 on. All but add are called under the lock of the bucket of an entry that
+// has the index.
+type objects interface {
+	add(object any) (index uint32)
+	load(index uint32) any
+	remove(index uint32)
 }
 
 const (
 	mostBlock    = 2 << 20
 	mostSegment  = 1 << 20
 	leastSegment = 8 << 10
+	mapSegment   = 64 << 10
+	leastObjects = 1 << 10 // Of segments of Objects, and mostObjects and objectsPage.
+	mostObjects  = 128 << 10
+	objectsPage  = 16 << 10
 	mostStripes  = 4
+	// segmentShare is the part of the weights that one segment of Objects may have.
+	segmentShare = 256
 	manySegments = 512 // With fewer of them, one is open in place of mostStripes.
 	// fill is the share of slots that may be taken, in 1/64.
 	fill = 40
@@ -75,7 +97,7 @@ func (e *engine) search(h uint64, key []byte) (f found) {
 	if f = e.lock(h, false); f.first == nil {
 		return f
 	}
-	if f.slot = e.find(f.bucket(f.home), h, 0, key); f.slot < 0 && displaced(f.heads[f.home&3]) > 0 {
+	if f.slot = e.find(f.bucket(f.home), h, 0, key); f.slot < 0 && e.elsewhere(f.heads[f.home&3]) {
 		f.unlock()
 		return e.searchAll(h, key)
 	}
@@ -91,6 +113,9 @@ func (e *engine) searchAll(h uint64, key []byte) (f found) {
 		f.in = f.home ^ distance
 		f.slot = e.find(f.bucket(f.in), h, uint64(distance), key)
 	}
+	if f.slot < 0 {
+		e.inChain(&f, func(b *bucket) int { return e.find(b, h, 0, key) })
+	}
 	return f
 }
 
@@ -100,6 +125,8 @@ func (e *engine) drop(f *found, why Reason, list []removal) []removal {
 	*f.at() = 0
 	if distance := slot & slotDistance >> locBits; distance != 0 {
 		f.heads[f.in^int(distance)] -= headDisplaced
+	} else if e.o.keep {
+		e.shorten(f)
 	}
 	return e.gone(slot, why, list)
 }
@@ -123,18 +150,48 @@ func (e *engine) supersede(f *found, loc uint64) []removal {
 func (e *engine) dead(slot uint64, why Reason, list []removal) []removal {
 	b := e.entry(slot)
 	s := shapeOf(b)
-	e.segment(slot & locMask).live.Add(-int64(s.size))
+	e.segment(slot & locMask).live.sub(s.size)
+	if e.compacts {
+		e.died.Add(int64(s.size))
+	}
 	if e.o.onRemove != nil && b[0]&flagAbsent == 0 {
-		r := removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), reason: why}
+		r := removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), object: e.object(b), reason: why}
 		list = append(list, r)
 	}
+	if e.o.objects != nil {
+		e.lose(valueOf(b))
+	}
 	return list
+}
+
+// object is the object of an entry, if the values are objects.
+func (e *engine) object(b []byte) any {
+	if e.o.objects == nil {
+		return nil
+	}
+	index, _ := objectOf(valueOf(b))
+	return e.o.objects.load(index)
+}
+
+// weightOf is the weight in the value of an entry, 0 if the values are bytes.
+func (e *engine) weightOf(value []byte) (weight int64) {
+	if e.o.objects != nil {
+		_, weight = objectOf(value)
+	}
+	return weight
+}
+
+// lose lets go of the object of a value that is in the table no longer.
+func (e *engine) lose(value []byte) {
+	index, weight := objectOf(value)
+	e.weight.Add(-weight)
+	e.o.objects.remove(index)
 }
 
 // tell calls OnRemove.
 func (e *engine) tell(list []removal) {
 	for _, r := range list {
-		e.o.onRemove(r.key, r.value, r.reason)
+		e.o.onRemove(r)
 	}
 }
 
@@ -158,23 +215,10 @@ type lookup struct {
 func (e *engine) get(dst, key []byte, stale bool) ([]byte, lookup) {
 	h := maphash.Bytes(e.seed, key)
 	for again := false; ; again = true {
-		f := e.search(h, key)
-		if f.first == nil {
-			return dst, lookup{}
-		}
-		if !again {
-			f.count(h)
-		}
-		b, l := e.use(&f, stale)
+		var f found
+		b, l := e.hold(&f, h, key, again, stale)
 		if !l.ok {
-			if b == nil {
-				f.unlock()
-				return dst, l
-			}
-			list := e.drop(&f, Expired, nil)
-			f.unlock()
-			e.tell(list)
-			return dst, lookup{}
+			return dst, l
 		}
 		v := valueOf(b)
 		if n := len(v); cap(dst)-len(dst) < n { // Growing takes time, and may start a collection.
@@ -186,6 +230,44 @@ func (e *engine) get(dst, key []byte, stale bool) ([]byte, lookup) {
 		f.unlock()
 		return dst, l
 	}
+}
+
+// hold finds the entry of a key, and counts the use unless it is another look. If l.ok, the entry's bucket is
+// locked, and the caller unlocks it.
+func (e *engine) hold(f *found, h uint64, key []byte, again, stale bool) (b []byte, l lookup) {
+	*f = e.search(h, key)
+	if f.first == nil {
+		return nil, l
+	}
+	if !again && !e.o.keep {
+		f.count(h)
+	}
+	if b, l = e.use(f, stale); l.ok {
+		return b, l
+	}
+	if b == nil {
+		f.unlock()
+		return nil, l
+	}
+	list := e.drop(f, Expired, nil)
+	f.unlock()
+	e.tell(list)
+	return nil, lookup{}
+}
+
+// read returns a copy of the value of a key, or its object.
+func (e *engine) read(key []byte, stale bool) (r record, l lookup) {
+	if e.o.objects == nil {
+		r.value, l = e.get(nil, key, stale)
+		return r, l
+	}
+	var f found
+	b, l := e.hold(&f, maphash.Bytes(e.seed, key), key, false, stale)
+	if l.ok {
+		r.object = e.object(b)
+		f.unlock()
+	}
+	return r, l
 }
 
 // use counts a use of what was found and returns the entry, if it may be used. If it has expired for
@@ -231,14 +313,9 @@ func (e *engine) view(key []byte, f func(value []byte)) bool {
 }
 
 func (e *engine) viewHash(h uint64, key []byte, f func(value []byte)) bool {
-	at := e.search(h, key)
-	if at.first == nil {
-		return false
-	}
-	at.count(h)
-	b, l := e.use(&at, false)
+	var at found
+	b, l := e.hold(&at, h, key, false, false)
 	if !l.ok {
-		at.unlock()
 		return false
 	}
 	s := e.segment(*at.at() & locMask)
@@ -334,20 +411,22 @@ type sweeper struct {
 // A removal is an entry of which OnRemove will be told.
 type removal struct {
 	key, value []byte
+	object     any
 	reason     Reason
 }
 
 // A candidate is an entry of a segment under eviction. What it says was true when it was looked at;
 // its methods look again, under the lock of its bucket.
 type candidate struct {
-	e     *engine
-	seg   *segment
-	off   int
-	size  int
-	loc   uint64
-	h     uint64
-	in    bool   // The table leads to it.
-	uses  uint64 // Since it was written or moved.
-	asked uint64 // How often its key was asked for, by the counters.
-	until int64  // Its deadline.
+	e      *engine
+	seg    *segment
+	off    int
+	size   int
+	loc    uint64
+	h      uint64
+	in     bool   // The table leads to it.
+	uses   uint64 // Since it was written or moved.
+	asked  uint64 // How often its key was asked for, by the counters.
+	until  int64  // Its deadline.
+	weight int64
 }

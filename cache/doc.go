@@ -9,15 +9,16 @@
 //	value, err = c.GetOrLoad(ctx, []byte("other"), load)
 //
 // A [Cache] maps bytes to bytes. [Values] maps keys of a type, or strings, to values of a type without
-// pointers. All methods may be called from any goroutine.
+// pointers. [Objects] maps them to pointers to values on the Go heap, which it hands out as they are. A [Map]
+// is like Values, but evicts nothing. All methods may be called from any goroutine.
 //
 // # Budget
 //
 // Options.Bytes is all memory off the Go heap: entries and the table that finds them, about 20 bytes
-// for each entry beside key and value. [Cache.Resize] changes it. When it is used up, entries are
+// for each entry beside key and value; of Objects it is the sum of their weights. [Cache.Resize] changes it. When it is used up, entries are
 // evicted: first those that were asked for once and not again. An entry may also be evicted, rarely,
 // because the part of the table for its hash is full; about one in a hundred is, while the table
-// grows.
+// grows. A Map has no budget, but may have a limit, at which it returns errors.
 //
 // # Time
 //
@@ -36,6 +37,6 @@
 //
 // # What it is not
 //
-// It has one policy of eviction, no peers and no disk behind it. Values with pointers need
-// decoding on each read; for those a Go map, or a cache on the Go heap, may be better.
+// It has one policy of eviction, no peers and no disk behind it. The collector marks what Objects point to; use
+// values without pointers where that costs too much.
 package cache

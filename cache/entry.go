@@ -2,6 +2,8 @@
 
 package cache
 
+import "encoding/binary"
+
 // An entry is bytes in a segment:
 //
 //	flags 1 | key length - 1: 1 or 2 | room w | value length w | deadlines 6 each, if any | key | value | unused room
@@ -9,6 +11,10 @@ package cache
 // w is 1, 2 or 4 bytes. All but the value length, the deadline and the value stay as they were
 // written until the segment is used again; those three change under the lock of the entry's bucket.
 // Numbers are little-endian.
+//
+// A program that keeps a slice that View gave it, and writes to it, can change any byte of an entry. So
+// no reader trusts a length: what would reach beyond the segment is cut. headRoom bytes at the end of each
+// segment are not used, so that the head of whatever seems to be an entry lies in the segment.
 
 const (
 	flagWidth    = 3      // log2 of w.
@@ -20,6 +26,7 @@ const (
 
 	mostKey      = 64 << 10
 	deadlineSize = 6
+	headRoom     = 24 // At least the longest head: 3 + 2*4 + 2*deadlineSize bytes.
 	mostDeadline = 1<<(8*deadlineSize) - 1
 )
 
@@ -62,8 +69,26 @@ func shapeOf(b []byte) entryShape {
 	s := entryShape{flags: b[0], key: int(keyAt[b[0]&flagLayout])}
 	s.value = s.key + keyLen(b)
 	s.room = roomOf(b)
-	s.size = s.value + s.room
+	s.size = int(min(uint(s.value+s.room), uint(len(b))))
 	return s
+}
+
+// The value of an entry of Objects says where the pointer is, and what it weighs:
+//
+//	index 4 | weight 8
+const objectSize = 12
+
+func setObject(value []byte, index uint32, weight int64) {
+	binary.LittleEndian.PutUint32(value, index)
+	binary.LittleEndian.PutUint64(value[4:], uint64(weight))
+}
+
+// objectOf reads what setObject has written, or zeros.
+func objectOf(value []byte) (index uint32, weight int64) {
+	if len(value) != objectSize {
+		return 0, 0
+	}
+	return binary.LittleEndian.Uint32(value), int64(binary.LittleEndian.Uint64(value[4:]))
 }
 
 func keyLen(b []byte) int {
@@ -76,7 +101,11 @@ func keyLen(b []byte) int {
 // keyOf is the key of the entry at the beginning of b.
 func keyOf(b []byte) []byte {
 	at := int(keyAt[b[0]&flagLayout])
-	return b[at : at+keyLen(b)]
+	end := at + keyLen(b)
+	if end > len(b) {
+		return nil
+	}
+	return b[at:end:end]
 }
 
 // roomOf is the longest value for which an entry has room.
@@ -94,6 +123,9 @@ func valueOf(b []byte) []byte {
 	at, w := roomAt(b)
 	n := readInt(b[at+w:], w)
 	v := int(keyAt[b[0]&flagLayout]) + keyLen(b)
+	if uint(v+n) > uint(len(b)) {
+		return nil
+	}
 	return b[v : v+n : v+n]
 }
 
@@ -116,7 +148,15 @@ func (s entryShape) write(b, key, value []byte, t deadlines) {
 func setValue(b, value []byte) {
 	at, w := roomAt(b)
 	writeInt(b[at+w:], w, len(value))
-	copy(b[int(keyAt[b[0]&flagLayout])+keyLen(b):], value)
+	copy(b[min(int(keyAt[b[0]&flagLayout])+keyLen(b), len(b)):], value)
+}
+
+// A record is a copy of an entry, or of parts of it.
+type record struct {
+	key, value []byte
+	object     any   // Of Objects.
+	weight     int64 // Of an object that is to be stored.
+	until      deadlines
 }
 
 // deadlines are when an entry expires: at a time, or if it is not used until then. They are in
@@ -182,7 +222,7 @@ func readInt(b []byte, w int) (n int) {
 	for i := range w {
 		n |= int(b[i]) << (8 * i)
 	}
-	return n
+	return n & (1<<31 - 1)
 }
 
 func writeInt(b []byte, w, n int) {

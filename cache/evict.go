@@ -21,12 +21,25 @@ import (
 // for all. The caller holds mu.
 func (e *engine) seal(s *segment) {
 	e.enqueue(s, roleWindow)
-	for len(e.window) > 1 && e.windowBytes > e.budget/windowShare && (len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget) {
+	for !e.o.keep && len(e.window) > 1 && e.windowBytes > e.budget/windowShare && e.roomy() {
 		oldest := e.window[0]
 		e.window = slices.Delete(e.window, 0, 1)
 		e.left(oldest)
 		e.enqueue(oldest, roleMain)
 	}
+}
+
+// roomy says whether there is memory for another segment.
+func (e *engine) roomy() bool {
+	if e.o.objects != nil {
+		return e.weight.Load()+e.budget/segmentShare <= e.budget
+	}
+	return len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget
+}
+
+// full says whether a segment has no room for another entry.
+func (e *engine) full(s *segment, size int, weight int64) bool {
+	return s.used+size > s.room() || e.o.objects != nil && s.used > 0 && s.weight+weight > e.budget/segmentShare
 }
 
 // windowShare is the part of the memory that is the window.
@@ -39,11 +52,19 @@ func (e *engine) enqueue(s *segment, r role) {
 		return
 	}
 	e.window = append(e.window, s)
-	e.windowBytes += int64(len(s.mem))
+	e.windowBytes += e.charge(s)
+}
+
+// charge is what a segment takes of the budget.
+func (e *engine) charge(s *segment) int64 {
+	if e.o.objects != nil {
+		return s.weight
+	}
+	return int64(len(s.mem))
 }
 
 // left notes that a segment has left the window.
-func (e *engine) left(s *segment) { e.windowBytes -= int64(len(s.mem)) }
+func (e *engine) left(s *segment) { e.windowBytes -= e.charge(s) }
 
 // dequeue takes a segment out of its queue.
 func (e *engine) dequeue(s *segment) {
@@ -67,11 +88,14 @@ func oldest(q *[]*segment) *segment {
 	return nil
 }
 
-// evict makes at least one segment free, or says that it cannot. The caller holds mu.
+// evict makes at least one segment free, or says that it cannot. The caller holds mu. Objects become
+// lighter by it, not always at the first time.
 func (e *engine) evict() bool {
-	if s := e.emptiest(); s != nil {
-		e.compact(s)
-		return true
+	if e.o.objects == nil {
+		if s := e.emptiest(8); s != nil {
+			e.compact(s)
+			return true
+		}
 	}
 	if e.windowBytes > e.budget/windowShare || len(e.main) == 0 && e.victim == nil {
 		if s := oldest(&e.window); s != nil {
@@ -91,14 +115,14 @@ func (e *engine) evict() bool {
 	return false
 }
 
-// emptiest takes the segment with the fewest living bytes from its queue, if less than half of it
-// lives and nobody has pinned it.
-func (e *engine) emptiest() *segment {
+// emptiest takes the segment with the fewest living bytes from its queue, if less than so many sixteenths of it
+// live and nobody has pinned it.
+func (e *engine) emptiest(sixteenths int64) *segment {
 	var best *segment
 	least := int64(0)
 	for _, q := range [][]*segment{e.window, e.main} {
 		for _, s := range q {
-			if n := s.live.Load(); n < int64(s.used)/2 && (best == nil || n < least) && s.pins.Load() == 0 {
+			if n := s.live.bytes(); 16*n < int64(s.used)*sixteenths && (best == nil || n < least) && s.pins.Load() == 0 {
 				best, least = s, n
 			}
 		}
@@ -123,6 +147,51 @@ func (e *engine) compact(s *segment) {
 	})
 	e.reclaim(s)
 }
+
+// tidySegments is the most that one tidy compacts, so that it stays short.
+const tidySegments = 64
+
+// compactMany compacts segments of which less than three quarters live, and says whether those were all.
+func (e *engine) compactMany() bool {
+	var list []*segment
+	take := func(s *segment) bool {
+		if len(list) == tidySegments || 4*s.live.bytes() >= 3*int64(s.used) || s.pins.Load() != 0 {
+			return false
+		}
+		if s.role == roleWindow {
+			e.left(s)
+		}
+		list = append(list, s)
+		return true
+	}
+	e.window = slices.DeleteFunc(e.window, take)
+	e.main = slices.DeleteFunc(e.main, take)
+	for _, s := range list {
+		if !e.canMove(s) {
+			e.enqueue(s, s.role)
+			continue
+		}
+		e.compact(s)
+	}
+	return len(list) < tidySegments
+}
+
+// compactOne compacts the segment with the fewest living bytes, if it has dead ones.
+func (e *engine) compactOne() bool {
+	s := e.emptiest(16)
+	if s == nil {
+		return false
+	}
+	if !e.canMove(s) {
+		e.enqueue(s, s.role)
+		return false
+	}
+	e.compact(s)
+	return true
+}
+
+// canMove says whether there is room for what lives in a segment. One free segment is enough.
+func (e *engine) canMove(s *segment) bool { return len(e.free) > 0 || s.live.entries() == 0 }
 
 // empty evicts all entries of a segment.
 func (e *engine) empty(s *segment) {
@@ -157,7 +226,7 @@ func (e *engine) evictWindow(s *segment) {
 			e.victim.at += v.size
 		}
 	})
-	if s.block == nil && s.live.Load() != 0 { // A large entry moves with its segment.
+	if s.block == nil && s.live.entries() != 0 { // A large entry moves with its segment.
 		e.enqueue(s, roleMain)
 		return
 	}
@@ -183,10 +252,25 @@ func (e *engine) evictMain() bool {
 			s.at += v.size
 			v = e.nextVictim(uint64(n) / passSegments)
 		}
+		if e.o.objects != nil && e.weight.Load() > e.budget {
+			continue
+		}
 		if len(e.free) > 0 || e.held+int64(e.blockSize) <= e.budget {
 			return true
 		}
 	}
+}
+
+// lighten evicts objects until the others are within the budget. The caller holds mu.
+func (e *engine) lighten() bool {
+	for e.weight.Load() > e.budget && e.n.Load() != 0 {
+		for len(e.free) < spare && e.addBlock() == nil { // Entries that stay move there.
+		}
+		if !e.evict() {
+			return false
+		}
+	}
+	return true
 }
 
 // nextVictim is the next entry of main to evict: one with at most `most` uses. Those before it, with
@@ -232,12 +316,13 @@ func (e *engine) nextVictim(most uint64) *candidate {
 // look makes c the entry of a segment at off.
 func (c *candidate) look(e *engine, s *segment, off int) {
 	b := s.mem[off:]
-	*c = candidate{e: e, seg: s, off: off, size: shapeOf(b).size, loc: e.location(s, off), h: maphash.Bytes(e.seed, keyOf(b))}
+	*c = candidate{e: e, seg: s, off: off, size: min(shapeOf(b).size, s.used-off), loc: e.location(s, off), h: maphash.Bytes(e.seed, keyOf(b))}
 	f := c.find()
 	if c.in = f.slot >= 0; c.in {
 		c.uses = *f.at() & slotUses / slotUse
 		c.asked = uses(f.heads[f.home], c.h)
 		c.until = deadlinesOf(b).first()
+		c.weight = e.weightOf(valueOf(b))
 	}
 	f.unlock()
 }
@@ -247,7 +332,7 @@ func (c *candidate) find() (f found) {
 	if f = c.e.lock(c.h, false); f.first == nil {
 		return f
 	}
-	if f.slot = holds(f.bucket(f.home), c.loc); f.slot >= 0 || displaced(f.heads[f.home]) == 0 {
+	if f.slot = holds(f.bucket(f.home), c.loc); f.slot >= 0 || !c.e.elsewhere(f.heads[f.home]) {
 		return f
 	}
 	f.unlock()
@@ -255,6 +340,9 @@ func (c *candidate) find() (f found) {
 	for distance := 0; distance < family && f.first != nil && f.slot < 0; distance++ {
 		f.in = f.home ^ distance
 		f.slot = holds(f.bucket(f.in), c.loc)
+	}
+	if f.first != nil && f.slot < 0 {
+		c.e.inChain(&f, func(b *bucket) int { return holds(b, c.loc) })
 	}
 	return f
 }
@@ -290,7 +378,7 @@ func (c *candidate) move(to role, uses uint64) bool {
 		return true
 	}
 	s := e.copies[to]
-	if s == nil || s.used+c.size > len(s.mem) {
+	if s == nil || e.full(s, c.size, c.weight) {
 		if len(e.free) == 0 {
 			return false
 		}
@@ -306,8 +394,9 @@ func (c *candidate) move(to role, uses uint64) bool {
 		slot := f.at()
 		*slot = *slot&^(locMask|slotUses) | e.location(s, s.used) | uses*slotUse
 		s.used += c.size
-		s.live.Add(int64(c.size))
-		c.seg.live.Add(-int64(c.size))
+		s.weight += c.weight
+		s.live.add(c.size)
+		c.seg.live.sub(c.size)
 	}
 	f.unlock()
 	c.in = false
@@ -321,4 +410,9 @@ func (c *candidate) lessUsed() {
 		*f.at() -= slotUse
 	}
 	f.unlock()
+}
+
+// dropFull evicts an entry for which the table has no room any more. Its bucket is locked.
+func (e *engine) dropFull(slot uint64) {
+	e.removed = e.gone(slot, Evicted, e.removed)
 }

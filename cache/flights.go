@@ -15,14 +15,14 @@ type flights struct {
 	by map[string]*flight
 }
 
-// A flight is a load. waiting and kept belong to flights.mu; value and err may be read once done is closed.
+// A flight is a load. waiting and kept belong to flights.mu; result and err may be read once done is closed.
 type flight struct {
 	key     string
 	done    chan struct{}
 	cancel  context.CancelFunc
 	waiting int  // Goroutines that wait for it. The last one who leaves cancels it,
 	kept    bool // unless it is a refresh, which goes on without anybody.
-	value   []byte
+	result  record
 	err     error
 
 	// forget says that a Delete or a Set came meanwhile: the result is not stored. It is set and read under

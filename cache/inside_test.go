@@ -6,8 +6,10 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math/rand/v2"
+	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -17,19 +19,30 @@ func (e *engine) verify(t *testing.T) {
 	t.Helper()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	live := map[*segment]int64{}
-	count := int64(0)
+	live, entries := map[*segment]int64{}, map[*segment]int64{}
+	count, weight := int64(0), int64(0)
 	n := e.n.Load()
 	var all []uint64
-	for p := range uint64(len(e.pageSegs)) {
-		for i := range uint64(1) << e.shift {
-			if p < uint64(len(e.pageSegs)) && e.pageSegs[p] != nil {
-				all = append(all, p<<e.shift|i)
-			}
+	held := int64(len(e.blocks) * e.blockSize)
+	for p, page := range e.buckets {
+		held += int64(8 * len(page))
+		for i := range uint64(len(page)) / bucketWords {
+			all = append(all, uint64(p)<<e.shift|i)
 		}
 	}
+	chained := len(e.chains.free)
 	for _, i := range all {
 		b := e.at(i)
+		if e.o.keep {
+			for no, first := chainOf(b[0]), true; no != 0; first = false {
+				c := e.chains.bucket(no)
+				if *c == (bucket{c[0]}) || !first && empty(c) > 0 {
+					t.Fatalf("bucket %d: a bucket of its chain has room: %v", i, *c)
+				}
+				chained++
+				no = uint32(c[0])
+			}
+		}
 		out := uint64(0)
 		for s := 1; s < bucketWords; s++ {
 			for d := uint64(1); d < family; d++ {
@@ -37,10 +50,8 @@ func (e *engine) verify(t *testing.T) {
 					out++
 				}
 			}
-			slot := b[s]
-			if slot == 0 {
-				continue
-			}
+		}
+		e.slotsOf(b, b[0], func(slot uint64) {
 			count++
 			x := e.entry(slot)
 			h := e.hash(slot & locMask)
@@ -48,21 +59,32 @@ func (e *engine) verify(t *testing.T) {
 			if home != i || slot>>tagShift != h>>tagShift {
 				t.Fatalf("bucket %d of %d has an entry of bucket %d, tags %x %x", i, n, home, slot>>tagShift, h>>tagShift)
 			}
+			weight += e.weightOf(valueOf(x))
 			live[e.segment(slot&locMask)] += int64(shapeOf(x).size)
-		}
+			entries[e.segment(slot&locMask)]++
+		})
 		if b[0]&headLocked != 0 || displaced(b[0]) != out {
 			t.Fatalf("bucket %d: locked %d, %d displaced, its head says %d", i, b[0]&1, out, displaced(b[0]))
 		}
+	}
+	for _, page := range e.chainPages {
+		held += int64(8 * len(page))
+		chained -= len(page) / bucketWords
+	}
+	if chained != 0 {
+		t.Fatalf("%d more buckets in chains or free than there are", chained)
+	}
+	if weight != e.weight.Load() || weight > 0 && weight > e.budget {
+		t.Fatalf("the objects weigh %d, counted %d, budget %d", weight, e.weight.Load(), e.budget)
 	}
 	if count != e.count.Load() {
 		t.Fatalf("%d entries, counted %d", count, e.count.Load())
 	}
 	d := *e.dir.Load()
-	held := int64(len(e.blocks) * e.blockSize)
 	for i := range d {
 		if s := d[i].Load(); s != nil {
-			if s.live.Load() != live[s] && s.role != rolePage {
-				t.Fatalf("segment %d, role %d: %d bytes live, counted %d", i, s.role, live[s], s.live.Load())
+			if s.live.bytes() != live[s] || s.live.entries() != entries[s] {
+				t.Fatalf("segment %d, role %d: %d entries of %d bytes live, counted %d of %d", i, s.role, entries[s], live[s], s.live.entries(), s.live.bytes())
 			}
 			if s.block == nil {
 				held += int64(len(s.mem))
@@ -72,12 +94,12 @@ func (e *engine) verify(t *testing.T) {
 			}
 		}
 	}
-	if held != e.held || held > e.budget {
+	if held != e.held || held > e.most() {
 		t.Fatalf("%d bytes held, counted %d, budget %d", held, e.held, e.budget)
 	}
 	window := int64(0)
 	for _, s := range e.window {
-		window += int64(len(s.mem))
+		window += e.charge(s)
 	}
 	if window != e.windowBytes {
 		t.Fatalf("%d bytes in the window, counted %d", window, e.windowBytes)
@@ -274,6 +296,154 @@ func TestTableBytes(t *testing.T) {
 		if got, most := c.Stats().BytesTable, int64(c.e.n.Load())*bucketBytes+1<<c.e.segShift; got > most {
 			t.Fatalf("%d entries: BytesTable is %d, and all buckets have %d", i, got, most)
 		}
+	}
+}
+
+// TestScribbled: a program that has kept slices of View and writes to them changes any byte of any
+// entry. Nothing panics or hangs. After Clear all is as it should be.
+func TestScribbled(t *testing.T) {
+	var ms atomic.Int64
+	began := time.Now()
+	clock := func() time.Time { return began.Add(time.Duration(ms.Load()) * time.Millisecond) }
+	seeds, steps := uint64(4), 2000
+	if testing.Short() {
+		seeds, steps = 2, 300
+	}
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 3))
+		c, err := New(Options{Bytes: 1 << 20, Clock: clock, Idle: time.Hour, OnRemove: func(_, _ []byte, _ Reason) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seed%2 == 0 {
+			c.e.o.onRemove = nil
+		}
+		var key []byte
+		use := func(n int) {
+			for range n {
+				key = binary.LittleEndian.AppendUint32(key[:0], uint32(r.IntN(3000)))
+				size := r.IntN(600)
+				if r.IntN(60) == 0 {
+					size = r.IntN(100000)
+				}
+				switch r.IntN(9) {
+				case 0, 1, 2, 3:
+					_ = c.SetTTL(key, make([]byte, size), time.Duration(size%3)*time.Second)
+				case 4:
+					c.Delete(key)
+				case 5:
+					_ = c.Update(key, func(old []byte, _ bool) ([]byte, Op) { return append(old, 1), Store })
+				case 6:
+					c.GetMany([][]byte{key, key}, func(int, []byte) {})
+				case 7:
+					ms.Add(10)
+					c.e.sweepPiece()
+				default:
+					c.Get(nil, key)
+				}
+			}
+		}
+		use(5000)
+		for _, fill := range []int{-1, 0xff, 0, 0x3f, 1} {
+			c.e.mu.Lock() // For the sweeper, which reads.
+			d := *c.e.dir.Load()
+			for i := range d {
+				s := d[i].Load()
+				for j := 0; s != nil && j < len(s.mem); j++ {
+					switch {
+					case fill >= 0:
+						s.mem[j] = byte(fill)
+					case r.IntN(20) == 0: // Most stays as it is.
+						s.mem[j] = byte(r.Uint32())
+					}
+				}
+			}
+			c.e.mu.Unlock()
+			use(steps)
+		}
+		for range c.All() {
+		}
+		if err := c.Save(filepath.Join(t.TempDir(), "saved")); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Resize(1 << 20); err != nil {
+			t.Fatal(err)
+		}
+		c.Clear()
+		c.e.verify(t)
+		use(steps)
+		c.e.verify(t)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLateWriteToView: a slice that View gave is cut at the value's end, and a write to it afterwards does
+// not reach the table.
+func TestLateWriteToView(t *testing.T) {
+	c, err := New(Options{Bytes: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var kept [][]byte
+	keep := func(v []byte) {
+		if cap(v) != len(v) {
+			t.Fatalf("a slice of %d bytes with a capacity of %d", len(v), cap(v))
+		}
+		kept = append(kept, v)
+	}
+	var key []byte
+	set := func(from, n, size int) {
+		for i := range n {
+			key = binary.LittleEndian.AppendUint32(key[:0], uint32(from+i))
+			if err := c.Set(key, make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			c.View(key, keep)
+			c.GetMany([][]byte{key}, func(_ int, v []byte) { keep(v) })
+		}
+	}
+	set(0, 3000, 1000)
+	c.Clear()
+	set(0, 20000, 1) // The segments are used again, and the table grows.
+	for _, v := range kept {
+		for i := range v {
+			v[i] = 0xff
+		}
+	}
+	set(0, 3000, 100)
+	c.Clear()
+	c.e.verify(t)
+}
+
+// TestResizeLeast: a cache works with the least budget that Resize takes.
+func TestResizeLeast(t *testing.T) {
+	c, err := New(Options{Bytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	set := func(from, n int) {
+		for i := range n {
+			if err := c.Set(binary.LittleEndian.AppendUint32(nil, uint32(from+i)), make([]byte, 200)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set(0, 60000)
+	if err := c.Resize(4<<20 - 1); err == nil {
+		t.Fatal("no error")
+	}
+	if err := c.Resize(4 << 20); err != nil {
+		t.Fatal(err)
+	}
+	c.e.verify(t)
+	set(60000, 60000)
+	c.e.verify(t)
+	if n := c.Len(); n < 8000 {
+		t.Errorf("%d entries of 200 bytes in 4 MiB", n)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/freehold-go/freehold/offheap"
@@ -21,12 +22,25 @@ func newEngine(o settings) (*engine, error) {
 		name += " " + o.Name
 	}
 	e.purpose = offheap.NewPurpose(name)
-	block := min(o.Bytes/8, mostBlock)
+	block := min(o.Bytes/128, mostBlock)
 	seg := min(max(o.Bytes/256, leastSegment), mostSegment, block)
+	e.mostValue = int(min(o.Bytes/8, 1<<31-1))
+	page := seg
+	switch {
+	case o.keep:
+		seg = min(seg, mapSegment)
+		block, page = seg, seg
+		e.mostValue = 1<<31 - 1
+	case o.objects != nil:
+		seg = min(max(o.Bytes/4096, leastObjects), mostObjects)
+		block, page = 16*seg, max(seg, objectsPage)
+	}
 	e.segShift = uint(bits.Len64(uint64(seg)) - 1)
 	e.blockSize = int(block >> e.segShift << e.segShift)
 	e.mostSmall = 1 << e.segShift / 2
-	e.mostValue = int(min(o.Bytes/8, 1<<31-1))
+	e.compacts = o.keep || o.objects != nil
+	e.limit.Store(o.Bytes)
+	e.tidyAt.Store(int64(tidyBlocks * e.blockSize))
 	e.stripes = make([]stripe, 1)
 	if o.Bytes >= manySegments<<e.segShift {
 		e.stripes = make([]stripe, mostStripes)
@@ -34,18 +48,18 @@ func newEngine(o settings) (*engine, error) {
 	e.counts.reads = make([]readCounts, runtime.GOMAXPROCS(0)+1)
 	e.dir.Store(new(directory))
 	*e.dir.Load() = make(directory, 1)
-	e.table = table{seed: maphash.MakeSeed(), shift: e.segShift - 6}
-	e.table.hash = func(loc uint64) uint64 { return maphash.Bytes(e.seed, keyOf(e.entry(loc))) }
+	e.seed, e.shift = maphash.MakeSeed(), uint(bits.Len64(uint64(page))-1-6)
+	e.chains.on, e.chains.shift = o.keep, e.shift
+	e.chains.pages.Store(new([]*bucket))
+	e.hash = func(loc uint64) uint64 { return maphash.Bytes(e.seed, keyOf(e.entry(loc))) }
 	e.pages.Store(new([]*bucket))
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range 4 {
-		s, err := e.take()
-		if err != nil {
+		if err := e.newPage(i); err != nil {
 			e.freeAll()
 			return nil, err
 		}
-		e.setPage(i, s)
 	}
 	e.n.Store(4 << e.shift)
 	return e, nil
@@ -59,12 +73,13 @@ func (e *engine) close() {
 		e.unlockAll()
 		return
 	}
-	for _, b := range *e.pages.Load() {
-		e.lockPage(b) // For good: whoever waits sees n.
+	for _, page := range e.buckets {
+		e.lockPage(page) // For good: whoever waits sees n.
 	}
 	e.n.Store(0)
 	quiesce()
 	e.count.Store(0)
+	e.weight.Store(0)
 	d := *e.dir.Load()
 	for i := range d {
 		if s := d[i].Load(); s != nil {
@@ -83,14 +98,18 @@ func (e *engine) freeAll() {
 	d := *e.dir.Load()
 	for i := range d {
 		if s := d[i].Load(); s != nil && s.block == nil {
-			e.reclaim(s)
+			e.release(s.words())
 		}
 	}
+	for _, page := range slices.Concat(e.buckets, e.chainPages) {
+		e.release(page)
+	}
+	e.dir.Store(new(directory))
 	for _, b := range e.blocks {
 		e.release(b.words)
 	}
 	e.held = 0
-	e.blocks, e.free, e.viewed, e.pageSegs, e.window, e.main, e.victim = nil, nil, nil, nil, nil, nil, nil
+	e.blocks, e.free, e.viewed, e.buckets, e.chainPages, e.window, e.main, e.victim = nil, nil, nil, nil, nil, nil, nil, nil
 	e.windowBytes = 0
 }
 
@@ -106,16 +125,14 @@ func (e *engine) stats() (s Stats) {
 	s.Loads, s.LoadsFailed = e.counts.loads.Load(), e.counts.failed.Load()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.Bytes, s.BytesHeld = e.budget, e.held
+	s.Bytes, s.BytesHeld, s.Weight = e.budget, e.held, e.weight.Load()
+	for _, page := range slices.Concat(e.buckets, e.chainPages) {
+		s.BytesTable += int64(8 * len(page))
+	}
 	d := *e.dir.Load()
 	for i := range d {
-		seg := d[i].Load()
-		switch {
-		case seg == nil:
-		case seg.role == rolePage:
-			s.BytesTable += int64(len(seg.mem))
-		default:
-			s.BytesEntries += seg.live.Load()
+		if seg := d[i].Load(); seg != nil {
+			s.BytesEntries += seg.live.bytes()
 			if seg.pins.Load() != 0 && seg.role != roleOpen {
 				s.BytesViewed += int64(len(seg.mem))
 			}

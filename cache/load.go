@@ -39,29 +39,36 @@ type loading struct {
 
 type loadingKey struct{}
 
-type loader = func(context.Context, []byte) ([]byte, error)
+type loader = func(context.Context, []byte) (record, error)
 
-func (e *engine) getOrLoad(ctx context.Context, key []byte, load loader) ([]byte, error) {
-	v, l := e.get(nil, key, true)
+// readForLoad is read for a caller that can load: the entry may be stale, and refresh says that it is to be loaded anew.
+func (e *engine) readForLoad(key []byte) (r record, l lookup, refresh bool) {
+	r, l = e.read(key, true)
 	e.counts.read(l.ok && !l.stale)
+	at := l.until.at
+	return r, l, l.ok && at != 0 && e.o.Refresh > 0 && at-e.now() <= e.o.Refresh.Milliseconds()
+}
+
+// getOrLoad gets what readForLoad has returned.
+func (e *engine) getOrLoad(ctx context.Context, key []byte, load loader, v record, l lookup, refresh bool) (record, error) {
 	switch {
 	case l.ok && l.absent && !l.stale:
-		return nil, ErrNotFound
+		return record{}, ErrNotFound
 	case l.ok && !l.stale:
-		if at := l.until.at; at != 0 && e.o.Refresh > 0 && at-e.now() <= e.o.Refresh.Milliseconds() {
+		if refresh {
 			e.join(context.WithoutCancel(ctx), key, load, false)
 		}
 		return v, nil
 	}
 	if err := e.checkSize(len(key), 0); err != nil {
-		return nil, err
+		return record{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return record{}, err
 	}
 	for in, _ := ctx.Value(loadingKey{}).(*loading); in != nil; in = in.outer {
 		if in.e == e && bytes.Equal(in.key, key) {
-			return nil, fmt.Errorf("%w: %q", ErrRecursive, key)
+			return record{}, fmt.Errorf("%w: %q", ErrRecursive, key)
 		}
 	}
 	f := e.join(ctx, key, load, true)
@@ -69,10 +76,10 @@ func (e *engine) getOrLoad(ctx context.Context, key []byte, load loader) ([]byte
 	case <-f.done:
 	case <-ctx.Done():
 		e.leave(f)
-		return nil, ctx.Err()
+		return record{}, ctx.Err()
 	}
 	if f.err == nil {
-		return bytes.Clone(f.value), nil
+		return record{value: bytes.Clone(f.result.value), object: f.result.object}, nil
 	}
 	if p, ok := f.err.(*PanicError); ok {
 		panic(p)
@@ -80,7 +87,7 @@ func (e *engine) getOrLoad(ctx context.Context, key []byte, load loader) ([]byte
 	if l.stale && !l.absent && !errors.Is(f.err, ErrNotFound) {
 		return v, nil
 	}
-	return nil, f.err
+	return record{}, f.err
 }
 
 // join finds the load of a key, or begins it.
@@ -130,8 +137,8 @@ func (e *engine) leave(f *flight) {
 func (e *engine) fly(ctx context.Context, f *flight, key []byte, load loader, look bool) {
 	defer f.cancel()
 	if look {
-		if v, l := e.get(nil, key, true); l.ok && !l.stale {
-			if f.value = v; l.absent {
+		if v, l := e.read(key, true); l.ok && !l.stale {
+			if f.result = v; l.absent {
 				f.err = ErrNotFound
 			}
 			e.arrive(f)
@@ -150,9 +157,9 @@ func (e *engine) fly(ctx context.Context, f *flight, key []byte, load loader, lo
 		e.land(f, key)
 	}()
 	e.counts.loads.Add(1)
-	f.value, f.err = load(ctx, key)
+	f.result, f.err = load(ctx, key)
 	if f.err != nil {
-		f.value = nil
+		f.result = record{}
 	}
 	returned = f.err == nil || errors.Is(f.err, ErrNotFound)
 }
@@ -162,10 +169,13 @@ func (e *engine) land(f *flight, key []byte) {
 	may := func(uint64) bool { return !f.forget.Load() }
 	switch {
 	case f.err == nil:
-		_ = e.store(key, f.value, e.deadlines(e.o.TTL), 0, may)
+		r := f.result
+		r.until = e.deadlines(e.o.TTL)
+		_ = e.put(key, r, 0, may)
 	case !errors.Is(f.err, ErrNotFound):
 	case e.o.NegativeTTL > 0:
-		_ = e.store(key, nil, deadlines{at: e.now() + e.o.NegativeTTL.Milliseconds()}, flagAbsent, may)
+		r := record{until: deadlines{at: e.now() + e.o.NegativeTTL.Milliseconds()}, weight: int64(len(key))}
+		_ = e.put(key, r, flagAbsent, may)
 	default:
 		e.remove(key, may)
 	}

@@ -3,6 +3,8 @@
 package cache
 
 import (
+	"slices"
+
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -64,6 +66,15 @@ func (e *engine) addBlock() error {
 	return nil
 }
 
+// releaseFree returns the memory of a block that is no longer listed, and has no entries.
+func (e *engine) releaseFree(b *block) {
+	for _, s := range b.segs {
+		e.unnumber(s)
+	}
+	e.held -= int64(e.blockSize)
+	e.release(b.words)
+}
+
 // spare is the number of free segments that only eviction takes, which moves entries to them.
 const spare = 3
 
@@ -84,25 +95,83 @@ func (e *engine) pop() *segment {
 	last := len(e.free) - 1
 	s := e.free[last]
 	e.free = e.free[:last]
-	s.role, s.used, s.at = roleOpen, 0, 0
+	s.role, s.used, s.at, s.weight = roleOpen, 0, 0, 0
 	return s
 }
 
 // reclaim makes a segment free that the table does not lead to. If a view has pinned it, that happens
 // later: nobody can pin it any more.
 func (e *engine) reclaim(s *segment) {
+	if s.live.entries() != 0 {
+		e.purge(s)
+	}
 	if s.pins.Load() != 0 {
 		s.role = roleViewed
 		e.viewed = append(e.viewed, s)
 		return
 	}
-	s.live.Store(0)
+	s.live.reset()
 	s.role = roleFree
 	if s.block != nil {
-		e.free = append(e.free, s)
+		if !s.block.leaving {
+			e.free = append(e.free, s)
+		}
 		return
 	}
 	e.unnumber(s)
 	e.held -= int64(len(s.mem))
 	e.release(s.words())
+}
+
+// purge evicts the entries of a segment that the table still leads to, although the segment's memory has
+// none: a program has written to a slice that View gave it earlier, and the entries are no longer what they
+// were. The caller holds mu.
+func (e *engine) purge(s *segment) {
+	of := func(b *bucket) int {
+		for i := 1; i < bucketWords; i++ {
+			if b[i] != 0 && b[i]&locMask>>e.segShift == s.no {
+				return i
+			}
+		}
+		return -1
+	}
+	for i := uint64(0); i < uint64(len(e.buckets))<<e.shift; i += family {
+		f := found{first: e.at(i), all: true}
+		if f.first == nil {
+			continue
+		}
+		for j := range f.heads {
+			f.heads[j] = lockAt(f.bucket(j))
+		}
+		for f.in = 0; f.in < family; f.in++ {
+			for f.home = f.in; ; {
+				if f.chain, f.slot = nil, of(f.bucket(f.in)); f.slot < 0 {
+					if e.inChain(&f, of); f.slot < 0 {
+						break
+					}
+				}
+				e.removed = e.drop(&f, Evicted, e.removed)
+			}
+		}
+		f.unlock()
+	}
+}
+
+// trim returns free blocks, but for a few.
+func (e *engine) trim() {
+	var list []*block
+	left := len(e.free)
+	e.blocks = slices.DeleteFunc(e.blocks, func(b *block) bool {
+		if left-len(b.segs) < 2*spare || slices.ContainsFunc(b.segs, func(s *segment) bool { return s.role != roleFree }) {
+			return false
+		}
+		b.leaving = true
+		left -= len(b.segs)
+		list = append(list, b)
+		return true
+	})
+	e.free = slices.DeleteFunc(e.free, func(s *segment) bool { return s.block.leaving })
+	for _, b := range list {
+		e.releaseFree(b)
+	}
 }

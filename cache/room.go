@@ -10,21 +10,26 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// take returns a free segment. It adds a block or evicts entries if there is none. The caller holds mu.
+// take returns a free segment. It adds a block or evicts entries if there is none; of Map and Objects it
+// compacts segments. The caller holds mu.
 func (e *engine) take() (*segment, error) {
+	if e.o.objects != nil && e.died.Load() >= e.tidyAt.Load() {
+		e.compactMany()
+		e.died.Store(0)
+	}
 	for {
 		e.unviewed()
 		if len(e.free) > spare {
 			return e.pop(), nil
 		}
 		var err error
-		if e.held+int64(e.blockSize) <= e.budget {
+		if e.held+int64(e.blockSize) <= e.most() {
 			if err = e.addBlock(); err == nil {
 				continue
 			}
 		}
-		if !e.evict() {
-			if err == nil && len(e.free) > 0 {
+		if e.compacts && !e.compactOne() || !e.compacts && !e.evict() {
+			if err == nil && len(e.free) > 0 && !e.compacts {
 				return e.pop(), nil
 			}
 			if err == nil {
@@ -35,25 +40,34 @@ func (e *engine) take() (*segment, error) {
 	}
 }
 
+// most bounds held.
+func (e *engine) most() int64 {
+	if e.o.objects != nil {
+		return mostBytes
+	}
+	return e.budget
+}
+
 // stripe is the one for a key.
 func (e *engine) stripe(h uint64) *stripe { return &e.stripes[h>>40&uint64(len(e.stripes)-1)] }
 
 // place returns a pinned segment with room for an entry of n bytes at off.
-func (e *engine) place(h uint64, n int) (s *segment, off int, err error) {
+func (e *engine) place(h uint64, n int, weight int64) (s *segment, off int, err error) {
 	if n > e.mostSmall {
-		s, err = e.placeLarge(n)
+		s, err = e.placeLarge(n, weight)
 		return s, 0, err
 	}
 	st := e.stripe(h)
 	var told []removal
 	st.mu.Lock()
-	if s = st.seg; s == nil || s.used+n > len(s.mem) {
+	if s = st.seg; s == nil || e.full(s, n, weight) {
 		s, told, err = e.next(st)
 	}
 	if err == nil {
 		off = s.used
 		s.used += n
-		s.live.Add(int64(n))
+		s.weight += weight
+		s.live.add(n)
 		s.pins.Add(1)
 	}
 	st.mu.Unlock()
@@ -82,30 +96,43 @@ func (e *engine) next(st *stripe) (s *segment, told []removal, err error) {
 }
 
 // placeLarge returns a pinned segment of its own for an entry of n bytes.
-func (e *engine) placeLarge(n int) (*segment, error) {
-	e.lockAll()
-	defer e.unlockAll()
+func (e *engine) placeLarge(n int, weight int64) (*segment, error) {
+	e.mu.Lock()
+	defer e.unlockAndTell()
 	if e.n.Load() == 0 {
 		return nil, ErrClosed
 	}
-	size := int64(n+7) &^ 7
-	for e.held+size > e.budget {
-		e.unviewed()
-		if !e.evictLarge() && !e.releaseBlock() {
-			return nil, fmt.Errorf("cache: %w: no room for an entry of %d bytes in %d", offheap.ErrLimit, n, e.budget)
-		}
-	}
-	words, err := e.allocate(int(size))
+	size := (n + headRoom + 7) &^ 7
+	words, err := e.obtain(size)
 	if err != nil {
 		return nil, err
 	}
-	s := &segment{mem: bytesOf(words), used: n}
+	s := &segment{mem: bytesOf(words), used: n, weight: weight}
 	e.number(s)
-	e.held += size
-	s.live.Store(int64(n))
+	s.live.add(n)
 	s.pins.Store(1)
 	e.seal(s)
 	return s, nil
+}
+
+// obtain returns memory of its own for a large entry or a page. It evicts what is in the way. The caller
+// holds mu.
+func (e *engine) obtain(n int) ([]uint64, error) {
+	for e.held+int64(n) > e.most() {
+		e.unviewed()
+		if e.compacts && e.compactOne() {
+			e.trim()
+			continue
+		}
+		if e.compacts || !e.evictLarge() && !e.releaseBlock() {
+			return nil, fmt.Errorf("cache: %w: no room for %d bytes in %d", offheap.ErrLimit, n, e.budget)
+		}
+	}
+	words, err := e.allocate(n)
+	if err == nil {
+		e.held += int64(n)
+	}
+	return words, err
 }
 
 // evictLarge evicts the oldest large entry of main, or else of the window.
@@ -154,52 +181,51 @@ func (e *engine) unlockAll() {
 	e.unlockAndTell()
 }
 
-// releaseBlock returns a block to the machine: the one with the fewest bytes in entries. Its entries
-// are evicted, its pages move. It says whether there was one that nobody has pinned. The caller has
-// called lockAll.
+// releaseBlock returns a block to the machine: the one with the fewest bytes in entries, which move to other
+// segments as far as there is room. It says whether there was a block without open or pinned segments. The
+// caller holds mu.
 func (e *engine) releaseBlock() bool {
+	perBlock := e.blockSize >> e.segShift
+	for range 2 * perBlock {
+		if len(e.free) >= perBlock+spare || !e.evict() {
+			break
+		}
+	}
 	best, least := -1, int64(0)
 	for i, b := range e.blocks {
-		n, pages := int64(0), 0
+		n := int64(0)
 		for _, s := range b.segs {
-			if s.pins.Load() != 0 {
+			if s.pins.Load() != 0 || s.role == roleOpen {
 				n = -1
 				break
 			}
-			n += s.live.Load()
-			if s.role == rolePage {
-				pages++
-			}
+			n += s.live.bytes()
 		}
-		if n >= 0 && (best < 0 || n+int64(pages<<e.segShift) < least) {
-			best, least = i, n+int64(pages<<e.segShift)
+		if n >= 0 && (best < 0 || n < least) {
+			best, least = i, n
 		}
 	}
 	if best < 0 {
 		return false
 	}
-	e.sealCopies() // Eviction may have opened them since lockAll, in this block.
 	b := e.blocks[best]
-	inBlock := func(s *segment) bool { return s.block == b }
-	e.free = slices.DeleteFunc(e.free, inBlock)
+	b.leaving = true
+	e.free = slices.DeleteFunc(e.free, func(s *segment) bool { return s.block == b })
 	for _, s := range b.segs {
 		switch s.role {
 		case roleWindow, roleMain:
 			e.dequeue(s)
-			e.empty(s)
+			e.compact(s)
 		case roleVictim:
 			e.victim = nil
-			e.empty(s)
+			s.role = roleMain
+			e.compact(s)
 		}
 	}
-	e.free = slices.DeleteFunc(e.free, inBlock)
-	// A view may have begun before its entry was evicted. Nobody can pin the others any more.
-	whole := !slices.ContainsFunc(b.segs, func(s *segment) bool { return s.role == roleViewed })
-	for _, s := range b.segs {
-		whole = whole && (s.role != rolePage || e.movePage(s))
-	}
 	quiesce()
-	if !whole {
+	// A view may have begun before its entry left. Nobody can pin the others any more.
+	if slices.ContainsFunc(b.segs, func(s *segment) bool { return s.role == roleViewed }) {
+		b.leaving = false
 		for _, s := range b.segs {
 			if s.role == roleFree {
 				e.free = append(e.free, s)
@@ -208,11 +234,7 @@ func (e *engine) releaseBlock() bool {
 		return false
 	}
 	e.blocks = slices.DeleteFunc(e.blocks, func(o *block) bool { return o == b })
-	for _, s := range b.segs {
-		e.unnumber(s)
-	}
-	e.held -= int64(e.blockSize)
-	e.release(b.words)
+	e.releaseFree(b)
 	return true
 }
 
@@ -220,63 +242,90 @@ func (e *engine) releaseBlock() bool {
 func (e *engine) addPage() error {
 	s := e.size(e.n.Load())
 	i := int(s.page(s.group, s.pages))
-	if i < len(e.pageSegs) && e.pageSegs[i] != nil {
+	if i < len(e.buckets) && e.buckets[i] != nil {
 		return nil
 	}
-	seg, err := e.take()
+	return e.newPage(i)
+}
+
+// newPage makes page i of the table, with empty buckets. The caller holds mu.
+func (e *engine) newPage(i int) error {
+	page, err := e.obtain(bucketBytes << e.shift)
 	if err == nil {
-		e.setPage(i, seg)
+		e.setPage(i, page)
 	}
 	return err
 }
 
-// setPage makes a segment page i of the table, with empty buckets.
-func (e *engine) setPage(i int, s *segment) {
-	clear(s.mem)
-	if i >= len(e.pageSegs) {
-		e.pageSegs = append(e.pageSegs, make([]*segment, i+1-len(e.pageSegs))...)
+// setPage lets page i have this memory, or none.
+func (e *engine) setPage(i int, page []uint64) {
+	if i >= len(e.buckets) {
+		e.buckets = append(e.buckets, make([][]uint64, i+1-len(e.buckets))...)
 	}
-	e.usePage(i, s)
-}
-
-// usePage lets page i be a segment, or none.
-func (e *engine) usePage(i int, s *segment) {
-	if e.pageSegs[i] = s; s != nil {
-		s.role = rolePage
-	}
-	pages := make([]*bucket, len(e.pageSegs))
-	for i, s := range e.pageSegs {
-		if s != nil {
-			pages[i] = firstBucket(s)
+	e.buckets[i] = page
+	pages := make([]*bucket, len(e.buckets))
+	for i, page := range e.buckets {
+		if page != nil {
+			pages[i] = firstBucket(page)
 		}
 	}
 	e.pages.Store(&pages)
 }
 
-// lockPage locks all buckets of a page, if there is one, and returns their heads.
-func (e *engine) lockPage(first *bucket) (heads []uint64) {
-	if first == nil {
-		return nil
+// lockPage locks all buckets of a page, if there is one.
+func (e *engine) lockPage(page []uint64) {
+	for i := range len(page) / bucketWords {
+		lockAt(unsafex.Elem(firstBucket(page), uintptr(i)))
 	}
-	for i := range uintptr(1) << e.shift {
-		heads = append(heads, lockAt(unsafex.Elem(first, i)))
-	}
-	return heads
 }
 
-// movePage moves a page of the table to another segment, and leaves the old one with all buckets
-// locked, which the caller frees after quiesce. It says whether there was memory.
-func (e *engine) movePage(from *segment) bool {
-	to, err := e.take()
+// shrinkTable takes buckets off a table that is less than half as full as it may be, and returns the
+// memory of its last pages: of as many as most says. It says whether that was all.
+func (e *engine) shrinkTable(most int) bool {
+	var left [][]uint64
+	done := false
+	for len(left) < most {
+		n := e.n.Load()
+		if n == 4<<e.shift || uint64(e.count.Load())*128 >= n*slots*fill || e.o.keep && e.provide() != nil {
+			done = true
+			break
+		}
+		e.table.resize(n-family, e.dropFull)
+		if s := e.size(n - family); s.offset == 0 { // A page is empty.
+			i := int(s.page(s.group, s.pages))
+			e.lockPage(e.buckets[i]) // For good.
+			left = append(left, e.buckets[i])
+			e.setPage(i, nil)
+		}
+	}
+	if len(left) > 0 {
+		quiesce()
+	}
+	for _, page := range left {
+		e.held -= int64(8 * len(page))
+		e.release(page)
+	}
+	return done
+}
+
+// provide makes at least one bucket free for a chain, and those that a resize may need. The caller holds mu.
+func (e *engine) provide() error {
+	c := &e.chains
+	c.mu.Lock()
+	enough := len(c.free) > mostChained
+	c.mu.Unlock()
+	if enough {
+		return nil
+	}
+	page, err := e.obtain(bucketBytes << e.shift)
 	if err != nil {
-		return false
+		return err
 	}
-	heads := e.lockPage(firstBucket(from))
-	copy(to.mem, from.mem)
-	e.usePage(slices.Index(e.pageSegs, from), to)
-	for i, head := range heads {
-		unlock(unsafex.Elem(firstBucket(to), uintptr(i)), head)
+	e.chainPages = append(e.chainPages, page)
+	pages := append(slices.Clone(*c.pages.Load()), firstBucket(page))
+	c.pages.Store(&pages)
+	for i := range uint32(1) << e.shift {
+		c.give(uint32(len(pages)-1)<<e.shift + i + 1)
 	}
-	from.role = roleFree // Once the world was stopped.
-	return true
+	return nil
 }

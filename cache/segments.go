@@ -11,9 +11,10 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// Memory comes in blocks of up to 2 MiB, which are cut into segments of one size. A segment is free,
-// a page of the table, or holds entries. An entry that is larger than half of a segment has a segment
-// of its own, which is no part of a block. All of this together never exceeds the budget.
+// Memory for entries comes in blocks of up to 2 MiB, which are cut into segments of one size. An entry that is
+// larger than half of a segment has a segment of its own, which is no part of a block. Each page of the
+// table is memory of its own, too: a segment, which views hand out, never becomes a page. All of this
+// together never exceeds the budget.
 //
 // The engine's mu guards the roles, the lists and the queues.
 
@@ -26,27 +27,43 @@ const (
 	roleMain        // In main's queue.
 	roleVictim      // The oldest of main, whose entries are being evicted.
 	roleViewed      // A view holds entries that are no longer in the table.
-	rolePage        // Buckets of the table.
 )
 
 type segment struct {
-	mem   []byte
-	no    uint64
-	block *block // nil if the segment holds one large entry.
-	role  role
-	used  int // Bytes of entries, dead ones included. It is fixed once the segment is no longer open.
-	at    int // Of the victim: the next entry to look at.
+	mem    []byte
+	no     uint64
+	block  *block // nil if the segment holds one large entry.
+	role   role
+	weight int64 // Of Objects: the weights of the entries, dead ones included.
+	used   int   // Bytes of entries, dead ones included. It is fixed once the segment is no longer open.
+	at     int   // Of the victim: the next entry to look at.
 
-	// live is the bytes of the entries that the table leads to.
-	live atomic.Int64
+	live live
 	// pins counts those who use entries without a lock: views, and writers whose entry is not yet in
 	// the table. A pinned segment is not used again, and its entries do not change.
 	pins atomic.Int32
 }
 
+// live counts the entries that the table leads to, in its highest 24 bits, and their bytes. The bytes are
+// what the heads of entries say. The number is right even if heads were changed: a million wrong sizes
+// of a mebibyte do not reach it.
+type live struct{ n atomic.Int64 }
+
+const (
+	liveEntry = 1 << 40
+	liveZero  = liveEntry / 2 // So that bytes may be below 0.
+)
+
+func (l *live) add(bytes int)  { l.n.Add(liveEntry + int64(bytes)) }
+func (l *live) sub(bytes int)  { l.n.Add(-liveEntry - int64(bytes)) }
+func (l *live) reset()         { l.n.Store(0) }
+func (l *live) entries() int64 { return (l.n.Load() + liveZero) >> 40 }
+func (l *live) bytes() int64   { return (l.n.Load()+liveZero)&(liveEntry-1) - liveZero }
+
 type block struct {
-	words []uint64
-	segs  []*segment
+	words   []uint64
+	segs    []*segment
+	leaving bool // Its free segments are not used again.
 }
 
 // directory leads from numbers to segments. It is replaced when it grows.
@@ -70,7 +87,10 @@ type stripe struct {
 	_   [48]byte
 }
 
-func firstBucket(s *segment) *bucket { return unsafex.As[bucket](unsafex.DataOf(s.mem)) }
+// room is the bytes of a segment that entries may have.
+func (s *segment) room() int { return len(s.mem) - headRoom }
+
+func firstBucket(page []uint64) *bucket { return unsafex.As[bucket](unsafex.DataOf(page)) }
 
 // quiesce returns when no goroutine is still pinned that was so at the call: the world does not stop
 // while one is, or, with the fallback of percpu, its ID is seen to be busy.

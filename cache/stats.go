@@ -63,6 +63,7 @@ type Stats struct {
 	LoadsFailed int64 // Those with an error other than ErrNotFound.
 
 	Bytes        int64 // The budget.
+	Weight       int64 // Of the objects of Objects, which Bytes bounds in place of BytesHeld.
 	BytesHeld    int64 // Bytes of memory that are held, of the budget.
 	BytesEntries int64 // Bytes of the entries, with about 4 bytes for each beside key and value.
 	BytesTable   int64 // Bytes of the table that finds them.

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+
+	"github.com/freehold-go/freehold/offheap"
 )
 
 // checkSize is an error if an entry cannot be stored.
@@ -19,29 +21,84 @@ func (e *engine) checkSize(key, value int) error {
 	return nil
 }
 
-// set stores a value. If it returns an error, the key has no value.
+// set stores a value. If it returns an error, the key has no value, unless nothing is evicted.
 func (e *engine) set(key, value []byte, t deadlines) error {
-	return e.store(key, value, t, 0, nil)
+	_, err := e.store(key, value, t, 0, nil)
+	return err
 }
 
-// store is set for an entry with flags, if may allows it.
-func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) error {
-	err := e.checkSize(len(key), len(value))
+// put stores a record: the value, or the object. may is that of store.
+func (e *engine) put(key []byte, r record, flags byte, may func(slot uint64) bool) error {
+	if e.o.objects == nil {
+		_, err := e.store(key, r.value, r.until, flags, may)
+		return err
+	}
+	weight := max(r.weight, 1)
+	err := e.checkSize(len(key), 0)
+	if most := e.limit.Load() / 8; err == nil && weight > most {
+		err = fmt.Errorf("%w: an object of weight %d; with a budget of %d at most %d", ErrSize, weight, e.limit.Load(), most)
+	}
 	if err == nil {
-		h := maphash.Bytes(e.seed, key)
-		if e.o.onRemove == nil && e.storeFast(h, key, value, t, flags, may) {
-			e.stored(t)
-			return nil
-		}
-		var w written
-		if w, err = e.write(h, key, value, t, flags); err == nil {
-			_, err = e.publish(w, key, may)
-		}
+		err = e.reserve(weight)
 	}
 	if err != nil {
 		e.remove(key, may)
+		return err
+	}
+	index := uint32(0)
+	if flags&flagAbsent == 0 {
+		index = e.o.objects.add(r.object)
+	}
+	value := make([]byte, objectSize)
+	setObject(value, index, weight)
+	stored, err := e.store(key, value, r.until, flags, may)
+	if !stored {
+		e.lose(value)
 	}
 	return err
+}
+
+// reserve adds the weight of an object, and evicts others for it.
+func (e *engine) reserve(weight int64) error {
+	if e.weight.Add(weight) <= e.limit.Load() {
+		return nil
+	}
+	e.mu.Lock()
+	ok := e.lighten()
+	e.unlockAndTell()
+	if !ok { // The others are in open segments.
+		e.lockAll()
+		ok = e.lighten()
+		e.unlockAll()
+	}
+	if !ok {
+		e.weight.Add(-weight)
+		return fmt.Errorf("cache: %w: no room for an object of weight %d in %d", offheap.ErrLimit, weight, e.limit.Load())
+	}
+	return nil
+}
+
+// store stores a value in an entry with flags, if may allows it. It says whether it did.
+func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (stored bool, err error) {
+	err = e.checkSize(len(key), len(value))
+	if err == nil {
+		h := maphash.Bytes(e.seed, key)
+		if e.o.onRemove == nil {
+			done := false
+			if done, stored = e.storeFast(h, key, value, t, flags, may); done {
+				e.stored(t)
+				return stored, nil
+			}
+		}
+		var w written
+		if w, err = e.write(h, key, value, t, flags); err == nil {
+			stored, err = e.publish(w, key, may)
+		}
+	}
+	if err != nil && !e.o.keep {
+		e.remove(key, may)
+	}
+	return stored, err
 }
 
 // allowed says, under the lock of the bucket, whether a change of a key may be made; slot is the key's, 0 if there
@@ -56,40 +113,44 @@ func (e *engine) allowed(may func(slot uint64) bool, key []byte, slot uint64) bo
 
 // storeFast is store where the value fits in the place of the older one, or the open segment has room and
 // nobody holds it. It holds one lock of the table all the time, so it must not wait for another but that of the flights.
-func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done bool) {
+func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done, stored bool) {
 	f := e.search(h, key)
 	if f.first == nil {
-		return false
+		return false, false
 	}
 	defer f.unlock()
 	if !e.allowed(may, key, f.has()) {
-		return true
+		return true, false
 	}
 	if f.slot >= 0 {
 		slot := *f.at()
 		b := e.entry(slot)
-		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && e.segment(slot&locMask).pins.Load() == 0 {
+		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && (e.compacts || e.segment(slot&locMask).pins.Load() == 0) { // Those have no views.
+			if e.o.objects != nil {
+				e.lose(valueOf(b))
+			}
 			setValue(b, value)
 			setDeadlines(b, t)
 			e.counts.replace()
-			return true
+			return true, true
 		}
 	} else if empty(f.bucket(f.home)) < 0 {
-		return false
+		return false, false
 	}
 	s := shapeFor(len(key), len(value), t.flags()|flags)
 	st := e.stripe(h)
 	if s.size > e.mostSmall || !st.mu.TryLock() {
-		return false
+		return false, false
 	}
 	defer st.mu.Unlock()
-	seg := st.seg
-	if seg == nil || seg.used+s.size > len(seg.mem) {
-		return false
+	seg, weight := st.seg, e.weightOf(value)
+	if seg == nil || e.full(seg, s.size, weight) {
+		return false, false
 	}
 	off := seg.used
 	seg.used += s.size
-	seg.live.Add(int64(s.size))
+	seg.weight += weight
+	seg.live.add(s.size)
 	s.write(seg.mem[off:], key, value, t)
 	if loc := e.location(seg, off); f.slot >= 0 {
 		e.supersede(&f, loc)
@@ -97,7 +158,7 @@ func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte,
 		f.put(h>>tagShift<<tagShift | loc)
 		e.count.Add(1)
 	}
-	return true
+	return true, true
 }
 
 // written is an entry that is not in the table yet. Its segment is pinned.
@@ -111,7 +172,7 @@ type written struct {
 func (e *engine) write(h uint64, key, value []byte, t deadlines, flags byte) (w written, err error) {
 	s := shapeFor(len(key), len(value), t.flags()|flags)
 	w.h = h
-	if w.seg, w.off, err = e.place(h, s.size); err != nil {
+	if w.seg, w.off, err = e.place(h, s.size, e.weightOf(value)); err != nil {
 		return w, err
 	}
 	s.write(w.seg.mem[w.off:], key, value, t)
@@ -131,6 +192,20 @@ func (e *engine) stored(t deadlines) {
 // publish makes the table lead to an entry that was written, if may allows it.
 func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok bool, err error) {
 	defer w.seg.pins.Add(-1)
+	for {
+		ok, full, err := e.tryPublish(w, key, may)
+		if full {
+			if err = e.provideAndUnlock(); err == nil {
+				continue
+			}
+			w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
+		}
+		return ok, err
+	}
+}
+
+// tryPublish is publish. full says that there is no free bucket for a chain, and that nothing was done.
+func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (ok, full bool, err error) {
 	loc := e.location(w.seg, w.off)
 	f := e.search(w.h, key)
 	if f.first != nil && f.slot < 0 && !f.all && empty(f.bucket(f.home)) < 0 {
@@ -138,19 +213,26 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 		f = e.searchAll(w.h, key)
 	}
 	if f.first == nil || !e.allowed(may, key, f.has()) {
-		w.seg.live.Add(-int64(shapeOf(w.seg.mem[w.off:]).size))
+		w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
 		if f.first == nil {
-			return false, ErrClosed
+			return false, false, ErrClosed
 		}
 		f.unlock()
-		return false, nil
+		return false, false, nil
 	}
 	var list []removal
 	if f.slot >= 0 {
 		list = e.supersede(&f, loc)
 	} else {
 		slot := w.h>>tagShift<<tagShift | loc
-		if !f.put(slot) {
+		switch {
+		case f.put(slot):
+		case e.o.keep:
+			if !e.chains.add(&f.heads[f.home], slot, func() uint32 { return e.chains.take(mostChained) }) {
+				f.unlock()
+				return false, true, nil
+			}
+		default:
 			f.in, f.slot = f.home, leastUsed(f.bucket(f.home))
 			list = e.drop(&f, Evicted, nil)
 			f.put(slot)
@@ -160,7 +242,17 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 	f.unlock()
 	e.tell(list)
 	e.stored(deadlinesOf(w.seg.mem[w.off:]))
-	return true, nil
+	return true, false, nil
+}
+
+// provideAndUnlock is provide for callers without mu.
+func (e *engine) provideAndUnlock() error {
+	e.mu.Lock()
+	defer e.unlockAndTell()
+	if e.n.Load() == 0 {
+		return ErrClosed
+	}
+	return e.provide()
 }
 
 // leastUsed is the slot of a full bucket with the fewest uses.
@@ -181,8 +273,8 @@ func (e *engine) growTable() {
 	}
 	defer e.unlockAndTell()
 	for e.n.Load() != 0 && uint64(e.count.Load())*64 > e.n.Load()*slots*fill {
-		if e.addPage() != nil {
-			return // Full buckets evict.
+		if e.addPage() != nil || e.o.keep && e.provide() != nil {
+			return // Full buckets evict, or have chains.
 		}
 		e.resize(e.n.Load()+family, e.dropFull)
 	}
@@ -209,74 +301,49 @@ func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
 	list := e.drop(&f, why, nil)
 	f.unlock()
 	e.tell(list)
+	e.tidy()
 	return there
 }
 
 // update replaces or removes the value of a key by what f says, which may run several times.
-func (e *engine) update(key []byte, f func(old []byte, ok bool) ([]byte, Op), ttl func() deadlines) error {
+func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) error {
 	if err := e.checkSize(len(key), 0); err != nil {
 		return err
 	}
 	h := maphash.Bytes(e.seed, key)
-	var old []byte
-	for {
+	var buf []byte
+	for done := false; !done; {
 		at := e.search(h, key)
 		if at.first == nil {
 			return ErrClosed
 		}
 		b, l := e.use(&at, false)
 		loc := at.has() & locMask
-		old = old[:0]
+		var old record
 		if l.ok {
-			old = append(old, valueOf(b)...)
+			buf = append(buf[:0], valueOf(b)...)
+			old.value, old.object = buf[:len(buf):len(buf)], e.object(b)
 		}
 		at.unlock()
 		// same says that the entry is as f has seen it. Then the change is made, and wins over a load.
 		same := func(slot uint64) bool {
-			is := slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), old))
-			return is && e.allowed(nil, key, slot)
+			done = slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), buf) && e.object(e.entry(loc)) == old.object)
+			return done && e.allowed(nil, key, slot)
 		}
-		value, op := f(old[:len(old):len(old)], l.ok)
+		r, op := f(old, l.ok)
 		switch op {
 		case Keep:
 			return nil
 		case Remove:
-			at := e.search(h, key)
-			if at.first == nil {
-				return ErrClosed
-			}
-			if same(at.has()) {
-				var list []removal
-				if at.slot >= 0 {
-					list = e.drop(&at, Deleted, nil)
-				}
-				at.unlock()
-				e.tell(list)
-				return nil
-			}
-			at.unlock()
+			e.remove(key, same)
 		case Store:
-			err := e.checkSize(len(key), len(value))
-			if err == nil {
-				var w written
-				if w, err = e.write(h, key, value, ttl(), 0); err == nil {
-					ok := false
-					if ok, err = e.publish(w, key, same); ok {
-						return nil
-					}
-				}
-			}
-			if err != nil {
-				e.remove(key, nil)
+			r.until = e.deadlines(e.o.TTL)
+			if err := e.put(key, r, 0, same); err != nil {
 				return err
 			}
 		default:
 			return fmt.Errorf("cache: Update's function returned Op(%d), which is none", op)
 		}
 	}
-}
-
-// dropFull evicts an entry for which the table has no room any more. Its bucket is locked.
-func (e *engine) dropFull(slot uint64) {
-	e.removed = e.gone(slot, Evicted, e.removed)
+	return nil
 }

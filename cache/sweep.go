@@ -62,7 +62,7 @@ func (e *engine) sweepPiece() (round bool) {
 			return true
 		}
 		seg := d[s.next].Load()
-		if seg == nil || seg.role != roleWindow && seg.role != roleMain || seg.live.Load() == 0 || s.off != 0 && seg.used != s.used || s.off >= seg.used {
+		if seg == nil || seg.role != roleWindow && seg.role != roleMain || seg.live.entries() == 0 || s.off != 0 && seg.used != s.used || s.off >= seg.used {
 			s.next, s.off = s.next+1, 0
 			left--
 			continue

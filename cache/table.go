@@ -5,7 +5,6 @@ package cache
 import (
 	"hash/maphash"
 	"math/bits"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/percpu"
@@ -34,7 +33,7 @@ import (
 //	bit  0       the lock
 //	bits 1..3    entries of this bucket that lie in others of its family, because it was full
 //	bits 4..9    uses since the counters were halved
-//	bits 10..61  13 counters of 4 bits
+//	bits 10..61  13 counters of 4 bits; of a Map, bits 10..41 are the number of the first bucket of a chain, or 0
 //
 // The others are slots, 0 if empty:
 //
@@ -51,44 +50,11 @@ import (
 // 2017), also of keys that are not here. A key has two counters of its home bucket, so counting
 // touches no other cache line. On the traces of docs/cache.md it is as good as a sketch apart.
 //
+// The table of a Map has no counters. Entries for which a family has no room lie in a chain: see chains.go.
+//
 // A goroutine that looks for a bucket is pinned from its reads of n and pages to its attempt to take
 // the lock. Once a page's buckets are all locked for good and the world was stopped (quiesce), no
 // goroutine can reach it, and its memory is free.
-
-const (
-	bucketWords = 8
-	bucketBytes = 8 * bucketWords
-	slots       = bucketWords - 1
-
-	headLocked    = 1
-	headDisplaced = 2 // The unit of the number of displaced entries.
-	mostDisplaced = 7
-	headUse       = 1 << 4 // The unit of the number of uses.
-	headUses      = 63 << 4
-	agingUses     = 48
-	counterAt     = 10
-	counters      = 13
-	halveMask     = 0x7777777777777 << counterAt // The counters' bits that stay when they are halved.
-
-	family = 4 // Buckets.
-
-	locBits      = 44
-	locMask      = 1<<locBits - 1
-	slotDistance = 3 << locBits
-	slotUse      = 1 << (locBits + 2)
-	slotUses     = 3 * slotUse
-	tagShift     = 48
-
-	// The tag has, from its lowest bit: the first bits of the group and the next bit, so that growing
-	// reads no entries until there are 256 groups; the quarter; and the fraction, which says what
-	// share of the entries with a next bit moves to each new page.
-	groupBits    = 8
-	quarterAt    = tagShift + groupBits
-	fractionAt   = quarterAt + 2
-	fractionBits = 64 - fractionAt
-)
-
-type bucket = [bucketWords]uint64
 
 type table struct {
 	seed  maphash.Seed
@@ -96,6 +62,8 @@ type table struct {
 	n     atomic.Uint64             // Buckets in use, a multiple of family; 0 when the cache is closed.
 	pages atomic.Pointer[[]*bucket] // The first bucket of each page, nil where there is none.
 	hash  func(loc uint64) uint64   // Hash of the key of the entry at loc.
+
+	chains chains
 }
 
 // A size is what a number of buckets means.
@@ -184,36 +152,27 @@ func (t *table) at(i uint64) *bucket {
 	return unsafex.Elem(page, uintptr(i&(1<<t.shift-1)))
 }
 
-// try tries to lock a bucket and returns its head.
-func try(b *bucket) (head uint64, ok bool) {
-	head = atomic.LoadUint64(&b[0])
-	return head, head&headLocked == 0 && atomic.CompareAndSwapUint64(&b[0], head, head|headLocked)
-}
-
-// unlock unlocks a bucket, and gives it a head.
-func unlock(b *bucket, head uint64) { atomic.StoreUint64(&b[0], head&^headLocked) }
-
-// pause waits before another attempt. The holder of a lock may have been preempted.
-func pause(attempt int) {
-	if attempt > 8 {
-		runtime.Gosched()
-	}
-}
-
 // found is a family with its locks, and where in it an entry is.
 type found struct {
 	first *bucket // Of the family; nil if the cache is closed.
 	home  int     // The number in the family of the home bucket.
 	all   bool    // All of the family is locked, not only the home.
 	heads [family]uint64
-	in    int // The number of the bucket with the entry.
-	slot  int // Its slot, -1 if there is none.
+	in    int     // The number of the bucket with the entry.
+	slot  int     // Its slot, -1 if there is none.
+	chain *bucket // If it is not nil, the entry is in this one, of the chain of the bucket `in`.
 }
 
 func (f *found) bucket(i int) *bucket { return unsafex.Elem(f.first, uintptr(i)) }
 
 // at is the slot of the entry.
-func (f *found) at() *uint64 { return &f.bucket(f.in)[f.slot&(bucketWords-1)] }
+func (f *found) at() *uint64 {
+	b := f.chain
+	if b == nil {
+		b = f.bucket(f.in)
+	}
+	return &b[f.slot&(bucketWords-1)]
+}
 
 // has is the slot of the entry as it is now, 0 if there is none.
 func (f *found) has() uint64 {
@@ -235,6 +194,67 @@ func (f *found) unlock() {
 		}
 	default:
 		unlock(f.bucket(f.home), f.heads[f.home&3])
+	}
+}
+
+// elsewhere says whether a bucket with this head has entries in others.
+func (t *table) elsewhere(head uint64) bool {
+	return displaced(head) > 0 || t.chains.on && chainOf(head) != 0
+}
+
+// inChain looks for an entry in the chain of the home, which is locked. is says in which slot of a bucket it lies.
+func (t *table) inChain(f *found, is func(b *bucket) int) {
+	if !t.chains.on {
+		return
+	}
+	for no := chainOf(f.heads[f.home&3]); no != 0; no = uint32(f.chain[0]) {
+		f.chain = t.chains.bucket(no)
+		if f.slot = is(f.chain); f.slot >= 0 {
+			f.in = f.home
+			return
+		}
+	}
+	f.chain = nil
+}
+
+// shorten fills the slot of f, which has become empty, from the chain of its bucket, if there is one.
+func (t *table) shorten(f *found) {
+	head := &f.heads[f.in]
+	no := chainOf(*head)
+	if no == 0 {
+		return
+	}
+	b := t.chains.bucket(no)
+	for i := 1; i < bucketWords; i++ {
+		if slot := b[i]; slot != 0 {
+			b[i] = 0
+			*f.at() = slot
+			break
+		}
+	}
+	if *b == (bucket{b[0]}) {
+		setChain(head, uint32(b[0]))
+		t.chains.give(no)
+	}
+}
+
+// slotsOf calls f with each entry of a bucket with this head and of its chain. Its lock is held.
+func (t *table) slotsOf(b *bucket, head uint64, f func(slot uint64)) {
+	for {
+		for _, slot := range b[1:] {
+			if slot != 0 {
+				f(slot)
+			}
+		}
+		if !t.chains.on {
+			return
+		}
+		no := chainOf(head)
+		if no == 0 {
+			return
+		}
+		b = t.chains.bucket(no)
+		head = b[0] << chainAt
 	}
 }
 
@@ -277,89 +297,6 @@ func (t *table) lock(h uint64, all bool) (f found) {
 	}
 }
 
-// lockAt locks a bucket whose page cannot go.
-func lockAt(b *bucket) (head uint64) {
-	for attempt := 0; ; attempt++ {
-		if head, ok := try(b); ok {
-			return head
-		}
-		pause(attempt)
-	}
-}
-
-// displaced is the number of entries of a bucket that lie in others of its family.
-func displaced(head uint64) uint64 { return head / headDisplaced % (mostDisplaced + 1) }
-
-// counted is a head after one more use of a key with hash h.
-func counted(head, h uint64) uint64 {
-	i, j := counterShifts(h)
-	a, b := head>>i&15, head>>j&15
-	m := min(a, b)
-	if m < 15 {
-		if a == m {
-			head += 1 << i
-		}
-		if b == m {
-			head += 1 << j
-		}
-	}
-	head += headUse
-	if head&headUses < agingUses*headUse {
-		return head
-	}
-	const all = (1<<(4*counters) - 1) << counterAt
-	return head&^(headUses|all) | agingUses/2*headUse | head&all>>1&halveMask
-}
-
-// uses is the estimate of the uses of a key with hash h.
-func uses(head, h uint64) uint64 {
-	i, j := counterShifts(h)
-	return min(head>>i&15, head>>j&15)
-}
-
-// counterShifts are the places of a key's two counters in the head. They depend on the tag's fraction and group
-// bits, so that they are known without the key.
-func counterShifts(h uint64) (i, j uint64) {
-	mixed := h >> tagShift * 0x9e3779b97f4a7c15
-	i = mixed >> 48 * counters >> 16
-	j = mixed >> 32 & 0xffff * (counters - 1) >> 16
-	if j >= i {
-		j++
-	}
-	return counterAt + 4*i, counterAt + 4*j
-}
-
-// moved is a head with the counters of an entry that came from a bucket with another head.
-func moved(head, from, slot uint64) uint64 {
-	i, j := counterShifts(slot)
-	for _, at := range [2]uint64{i, j} {
-		if n := from >> at & 15; n > head>>at&15 {
-			head = head&^(15<<at) | n<<at
-		}
-	}
-	return head
-}
-
-// empty is the number of an empty slot of b, or -1.
-func empty(b *bucket) int {
-	for i := 1; i < bucketWords; i++ {
-		if b[i] == 0 {
-			return i
-		}
-	}
-	return -1
-}
-
-// holds is the number of the slot of b with an entry at loc, or -1.
-func holds(b *bucket, loc uint64) int {
-	for i := 1; i < bucketWords; i++ {
-		if b[i]&locMask == loc {
-			return i
-		}
-	}
-	return -1
-}
-
 // resize makes the table a family of buckets larger or smaller, and calls drop for each entry that
 // finds no room any more. The pages exist. The caller holds the engine's mu.
 //
@@ -384,8 +321,8 @@ func (t *table) resize(to uint64, drop func(slot uint64)) {
 		place      uint8
 		home       uint8
 	}
-	var movers [8 * family * slots]mover
-	count := 0
+	movers := make([]mover, 0, 8*family*slots)
+	var free []uint32 // Buckets of chains.
 	for p := range s.pages + 1 {
 		f := &at[p]
 		for i := range f.heads {
@@ -405,19 +342,37 @@ func (t *table) resize(to uint64, drop func(slot uint64)) {
 					f.heads[home] -= headDisplaced
 				}
 				b[j] = 0
-				movers[count] = mover{slot: slot &^ slotDistance, from: f.heads[home], place: uint8(place), home: uint8(home)}
-				count++
+				movers = append(movers, mover{slot: slot &^ slotDistance, from: f.heads[home], place: uint8(place), home: uint8(home)})
+			}
+			if t.chains.on {
+				free = t.chains.empty(&f.heads[i], free, func(slot uint64) {
+					movers = append(movers, mover{slot: slot, place: uint8(s.place(slot, pages, t.next(slot, s.level))), home: uint8(i)})
+				})
 			}
 		}
 	}
-	for _, m := range movers[:count] {
+	for _, m := range movers {
 		f := &at[m.place]
-		if f.home = int(m.home); !f.put(m.slot) {
+		f.home = int(m.home)
+		switch {
+		case t.chains.on:
+			if !f.put(m.slot) {
+				t.chains.add(&f.heads[f.home], m.slot, func() (no uint32) {
+					if last := len(free) - 1; last >= 0 {
+						no = free[last]
+						free = free[:last]
+						return no
+					}
+					return t.chains.take(0)
+				})
+			}
+		case f.put(m.slot):
+			f.heads[f.home] = moved(f.heads[f.home], m.from, m.slot)
+		default:
 			drop(m.slot)
-			continue
 		}
-		f.heads[f.home] = moved(f.heads[f.home], m.from, m.slot)
 	}
+	t.chains.give(free...)
 	t.n.Store(to)
 	for p := range s.pages + 1 {
 		at[p].unlock()

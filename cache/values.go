@@ -4,8 +4,8 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
 	"reflect"
 	"runtime"
 	"time"
@@ -20,6 +20,20 @@ type OptionsOf[K comparable, V any] struct {
 
 	// OnRemove is called as Options.OnRemove says.
 	OnRemove func(key K, value V, why Reason)
+
+	// Weight is how many bytes an object of Objects counts for in Options.Bytes; nil is the size of the
+	// object, without what it points to, and of the key's bytes. It is called once for each object that is
+	// stored. A weight below 1 counts as 1. For Values it must be nil.
+	Weight func(value V) int
+}
+
+// check lists what is wrong in the options.
+func (o *OptionsOf[K, V]) check() error {
+	err := o.Options.check()
+	if o.Options.OnRemove != nil {
+		err = errors.Join(err, errors.New("cache: Options.OnRemove is for bytes; set OptionsOf.OnRemove"))
+	}
+	return err
 }
 
 // Values is a [Cache] of values of one type without pointers, which lie off the Go heap and are copied
@@ -28,8 +42,7 @@ type OptionsOf[K comparable, V any] struct {
 // [ErrSize].
 type Values[K comparable, V any] struct {
 	_ noCopy
-	handle
-	keys keys[K]
+	typed[K, V]
 	kind string // Empty if K or V has bools: then there are no files.
 }
 
@@ -38,19 +51,14 @@ func NewValues[K comparable, V any](o OptionsOf[K, V]) (*Values[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if o.Options.OnRemove != nil {
-		return nil, fmt.Errorf("cache: Options.OnRemove is for bytes; set OptionsOf.OnRemove")
-	}
-	t := reflect.TypeFor[V]()
-	info := typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]())
-	if info.PointerPath != "" || info.SelfContained {
-		return nil, fmt.Errorf("cache: values of %s hold a pointer (%s); NewObjects takes them", t, info.PointerPath)
+	if o.Weight != nil {
+		return nil, errors.New("cache: OptionsOf.Weight is for Objects; the weight of Values is their size")
 	}
 	c := new(Values[K, V])
-	var err error
-	if c.keys, err = newKeys[K](); err != nil {
+	if err := c.init(settings{Options: o.Options}, o.OnRemove); err != nil {
 		return nil, err
 	}
+	info := typeinfo.Describe(reflect.TypeFor[V](), reflect.TypeFor[offheap.UnsafeSelfContained]())
 	if kinfo := typeinfo.Describe(reflect.TypeFor[K](), reflect.TypeFor[offheap.UnsafeSelfContained]()); !info.Bools && !kinfo.Bools {
 		none := func(reflect.Type) reflect.Type { return nil }
 		c.kind = typeinfo.LayoutOf(reflect.TypeFor[struct {
@@ -64,72 +72,14 @@ func NewValues[K comparable, V any](o OptionsOf[K, V]) (*Values[K, V], error) {
 			c.kind += "big-endian\n"
 		}
 	}
-	s := settings{Options: o.Options}
-	if f := o.OnRemove; f != nil {
-		keys := c.keys
-		s.onRemove = func(key, value []byte, why Reason) { f(keys.value(key), valueFrom[V](value), why) }
-	}
-	c.handle, err = newHandle(s)
-	return c, err
+	return c, nil
 }
 
-// valueFrom is the value with this memory.
-func valueFrom[V any](b []byte) (v V) {
-	copy(memoryOf(&v), b)
-	return v
-}
-
-// Get returns the value of a key, and says whether there is one.
-func (c *Values[K, V]) Get(key K) (v V, ok bool) {
-	var buf [64]byte
-	k, err := c.keys.bytes(buf[:0], &key)
-	if err != nil {
-		return v, false
-	}
-	_, l := c.e.get(memoryOf(&v)[:0], k, false)
-	c.e.counts.read(l.ok)
-	runtime.KeepAlive(c.state)
-	return v, l.ok
-}
-
-// Set is [Cache.Set].
-func (c *Values[K, V]) Set(key K, v V) error { return c.SetTTL(key, v, c.e.o.TTL) }
+// Resize is [Cache.Resize].
+func (c *Values[K, V]) Resize(bytes int64) error { return c.resize(bytes) }
 
 // SetTTL is [Cache.SetTTL].
-func (c *Values[K, V]) SetTTL(key K, v V, ttl time.Duration) error {
-	var buf [64]byte
-	k, err := c.keys.bytes(buf[:0], &key)
-	if err == nil {
-		err = c.e.set(k, memoryOf(&v), c.e.deadlines(ttl))
-	}
-	runtime.KeepAlive(c.state)
-	return err
-}
-
-// Delete is [Cache.Delete].
-func (c *Values[K, V]) Delete(key K) bool {
-	var buf [64]byte
-	k, err := c.keys.bytes(buf[:0], &key)
-	ok := err == nil && c.e.delete(k)
-	runtime.KeepAlive(c.state)
-	return ok
-}
-
-// Update is [Cache.Update].
-func (c *Values[K, V]) Update(key K, f func(old V, ok bool) (v V, op Op)) error {
-	k, err := c.keys.bytes(nil, &key)
-	if err != nil {
-		return err
-	}
-	var v V
-	err = c.e.update(k, func(old []byte, ok bool) ([]byte, Op) {
-		var op Op
-		v, op = f(valueFrom[V](old), ok)
-		return memoryOf(&v), op
-	}, func() deadlines { return c.e.deadlines(c.e.o.TTL) })
-	runtime.KeepAlive(c.state)
-	return err
-}
+func (c *Values[K, V]) SetTTL(key K, v V, ttl time.Duration) error { return c.setTTL(key, v, ttl) }
 
 // GetOrLoad is [Cache.GetOrLoad].
 func (c *Values[K, V]) GetOrLoad(ctx context.Context, key K, load func(context.Context, K) (V, error)) (v V, err error) {
@@ -137,26 +87,13 @@ func (c *Values[K, V]) GetOrLoad(ctx context.Context, key K, load func(context.C
 	if err != nil {
 		return v, err
 	}
-	b, err := c.e.getOrLoad(ctx, k, func(ctx context.Context, _ []byte) ([]byte, error) {
+	had, l, refresh := c.e.readForLoad(k)
+	r, err := c.e.getOrLoad(ctx, k, func(ctx context.Context, _ []byte) (record, error) {
 		v, err := load(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		return memoryOf(&v), nil
-	})
+		return record{value: memoryOf(&v)}, err
+	}, had, l, refresh)
 	runtime.KeepAlive(c.state)
-	if err != nil {
-		return v, err
-	}
-	return valueFrom[V](b), nil
-}
-
-// All is [Cache.All].
-func (c *Values[K, V]) All() iter.Seq2[K, V] {
-	return func(yield func(K, V) bool) {
-		c.e.all(func(r record) bool { return yield(c.keys.value(r.key), valueFrom[V](r.value)) })
-		runtime.KeepAlive(c.state)
-	}
+	return valueFrom[V](r.value), err
 }
 
 // Save is [Cache.Save]. The file says how keys and values lie in memory. Values with bools cannot be saved, because
