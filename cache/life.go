@@ -125,6 +125,7 @@ func (e *engine) stats() (s Stats) {
 	s.Loads, s.LoadsFailed = e.counts.loads.Load(), e.counts.failed.Load()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	s.EvictionAge = time.Duration(e.age) * time.Millisecond
 	s.Bytes, s.BytesHeld, s.Weight = e.budget, e.held, e.weight.Load()
 	for _, page := range slices.Concat(e.buckets, e.chainPages) {
 		s.BytesTable += int64(8 * len(page))

@@ -95,7 +95,7 @@ func (e *engine) pop() *segment {
 	last := len(e.free) - 1
 	s := e.free[last]
 	e.free = e.free[:last]
-	s.role, s.used, s.at, s.weight = roleOpen, 0, 0, 0
+	s.role, s.used, s.at, s.weight, s.born = roleOpen, 0, 0, 0, e.now()
 	return s
 }
 
@@ -104,6 +104,10 @@ func (e *engine) pop() *segment {
 func (e *engine) reclaim(s *segment) {
 	if s.live.entries() != 0 {
 		e.purge(s)
+	}
+	if s.gone > 0 { // The mean of the last evictions: each counts for 1/256.
+		e.age += (e.now() - s.born - e.age) * min(s.gone, 256) / 256
+		s.gone = 0
 	}
 	if s.pins.Load() != 0 {
 		s.role = roleViewed

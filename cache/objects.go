@@ -87,7 +87,6 @@ func (c *Objects[K, V]) SetTTL(key K, v *V, ttl time.Duration) error {
 	if err == nil {
 		r := c.record(k, v)
 		r.until = c.e.deadlines(ttl)
-		c.e.flights.forget(k)
 		err = c.e.put(k, r, 0, nil)
 	}
 	runtime.KeepAlive(c.state)

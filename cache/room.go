@@ -107,7 +107,7 @@ func (e *engine) placeLarge(n int, weight int64) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &segment{mem: bytesOf(words), used: n, weight: weight}
+	s := &segment{mem: bytesOf(words), used: n, born: e.now(), weight: weight}
 	e.number(s)
 	s.live.add(n)
 	s.pins.Store(1)

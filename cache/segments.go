@@ -37,6 +37,8 @@ type segment struct {
 	weight int64 // Of Objects: the weights of the entries, dead ones included.
 	used   int   // Bytes of entries, dead ones included. It is fixed once the segment is no longer open.
 	at     int   // Of the victim: the next entry to look at.
+	born   int64 // When its entries were written, on average: the engine's time.
+	gone   int64 // Entries that were evicted.
 
 	live live
 	// pins counts those who use entries without a lock: views, and writers whose entry is not yet in

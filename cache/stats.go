@@ -4,6 +4,7 @@ package cache
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/freehold-go/freehold/internal/percpu"
 )
@@ -58,6 +59,8 @@ type Stats struct {
 	Expired  int64 // Entries that left because their time was over.
 	Deleted  int64
 	Replaced int64
+
+	EvictionAge time.Duration // How long ago entries that were evicted lately had been written, about, on average.
 
 	Loads       int64 // Calls of loaders.
 	LoadsFailed int64 // Those with an error other than ErrNotFound.

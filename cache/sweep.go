@@ -62,12 +62,39 @@ func (e *engine) sweepPiece() (round bool) {
 			return true
 		}
 		seg := d[s.next].Load()
-		if seg == nil || seg.role != roleWindow && seg.role != roleMain || seg.live.entries() == 0 || s.off != 0 && seg.used != s.used || s.off >= seg.used {
+		if seg == nil || !e.sweepSegment(seg, &left) {
 			s.next, s.off = s.next+1, 0
 			left--
-			continue
 		}
-		s.used = seg.used
+	}
+	return false
+}
+
+// sweepSegment looks at the next entries of a segment, at most left of them, and says whether some are still to come.
+func (e *engine) sweepSegment(seg *segment, left *int) bool {
+	s := &e.sweeper
+	switch seg.role {
+	case roleWindow, roleMain:
+	case roleOpen:
+		for i := range e.stripes {
+			if st := &e.stripes[i]; st.seg == seg {
+				if !st.mu.TryLock() {
+					return false // The next round will come here, too.
+				}
+				defer st.mu.Unlock()
+			}
+		}
+		if seg.pins.Load() != 0 { // An entry may not be written yet.
+			return false
+		}
+	default:
+		return false
+	}
+	if seg.live.entries() == 0 || s.off != 0 && seg.born != s.born { // It is another's now.
+		return false
+	}
+	s.born = seg.born
+	for ; s.off < seg.used && *left > 0; *left-- {
 		b := seg.mem[s.off:]
 		if b[0]&(flagDeadline|flagIdle) != 0 {
 			c := &e.walked
@@ -77,7 +104,6 @@ func (e *engine) sweepPiece() (round bool) {
 			}
 		}
 		s.off += shapeOf(b).size
-		left--
 	}
-	return false
+	return s.off < seg.used
 }
