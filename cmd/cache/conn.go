@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"bytes"
+	"net"
+	"time"
+)
+
+// newConn is a connection that serve serves.
+func newConn(s *server, nc net.Conn) *conn {
+	c := &conn{s: s, nc: nc, in: make([]byte, leastBuffer)}
+	c.batch.hit = c.onHit
+	return c
+}
+
+// serve answers a client until it leaves or the server stops.
+func (c *conn) serve() {
+	for !c.ended && c.fill() {
+		c.run()
+		c.flush()
+	}
+	c.s.counts.add(&c.counts)
+}
+
+// fill reads what the client has sent, and says whether it has.
+func (c *conn) fill() bool {
+	switch {
+	case c.r == c.w:
+		if c.r, c.w = 0, 0; len(c.in) > keptBuffer {
+			c.in = make([]byte, leastBuffer)
+		}
+	case c.r > 0 && (c.w == len(c.in) || c.r > len(c.in)/2):
+		c.w = copy(c.in, c.in[c.r:c.w])
+		c.r = 0
+	}
+	if c.w == len(c.in) {
+		c.in = append(c.in, make([]byte, len(c.in))...)
+	}
+	if d := c.s.o.Idle; d > 0 {
+		_ = c.nc.SetReadDeadline(time.Now().Add(d))
+	}
+	if c.s.stopping.Load() { // After the deadline was set, or a stop that came between would be missed.
+		return false
+	}
+	n, err := c.nc.Read(c.in[c.w:])
+	c.w += n
+	c.counts[bytesRead] += int64(n)
+	if n == len(c.in) && n < keptBuffer { // The client sends more at a time.
+		c.in = append(c.in, make([]byte, n)...)
+	}
+	return err == nil || n > 0
+}
+
+// binaryMagic begins each request of memcached's binary protocol, which is not served.
+const binaryMagic = 0x80
+
+// isGet says whether a line begins with get or gets, behind at most 100 spaces.
+func isGet(b []byte) bool {
+	cmd, _ := nextToken(b[:min(len(b), 106)])
+	return string(cmd) == "get" || string(cmd) == "gets"
+}
+
+// run carries out the commands that are complete.
+func (c *conn) run() {
+	defer c.runBatch()
+	for !c.ended {
+		if c.skip > 0 {
+			n := min(c.skip, c.w-c.r)
+			c.skip -= n
+			c.r += n
+		}
+		b := c.in[c.r:c.w]
+		if len(b) > 0 && b[0] == binaryMagic {
+			c.runBatch()
+			c.ended = true
+			return
+		}
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
+			if len(b) > mostLine && (!isGet(b) || len(b) > mostGetLine) {
+				c.runBatch()
+				c.ended = true // As memcached, without an answer.
+			}
+			return
+		}
+		line := b[:end]
+		if end > 0 && line[end-1] == '\r' {
+			line = line[:end-1]
+		}
+		used, ok := c.command(line, b[end+1:])
+		if !ok {
+			return
+		}
+		c.r += end + 1 + used
+		if len(c.out) >= mostOut {
+			c.flush()
+		}
+	}
+}
