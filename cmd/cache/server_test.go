@@ -455,7 +455,7 @@ func TestStats(t *testing.T) {
 	if got := read("stats items"); got["items:1:number"] != "1" {
 		t.Errorf("items: %v", got)
 	}
-	if got := read("stats slabs"); got["active_slabs"] != "0" {
+	if got := read("stats slabs"); got["1:used_chunks"] != "1" {
 		t.Errorf("slabs: %v", got)
 	}
 	conns := read("stats conns")

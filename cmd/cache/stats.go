@@ -45,9 +45,13 @@ func (c *conn) stats(args [][]byte) {
 			c.stat("items:1:mem_requested", s.BytesEntries)
 			c.stat("items:1:evicted", s.Evicted-c.s.evicted.Load())
 		}
-	case "slabs":
-		c.stat("active_slabs", 0) // There are no classes of sizes.
-		c.stat("total_malloced", c.s.cache.Stats().BytesHeld)
+	case "slabs": // There are no classes of sizes: all items are in class 1.
+		s := c.s.cache.Stats()
+		if s.Entries > 0 {
+			c.stat("1:used_chunks", s.Entries)
+		}
+		c.stat("active_slabs", min(s.Entries, 1))
+		c.stat("total_malloced", s.BytesHeld)
 	case "sizes":
 		c.stat("sizes_status", "disabled")
 	default:

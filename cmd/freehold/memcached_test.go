@@ -111,21 +111,28 @@ func compareVerdicts(t *testing.T, file string, results [2]verdicts, exceptions 
 	theirs, ours := results[0], results[1]
 	t.Logf("%-24s %6d of %6d  %6d of %6d", file, theirs.passed(), len(theirs), ours.passed(), len(ours))
 	_, whole := exceptions[file+" -"]
+	regressions := 0
 	for _, name := range slices.Sorted(maps.Keys(theirs)) {
 		number, _, _ := strings.Cut(name, " ")
 		reason, known := exceptions[file+" "+number]
 		switch failed := theirs[name] && !ours[name]; {
-		case whole:
 		case failed && known:
 			t.Logf("%s: exception: %s", name, reason)
 		case failed:
-			t.Errorf("%s %s: memcached passes, freehold does not", file, name)
+			if regressions++; regressions <= 10 && !whole {
+				t.Errorf("%s %s: memcached passes, freehold does not", file, name)
+			}
 		case known:
 			t.Errorf("%s %s passes, or memcached fails, too; and it is an exception", file, name)
 		}
 	}
-	if whole && ours.passed() >= theirs.passed() {
+	switch {
+	case whole && regressions == 0:
 		t.Errorf("%s passes and is an exception", file)
+	case whole:
+		t.Logf("%d do not pass: exception: %s", regressions, exceptions[file+" -"])
+	case regressions > 10:
+		t.Errorf("%s: and %d more", file, regressions-10)
 	}
 }
 
