@@ -62,11 +62,6 @@ func (c *conn) flush() {
 			c.ended = true
 		}
 	}
-	if c.out = c.out[:0]; cap(c.out) > 4*mostOut {
-		c.out = nil
-	}
-	if cap(c.old)+cap(c.item) > 4*mostOut {
-		c.old, c.item = nil, nil
-	}
+	c.out = c.out[:0]
 	c.s.counts.add(&c.counts)
 }

@@ -4,7 +4,10 @@ package cache
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"net"
+	"os"
 	"time"
 )
 
@@ -28,9 +31,7 @@ func (c *conn) serve() {
 func (c *conn) fill() bool {
 	switch {
 	case c.r == c.w:
-		if c.r, c.w = 0, 0; len(c.in) > keptBuffer {
-			c.in = make([]byte, leastBuffer)
-		}
+		c.r, c.w = 0, 0
 	case c.r > 0 && (c.w == len(c.in) || c.r > len(c.in)/2):
 		c.w = copy(c.in, c.in[c.r:c.w])
 		c.r = 0
@@ -38,19 +39,37 @@ func (c *conn) fill() bool {
 	if c.w == len(c.in) {
 		c.in = append(c.in, make([]byte, len(c.in))...)
 	}
-	if d := c.s.o.Idle; d > 0 {
-		_ = c.nc.SetReadDeadline(time.Now().Add(d))
+	n, err := 0, os.ErrDeadlineExceeded
+	if c.w == 0 && max(len(c.in), cap(c.out), cap(c.old), cap(c.item)) > keptBuffer {
+		// A client that goes on with large items keeps its buffers.
+		if n, err = c.read(calm); n == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+			c.in, c.out, c.old, c.item = make([]byte, leastBuffer), nil, nil, nil
+		}
 	}
-	if c.s.stopping.Load() { // After the deadline was set, or a stop that came between would be missed.
-		return false
+	if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+		n, err = c.read(c.s.o.Idle)
 	}
-	n, err := c.nc.Read(c.in[c.w:])
 	c.w += n
 	c.counts[bytesRead] += int64(n)
-	if n == len(c.in) && n < keptBuffer { // The client sends more at a time.
+	if n == len(c.in) && n < mostOut { // The client sends more at a time.
 		c.in = append(c.in, make([]byte, n)...)
 	}
 	return err == nil || n > 0
+}
+
+// read reads for at most a time; 0 is without an end.
+func (c *conn) read(most time.Duration) (int, error) {
+	if most > 0 || c.timed {
+		until := time.Time{}
+		if c.timed = most > 0; c.timed {
+			until = time.Now().Add(most)
+		}
+		_ = c.nc.SetReadDeadline(until)
+	}
+	if c.s.stopping.Load() { // stop sets this before its deadline, which ours may just have replaced.
+		return 0, io.EOF
+	}
+	return c.nc.Read(c.in[c.w:])
 }
 
 // binaryMagic begins each request of memcached's binary protocol, which is not served.

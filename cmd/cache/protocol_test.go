@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -205,6 +206,38 @@ func TestLargeAnswers(t *testing.T) {
 	}
 	if got := talk(s, strings.NewReader(requests.String())); got != want.String() {
 		t.Errorf("got %d bytes, want %d", len(got), want.Len())
+	}
+}
+
+// A pausing reader says now and then that nothing has come in time.
+type pausing struct {
+	io.Reader
+	pause bool
+}
+
+func (p *pausing) Read(b []byte) (int, error) {
+	if p.pause = !p.pause; p.pause {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return p.Reader.Read(b)
+}
+
+// TestLargeBuffers: a client that is calm after large items gives its buffers back.
+func TestLargeBuffers(t *testing.T) {
+	s := newTestServer(t, testOptions(t.Output()))
+	requests := "set a 0 0 1000000\r\n" + strings.Repeat("x", 1000000) + "\r\nappend a 0 0 1\r\ny\r\nget a\r\n"
+	for _, how := range []struct {
+		r     io.Reader
+		large bool
+	}{{strings.NewReader(requests), true}, {&pausing{Reader: iotest.ErrReader(io.EOF)}, false}} {
+		sc := &script{Reader: io.MultiReader(strings.NewReader(requests), how.r)}
+		c := newConn(s, sc)
+		c.serve()
+		for i, n := range []int{len(c.in), cap(c.out), cap(c.old), cap(c.item)} {
+			if n > keptBuffer != how.large {
+				t.Errorf("buffer %d has %d bytes; large: %v", i, n, how.large)
+			}
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 )
 
 // stats carries out stats.
@@ -105,7 +104,7 @@ func (c *conn) settingsStats() {
 		c.stat("tcpport", 0)
 		c.stat("domain_socket", address)
 	} else {
-		host, port, _ := strings.Cut(c.s.listener.Addr().String(), ":")
+		host, port, _ := net.SplitHostPort(c.s.listener.Addr().String())
 		c.stat("tcpport", port)
 		c.stat("inter", host)
 		c.stat("domain_socket", "NULL")

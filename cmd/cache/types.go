@@ -53,6 +53,7 @@ type conn struct {
 	skip  int // Bytes of a value to drop.
 	out   []byte
 	ended bool
+	timed bool // Reads have a deadline.
 
 	tokens  [][]byte
 	noreply bool
@@ -66,7 +67,8 @@ type conn struct {
 
 const (
 	leastBuffer = 4 << 10
-	keptBuffer  = 64 << 10 // A larger buffer is dropped when it is empty.
+	keptBuffer  = 256 << 10 // Larger buffers are dropped when the client is calm.
+	calm        = time.Second
 	mostOut     = 64 << 10 // Bytes of answers that are written at once, at least.
 	mostLine    = 2048     // Bytes of a line, as in memcached,
 	mostGetLine = 1 << 20  // but of get and gets.
