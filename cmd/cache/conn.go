@@ -96,14 +96,17 @@ func (c *conn) run() {
 			c.ended = true
 			return
 		}
-		end := bytes.IndexByte(b, '\n')
+		end := bytes.IndexByte(b[c.looked:], '\n')
 		if end < 0 {
+			c.looked = len(b)
 			if len(b) > mostLine && (!isGet(b) || len(b) > mostGetLine) {
 				c.runBatch()
 				c.ended = true // As memcached, without an answer.
 			}
 			return
 		}
+		end += c.looked
+		c.looked = 0
 		line := b[:end]
 		if end > 0 && line[end-1] == '\r' {
 			line = line[:end-1]

@@ -2,9 +2,7 @@
 
 package cache
 
-import (
-	"bytes"
-)
+import "bytes"
 
 // command carries out a command. rest is what was read behind its line, and used what the command takes
 // of it. If it is not enough, ok is false, and nothing was done.

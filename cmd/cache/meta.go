@@ -286,8 +286,7 @@ func (c *conn) metaGetSlow(key, flags []byte) {
 		}
 		won = it.state&stateWon == 0 && (it.state&stateStale != 0 || left >= 0 && left < m.recache)
 	}
-	shown := it // The flags t and T take effect in their order.
-	c.metaHit(&shown, m.key, flags, m.value, m.binary, m.exp, now, won)
+	shown := it // As it was before. The flags t and T take effect in their order.
 	if m.setExp && ok {
 		it.exp = m.exp
 	}
@@ -299,11 +298,14 @@ func (c *conn) metaGetSlow(key, flags []byte) {
 		it.used(now)
 		changed = true
 	}
-	if changed {
-		if c.put(m.key, it, now, it.data) != nil {
-			c.counts[storeNoMemory]++
+	if changed && c.put(m.key, it, now, it.data) != nil {
+		c.counts[storeNoMemory]++
+		if !ok { // Nobody has won.
+			c.metaMiss(m.key, flags, m.quiet, m.binary)
+			return
 		}
 	}
+	c.metaHit(&shown, m.key, flags, m.value, m.binary, m.exp, now, won)
 }
 
 // metaSet carries out ms.

@@ -61,7 +61,7 @@ func (s *server) load() error {
 	st, err := s.cache.Load(s.o.Save)
 	if errors.Is(err, os.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(s.o.Save)); err != nil {
-			return err // Or save would fail when there is something to lose.
+			return fmt.Errorf("-save: %w", err) // Or save would fail when there is something to lose.
 		}
 		s.logf("%s does not exist yet; the cache is empty", s.o.Save)
 		return nil

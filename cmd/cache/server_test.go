@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -327,7 +328,7 @@ func TestBadSave(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "none")
 	o.Save = filepath.Join(dir, "saved")
-	if err := run(t.Context(), o, func() {}); !os.IsNotExist(err) {
+	if err := run(t.Context(), o, func() {}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {

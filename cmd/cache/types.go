@@ -48,12 +48,13 @@ type conn struct {
 	s  *server
 	nc net.Conn
 
-	in    []byte // What was read; from r to w it is not carried out yet.
-	r, w  int
-	skip  int // Bytes of a value to drop.
-	out   []byte
-	ended bool
-	timed bool // Reads have a deadline.
+	in     []byte // What was read; from r to w it is not carried out yet.
+	r, w   int
+	looked int // Bytes from r on in which no line ends.
+	skip   int // Bytes of a value to drop.
+	out    []byte
+	ended  bool
+	timed  bool // Reads have a deadline.
 
 	tokens  [][]byte
 	noreply bool
