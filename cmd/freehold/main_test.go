@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/cmd/cache"
 	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -163,6 +164,19 @@ func TestDoctorFlagsDocumented(t *testing.T) {
 	for _, f := range doctorCommand(nil).Flags {
 		if row := "\n| `-" + f.Names()[0]; !strings.Contains(string(page), row) {
 			t.Errorf("docs/doctor.md has no row for -%s", f.Names()[0])
+		}
+	}
+}
+
+// Each flag of cache serve has a row on its page.
+func TestCacheFlagsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cache-command.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range cache.Command("").Commands[0].Flags {
+		if row := "\n| `-" + f.Names()[0]; !strings.Contains(string(page), row) {
+			t.Errorf("docs/cache-command.md has no row for -%s", f.Names()[0])
 		}
 	}
 }
