@@ -82,15 +82,20 @@ func (c *contestant) start(t *testing.T) string {
 			t.Errorf("%s: %s", c.name, &stderr)
 		}
 	})
+	awaitServer(t, "127.0.0.1:"+port)
+	return port
+}
+
+// awaitServer waits until a server listens.
+func awaitServer(t *testing.T, address string) {
 	for range 500 {
-		if nc, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+		if nc, err := net.Dial("tcp", address); err == nil {
 			nc.Close()
-			return port
+			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatalf("%s does not listen: %s", c.name, &stderr)
-	return ""
+	t.Fatalf("nothing listens at %s", address)
 }
 
 // verdicts are the names of assertions, and whether each passed.
@@ -246,7 +251,12 @@ func TestGomemcache(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(filepath.Dir(link), "memcached"), []byte(stub), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	server := exec.Command(link, "-listen", "127.0.0.1:11211")
+	const address = "127.0.0.1:11211" // The test has it.
+	if nc, err := net.Dial("tcp", address); err == nil {
+		nc.Close()
+		t.Fatalf("another server listens at %s; stop it: systemctl stop memcached", address)
+	}
+	server := exec.Command(link, "-listen", address)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -254,6 +264,7 @@ func TestGomemcache(t *testing.T) {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	}()
+	awaitServer(t, address)
 	cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "^(TestLocalhost|TestUnixSocket)$", "./memcache")
 	cmd.Dir = checkout
 	cmd.Env = append(os.Environ(), "GOWORK=off", "PATH="+filepath.Dir(link)+":"+os.Getenv("PATH"))
