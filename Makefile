@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils bench-sort large-sort soak-cache test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils test-memcached bench-memcached bench-sort large-sort soak-cache test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -111,6 +111,17 @@ test-sort-kill:
 test-coreutils:
 	test -d "$(COREUTILS)/tests/sort" || { echo "COREUTILS must name a checkout of GNU coreutils"; exit 1; }
 	FREEHOLD_TEST_COREUTILS="$(abspath $(COREUTILS))" go test -count=1 -v -timeout 30m -run '^TestCoreutils$$' ./cmd/freehold
+
+# The tests of memcached, from a checkout that is not built, and memccapable, on Debian's memcached and on freehold cache serve: what the first
+# passes, the second must pass. With GOMEMCACHE, a checkout of gomemcache, its tests, too. It takes Perl. As root it installs what is missing.
+test-memcached:
+	test -d "$(MEMCACHED)/t" || { echo "MEMCACHED must name a checkout of memcached"; exit 1; }
+	if ! { command -v memcached && command -v memccapable; } >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends memcached libmemcached-tools; fi
+	FREEHOLD_TEST_MEMCACHED="$(abspath $(MEMCACHED))" FREEHOLD_TEST_GOMEMCACHE="$(abspath $(GOMEMCACHE))" go test -count=1 -v -parallel 8 -timeout 30m -run '^Test(Memcached|Memccapable|Gomemcache)$$' ./cmd/freehold
+
+# freehold cache serve beside memcached: CPU time of the servers for pipelined gets.
+bench-memcached:
+	cd benchmarks && go run ./memcached
 
 # freehold sort beside GNU sort: 300 MB in memory, and 4 GB in 128 MiB. It takes 12 GB of disk.
 bench-sort:

@@ -7,6 +7,7 @@
 //	freehold bench    the field's classic measurements, quick; -full for figures that count
 //	freehold env      the machine's memory facilities
 //	freehold sort     lines sorted within a memory budget, as LC_ALL=C sort sorts them
+//	freehold cache    a cache for clients of memcached, on this machine
 package main
 
 import (
@@ -21,6 +22,7 @@ import (
 
 	"github.com/freehold-go/freehold/cmd/bench/usermessage"
 	"github.com/freehold-go/freehold/cmd/bench/workloads"
+	"github.com/freehold-go/freehold/cmd/cache"
 	"github.com/freehold-go/freehold/cmd/doctor/service"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -42,7 +44,7 @@ func newCommand(program []string) *cli.Command {
 		Name:                  "freehold",
 		Usage:                 "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
 		Version:               version(),
-		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), benchCommand(), envCommand(), sortCommand(version())},
+		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), benchCommand(), envCommand(), sortCommand(version()), cache.Command(version())},
 		EnableShellCompletion: true,
 		ConfigureShellCompletionCommand: func(c *cli.Command) {
 			c.Hidden, c.Usage = false, "print the completion script for bash, zsh, fish or pwsh"
@@ -82,5 +84,5 @@ func unknownCommand(c *cli.Command, name string) error {
 	if near := cli.SuggestCommand(c.Commands, name); near != "" && near != "h" {
 		text += fmt.Sprintf("; did you mean %s?", near)
 	}
-	return cli.Exit(text+" The commands are doctor, compare, bench, env and sort.", exitUnknown)
+	return cli.Exit(text+" The commands are doctor, compare, bench, env, sort and cache.", exitUnknown)
 }

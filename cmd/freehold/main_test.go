@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/freehold-go/freehold"
+	"github.com/freehold-go/freehold/cmd/cache"
 	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -25,8 +28,8 @@ import (
 // The scripts run this test binary as the command freehold, and so do the children that bench
 // starts.
 func TestMain(m *testing.M) {
-	runAsSort()
-	testscript.Main(m, map[string]func(){"freehold": main, "collector": collector, "endless": endless, "idler": func() {}, "labelled": labelled, "stale": stale})
+	runAsVerb()
+	testscript.Main(m, map[string]func(){"ask": ask, "freehold": main, "collector": collector, "endless": endless, "idler": func() {}, "labelled": labelled, "stale": stale})
 }
 
 // collector is a program for the doctor to trace: it collects garbage and names its arguments.
@@ -38,6 +41,29 @@ func collector() {
 	if slices.Contains(os.Args, "fail") {
 		runtime.ReadMemStats(new(runtime.MemStats)) // waits until the runtime has printed its trace
 		os.Exit(4)
+	}
+}
+
+// ask sends its other arguments, which are lines, to the server that listens at the Unix socket of its first
+// one, and prints the answers. It waits for the server.
+func ask() {
+	var nc net.Conn
+	err := errors.New("no server")
+	for range 1000 {
+		if nc, err = net.Dial("unix", os.Args[1]); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err == nil {
+		_, err = io.WriteString(nc, strings.Join(os.Args[2:], "\r\n")+"\r\nquit\r\n")
+	}
+	if err == nil {
+		_, err = io.Copy(os.Stdout, nc)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 
@@ -138,6 +164,19 @@ func TestDoctorFlagsDocumented(t *testing.T) {
 	for _, f := range doctorCommand(nil).Flags {
 		if row := "\n| `-" + f.Names()[0]; !strings.Contains(string(page), row) {
 			t.Errorf("docs/doctor.md has no row for -%s", f.Names()[0])
+		}
+	}
+}
+
+// Each flag of cache serve has a row on its page.
+func TestCacheFlagsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cache-command.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range cache.Command("").Commands[0].Flags {
+		if row := "\n| `-" + f.Names()[0]; !strings.Contains(string(page), row) {
+			t.Errorf("docs/cache-command.md has no row for -%s", f.Names()[0])
 		}
 	}
 }

@@ -105,6 +105,10 @@ func parseCall(call string) error {
 		verb.Action = func(_ context.Context, c *cli.Command) error {
 			return errors.Join(matchesWorkload(c), sortsLines(c))
 		}
+		for _, sub := range verb.Commands {
+			sub.OnUsageError = usage
+			sub.Action = func(context.Context, *cli.Command) error { return nil }
+		}
 	}
 	return command.Run(context.Background(), args)
 }
@@ -142,7 +146,7 @@ func TestCallsOf(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for call, says := range map[string]string{
-		"nonsense": "unknown command", "env -nonsense": "not defined", "bench -count x": "invalid value", "bench -run '^nothing$'": "matches no workload",
+		"nonsense": "unknown command", "env -nonsense": "not defined", "cache serve -nonsense": "not defined", "bench -count x": "invalid value", "bench -run '^nothing$'": "matches no workload",
 		"doctor -- ./server -config x": "", "compare 'a -x' b": "", "bench 'open": "invalid command line",
 	} {
 		err := parseCall(call)
