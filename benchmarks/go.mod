@@ -26,6 +26,7 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/klauspost/compress v1.20.3
 	github.com/lanrat/extsort v1.5.0
+	github.com/maypok86/otter/v2 v2.4.0
 	github.com/ortuman/nuke v1.3.0
 	github.com/planetscale/vtprotobuf v0.6.1-0.20250313105119-ba97887b0a25
 	github.com/prometheus/client_model v0.6.3
