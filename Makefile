@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils bench-sort large-sort test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils test-fastcache bench-sort large-sort test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -111,6 +111,11 @@ test-sort-kill:
 test-coreutils:
 	test -d "$(COREUTILS)/tests/sort" || { echo "COREUTILS must name a checkout of GNU coreutils"; exit 1; }
 	FREEHOLD_TEST_COREUTILS="$(abspath $(COREUTILS))" go test -count=1 -v -timeout 30m -run '^TestCoreutils$$' ./cmd/freehold
+
+# The tests of fastcache on package cache, from a checkout of VictoriaMetrics/fastcache.
+test-fastcache:
+	test -f "$(FASTCACHE)/fastcache_test.go" || { echo "FASTCACHE must name a checkout of VictoriaMetrics/fastcache"; exit 1; }
+	cd benchmarks && FREEHOLD_TEST_FASTCACHE="$(abspath $(FASTCACHE))" go test -count=1 -v -timeout 10m -run '^TestFastcache$$' ./fastcache
 
 # freehold sort beside GNU sort: 300 MB in memory, and 4 GB in 128 MiB. It takes 12 GB of disk.
 bench-sort:
