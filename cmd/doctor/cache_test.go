@@ -3,11 +3,16 @@
 package doctor
 
 import (
+	"maps"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/freehold-go/freehold/cmd/evidence"
+	"github.com/freehold-go/freehold/cmd/internal/profiletest"
 )
 
 // cacheText is a program with maps that live long, and the controls: a slice and a map that do the
@@ -104,5 +109,35 @@ func TestCacheOffers(t *testing.T) {
 				t.Errorf("more than the remedy differs:\n%+v\n%+v", fits, control)
 			}
 		})
+	}
+}
+
+// TestCacheProgram diagnoses the real profiles of a program with a map of pointers, a map that grows,
+// and patterns from requests, and a control beside each. Only the remedies of the first three name
+// package cache. testdata/kept-pages/source.txtar has the program, and the command that made the
+// profiles.
+func TestCacheProgram(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	archive, err := txtar.ParseFile("testdata/kept-pages/source.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := keptEvidence(t, "kept-pages", files...)
+	e.Main, e.Root = "example.com/pages", t.TempDir()
+	profiletest.Unpack(t, archive, e.Root)
+	offers := map[string]bool{}
+	for _, f := range diagnosePatiently(e).Findings {
+		switch f.ID {
+		case longLivedID, "growing-map", "repeated-setup":
+			offers[f.ID+" "+filepath.Base(f.Owner.File)] = strings.HasSuffix(f.Remedy.Text, "(docs/cache.md).")
+		}
+	}
+	want := map[string]bool{
+		"long-lived-pointers keep.go": true, "long-lived-pointers keep_control.go": false,
+		"growing-map count.go": true, "growing-map count_control.go": false,
+		"repeated-setup match.go": true, "repeated-setup match_control.go": false,
+	}
+	if !maps.Equal(offers, want) {
+		t.Errorf("remedies that name package cache: %v, want %v", offers, want)
 	}
 }
