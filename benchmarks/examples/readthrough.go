@@ -11,6 +11,7 @@ import (
 
 	"github.com/freehold-go/freehold/cmd/bench"
 	"github.com/freehold-go/freehold/examples/readthrough/front"
+	"github.com/freehold-go/freehold/gctune"
 )
 
 // readThroughMemory is the budget of each cache, a quarter of the values.
@@ -19,19 +20,39 @@ func readThroughMemory(keys int) int64 { return int64(keys) * front.ValueSize / 
 func readThroughWorkloads() []bench.Workload {
 	contestants := twins("a map with a list, under one lock", readThrough(func(r *front.Redis, bytes int64) (front.Front, error) {
 		return front.NewPlain(r, bytes), nil
-	}), "a cache.Cache", readThrough(func(r *front.Redis, bytes int64) (front.Front, error) { return front.NewCached(r, bytes) }))
+	}), "a cache.Cache, with gctune", tuned(readThrough(newCachedFront)))
 	return []bench.Workload{{
 		Name:  "examples/readthrough",
 		Doc:   "Answer requests for keys of which few are popular, from a warm cache that holds a quarter of them, before a server that speaks Redis's protocol.",
 		Op:    "request",
 		Size:  "keys",
 		Quick: []int{10_000},
-		Full:  []int{500_000},
+		Full:  []int{500_000, 2_000_000},
 		Ops:   func(n int) int { return n },
 		Contestants: append(contestants,
+			bench.Contestant{Name: Name + ", no gctune", Note: "the Go heap is small, so the collector runs often", Prepare: readThrough(newCachedFront), Own: true},
 			bench.Contestant{Name: "bigcache", Prepare: readThrough(newBigFront)},
 			bench.Contestant{Name: "groupcache's lru", Note: "under one lock", Prepare: readThrough(newGroupFront)}),
 	}}
+}
+
+func newCachedFront(r *front.Redis, bytes int64) (front.Front, error) {
+	return front.NewCached(r, bytes)
+}
+
+// tuned runs a tuner beside a contestant, as the example does.
+func tuned(p prepare) prepare {
+	return func(r *bench.Run) func() uint64 {
+		ctx, stop := context.WithCancel(context.Background())
+		tuner, err := gctune.Start(ctx, gctune.Options{})
+		if err != nil {
+			r.Fail(err)
+			stop()
+			return func() uint64 { return 0 }
+		}
+		r.Cleanup(func() { stop(); <-tuner.Done() })
+		return p(r)
+	}
 }
 
 func readThrough(newFront func(r *front.Redis, bytes int64) (front.Front, error)) prepare {

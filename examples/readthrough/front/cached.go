@@ -21,12 +21,12 @@ func NewCached(r *Redis, bytes int64) (*Cached, error) {
 	c, err := cache.New(cache.Options{
 		Name:  "front",
 		Bytes: bytes,
-		// A value may be old for a minute. The times differ by a tenth, so that values that were loaded
+		// A value may be old for an hour. The times differ by a tenth, so that values that were loaded
 		// together are not loaded anew together.
-		TTL:    time.Minute,
+		TTL:    time.Hour,
 		Jitter: 0.1,
 		// If Redis fails, older values are better than none.
-		Stale: time.Hour,
+		Stale: 24 * time.Hour,
 		// Keys without a value are remembered, too, but for a short time.
 		NegativeTTL: time.Second,
 	})

@@ -70,9 +70,11 @@ func (l *Latency) add(d time.Duration) {
 	l[i]++
 }
 
-// Run sends the requests. Each response is built on the Go heap, as a service's would be. The sum is
-// that of all responses, in any order.
+// Run sends the requests, until one fails. Each response is built on the Go heap, as a service's would
+// be. The sum is that of all responses, in any order.
 func (l Load) Run(ctx context.Context, f Front) (sum uint64, latency Latency, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for g := range l.Goroutines {
@@ -88,11 +90,13 @@ func (l Load) Run(ctx context.Context, f Front) (sum uint64, latency Latency, er
 			for i := range latency {
 				latency[i] += own[i]
 			}
-			err = errors.Join(err, e)
+			if e != nil {
+				cancel(e)
+			}
 		})
 	}
 	wait.Wait()
-	return sum, latency, err
+	return sum, latency, context.Cause(ctx)
 }
 
 // some is the part of one goroutine.
