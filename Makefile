@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils test-memcached bench-memcached bench-sort large-sort soak-cache test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils test-memcached bench-memcached test-fastcache traces-cache bench-sort large-sort soak-cache test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -122,6 +122,17 @@ test-memcached:
 # freehold cache serve beside memcached: CPU time of the servers for pipelined gets.
 bench-memcached:
 	cd benchmarks && go run ./memcached
+
+# The tests of fastcache on package cache, from a checkout of VictoriaMetrics/fastcache.
+test-fastcache:
+	test -f "$(FASTCACHE)/fastcache_test.go" || { echo "FASTCACHE must name a checkout of VictoriaMetrics/fastcache"; exit 1; }
+	cd benchmarks && FREEHOLD_TEST_FASTCACHE="$(abspath $(FASTCACHE))" go test -count=1 -v -timeout 10m -run '^TestFastcache$$' ./fastcache
+
+# The share of recorded requests that package cache, LRU and otter find, and the bars. CAFFEINE is a checkout of ben-manes/caffeine, LIBCACHESIM one of
+# 1a1a11a/libCacheSim, which may be left out. DOC is a page to write. It takes xz. A minute.
+traces-cache:
+	test -d "$(CAFFEINE)/simulator" || { echo "CAFFEINE must name a checkout of ben-manes/caffeine"; exit 1; }
+	cd benchmarks && go run ./traces -caffeine "$(abspath $(CAFFEINE))" -libcachesim "$(if $(LIBCACHESIM),$(abspath $(LIBCACHESIM)))" -doc "$(if $(DOC),$(abspath $(DOC)))"
 
 # freehold sort beside GNU sort: 300 MB in memory, and 4 GB in 128 MiB. It takes 12 GB of disk.
 bench-sort:

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	buf.build/go/hyperpb v0.1.3
 	github.com/VictoriaMetrics/fastcache v1.13.0
+	github.com/allegro/bigcache/v3 v3.1.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/bytedance/sonic v1.15.5
@@ -19,6 +20,7 @@ require (
 	github.com/freehold-go/freehold/cmd v0.1.0
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/goccy/go-json v0.12.0
+	github.com/golang/groupcache v0.0.0-20241129210726-2c02b8208cf8
 	github.com/google/btree v1.1.3
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/google/uuid v1.6.0

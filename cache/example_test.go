@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/cache"
+	"github.com/freehold-go/freehold/gctune"
 )
 
 // readThrough keeps pages, and loads those that it has not.
@@ -33,6 +34,27 @@ func ExampleCache_GetOrLoad() {
 		fmt.Println(err)
 	}
 	// Output: the page /index.html, 1 entries
+}
+
+// besideTuner makes a cache and lets the Go heap use the memory beside it.
+func besideTuner(ctx context.Context) (*cache.Cache, error) {
+	if _, err := gctune.Start(ctx, gctune.Options{}); err != nil { // Until ctx ends.
+		return nil, err
+	}
+	return cache.New(cache.Options{Bytes: 1 << 30})
+}
+
+func Example_besideTuner() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	c, err := besideTuner(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	fmt.Println(c.Stats().Bytes)
+	// Output: 1073741824
 }
 
 func ExampleValues() {

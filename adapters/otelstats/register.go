@@ -4,7 +4,6 @@ package otelstats
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/otel/metric"
@@ -79,16 +78,21 @@ const scope = "github.com/freehold-go/freehold/adapters/otelstats"
 // [gctune.Decision]: https://pkg.go.dev/github.com/freehold-go/freehold/gctune#Decision
 // [gctune.Stats]: https://pkg.go.dev/github.com/freehold-go/freehold/gctune#Stats
 func Register(provider metric.MeterProvider) (metric.Registration, error) {
+	return registerWith(provider, "Register", func(m *maker) func(observer) { return newFigures(m).observe })
+}
+
+// registerWith makes instruments, and calls the function that observes them at each collection.
+func registerWith(provider metric.MeterProvider, by string, instruments func(*maker) func(observer)) (metric.Registration, error) {
 	if provider == nil {
-		return nil, errors.New("otelstats: Register: no MeterProvider: pass otel.GetMeterProvider()")
+		return nil, fmt.Errorf("otelstats: %s: no MeterProvider: pass otel.GetMeterProvider()", by)
 	}
 	m := maker{meter: provider.Meter(scope)}
-	f := newFigures(&m)
+	observe := instruments(&m)
 	if m.err != nil {
 		return nil, fmt.Errorf("otelstats: %w", m.err)
 	}
 	r, err := m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		f.observe(observer{o})
+		observe(observer{o})
 		return nil
 	}, m.made...)
 	if err != nil {

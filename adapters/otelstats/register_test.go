@@ -24,17 +24,19 @@ import (
 // A source is a registration with a reader that collects from it.
 type source struct {
 	reader       sdk.Reader
+	provider     metric.MeterProvider
 	registration metric.Registration
 }
 
 func register(t testing.TB) source {
 	t.Helper()
 	reader := sdk.NewManualReader()
-	r, err := Register(sdk.NewMeterProvider(sdk.WithReader(reader)))
+	provider := sdk.NewMeterProvider(sdk.WithReader(reader))
+	r, err := Register(provider)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return source{reader, r}
+	return source{reader, provider, r}
 }
 
 // metrics are those of a collection.
@@ -161,12 +163,25 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	caches, err := os.ReadFile("../promstats/cache.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ownCaches, err := os.ReadFile("cache.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own = append(own, ownCaches...)
 	defer offheap.SetLimit(offheap.SetLimit(1 << 40))
 	p := offheap.NewPurpose("names")
 	defer p.SetLimit(p.SetLimit(1 << 30))
 	defer tune(t)()
 	var got []string
-	for _, m := range register(t).metrics(t) {
+	source := register(t)
+	if _, err := RegisterCache(source.provider, newCache(t, "names"), ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range source.metrics(t) {
 		got = append(got, prometheusName(m))
 		if m.Description == "" || !regexp.MustCompile(`//\t`+regexp.QuoteMeta(m.Name)+`[{ ]`).Match(own) {
 			t.Errorf("%s: description %q, or not in the documentation", m.Name, m.Description)
@@ -177,6 +192,9 @@ func TestNames(t *testing.T) {
 	var want []string
 	for _, d := range regexp.MustCompile(`= desc\("(\w+)"`).FindAllSubmatch(slices.Concat(code, tuner), -1) {
 		want = append(want, "freehold_"+string(d[1]))
+	}
+	for _, d := range regexp.MustCompile(`= desc\("(\w+)"`).FindAllSubmatch(caches, -1) {
+		want = append(want, "freehold_cache_"+string(d[1]))
 	}
 	slices.Sort(got)
 	slices.Sort(want)
@@ -295,5 +313,14 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := Register(refusing{}); !errors.Is(err, errRefused) {
 		t.Errorf("a provider that refuses: %v", err)
+	}
+	if _, err := RegisterCache(nil, newCache(t, ""), "a"); err == nil || !strings.Contains(err.Error(), "RegisterCache") {
+		t.Errorf("no provider: %v", err)
+	}
+	if _, err := RegisterCache(refusing{}, newCache(t, ""), "a"); !errors.Is(err, errRefused) {
+		t.Errorf("a provider that refuses: %v", err)
+	}
+	if _, err := RegisterCache(sdk.NewMeterProvider(), nil, "a"); err == nil {
+		t.Error("no cache, and no error")
 	}
 }

@@ -22,6 +22,11 @@ func gather(t testing.TB) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry() // Holds metrics to their descriptions.
 	r.MustRegister(NewCollector())
+	return gatherFrom(t, r)
+}
+
+func gatherFrom(t testing.TB, r prometheus.Gatherer) map[string]float64 {
+	t.Helper()
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -20,16 +20,22 @@ type values struct{ to chan<- prometheus.Metric }
 
 func (g values) set(d *prometheus.Desc, value int64, labels ...string) {
 	for i, l := range labels {
-		if !utf8.ValidString(l) {
-			labels[i] = strconv.Quote(l)
-		}
+		labels[i] = valid(l)
 	}
 	g.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
 }
 
 // count is set for what never falls.
-func (g values) count(d *prometheus.Desc, value uint64) {
-	g.to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value))
+func (g values) count(d *prometheus.Desc, value uint64, labels ...string) {
+	g.to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value), labels...)
+}
+
+// valid is a value of a label. Prometheus refuses one that is not valid UTF-8.
+func valid(label string) string {
+	if !utf8.ValidString(label) {
+		return strconv.Quote(label)
+	}
+	return label
 }
 
 // setLimit is set for a limit, of which none is no figure.

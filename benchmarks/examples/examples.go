@@ -10,5 +10,5 @@ import (
 
 // Workloads returns the workloads: "examples/skiplist" and so on.
 func Workloads() []bench.Workload {
-	return slices.Concat(mergeWorkloads(), skiplistWorkloads(), handlerWorkloads(), parserWorkloads(), frameWorkloads())
+	return slices.Concat(mergeWorkloads(), skiplistWorkloads(), handlerWorkloads(), parserWorkloads(), frameWorkloads(), readThroughWorkloads())
 }

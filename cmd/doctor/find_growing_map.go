@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/freehold-go/freehold/cmd/doctor/source"
 	"github.com/freehold-go/freehold/cmd/doctor/stack"
@@ -91,8 +92,9 @@ func (u *growingUse) finding(a *account) Finding {
 	}
 	f.Owner, f.Site = siteAt(at), siteAt(u.sites[0].at)
 	f.Detail = fmt.Sprintf("%s fills maps that start empty. Growing them step by step takes %s of the CPU time.", at.Place(), terminal.Percent(a.share(u.moving+u.allocating)))
+	kept := slices.DeleteFunc(slices.Clone(u.sites), func(s *site) bool { return !a.longLived(s) })
 	f.Remedy = Remedy{
-		Text:    "Give make the number of entries that the map will hold. If maps of this kind come and go, keep one map and clear it: clear(m) keeps its tables.",
+		Text:    "Give make the number of entries that the map will hold. If maps of this kind come and go, keep one map and clear it: clear(m) keeps its tables." + a.cacheOffer(kept),
 		Snippet: a.mapSnippet(at),
 	}
 	f.Check = []string{

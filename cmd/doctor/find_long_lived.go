@@ -82,7 +82,7 @@ func findLongLived(a *account) (found []Finding) {
 		f.Evidence["scan_share"] = part
 		f.Remedy = Remedy{
 			Text: "Move the data off the heap (offheap, with offheap.Ref for links), or into a map or slice without pointers. " +
-				"Keys and values are then numbers, arrays of bytes, or indexes into one slice. The smaller heap would be collected more often: raise GOGC, or set a memory limit, in the same change." + a.sortOffer(g.sites[0].owner),
+				"Keys and values are then numbers, arrays of bytes, or indexes into one slice. The smaller heap would be collected more often: raise GOGC, or set a memory limit, in the same change." + a.cacheOffer(g.sites) + a.sortOffer(g.sites[0].owner),
 			Snippet: "- cache map[string]*entry\n" +
 				"+ index   map[uint64]uint32      // hash of the key to an index: no pointers, so never scanned\n" +
 				"+ records []record               // offheap.MakeSlice[record](n, n); strings as [32]byte or offheap.Ref",

@@ -213,6 +213,9 @@ func (w *work) finding(a *account) Finding {
 	f.Evidence["makes"] = "the result of " + stack.ShortName(w.makes.Func)
 	f.Evidence["same_arguments"] = w.same
 	f.Detail, f.Remedy = w.text(a)
+	if !w.same && w.calls[0].known {
+		f.Remedy.Text += " If the inputs come from outside, and repeat, a cache.Objects bounds what is kept (docs/cache.md)."
+	}
 	f.Detail = fmt.Sprintf("%s %s, which takes %s of the CPU time.", w.owner.Place(), f.Detail, terminal.Percent(a.share(w.spent)))
 	f.Check = []string{
 		"Its share in a new CPU profile.",

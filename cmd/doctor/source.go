@@ -94,3 +94,16 @@ func (a *account) sortOffer(at *stack.Frame) string {
 	return fmt.Sprintf(" If this is the %s that %s:%d sorts, and it takes many megabytes, a sortbuf.Sorter keeps the records off the heap and sorts them there (docs/sorting.md).",
 		sort.Type, stack.Base(at.File), sort.Line)
 }
+
+// cacheOffer is the sentence that offers package cache, if a line of the sites, whose memory lives
+// long, assigns to a map, as far as its source is at hand. The map may be a cache or an index.
+func (a *account) cacheOffer(sites []*site) string {
+	for _, s := range sites {
+		for _, m := range a.allocatesAt(s.owner) {
+			if s.owner.User && m.Kind == source.KindMapAssign {
+				return fmt.Sprintf(" If %s is a cache, package cache keeps its entries off the heap within a budget of bytes, and drops those that are used least; a cache.Map drops none (docs/cache.md).", m.Into)
+			}
+		}
+	}
+	return ""
+}
