@@ -66,64 +66,7 @@ func TestSoak(t *testing.T) {
 	keys := float64(full / 150)
 	var wg sync.WaitGroup
 	for g := range uint64(workers) {
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(seed, g))
-			var key, buf, got []byte
-			check := func(k, v []byte) {
-				if err := seal(k, v); err != nil {
-					t.Error(err)
-				}
-			}
-			for i := 0; i%64 != 0 || time.Now().Before(until) && !t.Failed(); i++ {
-				key = binary.LittleEndian.AppendUint32(key[:0], uint32(r.ExpFloat64()*keys/3))
-				n := r.IntN(600)
-				if i%2000 == 0 {
-					n = r.IntN(400000)
-				}
-				switch r.IntN(12) {
-				case 0, 1:
-					buf = sealed(r, buf, key, n)
-					if err := c.SetTTL(key, buf, time.Duration(r.IntN(6000))*time.Millisecond); err != nil {
-						t.Error(err)
-					}
-				case 2:
-					c.Delete(key)
-				case 3:
-					if err := c.Update(key, func(old []byte, ok bool) ([]byte, Op) {
-						if ok {
-							check(key, old)
-						}
-						buf = sealed(r, buf, key, n)
-						return buf, Op(r.IntN(3))
-					}); err != nil {
-						t.Error(err)
-					}
-				case 4:
-					c.View(key, func(v []byte) { check(key, v) })
-				case 5:
-					other := binary.LittleEndian.AppendUint32(nil, uint32(r.ExpFloat64()*keys/3))
-					both := [][]byte{key, other}
-					c.GetMany(both, func(i int, v []byte) { check(both[i], v) })
-				case 6, 7:
-					v, err := c.GetOrLoad(t.Context(), key, func(_ context.Context, k []byte) ([]byte, error) {
-						if k[0]%16 == 0 {
-							return nil, ErrNotFound
-						}
-						return sealed(rand.New(rand.NewPCG(seed, uint64(k[0]))), nil, k, n), nil
-					})
-					if err == nil {
-						check(key, v)
-					} else if err != ErrNotFound {
-						t.Error(err)
-					}
-				default:
-					var ok bool
-					if got, ok = c.Get(got[:0], key); ok {
-						check(key, got)
-					}
-				}
-			}
-		})
+		wg.Go(func() { soakWorker(t, c, seed, g, keys, until) })
 	}
 	path := filepath.Join(t.TempDir(), "saved")
 	for i := int64(0); time.Now().Before(until) && !t.Failed(); i++ {
@@ -165,6 +108,66 @@ func TestSoak(t *testing.T) {
 	c.Close()
 	if n := c.Stats().BytesHeld; n != 0 {
 		t.Errorf("%d bytes held after Close", n)
+	}
+}
+
+// soakWorker makes calls of all kinds, with keys from 0 on whose number is exponentially distributed.
+func soakWorker(t *testing.T, c *Cache, seed, g uint64, keys float64, until time.Time) {
+	r := rand.New(rand.NewPCG(seed, g))
+	var key, buf, got []byte
+	check := func(k, v []byte) {
+		if err := seal(k, v); err != nil {
+			t.Error(err)
+		}
+	}
+	for i := 0; i%64 != 0 || time.Now().Before(until) && !t.Failed(); i++ {
+		key = binary.LittleEndian.AppendUint32(key[:0], uint32(r.ExpFloat64()*keys/3))
+		n := r.IntN(600)
+		if i%2000 == 0 {
+			n = r.IntN(400000)
+		}
+		switch r.IntN(12) {
+		case 0, 1:
+			buf = sealed(r, buf, key, n)
+			if err := c.SetTTL(key, buf, time.Duration(r.IntN(6000))*time.Millisecond); err != nil {
+				t.Error(err)
+			}
+		case 2:
+			c.Delete(key)
+		case 3:
+			if err := c.Update(key, func(old []byte, ok bool) ([]byte, Op) {
+				if ok {
+					check(key, old)
+				}
+				buf = sealed(r, buf, key, n)
+				return buf, Op(r.IntN(3))
+			}); err != nil {
+				t.Error(err)
+			}
+		case 4:
+			c.View(key, func(v []byte) { check(key, v) })
+		case 5:
+			other := binary.LittleEndian.AppendUint32(nil, uint32(r.ExpFloat64()*keys/3))
+			both := [][]byte{key, other}
+			c.GetMany(both, func(i int, v []byte) { check(both[i], v) })
+		case 6, 7:
+			v, err := c.GetOrLoad(t.Context(), key, func(_ context.Context, k []byte) ([]byte, error) {
+				if k[0]%16 == 0 {
+					return nil, ErrNotFound
+				}
+				return sealed(rand.New(rand.NewPCG(seed, uint64(k[0]))), nil, k, n), nil
+			})
+			if err == nil {
+				check(key, v)
+			} else if err != ErrNotFound {
+				t.Error(err)
+			}
+		default:
+			var ok bool
+			if got, ok = c.Get(got[:0], key); ok {
+				check(key, got)
+			}
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ type CacheSource interface{ Stats() cache.Stats }
 //	freehold.cache.loads{cache}                    counts calls of loaders
 //	freehold.cache.load_failures{cache}            counts loads with an error other than cache.ErrNotFound
 //	freehold.cache.entries{cache}                  entries in the cache
+//	freehold.cache.eviction_age{cache}        s    how long ago entries that were evicted lately had been written, about
+//	freehold.cache.weight{cache}                   the weights of the entries of Objects, of the budget
 //	freehold.cache.budget{cache}              By   the budget; the next two are parts of it
 //	freehold.cache.held{cache}                By   memory that is held
 //	freehold.cache.viewed{cache}              By   memory that stays because functions of View have not returned
@@ -49,6 +51,8 @@ func RegisterCache(provider metric.MeterProvider, c CacheSource, name string) (m
 type cacheFigures struct {
 	hits, misses, removed, loads, failures      metric.Int64Observable
 	entries, budget, held, viewed, entry, table metric.Int64Observable
+	weight                                      metric.Int64Observable
+	age                                         metric.Float64Observable
 }
 
 func newCacheFigures(m *maker) cacheFigures {
@@ -59,6 +63,8 @@ func newCacheFigures(m *maker) cacheFigures {
 		loads:    m.count("cache.loads", "{load}", "Calls of a cache's loaders."),
 		failures: m.count("cache.load_failures", "{load}", "Loads of a cache with an error other than that there is no value."),
 		entries:  m.sum("cache.entries", "{entry}", "Entries of a cache, those included that have expired and were not found yet."),
+		age:      m.ratio("cache.eviction_age", "s", "How long ago entries that a cache evicted lately had been written, about."),
+		weight:   m.sum("cache.weight", "{weight}", "The weights of the entries of a cache of objects, of its budget."),
 		budget:   m.bytes("cache.budget", "The budget of a cache."),
 		held:     m.bytes("cache.held", "Bytes of memory that a cache holds, of its budget."),
 		viewed:   m.bytes("cache.viewed", "Bytes that a cache cannot reuse because functions of View have not returned."),
@@ -73,12 +79,13 @@ func (f cacheFigures) observe(o observer, s cache.Stats, name string) {
 	} {
 		o.set(f.removed, n, "cache", name, "reason", reason.String())
 	}
+	o.setRatio(f.age, s.EvictionAge.Seconds(), "cache", name)
 	for _, v := range []struct {
 		of metric.Int64Observable
 		n  int64
 	}{
 		{f.hits, s.Hits}, {f.misses, s.Misses}, {f.loads, s.Loads}, {f.failures, s.LoadsFailed}, {f.entries, s.Entries},
-		{f.budget, s.Bytes}, {f.held, s.BytesHeld}, {f.viewed, s.BytesViewed}, {f.entry, s.BytesEntries}, {f.table, s.BytesTable},
+		{f.budget, s.Bytes}, {f.held, s.BytesHeld}, {f.viewed, s.BytesViewed}, {f.entry, s.BytesEntries}, {f.table, s.BytesTable}, {f.weight, s.Weight},
 	} {
 		o.set(v.of, v.n, "cache", name)
 	}

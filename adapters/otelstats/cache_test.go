@@ -70,6 +70,8 @@ func TestCache(t *testing.T) {
 			"freehold.cache.loads" + label:                           3,
 			"freehold.cache.load_failures" + label:                   1,
 			"freehold.cache.entries" + label:                         2,
+			"freehold.cache.eviction_age" + label:                    0,
+			"freehold.cache.weight" + label:                          0,
 			"freehold.cache.budget" + label:                          1 << 20,
 			"freehold.cache.held" + label:                            float64(s.BytesHeld),
 			"freehold.cache.viewed" + label:                          0,

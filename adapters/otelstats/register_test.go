@@ -141,7 +141,7 @@ func TestValues(t *testing.T) {
 
 // prometheusName is the name that OpenTelemetry's exporters give a metric in Prometheus.
 func prometheusName(m metricdata.Metrics) string {
-	name := strings.ReplaceAll(m.Name, ".", "_") + map[string]string{"By": "_bytes", "%": "_percent", "1": "_ratio"}[m.Unit]
+	name := strings.ReplaceAll(m.Name, ".", "_") + map[string]string{"By": "_bytes", "%": "_percent", "1": "_ratio", "s": "_seconds"}[m.Unit]
 	if s, ok := m.Data.(metricdata.Sum[int64]); ok && s.IsMonotonic {
 		name += "_total"
 	}

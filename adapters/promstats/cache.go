@@ -22,6 +22,8 @@ type CacheSource interface{ Stats() cache.Stats }
 //	freehold_cache_loads_total{cache}             calls of loaders
 //	freehold_cache_load_failures_total{cache}     loads with an error other than cache.ErrNotFound
 //	freehold_cache_entries{cache}                 entries in the cache
+//	freehold_cache_eviction_age_seconds{cache}    how long ago entries that were evicted lately had been written, about
+//	freehold_cache_weight{cache}                  the weights of the entries of Objects, of the budget
 //	freehold_cache_budget_bytes{cache}            the budget; the next two are parts of it
 //	freehold_cache_held_bytes{cache}              memory that is held
 //	freehold_cache_viewed_bytes{cache}            memory that stays because functions of View have not returned
@@ -45,6 +47,8 @@ func NewCacheCollector(c CacheSource, name string) prometheus.Collector {
 	k.loads = desc("loads_total", "Calls of a cache's loaders.")
 	k.failures = desc("load_failures_total", "Loads of a cache with an error other than that there is no value.")
 	k.entries = desc("entries", "Entries of a cache, those included that have expired and were not found yet.")
+	k.age = desc("eviction_age_seconds", "How long ago entries that a cache evicted lately had been written, about.")
+	k.weight = desc("weight", "The weights of the entries of a cache of objects, of its budget.")
 	k.budget = desc("budget_bytes", "The budget of a cache.")
 	k.held = desc("held_bytes", "Bytes of memory that a cache holds, of its budget.")
 	k.viewed = desc("viewed_bytes", "Bytes that a cache cannot reuse because functions of View have not returned.")
@@ -56,6 +60,7 @@ func NewCacheCollector(c CacheSource, name string) prometheus.Collector {
 // A cacheCollector has no state, so any number of goroutines may collect at once.
 type cacheCollector struct {
 	source                                      CacheSource
+	age, weight                                 *prometheus.Desc
 	descs                                       []*prometheus.Desc
 	hits, misses, removed, loads, failures      *prometheus.Desc
 	entries, budget, held, viewed, entry, table *prometheus.Desc
@@ -81,6 +86,8 @@ func (k *cacheCollector) Collect(to chan<- prometheus.Metric) {
 	g.count(k.loads, uint64(s.Loads))
 	g.count(k.failures, uint64(s.LoadsFailed))
 	g.set(k.entries, s.Entries)
+	g.to <- prometheus.MustNewConstMetric(k.age, prometheus.GaugeValue, s.EvictionAge.Seconds())
+	g.set(k.weight, s.Weight)
 	g.set(k.budget, s.Bytes)
 	g.set(k.held, s.BytesHeld)
 	g.set(k.viewed, s.BytesViewed)

@@ -82,6 +82,8 @@ func TestCache(t *testing.T) {
 			"freehold_cache_loads_total" + label:                           3,
 			"freehold_cache_load_failures_total" + label:                   1,
 			"freehold_cache_entries" + label:                               2,
+			"freehold_cache_eviction_age_seconds" + label:                  0,
+			"freehold_cache_weight" + label:                                0,
 			"freehold_cache_budget_bytes" + label:                          1 << 20,
 			"freehold_cache_held_bytes" + label:                            float64(s.BytesHeld),
 			"freehold_cache_viewed_bytes" + label:                          0,
