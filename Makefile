@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils test-fastcache traces-cache bench-sort large-sort test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
+.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils bench-sort large-sort test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -103,14 +103,7 @@ jsoncheck:
 test-foreign-pool:
 	FREEHOLD_TEST_OUTSIDE=1 go test -count=1 -v -timeout 30m -run '^TestForeign' ./pool
 
-# Kills sorting processes 50 times, and fills a disk of 64 MiB in a spill, in a merge and in Save. It needs root.
-test-sort-kill:
-	FREEHOLD_TEST_SORT_KILL=1 go test -count=1 -v -timeout 10m -run '^TestSort(Kill|FullDisk)$$' ./sortbuf
-
-# The tests of GNU sort on freehold sort, from a checkout of GNU coreutils that is not built. It takes Perl.
-test-coreutils:
-	test -d "$(COREUTILS)/tests/sort" || { echo "COREUTILS must name a checkout of GNU coreutils"; exit 1; }
-	FREEHOLD_TEST_COREUTILS="$(abspath $(COREUTILS))" go test -count=1 -v -timeout 30m -run '^TestCoreutils$$' ./cmd/freehold
+.PHONY: test-fastcache traces-cache
 
 # The tests of fastcache on package cache, from a checkout of VictoriaMetrics/fastcache.
 test-fastcache:
@@ -122,6 +115,15 @@ test-fastcache:
 traces-cache:
 	test -d "$(CAFFEINE)/simulator" || { echo "CAFFEINE must name a checkout of ben-manes/caffeine"; exit 1; }
 	cd benchmarks && go run ./traces -caffeine "$(abspath $(CAFFEINE))" -libcachesim "$(if $(LIBCACHESIM),$(abspath $(LIBCACHESIM)))" -doc "$(if $(DOC),$(abspath $(DOC)))"
+
+# Kills sorting processes 50 times, and fills a disk of 64 MiB in a spill, in a merge and in Save. It needs root.
+test-sort-kill:
+	FREEHOLD_TEST_SORT_KILL=1 go test -count=1 -v -timeout 10m -run '^TestSort(Kill|FullDisk)$$' ./sortbuf
+
+# The tests of GNU sort on freehold sort, from a checkout of GNU coreutils that is not built. It takes Perl.
+test-coreutils:
+	test -d "$(COREUTILS)/tests/sort" || { echo "COREUTILS must name a checkout of GNU coreutils"; exit 1; }
+	FREEHOLD_TEST_COREUTILS="$(abspath $(COREUTILS))" go test -count=1 -v -timeout 30m -run '^TestCoreutils$$' ./cmd/freehold
 
 # freehold sort beside GNU sort: 300 MB in memory, and 4 GB in 128 MiB. It takes 12 GB of disk.
 bench-sort:
