@@ -106,7 +106,8 @@ func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot
 // storeFast is store where the value fits in the place of the older one, or the open segment has room and
 // nobody holds it. It holds one lock of the table all the time, so it must not wait for another.
 func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done, stored bool) {
-	f := e.search(h, key)
+	var f found
+	e.search(&f, h, key)
 	if f.first == nil {
 		return false, false
 	}
@@ -200,10 +201,11 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 // tryPublish is publish. full says that there is no free bucket for a chain, and that nothing was done.
 func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (ok, full bool, err error) {
 	loc := e.location(w.seg, w.off)
-	f := e.search(w.h, key)
+	var f found
+	e.search(&f, w.h, key)
 	if f.first != nil && f.slot < 0 && !f.all && empty(f.bucket(f.home)) < 0 {
 		f.unlock()
-		f = e.searchAll(w.h, key)
+		e.searchAll(&f, w.h, key)
 	}
 	if f.first == nil || may != nil && !may(f.has()) {
 		w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
@@ -281,7 +283,8 @@ func (e *engine) delete(key []byte) bool {
 
 // remove is delete, if may allows it under the lock of the bucket.
 func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
-	f := e.search(maphash.Bytes(e.seed, key), key)
+	var f found
+	e.search(&f, maphash.Bytes(e.seed, key), key)
 	if f.slot < 0 || may != nil && !may(f.has()) {
 		f.unlock()
 		return false
@@ -308,7 +311,8 @@ func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) er
 	var buf []byte
 	for done := false; !done; {
 		e.flights.forget(key)
-		at := e.search(h, key)
+		var at found
+		e.search(&at, h, key)
 		if at.first == nil {
 			return ErrClosed
 		}
