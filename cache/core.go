@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -27,6 +28,7 @@ type engine struct {
 	mostSmall int // The largest entry that lies in a segment with others.
 	mostValue int
 	dir       atomic.Pointer[directory]
+	mems      atomic.Pointer[[][]byte] // The memory of the segments of dir, for entry: one access less.
 	count     atomic.Int64
 	stripes   []stripe
 	counts    counts
@@ -94,30 +96,28 @@ const (
 )
 
 // search locks the home bucket of a key, and its family if the entry may be there, and finds the entry.
-func (e *engine) search(h uint64, key []byte) (f found) {
-	if f = e.lock(h, false); f.first == nil {
-		return f
+func (e *engine) search(f *found, h uint64, key []byte) {
+	if e.lock(f, h, false); f.first == nil {
+		return
 	}
 	if f.slot = e.find(f.bucket(f.home), h, 0, key); f.slot < 0 && e.elsewhere(f.heads[f.home&3]) {
 		f.unlock()
-		return e.searchAll(h, key)
+		e.searchAll(f, h, key)
 	}
-	return f
 }
 
 // searchAll is search that locks the family.
-func (e *engine) searchAll(h uint64, key []byte) (f found) {
-	if f = e.lock(h, true); f.first == nil {
-		return f
+func (e *engine) searchAll(f *found, h uint64, key []byte) {
+	if e.lock(f, h, true); f.first == nil {
+		return
 	}
 	for distance := 0; distance < family && f.slot < 0; distance++ {
 		f.in = f.home ^ distance
 		f.slot = e.find(f.bucket(f.in), h, uint64(distance), key)
 	}
 	if f.slot < 0 {
-		e.inChain(&f, func(b *bucket) int { return e.find(b, h, 0, key) })
+		e.inChain(f, func(b *bucket) int { return e.find(b, h, 0, key) })
 	}
-	return f
 }
 
 // drop takes the entry of f out of the table, and adds it to a list for OnRemove.
@@ -212,17 +212,84 @@ type lookup struct {
 	until  deadlines // Of the entry.
 }
 
+// quick finds the entry of a key in most cases, in little time: it is in its home bucket, has no flags, and
+// nobody holds the lock. Then x is the entry, and the caller unlocks b with the head. miss says that the key has no
+// entry. Otherwise the caller looks again with search; that counts the use.
+func (e *engine) quick(h uint64, key []byte) (b *bucket, head uint64, x []byte, miss bool) {
+	pin := percpu.Acquire()
+	n := e.n.Load()
+	ok := false
+	if n != 0 {
+		if b = e.at(e.home(h, n)); b != nil {
+			head, ok = try(b)
+		}
+	}
+	pin.Release()
+	if !ok {
+		return nil, 0, nil, false
+	}
+	if e.n.Load() != n {
+		unlock(b, head)
+		return nil, 0, nil, false
+	}
+	for i := 1; i < bucketWords; i++ {
+		slot := b[i]
+		if (slot^h)>>tagShift != 0 || slot&slotDistance != 0 || slot == 0 {
+			continue
+		}
+		if x = e.entry(slot); !bytes.Equal(keyOf(x), key) {
+			continue
+		}
+		if x[0]&^(flagWidth|flagLongKey) != 0 {
+			unlock(b, head)
+			return nil, 0, nil, false
+		}
+		if !e.o.keep {
+			head = counted(head, h)
+			if slot&slotUses != slotUses {
+				b[i] = slot + slotUse
+			}
+		}
+		return b, head, x, false
+	}
+	if miss = !e.elsewhere(head); miss && !e.o.keep {
+		head = counted(head, h)
+	}
+	unlock(b, head)
+	return nil, 0, nil, miss
+}
+
 // get appends the value of a key to dst.
 func (e *engine) get(dst, key []byte, stale bool) ([]byte, lookup) {
 	h := maphash.Bytes(e.seed, key)
-	for again := false; ; again = true {
+	b, head, x, miss := e.quick(h, key)
+	if miss {
+		return dst, lookup{}
+	}
+	if b != nil {
+		v := valueOf(x)
+		if cap(dst)-len(dst) >= len(v) {
+			dst = append(dst, v...)
+			unlock(b, head)
+			return dst, lookup{ok: true}
+		}
+		n := len(v)
+		unlock(b, head) // Growing takes time, and may start a collection.
+		dst = slices.Grow(dst, n)
+	}
+	return e.getSlow(dst, key, h, b != nil, stale)
+}
+
+// getSlow is get for what quick did not find, or for which there was no room.
+func (e *engine) getSlow(dst, key []byte, h uint64, again, stale bool) ([]byte, lookup) {
+	for ; ; again = true {
 		var f found
 		b, l := e.hold(&f, h, key, again, stale)
 		if !l.ok {
 			return dst, l
 		}
 		v := valueOf(b)
-		if n := len(v); cap(dst)-len(dst) < n { // Growing takes time, and may start a collection.
+		if n := len(v); cap(dst)-len(dst) < n {
 			f.unlock()
 			dst = slices.Grow(dst, n)
 			continue
@@ -236,7 +303,7 @@ func (e *engine) get(dst, key []byte, stale bool) ([]byte, lookup) {
 // hold finds the entry of a key, and counts the use unless it is another look. If l.ok, the entry's bucket is
 // locked, and the caller unlocks it.
 func (e *engine) hold(f *found, h uint64, key []byte, again, stale bool) (b []byte, l lookup) {
-	*f = e.search(h, key)
+	e.search(f, h, key)
 	if f.first == nil {
 		return nil, l
 	}
@@ -301,7 +368,7 @@ func (e *engine) use(f *found, stale bool) (b []byte, l lookup) {
 			return nil, l
 		}
 	}
-	if *slot&slotUses != slotUses {
+	if *slot&slotUses != slotUses && !e.o.keep {
 		*slot += slotUse
 	}
 	l.ok = true
@@ -351,7 +418,7 @@ func (e *engine) segment(loc uint64) *segment {
 // entry is the memory from an entry on. Callers are those of segment.
 func (e *engine) entry(slot uint64) []byte {
 	loc := slot & locMask
-	return e.segment(loc).mem[loc&(1<<e.segShift-1):]
+	return (*e.mems.Load())[loc>>e.segShift][loc&(1<<e.segShift-1):]
 }
 
 // location is where an entry of a segment lies.

@@ -317,7 +317,8 @@ func (e *engine) nextVictim(most uint64) *candidate {
 func (c *candidate) look(e *engine, s *segment, off int) {
 	b := s.mem[off:]
 	*c = candidate{e: e, seg: s, off: off, size: min(shapeOf(b).size, s.used-off), loc: e.location(s, off), h: maphash.Bytes(e.seed, keyOf(b))}
-	f := c.find()
+	var f found
+	c.find(&f)
 	if c.in = f.slot >= 0; c.in {
 		c.uses = *f.at() & slotUses / slotUse
 		c.asked = uses(f.heads[f.home], c.h)
@@ -328,23 +329,22 @@ func (c *candidate) look(e *engine, s *segment, off int) {
 }
 
 // find locks the home of the entry, or its family, and finds the slot that leads to it.
-func (c *candidate) find() (f found) {
-	if f = c.e.lock(c.h, false); f.first == nil {
-		return f
+func (c *candidate) find(f *found) {
+	if c.e.lock(f, c.h, false); f.first == nil {
+		return
 	}
 	if f.slot = holds(f.bucket(f.home), c.loc); f.slot >= 0 || !c.e.elsewhere(f.heads[f.home]) {
-		return f
+		return
 	}
 	f.unlock()
-	f = c.e.lock(c.h, true)
+	c.e.lock(f, c.h, true)
 	for distance := 0; distance < family && f.first != nil && f.slot < 0; distance++ {
 		f.in = f.home ^ distance
 		f.slot = holds(f.bucket(f.in), c.loc)
 	}
 	if f.first != nil && f.slot < 0 {
-		c.e.inChain(&f, func(b *bucket) int { return holds(b, c.loc) })
+		c.e.inChain(f, func(b *bucket) int { return holds(b, c.loc) })
 	}
-	return f
 }
 
 // walk calls f for each entry of a segment.
@@ -362,7 +362,8 @@ func (c *candidate) expired() bool { return c.until != 0 && c.e.ended(c.until) }
 
 // remove takes the entry out of the table, if it is still there.
 func (c *candidate) remove(why Reason) {
-	f := c.find()
+	var f found
+	c.find(&f)
 	if f.slot >= 0 {
 		if why == Evicted {
 			c.seg.gone++
@@ -391,7 +392,8 @@ func (c *candidate) move(to role, uses uint64) bool {
 		s = e.pop()
 		e.copies[to] = s
 	}
-	f := c.find()
+	var f found
+	c.find(&f)
 	if f.slot >= 0 {
 		copy(s.mem[s.used:], c.seg.mem[c.off:c.off+c.size])
 		slot := f.at()
@@ -409,7 +411,8 @@ func (c *candidate) move(to role, uses uint64) bool {
 
 // lessUsed takes one use off the entry.
 func (c *candidate) lessUsed() {
-	f := c.find()
+	var f found
+	c.find(&f)
 	if f.slot >= 0 && *f.at()&slotUses != 0 {
 		*f.at() -= slotUse
 	}

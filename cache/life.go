@@ -48,6 +48,8 @@ func newEngine(o settings) (*engine, error) {
 	e.counts.reads = make([]readCounts, runtime.GOMAXPROCS(0)+1)
 	e.dir.Store(new(directory))
 	*e.dir.Load() = make(directory, 1)
+	mems := make([][]byte, 1)
+	e.mems.Store(&mems)
 	e.seed, e.shift = maphash.MakeSeed(), uint(bits.Len64(uint64(page))-1-6)
 	e.chains.on, e.chains.shift = o.keep, e.shift
 	e.chains.pages.Store(new([]*bucket))

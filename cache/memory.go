@@ -30,6 +30,9 @@ func (e *engine) number(s *segment) {
 			d[i].Store(old[i].Load())
 		}
 		e.dir.Store(&d)
+		mems := make([][]byte, len(d))
+		copy(mems, *e.mems.Load())
+		e.mems.Store(&mems)
 		for no := len(d) - 1; no >= max(len(old), 1); no-- { // Location 0 is none.
 			e.numbers = append(e.numbers, uint64(no))
 		}
@@ -38,11 +41,13 @@ func (e *engine) number(s *segment) {
 	s.no = e.numbers[last]
 	e.numbers = e.numbers[:last]
 	(*e.dir.Load())[s.no].Store(s)
+	(*e.mems.Load())[s.no] = s.mem
 }
 
 // unnumber takes the number of a segment back.
 func (e *engine) unnumber(s *segment) {
 	(*e.dir.Load())[s.no].Store(nil)
+	(*e.mems.Load())[s.no] = nil
 	e.numbers = append(e.numbers, s.no)
 }
 

@@ -66,15 +66,30 @@ func (c *Objects[K, V]) Get(key K) (v *V, ok bool) {
 	if err != nil {
 		return nil, false
 	}
+	h := maphash.Bytes(c.e.seed, k)
+	b, head, x, miss := c.e.quick(h, k)
+	switch {
+	case b != nil:
+		index, _ := objectOf(valueOf(x))
+		v, ok = c.slab.load(index), true
+		unlock(b, head)
+	case !miss:
+		v, ok = c.getSlow(h, k)
+	}
+	c.e.counts.read(ok)
+	runtime.KeepAlive(c.state)
+	return v, ok
+}
+
+// getSlow is Get for what quick did not find.
+func (c *Objects[K, V]) getSlow(h uint64, key []byte) (v *V, ok bool) {
 	var f found
-	b, l := c.e.hold(&f, maphash.Bytes(c.e.seed, k), k, false, false)
+	b, l := c.e.hold(&f, h, key, false, false)
 	if l.ok {
 		index, _ := objectOf(valueOf(b))
 		v = c.slab.load(index)
 		f.unlock()
 	}
-	c.e.counts.read(l.ok)
-	runtime.KeepAlive(c.state)
 	return v, l.ok
 }
 

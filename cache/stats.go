@@ -25,27 +25,36 @@ type readCounts struct {
 
 // read counts a read.
 func (c *counts) read(hit bool) {
+	pin := percpu.Acquire()
+	r, shared := c.of(pin.ID())
+	n := &r.misses
 	if hit {
-		c.add(func(r *readCounts) *atomic.Int64 { return &r.hits })
-	} else {
-		c.add(func(r *readCounts) *atomic.Int64 { return &r.misses })
+		n = &r.hits
 	}
+	add(n, shared)
+	pin.Release()
 }
 
 // replace counts a value that took the place of another.
-func (c *counts) replace() { c.add(func(r *readCounts) *atomic.Int64 { return &r.replaced }) }
-
-// add adds one to the counter of this P that of chooses.
-func (c *counts) add(of func(*readCounts) *atomic.Int64) {
+func (c *counts) replace() {
 	pin := percpu.Acquire()
-	id := min(pin.ID(), len(c.reads)-1)
-	n := of(&c.reads[id])
-	if id < len(c.reads)-1 {
-		n.Store(n.Load() + 1) // Nobody else is pinned to this P.
-	} else {
-		n.Add(1)
-	}
+	r, shared := c.of(pin.ID())
+	add(&r.replaced, shared)
 	pin.Release()
+}
+
+// of is the counters for percpu's ID, and says whether others may use them.
+func (c *counts) of(id int) (r *readCounts, shared bool) {
+	last := len(c.reads) - 1
+	return &c.reads[min(id, last)], id >= last
+}
+
+func add(n *atomic.Int64, shared bool) {
+	if shared {
+		n.Add(1)
+	} else {
+		n.Store(n.Load() + 1) // Nobody else is pinned to this P.
+	}
 }
 
 // Stats are the figures of a cache.

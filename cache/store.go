@@ -114,7 +114,8 @@ func (e *engine) allowed(may func(slot uint64) bool, key []byte, slot uint64) bo
 // storeFast is store where the value fits in the place of the older one, or the open segment has room and
 // nobody holds it. It holds one lock of the table all the time, so it must not wait for another but that of the flights.
 func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done, stored bool) {
-	f := e.search(h, key)
+	var f found
+	e.search(&f, h, key)
 	if f.first == nil {
 		return false, false
 	}
@@ -207,10 +208,11 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 // tryPublish is publish. full says that there is no free bucket for a chain, and that nothing was done.
 func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (ok, full bool, err error) {
 	loc := e.location(w.seg, w.off)
-	f := e.search(w.h, key)
+	var f found
+	e.search(&f, w.h, key)
 	if f.first != nil && f.slot < 0 && !f.all && empty(f.bucket(f.home)) < 0 {
 		f.unlock()
-		f = e.searchAll(w.h, key)
+		e.searchAll(&f, w.h, key)
 	}
 	if f.first == nil || !e.allowed(may, key, f.has()) {
 		w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
@@ -287,7 +289,8 @@ func (e *engine) delete(key []byte) bool {
 
 // remove is delete, if may allows it.
 func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
-	f := e.search(maphash.Bytes(e.seed, key), key)
+	var f found
+	e.search(&f, maphash.Bytes(e.seed, key), key)
 	if f.first == nil || !e.allowed(may, key, f.has()) || f.slot < 0 {
 		f.unlock()
 		return false
@@ -313,7 +316,8 @@ func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) er
 	h := maphash.Bytes(e.seed, key)
 	var buf []byte
 	for done := false; !done; {
-		at := e.search(h, key)
+		var at found
+		e.search(&at, h, key)
 		if at.first == nil {
 			return ErrClosed
 		}

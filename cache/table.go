@@ -259,14 +259,15 @@ func (t *table) slotsOf(b *bucket, head uint64, f func(slot uint64)) {
 }
 
 // lock locks the home bucket of a hash, or with all its family.
-func (t *table) lock(h uint64, all bool) (f found) {
-	f.slot = -1
+func (t *table) lock(f *found, h uint64, all bool) {
+	f.slot, f.chain = -1, nil
 	for attempt := 0; ; attempt++ {
 		pin := percpu.Acquire()
 		n := t.n.Load()
 		if n == 0 {
 			pin.Release()
-			return found{slot: -1}
+			f.first = nil
+			return
 		}
 		i := t.home(h, n)
 		f.first, f.home = t.at(i&^(family-1)), int(i&(family-1))
@@ -291,7 +292,7 @@ func (t *table) lock(h uint64, all bool) (f found) {
 		}
 		if now := t.n.Load(); now == n || now != 0 && t.home(h, now) == i {
 			f.in = f.home
-			return f
+			return
 		}
 		f.unlock()
 	}
