@@ -140,6 +140,7 @@ func (e *engine) rebudget(bytes int64) error {
 	}
 	e.budget = bytes
 	e.limit.Store(bytes)
+	defer e.setFill()
 	if e.o.objects != nil {
 		if !e.lighten() {
 			return fmt.Errorf("cache: Resize to %d bytes: the objects weigh %d", bytes, e.weight.Load())

@@ -31,6 +31,7 @@ type engine struct {
 	mems      atomic.Pointer[[][]byte] // The memory of the segments of dir, for entry: one access less.
 	count     atomic.Int64
 	stripes   []stripe
+	fillNow   atomic.Uint64 // fill or roomyFill. It is set under mu.
 	counts    counts
 	flights   flights
 	start     time.Time
@@ -91,8 +92,10 @@ const (
 	// segmentShare is the part of the weights that one segment of Objects may have.
 	segmentShare = 256
 	manySegments = 512 // With fewer of them, one is open in place of mostStripes.
-	// fill is the share of slots that may be taken, in 1/64.
-	fill = 40
+	// fill is the share of slots that may be taken, in 1/64. One entry in a hundred finds no room then. While there is
+	// memory for more buckets it is roomyFill, and that is one in 400.
+	fill      = 40
+	roomyFill = 35
 )
 
 // search locks the home bucket of a key, and its family if the entry may be there, and finds the entry.

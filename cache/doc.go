@@ -17,7 +17,7 @@
 // Options.Bytes is all memory off the Go heap: entries and the table that finds them, about 20 bytes
 // for each entry beside key and value; of Objects it is the sum of their weights. [Cache.Resize] changes it. When it is used up, entries are
 // evicted: first those that were asked for once and not again. An entry may also be evicted, rarely,
-// because the part of the table for its hash is full; about one in a hundred is, while the table
+// because the part of the table for its hash is full; about one in 400 is, while the table
 // grows. A Map has no budget, but may have a limit, at which it returns errors.
 //
 // # Time

@@ -45,6 +45,7 @@ func newEngine(o settings) (*engine, error) {
 	if o.Bytes >= manySegments<<e.segShift {
 		e.stripes = make([]stripe, mostStripes)
 	}
+	e.setFill()
 	e.counts.reads = make([]readCounts, runtime.GOMAXPROCS(0)+1)
 	e.dir.Store(new(directory))
 	*e.dir.Load() = make(directory, 1)

@@ -185,7 +185,7 @@ func (e *engine) stored(t deadlines) {
 	if t.first() != 0 {
 		e.sweeper.need(e)
 	}
-	if uint64(e.count.Load())*64 > e.n.Load()*slots*fill {
+	if uint64(e.count.Load())*64 > e.n.Load()*slots*e.fillNow.Load() {
 		e.growTable()
 	}
 }
@@ -268,13 +268,26 @@ func leastUsed(b *bucket) int {
 	return least
 }
 
+// setFill looks whether there is memory for more buckets. The caller holds mu.
+func (e *engine) setFill() {
+	if e.o.keep || e.o.objects == nil && e.held+bucketBytes<<e.shift > e.budget {
+		e.fillNow.Store(fill)
+	} else {
+		e.fillNow.Store(roomyFill)
+	}
+}
+
 // growTable adds buckets until the table is not too full.
 func (e *engine) growTable() {
 	if !e.mu.TryLock() {
 		return // The next one who adds an entry does it.
 	}
 	defer e.unlockAndTell()
-	for e.n.Load() != 0 && uint64(e.count.Load())*64 > e.n.Load()*slots*fill {
+	for e.n.Load() != 0 {
+		e.setFill()
+		if uint64(e.count.Load())*64 <= e.n.Load()*slots*e.fillNow.Load() {
+			return
+		}
 		if e.addPage() != nil || e.o.keep && e.provide() != nil {
 			return // Full buckets evict, or have chains.
 		}
