@@ -30,6 +30,7 @@ require (
 	github.com/lanrat/extsort v1.5.0
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/ortuman/nuke v1.3.0
+	github.com/phuslu/lru v1.0.18
 	github.com/planetscale/vtprotobuf v0.6.1-0.20250313105119-ba97887b0a25
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.67.5

@@ -14,7 +14,7 @@ func All() *bench.Set {
 		listWorkloads(), pairWorkloads(), churnWorkloads(), handoffWorkloads(), fragmentationWorkloads(),
 		scanWorkloads(), scanMapWorkloads(),
 		objectsWorkloads(), treeWorkloads(), mapWorkloads(), frameWorkloads(),
-		poolWorkloads(), poolBufferWorkloads(), poolSlabWorkloads(), cacheWorkloads(), cacheMemoryWorkloads(), sortWorkloads(), sortFileWorkloads(),
+		poolWorkloads(), poolBufferWorkloads(), poolSlabWorkloads(), cacheWorkloads(), cacheMemoryWorkloads(), cacheTypeWorkloads(), sortWorkloads(), sortFileWorkloads(),
 		jsonWorkloads(), decodeWorkloads(), []bench.Workload{linesWorkload(), orderWorkload()},
 	)...)
 }
