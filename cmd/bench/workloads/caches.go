@@ -188,13 +188,17 @@ func CacheGet(newWay NewCacheWay, goroutines int) func(*bench.Run) func() uint64
 	return cacheReads(newWay, copying, goroutines)
 }
 
-// cacheReads reads in one way, and reports the share of the reads that found a value: a cache may have evicted some
-// although it has room.
+// reportHits reports the share of the reads that found a value: a cache may have evicted some although it has room.
+func reportHits(r *bench.Run, hits, reads *int) {
+	r.Cleanup(func() { r.Report("hit_ratio", float64(*hits)/float64(max(*reads, 1))) })
+}
+
+// cacheReads reads in one way.
 func cacheReads(newWay NewCacheWay, reader cacheReader, goroutines int) func(*bench.Run) func() uint64 {
 	return func(r *bench.Run) func() uint64 {
 		c := filled(r, newWay)
 		all, reads := 0, 0
-		r.Cleanup(func() { r.Report("hit_ratio", float64(all)/float64(max(reads, 1))) })
+		reportHits(r, &all, &reads)
 		return func() uint64 {
 			hits := make([]struct {
 				n int
