@@ -36,6 +36,7 @@ type engine struct {
 	start     time.Time
 	latest    atomic.Int64 // The latest reading of the clock.
 	sweeper   sweeper
+	stuckAt   atomic.Int64 // The number of entries when there was no memory for more buckets.
 	compacts  bool         // The memory is not what bounds the entries: of Map and Objects.
 	weight    atomic.Int64 // Of all objects, those included that are being stored.
 	limit     atomic.Int64 // The budget, for readers without mu.
