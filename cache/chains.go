@@ -13,7 +13,7 @@ import (
 // apart from the table, the first of which the home's head names. Word 0 of each is the number of the
 // next one. All but the first are full. A chain belongs to its home's lock.
 //
-// In a table as full as it may be, one entry in a few hundred lies in a chain.
+// About one entry in a thousand lies in a chain.
 
 // chains are the buckets of all chains. They lie in pages like those of the table. Numbers begin at 1.
 type chains struct {

@@ -37,6 +37,7 @@ type engine struct {
 	start     time.Time
 	latest    atomic.Int64 // The latest reading of the clock.
 	sweeper   sweeper
+	stuckAt   atomic.Int64 // The number of entries when there was no memory for more buckets.
 	compacts  bool         // The memory is not what bounds the entries: of Map and Objects.
 	weight    atomic.Int64 // Of all objects, those included that are being stored.
 	limit     atomic.Int64 // The budget, for readers without mu.
@@ -216,9 +217,9 @@ type lookup struct {
 }
 
 // quick finds the entry of a key in most cases, in little time: it is in its home bucket, has no flags, and
-// nobody holds the lock. Then x is the entry, and the caller unlocks b with the head. miss says that the key has no
-// entry. Otherwise the caller looks again with search; that counts the use.
-func (e *engine) quick(h uint64, key []byte) (b *bucket, head uint64, x []byte, miss bool) {
+// nobody holds the lock. Then the slot leads to the entry, and the caller unlocks b with the head. miss says that the
+// key has no entry. Otherwise b is nil, and the caller looks with hold, which counts the use.
+func (e *engine) quick(h uint64, key []byte) (b *bucket, head, slot uint64, miss bool) {
 	pin := percpu.Acquire()
 	n := e.n.Load()
 	ok := false
@@ -229,23 +230,24 @@ func (e *engine) quick(h uint64, key []byte) (b *bucket, head uint64, x []byte, 
 	}
 	pin.Release()
 	if !ok {
-		return nil, 0, nil, false
+		return nil, 0, 0, false
 	}
 	if e.n.Load() != n {
 		unlock(b, head)
-		return nil, 0, nil, false
+		return nil, 0, 0, false
 	}
 	for i := 1; i < bucketWords; i++ {
-		slot := b[i]
+		slot = b[i]
 		if (slot^h)>>tagShift != 0 || slot&slotDistance != 0 || slot == 0 {
 			continue
 		}
-		if x = e.entry(slot); !bytes.Equal(keyOf(x), key) {
+		x := e.entry(slot)
+		if !bytes.Equal(keyOf(x), key) {
 			continue
 		}
 		if x[0]&^(flagWidth|flagLongKey) != 0 {
 			unlock(b, head)
-			return nil, 0, nil, false
+			return nil, 0, 0, false
 		}
 		if !e.o.keep {
 			head = counted(head, h)
@@ -253,24 +255,24 @@ func (e *engine) quick(h uint64, key []byte) (b *bucket, head uint64, x []byte, 
 				b[i] = slot + slotUse
 			}
 		}
-		return b, head, x, false
+		return b, head, slot, false
 	}
 	if miss = !e.elsewhere(head); miss && !e.o.keep {
 		head = counted(head, h)
 	}
 	unlock(b, head)
-	return nil, 0, nil, miss
+	return nil, 0, 0, miss
 }
 
 // get appends the value of a key to dst.
 func (e *engine) get(dst, key []byte, stale bool) ([]byte, lookup) {
 	h := maphash.Bytes(e.seed, key)
-	b, head, x, miss := e.quick(h, key)
+	b, head, slot, miss := e.quick(h, key)
 	if miss {
 		return dst, lookup{}
 	}
 	if b != nil {
-		v := valueOf(x)
+		v := valueOf(e.entry(slot))
 		if cap(dst)-len(dst) >= len(v) {
 			dst = append(dst, v...)
 			unlock(b, head)
@@ -384,20 +386,29 @@ func (e *engine) view(key []byte, f func(value []byte)) bool {
 }
 
 func (e *engine) viewHash(h uint64, key []byte, f func(value []byte)) bool {
-	var at found
-	b, l := e.hold(&at, h, key, false, false)
-	if !l.ok {
+	b, head, slot, miss := e.quick(h, key)
+	if miss {
 		return false
 	}
-	s := e.segment(*at.at() & locMask)
-	s.pins.Add(1)
-	at.unlock()
-	defer s.pins.Add(-1)
-	value := valueOf(b)
-	if notesViews() {
-		defer noteView(value)()
+	var at found
+	if b == nil {
+		if _, l := e.hold(&at, h, key, false, false); !l.ok {
+			return false
+		}
+		slot = *at.at()
 	}
-	f(value)
+	s, v := e.segment(slot&locMask), valueOf(e.entry(slot))
+	s.pins.Add(1)
+	if b == nil {
+		at.unlock()
+	} else {
+		unlock(b, head)
+	}
+	defer s.pins.Add(-1)
+	if notesViews() {
+		defer noteView(v)()
+	}
+	f(v)
 	return true
 }
 

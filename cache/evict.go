@@ -267,10 +267,10 @@ func (e *engine) lighten() bool {
 		for len(e.free) < spare && e.addBlock() == nil { // Entries that stay move there.
 		}
 		if !e.evict() {
-			return false
+			break
 		}
 	}
-	return true
+	return e.weight.Load() <= e.budget
 }
 
 // nextVictim is the next entry of main to evict: one with at most `most` uses. Those before it, with

@@ -72,3 +72,38 @@ func ExampleValues() {
 	fmt.Println(at, ok)
 	// Output: {46.95 7.44} true
 }
+
+func ExampleObjects() {
+	type page struct{ Title, Body string }
+	c, err := cache.NewObjects(cache.OptionsOf[string, *page]{
+		Options: cache.Options{Bytes: 64 << 20},
+		Weight:  func(p *page) int { return 64 + len(p.Title) + len(p.Body) },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	if err := c.Set("/", &page{Title: "Home"}); err != nil {
+		fmt.Println(err)
+	}
+	p, ok := c.Get("/")
+	fmt.Println(p.Title, ok)
+	// Output: Home true
+}
+
+func ExampleMap() {
+	m, err := cache.NewMap[string, uint32](cache.MapOptions{Limit: 1 << 30})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	for _, word := range []string{"a", "b", "a"} {
+		if err := m.Update(word, func(n uint32, _ bool) (uint32, cache.Op) { return n + 1, cache.Store }); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(m.Get("a"))
+	// Output: 2 true
+}

@@ -111,6 +111,7 @@ func (e *engine) freeAll() {
 	for _, b := range e.blocks {
 		e.release(b.words)
 	}
+	e.mems.Store(new([][]byte))
 	e.held = 0
 	e.blocks, e.free, e.viewed, e.buckets, e.chainPages, e.window, e.main, e.victim = nil, nil, nil, nil, nil, nil, nil, nil
 	e.windowBytes = 0

@@ -18,7 +18,7 @@ type MapOptions struct {
 
 // Map is a map from keys to values that lie off the Go heap. It loses nothing: it grows with its entries, and shrinks
 // after deletions. Keys and values are those of [Values]. An entry needs about 20 bytes beside its key and
-// value, at most a quarter more after deletions.
+// value, and up to a third more in all after deletions.
 //
 // If the memory of the next entry is refused, or would exceed the Limit, Set and Update return an error
 // that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory], and the map is what it was.

@@ -67,10 +67,10 @@ func (c *Objects[K, V]) Get(key K) (v *V, ok bool) {
 		return nil, false
 	}
 	h := maphash.Bytes(c.e.seed, k)
-	b, head, x, miss := c.e.quick(h, k)
+	b, head, slot, miss := c.e.quick(h, k)
 	switch {
 	case b != nil:
-		index, _ := objectOf(valueOf(x))
+		index, _ := objectOf(valueOf(c.e.entry(slot)))
 		v, ok = c.slab.load(index), true
 		unlock(b, head)
 	case !miss:

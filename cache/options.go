@@ -11,7 +11,8 @@ import (
 // Options configure a cache. Only Bytes must be set.
 type Options struct {
 	// Bytes is the budget: all entries and the table that finds them. It is at least 1 MiB. Off the Go
-	// heap a cache never holds more; on the Go heap lie about 200 bytes for each MiB.
+	// heap a cache never holds more; on the Go heap lie about 300 bytes for each MiB, or up to 75 KB where that
+	// is more.
 	Bytes int64
 
 	// Name names the cache in statistics and in offheap's accounts.

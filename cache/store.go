@@ -185,7 +185,7 @@ func (e *engine) stored(t deadlines) {
 	if t.first() != 0 {
 		e.sweeper.need(e)
 	}
-	if uint64(e.count.Load())*64 > e.n.Load()*slots*e.fillNow.Load() {
+	if n := e.count.Load(); uint64(n)*64 > e.n.Load()*slots*e.fillNow.Load() && n != e.stuckAt.Load() {
 		e.growTable()
 	}
 }
@@ -196,7 +196,7 @@ func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok 
 	for {
 		ok, full, err := e.tryPublish(w, key, may)
 		if full {
-			if err = e.provideAndUnlock(); err == nil {
+			if err = e.lockAndProvide(); err == nil {
 				continue
 			}
 			w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
@@ -247,8 +247,8 @@ func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (
 	return true, false, nil
 }
 
-// provideAndUnlock is provide for callers without mu.
-func (e *engine) provideAndUnlock() error {
+// lockAndProvide is provide for callers without mu.
+func (e *engine) lockAndProvide() error {
 	e.mu.Lock()
 	defer e.unlockAndTell()
 	if e.n.Load() == 0 {
@@ -289,7 +289,8 @@ func (e *engine) growTable() {
 			return
 		}
 		if e.addPage() != nil || e.o.keep && e.provide() != nil {
-			return // Full buckets evict, or have chains.
+			e.stuckAt.Store(e.count.Load()) // Looking for memory takes time: once for each number of entries.
+			return                          // Full buckets evict, or have chains.
 		}
 		e.resize(e.n.Load()+family, e.dropFull)
 	}
