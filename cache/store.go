@@ -311,7 +311,7 @@ func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) er
 		return err
 	}
 	h := maphash.Bytes(e.seed, key)
-	var buf []byte
+	var buf, given []byte // The value, and what f gets of it, which f may change.
 	for done := false; !done; {
 		at := e.search(h, key)
 		if at.first == nil {
@@ -322,7 +322,8 @@ func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) er
 		var old record
 		if l.ok {
 			buf = append(buf[:0], valueOf(b)...)
-			old.value, old.object = buf[:len(buf):len(buf)], e.object(b)
+			given = append(given[:0], buf...)
+			old.value, old.object = given[:len(given):len(given)], e.object(b)
 		}
 		at.unlock()
 		// same says that the entry is as f has seen it. Then the change is made, and wins over a load.

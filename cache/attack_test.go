@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestUpdateInPlace: Update's function may change the copy that it gets, and return it.
+func TestUpdateInPlace(t *testing.T) {
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	key := []byte("counter")
+	if err := c.Set(key, []byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	if err := c.Update(key, func(old []byte, _ bool) ([]byte, Op) {
+		if calls++; calls == 10 {
+			t.Error("called again and again")
+			return nil, Keep
+		}
+		old[0]++
+		return old, Store
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := c.Get(nil, key); !ok || !bytes.Equal(v, []byte{2}) {
+		t.Errorf("%v, %v", v, ok)
+	}
+}
