@@ -326,9 +326,16 @@ func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) er
 			old.value, old.object = given[:len(given):len(given)], e.object(b)
 		}
 		at.unlock()
-		// same says that the entry is as f has seen it. Then the change is made, and wins over a load.
+		// same says that the entry is as f has seen it. Then the change is made, and wins over a load. An entry that had
+		// expired has other deadlines if it was set in its place since.
 		same := func(slot uint64) bool {
-			done = slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), buf) && e.object(e.entry(loc)) == old.object)
+			switch done = slot&locMask == loc; {
+			case !done || loc == 0:
+			case l.ok:
+				done = bytes.Equal(valueOf(e.entry(loc)), buf) && e.object(e.entry(loc)) == old.object
+			default:
+				done = deadlinesOf(e.entry(loc)) == l.until
+			}
 			return done && e.allowed(nil, key, slot)
 		}
 		r, op := f(old, l.ok)
