@@ -4,6 +4,10 @@ package cache
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/maphash"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -32,6 +36,71 @@ func TestUpdateInPlace(t *testing.T) {
 	}
 	if v, ok := c.Get(nil, key); !ok || !bytes.Equal(v, []byte{2}) {
 		t.Errorf("%v, %v", v, ok)
+	}
+}
+
+// TestMapCloseWhileFull closes a map while a Set waits for a free bucket of a chain.
+func TestMapCloseWhileFull(t *testing.T) {
+	m, err := NewMap[uint32, uint32](MapOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := m.e
+	key := uint32(0)
+	next := func() []byte { // Keys of one home.
+		for {
+			key++
+			k := binary.NativeEndian.AppendUint32(nil, key)
+			if e.home(maphash.Bytes(e.seed, k), e.n.Load()) == 5 {
+				return k
+			}
+		}
+	}
+	publish := func() error {
+		k := next()
+		w, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
+		if err != nil {
+			t.Error(err)
+			return err
+		}
+		_, err = e.publish(w, k, nil)
+		return err
+	}
+	for range family*slots + slots { // Its chain is full, too.
+		if err := publish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := next()
+	w, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e.chains.take(mostChained) != 0 {
+	}
+	e.mu.Lock()
+	closed, set := make(chan error, 1), make(chan error, 1)
+	go func() { closed <- m.Close() }()
+	for e.stripes[len(e.stripes)-1].mu.TryLock() {
+		e.stripes[len(e.stripes)-1].mu.Unlock()
+		runtime.Gosched()
+	}
+	time.Sleep(10 * time.Millisecond) // Close waits for mu now, as far as can be told.
+	go func() {
+		_, err := e.publish(w, k, nil)
+		set <- err
+	}()
+	time.Sleep(10 * time.Millisecond)
+	e.mu.Unlock()
+	for _, done := range []chan error{closed, set} {
+		select {
+		case err := <-done:
+			if err != nil && !errors.Is(err, ErrClosed) {
+				t.Error(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("Close and Set wait for each other")
+		}
 	}
 }
 

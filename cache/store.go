@@ -245,9 +245,14 @@ func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (
 	return true, false, nil
 }
 
-// provideAndUnlock is provide for callers without mu.
+// provideAndUnlock is provide for callers without mu, who have pinned a segment: close waits for them while it has mu.
 func (e *engine) provideAndUnlock() error {
-	e.mu.Lock()
+	for attempt := 0; !e.mu.TryLock(); attempt++ {
+		if e.n.Load() == 0 {
+			return ErrClosed
+		}
+		pause(attempt)
+	}
 	defer e.unlockAndTell()
 	if e.n.Load() == 0 {
 		return ErrClosed
