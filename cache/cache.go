@@ -106,7 +106,7 @@ func (c *Cache) Delete(key []byte) bool {
 }
 
 // Update calls f with the value of a key, and stores or removes it as f says, if nobody has changed it
-// meanwhile; otherwise it calls f again. old is a copy, valid during the call, with no room behind it.
+// meanwhile; otherwise it calls f again. old is a copy, valid during the call, with no room behind it; f may change it.
 func (c *Cache) Update(key []byte, f func(old []byte, ok bool) (value []byte, op Op)) error {
 	err := c.e.update(key, func(old record, ok bool) (record, Op) {
 		v, op := f(old.value, ok)

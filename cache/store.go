@@ -247,9 +247,14 @@ func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (
 	return true, false, nil
 }
 
-// lockAndProvide is provide for callers without mu.
+// lockAndProvide is provide for callers without mu, who have pinned a segment: close waits for them while it has mu.
 func (e *engine) lockAndProvide() error {
-	e.mu.Lock()
+	for attempt := 0; !e.mu.TryLock(); attempt++ {
+		if e.n.Load() == 0 {
+			return ErrClosed
+		}
+		pause(attempt)
+	}
 	defer e.unlockAndTell()
 	if e.n.Load() == 0 {
 		return ErrClosed
@@ -328,7 +333,7 @@ func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) er
 		return err
 	}
 	h := maphash.Bytes(e.seed, key)
-	var buf []byte
+	var buf, given []byte // The value, and what f gets of it, which f may change.
 	for done := false; !done; {
 		var at found
 		e.search(&at, h, key)
@@ -340,12 +345,20 @@ func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) er
 		var old record
 		if l.ok {
 			buf = append(buf[:0], valueOf(b)...)
-			old.value, old.object = buf[:len(buf):len(buf)], e.object(b)
+			given = append(given[:0], buf...)
+			old.value, old.object = given[:len(given):len(given)], e.object(b)
 		}
 		at.unlock()
-		// same says that the entry is as f has seen it. Then the change is made, and wins over a load.
+		// same says that the entry is as f has seen it. Then the change is made, and wins over a load. An entry that had
+		// expired has other deadlines if it was set in its place since.
 		same := func(slot uint64) bool {
-			done = slot&locMask == loc && (!l.ok || bytes.Equal(valueOf(e.entry(loc)), buf) && e.object(e.entry(loc)) == old.object)
+			switch done = slot&locMask == loc; {
+			case !done || loc == 0:
+			case l.ok:
+				done = bytes.Equal(valueOf(e.entry(loc)), buf) && e.object(e.entry(loc)) == old.object
+			default:
+				done = deadlinesOf(e.entry(loc)) == l.until
+			}
 			return done && e.allowed(nil, key, slot)
 		}
 		r, op := f(old, l.ok)
