@@ -432,7 +432,11 @@ func TestResizeLeast(t *testing.T) {
 			}
 		}
 	}
-	set(0, 60000)
+	n := 60000
+	if testing.Short() {
+		n = 25000
+	}
+	set(0, n)
 	if err := c.Resize(4<<20 - 1); err == nil {
 		t.Fatal("no error")
 	}
@@ -440,7 +444,7 @@ func TestResizeLeast(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.e.verify(t)
-	set(60000, 60000)
+	set(n, n)
 	c.e.verify(t)
 	if n := c.Len(); n < 8000 {
 		t.Errorf("%d entries of 200 bytes in 4 MiB", n)

@@ -16,6 +16,9 @@ import (
 // table is memory of its own, too: a segment, which views hand out, never becomes a page. All of this
 // together never exceeds the budget.
 //
+// A block that was returned to offheap may come back as a page. Pages of a type of their own, which offheap would
+// keep apart, have no huge pages: that made Get 8 to 18 % slower at a million entries.
+//
 // The engine's mu guards the roles, the lists and the queues.
 
 type role uint8
