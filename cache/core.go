@@ -26,7 +26,6 @@ type engine struct {
 	segShift  uint
 	blockSize int
 	mostSmall int // The largest entry that lies in a segment with others.
-	mostValue int
 	dir       atomic.Pointer[directory]
 	mems      atomic.Pointer[[][]byte] // The memory of the segments of dir, for entry: one access less.
 	count     atomic.Int64
@@ -161,8 +160,10 @@ func (e *engine) dead(slot uint64, why Reason, list []removal) []removal {
 		e.died.Add(int64(s.size))
 	}
 	if e.o.onRemove != nil && b[0]&flagAbsent == 0 {
-		r := removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), object: e.object(b), reason: why}
-		list = append(list, r)
+		object := e.object(b)
+		if e.o.objects == nil || object != nil { // It has gone with a cache that was dropped.
+			list = append(list, removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), object: object, reason: why})
+		}
 	}
 	if e.o.objects != nil {
 		e.lose(valueOf(b))
@@ -201,13 +202,15 @@ func (e *engine) tell(list []removal) {
 	}
 }
 
-// unlockAndTell unlocks mu and calls OnRemove for what was evicted under it.
-func (e *engine) unlockAndTell() {
-	list := e.removed
-	e.removed = nil
+// unlock unlocks mu and returns what was evicted under it, which is to be told.
+func (e *engine) unlock() (told []removal) {
+	told, e.removed = e.removed, nil
 	e.mu.Unlock()
-	e.tell(list)
+	return told
 }
+
+// unlockAndTell unlocks mu and calls OnRemove for what was evicted under it.
+func (e *engine) unlockAndTell() { e.tell(e.unlock()) }
 
 // A lookup says what get found.
 type lookup struct {
@@ -464,11 +467,14 @@ func (e *engine) now() int64 {
 
 // deadlines are those of an entry that is set now, with a TTL of its own or of the options.
 func (e *engine) deadlines(ttl time.Duration) (t deadlines) {
-	if ttl <= 0 && e.o.Idle <= 0 {
+	if ttl == 0 && e.o.Idle <= 0 {
 		return t
 	}
 	now := e.now()
-	if ttl > 0 {
+	switch {
+	case ttl < 0:
+		t.at = now
+	case ttl > 0:
 		if e.o.Jitter > 0 {
 			ttl -= time.Duration(e.o.Jitter * rand.Float64() * float64(ttl))
 		}

@@ -35,7 +35,8 @@ const (
 	mostKind    = 1 << 20
 	blockMagic  = 0x4b4c4246 // "FBLK".
 	blockHead   = 20
-	blockSize   = 64 << 10 // A block ends with the record that reaches it.
+	blockSize   = 64 << 10                          // A block ends with the record that reaches it. A larger record has a block of its own.
+	mostRecord  = mostKey + 4*binary.MaxVarintLen64 // Of a record without its value.
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -44,7 +45,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type LoadStats struct {
 	Entries int64 // Entries that were stored.
 	Expired int64 // Entries that had expired since.
-	Refused int64 // Entries that were not stored for lack of room.
+	Refused int64 // Entries that were not stored, for lack of room or because the types have no such keys or values.
 	Damaged int64 // Blocks that were damaged; about 64 KiB each, or one large entry.
 }
 
@@ -82,7 +83,10 @@ func (e *engine) save(path, kind string) (err error) {
 		return w.err == nil
 	})
 	w.flush()
-	w.flush() // The last block, which has no records.
+	w.flush()                            // The last block, which has no records.
+	if w.err == nil && e.n.Load() == 0 { // It may have been closed before the last entry.
+		w.err = ErrClosed
+	}
 	if w.err != nil {
 		return w.err
 	}
@@ -124,6 +128,9 @@ func (w *fileWriter) add(r record, now, wall int64) {
 	if r.until.idle != 0 {
 		idle = max(r.until.idle-now, 1)
 	}
+	if len(w.block) > 0 && len(r.key)+len(r.value) >= blockSize {
+		w.flush()
+	}
 	for _, n := range [4]uint64{uint64(len(r.key)), uint64(len(r.value)), uint64(max(expiry, 0)), uint64(idle)} {
 		w.block = binary.AppendUvarint(w.block, n)
 	}
@@ -147,8 +154,8 @@ func (w *fileWriter) flush() {
 	w.block = w.block[:0]
 }
 
-// load stores the entries of a file that save has written.
-func (e *engine) load(path, kind string) (s LoadStats, err error) {
+// load stores the entries of a file that save has written, if fits allows them.
+func (e *engine) load(path, kind string, fits func(key, value []byte) bool) (s LoadStats, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return s, fmt.Errorf("cache: load: %w", err)
@@ -168,6 +175,9 @@ func (e *engine) load(path, kind string) (s LoadStats, err error) {
 	}
 	var block []byte
 	for {
+		if e.n.Load() == 0 {
+			return s, fmt.Errorf("%w: load %s", ErrClosed, path)
+		}
 		size, sum, err := findBlock(r, &s)
 		if err != nil {
 			if err != io.EOF {
@@ -183,12 +193,23 @@ func (e *engine) load(path, kind string) (s LoadStats, err error) {
 			s.Damaged++
 			continue
 		}
+		if int64(size) > blockSize+mostRecord+e.mostValue() { // So its last entry is too large. No memory is taken for it.
+			s.Refused++
+			if _, err := io.CopyN(io.Discard, r, int64(size)); err != nil && err != io.EOF {
+				return s, fmt.Errorf("cache: load: %w", err)
+			}
+			continue
+		}
 		block = append(block[:0], make([]byte, size)...)
-		if _, err := io.ReadFull(r, block); err != nil {
+		switch _, err := io.ReadFull(r, block); err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
 			s.Damaged++
 			return s, nil
+		default:
+			return s, fmt.Errorf("cache: load: %w", err)
 		}
-		if crc32.Checksum(block, castagnoli) != sum || !e.loadBlock(block, &s, now, wall) {
+		if crc32.Checksum(block, castagnoli) != sum || !e.loadBlock(block, &s, now, wall, fits) {
 			s.Damaged++
 		}
 	}
@@ -244,7 +265,7 @@ func findBlock(r *bufio.Reader, s *LoadStats) (size, sum uint32, err error) {
 }
 
 // loadBlock stores the records of a block, and says whether it was whole.
-func (e *engine) loadBlock(b []byte, s *LoadStats, now, wall int64) bool {
+func (e *engine) loadBlock(b []byte, s *LoadStats, now, wall int64, fits func(key, value []byte) bool) bool {
 	for len(b) > 0 {
 		var n [4]uint64
 		for i := range n {
@@ -267,10 +288,12 @@ func (e *engine) loadBlock(b []byte, s *LoadStats, now, wall int64) bool {
 			}
 			t.at = min(t.at, mostDeadline)
 		}
-		if n[3] != 0 {
-			t.idle = min(now+int64(min(n[3], mostDeadline)), mostDeadline)
+		if idle := e.o.Idle.Milliseconds(); idle > 0 { // Of this cache, whatever that of the file was.
+			if t.idle = now + idle; n[3] != 0 {
+				t.idle = now + int64(min(n[3], uint64(idle)))
+			}
 		}
-		if e.set(key, value, t) != nil {
+		if !fits(key, value) || e.set(key, value, t) != nil {
 			s.Refused++
 			continue
 		}

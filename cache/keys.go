@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"reflect"
@@ -37,6 +38,9 @@ func newKeys[K comparable]() (k keys[K], err error) {
 	if info := typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]()); info.PointerPath != "" || info.SelfContained {
 		return k, fmt.Errorf("cache: keys of %s hold a pointer (%s); a key is a string, or a value without pointers", t, info.PointerPath)
 	}
+	if t.Size() > mostKey {
+		return k, fmt.Errorf("cache: keys of %s have %d bytes; at most %d", t, t.Size(), mostKey)
+	}
 	if err := k.add(t, 0); err != nil {
 		return k, err
 	}
@@ -49,6 +53,9 @@ func newKeys[K comparable]() (k keys[K], err error) {
 
 // add adds the parts of a value of type t at an offset.
 func (k *keys[K]) add(t reflect.Type, at int) error {
+	if t.Size() == 0 { // An array of them may have any length.
+		return nil
+	}
 	switch t.Kind() {
 	case reflect.Struct:
 		for f := range t.Fields() {
@@ -134,6 +141,13 @@ func (k *keys[K]) value(b []byte) (key K) {
 		b = b[copy(memory[p.at:p.at+p.size], b):]
 	}
 	return key
+}
+
+// made says whether k makes these bytes of a key.
+func (k *keys[K]) made(b []byte) bool {
+	key := k.value(b)
+	same, err := k.bytes(nil, &key)
+	return err == nil && bytes.Equal(same, b)
 }
 
 // memoryOf is the memory of a value without pointers.
