@@ -602,7 +602,7 @@ func TestExpiredFirst(t *testing.T) {
 	for range expired * 8 / 10 {
 		set(time.Hour)
 	}
-	if s := c.Stats(); s.Evicted > evicted {
+	if s := c.Stats(); s.Evicted > evicted+int64(expired)/20 { // The table may be full for some.
 		t.Errorf("%d entries were evicted, although %d others had expired", s.Evicted-evicted, expired)
 	}
 }
