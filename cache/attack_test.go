@@ -132,3 +132,50 @@ func TestUpdateOfExpired(t *testing.T) {
 		t.Errorf("%q after %d calls: the Set is lost", v, calls)
 	}
 }
+
+// TestEvictBesideReaders: a search for a victim ends although readers use all entries all the time.
+func TestEvictBesideReaders(t *testing.T) {
+	began := time.Now()
+	clock := began.Add
+	var c *Cache
+	looks, reads := 0, false
+	c, err := New(Options{Bytes: 1 << 20, TTL: time.Hour, Clock: func() time.Time {
+		if looks++; reads && looks%100 == 0 {
+			for i := range c.e.n.Load() {
+				b := c.e.at(i)
+				head := lockAt(b)
+				for j := 1; j < bucketWords; j++ {
+					if b[j] != 0 {
+						b[j] |= slotUses
+					}
+				}
+				unlock(b, head)
+			}
+			if looks > 100000 {
+				reads = false
+				t.Error("a hundred thousand looks, and no victim")
+			}
+		}
+		return clock(0)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.e.sweeper.stop() // It asks for the time, too.
+	for _, size := range []int{1000, 20000} {
+		for i := range 1500 {
+			if err := c.Set(binary.LittleEndian.AppendUint32(nil, uint32(i)), make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.e.mu.Lock()
+		looks = 99
+		for reads = true; reads && looks < 90000 && c.e.evict(); {
+			reads = looks < 60000
+		}
+		reads = false
+		c.e.unlockAndTell()
+		c.e.verify(t)
+	}
+}

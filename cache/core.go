@@ -56,6 +56,7 @@ type engine struct {
 	copies      [roleMain + 1]*segment // The open segments of eviction, by queue.
 	walked      candidate
 	dueller     candidate
+	passed      uint64    // Entries of main that this step of eviction has passed.
 	age         int64     // Of evicted entries, in milliseconds.
 	removed     []removal // For OnRemove, once mu is free.
 }

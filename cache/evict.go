@@ -91,6 +91,7 @@ func oldest(q *[]*segment) *segment {
 // evict makes at least one segment free, or says that it cannot. The caller holds mu. Objects become
 // lighter by it, not always at the first time.
 func (e *engine) evict() bool {
+	e.passed = 0
 	if e.o.objects == nil {
 		if s := e.emptiest(12); s != nil {
 			e.compact(s)
@@ -273,6 +274,10 @@ func (e *engine) lighten() bool {
 	return true
 }
 
+// passEntries is the number of entries of main, one after the other, that one step passes because they were used,
+// before those with one use more are evicted, too. So a step is short, and ends although readers use all entries all the time.
+const passEntries = 4096
+
 // nextVictim is the next entry of main to evict: one with at most `most` uses. Those before it, with
 // more uses, are copied to main's end with one use less. It is nil if main is empty or pinned.
 func (e *engine) nextVictim(most uint64) *candidate {
@@ -293,8 +298,12 @@ func (e *engine) nextVictim(most uint64) *candidate {
 			case c.expired():
 				c.remove(Expired)
 			case c.uses <= most:
+				e.passed = 0
+				return c
+			case c.uses <= most+e.passed/passEntries:
 				return c
 			default:
+				e.passed++
 				if s.block != nil && !c.move(roleMain, c.uses-1) {
 					return c
 				}
