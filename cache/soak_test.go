@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -99,6 +100,10 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	wg.Wait()
+	for c.e.flights.n.Load() != 0 { // Nobody waits for a refresh,
+		runtime.Gosched()
+	}
+	time.Sleep(10 * time.Millisecond) // or for one that a Set has made forget its result.
 	c.e.verify(t)
 	s := c.Stats()
 	t.Logf("%+v, OnRemove was called %d times", s, removed.Load())
