@@ -58,12 +58,12 @@ func TestMapCloseWhileFull(t *testing.T) {
 	}
 	publish := func() error {
 		k := next()
-		w, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
+		w, _, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
 		if err != nil {
 			t.Error(err)
 			return err
 		}
-		_, err = e.publish(w, k, nil)
+		_, _, err = e.publish(w, k, nil)
 		return err
 	}
 	for range family*slots + slots { // Its chain is full, too.
@@ -72,7 +72,7 @@ func TestMapCloseWhileFull(t *testing.T) {
 		}
 	}
 	k := next()
-	w, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
+	w, _, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestMapCloseWhileFull(t *testing.T) {
 	}
 	time.Sleep(10 * time.Millisecond) // Close waits for mu now, as far as can be told.
 	go func() {
-		_, err := e.publish(w, k, nil)
+		_, _, err := e.publish(w, k, nil)
 		set <- err
 	}()
 	time.Sleep(10 * time.Millisecond)
@@ -131,6 +131,52 @@ func TestUpdateOfExpired(t *testing.T) {
 	if v, _ := c.Get(nil, key); string(v) != "bc" {
 		t.Errorf("%q after %d calls: the Set is lost", v, calls)
 	}
+}
+
+// TestOnRemovePanics: a Set, of which OnRemove panics or ends the goroutine, leaves the cache as it should be.
+func TestOnRemovePanics(t *testing.T) {
+	for _, size := range []int{100, 100000} {
+		panics := true
+		c, err := New(Options{Bytes: 1 << 20, OnRemove: func(_, _ []byte, _ Reason) {
+			if panics = !panics; panics {
+				panic("OnRemove")
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20000 {
+			if size == 100000 && i == 100 {
+				break
+			}
+			func() {
+				defer func() { _ = recover() }()
+				_ = c.Set(binary.LittleEndian.AppendUint32(nil, uint32(i%9000)), make([]byte, size+i))
+			}()
+		}
+		c.e.verify(t)
+		c.Close()
+	}
+	panics := true
+	c, err := NewObjects(OptionsOf[uint32, *int]{Options: Options{Bytes: 1 << 20}, Weight: func(*int) int { return 1000 }, OnRemove: func(uint32, *int, Reason) {
+		if panics = !panics; panics {
+			panic("OnRemove")
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20000 {
+		func() {
+			defer func() { _ = recover() }()
+			_ = c.Set(uint32(i%1500), new(int))
+		}()
+	}
+	c.e.verify(t)
+	if used := int(c.slab.used) - len(c.slab.free); used != c.Len() {
+		t.Errorf("%d places of pointers for %d objects", used, c.Len())
+	}
+	c.Close()
 }
 
 // TestEvictBesideReaders: a search for a victim ends although readers use all entries all the time.

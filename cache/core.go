@@ -197,13 +197,15 @@ func (e *engine) tell(list []removal) {
 	}
 }
 
-// unlockAndTell unlocks mu and calls OnRemove for what was evicted under it.
-func (e *engine) unlockAndTell() {
-	list := e.removed
-	e.removed = nil
+// unlock unlocks mu and returns what was evicted under it, which is to be told.
+func (e *engine) unlock() (told []removal) {
+	told, e.removed = e.removed, nil
 	e.mu.Unlock()
-	e.tell(list)
+	return told
 }
+
+// unlockAndTell unlocks mu and calls OnRemove for what was evicted under it.
+func (e *engine) unlockAndTell() { e.tell(e.unlock()) }
 
 // A lookup says what get found.
 type lookup struct {

@@ -149,12 +149,12 @@ func TestClearBesideWriter(t *testing.T) {
 	}
 	defer c.Close()
 	key := []byte("key")
-	w, err := c.e.write(maphash.Bytes(c.e.seed, key), key, []byte("value"), deadlines{}, 0)
+	w, _, err := c.e.write(maphash.Bytes(c.e.seed, key), key, []byte("value"), deadlines{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Clear()
-	if ok, err := c.e.publish(w, key, nil); !ok || err != nil {
+	if ok, _, err := c.e.publish(w, key, nil); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if s := c.Stats(); s.BytesViewed != 0 || s.Entries != 1 {
@@ -187,7 +187,7 @@ func TestClearWhileWriterEnds(t *testing.T) {
 	if err := c.Set(key, []byte("first")); err != nil {
 		t.Fatal(err)
 	}
-	w, err := c.e.write(h, key, []byte("second"), deadlines{}, 0)
+	w, _, err := c.e.write(h, key, []byte("second"), deadlines{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestClearWhileWriterEnds(t *testing.T) {
 	for c.Len() != 0 {
 		runtime.Gosched()
 	}
-	if ok, err := c.e.publish(w, key, nil); !ok || err != nil {
+	if ok, _, err := c.e.publish(w, key, nil); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	unlock(last, head)

@@ -51,14 +51,13 @@ func (e *engine) most() int64 {
 // stripe is the one for a key.
 func (e *engine) stripe(h uint64) *stripe { return &e.stripes[h>>40&uint64(len(e.stripes)-1)] }
 
-// place returns a pinned segment with room for an entry of n bytes at off.
-func (e *engine) place(h uint64, n int, weight int64) (s *segment, off int, err error) {
+// place returns a pinned segment with room for an entry of n bytes at off, and what was evicted for it.
+func (e *engine) place(h uint64, n int, weight int64) (s *segment, off int, told []removal, err error) {
 	if n > e.mostSmall {
-		s, err = e.placeLarge(n, weight)
-		return s, 0, err
+		s, told, err = e.placeLarge(n, weight)
+		return s, 0, told, err
 	}
 	st := e.stripe(h)
-	var told []removal
 	st.mu.Lock()
 	if s = st.seg; s == nil || e.full(s, n, weight) {
 		s, told, err = e.next(st)
@@ -71,8 +70,7 @@ func (e *engine) place(h uint64, n int, weight int64) (s *segment, off int, err 
 		s.pins.Add(1)
 	}
 	st.mu.Unlock()
-	e.tell(told)
-	return s, off, err
+	return s, off, told, err
 }
 
 // next gives a stripe another segment, and returns what was evicted for it. The old one joins the
@@ -96,23 +94,23 @@ func (e *engine) next(st *stripe) (s *segment, told []removal, err error) {
 }
 
 // placeLarge returns a pinned segment of its own for an entry of n bytes.
-func (e *engine) placeLarge(n int, weight int64) (*segment, error) {
+func (e *engine) placeLarge(n int, weight int64) (s *segment, told []removal, err error) {
 	e.mu.Lock()
-	defer e.unlockAndTell()
+	defer func() { told = e.unlock() }()
 	if e.n.Load() == 0 {
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
 	size := (n + headRoom + 7) &^ 7
 	words, err := e.obtain(size)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s := &segment{mem: bytesOf(words), used: n, born: e.now(), weight: weight}
+	s = &segment{mem: bytesOf(words), used: n, born: e.now(), weight: weight}
 	e.number(s)
 	s.live.add(n)
 	s.pins.Store(1)
 	e.seal(s)
-	return s, nil
+	return s, nil, nil
 }
 
 // obtain returns memory of its own for a large entry or a page. It evicts what is in the way. The caller
@@ -175,10 +173,14 @@ func (e *engine) sealCopies() {
 }
 
 func (e *engine) unlockAll() {
+	e.unlockStripes()
+	e.unlockAndTell()
+}
+
+func (e *engine) unlockStripes() {
 	for i := range e.stripes {
 		e.stripes[i].mu.Unlock()
 	}
-	e.unlockAndTell()
 }
 
 // releaseBlock returns a block to the machine: the one with the fewest bytes in entries, which move to other

@@ -23,14 +23,16 @@ func (e *engine) checkSize(key, value int) error {
 
 // set stores a value. If it returns an error, the key has no value, unless nothing is evicted.
 func (e *engine) set(key, value []byte, t deadlines) error {
-	_, err := e.store(key, value, t, 0, nil)
+	_, told, err := e.store(key, value, t, 0, nil)
+	e.tell(told)
 	return err
 }
 
 // put stores a record: the value, or the object. may is that of store.
 func (e *engine) put(key []byte, r record, flags byte, may func(slot uint64) bool) error {
 	if e.o.objects == nil {
-		_, err := e.store(key, r.value, r.until, flags, may)
+		_, told, err := e.store(key, r.value, r.until, flags, may)
+		e.tell(told)
 		return err
 	}
 	weight := max(r.weight, 1)
@@ -38,11 +40,13 @@ func (e *engine) put(key []byte, r record, flags byte, may func(slot uint64) boo
 	if most := e.limit.Load() / 8; err == nil && weight > most {
 		err = fmt.Errorf("%w: an object of weight %d; with a budget of %d at most %d", ErrSize, weight, e.limit.Load(), most)
 	}
+	var told []removal
 	if err == nil {
-		err = e.reserve(weight)
+		told, err = e.reserve(weight)
 	}
 	if err != nil {
-		e.remove(key, may)
+		_, more := e.takeOut(key, may)
+		e.tell(append(told, more...))
 		return err
 	}
 	index := uint32(0)
@@ -51,35 +55,38 @@ func (e *engine) put(key []byte, r record, flags byte, may func(slot uint64) boo
 	}
 	value := make([]byte, objectSize)
 	setObject(value, index, weight)
-	stored, err := e.store(key, value, r.until, flags, may)
+	stored, more, err := e.store(key, value, r.until, flags, may)
 	if !stored {
 		e.lose(value)
 	}
+	e.tell(append(told, more...))
 	return err
 }
 
-// reserve adds the weight of an object, and evicts others for it.
-func (e *engine) reserve(weight int64) error {
+// reserve adds the weight of an object, and evicts others for it, which are told.
+func (e *engine) reserve(weight int64) (told []removal, err error) {
 	if e.weight.Add(weight) <= e.limit.Load() {
-		return nil
+		return nil, nil
 	}
 	e.mu.Lock()
 	ok := e.lighten()
-	e.unlockAndTell()
+	told = e.unlock()
 	if !ok { // The others are in open segments.
 		e.lockAll()
 		ok = e.lighten()
-		e.unlockAll()
+		e.unlockStripes()
+		told = append(told, e.unlock()...)
 	}
 	if !ok {
 		e.weight.Add(-weight)
-		return fmt.Errorf("cache: %w: no room for an object of weight %d in %d", offheap.ErrLimit, weight, e.limit.Load())
+		return told, fmt.Errorf("cache: %w: no room for an object of weight %d in %d", offheap.ErrLimit, weight, e.limit.Load())
 	}
-	return nil
+	return told, nil
 }
 
-// store stores a value in an entry with flags, if may allows it. It says whether it did.
-func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (stored bool, err error) {
+// store stores a value in an entry with flags, if may allows it. It says whether it did. The caller tells OnRemove, which may
+// panic, when nothing else is left to do.
+func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (stored bool, told []removal, err error) {
 	err = e.checkSize(len(key), len(value))
 	if err == nil {
 		h := maphash.Bytes(e.seed, key)
@@ -87,18 +94,23 @@ func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot
 			done := false
 			if done, stored = e.storeFast(h, key, value, t, flags, may); done {
 				e.stored(t)
-				return stored, nil
+				return stored, nil, nil
 			}
 		}
 		var w written
-		if w, err = e.write(h, key, value, t, flags); err == nil {
-			stored, err = e.publish(w, key, may)
+		if w, told, err = e.write(h, key, value, t, flags); err == nil {
+			var more []removal
+			if stored, more, err = e.publish(w, key, may); stored {
+				e.stored(t)
+			}
+			told = append(told, more...)
 		}
 	}
 	if err != nil && !e.o.keep {
-		e.remove(key, may)
+		_, more := e.takeOut(key, may)
+		told = append(told, more...)
 	}
-	return stored, err
+	return stored, told, err
 }
 
 // allowed says, under the lock of the bucket, whether a change of a key may be made; slot is the key's, 0 if there
@@ -169,14 +181,14 @@ type written struct {
 }
 
 // write writes an entry.
-func (e *engine) write(h uint64, key, value []byte, t deadlines, flags byte) (w written, err error) {
+func (e *engine) write(h uint64, key, value []byte, t deadlines, flags byte) (w written, told []removal, err error) {
 	s := shapeFor(len(key), len(value), t.flags()|flags)
 	w.h = h
-	if w.seg, w.off, err = e.place(h, s.size, e.weightOf(value)); err != nil {
-		return w, err
+	if w.seg, w.off, told, err = e.place(h, s.size, e.weightOf(value)); err != nil {
+		return w, told, err
 	}
 	s.write(w.seg.mem[w.off:], key, value, t)
-	return w, nil
+	return w, told, nil
 }
 
 // stored does what is due after an entry was stored.
@@ -190,22 +202,22 @@ func (e *engine) stored(t deadlines) {
 }
 
 // publish makes the table lead to an entry that was written, if may allows it.
-func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok bool, err error) {
+func (e *engine) publish(w written, key []byte, may func(slot uint64) bool) (ok bool, told []removal, err error) {
 	defer w.seg.pins.Add(-1)
 	for {
-		ok, full, err := e.tryPublish(w, key, may)
+		ok, full, told, err := e.tryPublish(w, key, may)
 		if full {
 			if err = e.provideAndUnlock(); err == nil {
 				continue
 			}
 			w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
 		}
-		return ok, err
+		return ok, told, err
 	}
 }
 
 // tryPublish is publish. full says that there is no free bucket for a chain, and that nothing was done.
-func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (ok, full bool, err error) {
+func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (ok, full bool, told []removal, err error) {
 	loc := e.location(w.seg, w.off)
 	f := e.search(w.h, key)
 	if f.first != nil && f.slot < 0 && !f.all && empty(f.bucket(f.home)) < 0 {
@@ -215,14 +227,13 @@ func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (
 	if f.first == nil || !e.allowed(may, key, f.has()) {
 		w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
 		if f.first == nil {
-			return false, false, ErrClosed
+			return false, false, nil, ErrClosed
 		}
 		f.unlock()
-		return false, false, nil
+		return false, false, nil, nil
 	}
-	var list []removal
 	if f.slot >= 0 {
-		list = e.supersede(&f, loc)
+		told = e.supersede(&f, loc)
 	} else {
 		slot := w.h>>tagShift<<tagShift | loc
 		switch {
@@ -230,19 +241,17 @@ func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (
 		case e.o.keep:
 			if !e.chains.add(&f.heads[f.home], slot, func() uint32 { return e.chains.take(mostChained) }) {
 				f.unlock()
-				return false, true, nil
+				return false, true, nil, nil
 			}
 		default:
 			f.in, f.slot = f.home, leastUsed(f.bucket(f.home))
-			list = e.drop(&f, Evicted, nil)
+			told = e.drop(&f, Evicted, nil)
 			f.put(slot)
 		}
 		e.count.Add(1)
 	}
 	f.unlock()
-	e.tell(list)
-	e.stored(deadlinesOf(w.seg.mem[w.off:]))
-	return true, false, nil
+	return true, false, told, nil
 }
 
 // provideAndUnlock is provide for callers without mu, who have pinned a segment: close waits for them while it has mu.
@@ -292,10 +301,18 @@ func (e *engine) delete(key []byte) bool {
 
 // remove is delete, if may allows it.
 func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
+	there, told := e.takeOut(key, may)
+	e.tell(told)
+	e.tidy()
+	return there
+}
+
+// takeOut is remove whose caller tells OnRemove.
+func (e *engine) takeOut(key []byte, may func(slot uint64) bool) (there bool, told []removal) {
 	f := e.search(maphash.Bytes(e.seed, key), key)
 	if f.first == nil || !e.allowed(may, key, f.has()) || f.slot < 0 {
 		f.unlock()
-		return false
+		return false, nil
 	}
 	b := e.entry(*f.at())
 	there = b[0]&flagAbsent == 0
@@ -303,11 +320,9 @@ func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
 	if first := deadlinesOf(b).first(); first != 0 && e.now() >= first {
 		there, why = false, Expired
 	}
-	list := e.drop(&f, why, nil)
+	told = e.drop(&f, why, nil)
 	f.unlock()
-	e.tell(list)
-	e.tidy()
-	return there
+	return there, told
 }
 
 // update replaces or removes the value of a key by what f says, which may run several times.
