@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/maphash"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -177,6 +178,43 @@ func TestOnRemovePanics(t *testing.T) {
 		t.Errorf("%d places of pointers for %d objects", used, c.Len())
 	}
 	c.Close()
+}
+
+// TestLoadIdle: entries of a file live on as the options of the cache say that loads it.
+func TestLoadIdle(t *testing.T) {
+	now := time.Now()
+	clock := func() time.Time { return now }
+	path := filepath.Join(t.TempDir(), "saved")
+	key := []byte("key")
+	for _, saved := range []time.Duration{0, time.Minute} {
+		for _, idle := range []time.Duration{0, time.Hour} {
+			a, err := New(Options{Bytes: 1 << 20, Clock: clock, Idle: saved})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(a.Set(key, []byte("value")), a.Save(path), a.Close()); err != nil {
+				t.Fatal(err)
+			}
+			b, err := New(Options{Bytes: 1 << 20, Clock: clock, Idle: idle})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Load(path); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if _, ok := b.Get(nil, key); !ok {
+					t.Errorf("saved with Idle %v, loaded with %v: it is gone", saved, idle)
+				}
+				now = now.Add(30 * time.Second)
+			}
+			now = now.Add(2 * time.Hour)
+			if _, ok := b.Get(nil, key); ok != (idle == 0) {
+				t.Errorf("saved with Idle %v, loaded with %v: %v after two hours", saved, idle, ok)
+			}
+			b.Close()
+		}
+	}
 }
 
 // TestEvictBesideReaders: a search for a victim ends although readers use all entries all the time.

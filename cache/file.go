@@ -267,8 +267,10 @@ func (e *engine) loadBlock(b []byte, s *LoadStats, now, wall int64) bool {
 			}
 			t.at = min(t.at, mostDeadline)
 		}
-		if n[3] != 0 {
-			t.idle = min(now+int64(min(n[3], mostDeadline)), mostDeadline)
+		if idle := e.o.Idle.Milliseconds(); idle > 0 { // Of this cache, whatever that of the file was.
+			if t.idle = now + idle; n[3] != 0 {
+				t.idle = now + int64(min(n[3], uint64(idle)))
+			}
 		}
 		if e.set(key, value, t) != nil {
 			s.Refused++
