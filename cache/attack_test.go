@@ -217,6 +217,31 @@ func TestLoadIdle(t *testing.T) {
 	}
 }
 
+// TestSaveClosed: a Save of a closed cache leaves the old file.
+func TestSaveClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "saved")
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Set([]byte("key"), []byte("value")), c.Save(path), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Save(path); !errors.Is(err, ErrClosed) {
+		t.Errorf("Save: %v", err)
+	}
+	if s, err := c.Load(path); !errors.Is(err, ErrClosed) {
+		t.Errorf("Load: %+v, %v", s, err)
+	}
+	if c, err = New(Options{Bytes: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if s, err := c.Load(path); err != nil || s.Entries != 1 {
+		t.Errorf("the old file: %+v, %v", s, err)
+	}
+}
+
 // TestEvictBesideReaders: a search for a victim ends although readers use all entries all the time.
 func TestEvictBesideReaders(t *testing.T) {
 	began := time.Now()

@@ -180,7 +180,7 @@ func (h handle) Close() error {
 
 // Save writes all entries, with their deadlines, to a file. It appears under its name when it is complete and on
 // the disk; an older file stays until then. Other goroutines may use the cache meanwhile: an entry that comes or goes
-// may be in the file.
+// may be in the file. If the cache is closed before the end, Save returns [ErrClosed], and the older file stays.
 func (c *Cache) Save(path string) error {
 	err := c.e.save(path, "")
 	runtime.KeepAlive(c.state)
@@ -188,7 +188,7 @@ func (c *Cache) Save(path string) error {
 }
 
 // Load stores the entries of a file that Save has written. Damaged parts are skipped and counted. The
-// error is [ErrFile], [ErrKind], or that of the file system.
+// error is [ErrFile], [ErrKind], [ErrClosed], or that of the file system.
 func (c *Cache) Load(path string) (LoadStats, error) {
 	s, err := c.e.load(path, "")
 	runtime.KeepAlive(c.state)

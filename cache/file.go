@@ -83,6 +83,9 @@ func (e *engine) save(path, kind string) (err error) {
 	})
 	w.flush()
 	w.flush() // The last block, which has no records.
+	if w.err == nil && e.n.Load() == 0 { // It may have been closed before the last entry.
+		w.err = ErrClosed
+	}
 	if w.err != nil {
 		return w.err
 	}
@@ -168,6 +171,9 @@ func (e *engine) load(path, kind string) (s LoadStats, err error) {
 	}
 	var block []byte
 	for {
+		if e.n.Load() == 0 {
+			return s, fmt.Errorf("%w: load %s", ErrClosed, path)
+		}
 		size, sum, err := findBlock(r, &s)
 		if err != nil {
 			if err != io.EOF {
@@ -184,9 +190,13 @@ func (e *engine) load(path, kind string) (s LoadStats, err error) {
 			continue
 		}
 		block = append(block[:0], make([]byte, size)...)
-		if _, err := io.ReadFull(r, block); err != nil {
+		switch _, err := io.ReadFull(r, block); err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
 			s.Damaged++
 			return s, nil
+		default:
+			return s, fmt.Errorf("cache: load: %w", err)
 		}
 		if crc32.Checksum(block, castagnoli) != sum || !e.loadBlock(block, &s, now, wall) {
 			s.Damaged++
