@@ -130,8 +130,8 @@ func (e *engine) rebudget(bytes int64) error {
 	if e.o.objects == nil {
 		least = max(least, 8*int64(e.blockSize))
 	}
-	if bytes < least {
-		return fmt.Errorf("cache: Resize to %d bytes; at least %d, with the %d that it was made with", bytes, least, e.o.Bytes)
+	if bytes < least || bytes > mostBytes {
+		return fmt.Errorf("cache: Resize to %d bytes; from %d, with the %d that it was made with, to %d", bytes, least, e.o.Bytes, int64(mostBytes))
 	}
 	e.lockAll()
 	defer e.unlockAll()

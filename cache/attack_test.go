@@ -242,6 +242,27 @@ func TestSaveClosed(t *testing.T) {
 	}
 }
 
+// TestSizeAfterResize: an eighth of the budget is that of the budget as it is now.
+func TestSizeAfterResize(t *testing.T) {
+	c, err := New(Options{Bytes: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	set := func(n int) error { return c.Set([]byte("large"), make([]byte, n)) }
+	for _, bytes := range []int64{2 << 20, 32 << 20} {
+		if err := c.Resize(bytes); err != nil {
+			t.Fatal(err)
+		}
+		if err := set(int(bytes / 8)); err != nil {
+			t.Errorf("a value of an eighth of %d: %v", bytes, err)
+		}
+		if err := set(int(bytes/8) + 1); !errors.Is(err, ErrSize) {
+			t.Errorf("a value of more than an eighth of %d: %v", bytes, err)
+		}
+	}
+}
+
 // TestEvictBesideReaders: a search for a victim ends although readers use all entries all the time.
 func TestEvictBesideReaders(t *testing.T) {
 	began := time.Now()

@@ -25,7 +25,6 @@ type engine struct {
 	segShift  uint
 	blockSize int
 	mostSmall int // The largest entry that lies in a segment with others.
-	mostValue int
 	dir       atomic.Pointer[directory]
 	count     atomic.Int64
 	stripes   []stripe

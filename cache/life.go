@@ -24,13 +24,11 @@ func newEngine(o settings) (*engine, error) {
 	e.purpose = offheap.NewPurpose(name)
 	block := min(o.Bytes/128, mostBlock)
 	seg := min(max(o.Bytes/256, leastSegment), mostSegment, block)
-	e.mostValue = int(min(o.Bytes/8, 1<<31-1))
 	page := seg
 	switch {
 	case o.keep:
 		seg = min(seg, mapSegment)
 		block, page = seg, seg
-		e.mostValue = 1<<31 - 1
 	case o.objects != nil:
 		seg = min(max(o.Bytes/4096, leastObjects), mostObjects)
 		block, page = 16*seg, max(seg, objectsPage)

@@ -129,7 +129,7 @@ func soakWorker(t *testing.T, c *Cache, seed, g uint64, keys float64, until time
 		key = binary.LittleEndian.AppendUint32(key[:0], uint32(r.ExpFloat64()*keys/3))
 		n := r.IntN(600)
 		if i%2000 == 0 {
-			n = r.IntN(400000)
+			n = r.IntN(250000) // An eighth of the lesser budget.
 		}
 		switch r.IntN(12) {
 		case 0, 1:

@@ -15,8 +15,13 @@ func (e *engine) checkSize(key, value int) error {
 	switch {
 	case key == 0 || key > mostKey:
 		return fmt.Errorf("%w: a key of %d bytes; it must have 1 to %d", ErrSize, key, mostKey)
-	case value > e.mostValue:
-		return fmt.Errorf("%w: a value of %d bytes; with a budget of %d at most %d", ErrSize, value, e.o.Bytes, e.mostValue)
+	}
+	budget, most := e.limit.Load(), int64(1<<31-1)
+	if !e.o.keep {
+		most = min(budget/8, most)
+	}
+	if int64(value) > most {
+		return fmt.Errorf("%w: a value of %d bytes; with a budget of %d at most %d", ErrSize, value, budget, most)
 	}
 	return nil
 }
