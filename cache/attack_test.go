@@ -263,6 +263,16 @@ func TestSizeAfterResize(t *testing.T) {
 	}
 }
 
+// TestHugeKeys: types whose keys cannot be stored are refused, at once.
+func TestHugeKeys(t *testing.T) {
+	if _, err := NewMap[[1 << 30]struct{}, int](MapOptions{}); err == nil {
+		t.Error("keys without bytes: no error")
+	}
+	if _, err := NewMap[[mostKey + 1]byte, int](MapOptions{}); err == nil {
+		t.Error("keys of many bytes: no error")
+	}
+}
+
 // TestEvictBesideReaders: a search for a victim ends although readers use all entries all the time.
 func TestEvictBesideReaders(t *testing.T) {
 	began := time.Now()

@@ -37,6 +37,9 @@ func newKeys[K comparable]() (k keys[K], err error) {
 	if info := typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]()); info.PointerPath != "" || info.SelfContained {
 		return k, fmt.Errorf("cache: keys of %s hold a pointer (%s); a key is a string, or a value without pointers", t, info.PointerPath)
 	}
+	if t.Size() > mostKey {
+		return k, fmt.Errorf("cache: keys of %s have %d bytes; at most %d", t, t.Size(), mostKey)
+	}
 	if err := k.add(t, 0); err != nil {
 		return k, err
 	}
@@ -49,6 +52,9 @@ func newKeys[K comparable]() (k keys[K], err error) {
 
 // add adds the parts of a value of type t at an offset.
 func (k *keys[K]) add(t reflect.Type, at int) error {
+	if t.Size() == 0 { // An array of them may have any length.
+		return nil
+	}
 	switch t.Kind() {
 	case reflect.Struct:
 		for f := range t.Fields() {
