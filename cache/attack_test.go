@@ -273,6 +273,41 @@ func TestHugeKeys(t *testing.T) {
 	}
 }
 
+// TestSweepAfterDrop: OnRemove is not told of objects that were collected with their cache.
+func TestSweepAfterDrop(t *testing.T) {
+	now := time.Now()
+	told := 0
+	var slab slabRef[int]
+	h := func() handle {
+		c, err := NewObjects(OptionsOf[int, *int]{Options: Options{Bytes: 1 << 20, TTL: time.Second, Clock: func() time.Time { return now }}, OnRemove: func(_ int, v *int, _ Reason) {
+			if told++; v == nil {
+				t.Error("told of an entry without its object")
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if err := c.Set(1+i, new(int)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(time.Minute)
+		if c.Get(1); told != 1 {
+			t.Errorf("told of %d", told)
+		}
+		slab = c.e.o.objects.(slabRef[int])
+		return c.handle // Whose engine is not closed yet.
+	}()
+	defer h.Close()
+	for slab.slab.Value() != nil {
+		runtime.GC()
+	}
+	if h.e.sweepPiece(); told != 1 || h.Len() != 0 {
+		t.Errorf("told of %d, %d entries", told, h.Len())
+	}
+}
+
 // TestEvictBesideReaders: a search for a victim ends although readers use all entries all the time.
 func TestEvictBesideReaders(t *testing.T) {
 	began := time.Now()

@@ -156,8 +156,10 @@ func (e *engine) dead(slot uint64, why Reason, list []removal) []removal {
 		e.died.Add(int64(s.size))
 	}
 	if e.o.onRemove != nil && b[0]&flagAbsent == 0 {
-		r := removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), object: e.object(b), reason: why}
-		list = append(list, r)
+		object := e.object(b)
+		if e.o.objects == nil || object != nil { // It has gone with a cache that was dropped.
+			list = append(list, removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), object: object, reason: why})
+		}
 	}
 	if e.o.objects != nil {
 		e.lose(valueOf(b))

@@ -245,12 +245,12 @@ func (r slabRef[V]) add(object any) (index uint32) {
 	return index
 }
 
+// load returns nil, not a *V, if the slab has gone.
 func (r slabRef[V]) load(index uint32) any {
-	var v *V
 	if s := r.slab.Value(); s != nil {
-		v = s.load(index)
+		return s.load(index)
 	}
-	return v
+	return nil
 }
 
 func (r slabRef[V]) remove(index uint32) {
