@@ -308,6 +308,47 @@ func TestSweepAfterDrop(t *testing.T) {
 	}
 }
 
+// TestSweepBesideWriter: the sweep does not read an entry that is still being written, in a segment that is full.
+func TestSweepBesideWriter(t *testing.T) {
+	now := time.Now()
+	c, err := New(Options{Bytes: 1 << 20, Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, off, _, err := c.e.place(0, 100, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		if err := c.SetTTL(binary.LittleEndian.AppendUint32(nil, uint32(i)), make([]byte, 100), time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Minute)
+	if s.role != roleWindow {
+		t.Fatal("the segment is open")
+	}
+	left := 1
+	began := make(chan int)
+	go func() {
+		close(began)
+		s.mem[off] = 1 // What the race detector would tell about.
+		s.live.sub(100)
+		s.pins.Add(-1)
+	}()
+	c.e.mu.Lock()
+	c.e.sweeper.off = 0
+	if c.e.sweepSegment(s, &left); left == 0 {
+		t.Error("the sweep has read an entry that is not written yet")
+	}
+	c.e.unlockAndTell()
+	<-began
+	for s.pins.Load() != 0 {
+		runtime.Gosched()
+	}
+}
+
 // TestEvictBesideReaders: a search for a victim ends although readers use all entries all the time.
 func TestEvictBesideReaders(t *testing.T) {
 	began := time.Now()

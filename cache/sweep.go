@@ -79,15 +79,15 @@ func (e *engine) sweepSegment(seg *segment, left *int) bool {
 		for i := range e.stripes {
 			if st := &e.stripes[i]; st.seg == seg {
 				if !st.mu.TryLock() {
-					return false // The next round will come here, too.
+					return false
 				}
 				defer st.mu.Unlock()
 			}
 		}
-		if seg.pins.Load() != 0 { // An entry may not be written yet.
-			return false
-		}
 	default:
+		return false
+	}
+	if seg.pins.Load() != 0 { // An entry may not be written yet. The next round will come here, too.
 		return false
 	}
 	if seg.live.entries() == 0 || s.off != 0 && seg.born != s.born { // It is another's now.
