@@ -349,6 +349,48 @@ func TestSweepBesideWriter(t *testing.T) {
 	}
 }
 
+// TestScribbledLast: whatever a late write to a slice of View makes of the last entry of a full segment, nothing panics.
+func TestScribbledLast(t *testing.T) {
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Set([]byte("f"), nil); err != nil { // It opens a segment.
+		t.Fatal(err)
+	}
+	s := c.e.stripes[0].seg
+	last := shapeFor(1, 0, 0).size
+	for s.used < s.room()-last {
+		n := min(s.room()-last-s.used, c.e.mostSmall)
+		if n < s.room()-last-s.used {
+			n -= 100
+		}
+		k := binary.LittleEndian.AppendUint32(nil, uint32(s.used))
+		if err := c.Set(k, make([]byte, n-shapeFor(4, n, 0).value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Set([]byte("l"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if s.used != s.room() || c.e.stripes[0].seg != s {
+		t.Fatalf("%d of %d bytes are used", s.used, s.room())
+	}
+	old := s.mem[s.used-last]
+	for flags := range 256 {
+		s.mem[s.used-last] = byte(flags)
+		c.Get(nil, []byte("l"))
+		f := found{}
+		if f = c.e.lock(maphash.Bytes(c.e.seed, []byte("l")), true); f.first != nil {
+			setDeadlines(s.mem[s.used-last:], deadlinesOf(s.mem[s.used-last:]))
+			setValue(s.mem[s.used-last:], nil)
+		}
+		f.unlock()
+	}
+	s.mem[s.used-last] = old
+}
+
 // TestEvictBesideReaders: a search for a victim ends although readers use all entries all the time.
 func TestEvictBesideReaders(t *testing.T) {
 	began := time.Now()

@@ -26,7 +26,7 @@ const (
 
 	mostKey      = 64 << 10
 	deadlineSize = 6
-	headRoom     = 24 // At least the longest head: 3 + 2*4 + 2*deadlineSize bytes.
+	headRoom     = 32 // At least the longest head: 3 + 2*8 + 2*deadlineSize bytes. No entry has a w of 8, but seems to, if its flags were overwritten.
 	mostDeadline = 1<<(8*deadlineSize) - 1
 )
 
