@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/maphash"
+	"math"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -435,5 +436,22 @@ func TestEvictBesideReaders(t *testing.T) {
 		reads = false
 		c.e.unlockAndTell()
 		c.e.verify(t)
+	}
+}
+
+// TestNegativeTTL: an entry with a TTL that is over is not returned.
+func TestNegativeTTL(t *testing.T) {
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, ttl := range []time.Duration{-1, -time.Hour, math.MinInt64} {
+		if err := c.SetTTL([]byte("key"), nil, ttl); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := c.Get(nil, []byte("key")); ok {
+			t.Errorf("TTL %v: it is there", ttl)
+		}
 	}
 }

@@ -90,7 +90,7 @@ func (c *Cache) GetMany(keys [][]byte, f func(i int, value []byte)) {
 // [ErrSize], [ErrClosed], or one of offheap's for memory that was refused.
 func (c *Cache) Set(key, value []byte) error { return c.SetTTL(key, value, c.e.o.TTL) }
 
-// SetTTL is Set with a TTL for this entry; 0 is for ever.
+// SetTTL is Set with a TTL for this entry; 0 is for ever, and with one below 0 the entry has expired already.
 func (c *Cache) SetTTL(key, value []byte, ttl time.Duration) error {
 	err := c.e.set(key, value, c.e.deadlines(ttl))
 	runtime.KeepAlive(c.state)

@@ -386,11 +386,14 @@ func (e *engine) now() int64 {
 
 // deadlines are those of an entry that is set now, with a TTL of its own or of the options.
 func (e *engine) deadlines(ttl time.Duration) (t deadlines) {
-	if ttl <= 0 && e.o.Idle <= 0 {
+	if ttl == 0 && e.o.Idle <= 0 {
 		return t
 	}
 	now := e.now()
-	if ttl > 0 {
+	switch {
+	case ttl < 0:
+		t.at = now
+	case ttl > 0:
 		if e.o.Jitter > 0 {
 			ttl -= time.Duration(e.o.Jitter * rand.Float64() * float64(ttl))
 		}
