@@ -455,3 +455,36 @@ func TestNegativeTTL(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadForeignSizes: records whose sizes are not those of the types, in a file that is whole, are refused, and so are keys
+// that no Set stores.
+func TestLoadForeignSizes(t *testing.T) {
+	c, err := NewValues(OptionsOf[float64, uint64]{Options: Options{Bytes: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	e, err := newEngine(settings{Options: Options{Bytes: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	float := func(f float64) []byte { return binary.NativeEndian.AppendUint64(nil, math.Float64bits(f)) }
+	for _, r := range []record{
+		{key: float(1), value: make([]byte, 8)}, // The only good one.
+		{key: float(2), value: make([]byte, 7)}, {key: float(3), value: make([]byte, 9)}, {key: float(4)},
+		{key: float(5)[:7], value: make([]byte, 8)}, {key: append(float(6), 0), value: make([]byte, 8)},
+		{key: float(math.NaN()), value: make([]byte, 8)}, {key: float(math.Copysign(0, -1)), value: make([]byte, 8)},
+	} {
+		if err := e.set(r.key, r.value, deadlines{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "crafted")
+	if err := e.save(path, c.kind); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := c.Load(path); err != nil || s.Entries != 1 || s.Refused != 7 || c.Len() != 1 {
+		t.Errorf("%+v, %v, %d entries", s, err, c.Len())
+	}
+}

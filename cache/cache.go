@@ -190,7 +190,7 @@ func (c *Cache) Save(path string) error {
 // Load stores the entries of a file that Save has written. Damaged parts are skipped and counted. The
 // error is [ErrFile], [ErrKind], [ErrClosed], or that of the file system.
 func (c *Cache) Load(path string) (LoadStats, error) {
-	s, err := c.e.load(path, "")
+	s, err := c.e.load(path, "", func(_, _ []byte) bool { return true })
 	runtime.KeepAlive(c.state)
 	return s, err
 }

@@ -44,7 +44,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type LoadStats struct {
 	Entries int64 // Entries that were stored.
 	Expired int64 // Entries that had expired since.
-	Refused int64 // Entries that were not stored for lack of room.
+	Refused int64 // Entries that were not stored, for lack of room or because the types have no such keys or values.
 	Damaged int64 // Blocks that were damaged; about 64 KiB each, or one large entry.
 }
 
@@ -82,7 +82,7 @@ func (e *engine) save(path, kind string) (err error) {
 		return w.err == nil
 	})
 	w.flush()
-	w.flush() // The last block, which has no records.
+	w.flush()                            // The last block, which has no records.
 	if w.err == nil && e.n.Load() == 0 { // It may have been closed before the last entry.
 		w.err = ErrClosed
 	}
@@ -150,8 +150,8 @@ func (w *fileWriter) flush() {
 	w.block = w.block[:0]
 }
 
-// load stores the entries of a file that save has written.
-func (e *engine) load(path, kind string) (s LoadStats, err error) {
+// load stores the entries of a file that save has written, if fits allows them.
+func (e *engine) load(path, kind string, fits func(key, value []byte) bool) (s LoadStats, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return s, fmt.Errorf("cache: load: %w", err)
@@ -198,7 +198,7 @@ func (e *engine) load(path, kind string) (s LoadStats, err error) {
 		default:
 			return s, fmt.Errorf("cache: load: %w", err)
 		}
-		if crc32.Checksum(block, castagnoli) != sum || !e.loadBlock(block, &s, now, wall) {
+		if crc32.Checksum(block, castagnoli) != sum || !e.loadBlock(block, &s, now, wall, fits) {
 			s.Damaged++
 		}
 	}
@@ -254,7 +254,7 @@ func findBlock(r *bufio.Reader, s *LoadStats) (size, sum uint32, err error) {
 }
 
 // loadBlock stores the records of a block, and says whether it was whole.
-func (e *engine) loadBlock(b []byte, s *LoadStats, now, wall int64) bool {
+func (e *engine) loadBlock(b []byte, s *LoadStats, now, wall int64, fits func(key, value []byte) bool) bool {
 	for len(b) > 0 {
 		var n [4]uint64
 		for i := range n {
@@ -282,7 +282,7 @@ func (e *engine) loadBlock(b []byte, s *LoadStats, now, wall int64) bool {
 				t.idle = now + int64(min(n[3], uint64(idle)))
 			}
 		}
-		if e.set(key, value, t) != nil {
+		if !fits(key, value) || e.set(key, value, t) != nil {
 			s.Refused++
 			continue
 		}

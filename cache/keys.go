@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"reflect"
@@ -140,6 +141,13 @@ func (k *keys[K]) value(b []byte) (key K) {
 		b = b[copy(memory[p.at:p.at+p.size], b):]
 	}
 	return key
+}
+
+// made says whether k makes these bytes of a key.
+func (k *keys[K]) made(b []byte) bool {
+	key := k.value(b)
+	same, err := k.bytes(nil, &key)
+	return err == nil && bytes.Equal(same, b)
 }
 
 // memoryOf is the memory of a value without pointers.

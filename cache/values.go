@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/internal/typeinfo"
+	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -112,7 +113,7 @@ func (c *Values[K, V]) Load(path string) (LoadStats, error) {
 	if c.kind == "" {
 		return LoadStats{}, fmt.Errorf("%w: keys of %s or values of %s hold a bool; use a number", ErrKind, reflect.TypeFor[K](), reflect.TypeFor[V]())
 	}
-	s, err := c.e.load(path, c.kind)
+	s, err := c.e.load(path, c.kind, func(key, value []byte) bool { return len(value) == int(unsafex.Size[V]()) && c.keys.made(key) })
 	runtime.KeepAlive(c.state)
 	return s, err
 }
