@@ -6,8 +6,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"hash/maphash"
+	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -486,5 +489,44 @@ func TestLoadForeignSizes(t *testing.T) {
 	}
 	if s, err := c.Load(path); err != nil || s.Entries != 1 || s.Refused != 7 || c.Len() != 1 {
 		t.Errorf("%+v, %v, %d entries", s, err, c.Len())
+	}
+}
+
+// TestLoadSparse: the head of a block that says it has gigabytes makes Load take none, though the file seems to have them.
+func TestLoadSparse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sparse")
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := errors.Join(c.Set([]byte("key"), []byte("value")), c.Save(path)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 100 << 20
+	var head [blockHead]byte
+	binary.LittleEndian.PutUint32(head[0:], blockMagic)
+	binary.LittleEndian.PutUint32(head[4:], size)
+	binary.LittleEndian.PutUint32(head[12:], crc32.Checksum(head[:12], castagnoli))
+	at := int64(len(fileMagic) + 9)
+	rest, err := io.ReadAll(io.NewSectionReader(f, at, 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err1 := f.WriteAt(head[:], at)
+	_, err2 := f.WriteAt(rest, at+blockHead+size)
+	if err := errors.Join(err1, err2, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s, err := c.Load(path)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; err != nil || n > size/4 || s != (LoadStats{Entries: 1, Refused: 1}) {
+		t.Errorf("%+v, %v, %d bytes were allocated", s, err, n)
 	}
 }

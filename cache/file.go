@@ -35,7 +35,8 @@ const (
 	mostKind    = 1 << 20
 	blockMagic  = 0x4b4c4246 // "FBLK".
 	blockHead   = 20
-	blockSize   = 64 << 10 // A block ends with the record that reaches it.
+	blockSize   = 64 << 10                          // A block ends with the record that reaches it. A larger record has a block of its own.
+	mostRecord  = mostKey + 4*binary.MaxVarintLen64 // Of a record without its value.
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -127,6 +128,9 @@ func (w *fileWriter) add(r record, now, wall int64) {
 	if r.until.idle != 0 {
 		idle = max(r.until.idle-now, 1)
 	}
+	if len(w.block) > 0 && len(r.key)+len(r.value) >= blockSize {
+		w.flush()
+	}
 	for _, n := range [4]uint64{uint64(len(r.key)), uint64(len(r.value)), uint64(max(expiry, 0)), uint64(idle)} {
 		w.block = binary.AppendUvarint(w.block, n)
 	}
@@ -187,6 +191,13 @@ func (e *engine) load(path, kind string, fits func(key, value []byte) bool) (s L
 		}
 		if int64(size) > info.Size() {
 			s.Damaged++
+			continue
+		}
+		if int64(size) > blockSize+mostRecord+e.mostValue() { // So its last entry is too large. No memory is taken for it.
+			s.Refused++
+			if _, err := io.CopyN(io.Discard, r, int64(size)); err != nil && err != io.EOF {
+				return s, fmt.Errorf("cache: load: %w", err)
+			}
 			continue
 		}
 		block = append(block[:0], make([]byte, size)...)

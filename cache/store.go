@@ -16,14 +16,18 @@ func (e *engine) checkSize(key, value int) error {
 	case key == 0 || key > mostKey:
 		return fmt.Errorf("%w: a key of %d bytes; it must have 1 to %d", ErrSize, key, mostKey)
 	}
-	budget, most := e.limit.Load(), int64(1<<31-1)
-	if !e.o.keep {
-		most = min(budget/8, most)
-	}
-	if int64(value) > most {
-		return fmt.Errorf("%w: a value of %d bytes; with a budget of %d at most %d", ErrSize, value, budget, most)
+	if most := e.mostValue(); int64(value) > most {
+		return fmt.Errorf("%w: a value of %d bytes; with a budget of %d at most %d", ErrSize, value, e.limit.Load(), most)
 	}
 	return nil
+}
+
+// mostValue is the size of the largest value.
+func (e *engine) mostValue() int64 {
+	if e.o.keep {
+		return 1<<31 - 1
+	}
+	return min(e.limit.Load()/8, 1<<31-1)
 }
 
 // set stores a value. If it returns an error, the key has no value, unless nothing is evicted.
