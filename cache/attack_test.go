@@ -4,6 +4,7 @@ package cache
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -489,6 +490,27 @@ func TestLoadForeignSizes(t *testing.T) {
 	}
 	if s, err := c.Load(path); err != nil || s.Entries != 1 || s.Refused != 7 || c.Len() != 1 {
 		t.Errorf("%+v, %v, %d entries", s, err, c.Len())
+	}
+}
+
+// TestOnRemoveEndsLoad: who waits for a load gets its result although OnRemove ends the load's goroutine.
+func TestOnRemoveEndsLoad(t *testing.T) {
+	now := time.Now()
+	c, err := New(Options{Bytes: 1 << 20, TTL: time.Second, Stale: time.Hour, Clock: func() time.Time { return now }, OnRemove: func(_, _ []byte, _ Reason) { runtime.Goexit() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	key := []byte("key")
+	if err := c.Set(key, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	v, err := c.GetOrLoad(ctx, key, func(context.Context, []byte) ([]byte, error) { return []byte("new"), nil })
+	if err != nil || string(v) != "new" {
+		t.Errorf("%q, %v", v, err)
 	}
 }
 

@@ -27,8 +27,8 @@ func (p *PanicError) Unwrap() error {
 	return err
 }
 
-// errGoexit says that a loader ended its goroutine.
-var errGoexit = errors.New("cache: the loader called runtime.Goexit")
+// errGoexit says that the goroutine of a load was ended.
+var errGoexit = errors.New("cache: the loader, or OnRemove, called runtime.Goexit")
 
 // loading is the key of a load in its context, behind those of the loads around it.
 type loading struct {
@@ -136,17 +136,17 @@ func (e *engine) leave(f *flight) {
 // load may have ended between the caller's look and join.
 func (e *engine) fly(ctx context.Context, f *flight, key []byte, load loader, look bool) {
 	defer f.cancel()
+	defer e.arrive(f) // Also if OnRemove ends this goroutine.
+	f.err = errGoexit
 	if look {
 		if v, l := e.read(key, true); l.ok && !l.stale {
-			if f.result = v; l.absent {
+			if f.result, f.err = v, nil; l.absent {
 				f.err = ErrNotFound
 			}
-			e.arrive(f)
 			return
 		}
 	}
 	returned := false
-	f.err = errGoexit
 	defer func() {
 		if p := recover(); p != nil {
 			f.err = &PanicError{Value: p, Stack: debug.Stack()}
@@ -179,7 +179,6 @@ func (e *engine) land(f *flight, key []byte) {
 	default:
 		e.remove(key, may)
 	}
-	e.arrive(f)
 }
 
 // arrive ends a load and wakes who wait.
