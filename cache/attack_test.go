@@ -514,6 +514,22 @@ func TestOnRemoveEndsLoad(t *testing.T) {
 	}
 }
 
+// TestObjectsCloseBesideSet: a Set that ends after Close takes no other's place among the pointers.
+func TestObjectsCloseBesideSet(t *testing.T) {
+	c, err := NewObjects(OptionsOf[int, *int]{Options: Options{Bytes: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := c.slab.add(new(int))
+	c.Close()
+	after := c.slab.add(new(int))
+	c.slab.remove(before)
+	c.slab.remove(after)
+	if len(c.slab.free) > 0 || after != 0 {
+		t.Errorf("places %d and %d, %v are free", before, after, c.slab.free)
+	}
+}
+
 // TestLoadSparse: the head of a block that says it has gigabytes makes Load take none, though the file seems to have them.
 func TestLoadSparse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sparse")

@@ -172,9 +172,10 @@ func (c *Objects[K, V]) Close() error {
 type slab[V any] struct {
 	chunks atomic.Pointer[[]*chunk[V]]
 
-	mu   sync.Mutex // The last lock that a goroutine takes.
-	free []uint32
-	used uint32 // Indexes so far, those that are free included.
+	mu     sync.Mutex // The last lock that a goroutine takes.
+	free   []uint32
+	used   uint32 // Indexes so far, those that are free included.
+	closed bool
 }
 
 const chunkObjects = 512
@@ -200,6 +201,9 @@ func (s *slab[V]) load(index uint32) *V {
 func (s *slab[V]) add(v *V) (index uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed { // The engine will refuse the entry.
+		return 0
+	}
 	if last := len(s.free) - 1; last >= 0 {
 		index = s.free[last]
 		s.free = s.free[:last]
@@ -231,7 +235,7 @@ func (s *slab[V]) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chunks.Store(new([]*chunk[V]))
-	s.free, s.used = nil, 0
+	s.free, s.closed = nil, true
 }
 
 // slabRef is what the engine has of a slab. It is weak: the engine lives on until the cache is found to be unreachable, which
