@@ -568,3 +568,20 @@ func TestLoadSparse(t *testing.T) {
 		t.Errorf("%+v, %v, %d bytes were allocated", s, err, n)
 	}
 }
+
+// TestClearWinsOverLoad: a load that was under way at a Clear does not store its result.
+func TestClearWinsOverLoad(t *testing.T) {
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	key := []byte("key")
+	v, err := c.GetOrLoad(t.Context(), key, func(context.Context, []byte) ([]byte, error) {
+		c.Clear()
+		return []byte("old"), nil
+	})
+	if _, ok := c.Get(nil, key); ok || err != nil || string(v) != "old" {
+		t.Errorf("%q, %v; it is there afterwards: %v", v, err, ok)
+	}
+}
