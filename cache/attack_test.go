@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 )
@@ -583,5 +584,34 @@ func TestClearWinsOverLoad(t *testing.T) {
 	})
 	if _, ok := c.Get(nil, key); ok || err != nil || string(v) != "old" {
 		t.Errorf("%q, %v; it is there afterwards: %v", v, err, ok)
+	}
+}
+
+// lookingContext says whether a lock is held when it is asked for a value.
+type lookingContext struct {
+	context.Context
+	mu     *sync.Mutex
+	locked bool
+}
+
+func (c *lookingContext) Value(key any) any {
+	if c.mu.TryLock() {
+		c.mu.Unlock()
+	} else {
+		c.locked = true
+	}
+	return c.Context.Value(key)
+}
+
+// TestContextUnderNoLock: the methods of a caller's context, which may call the cache, run under no lock.
+func TestContextUnderNoLock(t *testing.T) {
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx := &lookingContext{Context: t.Context(), mu: &c.e.flights.mu}
+	if _, err := c.GetOrLoad(ctx, []byte("key"), func(context.Context, []byte) ([]byte, error) { return nil, nil }); err != nil || ctx.locked {
+		t.Errorf("%v; asked under the lock: %v", err, ctx.locked)
 	}
 }
