@@ -615,3 +615,28 @@ func TestContextUnderNoLock(t *testing.T) {
 		t.Errorf("%v; asked under the lock: %v", err, ctx.locked)
 	}
 }
+
+// TestCloseBesideReader: the race detector knows that the table is freed after the last look of a reader at it.
+func TestCloseBesideReader(t *testing.T) {
+	for range 40 {
+		c, err := New(Options{Bytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := c.e
+		e.lockAll() // From here on as close.
+		for _, page := range e.buckets {
+			e.lockPage(page)
+		}
+		done := make(chan bool, 1)
+		go func() { done <- c.View([]byte("key"), func([]byte) {}) }()
+		time.Sleep(time.Millisecond) // It looks at the lock again and again.
+		e.n.Store(0)
+		quiesce()
+		e.freeAll()
+		e.unlockAll()
+		if <-done {
+			t.Error("found")
+		}
+	}
+}

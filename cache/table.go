@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -277,6 +278,9 @@ func (t *table) lock(h uint64, all bool) (f found) {
 		}
 		if f.first != nil {
 			head, ok = try(f.bucket(lowest))
+		}
+		if sanitize.Race && !ok {
+			sanitize.RaceRelease(unsafex.Addr(&looked))
 		}
 		pin.Release()
 		if !ok {
