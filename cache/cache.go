@@ -10,7 +10,7 @@ import (
 )
 
 // A Cache maps keys to values, both bytes. All methods may be called from any goroutine. A Cache that
-// is dropped without Close returns its memory some time after a collection.
+// is dropped without Close returns its memory some time after a collection, unless OnRemove refers to it.
 type Cache struct {
 	_ noCopy
 	handle
