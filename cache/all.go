@@ -81,6 +81,7 @@ func (e *engine) copyEntry(slot uint64, buf []byte, list []record) ([]byte, []re
 func (e *engine) clear() {
 	e.lockAll()
 	defer e.unlockAll()
+	e.flights.forgetAll()
 	// A pinned segment stays in its queue: its writer may yet put an entry in the table. Nobody begins to write in the others.
 	var segs []*segment
 	for _, s := range slices.Concat(e.window, e.main) {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 )
@@ -425,6 +426,7 @@ func TestEvictBesideReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	c.e.sweeper.stop() // It asks for the time, too.
 	for _, size := range []int{1000, 20000} {
 		for i := range 1500 {
 			if err := c.Set(binary.LittleEndian.AppendUint32(nil, uint32(i)), make([]byte, size)); err != nil {
@@ -565,5 +567,76 @@ func TestLoadSparse(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; err != nil || n > size/4 || s != (LoadStats{Entries: 1, Refused: 1}) {
 		t.Errorf("%+v, %v, %d bytes were allocated", s, err, n)
+	}
+}
+
+// TestClearWinsOverLoad: a load that was under way at a Clear does not store its result.
+func TestClearWinsOverLoad(t *testing.T) {
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	key := []byte("key")
+	v, err := c.GetOrLoad(t.Context(), key, func(context.Context, []byte) ([]byte, error) {
+		c.Clear()
+		return []byte("old"), nil
+	})
+	if _, ok := c.Get(nil, key); ok || err != nil || string(v) != "old" {
+		t.Errorf("%q, %v; it is there afterwards: %v", v, err, ok)
+	}
+}
+
+// lookingContext says whether a lock is held when it is asked for a value.
+type lookingContext struct {
+	context.Context
+	mu     *sync.Mutex
+	locked bool
+}
+
+func (c *lookingContext) Value(key any) any {
+	if c.mu.TryLock() {
+		c.mu.Unlock()
+	} else {
+		c.locked = true
+	}
+	return c.Context.Value(key)
+}
+
+// TestContextUnderNoLock: the methods of a caller's context, which may call the cache, run under no lock.
+func TestContextUnderNoLock(t *testing.T) {
+	c, err := New(Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx := &lookingContext{Context: t.Context(), mu: &c.e.flights.mu}
+	if _, err := c.GetOrLoad(ctx, []byte("key"), func(context.Context, []byte) ([]byte, error) { return nil, nil }); err != nil || ctx.locked {
+		t.Errorf("%v; asked under the lock: %v", err, ctx.locked)
+	}
+}
+
+// TestCloseBesideReader: the race detector knows that the table is freed after the last look of a reader at it.
+func TestCloseBesideReader(t *testing.T) {
+	for range 40 {
+		c, err := New(Options{Bytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := c.e
+		e.lockAll() // From here on as close.
+		for _, page := range e.buckets {
+			e.lockPage(page)
+		}
+		done := make(chan bool, 1)
+		go func() { done <- c.View([]byte("key"), func([]byte) {}) }()
+		time.Sleep(time.Millisecond) // It looks at the lock again and again.
+		e.n.Store(0)
+		quiesce()
+		e.freeAll()
+		e.unlockAll()
+		if <-done {
+			t.Error("found")
+		}
 	}
 }

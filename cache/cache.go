@@ -10,7 +10,7 @@ import (
 )
 
 // A Cache maps keys to values, both bytes. All methods may be called from any goroutine. A Cache that
-// is dropped without Close returns its memory some time after a collection.
+// is dropped without Close returns its memory some time after a collection, unless OnRemove refers to it.
 type Cache struct {
 	_ noCopy
 	handle
@@ -146,7 +146,7 @@ func (c *Cache) All() iter.Seq2[[]byte, []byte] {
 // Len is the number of entries. Those that have expired count until a read or the sweep finds them.
 func (h handle) Len() int { return int(h.e.count.Load()) }
 
-// Clear removes all entries. OnRemove is not called.
+// Clear removes all entries. OnRemove is not called. Loads that are under way do not store their results.
 func (h handle) Clear() {
 	h.e.clear()
 	runtime.KeepAlive(h.state)

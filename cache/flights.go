@@ -45,6 +45,16 @@ func (f *flights) forget(key []byte) {
 	}
 }
 
+// forgetAll is forget for all keys, before all buckets are cleared.
+func (f *flights) forgetAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.by {
+		l.forget.Store(true)
+		f.remove(l)
+	}
+}
+
 // remove lets who comes now load anew. The caller holds mu.
 func (f *flights) remove(l *flight) {
 	if f.by[l.key] == l {

@@ -602,7 +602,8 @@ func TestExpiredFirst(t *testing.T) {
 	for range expired * 8 / 10 {
 		set(time.Hour)
 	}
-	if s := c.Stats(); s.Evicted > evicted+int64(expired)/20 { // The table may be full for some.
+	// A few leave because their part of the table is full. For lack of memory it would be more than a hundred at a time.
+	if s := c.Stats(); s.Evicted > evicted+int64(expired)/50 {
 		t.Errorf("%d entries were evicted, although %d others had expired", s.Evicted-evicted, expired)
 	}
 }

@@ -93,12 +93,12 @@ func (e *engine) getOrLoad(ctx context.Context, key []byte, load loader, v recor
 // join finds the load of a key, or begins it.
 func (e *engine) join(ctx context.Context, key []byte, load loader, wait bool) *flight {
 	fs := &e.flights
+	outer, _ := ctx.Value(loadingKey{}).(*loading)
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f := fs.by[string(key)]
 	if f == nil {
 		f = &flight{key: string(key), done: make(chan struct{})}
-		outer, _ := ctx.Value(loadingKey{}).(*loading)
 		key := bytes.Clone(key)
 		var inner context.Context
 		inner, f.cancel = context.WithCancel(context.WithoutCancel(ctx))

@@ -36,7 +36,7 @@ type Options struct {
 
 	// OnRemove is called with each entry that leaves the cache, under no lock of it, by the goroutine
 	// that caused it. The arguments are copies and valid during the call. It must not call the cache.
-	// Clear and Close do not call it.
+	// Clear and Close do not call it. A cache to which it refers is not collected without Close.
 	OnRemove func(key, value []byte, why Reason)
 
 	// Clock is the time, for tests; nil is time.Now. If it goes back, time stands still for the cache.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -97,11 +98,16 @@ func (s *segment) room() int { return len(s.mem) - headRoom }
 
 func firstBucket(page []uint64) *bucket { return unsafex.As[bucket](unsafex.DataOf(page)) }
 
+// looked is what a goroutine releases for the race detector that has looked at a bucket without its lock, and quiesce
+// acquires: the detector sees no order in pins.
+var looked byte
+
 // quiesce returns when no goroutine is still pinned that was so at the call: the world does not stop
 // while one is, or, with the fallback of percpu, its ID is seen to be busy.
 func quiesce() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	defer sanitize.RaceAcquire(unsafex.Addr(&looked))
 	if percpu.Linkname {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -278,6 +279,9 @@ func (t *table) lock(f *found, h uint64, all bool) {
 		}
 		if f.first != nil {
 			head, ok = try(f.bucket(lowest))
+		}
+		if sanitize.Race && !ok {
+			sanitize.RaceRelease(unsafex.Addr(&looked))
 		}
 		pin.Release()
 		if !ok {

@@ -14,3 +14,10 @@ const Race = false
 // caller wrote them: a goroutine that uses them without being ordered before it is reported, with
 // both stacks.
 func RaceFree(addr, n uintptr) {}
+
+// RaceRelease tells the race detector that what the caller has done so far comes before whatever follows a RaceAcquire
+// of the same address, of which the caller learns nothing.
+func RaceRelease(addr uintptr) {}
+
+// RaceAcquire is the other half of RaceRelease.
+func RaceAcquire(addr uintptr) {}

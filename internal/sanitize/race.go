@@ -26,3 +26,10 @@ func RaceFree(addr, n uintptr) {
 		runtime.RaceWriteRange(unsafex.Pointer(addr), int(n))
 	}
 }
+
+// RaceRelease tells the race detector that what the caller has done so far comes before whatever follows a RaceAcquire
+// of the same address, of which the caller learns nothing.
+func RaceRelease(addr uintptr) { runtime.RaceReleaseMerge(unsafex.Pointer(addr)) }
+
+// RaceAcquire is the other half of RaceRelease.
+func RaceAcquire(addr uintptr) { runtime.RaceAcquire(unsafex.Pointer(addr)) }
