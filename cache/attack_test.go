@@ -58,7 +58,7 @@ func TestMapCloseWhileFull(t *testing.T) {
 	}
 	publish := func() error {
 		k := next()
-		w, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
+		w, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0, weighed{})
 		if err != nil {
 			t.Error(err)
 			return err
@@ -72,7 +72,7 @@ func TestMapCloseWhileFull(t *testing.T) {
 		}
 	}
 	k := next()
-	w, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
+	w, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0, weighed{})
 	if err != nil {
 		t.Fatal(err)
 	}
