@@ -73,7 +73,7 @@ func (e *engine) copyEntry(slot uint64, buf []byte, list []record) ([]byte, []re
 	buf = append(append(buf, key...), value...)
 	r.key = buf[at : at+len(key) : at+len(key)]
 	r.value = buf[at+len(key) : at+len(key)+len(value) : at+len(key)+len(value)]
-	r.object = e.object(b)
+	r.object = e.object(slot)
 	return buf, append(list, r)
 }
 
@@ -100,9 +100,7 @@ func (e *engine) clear() {
 				b := e.entry(slot)
 				e.segment(slot & locMask).live.sub(shapeOf(b).size)
 				e.count.Add(-1)
-				if e.o.objects != nil {
-					e.lose(valueOf(b))
-				}
+				e.lose(slot)
 			})
 			if e.o.keep {
 				e.chains.give(e.chains.empty(&head, nil, func(uint64) {})...)

@@ -65,7 +65,7 @@ func TestMapCloseWhileFull(t *testing.T) {
 	}
 	publish := func() error {
 		k := next()
-		w, _, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
+		w, _, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0, weighed{})
 		if err != nil {
 			t.Error(err)
 			return err
@@ -79,7 +79,7 @@ func TestMapCloseWhileFull(t *testing.T) {
 		}
 	}
 	k := next()
-	w, _, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0)
+	w, _, err := e.write(maphash.Bytes(e.seed, k), k, make([]byte, 4), deadlines{}, 0, weighed{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +180,16 @@ func TestOnRemovePanics(t *testing.T) {
 		}()
 	}
 	c.e.verify(t)
-	if used := int(c.slab.used) - len(c.slab.free); used != c.Len() {
-		t.Errorf("%d places of pointers for %d objects", used, c.Len())
+	used := 0
+	for _, of := range *c.pointers.of.Load() {
+		for _, p := range of {
+			if p != nil {
+				used++
+			}
+		}
+	}
+	if used != c.Len() {
+		t.Errorf("%d pointers for %d objects", used, c.Len())
 	}
 	c.Close()
 }
@@ -283,7 +291,7 @@ func TestHugeKeys(t *testing.T) {
 func TestSweepAfterDrop(t *testing.T) {
 	now := time.Now()
 	told := 0
-	var slab slabRef[int]
+	var pointers pointersRef[int]
 	h := func() handle {
 		c, err := NewObjects(OptionsOf[int, *int]{Options: Options{Bytes: 1 << 20, TTL: time.Second, Clock: func() time.Time { return now }}, OnRemove: func(_ int, v *int, _ Reason) {
 			if told++; v == nil {
@@ -302,11 +310,11 @@ func TestSweepAfterDrop(t *testing.T) {
 		if c.Get(1); told != 1 {
 			t.Errorf("told of %d", told)
 		}
-		slab = c.e.o.objects.(slabRef[int])
+		pointers = c.e.o.objects.(pointersRef[int])
 		return c.handle // Whose engine is not closed yet.
 	}()
 	defer h.Close()
-	for slab.slab.Value() != nil {
+	for pointers.p.Value() != nil {
 		runtime.GC()
 	}
 	if h.e.sweepPiece(); told != 1 || h.Len() != 0 {
@@ -366,14 +374,14 @@ func TestScribbledLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.e.stripes[0].seg
-	last := shapeFor(1, 0, 0).size
+	last := shapeFor(1, 0, 1, 0).size
 	for s.used < s.room()-last {
 		n := min(s.room()-last-s.used, c.e.mostSmall)
 		if n < s.room()-last-s.used {
 			n -= 100
 		}
 		k := binary.LittleEndian.AppendUint32(nil, uint32(s.used))
-		if err := c.Set(k, make([]byte, n-shapeFor(4, n, 0).value)); err != nil {
+		if err := c.Set(k, make([]byte, n-shapeFor(4, n, 1, 0).value)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -515,19 +523,31 @@ func TestOnRemoveEndsLoad(t *testing.T) {
 	}
 }
 
-// TestObjectsCloseBesideSet: a Set that ends after Close takes no other's place among the pointers.
+// TestObjectsCloseBesideSet: Close waits for a Set that has begun, and leaves no pointer.
 func TestObjectsCloseBesideSet(t *testing.T) {
 	c, err := NewObjects(OptionsOf[int, *int]{Options: Options{Bytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := c.slab.add(new(int))
-	c.Close()
-	after := c.slab.add(new(int))
-	c.slab.remove(before)
-	c.slab.remove(after)
-	if len(c.slab.free) > 0 || after != 0 {
-		t.Errorf("places %d and %d, %v are free", before, after, c.slab.free)
+	key := []byte("12345678")
+	w, _, err := c.e.write(maphash.Bytes(c.e.seed, key), key, []byte{1}, deadlines{}, 0, weighed{object: new(int), weight: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan int)
+	go func() {
+		c.Close()
+		close(done)
+	}()
+	for c.e.n.Load() != 0 {
+		runtime.Gosched()
+	}
+	if ok, _, err := c.e.publish(w, key, nil); ok || !errors.Is(err, ErrClosed) {
+		t.Error(ok, err)
+	}
+	<-done
+	if n := len(*c.pointers.of.Load()); n != 0 {
+		t.Errorf("pointers of %d segments", n)
 	}
 }
 

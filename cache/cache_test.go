@@ -678,6 +678,28 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestSetAllocates: keys and values may lie on the stack of Set's caller.
+func TestSetAllocates(t *testing.T) {
+	o := cache.Options{Bytes: 1 << 20}
+	c, err := cache.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	v, err := cache.NewValues[int, [9]int](cache.OptionsOf[int, [9]int]{Options: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	if n := testing.AllocsPerRun(100, func() {
+		var key, value [16]byte
+		c.Set(key[:], value[:])
+		v.Set(1, [9]int{})
+	}); n != 0 {
+		t.Errorf("Set allocates %v times", n)
+	}
+}
+
 func TestValuesRefuse(t *testing.T) {
 	o := cache.Options{Bytes: 1 << 20}
 	if _, err := cache.NewValues[string, *int](cache.OptionsOf[string, *int]{Options: o}); err == nil {

@@ -4,6 +4,7 @@ package cache
 
 import (
 	"bytes"
+	"encoding/binary"
 	"hash/maphash"
 	"math/rand/v2"
 	"slices"
@@ -25,6 +26,7 @@ type engine struct {
 	purpose   *offheap.Purpose
 	segShift  uint
 	blockSize int
+	unit      int // Entries begin at multiples of it: pointerUnit for Objects, or else 1.
 	mostSmall int // The largest entry that lies in a segment with others.
 	dir       atomic.Pointer[directory]
 	mems      atomic.Pointer[[][]byte] // The memory of the segments of dir, for entry: one access less.
@@ -73,12 +75,12 @@ type settings struct {
 	refuse   func() error // For tests: it may refuse memory.
 }
 
-// objects are pointers by their indexes, from 1 on. All but add are called under the lock of the bucket of an entry that
-// has the index.
+// objects are pointers by their places, see placeOf. store and load are called under the lock of the bucket of the
+// place's entry, or before that is in the table; resize, which says how many places a segment has, under mu.
 type objects interface {
-	add(object any) (index uint32)
-	load(index uint32) any
-	remove(index uint32)
+	resize(segment uint64, n int)
+	load(segment, i uint64) any
+	store(segment, i uint64, object any)
 }
 
 const (
@@ -160,39 +162,52 @@ func (e *engine) dead(slot uint64, why Reason, list []removal) []removal {
 		e.died.Add(int64(s.size))
 	}
 	if e.o.onRemove != nil && b[0]&flagAbsent == 0 {
-		object := e.object(b)
+		object := e.object(slot)
 		if e.o.objects == nil || object != nil { // It has gone with a cache that was dropped.
 			list = append(list, removal{key: slices.Clone(keyOf(b)), value: slices.Clone(valueOf(b)), object: object, reason: why})
 		}
 	}
-	if e.o.objects != nil {
-		e.lose(valueOf(b))
-	}
+	e.lose(slot)
 	return list
 }
 
-// object is the object of an entry, if the values are objects.
-func (e *engine) object(b []byte) any {
+// lose lets go of the object of the entry of a slot, if the values are objects.
+func (e *engine) lose(slot uint64) {
+	if e.o.objects != nil {
+		e.weight.Add(-e.weightOf(e.entry(slot)))
+		e.setObject(slot, nil)
+	}
+}
+
+// placeOf is where the object of the entry of a slot is: the number of a segment, and which one it is there.
+func (e *engine) placeOf(slot uint64) (segment, i uint64) {
+	loc := slot & locMask
+	return loc >> e.segShift, loc & (1<<e.segShift - 1) / pointerUnit
+}
+
+// object is the object of the entry of a slot, if the values are objects.
+func (e *engine) object(slot uint64) any {
 	if e.o.objects == nil {
 		return nil
 	}
-	index, _ := objectOf(valueOf(b))
-	return e.o.objects.load(index)
+	return e.o.objects.load(e.placeOf(slot))
 }
 
-// weightOf is the weight in the value of an entry, 0 if the values are bytes.
-func (e *engine) weightOf(value []byte) (weight int64) {
+// setObject replaces the object of the entry of a slot, if the values are objects.
+func (e *engine) setObject(slot uint64, object any) {
 	if e.o.objects != nil {
-		_, weight = objectOf(value)
+		segment, i := e.placeOf(slot)
+		e.o.objects.store(segment, i, object)
 	}
-	return weight
 }
 
-// lose lets go of the object of a value that is in the table no longer.
-func (e *engine) lose(value []byte) {
-	index, weight := objectOf(value)
-	e.weight.Add(-weight)
-	e.o.objects.remove(index)
+// weightOf is the weight of the entry at the beginning of b, 0 if the values are bytes.
+func (e *engine) weightOf(b []byte) int64 {
+	if e.o.objects == nil {
+		return 0
+	}
+	weight, _ := binary.Uvarint(valueOf(b))
+	return int64(weight)
 }
 
 // tell calls OnRemove.
@@ -339,9 +354,9 @@ func (e *engine) read(key []byte, stale bool) (r record, l lookup) {
 		return r, l
 	}
 	var f found
-	b, l := e.hold(&f, maphash.Bytes(e.seed, key), key, false, stale)
+	_, l = e.hold(&f, maphash.Bytes(e.seed, key), key, false, stale)
 	if l.ok {
-		r.object = e.object(b)
+		r.object = e.object(*f.at())
 		f.unlock()
 	}
 	return r, l

@@ -2,8 +2,6 @@
 
 package cache
 
-import "encoding/binary"
-
 // An entry is bytes in a segment:
 //
 //	flags 1 | key length - 1: 1 or 2 | room w | value length w | deadlines 6 each, if any | key | value | unused room
@@ -47,8 +45,8 @@ type entryShape struct {
 	room  int // The longest value that fits.
 }
 
-// shapeFor is the shape of an entry with room for a value of n bytes.
-func shapeFor(key, n int, flags byte) entryShape {
+// shapeFor is the shape of an entry with room for a value of n bytes. The size is a multiple of unit.
+func shapeFor(key, n, unit int, flags byte) entryShape {
 	switch {
 	case n > 0xffff:
 		flags |= 2
@@ -58,9 +56,10 @@ func shapeFor(key, n int, flags byte) entryShape {
 	if key > 256 {
 		flags |= flagLongKey
 	}
-	s := entryShape{flags: flags, key: int(keyAt[flags&flagLayout]), room: n}
+	s := entryShape{flags: flags, key: int(keyAt[flags&flagLayout])}
 	s.value = s.key + key
-	s.size = s.value + n
+	s.size = (s.value + n + unit - 1) &^ (unit - 1)
+	s.room = s.size - s.value
 	return s
 }
 
@@ -73,23 +72,9 @@ func shapeOf(b []byte) entryShape {
 	return s
 }
 
-// The value of an entry of Objects says where the pointer is, and what it weighs:
-//
-//	index 4 | weight 8
-const objectSize = 12
-
-func setObject(value []byte, index uint32, weight int64) {
-	binary.LittleEndian.PutUint32(value, index)
-	binary.LittleEndian.PutUint64(value[4:], uint64(weight))
-}
-
-// objectOf reads what setObject has written, or zeros.
-func objectOf(value []byte) (index uint32, weight int64) {
-	if len(value) != objectSize {
-		return 0, 0
-	}
-	return binary.LittleEndian.Uint32(value), int64(binary.LittleEndian.Uint64(value[4:]))
-}
+// The value of an entry of Objects is its weight, an unsigned varint. Entries of Objects begin at multiples of
+// pointerUnit, and have unused room up to the next one.
+const pointerUnit = 32
 
 func keyLen(b []byte) int {
 	if b[0]&flagLongKey == 0 {
@@ -154,9 +139,14 @@ func setValue(b, value []byte) {
 // A record is a copy of an entry, or of parts of it.
 type record struct {
 	key, value []byte
-	object     any   // Of Objects.
-	weight     int64 // Of an object that is to be stored.
-	until      deadlines
+	weighed
+	until deadlines
+}
+
+// weighed is an object of Objects; the zero value if values are bytes.
+type weighed struct {
+	object any
+	weight int64 // If it is to be stored.
 }
 
 // deadlines are when an entry expires: at a time, or if it is not used until then. They are in

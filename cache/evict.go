@@ -332,7 +332,7 @@ func (c *candidate) look(e *engine, s *segment, off int) {
 		c.uses = *f.at() & slotUses / slotUse
 		c.asked = uses(f.heads[f.home], c.h)
 		c.until = deadlinesOf(b).first()
-		c.weight = e.weightOf(valueOf(b))
+		c.weight = e.weightOf(b)
 	}
 	f.unlock()
 }
@@ -405,8 +405,10 @@ func (c *candidate) move(to role, uses uint64) bool {
 	c.find(&f)
 	if f.slot >= 0 {
 		copy(s.mem[s.used:], c.seg.mem[c.off:c.off+c.size])
-		slot := f.at()
-		*slot = *slot&^(locMask|slotUses) | e.location(s, s.used) | uses*slotUse
+		slot, loc := f.at(), e.location(s, s.used)
+		*slot = *slot&^(locMask|slotUses) | loc | uses*slotUse
+		e.setObject(loc, e.object(c.loc))
+		e.setObject(c.loc, nil)
 		s.used += c.size
 		s.weight += c.weight
 		s.live.add(c.size)

@@ -59,7 +59,7 @@ func (e *engine) verify(t *testing.T) {
 			if home != i || slot>>tagShift != h>>tagShift {
 				t.Fatalf("bucket %d of %d has an entry of bucket %d, tags %x %x", i, n, home, slot>>tagShift, h>>tagShift)
 			}
-			weight += e.weightOf(valueOf(x))
+			weight += e.weightOf(x)
 			live[e.segment(slot&locMask)] += int64(shapeOf(x).size)
 			entries[e.segment(slot&locMask)]++
 		})
@@ -149,7 +149,7 @@ func TestClearBesideWriter(t *testing.T) {
 	}
 	defer c.Close()
 	key := []byte("key")
-	w, _, err := c.e.write(maphash.Bytes(c.e.seed, key), key, []byte("value"), deadlines{}, 0)
+	w, _, err := c.e.write(maphash.Bytes(c.e.seed, key), key, []byte("value"), deadlines{}, 0, weighed{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestClearWhileWriterEnds(t *testing.T) {
 	if err := c.Set(key, []byte("first")); err != nil {
 		t.Fatal(err)
 	}
-	w, _, err := c.e.write(h, key, []byte("second"), deadlines{}, 0)
+	w, _, err := c.e.write(h, key, []byte("second"), deadlines{}, 0, weighed{})
 	if err != nil {
 		t.Fatal(err)
 	}

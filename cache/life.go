@@ -13,7 +13,7 @@ import (
 )
 
 func newEngine(o settings) (*engine, error) {
-	e := &engine{o: o, budget: o.Bytes, start: time.Now()}
+	e := &engine{o: o, budget: o.Bytes, start: time.Now(), unit: 1}
 	if o.Clock != nil {
 		e.start = o.Clock()
 	}
@@ -32,6 +32,7 @@ func newEngine(o settings) (*engine, error) {
 	case o.objects != nil:
 		seg = min(max(o.Bytes/4096, leastObjects), mostObjects)
 		block, page = 16*seg, max(seg, objectsPage)
+		e.unit = pointerUnit
 	}
 	e.segShift = uint(bits.Len64(uint64(seg)) - 1)
 	e.blockSize = int(block >> e.segShift << e.segShift)

@@ -79,7 +79,7 @@ func (e *engine) getOrLoad(ctx context.Context, key []byte, load loader, v recor
 		return record{}, ctx.Err()
 	}
 	if f.err == nil {
-		return record{value: bytes.Clone(f.result.value), object: f.result.object}, nil
+		return record{value: bytes.Clone(f.result.value), weighed: f.result.weighed}, nil
 	}
 	if p, ok := f.err.(*PanicError); ok {
 		panic(p)
@@ -174,7 +174,7 @@ func (e *engine) land(f *flight, key []byte) {
 		_ = e.put(key, r, 0, may)
 	case !errors.Is(f.err, ErrNotFound):
 	case e.o.NegativeTTL > 0:
-		r := record{until: deadlines{at: e.now() + e.o.NegativeTTL.Milliseconds()}, weight: int64(len(key))}
+		r := record{until: deadlines{at: e.now() + e.o.NegativeTTL.Milliseconds()}, weighed: weighed{weight: int64(len(key))}}
 		_ = e.put(key, r, flagAbsent, may)
 	default:
 		e.remove(key, may)

@@ -42,12 +42,22 @@ func (e *engine) number(s *segment) {
 	e.numbers = e.numbers[:last]
 	(*e.dir.Load())[s.no].Store(s)
 	(*e.mems.Load())[s.no] = s.mem
+	if e.o.objects != nil {
+		n := 1
+		if s.block != nil {
+			n = len(s.mem) / pointerUnit
+		}
+		e.o.objects.resize(s.no, n)
+	}
 }
 
 // unnumber takes the number of a segment back.
 func (e *engine) unnumber(s *segment) {
 	(*e.dir.Load())[s.no].Store(nil)
 	(*e.mems.Load())[s.no] = nil
+	if e.o.objects != nil {
+		e.o.objects.resize(s.no, 0)
+	}
 	e.numbers = append(e.numbers, s.no)
 }
 

@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"iter"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 	"weak"
@@ -19,16 +18,17 @@ import (
 // allocates nothing. Keys are those of [Values]. The collector sees one pointer for each entry.
 //
 // Options.Bytes bounds the weights of the objects, see [OptionsOf]. The keys and the table, which lie off the Go
-// heap, come in addition: about 35 bytes for each entry and the key, and 8 bytes on the Go heap.
+// heap, come in addition: 5 to 7 bytes and the key for each entry, rounded up to a multiple of 32, and 18 for the table.
+// On the Go heap an entry has 8 bytes for each 32 of those.
 //
 // An object that has left the cache lives as long as the program uses it. Several callers may have the same object, so
 // they must not change it without a lock of their own.
 type Objects[K comparable, V any] struct {
 	_ noCopy
 	handle
-	keys   keys[K]
-	slab   *slab[V]
-	weight func(*V) int
+	keys     keys[K]
+	pointers *pointers[V]
+	weight   func(*V) int
 }
 
 // NewObjects returns an empty cache. The error says what is wrong in the options or in K.
@@ -36,13 +36,13 @@ func NewObjects[K comparable, V any](o OptionsOf[K, *V]) (*Objects[K, V], error)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	c := &Objects[K, V]{slab: new(slab[V]), weight: o.Weight}
+	c := &Objects[K, V]{pointers: new(pointers[V]), weight: o.Weight}
 	var err error
 	if c.keys, err = newKeys[K](); err != nil {
 		return nil, err
 	}
-	c.slab.chunks.Store(new([]*chunk[V]))
-	s := settings{Options: o.Options, objects: slabRef[V]{weak.Make(c.slab)}}
+	c.pointers.of.Store(new([][]*V))
+	s := settings{Options: o.Options, objects: pointersRef[V]{weak.Make(c.pointers)}}
 	if f := o.OnRemove; f != nil {
 		keys := c.keys
 		s.onRemove = func(r removal) { f(keys.value(r.key), r.object.(*V), r.reason) }
@@ -54,9 +54,9 @@ func NewObjects[K comparable, V any](o OptionsOf[K, *V]) (*Objects[K, V], error)
 // record is what the engine stores for an object.
 func (c *Objects[K, V]) record(key []byte, v *V) record {
 	if c.weight != nil {
-		return record{object: v, weight: int64(c.weight(v))}
+		return record{weighed: weighed{v, int64(c.weight(v))}}
 	}
-	return record{object: v, weight: int64(unsafex.Size[V]()) + int64(len(key))}
+	return record{weighed: weighed{v, int64(unsafex.Size[V]()) + int64(len(key))}}
 }
 
 // Get returns the object of a key, and says whether there is one.
@@ -70,8 +70,7 @@ func (c *Objects[K, V]) Get(key K) (v *V, ok bool) {
 	b, head, slot, miss := c.e.quick(h, k)
 	switch {
 	case b != nil:
-		index, _ := objectOf(valueOf(c.e.entry(slot)))
-		v, ok = c.slab.load(index), true
+		v, ok = *c.pointers.at(c.e.placeOf(slot)), true
 		unlock(b, head)
 	case !miss:
 		v, ok = c.getSlow(h, k)
@@ -84,10 +83,9 @@ func (c *Objects[K, V]) Get(key K) (v *V, ok bool) {
 // getSlow is Get for what quick did not find.
 func (c *Objects[K, V]) getSlow(h uint64, key []byte) (v *V, ok bool) {
 	var f found
-	b, l := c.e.hold(&f, h, key, false, false)
+	_, l := c.e.hold(&f, h, key, false, false)
 	if l.ok {
-		index, _ := objectOf(valueOf(b))
-		v = c.slab.load(index)
+		v = *c.pointers.at(c.e.placeOf(*f.at()))
 		f.unlock()
 	}
 	return v, l.ok
@@ -177,103 +175,44 @@ func (c *Objects[K, V]) Resize(bytes int64) error { return c.resize(bytes) }
 // Close is [Cache.Close]. The objects stay with the callers who have them.
 func (c *Objects[K, V]) Close() error {
 	err := c.handle.Close()
-	c.slab.close()
+	c.pointers.of.Store(new([][]*V))
 	return err
 }
 
-// A slab has the pointers of Objects, by indexes from 1 on. An index belongs to one entry; the pointer is read and
-// removed under the lock of the entry's bucket, so no reader sees that of another entry. Memory of removed ones is used
-// again.
-type slab[V any] struct {
-	chunks atomic.Pointer[[]*chunk[V]]
+// pointers are those of Objects, by the numbers of the segments of their entries and the places there: one for each
+// pointerUnit bytes of a segment. So a reader knows where the pointer is before it has read the entry. A pointer is read
+// and removed under the lock of its entry's bucket.
+type pointers[V any] struct{ of atomic.Pointer[[][]*V] }
 
-	mu     sync.Mutex // The last lock that a goroutine takes.
-	free   []uint32
-	used   uint32 // Indexes so far, those that are free included.
-	closed bool
-}
+func (p *pointers[V]) at(segment, i uint64) **V { return &(*p.of.Load())[segment][i] }
 
-const chunkObjects = 512
+// pointersRef is what the engine has of pointers. It is weak: the engine lives on until the cache is found to be
+// unreachable, which it never would be if it could be reached from an object.
+type pointersRef[V any] struct{ p weak.Pointer[pointers[V]] }
 
-type chunk[V any] [chunkObjects]*V
-
-// at is the place of a pointer, nil if there is none.
-func (s *slab[V]) at(index uint32) **V {
-	chunks := *s.chunks.Load()
-	if i := int(index / chunkObjects); i < len(chunks) {
-		return &chunks[i][index%chunkObjects]
-	}
-	return nil
-}
-
-func (s *slab[V]) load(index uint32) *V {
-	if p := s.at(index); p != nil {
-		return *p
-	}
-	return nil
-}
-
-func (s *slab[V]) add(v *V) (index uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed { // The engine will refuse the entry.
-		return 0
-	}
-	if last := len(s.free) - 1; last >= 0 {
-		index = s.free[last]
-		s.free = s.free[:last]
-	} else {
-		s.used++
-		index = s.used
-		if old := *s.chunks.Load(); int(index/chunkObjects) >= len(old) {
-			chunks := append(old, new(chunk[V])) // Readers of the old slice do not look behind its end.
-			s.chunks.Store(&chunks)
-		}
-	}
-	*s.at(index) = v
-	return index
-}
-
-func (s *slab[V]) remove(index uint32) {
-	p := s.at(index)
-	if index == 0 || p == nil {
+func (r pointersRef[V]) resize(segment uint64, n int) {
+	p := r.p.Value()
+	if p == nil {
 		return
 	}
-	*p = nil
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.free = append(s.free, index)
-}
-
-// close lets go of all pointers.
-func (s *slab[V]) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.chunks.Store(new([]*chunk[V]))
-	s.free, s.closed = nil, true
-}
-
-// slabRef is what the engine has of a slab. It is weak: the engine lives on until the cache is found to be unreachable, which
-// it never would be if it could be reached from an object.
-type slabRef[V any] struct{ slab weak.Pointer[slab[V]] }
-
-func (r slabRef[V]) add(object any) (index uint32) {
-	if s := r.slab.Value(); s != nil {
-		index = s.add(object.(*V))
+	of := *p.of.Load()
+	if segment >= uint64(len(of)) {
+		of = append(make([][]*V, 0, 2*segment), of...)[:2*segment] // Readers have the old one.
+		p.of.Store(&of)
 	}
-	return index
+	of[segment] = make([]*V, n)
 }
 
-// load returns nil, not a *V, if the slab has gone.
-func (r slabRef[V]) load(index uint32) any {
-	if s := r.slab.Value(); s != nil {
-		return s.load(index)
+// load returns nil, not a *V, if the pointers have gone.
+func (r pointersRef[V]) load(segment, i uint64) any {
+	if p := r.p.Value(); p != nil {
+		return *p.at(segment, i)
 	}
 	return nil
 }
 
-func (r slabRef[V]) remove(index uint32) {
-	if s := r.slab.Value(); s != nil {
-		s.remove(index)
+func (r pointersRef[V]) store(segment, i uint64, object any) {
+	if p := r.p.Value(); p != nil {
+		*p.at(segment, i), _ = object.(*V)
 	}
 }

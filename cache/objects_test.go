@@ -33,11 +33,11 @@ func newObjects[K comparable, V any](t *testing.T, o OptionsOf[K, *V]) *Objects[
 	return c
 }
 
-// slots counts the pointers in a slab.
-func (s *slab[V]) slots() (n int) {
-	for _, c := range *s.chunks.Load() {
-		for _, p := range c {
-			if p != nil {
+// count counts the pointers that are not nil.
+func (p *pointers[V]) count() (n int) {
+	for _, s := range *p.of.Load() {
+		for _, v := range s {
+			if v != nil {
 				n++
 			}
 		}
@@ -80,8 +80,8 @@ func TestObjects(t *testing.T) {
 	if got := fmt.Sprint(left); got != "[a1 replaced a2 replaced b1 deleted a3 deleted]" {
 		t.Error(got)
 	}
-	if _, ok := c.Get("a"); ok || c.Len() != 0 || c.slab.slots() != 0 || c.Stats().Weight != 0 {
-		t.Errorf("%d pointers are left, %+v", c.slab.slots(), c.Stats())
+	if _, ok := c.Get("a"); ok || c.Len() != 0 || c.pointers.count() != 0 || c.Stats().Weight != 0 {
+		t.Errorf("%d pointers are left, %+v", c.pointers.count(), c.Stats())
 	}
 	v, err := c.GetOrLoad(t.Context(), "c", func(context.Context, string) (*thing, error) { return two, nil })
 	if v != two || err != nil {
@@ -93,6 +93,13 @@ func TestObjects(t *testing.T) {
 	fail := errors.New("down")
 	if v, err := c.GetOrLoad(t.Context(), "d", func(context.Context, string) (*thing, error) { return one, fail }); v != nil || err != fail {
 		t.Error(v, err)
+	}
+	late := func(context.Context, string) (*thing, error) { return two, c.Set("e", one) } // The Set wins.
+	if v, err := c.GetOrLoad(t.Context(), "e", late); v != two || err != nil {
+		t.Error(v, err)
+	}
+	if v, _ := c.Get("e"); v != one || c.pointers.count() != c.Len() {
+		t.Errorf("%v, %d pointers for %d entries", v, c.pointers.count(), c.Len())
 	}
 	if n := testing.AllocsPerRun(100, func() {
 		c.Get("c")
@@ -140,8 +147,8 @@ func TestObjectsExpire(t *testing.T) {
 	for !c.e.sweepPiece() {
 	}
 	c.e.verify(t)
-	if c.Len() != 0 || c.slab.slots() != 0 || c.Stats().Weight != 0 {
-		t.Errorf("%d pointers are left, %+v", c.slab.slots(), c.Stats())
+	if c.Len() != 0 || c.pointers.count() != 0 || c.Stats().Weight != 0 {
+		t.Errorf("%d pointers are left, %+v", c.pointers.count(), c.Stats())
 	}
 }
 
@@ -183,8 +190,8 @@ func TestObjectsWeight(t *testing.T) {
 		}
 		c.e.verify(t)
 		s := c.Stats()
-		if c.slab.slots() != c.Len() || s.BytesHeld > 4<<20 || s.Evicted == 0 {
-			t.Errorf("%d pointers, %+v", c.slab.slots(), s)
+		if c.pointers.count() != c.Len() || s.BytesHeld > 4<<20 || s.Evicted == 0 {
+			t.Errorf("%d pointers, %+v", c.pointers.count(), s)
 		}
 		if !testing.Short() && weigh(r) == 100 && s.Weight < s.Bytes*8/10 {
 			t.Errorf("%+v", s)
@@ -194,8 +201,8 @@ func TestObjectsWeight(t *testing.T) {
 		}
 		c.Clear()
 		c.e.verify(t)
-		if c.slab.slots() != 0 || c.Stats().Weight != 0 {
-			t.Errorf("%d pointers are left, %+v", c.slab.slots(), c.Stats())
+		if c.pointers.count() != 0 || c.Stats().Weight != 0 {
+			t.Errorf("%d pointers are left, %+v", c.pointers.count(), c.Stats())
 		}
 	}
 }
@@ -223,8 +230,8 @@ func TestObjectsResize(t *testing.T) {
 	if s := c.Stats(); s.Weight > 1<<20 || s.BytesHeld > before.BytesHeld*2/3 {
 		t.Errorf("%+v after %+v", s, before)
 	}
-	if c.slab.slots() != c.Len() {
-		t.Errorf("%d pointers for %d entries", c.slab.slots(), c.Len())
+	if c.pointers.count() != c.Len() {
+		t.Errorf("%d pointers for %d entries", c.pointers.count(), c.Len())
 	}
 	for k, v := range c.All() {
 		if k != *v {
@@ -283,12 +290,12 @@ func TestObjectsParallel(t *testing.T) {
 	}
 	wg.Wait()
 	c.e.verify(t)
-	if c.slab.slots() != c.Len() {
-		t.Errorf("%d pointers for %d entries", c.slab.slots(), c.Len())
+	if c.pointers.count() != c.Len() {
+		t.Errorf("%d pointers for %d entries", c.pointers.count(), c.Len())
 	}
 	c.Close()
-	if n := c.Stats().BytesHeld; n != 0 || c.slab.slots() != 0 {
-		t.Errorf("%d bytes held, %d pointers after Close", n, c.slab.slots())
+	if n := c.Stats().BytesHeld; n != 0 || c.pointers.count() != 0 {
+		t.Errorf("%d bytes held, %d pointers after Close", n, c.pointers.count())
 	}
 }
 

@@ -4,6 +4,7 @@ package cache
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 
@@ -32,7 +33,7 @@ func (e *engine) mostValue() int64 {
 
 // set stores a value. If it returns an error, the key has no value, unless nothing is evicted.
 func (e *engine) set(key, value []byte, t deadlines) error {
-	_, told, err := e.store(key, value, t, 0, nil)
+	_, told, err := e.store(key, value, t, 0, weighed{}, nil)
 	e.tell(told)
 	return err
 }
@@ -40,33 +41,28 @@ func (e *engine) set(key, value []byte, t deadlines) error {
 // put stores a record: the value, or the object. may is that of store.
 func (e *engine) put(key []byte, r record, flags byte, may func(slot uint64) bool) error {
 	if e.o.objects == nil {
-		_, told, err := e.store(key, r.value, r.until, flags, may)
+		_, told, err := e.store(key, r.value, r.until, flags, weighed{}, may)
 		e.tell(told)
 		return err
 	}
-	weight := max(r.weight, 1)
+	r.weight = max(r.weight, 1)
 	err := e.checkSize(len(key), 0)
-	if most := e.limit.Load() / 8; err == nil && weight > most {
-		err = fmt.Errorf("%w: an object of weight %d; with a budget of %d at most %d", ErrSize, weight, e.limit.Load(), most)
+	if most := e.limit.Load() / 8; err == nil && r.weight > most {
+		err = fmt.Errorf("%w: an object of weight %d; with a budget of %d at most %d", ErrSize, r.weight, e.limit.Load(), most)
 	}
 	var told []removal
 	if err == nil {
-		told, err = e.reserve(weight)
+		told, err = e.reserve(r.weight)
 	}
 	if err != nil {
 		_, more := e.takeOut(key, may)
 		e.tell(append(told, more...))
 		return err
 	}
-	index := uint32(0)
-	if flags&flagAbsent == 0 {
-		index = e.o.objects.add(r.object)
-	}
-	value := make([]byte, objectSize)
-	setObject(value, index, weight)
-	stored, more, err := e.store(key, value, r.until, flags, may)
+	value := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen64), uint64(r.weight))
+	stored, more, err := e.store(key, value, r.until, flags, r.weighed, may)
 	if !stored {
-		e.lose(value)
+		e.weight.Add(-r.weight)
 	}
 	e.tell(append(told, more...))
 	return err
@@ -93,21 +89,21 @@ func (e *engine) reserve(weight int64) (told []removal, err error) {
 	return told, nil
 }
 
-// store stores a value in an entry with flags, if may allows it. It says whether it did. The caller tells OnRemove, which may
-// panic, when nothing else is left to do.
-func (e *engine) store(key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (stored bool, told []removal, err error) {
+// store stores a value, or an object and its weight, in an entry with flags, if may allows it. It says whether it did. The caller
+// tells OnRemove, which may panic, when nothing else is left to do.
+func (e *engine) store(key, value []byte, t deadlines, flags byte, o weighed, may func(slot uint64) bool) (stored bool, told []removal, err error) {
 	err = e.checkSize(len(key), len(value))
 	if err == nil {
 		h := maphash.Bytes(e.seed, key)
 		if e.o.onRemove == nil {
 			done := false
-			if done, stored = e.storeFast(h, key, value, t, flags, may); done {
+			if done, stored = e.storeFast(h, key, value, t, flags, o, may); done {
 				e.stored(t)
 				return stored, nil, nil
 			}
 		}
 		var w written
-		if w, told, err = e.write(h, key, value, t, flags); err == nil {
+		if w, told, err = e.write(h, key, value, t, flags, o); err == nil {
 			var more []removal
 			if stored, more, err = e.publish(w, key, may); stored {
 				e.stored(t)
@@ -134,7 +130,7 @@ func (e *engine) allowed(may func(slot uint64) bool, key []byte, slot uint64) bo
 
 // storeFast is store where the value fits in the place of the older one, or the open segment has room and
 // nobody holds it. It holds one lock of the table all the time, so it must not wait for another but that of the flights.
-func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, may func(slot uint64) bool) (done, stored bool) {
+func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte, o weighed, may func(slot uint64) bool) (done, stored bool) {
 	var f found
 	e.search(&f, h, key)
 	if f.first == nil {
@@ -148,9 +144,8 @@ func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte,
 		slot := *f.at()
 		b := e.entry(slot)
 		if len(value) <= roomOf(b) && b[0]&(flagDeadline|flagIdle|flagAbsent) == t.flags()|flags && (e.compacts || e.segment(slot&locMask).pins.Load() == 0) { // Those have no views.
-			if e.o.objects != nil {
-				e.lose(valueOf(b))
-			}
+			e.lose(slot)
+			e.setObject(slot, o.object)
 			setValue(b, value)
 			setDeadlines(b, t)
 			e.counts.replace()
@@ -159,22 +154,24 @@ func (e *engine) storeFast(h uint64, key, value []byte, t deadlines, flags byte,
 	} else if empty(f.bucket(f.home)) < 0 {
 		return false, false
 	}
-	s := shapeFor(len(key), len(value), t.flags()|flags)
+	s := shapeFor(len(key), len(value), e.unit, t.flags()|flags)
 	st := e.stripe(h)
 	if s.size > e.mostSmall || !st.mu.TryLock() {
 		return false, false
 	}
 	defer st.mu.Unlock()
-	seg, weight := st.seg, e.weightOf(value)
-	if seg == nil || e.full(seg, s.size, weight) {
+	seg := st.seg
+	if seg == nil || e.full(seg, s.size, o.weight) {
 		return false, false
 	}
 	off := seg.used
 	seg.used += s.size
-	seg.weight += weight
+	seg.weight += o.weight
 	seg.live.add(s.size)
 	s.write(seg.mem[off:], key, value, t)
-	if loc := e.location(seg, off); f.slot >= 0 {
+	loc := e.location(seg, off)
+	e.setObject(loc, o.object)
+	if f.slot >= 0 {
 		e.supersede(&f, loc)
 	} else {
 		f.put(h>>tagShift<<tagShift | loc)
@@ -191,13 +188,14 @@ type written struct {
 }
 
 // write writes an entry.
-func (e *engine) write(h uint64, key, value []byte, t deadlines, flags byte) (w written, told []removal, err error) {
-	s := shapeFor(len(key), len(value), t.flags()|flags)
+func (e *engine) write(h uint64, key, value []byte, t deadlines, flags byte, o weighed) (w written, told []removal, err error) {
+	s := shapeFor(len(key), len(value), e.unit, t.flags()|flags)
 	w.h = h
-	if w.seg, w.off, told, err = e.place(h, s.size, e.weightOf(value)); err != nil {
+	if w.seg, w.off, told, err = e.place(h, s.size, o.weight); err != nil {
 		return w, told, err
 	}
 	s.write(w.seg.mem[w.off:], key, value, t)
+	e.setObject(e.location(w.seg, w.off), o.object)
 	return w, told, nil
 }
 
@@ -236,6 +234,7 @@ func (e *engine) tryPublish(w written, key []byte, may func(slot uint64) bool) (
 		e.searchAll(&f, w.h, key)
 	}
 	if f.first == nil || !e.allowed(may, key, f.has()) {
+		e.setObject(loc, nil)
 		w.seg.live.sub(shapeOf(w.seg.mem[w.off:]).size)
 		if f.first == nil {
 			return false, false, nil, ErrClosed
@@ -370,7 +369,7 @@ func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) er
 		if l.ok {
 			buf = append(buf[:0], valueOf(b)...)
 			given = append(given[:0], buf...)
-			old.value, old.object = given[:len(given):len(given)], e.object(b)
+			old.value, old.object = given[:len(given):len(given)], e.object(loc)
 		}
 		at.unlock()
 		// same says that the entry is as f has seen it. Then the change is made, and wins over a load. An entry that had
@@ -379,7 +378,7 @@ func (e *engine) update(key []byte, f func(old record, ok bool) (record, Op)) er
 			switch done = slot&locMask == loc; {
 			case !done || loc == 0:
 			case l.ok:
-				done = bytes.Equal(valueOf(e.entry(loc)), buf) && e.object(e.entry(loc)) == old.object
+				done = bytes.Equal(valueOf(e.entry(loc)), buf) && e.object(loc) == old.object
 			default:
 				done = deadlinesOf(e.entry(loc)) == l.until
 			}
