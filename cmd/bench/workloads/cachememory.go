@@ -24,6 +24,7 @@ const (
 	CacheCollectorPayload = 8 + 64
 	emptyProgram          = "nothing"
 	ownTuned              = "cache.Cache, gctune"
+	ownThroughput         = "cache.Cache, gctune for throughput"
 	garbageCache          = 1 << 30
 	residentMiB           = 256
 )
@@ -60,7 +61,8 @@ func cacheMemoryWorkloads() []bench.Workload {
 		Op: "MiB", Size: "MiB", Heap: ownCache, Full: []int{16 << 10}, MaxPasses: 3, Ops: func(n int) int { return n },
 		Contestants: own(
 			bench.Contestant{Name: ownCache, Note: "GOGC counts a Go heap without the cache", Prepare: CacheGarbage(boundedCache)},
-			bench.Contestant{Name: ownTuned, Note: "gctune.Start", Prepare: tuned(CacheGarbage(boundedCache))},
+			bench.Contestant{Name: ownTuned, Note: "gctune.Start", Prepare: tuned(gctune.Balanced, CacheGarbage(boundedCache))},
+			bench.Contestant{Name: ownThroughput, Note: "with the policy Throughput", Prepare: tuned(gctune.Throughput, CacheGarbage(boundedCache))},
 		),
 	}}
 }
@@ -191,13 +193,19 @@ func CacheGarbage(newWay NewCacheWay) func(*bench.Run) func() uint64 {
 }
 
 // tuned is a contestant in a process with gctune.
-func tuned(prepare func(*bench.Run) func() uint64) func(*bench.Run) func() uint64 {
+func tuned(policy gctune.Policy, prepare func(*bench.Run) func() uint64) func(*bench.Run) func() uint64 {
 	return func(r *bench.Run) func() uint64 {
 		ctx, cancel := context.WithCancel(context.Background())
-		r.Cleanup(cancel)
-		if _, err := gctune.Start(ctx, gctune.Options{}); err != nil {
+		tuner, err := gctune.Start(ctx, gctune.Options{Policy: policy})
+		if err != nil {
 			r.Fail(err)
+			cancel()
+			return func() uint64 { return 0 }
 		}
+		r.Cleanup(func() {
+			cancel()
+			<-tuner.Done()
+		})
 		return prepare(r)
 	}
 }
