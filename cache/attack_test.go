@@ -105,7 +105,7 @@ func TestMapCloseWhileFull(t *testing.T) {
 			if err != nil && !errors.Is(err, ErrClosed) {
 				t.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(5 * time.Minute):
 			t.Fatal("Close and Set wait for each other")
 		}
 	}
@@ -515,7 +515,7 @@ func TestOnRemoveEndsLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	v, err := c.GetOrLoad(ctx, key, func(context.Context, []byte) ([]byte, error) { return []byte("new"), nil })
 	if err != nil || string(v) != "new" {
