@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/internal/checks/testenv"
+	"github.com/freehold-go/freehold/internal/sanitize"
 )
 
 // sealed is a value for a key: a checksum of key and value, and random bytes.
@@ -92,7 +93,7 @@ func TestSoak(t *testing.T) {
 		if s := c.Stats(); s.BytesHeld > budget {
 			t.Errorf("%d bytes are held of %d", s.BytesHeld, budget)
 		}
-		if soak && !testenv.Sanitized() { // The race detector has memory of its own.
+		if soak && !sanitize.Race { // The race detector has memory of its own.
 			debug.FreeOSMemory()
 			if now, most := resident(), before+full+full/50+64*mib; now > most { // 64 MiB for Go's own heap.
 				t.Errorf("%d MiB are resident, %d before, with a budget of %d", now/mib, before/mib, full/mib)
