@@ -107,7 +107,7 @@ func TestSoak(t *testing.T) {
 	c.e.verify(t)
 	s := c.Stats()
 	t.Logf("%+v, OnRemove was called %d times", s, removed.Load())
-	if soak && (s.Expired == 0 || s.Evicted == 0 || s.Hits == 0 || s.Loads == 0 || s.Replaced == 0) {
+	if soak && (s.Expired == 0 || s.Evicted == 0 && !sanitize.Race || s.Hits == 0 || s.Loads == 0 || s.Replaced == 0) {
 		t.Errorf("something never happened: %+v", s)
 	}
 	c.Close()
