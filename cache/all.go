@@ -137,8 +137,7 @@ func (e *engine) rebudget(bytes int64) error {
 	if e.n.Load() == 0 {
 		return ErrClosed
 	}
-	e.budget = bytes
-	e.limit.Store(bytes)
+	e.budget.Store(bytes)
 	defer e.setFill()
 	if e.o.objects != nil {
 		if !e.lighten() {
@@ -148,7 +147,7 @@ func (e *engine) rebudget(bytes int64) error {
 		e.trim()
 		return nil
 	}
-	for e.held > e.budget {
+	for e.held > e.budget.Load() {
 		e.unviewed()
 		if !e.evictLarge() && !e.releaseBlock() {
 			return fmt.Errorf("cache: Resize to %d bytes: %d are held, because functions of View have not returned", bytes, e.held)

@@ -41,12 +41,11 @@ type engine struct {
 	stuckAt   atomic.Int64 // The number of entries when there was no memory for more buckets.
 	compacts  bool         // The memory is not what bounds the entries: of Map and Objects.
 	weight    atomic.Int64 // Of all objects, those included that are being stored.
-	limit     atomic.Int64 // The budget, for readers without mu.
+	budget    atomic.Int64 // Of Objects for weight, or else for held. It is set under all locks but those of buckets.
 	died      atomic.Int64 // Bytes of entries that have left the table since the last tidy.
 	tidyAt    atomic.Int64 // How many of them make the next tidy worthwhile.
 
 	mu          sync.Mutex
-	budget      int64 // Of Objects for weight, or else for held.
 	held        int64 // Bytes of blocks, large entries and pages.
 	blocks      []*block
 	free        []*segment

@@ -21,7 +21,7 @@ import (
 // for all. The caller holds mu.
 func (e *engine) seal(s *segment) {
 	e.enqueue(s, roleWindow)
-	for !e.o.keep && len(e.window) > 1 && e.windowBytes > e.budget/windowShare && e.roomy() {
+	for !e.o.keep && len(e.window) > 1 && e.windowBytes > e.budget.Load()/windowShare && e.roomy() {
 		oldest := e.window[0]
 		e.window = slices.Delete(e.window, 0, 1)
 		e.left(oldest)
@@ -32,14 +32,14 @@ func (e *engine) seal(s *segment) {
 // roomy says whether there is memory for another segment.
 func (e *engine) roomy() bool {
 	if e.o.objects != nil {
-		return e.weight.Load()+e.budget/segmentShare <= e.budget
+		return e.weight.Load()+e.budget.Load()/segmentShare <= e.budget.Load()
 	}
-	return len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget
+	return len(e.free) > spare || e.held+int64(e.blockSize) <= e.budget.Load()
 }
 
 // full says whether a segment has no room for another entry.
 func (e *engine) full(s *segment, size int, weight int64) bool {
-	return s.used+size > s.room() || e.o.objects != nil && s.used > 0 && s.weight+weight > e.budget/segmentShare
+	return s.used+size > s.room() || e.o.objects != nil && s.used > 0 && s.weight+weight > e.budget.Load()/segmentShare
 }
 
 // windowShare is the part of the memory that is the window.
@@ -98,7 +98,7 @@ func (e *engine) evict() bool {
 			return true
 		}
 	}
-	if e.windowBytes > e.budget/windowShare || len(e.main) == 0 && e.victim == nil {
+	if e.windowBytes > e.budget.Load()/windowShare || len(e.main) == 0 && e.victim == nil {
 		if s := oldest(&e.window); s != nil {
 			e.left(s)
 			e.evictWindow(s)
@@ -253,10 +253,10 @@ func (e *engine) evictMain() bool {
 			s.at += v.size
 			v = e.nextVictim(uint64(n) / passSegments)
 		}
-		if e.o.objects != nil && e.weight.Load() > e.budget {
+		if e.o.objects != nil && e.weight.Load() > e.budget.Load() {
 			continue
 		}
-		if len(e.free) > 0 || e.held+int64(e.blockSize) <= e.budget {
+		if len(e.free) > 0 || e.held+int64(e.blockSize) <= e.budget.Load() {
 			return true
 		}
 	}
@@ -264,14 +264,14 @@ func (e *engine) evictMain() bool {
 
 // lighten evicts objects until the others are within the budget. The caller holds mu.
 func (e *engine) lighten() bool {
-	for e.weight.Load() > e.budget && e.n.Load() != 0 {
+	for e.weight.Load() > e.budget.Load() && e.n.Load() != 0 {
 		for len(e.free) < spare && e.addBlock() == nil { // Entries that stay move there.
 		}
 		if !e.evict() {
 			break
 		}
 	}
-	return e.weight.Load() <= e.budget
+	return e.weight.Load() <= e.budget.Load()
 }
 
 // passEntries is the number of entries of main, one after the other, that one step passes because they were used,

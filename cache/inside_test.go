@@ -74,8 +74,8 @@ func (e *engine) verify(t *testing.T) {
 	if chained != 0 {
 		t.Fatalf("%d more buckets in chains or free than there are", chained)
 	}
-	if weight != e.weight.Load() || weight > 0 && weight > e.budget {
-		t.Fatalf("the objects weigh %d, counted %d, budget %d", weight, e.weight.Load(), e.budget)
+	if weight != e.weight.Load() || weight > 0 && weight > e.budget.Load() {
+		t.Fatalf("the objects weigh %d, counted %d, budget %d", weight, e.weight.Load(), e.budget.Load())
 	}
 	if count != e.count.Load() {
 		t.Fatalf("%d entries, counted %d", count, e.count.Load())
@@ -95,7 +95,7 @@ func (e *engine) verify(t *testing.T) {
 		}
 	}
 	if held != e.held || held > e.most() {
-		t.Fatalf("%d bytes held, counted %d, budget %d", held, e.held, e.budget)
+		t.Fatalf("%d bytes held, counted %d, budget %d", held, e.held, e.budget.Load())
 	}
 	window := int64(0)
 	for _, s := range e.window {

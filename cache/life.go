@@ -13,7 +13,7 @@ import (
 )
 
 func newEngine(o settings) (*engine, error) {
-	e := &engine{o: o, budget: o.Bytes, start: time.Now(), unit: 1}
+	e := &engine{o: o, start: time.Now(), unit: 1}
 	if o.Clock != nil {
 		e.start = o.Clock()
 	}
@@ -38,7 +38,7 @@ func newEngine(o settings) (*engine, error) {
 	e.blockSize = int(block >> e.segShift << e.segShift)
 	e.mostSmall = 1 << e.segShift / 2
 	e.compacts = o.keep || o.objects != nil
-	e.limit.Store(o.Bytes)
+	e.budget.Store(o.Bytes)
 	e.tidyAt.Store(int64(tidyBlocks * e.blockSize))
 	e.stripes = make([]stripe, 1)
 	if o.Bytes >= manySegments<<e.segShift {
@@ -129,7 +129,7 @@ func (e *engine) stats() (s Stats) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.EvictionAge = time.Duration(e.age) * time.Millisecond
-	s.Bytes, s.BytesHeld, s.Weight = e.budget, e.held, e.weight.Load()
+	s.Bytes, s.BytesHeld, s.Weight = e.budget.Load(), e.held, e.weight.Load()
 	for _, page := range slices.Concat(e.buckets, e.chainPages) {
 		s.BytesTable += int64(8 * len(page))
 	}

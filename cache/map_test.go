@@ -160,7 +160,7 @@ func TestMapChains(t *testing.T) {
 	}
 	// A table that cannot grow.
 	m.e.mu.Lock()
-	m.e.budget = m.e.held
+	m.e.budget.Store(m.e.held)
 	m.e.mu.Unlock()
 	for i := range most {
 		if err := m.Set(n+i, 1); err != nil {

@@ -33,7 +33,7 @@ func (e *engine) take() (*segment, error) {
 				return e.pop(), nil
 			}
 			if err == nil {
-				err = fmt.Errorf("cache: %w: all of %d bytes are in use", offheap.ErrLimit, e.budget)
+				err = fmt.Errorf("cache: %w: all of %d bytes are in use", offheap.ErrLimit, e.budget.Load())
 			}
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func (e *engine) most() int64 {
 	if e.o.objects != nil {
 		return mostBytes
 	}
-	return e.budget
+	return e.budget.Load()
 }
 
 // stripe is the one for a key.
@@ -123,7 +123,7 @@ func (e *engine) obtain(n int) ([]uint64, error) {
 			continue
 		}
 		if e.compacts || !e.evictLarge() && !e.releaseBlock() {
-			return nil, fmt.Errorf("cache: %w: no room for %d bytes in %d", offheap.ErrLimit, n, e.budget)
+			return nil, fmt.Errorf("cache: %w: no room for %d bytes in %d", offheap.ErrLimit, n, e.budget.Load())
 		}
 	}
 	words, err := e.allocate(n)

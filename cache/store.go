@@ -18,7 +18,7 @@ func (e *engine) checkSize(key, value int) error {
 		return fmt.Errorf("%w: a key of %d bytes; it must have 1 to %d", ErrSize, key, mostKey)
 	}
 	if most := e.mostValue(); int64(value) > most {
-		return fmt.Errorf("%w: a value of %d bytes; with a budget of %d at most %d", ErrSize, value, e.limit.Load(), most)
+		return fmt.Errorf("%w: a value of %d bytes; with a budget of %d at most %d", ErrSize, value, e.budget.Load(), most)
 	}
 	return nil
 }
@@ -28,7 +28,7 @@ func (e *engine) mostValue() int64 {
 	if e.o.keep {
 		return 1<<31 - 1
 	}
-	return min(e.limit.Load()/8, 1<<31-1)
+	return min(e.budget.Load()/8, 1<<31-1)
 }
 
 // set stores a value. If it returns an error, the key has no value, unless nothing is evicted.
@@ -47,8 +47,8 @@ func (e *engine) put(key []byte, r record, flags byte, may func(slot uint64) boo
 	}
 	r.weight = max(r.weight, 1)
 	err := e.checkSize(len(key), 0)
-	if most := e.limit.Load() / 8; err == nil && r.weight > most {
-		err = fmt.Errorf("%w: an object of weight %d; with a budget of %d at most %d", ErrSize, r.weight, e.limit.Load(), most)
+	if most := e.budget.Load() / 8; err == nil && r.weight > most {
+		err = fmt.Errorf("%w: an object of weight %d; with a budget of %d at most %d", ErrSize, r.weight, e.budget.Load(), most)
 	}
 	var told []removal
 	if err == nil {
@@ -70,7 +70,7 @@ func (e *engine) put(key []byte, r record, flags byte, may func(slot uint64) boo
 
 // reserve adds the weight of an object, and evicts others for it, which are told.
 func (e *engine) reserve(weight int64) (told []removal, err error) {
-	if e.weight.Add(weight) <= e.limit.Load() {
+	if e.weight.Add(weight) <= e.budget.Load() {
 		return nil, nil
 	}
 	e.mu.Lock()
@@ -84,7 +84,7 @@ func (e *engine) reserve(weight int64) (told []removal, err error) {
 	}
 	if !ok {
 		e.weight.Add(-weight)
-		return told, fmt.Errorf("cache: %w: no room for an object of weight %d in %d", offheap.ErrLimit, weight, e.limit.Load())
+		return told, fmt.Errorf("cache: %w: no room for an object of weight %d in %d", offheap.ErrLimit, weight, e.budget.Load())
 	}
 	return told, nil
 }
@@ -292,7 +292,7 @@ func leastUsed(b *bucket) int {
 
 // setFill looks whether there is memory for more buckets. The caller holds mu.
 func (e *engine) setFill() {
-	if e.o.keep || e.o.objects == nil && e.held+bucketBytes<<e.shift > e.budget {
+	if e.o.keep || e.o.objects == nil && e.held+bucketBytes<<e.shift > e.budget.Load() {
 		e.fillNow.Store(fill)
 	} else {
 		e.fillNow.Store(roomyFill)
