@@ -100,7 +100,7 @@ func (c *Cache) SetTTL(key, value []byte, ttl time.Duration) error {
 // Delete removes a key, and says whether it had a value. A load of the key that is under way does not
 // store its result.
 func (c *Cache) Delete(key []byte) bool {
-	ok := c.e.delete(key)
+	ok := c.e.remove(key, nil)
 	runtime.KeepAlive(c.state)
 	return ok
 }

@@ -113,15 +113,21 @@ func (e *engine) search(f *found, h uint64, key []byte) {
 
 // searchAll is search that locks the family.
 func (e *engine) searchAll(f *found, h uint64, key []byte) {
+	e.lookAll(f, h, func(b *bucket, distance uint64) int { return e.find(b, h, distance, key) })
+}
+
+// lookAll locks the family of a hash and looks for an entry in it: slotOf is its slot in a bucket, or -1, among
+// the entries whose home is at a distance.
+func (e *engine) lookAll(f *found, h uint64, slotOf func(b *bucket, distance uint64) int) {
 	if e.lock(f, h, true); f.first == nil {
 		return
 	}
 	for distance := 0; distance < family && f.slot < 0; distance++ {
 		f.in = f.home ^ distance
-		f.slot = e.find(f.bucket(f.in), h, uint64(distance), key)
+		f.slot = slotOf(f.bucket(f.in), uint64(distance))
 	}
 	if f.slot < 0 {
-		e.inChain(f, func(b *bucket) int { return e.find(b, h, 0, key) })
+		e.inChain(f, func(b *bucket) int { return slotOf(b, 0) })
 	}
 }
 

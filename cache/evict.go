@@ -12,10 +12,10 @@ import (
 // less. What leaves the window goes to main if it was used there; otherwise it must have been asked
 // for more often than main's next victim, by the counters of the table, or it is evicted.
 //
-// Memory comes back by the segment. One step of evict empties one: the one with the fewest living bytes, if a quarter or
-// more of it is dead (with half of it, a cache whose values change in size holds a tenth less, for the same CPU time), or the oldest of the window or of main. Entries that stay are copied to an open
-// segment of their queue. All of this runs under the engine's mu; the bucket's lock is taken for each
-// entry.
+// Memory comes back by the segment. One step of evict empties one: the one with the fewest living bytes, if a
+// quarter or more of it is dead, or the oldest of the window or of main. (If half had to be dead, a cache whose
+// values change in size would hold a tenth less, for the same CPU time.) Entries that stay are copied to an open
+// segment of their queue. All of this runs under the engine's mu; the bucket's lock is taken for each entry.
 
 // seal puts an open segment in the window, and lets the oldest of the window be main while there is memory
 // for all. The caller holds mu.
@@ -346,14 +346,7 @@ func (c *candidate) find(f *found) {
 		return
 	}
 	f.unlock()
-	c.e.lock(f, c.h, true)
-	for distance := 0; distance < family && f.first != nil && f.slot < 0; distance++ {
-		f.in = f.home ^ distance
-		f.slot = holds(f.bucket(f.in), c.loc)
-	}
-	if f.first != nil && f.slot < 0 {
-		c.e.inChain(f, func(b *bucket) int { return holds(b, c.loc) })
-	}
+	c.e.lookAll(f, c.h, func(b *bucket, _ uint64) int { return holds(b, c.loc) })
 }
 
 // walk calls f for each entry of a segment.

@@ -109,7 +109,7 @@ func (c *Objects[K, V]) SetTTL(key K, v *V, ttl time.Duration) error {
 // Delete is [Cache.Delete].
 func (c *Objects[K, V]) Delete(key K) bool {
 	k, err := c.keys.bytes(nil, &key)
-	ok := err == nil && c.e.delete(k)
+	ok := err == nil && c.e.remove(k, nil)
 	runtime.KeepAlive(c.state)
 	return ok
 }

@@ -13,8 +13,7 @@ import (
 
 // checkSize is an error if an entry cannot be stored.
 func (e *engine) checkSize(key, value int) error {
-	switch {
-	case key == 0 || key > mostKey:
+	if key == 0 || key > mostKey {
 		return fmt.Errorf("%w: a key of %d bytes; it must have 1 to %d", ErrSize, key, mostKey)
 	}
 	if most := e.mostValue(); int64(value) > most {
@@ -318,12 +317,7 @@ func (e *engine) growTable() {
 	}
 }
 
-// delete removes a key and says whether it had a value.
-func (e *engine) delete(key []byte) bool {
-	return e.remove(key, nil)
-}
-
-// remove is delete, if may allows it.
+// remove removes a key, if may allows it, and says whether it had a value.
 func (e *engine) remove(key []byte, may func(slot uint64) bool) (there bool) {
 	there, told := e.takeOut(key, may)
 	e.tell(told)

@@ -72,7 +72,7 @@ func (c *typed[K, V]) setTTL(key K, v V, ttl time.Duration) error {
 func (c *typed[K, V]) Delete(key K) bool {
 	var buf [64]byte
 	k, err := c.keys.bytes(buf[:0], &key)
-	ok := err == nil && c.e.delete(k)
+	ok := err == nil && c.e.remove(k, nil)
 	runtime.KeepAlive(c.state)
 	return ok
 }

@@ -100,20 +100,28 @@ func (c *Values[K, V]) GetOrLoad(ctx context.Context, key K, load func(context.C
 // Save is [Cache.Save]. The file says how keys and values lie in memory. Values with bools cannot be saved, because
 // a damaged file could give them other values than true and false.
 func (c *Values[K, V]) Save(path string) error {
-	if c.kind == "" {
-		return fmt.Errorf("%w: keys of %s or values of %s hold a bool; use a number", ErrKind, reflect.TypeFor[K](), reflect.TypeFor[V]())
+	err := c.noFiles()
+	if err == nil {
+		err = c.e.save(path, c.kind)
 	}
-	err := c.e.save(path, c.kind)
 	runtime.KeepAlive(c.state)
 	return err
 }
 
 // Load is [Cache.Load].
 func (c *Values[K, V]) Load(path string) (LoadStats, error) {
-	if c.kind == "" {
-		return LoadStats{}, fmt.Errorf("%w: keys of %s or values of %s hold a bool; use a number", ErrKind, reflect.TypeFor[K](), reflect.TypeFor[V]())
+	if err := c.noFiles(); err != nil {
+		return LoadStats{}, err
 	}
 	s, err := c.e.load(path, c.kind, func(key, value []byte) bool { return len(value) == int(unsafex.Size[V]()) && c.keys.made(key) })
 	runtime.KeepAlive(c.state)
 	return s, err
+}
+
+// noFiles is an error if keys or values hold a bool.
+func (c *Values[K, V]) noFiles() error {
+	if c.kind != "" {
+		return nil
+	}
+	return fmt.Errorf("%w: keys of %s or values of %s hold a bool; use a number", ErrKind, reflect.TypeFor[K](), reflect.TypeFor[V]())
 }
