@@ -47,9 +47,7 @@ func (c *conn) countGet(key []byte, hit bool) {
 	} else {
 		c.counts[getMisses]++
 	}
-	if c.s.prefixes.on.Load() {
-		c.s.prefixes.add(key, prefixGet, hit)
-	}
+	c.s.prefixes.add(key, prefixGet, hit)
 }
 
 // flush writes the answers.

@@ -74,7 +74,11 @@ const (
 	mostPrefixes = 10000 // Others are not counted.
 )
 
+// add counts a command, if counting is on.
 func (p *prefixes) add(key []byte, what int, hit bool) {
+	if !p.on.Load() {
+		return
+	}
 	end := bytes.IndexByte(key, ':')
 	if end < 0 {
 		end = 0

@@ -70,6 +70,9 @@ func (it *item) needsUse(now int64) bool {
 	return it.state&stateFetched == 0 || now/1000-int64(it.seen) >= seenEvery
 }
 
+// unused is the number of seconds since the last use.
+func (it *item) unused(now int64) int64 { return max(now/1000-int64(it.seen), 0) }
+
 // used notes a use.
 func (it *item) used(now int64) {
 	it.state |= stateFetched

@@ -5,6 +5,7 @@ package cache
 import (
 	"encoding/base64"
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -205,13 +206,9 @@ func (c *conn) show(letters string, it *item, size int, key, flags []byte, binar
 		case 'f':
 			out = appendUint(out, uint64(it.flags))
 		case 't':
-			if n := it.remaining(now); n < 0 {
-				out = append(out, "-1"...)
-			} else {
-				out = appendUint(out, uint64(n))
-			}
+			out = strconv.AppendInt(out, it.remaining(now), 10)
 		case 'l':
-			out = appendUint(out, uint64(max(now/1000-int64(it.seen), 0)))
+			out = strconv.AppendInt(out, it.unused(now), 10)
 		case 'h':
 			out = append(out, '0'+it.state&stateFetched)
 		}
@@ -512,13 +509,8 @@ func (c *conn) metaDebug(args [][]byte) {
 	} else {
 		out = append(out, key...)
 	}
-	out = append(out, " exp="...)
-	if n := it.remaining(now); n < 0 {
-		out = append(out, "-1"...)
-	} else {
-		out = appendUint(out, uint64(n))
-	}
-	out = appendUint(append(out, " la="...), uint64(max(now/1000-int64(it.seen), 0)))
+	out = strconv.AppendInt(append(out, " exp="...), it.remaining(now), 10)
+	out = strconv.AppendInt(append(out, " la="...), it.unused(now), 10)
 	out = appendUint(append(out, " cas="...), it.cas)
 	out = append(out, " fetch="...)
 	if it.state&stateFetched != 0 {

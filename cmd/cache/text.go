@@ -47,9 +47,7 @@ func (c *conn) storage(m mode, cas bool, line, rest []byte) (used int, ok bool) 
 		return 0, false
 	}
 	c.counts[cmdSet]++
-	if c.s.prefixes.on.Load() {
-		c.s.prefixes.add(key, prefixSet, false)
-	}
+	c.s.prefixes.add(key, prefixSet, false)
 	if value == nil {
 		c.reply(badChunk)
 		return int(size) + 2, true
@@ -114,9 +112,7 @@ func (c *conn) delete(args [][]byte) {
 		c.reply(badFormat + ".  Usage: delete <key> [noreply]")
 		return
 	}
-	if c.s.prefixes.on.Load() {
-		c.s.prefixes.add(args[0], prefixDelete, false)
-	}
+	c.s.prefixes.add(args[0], prefixDelete, false)
 	if c.remove(args[0]) {
 		c.counts[deleteHits]++
 		c.reply("DELETED")
