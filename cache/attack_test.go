@@ -502,7 +502,7 @@ func TestLoadForeignSizes(t *testing.T) {
 	}
 }
 
-// TestOnRemoveEndsLoad: who waits for a load gets its result although OnRemove ends the load's goroutine.
+// TestOnRemoveEndsLoad: a load has its result for those who wait, although OnRemove ends its goroutine.
 func TestOnRemoveEndsLoad(t *testing.T) {
 	now := time.Now()
 	c, err := New(Options{Bytes: 1 << 20, TTL: time.Second, Stale: time.Hour, Clock: func() time.Time { return now }, OnRemove: func(_, _ []byte, _ Reason) { runtime.Goexit() }})

@@ -222,7 +222,7 @@ func (e *engine) tell(list []removal) {
 	}
 }
 
-// unlock unlocks mu and returns what was evicted under it, which is to be told.
+// unlock unlocks mu and returns what was evicted under it. The caller tells OnRemove.
 func (e *engine) unlock() (told []removal) {
 	told, e.removed = e.removed, nil
 	e.mu.Unlock()

@@ -55,7 +55,7 @@ func (f *flights) forgetAll() {
 	}
 }
 
-// remove lets who comes now load anew. The caller holds mu.
+// remove lets the next caller load anew. The caller holds mu.
 func (f *flights) remove(l *flight) {
 	if f.by[l.key] == l {
 		delete(f.by, l.key)

@@ -181,7 +181,7 @@ func (e *engine) land(f *flight, key []byte) {
 	}
 }
 
-// arrive ends a load and wakes who wait.
+// arrive ends a load and wakes those who wait for it.
 func (e *engine) arrive(f *flight) {
 	e.flights.mu.Lock()
 	defer e.flights.mu.Unlock()
