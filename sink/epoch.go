@@ -34,12 +34,6 @@ type epoch struct {
 	err  error         // why it was given up; valid after done
 }
 
-// objectID tells the open objects of an epoch apart. Their first offsets differ, and so do their keys.
-type objectID struct {
-	group  string
-	schema record.Schema // if the objects of the format have one schema each
-}
-
 // object returns the open object of a group. First is the record that it begins with, if it is a new one.
 func (e *epoch) object(group []byte, first *record.Record) (*object, error) {
 	s, schema := e.shared, record.Schema(nil)
@@ -86,6 +80,17 @@ func (e *epoch) open(key, group string, f encode.Format, from int64) (*object, e
 	return o, nil
 }
 
+// oldest is the open object that begins first, or nil.
+func (e *epoch) oldest() *object {
+	for len(e.order) > 0 && (e.order[0].ended || e.order[0].enc == nil) {
+		e.order = e.order[1:]
+	}
+	if len(e.order) == 0 {
+		return nil
+	}
+	return e.order[0]
+}
+
 // all returns the objects, in the order of their keys.
 func (e *epoch) all() []*object {
 	all := make([]*object, 0, len(e.list)+len(e.objects)+1)
@@ -110,6 +115,39 @@ func (e *epoch) shrink(limit int64) {
 			return
 		}
 		o.cut()
+	}
+}
+
+// unspilled is the number of bytes of input whose content is in memory, as far as is known, but at least 1.
+func (e *epoch) unspilled() int64 { return max(1, e.bytes-e.spilled) }
+
+// spillTo moves the content of the open objects to files, and returns how much that was.
+func (e *epoch) spillTo(d *block.SpillDir) (int64, error) {
+	if e.spill == nil {
+		e.spill = d.NewSpill()
+	}
+	var chains []*block.Chain
+	for _, o := range e.all() {
+		if err := o.collect(false); err != nil {
+			return 0, err
+		}
+		chains = append(chains, o.content)
+	}
+	n, err := e.spill.Move(chains)
+	if n > 0 {
+		e.spilled = e.bytes
+		for _, o := range e.objects {
+			o.spilled = o.extent.bytes
+		}
+	}
+	return n, err
+}
+
+// spillNoMore says that the objects have ended.
+func (e *epoch) spillNoMore() {
+	if e.spill != nil {
+		e.spill.Free()
+		e.spill = nil
 	}
 }
 

@@ -24,9 +24,9 @@ func TestStoredMetadata(t *testing.T) {
 			name := groupTag + strings.Repeat("dt=2026-11-23/", r.IntN(3)) + fmt.Sprint(r.IntN(100))
 			stored[name] = 1000 + r.Int64N(1<<uint(1+r.IntN(40)))
 		}
-		text := encodeStored(stored, 1000)
+		text := ahead(stored).encode(1000)
 		maps.DeleteFunc(stored, func(_ string, next int64) bool { return next == 1000 })
-		got, err := decodeStored(text, 1000)
+		got, err := decodeAhead(text, 1000)
 		if err != nil || !maps.Equal(got, stored) {
 			t.Fatalf("%v, %v; want %v", got, err, stored)
 		}
@@ -35,19 +35,19 @@ func TestStoredMetadata(t *testing.T) {
 		}
 		b := []byte(text)
 		b[len(metadataPrefix)+r.IntN(len(text)-len(metadataPrefix))] = '!'
-		if _, err := decodeStored(string(b), 1000); err == nil {
+		if _, err := decodeAhead(string(b), 1000); err == nil {
 			t.Fatalf("%q is damaged", b)
 		}
-		decodeStored(text[:len(metadataPrefix)+r.IntN(len(text)-len(metadataPrefix))], 1000) // It may be anything, but no panic.
+		decodeAhead(text[:len(metadataPrefix)+r.IntN(len(text)-len(metadataPrefix))], 1000) // It may be anything, but no panic.
 	}
-	if got, err := decodeStored("kgo-1234", 7); got != nil || err != nil {
+	if got, err := decodeAhead("kgo-1234", 7); len(got) != 0 || err != nil {
 		t.Errorf("another program's metadata: %v, %v", got, err)
 	}
 	hours := map[string]int64{}
 	for i := range 24 * 10 {
 		hours[fmt.Sprintf("%sdt=2026-11-%02d/hour=%02d/type=order_paid", groupTag, 1+i/24, i%24)] = int64(100_000 + 97*i)
 	}
-	if n := len(encodeStored(hours, 5)); n > mostMetadata {
+	if n := len(ahead(hours).encode(5)); n > mostMetadata {
 		t.Errorf("%d groups need %d bytes", len(hours), n)
 	}
 }
@@ -74,7 +74,7 @@ func TestIndependentGroups(t *testing.T) {
 		if got := to.keys(); !slices.Equal(got, []string{"t/0/a/00000" + e, "t/0/a/00011" + e}) {
 			t.Errorf("objects %q", got)
 		}
-		stored, err := decodeStored(src.metadata[p0], 3)
+		stored, err := decodeAhead(src.metadata[p0], 3)
 		if at := src.at(p0); at != 3 || err != nil || !maps.Equal(stored, map[string]int64{groupTag + "a": 21}) {
 			t.Errorf("committed %d, %v, %v", at, stored, err)
 		}
@@ -122,7 +122,7 @@ func TestIndependentBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Records that are stored already are left out, and the offset behind them is committed.
-		src.metadata[p0] = encodeStored(map[string]int64{groupTag + "a": 200}, 51)
+		src.metadata[p0] = ahead(map[string]int64{groupTag + "a": 200}).encode(51)
 		h = start(t, src, to, independent(20))
 		h.assign(p0)
 		h.committed(p0)
@@ -133,7 +133,7 @@ func TestIndependentBehind(t *testing.T) {
 		if at := src.at(p0); at < 100 {
 			t.Errorf("committed %d", at)
 		}
-		stored, err := decodeStored(src.metadata[p0], src.at(p0))
+		stored, err := decodeAhead(src.metadata[p0], src.at(p0))
 		if err != nil || stored[groupTag+"a"] != 200 {
 			t.Errorf("%v, %v", stored, err)
 		}

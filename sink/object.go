@@ -37,6 +37,12 @@ type object struct {
 	held    int64        // the encoder's own memory, as it was counted last
 }
 
+// objectID tells the open objects of an epoch apart. Their first offsets differ, and so do their keys.
+type objectID struct {
+	group  string
+	schema record.Schema // if the objects of the format have one schema each
+}
+
 // smallestRaw is the size at which raw begins in the first member of an object, because most of many objects stay small.
 const smallestRaw = 1 << 10
 

@@ -33,6 +33,9 @@ type Rotation struct {
 	Behind int64
 }
 
+// defaultBehind is Rotation.Behind, if that is 0.
+const defaultBehind = 1_000_000
+
 // Deterministic reports whether the boundaries depend on the records alone.
 func (r Rotation) Deterministic() bool { return r.Age == 0 && r.Every == 0 }
 

@@ -459,7 +459,7 @@ func (w *world) live() {
 
 // durable is the offset before which a group's records, or the rejected ones, are stored, as the broker knows it.
 func (w *world) durable(p source.Partition, group string, rejects bool) int64 {
-	stored, err := decodeStored(w.metadata[p], w.committed[p])
+	stored, err := decodeAhead(w.metadata[p], w.committed[p])
 	if err != nil {
 		w.t.Errorf("seed %d: %v", w.seed, err)
 	}

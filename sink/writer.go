@@ -10,10 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/freehold-go/freehold/sink/encode"
-	"github.com/freehold-go/freehold/sink/internal/failpoint"
 	"github.com/freehold-go/freehold/sink/record"
 	"github.com/freehold-go/freehold/sink/source"
 )
@@ -41,27 +38,33 @@ type writer struct {
 	owned  bool          // whether they may be
 
 	// Of the goroutine alone.
+	ends      boundaries
 	epoch     *epoch
-	finishing *epoch
+	finishing *epoch        // its objects are being stored
 	prepared  record.Record // the record at hand, as Options.Values has prepared it
 	group     []byte
 	deadline  *time.Timer
-	due       time.Time        // of the deadline, if groups end by themselves
-	ready     []*object        // of groups that have ended and wait for those that are being stored
-	stored    map[string]int64 // the offset up to which the records of a group are stored, where that is beyond the committed one; see groups.go
-	begun     int64            // the offset that was to be committed last
-	last      int32            // leader's epoch of the last record
-	open      atomic.Int64     // bytes of input in the open epoch that were not spilled; others read it to find the largest
+	due       time.Time    // of the deadline; zero if there is none
+	ready     []*object    // of groups that have ended and wait for those that are being stored
+	stored    ahead        // records that are stored beyond the committed offset
+	begun     int64        // the offset that was to be committed last
+	last      int32        // leader's epoch of the last record
+	open      atomic.Int64 // bytes of input in the open epoch that were not spilled; others read it to find the largest
 }
 
 func newWriter(s *shared, p source.Partition) *writer {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	taking, untake := context.WithCancelCause(ctx)
-	return &writer{
+	w := &writer{
 		s: s, p: p, ctx: ctx, cancel: cancel, taking: taking, untake: untake, owned: true, last: -1,
 		done: make(chan struct{}), more: make(chan struct{}, 1), flush: make(chan struct{}, 1),
-		owning: make(chan struct{}, 1), deadline: stoppedTimer(),
+		owning: make(chan struct{}, 1), deadline: stoppedTimer(), stored: ahead{},
 	}
+	w.ends = epochs{w}
+	if s.o.Rotation.Independent {
+		w.ends = groups{w}
+	}
+	return w
 }
 
 func stoppedTimer() *time.Timer {
@@ -115,7 +118,7 @@ func (w *writer) run() {
 		err = w.finish()
 	}
 	for err == nil && w.finishing != nil {
-		err = w.settle()
+		err = w.awaitStored()
 	}
 	if err != nil {
 		told := w.ctx.Err() != nil // Whoever told it to end knows why, and the error says no more than that.
@@ -159,11 +162,11 @@ func (w *writer) take() error {
 		case <-w.taking.Done():
 			return context.Cause(w.taking)
 		case <-w.deadline.C:
-			if err := w.endDue(); err != nil {
+			if err := w.ends.due(); err != nil {
 				return err
 			}
 		case <-w.storing(): // Even if no more records come, a failure must be known.
-			if err := w.settle(); err != nil {
+			if err := w.awaitStored(); err != nil {
 				return err
 			}
 		case <-w.flush:
@@ -187,7 +190,7 @@ func (w *writer) take() error {
 				case <-w.taking.Done():
 					return context.Cause(w.taking)
 				case <-w.deadline.C:
-					if err := w.endDue(); err != nil {
+					if err := w.ends.due(); err != nil {
 						return err
 					}
 				default:
@@ -199,66 +202,57 @@ func (w *writer) take() error {
 
 // add writes the records of a batch.
 func (w *writer) add(b batch) error {
-	s := w.s
 	if b.committed != nil {
 		return w.resume(*b.committed)
 	}
 	for i := range b.records {
-		r := &b.records[i]
-		value, bad, err := w.prepare(r)
-		if err != nil {
+		if err := w.addRecord(&b.records[i]); err != nil {
 			return err
-		}
-		if s.o.Rotation.Independent {
-			if err := w.endOld(r); err != nil {
-				return err
-			}
-		} else if w.epoch != nil && s.o.Rotation.before(&w.epoch.extent, r) {
-			if err := w.finish(); err != nil {
-				return err
-			}
-		}
-		if w.epoch == nil {
-			w.epoch = &epoch{shared: s, p: w.p, from: r.Offset, objects: map[objectID]*object{}, done: make(chan struct{})}
-		}
-		e := w.epoch
-		first := e.records == 0
-		e.next = source.Position{Next: r.Offset + 1, Epoch: r.LeaderEpoch}
-		if err := w.write(e, r, value, bad); err != nil {
-			return err
-		}
-		w.last = r.LeaderEpoch
-		if e.raw > s.o.OpenBytes {
-			e.shrink(s.o.OpenBytes)
-		}
-		if s.o.Rotation.Independent {
-			if err := w.groupsEnded(); err != nil {
-				return err
-			}
-			continue
-		}
-		e.add(r, s.o.now)
-		if first {
-			if at := s.o.Rotation.deadline(&e.extent); !at.IsZero() {
-				w.deadline.Reset(at.Sub(s.o.now()))
-			}
-		}
-		if s.o.Rotation.after(&e.extent) {
-			if err := w.finish(); err != nil {
-				return err
-			}
 		}
 	}
 	w.open.Store(0)
 	if w.epoch != nil {
 		w.open.Store(w.epoch.unspilled())
 	}
-	s.stats.records.Add(int64(len(b.records)))
-	s.stats.inputBytes.Add(b.bytes)
+	w.s.stats.records.Add(int64(len(b.records)))
+	w.s.stats.inputBytes.Add(b.bytes)
 	if w.epoch != nil && len(b.records) > 0 && b.next.Next > w.epoch.next.Next {
 		w.epoch.next = b.next // Behind the last record are some that are never handed out: control records, compacted ones.
 	}
 	return nil
+}
+
+// resume notes what was committed before the first record comes.
+func (w *writer) resume(at source.Position) (err error) {
+	if w.stored, err = decodeAhead(at.Metadata, at.Next); err != nil {
+		return fmt.Errorf("offset %d: %w", at.Next, err)
+	}
+	w.begun, w.last = at.Next, at.Epoch
+	return nil
+}
+
+// addRecord writes a record, and ends what ends before it and after it.
+func (w *writer) addRecord(r *record.Record) error {
+	value, bad, err := w.prepare(r)
+	if err != nil {
+		return err
+	}
+	if err := w.ends.before(r); err != nil {
+		return err
+	}
+	if w.epoch == nil {
+		w.epoch = &epoch{shared: w.s, p: w.p, from: r.Offset, objects: map[objectID]*object{}, done: make(chan struct{})}
+	}
+	e := w.epoch
+	e.next = source.Position{Next: r.Offset + 1, Epoch: r.LeaderEpoch}
+	if err := w.write(e, r, value, bad); err != nil {
+		return err
+	}
+	w.last = r.LeaderEpoch
+	if e.raw > w.s.o.OpenBytes {
+		e.shrink(w.s.o.OpenBytes)
+	}
+	return w.ends.after(r)
 }
 
 // prepare returns a record with its value as it is to be encoded, or says why the record is bad.
@@ -298,16 +292,17 @@ func (w *writer) write(e *epoch, r, value *record.Record, bad *record.Bad) error
 		}
 		bad = found
 	}
-	if w.isStored(rejectsTag, nil, r) {
+	if w.stored.has(rejectsTag, nil, r) {
 		return nil
 	}
 	o, err := e.reject(w.ctx, r, bad)
 	if err != nil || o == nil {
 		return err
 	}
-	return w.counted(o, r)
+	return w.ends.took(o, r)
 }
 
+// encode has the record's object encode it.
 func (w *writer) encode(e *epoch, r *record.Record) (err error) {
 	if err := w.s.o.Format.Refuse(r); err != nil {
 		return err
@@ -318,15 +313,10 @@ func (w *writer) encode(e *epoch, r *record.Record) (err error) {
 			return err
 		}
 	}
-	if w.isStored(groupTag, w.group, r) {
+	if w.stored.has(groupTag, w.group, r) {
 		return nil
 	}
-	if o := e.objects[objectID{group: string(w.group)}]; o != nil && w.s.o.Rotation.Independent && w.s.o.Rotation.before(&o.extent, r) {
-		if err := w.endGroup(o, r.Offset); err != nil {
-			return err
-		}
-	}
-	o, err := e.object(w.group, r)
+	o, err := w.ends.object(w.group, r)
 	if err != nil {
 		return err
 	}
@@ -337,132 +327,16 @@ func (w *writer) encode(e *epoch, r *record.Record) (err error) {
 		}
 		return err
 	}
-	return w.counted(o, r)
+	return w.ends.took(o, r)
 }
 
-// finish ends the epoch at this record: its objects are stored and its end committed, in another goroutine. It waits for the epoch
-// before, so that one epoch at most is visible and not committed; see "Exactly once".
-func (w *writer) finish() error {
-	failpoint.At(failpoint.Rotation)
-	w.deadline.Stop()
-	for w.finishing != nil {
-		if err := w.settle(); err != nil {
-			return err
-		}
+// remind has the writer look for what is due, at a time. Zero is never.
+func (w *writer) remind(at time.Time) {
+	if at.IsZero() || !w.due.IsZero() && !at.Before(w.due) {
+		return
 	}
-	e := w.epoch
-	for _, o := range e.all() {
-		if err := o.end(); err != nil {
-			return err
-		}
-	}
-	e.spillNoMore()
-	e.order = nil
-	e.next = w.position()
-	ready, begun := w.takeReady()
-	e.list = ready
-	w.epoch, w.due = nil, time.Time{}
-	w.open.Store(0)
-	w.begin(e)
-	begun()
-	return nil
-}
-
-// begin has the objects of an epoch stored and its end committed, in another goroutine.
-func (w *writer) begin(e *epoch) {
-	w.finishing, w.begun = e, e.next.Next
-	w.s.work.more()
-	go func() {
-		e.err = w.store(w.ctx, e)
-		close(e.done)
-		w.s.work.less()
-	}()
-}
-
-// storing is closed when the epoch that is being stored is committed or has failed. It is nil if there is none.
-func (w *writer) storing() <-chan struct{} {
-	if w.finishing == nil {
-		return nil
-	}
-	return w.finishing.done
-}
-
-// settle waits until the epoch that is being stored is committed.
-func (w *writer) settle() error {
-	if w.finishing == nil {
-		return nil
-	}
-	<-w.finishing.done
-	err := w.finishing.err
-	w.finishing = nil
-	if err == nil {
-		w.storeReady()
-	}
-	return err
-}
-
-// store stores the objects of an epoch, waits until they are durable, and commits. The epoch's memory is free afterwards, whatever happened.
-func (w *writer) store(ctx context.Context, e *epoch) error {
-	s := w.s
-	all := e.all()
-	defer e.free()
-	group, ctx := errgroup.WithContext(ctx)
-	for _, o := range all {
-		group.Go(func() error {
-			if err := s.uploads.Acquire(ctx, 1); err != nil {
-				return err
-			}
-			defer s.uploads.Release(1)
-			return w.put(ctx, e, o)
-		})
-	}
-	if d := s.o.DeadLetters; d != nil {
-		group.Go(func() error { return d.Flush(ctx) })
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	failpoint.At(failpoint.Stored)
-	return w.commit(e.next)
-}
-
-// put writes an object to the store, and gives up its memory.
-func (w *writer) put(ctx context.Context, e *epoch, o *object) error {
-	to := w.s.o.Store
-	if err := o.collect(true); err != nil {
-		return err
-	}
-	if !o.ended {
-		o.about.EpochNext = e.next.Next
-	}
-	if err := context.Cause(w.ctx); err != nil { // Nothing of the partition may be written any more.
-		return err
-	}
-	failpoint.At(failpoint.Upload)
-	err := to.Put(ctx, o.key, o.content, o.about)
-	failpoint.At(failpoint.Uploaded)
-	if err != nil {
-		return fmt.Errorf("writing %s to %v: %w", o.key, to, err)
-	}
-	w.s.stats.objects.Add(1)
-	w.s.stats.storedBytes.Add(o.content.Size())
-	o.free()
-	return nil
-}
-
-// commit commits the end of an epoch, unless the partition was lost. The broker would take the offset from a member that does not own the
-// partition, so only this lock prevents it.
-func (w *writer) commit(p source.Position) error {
-	w.owning <- struct{}{}
-	defer func() { <-w.owning }()
-	if !w.owned {
-		return errGivenUp
-	}
-	if err := w.s.source.Commit(w.ctx, map[source.Partition]source.Position{w.p: p}); err != nil {
-		return fmt.Errorf("committing offset %d: %w", p.Next, err)
-	}
-	w.s.stats.commits.Add(1)
-	return nil
+	w.due = at
+	w.deadline.Reset(at.Sub(w.s.o.now()))
 }
 
 // giveUp ends the writer at once. When it returns, nothing of the partition will be written or committed.
