@@ -3,59 +3,10 @@
 package debugmode
 
 import (
-	"fmt"
 	"iter"
 
 	"github.com/freehold-go/freehold/internal/sanitize"
 )
-
-// A Block is the record of one allocation.
-type Block struct {
-	Addr, Size uintptr // what the caller got, in bytes
-	Owner      string  // the package or the kind of allocator, such as "offheap"; of few different values, because each is kept for good
-	Type       string  // what it holds, such as "main.node" or "[]byte"; "" if not known; kept for good, too
-	Arena      uint64  // the number of the arena, 0 for none
-
-	Alloc, Free     Stack
-	AllocBy, FreeBy int64  // the goroutines, 0 if not known
-	FreeOp          string // what gave the block up, such as "Free", "Reset" or "Rewind"; "" while it lives
-	Leak            bool   // it must be freed: if it lives at the end of the process, it is a leak
-
-	Whole   bool // it stands for many, such as all of an arena's: Addr identifies it, and accesses near it are not its
-	Guarded bool // it lies on guarded pages; set by Add
-	tomb    bool // Addr is a tomb's
-
-	outer, outerEnd uintptr // the pages of a guarded object with the inaccessible ones around; set by Add
-}
-
-// String names the block: "block of 64 bytes ([]byte, offheap)".
-func (b Block) String() string {
-	return fmt.Sprintf("block of %s (%s)", count(uint64(b.Size), "byte"), b.what())
-}
-
-// what describes the block's contents and owner: "[]byte, offheap".
-func (b Block) what() string {
-	if b.Type == "" {
-		return b.owner()
-	}
-	return b.Type + ", " + b.owner()
-}
-
-// freedBy is what gave the block up: "offheap.Free", "Reset of arena 12".
-func (b Block) freedBy() string {
-	if b.Arena == 0 {
-		return b.Owner + "." + b.FreeOp
-	}
-	return fmt.Sprintf("%s of arena %d", b.FreeOp, b.Arena)
-}
-
-// owner is the owner with the arena's number.
-func (b Block) owner() string {
-	if b.Arena == 0 {
-		return b.Owner
-	}
-	return fmt.Sprintf("%s %d", b.Owner, b.Arena)
-}
 
 // Add notes a block that is about to be returned to the caller. It must not overlap one that is
 // alive. The caller fills in Alloc, usually with Callers; AllocBy is found where the modes call for
@@ -105,18 +56,3 @@ func Find(addr uintptr) (Block, bool) { return blocks.find(addr) }
 // Live returns the blocks that are alive, in no order. Blocks that are added or freed meanwhile may
 // be among them or not.
 func Live() iter.Seq[Block] { return blocks.live }
-
-// wantGoroutines reports whether blocks get the number of the goroutine. That costs more than all
-// the rest of a block, so that sample, which is for production, goes without.
-func wantGoroutines() bool {
-	c := current.Load()
-	return c != nil && c.Guard
-}
-
-// count writes a number and a noun.
-func count(n uint64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

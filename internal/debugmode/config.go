@@ -3,12 +3,16 @@
 package debugmode
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/machine"
 	"github.com/freehold-go/freehold/internal/sanitize"
+	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // Config says which debug modes are on. The zero value is none.
@@ -59,27 +63,6 @@ var current atomic.Pointer[Config]
 // stderr receives what concerns the operator; tests replace it.
 var stderr io.Writer = os.Stderr
 
-// Start switches the modes on, for the life of the process. With guard, sample or leaks it starts a
-// copy of the program, unless a watcher has started this process; the other process reports what
-// ends this one. If it cannot, it tells the operator, and everything else works. The root package
-// calls it once, when its modes are frozen; a second call panics. Budgets that c leaves at 0 come
-// from the machine. With no mode on, and no sanitizer, it does nothing.
-func Start(c Config) {
-	if !c.On() {
-		return
-	}
-	c = c.withSanitizer().withDefaults()
-	if !current.CompareAndSwap(nil, &c) {
-		panic("debugmode: Start was called twice")
-	}
-	if !c.Guard && !c.Leaks && c.Sample == 0 {
-		return // There is nothing to say at the end.
-	}
-	if err := startWatch(); err != nil {
-		say("no copy of the program watches it, so there is no report of a crash or of leaks at the end: %v", err)
-	}
-}
-
 // On reports whether any mode is on. It costs one load.
 func On() bool { return current.Load() != nil }
 
@@ -94,4 +77,66 @@ func Current() Config {
 // say writes one line to the operator.
 func say(format string, args ...any) {
 	fmt.Fprintf(stderr, "freehold: "+format+"\n", args...)
+}
+
+// The defaults of the budgets where the machine does not say enough, and the most that it can make
+// of them.
+const (
+	fallbackMaps  = 65530 / 2 // half of what Linux allows by itself
+	fallbackBytes = 256 << 20
+	guardPart     = 4 // of the memory
+	mostBytes     = 4 << 30
+	mostBytes32   = 128 << 20 // address space is what there is little of
+
+	// Samples alone. They take as much of it as the samples need, at sample=1000 four bytes for
+	// each block in use; see thin.go for what these suffice for.
+	samplePart  = 8 // of the memory
+	sampleBytes = 256 << 20
+)
+
+// withDefaults fills in the budgets: half of the mappings that the system allows, and a quarter of
+// the memory that the process may use; for samples alone less of the memory.
+func (c Config) withDefaults() Config {
+	root := os.DirFS("/")
+	c.GuardMaps, c.GuardBytes = cmp.Or(c.GuardMaps, Budgets.Maps), cmp.Or(c.GuardBytes, Budgets.Bytes)
+	if c.GuardMaps == 0 {
+		c.GuardMaps = fallbackMaps
+		if _, limit := machine.ReadMaps(root); limit > 0 {
+			c.GuardMaps = limit / 2
+		}
+	}
+	if c.GuardBytes == 0 {
+		memory := machine.ReadCgroup(root).Limit
+		if total := machine.ReadMemInfo(root).Total; total > 0 {
+			memory = min(memory, total)
+		}
+		c.GuardBytes = fallbackBytes
+		if memory != math.MaxInt64 {
+			c.GuardBytes = min(memory/guardPart, mostBytes)
+		}
+		if math.MaxUint>>32 == 0 {
+			c.GuardBytes = min(c.GuardBytes, mostBytes32)
+		}
+		if !c.Guard && c.Sample > 0 {
+			c.GuardBytes = min(c.GuardBytes/(samplePart/guardPart), sampleBytes)
+		}
+	}
+	return c
+}
+
+// affordable bounds a reservation of address space where a limit (RLIMIT_AS) makes it dear: a
+// sixty-fourth of the limit, at least least.
+func affordable(bytes, least uintptr) uintptr {
+	limit := vmem.AddressSpaceLimit() / 64
+	if uint64(bytes) <= limit {
+		return bytes
+	}
+	return max(uintptr(limit)&^(vmem.PageSize()-1), least)
+}
+
+// wantGoroutines reports whether blocks get the number of the goroutine. That costs more than all
+// the rest of a block, so that sample, which is for production, goes without.
+func wantGoroutines() bool {
+	c := current.Load()
+	return c != nil && c.Guard
 }

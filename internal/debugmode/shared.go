@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
@@ -37,8 +39,12 @@ func newSharedFiles() (files sharedFiles, err error) {
 	return files, nil
 }
 
+// sharedFile makes a file in memory, or, where the system has none, one on disk without a name.
 func sharedFile(name string) (*os.File, error) {
-	f, err := namelessFile(name)
+	f, err := memoryFile(name)
+	if err != nil {
+		f, err = removedFile(name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -162,4 +168,23 @@ func removedFile(name string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// duplicate returns another handle of the file, which is closed at exec and is none of the first
+// three: if the program has closed its standard error, the first file opened afterwards takes its
+// number, and Go would write the crash into it.
+func duplicate(f *os.File) (*os.File, error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var fd int
+	var dupErr error
+	if err := conn.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 3) }); err != nil {
+		return nil, err
+	}
+	if dupErr != nil {
+		return nil, &os.PathError{Op: "dup", Path: f.Name(), Err: dupErr}
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
 }

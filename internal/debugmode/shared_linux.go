@@ -8,11 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namelessFile makes a file in memory, or, where the kernel has none, one on disk without a name.
-func namelessFile(name string) (*os.File, error) {
+func memoryFile(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
-		return removedFile(name)
+		return nil, err
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }

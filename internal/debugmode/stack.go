@@ -4,6 +4,8 @@ package debugmode
 
 import (
 	"bytes"
+	"encoding/binary"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -136,4 +138,157 @@ func Goroutine() int64 {
 		return 0
 	}
 	return n
+}
+
+// faultStack is the stack of the access if the caller runs in a deferred function after a fault,
+// and "" elsewhere: the calls behind the runtime's function that turns a signal into a panic
+// (GC-9).
+func faultStack() string {
+	pcs := make([]uintptr, 128)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for {
+		f, more := frames.Next()
+		if !more {
+			return ""
+		}
+		if f.Function == "runtime.sigpanic" {
+			return dropRuntime(frameText(frames))
+		}
+	}
+}
+
+// dropRuntime takes away the innermost calls that are the runtime's: a copy or a comparison that it
+// makes for the program.
+func dropRuntime(stack string) string {
+	for {
+		rest, found := strings.CutPrefix(stack, "    ")
+		if !found || !isRuntime(rest) {
+			return stack
+		}
+		_, rest, _ = strings.Cut(rest, "\n") // the function
+		_, rest, _ = strings.Cut(rest, "\n") // its place
+		if rest == "" {
+			return stack
+		}
+		stack = rest
+	}
+}
+
+// dropOuter takes away the runtime's calls at the outer end, which start the program or a
+// goroutine.
+func dropOuter(stack string) string {
+	for {
+		at := strings.LastIndex(strings.TrimSuffix(stack, "\n"), "\n    runtime.")
+		if at < 0 || strings.Count(stack[at:], "\n") != 3 {
+			return stack
+		}
+		stack = stack[:at+1]
+	}
+}
+
+func isRuntime(function string) bool {
+	for _, prefix := range []string{"runtime.", "internal/runtime/", "internal/bytealg."} {
+		if strings.HasPrefix(function, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// textTable holds strings by number, 0 being the empty one.
+type textTable struct {
+	mu      sync.RWMutex
+	list    []string
+	numbers map[string]uint32 // of those that were interned
+	file    *os.File          // where the watching copy reads them, nil if there is none
+	end     int64             // of the texts written there
+}
+
+// texts holds the stacks, and the names of types, owners and operations.
+var texts textTable
+
+// add stores a string and returns its number.
+func (t *textTable) add(s string) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.addLocked(s)
+}
+
+func (t *textTable) addLocked(s string) uint32 {
+	t.list = append(t.list, s)
+	t.write(s)
+	return uint32(len(t.list))
+}
+
+// intern returns the number of a string, the same for equal strings.
+func (t *textTable) intern(s string) uint32 {
+	if s == "" {
+		return 0
+	}
+	t.mu.RLock()
+	n, ok := t.numbers[s]
+	t.mu.RUnlock()
+	if ok {
+		return n
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n, ok := t.numbers[s]; ok {
+		return n
+	}
+	if t.numbers == nil {
+		t.numbers = make(map[string]uint32)
+	}
+	n = t.addLocked(s)
+	t.numbers[s] = n
+	return n
+}
+
+// get returns the string with the number, "" for one that was never given.
+func (t *textTable) get(n uint32) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if n == 0 || uint64(n) > uint64(len(t.list)) {
+		return ""
+	}
+	return t.list[n-1]
+}
+
+// write appends a string to the file. The length comes last, so that a text which is only half
+// there is none.
+func (t *textTable) write(s string) {
+	if t.file == nil {
+		return
+	}
+	entry := make([]byte, 4+len(s), 8+len(s))
+	copy(entry[4:], s)
+	if _, err := t.file.WriteAt(entry[:8+len(s)], t.end); err != nil {
+		t.lost(err)
+		return
+	}
+	binary.NativeEndian.PutUint32(entry, uint32(len(s))+1)
+	if _, err := t.file.WriteAt(entry[:4], t.end); err != nil {
+		t.lost(err)
+		return
+	}
+	t.end += int64(len(entry))
+}
+
+// lost ends the writing: whatever came later would have another number in the copy.
+func (t *textTable) lost(err error) {
+	t.file = nil
+	say("no more stacks for the report of a crash: %v", err)
+}
+
+// decodeTexts reads what textTable.write wrote, up to a write that was begun and not done.
+func decodeTexts(data []byte) (list []string) {
+	for len(data) >= 4 {
+		n := uint64(binary.NativeEndian.Uint32(data))
+		if n == 0 || n > uint64(len(data)-3) {
+			break
+		}
+		list = append(list, string(data[4:n+3]))
+		data = data[n+3:]
+	}
+	return list
 }

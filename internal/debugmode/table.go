@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/bits"
 	"sync"
+
+	"github.com/freehold-go/freehold/internal/vmem"
 )
 
 // A record is a Block in the table.
@@ -370,4 +372,78 @@ func (t *table) live(yield func(Block) bool) {
 			return
 		}
 	}
+}
+
+// A Block is the record of one allocation.
+type Block struct {
+	Addr, Size uintptr // what the caller got, in bytes
+	Owner      string  // the package or the kind of allocator, such as "offheap"; of few different values, because each is kept for good
+	Type       string  // what it holds, such as "main.node" or "[]byte"; "" if not known; kept for good, too
+	Arena      uint64  // the number of the arena, 0 for none
+
+	Alloc, Free     Stack
+	AllocBy, FreeBy int64  // the goroutines, 0 if not known
+	FreeOp          string // what gave the block up, such as "Free", "Reset" or "Rewind"; "" while it lives
+	Leak            bool   // it must be freed: if it lives at the end of the process, it is a leak
+
+	Whole   bool // it stands for many, such as all of an arena's: Addr identifies it, and accesses near it are not its
+	Guarded bool // it lies on guarded pages; set by Add
+	tomb    bool // Addr is a tomb's
+
+	outer, outerEnd uintptr // the pages of a guarded object with the inaccessible ones around; set by Add
+}
+
+// String names the block: "block of 64 bytes ([]byte, offheap)".
+func (b Block) String() string {
+	return fmt.Sprintf("block of %s (%s)", count(uint64(b.Size), "byte"), b.what())
+}
+
+// what describes the block's contents and owner: "[]byte, offheap".
+func (b Block) what() string {
+	if b.Type == "" {
+		return b.owner()
+	}
+	return b.Type + ", " + b.owner()
+}
+
+// freedBy is what gave the block up: "offheap.Free", "Reset of arena 12".
+func (b Block) freedBy() string {
+	if b.Arena == 0 {
+		return b.Owner + "." + b.FreeOp
+	}
+	return fmt.Sprintf("%s of arena %d", b.FreeOp, b.Arena)
+}
+
+// owner is the owner with the arena's number.
+func (b Block) owner() string {
+	if b.Arena == 0 {
+		return b.Owner
+	}
+	return fmt.Sprintf("%s %d", b.Owner, b.Arena)
+}
+
+// count writes a number and a noun.
+func count(n uint64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// extent is where an access is the block's: for a guarded block with all of the inaccessible pages
+// around its own.
+func extent(b Block) (lo, hi uint64) {
+	page := uint64(vmem.PageSize())
+	lo, hi = uint64(b.Addr), uint64(b.Addr)+max(uint64(b.Size), 1)
+	switch {
+	case b.Whole:
+		return lo, lo + 1
+	case b.tomb:
+		return lo - tombFront, lo - tombFront + tombWindow
+	case b.outerEnd > 0:
+		return uint64(b.outer), uint64(b.outerEnd)
+	case b.Guarded:
+		return lo&^(page-1) - gapPages*page, (uint64(b.Addr)+uint64(b.Size)+page-1)&^(page-1) + gapPages*page
+	}
+	return lo, hi
 }

@@ -211,25 +211,6 @@ func send(f *os.File) error {
 	return errors.Join(err, sendErr)
 }
 
-// duplicate returns another handle of the file, which is closed at exec and is none of the first
-// three: if the program has closed its standard error, the first file opened afterwards takes its
-// number, and Go would write the crash into it.
-func duplicate(f *os.File) (*os.File, error) {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	var fd int
-	var dupErr error
-	if err := conn.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 3) }); err != nil {
-		return nil, err
-	}
-	if dupErr != nil {
-		return nil, &os.PathError{Op: "dup", Path: f.Name(), Err: dupErr}
-	}
-	return os.NewFile(uintptr(fd), f.Name()), nil
-}
-
 // A watcher waits for the end of a process.
 type watcher struct {
 	crash, line *os.File
