@@ -15,11 +15,6 @@ import (
 
 // Go 1.26, and Go 1.27 with GOEXPERIMENT=nojsonv2, have no encoding/json/v2: no type has UnmarshalJSONFrom, and errors of version 2 have a type of this package.
 
-var (
-	fromType        reflect.Type
-	methodTypesFrom []reflect.Type
-)
-
 func (d *decoder) unmarshalFrom(any, rules, []byte, int) error { return errors.ErrUnsupported }
 
 func endsDecoding(error) bool { return false }

@@ -17,11 +17,6 @@ import (
 
 // What needs the types of encoding/json/v2 and of package jsontext.
 
-var (
-	fromType        = reflect.TypeFor[jsonv2.UnmarshalerFrom]()
-	methodTypesFrom = []reflect.Type{reflect.TypeFor[jsonv2.MarshalerTo](), fromType}
-)
-
 // unmarshalFrom lets v decode itself from the text at i.
 func (d *decoder) unmarshalFrom(v any, r rules, text []byte, i int) error {
 	begin, o := i, []jsonv2.Options{jsonv2.StringifyNumbers(r&stringTag != 0), jsonv2.RejectUnknownMembers(d.opts.DisallowUnknownFields)}

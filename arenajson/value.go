@@ -244,3 +244,6 @@ func (v Value) any(depth int) any {
 	}
 	return nil
 }
+
+// pointer is the address of a variable that is decoded into.
+type pointer = unsafex.Ptr

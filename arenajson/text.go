@@ -112,3 +112,39 @@ func (d *decoder) apart(begin []byte, at int) []byte {
 	}
 	return append(b[:0], begin...)
 }
+
+// textAt is the string that stands from i to next, without its quotes and escapes. It does not change the data.
+func (d *decoder) textAt(i, next int) string {
+	quoted := d.input[i:next]
+	text := quoted[1 : len(quoted)-1]
+	for _, c := range text {
+		if c == '\\' || c >= utf8.RuneSelf && !d.strict {
+			out, _ := unquote(quoted)
+			return view(out)
+		}
+	}
+	return view(text)
+}
+
+// unquote is a JSON string without quotes and escapes, or false if it is none.
+func unquote(s []byte) ([]byte, bool) {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return nil, false
+	}
+	s = s[1 : len(s)-1]
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '\\':
+			r, next := escaped(s, i)
+			if next < 0 {
+				return nil, false
+			}
+			out, i = utf8.AppendRune(out, r), next
+		default:
+			r, size := utf8.DecodeRune(s[i:])
+			out, i = utf8.AppendRune(out, r), i+size
+		}
+	}
+	return out, true
+}
