@@ -8,39 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/freehold-go/freehold/adapters/arenaproto/internal/memory"
-	"github.com/freehold-go/freehold/arena"
 )
-
-// A decoder decodes one message. Positions are indexes into its input; a negative one says that
-// decoding has ended with an error.
-//
-// Other goroutines could change an input that the decoder does not copy. So a length is read once and
-// compared with what is left, and a count made ahead bounds what is written, whatever the second
-// reading finds.
-type decoder struct {
-	state
-
-	// What serves the next message, too.
-	slabs   arena.UnsafeSlabs
-	cursors []*arena.UnsafeCursor // By the numbers of the kinds; none of them is nil.
-	opened  []int                 // The numbers of the kinds that have a cursor of the arena.
-}
-
-// A state is what a decoder knows of its message.
-type state struct {
-	data []byte  // The input.
-	base pointer // Its first byte.
-	last int     // At most here eight bytes can be loaded at once.
-	own  bool    // Strings may be parts of the input.
-
-	a       *arena.Arena // Nil for slabs.
-	opts    UnmarshalOptions
-	depth   int  // How many messages may still be nested.
-	partial bool // A required field may be missing: it is, or protobuf-go looks for missing ones.
-	records []record
-	scratch scratch
-	err     error
-}
 
 // message decodes the records in [i, end) into the message at to. The message is a group if group is
 // its number: then a tag ends it. The result is the position behind it.

@@ -29,11 +29,3 @@ var entryLevels = sync.OnceValue(func() int {
 	}
 	return 0
 })
-
-// fail ends decoding with an error. It returns a negative position.
-func (d *decoder) fail(err error) int {
-	if d.err == nil {
-		d.err = err
-	}
-	return -1
-}

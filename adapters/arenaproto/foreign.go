@@ -11,9 +11,6 @@ import (
 	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
-// A record is a part of the input that protobuf-go decodes: extensions, and fields that no plan covers.
-type record struct{ from, to int }
-
 // handOver lets protobuf-go decode the records from mark on, which belong to the message at to.
 func (d *decoder) handOver(p *plan, to pointer, mark int) bool {
 	records := d.records[mark:]

@@ -8,32 +8,6 @@ import (
 	"github.com/freehold-go/freehold/adapters/arenaproto/internal/memory"
 )
 
-// scratch is where the key and the value of a map's entry lie while they are put into the map.
-type scratch struct {
-	key, value scalar
-}
-
-// A scalar holds a value of each size that keys and values of maps have.
-type scalar struct {
-	number uint64
-	text   string
-	bytes  []byte
-	ref    pointer
-}
-
-// at is the part of s that holds values of an op.
-func (s *scalar) at(o op) pointer {
-	switch o {
-	case opText, opChars:
-		return memory.Of(&s.text)
-	case opBytes:
-		return memory.Of(&s.bytes)
-	case opMessage:
-		return memory.Of(&s.ref)
-	}
-	return memory.Of(&s.number)
-}
-
 // mapping decodes a run of entries with f's tag into f's map. The first one is [i, next).
 func (d *decoder) mapping(f *field, at pointer, i, next, end int) int {
 	if d.depth < f.entry.levels {

@@ -2,64 +2,12 @@
 
 package arenaproto
 
-import (
-	"reflect"
-	"sync"
-
-	"github.com/freehold-go/freehold/arena"
-)
+import "github.com/freehold-go/freehold/arena"
 
 // Memory comes from the arena or, without one, from slabs of the Go heap that belong to this message.
 // Most values are cut from the cursor of their kind. The functions here end decoding if an arena's
 // limit refuses memory: their result is nil then. i is the position in the input, which says how much
 // is still to come.
-
-// A kind is a type of the values that decoders allocate.
-type kind struct {
-	mem    *arena.UnsafeType
-	size   uintptr
-	few    int // As many values at most are cut from a cursor at once.
-	number int // Of the kind's cursor in a decoder.
-}
-
-// known has the kinds of all plans by their types.
-var known struct {
-	sync.Mutex
-	byType map[reflect.Type]*kind
-}
-
-var wordKind = kindOf(reflect.TypeFor[uint64]())
-
-// kindOf is the kind of values of t, whose size is not 0. Numbers are words: words are cheaper than
-// four bytes, which would be cleared one by one.
-func kindOf(t reflect.Type) *kind {
-	if isNumber(t) {
-		t = reflect.TypeFor[uint64]()
-	}
-	known.Lock()
-	defer known.Unlock()
-	k := known.byType[t]
-	if k == nil {
-		const most = 1 << 20 // Of UnsafeCursor.Take.
-		k = &kind{mem: arena.UnsafeTypeOf(t), size: t.Size(), few: int(most / t.Size()), number: len(known.byType)}
-		if known.byType == nil {
-			known.byType = make(map[reflect.Type]*kind)
-		}
-		known.byType[t] = k
-	}
-	return k
-}
-
-// isNumber reports whether t is a number or a struct with one, as wrappers of members of oneofs are.
-func isNumber(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Int32, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
-		return true
-	case reflect.Struct:
-		return t.NumField() == 1 && isNumber(t.Field(0).Type)
-	}
-	return false
-}
 
 // noCursor is the cursor of a kind that has none. It has no room.
 var noCursor arena.UnsafeCursor

@@ -177,3 +177,50 @@ func (f *field) setTag(num protowire.Number, wire protowire.Type) {
 		f.tag |= uint64(c) << (8 * i)
 	}
 }
+
+// A kind is a type of the values that decoders allocate.
+type kind struct {
+	mem    *arena.UnsafeType
+	size   uintptr
+	few    int // As many values at most are cut from a cursor at once.
+	number int // Of the kind's cursor in a decoder.
+}
+
+// known has the kinds of all plans by their types.
+var known struct {
+	sync.Mutex
+	byType map[reflect.Type]*kind
+}
+
+var wordKind = kindOf(reflect.TypeFor[uint64]())
+
+// kindOf is the kind of values of t, whose size is not 0. Numbers are words: words are cheaper than
+// four bytes, which would be cleared one by one.
+func kindOf(t reflect.Type) *kind {
+	if isNumber(t) {
+		t = reflect.TypeFor[uint64]()
+	}
+	known.Lock()
+	defer known.Unlock()
+	k := known.byType[t]
+	if k == nil {
+		const most = 1 << 20 // Of UnsafeCursor.Take.
+		k = &kind{mem: arena.UnsafeTypeOf(t), size: t.Size(), few: int(most / t.Size()), number: len(known.byType)}
+		if known.byType == nil {
+			known.byType = make(map[reflect.Type]*kind)
+		}
+		known.byType[t] = k
+	}
+	return k
+}
+
+// isNumber reports whether t is a number or a struct with one, as wrappers of members of oneofs are.
+func isNumber(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Int32, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+		return true
+	case reflect.Struct:
+		return t.NumField() == 1 && isNumber(t.Field(0).Type)
+	}
+	return false
+}

@@ -16,17 +16,6 @@ import (
 	"github.com/freehold-go/freehold/arena"
 )
 
-// UnmarshalOptions are those of package proto, with the same meaning, and more.
-type UnmarshalOptions struct {
-	proto.UnmarshalOptions
-	// AliasInput makes strings and bytes parts of the input, which is not copied: the caller must not
-	// change it as long as the message is in use. It saves memory and time; a part in use keeps the
-	// whole input alive.
-	AliasInput bool
-	// MaxSize bounds the bytes of a message that [Each] reads. 0 means 4 MiB, -1 means no bound.
-	MaxSize int64
-}
-
 // Unmarshal decodes a message into m, as [proto.Unmarshal] does. m may lie anywhere. All that it leads to
 // afterwards lies in a, and is valid as long as a's values are; with a nil a it lies on the Go heap, in
 // memory that belongs to this message alone.
@@ -104,6 +93,7 @@ func New[M any, P interface {
 	*M
 	proto.Message
 }](a *arena.Arena, b []byte, o ...UnmarshalOptions) (P, error) {
+
 	opts, err := only(o)
 	if err != nil {
 		return nil, err
