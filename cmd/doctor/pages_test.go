@@ -35,7 +35,7 @@ func thresholds(t *testing.T) map[string]threshold {
 		t.Fatal(err)
 	}
 	found := map[string]threshold{}
-	for _, name := range append(files, "recogniser.go", "settings.go", "arena_fit.go") {
+	for _, name := range append(files, "recogniser.go", "proposed_setting.go", "arena_fit.go") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
