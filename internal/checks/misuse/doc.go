@@ -16,7 +16,7 @@
 //
 // The [Corpus] is the yardstick of the debug modes: it says what a report must contain, and that
 // there is none where nothing is wrong. The test starts the command once for each program, way of
-// allocating and mode, and compares. The tables in docs/finding-mistakes.md are made from the
+// allocating and mode, and compares. The tables in docs/misuse-programs.md are made from the
 // corpus.
 //
 // In all programs the functions that allocate the misused memory are called allocate…, those that
