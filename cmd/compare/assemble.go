@@ -15,8 +15,11 @@ import (
 
 func newReport(o *Options, contests []*contest, notes []string, finding *chosen, interrupted bool) *Report {
 	r := &Report{
-		Version: ReportVersion, Kind: o.kind(), A: o.A, B: o.B, Environment: environment(), Confidence: 0.95, Precision: o.Precision,
+		Version: ReportVersion, Kind: o.kind(), A: o.A, B: o.B, Environment: environment(), Confidence: o.confidence(), Precision: o.Precision,
 		Interrupted: interrupted, Comparisons: []Comparison{}, Notes: append([]string{}, notes...),
+	}
+	if r.Kind == KindVersions {
+		r.A, r.B = o.A+" ("+o.labels[0]+")", o.A+" ("+o.labels[1]+")"
 	}
 	if r.Kind == KindServers {
 		r.A, r.B = debugport.Redacted(o.A), debugport.Redacted(o.B)
@@ -38,7 +41,7 @@ func (c *contest) comparison(o *Options, finding *chosen) Comparison {
 	all := measured(c.plain)
 	maps.Copy(all, measured(c.traced)) // no measure is in both
 	for _, name := range slices.SortedFunc(maps.Keys(all), kindOrder) {
-		r.Measures = append(r.Measures, newMeasure(name, c.per, all[name]))
+		r.Measures = append(r.Measures, newMeasure(name, c.per, all[name], o.confidence()))
 	}
 	if c.traces && len(c.traced) > 0 && noCollections(&r) {
 		r.Notes = append(r.Notes, "no collection was traced: the programs made no collection, or are no Go programs")
@@ -63,7 +66,7 @@ func noCollections(c *Comparison) bool {
 	return m != nil && m.A == 0 && m.B == 0
 }
 
-func newMeasure(name, per string, s *series) Measure {
+func newMeasure(name, per string, s *series, confidence float64) Measure {
 	k := kindOf(name)
 	m := Measure{Name: name, Unit: k.unit, A: terminal.Median(s.a), B: terminal.Median(s.b), AValues: s.a, BValues: s.b}
 	if m.Unit == "" {
@@ -75,7 +78,7 @@ func newMeasure(name, per string, s *series) Measure {
 	if !isListed(name) {
 		m.Unit = name
 	}
-	i, ok := pairs.Ratio(s.a, s.b, pairs.Usual)
+	i, ok := pairs.Ratio(s.a, s.b, confidence)
 	if !ok {
 		return m
 	}

@@ -27,12 +27,13 @@ type testBinary struct {
 	dir  string
 	// pkg is the package that it was built from, for messages, or empty.
 	pkg string
+	env []string // in addition to this process's
 }
 
 // process runs the benchmarks that match, for a time or a number of operations ("500ms", "20x").
 // GOMAXPROCS is set, so that the ending of the results' names is known.
 func (t *testBinary) process(bench, benchtime string) *process {
-	return &process{name: t.name, dir: t.dir, stdout: true, args: []string{
+	return &process{name: t.name, dir: t.dir, env: t.env, stdout: true, args: []string{
 		t.file, "-test.run=^$", "-test.bench=" + bench, "-test.benchtime=" + benchtime, "-test.benchmem", "-test.count=1",
 		"-test.cpu=" + strconv.Itoa(runtime.GOMAXPROCS(0)),
 	}}

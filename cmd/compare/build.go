@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -53,7 +54,12 @@ func (w *workshop) binary(ctx context.Context, i int, what string, o *Options) (
 	if strings.Contains(dir, "\n") {
 		return nil, fmt.Errorf("%s: %q is more than one package; name one", name, what)
 	}
-	return w.build(ctx, i, what, "", dir)
+	t, err := w.build(ctx, i, what, &variant{name: name})
+	if err != nil {
+		return nil, err
+	}
+	t.dir = dir
+	return t, nil
 }
 
 // revision makes side i's test binary of the package at a revision.
@@ -73,7 +79,7 @@ func (w *workshop) revision(ctx context.Context, i int, r *repository, revision,
 		w.closers = append(w.closers, remove)
 		dir = tree
 	}
-	t, err := w.build(ctx, i, ".", dir, dir)
+	t, err := w.build(ctx, i, ".", &variant{name: "compare: " + sideNames[i], dir: dir})
 	if err != nil {
 		return nil, err
 	}
@@ -81,25 +87,32 @@ func (w *workshop) revision(ctx context.Context, i int, r *repository, revision,
 	return t, nil
 }
 
-// build runs go test -c. The package is named as seen from the folder from; dir is the folder that
-// its tests run in.
-func (w *workshop) build(ctx context.Context, i int, pkg, from, dir string) (*testBinary, error) {
-	name := "compare: " + sideNames[i]
+// build runs go test -c. The package is named as seen from the variant's folder, in which its tests run.
+func (w *workshop) build(ctx context.Context, i int, pkg string, v *variant) (*testBinary, error) {
 	file := filepath.Join(w.temp, sideNames[i]+".test")
-	if _, err := goOutput(ctx, from, "test", "-c", "-o", file, pkg); err != nil {
-		return nil, fmt.Errorf("%s: build the tests of %s: %w", name, pkg, err)
+	args := slices.Concat([]string{"test", "-c", "-o", file}, v.flags, []string{pkg})
+	if _, err := v.goCommand(ctx, args...); err != nil {
+		return nil, fmt.Errorf("%s: build the tests of %s: %w", v.name, pkg, err)
 	}
 	if _, err := os.Stat(file); err != nil {
-		return nil, fmt.Errorf("%s: package %s has no tests and no benchmarks", name, pkg)
+		return nil, fmt.Errorf("%s: package %s has no tests and no benchmarks", v.name, pkg)
 	}
-	return &testBinary{name: name, file: file, dir: dir, pkg: pkg}, nil
+	return &testBinary{name: v.name, file: file, dir: v.dir, pkg: pkg, env: v.run()}, nil
 }
 
 // goOutput runs the go command in a folder. Its error holds the go command's message.
 func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
+	return goOutputIn(ctx, dir, nil, args...)
+}
+
+// goOutputIn is goOutput with more variables in the environment.
+func goOutputIn(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
+	if len(env) > 0 {
+		cmd.Env = append(os.Environ(), env...)
+	}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {

@@ -92,11 +92,16 @@ func (o *outcome) cycles(name string) ([]evidence.GCCycle, error) {
 func collectorSample(cycles []evidence.GCCycle, wall time.Duration) sample {
 	s := sample{MeasureGCCycles: float64(len(cycles)), MeasureGCCPU: 0}
 	var pauses []float64
+	peak := int64(0)
 	for _, c := range cycles {
+		peak = max(peak, c.HeapEnd)
 		s[MeasureGCCPU] += (c.CPU() + c.CPUIdle).Seconds()
 		pauses = append(pauses, c.SweepTermination.Seconds(), c.MarkTermination.Seconds())
 	}
 	addPauses(s, pauses, wall)
+	if peak > 0 {
+		s[MeasurePeakHeap] = float64(peak)
+	}
 	return s
 }
 

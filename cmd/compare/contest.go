@@ -16,8 +16,10 @@ const (
 	// minPairs are run before an interval can count as tight: with fewer pairs its width says
 	// little.
 	minPairs = 8
-	// tracedPairs is the number of pairs for the collector's figures: the fewest that have an interval.
-	tracedPairs = 6
+	// tracedPairs is the number of pairs for the collector's figures: the fewest that have an interval, by the usual confidence and by
+	// the strict one.
+	tracedPairs       = 6
+	tracedPairsStrict = 8
 )
 
 // A contest is one comparison: a pair of commands, one benchmark on both sides, or a pair of
@@ -34,6 +36,8 @@ type contest struct {
 	warm  bool
 	notes []string
 	ops   int // of a benchmark: operations in a run
+	// confidence is that of the intervals.
+	confidence float64
 	// prepare does the slow work before the first pair; it may be nil.
 	prepare func(ctx context.Context, c *contest) error
 
@@ -68,6 +72,7 @@ const (
 func run(ctx context.Context, contests []*contest, o *Options) error {
 	begin := time.Now()
 	for i, c := range contests {
+		c.confidence = o.confidence()
 		elapsed := time.Since(begin)
 		c.share = max(0, o.Budget-elapsed) / time.Duration(len(contests)-i)
 		c.deadline = elapsed + c.share
@@ -88,7 +93,7 @@ func run(ctx context.Context, contests []*contest, o *Options) error {
 // reasonToEnd decides whether c needs another pair, and whether there is time for it. The first
 // contest gets one pair in any case.
 func (c *contest) reasonToEnd(ctx context.Context, o *Options, elapsed time.Duration) string {
-	done := !c.traces || len(c.traced) >= min(len(c.plain), tracedPairs)
+	done := !c.traces || len(c.traced) >= min(len(c.plain), c.mostTraced())
 	switch {
 	case ctx.Err() != nil:
 		return endInterrupted
@@ -106,6 +111,14 @@ func (c *contest) reasonToEnd(ctx context.Context, o *Options, elapsed time.Dura
 	return ""
 }
 
+// mostTraced is the number of traced pairs.
+func (c *contest) mostTraced() int {
+	if c.confidence > pairs.Usual {
+		return tracedPairsStrict
+	}
+	return tracedPairs
+}
+
 // step prepares the contest if it is not prepared yet, or runs one pair. Plain pairs and traced
 // ones alternate until there are enough of the latter.
 func (c *contest) step(ctx context.Context, o *Options) error {
@@ -113,7 +126,7 @@ func (c *contest) step(ctx context.Context, o *Options) error {
 		c.prepare = nil
 		return c.prepareWithin(ctx, prepare, o)
 	}
-	traced := c.traces && len(c.traced) < min(len(c.plain), tracedPairs)
+	traced := c.traces && len(c.traced) < min(len(c.plain), c.mostTraced())
 	begin := time.Now()
 	both, err := c.pair(ctx, c.runs%2 == 1, traced)
 	if err != nil {
@@ -161,7 +174,7 @@ func (c *contest) decisive() (string, pairs.Interval, bool) {
 	all := measured(c.plain)
 	for _, name := range []string{MeasureCPU, MeasureWall} {
 		if s := all[name]; s != nil {
-			if i, ok := pairs.Ratio(s.a, s.b, pairs.Usual); ok {
+			if i, ok := pairs.Ratio(s.a, s.b, c.confidence); ok {
 				e.name, e.Interval, e.ok = name, i, true
 				break
 			}

@@ -20,6 +20,7 @@ const (
 	MeasurePauseMax   = "pause_max"
 	MeasurePausesRate = "pauses_per_minute"
 	MeasurePausedTime = "paused_per_minute"
+	MeasurePeakHeap   = "peak_heap"
 	MeasurePeakRSS    = "peak_rss"
 	MeasureAllocBytes = "alloc_bytes"
 	MeasureAllocs     = "allocs"
@@ -44,6 +45,7 @@ var kinds = []kind{
 	{MeasurePauseMax, "pause, longest", "s", false},
 	{MeasurePausesRate, "pauses a minute", "", false},
 	{MeasurePausedTime, "paused a minute", "s", false},
+	{MeasurePeakHeap, "peak heap", "B", false},
 	{MeasurePeakRSS, "peak RSS", "B", false},
 	{MeasureAllocBytes, "allocated bytes", "B", true},
 	{MeasureAllocs, "allocated objects", "", true},

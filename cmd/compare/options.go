@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/freehold-go/freehold/cmd/compare/pairs"
 	"github.com/freehold-go/freehold/cmd/doctor"
 )
 
@@ -21,6 +22,8 @@ type Options struct {
 	// Bench selects benchmarks, as go test -bench does. With it A and B are test binaries or
 	// packages.
 	Bench string
+	// Versions make both sides from the one program or package that A names; B is empty.
+	Versions
 	// Package is the folder of a package. With it A and B are revisions of the git repository that
 	// it is in, or "." for the files as they are. Bench is "." if it is empty.
 	Package string
@@ -48,6 +51,8 @@ type Options struct {
 	Finding string
 	// Progress gets the current step, one line at a time; it may be nil.
 	Progress func(line string)
+
+	labels [2]string // with Versions: what is special about each side
 }
 
 // The defaults of the options, and their limits.
@@ -79,6 +84,7 @@ const (
 	KindBenchmarks = "benchmarks"
 	KindRevisions  = "revisions"
 	KindServers    = "servers"
+	KindVersions   = "versions"
 )
 
 // prepare fills in defaults and refuses options that make no sense.
@@ -96,7 +102,7 @@ func (o *Options) prepare() error {
 		o.Window = DefaultWindow
 	}
 	switch {
-	case strings.TrimSpace(o.A) == "" || strings.TrimSpace(o.B) == "":
+	case strings.TrimSpace(o.A) == "" || strings.TrimSpace(o.B) == "" && !o.Versions.any():
 		return errors.New("compare: A and B must not be empty")
 	case o.Budget < 0 || o.Count < 0:
 		return errors.New("compare: -budget and -count must not be negative")
@@ -121,6 +127,15 @@ func (o *Options) checkKind() error {
 		return fmt.Errorf("compare: -bench: %w", err)
 	}
 	a, b := isAddress(o.A), isAddress(o.B)
+	if o.Versions.any() {
+		if o.Package != "" || a || strings.TrimSpace(o.B) != "" {
+			return errors.New("compare: -go, -with and -env build both sides from one package or command, and compare neither revisions nor servers")
+		}
+		b = a
+		if err := o.Versions.check(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case a != b:
 		names := sideNames
@@ -138,9 +153,19 @@ func (o *Options) checkKind() error {
 	return nil
 }
 
+// confidence is that of the intervals. Who compares versions asks whether anything changed, so a difference that is none must be rare.
+func (o *Options) confidence() float64 {
+	if o.kind() == KindVersions {
+		return pairs.Strict
+	}
+	return pairs.Usual
+}
+
 // kind is the kind of A and B.
 func (o *Options) kind() string {
 	switch {
+	case o.Versions.any():
+		return KindVersions
 	case o.Package != "":
 		return KindRevisions
 	case o.Bench != "":

@@ -13,7 +13,7 @@ const ReportVersion = 1
 // A Report is the result of Run. Its JSON is a stable contract, described in docs/compare.md.
 type Report struct {
 	Version int `json:"version"`
-	// Kind says what A and B are: commands, benchmarks, revisions or servers.
+	// Kind says what A and B are: commands, benchmarks, revisions, servers, or versions of one program.
 	Kind string `json:"kind"`
 	// A and B are the sides as they were given, addresses without a password.
 	A string `json:"a"`
@@ -22,7 +22,7 @@ type Report struct {
 	Environment string `json:"environment"`
 	// Verdict is the answer in one line.
 	Verdict string `json:"verdict"`
-	// Confidence is the confidence of all intervals, 0.95, and Precision the requested width.
+	// Confidence is the confidence of all intervals, 0.95, or 0.99 for versions; Precision is the requested width.
 	Confidence float64 `json:"confidence"`
 	Precision  float64 `json:"precision"`
 	// Interrupted is set if the runs were ended from outside.
@@ -57,7 +57,7 @@ type Comparison struct {
 // A Measure is one quantity on both sides.
 type Measure struct {
 	// Name is cpu, wall, gc_cpu, gc_cycles, pause_p50, pause_p99, pause_max, pauses_per_minute,
-	// paused_per_minute, peak_rss, alloc_bytes, allocs, or the unit of a metric that a benchmark
+	// paused_per_minute, peak_heap, peak_rss, alloc_bytes, allocs, or the unit of a metric that a benchmark
 	// reports.
 	Name string `json:"name"`
 	// Unit is the unit of a and b: s, B or 1, with the unit of work after a slash (s/op).
@@ -65,8 +65,8 @@ type Measure struct {
 	// A and B are medians over the runs.
 	A float64 `json:"a"`
 	B float64 `json:"b"`
-	// Ratio estimates B/A, and Low and High bound it with 95 % confidence. Ratio is null if a run
-	// has the value 0. The bounds are null then, too, and with less than six pairs.
+	// Ratio estimates B/A, and Low and High bound it with the report's confidence. Ratio is null if a run
+	// has the value 0. The bounds are null then, too, and with less than six pairs (eight for versions).
 	Ratio *float64 `json:"ratio"`
 	Low   *float64 `json:"low"`
 	High  *float64 `json:"high"`
@@ -104,6 +104,32 @@ func (r *Report) Slower(share float64) bool {
 		m := c.Decisive()
 		return m != nil && m.Low != nil && *m.Low > 1+share
 	})
+}
+
+// Above says in which comparisons B is known to have more than 1+share times A's value of a measure: the whole interval lies above.
+// It is false as its second result if no comparison has the measure.
+func (r *Report) Above(measure string, share float64) (names []string, known bool) {
+	for i := range r.Comparisons {
+		c := &r.Comparisons[i]
+		m := c.Measure(measure)
+		if m == nil {
+			continue
+		}
+		known = true
+		if m.above(1 + share) {
+			names = append(names, c.Name)
+		}
+	}
+	return names, known
+}
+
+// above reports whether B is known to be above so many times A. Counts that never vary, such as allocations, may have no interval: a
+// side that has 0 is above by any share.
+func (m *Measure) above(ratio float64) bool {
+	if m.Low != nil {
+		return *m.Low > ratio
+	}
+	return m.Ratio == nil && m.A == 0 && m.B > 0
 }
 
 // A Prediction compares the gain that the doctor predicted with the measured one. Gains are shares

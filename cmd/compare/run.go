@@ -37,6 +37,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 // contests prepares the contests.
 func (w *workshop) contests(ctx context.Context, o *Options) ([]*contest, []string, error) {
 	switch o.kind() {
+	case KindVersions:
+		return w.versionContests(ctx, o)
 	case KindServers:
 		c, err := serverContest(ctx, o)
 		return []*contest{c}, nil, err

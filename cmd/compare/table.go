@@ -72,7 +72,7 @@ func (w *writer) comparison(c *Comparison, r *Report, several bool) {
 		w.wrapped(c.Verdict)
 	}
 	if len(c.Measures) > 0 {
-		w.line(w.table(c, r.Precision))
+		w.line(w.table(c, r))
 		for i := range c.Measures {
 			if m := &c.Measures[i]; m.crossed() {
 				w.wrapped("A and B are medians over the runs, and B / A is estimated from pairs of runs. If the runs scatter, the two can point in different directions (" +
@@ -90,14 +90,14 @@ func (w *writer) comparison(c *Comparison, r *Report, several bool) {
 }
 
 // table has a line for each measure.
-func (w *writer) table(c *Comparison, precision float64) string {
+func (w *writer) table(c *Comparison, r *Report) string {
 	tw := terminal.NewTable()
-	tw.AppendHeader(table.Row{"by " + c.Per, "A", "B", "B / A", "95 % interval", "±"})
+	tw.AppendHeader(table.Row{"by " + c.Per, "A", "B", "B / A", fmt.Sprintf("%.0f %% interval", 100*r.Confidence), "±"})
 	tw.SetColumnConfigs(terminal.RightAligned(2, 3, 4, 5, 6))
 	for i := range c.Measures {
 		m := &c.Measures[i]
 		a, b := m.valueTexts()
-		tw.AppendRow(table.Row{kindOf(m.Name).label, a, b, w.ratioText(m), m.intervalText(), w.widthText(m, precision)})
+		tw.AppendRow(table.Row{kindOf(m.Name).label, a, b, w.ratioText(m), m.intervalText(), w.widthText(m, r.Precision)})
 	}
 	return tw.Render()
 }

@@ -4,6 +4,7 @@ package compare
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -35,7 +36,7 @@ func (c *Comparison) verdict(o *Options) string {
 	case *m.Low > 1:
 		text = fmt.Sprintf("B takes %s more %s than A", terminal.Percent(ratio-1), what)
 	}
-	text += fmt.Sprintf(" (%s, 95 %% interval %s, %s)", terminal.FineRatio(ratio), terminal.Interval(*m.Low, *m.High), pairsText(len(m.AValues)))
+	text += fmt.Sprintf(" (%s, %.0f %% interval %s, %s)", terminal.FineRatio(ratio), 100*o.confidence(), terminal.Interval(*m.Low, *m.High), pairsText(len(m.AValues)))
 	if *m.Width > o.Precision {
 		text += fmt.Sprintf("; the interval is ±%s, wider than ±%s", terminal.Percent(*m.Width), terminal.Percent(o.Precision))
 		switch c.Ended {
@@ -48,6 +49,36 @@ func (c *Comparison) verdict(o *Options) string {
 		case endPairs:
 			text += fmt.Sprintf(": %d pairs are the limit", mostPairs)
 		}
+	}
+	if o.kind() == KindVersions {
+		text += c.others()
+	}
+	return text
+}
+
+// others is what the verdict on two versions says besides: which side takes more memory, and allocates more.
+func (c *Comparison) others() string {
+	var differ, same []string
+	for _, name := range []string{MeasureAllocBytes, MeasureAllocs, MeasurePeakHeap, MeasurePeakRSS} {
+		m := c.Measure(name)
+		switch {
+		case m == nil || m.Ratio != nil && m.Low == nil:
+		case m.Ratio == nil && m.A == m.B || m.Low != nil && *m.Low <= 1 && *m.High >= 1:
+			same = append(same, kindOf(name).label)
+		case m.Ratio == nil && m.A == 0:
+			differ = append(differ, kindOf(name).label+" more than none")
+		case m.Ratio != nil && *m.Ratio > 1:
+			differ = append(differ, fmt.Sprintf("%s %s more", kindOf(name).label, terminal.Percent(*m.Ratio-1)))
+		case m.Ratio != nil:
+			differ = append(differ, fmt.Sprintf("%s %s less", kindOf(name).label, terminal.Percent(1-*m.Ratio)))
+		}
+	}
+	text := ""
+	if len(differ) > 0 {
+		text += "; " + strings.Join(differ, ", ")
+	}
+	if len(same) > 0 {
+		text += "; no difference shown in " + strings.Join(same, ", ")
 	}
 	return text
 }

@@ -19,8 +19,9 @@ import (
 )
 
 // Confidences of intervals. From five pairs there is an interval at [NineInTen], from six at
-// [Usual]: the chance that all pairs are on one side is 2/2⁵ and 2/2⁶.
+// [Usual], from eight at [Strict]: the chance that all pairs are on one side is 2/2⁵, 2/2⁶ and 2/2⁸.
 const (
+	Strict    = 0.99
 	Usual     = 0.95
 	NineInTen = 0.90
 )
