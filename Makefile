@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils test-memcached bench-memcached test-fastcache traces-cache bench-sort large-sort soak-cache test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
+.PHONY: ci-full compare-accuracy fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils test-memcached bench-memcached test-fastcache traces-cache bench-sort large-sort soak-cache test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -98,6 +98,11 @@ jsoncheck:
 	go list -f '{{range context.ReleaseTags}}{{.}} {{end}}' unsafe | grep -qw go1.27
 	FREEHOLD_TEST_OUTSIDE=1 go test -count=1 -v -run '^(TestOutsideSuite|TestStandardTables|TestV2StandardTables)$$' ./arenajson
 	cd cmd && FREEHOLD_TEST_OUTSIDE=1 go test -count=1 -v -timeout 1h -run '^TestDamagedDocuments$$' ./bench/workloads
+
+# How often freehold compare finds a slowdown of 5 % in a dependency, and one where nothing changed: twenty runs and fifty, on an idle machine.
+compare-accuracy: export FREEHOLD_TEST_PLANTED ?= 20
+compare-accuracy:
+	go test ./cmd/compare -run TestPlanted -v -timeout 3h
 
 # Package pool under other people's tests: those of bytes.Buffer and sync.Pool in Go's source, and those of fasthttp, which it downloads.
 test-foreign-pool:

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/freehold-go/freehold/cmd/evidence"
-	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // A testBinary is a program made by go test -c, and the folder that its tests run in.
@@ -105,28 +104,29 @@ type benchSide struct {
 	*testBinary
 	bench string
 	n     int
-	// base is the cost of a process that runs baseOps operations: starting, setting up, and the
-	// first call, which go test makes with one operation. The further cost of a longer run is that
-	// of its operations. The zero value is for benchmarks of few operations; their processes count
-	// as a whole.
-	base, baseTraced sample
 }
 
 // baseOps is the number of operations of a base run. With it go test calls a benchmark as often as
 // for more operations, so that both runs set up alike.
 const baseOps = 2
 
-// leastForBase is the least number of operations for which the base is subtracted.
+// leastForBase is the least number of operations for which the cost of a base run is subtracted.
 const leastForBase = 10
 
+// measure runs the operations, and a base run, whose cost is that of starting, setting up, and the first call, which go test makes with
+// one operation. The further cost of the longer run is that of its operations. Each pair has base runs of its own: the error of one that
+// all pairs share would move the ratio of all of them, and the interval would not show it.
 func (b *benchSide) measure(ctx context.Context, traced bool) (sample, error) {
+	var base sample
+	var err error
+	if b.n >= leastForBase {
+		if base, err = b.sample(ctx, baseOps, traced); err != nil {
+			return nil, err
+		}
+	}
 	s, err := b.sample(ctx, b.n, traced)
 	if err != nil {
 		return nil, err
-	}
-	base := b.base
-	if traced {
-		base = b.baseTraced
 	}
 	for name, v := range s {
 		if kindOf(name).per && fromOutside(name, traced) {
@@ -188,8 +188,7 @@ func metricName(unit string) string {
 	return unit
 }
 
-// calibrate finds the number of operations for which the slower side takes about benchtime, and
-// each side's cost without the operations.
+// calibrate finds the number of operations for which the slower side takes about benchtime.
 func calibrate(ctx context.Context, sides [2]*benchSide, benchtime time.Duration) error {
 	slowest := 0.0
 	for _, b := range sides {
@@ -202,12 +201,6 @@ func calibrate(ctx context.Context, sides [2]*benchSide, benchtime time.Duration
 	n := operations(benchtime, slowest)
 	for _, b := range sides {
 		b.n = n
-		if n < leastForBase {
-			continue
-		}
-		if err := b.measureBase(ctx); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -253,24 +246,6 @@ func operations(benchtime time.Duration, seconds float64) int {
 	}
 	step := math.Pow(10, math.Floor(math.Log10(n))-1)
 	return int(math.Ceil(n/step) * step)
-}
-
-// measureBase takes the middle of three base runs, and one that is traced.
-func (b *benchSide) measureBase(ctx context.Context) error {
-	var cpu []float64
-	for range 3 {
-		s, err := b.sample(ctx, baseOps, false)
-		if err != nil {
-			return err
-		}
-		cpu = append(cpu, s[MeasureCPU])
-	}
-	traced, err := b.sample(ctx, baseOps, true)
-	if err != nil {
-		return err
-	}
-	b.base, b.baseTraced = sample{MeasureCPU: terminal.Median(cpu)}, traced
-	return nil
 }
 
 // benchContests prepares one contest for each benchmark that both sides have.

@@ -3,12 +3,9 @@
 package compare
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,33 +95,4 @@ func (w *workshop) build(ctx context.Context, i int, pkg string, v *variant) (*t
 		return nil, fmt.Errorf("%s: package %s has no tests and no benchmarks", v.name, pkg)
 	}
 	return &testBinary{name: v.name, file: file, dir: v.dir, pkg: pkg, env: v.run()}, nil
-}
-
-// goOutput runs the go command in a folder. Its error holds the go command's message.
-func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
-	return goOutputIn(ctx, dir, nil, args...)
-}
-
-// goOutputIn is goOutput with more variables in the environment.
-func goOutputIn(ctx context.Context, dir string, env []string, args ...string) (string, error) {
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	if len(env) > 0 {
-		cmd.Env = append(os.Environ(), env...)
-	}
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return "", errors.New("there is no go command in PATH")
-		}
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		if said := strings.TrimSpace(stderr.String()); said != "" && !strings.Contains(said, "\n") {
-			return "", errors.New(said)
-		}
-		return "", fmt.Errorf("%w%s", err, tail(stderr.Bytes(), stdout.Bytes()))
-	}
-	return strings.TrimSpace(stdout.String()), nil
 }

@@ -114,10 +114,12 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			sample, err := filepath.Abs("testdata/sample") // kept by freehold doctor -save
 			env.Setenv("SAMPLE", sample)
+			action, absErr := filepath.Abs("../../actions/compare/compare.sh")
+			env.Setenv("ACTION", action)
 			env.Setenv("HOME", env.WorkDir) // the go command writes there
 			// Or each program with the race detector sleeps for a second before it ends.
 			env.Setenv("GORACE", cmp.Or(os.Getenv("GORACE"), "atexit_sleep_ms=0"))
-			return errors.Join(err, setGo(env))
+			return errors.Join(err, absErr, setGo(env))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
